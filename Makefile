@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# sqsim: `make` prints the targets. Each folder's rules.mk says how its part is built.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+.SHELLFLAGS := -eo pipefail -c
+
+# ---- variables ------------------------------------------------------------------------------
+CC        ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CCACHE    ?= $(shell command -v ccache)
+VERILATOR ?= verilator
+YOSYS     ?= yosys
+GNUPLOT   ?= gnuplot
+JOBS      ?= $(shell nproc)
+SEED      ?= 1
+CASES     ?= 2000
+SAN       ?= 0
+V         ?= 0
+Q := $(if $(filter 1,$(V)),,@)
+
+, := ,
+# SAN=1 builds everything once more under AddressSanitizer and UBSan, beside the normal build.
+BUILD  := $(if $(filter 1,$(SAN)),build/san,build)
+SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitize-recover=all)
+WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+CFLAGS ?= -O2 -g
+CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(WARN) -ffp-contract=off -fno-fast-math -fopenmp \
+             $(CFLAGS) $(SANFLAGS) -Imodels -Imodels/quant -Isim -MMD -MP
+LDLIBS  = -llapacke -lopenblas -ljansson -lm -ldl -lpthread
+
+# ---- parts ----------------------------------------------------------------------------------
+include models/rules.mk sim/rules.mk rtl/rules.mk tests/rules.mk
+-include gpu/rules.mk traces/rules.mk reports/rules.mk
+
+# ---- top level ------------------------------------------------------------------------------
+## all: libraries and the program build/sqsim
+.PHONY: all
+all: $(BUILD)/sqsim
+
+## setup: install what is missing with apt-get (Debian 12), one line elsewhere
+.PHONY: setup
+setup:
+	$(Q)./setup.sh
+
+## format: apply clang-format to every C and C++ file
+## format-check: fail if clang-format would change a file
+.PHONY: format format-check
+FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*.[ch] sim/sysc/*.cpp sim/sysc/*.h \
+            tests/*/*.c tests/*/*.h tests/*/*.cpp rtl/*.cpp)
+format:
+	$(Q)clang-format -i $(FORMATTED)
+format-check:
+	$(Q)clang-format --dry-run -Werror $(FORMATTED)
+
+## clean: remove build/
+.PHONY: clean
+clean:
+	$(Q)rm -rf build
+
+## help: this list
+.PHONY: help
+help:
+	@echo "sqsim: make TARGET [SAN=1] [SEED=n] [CASES=n] [JOBS=n] [V=1]"
+	@sed -n 's/^## \([a-z-]*\): /  \1|/p' $(MAKEFILE_LIST) | column -t -s '|' -c 100

@@ -1,0 +1,13 @@
+# models/: golden model, pure C11. Built with -O3 and for several instruction sets where it pays.
+MODELS_SRC := $(wildcard models/*.c models/quant/*.c)
+MODELS_OBJ := $(MODELS_SRC:%.c=$(BUILD)/obj/%.o)
+
+$(BUILD)/obj/%.o: %.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/libsqmodels.a: $(MODELS_OBJ)
+	$(Q)rm -f $@
+	$(Q)ar rcs $@ $^
+
+-include $(MODELS_OBJ:.o=.d)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// How every library function of sqsim reports failure.
+//
+// A function that can fail returns enum sq_status (0 = done); results travel through pointers. The
+// last argument, struct sq_error *err, may be NULL; otherwise it receives the code, the place that
+// raised it and one sentence with the offending values ("bank = 0, need 4..128"). Library code
+// never prints, never exits and keeps no globals: only the programs in sim/ do.
+#ifndef SQ_STATUS_H
+#define SQ_STATUS_H
+
+// Grouped by tens: 1x argument, 2x stored format, 3x range, 4x resource, 5x I/O, 9x internal.
+// The refusals of SPEC O.2 keep their number in sq_status_refusal().
+enum sq_status {
+    SQ_OK = 0,
+    SQ_ERR_ARG = 10,         // an argument that no caller may pass (usage)
+    SQ_ERR_SHAPE = 11,       // O.2-1: shape or divisibility
+    SQ_ERR_UNSUPPORTED = 12, // O.2-12: a parameter outside the supported set
+    SQ_ERR_STREAM_LEN = 20,  // O.2-2: a packed stream has the wrong length
+    SQ_ERR_PADDING = 21,     // O.2-3: padding bits are not zero
+    SQ_ERR_MASK_COUNT = 22,  // O.2-4: a bank does not hold exactly k mask codes
+    SQ_ERR_CODE = 23,        // O.2-5: an illegal code value
+    SQ_ERR_SCALE = 24,       // O.2-6: a scale that is not finite and positive
+    SQ_ERR_INDEX = 25,       // O.2-8: an index out of range or not ascending
+    SQ_ERR_OFFSETS = 26,     // O.2-9: offsets not monotone
+    SQ_ERR_DAMAGED = 27,     // O.2-13: a damaged or lying file
+    SQ_ERR_NON_FINITE = 30,  // O.2-7: NaN or infinity in the input
+    SQ_ERR_OVERFLOW = 31,    // O.2-10: FP16 or FP8 conversion overflows
+    SQ_ERR_SINGULAR = 32,    // O.2-11: a Hessian that stays singular
+    SQ_ERR_RANGE = 33,       // a value outside its stated range
+    SQ_ERR_MEMORY = 40,      // out of memory
+    SQ_ERR_TOOL = 41,        // an external tool or device is missing
+    SQ_ERR_IO = 50,          // the operating system refused a file operation
+    SQ_ERR_INTERNAL = 90,    // a bug in sqsim
+};
+
+struct sq_error {
+    enum sq_status code;
+    const char *file; // static string, the source file that raised it
+    int line;
+    char text[240]; // one sentence, no newline, always terminated
+};
+
+// A short constant name, e.g. "mask count"; "unknown" for a value outside the enum.
+const char *sq_status_str(enum sq_status status);
+
+// The refusal number 1..13 of SPEC O.2, or 0 where the status is none of them.
+int sq_status_refusal(enum sq_status status);
+
+// Fills *err (if not NULL) and returns `status`; used through SQ_FAIL.
+enum sq_status sq_error_set(struct sq_error *err, enum sq_status status, const char *file, int line,
+                            const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+// return SQ_FAIL(err, SQ_ERR_RANGE, "bank = %u, need 4..128", bank);
+#define SQ_FAIL(err, status, ...) sq_error_set((err), (status), __FILE__, __LINE__, __VA_ARGS__)
+
+// Forwards a failure to the caller.
+#define SQ_TRY(expr)                                                                               \
+    do {                                                                                           \
+        enum sq_status sq_try_ = (expr);                                                           \
+        if (sq_try_ != SQ_OK)                                                                      \
+            return sq_try_;                                                                        \
+    } while (0)
+
+#endif

@@ -1,0 +1,54 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian packages sqsim needs and does not find. Silent when nothing is missing.
+set -eu
+
+# package, and a file or program that shows it is there
+needed() {
+    cat <<LIST
+gcc gcc
+g++ g++
+make make
+ccache ccache
+verilator verilator
+yosys yosys
+gnuplot-nox gnuplot
+opensta sta
+clang-format clang-format
+perl prove
+libjansson-dev /usr/include/jansson.h
+libcmocka-dev /usr/include/cmocka.h
+libopenblas-dev /usr/include/*/cblas.h
+liblapacke-dev /usr/include/lapacke.h
+zlib1g-dev /usr/include/zlib.h
+libsqlite3-dev /usr/include/sqlite3.h
+libcyaml-dev /usr/include/cyaml/cyaml.h
+libsystemc-dev /usr/include/systemc.h
+qflow-tech-osu018 /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+LIST
+}
+
+missing=$(needed | while read -r package proof; do
+    case $proof in
+    /*) for file in $proof; do [ -e "$file" ] || echo "$package"; break; done ;;
+    *) command -v "$proof" > /dev/null || echo "$package" ;;
+    esac
+done)
+[ -n "$missing" ] || exit 0
+missing=$(echo $missing)
+
+if ! command -v apt-get > /dev/null; then
+    echo "setup: no apt-get here; sqsim needs what Debian 12 calls: $missing" >&2
+    exit 3
+fi
+if [ "$(id -u)" = 0 ]; then
+    sudo=
+elif command -v sudo > /dev/null; then
+    sudo=sudo
+else
+    echo "setup: neither root nor sudo; please install: $missing" >&2
+    exit 3
+fi
+echo "setup: installing $missing"
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing > /dev/null
