@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenBLAS so that results do not depend on the number of threads.
+//
+// A threaded BLAS call splits its work, and therefore its roundings, by the thread count. Here
+// every BLAS or LAPACK call runs on one thread, on a block whose size is a constant, and OpenMP
+// threads share out the blocks. The same input gives the same bits at any OMP_NUM_THREADS.
+#ifndef SQ_BLAS_H
+#define SQ_BLAS_H
+
+#include <stddef.h>
+
+// One thread per BLAS call from here on. Every function below calls it; code that calls cblas_ or
+// LAPACKE_ itself calls it first. The setting belongs to the process.
+void sq_blas_serial(void);
+
+// y[m][n] = x[m][k] w[n][k]^T, binary32; x, y row-major without gaps.
+void sq_blas_xwt(const float *x, const float *w, size_t m, size_t n, size_t k, float *y);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// One element of a little-endian bit stream (SPEC 0.5). Internal to models/: callers outside use
+// sq_pack and sq_unpack. A code of 1..8 bits spans at most two bytes; the second is touched only
+// where the code reaches into it, so nothing outside the stream is read or written.
+#ifndef SQ_BITS_H
+#define SQ_BITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sq_format.h"
+
+static inline int8_t sq_bits_get(const uint8_t *in, size_t i, unsigned bits)
+{
+    const size_t byte = i / 8 * bits + i % 8 * bits / 8;
+    const unsigned shift = (unsigned)(i % 8 * bits % 8);
+    uint32_t v = in[byte];
+    if (shift + bits > 8)
+        v |= (uint32_t)in[byte + 1] << 8;
+    return (int8_t)sq_sign_extend(v >> shift, bits);
+}
+
+// Ors the code into place: its bits must still be 0.
+static inline void sq_bits_put(uint8_t *out, size_t i, unsigned bits, int8_t code)
+{
+    const size_t byte = i / 8 * bits + i % 8 * bits / 8;
+    const unsigned shift = (unsigned)(i % 8 * bits % 8);
+    const uint32_t v = ((uint32_t)code & ((1u << bits) - 1)) << shift;
+    out[byte] = (uint8_t)(out[byte] | v);
+    if (shift + bits > 8)
+        out[byte + 1] = (uint8_t)(out[byte + 1] | v >> 8);
+}
+
+#endif
