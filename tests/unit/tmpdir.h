@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A directory of the test's own, and files written byte for byte.
+#ifndef TMPDIR_H
+#define TMPDIR_H
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fixture.h"
+
+// In memory where that is offered: thousands of small files.
+static inline char *tmpdir_make(char path[64])
+{
+    strcpy(path, access("/dev/shm", W_OK) == 0 ? "/dev/shm/sq-test-XXXXXX" : "/tmp/sq-test-XXXXXX");
+    assert_non_null(mkdtemp(path));
+    return path;
+}
+
+// DIR/NAME in one of eight static buffers.
+static inline char *tmpdir_path(const char *dir, const char *name)
+{
+    static char path[8][256];
+    static unsigned next;
+    next = (next + 1) % 8;
+    snprintf(path[next], sizeof path[next], "%s/%s", dir, name);
+    return path[next];
+}
+
+static inline void write_bytes(const char *path, const void *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+// The whole file in memory the caller frees.
+static inline uint8_t *read_bytes(const char *path, size_t *n)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *n = (size_t)ftell(f);
+    rewind(f);
+    uint8_t *bytes = fixture_exact(*n);
+    assert_int_equal(fread(bytes, 1, *n, f), *n);
+    fclose(f);
+    return bytes;
+}
+
+static inline int count_files(const char *dir)
+{
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    int n = 0;
+    for (struct dirent *e; (e = readdir(d));)
+        n += e->d_name[0] != '.' || (e->d_name[1] != '\0' && e->d_name[1] != '.');
+    closedir(d);
+    return n;
+}
+
+// Removes the files of `dir` (no directories below) and itself.
+static inline void tmpdir_remove(const char *dir)
+{
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
+    closedir(d);
+    assert_int_equal(rmdir(dir), 0);
+}
+
+// A refusal with this status, in one sentence that contains `part`.
+static inline void check_refused(enum sq_status got, enum sq_status want,
+                                 const struct sq_error *err, const char *part)
+{
+    if (got != want)
+        print_error("'%s': status %d (%s), want %d (%s)\n", part, got, got ? err->text : "accepted",
+                    want, sq_status_str(want));
+    assert_int_equal(got, want);
+    if (!strstr(err->text, part))
+        print_error("'%s' is not in '%s'\n", part, err->text);
+    assert_non_null(strstr(err->text, part));
+    assert_null(strchr(err->text, '\n'));
+}
+
+#endif
