@@ -1,0 +1,15 @@
+sq_pkg.sv
+sq_pipe_reg.sv
+sq_mul.sv
+sq_dot.sv
+sq_mac_low.sv
+sq_mac_high.sv
+sq_bank_buf.sv
+sq_cause_count.sv
+sq_gather_rank.sv
+sq_gather_sel.sv
+sq_gather_mux.sv
+sq_gather.sv
+sq_pe.sv
+sq_core_ctl.sv
+sq_core.sv

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// Core for SQ weights: Rows x Cols PEs, output-stationary. Row r holds token r, column c output
+// channel c; activations are broadcast along rows, codes along columns.
+//
+//   act  [Rows][LowLanes] activations, one step of a bank per beat
+//   lo   [Cols][LowLanes] low codes of the same step, mask codes included
+//   hi   [Cols][HighLanes] high codes, ceil(k/H) beats per bank; lanes beyond k are ignored
+//   out  [Rows][Cols] totals P_lo and P_hi of one scale group (SPEC A.7), one tile per beat
+// Lane 0, row 0 and column 0 sit in the low bits. In the last step of a bank that is no multiple of
+// LowLanes the surplus lanes are ignored. Per bank the low path takes ceil(b/L) cycles and the high
+// path ceil(k/H), one bank apart; with free streams a group takes the larger of both, times its
+// banks.
+//
+// Double buffer: the steps of a bank collect in `fill`; its last step moves the whole bank to
+// `bank`, where the high path gathers from it. Ranks are counted while the steps arrive, so the
+// select logic (one per column, shared by the rows) starts from finished ranks.
+`include "sq_assert.svh"
+
+module sq_core #(
+  parameter  int unsigned Rows = 2,
+  parameter  int unsigned Cols = 2,
+  parameter  int unsigned LowLanes = 16,
+  parameter  int unsigned HighLanes = 4,
+  parameter  int unsigned BankLen = 32,
+  parameter  int unsigned HighPerBank = 8,
+  parameter  int unsigned ActW = 8,
+  parameter  int unsigned LowW = 4,
+  parameter  int unsigned HighW = 8,
+  parameter  int unsigned AccW = 32,
+  parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
+  parameter  bit          Counters = 1'b1,  // cause counters; 0 for area
+  localparam int unsigned CountsW = sq_pkg::N_CAUSES * sq_pkg::COUNT_W
+) (
+  input  logic                             clk_i,
+  input  logic                             rst_ni,
+  // job: `groups` scale groups of `group_banks` banks, both >= 1
+  input  logic                             job_valid_i,
+  output logic                             job_ready_o,
+  input  logic [sq_pkg::GROUP_BANKS_W-1:0] job_group_banks_i,
+  input  logic [sq_pkg::GROUPS_W-1:0]      job_groups_i,
+  // activations
+  input  logic                             act_valid_i,
+  output logic                             act_ready_o,
+  input  logic [Rows*LowLanes*ActW-1:0]    act_data_i,
+  // low codes
+  input  logic                             lo_valid_i,
+  output logic                             lo_ready_o,
+  input  logic [Cols*LowLanes*LowW-1:0]    lo_data_i,
+  // high codes
+  input  logic                             hi_valid_i,
+  output logic                             hi_ready_o,
+  input  logic [Cols*HighLanes*HighW-1:0]  hi_data_i,
+  // accumulator tiles
+  output logic                             out_valid_o,
+  input  logic                             out_ready_i,
+  output logic [Rows*Cols*AccW-1:0]        out_p_lo_o,
+  output logic [Rows*Cols*AccW-1:0]        out_p_hi_o,
+  // status
+  output logic [Cols-1:0]                  mask_error_o,  // sticky: a bank without exactly k mask codes
+  output logic [CountsW-1:0]               low_counts_o,  // cycles of the job per cause
+  output logic [CountsW-1:0]               high_counts_o
+);
+
+  if (Rows < 1 || Cols < 1 || LowLanes < 1 || HighLanes < 1) begin : gen_bad_size
+    $error("Rows, Cols, LowLanes, HighLanes >= 1");
+  end
+  if (HighPerBank < 1 || HighPerBank >= BankLen || HighLanes > BankLen) begin : gen_bad_bank
+    $error("1 <= HighPerBank < BankLen, HighLanes <= BankLen");
+  end
+
+  localparam int unsigned LowSteps = sq_pkg::ceil_div(BankLen, LowLanes);
+  localparam int unsigned HighSteps = sq_pkg::ceil_div(HighPerBank, HighLanes);
+  localparam int unsigned LowStepW = sq_pkg::index_w(LowSteps);
+  localparam int unsigned HighStepW = sq_pkg::index_w(HighSteps);
+  localparam int unsigned RankW = sq_pkg::index_w(HighPerBank);
+  localparam int unsigned CountW = $clog2(BankLen + 1);
+  localparam int unsigned CtlW = (Gather == sq_pkg::GATHER_LOG) ?
+      $clog2(BankLen) * BankLen + HighLanes : HighLanes * BankLen;
+
+  // Streams behind their pipe registers.
+  logic act_valid, act_ready, lo_valid, lo_ready, hi_valid, hi_ready;
+  logic [Rows*LowLanes*ActW-1:0] act;
+  logic [Cols*LowLanes*LowW-1:0] lo;
+  logic [Cols*HighLanes*HighW-1:0] hi;
+
+  sq_pipe_reg #(.Width(Rows*LowLanes*ActW)) u_act_reg (
+    .clk_i, .rst_ni,
+    .in_valid_i(act_valid_i), .in_ready_o(act_ready_o), .in_data_i(act_data_i),
+    .out_valid_o(act_valid), .out_ready_i(act_ready), .out_data_o(act)
+  );
+  sq_pipe_reg #(.Width(Cols*LowLanes*LowW)) u_lo_reg (
+    .clk_i, .rst_ni,
+    .in_valid_i(lo_valid_i), .in_ready_o(lo_ready_o), .in_data_i(lo_data_i),
+    .out_valid_o(lo_valid), .out_ready_i(lo_ready), .out_data_o(lo)
+  );
+  sq_pipe_reg #(.Width(Cols*HighLanes*HighW)) u_hi_reg (
+    .clk_i, .rst_ni,
+    .in_valid_i(hi_valid_i), .in_ready_o(hi_ready_o), .in_data_i(hi_data_i),
+    .out_valid_o(hi_valid), .out_ready_i(hi_ready), .out_data_o(hi)
+  );
+
+  // Control.
+  logic low_en, low_fire, low_bank_last, low_acc, low_first, low_last;
+  logic high_en, high_fire, high_acc, high_first;
+  logic [LowStepW-1:0] low_step;
+  logic [HighStepW-1:0] high_step;
+  logic active;
+  logic [sq_pkg::CAUSE_W-1:0] low_cause, high_cause;
+
+  sq_core_ctl #(.LowSteps(LowSteps), .HighSteps(HighSteps)) u_ctl (
+    .clk_i, .rst_ni,
+    .job_valid_i, .job_ready_o, .job_group_banks_i, .job_groups_i,
+    .act_valid_i(act_valid), .act_ready_o(act_ready),
+    .lo_valid_i(lo_valid), .lo_ready_o(lo_ready),
+    .hi_valid_i(hi_valid), .hi_ready_o(hi_ready),
+    .out_valid_o, .out_ready_i,
+    .low_en_o(low_en), .low_fire_o(low_fire), .low_step_o(low_step),
+    .low_bank_last_o(low_bank_last),
+    .low_acc_o(low_acc), .low_first_o(low_first), .low_last_o(low_last),
+    .high_en_o(high_en), .high_fire_o(high_fire), .high_step_o(high_step),
+    .high_acc_o(high_acc), .high_first_o(high_first),
+    .active_o(active), .low_cause_o(low_cause), .high_cause_o(high_cause)
+  );
+
+  // Slot of lane 0 in this high step, and the lanes that hold an element in this low step.
+  logic [RankW-1:0] slot_base;
+  logic [LowLanes-1:0] lane_used;
+  assign slot_base = RankW'(32'(high_step) * HighLanes);
+  for (genvar i = 0; i < LowLanes; i++) begin : gen_used
+    // Only the last step can be short.
+    localparam bit InLast = (LowSteps - 1) * LowLanes + i < BankLen;
+    assign lane_used[i] = InLast || !low_bank_last;
+  end
+
+  // ---- rows: activations ------------------------------------------------------------------------
+  logic [LowLanes*ActW-1:0] act_l1_q[Rows], act_l2_q[Rows];  // low operands
+  logic [BankLen*ActW-1:0] bank_act_q[Rows];  // the bank the high path works on
+
+  for (genvar r = 0; r < Rows; r++) begin : gen_row
+    logic [BankLen*ActW-1:0] bank_act;
+    sq_bank_buf #(.Lanes(LowLanes), .BankLen(BankLen), .Width(ActW)) u_buf (
+      .clk_i, .step_valid_i(low_fire), .step_i(low_step), .step_last_i(low_bank_last),
+      .data_i(act[r*LowLanes*ActW +: LowLanes*ActW]), .bank_o(bank_act)
+    );
+    assign bank_act_q[r] = bank_act;
+
+    always_ff @(posedge clk_i) begin
+      if (low_en) begin
+        act_l1_q[r] <= act[r*LowLanes*ActW +: LowLanes*ActW];
+        act_l2_q[r] <= act_l1_q[r];
+      end
+    end
+  end
+
+  // ---- columns: codes and select controls -------------------------------------------------------
+  logic [LowLanes*LowW-1:0] code_l1_q[Cols], code_l2_q[Cols];  // cleaned low codes
+  logic [HighLanes*HighW-1:0] high_code_q[Cols];
+  logic [CtlW-1:0] gather_ctl[Cols];
+
+  for (genvar c = 0; c < Cols; c++) begin : gen_col
+    logic [LowLanes*LowW-1:0] clean;
+    logic [LowLanes-1:0] slot;
+    logic [LowLanes*RankW-1:0] rank;
+    logic [LowLanes*(RankW+1)-1:0] tag;  // per lane: owns a slot, which
+    logic [BankLen*(RankW+1)-1:0] bank_tag;
+    logic [BankLen-1:0] bank_slot;
+    logic [BankLen*RankW-1:0] bank_rank;
+    logic [CountW-1:0] count, count_q;
+    logic mask_error_q;
+
+    sq_gather_rank #(
+      .Lanes(LowLanes), .LowW(LowW), .BankLen(BankLen), .HighPerBank(HighPerBank)
+    ) u_rank (
+      .code_i(lo[c*LowLanes*LowW +: LowLanes*LowW]), .lane_i(lane_used), .count_i(count_q),
+      .clean_o(clean), .slot_o(slot), .rank_o(rank), .count_o(count)
+    );
+
+    for (genvar i = 0; i < LowLanes; i++) begin : gen_tag
+      assign tag[i*(RankW+1) +: RankW+1] = {slot[i], rank[i*RankW +: RankW]};
+    end
+    sq_bank_buf #(.Lanes(LowLanes), .BankLen(BankLen), .Width(RankW + 1)) u_buf (
+      .clk_i, .step_valid_i(low_fire), .step_i(low_step), .step_last_i(low_bank_last),
+      .data_i(tag), .bank_o(bank_tag)
+    );
+    for (genvar i = 0; i < BankLen; i++) begin : gen_untag
+      assign {bank_slot[i], bank_rank[i*RankW +: RankW]} = bank_tag[i*(RankW+1) +: RankW+1];
+    end
+
+    sq_gather_sel #(
+      .BankLen(BankLen), .HighPerBank(HighPerBank), .Lanes(HighLanes), .Gather(Gather)
+    ) u_sel (
+      .slot_i(bank_slot), .rank_i(bank_rank), .base_i(slot_base), .ctl_o(gather_ctl[c])
+    );
+
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) begin
+        count_q <= '0;
+        mask_error_q <= 1'b0;
+      end else if (low_fire) begin
+        count_q <= low_bank_last ? '0 : count;
+        if (low_bank_last && count != CountW'(HighPerBank)) mask_error_q <= 1'b1;
+      end
+    end
+    assign mask_error_o[c] = mask_error_q;
+
+    always_ff @(posedge clk_i) begin
+      if (low_en) begin
+        code_l1_q[c] <= clean;
+        code_l2_q[c] <= code_l1_q[c];
+      end
+      if (high_en) high_code_q[c] <= hi[c*HighLanes*HighW +: HighLanes*HighW];
+    end
+  end
+
+  // ---- PEs --------------------------------------------------------------------------------------
+  for (genvar r = 0; r < Rows; r++) begin : gen_pe_row
+    for (genvar c = 0; c < Cols; c++) begin : gen_pe
+      sq_pe #(
+        .LowLanes(LowLanes), .HighLanes(HighLanes), .BankLen(BankLen),
+        .ActW(ActW), .LowW(LowW), .HighW(HighW), .AccW(AccW), .Gather(Gather)
+      ) u_pe (
+        .clk_i,
+        .low_en_i(low_en), .low_act_i(act_l2_q[r]), .low_code_i(code_l2_q[c]),
+        .low_acc_i(low_acc), .low_first_i(low_first), .low_last_i(low_last),
+        .high_en_i(high_en), .gather_ctl_i(gather_ctl[c]), .bank_act_i(bank_act_q[r]),
+        .high_code_i(high_code_q[c]), .high_acc_i(high_acc), .high_first_i(high_first),
+        .p_lo_o(out_p_lo_o[(r*Cols+c)*AccW +: AccW]),
+        .p_hi_o(out_p_hi_o[(r*Cols+c)*AccW +: AccW])
+      );
+    end
+  end
+
+  // ---- counters ---------------------------------------------------------------------------------
+  if (Counters) begin : gen_counters
+    logic clear;
+    assign clear = job_valid_i && job_ready_o;
+    sq_cause_count u_low (
+      .clk_i, .rst_ni, .clear_i(clear), .active_i(active), .cause_i(low_cause),
+      .counts_o(low_counts_o)
+    );
+    sq_cause_count u_high (
+      .clk_i, .rst_ni, .clear_i(clear), .active_i(active), .cause_i(high_cause),
+      .counts_o(high_counts_o)
+    );
+  end else begin : gen_no_counters
+    logic unused_causes;
+    assign unused_causes = ^{active, low_cause, high_cause};
+    assign low_counts_o = '0;
+    assign high_counts_o = '0;
+  end
+
+  // high_fire only matters to the control and its counters.
+  logic unused_high_fire;
+  assign unused_high_fire = high_fire;
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(TileHeldOnStall, out_valid_o, out_ready_i, {out_p_lo_o, out_p_hi_o})
+
+endmodule
