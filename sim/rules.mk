@@ -1,0 +1,27 @@
+# sim/: cycle model, files, commands. sq_main.c, sq_cmd_*.c and sq_cli*.c are the program, the rest the library.
+SIM_PROG_SRC := $(wildcard sim/sq_main.c sim/sq_cmd_*.c sim/sq_cli*.c)
+SIM_LIB_SRC  := $(filter-out $(SIM_PROG_SRC),$(wildcard sim/*.c))
+SIM_PROG_OBJ := $(SIM_PROG_SRC:%.c=$(BUILD)/obj/%.o)
+SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o)
+
+$(BUILD)/libsqsim.a: $(SIM_LIB_OBJ)
+	$(Q)rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(BUILD)/sqsim: $(SIM_PROG_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
+
+# The revision that every provenance record names; touched only when it changes.
+.PHONY: FORCE
+$(BUILD)/sq_revision.h: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#define SQ_REVISION "%s"\n' \
+	  "$$(git describe --always --dirty 2>/dev/null || echo unknown)" > $@.new
+	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(BUILD)/obj/sim/sq_cli.o: $(BUILD)/sq_revision.h
+$(BUILD)/obj/sim/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
+
+-include $(SIM_LIB_OBJ:.o=.d) $(SIM_PROG_OBJ:.o=.d)
+
+# Values stay the same; without it no comparison of floats inside a loop becomes a vector operation.
+$(BUILD)/obj/sim/sq_llama.o: CFLAGS_ALL += -O3 -fno-trapping-math

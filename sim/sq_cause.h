@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a path of the core did in one cycle of a job. Exactly one cause applies per path and cycle,
+// so the counts of a path sum to the cycles of the job. Same values in rtl/sq_pkg.sv.
+#ifndef SQ_CAUSE_H
+#define SQ_CAUSE_H
+
+enum sq_cause {
+    SQ_CAUSE_BUSY = 0,           // a step was accepted
+    SQ_CAUSE_FILLING = 1,        // high path: no bank has been completed yet
+    SQ_CAUSE_WAIT_ACT = 2,       // low path: no activation beat
+    SQ_CAUSE_WAIT_WEIGHT = 3,    // no code beat (low codes on the low path, high on the high path)
+    SQ_CAUSE_WAIT_HIGH = 4,      // low path: the bank buffer is held by the high path
+    SQ_CAUSE_WAIT_MASK = 5,      // high path: no complete bank, hence no mask
+    SQ_CAUSE_BLOCKED_OUTPUT = 6, // results not taken
+    SQ_CAUSE_DRAINING = 7,       // all steps of the job were accepted
+    SQ_N_CAUSES = 8,
+};
+
+// Stable name used in reports and JSON, e.g. "wait_high".
+const char *sq_cause_name(enum sq_cause cause);
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two modes of `sqsim cosim` share: random cases (sq_cmd_cosim.c) and the layers of a
+// model (sq_cmd_cosim_model.c).
+#ifndef SQ_CMD_COSIM_H
+#define SQ_CMD_COSIM_H
+
+#include "sq_cli.h"
+#include "sq_cosim.h"
+
+struct sq_cosim_args {
+    struct sq_cli_format format;
+    struct sq_cli_core core;
+    enum sq_rtl_block block;
+    struct sq_cosim_point *points; // chosen, without repeats
+    size_t n_points;
+    uint64_t cases, seed;
+    unsigned jobs;
+    bool is_netlist, is_json, is_list;
+    bool is_model;
+    const char *model;  // NULL: the embedded one
+    const char *tokens; // NULL: the model's own
+    size_t m;           // tokens with --layers
+    const char *output; // NULL: build/cosim
+    struct sq_error *err;
+};
+
+struct sq_cosim_total {
+    uint64_t cases, beats, value_mismatches, cycle_mismatches;
+};
+
+struct sq_cosim_failure {
+    const char *label; // of the directory for its waveform
+    const struct sq_owned_case *failing;
+    const struct sq_core_cosim_result *result;
+};
+
+// Prints the divergence with its operands and leaves the waveform.
+void sq_cosim_print_failure(const struct sq_cosim_args *in, const struct sq_cosim_failure *f);
+
+// Last line, exit code. `unit` is "points" or "layers"; `data` "real" or "synthetic".
+int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
+                     const struct sq_cosim_total *total, const char *data);
+
+// Every linear layer of a checkpoint, whole, through the one point of in->points. Returns an exit
+// code.
+int sq_cosim_model(const struct sq_cosim_args *in);
+
+#endif

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sq_cosim.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sq_file.h"
+#include "sq_gather_cosim.h"
+
+#define WINDOW_CYCLES 200u // dumped before the divergent cycle
+
+sq_cosim_run_fn *sq_cosim_run_of(enum sq_rtl_block block)
+{
+    return block == SQ_RTL_GATHER ? sq_gather_cosim_run : sq_core_cosim_run;
+}
+
+// The gather has no columns of its own.
+static struct sq_core_config block_config(enum sq_rtl_block block, const struct sq_core_config *c)
+{
+    struct sq_core_config config = *c;
+    if (block == SQ_RTL_GATHER)
+        config.cols = 1;
+    return config;
+}
+
+struct shared {
+    const struct sq_campaign *campaign;
+    uint64_t done, total;
+    enum sq_status status; // the first failure stops all points
+    struct sq_error *err;
+};
+
+static void step_done(struct shared *s)
+{
+#pragma omp critical(sq_campaign)
+    {
+        s->done++;
+        if (s->campaign->progress)
+            s->campaign->progress(s->campaign->progress_context, s->done, s->total);
+    }
+}
+
+static bool stopped(struct shared *s)
+{
+    bool stop;
+#pragma omp critical(sq_campaign)
+    stop = s->status != SQ_OK;
+    return stop;
+}
+
+static enum sq_status run_case(const struct sq_campaign *c, const struct sq_core_config *config,
+                               uint64_t number, const struct sq_rtl_api *rtl,
+                               struct sq_campaign_point *p, struct sq_error *err)
+{
+    struct sq_owned_case o;
+    struct sq_core_cosim_result r;
+    sq_cosim_run_fn *const run = sq_cosim_run_of(c->block);
+
+    SQ_TRY(sq_cosim_case(config, c->seed, number, &o, err));
+    enum sq_status status = run(&o.c, rtl, NULL, 0, &r, err);
+    p->cases++;
+    p->cycles += r.cycles;
+    p->beats += r.beats;
+    const enum sq_mismatch_kind kind = r.mismatch.kind;
+    p->value_mismatches += kind == SQ_MISMATCH_VALUE || kind == SQ_MISMATCH_MASK_ERROR;
+    p->cycle_mismatches +=
+        kind == SQ_MISMATCH_HANDSHAKE || kind == SQ_MISMATCH_COUNTER || kind == SQ_MISMATCH_HANG;
+    const bool first = kind != SQ_MISMATCH_NONE && p->result.mismatch.kind == SQ_MISMATCH_NONE;
+    if (status != SQ_OK || !first) {
+        sq_owned_case_free(&o);
+        return status;
+    }
+    p->failing_case = number;
+    p->failing = o;
+    p->result = r;
+    return sq_cosim_shrink(&p->failing, rtl, run, &p->result, err);
+}
+
+static enum sq_status run_point(struct shared *s, size_t i, struct sq_campaign_point *p,
+                                struct sq_error *err)
+{
+    const struct sq_campaign *c = s->campaign;
+    const struct sq_rtl_point point = {c->block, block_config(c->block, &c->points[i].config),
+                                       c->netlist, false};
+    struct sq_rtl rtl;
+    if (stopped(s))
+        return SQ_OK;
+    SQ_TRY(sq_rtl_load(&rtl, &point, c->home, &p->built, err));
+    step_done(s);
+    enum sq_status status = SQ_OK;
+    for (uint64_t n = i; n < c->cases && status == SQ_OK && !stopped(s); n += c->n_points) {
+        status = run_case(c, &point.config, n, rtl.api, p, err);
+        step_done(s);
+    }
+    sq_rtl_unload(&rtl);
+    return status;
+}
+
+enum sq_status sq_campaign_run(const struct sq_campaign *campaign, struct sq_campaign_point *out,
+                               struct sq_error *err)
+{
+    struct shared s = {campaign, 0, campaign->cases + campaign->n_points, SQ_OK, err};
+    memset(out, 0, campaign->n_points * sizeof *out);
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)campaign->jobs)
+    for (size_t i = 0; i < campaign->n_points; i++) {
+        struct sq_error mine;
+        const enum sq_status status = run_point(&s, i, &out[i], &mine);
+#pragma omp critical(sq_campaign)
+        if (status != SQ_OK && s.status == SQ_OK) {
+            s.status = status;
+            if (err)
+                *err = mine;
+        }
+    }
+    return s.status;
+}
+
+void sq_campaign_free(struct sq_campaign_point *out, size_t n_points)
+{
+    for (size_t i = 0; i < n_points; i++)
+        sq_owned_case_free(&out[i].failing);
+}
+
+// ---- the window around a divergence ---------------------------------------------------------
+
+static const char *const core_signals[] = {"clk_i",
+                                           "rst_ni",
+                                           "job_valid_i",
+                                           "job_ready_o",
+                                           "act_valid_i",
+                                           "act_ready_o",
+                                           "lo_valid_i",
+                                           "lo_ready_o",
+                                           "hi_valid_i",
+                                           "hi_ready_o",
+                                           "out_valid_o",
+                                           "out_ready_i",
+                                           "u_ctl.low_fire_o",
+                                           "u_ctl.low_en_o",
+                                           "u_ctl.low_bank_last_o",
+                                           "u_ctl.low_cause_o[2:0]",
+                                           "u_ctl.bank_full_q",
+                                           "u_ctl.high_fire_o",
+                                           "u_ctl.high_en_o",
+                                           "u_ctl.high_cause_o[2:0]",
+                                           "u_ctl.low_result_q",
+                                           "u_ctl.high_result_q",
+                                           NULL};
+static const char *const gather_signals[] = {
+    "clk_i",    "rst_ni",      "in_valid_i",  "in_ready_o",  "valid_q", "valid_q2",
+    "valid_q3", "out_valid_o", "out_ready_i", "out_error_o", NULL};
+
+// A GTKWave save file: the signals in reading order, a marker on the divergent cycle.
+static enum sq_status write_gtkw(enum sq_rtl_block block, const char *path, uint64_t time,
+                                 struct sq_error *err)
+{
+    const char *top = block == SQ_RTL_GATHER ? "sq_gather" : "sq_core";
+    const char *const *signal = block == SQ_RTL_GATHER ? gather_signals : core_signals;
+    struct sq_outfile out;
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    fprintf(out.stream, "[dumpfile] \"wave.fst\"\n[timestart] %llu\n*-2.0 %llu -1\n",
+            (unsigned long long)(time > 40 ? time - 40 : 0), (unsigned long long)time);
+    fprintf(out.stream, "[treeopen] TOP.\n[treeopen] TOP.%s.\n", top);
+    for (; *signal; signal++)
+        fprintf(out.stream, "@28\nTOP.%s.%s\n", top, *signal);
+    return sq_outfile_commit(&out, err);
+}
+
+enum sq_status sq_cosim_dump(enum sq_rtl_block block, const struct sq_owned_case *o, bool netlist,
+                             const struct sq_core_cosim_result *result, const char *home,
+                             const char *dir, struct sq_error *err)
+{
+    const uint64_t cycle = result->mismatch.cycle;
+    const uint64_t from = cycle > WINDOW_CYCLES ? cycle - WINDOW_CYCLES : 0;
+    const struct sq_rtl_point point = {block, o->c.config, netlist, true};
+    struct sq_core_cosim_result again;
+    struct sq_rtl rtl;
+    bool built;
+    char path[1200];
+
+    if (strlen(dir) > 1000 || (mkdir(dir, 0777) != 0 && errno != EEXIST))
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make %s: %s", sq_path_tail(dir), strerror(errno));
+    SQ_TRY(sq_rtl_load(&rtl, &point, home, &built, err));
+    snprintf(path, sizeof path, "%s/wave.fst", dir);
+    enum sq_status status = sq_cosim_run_of(block)(&o->c, rtl.api, path, from, &again, err);
+    sq_rtl_unload(&rtl);
+    SQ_TRY(status);
+    snprintf(path, sizeof path, "%s/wave.gtkw", dir);
+    return write_gtkw(block, path, 2 * (cycle + SQ_RTL_RESET_CYCLES) + 1, err);
+}

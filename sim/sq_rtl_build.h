@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes verilated blocks: RTL sources (or their Yosys netlist) and a parameter point in, a loaded
+// shared object behind struct sq_rtl_api out. Objects are cached by content: HOME/build/rtl/
+// <name>-<digest>/, digest over sources, bridge, parameters and tool version. Several processes may
+// build at once. Needs verilator, make and a C++ compiler (SQ_ERR_TOOL where they are missing).
+#ifndef SQ_RTL_BUILD_H
+#define SQ_RTL_BUILD_H
+
+#include <stdbool.h>
+
+#include "sq_config.h"
+#include "sq_rtl.h"
+
+enum sq_rtl_block {
+    SQ_RTL_CORE = 0,
+    SQ_RTL_GATHER = 1, // config.rows tokens, one bank per beat; lanes and columns do not matter
+};
+
+struct sq_rtl_point {
+    enum sq_rtl_block block;
+    struct sq_core_config config;
+    bool netlist; // simulate the netlist that Yosys makes of the block, not the RTL
+    bool trace;   // compiled with FST tracing
+};
+
+struct sq_rtl {
+    void *library;
+    const struct sq_rtl_api *api;
+};
+
+// "core_2x4_L8_H2_b16_k4_a8_w8-4_log": parameters in a file name.
+void sq_rtl_name(const struct sq_rtl_point *point, char name[96]);
+
+// Builds what is not cached (seconds to a minute) and loads it; *built says which. `home` is the
+// directory with rtl/ and sim/bridge/. On a failed build the sentence names the log.
+enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
+                           bool *built, struct sq_error *err);
+void sq_rtl_unload(struct sq_rtl *rtl);
+
+#endif

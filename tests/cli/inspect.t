@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim inspect: plain files, encoded files, model directories, and files that lie.
+. "$(dirname "$0")/lib.sh"
+
+tensor "$W/two" '{"__metadata__":{"note":"a\u001b[31m\nb"},"x":{"dtype":"BF16","shape":[2,64],"data_offsets":[0,256]},"s":{"dtype":"I64","shape":[],"data_offsets":[256,264]}}' 264
+accept "plain file" inspect two
+ok "tensor line" out_has '^x  *BF16  *256  \[2, 64\]'
+ok "scalar" out_has '^s  *I64  *8  \[\]'
+ok "metadata on one line, without escape sequences" out_has '^  note = a?\[31m?b$'
+ok "total" out_has '^safetensors: 2 tensors, 264 bytes$'
+accept "--json" inspect two --json
+ok "tensor object" out_has '^{"tensor":"x","dtype":"BF16","shape":\[2,64\],"bytes":256}$'
+ok "summary last" grep -q '"summary":true,"kind":"safetensors","tensors":2,"bytes":264' <(tail -1 "$W.out")
+
+accept "encode" quantize two --bank 16 -o enc
+accept "encoded file" inspect enc
+ok "format and validity" out_has 'SQ(8,4,16,0.75) G=128, 1 operands, .* valid'
+ok "padding is named" out_has '2 x 64 *padded to 128'
+accept "encoded, JSON" inspect --json enc
+ok "kind and format" [ "$(number kind),$(number bank),$(number valid)" = '"sq_w",16,true' ]
+
+# Two mask codes more somewhere in the low stream (it ends 64 bytes before the end of the file): that
+# bank no longer holds k of them.
+size=$(stat -c %s "$W/enc")
+refused=0
+for back in $(seq 1 8); do
+  cp "$W/enc" "$W/bad"
+  printf '\x88' | dd of="$W/bad" bs=1 seek=$((size - 64 - back)) conv=notrunc status=none
+  sq inspect bad
+  [ "$RC" = 2 ] && [ "$(wc -l <"$W.err")" = 1 ] && grep -q "is not valid" "$W.err" && refused=$((refused + 1))
+done
+ok "damaged streams are refused ($refused of 8)" [ $refused -ge 6 ]
+sed 's/"bank":"16"/"bank":"64"/' "$W/enc" >"$W/bad"
+refuse "sqsim inspect: " inspect bad
+sed 's/"h_low":"4"/"h_low":"7"/' "$W/enc" >"$W/bad"
+refuse "high-bits/low-bits = 8/7" inspect bad
+head -c $((size - 1)) "$W/enc" >"$W/bad"
+refuse "truncated" inspect bad
+{ cat "$W/enc"; printf x; } >"$W/bad"
+refuse "bytes of data" inspect bad
+
+refuse "No such file" inspect none
+refuse "config.json': No such file" inspect .
+refuse "unexpected argument 'enc'" inspect two enc
+mkfifo "$W/fifo"
+refuse "it is no regular file" inspect fifo
+
+real=$ROOT/../shared/data/models/stories260K
+if [ -d "$real" ]; then
+  accept "model directory" inspect "$real" --json
+  ok "its config" out_has '"intermediate_size":172'
+  mkdir "$W/model" && cp "$real/model.safetensors" "$W/model"
+  sed 's/"hidden_size": 64/"hidden_size": 65/' "$real/config.json" >"$W/model/config.json"
+  refuse "hidden_size\|shape" inspect model
+  printf '[[[[[[[[[[[[[[[[[[[[[[' >"$W/model/config.json"
+  refuse "nests deeper" inspect model
+else
+  skip "model directory" "../shared/data/models/stories260K does not exist"
+fi
+finish

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of the command line: TAP output, a scratch directory, and what a refusal is: exit 2,
+# exactly one line on stderr, nothing left behind, no hang. SQSIM names the program under test.
+SQSIM=$(realpath "${SQSIM:-build/sqsim}")
+export SQSIM_HOME=${SQSIM_HOME:-$PWD}
+ROOT=$PWD
+W=$(mktemp -d "${TMPDIR:-/tmp}/sq-cli-XXXXXX")
+trap 'chmod -R u+w "$W"; rm -rf "$W" "$W.out" "$W.err"' EXIT
+N=0
+FAILED=0
+
+[ -x "$SQSIM" ] || { echo "Bail out! $SQSIM is not built"; exit 1; }
+
+# ok DESCRIPTION CONDITION...: one TAP line for a command that must succeed.
+ok() {
+  local what=$1; shift
+  N=$((N + 1))
+  if "$@"; then echo "ok $N - $what"; else echo "not ok $N - $what"; FAILED=1; fi
+}
+
+skip() { # DESCRIPTION REASON
+  N=$((N + 1))
+  echo "ok $N - $1 # SKIP $2"
+}
+
+# sq ARGS...: runs the program in $W for at most 60 s; $RC, $W.out, $W.err hold what came back.
+sq() {
+  (cd "$W" && timeout 60 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+
+# Every name below $W, with size and time of what is no directory.
+files() { find "$W" \( -type d -printf '%p\n' \) -o -printf '%p %s %T@\n' | sort; }
+
+# refuse PATTERN ARGS...: exit 2, one line that matches, the scratch directory as it was.
+refuse() {
+  local pattern=$1 before after; shift
+  before=$(files)
+  sq "$@"
+  after=$(files)
+  ok "refused: $*" refused_well "$pattern" "$before" "$after"
+}
+refused_well() {
+  local lines
+  lines=$(wc -l <"$W.err")
+  [ "$RC" = 2 ] && [ "$lines" = 1 ] && grep -q -- "$1" "$W.err" && [ "$2" = "$3" ] && return
+  echo "# exit $RC, $lines lines on stderr, want 2 and one line that matches: $1"
+  sed 's/^/# stderr: /' "$W.err"
+  [ "$2" = "$3" ] || echo "# files changed"
+  return 1
+}
+
+# accept DESCRIPTION ARGS...: exit 0 and nothing on stderr.
+accept() {
+  local what=$1; shift
+  sq "$@"
+  ok "$what" accepted
+}
+accepted() {
+  [ "$RC" = 0 ] && [ ! -s "$W.err" ] && return
+  echo "# exit $RC"; sed 's/^/# stderr: /' "$W.err"
+  return 1
+}
+
+out_has() { grep -q -- "$1" "$W.out" || { sed 's/^/# stdout: /' "$W.out" | head -5; return 1; }; }
+
+# number KEY: its last value in the last JSON line of the output.
+number() { tail -1 "$W.out" | grep -o "\"$1\":[^,}]*" | tail -1 | cut -d: -f2-; }
+
+finish() {
+  echo "1..$N"
+  exit $FAILED
+}
+
+# tensor FILE HEADER DATA_BYTES: a safetensors file with this header, and data of 0x3c bytes (every
+# F32, F16, BF16 value is then a small positive number).
+tensor() {
+  local n=${#2} i
+  { for i in 0 8 16 24 32 40 48 56; do
+      printf "\\x$(printf %02x $((n >> i & 255)))"
+    done
+    printf %s "$2"
+    head -c "$3" /dev/zero | tr '\0' '\074'
+  } >"$1"
+}

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim itself: help, version, unknown commands; and for every command: --help, unknown and
+# abbreviated options, missing values, surplus arguments. The list of commands comes from --help.
+. "$(dirname "$0")/lib.sh"
+
+accept "--help" --help
+ok "--help names the exit codes" out_has "Exit status: 0 done, 1 a check failed, 2 bad input"
+commands=$(awk '/^  [a-z]+ /{print $1}' "$W.out")
+ok "--help lists commands" [ "$(wc -w <<<"$commands")" -ge 2 ]
+accept "--version" --version
+ok "version is a number" grep -Eq '^sqsim [0-9]+\.[0-9]+\.[0-9]+$' "$W.out"
+
+refuse "no command, see sqsim --help"
+refuse "did you mean quantize" quantise
+refuse "did you mean inspect" insp
+refuse "command = frobnicate, need" frobnicate
+refuse "command = , need" ""
+refuse "command = --josn, need" --josn
+refuse "command = a?b, need" $'a\nb'
+refuse "command = x" "$(printf 'x%.0s' {1..5000})"
+
+for c in $commands; do
+  accept "$c --help" "$c" --help
+  ok "$c --help shows usage" out_has "^Usage: sqsim $c"
+  ok "$c --help has examples" out_has "^  sqsim $c"
+  refuse "unknown option --no-such-option" "$c" --no-such-option
+  refuse "unknown option --jsn, did you mean --json" "$c" --jsn
+  refuse "unknown option --js, did you mean --json" "$c" --js
+  refuse "option --json takes no value" "$c" --json=1
+  refuse "unknown option -Z" "$c" -Z
+  refuse "unexpected argument 'b'\|need\|cannot" "$c" a b c d
+done
+
+cd "$W" && "$SQSIM" --help >/dev/full 2>"$W.err"; RC=$?; cd "$ROOT" || exit
+ok "help on a full disk" refused_well "cannot write standard output" "" ""
+finish

@@ -1,0 +1,52 @@
+# tests/: cmocka programs tests/<layer>/test_*.c, C++ drivers tests/rtl/tb_*.cpp and shell tests
+# tests/<layer>/*.t; all speak TAP and are run by prove.
+UNIT_SRC := $(wildcard tests/unit/test_*.c tests/sim/test_*.c)
+UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
+CLI_TEST := $(wildcard tests/cli/*.t)
+RTL_TEST := $(wildcard tests/rtl/*.t)
+PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) prove --timer
+
+$(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -Itests -c $< -o $@.o
+	$(Q)$(CC) $(CFLAGS_ALL) $@.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS) -lcmocka -o $@
+
+## test: set up, build and run everything quick, sanitizer build included
+.PHONY: test test-all test-unit test-cli test-rtl test-san test-long
+test: setup
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build
+	$(Q)$(MAKE) --no-print-directory test-all
+
+# The parts in one place each; SAN=1 runs any of them under ASan and UBSan.
+.PHONY: test-build
+test-build: all $(UNIT_BIN)
+	$(Q)$(MAKE) --no-print-directory SAN=1 san-build
+.PHONY: san-build
+san-build: all $(UNIT_BIN)
+
+test-all:
+	$(Q)$(MAKE) --no-print-directory lint
+	$(Q)$(PROVE) $(UNIT_BIN) $(CLI_TEST) $(RTL_TEST)
+	$(Q)$(MAKE) --no-print-directory SAN=1 test-san
+
+## test-unit: models and simulator, test programs only (SAN=1 for the sanitizers)
+test-unit: $(UNIT_BIN)
+	$(Q)$(PROVE) $(UNIT_BIN)
+
+## test-cli: the program's commands and refusals
+test-cli: $(BUILD)/sqsim
+	$(Q)$(PROVE) $(CLI_TEST)
+
+## test-rtl: verilated blocks and co-simulation
+test-rtl: $(BUILD)/sqsim
+	$(Q)$(PROVE) $(RTL_TEST)
+
+test-san: $(UNIT_BIN) $(BUILD)/sqsim
+	$(Q)$(PROVE) $(UNIT_BIN) $(filter-out %/area.t,$(CLI_TEST))
+
+## cosim: CASES random cases over all points, SEED (2000, 1)
+.PHONY: cosim
+cosim: $(BUILD)/sqsim
+	$(Q)$(BUILD)/sqsim cosim --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
+
+-include $(UNIT_BIN:=.o.d)
