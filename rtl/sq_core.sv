@@ -133,29 +133,31 @@ module sq_core #(
   end
 
   // ---- rows: activations ------------------------------------------------------------------------
-  logic [LowLanes*ActW-1:0] act_l1_q[Rows], act_l2_q[Rows];  // low operands
-  logic [BankLen*ActW-1:0] bank_act_q[Rows];  // the bank the high path works on
+  localparam int unsigned ActStepW = LowLanes * ActW;
+  localparam int unsigned ActBankW = BankLen * ActW;
+  logic [Rows*ActStepW-1:0] act_l1_q, act_l2_q;  // low operands
+  logic [Rows*ActBankW-1:0] bank_act;  // the bank the high path works on
 
   for (genvar r = 0; r < Rows; r++) begin : gen_row
-    logic [BankLen*ActW-1:0] bank_act;
     sq_bank_buf #(.Lanes(LowLanes), .BankLen(BankLen), .Width(ActW)) u_buf (
       .clk_i, .step_valid_i(low_fire), .step_i(low_step), .step_last_i(low_bank_last),
-      .data_i(act[r*LowLanes*ActW +: LowLanes*ActW]), .bank_o(bank_act)
+      .data_i(act[r*ActStepW +: ActStepW]), .bank_o(bank_act[r*ActBankW +: ActBankW])
     );
-    assign bank_act_q[r] = bank_act;
 
     always_ff @(posedge clk_i) begin
       if (low_en) begin
-        act_l1_q[r] <= act[r*LowLanes*ActW +: LowLanes*ActW];
-        act_l2_q[r] <= act_l1_q[r];
+        act_l1_q[r*ActStepW +: ActStepW] <= act[r*ActStepW +: ActStepW];
+        act_l2_q[r*ActStepW +: ActStepW] <= act_l1_q[r*ActStepW +: ActStepW];
       end
     end
   end
 
   // ---- columns: codes and select controls -------------------------------------------------------
-  logic [LowLanes*LowW-1:0] code_l1_q[Cols], code_l2_q[Cols];  // cleaned low codes
-  logic [HighLanes*HighW-1:0] high_code_q[Cols];
-  logic [CtlW-1:0] gather_ctl[Cols];
+  localparam int unsigned LowStepCodeW = LowLanes * LowW;
+  localparam int unsigned HighStepCodeW = HighLanes * HighW;
+  logic [Cols*LowStepCodeW-1:0] code_l1_q, code_l2_q;  // cleaned low codes
+  logic [Cols*HighStepCodeW-1:0] high_code_q;
+  logic [Cols*CtlW-1:0] gather_ctl;
 
   for (genvar c = 0; c < Cols; c++) begin : gen_col
     logic [LowLanes*LowW-1:0] clean;
@@ -171,7 +173,7 @@ module sq_core #(
     sq_gather_rank #(
       .Lanes(LowLanes), .LowW(LowW), .BankLen(BankLen), .HighPerBank(HighPerBank)
     ) u_rank (
-      .code_i(lo[c*LowLanes*LowW +: LowLanes*LowW]), .lane_i(lane_used), .count_i(count_q),
+      .code_i(lo[c*LowStepCodeW +: LowStepCodeW]), .lane_i(lane_used), .count_i(count_q),
       .clean_o(clean), .slot_o(slot), .rank_o(rank), .count_o(count)
     );
 
@@ -189,7 +191,8 @@ module sq_core #(
     sq_gather_sel #(
       .BankLen(BankLen), .HighPerBank(HighPerBank), .Lanes(HighLanes), .Gather(Gather)
     ) u_sel (
-      .slot_i(bank_slot), .rank_i(bank_rank), .base_i(slot_base), .ctl_o(gather_ctl[c])
+      .slot_i(bank_slot), .rank_i(bank_rank), .base_i(slot_base),
+      .ctl_o(gather_ctl[c*CtlW +: CtlW])
     );
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -205,10 +208,12 @@ module sq_core #(
 
     always_ff @(posedge clk_i) begin
       if (low_en) begin
-        code_l1_q[c] <= clean;
-        code_l2_q[c] <= code_l1_q[c];
+        code_l1_q[c*LowStepCodeW +: LowStepCodeW] <= clean;
+        code_l2_q[c*LowStepCodeW +: LowStepCodeW] <= code_l1_q[c*LowStepCodeW +: LowStepCodeW];
       end
-      if (high_en) high_code_q[c] <= hi[c*HighLanes*HighW +: HighLanes*HighW];
+      if (high_en) begin
+        high_code_q[c*HighStepCodeW +: HighStepCodeW] <= hi[c*HighStepCodeW +: HighStepCodeW];
+      end
     end
   end
 
@@ -220,10 +225,15 @@ module sq_core #(
         .ActW(ActW), .LowW(LowW), .HighW(HighW), .AccW(AccW), .Gather(Gather)
       ) u_pe (
         .clk_i,
-        .low_en_i(low_en), .low_act_i(act_l2_q[r]), .low_code_i(code_l2_q[c]),
+        .low_en_i(low_en),
+        .low_act_i(act_l2_q[r*ActStepW +: ActStepW]),
+        .low_code_i(code_l2_q[c*LowStepCodeW +: LowStepCodeW]),
         .low_acc_i(low_acc), .low_first_i(low_first), .low_last_i(low_last),
-        .high_en_i(high_en), .gather_ctl_i(gather_ctl[c]), .bank_act_i(bank_act_q[r]),
-        .high_code_i(high_code_q[c]), .high_acc_i(high_acc), .high_first_i(high_first),
+        .high_en_i(high_en),
+        .gather_ctl_i(gather_ctl[c*CtlW +: CtlW]),
+        .bank_act_i(bank_act[r*ActBankW +: ActBankW]),
+        .high_code_i(high_code_q[c*HighStepCodeW +: HighStepCodeW]),
+        .high_acc_i(high_acc), .high_first_i(high_first),
         .p_lo_o(out_p_lo_o[(r*Cols+c)*AccW +: AccW]),
         .p_hi_o(out_p_hi_o[(r*Cols+c)*AccW +: AccW])
       );

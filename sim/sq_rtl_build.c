@@ -73,18 +73,18 @@ static void write_script(FILE *out, const struct sq_rtl_point *p)
     fprintf(out, "sources=$(sed \"s|^|$home/rtl/|\" \"$home/rtl/files.f\")\n");
     fprintf(out, "parameters='-Wall'\nwaivers=\"$home/rtl/lint.vlt $home/rtl/verilate.vlt\"\n");
     if (p->netlist) {
-        fprintf(out, "{ echo read_verilog -sv -I \"$home/rtl\" $sources\n"
-                     "  echo chparam");
-        write_parameters(out, p, " -set %s %u");
         fprintf(out,
-                " %s\n"
-                "  echo hierarchy -check -top %s\n"
-                "  echo synth -flatten -top %s\n"
+                "{ echo read_verilog -sv -I \"$home/rtl\" $sources\n"
+                "  echo hierarchy -check -top %s",
+                top);
+        write_parameters(out, p, " -chparam %s %u");
+        fprintf(out,
+                "\n  echo synth -flatten\n"
                 "  echo rename -top %s\n"
                 "  echo write_verilog -noattr netlist.v; } > netlist.ys\n"
                 "${YOSYS:-yosys} -q -e 'implicitly declared' -s netlist.ys\n"
                 "sources=netlist.v\nwaivers=\nparameters='-Wno-fatal -Wno-lint -Wno-style'\n",
-                top, top, top, top);
+                top);
     } else {
         fprintf(out, "parameters=\"$parameters");
         write_parameters(out, p, " -G%s=%u");
