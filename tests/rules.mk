@@ -50,3 +50,10 @@ cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
 -include $(UNIT_BIN:=.o.d)
+
+## bench: rates and their ratios from one run (not a test)
+BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+BENCH_BIN := $(BENCH_SRC:tests/%.c=$(BUILD)/tests/%)
+.PHONY: bench
+bench: $(BENCH_BIN)
+	$(Q)for b in $(BENCH_BIN); do echo "== $${b##*/}"; $$b || exit 1; done

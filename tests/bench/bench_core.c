@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a cycle and a value cost on this machine, all in one run: the golden product of a 512^3
+// GEMM, the same GEMM through both engines of the cycle model, and the verilated RTL of a small
+// core. Medians of five; the ratios are what to quote.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "sq_layer.h"
+#include "sq_rng.h"
+#include "sq_rtl_build.h"
+
+enum { SIZE = 512, REPEATS = 5, RTL_CYCLES = 20000 };
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *v)
+{
+    qsort(v, REPEATS, sizeof *v, ascending);
+    return v[REPEATS / 2];
+}
+
+static float *random_matrix(size_t n, uint64_t seed)
+{
+    struct sq_rng r = {seed};
+    float *x = malloc(n * sizeof *x);
+    for (size_t i = 0; x && i < n; i++)
+        x[i] = (float)(2 * sq_rng_unit(&r) - 1);
+    return x;
+}
+
+static _Noreturn void die(const struct sq_error *err)
+{
+    fprintf(stderr, "bench_core: %s\n", err->text);
+    exit(2);
+}
+
+// Seconds per call of the golden product, and the layer that it leaves.
+static double bench_values(const struct sq_layer_options *o, struct sq_layer_run *r)
+{
+    float *x = random_matrix((size_t)SIZE * SIZE, 1), *w = random_matrix((size_t)SIZE * SIZE, 2);
+    double seconds[REPEATS];
+    struct sq_error err;
+    if (!x || !w)
+        exit(2);
+    for (unsigned i = 0; i < REPEATS; i++) {
+        if (i > 0)
+            sq_layer_free(r);
+        if (sq_layer_compute(r, o, "bench", x, w, SIZE, SIZE, SIZE, &err) != SQ_OK)
+            die(&err);
+        seconds[i] = r->seconds_values;
+    }
+    free(x);
+    free(w);
+    return median(seconds);
+}
+
+static double bench_engine(const struct sq_core_config *config, const struct sq_job *job, bool fast)
+{
+    static const struct sq_rates rates = {1, 1, 1, 1};
+    double seconds[REPEATS];
+    for (unsigned i = 0; i < REPEATS; i++) {
+        const double start = now();
+        const struct sq_core_stats s =
+            fast ? sq_core_run_fast(config, job, &rates) : sq_core_run_step(config, job, &rates);
+        seconds[i] = now() - start;
+        if (s.cycles < sq_job_bound(config, job))
+            exit(1);
+    }
+    return median(seconds);
+}
+
+// Seconds per cycle of the verilated core with free streams and random data.
+static double bench_rtl(const struct sq_rtl_point *point)
+{
+    struct sq_error err;
+    struct sq_rtl rtl;
+    struct sq_rng r = {3};
+    bool built;
+    uint32_t *data = calloc(4096, sizeof *data);
+    double seconds[REPEATS];
+    if (!data || sq_rtl_load(&rtl, point, ".", &built, &err) != SQ_OK)
+        die(&err);
+    for (unsigned i = 0; i < 4096; i++)
+        data[i] = (uint32_t)sq_rng_next(&r);
+    void *model = rtl.api->create(1, NULL, 0);
+    const struct sq_rtl_core_in in = {1, 1, 1, 1, 1, 4, 0xffffffff, data, data, data};
+    struct sq_rtl_core_out out;
+    for (unsigned i = 0; i < REPEATS; i++) {
+        const double start = now();
+        for (unsigned c = 0; c < RTL_CYCLES; c++) {
+            for (unsigned word = 0; word < 64; word++) // new operands in every cycle
+                data[word] = data[word] * 1664525u + 1013904223u;
+            rtl.api->core_comb(model, &in, &out);
+            rtl.api->clock(model);
+        }
+        seconds[i] = (now() - start) / RTL_CYCLES;
+    }
+    rtl.api->destroy(model);
+    sq_rtl_unload(&rtl);
+    free(data);
+    return median(seconds);
+}
+
+int main(void)
+{
+    const struct sq_core_config big = sq_core_config_default();
+    struct sq_core_config small = big;
+    small.rows = 2;
+    small.cols = 4;
+    const struct sq_layer_options o = {.config = big, .format = sq_format_default(), .jobs = 1};
+    const struct sq_rtl_point point = {SQ_RTL_CORE, small, false, false};
+    struct sq_layer_run r;
+    struct rusage usage;
+
+    const double macs = (double)SIZE * SIZE * SIZE;
+    const double values = macs / bench_values(&o, &r);
+    const double step = (double)r.stats.cycles / bench_engine(&big, &r.job, false);
+    const double fast = (double)r.stats.cycles / bench_engine(&big, &r.job, true);
+    getrusage(RUSAGE_SELF, &usage);
+    const double rtl_cycles = 1 / bench_rtl(&point);
+    const double rtl = rtl_cycles * small.rows * small.cols * small.low_lanes;
+
+    printf("golden values, 512^3, one thread   %10.0f million MAC/s\n", values * 1e-6);
+    printf("verilated core 2x4, L=16           %10.0f million low MAC/s (%.0f k cycles/s)\n",
+           rtl * 1e-6, rtl_cycles * 1e-3);
+    printf("values against RTL                 %10.1f x\n", values / rtl);
+    printf("stepping engine                    %10.1f million cycles/s\n", step * 1e-6);
+    printf("fast engine, 512^3                 %10.1f million cycles/s\n", fast * 1e-6);
+    printf("peak memory before the RTL         %10.1f MB\n", (double)usage.ru_maxrss / 1024);
+    sq_layer_free(&r);
+    return 0;
+}

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Co-simulation on the unchanged sources: quick points of both blocks, the netlist, whole layers of
+# real models; every option of `sqsim cosim`. SQ_SEED sets the seed.
+. "$(dirname "$0")/../cli/lib.sh"
+SEED=${SQ_SEED:-1}
+
+sq() { # builds take longer than the minute of lib.sh
+  (cd "$W" && timeout 900 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+# clean MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared.
+clean() {
+  [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
+    [ "$(number beats)" -ge "$1" ] && return
+  echo "# exit $RC, beats $(number beats)"; head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
+
+sq cosim --point quick --cases 180 --seed "$SEED" --json
+ok "quick points, core" clean 100000
+ok "six points ran" [ "$(number points)" -ge 6 ]
+ok "all cases ran" [ "$(number cases)" = 180 ]
+ok "the seed is reported" [ "$(number seed)" = "$SEED" ]
+cp "$W.out" "$W/first"
+sq cosim --point quick --cases 180 --seed "$SEED" --jobs 1 --json
+ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/first"
+sq cosim --point p01 --cases 5 --seed 99 --json
+beats=$(number beats)
+sq cosim --point p01 --cases 5 --seed 100 --json
+ok "--seed changes the cases" [ "$beats" != "$(number beats)" ]
+
+sq cosim --block gather --point p03 --point p11 --cases 60 --seed "$SEED" --json
+ok "gather, crossbar" clean 5000
+sq cosim --block gather --point p15 --cases 30 --seed "$SEED" --json
+ok "gather, log" clean 2000
+sq cosim --netlist --point p01 --cases 20 --seed "$SEED" --json
+ok "netlist of the core" clean 10000
+sq cosim --netlist --block gather --point p07 --cases 20 --seed "$SEED" --json
+ok "netlist of the gather" clean 1000
+
+sq cosim --bank 8 --sparsity 0.5 --low-bits 2 --act-bits 4 --rows 1 --cols 1 --low-lanes 3 \
+  --high-lanes 2 --gather log --cases 20 --json
+ok "a point of one's own" clean 5000
+ok "it is the one that was asked for" grep -q '"rows":1,"cols":1,"low_lanes":3,"high_lanes":2,"act_bits":4,"gather":"log","bank":8' "$W.out"
+
+sq cosim --layers --json
+ok "every layer of the embedded model" clean 200000
+ok "14 layers" [ "$(number layers)" = 14 ]
+sq cosim "$ROOT/traces/tiny-llama" --m 3 --tokens "$ROOT/traces/tiny-llama/tokens_eval.safetensors" --json
+ok "other tokens, M not a multiple of the rows" clean 100000
+real=$ROOT/../shared/data/models/stories260K
+if [ -d "$real" ]; then
+  sq cosim "$real" --m 2 --bank 4 --sparsity 0.5 --group 32 --json
+  ok "stories260K, K = 172 padded" clean 30000
+else
+  skip "stories260K, K = 172 padded" "no ../shared/data/models/stories260K"
+fi
+
+sq cosim --list
+ok "--list shows at least 16 points" [ "$(grep -c '^p[0-9]' "$W.out")" -ge 16 ]
+refuse "--cases = 0, need 1\.\." cosim --cases 0
+refuse "--cases = -1" cosim --cases -1
+refuse "--cases = ten" cosim --cases ten
+refuse "--seed = x" cosim --seed x
+refuse "--jobs = 65" cosim --jobs 65
+refuse "did you mean quick" cosim --point quik
+refuse "did you mean gather" cosim --block gathr
+refuse "--m = 0" cosim --layers --m 0
+refuse "--rows = 0" cosim --rows 0
+refuse "--high-lanes = 8" cosim --bank 4 --sparsity 0.5 --high-lanes 8
+refuse "another" cosim --point p01 --bank 8
+refuse "cannot" cosim /nonexistent
+refuse "need 1\.\." cosim --layers --m 1000000
+SQSIM_HOME_SAVED=$SQSIM_HOME
+sq_env() { (cd "$W" && env "$1" timeout 60 "$SQSIM" cosim --point p01 --cases 1 >"$W.out" 2>"$W.err"); RC=$?; }
+sq_env VERILATOR=/nonexistent/verilator
+ok "without Verilator: exit 3 and the package name" bash -c "[ $RC = 3 ] && grep -q 'package verilator' '$W.err'"
+finish

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The co-simulation must fail when RTL, cycle model or golden model change by one cycle or one bit.
+# Each mutant is a copy of the sources with one edit; the program must print the divergence, exit 1
+# and leave a waveform.
+. "$(dirname "$0")/../cli/lib.sh"
+
+copy() { # NAME FILE SED_SCRIPT: a copy of the sources with one file edited
+  mkdir -p "$W/$1/build"
+  cp -r "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/tests" "$ROOT/Makefile" "$W/$1/"
+  mkdir "$W/$1/traces"
+  sed -i "$3" "$W/$1/$2"
+  ! cmp -s "$ROOT/$2" "$W/$1/$2"
+}
+fails() { # PATTERN: exit 1 and a MISMATCH line with it
+  [ "$RC" = 1 ] && grep -q "MISMATCH.*$1" "$W.out" && return
+  echo "# exit $RC"; tail -3 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
+run() { # NAME PROGRAM BLOCK
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout 600 "$2" cosim --block "$3" --point p03 --cases 40 \
+    --output "$W/waves-$1" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+mutate_rtl() { # NAME BLOCK PATTERN FILE SED_SCRIPT
+  ok "$1: the mutant differs" copy "$1" "$4" "$5"
+  run "$1" "$SQSIM" "$2"
+  ok "$1: found" fails "$3"
+}
+mutate_c() { # as mutate_rtl, with the program built from the copy
+  ok "$1: the mutant differs" copy "$1" "$4" "$5"
+  ok "$1: builds" make -s -C "$W/$1" build/sqsim
+  run "$1" "$W/$1/build/sqsim" "$2"
+  ok "$1: found" fails "$3"
+}
+
+mutate_rtl rtl_one_cycle core "ready_o\|valid_o" rtl/sq_core_ctl.sv \
+  's/ && !(high_fire_o && high_bank_last);/;/'
+dir=$(dirname "$(find "$W/waves-rtl_one_cycle" -name wave.fst | head -1)")
+ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave.gtkw" ]
+ok "the case was shrunk to one job" out_has "shrunk to 1 job"
+mutate_rtl rtl_one_bit core "p_lo\|p_hi" rtl/sq_mul.sv 's/carry = major << 1;/carry = (major << 1) ^ PW'"'"'(a_i[0]);/'
+ok "operands are printed in hex" out_has "^    act  *[0-9a-f][0-9a-f] "
+mutate_rtl rtl_counter core "busy\|wait\|draining" rtl/sq_core_ctl.sv \
+  's/started_q ? sq_pkg::CAUSE_WAIT_MASK : sq_pkg::CAUSE_FILLING/started_q ? sq_pkg::CAUSE_FILLING : sq_pkg::CAUSE_WAIT_MASK/'
+mutate_rtl rtl_gather_cycle gather "valid_o\|ready_o" rtl/sq_gather.sv 's/advance = !valid_q3 || out_ready_i/advance = out_ready_i/'
+mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/sq_gather_rank.sv \
+  's/count < CountW.(HighPerBank)/count < CountW'"'"'(HighPerBank - 1)/'
+mutate_c model_one_cycle core "ready_o\|valid_o" sim/sq_core_sim.c 's/d->ls_valid = s->l2_valid;/d->ls_valid = s->l1_valid;/'
+mutate_c golden_mask_is_minus_8 core "p_lo" models/sq_gather.c \
+  's/lo_clean\[i\] = is_high ? 0 : lo_codes\[i\];/lo_clean[i] = lo_codes[i];/'
+finish
