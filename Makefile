@@ -20,6 +20,7 @@ SEED      ?= 1
 CASES     ?= 2000
 SAN       ?= 0
 V         ?= 0
+DEMO_AREA ?= --block mul --block mac_low --block mac_high --block gather --block pe
 Q := $(if $(filter 1,$(V)),,@)
 
 , := ,
@@ -40,6 +41,15 @@ include models/rules.mk sim/rules.mk rtl/rules.mk tests/rules.mk
 ## all: libraries and the program build/sqsim
 .PHONY: all
 all: $(BUILD)/sqsim
+
+## demo: a real model encoded, multiplied, timed, equal to RTL, and priced
+.PHONY: demo
+demo: setup
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
+	@echo; echo "== every linear layer of a trained model, whole, through the verilated core"
+	$(Q)$(BUILD)/sqsim cosim --layers
+	@echo; echo "== its silicon, synthesised by Yosys"
+	$(Q)$(BUILD)/sqsim area --jobs $(JOBS) $(DEMO_AREA)
 
 ## setup: install what is missing with apt-get (Debian 12), one line elsewhere
 .PHONY: setup

@@ -21,7 +21,8 @@ enum {
     KEY_M,
     KEY_JOBS,
     KEY_JSON,
-    KEY_LIST
+    KEY_LIST,
+    KEY_WAVES
 };
 
 enum { MAX_POINTS = 64 };
@@ -41,6 +42,8 @@ static const struct argp_option options[] = {
      "token file whose first sequences feed --layers (the model's tokens_calib.safetensors)", 0},
     {"m", KEY_M, "M", 0, "tokens with --layers, 1..1048576 (8)", 0},
     {"output", 'o', "DIR", 0, "where a failing case leaves its waveform (build/cosim)", 0},
+    {"waves", KEY_WAVES, "DIR", 0,
+     "leave a waveform of case 0 of the first point there, whatever it shows, and stop", 0},
     {"jobs", KEY_JOBS, "N", 0, "threads, 1..64 (all processors); the result does not depend on it",
      3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per point or layer, the summary last", 3},
@@ -141,6 +144,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_TOKENS:
         in->tokens = arg;
+        return 0;
+    case KEY_WAVES:
+        in->waves = arg;
         return 0;
     case 'o':
         in->output = arg;
@@ -348,6 +354,26 @@ static int run_random(const struct sq_cosim_args *in)
     return sq_cosim_summary(in, "points", in->n_points, &total, "synthetic");
 }
 
+// A waveform of case 0 of the first point.
+static int leave_waves(const struct sq_cosim_args *in)
+{
+    struct sq_core_config config = in->points[0].config;
+    struct sq_core_cosim_result whole = {0};
+    struct sq_owned_case o;
+    struct sq_error err;
+    if (in->block == SQ_RTL_GATHER)
+        config.cols = 1;
+    enum sq_status status = sq_cosim_case(&config, in->seed, 0, &o, &err);
+    if (status != SQ_OK)
+        return sq_cli_fail("cosim", &err);
+    status = sq_cosim_dump(in->block, &o, in->is_netlist, &whole, sq_cli_home(), in->waves, &err);
+    sq_owned_case_free(&o);
+    if (status != SQ_OK)
+        return sq_cli_fail("cosim", &err);
+    printf("waveform: cd %s && gtkwave wave.gtkw\n", in->waves);
+    return SQ_EXIT_OK;
+}
+
 // Core or format options describe one point of their own.
 static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **argv)
 {
@@ -400,5 +426,5 @@ int sq_cmd_cosim(int argc, char **argv)
         return sq_cosim_model(&in);
     if (in.n_points == 0 && add_points(&in, "all") != SQ_OK)
         return sq_cli_fail("cosim", &err);
-    return run_random(&in);
+    return in.waves ? leave_waves(&in) : run_random(&in);
 }

@@ -21,6 +21,7 @@ struct sq_cosim_args {
     const char *tokens; // NULL: the model's own
     size_t m;           // tokens with --layers
     const char *output; // NULL: build/cosim
+    const char *waves;  // NULL: no waveform asked for
     struct sq_error *err;
 };
 

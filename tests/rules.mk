@@ -49,6 +49,16 @@ test-san: $(UNIT_BIN) $(BUILD)/sqsim
 cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
+## waves: a waveform of one small co-simulation under build/waves, for GTKWave
+.PHONY: waves
+waves: $(BUILD)/sqsim
+	$(Q)$(BUILD)/sqsim cosim --point p09 --seed $(SEED) --waves build/waves
+
+## mutation: sources with one wrong cycle or bit must fail the co-simulation
+.PHONY: mutation
+mutation: $(BUILD)/sqsim
+	$(Q)$(PROVE) tests/rtl/mutation.t
+
 -include $(UNIT_BIN:=.o.d)
 
 ## bench: rates and their ratios from one run (not a test)

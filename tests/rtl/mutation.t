@@ -41,7 +41,7 @@ ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave
 ok "the case was shrunk to one job" out_has "shrunk to 1 job"
 mutate_rtl rtl_one_bit core "p_lo\|p_hi" rtl/sq_mul.sv 's/carry = major << 1;/carry = (major << 1) ^ PW'"'"'(a_i[0]);/'
 ok "operands are printed in hex" out_has "^    act  *[0-9a-f][0-9a-f] "
-mutate_rtl rtl_counter core "busy\|wait\|draining" rtl/sq_core_ctl.sv \
+mutate_rtl rtl_counter core "filling\|wait_mask" rtl/sq_core_ctl.sv \
   's/started_q ? sq_pkg::CAUSE_WAIT_MASK : sq_pkg::CAUSE_FILLING/started_q ? sq_pkg::CAUSE_FILLING : sq_pkg::CAUSE_WAIT_MASK/'
 mutate_rtl rtl_gather_cycle gather "valid_o\|ready_o" rtl/sq_gather.sv 's/advance = !valid_q3 || out_ready_i/advance = out_ready_i/'
 mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/sq_gather_rank.sv \

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Grids and small floats (sq_grid, sq_fp): SPEC 0.3, A.3, A.9, N.1, and split codes.
+//
+// Exhausted: all 16 E2M1 and 256 E4M3 codes and every tie between neighbours; all 65536 binary16
+// patterns and the ties between them; every split code of every bit pair. Sampled: scales, with
+// the nearest-value property of every grid as judge.
+#include <math.h>
+
+#include "fixture.h"
+#include "sq_fp.h"
+#include "sq_grid.h"
+
+// ---- small floats ---------------------------------------------------------------------------
+
+// Every code decodes to itself; ties between neighbours go to the even code; the far end saturates.
+static void check_codec(uint8_t (*encode)(float), float (*decode)(uint8_t), unsigned last,
+                        unsigned sign)
+{
+    for (unsigned code = 0; code <= last; code++) {
+        const float v = decode((uint8_t)code);
+        CHECK_EQ(encode(v), code, "value %g\n", (double)v);
+        CHECK_EQ(encode(-v), code ? code | sign : 0, "value %g\n", (double)-v);
+        assert_true(decode((uint8_t)(code | sign)) == -v);
+        if (code == last)
+            break;
+        const float next = decode((uint8_t)(code + 1)), tie = (v + next) / 2;
+        assert_true(next > v);
+        CHECK_EQ(encode(tie), code + code % 2, "tie %g\n", (double)tie);
+        CHECK_EQ(encode(nextafterf(tie, 0)), code, "below tie %g\n", (double)tie);
+        CHECK_EQ(encode(nextafterf(tie, INFINITY)), code + 1, "above tie %g\n", (double)tie);
+    }
+    CHECK_EQ(encode(1e30f), last, "saturation\n");
+    CHECK_EQ(encode(-1e30f), last | sign, "saturation\n");
+    CHECK_EQ(encode(-1e-30f), 0, "a negative zero is the mask code\n");
+}
+
+static void small_floats(void **state)
+{
+    (void)state;
+    check_codec(sq_e2m1_encode, sq_e2m1_decode, 7, 8);
+    check_codec(sq_e4m3_encode, sq_e4m3_decode, 0x7e, 0x80);
+    static const float e2m1[8] = {0, .5f, 1, 1.5f, 2, 3, 4, 6};
+    for (unsigned i = 0; i < 8; i++)
+        assert_true(sq_e2m1_decode((uint8_t)i) == e2m1[i]);
+    assert_true(sq_e4m3_decode(0x7e) == 448 && isnan(sq_e4m3_decode(0x7f)));
+    assert_true(sq_e4m3_decode(1) == 0x1p-9f && sq_e4m3_decode(8) == 0x1p-6f);
+    assert_true(sq_e4m3_decode(0x38) == 1 && isnan(sq_e4m3_decode(0xff)));
+}
+
+// The compiler's own conversion is the judge.
+static void binary16(void **state)
+{
+    (void)state;
+    for (uint32_t h = 0; h < 0x7c00; h++) {
+        _Float16 f;
+        const uint16_t bits = (uint16_t)h;
+        memcpy(&f, &bits, sizeof f);
+        const float v = (float)f;
+        uint32_t next_bits = float_bits(v) + 1;
+        float above;
+        memcpy(&above, &next_bits, sizeof above);
+        CHECK_EQ(sq_f32_to_f16(v), h, "pattern\n");
+        CHECK_EQ(sq_f32_to_f16(-v), h | 0x8000u, "pattern\n");
+        CHECK_EQ(sq_f32_to_f16(above), h, "just above\n");
+        if (h + 1 == 0x7c00)
+            break;
+        _Float16 g;
+        const uint16_t up = (uint16_t)(h + 1);
+        memcpy(&g, &up, sizeof g);
+        const float tie = (v + (float)g) / 2; // exact in binary32
+        CHECK_EQ(sq_f32_to_f16(tie), h + h % 2, "tie\n");
+        CHECK_EQ(sq_f32_to_f16(nextafterf(tie, INFINITY)), h + 1, "above the tie\n");
+    }
+    CHECK_EQ(sq_f32_to_f16(65519.996f), 0x7bff, "largest\n");
+    CHECK_EQ(sq_f32_to_f16(65520), 0x7c00, "overflow\n");
+    CHECK_EQ(sq_f32_to_f16(0x1p-40f), 0, "underflow\n");
+}
+
+// V3, with the scales the vector states.
+static void fp_vector_v3(void **state)
+{
+    (void)state;
+    const struct sq_grid g = {SQ_GRID_FP, 8, 4};
+    const float w[8] = {.5f, -3, .25f, 1.5f, -448, 0, -6, 224};
+    const uint8_t mask[8] = {0, 0, 0, 0, 1, 0, 0, 1};
+    const uint8_t want[8] = {1, 0xd, 0, 3, 0xfe, 0, 0xf, 0x76};
+    for (unsigned i = 0; i < 8; i++)
+        CHECK_EQ(sq_grid_code(&g, w[i], mask[i], 1, 1), want[i], "element %u\n", i);
+    float s_lo, s_hi;
+    sq_grid_scales(&g, 6, 448, &s_lo, &s_hi);
+    assert_true(s_lo == 1 && s_hi == 1);
+}
+
+// ---- grids ----------------------------------------------------------------------------------
+
+static const struct sq_grid mixed[] = {
+    {SQ_GRID_OWN, 8, 4},   {SQ_GRID_OWN, 8, 3},   {SQ_GRID_OWN, 8, 2},   {SQ_GRID_OWN, 4, 2},
+    {SQ_GRID_TIED, 8, 4},  {SQ_GRID_TIED, 8, 3},  {SQ_GRID_TIED, 8, 2},  {SQ_GRID_TIED, 4, 3},
+    {SQ_GRID_SPLIT, 8, 4}, {SQ_GRID_SPLIT, 8, 3}, {SQ_GRID_SPLIT, 8, 2}, {SQ_GRID_SPLIT, 4, 2},
+    {SQ_GRID_FP, 8, 4},
+};
+
+// No part of own, tied and fp clips at its own scales, and an element is off by at most half a step
+// (fp: half the widest step, 1/3 of the magnitude). Split clips its high part only.
+static void codes_are_near(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed()};
+    for (size_t i = 0; i < LEN(mixed); i++)
+        for (unsigned round = 0; round < 2000; round++) {
+            const struct sq_grid *g = &mixed[i];
+            const float amax[2] = {(float)sq_rng_unit(&r), 20 * (float)sq_rng_unit(&r)};
+            float s[2];
+            sq_grid_scales(g, amax[0], amax[1], &s[0], &s[1]);
+            const bool is_high = round % 2;
+            const float x = amax[is_high] * (round < 4 ? 1.0f : 2 * (float)sq_rng_unit(&r) - 1);
+            const int16_t code = sq_grid_code(g, x, is_high, s[0], s[1]);
+            const float got = sq_grid_value(g, code, is_high, s[0], s[1]);
+            const float step = g->kind == SQ_GRID_FP ? 2 * fabsf(x) / 3 + s[is_high] : s[is_high];
+            const bool may_clip = g->kind == SQ_GRID_SPLIT && is_high;
+            if (!(fabsf(got - x) <= 0.5001f * step || (may_clip && fabsf(got) < fabsf(x))))
+                fail_msg("seed %llu grid %zu: %g -> %d -> %g, step %g",
+                         (unsigned long long)fixture_seed(), i, (double)x, code, (double)got,
+                         (double)step);
+        }
+}
+
+static void tied_scales_merge(void **state)
+{
+    (void)state;
+    const struct sq_grid g = {SQ_GRID_TIED, 8, 4};
+    float lo, hi;
+    sq_grid_scales(&g, 7, 127, &lo, &hi); // the high part needs s_hi = 1
+    assert_true(lo == 16 && hi == 1);
+    sq_grid_scales(&g, 7, 14, &lo, &hi); // here the low part decides... 14/127*16 = 1.76 > 1
+    assert_true(hi * 16 == lo && lo == 14.0f / 127 * 16);
+    sq_grid_scales(&g, 14, 7, &lo, &hi);
+    assert_true(lo == 2 && hi == 0.125f);
+    assert_int_equal(sq_grid_merged(&g, -7, false), -112);
+    assert_int_equal(sq_grid_merged(&g, -127, true), -127);
+    assert_true(sq_grid_single_scale(&g, lo, hi) == hi);
+    sq_grid_scales(&g, 0, 0, &lo, &hi);
+    assert_true(lo == 1 && hi == 0.0625f);
+}
+
+// DESIGN: code 16 H + L, L in -8..7, reaching -136..119.
+static void split_codes_split(void **state)
+{
+    (void)state;
+    static const int reach[][4] = {
+        {8, 4, -136, 119}, {8, 3, -132, 123}, {8, 2, -130, 125}, {4, 2, -10, 5}, {4, 3, -12, 3}};
+    for (size_t i = 0; i < LEN(reach); i++) {
+        const unsigned high = (unsigned)reach[i][0], low = (unsigned)reach[i][1];
+        const struct sq_grid g = {SQ_GRID_SPLIT, high, low};
+        assert_int_equal(sq_grid_code(&g, -1e6f, true, 1, 1), reach[i][2]);
+        assert_int_equal(sq_grid_code(&g, 1e6f, true, 1, 1), reach[i][3]);
+        assert_int_equal(sq_grid_code(&g, 1e6f, false, 1, 1), (1 << (low - 1)) - 1);
+        const int half = 1 << (low - 1), upper = 1 << (high - low - 1);
+        for (int code = reach[i][2]; code <= reach[i][3]; code++) {
+            const int l = sq_split_lower(&g, (int16_t)code), h = sq_split_upper(&g, (int16_t)code);
+            CHECK_EQ(h * 2 * half + l, code, "low %u\n", low);
+            assert_true(l >= -half && l < half && h >= -upper && h < upper);
+        }
+    }
+    const struct sq_grid g = {SQ_GRID_SPLIT, 8, 4};
+    float lo, hi;
+    sq_grid_scales(&g, 0, 119, &lo, &hi);
+    assert_true(lo == 1 && hi == 1);
+    sq_grid_scales(&g, 7, 1000, &lo, &hi);
+    assert_true(lo == 1);
+}
+
+static void grid_refusals(void **state)
+{
+    (void)state;
+    static const struct sq_grid bad[] = {
+        {SQ_GRID_DENSE, 0, 1}, {SQ_GRID_DENSE, 0, 9}, {SQ_GRID_DENSE, 8, 4},
+        {SQ_GRID_OWN, 8, 8},   {SQ_GRID_OWN, 4, 4},   {SQ_GRID_TIED, 6, 4},
+        {SQ_GRID_SPLIT, 8, 1}, {SQ_GRID_FP, 8, 3},    {SQ_GRID_FP8, 8, 8},
+    };
+    static const struct sq_grid good[] = {
+        {SQ_GRID_DENSE, 0, 2}, {SQ_GRID_DENSE, 0, 8}, {SQ_GRID_FP8, 0, 8}};
+    for (size_t i = 0; i < LEN(bad); i++)
+        assert_int_equal(sq_grid_check(&bad[i], NULL), SQ_ERR_UNSUPPORTED);
+    for (size_t i = 0; i < LEN(good); i++)
+        assert_int_equal(sq_grid_check(&good[i], NULL), SQ_OK);
+    for (size_t i = 0; i < LEN(mixed); i++)
+        assert_int_equal(sq_grid_check(&mixed[i], NULL), SQ_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_floats),      cmocka_unit_test(binary16),
+        cmocka_unit_test(fp_vector_v3),      cmocka_unit_test(codes_are_near),
+        cmocka_unit_test(tied_scales_merge), cmocka_unit_test(split_codes_split),
+        cmocka_unit_test(grid_refusals),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
