@@ -3,7 +3,7 @@
 UNIT_SRC := $(wildcard tests/unit/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
-RTL_TEST := $(wildcard tests/rtl/*.t)
+RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) prove --timer
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
@@ -48,6 +48,11 @@ test-san: $(UNIT_BIN) $(BUILD)/sqsim
 .PHONY: cosim
 cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
+
+## formal: stream register by induction, both gathers equal, by Yosys' SAT solver
+.PHONY: formal
+formal: $(BUILD)/sqsim
+	$(Q)$(PROVE) tests/formal/formal.t
 
 ## waves: a waveform of one small co-simulation under build/waves, for GTKWave
 .PHONY: waves
