@@ -148,7 +148,7 @@ enum sq_status sq_cosim_case(const struct sq_core_config *config, uint64_t seed,
     for (unsigned i = 0; i < o->c.n_jobs; i++)
         o->c.job[i] =
             (struct sq_job){.group_banks = 1 + sq_rng_below(&r, sq_rng_below(&r, 4) ? 5 : 24),
-                            .groups = 1 + sq_rng_below(&r, sq_rng_below(&r, 4) ? 12 : 64)};
+                            .groups = 1 + sq_rng_below(&r, sq_rng_below(&r, 4) ? 16 : 96)};
     random_stalls(&r, o->c.stall);
     SQ_TRY(sq_owned_case_alloc(o, err));
     random_operands(&r, (enum flavour)sq_rng_below(&r, N_FLAVOURS), o);

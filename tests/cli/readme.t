@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The documents are true: every output in a README is what its command prints, every link leads
+# somewhere, every make target that is named exists.
+. "$(dirname "$0")/lib.sh"
+
+# Blocks "<!-- run: sqsim ... -->" followed by a text fence. With UPDATE=1 they are rewritten.
+check_block() { # FILE COMMAND
+  awk -v want="<!-- run: $2 -->" '$0 == want {hit = 1; next} hit && /^```text/ {on = 1; next}
+    on && /^```/ {exit} on' "$1" >"$W/want"
+  (cd "$W" && eval "timeout 600 $SQSIM ${2#sqsim }" >"$W/got" 2>/dev/null </dev/null)
+  if [ "${UPDATE:-0}" = 1 ]; then
+    awk -v want="<!-- run: $2 -->" -v got="$W/got" '{if (!on) print} $0 == want {hit = 1}
+      hit && /^```text/ {on = 1; hit = 0; while ((getline line < got) > 0) print line; next}
+      on && /^```/ {on = 0; print}' "$1" >"$W/new" && cp "$W/new" "$1"
+    return
+  fi
+  cmp -s "$W/want" "$W/got" && return
+  diff "$W/want" "$W/got" | head -5 | sed 's/^/# /'
+  return 1
+}
+for doc in $(git -C "$ROOT" ls-files '*.md' 2>/dev/null || find . -name '*.md'); do
+  while read -r command; do
+    ok "$doc: $command" check_block "$ROOT/$doc" "$command"
+  done < <(sed -n 's/^<!-- run: \(.*\) -->$/\1/p' "$ROOT/$doc")
+  while read -r link; do
+    ok "$doc: link $link" [ -e "$ROOT/$(dirname "$doc")/$link" ]
+  done < <(grep -o '](\([^)#]*\))' "$ROOT/$doc" | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
+  while read -r target; do
+    ok "$doc: make $target" grep -qs "^$target:\|[. ]$target\( \|:\|$\)" "$ROOT/Makefile" "$ROOT"/*/rules.mk
+  done < <(grep -o '`make [a-z-]*`' "$ROOT/$doc" | tr -d '`' | awk '{print $2}' | sort -u)
+done
+ok "some outputs were compared" [ "$(grep -c '^<!-- run: ' "$ROOT/README.md")" -ge 2 ]
+finish
