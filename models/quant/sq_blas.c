@@ -2,6 +2,8 @@
 #include "sq_blas.h"
 
 #include <cblas.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
 enum { BLOCK_M = 256, BLOCK_N = 256 };
 
@@ -24,4 +26,33 @@ void sq_blas_xwt(const float *x, const float *w, size_t m, size_t n, size_t k, f
             cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)min_size(BLOCK_M, m - i),
                         (int)min_size(BLOCK_N, n - j), (int)k, 1.0f, x + i * k, (int)k, w + j * k,
                         (int)k, 0.0f, y + i * n + j, (int)n);
+}
+
+static double *widen(const float *x, size_t n)
+{
+    double *wide = malloc(n * sizeof *wide);
+    for (size_t i = 0; wide && i < n; i++)
+        wide[i] = (double)x[i];
+    return wide;
+}
+
+enum sq_status sq_blas_xwt_f64(const float *x, const float *w, size_t m, size_t n, size_t k,
+                               double *y, struct sq_error *err)
+{
+    double *wx = widen(x, m * k), *ww = widen(w, n * k);
+    sq_blas_serial();
+    if (wx && ww) {
+#pragma omp parallel for collapse(2) schedule(dynamic)
+        for (size_t i = 0; i < m; i += BLOCK_M)
+            for (size_t j = 0; j < n; j += BLOCK_N)
+                cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)min_size(BLOCK_M, m - i),
+                            (int)min_size(BLOCK_N, n - j), (int)k, 1, wx + i * k, (int)k,
+                            ww + j * k, (int)k, 0, y + i * n + j, (int)n);
+    }
+    const bool is_done = wx && ww;
+    free(wx);
+    free(ww);
+    return is_done
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a reference of %zu x %zu", m, n);
 }

@@ -9,11 +9,17 @@
 
 #include <stddef.h>
 
+#include "sq_status.h"
+
 // One thread per BLAS call from here on. Every function below calls it; code that calls cblas_ or
 // LAPACKE_ itself calls it first. The setting belongs to the process.
 void sq_blas_serial(void);
 
 // y[m][n] = x[m][k] w[n][k]^T, binary32; x, y row-major without gaps.
 void sq_blas_xwt(const float *x, const float *w, size_t m, size_t n, size_t k, float *y);
+
+// The same in binary64, sums and result: the reference of SPEC J.1. SQ_ERR_MEMORY.
+enum sq_status sq_blas_xwt_f64(const float *x, const float *w, size_t m, size_t n, size_t k,
+                               double *y, struct sq_error *err);
 
 #endif

@@ -176,7 +176,7 @@ static float slow_y(const struct sq_codes *x, const struct sq_codes *w, size_t t
                 b *= 1 << (x->grid.high_bits - x->grid.low_bits);
             if (w->grid.kind == SQ_GRID_SPLIT) // as the hardware adds it: nibble, then upper part
                 a = sq_split_lower(&w->grid, (int16_t)a) +
-                    (wh ? sq_split_upper(&w->grid, (int16_t)a) << w->grid.low_bits : 0);
+                    (wh ? sq_split_upper(&w->grid, (int16_t)a) * (1 << w->grid.low_bits) : 0);
             p[w->grid.kind == SQ_GRID_OWN ? wh : x->grid.kind == SQ_GRID_OWN ? xh : 0] += a * b;
         }
         const size_t s = n * ng + g;
@@ -251,6 +251,8 @@ static void every_pair_of_grids(void **state)
     check_pair(&r, (struct sq_grid){SQ_GRID_FP, 8, 4}, (struct sq_grid){SQ_GRID_FP8, 0, 8}, 64);
 }
 
+__extension__ typedef _Float16 f16;
+
 // W4A16: binary16 activations against a plain sum in binary64.
 static void sixteen_bit_activations(void **state)
 {
@@ -269,7 +271,7 @@ static void sixteen_bit_activations(void **state)
             for (size_t g = 0; g < 2; g++) {
                 double p = 0;
                 for (size_t i = g * 64; i < (g + 1) * 64 && i < k_orig; i++)
-                    p += w.code[c * k + i] * (double)(_Float16)x[t * k_orig + i];
+                    p += w.code[c * k + i] * (double)(f16)x[t * k_orig + i];
                 want = want + (float)p * w.s_lo[c * 2 + g];
             }
             CHECK_EQ(float_bits(y[t * n + c]), float_bits(want + 0.0f), "token %zu\n", t);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sq_codes_alloc.h"
+
+#include <stdlib.h>
+
+static enum sq_status check(const struct sq_codes *c, struct sq_error *err)
+{
+    SQ_TRY(sq_grid_check(&c->grid, err));
+    if (c->n == 0 || c->k_orig == 0 || c->k < c->k_orig || c->group == 0 || c->k % c->group != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "%zu x %zu of %zu codes by %zu, need whole groups", c->n,
+                       c->k_orig, c->k, c->group);
+    if (!sq_grid_is_mixed(&c->grid))
+        return SQ_OK;
+    if (c->bank < SQ_BANK_MIN || c->bank > SQ_BANK_MAX || c->group % c->bank != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "bank = %u, need %u..%u and a divisor of the group %zu",
+                       c->bank, SQ_BANK_MIN, SQ_BANK_MAX, c->group);
+    if (c->high_per_bank == 0 || c->high_per_bank >= c->bank)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "%u high elements in a bank of %u, need 1..%u",
+                       c->high_per_bank, c->bank, c->bank - 1);
+    return SQ_OK;
+}
+
+enum sq_status sq_codes_alloc(struct sq_codes *c, struct sq_error *err)
+{
+    c->code = NULL;
+    c->is_high = NULL;
+    c->s_lo = c->s_hi = NULL;
+    SQ_TRY(check(c, err));
+    const size_t n_scales = c->n * (c->k / c->group);
+    const bool is_mixed = sq_grid_is_mixed(&c->grid);
+    c->code = calloc(c->n, c->k * sizeof *c->code);
+    c->is_high = is_mixed ? calloc(c->n, c->k) : NULL;
+    c->s_lo = calloc(n_scales, sizeof *c->s_lo);
+    c->s_hi = calloc(n_scales, sizeof *c->s_hi);
+    if (c->code && (c->is_high || !is_mixed) && c->s_lo && c->s_hi)
+        return SQ_OK;
+    sq_codes_free(c);
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu codes", c->n, c->k);
+}
+
+void sq_codes_free(struct sq_codes *c)
+{
+    free(c->code);
+    free(c->is_high);
+    free(c->s_lo);
+    free(c->s_hi);
+    *c = (struct sq_codes){0};
+}

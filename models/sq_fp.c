@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sq_fp.h"
+
+#include <math.h>
+#include <string.h>
+
+// Magnitudes of all codes up to `last`, ascending; nearest with ties to the even code.
+static uint8_t nearest_code(float (*decode)(uint8_t), uint8_t last, float magnitude)
+{
+    uint8_t low = 0, high = last;
+    while (low < high) { // the smallest code whose upper tie is not below the magnitude
+        const uint8_t mid = (uint8_t)((low + high) / 2);
+        const float tie = (decode(mid) + decode((uint8_t)(mid + 1))) / 2; // exact
+        if (magnitude > tie || (magnitude == tie && mid % 2 == 1))
+            low = (uint8_t)(mid + 1);
+        else
+            high = mid;
+    }
+    return low;
+}
+
+float sq_e2m1_decode(uint8_t code)
+{
+    static const float magnitude[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    const float m = magnitude[code & 7u];
+    return (code & 8u) && m > 0 ? -m : m;
+}
+
+float sq_e4m3_decode(uint8_t code)
+{
+    const unsigned exponent = (code >> 3) & 15u, fraction = code & 7u;
+    if ((code & 0x7fu) == 0x7fu)
+        return NAN;
+    const float m =
+        exponent ? ldexpf((float)(8 + fraction), (int)exponent - 10) : ldexpf((float)fraction, -9);
+    return (code & 0x80u) && m > 0 ? -m : m;
+}
+
+uint8_t sq_e2m1_encode(float x)
+{
+    const uint8_t code = nearest_code(sq_e2m1_decode, 7, fabsf(x));
+    return code && x < 0 ? code | 8u : code;
+}
+
+uint8_t sq_e4m3_encode(float x)
+{
+    const uint8_t code = nearest_code(sq_e4m3_decode, 0x7e, fabsf(x));
+    return code && x < 0 ? code | 0x80u : code;
+}
+
+uint16_t sq_f32_to_f16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint16_t sign = (uint16_t)((bits >> 16) & 0x8000u);
+    const int exponent = (int)((bits >> 23) & 255u) - 127;
+    const uint32_t fraction = bits & 0x7fffffu;
+    if (exponent == 128)
+        return (uint16_t)(sign | 0x7c00u | (fraction ? 0x200u : 0));
+    if (exponent < -25)
+        return sign;
+    const uint32_t v =
+        exponent >= -14 ? (uint32_t)(exponent + 15) << 23 | fraction : fraction | 0x800000u;
+    const unsigned shift = exponent >= -14 ? 13 : 13 + (unsigned)(-14 - exponent);
+    const uint32_t rest = v & ((UINT32_C(1) << shift) - 1), half = UINT32_C(1) << (shift - 1);
+    uint32_t r = v >> shift;
+    if (rest > half || (rest == half && r % 2 == 1))
+        r++;
+    return (uint16_t)(sign | (r > 0x7c00u ? 0x7c00u : r));
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sq_grid.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "sq_format.h"
+#include "sq_fp.h"
+
+const char *sq_grid_name(enum sq_grid_kind kind)
+{
+    static const char *const name[SQ_GRID_KINDS] = {"dense", "own", "tied", "split", "fp", "fp8"};
+    assert((unsigned)kind < SQ_GRID_KINDS);
+    return name[kind];
+}
+
+bool sq_grid_is_mixed(const struct sq_grid *g)
+{
+    return g->kind != SQ_GRID_DENSE && g->kind != SQ_GRID_FP8;
+}
+
+bool sq_grid_is_single(const struct sq_grid *g)
+{
+    return g->kind == SQ_GRID_DENSE || g->kind == SQ_GRID_TIED || g->kind == SQ_GRID_SPLIT;
+}
+
+enum sq_status sq_grid_check(const struct sq_grid *g, struct sq_error *err)
+{
+    const unsigned h = g->high_bits, l = g->low_bits;
+    if (g->kind == SQ_GRID_DENSE) {
+        if (h == 0 && l >= 2 && l <= 8)
+            return SQ_OK;
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "dense codes of %u bits, need 2..8", l);
+    }
+    if (g->kind == SQ_GRID_FP || g->kind == SQ_GRID_FP8) {
+        if (l == (g->kind == SQ_GRID_FP ? 4u : 8u) && h == (g->kind == SQ_GRID_FP ? 8u : 0u))
+            return SQ_OK;
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s codes of %u/%u bits, need %s",
+                       sq_grid_name(g->kind), h, l, g->kind == SQ_GRID_FP ? "8/4" : "8");
+    }
+    if ((h == 8 && l >= 2 && l <= 4) || (h == 4 && (l == 2 || l == 3)))
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "high/low bits = %u/%u, need 8/4, 8/3, 8/2, 4/2 or 4/3",
+                   h, l);
+}
+
+// ---- split codes ----------------------------------------------------------------------------
+
+// H has high - low bits and spans its whole two's complement range, and so does L.
+static int split_min(const struct sq_grid *g)
+{
+    return -(1 << (g->high_bits - 1)) - (1 << (g->low_bits - 1));
+}
+
+static int split_max(const struct sq_grid *g)
+{
+    return (1 << (g->high_bits - 1)) - (1 << (g->low_bits - 1)) - 1;
+}
+
+int sq_split_lower(const struct sq_grid *g, int16_t code)
+{
+    return sq_sign_extend((uint32_t)code & ((1u << g->low_bits) - 1), g->low_bits);
+}
+
+int sq_split_upper(const struct sq_grid *g, int16_t code)
+{
+    return (code - sq_split_lower(g, code)) / (1 << g->low_bits); // exact
+}
+
+// ---- scales and codes -----------------------------------------------------------------------
+
+// s = amax / most, or 1 where that is zero (SPEC 0.3).
+static float scale(float amax, float most)
+{
+    const float s = amax / most;
+    return s > 0 ? s : 1.0f;
+}
+
+void sq_grid_scales(const struct sq_grid *g, float amax_lo, float amax_hi, float *s_lo, float *s_hi)
+{
+    const float low = g->kind == SQ_GRID_FP    ? scale(amax_lo, SQ_E2M1_MAX)
+                      : g->kind == SQ_GRID_FP8 ? scale(amax_lo, SQ_E4M3_MAX)
+                                               : sq_scale_from_amax(amax_lo, g->low_bits);
+    *s_lo = *s_hi = low;
+    if (g->kind == SQ_GRID_OWN) {
+        *s_hi = sq_scale_from_amax(amax_hi, g->high_bits);
+    } else if (g->kind == SQ_GRID_FP) {
+        *s_hi = scale(amax_hi, SQ_E4M3_MAX);
+    } else if (g->kind == SQ_GRID_TIED) {
+        const float ratio = (float)(1 << (g->high_bits - g->low_bits));
+        const float a = amax_lo / (float)sq_qmax(g->low_bits);
+        const float b = amax_hi / (float)sq_qmax(g->high_bits) * ratio;
+        *s_lo = scale(a > b ? a : b, 1);
+        *s_hi = *s_lo / ratio;
+        if (!(*s_hi > 0)) { // underflow
+            *s_lo = 1;
+            *s_hi = 1 / ratio;
+        }
+    } else if (g->kind == SQ_GRID_SPLIT && !(amax_lo > 0)) {
+        *s_lo = *s_hi = scale(amax_hi, (float)split_max(g));
+    }
+}
+
+static int16_t clamp(float q, int min, int max)
+{
+    return (int16_t)(q < (float)min ? min : q > (float)max ? max : (int)q);
+}
+
+int16_t sq_grid_code(const struct sq_grid *g, float x, bool is_high, float s_lo, float s_hi)
+{
+    switch (g->kind) {
+    case SQ_GRID_FP:
+        return is_high ? sq_e4m3_encode(x / s_hi) : sq_e2m1_encode(x / s_lo);
+    case SQ_GRID_FP8:
+        return sq_e4m3_encode(x / s_lo);
+    case SQ_GRID_SPLIT:
+        return is_high ? clamp(rintf(x / s_lo), split_min(g), split_max(g))
+                       : sq_quantize(x, s_lo, g->low_bits);
+    default:
+        return is_high ? sq_quantize(x, s_hi, g->high_bits) : sq_quantize(x, s_lo, g->low_bits);
+    }
+}
+
+float sq_grid_value(const struct sq_grid *g, int16_t code, bool is_high, float s_lo, float s_hi)
+{
+    switch (g->kind) {
+    case SQ_GRID_FP:
+        return is_high ? sq_e4m3_decode((uint8_t)code) * s_hi
+                       : sq_e2m1_decode((uint8_t)code) * s_lo;
+    case SQ_GRID_FP8:
+        return sq_e4m3_decode((uint8_t)code) * s_lo;
+    case SQ_GRID_SPLIT:
+        return (float)code * s_lo;
+    default:
+        return (float)code * (is_high ? s_hi : s_lo);
+    }
+}
+
+int16_t sq_grid_merged(const struct sq_grid *g, int16_t code, bool is_high)
+{
+    assert(sq_grid_is_single(g));
+    if (g->kind == SQ_GRID_TIED && !is_high)
+        return (int16_t)(code * (1 << (g->high_bits - g->low_bits)));
+    return code;
+}
+
+float sq_grid_single_scale(const struct sq_grid *g, float s_lo, float s_hi)
+{
+    return g->kind == SQ_GRID_TIED ? s_hi : s_lo;
+}
