@@ -21,6 +21,15 @@ $(BUILD)/sq_revision.h: FORCE
 $(BUILD)/obj/sim/sq_cli.o: $(BUILD)/sq_revision.h
 $(BUILD)/obj/sim/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
 
+# Digest of the sources that numbers come from: part of the key of every point of a sweep.
+CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/quant/*.h sim/*.h) $(SIM_LIB_SRC))
+$(BUILD)/sq_code.h: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '#define SQ_CODE "%.16s"\n' "$$(cat $(CODE_SRC) | sha256sum)" > $@.new
+	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(BUILD)/obj/sim/sq_cmd_sweep.o: $(BUILD)/sq_code.h
+$(BUILD)/obj/sim/sq_cmd_sweep.o: CFLAGS_ALL += -include $(BUILD)/sq_code.h
+
 -include $(SIM_LIB_OBJ:.o=.d) $(SIM_PROG_OBJ:.o=.d)
 
 # Values stay the same; without it no comparison of floats inside a loop becomes a vector operation.

@@ -31,8 +31,10 @@ struct sq_command {
 };
 
 int sq_cmd_quantize(int argc, char **argv);
+int sq_cmd_eval(int argc, char **argv);
 int sq_cmd_run(int argc, char **argv);
 int sq_cmd_cosim(int argc, char **argv);
+int sq_cmd_workload(int argc, char **argv);
 int sq_cmd_area(int argc, char **argv);
 int sq_cmd_sweep(int argc, char **argv);
 int sq_cmd_inspect(int argc, char **argv);

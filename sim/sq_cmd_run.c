@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim run: cycles, utilisation, causes and values of a GEMM or of every layer of a model.
+// sqsim run: cycles, utilisation, causes and values of a GEMM or of every layer of a model on one
+// core; or cycles, time and bytes of a workload on a machine (sq_cmd_run_machine.c).
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "sq_cli.h"
+#include "sq_cmd_run.h"
 #include "sq_layer.h"
 #include "sq_rng.h"
 
@@ -16,6 +18,11 @@ enum {
     KEY_K,
     KEY_TOKENS,
     KEY_TIMING_ONLY,
+    KEY_MACHINE,
+    KEY_WORKLOAD,
+    KEY_FORMAT,
+    KEY_WEIGHT_BITS,
+    KEY_ACT_BITS,
     KEY_CAUSES,
     KEY_SEED,
     KEY_JOBS,
@@ -25,11 +32,14 @@ enum {
 struct arguments {
     struct sq_cli_format format;
     struct sq_cli_core core;
-    const char *model;  // NULL: the embedded one, unless n and k are given
-    const char *tokens; // NULL: the model's own
-    uint64_t m, n, k;   // n, k: 0 = not given
+    const char *model;              // NULL: the embedded one, unless n and k are given
+    const char *tokens;             // NULL: the model's own
+    const char *machine, *workload; // NULL: not given
+    uint64_t m, n, k;               // 0 = not given
     uint64_t seed;
-    unsigned jobs;
+    unsigned jobs;        // 0 = not given
+    unsigned weight_bits; // 0 = not given
+    bool is_dense, seed_given;
     bool timing_only, is_causes, is_json;
     struct sq_error *err;
 };
@@ -40,6 +50,13 @@ static const struct argp_option options[] = {
     {"k", KEY_K, "K", 0, "input channels of it", 0},
     {"tokens", KEY_TOKENS, "FILE", 0, "token file (the model's tokens_calib.safetensors)", 0},
     {"timing-only", KEY_TIMING_ONLY, NULL, 0, "cycles without values: nothing is encoded", 0},
+    {"machine", KEY_MACHINE, "FILE", 0,
+     "time on this machine: cores, buffers, DRAM (sim/machines/default.yaml with --workload)", 0},
+    {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
+    {"format", KEY_FORMAT, "F", OPTION_HIDDEN, NULL, 1},
+    {"weight-bits", KEY_WEIGHT_BITS, "N", 0,
+     "--format dense on a machine: bits of a weight, 2..16 (8)", 1},
+    {"act-bits", KEY_ACT_BITS, "N", 0, "bits of an activation: 8 or 4, dense also 16 (8)", 1},
     {"causes", KEY_CAUSES, NULL, 0, "also print where the cycles of both paths went", 0},
     {"seed", KEY_SEED, "S", 0, "seed of synthetic operands (1)", 3},
     {"jobs", KEY_JOBS, "N", 0, "threads of the encoder (1)", 3},
@@ -49,22 +66,42 @@ static const struct argp_option options[] = {
 static const char doc[] = "Times one core on every linear layer of MODEL (default: the embedded "
                           "traces/tiny-llama), or on one GEMM given by --m --n --k: "
                           "cycles of the cycle model (= RTL), closed-form bound, use of both "
-                          "paths; and the values of the golden model with their relative error.\v"
+                          "paths; and the values of the golden model with their relative error. "
+                          "With --machine or --workload: cycles only, through cores, buffers and "
+                          "DRAM, also of --format dense (the same multipliers without a gather); "
+                          "core options then override the machine's.\v"
                           "Examples:\n"
                           "  sqsim run\n"
                           "  sqsim run --m 512 --n 512 --k 512\n"
                           "  sqsim run ~/models/my-llama --bank 64 --sparsity 0.875 --causes\n"
-                          "  sqsim run --m 2048 --n 28672 --k 8192 --timing-only --json\n";
+                          "  sqsim run --m 2048 --n 28672 --k 8192 --timing-only --json\n"
+                          "  sqsim run --workload traces/workloads/llama-3-8b_decode_1.csv\n"
+                          "  sqsim run --machine sim/machines/server64.yaml --workload "
+                          "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
+                          "--weight-bits 8\n";
+
+static const char *const formats[] = {"sq_w", "dense"};
+
+static enum sq_status set_act_bits(const char *text, struct arguments *in)
+{
+    uint64_t v;
+    if (sq_cli_uint("", text, 4, 16, &v, NULL) != SQ_OK || (v != 4 && v != 8 && v != 16))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = %.40s, need 4 or 8 (dense also 16)",
+                       text);
+    in->format.act_bits = (unsigned)v;
+    return SQ_OK;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *in = state->input;
     enum sq_status status = SQ_OK;
+    size_t index;
     uint64_t v;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &in->format;
-        state->child_inputs[2] = &in->core;
+        state->child_inputs[0] = &in->format;
+        state->child_inputs[1] = &in->core;
         break;
     case KEY_M:
         status = sq_cli_uint("--m", arg, 1, 1 << 20, &in->m, in->err);
@@ -77,6 +114,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_SEED:
         status = sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
+        in->seed_given = true;
+        break;
+    case KEY_FORMAT:
+        status = sq_cli_name("--format", arg, formats, 2, &index, in->err);
+        in->is_dense = status == SQ_OK && index == 1;
+        break;
+    case KEY_WEIGHT_BITS:
+        status = sq_cli_uint("--weight-bits", arg, 2, 16, &v, in->err);
+        if (status == SQ_OK)
+            in->weight_bits = (unsigned)v;
+        break;
+    case KEY_ACT_BITS:
+        status = set_act_bits(arg, in);
+        break;
+    case KEY_MACHINE:
+        in->machine = arg;
+        break;
+    case KEY_WORKLOAD:
+        in->workload = arg;
         break;
     case KEY_JOBS:
         status = sq_cli_uint("--jobs", arg, 1, 64, &v, in->err);
@@ -159,7 +215,8 @@ static void print_layer(const struct visit *v, const struct sq_layer_run *r)
     const uint64_t bound = sq_job_bound(g, &r->job);
     if (!v->in->is_json) {
         printf("%-34s %6zux%-6zu %12llu %12llu %7.1f%% %7.1f%%", r->name, r->n, r->k,
-               (unsigned long long)bound, (unsigned long long)r->stats.cycles, 100 * low, 100 * high);
+               (unsigned long long)bound, (unsigned long long)r->stats.cycles, 100 * low,
+               100 * high);
         if (isfinite(r->relative_error))
             printf(" %10.5f\n", r->relative_error);
         else
@@ -310,41 +367,93 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
     return status;
 }
 
+// ---- command --------------------------------------------------------------------------------
+
+static enum sq_status check_machine_arguments(const struct arguments *in)
+{
+    const char *unused = in->tokens       ? "--tokens"
+                         : in->seed_given ? "--seed"
+                         : in->jobs       ? "--jobs"
+                                          : NULL;
+    if (unused)
+        return SQ_FAIL(in->err, SQ_ERR_ARG,
+                       "%s has no use with --machine or --workload: nothing is encoded", unused);
+    if (in->workload && (in->model || in->n || in->m))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--workload and %s given, need one of them",
+                       in->model ? "a model" : "--m, --n or --k");
+    if (in->weight_bits && !in->is_dense)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--weight-bits without --format dense");
+    if (!in->is_dense && in->format.act_bits == 16)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = 16, need 4 or 8 for sq_w");
+    return SQ_OK;
+}
+
 static enum sq_status check_arguments(struct arguments *in)
 {
+    const bool on_machine = in->machine || in->workload;
     if ((in->n == 0) != (in->k == 0))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
                        in->n ? "k" : "n");
     if (in->n && (in->model || in->tokens))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
+    if (!on_machine && (in->is_dense || in->weight_bits))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s needs --machine or --workload",
+                       in->is_dense ? "--format dense" : "--weight-bits");
+    if (on_machine)
+        SQ_TRY(check_machine_arguments(in));
+    in->m = in->m ? in->m : 32;
+    in->jobs = in->jobs ? in->jobs : 1;
     return SQ_OK;
+}
+
+static int run_machine(const struct arguments *in)
+{
+    const struct sq_format *f = &in->format.format;
+    const struct sq_run_request request = {
+        .machine = in->machine,
+        .workload = in->workload,
+        .model = in->model,
+        .gemm = {in->m, in->n, in->k},
+        .core = in->core.config,
+        .scheme = {.is_dense = in->is_dense,
+                   .sq = *f,
+                   .act_bits = in->format.act_bits,
+                   .weight_bits = in->weight_bits ? in->weight_bits : 8,
+                   .group = f->group},
+        .is_causes = in->is_causes,
+        .is_json = in->is_json,
+    };
+    const enum sq_status status = sq_run_on_machine(&request, in->err);
+    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("run", in->err);
 }
 
 int sq_cmd_run(int argc, char **argv)
 {
     struct sq_error err;
     struct arguments in = {.format = sq_cli_format_default(&err),
-                           .core = sq_cli_core_default(&err),
-                           .m = 32,
+                           .core = {.config = {.gather = SQ_GATHER_LOG + 1}, .err = &err},
                            .seed = 1,
-                           .jobs = 1,
                            .err = &err};
-    const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
-                                          {&sq_cli_act_argp, 0, NULL, 0},
-                                          {&sq_cli_core_argp, 0, NULL, 0},
-                                          {0}};
+    const struct argp_child children[] = {
+        {&sq_cli_format_argp, 0, NULL, 0}, {&sq_cli_core_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {options, parse, "[MODEL]", doc, children, NULL, NULL};
     struct visit v = {.in = &in};
     const char *data = "synthetic";
+    enum sq_status status;
 
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK || check_arguments(&in) != SQ_OK ||
-        sq_cli_core_config(&in.core, &in.format, &v.options.config, &err) != SQ_OK)
+    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK || check_arguments(&in) != SQ_OK)
+        return sq_cli_fail("run", &err);
+    if (in.machine || in.workload)
+        return run_machine(&in);
+    struct sq_cli_core core = sq_cli_core_default(&err);
+    sq_run_override_core(&core.config, &in.core.config);
+    if (sq_cli_core_config(&core, &in.format, &v.options.config, &err) != SQ_OK)
         return sq_cli_fail("run", &err);
     v.options.format = in.format.format;
     v.options.jobs = in.jobs;
     v.options.no_values = in.timing_only;
     v.options.reference = in.n == 0;
-    const enum sq_status status = in.n ? run_gemm(&v, &err) : run_model(&v, &data, &err);
+    status = in.n ? run_gemm(&v, &err) : run_model(&v, &data, &err);
     if (status != SQ_OK)
         return sq_cli_fail("run", &err);
     print_summary(&v, data);

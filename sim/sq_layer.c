@@ -58,20 +58,20 @@ static double now(void)
 }
 
 // SPEC J.1: against the unquantized product, FP64, ascending index.
-static double relative_error(const float *x, const float *w, const float *y, size_t m, size_t n,
-                             size_t k)
+static struct sq_sqnr output_error(const float *x, const float *w, const float *y, size_t m,
+                                   size_t n, size_t k)
 {
-    double noise = 0, signal = 0;
+    struct sq_sqnr sum = {0};
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             double want = 0;
             for (size_t e = 0; e < k; e++)
                 want += (double)x[i * k + e] * (double)w[j * k + e];
             const double d = want - (double)y[i * n + j];
-            noise += d * d;
-            signal += want * want;
+            sum.noise += d * d;
+            sum.signal += want * want;
         }
-    return signal > 0 ? sqrt(noise / signal) : NAN;
+    return sum;
 }
 
 static enum sq_status alloc_values(struct sq_layer_run *r, bool integers, struct sq_error *err)
@@ -92,7 +92,6 @@ static enum sq_status alloc_values(struct sq_layer_run *r, bool integers, struct
 static enum sq_status compute_values(struct sq_layer_run *r, const struct sq_layer_options *o,
                                      const float *x, const float *w, struct sq_error *err)
 {
-    struct sq_sqnr sqnr = {0};
     SQ_TRY(sq_operand_alloc(&r->w, &o->format, r->n, r->k, err));
     SQ_TRY(sq_operand_encode(&r->w, w, o->jobs, err));
     SQ_TRY(alloc_values(r, o->integers, err));
@@ -102,8 +101,8 @@ static enum sq_status compute_values(struct sq_layer_run *r, const struct sq_lay
     const size_t scratch_nbytes = (sq_gemm_scratch_nbytes(&r->w.m) + 63) / 64 * 64;
     void *scratch = aligned_alloc(64, scratch_nbytes);
     if (row && scratch) {
-        sq_sqnr_add(&sqnr, w, &r->w.m, row);
-        r->weight_sqnr_db = sq_sqnr_db(&sqnr);
+        sq_sqnr_add(&r->weight, w, &r->w.m, row);
+        r->weight_sqnr_db = sq_sqnr_db(&r->weight);
         const double start = now();
         sq_gemm_sq_w(&r->w.m, r->act, r->s_a, r->m, 0, r->n, r->y, r->p_lo, r->p_hi, scratch);
         r->seconds_values = now() - start;
@@ -113,8 +112,11 @@ static enum sq_status compute_values(struct sq_layer_run *r, const struct sq_lay
     free(scratch);
     if (!done)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", r->name);
-    if (o->reference)
-        r->relative_error = relative_error(x, w, r->y, r->m, r->n, r->k);
+    if (o->reference) {
+        r->output = output_error(x, w, r->y, r->m, r->n, r->k);
+        if (r->output.signal > 0)
+            r->relative_error = sqrt(r->output.noise / r->output.signal);
+    }
     return SQ_OK;
 }
 

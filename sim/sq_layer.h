@@ -8,6 +8,7 @@
 #include "sq_checkpoint.h"
 #include "sq_core_run.h"
 #include "sq_cosim_case.h"
+#include "sq_quantize.h"
 #include "sq_trace.h"
 
 // One scale group per tile and flush: tiles in the order for (column tile) for (row tile), groups
@@ -35,6 +36,7 @@ struct sq_layer_run {
     int32_t *p_lo, *p_hi; // [m][n][groups], only where asked for
     double weight_sqnr_db;
     double relative_error; // of y against X W^T in FP64 (SPEC J.1); NaN where not asked for
+    struct sq_sqnr weight, output; // the sums of squares behind the two; zeros where not computed
     double seconds_values; // host time of the golden product
     struct sq_job job;
     struct sq_core_stats stats; // by the fast engine, free streams

@@ -9,8 +9,13 @@
 // One line per command; a command lives in sq_cmd_NAME.c.
 static const struct sq_command commands[] = {
     {"quantize", "encode a Hugging Face checkpoint or a safetensors file", sq_cmd_quantize},
+    {"eval", "perplexity and layer errors of a model in the bit-exact integers of a format",
+     sq_cmd_eval},
     {"run", "cycles, utilisation and values of a GEMM or a model", sq_cmd_run},
     {"cosim", "verilated RTL against golden values and cycle model", sq_cmd_cosim},
+    {"area", "area and delay of the blocks by synthesis", sq_cmd_area},
+    {"sweep", "a grid of points into a database, resumable", sq_cmd_sweep},
+    {"workload", "the GEMMs of a model as a table, from its config.json", sq_cmd_workload},
     {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

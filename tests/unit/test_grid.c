@@ -126,6 +126,34 @@ static void codes_are_near(void **state)
         }
 }
 
+// sq_grid_codes is sq_grid_code, also at ties, far outside the range and across its chunks.
+static void vectors_equal_single_codes(void **state)
+{
+    (void)state;
+    enum { COUNT = 600 };
+    struct sq_rng r = {fixture_seed()};
+    static const struct sq_grid dense[] = {
+        {SQ_GRID_DENSE, 0, 4}, {SQ_GRID_DENSE, 0, 8}, {SQ_GRID_FP8, 0, 8}};
+    for (size_t i = 0; i < LEN(mixed) + LEN(dense); i++) {
+        const struct sq_grid *g = i < LEN(mixed) ? &mixed[i] : &dense[i - LEN(mixed)];
+        float x[COUNT], s_lo = 0.37f, s_hi = 0.011f;
+        uint8_t is_high[COUNT];
+        int16_t code[COUNT];
+        if (i % 2)
+            s_lo = 0.5f, s_hi = 0.25f; // ties
+        for (unsigned j = 0; j < COUNT; j++) {
+            is_high[j] = i < LEN(mixed) && sq_rng_below(&r, 3) == 0;
+            x[j] = 0.125f * (float)((int)sq_rng_below(&r, 401) - 200);
+            if (j % 50 == 7)
+                x[j] *= 1e20f;
+        }
+        sq_grid_codes(g, x, i < LEN(mixed) ? is_high : NULL, COUNT, s_lo, s_hi, code);
+        for (unsigned j = 0; j < COUNT; j++)
+            CHECK_EQ(code[j], sq_grid_code(g, x[j], is_high[j], s_lo, s_hi), "grid %zu x %g\n", i,
+                     (double)x[j]);
+    }
+}
+
 static void tied_scales_merge(void **state)
 {
     (void)state;
@@ -192,9 +220,13 @@ static void grid_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_floats),      cmocka_unit_test(binary16),
-        cmocka_unit_test(fp_vector_v3),      cmocka_unit_test(codes_are_near),
-        cmocka_unit_test(tied_scales_merge), cmocka_unit_test(split_codes_split),
+        cmocka_unit_test(small_floats),
+        cmocka_unit_test(binary16),
+        cmocka_unit_test(fp_vector_v3),
+        cmocka_unit_test(codes_are_near),
+        cmocka_unit_test(vectors_equal_single_codes),
+        cmocka_unit_test(tied_scales_merge),
+        cmocka_unit_test(split_codes_split),
         cmocka_unit_test(grid_refusals),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole model under a recipe: calibrated block by block in binary32, evaluated with every linear
+// layer in the bit-exact integers of the format.
+//
+// Calibration statistics are of the unquantized model. Memory stays near one decoder block plus the
+// activations of the two token sets.
+#ifndef SQ_EVAL_H
+#define SQ_EVAL_H
+
+#include "sq_llama.h"
+#include "sq_recipe.h"
+
+enum { SQ_BLOCK_INPUTS = 4, SQ_BLOCK_LAYERS = 7 }; // q k v | o | gate up | down
+
+// ---- pieces: what a grid of recipes shares ----------------------------------------------------
+
+// Runs `block` of *s unquantized and collects its four inputs; the caller frees calibration[].
+enum sq_status sq_eval_calibrate(struct sq_llama *s, size_t block, bool has_hessian,
+                                 struct sq_calibration calibration[SQ_BLOCK_INPUTS],
+                                 struct sq_error *err);
+
+// The seven layers of a block; calibration may be NULL where the recipe needs none. Free each.
+enum sq_status sq_eval_quantize(const struct sq_checkpoint *ck, size_t block,
+                                const struct sq_recipe *r, const struct sq_calibration *calibration,
+                                struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err);
+
+// ---- metrics (SPEC J) -------------------------------------------------------------------------
+
+struct sq_layer_metrics {
+    const char *name;
+    size_t n, k;
+    double relative_error; // |X W^T - Y| / |X W^T| on the layer's own input, reference in binary64
+    double sqnr_db;        // +infinity for no error
+    double mask_recall;    // static masks; NaN otherwise
+};
+typedef void sq_eval_report(void *context, const struct sq_layer_metrics *metrics);
+
+struct sq_eval_result {
+    double loss, perplexity; // nats per predicted token, and its exponential
+    size_t n_tokens;         // predicted tokens
+};
+
+// The block of *s with the quantized layers; `report`, where not NULL, gets each layer's metrics.
+enum sq_status sq_eval_block(struct sq_llama *s, size_t block, const struct sq_recipe *r,
+                             const struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
+                             sq_eval_report *report, void *context, struct sq_error *err);
+
+// All of it. `calib` may be NULL where the recipe needs no calibration (SQ_ERR_ARG otherwise); r
+// NULL evaluates the model as it is.
+enum sq_status sq_eval(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
+                       const struct sq_tokens *tokens, const struct sq_recipe *r,
+                       sq_eval_report *report, void *context, struct sq_eval_result *result,
+                       struct sq_error *err);
+
+// The same with packed SQ-format weights from a file of `sqsim quantize` (sq_trace.h), which must
+// hold every linear layer in its shape; r names its format, and the activation bits.
+enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
+                            const struct sq_tokens *tokens, const struct sq_recipe *r,
+                            sq_eval_report *report, void *context, struct sq_eval_result *result,
+                            struct sq_error *err);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engines of a sweep and the inputs they share (sq_sweep_spec.h).
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sq_layer.h"
+#include "sq_sweep_spec.h"
+#include "sq_synth.h"
+
+struct input_model {
+    const char *name; // as in the specification
+    char path[1024], tokens[1100];
+    struct sq_checkpoint ck;
+    uint64_t shapes_digest, values_digest;
+};
+
+struct sq_sweep_inputs {
+    unsigned engines;
+    size_t n_models;
+    struct input_model *model;
+    bool has_synth;
+    struct sq_synth synth;
+    char provenance[400];
+};
+
+// ---- inputs -----------------------------------------------------------------------------------
+
+static enum sq_status digest_file(const char *path, uint64_t *digest, struct sq_error *err)
+{
+    struct sq_mapping map;
+    SQ_TRY(sq_file_map(path, &map, err));
+    *digest = sq_digest(*digest, map.data, map.nbytes);
+    sq_file_unmap(&map);
+    return SQ_OK;
+}
+
+static enum sq_status digest_values(struct input_model *m, struct sq_error *err)
+{
+    uint64_t d = m->shapes_digest;
+    for (size_t s = 0; s < m->ck.n_shards; s++)
+        for (size_t i = 0; i < m->ck.shard[s].n_tensors; i++) {
+            const struct sq_tensor *t = &m->ck.shard[s].tensor[i];
+            d = sq_digest(d, t->name, strlen(t->name) + 1);
+            d = sq_digest(d, &t->dtype, sizeof t->dtype);
+            d = sq_digest(d, t->data, t->nbytes);
+            sq_tensor_forget(&m->ck.shard[s], t);
+        }
+    if (m->ck.is_model) {
+        char config[1100];
+        snprintf(config, sizeof config, "%s/config.json", m->path);
+        SQ_TRY(digest_file(config, &d, err));
+        SQ_TRY(digest_file(m->tokens, &d, err));
+    }
+    m->values_digest = d;
+    return SQ_OK;
+}
+
+static enum sq_status open_model(struct input_model *m, const char *name, const char *home,
+                                 bool has_values, struct sq_error *err)
+{
+    m->name = name;
+    if (strcmp(name, SQ_EMBEDDED_MODEL) == 0)
+        snprintf(m->path, sizeof m->path, "%.900s/" SQ_EMBEDDED_MODEL, home);
+    else
+        snprintf(m->path, sizeof m->path, "%s", name);
+    snprintf(m->tokens, sizeof m->tokens, "%s/tokens_calib.safetensors", m->path);
+    SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
+    m->shapes_digest = SQ_DIGEST_SEED;
+    for (size_t i = 0; i < m->ck.n_layers; i++) {
+        const uint64_t shape[2] = {m->ck.layer[i].n, m->ck.layer[i].k};
+        m->shapes_digest = sq_digest(m->shapes_digest, shape, sizeof shape);
+    }
+    return has_values ? digest_values(m, err) : SQ_OK;
+}
+
+static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
+{
+    bool is_real = (in->engines & SQ_ENGINE_VALUES) != 0;
+    for (size_t i = 0; i < in->n_models; i++)
+        is_real = is_real && in->model[i].ck.is_model;
+    const char *data = s->is_gemm ? "shapes only" : "shapes of real models";
+    if (in->engines & SQ_ENGINE_VALUES)
+        data = is_real ? "real" : "real weights, synthetic inputs where there is no model";
+    int at = snprintf(in->provenance, sizeof in->provenance, "\"data\":\"%s\",\"seed\":1", data);
+    if (in->has_synth)
+        snprintf(in->provenance + at, sizeof in->provenance - (size_t)at,
+                 ",\"synthesis\":\"%.60s\",\"timing\":\"%.60s\",\"liberty_digest\":\"%016llx\"",
+                 in->synth.yosys_version, in->synth.sta_version,
+                 (unsigned long long)in->synth.liberty_digest);
+}
+
+static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s,
+                               const struct sq_sweep_options *o, struct sq_error *err)
+{
+    const size_t n = s->is_gemm ? 0 : s->axis[SQ_AXIS_MODEL].n;
+    in->engines = s->engines;
+    in->model = calloc(n + 1, sizeof *in->model);
+    if (!in->model)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu models", n);
+    for (; in->n_models < n; in->n_models++)
+        SQ_TRY(open_model(&in->model[in->n_models], s->model[in->n_models], o->home,
+                          in->engines & SQ_ENGINE_VALUES, err));
+    if (in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER)) {
+        char rtl[1024];
+        snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
+        SQ_TRY(sq_synth_open(&in->synth, rtl, o->liberty, o->cache, err));
+        in->has_synth = true;
+    }
+    describe(in, s);
+    return SQ_OK;
+}
+
+enum sq_status sq_sweep_inputs_open(struct sq_sweep_inputs **out, const struct sq_sweep_spec *s,
+                                    const struct sq_sweep_options *o, struct sq_error *err)
+{
+    struct sq_sweep_inputs *in = calloc(1, sizeof *in);
+    *out = NULL;
+    if (!in)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the inputs of a sweep");
+    const enum sq_status status = open_all(in, s, o, err);
+    if (status == SQ_OK)
+        *out = in;
+    else
+        sq_sweep_inputs_close(in);
+    return status;
+}
+
+void sq_sweep_inputs_close(struct sq_sweep_inputs *in)
+{
+    if (!in)
+        return;
+    for (size_t i = 0; i < in->n_models; i++)
+        sq_checkpoint_close(&in->model[i].ck);
+    free(in->model);
+    if (in->has_synth)
+        sq_synth_close(&in->synth);
+    free(in);
+}
+
+const char *sq_sweep_inputs_provenance(const struct sq_sweep_inputs *in)
+{
+    return in->provenance;
+}
+
+static const struct input_model *model_of(const struct sq_sweep_inputs *in,
+                                          const struct sq_sweep_point *p)
+{
+    for (size_t i = 0; p->model && i < in->n_models; i++)
+        if (strcmp(in->model[i].name, p->model) == 0)
+            return &in->model[i];
+    return NULL;
+}
+
+uint64_t sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                uint64_t digest)
+{
+    const struct input_model *m = model_of(in, p);
+    if (m) {
+        digest = sq_digest(digest, &m->shapes_digest, sizeof m->shapes_digest);
+        digest = sq_digest(digest, &m->values_digest, sizeof m->values_digest);
+    }
+    if (in->has_synth)
+        digest = sq_digest(digest, &in->synth.digest, sizeof in->synth.digest);
+    return digest;
+}
+
+// ---- engines ----------------------------------------------------------------------------------
+
+typedef enum sq_status engine(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                              struct sq_sweep_result *r, struct sq_error *err);
+
+static enum sq_status time_layer(const struct sq_sweep_point *p, size_t n, size_t k,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    static const struct sq_rates free_streams = {1, 1, 1, 1};
+    struct sq_job job;
+    const struct sq_matrix shape = {
+        .format = p->format, .n = n, .k = sq_k_padded(&p->format, k), .k_orig = k};
+    const double weights = (double)n * (double)k;
+    SQ_TRY(sq_gemm_job(&p->config, &p->format, p->m, n, shape.k, &job, err));
+    const struct sq_core_stats stats = sq_core_run_fast(&p->config, &job, &free_streams);
+    r->macs += (double)p->m * weights;
+    r->weights += weights;
+    r->stored_nbits += sq_stored_bits_per_weight(&shape) * weights;
+    r->cycles += stats.cycles;
+    r->bound += sq_job_bound(&p->config, &job);
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        r->low[i] += stats.low[i];
+        r->high[i] += stats.high[i];
+    }
+    return SQ_OK;
+}
+
+static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct input_model *m = model_of(in, p);
+    if (!m)
+        return time_layer(p, p->n, p->k, r, err);
+    for (size_t i = 0; i < m->ck.n_layers; i++)
+        SQ_TRY(time_layer(p, m->ck.layer[i].n, m->ck.layer[i].k, r, err));
+    return SQ_OK;
+}
+
+struct values_visit {
+    struct sq_layer_options options;
+    struct sq_sweep_result *r;
+};
+
+static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
+                                  const float *w, size_t m, size_t n, size_t k,
+                                  struct sq_error *err)
+{
+    struct values_visit *v = context;
+    struct sq_layer_run run;
+    (void)index;
+    SQ_TRY(sq_layer_compute(&run, &v->options, name, x, w, m, n, k, err));
+    v->r->weight_signal += run.weight.signal;
+    v->r->weight_noise += run.weight.noise;
+    v->r->output_signal += run.output.signal;
+    v->r->output_noise += run.output.noise;
+    sq_layer_free(&run);
+    return SQ_OK;
+}
+
+static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct input_model *m = model_of(in, p);
+    struct values_visit v = {
+        .options = {.config = p->config, .format = p->format, .jobs = 1, .reference = true},
+        .r = r};
+    bool is_real;
+    return sq_model_visit(&m->ck, m->path, m->ck.is_model ? m->tokens : NULL, p->m, 1, visit_layer,
+                          &v, &is_real, err);
+}
+
+static enum sq_status synthesize(const struct sq_sweep_inputs *in,
+                                 const struct sq_synth_block *block, double *area, double *path_ns,
+                                 struct sq_error *err)
+{
+    struct sq_synth_result result;
+    SQ_TRY(sq_synth_area(&in->synth, block, &result, err));
+    *area = result.area;
+    *path_ns = result.has_delay ? result.critical_path_ns : NAN;
+    sq_synth_result_free(&result);
+    return SQ_OK;
+}
+
+static enum sq_status run_pe(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                             struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct sq_core_config *g = &p->config;
+    const struct sq_synth_block block = {.top = "sq_pe",
+                                         .n_params = 7,
+                                         .param = {{"LowLanes", g->low_lanes},
+                                                   {"HighLanes", g->high_lanes},
+                                                   {"BankLen", g->bank},
+                                                   {"ActW", g->act_bits},
+                                                   {"LowW", g->low_bits},
+                                                   {"HighW", g->high_bits},
+                                                   {"Gather", g->gather}}};
+    return synthesize(in, &block, &r->pe_area_um2, &r->pe_critical_path_ns, err);
+}
+
+static enum sq_status run_gather(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct sq_core_config *g = &p->config;
+    const struct sq_synth_block block = {.top = "sq_gather",
+                                         .n_params = 6,
+                                         .param = {{"Rows", 1},
+                                                   {"BankLen", g->bank},
+                                                   {"HighPerBank", g->high_per_bank},
+                                                   {"ActW", g->act_bits},
+                                                   {"LowW", g->low_bits},
+                                                   {"Gather", g->gather}}};
+    return synthesize(in, &block, &r->gather_area_um2, &r->gather_critical_path_ns, err);
+}
+
+static const struct {
+    enum sq_engine bit;
+    engine *run;
+} engines[] = {
+    {SQ_ENGINE_TIMING, run_timing},
+    {SQ_ENGINE_VALUES, run_values},
+    {SQ_ENGINE_PE, run_pe},
+    {SQ_ENGINE_GATHER, run_gather},
+};
+
+enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                struct sq_sweep_result *r, struct sq_error *err)
+{
+    memset(r, 0, sizeof *r);
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
+        if (in->engines & engines[i].bit)
+            SQ_TRY(engines[i].run(in, p, r, err));
+    return SQ_OK;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Area and delay of a block: Yosys maps it to the cells of a Liberty library, the cells are counted
+// here with the areas of the library, and OpenSTA, where it is installed, finds the longest path.
+// Every block goes through the same two scripts, rtl/synth_front.ys and rtl/synth_map.ys, which say
+// what is done and why; no block has an option of its own.
+//
+// Results are cached by content: a digest over the RTL, the scripts, the library, the block, its
+// parameters and the versions of the tools names a directory below the cache directory. Concurrent
+// runs, also of other processes, wait for each other; a directory appears complete or not at all.
+//
+// Not promised: wires, clock tree, scan, sizing for speed. Areas are sums of cells; delays are
+// pre-layout, typical corner, and belong to the netlist of smallest area.
+#ifndef SQ_SYNTH_H
+#define SQ_SYNTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sq_liberty.h"
+#include "sq_status.h"
+
+enum { SQ_SYNTH_MAX_PARAMS = 12 };
+
+struct sq_synth_param {
+    const char *name; // as the module declares it, e.g. "BankLen"
+    unsigned value;
+};
+
+struct sq_synth_block {
+    const char *top; // module, e.g. "sq_pe"
+    size_t n_params;
+    struct sq_synth_param param[SQ_SYNTH_MAX_PARAMS]; // others keep their default
+};
+
+// What is common to all blocks of a run.
+struct sq_synth {
+    struct sq_liberty lib;   // empty when opened without
+    char yosys_version[64];  // "Yosys 0.23 (...)"
+    char sta_version[64];    // "" = OpenSTA is not installed: no delays
+    uint64_t liberty_digest; // of the unpacked text
+    // private
+    uint64_t digest; // of everything but the block
+    char *rtl_dir, *cache_dir, *script_front, *script_map, *files;
+};
+
+// `rtl_dir` holds the modules and scripts, `liberty` is a file (plain or .gz) or NULL for
+// sq_synth_netlist without library; `cache_dir` is made on demand. Errors: SQ_ERR_TOOL where yosys
+// is not installed, those of sq_liberty_read, SQ_ERR_IO. After a failure *s is closed.
+enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
+                             const char *cache_dir, struct sq_error *err);
+void sq_synth_close(struct sq_synth *s);
+
+struct sq_synth_cells {
+    char name[SQ_LIB_NAME_LEN];
+    unsigned count;
+};
+
+struct sq_synth_result {
+    double area; // sum over cells; square micrometres (sq_liberty.h)
+    double sequential_area;
+    double nand2_equivalents; // area / area of the smallest 2-input NAND
+    bool has_delay;
+    double critical_path_ns; // longest path, clock-to-clock or port-to-port, with setup time
+    char mapper[8];          // "nf" or "amap": which netlist is the smaller one
+    unsigned n_cells;
+    size_t n_types;
+    struct sq_synth_cells *cell; // by name; owned
+    bool is_cached;              // nothing was run
+};
+
+// Synthesizes, or takes the result from the cache. Thread-safe on a shared *s. The caller frees.
+// Errors: SQ_ERR_UNSUPPORTED where yosys refuses the block or the library cannot build it, with the
+// tool's own sentence.
+enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_block *block,
+                             struct sq_synth_result *result, struct sq_error *err);
+void sq_synth_result_free(struct sq_synth_result *result);
+
+// Verilog of the synthesized block for simulation, self-contained: with a library the very netlist
+// that sq_synth_area measures, each cell replaced by its function from the library; without one the
+// gates of synth_front.ys. Module and port names are those of the source, parameters are applied.
+// *path names a file in the cache; the caller frees the string.
+enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_block *block,
+                                char **path, struct sq_error *err);
+
+#endif

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim run on machines, sqsim workload: every flag does something, every bad file is refused.
+. "$(dirname "$0")/lib.sh"
+T=$SQSIM_HOME/traces/workloads
+M=$SQSIM_HOME/sim/machines
+cycles() { number cycles; }
+less() { [ "$1" -lt "$2" ] || { echo "# $1 is not below $2"; return 1; }; }
+run() { sq run --json "$@"; [ "$RC" = 0 ] || sed 's/^/# stderr: /' "$W.err"; }
+
+# ---- workload -------------------------------------------------------------------------------
+accept "workload on stdout" workload "$T/llama-3-70b.json"
+ok "default: prefill of 2048" out_has "^q_proj,2048,8192,8192,80,$"
+accept "--seq" workload "$T/llama-3-70b.json" --seq 128
+ok "--seq sets M" out_has "^q_proj,128,8192,8192,80,$"
+accept "--batch" workload "$T/llama-3-70b.json" --seq 128 --batch 3
+ok "--batch multiplies M" out_has "^q_proj,384,8192,8192,80,$"
+accept "--phase decode" workload "$T/llama-3-70b.json" --phase decode --batch 3
+ok "decode: M = batch" out_has "^q_proj,3,8192,8192,80,$"
+accept "--routing skewed" workload "$T/qwen3-30b-a3b.json" --phase decode --batch 32 --routing skewed
+ok "the first expert sees all tokens" out_has "^expert_0-0.gate_proj,32,"
+accept "workload --json" workload "$T/llama-3-8b.json" --json
+ok "parameters of SPEC I" [ "$(number parameters_used)" = 6979321856.0 ]
+accept "-o" workload "$T/llama-3-8b.json" --phase decode -o t.csv
+ok "-o writes the table" cmp "$W/t.csv" "$T/llama-3-8b_decode_1.csv"
+accept "a directory with config.json" workload "$SQSIM_HOME/traces/tiny-llama"
+for csv in "$T"/*.csv; do
+  [ -e "$W/all" ] || { mkdir "$W/all"; SQSIM=$SQSIM "$T/make.sh" "$W/all"; }
+  ok "shipped $(basename "$csv") is what make.sh makes" cmp "$csv" "$W/all/$(basename "$csv")"
+done
+rm -rf "$W/all"
+refuse "no config.json" workload
+refuse "need prefill or decode" workload "$T/llama-3-8b.json" --phase train
+refuse "batch = 0" workload "$T/llama-3-8b.json" --batch 0
+refuse "seq = 1099511627776" workload "$T/llama-3-8b.json" --seq 1099511627776
+refuse "need 1..16777216 together" workload "$T/llama-3-8b.json" --seq 16777216 --batch 2
+refuse "--seq with --phase decode" workload "$T/llama-3-8b.json" --phase decode --seq 3
+refuse "--json and --output" workload "$T/llama-3-8b.json" --json -o x.csv
+refuse "cannot open\|No such\|not" workload /nonexistent.json
+refuse "cannot\|No such\|not" workload "$T/llama-3-8b.json" -o no/such/x.csv
+
+# ---- run ------------------------------------------------------------------------------------
+run --workload "$T/llama-3-8b_decode_1.csv"
+decode=$(cycles)
+ok "decode runs" [ "$RC" = 0 ]
+ok "decode is memory-bound" grep -q '"summary".*"bound":"memory"' "$W.out"
+ok "the sum counts rows Count times" [ "$(number macs)" = 6979321856 ]
+ok "default machine" grep -q '"machine":"default"' "$W.out"
+run --workload "$T/llama-3-8b_decode_1.csv" --machine "$M/server64.yaml"
+ok "--machine: a faster one" less "$(cycles)" "$decode"
+run --workload "$T/llama-3-8b_prefill_2048.csv"
+sq_w=$(cycles)
+ok "prefill is compute-bound" grep -q '"summary".*"bound":"compute"' "$W.out"
+run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense --weight-bits 8
+w8=$(cycles)
+ok "dense W8A8 is slower" less "$sq_w" "$w8"
+run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense --weight-bits 4
+w4=$(cycles)
+ok "dense W4A8 is faster than SQ" less "$w4" "$sq_w"
+run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense
+ok "--weight-bits is 8 by default" [ "$(cycles)" = "$w8" ]
+run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense --weight-bits 16 --act-bits 16
+ok "dense W16A16 is slower still" less "$w8" "$(cycles)"
+run --workload "$T/llama-3-8b_prefill_2048.csv" --sparsity 0.5
+ok "--sparsity 0.5: the high path decides" less "$sq_w" "$(cycles)"
+run --workload "$T/llama-3-8b_prefill_2048.csv" --high-lanes 2
+ok "--high-lanes overrides the machine's" less "$sq_w" "$(cycles)"
+run --workload "$T/llama-3-8b_prefill_2048.csv" --rows 16
+ok "--rows overrides the machine's" less "$sq_w" "$(cycles)"
+run --machine "$M/default.yaml" --m 64 --n 128 --k 256
+ok "one GEMM on a machine" [ "$(number macs)" = 2097152 ]
+ok "it reports the streams" grep -q '"bytes_by_stream":{"act":' "$W.out"
+run --machine "$M/default.yaml" --m 7
+ok "the embedded model on a machine" grep -q '"layer":"model.layers.0' "$W.out"
+sq run --workload "$T/llama-3-8b_decode_1.csv" --causes
+ok "--causes prints memory" out_has "memory [0-9]"
+ok "--causes prints the plan" out_has "cores 1x1x1"
+
+# The core alone and the same core on a machine with a huge DRAM: the machine takes no less.
+sed -e 's/bandwidth: .*/bandwidth: 900 TB\/s/; s/latency: .*/latency: 0 ns/' "$M/default.yaml" >"$W/fast.yaml"
+run --m 64 --n 128 --k 4096 --timing-only
+core=$(cycles)
+run --m 64 --n 128 --k 4096 --machine fast.yaml
+ok "machine >= core" less "$core" "$(cycles)"
+ok "machine <= core + 10 %" less "$(cycles)" $((core * 11 / 10))
+rm "$W/fast.yaml"
+
+printf 'Layer,M,N,K,\na,1,2,3,\n' >"$W/w.csv"
+printf 'Layer,M,N,K,\na,0,2,3,\n' >"$W/zero.csv"
+printf 'Layer,M,N,K,\na,1,2,1099511627776,\n' >"$W/huge.csv"
+printf 'Layer,M,N,K,\n' >"$W/none.csv"
+sed 's/cores: 1/cores: 0/' "$M/default.yaml" >"$W/zero.yaml"
+sed 's/bandwidth: 128 GB.s/bandwidth: -3 GB\/s/' "$M/default.yaml" >"$W/negative.yaml"
+sed 's/clock: 1 GHz/clock: 1/' "$M/default.yaml" >"$W/unitless.yaml"
+sed 's/weight: 256 KiB/weight: 64 B/' "$M/default.yaml" >"$W/tiny.yaml"
+sed 's/latency/latncy/' "$M/default.yaml" >"$W/typo.yaml"
+refuse "M = 0, need 1..16777216" run --workload zero.csv
+refuse "K = 1099511627776" run --workload huge.csv
+refuse "a header and no rows" run --workload none.csv
+refuse "cannot\|No such\|not" run --workload absent.csv
+refuse "cores = 0, need 1..1024" run --machine zero.yaml --workload w.csv
+refuse "dram.bandwidth = -3 GB/s" run --machine negative.yaml --workload w.csv
+refuse "clock = 1, need a unit" run --machine unitless.yaml --workload w.csv
+refuse "does not hold one tile" run --machine tiny.yaml --workload w.csv
+refuse "did you mean latency" run --machine typo.yaml --workload w.csv
+refuse "cannot\|No such\|not" run --machine absent.yaml
+refuse "need sq_w or dense" run --workload w.csv --format sparse
+refuse "--weight-bits = 1, need 2..16" run --workload w.csv --format dense --weight-bits 1
+refuse "--weight-bits without --format dense" run --workload w.csv --weight-bits 8
+refuse "--format dense needs" run --format dense
+refuse "--act-bits = 12" run --workload w.csv --act-bits 12
+refuse "act-bits = 16, need 4 or 8" run --workload w.csv --act-bits 16
+refuse "act-bits = 16, need 4 or 8" run --m 1 --n 1 --k 1 --act-bits 16
+refuse "need one of them" run --workload w.csv --m 3
+refuse "need one of them" run --workload w.csv --n 3 --k 3
+refuse "need one of them" run --workload w.csv "$SQSIM_HOME/traces/tiny-llama"
+refuse "--tokens has no use" run --workload w.csv --tokens x
+refuse "--seed has no use" run --workload w.csv --seed 2
+refuse "--jobs has no use" run --workload w.csv --jobs 2
+
+D=$SQSIM_HOME/../shared/data/workloads/scalesim
+for f in GEMM_mnk_gpt2 GEMM_mnk_transformer_partial GEMM_mnk_vit_l GEMM_mnk_vit_s ispass25_models_vit_bg \
+         llama_llama3b mlperf_Transformer mlperf_Transformer_short translation_gpt2 \
+         translation_gpt2_multihead_layers; do
+  if [ -e "$D/$f.csv" ]; then
+    run --workload "$D/$f.csv"
+    ok "SCALE-Sim $f.csv as it is" [ "$RC" = 0 ]
+  else
+    skip "SCALE-Sim $f.csv" "no ../shared/data"
+  fi
+done
+if [ -e "$D/sparsity_gemm.csv" ]; then
+  refuse "column Sparsity is not read" run --workload "$D/sparsity_gemm.csv"
+fi
+finish

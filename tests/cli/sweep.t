@@ -1,0 +1,266 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim sweep: every flag changes what it says; every bad specification is refused before any work;
+# a database survives kills at random moments, company and full disks, and ends with the same bytes.
+. "$(dirname "$0")/lib.sh"
+SEED=${SQ_SEED:-1}
+RANDOM=$SEED
+
+# 1,440 points, timing only: a second.
+cat >"$W/fast.yaml" <<'EOF'
+name: fast
+axes:
+  n: [256, 1000]
+  k: [256..4096*2]
+  m: [1..128*2]
+  bank: [8, 32, 128]
+  sparsity: [0.5, 0.875]
+  low_lanes: [8, 16]
+  high_lanes: [2, 4]
+constraints: ["high_lanes * 2 <= low_lanes / 2"]
+measures: [cycles, stored_bits, causes]
+EOF
+sed 's/name: fast/name: small/; s/m: .*/m: [4, 8]/' "$W/fast.yaml" >"$W/small.yaml"
+points=1440
+
+# ---- flags ------------------------------------------------------------------------------------
+accept "--dry-run" sweep fast.yaml --dry-run
+ok "counts the points" out_has "^fast: $points points (0 combinations without legal format or core, 480 excl"
+ok "--dry-run writes nothing" [ ! -e "$W/sweep.db" ]
+accept "a sweep" sweep fast.yaml --db a.db -o a.csv
+ok "computed all" out_has "$points computed, 0 already there"
+ok "CSV: provenance, head, one line per point" [ "$(wc -l <"$W/a.csv")" = $((points + 2)) ]
+ok "provenance in line 1" grep -q '^# sqsim sweep, fast; .*"revision":' "$W/a.csv"
+accept "again" sweep fast.yaml --db a.db --output=again.csv
+ok "computes nothing" out_has "0 computed, $points already there"
+ok "and exports the same" cmp "$W/a.csv" "$W/again.csv"
+accept "--jobs 4" sweep fast.yaml --db jobs.db --jobs 4 -o jobs.csv
+ok "same bytes at any --jobs" cmp "$W/a.csv" "$W/jobs.csv"
+accept "--json" sweep small.yaml --db small.db --json
+ok "one line per point and a summary" [ "$(wc -l <"$W.out")" = 361 ]
+ok "point" out_has '^{"sweep":"small","key":"[0-9a-f]\{16\}","parameters":{"m":4,.*"measures":{"cycles":[0-9]*,'
+ok "summary" [ "$(number points),$(number computed),$(number cached)" = 360,360,0 ]
+accept "the default database" sweep small.yaml
+ok "is sweep.db" [ -s "$W/sweep.db" ]
+accept "two sweeps in one database" sweep small.yaml --db a.db --json
+ok "stay apart" [ "$(number computed)" = 360 ]
+accept "the first one again" sweep fast.yaml --db a.db -o again.csv
+ok "is unharmed" cmp "$W/a.csv" "$W/again.csv"
+
+# The values are those of `sqsim run`.
+accept "run" run --m 8 --n 1000 --k 512 --bank 32 --sparsity 0.875 --low-lanes 16 --high-lanes 2 \
+  --timing-only --json
+ok "sweep = run" [ "$(grep '^8,1000,512,8/4,32,0.875,128,8,crossbar,32,32,16,2,' "$W/a.csv" |
+  cut -d, -f14)" = "$(number cycles)" ]
+
+# ---- shards and merge -------------------------------------------------------------------------
+for i in 1 2 3; do
+  accept "--shard $i/3" sweep fast.yaml --db "s$i.db" --shard "$i/3" -o "s$i.csv"
+  ok "is a third of it" [ "$(grep -vc '^#\|^m,' "$W/s$i.csv")" = $((points / 3)) ]
+done
+accept "--merge" sweep --merge s1.db s2.db s3.db --db merged.db
+ok "says how many" out_has "3 databases merged into merged.db, $points points added"
+accept "the merged database" sweep fast.yaml --db merged.db -o merged.csv
+ok "is complete" out_has "0 computed, $points already there"
+ok "same bytes" cmp "$W/a.csv" "$W/merged.csv"
+accept "merging again" sweep --merge s1.db --db merged.db --json
+ok "adds nothing" [ "$(number added)" = 0 ]
+if command -v sqlite3 >/dev/null; then
+  sums="SELECT count(*), sum(key % 1000) FROM point"
+  cp "$W/s1.db" "$W/other.db"
+  sqlite3 "$W/other.db" "UPDATE point SET key = key + 1, measures = '{\"cycles\":1}'
+    WHERE parameters = (SELECT max(parameters) FROM point)"
+  before=$(sqlite3 "$W/merged.db" "$sums")
+  sq sweep --merge other.db --db merged.db
+  ok "a contradicting database" refused_well "'other.db' holds another result of fast" "" ""
+  sq sweep --merge other.db --db merged.db
+  ok "adds nothing" [ "$(sqlite3 "$W/merged.db" "$sums")" = "$before" ]
+  accept "an out-of-date row" sweep fast.yaml --db other.db --shard 1/3 --json
+  ok "is computed again" [ "$(number computed)" = 1 ]
+else
+  skip "contradicting databases" "no sqlite3 program"
+fi
+if command -v parallel >/dev/null; then
+  (cd "$W" && parallel "$SQSIM" sweep fast.yaml --db p{}.db --shard {}/4 ::: 1 2 3 4 >"$W.out" 2>&1)
+  sq sweep --merge p1.db p2.db p3.db p4.db --db p.db
+  sq sweep fast.yaml --db p.db -o p.csv
+  ok "GNU parallel" cmp "$W/a.csv" "$W/p.csv"
+else
+  skip "GNU parallel" "it is not installed"
+fi
+
+# ---- killed, in company -----------------------------------------------------------------------
+# Fifty kills at random moments between start and end; every eighth time from nothing again, so
+# that the first moments of a database are hit as well.
+kills=0
+for ((i = 0; i < 400 && kills < 50; i++)); do
+  if [ $((kills % 8)) = 0 ]; then rm -f "$W"/killed.db*; fi
+  (cd "$W" && exec "$SQSIM" sweep fast.yaml --db killed.db --jobs 2 >/dev/null 2>&1) &
+  pid=$!
+  sleep "$(printf 0.%03d $((RANDOM % 70 + 3)))"
+  kill -9 $pid 2>/dev/null && kills=$((kills + 1))
+  wait $pid 2>/dev/null
+done 2>/dev/null
+ok "killed 50 times" [ $kills = 50 ]
+accept "one more run finishes it" sweep fast.yaml --db killed.db -o killed.csv
+ok "same bytes as undisturbed (seed $SEED)" cmp "$W/a.csv" "$W/killed.csv"
+
+for i in 1 2 3 4; do
+  (cd "$W" && "$SQSIM" sweep fast.yaml --db together.db --jobs 2 -o "t$i.csv" >"t$i.log" 2>&1 ||
+     echo "exit $?" >>"t$i.log") &
+done
+wait
+ok "four processes on one new database" [ -z "$(grep -h exit "$W"/t?.log)" ]
+for i in 1 2 3 4; do ok "process $i: same bytes" cmp "$W/a.csv" "$W/t$i.csv"; done
+
+# ---- where it cannot write --------------------------------------------------------------------
+# A full disk is played by the limit on file sizes.
+(ulimit -f 300; cd "$W" && timeout 60 "$SQSIM" sweep fast.yaml --db full.db >"$W.out" 2>"$W.err")
+RC=$?
+ok "full disk" refused_well "cannot write database 'full.db'" "" ""
+accept "with room again" sweep fast.yaml --db full.db -o full.csv
+ok "it goes on" out_has "computed, [1-9][0-9]* already there"
+ok "same bytes as undisturbed" cmp "$W/a.csv" "$W/full.csv"
+if mkdir "$W/tiny" && mount -t tmpfs -o size=512k none "$W/tiny" 2>/dev/null; then
+  sq sweep fast.yaml --db tiny/full.db
+  ok "full file system" refused_well "cannot write database 'tiny/full.db'" "" ""
+  rm -f "$W"/full.db* && cp "$W"/tiny/full.db* "$W" && umount "$W/tiny"
+  accept "moved to a larger one" sweep fast.yaml --db full.db -o full.csv
+  ok "it goes on there" out_has "computed, [1-9][0-9]* already there"
+  ok "to the same bytes" cmp "$W/a.csv" "$W/full.csv"
+else
+  skip "full file system" "no permission to mount one"
+fi
+(ulimit -f 40; cd "$W" && timeout 60 "$SQSIM" sweep small.yaml --db small.db -o cut.csv >"$W.out" 2>"$W.err")
+RC=$?
+ok "CSV on a full disk" refused_well "cannot write" "" ""
+ok "leaves no half file" [ -z "$(ls "$W" | grep cut)" ]
+
+# A read-only directory: as oneself, or as nobody where one is root.
+mkdir "$W/locked" && cp "$W/small.db" "$W/locked/old.db" && chmod -R a-w "$W/locked"
+as=""
+if [ "$(id -u)" = 0 ]; then
+  chmod 755 "$W"
+  as="setpriv --reuid 65534 --clear-groups"
+fi
+if $as test -x "$SQSIM" -a -r "$W/small.yaml" 2>/dev/null; then
+  for db in new old; do
+    (cd "$W" && $as timeout 60 "$SQSIM" sweep small.yaml --db locked/$db.db >"$W.out" 2>"$W.err")
+    RC=$?
+    ok "read-only directory, $db database" refused_well "cannot .* database 'locked/$db.db'" "" ""
+  done
+  ok "nothing was made there" [ "$(ls "$W/locked")" = old.db ]
+else
+  skip "read-only directory" "root may write everywhere, and nobody may not run $SQSIM"
+fi
+
+# ---- refusals ---------------------------------------------------------------------------------
+spec() { # AXES [MEASURES [REST]]
+  printf 'name: bad\naxes:\n%b\nmeasures: [%s]\n%b\n' "$1" "${2:-cycles}" "$3" >"$W/bad.yaml"
+}
+no() { # PATTERN AXES [MEASURES [REST]]
+  local pattern=$1; shift
+  spec "$@"
+  refuse "$pattern" sweep bad.yaml --db none.db
+}
+no "unknown key 'bnak', did you mean bank" '  bnak: [8]'
+no "unknown key 'mesures', did you mean measures" '  bank: [8]' cycles 'mesures: [cycles]'
+no "Insufficient entries" '  bank: []'
+no "Mapping field already seen: bank" '  bank: [8]\n  bank: [16]'
+no "axis bank = 12, need 4, 8, 16" '  bank: [12]'
+no "axis bank = 256, need 4..128" '  bank: [8, 256]'
+no "axis bank = -8, need 4..128" '  bank: [-8]'
+no "axis bank = 8x, need a number" '  bank: [8x]'
+no "axis bank = nan, need a number" '  bank: [nan]'
+no "axis bank has 8 twice" '  bank: [8, 16, 8]'
+no "axis rows = 2.5, need 1..64" '  rows: [2.5]'
+no "axis sparsity = 0.6" '  sparsity: [0.6]'
+no "axis group = 48, need 32, 64, 128 or row" '  group: [48]'
+no "axis act_bits = 6, need 4 or 8" '  act_bits: [6]'
+no "axis precision = 8/5, need one of 8/4, 8/3" '  precision: [8/5]'
+no "axis gather = crossbra, need .*did you mean crossbar" '  gather: [crossbra]'
+no "axis gather has log twice" '  gather: [log, log]'
+no "range 9..3, need A..B" '  m: [9..3]'
+no "range 1..9+0, need A..B" '  m: [1..9+0]'
+no "range 1..9\*1, need A..B" '  m: [1..9*1]'
+no "axis n without axis k" '  n: [64]'
+no "axis model together with n and k" '  n: [64]\n  k: [64]\n  model: [x]'
+no "axis model has 'x' twice" '  model: [x, x]'
+no "unknown measure 'cycels', did you mean cycles" '  bank: [8]' cycels
+no "a measure of values with axes n and k" '  n: [64]\n  k: [64]' relative_error
+no "Expecting SEQUENCE" '  bank: 8'
+no "unknown name 'bnak', did you mean bank" '  bank: [8]' cycles 'constraints: ["bnak < 9"]'
+no "need one of <= >=" '  bank: [8]' cycles 'constraints: ["bank = 9"]'
+no "goes on after" '  bank: [8]' cycles 'constraints: ["bank < 9 9"]'
+no "need TERM OP TERM" '  bank: [8]' cycles 'constraints: ["< 9"]'
+no "compared with its own axis" '  bank: [8]' cycles 'constraints: ["bank == log"]'
+no "no point is left of 2: 0 have no legal format or core, 2 are excluded" '  bank: [8, 16]' cycles \
+  'constraints: ["bank < 8"]'
+no "no point is left of 1: 1 have no legal" '  bank: [4]\n  sparsity: [0.9375]'
+no "1e+12 points, need 1..10000000" '  n: [1..1000000]\n  k: [1..1000]\n  m: [1..1000]'
+no "bad.yaml" '  bank: &x [8]\n  rows: *x' # aliases
+spec '  bank: [8]'; sed -i 's/^name: bad/name: a b/' "$W/bad.yaml"
+refuse "name = a b, need letters" sweep bad.yaml --db none.db
+: >"$W/bad.yaml"; refuse "is empty" sweep bad.yaml
+head -c 3000 /dev/urandom >"$W/bad.yaml"; refuse "bad.yaml" sweep bad.yaml
+head -c 1100000 /dev/zero | tr '\0' '#' >"$W/bad.yaml"; refuse "has 1100000 bytes" sweep bad.yaml
+refuse "cannot open 'none.yaml': No such file" sweep none.yaml
+refuse "cannot read '.': it is a directory" sweep .
+refuse "needs a specification" sweep
+refuse "unexpected argument 'small.yaml'" sweep fast.yaml small.yaml
+spec '  model: [no/such/model]' relative_error
+refuse "cannot open 'no/such/model" sweep bad.yaml --db none.db
+for v in 0 -1 257 two ""; do refuse "--jobs = .*need 1..256" sweep small.yaml --jobs "$v"; done
+for v in 0/3 4/3 3 a/b /3 1/ -1/3 1/0 ""; do
+  refuse "--shard = .*need I/N" sweep small.yaml --shard "$v"
+done
+refuse "No such file or directory" sweep small.yaml --db no/such/x.db
+refuse "the name of the database is empty" sweep small.yaml --db ""
+refuse "cannot open database '.': it is no regular file" sweep small.yaml --db .
+refuse "cannot open database '/dev/full'" sweep small.yaml --db /dev/full
+refuse "fast.yaml': file is not a database" sweep small.yaml --db fast.yaml
+refuse "No such file or directory" sweep small.yaml --db none.db -o no/such/x.csv
+refuse "--merge needs the databases" sweep --merge --db none.db
+refuse "cannot open database 'none.db': No such file" sweep --merge none.db --db none2.db
+refuse "--merge together with --output" sweep --merge a.db --db none.db -o x
+refuse "--merge together with --shard" sweep --merge a.db --db none.db --shard 1/2
+refuse "--merge together with --dry-run" sweep --merge a.db --db none.db --dry-run
+
+# ---- values and areas -------------------------------------------------------------------------
+if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
+  printf '%s\n' 'name: v' 'axes:' '  bank: [8, 64]' '  m: [4]' '  sparsity: [0.5, 0.875]' \
+    'measures: [relative_error, weight_sqnr_db, stored_bits, cycles]' >"$W/v.yaml"
+  accept "values of the embedded model" sweep v.yaml --db v.db -o v1.csv
+  accept "on two threads" sweep v.yaml --db v2.db -o v2.csv --jobs 2
+  ok "same bytes" cmp "$W/v1.csv" "$W/v2.csv"
+  ok "a larger bank is more accurate, more sparsity less" awk -F, '
+    NR > 2 {e[NR] = $13}
+    END {exit !(e[5] < e[3] && e[6] < e[4] && e[4] > e[3] && e[3] > 0 && e[4] < 0.2)}' "$W/v1.csv"
+  accept "quantize" quantize --bank 64 --sparsity 0.875 --json
+  ok "its SQNR is the sweep's" awk \
+    "BEGIN{d = $(tail -1 "$W/v1.csv" | cut -d, -f14) - $(number sqnr_db); exit !(d * d < 1e-12)}"
+  ok "so are the stored bits" [ "$(tail -1 "$W/v1.csv" | cut -d, -f15)" = \
+    "$(number stored_bits_per_weight)" ]
+else
+  skip "values" "traces/tiny-llama does not exist"
+fi
+cat >"$W/area.yaml" <<'EOF'
+name: area
+axes:
+  n: [64]
+  k: [64]
+  bank: [4]
+  gather: [crossbar, log]
+  low_lanes: [4]
+  high_lanes: [1]
+measures: [gather_area_um2]
+EOF
+if command -v yosys >/dev/null; then
+  accept "gather areas" sweep area.yaml --db area.db -o area.csv
+  ok "differ and are positive" awk -F, \
+    'NR > 2 {a[NR] = $14} END {exit !(a[3] > 0 && a[4] > 0 && a[3] != a[4])}' "$W/area.csv"
+  refuse "none.lib" sweep area.yaml --db none.db --liberty none.lib
+else
+  skip "areas" "no yosys"
+fi
+finish

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine files: the shipped ones load; every field is refused when it is missing, misspelt, zero,
+// negative, absurd, of the wrong type or without a unit; damaged, circular and huge YAML too.
+// Fields x damages are exhausted. Then the search for a mapping: what it must refuse and choose.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sq_format.h"
+#include "sq_machine.h"
+#include "sq_machine_run.h"
+#include "sq_unit.h"
+
+static const char good[] = "name: test\n"
+                           "clock: 1.5 GHz\n"
+                           "cores: 4\n"
+                           "core:\n"
+                           "  rows: 16\n"
+                           "  cols: 8\n"
+                           "  low_lanes: 12\n"
+                           "  high_lanes: 3\n"
+                           "  low_bits: 4\n"
+                           "  high_bits: 8\n"
+                           "  act_bits: 8\n"
+                           "  gather: log\n"
+                           "buffers:\n"
+                           "  activation: 64 KiB\n"
+                           "  weight: 1 MiB\n"
+                           "  output: 96 kB\n"
+                           "dram:\n"
+                           "  bandwidth: 48 GB/s\n"
+                           "  latency: 90 ns\n"
+                           "  burst: 32 B\n";
+
+static enum sq_status parse(const char *text, struct sq_machine *m, struct sq_error *err)
+{
+    return sq_machine_parse(text, strlen(text), "test.yaml", m, err);
+}
+
+static void test_good(void **state)
+{
+    (void)state;
+    struct sq_machine m;
+    struct sq_error err;
+    assert_int_equal(parse(good, &m, &err), SQ_OK);
+    assert_string_equal(m.name, "test");
+    assert_int_equal(m.cores, 4);
+    assert_int_equal(m.core.rows, 16);
+    assert_int_equal(m.core.cols, 8);
+    assert_int_equal(m.core.low_lanes, 12);
+    assert_int_equal(m.core.high_lanes, 3);
+    assert_int_equal(m.core.gather, SQ_GATHER_LOG);
+    assert_int_equal(m.act_nbytes, 65536);
+    assert_int_equal(m.weight_nbytes, 1048576);
+    assert_int_equal(m.out_nbytes, 96000);
+    assert_int_equal(m.dram_latency, 135);
+    // 32 bytes at 48 GB/s and 1.5 GHz: exactly one cycle.
+    assert_int_equal(m.burst_num, 1);
+    assert_int_equal(m.burst_den, 1);
+}
+
+static void test_shipped(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"default", "edge4", "server64"};
+    for (unsigned i = 0; i < 3; i++) {
+        char path[64];
+        struct sq_machine m;
+        struct sq_error err = {.code = SQ_OK};
+        snprintf(path, sizeof path, "sim/machines/%s.yaml", names[i]);
+        if (sq_machine_load(path, &m, &err) != SQ_OK)
+            fail_msg("%s", err.text);
+        assert_string_equal(m.name, names[i]);
+    }
+}
+
+// `good` with the value of a field replaced; NULL takes the line out.
+static void damage(const char *key, const char *value, char *out, size_t n)
+{
+    char needle[40];
+    snprintf(needle, sizeof needle, "%s:", key);
+    const char *at = strstr(good, needle);
+    while (at && at != good && at[-1] != ' ' && at[-1] != '\n')
+        at = strstr(at + 1, needle);
+    assert_non_null(at);
+    const char *end = strchr(at, '\n');
+    snprintf(out, n, "%.*s%s%s%s%s", (int)(at - good), good, value ? needle : "", value ? " " : "",
+             value ? value : "", end);
+}
+
+static void refused(const char *key, const char *value, const char *want)
+{
+    char text[1024];
+    struct sq_machine m;
+    struct sq_error err = {.code = SQ_OK};
+    damage(key, value, text, sizeof text);
+    if (parse(text, &m, &err) == SQ_OK)
+        fail_msg("%s: %s was accepted", key, value ? value : "(missing)");
+    if (want && !strstr(err.text, want))
+        fail_msg("%s: %s gave '%s', want '%s'", key, value ? value : "(missing)", err.text, want);
+    assert_true(strlen(err.text) > 0 && !strchr(err.text, '\n'));
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const char *const counts[] = {"cores",      "rows",     "cols",      "low_lanes",
+                                         "high_lanes", "low_bits", "high_bits", "act_bits"};
+    static const char *const quantities[] = {"clock",  "activation", "weight",
+                                             "output", "bandwidth",  "burst"};
+    static const char *const bad_counts[] = {
+        "0",   "-1",   "-4294967295", "1000000",       "4294967297", "1e3",
+        "4.5", "four", "[4]",         "1099511627776", "''",         "~"};
+    static const char *const bad_quantities[] = {
+        "1",        "0 GHz",   "-1 GB/s", "1e99 GB/s", "nan GHz",    "inf B",  "GHz",
+        "1 parsec", "12 KiBB", "{a: 1}",  "''",        "0x10 KiB/s", "1 GHz 2"};
+    for (unsigned i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        refused(counts[i], NULL, counts[i]);
+        for (unsigned j = 0; j < sizeof bad_counts / sizeof bad_counts[0]; j++)
+            refused(counts[i], bad_counts[j], NULL);
+    }
+    for (unsigned i = 0; i < sizeof quantities / sizeof quantities[0]; i++) {
+        refused(quantities[i], NULL, quantities[i]);
+        for (unsigned j = 0; j < sizeof bad_quantities / sizeof bad_quantities[0]; j++)
+            refused(quantities[i], bad_quantities[j], NULL);
+    }
+    refused("clock", "1", "need a unit: Hz, kHz, MHz or GHz");
+    refused("bandwidth", "48", "need a unit");
+    refused("bandwidth", "48 GHz", "need a unit");
+    refused("latency", "-1 ns", "dram.latency");
+    refused("latency", "1 s", "dram.latency");
+    refused("gather", "butterfly", NULL);
+    refused("rows", "65", "core.rows = 65, need 1..64");
+    refused("cores", "1025", "cores = 1025, need 1..1024");
+    refused("core", NULL, NULL);
+    refused("name", NULL, "name");
+}
+
+static void test_yaml(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"", "empty"},
+        {"name: a\nclok: 1 GHz\n", "did you mean clock"},
+        {"name: a\ncores: 1\ncores: 2\n", NULL},
+        {"name: a\ncore: &x\n  rows: *x\n", NULL}, // circular
+        {"a: &a [*a]\n", NULL},
+        {"- 1\n- 2\n", NULL},
+        {"name: [\n", NULL},
+        {"\t\n", NULL},
+        {"name: a\n...\nname: b\n", NULL},
+        {"\x01\x02", NULL},
+    };
+    struct sq_machine m;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sq_error err = {.code = SQ_OK};
+        if (parse(cases[i].text, &m, &err) == SQ_OK)
+            fail_msg("case %u was accepted", i);
+        if (cases[i].want && !strstr(err.text, cases[i].want))
+            fail_msg("case %u gave '%s'", i, err.text);
+        assert_null(strchr(err.text, '\n'));
+    }
+    assert_int_not_equal(sq_machine_load("/nonexistent/m.yaml", &m, NULL), SQ_OK);
+    assert_int_not_equal(sq_machine_load("sim/machines", &m, NULL), SQ_OK);
+}
+
+static void test_plan_refusals(void **state)
+{
+    (void)state;
+    static const struct sq_gemm bad[] = {{0, 1, 1},
+                                         {1, 0, 1},
+                                         {1, 1, 0},
+                                         {UINT64_C(1) << 40, 1, 1},
+                                         {1, UINT64_C(1) << 40, 1},
+                                         {1, 1, UINT64_MAX}};
+    struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
+    struct sq_machine m;
+    struct sq_error err;
+    struct sq_plan p;
+    assert_int_equal(parse(good, &m, NULL), SQ_OK);
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(sq_plan_make(&m, &s, &bad[i], &p, &err), SQ_ERR_RANGE);
+        assert_non_null(strstr(err.text, "need 1..16777216"));
+    }
+    const struct sq_gemm g = {64, 64, 64};
+    m.weight_nbytes = 64;
+    assert_int_equal(sq_plan_make(&m, &s, &g, &p, &err), SQ_ERR_RANGE);
+    assert_non_null(strstr(err.text, "does not hold one tile"));
+    m.weight_nbytes = 1 << 20;
+    m.core.low_bits = 3;
+    assert_int_equal(sq_plan_make(&m, &s, &g, &p, &err), SQ_ERR_UNSUPPORTED);
+}
+
+// The largest GEMM on the smallest and the largest machine: no overflow, and quickly.
+static void test_extremes(void **state)
+{
+    (void)state;
+    const struct sq_gemm huge = {SQ_GEMM_MAX, SQ_GEMM_MAX, SQ_GEMM_MAX};
+    const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
+    struct sq_machine m;
+    struct sq_plan p;
+    uint64_t compute, dram;
+    assert_int_equal(parse(good, &m, NULL), SQ_OK);
+    m.cores = 1;
+    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, NULL), SQ_OK);
+    assert_true(sq_plan_bound(&p, &compute, &dram) > UINT64_C(1) << 50);
+    m.cores = 1024;
+    m.core.rows = m.core.cols = 64;
+    m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 30;
+    m.dram_bytes_per_s = 1e6;
+    m.clock_hz = 1e10;
+    m.burst_nbytes = 16;
+    sq_machine_derive(&m);
+    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, NULL), SQ_OK);
+    const struct sq_machine_stats stats = sq_machine_run_fast(&m, &p);
+    assert_true(stats.cycles >= sq_plan_bound(&p, &compute, &dram));
+}
+
+// More cores never make a GEMM slower than the bound of fewer, and a matrix-vector product with
+// few columns splits K.
+static void test_cores(void **state)
+{
+    (void)state;
+    const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
+    const struct sq_gemm wide = {512, 2048, 2048}, narrow = {1, 64, 16384};
+    struct sq_machine m;
+    struct sq_plan p;
+    uint64_t last = UINT64_MAX;
+    assert_int_equal(sq_machine_load("sim/machines/server64.yaml", &m, NULL), SQ_OK);
+    for (m.cores = 1; m.cores <= 64; m.cores *= 2) {
+        assert_int_equal(sq_plan_make(&m, &s, &wide, &p, NULL), SQ_OK);
+        const uint64_t now = sq_machine_run_fast(&m, &p).cycles;
+        assert_true(now < last);
+        last = now;
+    }
+    m.cores = 64;
+    m.dram_bytes_per_s = 1e14; // the cores decide, not the DRAM
+    sq_machine_derive(&m);
+    assert_int_equal(sq_plan_make(&m, &s, &narrow, &p, NULL), SQ_OK);
+    assert_true(p.cores_k > 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),          cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_plan_refusals), cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_cores),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
