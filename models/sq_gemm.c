@@ -116,6 +116,14 @@ AVX2 static void dot_avx2(const int8_t *w, const int8_t *act, size_t stride, uns
     }
 }
 
+// acc += a . w in every lane. Not the intrinsic: GCC 12 copies each of its accumulators twice,
+// which costs half the rate.
+VNNI INLINE __m512i dot_add(__m512i acc, __m512i a, __m512i w)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(acc) : "v"(a), "v"(w));
+    return acc;
+}
+
 // vpdpbusd multiplies unsigned by signed bytes. The activations enter as a + 128, and 128 * sum(w),
 // accumulated beside them, is taken off again: exact, since both sums wrap modulo 2^32.
 VNNI INLINE void dot_vnni_tokens(const int8_t *w, const uint8_t *act, unsigned n_tokens, size_t len,
@@ -128,12 +136,12 @@ VNNI INLINE void dot_vnni_tokens(const int8_t *w, const uint8_t *act, unsigned n
         sum[t] = _mm512_setzero_si512();
     for (size_t i = 0; i < len; i += CELL) {
         const __m512i cell = _mm512_load_si512(w + i * LANES);
-        bias = _mm512_dpbusd_epi32(bias, offset, cell);
+        bias = dot_add(bias, offset, cell);
 #pragma GCC unroll 16
         for (unsigned t = 0; t < n_tokens; t++) {
             int32_t a4;
             memcpy(&a4, act + t * CHUNK + i, sizeof a4);
-            sum[t] = _mm512_dpbusd_epi32(sum[t], _mm512_set1_epi32(a4), cell);
+            sum[t] = dot_add(sum[t], _mm512_set1_epi32(a4), cell);
         }
     }
 #pragma GCC unroll 16
