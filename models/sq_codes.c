@@ -95,20 +95,52 @@ void sq_codes_decode_row(const struct sq_codes *c, size_t row, float *out)
 
 // ---- masks ----------------------------------------------------------------------------------
 
-// SPEC 0.4 (ii) on the bit patterns: the same as sq_topk, in vectors. -1 marks padding.
+// SPEC 0.4 (iii) on the bit patterns, whose order is that of the scores: the largest T such that
+// high_per_bank keys reach it. Padding has the key -1 and fills up what real elements leave.
+static inline __attribute__((always_inline)) void
+mask_body(const int32_t *key, unsigned bank, unsigned high_per_bank, uint8_t *is_high)
+{
+    int32_t threshold = 0;
+    unsigned count = 0;
+    for (int bit = 30; bit >= 0 && count != high_per_bank; bit--) {
+        const int32_t t = threshold | INT32_C(1) << bit;
+        unsigned reach = 0;
+#pragma omp simd reduction(+ : reach)
+        for (unsigned i = 0; i < bank; i++)
+            reach += key[i] >= t;
+        if (reach >= high_per_bank) {
+            threshold = t;
+            count = reach;
+        }
+    }
+    unsigned left = high_per_bank;
+    for (unsigned i = 0; i < bank; i++)
+        left -= is_high[i] = key[i] > threshold;
+    for (unsigned i = 0; i < bank && left; i++)
+        if (key[i] == threshold)
+            left -= is_high[i] = 1;
+    for (unsigned i = 0; i < bank && left; i++)
+        if (key[i] < 0)
+            left -= is_high[i] = 1;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void mask_avx2(const int32_t *key, unsigned bank,
+                                                      unsigned high_per_bank, uint8_t *is_high)
+{
+    mask_body(key, bank, high_per_bank, is_high);
+}
+#endif
+
 static void mask_bank(const int32_t *key, unsigned bank, unsigned high_per_bank, uint8_t *is_high)
 {
-    for (unsigned i = 0; i < bank; i++) {
-        const int32_t mine = key[i];
-        unsigned rank = 0;
-#pragma omp simd reduction(+ : rank)
-        for (unsigned j = 0; j < i; j++)
-            rank += key[j] >= mine;
-#pragma omp simd reduction(+ : rank)
-        for (unsigned j = i + 1; j < bank; j++)
-            rank += key[j] > mine;
-        is_high[i] = rank < high_per_bank;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        mask_avx2(key, bank, high_per_bank, is_high);
+        return;
     }
+#endif
+    mask_body(key, bank, high_per_bank, is_high);
 }
 
 void sq_mask_row(const float *score, size_t k, size_t k_orig, unsigned bank, unsigned high_per_bank,
@@ -135,15 +167,16 @@ static void encode_group(struct sq_codes *c, size_t row, size_t g, const float *
     const size_t real = end < c->k_orig ? end : c->k_orig;
     const uint8_t *is_high = c->is_high ? c->is_high + row * c->k : NULL;
     int16_t *code = c->code + row * c->k;
-    float amax[2] = {0, 0};
+    float amax[2] = {0, 0}; // of the low and the high elements
     for (size_t i = begin; i < real; i++) {
-        float *a = &amax[is_high && is_high[i]];
-        *a = fabsf(x[i]) > *a ? fabsf(x[i]) : *a;
+        const bool high = is_high && is_high[i];
+        amax[high] = fabsf(x[i]) > amax[high] ? fabsf(x[i]) : amax[high];
     }
     float *s_lo = &c->s_lo[row * n_groups(c) + g], *s_hi = &c->s_hi[row * n_groups(c) + g];
     sq_grid_scales(&c->grid, amax[0], amax[1], s_lo, s_hi);
-    for (size_t i = begin; i < real; i++)
-        code[i] = sq_grid_code(&c->grid, x[i], is_high && is_high[i], *s_lo, *s_hi);
+    if (real > begin)
+        sq_grid_codes(&c->grid, x + begin, is_high ? is_high + begin : NULL, real - begin, *s_lo,
+                      *s_hi, code + begin);
     for (size_t i = real > begin ? real : begin; i < end; i++)
         code[i] = 0;
 }

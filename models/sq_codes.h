@@ -90,11 +90,11 @@ size_t sq_gemm_codes_scratch(const struct sq_gemm_codes *g);
 // After sq_gemm_codes_check.
 void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *scratch);
 
-// Dense weights with 16-bit activations (W4A16): x rounded to binary16, P[g] = sum of code * x in
-// binary64 by ascending k, rounded once; Y = sum_g (float)P[g] * s_w[g]. x[m][k_orig]; rows [m0,
-// m1) of it. SQ_ERR_OVERFLOW where |x| rounds beyond 65504.
-size_t sq_gemm_f16_scratch(const struct sq_codes *w);
-enum sq_status sq_gemm_f16(const struct sq_codes *w, const float *x, size_t m0, size_t m1, float *y,
+// Dense weights with 16-bit activations (W4A16): x[m][k_orig] rounded to binary16, P[g] = sum of
+// code * x in binary64 by ascending k, rounded once; Y = sum_g (float)P[g] * s_w[g].
+// SQ_ERR_OVERFLOW where |x| rounds beyond 65504.
+size_t sq_gemm_f16_scratch(const struct sq_codes *w, size_t m);
+enum sq_status sq_gemm_f16(const struct sq_codes *w, const float *x, size_t m, float *y,
                            void *scratch, struct sq_error *err);
 
 #endif

@@ -27,13 +27,35 @@ static void load_fp_weights(const struct sq_codes *w, size_t c0, size_t n, doubl
         }
 }
 
+static inline __attribute__((always_inline)) void dot_body(const double *x, const double *w,
+                                                           size_t len, double sum[CHANNELS])
+{
+    double s[CHANNELS] = {0};
+    for (size_t i = 0; i < len; i++)
+#pragma omp simd
+        for (size_t c = 0; c < CHANNELS; c++)
+            s[c] += x[i] * w[i * CHANNELS + c];
+    for (size_t c = 0; c < CHANNELS; c++)
+        sum[c] = s[c];
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,prefer-vector-width=512"))) static void
+dot_avx512(const double *x, const double *w, size_t len, double sum[CHANNELS])
+{
+    dot_body(x, w, len, sum);
+}
+#endif
+
 static void dot(const double *x, const double *w, size_t len, double sum[CHANNELS])
 {
-    for (size_t c = 0; c < CHANNELS; c++)
-        sum[c] = 0;
-    for (size_t i = 0; i < len; i++)
-        for (size_t c = 0; c < CHANNELS; c++)
-            sum[c] += x[i] * w[i * CHANNELS + c];
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        dot_avx512(x, w, len, sum);
+        return;
+    }
+#endif
+    dot_body(x, w, len, sum);
 }
 
 static void fp_block(const struct sq_gemm_codes *g, size_t token, size_t c0, size_t n,
@@ -87,9 +109,10 @@ static double through_f16(float x)
     return (h & 0x8000u) ? -m : m;
 }
 
-size_t sq_gemm_f16_scratch(const struct sq_codes *w)
+// Weights as [k][CHANNELS], then the tokens.
+size_t sq_gemm_f16_scratch(const struct sq_codes *w, size_t m)
 {
-    return (CHANNELS + 1) * w->k * sizeof(double);
+    return (CHANNELS + m) * w->k * sizeof(double);
 }
 
 static void f16_block(const struct sq_codes *w, size_t c0, size_t n, const double *x,
@@ -106,35 +129,35 @@ static void f16_block(const struct sq_codes *w, size_t c0, size_t n, const doubl
         y[c0 + c] = sum[c] + 0.0f;
 }
 
-static enum sq_status check_f16(const float *x, size_t token, size_t n, struct sq_error *err)
+static enum sq_status load_f16(const float *x, size_t token, size_t k_orig, size_t k, double *out,
+                               struct sq_error *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(through_f16(x[i])))
+    for (size_t i = 0; i < k; i++) {
+        out[i] = i < k_orig ? through_f16(x[i]) : 0;
+        if (!isfinite(out[i]))
             return SQ_FAIL(err, isfinite(x[i]) ? SQ_ERR_OVERFLOW : SQ_ERR_NON_FINITE,
                            "x[%zu][%zu] = %g, need a number of binary16, below 65520", token, i,
                            (double)x[i]);
+    }
     return SQ_OK;
 }
 
-enum sq_status sq_gemm_f16(const struct sq_codes *w, const float *x, size_t m0, size_t m1, float *y,
+enum sq_status sq_gemm_f16(const struct sq_codes *w, const float *x, size_t m, float *y,
                            void *scratch, struct sq_error *err)
 {
     double *const code = scratch, *const token = code + CHANNELS * w->k;
     if (w->grid.kind != SQ_GRID_DENSE)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no 16-bit datapath for %s weights",
                        sq_grid_name(w->grid.kind));
-    for (size_t t = m0; t < m1; t++)
-        SQ_TRY(check_f16(x + t * w->k_orig, t, w->k_orig, err));
+    for (size_t t = 0; t < m; t++)
+        SQ_TRY(load_f16(x + t * w->k_orig, t, w->k_orig, w->k, token + t * w->k, err));
     for (size_t c = 0; c < w->n; c += CHANNELS) {
         const size_t n = w->n - c < CHANNELS ? w->n - c : CHANNELS;
         for (size_t i = 0; i < w->k; i++)
             for (size_t d = 0; d < CHANNELS; d++)
                 code[i * CHANNELS + d] = d < n ? (double)w->code[(c + d) * w->k + i] : 0;
-        for (size_t t = m0; t < m1; t++) {
-            for (size_t i = 0; i < w->k; i++)
-                token[i] = i < w->k_orig ? through_f16(x[t * w->k_orig + i]) : 0;
-            f16_block(w, c, n, token, code, y + t * w->n);
-        }
+        for (size_t t = 0; t < m; t++)
+            f16_block(w, c, n, token + t * w->k, code, y + t * w->n);
     }
     return SQ_OK;
 }

@@ -32,6 +32,9 @@ enum sq_status sq_gemm_codes_check(const struct sq_gemm_codes *g, struct sq_erro
     if (g->w->k != g->x->k || g->x->group != g->x->k || g->w->k % g->w->group != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "weights K = %zu by %zu, activations K = %zu by %zu",
                        g->w->k, g->w->group, g->x->k, g->x->group);
+    if (g->w->group % 2 != 0 && g->w->group != g->w->k)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "scale group of %zu elements, need an even number",
+                       g->w->group);
     if (g->w->group > GROUP_MAX)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "scale group of %zu elements, need <= %u for an exact INT32 sum",
@@ -67,38 +70,51 @@ static void load_planes(const struct sq_codes *c, size_t row, int16_t *plane, si
 
 // ---- integers -------------------------------------------------------------------------------
 
-// sum[t][c] = sum over i < len of x[t][i] * w[c][i]; rows `k` apart.
-typedef void dot_fn(const int16_t *x, const int16_t *w, size_t k, size_t len,
+// sum[t][c] = sum over i < len of x[t][i] * cell[i/2][c][i%2]; len is even, tokens are k apart.
+typedef void dot_fn(const int16_t *x, const int16_t *cell, size_t k, size_t len,
                     int32_t sum[TOKENS][CHANNELS]);
 
-static inline __attribute__((always_inline)) void
-dot_body(const int16_t *x, const int16_t *w, size_t k, size_t len, int32_t sum[TOKENS][CHANNELS])
+static void dot_portable(const int16_t *x, const int16_t *cell, size_t k, size_t len,
+                         int32_t sum[TOKENS][CHANNELS])
 {
-    for (unsigned c = 0; c < CHANNELS; c++) {
-        int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-        const int16_t *wc = w + c * k, *x1 = x + k, *x2 = x + 2 * k, *x3 = x + 3 * k;
-#pragma omp simd reduction(+ : s0, s1, s2, s3)
-        for (size_t i = 0; i < len; i++) {
-            s0 += (int32_t)x[i] * wc[i];
-            s1 += (int32_t)x1[i] * wc[i];
-            s2 += (int32_t)x2[i] * wc[i];
-            s3 += (int32_t)x3[i] * wc[i];
-        }
-        sum[0][c] = s0, sum[1][c] = s1, sum[2][c] = s2, sum[3][c] = s3;
+    for (unsigned t = 0; t < TOKENS; t++) {
+        int32_t s[CHANNELS] = {0};
+        for (size_t i = 0; i < len; i += 2)
+            for (unsigned c = 0; c < CHANNELS; c++) {
+                const int16_t *w = cell + i * CHANNELS + 2 * c;
+                s[c] += x[t * k + i] * w[0] + x[t * k + i + 1] * w[1];
+            }
+        memcpy(sum[t], s, sizeof s);
     }
 }
 
-static void dot_portable(const int16_t *x, const int16_t *w, size_t k, size_t len,
-                         int32_t sum[TOKENS][CHANNELS])
-{
-    dot_body(x, w, k, len, sum);
-}
-
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void dot_avx2(const int16_t *x, const int16_t *w, size_t k,
-                                                     size_t len, int32_t sum[TOKENS][CHANNELS])
+#include <immintrin.h>
+
+__attribute__((target("avx2"))) static void
+dot_avx2(const int16_t *x, const int16_t *cell, size_t k, size_t len, int32_t sum[TOKENS][CHANNELS])
 {
-    dot_body(x, w, k, len, sum);
+    __m256i s[TOKENS][2];
+#pragma GCC unroll 4
+    for (unsigned t = 0; t < TOKENS; t++)
+        s[t][0] = s[t][1] = _mm256_setzero_si256();
+    for (size_t i = 0; i < len; i += 2) {
+        const __m256i *w = (const __m256i *)(const void *)(cell + i * CHANNELS);
+        const __m256i w0 = _mm256_loadu_si256(w), w1 = _mm256_loadu_si256(w + 1);
+#pragma GCC unroll 4
+        for (unsigned t = 0; t < TOKENS; t++) {
+            int32_t pair;
+            memcpy(&pair, x + t * k + i, sizeof pair);
+            const __m256i a = _mm256_set1_epi32(pair);
+            s[t][0] = _mm256_add_epi32(s[t][0], _mm256_madd_epi16(w0, a));
+            s[t][1] = _mm256_add_epi32(s[t][1], _mm256_madd_epi16(w1, a));
+        }
+    }
+#pragma GCC unroll 4
+    for (unsigned t = 0; t < TOKENS; t++) {
+        _mm256_storeu_si256((__m256i *)(void *)sum[t], s[t][0]);
+        _mm256_storeu_si256((__m256i *)(void *)sum[t] + 1, s[t][1]);
+    }
 }
 
 static dot_fn *select_dot(void)
@@ -114,23 +130,25 @@ static dot_fn *select_dot(void)
 
 // ---- combine --------------------------------------------------------------------------------
 
-// One (token, channel), group g: the FP32 roundings of sq_codes.h. hi is 0 where there is one
-// accumulator.
-static float combine(const struct sq_gemm_codes *j, size_t token, size_t channel, size_t g, float y,
-                     int32_t lo, int32_t hi)
+// One group of a block: the FP32 roundings of sq_codes.h for CHANNELS channels of one token.
+static void combine(const struct sq_gemm_codes *j, size_t token, const float *s_lo,
+                    const float *s_hi, const int32_t *lo, const int32_t *hi, float *y)
 {
-    const struct sq_codes *w = j->w, *x = j->x;
-    const size_t at = channel * (w->k / w->group) + g;
-    if (w->grid.kind == SQ_GRID_OWN) {
-        const float t1 = (float)lo * w->s_lo[at], t2 = (float)hi * w->s_hi[at];
-        return y + (t1 + t2);
+    if (j->w->grid.kind == SQ_GRID_OWN) {
+        for (unsigned c = 0; c < CHANNELS; c++) {
+            const float t1 = (float)lo[c] * s_lo[c], t2 = (float)hi[c] * s_hi[c];
+            y[c] = y[c] + (t1 + t2);
+        }
+    } else if (j->x->grid.kind == SQ_GRID_OWN) {
+        const float x_lo = j->x->s_lo[token], x_hi = j->x->s_hi[token];
+        for (unsigned c = 0; c < CHANNELS; c++) {
+            const float t1 = (float)lo[c] * x_lo, t2 = (float)hi[c] * x_hi;
+            y[c] = y[c] + (t1 + t2) * s_lo[c];
+        }
+    } else {
+        for (unsigned c = 0; c < CHANNELS; c++)
+            y[c] = y[c] + (float)lo[c] * s_lo[c];
     }
-    const float s_w = sq_grid_single_scale(&w->grid, w->s_lo[at], w->s_hi[at]);
-    if (x->grid.kind == SQ_GRID_OWN) {
-        const float t1 = (float)lo * x->s_lo[token], t2 = (float)hi * x->s_hi[token];
-        return y + (t1 + t2) * s_w;
-    }
-    return y + (float)lo * s_w;
 }
 
 // The last product, with the token's scale; + 0 makes -0 of an underflow +0.
@@ -144,57 +162,122 @@ static float finish(const struct sq_gemm_codes *j, size_t token, float y)
 
 // ---- blocks ---------------------------------------------------------------------------------
 
-// What one block of TOKENS x CHANNELS is about; rows beyond n_tokens and n_channels are zeros.
+// Scratch of one call. Cells and scales are of one block of channels, planes of one of tokens.
+struct scratch {
+    int16_t *cells;     // [planes of w][k/2][CHANNELS][2], k rounded up to even
+    int16_t *tokens;    // [planes of x][TOKENS][k], and a row's planes on their way to cells
+    float *s_lo, *s_hi; // [groups][CHANNELS]; single-accumulator grids have one, in s_lo
+};
+
+static size_t even(size_t k)
+{
+    return (k + 1) / 2 * 2;
+}
+
+static size_t n_groups(const struct sq_codes *w)
+{
+    return w->k / w->group;
+}
+
+static size_t integer_scratch(const struct sq_gemm_codes *g)
+{
+    const size_t planes = (CHANNELS + 2) * n_planes(g->w) + TOKENS * n_planes(g->x);
+    return planes * even(g->w->k) * sizeof(int16_t) + 2 * n_groups(g->w) * CHANNELS * sizeof(float);
+}
+
+static struct scratch cut_scratch(const struct sq_gemm_codes *g, void *memory)
+{
+    struct scratch s = {.s_lo = memory};
+    s.s_hi = s.s_lo + n_groups(g->w) * CHANNELS;
+    s.cells = (int16_t *)(void *)(s.s_hi + n_groups(g->w) * CHANNELS);
+    s.tokens = s.cells + n_planes(g->w) * CHANNELS * even(g->w->k);
+    return s;
+}
+
+static void load_scales(const struct sq_codes *w, size_t channel, unsigned n, struct scratch *s)
+{
+    const bool is_single = sq_grid_is_single(&w->grid);
+    for (size_t g = 0; g < n_groups(w); g++)
+        for (unsigned c = 0; c < CHANNELS; c++) {
+            const size_t at = (channel + c) * n_groups(w) + g;
+            float lo = 0, hi = 0;
+            if (c < n) {
+                hi = w->s_hi[at];
+                lo = is_single ? sq_grid_single_scale(&w->grid, w->s_lo[at], hi) : w->s_lo[at];
+            }
+            s->s_lo[g * CHANNELS + c] = lo;
+            s->s_hi[g * CHANNELS + c] = hi;
+        }
+}
+
+static void load_channels(const struct sq_codes *w, size_t channel, unsigned n, struct scratch *s)
+{
+    const size_t k = even(w->k);
+    memset(s->cells, 0, n_planes(w) * CHANNELS * k * sizeof *s->cells);
+    for (unsigned c = 0; c < n; c++) {
+        load_planes(w, channel + c, s->tokens, k);
+        for (unsigned p = 0; p < n_planes(w); p++)
+            for (size_t i = 0; i < w->k; i++)
+                s->cells[(p * k + i / 2 * 2) * CHANNELS + 2 * c + i % 2] = s->tokens[p * k + i];
+    }
+    load_scales(w, channel, n, s);
+}
+
+static void load_tokens(const struct sq_codes *x, size_t token, unsigned n, struct scratch *s)
+{
+    const size_t k = even(x->k);
+    if (n < TOKENS || k > x->k)
+        memset(s->tokens, 0, n_planes(x) * TOKENS * k * sizeof *s->tokens);
+    for (unsigned t = 0; t < n; t++)
+        load_planes(x, token + t, s->tokens + t * k, TOKENS * k);
+}
+
+// TOKENS x CHANNELS; rows beyond n_tokens and n_channels are zeros.
 struct block {
     size_t token, channel;
     unsigned n_tokens, n_channels;
-    const int16_t *x, *w; // planes: [planes][TOKENS][k], [planes][CHANNELS][k]
 };
 
-static void do_block(const struct sq_gemm_codes *j, const struct block *b, dot_fn *dot)
+static void store_integers(const struct sq_gemm_codes *j, const struct block *b, size_t g,
+                           int32_t lo[TOKENS][CHANNELS], int32_t hi[TOKENS][CHANNELS])
 {
-    const size_t k = j->w->k, len = j->w->group, n_groups = k / len;
+    for (unsigned t = 0; t < b->n_tokens; t++)
+        for (unsigned c = 0; c < b->n_channels; c++) {
+            const size_t at = ((b->token + t) * j->w->n + b->channel + c) * n_groups(j->w) + g;
+            if (j->p_lo)
+                j->p_lo[at] = lo[t][c];
+            if (j->p_hi)
+                j->p_hi[at] = hi[t][c];
+        }
+}
+
+static void do_block(const struct sq_gemm_codes *j, const struct block *b, const struct scratch *s,
+                     dot_fn *dot)
+{
+    const size_t k = even(j->w->k), group = j->w->group;
     const bool has_two = n_planes(j->w) + n_planes(j->x) > 2;
-    const int16_t *x_hi = b->x + (n_planes(j->x) - 1) * TOKENS * k;
-    const int16_t *w_hi = b->w + (n_planes(j->w) - 1) * CHANNELS * k;
+    const int16_t *x_hi = s->tokens + (n_planes(j->x) - 1) * TOKENS * k;
+    const int16_t *w_hi = s->cells + (n_planes(j->w) - 1) * CHANNELS * k;
     float y[TOKENS][CHANNELS] = {{0}};
     int32_t lo[TOKENS][CHANNELS], hi[TOKENS][CHANNELS] = {{0}};
-    for (size_t g = 0; g < n_groups; g++) {
-        dot(b->x + g * len, b->w + g * len, k, len, lo);
+    for (size_t g = 0; g < n_groups(j->w); g++) {
+        const size_t at = g * group, left = at < j->w->k_orig ? even(j->w->k_orig - at) : 0;
+        const size_t len = left < even(group) ? left : even(group); // codes of padding are 0
+        dot(s->tokens + at, s->cells + at * CHANNELS, k, len, lo);
         if (has_two)
-            dot(x_hi + g * len, w_hi + g * len, k, len, hi);
+            dot(x_hi + at, w_hi + at * CHANNELS, k, len, hi);
         for (unsigned t = 0; t < b->n_tokens; t++)
-            for (unsigned c = 0; c < b->n_channels; c++) {
-                const size_t token = b->token + t, channel = b->channel + c;
-                const size_t at = (token * j->w->n + channel) * n_groups + g;
-                y[t][c] = combine(j, token, channel, g, y[t][c], lo[t][c], hi[t][c]);
-                if (j->p_lo)
-                    j->p_lo[at] = lo[t][c];
-                if (j->p_hi && has_two)
-                    j->p_hi[at] = hi[t][c];
-            }
+            combine(j, b->token + t, s->s_lo + g * CHANNELS, s->s_hi + g * CHANNELS, lo[t], hi[t],
+                    y[t]);
+        if (j->p_lo || j->p_hi)
+            store_integers(j, b, g, lo, hi);
     }
     for (unsigned t = 0; t < b->n_tokens; t++)
         for (unsigned c = 0; c < b->n_channels; c++)
             j->y[(b->token + t) * j->w->n + b->channel + c] = finish(j, b->token + t, y[t][c]);
 }
 
-// Rows [first, first + n) of an operand into a block of `rows` rows per plane.
-static void load_block(const struct sq_codes *c, size_t first, unsigned n, unsigned rows,
-                       int16_t *plane)
-{
-    if (n < rows)
-        memset(plane, 0, n_planes(c) * rows * c->k * sizeof *plane);
-    for (unsigned r = 0; r < n; r++)
-        load_planes(c, first + r, plane + r * c->k, rows * c->k);
-}
-
 // ---- entry ----------------------------------------------------------------------------------
-
-static size_t integer_scratch(const struct sq_gemm_codes *g)
-{
-    return (n_planes(g->w) * CHANNELS + n_planes(g->x) * TOKENS) * g->w->k * sizeof(int16_t);
-}
 
 size_t sq_gemm_codes_scratch(const struct sq_gemm_codes *g)
 {
@@ -208,17 +291,16 @@ void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *sc
         return;
     }
     dot_fn *const dot = select_dot();
-    int16_t *const w = scratch, *const x = w + n_planes(g->w) * CHANNELS * g->w->k;
+    struct scratch s = cut_scratch(g, scratch);
     for (size_t c = 0; c < g->w->n; c += CHANNELS) {
-        const size_t left = g->w->n - c;
-        struct block b = {.channel = c, .w = w, .x = x};
-        b.n_channels = left < CHANNELS ? (unsigned)left : CHANNELS;
-        load_block(g->w, c, b.n_channels, CHANNELS, w);
+        struct block b = {.channel = c};
+        b.n_channels = g->w->n - c < CHANNELS ? (unsigned)(g->w->n - c) : CHANNELS;
+        load_channels(g->w, c, b.n_channels, &s);
         for (size_t t = m0; t < m1; t += TOKENS) {
             b.token = t;
             b.n_tokens = m1 - t < TOKENS ? (unsigned)(m1 - t) : TOKENS;
-            load_block(g->x, t, b.n_tokens, TOKENS, x);
-            do_block(g, &b, dot);
+            load_tokens(g->x, t, b.n_tokens, &s);
+            do_block(g, &b, &s, dot);
         }
     }
 }

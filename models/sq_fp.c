@@ -4,19 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-// Magnitudes of all codes up to `last`, ascending; nearest with ties to the even code.
-static uint8_t nearest_code(float (*decode)(uint8_t), uint8_t last, float magnitude)
+// Magnitude code of |x|: exponent with this bias above `fraction` bits, nearest, ties to even.
+// Rounding the binary32 pattern at the fraction carries into the exponent where it must; below the
+// smallest normal, 2^(1-bias), codes are multiples of the step 2^(1-bias-fraction).
+static uint8_t encode(float x, unsigned fraction, int bias, uint8_t last)
 {
-    uint8_t low = 0, high = last;
-    while (low < high) { // the smallest code whose upper tie is not below the magnitude
-        const uint8_t mid = (uint8_t)((low + high) / 2);
-        const float tie = (decode(mid) + decode((uint8_t)(mid + 1))) / 2; // exact
-        if (magnitude > tie || (magnitude == tie && mid % 2 == 1))
-            low = (uint8_t)(mid + 1);
-        else
-            high = mid;
-    }
-    return low;
+    const float magnitude = fabsf(x);
+    if (magnitude < ldexpf(1, 1 - bias))
+        return (uint8_t)rintf(ldexpf(magnitude, bias - 1 + (int)fraction));
+    uint32_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    const unsigned drop = 23 - fraction;
+    bits += (UINT32_C(1) << (drop - 1)) - 1 + (bits >> drop & 1u);
+    const uint32_t code = (bits >> drop) - ((uint32_t)(127 - bias) << fraction);
+    return code > last ? last : (uint8_t)code;
 }
 
 float sq_e2m1_decode(uint8_t code)
@@ -38,13 +39,13 @@ float sq_e4m3_decode(uint8_t code)
 
 uint8_t sq_e2m1_encode(float x)
 {
-    const uint8_t code = nearest_code(sq_e2m1_decode, 7, fabsf(x));
+    const uint8_t code = encode(x, 1, 1, 7);
     return code && x < 0 ? code | 8u : code;
 }
 
 uint8_t sq_e4m3_encode(float x)
 {
-    const uint8_t code = nearest_code(sq_e4m3_decode, 0x7e, fabsf(x));
+    const uint8_t code = encode(x, 3, 7, 0x7e);
     return code && x < 0 ? code | 0x80u : code;
 }
 

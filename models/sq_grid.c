@@ -121,6 +121,45 @@ int16_t sq_grid_code(const struct sq_grid *g, float x, bool is_high, float s_lo,
     }
 }
 
+// Integer codes in vectors. Clamping before rounding gives what rounding before clamping gives, and
+// keeps the quotient where adding 1.5 * 2^23 rounds it to the nearest integer, ties to even.
+static void integer_codes(const float *x, const uint8_t *is_high, size_t n, const float s[2],
+                          const float min[2], const float max[2], int16_t *code)
+{
+    const float magic = 0x1.8p23f;
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        const float low = is_high[i] ? 0.0f : 1.0f; // selection by products: both factors exact
+        const float high = 1.0f - low;
+        float q = x[i] / (low * s[0] + high * s[1]);
+        const float least = low * min[0] + high * min[1], most = low * max[0] + high * max[1];
+        q = q < least ? least : q;
+        q = q > most ? most : q;
+        code[i] = (int16_t)((q + magic) - magic);
+    }
+}
+
+void sq_grid_codes(const struct sq_grid *g, const float *x, const uint8_t *is_high, size_t n,
+                   float s_lo, float s_hi, int16_t *code)
+{
+    enum { CHUNK = 256 };
+    static const uint8_t all_low[CHUNK];
+    if (g->kind == SQ_GRID_FP || g->kind == SQ_GRID_FP8) {
+        for (size_t i = 0; i < n; i++)
+            code[i] = sq_grid_code(g, x[i], is_high && is_high[i], s_lo, s_hi);
+        return;
+    }
+    const float low = (float)sq_qmax(g->low_bits);
+    const bool is_split = g->kind == SQ_GRID_SPLIT, has_high = sq_grid_is_mixed(g);
+    const float high = has_high ? (float)sq_qmax(g->high_bits) : low;
+    const float s[2] = {s_lo, is_split ? s_lo : s_hi};
+    const float min[2] = {-low, is_split ? (float)split_min(g) : -high};
+    const float max[2] = {low, is_split ? (float)split_max(g) : high};
+    for (size_t i = 0; i < n; i += CHUNK)
+        integer_codes(x + i, is_high ? is_high + i : all_low, n - i < CHUNK ? n - i : CHUNK, s, min,
+                      max, code + i);
+}
+
 float sq_grid_value(const struct sq_grid *g, int16_t code, bool is_high, float s_lo, float s_hi)
 {
     switch (g->kind) {

@@ -13,6 +13,7 @@
 #define SQ_GRID_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "sq_status.h"
@@ -52,6 +53,10 @@ void sq_grid_scales(const struct sq_grid *g, float amax_lo, float amax_hi, float
 
 // Code of x, finite, as a low or a high element; clamps or saturates.
 int16_t sq_grid_code(const struct sq_grid *g, float x, bool is_high, float s_lo, float s_hi);
+
+// The same for n elements; is_high may be NULL: all low.
+void sq_grid_codes(const struct sq_grid *g, const float *x, const uint8_t *is_high, size_t n,
+                   float s_lo, float s_hi, int16_t *code);
 
 // What a code stands for: scale * code, one rounding.
 float sq_grid_value(const struct sq_grid *g, int16_t code, bool is_high, float s_lo, float s_hi);

@@ -37,6 +37,8 @@ int sq_cmd_cosim(int argc, char **argv);
 int sq_cmd_workload(int argc, char **argv);
 int sq_cmd_area(int argc, char **argv);
 int sq_cmd_sweep(int argc, char **argv);
+int sq_cmd_report(int argc, char **argv);
+int sq_cmd_compare_runs(int argc, char **argv);
 int sq_cmd_inspect(int argc, char **argv);
 
 // Prints "sqsim COMMAND: sentence" ("sqsim: sentence" for an empty command) on stderr and returns

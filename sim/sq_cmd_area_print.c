@@ -82,11 +82,11 @@ static void print_gathers(FILE *out, const struct sq_area_table *t)
 void sq_area_print_text(FILE *out, const struct sq_area_table *t)
 {
     json_t *p = sq_cli_provenance(NULL, basis, 0);
-    fprintf(out, "# %s | %s, revision %s | %s | %s | %s, digest %016" PRIx64 "\n", t->command,
+    const char *sta = t->synth->sta_version;
+    fprintf(out, "# %s | %s, revision %s | %s | %s%s | %s, digest %016" PRIx64 "\n", t->command,
             json_string_value(json_object_get(p, "tool")),
             json_string_value(json_object_get(p, "revision")), t->synth->yosys_version,
-            t->synth->sta_version[0] ? t->synth->sta_version : "no OpenSTA", t->liberty,
-            t->synth->liberty_digest);
+            *sta ? "OpenSTA " : "no OpenSTA", sta, t->liberty, t->synth->liberty_digest);
     json_decref(p);
     fprintf(out,
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "

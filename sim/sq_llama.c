@@ -186,7 +186,7 @@ static void rotate_all(struct sq_llama *s)
 
 // e^x for x <= 0, relative error below 2e-7: x = i ln 2 + r, e^r by its Taylor polynomial, 2^i by
 // its bits. expf would be most of the time of a small model; this one is done in vectors.
-static inline float exp_nonpositive(float x)
+static inline __attribute__((always_inline)) float exp_nonpositive(float x)
 {
     const float magic = 0x1.8p23f; // adding it rounds to an integer, found in the low bits
     x = x < -87.0f ? -87.0f : x;   // keeps NaN
@@ -205,7 +205,7 @@ static inline float exp_nonpositive(float x)
 }
 
 // Softmax of row[0..n), the rest of the row 0.
-static void softmax_prefix(float *row, size_t n, size_t width)
+static inline __attribute__((always_inline)) void softmax_body(float *row, size_t n, size_t width)
 {
     float max = row[0], sum = 0;
 #pragma omp simd reduction(max : max)
@@ -220,6 +220,24 @@ static void softmax_prefix(float *row, size_t n, size_t width)
     for (size_t i = 0; i < n; i++)
         row[i] /= sum;
     memset(row + n, 0, (width - n) * sizeof *row);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void softmax_avx2(float *row, size_t n, size_t width)
+{
+    softmax_body(row, n, width);
+}
+#endif
+
+static void softmax_prefix(float *row, size_t n, size_t width)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        softmax_avx2(row, n, width);
+        return;
+    }
+#endif
+    softmax_body(row, n, width);
 }
 
 // One head of one sequence into s->x; score is scratch of QUERY_BLOCK * length floats.

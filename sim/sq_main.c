@@ -15,6 +15,8 @@ static const struct sq_command commands[] = {
     {"cosim", "verilated RTL against golden values and cycle model", sq_cmd_cosim},
     {"area", "area and delay of the blocks by synthesis", sq_cmd_area},
     {"sweep", "a grid of points into a database, resumable", sq_cmd_sweep},
+    {"report", "what a sweep found: text, and a page with plots", sq_cmd_report},
+    {"compare-runs", "what changed between two sweep databases", sq_cmd_compare_runs},
     {"workload", "the GEMMs of a model as a table, from its config.json", sq_cmd_workload},
     {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
 };
@@ -25,7 +27,7 @@ static int help(void)
     printf("Usage: sqsim COMMAND [OPTION...]\n"
            "Cycle-level simulator and RTL co-design testbench for sparse-quantized formats.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++)
-        printf("  %-10s %s\n", commands[i].name, commands[i].summary);
+        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
     printf("\n`sqsim COMMAND --help` lists the options with examples; `sqsim --version`.\n"
            "Exit status: 0 done, 1 a check failed, 2 bad input, 3 a tool or device is missing.\n");
     return sq_cli_finish("help", SQ_EXIT_OK);

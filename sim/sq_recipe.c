@@ -280,10 +280,10 @@ static enum sq_status apply_codes(const struct sq_quant_layer *q, const struct s
 static enum sq_status apply_f16(const struct sq_quant_layer *q, const float *x, size_t m, float *y,
                                 struct sq_error *err)
 {
-    void *scratch = malloc(sq_gemm_f16_scratch(&q->w));
+    void *scratch = malloc(sq_gemm_f16_scratch(&q->w, m));
     if (!scratch)
         return no_memory(q->w.n, q->w.k, err);
-    const enum sq_status status = sq_gemm_f16(&q->w, x, 0, m, y, scratch, err);
+    const enum sq_status status = sq_gemm_f16(&q->w, x, m, y, scratch, err);
     free(scratch);
     return status;
 }

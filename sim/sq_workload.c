@@ -29,13 +29,26 @@ struct reader {
     struct sq_error *err;
 };
 
+// Blanks, tabs and the no-break spaces of UTF-8, which spreadsheets leave.
+static size_t blank_len(const char *s)
+{
+    if (*s == ' ' || *s == '\t' || *s == '\r')
+        return 1;
+    return s[0] == '\xc2' && s[1] == '\xa0' ? 2 : 0;
+}
+
 static char *trim(char *s)
 {
-    while (*s == ' ' || *s == '\t')
-        s++;
-    size_t n = strlen(s);
-    while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t' || s[n - 1] == '\r'))
-        s[--n] = '\0';
+    while (blank_len(s))
+        s += blank_len(s);
+    char *end = s;
+    for (char *at = s; *at;) {
+        const size_t blank = blank_len(at);
+        at += blank ? blank : 1;
+        if (!blank)
+            end = at;
+    }
+    *end = '\0';
     return s;
 }
 

@@ -131,7 +131,7 @@ if mkdir "$W/tiny" && mount -t tmpfs -o size=512k none "$W/tiny" 2>/dev/null; th
 else
   skip "full file system" "no permission to mount one"
 fi
-(ulimit -f 40; cd "$W" && timeout 60 "$SQSIM" sweep small.yaml --db small.db -o cut.csv >"$W.out" 2>"$W.err")
+(ulimit -f 34; cd "$W" && timeout 60 "$SQSIM" sweep small.yaml --db small.db -o cut.csv >"$W.out" 2>"$W.err")
 RC=$?
 ok "CSV on a full disk" refused_well "cannot write" "" ""
 ok "leaves no half file" [ -z "$(ls "$W" | grep cut)" ]

@@ -263,8 +263,8 @@ static void sixteen_bit_activations(void **state)
     float *wf = random_x(&r, n * k_orig), *x = random_x(&r, m * k_orig), *y = random_x(&r, m * n);
     struct sq_error err;
     assert_int_equal(sq_codes_encode_rtn(&w, wf, NULL, NULL), SQ_OK);
-    void *scratch = fixture_alloc(sq_gemm_f16_scratch(&w));
-    assert_int_equal(sq_gemm_f16(&w, x, 0, m, y, scratch, NULL), SQ_OK);
+    void *scratch = fixture_alloc(sq_gemm_f16_scratch(&w, m));
+    assert_int_equal(sq_gemm_f16(&w, x, m, y, scratch, NULL), SQ_OK);
     for (size_t t = 0; t < m; t++)
         for (size_t c = 0; c < n; c++) {
             float want = 0;
@@ -277,7 +277,7 @@ static void sixteen_bit_activations(void **state)
             CHECK_EQ(float_bits(y[t * n + c]), float_bits(want + 0.0f), "token %zu\n", t);
         }
     x[k_orig + 3] = 65520;
-    assert_int_equal(sq_gemm_f16(&w, x, 0, m, y, scratch, &err), SQ_ERR_OVERFLOW);
+    assert_int_equal(sq_gemm_f16(&w, x, m, y, scratch, &err), SQ_ERR_OVERFLOW);
     assert_string_equal(err.text, "x[1][3] = 65520, need a number of binary16, below 65520");
     sq_codes_free(&w);
     free(wf), free(x), free(y), free(scratch);

@@ -37,7 +37,8 @@ static void test_forms(void **state)
     (void)state;
     struct sq_workload w;
     assert_int_equal(
-        parse("\xef\xbb\xbfLayer, M, N, K,\r\n\r\nQKT,1024,1024,64,\r\n,,,\nL1, 1 ,2,3", &w, NULL),
+        parse("\xef\xbb\xbfLayer, M,\xc2\xa0N, K,\r\n\r\nQKT,1024,1024,64,\r\n,,,\nL1, 1 ,2,3", &w,
+              NULL),
         SQ_OK);
     assert_int_equal(w.n, 2);
     expect(&w, 0, "QKT", 1024, 1024, 64, 1);

@@ -1,0 +1,33 @@
+# reports/: generated; the committed ones are reference results.
+LIBERTIES ?= $(wildcard ../shared/data/liberty/*.lib ../shared/data/liberty/*.lib.gz)
+AREA      := reports/area/area_osu018
+AREA_SOME := --block mul --block mul_star --block gather --block pe
+
+## area: regenerate reports/area by synthesis; LIBERTIES="FILE ..." prints further libraries
+.PHONY: area area-flow
+area: $(BUILD)/sqsim
+	$(Q)$(BUILD)/sqsim area --jobs $(JOBS) --output $(AREA).txt
+	$(Q)$(BUILD)/sqsim area --jobs $(JOBS) --json --output $(AREA).jsonl
+	$(Q)cat $(AREA).txt
+	$(Q)for l in $(LIBERTIES); do \
+	  echo; $(BUILD)/sqsim area --jobs $(JOBS) $(AREA_SOME) --liberty "$$l"; done
+	$(Q)[ -n "$(strip $(LIBERTIES))" ] || \
+	  echo "area: skipped other libraries than osu018: none found, LIBERTIES=\"FILE ...\" names some"
+
+## area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
+area-flow: $(BUILD)/sqsim
+	$(Q)reports/area/flow.sh $(BUILD)/sqsim $(JOBS) > reports/area/flow_osu018.txt.new
+	$(Q)mv reports/area/flow_osu018.txt.new reports/area/flow_osu018.txt
+	$(Q)cat reports/area/flow_osu018.txt
+
+## sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
+# build/sweep.db keeps what was computed before.
+.PHONY: sweep
+SWEEP := reports/sweep/paper_grid
+sweep: $(BUILD)/sqsim
+	$(Q)mkdir -p reports/sweep
+	$(Q)$< sweep sim/sweeps/paper_grid.yaml --db build/sweep.db --jobs $(JOBS) -o $(SWEEP).csv
+	$(Q)$< report --db build/sweep.db --sweep paper_grid -o build/report > $(SWEEP).txt
+	$(Q)$(GNUPLOT) -e "csv='$(SWEEP).csv'; svg='build/paper_grid.svg'" sim/sweeps/paper_grid.gp
+	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).csv; sed 1d build/paper_grid.svg; } > $(SWEEP).svg
+	$(Q)echo "$(SWEEP).{csv,txt,svg} build/report/index.html"

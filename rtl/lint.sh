@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# make lint: every module alone, at several parameter sets, through both tools that read it.
+#   Verilator  -Wall; waivers with their reasons are in lint.vlt
+#   Yosys      every warning is an error, as are missing drivers, loops and latches; the only
+#              warning let through is the one about arrays that become registers, which is meant
+#   grep       what one of them reads in silence as something else
+# Prints one line per finding and fails, or one line with the number of runs.
+cd "$(dirname "$0")" || exit 1
+VERILATOR=${VERILATOR:-verilator} YOSYS=${YOSYS:-yosys}
+LOG=$(mktemp)
+trap 'rm -f "$LOG"' EXIT
+RUNS=0 FAILED=0
+
+fail() { # WHAT: shows the log
+  echo "lint: $1"
+  sed 's/^/  /' "$LOG"
+  FAILED=1
+}
+
+# lint MODULE [NAME=VALUE...]
+lint() {
+  local top=$1 set="" g=() p; shift
+  for p; do g+=("-G$p"); set+=" -set ${p%=*} ${p#*=}"; done
+  RUNS=$((RUNS + 2))
+  "$VERILATOR" --lint-only -Wall -y . -I. lint.vlt sq_pkg.sv "$top.sv" --top-module "$top" \
+    "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
+  "$YOSYS" -q -e . -w 'Replacing memory' -p "
+    read_verilog -sv -I. $(tr '\n' ' ' <files.f)
+    ${set:+chparam $set $top}
+    hierarchy -check -top $top
+    proc
+    flatten
+    opt_clean
+    check -assert
+    select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr" >"$LOG" 2>&1 ||
+    fail "yosys: $top $*"
+}
+
+# Every module appears; lanes that divide nothing, banks shorter than the lanes, and both gathers.
+lint sq_pipe_reg Width=1
+lint sq_pipe_reg Width=40
+for w in "AW=8 BW=8" "AW=8 BW=4" "AW=4 BW=2" "AW=2 BW=2" "AW=5 BW=7"; do lint sq_mul $w; done
+for l in 1 3 16; do
+  lint sq_dot Lanes=$l AW=8 BW=4
+  lint sq_mac_low Lanes=$l ActW=8 LowW=3
+  lint sq_mac_high Lanes=$l ActW=4 HighW=8
+done
+for b in "Lanes=16 BankLen=32" "Lanes=5 BankLen=8" "Lanes=16 BankLen=4" "Lanes=1 BankLen=4"; do
+  lint sq_bank_buf $b Width=8
+  lint sq_gather_rank $b HighPerBank=2 LowW=4
+done
+lint sq_cause_count
+for s in "LowSteps=1 HighSteps=1" "LowSteps=3 HighSteps=2" "LowSteps=4 HighSteps=5"; do
+  lint sq_core_ctl $s
+done
+for g in 0 1; do
+  lint sq_gather_sel BankLen=16 HighPerBank=4 Lanes=4 Gather=$g
+  lint sq_gather_sel BankLen=8 HighPerBank=4 Lanes=3 Gather=$g
+  lint sq_gather_sel BankLen=4 HighPerBank=1 Lanes=1 Gather=$g
+  lint sq_gather_mux BankLen=16 Lanes=4 ActW=8 Gather=$g
+  lint sq_gather_mux BankLen=4 Lanes=1 ActW=4 Gather=$g
+  lint sq_gather BankLen=16 HighPerBank=4 Rows=2 Gather=$g
+  lint sq_gather BankLen=4 HighPerBank=1 LowW=2 ActW=4 Gather=$g
+  lint sq_pe BankLen=16 LowLanes=16 HighLanes=4 Gather=$g
+  lint sq_pe BankLen=8 LowLanes=3 HighLanes=1 ActW=4 LowW=2 HighW=4 AccW=24 Gather=$g
+  lint sq_core Rows=2 Cols=2 LowLanes=8 HighLanes=2 BankLen=16 HighPerBank=4 Gather=$g
+  lint sq_core Rows=1 Cols=3 LowLanes=5 HighLanes=3 BankLen=16 HighPerBank=8 ActW=4 Gather=$g
+  lint sq_core Rows=1 Cols=1 LowLanes=16 HighLanes=2 BankLen=8 HighPerBank=1 Counters=0 Gather=$g
+done
+while read -r file; do
+  grep -q "lint ${file%.sv}\b" lint.sh || [ "$file" = sq_pkg.sv ] ||
+    { : >"$LOG"; fail "$file is in files.f, but not linted here"; }
+done <files.f
+
+# Yosys shrinks arrays of a typedef to one element, without a word; the others of these words it
+# refuses or reads differently (comments are not looked at).
+for f in *.sv *.svh; do
+  sed 's|//.*||' "$f" | grep -nE "_[te] +\[|\b(import|inside|unique|return)\b|parameter +type|'\{|\
+assert +property" >"$LOG" && fail "$f: leave these out, Yosys does not read them as meant"
+done
+
+[ $FAILED = 0 ] && echo "lint: $RUNS runs of verilator and yosys, no finding"
+exit $FAILED

@@ -1,0 +1,132 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim report and compare-runs: every flag changes what it says, every bad database is refused, the
+# files hold all points, and the page works in a real browser (headless Chromium, where installed).
+. "$(dirname "$0")/lib.sh"
+
+cat >"$W/one.yaml" <<'EOS'
+name: one
+title: Banks </script> & "sparsity" against lanes
+axes:
+  n: [256]
+  k: [512, 1024]
+  bank: [4..128*2]
+  sparsity: [0.5, 0.75, 0.875, 0.9375]
+  high_lanes: [2, 4]
+measures: [stored_bits, cycles, utilisation_low, causes]
+EOS
+printf '%s\n' 'name: two' 'axes:' '  n: [64]' '  k: [64..8192]' 'measures: [cycles]' >"$W/two.yaml"
+sq sweep one.yaml --db a.db -o one.csv
+sq sweep two.yaml --db a.db --jobs 2
+sq sweep one.yaml --db sweep.db
+
+# ---- text ---------------------------------------------------------------------------------------
+accept "report" report --db a.db
+ok "provenance in line 1" [ "$(head -1 "$W.out" | grep -c '^# sqsim report, one; .*"revision"')" = 1 ]
+ok "points and axes" out_has "^84 points; varied: k bank sparsity high_lanes; fixed: n=256 m=32\|^84 points; varied: k bank"
+ok "ranges" out_has "^cycles  *[0-9]* .*bank="
+ok "heat map" out_has "^cycles, smallest of each bank and sparsity"
+ok "illegal cells are empty" grep -Eq '^ +4 +[0-9]+ +[0-9]+ +- +-$' "$W.out"
+ok "both sweeps" out_has "^# sqsim report, two"
+accept "--sweep" report --db a.db --sweep two
+ok "only that one" [ "$(grep -c '^# sqsim report' "$W.out")" = 1 ]
+accept "--json" report --db a.db --json
+ok "sweeps and summary" [ "$(wc -l <"$W.out"),$(number sweeps),$(number points)" = 3,2,8213 ]
+accept "the default database" report --json
+ok "is sweep.db" [ "$(number points)" = 84 ]
+ok "without -o nothing is written" [ ! -e "$W/report" ]
+
+# ---- files --------------------------------------------------------------------------------------
+accept "-o" report --db a.db -o out
+ok "page, JSON, a CSV per sweep" [ "$(ls "$W/out" | tr '\n' ' ')" = "index.html one.csv results.json two.csv " ]
+ok "CSV is the sweep's, but for the first line" cmp <(tail -n +2 "$W/one.csv") <(tail -n +2 "$W/out/one.csv")
+ok "CSV holds all" [ "$(wc -l <"$W/out/two.csv")" = 8131 ]
+ok "JSON holds all" [ "$(grep -c '"key"' "$W/out/results.json")" = 8213 ]
+ok "JSON is valid" python3 -c 'import json,sys; assert len(json.load(open(sys.argv[1]))) == 8213' "$W/out/results.json"
+accept "--output again" report --db a.db --output=again
+ok "same bytes" diff -r "$W/out" "$W/again"
+ok "no address outside the page" [ -z "$(grep -o 'https\?://[^" )]*' "$W/out/index.html" | grep -v www.w3.org/2000/svg)" ]
+ok "titles cannot end the data" [ "$(grep -c '</script>' "$W/out/index.html")" = 2 ]
+
+# ---- the page in a browser ----------------------------------------------------------------------
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
+look() { # ADDRESS: the page after its scripts ran in $W.dom, the log in $W.err
+  (cd "$W" && HOME=$W timeout 120 "$browser" --headless --no-sandbox --disable-gpu \
+    --disable-dev-shm-usage --user-data-dir="$W/profile" --enable-logging=stderr --v=0 \
+    --virtual-time-budget=8000 --dump-dom "$1" >"$W.dom" 2>"$W.err")
+}
+clean() { ! grep -i "console.*\(error\|uncaught\|warn\)" "$W.err"; }
+rows() { grep -o '<tbody>.*</tbody>' <(tr -d '\n' <"$W.dom") | head -1 | grep -o '<tr>' | wc -l; }
+if [ -n "$browser" ]; then
+  look "file://$W/out/index.html"
+  ok "page: no console errors" clean
+  ok "page: fronts, maps, causes drawn" [ "$(grep -o '<svg' "$W.dom" | wc -l)" -ge 6 ]
+  ok "page: title as given" grep -q '<h1 id="title">Banks &lt;/script&gt; &amp; "sparsity"' "$W.dom"
+  ok "page: all points in the table" [ "$(rows)" = 84 ]
+  ok "page: links" grep -q '<a href="one.csv">' "$W.dom"
+  look "file://$W/out/index.html#one?bank=32%20sparsity%3C0.9%20high_lanes!=2"
+  ok "filter: no console errors" clean
+  ok "filter: six points" [ "$(rows)" = 6 ]
+  ok "filter: says so" grep -q '>6 of 84 points shown' "$W.dom"
+  look "file://$W/out/index.html#one?bnak=32"
+  ok "bad filter: says so" grep -q 'Cannot read "bnak=32" in the filter' "$W.dom"
+  look "file://$W/out/index.html#two"
+  ok "large sweep: first 5000, and says so" [ "$(rows)" = 5000 ]
+  ok "large sweep: aloud" grep -q 'The page holds the first 5000 of 8129 points' "$W.dom"
+  sed 's/const data = /const data = undefined_name + /' "$W/out/index.html" >"$W/out/broken.html"
+  look "file://$W/out/broken.html"
+  ok "a broken page would be noticed" eval '! clean >/dev/null'
+  rm -f "$W.dom" "$W/out/broken.html"
+else
+  skip "the page in a browser" "no Chromium"
+fi
+
+# ---- compare-runs -------------------------------------------------------------------------------
+cp "$W/a.db" "$W/b.db"
+accept "compare-runs of equals" compare-runs a.db b.db
+ok "8213 equal" out_has "^8213 points equal, 0 changed, 0 only in a.db, 0 only in b.db"
+accept "--sweep" compare-runs a.db sweep.db --sweep one --json
+ok "84 equal" [ "$(number same),$(number only_a)" = 84,0 ]
+sq compare-runs a.db sweep.db --json
+ok "exit 1 where points are missing" [ "$RC,$(number only_a),$(number only_b)" = 1,8129,0 ]
+sed 's/stored_bits, //; s/high_lanes: .*/high_lanes: [4]/' "$W/one.yaml" >"$W/changed.yaml"
+sq sweep changed.yaml --db b.db
+sq compare-runs a.db b.db
+ok "a measure that went away" [ "$RC" = 1 ]
+ok "is named with its points" out_has "^stored_bits  *42 "
+ok "and counted" out_has "^8171 points equal, 42 changed, 0 only"
+sq compare-runs a.db b.db --json
+ok "JSON" out_has '^{"measure":"stored_bits","points":42,"was":[0-9.]*,"is":null'
+for f in a.db b.db; do refuse "cannot open database 'none.db'" compare-runs $f none.db; done
+refuse "cannot open database 'none.db'" compare-runs none.db a.db
+refuse "needs two databases" compare-runs a.db
+refuse "unexpected argument 'c'" compare-runs a.db b.db c
+refuse "did you mean --json" compare-runs a.db b.db --jsn
+refuse "holds no sweep 'three'" compare-runs a.db b.db --sweep three
+accept "--help" compare-runs --help
+
+# ---- refusals -----------------------------------------------------------------------------------
+refuse "cannot open database 'none.db': No such file" report --db none.db
+refuse "one.yaml': file is not a database" report --db one.yaml
+: >"$W/empty.db"; refuse "'empty.db' is an empty database" report --db empty.db
+head -c 5000 "$W/a.db" >"$W/cut.db"; refuse "cut.db" report --db cut.db
+if command -v sqlite3 >/dev/null; then
+  sqlite3 "$W/foreign.db" "CREATE TABLE t(x)"
+  refuse "'foreign.db' is no sweep database" report --db foreign.db
+  cp "$W/sweep.db" "$W/lying.db"
+  sqlite3 "$W/lying.db" "UPDATE point SET measures = '[1'"
+  refuse "a row that is no flat object" report --db lying.db -o none
+  cp "$W/sweep.db" "$W/none.db" && sqlite3 "$W/none.db" "DELETE FROM point"
+  refuse "holds no points" report --db none.db
+else
+  skip "foreign databases" "no sqlite3 program"
+fi
+refuse "holds no sweep 'three'" report --db a.db --sweep three
+refuse "cannot make 'no/such': No such file" report --db a.db -o no/such
+refuse "one.yaml" report --db a.db -o one.yaml
+refuse "--output = ''" report --db a.db -o ""
+sq report --db a.db -o /dev/full; ok "a device is no directory" [ "$RC" = 2 ]
+(ulimit -f 40; cd "$W" && timeout 60 "$SQSIM" report --db a.db -o full >"$W.out" 2>"$W.err"); RC=$?
+ok "full disk" refused_well "cannot " "" ""
+ok "no page that lacks its files" [ ! -e "$W/full/index.html" ]
+finish
