@@ -7,6 +7,7 @@
 // The real model stories260K is read where it exists.
 #include <jansson.h>
 
+#include "skip.h"
 #include "sq_checkpoint.h"
 #include "tmpdir.h"
 
@@ -332,8 +333,7 @@ static void real_model(void **state)
     (void)state;
     static const char path[] = "../shared/data/models/stories260K";
     if (access(path, R_OK) != 0) {
-        print_message("# skipped: %s does not exist\n", path);
-        skip();
+        SQ_SKIP("%s does not exist", path);
     }
     struct sq_checkpoint ck;
     struct sq_error err = {.text = ""};

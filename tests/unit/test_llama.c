@@ -10,6 +10,7 @@
 #include <omp.h>
 
 #include "fixture.h"
+#include "skip.h"
 #include "sq_llama.h"
 #include "tmpdir.h"
 
@@ -441,8 +442,7 @@ static double real_loss(const char *dir, size_t n_sequences, size_t *n_predicted
 static void check_real(const char *dir, size_t want_predicted, double want, double tolerance)
 {
     if (access(dir, R_OK) != 0) {
-        print_message("# skipped: no %s here\n", dir);
-        skip();
+        SQ_SKIP("no %s here", dir);
     }
     size_t n_predicted;
     const double loss = real_loss(dir, 0, &n_predicted);

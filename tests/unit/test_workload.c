@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "skip.h"
 #include "sq_workload.h"
 
 static enum sq_status parse(const char *text, struct sq_workload *w, struct sq_error *err)
@@ -205,8 +206,7 @@ static void test_real_configs(void **state)
     // Linear parameters: published totals less embeddings, norms and the prediction layer.
     static const double want[] = {68.451e9, 31.2e9, 46.4e9, 29.91e9, 669.2e9};
     if (access("../shared/data/workloads/hf_configs", R_OK) != 0) {
-        print_message("# no ../shared/data: real config files skipped\n");
-        skip();
+        SQ_SKIP("real config files, no %s here", "../shared/data");
     }
     for (unsigned i = 0; i < 5; i++) {
         char path[160];
