@@ -29,7 +29,7 @@ for c in $commands; do
   refuse "unknown option --js, did you mean --json" "$c" --js
   refuse "option --json takes no value" "$c" --json=1
   refuse "unknown option -Z" "$c" -Z
-  refuse "unexpected argument 'b'\|need\|cannot" "$c" a b c d
+  refuse "unexpected argument '[ab]'\|need\|cannot" "$c" a b c d
 done
 
 cd "$W" && "$SQSIM" --help >/dev/full 2>"$W.err"; RC=$?; cd "$ROOT" || exit
