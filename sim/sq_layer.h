@@ -35,9 +35,9 @@ struct sq_layer_run {
     float *y;             // [m][n] by the golden model
     int32_t *p_lo, *p_hi; // [m][n][groups], only where asked for
     double weight_sqnr_db;
-    double relative_error; // of y against X W^T in FP64 (SPEC J.1); NaN where not asked for
+    double relative_error;         // of y against X W^T in FP64 (SPEC J.1); NaN where not asked for
     struct sq_sqnr weight, output; // the sums of squares behind the two; zeros where not computed
-    double seconds_values; // host time of the golden product
+    double seconds_values;         // host time of the golden product
     struct sq_job job;
     struct sq_core_stats stats; // by the fast engine, free streams
 };
