@@ -4,7 +4,7 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
-PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) prove --timer
+PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) prove --timer -j $(JOBS)
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)

@@ -69,9 +69,9 @@ static void test_random(void **state)
     struct sq_rng r = {test_seed()};
     for (unsigned checked = 0; checked < 10000;) {
         const struct sq_core_config c = random_config(&r);
-        const struct sq_job job = {
-            .group_banks = 1 + sq_rng_below(&r, sq_rng_below(&r, 8) ? 8 : 400),
-            .groups = 1 + sq_rng_below(&r, sq_rng_below(&r, 8) ? 12 : 300)};
+        const struct sq_job job = {.group_banks =
+                                       1 + sq_rng_below(&r, sq_rng_below(&r, 8) ? 8 : 400),
+                                   .groups = 1 + sq_rng_below(&r, sq_rng_below(&r, 8) ? 12 : 300)};
         const struct sq_rates rates = {random_rate(&r), random_rate(&r), random_rate(&r),
                                        random_rate(&r)};
         if (sq_job_bound(&c, &job) > 50000)
@@ -85,8 +85,8 @@ static void test_directed(void **state)
 {
     (void)state;
     static const struct sq_job jobs[] = {{1, 1}, {1, 2}, {2, 1}, {1, 5000}, {5000, 1}, {3000, 3}};
-    static const struct sq_rates rates[] = {
-        {1, 1, 1, 1}, {2, 1, 1, 1}, {1, 3, 1, 1}, {1, 1, 5, 1}, {1, 1, 1, 9}, {7, 5, 3, 11}};
+    static const struct sq_rates rates[] = {{1, 1, 1, 1}, {2, 1, 1, 1}, {1, 3, 1, 1},
+                                            {1, 1, 5, 1}, {1, 1, 1, 9}, {7, 5, 3, 11}};
     struct sq_rng r = {test_seed()};
     for (unsigned i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
         for (unsigned j = 0; j < sizeof rates / sizeof rates[0]; j++) {
