@@ -13,3 +13,17 @@ sq_gather.sv
 sq_pe.sv
 sq_core_ctl.sv
 sq_core.sv
+sq_popcount.sv
+sq_topk_rank.sv
+sq_topk_radix.sv
+sq_topk.sv
+sq_meta24_dec.sv
+sq_meta24.sv
+sq_acc.sv
+sq_pe_dense.sv
+sq_pe_24.sv
+sq_pe_mixed.sv
+sq_array_code.sv
+sq_array.sv
+sq_act_split.sv
+sq_array_a.sv

@@ -68,6 +68,36 @@ for g in 0 1; do
   lint sq_core Rows=1 Cols=3 LowLanes=5 HighLanes=3 BankLen=16 HighPerBank=8 ActW=4 Gather=$g
   lint sq_core Rows=1 Cols=1 LowLanes=16 HighLanes=2 BankLen=8 HighPerBank=1 Counters=0 Gather=$g
 done
+for w in 1 2 16; do lint sq_popcount Width=$w; done
+for b in "BankLen=4 HighPerBank=1 MagW=2" "BankLen=16 HighPerBank=8 MagW=15"; do
+  lint sq_topk_rank $b
+  lint sq_topk_radix $b
+  lint sq_topk $b Topk=0
+  lint sq_topk $b Topk=1
+done
+lint sq_topk_radix BankLen=8 HighPerBank=4 MagW=1
+lint sq_meta24_dec
+lint sq_meta24 Rows=1 Groups=1 ActW=8
+lint sq_meta24 Rows=2 Groups=4 ActW=4
+lint sq_acc SumW=12 AccW=24
+lint sq_pe_dense Lanes=3 AW=6 BW=4
+lint sq_pe_24 BankLen=8 PlainW=8 ValueW=8
+# Formats: dense, sentinel, split, compact, 2:4.
+dense="Format=0 OnActs=0 PlainW=8"
+for p in "$dense LowW=6" "Format=1 OnActs=0 OneAcc=0 PlainW=8 HighW=8" "Format=1 OneAcc=1 HighW=8" \
+  "Format=2" "Format=2 OneAcc=0 Banks=2 HighLen=8" "Format=3 OneAcc=0 HighW=8" \
+  "Format=4 OnActs=0 PlainW=8 LowW=8"; do
+  lint sq_array Rows=2 Cols=1 BankLen=8 HighPerBank=2 $p
+  lint sq_array Rows=1 Cols=2 BankLen=8 HighPerBank=2 Gather=1 $p
+done
+for f in 0 1 2 3 4; do lint sq_array_code BankLen=8 HighPerBank=2 Format=$f; done
+lint sq_array_code BankLen=8 HighPerBank=1 HighLen=8
+lint sq_pe_mixed Banks=2 BankLen=8 LowLanes=8 HighLanes=1 "OneAcc=1'b1" HighShift=4
+lint sq_pe_mixed BankLen=8 LowLanes=6 HighLanes=2 "LowGather=1'b1" "OneAcc=1'b0"
+for t in 0 1; do
+  lint sq_act_split BankLen=8 HighPerBank=2 Topk=$t
+  lint sq_array_a Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Topk=$t
+done
 while read -r file; do
   grep -q "lint ${file%.sv}\b" lint.sh || [ "$file" = sq_pkg.sv ] ||
     { : >"$LOG"; fail "$file is in files.f, but not linted here"; }

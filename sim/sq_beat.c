@@ -5,10 +5,9 @@
 
 #include "sq_format.h"
 
-// Ors `width` bits of value into the words at a bit position; the field is still zero.
-static void put_bits(uint32_t *words, size_t bit, unsigned width, uint32_t value)
+void sq_beat_put(uint32_t *words, size_t bit, unsigned width, uint32_t value)
 {
-    const uint32_t field = value & ((1u << width) - 1u);
+    const uint32_t field = value & (UINT32_MAX >> (32 - width));
     words[bit / 32] |= field << (bit % 32);
     if (bit % 32 + width > 32)
         words[bit / 32 + 1] |= field >> (32 - bit % 32);
@@ -24,7 +23,7 @@ void sq_beat_fill(uint32_t *words, size_t n_words, const int8_t *src, unsigned l
             const unsigned e = step * lanes + i;
             const uint32_t v =
                 e < len ? (uint32_t)src[(size_t)line * len + e] : (uint32_t)sq_rng_next(noise);
-            put_bits(words, bit, width, v);
+            sq_beat_put(words, bit, width, v);
         }
 }
 
@@ -32,5 +31,6 @@ int32_t sq_beat_field(const uint32_t *words, size_t i, unsigned width)
 {
     const size_t bit = i * width;
     const uint64_t two = (uint64_t)words[bit / 32 + 1] << 32 | words[bit / 32];
-    return sq_sign_extend((uint32_t)(two >> (bit % 32)), width);
+    const uint32_t field = (uint32_t)(two >> (bit % 32));
+    return width == 32 ? (int32_t)field : sq_sign_extend(field, width);
 }

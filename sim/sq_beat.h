@@ -20,7 +20,10 @@ void sq_beat_fill(uint32_t *words, size_t n_words, const int8_t *src, unsigned l
                   unsigned lanes, unsigned len, unsigned step, unsigned width,
                   struct sq_rng *noise);
 
-// Field i of width `width`, as a signed integer.
+// Ors `width` (1..32) bits of value into the words at a bit position; the field is still zero.
+void sq_beat_put(uint32_t *words, size_t bit, unsigned width, uint32_t value);
+
+// Field i of width `width` (1..32), as a signed integer.
 int32_t sq_beat_field(const uint32_t *words, size_t i, unsigned width);
 
 #endif

@@ -18,11 +18,17 @@ static const struct {
     [SQ_BLOCK_GATHER_MUX] = {"gather_mux", "sq_gather_mux"},
     [SQ_BLOCK_PE] = {"pe", "sq_pe"},
     [SQ_BLOCK_CORE] = {"core", "sq_core"},
+    [SQ_BLOCK_UNIT] = {"unit", ""},
 };
 
 const char *sq_block_name(enum sq_block_kind kind)
 {
     return kinds[kind].name;
+}
+
+const char *sq_block_title(const struct sq_block *block)
+{
+    return block->kind == SQ_BLOCK_UNIT ? block->unit->name : kinds[block->kind].name;
 }
 
 static void add(struct sq_synth_block *b, const char *name, unsigned value)
@@ -73,6 +79,18 @@ static void add_core(struct sq_synth_block *b, bool is_core, const struct sq_cor
     add(b, "Gather", (unsigned)c->gather);
 }
 
+static void add_unit(struct sq_synth_block *b, const struct sq_block_unit *unit,
+                     const struct sq_core_config *c)
+{
+    b->top = unit->top;
+    if (unit->is_array) {
+        add(b, "Rows", c->rows);
+        add(b, "Cols", c->cols);
+    }
+    for (size_t i = 0; i < sizeof unit->param / sizeof unit->param[0] && unit->param[i].name; i++)
+        add(b, unit->param[i].name, unit->param[i].value);
+}
+
 struct sq_synth_block sq_block_synth(const struct sq_block *block)
 {
     const struct sq_core_config *c = &block->config;
@@ -99,6 +117,9 @@ struct sq_synth_block sq_block_synth(const struct sq_block *block)
     case SQ_BLOCK_CORE:
         add_core(&b, block->kind == SQ_BLOCK_CORE, c);
         break;
+    case SQ_BLOCK_UNIT:
+        add_unit(&b, block->unit, c);
+        break;
     default:
         add_gather(&b, block->kind, c);
     }
@@ -108,6 +129,8 @@ struct sq_synth_block sq_block_synth(const struct sq_block *block)
 double sq_block_weights_per_cycle(const struct sq_block *block)
 {
     const struct sq_core_config *c = &block->config;
+    if (block->kind == SQ_BLOCK_UNIT) // of an array: the tokens of a column share its weights
+        return block->unit->weights * (block->unit->is_array ? c->cols : 1.0);
     const unsigned low = sq_core_low_steps(c), high = sq_core_high_steps(c);
     const double pe = (double)c->bank / (low > high ? low : high);
     switch (block->kind) {

@@ -4,6 +4,7 @@
 #ifndef SQ_BLOCK_H
 #define SQ_BLOCK_H
 
+#include "sq_block_unit.h"
 #include "sq_config.h"
 #include "sq_synth.h"
 
@@ -19,19 +20,24 @@ enum sq_block_kind {
     SQ_BLOCK_GATHER_MUX,    // ... once per PE
     SQ_BLOCK_PE,            // sq_pe
     SQ_BLOCK_CORE,          // sq_core, without the cause counters
+    SQ_BLOCK_UNIT,          // one of the table of sq_block_unit.h
     SQ_N_BLOCK_KINDS
 };
 
-const char *sq_block_name(enum sq_block_kind kind); // "mul", ..., "gather_rank", ..., "core"
+const char *sq_block_name(enum sq_block_kind kind); // "mul", ..., "gather_rank", ..., "unit"
 
 struct sq_block {
     enum sq_block_kind kind;
-    struct sq_core_config config; // what the kind does not have is ignored
-    unsigned a_bits, b_bits;      // SQ_BLOCK_MUL, _MUL_STAR, _DOT only
+    struct sq_core_config config;     // what the kind does not have is ignored
+    unsigned a_bits, b_bits;          // SQ_BLOCK_MUL, _MUL_STAR, _DOT only
+    const struct sq_block_unit *unit; // SQ_BLOCK_UNIT only; arrays take rows and cols of config
 };
 
 // Module and parameters of a block. The gather and its parts stand alone here: one bank per cycle.
 struct sq_synth_block sq_block_synth(const struct sq_block *block);
+
+// What a report calls it: the kind, or the name of the unit.
+const char *sq_block_title(const struct sq_block *block);
 
 // Weights that enter per cycle when nothing stalls: lanes, the bank for the gather, and for PE and
 // core what the slower path lets through.

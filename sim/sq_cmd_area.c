@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim area: area and delay of the blocks by synthesis (sq_synth.h).
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@ static const char default_liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdce
 // Both gather architectures, until --gather names one.
 #define GATHER_BOTH ((enum sq_gather_arch)2)
 
-enum { MAX_BLOCKS = 32 };
+enum { MAX_BLOCKS = 64, MAX_NAMES = 128 };
 
 enum {
     KEY_BLOCK = 0x2300,
@@ -28,10 +29,10 @@ struct arguments {
     struct sq_cli_format format;
     struct sq_cli_core core;
     size_t n_blocks;
-    enum sq_block_kind block[MAX_BLOCKS];
-    const char *liberty;     // NULL: default_liberty
-    const char *output;      // NULL: standard output
-    unsigned a_bits, b_bits; // 0 = not given
+    struct sq_block block[MAX_BLOCKS]; // kind and unit
+    const char *liberty;               // NULL: default_liberty
+    const char *output;                // NULL: standard output
+    unsigned a_bits, b_bits;           // 0 = not given
     unsigned jobs;
     bool is_json;
     struct sq_error *err;
@@ -40,7 +41,8 @@ struct arguments {
 static const struct argp_option options[] = {
     {"block", KEY_BLOCK, "B", 0,
      "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, gather_select, "
-     "gather_mux, pe or core; may be repeated (all but core)",
+     "gather_mux, pe, core, or a unit: pe_*, line_*, mask_*, array_*, topk_*, meta24; may be "
+     "repeated (all but core and units)",
      0},
     {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells, plain or .gz (qflow-tech-osu018)", 0},
     {"a-bits", KEY_A_BITS, "N", 0, "first factor of mul, mul_star and dot, 2..16", 0},
@@ -60,6 +62,7 @@ static const char doc[] =
     "Examples:\n"
     "  sqsim area --jobs 2\n"
     "  sqsim area --block gather --bank 64 --sparsity 0.875 --gather log\n"
+    "  sqsim area --block array_split_a_k2_rank --rows 4 --cols 4\n"
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
     "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
 
@@ -74,14 +77,20 @@ static enum sq_status set_uint(const char *option, const char *text, uint64_t mi
 
 static enum sq_status add_block(struct arguments *in, const char *text)
 {
-    const char *names[SQ_N_BLOCK_KINDS];
-    size_t index;
-    for (int i = 0; i < SQ_N_BLOCK_KINDS; i++)
+    const char *names[MAX_NAMES];
+    size_t index, n_units;
+    const struct sq_block_unit *units = sq_block_units(&n_units);
+    assert(SQ_BLOCK_UNIT + n_units <= MAX_NAMES);
+    for (int i = 0; i < SQ_BLOCK_UNIT; i++)
         names[i] = sq_block_name((enum sq_block_kind)i);
-    SQ_TRY(sq_cli_name("--block", text, names, SQ_N_BLOCK_KINDS, &index, in->err));
+    for (size_t i = 0; i < n_units; i++)
+        names[SQ_BLOCK_UNIT + i] = units[i].name;
+    SQ_TRY(sq_cli_name("--block", text, names, SQ_BLOCK_UNIT + n_units, &index, in->err));
     if (in->n_blocks == MAX_BLOCKS)
         return SQ_FAIL(in->err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS);
-    in->block[in->n_blocks++] = (enum sq_block_kind)index;
+    struct sq_block *b = &in->block[in->n_blocks++];
+    b->kind = index < SQ_BLOCK_UNIT ? (enum sq_block_kind)index : SQ_BLOCK_UNIT;
+    b->unit = index < SQ_BLOCK_UNIT ? NULL : &units[index - SQ_BLOCK_UNIT];
     return SQ_OK;
 }
 
@@ -140,7 +149,8 @@ static enum sq_status append(struct sq_area_table *t, const struct sq_block *blo
     const struct sq_synth_block synth = sq_block_synth(block);
     for (size_t i = 0; i < t->n; i++) { // given twice, or in both series
         const struct sq_synth_block *other = &t->row[i].synth;
-        bool same = strcmp(other->top, synth.top) == 0 && other->n_params == synth.n_params;
+        bool same = block->unit == t->row[i].block.unit && strcmp(other->top, synth.top) == 0 &&
+                    other->n_params == synth.n_params;
         for (size_t j = 0; same && j < synth.n_params; j++)
             same = other->param[j].value == synth.param[j].value;
         if (same)
@@ -201,13 +211,14 @@ static enum sq_status list_rows(struct sq_area_table *t, const struct arguments 
     static const enum sq_block_kind all[] = {SQ_BLOCK_MUL,     SQ_BLOCK_MUL_STAR, SQ_BLOCK_DOT,
                                              SQ_BLOCK_MAC_LOW, SQ_BLOCK_MAC_HIGH, SQ_BLOCK_PE};
     const enum sq_gather_arch gather = in->core.config.gather;
-    const enum sq_block_kind *kind = in->n_blocks ? in->block : all;
     const size_t n = in->n_blocks ? in->n_blocks : sizeof all / sizeof all[0];
     for (size_t i = 0; i < n; i++) {
-        struct sq_block block = {.kind = kind[i], .config = *config};
-        if (is_product(kind[i]))
+        const enum sq_block_kind kind = in->n_blocks ? in->block[i].kind : all[i];
+        struct sq_block block = {.kind = kind, .config = *config};
+        block.unit = in->n_blocks ? in->block[i].unit : NULL;
+        if (is_product(kind))
             SQ_TRY(append_products(t, block, in, err));
-        else if (kind[i] == SQ_BLOCK_GATHER)
+        else if (kind == SQ_BLOCK_GATHER)
             SQ_TRY(append_gathers(t, block, gather, err));
         else
             SQ_TRY(append_kind(t, block, gather, err));
@@ -228,7 +239,7 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
 {
     bool has_product = false;
     for (size_t i = 0; i < in->n_blocks; i++)
-        has_product = has_product || is_product(in->block[i]);
+        has_product = has_product || is_product(in->block[i].kind);
     if ((in->a_bits || in->b_bits) && !has_product)
         return SQ_FAIL(err, SQ_ERR_ARG, "--%c-bits needs --block mul, mul_star or dot",
                        in->a_bits ? 'a' : 'b');

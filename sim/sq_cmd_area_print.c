@@ -36,8 +36,8 @@ static void print_row(FILE *out, const struct sq_area_row *row)
     parameters_text(&row->synth, parameters, sizeof parameters);
     if (r->has_delay)
         snprintf(delay, sizeof delay, "%.2f", r->critical_path_ns);
-    fprintf(out, "%-14s %12.2f %10.1f %7u %6.1f%% %8s %10.2f %-5s %s\n",
-            sq_block_name(row->block.kind), r->area, r->nand2_equivalents, r->n_cells,
+    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10.2f %-5s %s\n",
+            sq_block_title(&row->block), r->area, r->nand2_equivalents, r->n_cells,
             100 * sequential_share(r), delay, per_weight(row), r->mapper, parameters);
 }
 
@@ -92,7 +92,7 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "
             "gives no unit); 1 NAND2 = %s = %g.\n",
             t->synth->lib.nand2->name, t->synth->lib.nand2->area);
-    fprintf(out, "%-14s %12s %10s %7s %7s %8s %10s %-5s %s\n", "block", "area um2", "NAND2",
+    fprintf(out, "%-22s %12s %10s %7s %7s %8s %10s %-5s %s\n", "block", "area um2", "NAND2",
             "cells", "flops", "path ns", "um2/(w/c)", "map", "parameters");
     for (size_t i = 0; i < t->n; i++)
         print_row(out, &t->row[i]);
@@ -119,7 +119,7 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
                             json_integer(row->synth.param[i].value));
     for (size_t i = 0; i < r->n_types; i++)
         json_object_set_new(cells, r->cell[i].name, json_integer(r->cell[i].count));
-    json_object_set_new(o, "block", json_string(sq_block_name(row->block.kind)));
+    json_object_set_new(o, "block", json_string(sq_block_title(&row->block)));
     json_object_set_new(o, "module", json_string(row->synth.top));
     json_object_set_new(o, "parameters", parameters);
     json_object_set_new(o, "area_um2", json_real(r->area));

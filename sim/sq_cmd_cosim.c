@@ -25,10 +25,9 @@ enum {
     KEY_WAVES
 };
 
-enum { MAX_POINTS = 64 };
-
 static const struct argp_option options[] = {
-    {"block", KEY_BLOCK, "B", 0, "core or gather (core)", 0},
+    {"block", KEY_BLOCK, "B", 0, "core, gather, topk, meta24, array, act_split or array_a (core)",
+     0},
     {"cases", KEY_CASES, "N", 0, "random cases over all points, 1..10^9 (2000)", 0},
     {"seed", KEY_SEED, "S", 0, "seed of all random choices (1)", 0},
     {"point", KEY_POINT, "P", 0, "a point of the table, `quick` or `all` (all); may repeat", 0},
@@ -61,17 +60,47 @@ static const char doc[] =
     "  sqsim cosim --cases 200 --point quick\n"
     "  sqsim cosim --bank 64 --sparsity 0.875 --rows 4 --cols 4 --gather log --cases 100\n"
     "  sqsim cosim --block gather --seed 7\n"
+    "  sqsim cosim --block array --point split_a\n"
     "  sqsim cosim --layers\n"
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8\n";
 
-static const char *const blocks[] = {"core", "gather"};
+// Names of --block: the two with a parameter set of their own, then the stream blocks.
+static size_t block_names(const char *names[SQ_COSIM_MAX_POINTS])
+{
+    size_t n;
+    const struct sq_stream_block *const *streams = sq_stream_blocks(&n);
+    names[SQ_RTL_CORE] = "core";
+    names[SQ_RTL_GATHER] = "gather";
+    for (size_t i = 0; i < n; i++)
+        names[SQ_RTL_STREAM + i] = streams[i]->name;
+    return SQ_RTL_STREAM + n;
+}
+
+static const char *block_name(const struct sq_cosim_args *in)
+{
+    const char *names[SQ_COSIM_MAX_POINTS];
+    (void)block_names(names);
+    return in->block == SQ_RTL_STREAM ? in->stream->name : names[in->block];
+}
+
+static enum sq_status parse_block(struct sq_cosim_args *in, const char *arg)
+{
+    const char *names[SQ_COSIM_MAX_POINTS];
+    const size_t n = block_names(names);
+    size_t index, n_streams;
+    SQ_TRY(sq_cli_name("--block", arg, names, n, &index, in->err));
+    in->block = index < SQ_RTL_STREAM ? (enum sq_rtl_block)index : SQ_RTL_STREAM;
+    if (in->block == SQ_RTL_STREAM)
+        in->stream = sq_stream_blocks(&n_streams)[index - SQ_RTL_STREAM];
+    return SQ_OK;
+}
 
 // "p01", "quick" or "all": adds to the list.
 static enum sq_status add_points(struct sq_cosim_args *in, const char *name)
 {
     const struct sq_cosim_point *table;
     const size_t n = sq_cosim_points(&table);
-    const char *names[MAX_POINTS] = {"quick", "all"};
+    const char *names[SQ_COSIM_MAX_POINTS] = {"quick", "all"};
     size_t index;
     for (size_t i = 0; i < n; i++)
         names[i + 2] = table[i].name;
@@ -90,18 +119,19 @@ static enum sq_status add_points(struct sq_cosim_args *in, const char *name)
 static enum sq_status parse_value(int key, const char *arg, struct sq_cosim_args *in)
 {
     uint64_t v;
-    size_t index;
     switch (key) {
     case KEY_BLOCK:
-        SQ_TRY(sq_cli_name("--block", arg, blocks, 2, &index, in->err));
-        in->block = (enum sq_rtl_block)index;
-        return SQ_OK;
+        return parse_block(in, arg);
     case KEY_CASES:
         return sq_cli_uint("--cases", arg, 1, 1000000000, &in->cases, in->err);
     case KEY_SEED:
         return sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
-    case KEY_POINT:
-        return add_points(in, arg);
+    case KEY_POINT: // its table depends on --block
+        if (in->n_wanted == SQ_COSIM_MAX_POINTS)
+            return SQ_FAIL(in->err, SQ_ERR_RANGE, "--point given more than %d times",
+                           SQ_COSIM_MAX_POINTS);
+        in->wanted[in->n_wanted++] = arg;
+        return SQ_OK;
     case KEY_M:
         SQ_TRY(sq_cli_uint("--m", arg, 1, 1 << 20, &v, in->err));
         in->m = v;
@@ -297,7 +327,7 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
     } else {
         json_t *o = json_object();
         json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "block", json_string(blocks[in->block]));
+        json_object_set_new(o, "block", json_string(block_name(in)));
         json_object_set_new(o, unit, json_integer((json_int_t)n));
         json_object_set_new(o, "cases", json_integer((json_int_t)t->cases));
         json_object_set_new(o, "beats", json_integer((json_int_t)t->beats));
@@ -314,7 +344,7 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
 
 static int run_random(const struct sq_cosim_args *in)
 {
-    struct sq_campaign_point result[MAX_POINTS];
+    struct sq_campaign_point result[SQ_COSIM_MAX_POINTS];
     struct sq_cosim_total total = {0};
     struct sq_error err;
     const struct sq_campaign campaign = {.block = in->block,
@@ -374,8 +404,8 @@ static int leave_waves(const struct sq_cosim_args *in)
     return SQ_EXIT_OK;
 }
 
-// Core or format options describe one point of their own.
-static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **argv)
+// Core or format options were given.
+static bool has_point_options(const struct sq_cosim_args *in, int argc, char **argv)
 {
     static const char *const names[] = {"--high-bits", "--low-bits", "--bank", "--sparsity",
                                         "--act-bits"};
@@ -383,6 +413,13 @@ static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **ar
     for (int i = 1; i < argc; i++)
         for (size_t j = 0; j < sizeof names / sizeof names[0]; j++)
             given = given || strncmp(argv[i], names[j], strlen(names[j])) == 0;
+    return given;
+}
+
+// Core or format options describe one point of their own.
+static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **argv)
+{
+    const bool given = has_point_options(in, argc, argv);
     if (!given && (in->n_points > 0 || !in->is_model))
         return SQ_OK;
     if (in->n_points > 0)
@@ -401,7 +438,7 @@ static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **ar
 int sq_cmd_cosim(int argc, char **argv)
 {
     struct sq_error err;
-    struct sq_cosim_point points[MAX_POINTS];
+    struct sq_cosim_point points[SQ_COSIM_MAX_POINTS];
     struct sq_cosim_args in = {.format = sq_cli_format_default(&err),
                                .core = sq_cli_core_default(&err),
                                .points = points,
@@ -417,8 +454,20 @@ int sq_cmd_cosim(int argc, char **argv)
                                           {0}};
     const struct argp argp = {options, parse, "[MODEL]", doc, children, NULL, NULL};
 
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK ||
-        custom_point(&in, argc, argv) != SQ_OK)
+    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
+        return sq_cli_fail("cosim", &err);
+    if (in.block == SQ_RTL_STREAM) {
+        if (in.is_model || has_point_options(&in, argc, argv)) {
+            (void)SQ_FAIL(&err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
+                          in.stream->name);
+            return sq_cli_fail("cosim", &err);
+        }
+        return sq_cosim_stream(&in);
+    }
+    for (size_t i = 0; i < in.n_wanted; i++)
+        if (add_points(&in, in.wanted[i]) != SQ_OK)
+            return sq_cli_fail("cosim", &err);
+    if (custom_point(&in, argc, argv) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_list)
         return list_points();

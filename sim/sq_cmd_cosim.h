@@ -7,10 +7,15 @@
 #include "sq_cli.h"
 #include "sq_cosim.h"
 
+enum { SQ_COSIM_MAX_POINTS = 64 };
+
 struct sq_cosim_args {
     struct sq_cli_format format;
     struct sq_cli_core core;
     enum sq_rtl_block block;
+    const struct sq_stream_block *stream;    // SQ_RTL_STREAM: which
+    const char *wanted[SQ_COSIM_MAX_POINTS]; // names given with --point
+    size_t n_wanted;
     struct sq_cosim_point *points; // chosen, without repeats
     size_t n_points;
     uint64_t cases, seed;
@@ -41,6 +46,10 @@ void sq_cosim_print_failure(const struct sq_cosim_args *in, const struct sq_cosi
 // Last line, exit code. `unit` is "points" or "layers"; `data` "real" or "synthetic".
 int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
                      const struct sq_cosim_total *total, const char *data);
+
+// `sqsim cosim --block topk` and the other blocks of sq_stream_block.h. Each returns an exit code;
+// sq_cosim_stream also serves --list and --waves.
+int sq_cosim_stream(const struct sq_cosim_args *in);
 
 // Every linear layer of a checkpoint, whole, through the one point of in->points. Returns an exit
 // code.

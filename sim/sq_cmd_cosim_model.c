@@ -145,7 +145,8 @@ int sq_cosim_model(const struct sq_cosim_args *in)
                                   .format = in->format.format,
                                   .jobs = in->jobs,
                                   .integers = true}};
-    const struct sq_rtl_point point = {SQ_RTL_CORE, in->points[0].config, in->is_netlist, false};
+    const struct sq_rtl_point point = {
+        .block = SQ_RTL_CORE, .config = in->points[0].config, .netlist = in->is_netlist};
 
     snprintf(embedded, sizeof embedded, "%.1000s/traces/tiny-llama", sq_cli_home());
     const char *model = in->model ? in->model : embedded;

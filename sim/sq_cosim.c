@@ -83,8 +83,9 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_campaign_p
                                 struct sq_error *err)
 {
     const struct sq_campaign *c = s->campaign;
-    const struct sq_rtl_point point = {c->block, block_config(c->block, &c->points[i].config),
-                                       c->netlist, false};
+    const struct sq_rtl_point point = {.block = c->block,
+                                       .config = block_config(c->block, &c->points[i].config),
+                                       .netlist = c->netlist};
     struct sq_rtl rtl;
     if (stopped(s))
         return SQ_OK;
@@ -175,7 +176,8 @@ enum sq_status sq_cosim_dump(enum sq_rtl_block block, const struct sq_owned_case
 {
     const uint64_t cycle = result->mismatch.cycle;
     const uint64_t from = cycle > WINDOW_CYCLES ? cycle - WINDOW_CYCLES : 0;
-    const struct sq_rtl_point point = {block, o->c.config, netlist, true};
+    const struct sq_rtl_point point = {
+        .block = block, .config = o->c.config, .netlist = netlist, .trace = true};
     struct sq_core_cosim_result again;
     struct sq_rtl rtl;
     bool built;

@@ -251,6 +251,8 @@ static enum sq_status read_statement(struct reader *r, enum scope scope, struct 
         return read_group(r, scope == SCOPE_OTHER ? SCOPE_OTHER : enter(scope, s, name, value), s,
                           depth + 1);
     }
+    if (scope == SCOPE_FILE)
+        return damaged(r, "the library has no body");
     r->at = here;
     r->at += *here == ';';
     return SQ_OK;

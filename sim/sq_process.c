@@ -62,9 +62,8 @@ static int spawn(pid_t *pid, const char *dir, char *const argv[], int fd, char *
 enum sq_status sq_process_run(const char *dir, char *const argv[], const char *log, int *code,
                               struct sq_error *err)
 {
-    char tmpdir[4096 + 8];
-    snprintf(tmpdir, sizeof tmpdir, "TMPDIR=%.4096s", dir ? dir : "/tmp");
-    char **env = environment(tmpdir);
+    char here[] = "TMPDIR=.", usual[] = "TMPDIR=/tmp";
+    char **env = environment(dir ? here : usual);
     int fd = env ? open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
     if (fd < 0) {
         int reason = errno;

@@ -37,6 +37,16 @@ struct sq_rtl_gather_out {
     uint8_t in_ready, out_valid, error;
 };
 
+// Blocks of sq_stream_block.h: one array of words per field of a beat.
+struct sq_rtl_stream_in {
+    uint8_t in_valid, out_ready;
+    const uint32_t *const *field; // read only where valid
+};
+
+struct sq_rtl_stream_out {
+    uint8_t in_ready, out_valid;
+};
+
 // One table per shared object, returned by sq_rtl_entry().
 struct sq_rtl_api {
     // A model in reset-released state; registers without reset start random from `seed`. With a
@@ -57,6 +67,11 @@ struct sq_rtl_api {
     void (*gather_comb)(void *model, const struct sq_rtl_gather_in *in,
                         struct sq_rtl_gather_out *out);
     void (*gather_beat)(void *model, uint32_t *clean, uint32_t *act);
+
+    // The blocks of sq_stream_block.h; NULL in the others.
+    void (*stream_comb)(void *model, const struct sq_rtl_stream_in *in,
+                        struct sq_rtl_stream_out *out);
+    void (*stream_beat)(void *model, uint32_t *const *field);
 };
 
 // The only exported symbol of the object.

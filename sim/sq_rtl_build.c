@@ -26,14 +26,22 @@ static const char *const depends[] = {"rtl/files.f",
                                       "sim/sq_rtl.h",
                                       "sim/bridge/sq_bridge.h",
                                       "sim/bridge/sq_core_bridge.cpp",
-                                      "sim/bridge/sq_gather_bridge.cpp"};
+                                      "sim/bridge/sq_gather_bridge.cpp",
+                                      "sim/bridge/sq_stream_bridge.h",
+                                      "sim/bridge/sq_topk_bridge.cpp",
+                                      "sim/bridge/sq_meta24_bridge.cpp",
+                                      "sim/bridge/sq_array_bridge.cpp",
+                                      "sim/bridge/sq_act_split_bridge.cpp",
+                                      "sim/bridge/sq_array_a_bridge.cpp"};
 
 void sq_rtl_name(const struct sq_rtl_point *point, char name[96])
 {
     const struct sq_core_config *c = &point->config;
     const char *arch = c->gather == SQ_GATHER_LOG ? "log" : "crossbar";
     const char *suffix = point->netlist ? "_netlist" : "";
-    if (point->block == SQ_RTL_GATHER)
+    if (point->block == SQ_RTL_STREAM)
+        snprintf(name, 96, "%s_%s%s", point->stream->name, point->stream_point->name, suffix);
+    else if (point->block == SQ_RTL_GATHER)
         snprintf(name, 96, "gather_%u_b%u_k%u_a%u_w%u_%s%s", c->rows, c->bank, c->high_per_bank,
                  c->act_bits, c->low_bits, arch, suffix);
     else
@@ -44,13 +52,20 @@ void sq_rtl_name(const struct sq_rtl_point *point, char name[96])
 
 static const char *top_name(const struct sq_rtl_point *p)
 {
-    return p->block == SQ_RTL_GATHER ? "sq_gather" : "sq_core";
+    return p->block == SQ_RTL_STREAM   ? p->stream->top
+           : p->block == SQ_RTL_GATHER ? "sq_gather"
+                                       : "sq_core";
 }
 
 // " -GRows=2 ..." for Verilator, " -set Rows 2 ..." for Yosys' chparam.
 static void write_parameters(FILE *out, const struct sq_rtl_point *p, const char *format)
 {
     const struct sq_core_config *c = &p->config;
+    if (p->block == SQ_RTL_STREAM) {
+        for (size_t i = 0; p->stream->param[i]; i++)
+            fprintf(out, format, p->stream->param[i], p->stream_point->value[i]);
+        return;
+    }
     fprintf(out, format, "Rows", c->rows);
     fprintf(out, format, "BankLen", c->bank);
     fprintf(out, format, "HighPerBank", c->high_per_bank);
@@ -245,7 +260,8 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
     uint64_t digest = SQ_DIGEST_SEED;
 
     memset(rtl, 0, sizeof *rtl);
-    SQ_TRY(sq_core_config_check(&point->config, err));
+    if (point->block != SQ_RTL_STREAM)
+        SQ_TRY(sq_core_config_check(&point->config, err));
     if (strlen(home) > PATH_NBYTES / 2)
         return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= %d", strlen(home),
                        PATH_NBYTES / 2);

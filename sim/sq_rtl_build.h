@@ -10,17 +10,22 @@
 
 #include "sq_config.h"
 #include "sq_rtl.h"
+#include "sq_stream_block.h"
 
 enum sq_rtl_block {
     SQ_RTL_CORE = 0,
     SQ_RTL_GATHER = 1, // config.rows tokens, one bank per beat; lanes and columns do not matter
+    SQ_RTL_STREAM = 2, // a block of sq_stream_block.h
 };
 
 struct sq_rtl_point {
     enum sq_rtl_block block;
-    struct sq_core_config config;
-    bool netlist; // simulate the netlist that Yosys makes of the block, not the RTL
-    bool trace;   // compiled with FST tracing
+    struct sq_core_config config; // core and gather
+    bool netlist;                 // simulate the netlist that Yosys makes of the block, not the RTL
+    bool trace;                   // compiled with FST tracing
+    // SQ_RTL_STREAM: which block, and the point of its table.
+    const struct sq_stream_block *stream;
+    const struct sq_stream_point *stream_point;
 };
 
 struct sq_rtl {

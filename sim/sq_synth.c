@@ -22,59 +22,11 @@
 
 // ---- open -------------------------------------------------------------------------------------
 
-// Whole file as a string the caller frees; folded into *digest with its name.
-static enum sq_status read_source(const char *dir, const char *name, uint64_t *digest, char **text,
-                                  struct sq_error *err)
-{
-    char path[SQ_SYNTH_PATH_LEN];
-    struct sq_mapping map;
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    SQ_TRY(sq_file_map(path, &map, err));
-    *digest = sq_digest(*digest, name, strlen(name) + 1);
-    *digest = sq_digest(*digest, map.data, map.nbytes);
-    *text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
-    sq_file_unmap(&map);
-    return *text ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", name);
-}
-
-// files.f -> s->files, the modules as arguments of read_verilog; all contents into the digest.
-static enum sq_status read_modules(struct sq_synth *s, struct sq_error *err)
-{
-    char *list = NULL, *text, *save = NULL;
-    SQ_TRY(read_source(s->rtl_dir, "files.f", &s->digest, &list, err));
-    size_t size = 1, n = strlen(s->rtl_dir);
-    for (const char *c = list; *c; c++) // each line becomes " DIR/LINE"
-        size += *c == '\n' ? n + 3 : 1;
-    size += n + strlen(SQ_SYNTH_STAR) + 8;
-    enum sq_status status = SQ_OK;
-    s->files = calloc(1, size + n + 8);
-    if (!s->files)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading 'files.f'");
-    for (char *f = strtok_r(list, "\n", &save); status == SQ_OK && f;
-         f = strtok_r(NULL, "\n", &save)) {
-        status = read_source(s->rtl_dir, f, &s->digest, &text, err);
-        if (status == SQ_OK)
-            sprintf(s->files + strlen(s->files), " %s/%s", s->rtl_dir, f);
-        if (status == SQ_OK)
-            free(text);
-    }
-    free(list);
-    static const char *const others[] = {SQ_SYNTH_STAR, "synth_alu.v", "sq_assert.svh"};
-    for (size_t i = 0; status == SQ_OK && i < sizeof others / sizeof others[0]; i++) {
-        status = read_source(s->rtl_dir, others[i], &s->digest, &text, err);
-        if (status == SQ_OK)
-            free(text);
-    }
-    if (status == SQ_OK)
-        sprintf(s->files + strlen(s->files), " %s/%s", s->rtl_dir, SQ_SYNTH_STAR);
-    return status;
-}
-
-// Yosys reads file names up to a blank, and commands up to ';' or '#'.
+// Yosys hands the library to ABC by its absolute path, without quotes.
 static enum sq_status refuse_odd_path(const char *path, struct sq_error *err)
 {
-    if (path[strcspn(path, " \t\n;#\"'\\@")] != '\0')
-        return SQ_FAIL(err, SQ_ERR_ARG, "yosys cannot read the path '%s': it has a blank or quote",
+    if (path[strcspn(path, " \t\n;,#*\"'\\")] != '\0')
+        return SQ_FAIL(err, SQ_ERR_ARG, "ABC cannot work in '%s': its path has a blank or quote",
                        sq_path_tail(path));
     if (strlen(path) > SQ_SYNTH_PATH_LEN / 2)
         return SQ_FAIL(err, SQ_ERR_ARG, "the path '%s' is too long", sq_path_tail(path));
@@ -106,25 +58,25 @@ const char *sq_synth_tool(const char *variable, const char *fallback)
 
 static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct sq_error *err)
 {
-    SQ_TRY(refuse_odd_path(s->rtl_dir, err));
     SQ_TRY(refuse_odd_path(s->cache_dir, err));
     if (sq_process_version(sq_synth_tool("YOSYS", "yosys"), "-V", s->yosys_version,
                            sizeof s->yosys_version, NULL) != SQ_OK)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run; Debian has it as package yosys",
                        sq_synth_tool("YOSYS", "yosys"));
-    s->digest = sq_digest(SQ_DIGEST_SEED, s->yosys_version, strlen(s->yosys_version));
-    SQ_TRY(read_source(s->rtl_dir, "synth_front.ys", &s->digest, &s->script_front, err));
-    SQ_TRY(read_source(s->rtl_dir, "synth_map.ys", &s->digest, &s->script_map, err));
-    SQ_TRY(read_modules(s, err));
+    uint64_t *d = &s->base_digest;
+    *d = sq_digest(SQ_DIGEST_SEED, s->yosys_version, strlen(s->yosys_version));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_front.ys", d, &s->script_front, err));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_map.ys", d, &s->script_map, err));
+    SQ_TRY(sq_synth_read_sources(s, err));
     if (!liberty)
         return SQ_OK;
     SQ_TRY(sq_liberty_read(&s->lib, liberty, err));
     s->liberty_digest = sq_digest(SQ_DIGEST_SEED, s->lib.text, s->lib.nbytes);
-    s->digest = sq_digest(s->digest, &s->liberty_digest, sizeof s->liberty_digest);
+    *d = sq_digest(*d, &s->liberty_digest, sizeof s->liberty_digest);
     if (sq_process_version(sq_synth_tool("STA", "sta"), "-version", s->sta_version,
                            sizeof s->sta_version, NULL) != SQ_OK)
         s->sta_version[0] = '\0';
-    s->digest = sq_digest(s->digest, s->sta_version, strlen(s->sta_version));
+    *d = sq_digest(*d, s->sta_version, strlen(s->sta_version));
     return SQ_OK;
 }
 
@@ -132,7 +84,7 @@ enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char
                              const char *cache_dir, struct sq_error *err)
 {
     *s = (struct sq_synth){0};
-    // The tools run in the cache, so every path is made absolute.
+    // The tools run in the cache, so both paths are made absolute.
     s->rtl_dir = realpath(rtl_dir, NULL);
     if (!s->rtl_dir)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot open '%s': %s", sq_path_tail(rtl_dir),
@@ -146,6 +98,7 @@ enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char
     free(here);
     if (status == SQ_OK)
         status = open_parts(s, liberty, err);
+    s->digest = sq_digest(s->digest, &s->base_digest, sizeof s->base_digest);
     if (status != SQ_OK)
         sq_synth_close(s);
     return status;
@@ -158,23 +111,28 @@ void sq_synth_close(struct sq_synth *s)
     free(s->cache_dir);
     free(s->script_front);
     free(s->script_map);
-    free(s->files);
+    sq_synth_free_sources(s);
     *s = (struct sq_synth){0};
 }
 
 // ---- cache ------------------------------------------------------------------------------------
 
 // cache_dir/<block>-<digest>[suffix]
-static void entry_path(const struct sq_synth *s, const struct sq_synth_block *b, const char *suffix,
-                       char path[SQ_SYNTH_PATH_LEN])
+static enum sq_status entry_path(const struct sq_synth *s, const struct sq_synth_block *b,
+                                 const char *suffix, char path[SQ_SYNTH_PATH_LEN],
+                                 struct sq_error *err)
 {
-    uint64_t digest = sq_digest(s->digest, b->top, strlen(b->top) + 1);
+    bool used[SQ_SYNTH_MAX_SOURCES];
+    SQ_TRY(sq_synth_select(s, b->top, used, err));
+    uint64_t digest = sq_synth_digest_sources(s, used);
+    digest = sq_digest(digest, b->top, strlen(b->top) + 1);
     for (size_t i = 0; i < b->n_params; i++) {
         digest = sq_digest(digest, b->param[i].name, strlen(b->param[i].name) + 1);
         digest = sq_digest(digest, &b->param[i].value, sizeof b->param[i].value);
     }
     snprintf(path, SQ_SYNTH_PATH_LEN, "%s/%s-%016" PRIx64 "%s", s->cache_dir, b->top, digest,
              suffix);
+    return SQ_OK;
 }
 
 // Makes and locks the working directory of an entry; waits for another process that has it. Its
@@ -296,7 +254,7 @@ enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_blo
     *result = (struct sq_synth_result){0};
     if (!s->lib.nand2)
         return SQ_FAIL(err, SQ_ERR_ARG, "area of %s: no library was opened", block->top);
-    entry_path(s, block, "", entry);
+    SQ_TRY(entry_path(s, block, "", entry, err));
     result->is_cached = access(entry, F_OK) == 0;
     if (!result->is_cached)
         SQ_TRY(fill_entry(s, block, entry, entry, sq_synth_make_area, err));
@@ -317,8 +275,8 @@ enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_
 {
     char area[SQ_SYNTH_PATH_LEN], entry[SQ_SYNTH_PATH_LEN];
     *path = NULL;
-    entry_path(s, block, "", area);
-    entry_path(s, block, "-netlist", entry);
+    SQ_TRY(entry_path(s, block, "", area, err));
+    SQ_TRY(entry_path(s, block, "-netlist", entry, err));
     if (access(entry, F_OK) != 0) {
         if (s->lib.nand2 && access(area, F_OK) != 0)
             SQ_TRY(fill_entry(s, block, area, area, sq_synth_make_area, err));

@@ -4,8 +4,9 @@
 // Every block goes through the same two scripts, rtl/synth_front.ys and rtl/synth_map.ys, which say
 // what is done and why; no block has an option of its own.
 //
-// Results are cached by content: a digest over the RTL, the scripts, the library, the block, its
-// parameters and the versions of the tools names a directory below the cache directory. Concurrent
+// Results are cached by content: a digest over the modules that the block is built of, the scripts,
+// the library, the block, its parameters and the versions of the tools names a directory below the
+// cache directory. Concurrent
 // runs, also of other processes, wait for each other; a directory appears complete or not at all.
 //
 // Not promised: wires, clock tree, scan, sizing for speed. Areas are sums of cells; delays are
@@ -39,14 +40,18 @@ struct sq_synth {
     char yosys_version[64];  // "Yosys 0.23 (...)"
     char sta_version[64];    // "" = OpenSTA is not installed: no delays
     uint64_t liberty_digest; // of the unpacked text
+    uint64_t digest;         // of everything but block and parameters
     // private
-    uint64_t digest; // of everything but the block
-    char *rtl_dir, *cache_dir, *script_front, *script_map, *files;
+    uint64_t base_digest; // the same without the modules
+    size_t n_sources;
+    struct sq_synth_source *source;
+    char *rtl_dir, *cache_dir, *script_front, *script_map;
 };
 
 // `rtl_dir` holds the modules and scripts, `liberty` is a file (plain or .gz) or NULL for
-// sq_synth_netlist without library; `cache_dir` is made on demand. Errors: SQ_ERR_TOOL where yosys
-// is not installed, those of sq_liberty_read, SQ_ERR_IO. After a failure *s is closed.
+// sq_synth_netlist without library; `cache_dir` is made on demand, its path has no blank or quote.
+// Errors: SQ_ERR_TOOL where yosys is not installed, those of sq_liberty_read, SQ_ERR_IO. After a
+// failure *s is closed.
 enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
                              const char *cache_dir, struct sq_error *err);
 void sq_synth_close(struct sq_synth *s);

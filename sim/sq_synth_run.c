@@ -41,20 +41,35 @@ static enum sq_status write_text(const char *dir, const char *name, const void *
     return sq_outfile_commit(&out, err); // reports what failed
 }
 
-// The library as the tools read it: unpacked, once in the cache.
-static enum sq_status write_liberty(const struct sq_synth *s, char path[SQ_SYNTH_PATH_LEN],
-                                    struct sq_error *err)
+// The library as the tools read it: unpacked, once in the cache; `path` is relative to a working
+// directory.
+static enum sq_status write_liberty(const struct sq_synth *s, char path[64], struct sq_error *err)
 {
-    char name[64];
+    char there[SQ_SYNTH_PATH_LEN + 64];
     struct stat st;
-    snprintf(name, sizeof name, "liberty-%016" PRIx64 ".lib", s->liberty_digest);
-    snprintf(path, SQ_SYNTH_PATH_LEN, "%.*s/%s", SQ_SYNTH_PATH_LEN - 80, s->cache_dir, name);
-    if (stat(path, &st) == 0 && (size_t)st.st_size == s->lib.nbytes)
+    snprintf(path, 64, "../liberty-%016" PRIx64 ".lib", s->liberty_digest);
+    snprintf(there, sizeof there, "%s/%s", s->cache_dir, path + 3);
+    if (stat(there, &st) == 0 && (size_t)st.st_size == s->lib.nbytes)
         return SQ_OK;
-    return write_text(s->cache_dir, name, s->lib.text, s->lib.nbytes, err);
+    return write_text(s->cache_dir, path + 3, s->lib.text, s->lib.nbytes, err);
 }
 
-// The first line of a log that starts with `mark`, without it.
+static void remove_sources(const char *work)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32];
+    snprintf(path, sizeof path, "%s/rtl", work);
+    sq_synth_empty_directory(path);
+    rmdir(path);
+}
+
+static void unlink_in(const char *dir, const char *name)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    unlink(path);
+}
+
+// What follows `mark` in the first line of a log that has it.
 static void find_line(const char *dir, const char *log, const char *mark, char *text, size_t size)
 {
     char path[SQ_SYNTH_PATH_LEN + 32], line[512];
@@ -63,8 +78,9 @@ static void find_line(const char *dir, const char *log, const char *mark, char *
     text[0] = '\0';
     while (f && !text[0] && fgets(line, sizeof line, f)) {
         line[strcspn(line, "\r\n")] = '\0';
-        if (strncmp(line, mark, strlen(mark)) == 0)
-            snprintf(text, size, "%s", line + strlen(mark));
+        const char *at = strstr(line, mark);
+        if (at)
+            snprintf(text, size, "%s", at + strlen(mark));
     }
     if (f)
         fclose(f);
@@ -137,11 +153,21 @@ static void chparam_line(const struct sq_synth_block *b, char *text, size_t size
 static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
                                    const struct sq_synth_block *b, struct sq_error *err)
 {
-    char chparam[1024];
+    bool used[SQ_SYNTH_MAX_SOURCES];
+    char chparam[1024], *files = NULL;
+    size_t n;
+    SQ_TRY(sq_synth_select(s, b->top, used, err));
+    FILE *list = open_memstream(&files, &n);
+    if (!list)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    sq_synth_print_files(s, used, list);
+    fclose(list);
     chparam_line(b, chparam, sizeof chparam);
     const struct fill fill[] = {
-        {"RTL", s->rtl_dir}, {"FILES", s->files}, {"CHPARAM", chparam}, {"TOP", b->top}};
-    return expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
+        {"RTL", "rtl"}, {"FILES", files}, {"CHPARAM", chparam}, {"TOP", b->top}};
+    enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
+    free(files);
+    return status;
 }
 
 // Techmap of $fa to the full adder of the library.
@@ -202,6 +228,7 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
 {
     char *text = NULL;
     size_t n = 0;
+    SQ_TRY(sq_synth_write_sources(s, b->top, work, err));
     FILE *out = open_memstream(&text, &n);
     if (!out)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
@@ -315,16 +342,15 @@ static void tidy(const char *work, const char *mapper)
     snprintf(from, sizeof from, "%s/%s.v", work, mapper);
     snprintf(to, sizeof to, "%s/netlist.v", work);
     (void)rename(from, to);
-    for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++) {
-        snprintf(from, sizeof from, "%s/%s", work, extra[i]);
-        unlink(from);
-    }
+    for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++)
+        unlink_in(work, extra[i]);
+    remove_sources(work);
 }
 
 enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synth_block *b,
                                   const char *entry, const char *work, struct sq_error *err)
 {
-    char liberty[SQ_SYNTH_PATH_LEN];
+    char liberty[64];
     json_t *cells[2] = {NULL, NULL};
     double area[2], ns = 0;
     static const char *const mapper[2] = {"nf", "amap"};
@@ -349,9 +375,11 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
 enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
                                      const char *area, const char *work, struct sq_error *err)
 {
-    char *text = NULL, liberty[SQ_SYNTH_PATH_LEN];
+    char *text = NULL, liberty[64];
+    const char *entry = strrchr(area, '/'); // entries are neighbours
     size_t n = 0;
     enum sq_status status = SQ_OK;
+    SQ_TRY(sq_synth_write_sources(s, b->top, work, err));
     if (s->lib.nand2)
         SQ_TRY(write_liberty(s, liberty, err));
     FILE *out = open_memstream(&text, &n);
@@ -359,16 +387,16 @@ enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_s
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
     if (s->lib.nand2)
         fprintf(out,
-                "read_liberty -ignore_miss_func %s\nread_verilog %s/netlist.v\n"
+                "read_liberty -ignore_miss_func %s\nread_verilog ..%s/netlist.v\n"
                 "hierarchy -check -top %s\nflatten\nopt_clean\ncheck -assert\n",
-                liberty, area, b->top);
+                liberty, entry, b->top);
     else
         status = expand_front(out, s, b, err);
     fprintf(out, "write_verilog -noattr %s.v\n", b->top);
     fclose(out);
     SQ_TRY(save(work, "netlist.ys", text, n, status, err));
     SQ_TRY(run_yosys(b->top, work, "netlist.ys", err));
-    snprintf(liberty, sizeof liberty, "%.*s/yosys.log", SQ_SYNTH_PATH_LEN - 16, work);
-    unlink(liberty);
+    unlink_in(work, "yosys.log");
+    remove_sources(work);
     return SQ_OK;
 }

@@ -3,10 +3,42 @@
 #ifndef SQ_SYNTH_RUN_H
 #define SQ_SYNTH_RUN_H
 
+#include <stdio.h>
+
 #include "sq_synth.h"
 
-enum { SQ_SYNTH_PATH_LEN = 1024 };
-#define SQ_SYNTH_STAR "synth_mul_star.sv" // read besides files.f
+enum { SQ_SYNTH_PATH_LEN = 1024, SQ_SYNTH_MAX_SOURCES = 256 };
+
+// ---- sources (sq_synth_source.c) ---------------------------------------------------------------
+
+struct sq_synth_source {
+    char name[64];
+    char *text;     // owned
+    bool is_module; // of files.f; the others belong to every block
+};
+
+// One file of `dir` as a string the caller frees; name and contents into *digest.
+enum sq_status sq_synth_read_file(const char *dir, const char *name, uint64_t *digest, char **text,
+                                  struct sq_error *err);
+// files.f and what it lists into s->source, its digest into s->digest; what belongs to every block
+// into s->base_digest. Freed by sq_synth_free_sources, also after a failure.
+enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err);
+void sq_synth_free_sources(struct sq_synth *s);
+
+// Marks the sources that `top` is built of; SQ_ERR_ARG where there is no such module.
+enum sq_status sq_synth_select(const struct sq_synth *s, const char *top,
+                               bool used[SQ_SYNTH_MAX_SOURCES], struct sq_error *err);
+uint64_t sq_synth_digest_sources(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES]);
+// Their names for read_verilog, "rtl/a.sv rtl/b.sv ".
+void sq_synth_print_files(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES],
+                          FILE *out);
+// Makes work/rtl/ of them, as they were read. Paths are relative to `work`: names of cells hold
+// them, so that an absolute path would change results from one machine to the next.
+enum sq_status sq_synth_write_sources(const struct sq_synth *s, const char *top, const char *work,
+                                      struct sq_error *err);
+
+// ---- cache entries (sq_synth_run.c)
+// --------------------------------------------------------------
 
 // Fills the empty directory `work` with what a cache entry holds. `area` is the area entry.
 typedef enum sq_status sq_synth_make(const struct sq_synth *s, const struct sq_synth_block *block,

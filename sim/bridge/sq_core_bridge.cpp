@@ -56,6 +56,8 @@ extern "C" SQ_RTL_EXPORT const struct sq_rtl_api *sq_rtl_entry(void)
         core_status,
         nullptr,
         nullptr,
+        nullptr,
+        nullptr,
     };
     return &api;
 }

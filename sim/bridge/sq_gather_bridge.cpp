@@ -39,6 +39,8 @@ extern "C" SQ_RTL_EXPORT const struct sq_rtl_api *sq_rtl_entry(void)
         nullptr,
         gather_comb,
         gather_beat,
+        nullptr,
+        nullptr,
     };
     return &api;
 }

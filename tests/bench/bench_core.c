@@ -122,7 +122,7 @@ int main(void)
     small.rows = 2;
     small.cols = 4;
     const struct sq_layer_options o = {.config = big, .format = sq_format_default(), .jobs = 1};
-    const struct sq_rtl_point point = {SQ_RTL_CORE, small, false, false};
+    const struct sq_rtl_point point = {.block = SQ_RTL_CORE, .config = small};
     struct sq_layer_run r;
     struct rusage usage;
 

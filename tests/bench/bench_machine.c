@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time to plan and time whole models on machines, one thread, nothing cached between them: every
+// linear layer of Llama-3-70B (each row of the table once, as sqsim run does), prefill of 2048 and
+// decode, for five formats and three machines; and how the time of one GEMM grows with its size.
+// Prints, asserts nothing: not a test.
+#include <stdio.h>
+#include <time.h>
+
+#include "sq_format.h"
+#include "sq_machine_run.h"
+#include "sq_workload.h"
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static struct sq_scheme scheme(unsigned index)
+{
+    static const double sparsity[] = {0.5, 0.75, 0.875};
+    struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8, .group = 128};
+    if (index < 3)
+        (void)sq_format_high_per_bank(s.sq.bank, sparsity[index], &s.sq.high_per_bank, NULL);
+    s.is_dense = index >= 3;
+    s.weight_bits = index == 3 ? 8 : 4;
+    return s;
+}
+
+// Seconds of the host; *cycles over all layers.
+static double time_workload(const struct sq_machine *m, const struct sq_scheme *s,
+                            const struct sq_workload *w, double *cycles)
+{
+    const double start = now();
+    *cycles = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        struct sq_plan p;
+        if (sq_plan_make(m, s, &w->row[i].gemm, &p, NULL) == SQ_OK)
+            *cycles += (double)w->row[i].count * (double)sq_machine_run_fast(m, &p).cycles;
+    }
+    return now() - start;
+}
+
+int main(void)
+{
+    static const char *const machines[] = {"default", "edge4", "server64"};
+    static const char *const tables[] = {"llama-3-70b_prefill_2048", "llama-3-70b_decode_1"};
+    static const char *const names[] = {"SQ s=.5", "SQ s=.75", "SQ s=.875", "W8A8", "W4A8"};
+    char path[96];
+    struct sq_machine m;
+    struct sq_error err;
+    for (unsigned t = 0; t < 2; t++)
+        for (unsigned i = 0; i < 3; i++) {
+            struct sq_workload w;
+            snprintf(path, sizeof path, "sim/machines/%s.yaml", machines[i]);
+            if (sq_machine_load(path, &m, &err) != SQ_OK)
+                return fprintf(stderr, "bench_machine: %s\n", err.text), 1;
+            snprintf(path, sizeof path, "traces/workloads/%s.csv", tables[t]);
+            if (sq_workload_read(path, &w, &err) != SQ_OK)
+                return fprintf(stderr, "bench_machine: %s\n", err.text), 1;
+            for (unsigned f = 0; f < 5; f++) {
+                const struct sq_scheme s = scheme(f);
+                double cycles, best = 1e9;
+                for (unsigned again = 0; again < 3; again++) {
+                    const double seconds = time_workload(&m, &s, &w, &cycles);
+                    best = seconds < best ? seconds : best;
+                }
+                printf("%-26s %-9s %-9s %8.2f ms host %14.0f cycles %9.1f ms simulated\n",
+                       tables[t], machines[i], names[f], 1e3 * best, cycles,
+                       1e3 * cycles / m.clock_hz);
+            }
+            sq_workload_free(&w);
+        }
+    (void)sq_machine_load("sim/machines/default.yaml", &m, NULL);
+    for (uint64_t n = 512; n <= 8192; n *= 2) {
+        struct sq_workload_row row = {.gemm = {n, n, n}, .count = 1};
+        const struct sq_workload w = {.n = 1, .row = &row};
+        const struct sq_scheme s = scheme(1);
+        double cycles;
+        const double seconds = time_workload(&m, &s, &w, &cycles);
+        printf("%5llu^3 %8.3f ms host %14.0f cycles\n", (unsigned long long)n, 1e3 * seconds,
+               cycles);
+    }
+    return 0;
+}

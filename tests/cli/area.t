@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim area, on blocks of a few cells (the cache of the repository is used, so that a second run
+# takes no time): what is printed, that every option changes what it should, and the refusals.
+# tests/unit/test_synth counts cells and checks the cache; the library is osu018.
+. "$(dirname "$0")/lib.sh"
+
+LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
+if [ ! -r $LIB ]; then
+  sq area --block mul
+  ok "without the default library: exit 3" [ "$RC" = 3 ]
+  ok "... and its package is named" grep -q "package qflow-tech-osu018" "$W.err"
+  skip "everything else" "$LIB is not there (package qflow-tech-osu018)"
+  finish
+fi
+
+# value KEY: of the first line of the output.
+value() { head -1 "$W.out" | grep -o "\"$1\":[^,}]*" | head -1 | cut -d: -f2-; }
+lines() { [ "$(wc -l <"$W.out")" = "$1" ] || { echo "# $(wc -l <"$W.out") lines, want $1"; return 1; }; }
+
+# ---- what is printed
+accept "one block" area --block mul --a-bits 2 --b-bits 2
+ok "first line: command, revision, tools, library" grep -Eq \
+  '^# sqsim area --block mul --a-bits 2 --b-bits 2 \| sqsim [0-9.]+, revision .* \| Yosys [0-9].*osu018_stdcells.lib, digest [0-9a-f]{16}$' "$W.out"
+cp "$W.out" "$W/text"
+accept "as JSON" area --block mul --a-bits 2 --b-bits 2 --json
+ok "one object, one summary" lines 2
+for key in block module parameters area_um2 nand2_equivalents critical_path_ns sequential_share \
+  weights_per_cycle um2_per_weight_cycle mapper n_cells cells liberty provenance; do
+  ok "key $key" [ -n "$(value $key)" ]
+done
+ok "summary has library and versions" grep -q \
+  '"summary":true.*"liberty_digest":"[0-9a-f]*".*"nand2":"NAND2X1".*"yosys":"Yosys' <(tail -1 "$W.out")
+area=$(value area_um2)
+ok "text and JSON agree on the area" grep -Eq "^mul +${area%.*}\." "$W/text"
+ok "NAND2 equivalents are area / 24" awk "BEGIN{exit !($area/24-$(value nand2_equivalents)<1e-6)}"
+# The cells of the row, each with its area in the library, must add up.
+sum=$(value cells >/dev/null; head -1 "$W.out" | grep -o '"cells":{[^}]*}' | grep -o '[A-Z0-9]*":[0-9]*' |
+  while IFS='":' read -r cell _ n; do
+    a=$(awk -v c="cell ($cell)" 'index($0,c){f=1} f&&/area/{gsub(/[^0-9.]/,"");print;exit}' $LIB)
+    echo "$a * $n"
+  done | paste -sd+ | sed 's/^$/0/' | awk '{n=split($0,t,"+"); for(i=1;i<=n;i++){split(t[i],f,"*"); s+=f[1]*f[2]} print s}')
+ok "the area is that of the cells ($sum)" awk "BEGIN{exit !($sum==$area)}"
+
+# ---- options
+change() { # WHAT BASE... -- OPTIONS...: the option changes the area
+  local what=$1 before; shift
+  local base=()
+  while [ "$1" != -- ]; do base+=("$1"); shift; done
+  shift
+  sq area --json "${base[@]}"; before=$(value area_um2)
+  sq area --json "${base[@]}" "$@"
+  ok "$what: $before -> $(value area_um2)" \
+    [ "$RC" = 0 -a -n "$before" -a "$before" != "$(value area_um2)" ]
+}
+small=(--bank 4 --sparsity 0.5 --gather crossbar)
+change "--a-bits" --block mul --a-bits 2 --b-bits 2 -- --a-bits 3
+change "--b-bits" --block mul --a-bits 2 --b-bits 2 -- --b-bits 3
+sq area --json --block mul --block mul_star --a-bits 2 --b-bits 2
+ok "--block repeats: two rows of different blocks" \
+  [ "$(grep -o '"block":"[a-z_]*"' "$W.out" | paste -sd,)" = '"block":"mul","block":"mul_star"' ]
+change "--bank" --block gather_mux "${small[@]}" -- --bank 8
+change "--sparsity" --block gather_mux "${small[@]}" -- --sparsity 0.75
+change "--act-bits" --block gather_mux "${small[@]}" -- --act-bits 4
+change "--gather" --block gather_mux "${small[@]}" -- --gather log
+change "--low-bits" --block gather_rank "${small[@]}" -- --low-bits 2
+change "--low-lanes" --block mac_low --act-bits 4 --low-bits 2 --low-lanes 1 -- --low-lanes 2
+change "--high-lanes" --block mac_high --act-bits 4 --high-bits 4 --low-bits 2 --high-lanes 1 -- \
+  --high-lanes 2
+change "--high-bits" --block mac_high --act-bits 4 --high-bits 4 --low-bits 2 --high-lanes 1 -- \
+  --high-bits 8
+finish_core=(--block core --bank 4 --sparsity 0.5 --gather crossbar --act-bits 4 --high-bits 4
+  --low-bits 2 --low-lanes 1 --high-lanes 1 --rows 1 --cols 1)
+change "--rows" "${finish_core[@]}" -- --rows 2
+change "--cols" "${finish_core[@]}" -- --cols 2
+sq area --json "${small[@]}" --block gather_mux; before=$(value area_um2)
+sq area --json "${small[@]}" --block gather_mux --group 32
+ok "--group does not change the hardware" [ "$before" = "$(value area_um2)" ]
+sq area --json --block gather --bank 4 --sparsity 0.5 --act-bits 4
+ok "gather: unit, rank, select and mux, both architectures" lines 8
+cp "$W.out" "$W/jobs1"
+sq area --json --block gather --bank 4 --sparsity 0.5 --act-bits 4 --jobs 3
+ok "--jobs changes nothing but the command line" \
+  diff <(sed 's/"command":"[^"]*"//' "$W/jobs1") <(sed 's/"command":"[^"]*"//' "$W.out")
+accept "--output" area --block mul --a-bits 2 --b-bits 2 --output "$W/file"
+ok "... is what standard output gets" diff <(tail -n +2 "$W/text") <(tail -n +2 "$W/file")
+ok "... and standard output is empty" [ ! -s "$W.out" ]
+gzip -c $LIB >"$W/osu.lib.gz"
+sq area --json --block mul --a-bits 2 --b-bits 2 --liberty "$W/osu.lib.gz"
+ok "--liberty: the same from a .gz" [ "$(value area_um2)" = "$area" ]
+sed 's/^area : 24/area : 12/' $LIB >"$W/half.lib"
+sq area --json --block mul --a-bits 2 --b-bits 2 --liberty "$W/half.lib"
+ok "--liberty: other areas, other result" [ "$RC" = 0 -a "$(value area_um2)" != "$area" ]
+
+# ---- refusals
+refuse "did you mean gather_mux" area --block gather_mix
+refuse "need mul, mul_star" area --block frobnicate
+refuse "bits = 1, need 2..16" area --block mul --a-bits 1
+refuse "bits = 17, need 2..16" area --block mul --b-bits 17
+refuse "bits = x, need 2..16" area --block mul --b-bits x
+refuse "a-bits needs --block mul" area --block pe --a-bits 4
+refuse "b-bits needs --block mul" area --b-bits 4
+refuse "jobs = 0, need 1..64" area --jobs 0
+refuse "bank = 12" area --block pe --bank 12
+refuse "lanes = 0" area --block pe --low-lanes 0
+refuse "sparsity" area --block pe --bank 4 --sparsity 0.9375
+refuse "cannot open" area --block mul --liberty "$W/none.lib"
+refuse "it is a directory" area --block mul --liberty "$W"
+head -c 50000 $LIB >"$W/cut.lib"
+refuse "cut.lib' line [0-9]*: the file ends inside" area --block mul --liberty "$W/cut.lib"
+head -c 5000 "$W/osu.lib.gz" >"$W/cut.lib.gz"
+refuse "truncated gzip" area --block mul --liberty "$W/cut.lib.gz"
+echo "module m; endmodule" >"$W/verilog.lib"
+refuse "this is no Liberty file" area --block mul --liberty "$W/verilog.lib"
+: >"$W/empty.lib"
+refuse "this is no Liberty file" area --block mul --liberty "$W/empty.lib"
+sed 's/ff (/fx (/; s/ff(/fx(/' $LIB >"$W/noff.lib"
+refuse "no flip-flop" area --block mul --liberty "$W/noff.lib"
+sed 's/"(!(A B))"/"(!(A+B))"/' $LIB >"$W/nonand.lib"
+refuse "no 2-input NAND" area --block mul --liberty "$W/nonand.lib"
+refuse "cannot write" area --block mul --a-bits 2 --b-bits 2 --output "$W/no/file"
+
+# ---- missing tools
+mkdir "$W/bin"
+YOSYS=/nonexistent/yosys sq area --block mul
+ok "no yosys: exit 3, one line with its package" \
+  [ "$RC" = 3 -a "$(grep -c 'package yosys' "$W.err")" = 1 -a "$(wc -l <"$W.err")" = 1 ]
+STA=/nonexistent/sta sq area --block mul --a-bits 2 --b-bits 2 --json
+ok "no OpenSTA: exit 0, one line, no delay" \
+  [ "$RC" = 0 -a "$(value critical_path_ns)" = null -a "$(wc -l <"$W.err")" = 1 ]
+finish

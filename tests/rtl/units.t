@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Co-simulation of the blocks with one input and one output stream: TopK, 2:4, arrays. Exhausted:
+# every bank of the TopK points all*, all 16 and all 256 pairs of metadata nibbles. Sampled: the
+# other points, stalls on both sides. Then mutants, each of which must be found.
+. "$(dirname "$0")/../cli/lib.sh"
+SEED=${SQ_SEED:-1}
+
+sq() { # builds take longer than the minute of lib.sh
+  (cd "$W" && timeout 1800 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared
+  [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
+    [ "$(number beats)" -ge "$1" ] && return
+  echo "# exit $RC, beats $(number beats)"; head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
+exhausted() { [ "$(grep -c '"exhausted":true' "$W.out")" -ge "$1" ]; }
+
+sq cosim --block topk --point quick --cases 70 --seed "$SEED" --json
+ok "TopK, rank and radix" clean 150000
+ok "every bank of five small points" exhausted 5
+cp "$W.out" "$W/first"
+sq cosim --block topk --point quick --cases 70 --seed "$SEED" --jobs 1 --json
+ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/first"
+sq cosim --block meta24 --point quick --cases 60 --seed "$SEED" --json
+ok "2:4 select" clean 3000
+ok "all 16 nibbles and all 256 pairs" exhausted 2
+sq cosim --block array --point quick --cases 200 --seed "$SEED" --json
+ok "arrays: baselines, SQ, tied, split codes, compact, 2:4" clean 20000
+ok "ten points ran" [ "$(number points)" -ge 10 ]
+sq cosim --block act_split --point quick --cases 40 --seed "$SEED" --json
+ok "dynamic mask unit" clean 1500
+sq cosim --block array_a --point quick --cases 40 --seed "$SEED" --json
+ok "array behind it, rank and radix" clean 3000
+sq cosim --netlist --block array --point split_a_2b8 --cases 20 --seed "$SEED" --json
+ok "netlist of an array" clean 500
+sq cosim --netlist --block topk --point all4x3r --cases 5 --seed "$SEED" --json
+ok "netlist of the radix TopK, every bank" clean 8192
+
+# Mutants: a copy of the sources with one edit, the program is the same.
+mutate() { # NAME BLOCK POINT PATTERN FILE SED_SCRIPT
+  mkdir -p "$W/$1/build" "$W/$1/sim"
+  cp -r "$ROOT/rtl" "$W/$1/"
+  cp -r "$ROOT/sim/bridge" "$ROOT/sim/sq_rtl.h" "$W/$1/sim/"
+  sed -i "$6" "$W/$1/$5"
+  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$5' '$W/$1/$5'"
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
+    --output "$W/waves-$1" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+  ok "$1: found" fails "$4"
+}
+fails() { # PATTERN: exit 1 and a MISMATCH line with it
+  [ "$RC" = 1 ] && grep -q "MISMATCH.*$1" "$W.out" && return
+  echo "# exit $RC"; tail -3 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
+mutate tie_to_the_highest_index topk all4x2 mask rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
+dir=$(dirname "$(find "$W/waves-tie_to_the_highest_index" -name wave.fst | head -1)")
+ok "a waveform and its save file are left" [ -s "$dir/wave.fst" -a -s "$dir/wave.gtkw" ]
+mutate radix_one_cycle_early topk all4x2r ready_o rtl/sq_topk_radix.sv \
+  's/!busy_q || (last/!busy_q || (1'"'"'b1/'
+mutate nibble_equal_is_legal meta24 g1 'error\|act' rtl/sq_meta24_dec.sv 's/\[1:0\] >= meta/[1:0] > meta/'
+mutate high_not_shifted array split_a_2b8 p_lo rtl/sq_array.sv 's/HighShift(IsSplit ? LowW : 0)/HighShift(0)/'
+mutate tile_lost array split_a_2b8 'valid_o\|ready_o' rtl/sq_array.sv \
+  's/assign advance = .*/assign advance = 1'"'"'b1;/'
+
+sq cosim --block array --list
+ok "--list shows the array points" [ "$(wc -l <"$W.out")" -ge 20 ]
+refuse "did you mean split_a" cosim --block array --point splita
+refuse "only the points" cosim --block topk --bank 16
+refuse "only the points" cosim --block array --layers
+refuse "did you mean topk" cosim --block topkk
+finish
