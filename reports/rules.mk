@@ -31,3 +31,5 @@ sweep: $(BUILD)/sqsim
 	$(Q)$(GNUPLOT) -e "csv='$(SWEEP).csv'; svg='build/paper_grid.svg'" sim/sweeps/paper_grid.gp
 	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).csv; sed 1d build/paper_grid.svg; } > $(SWEEP).svg
 	$(Q)echo "$(SWEEP).{csv,txt,svg} build/report/index.html"
+
+include reports/accuracy/rules.mk

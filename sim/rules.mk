@@ -34,3 +34,5 @@ $(BUILD)/obj/sim/sq_cmd_sweep.o: CFLAGS_ALL += -include $(BUILD)/sq_code.h
 
 # Values stay the same; without it no comparison of floats inside a loop becomes a vector operation.
 $(BUILD)/obj/sim/sq_llama.o: CFLAGS_ALL += -O3 -fno-trapping-math
+
+include sim/sysc/rules.mk

@@ -34,6 +34,8 @@ int sq_cmd_quantize(int argc, char **argv);
 int sq_cmd_eval(int argc, char **argv);
 int sq_cmd_run(int argc, char **argv);
 int sq_cmd_cosim(int argc, char **argv);
+int sq_cmd_compare(int argc, char **argv);
+int sq_cmd_explain(int argc, char **argv);
 int sq_cmd_workload(int argc, char **argv);
 int sq_cmd_area(int argc, char **argv);
 int sq_cmd_sweep(int argc, char **argv);

@@ -9,12 +9,14 @@
 
 #include "sq_cli.h"
 #include "sq_eval.h"
+#include "sq_mask_file.h"
 
 enum {
     KEY_TOKENS = 0x3000,
     KEY_CALIB,
     KEY_WEIGHTS,
     KEY_SEQUENCES,
+    KEY_CALIB_SEQUENCES,
     KEY_FORMAT,
     KEY_VARIANT,
     KEY_HIGH_BITS,
@@ -44,9 +46,14 @@ static const char *const score_name[] = {"c0", "c1", "c2", "c3"};
 static const char *const select_name[] = {"fp", "int8"};
 static const char *const mask_score_name[] = {"product", "act"};
 
+#define NOT_GIVEN SIZE_MAX // an index of a name table; options a format ignores must not be given
+
 struct arguments {
     const char *model, *tokens, *calib, *weights; // NULL: the default
-    unsigned n_sequences;                         // 0: all
+    const char *output;                           // NULL: no file of masks
+    struct sq_mask *mask;                         // what was collected for it
+    size_t n_masks;
+    unsigned n_sequences, n_calib_sequences; // 0: all
     size_t format, variant, algorithm, score, select, mask_score;
     unsigned high_bits, low_bits, bank, group, weight_bits, act_bits; // bits 0: the default
     double sparsity, percdamp, alpha;
@@ -58,7 +65,10 @@ static const struct argp_option options[] = {
     {"tokens", KEY_TOKENS, "FILE", 0, "token file (MODEL/tokens_eval.safetensors)", 0},
     {"calib", KEY_CALIB, "FILE", 0, "calibration tokens (MODEL/tokens_calib.safetensors)", 0},
     {"weights", KEY_WEIGHTS, "FILE", 0, "SQ-format weights that `sqsim quantize -o` wrote", 0},
+    {"output", 'o', "FILE", 0, "sq_a_static: write the channel masks of Algorithm 2", 0},
     {"sequences", KEY_SEQUENCES, "N", 0, "the first N sequences of the token file only", 0},
+    {"calib-sequences", KEY_CALIB_SEQUENCES, "N", 0,
+     "the first N sequences of the calibration tokens only", 0},
     {"format", KEY_FORMAT, "F", 0, "dense, sq_w, sq_a_static or sq_a_dynamic (sq_w)", 1},
     {"variant", KEY_VARIANT, "V", 0, "scales: own, tied, split codes, or fp (own)", 1},
     {"high-bits", KEY_HIGH_BITS, "N", 0, "bits of a high code: 8 or 4 (8)", 1},
@@ -143,6 +153,8 @@ static enum sq_status set(struct arguments *in, int key, const char *arg)
     switch (key) {
     case KEY_SEQUENCES:
         return set_uint("--sequences", arg, 1, INT32_MAX, &in->n_sequences, err);
+    case KEY_CALIB_SEQUENCES:
+        return set_uint("--calib-sequences", arg, 1, INT32_MAX, &in->n_calib_sequences, err);
     case KEY_FORMAT:
         return sq_cli_name("--format", arg, format_name, N_FORMATS, &in->format, err);
     case KEY_VARIANT:
@@ -192,6 +204,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_WEIGHTS:
         in->weights = arg;
         return 0;
+    case 'o':
+        in->output = arg;
+        return 0;
     case KEY_LAZY:
         in->is_lazy = true;
         return 0;
@@ -219,22 +234,29 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static enum sq_status check_meaning(const struct arguments *in, struct sq_error *err)
 {
     const char *f = format_name[in->format];
-    const bool is_sq = in->format != DENSE;
-    if (!is_sq && (in->high_bits || in->low_bits || in->variant || in->bank || in->sparsity > 0))
+    const bool is_sq = in->format != DENSE, is_gptq = in->algorithm == 1;
+    if (!is_sq &&
+        (in->high_bits || in->low_bits || in->variant != NOT_GIVEN || in->bank || in->sparsity > 0))
         return SQ_FAIL(err, SQ_ERR_ARG, "--format dense has no banks, high or low codes");
     if (in->format == SQ_W && in->weight_bits)
         return SQ_FAIL(err, SQ_ERR_ARG, "--weight-bits: sq_w has --high-bits and --low-bits");
     if (is_sq && in->format != SQ_W && in->act_bits)
         return SQ_FAIL(err, SQ_ERR_ARG, "--act-bits: %s has --high-bits and --low-bits", f);
-    if ((in->score || in->is_lazy) && (in->format != SQ_W || in->algorithm == 0))
+    if ((in->score != NOT_GIVEN || in->is_lazy) && (in->format != SQ_W || !is_gptq))
         return SQ_FAIL(err, SQ_ERR_ARG, "--score and --lazy need --format sq_w --algorithm gptq");
-    if (in->select && in->format != SQ_A_DYNAMIC)
+    if (in->percdamp >= 0 && !is_gptq)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--percdamp needs --algorithm gptq");
+    if (in->select != NOT_GIVEN && in->format != SQ_A_DYNAMIC)
         return SQ_FAIL(err, SQ_ERR_ARG, "--select needs --format sq_a_dynamic");
-    if (in->mask_score && in->format != SQ_A_STATIC)
+    if (in->mask_score != NOT_GIVEN && in->format != SQ_A_STATIC)
         return SQ_FAIL(err, SQ_ERR_ARG, "--mask-score needs --format sq_a_static");
+    if (in->output && in->format != SQ_A_STATIC)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--output writes static masks: --format sq_a_static");
+    if (in->output && in->is_summary)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--output does not go with --summary");
     if (is_sq && (in->weight_bits == 16 || in->act_bits == 16))
         return SQ_FAIL(err, SQ_ERR_ARG, "16 bits need --format dense");
-    if (in->weight_bits == 16 && in->act_bits != 16)
+    if (in->weight_bits == 16 && (in->act_bits != 16 || in->is_smooth))
         return SQ_FAIL(err, SQ_ERR_ARG, "--weight-bits 16 needs --act-bits 16: the model as it is");
     return SQ_OK;
 }
@@ -243,7 +265,8 @@ static enum sq_status fill_recipe(const struct arguments *in, struct sq_recipe *
                                   struct sq_error *err)
 {
     static const enum sq_grid_kind kind[] = {SQ_GRID_OWN, SQ_GRID_TIED, SQ_GRID_SPLIT, SQ_GRID_FP};
-    const struct sq_grid mixed = {kind[in->variant], in->high_bits ? in->high_bits : 8,
+    const struct sq_grid mixed = {kind[in->variant == NOT_GIVEN ? 0 : in->variant],
+                                  in->high_bits ? in->high_bits : 8,
                                   in->low_bits ? in->low_bits : 4};
     const unsigned act_bits = in->act_bits ? in->act_bits : 8;
     SQ_TRY(check_meaning(in, err));
@@ -253,14 +276,15 @@ static enum sq_status fill_recipe(const struct arguments *in, struct sq_recipe *
     r->is_act_f16 = act_bits == 16;
     r->group = in->group;
     r->is_gptq = in->algorithm == 1;
-    r->gptq.score = (enum sq_score)in->score;
+    r->gptq.score = in->score == NOT_GIVEN ? SQ_SCORE_C0 : (enum sq_score)in->score;
     r->gptq.is_lazy = in->is_lazy;
-    r->percdamp = in->percdamp;
+    if (in->percdamp >= 0)
+        r->percdamp = in->percdamp;
     r->is_smooth = in->is_smooth;
     r->alpha = in->alpha;
     r->is_mask_by_act = in->mask_score == 1;
     r->select = in->format == SQ_A_STATIC ? SQ_SELECT_STATIC
-                : in->select              ? SQ_SELECT_DYNAMIC_INT8
+                : in->select == 1         ? SQ_SELECT_DYNAMIC_INT8
                                           : SQ_SELECT_DYNAMIC_FP;
     if (in->format == DENSE)
         return SQ_OK;
@@ -280,9 +304,23 @@ static json_t *json_number(double v)
     return isnan(v) ? json_null() : isinf(v) ? json_string("inf") : json_real(v);
 }
 
+// Keeps the mask of a layer for --output; without memory the file is refused at the end.
+static void keep_mask(struct arguments *in, const struct sq_layer_metrics *m)
+{
+    struct sq_mask *keep = &in->mask[in->n_masks++];
+    snprintf(keep->name, sizeof keep->name, "%s", m->name);
+    keep->k_orig = m->k;
+    keep->mask = malloc(m->k_padded);
+    keep->k = keep->mask ? m->k_padded : 0;
+    if (keep->mask)
+        memcpy(keep->mask, m->mask, m->k_padded);
+}
+
 static void print_layer(void *context, const struct sq_layer_metrics *m)
 {
-    const struct arguments *in = context;
+    struct arguments *in = context;
+    if (in->mask)
+        keep_mask(in, m);
     if (!in->is_json) {
         printf("%-36s %6zu x %-6zu %10.6f %8.3f", m->name, m->n, m->k, m->relative_error,
                m->sqnr_db);
@@ -346,14 +384,17 @@ static void print_summary(const struct arguments *in, const struct sq_recipe *r,
 
 // ---- work -------------------------------------------------------------------------------------
 
-// --tokens as given, or `name` beside the model.
-static enum sq_status read_tokens(const char *path, const char *model, const char *name,
+// The file as given, or `name` beside the model; its first n sequences, 0: all.
+static enum sq_status read_tokens(const char *path, const char *model, const char *name, size_t n,
                                   const struct sq_model_config *c, struct sq_tokens *t,
                                   struct sq_error *err)
 {
     char beside[4096];
     snprintf(beside, sizeof beside, "%s/%s", model, name);
-    return sq_tokens_read(t, path ? path : beside, c->vocab_size, c->max_position, err);
+    SQ_TRY(sq_tokens_read(t, path ? path : beside, c->vocab_size, c->max_position, err));
+    if (n && n < t->n_sequences)
+        t->n_sequences = n;
+    return SQ_OK;
 }
 
 static enum sq_status evaluate(const struct arguments *in, const char *model,
@@ -365,23 +406,37 @@ static enum sq_status evaluate(const struct arguments *in, const char *model,
     struct sq_eval_result result;
     if (!ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "MODEL must be a directory with config.json");
-    SQ_TRY(read_tokens(in->tokens, model, "tokens_eval.safetensors", &ck->config, tokens, err));
-    if (in->n_sequences && in->n_sequences < tokens->n_sequences)
-        tokens->n_sequences = in->n_sequences;
+    if ((in->calib || in->n_calib_sequences) && !is_calibrated)
+        return SQ_FAIL(err, SQ_ERR_ARG, "nothing here needs calibration tokens");
+    SQ_TRY(read_tokens(in->tokens, model, "tokens_eval.safetensors", in->n_sequences, &ck->config,
+                       tokens, err));
     if (is_calibrated)
-        SQ_TRY(read_tokens(in->calib, model, "tokens_calib.safetensors", &ck->config, calib, err));
+        SQ_TRY(read_tokens(in->calib, model, "tokens_calib.safetensors", in->n_calib_sequences,
+                           &ck->config, calib, err));
     struct arguments context = *in;
+    context.mask = in->output ? calloc(ck->n_layers, sizeof *context.mask) : NULL;
+    if (in->output && !context.mask)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", ck->n_layers);
     sq_eval_report *report = r && !in->is_summary ? print_layer : NULL;
     if (report && !in->is_json)
         printf("%-36s %15s %10s %8s %8s\n", "layer", "N x K     ", "rel. error", "SQNR dB",
                r->select == SQ_SELECT_STATIC && in->format == SQ_A_STATIC ? "recall" : "");
-    if (in->weights)
-        SQ_TRY(sq_eval_file(ck, in->weights, tokens, r, report, &context, &result, err));
-    else
-        SQ_TRY(
-            sq_eval(ck, is_calibrated ? calib : NULL, tokens, r, report, &context, &result, err));
-    print_summary(in, r, &result);
-    return SQ_OK;
+    enum sq_status status =
+        in->weights
+            ? sq_eval_file(ck, in->weights, tokens, r, report, &context, &result, err)
+            : sq_eval(ck, is_calibrated ? calib : NULL, tokens, r, report, &context, &result, err);
+    for (size_t i = 0; status == SQ_OK && i < context.n_masks; i++)
+        if (!context.mask[i].mask)
+            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", context.n_masks);
+    if (status == SQ_OK && in->output)
+        status = sq_masks_write(in->output, context.mask, context.n_masks, r->bank,
+                                r->high_per_bank, "real", err);
+    for (size_t i = 0; i < context.n_masks; i++)
+        free(context.mask[i].mask);
+    free(context.mask);
+    if (status == SQ_OK)
+        print_summary(in, r, &result);
+    return status;
 }
 
 // --weights says the format itself.
@@ -390,7 +445,8 @@ static enum sq_status recipe_of_file(struct arguments *in, struct sq_recipe *r,
 {
     struct sq_trace trace;
     if (in->format != SQ_W || in->high_bits || in->low_bits || in->bank || in->sparsity > 0 ||
-        in->group != 128 || in->variant || in->is_smooth)
+        in->group != 128 || in->variant != NOT_GIVEN || in->is_smooth || in->score != NOT_GIVEN ||
+        in->is_lazy || in->percdamp >= 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format; only --act-bits is free");
     SQ_TRY(sq_trace_open(&trace, in->weights, err));
     const struct sq_format f = trace.format;
@@ -409,8 +465,16 @@ int sq_cmd_eval(int argc, char **argv)
     static const struct argp argp = {
         .options = options, .parser = parse, .args_doc = "[MODEL]", .doc = doc};
     struct sq_error err;
-    struct arguments in = {
-        .format = SQ_W, .algorithm = 1, .group = 128, .percdamp = 0.01, .alpha = 0.5, .err = &err};
+    struct arguments in = {.format = SQ_W,
+                           .algorithm = 1,
+                           .group = 128,
+                           .percdamp = -1,
+                           .variant = NOT_GIVEN,
+                           .score = NOT_GIVEN,
+                           .select = NOT_GIVEN,
+                           .mask_score = NOT_GIVEN,
+                           .alpha = 0.5,
+                           .err = &err};
     struct sq_checkpoint ck;
     struct sq_recipe r;
     struct sq_tokens tokens = {0}, calib = {0};

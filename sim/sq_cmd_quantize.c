@@ -21,7 +21,7 @@ struct arguments {
     const char *output; // NULL: report only
     const char *calib;  // NULL: beside the model
     size_t algorithm;   // index of algorithm_name
-    size_t score;       // index of score_name
+    size_t score;       // index of score_name, SIZE_MAX: not given
     double percdamp;
     unsigned jobs;
     bool is_json;
@@ -90,7 +90,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         in->calib = arg;
         return 0;
     case ARGP_KEY_END:
-        if (in->algorithm == GPTQ || (!in->calib && !in->score && in->percdamp < 0))
+        if (in->algorithm == GPTQ || (!in->calib && in->score == SIZE_MAX && in->percdamp < 0))
             return 0;
         (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--score, --calib and --percdamp need --algorithm gptq");
         return EINVAL;
@@ -262,7 +262,8 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     r.bank = f->bank;
     r.high_per_bank = f->high_per_bank;
     r.group = f->group;
-    r.gptq.score = (enum sq_score)work->in->score;
+    if (work->in->score != SIZE_MAX)
+        r.gptq.score = (enum sq_score)work->in->score;
     r.percdamp = work->in->percdamp < 0 ? r.percdamp : work->in->percdamp;
     snprintf(beside, sizeof beside, "%s/tokens_calib.safetensors", model);
     SQ_TRY(sq_tokens_read(&tokens, work->in->calib ? work->in->calib : beside, c->vocab_size,
@@ -340,6 +341,7 @@ int sq_cmd_quantize(int argc, char **argv)
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct arguments in = {.format = sq_cli_format_default(&err),
                            .percdamp = -1,
+                           .score = SIZE_MAX,
                            .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
                            .err = &err};
     struct sq_checkpoint ck;

@@ -127,7 +127,12 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
                               struct sq_error *err)
 {
     const struct sq_quant_layer *q = &e->layer[l->layer % SQ_BLOCK_LAYERS];
-    struct sq_layer_metrics metrics = {.name = l->name, .n = l->n, .k = l->k, .mask_recall = NAN};
+    struct sq_layer_metrics metrics = {.name = l->name,
+                                       .n = l->n,
+                                       .k = l->k,
+                                       .mask_recall = NAN,
+                                       .mask = q->mask,
+                                       .k_padded = q->w.k};
     double *want = malloc(l->m * l->n * sizeof *want), signal = 0, noise = 0;
     enum sq_status status =
         want ? sq_blas_xwt_f64(l->x, l->w, l->m, l->n, l->k, want, err)

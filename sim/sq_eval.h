@@ -32,6 +32,8 @@ struct sq_layer_metrics {
     double relative_error; // |X W^T - Y| / |X W^T| on the layer's own input, reference in binary64
     double sqnr_db;        // +infinity for no error
     double mask_recall;    // static masks; NaN otherwise
+    const uint8_t *mask;   // [k_padded], the static mask, valid during the call; NULL otherwise
+    size_t k_padded;
 };
 typedef void sq_eval_report(void *context, const struct sq_layer_metrics *metrics);
 

@@ -18,6 +18,8 @@ static const struct sq_command commands[] = {
     {"report", "what a sweep found: text, and a page with plots", sq_cmd_report},
     {"compare-runs", "what changed between two sweep databases", sq_cmd_compare_runs},
     {"workload", "the GEMMs of a model as a table, from its config.json", sq_cmd_workload},
+    {"compare", "predicted against measured times and speedups of a GPU", sq_cmd_compare},
+    {"explain", "where a number comes from: closed forms beside the cycle model", sq_cmd_explain},
     {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

@@ -151,18 +151,16 @@ static void fill_class(const struct context *c, struct sq_plan *p, unsigned inde
     s->job.group_banks = (uint32_t)per_flush;
     s->job.groups = (uint32_t)(tiles * (of_core / per_flush));
     count_nbytes(c, m, n, first, banks, p->cores_k, s->nbytes);
-    for (unsigned w = 0; w < 2; w++)
-        for (unsigned a = 0; a < 2; a++)
-            for (unsigned f = 0; f < 2; f++) {
-                uint64_t sum = 0;
-                if (w)
-                    sum += bursts(c, s->nbytes[SQ_STREAM_LO]) + bursts(c, s->nbytes[SQ_STREAM_HI]) +
-                           bursts(c, s->nbytes[SQ_STREAM_SCALE]);
-                if (a)
-                    sum += bursts(c, s->nbytes[SQ_STREAM_ACT]) +
-                           (f ? bursts(c, s->nbytes[SQ_STREAM_ACT_SCALE]) : 0);
-                s->load[w][a][f] = dram_cycles(c, sum);
-            }
+    const uint64_t weight = bursts(c, s->nbytes[SQ_STREAM_LO]) +
+                            bursts(c, s->nbytes[SQ_STREAM_HI]) +
+                            bursts(c, s->nbytes[SQ_STREAM_SCALE]);
+    const uint64_t act = bursts(c, s->nbytes[SQ_STREAM_ACT]);
+    const uint64_t act_scale = bursts(c, s->nbytes[SQ_STREAM_ACT_SCALE]);
+    for (unsigned f = 0; f < 2; f++) {
+        s->load[0][1][f] = dram_cycles(c, act + f * act_scale);
+        s->load[1][0][f] = dram_cycles(c, weight);
+        s->load[1][1][f] = dram_cycles(c, weight + act + f * act_scale);
+    }
     s->store = dram_cycles(c, bursts(c, s->nbytes[SQ_STREAM_OUT]) +
                                   bursts(c, s->nbytes[SQ_STREAM_PARTIAL]));
 }

@@ -69,6 +69,10 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
     }
     if (!s)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    struct sq_fields measures;
+    // Damage shows before anything is written.
+    SQ_TRY(sq_fields_read(&measures, row->measures, err));
+    sq_fields_free(&measures);
     struct sq_report_row *r = &s->row[s->n_rows++];
     *r = (struct sq_report_row){strdup(row->parameters), strdup(row->measures),
                                 strdup(row->provenance), row->key, order_of(row->parameters, err)};

@@ -38,6 +38,7 @@ enum sq_quantity {
     SQ_AXIS_SPARSITY,
     SQ_AXIS_GROUP,
     SQ_AXIS_ACT_BITS,
+    SQ_AXIS_ALGORITHM,
     SQ_AXIS_GATHER,
     SQ_AXIS_ROWS,
     SQ_AXIS_COLS,
@@ -74,6 +75,8 @@ enum sq_engine {
     SQ_ENGINE_VALUES = 2, // golden model on the model's own weights and activations
     SQ_ENGINE_PE = 4,     // synthesis of one PE, cached by content
     SQ_ENGINE_GATHER = 8, // synthesis of one gather unit (one token, all k slots)
+    SQ_ENGINE_EVAL =
+        16, // the whole model in bit-exact integers over its evaluation tokens: seconds
 };
 
 struct sq_sweep_result {
@@ -84,6 +87,8 @@ struct sq_sweep_result {
     double weight_signal, weight_noise, output_signal, output_noise;
     // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
     double pe_area_um2, pe_critical_path_ns, gather_area_um2, gather_critical_path_ns;
+    // SQ_ENGINE_EVAL
+    double loss, perplexity;
 };
 
 struct sq_sweep_point;

@@ -13,6 +13,7 @@ static const char *const precisions[] = {"8/4", "8/3", "8/2", "4/3", "4/2", NULL
 static const struct {
     unsigned high, low;
 } precision_bits[] = {{8, 4}, {8, 3}, {8, 2}, {4, 3}, {4, 2}};
+static const char *const algorithms[] = {"rtn", "gptq", NULL};
 static const char *const gathers[] = {"crossbar", "log", NULL};
 
 // model: the names are the specification's own. group: 0 is the whole row.
@@ -26,6 +27,7 @@ const struct sq_axis sq_axes[SQ_N_AXES] = {
     [SQ_AXIS_SPARSITY] = {"sparsity", .5, .9375, false, NULL, "0.75"},
     [SQ_AXIS_GROUP] = {"group", 0, 128, true, NULL, "128"},
     [SQ_AXIS_ACT_BITS] = {"act_bits", 4, 8, true, NULL, "8"},
+    [SQ_AXIS_ALGORITHM] = {"algorithm", 0, 0, false, algorithms, "rtn"},
     [SQ_AXIS_GATHER] = {"gather", 0, 0, false, gathers, "crossbar"},
     [SQ_AXIS_ROWS] = {"rows", 1, 64, true, NULL, "32"},
     [SQ_AXIS_COLS] = {"cols", 1, 64, true, NULL, "32"},

@@ -5,13 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sq_eval.h"
 #include "sq_layer.h"
 #include "sq_sweep_spec.h"
 #include "sq_synth.h"
 
+// The engines that read weights and tokens.
+enum { VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL };
+
 struct input_model {
-    const char *name; // as in the specification
-    char path[1024], tokens[1100];
+    const char *name;                                 // as in the specification
+    char path[1024], tokens[1100], eval_tokens[1100]; // calibration tokens, evaluation tokens
     struct sq_checkpoint ck;
     uint64_t shapes_digest, values_digest;
 };
@@ -36,7 +40,7 @@ static enum sq_status digest_file(const char *path, uint64_t *digest, struct sq_
     return SQ_OK;
 }
 
-static enum sq_status digest_values(struct input_model *m, struct sq_error *err)
+static enum sq_status digest_values(struct input_model *m, bool has_eval, struct sq_error *err)
 {
     uint64_t d = m->shapes_digest;
     for (size_t s = 0; s < m->ck.n_shards; s++)
@@ -52,36 +56,43 @@ static enum sq_status digest_values(struct input_model *m, struct sq_error *err)
         snprintf(config, sizeof config, "%s/config.json", m->path);
         SQ_TRY(digest_file(config, &d, err));
         SQ_TRY(digest_file(m->tokens, &d, err));
+        if (has_eval)
+            SQ_TRY(digest_file(m->eval_tokens, &d, err));
     }
     m->values_digest = d;
     return SQ_OK;
 }
 
 static enum sq_status open_model(struct input_model *m, const char *name, const char *home,
-                                 bool has_values, struct sq_error *err)
+                                 unsigned engines, struct sq_error *err)
 {
+    const bool has_eval = engines & SQ_ENGINE_EVAL;
     m->name = name;
     if (strcmp(name, SQ_EMBEDDED_MODEL) == 0)
         snprintf(m->path, sizeof m->path, "%.900s/" SQ_EMBEDDED_MODEL, home);
     else
         snprintf(m->path, sizeof m->path, "%s", name);
     snprintf(m->tokens, sizeof m->tokens, "%s/tokens_calib.safetensors", m->path);
+    snprintf(m->eval_tokens, sizeof m->eval_tokens, "%s/tokens_eval.safetensors", m->path);
     SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
+    if (has_eval && !m->ck.is_model)
+        return SQ_FAIL(err, SQ_ERR_ARG, "loss and perplexity of '%s', need a model directory",
+                       sq_path_tail(m->path));
     m->shapes_digest = SQ_DIGEST_SEED;
     for (size_t i = 0; i < m->ck.n_layers; i++) {
         const uint64_t shape[2] = {m->ck.layer[i].n, m->ck.layer[i].k};
         m->shapes_digest = sq_digest(m->shapes_digest, shape, sizeof shape);
     }
-    return has_values ? digest_values(m, err) : SQ_OK;
+    return engines & VALUES ? digest_values(m, has_eval, err) : SQ_OK;
 }
 
 static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
 {
-    bool is_real = (in->engines & SQ_ENGINE_VALUES) != 0;
+    bool is_real = (in->engines & VALUES) != 0;
     for (size_t i = 0; i < in->n_models; i++)
         is_real = is_real && in->model[i].ck.is_model;
     const char *data = s->is_gemm ? "shapes only" : "shapes of real models";
-    if (in->engines & SQ_ENGINE_VALUES)
+    if (in->engines & VALUES)
         data = is_real ? "real" : "real weights, synthetic inputs where there is no model";
     int at = snprintf(in->provenance, sizeof in->provenance, "\"data\":\"%s\",\"seed\":1", data);
     if (in->has_synth)
@@ -100,8 +111,8 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
     if (!in->model)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu models", n);
     for (; in->n_models < n; in->n_models++)
-        SQ_TRY(open_model(&in->model[in->n_models], s->model[in->n_models], o->home,
-                          in->engines & SQ_ENGINE_VALUES, err));
+        SQ_TRY(open_model(&in->model[in->n_models], s->model[in->n_models], o->home, in->engines,
+                          err));
     if (in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER)) {
         char rtl[1024];
         snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
@@ -237,6 +248,42 @@ static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct 
                           &v, &is_real, err);
 }
 
+static struct sq_recipe recipe_of(const struct sq_sweep_point *p)
+{
+    struct sq_recipe r = sq_recipe_default();
+    r.weight = (struct sq_grid){SQ_GRID_OWN, p->format.high_bits, p->format.low_bits};
+    r.act = (struct sq_grid){SQ_GRID_DENSE, 0, p->config.act_bits};
+    r.bank = p->format.bank;
+    r.high_per_bank = p->format.high_per_bank;
+    r.group = p->format.group;
+    r.is_gptq = p->quantity[SQ_AXIS_ALGORITHM] == 1; // SQ Algorithm 1
+    return r;
+}
+
+static enum sq_status run_eval(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                               struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct input_model *m = model_of(in, p);
+    const struct sq_model_config *config = &m->ck.config;
+    const struct sq_recipe recipe = recipe_of(p);
+    struct sq_tokens calibration, tokens;
+    struct sq_eval_result result;
+    SQ_TRY(sq_tokens_read(&calibration, m->tokens, config->vocab_size, config->max_position, err));
+    enum sq_status status =
+        sq_tokens_read(&tokens, m->eval_tokens, config->vocab_size, config->max_position, err);
+    if (status == SQ_OK) {
+        status = sq_eval(&m->ck, sq_recipe_needs_calibration(&recipe) ? &calibration : NULL,
+                         &tokens, &recipe, NULL, NULL, &result, err);
+        sq_tokens_free(&tokens);
+    }
+    sq_tokens_free(&calibration);
+    if (status == SQ_OK) {
+        r->loss = result.loss;
+        r->perplexity = result.perplexity;
+    }
+    return status;
+}
+
 static enum sq_status synthesize(const struct sq_sweep_inputs *in,
                                  const struct sq_synth_block *block, double *area, double *path_ns,
                                  struct sq_error *err)
@@ -284,10 +331,8 @@ static const struct {
     enum sq_engine bit;
     engine *run;
 } engines[] = {
-    {SQ_ENGINE_TIMING, run_timing},
-    {SQ_ENGINE_VALUES, run_values},
-    {SQ_ENGINE_PE, run_pe},
-    {SQ_ENGINE_GATHER, run_gather},
+    {SQ_ENGINE_TIMING, run_timing}, {SQ_ENGINE_VALUES, run_values}, {SQ_ENGINE_PE, run_pe},
+    {SQ_ENGINE_GATHER, run_gather}, {SQ_ENGINE_EVAL, run_eval},
 };
 
 enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,

@@ -101,6 +101,18 @@ static double gather_critical_path_ns(point *p, result *r, unsigned index)
     return r->gather_critical_path_ns;
 }
 
+static double loss(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->loss;
+}
+
+static double perplexity(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->perplexity;
+}
+
 // Useful multiplications per cycle and square millimetre of PEs.
 static double macs_per_cycle_mm2(point *p, result *r, unsigned index)
 {
@@ -112,6 +124,7 @@ static double macs_per_cycle_mm2(point *p, result *r, unsigned index)
 #define TIMING SQ_ENGINE_TIMING
 #define MODELLED "modelled: cycle model, equal to the RTL in every beat"
 #define GOLDEN "computed: bit-exact golden model against FP64"
+#define EVALUATED "computed: bit-exact golden model over the evaluation tokens"
 #define COUNTED "counted: bytes of the stored streams, scales included"
 #define SYNTHESIS "measured: synthesis by Yosys"
 #define STA "measured: OpenSTA on the synthesized netlist, before layout"
@@ -131,6 +144,8 @@ const struct sq_measure sq_measures[] = {
     {"relative_error", "", GOLDEN, SQ_ENGINE_VALUES, relative_error, 0},
     {"output_sqnr_db", "dB", GOLDEN, SQ_ENGINE_VALUES, output_sqnr_db, 0},
     {"weight_sqnr_db", "dB", GOLDEN, SQ_ENGINE_VALUES, weight_sqnr_db, 0},
+    {"loss", "nats per token", EVALUATED, SQ_ENGINE_EVAL, loss, 0},
+    {"perplexity", "", EVALUATED, SQ_ENGINE_EVAL, perplexity, 0},
     {"stored_bits", "bits per weight", COUNTED, TIMING, stored_bits, 0},
     {"cycles", "cycles", MODELLED, TIMING, cycles, 0},
     {"bound_cycles", "cycles", "closed form", TIMING, bound_cycles, 0},

@@ -204,7 +204,8 @@ static enum sq_status refuse_twice(const struct sq_sweep_spec *s, unsigned a, st
     double *sorted = malloc((n + 1) * sizeof *sorted), twice = NAN;
     if (!sorted)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for axis %s", sq_axes[a].name);
-    memcpy(sorted, s->axis[a].value, n * sizeof *sorted);
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = s->axis[a].value[i];
     qsort(sorted, n, sizeof *sorted, by_value);
     for (size_t i = 1; i < n; i++)
         if (sorted[i] == sorted[i - 1])
@@ -281,7 +282,12 @@ static enum sq_status read_measures(struct sq_sweep_spec *s, const struct raw *r
                        nearest ? ", did you mean " : "", nearest ? nearest : "",
                        nearest ? "?" : "");
     }
-    if (s->is_gemm && (s->engines & SQ_ENGINE_VALUES))
+    for (size_t i = 0; i < s->axis[SQ_AXIS_ALGORITHM].n; i++)
+        if (s->axis[SQ_AXIS_ALGORITHM].value[i] != 0 && (s->engines & SQ_ENGINE_VALUES))
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "relative_error and SQNR are of algorithm rtn, need loss or perplexity "
+                           "for another");
+    if (s->is_gemm && (s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)))
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "a measure of values with axes n and k, which have none: need a model");
     return SQ_OK;

@@ -15,8 +15,8 @@ variant() {
   cp -r rtl "$home/rtl"
   sed -i "$2" "$home/rtl/synth_front.ys"
   sed -i "$3" "$home/rtl/synth_map.ys"
-  SQSIM_HOME=$home "$sqsim" area --jobs "$jobs" --bank 16 --block pe --block gather \
-    --block mac_low "${options[@]}" >"$home/rest"
+  SQSIM_HOME=$home "$sqsim" area --jobs "$jobs" --bank 16 --block pe \
+    --block gather_rank --block gather_select --block gather_mux --block mac_low "${options[@]}" >"$home/rest"
   SQSIM_HOME=$home "$sqsim" area --jobs "$jobs" --a-bits 8 --b-bits 8 --block mul \
     --block mul_star "${options[@]}" >"$home/mul"
   [ -n "$head" ] || { head=$(head -1 "$home/rest"); echo "# reports/area/flow.sh; each run as: ${head#\# }"

@@ -50,8 +50,8 @@ ok "is unharmed" cmp "$W/a.csv" "$W/again.csv"
 # The values are those of `sqsim run`.
 accept "run" run --m 8 --n 1000 --k 512 --bank 32 --sparsity 0.875 --low-lanes 16 --high-lanes 2 \
   --timing-only --json
-ok "sweep = run" [ "$(grep '^8,1000,512,8/4,32,0.875,128,8,crossbar,32,32,16,2,' "$W/a.csv" |
-  cut -d, -f14)" = "$(number cycles)" ]
+ok "sweep = run" [ "$(grep '^8,1000,512,8/4,32,0.875,128,8,rtn,crossbar,32,32,16,2,' "$W/a.csv" |
+  cut -d, -f15)" = "$(number cycles)" ]
 
 # ---- shards and merge -------------------------------------------------------------------------
 for i in 1 2 3; do
@@ -188,6 +188,7 @@ no "axis model together with n and k" '  n: [64]\n  k: [64]\n  model: [x]'
 no "axis model has 'x' twice" '  model: [x, x]'
 no "unknown measure 'cycels', did you mean cycles" '  bank: [8]' cycels
 no "a measure of values with axes n and k" '  n: [64]\n  k: [64]' relative_error
+no "are of algorithm rtn" '  algorithm: [gptq]' weight_sqnr_db
 no "Expecting SEQUENCE" '  bank: 8'
 no "unknown name 'bnak', did you mean bank" '  bank: [8]' cycles 'constraints: ["bnak < 9"]'
 no "need one of <= >=" '  bank: [8]' cycles 'constraints: ["bank = 9"]'
@@ -226,6 +227,11 @@ refuse "--merge together with --output" sweep --merge a.db --db none.db -o x
 refuse "--merge together with --shard" sweep --merge a.db --db none.db --shard 1/2
 refuse "--merge together with --dry-run" sweep --merge a.db --db none.db --dry-run
 
+patient() { # as sq, for what takes seconds and, on a busy machine, a minute
+  (cd "$W" && timeout 600 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+
 # ---- values and areas -------------------------------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   printf '%s\n' 'name: v' 'axes:' '  bank: [8, 64]' '  m: [4]' '  sparsity: [0.5, 0.875]' \
@@ -234,13 +240,24 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   accept "on two threads" sweep v.yaml --db v2.db -o v2.csv --jobs 2
   ok "same bytes" cmp "$W/v1.csv" "$W/v2.csv"
   ok "a larger bank is more accurate, more sparsity less" awk -F, '
-    NR > 2 {e[NR] = $13}
+    NR > 2 {e[NR] = $14}
     END {exit !(e[5] < e[3] && e[6] < e[4] && e[4] > e[3] && e[3] > 0 && e[4] < 0.2)}' "$W/v1.csv"
   accept "quantize" quantize --bank 64 --sparsity 0.875 --json
   ok "its SQNR is the sweep's" awk \
-    "BEGIN{d = $(tail -1 "$W/v1.csv" | cut -d, -f14) - $(number sqnr_db); exit !(d * d < 1e-12)}"
-  ok "so are the stored bits" [ "$(tail -1 "$W/v1.csv" | cut -d, -f15)" = \
+    "BEGIN{d = $(tail -1 "$W/v1.csv" | cut -d, -f15) - $(number sqnr_db); exit !(d * d < 1e-12)}"
+  ok "so are the stored bits" [ "$(tail -1 "$W/v1.csv" | cut -d, -f16)" = \
     "$(number stored_bits_per_weight)" ]
+  if [[ $SQSIM == */san/* ]]; then
+    skip "perplexity" "minutes under the sanitizers"
+  else
+    printf '%s\n' 'name: ppl' 'axes:' '  bank: [32]' '  algorithm: [rtn, gptq]' 'measures: [loss, perplexity]' \
+      >"$W/ppl.yaml"
+    patient sweep ppl.yaml --db v.db -o ppl.csv; ok "perplexity" accepted
+    patient eval --algorithm gptq --summary --json; ok "eval" [ "$RC" = 0 ]
+    ok "is eval's" awk \
+      "BEGIN{d = $(tail -1 "$W/ppl.csv" | cut -d, -f15) - $(number perplexity); exit !(d * d < 1e-16)}"
+    ok "the algorithm matters" [ "$(cut -d, -f15 "$W/ppl.csv" | sort -u | wc -l)" = 4 ]
+  fi
 else
   skip "values" "traces/tiny-llama does not exist"
 fi
@@ -258,7 +275,7 @@ EOF
 if command -v yosys >/dev/null; then
   accept "gather areas" sweep area.yaml --db area.db -o area.csv
   ok "differ and are positive" awk -F, \
-    'NR > 2 {a[NR] = $14} END {exit !(a[3] > 0 && a[4] > 0 && a[3] != a[4])}' "$W/area.csv"
+    'NR > 2 {a[NR] = $15} END {exit !(a[3] > 0 && a[4] > 0 && a[3] != a[4])}' "$W/area.csv"
   refuse "none.lib" sweep area.yaml --db none.db --liberty none.lib
 else
   skip "areas" "no yosys"

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Closed forms: what the papers and other tools state in one line (SPEC D.2, D.4, D.9, E.8), to set
+// beside the cycle model. No fill, no drain, no stalls unless named.
+#ifndef SQ_ROOFLINE_H
+#define SQ_ROOFLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// SPEC D.2: SQ weights, both paths in parallel, rates in MAC per cycle; s = share of low elements.
+// max(M N K / r_lo, M N K (1-s) / r_hi), rounded up.
+uint64_t sq_roof_weight_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t r_lo, uint64_t r_hi,
+                               double s);
+// SPEC D.5: SQ activations, one part after the other: M N K ((1-s)/r_hi + s/r_lo).
+uint64_t sq_roof_act_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t r_lo, uint64_t r_hi,
+                            double s);
+// M N K / rate.
+uint64_t sq_roof_dense_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rate);
+
+// SPEC D.3: two-input multiplexers of one gather per token and column.
+uint64_t sq_roof_gather_mux2(unsigned bank, unsigned high_per_bank, unsigned act_bits);
+
+// SPEC D.4: time of static activation SQ over W4A8: (1-s) + s/r + o; the speedup is its inverse.
+// r = time W4A8 / time W4A4, o = gather and quantisation as a share of W4A8.
+double sq_roof_act_speedup(double s, double r, double overhead);
+
+// The paper's Table 10 (seconds of a prefill), and o for each model: 0 for 70B; for 8B the mean of
+// what its three rows imply.
+struct sq_table10 {
+    const char *model;
+    double w4a8_s, w4a4_s;
+    double sparsity[3], paper_speedup[3];
+    double overhead;
+};
+#define SQ_TABLE10_MODELS 2
+extern const struct sq_table10 sq_table10[SQ_TABLE10_MODELS];
+double sq_table10_speedup(const struct sq_table10 *t, unsigned row);
+
+// Time of one GEMM in seconds on a peak and a bandwidth: max(2 M N K / ops, bytes / rate).
+double sq_roof_seconds(double m, double n, double k, double ops_per_s, double nbytes,
+                       double nbytes_per_s);
+
+// SCALE-Sim v3, output-stationary, array of rows x cols with one MAC each:
+// (K + R + C - 2) ceil(M/R) ceil(N/C) - 1. The -1 is an open question there (issue 125).
+uint64_t sq_scalesim_os_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rows, uint64_t cols);
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// The integers inside `sqsim eval` are those of the RTL: layers of the embedded model by SQ
+// Algorithm 1, their real inputs as the datapath sees them, sampled tiles through the verilated
+// core, zero differences.
+//
+// Sampled: three layers of the first block, eight tiles each, on the first quick point of the
+// co-simulation with an 8/4 format. What eval computes for those layers is sq_gemm_sq_w
+// (tests/unit/test_eval.c); here its integers, the bank-wise golden model and the RTL meet.
+#include <unistd.h>
+
+#include "../unit/fixture.h"
+#include "skip.h"
+#include "sq_eval.h"
+#include "sq_layer.h"
+#include "sq_mac.h"
+#include "sq_rtl_build.h"
+
+static const char model[] = "traces/tiny-llama";
+enum { TOKENS = 8, TILES = 8 };
+
+// Inputs of the layers of one block, the first TOKENS tokens.
+struct inputs {
+    float *x[SQ_BLOCK_LAYERS];
+};
+
+static enum sq_status keep(void *context, const struct sq_llama_linear *l, bool *is_done,
+                           struct sq_error *err)
+{
+    struct inputs *in = context;
+    (void)is_done, (void)err;
+    float *x = fixture_exact(TOKENS * l->k * sizeof *x);
+    memcpy(x, l->x, TOKENS * l->k * sizeof *x);
+    in->x[l->layer % SQ_BLOCK_LAYERS] = x;
+    return SQ_OK;
+}
+
+static struct sq_core_config quick_point(void)
+{
+    const struct sq_cosim_point *point;
+    const size_t n = sq_cosim_points(&point);
+    for (size_t i = 0; i < n; i++)
+        if (point[i].quick && point[i].config.high_bits == 8 && point[i].config.low_bits == 4 &&
+            128 % point[i].config.bank == 0)
+            return point[i].config;
+    fail_msg("no quick 8/4 point");
+    return point[0].config;
+}
+
+static struct sq_tokens tokens_of(const struct sq_checkpoint *ck, const char *name, size_t n)
+{
+    char path[128];
+    struct sq_tokens t;
+    struct sq_error err = {.text = ""};
+    snprintf(path, sizeof path, "%s/%s", model, name);
+    CHECK_EQ(sq_tokens_read(&t, path, ck->config.vocab_size, ck->config.max_position, &err), SQ_OK,
+             "%s\n", err.text);
+    t.n_sequences = n;
+    return t;
+}
+
+// Algorithm 1 on block 0, calibrated and evaluated on real tokens.
+static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_config *config,
+                           struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct inputs *in)
+{
+    struct sq_tokens calib = tokens_of(ck, "tokens_calib.safetensors", 4);
+    struct sq_tokens eval = tokens_of(ck, "tokens_eval.safetensors", 1);
+    struct sq_calibration calibration[SQ_BLOCK_INPUTS];
+    struct sq_llama s;
+    struct sq_recipe r = sq_recipe_default();
+    r.weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
+    r.act.low_bits = config->act_bits;
+    r.bank = config->bank;
+    r.high_per_bank = config->high_per_bank;
+    assert_int_equal(sq_recipe_check(&r, NULL), SQ_OK);
+    assert_int_equal(sq_llama_init(&s, ck, &calib, NULL), SQ_OK);
+    assert_int_equal(sq_eval_calibrate(&s, 0, true, calibration, NULL), SQ_OK);
+    assert_int_equal(sq_eval_quantize(ck, 0, &r, calibration, layer, NULL), SQ_OK);
+    sq_llama_free(&s);
+    assert_int_equal(sq_llama_init(&s, ck, &eval, NULL), SQ_OK);
+    assert_int_equal(sq_llama_block(&s, 0, keep, in, NULL), SQ_OK);
+    sq_llama_free(&s);
+    for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
+        sq_calibration_free(&calibration[i]);
+    sq_tokens_free(&calib), sq_tokens_free(&eval);
+}
+
+// What the datapath has for one layer: codes, integers by sq_gemm_sq_w, and the job of a core.
+static struct sq_layer_run run_of(const struct sq_core_config *config, struct sq_quant_layer *q,
+                                  const float *x)
+{
+    const struct sq_matrix *w = &q->packed.m;
+    const size_t n_integers = TOKENS * w->n * sq_n_groups(&w->format, w->k);
+    struct sq_layer_run r = {
+        .name = "layer", .m = TOKENS, .n = w->n, .k = w->k_orig, .w = q->packed};
+    r.act = fixture_exact(TOKENS * w->k);
+    r.s_a = fixture_exact(TOKENS * sizeof *r.s_a);
+    r.y = fixture_exact(TOKENS * w->n * sizeof *r.y);
+    r.p_lo = fixture_exact(n_integers * sizeof *r.p_lo);
+    r.p_hi = fixture_exact(n_integers * sizeof *r.p_hi);
+    q->packed = (struct sq_operand){0}; // now owned by r
+    void *scratch = fixture_alloc(sq_gemm_scratch_nbytes(&r.w.m));
+    assert_int_equal(sq_act_quantize(x, TOKENS, r.k, r.w.m.k, config->act_bits, r.act, r.s_a, NULL),
+                     SQ_OK);
+    sq_gemm_sq_w(&r.w.m, r.act, r.s_a, TOKENS, 0, r.n, r.y, r.p_lo, r.p_hi, scratch);
+    assert_int_equal(sq_gemm_job(config, &r.w.m.format, TOKENS, r.n, r.w.m.k, &r.job, NULL), SQ_OK);
+    free(scratch);
+    return r;
+}
+
+static void check_layer(const struct sq_layer_run *r, const struct sq_core_config *config,
+                        const struct sq_rtl_api *rtl, struct sq_rng *rng)
+{
+    const uint32_t groups = (uint32_t)sq_n_groups(&r->w.m.format, r->w.m.k);
+    const uint32_t tiles = r->job.groups / groups;
+    for (unsigned i = 0; i < TILES; i++) {
+        const uint32_t first = sq_rng_below(rng, tiles);
+        struct sq_owned_case o;
+        struct sq_core_cosim_result result;
+        struct sq_error err = {.text = ""};
+        CHECK_EQ(sq_layer_case(r, config, first, 1, fixture_seed(), &o, &err), SQ_OK, "%s\n",
+                 err.text);
+        CHECK_EQ(sq_layer_case_check(r, &o, first), 0, "tile %u, golden\n", first);
+        CHECK_EQ(sq_core_cosim_run(&o.c, rtl, NULL, 0, &result, &err), SQ_OK, "%s\n", err.text);
+        CHECK_EQ(result.mismatch.kind, SQ_MISMATCH_NONE, "tile %u\n", first);
+        assert_true(result.tiles >= 1 && result.beats > 0);
+        sq_owned_case_free(&o);
+    }
+}
+
+static void layers_of_algorithm_1_equal_the_rtl(void **state)
+{
+    (void)state;
+    const struct sq_core_config config = quick_point();
+    const struct sq_rtl_point point = {.block = SQ_RTL_CORE, .config = config};
+    struct sq_quant_layer layer[SQ_BLOCK_LAYERS];
+    struct inputs in = {{NULL}};
+    struct sq_checkpoint ck;
+    struct sq_rtl rtl;
+    struct sq_error err = {.text = ""};
+    struct sq_rng rng = {fixture_seed()};
+    bool built;
+    const enum sq_status status = sq_rtl_load(&rtl, &point, ".", &built, &err);
+    if (status == SQ_ERR_TOOL) {
+        SQ_SKIP("%s", err.text);
+    }
+    CHECK_EQ(status, SQ_OK, "%s\n", err.text);
+    CHECK_EQ(sq_checkpoint_open(&ck, model, &err), SQ_OK, "%s\n", err.text);
+    quantize_block(&ck, &config, layer, &in);
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
+        if (i % 3 == 0) { // q, o and down
+            struct sq_layer_run r = run_of(&config, &layer[i], in.x[i]);
+            check_layer(&r, &config, rtl.api, &rng);
+            sq_layer_free(&r);
+        }
+        sq_quant_layer_free(&layer[i]);
+        free(in.x[i]);
+    }
+    sq_rtl_unload(&rtl);
+    sq_checkpoint_close(&ck);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_algorithm_1_equal_the_rtl)};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPUs as machines: shipped files load and round-trip; the model's limits (launch, peak, bandwidth)
+// and its monotony over random shapes; records in both forms with every kind of lie; the
+// statistics against hand-made values; the calibration set is one shape in ten; a fit on times that
+// the model itself made finds them again. Closed forms: V13, Table 10, mux counts of SPEC D.9, and
+// the counts that SCALE-Sim printed.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sq_gpu_compare.h"
+#include "sq_gpu_fit.h"
+#include "sq_rng.h"
+#include "sq_roofline.h"
+
+static uint64_t test_seed(void)
+{
+    const char *text = getenv("SQ_SEED");
+    return text ? strtoull(text, NULL, 0) : 1;
+}
+
+static void load(const char *name, struct sq_gpu *gpu)
+{
+    char path[64];
+    struct sq_error err = {.code = SQ_OK};
+    snprintf(path, sizeof path, "sim/machines/%s.yaml", name);
+    if (sq_gpu_load(path, gpu, &err) != SQ_OK)
+        fail_msg("%s", err.text);
+}
+
+static double seconds(const struct sq_gpu *gpu, uint64_t m, uint64_t n, uint64_t k, bool is_sparse)
+{
+    const struct sq_gpu_gemm g = {m, n, k, SQ_GPU_INT8, is_sparse, 2};
+    struct sq_gpu_time t;
+    assert_int_equal(sq_gpu_time_gemm(gpu, &g, &t, NULL), SQ_OK);
+    return t.seconds;
+}
+
+static void test_shipped(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a100_pcie_80g", "rtx4090", "h100_pcie", "h200"};
+    for (unsigned i = 0; i < 4; i++) {
+        struct sq_gpu gpu, again;
+        char *text;
+        size_t nbytes;
+        load(names[i], &gpu);
+        assert_string_equal(gpu.name, names[i]);
+        FILE *f = open_memstream(&text, &nbytes);
+        sq_gpu_write(&gpu, "# test\n", f);
+        fclose(f);
+        assert_int_equal(sq_gpu_parse(text, nbytes, "written", &again, NULL), SQ_OK);
+        assert_int_equal(again.n_kinds, gpu.n_kinds);
+        assert_true(
+            fabs(seconds(&again, 512, 4096, 4096, true) / seconds(&gpu, 512, 4096, 4096, true) -
+                 1) < 1e-3);
+        free(text);
+    }
+}
+
+static void test_model(void **state)
+{
+    (void)state;
+    struct sq_rng r = {test_seed()};
+    struct sq_gpu gpu;
+    load("a100_pcie_80g", &gpu);
+    // Nothing is faster than its launch, its nominal rate, or (2:4) half the dense work at best.
+    for (unsigned i = 0; i < 3000; i++) {
+        const uint64_t m = 1 + sq_rng_below(&r, 8192), n = 64 * (1 + sq_rng_below(&r, 300)),
+                       k = 64 * (1 + sq_rng_below(&r, 200));
+        const double dense = seconds(&gpu, m, n, k, false), sparse = seconds(&gpu, m, n, k, true);
+        const double ideal =
+            (double)m * (double)n * (double)k / (2048 * 108 * gpu.clock_hz); // at the nominal rate
+        assert_true(dense > gpu.launch_s && dense > ideal && sparse > ideal / 2);
+        // More work never takes less time.
+        assert_true(seconds(&gpu, m + 256, n, k, false) >= dense * (1 - 1e-12));
+        assert_true(seconds(&gpu, m, n + 256, k, false) >= dense * (1 - 1e-12));
+        assert_true(seconds(&gpu, m, n, 2 * k, false) >= dense * (1 - 1e-12));
+    }
+    const struct sq_gpu_gemm fp8 = {128, 128, 128, SQ_GPU_FP8, false, 2};
+    const struct sq_gpu_gemm zero = {0, 128, 128, SQ_GPU_INT8, false, 2};
+    struct sq_gpu_time t;
+    assert_int_equal(sq_gpu_time_gemm(&gpu, &fp8, &t, NULL), SQ_ERR_UNSUPPORTED);
+    assert_int_equal(sq_gpu_time_gemm(&gpu, &zero, &t, NULL), SQ_ERR_RANGE);
+}
+
+// ---- records --------------------------------------------------------------------------------
+
+static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq_error *err)
+{
+    return sq_gpu_records_parse(text, strlen(text), "test", "A100", g, err);
+}
+
+#define HEAD "gpu,backend,sparsity,dtype_in,dtype_out,model,M,N,K,lat_us\n"
+#define JSON(device, source, format, dtype, m, us)                                                 \
+    "{\"schema_version\":1,\"source\":\"" source "\",\"device\":{\"name\":\"" device               \
+    "\"},\"problem\":{\"M\":" m ",\"N\":64,\"K\":32,\"format\":\"" format                          \
+    "\",\"dtype_w\":\"" dtype "\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":" us "}}\n"
+
+static void test_records(void **state)
+{
+    (void)state;
+    struct sq_gpu_records g;
+    assert_int_equal(read(HEAD "A100,x,2:4,BF16,BF16,q,64,128,256,12.5\n"
+                               "RTX4090,x,dense,INT8,INT32,q,64,128,256,1\n"
+                               "A100,x,dense,INT4,INT32,q,64,128,256,1\n",
+                          &g, NULL),
+                     SQ_OK);
+    assert_int_equal(g.n, 1);
+    assert_int_equal(g.other_device, 1);
+    assert_int_equal(g.other_kind, 1);
+    assert_true(g.r[0].gemm.is_sparse && g.r[0].gemm.dtype == SQ_GPU_BF16);
+    assert_true(fabs(g.r[0].seconds - 12.5e-6) < 1e-12);
+    sq_gpu_records_free(&g);
+    assert_int_equal(read(JSON("NVIDIA A100-PCIE", "measured", "dense", "s8", "7", "3.5")
+                              JSON("NVIDIA A100-PCIE", "published", "dense", "s8", "7", "3.5")
+                                  JSON("NVIDIA A100", "measured", "GQSA", "s4", "7", "3.5")
+                                      JSON("H200", "measured", "dense", "s8", "7", "3.5")
+                                          JSON("A100", "measured", "sp24", "s8", "7", "0"),
+                          &g, NULL),
+                     SQ_OK);
+    assert_int_equal(g.n, 1);
+    assert_int_equal(g.other_source, 1);
+    assert_int_equal(g.other_kind, 1);
+    assert_int_equal(g.other_device, 1);
+    assert_int_equal(g.no_time, 1);
+    assert_int_equal(g.r[0].gemm.out_nbytes, 4);
+    sq_gpu_records_free(&g);
+}
+
+static void test_lies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"", "no measured row"},
+        {HEAD, "no measured row"},
+        {HEAD "H100,x,dense,INT8,INT32,q,64,1,1,1\n", "1 of other devices"},
+        {"gpu,M,N,K\nA100,1,1,1\n", "no column sparsity"},
+        {HEAD "A100,x,dense,INT8,INT32,q,0,1,1,1\n", "line 2: M = 0"},
+        {HEAD "A100,x,dense,INT8,INT32,q,1,1,1099511627776,1\n", "K = 1099511627776"},
+        {HEAD "A100,x,dense,INT8,INT32,q,1,1.5,1,1\n", "N = 1.5, need a whole number"},
+        {HEAD "A100,x,dense,INT8,INT32,q,1,1,1,-3\n", "lat_us = -3"},
+        {HEAD "A100,x,dense,INT8,INT32,q,1,1,1,0\n", "lat_us = 0"},
+        {HEAD "A100,x,dense,INT8,INT32,q,1,1,1,nan\n", "lat_us = nan"},
+        {HEAD "A100,x,dense,INT8,INT32,q,1,1,1\n", "9 values, no lat_us"},
+        {"{\n", "bad JSON"},
+        {"{\"schema_version\":2}\n", "schema_version is not 1"},
+        {"{\"schema_version\":1}\n", "no source"},
+        {JSON("A100", "measured", "dense", "s8", "0", "1"), "M = 0"},
+        {JSON("A100", "measured", "dense", "s8", "1", "-1"), "median_us = -1"},
+        {JSON("A100", "measured", "dense", "s8", "\"1\"", "1"), "M"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sq_gpu_records g;
+        struct sq_error err = {.code = SQ_OK};
+        if (read(cases[i].text, &g, &err) == SQ_OK)
+            fail_msg("accepted: %s", cases[i].text);
+        if (!strstr(err.text, cases[i].want))
+            fail_msg("'%s' gave '%s'", cases[i].text, err.text);
+        assert_null(g.r);
+    }
+}
+
+// ---- statistics and fit ---------------------------------------------------------------------
+
+static void test_statistics(void **state)
+{
+    (void)state;
+    double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
+    assert_true(sq_median(odd, 3) == 2 && sq_median(even, 4) == 2.5 && isnan(sq_median(odd, 0)));
+    const double x[] = {1, 2, 3, 4, 5}, up[] = {2, 3, 5, 8, 13}, down[] = {9, 7, 5, 3, 1};
+    const double ties[] = {1, 1, 2, 2, 3}, one[] = {7, 7, 7, 7, 7};
+    assert_true(fabs(sq_spearman(x, up, 5) - 1) < 1e-12);
+    assert_true(fabs(sq_spearman(x, down, 5) + 1) < 1e-12);
+    // Ranks .5 .5 2.5 2.5 4 against 0..4: 9 / sqrt(10 * 9).
+    assert_true(fabs(sq_spearman(x, ties, 5) - 9 / sqrt(90)) < 1e-12);
+    assert_true(isnan(sq_spearman(x, one, 5)) && isnan(sq_spearman(x, up, 1)));
+}
+
+// 44 shapes x the kinds of the machine, timed by the model, as records.
+static void make_records(const struct sq_gpu *gpu, struct sq_gpu_records *g)
+{
+    memset(g, 0, sizeof *g);
+    g->r = calloc((size_t)44 * gpu->n_kinds, sizeof *g->r);
+    for (unsigned i = 0; i < 44; i++)
+        for (unsigned k = 0; k < gpu->n_kinds; k++) {
+            struct sq_gpu_time t;
+            struct sq_gpu_record *r = &g->r[g->n++];
+            r->gemm = (struct sq_gpu_gemm){
+                UINT64_C(64) << (i / 4),   (const uint64_t[]){3584, 4608, 37888, 3584}[i % 4],
+                i % 4 == 3 ? 18944 : 3584, gpu->kind[k].dtype,
+                gpu->kind[k].is_sparse,    2};
+            assert_int_equal(sq_gpu_time_gemm(gpu, &r->gemm, &t, NULL), SQ_OK);
+            r->seconds = t.seconds;
+            r->is_calibration = i % 10 == 3;
+        }
+}
+
+static void test_fit(void **state)
+{
+    (void)state;
+    struct sq_gpu truth, gpu;
+    struct sq_gpu_records g;
+    struct sq_gpu_comparison before, after;
+    double error;
+    load("a100_pcie_80g", &truth);
+    make_records(&truth, &g);
+    gpu = truth;
+    gpu.dram_bytes_per_s *= 0.5; // a wrong start
+    gpu.l2_bytes_per_s *= 0.6;
+    gpu.launch_s *= 3;
+    gpu.round_s *= 2;
+    assert_int_equal(sq_gpu_compare(&truth, &g, true, 128, &before, NULL), SQ_OK);
+    assert_true(before.median_abs_error < 1e-12 && before.n_calibration > 0);
+    assert_true(before.n + before.n_calibration + before.n_below == g.n);
+    assert_true(fabs(before.spearman - 1) < 1e-9);
+    sq_gpu_comparison_free(&before);
+    assert_int_equal(sq_gpu_compare(&gpu, &g, true, 128, &before, NULL), SQ_OK);
+    assert_int_equal(sq_gpu_fit(&g, test_seed(), 1500, &gpu, &error, NULL), SQ_OK);
+    assert_int_equal(sq_gpu_compare(&gpu, &g, true, 128, &after, NULL), SQ_OK);
+    assert_true(after.mean_abs_error < 0.06 && after.mean_abs_error < before.mean_abs_error / 2);
+    // Rows outside the calibration set do not matter to the fit.
+    struct sq_gpu other = truth, same = truth;
+    for (size_t i = 0; i < g.n; i++)
+        g.r[i].seconds *= g.r[i].is_calibration ? 1 : 10;
+    assert_int_equal(sq_gpu_fit(&g, 1, 50, &other, &error, NULL), SQ_OK);
+    for (size_t i = 0; i < g.n; i++)
+        g.r[i].seconds *= g.r[i].is_calibration ? 1 : 0.1;
+    assert_int_equal(sq_gpu_fit(&g, 1, 50, &same, &error, NULL), SQ_OK);
+    assert_memory_equal(&other.kind, &same.kind, sizeof same.kind);
+    sq_gpu_comparison_free(&before);
+    sq_gpu_comparison_free(&after);
+    sq_gpu_records_free(&g);
+}
+
+// ---- closed forms ---------------------------------------------------------------------------
+
+static void test_closed_forms(void **state)
+{
+    (void)state;
+    static const double s[] = {.5, .75, .875, .9375};
+    static const uint64_t weight[] = {16777216, 8388608, 8388608, 8388608},
+                          act[] = {20971520, 14680064, 11534336, 9961472};
+    assert_int_equal(sq_roof_dense_cycles(2048, 4096, 4096, 1024), 33554432);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(sq_roof_weight_cycles(2048, 4096, 4096, 4096, 1024, s[i]), weight[i]);
+        assert_int_equal(sq_roof_act_cycles(2048, 4096, 4096, 4096, 1024, s[i]), act[i]);
+    }
+    static const unsigned mux[][3] = {{4, 1, 24},     {16, 4, 480},  {32, 8, 1984},
+                                      {64, 16, 8064}, {64, 4, 2016}, {128, 8, 8128}};
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(sq_roof_gather_mux2(mux[i][0], mux[i][1], 8), mux[i][2]);
+    for (unsigned i = 0; i < SQ_TABLE10_MODELS; i++)
+        for (unsigned j = 0; j < 3; j++)
+            assert_true(fabs(sq_table10_speedup(&sq_table10[i], j) -
+                             sq_table10[i].paper_speedup[j]) <= 0.02);
+    assert_int_equal(sq_scalesim_os_cycles(128, 128, 128, 32, 32), 3039); // a run of SCALE-Sim v3
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_shipped),      cmocka_unit_test(test_model),
+        cmocka_unit_test(test_records),      cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_statistics),   cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_closed_forms),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

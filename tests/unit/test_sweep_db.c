@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// The database of sweeps: rows in and out, replaced and merged; two connections at once; what is no
+// sweep database. Directed; the kills, full disks and crowds are in tests/cli/sweep.t. Also the
+// engines' determinism: a small sweep on one and on four threads gives equal rows.
+#include "sq_sweep.h"
+#include "sq_sweep_export.h"
+#include "tmpdir.h"
+
+static struct sq_sweep_db *open_db(const char *path)
+{
+    struct sq_sweep_db *db;
+    struct sq_error err;
+    if (sq_sweep_db_open(&db, path, true, &err) != SQ_OK)
+        fail_msg("%s", err.text);
+    return db;
+}
+
+static void put(struct sq_sweep_db *db, const char *parameters, uint64_t key, const char *measures)
+{
+    struct sq_error err;
+    const struct sq_sweep_row row = {"s", parameters, key, measures, "{\"data\":\"test\"}"};
+    if (sq_sweep_db_put(db, &row, &err) != SQ_OK)
+        fail_msg("%s", err.text);
+}
+
+// The measures of the row, "" where there is none.
+static const char *get(struct sq_sweep_db *db, const char *parameters, uint64_t *key)
+{
+    struct sq_sweep_row row;
+    bool found;
+    assert_int_equal(sq_sweep_db_find(db, "s", parameters, &row, &found, NULL), SQ_OK);
+    *key = found ? row.key : 0;
+    if (found)
+        assert_string_equal(row.provenance, "{\"data\":\"test\"}");
+    return found ? row.measures : "";
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    char dir[64];
+    uint64_t key;
+    tmpdir_make(dir);
+    const char *path = tmpdir_path(dir, "a.db");
+    struct sq_sweep_db *db = open_db(path), *other = open_db(path);
+    assert_string_equal(get(db, "{\"a\":1}", &key), "");
+    put(db, "{\"a\":1}", UINT64_C(0xfedcba9876543210), "{\"x\":1}"); // all 64 bits of the key
+    put(other, "{\"a\":2}", 7, "{\"x\":2}");
+    // A row being read does not stop a write, even after another connection has written.
+    assert_string_equal(get(db, "{\"a\":2}", &key), "{\"x\":2}");
+    put(other, "{\"a\":3}", 7, "{\"x\":3}");
+    put(db, "{\"a\":2}", 8, "{\"x\":4}"); // replaces
+    assert_string_equal(get(other, "{\"a\":2}", &key), "{\"x\":4}");
+    assert_int_equal(key, 8);
+    assert_string_equal(get(other, "{\"a\":1}", &key), "{\"x\":1}");
+    assert_true(key == UINT64_C(0xfedcba9876543210));
+    sq_sweep_db_close(other);
+    sq_sweep_db_close(db);
+    tmpdir_remove(dir);
+}
+
+static enum sq_status count_row(void *context, const struct sq_sweep_row *row, struct sq_error *err)
+{
+    (void)row, (void)err;
+    ++*(unsigned *)context;
+    return SQ_OK;
+}
+
+static void test_merge(void **state)
+{
+    (void)state;
+    char dir[64];
+    uint64_t key, added;
+    struct sq_error err;
+    unsigned n = 0;
+    tmpdir_make(dir);
+    const char *path_b = tmpdir_path(dir, "b.db");
+    struct sq_sweep_db *a = open_db(tmpdir_path(dir, "a.db")), *b = open_db(path_b);
+    put(a, "{\"a\":1}", 1, "{\"x\":1}");
+    put(a, "{\"a\":2}", 1, "{\"x\":2}");
+    put(b, "{\"a\":2}", 1, "{\"x\":2}");
+    put(b, "{\"a\":3}", 1, "{\"x\":3}");
+    assert_int_equal(sq_sweep_db_merge(a, path_b, &added, &err), SQ_OK);
+    assert_int_equal(added, 1);
+    assert_string_equal(get(a, "{\"a\":3}", &key), "{\"x\":3}");
+    // One contradiction, and nothing of b is taken, not even what comes before it.
+    put(b, "{\"a\":0}", 1, "{\"x\":0}");
+    put(b, "{\"a\":3}", 2, "{\"x\":3}");
+    check_refused(sq_sweep_db_merge(a, path_b, &added, &err), SQ_ERR_RANGE, &err, "another result");
+    assert_string_equal(get(a, "{\"a\":0}", &key), "");
+    put(a, "{\"a\":9}", 1, "{\"x\":9}"); // a is still of use
+    assert_int_equal(sq_sweep_db_each(a, count_row, &n, &err), SQ_OK);
+    assert_int_equal(n, 4);
+    sq_sweep_db_close(a);
+    sq_sweep_db_close(b);
+    tmpdir_remove(dir);
+}
+
+static void test_fields(void **state)
+{
+    (void)state;
+    struct sq_fields f;
+    struct sq_error err;
+    assert_int_equal(sq_fields_read(&f, "{\"a\":3,\"b\":\"x,y\",\"c\":0.25,\"d\":null}", &err),
+                     SQ_OK);
+    assert_int_equal(f.n, 4);
+    assert_string_equal(f.field[0].text, "3");
+    assert_string_equal(f.field[1].text, "x,y");
+    assert_false(f.field[1].is_number);
+    assert_string_equal(f.field[2].text, "0.25");
+    assert_true(f.field[2].value == 0.25);
+    assert_string_equal(f.field[3].text, "");
+    sq_fields_free(&f);
+    check_refused(sq_fields_read(&f, "[1]", &err), SQ_ERR_DAMAGED, &err, "no flat object");
+    check_refused(sq_fields_read(&f, "{\"a\":", &err), SQ_ERR_DAMAGED, &err, "no flat object");
+}
+
+// ---- running ----------------------------------------------------------------------------------
+
+static void test_threads(void **state)
+{
+    (void)state;
+    static const char text[] = "name: t\naxes: {n: [100], k: [64..2048*2], bank: [8..128*2],\n"
+                               "  m: [1, 33], sparsity: [0.5, 0.75]}\nmeasures: [cycles, causes]\n";
+    char dir[64];
+    struct sq_error err;
+    struct sq_sweep_spec s;
+    struct sq_sweep_count count;
+    uint64_t added;
+    tmpdir_make(dir);
+    assert_int_equal(sq_sweep_spec_parse(&s, text, strlen(text), "t", &err), SQ_OK);
+    struct sq_sweep_options o = {.db = tmpdir_path(dir, "one.db"),
+                                 .home = ".",
+                                 .cache = dir,
+                                 .code = "c",
+                                 .provenance = "\"tool\":\"test\"",
+                                 .jobs = 1,
+                                 .n_shards = 1};
+    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_int_equal(count.computed, s.n_points);
+    // The other half of the points by four threads, then all: equal rows, or merge would refuse.
+    o.db = tmpdir_path(dir, "four.db");
+    o.jobs = 4;
+    o.shard = 1;
+    o.n_shards = 2;
+    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_int_equal(count.computed, s.n_points / 2);
+    o.shard = 0;
+    o.n_shards = 1;
+    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_int_equal(count.cached, s.n_points / 2);
+    struct sq_sweep_db *db = open_db(o.db);
+    assert_int_equal(sq_sweep_db_merge(db, tmpdir_path(dir, "one.db"), &added, &err), SQ_OK);
+    assert_int_equal(added, 0);
+    sq_sweep_db_close(db);
+    o.code = "other code"; // everything is out of date
+    assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
+    assert_int_equal(count.computed, s.n_points);
+    sq_sweep_spec_free(&s);
+    tmpdir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_threads),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

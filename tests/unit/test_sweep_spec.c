@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The specification of a sweep. Exhausted: that every combination of legal axis values that the
+// format and core checks accept is a point exactly once, and no other; each comparison operator;
+// each way of writing a range. Sampled at random: constraints against their evaluation by hand, and
+// damaged texts, which must be refused or accepted but never crash. Refusals with their sentences
+// are in tests/cli/sweep.t.
+#include <math.h>
+
+#include "sq_sweep_spec.h"
+#include "tmpdir.h"
+
+static void parse(struct sq_sweep_spec *s, const char *text)
+{
+    struct sq_error err;
+    if (sq_sweep_spec_parse(s, text, strlen(text), "test", &err) != SQ_OK)
+        fail_msg("%s", err.text);
+}
+
+// ---- points -----------------------------------------------------------------------------------
+
+static void test_every_format(void **state)
+{
+    (void)state;
+    struct sq_sweep_spec s;
+    parse(&s, "name: all\n"
+              "axes:\n"
+              "  precision: [8/4, 8/3, 8/2, 4/3, 4/2]\n"
+              "  bank: [4..128*2]\n"
+              "  sparsity: [0.5, 0.75, 0.875, 0.9375]\n"
+              "  group: [32, 64, 128, row]\n"
+              "  high_lanes: [1]\n"
+              "measures: [cycles]\n");
+    assert_int_equal(s.n_points, N_FORMATS);
+    assert_int_equal(s.n_illegal, 5 * 6 * 4 * 4 - N_FORMATS);
+    assert_int_equal(s.n_excluded, 0);
+    char(*text)[SQ_PARAMETERS_SIZE] = calloc(s.n_points, sizeof *text);
+    assert_non_null(text);
+    for (size_t i = 0; i < s.n_points; i++) {
+        struct sq_sweep_point p;
+        sq_sweep_spec_point(&s, i, &p);
+        assert_int_equal(sq_format_check(&p.format, NULL), SQ_OK);
+        assert_int_equal(sq_core_config_check(&p.config, NULL), SQ_OK);
+        assert_int_equal(p.config.bank, p.format.bank);
+        assert_true(p.quantity[SQ_EQUIVALENT_BITS] == sq_format_equivalent_bits(&p.format));
+        sq_sweep_parameters(&p, text[i]);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(text[i], text[j]);
+    }
+    free(text);
+    sq_sweep_spec_free(&s);
+}
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    struct sq_sweep_spec s;
+    struct sq_sweep_point p;
+    char text[SQ_PARAMETERS_SIZE];
+    parse(&s, "name: d\naxes: {bank: [32]}\nmeasures: [cycles, causes, cycles]\n");
+    assert_int_equal(s.n_points, 1);
+    assert_int_equal(s.n_measures, 1 + 2 * SQ_N_CAUSES); // named twice: once
+    sq_sweep_spec_point(&s, 0, &p);
+    const struct sq_core_config core = sq_core_config_default();
+    const struct sq_format format = sq_format_default();
+    assert_memory_equal(&p.config, &core, sizeof core);
+    assert_memory_equal(&p.format, &format, sizeof format);
+    sq_sweep_parameters(&p, text);
+    assert_string_equal(text, "{\"model\":\"traces/tiny-llama\",\"m\":32,\"precision\":\"8/4\","
+                              "\"bank\":32,\"sparsity\":0.75,\"group\":128,\"act_bits\":8,"
+                              "\"algorithm\":\"rtn\",\"gather\":\"crossbar\",\"rows\":32,"
+                              "\"cols\":32,\"low_lanes\":16,\"high_lanes\":4}");
+    sq_sweep_spec_free(&s);
+}
+
+static void test_ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t n;
+        double last;
+    } cases[] = {{"1..5", 5, 5},     {"1..10+3", 4, 10}, {"1..9+3", 3, 7}, {"1..64*2", 7, 64},
+                 {"3..60*4", 3, 48}, {"7..7", 1, 7},     {"5", 1, 5}};
+    for (size_t i = 0; i < LEN(cases); i++) {
+        struct sq_sweep_spec s;
+        char text[200];
+        snprintf(text, sizeof text,
+                 "name: r\naxes: {m: [%s], n: [8], k: [8]}\nmeasures: [cycles]\n", cases[i].text);
+        parse(&s, text);
+        CHECK_EQ(s.axis[SQ_AXIS_M].n, cases[i].n, "range %s\n", cases[i].text);
+        assert_true(s.axis[SQ_AXIS_M].value[cases[i].n - 1] == cases[i].last);
+        sq_sweep_spec_free(&s);
+    }
+}
+
+// ---- constraints ------------------------------------------------------------------------------
+
+static bool compare(unsigned op, double a, double b)
+{
+    const bool results[] = {a <= b, a >= b, a == b, a != b, a<b, a> b};
+    return results[op];
+}
+
+static void test_constraints(void **state)
+{
+    (void)state;
+    static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
+    struct sq_rng r = {fixture_seed()};
+    unsigned held = 0;
+    for (unsigned i = 0; i < 3000; i++) {
+        double q[SQ_N_QUANTITIES], a, b;
+        const unsigned x = SQ_AXIS_BANK, y = SQ_AXIS_LOW_LANES, z = SQ_HIGH_PER_BANK;
+        const unsigned op = sq_rng_below(&r, 6), f = 1 + sq_rng_below(&r, 4);
+        char text[100];
+        struct sq_constraint c;
+        for (unsigned j = 0; j < SQ_N_QUANTITIES; j++)
+            q[j] = 1 + sq_rng_below(&r, 6);
+        snprintf(text, sizeof text, "bank * %u %s low_lanes / high_per_bank", f, ops[op]);
+        assert_int_equal(sq_constraint_parse(text, &c, NULL), SQ_OK);
+        a = q[x] * f;
+        b = q[y] / q[z];
+        const bool got = sq_constraint_holds(&c, q);
+        CHECK_EQ(got, compare(op, a, b), "%s with %g and %g\n", text, a, b);
+        held += got;
+    }
+    assert_in_range(held, 500, 2500); // both answers occur
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    struct sq_constraint c;
+    double q[SQ_N_QUANTITIES] = {0};
+    q[SQ_AXIS_GATHER] = 1;
+    q[SQ_AXIS_PRECISION] = 2;
+    assert_int_equal(sq_constraint_parse("gather == log", &c, NULL), SQ_OK);
+    assert_true(sq_constraint_holds(&c, q));
+    assert_int_equal(sq_constraint_parse("8/2 != precision", &c, NULL), SQ_OK);
+    assert_false(sq_constraint_holds(&c, q));
+    static const char *const refused[] = {"bank == log",
+                                          "gather < log",
+                                          "gather == 8/4",
+                                          "gather * 2 == log",
+                                          "gather == 1",
+                                          "bank",
+                                          "",
+                                          "bank <= ",
+                                          "model == 1",
+                                          "1*1*1*1*1 == 1",
+                                          "bank => 4",
+                                          "bank <= 4 <= 8"};
+    for (size_t i = 0; i < LEN(refused); i++)
+        if (sq_constraint_parse(refused[i], &c, NULL) == SQ_OK)
+            fail_msg("accepted: %s", refused[i]);
+}
+
+// ---- damage -----------------------------------------------------------------------------------
+
+static void test_damaged_texts(void **state)
+{
+    (void)state;
+    static const char good[] = "name: x\naxes:\n  bank: [4..128*2]\n  m: [1, 2, 3]\n  n: [8]\n"
+                               "  k: [8, 16]\nconstraints: [\"bank * 2 <= 64\"]\n"
+                               "measures: [cycles, causes]\n";
+    struct sq_rng r = {fixture_seed()};
+    unsigned refused = 0;
+    for (unsigned i = 0; i < 4000; i++) {
+        char text[sizeof good];
+        struct sq_sweep_spec s;
+        struct sq_error err;
+        size_t n = sizeof good - 1;
+        memcpy(text, good, sizeof good);
+        for (unsigned j = 1 + sq_rng_below(&r, 3); j > 0; j--)
+            text[sq_rng_below(&r, (uint32_t)n)] = (char)sq_rng_below(&r, 256);
+        if (sq_rng_below(&r, 4) == 0)
+            n = sq_rng_below(&r, (uint32_t)n);
+        if (sq_sweep_spec_parse(&s, text, n, "damaged", &err) != SQ_OK) {
+            refused++;
+            assert_null(strchr(err.text, '\n'));
+        }
+        sq_sweep_spec_free(&s);
+    }
+    assert_in_range(refused, 2000, 3999);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_format), cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_ranges),       cmocka_unit_test(test_constraints),
+        cmocka_unit_test(test_names),        cmocka_unit_test(test_damaged_texts),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: Apache-2.0
+// Synthesis on blocks so small that the cells can be counted by hand, in a copy of rtl/ scripts
+// around modules of the test's own, with a cache of its own: every test starts from nothing.
+// Sampled: one library (osu018; skipped aloud where it is not installed), a gate, a full adder, a
+// flip-flop, and a 4x4 product of the design, whose netlist is proven equal to its source by SAT.
+// The cache: hit, miss by parameter, by source, by library; three processes at once; refusals.
+#include <sys/wait.h>
+
+#include "sq_block.h"
+#include "sq_process.h"
+#include "sq_synth.h"
+#include "tmpdir.h"
+
+static const char liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
+static char dir[64];
+
+// Each in the file of its name; tiny_top is built of tiny_add, which the others do not know.
+static const struct {
+    const char *name, *text;
+} modules[] = {
+    {"tiny_and.sv", "module tiny_and (input logic a_i, input logic b_i, output logic y_o);\n"
+                    "  assign y_o = a_i & b_i;\n"
+                    "endmodule\n"},
+    {"tiny_nand.sv",
+     "module tiny_nand #(parameter int unsigned Width = 1) // no tiny_add here\n"
+     "  (input logic [Width-1:0] a_i, input logic [Width-1:0] b_i, output logic [Width-1:0] y_o);\n"
+     "  if (Width < 1) begin : gen_bad\n"
+     "    $error(\"Width >= 1\");\n"
+     "  end\n"
+     "  assign y_o = ~(a_i & b_i);\n"
+     "endmodule\n"},
+    {"tiny_add.sv", "module tiny_add (input logic [2:0] x_i, output logic [1:0] y_o);\n"
+                    "  assign y_o = 2'(x_i[0]) + 2'(x_i[1]) + 2'(x_i[2]);\n"
+                    "endmodule\n"},
+    {"tiny_top.sv", "module tiny_top (input logic [2:0] x_i, output logic [1:0] y_o);\n"
+                    "  tiny_add u_add (.x_i, .y_o);\n"
+                    "endmodule\n"},
+    {"tiny_flop.sv", "module tiny_flop (input logic clk_i, input logic d_i, output logic q_o);\n"
+                     "  always_ff @(posedge clk_i) q_o <= d_i;\n"
+                     "endmodule\n"},
+    {"tiny_bad.sv", ""},
+};
+
+// What must be refused, one at a time as tiny_bad.sv.
+static const char latch[] =
+    "module tiny_bad (input logic en_i, input logic d_i, output logic q_o);\n"
+    "  always_latch if (en_i) q_o = d_i;\n"
+    "endmodule\n";
+static const char typo[] = "module tiny_bad (input logic a_i, output logic y_o);\n"
+                           "  assign y_o = a_j;\n"
+                           "endmodule\n";
+static const char loop[] = "module tiny_bad (input logic a_i, output logic y_o);\n"
+                           "  assign y_o = y_o ^ a_i;\n"
+                           "endmodule\n";
+
+static void copy_file(const char *from, const char *to)
+{
+    size_t n;
+    uint8_t *bytes = read_bytes(from, &n);
+    write_bytes(to, bytes, n);
+    free(bytes);
+}
+
+// DIR/NAME, an rtl/ of the modules above and sq_mul.
+static const char *make_rtl(char path[128], const char *name)
+{
+    static const char *const copied[] = {"synth_front.ys",    "synth_map.ys",  "synth_alu.v",
+                                         "synth_mul_star.sv", "sq_assert.svh", "sq_pkg.sv",
+                                         "sq_mul.sv"};
+    static const char list[] = "sq_pkg.sv\nsq_mul.sv\ntiny_and.sv\ntiny_nand.sv\n"
+                               "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\ntiny_bad.sv\n";
+    char from[128];
+    snprintf(path, 128, "%.64s/%s", dir, name);
+    assert_int_equal(mkdir(path, 0777), 0);
+    for (size_t i = 0; i < LEN(copied); i++) {
+        snprintf(from, sizeof from, "rtl/%s", copied[i]);
+        copy_file(from, tmpdir_path(path, copied[i]));
+    }
+    write_bytes(tmpdir_path(path, "files.f"), list, sizeof list - 1);
+    for (size_t i = 0; i < LEN(modules); i++)
+        write_bytes(tmpdir_path(path, modules[i].name), modules[i].text, strlen(modules[i].text));
+    return path;
+}
+
+static void append(const char *rtl, const char *name, const char *text)
+{
+    FILE *f = fopen(tmpdir_path(rtl, name), "a");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static struct sq_synth open_synth(const char *rtl, const char *cache)
+{
+    struct sq_synth s;
+    struct sq_error err;
+    if (sq_synth_open(&s, rtl, liberty, tmpdir_path(dir, cache), &err) != SQ_OK)
+        fail_msg("%s", err.text);
+    return s;
+}
+
+static struct sq_synth_result synthesize(const struct sq_synth *s, struct sq_synth_block b)
+{
+    struct sq_synth_result r;
+    struct sq_error err;
+    if (sq_synth_area(s, &b, &r, &err) != SQ_OK)
+        fail_msg("%s: %s", b.top, err.text);
+    return r;
+}
+
+// Exactly one type of cell, so many of it.
+static void check_cells(const struct sq_synth *s, const char *top, const char *cell, double area)
+{
+    struct sq_synth_result r = synthesize(s, (struct sq_synth_block){.top = top});
+    assert_int_equal(r.n_types, 1);
+    assert_memory_equal(r.cell[0].name, cell, strlen(cell)); // the drive strength is yosys's affair
+    assert_int_equal(r.cell[0].count, 1);
+    assert_true(r.area == area && r.n_cells == 1);
+    assert_true(r.nand2_equivalents == area / 24);
+    assert_int_equal(r.has_delay, s->sta_version[0] != '\0');
+    if (r.has_delay)
+        assert_true(r.critical_path_ns > 0 && r.critical_path_ns < 2);
+    sq_synth_result_free(&r);
+}
+
+static void test_by_hand(void **state)
+{
+    (void)state;
+    char rtl[128];
+    struct sq_synth s = open_synth(make_rtl(rtl, "rtl1"), "cache1");
+    check_cells(&s, "tiny_and", "AND2X", 32); // NAND2 and inverter would be 40
+    check_cells(&s, "tiny_nand", "NAND2X", 24);
+    check_cells(&s, "tiny_add", "FAX", 120);
+    check_cells(&s, "tiny_flop", "DFFPOSX", 96);
+    struct sq_synth_result r = synthesize(&s, (struct sq_synth_block){.top = "tiny_flop"});
+    assert_true(r.sequential_area == 96);
+    sq_synth_result_free(&r);
+    sq_synth_close(&s);
+}
+
+static bool same_result(const struct sq_synth_result *a, const struct sq_synth_result *b)
+{
+    bool same = a->area == b->area && a->n_cells == b->n_cells && a->n_types == b->n_types &&
+                strcmp(a->mapper, b->mapper) == 0 &&
+                (!a->has_delay || a->critical_path_ns == b->critical_path_ns);
+    for (size_t i = 0; same && i < a->n_types; i++)
+        same =
+            strcmp(a->cell[i].name, b->cell[i].name) == 0 && a->cell[i].count == b->cell[i].count;
+    return same;
+}
+
+static void test_cache(void **state)
+{
+    (void)state;
+    const struct sq_synth_block one = {.top = "tiny_nand"}, three = {.top = "tiny_nand",
+                                                                     .n_params = 1,
+                                                                     .param = {{"Width", 3}}};
+    char rtl[128];
+    make_rtl(rtl, "rtl2");
+    struct sq_synth s = open_synth(rtl, "cache2");
+    struct sq_synth_result fresh = synthesize(&s, one), again = synthesize(&s, one);
+    assert_false(fresh.is_cached);
+    assert_true(again.is_cached && same_result(&fresh, &again));
+    sq_synth_result_free(&again);
+    again = synthesize(&s, three);
+    assert_true(!again.is_cached && again.area == 3 * fresh.area);
+    sq_synth_result_free(&again);
+    sq_synth_close(&s);
+
+    s = open_synth(rtl, "cache2"); // another opening finds what the first one made
+    again = synthesize(&s, three);
+    assert_true(again.is_cached);
+    sq_synth_result_free(&again);
+    sq_synth_close(&s);
+
+    s = open_synth(rtl, "cache3"); // from nothing again: the same result
+    again = synthesize(&s, one);
+    assert_true(!again.is_cached && same_result(&fresh, &again));
+    sq_synth_result_free(&again);
+    sq_synth_close(&s);
+
+    append(rtl, "tiny_nand.sv", "//\n"); // a comment: one may not know
+    s = open_synth(rtl, "cache2");
+    again = synthesize(&s, one);
+    assert_true(!again.is_cached && same_result(&fresh, &again));
+    sq_synth_result_free(&again);
+    sq_synth_result_free(&fresh);
+    sq_synth_close(&s);
+}
+
+// A block depends on what it is built of, and on nothing else.
+static void test_depends(void **state)
+{
+    (void)state;
+    const struct sq_synth_block top = {.top = "tiny_top"}, nand = {.top = "tiny_nand"};
+    char rtl[128];
+    make_rtl(rtl, "rtl8");
+    for (int round = 0; round < 3; round++) {
+        struct sq_synth s = open_synth(rtl, "cache8");
+        struct sq_synth_result a = synthesize(&s, top), b = synthesize(&s, nand);
+        assert_int_equal(a.is_cached, round == 1);
+        assert_int_equal(b.is_cached, round > 0);
+        sq_synth_result_free(&a);
+        sq_synth_result_free(&b);
+        sq_synth_close(&s);
+        append(rtl, round == 0 ? "tiny_and.sv" : "tiny_add.sv", "// another\n");
+    }
+}
+
+// The area is that of the cells, and the netlist is the source: proven, for both kinds of netlist.
+static void test_product(void **state)
+{
+    (void)state;
+    static const struct sq_block product = {.kind = SQ_BLOCK_MUL, .a_bits = 4, .b_bits = 4};
+    const struct sq_synth_block block = sq_block_synth(&product);
+    char rtl[128];
+    make_rtl(rtl, "rtl3");
+    struct sq_error err;
+    for (int with_library = 0; with_library < 2; with_library++) {
+        struct sq_synth s;
+        char *path, proof[2048], log[128];
+        char yosys[] = "yosys", quiet[] = "-q", run[] = "-p";
+        int code;
+        if (sq_synth_open(&s, rtl, with_library ? liberty : NULL, tmpdir_path(dir, "cache4"),
+                          &err) != SQ_OK ||
+            sq_synth_netlist(&s, &block, &path, &err) != SQ_OK)
+            fail_msg("%s", err.text);
+        snprintf(proof, sizeof proof,
+                 "read_verilog -sv %s/sq_mul.sv; chparam -set AW 4 -set BW 4 sq_mul; "
+                 "hierarchy -check -top sq_mul; proc; flatten; rename sq_mul gold; "
+                 "read_verilog %s; rename sq_mul gate; proc; miter -equiv -flatten gold gate m; "
+                 "hierarchy -top m; sat -verify -prove trigger 0 m",
+                 rtl, path);
+        snprintf(log, sizeof log, "%s/sat.log", dir);
+        char *const argv[] = {yosys, quiet, run, proof, NULL};
+        assert_int_equal(sq_process_run(NULL, argv, log, &code, &err), SQ_OK);
+        if (code != 0)
+            fail_msg("netlist and source differ, library %d", with_library);
+        free(path);
+        if (with_library) {
+            struct sq_synth_result r = synthesize(&s, block);
+            double area = 0;
+            for (size_t i = 0; i < r.n_types; i++)
+                area += r.cell[i].count * sq_liberty_find(&s.lib, r.cell[i].name)->area;
+            assert_true(r.is_cached && area == r.area && area > 0);
+            sq_synth_result_free(&r);
+        }
+        sq_synth_close(&s);
+    }
+}
+
+// Where the sources and the cache lie does not matter: not even ties are broken by a path.
+static void test_elsewhere(void **state)
+{
+    (void)state;
+    static const struct sq_block product = {.kind = SQ_BLOCK_MUL, .a_bits = 8, .b_bits = 8};
+    char here[128], there[128];
+    struct sq_synth s = open_synth(make_rtl(here, "r"), "c"),
+                    far =
+                        open_synth(make_rtl(there, "z_another name, longer"), "z_cache_of_its_own");
+    struct sq_synth_result a = synthesize(&s, sq_block_synth(&product)),
+                           b = synthesize(&far, sq_block_synth(&product));
+    assert_true(!a.is_cached && !b.is_cached && same_result(&a, &b));
+    assert_true(a.n_cells > 100);
+    sq_synth_result_free(&a);
+    sq_synth_result_free(&b);
+    sq_synth_close(&s);
+    sq_synth_close(&far);
+}
+
+static void test_processes_at_once(void **state)
+{
+    (void)state;
+    char rtl[128];
+    make_rtl(rtl, "rtl5");
+    pid_t child[3];
+    int result;
+    for (int i = 0; i < 3; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] == 0) {
+            const struct sq_synth_block b = {.top = "tiny_add"};
+            struct sq_synth s;
+            struct sq_synth_result r;
+            _exit(sq_synth_open(&s, rtl, liberty, tmpdir_path(dir, "cache5"), NULL) != SQ_OK ||
+                  sq_synth_area(&s, &b, &r, NULL) != SQ_OK || r.area != 120);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(waitpid(child[i], &result, 0), child[i]);
+        assert_int_equal(result, 0);
+    }
+    assert_int_equal(count_files(tmpdir_path(dir, "cache5")), 2); // one entry and the library
+}
+
+static void check_area_refused(const struct sq_synth *s, struct sq_synth_block b,
+                               enum sq_status want, const char *part)
+{
+    struct sq_synth_result r;
+    struct sq_error err;
+    check_refused(sq_synth_area(s, &b, &r, &err), want, &err, part);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    char rtl[128], cache[128];
+    make_rtl(rtl, "rtl6");
+    snprintf(cache, sizeof cache, "%.64s/cache6", dir);
+    struct sq_error err;
+    struct sq_synth s = open_synth(rtl, "cache6"), other;
+    const struct sq_synth_block narrow = {
+        .top = "tiny_nand", .n_params = 1, .param = {{"Width", 0}}};
+    check_area_refused(&s, narrow, SQ_ERR_UNSUPPORTED, "Width >= 1");
+    check_area_refused(&s, (struct sq_synth_block){.top = "tiny_none"}, SQ_ERR_ARG,
+                       "no module tiny_none");
+    sq_synth_close(&s);
+    const struct {
+        const char *text, *part;
+    } bad[] = {{latch, "tiny_bad"}, {typo, "implicitly declared"}, {loop, "check -assert"}};
+    for (size_t i = 0; i < LEN(bad); i++) {
+        write_bytes(tmpdir_path(rtl, "tiny_bad.sv"), bad[i].text, strlen(bad[i].text));
+        s = open_synth(rtl, "cache6");
+        check_area_refused(&s, (struct sq_synth_block){.top = "tiny_bad"}, SQ_ERR_UNSUPPORTED,
+                           bad[i].part);
+        sq_synth_close(&s);
+    }
+    assert_int_equal(count_files(cache), 1); // the library only
+
+    assert_int_equal(sq_synth_open(&s, rtl, NULL, cache, &err), SQ_OK);
+    check_area_refused(&s, (struct sq_synth_block){.top = "tiny_and"}, SQ_ERR_ARG, "no library");
+    sq_synth_close(&s);
+    check_refused(sq_synth_open(&other, tmpdir_path(dir, "no"), liberty, cache, &err), SQ_ERR_IO,
+                  &err, "no");
+    check_refused(sq_synth_open(&other, dir, liberty, cache, &err), SQ_ERR_IO, &err, "synth_front");
+    check_refused(sq_synth_open(&other, rtl, liberty, "/x y", &err), SQ_ERR_ARG, &err, "blank");
+    setenv("YOSYS", "/nonexistent/yosys", 1);
+    check_refused(sq_synth_open(&other, rtl, liberty, cache, &err), SQ_ERR_TOOL, &err, "package");
+    unsetenv("YOSYS");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_by_hand),           cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_depends),           cmocka_unit_test(test_product),
+        cmocka_unit_test(test_processes_at_once), cmocka_unit_test(test_elsewhere),
+        cmocka_unit_test(test_refused),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    if (access(liberty, R_OK) != 0) {
+        printf("1..0 # SKIP %s is not there (package qflow-tech-osu018)\n", liberty);
+        return 0;
+    }
+    tmpdir_make(dir);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command) != 0 || failed;
+}
