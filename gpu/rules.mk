@@ -1,0 +1,125 @@
+# gpu/: CUDA kernels and measurement. Optional: nothing here is part of `make all`. Without nvcc the
+# kernels are still compiled, by the C++ compiler, for the emulator of tests/gpu, and tested.
+NVCC      ?= $(firstword $(wildcard /usr/local/cuda/bin/nvcc) $(shell command -v nvcc))
+CUDA_LIB  ?= $(if $(NVCC),$(dir $(NVCC))../lib64)
+CXX_GPU   ?= g++
+# Where cusparseLt.h and its library are, if not in the toolkit; see README.
+CUSPARSELT ?= $(shell python3 -c "import nvidia.cusparselt as m; print(list(m.__path__)[0])" 2>/dev/null)
+
+GPU_BUILD  := $(BUILD)/gpu
+GPU_INC    := -Imodels -Imodels/quant -Isim -Igpu
+# wgmma needs the sm_90a target, and only that: its own file, its own -gencode.
+GPU_ARCHES := 80 89 90
+GPU_CU90A  := gpu/sq_gemm_wgmma.cu
+GPU_CU     := $(filter-out $(GPU_CU90A),$(wildcard gpu/*.cu))
+gencode     = -gencode=arch=compute_$(1),code=sm_$(1)
+
+NVCC_FLAGS := -O3 -std=c++17 -lineinfo --fmad=false -Werror all-warnings -Xptxas -v,-warn-spills \
+              -Xcompiler -Wall,-Wextra,-Werror,-Wno-unknown-pragmas $(GPU_INC) \
+              $(if $(CUSPARSELT),-I$(CUSPARSELT)/include)
+
+# GPU_STATIC=1: a program that needs only the CUDA libraries where it runs.
+GPU_LDLIBS := $(if $(filter 1,$(GPU_STATIC)),-l:liblapacke.a -l:libopenblas.a -l:libgfortran.a \
+                -l:libquadmath.a -l:libjansson.a -l:libgomp.a -lpthread -Xcompiler \
+                -static-libstdc++$(,)-static-libgcc,-llapacke -lopenblas -ljansson -lgomp)
+
+# ---- files of plain C, needed with and without nvcc ------------------------------------------------
+GPU_C_OBJ  := $(patsubst gpu/%.c,$(BUILD)/obj/gpu/%.o,$(filter-out gpu/sq_gpu_verify.c,$(wildcard gpu/*.c)))
+GPU_LIBS   := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+
+$(GPU_BUILD)/sq_gpu_verify: $(BUILD)/obj/gpu/sq_gpu_verify.o $(GPU_LIBS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
+
+# ---- kernels -----------------------------------------------------------------------------------------
+# --keep leaves each architecture's cubin beside the object: what the machine-code check reads.
+GPU_OBJ := $(GPU_CU:gpu/%.cu=$(GPU_BUILD)/%.o) $(GPU_CU90A:gpu/%.cu=$(GPU_BUILD)/%.o)
+
+define nvcc_compile
+	$(Q)mkdir -p $(GPU_BUILD)/keep/$*
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(foreach a,$(1),$(call gencode,$(a))) --keep \
+	  --keep-dir $(GPU_BUILD)/keep/$* -MMD -MP -MF $@.d -MT $@ -c $< -o $@.new > $@.log 2>&1 || { grep -v '^ptxas info' $@.log; exit 1; }
+	$(Q)if grep -E '[1-9][0-9]* bytes spill' $@.log; then echo "$<: registers are spilled"; exit 1; fi
+	$(Q)mv $@.new $@
+endef
+
+$(GPU_CU90A:gpu/%.cu=$(GPU_BUILD)/%.o): $(GPU_BUILD)/%.o: gpu/%.cu
+	$(call nvcc_compile,90a)
+$(GPU_CU:gpu/%.cu=$(GPU_BUILD)/%.o): $(GPU_BUILD)/%.o: gpu/%.cu
+	$(call nvcc_compile,$(GPU_ARCHES))
+$(GPU_BUILD)/sq_measure.o: $(BUILD)/sq_revision.h
+$(GPU_BUILD)/sq_measure.o: NVCC_FLAGS += -include $(BUILD)/sq_revision.h \
+  -DSQ_NVCC_FLAGS='"-O3 --fmad=false sm_80 sm_89 sm_90 sm_90a"'
+
+-include $(GPU_OBJ:=.d)
+
+$(GPU_BUILD)/sq_gpu_measure: $(GPU_OBJ) $(GPU_LIBS)
+	$(Q)$(NVCC) -o $@ $^ -L$(CUDA_LIB) -lcublasLt $(GPU_LDLIBS) -ldl -Xlinker -rpath=$(CUDA_LIB)
+
+## gpu: CUDA kernels for sm_80, sm_89, sm_90, sm_90a, no warnings, no spills (skipped without nvcc)
+.PHONY: gpu
+ifeq ($(NVCC),)
+gpu:
+	@echo "gpu: skipped: no nvcc"
+else
+gpu: $(GPU_BUILD)/sq_gpu_measure
+	$(Q)echo "gpu: $$(cat $(GPU_BUILD)/*.o.log | grep -c 'Used .* registers') kernels for sm_80 sm_89 sm_90" \
+	  "sm_90a, 0 spills: $<"
+endif
+
+## gpu-measure: on a GPU: check, time, write reports/gpu and traces/gpu; else check what is stored
+GPU_PROGRAM := $(if $(NVCC),sq_gpu_measure,sq_gpu_verify)
+.PHONY: gpu-measure
+gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM)
+	$(Q)mkdir -p reports/gpu traces/gpu/operand
+	$(Q)$(if $(CUSPARSELT),CUSPARSELT_LIB=$(CUSPARSELT)/lib/libcusparseLt.so.0) \
+	  $(GPU_BUILD)/$(GPU_PROGRAM)
+
+# ---- the same kernels in the emulator ----------------------------------------------------------------
+EMU_SRC := $(filter-out gpu/sq_bench.cu gpu/sq_cublaslt.cu gpu/sq_cusparselt.cu gpu/sq_measure.cu \
+             gpu/sq_layer_bench.cu gpu/sq_layer_jobs.cu,$(wildcard gpu/*.cu))
+EMU_OBJ := $(EMU_SRC:gpu/%.cu=$(BUILD)/emu/%.o) $(BUILD)/emu/emulate.o
+# Fibers move the stack under the sanitizers' feet: the emulator is built without them.
+EMU_CXX := $(CXX_GPU) -std=c++17 -DSQ_EMULATE -O2 -g -ffp-contract=off -Wall -Wextra -Werror \
+             -Wno-unknown-pragmas -Wno-unused-function $(GPU_INC) -Itests/gpu -MMD -MP
+
+$(BUILD)/emu/%.o: gpu/%.cu
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(EMU_CXX) -x c++ -c $< -o $@
+$(BUILD)/emu/emulate.o: tests/gpu/emulate.cpp
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(EMU_CXX) -c $< -o $@
+
+GPU_TEST_SRC := $(wildcard tests/gpu/test_*.cpp)
+GPU_TEST_BIN := $(GPU_TEST_SRC:tests/%.cpp=$(BUILD)/tests/%)
+$(GPU_TEST_BIN): $(BUILD)/tests/gpu/%: tests/gpu/%.cpp $(EMU_OBJ) $(GPU_LIBS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(EMU_CXX) -c $< -o $@.o
+	$(Q)$(CXX_GPU) $@.o $(EMU_OBJ) $(GPU_LIBS) $(LDLIBS) -fopenmp -lcmocka -o $@
+
+GPU_TEST_C    := $(wildcard tests/gpu/test_*.c)
+GPU_TEST_CBIN := $(GPU_TEST_C:tests/%.c=$(BUILD)/tests/%)
+GPU_CODE_BIN  := $(if $(NVCC),$(BUILD)/tests/gpu/machine_code)
+$(GPU_TEST_CBIN) $(GPU_CODE_BIN): $(GPU_C_OBJ)
+$(GPU_TEST_CBIN) $(GPU_CODE_BIN): CFLAGS_ALL += -Igpu
+$(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
+
+-include $(EMU_OBJ:.o=.d) $(GPU_TEST_BIN:=.d) $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
+
+## test-gpu: kernels in the emulator, maps, records; machine code where nvcc is
+.PHONY: test-gpu
+test-gpu: $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) $(GPU_BUILD)/sq_gpu_verify \
+          $(if $(NVCC),gpu)
+	$(Q)$(if $(NVCC),,echo "test-gpu: machine code not checked: no nvcc")
+	$(Q)GPU_BUILD=$(GPU_BUILD) GPU_VERIFY=$(abspath $(GPU_BUILD))/sq_gpu_verify $(PROVE) \
+	  $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) tests/gpu/verify.t
+
+# `make test` runs what needs no nvcc; machine code is test-gpu's. The emulator runs fibers, which the
+# sanitizers do not follow: under SAN=1 only the plain C tests run.
+ifeq ($(SAN),1)
+UNIT_BIN += $(GPU_TEST_CBIN)
+san-build test-san test-unit: $(GPU_TEST_CBIN)
+else
+UNIT_BIN += $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
+test-build test-unit: $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
+endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// All kernels on one layer shape: operands made on the GPU, every kernel checked against the slow
+// references (GPU.md 5.4), then, where asked for, timed against each other.
+#ifndef SQ_LAYER_BENCH_CUH
+#define SQ_LAYER_BENCH_CUH
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "sq_bench.cuh"
+
+struct SqLayerShape {
+    const char *model, *layer;
+    int m, n, k;
+};
+
+struct SqBench {
+    SqArena arena;
+    cudaStream_t stream;
+    struct sq_record_run run;
+    int cc_major, cc_minor, n_sms;
+    uint64_t seed;
+    void *workspace; // of cuBLASLt
+    size_t workspace_nbytes;
+    int n_wrong; // kernels of ours that failed their check
+    // What was left out and why, said once at the end.
+    std::map<std::string, std::string> skipped;
+};
+
+enum SqBenchWhat {
+    SQ_BENCH_CHECK, // correctness only
+    SQ_BENCH_GEMM,  // products
+    SQ_BENCH_ENCODE // encoders, and products with them included
+};
+
+// Appends one JSON line per kernel to `out` (not for SQ_BENCH_CHECK). *n_checks counts kernels that
+// passed. A kernel that fails its check is not timed: one of ours is counted in n_wrong and
+// printed, a library's is noted in `skipped`.
+enum sq_status sq_bench_layer(SqBench *bench, const SqLayerShape *shape, SqBenchWhat what,
+                              int samples, FILE *out, int *n_checks, struct sq_error *err);
+
+#endif

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulate.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <ucontext.h>
+#include <vector>
+
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace
+{
+
+constexpr size_t kStackNbytes = 256 * 1024;
+constexpr size_t kGuardNbytes = 4096;
+constexpr uint8_t kFill = 0xa5;
+
+struct Fiber {
+    ucontext_t context;
+    std::unique_ptr<char[]> stack;
+    dim3 thread;
+    bool is_done = false;
+};
+
+constexpr unsigned kMaxCluster = 2;
+
+// A rendezvous point: of a group of consecutive threads, or of a numbered barrier.
+struct Meeting {
+    std::vector<void *> args;
+    unsigned arrived = 0;
+    uint64_t generation = 0;
+};
+
+struct Block {
+    std::vector<uint8_t> shared;
+    uint8_t *shared_base = nullptr;
+    std::map<std::pair<unsigned, unsigned>, Meeting> groups; // (size, first thread / size)
+    std::map<unsigned, Meeting> barriers;
+    dim3 index;
+};
+
+// The blocks of one cluster run together; fiber i is thread i % n_threads of block i / n_threads.
+struct Cluster {
+    std::vector<Fiber> fibers;
+    Block block[kMaxCluster];
+    Meeting barrier;
+    unsigned size = 1, n_threads = 0;
+    size_t nbytes_shared = 0;
+    const std::function<void()> *body = nullptr;
+    ucontext_t scheduler;
+    unsigned current = 0;
+    uint64_t progress = 0; // meetings completed and threads ended
+};
+
+Cluster cluster;
+
+Block &block()
+{
+    return cluster.block[cluster.current / cluster.n_threads];
+}
+
+void fiber_main()
+{
+    (*cluster.body)();
+    cluster.fibers[cluster.current].is_done = true;
+    cluster.progress++;
+    swapcontext(&cluster.fibers[cluster.current].context, &cluster.scheduler);
+}
+
+void start_fiber(Fiber &f, unsigned index, dim3 shape)
+{
+    f.thread = dim3(index % shape.x, index / shape.x % shape.y, index / shape.x / shape.y);
+    f.is_done = false;
+    if (!f.stack)
+        f.stack.reset(new char[kStackNbytes]);
+    getcontext(&f.context);
+    f.context.uc_stack.ss_sp = f.stack.get();
+    f.context.uc_stack.ss_size = kStackNbytes;
+    f.context.uc_link = nullptr;
+    makecontext(&f.context, fiber_main, 0);
+}
+
+// Odd multiples of the thread number modulo a power of two visit every thread, out of lane order.
+unsigned visiting_order(unsigned i, unsigned n, unsigned seed)
+{
+    const unsigned stride = 2 * (seed % 64) + 1;
+    unsigned at = i;
+    if ((n & (n - 1)) == 0)
+        at = (i * stride + seed) & (n - 1);
+    return at;
+}
+
+[[noreturn]] void die(const char *why)
+{
+    fprintf(stderr, "emulate: %s: block (%u,%u,%u) thread %u\n", why, blockIdx.x, blockIdx.y,
+            blockIdx.z, cluster.current);
+    abort();
+}
+
+void run_cluster(dim3 shape, unsigned seed)
+{
+    const unsigned n = cluster.n_threads * cluster.size;
+    if (cluster.fibers.size() < n)
+        cluster.fibers.resize(n);
+    for (unsigned i = 0; i < n; i++)
+        start_fiber(cluster.fibers[i], i % cluster.n_threads, shape);
+    unsigned n_done = 0, idle_rounds = 0;
+    while (n_done < n) {
+        const uint64_t before = cluster.progress;
+        n_done = 0;
+        for (unsigned i = 0; i < n; i++) {
+            cluster.current = visiting_order(i, n, seed);
+            Fiber &f = cluster.fibers[cluster.current];
+            if (!f.is_done) {
+                threadIdx = f.thread;
+                blockIdx = block().index;
+                swapcontext(&cluster.scheduler, &f.context);
+            }
+            n_done += f.is_done;
+        }
+        idle_rounds = cluster.progress == before ? idle_rounds + 1 : 0;
+        if (idle_rounds > 1000)
+            die("deadlock, every thread waits");
+    }
+}
+
+void check_guard()
+{
+    for (unsigned c = 0; c < cluster.size; c++)
+        for (size_t i = 0; i < kGuardNbytes; i++)
+            if (cluster.block[c].shared_base[cluster.nbytes_shared + i] != kFill)
+                die("write behind the end of dynamic shared memory");
+}
+
+void complete(Meeting &m)
+{
+    m.arrived = 0;
+    m.generation++;
+    cluster.progress++;
+}
+
+void wait_for(const Meeting &m, uint64_t generation)
+{
+    while (m.generation == generation)
+        emulate_yield();
+}
+
+} // namespace
+
+uint8_t *emulate_dynamic_shared()
+{
+    return block().shared_base;
+}
+
+uint8_t *emulate_shared_of(unsigned rank)
+{
+    return cluster.block[rank].shared_base;
+}
+
+unsigned emulate_thread()
+{
+    return cluster.current % cluster.n_threads;
+}
+
+unsigned emulate_fiber()
+{
+    return cluster.current;
+}
+
+unsigned emulate_rank()
+{
+    return cluster.current / cluster.n_threads;
+}
+
+void emulate_progress()
+{
+    cluster.progress++;
+}
+
+void emulate_yield()
+{
+    Fiber &f = cluster.fibers[cluster.current];
+    swapcontext(&f.context, &cluster.scheduler);
+    threadIdx = f.thread;
+    blockIdx = block().index;
+}
+
+void emulate_collective(unsigned size, void *arg, emulate_op op)
+{
+    const unsigned me = emulate_thread();
+    Meeting &m = block().groups[{size, me / size}];
+    m.args.resize(size);
+    m.args[me % size] = arg;
+    const uint64_t generation = m.generation;
+    if (++m.arrived == size) {
+        op(m.args.data(), size);
+        complete(m);
+    } else {
+        wait_for(m, generation);
+    }
+}
+
+static void meet(Meeting &m, unsigned n_threads)
+{
+    const uint64_t generation = m.generation;
+    if (++m.arrived == n_threads)
+        complete(m);
+    else
+        wait_for(m, generation);
+}
+
+void emulate_barrier(unsigned id, unsigned n_threads)
+{
+    meet(block().barriers[id], n_threads);
+}
+
+void emulate_cluster_barrier()
+{
+    meet(cluster.barrier, cluster.n_threads * cluster.size);
+}
+
+static void start_block(Block &b, dim3 index)
+{
+    b.shared.assign(cluster.nbytes_shared + kGuardNbytes + 1024, kFill);
+    const uintptr_t start = reinterpret_cast<uintptr_t>(b.shared.data());
+    b.shared_base = b.shared.data() + (1024 - start % 1024) % 1024;
+    b.groups.clear();
+    b.barriers.clear();
+    b.index = index;
+}
+
+void emulate_launch(dim3 grid, dim3 shape, size_t nbytes_shared, const std::function<void()> &body,
+                    unsigned cluster_size)
+{
+    const char *text = getenv("SQ_SEED");
+    const unsigned seed = text ? static_cast<unsigned>(strtoul(text, nullptr, 0)) : 1;
+    gridDim = grid;
+    blockDim = shape;
+    cluster.body = &body;
+    cluster.size = cluster_size;
+    cluster.n_threads = shape.x * shape.y * shape.z;
+    cluster.nbytes_shared = nbytes_shared;
+    if (grid.x % cluster_size != 0 || cluster_size > kMaxCluster)
+        die("grid is no multiple of the cluster");
+    for (unsigned z = 0; z < grid.z; z++)
+        for (unsigned y = 0; y < grid.y; y++)
+            for (unsigned x = 0; x < grid.x; x += cluster_size) {
+                for (unsigned c = 0; c < cluster_size; c++)
+                    start_block(cluster.block[c], dim3(x + c, y, z));
+                cluster.barrier = Meeting();
+                run_cluster(shape, seed);
+                check_guard();
+            }
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PTX instructions of gpu/sq_ptx.cuh for the emulator, one matrix element at a time, straight
+// from the fragment tables of the PTX ISA (sections "Matrix fragments for mma.m16n8k32",
+// "... sparse mma.m16n8k64", "... wgmma.mma_async.m64nNk16", "Shared memory matrix layout"). The
+// 2:4 metadata lanes are SPEC E.4. Nothing here calls gpu/sq_maps.cuh.
+#ifndef EMULATE_PTX_H
+#define EMULATE_PTX_H
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+
+#include "emulate.h"
+
+inline uint32_t ptx_shared_address(const void *p)
+{
+    const ptrdiff_t offset = static_cast<const uint8_t *>(p) - emulate_dynamic_shared();
+    return static_cast<uint32_t>(offset);
+}
+
+// ---- copies -------------------------------------------------------------------------------------
+// cp.async is deferred to the wait, so that reading too early shows: each thread has a queue of
+// groups of copies.
+
+struct EmulateCopy {
+    void *shared;
+    const void *global;
+    uint32_t nbytes;
+};
+struct EmulateQueue {
+    std::deque<std::deque<EmulateCopy>> groups{1};
+};
+inline EmulateQueue &emulate_queue()
+{
+    static EmulateQueue queue[2048];
+    return queue[emulate_fiber()];
+}
+inline void cp_async_16(void *shared, const void *global, uint32_t nbytes)
+{
+    if (reinterpret_cast<uintptr_t>(shared) % 16 != 0 ||
+        (nbytes != 0 && reinterpret_cast<uintptr_t>(global) % 16 != 0) ||
+        (nbytes != 0 && nbytes != 16)) {
+        fprintf(stderr, "emulate: cp.async of %u bytes to %p from %p\n", nbytes, shared, global);
+        abort();
+    }
+    emulate_queue().groups.back().push_back({shared, global, nbytes});
+}
+inline void cp_async_commit()
+{
+    emulate_queue().groups.emplace_back();
+}
+template <int kPending> inline void cp_async_wait()
+{
+    auto &groups = emulate_queue().groups;
+    while (groups.size() > kPending + 1) { // the last, open group is not committed
+        for (const EmulateCopy &c : groups.front()) {
+            memset(c.shared, 0, 16);
+            if (c.nbytes)
+                memcpy(c.shared, c.global, c.nbytes);
+        }
+        groups.pop_front();
+    }
+}
+
+struct EmulateLdmatrix {
+    uint32_t *r;
+    const uint8_t *row;
+};
+inline void ldmatrix_x4(uint32_t (&r)[4], const void *shared_row)
+{
+    EmulateLdmatrix m{r, static_cast<const uint8_t *>(shared_row)};
+    emulate_collective(32, &m, [](void *const *args, unsigned) {
+        for (unsigned lane = 0; lane < 32; lane++)
+            for (unsigned i = 0; i < 4; i++) {
+                const auto *source = static_cast<EmulateLdmatrix *>(args[8 * i + lane / 4]);
+                memcpy(&static_cast<EmulateLdmatrix *>(args[lane])->r[i],
+                       source->row + 4 * (lane % 4), 4);
+            }
+    });
+}
+
+// ---- warp matrix products -----------------------------------------------------------------------
+
+struct EmulateMma {
+    int32_t *d;
+    const uint32_t *a, *b;
+    uint32_t e;
+};
+inline int emulate_code(const uint32_t *regs, int index, int bits)
+{
+    const int per_reg = 32 / bits;
+    const uint32_t field = regs[index / per_reg] >> (bits * (index % per_reg));
+    return bits == 8 ? static_cast<int8_t>(field)
+                     : static_cast<int8_t>(static_cast<uint8_t>(field << 4)) >> 4;
+}
+
+// A[16][K] and B[K][8] from the registers of 32 lanes. Registers hold r = 32/bits codes: a_i (i-th
+// code of the lane): row q for registers 0 and 2, q + 8 for 1 and 3; column r*t + i%r, + 4r for
+// registers 2 and 3.  b_i: row r*t + i%r + 4r*(register), column q.
+inline void emulate_mma_warp(void *const *args, int bits)
+{
+    const int r = 32 / bits, k = 8 * r;
+    static int a[16][64], b[64][8];
+    for (int lane = 0; lane < 32; lane++) {
+        const auto *m = static_cast<EmulateMma *>(args[lane]);
+        const int q = lane >> 2, t = lane & 3;
+        for (int i = 0; i < 4 * r; i++) {
+            const int row = (i / r) % 2 == 0 ? q : q + 8;
+            a[row][r * t + i % r + (i / r >= 2 ? 4 * r : 0)] = emulate_code(m->a, i, bits);
+        }
+        for (int i = 0; i < 2 * r; i++)
+            b[r * t + i % r + 4 * r * (i / r)][q] = emulate_code(m->b, i, bits);
+    }
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < 4; i++) {
+            const int row = (lane >> 2) + (i < 2 ? 0 : 8), col = 2 * (lane & 3) + (i & 1);
+            int32_t sum = 0;
+            for (int j = 0; j < k; j++)
+                sum += a[row][j] * b[j][col];
+            static_cast<EmulateMma *>(args[lane])->d[i] += sum;
+        }
+}
+inline void mma_s8_m16n8k32(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+    const uint32_t b[2] = {b0, b1};
+    EmulateMma m{d, a, b, 0};
+    emulate_collective(32, &m, [](void *const *args, unsigned) { emulate_mma_warp(args, 8); });
+}
+inline void mma_s4_m16n8k64(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1)
+{
+    const uint32_t b[2] = {b0, b1};
+    EmulateMma m{d, a, b, 0};
+    emulate_collective(32, &m, [](void *const *args, unsigned) { emulate_mma_warp(args, 4); });
+}
+
+// Sparse A: kept code c (0..3) of register i covers dense columns 8t + 32(i>>1) .. +7, two kept in
+// each aligned four of them, at the indices of the metadata nibble of (row, four).
+inline void emulate_mma_sp_warp(void *const *args)
+{
+    static int a[16][64], b[64][8];
+    static uint32_t meta[16][4]; // 16-bit words, 16 dense columns each
+    memset(a, 0, sizeof a);
+    for (int lane = 0; lane < 32; lane++) {
+        const uint32_t e = static_cast<EmulateMma *>(args[lane])->e;
+        const int row = (lane >> 2) + 8 * (lane & 1), word = 2 * ((lane >> 1) & 1);
+        meta[row][word] = e & 0xffffu;
+        meta[row][word + 1] = e >> 16;
+    }
+    for (int lane = 0; lane < 32; lane++) {
+        const auto *m = static_cast<EmulateMma *>(args[lane]);
+        const int q = lane >> 2, t = lane & 3;
+        for (int i = 0; i < 16; i++) {
+            const int reg = i / 4, row = q + 8 * (reg & 1);
+            const int four = 2 * t + 8 * (reg >> 1) + i % 4 / 2; // aligned group of 4 in the row
+            const uint32_t nibble = meta[row][four / 4] >> (4 * (four % 4)) & 15u;
+            const int i0 = nibble & 3u, i1 = nibble >> 2;
+            if (i0 >= i1) {
+                fprintf(stderr, "emulate: 2:4 metadata nibble 0x%x is not ascending\n", nibble);
+                abort();
+            }
+            a[row][4 * four + (i % 2 ? i1 : i0)] = emulate_code(m->a, i, 8);
+        }
+        for (int i = 0; i < 16; i++)
+            b[4 * t + i % 4 + 16 * (i / 4)][q] = emulate_code(m->b, i, 8);
+    }
+    for (int lane = 0; lane < 32; lane++)
+        for (int i = 0; i < 4; i++) {
+            const int row = (lane >> 2) + (i < 2 ? 0 : 8), col = 2 * (lane & 3) + (i & 1);
+            int32_t sum = 0;
+            for (int j = 0; j < 64; j++)
+                sum += a[row][j] * b[j][col];
+            static_cast<EmulateMma *>(args[lane])->d[i] += sum;
+        }
+}
+inline void mma_sp_s8_m16n8k64(int32_t (&d)[4], const uint32_t (&a)[4], const uint32_t (&b)[4],
+                               uint32_t e)
+{
+    EmulateMma m{d, a, b, e};
+    emulate_collective(32, &m, [](void *const *args, unsigned) { emulate_mma_sp_warp(args); });
+}
+
+// ---- bulk copies and barriers
+// --------------------------------------------------------------------- An mbarrier word: expected
+// arrivals in bits 0..15, pending arrivals 16..31, phase 32, pending bytes 33.. (signed). A copy is
+// delivered at once, which is one of its legal times.
+
+struct EmulateBarrier {
+    static constexpr uint64_t kCount = 0xffff;
+    static uint64_t make(uint64_t n, uint64_t pending, uint64_t phase, uint64_t tx)
+    {
+        return n | pending << 16 | phase << 32 | tx << 33;
+    }
+    static void update(uint64_t *bar, int arrivals, int64_t tx)
+    {
+        const uint64_t n = *bar & kCount, pending = (*bar >> 16 & kCount) - arrivals;
+        const uint64_t phase = *bar >> 32 & 1, bytes = (*bar >> 33) + static_cast<uint64_t>(tx);
+        const bool is_complete = pending == 0 && (bytes & 0x7fffffffu) == 0;
+        emulate_progress();
+        *bar =
+            is_complete ? make(n, n, phase ^ 1, 0) : make(n, pending, phase, bytes & 0x7fffffffu);
+    }
+};
+inline void mbarrier_init(uint64_t *bar, uint32_t n_arrivals)
+{
+    *bar = EmulateBarrier::make(n_arrivals, n_arrivals, 0, 0);
+}
+inline void mbarrier_init_fence()
+{
+}
+inline void mbarrier_arrive(uint64_t *bar)
+{
+    EmulateBarrier::update(bar, 1, 0);
+}
+inline void mbarrier_arrive_expect_tx(uint64_t *bar, uint32_t nbytes)
+{
+    EmulateBarrier::update(bar, 1, nbytes);
+}
+inline void mbarrier_wait(uint64_t *bar, uint32_t parity)
+{
+    while ((*bar >> 32 & 1) == parity)
+        emulate_yield();
+}
+
+// The same barrier in block `rank` of the cluster.
+inline uint64_t *emulate_peer(uint64_t *bar, unsigned rank)
+{
+    return reinterpret_cast<uint64_t *>(emulate_shared_of(rank) + ptx_shared_address(bar));
+}
+inline void mbarrier_arrive_cluster(uint64_t *bar, uint32_t rank)
+{
+    EmulateBarrier::update(emulate_peer(bar, rank), 1, 0);
+}
+inline uint32_t cluster_rank()
+{
+    return emulate_rank();
+}
+inline void cluster_sync()
+{
+    emulate_cluster_barrier();
+}
+
+struct CUtensorMap {
+    const uint8_t *base;
+    int64_t rows, row_nbytes, box_rows;
+    int element_nbytes;
+};
+// A box of box_rows rows x 128 bytes, swizzled: address bits 4..6 XOR bits 7..9, as hardware does;
+// to the same place, and counted at the same barrier, in every block of `ranks`.
+inline void tma_load_2d_multicast(void *shared, const CUtensorMap *map, uint64_t *bar,
+                                  int32_t inner, int32_t row, uint16_t ranks)
+{
+    const uint32_t start = ptx_shared_address(shared);
+    if (start % 1024 != 0)
+        abort();
+    for (unsigned rank = 0; rank < 2; rank++) {
+        if ((ranks >> rank & 1) == 0)
+            continue;
+        for (int64_t r = 0; r < map->box_rows; r++)
+            for (int64_t byte = 0; byte < 128; byte++) {
+                const int64_t from = static_cast<int64_t>(inner) * map->element_nbytes + byte;
+                const bool is_inside = row + r < map->rows && from < map->row_nbytes;
+                const uint32_t at = start + static_cast<uint32_t>(r * 128 + byte);
+                emulate_shared_of(rank)[at ^ ((at >> 7 & 7u) << 4)] =
+                    is_inside ? map->base[(row + r) * map->row_nbytes + from] : 0;
+            }
+        EmulateBarrier::update(emulate_peer(bar, rank), 0, -(map->box_rows * 128));
+    }
+}
+inline void tma_load_2d(void *shared, const CUtensorMap *map, uint64_t *bar, int32_t inner,
+                        int32_t row)
+{
+    tma_load_2d_multicast(shared, map, bar, inner, row,
+                          static_cast<uint16_t>(1u << emulate_rank()));
+}
+
+// ---- warpgroup matrix products
+// --------------------------------------------------------------------
+
+template <int kRegisters> inline void setmaxnreg_inc()
+{
+}
+template <int kRegisters> inline void setmaxnreg_dec()
+{
+}
+inline void wgmma_fence()
+{
+    emulate_collective(128, nullptr, [](void *const *, unsigned) {});
+}
+inline void wgmma_commit()
+{
+}
+template <int kPending> inline void wgmma_wait()
+{
+}
+
+// Byte (row, byte) of the operand a descriptor names: groups of 8 rows lie `stride` apart, rows of
+// a group 128 bytes; the swizzle XORs address bits 4..6 with bits 7..9.
+inline uint8_t emulate_operand(uint64_t descriptor, int row, int byte)
+{
+    const uint32_t start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
+    const uint32_t stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
+    if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0)
+        abort(); // only the 128-byte swizzle without base offset
+    const uint32_t at = start + static_cast<uint32_t>(row / 8) * stride +
+                        static_cast<uint32_t>(row % 8 * 128 + byte);
+    return emulate_dynamic_shared()[at ^ ((at >> 7 & 7u) << 4)];
+}
+inline double emulate_bf16(uint64_t descriptor, int row, int k)
+{
+    const uint32_t low = emulate_operand(descriptor, row, 2 * k);
+    const uint32_t high = emulate_operand(descriptor, row, 2 * k + 1);
+    return __uint_as_float(low << 16 | high << 24);
+}
+inline double emulate_e4m3(uint64_t descriptor, int row, int k)
+{
+    const int code = emulate_operand(descriptor, row, k);
+    const int exponent = code >> 3 & 15, fraction = code & 7;
+    const double m = exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
+    return code & 0x80 ? -m : m;
+}
+
+struct EmulateWgmma {
+    float *d;
+    uint64_t a, b;
+    int is_sum;
+};
+template <int kLen, double (*kOperand)(uint64_t, int, int)>
+inline void emulate_wgmma(float (&d)[128], uint64_t a, uint64_t b, int is_sum)
+{
+    EmulateWgmma w{d, a, b, is_sum};
+    emulate_collective(128, &w, [](void *const *args, unsigned) {
+        static double x[64][kLen], y[256][kLen];
+        const auto *any = static_cast<EmulateWgmma *>(args[0]);
+        for (int k = 0; k < kLen; k++) {
+            for (int row = 0; row < 64; row++)
+                x[row][k] = kOperand(any->a, row, k);
+            for (int row = 0; row < 256; row++)
+                y[row][k] = kOperand(any->b, row, k);
+        }
+        for (int thread = 0; thread < 128; thread++) {
+            auto *w_ = static_cast<EmulateWgmma *>(args[thread]);
+            for (int i = 0; i < 128; i++) {
+                const int row = thread / 32 * 16 + thread % 32 / 4 + (i / 2 % 2 ? 8 : 0);
+                const int col = i / 4 * 8 + thread % 4 * 2 + i % 2;
+                double sum = w_->is_sum ? static_cast<double>(w_->d[i]) : 0;
+                for (int k = 0; k < kLen; k++)
+                    sum += x[row][k] * y[col][k];
+                w_->d[i] = static_cast<float>(sum);
+            }
+        }
+    });
+}
+inline void wgmma_m64n256k16_bf16(float (&d)[128], uint64_t a, uint64_t b, int is_sum)
+{
+    emulate_wgmma<16, emulate_bf16>(d, a, b, is_sum);
+}
+inline void wgmma_m64n256k32_e4m3(float (&d)[128], uint64_t a, uint64_t b, int is_sum)
+{
+    emulate_wgmma<32, emulate_e4m3>(d, a, b, is_sum);
+}
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the compiler made of the kernels, read from the cubins that `make gpu` keeps: no GPU and no
+// disassembler needed. Not part of `make test`: it needs nvcc's output (GPU_BUILD).
+//
+// A machine instruction is 16 bytes; its lowest 12 bits are the operation: IMMA 0x237, HGMMA 0x9f0,
+// IGMMA 0x9f1, QGMMA 0x9f3; IMMA has 4-bit operands where bits 83 and 84 are set. Claims checked:
+//   INT4 products are native on sm_80 and sm_89, and nowhere on sm_90, whatever the PTX said;
+//   the fused pair holds BF16 and FP8 warpgroup products in one kernel on sm_90a;
+//   no kernel touches local memory (no spills, no arrays that left the registers).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sq_file.h"
+
+enum { IMMA = 0x237, HGMMA = 0x9f0, IGMMA = 0x9f1, QGMMA = 0x9f3 };
+
+struct counts {
+    unsigned functions, instructions, imma, imma_s4, hgmma, qgmma, local;
+};
+
+static uint64_t field(const uint8_t *at, unsigned nbytes)
+{
+    uint64_t v = 0;
+    memcpy(&v, at, nbytes);
+    return v;
+}
+
+static void count_instructions(const uint8_t *text, uint64_t nbytes, struct counts *c)
+{
+    c->functions++;
+    for (uint64_t at = 0; at + 16 <= nbytes; at += 16) {
+        const uint64_t low = field(text + at, 8), high = field(text + at + 8, 8);
+        const unsigned op = low & 0xfff;
+        c->instructions++;
+        c->imma += op == IMMA;
+        c->imma_s4 += op == IMMA && (high >> 19 & 3) == 3;
+        c->hgmma += op == HGMMA;
+        c->qgmma += op == QGMMA;
+        c->local += op == 0x387 || op == 0x983; // STL, LDL
+    }
+}
+
+// The .text sections of gpu/NAME.cu for one architecture.
+static struct counts read_cubin(const char *name, const char *arch, const char *function)
+{
+    char path[512];
+    const char *build = getenv("GPU_BUILD");
+    struct sq_mapping map;
+    struct sq_error err = {0};
+    struct counts c = {0};
+    // With one architecture nvcc leaves it out of the name.
+    const char *const part = strcmp(arch, "90a") == 0 ? "" : ".compute_";
+    snprintf(path, sizeof path, "%s/keep/%s/%s%s%s.cubin", build ? build : "build/gpu", name, name,
+             part, *part ? arch : "");
+    if (sq_file_map(path, &map, &err) != SQ_OK)
+        fail_msg("%s (run make gpu)", err.text);
+    assert_true(map.nbytes > 64 && memcmp(map.data, "\177ELF", 4) == 0);
+    const uint8_t *const elf = map.data, *const sections = elf + field(elf + 0x28, 8);
+    const uint64_t size = field(elf + 0x3a, 2), n = field(elf + 0x3c, 2);
+    const uint8_t *const names = sections + size * field(elf + 0x3e, 2);
+    for (uint64_t i = 0; i < n; i++) {
+        const uint8_t *const s = sections + size * i;
+        const char *label = (const char *)elf + field(names + 24, 8) + field(s, 4);
+        if (strncmp(label, ".text.", 6) == 0 && strstr(label, function))
+            count_instructions(elf + field(s + 24, 8), field(s + 32, 8), &c);
+    }
+    sq_file_unmap(&map);
+    assert_true(c.functions > 0);
+    return c;
+}
+
+static void int4_is_native_on_8x_only(void **state)
+{
+    (void)state;
+    const struct counts a100 = read_cubin("sq_gemm_imma", "80", "gemm_imma_kernel");
+    const struct counts ada = read_cubin("sq_gemm_imma", "89", "gemm_imma_kernel");
+    const struct counts hopper = read_cubin("sq_gemm_imma", "90", "gemm_imma_kernel");
+    assert_int_equal(a100.functions, 6);
+    assert_true(a100.imma_s4 >= 64); // two kernels of 4 x 4 x 2 products
+    assert_true(ada.imma_s4 >= 64);
+    assert_true(a100.imma > a100.imma_s4);
+    assert_int_equal(hopper.imma_s4, 0);
+    assert_true(hopper.imma > 0);
+}
+
+static void sparse_products_are_there(void **state)
+{
+    (void)state;
+    static const char *const arch[] = {"80", "89", "90"};
+    for (int i = 0; i < 3; i++) {
+        const struct counts c = read_cubin("sq_gemm_sp24", arch[i], "gemm_sp24_kernel");
+        assert_int_equal(c.imma, 32); // 4 x 4 x 2 slices, one instruction each: nothing emulated
+    }
+}
+
+static void pair_is_one_kernel_of_both_types(void **state)
+{
+    (void)state;
+    const struct counts c = read_cubin("sq_gemm_wgmma", "90a", "gemm_pair_kernel");
+    assert_int_equal(c.functions, 1);
+    assert_true(c.hgmma >= 4 && c.hgmma % 4 == 0);
+    assert_true(c.qgmma >= 4 && c.qgmma % 4 == 0);
+}
+
+static void nothing_in_local_memory(void **state)
+{
+    (void)state;
+    static const char *const file[] = {"sq_gemm_imma", "sq_gemm_sp24", "sq_gemm_sqw", "sq_encode"};
+    static const char *const arch[] = {"80", "89", "90"};
+    for (int f = 0; f < 4; f++)
+        for (int a = 0; a < 3; a++) {
+            const struct counts c = read_cubin(file[f], arch[a], "_kernel");
+            if (c.local)
+                fail_msg("%s sm_%s: %u local memory instructions", file[f], arch[a], c.local);
+        }
+    assert_int_equal(read_cubin("sq_gemm_wgmma", "90a", "_kernel").local, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(int4_is_native_on_8x_only),
+        cmocka_unit_test(sparse_products_are_there),
+        cmocka_unit_test(pair_is_one_kernel_of_both_types),
+        cmocka_unit_test(nothing_in_local_memory),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
