@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "sq_checkpoint.h"
+#include "sq_gpu.h"
 #include "sq_machine_run.h"
 
 struct run {
@@ -340,6 +341,17 @@ static enum sq_status workload_of(const struct sq_run_request *in, const char *m
     return w->n ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
 }
 
+static enum sq_status load_machine(const char *path, struct sq_machine *machine,
+                                   struct sq_error *err)
+{
+    struct sq_gpu gpu;
+    const enum sq_status status = sq_machine_load(path, machine, err);
+    if (status != SQ_OK && sq_gpu_load(path, &gpu, NULL) == SQ_OK)
+        return SQ_FAIL(err, SQ_ERR_ARG, "machine %s is a GPU, whose times `sqsim compare` predicts",
+                       gpu.name);
+    return status;
+}
+
 enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)
 {
     struct run r = {.request = in, .name = in->workload};
@@ -349,7 +361,7 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
     if (!r.name)
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
     if (machine && model)
-        status = sq_machine_load(in->machine ? in->machine : machine, &r.machine, err);
+        status = load_machine(in->machine ? in->machine : machine, &r.machine, err);
     if (status == SQ_OK) {
         sq_run_override_core(&r.machine.core, &in->core);
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)

@@ -104,6 +104,7 @@ refuse "clock = 1, need a unit" run --machine unitless.yaml --workload w.csv
 refuse "does not hold one tile" run --machine tiny.yaml --workload w.csv
 refuse "did you mean latency" run --machine typo.yaml --workload w.csv
 refuse "cannot\|No such\|not" run --machine absent.yaml
+refuse "machine h200 is a GPU" run --machine "$M/h200.yaml" --workload w.csv
 refuse "need sq_w or dense" run --workload w.csv --format sparse
 refuse "--weight-bits = 1, need 2..16" run --workload w.csv --format dense --weight-bits 1
 refuse "--weight-bits without --format dense" run --workload w.csv --weight-bits 8
