@@ -18,7 +18,7 @@ clang-format clang-format
 perl prove
 libjansson-dev /usr/include/jansson.h
 libcmocka-dev /usr/include/cmocka.h
-libopenblas-dev /usr/include/*/cblas.h
+libopenblas-dev /usr/include/*/openblas*/openblas_config.h
 liblapacke-dev /usr/include/lapacke.h
 zlib1g-dev /usr/include/zlib.h
 libsqlite3-dev /usr/include/sqlite3.h
