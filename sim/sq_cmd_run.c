@@ -21,6 +21,9 @@ enum {
     KEY_MACHINE,
     KEY_WORKLOAD,
     KEY_FORMAT,
+    KEY_SPARSITY,
+    KEY_GROUP,
+    KEY_OUTLIERS,
     KEY_WEIGHT_BITS,
     KEY_ACT_BITS,
     KEY_CAUSES,
@@ -37,9 +40,11 @@ struct arguments {
     const char *machine, *workload; // NULL: not given
     uint64_t m, n, k;               // 0 = not given
     uint64_t seed;
-    unsigned jobs;        // 0 = not given
-    unsigned weight_bits; // 0 = not given
-    bool is_dense, seed_given;
+    unsigned jobs;                           // 0 = not given
+    struct sq_scheme scheme;                 // with --machine or --workload
+    unsigned weight_bits;                    // 0 = not given
+    const char *sparsity, *group, *outliers; // as given, NULL: not
+    bool seed_given;
     bool timing_only, is_causes, is_json;
     struct sq_error *err;
 };
@@ -54,9 +59,13 @@ static const struct argp_option options[] = {
      "time on this machine: cores, buffers, DRAM (sim/machines/default.yaml with --workload)", 0},
     {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
     {"format", KEY_FORMAT, "F", OPTION_HIDDEN, NULL, 1},
+    {"sparsity", KEY_SPARSITY, "S", OPTION_HIDDEN, NULL, 1},
+    {"group", KEY_GROUP, "N", OPTION_HIDDEN, NULL, 1},
+    {"outliers", KEY_OUTLIERS, "RHO", 0, "spqr on a machine: share of outliers, 0..0.25 (0.01)", 1},
     {"weight-bits", KEY_WEIGHT_BITS, "N", 0,
-     "--format dense on a machine: bits of a weight, 2..16 (8)", 1},
-    {"act-bits", KEY_ACT_BITS, "N", 0, "bits of an activation: 8 or 4, dense also 16 (8)", 1},
+     "on a machine: bits of a weight, dense 2..16 (8), sq_a_* 2..8 (4)", 1},
+    {"act-bits", KEY_ACT_BITS, "N", 0,
+     "bits of an activation: 8 or 4, dense, gqsa, spqt and spqr also 16 (8)", 1},
     {"causes", KEY_CAUSES, NULL, 0, "also print where the cycles of both paths went", 0},
     {"seed", KEY_SEED, "S", 0, "seed of synthetic operands (1)", 3},
     {"jobs", KEY_JOBS, "N", 0, "threads of the encoder (1)", 3},
@@ -68,7 +77,9 @@ static const char doc[] = "Times one core on every linear layer of MODEL (defaul
                           "cycles of the cycle model (= RTL), closed-form bound, use of both "
                           "paths; and the values of the golden model with their relative error. "
                           "With --machine or --workload: cycles only, through cores, buffers and "
-                          "DRAM, also of --format dense (the same multipliers without a gather); "
+                          "DRAM, of any --format: sq_w, dense, sq_a_static, sq_a_dynamic, sp24, "
+                          "gqsa, spqt, spqr (the same multipliers, re-partitioned without loss; "
+                          "--sparsity: gqsa pruned groups (0.5), spqt skipped activations (0.5)); "
                           "core options then override the machine's.\v"
                           "Examples:\n"
                           "  sqsim run\n"
@@ -79,8 +90,6 @@ static const char doc[] = "Times one core on every linear layer of MODEL (defaul
                           "  sqsim run --machine sim/machines/server64.yaml --workload "
                           "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
                           "--weight-bits 8\n";
-
-static const char *const formats[] = {"sq_w", "dense"};
 
 static enum sq_status set_act_bits(const char *text, struct arguments *in)
 {
@@ -117,8 +126,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         in->seed_given = true;
         break;
     case KEY_FORMAT:
-        status = sq_cli_name("--format", arg, formats, 2, &index, in->err);
-        in->is_dense = status == SQ_OK && index == 1;
+        status = sq_cli_name("--format", arg, sq_scheme_names, SQ_N_SCHEMES, &index, in->err);
+        if (status == SQ_OK)
+            in->scheme.kind = (enum sq_scheme_kind)index;
+        break;
+    case KEY_SPARSITY:
+        in->sparsity = arg;
+        break;
+    case KEY_GROUP:
+        in->group = arg;
+        break;
+    case KEY_OUTLIERS:
+        in->outliers = arg;
         break;
     case KEY_WEIGHT_BITS:
         status = sq_cli_uint("--weight-bits", arg, 2, 16, &v, in->err);
@@ -381,10 +400,64 @@ static enum sq_status check_machine_arguments(const struct arguments *in)
     if (in->workload && (in->model || in->n || in->m))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--workload and %s given, need one of them",
                        in->model ? "a model" : "--m, --n or --k");
-    if (in->weight_bits && !in->is_dense)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--weight-bits without --format dense");
-    if (!in->is_dense && in->format.act_bits == 16)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = 16, need 4 or 8 for sq_w");
+    return SQ_OK;
+}
+
+// --sparsity and --group as the SQ-format has them.
+static enum sq_status settle_sq(struct arguments *in)
+{
+    struct sq_format *f = &in->format.format;
+    double sparsity = in->format.sparsity;
+    uint64_t group = f->group;
+    struct sq_error inner;
+    if (in->group && strcmp(in->group, "row") == 0)
+        group = 0;
+    else if (in->group &&
+             (sq_cli_uint("", in->group, 32, 128, &group, NULL) != SQ_OK || (group & (group - 1))))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--group = %.40s, need 32, 64, 128 or row", in->group);
+    if (in->sparsity)
+        SQ_TRY(sq_cli_double("--sparsity", in->sparsity, 0.5, 0.9375, &sparsity, in->err));
+    f->group = (unsigned)group;
+    enum sq_status status = sq_format_high_per_bank(f->bank, sparsity, &f->high_per_bank, &inner);
+    if (status == SQ_OK)
+        status = sq_format_check(f, &inner);
+    return status == SQ_OK ? SQ_OK : SQ_FAIL(in->err, status, "--%.200s", inner.text);
+}
+
+// The scheme of --format, with what the options mean there.
+static enum sq_status settle_scheme(struct arguments *in)
+{
+    struct sq_scheme *s = &in->scheme;
+    const bool is_sq = s->kind == SQ_SCHEME_SQ_W || s->kind == SQ_SCHEME_SQ_A_STATIC ||
+                       s->kind == SQ_SCHEME_SQ_A_DYNAMIC;
+    const bool has_sparsity = s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT;
+    const bool has_weight_bits = s->kind == SQ_SCHEME_DENSE || (is_sq && s->kind != SQ_SCHEME_SQ_W);
+    const bool has_group = is_sq || s->kind == SQ_SCHEME_DENSE || s->kind == SQ_SCHEME_GQSA;
+    const char *unused = in->weight_bits && !has_weight_bits         ? "--weight-bits"
+                         : in->outliers && s->kind != SQ_SCHEME_SPQR ? "--outliers"
+                         : in->sparsity && !is_sq && !has_sparsity   ? "--sparsity"
+                         : in->group && !has_group                   ? "--group"
+                                                                     : NULL;
+    uint64_t group = 16;
+    if (unused)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s has no use with --format %s", unused,
+                       sq_scheme_names[s->kind]);
+    s->act_bits = in->format.act_bits;
+    s->weight_bits = in->weight_bits ? in->weight_bits : s->kind == SQ_SCHEME_DENSE ? 8 : 4;
+    s->sparsity = 0.5;
+    s->outliers = 0.01;
+    if (in->outliers)
+        SQ_TRY(sq_cli_double("--outliers", in->outliers, 0, 0.25, &s->outliers, in->err));
+    if (has_sparsity && in->sparsity)
+        SQ_TRY(sq_cli_double("--sparsity", in->sparsity, 0, 0.99, &s->sparsity, in->err));
+    if (s->kind == SQ_SCHEME_GQSA && in->group)
+        SQ_TRY(sq_cli_uint("--group", in->group, 4, 128, &group, in->err));
+    if (is_sq || s->kind == SQ_SCHEME_DENSE)
+        SQ_TRY(settle_sq(in));
+    s->sq = in->format.format;
+    s->group = s->kind == SQ_SCHEME_GQSA   ? (unsigned)group
+               : s->kind == SQ_SCHEME_SP24 ? 0
+                                           : in->format.format.group;
     return SQ_OK;
 }
 
@@ -396,9 +469,13 @@ static enum sq_status check_arguments(struct arguments *in)
                        in->n ? "k" : "n");
     if (in->n && (in->model || in->tokens))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
-    if (!on_machine && (in->is_dense || in->weight_bits))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s needs --machine or --workload",
-                       in->is_dense ? "--format dense" : "--weight-bits");
+    if (!on_machine && (in->scheme.kind != SQ_SCHEME_SQ_W || in->weight_bits))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s%s needs --machine or --workload",
+                       in->weight_bits ? "--weight-bits" : "--format ",
+                       in->weight_bits ? "" : sq_scheme_names[in->scheme.kind]);
+    SQ_TRY(settle_scheme(in));
+    if (!on_machine && in->scheme.act_bits == 16)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = 16, need 4 or 8 for sq_w");
     if (on_machine)
         SQ_TRY(check_machine_arguments(in));
     in->m = in->m ? in->m : 32;
@@ -408,18 +485,13 @@ static enum sq_status check_arguments(struct arguments *in)
 
 static int run_machine(const struct arguments *in)
 {
-    const struct sq_format *f = &in->format.format;
     const struct sq_run_request request = {
         .machine = in->machine,
         .workload = in->workload,
         .model = in->model,
         .gemm = {in->m, in->n, in->k},
         .core = in->core.config,
-        .scheme = {.is_dense = in->is_dense,
-                   .sq = *f,
-                   .act_bits = in->format.act_bits,
-                   .weight_bits = in->weight_bits ? in->weight_bits : 8,
-                   .group = f->group},
+        .scheme = in->scheme,
         .is_causes = in->is_causes,
         .is_json = in->is_json,
     };

@@ -30,6 +30,11 @@ struct timed {
     struct sq_plan plan;
 };
 
+static bool is_sq_w(const struct run *r)
+{
+    return r->request->scheme.kind == SQ_SCHEME_SQ_W;
+}
+
 static double now(void)
 {
     struct timespec t;
@@ -123,7 +128,7 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
         json_object_set_new(streams, sq_stream_name((enum sq_stream_id)i),
                             json_count(x->nbytes[i]));
     json_object_set_new(causes, "low", json_path(x->low, x->memory));
-    if (!r->request->scheme.is_dense)
+    if (is_sq_w(r))
         json_object_set_new(causes, "high", json_path(x->high, x->memory));
     json_object_set_new(o, "macs", json_count(x->macs));
     json_object_set_new(o, "bound_cycles", json_count(x->bound));
@@ -132,8 +137,7 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
     json_object_set_new(o, "cycles", json_count(x->cycles));
     json_object_set_new(o, "seconds", json_real(x->cycles / r->machine.clock_hz));
     json_object_set_new(o, "utilisation_low", json_real(use_low(x)));
-    json_object_set_new(o, "utilisation_high",
-                        r->request->scheme.is_dense ? json_null() : json_real(use_high(x)));
+    json_object_set_new(o, "utilisation_high", is_sq_w(r) ? json_real(use_high(x)) : json_null());
     json_object_set_new(o, "bytes", json_count(total_nbytes(x)));
     json_object_set_new(o, "bytes_by_stream", streams);
     json_object_set_new(o, "bound", json_string(bound_name(x)));
@@ -143,14 +147,20 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
 static void put_scheme(const struct run *r, json_t *o)
 {
     const struct sq_scheme *s = &r->request->scheme;
-    if (s->is_dense) {
-        json_object_set_new(o, "format", json_string("dense"));
-        json_object_set_new(o, "weight_bits", json_integer(s->weight_bits));
-        json_object_set_new(o, "group", json_integer(s->group));
-    } else {
+    const bool is_sq_a = s->kind == SQ_SCHEME_SQ_A_STATIC || s->kind == SQ_SCHEME_SQ_A_DYNAMIC;
+    if (is_sq_w(r) || is_sq_a)
         sq_cli_format_json(&s->sq, o);
-    }
-    json_object_set_new(o, "act_bits", json_integer(s->act_bits));
+    json_object_set_new(o, "format", json_string(sq_scheme_names[s->kind]));
+    if (s->kind == SQ_SCHEME_DENSE || is_sq_a)
+        json_object_set_new(o, "weight_bits", json_integer(s->weight_bits));
+    if (s->kind == SQ_SCHEME_DENSE || s->kind == SQ_SCHEME_GQSA)
+        json_object_set_new(o, "group", json_integer(s->group));
+    if (s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT)
+        json_object_set_new(o, "sparsity", json_real(s->sparsity));
+    if (s->kind == SQ_SCHEME_SPQR)
+        json_object_set_new(o, "outliers", json_real(s->outliers));
+    if (!is_sq_a)
+        json_object_set_new(o, "act_bits", json_integer(s->act_bits));
 }
 
 static void print_json_row(const struct run *r, const struct sq_workload_row *row,
@@ -204,7 +214,7 @@ static void print_plan(const struct sq_plan *p)
 
 static void print_causes(const struct run *r, const struct result *x)
 {
-    for (unsigned path = 0; path < (r->request->scheme.is_dense ? 1u : 2u); path++) {
+    for (unsigned path = 0; path < (is_sq_w(r) ? 2u : 1u); path++) {
         const double *counts = path ? x->high : x->low;
         printf("    %-4s", path ? "high" : "low");
         for (unsigned i = 0; i < SQ_N_CAUSES; i++)
@@ -220,15 +230,41 @@ static void print_causes(const struct run *r, const struct result *x)
     }
 }
 
+static void scheme_text(const struct sq_scheme *s, char text[96])
+{
+    char sq[64];
+    sq_cli_format_text(&s->sq, sq);
+    switch (s->kind) {
+    case SQ_SCHEME_SQ_W:
+        snprintf(text, 96, "%s", sq);
+        break;
+    case SQ_SCHEME_DENSE:
+        snprintf(text, 96, "dense W%uA%u", s->weight_bits, s->act_bits);
+        break;
+    case SQ_SCHEME_SQ_A_STATIC:
+    case SQ_SCHEME_SQ_A_DYNAMIC:
+        snprintf(text, 96, "%s W%u, activations %s", sq_scheme_names[s->kind], s->weight_bits, sq);
+        break;
+    case SQ_SCHEME_GQSA:
+        snprintf(text, 96, "gqsa A%u, %g pruned in groups of %u", s->act_bits, s->sparsity,
+                 s->group);
+        break;
+    case SQ_SCHEME_SPQT:
+        snprintf(text, 96, "spqt A%u, %g of the activations skipped", s->act_bits, s->sparsity);
+        break;
+    case SQ_SCHEME_SPQR:
+        snprintf(text, 96, "spqr A%u, outliers %g", s->act_bits, s->outliers);
+        break;
+    default:
+        snprintf(text, 96, "%s A%u", sq_scheme_names[s->kind], s->act_bits);
+    }
+}
+
 static void print_head(const struct run *r)
 {
     const struct sq_machine *m = &r->machine;
-    char format[64];
-    if (r->request->scheme.is_dense)
-        snprintf(format, sizeof format, "dense W%uA%u", r->request->scheme.weight_bits,
-                 r->request->scheme.act_bits);
-    else
-        sq_cli_format_text(&r->request->scheme.sq, format);
+    char format[96];
+    scheme_text(&r->request->scheme, format);
     printf("%s on machine %s: %u cores of %ux%u PEs, L=%u, H=%u at %g GHz, DRAM %g GB/s; %s\n",
            r->name, m->name, m->cores, m->core.rows, m->core.cols, m->core.low_lanes,
            m->core.high_lanes, m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9, format);

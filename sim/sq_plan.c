@@ -15,11 +15,9 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-const char *sq_stream_name(enum sq_stream_id id)
+static bool is_sq_w(const struct sq_scheme *s)
 {
-    static const char *const names[SQ_N_STREAMS] = {"act",   "act_scale", "lo",     "hi",
-                                                    "scale", "out",       "partial"};
-    return names[id];
+    return s->kind == SQ_SCHEME_SQ_W;
 }
 
 // ---- what a stretch of K holds --------------------------------------------------------------
@@ -31,27 +29,19 @@ struct context {
     struct sq_gemm gemm;
     struct sq_core_config core;
     unsigned lanes;
-    uint64_t bank;    // elements of one bank (dense: of one step)
+    uint64_t bank;    // elements of one bank (else: of one step)
     uint64_t n_banks; // of a padded row
     uint64_t stored;  // elements of a stored row
     uint64_t unit;    // banks: smallest chunk of K
     uint64_t flush;   // banks between two flushes, 0 = only at the end of a chunk
 };
 
-static enum sq_status settle_dense(struct context *c, struct sq_error *err)
+// Everything but SQ on weights: one step of the low path per `lanes` elements; the high path runs
+// along unseen.
+static void settle_serial(struct context *c)
 {
     const struct sq_core_config *has = &c->machine->core;
-    const struct sq_scheme *s = c->scheme;
-    if (s->weight_bits < 2 || s->weight_bits > 16)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "weight-bits = %u, need 2..16", s->weight_bits);
-    if (s->act_bits != 4 && s->act_bits != 8 && s->act_bits != 16)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "act-bits = %u, need 4, 8 or 16", s->act_bits);
-    const unsigned cells =
-        (has->low_lanes * has->low_bits + has->high_lanes * has->high_bits) * has->act_bits;
-    c->lanes = cells / (s->weight_bits * s->act_bits);
-    if (c->lanes == 0)
-        c->lanes = 1;
-    // One step of the low path per `lanes` elements; the high path runs along unseen.
+    c->lanes = sq_scheme_lanes(c->scheme, has, c->gemm.m);
     c->core = sq_core_config_default();
     c->core.rows = has->rows;
     c->core.cols = has->cols;
@@ -62,13 +52,12 @@ static enum sq_status settle_dense(struct context *c, struct sq_error *err)
     c->n_banks = ceil_div(c->gemm.k, c->bank);
     c->unit = ceil_div(128, c->bank);
     c->flush = 0;
-    return SQ_OK;
 }
 
+// SQ on weights: both paths of the core.
 static enum sq_status settle_sq(struct context *c, struct sq_error *err)
 {
     const struct sq_format *f = &c->scheme->sq;
-    SQ_TRY(sq_format_check(f, err));
     SQ_TRY(sq_machine_core(c->machine, f, c->scheme->act_bits, &c->core, err));
     c->lanes = c->core.low_lanes;
     c->bank = f->bank;
@@ -88,7 +77,7 @@ static uint64_t elements(const struct context *c, uint64_t first_bank, uint64_t 
 // Scale groups that end within the stretch.
 static uint64_t groups(const struct context *c, uint64_t first_bank, uint64_t n_banks)
 {
-    const uint64_t group = c->scheme->is_dense ? c->scheme->group : c->scheme->sq.group;
+    const uint64_t group = is_sq_w(c->scheme) ? c->scheme->sq.group : c->scheme->group;
     const uint64_t first = first_bank * c->bank, end = first + elements(c, first_bank, n_banks);
     const bool at_end = end == c->stored;
     if (group == 0)
@@ -100,21 +89,20 @@ static uint64_t groups(const struct context *c, uint64_t first_bank, uint64_t n_
 static void count_nbytes(const struct context *c, uint64_t m, uint64_t n, uint64_t first_bank,
                          uint64_t n_banks, unsigned cores_k, uint64_t nbytes[SQ_N_STREAMS])
 {
-    const struct sq_scheme *s = c->scheme;
-    const uint64_t e = elements(c, first_bank, n_banks), g = groups(c, first_bank, n_banks);
-    memset(nbytes, 0, SQ_N_STREAMS * sizeof *nbytes);
-    nbytes[SQ_STREAM_ACT] = m * ceil_div(e * s->act_bits, 8);
-    nbytes[SQ_STREAM_ACT_SCALE] = 4 * m;
-    if (s->is_dense) {
-        nbytes[SQ_STREAM_LO] = n * ceil_div(e * s->weight_bits, 8);
-        nbytes[SQ_STREAM_SCALE] = 4 * n * g;
-    } else {
-        nbytes[SQ_STREAM_LO] = n * ceil_div(e * s->sq.low_bits, 8);
-        nbytes[SQ_STREAM_HI] = n * ceil_div(n_banks * s->sq.high_per_bank * s->sq.high_bits, 8);
-        nbytes[SQ_STREAM_SCALE] = 8 * n * g;
-    }
+    const uint64_t e = elements(c, first_bank, n_banks);
+    const struct sq_stretch stretch = {.elements = e,
+                                       .banks = n_banks,
+                                       .groups = groups(c, first_bank, n_banks),
+                                       .at_end = first_bank * c->bank + e == c->stored};
+    sq_scheme_nbytes(c->scheme, m, n, c->gemm.m, &stretch, nbytes);
     nbytes[SQ_STREAM_OUT] = 2 * m * n;
     nbytes[SQ_STREAM_PARTIAL] = cores_k > 1 ? 8 * m * n * cores_k : 0;
+}
+
+static uint64_t weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS])
+{
+    return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_INDEX] +
+           nbytes[SQ_STREAM_SCALE];
 }
 
 // ---- one mapping ----------------------------------------------------------------------------
@@ -151,9 +139,9 @@ static void fill_class(const struct context *c, struct sq_plan *p, unsigned inde
     s->job.group_banks = (uint32_t)per_flush;
     s->job.groups = (uint32_t)(tiles * (of_core / per_flush));
     count_nbytes(c, m, n, first, banks, p->cores_k, s->nbytes);
-    const uint64_t weight = bursts(c, s->nbytes[SQ_STREAM_LO]) +
-                            bursts(c, s->nbytes[SQ_STREAM_HI]) +
-                            bursts(c, s->nbytes[SQ_STREAM_SCALE]);
+    uint64_t weight = 0;
+    for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
+        weight += bursts(c, s->nbytes[id]);
     const uint64_t act = bursts(c, s->nbytes[SQ_STREAM_ACT]);
     const uint64_t act_scale = bursts(c, s->nbytes[SQ_STREAM_ACT_SCALE]);
     for (unsigned f = 0; f < 2; f++) {
@@ -263,8 +251,7 @@ static bool fits(const struct context *c, const struct extent *block)
     uint64_t nbytes[SQ_N_STREAMS];
     count_nbytes(c, rows, cols, 0, banks, 1, nbytes);
     const uint64_t act = nbytes[SQ_STREAM_ACT] + nbytes[SQ_STREAM_ACT_SCALE];
-    const uint64_t weight = nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_SCALE];
-    return act <= hw->act_nbytes / 2 && weight <= hw->weight_nbytes / 2 &&
+    return act <= hw->act_nbytes / 2 && weight_nbytes(nbytes) <= hw->weight_nbytes / 2 &&
            4 * rows * cols <= hw->out_nbytes / 2 && banks <= SQ_JOB_GROUP_BANKS_MAX &&
            block->m * block->n <= (UINT64_C(1) << 31) / banks;
 }
@@ -277,8 +264,7 @@ static bool resident(const struct context *c, const struct extent *all, bool act
                  min_u64(all->k * c->unit, c->n_banks), 1, nbytes);
     if (act)
         return nbytes[SQ_STREAM_ACT] + nbytes[SQ_STREAM_ACT_SCALE] <= c->machine->act_nbytes;
-    return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_SCALE] <=
-           c->machine->weight_nbytes;
+    return weight_nbytes(nbytes) <= c->machine->weight_nbytes;
 }
 
 static void build(const struct context *c, const unsigned cores[3], const struct extent *all,
@@ -288,7 +274,7 @@ static void build(const struct context *c, const unsigned cores[3], const struct
     p->gemm = c->gemm;
     p->core = c->core;
     p->lanes = c->lanes;
-    p->has_high = !c->scheme->is_dense;
+    p->has_high = is_sq_w(c->scheme);
     p->n_banks = c->n_banks;
     p->latency = c->machine->dram_latency;
     p->cores_m = cores[0];
@@ -368,7 +354,11 @@ enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_sc
     struct context c = {.machine = machine, .scheme = scheme, .gemm = *gemm};
     memset(plan, 0, sizeof *plan);
     SQ_TRY(check_gemm(gemm, err));
-    SQ_TRY(scheme->is_dense ? settle_dense(&c, err) : settle_sq(&c, err));
+    SQ_TRY(sq_scheme_check(scheme, err));
+    if (is_sq_w(scheme))
+        SQ_TRY(settle_sq(&c, err));
+    else
+        settle_serial(&c);
     for (unsigned k = 1; k <= machine->cores; k++)
         for (unsigned m = 1; machine->cores % k == 0 && m <= machine->cores / k; m++)
             if (machine->cores / k % m == 0) {

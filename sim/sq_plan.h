@@ -22,41 +22,13 @@
 
 #include "sq_core_sim.h"
 #include "sq_machine.h"
+#include "sq_scheme.h"
 
 #define SQ_GEMM_MAX (UINT64_C(1) << 24) // largest M, N and K
 
 struct sq_gemm {
     uint64_t m, n, k;
 };
-
-// What is stored and multiplied. SQ weights, or the dense baseline.
-//
-// Dense uses the same multipliers as honestly as it can: the bit products of all low and high
-// multipliers of a PE, re-partitioned without loss for weight_bits x act_bits:
-//   lanes = floor((L low_bits + H high_bits) act_bits_of_machine / (weight_bits act_bits)), at
-//   least 1, no gather, one step after the other along the whole row.
-// Default machine: W8A8 12, INT6 16, W4A8 24, W4A4 48, W16A16 3 multiplications per PE and cycle;
-// SQ(8,4,32,.75) does 16.
-struct sq_scheme {
-    bool is_dense;
-    struct sq_format sq;  // !is_dense
-    unsigned act_bits;    // 4, 8; dense also 16
-    unsigned weight_bits; // dense: 2..16
-    unsigned group;       // dense: elements per scale, 0 = the whole row
-};
-
-// Streams between DRAM and buffers, in their stored encoding (SPEC D.9, A.6).
-enum sq_stream_id {
-    SQ_STREAM_ACT,       // activation codes
-    SQ_STREAM_ACT_SCALE, // s_a, FP32 per token
-    SQ_STREAM_LO,        // low codes; dense: all weight codes
-    SQ_STREAM_HI,        // high codes
-    SQ_STREAM_SCALE,     // s_lo and s_hi, or the one scale of a dense group, FP32
-    SQ_STREAM_OUT,       // Y, FP16
-    SQ_STREAM_PARTIAL,   // FP32 partial sums of split K, both ways
-    SQ_N_STREAMS,
-};
-const char *sq_stream_name(enum sq_stream_id id); // "act", "act_scale", "lo", ...
 
 // One kind of step: full or last block in each direction (bit 0 rows, bit 1 columns, bit 2 K).
 #define SQ_STEP_CLASSES 8
@@ -72,7 +44,7 @@ struct sq_step_class {
 struct sq_plan {
     struct sq_gemm gemm;
     struct sq_core_config core; // what the cycle model runs
-    unsigned lanes;             // multiplications of one PE and cycle on the low (or dense) path
+    unsigned lanes;             // elements of K that a PE takes per cycle, sq_w: on the low path
     bool has_high;
     uint64_t n_banks; // of a row, padded
     uint64_t latency; // of the DRAM

@@ -23,7 +23,7 @@ static struct sq_scheme scheme(unsigned index)
     struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8, .group = 128};
     if (index < 3)
         (void)sq_format_high_per_bank(s.sq.bank, sparsity[index], &s.sq.high_per_bank, NULL);
-    s.is_dense = index >= 3;
+    s.kind = index >= 3 ? SQ_SCHEME_DENSE : SQ_SCHEME_SQ_W;
     s.weight_bits = index == 3 ? 8 : 4;
     return s;
 }

@@ -57,6 +57,15 @@ ok "dense W8A8 is slower" less "$sq_w" "$w8"
 run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense --weight-bits 4
 w4=$(cycles)
 ok "dense W4A8 is faster than SQ" less "$w4" "$sq_w"
+# Decode is bound by memory: cycles are bytes over bandwidth, in the order of the stored bits.
+previous=0
+for f in "spqt --sparsity 0.65" spqt gqsa "sq_a_static --weight-bits 4" "spqr --outliers 0.01" sp24 sq_w dense; do
+  run --workload "$T/llama-3-8b_decode_1.csv" --format $f
+  ok "decode: --format $f is slower than the one before" less "$previous" "$(cycles)"
+  previous=$(cycles)
+done
+run --workload "$T/llama-3-8b_decode_1.csv" --format spqr --outliers 0.02 --act-bits 16
+ok "--outliers costs bytes" grep -q '"summary".*"outliers":0.02' "$W.out"
 run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense
 ok "--weight-bits is 8 by default" [ "$(cycles)" = "$w8" ]
 run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense --weight-bits 16 --act-bits 16
@@ -105,10 +114,16 @@ refuse "does not hold one tile" run --machine tiny.yaml --workload w.csv
 refuse "did you mean latency" run --machine typo.yaml --workload w.csv
 refuse "cannot\|No such\|not" run --machine absent.yaml
 refuse "machine h200 is a GPU" run --machine "$M/h200.yaml" --workload w.csv
-refuse "need sq_w or dense" run --workload w.csv --format sparse
+refuse "need sq_w, dense, sq_a_static" run --workload w.csv --format sparse
 refuse "--weight-bits = 1, need 2..16" run --workload w.csv --format dense --weight-bits 1
-refuse "--weight-bits without --format dense" run --workload w.csv --weight-bits 8
+refuse "--weight-bits has no use with --format sq_w" run --workload w.csv --weight-bits 8
 refuse "--format dense needs" run --format dense
+refuse "--outliers has no use with --format gqsa" run --workload w.csv --format gqsa --outliers 0.1
+refuse "--sparsity has no use with --format dense" run --workload w.csv --format dense --sparsity 0.5
+refuse "--sparsity = 1, need" run --workload w.csv --format spqt --sparsity 1
+refuse "--group = 3, need 4..128" run --workload w.csv --format gqsa --group 3
+refuse "--group has no use with --format spqr" run --workload w.csv --format spqr --group 64
+refuse "--outliers = 0.5, need 0..0.25" run --workload w.csv --format spqr --outliers 0.5
 refuse "--act-bits = 12" run --workload w.csv --act-bits 12
 refuse "act-bits = 16, need 4 or 8" run --workload w.csv --act-bits 16
 refuse "act-bits = 16, need 4 or 8" run --m 1 --n 1 --k 1 --act-bits 16

@@ -52,18 +52,20 @@ static struct sq_scheme random_scheme(struct sq_rng *r)
 {
     static const unsigned act[] = {4, 8, 16};
     struct sq_scheme s = {.act_bits = 8, .sq = sq_format_default()};
-    s.is_dense = sq_rng_below(r, 3) == 0;
-    if (s.is_dense) {
-        s.weight_bits = between(r, 2, 16);
-        s.act_bits = act[sq_rng_below(r, 3)];
-        s.group = sq_rng_below(r, 2) ? 0 : 128;
-        return s;
-    }
+    s.kind = sq_rng_below(r, 3) ? SQ_SCHEME_SQ_W : sq_rng_below(r, SQ_N_SCHEMES);
     s.sq.bank = 4u << sq_rng_below(r, 6);
     do
         s.sq.high_per_bank = s.sq.bank >> (1 + sq_rng_below(r, 4));
     while (s.sq.high_per_bank == 0);
     s.sq.group = sq_rng_below(r, 3) ? 128 : 0;
+    if (s.kind == SQ_SCHEME_SQ_W)
+        return s;
+    s.weight_bits = between(r, 2, s.kind == SQ_SCHEME_DENSE ? 16 : 8);
+    s.act_bits =
+        act[sq_rng_below(r, s.kind == SQ_SCHEME_DENSE || s.kind >= SQ_SCHEME_GQSA ? 3 : 2)];
+    s.group = s.kind == SQ_SCHEME_GQSA ? 4u << sq_rng_below(r, 6) : sq_rng_below(r, 2) ? 0 : 128;
+    s.sparsity = 0.01 * between(r, 0, 99);
+    s.outliers = 0.01 * between(r, 0, 25);
     return s;
 }
 
@@ -134,7 +136,8 @@ static void test_traffic(void **state)
     m.cores = 1;
     m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 30;
     const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
-    const struct sq_scheme w4 = {.is_dense = true, .act_bits = 8, .weight_bits = 4, .group = 128};
+    const struct sq_scheme w4 = {
+        .kind = SQ_SCHEME_DENSE, .act_bits = 8, .weight_bits = 4, .group = 128};
     const struct sq_gemm g = {96, 160, 1024};
     struct sq_plan p;
     uint64_t n[SQ_N_STREAMS], dram;

@@ -2,6 +2,7 @@
 // Machine files: the shipped ones load; every field is refused when it is missing, misspelt, zero,
 // negative, absurd, of the wrong type or without a unit; damaged, circular and huge YAML too.
 // Fields x damages are exhausted. Then the search for a mapping: what it must refuse and choose.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,6 +173,73 @@ static void test_yaml(void **state)
     assert_int_not_equal(sq_machine_load("sim/machines", &m, NULL), SQ_OK);
 }
 
+// Bits per weight of each format by SPEC A.5, D.9, E.5, F.6, G.3, H.6, and elements per cycle of
+// the default core (low 16 x 4 x 8, high 4 x 8 x 8 bits: 768 bit products).
+static void test_schemes(void **state)
+{
+    (void)state;
+    const struct sq_format sq = {8, 4, 32, 8, 128};
+    static const unsigned R = 64; // one output channel of K = 4096, batch 1
+    struct {
+        struct sq_scheme s;
+        unsigned lanes;
+        double weight_bits, act_bits; // scales of tokens left out
+    } row[] = {
+        {{SQ_SCHEME_DENSE, sq, 8, 8, 128, 0, 0}, 12, 8 + 32. / 128, 8},
+        {{SQ_SCHEME_DENSE, sq, 16, 16, 0, 0, 0}, 3, 16 + 32. / 4096, 16},
+        {{SQ_SCHEME_SQ_A_STATIC, sq, 8, 4, 128, 0, 0}, 38, 4 + 32. / 128, 5},
+        {{SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 4, 128, 0, 0}, 38, 4 + 32. / 128, 6},
+        {{SQ_SCHEME_SP24, sq, 8, 0, 0, 0, 0}, 24, 5 + 32. / 4096, 8},
+        {{SQ_SCHEME_GQSA, sq, 8, 0, 16, 0.5, 0}, 48, 3.125 + 32. / 4096, 8},
+        {{SQ_SCHEME_SPQT, sq, 8, 0, 0, 0.5, 0}, 48, 4.5 / 2, 8},
+        {{SQ_SCHEME_SPQR, sq, 8, 0, 0, 0, 1. / 128}, 30, 4 + 32. / 128 + 32. / 4096, 8},
+    };
+    const struct sq_core_config core = sq_core_config_default();
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        const struct sq_scheme *s = &row[i].s;
+        const struct sq_stretch whole = {4096, 0, s->group ? 4096 / s->group : 1, true};
+        uint64_t nbytes[SQ_N_STREAMS], sum = 0;
+        assert_int_equal(sq_scheme_check(s, NULL), SQ_OK);
+        assert_int_equal(sq_scheme_lanes(s, &core, 1), row[i].lanes);
+        sq_scheme_nbytes(s, 1, R, 1, &whole, nbytes);
+        for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
+            sum += nbytes[id];
+        if (s->kind == SQ_SCHEME_GQSA) // F.6 has 16 + 16 + 4 bits a group: 0.5 (4 + 36/16)
+            assert_int_equal(nbytes[SQ_STREAM_INDEX], R * (256 / 2 * 2 + 4));
+        assert_true(fabs(8. * (double)sum / (R * 4096.) - row[i].weight_bits) < 1e-12);
+        assert_true(8. * (double)nbytes[SQ_STREAM_ACT] / 4096 == row[i].act_bits);
+    }
+    // A batch keeps a column of SpQt that any token has; a full tile keeps nearly all.
+    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 2), 32);
+    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 4096), 24);
+}
+
+static void test_scheme_refusals(void **state)
+{
+    (void)state;
+    const struct sq_format sq = {8, 4, 32, 8, 128};
+    static const struct {
+        struct sq_scheme s;
+        const char *text;
+    } bad[] = {
+        {{SQ_SCHEME_DENSE, {0}, 8, 1, 0, 0, 0}, "weight-bits = 1, need 2..16"},
+        {{SQ_SCHEME_DENSE, {0}, 6, 8, 0, 0, 0}, "act-bits = 6, need 4, 8 or 16"},
+        {{SQ_SCHEME_SP24, {0}, 16, 0, 0, 0, 0}, "act-bits = 16, need 4 or 8 for sp24"},
+        {{SQ_SCHEME_GQSA, {0}, 8, 0, 0, 0.5, 0}, "group = 0, need 4..128"},
+        {{SQ_SCHEME_SPQT, {0}, 8, 0, 0, 1, 0}, "sparsity = 1"},
+        {{SQ_SCHEME_SPQR, {0}, 8, 0, 0, 0, NAN}, "outliers = nan"},
+        {{SQ_SCHEME_SQ_A_STATIC, {0}, 8, 4, 0, 0, 0}, "high-bits/low-bits = 0/0"},
+    };
+    struct sq_error err;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_not_equal(sq_scheme_check(&bad[i].s, &err), SQ_OK);
+        if (!strstr(err.text, bad[i].text))
+            fail_msg("'%s' does not say '%s'", err.text, bad[i].text);
+    }
+    const struct sq_scheme w9 = {SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 9, 0, 0, 0};
+    assert_int_equal(sq_scheme_check(&w9, &err), SQ_ERR_RANGE);
+}
+
 static void test_plan_refusals(void **state)
 {
     (void)state;
@@ -253,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),          cmocka_unit_test(test_shipped),
         cmocka_unit_test(test_refusals),      cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_schemes),       cmocka_unit_test(test_scheme_refusals),
         cmocka_unit_test(test_plan_refusals), cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_cores),
     };
