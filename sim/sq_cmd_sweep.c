@@ -304,7 +304,8 @@ int sq_cmd_sweep(int argc, char **argv)
         status = check(&in);
     if (status == SQ_OK && in.is_merge)
         status = merge(&in);
-    else if (status == SQ_OK && (status = sq_sweep_spec_load(&spec, file[0], &err)) == SQ_OK)
+    else if (status == SQ_OK &&
+             (status = sq_sweep_spec_load(&spec, file[0], sq_cli_home(), &err)) == SQ_OK)
         status = run(&in, &spec);
     sq_sweep_spec_free(&spec);
     free(file);

@@ -14,7 +14,7 @@ struct table {
     char (*name)[40];
     bool *varies; // of parameters
     double *value;
-    char (*text)[40]; // [rows][parameters], as printed
+    char (*text)[64]; // [rows][parameters], as printed
 };
 
 static double value_at(const struct table *t, size_t row, size_t column)
@@ -41,7 +41,7 @@ static void fill_row(struct table *t, size_t row, const struct sq_fields *p,
             continue;
         t->value[row * t->n_columns + c] = f->value;
         if (c < t->n_parameters)
-            snprintf(t->text[row * t->n_parameters + c], sizeof t->text[0], "%.39s", f->text);
+            snprintf(t->text[row * t->n_parameters + c], sizeof t->text[0], "%.63s", f->text);
     }
 }
 
@@ -107,7 +107,7 @@ static void free_table(struct table *t)
 static void put_point(FILE *out, const struct table *t, size_t row)
 {
     for (size_t c = 0; c < t->n_parameters; c++)
-        if (t->varies[c])
+        if (t->varies[c] && t->text[row * t->n_parameters + c][0])
             fprintf(out, " %s=%s", t->name[c], t->text[row * t->n_parameters + c]);
 }
 

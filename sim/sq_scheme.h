@@ -40,7 +40,7 @@ enum sq_scheme_kind {
     SQ_SCHEME_SPQR,
     SQ_N_SCHEMES,
 };
-// Names of --format, in this order, SQ_N_SCHEMES of them.
+// Names of --format, in this order; a NULL follows.
 extern const char *const sq_scheme_names[];
 
 struct sq_scheme {

@@ -11,8 +11,12 @@
 //   constraints: ["high_lanes * 4 == low_lanes"]    # optional: term OP term
 //   measures: [relative_error, cycles]
 //
-// A point multiplies either a model's layers (`model`) or one GEMM (`n` and `k`) by m tokens.
-// Combinations that no legal format or core has (SPEC A.2, A.8) are dropped and counted.
+// A point multiplies a model's layers (`model`) or one GEMM (`n` and `k`) by m tokens, or takes the
+// GEMMs of a table (`workload`). `machine` adds buffers and DRAM (sq_machine.h); its core is the
+// one that rows, cols, low_lanes, high_lanes and gather change where they are axes. Without a
+// machine, cycles are of one core with free streams, which only format sq_w has. Combinations that
+// no legal format or core has (SPEC A.2, A.8) are dropped and counted. An axis that a format does
+// not have (bank of dense) does not multiply its points.
 #ifndef SQ_SWEEP_H
 #define SQ_SWEEP_H
 
@@ -22,6 +26,8 @@
 
 #include "sq_cause.h"
 #include "sq_config.h"
+#include "sq_machine.h"
+#include "sq_scheme.h"
 #include "sq_status.h"
 #include "sq_sweep_db.h"
 
@@ -30,9 +36,13 @@
 // The axes, slowest first, then what follows from them and may stand in a constraint.
 enum sq_quantity {
     SQ_AXIS_MODEL,
+    SQ_AXIS_WORKLOAD,
+    SQ_AXIS_MACHINE,
     SQ_AXIS_M,
     SQ_AXIS_N,
     SQ_AXIS_K,
+    SQ_AXIS_FORMAT,
+    SQ_AXIS_WEIGHT_BITS,
     SQ_AXIS_PRECISION,
     SQ_AXIS_BANK,
     SQ_AXIS_SPARSITY,
@@ -48,7 +58,7 @@ enum sq_quantity {
     SQ_HIGH_BITS = SQ_N_AXES,
     SQ_LOW_BITS,
     SQ_HIGH_PER_BANK,
-    SQ_EQUIVALENT_BITS, // SPEC A.5
+    SQ_EQUIVALENT_BITS, // of a weight: codes and indices, no scales (SPEC A.5, E.5, F.6)
     SQ_LOW_STEPS,
     SQ_HIGH_STEPS,
     SQ_N_QUANTITIES,
@@ -61,11 +71,13 @@ struct sq_axis {
     double min, max;           // of a number
     bool is_integer;           //
     const char *const *choice; // names, NULL-terminated; NULL: numbers
+    bool is_path;              // names of files instead, the specification's own
     const char *fallback;      // the value where the specification leaves the axis out; NULL: none
 };
 extern const struct sq_axis sq_axes[SQ_N_AXES];
 
-#define SQ_EMBEDDED_MODEL "traces/tiny-llama" // stands for the one below the program's home
+// Paths of models, workloads and machines that exist below the program's home stand for those.
+#define SQ_EMBEDDED_MODEL "traces/tiny-llama"
 
 // ---- measures -------------------------------------------------------------------------------
 
@@ -77,12 +89,16 @@ enum sq_engine {
     SQ_ENGINE_GATHER = 8, // synthesis of one gather unit (one token, all k slots)
     SQ_ENGINE_EVAL =
         16, // the whole model in bit-exact integers over its evaluation tokens: seconds
+    SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
 };
 
 struct sq_sweep_result {
-    // SQ_ENGINE_TIMING: sums over the layers
-    double macs, weights, stored_nbits;
-    uint64_t cycles, bound, low[SQ_N_CAUSES], high[SQ_N_CAUSES];
+    // SQ_ENGINE_TIMING: sums over the layers, `count` times each. low and high slots:
+    // multiplications there was room for. With a machine: clock, cycles without operands, bytes
+    // from and to DRAM.
+    double macs, weights, stored_nbits, low_slots, high_slots, high_macs;
+    double cycles, bound, low[SQ_N_CAUSES], high[SQ_N_CAUSES];
+    double clock_hz, memory, nbytes;
     // SQ_ENGINE_VALUES: sums of squares over the layers
     double weight_signal, weight_noise, output_signal, output_noise;
     // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
@@ -112,10 +128,12 @@ struct sq_sweep_spec {
     char *name, *title, *text; // text: the file as it was
     struct {
         size_t n;
-        double *value;
+        double *value; // of names: the index
+        char **name;   // of paths
     } axis[SQ_N_AXES];
-    char **model; // names of the model axis
-    bool is_gemm; // n and k in place of a model
+    bool is_gemm, is_workload;  // n and k, or a table, in place of a model
+    struct sq_machine *machine; // one per value of the machine axis, NULL without
+    uint64_t *machine_digest;   // of the files
     size_t n_constraints;
     struct sq_constraint *constraint;
     size_t n_measures;
@@ -124,29 +142,37 @@ struct sq_sweep_spec {
     // the points that are legal and satisfy the constraints, as indices into the whole grid
     size_t n_points;
     uint32_t *point;
-    size_t n_illegal, n_excluded;
+    size_t n_illegal, n_excluded, n_repeated; // dropped: see above
 };
 
 // Everything is checked before any work: SQ_ERR_ARG, SQ_ERR_RANGE or SQ_ERR_IO with one sentence
 // for unknown keys and names (with the nearest), empty axes, values out of range or given twice,
 // more than SQ_SWEEP_POINTS_MAX points, and where no point is left.
-enum sq_status sq_sweep_spec_load(struct sq_sweep_spec *s, const char *path, struct sq_error *err);
+// Machines are read from below `home`.
+enum sq_status sq_sweep_spec_load(struct sq_sweep_spec *s, const char *path, const char *home,
+                                  struct sq_error *err);
 enum sq_status sq_sweep_spec_parse(struct sq_sweep_spec *s, const char *text, size_t nbytes,
-                                   const char *what, struct sq_error *err);
+                                   const char *what, const char *home, struct sq_error *err);
 void sq_sweep_spec_free(struct sq_sweep_spec *s); // harmless after a failure
 
 struct sq_sweep_point {
     double quantity[SQ_N_QUANTITIES];
-    struct sq_format format;
-    struct sq_core_config config;
-    const char *model; // NULL for a GEMM
-    size_t m, n, k;
+    uint32_t absent;  // bit per axis: not one of this specification
+    uint32_t foreign; // bit per axis: not one of this format; null in the row
+    struct sq_scheme scheme;
+    struct sq_format format;      // of the scheme
+    struct sq_core_config config; // sq_w
+    const char *model, *workload; // NULL where the source is another
+    const char *machine_name;     // NULL: one core with free streams
+    struct sq_machine machine;    // as the axes changed it
+    size_t machine_index, m, n, k;
 };
 // Point i < s->n_points, in the order of the axes, the last one fastest.
 void sq_sweep_spec_point(const struct sq_sweep_spec *s, size_t i, struct sq_sweep_point *p);
 
-// The point's parameters as one JSON object: what identifies its row in the database.
-enum { SQ_PARAMETERS_SIZE = 768 };
+// The point's parameters as one flat JSON object, with the same keys for every point of a sweep:
+// what identifies its row in the database.
+enum { SQ_PARAMETERS_SIZE = 1536 };
 void sq_sweep_parameters(const struct sq_sweep_point *p, char text[SQ_PARAMETERS_SIZE]);
 
 // ---- running --------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ static const char *next_word(const char *at, char word[WORD_SIZE])
 static enum sq_status parse_factor(const char *word, const char *text, struct sq_term *t,
                                    struct sq_error *err)
 {
-    const char *names[SQ_N_QUANTITIES + 16];
+    const char *names[SQ_N_QUANTITIES + 32];
     size_t n_names = 0;
     char *end;
     const double v = strtod(word, &end);
@@ -46,7 +46,7 @@ static enum sq_status parse_factor(const char *word, const char *text, struct sq
     if (*end == '\0' && isfinite(v) && (isdigit((unsigned char)word[0]) || word[0] == '.'))
         return SQ_OK;
     for (unsigned q = 0; q < SQ_N_QUANTITIES; q++) {
-        if (q == SQ_AXIS_MODEL)
+        if (q < SQ_N_AXES && sq_axes[q].is_path)
             continue;
         names[n_names++] = sq_quantity_name(q);
         if (strcmp(word, names[n_names - 1]) == 0) {

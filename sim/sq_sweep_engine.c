@@ -7,23 +7,34 @@
 
 #include "sq_eval.h"
 #include "sq_layer.h"
+#include "sq_machine_run.h"
 #include "sq_sweep_spec.h"
 #include "sq_synth.h"
+#include "sq_workload.h"
 
 // The engines that read weights and tokens.
 enum { VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL };
 
 struct input_model {
-    const char *name;                                 // as in the specification
-    char path[1024], tokens[1100], eval_tokens[1100]; // calibration tokens, evaluation tokens
+    const char *name; // as in the specification
+    char path[SQ_SWEEP_PATH_SIZE], tokens[1100],
+        eval_tokens[1100]; // calibration tokens, evaluation tokens
     struct sq_checkpoint ck;
     uint64_t shapes_digest, values_digest;
 };
 
+struct input_table {
+    const char *name;
+    struct sq_workload rows;
+    uint64_t digest;
+};
+
 struct sq_sweep_inputs {
     unsigned engines;
-    size_t n_models;
+    size_t n_models, n_tables;
     struct input_model *model;
+    struct input_table *table;
+    const uint64_t *machine_digest; // of the specification
     bool has_synth;
     struct sq_synth synth;
     char provenance[400];
@@ -68,10 +79,7 @@ static enum sq_status open_model(struct input_model *m, const char *name, const 
 {
     const bool has_eval = engines & SQ_ENGINE_EVAL;
     m->name = name;
-    if (strcmp(name, SQ_EMBEDDED_MODEL) == 0)
-        snprintf(m->path, sizeof m->path, "%.900s/" SQ_EMBEDDED_MODEL, home);
-    else
-        snprintf(m->path, sizeof m->path, "%s", name);
+    sq_sweep_path(name, home, m->path);
     snprintf(m->tokens, sizeof m->tokens, "%s/tokens_calib.safetensors", m->path);
     snprintf(m->eval_tokens, sizeof m->eval_tokens, "%s/tokens_eval.safetensors", m->path);
     SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
@@ -86,12 +94,23 @@ static enum sq_status open_model(struct input_model *m, const char *name, const 
     return engines & VALUES ? digest_values(m, has_eval, err) : SQ_OK;
 }
 
+static enum sq_status open_table(struct input_table *t, const char *name, const char *home,
+                                 struct sq_error *err)
+{
+    char path[SQ_SWEEP_PATH_SIZE];
+    t->name = name;
+    t->digest = SQ_DIGEST_SEED;
+    sq_sweep_path(name, home, path);
+    SQ_TRY(digest_file(path, &t->digest, err));
+    return sq_workload_read(path, &t->rows, err);
+}
+
 static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
 {
     bool is_real = (in->engines & VALUES) != 0;
     for (size_t i = 0; i < in->n_models; i++)
         is_real = is_real && in->model[i].ck.is_model;
-    const char *data = s->is_gemm ? "shapes only" : "shapes of real models";
+    const char *data = s->is_gemm || s->is_workload ? "shapes only" : "shapes of real models";
     if (in->engines & VALUES)
         data = is_real ? "real" : "real weights, synthetic inputs where there is no model";
     int at = snprintf(in->provenance, sizeof in->provenance, "\"data\":\"%s\",\"seed\":1", data);
@@ -105,14 +124,20 @@ static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
 static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s,
                                const struct sq_sweep_options *o, struct sq_error *err)
 {
-    const size_t n = s->is_gemm ? 0 : s->axis[SQ_AXIS_MODEL].n;
+    const size_t n = s->axis[SQ_AXIS_MODEL].n, n_tables = s->axis[SQ_AXIS_WORKLOAD].n;
     in->engines = s->engines;
+    in->machine_digest = s->machine_digest;
     in->model = calloc(n + 1, sizeof *in->model);
-    if (!in->model)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu models", n);
+    in->table = calloc(n_tables + 1, sizeof *in->table);
+    if (!in->model || !in->table)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu models and workloads",
+                       n + n_tables);
     for (; in->n_models < n; in->n_models++)
-        SQ_TRY(open_model(&in->model[in->n_models], s->model[in->n_models], o->home, in->engines,
-                          err));
+        SQ_TRY(open_model(&in->model[in->n_models], s->axis[SQ_AXIS_MODEL].name[in->n_models],
+                          o->home, in->engines, err));
+    for (; in->n_tables < n_tables; in->n_tables++)
+        SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
+                          o->home, err));
     if (in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER)) {
         char rtl[1024];
         snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
@@ -144,7 +169,10 @@ void sq_sweep_inputs_close(struct sq_sweep_inputs *in)
         return;
     for (size_t i = 0; i < in->n_models; i++)
         sq_checkpoint_close(&in->model[i].ck);
+    for (size_t i = 0; i < in->n_tables; i++)
+        sq_workload_free(&in->table[i].rows);
     free(in->model);
+    free(in->table);
     if (in->has_synth)
         sq_synth_close(&in->synth);
     free(in);
@@ -164,6 +192,15 @@ static const struct input_model *model_of(const struct sq_sweep_inputs *in,
     return NULL;
 }
 
+static const struct input_table *table_of(const struct sq_sweep_inputs *in,
+                                          const struct sq_sweep_point *p)
+{
+    for (size_t i = 0; p->workload && i < in->n_tables; i++)
+        if (strcmp(in->table[i].name, p->workload) == 0)
+            return &in->table[i];
+    return NULL;
+}
+
 uint64_t sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                 uint64_t digest)
 {
@@ -172,6 +209,12 @@ uint64_t sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct s
         digest = sq_digest(digest, &m->shapes_digest, sizeof m->shapes_digest);
         digest = sq_digest(digest, &m->values_digest, sizeof m->values_digest);
     }
+    const struct input_table *t = table_of(in, p);
+    if (t)
+        digest = sq_digest(digest, &t->digest, sizeof t->digest);
+    if (p->machine_name)
+        digest =
+            sq_digest(digest, &in->machine_digest[p->machine_index], sizeof in->machine_digest[0]);
     if (in->has_synth)
         digest = sq_digest(digest, &in->synth.digest, sizeof in->synth.digest);
     return digest;
@@ -182,36 +225,105 @@ uint64_t sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct s
 typedef enum sq_status engine(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                               struct sq_sweep_result *r, struct sq_error *err);
 
-static enum sq_status time_layer(const struct sq_sweep_point *p, size_t n, size_t k,
-                                 struct sq_sweep_result *r, struct sq_error *err)
+// One GEMM, and how often it counts.
+struct gemm {
+    struct sq_gemm size;
+    double count;
+};
+
+static double stored_nbits(const struct sq_sweep_point *p, const struct sq_gemm *g)
+{
+    const size_t k = (size_t)g->k;
+    if (p->scheme.kind == SQ_SCHEME_SQ_W) {
+        const struct sq_matrix shape = {
+            .format = p->format, .n = (size_t)g->n, .k = sq_k_padded(&p->format, k), .k_orig = k};
+        return sq_stored_bits_per_weight(&shape) * (double)g->n * (double)g->k;
+    }
+    const uint64_t group = p->scheme.group ? p->scheme.group : g->k;
+    const struct sq_stretch row = {g->k, 0, (g->k + group - 1) / group, true};
+    uint64_t nbytes[SQ_N_STREAMS];
+    sq_scheme_nbytes(&p->scheme, 1, g->n, UINT32_MAX, &row, nbytes); // SpQt: every column is stored
+    return 8. * (double)(nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_INDEX] + nbytes[SQ_STREAM_SCALE]);
+}
+
+static void add_core(const struct sq_sweep_point *p, const struct gemm *g, double cycles,
+                     unsigned lanes, unsigned cores, struct sq_sweep_result *r)
+{
+    const struct sq_core_config *core = &p->machine.core;
+    const double weights = (double)g->size.n * (double)g->size.k * g->count;
+    const double pe = cycles * core->rows * core->cols * cores;
+    r->macs += (double)g->size.m * weights;
+    r->weights += weights;
+    r->stored_nbits += g->count * stored_nbits(p, &g->size);
+    r->cycles += cycles;
+    r->low_slots += pe * lanes;
+    if (p->scheme.kind == SQ_SCHEME_SQ_W) {
+        r->high_slots += pe * core->high_lanes;
+        r->high_macs += (double)g->size.m * weights * p->format.high_per_bank / p->format.bank;
+    }
+}
+
+static void add_causes(const uint64_t low[SQ_N_CAUSES], const uint64_t high[SQ_N_CAUSES],
+                       double count, struct sq_sweep_result *r)
+{
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        r->low[i] += count * (double)low[i];
+        r->high[i] += count * (double)high[i];
+    }
+}
+
+static enum sq_status time_on_core(const struct sq_sweep_point *p, const struct gemm *g,
+                                   struct sq_sweep_result *r, struct sq_error *err)
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct sq_job job;
-    const struct sq_matrix shape = {
-        .format = p->format, .n = n, .k = sq_k_padded(&p->format, k), .k_orig = k};
-    const double weights = (double)n * (double)k;
-    SQ_TRY(sq_gemm_job(&p->config, &p->format, p->m, n, shape.k, &job, err));
+    SQ_TRY(sq_gemm_job(&p->config, &p->format, (size_t)g->size.m, (size_t)g->size.n,
+                       sq_k_padded(&p->format, (size_t)g->size.k), &job, err));
     const struct sq_core_stats stats = sq_core_run_fast(&p->config, &job, &free_streams);
-    r->macs += (double)p->m * weights;
-    r->weights += weights;
-    r->stored_nbits += sq_stored_bits_per_weight(&shape) * weights;
-    r->cycles += stats.cycles;
-    r->bound += sq_job_bound(&p->config, &job);
-    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
-        r->low[i] += stats.low[i];
-        r->high[i] += stats.high[i];
-    }
+    add_core(p, g, g->count * (double)stats.cycles, p->config.low_lanes, 1, r);
+    add_causes(stats.low, stats.high, g->count, r);
+    r->bound += g->count * (double)sq_job_bound(&p->config, &job);
     return SQ_OK;
+}
+
+static enum sq_status time_on_machine(const struct sq_sweep_point *p, const struct gemm *g,
+                                      struct sq_sweep_result *r, struct sq_error *err)
+{
+    struct sq_plan plan;
+    uint64_t compute, dram;
+    SQ_TRY(sq_plan_make(&p->machine, &p->scheme, &g->size, &plan, err));
+    const struct sq_machine_stats stats = sq_machine_run_fast(&p->machine, &plan);
+    add_core(p, g, g->count * (double)stats.cycles, plan.lanes, p->machine.cores, r);
+    add_causes(stats.low, stats.high, g->count, r);
+    r->bound += g->count * (double)sq_plan_bound(&plan, &compute, &dram);
+    r->memory += g->count * (double)stats.memory;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        r->nbytes += g->count * (double)stats.nbytes[i];
+    r->clock_hz = p->machine.clock_hz;
+    return SQ_OK;
+}
+
+static enum sq_status time_gemm(const struct sq_sweep_point *p, const struct gemm *g,
+                                struct sq_sweep_result *r, struct sq_error *err)
+{
+    return p->machine_name ? time_on_machine(p, g, r, err) : time_on_core(p, g, r, err);
 }
 
 static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
     const struct input_model *m = model_of(in, p);
-    if (!m)
-        return time_layer(p, p->n, p->k, r, err);
-    for (size_t i = 0; i < m->ck.n_layers; i++)
-        SQ_TRY(time_layer(p, m->ck.layer[i].n, m->ck.layer[i].k, r, err));
+    const struct input_table *t = table_of(in, p);
+    for (size_t i = 0; t && i < t->rows.n; i++) {
+        const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
+        SQ_TRY(time_gemm(p, &g, r, err));
+    }
+    for (size_t i = 0; m && i < m->ck.n_layers; i++) {
+        const struct gemm g = {{p->m, m->ck.layer[i].n, m->ck.layer[i].k}, 1};
+        SQ_TRY(time_gemm(p, &g, r, err));
+    }
+    if (!t && !m)
+        SQ_TRY(time_gemm(p, &(struct gemm){{p->m, p->n, p->k}, 1}, r, err));
     return SQ_OK;
 }
 
@@ -250,13 +362,23 @@ static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct 
 
 static struct sq_recipe recipe_of(const struct sq_sweep_point *p)
 {
+    const struct sq_scheme *s = &p->scheme;
+    const struct sq_grid mixed = {SQ_GRID_OWN, p->format.high_bits, p->format.low_bits};
     struct sq_recipe r = sq_recipe_default();
-    r.weight = (struct sq_grid){SQ_GRID_OWN, p->format.high_bits, p->format.low_bits};
-    r.act = (struct sq_grid){SQ_GRID_DENSE, 0, p->config.act_bits};
-    r.bank = p->format.bank;
-    r.high_per_bank = p->format.high_per_bank;
-    r.group = p->format.group;
-    r.is_gptq = p->quantity[SQ_AXIS_ALGORITHM] == 1; // SQ Algorithm 1
+    r.weight = (struct sq_grid){SQ_GRID_DENSE, 0, s->weight_bits};
+    r.act = (struct sq_grid){SQ_GRID_DENSE, 0, s->act_bits};
+    r.is_act_f16 = s->act_bits == 16;
+    r.group = s->group;
+    r.is_gptq = p->quantity[SQ_AXIS_ALGORITHM] == 1; // sq_w: SQ Algorithm 1
+    if (s->kind == SQ_SCHEME_SQ_W)
+        r.weight = mixed;
+    else if (s->kind != SQ_SCHEME_DENSE)
+        r.act = mixed;
+    if (s->kind != SQ_SCHEME_DENSE) {
+        r.bank = p->format.bank;
+        r.high_per_bank = p->format.high_per_bank;
+    }
+    r.select = s->kind == SQ_SCHEME_SQ_A_DYNAMIC ? SQ_SELECT_DYNAMIC_FP : SQ_SELECT_STATIC;
     return r;
 }
 

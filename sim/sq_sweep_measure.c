@@ -36,13 +36,13 @@ static double stored_bits(point *p, result *r, unsigned index)
 static double cycles(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return (double)r->cycles;
+    return r->cycles;
 }
 
 static double bound_cycles(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return (double)r->bound;
+    return r->bound;
 }
 
 static double macs(point *p, result *r, unsigned index)
@@ -54,27 +54,43 @@ static double macs(point *p, result *r, unsigned index)
 // Of all layers together: their MACs over all multipliers and cycles.
 static double utilisation_low(point *p, result *r, unsigned index)
 {
-    (void)index;
-    return sq_utilisation_low(&p->config, 1, 1, 1, r->cycles) * r->macs;
+    (void)p, (void)index;
+    return r->macs / r->low_slots;
 }
 
 static double utilisation_high(point *p, result *r, unsigned index)
 {
-    (void)index;
-    return sq_utilisation_high(&p->config, 1, 1, p->config.bank, r->cycles) * r->macs /
-           p->config.bank;
+    (void)p, (void)index;
+    return r->high_slots > 0 ? r->high_macs / r->high_slots : NAN;
+}
+
+static double time_ms(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return 1e3 * r->cycles / r->clock_hz;
+}
+
+static double dram_bytes(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->nbytes;
+}
+
+static double memory_cycles(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->memory;
 }
 
 static double low_cause(point *p, result *r, unsigned index)
 {
     (void)p;
-    return (double)r->low[index];
+    return r->low[index];
 }
 
 static double high_cause(point *p, result *r, unsigned index)
 {
-    (void)p;
-    return (double)r->high[index];
+    return p->scheme.kind == SQ_SCHEME_SQ_W ? r->high[index] : NAN;
 }
 
 static double pe_area_um2(point *p, result *r, unsigned index)
@@ -118,11 +134,13 @@ static double macs_per_cycle_mm2(point *p, result *r, unsigned index)
 {
     (void)index;
     const double mm2 = 1e-6 * r->pe_area_um2 * p->config.rows * p->config.cols;
-    return r->macs / (double)r->cycles / mm2;
+    return r->macs / r->cycles / mm2;
 }
 
 #define TIMING SQ_ENGINE_TIMING
 #define MODELLED "modelled: cycle model, equal to the RTL in every beat"
+#define MACHINE SQ_ENGINE_TIMING | SQ_ENGINE_MACHINE
+#define ON_MACHINE "modelled: cores by the cycle model, buffers and DRAM by events"
 #define GOLDEN "computed: bit-exact golden model against FP64"
 #define EVALUATED "computed: bit-exact golden model over the evaluation tokens"
 #define COUNTED "counted: bytes of the stored streams, scales included"
@@ -150,6 +168,9 @@ const struct sq_measure sq_measures[] = {
     {"cycles", "cycles", MODELLED, TIMING, cycles, 0},
     {"bound_cycles", "cycles", "closed form", TIMING, bound_cycles, 0},
     {"macs", "", "closed form", TIMING, macs, 0},
+    {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0},
+    {"dram_bytes", "bytes", ON_MACHINE, MACHINE, dram_bytes, 0},
+    {"memory_cycles", "cycles", ON_MACHINE, MACHINE, memory_cycles, 0},
     {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0},
     {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0},
     {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0},

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sq_file.h"
 #include "sq_nearest.h"
+#include "sq_safetensors.h"
 #include "sq_sweep_spec.h"
 #include "sq_yaml.h"
 
@@ -76,22 +78,35 @@ static bool is_number(const char *text, double *v)
     return *text && strchr("0123456789.-", *text) && *end == '\0' && isfinite(*v);
 }
 
+// The axis of formats stands before those whose values depend on it.
+static bool has_sq_only(const struct sq_sweep_spec *s)
+{
+    for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++)
+        if (s->axis[SQ_AXIS_FORMAT].value[i] == SQ_SCHEME_DENSE ||
+            s->axis[SQ_AXIS_FORMAT].value[i] >= SQ_SCHEME_SP24)
+            return false;
+    return true;
+}
+
 // What a single value must be, whatever the others are.
-static enum sq_status check_number(unsigned a, double v, const char *text, struct sq_error *err)
+static enum sq_status check_number(const struct sq_sweep_spec *s, unsigned a, double v,
+                                   const char *text, struct sq_error *err)
 {
     const struct sq_axis *axis = &sq_axes[a];
+    const bool is_sq = has_sq_only(s);
     unsigned k;
     struct sq_error inner;
     if (v < axis->min || v > axis->max || (axis->is_integer && v != floor(v)))
         return SQ_FAIL(err, SQ_ERR_RANGE, "axis %s = %.40s, need %g..%g", axis->name, text,
                        axis->min, axis->max);
     if ((a == SQ_AXIS_BANK && sq_format_high_per_bank((unsigned)v, .5, &k, &inner) != SQ_OK) ||
-        (a == SQ_AXIS_SPARSITY && sq_format_high_per_bank(128, v, &k, &inner) != SQ_OK))
+        (a == SQ_AXIS_SPARSITY && is_sq && sq_format_high_per_bank(128, v, &k, &inner) != SQ_OK))
         return SQ_FAIL(err, SQ_ERR_RANGE, "axis %.160s", inner.text);
-    if (a == SQ_AXIS_GROUP && v != 0 && v != 32 && v != 64 && v != 128)
+    if (a == SQ_AXIS_GROUP && is_sq && v != 0 && v != 32 && v != 64 && v != 128)
         return SQ_FAIL(err, SQ_ERR_RANGE, "axis group = %.40s, need 32, 64, 128 or row", text);
-    if (a == SQ_AXIS_ACT_BITS && v != 4 && v != 8)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "axis act_bits = %.40s, need 4 or 8", text);
+    if (a == SQ_AXIS_ACT_BITS && v != 4 && v != 8 && (v != 16 || is_sq))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "axis act_bits = %.40s, need 4 or 8%s", text,
+                       is_sq ? "" : " or 16");
     return SQ_OK;
 }
 
@@ -102,8 +117,8 @@ static enum sq_status add_value(struct sq_sweep_spec *s, unsigned a, double v, c
     if (n == AXIS_MAX_VALUES)
         return SQ_FAIL(err, SQ_ERR_RANGE, "axis %s has more than %d values", sq_axes[a].name,
                        AXIS_MAX_VALUES);
-    if (!sq_axes[a].choice && a != SQ_AXIS_MODEL)
-        SQ_TRY(check_number(a, v, text, err));
+    if (!sq_axes[a].choice && !sq_axes[a].is_path)
+        SQ_TRY(check_number(s, a, v, text, err));
     if ((n & (n + 1)) == 0) { // 0, 1, 3, 7, ..: room for twice as many
         double *grown = realloc(s->axis[a].value, (2 * n + 1) * sizeof *grown);
         if (!grown)
@@ -134,8 +149,8 @@ static enum sq_status add_range(struct sq_sweep_spec *s, unsigned a, const char 
         (kind == '*' ? step <= 1 || first == 0 : step <= 0))
         return SQ_FAIL(err, SQ_ERR_ARG, "axis %s: range %.40s, need A..B, A..B+STEP or A..B*FACTOR",
                        sq_axes[a].name, text);
-    SQ_TRY(check_number(a, first, text, err));
-    SQ_TRY(check_number(a, last, text, err));
+    SQ_TRY(check_number(s, a, first, text, err));
+    SQ_TRY(check_number(s, a, last, text, err));
     for (double v = first; v <= last; v = kind == '*' ? v * step : v + step)
         SQ_TRY(add_value(s, a, v, text, err));
     return SQ_OK;
@@ -158,27 +173,39 @@ static enum sq_status add_choice(struct sq_sweep_spec *s, unsigned a, const char
                    nearest ? "?)" : "");
 }
 
-static enum sq_status add_model(struct sq_sweep_spec *s, const char *text, struct sq_error *err)
+static enum sq_status add_path(struct sq_sweep_spec *s, unsigned a, const char *text,
+                               struct sq_error *err)
 {
-    const size_t n = s->axis[SQ_AXIS_MODEL].n;
+    const size_t n = s->axis[a].n;
     for (const char *c = text; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f || *c == '"' || *c == '\\')
             return SQ_FAIL(err, SQ_ERR_ARG,
-                           "axis model: a path with a control character, quote or backslash");
-    char **grown = realloc(s->model, (n + 1) * sizeof *grown);
+                           "axis %s: a path with a control character, quote or backslash",
+                           sq_axes[a].name);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(s->axis[a].name[i], text) == 0)
+            return SQ_FAIL(err, SQ_ERR_ARG, "axis %s has '%.80s' twice", sq_axes[a].name, text);
+    char *copy = strdup(text), **grown = realloc(s->axis[a].name, (n + 1) * sizeof *grown);
     if (grown)
-        s->model = grown;
-    if (!grown || !(s->model[n] = strdup(text)))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for axis model");
-    return add_value(s, SQ_AXIS_MODEL, (double)n, text, err);
+        s->axis[a].name = grown;
+    if (!grown || !copy) {
+        free(copy);
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for axis %s", sq_axes[a].name);
+    }
+    const enum sq_status status = add_value(s, a, (double)n, text, err);
+    if (status == SQ_OK)
+        grown[n] = copy;
+    else
+        free(copy);
+    return status;
 }
 
 static enum sq_status add_text(struct sq_sweep_spec *s, unsigned a, const char *text,
                                struct sq_error *err)
 {
     double v;
-    if (a == SQ_AXIS_MODEL)
-        return add_model(s, text, err);
+    if (sq_axes[a].is_path)
+        return add_path(s, a, text, err);
     if (sq_axes[a].choice)
         return add_choice(s, a, text, err);
     if (strstr(text, "..") && strlen(text) < 64)
@@ -219,30 +246,99 @@ static enum sq_status refuse_twice(const struct sq_sweep_spec *s, unsigned a, st
     return SQ_FAIL(err, SQ_ERR_ARG, "axis %s has %g twice", sq_axes[a].name, twice);
 }
 
-static enum sq_status read_axes(struct sq_sweep_spec *s, const struct raw *raw,
-                                struct sq_error *err)
+// A core's axes have no default on a machine, which has a core of its own.
+static bool has_default(const struct raw *raw, unsigned a)
+{
+    const bool is_core = a == SQ_AXIS_ROWS || a == SQ_AXIS_COLS || a == SQ_AXIS_LOW_LANES ||
+                         a == SQ_AXIS_HIGH_LANES || a == SQ_AXIS_GATHER;
+    return sq_axes[a].fallback && !(is_core && raw->axes.axis[SQ_AXIS_MACHINE].n > 0);
+}
+
+static enum sq_status check_sources(const struct raw *raw, struct sq_error *err)
 {
     const struct raw_list *axis = raw->axes.axis;
     const bool has_n = axis[SQ_AXIS_N].n > 0, has_k = axis[SQ_AXIS_K].n > 0;
+    const bool has_table = axis[SQ_AXIS_WORKLOAD].n > 0;
     if (has_n != has_k)
         return SQ_FAIL(err, SQ_ERR_ARG, "axis %s without axis %s", has_n ? "n" : "k",
                        has_n ? "k" : "n");
     if (has_n && axis[SQ_AXIS_MODEL].n)
         return SQ_FAIL(err, SQ_ERR_ARG, "axis model together with n and k, need one of them");
-    s->is_gemm = has_n;
+    if (has_table && (axis[SQ_AXIS_MODEL].n || has_n || axis[SQ_AXIS_M].n))
+        return SQ_FAIL(err, SQ_ERR_ARG, "axis workload together with %s, need one of them",
+                       axis[SQ_AXIS_MODEL].n ? "model"
+                       : has_n               ? "n and k"
+                                             : "m");
+    return SQ_OK;
+}
+
+// What a format cannot do without.
+static enum sq_status check_formats(const struct sq_sweep_spec *s, struct sq_error *err)
+{
+    static const struct {
+        enum sq_scheme_kind kind;
+        unsigned axis;
+    } needs[] = {{SQ_SCHEME_DENSE, SQ_AXIS_WEIGHT_BITS},
+                 {SQ_SCHEME_SQ_A_STATIC, SQ_AXIS_WEIGHT_BITS},
+                 {SQ_SCHEME_SQ_A_DYNAMIC, SQ_AXIS_WEIGHT_BITS}};
+    for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++) {
+        const double kind = s->axis[SQ_AXIS_FORMAT].value[i];
+        for (size_t j = 0; j < sizeof needs / sizeof needs[0]; j++)
+            if (kind == needs[j].kind && s->axis[needs[j].axis].n == 0)
+                return SQ_FAIL(err, SQ_ERR_ARG, "format %s needs axis %s",
+                               sq_scheme_names[needs[j].kind], sq_axes[needs[j].axis].name);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status read_axes(struct sq_sweep_spec *s, const struct raw *raw,
+                                struct sq_error *err)
+{
+    const struct raw_list *axis = raw->axes.axis;
+    SQ_TRY(check_sources(raw, err));
+    s->is_gemm = axis[SQ_AXIS_N].n > 0;
+    s->is_workload = axis[SQ_AXIS_WORKLOAD].n > 0;
     for (unsigned a = 0; a < SQ_N_AXES; a++) {
-        if (a == SQ_AXIS_MODEL && s->is_gemm)
+        if ((a == SQ_AXIS_MODEL && (s->is_gemm || s->is_workload)) ||
+            (a == SQ_AXIS_M && s->is_workload))
             continue;
         for (unsigned i = 0; i < axis[a].n; i++)
             SQ_TRY(add_text(s, a, axis[a].entry[i], err));
-        if (axis[a].n == 0 && sq_axes[a].fallback)
+        if (axis[a].n == 0 && has_default(raw, a))
             SQ_TRY(add_text(s, a, sq_axes[a].fallback, err));
         SQ_TRY(refuse_twice(s, a, err));
     }
-    for (size_t i = 0; s->model && i < s->axis[SQ_AXIS_MODEL].n; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(s->model[i], s->model[j]) == 0)
-                return SQ_FAIL(err, SQ_ERR_ARG, "axis model has '%.80s' twice", s->model[i]);
+    return check_formats(s, err);
+}
+
+void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE])
+{
+    struct stat st;
+    const int n = snprintf(path, SQ_SWEEP_PATH_SIZE, "%s/%s", home, name);
+    if (name[0] == '/' || n >= SQ_SWEEP_PATH_SIZE || stat(path, &st) != 0)
+        snprintf(path, SQ_SWEEP_PATH_SIZE, "%s", name);
+}
+
+static enum sq_status read_machines(struct sq_sweep_spec *s, const char *home, struct sq_error *err)
+{
+    const size_t n = s->axis[SQ_AXIS_MACHINE].n;
+    if (n == 0)
+        return SQ_OK;
+    s->machine = calloc(n, sizeof *s->machine);
+    s->machine_digest = calloc(n, sizeof *s->machine_digest);
+    if (!s->machine || !s->machine_digest)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu machines", n);
+    for (size_t i = 0; i < n; i++) {
+        char path[SQ_SWEEP_PATH_SIZE];
+        struct sq_mapping map;
+        sq_sweep_path(s->axis[SQ_AXIS_MACHINE].name[i], home, path);
+        SQ_TRY(sq_file_map(path, &map, err));
+        s->machine_digest[i] = sq_digest(SQ_DIGEST_SEED, map.data, map.nbytes);
+        const enum sq_status status =
+            sq_machine_parse((const char *)map.data, map.nbytes, path, &s->machine[i], err);
+        sq_file_unmap(&map);
+        SQ_TRY(status);
+    }
     return SQ_OK;
 }
 
@@ -267,6 +363,26 @@ static bool add_measures(struct sq_sweep_spec *s, const char *text)
     return found;
 }
 
+// What only SQ on weights has.
+static enum sq_status check_engines(const struct sq_sweep_spec *s, struct sq_error *err)
+{
+    for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++) {
+        const char *format = sq_scheme_names[(size_t)s->axis[SQ_AXIS_FORMAT].value[i]];
+        if (strcmp(format, "sq_w") == 0)
+            continue;
+        if ((s->engines & SQ_ENGINE_TIMING) && !s->machine)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "cycles of format %s need axis machine, as its path does", format);
+        if ((s->engines & SQ_ENGINE_EVAL) && s->axis[SQ_AXIS_FORMAT].value[i] >= SQ_SCHEME_SP24)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "loss and perplexity of format %s are those of `sqsim eval`", format);
+        if (s->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_VALUES))
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "area, relative_error and SQNR are of format sq_w, not of %s", format);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status read_measures(struct sq_sweep_spec *s, const struct raw *raw,
                                     struct sq_error *err)
 {
@@ -287,10 +403,13 @@ static enum sq_status read_measures(struct sq_sweep_spec *s, const struct raw *r
             return SQ_FAIL(err, SQ_ERR_ARG,
                            "relative_error and SQNR are of algorithm rtn, need loss or perplexity "
                            "for another");
-    if (s->is_gemm && (s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)))
+    if ((s->is_gemm || s->is_workload) && (s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)))
         return SQ_FAIL(err, SQ_ERR_ARG,
-                       "a measure of values with axes n and k, which have none: need a model");
-    return SQ_OK;
+                       "a measure of values with axes %s, which have none: need a model",
+                       s->is_gemm ? "n and k" : "of a workload");
+    if (!s->machine && (s->engines & SQ_ENGINE_MACHINE))
+        return SQ_FAIL(err, SQ_ERR_ARG, "time_ms and the DRAM measures need axis machine");
+    return check_engines(s, err);
 }
 
 static enum sq_status read_constraints(struct sq_sweep_spec *s, const struct raw *raw,
@@ -319,8 +438,11 @@ static enum sq_status collect_points(struct sq_sweep_spec *s, struct sq_error *e
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %.0f points", total);
     for (uint32_t at = 0; at < (uint32_t)total; at++) {
         struct sq_sweep_point p;
-        sq_sweep_point_at(s, at, &p);
-        const bool is_legal = sq_sweep_point_settle(&p, s->is_gemm);
+        if (!sq_sweep_point_at(s, at, &p)) {
+            s->n_repeated++;
+            continue;
+        }
+        const bool is_legal = sq_sweep_point_settle(s, &p);
         bool holds = true;
         for (size_t c = 0; is_legal && c < s->n_constraints; c++)
             holds = holds && sq_constraint_holds(&s->constraint[c], p.quantity);
@@ -337,7 +459,8 @@ static enum sq_status collect_points(struct sq_sweep_spec *s, struct sq_error *e
     return SQ_OK;
 }
 
-static enum sq_status read_raw(struct sq_sweep_spec *s, const struct raw *raw, struct sq_error *err)
+static enum sq_status read_raw(struct sq_sweep_spec *s, const struct raw *raw, const char *home,
+                               struct sq_error *err)
 {
     for (const char *c = raw->name; *c; c++)
         if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
@@ -348,13 +471,14 @@ static enum sq_status read_raw(struct sq_sweep_spec *s, const struct raw *raw, s
     if (!s->name || !s->title)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a sweep");
     SQ_TRY(read_axes(s, raw, err));
+    SQ_TRY(read_machines(s, home, err));
     SQ_TRY(read_measures(s, raw, err));
     SQ_TRY(read_constraints(s, raw, err));
     return collect_points(s, err);
 }
 
 enum sq_status sq_sweep_spec_parse(struct sq_sweep_spec *s, const char *text, size_t nbytes,
-                                   const char *what, struct sq_error *err)
+                                   const char *what, const char *home, struct sq_error *err)
 {
     struct schema schema;
     struct sq_error inner;
@@ -362,7 +486,7 @@ enum sq_status sq_sweep_spec_parse(struct sq_sweep_spec *s, const char *text, si
     make_schema(&schema);
     memset(s, 0, sizeof *s);
     SQ_TRY(sq_yaml_parse(text, nbytes, what, &schema.file, &raw, err));
-    enum sq_status status = read_raw(s, raw, &inner);
+    enum sq_status status = read_raw(s, raw, home, &inner);
     if (status != SQ_OK)
         status = SQ_FAIL(err, status, "'%s': %.200s", sq_path_tail(what), inner.text);
     else if (!(s->text = strndup(text, nbytes)))
@@ -373,24 +497,28 @@ enum sq_status sq_sweep_spec_parse(struct sq_sweep_spec *s, const char *text, si
     return status;
 }
 
-enum sq_status sq_sweep_spec_load(struct sq_sweep_spec *s, const char *path, struct sq_error *err)
+enum sq_status sq_sweep_spec_load(struct sq_sweep_spec *s, const char *path, const char *home,
+                                  struct sq_error *err)
 {
     struct sq_mapping map;
     memset(s, 0, sizeof *s);
     SQ_TRY(sq_file_map(path, &map, err));
     const enum sq_status status =
-        sq_sweep_spec_parse(s, (const char *)map.data, map.nbytes, path, err);
+        sq_sweep_spec_parse(s, (const char *)map.data, map.nbytes, path, home, err);
     sq_file_unmap(&map);
     return status;
 }
 
 void sq_sweep_spec_free(struct sq_sweep_spec *s)
 {
-    for (size_t i = 0; s->model && i < s->axis[SQ_AXIS_MODEL].n; i++)
-        free(s->model[i]);
-    for (unsigned a = 0; a < SQ_N_AXES; a++)
+    for (unsigned a = 0; a < SQ_N_AXES; a++) {
+        for (size_t i = 0; s->axis[a].name && i < s->axis[a].n; i++)
+            free(s->axis[a].name[i]);
+        free(s->axis[a].name);
         free(s->axis[a].value);
-    free(s->model);
+    }
+    free(s->machine);
+    free(s->machine_digest);
     free(s->name);
     free(s->title);
     free(s->text);

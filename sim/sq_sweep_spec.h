@@ -7,10 +7,15 @@
 
 // ---- axes (sq_sweep_axis.c) -------------------------------------------------------------------
 
-// The values of the axes at one index of the whole grid, then what follows from them; settle is
-// false where no legal format or core has these values.
-void sq_sweep_point_at(const struct sq_sweep_spec *s, uint64_t at, struct sq_sweep_point *p);
-bool sq_sweep_point_settle(struct sq_sweep_point *p, bool is_gemm);
+// The values of the axes at one index of the whole grid; false where another point is the same
+// because its format does not have an axis that differs.
+bool sq_sweep_point_at(const struct sq_sweep_spec *s, uint64_t at, struct sq_sweep_point *p);
+// What follows from them; false where no legal format or core has these values.
+bool sq_sweep_point_settle(const struct sq_sweep_spec *s, struct sq_sweep_point *p);
+
+// `name` below `home` where such a file exists, else as it is, in path[SQ_SWEEP_PATH_SIZE].
+enum { SQ_SWEEP_PATH_SIZE = 1024 };
+void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE]);
 
 // ---- constraints (sq_sweep_constraint.c) ------------------------------------------------------
 

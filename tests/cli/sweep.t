@@ -50,8 +50,8 @@ ok "is unharmed" cmp "$W/a.csv" "$W/again.csv"
 # The values are those of `sqsim run`.
 accept "run" run --m 8 --n 1000 --k 512 --bank 32 --sparsity 0.875 --low-lanes 16 --high-lanes 2 \
   --timing-only --json
-ok "sweep = run" [ "$(grep '^8,1000,512,8/4,32,0.875,128,8,rtn,crossbar,32,32,16,2,' "$W/a.csv" |
-  cut -d, -f15)" = "$(number cycles)" ]
+ok "sweep = run" [ "$(grep '^8,1000,512,sq_w,8/4,32,0.875,128,8,rtn,crossbar,32,32,16,2,' "$W/a.csv" |
+  cut -d, -f16)" = "$(number cycles)" ]
 
 # ---- shards and merge -------------------------------------------------------------------------
 for i in 1 2 3; do
@@ -227,6 +227,38 @@ refuse "--merge together with --output" sweep --merge a.db --db none.db -o x
 refuse "--merge together with --shard" sweep --merge a.db --db none.db --shard 1/2
 refuse "--merge together with --dry-run" sweep --merge a.db --db none.db --dry-run
 
+# Machines, workloads and formats: the values are those of `sqsim run` on the same machine.
+T=traces/workloads/llama-3-8b_decode_32.csv
+printf '%s\n' 'name: machines' 'axes:' "  workload: [$T]" \
+  '  machine: [sim/machines/default.yaml, sim/machines/server64.yaml]' \
+  '  format: [sq_w, dense, sq_a_static, sq_a_dynamic, sp24, gqsa, spqt, spqr]' '  weight_bits: [4, 8]' \
+  '  sparsity: [0.5, 0.75]' 'measures: [cycles, time_ms, dram_bytes, utilisation_low, stored_bits, causes]' >"$W/machines.yaml"
+accept "every format on two machines" sweep machines.yaml --db m.db -o m.csv
+ok "one head for all formats" [ "$(grep -c '^workload' "$W/m.csv")" = 1 ]
+ok "an axis that a format lacks makes no points" [ "$(wc -l <"$W/m.csv")" = $((2 + 2 * (2 + 2 + 4 + 4 + 1 + 2 + 2 + 1))) ]
+point() { # FORMAT MACHINE SPARSITY WEIGHT_BITS: cycles of that row
+  awk -F, -v f="$1" -v m="sim/machines/$2.yaml" -v s="$3" -v w="$4" '
+    NR == 2 {for (i = 1; i <= NF; i++) c[$i] = i}
+    NR > 2 && $c["format"] == f && $c["machine"] == m && $c["sparsity"] == s && $c["weight_bits"] == w {
+      print $c["cycles"] " " $c["dram_bytes"]}' "$W/m.csv"
+}
+same_as_run() { # FORMAT MACHINE SPARSITY WEIGHT_BITS OPTION...
+  local want; want=$(point "$1" "$2" "$3" "$4")
+  sq run --workload "$SQSIM_HOME/$T" --machine "$SQSIM_HOME/sim/machines/$2.yaml" --format "$1" "${@:5}" --json
+  ok "$1 on $2 is that of run" [ "$want" = "$(number cycles) $(number bytes)" ]
+}
+same_as_run sq_w default 0.75 "" --sparsity 0.75
+same_as_run dense server64 "" 4 --weight-bits 4
+same_as_run sq_a_dynamic server64 0.5 4 --sparsity 0.5 --weight-bits 4
+same_as_run gqsa default 0.5 "" --sparsity 0.5 --group 128
+same_as_run spqt server64 0.75 "" --sparsity 0.75
+same_as_run sp24 default "" ""
+same_as_run spqr server64 "" ""
+sed 's/,32,/,0,/' "$SQSIM_HOME/$T" >"$W/zero.csv"
+printf '%s\n' 'name: z' 'axes: {workload: [zero.csv]}' 'measures: [cycles]' >"$W/z.yaml"
+refuse "zero.csv" sweep z.yaml --db z.db
+ok "before any work" [ ! -e "$W/z.db" ]
+
 patient() { # as sq, for what takes seconds and, on a busy machine, a minute
   (cd "$W" && timeout 600 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
@@ -240,12 +272,12 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   accept "on two threads" sweep v.yaml --db v2.db -o v2.csv --jobs 2
   ok "same bytes" cmp "$W/v1.csv" "$W/v2.csv"
   ok "a larger bank is more accurate, more sparsity less" awk -F, '
-    NR > 2 {e[NR] = $14}
+    NR > 2 {e[NR] = $15}
     END {exit !(e[5] < e[3] && e[6] < e[4] && e[4] > e[3] && e[3] > 0 && e[4] < 0.2)}' "$W/v1.csv"
   accept "quantize" quantize --bank 64 --sparsity 0.875 --json
   ok "its SQNR is the sweep's" awk \
-    "BEGIN{d = $(tail -1 "$W/v1.csv" | cut -d, -f15) - $(number sqnr_db); exit !(d * d < 1e-12)}"
-  ok "so are the stored bits" [ "$(tail -1 "$W/v1.csv" | cut -d, -f16)" = \
+    "BEGIN{d = $(tail -1 "$W/v1.csv" | cut -d, -f16) - $(number sqnr_db); exit !(d * d < 1e-12)}"
+  ok "so are the stored bits" [ "$(tail -1 "$W/v1.csv" | cut -d, -f17)" = \
     "$(number stored_bits_per_weight)" ]
   if [[ $SQSIM == */san/* ]]; then
     skip "perplexity" "minutes under the sanitizers"
@@ -255,8 +287,8 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
     patient sweep ppl.yaml --db v.db -o ppl.csv; ok "perplexity" accepted
     patient eval --algorithm gptq --summary --json; ok "eval" [ "$RC" = 0 ]
     ok "is eval's" awk \
-      "BEGIN{d = $(tail -1 "$W/ppl.csv" | cut -d, -f15) - $(number perplexity); exit !(d * d < 1e-16)}"
-    ok "the algorithm matters" [ "$(cut -d, -f15 "$W/ppl.csv" | sort -u | wc -l)" = 4 ]
+      "BEGIN{d = $(tail -1 "$W/ppl.csv" | cut -d, -f16) - $(number perplexity); exit !(d * d < 1e-16)}"
+    ok "the algorithm matters" [ "$(cut -d, -f16 "$W/ppl.csv" | sort -u | wc -l)" = 4 ]
   fi
 else
   skip "values" "traces/tiny-llama does not exist"
@@ -275,7 +307,7 @@ EOF
 if command -v yosys >/dev/null; then
   accept "gather areas" sweep area.yaml --db area.db -o area.csv
   ok "differ and are positive" awk -F, \
-    'NR > 2 {a[NR] = $15} END {exit !(a[3] > 0 && a[4] > 0 && a[3] != a[4])}' "$W/area.csv"
+    'NR > 2 {a[NR] = $16} END {exit !(a[3] > 0 && a[4] > 0 && a[3] != a[4])}' "$W/area.csv"
   refuse "none.lib" sweep area.yaml --db none.db --liberty none.lib
 else
   skip "areas" "no yosys"

@@ -128,7 +128,7 @@ static void test_threads(void **state)
     struct sq_sweep_count count;
     uint64_t added;
     tmpdir_make(dir);
-    assert_int_equal(sq_sweep_spec_parse(&s, text, strlen(text), "t", &err), SQ_OK);
+    assert_int_equal(sq_sweep_spec_parse(&s, text, strlen(text), "t", ".", &err), SQ_OK);
     struct sq_sweep_options o = {.db = tmpdir_path(dir, "one.db"),
                                  .home = ".",
                                  .cache = dir,

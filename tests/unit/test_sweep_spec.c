@@ -12,7 +12,7 @@
 static void parse(struct sq_sweep_spec *s, const char *text)
 {
     struct sq_error err;
-    if (sq_sweep_spec_parse(s, text, strlen(text), "test", &err) != SQ_OK)
+    if (sq_sweep_spec_parse(s, text, strlen(text), "test", ".", &err) != SQ_OK)
         fail_msg("%s", err.text);
 }
 
@@ -65,10 +65,11 @@ static void test_defaults(void **state)
     assert_memory_equal(&p.config, &core, sizeof core);
     assert_memory_equal(&p.format, &format, sizeof format);
     sq_sweep_parameters(&p, text);
-    assert_string_equal(text, "{\"model\":\"traces/tiny-llama\",\"m\":32,\"precision\":\"8/4\","
-                              "\"bank\":32,\"sparsity\":0.75,\"group\":128,\"act_bits\":8,"
-                              "\"algorithm\":\"rtn\",\"gather\":\"crossbar\",\"rows\":32,"
-                              "\"cols\":32,\"low_lanes\":16,\"high_lanes\":4}");
+    assert_string_equal(
+        text, "{\"model\":\"traces/tiny-llama\",\"m\":32,\"format\":\"sq_w\",\"precision\":\"8/4\","
+              "\"bank\":32,\"sparsity\":0.75,\"group\":128,\"act_bits\":8,"
+              "\"algorithm\":\"rtn\",\"gather\":\"crossbar\",\"rows\":32,"
+              "\"cols\":32,\"low_lanes\":16,\"high_lanes\":4}");
     sq_sweep_spec_free(&s);
 }
 
@@ -90,6 +91,75 @@ static void test_ranges(void **state)
         CHECK_EQ(s.axis[SQ_AXIS_M].n, cases[i].n, "range %s\n", cases[i].text);
         assert_true(s.axis[SQ_AXIS_M].value[cases[i].n - 1] == cases[i].last);
         sq_sweep_spec_free(&s);
+    }
+}
+
+// ---- formats and machines ---------------------------------------------------------------------
+
+// An axis that a format does not have makes no points of it, and stands in no row.
+static void test_formats(void **state)
+{
+    (void)state;
+    struct sq_sweep_spec s;
+    struct sq_sweep_point p;
+    char text[SQ_PARAMETERS_SIZE];
+    parse(&s, "name: f\naxes: {format: [dense, sq_w, spqt, gqsa, sp24], weight_bits: [4, 6],\n"
+              "  bank: [16, 32], sparsity: [0.5, 0.75], group: [16, 128],\n"
+              "  machine: [sim/machines/default.yaml], n: [64], k: [64]}\n"
+              "measures: [time_ms, stored_bits]\n");
+    size_t n[SQ_N_SCHEMES] = {0};
+    for (size_t i = 0; i < s.n_points; i++) {
+        sq_sweep_spec_point(&s, i, &p);
+        n[p.scheme.kind]++;
+        sq_sweep_parameters(&p, text);
+        assert_int_equal(strstr(text, "\"bank\":null") == NULL, p.scheme.kind == SQ_SCHEME_SQ_W);
+        assert_null(strstr(text, "\"rows\"")); // the machine's own
+    }
+    assert_int_equal(n[SQ_SCHEME_DENSE], 2);    // weight_bits, of group 128
+    assert_int_equal(n[SQ_SCHEME_SQ_W], 2 * 2); // bank, sparsity
+    assert_int_equal(n[SQ_SCHEME_SPQT], 2);     // sparsity
+    assert_int_equal(n[SQ_SCHEME_GQSA], 2 * 2); // sparsity, group
+    assert_int_equal(n[SQ_SCHEME_SP24], 1);
+    sq_sweep_spec_point(&s, 0, &p);
+    sq_sweep_parameters(&p, text);
+    assert_string_equal(
+        text,
+        "{\"machine\":\"sim/machines/default.yaml\",\"m\":32,\"n\":64,"
+        "\"k\":64,\"format\":\"dense\",\"weight_bits\":4,\"precision\":null,"
+        "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,\"algorithm\":\"rtn\"}");
+    sq_sweep_spec_free(&s);
+}
+
+static void test_format_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *axes, *measure, *text;
+    } bad[] = {
+        {"format: [dense], n: [8], k: [8]", "macs", "format dense needs axis weight_bits"},
+        {"format: [dens], n: [8], k: [8]", "macs", "did you mean dense"},
+        {"format: [sp24], n: [8], k: [8]", "cycles", "need axis machine"},
+        {"n: [8], k: [8]", "time_ms", "need axis machine"},
+        {"format: [sp24], machine: [sim/machines/default.yaml]", "relative_error", "not of sp24"},
+        {"format: [sp24], machine: [sim/machines/default.yaml]", "pe_area_um2", "not of sp24"},
+        {"machine: [sim/machines/absent.yaml], n: [8], k: [8]", "macs", "absent.yaml"},
+        {"machine: [a, a], n: [8], k: [8]", "macs", "axis machine has 'a' twice"},
+        {"workload: [w.csv], n: [8], k: [8]", "macs", "workload together with n and k"},
+        {"workload: [w.csv], m: [8]", "macs", "workload together with m"},
+        {"workload: [w.csv], model: [x]", "macs", "workload together with model"},
+        {"workload: [w.csv]", "perplexity", "of a workload"},
+        {"sparsity: [0.6], n: [8], k: [8]", "macs", "sparsity"},
+        {"act_bits: [16], n: [8], k: [8]", "macs", "act_bits = 16, need 4 or 8"},
+    };
+    for (size_t i = 0; i < LEN(bad); i++) {
+        struct sq_sweep_spec s;
+        struct sq_error err;
+        char text[300];
+        snprintf(text, sizeof text, "name: b\naxes: {%s}\nmeasures: [%s]\n", bad[i].axes,
+                 bad[i].measure);
+        assert_int_not_equal(sq_sweep_spec_parse(&s, text, strlen(text), "bad", ".", &err), SQ_OK);
+        if (!strstr(err.text, bad[i].text))
+            fail_msg("'%s' does not say '%s'", err.text, bad[i].text);
     }
 }
 
@@ -174,7 +244,7 @@ static void test_damaged_texts(void **state)
             text[sq_rng_below(&r, (uint32_t)n)] = (char)sq_rng_below(&r, 256);
         if (sq_rng_below(&r, 4) == 0)
             n = sq_rng_below(&r, (uint32_t)n);
-        if (sq_sweep_spec_parse(&s, text, n, "damaged", &err) != SQ_OK) {
+        if (sq_sweep_spec_parse(&s, text, n, "damaged", ".", &err) != SQ_OK) {
             refused++;
             assert_null(strchr(err.text, '\n'));
         }
@@ -188,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_format), cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_ranges),       cmocka_unit_test(test_constraints),
+        cmocka_unit_test(test_formats),      cmocka_unit_test(test_format_refusals),
         cmocka_unit_test(test_names),        cmocka_unit_test(test_damaged_texts),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
