@@ -219,6 +219,7 @@ static enum sq_status json_row(struct reader *r, const json_t *o)
     const char *format = json_string_value(json_object_get(problem, "format"));
     const char *dtype = json_string_value(json_object_get(problem, "dtype_w"));
     const char *out = json_string_value(json_object_get(problem, "dtype_out"));
+    const char *impl = json_string_value(json_object_get(json_object_get(o, "kernel"), "impl"));
     const double us = json_number_value(json_object_get(timing, "median_us"));
     const char *what = "record";
     if (json_integer_value(json_object_get(o, "schema_version")) != 1)
@@ -233,8 +234,9 @@ static enum sq_status json_row(struct reader *r, const json_t *o)
         r->g->other_device++;
         return SQ_OK;
     }
-    if (!format || read_sparsity(format) < 0 || !dtype || !read_dtype(dtype, &record.gemm.dtype) ||
-        !out || !out_nbytes(out)) {
+    if ((impl && strcmp(impl, "cublaslt") != 0 && strcmp(impl, "cusparselt") != 0) || !format ||
+        read_sparsity(format) < 0 || !dtype || !read_dtype(dtype, &record.gemm.dtype) || !out ||
+        !out_nbytes(out)) {
         r->g->other_kind++;
         return SQ_OK;
     }

@@ -23,9 +23,10 @@ struct sq_gpu_record {
 struct sq_gpu_records {
     size_t n;
     struct sq_gpu_record *r; // owned
-    // Rows left aside, by reason: another device, a kind of kernel or data type that sq_gpu.h does
-    // not model, a source other than "measured" (published and projected times never mix with
-    // measured ones), a record without a time (skipped measurement).
+    // Rows left aside, by reason: another device, a kind of kernel (any whose kernel.impl is not
+    // cublaslt or cusparselt) or data type that sq_gpu.h does not model, a source other than
+    // "measured" (published and projected times never mix with measured ones), a record without a
+    // time (skipped measurement).
     size_t other_device, other_kind, other_source, no_time;
 };
 

@@ -1,4 +1,4 @@
-# reports/accuracy: the grid of formats on models and outlier-profile inputs. About ten minutes a
+# reports/accuracy: the grid of formats on models and outlier-profile inputs. Two to six minutes a
 # model on two idle cores; STORIES and PROFILE are not shipped.
 ACCURACY := reports/accuracy
 STORIES  ?= ../shared/data/models/stories260K

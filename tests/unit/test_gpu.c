@@ -133,6 +133,15 @@ static void test_records(void **state)
     assert_int_equal(g.no_time, 1);
     assert_int_equal(g.r[0].gemm.out_nbytes, 4);
     sq_gpu_records_free(&g);
+    // The model predicts the vendor's kernels, not ours.
+#define IMPL(impl)                                                                                 \
+    "{\"schema_version\":1,\"source\":\"measured\",\"device\":{\"name\":\"A100\"},\"kernel\":"     \
+    "{\"impl\":\"" impl "\"},\"problem\":{\"M\":7,\"N\":64,\"K\":32,\"format\":\"dense\","         \
+    "\"dtype_w\":\"s8\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":2}}\n"
+    assert_int_equal(read(IMPL("cublaslt") IMPL("ours") IMPL("cusparselt"), &g, NULL), SQ_OK);
+    assert_int_equal(g.n, 2);
+    assert_int_equal(g.other_kind, 1);
+    sq_gpu_records_free(&g);
 }
 
 static void test_lies(void **state)
