@@ -23,13 +23,18 @@ area-flow: $(BUILD)/sqsim
 ## sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
 # build/sweep.db keeps what was computed before.
 .PHONY: sweep
-SWEEP := reports/sweep/paper_grid
+SWEEP   := reports/sweep/paper_grid
+BROWSER := $(shell command -v chromium || command -v chromium-browser)
 sweep: $(BUILD)/sqsim
 	$(Q)mkdir -p reports/sweep
 	$(Q)$< sweep sim/sweeps/paper_grid.yaml --db build/sweep.db --jobs $(JOBS) -o $(SWEEP).csv
 	$(Q)$< report --db build/sweep.db --sweep paper_grid -o build/report > $(SWEEP).txt
 	$(Q)$(GNUPLOT) -e "csv='$(SWEEP).csv'; svg='build/paper_grid.svg'" sim/sweeps/paper_grid.gp
 	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).csv; sed 1d build/paper_grid.svg; } > $(SWEEP).svg
-	$(Q)echo "$(SWEEP).{csv,txt,svg} build/report/index.html"
+	$(Q)if [ -n "$(BROWSER)" ]; then \
+	  $(BROWSER) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1500 \
+	    --screenshot=$(SWEEP).png "file://$(abspath build/report/index.html)#paper_grid" 2> /dev/null; \
+	  else echo "sweep: skipped $(SWEEP).png: no Chromium"; fi
+	$(Q)echo "$(SWEEP).{csv,txt,svg,png} build/report/index.html"
 
 include reports/accuracy/rules.mk
