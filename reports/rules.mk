@@ -1,18 +1,21 @@
 # reports/: generated; the committed ones are reference results.
-LIBERTIES ?= $(wildcard ../shared/data/liberty/*.lib ../shared/data/liberty/*.lib.gz)
+# The first library gets the longer list of reports/area/measure.sh.
+LIBERTIES ?= $(wildcard $(foreach l,nangate45 sg13g2 sky130hd asap7,../shared/data/liberty/$(l)*.lib*))
 AREA      := reports/area/area_osu018
-AREA_SOME := --block mul --block mul_star --block gather --block pe
 
-## area: regenerate reports/area by synthesis; LIBERTIES="FILE ..." prints further libraries
+## area: regenerate reports/area by synthesis; LIBERTIES="FILE ..." names further libraries
 .PHONY: area area-flow
 area: $(BUILD)/sqsim
-	$(Q)$(BUILD)/sqsim area --jobs $(JOBS) --output $(AREA).txt
-	$(Q)$(BUILD)/sqsim area --jobs $(JOBS) --json --output $(AREA).jsonl
-	$(Q)cat $(AREA).txt
-	$(Q)for l in $(LIBERTIES); do \
-	  echo; $(BUILD)/sqsim area --jobs $(JOBS) $(AREA_SOME) --liberty "$$l"; done
-	$(Q)[ -n "$(strip $(LIBERTIES))" ] || \
-	  echo "area: skipped other libraries than osu018: none found, LIBERTIES=\"FILE ...\" names some"
+	$(Q)$< area --jobs $(JOBS) --output $(AREA).txt
+	$(Q)$< area --jobs $(JOBS) --json --output $(AREA).jsonl
+	$(Q)reports/area/measure.sh $< $(JOBS) $(BUILD)/area $(LIBERTIES)
+	$(Q)awk -f reports/area/figures.awk $(BUILD)/area/*.txt > $(BUILD)/area/figures.md
+	$(Q)cat $(AREA).txt $(BUILD)/area/figures.md
+	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then cp $(BUILD)/area/figures.md reports/area/figures.md.new && \
+	  mv reports/area/figures.md.new reports/area/figures.md && \
+	  reports/area/page.sh reports/area/figures.md reports/area/README.md; else \
+	  echo "area: skipped other libraries than osu018: none found, LIBERTIES=\"FILE ...\" names some;" \
+	    "the page stays as it is"; fi
 
 ## area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
 area-flow: $(BUILD)/sqsim
@@ -38,3 +41,4 @@ sweep: $(BUILD)/sqsim
 	$(Q)echo "$(SWEEP).{csv,txt,svg,png} build/report/index.html"
 
 include reports/accuracy/rules.mk
+include reports/formats/rules.mk

@@ -7,9 +7,9 @@
 
 #include <omp.h>
 
-#include "sq_cli.h"
+#include "sq_cmd_eval.h"
 #include "sq_eval.h"
-#include "sq_mask_file.h"
+#include "sq_system.h"
 
 enum {
     KEY_TOKENS = 0x3000,
@@ -38,49 +38,39 @@ enum {
     KEY_JSON,
 };
 
-enum format { DENSE, SQ_W, SQ_A_STATIC, SQ_A_DYNAMIC, N_FORMATS };
-static const char *const format_name[] = {"dense", "sq_w", "sq_a_static", "sq_a_dynamic"};
 static const char *const variant_name[] = {"own", "tied", "split", "fp"};
-static const char *const algorithm_name[] = {"rtn", "gptq"};
 static const char *const score_name[] = {"c0", "c1", "c2", "c3"};
 static const char *const select_name[] = {"fp", "int8"};
 static const char *const mask_score_name[] = {"product", "act"};
 
-#define NOT_GIVEN SIZE_MAX // an index of a name table; options a format ignores must not be given
-
-struct arguments {
-    const char *model, *tokens, *calib, *weights; // NULL: the default
-    const char *output;                           // NULL: no file of masks
-    struct sq_mask *mask;                         // what was collected for it
-    size_t n_masks;
-    unsigned n_sequences, n_calib_sequences; // 0: all
-    size_t format, variant, algorithm, score, select, mask_score;
-    unsigned high_bits, low_bits, bank, group, weight_bits, act_bits; // bits 0: the default
-    double sparsity, percdamp, alpha;
-    bool is_lazy, is_smooth, is_summary, is_json;
-    struct sq_error *err;
-};
-
 static const struct argp_option options[] = {
     {"tokens", KEY_TOKENS, "FILE", 0, "token file (MODEL/tokens_eval.safetensors)", 0},
     {"calib", KEY_CALIB, "FILE", 0, "calibration tokens (MODEL/tokens_calib.safetensors)", 0},
-    {"weights", KEY_WEIGHTS, "FILE", 0, "SQ-format weights that `sqsim quantize -o` wrote", 0},
+    {"weights", KEY_WEIGHTS, "FILE", 0,
+     "sq_w, sp24, gqsa, spqt or spqr weights that `sqsim quantize -o` wrote", 0},
     {"output", 'o', "FILE", 0, "sq_a_static: write the channel masks of Algorithm 2", 0},
     {"sequences", KEY_SEQUENCES, "N", 0, "the first N sequences of the token file only", 0},
     {"calib-sequences", KEY_CALIB_SEQUENCES, "N", 0,
      "the first N sequences of the calibration tokens only", 0},
-    {"format", KEY_FORMAT, "F", 0, "dense, sq_w, sq_a_static or sq_a_dynamic (sq_w)", 1},
+    {"format", KEY_FORMAT, "F", 0,
+     "dense, sq_w, sq_a_static, sq_a_dynamic, sp24, gqsa, spqt or spqr (sq_w)", 1},
     {"variant", KEY_VARIANT, "V", 0, "scales: own, tied, split codes, or fp (own)", 1},
     {"high-bits", KEY_HIGH_BITS, "N", 0, "bits of a high code: 8 or 4 (8)", 1},
     {"low-bits", KEY_LOW_BITS, "N", 0, "bits of a low code: 4, 3 or 2 (4)", 1},
     {"bank", KEY_BANK, "N", 0, "elements per bank: 4, 8, 16, 32, 64 or 128 (32)", 1},
-    {"sparsity", KEY_SPARSITY, "S", 0, "fraction of low codes: 0.5, 0.75, 0.875 or 0.9375 (0.75)",
+    {"sparsity", KEY_SPARSITY, "S", 0,
+     "fraction of low codes: 0.5, 0.75, 0.875 or 0.9375 (0.75); gqsa: of pruned groups, 0.01..0.99 "
+     "(0.5); spqt: of activations below the threshold, 0.01..0.95 (0.5)",
      1},
-    {"group", KEY_GROUP, "N", 0, "weights per scale: 32, 64, 128 or row (128)", 1},
+    {"group", KEY_GROUP, "N", 0,
+     "weights per scale: 32, 64, 128 or row (128); gqsa: 4, 8, 16, 32, 64 or 128 (16)", 1},
     {"weight-bits", KEY_WEIGHT_BITS, "N", 0, "dense, sq_a_*: 2..8; dense: 16 leaves them (4)", 1},
-    {"act-bits", KEY_ACT_BITS, "N", 0, "dense, sq_w: 4..8; dense: 16 is binary16 (8)", 1},
+    {"act-bits", KEY_ACT_BITS, "N", 0,
+     "dense, sq_w: 4..8; sp24: 8; gqsa: 8, 16; 16 is binary16 (8)", 1},
     {"algorithm", KEY_ALGORITHM, "A", 0,
-     "weights by rtn, or gptq: GPTQ, on sq_w SQ Algorithm 1 (gptq)", 2},
+     "weights by rtn, or gptq: GPTQ, on sq_w SQ Algorithm 1, on sp24 and gqsa pruning and rounding "
+     "compensated in one pass; gqsa: lite refits survivors and scales (gptq)",
+     2},
     {"score", KEY_SCORE, "C", 0, "importance of a weight: c0, c1, c2 or c3 (c0)", 2},
     {"lazy", KEY_LAZY, NULL, 0, "mask of a bank from the compensated weights", 2},
     {"percdamp", KEY_PERCDAMP, "P", 0, "damping of the Hessian, 0..1 (0.01)", 2},
@@ -98,13 +88,16 @@ static const char doc[] =
     "Evaluates MODEL, a Hugging Face directory of a Llama-type model, with every linear layer of "
     "its decoder computed in the integers of a format, and prints loss (nats per predicted "
     "token), "
-    "perplexity, and each layer's relative output error, SQNR and mask recall. Default: the "
+    "perplexity, and each layer's relative output error, SQNR, stored bits and mask recall. "
+    "Default: the "
     "embedded "
     "traces/tiny-llama.\v"
     "Examples:\n"
     "  sqsim eval --format dense --weight-bits 16 --act-bits 16    the model as it is\n"
     "  sqsim eval --bank 16 --sparsity 0.875 --act-bits 4\n"
     "  sqsim eval ~/models/stories260K --format sq_a_static --bank 8 --json\n"
+    "  sqsim eval --format sp24 --prune wanda --algorithm rtn\n"
+    "  sqsim eval --format gqsa --sparsity 0.4 --algorithm lite\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n";
 
 static enum sq_status set_uint(const char *option, const char *text, uint64_t min, uint64_t max,
@@ -139,15 +132,15 @@ static enum sq_status set_jobs(const char *text, struct sq_error *err)
 
 static enum sq_status set_group(const char *text, unsigned *group, struct sq_error *err)
 {
-    static const char *const names[] = {"row", "0", "32", "64", "128"};
-    static const unsigned value[] = {0, 0, 32, 64, 128};
+    static const char *const names[] = {"row", "0", "4", "8", "16", "32", "64", "128"};
+    static const unsigned value[] = {0, 0, 4, 8, 16, 32, 64, 128};
     size_t i;
-    SQ_TRY(sq_cli_name("--group", text, names, 5, &i, err));
+    SQ_TRY(sq_cli_name("--group", text, names, sizeof value / sizeof *value, &i, err));
     *group = value[i];
     return SQ_OK;
 }
 
-static enum sq_status set(struct arguments *in, int key, const char *arg)
+static enum sq_status set(struct sq_eval_arguments *in, int key, const char *arg)
 {
     struct sq_error *err = in->err;
     switch (key) {
@@ -156,7 +149,7 @@ static enum sq_status set(struct arguments *in, int key, const char *arg)
     case KEY_CALIB_SEQUENCES:
         return set_uint("--calib-sequences", arg, 1, INT32_MAX, &in->n_calib_sequences, err);
     case KEY_FORMAT:
-        return sq_cli_name("--format", arg, format_name, N_FORMATS, &in->format, err);
+        return sq_cli_name("--format", arg, sq_eval_format_name, SQ_EVAL_FORMATS, &in->format, err);
     case KEY_VARIANT:
         return sq_cli_name("--variant", arg, variant_name, 4, &in->variant, err);
     case KEY_HIGH_BITS:
@@ -166,7 +159,7 @@ static enum sq_status set(struct arguments *in, int key, const char *arg)
     case KEY_BANK:
         return set_uint("--bank", arg, SQ_BANK_MIN, SQ_BANK_MAX, &in->bank, err);
     case KEY_SPARSITY:
-        return sq_cli_double("--sparsity", arg, 0.5, 0.9375, &in->sparsity, err);
+        return sq_cli_double("--sparsity", arg, 0.01, 0.99, &in->sparsity, err);
     case KEY_GROUP:
         return set_group(arg, &in->group, err);
     case KEY_WEIGHT_BITS:
@@ -174,7 +167,9 @@ static enum sq_status set(struct arguments *in, int key, const char *arg)
     case KEY_ACT_BITS:
         return set_bits("--act-bits", arg, 4, &in->act_bits, err);
     case KEY_ALGORITHM:
-        return sq_cli_name("--algorithm", arg, algorithm_name, 2, &in->algorithm, err);
+        in->is_algorithm_given = true;
+        return sq_cli_name("--algorithm", arg, sq_cli_algorithm_name, SQ_CLI_ALGORITHMS,
+                           &in->algorithm, err);
     case KEY_SCORE:
         return sq_cli_name("--score", arg, score_name, SQ_SCORES, &in->score, err);
     case KEY_PERCDAMP:
@@ -193,8 +188,11 @@ static enum sq_status set(struct arguments *in, int key, const char *arg)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *in = state->input;
+    struct sq_eval_arguments *in = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &in->system;
+        return 0;
     case KEY_TOKENS:
         in->tokens = arg;
         return 0;
@@ -228,75 +226,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-// ---- options -> recipe ------------------------------------------------------------------------
-
-// Options that the format would ignore are refused: none is parsed and never used.
-static enum sq_status check_meaning(const struct arguments *in, struct sq_error *err)
-{
-    const char *f = format_name[in->format];
-    const bool is_sq = in->format != DENSE, is_gptq = in->algorithm == 1;
-    if (!is_sq &&
-        (in->high_bits || in->low_bits || in->variant != NOT_GIVEN || in->bank || in->sparsity > 0))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--format dense has no banks, high or low codes");
-    if (in->format == SQ_W && in->weight_bits)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--weight-bits: sq_w has --high-bits and --low-bits");
-    if (is_sq && in->format != SQ_W && in->act_bits)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--act-bits: %s has --high-bits and --low-bits", f);
-    if ((in->score != NOT_GIVEN || in->is_lazy) && (in->format != SQ_W || !is_gptq))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--score and --lazy need --format sq_w --algorithm gptq");
-    if (in->percdamp >= 0 && !is_gptq)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--percdamp needs --algorithm gptq");
-    if (in->select != NOT_GIVEN && in->format != SQ_A_DYNAMIC)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--select needs --format sq_a_dynamic");
-    if (in->mask_score != NOT_GIVEN && in->format != SQ_A_STATIC)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--mask-score needs --format sq_a_static");
-    if (in->output && in->format != SQ_A_STATIC)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--output writes static masks: --format sq_a_static");
-    if (in->output && in->is_summary)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--output does not go with --summary");
-    if (is_sq && (in->weight_bits == 16 || in->act_bits == 16))
-        return SQ_FAIL(err, SQ_ERR_ARG, "16 bits need --format dense");
-    if (in->weight_bits == 16 && (in->act_bits != 16 || in->is_smooth))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--weight-bits 16 needs --act-bits 16: the model as it is");
-    return SQ_OK;
-}
-
-static enum sq_status fill_recipe(const struct arguments *in, struct sq_recipe *r,
-                                  struct sq_error *err)
-{
-    static const enum sq_grid_kind kind[] = {SQ_GRID_OWN, SQ_GRID_TIED, SQ_GRID_SPLIT, SQ_GRID_FP};
-    const struct sq_grid mixed = {kind[in->variant == NOT_GIVEN ? 0 : in->variant],
-                                  in->high_bits ? in->high_bits : 8,
-                                  in->low_bits ? in->low_bits : 4};
-    const unsigned act_bits = in->act_bits ? in->act_bits : 8;
-    SQ_TRY(check_meaning(in, err));
-    *r = sq_recipe_default();
-    r->weight.low_bits = in->weight_bits ? in->weight_bits : 4;
-    r->act.low_bits = act_bits;
-    r->is_act_f16 = act_bits == 16;
-    r->group = in->group;
-    r->is_gptq = in->algorithm == 1;
-    r->gptq.score = in->score == NOT_GIVEN ? SQ_SCORE_C0 : (enum sq_score)in->score;
-    r->gptq.is_lazy = in->is_lazy;
-    if (in->percdamp >= 0)
-        r->percdamp = in->percdamp;
-    r->is_smooth = in->is_smooth;
-    r->alpha = in->alpha;
-    r->is_mask_by_act = in->mask_score == 1;
-    r->select = in->format == SQ_A_STATIC ? SQ_SELECT_STATIC
-                : in->select == 1         ? SQ_SELECT_DYNAMIC_INT8
-                                          : SQ_SELECT_DYNAMIC_FP;
-    if (in->format == DENSE)
-        return SQ_OK;
-    r->bank = in->bank ? in->bank : 32;
-    SQ_TRY(sq_format_high_per_bank(r->bank, in->sparsity > 0 ? in->sparsity : 0.75,
-                                   &r->high_per_bank, err));
-    *(in->format == SQ_W ? &r->weight : &r->act) = mixed;
-    if (in->format == SQ_W && mixed.kind == SQ_GRID_FP)
-        r->act = (struct sq_grid){SQ_GRID_FP8, 0, 8};
-    return sq_recipe_check(r, err);
-}
-
 // ---- what is printed --------------------------------------------------------------------------
 
 static json_t *json_number(double v)
@@ -305,7 +234,7 @@ static json_t *json_number(double v)
 }
 
 // Keeps the mask of a layer for --output; without memory the file is refused at the end.
-static void keep_mask(struct arguments *in, const struct sq_layer_metrics *m)
+static void keep_mask(struct sq_eval_arguments *in, const struct sq_layer_metrics *m)
 {
     struct sq_mask *keep = &in->mask[in->n_masks++];
     snprintf(keep->name, sizeof keep->name, "%s", m->name);
@@ -318,13 +247,18 @@ static void keep_mask(struct arguments *in, const struct sq_layer_metrics *m)
 
 static void print_layer(void *context, const struct sq_layer_metrics *m)
 {
-    struct arguments *in = context;
+    struct sq_eval_arguments *in = context;
     if (in->mask)
         keep_mask(in, m);
     if (!in->is_json) {
         printf("%-36s %6zu x %-6zu %10.6f %8.3f", m->name, m->n, m->k, m->relative_error,
                m->sqnr_db);
-        printf(isnan(m->mask_recall) ? "\n" : " %8.4f\n", m->mask_recall);
+        if (!isnan(m->mask_recall))
+            printf(" %8.4f", m->mask_recall);
+        printf(m->is_dense             ? " %8.4f dense\n"
+               : isnan(m->stored_bits) ? "\n"
+                                       : " %8.4f\n",
+               m->stored_bits);
         return;
     }
     json_t *o = json_object();
@@ -334,6 +268,8 @@ static void print_layer(void *context, const struct sq_layer_metrics *m)
     json_object_set_new(o, "relative_error", json_real(m->relative_error));
     json_object_set_new(o, "sqnr_db", json_number(m->sqnr_db));
     json_object_set_new(o, "mask_recall", json_number(m->mask_recall));
+    json_object_set_new(o, "stored_bits_per_weight", json_number(m->stored_bits));
+    json_object_set_new(o, "dense", json_boolean(m->is_dense));
     sq_cli_json_line(o);
 }
 
@@ -344,28 +280,48 @@ static void json_grid(json_t *o, const char *key, const struct sq_grid *g)
                                   (int)g->high_bits, "low_bits", (int)g->low_bits));
 }
 
-static void json_recipe(const struct arguments *in, const struct sq_recipe *r, json_t *o)
+static void json_recipe(const struct sq_eval_arguments *in, const struct sq_recipe *r, json_t *o)
 {
-    json_object_set_new(o, "format", json_string(format_name[in->format]));
-    json_object_set_new(o, "algorithm",
-                        json_string(in->weights ? "file" : algorithm_name[in->algorithm]));
-    json_grid(o, "weight", &r->weight);
-    if (r->is_act_f16)
+    if (r->system != SQ_SYSTEM_GRID)
+        sq_cli_system_json(r, o);
+    else
+        json_object_set_new(o, "format", json_string(sq_eval_format_name[in->format]));
+    if (in->weights || !sq_cli_is_decode(r->system))
+        json_object_set_new(
+            o, "algorithm",
+            json_string(in->weights ? "file" : sq_cli_algorithm_name[in->algorithm]));
+    if (in->weights)
+        sq_cli_decode_forget(r->system, o);
+    if (r->system == SQ_SYSTEM_GRID)
+        json_grid(o, "weight", &r->weight);
+    if (r->system == SQ_SYSTEM_SPQT)
+        json_object_set_new(o, "act", json_string("binary32"));
+    else if (r->is_act_f16)
         json_object_set_new(o, "act", json_string("binary16"));
     else
         json_grid(o, "act", &r->act);
+    if (!sq_cli_is_decode(r->system))
+        json_object_set_new(o, "group", json_integer(r->group));
+    if (r->system != SQ_SYSTEM_GRID)
+        return;
     json_object_set_new(o, "bank", json_integer(r->bank));
     json_object_set_new(o, "high_per_bank", json_integer(r->high_per_bank));
-    json_object_set_new(o, "group", json_integer(r->group));
     json_object_set_new(o, "smooth", r->is_smooth ? json_real(r->alpha) : json_null());
 }
 
-static void print_summary(const struct arguments *in, const struct sq_recipe *r,
+static void print_summary(const struct sq_eval_arguments *in, const struct sq_recipe *r,
                           const struct sq_eval_result *e)
 {
     if (!in->is_json) {
-        printf("loss %.6f nats per token, perplexity %.4f, %zu tokens\n", e->loss, e->perplexity,
+        printf("loss %.6f nats per token, perplexity %.4f, %zu tokens", e->loss, e->perplexity,
                e->n_tokens);
+        if (!isnan(e->stored_bits))
+            printf(", %.4f stored bits per weight", e->stored_bits);
+        if (r && sq_cli_is_decode(r->system))
+            printf(", %s", sq_cli_decode_padding(r->system));
+        if (e->n_dense_layers)
+            printf(", %zu layers dense", e->n_dense_layers);
+        printf("\n");
         return;
     }
     json_t *o = json_object();
@@ -373,6 +329,8 @@ static void print_summary(const struct arguments *in, const struct sq_recipe *r,
     json_object_set_new(o, "loss", json_real(e->loss));
     json_object_set_new(o, "perplexity", json_real(e->perplexity));
     json_object_set_new(o, "tokens", json_integer((json_int_t)e->n_tokens));
+    json_object_set_new(o, "stored_bits_per_weight", json_number(e->stored_bits));
+    json_object_set_new(o, "dense_layers", json_integer((json_int_t)e->n_dense_layers));
     if (r)
         json_recipe(in, r, o);
     else
@@ -397,7 +355,7 @@ static enum sq_status read_tokens(const char *path, const char *model, const cha
     return SQ_OK;
 }
 
-static enum sq_status evaluate(const struct arguments *in, const char *model,
+static enum sq_status evaluate(const struct sq_eval_arguments *in, const char *model,
                                const struct sq_recipe *r, struct sq_checkpoint *ck,
                                struct sq_tokens *tokens, struct sq_tokens *calib,
                                struct sq_error *err)
@@ -413,14 +371,14 @@ static enum sq_status evaluate(const struct arguments *in, const char *model,
     if (is_calibrated)
         SQ_TRY(read_tokens(in->calib, model, "tokens_calib.safetensors", in->n_calib_sequences,
                            &ck->config, calib, err));
-    struct arguments context = *in;
+    struct sq_eval_arguments context = *in;
     context.mask = in->output ? calloc(ck->n_layers, sizeof *context.mask) : NULL;
     if (in->output && !context.mask)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", ck->n_layers);
     sq_eval_report *report = r && !in->is_summary ? print_layer : NULL;
     if (report && !in->is_json)
-        printf("%-36s %15s %10s %8s %8s\n", "layer", "N x K     ", "rel. error", "SQNR dB",
-               r->select == SQ_SELECT_STATIC && in->format == SQ_A_STATIC ? "recall" : "");
+        printf("%-36s %15s %10s %8s%s %8s\n", "layer", "N x K     ", "rel. error", "SQNR dB",
+               in->format == SQ_EVAL_A_STATIC ? "   recall" : "", "bits");
     enum sq_status status =
         in->weights
             ? sq_eval_file(ck, in->weights, tokens, r, report, &context, &result, err)
@@ -439,48 +397,32 @@ static enum sq_status evaluate(const struct arguments *in, const char *model,
     return status;
 }
 
-// --weights says the format itself.
-static enum sq_status recipe_of_file(struct arguments *in, struct sq_recipe *r,
-                                     struct sq_error *err)
-{
-    struct sq_trace trace;
-    if (in->format != SQ_W || in->high_bits || in->low_bits || in->bank || in->sparsity > 0 ||
-        in->group != 128 || in->variant != NOT_GIVEN || in->is_smooth || in->score != NOT_GIVEN ||
-        in->is_lazy || in->percdamp >= 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format; only --act-bits is free");
-    SQ_TRY(sq_trace_open(&trace, in->weights, err));
-    const struct sq_format f = trace.format;
-    sq_trace_close(&trace);
-    in->algorithm = 0;
-    SQ_TRY(fill_recipe(in, r, err));
-    r->weight = (struct sq_grid){SQ_GRID_OWN, f.high_bits, f.low_bits};
-    r->bank = f.bank;
-    r->high_per_bank = f.high_per_bank;
-    r->group = f.group;
-    return sq_recipe_check(r, err);
-}
-
 int sq_cmd_eval(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[MODEL]", .doc = doc};
+    static const struct argp_child children[] = {{&sq_cli_system_argp, 0, NULL, 0}, {0}};
+    static const struct argp argp = {.options = options,
+                                     .parser = parse,
+                                     .args_doc = "[MODEL]",
+                                     .doc = doc,
+                                     .children = children};
     struct sq_error err;
-    struct arguments in = {.format = SQ_W,
-                           .algorithm = 1,
-                           .group = 128,
-                           .percdamp = -1,
-                           .variant = NOT_GIVEN,
-                           .score = NOT_GIVEN,
-                           .select = NOT_GIVEN,
-                           .mask_score = NOT_GIVEN,
-                           .alpha = 0.5,
-                           .err = &err};
+    struct sq_eval_arguments in = {.format = SQ_EVAL_W,
+                                   .algorithm = SQ_CLI_GPTQ,
+                                   .group = SQ_CLI_NO_GROUP,
+                                   .system = sq_cli_system_default(&err),
+                                   .percdamp = -1,
+                                   .variant = SQ_CLI_NOT_GIVEN,
+                                   .score = SQ_CLI_NOT_GIVEN,
+                                   .select = SQ_CLI_NOT_GIVEN,
+                                   .mask_score = SQ_CLI_NOT_GIVEN,
+                                   .alpha = 0.5,
+                                   .err = &err};
     struct sq_checkpoint ck;
     struct sq_recipe r;
     struct sq_tokens tokens = {0}, calib = {0};
     enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
     if (status == SQ_OK)
-        status = in.weights ? recipe_of_file(&in, &r, &err) : fill_recipe(&in, &r, &err);
+        status = in.weights ? sq_eval_recipe_of_file(&in, &r, &err) : sq_eval_recipe(&in, &r, &err);
     if (status != SQ_OK)
         return sq_cli_fail("eval", &err);
     char *embedded = sq_cli_home_path("traces/tiny-llama");

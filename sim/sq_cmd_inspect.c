@@ -7,6 +7,7 @@
 
 #include "sq_checkpoint.h"
 #include "sq_cli.h"
+#include "sq_system_file.h"
 #include "sq_trace.h"
 
 enum { KEY_JSON = 0x2000 };
@@ -118,33 +119,40 @@ static void print_summary(const struct arguments *in, const char *kind, const st
 
 // ---- encoded files --------------------------------------------------------------------------
 
+// One operand that was found valid.
+static void print_valid(const struct arguments *in, const char *name, size_t n, size_t k_orig,
+                        size_t k, double per_weight)
+{
+    if (!in->is_json) {
+        printf("%-36s %6zu x %-6zu padded to %zu, %.4f stored bits per weight, valid\n",
+               *name ? name : "(the file)", n, k_orig, k, per_weight);
+        return;
+    }
+    json_t *j = json_object();
+    json_object_set_new(j, "operand", json_string(name));
+    json_object_set_new(j, "n", json_integer((json_int_t)n));
+    json_object_set_new(j, "k", json_integer((json_int_t)k_orig));
+    json_object_set_new(j, "k_padded", json_integer((json_int_t)k));
+    json_object_set_new(j, "stored_bits_per_weight", json_real(per_weight));
+    json_object_set_new(j, "valid", json_true());
+    sq_cli_json_line(j);
+}
+
 static enum sq_status print_operand(const struct arguments *in, const struct sq_trace *t, size_t i,
                                     double *bits, double *weights, struct sq_error *err)
 {
     const struct sq_trace_entry *e = &t->entry[i];
-    const char *name = *e->name ? e->name : "(the file)";
     struct sq_operand o;
     struct sq_error why;
     enum sq_status status = sq_trace_load(t, i, &o, &why);
     if (status != SQ_OK)
-        return SQ_FAIL(err, status, "operand '%.60s' is not valid: %.150s", name, why.text);
+        return SQ_FAIL(err, status, "operand '%.60s' is not valid: %.150s",
+                       *e->name ? e->name : "(the file)", why.text);
     double per_weight = sq_stored_bits_per_weight(&o.m);
     *bits += per_weight * (double)e->n * (double)e->k_orig;
     *weights += (double)e->n * (double)e->k_orig;
     sq_operand_free(&o);
-    if (!in->is_json) {
-        printf("%-36s %6zu x %-6zu padded to %zu, %.4f stored bits per weight, valid\n", name, e->n,
-               e->k_orig, e->k, per_weight);
-        return SQ_OK;
-    }
-    json_t *j = json_object();
-    json_object_set_new(j, "operand", json_string(e->name));
-    json_object_set_new(j, "n", json_integer((json_int_t)e->n));
-    json_object_set_new(j, "k", json_integer((json_int_t)e->k_orig));
-    json_object_set_new(j, "k_padded", json_integer((json_int_t)e->k));
-    json_object_set_new(j, "stored_bits_per_weight", json_real(per_weight));
-    json_object_set_new(j, "valid", json_true());
-    sq_cli_json_line(j);
+    print_valid(in, e->name, e->n, e->k_orig, e->k, per_weight);
     return SQ_OK;
 }
 
@@ -171,6 +179,48 @@ static enum sq_status inspect_encoded(const struct arguments *in, const char *pa
         print_summary(in, in->is_json ? "sq_w" : kind, total, extra);
     }
     sq_trace_close(&t);
+    return status;
+}
+
+static enum sq_status inspect_layers(const struct arguments *in, const struct sq_system_file *f,
+                                     double *bits, double *weights, struct sq_error *err)
+{
+    for (size_t i = 0; i < f->n_layers; i++) {
+        const struct sq_system_entry *e = &f->layer[i];
+        const double size = (double)e->n * (double)e->k_orig;
+        struct sq_quant_layer q;
+        SQ_TRY(sq_system_file_load(f, i, &q, err));
+        const double nbits = sq_quant_layer_nbits(&q);
+        sq_quant_layer_free(&q);
+        *bits += nbits;
+        *weights += size;
+        print_valid(in, e->name, e->n, e->k_orig, e->k, nbits / size);
+    }
+    return SQ_OK;
+}
+
+// A file in one of the systems of sq_system.h.
+static enum sq_status inspect_system(const struct arguments *in, const char *path,
+                                     struct totals *total, struct sq_error *err)
+{
+    struct sq_system_file f;
+    double bits = 0, weights = 0;
+    SQ_TRY(sq_system_file_open(&f, path, err));
+    print_file(in, &f.st, total);
+    const enum sq_status status = inspect_layers(in, &f, &bits, &weights, err);
+    if (status == SQ_OK) {
+        const char *name = sq_system_ops(f.recipe.system)->name;
+        json_t *extra = json_object();
+        char kind[160];
+        json_object_set_new(extra, "format", json_string(name));
+        json_object_set_new(extra, "operands", json_integer((json_int_t)f.n_layers));
+        json_object_set_new(extra, "stored_bits_per_weight", json_real(bits / weights));
+        json_object_set_new(extra, "valid", json_true());
+        snprintf(kind, sizeof kind, "%s, %zu operands, %.4f stored bits per weight, valid", name,
+                 f.n_layers, bits / weights);
+        print_summary(in, in->is_json ? name : kind, total, extra);
+    }
+    sq_system_file_close(&f);
     return status;
 }
 
@@ -230,13 +280,15 @@ static enum sq_status inspect(const struct arguments *in, const char *path, stru
         return inspect_directory(in, path, total, err);
     struct sq_safetensors file;
     SQ_TRY(sq_safetensors_open(&file, path, err));
-    bool is_encoded = sq_trace_is_encoded(&file);
-    if (!is_encoded) {
+    const bool is_encoded = sq_trace_is_encoded(&file), is_system = sq_system_is_encoded(&file);
+    if (!is_encoded && !is_system) {
         print_file(in, &file, total);
         print_summary(in, "safetensors", total, json_object());
     }
     sq_safetensors_close(&file);
-    return is_encoded ? inspect_encoded(in, path, total, err) : SQ_OK;
+    return is_encoded  ? inspect_encoded(in, path, total, err)
+           : is_system ? inspect_system(in, path, total, err)
+                       : SQ_OK;
 }
 
 int sq_cmd_inspect(int argc, char **argv)

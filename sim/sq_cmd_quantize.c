@@ -7,62 +7,57 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sq_checkpoint.h"
-#include "sq_cli.h"
+#include "sq_cmd_quantize.h"
 #include "sq_eval.h"
 #include "sq_quantize.h"
 #include "sq_trace.h"
 
 enum { KEY_JOBS = 0x2000, KEY_JSON, KEY_ALGORITHM, KEY_SCORE, KEY_CALIB, KEY_PERCDAMP };
 
-struct arguments {
-    struct sq_cli_format format;
-    const char *model;  // NULL: the embedded one
-    const char *output; // NULL: report only
-    const char *calib;  // NULL: beside the model
-    size_t algorithm;   // index of algorithm_name
-    size_t score;       // index of score_name, SIZE_MAX: not given
-    double percdamp;
-    unsigned jobs;
-    bool is_json;
-    struct sq_error *err;
-};
-
-enum { RTN, GPTQ, N_ALGORITHMS };
-static const char *const algorithm_name[] = {"rtn", "gptq"};
+enum { RTN = SQ_CLI_RTN, GPTQ = SQ_CLI_GPTQ };
 static const char *const score_name[] = {"c0", "c1", "c2", "c3"};
+static const char *const systems[] = {"sp24", "gqsa", "spqt", "spqr"};
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "write the encoded layers (safetensors); without it, report only",
      0},
     {"algorithm", KEY_ALGORITHM, "A", 0,
-     "rtn: round to nearest; gptq: SQ Algorithm 1, needs a model and tokens (rtn)", 1},
-    {"score", KEY_SCORE, "C", 0, "gptq: importance of a weight, c0, c1, c2 or c3 (c0)", 1},
-    {"calib", KEY_CALIB, "FILE", 0, "gptq: calibration tokens (MODEL/tokens_calib.safetensors)", 1},
+     "rtn: round to nearest; gptq: SQ Algorithm 1, or pruning and rounding compensated in one "
+     "pass, "
+     "needs a model and tokens; gqsa: lite refits survivors and scales (rtn)",
+     1},
+    {"score", KEY_SCORE, "C", 0,
+     "gptq, gqsa by sparsegpt: importance of a weight, c0, c1, c2 or c3 (c0)", 1},
+    {"calib", KEY_CALIB, "FILE", 0,
+     "where calibrated: calibration tokens (MODEL/tokens_calib.safetensors)", 1},
     {"percdamp", KEY_PERCDAMP, "P", 0, "gptq: damping of the Hessian, 0..1 (0.01)", 1},
     {"jobs", KEY_JOBS, "N", 0, "threads (all processors); the result does not depend on it", 2},
     {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 2},
     {0}};
 
 static const char doc[] =
-    "Encodes every linear layer of MODEL in the SQ-format and prints stored "
-    "bits "
-    "per weight and SQNR. MODEL is a Hugging Face directory (config.json, model.safetensors or "
+    "Encodes every linear layer of MODEL in the SQ-format, in 2:4 INT8, GQSA, SpQt or SpQR, and "
+    "prints "
+    "stored "
+    "bits per weight and SQNR. MODEL is a Hugging Face directory (config.json, model.safetensors "
+    "or "
     "shards) or one .safetensors file, whose 2-D float tensors are taken; default: the embedded "
     "traces/tiny-llama.\v"
     "Examples:\n"
     "  sqsim quantize\n"
     "  sqsim quantize ~/models/Llama-3.2-1B -o llama.sq.safetensors\n"
     "  sqsim quantize --algorithm gptq -o w.safetensors && sqsim eval --weights w.safetensors\n"
+    "  sqsim quantize --format gqsa --algorithm lite --sparsity 0.4 -o g.safetensors\n"
     "  sqsim quantize layer.safetensors --bank 16 --sparsity 0.875 --json\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *in = state->input;
+    struct sq_quantize_arguments *in = state->input;
     uint64_t v;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &in->format;
+        state->child_inputs[1] = &in->system;
         return 0;
     case 'o':
         in->output = arg;
@@ -76,8 +71,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         in->is_json = true;
         return 0;
     case KEY_ALGORITHM:
-        return sq_cli_name("--algorithm", arg, algorithm_name, N_ALGORITHMS, &in->algorithm,
-                           in->err) == SQ_OK
+        in->is_algorithm_given = true;
+        return sq_cli_name("--algorithm", arg, sq_cli_algorithm_name, SQ_CLI_ALGORITHMS,
+                           &in->algorithm, in->err) == SQ_OK
                    ? 0
                    : EINVAL;
     case KEY_SCORE:
@@ -90,7 +86,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         in->calib = arg;
         return 0;
     case ARGP_KEY_END:
-        if (in->algorithm == GPTQ || (!in->calib && in->score == SIZE_MAX && in->percdamp < 0))
+        if (in->format.system)
+            return 0;
+        if (sq_cli_system_unused(&in->system, in->err) != SQ_OK)
+            return EINVAL;
+        if (in->algorithm == SQ_CLI_LITE) {
+            (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--algorithm lite needs --format gqsa");
+            return EINVAL;
+        }
+        if (in->algorithm == GPTQ ||
+            (!in->calib && in->score == SQ_CLI_NOT_GIVEN && in->percdamp < 0))
             return 0;
         (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--score, --calib and --percdamp need --algorithm gptq");
         return EINVAL;
@@ -117,7 +122,7 @@ static json_t *json_db(double db)
     return isnan(db) ? json_null() : isinf(db) ? json_string("inf") : json_real(db);
 }
 
-static void print_layer(const struct arguments *in, const struct sq_layer *l,
+static void print_layer(const struct sq_quantize_arguments *in, const struct sq_layer *l,
                         const struct sq_matrix *m, double db)
 {
     double bits = sq_stored_bits_per_weight(m);
@@ -135,7 +140,7 @@ static void print_layer(const struct arguments *in, const struct sq_layer *l,
     sq_cli_json_line(o);
 }
 
-static void print_summary(const struct arguments *in, const struct sq_checkpoint *ck,
+static void print_summary(const struct sq_quantize_arguments *in, const struct sq_checkpoint *ck,
                           const struct total *t, const char *source)
 {
     double bits = t->bits / t->weights, db = sq_sqnr_db(&t->sqnr);
@@ -152,7 +157,7 @@ static void print_summary(const struct arguments *in, const struct sq_checkpoint
     json_object_set_new(o, "layers", json_integer((json_int_t)ck->n_layers));
     json_object_set_new(o, "weights", json_integer((json_int_t)t->weights));
     sq_cli_format_json(&in->format.format, o);
-    json_object_set_new(o, "algorithm", json_string(algorithm_name[in->algorithm]));
+    json_object_set_new(o, "algorithm", json_string(sq_cli_algorithm_name[in->algorithm]));
     json_object_set_new(o, "equivalent_bits",
                         json_real(sq_format_equivalent_bits(&in->format.format)));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
@@ -165,7 +170,7 @@ static void print_summary(const struct arguments *in, const struct sq_checkpoint
 // ---- work -----------------------------------------------------------------------------------
 
 struct work {
-    const struct arguments *in;
+    const struct sq_quantize_arguments *in;
     const struct sq_checkpoint *ck;
     struct sq_trace_writer writer; // only with --output
     struct total total;
@@ -262,7 +267,7 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     r.bank = f->bank;
     r.high_per_bank = f->high_per_bank;
     r.group = f->group;
-    if (work->in->score != SIZE_MAX)
+    if (work->in->score != SQ_CLI_NOT_GIVEN)
         r.gptq.score = (enum sq_score)work->in->score;
     r.percdamp = work->in->percdamp < 0 ? r.percdamp : work->in->percdamp;
     snprintf(beside, sizeof beside, "%s/tokens_calib.safetensors", model);
@@ -278,9 +283,9 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
 }
 
 // Declares every layer; the digests read the weights once.
-static enum sq_status begin_output(const struct arguments *in, const struct sq_checkpoint *ck,
-                                   const char *source, struct sq_trace_writer *writer,
-                                   struct sq_error *err)
+static enum sq_status begin_output(const struct sq_quantize_arguments *in,
+                                   const struct sq_checkpoint *ck, const char *source,
+                                   struct sq_trace_writer *writer, struct sq_error *err)
 {
     struct sq_trace_item *item = calloc(ck->n_layers, sizeof *item);
     if (!item)
@@ -298,11 +303,17 @@ static enum sq_status begin_output(const struct arguments *in, const struct sq_c
     return status;
 }
 
-static enum sq_status quantize(const struct arguments *in, const struct sq_checkpoint *ck,
-                               const char *model, struct sq_error *err)
+const char *sq_quantize_source(const struct sq_checkpoint *ck)
 {
     const char *declared = sq_safetensors_metadata(&ck->shard[0], "source");
-    const char *source = declared && strcmp(declared, "synthetic") == 0 ? "synthetic" : "real";
+    return declared && strcmp(declared, "synthetic") == 0 ? "synthetic" : "real";
+}
+
+static enum sq_status quantize(const struct sq_quantize_arguments *in,
+                               const struct sq_checkpoint *ck, const char *model,
+                               struct sq_error *err)
+{
+    const char *source = sq_quantize_source(ck);
     struct work work = {.in = in, .ck = ck};
     if (in->output)
         SQ_TRY(begin_output(in, ck, source, &work.writer, err));
@@ -331,7 +342,8 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
 
 int sq_cmd_quantize(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0}, {0}};
+    static const struct argp_child children[] = {
+        {&sq_cli_format_argp, 0, NULL, 0}, {&sq_cli_system_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {.options = options,
                                      .parser = parse,
                                      .args_doc = "[MODEL]",
@@ -339,20 +351,26 @@ int sq_cmd_quantize(int argc, char **argv)
                                      .children = children};
     struct sq_error err;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct arguments in = {.format = sq_cli_format_default(&err),
-                           .percdamp = -1,
-                           .score = SIZE_MAX,
-                           .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
-                           .err = &err};
+    struct sq_quantize_arguments in = {.format = sq_cli_format_default(&err),
+                                       .system = sq_cli_system_default(&err),
+                                       .percdamp = -1,
+                                       .score = SQ_CLI_NOT_GIVEN,
+                                       .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
+                                       .err = &err};
     struct sq_checkpoint ck;
+    in.format.systems = systems;
+    in.format.n_systems = sizeof systems / sizeof *systems;
     enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    if (status == SQ_OK && in.format.system)
+        status = sq_quantize_system_check(&in, &err);
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
     char *embedded = sq_cli_home_path("traces/tiny-llama");
     const char *model = in.model ? in.model : embedded;
     status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
-        status = quantize(&in, &ck, model, &err);
+        status = in.format.system ? sq_quantize_system(&in, &ck, model, &err)
+                                  : quantize(&in, &ck, model, &err);
         sq_checkpoint_close(&ck);
     }
     free(embedded);

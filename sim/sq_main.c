@@ -20,6 +20,7 @@ static const struct sq_command commands[] = {
     {"workload", "the GEMMs of a model as a table, from its config.json", sq_cmd_workload},
     {"compare", "predicted against measured times and speedups of a GPU", sq_cmd_compare},
     {"explain", "where a number comes from: closed forms beside the cycle model", sq_cmd_explain},
+    {"schedule", "how evenly the work of a real sparse layer falls on workers", sq_cmd_schedule},
     {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };

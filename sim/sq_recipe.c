@@ -9,6 +9,7 @@
 #include "sq_codes_alloc.h"
 #include "sq_mac.h"
 #include "sq_smooth.h"
+#include "sq_system.h"
 
 enum { TOKENS = 128, CHANNELS = 64 }; // of one piece of work
 
@@ -57,8 +58,27 @@ static enum sq_status check_pair(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
+static enum sq_status check_offline(const struct sq_recipe *r, struct sq_error *err)
+{
+    if (!(r->alpha >= 0 && r->alpha <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "alpha = %g, need 0..1", r->alpha);
+    if (!(r->percdamp >= 0 && r->percdamp <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "percdamp = %g, need 0..1", r->percdamp);
+    return SQ_OK;
+}
+
 enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
 {
+    if (r->system != SQ_SYSTEM_GRID) {
+        const struct sq_system_ops *ops = sq_system_ops(r->system);
+        if (!ops)
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "system = %u is not built",
+                           (unsigned)r->system);
+        if (r->is_smooth)
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "smooth: %s has no smoothing", ops->name);
+        SQ_TRY(ops->check(r, err));
+        return check_offline(r, err);
+    }
     SQ_TRY(sq_grid_check(&r->weight, err));
     if (!r->is_act_f16)
         SQ_TRY(sq_grid_check(&r->act, err));
@@ -71,16 +91,20 @@ enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
                                     is_mixed_act(r) ? 0 : r->group};
         SQ_TRY(sq_format_check(&f, err));
     }
-    if (!(r->alpha >= 0 && r->alpha <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "alpha = %g, need 0..1", r->alpha);
-    if (!(r->percdamp >= 0 && r->percdamp <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "percdamp = %g, need 0..1", r->percdamp);
-    return SQ_OK;
+    return check_offline(r, err);
+}
+
+unsigned sq_recipe_needs(const struct sq_recipe *r)
+{
+    if (r->system != SQ_SYSTEM_GRID)
+        return sq_system_ops(r->system)->needs(r);
+    return (r->is_smooth ? SQ_NEED_INPUTS : 0u) | (r->is_gptq ? SQ_NEED_FACTOR : 0u) |
+           (is_mixed_act(r) && r->select == SQ_SELECT_STATIC ? SQ_NEED_INPUTS : 0u);
 }
 
 bool sq_recipe_needs_calibration(const struct sq_recipe *r)
 {
-    return r->is_gptq || r->is_smooth || (is_mixed_act(r) && r->select == SQ_SELECT_STATIC);
+    return sq_recipe_needs(r) != 0;
 }
 
 size_t sq_recipe_padded(const struct sq_recipe *r, size_t k_orig)
@@ -137,7 +161,8 @@ static enum sq_status quantize(struct sq_quant_layer *q, const struct sq_recipe 
                                const struct sq_quant_input *in, struct sq_error *err)
 {
     const size_t n = q->w.n, k = q->w.k_orig;
-    SQ_TRY(sq_codes_alloc(&q->w, err));
+    if (!q->ops)
+        SQ_TRY(sq_codes_alloc(&q->w, err));
     if (in->sigma) {
         q->sigma = malloc(k * sizeof *q->sigma);
         if (!q->sigma)
@@ -145,6 +170,8 @@ static enum sq_status quantize(struct sq_quant_layer *q, const struct sq_recipe 
         memcpy(q->sigma, in->sigma, k * sizeof *q->sigma);
         sq_smooth_apply_weights(w, n, k, q->sigma);
     }
+    if (q->ops)
+        return q->ops->init(&q->state, r, w, n, k, in, err);
     if (is_mixed_act(r) && r->select == SQ_SELECT_STATIC)
         SQ_TRY(fill_mask(q, r, w, in, err));
     SQ_TRY(encode(q, r, w, in, err));
@@ -155,15 +182,19 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
                                    size_t n, size_t k, const struct sq_quant_input *in,
                                    struct sq_error *err)
 {
+    const struct sq_system_ops *ops = sq_system_ops(r->system);
     const bool is_mixed = sq_grid_is_mixed(&r->weight);
     const size_t padded = sq_recipe_padded(r, k);
-    *q = (struct sq_quant_layer){.w = {.grid = r->weight,
-                                       .n = n,
-                                       .k = padded,
-                                       .k_orig = k,
-                                       .group = r->group ? r->group : padded,
-                                       .bank = is_mixed ? r->bank : 0,
-                                       .high_per_bank = is_mixed ? r->high_per_bank : 0}};
+    if (ops)
+        *q = (struct sq_quant_layer){.w = {.n = n, .k = k, .k_orig = k}, .ops = ops};
+    else
+        *q = (struct sq_quant_layer){.w = {.grid = r->weight,
+                                           .n = n,
+                                           .k = padded,
+                                           .k_orig = k,
+                                           .group = r->group ? r->group : padded,
+                                           .bank = is_mixed ? r->bank : 0,
+                                           .high_per_bank = is_mixed ? r->high_per_bank : 0}};
     const enum sq_status status = quantize(q, r, w, in, err);
     if (status != SQ_OK)
         sq_quant_layer_free(q);
@@ -172,11 +203,25 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
 
 void sq_quant_layer_free(struct sq_quant_layer *q)
 {
+    if (q->ops)
+        q->ops->free(q->state);
     sq_codes_free(&q->w);
     sq_operand_free(&q->packed);
     free(q->sigma);
     free(q->mask);
     *q = (struct sq_quant_layer){0};
+}
+
+double sq_quant_layer_nbits(const struct sq_quant_layer *q)
+{
+    const struct sq_codes *w = &q->w;
+    if (q->ops)
+        return q->ops->stored_nbits(q->state);
+    if (q->packed.buffer)
+        return sq_stored_bits_per_weight(&q->packed.m) * (double)w->n * (double)w->k_orig;
+    if (w->grid.kind != SQ_GRID_DENSE)
+        return NAN;
+    return (double)w->n * ((double)w->k * w->grid.low_bits + 32.0 * (double)(w->k / w->group));
 }
 
 // ---- multiplying ----------------------------------------------------------------------------
@@ -299,8 +344,10 @@ static enum sq_status apply(const struct sq_quant_layer *q, const struct sq_reci
         const size_t n = min_size(TOKENS, m - t);
         const float *xt = x + t * q->w.k_orig;
         struct sq_error e;
-        const enum sq_status status = r->is_act_f16 ? apply_f16(q, xt, n, y + t * q->w.n, &e)
-                                                    : apply_codes(q, r, xt, n, y + t * q->w.n, &e);
+        float *yt = y + t * q->w.n;
+        const enum sq_status status = q->ops          ? q->ops->apply(q->state, r, xt, n, yt, &e)
+                                      : r->is_act_f16 ? apply_f16(q, xt, n, yt, &e)
+                                                      : apply_codes(q, r, xt, n, yt, &e);
         if (status != SQ_OK)
             note(&first, t, &e);
     }

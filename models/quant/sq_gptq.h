@@ -15,6 +15,9 @@ enum sq_score {
     SQ_SCORES
 };
 
+// weight_of[f->k]: the importance of w in column j is (|w| * weight_of[j])^2.
+void sq_score_weights(const struct sq_factor *f, enum sq_score score, float *weight_of);
+
 struct sq_gptq {
     enum sq_score score; // mixed grids
     bool is_lazy;        // a bank's mask from the compensated weights when the bank is reached; the

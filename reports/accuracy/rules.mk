@@ -4,7 +4,7 @@ ACCURACY := reports/accuracy
 STORIES  ?= ../shared/data/models/stories260K
 PROFILE  ?= ../shared/data/act_scales/opt-125m.act_scales.safetensors
 
-$(BUILD)/accuracy_grid: $(ACCURACY)/accuracy_grid.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+$(BUILD)/accuracy_grid: $(ACCURACY)/accuracy_grid.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
 

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// GQSA weights (SPEC F): whole groups of G columns of a row are kept or pruned; kept ones are 4-bit
+// asymmetric codes in BSR arrays.
+//
+//   row_index u32 [N+1]     offsets in groups: 0 first, never falling, nnz last
+//   groups    u16 [nnz]     group column k/G, ascending inside a row
+//   codes     u4  [nnz][G]  little-endian nibbles, G/2 bytes a group (one 64-bit word at G = 16)
+//   scale     f16 [nnz]     finite and > 0
+//   zero      u8  [nnz]     0..15; stored as nibbles (sq_gqsa_pack_zeros)
+//
+//   value = (code - zero) * scale, SPEC F.2
+//
+// K is a multiple of G; columns beyond k_orig stand for zero: their code is the group's zero.
+// Nothing here allocates.
+#ifndef SQ_GQSA_H
+#define SQ_GQSA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sq_status.h"
+
+struct sq_gqsa {
+    size_t n, k, k_orig, nnz;
+    unsigned group; // G: 4, 8, 16, 32, 64 or 128
+    uint32_t *row_index;
+    uint16_t *groups;
+    uint8_t *codes;
+    uint16_t *scale;
+    uint8_t *zero;
+};
+
+// k_orig rounded up to whole groups.
+size_t sq_gqsa_padded(size_t k_orig, unsigned group);
+
+// The stored stream of zeros, 4 bits each: sq_gqsa_zero_nbytes(nnz) bytes. Unpacking refuses a last
+// byte whose unused upper half is not 0 (SQ_ERR_PADDING).
+size_t sq_gqsa_zero_nbytes(size_t nnz);
+void sq_gqsa_pack_zeros(const uint8_t *zero, size_t nnz, uint8_t *packed);
+enum sq_status sq_gqsa_unpack_zeros(const uint8_t *packed, size_t nnz, uint8_t *zero,
+                                    struct sq_error *err);
+
+// SQ_ERR_UNSUPPORTED for G; SQ_ERR_SHAPE: no rows, K % G, k_orig, more than 65536 group columns.
+enum sq_status sq_gqsa_check_shape(const struct sq_gqsa *m, struct sq_error *err);
+
+// Everything a product relies on. SQ_ERR_OFFSETS for row_index; SQ_ERR_INDEX for a group out of
+// range or not ascending; SQ_ERR_SCALE; SQ_ERR_CODE for a zero above 15; SQ_ERR_PADDING for columns
+// beyond k_orig.
+enum sq_status sq_gqsa_validate(const struct sq_gqsa *m, struct sq_error *err);
+
+unsigned sq_gqsa_code(const struct sq_gqsa *m, size_t e, size_t i); // element i of kept group e
+float sq_gqsa_scale(const struct sq_gqsa *m, size_t e);             // exact
+void sq_gqsa_set_code(struct sq_gqsa *m, size_t e, size_t i, unsigned code);
+
+// The group quantizer (F.2, V7): w[0..len-1], zero included in their range, into codes[len], a
+// binary16 scale and a zero of 4 bits. SQ_ERR_OVERFLOW for a scale beyond binary16,
+// SQ_ERR_NON_FINITE.
+enum sq_status sq_gqsa_quantize_group(const float *w, size_t len, uint8_t *codes, uint16_t *scale,
+                                      uint8_t *zero, struct sq_error *err);
+// Code of one value on given scale and zero.
+unsigned sq_gqsa_quantize(float w, float scale, unsigned zero);
+
+// Row `row` as values, out[k_orig].
+void sq_gqsa_decode_row(const struct sq_gqsa *m, size_t row, float *out);
+
+// y[n] of one token x[k] in binary32: inner sum by ascending column, times scale, added by
+// ascending group, each operation one rounding (F.5).
+void sq_gqsa_gemv(const struct sq_gqsa *m, const float *x, float *y);
+
+// The same on INT8 activations: acc = sum q x - zero * sum x in INT32, y = s_a * sum (float)acc *
+// scale. sum_x[k / G] is scratch: the sums of x, shared by all rows. acc, where not NULL, receives
+// [nnz].
+void sq_gqsa_gemv_int8(const struct sq_gqsa *m, const int8_t *x, float s_a, int32_t *sum_x,
+                       float *y, int32_t *acc);
+
+// The same for act[n_tokens][k], s_a[n_tokens] into y[n_tokens][n], each kept group read once for
+// up to 32 tokens.
+void sq_gqsa_gemm_int8(const struct sq_gqsa *m, const int8_t *act, const float *s_a,
+                       size_t n_tokens, float *y);
+
+// Codes, indices, scales, zeros, offsets over n * k_orig weights (F.6).
+double sq_gqsa_stored_bits_per_weight(const struct sq_gqsa *m);
+
+#endif

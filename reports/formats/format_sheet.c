@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The accuracy half of reports/formats: every system at its usual settings, one CSV line each on
+// stdout, progress on stderr.
+//
+//   format_sheet MODEL_DIR [SEQUENCES]   loss of a model
+//   format_sheet --profile FILE          relative output error of synthetic layers (subject.h)
+//
+// Columns: class,name,weights,activations,stored_bits,value. `class` is about the stored bits per
+// weight, every index and scale counted; `value` as subject_measure.
+#include <math.h>
+#include <stdio.h>
+
+#include "subject.h"
+
+static const struct subject *subject;
+static unsigned n_lines;
+
+static void put(const char *class, const char *name, const char *weights, const char *act,
+                const struct sq_recipe *r)
+{
+    double stored;
+    const double value = subject_measure_stored(subject, r, &stored);
+    printf("%s,%s,%s,%s,", class, name, weights, act);
+    printf(isfinite(stored) ? "%.3f,%.6f\n" : "-,%.6f\n", isfinite(stored) ? stored : value, value);
+    fflush(stdout);
+    fprintf(stderr, "\r%u recipes", ++n_lines);
+}
+
+// ---- plain integers and SQ --------------------------------------------------------------------
+
+static struct sq_recipe dense(unsigned weight_bits, unsigned act_bits)
+{
+    struct sq_recipe r = sq_recipe_default();
+    r.weight = (struct sq_grid){SQ_GRID_DENSE, 0, weight_bits};
+    r.is_act_f16 = act_bits == 16;
+    r.act = (struct sq_grid){SQ_GRID_DENSE, 0, act_bits == 16 ? 8 : act_bits};
+    return r;
+}
+
+static void put_dense(const char *class, const char *name, unsigned weight_bits, unsigned act_bits)
+{
+    const struct sq_recipe r = dense(weight_bits, act_bits);
+    put(class, name, "gptq", act_bits == 16 ? "fp16" : act_bits == 4 ? "int4" : "int8", &r);
+}
+
+static void put_sq(const char *class, unsigned high_bits, unsigned low_bits, double sparsity)
+{
+    struct sq_recipe r = sq_recipe_default();
+    char name[32];
+    r.weight = (struct sq_grid){SQ_GRID_OWN, high_bits, low_bits};
+    r.bank = 32;
+    r.high_per_bank = (unsigned)(32 * (1 - sparsity));
+    snprintf(name, sizeof name, "sq_w %u/%u s=%g", high_bits, low_bits, sparsity);
+    put(class, name, "algorithm 1", "int8", &r);
+}
+
+static void put_sq_a(const char *class, enum sq_select select)
+{
+    struct sq_recipe r = sq_recipe_default();
+    r.act = (struct sq_grid){SQ_GRID_OWN, 8, 4};
+    r.bank = 32;
+    r.high_per_bank = 8;
+    r.select = select;
+    put(class, select == SQ_SELECT_STATIC ? "sq_a_static 8/4 s=.75" : "sq_a_dynamic 8/4 s=.75",
+        "gptq", "sq 8/4", &r);
+}
+
+// ---- the other systems ------------------------------------------------------------------------
+
+static struct sq_recipe of_system(enum sq_system system)
+{
+    struct sq_recipe r = dense(8, 8);
+    r.system = system;
+    r.group = system == SQ_SYSTEM_GQSA ? 16 : 0;
+    r.sparsity = 0.5;
+    return r;
+}
+
+static void put_sp24(const char *class, enum sq_prune prune, bool is_joint, const char *how)
+{
+    struct sq_recipe r = of_system(SQ_SYSTEM_SP24);
+    r.prune = prune;
+    r.is_gptq = is_joint;
+    put(class, "sp24", how, "int8", &r);
+}
+
+static void put_gqsa(const char *class, double sparsity, bool is_gptq, bool is_lite,
+                     const char *how)
+{
+    struct sq_recipe r = of_system(SQ_SYSTEM_GQSA);
+    char name[32];
+    r.sparsity = sparsity;
+    r.is_gptq = is_gptq;
+    r.is_lite = is_lite;
+    r.prune = SQ_PRUNE_SPARSEGPT;
+    snprintf(name, sizeof name, "gqsa g16 s=%g", sparsity);
+    put(class, name, how, "int8", &r);
+}
+
+static void put_spqt(const char *class, double sparsity)
+{
+    struct sq_recipe r = of_system(SQ_SYSTEM_SPQT);
+    char name[32];
+    r.sparsity = sparsity;
+    r.is_prefill_dense = sparsity == 0;
+    if (sparsity == 0)
+        r.sparsity = 0.5;
+    snprintf(name, sizeof name, "spqt s=%g", sparsity);
+    put(class, name, "q4_k", "fp32", &r);
+}
+
+static void put_spqr(const char *class, double outliers, bool is_absolute, const char *how)
+{
+    struct sq_recipe r = of_system(SQ_SYSTEM_SPQR);
+    r.percdamp = 1;
+    r.outliers = outliers;
+    r.is_absolute = is_absolute;
+    put(class, "spqr", how, "fp16", &r);
+}
+
+int main(int argc, char **argv)
+{
+    struct subject s;
+    subject_load(&s, argc, argv);
+    subject = &s;
+    printf("class,name,weights,activations,stored_bits,value\n");
+    if (s.is_model)
+        printf("-,reference,binary32,binary32,32,%.6f\n", subject_measure(&s, NULL));
+    put_dense("8", "dense W8A8", 8, 8);
+
+    put_sq("6", 8, 4, 0.75);
+    put_dense("6", "dense W6A8", 6, 8);
+
+    put_sq("5", 8, 3, 0.75);
+    put_dense("5", "dense W5A8", 5, 8);
+    put_sp24("5", SQ_PRUNE_SPARSEGPT, true, "joint sparsegpt");
+    put_sp24("5", SQ_PRUNE_WANDA, false, "wanda then int8");
+    put_sp24("5", SQ_PRUNE_MAGNITUDE, false, "magnitude");
+    put_gqsa("5", 0.2, false, true, "lite");
+
+    put_sq("4", 8, 2, 0.75);
+    put_dense("4", "dense W4A8", 4, 8);
+    put_dense("4", "dense W4A16", 4, 16);
+    put_dense("4", "dense W4A4", 4, 4);
+    put_sq_a("4", SQ_SELECT_STATIC);
+    put_sq_a("4", SQ_SELECT_DYNAMIC_FP);
+    put_spqt("4", 0);
+    put_spqt("4", 0.25);
+    put_spqt("4", 0.5);
+    put_spqr("4", 0.2, false, "relative outliers");
+    put_spqr("4", 0.2, true, "absolute outliers");
+    put_spqr("4", 1e6, false, "no outliers");
+
+    put_sq("3", 4, 2, 0.75);
+    put_dense("3", "dense W3A8", 3, 8);
+    put_gqsa("3", 0.5, false, false, "rtn");
+    put_gqsa("3", 0.5, true, false, "compensated");
+    put_gqsa("3", 0.5, false, true, "lite");
+    fprintf(stderr, "\r%u recipes\n", n_lines);
+    return 0;
+}

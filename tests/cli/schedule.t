@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim schedule: Stream-K and balanced columns are ideal on real patterns, slices are not.
+. "$(dirname "$0")/lib.sh"
+
+for f in gqsa spqt spqr; do accept "a file of $f" quantize --format $f -o $f.st; done
+each() { # CONDITION of awk over the layers, whose fields are in v[]
+  grep '"layer"' "$W.out" | awk -F'[,:{}]' '{for (i = 2; i < NF; i += 2) {gsub(/"/, "", $i); v[$i] = $(i + 1)}
+    n++; if (!('"$1"')) {print "# " $0; bad = 1}} END {exit bad || n != 14}'
+}
+for p in 1 7 32 64 1024; do
+  accept "gqsa, $p workers" schedule gqsa.st --workers $p --json
+  ok "Stream-K within one group of ideal" each 'v["stream_k"] >= v["ideal"] && v["stream_k"] <= v["ideal"] + 1'
+  ok "slices never beat it" each 'v["slice_k"] >= v["stream_k"] && v["slice_k_dynamic"] >= v["stream_k"]'
+done
+accept "one worker" schedule gqsa.st --workers 1 --json
+ok "has all groups either way" each 'v["slice_k"] == v["ideal"] && v["stream_k"] == v["ideal"]'
+accept "tiles of one row" schedule gqsa.st --workers 16 --tile-rows 1 --json
+one=$(number slice_k)
+accept "tiles of 64 rows" schedule gqsa.st --workers 16 --tile-rows 64 --json
+ok "are coarser" [ "$(number slice_k)" -gt "$one" ]
+for p in 3 16 64; do
+  accept "spqt, $p workers" schedule spqt.st --workers $p --tokens 16 --json
+  ok "balanced is ideal" each 'v["balanced"] == v["ideal"]'
+  ok "fixed slices are not" [ "$(number static)" -gt "$(number balanced)" ]
+done
+accept "fewer tokens" schedule spqt.st --tokens 8 --json; few=$(number ideal)
+accept "more tokens" schedule spqt.st --tokens 16 --json
+ok "have more work" [ "$(number ideal)" -gt "$few" ]
+accept "spqr" schedule spqr.st --json
+ok "PTCSR pads" each 'v["ptcsr"] >= v["outlier_bytes"] && v["csr"] == v["outlier_bytes"] + 4 * (v["n"] + 1)'
+accept "as text" schedule spqr.st
+ok "says what is counted" out_has "^bytes of the outliers"
+accept "the default output" schedule gqsa.st
+ok "a line per layer and the sum" [ "$(grep -c '%' "$W.out")" = 15 ]
+accept "--help" schedule --help
+
+quantize_of() { sq quantize "$@"; }
+quantize_of --format sp24 -o sp24.st
+refuse "format sp24 has the same work in every row" schedule sp24.st
+quantize_of --format spqr --outlier-form ptcsr -o ptcsr.st
+if [ "$RC" = 0 ]; then refuse "holds PTCSR, need CSR" schedule ptcsr.st; fi
+refuse "no file given" schedule
+refuse "workers = 0, need 1..65536" schedule gqsa.st --workers 0
+refuse "tile-rows = 0" schedule gqsa.st --tile-rows 0
+refuse "tokens = 0" schedule spqt.st --tokens 0
+refuse "unexpected argument" schedule gqsa.st spqt.st
+refuse "absent" schedule absent.st
+refuse "absent" schedule spqt.st --model absent
+head -c 3000 "$W/gqsa.st" >"$W/cut.st"; refuse "cut.st" schedule cut.st
+D=$SQSIM_HOME/../shared/data/models/stories260K
+[ -d "$D" ] && refuse "is not in the file" schedule spqt.st --model "$D" || skip "another model" "no stories260K"
+finish
