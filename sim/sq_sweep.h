@@ -104,7 +104,7 @@ struct sq_sweep_result {
     // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
     double pe_area_um2, pe_critical_path_ns, gather_area_um2, gather_critical_path_ns;
     // SQ_ENGINE_EVAL
-    double loss, perplexity;
+    double loss, perplexity, evaluated_bits; // stored bits per weight of what was evaluated
 };
 
 struct sq_sweep_point;

@@ -226,6 +226,46 @@ bool sq_sweep_point_settle(const struct sq_sweep_spec *s, struct sq_sweep_point 
                        NULL) == SQ_OK;
 }
 
+static void set_system(const struct sq_scheme *s, struct sq_recipe *r)
+{
+    static const enum sq_system system[SQ_N_SCHEMES] = {[SQ_SCHEME_SP24] = SQ_SYSTEM_SP24,
+                                                        [SQ_SCHEME_GQSA] = SQ_SYSTEM_GQSA,
+                                                        [SQ_SCHEME_SPQT] = SQ_SYSTEM_SPQT,
+                                                        [SQ_SCHEME_SPQR] = SQ_SYSTEM_SPQR};
+    r->system = system[s->kind];
+    r->prune = SQ_PRUNE_SPARSEGPT;
+    r->sparsity = s->kind == SQ_SCHEME_SP24 ? 0.5 : s->sparsity;
+    if (s->kind == SQ_SCHEME_SPQR) {
+        r->percdamp = 1;
+        r->outliers = 0.2;
+    }
+}
+
+struct sq_recipe sq_sweep_recipe(const struct sq_sweep_point *p)
+{
+    const struct sq_scheme *s = &p->scheme;
+    const struct sq_grid mixed = {SQ_GRID_OWN, p->format.high_bits, p->format.low_bits};
+    const bool is_grid = s->kind < SQ_SCHEME_SP24;
+    struct sq_recipe r = sq_recipe_default();
+    r.weight = (struct sq_grid){SQ_GRID_DENSE, 0, is_grid ? s->weight_bits : 8};
+    r.is_act_f16 = s->act_bits == 16;
+    r.act = (struct sq_grid){SQ_GRID_DENSE, 0, r.is_act_f16 ? 8 : s->act_bits};
+    r.group = s->group;
+    r.is_gptq = !is_grid || p->quantity[SQ_AXIS_ALGORITHM] == 1; // sq_w: SQ Algorithm 1
+    if (!is_grid)
+        set_system(s, &r);
+    else if (s->kind == SQ_SCHEME_SQ_W)
+        r.weight = mixed;
+    else if (s->kind != SQ_SCHEME_DENSE)
+        r.act = mixed;
+    if (is_grid && s->kind != SQ_SCHEME_DENSE) {
+        r.bank = p->format.bank;
+        r.high_per_bank = p->format.high_per_bank;
+    }
+    r.select = s->kind == SQ_SCHEME_SQ_A_DYNAMIC ? SQ_SELECT_DYNAMIC_FP : SQ_SELECT_STATIC;
+    return r;
+}
+
 void sq_sweep_spec_point(const struct sq_sweep_spec *s, size_t i, struct sq_sweep_point *p)
 {
     (void)sq_sweep_point_at(s, s->point[i], p);

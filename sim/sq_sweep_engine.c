@@ -360,34 +360,12 @@ static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct 
                           &v, &is_real, err);
 }
 
-static struct sq_recipe recipe_of(const struct sq_sweep_point *p)
-{
-    const struct sq_scheme *s = &p->scheme;
-    const struct sq_grid mixed = {SQ_GRID_OWN, p->format.high_bits, p->format.low_bits};
-    struct sq_recipe r = sq_recipe_default();
-    r.weight = (struct sq_grid){SQ_GRID_DENSE, 0, s->weight_bits};
-    r.act = (struct sq_grid){SQ_GRID_DENSE, 0, s->act_bits};
-    r.is_act_f16 = s->act_bits == 16;
-    r.group = s->group;
-    r.is_gptq = p->quantity[SQ_AXIS_ALGORITHM] == 1; // sq_w: SQ Algorithm 1
-    if (s->kind == SQ_SCHEME_SQ_W)
-        r.weight = mixed;
-    else if (s->kind != SQ_SCHEME_DENSE)
-        r.act = mixed;
-    if (s->kind != SQ_SCHEME_DENSE) {
-        r.bank = p->format.bank;
-        r.high_per_bank = p->format.high_per_bank;
-    }
-    r.select = s->kind == SQ_SCHEME_SQ_A_DYNAMIC ? SQ_SELECT_DYNAMIC_FP : SQ_SELECT_STATIC;
-    return r;
-}
-
 static enum sq_status run_eval(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                struct sq_sweep_result *r, struct sq_error *err)
 {
     const struct input_model *m = model_of(in, p);
     const struct sq_model_config *config = &m->ck.config;
-    const struct sq_recipe recipe = recipe_of(p);
+    const struct sq_recipe recipe = sq_sweep_recipe(p);
     struct sq_tokens calibration, tokens;
     struct sq_eval_result result;
     SQ_TRY(sq_tokens_read(&calibration, m->tokens, config->vocab_size, config->max_position, err));
@@ -402,6 +380,7 @@ static enum sq_status run_eval(const struct sq_sweep_inputs *in, const struct sq
     if (status == SQ_OK) {
         r->loss = result.loss;
         r->perplexity = result.perplexity;
+        r->evaluated_bits = result.stored_bits;
     }
     return status;
 }

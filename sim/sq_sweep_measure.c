@@ -27,9 +27,12 @@ static double weight_sqnr_db(point *p, result *r, unsigned index)
     return sq_sqnr_db(&(struct sq_sqnr){r->weight_signal, r->weight_noise});
 }
 
+// Of what was evaluated, where that depends on the weights: pruned rows, outliers, padding.
 static double stored_bits(point *p, result *r, unsigned index)
 {
-    (void)p, (void)index;
+    (void)index;
+    if (p->scheme.kind >= SQ_SCHEME_SP24 && r->evaluated_bits > 0)
+        return r->evaluated_bits;
     return r->stored_nbits / r->weights;
 }
 

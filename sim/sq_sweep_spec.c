@@ -373,9 +373,6 @@ static enum sq_status check_engines(const struct sq_sweep_spec *s, struct sq_err
         if ((s->engines & SQ_ENGINE_TIMING) && !s->machine)
             return SQ_FAIL(err, SQ_ERR_ARG,
                            "cycles of format %s need axis machine, as its path does", format);
-        if ((s->engines & SQ_ENGINE_EVAL) && s->axis[SQ_AXIS_FORMAT].value[i] >= SQ_SCHEME_SP24)
-            return SQ_FAIL(err, SQ_ERR_ARG,
-                           "loss and perplexity of format %s are those of `sqsim eval`", format);
         if (s->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_VALUES))
             return SQ_FAIL(err, SQ_ERR_ARG,
                            "area, relative_error and SQNR are of format sq_w, not of %s", format);
@@ -424,6 +421,13 @@ static enum sq_status read_constraints(struct sq_sweep_spec *s, const struct raw
     return SQ_OK;
 }
 
+// Narrower than what can be timed: the integers of sp24 are 8 bits.
+static bool can_evaluate(const struct sq_sweep_spec *s, const struct sq_sweep_point *p)
+{
+    const struct sq_recipe recipe = sq_sweep_recipe(p);
+    return !(s->engines & SQ_ENGINE_EVAL) || sq_recipe_check(&recipe, NULL) == SQ_OK;
+}
+
 static enum sq_status collect_points(struct sq_sweep_spec *s, struct sq_error *err)
 {
     double total = 1;
@@ -442,7 +446,7 @@ static enum sq_status collect_points(struct sq_sweep_spec *s, struct sq_error *e
             s->n_repeated++;
             continue;
         }
-        const bool is_legal = sq_sweep_point_settle(s, &p);
+        const bool is_legal = sq_sweep_point_settle(s, &p) && can_evaluate(s, &p);
         bool holds = true;
         for (size_t c = 0; is_legal && c < s->n_constraints; c++)
             holds = holds && sq_constraint_holds(&s->constraint[c], p.quantity);

@@ -3,6 +3,7 @@
 #ifndef SQ_SWEEP_SPEC_H
 #define SQ_SWEEP_SPEC_H
 
+#include "sq_recipe.h"
 #include "sq_sweep.h"
 
 // ---- axes (sq_sweep_axis.c) -------------------------------------------------------------------
@@ -12,6 +13,9 @@
 bool sq_sweep_point_at(const struct sq_sweep_spec *s, uint64_t at, struct sq_sweep_point *p);
 // What follows from them; false where no legal format or core has these values.
 bool sq_sweep_point_settle(const struct sq_sweep_spec *s, struct sq_sweep_point *p);
+
+// How SQ_ENGINE_EVAL quantizes a point that was settled.
+struct sq_recipe sq_sweep_recipe(const struct sq_sweep_point *p);
 
 // `name` below `home` where such a file exists, else as it is, in path[SQ_SWEEP_PATH_SIZE].
 enum { SQ_SWEEP_PATH_SIZE = 1024 };
