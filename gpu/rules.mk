@@ -76,9 +76,14 @@ gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM)
 	  $(GPU_BUILD)/$(GPU_PROGRAM)
 
 # ---- the same kernels in the emulator ----------------------------------------------------------------
+EMU_JOBS := gpu/sq_layer_bench.cu gpu/sq_layer_jobs.cu gpu/sq_gemv_jobs.cu
 EMU_SRC := $(filter-out gpu/sq_bench.cu gpu/sq_cublaslt.cu gpu/sq_cusparselt.cu gpu/sq_measure.cu \
-             gpu/sq_layer_bench.cu gpu/sq_layer_jobs.cu,$(wildcard gpu/*.cu))
+             $(EMU_JOBS),$(wildcard gpu/*.cu))
 EMU_OBJ := $(EMU_SRC:gpu/%.cu=$(BUILD)/emu/%.o) $(BUILD)/emu/emulate.o
+# The measured jobs as well, for a test that stands in for the clock and the libraries.
+EMU_JOBS_OBJ := $(EMU_JOBS:gpu/%.cu=$(BUILD)/emu/%.o)
+$(BUILD)/tests/gpu/test_jobs: EMU_OBJ += $(EMU_JOBS_OBJ)
+$(BUILD)/tests/gpu/test_jobs: $(EMU_JOBS_OBJ)
 # Fibers move the stack under the sanitizers' feet: the emulator is built without them.
 EMU_CXX := $(CXX_GPU) -std=c++17 -DSQ_EMULATE -O2 -g -ffp-contract=off -Wall -Wextra -Werror \
              -Wno-unknown-pragmas -Wno-unused-function $(GPU_INC) -Itests/gpu -MMD -MP
@@ -104,7 +109,7 @@ $(GPU_TEST_CBIN) $(GPU_CODE_BIN): $(GPU_C_OBJ)
 $(GPU_TEST_CBIN) $(GPU_CODE_BIN): CFLAGS_ALL += -Igpu
 $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
 
--include $(EMU_OBJ:.o=.d) $(GPU_TEST_BIN:=.d) $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
+-include $(EMU_OBJ:.o=.d) $(EMU_JOBS_OBJ:.o=.d) $(GPU_TEST_BIN:=.d) $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
 
 ## test-gpu: kernels in the emulator, maps, records; machine code where nvcc is
 .PHONY: test-gpu

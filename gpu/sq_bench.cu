@@ -107,7 +107,7 @@ std::string sq_driver_version()
 namespace
 {
 
-constexpr int kWarmup = 20, kMaxLaunches = 2048;
+constexpr int kWarmup = 20, kMaxLaunches = 2048, kExtraSamples = 15;
 constexpr double kMinSampleUs = 1000;
 
 struct Replay {
@@ -115,10 +115,11 @@ struct Replay {
     cudaGraphExec_t exec = nullptr;
     int launches = 0, warmup = kWarmup;
     std::vector<float> us[2]; // per launch, of the two passes
+    double warm_us = 0, single_us = 0;
 };
 
-enum sq_status capture(const SqCandidate &c, int launches, Replay *r, cudaStream_t stream,
-                       struct sq_error *err)
+enum sq_status capture(const SqCandidate &c, int launches, int n_buffers, Replay *r,
+                       cudaStream_t stream, struct sq_error *err)
 {
     if (r->exec)
         cudaGraphExecDestroy(r->exec);
@@ -129,12 +130,18 @@ enum sq_status capture(const SqCandidate &c, int launches, Replay *r, cudaStream
     SQ_CUDA_TRY(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), err);
     enum sq_status status = SQ_OK;
     for (int i = 0; i < launches && status == SQ_OK; i++)
-        status = c.launch(i % c.n_buffers, stream, err);
+        status = c.launch(i % n_buffers, stream, err);
     SQ_CUDA_TRY(cudaStreamEndCapture(stream, &r->graph), err);
     SQ_TRY(status);
     SQ_CUDA_TRY(cudaGraphInstantiate(&r->exec, r->graph, 0), err);
     r->launches = launches;
     return SQ_OK;
+}
+
+double quantile(std::vector<float> v, double q)
+{
+    std::sort(v.begin(), v.end());
+    return static_cast<double>(v[static_cast<size_t>(q * static_cast<double>(v.size() - 1) + 0.5)]);
 }
 
 enum sq_status time_replay(const Replay &r, cudaEvent_t begin, cudaEvent_t end, cudaStream_t stream,
@@ -157,23 +164,17 @@ enum sq_status prepare(const SqCandidate &c, Replay *r, cudaEvent_t begin, cudaE
     double us = 0;
     SQ_TRY(c.launch(0, stream, err)); // loads the module outside of the capture
     SQ_CUDA_TRY(cudaStreamSynchronize(stream), err);
-    SQ_TRY(capture(c, c.n_buffers, r, stream, err));
+    SQ_TRY(capture(c, c.n_buffers, c.n_buffers, r, stream, err));
     for (int i = 0; i < 2; i++)
         SQ_TRY(time_replay(*r, begin, end, stream, &us, err));
     int times = us >= kMinSampleUs ? 1 : static_cast<int>(kMinSampleUs * 1.2 / us) + 1;
     times = std::max(1, std::min(times, kMaxLaunches / c.n_buffers));
     if (times > 1)
-        SQ_TRY(capture(c, times * c.n_buffers, r, stream, err));
+        SQ_TRY(capture(c, times * c.n_buffers, c.n_buffers, r, stream, err));
     r->warmup = us > 10 * kMinSampleUs ? 5 : kWarmup;
     for (int i = 0; i < r->warmup; i++)
         SQ_CUDA_TRY(cudaGraphLaunch(r->exec, stream), err);
     return SQ_OK;
-}
-
-double quantile(std::vector<float> v, double q)
-{
-    std::sort(v.begin(), v.end());
-    return static_cast<double>(v[static_cast<size_t>(q * static_cast<double>(v.size() - 1) + 0.5)]);
 }
 
 void fill(struct sq_record *r, const Replay &replay, int n_buffers, const SqClocks &before,
@@ -189,11 +190,47 @@ void fill(struct sq_record *r, const Replay &replay, int n_buffers, const SqCloc
     r->p90_us = quantile(first, 0.9);
     r->min_us = quantile(first, 0);
     r->pass2_median_us = quantile(replay.us[1], 0.5);
+    r->warm_us = replay.warm_us;
+    r->single_us = replay.single_us;
     r->sm_mhz_before = before.sm_mhz;
     r->sm_mhz_after = after.sm_mhz;
     r->mem_mhz = after.mem_mhz;
     r->power_mw = after.power_mw;
     r->temp_c = after.temp_c;
+}
+
+// Events around one launch, each on the next operand copy.
+enum sq_status time_single(const SqCandidate &c, Replay *r, cudaEvent_t begin, cudaEvent_t end,
+                           cudaStream_t stream, struct sq_error *err)
+{
+    std::vector<float> us;
+    for (int i = 0; i < kExtraSamples; i++) {
+        float ms = 0;
+        SQ_CUDA_TRY(cudaEventRecord(begin, stream), err);
+        SQ_TRY(c.launch(i % c.n_buffers, stream, err));
+        SQ_CUDA_TRY(cudaEventRecord(end, stream), err);
+        SQ_CUDA_TRY(cudaEventSynchronize(end), err);
+        SQ_CUDA_TRY(cudaEventElapsedTime(&ms, begin, end), err);
+        us.push_back(1e3f * ms);
+    }
+    r->single_us = quantile(us, 0.5);
+    return SQ_OK;
+}
+
+// As the samples, but always the first operand copy; the graph of `r` is used up.
+enum sq_status time_warm(const SqCandidate &c, Replay *r, cudaEvent_t begin, cudaEvent_t end,
+                         cudaStream_t stream, struct sq_error *err)
+{
+    std::vector<float> us;
+    SQ_TRY(capture(c, r->launches, 1, r, stream, err));
+    for (int i = 0; i < kExtraSamples + 2; i++) {
+        double total = 0;
+        SQ_TRY(time_replay(*r, begin, end, stream, &total, err));
+        if (i >= 2)
+            us.push_back(static_cast<float>(total / r->launches));
+    }
+    r->warm_us = quantile(us, 0.5);
+    return SQ_OK;
 }
 
 enum sq_status time_all(std::vector<SqCandidate> *list, std::vector<Replay> *replay, int samples,
@@ -211,8 +248,12 @@ enum sq_status time_all(std::vector<SqCandidate> *list, std::vector<Replay> *rep
                 r.us[pass].push_back(static_cast<float>(us / r.launches));
             }
     const SqClocks after = sq_read_clocks();
-    for (size_t i = 0; i < list->size(); i++)
+    for (size_t i = 0; i < list->size(); i++) {
+        SQ_TRY(time_single((*list)[i], &(*replay)[i], begin, end, stream, err));
+        if ((*list)[i].n_buffers > 1)
+            SQ_TRY(time_warm((*list)[i], &(*replay)[i], begin, end, stream, err));
         fill(&(*list)[i].record, (*replay)[i], (*list)[i].n_buffers, before, after);
+    }
     return SQ_OK;
 }
 
@@ -254,7 +295,7 @@ int sq_n_copies(size_t nbytes)
 {
     constexpr size_t kRotated = 240u << 20; // four times 60 MB of L2
     const size_t n = kRotated / std::max<size_t>(nbytes, 1) + 2;
-    return static_cast<int>(std::min<size_t>(n, 16));
+    return static_cast<int>(std::min<size_t>(n, 64));
 }
 
 // ---- ceilings of memory

@@ -60,14 +60,15 @@ struct SqCandidate {
 };
 
 // Times all candidates against each other: two passes of `samples` rounds, each round replays the
-// graph of every candidate once. Fills the timing part and the clocks of every record.
+// graph of every candidate once. Then one launch at a time, and, where operands are rotated,
+// without rotation. Fills the timing part and the clocks of every record.
 enum sq_status sq_time_candidates(std::vector<SqCandidate> *list, int samples, cudaStream_t stream,
                                   struct sq_error *err);
 
 // Whether a launch can be captured into a graph: what a library does inside is its own affair.
 bool sq_is_capturable(const SqLaunch &launch, cudaStream_t stream);
 
-// Copies of an operand of `nbytes` that exceed the L2 cache four times, 1..16.
+// Copies of an operand of `nbytes` that exceed the L2 cache four times, 2..64.
 int sq_n_copies(size_t nbytes);
 
 // Ceilings of memory, GB/s: device-to-device copy (bytes read plus written) and a read-only sum.

@@ -42,6 +42,10 @@ void add_baselines(std::vector<SqCandidate> *list)
         const bool is_ours = name == "sq_gemm_pair.bf16" || name == "sq_gemm_pair.e4m3" ||
                              (name == "sq_gemm_imma.s8");
         const char *label = name == "cublaslt.bf16"                   ? "bf16_cublaslt"
+                            : name == "cublaslt.f16"                  ? "f16_cublaslt"
+                            : name == "sq_gemv_f16.f16"               ? "f16_ours"
+                            : name == "sq_gemv_w4a16.f16"             ? "w4a16_ours"
+                            : name == "sq_gemv_w4a8.s8"               ? "w4a8_ours"
                             : name == "cublaslt.e4m3"                 ? "fp8_cublaslt"
                             : name == "cublaslt.s8"                   ? "int8_cublaslt"
                             : name == "cusparselt.s8"                 ? "sp24_int8_cusparselt"
@@ -54,10 +58,44 @@ void add_baselines(std::vector<SqCandidate> *list)
             found[n++] = {label, c.record.median_us};
     }
     for (SqCandidate &c : *list) {
-        const bool is_product = std::string(c.record.op) == "gemm";
+        const bool is_product = std::string(c.record.op) != "encode";
         c.record.n_baselines = is_product ? n : 0;
         std::copy(found, found + n, c.record.baseline);
     }
+}
+
+// Least squares of single_us = t0 + slope * bytes.
+struct SqLine {
+    double t0, slope;
+};
+SqLine fit_line(const std::vector<struct sq_record *> &list)
+{
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (const struct sq_record *r : list) {
+        n += 1;
+        x += r->bytes_counted;
+        y += r->single_us;
+        xx += r->bytes_counted * r->bytes_counted;
+        xy += r->bytes_counted * r->single_us;
+    }
+    const double det = n * xx - x * x;
+    const double slope = det > 0 ? (n * xy - x * y) / det : 0;
+    return {(y - slope * x) / n, slope};
+}
+
+enum sq_status write_record(const struct sq_record_run &run, const struct sq_record &r, FILE *out,
+                            struct sq_error *err)
+{
+    json_t *record = sq_record_json(&run, &r);
+    if (!record)
+        return SQ_FAIL(err, SQ_ERR_INTERNAL, "no JSON for %s", r.name);
+    const enum sq_status status = sq_record_check(record, r.name, err);
+    if (status == SQ_OK) {
+        json_dumpf(record, out, JSON_COMPACT);
+        fputc('\n', out);
+    }
+    json_decref(record);
+    return status;
 }
 
 } // namespace
@@ -246,30 +284,14 @@ enum sq_status SqLayerBench::check_all(int *n_checks, struct sq_error *err)
 
 // ---- the run ----
 
-enum sq_status SqLayerBench::write(FILE *out, struct sq_error *err)
-{
-    for (const SqJob &j : jobs_) {
-        json_t *record = sq_record_json(&b_.run, &j.candidate.record);
-        if (!record)
-            return SQ_FAIL(err, SQ_ERR_INTERNAL, "no JSON for %s", j.candidate.record.name);
-        const enum sq_status status = sq_record_check(record, j.candidate.record.name, err);
-        if (status == SQ_OK) {
-            json_dumpf(record, out, JSON_COMPACT);
-            fputc('\n', out);
-        }
-        json_decref(record);
-        SQ_TRY(status);
-    }
-    fflush(out);
-    return SQ_OK;
-}
-
 enum sq_status SqLayerBench::run(SqBenchWhat what, int samples, FILE *out, int *n_checks,
                                  struct sq_error *err)
 {
-    is_timed_ = what != SQ_BENCH_CHECK;
+    is_timed_ = out != nullptr;
     SQ_TRY(make_inputs(err));
-    if (what == SQ_BENCH_ENCODE) {
+    if (what == SQ_BENCH_DECODE) {
+        SQ_TRY(add_decoders(err));
+    } else if (what == SQ_BENCH_ENCODE) {
         SQ_TRY(add_vendor(SQ_VENDOR_BF16, err));
         SQ_TRY(add_encoders(err));
         SQ_TRY(add_dynamic(true, err));
@@ -293,7 +315,15 @@ enum sq_status SqLayerBench::run(SqBenchWhat what, int samples, FILE *out, int *
     add_baselines(&list);
     for (size_t i = 0; i < list.size(); i++)
         jobs_[i].candidate.record = list[i].record;
-    return write(out, err);
+    if (what == SQ_BENCH_DECODE) {
+        for (const SqJob &j : jobs_)
+            b_.decode.push_back(j.candidate.record);
+        return SQ_OK;
+    }
+    for (const SqJob &j : jobs_)
+        SQ_TRY(write_record(b_.run, j.candidate.record, out, err));
+    fflush(out);
+    return SQ_OK;
 }
 
 enum sq_status sq_bench_layer(SqBench *bench, const SqLayerShape *shape, SqBenchWhat what,
@@ -308,4 +338,27 @@ enum sq_status sq_bench_layer(SqBench *bench, const SqLayerShape *shape, SqBench
     }
     bench->arena.rewind(mark);
     return status;
+}
+
+enum sq_status sq_bench_write_decode(SqBench *bench, FILE *out, struct sq_error *err)
+{
+    std::map<std::string, std::vector<struct sq_record *>> kernels;
+    for (struct sq_record &r : bench->decode)
+        kernels[std::string(r.name) + " " + r.variant + " " + r.dtype_x +
+                " M=" + std::to_string(r.m)]
+            .push_back(&r);
+    for (auto &kernel : kernels) {
+        const SqLine line = fit_line(kernel.second);
+        if (!(line.slope > 0) || kernel.second.size() < 3)
+            continue;
+        for (struct sq_record *r : kernel.second)
+            r->t0_fit_us = std::max(line.t0, 0.0);
+        printf("fit       %-40s t0 %5.2f us, %5.0f GB/s\n", kernel.first.c_str(), line.t0,
+               1e-3 / line.slope);
+    }
+    for (const struct sq_record &r : bench->decode)
+        SQ_TRY(write_record(bench->run, r, out, err));
+    bench->decode.clear();
+    fflush(out);
+    return SQ_OK;
 }

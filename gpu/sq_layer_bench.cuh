@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "sq_bench.cuh"
 
@@ -24,20 +25,28 @@ struct SqBench {
     void *workspace; // of cuBLASLt
     size_t workspace_nbytes;
     int n_wrong; // kernels of ours that failed their check
+    // Records of decode kernels, written at the end: their launch overhead is fitted over shapes.
+    std::vector<struct sq_record> decode;
     // What was left out and why, said once at the end.
     std::map<std::string, std::string> skipped;
 };
 
 enum SqBenchWhat {
-    SQ_BENCH_CHECK, // correctness only
-    SQ_BENCH_GEMM,  // products
-    SQ_BENCH_ENCODE // encoders, and products with them included
+    SQ_BENCH_CHECK,  // correctness only
+    SQ_BENCH_GEMM,   // products
+    SQ_BENCH_ENCODE, // encoders, and products with them included
+    SQ_BENCH_DECODE  // decode kernels, m <= 8
 };
 
-// Appends one JSON line per kernel to `out` (not for SQ_BENCH_CHECK). *n_checks counts kernels that
-// passed. A kernel that fails its check is not timed: one of ours is counted in n_wrong and
-// printed, a library's is noted in `skipped`.
+// Appends one JSON line per kernel to `out` (not for SQ_BENCH_CHECK; SQ_BENCH_DECODE appends to
+// bench->decode). `out` NULL: checks only. *n_checks counts kernels that passed. A kernel that
+// fails its check is not timed: one of ours is counted in n_wrong and printed, a library's is noted
+// in `skipped`.
 enum sq_status sq_bench_layer(SqBench *bench, const SqLayerShape *shape, SqBenchWhat what,
                               int samples, FILE *out, int *n_checks, struct sq_error *err);
+
+// bench->decode: the fit single_us = t0 + bytes / rate of every kernel over its shapes (of three or
+// more), then one line each to `out`; the list is empty afterwards.
+enum sq_status sq_bench_write_decode(SqBench *bench, FILE *out, struct sq_error *err);
 
 #endif

@@ -582,6 +582,8 @@ enum sq_status SqLayerBench::add_encoders(struct sq_error *err)
     add(
         r, [=](int, cudaStream_t s, struct sq_error *e) { return sq_compress24(&c, s, e); }, 1,
         nullptr, 0, is_exact);
+    SQ_TRY(add_encode_q4k(err));
+    SQ_TRY(add_encode_gqsa(err));
     return add_dynamic(false, err);
 }
 

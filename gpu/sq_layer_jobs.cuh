@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "sq_gemv_reference.cuh"
 #include "sq_kernels.cuh"
 #include "sq_layer_bench.cuh"
 #include "sq_reference.cuh"
@@ -87,12 +88,26 @@ class SqLayerBench
     void encoder_record(struct sq_record *r, double bytes) const;
     enum sq_status add_products(struct sq_error *err);
 
+    // ---- decode (sq_gemv_jobs.cu)
+    struct sq_record decode_base(const char *name, const char *variant, const char *path) const;
+    void add_decode(struct sq_record r, SqLaunch launch, size_t n_buffers, double tolerance,
+                    std::function<enum sq_status(struct sq_error *)> unpack, SqInput type,
+                    float threshold = 0);
+    enum sq_status check_decode(const SqLaunch &launch, SqInput type, float threshold,
+                                double tolerance, struct sq_record *r, struct sq_error *err);
+    enum sq_status add_gemv_dense(struct sq_error *err);
+    enum sq_status add_gemv_gqsa(struct sq_error *err);
+    enum sq_status add_gemv_spqt(struct sq_error *err);
+    enum sq_status add_gemv_spqr(struct sq_error *err);
+    enum sq_status add_encode_q4k(struct sq_error *err);
+    enum sq_status add_encode_gqsa(struct sq_error *err);
+    enum sq_status add_decoders(struct sq_error *err);
+
     enum sq_status check_sums(const SqRefPart &part, const int32_t *p, struct sq_record *r,
                               struct sq_error *err);
     enum sq_status check_pair(const SqGemmPair &g, struct sq_record *r, struct sq_error *err);
     enum sq_status check_one(SqJob *j, struct sq_error *err);
     enum sq_status check_all(int *n_checks, struct sq_error *err);
-    enum sq_status write(FILE *out, struct sq_error *err);
     void skip(const std::string &what, const struct sq_error &why)
     {
         b_.skipped[what] = why.text;
@@ -119,6 +134,8 @@ class SqLayerBench
     uint8_t *y_ = nullptr; // [m][n] of 4 bytes, shared by all products
     int32_t *p_lo_ = nullptr, *p_hi_ = nullptr;
     int64_t *ref_ = nullptr;
+    uint16_t *x16_ = nullptr;   // decode: binary16
+    float *unpacked_ = nullptr; // decode: weights of the format that is being checked
     std::vector<float> act_mean_, weight_mean_;
     std::vector<std::unique_ptr<SqVendorGemm>> vendor_;
     uint64_t digest_ = 0;

@@ -3,12 +3,14 @@
 // stored (records and traces) and says, with exit code 3, that nothing was measured.
 //
 //   1 traces/gpu: every encoder and integer kernel on a real layer, replayed by the golden model
-//   2 every kernel on 30 shapes against slow references (M = 1, 33, 257)
+//   2 every kernel on 30 shapes against slow references (M = 1, 33, 257), decode kernels on 12
 //   3 ceilings: copy, read-only sum, BF16, FP8, INT8 and 2:4 products of 8192^3
-//   4 times: 20 layer shapes and the encoders; the budget in seconds is the first argument (400)
+//   4 times: prefill at M = 4096 and 2048, encoders, decode kernels, M = 256, 16 and 1 on some
+//     layers; the budget in seconds is the first argument (400), what it does not reach is named
 //
 // «sq_gpu_measure check» does 1, and 2 on one small odd shape, and writes no records: short enough
-// to run under compute-sanitizer.
+// to run under compute-sanitizer. «sq_gpu_measure profile» launches the decode kernels on one large
+// layer, each three times, checked: for a profiler.
 //
 // Records go to reports/gpu/DEVICE.jsonl (replaced), a summary to stdout. Clocks are read, never
 // set.
@@ -40,7 +42,8 @@ const SqLayerShape kLayers[] = {
     {"llama-2-70b", "o", 0, 8192, 8192},       {"llama-2-70b", "qkv", 0, 10240, 8192},
     {"llama-2-70b", "down", 0, 8192, 28672},   {"llama-2-70b", "gate_up", 0, 57344, 8192},
 };
-constexpr int kCheckTokens[] = {1, 33, 257}, kTimedTokens[] = {4096, 2048};
+constexpr int kCheckTokens[] = {1, 33, 257};
+constexpr int kDecodeTokens[] = {1, 4, 8}; // all layers at 1, two at the others
 constexpr int kSamples = 50;
 constexpr uint64_t kSeed = 1;
 
@@ -193,6 +196,9 @@ enum sq_status measure_peaks(SqBench *b, struct sq_error *err)
 // ---- phases
 // -----------------------------------------------------------------------------------------
 
+// Layers in the order of kLayers that decode kernels with several tokens and small products take.
+constexpr int kSomeLayers[] = {0, 5};
+
 enum sq_status check_shapes(SqBench *b, struct sq_error *err)
 {
     int n_checks = 0, n_shapes = 0;
@@ -202,6 +208,17 @@ enum sq_status check_shapes(SqBench *b, struct sq_error *err)
             SQ_TRY(sq_bench_layer(b, &s, SQ_BENCH_CHECK, 0, nullptr, &n_checks, err));
             n_shapes++;
         }
+    for (SqLayerShape s : kLayers) {
+        s.m = 1;
+        SQ_TRY(sq_bench_layer(b, &s, SQ_BENCH_DECODE, 0, nullptr, &n_checks, err));
+        n_shapes++;
+    }
+    for (int m : {3, 8}) {
+        SqLayerShape s = kLayers[0];
+        s.m = m;
+        SQ_TRY(sq_bench_layer(b, &s, SQ_BENCH_DECODE, 0, nullptr, &n_checks, err));
+        n_shapes++;
+    }
     printf("check     %d kernel runs on %d shapes agree with the references, %d do not\n", n_checks,
            n_shapes, b->n_wrong);
     return SQ_OK;
@@ -210,41 +227,79 @@ enum sq_status check_shapes(SqBench *b, struct sq_error *err)
 enum sq_status check_small(SqBench *b, struct sq_error *err)
 {
     int n_checks = 0;
-    const SqLayerShape s = {"none", "small", 33, 528, 1280};
-    SQ_TRY(sq_bench_layer(b, &s, SQ_BENCH_CHECK, 0, nullptr, &n_checks, err));
-    printf("check     %d kernels on one small shape agree, %d do not\n", n_checks, b->n_wrong);
+    const SqLayerShape product = {"none", "small", 33, 528, 1280};
+    const SqLayerShape decode[] = {{"none", "small", 1, 512, 1280},
+                                   {"none", "small", 3, 512, 1280}};
+    SQ_TRY(sq_bench_layer(b, &product, SQ_BENCH_CHECK, 0, nullptr, &n_checks, err));
+    for (const SqLayerShape &s : decode)
+        SQ_TRY(sq_bench_layer(b, &s, SQ_BENCH_DECODE, 0, nullptr, &n_checks, err));
+    printf("check     %d kernels on small shapes agree, %d do not\n", n_checks, b->n_wrong);
     return b->n_wrong ? SQ_FAIL(err, SQ_ERR_DAMAGED, "%d checks failed", b->n_wrong) : SQ_OK;
+}
+
+struct Work {
+    SqLayerShape shape;
+    SqBenchWhat what;
+};
+
+// In the order of importance, in case the budget ends.
+std::vector<Work> plan()
+{
+    std::vector<Work> work;
+    const auto add = [&](SqLayerShape s, int m, SqBenchWhat what) {
+        s.m = m;
+        work.push_back({s, what});
+    };
+    for (const SqLayerShape &s : kLayers)
+        add(s, kDecodeTokens[0], SQ_BENCH_DECODE);
+    for (const SqLayerShape &s : kLayers)
+        add(s, 4096, SQ_BENCH_GEMM);
+    for (int i : kSomeLayers)
+        add(kLayers[i], 4096, SQ_BENCH_ENCODE);
+    for (int i : kSomeLayers)
+        for (int m : {256, 16, 1})
+            add(kLayers[i], m, SQ_BENCH_GEMM);
+    for (int i : kSomeLayers)
+        for (int m : {kDecodeTokens[1], kDecodeTokens[2]})
+            add(kLayers[i], m, SQ_BENCH_DECODE);
+    for (const SqLayerShape &s : kLayers)
+        add(s, 2048, SQ_BENCH_GEMM);
+    return work;
+}
+
+const char *name_of(SqBenchWhat what)
+{
+    return what == SQ_BENCH_DECODE ? "decode" : what == SQ_BENCH_ENCODE ? "encode" : "product";
 }
 
 enum sq_status time_shapes(SqBench *b, double deadline, FILE *out, struct sq_error *err)
 {
     int n_checks = 0;
-    std::vector<std::pair<SqLayerShape, SqBenchWhat>> work;
-    for (int m : kTimedTokens) {
-        for (SqLayerShape s : kLayers) {
-            s.m = m;
-            work.push_back({s, SQ_BENCH_GEMM});
-        }
-        if (m == kTimedTokens[0])
-            for (int i : {0, 5}) { // encoders early, in case the budget ends
-                SqLayerShape s = kLayers[i];
-                s.m = m;
-                work.push_back({s, SQ_BENCH_ENCODE});
-            }
-    }
-    for (const auto &w : work) {
+    for (const Work &w : plan()) {
         const double begin = seconds_now();
-        const SqLayerShape &s = w.first;
-        const std::string name = std::string(s.model) + " " + s.layer + " M=" + std::to_string(s.m);
+        const SqLayerShape &s = w.shape;
+        const std::string name = std::string(name_of(w.what)) + " " + s.model + " " + s.layer +
+                                 " M=" + std::to_string(s.m);
         if (begin > deadline) {
             b->skipped[name] = "the time budget was used up";
             continue;
         }
-        SQ_TRY(sq_bench_layer(b, &s, w.second, kSamples, out, &n_checks, err));
-        printf("time      %-32s %5.1f s\n", name.c_str(), seconds_now() - begin);
+        SQ_TRY(sq_bench_layer(b, &s, w.what, kSamples, out, &n_checks, err));
+        printf("time      %-40s %5.1f s\n", name.c_str(), seconds_now() - begin);
         fflush(stdout);
     }
-    return SQ_OK;
+    return sq_bench_write_decode(b, out, err);
+}
+
+enum sq_status profile(SqBench *b, struct sq_error *err)
+{
+    int n_checks = 0;
+    SqLayerShape s = kLayers[5];
+    s.m = 1;
+    SQ_TRY(sq_bench_layer(b, &s, SQ_BENCH_DECODE, 0, nullptr, &n_checks, err));
+    printf("profile   %d kernels on %s %s agree, %d do not\n", n_checks, s.model, s.layer,
+           b->n_wrong);
+    return b->n_wrong ? SQ_FAIL(err, SQ_ERR_DAMAGED, "%d checks failed", b->n_wrong) : SQ_OK;
 }
 
 // budget 0: checks only.
@@ -330,9 +385,10 @@ int main(int argc, char **argv)
 {
     int n_devices = 0;
     const bool is_check = argc > 1 && strcmp(argv[1], "check") == 0;
-    const double budget = is_check ? 0 : argc > 1 ? atof(argv[1]) : 400;
-    if (argc > 2 || (!is_check && !(budget > 0))) {
-        fprintf(stderr, "gpu-measure: usage: sq_gpu_measure [SECONDS | check]\n");
+    const bool is_profile = argc > 1 && strcmp(argv[1], "profile") == 0;
+    const double budget = is_check || is_profile ? 0 : argc > 1 ? atof(argv[1]) : 400;
+    if (argc > 2 || (!is_check && !is_profile && !(budget > 0))) {
+        fprintf(stderr, "gpu-measure: usage: sq_gpu_measure [SECONDS | check | profile]\n");
         return 2;
     }
     const cudaError_t found = cudaGetDeviceCount(&n_devices);
@@ -349,7 +405,8 @@ int main(int argc, char **argv)
            properties.multiProcessorCount, facts.driver.c_str(), facts.revision.c_str());
     enum sq_status status = open_bench(bench.get(), properties, &err);
     if (status == SQ_OK)
-        status = measure(bench.get(), facts, budget, &err);
+        status =
+            is_profile ? profile(bench.get(), &err) : measure(bench.get(), facts, budget, &err);
     if (status == SQ_OK)
         return 0;
     fprintf(stderr, "gpu-measure: %s\n", err.text);

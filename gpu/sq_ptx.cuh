@@ -82,6 +82,85 @@ SQ_PTX void mma_sp_s8_m16n8k64(int32_t (&d)[4], const uint32_t (&a)[4], const ui
                    "r"(b[3]), "r"(e));
 }
 
+// ---- binary16 pairs, sm_80 and newer
+// ------------------------------------------------------------- Both halves of a word at once, each
+// operation rounded once to nearest even; never contracted.
+
+SQ_PTX uint32_t f16x2_fma(uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t d;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+    return d;
+}
+SQ_PTX uint32_t f16x2_add(uint32_t a, uint32_t b)
+{
+    uint32_t d;
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+}
+SQ_PTX uint32_t f16x2_sub(uint32_t a, uint32_t b)
+{
+    uint32_t d;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+}
+SQ_PTX uint32_t f16x2_mul(uint32_t a, uint32_t b)
+{
+    uint32_t d;
+    asm("mul.rn.f16x2 %0, %1, %2;" : "=r"(d) : "r"(a), "r"(b));
+    return d;
+}
+// The lower 16 bits as binary16, exact.
+SQ_PTX float f16_to_f32(uint32_t h)
+{
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(static_cast<uint16_t>(h)));
+    return x;
+}
+
+// ---- streams and hand-over
+// -----------------------------------------------------------------------
+
+// Data that is read once: around L1, so that the activations stay there.
+SQ_PTX uint4 ld_stream_16(const void *p)
+{
+    uint4 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p));
+    return v;
+}
+SQ_PTX uint2 ld_stream_8(const void *p)
+{
+    uint2 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(v.x), "=r"(v.y)
+                 : "l"(p));
+    return v;
+}
+SQ_PTX uint32_t ld_stream_4(const void *p)
+{
+    uint32_t v;
+    asm volatile("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(v) : "l"(p));
+    return v;
+}
+// A slot hands one 32-bit value from one thread to one other: value and a full mark in one 64-bit
+// store, which needs no fence. slot_take waits, and leaves the slot empty (0) for the next launch.
+SQ_PTX void slot_put(uint64_t *slot, uint32_t value)
+{
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(slot), "l"(UINT64_C(1) << 32 | value)
+                 : "memory");
+}
+SQ_PTX uint32_t slot_take(uint64_t *slot)
+{
+    uint64_t v;
+    do
+        asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(slot) : "memory");
+    while (v == 0);
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(slot), "l"(UINT64_C(0)) : "memory");
+    return static_cast<uint32_t>(v);
+}
+
 // ---- bulk copies and barriers, sm_90
 // --------------------------------------------------------------
 

@@ -76,6 +76,27 @@ SQ_HD uint16_t sq_to_bf16(float x)
     return static_cast<uint16_t>((u + 0x7fffu + (u >> 16 & 1u)) >> 16);
 }
 
+// binary32 -> binary16 (SPEC N.1), nearest, ties to even; beyond 65504 infinity. x is no NaN.
+SQ_HD uint16_t sq_to_f16(float x)
+{
+    const uint32_t u = sq_float_bits(x), sign = u >> 16 & 0x8000u, magnitude = u & 0x7fffffffu;
+    if (magnitude < 0x33000000u) // below 2^-25
+        return static_cast<uint16_t>(sign);
+    const bool is_normal = magnitude >= 0x38800000u;
+    const uint32_t v = is_normal ? magnitude - (112u << 23) : (magnitude & 0x7fffffu) | 0x800000u;
+    const uint32_t shift = is_normal ? 13u : 126u - (magnitude >> 23);
+    const uint32_t r = v + (1u << (shift - 1)) - 1u + (v >> shift & 1u);
+    return static_cast<uint16_t>(
+        sign | (magnitude >= 0x47800000u || r >> shift >= 0x7c00u ? 0x7c00u : r >> shift));
+}
+SQ_HD float sq_from_f16(uint16_t h) // finite
+{
+    const uint32_t exponent = h >> 10 & 31u, fraction = h & 1023u;
+    const float a = exponent ? sq_float_from_bits((exponent + 112u) << 23 | fraction << 13)
+                             : static_cast<float>(fraction) * 5.9604644775390625e-8f;
+    return h & 0x8000u ? -a : a;
+}
+
 // E4M3 of SPEC A.9: nearest, ties to even, saturates at 448; zero is +0.
 SQ_HD uint8_t sq_to_e4m3(float x)
 {

@@ -14,11 +14,11 @@
 
 // The raw numbers that everything derived follows from.
 struct raw {
-    double median_us, bytes, macs_dense, macs_executed, copy_gbps, peak_tops;
+    double median_us, bytes, macs_dense, macs_executed, copy_gbps, read_gbps, peak_tops;
 };
 
 struct derived {
-    double gbps, pct_of_copy, tops_dense_equiv, tops_executed, floor_us;
+    double gbps, pct_of_copy, pct_of_read, tops_dense_equiv, tops_executed, floor_us;
 };
 
 static struct derived derive(const struct raw *r)
@@ -26,6 +26,7 @@ static struct derived derive(const struct raw *r)
     struct derived d = {0};
     d.gbps = r->bytes / r->median_us / 1e3;
     d.pct_of_copy = 100 * d.gbps / r->copy_gbps;
+    d.pct_of_read = 100 * d.gbps / r->read_gbps;
     d.tops_dense_equiv = 2 * r->macs_dense / r->median_us / 1e6;
     d.tops_executed = 2 * r->macs_executed / r->median_us / 1e6;
     const double memory = r->bytes / r->copy_gbps / 1e3;
@@ -74,13 +75,14 @@ static json_t *timing_json(const struct sq_record *r)
     json_t *baselines = json_object();
     for (int i = 0; i < r->n_baselines; i++)
         json_object_set_new(baselines, r->baseline[i].name, json_real(r->baseline[i].median_us));
-    return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:s, s:o}", "method",
-                     "graph_replay_events", "l2", r->buffers > 1 ? "cold_rotated" : "warm",
-                     "buffers", r->buffers, "launches_per_sample", r->launches_per_sample,
-                     "samples", r->samples, "warmup", r->warmup, "median_us", r->median_us,
-                     "p10_us", r->p10_us, "p90_us", r->p90_us, "min_us", r->min_us,
-                     "pass2_median_us", r->pass2_median_us, "includes", r->includes, "baselines_us",
-                     baselines);
+    return json_pack(
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:o}",
+        "method", "graph_replay_events", "l2", r->buffers > 1 ? "cold_rotated" : "warm", "buffers",
+        r->buffers, "launches_per_sample", r->launches_per_sample, "samples", r->samples, "warmup",
+        r->warmup, "median_us", r->median_us, "p10_us", r->p10_us, "p90_us", r->p90_us, "min_us",
+        r->min_us, "pass2_median_us", r->pass2_median_us, "warm_us", r->warm_us, "single_us",
+        r->single_us, "t0_fit_us", r->t0_fit_us, "includes", r->includes, "baselines_us",
+        baselines);
 }
 
 static json_t *ceilings_json(const struct sq_record_run *run, const struct sq_record *r)
@@ -93,16 +95,17 @@ static json_t *ceilings_json(const struct sq_record_run *run, const struct sq_re
 
 static json_t *derived_json(const struct sq_record_run *run, const struct sq_record *r)
 {
-    const struct raw raw = {r->median_us,     r->bytes_counted, r->macs_dense,
-                            r->macs_executed, run->copy_gbps,   r->peak_tops};
+    const struct raw raw = {r->median_us,   r->bytes_counted, r->macs_dense, r->macs_executed,
+                            run->copy_gbps, run->read_gbps,   r->peak_tops};
     const struct derived d = derive(&raw);
     json_t *speedup = json_object();
     for (int i = 0; i < r->n_baselines; i++)
         json_object_set_new(speedup, r->baseline[i].name,
                             json_real(r->baseline[i].median_us / r->median_us));
-    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:o}", "gbps", d.gbps, "pct_of_copy", d.pct_of_copy,
-                     "tops_dense_equiv", d.tops_dense_equiv, "tops_executed", d.tops_executed,
-                     "floor_us", d.floor_us, "speedup_vs", speedup);
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "gbps", d.gbps, "pct_of_copy",
+                     d.pct_of_copy, "pct_of_read", d.pct_of_read, "tops_dense_equiv",
+                     d.tops_dense_equiv, "tops_executed", d.tops_executed, "floor_us", d.floor_us,
+                     "speedup_vs", speedup);
 }
 
 static json_t *clocks_json(const struct sq_record *r)
@@ -117,10 +120,10 @@ static json_t *clocks_json(const struct sq_record *r)
 static void record_id(const struct sq_record_run *run, const struct sq_record *r, char id[17])
 {
     char text[512];
-    const int n =
-        snprintf(text, sizeof text, "%s|%s|%s|%d|%d|%d|%g|%s|%s|%s|%s|%s|%.17g|%.17g", r->name,
-                 r->variant, r->impl, r->m, r->n, r->k, r->sparsity, r->dtype_x, r->dtype_w,
-                 r->includes, run->revision, run->ts_utc, r->median_us, r->pass2_median_us);
+    const int n = snprintf(
+        text, sizeof text, "%s|%s|%s|%d|%d|%d|%g|%s|%s|%s|%s|%s|%.17g|%.17g|%.17g", r->name,
+        r->variant, r->impl, r->m, r->n, r->k, r->sparsity, r->dtype_x, r->dtype_w, r->includes,
+        run->revision, run->ts_utc, r->median_us, r->pass2_median_us, r->single_us);
     const size_t used = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
     snprintf(id, 17, "%016" PRIx64, sq_digest(SQ_DIGEST_SEED, text, used));
 }
@@ -262,7 +265,7 @@ static enum sq_status check_speedups(const json_t *record, const char *what, dou
 
 static enum sq_status check_numbers(const json_t *record, const char *what, struct sq_error *err)
 {
-    double min, p10, p90, dimension, samples;
+    double min, p10, p90, dimension, samples, extra;
     struct raw r;
     static const char *const sizes[] = {"M", "N", "K"};
     for (int i = 0; i < 3; i++)
@@ -272,14 +275,19 @@ static enum sq_status check_numbers(const json_t *record, const char *what, stru
     SQ_TRY(number(record, what, "timing", "p10_us", min, &p10, err));
     SQ_TRY(number(record, what, "timing", "median_us", p10, &r.median_us, err));
     SQ_TRY(number(record, what, "timing", "p90_us", r.median_us, &p90, err));
+    static const char *const extras[] = {"warm_us", "single_us", "t0_fit_us"};
+    for (int i = 0; i < 3; i++)
+        SQ_TRY(number(record, what, "timing", extras[i], 0, &extra, err));
     SQ_TRY(number(record, what, "work", "bytes_counted", 0, &r.bytes, err));
     SQ_TRY(number(record, what, "work", "macs_dense", 0, &r.macs_dense, err));
     SQ_TRY(number(record, what, "work", "macs_executed", 0, &r.macs_executed, err));
     SQ_TRY(number(record, what, "ceilings", "copy_gbps", 1, &r.copy_gbps, err));
+    SQ_TRY(number(record, what, "ceilings", "read_gbps", 1, &r.read_gbps, err));
     SQ_TRY(number(record, what, "ceilings", "peak_tops", 0, &r.peak_tops, err));
     const struct derived d = derive(&r);
     SQ_TRY(same(record, what, "gbps", d.gbps, err));
     SQ_TRY(same(record, what, "pct_of_copy", d.pct_of_copy, err));
+    SQ_TRY(same(record, what, "pct_of_read", d.pct_of_read, err));
     SQ_TRY(same(record, what, "tops_dense_equiv", d.tops_dense_equiv, err));
     SQ_TRY(same(record, what, "tops_executed", d.tops_executed, err));
     SQ_TRY(same(record, what, "floor_us", d.floor_us, err));

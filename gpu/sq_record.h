@@ -7,14 +7,16 @@
 // from its data.
 //
 //   derived.gbps             = bytes_counted / median_us / 1e3
-//   derived.pct_of_copy      = 100 gbps / ceilings.copy_gbps
+//   derived.pct_of_copy      = 100 gbps / ceilings.copy_gbps;  pct_of_read: of ceilings.read_gbps
 //   derived.tops_dense_equiv = 2 macs_dense / median_us / 1e6;  tops_executed: of macs_executed
 //   derived.floor_us         = max(bytes_counted / copy_gbps / 1e3, 2 macs_executed / peak_tops /
 //   1e6) derived.speedup_vs.NAME  = timing.baselines_us.NAME / median_us
 //
 // Rules beyond types: source is measured, published, projected or simulated, published needs a
 // citation; int4_mode native only on compute capability 8.0, 8.6, 8.7, 8.9; min <= p10 <= median <=
-// p90; a measured record has passed its check.
+// p90; a measured record has passed its check. timing.warm_us (one operand copy, so in L2 where it
+// fits), single_us (events around one launch) and t0_fit_us (their fit over the shapes of a kernel)
+// are 0 where they were not taken.
 #ifndef SQ_RECORD_H
 #define SQ_RECORD_H
 
@@ -39,7 +41,7 @@ struct sq_record {
     const char *name, *variant, *impl, *path; // impl: ours, cublaslt, cusparselt
     const char *mma, *int4_mode;              // "wgmma.bf16+e4m3", ...; none, native, ...
     // problem
-    const char *op, *model, *layer, *format; // op: gemm, encode, copy
+    const char *op, *model, *layer, *format; // op: gemm, gemv, encode, copy
     int m, n, k, bank, group;
     double bits_per_element, sparsity;
     const char *dtype_x, *dtype_w, *dtype_acc, *dtype_out;
@@ -47,6 +49,7 @@ struct sq_record {
     // timing
     int buffers, launches_per_sample, samples, warmup;
     double median_us, p10_us, p90_us, min_us, pass2_median_us;
+    double warm_us, single_us, t0_fit_us;
     const char *includes; // "gemm", "encode+gemm", ...
     struct sq_record_baseline baseline[SQ_RECORD_MAX_BASELINES];
     int n_baselines;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of the vendor's libraries, the baselines: cuBLASLt (BF16, FP8, INT8) and, where the
-// library is found at run time, cuSPARSELt (2:4 INT8 and FP8). Y[M][N] = X[M][K] W[N][K]^T; BF16
-// and FP8 write BF16, cuBLASLt INT8 writes INT32, cuSPARSELt INT8 writes INT32 (or BF16 where it
-// refuses).
+// Products of the vendor's libraries, the baselines: cuBLASLt (BF16, FP8, INT8, binary16) and,
+// where the library is found at run time, cuSPARSELt (2:4 INT8 and FP8). Y[M][N] = X[M][K]
+// W[N][K]^T; BF16 and FP8 write BF16, binary16 writes binary32, cuBLASLt INT8 writes INT32,
+// cuSPARSELt INT8 writes INT32 (or BF16 where it refuses).
 #ifndef SQ_VENDOR_CUH
 #define SQ_VENDOR_CUH
 
@@ -11,7 +11,7 @@
 
 #include "sq_cuda.cuh"
 
-enum SqVendorType { SQ_VENDOR_BF16, SQ_VENDOR_FP8, SQ_VENDOR_INT8 };
+enum SqVendorType { SQ_VENDOR_BF16, SQ_VENDOR_FP8, SQ_VENDOR_INT8, SQ_VENDOR_F16 };
 
 // A tuned product of one shape. run() may be captured into a graph.
 class SqVendorGemm

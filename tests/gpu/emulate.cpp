@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulate.h"
 
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <memory>
 #include <ucontext.h>
@@ -17,8 +19,11 @@ constexpr size_t kStackNbytes = 256 * 1024;
 constexpr size_t kGuardNbytes = 4096;
 constexpr uint8_t kFill = 0xa5;
 
+// A fiber is made once and then runs the body of one block after another. Switches are _longjmp:
+// unlike swapcontext that makes no system calls.
 struct Fiber {
     ucontext_t context;
+    jmp_buf where;
     std::unique_ptr<char[]> stack;
     dim3 thread;
     bool is_done = false;
@@ -43,13 +48,14 @@ struct Block {
 
 // The blocks of one cluster run together; fiber i is thread i % n_threads of block i / n_threads.
 struct Cluster {
-    std::vector<Fiber> fibers;
+    std::deque<Fiber> fibers;
     Block block[kMaxCluster];
     Meeting barrier;
     unsigned size = 1, n_threads = 0;
     size_t nbytes_shared = 0;
     const std::function<void()> *body = nullptr;
-    ucontext_t scheduler;
+    ucontext_t first_return; // never taken: fibers do not end
+    jmp_buf scheduler;
     unsigned current = 0;
     uint64_t progress = 0; // meetings completed and threads ended
 };
@@ -61,25 +67,42 @@ Block &block()
     return cluster.block[cluster.current / cluster.n_threads];
 }
 
+void to_scheduler(Fiber &f)
+{
+    if (_setjmp(f.where) == 0)
+        _longjmp(cluster.scheduler, 1);
+}
+
 void fiber_main()
 {
-    (*cluster.body)();
-    cluster.fibers[cluster.current].is_done = true;
-    cluster.progress++;
-    swapcontext(&cluster.fibers[cluster.current].context, &cluster.scheduler);
+    for (;;) {
+        (*cluster.body)();
+        Fiber &f = cluster.fibers[cluster.current];
+        f.is_done = true;
+        cluster.progress++;
+        to_scheduler(f);
+    }
+}
+
+void to_fiber(Fiber &f)
+{
+    if (_setjmp(cluster.scheduler) != 0)
+        return;
+    if (f.stack)
+        _longjmp(f.where, 1);
+    f.stack.reset(new char[kStackNbytes]);
+    getcontext(&f.context);
+    f.context.uc_stack.ss_sp = f.stack.get();
+    f.context.uc_stack.ss_size = kStackNbytes;
+    f.context.uc_link = nullptr;
+    makecontext(&f.context, fiber_main, 0);
+    swapcontext(&cluster.first_return, &f.context);
 }
 
 void start_fiber(Fiber &f, unsigned index, dim3 shape)
 {
     f.thread = dim3(index % shape.x, index / shape.x % shape.y, index / shape.x / shape.y);
     f.is_done = false;
-    if (!f.stack)
-        f.stack.reset(new char[kStackNbytes]);
-    getcontext(&f.context);
-    f.context.uc_stack.ss_sp = f.stack.get();
-    f.context.uc_stack.ss_size = kStackNbytes;
-    f.context.uc_link = nullptr;
-    makecontext(&f.context, fiber_main, 0);
 }
 
 // Odd multiples of the thread number modulo a power of two visit every thread, out of lane order.
@@ -102,7 +125,7 @@ unsigned visiting_order(unsigned i, unsigned n, unsigned seed)
 void run_cluster(dim3 shape, unsigned seed)
 {
     const unsigned n = cluster.n_threads * cluster.size;
-    if (cluster.fibers.size() < n)
+    if (cluster.fibers.size() < n) // fibers stay where they are: they hold references to themselves
         cluster.fibers.resize(n);
     for (unsigned i = 0; i < n; i++)
         start_fiber(cluster.fibers[i], i % cluster.n_threads, shape);
@@ -116,7 +139,7 @@ void run_cluster(dim3 shape, unsigned seed)
             if (!f.is_done) {
                 threadIdx = f.thread;
                 blockIdx = block().index;
-                swapcontext(&cluster.scheduler, &f.context);
+                to_fiber(f);
             }
             n_done += f.is_done;
         }
@@ -182,7 +205,7 @@ void emulate_progress()
 void emulate_yield()
 {
     Fiber &f = cluster.fibers[cluster.current];
-    swapcontext(&f.context, &cluster.scheduler);
+    to_scheduler(f);
     threadIdx = f.thread;
     blockIdx = block().index;
 }

@@ -91,6 +91,9 @@ inline void __syncthreads()
 {
     emulate_barrier(0, blockDim.x * blockDim.y * blockDim.z);
 }
+inline void __threadfence()
+{
+}
 inline void __syncwarp()
 {
     emulate_collective(32, nullptr, [](void *const *, unsigned) {});
@@ -253,7 +256,7 @@ inline double __longlong_as_double(long long u)
 using cudaError_t = int;
 using cudaStream_t = void *;
 enum { cudaSuccess = 0, cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
-enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 inline const char *cudaGetErrorString(cudaError_t)
 {
     return "emulated";
@@ -300,6 +303,14 @@ inline cudaError_t cudaMemcpy(void *to, const void *from, size_t nbytes, int)
 inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t nbytes, int, cudaStream_t)
 {
     return cudaMemcpy(to, from, nbytes, 0);
+}
+inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
+                                size_t nbytes, size_t rows, int)
+{
+    for (size_t i = 0; i < rows; i++)
+        memcpy(static_cast<char *>(to) + i * to_pitch,
+               static_cast<const char *>(from) + i * from_pitch, nbytes);
+    return cudaSuccess;
 }
 inline cudaError_t cudaMemset(void *to, int value, size_t nbytes)
 {

@@ -79,6 +79,104 @@ inline void ldmatrix_x4(uint32_t (&r)[4], const void *shared_row)
     });
 }
 
+// ---- binary16 pairs -----------------------------------------------------------------------------
+// Every binary16 is an integer of units of 2^-24, so a sum of products is one of 2^-48 in 128 bits:
+// exact, then rounded once.
+
+inline __int128 emulate_f16_units(uint32_t h)
+{
+    const int exponent = h >> 10 & 31;
+    const __int128 m = static_cast<__int128>(exponent ? (h & 1023) | 1024 : h & 1023)
+                       << (exponent ? exponent - 1 : 0);
+    if (exponent == 31) {
+        fprintf(stderr, "emulate: binary16 infinity or NaN\n");
+        abort();
+    }
+    return h & 0x8000 ? -m : m;
+}
+// units of 2^-48 -> binary16, nearest even.
+inline uint32_t emulate_f16_round(__int128 v)
+{
+    const uint32_t sign = v < 0 ? 0x8000 : 0;
+    unsigned __int128 m = static_cast<unsigned __int128>(v < 0 ? -v : v);
+    int shift = 24; // to units of the smallest subnormal
+    while ((m >> shift) >= 2048)
+        shift++;
+    const unsigned __int128 rest = m & ((static_cast<unsigned __int128>(1) << shift) - 1);
+    const unsigned __int128 half = static_cast<unsigned __int128>(1) << (shift - 1);
+    uint32_t q = static_cast<uint32_t>(m >> shift);
+    q += rest > half || (rest == half && (q & 1));
+    // a carry into the next exponent is the right pattern
+    const uint32_t bits = shift == 24 ? q : q + (static_cast<uint32_t>(shift - 24) << 10);
+    return sign | (bits >= 0x7c00 ? 0x7c00 : bits);
+}
+inline uint32_t emulate_f16_fma(uint32_t a, uint32_t b, uint32_t c)
+{
+    return emulate_f16_round(emulate_f16_units(a & 0xffff) * emulate_f16_units(b & 0xffff) +
+                             (emulate_f16_units(c & 0xffff) << 24));
+}
+inline uint32_t f16x2_fma(uint32_t a, uint32_t b, uint32_t c)
+{
+    return emulate_f16_fma(a, b, c) | emulate_f16_fma(a >> 16, b >> 16, c >> 16) << 16;
+}
+inline uint32_t f16x2_add(uint32_t a, uint32_t b)
+{
+    return f16x2_fma(a, 0x3c003c00u, b);
+}
+inline uint32_t f16x2_sub(uint32_t a, uint32_t b)
+{
+    return f16x2_fma(b, 0xbc00bc00u, a);
+}
+inline uint32_t f16x2_mul(uint32_t a, uint32_t b)
+{
+    return f16x2_fma(a, b, 0);
+}
+inline float f16_to_f32(uint32_t h)
+{
+    return static_cast<float>(ldexp(static_cast<double>(emulate_f16_units(h & 0xffff)), -24));
+}
+
+// ---- streams and hand-over ----------------------------------------------------------------------
+
+template <class T> inline T emulate_load(const void *p)
+{
+    T v;
+    if (reinterpret_cast<uintptr_t>(p) % sizeof(T) != 0) {
+        fprintf(stderr, "emulate: load of %zu bytes from %p\n", sizeof(T), p);
+        abort();
+    }
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+inline uint4 ld_stream_16(const void *p)
+{
+    return emulate_load<uint4>(p);
+}
+inline uint2 ld_stream_8(const void *p)
+{
+    return emulate_load<uint2>(p);
+}
+inline uint32_t ld_stream_4(const void *p)
+{
+    return emulate_load<uint32_t>(p);
+}
+inline void slot_put(uint64_t *slot, uint32_t value)
+{
+    if (*slot != 0) {
+        fprintf(stderr, "emulate: a slot is filled twice\n");
+        abort();
+    }
+    *slot = UINT64_C(1) << 32 | value;
+}
+inline uint32_t slot_take(uint64_t *slot)
+{
+    while (*slot == 0)
+        emulate_yield();
+    const uint32_t value = static_cast<uint32_t>(*slot);
+    *slot = 0;
+    return value;
+}
+
 // ---- warp matrix products -----------------------------------------------------------------------
 
 struct EmulateMma {

@@ -3,9 +3,12 @@
 // disassembler needed. Not part of `make test`: it needs nvcc's output (GPU_BUILD).
 //
 // A machine instruction is 16 bytes; its lowest 12 bits are the operation: IMMA 0x237, HGMMA 0x9f0,
-// IGMMA 0x9f1, QGMMA 0x9f3; IMMA has 4-bit operands where bits 83 and 84 are set. Claims checked:
+// IGMMA 0x9f1, QGMMA 0x9f3, dp4a 0x226 or 0xa26, multiply-add of binary16 pairs 0x231 and 0x235
+// (all operands in registers); IMMA has 4-bit operands where bits 83 and 84 are set. Claims
+// checked:
 //   INT4 products are native on sm_80 and sm_89, and nowhere on sm_90, whatever the PTX said;
 //   the fused pair holds BF16 and FP8 warpgroup products in one kernel on sm_90a;
+//   the decode kernels multiply as they say: dp4a, pairs of binary16;
 //   no kernel touches local memory (no spills, no arrays that left the registers).
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +22,18 @@
 
 #include "sq_file.h"
 
-enum { IMMA = 0x237, HGMMA = 0x9f0, IGMMA = 0x9f1, QGMMA = 0x9f3 };
+enum {
+    DP4A = 0x026,
+    HFMA2 = 0x231,
+    HFMA2_MMA = 0x235,
+    IMMA = 0x237,
+    HGMMA = 0x9f0,
+    IGMMA = 0x9f1,
+    QGMMA = 0x9f3
+};
 
 struct counts {
-    unsigned functions, instructions, imma, imma_s4, hgmma, qgmma, local;
+    unsigned functions, instructions, imma, imma_s4, hgmma, qgmma, dp4a, hfma2, local;
 };
 
 static uint64_t field(const uint8_t *at, unsigned nbytes)
@@ -43,6 +54,8 @@ static void count_instructions(const uint8_t *text, uint64_t nbytes, struct coun
         c->imma_s4 += op == IMMA && (high >> 19 & 3) == 3;
         c->hgmma += op == HGMMA;
         c->qgmma += op == QGMMA;
+        c->dp4a += (op & 0x1ff) == DP4A; // with any form of operands
+        c->hfma2 += op == HFMA2 || op == HFMA2_MMA;
         c->local += op == 0x387 || op == 0x983; // STL, LDL
     }
 }
@@ -109,12 +122,34 @@ static void pair_is_one_kernel_of_both_types(void **state)
     assert_true(c.qgmma >= 4 && c.qgmma % 4 == 0);
 }
 
+// At least the products of one step of one lane: a kernel that multiplies otherwise has fewer.
+static void decode_kernels_multiply_as_they_say(void **state)
+{
+    (void)state;
+    static const char *const arch[] = {"80", "89", "90"};
+    for (int i = 0; i < 3; i++) {
+        // kernels for 1 token (8 rows of 32 codes), 2, 4 and 8 (4 rows)
+        assert_true(read_cubin("sq_gemv_w4", arch[i], "gemv_w4a8_kernel").dp4a >= (8 + 14 * 4) * 8);
+        assert_true(read_cubin("sq_gemv_w4", arch[i], "gemv_w4a16_kernel").hfma2 >=
+                    (8 + 14 * 4) * 16);
+        assert_int_equal(read_cubin("sq_gemv_w4", arch[i], "gemv_w4a16_kernel").dp4a, 0);
+        // kernels for 1 and 4 tokens: batches of 4 groups, 4 products and 4 sums each
+        assert_true(read_cubin("sq_gemv_gqsa", arch[i], "gemv_gqsa_kernel").dp4a >= 5 * 4 * 8);
+        // 4 tiles of 8 pairs, first of them by a plain product
+        assert_true(read_cubin("sq_gemv_spqr", arch[i], "gemv_spqr_repacked_kernel").hfma2 >= 28);
+        assert_true(read_cubin("sq_gemv_spqr", arch[i], "gemv_spqr_repacked_kernel").instructions <=
+                    800); // 64 weights a lane
+    }
+}
+
 static void nothing_in_local_memory(void **state)
 {
     (void)state;
-    static const char *const file[] = {"sq_gemm_imma", "sq_gemm_sp24", "sq_gemm_sqw", "sq_encode"};
+    static const char *const file[] = {
+        "sq_gemm_imma", "sq_gemm_sp24", "sq_gemm_sqw",  "sq_encode",     "sq_gemv_w4",
+        "sq_gemv_gqsa", "sq_gemv_spqt", "sq_gemv_spqr", "sq_encode_q4k", "sq_encode_gqsa"};
     static const char *const arch[] = {"80", "89", "90"};
-    for (int f = 0; f < 4; f++)
+    for (int f = 0; f < 10; f++)
         for (int a = 0; a < 3; a++) {
             const struct counts c = read_cubin(file[f], arch[a], "_kernel");
             if (c.local)
@@ -129,6 +164,7 @@ int main(void)
         cmocka_unit_test(int4_is_native_on_8x_only),
         cmocka_unit_test(sparse_products_are_there),
         cmocka_unit_test(pair_is_one_kernel_of_both_types),
+        cmocka_unit_test(decode_kernels_multiply_as_they_say),
         cmocka_unit_test(nothing_in_local_memory),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -83,6 +83,7 @@ static void written_record_is_accepted(void **state)
     assert_true(json_number_value(json_object_get(d, "gbps")) == 800);
     assert_true(json_number_value(json_object_get(d, "pct_of_copy")) == 20);
     assert_true(json_number_value(json_object_get(d, "floor_us")) == 2);
+    assert_true(json_number_value(json_object_get(d, "pct_of_read")) == 100 * 800.0 / 4200);
     const json_t *s = json_object_get(d, "speedup_vs");
     assert_true(json_number_value(json_object_get(s, "bf16_cublaslt")) == 2);
     json_decref(json);
@@ -108,9 +109,9 @@ static void refuse(const char *object, const char *key, json_t *value, enum sq_s
 static void derived_numbers_are_recomputed(void **state)
 {
     (void)state;
-    static const char *const derived[] = {"gbps", "pct_of_copy", "tops_dense_equiv",
-                                          "tops_executed", "floor_us"};
-    for (int i = 0; i < 5; i++) {
+    static const char *const derived[] = {
+        "gbps", "pct_of_copy", "pct_of_read", "tops_dense_equiv", "tops_executed", "floor_us"};
+    for (int i = 0; i < 6; i++) {
         refuse("derived", derived[i], json_real(1.2345), SQ_ERR_DAMAGED);
         refuse("derived", derived[i], NULL, SQ_ERR_DAMAGED);
     }
@@ -132,6 +133,10 @@ static void claims_are_checked(void **state)
     refuse("timing", "p10_us", json_real(10.5), SQ_ERR_RANGE);
     refuse("timing", "p90_us", json_real(9.5), SQ_ERR_RANGE);
     refuse("timing", "min_us", json_real(0), SQ_ERR_RANGE);
+    refuse("timing", "warm_us", json_real(-1), SQ_ERR_RANGE);
+    refuse("timing", "single_us", NULL, SQ_ERR_DAMAGED);
+    refuse("timing", "t0_fit_us", json_string("2"), SQ_ERR_DAMAGED);
+    refuse("ceilings", "read_gbps", json_real(0), SQ_ERR_RANGE);
     json_t *json = make(); // native INT4 where it is
     json_object_set_new(json_object_get(json, "device"), "cc", json_string("8.0"));
     json_object_set_new(json_object_get(json, "kernel"), "native",
