@@ -27,3 +27,10 @@ sq_array_code.sv
 sq_array.sv
 sq_act_split.sv
 sq_array_a.sv
+sq_spqr_dec.sv
+sq_spqt_idx.sv
+sq_gqsa_walk.sv
+sq_requant.sv
+sq_act_store.sv
+sq_array_s.sv
+sq_array_static.sv

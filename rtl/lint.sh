@@ -98,6 +98,17 @@ for t in 0 1; do
   lint sq_act_split BankLen=8 HighPerBank=2 Topk=$t
   lint sq_array_a Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Topk=$t
 done
+for w in 1 2 16; do lint sq_spqr_dec Words=$w; done
+lint sq_spqt_idx SegLen=8 Lanes=3 IndexW=6
+lint sq_spqt_idx SegLen=64 Lanes=16 Fp16=1
+lint sq_gqsa_walk GroupLen=2 GroupW=3 AtW=8 RowW=4
+lint sq_gqsa_walk
+lint sq_requant Lanes=1 OutW=2
+lint sq_requant Lanes=4 OutW=8
+for d in 1 5 8; do lint sq_act_store Depth=$d; done
+for t in 0 1; do lint sq_array_s Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Gather=$t Topk=$t; done
+lint sq_array_static BankLen=4 HighPerBank=2 Rows=1
+lint sq_array_static BankLen=8 HighPerBank=1 OneAcc=1 Cols=1
 while read -r file; do
   grep -q "lint ${file%.sv}\b" lint.sh || [ "$file" = sq_pkg.sv ] ||
     { : >"$LOG"; fail "$file is in files.f, but not linted here"; }

@@ -21,17 +21,21 @@ module sq_dot #(
     );
   end
 
+  // The tree adds products in offset binary, p + 2^(ProdW-1): without signs an adder is one bit
+  // shorter. What all offsets sum up to is taken away at the end; for 2^n lanes that is the top bit.
+  //
   // Heap order: node 0 is the sum, node n adds nodes 2n+1 and 2n+2, the last Lanes nodes are the
   // products. Synthesis trims each adder to the bits its operands need.
-  logic signed [SumW-1:0] node[2*Lanes-1];
+  localparam logic [SumW-1:0] Offset = SumW'(Lanes) << (ProdW - 1);
+  logic [SumW-1:0] node[2*Lanes-1];
   always_comb begin
     for (int unsigned i = 0; i < Lanes; i++) begin
-      node[Lanes-1+i] = SumW'($signed(product[i*ProdW +: ProdW]));
+      node[Lanes-1+i] = SumW'({!product[i*ProdW+ProdW-1], product[i*ProdW +: ProdW-1]});
     end
     for (int unsigned i = 1; i < Lanes; i++) begin
       node[Lanes-1-i] = node[2*(Lanes-1-i)+1] + node[2*(Lanes-1-i)+2];
     end
   end
-  assign sum_o = node[0];
+  assign sum_o = $signed(node[0] - Offset);
 
 endmodule

@@ -278,6 +278,12 @@ static const struct sq_block_unit units[] = {
      false,
      {{"BankLen", 128}, {"HighPerBank", 32}, {"MagW", 7}, {"Topk", 1}}},
     {"meta24", "sq_meta24", 16, false, {{"Groups", 4}}},
+    {"spqr_dec", "sq_spqr_dec", 16, false, {{"Words", 1}}},
+    {"spqt_idx", "sq_spqt_idx", 32, false, {{"SegLen", 32}, {"Lanes", 8}}},
+    {"gqsa_walk", "sq_gqsa_walk", 16, false, {{"GroupLen", 16}}},
+    {"requant_int8", "sq_requant", 1, false, {{"Lanes", 1}, {"OutW", 8}}},
+    {"array_split_a_stored", "sq_array_s", 16, true, {{"HighPerBank", 4}, {"Depth", 8}}},
+    {"array_static_a", "sq_array_static", 16, true, {{"HighPerBank", 4}}},
 };
 
 const struct sq_block_unit *sq_block_units(size_t *n)

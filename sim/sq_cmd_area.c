@@ -20,6 +20,7 @@ enum {
     KEY_LIBERTY,
     KEY_A_BITS,
     KEY_B_BITS,
+    KEY_KEEP,
     KEY_JOBS,
     KEY_JSON,
     KEY_OUTPUT = 'o',
@@ -34,6 +35,7 @@ struct arguments {
     const char *output;                // NULL: standard output
     unsigned a_bits, b_bits;           // 0 = not given
     unsigned jobs;
+    bool keeps_parts;
     bool is_json;
     struct sq_error *err;
 };
@@ -47,6 +49,11 @@ static const struct argp_option options[] = {
     {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells, plain or .gz (qflow-tech-osu018)", 0},
     {"a-bits", KEY_A_BITS, "N", 0, "first factor of mul, mul_star and dot, 2..16", 0},
     {"b-bits", KEY_B_BITS, "N", 0, "second factor of them, 2..16", 0},
+    {"keep-parts", KEY_KEEP, NULL, 0,
+     "array_* and core: synthesize each PE, line and mask unit once and count it as often as it is "
+     "there, "
+     "no delays; for arrays beyond 4x4",
+     0},
     {"jobs", KEY_JOBS, "N", 0, "synthesis runs at a time, 1..64 (1)", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per block, the summary last", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write there instead of standard output", 3},
@@ -55,14 +62,15 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Synthesizes blocks of the design with Yosys against a standard-cell library and prints area, "
     "NAND2 equivalents, cells, longest path, and area per weight and cycle. Results are cached "
-    "under build/synth. Without --block: the whole table, with gathers for banks 8 to 64 at a "
-    "quarter high codes. The core is built with 2x2 PEs unless --rows and --cols say otherwise; "
+    "under build/synth. Without --block: the whole table, with gathers for banks 4 to 128 at a "
+    "quarter high codes, and TopK. The core is built with 2x2 PEs unless --rows and --cols say "
+    "otherwise; "
     "both gathers are built unless --gather names one (a core: the crossbar). --group does not "
     "change the hardware.\v"
     "Examples:\n"
     "  sqsim area --jobs 2\n"
     "  sqsim area --block gather --bank 64 --sparsity 0.875 --gather log\n"
-    "  sqsim area --block array_split_a_k2_rank --rows 4 --cols 4\n"
+    "  sqsim area --block array_split_a_k2_rank --rows 16 --cols 16 --keep-parts\n"
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
     "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
 
@@ -115,6 +123,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_B_BITS:
         status = set_uint("--b-bits", arg, 2, 16, &in->b_bits, in->err);
         break;
+    case KEY_KEEP:
+        in->keeps_parts = true;
+        break;
     case KEY_JOBS:
         status = set_uint("--jobs", arg, 1, 64, &in->jobs, in->err);
         break;
@@ -146,7 +157,8 @@ static bool has_select(enum sq_block_kind kind)
 static enum sq_status append(struct sq_area_table *t, const struct sq_block *block,
                              struct sq_error *err)
 {
-    const struct sq_synth_block synth = sq_block_synth(block);
+    struct sq_synth_block synth = sq_block_synth(block);
+    synth.keeps_parts = t->keeps_parts;
     for (size_t i = 0; i < t->n; i++) { // given twice, or in both series
         const struct sq_synth_block *other = &t->row[i].synth;
         bool same = block->unit == t->row[i].block.unit && strcmp(other->top, synth.top) == 0 &&
@@ -195,12 +207,38 @@ static enum sq_status append_products(struct sq_area_table *t, struct sq_block b
     return SQ_OK;
 }
 
+// The gather from `first` on: the unit with its registers, its three parts.
 static enum sq_status append_gathers(struct sq_area_table *t, struct sq_block block,
-                                     enum sq_gather_arch gather, struct sq_error *err)
+                                     enum sq_block_kind first, enum sq_gather_arch gather,
+                                     struct sq_error *err)
 {
-    for (int kind = SQ_BLOCK_GATHER; kind <= SQ_BLOCK_GATHER_MUX; kind++) {
+    for (int kind = (int)first; kind <= SQ_BLOCK_GATHER_MUX; kind++) {
         block.kind = (enum sq_block_kind)kind;
         SQ_TRY(append_kind(t, block, gather, err));
+    }
+    return SQ_OK;
+}
+
+// Area against bank size, a quarter of the elements high: gathers of 4 to 128, the unit with its
+// registers up to 64; TopK.
+static enum sq_status append_series(struct sq_area_table *t, const struct sq_core_config *config,
+                                    enum sq_gather_arch gather, struct sq_error *err)
+{
+    struct sq_block block = {.config = *config};
+    for (unsigned bank = 4; bank <= 128; bank *= 2) {
+        block.config.bank = bank;
+        block.config.high_per_bank = bank / 4;
+        // The largest unit takes minutes, and its parts say all.
+        const enum sq_block_kind first = bank <= 64 ? SQ_BLOCK_GATHER : SQ_BLOCK_GATHER_RANK;
+        SQ_TRY(append_gathers(t, block, first, gather, err));
+    }
+    size_t n;
+    const struct sq_block_unit *unit = sq_block_units(&n);
+    block.kind = SQ_BLOCK_UNIT;
+    for (size_t i = 0; i < n; i++) {
+        block.unit = &unit[i];
+        if (strncmp(unit[i].name, "topk_", 5) == 0)
+            SQ_TRY(append(t, &block, err));
     }
     return SQ_OK;
 }
@@ -219,17 +257,11 @@ static enum sq_status list_rows(struct sq_area_table *t, const struct arguments 
         if (is_product(kind))
             SQ_TRY(append_products(t, block, in, err));
         else if (kind == SQ_BLOCK_GATHER)
-            SQ_TRY(append_gathers(t, block, gather, err));
+            SQ_TRY(append_gathers(t, block, SQ_BLOCK_GATHER, gather, err));
         else
             SQ_TRY(append_kind(t, block, gather, err));
     }
-    for (unsigned bank = 8; !in->n_blocks && bank <= 64; bank *= 2) {
-        struct sq_block block = {.config = *config};
-        block.config.bank = bank;
-        block.config.high_per_bank = bank / 4;
-        SQ_TRY(append_gathers(t, block, gather, err));
-    }
-    return SQ_OK;
+    return in->n_blocks ? SQ_OK : append_series(t, config, gather, err);
 }
 
 // ---- work -------------------------------------------------------------------------------------
@@ -243,6 +275,12 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
     if ((in->a_bits || in->b_bits) && !has_product)
         return SQ_FAIL(err, SQ_ERR_ARG, "--%c-bits needs --block mul, mul_star or dot",
                        in->a_bits ? 'a' : 'b');
+    for (size_t i = 0; in->keeps_parts && i < (in->n_blocks ? in->n_blocks : 1); i++) {
+        const struct sq_block *b = &in->block[i];
+        if (in->n_blocks == 0 || (b->kind != SQ_BLOCK_CORE && !(b->unit && b->unit->is_array)))
+            return SQ_FAIL(err, SQ_ERR_ARG, "--keep-parts needs --block array_* or core, not %.40s",
+                           in->n_blocks ? sq_block_title(b) : "the whole table");
+    }
     struct sq_cli_core core = in->core;
     if (core.config.gather == GATHER_BOTH)
         core.config.gather = SQ_GATHER_CROSSBAR;
@@ -327,6 +365,7 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     struct sq_core_config config;
     struct sq_synth synth;
     SQ_TRY(check_arguments(in, &config, err));
+    t->keeps_parts = in->keeps_parts;
     SQ_TRY(list_rows(t, in, &config, err));
     t->liberty = in->liberty ? in->liberty : default_liberty;
     SQ_TRY(open_synth(&synth, t->liberty, !in->liberty, err));

@@ -16,6 +16,7 @@ struct sq_area_row {
 struct sq_area_table {
     size_t n;
     struct sq_area_row *row;
+    bool keeps_parts; // every row
     const struct sq_synth *synth;
     const char *liberty; // as given
     char *command;       // the command line

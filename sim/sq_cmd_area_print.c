@@ -65,7 +65,7 @@ static void print_gathers(FILE *out, const struct sq_area_table *t)
         const double rank = part_area(t, row, SQ_BLOCK_GATHER_RANK);
         const double select = part_area(t, row, SQ_BLOCK_GATHER_SELECT);
         const double mux = part_area(t, row, SQ_BLOCK_GATHER_MUX);
-        if (row->block.kind != SQ_BLOCK_GATHER || rank < 0 || select < 0 || mux < 0)
+        if (row->block.kind != SQ_BLOCK_GATHER_MUX || rank < 0 || select < 0 || mux < 0)
             continue;
         if (!has_head)
             fprintf(out,
@@ -122,6 +122,7 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
     json_object_set_new(o, "block", json_string(sq_block_title(&row->block)));
     json_object_set_new(o, "module", json_string(row->synth.top));
     json_object_set_new(o, "parameters", parameters);
+    json_object_set_new(o, "keep_parts", json_boolean(t->keeps_parts));
     json_object_set_new(o, "area_um2", json_real(r->area));
     json_object_set_new(o, "nand2_equivalents", json_real(r->nand2_equivalents));
     json_object_set_new(o, "critical_path_ns",

@@ -22,12 +22,14 @@ enum {
     KEY_JOBS,
     KEY_JSON,
     KEY_LIST,
-    KEY_WAVES
+    KEY_WAVES,
+    KEY_COVERAGE,
+    KEY_MUTANTS
 };
 
 static const struct argp_option options[] = {
-    {"block", KEY_BLOCK, "B", 0, "core, gather, topk, meta24, array, act_split or array_a (core)",
-     0},
+    {"block", KEY_BLOCK, "B", 0,
+     "core, gather, topk, meta24, array, act_split, array_a, ... or all (core)", 0},
     {"cases", KEY_CASES, "N", 0, "random cases over all points, 1..10^9 (2000)", 0},
     {"seed", KEY_SEED, "S", 0, "seed of all random choices (1)", 0},
     {"point", KEY_POINT, "P", 0, "a point of the table, `quick` or `all` (all); may repeat", 0},
@@ -43,6 +45,14 @@ static const struct argp_option options[] = {
     {"output", 'o', "DIR", 0, "where a failing case leaves its waveform (build/cosim)", 0},
     {"waves", KEY_WAVES, "DIR", 0,
      "leave a waveform of case 0 of the first point there, whatever it shows, and stop", 0},
+    {"coverage", KEY_COVERAGE, "DIR", 0,
+     "compile with line and toggle counters; each point leaves DIR/<point>.dat for "
+     "verilator_coverage",
+     0},
+    {"mutants", KEY_MUTANTS, "N", 0,
+     "1..60000 faults that Yosys puts into the netlist of the one --point, each run until the "
+     "co-simulation finds it or for --cases cases; lists the survivors",
+     0},
     {"jobs", KEY_JOBS, "N", 0, "threads, 1..64 (all processors); the result does not depend on it",
      3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per point or layer, the summary last", 3},
@@ -61,6 +71,8 @@ static const char doc[] =
     "  sqsim cosim --bank 64 --sparsity 0.875 --rows 4 --cols 4 --gather log --cases 100\n"
     "  sqsim cosim --block gather --seed 7\n"
     "  sqsim cosim --block array --point split_a\n"
+    "  sqsim cosim --block all --cases 9000\n"
+    "  sqsim cosim --block topk --point b8 --mutants 20 --cases 40\n"
     "  sqsim cosim --layers\n"
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8\n";
 
@@ -73,46 +85,36 @@ static size_t block_names(const char *names[SQ_COSIM_MAX_POINTS])
     names[SQ_RTL_GATHER] = "gather";
     for (size_t i = 0; i < n; i++)
         names[SQ_RTL_STREAM + i] = streams[i]->name;
-    return SQ_RTL_STREAM + n;
+    names[SQ_RTL_STREAM + n] = "all";
+    return SQ_RTL_STREAM + n + 1;
 }
 
-static const char *block_name(const struct sq_cosim_args *in)
+const char *sq_cosim_block_name(const struct sq_cosim_args *in)
 {
     const char *names[SQ_COSIM_MAX_POINTS];
-    (void)block_names(names);
-    return in->block == SQ_RTL_STREAM ? in->stream->name : names[in->block];
+    const size_t n = block_names(names);
+    return in->is_all                   ? names[n - 1]
+           : in->block == SQ_RTL_STREAM ? in->stream->name
+                                        : names[in->block];
+}
+
+// Block `index` of block_names.
+static void set_block(struct sq_cosim_args *in, size_t index)
+{
+    size_t n;
+    const struct sq_stream_block *const *streams = sq_stream_blocks(&n);
+    in->is_all = index == SQ_RTL_STREAM + n;
+    in->block = index < SQ_RTL_STREAM ? (enum sq_rtl_block)index : SQ_RTL_STREAM;
+    in->stream = index < SQ_RTL_STREAM || in->is_all ? NULL : streams[index - SQ_RTL_STREAM];
 }
 
 static enum sq_status parse_block(struct sq_cosim_args *in, const char *arg)
 {
     const char *names[SQ_COSIM_MAX_POINTS];
     const size_t n = block_names(names);
-    size_t index, n_streams;
-    SQ_TRY(sq_cli_name("--block", arg, names, n, &index, in->err));
-    in->block = index < SQ_RTL_STREAM ? (enum sq_rtl_block)index : SQ_RTL_STREAM;
-    if (in->block == SQ_RTL_STREAM)
-        in->stream = sq_stream_blocks(&n_streams)[index - SQ_RTL_STREAM];
-    return SQ_OK;
-}
-
-// "p01", "quick" or "all": adds to the list.
-static enum sq_status add_points(struct sq_cosim_args *in, const char *name)
-{
-    const struct sq_cosim_point *table;
-    const size_t n = sq_cosim_points(&table);
-    const char *names[SQ_COSIM_MAX_POINTS] = {"quick", "all"};
     size_t index;
-    for (size_t i = 0; i < n; i++)
-        names[i + 2] = table[i].name;
-    SQ_TRY(sq_cli_name("--point", name, names, n + 2, &index, in->err));
-    for (size_t i = 0; i < n; i++) {
-        const bool wanted = index == 1 || (index == 0 && table[i].quick) || index == i + 2;
-        bool known = false;
-        for (size_t j = 0; j < in->n_points; j++)
-            known = known || in->points[j].name == table[i].name;
-        if (wanted && !known)
-            in->points[in->n_points++] = table[i];
-    }
+    SQ_TRY(sq_cli_name("--block", arg, names, n, &index, in->err));
+    set_block(in, index);
     return SQ_OK;
 }
 
@@ -136,6 +138,10 @@ static enum sq_status parse_value(int key, const char *arg, struct sq_cosim_args
         SQ_TRY(sq_cli_uint("--m", arg, 1, 1 << 20, &v, in->err));
         in->m = v;
         return SQ_OK;
+    case KEY_MUTANTS:
+        SQ_TRY(sq_cli_uint("--mutants", arg, 1, SQ_RTL_MUTANTS_MAX, &v, in->err));
+        in->n_mutants = (unsigned)v;
+        return SQ_OK;
     case KEY_JOBS:
         SQ_TRY(sq_cli_uint("--jobs", arg, 1, 64, &v, in->err));
         in->jobs = (unsigned)v;
@@ -158,6 +164,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SEED:
     case KEY_POINT:
     case KEY_M:
+    case KEY_MUTANTS:
     case KEY_JOBS:
         return parse_value(key, arg, in) == SQ_OK ? 0 : EINVAL;
     case KEY_NETLIST:
@@ -178,6 +185,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_WAVES:
         in->waves = arg;
         return 0;
+    case KEY_COVERAGE:
+        in->coverage = arg;
+        return 0;
     case 'o':
         in->output = arg;
         return 0;
@@ -190,127 +200,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
-}
-
-// ---- the table of points --------------------------------------------------------------------
-
-static void print_point(const struct sq_cosim_point *p)
-{
-    const struct sq_core_config *c = &p->config;
-    printf("%-6s %ux%u L=%-3u H=%-2u bank=%-3u k=%-2u act=%u w=%u/%u %-8s", p->name, c->rows,
-           c->cols, c->low_lanes, c->high_lanes, c->bank, c->high_per_bank, c->act_bits,
-           c->high_bits, c->low_bits, c->gather == SQ_GATHER_LOG ? "log" : "crossbar");
-}
-
-static int list_points(void)
-{
-    const struct sq_cosim_point *table;
-    const size_t n = sq_cosim_points(&table);
-    for (size_t i = 0; i < n; i++) {
-        print_point(&table[i]);
-        printf("%s\n", table[i].quick ? "  quick" : "");
-    }
-    return SQ_EXIT_OK;
-}
-
-// ---- a divergence ---------------------------------------------------------------------------
-
-static void print_hex(const char *name, const int8_t *v, unsigned n, unsigned bits)
-{
-    printf("    %-4s", name);
-    for (unsigned i = 0; i < n; i++)
-        printf(" %0*x", bits > 4 ? 2 : 1, (unsigned)v[i] & ((1u << bits) - 1));
-    printf("\n");
-}
-
-// The operands of a wrong value: the banks of its tile, row and column.
-static void print_operands(const struct sq_owned_case *o, const struct sq_mismatch *m)
-{
-    const struct sq_core_config *g = &o->c.config;
-    const struct sq_core_operands *x = &o->c.operands;
-    uint64_t bank = 0, tile = m->tile;
-    unsigned j = 0;
-    for (; j + 1 < o->c.n_jobs && tile >= o->c.job[j].groups; j++) {
-        tile -= o->c.job[j].groups;
-        bank += (uint64_t)o->c.job[j].groups * o->c.job[j].group_banks;
-    }
-    bank += tile * o->c.job[j].group_banks;
-    for (uint64_t b = bank; b < bank + o->c.job[j].group_banks && b < bank + 4 && b < x->n_banks;
-         b++) {
-        printf("  bank %llu of row %u, column %u, element 0 first:\n", (unsigned long long)b,
-               m->row, m->col);
-        print_hex("act", x->act + (b * g->rows + m->row) * g->bank, g->bank, g->act_bits);
-        print_hex("lo", x->lo + (b * g->cols + m->col) * g->bank, g->bank, g->low_bits);
-        print_hex("hi", x->hi + (b * g->cols + m->col) * g->high_per_bank, g->high_per_bank,
-                  g->high_bits);
-    }
-}
-
-void sq_cosim_print_failure(const struct sq_cosim_args *in, const struct sq_cosim_failure *f)
-{
-    const struct sq_mismatch *m = &f->result->mismatch;
-    const struct sq_core_case *c = &f->failing->c;
-    static const char *const stalls[] = {"free", "interval", "random", "burst", "starve"};
-    printf("MISMATCH %s: cycle %llu, tile %llu: %s rtl 0x%llx (%lld), model 0x%llx (%lld)\n",
-           f->label, (unsigned long long)m->cycle, (unsigned long long)m->tile, m->what,
-           (unsigned long long)m->got & 0xffffffff, (long long)m->got,
-           (unsigned long long)m->want & 0xffffffff, (long long)m->want);
-    printf("  shrunk to %u job(s):", c->n_jobs);
-    for (unsigned i = 0; i < c->n_jobs; i++)
-        printf(" %u group(s) of %u bank(s)", c->job[i].groups, c->job[i].group_banks);
-    printf("; stalls");
-    for (unsigned i = 0; i < 4; i++)
-        printf(" %s=%s/%u", (const char *[]){"act", "lo", "hi", "out"}[i], stalls[c->stall[i].kind],
-               c->stall[i].n);
-    printf("; seed %llu\n", (unsigned long long)c->seed);
-    if (m->kind == SQ_MISMATCH_VALUE && in->block == SQ_RTL_CORE)
-        print_operands(f->failing, m);
-    fflush(stdout);
-
-    struct sq_error err;
-    char home_dir[1024], dir[1200];
-    snprintf(home_dir, sizeof home_dir, "%s/build/cosim", sq_cli_home());
-    const char *base = in->output ? in->output : home_dir;
-    (void)mkdir(base, 0777); // sq_cosim_dump reports what is wrong with it
-    snprintf(dir, sizeof dir, "%.1000s/%s", base, f->label);
-    if (sq_cosim_dump(in->block, f->failing, in->is_netlist, f->result, sq_cli_home(), dir, &err) ==
-        SQ_OK)
-        printf("  waveform: cd %s && gtkwave wave.gtkw\n", dir);
-    else
-        printf("  no waveform: %s\n", err.text);
-}
-
-// ---- random cases ---------------------------------------------------------------------------
-
-static void progress(void *context, uint64_t done, uint64_t total)
-{
-    (void)context;
-    sq_cli_progress("cosim", done, total);
-}
-
-static void report_point(const struct sq_cosim_args *in, const struct sq_cosim_point *p,
-                         const struct sq_campaign_point *r)
-{
-    if (!in->is_json) {
-        print_point(p);
-        printf(" %6llu %10llu %9llu %5llu %5llu\n", (unsigned long long)r->cases,
-               (unsigned long long)r->cycles, (unsigned long long)r->beats,
-               (unsigned long long)r->value_mismatches, (unsigned long long)r->cycle_mismatches);
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "point", json_string(p->name));
-    sq_cli_core_json(&p->config, o);
-    json_object_set_new(o, "bank", json_integer(p->config.bank));
-    json_object_set_new(o, "high_per_bank", json_integer(p->config.high_per_bank));
-    json_object_set_new(o, "high_bits", json_integer(p->config.high_bits));
-    json_object_set_new(o, "low_bits", json_integer(p->config.low_bits));
-    json_object_set_new(o, "cases", json_integer((json_int_t)r->cases));
-    json_object_set_new(o, "cycles", json_integer((json_int_t)r->cycles));
-    json_object_set_new(o, "beats", json_integer((json_int_t)r->beats));
-    json_object_set_new(o, "value_mismatches", json_integer((json_int_t)r->value_mismatches));
-    json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)r->cycle_mismatches));
-    sq_cli_json_line(o);
 }
 
 int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
@@ -327,7 +216,7 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
     } else {
         json_t *o = json_object();
         json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "block", json_string(block_name(in)));
+        json_object_set_new(o, "block", json_string(sq_cosim_block_name(in)));
         json_object_set_new(o, unit, json_integer((json_int_t)n));
         json_object_set_new(o, "cases", json_integer((json_int_t)t->cases));
         json_object_set_new(o, "beats", json_integer((json_int_t)t->beats));
@@ -342,68 +231,6 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
     return failed ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK;
 }
 
-static int run_random(const struct sq_cosim_args *in)
-{
-    struct sq_campaign_point result[SQ_COSIM_MAX_POINTS];
-    struct sq_cosim_total total = {0};
-    struct sq_error err;
-    const struct sq_campaign campaign = {.block = in->block,
-                                         .points = in->points,
-                                         .n_points = in->n_points,
-                                         .cases = in->cases,
-                                         .seed = in->seed,
-                                         .netlist = in->is_netlist,
-                                         .jobs = in->jobs,
-                                         .home = sq_cli_home(),
-                                         .progress = progress};
-    if (sq_campaign_run(&campaign, result, &err) != SQ_OK) {
-        sq_campaign_free(result, in->n_points);
-        return sq_cli_fail("cosim", &err);
-    }
-    if (!in->is_json)
-        printf("%-62s %6s %10s %9s %5s %5s\n", "point", "cases", "cycles", "beats", "value",
-               "cycle");
-    for (size_t i = 0; i < in->n_points; i++) {
-        const struct sq_campaign_point *r = &result[i];
-        report_point(in, &in->points[i], r);
-        total.cases += r->cases;
-        total.beats += r->beats;
-        total.value_mismatches += r->value_mismatches;
-        total.cycle_mismatches += r->cycle_mismatches;
-    }
-    for (size_t i = 0; i < in->n_points && !in->is_json; i++) {
-        char label[96];
-        if (result[i].result.mismatch.kind == SQ_MISMATCH_NONE)
-            continue;
-        snprintf(label, sizeof label, "%s-seed%llu-case%llu", in->points[i].name,
-                 (unsigned long long)in->seed, (unsigned long long)result[i].failing_case);
-        const struct sq_cosim_failure f = {label, &result[i].failing, &result[i].result};
-        sq_cosim_print_failure(in, &f);
-    }
-    sq_campaign_free(result, in->n_points);
-    return sq_cosim_summary(in, "points", in->n_points, &total, "synthetic");
-}
-
-// A waveform of case 0 of the first point.
-static int leave_waves(const struct sq_cosim_args *in)
-{
-    struct sq_core_config config = in->points[0].config;
-    struct sq_core_cosim_result whole = {0};
-    struct sq_owned_case o;
-    struct sq_error err;
-    if (in->block == SQ_RTL_GATHER)
-        config.cols = 1;
-    enum sq_status status = sq_cosim_case(&config, in->seed, 0, &o, &err);
-    if (status != SQ_OK)
-        return sq_cli_fail("cosim", &err);
-    status = sq_cosim_dump(in->block, &o, in->is_netlist, &whole, sq_cli_home(), in->waves, &err);
-    sq_owned_case_free(&o);
-    if (status != SQ_OK)
-        return sq_cli_fail("cosim", &err);
-    printf("waveform: cd %s && gtkwave wave.gtkw\n", in->waves);
-    return SQ_EXIT_OK;
-}
-
 // Core or format options were given.
 static bool has_point_options(const struct sq_cosim_args *in, int argc, char **argv)
 {
@@ -416,10 +243,42 @@ static bool has_point_options(const struct sq_cosim_args *in, int argc, char **a
     return given;
 }
 
+// Modes that exclude each other, and options that a block does not have.
+static enum sq_status check_modes(const struct sq_cosim_args *in, int argc, char **argv)
+{
+    if (in->block == SQ_RTL_STREAM && (in->is_model || has_point_options(in, argc, argv)))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
+                       sq_cosim_block_name(in));
+    for (size_t i = 0; i < in->n_wanted && in->is_all; i++)
+        if (strcmp(in->wanted[i], "quick") != 0 && strcmp(in->wanted[i], "all") != 0)
+            return SQ_FAIL(in->err, SQ_ERR_ARG, "--point = %s with --block all, need quick or all",
+                           in->wanted[i]);
+    if (in->is_all && (in->waves || in->is_list || in->n_mutants > 0))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--block = all with %s, need one block",
+                       in->waves     ? "--waves"
+                       : in->is_list ? "--list"
+                                     : "--mutants");
+    if (in->coverage && (in->is_netlist || in->is_model || in->n_mutants > 0 || in->waves))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--coverage counts RTL of random cases, not %s",
+                       in->is_netlist      ? "--netlist"
+                       : in->is_model      ? "--layers"
+                       : in->n_mutants > 0 ? "--mutants"
+                                           : "--waves");
+    if (in->n_mutants > 0 && (in->is_model || in->waves))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants runs random cases, not %s",
+                       in->is_model ? "--layers" : "--waves");
+    if (in->n_mutants > 0 && in->n_wanted != 1)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants = %u with %zu of --point, need one point",
+                       in->n_mutants, in->n_wanted);
+    return SQ_OK;
+}
+
 // Core or format options describe one point of their own.
 static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **argv)
 {
     const bool given = has_point_options(in, argc, argv);
+    if (in->n_wanted > 0)
+        SQ_TRY(sq_cosim_core_points(in));
     if (!given && (in->n_points > 0 || !in->is_model))
         return SQ_OK;
     if (in->n_points > 0)
@@ -433,6 +292,59 @@ static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **ar
     in->points[0] = (struct sq_cosim_point){"custom", {0}, false};
     in->n_points = 1;
     return sq_cli_core_config(&in->core, &in->format, &in->points[0].config, in->err);
+}
+
+// ---- campaigns ------------------------------------------------------------------------------
+
+static int run_campaign(const struct sq_cosim_args *in, struct sq_cosim_total *total)
+{
+    return in->block == SQ_RTL_STREAM ? sq_cosim_stream(in, total) : sq_cosim_core(in, total);
+}
+
+static int run_block(const struct sq_cosim_args *in)
+{
+    struct sq_cosim_total total = {0};
+    const int exit_code = run_campaign(in, &total);
+    return exit_code == SQ_EXIT_OK
+               ? sq_cosim_summary(in, "points", total.points, &total, "synthetic")
+               : exit_code;
+}
+
+// Chooses the points of block `index`; returns how many there are, 0 with an error.
+static size_t choose_points(struct sq_cosim_args *in, size_t index)
+{
+    const struct sq_stream_point *chosen[SQ_COSIM_MAX_POINTS];
+    size_t n = 0;
+    set_block(in, index);
+    in->n_points = 0;
+    if (in->block == SQ_RTL_STREAM)
+        return sq_cosim_stream_points(in, chosen, &n) == SQ_OK ? n : 0;
+    return sq_cosim_core_points(in) == SQ_OK ? in->n_points : 0;
+}
+
+// Every block, its share of the cases by its points.
+static int run_all(const struct sq_cosim_args *in)
+{
+    const char *names[SQ_COSIM_MAX_POINTS];
+    const size_t n_blocks = block_names(names) - 1;
+    struct sq_cosim_args one = *in;
+    struct sq_cosim_total total = {0};
+    uint64_t n_points = 0;
+    for (size_t i = 0; i < n_blocks; i++)
+        n_points += choose_points(&one, i);
+    for (size_t i = 0; i < n_blocks; i++) {
+        const size_t n = choose_points(&one, i);
+        if (n == 0)
+            return sq_cli_fail("cosim", in->err);
+        one.cases = (in->cases * n + n_points - 1) / n_points;
+        if (!in->is_json)
+            printf("== %s\n", names[i]);
+        const int exit_code = run_campaign(&one, &total);
+        if (exit_code != SQ_EXIT_OK)
+            return exit_code;
+        fflush(stdout);
+    }
+    return sq_cosim_summary(in, "points", total.points, &total, "synthetic");
 }
 
 int sq_cmd_cosim(int argc, char **argv)
@@ -456,24 +368,21 @@ int sq_cmd_cosim(int argc, char **argv)
 
     if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("cosim", &err);
-    if (in.block == SQ_RTL_STREAM) {
-        if (in.is_model || has_point_options(&in, argc, argv)) {
-            (void)SQ_FAIL(&err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
-                          in.stream->name);
-            return sq_cli_fail("cosim", &err);
-        }
-        return sq_cosim_stream(&in);
-    }
-    for (size_t i = 0; i < in.n_wanted; i++)
-        if (add_points(&in, in.wanted[i]) != SQ_OK)
-            return sq_cli_fail("cosim", &err);
-    if (custom_point(&in, argc, argv) != SQ_OK)
+    if (check_modes(&in, argc, argv) != SQ_OK)
+        return sq_cli_fail("cosim", &err);
+    if (in.is_all)
+        return run_all(&in);
+    if (in.block != SQ_RTL_STREAM && custom_point(&in, argc, argv) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_list)
-        return list_points();
+        return in.stream ? sq_cosim_stream_list(&in) : sq_cosim_core_list();
     if (in.is_model)
         return sq_cosim_model(&in);
-    if (in.n_points == 0 && add_points(&in, "all") != SQ_OK)
+    if (!in.stream && in.n_points == 0 && sq_cosim_core_points(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
-    return in.waves ? leave_waves(&in) : run_random(&in);
+    if (in.n_mutants > 0)
+        return sq_cosim_mutants(&in);
+    if (in.waves)
+        return in.stream ? sq_cosim_stream_waves(&in) : sq_cosim_core_waves(&in);
+    return run_block(&in);
 }

@@ -21,16 +21,20 @@ struct sq_cosim_args {
     uint64_t cases, seed;
     unsigned jobs;
     bool is_netlist, is_json, is_list;
+    bool is_all; // every block
     bool is_model;
-    const char *model;  // NULL: the embedded one
-    const char *tokens; // NULL: the model's own
-    size_t m;           // tokens with --layers
-    const char *output; // NULL: build/cosim
-    const char *waves;  // NULL: no waveform asked for
+    const char *model;    // NULL: the embedded one
+    const char *tokens;   // NULL: the model's own
+    size_t m;             // tokens with --layers
+    const char *output;   // NULL: build/cosim
+    const char *waves;    // NULL: no waveform asked for
+    const char *coverage; // NULL, or where each point leaves its coverage
+    unsigned n_mutants;   // > 0: faults of one point
     struct sq_error *err;
 };
 
 struct sq_cosim_total {
+    size_t points;
     uint64_t cases, beats, value_mismatches, cycle_mismatches;
 };
 
@@ -43,13 +47,31 @@ struct sq_cosim_failure {
 // Prints the divergence with its operands and leaves the waveform.
 void sq_cosim_print_failure(const struct sq_cosim_args *in, const struct sq_cosim_failure *f);
 
+// "core", "gather", the name of a stream block, or "all".
+const char *sq_cosim_block_name(const struct sq_cosim_args *in);
+
 // Last line, exit code. `unit` is "points" or "layers"; `data` "real" or "synthetic".
 int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
                      const struct sq_cosim_total *total, const char *data);
 
-// `sqsim cosim --block topk` and the other blocks of sq_stream_block.h. Each returns an exit code;
-// sq_cosim_stream also serves --list and --waves.
-int sq_cosim_stream(const struct sq_cosim_args *in);
+// `sqsim cosim --block core` and gather. sq_cosim_core_points() fills in->points from in->wanted
+// (all without). sq_cosim_core() runs the campaign over them, prints a line per point and every
+// divergence, and adds to *total; it returns an exit code, SQ_EXIT_OK also with mismatches.
+enum sq_status sq_cosim_core_points(struct sq_cosim_args *in);
+int sq_cosim_core_list(void);
+int sq_cosim_core_waves(const struct sq_cosim_args *in);
+int sq_cosim_core(const struct sq_cosim_args *in, struct sq_cosim_total *total);
+
+// The same for the blocks of sq_stream_block.h: topk and the others.
+enum sq_status sq_cosim_stream_points(const struct sq_cosim_args *in,
+                                      const struct sq_stream_point **chosen, size_t *n_chosen);
+int sq_cosim_stream_list(const struct sq_cosim_args *in);
+int sq_cosim_stream_waves(const struct sq_cosim_args *in);
+int sq_cosim_stream(const struct sq_cosim_args *in, struct sq_cosim_total *total);
+
+// --mutants: in->n_mutants faults of the one point, a line per survivor (--json: per fault), the
+// sums. SQ_EXIT_CHECK_FAILED only where the netlist without a fault already differs.
+int sq_cosim_mutants(const struct sq_cosim_args *in);
 
 // Every linear layer of a checkpoint, whole, through the one point of in->points. Returns an exit
 // code.

@@ -15,7 +15,7 @@ static void print_point(const struct sq_cosim_args *in, const struct sq_stream_p
         printf(" %s=%u", in->stream->param[i], p->value[i]);
 }
 
-static int list_points(const struct sq_cosim_args *in)
+int sq_cosim_stream_list(const struct sq_cosim_args *in)
 {
     for (size_t i = 0; i < in->stream->n_points; i++) {
         print_point(in, &in->stream->points[i]);
@@ -25,8 +25,8 @@ static int list_points(const struct sq_cosim_args *in)
 }
 
 // The points that --point names, each once; all of them without --point.
-static enum sq_status choose(const struct sq_cosim_args *in, const struct sq_stream_point **chosen,
-                             size_t *n_chosen)
+enum sq_status sq_cosim_stream_points(const struct sq_cosim_args *in,
+                                      const struct sq_stream_point **chosen, size_t *n_chosen)
 {
     const struct sq_stream_block *b = in->stream;
     const char *names[SQ_COSIM_MAX_POINTS] = {"quick", "all"};
@@ -58,6 +58,7 @@ static void report_point(const struct sq_cosim_args *in, const struct sq_stream_
         return;
     }
     json_t *o = json_object();
+    json_object_set_new(o, "block", json_string(in->stream->name));
     json_object_set_new(o, "point", json_string(p->name));
     for (size_t i = 0; in->stream->param[i]; i++)
         json_object_set_new(o, in->stream->param[i], json_integer(p->value[i]));
@@ -143,12 +144,16 @@ static void progress(void *context, uint64_t done, uint64_t total)
     sq_cli_progress("cosim", done, total);
 }
 
-static int leave_waves(const struct sq_cosim_args *in, const struct sq_stream_point *point)
+int sq_cosim_stream_waves(const struct sq_cosim_args *in)
 {
+    const struct sq_stream_point *points[SQ_COSIM_MAX_POINTS];
+    size_t n;
     struct sq_core_cosim_result whole = {0};
     struct sq_stream_case c;
     struct sq_error err;
-    enum sq_status status = sq_stream_case(in->stream, point, in->seed, 0, false, &c, &err);
+    if (sq_cosim_stream_points(in, points, &n) != SQ_OK)
+        return sq_cli_fail("cosim", in->err);
+    enum sq_status status = sq_stream_case(in->stream, points[0], in->seed, 0, false, &c, &err);
     if (status == SQ_OK) {
         status = sq_stream_dump(&c, in->is_netlist, &whole, sq_cli_home(), in->waves, &err);
         sq_stream_case_free(&c);
@@ -159,19 +164,14 @@ static int leave_waves(const struct sq_cosim_args *in, const struct sq_stream_po
     return SQ_EXIT_OK;
 }
 
-int sq_cosim_stream(const struct sq_cosim_args *in)
+int sq_cosim_stream(const struct sq_cosim_args *in, struct sq_cosim_total *total)
 {
     const struct sq_stream_point *points[SQ_COSIM_MAX_POINTS];
     struct sq_stream_outcome out[SQ_COSIM_MAX_POINTS];
-    struct sq_cosim_total total = {0};
     struct sq_error err;
     size_t n;
-    if (in->is_list)
-        return list_points(in);
-    if (choose(in, points, &n) != SQ_OK)
+    if (sq_cosim_stream_points(in, points, &n) != SQ_OK)
         return sq_cli_fail("cosim", in->err);
-    if (in->waves)
-        return leave_waves(in, points[0]);
 
     const struct sq_stream_campaign campaign = {.block = in->stream,
                                                 .points = points,
@@ -179,6 +179,7 @@ int sq_cosim_stream(const struct sq_cosim_args *in)
                                                 .cases = in->cases,
                                                 .seed = in->seed,
                                                 .netlist = in->is_netlist,
+                                                .coverage = in->coverage,
                                                 .jobs = in->jobs,
                                                 .home = sq_cli_home(),
                                                 .progress = progress};
@@ -189,10 +190,10 @@ int sq_cosim_stream(const struct sq_cosim_args *in)
     for (size_t i = 0; i < n; i++) {
         if (status == SQ_OK)
             report_point(in, points[i], &out[i]);
-        total.cases += out[i].cases;
-        total.beats += out[i].beats;
-        total.value_mismatches += out[i].value_mismatches;
-        total.cycle_mismatches += out[i].cycle_mismatches;
+        total->cases += out[i].cases;
+        total->beats += out[i].beats;
+        total->value_mismatches += out[i].value_mismatches;
+        total->cycle_mismatches += out[i].cycle_mismatches;
     }
     for (size_t i = 0; i < n; i++) {
         const bool failed = out[i].result.mismatch.kind != SQ_MISMATCH_NONE;
@@ -202,5 +203,6 @@ int sq_cosim_stream(const struct sq_cosim_args *in)
     }
     if (status != SQ_OK)
         return sq_cli_fail("cosim", &err);
-    return sq_cosim_summary(in, "points", n, &total, "synthetic");
+    total->points += n;
+    return SQ_EXIT_OK;
 }

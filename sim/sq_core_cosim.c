@@ -23,9 +23,10 @@ uint64_t sq_core_golden_tile(const struct sq_core_config *config,
     for (uint64_t j = first; j < first + n; j++)
         for (unsigned r = 0; r < config->rows; r++)
             for (unsigned c = 0; c < config->cols; c++) {
-                const int8_t *act = operands->act + (j * config->rows + r) * b;
-                const int8_t *lo = operands->lo + (j * config->cols + c) * b;
-                const int8_t *hi = operands->hi + (j * config->cols + c) * k;
+                const uint64_t at = j % operands->n_banks;
+                const int8_t *act = operands->act + (at * config->rows + r) * b;
+                const int8_t *lo = operands->lo + (at * config->cols + c) * b;
+                const int8_t *hi = operands->hi + (at * config->cols + c) * k;
                 int8_t clean[SQ_BANK_MAX], gathered[SQ_BANK_MAX];
                 if (!sq_gather_bank(lo, act, b, k, config->low_bits, clean, gathered))
                     illegal |= UINT64_C(1) << c;
@@ -58,6 +59,7 @@ struct run {
     uint64_t act_beat, lo_beat, hi_beat; // beats offered so far and taken
     bool act_fresh, lo_fresh, hi_fresh;  // the offered beat has been filled in
     unsigned job;                        // next to be accepted
+    uint32_t gap;                        // idle cycles left before it is offered
     uint64_t tile_bank;                  // first bank of the next tile
     uint32_t tiles_left;                 // of the running job
     uint32_t tile_banks;                 // banks of a tile of the running job
@@ -106,21 +108,21 @@ static void offer_beats(struct run *run, const struct sq_core_in *in)
     const unsigned low_steps = run->sim.low_steps, high_steps = run->sim.high_steps;
 
     if (in->act_valid && !run->act_fresh) {
-        const uint64_t j = run->act_beat / low_steps;
+        const uint64_t j = run->act_beat / low_steps % o->n_banks;
         sq_beat_fill(run->act.words, run->act.n_words, o->act + j * g->rows * g->bank, g->rows,
                      g->low_lanes, g->bank, (unsigned)(run->act_beat % low_steps), g->act_bits,
                      &run->noise);
         run->act_fresh = true;
     }
     if (in->lo_valid && !run->lo_fresh) {
-        const uint64_t j = run->lo_beat / low_steps;
+        const uint64_t j = run->lo_beat / low_steps % o->n_banks;
         sq_beat_fill(run->lo.words, run->lo.n_words, o->lo + j * g->cols * g->bank, g->cols,
                      g->low_lanes, g->bank, (unsigned)(run->lo_beat % low_steps), g->low_bits,
                      &run->noise);
         run->lo_fresh = true;
     }
     if (in->hi_valid && !run->hi_fresh) {
-        const uint64_t j = run->hi_beat / high_steps;
+        const uint64_t j = run->hi_beat / high_steps % o->n_banks;
         sq_beat_fill(run->hi.words, run->hi.n_words, o->hi + j * g->cols * g->high_per_bank,
                      g->cols, g->high_lanes, g->high_per_bank,
                      (unsigned)(run->hi_beat % high_steps), g->high_bits, &run->noise);
@@ -213,12 +215,16 @@ static void count_beats(struct run *run, const struct sq_core_in *in, const stru
 static bool cycle(struct run *run)
 {
     const struct sq_core_case *c = run->c;
-    struct sq_core_in in = {.job_valid = run->job < c->n_jobs};
+    const bool is_idle = !sq_core_active(&run->sim);
+    struct sq_core_in in = {.job_valid = run->job < c->n_jobs && run->gap == 0};
     struct sq_core_out out;
     struct sq_rtl_core_out got;
 
-    if (in.job_valid)
-        in.job = c->job[run->job];
+    if (is_idle && run->gap > 0)
+        run->gap--;
+    // A job that is not offered is noise.
+    const uint32_t noise = (uint32_t)(run->result->cycles * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    in.job = in.job_valid ? c->job[run->job] : (struct sq_job){noise & 0xffff, noise};
     sq_streams_drive(&run->streams, &in);
     sq_core_comb(&run->sim, &in, &out);
     offer_beats(run, &in);
@@ -244,6 +250,7 @@ static bool cycle(struct run *run)
         run->tile_banks = in.job.group_banks;
         run->tiles_left = in.job.groups;
         run->job++;
+        run->gap = c->job_gap;
     }
     sq_streams_clock(&run->streams, &in, &out);
     sq_core_clock(&run->sim, &in);
@@ -255,8 +262,9 @@ static bool cycle(struct run *run)
 static void run_to_end(struct run *run)
 {
     uint64_t quiet = 0, beats = 0;
-    while (run->job < run->c->n_jobs || sq_core_active(&run->sim)) {
-        if (!cycle(run))
+    run->gap = run->c->job_gap;
+    while (run->job < run->c->n_jobs || sq_core_active(&run->sim) || run->gap > 0) {
+        if (!cycle(run) || (run->c->max_cycles > 0 && run->result->cycles == run->c->max_cycles))
             return;
         quiet = run->result->beats == beats ? quiet + 1 : 0;
         beats = run->result->beats;

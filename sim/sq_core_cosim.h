@@ -29,6 +29,9 @@ struct sq_core_case {
     struct sq_job job[SQ_CASE_JOBS_MAX];
     struct sq_stall stall[4]; // act, lo, hi, out
     uint64_t seed;            // of the stalls, of surplus lanes and of registers without reset
+    uint32_t job_gap;         // idle cycles before each job and after the last
+    // > 0: the run ends after so many cycles, whatever the job still wants; its operands repeat.
+    uint64_t max_cycles;
     struct sq_core_operands operands;
 };
 

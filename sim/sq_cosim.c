@@ -85,7 +85,8 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_campaign_p
     const struct sq_campaign *c = s->campaign;
     const struct sq_rtl_point point = {.block = c->block,
                                        .config = block_config(c->block, &c->points[i].config),
-                                       .netlist = c->netlist};
+                                       .netlist = c->netlist,
+                                       .coverage = c->coverage != NULL};
     struct sq_rtl rtl;
     if (stopped(s))
         return SQ_OK;
@@ -96,6 +97,8 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_campaign_p
         status = run_case(c, &point.config, n, rtl.api, p, err);
         step_done(s);
     }
+    if (status == SQ_OK && c->coverage)
+        status = sq_rtl_write_coverage(&rtl, &point, c->coverage, err);
     sq_rtl_unload(&rtl);
     return status;
 }

@@ -14,9 +14,10 @@ struct sq_campaign {
     size_t n_points;
     uint64_t cases; // over all points, >= 1
     uint64_t seed;
-    bool netlist;     // the Yosys netlist in place of the RTL
-    unsigned jobs;    // threads, 1..64
-    const char *home; // see sq_rtl_load
+    bool netlist;         // the Yosys netlist in place of the RTL
+    const char *coverage; // NULL, or an existing directory: <point>.dat there (sq_rtl.h)
+    unsigned jobs;        // threads, 1..64
+    const char *home;     // see sq_rtl_load
     // Called from one thread at a time after each case and each build; may be NULL.
     void (*progress)(void *context, uint64_t done, uint64_t total);
     void *progress_context;

@@ -47,12 +47,16 @@ void sq_owned_case_free(struct sq_owned_case *o)
     o->act = o->lo = o->hi = NULL;
 }
 
+enum { ENDLESS_BANKS = 50 }; // operands of an endless job, over and over
+
 enum sq_status sq_owned_case_alloc(struct sq_owned_case *o, struct sq_error *err)
 {
     const struct sq_core_config *g = &o->c.config;
     uint64_t n = 0;
     for (unsigned i = 0; i < o->c.n_jobs; i++)
         n += (uint64_t)o->c.job[i].groups * o->c.job[i].group_banks;
+    if (o->c.max_cycles > 0)
+        n = ENDLESS_BANKS;
     o->act = calloc(n, (size_t)g->rows * g->bank);
     o->lo = calloc(n, (size_t)g->cols * g->bank);
     o->hi = calloc(n, (size_t)g->cols * g->high_per_bank);
@@ -136,6 +140,19 @@ static void random_stalls(struct sq_rng *r, struct sq_stall stall[4])
     }
 }
 
+// A job whose counts use their high bits; it is cut off long before its end.
+static void random_endless(struct sq_rng *r, struct sq_core_case *c)
+{
+    c->n_jobs = 1;
+    c->max_cycles = 300 + sq_rng_below(r, sq_rng_below(r, 4) ? 3000 : 20000);
+    if (sq_rng_below(r, 2))
+        c->job[0] = (struct sq_job){.group_banks = 1 + sq_rng_below(r, 4),
+                                    .groups = 1 + (UINT32_C(1) << (6 + sq_rng_below(r, 26)))};
+    else
+        c->job[0] = (struct sq_job){.group_banks = 1 + (UINT32_C(1) << (4 + sq_rng_below(r, 12))),
+                                    .groups = 1 + sq_rng_below(r, 4)};
+}
+
 enum sq_status sq_cosim_case(const struct sq_core_config *config, uint64_t seed, uint64_t number,
                              struct sq_owned_case *o, struct sq_error *err)
 {
@@ -150,6 +167,9 @@ enum sq_status sq_cosim_case(const struct sq_core_config *config, uint64_t seed,
             (struct sq_job){.group_banks = 1 + sq_rng_below(&r, sq_rng_below(&r, 4) ? 5 : 24),
                             .groups = 1 + sq_rng_below(&r, sq_rng_below(&r, 4) ? 16 : 96)};
     random_stalls(&r, o->c.stall);
+    o->c.job_gap = sq_rng_below(&r, 2) ? sq_rng_below(&r, 6) : 0;
+    if (sq_rng_below(&r, 6) == 0)
+        random_endless(&r, &o->c);
     SQ_TRY(sq_owned_case_alloc(o, err));
     random_operands(&r, (enum flavour)sq_rng_below(&r, N_FLAVOURS), o);
     return SQ_OK;
@@ -302,7 +322,7 @@ enum sq_status sq_cosim_shrink(struct sq_owned_case *o, const struct sq_rtl_api 
                                sq_cosim_run_fn *run, struct sq_core_cosim_result *result,
                                struct sq_error *err)
 {
-    for (bool shrunk = true; shrunk;) {
+    for (bool shrunk = o->c.max_cycles == 0; shrunk;) { // an endless job stays as it is
         shrunk = false;
         SQ_TRY(shrink_shape(o, rtl, run, result, &shrunk, err));
         for (unsigned i = 0; i < 6; i++)

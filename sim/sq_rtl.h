@@ -18,6 +18,9 @@ extern "C" {
 // Cycles of reset before cycle 0; in a dump, cycle c rises at time 2*(c + SQ_RTL_RESET_CYCLES) + 1.
 #define SQ_RTL_RESET_CYCLES 2u
 
+#define SQ_RTL_ONCE 1u
+#define SQ_RTL_TWICE 0x100000u
+
 struct sq_rtl_core_in {
     uint8_t job_valid, act_valid, lo_valid, hi_valid, out_ready;
     uint32_t group_banks, groups;
@@ -41,10 +44,11 @@ struct sq_rtl_gather_out {
 struct sq_rtl_stream_in {
     uint8_t in_valid, out_ready;
     const uint32_t *const *field; // read only where valid
+    uint8_t second_valid;         // second input stream, where there is one
 };
 
 struct sq_rtl_stream_out {
-    uint8_t in_ready, out_valid;
+    uint8_t in_ready, out_valid, second_ready;
 };
 
 // One table per shared object, returned by sq_rtl_entry().
@@ -72,6 +76,16 @@ struct sq_rtl_api {
     void (*stream_comb)(void *model, const struct sq_rtl_stream_in *in,
                         struct sq_rtl_stream_out *out);
     void (*stream_beat)(void *model, uint32_t *const *field);
+
+    // Models that this thread creates from now on have fault `mutant` (0: none); objects without
+    // faults ignore it.
+    void (*select_mutant)(uint32_t mutant);
+    // Writes line and toggle coverage of all models destroyed so far (objects built with coverage;
+    // one thread at a time). The count of a point is SQ_RTL_ONCE where a model counted it, plus
+    // SQ_RTL_TWICE where one model counted it twice or more after reset: a bit that did has risen
+    // and fallen, and did not only leave its random initial value. Sums over files keep that
+    // apart. Returns 0, or -1 in an object without coverage.
+    int (*write_coverage)(const char *path);
 };
 
 // The only exported symbol of the object.

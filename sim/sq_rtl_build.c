@@ -16,29 +16,25 @@
 #include "sq_file.h"
 #include "sq_safetensors.h"
 
-#define PATH_NBYTES 1024
+#define PATH_NBYTES SQ_RTL_PATH_NBYTES
 
-// Everything a build depends on besides files.f, relative to home.
+// Everything a build depends on besides files.f and its own bridge, relative to home.
 static const char *const depends[] = {"rtl/files.f",
                                       "rtl/sq_assert.svh",
                                       "rtl/lint.vlt",
                                       "rtl/verilate.vlt",
                                       "sim/sq_rtl.h",
                                       "sim/bridge/sq_bridge.h",
-                                      "sim/bridge/sq_core_bridge.cpp",
-                                      "sim/bridge/sq_gather_bridge.cpp",
-                                      "sim/bridge/sq_stream_bridge.h",
-                                      "sim/bridge/sq_topk_bridge.cpp",
-                                      "sim/bridge/sq_meta24_bridge.cpp",
-                                      "sim/bridge/sq_array_bridge.cpp",
-                                      "sim/bridge/sq_act_split_bridge.cpp",
-                                      "sim/bridge/sq_array_a_bridge.cpp"};
+                                      "sim/bridge/sq_stream_bridge.h"};
 
 void sq_rtl_name(const struct sq_rtl_point *point, char name[96])
 {
     const struct sq_core_config *c = &point->config;
     const char *arch = c->gather == SQ_GATHER_LOG ? "log" : "crossbar";
-    const char *suffix = point->netlist ? "_netlist" : "";
+    const char *suffix = point->n_mutants > 0 ? "_mutants"
+                         : point->netlist     ? "_netlist"
+                         : point->coverage    ? "_coverage"
+                                              : "";
     if (point->block == SQ_RTL_STREAM)
         snprintf(name, 96, "%s_%s%s", point->stream->name, point->stream_point->name, suffix);
     else if (point->block == SQ_RTL_GATHER)
@@ -80,6 +76,34 @@ static void write_parameters(FILE *out, const struct sq_rtl_point *p, const char
     fprintf(out, format, "HighW", c->high_bits);
 }
 
+// The Yosys script that makes netlist.v: gates of synth, or one word-level module in which input
+// mutsel = i turns on mutation i of mutants.txt. For proofs that one is kept without the mutations.
+static void write_netlist_script(FILE *out, const struct sq_rtl_point *p)
+{
+    const char *top = top_name(p);
+    fprintf(out,
+            // Names that do not depend on where the sources are.
+            "ln -sfn \"$home/rtl\" rtl\n"
+            "{ echo read_verilog -sv -I rtl $(sed 's|^|rtl/|' rtl/files.f)\n"
+            "  echo hierarchy -check -top %s",
+            top);
+    write_parameters(out, p, " -chparam %s %u");
+    if (p->n_mutants == 0) {
+        fprintf(out, "\n  echo synth -flatten\n  echo rename -top %s\n", top);
+    } else {
+        fprintf(out, "\n  echo proc\n  echo flatten\n  echo opt -full\n  echo wreduce\n"
+                     "  echo opt -full\n  echo opt_clean -purge\n");
+        fprintf(out, "  echo rename -top %s\n  echo tee -q -o stat.txt stat\n", top);
+        fprintf(out, "  echo write_ilang original.il\n");
+        fprintf(out, "  echo mutate -list %u -seed %u -ctrl mutsel 16 1 -o mutants.txt\n",
+                p->n_mutants, p->mutant_seed);
+        fprintf(out, "  echo script mutants.txt\n");
+    }
+    fprintf(out, "  echo write_verilog -noattr netlist.v; } > netlist.ys\n"
+                 "${YOSYS:-yosys} -q -e 'implicitly declared' -s netlist.ys\n"
+                 "sources=netlist.v\nwaivers=\nparameters='-Wno-fatal -Wno-lint -Wno-style'\n");
+}
+
 // The shell script that makes model.so in the current directory. $1 is home.
 static void write_script(FILE *out, const struct sq_rtl_point *p)
 {
@@ -87,34 +111,29 @@ static void write_script(FILE *out, const struct sq_rtl_point *p)
     fprintf(out, "set -e\nhome=$1\n");
     fprintf(out, "sources=$(sed \"s|^|$home/rtl/|\" \"$home/rtl/files.f\")\n");
     fprintf(out, "parameters='-Wall'\nwaivers=\"$home/rtl/lint.vlt $home/rtl/verilate.vlt\"\n");
-    if (p->netlist) {
-        fprintf(out,
-                "{ echo read_verilog -sv -I \"$home/rtl\" $sources\n"
-                "  echo hierarchy -check -top %s",
-                top);
-        write_parameters(out, p, " -chparam %s %u");
-        fprintf(out,
-                "\n  echo synth -flatten\n"
-                "  echo rename -top %s\n"
-                "  echo write_verilog -noattr netlist.v; } > netlist.ys\n"
-                "${YOSYS:-yosys} -q -e 'implicitly declared' -s netlist.ys\n"
-                "sources=netlist.v\nwaivers=\nparameters='-Wno-fatal -Wno-lint -Wno-style'\n",
-                top);
+    if (p->netlist || p->n_mutants > 0) {
+        write_netlist_script(out, p);
     } else {
         fprintf(out, "parameters=\"$parameters");
         write_parameters(out, p, " -G%s=%u");
         fprintf(out, "\"\n");
     }
+    // Toggle coverage has every bit of every signal.
+    if (p->coverage)
+        fprintf(out,
+                "parameters=\"$parameters --coverage-line --coverage-toggle --coverage-max-width "
+                "1000000 -CFLAGS -DSQ_BRIDGE_SYMS=V%s__Syms.h\"\n",
+                top);
     fprintf(out,
             "${VERILATOR:-verilator} --cc --exe --assert -O3 --x-assign unique --x-initial unique "
             "--unroll-count 256%s -I\"$home/rtl\" --top-module %s --prefix V%s --Mdir obj "
             "$parameters $waivers $sources \"$home/sim/bridge/%s_bridge.cpp\" "
             "-CFLAGS '-std=c++17 -fPIC -fvisibility=hidden' -LDFLAGS -shared -o ../model.so\n"
             "command -v ccache > ccache.path || true\n"
-            "make -s -C obj -f V%s.mk OBJCACHE=\"$(cat ccache.path)\" OPT_FAST=-O1 OPT_SLOW=-O0 "
+            "make -s -C obj -f V%s.mk OBJCACHE=\"$(cat ccache.path)\" OPT_FAST=%s OPT_SLOW=-O0 "
             "OPT_GLOBAL=-O1 > /dev/null\n"
             "rm -rf obj\n",
-            p->trace ? " --trace-fst" : "", top, top, top, top);
+            p->trace ? " --trace-fst" : "", top, top, top, top, p->coverage ? "-O0" : "-O1");
 }
 
 static enum sq_status digest_file(const char *path, uint64_t *digest, struct sq_error *err)
@@ -126,14 +145,17 @@ static enum sq_status digest_file(const char *path, uint64_t *digest, struct sq_
     return SQ_OK;
 }
 
-// Folds every RTL source that files.f lists into the digest.
-static enum sq_status digest_sources(const char *home, uint64_t *digest, struct sq_error *err)
+// Folds the bridge and every RTL source that files.f lists into the digest.
+static enum sq_status digest_sources(const char *home, const char *top, uint64_t *digest,
+                                     struct sq_error *err)
 {
     char path[PATH_NBYTES], line[256];
     for (size_t i = 0; i < sizeof depends / sizeof depends[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", home, depends[i]);
         SQ_TRY(digest_file(path, digest, err));
     }
+    snprintf(path, sizeof path, "%s/sim/bridge/%s_bridge.cpp", home, top);
+    SQ_TRY(digest_file(path, digest, err));
     snprintf(path, sizeof path, "%s/rtl/files.f", home);
     FILE *list = fopen(path, "r");
     if (!list)
@@ -254,7 +276,7 @@ static enum sq_status load(struct sq_rtl *rtl, const char *path, struct sq_error
 enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
                            bool *built, struct sq_error *err)
 {
-    char name[96], dir[PATH_NBYTES], path[PATH_NBYTES + 16];
+    char name[96], dir[SQ_RTL_PATH_NBYTES], path[PATH_NBYTES + 16];
     char *script = NULL;
     size_t script_nbytes = 0;
     uint64_t digest = SQ_DIGEST_SEED;
@@ -266,9 +288,9 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
         return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= %d", strlen(home),
                        PATH_NBYTES / 2);
     SQ_TRY(digest_tool("VERILATOR", "verilator", "verilator", &digest, err));
-    if (point->netlist)
+    if (point->netlist || point->n_mutants > 0)
         SQ_TRY(digest_tool("YOSYS", "yosys", "yosys", &digest, err));
-    SQ_TRY(digest_sources(home, &digest, err));
+    SQ_TRY(digest_sources(home, top_name(point), &digest, err));
 
     FILE *out = open_memstream(&script, &script_nbytes);
     if (!out)
@@ -288,8 +310,24 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
         status = build_once(dir, script, home, built, err);
     free(script);
     SQ_TRY(status);
+    snprintf(rtl->dir, sizeof rtl->dir, "%s", dir);
     snprintf(path, sizeof path, "%s/model.so", dir);
     return load(rtl, path, err);
+}
+
+enum sq_status sq_rtl_write_coverage(const struct sq_rtl *rtl, const struct sq_rtl_point *point,
+                                     const char *dir, struct sq_error *err)
+{
+    char name[96], path[PATH_NBYTES + 160];
+    sq_rtl_name(point, name);
+    snprintf(path, sizeof path, "%.1023s/%s.dat.new", dir, name);
+    if (access(dir, W_OK) != 0 || rtl->api->write_coverage(path) != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot write coverage to %s", sq_path_tail(dir));
+    char done[PATH_NBYTES + 160];
+    snprintf(done, sizeof done, "%.1023s/%s.dat", dir, name);
+    if (rename(path, done) != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot write %s: %s", sq_path_tail(done), strerror(errno));
+    return SQ_OK;
 }
 
 void sq_rtl_unload(struct sq_rtl *rtl)

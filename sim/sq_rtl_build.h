@@ -23,14 +23,22 @@ struct sq_rtl_point {
     struct sq_core_config config; // core and gather
     bool netlist;                 // simulate the netlist that Yosys makes of the block, not the RTL
     bool trace;                   // compiled with FST tracing
+    bool coverage;                // compiled with line and toggle counters (RTL only)
+    // > 0: a netlist with so many faults, drawn by Yosys' `mutate` from this seed and numbered from
+    // 1; api->select_mutant turns one on, 0 none.
+    unsigned n_mutants, mutant_seed;
     // SQ_RTL_STREAM: which block, and the point of its table.
     const struct sq_stream_block *stream;
     const struct sq_stream_point *stream_point;
 };
 
+#define SQ_RTL_PATH_NBYTES 1024
+#define SQ_RTL_MUTANTS_MAX 60000u
 struct sq_rtl {
     void *library;
     const struct sq_rtl_api *api;
+    // Where it was built. With mutants: stat.txt (cells), mutants.txt (a line each), original.il.
+    char dir[SQ_RTL_PATH_NBYTES];
 };
 
 // "core_2x4_L8_H2_b16_k4_a8_w8-4_log": parameters in a file name.
@@ -40,6 +48,10 @@ void sq_rtl_name(const struct sq_rtl_point *point, char name[96]);
 // directory with rtl/ and sim/bridge/. On a failed build the sentence names the log.
 enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
                            bool *built, struct sq_error *err);
+// <name of the point>.dat in directory `dir`, from the models destroyed so far; the point must have
+// been built with coverage. SQ_ERR_IO.
+enum sq_status sq_rtl_write_coverage(const struct sq_rtl *rtl, const struct sq_rtl_point *point,
+                                     const char *dir, struct sq_error *err);
 void sq_rtl_unload(struct sq_rtl *rtl);
 
 #endif

@@ -191,4 +191,5 @@ const struct sq_stream_block sq_stream_array = {
     shape,
     draw_beat,
     golden,
+    NULL,
 };

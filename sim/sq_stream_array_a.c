@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_act_split and sq_array_a as stream blocks: split codes on activations with a dynamic mask.
+// sq_act_split, sq_array_a, sq_act_store and sq_array_s as stream blocks: split codes on
+// activations with a dynamic mask, made for each use or stored.
 #include <string.h>
 
 #include "sq_act_split.h"
@@ -86,6 +87,7 @@ const struct sq_stream_block sq_stream_act_split = {
     split_shape,
     split_draw,
     split_golden,
+    NULL,
 };
 
 // ---- array_a --------------------------------------------------------------------------------
@@ -171,4 +173,209 @@ const struct sq_stream_block sq_stream_array_a = {
     shape,
     draw_beat,
     golden,
+    NULL,
+};
+
+// ---- act_store ------------------------------------------------------------------------------
+
+enum { STORE_WIDTH, STORE_DEPTH, STORE_PASS_W };
+enum { STORE_PASSES_MAX = 5 };
+
+// bits, beats of a tile, bits of the number of passes
+static const struct sq_stream_point store_points[] = {
+    {"d4", true, {9, 4, 3}},
+    {"d1", false, {12, 1, 8}},
+    {"d7", false, {30, 7, 4}},
+};
+
+static void store_shape(const unsigned *v, struct sq_stream_shape *s)
+{
+    *s = (struct sq_stream_shape){.kind = SQ_STREAM_PIPE,
+                                  .depth = 1,
+                                  .n_in = 3,
+                                  .n_out = 2,
+                                  .in = {{"data", 1, v[STORE_WIDTH], true},
+                                         {"last", 1, 1, true},
+                                         {"passes", 1, v[STORE_PASS_W], true}},
+                                  .out = {{"data", 1, v[STORE_WIDTH], true}, {"last", 1, 1, true}}};
+}
+
+static void store_limits(const unsigned *v, size_t *records, size_t *outputs)
+{
+    *records = v[STORE_DEPTH];
+    *outputs = (size_t)v[STORE_DEPTH] * STORE_PASSES_MAX;
+}
+
+// Full tiles used once, short ones used often, and all between.
+static uint32_t draw_tile(struct sq_rng *rng, enum sq_draw draw, uint32_t depth, uint32_t *passes)
+{
+    *passes = 1 + sq_rng_below(rng, draw == SQ_DRAW_FEW ? 1 : STORE_PASSES_MAX);
+    return draw == SQ_DRAW_EXTREME ? depth : 1 + sq_rng_below(rng, depth);
+}
+
+static void store_draw(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, uint64_t number,
+                       int32_t *record, uint32_t len[2])
+{
+    uint32_t passes;
+    (void)number;
+    len[0] = draw_tile(rng, draw, v[STORE_DEPTH], &passes);
+    len[1] = 0;
+    for (uint32_t i = 0; i < len[0]; i++, record += 3) {
+        record[0] = sq_field_unsigned((uint32_t)sq_rng_next(rng), v[STORE_WIDTH]);
+        record[1] = i + 1 == len[0];
+        record[2] = (int32_t)(i + 1 == len[0] ? passes : sq_rng_below(rng, 1u << v[STORE_PASS_W]));
+    }
+}
+
+static size_t store_golden(const unsigned *v, const int32_t *record, const uint32_t len[2],
+                           int32_t *out)
+{
+    const uint32_t passes = (uint32_t)record[3 * len[0] - 1];
+    (void)v;
+    for (uint32_t p = 0; p < passes; p++)
+        for (uint32_t i = 0; i < len[0]; i++) {
+            *out++ = record[3 * i];
+            *out++ = i + 1 == len[0];
+        }
+    return (size_t)passes * len[0];
+}
+
+static void store_init(const unsigned *v, struct sq_flow_sim *sim)
+{
+    (void)v;
+    sq_flow_sim_init(sim, SQ_FLOW_STORE, 0);
+}
+
+static void store_timing(const unsigned *v, unsigned stream, const int32_t *record,
+                         struct sq_flow_beat *beat)
+{
+    (void)v;
+    (void)stream;
+    beat->last = record[1];
+    beat->n = (uint32_t)record[2];
+}
+
+static const struct sq_flow store_flow = {
+    3, NULL, store_limits, store_draw, store_golden, store_init, store_timing};
+
+const struct sq_stream_block sq_stream_act_store = {
+    "act_store",
+    "sq_act_store",
+    {"Width", "Depth", "PassW", NULL},
+    store_points,
+    sizeof store_points / sizeof store_points[0],
+    store_shape,
+    NULL,
+    NULL,
+    &store_flow,
+};
+
+// ---- array_s --------------------------------------------------------------------------------
+
+enum { S_ROWS, S_COLS, S_BANKS, S_BANK, S_HIGH, S_WEIGHT_W, S_TOPK, S_GATHER, S_DEPTH, S_PASS_W };
+enum { S_PASSES_MAX = 12 };
+
+// rows, cols, banks a beat, bank, k, weight bits, TopK, log gather, beats of a tile, bits of passes
+static const struct sq_stream_point s_points[] = {
+    {"radix", true, {2, 2, 1, 8, 2, 4, SQ_TOPK_RADIX, 0, 4, 4}},
+    {"rank", true, {1, 2, 1, 8, 2, 4, SQ_TOPK_RANK, 0, 3, 4}},
+    {"radix_2b8", false, {2, 1, 2, 8, 1, 4, SQ_TOPK_RADIX, 0, 6, 8}},
+    {"radix_b16", false, {1, 1, 1, 16, 4, 4, SQ_TOPK_RADIX, 1, 1, 8}},
+};
+
+static void s_shape(const unsigned *v, struct sq_stream_shape *s)
+{
+    const size_t beat = (size_t)v[S_BANKS] * v[S_BANK];
+    *s = (struct sq_stream_shape){.kind = SQ_STREAM_PIPE,
+                                  .depth = 1,
+                                  .n_in = 4,
+                                  .n_out = 1,
+                                  .in = {{"last", 1, 1, true},
+                                         {"passes", 1, v[S_PASS_W], true},
+                                         {"act", v[S_ROWS] * beat, 8, false},
+                                         {"code", v[S_COLS] * beat, v[S_WEIGHT_W], false}},
+                                  .out = {{"p", (size_t)v[S_ROWS] * v[S_COLS], 32, false}}};
+}
+
+static void s_limits(const unsigned *v, size_t *records, size_t *outputs)
+{
+    *records = (size_t)v[S_DEPTH] * S_PASSES_MAX;
+    *outputs = S_PASSES_MAX;
+}
+
+static void s_draw(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, uint64_t number,
+                   int32_t *record, uint32_t len[2])
+{
+    const size_t acts = (size_t)v[S_ROWS] * v[S_BANKS] * v[S_BANK];
+    const size_t weights = (size_t)v[S_COLS] * v[S_BANKS] * v[S_BANK];
+    uint32_t passes;
+    (void)number;
+    len[0] = draw_tile(rng, draw, v[S_DEPTH], &passes);
+    if (sq_rng_below(rng, 2)) // about as often as the radix unit needs
+        passes = 1 + sq_rng_below(rng, S_PASSES_MAX);
+    len[1] = len[0] * passes;
+    for (uint32_t i = 0; i < len[1]; i++, record += 2 + acts + weights) {
+        for (size_t w = 0; w < weights; w++)
+            record[2 + acts + w] = sq_draw_code(rng, v[S_WEIGHT_W], draw);
+        if (i >= len[0])
+            continue;
+        record[0] = i + 1 == len[0];
+        record[1] = (int32_t)(i + 1 == len[0] ? passes : sq_rng_below(rng, 1u << v[S_PASS_W]));
+        for (size_t a = 0; a < acts; a++)
+            record[2 + a] = draw_code(rng, draw);
+    }
+}
+
+static size_t s_golden(const unsigned *v, const int32_t *record, const uint32_t len[2],
+                       int32_t *out)
+{
+    const unsigned a[] = {[ROWS] = v[S_ROWS], [COLS] = v[S_COLS],    [BANKS] = v[S_BANKS],
+                          [BANK] = v[S_BANK], [HIGH] = v[S_HIGH],    [WEIGHT_W] = v[S_WEIGHT_W],
+                          [TOPK] = v[S_TOPK], [GATHER] = v[S_GATHER]};
+    const size_t line = (size_t)v[S_BANKS] * v[S_BANK];
+    const size_t n = 2 + (v[S_ROWS] + v[S_COLS]) * line;
+    for (uint32_t first = 0; first < len[1]; first += len[0])
+        for (unsigned r = 0; r < v[S_ROWS]; r++)
+            for (unsigned c = 0; c < v[S_COLS]; c++) {
+                uint32_t p = 0;
+                for (uint32_t i = 0; i < len[0]; i++)
+                    add_beat(a, record + i * n + 2 + r * line,
+                             record + (first + i) * n + 2 + (v[S_ROWS] + c) * line, &p);
+                *out++ = (int32_t)p;
+            }
+    return len[1] / len[0];
+}
+
+static void s_init(const unsigned *v, struct sq_flow_sim *sim)
+{
+    enum sq_stream_kind kind;
+    unsigned depth;
+    topk_timing(v[S_TOPK], &kind, &depth);
+    sq_flow_sim_init(sim, SQ_FLOW_STORE, 0);
+    sq_flow_store_units(sim, kind, depth, 3);
+}
+
+static void s_timing(const unsigned *v, unsigned stream, const int32_t *record,
+                     struct sq_flow_beat *beat)
+{
+    (void)v;
+    if (stream != 0)
+        return;
+    beat->last = record[0];
+    beat->n = (uint32_t)record[1];
+}
+
+static const struct sq_flow s_flow = {3, "weight", s_limits, s_draw, s_golden, s_init, s_timing};
+
+const struct sq_stream_block sq_stream_array_s = {
+    "array_s",
+    "sq_array_s",
+    {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "WeightW", "Topk", "Gather", "Depth",
+     "PassW", NULL},
+    s_points,
+    sizeof s_points / sizeof s_points[0],
+    s_shape,
+    NULL,
+    NULL,
+    &s_flow,
 };

@@ -99,7 +99,7 @@ static void topk_golden(const unsigned *value, const int32_t *beats, size_t n, i
 const struct sq_stream_block sq_stream_topk = {
     "topk",      "sq_topk",         {"BankLen", "HighPerBank", "MagW", "Topk", NULL},
     topk_points, N_OF(topk_points), topk_shape,
-    topk_draw,   topk_golden,
+    topk_draw,   topk_golden,       NULL,
 };
 
 // ---- meta24
@@ -159,14 +159,15 @@ static void meta24_golden(const unsigned *value, const int32_t *beats, size_t n,
 const struct sq_stream_block sq_stream_meta24 = {
     "meta24",      "sq_meta24",         {"Rows", "Groups", "ActW", NULL},
     meta24_points, N_OF(meta24_points), meta24_shape,
-    meta24_draw,   meta24_golden,
+    meta24_draw,   meta24_golden,       NULL,
 };
 
 const struct sq_stream_block *const *sq_stream_blocks(size_t *n)
 {
-    static const struct sq_stream_block *const all[] = {&sq_stream_topk, &sq_stream_meta24,
-                                                        &sq_stream_array, &sq_stream_act_split,
-                                                        &sq_stream_array_a};
+    static const struct sq_stream_block *const all[] = {
+        &sq_stream_topk,    &sq_stream_meta24,    &sq_stream_array,    &sq_stream_act_split,
+        &sq_stream_array_a, &sq_stream_spqr_dec,  &sq_stream_spqt_idx, &sq_stream_gqsa_walk,
+        &sq_stream_requant, &sq_stream_act_store, &sq_stream_array_s,  &sq_stream_array_static};
     *n = N_OF(all);
     return all;
 }

@@ -11,10 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sq_flow_sim.h"
 #include "sq_rng.h"
 #include "sq_stream_sim.h"
 
-enum { SQ_FIELDS_MAX = 5, SQ_STREAM_PARAMS_MAX = 14 };
+enum { SQ_FIELDS_MAX = 10, SQ_STREAM_PARAMS_MAX = 14 };
 
 struct sq_field {
     const char *name; // of the port, without in_ and _i
@@ -52,6 +53,26 @@ enum sq_draw {
     SQ_DRAW_ALL = SQ_DRAW_RANDOM, // beat `number` of n_all
 };
 
+// What a block has besides, whose output beats are not one per input beat or group (sq_flow_sim.h),
+// or which has a second input stream. Its input comes in groups after which it is as after reset.
+// Record i of a group holds, in the fields of each input stream, beat i of that stream.
+struct sq_flow {
+    size_t n_first;     // fields of the first stream; the others are the second's
+    const char *second; // the second stream's name on the ports: NAME_valid_i; NULL: there is none
+    // Records and output beats of a group, at most.
+    void (*limits)(const unsigned *value, size_t *records, size_t *outputs);
+    // One group; records are zero before, len[s] >= 1 beats of stream s.
+    void (*draw)(const unsigned *value, struct sq_rng *rng, enum sq_draw draw, uint64_t number,
+                 int32_t *record, uint32_t len[2]);
+    // Its output beats, zero before; returns how many (>= 1).
+    size_t (*golden)(const unsigned *value, const int32_t *record, const uint32_t len[2],
+                     int32_t *out);
+    void (*init)(const unsigned *value, struct sq_flow_sim *sim);
+    // What time depends on of a beat of stream s; `valid` is the runner's.
+    void (*timing)(const unsigned *value, unsigned s, const int32_t *record,
+                   struct sq_flow_beat *beat);
+};
+
 struct sq_stream_block {
     const char *name, *top;                      // "topk", "sq_topk"
     const char *param[SQ_STREAM_PARAMS_MAX + 1]; // RTL parameters, NULL at the end
@@ -63,15 +84,24 @@ struct sq_stream_block {
                  int32_t *beat);
     // The output beat of n input beats, one after the other (n = 1 unless ARRAY).
     void (*golden)(const unsigned *value, const int32_t *beats, size_t n, int32_t *out);
+    const struct sq_flow *flow; // then draw and golden are NULL; of the shape only the fields count
 };
 
 // All blocks.
 const struct sq_stream_block *const *sq_stream_blocks(size_t *n);
 extern const struct sq_stream_block sq_stream_topk, sq_stream_meta24, sq_stream_array,
-    sq_stream_act_split, sq_stream_array_a;
+    sq_stream_act_split, sq_stream_array_a, sq_stream_spqr_dec, sq_stream_spqt_idx,
+    sq_stream_gqsa_walk, sq_stream_requant, sq_stream_act_store, sq_stream_array_s,
+    sq_stream_array_static;
 
 // Elements of a beat before field f; with f = n the length of the beat.
 size_t sq_field_offset(const struct sq_field *field, size_t f);
+
+// The low `width` bits (1..32) of v as a field of an unsigned beat.
+static inline int32_t sq_field_unsigned(uint32_t v, unsigned width)
+{
+    return (int32_t)(v & (UINT32_MAX >> (32 - width)));
+}
 
 // Uniform signed or unsigned value of `width` bits.
 int32_t sq_draw_bits(struct sq_rng *rng, unsigned width, bool is_unsigned);

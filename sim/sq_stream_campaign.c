@@ -61,6 +61,7 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_stream_out
     const struct sq_stream_campaign *c = s->campaign;
     const struct sq_rtl_point point = {.block = SQ_RTL_STREAM,
                                        .netlist = c->netlist,
+                                       .coverage = c->coverage != NULL,
                                        .stream = c->block,
                                        .stream_point = c->points[i]};
     struct sq_stream_shape shape;
@@ -78,6 +79,8 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_stream_out
         o->is_exhausted = o->is_exhausted || is_all;
         go_on = step_done(s, 1);
     }
+    if (status == SQ_OK && c->coverage)
+        status = sq_rtl_write_coverage(&rtl, &point, c->coverage, err);
     sq_rtl_unload(&rtl);
     return status;
 }
@@ -122,7 +125,12 @@ static enum sq_status write_gtkw(const struct sq_stream_case *c, const char *pat
         const bool is_in = f < s.n_in;
         const struct sq_field *field = is_in ? &s.in[f] : &s.out[f - s.n_in];
         const size_t bits = field->count * field->width;
-        fprintf(out.stream, "@22\nTOP.%s.%s_%s_%c", c->block->top, is_in ? "in" : "out",
+        const struct sq_flow *flow = c->block->flow;
+        const bool is_second = is_in && flow && f >= flow->n_first;
+        fprintf(out.stream, "@22\nTOP.%s.%s_%s_%c", c->block->top,
+                is_second ? flow->second
+                : is_in   ? "in"
+                          : "out",
                 field->name, is_in ? 'i' : 'o');
         if (bits > 1)
             fprintf(out.stream, "[%zu:0]", bits - 1);

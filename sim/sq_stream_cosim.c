@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sq_beat.h"
+#include "sq_flow_cosim.h"
 #include "sq_format.h"
 
 // ---- cases ----------------------------------------------------------------------------------
@@ -29,6 +30,8 @@ void sq_stream_case_free(struct sq_stream_case *c)
 {
     free(c->group_len);
     free(c->beats);
+    free(c->flow_len);
+    c->flow_len = NULL;
     c->group_len = NULL;
     c->beats = NULL;
 }
@@ -77,6 +80,8 @@ enum sq_status sq_stream_case(const struct sq_stream_block *block,
     c->point = point;
     c->seed = sq_rng_next(&r);
     random_stalls(&r, c->stall);
+    if (block->flow)
+        return sq_flow_draw_case(c, &s, &r, is_all, err);
     SQ_TRY(draw_groups(c, &s, &r, is_all, err));
     const enum sq_draw draw = is_all ? SQ_DRAW_ALL : (enum sq_draw)sq_rng_below(&r, SQ_DRAW_RANDOM);
     int32_t *beat = c->beats;
@@ -180,7 +185,7 @@ static bool cycle(struct run *run)
     if (valid)
         fill(run, beat);
     sq_chain_comb(&run->sim, ready, &want);
-    const struct sq_rtl_stream_in drive = {valid, ready, (const uint32_t *const *)run->in};
+    const struct sq_rtl_stream_in drive = {valid, ready, (const uint32_t *const *)run->in, false};
     run->rtl->stream_comb(run->model, &drive, &got);
     if (differ(run, SQ_MISMATCH_HANDSHAKE, "in_ready_o", 0, 0, got.in_ready, want.in_ready) ||
         differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", 0, 0, got.out_valid, want.out_valid))
@@ -208,6 +213,8 @@ enum sq_status sq_stream_cosim_run(const struct sq_stream_case *c, const struct 
     struct run run = {.c = c, .rtl = rtl, .result = result};
     enum sq_status status = SQ_OK;
 
+    if (c->block->flow)
+        return sq_flow_cosim_run(c, rtl, fst_path, fst_from, result, err);
     memset(result, 0, sizeof *result);
     c->block->shape(c->point->value, &run.shape);
     sq_stream_sim_init(&run.sim.back, run.shape.kind, run.shape.depth);
@@ -245,7 +252,14 @@ static enum sq_status cut_case(const struct sq_stream_case *c, size_t from, size
     const int32_t *beat = c->beats;
     *out = *c;
     out->n_groups = n;
+    out->flow_len = NULL;
     SQ_TRY(alloc_case(out, len, err));
+    if (c->flow_len && !(out->flow_len = calloc(n, sizeof *out->flow_len))) {
+        sq_stream_case_free(out);
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu groups", n);
+    }
+    if (c->flow_len)
+        memcpy(out->flow_len, c->flow_len + from, n * sizeof *out->flow_len);
     out->n_beats = 0;
     for (size_t g = 0; g < from + n; beat += c->group_len[g] * len, g++) {
         if (g < from)
@@ -259,7 +273,7 @@ static enum sq_status cut_case(const struct sq_stream_case *c, size_t from, size
     return SQ_OK;
 }
 
-enum { N_WAYS = 6 };
+enum { N_WAYS = 7 };
 
 // One way to make a case smaller; false where it does not apply.
 static bool way_of(const struct sq_stream_case *c, unsigned way, size_t *from, size_t *n,
@@ -271,7 +285,10 @@ static bool way_of(const struct sq_stream_case *c, unsigned way, size_t *from, s
     *most = way == 3 ? 1 : UINT32_MAX;
     if (way < 3)
         return *n > 0 && *n < c->n_groups;
-    return way == 3 ? c->n_beats > c->n_groups : c->stall[way - 4].kind != SQ_STALL_FREE;
+    if (way == 3) // the groups of a flow are whole
+        return !c->flow_len && c->n_beats > c->n_groups;
+    return way == 6 ? c->second_stall.kind != SQ_STALL_FREE
+                    : c->stall[way - 4].kind != SQ_STALL_FREE;
 }
 
 enum sq_status sq_stream_shrink(struct sq_stream_case *c, const struct sq_rtl_api *rtl,
@@ -287,7 +304,9 @@ enum sq_status sq_stream_shrink(struct sq_stream_case *c, const struct sq_rtl_ap
             if (!way_of(c, way, &from, &n, &most))
                 continue;
             SQ_TRY(cut_case(c, from, n, most, &smaller, err));
-            if (way >= 4)
+            if (way == 6)
+                smaller.second_stall = (struct sq_stall){SQ_STALL_FREE, 1};
+            else if (way >= 4)
                 smaller.stall[way - 4] = (struct sq_stall){SQ_STALL_FREE, 1};
             const enum sq_status status = sq_stream_cosim_run(&smaller, rtl, NULL, 0, &r, err);
             if (status == SQ_OK && r.mismatch.kind != SQ_MISMATCH_NONE) {

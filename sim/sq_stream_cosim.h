@@ -12,12 +12,14 @@
 struct sq_stream_case {
     const struct sq_stream_block *block;
     const struct sq_stream_point *point;
-    struct sq_stall stall[2]; // source, sink
+    struct sq_stall stall[2];     // source, sink
+    struct sq_stall second_stall; // flow: of the second input stream
     uint64_t seed;
     size_t n_groups;     // output beats
     uint32_t *group_len; // input beats of each, 1 unless ARRAY; owned
     size_t n_beats;
-    int32_t *beats; // [n_beats][fields]; owned
+    int32_t *beats;          // [n_beats][fields]; owned
+    uint32_t (*flow_len)[2]; // flow: beats of each stream in a group of group_len records; owned
 };
 
 // Case `number` of a seed; `is_all` asks for the case that holds every input beat there is, where
@@ -45,6 +47,7 @@ struct sq_stream_campaign {
     size_t n_points;
     uint64_t cases, seed;
     bool netlist;
+    const char *coverage; // NULL, or an existing directory: <point>.dat there (sq_rtl.h)
     unsigned jobs;
     const char *home;
     void (*progress)(void *context, uint64_t done, uint64_t total);

@@ -130,6 +130,8 @@ static enum sq_status entry_path(const struct sq_synth *s, const struct sq_synth
         digest = sq_digest(digest, b->param[i].name, strlen(b->param[i].name) + 1);
         digest = sq_digest(digest, &b->param[i].value, sizeof b->param[i].value);
     }
+    if (b->keeps_parts)
+        digest = sq_digest(digest, "parts", sizeof "parts");
     snprintf(path, SQ_SYNTH_PATH_LEN, "%s/%s-%016" PRIx64 "%s", s->cache_dir, b->top, digest,
              suffix);
     return SQ_OK;

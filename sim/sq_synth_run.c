@@ -164,7 +164,13 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
     fclose(list);
     chparam_line(b, chparam, sizeof chparam);
     const struct fill fill[] = {
-        {"RTL", "rtl"}, {"FILES", files}, {"CHPARAM", chparam}, {"TOP", b->top}};
+        {"RTL", "rtl"},
+        {"FILES", files},
+        {"CHPARAM", chparam},
+        {"TOP", b->top},
+        {"KEEP", b->keeps_parts
+                     ? "setattr -mod -set keep_hierarchy 1 *sq_pe* *sq_array_code* *sq_act_split*"
+                     : ""}};
     enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
     free(files);
     return status;
@@ -193,23 +199,26 @@ static void print_adder(FILE *out, const struct sq_lib_adder *a)
     fprintf(out, "endmodule\n");
 }
 
-#define WRITE_NETLIST(mapper)                                                                      \
+#define COUNT_CELLS(mapper)                                                                        \
     "opt_clean\n"                                                                                  \
     "tee -o " mapper ".json stat -json\n"                                                          \
-    "write_verilog -noattr " mapper ".v\n"                                                         \
+    "write_verilog -noattr " mapper ".v\n"
+#define WRITE_NETLIST(mapper)                                                                      \
+    COUNT_CELLS(mapper)                                                                            \
     "setundef -zero\n" /* OpenSTA reads neither x nor concatenations */                            \
     "opt_clean -purge\n"                                                                           \
     "splitnets -ports\n"                                                                           \
     "write_verilog -noattr -simple-lhs " mapper "_sta.v"
 
-static enum sq_status expand_map(FILE *out, const struct sq_synth *s, const char *liberty,
-                                 struct sq_error *err)
+static enum sq_status expand_map(FILE *out, const struct sq_synth *s, bool keeps_parts,
+                                 const char *liberty, struct sq_error *err)
 {
     const char *adders = "extract_fa -d 4 -fa\nopt_clean\ntechmap -map adder.v\ntechmap\n";
-    const struct fill fill[] = {{"LIBERTY", liberty},
-                                {"ADDERS", s->lib.adder.cell[0] ? adders : ""},
-                                {"WRITE nf", WRITE_NETLIST("nf")},
-                                {"WRITE amap", WRITE_NETLIST("amap")}};
+    const struct fill fill[] = {
+        {"LIBERTY", liberty},
+        {"ADDERS", s->lib.adder.cell[0] ? adders : ""},
+        {"WRITE nf", keeps_parts ? COUNT_CELLS("nf") : WRITE_NETLIST("nf")},
+        {"WRITE amap", keeps_parts ? COUNT_CELLS("amap") : WRITE_NETLIST("amap")}};
     return expand(out, s->script_map, fill, sizeof fill / sizeof fill[0], err);
 }
 
@@ -241,7 +250,7 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
     enum sq_status status = expand_front(out, s, b, err);
     if (status == SQ_OK)
-        status = expand_map(out, s, liberty, err);
+        status = expand_map(out, s, b->keeps_parts, liberty, err);
     fclose(out);
     SQ_TRY(save(work, "synth.ys", text, n, status, err));
     return run_yosys(b->top, work, "synth.ys", err);
@@ -361,10 +370,11 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     if (status == SQ_OK)
         status = read_cells(s, work, mapper[1], &cells[1], &area[1], err);
     const int best = status == SQ_OK && area[1] < area[0];
-    if (status == SQ_OK && s->sta_version[0])
+    const bool is_timed = s->sta_version[0] && !b->keeps_parts;
+    if (status == SQ_OK && is_timed)
         status = find_delay(s, b, work, liberty, mapper[best], &ns, err);
     if (status == SQ_OK)
-        status = write_result(work, cells[best], mapper[best], s->sta_version[0] ? &ns : NULL, err);
+        status = write_result(work, cells[best], mapper[best], is_timed ? &ns : NULL, err);
     if (status == SQ_OK)
         tidy(work, mapper[best]);
     json_decref(cells[0]);

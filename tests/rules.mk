@@ -49,6 +49,17 @@ test-san: $(UNIT_BIN) $(BUILD)/sqsim
 cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
+## cosim-all: every block at every point, ALL_CASES cases, SEED (20000, 1)
+ALL_CASES ?= 20000
+.PHONY: cosim-all
+cosim-all: $(BUILD)/sqsim
+	$(Q)$(BUILD)/sqsim cosim --block all --cases $(ALL_CASES) --seed $(SEED) --jobs $(JOBS)
+
+## coverage: lines and toggled bits of rtl/ under the co-simulation, into build/coverage
+.PHONY: coverage
+coverage: $(BUILD)/sqsim
+	$(Q)tests/rtl/coverage.sh $(BUILD)/sqsim build/coverage $(SEED) $(JOBS)
+
 ## formal: stream register by induction, both gathers equal, by Yosys' SAT solver
 .PHONY: formal
 formal: $(BUILD)/sqsim
@@ -63,6 +74,12 @@ waves: $(BUILD)/sqsim
 .PHONY: mutation
 mutation: $(BUILD)/sqsim
 	$(Q)$(PROVE) tests/rtl/mutation.t
+
+## mutants: 500 faults in the netlists of all blocks; every survivor proven equal or explained
+.PHONY: mutants
+mutants: $(BUILD)/sqsim
+	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tests/rtl/mutants.txt tests/rtl/mutant_survivors.txt \
+	  build/mutants $(SEED) $(JOBS)
 
 -include $(UNIT_BIN:=.o.d)
 

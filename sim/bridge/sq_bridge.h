@@ -7,10 +7,18 @@
 #if VM_TRACE_FST
 #include <verilated_fst_c.h>
 #endif
+#if VM_COVERAGE
+#include <verilated_cov.h>
+#define SQ_BRIDGE_QUOTE(x) #x
+#define SQ_BRIDGE_QUOTED(x) SQ_BRIDGE_QUOTE(x)
+#include SQ_BRIDGE_QUOTED(SQ_BRIDGE_SYMS)
+#endif
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
+#include <vector>
 
 #include "../sq_rtl.h"
 
@@ -40,6 +48,32 @@ template <class Port> void get(const Port &port, uint32_t *words)
     }
 }
 
+// The fault that new models get. Only netlists with faults have the input mutsel.
+inline thread_local uint32_t mutant;
+
+template <class Top> auto set_mutant(Top &top, int) -> decltype(static_cast<void>(top.mutsel))
+{
+    top.mutsel = static_cast<std::remove_reference_t<decltype(top.mutsel)>>(mutant);
+}
+
+template <class Top> void set_mutant(Top &, long)
+{
+}
+
+inline void select_mutant(uint32_t number)
+{
+    mutant = number;
+}
+
+#if VM_COVERAGE
+// The counters of a model: an array, the same for each, that starts from zero.
+template <class Top> auto &counters(Top &top)
+{
+    return top.rootp->vlSymsp->__Vcoverage;
+}
+
+#endif
+
 // A verilated top with its context, its clock and, where compiled in, its trace.
 template <class Top> struct Model {
     static constexpr unsigned reset_cycles = SQ_RTL_RESET_CYCLES;
@@ -49,12 +83,16 @@ template <class Top> struct Model {
     std::unique_ptr<VerilatedFstC> fst;
     uint64_t first_dump = 0; // simulation time, two units per cycle
 #endif
+#if VM_COVERAGE
+    std::vector<uint32_t> in_reset; // counters when reset was released
+#endif
 
     bool open(uint64_t seed, const char *fst_path, uint64_t fst_from)
     {
         context.randReset(2);
         context.randSeed(static_cast<int>(seed & 0x7fffffff) | 1);
         top = std::make_unique<Top>(&context);
+        set_mutant(*top, 0);
         if (fst_path) {
 #if VM_TRACE_FST
             context.traceEverOn(true);
@@ -76,6 +114,9 @@ template <class Top> struct Model {
         for (unsigned i = 0; i < reset_cycles; i++)
             clock();
         top->rst_ni = 1;
+#if VM_COVERAGE
+        in_reset.assign(std::begin(counters(*top)), std::end(counters(*top)));
+#endif
         return true;
     }
 
@@ -111,10 +152,47 @@ template <class Top> void *create(uint64_t seed, const char *fst_path, uint64_t 
     return model->open(seed, fst_path, fst_from) ? model.release() : nullptr;
 }
 
+#if VM_COVERAGE
+// What the models that are gone have seen, per counter.
+template <class Top> std::vector<uint32_t> &seen()
+{
+    static std::vector<uint32_t> all;
+    return all;
+}
+
+template <class Top> void keep_counters(Model<Top> &model)
+{
+    const auto &count = counters(*model.top);
+    std::vector<uint32_t> &all = seen<Top>();
+    all.resize(model.in_reset.size());
+    for (size_t i = 0; i < all.size(); i++)
+        all[i] |= (count[i] > 0 ? SQ_RTL_ONCE : 0) |
+                  (count[i] > model.in_reset[i] + 1 ? SQ_RTL_TWICE : 0);
+}
+#endif
+
+template <class Top> int write_coverage(const char *path)
+{
+#if VM_COVERAGE
+    VerilatedContext context;
+    Top top(&context);
+    for (size_t i = 0; i < seen<Top>().size(); i++)
+        counters(top)[i] = seen<Top>()[i];
+    context.coveragep()->write(path);
+    return 0;
+#else
+    (void)path;
+    return -1;
+#endif
+}
+
 template <class Top> void destroy(void *opaque)
 {
     auto *model = static_cast<Model<Top> *>(opaque);
     model->top->final();
+#if VM_COVERAGE
+    keep_counters(*model);
+#endif
 #if VM_TRACE_FST
     if (model->fst)
         model->fst->close();

@@ -58,6 +58,8 @@ extern "C" SQ_RTL_EXPORT const struct sq_rtl_api *sq_rtl_entry(void)
         nullptr,
         nullptr,
         nullptr,
+        sq_bridge::select_mutant,
+        sq_bridge::write_coverage<Vsq_core>,
     };
     return &api;
 }

@@ -45,7 +45,34 @@ const sq_rtl_api *stream_entry()
         nullptr,
         stream_comb<Top, put>,
         stream_beat<Top, get>,
+        select_mutant,
+        write_coverage<Top>,
     };
+    return &api;
+}
+
+// Blocks with a second input stream: put_second(top, in) drives its valid and its fields,
+// second_ready(top) is its ready.
+template <class Top, void put(Top &, const uint32_t *const *),
+          void put_second(Top &, const sq_rtl_stream_in *), bool second_ready(const Top &)>
+void two_stream_comb(void *opaque, const sq_rtl_stream_in *in, sq_rtl_stream_out *out)
+{
+    Top &top = *static_cast<Model<Top> *>(opaque)->top;
+    put_second(top, in);
+    stream_comb<Top, put>(opaque, in, out);
+    out->second_ready = second_ready(top);
+}
+
+template <class Top, void put(Top &, const uint32_t *const *),
+          void put_second(Top &, const sq_rtl_stream_in *), bool second_ready(const Top &),
+          void get(const Top &, uint32_t *const *)>
+const sq_rtl_api *two_stream_entry()
+{
+    static const sq_rtl_api api = [] {
+        sq_rtl_api a = *stream_entry<Top, put, get>();
+        a.stream_comb = two_stream_comb<Top, put, put_second, second_ready>;
+        return a;
+    }();
     return &api;
 }
 

@@ -73,6 +73,9 @@ finish_core=(--block core --bank 4 --sparsity 0.5 --gather crossbar --act-bits 4
   --low-bits 2 --low-lanes 1 --high-lanes 1 --rows 1 --cols 1)
 change "--rows" "${finish_core[@]}" -- --rows 2
 change "--cols" "${finish_core[@]}" -- --cols 2
+sq area --json "${finish_core[@]}" --rows 1 --cols 2 --keep-parts
+ok "--keep-parts: said so, no delay" \
+  [ "$RC" = 0 -a "$(value keep_parts)" = true -a "$(value critical_path_ns)" = null ]
 sq area --json "${small[@]}" --block gather_mux; before=$(value area_um2)
 sq area --json "${small[@]}" --block gather_mux --group 32
 ok "--group does not change the hardware" [ "$before" = "$(value area_um2)" ]
@@ -101,6 +104,8 @@ refuse "bits = x, need 2..16" area --block mul --b-bits x
 refuse "a-bits needs --block mul" area --block pe --a-bits 4
 refuse "b-bits needs --block mul" area --b-bits 4
 refuse "jobs = 0, need 1..64" area --jobs 0
+refuse "keep-parts needs --block array" area --keep-parts
+refuse "keep-parts needs --block array.* not mul" area --block core --block mul --keep-parts
 refuse "bank = 12" area --block pe --bank 12
 refuse "lanes = 0" area --block pe --low-lanes 0
 refuse "sparsity" area --block pe --bank 4 --sparsity 0.9375
@@ -119,6 +124,12 @@ refuse "no flip-flop" area --block mul --liberty "$W/noff.lib"
 sed 's/"(!(A B))"/"(!(A+B))"/' $LIB >"$W/nonand.lib"
 refuse "no 2-input NAND" area --block mul --liberty "$W/nonand.lib"
 refuse "cannot write" area --block mul --a-bits 2 --b-bits 2 --output "$W/no/file"
+
+# ---- the page
+page() { "$ROOT/reports/area/page.sh" --check "$ROOT/reports/area/figures.md" "$1"; }
+ok "reports/area/README.md shows the tables of figures.md" page "$ROOT/reports/area/README.md"
+sed '/^| split_a_k2 |/s/[0-9]/7/' "$ROOT/reports/area/README.md" >"$W/page.md"
+ok "... and a changed digit is found" bash -c "! '$ROOT/reports/area/page.sh' --check '$ROOT/reports/area/figures.md' '$W/page.md' >/dev/null"
 
 # ---- missing tools
 mkdir "$W/bin"

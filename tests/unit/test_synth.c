@@ -38,6 +38,15 @@ static const struct {
     {"tiny_flop.sv", "module tiny_flop (input logic clk_i, input logic d_i, output logic q_o);\n"
                      "  always_ff @(posedge clk_i) q_o <= d_i;\n"
                      "endmodule\n"},
+    {"sq_pe_tiny.sv", "module sq_pe_tiny (input logic a_i, input logic b_i, output logic y_o);\n"
+                      "  assign y_o = a_i & b_i;\n"
+                      "endmodule\n"},
+    {"tiny_twins.sv",
+     "module tiny_twins (input logic a_i, input logic b_i, output logic [1:0] y_o);\n"
+     "  for (genvar i = 0; i < 2; i++) begin : gen_pe\n"
+     "    sq_pe_tiny u_pe (.a_i, .b_i, .y_o(y_o[i]));\n"
+     "  end\n"
+     "endmodule\n"},
     {"tiny_bad.sv", ""},
 };
 
@@ -68,7 +77,8 @@ static const char *make_rtl(char path[128], const char *name)
                                          "synth_mul_star.sv", "sq_assert.svh", "sq_pkg.sv",
                                          "sq_mul.sv"};
     static const char list[] = "sq_pkg.sv\nsq_mul.sv\ntiny_and.sv\ntiny_nand.sv\n"
-                               "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\ntiny_bad.sv\n";
+                               "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\nsq_pe_tiny.sv\n"
+                               "tiny_twins.sv\ntiny_bad.sv\n";
     char from[128];
     snprintf(path, 128, "%.64s/%s", dir, name);
     assert_int_equal(mkdir(path, 0777), 0);
@@ -205,6 +215,28 @@ static void test_depends(void **state)
         sq_synth_close(&s);
         append(rtl, round == 0 ? "tiny_and.sv" : "tiny_add.sv", "// another\n");
     }
+}
+
+// Two PEs of the same inputs: flat, Yosys finds that one suffices; kept as parts, both are counted,
+// in an entry of its own.
+static void test_keeps_parts(void **state)
+{
+    (void)state;
+    char rtl[128];
+    struct sq_synth s = open_synth(make_rtl(rtl, "rtl9"), "cache9");
+    const struct sq_synth_block flat = {.top = "tiny_twins"};
+    const struct sq_synth_block kept = {.top = "tiny_twins", .keeps_parts = true};
+    struct sq_synth_result one = synthesize(&s, flat), two = synthesize(&s, kept);
+    assert_true(one.area == 32 && one.n_cells == 1);
+    assert_true(two.area == 64 && two.n_cells == 2 && two.n_types == 1);
+    assert_false(two.is_cached);
+    assert_false(two.has_delay);
+    sq_synth_result_free(&one);
+    sq_synth_result_free(&two);
+    two = synthesize(&s, kept);
+    assert_true(two.is_cached && two.area == 64);
+    sq_synth_result_free(&two);
+    sq_synth_close(&s);
 }
 
 // The area is that of the cells, and the netlist is the source: proven, for both kinds of netlist.
@@ -345,7 +377,7 @@ int main(void)
         cmocka_unit_test(test_by_hand),           cmocka_unit_test(test_cache),
         cmocka_unit_test(test_depends),           cmocka_unit_test(test_product),
         cmocka_unit_test(test_processes_at_once), cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_keeps_parts),       cmocka_unit_test(test_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     if (access(liberty, R_OK) != 0) {

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Line and toggle coverage of rtl/ by the co-simulation.
+#
+#   coverage.sh SQSIM OUT_DIR [SEED] [JOBS]
+#
+# Builds the points of coverage_points.txt with counters, runs their cases, merges what they leave
+# with verilator_coverage, and prints coverage.awk's table and what is not covered. OUT_DIR gets
+# merged.dat, coverage.txt and coverage.jsonl. Exit 1 with a mismatch, below the goals (98 % of
+# lines, 95 % of bits), with an unused waiver or with a module that no point builds.
+SQSIM=$1 OUT=$2 SEED=${3:-1} JOBS=${4:-1}
+HERE=$(realpath "$(dirname "$0")")
+RTL=$(realpath "$HERE/../../rtl")
+VERILATOR_COVERAGE=${VERILATOR_COVERAGE:-verilator_coverage}
+FAILED=0
+mkdir -p "$OUT/points" && rm -f "$OUT"/points/*.dat || exit 2
+
+while read -r block cases points; do
+  case $block in ''|'#'*) continue ;; esac
+  options=()
+  for p in $points; do options+=(--point "$p"); done
+  "$SQSIM" cosim --block "$block" --cases "$cases" --seed "$SEED" --jobs "$JOBS" \
+    --coverage "$OUT/points" "${options[@]}" >"$OUT/run.txt" || FAILED=1
+  tail -1 "$OUT/run.txt" | sed "s/^/$block: /"
+done <"$HERE/coverage_points.txt"
+[ $FAILED = 0 ] || { echo "coverage: a campaign failed"; exit 1; }
+
+"$VERILATOR_COVERAGE" --write "$OUT/merged.dat" "$OUT"/points/*.dat >/dev/null || exit 1
+report() { # JSON OUTPUT
+  awk -v json="$1" -v waivers="$HERE/coverage_waivers.txt" -v rtl="$RTL" -v line_goal=98 \
+    -v toggle_goal=95 -f "$HERE/coverage.awk" "$OUT/merged.dat" >"$2"
+}
+report 1 "$OUT/coverage.jsonl" 2>/dev/null
+report 0 "$OUT/coverage.txt" || FAILED=1
+cat "$OUT/coverage.txt"
+while read -r file; do # a package has no signals
+  [ "$file" = sq_pkg.sv ] || grep -q "^$file " "$OUT/coverage.txt" ||
+    { echo "coverage: no point builds $file"; FAILED=1; }
+done <"$RTL/files.f"
+exit $FAILED
