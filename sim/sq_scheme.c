@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const sq_scheme_names[SQ_N_SCHEMES + 1] = {"sq_w", "dense", "sq_a_static", "sq_a_dynamic",
-                                                   "sp24", "gqsa",  "spqt",        "spqr"};
+const char *const sq_scheme_names[SQ_N_SCHEMES + 1] = {
+    "sq_w", "dense", "sq_a_static", "sq_a_dynamic", "sp24", "gqsa", "spqt", "spqr"};
 
 const char *sq_stream_name(enum sq_stream_id id)
 {
