@@ -28,9 +28,17 @@ static void put(const char *class, const char *name, const char *weights, const 
 
 // ---- plain integers and SQ --------------------------------------------------------------------
 
-static struct sq_recipe dense(unsigned weight_bits, unsigned act_bits)
+// Groups of 64, so that the narrow layers of stories260K (K = 64, 172) are hardly padded.
+static struct sq_recipe base(void)
 {
     struct sq_recipe r = sq_recipe_default();
+    r.group = 64;
+    return r;
+}
+
+static struct sq_recipe dense(unsigned weight_bits, unsigned act_bits)
+{
+    struct sq_recipe r = base();
     r.weight = (struct sq_grid){SQ_GRID_DENSE, 0, weight_bits};
     r.is_act_f16 = act_bits == 16;
     r.act = (struct sq_grid){SQ_GRID_DENSE, 0, act_bits == 16 ? 8 : act_bits};
@@ -45,7 +53,7 @@ static void put_dense(const char *class, const char *name, unsigned weight_bits,
 
 static void put_sq(const char *class, unsigned high_bits, unsigned low_bits, double sparsity)
 {
-    struct sq_recipe r = sq_recipe_default();
+    struct sq_recipe r = base();
     char name[32];
     r.weight = (struct sq_grid){SQ_GRID_OWN, high_bits, low_bits};
     r.bank = 32;
@@ -56,7 +64,7 @@ static void put_sq(const char *class, unsigned high_bits, unsigned low_bits, dou
 
 static void put_sq_a(const char *class, enum sq_select select)
 {
-    struct sq_recipe r = sq_recipe_default();
+    struct sq_recipe r = base();
     r.act = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.bank = 32;
     r.high_per_bank = 8;

@@ -66,6 +66,7 @@ done
 # ---- silicon ----------------------------------------------------------------------------------
 if command -v yosys >/dev/null; then
   printf '\n## Decode hardware, osu018\n\n```text\n'
-  "$SQSIM" area --block "topk*" --block meta24 --block "spqr_dec*" --block "spqt_idx*" --block "gqsa_walk*" --block gather
+  "$SQSIM" area --block gather --bank 32 --block topk_rank_b32 --block topk_radix_b32 --block meta24 \
+    --block gqsa_walk --block spqt_idx --block spqr_dec
   printf '```\n'
 fi
