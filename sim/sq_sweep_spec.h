@@ -17,9 +17,14 @@ bool sq_sweep_point_settle(const struct sq_sweep_spec *s, struct sq_sweep_point 
 // How SQ_ENGINE_EVAL quantizes a point that was settled.
 struct sq_recipe sq_sweep_recipe(const struct sq_sweep_point *p);
 
+// ---- files (sq_sweep_machine.c) ---------------------------------------------------------------
+
 // `name` below `home` where such a file exists, else as it is, in path[SQ_SWEEP_PATH_SIZE].
 enum { SQ_SWEEP_PATH_SIZE = 1024 };
 void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE]);
+// s->machine and their digests, by the names of the axis.
+enum sq_status sq_sweep_read_machines(struct sq_sweep_spec *s, const char *home,
+                                      struct sq_error *err);
 
 // ---- constraints (sq_sweep_constraint.c) ------------------------------------------------------
 
