@@ -33,7 +33,7 @@ for csv in tiny-llama stories260k opt-125m-profile; do
 done
 
 # ---- cycles and bytes -------------------------------------------------------------------------
-formats=("dense --weight-bits 16 --act-bits 16" "dense --weight-bits 8" "dense --weight-bits 6" "dense --weight-bits 4"
+formats=("dense --weight-bits 16 --act-bits 16" "dense --weight-bits 8" "dense --weight-bits 6" "dense --weight-bits 4" "dense --weight-bits 2"
   "sq_w --bank 32 --sparsity 0.75" "sq_a_static --weight-bits 4 --sparsity 0.75" "sq_a_dynamic --weight-bits 4 --sparsity 0.75"
   "sp24" "gqsa --sparsity 0.5 --group 16" "gqsa --sparsity 0.5 --group 16 --act-bits 16"
   "spqt --sparsity 0.5 --act-bits 16" "spqr --outliers 0.01 --act-bits 16")
@@ -56,12 +56,18 @@ for machine in default server64; do
 done
 
 # ---- balance ----------------------------------------------------------------------------------
+all_layers() { # WORKERS: the sum over the layers of GQSA
+  "$SQSIM" schedule "$work/gqsa.st" --workers "$1" | grep '^all layers'
+}
 for f in gqsa spqt spqr; do
   "$SQSIM" quantize --format $f --output "$work/$f.st" >/dev/null
   printf '\n## Balance of %s on tiny-llama, 16 workers\n\n```text\n' $f
   "$SQSIM" schedule "$work/$f.st" --workers 16
   printf '```\n'
 done
+printf '\n## GQSA with other numbers of workers\n\n```text\n'
+for p in 8 16 32 64; do printf '%2d workers  %s\n' $p "$(all_layers $p)"; done
+printf '```\n'
 
 # ---- silicon ----------------------------------------------------------------------------------
 if command -v yosys >/dev/null; then

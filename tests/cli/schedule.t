@@ -35,11 +35,10 @@ accept "the default output" schedule gqsa.st
 ok "a line per layer and the sum" [ "$(grep -c '%' "$W.out")" = 15 ]
 accept "--help" schedule --help
 
-quantize_of() { sq quantize "$@"; }
-quantize_of --format sp24 -o sp24.st
+accept "a file of sp24" quantize --format sp24 -o sp24.st
 refuse "format sp24 has the same work in every row" schedule sp24.st
-quantize_of --format spqr --outlier-form ptcsr -o ptcsr.st
-if [ "$RC" = 0 ]; then refuse "holds PTCSR, need CSR" schedule ptcsr.st; fi
+accept "a file of spqr, PTCSR" quantize --format spqr --outlier-layout ptcsr -o ptcsr.st
+refuse "holds PTCSR, need CSR" schedule ptcsr.st
 refuse "no file given" schedule
 refuse "workers = 0, need 1..65536" schedule gqsa.st --workers 0
 refuse "tile-rows = 0" schedule gqsa.st --tile-rows 0
@@ -49,5 +48,9 @@ refuse "absent" schedule absent.st
 refuse "absent" schedule spqt.st --model absent
 head -c 3000 "$W/gqsa.st" >"$W/cut.st"; refuse "cut.st" schedule cut.st
 D=$SQSIM_HOME/../shared/data/models/stories260K
-[ -d "$D" ] && refuse "is not in the file" schedule spqt.st --model "$D" || skip "another model" "no stories260K"
+if [ -d "$D" ]; then
+  refuse "is not in the file" schedule spqt.st --model "$D"
+else
+  skip "another model" "no stories260K"
+fi
 finish
