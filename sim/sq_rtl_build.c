@@ -98,6 +98,8 @@ static void write_netlist_script(FILE *out, const struct sq_rtl_point *p)
         fprintf(out, "  echo mutate -list %u -seed %u -ctrl mutsel 16 1 -o mutants.txt\n",
                 p->n_mutants, p->mutant_seed);
         fprintf(out, "  echo script mutants.txt\n");
+        // Merged vectors whose bits depend on one another: Verilator 5.006 does not settle them.
+        fprintf(out, "  echo splitnets -driver\n");
     }
     fprintf(out, "  echo write_verilog -noattr netlist.v; } > netlist.ys\n"
                  "${YOSYS:-yosys} -q -e 'implicitly declared' -s netlist.ys\n"

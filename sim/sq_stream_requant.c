@@ -38,11 +38,14 @@ static void draw_lane(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, 
     *mul = mul_one + (int32_t)sq_rng_below(rng, (uint32_t)mul_one);
     // Around the end of the range: product of magnitude + mul_bits - 1 bits to OUT_W - 1 of them.
     *shift = (int32_t)(magnitude + mul_bits - 4 + sq_rng_below(rng, 8)) - (int32_t)v[OUT_W];
-    if (draw == SQ_DRAW_FEW) { // exact halves
-        const unsigned places = 1 + sq_rng_below(rng, mul_bits - 1);
-        *mul = 1 << sq_rng_below(rng, places);
-        *shift = (int32_t)places;
-        *acc %= 1 << 11;
+    if (draw == SQ_DRAW_FEW) { // halves, exact or with a single one far below
+        const unsigned places = 2 + sq_rng_below(rng, acc_bits - 4); // of acc, below the point
+        const unsigned factor = sq_rng_below(rng, mul_bits - 1);     // log2 of mul
+        const uint32_t below = sq_rng_below(rng, 2) << sq_rng_below(rng, places - 1);
+        *acc = (int32_t)(((uint32_t)sq_rng_below(rng, 4) << places) | 1u << (places - 1) | below);
+        *acc = sq_rng_below(rng, 2) ? -*acc : *acc;
+        *mul = 1 << factor;
+        *shift = (int32_t)(places + factor);
     } else if (draw == SQ_DRAW_EXTREME) {
         *acc = (int32_t[]){-acc_max - 1, acc_max, -1, 0}[sq_rng_below(rng, 4)];
         *mul = (int32_t[]){-2 * mul_one, 2 * mul_one - 1, -1, 1}[sq_rng_below(rng, 4)];
