@@ -25,6 +25,15 @@ static inline uint64_t fixture_seed(void)
     return text ? strtoull(text, NULL, 0) : 1;
 }
 
+// Near enough to a normal deviate: twelve uniform ones.
+static inline double fixture_gauss(struct sq_rng *r)
+{
+    double s = -6;
+    for (unsigned i = 0; i < 12; i++)
+        s += sq_rng_unit(r);
+    return s;
+}
+
 // A check that reports the seed and the case beside the values.
 #define CHECK_EQ(got, want, ...)                                                                   \
     do {                                                                                           \

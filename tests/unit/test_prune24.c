@@ -15,14 +15,6 @@ enum { N = 21, K = 140, T = 500, PADDED = 192 };
 
 // ---- a random layer -------------------------------------------------------------------------
 
-static double gauss(struct sq_rng *r)
-{
-    double s = -6;
-    for (unsigned i = 0; i < 12; i++)
-        s += sq_rng_unit(r);
-    return s;
-}
-
 struct layer {
     size_t n, k, t;
     float *x, *w;
@@ -42,10 +34,10 @@ static struct layer layer_new(size_t n, size_t k, size_t t, uint64_t seed)
     l.norm = fixture_exact(k * sizeof(double));
     double *scale = fixture_exact(k * sizeof(double)), *z = fixture_exact(k * sizeof(double));
     for (size_t i = 0; i < k; i++)
-        scale[i] = exp(0.8 * gauss(&r)) * (i == 5 || i == k / 2 || i == k - 3 ? 20 : 1);
+        scale[i] = exp(0.8 * fixture_gauss(&r)) * (i == 5 || i == k / 2 || i == k - 3 ? 20 : 1);
     for (size_t s = 0; s < t; s++) {
         for (size_t i = 0; i < k; i++)
-            z[i] = gauss(&r);
+            z[i] = fixture_gauss(&r);
         for (size_t i = 0; i < k; i++)
             l.x[s * k + i] =
                 (float)(scale[i] * (z[i] + 0.4 * z[(i + 1) % k] + 0.3 * z[(i + 7) % k]));
@@ -53,10 +45,10 @@ static struct layer layer_new(size_t n, size_t k, size_t t, uint64_t seed)
     for (size_t i = 0; i < n * k; i++) {
         double chi = 0;
         for (unsigned d = 0; d < 5; d++) {
-            const double g = gauss(&r);
+            const double g = fixture_gauss(&r);
             chi += g * g;
         }
-        l.w[i] = (float)(0.02 * gauss(&r) / sqrt(chi / 5));
+        l.w[i] = (float)(0.02 * fixture_gauss(&r) / sqrt(chi / 5));
     }
     free(scale), free(z);
     assert_int_equal(sq_calibration_init(&l.calibration, k, true, NULL), SQ_OK);

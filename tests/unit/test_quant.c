@@ -18,14 +18,6 @@ enum { N = 19, K = 150, T = 400, PADDED = 256 };
 
 // ---- a random layer -------------------------------------------------------------------------
 
-static double gauss(struct sq_rng *r)
-{
-    double s = -6;
-    for (unsigned i = 0; i < 12; i++)
-        s += sq_rng_unit(r);
-    return s;
-}
-
 struct layer {
     float *x, *w;
     struct sq_calibration calibration;
@@ -38,13 +30,13 @@ static struct layer layer_new(void)
     struct layer l = {.x = fixture_exact(T * K * sizeof(float)),
                       .w = fixture_exact(N * K * sizeof(float))};
     for (size_t t = 0; t < T; t++) {
-        const double common = gauss(&r);
+        const double common = fixture_gauss(&r);
         for (size_t i = 0; i < K; i++)
-            l.x[t * K + i] =
-                (float)((gauss(&r) + 0.5 * common) * (i % 37 == 5 ? 20 : 1 + 0.01 * (double)i));
+            l.x[t * K + i] = (float)((fixture_gauss(&r) + 0.5 * common) *
+                                     (i % 37 == 5 ? 20 : 1 + 0.01 * (double)i));
     }
     for (size_t i = 0; i < N * K; i++)
-        l.w[i] = (float)(0.02 * gauss(&r) / (0.3 + sq_rng_unit(&r)));
+        l.w[i] = (float)(0.02 * fixture_gauss(&r) / (0.3 + sq_rng_unit(&r)));
     assert_int_equal(sq_calibration_init(&l.calibration, K, true, NULL), SQ_OK);
     assert_int_equal(sq_calibration_add(&l.calibration, l.x, 100, NULL), SQ_OK);
     assert_int_equal(sq_calibration_add(&l.calibration, l.x + 100 * K, T - 100, NULL), SQ_OK);

@@ -12,14 +12,6 @@
 
 enum { N = 43, K = 150, TOKENS = 400 };
 
-static double gauss(struct sq_rng *r)
-{
-    double s = -6;
-    for (unsigned i = 0; i < 12; i++)
-        s += sq_rng_unit(r);
-    return s;
-}
-
 struct layer {
     float *x, *w;
     struct sq_calibration calibration;
@@ -31,13 +23,13 @@ static struct layer layer_new(uint64_t seed)
     struct layer l = {.x = fixture_exact(TOKENS * K * sizeof(float)),
                       .w = fixture_exact(N * K * sizeof(float))};
     for (size_t t = 0; t < TOKENS; t++) {
-        const double common = gauss(&r);
+        const double common = fixture_gauss(&r);
         for (size_t i = 0; i < K; i++)
-            l.x[t * K + i] = (float)((gauss(&r) + 0.5 * common) * (i % 37 == 5 ? 20 : 1));
+            l.x[t * K + i] = (float)((fixture_gauss(&r) + 0.5 * common) * (i % 37 == 5 ? 20 : 1));
         l.x[t * K + 7] = l.x[t * K + 90] = 0; // dead
     }
     for (size_t i = 0; i < N * K; i++)
-        l.w[i] = (float)(0.02 * gauss(&r) / (0.1 + sq_rng_unit(&r)));
+        l.w[i] = (float)(0.02 * fixture_gauss(&r) / (0.1 + sq_rng_unit(&r)));
     assert_int_equal(sq_calibration_init(&l.calibration, K, true, NULL), SQ_OK);
     assert_int_equal(sq_calibration_add(&l.calibration, l.x, TOKENS, NULL), SQ_OK);
     return l;
