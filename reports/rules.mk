@@ -42,3 +42,4 @@ sweep: $(BUILD)/sqsim
 
 include reports/accuracy/rules.mk
 include reports/formats/rules.mk
+include reports/gpu/rules.mk

@@ -5,15 +5,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "sq_cli.h"
+#include "sq_cmd_compare.h"
 #include "sq_gpu_compare.h"
 #include "sq_gpu_fit.h"
 
 enum {
     KEY_GPU = 0x4000,
     KEY_MACHINE,
+    KEY_WORKLOAD,
+    KEY_M,
     KEY_MIN_M,
     KEY_WORST,
     KEY_PLOT,
@@ -28,6 +29,7 @@ enum { MAX_GPUS = 8 };
 struct arguments {
     const char *records[MAX_GPUS], *machine[MAX_GPUS]; // in pairs
     size_t n_records, n_machines;
+    struct sq_compare_predict predict;
     const char *plot, *calibrate;
     uint64_t min_m, worst, seed, steps;
     bool worst_given, min_given, seed_given, steps_given, is_json;
@@ -37,7 +39,13 @@ struct arguments {
 static const struct argp_option options[] = {
     {"gpu", KEY_GPU, "RECORDS", 0,
      "measured times: CSV, or JSON records one per line; with --machine, up to 8 pairs", 0},
-    {"machine", KEY_MACHINE, "FILE", 0, "the GPU as a machine, e.g. sim/machines/h200.yaml", 0},
+    {"workload", KEY_WORKLOAD, "FILE", 0,
+     "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4 (Llama-2-7B, "
+     "Llama-3-8B and 70B)",
+     0},
+    {"m", KEY_M, "M", 0, "predict: tokens, 1..16777216; up to 4 (4096 and 1)", 0},
+    {"machine", KEY_MACHINE, "FILE", 0,
+     "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given", 0},
     {"min-m", KEY_MIN_M, "M", 0, "rows with fewer tokens are left out, 1..16777216 (128)", 0},
     {"worst", KEY_WORST, "N", 0, "how many of the worst rows are listed, 0..1000 (10)", 0},
     {"plot", KEY_PLOT, "FILE", 0, "scatter plot of latencies and speedups, .svg or .png", 0},
@@ -54,9 +62,53 @@ static const char doc[] =
     "rows with what decided the prediction. Rows the machine was calibrated on are left out.\v"
     "Examples:\n"
     "  sqsim compare --gpu A100.csv --machine sim/machines/a100_pcie_80g.yaml\n"
-    "  sqsim compare --gpu results/gpu/h200.jsonl --machine sim/machines/h200.yaml --plot "
+    "  sqsim compare\n"
+    "  sqsim compare --machine sim/machines/h100_pcie.yaml --workload my-model/config.json --m 16\n"
+    "  sqsim compare --gpu reports/gpu/h200.jsonl --machine sim/machines/h200.yaml --plot "
     "h200.svg\n"
     "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n";
+
+static bool is_predict(const struct arguments *in)
+{
+    return in->n_records == 0 || in->predict.n_workloads > 0 || in->predict.n_m > 0;
+}
+
+static enum sq_status check_predict(const struct arguments *in)
+{
+    const char *unused = in->calibrate     ? "calibrate"
+                         : in->min_given   ? "min-m"
+                         : in->worst_given ? "worst"
+                         : in->seed_given  ? "seed"
+                         : in->steps_given ? "steps"
+                                           : NULL;
+    if (unused)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s compares times: no --gpu given, or a --workload",
+                       unused);
+    if (in->n_machines > 1 || in->n_records > 1)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "predictions are of one machine, %zu given",
+                       in->n_machines > 1 ? in->n_machines : in->n_records);
+    return SQ_OK;
+}
+
+static enum sq_status check(const struct arguments *in)
+{
+    if (is_predict(in))
+        return check_predict(in);
+    if (in->n_machines == 0)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "no --machine given, need one");
+    if (in->n_records != in->n_machines)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
+                       in->n_records, in->n_machines);
+    if (in->calibrate && in->n_records > 1)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--calibrate takes one GPU, not %zu", in->n_records);
+    if (!in->calibrate && (in->seed_given || in->steps_given))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s without --calibrate",
+                       in->seed_given ? "seed" : "steps");
+    if (in->calibrate && (in->plot || in->worst_given || in->min_given))
+        return SQ_FAIL(in->err, SQ_ERR_ARG,
+                       "--calibrate writes a machine: no --plot, --worst, --min-m with it");
+    return SQ_OK;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -71,6 +123,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             in->records[in->n_records++] = arg;
         else
             in->machine[in->n_machines++] = arg;
+        break;
+    case KEY_WORKLOAD:
+        status = sq_compare_add_workload(&in->predict, arg, in->err);
+        break;
+    case KEY_M:
+        status = sq_compare_add_m(&in->predict, arg, in->err);
         break;
     case KEY_MIN_M:
         status = sq_cli_uint("--min-m", arg, 1, 1 << 24, &in->min_m, in->err);
@@ -98,22 +156,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         in->is_json = true;
         break;
     case ARGP_KEY_END:
-        if (in->n_records == 0 || in->n_machines == 0)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG, "no --%s given, need one",
-                             in->n_records ? "machine" : "gpu");
-        else if (in->n_records != in->n_machines)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
-                             in->n_records, in->n_machines);
-        else if (in->calibrate && in->n_records > 1)
-            status =
-                SQ_FAIL(in->err, SQ_ERR_ARG, "--calibrate takes one GPU, not %zu", in->n_records);
-        else if (!in->calibrate && (in->seed_given || in->steps_given))
-            status = SQ_FAIL(in->err, SQ_ERR_ARG, "--%s without --calibrate",
-                             in->seed_given ? "seed" : "steps");
-        else if (in->calibrate && (in->plot || in->worst_given || in->min_given))
-            status = SQ_FAIL(in->err, SQ_ERR_ARG,
-                             "--calibrate writes a machine: no --plot, "
-                             "--worst, --min-m with it");
+        status = check(in);
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -129,7 +172,7 @@ static const char *base_name(const char *path)
 
 static const char *sparsity_name(const struct sq_gpu_gemm *g)
 {
-    return g->is_sparse ? "2:4" : "dense";
+    return g->low_share > 0 ? "split" : g->is_sparse ? "2:4" : "dense";
 }
 
 // ---- calibration ----------------------------------------------------------------------------
@@ -191,43 +234,19 @@ static void plot_points(const struct sq_gpu_comparison *c, FILE *f)
 static enum sq_status plot(const char *path, const char *name, const struct sq_gpu_comparison *c,
                            struct sq_error *err)
 {
-    const size_t len = strlen(path);
-    const bool is_svg = len > 4 && strcmp(path + len - 4, ".svg") == 0;
-    struct sq_outfile out;
-    if (!is_svg && !(len > 4 && strcmp(path + len - 4, ".png") == 0))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--plot %.80s, need a name that ends in .svg or .png",
-                       sq_path_tail(path));
-    if (system("command -v gnuplot > /dev/null 2>&1") != 0)
-        return SQ_FAIL(err, SQ_ERR_TOOL, "gnuplot is missing (Debian: gnuplot-nox)");
-    SQ_TRY(sq_outfile_open(&out, path, err));
-    fflush(out.stream);
-    // gnuplot writes into our file through its standard output; a duplicate survives exec.
-    char command[64];
-    const int fd = dup(fileno(out.stream));
-    snprintf(command, sizeof command, "gnuplot >/dev/fd/%d 2>/dev/null", fd);
-    FILE *f = fd >= 0 ? popen(command, "w") : NULL;
-    if (f) {
-        fprintf(f, "set terminal %s\nset output\n",
-                is_svg ? "svg size 1000,480" : "pngcairo size 1000,480");
-        plot_points(c, f);
-        fprintf(f,
-                "set multiplot layout 1,2 title '%s: median error %.1f %%, of speedups %.1f %%'\n"
-                "set key top left\nset xlabel 'measured us'\nset ylabel 'predicted us'\n"
-                "set logscale xy\nplot $latency notitle pt 7 ps .4, x notitle lc 'black'\n"
-                "unset logscale\nset xlabel 'measured speedup'\nset ylabel 'predicted speedup'\n"
-                "set xrange [.5:*]\nset yrange [.5:*]\n"
-                "plot $speedup0 title '8 bit : BF16' pt 7 ps .4, "
-                "$speedup1 title '2\\:4 : dense' pt 7 ps .4, x notitle lc 'black'\n",
-                name, 100 * c->median_abs_error, 100 * c->median_speedup_error);
-    }
-    const bool done = f && pclose(f) == 0;
-    if (fd >= 0)
-        close(fd);
-    if (!done) {
-        sq_outfile_abort(&out);
-        return SQ_FAIL(err, SQ_ERR_TOOL, "gnuplot failed on %.80s", sq_path_tail(path));
-    }
-    return sq_outfile_commit(&out, err);
+    struct sq_compare_plot p;
+    SQ_TRY(sq_compare_plot_open(&p, path, err));
+    plot_points(c, p.gnuplot);
+    fprintf(p.gnuplot,
+            "set multiplot layout 1,2 title '%s: median error %.1f %%, of speedups %.1f %%'\n"
+            "set key top left\nset xlabel 'measured us'\nset ylabel 'predicted us'\n"
+            "set logscale xy\nplot $latency notitle pt 7 ps .4, x notitle lc 'black'\n"
+            "unset logscale\nset xlabel 'measured speedup'\nset ylabel 'predicted speedup'\n"
+            "set xrange [.5:*]\nset yrange [.5:*]\n"
+            "plot $speedup0 title '8 bit : BF16' pt 7 ps .4, "
+            "$speedup1 title '2\\:4 : dense' pt 7 ps .4, x notitle lc 'black'\n",
+            name, 100 * c->median_abs_error, 100 * c->median_speedup_error);
+    return sq_compare_plot_close(&p, err);
 }
 
 // ---- output ---------------------------------------------------------------------------------
@@ -288,25 +307,37 @@ static void print_json_summary(const char *machine, const char *records, size_t 
     sq_cli_json_line(o);
 }
 
+// Rows of one data type and sparsity, or split between two data types.
+static void print_kind(const struct sq_gpu_comparison *c, const struct sq_gpu_gemm *kind,
+                       double *scratch)
+{
+    size_t n = 0;
+    double mean = 0, bias = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct sq_gpu_point *p = &c->point[i];
+        if (p->gemm.dtype != kind->dtype || p->gemm.is_sparse != kind->is_sparse ||
+            (p->gemm.low_share > 0) != (kind->low_share > 0))
+            continue;
+        scratch[n++] = fabs(p->error);
+        mean += fabs(p->error);
+        bias += p->error;
+    }
+    if (n > 0)
+        printf("%-5s %-6s %6zu %9.2f%% %9.2f%% %+9.2f%%\n", sq_gpu_dtype_name(kind->dtype),
+               sparsity_name(kind), n, 100 * sq_median(scratch, n), 100 * mean / (double)n,
+               100 * bias / (double)n);
+}
+
 static void print_kinds(const struct sq_gpu *gpu, const struct sq_gpu_comparison *c,
                         double *scratch)
 {
     printf("%-12s %6s %10s %10s %10s\n", "kind", "rows", "median", "mean", "bias");
     for (unsigned k = 0; k < gpu->n_kinds; k++) {
-        size_t n = 0;
-        double mean = 0, bias = 0;
-        for (size_t i = 0; i < c->n; i++) {
-            const struct sq_gpu_point *p = &c->point[i];
-            if (p->gemm.dtype != gpu->kind[k].dtype || p->gemm.is_sparse != gpu->kind[k].is_sparse)
-                continue;
-            scratch[n++] = fabs(p->error);
-            mean += fabs(p->error);
-            bias += p->error;
-        }
-        if (n > 0)
-            printf("%-5s %-6s %6zu %9.2f%% %9.2f%% %+9.2f%%\n",
-                   sq_gpu_dtype_name(gpu->kind[k].dtype), gpu->kind[k].is_sparse ? "2:4" : "dense",
-                   n, 100 * sq_median(scratch, n), 100 * mean / (double)n, 100 * bias / (double)n);
+        struct sq_gpu_gemm kind = {.dtype = gpu->kind[k].dtype,
+                                   .is_sparse = gpu->kind[k].is_sparse};
+        print_kind(c, &kind, scratch);
+        kind.low_share = !kind.is_sparse;
+        print_kind(c, &kind, scratch);
     }
 }
 
@@ -420,6 +451,14 @@ int sq_cmd_compare(int argc, char **argv)
     struct sq_gpu_comparison all = {.n = 0};
     size_t skipped = 0;
     enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    if (status == SQ_OK && is_predict(&in)) {
+        in.predict.machine = in.n_machines ? in.machine[0] : NULL;
+        in.predict.records = in.n_records ? in.records[0] : NULL;
+        in.predict.plot = in.plot;
+        in.predict.is_json = in.is_json;
+        status = sq_compare_predict(&in.predict, &err);
+        return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
+    }
     for (size_t i = 0; i < in.n_records && status == SQ_OK; i++)
         status = run_one(&in, i, &all, &skipped, &err);
     if (status == SQ_OK && !in.calibrate)

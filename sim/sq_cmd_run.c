@@ -20,10 +20,13 @@ enum {
     KEY_TIMING_ONLY,
     KEY_MACHINE,
     KEY_WORKLOAD,
+    KEY_RECORDS,
     KEY_FORMAT,
     KEY_SPARSITY,
     KEY_GROUP,
     KEY_OUTLIERS,
+    KEY_LAYOUT,
+    KEY_SCHEDULE,
     KEY_WEIGHT_BITS,
     KEY_ACT_BITS,
     KEY_CAUSES,
@@ -35,15 +38,14 @@ enum {
 struct arguments {
     struct sq_cli_format format;
     struct sq_cli_core core;
-    const char *model;              // NULL: the embedded one, unless n and k are given
-    const char *tokens;             // NULL: the model's own
-    const char *machine, *workload; // NULL: not given
-    uint64_t m, n, k;               // 0 = not given
+    const char *model;                        // NULL: the embedded one, unless n and k are given
+    const char *tokens;                       // NULL: the model's own
+    const char *machine, *workload, *records; // NULL: not given
+    uint64_t m, n, k;                         // 0 = not given
     uint64_t seed;
-    unsigned jobs;                           // 0 = not given
-    struct sq_scheme scheme;                 // with --machine or --workload
-    unsigned weight_bits;                    // 0 = not given
-    const char *sparsity, *group, *outliers; // as given, NULL: not
+    unsigned jobs;           // 0 = not given
+    struct sq_scheme scheme; // with --machine or --workload
+    struct sq_run_format given;
     bool seed_given;
     bool timing_only, is_causes, is_json;
     struct sq_error *err;
@@ -56,12 +58,17 @@ static const struct argp_option options[] = {
     {"tokens", KEY_TOKENS, "FILE", 0, "token file (the model's tokens_calib.safetensors)", 0},
     {"timing-only", KEY_TIMING_ONLY, NULL, 0, "cycles without values: nothing is encoded", 0},
     {"machine", KEY_MACHINE, "FILE", 0,
-     "time on this machine: cores, buffers, DRAM (sim/machines/default.yaml with --workload)", 0},
+     "time on this machine, or GPU: cores, buffers, DRAM (sim/machines/default.yaml)", 0},
     {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
+    {"records", KEY_RECORDS, "FILE", 0, "on a GPU: measured times beside the predicted ones", 0},
     {"format", KEY_FORMAT, "F", OPTION_HIDDEN, NULL, 1},
     {"sparsity", KEY_SPARSITY, "S", OPTION_HIDDEN, NULL, 1},
     {"group", KEY_GROUP, "N", OPTION_HIDDEN, NULL, 1},
     {"outliers", KEY_OUTLIERS, "RHO", 0, "spqr on a machine: share of outliers, 0..0.25 (0.01)", 1},
+    {"layout", KEY_LAYOUT, "L", 0,
+     "spqt on a machine: zigzag, superblocks down the columns; row, along the rows (zigzag)", 1},
+    {"schedule", KEY_SCHEDULE, "S", 0,
+     "spqt on a machine: balanced, or static, a slice of K for each multiplier (balanced)", 1},
     {"weight-bits", KEY_WEIGHT_BITS, "N", 0,
      "on a machine: bits of a weight, dense 2..16 (8), sq_a_* 2..8 (4)", 1},
     {"act-bits", KEY_ACT_BITS, "N", 0,
@@ -80,7 +87,8 @@ static const char doc[] = "Times one core on every linear layer of MODEL (defaul
                           "DRAM, of any --format: sq_w, dense, sq_a_static, sq_a_dynamic, sp24, "
                           "gqsa, spqt, spqr (the same multipliers, re-partitioned without loss; "
                           "--sparsity: gqsa pruned groups (0.5), spqt skipped activations (0.5)); "
-                          "core options then override the machine's.\v"
+                          "core options then override the machine's. On a GPU: the time that its "
+                          "model predicts for the format's kernel.\v"
                           "Examples:\n"
                           "  sqsim run\n"
                           "  sqsim run --m 512 --n 512 --k 512\n"
@@ -89,7 +97,9 @@ static const char doc[] = "Times one core on every linear layer of MODEL (defaul
                           "  sqsim run --workload traces/workloads/llama-3-8b_decode_1.csv\n"
                           "  sqsim run --machine sim/machines/server64.yaml --workload "
                           "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
-                          "--weight-bits 8\n";
+                          "--weight-bits 8\n"
+                          "  sqsim run --machine sim/machines/h200.yaml --workload "
+                          "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
 
 static enum sq_status set_act_bits(const char *text, struct arguments *in)
 {
@@ -131,18 +141,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             in->scheme.kind = (enum sq_scheme_kind)index;
         break;
     case KEY_SPARSITY:
-        in->sparsity = arg;
+        in->given.sparsity = arg;
         break;
     case KEY_GROUP:
-        in->group = arg;
+        in->given.group = arg;
         break;
     case KEY_OUTLIERS:
-        in->outliers = arg;
+        in->given.outliers = arg;
+        break;
+    case KEY_LAYOUT:
+        in->given.layout = arg;
+        break;
+    case KEY_SCHEDULE:
+        in->given.schedule = arg;
         break;
     case KEY_WEIGHT_BITS:
         status = sq_cli_uint("--weight-bits", arg, 2, 16, &v, in->err);
         if (status == SQ_OK)
-            in->weight_bits = (unsigned)v;
+            in->given.weight_bits = (unsigned)v;
         break;
     case KEY_ACT_BITS:
         status = set_act_bits(arg, in);
@@ -152,6 +168,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_WORKLOAD:
         in->workload = arg;
+        break;
+    case KEY_RECORDS:
+        in->records = arg;
         break;
     case KEY_JOBS:
         status = sq_cli_uint("--jobs", arg, 1, 64, &v, in->err);
@@ -403,64 +422,6 @@ static enum sq_status check_machine_arguments(const struct arguments *in)
     return SQ_OK;
 }
 
-// --sparsity and --group as the SQ-format has them.
-static enum sq_status settle_sq(struct arguments *in)
-{
-    struct sq_format *f = &in->format.format;
-    double sparsity = in->format.sparsity;
-    uint64_t group = f->group;
-    struct sq_error inner;
-    if (in->group && strcmp(in->group, "row") == 0)
-        group = 0;
-    else if (in->group &&
-             (sq_cli_uint("", in->group, 32, 128, &group, NULL) != SQ_OK || (group & (group - 1))))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--group = %.40s, need 32, 64, 128 or row", in->group);
-    if (in->sparsity)
-        SQ_TRY(sq_cli_double("--sparsity", in->sparsity, 0.5, 0.9375, &sparsity, in->err));
-    f->group = (unsigned)group;
-    enum sq_status status = sq_format_high_per_bank(f->bank, sparsity, &f->high_per_bank, &inner);
-    if (status == SQ_OK)
-        status = sq_format_check(f, &inner);
-    return status == SQ_OK ? SQ_OK : SQ_FAIL(in->err, status, "--%.200s", inner.text);
-}
-
-// The scheme of --format, with what the options mean there.
-static enum sq_status settle_scheme(struct arguments *in)
-{
-    struct sq_scheme *s = &in->scheme;
-    const bool is_sq = s->kind == SQ_SCHEME_SQ_W || s->kind == SQ_SCHEME_SQ_A_STATIC ||
-                       s->kind == SQ_SCHEME_SQ_A_DYNAMIC;
-    const bool has_sparsity = s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT;
-    const bool has_weight_bits = s->kind == SQ_SCHEME_DENSE || (is_sq && s->kind != SQ_SCHEME_SQ_W);
-    const bool has_group = is_sq || s->kind == SQ_SCHEME_DENSE || s->kind == SQ_SCHEME_GQSA;
-    const char *unused = in->weight_bits && !has_weight_bits         ? "--weight-bits"
-                         : in->outliers && s->kind != SQ_SCHEME_SPQR ? "--outliers"
-                         : in->sparsity && !is_sq && !has_sparsity   ? "--sparsity"
-                         : in->group && !has_group                   ? "--group"
-                                                                     : NULL;
-    uint64_t group = 16;
-    if (unused)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s has no use with --format %s", unused,
-                       sq_scheme_names[s->kind]);
-    s->act_bits = in->format.act_bits;
-    s->weight_bits = in->weight_bits ? in->weight_bits : s->kind == SQ_SCHEME_DENSE ? 8 : 4;
-    s->sparsity = 0.5;
-    s->outliers = 0.01;
-    if (in->outliers)
-        SQ_TRY(sq_cli_double("--outliers", in->outliers, 0, 0.25, &s->outliers, in->err));
-    if (has_sparsity && in->sparsity)
-        SQ_TRY(sq_cli_double("--sparsity", in->sparsity, 0, 0.99, &s->sparsity, in->err));
-    if (s->kind == SQ_SCHEME_GQSA && in->group)
-        SQ_TRY(sq_cli_uint("--group", in->group, 4, 128, &group, in->err));
-    if (is_sq || s->kind == SQ_SCHEME_DENSE)
-        SQ_TRY(settle_sq(in));
-    s->sq = in->format.format;
-    s->group = s->kind == SQ_SCHEME_GQSA   ? (unsigned)group
-               : s->kind == SQ_SCHEME_SP24 ? 0
-                                           : in->format.format.group;
-    return SQ_OK;
-}
-
 static enum sq_status check_arguments(struct arguments *in)
 {
     const bool on_machine = in->machine || in->workload;
@@ -469,11 +430,13 @@ static enum sq_status check_arguments(struct arguments *in)
                        in->n ? "k" : "n");
     if (in->n && (in->model || in->tokens))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
-    if (!on_machine && (in->scheme.kind != SQ_SCHEME_SQ_W || in->weight_bits))
+    if (!on_machine && in->records)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--records needs --machine or --workload");
+    if (!on_machine && (in->scheme.kind != SQ_SCHEME_SQ_W || in->given.weight_bits))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "%s%s needs --machine or --workload",
-                       in->weight_bits ? "--weight-bits" : "--format ",
-                       in->weight_bits ? "" : sq_scheme_names[in->scheme.kind]);
-    SQ_TRY(settle_scheme(in));
+                       in->given.weight_bits ? "--weight-bits" : "--format ",
+                       in->given.weight_bits ? "" : sq_scheme_names[in->scheme.kind]);
+    SQ_TRY(sq_run_settle_format(&in->given, &in->format, &in->scheme, in->err));
     if (!on_machine && in->scheme.act_bits == 16)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = 16, need 4 or 8 for sq_w");
     if (on_machine)
@@ -489,6 +452,7 @@ static int run_machine(const struct arguments *in)
         .machine = in->machine,
         .workload = in->workload,
         .model = in->model,
+        .records = in->records,
         .gemm = {in->m, in->n, in->k},
         .core = in->core.config,
         .scheme = in->scheme,

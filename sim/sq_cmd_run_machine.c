@@ -6,12 +6,13 @@
 #include <time.h>
 
 #include "sq_checkpoint.h"
-#include "sq_gpu.h"
 #include "sq_machine_run.h"
 
 struct run {
     const struct sq_run_request *request;
-    struct sq_machine machine;
+    bool is_gpu;
+    struct sq_machine machine; // either
+    struct sq_gpu gpu;
     struct sq_workload workload;
     const char *name; // of the workload
 };
@@ -20,7 +21,7 @@ struct run {
 struct result {
     double macs, compute, dram, bound; // cycles of the bounds
     double cycles, nbytes[SQ_N_STREAMS];
-    double low[SQ_N_CAUSES], high[SQ_N_CAUSES], memory;
+    double low[SQ_N_CAUSES], high[SQ_N_CAUSES], index, memory;
     double low_slots, high_slots; // multiplications there was room for
     double high_macs;
 };
@@ -57,6 +58,7 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_gemm *gemm,
     out->dram = (double)dram;
     out->cycles = (double)s.cycles;
     out->macs = (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    out->index = (double)s.index;
     out->memory = (double)s.memory;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         out->nbytes[i] = (double)s.nbytes[i];
@@ -112,12 +114,13 @@ static json_t *json_count(double v)
     return v < 9e15 ? json_integer((json_int_t)v) : json_real(v);
 }
 
-static json_t *json_path(const double counts[SQ_N_CAUSES], double memory)
+static json_t *json_path(const double counts[SQ_N_CAUSES], const struct result *x)
 {
     json_t *o = json_object();
     for (unsigned i = 0; i < SQ_N_CAUSES; i++)
         json_object_set_new(o, sq_cause_name((enum sq_cause)i), json_count(counts[i]));
-    json_object_set_new(o, "memory", json_count(memory));
+    json_object_set_new(o, "index", json_count(x->index));
+    json_object_set_new(o, "memory", json_count(x->memory));
     return o;
 }
 
@@ -127,9 +130,9 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         json_object_set_new(streams, sq_stream_name((enum sq_stream_id)i),
                             json_count(x->nbytes[i]));
-    json_object_set_new(causes, "low", json_path(x->low, x->memory));
+    json_object_set_new(causes, "low", json_path(x->low, x));
     if (is_sq_w(r))
-        json_object_set_new(causes, "high", json_path(x->high, x->memory));
+        json_object_set_new(causes, "high", json_path(x->high, x));
     json_object_set_new(o, "macs", json_count(x->macs));
     json_object_set_new(o, "bound_cycles", json_count(x->bound));
     json_object_set_new(o, "compute_cycles", json_count(x->compute));
@@ -157,6 +160,10 @@ static void put_scheme(const struct run *r, json_t *o)
         json_object_set_new(o, "group", json_integer(s->group));
     if (s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT)
         json_object_set_new(o, "sparsity", json_real(s->sparsity));
+    if (s->kind == SQ_SCHEME_SPQT) {
+        json_object_set_new(o, "layout", json_string(sq_spqt_layout_names[s->layout]));
+        json_object_set_new(o, "schedule", json_string(sq_spqt_schedule_names[s->schedule]));
+    }
     if (s->kind == SQ_SCHEME_SPQR)
         json_object_set_new(o, "outliers", json_real(s->outliers));
     if (!is_sq_a)
@@ -220,6 +227,8 @@ static void print_causes(const struct run *r, const struct result *x)
         for (unsigned i = 0; i < SQ_N_CAUSES; i++)
             if (counts[i] > 0)
                 printf("  %s %.0f", sq_cause_name((enum sq_cause)i), counts[i]);
+        if (x->index > 0)
+            printf("  index %.0f", x->index);
         if (x->memory > 0)
             printf("  memory %.0f", x->memory);
         printf("\n    bytes");
@@ -250,7 +259,8 @@ static void scheme_text(const struct sq_scheme *s, char text[96])
                  s->group);
         break;
     case SQ_SCHEME_SPQT:
-        snprintf(text, 96, "spqt A%u, %g of the activations skipped", s->act_bits, s->sparsity);
+        snprintf(text, 96, "spqt A%u, %g of the activations skipped, %s layout, %s", s->act_bits,
+                 s->sparsity, sq_spqt_layout_names[s->layout], sq_spqt_schedule_names[s->schedule]);
         break;
     case SQ_SCHEME_SPQR:
         snprintf(text, 96, "spqr A%u, outliers %g", s->act_bits, s->outliers);
@@ -377,15 +387,18 @@ static enum sq_status workload_of(const struct sq_run_request *in, const char *m
     return w->n ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
 }
 
-static enum sq_status load_machine(const char *path, struct sq_machine *machine,
-                                   struct sq_error *err)
+// A machine of ours, or a GPU.
+static enum sq_status load_machine(const char *path, struct run *r, struct sq_error *err)
 {
-    struct sq_gpu gpu;
-    const enum sq_status status = sq_machine_load(path, machine, err);
-    if (status != SQ_OK && sq_gpu_load(path, &gpu, NULL) == SQ_OK)
-        return SQ_FAIL(err, SQ_ERR_ARG, "machine %s is a GPU, whose times `sqsim compare` predicts",
-                       gpu.name);
-    return status;
+    const enum sq_status status = sq_machine_load(path, &r->machine, err);
+    r->is_gpu = status != SQ_OK && sq_gpu_load(path, &r->gpu, NULL) == SQ_OK;
+    if (r->is_gpu || status != SQ_OK)
+        return r->is_gpu ? SQ_OK : status;
+    if (r->request->records)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--records has no use on machine %s, need a GPU",
+                       r->machine.name);
+    sq_run_override_core(&r->machine.core, &r->request->core);
+    return SQ_OK;
 }
 
 enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)
@@ -397,14 +410,12 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
     if (!r.name)
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
     if (machine && model)
-        status = load_machine(in->machine ? in->machine : machine, &r.machine, err);
-    if (status == SQ_OK) {
-        sq_run_override_core(&r.machine.core, &in->core);
+        status = load_machine(in->machine ? in->machine : machine, &r, err);
+    if (status == SQ_OK)
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
                               : workload_of(in, in->model ? in->model : model, &r.workload, err);
-    }
     if (status == SQ_OK)
-        status = run_all(&r, err);
+        status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
     sq_workload_free(&r.workload);
     free(machine);
     free(model);

@@ -10,7 +10,7 @@
 #include "sq_yaml.h"
 
 struct raw_kind {
-    int dtype, sparsity;
+    int dtype, sparsity, source;
     char *macs, *sustained, *alone, *area, *round;
 };
 
@@ -21,6 +21,7 @@ struct raw_gpu {
     } l2;
     struct {
         char *bandwidth;
+        int source;
     } dram;
     struct raw_kind *kinds;
     unsigned kinds_count;
@@ -42,6 +43,11 @@ static const cyaml_strval_t dtypes[] = {
     {"INT8", SQ_GPU_INT8}, {"BF16", SQ_GPU_BF16}, {"FP8", SQ_GPU_FP8}};
 static const cyaml_strval_t sparsities[] = {{"dense", 0}, {"2:4", 1}};
 
+static const cyaml_strval_t sources[] = {{"measured", SQ_GPU_MEASURED},
+                                         {"fitted", SQ_GPU_FITTED},
+                                         {"published", SQ_GPU_PUBLISHED},
+                                         {"expected", SQ_GPU_EXPECTED}};
+
 static const cyaml_schema_field_t kind_fields[] = {
     CYAML_FIELD_ENUM("dtype", CYAML_FLAG_STRICT, struct raw_kind, dtype, dtypes, SQ_GPU_N_DTYPES),
     CYAML_FIELD_ENUM("sparsity", CYAML_FLAG_STRICT, struct raw_kind, sparsity, sparsities, 2),
@@ -50,6 +56,8 @@ static const cyaml_schema_field_t kind_fields[] = {
     TEXT_FIELD("alone", struct raw_kind, alone),
     TEXT_FIELD("area", struct raw_kind, area),
     TEXT_FIELD("round", struct raw_kind, round),
+    CYAML_FIELD_ENUM("source", CYAML_FLAG_STRICT, struct raw_kind, source, sources,
+                     SQ_GPU_N_SOURCES),
     CYAML_FIELD_END};
 static const cyaml_schema_value_t kind_schema = {
     CYAML_VALUE_MAPPING(CYAML_FLAG_DEFAULT, struct raw_kind, kind_fields)};
@@ -59,7 +67,10 @@ static const cyaml_schema_field_t l2_fields[] = {
     TEXT_FIELD("soft", struct raw_gpu, l2.soft),
     TEXT_FIELD("bandwidth", struct raw_gpu, l2.bandwidth), CYAML_FIELD_END};
 static const cyaml_schema_field_t dram_fields[] = {
-    TEXT_FIELD("bandwidth", struct raw_gpu, dram.bandwidth), CYAML_FIELD_END};
+    TEXT_FIELD("bandwidth", struct raw_gpu, dram.bandwidth),
+    CYAML_FIELD_ENUM("source", CYAML_FLAG_STRICT, struct raw_gpu, dram.source, sources,
+                     SQ_GPU_N_SOURCES),
+    CYAML_FIELD_END};
 
 static const cyaml_schema_field_t gpu_fields[] = {
     TEXT_FIELD("name", struct raw_gpu, name),
@@ -95,6 +106,7 @@ static enum sq_status read_kind(const struct raw_kind *raw, const struct sq_gpu 
 {
     kind->dtype = (enum sq_gpu_dtype)raw->dtype;
     kind->is_sparse = raw->sparsity != 0;
+    kind->source = (enum sq_gpu_source)raw->source;
     if (sq_gpu_find_kind(gpu, kind->dtype, kind->is_sparse))
         return SQ_FAIL(err, SQ_ERR_ARG, "kinds has %s %s twice", kind->is_sparse ? "2:4" : "dense",
                        sq_gpu_dtype_name(kind->dtype));
@@ -130,6 +142,7 @@ static enum sq_status read_all(const struct raw_gpu *raw, struct sq_gpu *g, stru
                          &g->l2_bytes_per_s, err));
     SQ_TRY(sq_unit_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e9, 1e15,
                          &g->dram_bytes_per_s, err));
+    g->dram_source = (enum sq_gpu_source)raw->dram.source;
     g->launch_s *= 1e-9; // sq_unit_parse gives ns
     g->round_s *= 1e-9;
     g->split_s *= 1e-9;
@@ -173,15 +186,16 @@ void sq_gpu_write(const struct sq_gpu *g, const char *comment, FILE *out)
     fprintf(out, "sms: %u\nclock: %.4g GHz\n", g->sms, g->clock_hz * 1e-9);
     fprintf(out, "l2:\n  size: %.4g MiB\n  usable: %.4g\n  soft: %.4g\n  bandwidth: %.4g TB/s\n",
             g->l2_nbytes / 1048576, g->l2_usable, g->l2_soft, g->l2_bytes_per_s * 1e-12);
-    fprintf(out, "dram:\n  bandwidth: %.4g TB/s\n", g->dram_bytes_per_s * 1e-12);
+    fprintf(out, "dram:\n  bandwidth: %.4g TB/s\n  source: %s\n", g->dram_bytes_per_s * 1e-12,
+            sq_gpu_source_name(g->dram_source));
     fprintf(out, "launch: %.4g us\nround: %.4g us\nsplit: %.4g us\nlone: %.4g\nkinds:\n",
             g->launch_s * 1e6, g->round_s * 1e6, g->split_s * 1e6, g->lone);
     for (unsigned i = 0; i < g->n_kinds; i++) {
         const struct sq_gpu_kind *k = &g->kind[i];
         fprintf(out,
                 "  - {dtype: %s, sparsity: \"%s\", macs: %.6g, sustained: %.4g, alone: %.4g, "
-                "area: %.4g, round: %.4g}\n",
+                "area: %.4g, round: %.4g, source: %s}\n",
                 sq_gpu_dtype_name(k->dtype), k->is_sparse ? "2:4" : "dense", k->macs, k->sustained,
-                k->alone, k->area, k->round);
+                k->alone, k->area, k->round, sq_gpu_source_name(k->source));
     }
 }

@@ -89,7 +89,8 @@ static enum sq_status set_ceilings(const struct sq_gpu_records *g, struct sq_gpu
         double best = 0;
         for (size_t r = 0; r < g->n; r++) {
             const struct sq_gpu_gemm *x = &g->r[r].gemm;
-            if (!g->r[r].is_calibration || x->dtype != k->dtype || x->is_sparse != k->is_sparse)
+            if (!g->r[r].is_calibration || x->dtype != k->dtype || x->is_sparse != k->is_sparse ||
+                x->low_share > 0)
                 continue;
             const double rate = (double)x->m * (double)x->n * (double)x->k / g->r[r].seconds;
             best = fmax(best, rate);
@@ -97,6 +98,7 @@ static enum sq_status set_ceilings(const struct sq_gpu_records *g, struct sq_gpu
         if (best == 0)
             return SQ_FAIL(err, SQ_ERR_RANGE, "no calibration row of %s %s for machine %s",
                            k->is_sparse ? "2:4" : "dense", sq_gpu_dtype_name(k->dtype), gpu->name);
+        k->source = SQ_GPU_FITTED;
         k->sustained = 1.01 * best / (k->macs * gpu->clock_hz * gpu->sms);
     }
     return SQ_OK;
@@ -128,6 +130,7 @@ enum sq_status sq_gpu_fit(const struct sq_gpu_records *g, uint64_t seed, unsigne
                           struct sq_gpu *gpu, double *error, struct sq_error *err)
 {
     struct sq_rng rng = {seed};
+    gpu->dram_source = SQ_GPU_FITTED;
     double best = INFINITY, n = 0;
     SQ_TRY(set_ceilings(g, gpu, err));
     struct set *set = calloc(1, sizeof *set);

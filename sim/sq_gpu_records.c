@@ -16,7 +16,7 @@ struct reader {
     const char *what, *device;
     unsigned line;
     struct sq_gpu_records *g;
-    size_t room;
+    size_t room, format_room;
     struct sq_error *err;
 };
 
@@ -210,50 +210,133 @@ static enum sq_status csv_row(struct reader *r, char *line, const unsigned at[N_
 
 // ---- JSON lines -----------------------------------------------------------------------------
 
+// One record, its strings still those of the object.
+struct row {
+    const json_t *problem, *timing, *ceilings;
+    const char *source, *device, *format, *dtype_a, *dtype_w, *out, *impl, *l2;
+    double us, sparsity;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const double v = json_number_value(json_object_get(object, key));
+    return v > 0 ? v : 0;
+}
+
+static struct row row_of(const json_t *o)
+{
+    struct row row = {.problem = json_object_get(o, "problem"),
+                      .timing = json_object_get(o, "timing"),
+                      .ceilings = json_object_get(o, "ceilings"),
+                      .source = text_of(o, "source"),
+                      .device = text_of(json_object_get(o, "device"), "name"),
+                      .impl = text_of(json_object_get(o, "kernel"), "impl")};
+    row.format = text_of(row.problem, "format");
+    row.dtype_a = text_of(row.problem, "dtype_a");
+    row.dtype_w = text_of(row.problem, "dtype_w");
+    row.out = text_of(row.problem, "dtype_out");
+    row.l2 = text_of(row.timing, "l2");
+    row.us = json_number_value(json_object_get(row.timing, "median_us"));
+    row.sparsity = number_of(row.problem, "sparsity");
+    return row;
+}
+
+// A GEMM of sq_gpu.h: of a vendor's library, or the SQ split of two data types.
+static bool read_kind(const struct row *row, struct sq_gpu_gemm *g)
+{
+    const bool is_library = row->impl[0] == '\0' || strcmp(row->impl, "cublaslt") == 0 ||
+                            strcmp(row->impl, "cusparselt") == 0;
+    g->out_nbytes = out_nbytes(row->out);
+    g->is_cold = strcmp(row->l2, "cold_rotated") == 0;
+    if (strcmp(row->format, "sq_a_static") == 0 && strcmp(row->dtype_w, "bf16+e4m3") == 0) {
+        g->dtype = SQ_GPU_BF16;
+        g->low_dtype = SQ_GPU_FP8;
+        g->low_share = row->sparsity;
+        return g->low_share < 1 && g->out_nbytes > 0;
+    }
+    g->is_sparse = read_sparsity(row->format) == 1;
+    return is_library && read_sparsity(row->format) >= 0 && read_dtype(row->dtype_w, &g->dtype) &&
+           g->out_nbytes > 0;
+}
+
+static struct sq_gpu_ceilings read_ceilings(const struct row *row)
+{
+    struct sq_gpu_ceilings c = {.copy_bytes_per_s = 1e9 * number_of(row->ceilings, "copy_gbps"),
+                                .launch_s = 1e-6 * number_of(row->timing, "t0_fit_us")};
+    c.ops_per_s[SQ_GPU_BF16][0] = 1e12 * number_of(row->ceilings, "bf16_tflops");
+    c.ops_per_s[SQ_GPU_INT8][0] = 1e12 * number_of(row->ceilings, "int8_tops");
+    c.ops_per_s[SQ_GPU_FP8][0] = 1e12 * number_of(row->ceilings, "fp8_tflops");
+    c.ops_per_s[SQ_GPU_INT8][1] = 1e12 * number_of(row->ceilings, "sp24_int8_tops");
+    return c;
+}
+
+static enum sq_status read_sizes(struct reader *r, const json_t *problem, uint64_t *m, uint64_t *n,
+                                 uint64_t *k)
+{
+    struct sq_error inner;
+    if (sq_json_uint(problem, "record", "M", 1, 1 << 24, 0, m, &inner) != SQ_OK ||
+        sq_json_uint(problem, "record", "N", 1, 1 << 24, 0, n, &inner) != SQ_OK ||
+        sq_json_uint(problem, "record", "K", 1, 1 << 24, 0, k, &inner) != SQ_OK)
+        REFUSE(r, "%s", inner.text);
+    return SQ_OK;
+}
+
+static enum sq_status add_format(struct reader *r, const struct row *row)
+{
+    struct sq_gpu_records *g = r->g;
+    struct sq_gpu_format_record f = {.sparsity = row->sparsity, .seconds = row->us * 1e-6};
+    g->other_kind++;
+    if (row->format[0] == '\0' || strcmp(row->format, "none") == 0 || !(row->us > 0))
+        return SQ_OK;
+    SQ_TRY(read_sizes(r, row->problem, &f.m, &f.n, &f.k));
+    snprintf(f.format, sizeof f.format, "%.15s", row->format);
+    snprintf(f.dtype_a, sizeof f.dtype_a, "%.15s", row->dtype_a);
+    snprintf(f.dtype_w, sizeof f.dtype_w, "%.15s", row->dtype_w);
+    if (g->n_formats == r->format_room) {
+        const size_t room = r->format_room ? 2 * r->format_room : 64;
+        struct sq_gpu_format_record *more = realloc(g->format, room * sizeof *more);
+        if (!more)
+            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for %zu records", room);
+        g->format = more;
+        r->format_room = room;
+    }
+    g->format[g->n_formats++] = f;
+    return SQ_OK;
+}
+
 static enum sq_status json_row(struct reader *r, const json_t *o)
 {
     struct sq_gpu_record record = {.seconds = 0};
-    const json_t *problem = json_object_get(o, "problem"), *timing = json_object_get(o, "timing");
-    const char *source = json_string_value(json_object_get(o, "source"));
-    const char *device = json_string_value(json_object_get(json_object_get(o, "device"), "name"));
-    const char *format = json_string_value(json_object_get(problem, "format"));
-    const char *dtype = json_string_value(json_object_get(problem, "dtype_w"));
-    const char *out = json_string_value(json_object_get(problem, "dtype_out"));
-    const char *impl = json_string_value(json_object_get(json_object_get(o, "kernel"), "impl"));
-    const double us = json_number_value(json_object_get(timing, "median_us"));
-    const char *what = "record";
+    const struct row row = row_of(o);
     if (json_integer_value(json_object_get(o, "schema_version")) != 1)
         REFUSE(r, "schema_version is not 1");
-    if (!source || !device)
-        REFUSE(r, "no %s", source ? "device.name" : "source");
-    if (strcmp(source, "measured") != 0) {
+    if (row.source[0] == '\0' || row.device[0] == '\0')
+        REFUSE(r, "no %s", row.source[0] ? "device.name" : "source");
+    if (strcmp(row.source, "measured") != 0) {
         r->g->other_source++;
         return SQ_OK;
     }
-    if (!holds(device, r->device)) {
+    if (!holds(row.device, r->device)) {
         r->g->other_device++;
         return SQ_OK;
     }
-    if ((impl && strcmp(impl, "cublaslt") != 0 && strcmp(impl, "cusparselt") != 0) || !format ||
-        read_sparsity(format) < 0 || !dtype || !read_dtype(dtype, &record.gemm.dtype) || !out ||
-        !out_nbytes(out)) {
-        r->g->other_kind++;
-        return SQ_OK;
-    }
-    if (us == 0) {
+    if (!read_kind(&row, &record.gemm))
+        return add_format(r, &row);
+    if (row.us == 0) {
         r->g->no_time++;
         return SQ_OK;
     }
-    if (!(us > 0 && us <= 1e9))
-        REFUSE(r, "timing.median_us = %g, need a number in (0, 1e+09]", us);
-    struct sq_error inner;
-    if (sq_json_uint(problem, what, "M", 1, 1 << 24, 0, &record.gemm.m, &inner) != SQ_OK ||
-        sq_json_uint(problem, what, "N", 1, 1 << 24, 0, &record.gemm.n, &inner) != SQ_OK ||
-        sq_json_uint(problem, what, "K", 1, 1 << 24, 0, &record.gemm.k, &inner) != SQ_OK)
-        REFUSE(r, "%s", inner.text);
-    record.seconds = us * 1e-6;
-    record.gemm.is_sparse = read_sparsity(format) == 1;
-    record.gemm.out_nbytes = out_nbytes(out);
+    if (!(row.us > 0 && row.us <= 1e9))
+        REFUSE(r, "timing.median_us = %g, need a number in (0, 1e+09]", row.us);
+    SQ_TRY(read_sizes(r, row.problem, &record.gemm.m, &record.gemm.n, &record.gemm.k));
+    record.seconds = row.us * 1e-6;
+    record.ceilings = read_ceilings(&row);
     return add(r, &record);
 }
 
@@ -296,7 +379,7 @@ static enum sq_status read_all(struct reader *r, const char *text, size_t nbytes
         if (line[strspn(line, " \t\r")] != '\0')
             SQ_TRY(read_line(r, line, &is_json, &has_header, at));
     }
-    if (r->g->n > 0)
+    if (r->g->n > 0 || r->g->n_formats > 0)
         return number_shapes(r->g, r->err);
     return SQ_FAIL(r->err, SQ_ERR_DAMAGED,
                    "'%s' holds no measured row of device %.40s (%zu of other devices, %zu of other "
@@ -336,5 +419,6 @@ enum sq_status sq_gpu_records_read(const char *path, const char *device, struct 
 void sq_gpu_records_free(struct sq_gpu_records *g)
 {
     free(g->r);
+    free(g->format);
     memset(g, 0, sizeof *g);
 }

@@ -4,6 +4,8 @@
 //   {"schema_version":1,"source":"measured","device":{"name":"NVIDIA H200"},
 //    "problem":{"M":..,"N":..,"K":..,"format":"dense"|"2:4"|"sp24","dtype_w":"s8"|"bf16"|"e4m3"..,
 //               "dtype_out":"s32"|"f32"|"bf16"|"f16"},"timing":{"median_us":..}}
+// A time is cold where timing.l2 is "cold_rotated". Where there, ceilings (copy_gbps, bf16_tflops,
+// int8_tops, fp8_tflops, sp24_int8_tops) and timing.t0_fit_us are read too.
 #ifndef SQ_GPU_RECORDS_H
 #define SQ_GPU_RECORDS_H
 
@@ -11,22 +13,39 @@
 
 #include "sq_gpu.h"
 
+// What the run that made a record measured of its GPU; 0: not there.
+struct sq_gpu_ceilings {
+    double copy_bytes_per_s, launch_s;
+    double ops_per_s[SQ_GPU_N_DTYPES][2]; // dense, 2:4
+};
+
 struct sq_gpu_record {
     struct sq_gpu_gemm gemm;
     double seconds;
+    struct sq_gpu_ceilings ceilings;
     // Row of the calibration set: the shape's number, in the order in which shapes (M, N, K) appear
     // in the file, is 3 modulo 10. One shape in ten, with all its data types, so that ratios of
     // data types stay comparable.
     bool is_calibration;
 };
 
+// A measured product of a kernel that sq_gpu.h does not model by data types: its format, operand
+// types and sparsity as the record has them.
+struct sq_gpu_format_record {
+    char format[16], dtype_a[16], dtype_w[16];
+    double sparsity, seconds;
+    uint64_t m, n, k;
+};
+
 struct sq_gpu_records {
     size_t n;
     struct sq_gpu_record *r; // owned
+    size_t n_formats;
+    struct sq_gpu_format_record *format; // owned; those of other_kind that have a format and a time
     // Rows left aside, by reason: another device, a kind of kernel (any whose kernel.impl is not
-    // cublaslt or cusparselt) or data type that sq_gpu.h does not model, a source other than
-    // "measured" (published and projected times never mix with measured ones), a record without a
-    // time (skipped measurement).
+    // cublaslt or cusparselt, except format sq_a_static of bf16+e4m3) or data type that sq_gpu.h
+    // does not model, a source other than "measured" (published and projected times never mix with
+    // measured ones), a record without a time (skipped measurement).
     size_t other_device, other_kind, other_source, no_time;
 };
 

@@ -78,6 +78,7 @@ static void start(struct world *w, const struct sq_machine *machine, const struc
     memset(w, 0, sizeof *w);
     w->machine = machine;
     w->plan = plan;
+    w->dram_free = plan->index_cycles;
 }
 
 static bool finished(const struct world *w)
@@ -205,7 +206,7 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
             sq_streams_add(&streams, &plan->core, job);
         }
         if (!w.core_busy)
-            stats.memory++;
+            ++*(w.now < plan->index_cycles ? &stats.index : &stats.memory);
         step_core(&core, &streams, job);
     }
     put_totals(&w, &stats);
@@ -366,6 +367,7 @@ struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
     for (unsigned c = 0; c < SQ_STEP_CLASSES; c++)
         if (w.jobs[c])
             add_causes(&stats, &core[c], w.jobs[c]);
-    stats.memory = stats.cycles - sq_causes_sum(stats.low);
+    stats.index = plan->index_cycles;
+    stats.memory = stats.cycles - stats.index - sq_causes_sum(stats.low);
     return stats;
 }

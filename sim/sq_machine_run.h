@@ -11,7 +11,7 @@
 //   loads  are usable `dram_latency` cycles after their transfer; a step that loads nothing is
 //   ready
 //          as soon as its half is free
-// The GEMM ends with the last store.
+// The first load waits for the plan's index_cycles. The GEMM ends with the last store.
 #ifndef SQ_MACHINE_RUN_H
 #define SQ_MACHINE_RUN_H
 
@@ -22,11 +22,12 @@
 struct sq_machine_stats {
     uint64_t cycles;
     uint64_t steps;
-    // Every cycle of both paths: the causes of the core while it has a job, else memory.
-    // sum(low) + memory = sum(high) + memory = cycles.
+    // Every cycle of both paths: the causes of the core while it has a job, else index (columns are
+    // being collected, nothing is loaded yet) or memory.
+    // sum(low) + index + memory = sum(high) + index + memory = cycles.
     uint64_t low[SQ_N_CAUSES];
     uint64_t high[SQ_N_CAUSES];
-    uint64_t memory;
+    uint64_t index, memory;
     uint64_t dram_busy; // cycles in which the DRAM moved something
     uint64_t nbytes[SQ_N_STREAMS];
 };

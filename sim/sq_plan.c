@@ -34,6 +34,7 @@ struct context {
     uint64_t stored;  // elements of a stored row
     uint64_t unit;    // banks: smallest chunk of K
     uint64_t flush;   // banks between two flushes, 0 = only at the end of a chunk
+    uint64_t index_cycles;
 };
 
 // Everything but SQ on weights: one step of the low path per `lanes` elements; the high path runs
@@ -41,12 +42,13 @@ struct context {
 static void settle_serial(struct context *c)
 {
     const struct sq_core_config *has = &c->machine->core;
-    c->lanes = sq_scheme_lanes(c->scheme, has, c->gemm.m);
+    c->lanes = sq_scheme_lanes(c->scheme, has, c->gemm.m, c->gemm.k);
     c->core = sq_core_config_default();
     c->core.rows = has->rows;
     c->core.cols = has->cols;
     c->core.bank = c->core.low_lanes = 128;
     c->core.high_per_bank = c->core.high_lanes = 8;
+    c->index_cycles = sq_scheme_index_cycles(c->scheme, c->gemm.k);
     c->bank = c->lanes;
     c->stored = c->gemm.k;
     c->n_banks = ceil_div(c->gemm.k, c->bank);
@@ -93,7 +95,8 @@ static void count_nbytes(const struct context *c, uint64_t m, uint64_t n, uint64
     const struct sq_stretch stretch = {.elements = e,
                                        .banks = n_banks,
                                        .groups = groups(c, first_bank, n_banks),
-                                       .at_end = first_bank * c->bank + e == c->stored};
+                                       .at_end = first_bank * c->bank + e == c->stored,
+                                       .burst_nbytes = c->machine->burst_nbytes};
     sq_scheme_nbytes(c->scheme, m, n, c->gemm.m, &stretch, nbytes);
     nbytes[SQ_STREAM_OUT] = 2 * m * n;
     nbytes[SQ_STREAM_PARTIAL] = cores_k > 1 ? 8 * m * n * cores_k : 0;
@@ -277,6 +280,7 @@ static void build(const struct context *c, const unsigned cores[3], const struct
     p->has_high = is_sq_w(c->scheme);
     p->n_banks = c->n_banks;
     p->latency = c->machine->dram_latency;
+    p->index_cycles = c->index_cycles;
     p->cores_m = cores[0];
     p->cores_n = cores[1];
     p->cores_k = cores[2];
@@ -297,8 +301,9 @@ static void build(const struct context *c, const unsigned cores[3], const struct
     struct sums sum;
     add_all(p, &sum);
     const unsigned first = sq_plan_class(p, 0, 0, 0);
-    p->estimate = (sum.paced > sum.dram ? sum.paced : sum.dram) + p->step[first].load[1][1][1] +
-                  c->machine->dram_latency + p->step[SQ_STEP_CLASSES - 1].store;
+    p->estimate = p->index_cycles + (sum.paced > sum.dram ? sum.paced : sum.dram) +
+                  p->step[first].load[1][1][1] + c->machine->dram_latency +
+                  p->step[SQ_STEP_CLASSES - 1].store;
 }
 
 // All, then the powers of two below.

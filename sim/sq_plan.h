@@ -46,8 +46,9 @@ struct sq_plan {
     struct sq_core_config core; // what the cycle model runs
     unsigned lanes;             // elements of K that a PE takes per cycle, sq_w: on the low path
     bool has_high;
-    uint64_t n_banks; // of a row, padded
-    uint64_t latency; // of the DRAM
+    uint64_t n_banks;      // of a row, padded
+    uint64_t latency;      // of the DRAM
+    uint64_t index_cycles; // before the first load (sq_scheme_index_cycles)
     unsigned cores_m, cores_n, cores_k;
     uint64_t block_m, block_n, block_k; // rows, columns, banks
     uint64_t count_m, count_n, count_k; // blocks in each direction

@@ -66,8 +66,18 @@ static double active(const struct sq_scheme *s, uint64_t m)
     return 1 - pow(s->sparsity, (double)m);
 }
 
+// SpQt: of a tile of up to `rows` tokens.
+static double spqt_cycles(const struct sq_scheme *s, const struct sq_core_config *core, uint64_t m,
+                          uint64_t k)
+{
+    const double n = lanes(core, 4, s->act_bits);
+    const double share = active(s, m < core->rows ? m : core->rows);
+    return s->schedule == SQ_SPQT_STATIC ? sq_spqt_busiest(k, (uint64_t)n, share) / (double)k
+                                         : share / n;
+}
+
 static double cycles_per_element(const struct sq_scheme *s, const struct sq_core_config *core,
-                                 uint64_t m)
+                                 uint64_t m, uint64_t k)
 {
     const double high = (double)s->sq.high_per_bank / s->sq.bank; // sq_a: share of high elements
     switch (s->kind) {
@@ -80,7 +90,7 @@ static double cycles_per_element(const struct sq_scheme *s, const struct sq_core
     case SQ_SCHEME_GQSA:
         return (1 - s->sparsity) / lanes(core, 4, s->act_bits);
     case SQ_SCHEME_SPQT:
-        return active(s, m < core->rows ? m : core->rows) / lanes(core, 4, s->act_bits);
+        return spqt_cycles(s, core, m, k);
     case SQ_SCHEME_SPQR:
         return 1 / lanes(core, 3, s->act_bits) + s->outliers / lanes(core, 16, s->act_bits);
     default:
@@ -88,10 +98,16 @@ static double cycles_per_element(const struct sq_scheme *s, const struct sq_core
     }
 }
 
-unsigned sq_scheme_lanes(const struct sq_scheme *s, const struct sq_core_config *core, uint64_t m)
+unsigned sq_scheme_lanes(const struct sq_scheme *s, const struct sq_core_config *core, uint64_t m,
+                         uint64_t k)
 {
-    const double n = floor(1 / cycles_per_element(s, core, m) + 1e-9);
+    const double n = floor(1 / cycles_per_element(s, core, m, k) + 1e-9);
     return n < 1 ? 1 : n > 65536 ? 65536 : (unsigned)n;
+}
+
+uint64_t sq_scheme_index_cycles(const struct sq_scheme *s, uint64_t k)
+{
+    return s->kind == SQ_SCHEME_SPQT ? sq_spqt_index_cycles(k, active(s, 1)) : 0;
 }
 
 // ---- bytes ----------------------------------------------------------------------------------
@@ -110,9 +126,18 @@ static double act_nbits(const struct sq_scheme *s)
            (s->kind == SQ_SCHEME_SQ_A_DYNAMIC ? 1 : 0);
 }
 
-// Of one output channel; the caller multiplies by n.
-static void weight_nbytes(const struct sq_scheme *s, uint64_t m_all, const struct sq_stretch *t,
-                          uint64_t nbytes[SQ_N_STREAMS])
+// SpQt: whole superblocks, G.3; zigzag has 256 output channels in one, and rounds them up.
+static double spqt_weights(const struct sq_scheme *s, uint64_t n, const struct sq_stretch *t,
+                           double active_share)
+{
+    const uint64_t rows = s->layout == SQ_SPQT_ZIGZAG ? (n + 255) / 256 * 256 : n;
+    return sq_spqt_fetched(s->layout, t->burst_nbytes, active_share) * (double)t->elements *
+           (double)rows;
+}
+
+// Rows start on a byte.
+static void weight_nbytes(const struct sq_scheme *s, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
     const double e = (double)t->elements;
     const uint64_t row_end = t->at_end ? 4 : 0; // row_index, row_offsets: 32 bits a row
@@ -134,11 +159,11 @@ static void weight_nbytes(const struct sq_scheme *s, uint64_t m_all, const struc
         nbytes[SQ_STREAM_INDEX] = bytes(16 * kept / s->group) + row_end;
         nbytes[SQ_STREAM_SCALE] = bytes(20 * kept / s->group);
         break;
-    case SQ_SCHEME_SPQT: // G.3: 144 bytes per 256 rows and column, of the columns any token has
-        kept = active(s, m_all) * e;
+    case SQ_SCHEME_SPQT: // 4 + 0.5 bits a weight, of the columns any token has
+        kept = spqt_weights(s, n, t, active(s, m_all));
         nbytes[SQ_STREAM_LO] = bytes(4 * kept);
         nbytes[SQ_STREAM_SCALE] = bytes(0.5 * kept);
-        break;
+        return;
     case SQ_SCHEME_SPQR: // H.6: 64 bits per 16, and 32 an outlier
         nbytes[SQ_STREAM_LO] = bytes(4 * e);
         nbytes[SQ_STREAM_INDEX] = bytes(32 * s->outliers * e) + row_end;
@@ -147,6 +172,8 @@ static void weight_nbytes(const struct sq_scheme *s, uint64_t m_all, const struc
         nbytes[SQ_STREAM_LO] = bytes(e * s->weight_bits);
         nbytes[SQ_STREAM_SCALE] = 4 * t->groups;
     }
+    for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
+        nbytes[id] *= n;
 }
 
 void sq_scheme_nbytes(const struct sq_scheme *s, uint64_t m, uint64_t n, uint64_t m_all,
@@ -154,9 +181,7 @@ void sq_scheme_nbytes(const struct sq_scheme *s, uint64_t m, uint64_t n, uint64_
 {
     for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
         nbytes[id] = 0;
-    weight_nbytes(s, m_all, t, nbytes);
-    for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
-        nbytes[id] *= n;
+    weight_nbytes(s, n, m_all, t, nbytes);
     nbytes[SQ_STREAM_ACT] = m * bytes((double)t->elements * act_nbits(s));
     nbytes[SQ_STREAM_ACT_SCALE] = (is_sq_a(s) ? 8 : 4) * m;
 }

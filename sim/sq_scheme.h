@@ -16,11 +16,18 @@
 //   sp24                  (1/2) / lanes(8, a)                              E.8
 //   gqsa                  (1-s) / lanes(4, a)      groups evenly spread over workers (F.8 Stream-K)
 //   spqt                  active / lanes(4, a)     active = 1 - s^rows: columns that any token of a
-//                                                  tile has, tokens taken as independent (G.8)
+//                                                  tile has, tokens taken as independent (G.8);
+//                                                  static: busiest(K) / K, each lane its own slice
 //   spqr                  1 / lanes(3, a) + rho / lanes(16, a)             H.7
 //
 // cycles, rounded down to whole elements per cycle. What a decoder in front of the array does
-// (TopK, index walk, second order) is hidden; its latency is that of its own cycle model.
+// (TopK, index walk, second order) is hidden; its latency is that of its own cycle model. The index
+// unit of SpQt is not: nothing can be fetched before the first tile's columns are known (G.8,
+// C_idx). One unit per PE row; it scans later tiles while earlier ones compute.
+//
+// Bytes of SpQt (G.3, P10): of what is stored, (8 + 1) 16 K per 256 output channels as codes and
+// scales, the share that its layout fetches in whole bursts (sq_spqt_rate.h). zigzag rounds the
+// channels up to superblocks of 256.
 #ifndef SQ_SCHEME_H
 #define SQ_SCHEME_H
 
@@ -28,6 +35,8 @@
 
 #include "sq_config.h"
 #include "sq_format.h"
+#include "sq_spqt.h"
+#include "sq_spqt_rate.h"
 
 enum sq_scheme_kind {
     SQ_SCHEME_SQ_W,
@@ -51,6 +60,8 @@ struct sq_scheme {
     unsigned group;  // elements per scale, 0 = the whole row; gqsa: the group that is kept or not
     double sparsity; // 0..1: gqsa: pruned groups; spqt: activations below the threshold
     double outliers; // spqr: rho, 0..0.25
+    enum sq_spqt_layout layout;     // spqt
+    enum sq_spqt_schedule schedule; // spqt: how active columns go to the lanes of a PE
 };
 
 // Streams between DRAM and buffers, in their stored encoding (SPEC D.9, A.6, E to H).
@@ -70,13 +81,19 @@ const char *sq_stream_name(enum sq_stream_id id); // "act", "act_scale", "lo", .
 // Refuses a field outside its range, by the name of its option.
 enum sq_status sq_scheme_check(const struct sq_scheme *s, struct sq_error *err);
 
-// Elements of K that one PE takes per cycle, >= 1; `m` tokens in the GEMM. Not for sq_w.
-unsigned sq_scheme_lanes(const struct sq_scheme *s, const struct sq_core_config *core, uint64_t m);
+// Elements of K that one PE takes per cycle, >= 1; `m` tokens in the GEMM and rows of `k`. Not for
+// sq_w.
+unsigned sq_scheme_lanes(const struct sq_scheme *s, const struct sq_core_config *core, uint64_t m,
+                         uint64_t k);
+
+// Cycles before anything can be fetched: spqt, the index unit over one token; else 0.
+uint64_t sq_scheme_index_cycles(const struct sq_scheme *s, uint64_t k);
 
 // A stretch of K: `elements` of it, with `banks` banks and the ends of `groups` scale groups.
 struct sq_stretch {
     uint64_t elements, banks, groups;
-    bool at_end; // holds the end of the row
+    bool at_end;           // holds the end of the row
+    unsigned burst_nbytes; // of the DRAM; 0: what is needed, not what is fetched
 };
 // Bytes of m tokens and n output channels over the stretch, of `m_all` tokens in the GEMM; streams
 // from SQ_STREAM_OUT on are left alone.

@@ -240,7 +240,8 @@ static double stored_nbits(const struct sq_sweep_point *p, const struct sq_gemm 
         return sq_stored_bits_per_weight(&shape) * (double)g->n * (double)g->k;
     }
     const uint64_t group = p->scheme.group ? p->scheme.group : g->k;
-    const struct sq_stretch row = {g->k, 0, (g->k + group - 1) / group, true};
+    const struct sq_stretch row = {
+        .elements = g->k, .groups = (g->k + group - 1) / group, .at_end = true};
     uint64_t nbytes[SQ_N_STREAMS];
     sq_scheme_nbytes(&p->scheme, 1, g->n, UINT32_MAX, &row, nbytes); // SpQt: every column is stored
     return 8. * (double)(nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_INDEX] + nbytes[SQ_STREAM_SCALE]);

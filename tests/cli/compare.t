@@ -59,7 +59,7 @@ sed 's/launch: .*/launch: 3/' "$M/a100_pcie_80g.yaml" >"$W/unitless.yaml"
 sed 's/^sms/smss/' "$M/a100_pcie_80g.yaml" >"$W/typo.yaml"
 sed 's/dtype: BF16, sparsity: "dense"/dtype: INT8, sparsity: "dense"/' "$M/a100_pcie_80g.yaml" >"$W/twice.yaml"
 A="$M/a100_pcie_80g.yaml"
-refuse "no --gpu given" compare --machine "$A"
+refuse "--worst compares times: no --gpu given" compare --machine "$A" --worst 3
 refuse "no --machine given" compare --gpu a.csv
 refuse "need pairs" compare --gpu a.csv --gpu a.csv --machine "$A"
 refuse "takes one GPU" compare --gpu a.csv --gpu a.csv --machine "$A" --machine "$A" --calibrate x.yaml
@@ -79,6 +79,104 @@ refuse "ends in .svg or .png" compare --gpu a.csv --machine "$A" --plot x.pdf --
 refuse "--seed\|seed without" compare --gpu a.csv --machine "$A" --seed 3
 refuse "steps without" compare --gpu a.csv --machine "$A" --steps 3
 refuse "--calibrate writes a machine" compare --gpu a.csv --machine "$A" --calibrate x.yaml --min-m 3
+
+# ---- predictions ----------------------------------------------------------------------------
+H200=$M/h200.yaml
+cell() { # KERNEL M KEY: of the last JSON output
+  grep "\"m\":$2,\"kernel\":\"$1\"" "$W.out" | grep -o "\"$3\":[^,}]*" | cut -d: -f2
+}
+near() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > b * .999999 && a < b * 1.000001) }' || { echo "# $1 is not $2"; return 1; }; }
+accept "predictions" compare --machine "$H200"
+cp "$W.out" "$W/h200.txt"
+accept "of the H200 by default" compare
+ok "are the same" cmp "$W.out" "$W/h200.txt"
+rm "$W/h200.txt"
+ok "are called so" out_has "^h200, modelled, not measured"
+ok "three models at M = 4096" [ "$(grep -o 'M=4096' "$W.out" | wc -l)" = 3 ]
+ok "and at M = 1" [ "$(grep -o 'M=1$\|M=1 ' "$W.out" | wc -l)" = 3 ]
+ok "measured ceilings are named" out_has "^ceilings measured: DRAM 4.3 TB/s, BF16 788 T/s$"
+ok "expected ones too" out_has "^ceilings expected: INT8 1405 T/s, FP8"
+ok "and what was not fitted" out_has "^constants expected: launch 2.5 us"
+ok "nothing is measured" [ "$(grep -c '^  measured' "$W.out")" = 0 ]
+L7=$SQSIM_HOME/traces/workloads/llama-2-7b.json
+accept "--json" compare --machine "$H200" --workload "$L7" --json
+ok "a line per cell and the summary" [ "$(rows)" = 23 ]
+ok "its provenance" out_has '"summary".*"basis":"modelled, not measured"'
+# By hand: one token waits for its bytes at 4.3 TB/s, and for 224 launches of 2.5 us. N + K of the
+# seven linears: activations and outputs, two bytes each.
+weights=6476005376 # SPEC I
+io=$((32 * (4 * (4096 + 4096) + 2 * (4096 + 11008) + 11008 + 4096)))
+ok "M = 1, BF16" near "$(cell BF16 1 seconds)" "$(awk "BEGIN {printf \"%.12g\", (2 * $weights + 2 * $io) / 4.3e12 + 224 * 2.5e-6}")"
+out=$((32 * (5 * 4096 + 2 * 11008))) in=$((io - 32 * (5 * 4096 + 2 * 11008)))
+ok "M = 1, FP8" near "$(cell FP8 1 seconds)" "$(awk "BEGIN {printf \"%.12g\", ($weights + $in + 2 * $out) / 4.3e12 + 224 * 2.5e-6}")"
+ok "M = 1, half in FP8" near "$(cell "SQ BF16+FP8 s=0.5" 1 seconds)" \
+  "$(awk "BEGIN {printf \"%.12g\", (1.5 * ($weights + $in) + 2 * $out) / 4.3e12 + 224 * 2.5e-6}")"
+for m in 1 4096; do
+  ok "s = 0 is BF16" [ "$(cell "SQ BF16+FP8 s=0" $m seconds)" = "$(cell BF16 $m seconds)" ]
+  ok "s = 1 is FP8" [ "$(cell "SQ BF16+FP8 s=1" $m seconds)" = "$(cell FP8 $m seconds)" ]
+done
+# SPEC D.4 bounds the split: no faster than Amdahl's law with the ratio of s = 1.
+ok "Amdahl" awk -v r="$(cell FP8 4096 speedup)" -v got="$(cell "SQ BF16+FP8 s=0.75" 4096 speedup)" \
+  'BEGIN { exit !(got > 1.3 && got < 1.02 / (.25 + .75 / r)) }'
+accept "--m" compare --machine "$H200" --m 64 --m 16384
+ok "--m sets the tokens" out_has " M=64 .* M=16384"
+accept "a CSV of GEMMs" compare --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" --json
+ok "its M is its own" [ "$(cell BF16 null seconds | cut -c1-6)" = 0.0035 ]
+accept "a GPU without FP8" compare --machine "$A"
+ok "says what it was fitted to" out_has "^constants fitted to A100.csv: launch 1.19 us"
+ok "has no split" [ "$(grep -c '^SQ\|FP8' "$W.out")" = 0 ]
+if command -v gnuplot >/dev/null; then
+  accept "--plot" compare --machine "$H200" --plot q.svg
+  ok "the curves are there" grep -q '</svg>' "$W/q.svg"
+  rm -f "$W/q.svg"
+fi
+
+# Records of every linear of Llama-2-7B: exactly the prediction, except BF16, one microsecond more.
+record() { # M N K FORMAT DTYPE_W IMPL SPARSITY US CEILINGS
+  printf '{"schema_version":1,"source":"measured","device":{"name":"NVIDIA H200"},"kernel":{"impl":"%s"},' "$6"
+  printf '"problem":{"M":%s,"N":%s,"K":%s,"format":"%s","dtype_a":"%s","dtype_w":"%s","dtype_out":"bf16","sparsity":%s},' \
+    "$1" "$2" "$3" "$4" "${5%%+*}" "$5" "$7"
+  printf '"timing":{"median_us":%s,"l2":"cold_rotated","t0_fit_us":3.5},"ceilings":{%s}}\n' "$8" "$9"
+}
+ceilings='"copy_gbps":4300,"bf16_tflops":700,"int8_tops":1405'
+for nk in "4096 4096" "11008 4096" "4096 11008"; do
+  record 4096 $nk dense bf16 cublaslt 0 600 "$ceilings"
+  record 4096 $nk dense s8 cublaslt 0 300 "$ceilings"
+  record 4096 $nk sq_a_static bf16+e4m3 ours 0.5 400 "$ceilings"
+  record 1 $nk gqsa s4 ours 0.5 5 "$ceilings"
+done >"$W/r.jsonl"
+accept "predictions beside records" compare --machine "$H200" --workload "$L7" --gpu r.jsonl --json
+ok "measured speedup of INT8" near "$(cell INT8 4096 measured_speedup)" 2
+ok "of the split" near "$(cell "SQ BF16+FP8 s=0.5" 4096 measured_speedup)" 1.5
+ok "none at M = 1" [ "$(cell INT8 1 measured_speedup)" = null ]
+ok "none of FP8" [ "$(cell FP8 4096 measured_seconds)" = null ]
+ok "a gap for every measured GEMM" [ "$(number measured_gemms)" = 9 ]
+ok "the parts of a gap add up" awk -F'[:,{}]' '/"gap"/ {n++; for (i = 1; i < NF; i++) v[$i] = $(i + 1)
+  d = v["\"measured_us\""] - v["\"predicted_us\""] - v["\"launch_us\""] - v["\"dram_us\""] - v["\"rate_us\""] - v["\"rest_us\""]
+  if (d * d > 1e-12) {print "# " $0; bad = 1}} END {exit bad || n != 9}' "$W.out"
+ok "a slower launch is one microsecond" [ "$(grep -c '"launch_us":\(1.0\|0.99999\)' "$W.out")" = 9 ]
+ok "the copy bandwidth explains nothing" [ "$(grep -c '"dram_us":0.0' "$W.out")" = 9 ]
+accept "in words" compare --machine "$H200" --workload "$L7" --gpu r.jsonl
+ok "the label follows the records" out_has "^h200, modelled, against measured times"
+ok "a line of differences each" [ "$(grep -c '4096x.*x.* 600.0 ' "$W.out")" = 3 ]
+accept "records alone" compare --machine "$H200" --gpu r.jsonl
+ok "the split is a kind of its own" out_has "^BF16  split .* 3 "
+accept "a format on a GPU" run --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" \
+  --format gqsa --records r.jsonl --json
+ok "its measured time: 224 GEMV of 5 us" near "$(number measured_seconds)" 0.00112
+accept "another format" run --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" \
+  --format spqr --act-bits 16 --records r.jsonl --json
+ok "has none" [ "$(number measured_seconds)" = null ]
+refuse "predictions are of one machine, 2 given" compare --machine "$H200" --machine "$A"
+refuse "--calibrate compares times" compare --machine "$H200" --calibrate x.yaml
+refuse "has its own M" compare --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" --m 3
+refuse "--m = 0, need 1..16777216" compare --machine "$H200" --m 0
+refuse "more than 4 --m" compare --machine "$H200" --m 1 --m 2 --m 3 --m 4 --m 5
+refuse "cannot open\|No such\|not" compare --machine "$H200" --workload absent.json
+sed 's/source: expected/source: guessed/' "$H200" >"$W/guess.yaml"
+refuse "guess.yaml" compare --machine guess.yaml
+sed '/^  - .*BF16/d' "$H200" >"$W/no16.yaml"
+refuse "has no dense BF16" compare --machine no16.yaml
 
 # ---- the measured times ---------------------------------------------------------------------
 if [ -e "$D/A100.csv" ]; then

@@ -64,6 +64,28 @@ for f in "spqt --sparsity 0.65" spqt gqsa "sq_a_static --weight-bits 4" "spqr --
   ok "decode: --format $f is slower than the one before" less "$previous" "$(cycles)"
   previous=$(cycles)
 done
+# SpQt by hand: K = 3072, half of it active, 24 INT4 x INT8 multipliers a PE. Balanced: 3072 / 48
+# steps for each of 256 / 32 tiles. Index unit: 96 segments of 16 columns, 8 a cycle, latency 3.
+# Zigzag, bursts of 64: 7/12 of 144 bytes a column (P10); row: all of them.
+spqt() { run --m 1 --n 256 --k 3072 --machine "$M/default.yaml" --format spqt "$@"; }
+spqt; balanced=$(number busy); zigzag=$(cycles)
+ok "spqt: codes of 7/12 of the columns" [ "$(number lo)" = $((256 * 3072 / 2 * 7 / 12)) ]
+ok "their scales" [ "$(number scale)" = $((256 * 3072 / 16 * 7 / 12)) ]
+ok "the steps of active columns" [ "$balanced" = $((8 * 64)) ]
+ok "the index unit goes ahead" [ "$(number index)" = $((96 * 2 + 3)) ]
+ok "layout and schedule are named" grep -q '"layout":"zigzag","schedule":"balanced"' "$W.out"
+spqt --layout zigzag --schedule balanced
+ok "defaults of --layout and --schedule" [ "$(cycles)" = "$zigzag" ]
+spqt --layout row
+ok "--layout row fetches every code" [ "$(number lo)" = $((256 * 3072 / 2)) ]
+ok "and every scale" [ "$(number scale)" = $((256 * 3072 / 16)) ]
+ok "and takes longer" less "$zigzag" "$(cycles)"
+spqt --layout row --sparsity 0.99
+ok "--layout row saves where whole bursts are inactive" less "$(number lo)" $((256 * 3072 / 2))
+spqt --schedule static
+ok "--schedule static waits for the busiest slice" less "$balanced" "$(number busy)"
+run --workload "$T/llama-3-8b_decode_1.csv" --format gqsa
+ok "other formats have no index unit" [ "$(number index)" = 0 ]
 run --workload "$T/llama-3-8b_decode_1.csv" --format spqr --outliers 0.02 --act-bits 16
 ok "--outliers costs bytes" grep -q '"summary".*"outliers":0.02' "$W.out"
 run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense
@@ -113,7 +135,11 @@ refuse "clock = 1, need a unit" run --machine unitless.yaml --workload w.csv
 refuse "does not hold one tile" run --machine tiny.yaml --workload w.csv
 refuse "did you mean latency" run --machine typo.yaml --workload w.csv
 refuse "cannot\|No such\|not" run --machine absent.yaml
-refuse "machine h200 is a GPU" run --machine "$M/h200.yaml" --workload w.csv
+refuse "core options have no use on machine h200" run --machine "$M/h200.yaml" --workload w.csv --rows 4
+refuse "--causes have no use on machine h200" run --machine "$M/h200.yaml" --workload w.csv --causes
+refuse "--records has no use on machine default" run --workload w.csv --records w.csv
+refuse "--records needs --machine" run --records w.csv
+refuse "no column gpu" run --machine "$M/h200.yaml" --workload w.csv --records w.csv
 refuse "need sq_w, dense, sq_a_static" run --workload w.csv --format sparse
 refuse "--weight-bits = 1, need 2..16" run --workload w.csv --format dense --weight-bits 1
 refuse "--weight-bits has no use with --format sq_w" run --workload w.csv --weight-bits 8
@@ -123,6 +149,11 @@ refuse "--sparsity has no use with --format dense" run --workload w.csv --format
 refuse "--sparsity = 1, need" run --workload w.csv --format spqt --sparsity 1
 refuse "--group = 3, need 4..128" run --workload w.csv --format gqsa --group 3
 refuse "--group has no use with --format spqr" run --workload w.csv --format spqr --group 64
+refuse "--layout has no use with --format gqsa" run --workload w.csv --format gqsa --layout row
+refuse "--schedule has no use with --format sq_w" run --workload w.csv --schedule static
+refuse "--layout = column, need zigzag or row" run --workload w.csv --format spqt --layout column
+refuse "--schedule = even, need balanced or static" run --workload w.csv --format spqt --schedule even
+refuse "--layout has no use with --format sq_w" run --m 1 --n 1 --k 1 --layout row
 refuse "--outliers = 0.5, need 0..0.25" run --workload w.csv --format spqr --outliers 0.5
 refuse "--act-bits = 12" run --workload w.csv --act-bits 12
 refuse "act-bits = 16, need 4 or 8" run --workload w.csv --act-bits 16

@@ -17,6 +17,7 @@
 
 #include "sq_gpu_compare.h"
 #include "sq_gpu_fit.h"
+#include "sq_gpu_predict.h"
 #include "sq_rng.h"
 #include "sq_roofline.h"
 
@@ -37,7 +38,8 @@ static void load(const char *name, struct sq_gpu *gpu)
 
 static double seconds(const struct sq_gpu *gpu, uint64_t m, uint64_t n, uint64_t k, bool is_sparse)
 {
-    const struct sq_gpu_gemm g = {m, n, k, SQ_GPU_INT8, is_sparse, 2};
+    const struct sq_gpu_gemm g = {
+        .m = m, .n = n, .k = k, .dtype = SQ_GPU_INT8, .is_sparse = is_sparse, .out_nbytes = 2};
     struct sq_gpu_time t;
     assert_int_equal(sq_gpu_time_gemm(gpu, &g, &t, NULL), SQ_OK);
     return t.seconds;
@@ -84,11 +86,92 @@ static void test_model(void **state)
         assert_true(seconds(&gpu, m, n + 256, k, false) >= dense * (1 - 1e-12));
         assert_true(seconds(&gpu, m, n, 2 * k, false) >= dense * (1 - 1e-12));
     }
-    const struct sq_gpu_gemm fp8 = {128, 128, 128, SQ_GPU_FP8, false, 2};
-    const struct sq_gpu_gemm zero = {0, 128, 128, SQ_GPU_INT8, false, 2};
+    const struct sq_gpu_gemm fp8 = {.m = 128, .n = 128, .k = 128, .dtype = SQ_GPU_FP8};
+    const struct sq_gpu_gemm zero = {.m = 0, .n = 128, .k = 128, .dtype = SQ_GPU_INT8};
     struct sq_gpu_time t;
     assert_int_equal(sq_gpu_time_gemm(&gpu, &fp8, &t, NULL), SQ_ERR_UNSUPPORTED);
     assert_int_equal(sq_gpu_time_gemm(&gpu, &zero, &t, NULL), SQ_ERR_RANGE);
+}
+
+// The split of two data types lies between them, and cold operands never take less time; one token
+// waits for its bytes.
+static void test_split(void **state)
+{
+    (void)state;
+    struct sq_rng r = {test_seed()};
+    struct sq_gpu gpu;
+    load("h200", &gpu);
+    for (unsigned i = 0; i < 2000; i++) {
+        struct sq_gpu_gemm g = {.m = 1 + sq_rng_below(&r, sq_rng_below(&r, 2) ? 16 : 8192),
+                                .n = 64 * (1 + sq_rng_below(&r, 300)),
+                                .k = 64 * (1 + sq_rng_below(&r, 200)),
+                                .dtype = SQ_GPU_BF16,
+                                .low_dtype = SQ_GPU_FP8,
+                                .out_nbytes = 2};
+        struct sq_gpu_time t;
+        double warm[9];
+        for (unsigned s = 0; s <= 8; s++) {
+            g.low_share = s / 8.;
+            g.is_cold = false;
+            assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+            warm[s] = t.seconds;
+            assert_true(s == 0 || warm[s] <= warm[s - 1] * (1 + 1e-12));
+            g.is_cold = true;
+            assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+            assert_true(t.seconds >= warm[s]);
+            if (g.m <= SQ_GPU_GEMV_TOKENS)
+                assert_true(t.seconds >= gpu.launch_s + t.dram_s &&
+                            t.seconds <= gpu.launch_s + fmax(t.dram_s, t.l2_s) * (1 + 1e-12));
+        }
+        g.low_share = 0;
+        g.dtype = SQ_GPU_FP8;
+        g.is_cold = false;
+        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+        assert_true(t.seconds == warm[8]);
+    }
+    const struct sq_gpu_gemm bad = {
+        .m = 1, .n = 1, .k = 1, .is_sparse = true, .low_share = 0.5, .dtype = SQ_GPU_INT8};
+    struct sq_gpu_time t;
+    assert_int_equal(sq_gpu_time_gemm(&gpu, &bad, &t, NULL), SQ_ERR_RANGE);
+}
+
+// Formats: the product of their kernel and the stored bits of SPEC A.5, F.6, G.3, H.6.
+static void test_formats(void **state)
+{
+    (void)state;
+    const struct sq_gemm size = {1, 4096, 4096};
+    const struct {
+        struct sq_scheme s;
+        enum sq_gpu_dtype dtype;
+        bool is_sparse;
+        double bits;
+    } row[] = {
+        {{.kind = SQ_SCHEME_DENSE, .act_bits = 16, .weight_bits = 16}, SQ_GPU_BF16, false, 16},
+        {{.kind = SQ_SCHEME_DENSE, .act_bits = 8, .weight_bits = 4, .group = 128},
+         SQ_GPU_INT8,
+         false,
+         4.25},
+        {{.kind = SQ_SCHEME_SP24, .act_bits = 8}, SQ_GPU_INT8, true, 5},
+        {{.kind = SQ_SCHEME_SQ_W, .act_bits = 8, .sq = {8, 4, 32, 8, 128}},
+         SQ_GPU_BF16,
+         false,
+         6.5},
+        {{.kind = SQ_SCHEME_GQSA, .act_bits = 8, .group = 16, .sparsity = 0.5},
+         SQ_GPU_BF16,
+         false,
+         3.125},
+        // 32 bytes are the least that is fetched: 8 of 9 sectors hold one column, the last one two.
+        {{.kind = SQ_SCHEME_SPQT, .act_bits = 16, .sparsity = 0.5},
+         SQ_GPU_BF16,
+         false,
+         4.5 * (8 * 0.5 + 0.75) / 9},
+        {{.kind = SQ_SCHEME_SPQR, .act_bits = 16, .outliers = 1. / 128}, SQ_GPU_BF16, false, 4.25},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        const struct sq_gpu_gemm g = sq_gpu_of_scheme(&row[i].s, &size);
+        assert_true(g.dtype == row[i].dtype && g.is_sparse == row[i].is_sparse && g.is_cold);
+        assert_true(fabs(g.weight_bits - row[i].bits) < 0.01); // and 32 bits a row
+    }
 }
 
 // ---- records --------------------------------------------------------------------------------
@@ -141,6 +224,45 @@ static void test_records(void **state)
     assert_int_equal(read(IMPL("cublaslt") IMPL("ours") IMPL("cusparselt"), &g, NULL), SQ_OK);
     assert_int_equal(g.n, 2);
     assert_int_equal(g.other_kind, 1);
+    sq_gpu_records_free(&g);
+}
+
+// The split of two data types is modelled; our other kernels are kept by their format.
+static void test_format_records(void **state)
+{
+    (void)state;
+    struct sq_gpu_records g;
+    struct sq_gpu gpu;
+    struct sq_gpu_gap gap;
+#define OURS(format, dtype)                                                                        \
+    "{\"schema_version\":1,\"source\":\"measured\",\"device\":{\"name\":\"A100\"},\"kernel\":"     \
+    "{\"impl\":\"ours\"},\"problem\":{\"M\":4096,\"N\":4096,\"K\":4096,\"format\":\"" format       \
+    "\",\"dtype_w\":\"" dtype                                                                      \
+    "\",\"dtype_out\":\"bf16\",\"sparsity\":0.5},\"timing\":{\"median_us\":200,"                   \
+    "\"l2\":\"cold_rotated\",\"t0_fit_us\":4.5},\"ceilings\":{\"bf16_tflops\":700,"                \
+    "\"copy_gbps\":4000}}\n"
+    assert_int_equal(
+        read(OURS("sq_a_static", "bf16+e4m3") OURS("gqsa", "s4") OURS("none", "s8"), &g, NULL),
+        SQ_OK);
+    assert_true(g.n == 1 && g.n_formats == 1 && g.other_kind == 2);
+    assert_string_equal(g.format[0].format, "gqsa");
+    assert_true(g.format[0].m == 4096 && g.format[0].sparsity == 0.5);
+    const struct sq_gpu_record *r = &g.r[0];
+    assert_true(r->gemm.is_cold && r->gemm.low_share == 0.5 && r->gemm.low_dtype == SQ_GPU_FP8);
+    assert_true(r->ceilings.launch_s == 4.5e-6 && r->ceilings.copy_bytes_per_s == 4e12);
+    load("h200", &gpu);
+    assert_int_equal(sq_gpu_explain(&gpu, r, &gap, NULL), SQ_OK);
+    assert_true(fabs(gap.predicted_s + gap.launch_s + gap.dram_s + gap.rate_s + gap.rest_s -
+                     r->seconds) < 1e-12);
+    assert_true(fabs(gap.launch_s - 2e-6) < 1e-12 && gap.dram_s == 0 && gap.rate_s > 0);
+    const struct sq_gpu_gemm other = {.m = 4096,
+                                      .n = 4096,
+                                      .k = 4096,
+                                      .dtype = SQ_GPU_BF16,
+                                      .low_dtype = SQ_GPU_FP8,
+                                      .low_share = 0.75};
+    assert_ptr_equal(sq_gpu_find_record(&g, &r->gemm), r);
+    assert_null(sq_gpu_find_record(&g, &other));
     sq_gpu_records_free(&g);
 }
 
@@ -204,10 +326,12 @@ static void make_records(const struct sq_gpu *gpu, struct sq_gpu_records *g)
         for (unsigned k = 0; k < gpu->n_kinds; k++) {
             struct sq_gpu_time t;
             struct sq_gpu_record *r = &g->r[g->n++];
-            r->gemm = (struct sq_gpu_gemm){
-                UINT64_C(64) << (i / 4),   (const uint64_t[]){3584, 4608, 37888, 3584}[i % 4],
-                i % 4 == 3 ? 18944 : 3584, gpu->kind[k].dtype,
-                gpu->kind[k].is_sparse,    2};
+            r->gemm = (struct sq_gpu_gemm){.m = UINT64_C(64) << (i / 4),
+                                           .n = (const uint64_t[]){3584, 4608, 37888, 3584}[i % 4],
+                                           .k = i % 4 == 3 ? 18944 : 3584,
+                                           .dtype = gpu->kind[k].dtype,
+                                           .is_sparse = gpu->kind[k].is_sparse,
+                                           .out_nbytes = 2};
             assert_int_equal(sq_gpu_time_gemm(gpu, &r->gemm, &t, NULL), SQ_OK);
             r->seconds = t.seconds;
             r->is_calibration = i % 10 == 3;
@@ -278,9 +402,15 @@ static void test_closed_forms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shipped),      cmocka_unit_test(test_model),
-        cmocka_unit_test(test_records),      cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_statistics),   cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_format_records),
+        cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_records),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test(test_closed_forms),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,6 +16,8 @@
 #include "sq_format.h"
 #include "sq_machine.h"
 #include "sq_machine_run.h"
+#include "sq_rng.h"
+#include "sq_schedule.h"
 #include "sq_unit.h"
 
 static const char good[] = "name: test\n"
@@ -179,28 +181,49 @@ static void test_schemes(void **state)
 {
     (void)state;
     const struct sq_format sq = {8, 4, 32, 8, 128};
-    static const unsigned R = 64; // one output channel of K = 4096, batch 1
+    static const unsigned R = 256; // output channels of K = 4096, batch 1
     struct {
         struct sq_scheme s;
         unsigned lanes;
         double weight_bits, act_bits; // scales of tokens left out
     } row[] = {
-        {{SQ_SCHEME_DENSE, sq, 8, 8, 128, 0, 0}, 12, 8 + 32. / 128, 8},
-        {{SQ_SCHEME_DENSE, sq, 16, 16, 0, 0, 0}, 3, 16 + 32. / 4096, 16},
-        {{SQ_SCHEME_SQ_A_STATIC, sq, 8, 4, 128, 0, 0}, 38, 4 + 32. / 128, 5},
-        {{SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 4, 128, 0, 0}, 38, 4 + 32. / 128, 6},
-        {{SQ_SCHEME_SP24, sq, 8, 0, 0, 0, 0}, 24, 5 + 32. / 4096, 8},
-        {{SQ_SCHEME_GQSA, sq, 8, 0, 16, 0.5, 0}, 48, 3.125 + 32. / 4096, 8},
-        {{SQ_SCHEME_SPQT, sq, 8, 0, 0, 0.5, 0}, 48, 4.5 / 2, 8},
-        {{SQ_SCHEME_SPQR, sq, 8, 0, 0, 0, 1. / 128}, 30, 4 + 32. / 128 + 32. / 4096, 8},
+        {{SQ_SCHEME_DENSE, sq, 8, 8, 128, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         12,
+         8 + 32. / 128,
+         8},
+        {{SQ_SCHEME_DENSE, sq, 16, 16, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         3,
+         16 + 32. / 4096,
+         16},
+        {{SQ_SCHEME_SQ_A_STATIC, sq, 8, 4, 128, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         38,
+         4 + 32. / 128,
+         5},
+        {{SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 4, 128, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         38,
+         4 + 32. / 128,
+         6},
+        {{SQ_SCHEME_SP24, sq, 8, 0, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         24,
+         5 + 32. / 4096,
+         8},
+        {{SQ_SCHEME_GQSA, sq, 8, 0, 16, 0.5, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         48,
+         3.125 + 32. / 4096,
+         8},
+        {{SQ_SCHEME_SPQT, sq, 8, 0, 0, 0.5, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED}, 48, 4.5 / 2, 8},
+        {{SQ_SCHEME_SPQR, sq, 8, 0, 0, 0, 1. / 128, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         30,
+         4 + 32. / 128 + 32. / 4096,
+         8},
     };
     const struct sq_core_config core = sq_core_config_default();
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         const struct sq_scheme *s = &row[i].s;
-        const struct sq_stretch whole = {4096, 0, s->group ? 4096 / s->group : 1, true};
+        const struct sq_stretch whole = {4096, 0, s->group ? 4096 / s->group : 1, true, 0};
         uint64_t nbytes[SQ_N_STREAMS], sum = 0;
         assert_int_equal(sq_scheme_check(s, NULL), SQ_OK);
-        assert_int_equal(sq_scheme_lanes(s, &core, 1), row[i].lanes);
+        assert_int_equal(sq_scheme_lanes(s, &core, 1, 4096), row[i].lanes);
         sq_scheme_nbytes(s, 1, R, 1, &whole, nbytes);
         for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
             sum += nbytes[id];
@@ -210,8 +233,8 @@ static void test_schemes(void **state)
         assert_true(8. * (double)nbytes[SQ_STREAM_ACT] / 4096 == row[i].act_bits);
     }
     // A batch keeps a column of SpQt that any token has; a full tile keeps nearly all.
-    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 2), 32);
-    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 4096), 24);
+    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 2, 4096), 32);
+    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 4096, 4096), 24);
 }
 
 static void test_scheme_refusals(void **state)
@@ -222,13 +245,19 @@ static void test_scheme_refusals(void **state)
         struct sq_scheme s;
         const char *text;
     } bad[] = {
-        {{SQ_SCHEME_DENSE, {0}, 8, 1, 0, 0, 0}, "weight-bits = 1, need 2..16"},
-        {{SQ_SCHEME_DENSE, {0}, 6, 8, 0, 0, 0}, "act-bits = 6, need 4, 8 or 16"},
-        {{SQ_SCHEME_SP24, {0}, 16, 0, 0, 0, 0}, "act-bits = 16, need 4 or 8 for sp24"},
-        {{SQ_SCHEME_GQSA, {0}, 8, 0, 0, 0.5, 0}, "group = 0, need 4..128"},
-        {{SQ_SCHEME_SPQT, {0}, 8, 0, 0, 1, 0}, "sparsity = 1"},
-        {{SQ_SCHEME_SPQR, {0}, 8, 0, 0, 0, NAN}, "outliers = nan"},
-        {{SQ_SCHEME_SQ_A_STATIC, {0}, 8, 4, 0, 0, 0}, "high-bits/low-bits = 0/0"},
+        {{SQ_SCHEME_DENSE, {0}, 8, 1, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         "weight-bits = 1, need 2..16"},
+        {{SQ_SCHEME_DENSE, {0}, 6, 8, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         "act-bits = 6, need 4, 8 or 16"},
+        {{SQ_SCHEME_SP24, {0}, 16, 0, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         "act-bits = 16, need 4 or 8 for sp24"},
+        {{SQ_SCHEME_GQSA, {0}, 8, 0, 0, 0.5, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         "group = 0, need 4..128"},
+        {{SQ_SCHEME_SPQT, {0}, 8, 0, 0, 1, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED}, "sparsity = 1"},
+        {{SQ_SCHEME_SPQR, {0}, 8, 0, 0, 0, NAN, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         "outliers = nan"},
+        {{SQ_SCHEME_SQ_A_STATIC, {0}, 8, 4, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
+         "high-bits/low-bits = 0/0"},
     };
     struct sq_error err;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -236,8 +265,61 @@ static void test_scheme_refusals(void **state)
         if (!strstr(err.text, bad[i].text))
             fail_msg("'%s' does not say '%s'", err.text, bad[i].text);
     }
-    const struct sq_scheme w9 = {SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 9, 0, 0, 0};
+    const struct sq_scheme w9 = {SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 9, 0, 0, 0, SQ_SPQT_ZIGZAG,
+                                 SQ_SPQT_BALANCED};
     assert_int_equal(sq_scheme_check(&w9, &err), SQ_ERR_RANGE);
+}
+
+// SPEC P10 and G.8. By hand, half of the columns active and bursts of 64: four superblocks of 144
+// bytes are nine bursts, of which three hold the end of one superblock and the start of the next.
+static void test_spqt_rate(void **state)
+{
+    (void)state;
+    static const double p = 0.5;
+    assert_true(fabs(sq_spqt_fetched(SQ_SPQT_ZIGZAG, 64, p) - (6 * p + 3 * 0.75) / 9) < 1e-12);
+    // 144 = 9 x 16: no burst holds two superblocks, and none is half needed.
+    assert_true(sq_spqt_fetched(SQ_SPQT_ZIGZAG, 16, p) == p);
+    assert_true(sq_spqt_fetched(SQ_SPQT_ZIGZAG, 0, 0.3) == 1 - 0.7);
+    // Row: the first of nine bursts of 16 holds the scales of 256 columns, the others 32 columns.
+    assert_true(fabs(sq_spqt_fetched(SQ_SPQT_ROW, 16, 0.01) -
+                     (1 - pow(0.99, 256) + 8 * (1 - pow(0.99, 32))) / 9) < 1e-12);
+    assert_true(fabs(sq_spqt_fetched(SQ_SPQT_ROW, 0, p) - 1) < 1e-15);
+    for (unsigned layout = 0; layout < SQ_SPQT_LAYOUTS; layout++)
+        for (unsigned burst = 0; burst <= 4096; burst = burst < 300 ? burst + 1 : burst + 97) {
+            const enum sq_spqt_layout l = (enum sq_spqt_layout)layout;
+            double last = 0;
+            for (unsigned i = 0; i <= 20; i++) { // more columns, more bytes, none left out
+                const double a = i / 20., now = sq_spqt_fetched(l, burst, a);
+                assert_true(now >= a - 1e-12 && now <= 1 && now >= last);
+                last = now;
+            }
+            assert_true(sq_spqt_fetched(l, burst, 0) == 0 && sq_spqt_fetched(l, burst, 1) == 1);
+        }
+    // K = 4096, 64 workers, 50 %: the sum in exact integers; SPEC G.8 has 41.4 of 64.
+    assert_true(fabs(sq_spqt_busiest(4096, 64, 0.5) - 41.31159398719409) < 1e-9);
+    assert_true(fabs(sq_spqt_busiest(4096, 1, 0.25) - 1024) < 1e-6); // the mean
+    assert_true(fabs(sq_spqt_busiest(2, 2, 0.5) - 0.75) < 1e-12);    // 1 - 1/4
+    assert_true(fabs(sq_spqt_busiest(4, 2, 0.5) - (0.4375 + 15. / 16)) < 1e-12);
+    assert_true(sq_spqt_busiest(4096, 64, 1) == 64 && sq_spqt_busiest(4096, 64, 0) == 0);
+    // The same from masks, by the definition of sq_schedule.h.
+    struct sq_rng r = {1};
+    double sum = 0;
+    enum { K = 4096, MASKS = 1000 };
+    for (unsigned i = 0; i < MASKS; i++) {
+        static uint32_t idx[K];
+        size_t n = 0;
+        for (uint32_t c = 0; c < K; c++)
+            if (sq_rng_below(&r, 2))
+                idx[n++] = c;
+        sum += (double)sq_schedule_columns(idx, n, K, 64, true);
+    }
+    assert_true(fabs(sum / MASKS - sq_spqt_busiest(K, 64, 0.5)) < 0.2); // 4 sigma
+    // 128 segments of 32 with 16 columns each, 8 a beat: 256 beats, the first after 3 cycles.
+    assert_int_equal(sq_spqt_index_cycles(4096, 0.5), 3 + 256);
+    assert_int_equal(sq_spqt_index_cycles(4096, 0.25), 3 + 128);
+    // Nothing active: the segments pass, one a cycle, and an empty beat ends the vector.
+    assert_int_equal(sq_spqt_index_cycles(4096, 0), 3 + 128);
+    assert_int_equal(sq_spqt_index_cycles(4096, 1), 3 + 512);
 }
 
 static void test_plan_refusals(void **state)
@@ -319,11 +401,11 @@ static void test_cores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),          cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_yaml),
-        cmocka_unit_test(test_schemes),       cmocka_unit_test(test_scheme_refusals),
-        cmocka_unit_test(test_plan_refusals), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_good),      cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_schemes),   cmocka_unit_test(test_scheme_refusals),
+        cmocka_unit_test(test_spqt_rate), cmocka_unit_test(test_plan_refusals),
+        cmocka_unit_test(test_extremes),  cmocka_unit_test(test_cores),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The page of reports/gpu and its plots, from the machine files, and from the records beside it where
+# there are any: page.sh SQSIM FOLDER
+set -euo pipefail
+SQSIM=$(readlink -f "$1")
+HERE=$(dirname "$0")
+to=$2
+
+section() { # MACHINE
+  local name records
+  name=$(basename "$1" .yaml)
+  records=$("$HERE/records.sh" "$SQSIM" "$1")
+  printf '\n## %s\n\n' "$name"
+  if [ -n "$records" ]; then
+    printf 'Measured times: [%s](%s).\n' "$(basename "$records")" "$(basename "$records")"
+  else
+    printf 'No GPU of this kind has run the kernels yet: every time below is modelled.\n'
+  fi
+  printf '\n```text\n'
+  "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --plot "$to/$name.svg"
+  printf '```\n\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
+  if [ -n "$records" ]; then
+    printf '\nEvery GEMM of the vendors'"'"' libraries and of the SQ split:\n\n```text\n'
+    "$SQSIM" compare --machine "$1" --gpu "$records" 2>&1 || true # its refusal says what is missing
+    printf '```\n'
+  fi
+}
+
+echo "<!-- make gpu-report: page.sh; $("$SQSIM" --version | head -1); revision $(git describe --always --dirty 2>/dev/null || echo unknown) -->"
+cat <<'TEXT'
+# Simulated and measured speedup
+
+What the model of a GPU (`sim/sq_gpu.h`) predicts for the linear layers of whole models, and what the kernels
+in [gpu](../../gpu/README.md) took on one, where `make gpu-measure` has left its records here. The lines
+under each head are the output of `sqsim compare`; a ceiling is `measured` (read on such a GPU), `fitted` to
+measured times, `published` or `expected`. M = 1 is launch and bytes alone: what a kernel would take that only
+waits for memory; no library has one for 2:4.
+TEXT
+section sim/machines/h200.yaml
+for machine in sim/machines/{a100_pcie_80g,h100_pcie,rtx4090}.yaml; do
+  [ -z "$("$HERE/records.sh" "$SQSIM" "$machine")" ] || section "$machine"
+done
