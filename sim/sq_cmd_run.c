@@ -44,7 +44,7 @@ struct arguments {
     uint64_t m, n, k;                         // 0 = not given
     uint64_t seed;
     unsigned jobs;           // 0 = not given
-    struct sq_scheme scheme; // with --machine or --workload
+    struct sq_scheme scheme; // on a machine
     struct sq_run_format given;
     bool seed_given;
     bool timing_only, is_causes, is_json;
@@ -79,27 +79,29 @@ static const struct argp_option options[] = {
     {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 3},
     {0}};
 
-static const char doc[] = "Times one core on every linear layer of MODEL (default: the embedded "
-                          "traces/tiny-llama), or on one GEMM given by --m --n --k: "
-                          "cycles of the cycle model (= RTL), closed-form bound, use of both "
-                          "paths; and the values of the golden model with their relative error. "
-                          "With --machine or --workload: cycles only, through cores, buffers and "
-                          "DRAM, of any --format: sq_w, dense, sq_a_static, sq_a_dynamic, sp24, "
-                          "gqsa, spqt, spqr (the same multipliers, re-partitioned without loss; "
-                          "--sparsity: gqsa pruned groups (0.5), spqt skipped activations (0.5)); "
-                          "core options then override the machine's. On a GPU: the time that its "
-                          "model predicts for the format's kernel.\v"
-                          "Examples:\n"
-                          "  sqsim run\n"
-                          "  sqsim run --m 512 --n 512 --k 512\n"
-                          "  sqsim run ~/models/my-llama --bank 64 --sparsity 0.875 --causes\n"
-                          "  sqsim run --m 2048 --n 28672 --k 8192 --timing-only --json\n"
-                          "  sqsim run --workload traces/workloads/llama-3-8b_decode_1.csv\n"
-                          "  sqsim run --machine sim/machines/server64.yaml --workload "
-                          "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
-                          "--weight-bits 8\n"
-                          "  sqsim run --machine sim/machines/h200.yaml --workload "
-                          "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
+static const char doc[] =
+    "Times one core on every linear layer of MODEL (default: the embedded "
+    "traces/tiny-llama), or on one GEMM given by --m --n --k: "
+    "cycles of the cycle model (= RTL), closed-form bound, use of both "
+    "paths; and the values of the golden model with their relative error. "
+    "With --machine, --workload or a --format that is not sq_w: cycles only, "
+    "through cores, buffers and DRAM: dense, sq_a_static, sq_a_dynamic, sp24, "
+    "gqsa, spqt, spqr (the same multipliers, re-partitioned without loss; "
+    "--sparsity: gqsa pruned groups (0.5), spqt skipped activations (0.5)); "
+    "core options then override the machine's. On a GPU: the time that its "
+    "model predicts for the format's kernel.\v"
+    "Examples:\n"
+    "  sqsim run\n"
+    "  sqsim run --m 512 --n 512 --k 512\n"
+    "  sqsim run ~/models/my-llama --bank 64 --sparsity 0.875 --causes\n"
+    "  sqsim run --m 2048 --n 28672 --k 8192 --timing-only --json\n"
+    "  sqsim run --m 1 --n 28672 --k 8192 --format gqsa\n"
+    "  sqsim run --workload traces/workloads/llama-3-8b_decode_1.csv\n"
+    "  sqsim run --machine sim/machines/server64.yaml --workload "
+    "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
+    "--weight-bits 8\n"
+    "  sqsim run --machine sim/machines/h200.yaml --workload "
+    "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
 
 static enum sq_status set_act_bits(const char *text, struct arguments *in)
 {
@@ -407,6 +409,13 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
 
 // ---- command --------------------------------------------------------------------------------
 
+// One core knows SQ on weights; the other formats run on a machine, the default one if none is
+// given.
+static bool is_on_machine(const struct arguments *in)
+{
+    return in->machine || in->workload || in->scheme.kind != SQ_SCHEME_SQ_W;
+}
+
 static enum sq_status check_machine_arguments(const struct arguments *in)
 {
     const char *unused = in->tokens       ? "--tokens"
@@ -414,8 +423,8 @@ static enum sq_status check_machine_arguments(const struct arguments *in)
                          : in->jobs       ? "--jobs"
                                           : NULL;
     if (unused)
-        return SQ_FAIL(in->err, SQ_ERR_ARG,
-                       "%s has no use with --machine or --workload: nothing is encoded", unused);
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s has no use on a machine: nothing is encoded",
+                       unused);
     if (in->workload && (in->model || in->n || in->m))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--workload and %s given, need one of them",
                        in->model ? "a model" : "--m, --n or --k");
@@ -424,18 +433,14 @@ static enum sq_status check_machine_arguments(const struct arguments *in)
 
 static enum sq_status check_arguments(struct arguments *in)
 {
-    const bool on_machine = in->machine || in->workload;
+    const bool on_machine = is_on_machine(in);
     if ((in->n == 0) != (in->k == 0))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
                        in->n ? "k" : "n");
     if (in->n && (in->model || in->tokens))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
     if (!on_machine && in->records)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--records needs --machine or --workload");
-    if (!on_machine && (in->scheme.kind != SQ_SCHEME_SQ_W || in->given.weight_bits))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s%s needs --machine or --workload",
-                       in->given.weight_bits ? "--weight-bits" : "--format ",
-                       in->given.weight_bits ? "" : sq_scheme_names[in->scheme.kind]);
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--records needs --machine");
     SQ_TRY(sq_run_settle_format(&in->given, &in->format, &in->scheme, in->err));
     if (!on_machine && in->scheme.act_bits == 16)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = 16, need 4 or 8 for sq_w");
@@ -479,7 +484,7 @@ int sq_cmd_run(int argc, char **argv)
 
     if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK || check_arguments(&in) != SQ_OK)
         return sq_cli_fail("run", &err);
-    if (in.machine || in.workload)
+    if (is_on_machine(&in))
         return run_machine(&in);
     struct sq_cli_core core = sq_cli_core_default(&err);
     sq_run_override_core(&core.config, &in.core.config);

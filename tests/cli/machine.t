@@ -90,6 +90,10 @@ run --workload "$T/llama-3-8b_decode_1.csv" --format spqr --outliers 0.02 --act-
 ok "--outliers costs bytes" grep -q '"summary".*"outliers":0.02' "$W.out"
 run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense
 ok "--weight-bits is 8 by default" [ "$(cycles)" = "$w8" ]
+run --m 1 --n 256 --k 256 --format dense
+alone=$(cycles)
+run --m 1 --n 256 --k 256 --format dense --machine "$M/default.yaml"
+ok "a format runs on the default machine" [ -n "$alone" -a "$(cycles)" = "$alone" ]
 run --workload "$T/llama-3-8b_prefill_2048.csv" --format dense --weight-bits 16 --act-bits 16
 ok "dense W16A16 is slower still" less "$w8" "$(cycles)"
 run --workload "$T/llama-3-8b_prefill_2048.csv" --sparsity 0.5
@@ -143,7 +147,7 @@ refuse "no column gpu" run --machine "$M/h200.yaml" --workload w.csv --records w
 refuse "need sq_w, dense, sq_a_static" run --workload w.csv --format sparse
 refuse "--weight-bits = 1, need 2..16" run --workload w.csv --format dense --weight-bits 1
 refuse "--weight-bits has no use with --format sq_w" run --workload w.csv --weight-bits 8
-refuse "--format dense needs" run --format dense
+refuse "--seed has no use on a machine" run --format dense --seed 3
 refuse "--outliers has no use with --format gqsa" run --workload w.csv --format gqsa --outliers 0.1
 refuse "--sparsity has no use with --format dense" run --workload w.csv --format dense --sparsity 0.5
 refuse "--sparsity = 1, need" run --workload w.csv --format spqt --sparsity 1
