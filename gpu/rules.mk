@@ -69,14 +69,19 @@ endif
 
 ## gpu-measure: on a GPU: check, time, write reports/gpu and traces/gpu; else check what is stored
 GPU_PROGRAM := $(if $(NVCC),sq_gpu_measure,sq_gpu_verify)
+# The traces then go through cycle model and RTL; sqsim says so where Verilator is missing (exit 3).
 .PHONY: gpu-measure
-gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM)
+gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM) $(BUILD)/sqsim
 	$(Q)mkdir -p reports/gpu traces/gpu/operand
-	$(Q)$(if $(CUSPARSELT),CUSPARSELT_LIB=$(CUSPARSELT)/lib/libcusparseLt.so.0) \
-	  $(GPU_BUILD)/$(GPU_PROGRAM)
+	$(Q)rc=0; $(if $(CUSPARSELT),CUSPARSELT_LIB=$(CUSPARSELT)/lib/libcusparseLt.so.0) \
+	  $(GPU_BUILD)/$(GPU_PROGRAM) || rc=$$?; \
+	traces=$$(find traces/gpu -maxdepth 1 -name '*.safetensors' | sort); \
+	if [ -n "$$traces" ] && [ $$rc != 1 ]; then \
+	  cosim=0; $(BUILD)/sqsim cosim $$traces || cosim=$$?; [ $$cosim = 0 ] || [ $$cosim = 3 ] || rc=$$cosim; fi; \
+	exit $$rc
 
 # ---- the same kernels in the emulator ----------------------------------------------------------------
-EMU_JOBS := gpu/sq_layer_bench.cu gpu/sq_layer_jobs.cu gpu/sq_gemv_jobs.cu
+EMU_JOBS := gpu/sq_layer_bench.cu $(wildcard gpu/*_jobs.cu)
 EMU_SRC := $(filter-out gpu/sq_bench.cu gpu/sq_cublaslt.cu gpu/sq_cusparselt.cu gpu/sq_measure.cu \
              $(EMU_JOBS),$(wildcard gpu/*.cu))
 EMU_OBJ := $(EMU_SRC:gpu/%.cu=$(BUILD)/emu/%.o) $(BUILD)/emu/emulate.o
@@ -97,7 +102,9 @@ $(BUILD)/emu/emulate.o: tests/gpu/emulate.cpp
 
 GPU_TEST_SRC := $(wildcard tests/gpu/test_*.cpp)
 GPU_TEST_BIN := $(GPU_TEST_SRC:tests/%.cpp=$(BUILD)/tests/%)
-$(GPU_TEST_BIN): $(BUILD)/tests/gpu/%: tests/gpu/%.cpp $(EMU_OBJ) $(GPU_LIBS)
+# The traces of gpu-measure by the kernels in the emulator, for trace.t.
+GPU_TRACES   := $(BUILD)/tests/gpu/make_traces
+$(GPU_TEST_BIN) $(GPU_TRACES): $(BUILD)/tests/gpu/%: tests/gpu/%.cpp $(EMU_OBJ) $(GPU_LIBS)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(EMU_CXX) -c $< -o $@.o
 	$(Q)$(CXX_GPU) $@.o $(EMU_OBJ) $(GPU_LIBS) $(LDLIBS) -fopenmp -lcmocka -o $@
@@ -109,15 +116,16 @@ $(GPU_TEST_CBIN) $(GPU_CODE_BIN): $(GPU_C_OBJ)
 $(GPU_TEST_CBIN) $(GPU_CODE_BIN): CFLAGS_ALL += -Igpu
 $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
 
--include $(EMU_OBJ:.o=.d) $(EMU_JOBS_OBJ:.o=.d) $(GPU_TEST_BIN:=.d) $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
+-include $(EMU_OBJ:.o=.d) $(EMU_JOBS_OBJ:.o=.d) $(GPU_TEST_BIN:=.d) $(GPU_TRACES).d $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
 
 ## test-gpu: kernels in the emulator, maps, records; machine code where nvcc is
 .PHONY: test-gpu
 test-gpu: $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) $(GPU_BUILD)/sq_gpu_verify \
-          $(if $(NVCC),gpu)
+          $(GPU_TRACES) $(BUILD)/sqsim $(if $(NVCC),gpu)
 	$(Q)$(if $(NVCC),,echo "test-gpu: machine code not checked: no nvcc")
 	$(Q)GPU_BUILD=$(GPU_BUILD) GPU_VERIFY=$(abspath $(GPU_BUILD))/sq_gpu_verify $(PROVE) \
-	  $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) tests/gpu/verify.t
+	  $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) tests/gpu/verify.t \
+	  tests/gpu/trace.t
 
 # `make test` runs what needs no nvcc; machine code is test-gpu's. The emulator runs fibers, which the
 # sanitizers do not follow: under SAN=1 only the plain C tests run.
@@ -127,4 +135,6 @@ san-build test-san test-unit: $(GPU_TEST_CBIN)
 else
 UNIT_BIN += $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
 test-build test-unit: $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
+RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t
+test-build test-rtl: $(GPU_TRACES) $(GPU_BUILD)/sq_gpu_verify
 endif

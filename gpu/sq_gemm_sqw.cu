@@ -77,11 +77,17 @@ SQ_KERNEL(kThreads, 2) gemm_sqw_kernel(const SQ_GRID_CONSTANT SqGemmSqW g)
         const float s_hi = g.s_hi[static_cast<size_t>(channel) * n_groups + group];
 #pragma unroll
         for (int t = 0; t < kTokens; t++) { // the combine of SPEC A.7, on every lane alike
-            const float t1 =
-                __fmul_rn(static_cast<float>(__reduce_add_sync(0xffffffffu, p_lo[t])), s_lo);
-            const float t2 =
-                __fmul_rn(static_cast<float>(__reduce_add_sync(0xffffffffu, p_hi[t])), s_hi);
+            const int sum_lo = __reduce_add_sync(0xffffffffu, p_lo[t]);
+            const int sum_hi = __reduce_add_sync(0xffffffffu, p_hi[t]);
+            const float t1 = __fmul_rn(static_cast<float>(sum_lo), s_lo);
+            const float t2 = __fmul_rn(static_cast<float>(sum_hi), s_hi);
             y[t] = __fadd_rn(y[t], __fadd_rn(t1, t2));
+            if (g.p_lo && lane == t && token0 + t < g.m) {
+                const size_t at =
+                    (static_cast<size_t>(token0 + t) * g.n + channel) * n_groups + group;
+                g.p_lo[at] = sum_lo;
+                g.p_hi[at] = sum_hi;
+            }
         }
     }
 #pragma unroll

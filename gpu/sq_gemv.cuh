@@ -101,7 +101,8 @@ struct SqGemvSpqt {
     float *part;
     unsigned *arrived;
     float *y;
-    uint32_t *n_active; // receives the number of active columns; may be NULL
+    uint32_t *n_active;        // receives the number of active columns; may be NULL
+    uint32_t *index = nullptr; // and [k]: their indices, ascending
 };
 enum sq_status sq_gemv_spqt(const SqGemvSpqt *g, cudaStream_t stream, struct sq_error *err);
 // Splits that fill `n_sms` processors about four times.

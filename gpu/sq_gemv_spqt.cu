@@ -182,6 +182,12 @@ SQ_KERNEL(kThreads, 3) gemv_spqt_kernel(const SQ_GRID_CONSTANT SqGemvSpqt g)
     const int total = collect(g, idx, &first);
     if (g.n_active && blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0)
         *g.n_active = static_cast<uint32_t>(total);
+    if (g.index && blockIdx.y == 0) { // this block's share
+        const int split = static_cast<int>(blockIdx.x) + 1;
+        const int n = share(kWarps * split, kWarps * g.n_splits, total) - first;
+        for (int i = static_cast<int>(threadIdx.x); i < n; i += kThreads)
+            g.index[first + i] = idx[i];
+    }
     const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
     const int n_workers = kWarps * g.n_splits;
     const int worker = kWarps * static_cast<int>(blockIdx.x) + warp;

@@ -2,7 +2,7 @@
 // gpu-measure where there is no CUDA: checks the stored records and replays the stored traces.
 #include <stdio.h>
 
-#include "sq_replay.h"
+#include "sq_stored.h"
 
 int main(void)
 {
@@ -11,7 +11,7 @@ int main(void)
     size_t n_files = 0, n_values = 0;
     for (int i = 0; i < 2; i++) {
         size_t files, values;
-        if (sq_replay_directory(directory[i], &files, &values, &err) != SQ_OK) {
+        if (sq_stored_check(directory[i], "cuda", &files, &values, &err) != SQ_OK) {
             fprintf(stderr, "gpu-measure: %s\n", err.text);
             return 1;
         }

@@ -97,7 +97,7 @@ enum sq_status sq_gemm_pair(const SqGemmPair *g, int n_sms, cudaStream_t stream,
 // -------------------------------------------
 
 // The packed SQ(8,4,b,s) of sq_format.h, any bank of 4..128, G = K or a multiple of 128; act
-// [m][k]. y is bit-identical to sq_gemm_sq_w (SPEC A.7).
+// [m][k]. y is bit-identical to sq_gemm_sq_w (SPEC A.7); p_lo, p_hi [m][n][k / group] may be NULL.
 struct SqGemmSqW {
     int m, n, k, bank, high_per_bank, group;
     const uint8_t *lo, *hi;
@@ -105,6 +105,7 @@ struct SqGemmSqW {
     const int8_t *act;
     const float *s_a;
     float *y;
+    int32_t *p_lo = nullptr, *p_hi = nullptr;
 };
 enum sq_status sq_gemm_sqw(const SqGemmSqW *g, cudaStream_t stream, struct sq_error *err);
 

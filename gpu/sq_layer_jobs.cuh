@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One layer shape in the making: operands on the GPU and the list of kernels with how to launch and
-// how to judge each. sq_layer_jobs.cu makes the kernels' entries, sq_layer_bench.cu all else.
+// how to judge each. The _jobs.cu files make the entries, sq_layer_bench.cu all else.
 #ifndef SQ_LAYER_JOBS_CUH
 #define SQ_LAYER_JOBS_CUH
 

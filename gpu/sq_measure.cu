@@ -29,7 +29,7 @@
 
 extern "C" {
 #include "sq_file.h"
-#include "sq_replay.h"
+#include "sq_stored.h"
 }
 
 namespace
@@ -313,7 +313,8 @@ enum sq_status measure(SqBench *b, const Facts &facts, double budget, struct sq_
     const enum sq_status is_golden = sq_golden_traces(&golden, b->stream, &n_values, &wrong);
     SQ_CUDA_TRY(cudaStreamSynchronize(b->stream), err); // a dead device ends here
     if (is_golden == SQ_OK) {
-        printf("golden    %zu values of 5 traces equal the golden model\n", n_values);
+        printf("golden    %zu values of %zu traces equal the golden model\n", n_values,
+               kSqGoldenCount);
     } else {
         b->n_wrong++;
         printf("WRONG     %s\n", wrong.text);
@@ -353,7 +354,7 @@ int verify_stored(const char *why)
     size_t n_files = 0, n_values = 0;
     for (const char *directory : {"reports/gpu", "traces/gpu"}) {
         size_t files, values;
-        if (sq_replay_directory(directory, &files, &values, &err) != SQ_OK) {
+        if (sq_stored_check(directory, "cuda", &files, &values, &err) != SQ_OK) {
             fprintf(stderr, "gpu-measure: %s\n", err.text);
             return 1;
         }

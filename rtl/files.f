@@ -34,3 +34,6 @@ sq_requant.sv
 sq_act_store.sv
 sq_array_s.sv
 sq_array_static.sv
+sq_bank_steps.sv
+sq_act_quant.sv
+sq_core_a.sv

@@ -107,6 +107,14 @@ lint sq_requant Lanes=1 OutW=2
 lint sq_requant Lanes=4 OutW=8
 for d in 1 5 8; do lint sq_act_store Depth=$d; done
 for t in 0 1; do lint sq_array_s Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Gather=$t Topk=$t; done
+for b in "Lanes=4 BankLen=8" "Lanes=3 BankLen=8 Lines=2" "Lanes=8 BankLen=4"; do
+  lint sq_bank_steps $b
+done
+for t in 0 1; do
+  lint sq_act_quant Lines=2 BankLen=8 HighPerBank=3 FlagW=4 Topk=$t Gather=$t
+  lint sq_core_a Rows=2 Cols=1 LowLanes=3 HighLanes=2 BankLen=8 HighPerBank=3 Gather=$t Topk=$t
+done
+lint sq_core_a Rows=1 Cols=2 LowLanes=8 HighLanes=3 BankLen=4 HighPerBank=1 LowW=2 HighW=4 Depth=1
 lint sq_array_static BankLen=4 HighPerBank=2 Rows=1
 lint sq_array_static BankLen=8 HighPerBank=1 OneAcc=1 Cols=1
 while read -r file; do

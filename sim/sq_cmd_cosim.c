@@ -9,6 +9,7 @@
 #include "sq_cli.h"
 #include "sq_cmd_cosim.h"
 #include "sq_cosim.h"
+#include "sq_replay.h"
 
 enum {
     KEY_BLOCK = 0x2000,
@@ -65,7 +66,9 @@ static const char doc[] =
     "printed with its operands, "
     "shrunk to a small case, and left as an FST window with a GTKWave save file; exit status 1. "
     "With core or format options "
-    "the one point they describe replaces the table.\v"
+    "the one point they describe replaces the table. TRACE is what a CUDA kernel left (make "
+    "gpu-measure): its operands go through every block that takes them, and what the blocks "
+    "compute must be what the kernel computed.\v"
     "Examples:\n"
     "  sqsim cosim --cases 200 --point quick\n"
     "  sqsim cosim --bank 64 --sparsity 0.875 --rows 4 --cols 4 --gather log --cases 100\n"
@@ -74,7 +77,8 @@ static const char doc[] =
     "  sqsim cosim --block all --cases 9000\n"
     "  sqsim cosim --block topk --point b8 --mutants 20 --cases 40\n"
     "  sqsim cosim --layers\n"
-    "  sqsim cosim ~/models/my-llama --rows 4 --cols 8\n";
+    "  sqsim cosim ~/models/my-llama --rows 4 --cols 8\n"
+    "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n";
 
 // Names of --block: the two with a parameter set of their own, then the stream blocks.
 static size_t block_names(const char *names[SQ_COSIM_MAX_POINTS])
@@ -93,7 +97,7 @@ const char *sq_cosim_block_name(const struct sq_cosim_args *in)
 {
     const char *names[SQ_COSIM_MAX_POINTS];
     const size_t n = block_names(names);
-    return in->is_all                   ? names[n - 1]
+    return in->is_all || in->is_trace   ? names[n - 1]
            : in->block == SQ_RTL_STREAM ? in->stream->name
                                         : names[in->block];
 }
@@ -123,6 +127,7 @@ static enum sq_status parse_value(int key, const char *arg, struct sq_cosim_args
     uint64_t v;
     switch (key) {
     case KEY_BLOCK:
+        in->has_block = true;
         return parse_block(in, arg);
     case KEY_CASES:
         return sq_cli_uint("--cases", arg, 1, 1000000000, &in->cases, in->err);
@@ -174,10 +179,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         in->is_model = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (in->model)
+        if (in->n_files == SQ_COSIM_MAX_FILES)
             return ARGP_ERR_UNKNOWN;
-        in->model = arg;
-        in->is_model = true;
+        in->file[in->n_files++] = arg;
         return 0;
     case KEY_TOKENS:
         in->tokens = arg;
@@ -243,9 +247,44 @@ static bool has_point_options(const struct sq_cosim_args *in, int argc, char **a
     return given;
 }
 
+// Positional files: several are traces, one is a trace or a model.
+static void sort_files(struct sq_cosim_args *in)
+{
+    in->is_trace = in->n_files > 1 || (in->n_files == 1 && sq_replay_is_trace(in->file[0]));
+    if (in->n_files != 1 || in->is_trace)
+        return;
+    in->model = in->file[0];
+    in->is_model = true;
+}
+
+// A trace brings its cases, its format and its blocks; only the sizes of core and arrays are free.
+static enum sq_status check_trace(const struct sq_cosim_args *in, int argc, char **argv)
+{
+    struct sq_cosim_args sizes = *in;
+    sizes.core.given = false;
+    const char *option = in->has_block                           ? "--block"
+                         : in->n_wanted > 0                      ? "--point"
+                         : in->is_model                          ? "--layers"
+                         : in->tokens                            ? "--tokens"
+                         : in->is_list                           ? "--list"
+                         : in->waves                             ? "--waves"
+                         : in->coverage                          ? "--coverage"
+                         : in->n_mutants > 0                     ? "--mutants"
+                         : has_point_options(&sizes, argc, argv) ? "a format option"
+                                                                 : NULL;
+    if (!option)
+        return SQ_OK;
+    return SQ_FAIL(in->err, SQ_ERR_ARG,
+                   "TRACE = %.60s with %s, need a trace with no options but --rows, --cols, "
+                   "--low-lanes, --high-lanes, --gather, --netlist, --seed, --output, --json",
+                   in->file[0], option);
+}
+
 // Modes that exclude each other, and options that a block does not have.
 static enum sq_status check_modes(const struct sq_cosim_args *in, int argc, char **argv)
 {
+    if (in->is_trace)
+        return check_trace(in, argc, argv);
     if (in->block == SQ_RTL_STREAM && (in->is_model || has_point_options(in, argc, argv)))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
                        sq_cosim_block_name(in));
@@ -279,7 +318,7 @@ static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **ar
     const bool given = has_point_options(in, argc, argv);
     if (in->n_wanted > 0)
         SQ_TRY(sq_cosim_core_points(in));
-    if (!given && (in->n_points > 0 || !in->is_model))
+    if (!given && (in->n_points > 0 || !(in->is_model || in->is_trace)))
         return SQ_OK;
     if (in->n_points > 0)
         return SQ_FAIL(
@@ -364,10 +403,11 @@ int sq_cmd_cosim(int argc, char **argv)
                                           {&sq_cli_act_argp, 0, NULL, 0},
                                           {&sq_cli_core_argp, 0, NULL, 0},
                                           {0}};
-    const struct argp argp = {options, parse, "[MODEL]", doc, children, NULL, NULL};
+    const struct argp argp = {options, parse, "[MODEL | TRACE...]", doc, children, NULL, NULL};
 
     if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("cosim", &err);
+    sort_files(&in);
     if (check_modes(&in, argc, argv) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_all)
@@ -376,6 +416,8 @@ int sq_cmd_cosim(int argc, char **argv)
         return sq_cli_fail("cosim", &err);
     if (in.is_list)
         return in.stream ? sq_cosim_stream_list(&in) : sq_cosim_core_list();
+    if (in.is_trace)
+        return sq_cosim_traces(&in);
     if (in.is_model)
         return sq_cosim_model(&in);
     if (!in.stream && in.n_points == 0 && sq_cosim_core_points(&in) != SQ_OK)

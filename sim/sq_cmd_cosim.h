@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two modes of `sqsim cosim` share: random cases (sq_cmd_cosim.c) and the layers of a
-// model (sq_cmd_cosim_model.c).
+// What the modes of `sqsim cosim` share: random cases (sq_cmd_cosim.c), the layers of a model
+// (sq_cmd_cosim_model.c), kernel traces (sq_cmd_cosim_trace.c).
 #ifndef SQ_CMD_COSIM_H
 #define SQ_CMD_COSIM_H
 
 #include "sq_cli.h"
 #include "sq_cosim.h"
+#include "sq_stream_cosim.h"
 
-enum { SQ_COSIM_MAX_POINTS = 64 };
+enum { SQ_COSIM_MAX_POINTS = 64, SQ_COSIM_MAX_FILES = 256 };
 
 struct sq_cosim_args {
     struct sq_cli_format format;
@@ -22,7 +23,10 @@ struct sq_cosim_args {
     unsigned jobs;
     bool is_netlist, is_json, is_list;
     bool is_all; // every block
-    bool is_model;
+    bool has_block;
+    bool is_model, is_trace;
+    const char *file[SQ_COSIM_MAX_FILES]; // positional: a model, or kernel traces
+    size_t n_files;
     const char *model;    // NULL: the embedded one
     const char *tokens;   // NULL: the model's own
     size_t m;             // tokens with --layers
@@ -47,10 +51,15 @@ struct sq_cosim_failure {
 // Prints the divergence with its operands and leaves the waveform.
 void sq_cosim_print_failure(const struct sq_cosim_args *in, const struct sq_cosim_failure *f);
 
+// The same for a block of sq_stream_block.h.
+void sq_cosim_stream_failure(const struct sq_cosim_args *in, const char *label,
+                             const struct sq_stream_case *failing,
+                             const struct sq_core_cosim_result *result);
+
 // "core", "gather", the name of a stream block, or "all".
 const char *sq_cosim_block_name(const struct sq_cosim_args *in);
 
-// Last line, exit code. `unit` is "points" or "layers"; `data` "real" or "synthetic".
+// Last line, exit code. `unit` is "points", "layers" or "traces"; `data` "real" or "synthetic".
 int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
                      const struct sq_cosim_total *total, const char *data);
 
@@ -76,5 +85,8 @@ int sq_cosim_mutants(const struct sq_cosim_args *in);
 // Every linear layer of a checkpoint, whole, through the one point of in->points. Returns an exit
 // code.
 int sq_cosim_model(const struct sq_cosim_args *in);
+
+// Kernel traces in->file[], each through every block that takes it. Returns an exit code.
+int sq_cosim_traces(const struct sq_cosim_args *in);
 
 #endif

@@ -4,10 +4,7 @@
 #include <string.h>
 
 #include "sq_cmd_cosim.h"
-#include "sq_layer.h"
-
-// Streams of one piece of a layer stay below this.
-#define PIECE_NBYTES (64u << 20)
+#include "sq_layer_cosim.h"
 
 struct visit {
     const struct sq_cosim_args *in;
@@ -18,13 +15,8 @@ struct visit {
     bool failed; // a failure was printed
 };
 
-// What the RTL said about one layer.
-struct layer_total {
-    uint64_t beats, cycles, value_mismatches, cycle_mismatches;
-};
-
 static void print_layer(const struct visit *v, const struct sq_layer_run *r,
-                        const struct layer_total *t)
+                        const struct sq_layer_cosim *t)
 {
     const struct sq_core_config *g = &v->options.config;
     const double low = sq_utilisation_low(g, r->m, r->n, r->k, r->stats.cycles);
@@ -56,60 +48,29 @@ static void print_layer(const struct visit *v, const struct sq_layer_run *r,
     sq_cli_json_line(o);
 }
 
-static enum sq_status run_piece(struct visit *v, const struct sq_layer_run *r, uint32_t first,
-                                uint32_t n_tiles, struct layer_total *t, struct sq_error *err)
-{
-    struct sq_owned_case o;
-    struct sq_core_cosim_result result;
-    SQ_TRY(sq_layer_case(r, &v->options.config, first, n_tiles, v->in->seed, &o, err));
-    const uint64_t golden = sq_layer_case_check(r, &o, first);
-    enum sq_status status = sq_core_cosim_run(&o.c, v->rtl, NULL, 0, &result, err);
-    const enum sq_mismatch_kind kind = result.mismatch.kind;
-    t->beats += result.beats;
-    t->cycles += result.stats.cycles;
-    t->value_mismatches += golden + (kind == SQ_MISMATCH_VALUE || kind == SQ_MISMATCH_MASK_ERROR);
-    t->cycle_mismatches +=
-        kind == SQ_MISMATCH_HANDSHAKE || kind == SQ_MISMATCH_COUNTER || kind == SQ_MISMATCH_HANG;
-    if (status == SQ_OK && kind != SQ_MISMATCH_NONE && !v->failed && !v->in->is_json) {
-        char label[96];
-        snprintf(label, sizeof label, "%.60s-tile%u", r->name, first);
-        status = sq_cosim_shrink(&o, v->rtl, sq_core_cosim_run, &result, err);
-        const struct sq_cosim_failure f = {label, &o, &result};
-        if (status == SQ_OK)
-            sq_cosim_print_failure(v->in, &f);
-        v->failed = true;
-    }
-    sq_owned_case_free(&o);
-    return status;
-}
-
 static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
                                   const float *w, size_t m, size_t n, size_t k,
                                   struct sq_error *err)
 {
     struct visit *v = context;
-    const struct sq_core_config *g = &v->options.config;
     struct sq_layer_run r;
-    struct layer_total t = {0};
+    struct sq_layer_cosim t;
     (void)index;
 
     SQ_TRY(sq_layer_compute(&r, &v->options, name, x, w, m, n, k, err));
-    const uint32_t groups = (uint32_t)sq_n_groups(&r.w.m.format, r.w.m.k);
-    const uint32_t tiles = r.job.groups / groups;
-    const size_t tile_nbytes =
-        r.w.m.k * g->rows + (r.w.m.k + sq_hi_row_codes(&r.w.m.format, r.w.m.k)) * g->cols;
-    const size_t piece = tile_nbytes < PIECE_NBYTES ? PIECE_NBYTES / tile_nbytes : 1;
-    enum sq_status status = SQ_OK;
-    for (uint32_t first = 0; first < tiles && status == SQ_OK;) {
-        const uint32_t n_tiles = tiles - first < piece ? tiles - first : (uint32_t)piece;
-        status = run_piece(v, &r, first, n_tiles, &t, err);
-        first += n_tiles;
+    const bool is_shown = !v->failed && !v->in->is_json;
+    const enum sq_status status =
+        sq_layer_cosim_run(&r, &v->options.config, v->rtl, v->in->seed, is_shown, &t, err);
+    if (status == SQ_OK && t.result.mismatch.kind != SQ_MISMATCH_NONE) {
+        char label[96];
+        snprintf(label, sizeof label, "%.60s-tile%u", r.name, t.failing_tile);
+        const struct sq_cosim_failure f = {label, &t.failing, &t.result};
+        sq_cosim_print_failure(v->in, &f);
+        v->failed = true;
     }
-    // In one piece the RTL has run the very job that the fast engine timed.
-    if (status == SQ_OK && tiles <= piece && t.cycles != r.stats.cycles)
-        t.cycle_mismatches++;
     if (status == SQ_OK)
         print_layer(v, &r, &t);
+    sq_owned_case_free(&t.failing);
     v->total.cases++;
     v->total.beats += t.beats;
     v->total.value_mismatches += t.value_mismatches;

@@ -114,14 +114,12 @@ static void leave_wave(const struct sq_cosim_args *in, const struct sq_stream_ca
         printf("  no waveform: %s\n", err.text);
 }
 
-static void print_failure(const struct sq_cosim_args *in, const struct sq_stream_outcome *o)
+void sq_cosim_stream_failure(const struct sq_cosim_args *in, const char *label,
+                             const struct sq_stream_case *c,
+                             const struct sq_core_cosim_result *result)
 {
     static const char *const stalls[] = {"free", "interval", "random", "burst", "starve"};
-    const struct sq_mismatch *m = &o->result.mismatch;
-    const struct sq_stream_case *c = &o->failing;
-    char label[160];
-    snprintf(label, sizeof label, "%s-%s-seed%llu-case%llu", in->stream->name, c->point->name,
-             (unsigned long long)in->seed, (unsigned long long)o->failing_case);
+    const struct sq_mismatch *m = &result->mismatch;
     printf("MISMATCH %s: cycle %llu, beat %llu: %s[%u] rtl 0x%llx (%lld), model 0x%llx (%lld)\n",
            label, (unsigned long long)m->cycle, (unsigned long long)m->tile, m->what, m->col,
            (unsigned long long)m->got & 0xffffffff, (long long)m->got,
@@ -133,7 +131,16 @@ static void print_failure(const struct sq_cosim_args *in, const struct sq_stream
     if (m->kind == SQ_MISMATCH_VALUE)
         print_operands(c, m);
     fflush(stdout);
-    leave_wave(in, c, &o->result, label);
+    leave_wave(in, c, result, label);
+}
+
+static void print_failure(const struct sq_cosim_args *in, const struct sq_stream_outcome *o)
+{
+    char label[160];
+    snprintf(label, sizeof label, "%s-%s-seed%llu-case%llu", in->stream->name,
+             o->failing.point->name, (unsigned long long)in->seed,
+             (unsigned long long)o->failing_case);
+    sq_cosim_stream_failure(in, label, &o->failing, &o->result);
 }
 
 // ---- runs -----------------------------------------------------------------------------------

@@ -130,46 +130,63 @@ void sq_campaign_free(struct sq_campaign_point *out, size_t n_points)
 
 // ---- the window around a divergence ---------------------------------------------------------
 
-static const char *const core_signals[] = {"clk_i",
-                                           "rst_ni",
-                                           "job_valid_i",
-                                           "job_ready_o",
-                                           "act_valid_i",
-                                           "act_ready_o",
-                                           "lo_valid_i",
-                                           "lo_ready_o",
-                                           "hi_valid_i",
-                                           "hi_ready_o",
-                                           "out_valid_o",
-                                           "out_ready_i",
-                                           "u_ctl.low_fire_o",
-                                           "u_ctl.low_en_o",
-                                           "u_ctl.low_bank_last_o",
-                                           "u_ctl.low_cause_o[2:0]",
-                                           "u_ctl.bank_full_q",
-                                           "u_ctl.high_fire_o",
-                                           "u_ctl.high_en_o",
-                                           "u_ctl.high_cause_o[2:0]",
-                                           "u_ctl.low_result_q",
-                                           "u_ctl.high_result_q",
-                                           NULL};
-static const char *const gather_signals[] = {
-    "clk_i",    "rst_ni",      "in_valid_i",  "in_ready_o",  "valid_q", "valid_q2",
-    "valid_q3", "out_valid_o", "out_ready_i", "out_error_o", NULL};
+// In reading order; without a path: a heading.
+struct wave {
+    const char *label, *path;
+};
+static const struct wave core_waves[] = {{"clock", "clk_i"},
+                                         {"reset (low)", "rst_ni"},
+                                         {"job: valid", "job_valid_i"},
+                                         {"job: ready", "job_ready_o"},
+                                         {"Streams in", NULL},
+                                         {"activations: valid", "act_valid_i"},
+                                         {"activations: ready", "act_ready_o"},
+                                         {"low codes: valid", "lo_valid_i"},
+                                         {"low codes: ready", "lo_ready_o"},
+                                         {"high codes: valid", "hi_valid_i"},
+                                         {"high codes: ready", "hi_ready_o"},
+                                         {"Low path", NULL},
+                                         {"step", "u_ctl.low_fire_o"},
+                                         {"last step of its bank", "u_ctl.low_bank_last_o"},
+                                         {"moves", "u_ctl.low_en_o"},
+                                         {"cause", "u_ctl.low_cause_o[2:0]"},
+                                         {"High path, one bank behind", NULL},
+                                         {"bank waits for it", "u_ctl.bank_full_q"},
+                                         {"step", "u_ctl.high_fire_o"},
+                                         {"moves", "u_ctl.high_en_o"},
+                                         {"cause", "u_ctl.high_cause_o[2:0]"},
+                                         {"Totals out", NULL},
+                                         {"low total", "u_ctl.low_result_q"},
+                                         {"high total", "u_ctl.high_result_q"},
+                                         {"valid", "out_valid_o"},
+                                         {"ready", "out_ready_i"},
+                                         {NULL, NULL}};
+static const struct wave gather_waves[] = {{"clock", "clk_i"},        {"reset (low)", "rst_ni"},
+                                           {"Stream in", NULL},       {"valid", "in_valid_i"},
+                                           {"ready", "in_ready_o"},   {"Stages", NULL},
+                                           {"mask found", "valid_q"}, {"selected", "valid_q2"},
+                                           {"gathered", "valid_q3"},  {"Stream out", NULL},
+                                           {"valid", "out_valid_o"},  {"ready", "out_ready_i"},
+                                           {"error", "out_error_o"},  {NULL, NULL}};
 
-// A GTKWave save file: the signals in reading order, a marker on the divergent cycle.
+// A GTKWave save file: groups of named signals, a marker on the divergent cycle.
 static enum sq_status write_gtkw(enum sq_rtl_block block, const char *path, uint64_t time,
                                  struct sq_error *err)
 {
     const char *top = block == SQ_RTL_GATHER ? "sq_gather" : "sq_core";
-    const char *const *signal = block == SQ_RTL_GATHER ? gather_signals : core_signals;
+    const struct wave *w = block == SQ_RTL_GATHER ? gather_waves : core_waves;
     struct sq_outfile out;
     SQ_TRY(sq_outfile_open(&out, path, err));
-    fprintf(out.stream, "[dumpfile] \"wave.fst\"\n[timestart] %llu\n*-2.0 %llu -1\n",
+    fprintf(out.stream, "[dumpfile] \"wave.fst\"\n[timestart] %llu\n*-3.2 %llu -1\n",
             (unsigned long long)(time > 40 ? time - 40 : 0), (unsigned long long)time);
-    fprintf(out.stream, "[treeopen] TOP.\n[treeopen] TOP.%s.\n", top);
-    for (; *signal; signal++)
-        fprintf(out.stream, "@28\nTOP.%s.%s\n", top, *signal);
+    fprintf(out.stream, "[size] 1200 680\n[sst_width] 1\n[signals_width] 260\n[sst_expanded] 0\n");
+    for (; w->label; w++) {
+        if (w->path)
+            fprintf(out.stream, "%s\n+{%s} TOP.%s.%s\n", strchr(w->path, '[') ? "@24" : "@28",
+                    w->label, top, w->path); // decimal, binary
+        else
+            fprintf(out.stream, "@200\n-%s\n", w->label);
+    }
     return sq_outfile_commit(&out, err);
 }
 

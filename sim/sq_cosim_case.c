@@ -47,7 +47,7 @@ void sq_owned_case_free(struct sq_owned_case *o)
     o->act = o->lo = o->hi = NULL;
 }
 
-enum { ENDLESS_BANKS = 50 }; // operands of an endless job, over and over
+enum { ENDLESS_BANKS = 50 }; // operands of an endless or long job, over and over
 
 enum sq_status sq_owned_case_alloc(struct sq_owned_case *o, struct sq_error *err)
 {
@@ -153,6 +153,22 @@ static void random_endless(struct sq_rng *r, struct sq_core_case *c)
                                     .groups = 1 + sq_rng_below(r, 4)};
 }
 
+// Jobs that count banks, then groups, then both beyond 2^14 and come to their end; for cores that
+// are small enough to simulate that (PEs times bank).
+enum { LONG_PE_BANKS = 32, LONG_ONE_IN = 64, LONG_COUNT = 1 << 14 };
+
+static void random_long(struct sq_rng *r, struct sq_core_case *c)
+{
+    const uint32_t banks = 65 + sq_rng_below(r, 192); // of a group of the last job
+    c->n_jobs = SQ_CASE_JOBS_MAX;
+    c->job[0] = (struct sq_job){1 + LONG_COUNT + sq_rng_below(r, LONG_COUNT), 1};
+    c->job[1] = (struct sq_job){1, 1 + LONG_COUNT + sq_rng_below(r, LONG_COUNT)};
+    c->job[2] = (struct sq_job){banks, 1 + LONG_COUNT / banks};
+    for (unsigned i = 0; i < 4; i++)
+        c->stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
+    c->max_cycles = UINT64_C(1) << 24; // beyond their end: 2^16 + 2^14 banks of few steps
+}
+
 enum sq_status sq_cosim_case(const struct sq_core_config *config, uint64_t seed, uint64_t number,
                              struct sq_owned_case *o, struct sq_error *err)
 {
@@ -170,6 +186,8 @@ enum sq_status sq_cosim_case(const struct sq_core_config *config, uint64_t seed,
     o->c.job_gap = sq_rng_below(&r, 2) ? sq_rng_below(&r, 6) : 0;
     if (sq_rng_below(&r, 6) == 0)
         random_endless(&r, &o->c);
+    if (o->c.seed % LONG_ONE_IN == 0 && config->rows * config->cols * config->bank <= LONG_PE_BANKS)
+        random_long(&r, &o->c);
     SQ_TRY(sq_owned_case_alloc(o, err));
     random_operands(&r, (enum flavour)sq_rng_below(&r, N_FLAVOURS), o);
     return SQ_OK;

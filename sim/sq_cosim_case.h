@@ -27,8 +27,9 @@ void sq_owned_case_free(struct sq_owned_case *o);
 enum sq_status sq_owned_case_alloc(struct sq_owned_case *o, struct sq_error *err);
 
 // Case `number` of a seed on a configuration: shapes down to one bank and one group, all stall
-// kinds, values from typical to extreme, sometimes banks with a wrong number of mask codes. A
-// function of its arguments alone.
+// kinds, values from typical to extreme, sometimes banks with a wrong number of mask codes; on
+// small cores one case in 64 counts banks and groups beyond 2^14. A function of its arguments
+// alone.
 enum sq_status sq_cosim_case(const struct sq_core_config *config, uint64_t seed, uint64_t number,
                              struct sq_owned_case *o, struct sq_error *err);
 

@@ -9,6 +9,17 @@
 
 // ---- cases ----------------------------------------------------------------------------------
 
+// Of an input stream behind the first one.
+static struct sq_stall draw_stall(const struct sq_flow *flow, unsigned stream, struct sq_rng *rng)
+{
+    struct sq_stall stall = {SQ_STALL_FREE, 1};
+    if (flow->stream[stream].n_fields > 0 && sq_rng_below(rng, 2)) {
+        stall.kind = (enum sq_stall_kind)sq_rng_below(rng, SQ_N_STALL_KINDS);
+        stall.n = 1 + sq_rng_below(rng, 8);
+    }
+    return stall;
+}
+
 enum sq_status sq_flow_draw_case(struct sq_stream_case *c, const struct sq_stream_shape *s,
                                  struct sq_rng *rng, bool is_all, struct sq_error *err)
 {
@@ -19,21 +30,16 @@ enum sq_status sq_flow_draw_case(struct sq_stream_case *c, const struct sq_strea
     size_t records, outputs;
     flow->limits(c->point->value, &records, &outputs);
     c->n_groups = is_all ? s->n_all : 1 + sq_rng_below(rng, sq_rng_below(rng, 4) ? 8 : 40);
-    c->second_stall = (struct sq_stall){SQ_STALL_FREE, 1};
-    if (flow->second && sq_rng_below(rng, 2))
-        c->second_stall = (struct sq_stall){(enum sq_stall_kind)sq_rng_below(rng, SQ_N_STALL_KINDS),
-                                            1 + sq_rng_below(rng, 8)};
-    c->group_len = calloc(c->n_groups, sizeof *c->group_len);
-    c->flow_len = calloc(c->n_groups, sizeof *c->flow_len);
-    c->beats = calloc(c->n_groups * records * len, sizeof *c->beats);
-    if (!c->group_len || !c->flow_len || !c->beats) {
-        sq_stream_case_free(c);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu groups", c->n_groups);
-    }
+    c->second_stall = draw_stall(flow, 1, rng);
+    c->third_stall = draw_stall(flow, 2, rng);
+    c->n_beats = c->n_groups * records; // an upper bound
+    SQ_TRY(sq_stream_case_alloc(c, err));
+    c->n_beats = 0;
     for (size_t g = 0; g < c->n_groups; g++) {
         uint32_t *n = c->flow_len[g];
         flow->draw(c->point->value, rng, draw, g, c->beats + c->n_beats * len, n);
-        c->group_len[g] = n[0] > n[1] ? n[0] : n[1];
+        for (unsigned i = 0; i < SQ_FLOW_STREAMS; i++)
+            c->group_len[g] = n[i] > c->group_len[g] ? n[i] : c->group_len[g];
         assert(n[0] >= 1 && c->group_len[g] <= records);
         c->n_beats += c->group_len[g];
     }
@@ -57,7 +63,7 @@ struct run {
     struct sq_stream_shape shape;
     size_t in_len, out_len;
     struct sq_flow_sim sim;
-    struct input input[2];
+    struct input input[SQ_FLOW_STREAMS];
     unsigned n_inputs;
     struct sq_source sink;
     size_t group, record, n_want, received; // of the output: group, its first record, its beats
@@ -160,9 +166,10 @@ static void take(struct run *run, struct input *in, unsigned stream)
 static bool cycle(struct run *run)
 {
     const bool ready = sq_sink_ready(&run->sink);
-    struct sq_flow_beat beat[2] = {{0}, {0}};
+    struct sq_flow_beat beat[SQ_FLOW_STREAMS];
     struct sq_flow_out want;
     struct sq_rtl_stream_out got = {0};
+    memset(beat, 0, sizeof beat);
     for (unsigned i = 0; i < run->n_inputs; i++)
         if (sq_source_valid(&run->input[i].source)) {
             fill(run, &run->input[i]);
@@ -171,11 +178,13 @@ static bool cycle(struct run *run)
         }
     sq_flow_comb(&run->sim, beat, ready, &want);
     const struct sq_rtl_stream_in drive = {beat[0].valid, ready, (const uint32_t *const *)run->in,
-                                           beat[1].valid};
+                                           beat[1].valid, beat[2].valid};
     run->rtl->stream_comb(run->model, &drive, &got);
     if (differ(run, SQ_MISMATCH_HANDSHAKE, "in_ready_o", 0, 0, got.in_ready, want.in_ready[0]) ||
         (run->n_inputs > 1 && differ(run, SQ_MISMATCH_HANDSHAKE, "second_ready_o", 0, 0,
                                      got.second_ready, want.in_ready[1])) ||
+        (run->n_inputs > 2 && differ(run, SQ_MISMATCH_HANDSHAKE, "third_ready_o", 0, 0,
+                                     got.third_ready, want.in_ready[2])) ||
         differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", 0, 0, got.out_valid, want.out_valid))
         return false;
     const bool out_fire = want.out_valid && ready;
@@ -200,18 +209,22 @@ static bool cycle(struct run *run)
 static void init_inputs(struct run *run)
 {
     const struct sq_stream_case *c = run->c;
-    run->n_inputs = run->flow->second ? 2 : 1;
-    for (unsigned i = 0; i < run->n_inputs; i++) {
+    const struct sq_stall *const stall[SQ_FLOW_STREAMS] = {&c->stall[0], &c->second_stall,
+                                                           &c->third_stall};
+    size_t field = 0;
+    for (unsigned i = 0; i < SQ_FLOW_STREAMS && run->flow->stream[i].n_fields > 0; i++) {
         struct input *in = &run->input[i];
-        in->first_field = i == 0 ? 0 : run->flow->n_first;
-        in->n_fields =
-            (i + 1 == run->n_inputs ? run->shape.n_in : run->flow->n_first) - in->first_field;
-        sq_source_init(&in->source, i == 0 ? &c->stall[0] : &c->second_stall, c->seed + 2 * i);
+        run->n_inputs = i + 1;
+        in->first_field = field;
+        in->n_fields = run->flow->stream[i].n_fields;
+        field += in->n_fields;
+        sq_source_init(&in->source, stall[i], c->seed + 2 * i);
         for (size_t g = 0; g < c->n_groups; g++)
             in->source.left += c->flow_len[g][i];
         while (in->group < c->n_groups && c->flow_len[in->group][i] == 0)
             in->record += c->group_len[in->group++];
     }
+    assert(field == run->shape.n_in);
 }
 
 enum sq_status sq_flow_cosim_run(const struct sq_stream_case *c, const struct sq_rtl_api *rtl,
@@ -225,6 +238,8 @@ enum sq_status sq_flow_cosim_run(const struct sq_stream_case *c, const struct sq
     memset(result, 0, sizeof *result);
     c->block->shape(c->point->value, &run.shape);
     run.flow->limits(c->point->value, &records, &run.outputs);
+    if (run.outputs < c->max_outputs)
+        run.outputs = c->max_outputs;
     run.in_len = sq_field_offset(run.shape.in, run.shape.n_in);
     run.out_len = sq_field_offset(run.shape.out, run.shape.n_out);
     run.flow->init(c->point->value, &run.sim);

@@ -76,14 +76,14 @@ static void pack_clock(struct sq_flow_sim *s, const struct sq_flow_beat *in, boo
 // ---- WALK -----------------------------------------------------------------------------------
 
 // A step of the row can be made, and it is its last one.
-static void walk_step(const struct sq_flow_sim *s, const struct sq_flow_beat in[2], bool *steps,
+static void walk_step(const struct sq_flow_sim *s, const struct sq_flow_beat *in, bool *steps,
                       bool *ends)
 {
     *steps = s->has_row && (s->left == 0 || in[1].valid);
     *ends = *steps && s->left <= 1;
 }
 
-static void walk_comb(const struct sq_flow_sim *s, const struct sq_flow_beat in[2], bool out_ready,
+static void walk_comb(const struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready,
                       struct sq_flow_out *out)
 {
     const bool moves = !s->has_step || out_ready;
@@ -94,7 +94,7 @@ static void walk_comb(const struct sq_flow_sim *s, const struct sq_flow_beat in[
     out->in_ready[1] = s->has_row && s->left > 0 && moves;
 }
 
-static void walk_clock(struct sq_flow_sim *s, const struct sq_flow_beat in[2], bool out_ready,
+static void walk_clock(struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready,
                        bool row_fire)
 {
     const bool moves = !s->has_step || out_ready;
@@ -125,130 +125,100 @@ static void walk_clock(struct sq_flow_sim *s, const struct sq_flow_beat in[2], b
 
 // What passes between the parts in a cycle.
 struct store_wires {
-    struct sq_stream_out front, stage, back;
+    struct sq_stream_out mask, array;
     bool write, give; // a beat enters the store; leaves it
     bool array_in;    // the array is offered a beat
 };
 
-static struct store_wires store_wires(const struct sq_store_sim *s, const struct sq_flow_beat in[2],
+static struct store_wires store_wires(const struct sq_flow_sim *s, const struct sq_flow_beat *in,
                                       bool out_ready)
 {
     struct store_wires w = {0};
-    const bool has_place = !s->full[s->in], has_tile = s->full[s->out];
+    const bool has_place = sq_store_has_place(&s->store), has_beat = sq_store_has_beat(&s->store);
     if (!s->has_units) {
         w.write = in[0].valid && has_place;
-        w.give = has_tile && out_ready;
+        w.give = has_beat && out_ready;
         return w;
     }
-    sq_stream_comb(&s->stage, has_place, &w.stage);
-    sq_stream_comb(&s->front, w.stage.in_ready, &w.front);
-    sq_stream_comb(&s->back, out_ready, &w.back);
-    w.write = w.stage.out_valid && has_place;
-    w.array_in = has_tile && in[1].valid;
-    w.give = w.array_in && w.back.in_ready;
+    sq_mask_comb(&s->mask, has_place, &w.mask);
+    sq_stream_comb(&s->array, out_ready, &w.array);
+    w.write = w.mask.out_valid && has_place;
+    w.array_in = has_beat && in[1].valid;
+    w.give = w.array_in && w.array.in_ready;
     return w;
 }
 
-static void store_comb(const struct sq_store_sim *s, const struct sq_flow_beat in[2],
-                       bool out_ready, struct sq_flow_out *out)
+static void store_comb(const struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready,
+                       struct sq_flow_out *out)
 {
     const struct store_wires w = store_wires(s, in, out_ready);
-    out->in_ready[0] = s->has_units ? w.front.in_ready : !s->full[s->in];
-    out->in_ready[1] = s->has_units && s->full[s->out] && w.back.in_ready;
-    out->out_valid = s->has_units ? w.back.out_valid : s->full[s->out];
+    const bool has_beat = sq_store_has_beat(&s->store);
+    out->in_ready[0] = s->has_units ? w.mask.in_ready : sq_store_has_place(&s->store);
+    out->in_ready[1] = s->has_units && has_beat && w.array.in_ready;
+    out->out_valid = s->has_units ? w.array.out_valid : has_beat;
 }
 
-// The beat given is the last one of its pass.
-static bool store_ends_pass(const struct sq_store_sim *s)
-{
-    return s->given + 1 == s->len[s->out];
-}
-
-static void store_give(struct sq_store_sim *s)
-{
-    const bool ends = store_ends_pass(s);
-    s->given = ends ? 0 : s->given + 1;
-    if (!ends || ++s->pass < s->passes[s->out])
-        return;
-    s->pass = 0;
-    s->full[s->out] = false;
-    s->out = !s->out;
-}
-
-static void store_write(struct sq_store_sim *s, bool last, uint32_t passes)
-{
-    s->written++;
-    if (!last)
-        return;
-    s->full[s->in] = true;
-    s->len[s->in] = s->written;
-    s->passes[s->in] = passes;
-    s->written = 0;
-    s->in = !s->in;
-}
-
-// Flag of the beat that the mask unit offers.
-static bool front_last(const struct sq_store_sim *s)
-{
-    const bool is_serial = s->front.kind == SQ_STREAM_SERIAL;
-    return is_serial ? s->front.held_last : s->front.last[s->front.depth - 1];
-}
-
-static uint32_t pop_passes(struct sq_store_sim *s)
-{
-    const uint32_t first = s->queue[0];
-    assert(s->n_queue > 0);
-    s->n_queue--;
-    for (unsigned i = 0; i < s->n_queue; i++)
-        s->queue[i] = s->queue[i + 1];
-    return first;
-}
-
-static void store_clock(struct sq_store_sim *s, const struct sq_flow_beat in[2], bool out_ready)
+static void store_clock(struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready)
 {
     const struct store_wires w = store_wires(s, in, out_ready);
-    const bool ends = store_ends_pass(s), has_place = !s->full[s->in];
-    if (w.give)
-        store_give(s);
+    const bool has_place = sq_store_has_place(&s->store);
     if (!s->has_units) {
-        if (w.write)
-            store_write(s, in[0].last, in[0].n);
+        sq_store_clock(&s->store, w.write, in[0].last, in[0].n, w.give);
         return;
     }
-    sq_stream_clock(&s->back, w.array_in, ends, out_ready);
-    if (w.write && s->stage.last[0])
-        store_write(s, true, pop_passes(s));
-    else if (w.write)
-        store_write(s, false, 0);
     // Downstream first: each takes what the one before it held before this edge.
-    sq_stream_clock(&s->stage, w.front.out_valid, front_last(s), has_place);
-    sq_stream_clock(&s->front, in[0].valid, in[0].last, w.stage.in_ready);
-    if (in[0].valid && w.front.in_ready && in[0].last) {
-        assert(s->n_queue < 4);
-        s->queue[s->n_queue++] = in[0].n;
-    }
+    sq_stream_clock(&s->array, w.array_in, sq_store_ends_pass(&s->store), out_ready);
+    sq_store_clock(&s->store, w.write, sq_mask_last(&s->mask), sq_mask_passes(&s->mask), w.give);
+    sq_mask_clock(&s->mask, in[0].valid, in[0].last, in[0].n, has_place);
 }
 
 void sq_flow_store_units(struct sq_flow_sim *s, enum sq_stream_kind front, unsigned front_depth,
                          unsigned array_depth)
 {
-    s->store.has_units = true;
-    sq_stream_sim_init(&s->store.front, front, front_depth);
-    sq_stream_sim_init(&s->store.stage, SQ_STREAM_PIPE, 1);
-    sq_stream_sim_init(&s->store.back, SQ_STREAM_ARRAY, array_depth);
+    s->has_units = true;
+    sq_mask_init(&s->mask, front, front_depth, 1);
+    sq_stream_sim_init(&s->array, SQ_STREAM_ARRAY, array_depth);
 }
 
-enum sq_flow_wait sq_flow_store_wait(const struct sq_flow_sim *s, const struct sq_flow_beat in[2],
+enum sq_flow_wait sq_flow_store_wait(const struct sq_flow_sim *s, const struct sq_flow_beat *in,
                                      bool out_ready)
 {
-    if (!s->store.full[s->store.out])
+    if (!sq_store_has_beat(&s->store))
         return SQ_FLOW_WAIT_MASK;
-    return store_wires(&s->store, in, out_ready).give ? SQ_FLOW_BUSY : SQ_FLOW_WAIT_OTHER;
+    return store_wires(s, in, out_ready).give ? SQ_FLOW_BUSY : SQ_FLOW_WAIT_OTHER;
+}
+
+// ---- CORE -----------------------------------------------------------------------------------
+
+static struct sq_core_a_in core_in(const struct sq_flow_beat *in, bool out_ready)
+{
+    return (struct sq_core_a_in){.act_valid = in[0].valid,
+                                 .act_last = in[0].last,
+                                 .act_passes = in[0].n,
+                                 .weight_valid = in[1].valid,
+                                 .job_valid = in[2].valid,
+                                 .job = in[2].job,
+                                 .out_ready = out_ready};
+}
+
+static void core_comb(const struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready,
+                      struct sq_flow_out *out)
+{
+    const struct sq_core_a_in core = core_in(in, out_ready);
+    struct sq_core_a_out o;
+    sq_core_a_comb(&s->core_a, &core, &o);
+    *out = (struct sq_flow_out){{o.act_ready, o.weight_ready, o.job_ready}, o.out_valid};
+}
+
+static void core_clock(struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready)
+{
+    const struct sq_core_a_in core = core_in(in, out_ready);
+    sq_core_a_clock(&s->core_a, &core);
 }
 
 // ---- all ------------------------------------------------------------------------------------
 
-void sq_flow_comb(const struct sq_flow_sim *s, const struct sq_flow_beat in[2], bool out_ready,
+void sq_flow_comb(const struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready,
                   struct sq_flow_out *out)
 {
     memset(out, 0, sizeof *out);
@@ -263,12 +233,15 @@ void sq_flow_comb(const struct sq_flow_sim *s, const struct sq_flow_beat in[2], 
         walk_comb(s, in, out_ready, out);
         return;
     case SQ_FLOW_STORE:
-        store_comb(&s->store, in, out_ready, out);
+        store_comb(s, in, out_ready, out);
+        return;
+    case SQ_FLOW_CORE:
+        core_comb(s, in, out_ready, out);
         return;
     }
 }
 
-void sq_flow_clock(struct sq_flow_sim *s, const struct sq_flow_beat in[2], bool out_ready)
+void sq_flow_clock(struct sq_flow_sim *s, const struct sq_flow_beat *in, bool out_ready)
 {
     struct sq_flow_out out;
     sq_flow_comb(s, in, out_ready, &out);
@@ -284,7 +257,10 @@ void sq_flow_clock(struct sq_flow_sim *s, const struct sq_flow_beat in[2], bool 
         walk_clock(s, in, out_ready, in_fire);
         return;
     case SQ_FLOW_STORE:
-        store_clock(&s->store, in, out_ready);
+        store_clock(s, in, out_ready);
+        return;
+    case SQ_FLOW_CORE:
+        core_clock(s, in, out_ready);
         return;
     }
 }

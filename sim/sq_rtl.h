@@ -44,11 +44,12 @@ struct sq_rtl_gather_out {
 struct sq_rtl_stream_in {
     uint8_t in_valid, out_ready;
     const uint32_t *const *field; // read only where valid
-    uint8_t second_valid;         // second input stream, where there is one
+    uint8_t second_valid;         // second and third input stream, where there are such
+    uint8_t third_valid;
 };
 
 struct sq_rtl_stream_out {
-    uint8_t in_ready, out_valid, second_ready;
+    uint8_t in_ready, out_valid, second_ready, third_ready;
 };
 
 // One table per shared object, returned by sq_rtl_entry().

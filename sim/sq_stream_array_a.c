@@ -255,8 +255,8 @@ static void store_timing(const unsigned *v, unsigned stream, const int32_t *reco
     beat->n = (uint32_t)record[2];
 }
 
-static const struct sq_flow store_flow = {
-    3, NULL, store_limits, store_draw, store_golden, store_init, store_timing};
+static const struct sq_flow store_flow = {{{3, "in"}},  store_limits, store_draw,
+                                          store_golden, store_init,   store_timing};
 
 const struct sq_stream_block sq_stream_act_store = {
     "act_store",
@@ -365,7 +365,8 @@ static void s_timing(const unsigned *v, unsigned stream, const int32_t *record,
     beat->n = (uint32_t)record[1];
 }
 
-static const struct sq_flow s_flow = {3, "weight", s_limits, s_draw, s_golden, s_init, s_timing};
+static const struct sq_flow s_flow = {
+    {{3, "in"}, {1, "weight"}}, s_limits, s_draw, s_golden, s_init, s_timing};
 
 const struct sq_stream_block sq_stream_array_s = {
     "array_s",

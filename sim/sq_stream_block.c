@@ -167,7 +167,8 @@ const struct sq_stream_block *const *sq_stream_blocks(size_t *n)
     static const struct sq_stream_block *const all[] = {
         &sq_stream_topk,    &sq_stream_meta24,    &sq_stream_array,    &sq_stream_act_split,
         &sq_stream_array_a, &sq_stream_spqr_dec,  &sq_stream_spqt_idx, &sq_stream_gqsa_walk,
-        &sq_stream_requant, &sq_stream_act_store, &sq_stream_array_s,  &sq_stream_array_static};
+        &sq_stream_requant, &sq_stream_act_store, &sq_stream_array_s,  &sq_stream_array_static,
+        &sq_stream_core_a};
     *n = N_OF(all);
     return all;
 }

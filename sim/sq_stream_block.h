@@ -54,18 +54,20 @@ enum sq_draw {
 };
 
 // What a block has besides, whose output beats are not one per input beat or group (sq_flow_sim.h),
-// or which has a second input stream. Its input comes in groups after which it is as after reset.
+// or which has further input streams. Its input comes in groups after which it is as after reset.
 // Record i of a group holds, in the fields of each input stream, beat i of that stream.
 struct sq_flow {
-    size_t n_first;     // fields of the first stream; the others are the second's
-    const char *second; // the second stream's name on the ports: NAME_valid_i; NULL: there is none
+    struct sq_flow_stream {
+        size_t n_fields;  // 0 from the first stream on that the block does not have
+        const char *name; // on the ports: NAME_valid_i; "in" of the first
+    } stream[SQ_FLOW_STREAMS];
     // Records and output beats of a group, at most.
     void (*limits)(const unsigned *value, size_t *records, size_t *outputs);
-    // One group; records are zero before, len[s] >= 1 beats of stream s.
+    // One group; records and len are zero before, len[s] beats of stream s, len[0] >= 1.
     void (*draw)(const unsigned *value, struct sq_rng *rng, enum sq_draw draw, uint64_t number,
-                 int32_t *record, uint32_t len[2]);
+                 int32_t *record, uint32_t *len);
     // Its output beats, zero before; returns how many (>= 1).
-    size_t (*golden)(const unsigned *value, const int32_t *record, const uint32_t len[2],
+    size_t (*golden)(const unsigned *value, const int32_t *record, const uint32_t *len,
                      int32_t *out);
     void (*init)(const unsigned *value, struct sq_flow_sim *sim);
     // What time depends on of a beat of stream s; `valid` is the runner's.
@@ -87,12 +89,15 @@ struct sq_stream_block {
     const struct sq_flow *flow; // then draw and golden are NULL; of the shape only the fields count
 };
 
+// The largest matrix that gqsa_walk, and the most columns that spqt_idx takes as given operands.
+enum { SQ_WALK_ROWS_MAX = 4096, SQ_WALK_GROUPS_MAX = 16384, SQ_SPQT_COLUMNS_MAX = 1024 };
+
 // All blocks.
 const struct sq_stream_block *const *sq_stream_blocks(size_t *n);
 extern const struct sq_stream_block sq_stream_topk, sq_stream_meta24, sq_stream_array,
     sq_stream_act_split, sq_stream_array_a, sq_stream_spqr_dec, sq_stream_spqt_idx,
     sq_stream_gqsa_walk, sq_stream_requant, sq_stream_act_store, sq_stream_array_s,
-    sq_stream_array_static;
+    sq_stream_array_static, sq_stream_core_a;
 
 // Elements of a beat before field f; with f = n the length of the beat.
 size_t sq_field_offset(const struct sq_field *field, size_t f);

@@ -106,6 +106,15 @@ enum sq_status sq_stream_campaign_run(const struct sq_stream_campaign *campaign,
 
 // ---- the window around a divergence ---------------------------------------------------------
 
+// The input stream that field f belongs to.
+static const char *input_name(const struct sq_flow *flow, size_t f)
+{
+    const struct sq_flow_stream *s = flow ? flow->stream : NULL;
+    for (; s && f >= s->n_fields; s++)
+        f -= s->n_fields;
+    return s ? s->name : "in";
+}
+
 static enum sq_status write_gtkw(const struct sq_stream_case *c, const char *path, uint64_t time,
                                  struct sq_error *err)
 {
@@ -125,13 +134,8 @@ static enum sq_status write_gtkw(const struct sq_stream_case *c, const char *pat
         const bool is_in = f < s.n_in;
         const struct sq_field *field = is_in ? &s.in[f] : &s.out[f - s.n_in];
         const size_t bits = field->count * field->width;
-        const struct sq_flow *flow = c->block->flow;
-        const bool is_second = is_in && flow && f >= flow->n_first;
         fprintf(out.stream, "@22\nTOP.%s.%s_%s_%c", c->block->top,
-                is_second ? flow->second
-                : is_in   ? "in"
-                          : "out",
-                field->name, is_in ? 'i' : 'o');
+                is_in ? input_name(c->block->flow, f) : "out", field->name, is_in ? 'i' : 'o');
         if (bits > 1)
             fprintf(out.stream, "[%zu:0]", bits - 1);
         fprintf(out.stream, "\n");

@@ -16,11 +16,14 @@ static size_t beat_len(const struct sq_stream_shape *s)
     return sq_field_offset(s->in, s->n_in);
 }
 
-static enum sq_status alloc_case(struct sq_stream_case *c, size_t len, struct sq_error *err)
+enum sq_status sq_stream_case_alloc(struct sq_stream_case *c, struct sq_error *err)
 {
+    struct sq_stream_shape s;
+    c->block->shape(c->point->value, &s);
     c->group_len = calloc(c->n_groups, sizeof *c->group_len);
-    c->beats = calloc(c->n_beats * len, sizeof *c->beats);
-    if (c->group_len && c->beats)
+    c->flow_len = c->block->flow ? calloc(c->n_groups, sizeof *c->flow_len) : NULL;
+    c->beats = calloc(c->n_beats, beat_len(&s) * sizeof *c->beats);
+    if (c->group_len && c->beats && (c->flow_len || !c->block->flow))
         return SQ_OK;
     sq_stream_case_free(c);
     return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu beats", c->n_beats);
@@ -57,7 +60,7 @@ static enum sq_status draw_groups(struct sq_stream_case *c, const struct sq_stre
     const uint32_t most = has_groups ? 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 5 : 24) : 1;
     c->n_groups = is_all ? s->n_all : 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 40 : 400);
     c->n_beats = c->n_groups * most; // an upper bound
-    SQ_TRY(alloc_case(c, beat_len(s), err));
+    SQ_TRY(sq_stream_case_alloc(c, err));
     c->n_beats = 0;
     for (size_t g = 0; g < c->n_groups; g++) {
         c->group_len[g] = most == 1 ? 1 : 1 + sq_rng_below(r, most);
@@ -185,7 +188,8 @@ static bool cycle(struct run *run)
     if (valid)
         fill(run, beat);
     sq_chain_comb(&run->sim, ready, &want);
-    const struct sq_rtl_stream_in drive = {valid, ready, (const uint32_t *const *)run->in, false};
+    const struct sq_rtl_stream_in drive = {
+        .in_valid = valid, .out_ready = ready, .field = (const uint32_t *const *)run->in};
     run->rtl->stream_comb(run->model, &drive, &got);
     if (differ(run, SQ_MISMATCH_HANDSHAKE, "in_ready_o", 0, 0, got.in_ready, want.in_ready) ||
         differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", 0, 0, got.out_valid, want.out_valid))
@@ -252,12 +256,7 @@ static enum sq_status cut_case(const struct sq_stream_case *c, size_t from, size
     const int32_t *beat = c->beats;
     *out = *c;
     out->n_groups = n;
-    out->flow_len = NULL;
-    SQ_TRY(alloc_case(out, len, err));
-    if (c->flow_len && !(out->flow_len = calloc(n, sizeof *out->flow_len))) {
-        sq_stream_case_free(out);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu groups", n);
-    }
+    SQ_TRY(sq_stream_case_alloc(out, err));
     if (c->flow_len)
         memcpy(out->flow_len, c->flow_len + from, n * sizeof *out->flow_len);
     out->n_beats = 0;
@@ -273,11 +272,16 @@ static enum sq_status cut_case(const struct sq_stream_case *c, size_t from, size
     return SQ_OK;
 }
 
-enum { N_WAYS = 7 };
+enum { N_WAYS = 8 };
+
+// The stalls that way 4 and up take away.
+static struct sq_stall *stall_of(struct sq_stream_case *c, unsigned way)
+{
+    return way < 6 ? &c->stall[way - 4] : way == 6 ? &c->second_stall : &c->third_stall;
+}
 
 // One way to make a case smaller; false where it does not apply.
-static bool way_of(const struct sq_stream_case *c, unsigned way, size_t *from, size_t *n,
-                   uint32_t *most)
+static bool way_of(struct sq_stream_case *c, unsigned way, size_t *from, size_t *n, uint32_t *most)
 {
     const size_t half = c->n_groups / 2;
     *from = way == 1 ? half : way == 2 ? 1 : 0;
@@ -287,8 +291,7 @@ static bool way_of(const struct sq_stream_case *c, unsigned way, size_t *from, s
         return *n > 0 && *n < c->n_groups;
     if (way == 3) // the groups of a flow are whole
         return !c->flow_len && c->n_beats > c->n_groups;
-    return way == 6 ? c->second_stall.kind != SQ_STALL_FREE
-                    : c->stall[way - 4].kind != SQ_STALL_FREE;
+    return stall_of(c, way)->kind != SQ_STALL_FREE;
 }
 
 enum sq_status sq_stream_shrink(struct sq_stream_case *c, const struct sq_rtl_api *rtl,
@@ -304,10 +307,8 @@ enum sq_status sq_stream_shrink(struct sq_stream_case *c, const struct sq_rtl_ap
             if (!way_of(c, way, &from, &n, &most))
                 continue;
             SQ_TRY(cut_case(c, from, n, most, &smaller, err));
-            if (way == 6)
-                smaller.second_stall = (struct sq_stall){SQ_STALL_FREE, 1};
-            else if (way >= 4)
-                smaller.stall[way - 4] = (struct sq_stall){SQ_STALL_FREE, 1};
+            if (way >= 4)
+                *stall_of(&smaller, way) = (struct sq_stall){SQ_STALL_FREE, 1};
             const enum sq_status status = sq_stream_cosim_run(&smaller, rtl, NULL, 0, &r, err);
             if (status == SQ_OK && r.mismatch.kind != SQ_MISMATCH_NONE) {
                 sq_stream_case_free(c);

@@ -14,13 +14,20 @@ struct sq_stream_case {
     const struct sq_stream_point *point;
     struct sq_stall stall[2];     // source, sink
     struct sq_stall second_stall; // flow: of the second input stream
+    struct sq_stall third_stall;  // and of the third
     uint64_t seed;
     size_t n_groups;     // output beats
     uint32_t *group_len; // input beats of each, 1 unless ARRAY; owned
     size_t n_beats;
-    int32_t *beats;          // [n_beats][fields]; owned
-    uint32_t (*flow_len)[2]; // flow: beats of each stream in a group of group_len records; owned
+    int32_t *beats;     // [n_beats][fields]; owned
+    size_t max_outputs; // flow: of one group, where given operands pass the block's limits
+    // flow: beats of each stream in a group of group_len records; owned
+    uint32_t (*flow_len)[SQ_FLOW_STREAMS];
 };
+
+// Buffers for c->n_groups groups of together c->n_beats input beats or records of c->block at
+// c->point, all zero: drawn below, or filled by a caller who has operands. SQ_ERR_MEMORY.
+enum sq_status sq_stream_case_alloc(struct sq_stream_case *c, struct sq_error *err);
 
 // Case `number` of a seed; `is_all` asks for the case that holds every input beat there is, where
 // the point has one (n_all > 0). SQ_ERR_MEMORY.

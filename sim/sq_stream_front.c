@@ -132,8 +132,8 @@ static void spqr_timing(const unsigned *v, unsigned stream, const int32_t *recor
     (void)beat;
 }
 
-static const struct sq_flow spqr_flow = {1,           NULL,      spqr_limits, spqr_draw,
-                                         spqr_golden, spqr_init, spqr_timing};
+static const struct sq_flow spqr_flow = {{{1, "in"}}, spqr_limits, spqr_draw,
+                                         spqr_golden, spqr_init,   spqr_timing};
 
 const struct sq_stream_block sq_stream_spqr_dec = {
     "spqr_dec", "sq_spqr_dec", {"Words", NULL}, spqr_points, N_OF(spqr_points), spqr_shape,
@@ -278,8 +278,8 @@ static void spqt_timing(const unsigned *v, unsigned stream, const int32_t *recor
     beat->last = record[v[SPQT_SEG] + 1];
 }
 
-static const struct sq_flow spqt_flow = {3,           NULL,      spqt_limits, spqt_draw,
-                                         spqt_golden, spqt_init, spqt_timing};
+static const struct sq_flow spqt_flow = {{{3, "in"}}, spqt_limits, spqt_draw,
+                                         spqt_golden, spqt_init,   spqt_timing};
 
 const struct sq_stream_block sq_stream_spqt_idx = {
     "spqt_idx",
@@ -361,6 +361,8 @@ static void walk_draw(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, 
     uint32_t limit = WALK_ROW_GROUPS_MAX + sq_rng_below(rng, 20), count = 0, end = 0;
     if (is_all || draw == SQ_DRAW_EXTREME)
         limit = is_all ? WALK_ALL_GROUPS : whole;
+    else if (draw == SQ_DRAW_UNIFORM && sq_rng_below(rng, 2))
+        limit += sq_rng_below(rng, whole);
     if (limit > whole)
         limit = whole;
     if (is_illegal && sq_rng_below(rng, 2)) // row_index[0], anywhere where the others still fit
@@ -402,9 +404,10 @@ static void walk_draw(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, 
 static size_t walk_golden(const unsigned *v, const int32_t *record, const uint32_t len[2],
                           int32_t *out)
 {
-    uint32_t offset[WALK_ROWS_MAX + 1];
-    uint16_t group[WALK_GROUPS_MAX];
-    struct sq_gqsa_step step[WALK_ROWS_MAX * (WALK_ROW_GROUPS_MAX + 1)];
+    uint32_t offset[SQ_WALK_ROWS_MAX + 1]; // a given matrix is larger than those drawn
+    uint16_t group[SQ_WALK_GROUPS_MAX];
+    struct sq_gqsa_step step[SQ_WALK_ROWS_MAX + SQ_WALK_GROUPS_MAX];
+    assert(len[0] <= SQ_WALK_ROWS_MAX + 1 && len[1] <= SQ_WALK_GROUPS_MAX);
     for (uint32_t i = 0; i < len[0]; i++)
         offset[i] = (uint32_t)record[i * WALK_FIELDS];
     for (uint32_t i = 0; i < len[1]; i++)
@@ -438,8 +441,8 @@ static void walk_timing(const unsigned *v, unsigned stream, const int32_t *recor
     beat->last = record[2];
 }
 
-static const struct sq_flow walk_flow = {3,           "group",   walk_limits, walk_draw,
-                                         walk_golden, walk_init, walk_timing};
+static const struct sq_flow walk_flow = {
+    {{3, "in"}, {1, "group"}}, walk_limits, walk_draw, walk_golden, walk_init, walk_timing};
 
 const struct sq_stream_block sq_stream_gqsa_walk = {
     "gqsa_walk",

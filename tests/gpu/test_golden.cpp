@@ -4,8 +4,9 @@
 // and back through the replay by the golden model. And the slow references of gpu/sq_reference.cu
 // against the kernels they judge on a GPU.
 //
-// Directed: every trace; then every trace with one byte of its data changed at five places must be
-// refused, so the replay cannot pass by not looking.
+// Directed: every trace; then every trace with one bit changed at the first, a middle and the last
+// byte of every tensor must be refused, so the replay cannot pass by not looking. They say that the
+// emulator made them, and a check that wants traces of a GPU refuses them.
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,13 +18,12 @@
 
 extern "C" {
 #include "sq_replay.h"
+#include "sq_stored.h"
 #include "sq_trace.h"
 }
 
 namespace
 {
-
-const char *const kFiles[] = {"sq_w", "sq_a_static", "sq_a_static_s4", "sq_a_dynamic", "sp24"};
 
 char directory[] = "/tmp/sq-gpu-XXXXXX";
 
@@ -43,7 +43,7 @@ int make_traces(void **state)
 int remove_traces(void **state)
 {
     (void)state;
-    for (const char *name : kFiles)
+    for (const char *name : kSqGoldenTraces)
         unlink(path_of(name).c_str());
     unlink(path_of("operand/sq_w").c_str());
     rmdir((std::string(directory) + "/operand").c_str());
@@ -57,9 +57,11 @@ void traces_replay(void **state)
     size_t n = 0, n_files = 0, n_again = 0;
     CHECK_OK(sq_golden_traces(&info, nullptr, &n, err));
     assert_true(n > 5 * 16 * 128);
-    CHECK_OK(sq_replay_directory(directory, &n_files, &n_again, err));
-    CHECK_EQ(n_files, LEN(kFiles), "files: ");
+    CHECK_OK(sq_stored_check(directory, "emulator", &n_files, &n_again, err));
+    CHECK_EQ(n_files, kSqGoldenCount, "files: ");
     CHECK_EQ(n_again, n, "values: ");
+    assert_int_equal(sq_stored_check(directory, "cuda", &n_files, &n_again, nullptr),
+                     SQ_ERR_UNSUPPORTED);
     struct sq_trace operand;
     struct sq_operand o;
     CHECK_OK(sq_trace_open(&operand, path_of("operand/sq_w").c_str(), err));
@@ -69,47 +71,50 @@ void traces_replay(void **state)
     sq_trace_close(&operand);
 }
 
-// One byte of the file; the replay must refuse it, and take it back.
-void check_byte(const char *name, long at)
+// One bit of the file; the replay must refuse it, and take it back.
+void check_bit(const char *name, const char *tensor, long at, int bit)
 {
     FILE *f = fopen(path_of(name).c_str(), "rb+");
     assert_non_null(f);
     fseek(f, at, SEEK_SET);
     const int old = fgetc(f);
-    for (int value : {old ^ 0x11, old}) {
+    for (int value : {old ^ 1 << bit, old}) {
         fseek(f, at, SEEK_SET);
         fputc(value, f);
         fflush(f);
         size_t n;
         const enum sq_status status = sq_replay_file(path_of(name).c_str(), &n, nullptr);
-        CHECK_EQ(status == SQ_OK, value == old, "%s byte %ld: ", name, at);
+        CHECK_EQ(status == SQ_OK, value == old, "%s %s byte %ld bit %d: ", name, tensor, at, bit);
     }
     fclose(f);
 }
 
-// First, middle and last byte of every tensor that a kernel wrote.
-void a_changed_byte_is_found(void **state)
+struct Place {
+    std::string tensor;
+    long at, nbytes;
+};
+
+void a_changed_bit_is_found(void **state)
 {
     (void)state;
-    const char *const outputs[] = {"lo",   "hi",   "s_lo", "s_hi",   "y",
-                                   "p_lo", "p_hi", "code", "values", "meta"};
-    int n_checked = 0;
-    for (const char *name : kFiles)
-        for (const char *output : outputs) {
-            struct sq_safetensors st;
-            CHECK_OK(sq_safetensors_open(&st, path_of(name).c_str(), err));
-            const struct sq_tensor *t = sq_safetensors_find(&st, output);
-            const long at = t ? static_cast<long>(t->data - st.map.data) : 0;
-            const long nbytes = t ? static_cast<long>(t->nbytes) : 0;
-            sq_safetensors_close(&st);
-            if (nbytes == 0)
-                continue;
-            check_byte(name, at);
-            check_byte(name, at + nbytes / 2);
-            check_byte(name, at + nbytes - 1);
-            n_checked++;
-        }
-    CHECK_EQ(n_checked, 5 + 3 * 6 + 4, "tensors: ");
+    struct sq_rng r = {fixture_seed()};
+    size_t n_checked = 0;
+    for (const char *name : kSqGoldenTraces) {
+        struct sq_safetensors st;
+        std::vector<Place> places;
+        CHECK_OK(sq_safetensors_open(&st, path_of(name).c_str(), err));
+        for (size_t i = 0; i < st.n_tensors; i++)
+            places.push_back({st.tensor[i].name, static_cast<long>(st.tensor[i].data - st.map.data),
+                              static_cast<long>(st.tensor[i].nbytes)});
+        sq_safetensors_close(&st);
+        for (const Place &p : places)
+            for (long offset : {0l, p.nbytes / 2, p.nbytes - 1}) {
+                check_bit(name, p.tensor.c_str(), p.at + offset,
+                          static_cast<int>(sq_rng_below(&r, 8)));
+                n_checked++;
+            }
+    }
+    assert_true(n_checked >= 3 * 7 * kSqGoldenCount);
 }
 
 void references_agree_with_kernels(void **state)
@@ -152,7 +157,7 @@ int main()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(traces_replay),
-        cmocka_unit_test(a_changed_byte_is_found),
+        cmocka_unit_test(a_changed_bit_is_found),
         cmocka_unit_test(references_agree_with_kernels),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

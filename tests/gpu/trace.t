@@ -1,0 +1,151 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Kernel traces through everything: the kernels, run in the emulator, write them (make_traces);
+# `sqsim cosim` takes each through golden model, cycle model and RTL without a difference. A trace
+# with one bit changed fails, so does RTL with one wrong line, and what is damaged or does not fit
+# is refused. Then the traces of a GPU, where the repository holds any: the same without a
+# difference, and none that only the emulator made.
+#
+# Directed: every system. Every tensor is altered in tests/gpu/test_golden.cpp, five places of each
+# file here.
+. "$(dirname "$0")/../cli/lib.sh"
+MAKE_TRACES=${MAKE_TRACES:-$(dirname "$SQSIM")/tests/gpu/make_traces}
+SYSTEMS="sq_w sq_a_static sq_a_static_s4 sq_a_dynamic w8a8 w4a8 w4a4 w4a4_s4 sp24 gqsa spqt spqr"
+
+sq() { # builds take longer than the minute of lib.sh
+  (cd "$W" && timeout 1800 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+clean() { # TRACES: exit 0, no mismatch, so many traces
+  [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
+    [ "$(number traces)" = "$1" ] && return
+  echo "# exit $RC, $(number traces) traces"; tail -3 "$W.out" | sed 's/^/# /'
+  head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
+mkdir -p "$W/t"
+ok "the kernels in the emulator write traces" \
+  bash -c "'$MAKE_TRACES' '$ROOT/traces/tiny-llama' '$W/t' >'$W.out' 2>&1 || ! sed 's/^/# /' '$W.out'"
+ok "one of each system" [ "$(cd "$W/t" && echo *.safetensors)" = \
+  "$(for s in $SYSTEMS; do echo "$s.safetensors"; done | sort | tr '\n' ' ' | sed 's/ $//')" ]
+
+# ---- no difference
+# SYSTEM BLOCKS MIN_BEATS
+while read -r system blocks beats; do
+  sq cosim "t/$system.safetensors" --json
+  ok "$system: golden model, cycle model, RTL" clean 1
+  ok "$system: the emulator made it, and it says so" out_has '"producer":"emulator"'
+  ok "$system: $blocks" [ "$(grep -o '"block":"[a-z0-9_]*"' "$W.out" | cut -d'"' -f4 | tr '\n' ,)" = "golden,$blocks,all," ]
+  ok "$system: $beats beats" [ "$(number beats)" -ge "$beats" ]
+done <<'END'
+sq_w core 10000
+sq_a_static array_static 8000
+sq_a_static_s4 array_static 8000
+sq_a_dynamic topk,array 8000
+w8a8 array 16000
+w4a8 array 16000
+w4a4 array 16000
+w4a4_s4 array 16000
+sp24 meta24,array 40000
+gqsa gqsa_walk,array 4000
+spqt spqt_idx 300
+spqr spqr_dec 1000
+END
+sq cosim t/gqsa.safetensors --rows 3 --json
+ok "rows that no token fills" clean 1
+sq cosim --netlist t/spqr.safetensors --json
+ok "the netlist as well" clean 1
+sq cosim t/spqt.safetensors t/spqr.safetensors
+ok "several, for a reader" bash -c "[ $RC = 0 ] && grep -q '^PASS: 2 traces' '$W.out'"
+
+# ---- one bit
+flip() { # FILE OFFSET BIT
+  local byte
+  byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+  printf "\\$(printf %03o $((byte ^ 1 << $3)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+fails() { # exit 1 with a mismatch, or 2 with one sentence
+  [ "$RC" = 1 ] && grep -q '^MISMATCH' "$W.out" && return
+  [ "$RC" = 2 ] && [ "$(wc -l <"$W.err")" = 1 ]
+}
+all_fail() { # SYSTEM: five places of the data, each alone
+  local file="$W/t/$1.safetensors" size header at i
+  size=$(stat -c %s "$file")
+  header=$((8 + $(od -An -tu8 -N 8 "$file")))
+  for i in 0 1 2 3 4; do
+    at=$((header + (size - header - 1) * i / 4))
+    flip "$file" "$at" $((i + 2))
+    sq cosim "t/$1.safetensors"
+    flip "$file" "$at" $((i + 2))
+    fails || { echo "# byte $at bit $((i + 2)): exit $RC"; return 1; }
+  done
+}
+for system in $SYSTEMS; do
+  ok "$system: a trace with one bit changed fails" all_fail "$system"
+done
+flip "$W/t/sq_w.safetensors" $(($(stat -c %s "$W/t/sq_w.safetensors") - 1)) 0 # of `hi`
+sq cosim t/sq_w.safetensors
+ok "a wrong output: exit 1, tensor and both values" \
+  bash -c "[ $RC = 1 ] && grep -q 'MISMATCH .*hi\[8191\] = 0x.*, the golden model gives 0x' '$W.out'"
+sq cosim t/sq_w.safetensors --json
+ok "the same for a program" bash -c "[ $RC = 1 ] && grep -q 'difference.*hi\[8191\]' '$W.out'"
+flip "$W/t/sq_w.safetensors" $(($(stat -c %s "$W/t/sq_w.safetensors") - 1)) 0
+
+# ---- RTL with one wrong line: the blocks are really asked
+mutant() { # NAME SYSTEM FILE SED_SCRIPT
+  mkdir -p "$W/$1/build" "$W/$1/sim"
+  cp -r "$ROOT/rtl" "$W/$1/"
+  cp -r "$ROOT/sim/bridge" "$ROOT/sim/sq_rtl.h" "$W/$1/sim/"
+  sed -i "$4" "$W/$1/$3"
+  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$3' '$W/$1/$3'"
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim "t/$2.safetensors" -o "$W/$1" \
+    >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+  ok "$1: found" bash -c "[ $RC = 1 ] && grep -q '^MISMATCH $2-' '$W.out'"
+}
+mutant threshold_excludes_equal spqt rtl/sq_spqt_idx.sv \
+  's/magnitude >= in_theta_i/magnitude > in_theta_i/'
+mutant order_kept_across_rows gqsa rtl/sq_gqsa_walk.sv \
+  's/!empty && !first_q && group/!empty \&\& group/'
+
+# ---- refusals
+altered() { # NAME SYSTEM SED_SCRIPT: a copy with its header edited, the length kept
+  sed "$3" "$W/t/$2.safetensors" >"$W/$1.safetensors"
+}
+altered rows w8a8 's/"M":"16"/"M":"17"/'
+refuse "tensor x = F32 of 4096 elements, need F32 of 4352" cosim rows.safetensors
+altered width sq_a_static 's/"K":"256"/"K":"255"/'
+refuse "tensor x = F32" cosim width.safetensors
+altered bank sq_a_dynamic 's/"bank":"32"/"bank":"1x"/'
+refuse "metadata bank = 1x, need 2\.\." cosim bank.safetensors
+altered high sq_w 's/"k":"8"/"k":"0"/'
+refuse "metadata k = 0, need 1\.\.31" cosim high.safetensors
+altered flags sq_a_static 's/"flags":"static"/"flags":"statik"/'
+refuse "metadata flags = statik, need static or dynamic" cosim flags.safetensors
+altered system gqsa 's/"system":"gqsa"/"system":"gqsb"/'
+refuse "metadata system = gqsb, need sq_w" cosim system.safetensors
+altered producer spqt 's/"producer":"emulator"/"producer":"someone "/'
+refuse "metadata producer = someone" cosim producer.safetensors
+altered digest w4a8 's/fnv1a64:[0-9a-f]/fnv1a64:g/'
+refuse "input_digest = fnv1a64:g" cosim digest.safetensors
+altered version spqr 's/"version":"1"/"version":"2"/'
+refuse "metadata version = 2, need 1" cosim version.safetensors
+head -c 30000 "$W/t/sp24.safetensors" >"$W/short.safetensors"
+refuse "short.safetensors" cosim short.safetensors
+refuse "short.safetensors" cosim t/spqr.safetensors short.safetensors
+refuse "no kernel trace\|metadata M = missing" cosim t/operand/sq_w.safetensors
+refuse "with --point" cosim t/spqr.safetensors --point w4
+refuse "with --block" cosim t/spqr.safetensors --block topk
+refuse "with a format option" cosim t/sq_w.safetensors --bank 16
+refuse "with --mutants" cosim t/spqr.safetensors --mutants 3
+
+# ---- traces of a GPU
+stored=("$ROOT"/traces/gpu/*.safetensors)
+if [ -e "${stored[0]}" ]; then
+  sq cosim "${stored[@]}" --json
+  ok "${#stored[@]} traces of a GPU" clean "${#stored[@]}"
+  ok "a GPU made them" bash -c "! grep -q '\"producer\":\"emulator\"' '$W.out'"
+else
+  skip "traces of a GPU" "the repository holds no traces/gpu"
+fi
+finish

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+# For the tests of co-simulated blocks, on top of tests/cli/lib.sh: builds may take minutes, results
+# are the JSON lines of `sqsim cosim`, and a mutant is a copy of the sources with one edit.
+. "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
+SEED=${SQ_SEED:-1}
+
+sq() { # builds take longer than the minute of lib.sh
+  (cd "$W" && timeout 1800 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+
+clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared
+  [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
+    [ "$(number beats)" -ge "$1" ] && return
+  echo "# exit $RC, beats $(number beats)"; head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
+
+mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is the same
+  mkdir -p "$W/$1/build" "$W/$1/sim"
+  cp -r "$ROOT/rtl" "$W/$1/"
+  cp -r "$ROOT/sim/bridge" "$ROOT/sim/sq_rtl.h" "$W/$1/sim/"
+  sed -i "$6" "$W/$1/$5"
+  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$5' '$W/$1/$5'"
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
+    --json >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+  ok "$1: found" fails "$4"
+}
+
+fails() { # KIND: exit 1 and a mismatch of that kind
+  local value cycle
+  value=$(number value_mismatches) cycle=$(number cycle_mismatches)
+  case $1 in
+    value) [ "$RC" = 1 ] && [ "$value" -ge 1 ] && return ;;
+    cycle) [ "$RC" = 1 ] && [ "$cycle" -ge 1 ] && return ;;
+    any) [ "$RC" = 1 ] && [ $((value + cycle)) -ge 1 ] && return ;;
+  esac
+  echo "# exit $RC"; tail -3 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
