@@ -59,8 +59,8 @@ setup:
 ## format: apply clang-format to every C and C++ file
 ## format-check: fail if clang-format would change a file
 .PHONY: format format-check
-FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*.[ch] sim/sysc/*.cpp sim/sysc/*.h \
-            tests/*/*.c tests/*/*.h tests/*/*.cpp rtl/*.cpp)
+FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*.[ch] sim/*/*.cpp sim/*/*.h \
+            gpu/*.[ch] gpu/*.cu gpu/*.cuh reports/*/*.[ch] tests/*/*.c tests/*/*.h tests/*/*.cpp)
 format:
 	$(Q)clang-format -i $(FORMATTED)
 format-check:

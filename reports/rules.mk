@@ -11,6 +11,9 @@ area: $(BUILD)/sqsim
 	$(Q)reports/area/measure.sh $< $(JOBS) $(BUILD)/area $(LIBERTIES)
 	$(Q)awk -f reports/area/figures.awk $(BUILD)/area/*.txt > $(BUILD)/area/figures.md
 	$(Q)cat $(AREA).txt $(BUILD)/area/figures.md
+	$(Q)if [ -f $(BUILD)/area/nangate45.period.txt ]; then $(GNUPLOT) -e \
+	  "table='$(BUILD)/area/nangate45.period.txt'; svg='$(BUILD)/area/clock.svg'" reports/area/clock.gp && \
+	  { head -1 $(BUILD)/area/figures.md; sed 1d $(BUILD)/area/clock.svg; } > reports/area/clock.svg; fi
 	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then cp $(BUILD)/area/figures.md reports/area/figures.md.new && \
 	  mv reports/area/figures.md.new reports/area/figures.md && \
 	  reports/area/page.sh reports/area/figures.md reports/area/README.md; else \
@@ -43,3 +46,4 @@ sweep: $(BUILD)/sqsim
 include reports/accuracy/rules.mk
 include reports/formats/rules.mk
 include reports/gpu/rules.mk
+include reports/verification/rules.mk

@@ -13,7 +13,7 @@ static const char default_liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdce
 // Both gather architectures, until --gather names one.
 #define GATHER_BOTH ((enum sq_gather_arch)2)
 
-enum { MAX_BLOCKS = 64, MAX_NAMES = 128 };
+enum { MAX_BLOCKS = 64, MAX_NAMES = 128, MAX_PERIODS = 32 };
 
 enum {
     KEY_BLOCK = 0x2300,
@@ -21,6 +21,7 @@ enum {
     KEY_A_BITS,
     KEY_B_BITS,
     KEY_KEEP,
+    KEY_PERIOD,
     KEY_JOBS,
     KEY_JSON,
     KEY_OUTPUT = 'o',
@@ -34,6 +35,8 @@ struct arguments {
     const char *liberty;               // NULL: default_liberty
     const char *output;                // NULL: standard output
     unsigned a_bits, b_bits;           // 0 = not given
+    size_t n_periods;
+    double period_ns[MAX_PERIODS];
     unsigned jobs;
     bool keeps_parts;
     bool is_json;
@@ -54,6 +57,11 @@ static const struct argp_option options[] = {
      "there, "
      "no delays; for arrays beyond 4x4",
      0},
+    {"period", KEY_PERIOD, "NS,...", 0,
+     "clock periods, 0.01..1000: the smallest netlist of a fixed search that meets each by "
+     "OpenSTA, "
+     "sums and sizes for speed where needed; prints which recipe, and whether it is met",
+     0},
     {"jobs", KEY_JOBS, "N", 0, "synthesis runs at a time, 1..64 (1)", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per block, the summary last", 3},
     {"output", KEY_OUTPUT, "FILE", 0, "write there instead of standard output", 3},
@@ -72,6 +80,7 @@ static const char doc[] =
     "  sqsim area --block gather --bank 64 --sparsity 0.875 --gather log\n"
     "  sqsim area --block array_split_a_k2_rank --rows 16 --cols 16 --keep-parts\n"
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
+    "  sqsim area --block pe_split_a_k2 --block pe_int4x8 --period 6,4.5 --jobs 2\n"
     "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
 
 static enum sq_status set_uint(const char *option, const char *text, uint64_t min, uint64_t max,
@@ -102,6 +111,24 @@ static enum sq_status add_block(struct arguments *in, const char *text)
     return SQ_OK;
 }
 
+static enum sq_status add_periods(struct arguments *in, const char *text)
+{
+    char *save = NULL, *list = strdup(text);
+    enum sq_status status = list ? SQ_OK : SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory");
+    if (list && (!*list || strstr(list, ",,") || list[0] == ',' || list[strlen(list) - 1] == ','))
+        status = SQ_FAIL(in->err, SQ_ERR_ARG, "--period '%.40s': a period is empty", text);
+    for (char *one = list ? strtok_r(list, ",", &save) : NULL; one && status == SQ_OK;
+         one = strtok_r(NULL, ",", &save)) {
+        if (in->n_periods == MAX_PERIODS)
+            status = SQ_FAIL(in->err, SQ_ERR_RANGE, "more than %d periods", MAX_PERIODS);
+        else
+            status = sq_cli_double("--period", one, SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD,
+                                   &in->period_ns[in->n_periods++], in->err);
+    }
+    free(list);
+    return status;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *in = state->input;
@@ -125,6 +152,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_KEEP:
         in->keeps_parts = true;
+        break;
+    case KEY_PERIOD:
+        status = add_periods(in, arg);
         break;
     case KEY_JOBS:
         status = set_uint("--jobs", arg, 1, 64, &in->jobs, in->err);
@@ -264,6 +294,27 @@ static enum sq_status list_rows(struct sq_area_table *t, const struct arguments 
     return in->n_blocks ? SQ_OK : append_series(t, config, gather, err);
 }
 
+// All rows at the first period, then at the next: neighbours share no netlists, so jobs do not wait
+// for each other.
+static enum sq_status repeat_rows(struct sq_area_table *t, const struct arguments *in,
+                                  struct sq_error *err)
+{
+    const size_t n = t->n;
+    if (in->n_periods == 0)
+        return SQ_OK;
+    void *grown = realloc(t->row, n * in->n_periods * sizeof *t->row);
+    if (!grown)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    t->row = grown;
+    t->n = n * in->n_periods;
+    t->has_periods = true;
+    for (size_t i = 0; i < t->n; i++) {
+        t->row[i] = t->row[i % n];
+        t->row[i].period_ns = in->period_ns[i / n];
+    }
+    return SQ_OK;
+}
+
 // ---- work -------------------------------------------------------------------------------------
 
 static enum sq_status check_arguments(const struct arguments *in, struct sq_core_config *config,
@@ -281,6 +332,9 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
             return SQ_FAIL(err, SQ_ERR_ARG, "--keep-parts needs --block array_* or core, not %.40s",
                            in->n_blocks ? sq_block_title(b) : "the whole table");
     }
+    if (in->keeps_parts && in->n_periods > 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--period needs delays, --keep-parts has none: leave one out");
     struct sq_cli_core core = in->core;
     if (core.config.gather == GATHER_BOTH)
         core.config.gather = SQ_GATHER_CROSSBAR;
@@ -300,7 +354,10 @@ static enum sq_status synthesize(struct sq_area_table *t, unsigned jobs, struct 
         if (so_far != SQ_OK)
             continue;
         struct sq_area_row *row = &t->row[i];
-        enum sq_status got = sq_synth_area(t->synth, &row->synth, &row->result, &mine);
+        enum sq_status got =
+            t->has_periods
+                ? sq_synth_at_period(t->synth, &row->synth, row->period_ns, &row->result, &mine)
+                : sq_synth_area(t->synth, &row->synth, &row->result, &mine);
 #pragma omp critical
         {
             if (got == SQ_OK)
@@ -367,10 +424,11 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     SQ_TRY(check_arguments(in, &config, err));
     t->keeps_parts = in->keeps_parts;
     SQ_TRY(list_rows(t, in, &config, err));
+    SQ_TRY(repeat_rows(t, in, err));
     t->liberty = in->liberty ? in->liberty : default_liberty;
     SQ_TRY(open_synth(&synth, t->liberty, !in->liberty, err));
     t->synth = &synth;
-    if (!synth.sta_version[0])
+    if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");
     enum sq_status status = synthesize(t, in->jobs, err);
     if (status == SQ_OK)

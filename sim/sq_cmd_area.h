@@ -10,6 +10,7 @@
 struct sq_area_row {
     struct sq_block block;
     struct sq_synth_block synth;
+    double period_ns; // 0 = the smallest netlist, whatever its delay
     struct sq_synth_result result;
 };
 
@@ -17,6 +18,7 @@ struct sq_area_table {
     size_t n;
     struct sq_area_row *row;
     bool keeps_parts; // every row
+    bool has_periods; // every row
     const struct sq_synth *synth;
     const char *liberty; // as given
     char *command;       // the command line

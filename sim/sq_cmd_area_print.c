@@ -17,6 +17,11 @@ static double per_weight(const struct sq_area_row *row)
     return row->result.area / sq_block_weights_per_cycle(&row->block);
 }
 
+static bool meets(const struct sq_area_row *row)
+{
+    return row->result.has_delay && row->result.critical_path_ns <= row->period_ns;
+}
+
 // "BankLen=32 Gather=1 ..."
 static void parameters_text(const struct sq_synth_block *b, char *text, size_t size)
 {
@@ -29,16 +34,19 @@ static void parameters_text(const struct sq_synth_block *b, char *text, size_t s
 
 // ---- text -------------------------------------------------------------------------------------
 
-static void print_row(FILE *out, const struct sq_area_row *row)
+static void print_row(FILE *out, const struct sq_area_table *t, const struct sq_area_row *row)
 {
     const struct sq_synth_result *r = &row->result;
     char parameters[256], delay[32] = "-";
     parameters_text(&row->synth, parameters, sizeof parameters);
     if (r->has_delay)
         snprintf(delay, sizeof delay, "%.2f", r->critical_path_ns);
-    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10.2f %-5s %s\n",
+    if (t->has_periods)
+        fprintf(out, "%9.3f %-4s", row->period_ns, meets(row) ? "yes" : "no");
+    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10.2f %-6s %s\n",
             sq_block_title(&row->block), r->area, r->nand2_equivalents, r->n_cells,
-            100 * sequential_share(r), delay, per_weight(row), r->mapper, parameters);
+            100 * sequential_share(r), delay, per_weight(row),
+            t->has_periods ? sq_synth_recipe_name(row->synth.recipe) : r->mapper, parameters);
 }
 
 // The area of a part of the gather that `row` stands for, or -1.
@@ -92,11 +100,14 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "
             "gives no unit); 1 NAND2 = %s = %g.\n",
             t->synth->lib.nand2->name, t->synth->lib.nand2->area);
-    fprintf(out, "%-22s %12s %10s %7s %7s %8s %10s %-5s %s\n", "block", "area um2", "NAND2",
+    if (t->has_periods)
+        fprintf(out, "%9s %-4s", "period ns", "met");
+    fprintf(out, "%-22s %12s %10s %7s %7s %8s %10s %-6s %s\n", "block", "area um2", "NAND2",
             "cells", "flops", "path ns", "um2/(w/c)", "map", "parameters");
     for (size_t i = 0; i < t->n; i++)
-        print_row(out, &t->row[i]);
-    print_gathers(out, t);
+        print_row(out, t, &t->row[i]);
+    if (!t->has_periods)
+        print_gathers(out, t);
 }
 
 // ---- JSON -------------------------------------------------------------------------------------
@@ -127,6 +138,12 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
     json_object_set_new(o, "nand2_equivalents", json_real(r->nand2_equivalents));
     json_object_set_new(o, "critical_path_ns",
                         r->has_delay ? json_real(r->critical_path_ns) : json_null());
+    if (t->has_periods) {
+        json_object_set_new(o, "period_ns", json_real(row->period_ns));
+        json_object_set_new(o, "is_met", json_boolean(meets(row)));
+        json_object_set_new(o, "recipe", json_string(sq_synth_recipe_name(row->synth.recipe)));
+        json_object_set_new(o, "target_ps", json_integer(row->synth.target_ps));
+    }
     json_object_set_new(o, "sequential_share", json_real(sequential_share(r)));
     json_object_set_new(o, "weights_per_cycle", json_real(sq_block_weights_per_cycle(&row->block)));
     json_object_set_new(o, "um2_per_weight_cycle", json_real(per_weight(row)));

@@ -63,10 +63,11 @@ static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct
                            sizeof s->yosys_version, NULL) != SQ_OK)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run; Debian has it as package yosys",
                        sq_synth_tool("YOSYS", "yosys"));
-    uint64_t *d = &s->base_digest;
+    uint64_t *d = &s->base_digest, *all = &s->digest;
     *d = sq_digest(SQ_DIGEST_SEED, s->yosys_version, strlen(s->yosys_version));
-    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_front.ys", d, &s->script_front, err));
-    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_map.ys", d, &s->script_map, err));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_front.ys", all, &s->script_front, err));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_map.ys", all, &s->script_map, err));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_speed.ys", all, &s->script_speed, err));
     SQ_TRY(sq_synth_read_sources(s, err));
     if (!liberty)
         return SQ_OK;
@@ -111,6 +112,7 @@ void sq_synth_close(struct sq_synth *s)
     free(s->cache_dir);
     free(s->script_front);
     free(s->script_map);
+    free(s->script_speed);
     sq_synth_free_sources(s);
     *s = (struct sq_synth){0};
 }
@@ -123,15 +125,10 @@ static enum sq_status entry_path(const struct sq_synth *s, const struct sq_synth
                                  struct sq_error *err)
 {
     bool used[SQ_SYNTH_MAX_SOURCES];
-    SQ_TRY(sq_synth_select(s, b->top, used, err));
-    uint64_t digest = sq_synth_digest_sources(s, used);
-    digest = sq_digest(digest, b->top, strlen(b->top) + 1);
-    for (size_t i = 0; i < b->n_params; i++) {
-        digest = sq_digest(digest, b->param[i].name, strlen(b->param[i].name) + 1);
-        digest = sq_digest(digest, &b->param[i].value, sizeof b->param[i].value);
-    }
-    if (b->keeps_parts)
-        digest = sq_digest(digest, "parts", sizeof "parts");
+    char *job;
+    SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
+    const uint64_t digest = sq_digest(sq_synth_digest_sources(s, used), job, strlen(job));
+    free(job);
     snprintf(path, SQ_SYNTH_PATH_LEN, "%s/%s-%016" PRIx64 "%s", s->cache_dir, b->top, digest,
              suffix);
     return SQ_OK;

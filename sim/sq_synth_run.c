@@ -41,13 +41,12 @@ static enum sq_status write_text(const char *dir, const char *name, const void *
     return sq_outfile_commit(&out, err); // reports what failed
 }
 
-// The library as the tools read it: unpacked, once in the cache; `path` is relative to a working
-// directory.
-static enum sq_status write_liberty(const struct sq_synth *s, char path[64], struct sq_error *err)
+static enum sq_status write_liberty(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN],
+                                    struct sq_error *err)
 {
     char there[SQ_SYNTH_PATH_LEN + 64];
     struct stat st;
-    snprintf(path, 64, "../liberty-%016" PRIx64 ".lib", s->liberty_digest);
+    sq_synth_liberty_path(s, path);
     snprintf(there, sizeof there, "%s/%s", s->cache_dir, path + 3);
     if (stat(there, &st) == 0 && (size_t)st.st_size == s->lib.nbytes)
         return SQ_OK;
@@ -64,7 +63,7 @@ static void remove_sources(const char *work)
 
 static void unlink_in(const char *dir, const char *name)
 {
-    char path[SQ_SYNTH_PATH_LEN + 32];
+    char path[SQ_SYNTH_PATH_LEN + 64];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     unlink(path);
 }
@@ -88,37 +87,6 @@ static void find_line(const char *dir, const char *log, const char *mark, char *
 
 // ---- yosys ------------------------------------------------------------------------------------
 
-// A value of a placeholder of the scripts.
-struct fill {
-    const char *name, *value;
-};
-
-// Appends the script with every @NAME@ replaced.
-static enum sq_status expand(FILE *out, const char *script, const struct fill *fill, size_t n,
-                             struct sq_error *err)
-{
-    for (const char *c = script; *c;) {
-        const char *end = *c == '@' ? strchr(c + 1, '@') : NULL;
-        size_t i = 0, len = end ? (size_t)(end - c - 1) : 0;
-        if (*c == '#') { // a comment
-            c += strcspn(c, "\n");
-            continue;
-        }
-        if (!end) {
-            fputc(*c++, out);
-            continue;
-        }
-        while (i < n && (strlen(fill[i].name) != len || strncmp(fill[i].name, c + 1, len) != 0))
-            i++;
-        if (i == n)
-            return SQ_FAIL(err, SQ_ERR_INTERNAL, "rtl/synth_*.ys: unknown placeholder @%.*s@",
-                           (int)len, c + 1);
-        fputs(fill[i].value, out);
-        c = end + 1;
-    }
-    return SQ_OK;
-}
-
 static enum sq_status run_yosys(const char *top, const char *work, const char *script,
                                 struct sq_error *err)
 {
@@ -138,90 +106,6 @@ static enum sq_status run_yosys(const char *top, const char *work, const char *s
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "yosys ended with status %d on %.40s", code, top);
 }
 
-// "chparam -set A 1 -set B 2 TOP", or nothing.
-static void chparam_line(const struct sq_synth_block *b, char *text, size_t size)
-{
-    size_t at = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < b->n_params && at < size; i++)
-        at += (size_t)snprintf(text + at, size - at, "%s -set %.40s %u", i ? "" : "chparam",
-                               b->param[i].name, b->param[i].value);
-    if (b->n_params && at < size)
-        snprintf(text + at, size - at, " %.40s", b->top);
-}
-
-static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
-                                   const struct sq_synth_block *b, struct sq_error *err)
-{
-    bool used[SQ_SYNTH_MAX_SOURCES];
-    char chparam[1024], *files = NULL;
-    size_t n;
-    SQ_TRY(sq_synth_select(s, b->top, used, err));
-    FILE *list = open_memstream(&files, &n);
-    if (!list)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
-    sq_synth_print_files(s, used, list);
-    fclose(list);
-    chparam_line(b, chparam, sizeof chparam);
-    const struct fill fill[] = {
-        {"RTL", "rtl"},
-        {"FILES", files},
-        {"CHPARAM", chparam},
-        {"TOP", b->top},
-        {"KEEP", b->keeps_parts
-                     ? "setattr -mod -set keep_hierarchy 1 *sq_pe* *sq_array_code* *sq_act_split*"
-                     : ""}};
-    enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
-    free(files);
-    return status;
-}
-
-// Techmap of $fa to the full adder of the library.
-static void print_adder(FILE *out, const struct sq_lib_adder *a)
-{
-    const char *sum = a->sum_inverted ? "n_sum" : "Y", *carry = a->carry_inverted ? "n_carry" : "X";
-    fprintf(out,
-            "(* techmap_celltype = \"$fa\" *)\n"
-            "module synth_fa (A, B, C, X, Y);\n"
-            "  parameter WIDTH = 1;\n"
-            "  input [WIDTH-1:0] A, B, C;\n"
-            "  output [WIDTH-1:0] X, Y;\n"
-            "  wire [WIDTH-1:0] n_sum, n_carry;\n"
-            "  genvar i;\n"
-            "  generate for (i = 0; i < WIDTH; i = i + 1) begin : slice\n"
-            "    \\%s u (.\\%s (A[i]), .\\%s (B[i]), .\\%s (C[i]), .\\%s (%s[i]), .\\%s (%s[i]));\n"
-            "  end endgenerate\n",
-            a->cell, a->in[0], a->in[1], a->in[2], a->sum, sum, a->carry, carry);
-    if (a->sum_inverted)
-        fprintf(out, "  assign Y = ~n_sum;\n");
-    if (a->carry_inverted)
-        fprintf(out, "  assign X = ~n_carry;\n");
-    fprintf(out, "endmodule\n");
-}
-
-#define COUNT_CELLS(mapper)                                                                        \
-    "opt_clean\n"                                                                                  \
-    "tee -o " mapper ".json stat -json\n"                                                          \
-    "write_verilog -noattr " mapper ".v\n"
-#define WRITE_NETLIST(mapper)                                                                      \
-    COUNT_CELLS(mapper)                                                                            \
-    "setundef -zero\n" /* OpenSTA reads neither x nor concatenations */                            \
-    "opt_clean -purge\n"                                                                           \
-    "splitnets -ports\n"                                                                           \
-    "write_verilog -noattr -simple-lhs " mapper "_sta.v"
-
-static enum sq_status expand_map(FILE *out, const struct sq_synth *s, bool keeps_parts,
-                                 const char *liberty, struct sq_error *err)
-{
-    const char *adders = "extract_fa -d 4 -fa\nopt_clean\ntechmap -map adder.v\ntechmap\n";
-    const struct fill fill[] = {
-        {"LIBERTY", liberty},
-        {"ADDERS", s->lib.adder.cell[0] ? adders : ""},
-        {"WRITE nf", keeps_parts ? COUNT_CELLS("nf") : WRITE_NETLIST("nf")},
-        {"WRITE amap", keeps_parts ? COUNT_CELLS("amap") : WRITE_NETLIST("amap")}};
-    return expand(out, s->script_map, fill, sizeof fill / sizeof fill[0], err);
-}
-
 // A generated file of the working directory.
 static enum sq_status save(const char *work, const char *name, char *text, size_t n,
                            enum sq_status status, struct sq_error *err)
@@ -232,56 +116,23 @@ static enum sq_status save(const char *work, const char *name, char *text, size_
     return status;
 }
 
-static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth_block *b,
-                                 const char *work, const char *liberty, struct sq_error *err)
-{
-    char *text = NULL;
-    size_t n = 0;
-    SQ_TRY(sq_synth_write_sources(s, b->top, work, err));
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
-    print_adder(out, &s->lib.adder);
-    fclose(out);
-    SQ_TRY(save(work, "adder.v", text, n, SQ_OK, err));
-
-    text = NULL;
-    if (!(out = open_memstream(&text, &n)))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
-    enum sq_status status = expand_front(out, s, b, err);
-    if (status == SQ_OK)
-        status = expand_map(out, s, b->keeps_parts, liberty, err);
-    fclose(out);
-    SQ_TRY(save(work, "synth.ys", text, n, status, err));
-    return run_yosys(b->top, work, "synth.ys", err);
-}
-
 // ---- OpenSTA ----------------------------------------------------------------------------------
 
-// Longest path of <mapper>_sta.v in ns; path.txt shows it. Inputs arrive at 0 with a slew of 50 ps,
-// outputs drive four NAND2 inputs, and a path into a flip-flop includes its setup time.
+// path.txt shows the path.
 static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth_block *b,
-                                 const char *work, const char *liberty, const char *mapper,
-                                 double *ns, struct sq_error *err)
+                                 const char *work, const char *mapper, double *ns,
+                                 struct sq_error *err)
 {
-    char tcl[SQ_SYNTH_PATH_LEN * 2], port[64], text[160], log[SQ_SYNTH_PATH_LEN + 32];
-    char netlist[32];
+    char *tcl = NULL, text[160], log[SQ_SYNTH_PATH_LEN + 32], netlist[32];
+    size_t n = 0;
     int code;
     snprintf(netlist, sizeof netlist, "%s_sta.v", mapper);
-    find_line(work, netlist, "  input clk_i", text, sizeof text);
-    snprintf(port, sizeof port, "%s", text[0] == ';' ? " [get_ports clk_i]" : "");
-    int n = snprintf(tcl, sizeof tcl,
-                     "read_liberty %s\nread_verilog %s\nlink_design %s\n"
-                     "set_cmd_units -time ns\n"
-                     "create_clock -name clk -period 10%s\n"
-                     "set_input_delay 0 -clock clk [all_inputs]\n"
-                     "set_output_delay 0 -clock clk [all_outputs]\n"
-                     "set_input_transition 0.05 [all_inputs]\n"
-                     "set_load %.9g [all_outputs]\n"
-                     "report_checks -path_delay max\n"
-                     "puts \"critical_path_ns [expr 10 - [worst_slack -max]]\"\n",
-                     liberty, netlist, b->top, port, 4 * s->lib.nand2_input_cap);
-    SQ_TRY(write_text(work, "sta.tcl", tcl, (size_t)n, err));
+    FILE *out = open_memstream(&tcl, &n);
+    if (!out)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    sq_synth_print_sta(out, s, b, netlist);
+    fclose(out);
+    SQ_TRY(save(work, "sta.tcl", tcl, n, SQ_OK, err));
     char sta[256], quiet[] = "-no_splash", quit[] = "-exit", script[] = "sta.tcl";
     snprintf(sta, sizeof sta, "%s", sq_synth_tool("STA", "sta"));
     snprintf(log, sizeof log, "%s/path.txt", work);
@@ -295,6 +146,40 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     find_line(work, "path.txt", "Error: ", text, sizeof text);
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "OpenSTA finds no delay of %.40s: %s", b->top,
                    text[0] ? text : "see STA");
+}
+
+// ---- jobs -------------------------------------------------------------------------------------
+
+static enum sq_status write_sources(const struct sq_synth *s, const struct sq_synth_block *b,
+                                    const char *work, struct sq_error *err)
+{
+    bool used[SQ_SYNTH_MAX_SOURCES];
+    char *job;
+    SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
+    free(job);
+    return sq_synth_write_sources(s, used, work, err);
+}
+
+static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth_block *b,
+                                 const char *work, struct sq_error *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    SQ_TRY(write_sources(s, b, work, err));
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    sq_synth_print_adder(out, &s->lib.adder);
+    fclose(out);
+    SQ_TRY(save(work, "adder.v", text, n, SQ_OK, err));
+
+    text = NULL;
+    if (!(out = open_memstream(&text, &n)))
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    enum sq_status status = sq_synth_print_script(out, s, b, err);
+    fclose(out);
+    SQ_TRY(save(work, "synth.ys", text, n, status, err));
+    return run_yosys(b->top, work, "synth.ys", err);
 }
 
 // ---- cache entries ----------------------------------------------------------------------------
@@ -341,42 +226,50 @@ static enum sq_status write_result(const char *work, json_t *cells, const char *
     return save(work, "result.json", text, strlen(text), SQ_OK, err);
 }
 
-// Keeps the smaller netlist as netlist.v and what explains it, removes the rest.
+// Keeps one netlist as netlist.v and what explains it, removes the rest.
 static void tidy(const char *work, const char *mapper)
 {
-    static const char *const extra[] = {"nf.v",       "amap.v",  "nf_sta.v",
-                                        "amap_sta.v", "nf.json", "amap.json",
-                                        "yosys.log",  "adder.v", "sta.tcl"};
+    static const char *const made[] = {"nf", "amap", "net"}, *const kind[] = {".v", "_sta.v",
+                                                                              ".json"};
     char from[SQ_SYNTH_PATH_LEN + 32], to[SQ_SYNTH_PATH_LEN + 32];
     snprintf(from, sizeof from, "%s/%s.v", work, mapper);
     snprintf(to, sizeof to, "%s/netlist.v", work);
     (void)rename(from, to);
-    for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++)
-        unlink_in(work, extra[i]);
+    for (size_t i = 0; i < 9; i++) {
+        snprintf(to, sizeof to, "%s%s", made[i / 3], kind[i % 3]);
+        unlink_in(work, to);
+    }
+    unlink_in(work, "yosys.log");
+    unlink_in(work, "adder.v");
+    unlink_in(work, "sta.tcl");
     remove_sources(work);
 }
 
 enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synth_block *b,
                                   const char *entry, const char *work, struct sq_error *err)
 {
-    char liberty[64];
+    static const char *const both[] = {"nf", "amap"}, *const one[] = {"net"};
+    const bool has_two = b->recipe == SQ_SYNTH_AREA;
+    const char *const *made = has_two ? both : one;
+    char liberty[SQ_SYNTH_LIBERTY_LEN];
     json_t *cells[2] = {NULL, NULL};
     double area[2], ns = 0;
-    static const char *const mapper[2] = {"nf", "amap"};
     (void)entry;
     SQ_TRY(write_liberty(s, liberty, err));
-    SQ_TRY(synthesize(s, b, work, liberty, err));
-    enum sq_status status = read_cells(s, work, mapper[0], &cells[0], &area[0], err);
-    if (status == SQ_OK)
-        status = read_cells(s, work, mapper[1], &cells[1], &area[1], err);
-    const int best = status == SQ_OK && area[1] < area[0];
+    SQ_TRY(synthesize(s, b, work, err));
+    enum sq_status status = read_cells(s, work, made[0], &cells[0], &area[0], err);
+    if (status == SQ_OK && has_two)
+        status = read_cells(s, work, made[1], &cells[1], &area[1], err);
+    const int best = status == SQ_OK && has_two && area[1] < area[0];
     const bool is_timed = s->sta_version[0] && !b->keeps_parts;
     if (status == SQ_OK && is_timed)
-        status = find_delay(s, b, work, liberty, mapper[best], &ns, err);
+        status = find_delay(s, b, work, made[best], &ns, err);
     if (status == SQ_OK)
-        status = write_result(work, cells[best], mapper[best], is_timed ? &ns : NULL, err);
+        status =
+            write_result(work, cells[best], has_two ? made[best] : sq_synth_recipe_name(b->recipe),
+                         is_timed ? &ns : NULL, err);
     if (status == SQ_OK)
-        tidy(work, mapper[best]);
+        tidy(work, made[best]);
     json_decref(cells[0]);
     json_decref(cells[1]);
     return status;
@@ -385,23 +278,19 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
 enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
                                      const char *area, const char *work, struct sq_error *err)
 {
-    char *text = NULL, liberty[64];
-    const char *entry = strrchr(area, '/'); // entries are neighbours
+    char *text = NULL, liberty[SQ_SYNTH_LIBERTY_LEN];
     size_t n = 0;
     enum sq_status status = SQ_OK;
-    SQ_TRY(sq_synth_write_sources(s, b->top, work, err));
+    SQ_TRY(write_sources(s, b, work, err));
     if (s->lib.nand2)
         SQ_TRY(write_liberty(s, liberty, err));
     FILE *out = open_memstream(&text, &n);
     if (!out)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
     if (s->lib.nand2)
-        fprintf(out,
-                "read_liberty -ignore_miss_func %s\nread_verilog ..%s/netlist.v\n"
-                "hierarchy -check -top %s\nflatten\nopt_clean\ncheck -assert\n",
-                liberty, entry, b->top);
+        sq_synth_print_flatten(out, s, b, strrchr(area, '/')); // entries are neighbours
     else
-        status = expand_front(out, s, b, err);
+        status = sq_synth_print_script(out, s, b, err);
     fprintf(out, "write_verilog -noattr %s.v\n", b->top);
     fclose(out);
     SQ_TRY(save(work, "netlist.ys", text, n, status, err));

@@ -37,9 +37,7 @@ static enum sq_status read_one(struct sq_synth *s, const char *name, bool is_mod
     struct sq_synth_source *f = &s->source[s->n_sources++];
     f->is_module = is_module;
     snprintf(f->name, sizeof f->name, "%s", name);
-    SQ_TRY(sq_synth_read_file(s->rtl_dir, name, is_module ? &s->digest : &s->base_digest, &f->text,
-                              err));
-    return SQ_OK;
+    return sq_synth_read_file(s->rtl_dir, name, &s->digest, &f->text, err);
 }
 
 enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err)
@@ -56,8 +54,11 @@ enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err)
     free(list);
     SQ_TRY(status);
     SQ_TRY(read_one(s, "synth_mul_star.sv", true, err));
-    SQ_TRY(read_one(s, "synth_alu.v", false, err));
-    return read_one(s, "sq_assert.svh", false, err);
+    static const char *const more[] = {"synth_alu.v", "synth_prefix.v", "synth_dot.sv",
+                                       "sq_assert.svh"};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        SQ_TRY(read_one(s, more[i], false, err));
+    return SQ_OK;
 }
 
 void sq_synth_free_sources(struct sq_synth *s)
@@ -77,7 +78,7 @@ static bool is_word(char c)
 // The text has this word outside a // comment.
 static bool mentions(const char *text, const char *word, size_t n)
 {
-    for (const char *at = text; (at = strstr(at, word)) != NULL; at += n) {
+    for (const char *at = text; (at = memmem(at, strlen(at), word, n)) != NULL; at += n) {
         if (is_word(at[n]) || (at > text && is_word(at[-1])))
             continue;
         const char *line = at;
@@ -94,12 +95,8 @@ static void mark(const struct sq_synth *s, size_t i, bool used[SQ_SYNTH_MAX_SOUR
 {
     used[i] = true;
     for (size_t j = 0; j < s->n_sources; j++) {
-        char word[sizeof s->source[0].name];
-        if (used[j])
-            continue;
-        snprintf(word, sizeof word, "%s", s->source[j].name);
-        word[strcspn(word, ".")] = '\0';
-        if (mentions(s->source[i].text, word, strlen(word)))
+        const char *name = s->source[j].name;
+        if (!used[j] && mentions(s->source[i].text, name, strcspn(name, ".")))
             mark(s, j, used);
     }
 }
@@ -118,6 +115,13 @@ enum sq_status sq_synth_select(const struct sq_synth *s, const char *top,
     return SQ_FAIL(err, SQ_ERR_ARG, "there is no module %.50s in rtl/files.f", top);
 }
 
+void sq_synth_select_named(const struct sq_synth *s, const char *script,
+                           bool used[SQ_SYNTH_MAX_SOURCES])
+{
+    for (size_t i = 0; i < s->n_sources; i++)
+        used[i] = used[i] || strstr(script, s->source[i].name) != NULL;
+}
+
 static enum sq_status write_source(const char *work, const struct sq_synth_source *f,
                                    struct sq_error *err)
 {
@@ -131,17 +135,16 @@ static enum sq_status write_source(const char *work, const struct sq_synth_sourc
                : SQ_OK;
 }
 
-enum sq_status sq_synth_write_sources(const struct sq_synth *s, const char *top, const char *work,
+enum sq_status sq_synth_write_sources(const struct sq_synth *s,
+                                      const bool used[SQ_SYNTH_MAX_SOURCES], const char *work,
                                       struct sq_error *err)
 {
-    bool used[SQ_SYNTH_MAX_SOURCES];
     char path[SQ_SYNTH_PATH_LEN + 128];
-    SQ_TRY(sq_synth_select(s, top, used, err));
     snprintf(path, sizeof path, "%s/rtl", work);
     if (mkdir(path, 0777) != 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(path), strerror(errno));
     for (size_t i = 0; i < s->n_sources; i++)
-        if (used[i] || !s->source[i].is_module)
+        if (used[i])
             SQ_TRY(write_source(work, &s->source[i], err));
     return SQ_OK;
 }

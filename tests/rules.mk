@@ -70,12 +70,17 @@ formal: $(BUILD)/sqsim
 waves: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --point p09 --seed $(SEED) --waves build/waves
 
+## waves-picture: the same as GTKWave shows it, into reports/verification/waves.png
+.PHONY: waves-picture
+waves-picture: waves
+	$(Q)tests/rtl/waves_picture.sh build/waves reports/verification/waves.png
+
 ## mutation: sources with one wrong cycle or bit must fail the co-simulation
 .PHONY: mutation
 mutation: $(BUILD)/sqsim
 	$(Q)$(PROVE) tests/rtl/mutation.t
 
-## mutants: 500 faults in the netlists of all blocks; every survivor proven equal or explained
+## mutants: 545 faults in the netlists of all blocks; every survivor proven equal or explained
 .PHONY: mutants
 mutants: $(BUILD)/sqsim
 	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tests/rtl/mutants.txt tests/rtl/mutant_survivors.txt \

@@ -9,6 +9,13 @@ FNR == 1 {
   if (file ~ /more/) first = lib
   if (head == "") { split($0, part, " [|] "); head = part[2] " | " part[3] " | " part[4] }
 }
+# LIBRARY.period.txt: two columns more in front, the period and whether it is met.
+/^ +[0-9.]+ (yes|no) / {
+  t = $1 + 0; b = $3
+  if (!((lib, t) in timed)) { timed[lib, t] = 1; n_timed++; timed_lib[n_timed] = lib; timed_ns[n_timed] = t }
+  at[lib, t, b] = $4; is_met[lib, t, b] = $2 == "yes"; reached[lib, t, b] = $8
+  next
+}
 /^#/ || NF < 8 || $2 + 0 <= 0 || $1 == "block" { next }
 {
   key = $1
@@ -50,6 +57,14 @@ function versus(a, b,   i) {
   printf "| %s against %s |", substr(a, 4), substr(b, 4)
   for (i = 1; i <= n_libs; i++) printf " %s |", have(libs[i], a) && have(libs[i], b) ? ratio(area[libs[i], a], area[libs[i], b]) : ""
   print ""
+}
+
+# At a clock: both must meet it.
+function clocked(i, b) { b = "pe_" b; return is_met[timed_lib[i], timed_ns[i], b] ? at[timed_lib[i], timed_ns[i], b] : 0 }
+function clocked_size(i, b,   a, l) {
+  a = clocked(i, b); l = timed_lib[i]
+  if (a > 0) return round(a, a < 1000 ? 1 : 0)
+  return (l, timed_ns[i], "pe_" b) in at ? "not below " reached[l, timed_ns[i], "pe_" b] : ""
 }
 
 # Table 9 of the paper: its parts, in its unit: the low-bit multipliers of a SQ unit are .42. Sixteen
@@ -102,6 +117,29 @@ END {
   }
   close_table()
 
+  print "<!-- table: clock -->"
+  printf "| library, period in ns |"; n = split("int4x6 int4x8 int6x6 int6x8 sentinel split_w split_a split_a_k2", name, " ")
+  for (j = 1; j <= n; j++) printf " %s |", name[j]
+  print "\n|---|---|---|---|---|---|---|---|---|"
+  for (i = 1; i <= n_timed; i++) {
+    printf "| %s, %s |", timed_lib[i], timed_ns[i]
+    for (j = 1; j <= n; j++) printf " %s |", clocked_size(i, name[j])
+    print ""
+  }
+  close_table()
+
+  print "<!-- table: clock_versus -->"
+  m = split("split_a_k2:int4x8 split_a_k2:int4x6 split_a_k2:int6x6 split_a:int4x8 split_a:int6x6 split_w:int6x8 sentinel:int6x8", pair, " ")
+  printf "| library, period in ns |"
+  for (j = 1; j <= m; j++) { split(pair[j], ab, ":"); printf " %s against %s |", ab[1], ab[2] }
+  print "\n|---|---|---|---|---|---|---|---|"
+  for (i = 1; i <= n_timed; i++) {
+    printf "| %s, %s |", timed_lib[i], timed_ns[i]
+    for (j = 1; j <= m; j++) { split(pair[j], ab, ":"); printf " %s |", ratio(clocked(i, ab[1]), clocked(i, ab[2])) }
+    print ""
+  }
+  close_table()
+
   open_table("array8", "array of 8 x 8 in one piece, per PE"); over_libs()
   n = split("int4x6 int4x8 split_a_k2 split_a_k2_radix split_a_k2_rank", name, " ")
   for (j = 1; j <= n; j++) {
@@ -112,13 +150,16 @@ END {
   close_table()
 
   print "<!-- table: array32 -->"
-  print "| array of 32 x 32 in one piece, " first " | per PE | by the law | against INT4x8 | against INT4x6 |\n|---|---|---|---|---|"
+  print "| array of 32 x 32 in one piece | library | per PE | by the law | against INT4x8 | against INT4x6 |\n|---|---|---|---|---|---|"
   n = split("int4x6 int4x8 split_a_k2 split_a_k2_radix split_a_k2_rank", name, " ")
-  for (j = 1; j <= n; j++) {
-    key = "array_" name[j]; big = key " Rows=32"
-    if (!have(first, big)) continue
-    print "| " name[j] " | " round(area[first, big] / 1024, 1) " | " (have(first, key " Rows=8") ? round(law(first, key, 32), 1) : "") " | " \
-      ratio(area[first, big], area[first, "array_int4x8 Rows=32"]) " | " ratio(area[first, big], area[first, "array_int4x6 Rows=32"]) " |"
+  for (i = 1; i <= n_libs; i++) {
+    l = libs[i]
+    for (j = 1; j <= n; j++) {
+      key = "array_" name[j]; big = key " Rows=32"
+      if (!have(l, big)) continue
+      print "| " name[j] " | " l " | " round(area[l, big] / 1024, 1) " | " (have(l, key " Rows=8") ? round(law(l, key, 32), 1) : "") " | " \
+        ratio(area[l, big], area[l, "array_int4x8 Rows=32"]) " | " ratio(area[l, big], area[l, "array_int4x6 Rows=32"]) " |"
+    }
   }
   close_table()
 

@@ -4,7 +4,10 @@
 # from the cache) the PEs and arrays in every library, and what only one library is asked for;
 # figures.awk then makes tables of DIR/*.txt. The first library is that of Debian, always there.
 #   DIR/LIBRARY.txt        PEs; arrays of 8 x 8
+#   DIR/LIBRARY.period.txt PEs at clock periods
 #   DIR/LIBRARY.more.txt   more PEs, parts, arrays of 32 x 32: the first LIBERTY given, if any
+#   DIR/LIBRARY.large.txt  some arrays of 32 x 32: two more libraries
+#   DIR/LIBRARY.period.txt the PEs at clock periods, where periods are chosen for the library
 #   DIR/osu018.table.txt   the default table: products, gathers, TopK
 set -e -o pipefail
 sqsim=$(realpath "$1") jobs=$2 out=$3
@@ -15,6 +18,7 @@ rm -f "$out"/*.txt
 blocks() { local b; for b; do printf -- '--block %s ' "$b"; done; }
 pes=$(blocks pe_int4x6 pe_int4x8 pe_int6x6 pe_int6x8 pe_sentinel pe_split_w pe_split_a pe_split_a_k2)
 arrays=$(blocks array_int4x8 array_int4x6 array_split_a_k2 array_split_a_k2_radix array_split_a_k2_rank)
+large=$(blocks array_int4x8 array_int4x6 array_split_a_k2_radix)
 more=$(blocks pe_int4x4 pe_int8x8 pe_tied pe_split_w_2b8)
 parts=$(blocks mul dot mac_high gather_rank gather_select gather_mux)
 
@@ -23,10 +27,21 @@ area() { # FILE OPTION...
   "$sqsim" area --jobs "$jobs" "${library[@]}" "$@" >>"$out/$file.new"
 }
 
+# From what ripple sums reach down to what every PE reaches, ns.
+periods() { # NAME
+  case $1 in
+    nangate45) echo 3,2.1,1.9,1.7,1.5,1.25 ;;
+    sg13g2) echo 7.7,5.2 ;;
+  esac
+}
+
 measure() { # NAME
   area "$1" $pes
   area "$1" $arrays --rows 8 --cols 8 --keep-parts
   mv "$out/$1.new" "$out/$1.txt"
+  [ -n "$(periods "$1")" ] || return 0
+  area "$1.period" $pes --period "$(periods "$1")"
+  mv "$out/$1.period.new" "$out/$1.period.txt"
 }
 
 library=()
@@ -38,6 +53,10 @@ for file; do
   name=$(basename "$file") library=(--liberty "$file")
   name=${name%%[_.]*}
   measure "$name"
+  case $name in sg13g2 | sky130hd)
+    area "$name.large" $large --rows 32 --cols 32 --keep-parts
+    mv "$out/$name.large.new" "$out/$name.large.txt" ;;
+  esac
   [ -n "$is_first" ] || continue
   is_first=
   area "$name.more" $more

@@ -71,6 +71,22 @@ change "--high-bits" --block mac_high --act-bits 4 --high-bits 4 --low-bits 2 --
   --high-bits 8
 finish_core=(--block core --bank 4 --sparsity 0.5 --gather crossbar --act-bits 4 --high-bits 4
   --low-bits 2 --low-lanes 1 --high-lanes 1 --rows 1 --cols 1)
+# At a clock: relaxed, the smallest netlist; below its path, another recipe, larger and met.
+if sq area --json --block dot --low-lanes 2 --a-bits 4 --b-bits 3; [ "$(value critical_path_ns)" = null ]; then
+  sq area --block mul --period 5
+  ok "--period without OpenSTA: exit 3" [ "$RC" = 3 -a "$(wc -l <"$W.err")" = 1 ]
+else
+  path=$(value critical_path_ns) smallest=$(value area_um2)
+  less=$(awk "BEGIN{print $path*0.9}") twice=$(awk "BEGIN{print $path*2}")
+  accept "--period" area --json --block dot --low-lanes 2 --a-bits 4 --b-bits 3 --period "$twice,$less,0.01"
+  ok "... a row per period, and the summary" lines 4
+  ok "... met, met, not met" [ "$(grep -o '"is_met":[a-z]*' "$W.out" | cut -d: -f2 | paste -sd,)" = true,true,false ]
+  at=($(grep -o '"critical_path_ns":[0-9.]*' "$W.out" | cut -d: -f2)) um2=($(grep -o '"area_um2":[0-9.]*' "$W.out" | cut -d: -f2))
+  ok "... paths ${at[*]} beside periods $twice $less" awk "BEGIN{exit !(${at[0]}<=$twice && ${at[1]}<=$less && ${at[2]}>0.01)}"
+  ok "... areas ${um2[*]}, smallest netlist $smallest" awk "BEGIN{exit !(${um2[0]}<=$smallest && ${um2[1]}>${um2[0]})}"
+  sq area --block dot --low-lanes 2 --a-bits 4 --b-bits 3 --period "$less"
+  ok "... as text" grep -Eq '^ *[0-9.]+ yes dot ' "$W.out"
+fi
 change "--rows" "${finish_core[@]}" -- --rows 2
 change "--cols" "${finish_core[@]}" -- --cols 2
 sq area --json "${finish_core[@]}" --rows 1 --cols 2 --keep-parts
@@ -103,6 +119,12 @@ refuse "bits = 17, need 2..16" area --block mul --b-bits 17
 refuse "bits = x, need 2..16" area --block mul --b-bits x
 refuse "a-bits needs --block mul" area --block pe --a-bits 4
 refuse "b-bits needs --block mul" area --b-bits 4
+refuse "period = 0, need 0.01..1000" area --block mul --period 0
+refuse "period = x, need 0.01..1000" area --block mul --period 2,x
+refuse "a period is empty" area --block mul --period 2,,3
+refuse "a period is empty" area --block mul --period ''
+refuse "more than 32 periods" area --block mul --period "$(seq -s, 1 33)"
+refuse "keep-parts has none" area --block core --keep-parts --period 2
 refuse "jobs = 0, need 1..64" area --jobs 0
 refuse "keep-parts needs --block array" area --keep-parts
 refuse "keep-parts needs --block array.* not mul" area --block core --block mul --keep-parts

@@ -4,19 +4,8 @@
 # requantiser, the store of masked activations and the arrays with it. Exhausted: every mask of two
 # segments of 8, every matrix of 3 rows of 4 groups. Sampled: the rest, malformed input and stalls
 # on all sides. Then mutants, each of which must be found.
-. "$(dirname "$0")/../cli/lib.sh"
-SEED=${SQ_SEED:-1}
+. "$(dirname "$0")/lib.sh"
 
-sq() { # builds take longer than the minute of lib.sh
-  (cd "$W" && timeout 1800 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
-}
-clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared
-  [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
-    [ "$(number beats)" -ge "$1" ] && return
-  echo "# exit $RC, beats $(number beats)"; head -3 "$W.err" | sed 's/^/# /'
-  return 1
-}
 exhausted() { [ "$(grep -c '"exhausted":true' "$W.out")" -ge "$1" ]; }
 
 # BLOCK CASES MIN_BEATS WHAT NETLIST_POINT
@@ -40,28 +29,6 @@ array_static 60 5000 b8 static mask, both parts compact
 END
 
 # Mutants: a copy of the sources with one edit, the program is the same.
-mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT
-  mkdir -p "$W/$1/build" "$W/$1/sim"
-  cp -r "$ROOT/rtl" "$W/$1/"
-  cp -r "$ROOT/sim/bridge" "$ROOT/sim/sq_rtl.h" "$W/$1/sim/"
-  sed -i "$6" "$W/$1/$5"
-  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$5' '$W/$1/$5'"
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
-    --json >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
-  ok "$1: found" fails "$4"
-}
-fails() { # KIND: exit 1 and a mismatch of that kind
-  local value cycle
-  value=$(number value_mismatches) cycle=$(number cycle_mismatches)
-  case $1 in
-    value) [ "$RC" = 1 ] && [ "$value" -ge 1 ] && return ;;
-    cycle) [ "$RC" = 1 ] && [ "$cycle" -ge 1 ] && return ;;
-    any) [ "$RC" = 1 ] && [ $((value + cycle)) -ge 1 ] && return ;;
-  esac
-  echo "# exit $RC"; tail -3 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
-  return 1
-}
 mutate copy_not_compared spqr_dec w1 value rtl/sq_spqr_dec.sv \
   's/piece != second_q\[63:56\]/1'"'"'b0/'
 mutate tile_one_beat_early spqr_dec w4 cycle rtl/sq_spqr_dec.sv \

@@ -23,10 +23,14 @@ head -1 "$W/list" | sed 's/ 8 / 2 /' >"$W/one"
 ok "a reason without a survivor is an error" [ "$RC" = 1 ]
 ok "it is named" out_has "unused reason: topk all4x2r"
 
-# Another seed of the faults; every fault is counted once, found or not.
-(cd "$W" && "$SQSIM" cosim --block act_split --point b8 --mutants 12 --cases 1 --seed 7 --json \
+# Faults that one case leaves and two cases find: the proof must not call them equal.
+echo "act_split b8 12 1" >"$W/one"
+"$ROOT/tests/rtl/mutants.sh" "$SQSIM" "$W/one" "$W/none" "$W/mutants" 7 1 >"$W.out" 2>&1; RC=$?
+open=$(sed -n 's/.* \([0-9]*\) open, seed.*/\1/p' "$W.out")
+ok "one case leaves faults open" [ "$RC" = 1 -a "$open" -ge 1 ]
+(cd "$W" && "$SQSIM" cosim --block act_split --point b8 --mutants 12 --cases 20 --seed 7 --json \
   >"$W.out" 2>"$W.err"); RC=$?
-ok "faults of a mask unit under one case" [ "$RC" = 0 -a "$(number mutants)" = 12 ]
+ok "more cases find them all" [ "$RC" = 0 -a "$(number killed)" = 12 ]
 
 mkdir "$W/points"
 (cd "$W" && "$SQSIM" cosim --block topk --point all4x2r --cases 3 --seed "$SEED" \

@@ -3,19 +3,8 @@
 # Co-simulation of the blocks with one input and one output stream: TopK, 2:4, arrays. Exhausted:
 # every bank of the TopK points all*, all 16 and all 256 pairs of metadata nibbles. Sampled: the
 # other points, stalls on both sides. Then mutants, each of which must be found.
-. "$(dirname "$0")/../cli/lib.sh"
-SEED=${SQ_SEED:-1}
+. "$(dirname "$0")/lib.sh"
 
-sq() { # builds take longer than the minute of lib.sh
-  (cd "$W" && timeout 1800 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
-}
-clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared
-  [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
-    [ "$(number beats)" -ge "$1" ] && return
-  echo "# exit $RC, beats $(number beats)"; head -3 "$W.err" | sed 's/^/# /'
-  return 1
-}
 exhausted() { [ "$(grep -c '"exhausted":true' "$W.out")" -ge "$1" ]; }
 
 sq cosim --block topk --point quick --cases 70 --seed "$SEED" --json

@@ -2,65 +2,19 @@
 // Synthesis on blocks so small that the cells can be counted by hand, in a copy of rtl/ scripts
 // around modules of the test's own, with a cache of its own: every test starts from nothing.
 // Sampled: one library (osu018; skipped aloud where it is not installed), a gate, a full adder, a
-// flip-flop, and a 4x4 product of the design, whose netlist is proven equal to its source by SAT.
-// The cache: hit, miss by parameter, by source, by library; three processes at once; refusals.
+// flip-flop, and of the design a 4x4 product and small PEs of every recipe, whose netlists are
+// proven equal to their sources by SAT. The cache: hit, miss by parameter, by source, by library;
+// three processes at once; refusals.
 #include <sys/wait.h>
 
 #include "sq_block.h"
 #include "sq_process.h"
 #include "sq_synth.h"
+#include "synth_modules.h"
 #include "tmpdir.h"
 
 static const char liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
 static char dir[64];
-
-// Each in the file of its name; tiny_top is built of tiny_add, which the others do not know.
-static const struct {
-    const char *name, *text;
-} modules[] = {
-    {"tiny_and.sv", "module tiny_and (input logic a_i, input logic b_i, output logic y_o);\n"
-                    "  assign y_o = a_i & b_i;\n"
-                    "endmodule\n"},
-    {"tiny_nand.sv",
-     "module tiny_nand #(parameter int unsigned Width = 1) // no tiny_add here\n"
-     "  (input logic [Width-1:0] a_i, input logic [Width-1:0] b_i, output logic [Width-1:0] y_o);\n"
-     "  if (Width < 1) begin : gen_bad\n"
-     "    $error(\"Width >= 1\");\n"
-     "  end\n"
-     "  assign y_o = ~(a_i & b_i);\n"
-     "endmodule\n"},
-    {"tiny_add.sv", "module tiny_add (input logic [2:0] x_i, output logic [1:0] y_o);\n"
-                    "  assign y_o = 2'(x_i[0]) + 2'(x_i[1]) + 2'(x_i[2]);\n"
-                    "endmodule\n"},
-    {"tiny_top.sv", "module tiny_top (input logic [2:0] x_i, output logic [1:0] y_o);\n"
-                    "  tiny_add u_add (.x_i, .y_o);\n"
-                    "endmodule\n"},
-    {"tiny_flop.sv", "module tiny_flop (input logic clk_i, input logic d_i, output logic q_o);\n"
-                     "  always_ff @(posedge clk_i) q_o <= d_i;\n"
-                     "endmodule\n"},
-    {"sq_pe_tiny.sv", "module sq_pe_tiny (input logic a_i, input logic b_i, output logic y_o);\n"
-                      "  assign y_o = a_i & b_i;\n"
-                      "endmodule\n"},
-    {"tiny_twins.sv",
-     "module tiny_twins (input logic a_i, input logic b_i, output logic [1:0] y_o);\n"
-     "  for (genvar i = 0; i < 2; i++) begin : gen_pe\n"
-     "    sq_pe_tiny u_pe (.a_i, .b_i, .y_o(y_o[i]));\n"
-     "  end\n"
-     "endmodule\n"},
-    {"tiny_bad.sv", ""},
-};
-
-// What must be refused, one at a time as tiny_bad.sv.
-static const char latch[] =
-    "module tiny_bad (input logic en_i, input logic d_i, output logic q_o);\n"
-    "  always_latch if (en_i) q_o = d_i;\n"
-    "endmodule\n";
-static const char typo[] = "module tiny_bad (input logic a_i, output logic y_o);\n"
-                           "  assign y_o = a_j;\n"
-                           "endmodule\n";
-static const char loop[] = "module tiny_bad (input logic a_i, output logic y_o);\n"
-                           "  assign y_o = y_o ^ a_i;\n"
-                           "endmodule\n";
 
 static void copy_file(const char *from, const char *to)
 {
@@ -73,10 +27,12 @@ static void copy_file(const char *from, const char *to)
 // DIR/NAME, an rtl/ of the modules above and sq_mul.
 static const char *make_rtl(char path[128], const char *name)
 {
-    static const char *const copied[] = {"synth_front.ys",    "synth_map.ys",  "synth_alu.v",
-                                         "synth_mul_star.sv", "sq_assert.svh", "sq_pkg.sv",
-                                         "sq_mul.sv"};
-    static const char list[] = "sq_pkg.sv\nsq_mul.sv\ntiny_and.sv\ntiny_nand.sv\n"
+    static const char *const copied[] = {
+        "synth_front.ys", "synth_map.ys",      "synth_speed.ys", "synth_alu.v", "synth_prefix.v",
+        "synth_dot.sv",   "synth_mul_star.sv", "sq_assert.svh",  "sq_pkg.sv",   "sq_mul.sv",
+        "sq_dot.sv",      "sq_acc.sv",         "sq_pe_dense.sv"};
+    static const char list[] = "sq_pkg.sv\nsq_mul.sv\nsq_dot.sv\nsq_acc.sv\nsq_pe_dense.sv\n"
+                               "tiny_and.sv\ntiny_nand.sv\n"
                                "tiny_add.sv\ntiny_top.sv\ntiny_flop.sv\nsq_pe_tiny.sv\n"
                                "tiny_twins.sv\ntiny_bad.sv\n";
     char from[128];
@@ -98,6 +54,20 @@ static void append(const char *rtl, const char *name, const char *text)
     assert_non_null(f);
     assert_true(fputs(text, f) >= 0);
     assert_int_equal(fclose(f), 0);
+}
+
+// Replaces the only place of a word by one as long.
+static void edit(const char *rtl, const char *name, const char *word, const char *by)
+{
+    size_t n;
+    char *text = (char *)read_bytes(tmpdir_path(rtl, name), &n);
+    char *at = memmem(text, n, word, strlen(word));
+    assert_non_null(at);
+    assert_int_equal(strlen(word), strlen(by));
+    memcpy(at, by, strlen(by));
+    assert_null(memmem(text, n, word, strlen(word)));
+    write_bytes(tmpdir_path(rtl, name), text, n);
+    free(text);
 }
 
 static struct sq_synth open_synth(const char *rtl, const char *cache)
@@ -237,6 +207,58 @@ static void test_keeps_parts(void **state)
     assert_true(two.is_cached && two.area == 64);
     sq_synth_result_free(&two);
     sq_synth_close(&s);
+
+    // The list of what is kept is part of the key: without sq_pe* the twins become one, and a flat
+    // run, whose script stays the same, is still known.
+    edit(rtl, "synth_front.ys", "*sq_pe*", "*no_pe*");
+    s = open_synth(rtl, "cache9");
+    one = synthesize(&s, flat);
+    two = synthesize(&s, kept);
+    assert_true(one.is_cached);
+    assert_true(!two.is_cached && two.area == 32);
+    sq_synth_result_free(&one);
+    sq_synth_result_free(&two);
+    sq_synth_close(&s);
+}
+
+// Proves a netlist equal to the source of its block. With registers, which keep their names (*_q):
+// those of the same name hold the same values, by induction.
+static void prove(const char *rtl, const struct sq_synth_block *b, const char *path,
+                  bool has_registers)
+{
+    char chparam[160] = "", proof[2048], log[128], yosys[] = "yosys", quiet[] = "-q", run[] = "-p";
+    struct sq_error err;
+    int code;
+    for (size_t i = 0; i < b->n_params; i++)
+        snprintf(chparam + strlen(chparam), sizeof chparam - strlen(chparam), " -set %s %u",
+                 b->param[i].name, b->param[i].value);
+    snprintf(
+        proof, sizeof proof,
+        "read_verilog -sv -I%s %s/sq_mul.sv %s/sq_dot.sv %s/sq_acc.sv %s/sq_pe_dense.sv; chparam%s "
+        "%s; hierarchy -check -top %s; proc; flatten; "
+        "opt_clean; rename %s gold; design -stash gold; "
+        "read_verilog %s; rename %s gate; proc; rename -hide w:* w:*_q %%d; design -stash gate; "
+        "design -copy-from gold gold; design -copy-from gate gate; %s",
+        rtl, rtl, rtl, rtl, rtl, chparam, b->top, b->top, b->top, path, b->top,
+        has_registers ? "equiv_make gold gate equiv; hierarchy -top equiv; "
+                        "opt_clean; equiv_induct -seq 2; equiv_status -assert"
+                      : "miter -equiv -flatten gold gate m; "
+                        "hierarchy -top m; sat -verify -prove trigger 0 m");
+    snprintf(log, sizeof log, "%s/sat.log", dir);
+    char *const argv[] = {yosys, quiet, run, proof, NULL};
+    assert_int_equal(sq_process_run(NULL, argv, log, &code, &err), SQ_OK);
+    if (code != 0)
+        fail_msg("netlist and source of %s differ, recipe %s: %s", b->top,
+                 sq_synth_recipe_name(b->recipe), path);
+}
+
+static char *netlist(const struct sq_synth *s, const struct sq_synth_block *b)
+{
+    struct sq_error err;
+    char *path;
+    if (sq_synth_netlist(s, b, &path, &err) != SQ_OK)
+        fail_msg("%s", err.text);
+    return path;
 }
 
 // The area is that of the cells, and the netlist is the source: proven, for both kinds of netlist.
@@ -250,24 +272,11 @@ static void test_product(void **state)
     struct sq_error err;
     for (int with_library = 0; with_library < 2; with_library++) {
         struct sq_synth s;
-        char *path, proof[2048], log[128];
-        char yosys[] = "yosys", quiet[] = "-q", run[] = "-p";
-        int code;
         if (sq_synth_open(&s, rtl, with_library ? liberty : NULL, tmpdir_path(dir, "cache4"),
-                          &err) != SQ_OK ||
-            sq_synth_netlist(&s, &block, &path, &err) != SQ_OK)
+                          &err) != SQ_OK)
             fail_msg("%s", err.text);
-        snprintf(proof, sizeof proof,
-                 "read_verilog -sv %s/sq_mul.sv; chparam -set AW 4 -set BW 4 sq_mul; "
-                 "hierarchy -check -top sq_mul; proc; flatten; rename sq_mul gold; "
-                 "read_verilog %s; rename sq_mul gate; proc; miter -equiv -flatten gold gate m; "
-                 "hierarchy -top m; sat -verify -prove trigger 0 m",
-                 rtl, path);
-        snprintf(log, sizeof log, "%s/sat.log", dir);
-        char *const argv[] = {yosys, quiet, run, proof, NULL};
-        assert_int_equal(sq_process_run(NULL, argv, log, &code, &err), SQ_OK);
-        if (code != 0)
-            fail_msg("netlist and source differ, library %d", with_library);
+        char *path = netlist(&s, &block);
+        prove(rtl, &block, path, false);
         free(path);
         if (with_library) {
             struct sq_synth_result r = synthesize(&s, block);
@@ -279,6 +288,80 @@ static void test_product(void **state)
         }
         sq_synth_close(&s);
     }
+}
+
+// Every recipe makes the same function of a dense PE: three lanes (no power of two: all constants
+// of the trees count), both orders of widths, and a sum of more than 20 bits for the prefix adders.
+static void test_recipes(void **state)
+{
+    (void)state;
+    char rtl[128];
+    struct sq_synth s = open_synth(make_rtl(rtl, "rtl10"), "cache10");
+    for (int wide = 0; wide < 2; wide++) {
+        struct sq_synth_block b = {
+            .top = "sq_pe_dense", .n_params = 4, .param = {{"Lanes", 3}, {"AccW", wide ? 22 : 8}}};
+        b.param[2] = (struct sq_synth_param){"AW", wide ? 2 : 3};
+        b.param[3] = (struct sq_synth_param){"BW", 2};
+        double area[SQ_SYNTH_N_RECIPES];
+        for (int r = 0; r < SQ_SYNTH_N_RECIPES; r++) {
+            b.recipe = (enum sq_synth_recipe)r;
+            b.target_ps = r >= SQ_SYNTH_NF ? 1500 : 0;
+            char *path = netlist(&s, &b);
+            prove(rtl, &b, path, true);
+            free(path);
+            struct sq_synth_result result = synthesize(&s, b);
+            assert_true(result.is_cached);
+            area[r] = result.area;
+            sq_synth_result_free(&result);
+        }
+        assert_true(area[SQ_SYNTH_AREA] != area[SQ_SYNTH_TREE]);
+        assert_true(area[SQ_SYNTH_PREFIX] != area[SQ_SYNTH_TREE]);
+        assert_true((area[SQ_SYNTH_WIDE] != area[SQ_SYNTH_TREE]) == (wide == 1));
+        assert_true(area[SQ_SYNTH_FAST] != area[SQ_SYNTH_MAP]);
+    }
+    sq_synth_close(&s);
+}
+
+// The search: relaxed, the smallest netlist; tight, a larger and faster one that meets; too tight,
+// the fastest, said so. The same again from an empty cache.
+static void test_period(void **state)
+{
+    (void)state;
+    static const struct sq_block dot = {
+        .kind = SQ_BLOCK_DOT, .a_bits = 4, .b_bits = 4, .config.low_lanes = 4};
+    char rtl[128];
+    struct sq_error err;
+    struct sq_synth s = open_synth(make_rtl(rtl, "rtl11"), "cache11"),
+                    fresh = open_synth(rtl, "cache12");
+    struct sq_synth_block b = sq_block_synth(&dot);
+    struct sq_synth_result smallest = synthesize(&s, b), r, again;
+    if (s.sta_version[0] == '\0') {
+        assert_int_equal(sq_synth_at_period(&s, &b, 10, &r, &err), SQ_ERR_TOOL);
+    } else {
+        // Relaxed; out of reach, which tells how fast the fastest is; between the two.
+        double period[3] = {1.01 * smallest.critical_path_ns, 0.1, 0};
+        for (size_t i = 0; i < LEN(period); i++) {
+            struct sq_synth_block mine = b, other = b;
+            assert_int_equal(sq_synth_at_period(&s, &mine, period[i], &r, &err), SQ_OK);
+            assert_int_equal(r.critical_path_ns <= period[i], i != 1);
+            assert_true(i != 0 || r.area <= smallest.area);
+            assert_true(i != 1 || r.area > smallest.area);
+            assert_true(i == 0 || mine.recipe != SQ_SYNTH_AREA);
+            assert_int_equal(sq_synth_at_period(&fresh, &other, period[i], &again, &err), SQ_OK);
+            assert_true(same_result(&r, &again) && mine.recipe == other.recipe &&
+                        mine.target_ps == other.target_ps);
+            period[2] = 0.7 * r.critical_path_ns + 0.3 * smallest.critical_path_ns;
+            sq_synth_result_free(&r);
+            sq_synth_result_free(&again);
+        }
+    }
+    check_refused(sq_synth_at_period(&s, &b, 0, &r, &err), SQ_ERR_RANGE, &err, "period = 0");
+    b.keeps_parts = true;
+    check_refused(sq_synth_at_period(&s, &b, 1, &r, &err),
+                  s.sta_version[0] ? SQ_ERR_ARG : SQ_ERR_TOOL, &err, "");
+    sq_synth_result_free(&smallest);
+    sq_synth_close(&s);
+    sq_synth_close(&fresh);
 }
 
 // Where the sources and the cache lie does not matter: not even ties are broken by a path.
@@ -374,10 +457,16 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),           cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_depends),           cmocka_unit_test(test_product),
-        cmocka_unit_test(test_processes_at_once), cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_keeps_parts),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_cache),
+        cmocka_unit_test(test_depends),
+        cmocka_unit_test(test_product),
+        cmocka_unit_test(test_processes_at_once),
+        cmocka_unit_test(test_elsewhere),
+        cmocka_unit_test(test_keeps_parts),
+        cmocka_unit_test(test_recipes),
+        cmocka_unit_test(test_period),
+        cmocka_unit_test(test_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     if (access(liberty, R_OK) != 0) {

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The tables of reports/verification from what coverage, mutants and cosim-all left:
+# tables.sh SQSIM COVERAGE_DIR MUTANTS_DIR COSIM_JSONL
+set -euo pipefail
+SQSIM=$(readlink -f "$1")
+COVERAGE=$2/coverage.jsonl MUTANTS=$3/mutants.jsonl SURVIVORS=$3/survivors.txt COSIM=$4
+
+# rows PROGRAM FILE...: awk over JSON lines; get(key) is the value of a number or a string.
+rows() {
+  local program=$1; shift
+  awk 'function get(key,    at, rest) {
+         at = index($0, "\"" key "\":")
+         if (at == 0) return ""
+         rest = substr($0, at + length(key) + 3)
+         sub(/^ *"?/, "", rest)
+         sub(/["},].*/, "", rest)
+         return rest
+       }
+       function percent(n, of) { return of > 0 ? sprintf("%.2f %%", 100 * n / of) : "none" }
+       '"$program" "$@"
+}
+table() { # HEAD...: the head of a Markdown table
+  local IFS='|'
+  printf '|%s|\n|' "$*"
+  printf -- '---|%.0s' "$@"
+  printf '\n'
+}
+
+echo "<!-- make verification: tables.sh; $("$SQSIM" --version | head -1);" \
+  "$(${VERILATOR:-verilator} --version | cut -d' ' -f1,2);" \
+  "$(${YOSYS:-yosys} -V | cut -d' ' -f1,2);" \
+  "revision $(git describe --always --dirty 2>/dev/null || echo unknown) -->"
+
+printf '\n## Coverage\n\n'
+table file lines covered "waived lines" bits toggled "waived bits"
+rows '{ printf "|%s|%d|%s|%d|%d|%s|%d|\n", get("file") == "" ? "total" : "`" get("file") "`",
+               get("lines"), percent(get("lines_covered"), get("lines")), get("lines_waived"),
+               get("bits"), percent(get("bits_toggled"), get("bits")), get("bits_waived") }
+      get("file") == "" {
+        all = get("bits") + get("bits_waived")
+        printf "\nWithout the waivers %s of bits.\n", percent(get("bits_toggled"), all)
+      }' "$COVERAGE"
+
+printf '\n## Mutants\n\n'
+table block point cells mutants found
+rows '/"summary":true/ && get("block") != "" {
+        printf "|%s|%s|%d|%d|%d|\n", get("block"), get("point"), get("cells"), get("mutants"),
+               get("killed")
+      }
+      /"summary":true/ && get("block") == "" {
+        printf "|total| | |%d|%d|\n\n", get("mutants"), get("killed")
+        printf "%.1f %% found, %d proven equal, %d explained, seed %d. Not found:\n\n",
+               100 * get("killed") / get("mutants"), get("proven_equal"), get("explained"),
+               get("seed")
+      }' "$MUTANTS"
+table block point number fault verdict
+fault='^([^ ]+) ([^ ]+) ([0-9]+): (-mode [^ ]+) .*(-port .*) at (.*): ([^:]*)$'
+sed -E "s/$fault/|\1|\2|\3|\`\4 \5\` at \6|\7|/" "$SURVIVORS"
+
+printf '\n## Co-simulation of every block at every point\n\n'
+table block points cases beats "value mismatches" "cycle mismatches"
+rows '!/"summary":true/ {
+        block = get("block")
+        if (!(block in points)) name[n++] = block
+        points[block]++; cases[block] += get("cases"); beats[block] += get("beats")
+        value[block] += get("value_mismatches"); cycle[block] += get("cycle_mismatches")
+      }
+      /"summary":true/ {
+        for (i = 0; i < n; i++)
+          printf "|%s|%d|%d|%d|%d|%d|\n", name[i], points[name[i]], cases[name[i]], beats[name[i]],
+                 value[name[i]], cycle[name[i]]
+        printf "|total|%d|%d|%d|%d|%d|\n\nSeed %d.\n", get("points"), get("cases"), get("beats"),
+               get("value_mismatches"), get("cycle_mismatches"), get("seed")
+      }' "$COSIM"

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small modules of test_synth.c.
+#ifndef SYNTH_MODULES_H
+#define SYNTH_MODULES_H
+
+// Each in the file of its name; tiny_top is built of tiny_add, which the others do not know.
+static const struct {
+    const char *name, *text;
+} modules[] = {
+    {"tiny_and.sv", "module tiny_and (input logic a_i, input logic b_i, output logic y_o);\n"
+                    "  assign y_o = a_i & b_i;\n"
+                    "endmodule\n"},
+    {"tiny_nand.sv",
+     "module tiny_nand #(parameter int unsigned Width = 1) // no tiny_add here\n"
+     "  (input logic [Width-1:0] a_i, input logic [Width-1:0] b_i, output logic [Width-1:0] y_o);\n"
+     "  if (Width < 1) begin : gen_bad\n"
+     "    $error(\"Width >= 1\");\n"
+     "  end\n"
+     "  assign y_o = ~(a_i & b_i);\n"
+     "endmodule\n"},
+    {"tiny_add.sv", "module tiny_add (input logic [2:0] x_i, output logic [1:0] y_o);\n"
+                    "  assign y_o = 2'(x_i[0]) + 2'(x_i[1]) + 2'(x_i[2]);\n"
+                    "endmodule\n"},
+    {"tiny_top.sv", "module tiny_top (input logic [2:0] x_i, output logic [1:0] y_o);\n"
+                    "  tiny_add u_add (.x_i, .y_o);\n"
+                    "endmodule\n"},
+    {"tiny_flop.sv", "module tiny_flop (input logic clk_i, input logic d_i, output logic q_o);\n"
+                     "  always_ff @(posedge clk_i) q_o <= d_i;\n"
+                     "endmodule\n"},
+    {"sq_pe_tiny.sv", "module sq_pe_tiny (input logic a_i, input logic b_i, output logic y_o);\n"
+                      "  assign y_o = a_i & b_i;\n"
+                      "endmodule\n"},
+    {"tiny_twins.sv",
+     "module tiny_twins (input logic a_i, input logic b_i, output logic [1:0] y_o);\n"
+     "  for (genvar i = 0; i < 2; i++) begin : gen_pe\n"
+     "    sq_pe_tiny u_pe (.a_i, .b_i, .y_o(y_o[i]));\n"
+     "  end\n"
+     "endmodule\n"},
+    {"tiny_bad.sv", ""},
+};
+
+// What must be refused, one at a time as tiny_bad.sv.
+static const char latch[] =
+    "module tiny_bad (input logic en_i, input logic d_i, output logic q_o);\n"
+    "  always_latch if (en_i) q_o = d_i;\n"
+    "endmodule\n";
+static const char typo[] = "module tiny_bad (input logic a_i, output logic y_o);\n"
+                           "  assign y_o = a_j;\n"
+                           "endmodule\n";
+static const char loop[] = "module tiny_bad (input logic a_i, output logic y_o);\n"
+                           "  assign y_o = y_o ^ a_i;\n"
+                           "endmodule\n";
+
+#endif
