@@ -106,40 +106,46 @@ enum sq_status sq_stream_campaign_run(const struct sq_stream_campaign *campaign,
 
 // ---- the window around a divergence ---------------------------------------------------------
 
-// The input stream that field f belongs to.
-static const char *input_name(const struct sq_flow *flow, size_t f)
+// A group of the save file: valid, ready and the fields of a stream.
+static void write_group(FILE *out, const char *top, const char *name, bool is_in,
+                        const struct sq_field *field, size_t n_fields)
 {
-    const struct sq_flow_stream *s = flow ? flow->stream : NULL;
-    for (; s && f >= s->n_fields; s++)
-        f -= s->n_fields;
-    return s ? s->name : "in";
+    fprintf(out, "@200\n-Stream %s\n", name);
+    fprintf(out, "@28\n+{%s: valid} TOP.%s.%s_valid_%c\n", name, top, name, is_in ? 'i' : 'o');
+    fprintf(out, "+{%s: ready} TOP.%s.%s_ready_%c\n", name, top, name, is_in ? 'o' : 'i');
+    for (size_t f = 0; f < n_fields; f++) {
+        const size_t bits = field[f].count * field[f].width;
+        fprintf(out, "@22\n+{%s: %s} TOP.%s.%s_%s_%c", name, field[f].name, top, name,
+                field[f].name, is_in ? 'i' : 'o');
+        if (bits > 1)
+            fprintf(out, "[%zu:0]", bits - 1);
+        fprintf(out, "\n");
+    }
 }
 
+// A GTKWave save file: a group per stream, a marker on the divergent cycle.
 static enum sq_status write_gtkw(const struct sq_stream_case *c, const char *path, uint64_t time,
                                  struct sq_error *err)
 {
-    static const char *const common[] = {"clk_i",      "rst_ni",      "in_valid_i",
-                                         "in_ready_o", "out_valid_o", "out_ready_i"};
+    const struct sq_flow *flow = c->block->flow;
     const unsigned long long at = time;
+    const char *top = c->block->top;
     struct sq_stream_shape s;
     struct sq_outfile out;
     c->block->shape(c->point->value, &s);
     SQ_TRY(sq_outfile_open(&out, path, err));
     fprintf(out.stream, "[dumpfile] \"wave.fst\"\n[timestart] %llu\n*-2.0 %llu -1\n",
             at > 40 ? at - 40 : 0, at);
-    fprintf(out.stream, "[treeopen] TOP.\n[treeopen] TOP.%s.\n", c->block->top);
-    for (size_t i = 0; i < sizeof common / sizeof common[0]; i++)
-        fprintf(out.stream, "@28\nTOP.%s.%s\n", c->block->top, common[i]);
-    for (size_t f = 0; f < s.n_in + s.n_out; f++) {
-        const bool is_in = f < s.n_in;
-        const struct sq_field *field = is_in ? &s.in[f] : &s.out[f - s.n_in];
-        const size_t bits = field->count * field->width;
-        fprintf(out.stream, "@22\nTOP.%s.%s_%s_%c", c->block->top,
-                is_in ? input_name(c->block->flow, f) : "out", field->name, is_in ? 'i' : 'o');
-        if (bits > 1)
-            fprintf(out.stream, "[%zu:0]", bits - 1);
-        fprintf(out.stream, "\n");
+    fprintf(out.stream, "[size] 1200 680\n[sst_width] 1\n[signals_width] 260\n[sst_expanded] 0\n");
+    fprintf(out.stream, "@28\n+{clock} TOP.%s.clk_i\n+{reset (low)} TOP.%s.rst_ni\n", top, top);
+    if (!flow)
+        write_group(out.stream, top, "in", true, s.in, s.n_in);
+    for (size_t i = 0, f = 0; flow && i < SQ_FLOW_STREAMS && flow->stream[i].n_fields > 0; i++) {
+        write_group(out.stream, top, flow->stream[i].name, true, s.in + f,
+                    flow->stream[i].n_fields);
+        f += flow->stream[i].n_fields;
     }
+    write_group(out.stream, top, "out", false, s.out, s.n_out);
     return sq_outfile_commit(&out, err);
 }
 

@@ -65,14 +65,17 @@ coverage: $(BUILD)/sqsim
 formal: $(BUILD)/sqsim
 	$(Q)$(PROVE) tests/formal/formal.t
 
-## waves: a waveform of one small co-simulation under build/waves, for GTKWave
+## waves: a waveform of one small co-simulation under build/waves, for GTKWave; BLOCK=NAME (core)
 .PHONY: waves
+BLOCK ?= core
+POINT ?= $(if $(filter core,$(BLOCK)),p09,quick)
 waves: $(BUILD)/sqsim
-	$(Q)$(BUILD)/sqsim cosim --point p09 --seed $(SEED) --waves build/waves
+	$(Q)$(BUILD)/sqsim cosim --block $(BLOCK) --point $(POINT) --seed $(SEED) --waves build/waves
 
 ## waves-picture: the same as GTKWave shows it, into reports/verification/waves.png
 .PHONY: waves-picture
-waves-picture: waves
+waves-picture:
+	$(Q)$(MAKE) --no-print-directory waves BLOCK=core
 	$(Q)tests/rtl/waves_picture.sh build/waves reports/verification/waves.png
 
 ## mutation: sources with one wrong cycle or bit must fail the co-simulation
