@@ -11,14 +11,24 @@ area: $(BUILD)/sqsim
 	$(Q)reports/area/measure.sh $< $(JOBS) $(BUILD)/area $(LIBERTIES)
 	$(Q)awk -f reports/area/figures.awk $(BUILD)/area/*.txt > $(BUILD)/area/figures.md
 	$(Q)cat $(AREA).txt $(BUILD)/area/figures.md
-	$(Q)if [ -f $(BUILD)/area/nangate45.period.txt ]; then $(GNUPLOT) -e \
-	  "table='$(BUILD)/area/nangate45.period.txt'; svg='$(BUILD)/area/clock.svg'" reports/area/clock.gp && \
-	  { head -1 $(BUILD)/area/figures.md; sed 1d $(BUILD)/area/clock.svg; } > reports/area/clock.svg; fi
 	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then cp $(BUILD)/area/figures.md reports/area/figures.md.new && \
 	  mv reports/area/figures.md.new reports/area/figures.md && \
 	  reports/area/page.sh reports/area/figures.md reports/area/README.md; else \
 	  echo "area: skipped other libraries than osu018: none found, LIBERTIES=\"FILE ...\" names some;" \
 	    "the page stays as it is"; fi
+
+## area-clock: the PEs at clock periods, where LIBERTIES has nangate45 or sg13g2
+CLOCK := $(BUILD)/area/clock
+.PHONY: area-clock
+area-clock: $(BUILD)/sqsim
+	$(Q)reports/area/clock.sh $< $(JOBS) $(CLOCK) $(LIBERTIES)
+	$(Q)if [ -f $(CLOCK)/nangate45.period.txt ]; then \
+	  awk -f reports/area/figures.awk $(CLOCK)/*.txt > $(CLOCK)/clock.md && \
+	  $(GNUPLOT) -e "table='$(CLOCK)/nangate45.period.txt'; svg='$(CLOCK)/clock.svg'" reports/area/clock.gp && \
+	  { head -1 $(CLOCK)/clock.md; sed 1d $(CLOCK)/clock.svg; } > reports/area/clock.svg && \
+	  cp $(CLOCK)/clock.md reports/area/clock.md && \
+	  reports/area/page.sh reports/area/clock.md reports/area/README.md; else \
+	  echo "area-clock: skipped: no nangate45 library, LIBERTIES=\"FILE ...\" names some; the page stays as it is"; fi
 
 ## area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
 area-flow: $(BUILD)/sqsim

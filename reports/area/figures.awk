@@ -9,7 +9,7 @@ FNR == 1 {
   if (file ~ /more/) first = lib
   if (head == "") { split($0, part, " [|] "); head = part[2] " | " part[3] " | " part[4] }
 }
-# LIBRARY.period.txt: two columns more in front, the period and whether it is met.
+# LIBRARY.period.txt, given alone: two columns more in front, the period and whether it is met.
 /^ +[0-9.]+ (yes|no) / {
   t = $1 + 0; b = $3
   if (!((lib, t) in timed)) { timed[lib, t] = 1; n_timed++; timed_lib[n_timed] = lib; timed_ns[n_timed] = t }
@@ -89,8 +89,34 @@ function reading(l, low, x, y, shared,   unit, m, sum, acc, tail, g, total, dm, 
     round(dm * unit, 2), round(ds * unit, 2), round(tail * unit, 2), round(dense * unit, 2), ratio(total, dense)
 }
 
+function clock_tables(   n, m, i, j, name, pair, ab) {
+  print "<!-- table: clock -->"
+  printf "| library, period in ns |"; n = split("int4x6 int4x8 int6x6 int6x8 sentinel split_w split_a split_a_k2", name, " ")
+  for (j = 1; j <= n; j++) printf " %s |", name[j]
+  print "\n|---|---|---|---|---|---|---|---|---|"
+  for (i = 1; i <= n_timed; i++) {
+    printf "| %s, %s |", timed_lib[i], timed_ns[i]
+    for (j = 1; j <= n; j++) printf " %s |", clocked_size(i, name[j])
+    print ""
+  }
+  close_table()
+
+  print "<!-- table: clock_versus -->"
+  m = split("split_a_k2:int4x8 split_a_k2:int4x6 split_a_k2:int6x6 split_a:int4x8 split_a:int6x6 split_w:int6x8 sentinel:int6x8", pair, " ")
+  printf "| library, period in ns |"
+  for (j = 1; j <= m; j++) { split(pair[j], ab, ":"); printf " %s against %s |", ab[1], ab[2] }
+  print "\n|---|---|---|---|---|---|---|---|"
+  for (i = 1; i <= n_timed; i++) {
+    printf "| %s, %s |", timed_lib[i], timed_ns[i]
+    for (j = 1; j <= m; j++) { split(pair[j], ab, ":"); printf " %s |", ratio(clocked(i, ab[1]), clocked(i, ab[2])) }
+    print ""
+  }
+  close_table()
+}
+
 END {
-  print "<!-- make area | " head " -->\n"
+  print "<!-- make area" (n_timed > 0 ? "-clock" : "") " | " head " -->\n"
+  if (n_timed > 0) { clock_tables(); exit }
 
   open_table("pe", "PE, 16 weights a cycle"); over_libs()
   n = split("int4x4 int4x6 int4x8 int6x6 int6x8 int8x8 sentinel tied split_w split_w_2b8 split_a split_a_k2", name, " ")
@@ -113,29 +139,6 @@ END {
   for (j = 1; j <= n; j++) {
     printf "| %s |", name[j]
     for (i = 1; i <= n_libs; i++) printf " %s |", path[libs[i], "pe_" name[j]]
-    print ""
-  }
-  close_table()
-
-  print "<!-- table: clock -->"
-  printf "| library, period in ns |"; n = split("int4x6 int4x8 int6x6 int6x8 sentinel split_w split_a split_a_k2", name, " ")
-  for (j = 1; j <= n; j++) printf " %s |", name[j]
-  print "\n|---|---|---|---|---|---|---|---|---|"
-  for (i = 1; i <= n_timed; i++) {
-    printf "| %s, %s |", timed_lib[i], timed_ns[i]
-    for (j = 1; j <= n; j++) printf " %s |", clocked_size(i, name[j])
-    print ""
-  }
-  close_table()
-
-  print "<!-- table: clock_versus -->"
-  m = split("split_a_k2:int4x8 split_a_k2:int4x6 split_a_k2:int6x6 split_a:int4x8 split_a:int6x6 split_w:int6x8 sentinel:int6x8", pair, " ")
-  printf "| library, period in ns |"
-  for (j = 1; j <= m; j++) { split(pair[j], ab, ":"); printf " %s against %s |", ab[1], ab[2] }
-  print "\n|---|---|---|---|---|---|---|---|"
-  for (i = 1; i <= n_timed; i++) {
-    printf "| %s, %s |", timed_lib[i], timed_ns[i]
-    for (j = 1; j <= m; j++) { split(pair[j], ab, ":"); printf " %s |", ratio(clocked(i, ab[1]), clocked(i, ab[2])) }
     print ""
   }
   close_table()

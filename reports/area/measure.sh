@@ -4,7 +4,6 @@
 # from the cache) the PEs and arrays in every library, and what only one library is asked for;
 # figures.awk then makes tables of DIR/*.txt. The first library is that of Debian, always there.
 #   DIR/LIBRARY.txt        PEs; arrays of 8 x 8
-#   DIR/LIBRARY.period.txt PEs at clock periods
 #   DIR/LIBRARY.more.txt   more PEs, parts, arrays of 32 x 32: the first LIBERTY given, if any
 #   DIR/LIBRARY.large.txt  some arrays of 32 x 32: two more libraries
 #   DIR/LIBRARY.period.txt the PEs at clock periods, where periods are chosen for the library
@@ -27,21 +26,10 @@ area() { # FILE OPTION...
   "$sqsim" area --jobs "$jobs" "${library[@]}" "$@" >>"$out/$file.new"
 }
 
-# From what ripple sums reach down to what every PE reaches, ns.
-periods() { # NAME
-  case $1 in
-    nangate45) echo 3,2.1,1.9,1.7,1.5,1.25 ;;
-    sg13g2) echo 7.7,5.2 ;;
-  esac
-}
-
 measure() { # NAME
   area "$1" $pes
   area "$1" $arrays --rows 8 --cols 8 --keep-parts
   mv "$out/$1.new" "$out/$1.txt"
-  [ -n "$(periods "$1")" ] || return 0
-  area "$1.period" $pes --period "$(periods "$1")"
-  mv "$out/$1.period.new" "$out/$1.period.txt"
 }
 
 library=()

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# page.sh FIGURES PAGE: copies the first line and every table of figures.md into the page, which keeps
-# its text; --check instead fails with one line where they differ.
+# page.sh FIGURES PAGE: copies every table of FIGURES into the page, which keeps its text, and the first
+# line if it names the same command; --check instead fails with one line where they differ.
 set -e -o pipefail
 check=
 [ "$1" != --check ] || { check=1; shift; }
@@ -16,7 +16,8 @@ awk -v figures="$1" '
       if (name != "") text[name] = text[name] line "\n"
     }
   }
-  FNR == 1 { print head; if (/^<!-- /) next }
+  function command(line) { sub(/ \| .*/, "", line); return line }
+  FNR == 1 { print command($0) == command(head) ? head : $0; next }
   on && $0 == "<!-- end -->" { on = 0 }
   !on { print }
   $0 in text { printf "%s", text[$0]; on = 1 }

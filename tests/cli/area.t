@@ -150,6 +150,7 @@ refuse "cannot write" area --block mul --a-bits 2 --b-bits 2 --output "$W/no/fil
 # ---- the page
 page() { "$ROOT/reports/area/page.sh" --check "$ROOT/reports/area/figures.md" "$1"; }
 ok "reports/area/README.md shows the tables of figures.md" page "$ROOT/reports/area/README.md"
+ok "... and of clock.md" "$ROOT/reports/area/page.sh" --check "$ROOT/reports/area/clock.md" "$ROOT/reports/area/README.md"
 sed '/^| split_a_k2 |/s/[0-9]/7/' "$ROOT/reports/area/README.md" >"$W/page.md"
 ok "... and a changed digit is found" bash -c "! '$ROOT/reports/area/page.sh' --check '$ROOT/reports/area/figures.md' '$W/page.md' >/dev/null"
 
