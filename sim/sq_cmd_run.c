@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim run: cycles, utilisation, causes and values of a GEMM or of every layer of a model on one
 // core; or cycles, time and bytes of a workload on a machine (sq_cmd_run_machine.c).
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sq_cli.h"
 #include "sq_cmd_run.h"
@@ -409,8 +407,7 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
 
 // ---- command --------------------------------------------------------------------------------
 
-// One core knows SQ on weights; the other formats run on a machine, the default one if none is
-// given.
+// A core alone knows SQ on weights; other formats run on a machine, by default the default one.
 static bool is_on_machine(const struct arguments *in)
 {
     return in->machine || in->workload || in->scheme.kind != SQ_SCHEME_SQ_W;

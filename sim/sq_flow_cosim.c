@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_beat.h"
+#include "sq_stream_port.h"
 
 // ---- cases ----------------------------------------------------------------------------------
 
@@ -69,30 +69,25 @@ struct run {
     size_t group, record, n_want, received; // of the output: group, its first record, its beats
     int32_t *want;                          // [n_want][out_len]
     size_t outputs;                         // room in want
-    uint32_t *in[SQ_FIELDS_MAX], *out[SQ_FIELDS_MAX];
+    struct sq_stream_port in, out;
     struct sq_core_cosim_result *result;
 };
 
 static bool alloc_run(struct run *run)
 {
     const struct sq_stream_shape *s = &run->shape;
-    bool ok = true;
-    for (size_t f = 0; f < s->n_in; f++)
-        ok = (run->in[f] = calloc(sq_beat_words(s->in[f].count * s->in[f].width), 4)) && ok;
-    for (size_t f = 0; f < s->n_out; f++)
-        ok = (run->out[f] = calloc(sq_beat_words(s->out[f].count * s->out[f].width), 4)) && ok;
+    const bool has_in = sq_port_alloc(&run->in, s->in, s->n_in);
+    const bool has_out = sq_port_alloc(&run->out, s->out, s->n_out);
     run->want = calloc(run->outputs * run->out_len, sizeof *run->want);
-    return ok && run->want;
+    return has_in && has_out && run->want;
 }
 
 static void free_run(struct run *run)
 {
     if (run->model)
         run->rtl->destroy(run->model);
-    for (size_t f = 0; f < SQ_FIELDS_MAX; f++) {
-        free(run->in[f]);
-        free(run->out[f]);
-    }
+    sq_port_free(&run->in);
+    sq_port_free(&run->out);
     free(run->want);
 }
 
@@ -113,13 +108,8 @@ static const int32_t *offered(const struct run *run, const struct input *in)
 
 static void fill(struct run *run, const struct input *in)
 {
-    const int32_t *x = offered(run, in) + sq_field_offset(run->shape.in, in->first_field);
-    for (size_t f = in->first_field; f < in->first_field + in->n_fields; f++) {
-        const struct sq_field *field = &run->shape.in[f];
-        memset(run->in[f], 0, sq_beat_words(field->count * field->width) * 4);
-        for (size_t i = 0; i < field->count; i++)
-            sq_beat_put(run->in[f], i * field->width, field->width, (uint32_t)*x++);
-    }
+    sq_port_put(&run->in, in->first_field, in->n_fields,
+                offered(run, in) + sq_field_offset(run->shape.in, in->first_field));
 }
 
 // The expected beats of the group that leaves next.
@@ -135,19 +125,13 @@ static void expect_group(struct run *run)
 
 static bool check_beat(struct run *run)
 {
-    const struct sq_stream_shape *s = &run->shape;
+    struct sq_port_difference d;
     if (run->received == run->n_want)
         expect_group(run);
-    const int32_t *want = run->want + run->received * run->out_len;
-    run->rtl->stream_beat(run->model, run->out);
-    for (size_t f = 0; f < s->n_out; f++)
-        for (size_t i = 0; i < s->out[f].count; i++, want++) {
-            int32_t got = sq_beat_field(run->out[f], i, s->out[f].width);
-            if (s->out[f].is_unsigned)
-                got = sq_field_unsigned((uint32_t)got, s->out[f].width);
-            if (differ(run, SQ_MISMATCH_VALUE, s->out[f].name, f, i, got, *want))
-                return false;
-        }
+    run->rtl->stream_beat(run->model, run->out.word);
+    if (sq_port_differs(&run->out, run->want + run->received * run->out_len, &d))
+        return !differ(run, SQ_MISMATCH_VALUE, run->shape.out[d.field].name, d.field, d.element,
+                       d.got, d.want);
     if (++run->received == run->n_want)
         run->record += run->c->group_len[run->group++];
     return true;
@@ -177,8 +161,8 @@ static bool cycle(struct run *run)
             beat[i].valid = true;
         }
     sq_flow_comb(&run->sim, beat, ready, &want);
-    const struct sq_rtl_stream_in drive = {beat[0].valid, ready, (const uint32_t *const *)run->in,
-                                           beat[1].valid, beat[2].valid};
+    const struct sq_rtl_stream_in drive = {
+        beat[0].valid, ready, (const uint32_t *const *)run->in.word, beat[1].valid, beat[2].valid};
     run->rtl->stream_comb(run->model, &drive, &got);
     if (differ(run, SQ_MISMATCH_HANDSHAKE, "in_ready_o", 0, 0, got.in_ready, want.in_ready[0]) ||
         (run->n_inputs > 1 && differ(run, SQ_MISMATCH_HANDSHAKE, "second_ready_o", 0, 0,

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_beat.h"
 #include "sq_flow_cosim.h"
 #include "sq_format.h"
+#include "sq_stream_port.h"
 
 // ---- cases ----------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ struct run {
     struct sq_source source, sink;
     size_t sent;            // beats
     size_t received, first; // groups, and the first beat of the next
-    uint32_t *in[SQ_FIELDS_MAX], *out[SQ_FIELDS_MAX];
+    struct sq_stream_port in, out;
     int32_t *want;
     struct sq_core_cosim_result *result;
 };
@@ -116,23 +116,18 @@ struct run {
 static bool alloc_run(struct run *run)
 {
     const struct sq_stream_shape *s = &run->shape;
-    bool ok = true;
-    for (size_t f = 0; f < s->n_in; f++)
-        ok = (run->in[f] = calloc(sq_beat_words(s->in[f].count * s->in[f].width), 4)) && ok;
-    for (size_t f = 0; f < s->n_out; f++)
-        ok = (run->out[f] = calloc(sq_beat_words(s->out[f].count * s->out[f].width), 4)) && ok;
+    const bool has_in = sq_port_alloc(&run->in, s->in, s->n_in);
+    const bool has_out = sq_port_alloc(&run->out, s->out, s->n_out);
     run->want = calloc(sq_field_offset(s->out, s->n_out), sizeof *run->want);
-    return ok && run->want;
+    return has_in && has_out && run->want;
 }
 
 static void free_run(struct run *run)
 {
     if (run->model)
         run->rtl->destroy(run->model);
-    for (size_t f = 0; f < SQ_FIELDS_MAX; f++) {
-        free(run->in[f]);
-        free(run->out[f]);
-    }
+    sq_port_free(&run->in);
+    sq_port_free(&run->out);
     free(run->want);
 }
 
@@ -147,33 +142,18 @@ static bool differ(struct run *run, enum sq_mismatch_kind kind, const char *what
     return true;
 }
 
-static void fill(struct run *run, const int32_t *beat)
-{
-    for (size_t f = 0; f < run->shape.n_in; f++) {
-        const struct sq_field *field = &run->shape.in[f];
-        memset(run->in[f], 0, sq_beat_words(field->count * field->width) * 4);
-        for (size_t i = 0; i < field->count; i++)
-            sq_beat_put(run->in[f], i * field->width, field->width, (uint32_t)*beat++);
-    }
-}
-
 static bool check_beat(struct run *run)
 {
     const struct sq_stream_shape *s = &run->shape;
-    const int32_t *want = run->want;
     const size_t len = run->c->group_len[run->received];
+    struct sq_port_difference d;
     memset(run->want, 0, sq_field_offset(s->out, s->n_out) * sizeof *run->want);
     run->c->block->golden(run->c->point->value, run->c->beats + run->first * beat_len(s), len,
                           run->want);
-    run->rtl->stream_beat(run->model, run->out);
-    for (size_t f = 0; f < s->n_out; f++)
-        for (size_t i = 0; i < s->out[f].count; i++, want++) {
-            int32_t got = sq_beat_field(run->out[f], i, s->out[f].width);
-            if (s->out[f].is_unsigned)
-                got = (int32_t)((uint32_t)got & (UINT32_MAX >> (32 - s->out[f].width)));
-            if (differ(run, SQ_MISMATCH_VALUE, s->out[f].name, f, i, got, *want))
-                return false;
-        }
+    run->rtl->stream_beat(run->model, run->out.word);
+    if (sq_port_differs(&run->out, run->want, &d))
+        return !differ(run, SQ_MISMATCH_VALUE, s->out[d.field].name, d.field, d.element, d.got,
+                       d.want);
     run->first += len;
     return true;
 }
@@ -186,10 +166,10 @@ static bool cycle(struct run *run)
     struct sq_rtl_stream_out got;
 
     if (valid)
-        fill(run, beat);
+        sq_port_put(&run->in, 0, run->shape.n_in, beat);
     sq_chain_comb(&run->sim, ready, &want);
     const struct sq_rtl_stream_in drive = {
-        .in_valid = valid, .out_ready = ready, .field = (const uint32_t *const *)run->in};
+        .in_valid = valid, .out_ready = ready, .field = (const uint32_t *const *)run->in.word};
     run->rtl->stream_comb(run->model, &drive, &got);
     if (differ(run, SQ_MISMATCH_HANDSHAKE, "in_ready_o", 0, 0, got.in_ready, want.in_ready) ||
         differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", 0, 0, got.out_valid, want.out_valid))
