@@ -42,6 +42,7 @@ proven() {
     design -copy-from gate gate
     miter -equiv -flatten gold gate miter
     hierarchy -top miter
+    memory
     async2sync
     setundef -init -zero
     dffunmap
