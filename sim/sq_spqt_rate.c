@@ -7,13 +7,14 @@
 
 #include "sq_block_unit.h"
 #include "sq_flow_sim.h"
+#include "sq_q4k.h"
 
 const char *const sq_spqt_layout_names[SQ_SPQT_LAYOUTS + 1] = {"zigzag", "row"};
 const char *const sq_spqt_schedule_names[] = {"balanced", "static", NULL};
 
 // ---- bytes ----------------------------------------------------------------------------------
 
-enum { BLOCK = 144, SCALES = 16, COLUMNS = 256 };
+enum { BLOCK = SQ_Q4K_NBYTES, COLUMNS = SQ_Q4K_LEN, SCALES = BLOCK - COLUMNS / 2 };
 
 static unsigned gcd(unsigned a, unsigned b)
 {
@@ -87,7 +88,7 @@ uint64_t sq_spqt_index_cycles(uint64_t k, double active)
     sq_flow_sim_init(&unit, SQ_FLOW_PACK, parameter("Lanes"));
     for (bool ended = false; !ended; cycles++) {
         const uint64_t n = (segment + 1) * total / segments - segment * total / segments;
-        const struct sq_flow_beat in[2] = {
+        const struct sq_flow_beat in[SQ_FLOW_STREAMS] = {
             {.valid = segment < segments, .last = segment + 1 == segments, .n = (uint32_t)n}};
         struct sq_flow_out out;
         sq_flow_comb(&unit, in, true, &out);
