@@ -30,7 +30,7 @@ SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitiz
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2 -g
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(WARN) -ffp-contract=off -fno-fast-math -fopenmp \
-             $(CFLAGS) $(SANFLAGS) -Imodels -Imodels/quant -Isim -MMD -MP
+             $(CFLAGS) $(SANFLAGS) -I. -MMD -MP
 LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lz -lm -ldl -lpthread
 
 # ---- parts ----------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ setup:
 ## format: apply clang-format to every C and C++ file
 ## format-check: fail if clang-format would change a file
 .PHONY: format format-check
-FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*.[ch] sim/*/*.cpp sim/*/*.h \
+FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*/*.[ch] sim/*/*.cpp \
             gpu/*.[ch] gpu/*.cu gpu/*.cuh reports/*/*.[ch] tests/*/*.c tests/*/*.h tests/*/*.cpp)
 format:
 	$(Q)clang-format -i $(FORMATTED)

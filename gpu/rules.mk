@@ -7,7 +7,7 @@ CXX_GPU   ?= g++
 CUSPARSELT ?= $(shell python3 -c "import nvidia.cusparselt as m; print(list(m.__path__)[0])" 2>/dev/null)
 
 GPU_BUILD  := $(BUILD)/gpu
-GPU_INC    := -Imodels -Imodels/quant -Isim -Igpu
+GPU_INC    := -I.
 # wgmma needs the sm_90a target, and only that: its own file, its own -gencode.
 GPU_ARCHES := 80 89 90
 GPU_CU90A  := gpu/sq_gemm_wgmma.cu
@@ -91,7 +91,7 @@ $(BUILD)/tests/gpu/test_jobs: EMU_OBJ += $(EMU_JOBS_OBJ)
 $(BUILD)/tests/gpu/test_jobs: $(EMU_JOBS_OBJ)
 # Fibers move the stack under the sanitizers' feet: the emulator is built without them.
 EMU_CXX := $(CXX_GPU) -std=c++17 -DSQ_EMULATE -O2 -g -ffp-contract=off -Wall -Wextra -Werror \
-             -Wno-unknown-pragmas -Wno-unused-function $(GPU_INC) -Itests/gpu -MMD -MP
+             -Wno-unknown-pragmas -Wno-unused-function $(GPU_INC) -MMD -MP
 
 $(BUILD)/emu/%.o: gpu/%.cu
 	$(Q)mkdir -p $(@D)
@@ -113,7 +113,6 @@ GPU_TEST_C    := $(wildcard tests/gpu/test_*.c)
 GPU_TEST_CBIN := $(GPU_TEST_C:tests/%.c=$(BUILD)/tests/%)
 GPU_CODE_BIN  := $(if $(NVCC),$(BUILD)/tests/gpu/machine_code)
 $(GPU_TEST_CBIN) $(GPU_CODE_BIN): $(GPU_C_OBJ)
-$(GPU_TEST_CBIN) $(GPU_CODE_BIN): CFLAGS_ALL += -Igpu
 $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
 
 -include $(EMU_OBJ:.o=.d) $(EMU_JOBS_OBJ:.o=.d) $(GPU_TEST_BIN:=.d) $(GPU_TRACES).d $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)

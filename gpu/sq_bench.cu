@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_bench.cuh"
+#include "gpu/sq_bench.cuh"
 
 #include <algorithm>
 #include <dlfcn.h>

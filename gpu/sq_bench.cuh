@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 extern "C" {
-#include "sq_record.h"
+#include "gpu/sq_record.h"
 }
 
 // One allocation, handed out from the front; reset gives everything back. Not zeroed.

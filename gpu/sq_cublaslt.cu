@@ -3,7 +3,7 @@
 // X its B (K x M). That is the layout FP8 and INT8 want.
 #include <cublasLt.h>
 
-#include "sq_vendor.cuh"
+#include "gpu/sq_vendor.cuh"
 
 #define SQ_LT_TRY(expr, err)                                                                       \
     do {                                                                                           \

@@ -10,13 +10,13 @@
 #include <cstdint>
 
 #ifdef SQ_EMULATE
-#include "emulate.h"
+#include "tests/gpu/emulate.h"
 #else
 #include <cuda_runtime.h>
 #endif
 
 extern "C" {
-#include "sq_status.h"
+#include "models/sq_status.h"
 }
 
 #ifdef SQ_EMULATE

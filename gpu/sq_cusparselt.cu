@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cuSPARSELt, optional twice: the header at build time, the library at run time (CUSPARSELT_LIB or
 // the usual name). Where either is missing, or their versions differ, SQ_ERR_TOOL says which.
-#include "sq_vendor.cuh"
+#include "gpu/sq_vendor.cuh"
 
 #if __has_include(<cusparseLt.h>)
 #include <cstdlib>

@@ -4,9 +4,9 @@
 //
 // Selection: one thread owns one bank (sq_select.cuh), so no bank crosses threads. Banks lie in
 // shared memory with 16 bytes of padding each: eight threads' 16-byte reads touch all memory banks.
-#include "sq_kernels.cuh"
-#include "sq_quant.cuh"
-#include "sq_select.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_quant.cuh"
+#include "gpu/sq_select.cuh"
 
 namespace
 {

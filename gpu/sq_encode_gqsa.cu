@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The group quantizer of GQSA (SPEC F.2) on the kept groups, bit-identical to
 // sq_gqsa_quantize_group: one thread per group, straight into the order of the decode kernel.
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

@@ -3,9 +3,9 @@
 // operation in the same order. A block encodes 32 columns of 256 rows: warp j has block j of 32
 // rows, lane c column c, so that loads and stores are whole lines and each search runs in one
 // thread. The eight scales and minima of a superblock meet in shared memory.
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

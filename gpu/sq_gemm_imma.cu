@@ -8,9 +8,9 @@
 // are in registers: two masks and a shift give 16 times eight codes as bytes (sq_maps.cuh), and the
 // exact sums are shifted back at the end: 16 * |P| (W4A8) and 256 * |P| (W4A4) stay below 2^31 up
 // to K = 131071.
-#include "sq_kernels.cuh"
-#include "sq_maps.cuh"
-#include "sq_ptx.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_maps.cuh"
+#include "gpu/sq_ptx.cuh"
 
 namespace
 {

@@ -4,9 +4,9 @@
 // The sparse operand of the instruction is its A, so a block computes 128 channels x 128 tokens of
 // the transposed output; lanes q = 0..7 hold consecutive channels of one token, 32 bytes of Y.
 // Metadata lie in lane order (sq_meta24_index): each lane reads its operand word with no shuffling.
-#include "sq_kernels.cuh"
-#include "sq_maps.cuh"
-#include "sq_ptx.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_maps.cuh"
+#include "gpu/sq_ptx.cuh"
 
 namespace
 {

@@ -6,8 +6,8 @@
 // One warp owns one output channel and kTokens tokens. Lane l holds codes 4l..4l+3 of a chunk of
 // 128; the high codes of a row are one sequence, so the index of a lane's first one is a prefix
 // count over the warp (four ballots).
-#include "sq_kernels.cuh"
-#include "sq_maps.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_maps.cuh"
 
 namespace
 {

@@ -13,10 +13,10 @@
 // thread of the first issues the copies (TMA, 128-byte rows, 128-byte swizzle), the other two
 // multiply 64 tokens x 256 channels each. Both data types use the same 48 KiB stages: 128 bytes of
 // K a step, 128 FP8 or 64 BF16. Blocks are persistent and walk over the tiles.
-#include "sq_kernels.cuh"
-#include "sq_maps.cuh"
-#include "sq_ptx.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_maps.cuh"
+#include "gpu/sq_ptx.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

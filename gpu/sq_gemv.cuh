@@ -9,7 +9,7 @@
 #ifndef SQ_GEMV_CUH
 #define SQ_GEMV_CUH
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 // ---- dense baselines (sq_gemv_w4.cu)
 // --------------------------------------------------------------

@@ -2,12 +2,12 @@
 // The encoders of the decode formats on one layer shape, judged by the golden model in places.
 #include <cstring>
 
-#include "sq_gemv_maps.cuh"
-#include "sq_layer_jobs.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_layer_jobs.cuh"
 
 extern "C" {
-#include "sq_gqsa.h"
-#include "sq_q4k.h"
+#include "models/sq_gqsa.h"
+#include "models/sq_q4k.h"
 }
 
 // Judged by the golden model on superblocks spread over the matrix.

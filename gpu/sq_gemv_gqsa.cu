@@ -4,9 +4,9 @@
 // is written by the warp that holds its end; the others hand it their sums through slots, and it
 // adds them in ascending worker order, so the result does not depend on timing. Every warp hands
 // over before it waits, and waits only for lower numbers.
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_ptx.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_ptx.cuh"
 
 namespace
 {

@@ -7,12 +7,12 @@
 #include <cmath>
 #include <cstring>
 
-#include "sq_gemv_maps.cuh"
-#include "sq_layer_jobs.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_layer_jobs.cuh"
 
 extern "C" {
-#include "sq_half.h"
-#include "sq_rng.h"
+#include "models/sq_half.h"
+#include "models/sq_rng.h"
 }
 
 namespace

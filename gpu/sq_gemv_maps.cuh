@@ -5,7 +5,7 @@
 #ifndef SQ_GEMV_MAPS_CUH
 #define SQ_GEMV_MAPS_CUH
 
-#include "sq_maps.cuh"
+#include "gpu/sq_maps.cuh"
 
 // ---- 4-bit codes beside binary16 activations
 // -----------------------------------------------------

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_gemv_reference.cuh"
+#include "gpu/sq_gemv_reference.cuh"
 
-#include "sq_gemv_maps.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

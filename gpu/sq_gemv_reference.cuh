@@ -4,8 +4,8 @@
 #ifndef SQ_GEMV_REFERENCE_CUH
 #define SQ_GEMV_REFERENCE_CUH
 
-#include "sq_gemv.cuh"
-#include "sq_reference.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_reference.cuh"
 
 // ---- random operands
 // ------------------------------------------------------------------------------

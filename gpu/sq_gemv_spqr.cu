@@ -8,9 +8,9 @@
 // Repacked: the same bits in an order (sq_gemv_maps.cuh) in which one mask yields two codes as
 // binary16, scale and zero of a row are one pair, and a quad of tiles shares its second order by
 // two shuffles a tile: s (sum q x - z sum x). About 2.9 instructions a weight.
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_ptx.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_ptx.cuh"
 
 namespace
 {

@@ -8,10 +8,10 @@
 // columns c and c + 4; the codes of a column are one 128-byte load, so that a lane owns eight rows
 // (sq_q4k_row). A code becomes binary32 1 + q/16 by one shift and one mask; what the 1 adds is
 // summed per block by the decoding lane, together with the minima, and taken away once at the end.
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_ptx.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_ptx.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

@@ -3,9 +3,9 @@
 // (dp4a). A block owns kRows output rows; its warps take steps of K in turn, every lane 16 bytes
 // of each row, so that all of a small layer is in flight at once. x is read through L1, w around
 // it.
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_ptx.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_ptx.cuh"
 
 namespace
 {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_golden_trace.cuh"
+#include "gpu/sq_golden_trace.cuh"
 
 #include <cinttypes>
 #include <cstring>
 
-#include "sq_quant.cuh"
+#include "gpu/sq_quant.cuh"
 
 extern "C" {
-#include "sq_layer.h"
-#include "sq_mac.h"
+#include "models/sq_mac.h"
+#include "sim/llm/sq_layer.h"
 }
 
 // ---- files

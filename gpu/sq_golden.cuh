@@ -6,7 +6,7 @@
 #ifndef SQ_GOLDEN_CUH
 #define SQ_GOLDEN_CUH
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 constexpr const char *kSqGoldenTraces[] = {"sq_w", "sq_a_static", "sq_a_static_s4", "sq_a_dynamic",
                                            "w8a8", "w4a8",        "w4a4",           "w4a4_s4",

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of SQ on activations, static and dynamic mask.
-#include "sq_golden_trace.cuh"
+#include "gpu/sq_golden_trace.cuh"
 
 #include <cmath>
 
-#include "sq_kernels.cuh"
-#include "sq_maps.cuh"
-#include "sq_quant.cuh"
-#include "sq_reference.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_maps.cuh"
+#include "gpu/sq_quant.cuh"
+#include "gpu/sq_reference.cuh"
 
 extern "C" {
-#include "sq_algorithm2.h"
-#include "sq_codes.h"
+#include "models/quant/sq_algorithm2.h"
+#include "models/sq_codes.h"
 }
 
 namespace

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of the decode formats: GQSA groups, Q4_K superblocks with the indices of active columns,
 // SpQR words.
-#include "sq_golden_trace.cuh"
+#include "gpu/sq_golden_trace.cuh"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_quant.cuh"
 
 extern "C" {
-#include "sq_gqsa_quant.h"
-#include "sq_mac.h"
-#include "sq_spqr_quant.h"
+#include "models/quant/sq_gqsa_quant.h"
+#include "models/quant/sq_spqr_quant.h"
+#include "models/sq_mac.h"
 }
 
 namespace

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces of the integer products: SQ on weights, dense, 2:4.
-#include "sq_golden_trace.cuh"
+#include "gpu/sq_golden_trace.cuh"
 
 #include <cstring>
 
-#include "sq_kernels.cuh"
-#include "sq_maps.cuh"
-#include "sq_quant.cuh"
-#include "sq_reference.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_maps.cuh"
+#include "gpu/sq_quant.cuh"
+#include "gpu/sq_reference.cuh"
 
 extern "C" {
-#include "sq_mac.h"
-#include "sq_trace.h"
+#include "models/sq_mac.h"
+#include "sim/format/sq_trace.h"
 }
 
 namespace

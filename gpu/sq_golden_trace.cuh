@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "sq_golden.cuh"
+#include "gpu/sq_golden.cuh"
 
 extern "C" {
-#include "sq_replay.h"
+#include "sim/format/sq_replay.h"
 }
 
 // Who ran the kernels: a trace of the emulator never passes for one of a GPU.

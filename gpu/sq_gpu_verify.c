@@ -2,7 +2,7 @@
 // gpu-measure where there is no CUDA: checks the stored records and replays the stored traces.
 #include <stdio.h>
 
-#include "sq_stored.h"
+#include "gpu/sq_stored.h"
 
 int main(void)
 {

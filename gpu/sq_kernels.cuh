@@ -7,7 +7,7 @@
 #ifndef SQ_KERNELS_CUH
 #define SQ_KERNELS_CUH
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 // ---- integer products by mma.sync (sq_gemm_imma.cu)
 // ------------------------------------------------

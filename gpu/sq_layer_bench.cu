@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_layer_bench.cuh"
+#include "gpu/sq_layer_bench.cuh"
 
 #include <algorithm>
 #include <cmath>
 
-#include "sq_layer_jobs.cuh"
+#include "gpu/sq_layer_jobs.cuh"
 
 extern "C" {
-#include "sq_algorithm2.h"
-#include "sq_safetensors.h"
+#include "models/quant/sq_algorithm2.h"
+#include "sim/io/sq_safetensors.h"
 }
 
 namespace

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "sq_bench.cuh"
+#include "gpu/sq_bench.cuh"
 
 struct SqLayerShape {
     const char *model, *layer;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our kernels on one layer shape: for each its record, its launch on rotated operands, its check.
 // The baselines are in sq_vendor_jobs.cu.
-#include "sq_layer_jobs.cuh"
+#include "gpu/sq_layer_jobs.cuh"
 
 #include <algorithm>
 

@@ -6,11 +6,11 @@
 
 #include <memory>
 
-#include "sq_gemv_reference.cuh"
-#include "sq_kernels.cuh"
-#include "sq_layer_bench.cuh"
-#include "sq_reference.cuh"
-#include "sq_vendor.cuh"
+#include "gpu/sq_gemv_reference.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_layer_bench.cuh"
+#include "gpu/sq_reference.cuh"
+#include "gpu/sq_vendor.cuh"
 
 constexpr unsigned kSqLayerBank = 32;
 constexpr int kSqRefRows = 16; // tokens compared on large shapes, spread over M

@@ -5,7 +5,7 @@
 #ifndef SQ_MAPS_CUH
 #define SQ_MAPS_CUH
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 // ---- shared memory ------------------------------------------------------------------------------
 

@@ -21,15 +21,15 @@
 #include <memory>
 #include <string>
 
-#include "sq_golden.cuh"
-#include "sq_kernels.cuh"
-#include "sq_layer_bench.cuh"
-#include "sq_reference.cuh"
-#include "sq_vendor.cuh"
+#include "gpu/sq_golden.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_layer_bench.cuh"
+#include "gpu/sq_reference.cuh"
+#include "gpu/sq_vendor.cuh"
 
 extern "C" {
-#include "sq_file.h"
-#include "sq_stored.h"
+#include "gpu/sq_stored.h"
+#include "sim/io/sq_file.h"
 }
 
 namespace

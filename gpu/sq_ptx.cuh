@@ -6,10 +6,10 @@
 #ifndef SQ_PTX_CUH
 #define SQ_PTX_CUH
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 #ifdef SQ_EMULATE
-#include "emulate_ptx.h"
+#include "tests/gpu/emulate_ptx.h"
 #else
 
 #include <cuda.h>

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 SQ_HD uint32_t sq_float_bits(float x)
 {

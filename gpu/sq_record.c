@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_record.h"
+#include "gpu/sq_record.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sq_file.h"
-#include "sq_json.h"
-#include "sq_safetensors.h"
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+#include "sim/io/sq_safetensors.h"
 
 // ---- derived numbers ------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 #define SQ_RECORD_SCHEMA 1
 #define SQ_RECORD_MAX_BASELINES 8

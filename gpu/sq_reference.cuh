@@ -5,7 +5,7 @@
 #ifndef SQ_REFERENCE_CUH
 #define SQ_REFERENCE_CUH
 
-#include "sq_kernels.cuh"
+#include "gpu/sq_kernels.cuh"
 
 // BF16 [rows][k]: roughly normal, a few channels 8..24 times larger (SPEC J.6); a function of seed.
 enum sq_status sq_random_bf16(uint16_t *out, size_t rows, int k, float scale, uint64_t seed,

@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 // Score of a finite value: magnitude bits, monotone as an integer. Padding scores kSqPaddingKey,
 // below every real element, so it is chosen last (SPEC A.8).

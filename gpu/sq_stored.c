@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_stored.h"
+#include "gpu/sq_stored.h"
 
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sq_record.h"
-#include "sq_replay.h"
+#include "gpu/sq_record.h"
+#include "sim/format/sq_replay.h"
 
 static bool ends_with(const char *name, const char *end)
 {

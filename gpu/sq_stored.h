@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 // Replays every *.safetensors (sq_replay.h) and checks every *.jsonl (sq_record.h) of a directory,
 // not below it; prints nothing. A trace whose producer is another is refused: none of the emulator

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "sq_cuda.cuh"
+#include "gpu/sq_cuda.cuh"
 
 enum SqVendorType { SQ_VENDOR_BF16, SQ_VENDOR_FP8, SQ_VENDOR_INT8, SQ_VENDOR_F16 };
 

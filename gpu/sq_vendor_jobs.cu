@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The baselines of one layer shape: cuBLASLt and cuSPARSELt, their records and checks.
-#include "sq_layer_jobs.cuh"
+#include "gpu/sq_layer_jobs.cuh"
 
 enum sq_status SqLayerBench::add_vendor(SqVendorType type, struct sq_error *err)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_act_quant.h"
+#include "models/sq_act_quant.h"
 
 #include <assert.h>
 
-#include "sq_format.h"
-#include "sq_requant.h"
-#include "sq_topk.h"
+#include "models/sq_format.h"
+#include "models/sq_requant.h"
+#include "models/sq_topk.h"
 
 void sq_act_quant_bank(const struct sq_act_quant *q, const int8_t *code, unsigned bank, unsigned k,
                        int8_t *lo, int8_t *hi)

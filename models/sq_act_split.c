@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_act_split.h"
+#include "models/sq_act_split.h"
 
 #include <assert.h>
 
-#include "sq_format.h"
-#include "sq_grid.h"
-#include "sq_topk.h"
+#include "models/sq_format.h"
+#include "models/sq_grid.h"
+#include "models/sq_topk.h"
 
 void sq_act_split_bank(const int32_t *code, unsigned bank, unsigned k, int32_t *low, int32_t *high,
                        int32_t *mask)

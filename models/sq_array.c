@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_array.h"
+#include "models/sq_array.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "sq_format.h"
-#include "sq_meta24.h"
+#include "models/sq_format.h"
+#include "models/sq_meta24.h"
 
 unsigned sq_array_low_lanes(const struct sq_array_config *c)
 {

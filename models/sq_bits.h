@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_format.h"
+#include "models/sq_format.h"
 
 static inline int8_t sq_bits_get(const uint8_t *in, size_t i, unsigned bits)
 {

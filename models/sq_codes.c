@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of codes: conversion, masks, scales, round to nearest. The products are in sq_codes_gemm.c.
-#include "sq_codes.h"
+#include "models/sq_codes.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "sq_bits.h"
+#include "models/sq_bits.h"
 
 static size_t n_groups(const struct sq_codes *c)
 {

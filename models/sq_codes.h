@@ -10,8 +10,8 @@
 #ifndef SQ_CODES_H
 #define SQ_CODES_H
 
-#include "sq_format.h"
-#include "sq_grid.h"
+#include "models/sq_format.h"
+#include "models/sq_grid.h"
 
 struct sq_codes {
     struct sq_grid grid;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products in binary64 (SPEC A.9, W4A16). Every E2M1 and E4M3 product is a multiple of 2^-18 below
 // 2^18, so a sum of up to 2^17 of them is exact in binary64 in any order: the loops may be vectors.
-#include "sq_codes_fp.h"
+#include "models/sq_codes_fp.h"
 
 #include <math.h>
 
-#include "sq_fp.h"
+#include "models/sq_fp.h"
 
 enum { CHANNELS = 8 }; // of a block: one vector of sums
 

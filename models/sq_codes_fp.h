@@ -3,7 +3,7 @@
 #ifndef SQ_CODES_FP_H
 #define SQ_CODES_FP_H
 
-#include "sq_codes.h"
+#include "models/sq_codes.h"
 
 // Weights fp, activations fp8; as sq_gemm_codes.
 size_t sq_gemm_fp_scratch(const struct sq_gemm_codes *g);

@@ -7,8 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sq_codes.h"
-#include "sq_codes_fp.h"
+#include "models/sq_codes.h"
+#include "models/sq_codes_fp.h"
 
 // Longest group whose INT32 sums cannot overflow with split codes: 136 * 136 * 2^16 < 2^31.
 #define GROUP_MAX 65536u

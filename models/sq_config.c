@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_config.h"
+#include "models/sq_config.h"
 
 struct sq_format sq_format_default(void)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 #define SQ_BANK_MIN 4u
 #define SQ_BANK_MAX 128u

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "sq_bits.h"
-#include "sq_format.h"
+#include "models/sq_bits.h"
+#include "models/sq_format.h"
 
 // What one row of the output is made of.
 struct row {

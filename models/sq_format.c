@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integers, bit streams, selection, sizes and reading of a matrix. Writing is in sq_encode.c, the
 // refusals on stored data in sq_validate.c.
-#include "sq_format.h"
+#include "models/sq_format.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "sq_bits.h"
+#include "models/sq_bits.h"
 
 // ---- integers -------------------------------------------------------------------------------
 

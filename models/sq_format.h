@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_config.h"
+#include "models/sq_config.h"
 
 // Longest scale group whose INT32 sums cannot overflow: 127 * 128 * 2^17 < 2^31 (SPEC 0.6).
 #define SQ_GROUP_LEN_MAX 131072u

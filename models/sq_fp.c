@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_fp.h"
+#include "models/sq_fp.h"
 
 #include <math.h>
 #include <string.h>

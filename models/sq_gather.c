@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_gather.h"
+#include "models/sq_gather.h"
 
 #include <assert.h>
 
-#include "sq_format.h"
+#include "models/sq_format.h"
 
 bool sq_gather_bank(const int8_t *lo_codes, const int8_t *act, unsigned bank, unsigned k,
                     unsigned low_bits, int8_t *lo_clean, int8_t *gathered)

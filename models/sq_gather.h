@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sq_config.h"
+#include "models/sq_config.h"
 
 // One bank. lo_codes[bank] as stored (mask codes included), act[bank]; out: lo_clean[bank] (0 at
 // masked positions), gathered[k] (slot t = activation at the t-th mask code, 0 where there is

@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sq_gemm_kernels.h"
+#include "models/sq_gemm_kernels.h"
 
 #define LANES (2 * SQ_GEMM_COLS)
 #define CELL 4u                    // k per cell; divides every bank

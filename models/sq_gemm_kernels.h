@@ -5,7 +5,7 @@
 #ifndef SQ_GEMM_KERNELS_H
 #define SQ_GEMM_KERNELS_H
 
-#include "sq_mac.h"
+#include "models/sq_mac.h"
 
 enum sq_gemm_kernel {
     SQ_GEMM_AUTO = 0,     // the last supported one of this list

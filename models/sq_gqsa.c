@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_gqsa.h"
+#include "models/sq_gqsa.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sq_half.h"
+#include "models/sq_half.h"
 
 enum { MAX_CODE = 15, MAX_COLUMNS = 65536 };
 

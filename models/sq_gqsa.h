@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 struct sq_gqsa {
     size_t n, k, k_orig, nnz;

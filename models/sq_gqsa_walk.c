@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_gqsa_walk.h"
+#include "models/sq_gqsa_walk.h"
 
 #include <assert.h>
 

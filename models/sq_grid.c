@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_grid.h"
+#include "models/sq_grid.h"
 
 #include <assert.h>
 #include <math.h>
 
-#include "sq_format.h"
-#include "sq_fp.h"
+#include "models/sq_format.h"
+#include "models/sq_fp.h"
 
 const char *sq_grid_name(enum sq_grid_kind kind)
 {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "sq_fp.h"
+#include "models/sq_fp.h"
 
 static inline bool sq_half_is_finite(uint16_t h)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Activation quantizer, one group's dot product, and the FP32 combine, each as SPEC A.7 writes it.
 // The matrix product that uses them in blocks is sq_gemm.c.
-#include "sq_mac.h"
+#include "models/sq_mac.h"
 
 #include <math.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #ifndef SQ_MAC_H
 #define SQ_MAC_H
 
-#include "sq_format.h"
+#include "models/sq_format.h"
 
 // Per-token symmetric activations (SPEC B.4): x[m][k_orig] -> codes[m][k] (zero padded to k) and
 // s_a[m]. act_bits 4 or 8. Refuses non-finite input.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_meta24.h"
+#include "models/sq_meta24.h"
 
 bool sq_meta24_decode(unsigned nibble, unsigned *i0, unsigned *i1)
 {

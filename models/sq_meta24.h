@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 // The two positions; false for an illegal nibble, *i0 and *i1 are then left alone.
 bool sq_meta24_decode(unsigned nibble, unsigned *i0, unsigned *i1);

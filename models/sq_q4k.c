@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_q4k.h"
+#include "models/sq_q4k.h"
 
 #include <math.h>
 
-#include "sq_half.h"
+#include "models/sq_half.h"
 
 enum { LEN = SQ_Q4K_BLOCK_LEN, STEPS = 20 };
 

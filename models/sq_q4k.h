@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 enum { SQ_Q4K_LEN = 256, SQ_Q4K_BLOCKS = 8, SQ_Q4K_BLOCK_LEN = 32, SQ_Q4K_NBYTES = 144 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_requant.h"
+#include "models/sq_requant.h"
 
 #include <assert.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #ifndef SQ_SLOW_H
 #define SQ_SLOW_H
 
-#include "sq_format.h"
+#include "models/sq_format.h"
 
 // Element i of a little-endian stream, bit by bit (SPEC 0.5).
 int sq_slow_code(const uint8_t *stream, size_t i, unsigned bits);

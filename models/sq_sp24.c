@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_sp24.h"
+#include "models/sq_sp24.h"
 
 #include <math.h>
 #include <string.h>

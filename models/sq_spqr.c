@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_spqr.h"
+#include "models/sq_spqr.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-#include "sq_half.h"
+#include "models/sq_half.h"
 
 enum { T = SQ_SPQR_TILE };
 

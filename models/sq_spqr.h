@@ -29,8 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_spqr_dec.h"
-#include "sq_status.h"
+#include "models/sq_spqr_dec.h"
+#include "models/sq_status.h"
 
 enum { SQ_SPQR_K_MAX = 32768 };
 

@@ -2,8 +2,8 @@
 // Outliers of SpQR: both layouts, their refusals, and the way from one to the other (SPEC H.4).
 #include <string.h>
 
-#include "sq_half.h"
-#include "sq_spqr.h"
+#include "models/sq_half.h"
+#include "models/sq_spqr.h"
 
 enum { T = SQ_SPQR_TILE };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_spqr_dec.h"
+#include "models/sq_spqr_dec.h"
 
 static unsigned bits(uint64_t word, unsigned from, unsigned n)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_spqt_idx.h"
+#include "models/sq_spqt_idx.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "sq_topk.h"
+#include "models/sq_topk.h"
 
 bool sq_spqt_keep_int8(int8_t x, unsigned theta)
 {

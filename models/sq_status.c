@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_topk.h"
+#include "models/sq_topk.h"
 
 #include <assert.h>
 
-#include "sq_format.h"
+#include "models/sq_format.h"
 
 void sq_topk_bank(const uint16_t *mag, unsigned bank, unsigned k, uint8_t *mask)
 {

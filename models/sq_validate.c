@@ -3,8 +3,8 @@
 // that nothing is read before the declared lengths are known to hold it.
 #include <math.h>
 
-#include "sq_bits.h"
-#include "sq_format.h"
+#include "models/sq_bits.h"
+#include "models/sq_format.h"
 
 bool sq_scale_is_valid(float s)
 {

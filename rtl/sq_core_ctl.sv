@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Control of sq_core: when each path accepts a step, moves and delivers. sim/sq_core_sim.c is its
+// Control of sq_core: when each path accepts a step, moves and delivers. sim/block/sq_core_sim.c is its
 // twin, signal by signal.
 //
 //   low path   accepts one step of a bank per cycle (activation beat and low-code beat together);

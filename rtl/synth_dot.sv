@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_dot for speed: the same values, but the partial products of all lanes meet in one carry-save
-// tree with one adder at its end, instead of an adder per product and per node. sim/sq_synth_run.c
+// tree with one adder at its end, instead of an adder per product and per node. sim/synth/sq_synth_run.c
 // reads it over rtl/sq_dot.sv where a recipe says so (sq_synth.h); the simulation never does.
 // tests/unit/test_synth proves netlists made with it equal to sq_dot.
 //

@@ -1,6 +1,6 @@
-# sim/: cycle model, files, commands. sq_main.c, sq_cmd_*.c and sq_cli*.c are the program, the rest the library.
-SIM_PROG_SRC := $(wildcard sim/sq_main.c sim/sq_cmd_*.c sim/sq_cli*.c)
-SIM_LIB_SRC  := $(filter-out $(SIM_PROG_SRC),$(wildcard sim/*.c))
+# sim/: cycle model, files, commands. sim/cli is the program, the other folders are the library.
+SIM_PROG_SRC := $(wildcard sim/cli/*.c)
+SIM_LIB_SRC  := $(filter-out $(SIM_PROG_SRC),$(wildcard sim/*/*.c))
 SIM_PROG_OBJ := $(SIM_PROG_SRC:%.c=$(BUILD)/obj/%.o)
 SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o)
 
@@ -18,21 +18,21 @@ $(BUILD)/sq_revision.h: FORCE
 	$(Q)printf '#define SQ_REVISION "%s"\n' \
 	  "$$(git describe --always --dirty 2>/dev/null || echo unknown)" > $@.new
 	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(BUILD)/obj/sim/sq_cli.o: $(BUILD)/sq_revision.h
-$(BUILD)/obj/sim/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
+$(BUILD)/obj/sim/cli/sq_cli.o: $(BUILD)/sq_revision.h
+$(BUILD)/obj/sim/cli/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
 
 # Digest of the sources that numbers come from: part of the key of every point of a sweep.
-CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/quant/*.h sim/*.h) $(SIM_LIB_SRC))
+CODE_SRC := $(sort $(MODELS_SRC) $(wildcard models/*.h models/quant/*.h sim/*/*.h) $(SIM_LIB_SRC))
 $(BUILD)/sq_code.h: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define SQ_CODE "%.16s"\n' "$$(cat $(CODE_SRC) | sha256sum)" > $@.new
 	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(BUILD)/obj/sim/sq_cmd_sweep.o: $(BUILD)/sq_code.h
-$(BUILD)/obj/sim/sq_cmd_sweep.o: CFLAGS_ALL += -include $(BUILD)/sq_code.h
+$(BUILD)/obj/sim/cli/sq_cmd_sweep.o: $(BUILD)/sq_code.h
+$(BUILD)/obj/sim/cli/sq_cmd_sweep.o: CFLAGS_ALL += -include $(BUILD)/sq_code.h
 
 -include $(SIM_LIB_OBJ:.o=.d) $(SIM_PROG_OBJ:.o=.d)
 
 # Values stay the same; without it no comparison of floats inside a loop becomes a vector operation.
-$(BUILD)/obj/sim/sq_llama.o: CFLAGS_ALL += -O3 -fno-trapping-math
+$(BUILD)/obj/sim/llm/sq_llama.o: CFLAGS_ALL += -O3 -fno-trapping-math
 
 include sim/sysc/rules.mk

@@ -8,7 +8,7 @@ PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) prove --timer -j $(J
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -Itests -c $< -o $@.o
+	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@.o
 	$(Q)$(CC) $(CFLAGS_ALL) $@.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS) -lcmocka -o $@
 
 ## test: set up, build and run everything quick, sanitizer build included

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_algorithm2.h"
+#include "models/quant/sq_algorithm2.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "sq_codes.h"
+#include "models/sq_codes.h"
 
 void sq_mean_act(const double *abs_sum, size_t n_tokens, const float *sigma, size_t k, float *abar)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 // Importance of channel k: Abar[k] * wbar[k], the means of |x| over tokens and of |w| over output
 // channels, both after smoothing (K5).

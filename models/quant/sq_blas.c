@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_blas.h"
+#include "models/quant/sq_blas.h"
 
 #include <cblas.h>
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 // One thread per BLAS call from here on. Every function below calls it; code that calls cblas_ or
 // LAPACKE_ itself calls it first. The setting belongs to the process.

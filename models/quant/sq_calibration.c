@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_calibration.h"
+#include "models/quant/sq_calibration.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_blas.h"
+#include "models/quant/sq_blas.h"
 
 enum { TILE = 256, TOKENS = 512 }; // of a block of X^T X; constants, so that roundings are too
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 // Sums over the tokens seen so far. Owns its buffers.
 struct sq_calibration {

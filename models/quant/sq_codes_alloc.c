@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_codes_alloc.h"
+#include "models/quant/sq_codes_alloc.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_column_loop.h"
+#include "models/quant/sq_column_loop.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "sq_blas.h"
+#include "models/quant/sq_blas.h"
 
 enum { ROWS = 64 }; // of a tile
 

@@ -11,7 +11,7 @@
 #ifndef SQ_COLUMN_LOOP_H
 #define SQ_COLUMN_LOOP_H
 
-#include "sq_calibration.h"
+#include "models/quant/sq_calibration.h"
 
 #define SQ_COLUMN_BLOCK 128u // columns of a block by default
 

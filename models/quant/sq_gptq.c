@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a column's value is in GPTQ and Algorithm 1: a code of its group's scales and its bank's
 // mask, as SPEC B.4 writes it. The loop around it is sq_column_loop.
-#include "sq_gptq.h"
+#include "models/quant/sq_gptq.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_column_loop.h"
+#include "models/quant/sq_column_loop.h"
 
 struct job {
     struct sq_codes *c;

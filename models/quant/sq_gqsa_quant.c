@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_gqsa_quant.h"
+#include "models/quant/sq_gqsa_quant.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_blas.h"
-#include "sq_column_loop.h"
+#include "models/quant/sq_blas.h"
+#include "models/quant/sq_column_loop.h"
 
 enum { MAX_GROUP = 128 };
 

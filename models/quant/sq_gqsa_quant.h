@@ -4,8 +4,8 @@
 #ifndef SQ_GQSA_QUANT_H
 #define SQ_GQSA_QUANT_H
 
-#include "sq_calibration.h"
-#include "sq_gqsa.h"
+#include "models/quant/sq_calibration.h"
+#include "models/sq_gqsa.h"
 
 // score[n][K/G]: mean over G of (w * weight_of[k])^2, padding columns 0. weight_of as
 // sq_score_weights makes it (readings C0..C3 of SPEC B.3), or channel norms.

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_fp.h"
-#include "sq_gqsa_quant.h"
+#include "models/quant/sq_gqsa_quant.h"
+#include "models/sq_fp.h"
 
 void sq_gqsa_hessian(const struct sq_calibration *c, const struct sq_factor *f, double *h)
 {

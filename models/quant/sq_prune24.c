@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_prune24.h"
+#include "models/quant/sq_prune24.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sq_column_loop.h"
-#include "sq_format.h"
+#include "models/quant/sq_column_loop.h"
+#include "models/sq_format.h"
 
 struct job {
     const struct sq_prune24 *options;

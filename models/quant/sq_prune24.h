@@ -16,8 +16,8 @@
 #ifndef SQ_PRUNE24_H
 #define SQ_PRUNE24_H
 
-#include "sq_calibration.h"
-#include "sq_sp24.h"
+#include "models/quant/sq_calibration.h"
+#include "models/sq_sp24.h"
 
 enum sq_prune {
     SQ_PRUNE_MAGNITUDE,

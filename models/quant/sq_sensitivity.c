@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_sensitivity.h"
+#include "models/quant/sq_sensitivity.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_blas.h"
+#include "models/quant/sq_blas.h"
 
 enum { ROWS = 64 }; // of a piece; a constant, so that roundings are too
 

@@ -4,7 +4,7 @@
 #ifndef SQ_SENSITIVITY_H
 #define SQ_SENSITIVITY_H
 
-#include "sq_calibration.h"
+#include "models/quant/sq_calibration.h"
 
 // norm[k] = ||X_k||_2 of every channel. SQ_ERR_ARG without a Hessian.
 enum sq_status sq_channel_norms(const struct sq_calibration *c, double *norm, struct sq_error *err);

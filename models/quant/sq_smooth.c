@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_smooth.h"
+#include "models/quant/sq_smooth.h"
 
 #include <math.h>
 

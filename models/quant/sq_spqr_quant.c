@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tile rows are independent given U: threads share them out, and each walks its columns in groups
 // of 16.
-#include "sq_spqr_quant.h"
+#include "models/quant/sq_spqr_quant.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_blas.h"
-#include "sq_half.h"
+#include "models/quant/sq_blas.h"
+#include "models/sq_half.h"
 
 enum { T = SQ_SPQR_TILE, TOP = 7 }; // largest code
 

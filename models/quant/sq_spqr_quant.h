@@ -5,8 +5,8 @@
 #ifndef SQ_SPQR_QUANT_H
 #define SQ_SPQR_QUANT_H
 
-#include "sq_calibration.h"
-#include "sq_spqr.h"
+#include "models/quant/sq_calibration.h"
+#include "models/sq_spqr.h"
 
 #define SQ_SPQR_PERCDAMP 1.0 // of the published script
 #define SQ_SPQR_RELATIVE 0.2 // outlier threshold over the mean of var(W[:,j]) / U_jj^2

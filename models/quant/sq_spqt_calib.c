@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sq_spqt_calib.h"
+#include "models/quant/sq_spqt_calib.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sq_status.h"
+#include "models/sq_status.h"
 
 // Counts of |x| in bins of equal width inside each power of two: 2^10 a binade, so that a bin is
 // 0.1 % wide. The counts do not depend on the order of the values. Owns its buffer.

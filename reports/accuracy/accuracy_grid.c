@@ -13,7 +13,7 @@
 #include <omp.h>
 #include <stdio.h>
 
-#include "subject.h"
+#include "reports/accuracy/subject.h"
 
 // ---- one line ---------------------------------------------------------------------------------
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "subject.h"
+#include "reports/accuracy/subject.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sq_blas.h"
-#include "sq_rng.h"
-#include "sq_smooth.h"
-#include "sq_system.h"
+#include "models/quant/sq_blas.h"
+#include "models/quant/sq_smooth.h"
+#include "models/sq_rng.h"
+#include "sim/format/sq_system.h"
 
 static void die(const struct sq_error *err)
 {

@@ -4,7 +4,7 @@
 #ifndef SUBJECT_H
 #define SUBJECT_H
 
-#include "sq_eval.h"
+#include "sim/llm/sq_eval.h"
 
 // A synthetic layer: calibration statistics and tokens, weights, evaluation inputs and their exact
 // product.

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "subject.h"
+#include "reports/accuracy/subject.h"
 
 static const struct subject *subject;
 static unsigned n_lines;

@@ -31,7 +31,7 @@ echo "<!-- make gpu-report: page.sh; $("$SQSIM" --version | head -1); revision $
 cat <<'TEXT'
 # Simulated and measured speedup
 
-What the model of a GPU (`sim/sq_gpu.h`) predicts for the linear layers of whole models, and what the kernels
+What the model of a GPU (`sim/gpu/sq_gpu.h`) predicts for the linear layers of whole models, and what the kernels
 in [gpu](../../gpu/README.md) took on one, where `make gpu-measure` has left its records here. The lines
 under each head are the output of `sqsim compare`; a ceiling is `measured` (read on such a GPU), `fitted` to
 measured times, `published` or `expected`. M = 1 is launch and bytes alone: what a kernel would take that only

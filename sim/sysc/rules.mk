@@ -5,7 +5,7 @@ SYSC_CORE   := -GRows=2 -GCols=2 -GLowLanes=4 -GHighLanes=2 -GBankLen=8 -GHighPe
 SYSC_GATHER := -GRows=1 -GBankLen=8 -GHighPerBank=2
 SYSC_DIR := $(BUILD)/sysc
 VERILATOR_ROOT ?= /usr/share/verilator
-SYSC_CXX = $(CCACHE) $(CXX) -std=c++17 -O1 -Wall -Wextra -Isim -Imodels -Isim/sysc $(SYSC_POINT)
+SYSC_CXX = $(CCACHE) $(CXX) -std=c++17 -O1 -Wall -Wextra -I. $(SYSC_POINT)
 SYSC_RTL := $(addprefix rtl/,$(shell cat rtl/files.f))
 
 $(SYSC_DIR)/%/lib.a: $(SYSC_RTL) sim/sysc/rules.mk

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_core as an SC_MODULE with the ports of the verilated RTL: when from
-// sim/sq_core_sim.c, what from models/sq_gather.c.
+// sim/block/sq_core_sim.c, what from models/sq_gather.c.
 #ifndef SQ_SC_CORE_H
 #define SQ_SC_CORE_H
 
 #include <array>
 #include <deque>
 
-#include "sq_sc_ports.h"
+#include "sim/sysc/sq_sc_ports.h"
 
 namespace sq_sc
 {

@@ -5,7 +5,7 @@
 
 #include <deque>
 
-#include "sq_sc_ports.h"
+#include "sim/sysc/sq_sc_ports.h"
 
 namespace sq_sc
 {

@@ -9,8 +9,8 @@
 
 #include "Vsq_core.h"
 #include "Vsq_gather.h"
-#include "sq_sc_core.h"
-#include "sq_sc_gather.h"
+#include "sim/sysc/sq_sc_core.h"
+#include "sim/sysc/sq_sc_gather.h"
 
 using namespace sq_sc;
 

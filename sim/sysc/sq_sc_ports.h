@@ -9,10 +9,10 @@
 #include <type_traits>
 
 extern "C" {
-#include "sq_core_sim.h"
-#include "sq_gather.h"
-#include "sq_gather_sim.h"
-#include "sq_stream.h"
+#include "models/sq_gather.h"
+#include "sim/block/sq_core_sim.h"
+#include "sim/block/sq_gather_sim.h"
+#include "sim/block/sq_stream.h"
 }
 
 namespace sq_sc

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <tlm_utils/simple_initiator_socket.h>
 
-#include "sq_tlm_core.h"
+#include "sim/sysc/sq_tlm_core.h"
 
 extern "C" {
-#include "sq_rng.h"
+#include "models/sq_rng.h"
 }
 
 using sc_core::sc_time;

@@ -13,10 +13,10 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "sq_blas.h"
-#include "sq_codes_alloc.h"
-#include "sq_gptq.h"
-#include "sq_rng.h"
+#include "models/quant/sq_blas.h"
+#include "models/quant/sq_codes_alloc.h"
+#include "models/quant/sq_gptq.h"
+#include "models/sq_rng.h"
 
 enum { TILE = 256, TOKENS = 512, ROWS = 64, BLOCK = 128 }; // as sq_calibration.c and sq_gptq.c
 

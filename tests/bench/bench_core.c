@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "sq_layer.h"
-#include "sq_rng.h"
-#include "sq_rtl_build.h"
+#include "models/sq_rng.h"
+#include "sim/cosim/sq_rtl_build.h"
+#include "sim/llm/sq_layer.h"
 
 enum { SIZE = 512, LARGEST = 8192, REPEATS = 5, RTL_CYCLES = 20000 };
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "sq_gemm_kernels.h"
-#include "sq_rng.h"
+#include "models/sq_gemm_kernels.h"
+#include "models/sq_rng.h"
 
 static double now(void)
 {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "sq_format.h"
-#include "sq_machine_run.h"
-#include "sq_workload.h"
+#include "models/sq_format.h"
+#include "sim/machine/sq_machine_run.h"
+#include "sim/machine/sq_workload.h"
 
 static double now(void)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "emulate.h"
+#include "tests/gpu/emulate.h"
 
 #include <csetjmp>
 #include <cstdio>

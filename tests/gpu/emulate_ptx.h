@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <deque>
 
-#include "emulate.h"
+#include "tests/gpu/emulate.h"
 
 inline uint32_t ptx_shared_address(const void *p)
 {

@@ -7,14 +7,14 @@
 #ifndef GEMV_FIXTURE_H
 #define GEMV_FIXTURE_H
 
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "sq_half.h"
+#include "models/sq_half.h"
 }
 
-#include "sq_gemv_maps.cuh"
-#include "sq_gemv_reference.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_gemv_reference.cuh"
 
 struct Case {
     size_t m, n, k;

@@ -17,10 +17,10 @@
 extern "C" {
 #include <cmocka.h>
 
-#include "sq_codes.h"
-#include "sq_format.h"
-#include "sq_mac.h"
-#include "sq_rng.h"
+#include "models/sq_codes.h"
+#include "models/sq_format.h"
+#include "models/sq_mac.h"
+#include "models/sq_rng.h"
 }
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])

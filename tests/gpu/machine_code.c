@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "sq_file.h"
+#include "sim/io/sq_file.h"
 
 enum {
     DP4A = 0x026,

@@ -5,7 +5,7 @@
 #include <string>
 #include <sys/stat.h>
 
-#include "sq_golden.cuh"
+#include "gpu/sq_golden.cuh"
 
 int main(int argc, char **argv)
 {

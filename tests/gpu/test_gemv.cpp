@@ -6,12 +6,12 @@
 //
 // Sampled: codes, patterns. Directed: token counts 1..8, tails in N and K, no active column, one,
 // all; CSR and PTCSR.
-#include "gemv_fixture.h"
+#include "tests/gpu/gemv_fixture.h"
 
 extern "C" {
-#include "sq_spqr.h"
-#include "sq_spqr_dec.h"
-#include "sq_spqt.h"
+#include "models/sq_spqr.h"
+#include "models/sq_spqr_dec.h"
+#include "models/sq_spqt.h"
 }
 
 namespace

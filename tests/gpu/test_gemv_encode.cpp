@@ -4,17 +4,17 @@
 //
 // Directed: columns of zeros, of one value, of one sign, with one large element, tiny and huge
 // ones, a superblock beyond binary16; tails in rows and columns. Sampled: values.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "sq_gqsa.h"
-#include "sq_half.h"
-#include "sq_q4k.h"
+#include "models/sq_gqsa.h"
+#include "models/sq_half.h"
+#include "models/sq_q4k.h"
 }
 
-#include "sq_gemv.cuh"
-#include "sq_gemv_maps.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_gemv.cuh"
+#include "gpu/sq_gemv_maps.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

@@ -4,10 +4,10 @@
 //
 // Sampled: codes, kept groups. Directed: token counts 1..4, empty rows, a row longer than a
 // worker's share, more workers than groups, no group at all.
-#include "gemv_fixture.h"
+#include "tests/gpu/gemv_fixture.h"
 
 extern "C" {
-#include "sq_gqsa.h"
+#include "models/sq_gqsa.h"
 }
 
 namespace

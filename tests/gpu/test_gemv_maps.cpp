@@ -4,15 +4,15 @@
 //
 // Exhausted: code orders, rows of a Q4_K word, nibble and 3-bit unpacking at every position.
 // Sampled: SpQR words, Q4_K scale bytes, Stream-K ranges. Directed: V9, V11.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "sq_half.h"
-#include "sq_q4k.h"
-#include "sq_spqr.h"
+#include "models/sq_half.h"
+#include "models/sq_q4k.h"
+#include "models/sq_spqr.h"
 }
 
-#include "sq_gemv_maps.cuh"
+#include "gpu/sq_gemv_maps.cuh"
 
 namespace
 {

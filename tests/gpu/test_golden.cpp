@@ -11,15 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
-#include "sq_golden.cuh"
-#include "sq_reference.cuh"
+#include "gpu/sq_golden.cuh"
+#include "gpu/sq_reference.cuh"
 
 extern "C" {
-#include "sq_replay.h"
-#include "sq_stored.h"
-#include "sq_trace.h"
+#include "gpu/sq_stored.h"
+#include "sim/format/sq_replay.h"
+#include "sim/format/sq_trace.h"
 }
 
 namespace

@@ -5,10 +5,10 @@
 // Exhausted: the compiled (bank, k). Directed: rows of many equal magnitudes (ties), an all-zero
 // group and token, a group without low or without high magnitude, subnormal inputs (scales outside
 // the quick quantizer's range), more banks than a block has threads. Sampled: values with outliers.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
-#include "sq_kernels.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

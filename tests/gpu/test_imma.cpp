@@ -6,9 +6,9 @@
 // below, at and over a tile; K of one block, of a tail that fills no step, of several rounds of the
 // ring; parts of unequal length. Sampled: codes, the most negative ones included, which the golden
 // quantizer never makes; scales.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
-#include "sq_kernels.cuh"
+#include "gpu/sq_kernels.cuh"
 
 namespace
 {

@@ -5,13 +5,13 @@
 // formula, no vendor library.
 //
 // Directed: one token and three; the launch overhead of the stand-in clock is found by the fit.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
-#include "sq_layer_bench.cuh"
-#include "sq_vendor.cuh"
+#include "gpu/sq_layer_bench.cuh"
+#include "gpu/sq_vendor.cuh"
 
 extern "C" {
-#include "sq_json.h"
+#include "sim/io/sq_json.h"
 }
 
 // ---- stand-ins

@@ -3,9 +3,9 @@
 // of the PTX ISA as tests/gpu/emulate_ptx.h has them; shared-memory tiles are permutations without
 // bank conflicts; tile orders visit every tile once; 4-bit unpacking is exact for all 2^16 pairs of
 // bytes.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
-#include "sq_maps.cuh"
+#include "gpu/sq_maps.cuh"
 
 namespace
 {

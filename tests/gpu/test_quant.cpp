@@ -6,13 +6,13 @@
 // of every code and its two neighbours, where a quotient that is off by one bit shows. E4M3: all
 // 256 codes, all ties between neighbours and their neighbours; random floats of every exponent.
 // BF16 and power-of-two scales: directed and random.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
-#include "sq_quant.cuh"
-#include "sq_select.cuh"
+#include "gpu/sq_quant.cuh"
+#include "gpu/sq_select.cuh"
 
 extern "C" {
-#include "sq_fp.h"
+#include "models/sq_fp.h"
 }
 
 namespace

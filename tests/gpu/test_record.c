@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sq_record.h"
+#include "gpu/sq_record.h"
 
 static const struct sq_record_run run = {.ts_utc = "2026-11-20T15:30:00Z",
                                          .revision = "abc",

@@ -5,14 +5,14 @@
 // canonical where fewer than two are non-zero, refusal of three and four); all 4^4 groups of
 // magnitudes 0..3 through pruning. Directed: V6; shapes of one tile, of tails in M, N and K, of
 // several rounds. Sampled: codes. The product is compared with plain loops over the dense codes.
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
-#include "sq_meta24.h"
+#include "models/sq_meta24.h"
 }
 
-#include "sq_kernels.cuh"
-#include "sq_maps.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_maps.cuh"
 
 namespace
 {

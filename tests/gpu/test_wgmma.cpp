@@ -8,10 +8,10 @@
 // 256 rows of a cluster, odd; N that ends inside a tile; fewer and more tiles than clusters (the
 // persistent loop), so every barrier goes round several times. Rounding of real data is checked on
 // the GPU (GPU.md 5.4).
-#include "gpu_fixture.h"
+#include "tests/gpu/gpu_fixture.h"
 
-#include "sq_kernels.cuh"
-#include "sq_quant.cuh"
+#include "gpu/sq_kernels.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {

@@ -93,9 +93,9 @@ flip "$W/t/sq_w.safetensors" $(($(stat -c %s "$W/t/sq_w.safetensors") - 1)) 0
 
 # ---- RTL with one wrong line: the blocks are really asked
 mutant() { # NAME SYSTEM FILE SED_SCRIPT
-  mkdir -p "$W/$1/build" "$W/$1/sim"
+  mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
   cp -r "$ROOT/rtl" "$W/$1/"
-  cp -r "$ROOT/sim/bridge" "$ROOT/sim/sq_rtl.h" "$W/$1/sim/"
+  cp -r "$ROOT/sim/cosim/bridge" "$ROOT/sim/cosim/sq_rtl.h" "$W/$1/sim/cosim/"
   sed -i "$4" "$W/$1/$3"
   ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$3' '$W/$1/$3'"
   (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim "t/$2.safetensors" -o "$W/$1" \

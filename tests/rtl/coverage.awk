@@ -5,7 +5,7 @@
 #
 # Points of one place in differently parameterised modules are one point: a line or branch arm by
 # file, line, column and kind; a toggle by file, signal and bit. A line is covered when it ran, a
-# bit when it rose and fell after reset within one run (SQ_RTL_TWICE of sim/sq_rtl.h). Waivers: file
+# bit when it rose and fell after reset within one run (SQ_RTL_TWICE of sim/cosim/sq_rtl.h). Waivers: file
 # or *, kind, a regular expression
 # (toggle: of SIGNAL[BIT]; line: of the text of the line), " # " and the reason. A waived point does
 # not count; a waiver that no uncovered point needs is an error. Exit 1 below the goals or with an

@@ -46,7 +46,7 @@ mutate_rtl rtl_counter core "filling\|wait_mask" rtl/sq_core_ctl.sv \
 mutate_rtl rtl_gather_cycle gather "valid_o\|ready_o" rtl/sq_gather.sv 's/advance = !valid_q3 || out_ready_i/advance = out_ready_i/'
 mutate_rtl rtl_gather_tie gather "act\|clean\|error" rtl/sq_gather_rank.sv \
   's/count < CountW.(HighPerBank)/count < CountW'"'"'(HighPerBank - 1)/'
-mutate_c model_one_cycle core "ready_o\|valid_o" sim/sq_core_sim.c 's/d->ls_valid = s->l2_valid;/d->ls_valid = s->l1_valid;/'
+mutate_c model_one_cycle core "ready_o\|valid_o" sim/block/sq_core_sim.c 's/d->ls_valid = s->l2_valid;/d->ls_valid = s->l1_valid;/'
 mutate_c golden_mask_is_minus_8 core "p_lo" models/sq_gather.c \
   's/lo_clean\[i\] = is_high ? 0 : lo_codes\[i\];/lo_clean[i] = lo_codes[i];/'
 finish

@@ -6,11 +6,11 @@
 // Exhausted: both TopK units, 30 pairs of low and high steps, tiles of 1 to 5 banks, 1 to 9 passes:
 // both sides of the boundary of C.4 and the boundary itself. Sampled: on the RTL two points, each
 // side of the boundary.
-#include "../unit/fixture.h"
-#include "sq_core_a_sim.h"
-#include "sq_requant.h"
-#include "sq_stream_cosim.h"
-#include "sq_topk.h"
+#include "models/sq_requant.h"
+#include "models/sq_topk.h"
+#include "sim/block/sq_core_a_sim.h"
+#include "sim/cosim/sq_stream_cosim.h"
+#include "tests/unit/fixture.h"
 
 enum { MAG_W = 7, TILES = 20 }; // of INT8 codes; of a job
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "sq_core_run.h"
+#include "sim/block/sq_core_run.h"
 
 static uint64_t test_seed(void)
 {

@@ -8,12 +8,12 @@
 // (tests/unit/test_eval.c); here its integers, the bank-wise golden model and the RTL meet.
 #include <unistd.h>
 
-#include "../unit/fixture.h"
-#include "skip.h"
-#include "sq_eval.h"
-#include "sq_layer.h"
-#include "sq_mac.h"
-#include "sq_rtl_build.h"
+#include "models/sq_mac.h"
+#include "sim/cosim/sq_rtl_build.h"
+#include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_layer.h"
+#include "tests/skip.h"
+#include "tests/unit/fixture.h"
 
 static const char model[] = "traces/tiny-llama";
 enum { TOKENS = 8, TILES = 8 };

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "sq_flow_sim.h"
+#include "sim/block/sq_flow_sim.h"
 
 enum { MAG_W = 8, ARRAY_DEPTH = 3 }; // of split codes on activations
 

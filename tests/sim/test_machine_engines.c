@@ -14,10 +14,10 @@
 
 #include <cmocka.h>
 
-#include "sq_core_run.h"
-#include "sq_format.h"
-#include "sq_machine_run.h"
-#include "sq_rng.h"
+#include "models/sq_format.h"
+#include "models/sq_rng.h"
+#include "sim/block/sq_core_run.h"
+#include "sim/machine/sq_machine_run.h"
 
 static uint64_t test_seed(void)
 {

@@ -19,11 +19,11 @@
 
 #include <cmocka.h>
 
-#include "skip.h"
-#include "sq_format.h"
-#include "sq_grid.h"
-#include "sq_rng.h"
-#include "sq_safetensors.h"
+#include "models/sq_format.h"
+#include "models/sq_grid.h"
+#include "models/sq_rng.h"
+#include "sim/io/sq_safetensors.h"
+#include "tests/skip.h"
 
 enum { BANK = 16, LAYERS = 20, TOKENS = 4 };
 

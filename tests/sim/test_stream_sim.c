@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "sq_core_run.h"
-#include "sq_stream_sim.h"
+#include "sim/block/sq_core_run.h"
+#include "sim/block/sq_stream_sim.h"
 
 // Cycle in which beat n is accepted and its result is first offered, with free streams; every
 // `group`-th beat is the last of its group.

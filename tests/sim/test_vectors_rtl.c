@@ -8,14 +8,14 @@
 // Exhausted: the 16 nibbles; of D.2 the last sparsity below each boundary and the first on it, for
 // r = 2, 4, 8, 16. Timing does not depend on rows and columns, so V13 runs on one PE with the lanes
 // of the vector and its tiles are scaled: the period of a group is measured on two lengths of job.
-#include "../unit/fixture.h"
-#include "skip.h"
-#include "sq_array.h"
-#include "sq_beat.h"
-#include "sq_cosim_case.h"
-#include "sq_rtl_build.h"
-#include "sq_stream_cosim.h"
-#include "sq_topk.h"
+#include "models/sq_array.h"
+#include "models/sq_topk.h"
+#include "sim/cosim/sq_beat.h"
+#include "sim/cosim/sq_cosim_case.h"
+#include "sim/cosim/sq_rtl_build.h"
+#include "sim/cosim/sq_stream_cosim.h"
+#include "tests/skip.h"
+#include "tests/unit/fixture.h"
 
 // False: no Verilator here.
 static bool build(const struct sq_rtl_point *point, struct sq_rtl *rtl)

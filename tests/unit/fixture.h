@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "sq_format.h"
-#include "sq_rng.h"
+#include "models/sq_format.h"
+#include "models/sq_rng.h"
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
 

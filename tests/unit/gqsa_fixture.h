@@ -3,8 +3,8 @@
 #ifndef GQSA_FIXTURE_H
 #define GQSA_FIXTURE_H
 
-#include "fixture.h"
-#include "sq_gqsa.h"
+#include "models/sq_gqsa.h"
+#include "tests/unit/fixture.h"
 
 static inline struct sq_gqsa gqsa_new(size_t n, size_t k_orig, unsigned group, size_t nnz)
 {

@@ -2,12 +2,12 @@
 // Dynamic activation SQ from INT8 codes (SPEC C.1, SEL_SRC = INT8). Judges: SPEC 0.4 (ii) and 0.3
 // written out, in binary64, where code * mul / 2^shift is exact. Directed: V5 as INT8 codes.
 // Sampled: banks of all widths, with ties and the code that is not one.
-#include "../unit/fixture.h"
+#include "tests/unit/fixture.h"
 
 #include <math.h>
 
-#include "sq_act_quant.h"
-#include "sq_requant.h"
+#include "models/sq_act_quant.h"
+#include "models/sq_requant.h"
 
 // x of V5 at s8 = s_hi = 8/127, rounded by hand; s_lo = 0.1.
 static void v5(void **state)

@@ -3,12 +3,12 @@
 // through sq_grid (code times operand), sentinels and compact parts through sq_slow_gather and the
 // plain sums of SPEC A.7, 2:4 through the dense row it encodes. Sampled: 3000 banks per format over
 // bank, k, widths. Exhausted: all 256 split codes. Directed: V5, malformed banks.
-#include "fixture.h"
-#include "sq_act_split.h"
-#include "sq_array.h"
-#include "sq_grid.h"
-#include "sq_meta24.h"
-#include "sq_slow.h"
+#include "models/sq_act_split.h"
+#include "models/sq_array.h"
+#include "models/sq_grid.h"
+#include "models/sq_meta24.h"
+#include "models/sq_slow.h"
+#include "tests/unit/fixture.h"
 
 enum { ROUNDS = 3000 };
 

@@ -7,9 +7,9 @@
 // The real model stories260K is read where it exists.
 #include <jansson.h>
 
-#include "skip.h"
-#include "sq_checkpoint.h"
-#include "tmpdir.h"
+#include "sim/llm/sq_checkpoint.h"
+#include "tests/skip.h"
+#include "tests/unit/tmpdir.h"
 
 static const char base_config[] =
     "{\"architectures\":[\"LlamaForCausalLM\"],\"model_type\":\"llama\",\"hidden_size\":8,"

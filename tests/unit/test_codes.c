@@ -6,10 +6,10 @@
 // the formulas, for every pair of grids. Sampled: shapes off every block size, groups, codes.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_codes.h"
-#include "sq_codes_alloc.h"
-#include "sq_mac.h"
+#include "models/quant/sq_codes_alloc.h"
+#include "models/sq_codes.h"
+#include "models/sq_mac.h"
+#include "tests/unit/fixture.h"
 
 static struct sq_codes codes_new(struct sq_grid grid, size_t n, size_t k, size_t k_orig,
                                  size_t group, unsigned bank, unsigned high)

@@ -7,8 +7,8 @@
 // that ties, zeros and outliers are common. Judge: sq_slow.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_slow.h"
+#include "models/sq_slow.h"
+#include "tests/unit/fixture.h"
 
 static const float v1_w[8] = {0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f};
 static const float v2_w[8] = {1, -2, .25f, 7, -3.5f, .5f, -1, 0};

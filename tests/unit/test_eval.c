@@ -9,11 +9,11 @@
 #include <omp.h>
 #include <unistd.h>
 
-#include "fixture.h"
-#include "skip.h"
-#include "sq_codes_alloc.h"
-#include "sq_eval.h"
-#include "sq_mac.h"
+#include "models/quant/sq_codes_alloc.h"
+#include "models/sq_mac.h"
+#include "sim/llm/sq_eval.h"
+#include "tests/skip.h"
+#include "tests/unit/fixture.h"
 
 static const char stories[] = "../shared/data/models/stories260K";
 static const char tiny_llama[] = "traces/tiny-llama";

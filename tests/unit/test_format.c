@@ -4,8 +4,8 @@
 // Exhausted: every code of every width alone and at every position of a word; packing lengths
 // 0..67 for h = 2, 3, 4, 8; all 4^8 score patterns of a bank of 8 for k = 1, 2, 4, all 3^4 of a
 // bank of 4; every legal format for the size formulas. Sampled: banks up to 128 with many ties.
-#include "fixture.h"
-#include "sq_slow.h"
+#include "models/sq_slow.h"
+#include "tests/unit/fixture.h"
 
 static const unsigned widths[] = {2, 3, 4, 8};
 

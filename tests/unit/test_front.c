@@ -8,14 +8,14 @@
 // against the formats' own models (sq_spqr.h, sq_spqt.h). Directed: V8's matrix, V10, V11.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_gqsa_walk.h"
-#include "sq_half.h"
-#include "sq_requant.h"
-#include "sq_spqr.h"
-#include "sq_spqr_dec.h"
-#include "sq_spqt.h"
-#include "sq_spqt_idx.h"
+#include "models/sq_gqsa_walk.h"
+#include "models/sq_half.h"
+#include "models/sq_requant.h"
+#include "models/sq_spqr.h"
+#include "models/sq_spqr_dec.h"
+#include "models/sq_spqt.h"
+#include "models/sq_spqt_idx.h"
+#include "tests/unit/fixture.h"
 
 // ---- SpQR -----------------------------------------------------------------------------------
 

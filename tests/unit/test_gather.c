@@ -4,9 +4,9 @@
 // Exhausted: every mask of a bank of 4, 8 and 16, thus every number of mask codes from none to all,
 // with every legal k and every low width. Sampled: banks of 32 to 128 at every mask density, and
 // the values of codes and activations everywhere.
-#include "fixture.h"
-#include "sq_gather.h"
-#include "sq_slow.h"
+#include "models/sq_gather.h"
+#include "models/sq_slow.h"
+#include "tests/unit/fixture.h"
 
 static void fill(struct sq_rng *r, unsigned bank, unsigned low_bits, const uint8_t *mask,
                  int8_t *codes, int8_t *act)

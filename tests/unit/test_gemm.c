@@ -4,9 +4,9 @@
 // Exhausted: all 360 legal formats x kernels, each with a K below the bank and one over two padding
 // units; every number of tokens 1..37 and channels 1..19 of one format, which covers all block
 // tails. Sampled: weights, activations over all 256 values, one long group in many chunks.
-#include "fixture.h"
-#include "sq_gemm_kernels.h"
-#include "sq_slow.h"
+#include "models/sq_gemm_kernels.h"
+#include "models/sq_slow.h"
+#include "tests/unit/fixture.h"
 
 // A product and what sq_slow says of it.
 struct problem {

@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
-#include "sq_gpu_compare.h"
-#include "sq_gpu_fit.h"
-#include "sq_gpu_predict.h"
-#include "sq_rng.h"
-#include "sq_roofline.h"
+#include "models/sq_rng.h"
+#include "sim/gpu/sq_gpu_compare.h"
+#include "sim/gpu/sq_gpu_fit.h"
+#include "sim/gpu/sq_gpu_predict.h"
+#include "sim/machine/sq_roofline.h"
 
 static uint64_t test_seed(void)
 {

@@ -6,9 +6,9 @@
 // by plain loops.
 #include <math.h>
 
-#include "gqsa_fixture.h"
-#include "sq_gqsa_quant.h"
-#include "sq_half.h"
+#include "models/quant/sq_gqsa_quant.h"
+#include "models/sq_half.h"
+#include "tests/unit/gqsa_fixture.h"
 
 enum { N = 23, K = 150 }; // K off every group but 2
 

@@ -5,12 +5,12 @@
 // are judged by their normal equations and by what they must not do: raise the error.
 #include <math.h>
 
-#include "gqsa_fixture.h"
-#include "sq_gptq.h"
-#include "sq_gqsa_quant.h"
-#include "sq_half.h"
-#include "sq_schedule.h"
-#include "sq_sensitivity.h"
+#include "models/quant/sq_gptq.h"
+#include "models/quant/sq_gqsa_quant.h"
+#include "models/quant/sq_sensitivity.h"
+#include "models/sq_half.h"
+#include "sim/format/sq_schedule.h"
+#include "tests/unit/gqsa_fixture.h"
 
 enum { N = 23, K = 150, T = 600 }; // K off every group but 2
 

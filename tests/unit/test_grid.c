@@ -6,9 +6,9 @@
 // the nearest-value property of every grid as judge.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_fp.h"
-#include "sq_grid.h"
+#include "models/sq_fp.h"
+#include "models/sq_grid.h"
+#include "tests/unit/fixture.h"
 
 // ---- small floats ---------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@
 // are tried where they are.
 #include <zlib.h>
 
-#include "sq_liberty.h"
-#include "tmpdir.h"
+#include "sim/synth/sq_liberty.h"
+#include "tests/unit/tmpdir.h"
 
 static char dir[64];
 

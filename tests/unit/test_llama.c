@@ -9,10 +9,10 @@
 #include <math.h>
 #include <omp.h>
 
-#include "fixture.h"
-#include "skip.h"
-#include "sq_llama.h"
-#include "tmpdir.h"
+#include "sim/llm/sq_llama.h"
+#include "tests/skip.h"
+#include "tests/unit/fixture.h"
+#include "tests/unit/tmpdir.h"
 
 static const char stories[] = "../shared/data/models/stories260K";
 static const char tiny_llama[] = "traces/tiny-llama";

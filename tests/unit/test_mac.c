@@ -6,10 +6,10 @@
 // FP32 operations that shows. Sampled: activations against the slow quantizer.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_gather.h"
-#include "sq_mac.h"
-#include "sq_slow.h"
+#include "models/sq_gather.h"
+#include "models/sq_mac.h"
+#include "models/sq_slow.h"
+#include "tests/unit/fixture.h"
 
 static const int8_t act[8] = {3, -1, 2, 4, 1, -2, 5, -3};
 

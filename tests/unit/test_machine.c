@@ -13,12 +13,12 @@
 
 #include <cmocka.h>
 
-#include "sq_format.h"
-#include "sq_machine.h"
-#include "sq_machine_run.h"
-#include "sq_rng.h"
-#include "sq_schedule.h"
-#include "sq_unit.h"
+#include "models/sq_format.h"
+#include "models/sq_rng.h"
+#include "sim/format/sq_schedule.h"
+#include "sim/io/sq_unit.h"
+#include "sim/machine/sq_machine.h"
+#include "sim/machine/sq_machine_run.h"
 
 static const char good[] = "name: test\n"
                            "clock: 1.5 GHz\n"

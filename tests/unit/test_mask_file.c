@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mask files of Algorithm 2 (sq_mask_file): what is written is read back, and every contradiction
 // between bits, lists and metadata is refused. Sampled: masks of a few banks; one refusal per rule.
-#include "fixture.h"
-#include "sq_mask_file.h"
-#include "tmpdir.h"
+#include "sim/format/sq_mask_file.h"
+#include "tests/unit/fixture.h"
+#include "tests/unit/tmpdir.h"
 
 enum { K = 20, BANK = 4, HIGH = 1 };
 

@@ -7,9 +7,9 @@
 // whole rows, and by the identity J.3; products by dense products.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_prune24.h"
-#include "sq_sensitivity.h"
+#include "models/quant/sq_prune24.h"
+#include "models/quant/sq_sensitivity.h"
+#include "tests/unit/fixture.h"
 
 enum { N = 21, K = 140, T = 500, PADDED = 192 };
 

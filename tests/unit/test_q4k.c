@@ -5,8 +5,8 @@
 // rounded after every operation, integers by floor, bytes from the formulas of G.3.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_q4k.h"
+#include "models/sq_q4k.h"
+#include "tests/unit/fixture.h"
 
 __extension__ typedef _Float16 half;
 

@@ -7,12 +7,12 @@
 #include <math.h>
 #include <omp.h>
 
-#include "fixture.h"
-#include "sq_algorithm2.h"
-#include "sq_calibration.h"
-#include "sq_codes_alloc.h"
-#include "sq_gptq.h"
-#include "sq_smooth.h"
+#include "models/quant/sq_algorithm2.h"
+#include "models/quant/sq_calibration.h"
+#include "models/quant/sq_codes_alloc.h"
+#include "models/quant/sq_gptq.h"
+#include "models/quant/sq_smooth.h"
+#include "tests/unit/fixture.h"
 
 enum { N = 19, K = 150, T = 400, PADDED = 256 };
 

@@ -7,8 +7,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "sq_safetensors.h"
-#include "tmpdir.h"
+#include "sim/io/sq_safetensors.h"
+#include "tests/unit/tmpdir.h"
 
 // ---- round trip -----------------------------------------------------------------------------
 

@@ -5,8 +5,8 @@
 // (one crafted header each), every length of a truncated file. Sampled: 20,000 mutations of valid
 // headers (SQ_SEED); each is refused, or passes a second, independent check of every claim. Buffers
 // have the exact length, so that the sanitizer build sees any read outside.
-#include "sq_safetensors.h"
-#include "tmpdir.h"
+#include "sim/io/sq_safetensors.h"
+#include "tests/unit/tmpdir.h"
 
 // ---- refusals -------------------------------------------------------------------------------
 

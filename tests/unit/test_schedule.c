@@ -3,8 +3,8 @@
 // Sampled: 4000 random matrices, skewed rows among them, judged by handing out every single group
 // in a plain loop: loads sum to nnz, Stream-K is within one group of ideal, partial sums and shared
 // rows are counted group by group; and no schedule beats the ideal.
-#include "fixture.h"
-#include "sq_schedule.h"
+#include "sim/format/sq_schedule.h"
+#include "tests/unit/fixture.h"
 
 enum { MAX_ROWS = 60, MAX_WORKERS = 40, MAX_NNZ = 300 };
 

@@ -5,9 +5,9 @@
 // the words once more, with fmaf, for every number of workers.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_half.h"
-#include "sq_spqr.h"
+#include "models/sq_half.h"
+#include "models/sq_spqr.h"
+#include "tests/unit/fixture.h"
 
 __extension__ typedef _Float16 half;
 

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <omp.h>
 
-#include "fixture.h"
-#include "sq_half.h"
-#include "sq_spqr_quant.h"
+#include "models/quant/sq_spqr_quant.h"
+#include "models/sq_half.h"
+#include "tests/unit/fixture.h"
 
 enum { N = 43, K = 150, TOKENS = 400 };
 

@@ -4,9 +4,9 @@
 // thresholds from none to all skipped, against a product written down from the bytes once more.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_spqt.h"
-#include "sq_spqt_calib.h"
+#include "models/quant/sq_spqt_calib.h"
+#include "models/sq_spqt.h"
+#include "tests/unit/fixture.h"
 
 // ---- indices --------------------------------------------------------------------------------
 

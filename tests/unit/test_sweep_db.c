@@ -2,9 +2,9 @@
 // The database of sweeps: rows in and out, replaced and merged; two connections at once; what is no
 // sweep database. Directed; the kills, full disks and crowds are in tests/cli/sweep.t. Also the
 // engines' determinism: a small sweep on one and on four threads gives equal rows.
-#include "sq_sweep.h"
-#include "sq_sweep_export.h"
-#include "tmpdir.h"
+#include "sim/sweep/sq_sweep.h"
+#include "sim/sweep/sq_sweep_export.h"
+#include "tests/unit/tmpdir.h"
 
 static struct sq_sweep_db *open_db(const char *path)
 {

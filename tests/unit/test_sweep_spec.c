@@ -6,8 +6,8 @@
 // are in tests/cli/sweep.t.
 #include <math.h>
 
-#include "sq_sweep_spec.h"
-#include "tmpdir.h"
+#include "sim/sweep/sq_sweep_spec.h"
+#include "tests/unit/tmpdir.h"
 
 static void parse(struct sq_sweep_spec *s, const char *text)
 {

@@ -7,11 +7,11 @@
 // three processes at once; refusals.
 #include <sys/wait.h>
 
-#include "sq_block.h"
-#include "sq_process.h"
-#include "sq_synth.h"
-#include "synth_modules.h"
-#include "tmpdir.h"
+#include "sim/io/sq_process.h"
+#include "sim/synth/sq_area_block.h"
+#include "sim/synth/sq_synth.h"
+#include "tests/unit/synth_modules.h"
+#include "tests/unit/tmpdir.h"
 
 static const char liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
 static char dir[64];

@@ -4,9 +4,9 @@
 // Exhausted: every bank of 4 elements of 4 bits and of 8 elements of 2 bits, thus every pattern of
 // ties, all equal, all zero, with every k. Sampled: 16-bit magnitudes in banks of 16 to 128.
 // Directed: V4, V5, the order of FP16 and BF16 patterns.
-#include "fixture.h"
-#include "sq_slow.h"
-#include "sq_topk.h"
+#include "models/sq_slow.h"
+#include "models/sq_topk.h"
+#include "tests/unit/fixture.h"
 
 static void equals_slow(const uint16_t *mag, unsigned bank, unsigned k)
 {

@@ -7,9 +7,9 @@
 // loads must decode without NaN.
 #include <math.h>
 
-#include "sq_quantize.h"
-#include "sq_trace.h"
-#include "tmpdir.h"
+#include "sim/format/sq_quantize.h"
+#include "sim/format/sq_trace.h"
+#include "tests/unit/tmpdir.h"
 
 static struct sq_operand encoded(struct sq_format f, size_t n, size_t k, unsigned jobs)
 {

@@ -7,8 +7,8 @@
 // the smallest row, with a sampled HI byte.
 #include <math.h>
 
-#include "fixture.h"
-#include "sq_slow.h"
+#include "models/sq_slow.h"
+#include "tests/unit/fixture.h"
 
 static struct sq_matrix v1(void)
 {

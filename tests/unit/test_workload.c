@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "skip.h"
-#include "sq_workload.h"
+#include "sim/machine/sq_workload.h"
+#include "tests/skip.h"
 
 static enum sq_status parse(const char *text, struct sq_workload *w, struct sq_error *err)
 {

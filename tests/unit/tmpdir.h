@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fixture.h"
+#include "tests/unit/fixture.h"
 
 // In memory where that is offered: thousands of small files.
 static inline char *tmpdir_make(char path[64])

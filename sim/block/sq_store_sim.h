@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cycle models of sq_act_store and of the mask units in front of it (sq_array_s, sq_core_a). When,
+// not what.
+#ifndef SQ_STORE_SIM_H
+#define SQ_STORE_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/block/sq_stream_sim.h"
+
+// sq_act_store: two tiles, each given `passes` times. Zeroed: empty.
+struct sq_store_sim {
+    bool full[2];
+    unsigned in, out;     // tile being written, being given
+    uint32_t written;     // beats of the tile that comes in
+    uint32_t given, pass; // beats of the pass, passes done, of the tile that goes out
+    uint32_t len[2], passes[2];
+};
+
+bool sq_store_has_place(const struct sq_store_sim *s); // ready for a beat
+bool sq_store_has_beat(const struct sq_store_sim *s);  // offers one
+bool sq_store_ends_pass(const struct sq_store_sim *s); // it is the last of its pass
+// The edge: a beat enters, the last one of its tile with its passes; one leaves.
+void sq_store_clock(struct sq_store_sim *s, bool write, bool last, uint32_t passes, bool give);
+
+// A mask unit (kind and depth as of sq_topk, sq_stream_sim.h), then a PIPE of `stages`.
+struct sq_mask_sim {
+    struct sq_stream_sim topk, stage;
+    uint32_t passes[8]; // of the tiles whose last beat is inside, the oldest first
+    unsigned n_passes;
+};
+
+void sq_mask_init(struct sq_mask_sim *m, enum sq_stream_kind kind, unsigned depth, unsigned stages);
+void sq_mask_comb(const struct sq_mask_sim *m, bool out_ready, struct sq_stream_out *out);
+bool sq_mask_last(const struct sq_mask_sim *m);       // of the beat offered
+uint32_t sq_mask_passes(const struct sq_mask_sim *m); // of its tile, read with the last beat
+void sq_mask_clock(struct sq_mask_sim *m, bool in_valid, bool in_last, uint32_t in_passes,
+                   bool out_ready);
+
+#endif

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_core_a as a stream block: activation SQ with a dynamic mask from INT8 codes on sq_core. A
+// group is a job over a few tiles of tokens.
+#include <assert.h>
+#include <string.h>
+
+#include "models/sq_act_quant.h"
+#include "models/sq_topk.h"
+#include "sim/block/sq_stream_block.h"
+#include "sim/cosim/sq_core_cosim.h"
+
+enum {
+    ROWS,
+    COLS,
+    LOW_LANES,
+    HIGH_LANES,
+    BANK,
+    HIGH,
+    WEIGHT_W,
+    LOW_W,
+    HIGH_W,
+    MUL_W,
+    TOPK,
+    GATHER,
+    DEPTH,
+    PASS_W
+};
+enum { SHIFT_W = 6, TILES_MAX = 3, PASSES_MAX = 12 };
+enum { LINES_MAX = 3, BANK_MAX = 16, DEPTH_MAX = 6 }; // of the points
+
+// rows, cols, L, H, b, k, bits of weights, low codes, codes, multipliers, TopK, log gather, banks
+// of a tile, bits of passes. radix: a bank occupies the MACs for 8 cycles, so that masks are hidden
+// (SPEC C.4); few: at most 3 passes of 2 cycles, they are not; odd: steps that nothing divides.
+static const struct sq_stream_point points[] = {
+    {"rank", true, {2, 2, 4, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RANK, 0, 3, 4}},
+    {"radix", true, {1, 2, 1, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RADIX, 0, 4, 4}},
+    {"few", true, {2, 1, 4, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RADIX, 0, 2, 2}},
+    {"odd", true, {1, 2, 5, 3, 16, 4, 8, 3, 8, 12, SQ_TOPK_RADIX, 0, 6, 3}},
+    {"log", true, {2, 1, 8, 4, 16, 8, 4, 4, 8, 16, SQ_TOPK_RADIX, 1, 5, 4}},
+    {"narrow", false, {3, 1, 8, 3, 8, 4, 4, 2, 4, 8, SQ_TOPK_RADIX, 0, 1, 3}},
+    {"rank_log", false, {1, 3, 3, 2, 8, 4, 8, 4, 8, 16, SQ_TOPK_RANK, 1, 4, 3}},
+    {"small", false, {1, 1, 4, 1, 4, 1, 4, 4, 8, 8, SQ_TOPK_RADIX, 0, 2, 2}},
+};
+
+static unsigned low_steps(const unsigned *v)
+{
+    return (v[BANK] + v[LOW_LANES] - 1) / v[LOW_LANES];
+}
+
+static struct sq_core_config core_config(const unsigned *v)
+{
+    return (struct sq_core_config){.rows = v[ROWS],
+                                   .cols = v[COLS],
+                                   .low_lanes = v[LOW_LANES],
+                                   .high_lanes = v[HIGH_LANES],
+                                   .act_bits = v[WEIGHT_W],
+                                   .high_bits = v[HIGH_W],
+                                   .low_bits = v[LOW_W],
+                                   .bank = v[BANK],
+                                   .high_per_bank = v[HIGH],
+                                   .gather = (enum sq_gather_arch)v[GATHER]};
+}
+
+// ---- records: last, passes, mul, shift, codes | weights | group_banks, groups -----------------
+
+static size_t mul_at(const unsigned *v, unsigned col)
+{
+    (void)v;
+    return 2 + col;
+}
+
+static size_t shift_at(const unsigned *v, unsigned col)
+{
+    return 2 + v[COLS] + col;
+}
+
+static size_t code_at(const unsigned *v, unsigned col)
+{
+    return 2 + 2 * (size_t)v[COLS] + (size_t)col * v[BANK];
+}
+
+static size_t weight_at(const unsigned *v, unsigned row)
+{
+    return code_at(v, v[COLS]) + (size_t)row * v[LOW_LANES];
+}
+
+static size_t job_at(const unsigned *v)
+{
+    return weight_at(v, v[ROWS]);
+}
+
+static size_t record_len(const unsigned *v)
+{
+    return job_at(v) + 2;
+}
+
+static void shape(const unsigned *v, struct sq_stream_shape *s)
+{
+    const size_t rows = v[ROWS], cols = v[COLS];
+    *s = (struct sq_stream_shape){
+        .kind = SQ_STREAM_PIPE,
+        .depth = 1,
+        .n_in = 8,
+        .n_out = 2,
+        .in = {{"last", 1, 1, true},
+               {"passes", 1, v[PASS_W], true},
+               {"mul", cols, v[MUL_W], false},
+               {"shift", cols, SHIFT_W, true},
+               {"code", cols * v[BANK], v[HIGH_W], false},
+               {"code", rows * v[LOW_LANES], v[WEIGHT_W], false},
+               {"group_banks", 1, 16, true},
+               {"groups", 1, 32, true}},
+        .out = {{"p_lo", rows * cols, 32, false}, {"p_hi", rows * cols, 32, false}}};
+}
+
+static void limits(const unsigned *v, size_t *records, size_t *outputs)
+{
+    *outputs = (size_t)TILES_MAX * v[DEPTH] * PASSES_MAX;
+    *records = *outputs * low_steps(v);
+}
+
+// ---- drawing --------------------------------------------------------------------------------
+
+// The multiplier and shift of a token: around the ratio of the two widths, exact halves, any bits.
+static void draw_ratio(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, int32_t *mul,
+                       int32_t *shift)
+{
+    const int32_t one = 1 << (v[MUL_W] - 2);
+    *mul = one + (int32_t)sq_rng_below(rng, (uint32_t)one);
+    *shift = (int32_t)(v[MUL_W] - 3 + v[HIGH_W] - v[LOW_W] + sq_rng_below(rng, 4));
+    if (draw == SQ_DRAW_FEW) {
+        *shift = 1 + (int32_t)sq_rng_below(rng, v[MUL_W] - 1);
+        *mul = 1 << sq_rng_below(rng, (uint32_t)*shift);
+    } else if (draw == SQ_DRAW_ILLEGAL) {
+        *mul = sq_draw_bits(rng, v[MUL_W], false);
+        *shift = (int32_t)sq_rng_below(rng, 1u << SHIFT_W);
+    }
+}
+
+static void draw_bank(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, int32_t *record)
+{
+    for (unsigned c = 0; c < v[COLS]; c++) {
+        const int32_t few[3] = {0, sq_draw_code(rng, v[HIGH_W], SQ_DRAW_UNIFORM),
+                                sq_draw_code(rng, v[HIGH_W], SQ_DRAW_UNIFORM)};
+        draw_ratio(v, rng, draw, &record[mul_at(v, c)], &record[shift_at(v, c)]);
+        for (unsigned i = 0; i < v[BANK]; i++) {
+            int32_t *const code = &record[code_at(v, c) + i];
+            *code = sq_draw_code(rng, v[HIGH_W], draw);
+            if (draw == SQ_DRAW_FEW) // ties of both signs
+                *code = few[sq_rng_below(rng, 3)] * (sq_rng_below(rng, 2) ? 1 : -1);
+        }
+    }
+}
+
+static void draw_job(const unsigned *v, struct sq_rng *rng, enum sq_draw draw, uint64_t number,
+                     int32_t *record, uint32_t *len)
+{
+    const size_t n = record_len(v);
+    const unsigned tiles = 1 + sq_rng_below(rng, TILES_MAX);
+    const unsigned group = 1 + sq_rng_below(rng, v[DEPTH]), most = v[DEPTH] / group;
+    const unsigned limit = (1u << v[PASS_W]) - 1,
+                   passes_max = limit < PASSES_MAX ? limit : PASSES_MAX;
+    uint32_t uses = 0; // banks that the core works on
+    (void)number;
+    for (unsigned t = 0; t < tiles; t++) {
+        const unsigned banks = group * (1 + sq_rng_below(rng, most));
+        const unsigned passes = 1 + sq_rng_below(rng, passes_max);
+        for (unsigned b = 0; b < banks; b++) {
+            int32_t *const r = record + len[0]++ * n;
+            r[0] = b + 1 == banks;
+            r[1] = (int32_t)(r[0] ? passes : sq_rng_below(rng, limit + 1));
+            draw_bank(v, rng, draw, r);
+        }
+        uses += banks * passes;
+    }
+    len[1] = uses * low_steps(v);
+    for (uint32_t s = 0; s < len[1]; s++)
+        for (size_t i = weight_at(v, 0); i < job_at(v); i++) // surplus lanes too
+            record[s * n + i] = sq_draw_code(rng, v[WEIGHT_W], draw);
+    len[2] = 1;
+    record[job_at(v)] = (int32_t)group;
+    record[job_at(v) + 1] = (int32_t)(uses / group);
+}
+
+// ---- values ---------------------------------------------------------------------------------
+
+struct operands {
+    int8_t weight[DEPTH_MAX * LINES_MAX * BANK_MAX];
+    int8_t lo[DEPTH_MAX * LINES_MAX * BANK_MAX], hi[DEPTH_MAX * LINES_MAX * BANK_MAX];
+};
+
+// Codes of the `banks` records of a tile.
+static void quantize_tile(const unsigned *v, const int32_t *record, uint32_t banks,
+                          struct operands *o)
+{
+    for (uint32_t j = 0; j < banks; j++, record += record_len(v))
+        for (unsigned c = 0; c < v[COLS]; c++) {
+            const struct sq_act_quant q = {(int16_t)record[mul_at(v, c)],
+                                           (unsigned)record[shift_at(v, c)], v[LOW_W], v[HIGH_W]};
+            const size_t line = (size_t)j * v[COLS] + c;
+            int8_t code[BANK_MAX];
+            for (unsigned i = 0; i < v[BANK]; i++)
+                code[i] = (int8_t)record[code_at(v, c) + i];
+            sq_act_quant_bank(&q, code, v[BANK], v[HIGH], o->lo + line * v[BANK],
+                              o->hi + line * v[HIGH]);
+        }
+}
+
+// Weights of a pass, whose steps start at `record`.
+static void take_weights(const unsigned *v, const int32_t *record, uint32_t banks,
+                         struct operands *o)
+{
+    const unsigned steps = low_steps(v), lanes = v[LOW_LANES];
+    for (uint32_t j = 0; j < banks; j++)
+        for (unsigned r = 0; r < v[ROWS]; r++)
+            for (unsigned i = 0; i < v[BANK]; i++)
+                o->weight[((size_t)j * v[ROWS] + r) * v[BANK] + i] = (int8_t)
+                    record[(j * steps + i / lanes) * record_len(v) + weight_at(v, r) + i % lanes];
+}
+
+static size_t golden(const unsigned *v, const int32_t *record, const uint32_t *len, int32_t *out)
+{
+    const struct sq_core_config config = core_config(v);
+    const uint32_t group = (uint32_t)record[job_at(v)];
+    const size_t n = record_len(v), tile = (size_t)v[ROWS] * v[COLS];
+    const int32_t *const first_out = out, *weights = record;
+    struct operands o;
+    assert(v[ROWS] <= LINES_MAX && v[COLS] <= LINES_MAX && v[BANK] <= BANK_MAX &&
+           v[DEPTH] <= DEPTH_MAX);
+    for (uint32_t first = 0, banks = 1; first < len[0]; first += banks, banks = 1) {
+        while (!record[(first + banks - 1) * n])
+            banks++;
+        const uint32_t passes = (uint32_t)record[(first + banks - 1) * n + 1];
+        const struct sq_core_operands operands = {banks, o.weight, o.lo, o.hi};
+        quantize_tile(v, record + first * n, banks, &o);
+        for (uint32_t p = 0; p < passes; p++, weights += (size_t)banks * low_steps(v) * n) {
+            take_weights(v, weights, banks, &o);
+            for (uint32_t b = 0; b < banks; b += group, out += 2 * tile) {
+                const uint64_t illegal =
+                    sq_core_golden_tile(&config, &operands, b, group, out, out + tile);
+                assert(illegal == 0);
+                (void)illegal;
+            }
+        }
+    }
+    return (size_t)(out - first_out) / (2 * tile);
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+static void init(const unsigned *v, struct sq_flow_sim *sim)
+{
+    const struct sq_core_config config = core_config(v);
+    const bool is_rank = v[TOPK] == SQ_TOPK_RANK;
+    sq_flow_sim_init(sim, SQ_FLOW_CORE, 0);
+    sq_core_a_init(&sim->core_a, &config, is_rank ? SQ_STREAM_PIPE : SQ_STREAM_SERIAL,
+                   is_rank ? 2 : v[HIGH_W] - 1);
+}
+
+static void timing(const unsigned *v, unsigned stream, const int32_t *record,
+                   struct sq_flow_beat *beat)
+{
+    if (stream == 0) {
+        beat->last = record[0];
+        beat->n = (uint32_t)record[1];
+    } else if (stream == 2) {
+        beat->job.group_banks = (uint32_t)record[job_at(v)];
+        beat->job.groups = (uint32_t)record[job_at(v) + 1];
+    }
+}
+
+static const struct sq_flow flow = {
+    {{5, "in"}, {1, "weight"}, {2, "job"}}, limits, draw_job, golden, init, timing};
+
+const struct sq_stream_block sq_stream_core_a = {
+    "core_a",
+    "sq_core_a",
+    {"Rows", "Cols", "LowLanes", "HighLanes", "BankLen", "HighPerBank", "WeightW", "LowW", "HighW",
+     "MulW", "Topk", "Gather", "Depth", "PassW", NULL},
+    points,
+    sizeof points / sizeof points[0],
+    shape,
+    NULL,
+    NULL,
+    &flow,
+};

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/sq_cli.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sim/io/sq_nearest.h"
+#include "sim/io/sq_version.h"
+
+#ifndef SQ_REVISION
+#define SQ_REVISION "unknown"
+#endif
+
+// ---- errors ---------------------------------------------------------------------------------
+
+int sq_cli_fail(const char *command, const struct sq_error *err)
+{
+    char line[sizeof err->text + 64];
+    snprintf(line, sizeof line, "sqsim%s%.40s: %s", *command ? " " : "", command, err->text);
+    for (char *c = line; *c; c++) // one line, whatever a file or an argument was called
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    fprintf(stderr, "%s\n", line);
+    return err->code == SQ_ERR_TOOL ? SQ_EXIT_MISSING : SQ_EXIT_USAGE;
+}
+
+int sq_cli_finish(const char *command, int code)
+{
+    errno = EIO;
+    if ((!ferror(stdout) && fflush(stdout) == 0) || code == SQ_EXIT_USAGE)
+        return code; // one line is enough
+    struct sq_error err;
+    (void)SQ_FAIL(&err, SQ_ERR_IO, "cannot write standard output: %s", strerror(errno));
+    return sq_cli_fail(command, &err);
+}
+
+// ---- numbers --------------------------------------------------------------------------------
+
+enum sq_status sq_cli_uint(const char *option, const char *text, uint64_t min, uint64_t max,
+                           uint64_t *value, struct sq_error *err)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    bool is_number = text[0] >= '0' && text[0] <= '9' && *end == '\0'; // no sign, no blanks
+    if (!is_number || errno == ERANGE || v < min || v > max)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need %" PRIu64 "..%" PRIu64, option, text, min,
+                       max);
+    *value = v;
+    return SQ_OK;
+}
+
+enum sq_status sq_cli_double(const char *option, const char *text, double min, double max,
+                             double *value, struct sq_error *err)
+{
+    char *end = NULL;
+    double v = strtod(text, &end);
+    bool is_number = text[0] != '\0' && strchr("+-.0123456789", text[0]) && *end == '\0';
+    if (!is_number || !(v >= min && v <= max))
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need %g..%g", option, text, min, max);
+    *value = v;
+    return SQ_OK;
+}
+
+// ---- names ----------------------------------------------------------------------------------
+
+const char *sq_cli_nearest(const char *text, const char *const *names, size_t n)
+{
+    return sq_nearest(text, names, n);
+}
+
+enum sq_status sq_cli_name(const char *option, const char *text, const char *const *names, size_t n,
+                           size_t *index, struct sq_error *err)
+{
+    char list[160] = "";
+    for (size_t i = 0, at = 0; i < n; i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *index = i;
+            return SQ_OK;
+        }
+        const char *gap = i == 0 ? "" : i + 1 == n ? " or " : ", ";
+        if (at < sizeof list)
+            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", gap, names[i]);
+    }
+    const char *nearest = n > 1 ? sq_cli_nearest(text, names, n) : NULL;
+    return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need %s%s%s%s", option, text, list,
+                   nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+}
+
+// ---- progress, JSON, provenance -------------------------------------------------------------
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void sq_cli_progress(const char *label, uint64_t done, uint64_t total)
+{
+    static double start, last;
+    if (!isatty(STDERR_FILENO))
+        return;
+    double now = now_s();
+    if (start == 0)
+        start = now;
+    if (done < total && now - last < 0.25)
+        return;
+    last = now;
+    double rate = now > start ? (double)done / (now - start) : 0;
+    double eta = rate > 0 ? (double)(total - done) / rate : 0;
+    fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 " (%.3g/s, ETA %.0f s)\033[K", label, done, total,
+            rate, eta);
+    if (done == total) {
+        fputc('\n', stderr);
+        start = last = 0;
+    }
+}
+
+void sq_cli_json_line(json_t *object)
+{
+    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
+    putchar('\n');
+    json_decref(object);
+}
+
+json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed)
+{
+    json_t *p = json_object();
+    json_object_set_new(p, "tool", json_string("sqsim " SQ_VERSION));
+    json_object_set_new(p, "revision", json_string(SQ_REVISION));
+    json_object_set_new(p, "data", data ? json_string(data) : json_null());
+    json_object_set_new(p, "basis", basis ? json_string(basis) : json_null());
+    json_object_set_new(p, "seed", json_integer((json_int_t)seed));
+    return p;
+}
+
+// ---- home -----------------------------------------------------------------------------------
+
+const char *sq_cli_home(void)
+{
+    static char home[4096];
+    const char *env = getenv("SQSIM_HOME");
+    if (env && *env)
+        return env;
+    if (home[0])
+        return home;
+    ssize_t n = readlink("/proc/self/exe", home, sizeof home - 16);
+    home[n > 0 ? n : 0] = '\0';
+    char *slash = strrchr(home, '/'); // build/sqsim -> build
+    while (slash) {
+        *slash = '\0';
+        size_t len = strlen(home);
+        memcpy(home + len, "/traces", sizeof "/traces");
+        bool found = access(home, F_OK) == 0;
+        home[len] = '\0';
+        if (found)
+            return home;
+        slash = strrchr(home, '/');
+    }
+    memcpy(home, ".", 2);
+    return home;
+}
+
+char *sq_cli_home_path(const char *relative)
+{
+    const char *home = sq_cli_home();
+    size_t n = strlen(home) + strlen(relative) + 2;
+    char *path = malloc(n);
+    if (path)
+        snprintf(path, n, "%s/%s", home, relative);
+    return path;
+}

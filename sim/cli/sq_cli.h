@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all commands of `sqsim` share: exit codes, one-line errors, option parsing with ranges,
+// nearest names, progress, JSON lines, the format options. Only sq_main.c, sq_cli*.c and the
+// sq_cmd_*.c files print or decide exit codes.
+#ifndef SQ_CLI_H
+#define SQ_CLI_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "models/sq_config.h"
+#include "models/sq_status.h"
+#include "sim/io/sq_file.h" // struct sq_outfile: atomic output files
+
+enum sq_exit {
+    SQ_EXIT_OK = 0,
+    SQ_EXIT_CHECK_FAILED = 1, // a check ran and found a difference
+    SQ_EXIT_USAGE = 2,        // bad input or usage: one line with field, value, range
+    SQ_EXIT_MISSING = 3,      // a tool or device is missing
+};
+
+// One command. run() parses its own argv (argv[0] is the command name) and returns an sq_exit.
+struct sq_command {
+    const char *name;
+    const char *summary; // one line for `sqsim --help`
+    int (*run)(int argc, char **argv);
+};
+
+int sq_cmd_quantize(int argc, char **argv);
+int sq_cmd_eval(int argc, char **argv);
+int sq_cmd_run(int argc, char **argv);
+int sq_cmd_cosim(int argc, char **argv);
+int sq_cmd_compare(int argc, char **argv);
+int sq_cmd_explain(int argc, char **argv);
+int sq_cmd_schedule(int argc, char **argv);
+int sq_cmd_workload(int argc, char **argv);
+int sq_cmd_area(int argc, char **argv);
+int sq_cmd_sweep(int argc, char **argv);
+int sq_cmd_report(int argc, char **argv);
+int sq_cmd_compare_runs(int argc, char **argv);
+int sq_cmd_inspect(int argc, char **argv);
+
+// Prints "sqsim COMMAND: sentence" ("sqsim: sentence" for an empty command) on stderr and returns
+// the exit code that fits the status (SQ_ERR_TOOL -> 3, everything else -> 2).
+int sq_cli_fail(const char *command, const struct sq_error *err);
+
+// Parses argv with the given argp and its children. Option names are matched whole: no abbreviation
+// silently means another option. argp's own multi-line messages are replaced by one line that names
+// the nearest known option for a typo. --help prints on stdout and exits 0. Positional arguments
+// that the parser does not take (ARGP_ERR_UNKNOWN for ARGP_KEY_ARG) are refused here.
+//
+// A parser function that refuses a value fills the same *err (keep the pointer in `input`) and
+// returns EINVAL; sq_cli_uint and its relatives fill it. Returns that status, or SQ_ERR_ARG.
+enum sq_status sq_cli_parse(const struct argp *argp, int argc, char **argv, void *input,
+                            struct sq_error *err);
+
+// Whole string must be a number in [min, max]; the error reads "--bank = 33, need 4..128".
+enum sq_status sq_cli_uint(const char *option, const char *text, uint64_t min, uint64_t max,
+                           uint64_t *value, struct sq_error *err);
+enum sq_status sq_cli_double(const char *option, const char *text, double min, double max,
+                             double *value, struct sq_error *err);
+
+// Index of `text` in names[0..n-1]; the error lists the names and the nearest one.
+enum sq_status sq_cli_name(const char *option, const char *text, const char *const *names, size_t n,
+                           size_t *index, struct sq_error *err);
+// The nearest of names by edit distance, or NULL if none is near.
+const char *sq_cli_nearest(const char *text, const char *const *names, size_t n);
+
+// Progress "label done/total (rate/s, ETA)" on stderr, at most four times a second, only when
+// stderr is a terminal. done == total ends the line.
+void sq_cli_progress(const char *label, uint64_t done, uint64_t total);
+
+// One JSON object on one line of stdout; takes over the reference to `object`.
+void sq_cli_json_line(json_t *object);
+
+// Provenance object that every --json summary carries: tool, revision, data ("real"/"synthetic"),
+// basis ("measured RTL"/"modelled"/...), seed. Strings may be NULL.
+json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed);
+
+// Repository root or install prefix where traces/, rtl/ and sim/machines live: $SQSIM_HOME, else
+// the nearest directory above the running program that has a traces/ (build/ and build/san/
+// differ). Static string.
+const char *sq_cli_home(void);
+
+// home/relative in memory the caller frees: the embedded defaults, e.g. "traces/tiny-llama".
+char *sq_cli_home_path(const char *relative);
+
+// Ends a command: flushes stdout, and turns a full disk or closed pipe there into exit code 2 with
+// a line on stderr. Returns `code` otherwise.
+int sq_cli_finish(const char *command, int code);
+
+// ---- options several commands share -----------------------------------------------------------
+
+// --format --high-bits --low-bits --bank --sparsity --group, and --act-bits apart, as argp
+// children:
+//
+//   struct input { struct sq_cli_format format; ... } in = {.format = sq_cli_format_default(&err)};
+//   const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
+//                                         {&sq_cli_act_argp, 0, NULL, 0}, {0}};
+//   in the parser, on ARGP_KEY_INIT:
+//       state->child_inputs[0] = state->child_inputs[1] = &in->format;
+//
+// After a successful sq_cli_parse, format.format is a legal combination (sq_format_check).
+//
+// A command that knows other systems as well (sq_system.h) names them in `systems`: --format then
+// takes them too, `system` is the one given, and only group, sparsity and what `given` says count.
+struct sq_cli_format {
+    struct sq_format format;
+    double sparsity;            // as given; format.high_per_bank follows at the end of parsing
+    const char *const *systems; // NULL: sq_w alone
+    size_t n_systems;
+    const char *system; // one of them, NULL: sq_w
+    struct {
+        bool grid, sparsity, group; // --high-bits, --low-bits or --bank; --sparsity; --group
+    } given;
+    unsigned act_bits;    // 4 or 8; only commands with sq_cli_act_argp offer it
+    struct sq_error *err; // where parsing reports
+};
+struct sq_cli_format sq_cli_format_default(struct sq_error *err);
+extern const struct argp sq_cli_format_argp;
+extern const struct argp sq_cli_act_argp;
+
+// "SQ(8,4,32,0.75) G=128" or "... G=row" into text[64].
+void sq_cli_format_text(const struct sq_format *f, char text[64]);
+// The same as keys of a JSON object: format, high_bits, low_bits, bank, high_per_bank, sparsity,
+// group (0 = row).
+void sq_cli_format_json(const struct sq_format *f, json_t *object);
+
+// --rows --cols --low-lanes --high-lanes --gather: what a core has besides its format. Child input:
+// struct sq_cli_core. After a successful parse sq_cli_core_config() joins it with the format.
+struct sq_cli_core {
+    struct sq_core_config config; // only the five fields above are set by the options
+    bool given;                   // any of them was
+    struct sq_error *err;
+};
+struct sq_cli_core sq_cli_core_default(struct sq_error *err);
+extern const struct argp sq_cli_core_argp;
+// SQ_ERR_RANGE and the like where the combination is illegal (sq_core_config_check).
+enum sq_status sq_cli_core_config(const struct sq_cli_core *core,
+                                  const struct sq_cli_format *format, struct sq_core_config *config,
+                                  struct sq_error *err);
+// Keys rows, cols, low_lanes, high_lanes, act_bits, gather.
+void sq_cli_core_json(const struct sq_core_config *config, json_t *object);
+
+#endif

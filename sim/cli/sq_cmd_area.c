@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim area: area and delay of the blocks by synthesis (sq_synth.h).
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sim/cli/sq_cmd_area.h"
+
+static const char default_liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
+
+// Both gather architectures, until --gather names one.
+#define GATHER_BOTH ((enum sq_gather_arch)2)
+
+enum { MAX_BLOCKS = 64, MAX_NAMES = 128, MAX_PERIODS = 32 };
+
+enum {
+    KEY_BLOCK = 0x2300,
+    KEY_LIBERTY,
+    KEY_A_BITS,
+    KEY_B_BITS,
+    KEY_KEEP,
+    KEY_PERIOD,
+    KEY_JOBS,
+    KEY_JSON,
+    KEY_OUTPUT = 'o',
+};
+
+struct arguments {
+    struct sq_cli_format format;
+    struct sq_cli_core core;
+    size_t n_blocks;
+    struct sq_block block[MAX_BLOCKS]; // kind and unit
+    const char *liberty;               // NULL: default_liberty
+    const char *output;                // NULL: standard output
+    unsigned a_bits, b_bits;           // 0 = not given
+    size_t n_periods;
+    double period_ns[MAX_PERIODS];
+    unsigned jobs;
+    bool keeps_parts;
+    bool is_json;
+    struct sq_error *err;
+};
+
+static const struct argp_option options[] = {
+    {"block", KEY_BLOCK, "B", 0,
+     "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, gather_select, "
+     "gather_mux, pe, core, or a unit: pe_*, line_*, mask_*, array_*, topk_*, meta24; may be "
+     "repeated (all but core and units)",
+     0},
+    {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells, plain or .gz (qflow-tech-osu018)", 0},
+    {"a-bits", KEY_A_BITS, "N", 0, "first factor of mul, mul_star and dot, 2..16", 0},
+    {"b-bits", KEY_B_BITS, "N", 0, "second factor of them, 2..16", 0},
+    {"keep-parts", KEY_KEEP, NULL, 0,
+     "array_* and core: synthesize each PE, line and mask unit once and count it as often as it is "
+     "there, "
+     "no delays; for arrays beyond 4x4",
+     0},
+    {"period", KEY_PERIOD, "NS,...", 0,
+     "clock periods, 0.01..1000: the smallest netlist of a fixed search that meets each by "
+     "OpenSTA, "
+     "sums and sizes for speed where needed; prints which recipe, and whether it is met",
+     0},
+    {"jobs", KEY_JOBS, "N", 0, "synthesis runs at a time, 1..64 (1)", 3},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per block, the summary last", 3},
+    {"output", KEY_OUTPUT, "FILE", 0, "write there instead of standard output", 3},
+    {0}};
+
+static const char doc[] =
+    "Synthesizes blocks of the design with Yosys against a standard-cell library and prints area, "
+    "NAND2 equivalents, cells, longest path, and area per weight and cycle. Results are cached "
+    "under build/synth. Without --block: the whole table, with gathers for banks 4 to 128 at a "
+    "quarter high codes, and TopK. The core is built with 2x2 PEs unless --rows and --cols say "
+    "otherwise; "
+    "both gathers are built unless --gather names one (a core: the crossbar). --group does not "
+    "change the hardware.\v"
+    "Examples:\n"
+    "  sqsim area --jobs 2\n"
+    "  sqsim area --block gather --bank 64 --sparsity 0.875 --gather log\n"
+    "  sqsim area --block array_split_a_k2_rank --rows 16 --cols 16 --keep-parts\n"
+    "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
+    "  sqsim area --block pe_split_a_k2 --block pe_int4x8 --period 6,4.5 --jobs 2\n"
+    "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
+
+static enum sq_status set_uint(const char *option, const char *text, uint64_t min, uint64_t max,
+                               unsigned *value, struct sq_error *err)
+{
+    uint64_t v;
+    SQ_TRY(sq_cli_uint(option, text, min, max, &v, err));
+    *value = (unsigned)v;
+    return SQ_OK;
+}
+
+static enum sq_status add_block(struct arguments *in, const char *text)
+{
+    const char *names[MAX_NAMES];
+    size_t index, n_units;
+    const struct sq_block_unit *units = sq_block_units(&n_units);
+    assert(SQ_BLOCK_UNIT + n_units <= MAX_NAMES);
+    for (int i = 0; i < SQ_BLOCK_UNIT; i++)
+        names[i] = sq_block_name((enum sq_block_kind)i);
+    for (size_t i = 0; i < n_units; i++)
+        names[SQ_BLOCK_UNIT + i] = units[i].name;
+    SQ_TRY(sq_cli_name("--block", text, names, SQ_BLOCK_UNIT + n_units, &index, in->err));
+    if (in->n_blocks == MAX_BLOCKS)
+        return SQ_FAIL(in->err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS);
+    struct sq_block *b = &in->block[in->n_blocks++];
+    b->kind = index < SQ_BLOCK_UNIT ? (enum sq_block_kind)index : SQ_BLOCK_UNIT;
+    b->unit = index < SQ_BLOCK_UNIT ? NULL : &units[index - SQ_BLOCK_UNIT];
+    return SQ_OK;
+}
+
+static enum sq_status add_periods(struct arguments *in, const char *text)
+{
+    char *save = NULL, *list = strdup(text);
+    enum sq_status status = list ? SQ_OK : SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory");
+    if (list && (!*list || strstr(list, ",,") || list[0] == ',' || list[strlen(list) - 1] == ','))
+        status = SQ_FAIL(in->err, SQ_ERR_ARG, "--period '%.40s': a period is empty", text);
+    for (char *one = list ? strtok_r(list, ",", &save) : NULL; one && status == SQ_OK;
+         one = strtok_r(NULL, ",", &save)) {
+        if (in->n_periods == MAX_PERIODS)
+            status = SQ_FAIL(in->err, SQ_ERR_RANGE, "more than %d periods", MAX_PERIODS);
+        else
+            status = sq_cli_double("--period", one, SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD,
+                                   &in->period_ns[in->n_periods++], in->err);
+    }
+    free(list);
+    return status;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *in = state->input;
+    enum sq_status status = SQ_OK;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = state->child_inputs[1] = &in->format;
+        state->child_inputs[2] = &in->core;
+        break;
+    case KEY_BLOCK:
+        status = add_block(in, arg);
+        break;
+    case KEY_LIBERTY:
+        in->liberty = arg;
+        break;
+    case KEY_A_BITS:
+        status = set_uint("--a-bits", arg, 2, 16, &in->a_bits, in->err);
+        break;
+    case KEY_B_BITS:
+        status = set_uint("--b-bits", arg, 2, 16, &in->b_bits, in->err);
+        break;
+    case KEY_KEEP:
+        in->keeps_parts = true;
+        break;
+    case KEY_PERIOD:
+        status = add_periods(in, arg);
+        break;
+    case KEY_JOBS:
+        status = set_uint("--jobs", arg, 1, 64, &in->jobs, in->err);
+        break;
+    case KEY_JSON:
+        in->is_json = true;
+        break;
+    case KEY_OUTPUT:
+        in->output = arg;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return status == SQ_OK ? 0 : EINVAL;
+}
+
+// ---- the table --------------------------------------------------------------------------------
+
+static bool is_product(enum sq_block_kind kind)
+{
+    return kind == SQ_BLOCK_MUL || kind == SQ_BLOCK_MUL_STAR || kind == SQ_BLOCK_DOT;
+}
+
+static bool has_select(enum sq_block_kind kind)
+{
+    return kind == SQ_BLOCK_GATHER || kind == SQ_BLOCK_GATHER_SELECT ||
+           kind == SQ_BLOCK_GATHER_MUX || kind == SQ_BLOCK_PE;
+}
+
+static enum sq_status append(struct sq_area_table *t, const struct sq_block *block,
+                             struct sq_error *err)
+{
+    struct sq_synth_block synth = sq_block_synth(block);
+    synth.keeps_parts = t->keeps_parts;
+    for (size_t i = 0; i < t->n; i++) { // given twice, or in both series
+        const struct sq_synth_block *other = &t->row[i].synth;
+        bool same = block->unit == t->row[i].block.unit && strcmp(other->top, synth.top) == 0 &&
+                    other->n_params == synth.n_params;
+        for (size_t j = 0; same && j < synth.n_params; j++)
+            same = other->param[j].value == synth.param[j].value;
+        if (same)
+            return SQ_OK;
+    }
+    void *grown = realloc(t->row, (t->n + 1) * sizeof *t->row);
+    if (!grown)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    t->row = grown;
+    t->row[t->n++] = (struct sq_area_row){.block = *block, .synth = synth};
+    return SQ_OK;
+}
+
+// One kind, once per gather architecture where that matters.
+static enum sq_status append_kind(struct sq_area_table *t, struct sq_block block,
+                                  enum sq_gather_arch gather, struct sq_error *err)
+{
+    const bool both = gather == GATHER_BOTH && has_select(block.kind);
+    block.config.gather = gather == GATHER_BOTH ? SQ_GATHER_CROSSBAR : gather;
+    SQ_TRY(append(t, &block, err));
+    if (!both)
+        return SQ_OK;
+    block.config.gather = SQ_GATHER_LOG;
+    return append(t, &block, err);
+}
+
+// The products of the formats there are, and the dense baselines; or the given widths.
+static enum sq_status append_products(struct sq_area_table *t, struct sq_block block,
+                                      const struct arguments *in, struct sq_error *err)
+{
+    static const unsigned bits[][2] = {{4, 4}, {4, 6}, {8, 4}, {6, 6}, {8, 6}, {8, 8}};
+    if (in->a_bits || in->b_bits) {
+        block.a_bits = in->a_bits ? in->a_bits : 8;
+        block.b_bits = in->b_bits ? in->b_bits : 8;
+        return append(t, &block, err);
+    }
+    for (size_t i = 0; i < sizeof bits / sizeof bits[0]; i++) {
+        block.a_bits = bits[i][0];
+        block.b_bits = bits[i][1];
+        SQ_TRY(append(t, &block, err));
+    }
+    return SQ_OK;
+}
+
+// The gather from `first` on: the unit with its registers, its three parts.
+static enum sq_status append_gathers(struct sq_area_table *t, struct sq_block block,
+                                     enum sq_block_kind first, enum sq_gather_arch gather,
+                                     struct sq_error *err)
+{
+    for (int kind = (int)first; kind <= SQ_BLOCK_GATHER_MUX; kind++) {
+        block.kind = (enum sq_block_kind)kind;
+        SQ_TRY(append_kind(t, block, gather, err));
+    }
+    return SQ_OK;
+}
+
+// Area against bank size, a quarter of the elements high: gathers of 4 to 128, the unit with its
+// registers up to 64; TopK.
+static enum sq_status append_series(struct sq_area_table *t, const struct sq_core_config *config,
+                                    enum sq_gather_arch gather, struct sq_error *err)
+{
+    struct sq_block block = {.config = *config};
+    for (unsigned bank = 4; bank <= 128; bank *= 2) {
+        block.config.bank = bank;
+        block.config.high_per_bank = bank / 4;
+        // The largest unit takes minutes, and its parts say all.
+        const enum sq_block_kind first = bank <= 64 ? SQ_BLOCK_GATHER : SQ_BLOCK_GATHER_RANK;
+        SQ_TRY(append_gathers(t, block, first, gather, err));
+    }
+    size_t n;
+    const struct sq_block_unit *unit = sq_block_units(&n);
+    block.kind = SQ_BLOCK_UNIT;
+    for (size_t i = 0; i < n; i++) {
+        block.unit = &unit[i];
+        if (strncmp(unit[i].name, "topk_", 5) == 0)
+            SQ_TRY(append(t, &block, err));
+    }
+    return SQ_OK;
+}
+
+static enum sq_status list_rows(struct sq_area_table *t, const struct arguments *in,
+                                const struct sq_core_config *config, struct sq_error *err)
+{
+    static const enum sq_block_kind all[] = {SQ_BLOCK_MUL,     SQ_BLOCK_MUL_STAR, SQ_BLOCK_DOT,
+                                             SQ_BLOCK_MAC_LOW, SQ_BLOCK_MAC_HIGH, SQ_BLOCK_PE};
+    const enum sq_gather_arch gather = in->core.config.gather;
+    const size_t n = in->n_blocks ? in->n_blocks : sizeof all / sizeof all[0];
+    for (size_t i = 0; i < n; i++) {
+        const enum sq_block_kind kind = in->n_blocks ? in->block[i].kind : all[i];
+        struct sq_block block = {.kind = kind, .config = *config};
+        block.unit = in->n_blocks ? in->block[i].unit : NULL;
+        if (is_product(kind))
+            SQ_TRY(append_products(t, block, in, err));
+        else if (kind == SQ_BLOCK_GATHER)
+            SQ_TRY(append_gathers(t, block, SQ_BLOCK_GATHER, gather, err));
+        else
+            SQ_TRY(append_kind(t, block, gather, err));
+    }
+    return in->n_blocks ? SQ_OK : append_series(t, config, gather, err);
+}
+
+// All rows at the first period, then at the next: neighbours share no netlists, so jobs do not wait
+// for each other.
+static enum sq_status repeat_rows(struct sq_area_table *t, const struct arguments *in,
+                                  struct sq_error *err)
+{
+    const size_t n = t->n;
+    if (in->n_periods == 0)
+        return SQ_OK;
+    void *grown = realloc(t->row, n * in->n_periods * sizeof *t->row);
+    if (!grown)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    t->row = grown;
+    t->n = n * in->n_periods;
+    t->has_periods = true;
+    for (size_t i = 0; i < t->n; i++) {
+        t->row[i] = t->row[i % n];
+        t->row[i].period_ns = in->period_ns[i / n];
+    }
+    return SQ_OK;
+}
+
+// ---- work -------------------------------------------------------------------------------------
+
+static enum sq_status check_arguments(const struct arguments *in, struct sq_core_config *config,
+                                      struct sq_error *err)
+{
+    bool has_product = false;
+    for (size_t i = 0; i < in->n_blocks; i++)
+        has_product = has_product || is_product(in->block[i].kind);
+    if ((in->a_bits || in->b_bits) && !has_product)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%c-bits needs --block mul, mul_star or dot",
+                       in->a_bits ? 'a' : 'b');
+    for (size_t i = 0; in->keeps_parts && i < (in->n_blocks ? in->n_blocks : 1); i++) {
+        const struct sq_block *b = &in->block[i];
+        if (in->n_blocks == 0 || (b->kind != SQ_BLOCK_CORE && !(b->unit && b->unit->is_array)))
+            return SQ_FAIL(err, SQ_ERR_ARG, "--keep-parts needs --block array_* or core, not %.40s",
+                           in->n_blocks ? sq_block_title(b) : "the whole table");
+    }
+    if (in->keeps_parts && in->n_periods > 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--period needs delays, --keep-parts has none: leave one out");
+    struct sq_cli_core core = in->core;
+    if (core.config.gather == GATHER_BOTH)
+        core.config.gather = SQ_GATHER_CROSSBAR;
+    return sq_cli_core_config(&core, &in->format, config, err);
+}
+
+static enum sq_status synthesize(struct sq_area_table *t, unsigned jobs, struct sq_error *err)
+{
+    enum sq_status status = SQ_OK;
+    uint64_t done = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)jobs)
+    for (size_t i = 0; i < t->n; i++) {
+        struct sq_error mine;
+        enum sq_status so_far;
+#pragma omp atomic read
+        so_far = status;
+        if (so_far != SQ_OK)
+            continue;
+        struct sq_area_row *row = &t->row[i];
+        enum sq_status got =
+            t->has_periods
+                ? sq_synth_at_period(t->synth, &row->synth, row->period_ns, &row->result, &mine)
+                : sq_synth_area(t->synth, &row->synth, &row->result, &mine);
+#pragma omp critical
+        {
+            if (got == SQ_OK)
+                sq_cli_progress("area", ++done, t->n);
+            else if (status == SQ_OK) {
+                *err = mine;
+                status = got;
+            }
+        }
+    }
+    return status;
+}
+
+static enum sq_status write_table(const struct arguments *in, const struct sq_area_table *t,
+                                  struct sq_error *err)
+{
+    struct sq_outfile out = {.stream = stdout};
+    if (in->output)
+        SQ_TRY(sq_outfile_open(&out, in->output, err));
+    if (in->is_json)
+        sq_area_print_json(out.stream, t);
+    else
+        sq_area_print_text(out.stream, t);
+    return in->output ? sq_outfile_commit(&out, err) : SQ_OK;
+}
+
+static enum sq_status open_synth(struct sq_synth *synth, const char *liberty, bool is_default,
+                                 struct sq_error *err)
+{
+    if (is_default && access(liberty, R_OK) != 0)
+        return SQ_FAIL(err, SQ_ERR_TOOL,
+                       "%s is missing; Debian has it in package qflow-tech-osu018, or name another "
+                       "library with --liberty",
+                       liberty);
+    char *rtl = sq_cli_home_path("rtl"), *cache = sq_cli_home_path("build/synth");
+    enum sq_status status = rtl && cache ? sq_synth_open(synth, rtl, liberty, cache, err)
+                                         : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    free(rtl);
+    free(cache);
+    return status;
+}
+
+// The command line as it was given, for the report.
+static char *join(int argc, char **argv)
+{
+    size_t n = sizeof "sqsim";
+    for (int i = 0; i < argc; i++)
+        n += strlen(argv[i]) + 1;
+    char *text = malloc(n);
+    if (!text)
+        return NULL;
+    memcpy(text, "sqsim", sizeof "sqsim");
+    for (int i = 0; i < argc; i++) {
+        strcat(text, " ");
+        strcat(text, argv[i]);
+    }
+    return text;
+}
+
+static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct sq_error *err)
+{
+    struct sq_core_config config;
+    struct sq_synth synth;
+    SQ_TRY(check_arguments(in, &config, err));
+    t->keeps_parts = in->keeps_parts;
+    SQ_TRY(list_rows(t, in, &config, err));
+    SQ_TRY(repeat_rows(t, in, err));
+    t->liberty = in->liberty ? in->liberty : default_liberty;
+    SQ_TRY(open_synth(&synth, t->liberty, !in->liberty, err));
+    t->synth = &synth;
+    if (!synth.sta_version[0] && !t->has_periods)
+        fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");
+    enum sq_status status = synthesize(t, in->jobs, err);
+    if (status == SQ_OK)
+        status = write_table(in, t, err);
+    sq_synth_close(&synth);
+    return status;
+}
+
+int sq_cmd_area(int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
+                                                 {&sq_cli_act_argp, 0, NULL, 0},
+                                                 {&sq_cli_core_argp, 0, NULL, 0},
+                                                 {0}};
+    const struct argp argp = {
+        .options = options, .parser = parse, .doc = doc, .children = children};
+    struct sq_error err;
+    struct arguments in = {.jobs = 1,
+                           .err = &err,
+                           .format = sq_cli_format_default(&err),
+                           .core = sq_cli_core_default(&err)};
+    in.core.config.rows = in.core.config.cols = 2;
+    in.core.config.gather = GATHER_BOTH;
+    struct sq_area_table table = {.command = join(argc, argv)};
+    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    if (status == SQ_OK && !table.command)
+        status = SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
+    if (status == SQ_OK)
+        status = run(&in, &table, &err);
+    for (size_t i = 0; i < table.n; i++)
+        sq_synth_result_free(&table.row[i].result);
+    free(table.row);
+    free(table.command);
+    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("area", &err);
+}

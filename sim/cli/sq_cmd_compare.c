@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim compare: the times and speedups a GPU model predicts against measured ones; and the
+// calibration of its constants.
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/sq_cmd_compare.h"
+#include "sim/gpu/sq_gpu_compare.h"
+#include "sim/gpu/sq_gpu_fit.h"
+
+enum {
+    KEY_GPU = 0x4000,
+    KEY_MACHINE,
+    KEY_WORKLOAD,
+    KEY_M,
+    KEY_MIN_M,
+    KEY_WORST,
+    KEY_PLOT,
+    KEY_CALIBRATE,
+    KEY_SEED,
+    KEY_STEPS,
+    KEY_JSON,
+};
+
+enum { MAX_GPUS = 8 };
+
+struct arguments {
+    const char *records[MAX_GPUS], *machine[MAX_GPUS]; // in pairs
+    size_t n_records, n_machines;
+    struct sq_compare_predict predict;
+    const char *plot, *calibrate;
+    uint64_t min_m, worst, seed, steps;
+    bool worst_given, min_given, seed_given, steps_given, is_json;
+    struct sq_error *err;
+};
+
+static const struct argp_option options[] = {
+    {"gpu", KEY_GPU, "RECORDS", 0,
+     "measured times: CSV, or JSON records one per line; with --machine, up to 8 pairs", 0},
+    {"workload", KEY_WORKLOAD, "FILE", 0,
+     "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4 (Llama-2-7B, "
+     "Llama-3-8B and 70B)",
+     0},
+    {"m", KEY_M, "M", 0, "predict: tokens, 1..16777216; up to 4 (4096 and 1)", 0},
+    {"machine", KEY_MACHINE, "FILE", 0,
+     "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given", 0},
+    {"min-m", KEY_MIN_M, "M", 0, "rows with fewer tokens are left out, 1..16777216 (128)", 0},
+    {"worst", KEY_WORST, "N", 0, "how many of the worst rows are listed, 0..1000 (10)", 0},
+    {"plot", KEY_PLOT, "FILE", 0, "scatter plot of latencies and speedups, .svg or .png", 0},
+    {"calibrate", KEY_CALIBRATE, "FILE", 0,
+     "fit the machine's constants to one shape in ten and write the machine here", 0},
+    {"steps", KEY_STEPS, "N", 0, "steps of each descent with --calibrate, 0..1000000 (20000)", 3},
+    {"seed", KEY_SEED, "S", 0, "seed of --calibrate (1)", 3},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per row, the summary last", 3},
+    {0}};
+
+static const char doc[] =
+    "Predicts every measured GEMM from the machine file and prints the errors: latencies, speedups "
+    "of 2:4 against dense and of INT8 and FP8 against BF16, their rank correlation, and the worst "
+    "rows with what decided the prediction. Rows the machine was calibrated on are left out.\v"
+    "Examples:\n"
+    "  sqsim compare --gpu A100.csv --machine sim/machines/a100_pcie_80g.yaml\n"
+    "  sqsim compare\n"
+    "  sqsim compare --machine sim/machines/h100_pcie.yaml --workload my-model/config.json --m 16\n"
+    "  sqsim compare --gpu reports/gpu/h200.jsonl --machine sim/machines/h200.yaml --plot "
+    "h200.svg\n"
+    "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n";
+
+static bool is_predict(const struct arguments *in)
+{
+    return in->n_records == 0 || in->predict.n_workloads > 0 || in->predict.n_m > 0;
+}
+
+static enum sq_status check_predict(const struct arguments *in)
+{
+    const char *unused = in->calibrate     ? "calibrate"
+                         : in->min_given   ? "min-m"
+                         : in->worst_given ? "worst"
+                         : in->seed_given  ? "seed"
+                         : in->steps_given ? "steps"
+                                           : NULL;
+    if (unused)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s compares times: no --gpu given, or a --workload",
+                       unused);
+    if (in->n_machines > 1 || in->n_records > 1)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "predictions are of one machine, %zu given",
+                       in->n_machines > 1 ? in->n_machines : in->n_records);
+    return SQ_OK;
+}
+
+static enum sq_status check(const struct arguments *in)
+{
+    if (is_predict(in))
+        return check_predict(in);
+    if (in->n_machines == 0)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "no --machine given, need one");
+    if (in->n_records != in->n_machines)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
+                       in->n_records, in->n_machines);
+    if (in->calibrate && in->n_records > 1)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--calibrate takes one GPU, not %zu", in->n_records);
+    if (!in->calibrate && (in->seed_given || in->steps_given))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s without --calibrate",
+                       in->seed_given ? "seed" : "steps");
+    if (in->calibrate && (in->plot || in->worst_given || in->min_given))
+        return SQ_FAIL(in->err, SQ_ERR_ARG,
+                       "--calibrate writes a machine: no --plot, --worst, --min-m with it");
+    return SQ_OK;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *in = state->input;
+    enum sq_status status = SQ_OK;
+    switch (key) {
+    case KEY_GPU:
+    case KEY_MACHINE:
+        if ((key == KEY_GPU ? in->n_records : in->n_machines) == MAX_GPUS)
+            status = SQ_FAIL(in->err, SQ_ERR_ARG, "more than %d GPUs", MAX_GPUS);
+        else if (key == KEY_GPU)
+            in->records[in->n_records++] = arg;
+        else
+            in->machine[in->n_machines++] = arg;
+        break;
+    case KEY_WORKLOAD:
+        status = sq_compare_add_workload(&in->predict, arg, in->err);
+        break;
+    case KEY_M:
+        status = sq_compare_add_m(&in->predict, arg, in->err);
+        break;
+    case KEY_MIN_M:
+        status = sq_cli_uint("--min-m", arg, 1, 1 << 24, &in->min_m, in->err);
+        in->min_given = true;
+        break;
+    case KEY_WORST:
+        status = sq_cli_uint("--worst", arg, 0, 1000, &in->worst, in->err);
+        in->worst_given = true;
+        break;
+    case KEY_PLOT:
+        in->plot = arg;
+        break;
+    case KEY_CALIBRATE:
+        in->calibrate = arg;
+        break;
+    case KEY_STEPS:
+        status = sq_cli_uint("--steps", arg, 0, 1000000, &in->steps, in->err);
+        in->steps_given = true;
+        break;
+    case KEY_SEED:
+        status = sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
+        in->seed_given = true;
+        break;
+    case KEY_JSON:
+        in->is_json = true;
+        break;
+    case ARGP_KEY_END:
+        status = check(in);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return status == SQ_OK ? 0 : EINVAL;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static const char *sparsity_name(const struct sq_gpu_gemm *g)
+{
+    return g->low_share > 0 ? "split" : g->is_sparse ? "2:4" : "dense";
+}
+
+// ---- calibration ----------------------------------------------------------------------------
+
+static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_records *g,
+                                struct sq_gpu *gpu, struct sq_error *err)
+{
+    const char *records = in->records[0], *machine = in->machine[0];
+    struct sq_outfile out;
+    char comment[320];
+    double error;
+    SQ_TRY(sq_gpu_fit(g, in->seed, (unsigned)in->steps, gpu, &error, err));
+    snprintf(gpu->calibration, sizeof gpu->calibration, "%.63s", base_name(records));
+    snprintf(comment, sizeof comment,
+             "# Constants fitted to one shape in ten of %.60s:\n"
+             "# sqsim compare --gpu %.60s --machine %.60s --calibrate FILE --seed %llu --steps "
+             "%llu\n",
+             base_name(records), base_name(records), base_name(machine),
+             (unsigned long long)in->seed, (unsigned long long)in->steps);
+    SQ_TRY(sq_outfile_open(&out, in->calibrate, err));
+    sq_gpu_write(gpu, comment, out.stream);
+    SQ_TRY(sq_outfile_commit(&out, err));
+    size_t rows = 0;
+    for (size_t i = 0; i < g->n; i++)
+        rows += g->r[i].is_calibration;
+    if (!in->is_json) {
+        printf("%zu calibration rows of %zu, mean error %.2f %% of them\n", rows, g->n,
+               100 * error);
+        return SQ_OK;
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "rows", json_integer((json_int_t)g->n));
+    json_object_set_new(o, "calibration_rows", json_integer((json_int_t)rows));
+    json_object_set_new(o, "mean_abs_error", json_real(error));
+    json_object_set_new(o, "provenance", sq_cli_provenance("real", "fitted", in->seed));
+    sq_cli_json_line(o);
+    return SQ_OK;
+}
+
+// ---- plot -----------------------------------------------------------------------------------
+
+static void plot_points(const struct sq_gpu_comparison *c, FILE *f)
+{
+    fprintf(f, "$latency << EOD\n");
+    for (size_t i = 0; i < c->n; i++)
+        fprintf(f, "%.6g %.6g\n", 1e6 * c->point[i].measured_s,
+                1e6 * c->point[i].predicted.seconds);
+    fprintf(f, "EOD\n");
+    for (unsigned is_24 = 0; is_24 < 2; is_24++) {
+        fprintf(f, "$speedup%u << EOD\n", is_24);
+        for (size_t i = 0; i < c->n_speedups; i++)
+            if (c->speedup[i].is_24 == is_24)
+                fprintf(f, "%.6g %.6g\n", c->speedup[i].measured, c->speedup[i].predicted);
+        fprintf(f, "0 0\nEOD\n"); // no block is empty
+    }
+}
+
+static enum sq_status plot(const char *path, const char *name, const struct sq_gpu_comparison *c,
+                           struct sq_error *err)
+{
+    struct sq_compare_plot p;
+    SQ_TRY(sq_compare_plot_open(&p, path, err));
+    plot_points(c, p.gnuplot);
+    fprintf(p.gnuplot,
+            "set multiplot layout 1,2 title '%s: median error %.1f %%, of speedups %.1f %%'\n"
+            "set key top left\nset xlabel 'measured us'\nset ylabel 'predicted us'\n"
+            "set logscale xy\nplot $latency notitle pt 7 ps .4, x notitle lc 'black'\n"
+            "unset logscale\nset xlabel 'measured speedup'\nset ylabel 'predicted speedup'\n"
+            "set xrange [.5:*]\nset yrange [.5:*]\n"
+            "plot $speedup0 title '8 bit : BF16' pt 7 ps .4, "
+            "$speedup1 title '2\\:4 : dense' pt 7 ps .4, x notitle lc 'black'\n",
+            name, 100 * c->median_abs_error, 100 * c->median_speedup_error);
+    return sq_compare_plot_close(&p, err);
+}
+
+// ---- output ---------------------------------------------------------------------------------
+
+static size_t left_out(const struct sq_gpu_records *g)
+{
+    return g->other_kind + g->other_device + g->other_source + g->no_time;
+}
+
+static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comparison *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        const struct sq_gpu_point *p = &c->point[i];
+        char reason[64];
+        json_t *o = json_object();
+        sq_gpu_reason(gpu, &p->predicted, reason);
+        json_object_set_new(o, "machine", json_string(gpu->name));
+        json_object_set_new(o, "dtype", json_string(sq_gpu_dtype_name(p->gemm.dtype)));
+        json_object_set_new(o, "sparsity", json_string(sparsity_name(&p->gemm)));
+        json_object_set_new(o, "m", json_integer((json_int_t)p->gemm.m));
+        json_object_set_new(o, "n", json_integer((json_int_t)p->gemm.n));
+        json_object_set_new(o, "k", json_integer((json_int_t)p->gemm.k));
+        json_object_set_new(o, "measured_us", json_real(1e6 * p->measured_s));
+        json_object_set_new(o, "predicted_us", json_real(1e6 * p->predicted.seconds));
+        json_object_set_new(o, "error", json_real(p->error));
+        json_object_set_new(o, "reason", json_string(reason));
+        sq_cli_json_line(o);
+    }
+}
+
+// Of one machine, or of all together ("all").
+static void print_json_summary(const char *machine, const char *records, size_t skipped,
+                               const struct sq_gpu_comparison *c)
+{
+    const struct {
+        const char *key;
+        double value;
+    } figures[] = {{"median_abs_error", c->median_abs_error},
+                   {"mean_abs_error", c->mean_abs_error},
+                   {"median_speedup_error", c->median_speedup_error},
+                   {"spearman", c->spearman},
+                   {"spearman_24", c->spearman_24},
+                   {"spearman_latency", c->spearman_latency}};
+    json_t *o = json_object();
+    json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "machine", json_string(machine));
+    json_object_set_new(o, "rows", json_integer((json_int_t)c->n));
+    json_object_set_new(o, "calibration_rows", json_integer((json_int_t)c->n_calibration));
+    json_object_set_new(o, "below_min_m", json_integer((json_int_t)c->n_below));
+    json_object_set_new(o, "not_modelled", json_integer((json_int_t)skipped));
+    json_object_set_new(o, "speedups", json_integer((json_int_t)c->n_speedups));
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        json_object_set_new(o, figures[i].key,
+                            isfinite(figures[i].value) ? json_real(figures[i].value) : json_null());
+    json_object_set_new(o, "records", json_string(records));
+    json_object_set_new(o, "provenance",
+                        sq_cli_provenance("real", "modelled, against measured times", 0));
+    sq_cli_json_line(o);
+}
+
+// Rows of one data type and sparsity, or split between two data types.
+static void print_kind(const struct sq_gpu_comparison *c, const struct sq_gpu_gemm *kind,
+                       double *scratch)
+{
+    size_t n = 0;
+    double mean = 0, bias = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct sq_gpu_point *p = &c->point[i];
+        if (p->gemm.dtype != kind->dtype || p->gemm.is_sparse != kind->is_sparse ||
+            (p->gemm.low_share > 0) != (kind->low_share > 0))
+            continue;
+        scratch[n++] = fabs(p->error);
+        mean += fabs(p->error);
+        bias += p->error;
+    }
+    if (n > 0)
+        printf("%-5s %-6s %6zu %9.2f%% %9.2f%% %+9.2f%%\n", sq_gpu_dtype_name(kind->dtype),
+               sparsity_name(kind), n, 100 * sq_median(scratch, n), 100 * mean / (double)n,
+               100 * bias / (double)n);
+}
+
+static void print_kinds(const struct sq_gpu *gpu, const struct sq_gpu_comparison *c,
+                        double *scratch)
+{
+    printf("%-12s %6s %10s %10s %10s\n", "kind", "rows", "median", "mean", "bias");
+    for (unsigned k = 0; k < gpu->n_kinds; k++) {
+        struct sq_gpu_gemm kind = {.dtype = gpu->kind[k].dtype,
+                                   .is_sparse = gpu->kind[k].is_sparse};
+        print_kind(c, &kind, scratch);
+        kind.low_share = !kind.is_sparse;
+        print_kind(c, &kind, scratch);
+    }
+}
+
+static void print_worst(const struct arguments *in, const struct sq_gpu *gpu,
+                        const struct sq_gpu_comparison *c, double *scratch)
+{
+    for (size_t i = 0; i < c->n; i++)
+        scratch[i] = fabs(c->point[i].error);
+    if (in->worst > 0)
+        printf("worst rows:\n");
+    for (uint64_t listed = 0; listed < in->worst && listed < c->n; listed++) {
+        size_t worst = 0;
+        for (size_t i = 1; i < c->n; i++)
+            if (scratch[i] > scratch[worst])
+                worst = i;
+        scratch[worst] = -1;
+        const struct sq_gpu_point *p = &c->point[worst];
+        char reason[64];
+        sq_gpu_reason(gpu, &p->predicted, reason);
+        printf("  %s %-5s %llux%llux%llu: measured %.1f us, predicted %.1f (%+.0f %%): tile "
+               "%ux%u, %s\n",
+               sq_gpu_dtype_name(p->gemm.dtype), sparsity_name(&p->gemm),
+               (unsigned long long)p->gemm.m, (unsigned long long)p->gemm.n,
+               (unsigned long long)p->gemm.k, 1e6 * p->measured_s, 1e6 * p->predicted.seconds,
+               100 * p->error, p->predicted.tile_m, p->predicted.tile_n, reason);
+    }
+}
+
+static void print_figures(const struct sq_gpu_comparison *c)
+{
+    printf("latency: median error %.2f %%, mean %.2f %%, rank correlation %.3f\n",
+           100 * c->median_abs_error, 100 * c->mean_abs_error, c->spearman_latency);
+    if (c->n_speedups > 0)
+        printf("speedup: %zu pairs, median error %.2f %%, rank correlation %.3f, within 2:4 %.3f\n",
+               c->n_speedups, 100 * c->median_speedup_error, c->spearman, c->spearman_24);
+}
+
+static enum sq_status print_text(const struct arguments *in, size_t index, const struct sq_gpu *gpu,
+                                 const struct sq_gpu_records *g, const struct sq_gpu_comparison *c,
+                                 struct sq_error *err)
+{
+    double *scratch = calloc(c->n + 1, sizeof *scratch);
+    if (!scratch)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", c->n);
+    printf("%s on %s: %zu rows (left out: %zu of the calibration, %zu with M < %llu, %zu of other "
+           "devices, kinds or sources)\n",
+           base_name(in->records[index]), gpu->name, c->n, c->n_calibration, c->n_below,
+           (unsigned long long)in->min_m, left_out(g));
+    print_kinds(gpu, c, scratch);
+    print_figures(c);
+    print_worst(in, gpu, c, scratch);
+    free(scratch);
+    return SQ_OK;
+}
+
+// One GPU; its points join *all.
+static enum sq_status compare_one(const struct arguments *in, size_t index,
+                                  const struct sq_gpu *gpu, const struct sq_gpu_records *g,
+                                  struct sq_gpu_comparison *all, struct sq_error *err)
+{
+    struct sq_gpu_comparison c;
+    const char *records = base_name(in->records[index]);
+    const bool same_file = strcmp(gpu->calibration, records) == 0;
+    enum sq_status status = SQ_OK;
+    SQ_TRY(sq_gpu_compare(gpu, g, same_file, in->min_m, &c, err));
+    if (in->is_json) {
+        print_json_points(gpu, &c);
+        print_json_summary(gpu->name, records, left_out(g), &c);
+    } else {
+        status = print_text(in, index, gpu, g, &c, err);
+    }
+    if (status == SQ_OK)
+        status = sq_gpu_comparison_add(all, &c, err);
+    sq_gpu_comparison_free(&c);
+    return status;
+}
+
+static enum sq_status run_one(const struct arguments *in, size_t index,
+                              struct sq_gpu_comparison *all, size_t *skipped, struct sq_error *err)
+{
+    struct sq_gpu_records g;
+    struct sq_gpu gpu;
+    SQ_TRY(sq_gpu_load(in->machine[index], &gpu, err));
+    SQ_TRY(sq_gpu_records_read(in->records[index], gpu.device, &g, err));
+    const enum sq_status status =
+        in->calibrate ? calibrate(in, &g, &gpu, err) : compare_one(in, index, &gpu, &g, all, err);
+    *skipped += left_out(&g);
+    sq_gpu_records_free(&g);
+    return status;
+}
+
+// All GPUs together, where there are several.
+static void print_all(const struct arguments *in, const struct sq_gpu_comparison *all,
+                      size_t skipped)
+{
+    if (in->n_records < 2)
+        return;
+    if (in->is_json) {
+        print_json_summary("all", "all", skipped, all);
+        return;
+    }
+    printf("all %zu GPUs together: %zu rows\n", in->n_records, all->n);
+    print_figures(all);
+}
+
+int sq_cmd_compare(int argc, char **argv)
+{
+    struct sq_error err;
+    struct arguments in = {.min_m = 128, .worst = 10, .seed = 1, .steps = 20000, .err = &err};
+    const struct argp argp = {options, parse, "", doc, NULL, NULL, NULL};
+    struct sq_gpu_comparison all = {.n = 0};
+    size_t skipped = 0;
+    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    if (status == SQ_OK && is_predict(&in)) {
+        in.predict.machine = in.n_machines ? in.machine[0] : NULL;
+        in.predict.records = in.n_records ? in.records[0] : NULL;
+        in.predict.plot = in.plot;
+        in.predict.is_json = in.is_json;
+        status = sq_compare_predict(&in.predict, &err);
+        return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
+    }
+    for (size_t i = 0; i < in.n_records && status == SQ_OK; i++)
+        status = run_one(&in, i, &all, &skipped, &err);
+    if (status == SQ_OK && !in.calibrate)
+        print_all(&in, &all, skipped);
+    if (status == SQ_OK && in.plot)
+        status = plot(in.plot, in.n_records > 1 ? "all" : base_name(in.machine[0]), &all, &err);
+    sq_gpu_comparison_free(&all);
+    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
+}

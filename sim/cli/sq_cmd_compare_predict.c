@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim compare without a comparison: what the model of a GPU says of whole workloads, and, where
+// records have it, what was measured and which ceiling the difference comes from.
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/sq_cmd_compare.h"
+#include "sim/gpu/sq_gpu_predict.h"
+
+// A workload at one number of tokens.
+struct column {
+    char name[24];
+    uint64_t m; // 0: as the file has it
+    struct sq_workload workload;
+    struct sq_gpu_total total[SQ_GPU_KERNELS_MAX];
+};
+
+struct table {
+    struct sq_gpu gpu;
+    struct sq_gpu_records records;
+    unsigned n_kernels;
+    struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]; // [0] dense BF16
+    size_t n;
+    struct column column[SQ_COMPARE_MAX * SQ_COMPARE_MAX];
+    size_t n_measured; // GEMMs with a record
+};
+
+// ---- arguments ------------------------------------------------------------------------------
+
+enum sq_status sq_compare_add_workload(struct sq_compare_predict *p, const char *path,
+                                       struct sq_error *err)
+{
+    if (p->n_workloads == SQ_COMPARE_MAX)
+        return SQ_FAIL(err, SQ_ERR_ARG, "more than %d --workload", SQ_COMPARE_MAX);
+    p->workload[p->n_workloads++] = path;
+    return SQ_OK;
+}
+
+enum sq_status sq_compare_add_m(struct sq_compare_predict *p, const char *text,
+                                struct sq_error *err)
+{
+    if (p->n_m == SQ_COMPARE_MAX)
+        return SQ_FAIL(err, SQ_ERR_ARG, "more than %d --m", SQ_COMPARE_MAX);
+    return sq_cli_uint("--m", text, 1, 1 << 24, &p->m[p->n_m++], err);
+}
+
+// ---- work -----------------------------------------------------------------------------------
+
+static bool is_csv(const char *path)
+{
+    const size_t len = strlen(path);
+    return len > 4 && strcmp(path + len - 4, ".csv") == 0;
+}
+
+// The last part of a path without its suffix, in characters that every output takes.
+static void name_of(const char *path, char name[24])
+{
+    const char *slash = strrchr(path, '/');
+    size_t n = 0;
+    for (const char *c = slash ? slash + 1 : path; *c && *c != '.' && n < 23; c++)
+        name[n++] = isalnum((unsigned char)*c) || *c == '-' ? *c : '_';
+    name[n] = '\0';
+}
+
+static enum sq_status add_column(struct table *t, const char *path, uint64_t m,
+                                 struct sq_error *err)
+{
+    struct column *c = &t->column[t->n];
+    const struct sq_workload_options options = {.is_decode = true, .batch = m};
+    c->m = m;
+    name_of(path, c->name);
+    SQ_TRY(m ? sq_workload_from_config(path, &options, &c->workload, err)
+             : sq_workload_read(path, &c->workload, err));
+    t->n++;
+    for (unsigned k = 0; k < t->n_kernels; k++)
+        SQ_TRY(sq_gpu_total_kernel(&t->gpu, &t->kernel[k], &c->workload, &t->records, &c->total[k],
+                                   err));
+    return SQ_OK;
+}
+
+static enum sq_status add_columns(struct table *t, const struct sq_compare_predict *in,
+                                  const char *const workload[], size_t n_workloads,
+                                  struct sq_error *err)
+{
+    static const uint64_t usual[] = {4096, 1};
+    const uint64_t *m = in->n_m ? in->m : usual;
+    const size_t n_m = in->n_m ? in->n_m : 2;
+    for (size_t i = 0; i < n_workloads; i++) {
+        if (is_csv(workload[i]) && in->n_m)
+            return SQ_FAIL(err, SQ_ERR_ARG, "--m = %llu, but %.80s has its own M",
+                           (unsigned long long)in->m[0], sq_path_tail(workload[i]));
+        if (is_csv(workload[i]))
+            SQ_TRY(add_column(t, workload[i], 0, err));
+        for (size_t j = 0; !is_csv(workload[i]) && j < n_m; j++)
+            SQ_TRY(add_column(t, workload[i], m[j], err));
+    }
+    return SQ_OK;
+}
+
+// Workloads of the repository.
+static enum sq_status add_usual(struct table *t, const struct sq_compare_predict *in,
+                                struct sq_error *err)
+{
+    static const char *const usual[] = {"traces/workloads/llama-2-7b.json",
+                                        "traces/workloads/llama-3-8b.json",
+                                        "traces/workloads/llama-3-70b.json"};
+    enum sq_status status = SQ_OK;
+    for (unsigned i = 0; i < 3 && status == SQ_OK; i++) {
+        char *path = sq_cli_home_path(usual[i]);
+        const char *const one[] = {path};
+        status = path ? add_columns(t, in, one, 1, err)
+                      : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+        free(path);
+    }
+    return status;
+}
+
+static enum sq_status load_gpu(const char *path, struct sq_gpu *gpu, struct sq_error *err)
+{
+    char *usual = sq_cli_home_path("sim/machines/h200.yaml");
+    const enum sq_status status = usual ? sq_gpu_load(path ? path : usual, gpu, err)
+                                        : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+    free(usual);
+    return status;
+}
+
+static enum sq_status fill(struct table *t, const struct sq_compare_predict *in,
+                           struct sq_error *err)
+{
+    SQ_TRY(load_gpu(in->machine, &t->gpu, err));
+    t->n_kernels = sq_gpu_kernels(&t->gpu, t->kernel);
+    if (!sq_gpu_find_kind(&t->gpu, SQ_GPU_BF16, false))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "machine %s has no dense BF16 to compare with",
+                       t->gpu.name);
+    if (in->records)
+        SQ_TRY(sq_gpu_records_read(in->records, t->gpu.device, &t->records, err));
+    return in->n_workloads ? add_columns(t, in, in->workload, in->n_workloads, err)
+                           : add_usual(t, in, err);
+}
+
+static double predicted_speedup(const struct column *c, unsigned kernel)
+{
+    return c->total[0].seconds / c->total[kernel].seconds;
+}
+
+static double measured_speedup(const struct column *c, unsigned kernel)
+{
+    return c->total[0].measured_s / c->total[kernel].measured_s;
+}
+
+static bool is_split(const struct sq_gpu_kernel *k)
+{
+    return strncmp(k->name, "SQ", 2) == 0;
+}
+
+// ---- text -----------------------------------------------------------------------------------
+
+static const char *basis(const struct table *t)
+{
+    return t->n_measured ? "modelled, against measured times" : "modelled, not measured";
+}
+
+// One line for each source that a ceiling comes from.
+static void print_ceilings(const struct sq_gpu *gpu)
+{
+    for (unsigned s = 0; s < SQ_GPU_N_SOURCES; s++) {
+        char line[256];
+        size_t at = 0;
+        if (gpu->dram_source == s)
+            at = (size_t)snprintf(line, sizeof line, ", DRAM %.3g TB/s",
+                                  gpu->dram_bytes_per_s * 1e-12);
+        for (unsigned i = 0; i < gpu->n_kinds; i++) {
+            const struct sq_gpu_kind *k = &gpu->kind[i];
+            if (k->source == s)
+                at += (size_t)snprintf(line + at, sizeof line - at, ", %s%s %.0f T/s",
+                                       sq_gpu_dtype_name(k->dtype), k->is_sparse ? " 2:4" : "",
+                                       1e-12 * sq_gpu_ops_per_s(gpu, k));
+        }
+        if (at > 0)
+            printf("ceilings %s: %s\n", sq_gpu_source_name(s), line + 2);
+    }
+    printf("constants %s%s: launch %.3g us, tiles\n",
+           gpu->calibration[0] ? "fitted to " : "expected", gpu->calibration, 1e6 * gpu->launch_s);
+}
+
+static void print_cell(unsigned kernel, double seconds, double speedup)
+{
+    if (isnan(kernel ? speedup : seconds))
+        printf(" %11s", "-");
+    else if (kernel == 0)
+        printf(" %8.3f ms", 1e3 * seconds);
+    else
+        printf(" %10.2fx", speedup);
+}
+
+static void print_table(const struct table *t)
+{
+    printf("%s, %s: the linear layers of one pass, operands cold; BF16, then how many times "
+           "faster\n",
+           t->gpu.name, basis(t));
+    print_ceilings(&t->gpu);
+    printf("%-20s", "");
+    for (size_t i = 0; i < t->n; i++)
+        printf(" %11.11s", t->column[i].name);
+    printf("\n%-20s", "");
+    for (size_t i = 0; i < t->n; i++) {
+        char m[24] = "own M";
+        if (t->column[i].m)
+            snprintf(m, sizeof m, "M=%llu", (unsigned long long)t->column[i].m);
+        printf(" %11s", m);
+    }
+    for (unsigned k = 0; k < t->n_kernels; k++) {
+        size_t n_measured = 0;
+        printf("\n%-20s", t->kernel[k].name);
+        for (size_t i = 0; i < t->n; i++) {
+            print_cell(k, t->column[i].total[k].seconds, predicted_speedup(&t->column[i], k));
+            n_measured += t->column[i].total[k].measured;
+        }
+        if (n_measured == 0)
+            continue;
+        printf("\n%-20s", "  measured");
+        for (size_t i = 0; i < t->n; i++)
+            print_cell(k, t->column[i].total[k].measured_s, measured_speedup(&t->column[i], k));
+    }
+    printf("\n");
+}
+
+// ---- gaps -----------------------------------------------------------------------------------
+
+static json_t *json_gap(const struct sq_gpu_gap *gap)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "launch_us", 1e6 * gap->launch_s, "dram_us",
+                     1e6 * gap->dram_s, "rate_us", 1e6 * gap->rate_s, "rest_us", 1e6 * gap->rest_s);
+}
+
+static void print_gap(const struct table *t, bool is_json, unsigned kernel,
+                      const struct sq_gpu_record *r, const struct sq_gpu_gap *gap)
+{
+    const struct sq_gpu_gemm *g = &r->gemm;
+    char shape[64];
+    if (is_json) {
+        json_t *o = json_object();
+        json_object_set_new(o, "machine", json_string(t->gpu.name));
+        json_object_set_new(o, "kernel", json_string(t->kernel[kernel].name));
+        json_object_set_new(o, "m", json_integer((json_int_t)g->m));
+        json_object_set_new(o, "n", json_integer((json_int_t)g->n));
+        json_object_set_new(o, "k", json_integer((json_int_t)g->k));
+        json_object_set_new(o, "predicted_us", json_real(1e6 * gap->predicted_s));
+        json_object_set_new(o, "measured_us", json_real(1e6 * r->seconds));
+        json_object_set_new(o, "gap", json_gap(gap));
+        sq_cli_json_line(o);
+        return;
+    }
+    snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)g->m,
+             (unsigned long long)g->n, (unsigned long long)g->k);
+    printf("%-20s %18s %10.1f %9.1f %8.1f %8.1f %8.1f %8.1f\n", t->kernel[kernel].name, shape,
+           1e6 * gap->predicted_s, 1e6 * r->seconds, 1e6 * gap->launch_s, 1e6 * gap->dram_s,
+           1e6 * gap->rate_s, 1e6 * gap->rest_s);
+}
+
+// Whether an earlier row or column has the same GEMM.
+static bool is_seen(const struct table *t, size_t column, size_t row)
+{
+    const struct sq_gemm *g = &t->column[column].workload.row[row].gemm;
+    for (size_t i = 0; i <= column; i++) {
+        const struct sq_workload *w = &t->column[i].workload;
+        for (size_t j = 0; j < (i == column ? row : w->n); j++)
+            if (w->row[j].gemm.m == g->m && w->row[j].gemm.n == g->n && w->row[j].gemm.k == g->k)
+                return true;
+    }
+    return false;
+}
+
+// Calls print_gap for every measured GEMM of the table once, or only counts them.
+static enum sq_status walk_gaps(struct table *t, bool is_counting, bool is_json,
+                                struct sq_error *err)
+{
+    for (unsigned k = 0; k < t->n_kernels; k++)
+        for (size_t i = 0; i < t->n; i++)
+            for (size_t j = 0; j < t->column[i].workload.n; j++) {
+                struct sq_gpu_gemm g = t->kernel[k].gemm;
+                struct sq_gpu_gap gap;
+                if (is_split(&t->kernel[k]) && (g.low_share == 0 || g.low_share == 1))
+                    continue; // listed as the plain product that it is
+                g.m = t->column[i].workload.row[j].gemm.m;
+                g.n = t->column[i].workload.row[j].gemm.n;
+                g.k = t->column[i].workload.row[j].gemm.k;
+                const struct sq_gpu_record *r = sq_gpu_find_record(&t->records, &g);
+                if (!r || is_seen(t, i, j))
+                    continue;
+                t->n_measured += is_counting;
+                if (is_counting)
+                    continue;
+                SQ_TRY(sq_gpu_explain(&t->gpu, r, &gap, err));
+                print_gap(t, is_json, k, r, &gap);
+            }
+    return SQ_OK;
+}
+
+// ---- JSON -----------------------------------------------------------------------------------
+
+static json_t *json_time(double v)
+{
+    return isnan(v) ? json_null() : json_real(v);
+}
+
+static void print_json(const struct table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        for (unsigned k = 0; k < t->n_kernels; k++) {
+            const struct column *c = &t->column[i];
+            json_t *o = json_object();
+            json_object_set_new(o, "machine", json_string(t->gpu.name));
+            json_object_set_new(o, "workload", json_string(c->name));
+            json_object_set_new(o, "m", c->m ? json_integer((json_int_t)c->m) : json_null());
+            json_object_set_new(o, "kernel", json_string(t->kernel[k].name));
+            json_object_set_new(o, "seconds", json_real(c->total[k].seconds));
+            json_object_set_new(o, "launch_seconds", json_real(c->total[k].launch_s));
+            json_object_set_new(o, "dram_seconds", json_real(c->total[k].dram_s));
+            json_object_set_new(o, "speedup", json_real(predicted_speedup(c, k)));
+            json_object_set_new(o, "measured_seconds", json_time(c->total[k].measured_s));
+            json_object_set_new(o, "measured_speedup", json_time(measured_speedup(c, k)));
+            sq_cli_json_line(o);
+        }
+}
+
+static void print_json_summary(const struct table *t)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "machine", json_string(t->gpu.name));
+    json_object_set_new(o, "cells", json_integer((json_int_t)(t->n * t->n_kernels)));
+    json_object_set_new(o, "measured_gemms", json_integer((json_int_t)t->n_measured));
+    json_object_set_new(o, "provenance", sq_cli_provenance("shapes", basis(t), 0));
+    sq_cli_json_line(o);
+}
+
+// ---- plot -----------------------------------------------------------------------------------
+
+// Left: the SQ split over s; right: the plain kinds.
+static void plot_blocks(const struct table *t, FILE *f)
+{
+    for (unsigned block = 0; block < 2; block++) {
+        fprintf(f, "$%s << EOD\n", block ? "split" : "plain");
+        for (unsigned k = 0; k < t->n_kernels; k++) {
+            const struct sq_gpu_kernel *x = &t->kernel[k];
+            if (is_split(x) != (block == 1))
+                continue;
+            fprintf(f, "\"%s\" %g", x->name, x->gemm.low_share);
+            for (unsigned is_measured = 0; is_measured < 2; is_measured++)
+                for (size_t i = 0; i < t->n; i++)
+                    fprintf(f, " %.6g",
+                            is_measured ? measured_speedup(&t->column[i], k)
+                                        : predicted_speedup(&t->column[i], k));
+            fprintf(f, "\n");
+        }
+        fprintf(f, "EOD\n");
+    }
+}
+
+static void plot_columns(const struct table *t, const char *block, const char *x, FILE *f)
+{
+    for (unsigned is_measured = 0; is_measured < (t->n_measured ? 2u : 1u); is_measured++)
+        for (size_t i = 0; i < t->n; i++) {
+            const struct column *c = &t->column[i];
+            char m[24] = "";
+            if (c->m)
+                snprintf(m, sizeof m, " M=%llu", (unsigned long long)c->m);
+            fprintf(f, "%s %s using %s%zu%s title '%s%s%s' noenhanced",
+                    is_measured + i ? "," : "plot", block, x, 3 + i + is_measured * t->n,
+                    strcmp(block, "$plain") == 0 ? ":xtic(1)"
+                    : is_measured                ? " with points pt 7"
+                                                 : " with linespoints",
+                    c->name, m, is_measured ? " measured" : "");
+        }
+    fprintf(f, "\n");
+}
+
+static enum sq_status plot(const struct table *t, const char *path, struct sq_error *err)
+{
+    struct sq_compare_plot p;
+    SQ_TRY(sq_compare_plot_open(&p, path, err));
+    plot_blocks(t, p.gnuplot);
+    fprintf(p.gnuplot,
+            "set multiplot layout 1,2 title '%s, %s: speedup over BF16' noenhanced\n"
+            "set datafile missing 'nan'\nset key top left\nset yrange [*<1:*]\nset grid y\n"
+            "set xlabel 'share of K multiplied in FP8 (s)'\n",
+            t->gpu.name, basis(t));
+    plot_columns(t, "$split", "2:", p.gnuplot);
+    fprintf(p.gnuplot, "set xlabel ''\nset style data histogram\nset style fill solid 0.6\n"
+                       "set yrange [0:*]\nset xtics rotate by -30\nset key below maxcols 2\n");
+    plot_columns(t, "$plain", "", p.gnuplot);
+    return sq_compare_plot_close(&p, err);
+}
+
+// ---- command --------------------------------------------------------------------------------
+
+static enum sq_status predict(struct table *t, const struct sq_compare_predict *in,
+                              struct sq_error *err)
+{
+    SQ_TRY(fill(t, in, err));
+    SQ_TRY(walk_gaps(t, true, false, err));
+    if (in->is_json)
+        print_json(t);
+    else
+        print_table(t);
+    if (!in->is_json && t->n_measured)
+        printf("%-20s %18s %10s %9s %8s %8s %8s %8s\n", "difference by, us", "MxNxK", "predicted",
+               "measured", "launch", "DRAM", "rate", "rest");
+    SQ_TRY(walk_gaps(t, false, in->is_json, err));
+    if (in->is_json)
+        print_json_summary(t);
+    return in->plot ? plot(t, in->plot, err) : SQ_OK;
+}
+
+enum sq_status sq_compare_predict(const struct sq_compare_predict *in, struct sq_error *err)
+{
+    struct table *t = calloc(1, sizeof *t);
+    if (!t)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a table");
+    const enum sq_status status = predict(t, in, err);
+    for (size_t i = 0; i < t->n; i++)
+        sq_workload_free(&t->column[i].workload);
+    sq_gpu_records_free(&t->records);
+    free(t);
+    return status;
+}

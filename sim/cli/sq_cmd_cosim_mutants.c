@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim cosim --mutants: faults in the netlist of one point, and which of them nobody noticed.
+#include <stdlib.h>
+
+#include "sim/cli/sq_cmd_cosim.h"
+#include "sim/cosim/sq_mutant.h"
+
+static const char *const kinds[] = {"none", "value", "handshake", "counter", "mask_error", "hang"};
+
+static void progress(void *context, uint64_t done, uint64_t total)
+{
+    (void)context;
+    sq_cli_progress("mutants", done, total);
+}
+
+// The only point of in->wanted.
+static enum sq_status find_point(const struct sq_cosim_args *in, struct sq_rtl_point *point)
+{
+    const struct sq_stream_point *chosen[SQ_COSIM_MAX_POINTS];
+    size_t n = in->n_points;
+    *point = (struct sq_rtl_point){.block = in->block,
+                                   .n_mutants = in->n_mutants,
+                                   .mutant_seed = (unsigned)(in->seed & 0x7fffffff)};
+    if (in->block == SQ_RTL_STREAM)
+        SQ_TRY(sq_cosim_stream_points(in, chosen, &n));
+    if (n != 1)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants with %zu points, need one", n);
+    point->stream = in->stream;
+    point->stream_point = in->stream ? chosen[0] : NULL;
+    if (!in->stream)
+        point->config = in->points[0].config;
+    if (in->block == SQ_RTL_GATHER)
+        point->config.cols = 1;
+    return SQ_OK;
+}
+
+static void report_mutant(const struct sq_cosim_args *in, unsigned number,
+                          const struct sq_mutant *m)
+{
+    const bool is_killed = m->found.kind != SQ_MISMATCH_NONE;
+    if (!in->is_json && !is_killed)
+        printf("SURVIVED %u: %s\n", number, m->change);
+    if (!in->is_json)
+        return;
+    json_t *o = json_object();
+    json_object_set_new(o, "block", json_string(sq_cosim_block_name(in)));
+    json_object_set_new(o, "point", json_string(in->wanted[0]));
+    json_object_set_new(o, "mutant", json_integer(number));
+    json_object_set_new(o, "killed", json_boolean(is_killed));
+    json_object_set_new(o, "by", json_string(kinds[m->found.kind]));
+    json_object_set_new(o, "signal", json_string(is_killed ? m->found.what : ""));
+    json_object_set_new(o, "cases", json_integer((json_int_t)m->cases));
+    json_object_set_new(o, "cycles", json_integer((json_int_t)m->cycles));
+    json_object_set_new(o, "change", json_string(m->change));
+    sq_cli_json_line(o);
+}
+
+static int report(const struct sq_cosim_args *in, const struct sq_mutant *m,
+                  const struct sq_mutant_outcome *outcome)
+{
+    unsigned n_killed = 0;
+    for (unsigned i = 0; i < in->n_mutants && outcome->is_sound; i++) {
+        n_killed += m[i].found.kind != SQ_MISMATCH_NONE;
+        report_mutant(in, i + 1, &m[i]);
+    }
+    if (!in->is_json) {
+        printf("%s: %s %s, %u cells, %u mutants, %u killed, %u survived, seed %llu; %s\n",
+               outcome->is_sound ? "DONE" : "FAIL: differs without a mutant",
+               sq_cosim_block_name(in), in->wanted[0], outcome->n_cells, in->n_mutants, n_killed,
+               in->n_mutants - n_killed, (unsigned long long)in->seed, outcome->dir);
+    } else {
+        json_t *o = json_object();
+        json_object_set_new(o, "summary", json_true());
+        json_object_set_new(o, "block", json_string(sq_cosim_block_name(in)));
+        json_object_set_new(o, "point", json_string(in->wanted[0]));
+        json_object_set_new(o, "cells", json_integer(outcome->n_cells));
+        json_object_set_new(o, "sound", json_boolean(outcome->is_sound));
+        json_object_set_new(o, "mutants", json_integer(in->n_mutants));
+        json_object_set_new(o, "killed", json_integer(n_killed));
+        json_object_set_new(o, "cases", json_integer((json_int_t)in->cases));
+        json_object_set_new(o, "seed", json_integer((json_int_t)in->seed));
+        json_object_set_new(o, "directory", json_string(outcome->dir));
+        json_object_set_new(o, "provenance",
+                            sq_cli_provenance("synthetic", "measured (RTL simulation)", in->seed));
+        sq_cli_json_line(o);
+    }
+    return outcome->is_sound ? SQ_EXIT_OK : SQ_EXIT_CHECK_FAILED;
+}
+
+int sq_cosim_mutants(const struct sq_cosim_args *in)
+{
+    struct sq_mutant_campaign campaign = {.cases = in->cases,
+                                          .seed = in->seed,
+                                          .jobs = in->jobs,
+                                          .home = sq_cli_home(),
+                                          .progress = progress};
+    struct sq_mutant_outcome outcome;
+    struct sq_error err;
+    if (find_point(in, &campaign.point) != SQ_OK)
+        return sq_cli_fail("cosim", in->err);
+    struct sq_mutant *m = calloc(in->n_mutants, sizeof *m);
+    enum sq_status status =
+        m ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory for %u mutants", in->n_mutants);
+    if (status == SQ_OK)
+        status = sq_mutant_run(&campaign, m, &outcome, &err);
+    const int exit_code = status == SQ_OK ? report(in, m, &outcome) : sq_cli_fail("cosim", &err);
+    free(m);
+    return exit_code;
+}

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim run: cycles, utilisation, causes and values of a GEMM or of every layer of a model on one
+// core; or cycles, time and bytes of a workload on a machine (sq_cmd_run_machine.c).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sq_rng.h"
+#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cmd_run.h"
+#include "sim/llm/sq_layer.h"
+
+enum {
+    KEY_M = 0x2000,
+    KEY_N,
+    KEY_K,
+    KEY_TOKENS,
+    KEY_TIMING_ONLY,
+    KEY_MACHINE,
+    KEY_WORKLOAD,
+    KEY_RECORDS,
+    KEY_FORMAT,
+    KEY_SPARSITY,
+    KEY_GROUP,
+    KEY_OUTLIERS,
+    KEY_LAYOUT,
+    KEY_SCHEDULE,
+    KEY_WEIGHT_BITS,
+    KEY_ACT_BITS,
+    KEY_CAUSES,
+    KEY_SEED,
+    KEY_JOBS,
+    KEY_JSON
+};
+
+struct arguments {
+    struct sq_cli_format format;
+    struct sq_cli_core core;
+    const char *model;                        // NULL: the embedded one, unless n and k are given
+    const char *tokens;                       // NULL: the model's own
+    const char *machine, *workload, *records; // NULL: not given
+    uint64_t m, n, k;                         // 0 = not given
+    uint64_t seed;
+    unsigned jobs;           // 0 = not given
+    struct sq_scheme scheme; // on a machine
+    struct sq_run_format given;
+    bool seed_given;
+    bool timing_only, is_causes, is_json;
+    struct sq_error *err;
+};
+
+static const struct argp_option options[] = {
+    {"m", KEY_M, "M", 0, "rows of X = tokens, 1..1048576 (32)", 0},
+    {"n", KEY_N, "N", 0, "output channels of one synthetic GEMM, in place of a model", 0},
+    {"k", KEY_K, "K", 0, "input channels of it", 0},
+    {"tokens", KEY_TOKENS, "FILE", 0, "token file (the model's tokens_calib.safetensors)", 0},
+    {"timing-only", KEY_TIMING_ONLY, NULL, 0, "cycles without values: nothing is encoded", 0},
+    {"machine", KEY_MACHINE, "FILE", 0,
+     "time on this machine, or GPU: cores, buffers, DRAM (sim/machines/default.yaml)", 0},
+    {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
+    {"records", KEY_RECORDS, "FILE", 0, "on a GPU: measured times beside the predicted ones", 0},
+    {"format", KEY_FORMAT, "F", OPTION_HIDDEN, NULL, 1},
+    {"sparsity", KEY_SPARSITY, "S", OPTION_HIDDEN, NULL, 1},
+    {"group", KEY_GROUP, "N", OPTION_HIDDEN, NULL, 1},
+    {"outliers", KEY_OUTLIERS, "RHO", 0, "spqr on a machine: share of outliers, 0..0.25 (0.01)", 1},
+    {"layout", KEY_LAYOUT, "L", 0,
+     "spqt on a machine: zigzag, superblocks down the columns; row, along the rows (zigzag)", 1},
+    {"schedule", KEY_SCHEDULE, "S", 0,
+     "spqt on a machine: balanced, or static, a slice of K for each multiplier (balanced)", 1},
+    {"weight-bits", KEY_WEIGHT_BITS, "N", 0,
+     "on a machine: bits of a weight, dense 2..16 (8), sq_a_* 2..8 (4)", 1},
+    {"act-bits", KEY_ACT_BITS, "N", 0,
+     "bits of an activation: 8 or 4, dense, gqsa, spqt and spqr also 16 (8)", 1},
+    {"causes", KEY_CAUSES, NULL, 0, "also print where the cycles of both paths went", 0},
+    {"seed", KEY_SEED, "S", 0, "seed of synthetic operands (1)", 3},
+    {"jobs", KEY_JOBS, "N", 0, "threads of the encoder (1)", 3},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 3},
+    {0}};
+
+static const char doc[] =
+    "Times one core on every linear layer of MODEL (default: the embedded "
+    "traces/tiny-llama), or on one GEMM given by --m --n --k: "
+    "cycles of the cycle model (= RTL), closed-form bound, use of both "
+    "paths; and the values of the golden model with their relative error. "
+    "With --machine, --workload or a --format that is not sq_w: cycles only, "
+    "through cores, buffers and DRAM: dense, sq_a_static, sq_a_dynamic, sp24, "
+    "gqsa, spqt, spqr (the same multipliers, re-partitioned without loss; "
+    "--sparsity: gqsa pruned groups (0.5), spqt skipped activations (0.5)); "
+    "core options then override the machine's. On a GPU: the time that its "
+    "model predicts for the format's kernel.\v"
+    "Examples:\n"
+    "  sqsim run\n"
+    "  sqsim run --m 512 --n 512 --k 512\n"
+    "  sqsim run ~/models/my-llama --bank 64 --sparsity 0.875 --causes\n"
+    "  sqsim run --m 2048 --n 28672 --k 8192 --timing-only --json\n"
+    "  sqsim run --m 1 --n 28672 --k 8192 --format gqsa\n"
+    "  sqsim run --workload traces/workloads/llama-3-8b_decode_1.csv\n"
+    "  sqsim run --machine sim/machines/server64.yaml --workload "
+    "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
+    "--weight-bits 8\n"
+    "  sqsim run --machine sim/machines/h200.yaml --workload "
+    "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
+
+static enum sq_status set_act_bits(const char *text, struct arguments *in)
+{
+    uint64_t v;
+    if (sq_cli_uint("", text, 4, 16, &v, NULL) != SQ_OK || (v != 4 && v != 8 && v != 16))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = %.40s, need 4 or 8 (dense also 16)",
+                       text);
+    in->format.act_bits = (unsigned)v;
+    return SQ_OK;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *in = state->input;
+    enum sq_status status = SQ_OK;
+    size_t index;
+    uint64_t v;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &in->format;
+        state->child_inputs[1] = &in->core;
+        break;
+    case KEY_M:
+        status = sq_cli_uint("--m", arg, 1, 1 << 20, &in->m, in->err);
+        break;
+    case KEY_N:
+        status = sq_cli_uint("--n", arg, 1, 1 << 20, &in->n, in->err);
+        break;
+    case KEY_K:
+        status = sq_cli_uint("--k", arg, 1, 1 << 20, &in->k, in->err);
+        break;
+    case KEY_SEED:
+        status = sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
+        in->seed_given = true;
+        break;
+    case KEY_FORMAT:
+        status = sq_cli_name("--format", arg, sq_scheme_names, SQ_N_SCHEMES, &index, in->err);
+        if (status == SQ_OK)
+            in->scheme.kind = (enum sq_scheme_kind)index;
+        break;
+    case KEY_SPARSITY:
+        in->given.sparsity = arg;
+        break;
+    case KEY_GROUP:
+        in->given.group = arg;
+        break;
+    case KEY_OUTLIERS:
+        in->given.outliers = arg;
+        break;
+    case KEY_LAYOUT:
+        in->given.layout = arg;
+        break;
+    case KEY_SCHEDULE:
+        in->given.schedule = arg;
+        break;
+    case KEY_WEIGHT_BITS:
+        status = sq_cli_uint("--weight-bits", arg, 2, 16, &v, in->err);
+        if (status == SQ_OK)
+            in->given.weight_bits = (unsigned)v;
+        break;
+    case KEY_ACT_BITS:
+        status = set_act_bits(arg, in);
+        break;
+    case KEY_MACHINE:
+        in->machine = arg;
+        break;
+    case KEY_WORKLOAD:
+        in->workload = arg;
+        break;
+    case KEY_RECORDS:
+        in->records = arg;
+        break;
+    case KEY_JOBS:
+        status = sq_cli_uint("--jobs", arg, 1, 64, &v, in->err);
+        if (status == SQ_OK)
+            in->jobs = (unsigned)v;
+        break;
+    case KEY_TOKENS:
+        in->tokens = arg;
+        break;
+    case KEY_TIMING_ONLY:
+        in->timing_only = true;
+        break;
+    case KEY_CAUSES:
+        in->is_causes = true;
+        break;
+    case KEY_JSON:
+        in->is_json = true;
+        break;
+    case ARGP_KEY_ARG:
+        if (in->model)
+            return ARGP_ERR_UNKNOWN;
+        in->model = arg;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return status == SQ_OK ? 0 : EINVAL;
+}
+
+// ---- what is printed ------------------------------------------------------------------------
+
+struct visit {
+    const struct arguments *in;
+    struct sq_layer_options options;
+    size_t n_layers;
+    double macs, seconds;
+    uint64_t cycles, bound;
+    struct sq_core_stats stats; // sums
+};
+
+static json_t *json_counts(const uint64_t counts[SQ_N_CAUSES])
+{
+    json_t *o = json_object();
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++)
+        json_object_set_new(o, sq_cause_name((enum sq_cause)i),
+                            json_integer((json_int_t)counts[i]));
+    return o;
+}
+
+static json_t *json_or_null(double v)
+{
+    return isfinite(v) ? json_real(v) : json_null();
+}
+
+static json_t *json_causes(const struct sq_core_stats *s)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "low", json_counts(s->low));
+    json_object_set_new(o, "high", json_counts(s->high));
+    return o;
+}
+
+static void print_causes(const struct sq_core_stats *s)
+{
+    for (unsigned path = 0; path < 2; path++) {
+        const uint64_t *counts = path ? s->high : s->low;
+        printf("    %-4s", path ? "high" : "low");
+        for (unsigned i = 0; i < SQ_N_CAUSES; i++)
+            if (counts[i])
+                printf("  %s %llu", sq_cause_name((enum sq_cause)i), (unsigned long long)counts[i]);
+        printf("\n");
+    }
+}
+
+static void print_layer(const struct visit *v, const struct sq_layer_run *r)
+{
+    const struct sq_core_config *g = &v->options.config;
+    const double low = sq_utilisation_low(g, r->m, r->n, r->k, r->stats.cycles);
+    const double high = sq_utilisation_high(g, r->m, r->n, r->k, r->stats.cycles);
+    const uint64_t bound = sq_job_bound(g, &r->job);
+    if (!v->in->is_json) {
+        printf("%-34s %6zux%-6zu %12llu %12llu %7.1f%% %7.1f%%", r->name, r->n, r->k,
+               (unsigned long long)bound, (unsigned long long)r->stats.cycles, 100 * low,
+               100 * high);
+        if (isfinite(r->relative_error))
+            printf(" %10.5f\n", r->relative_error);
+        else
+            printf(" %10s\n", "-");
+        if (v->in->is_causes)
+            print_causes(&r->stats);
+        return;
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "layer", json_string(r->name));
+    json_object_set_new(o, "m", json_integer((json_int_t)r->m));
+    json_object_set_new(o, "n", json_integer((json_int_t)r->n));
+    json_object_set_new(o, "k", json_integer((json_int_t)r->k));
+    json_object_set_new(o, "macs", json_real((double)r->m * (double)r->n * (double)r->k));
+    json_object_set_new(o, "bound_cycles", json_integer((json_int_t)bound));
+    json_object_set_new(o, "cycles", json_integer((json_int_t)r->stats.cycles));
+    json_object_set_new(o, "utilisation_low", json_real(low));
+    json_object_set_new(o, "utilisation_high", json_real(high));
+    json_object_set_new(o, "relative_error", json_or_null(r->relative_error));
+    json_object_set_new(o, "weight_sqnr_db", json_or_null(r->weight_sqnr_db));
+    json_object_set_new(o, "causes", json_causes(&r->stats));
+    sq_cli_json_line(o);
+}
+
+static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
+                                  const float *w, size_t m, size_t n, size_t k,
+                                  struct sq_error *err)
+{
+    struct visit *v = context;
+    struct sq_layer_run r;
+    (void)index;
+    SQ_TRY(sq_layer_compute(&r, &v->options, name, x, w, m, n, k, err));
+    print_layer(v, &r);
+    v->n_layers++;
+    v->macs += (double)m * (double)n * (double)k;
+    v->seconds += r.seconds_values;
+    v->cycles += r.stats.cycles;
+    v->bound += sq_job_bound(&v->options.config, &r.job);
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        v->stats.low[i] += r.stats.low[i];
+        v->stats.high[i] += r.stats.high[i];
+    }
+    sq_layer_free(&r);
+    return SQ_OK;
+}
+
+static void print_summary(const struct visit *v, const char *data)
+{
+    const struct sq_core_config *g = &v->options.config;
+    const double pe = (double)v->cycles * g->rows * g->cols;
+    const double high_share = (double)g->high_per_bank / g->bank;
+    const double low = v->macs / (pe * g->low_lanes),
+                 high = v->macs * high_share / (pe * g->high_lanes);
+    if (!v->in->is_json) {
+        printf(
+            "%zu GEMM, %.0f MAC, %llu cycles (bound %llu), low path %.1f %%, high path %.1f %%\n",
+            v->n_layers, v->macs, (unsigned long long)v->cycles, (unsigned long long)v->bound,
+            100 * low, 100 * high);
+        if (v->seconds > 0)
+            fprintf(stderr, "values: %.3f s, %.0f million MAC/s on one thread\n", v->seconds,
+                    v->macs / v->seconds * 1e-6);
+        return;
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "summary", json_true());
+    sq_cli_format_json(&v->in->format.format, o);
+    sq_cli_core_json(g, o);
+    json_object_set_new(o, "layers", json_integer((json_int_t)v->n_layers));
+    json_object_set_new(o, "macs", json_real(v->macs));
+    json_object_set_new(o, "bound_cycles", json_integer((json_int_t)v->bound));
+    json_object_set_new(o, "cycles", json_integer((json_int_t)v->cycles));
+    json_object_set_new(o, "utilisation_low", json_real(low));
+    json_object_set_new(o, "utilisation_high", json_real(high));
+    json_object_set_new(o, "causes", json_causes(&v->stats));
+    json_object_set_new(o, "seconds_host", json_real(v->seconds));
+    json_object_set_new(
+        o, "provenance",
+        sq_cli_provenance(data, "modelled (cycle model, equal to RTL)", v->in->seed));
+    sq_cli_json_line(o);
+}
+
+static void print_head(const struct visit *v, const char *what)
+{
+    char format[64];
+    const struct sq_core_config *g = &v->options.config;
+    if (v->in->is_json)
+        return;
+    sq_cli_format_text(&v->in->format.format, format);
+    printf("%s, M=%llu, %s, INT%u activations; core %ux%u PEs, L=%u, H=%u\n", what,
+           (unsigned long long)v->in->m, format, g->act_bits, g->rows, g->cols, g->low_lanes,
+           g->high_lanes);
+    printf("%-34s %13s %12s %12s %8s %8s %10s\n", "layer", "NxK", "bound", "cycles", "low use",
+           "high use", "rel error");
+}
+
+// ---- work -----------------------------------------------------------------------------------
+
+// Uniform in [-1, 1): quick to make, and the product does not care.
+static float *random_matrix(size_t n, uint64_t seed)
+{
+    struct sq_rng r = {seed};
+    float *x = malloc(n * sizeof *x);
+    for (size_t i = 0; x && i < n; i++)
+        x[i] = (float)(2 * sq_rng_unit(&r) - 1);
+    return x;
+}
+
+static enum sq_status run_gemm(struct visit *v, struct sq_error *err)
+{
+    const struct arguments *in = v->in;
+    float *x = NULL, *w = NULL;
+    enum sq_status status = SQ_OK;
+    print_head(v, "synthetic GEMM");
+    if (!in->timing_only) {
+        x = random_matrix(in->m * in->k, in->seed);
+        w = random_matrix(in->n * in->k, in->seed + 1);
+        if (!x || !w)
+            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %llu x %llu weights",
+                             (unsigned long long)in->n, (unsigned long long)in->k);
+    }
+    if (status == SQ_OK)
+        status = visit_layer(v, 0, "gemm", x, w, in->m, in->n, in->k, err);
+    free(x);
+    free(w);
+    return status;
+}
+
+static enum sq_status run_model(struct visit *v, const char **data, struct sq_error *err)
+{
+    const struct arguments *in = v->in;
+    char embedded[1024];
+    struct sq_checkpoint ck;
+    bool is_real = true;
+    snprintf(embedded, sizeof embedded, "%.1000s/traces/tiny-llama", sq_cli_home());
+    const char *model = in->model ? in->model : embedded;
+    SQ_TRY(sq_checkpoint_open(&ck, model, err));
+    print_head(v, in->model ? in->model : "traces/tiny-llama");
+    enum sq_status status = SQ_OK;
+    if (in->timing_only)
+        for (size_t i = 0; i < ck.n_layers && status == SQ_OK; i++)
+            status = visit_layer(v, i, ck.layer[i].name, NULL, NULL, in->m, ck.layer[i].n,
+                                 ck.layer[i].k, err);
+    else
+        status =
+            sq_model_visit(&ck, model, in->tokens, in->m, in->seed, visit_layer, v, &is_real, err);
+    *data = is_real ? "real" : "real weights, synthetic inputs";
+    sq_checkpoint_close(&ck);
+    return status;
+}
+
+// ---- command --------------------------------------------------------------------------------
+
+// A core alone knows SQ on weights; other formats run on a machine, by default the default one.
+static bool is_on_machine(const struct arguments *in)
+{
+    return in->machine || in->workload || in->scheme.kind != SQ_SCHEME_SQ_W;
+}
+
+static enum sq_status check_machine_arguments(const struct arguments *in)
+{
+    const char *unused = in->tokens       ? "--tokens"
+                         : in->seed_given ? "--seed"
+                         : in->jobs       ? "--jobs"
+                                          : NULL;
+    if (unused)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s has no use on a machine: nothing is encoded",
+                       unused);
+    if (in->workload && (in->model || in->n || in->m))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--workload and %s given, need one of them",
+                       in->model ? "a model" : "--m, --n or --k");
+    return SQ_OK;
+}
+
+static enum sq_status check_arguments(struct arguments *in)
+{
+    const bool on_machine = is_on_machine(in);
+    if ((in->n == 0) != (in->k == 0))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
+                       in->n ? "k" : "n");
+    if (in->n && (in->model || in->tokens))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
+    if (!on_machine && in->records)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--records needs --machine");
+    SQ_TRY(sq_run_settle_format(&in->given, &in->format, &in->scheme, in->err));
+    if (!on_machine && in->scheme.act_bits == 16)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = 16, need 4 or 8 for sq_w");
+    if (on_machine)
+        SQ_TRY(check_machine_arguments(in));
+    in->m = in->m ? in->m : 32;
+    in->jobs = in->jobs ? in->jobs : 1;
+    return SQ_OK;
+}
+
+static int run_machine(const struct arguments *in)
+{
+    const struct sq_run_request request = {
+        .machine = in->machine,
+        .workload = in->workload,
+        .model = in->model,
+        .records = in->records,
+        .gemm = {in->m, in->n, in->k},
+        .core = in->core.config,
+        .scheme = in->scheme,
+        .is_causes = in->is_causes,
+        .is_json = in->is_json,
+    };
+    const enum sq_status status = sq_run_on_machine(&request, in->err);
+    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("run", in->err);
+}
+
+int sq_cmd_run(int argc, char **argv)
+{
+    struct sq_error err;
+    struct arguments in = {.format = sq_cli_format_default(&err),
+                           .core = {.config = {.gather = SQ_GATHER_LOG + 1}, .err = &err},
+                           .seed = 1,
+                           .err = &err};
+    const struct argp_child children[] = {
+        {&sq_cli_format_argp, 0, NULL, 0}, {&sq_cli_core_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {options, parse, "[MODEL]", doc, children, NULL, NULL};
+    struct visit v = {.in = &in};
+    const char *data = "synthetic";
+    enum sq_status status;
+
+    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK || check_arguments(&in) != SQ_OK)
+        return sq_cli_fail("run", &err);
+    if (is_on_machine(&in))
+        return run_machine(&in);
+    struct sq_cli_core core = sq_cli_core_default(&err);
+    sq_run_override_core(&core.config, &in.core.config);
+    if (sq_cli_core_config(&core, &in.format, &v.options.config, &err) != SQ_OK)
+        return sq_cli_fail("run", &err);
+    v.options.format = in.format.format;
+    v.options.jobs = in.jobs;
+    v.options.no_values = in.timing_only;
+    v.options.reference = in.n == 0;
+    status = in.n ? run_gemm(&v, &err) : run_model(&v, &data, &err);
+    if (status != SQ_OK)
+        return sq_cli_fail("run", &err);
+    print_summary(&v, data);
+    return SQ_EXIT_OK;
+}

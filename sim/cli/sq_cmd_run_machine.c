@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/sq_cmd_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/llm/sq_checkpoint.h"
+#include "sim/machine/sq_machine_run.h"
+
+struct run {
+    const struct sq_run_request *request;
+    bool is_gpu;
+    struct sq_machine machine; // either
+    struct sq_gpu gpu;
+    struct sq_workload workload;
+    const char *name; // of the workload
+};
+
+// One GEMM, or the sum of many.
+struct result {
+    double macs, compute, dram, bound; // cycles of the bounds
+    double cycles, nbytes[SQ_N_STREAMS];
+    double low[SQ_N_CAUSES], high[SQ_N_CAUSES], index, memory;
+    double low_slots, high_slots; // multiplications there was room for
+    double high_macs;
+};
+
+struct timed {
+    struct result result;
+    struct sq_plan plan;
+};
+
+static bool is_sq_w(const struct run *r)
+{
+    return r->request->scheme.kind == SQ_SCHEME_SQ_W;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static enum sq_status time_gemm(const struct run *r, const struct sq_gemm *gemm,
+                                struct timed *timed, struct sq_error *err)
+{
+    const struct sq_machine *hw = &r->machine;
+    struct result *out = &timed->result;
+    uint64_t compute, dram;
+    SQ_TRY(sq_plan_make(hw, &r->request->scheme, gemm, &timed->plan, err));
+    const struct sq_plan p = timed->plan;
+    const struct sq_machine_stats s = sq_machine_run_fast(hw, &p);
+    memset(out, 0, sizeof *out);
+    out->bound = (double)sq_plan_bound(&p, &compute, &dram);
+    out->compute = (double)compute;
+    out->dram = (double)dram;
+    out->cycles = (double)s.cycles;
+    out->macs = (double)gemm->m * (double)gemm->n * (double)gemm->k;
+    out->index = (double)s.index;
+    out->memory = (double)s.memory;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        out->nbytes[i] = (double)s.nbytes[i];
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        out->low[i] = (double)s.low[i];
+        out->high[i] = (double)s.high[i];
+    }
+    const double pe = out->cycles * hw->core.rows * hw->core.cols * hw->cores;
+    out->low_slots = pe * p.lanes;
+    if (p.has_high) {
+        out->high_slots = pe * hw->core.high_lanes;
+        out->high_macs = out->macs * p.core.high_per_bank / p.core.bank;
+    }
+    return SQ_OK;
+}
+
+// Every field is a count, so results add up as arrays of doubles.
+static void add_times(struct result *sum, const struct result *x, double n)
+{
+    double *to = (double *)sum;
+    const double *from = (const double *)x;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+        to[i] += n * from[i];
+}
+
+static double use_low(const struct result *x)
+{
+    return x->macs / x->low_slots;
+}
+
+static double use_high(const struct result *x)
+{
+    return x->high_slots > 0 ? x->high_macs / x->high_slots : 0;
+}
+
+static const char *bound_name(const struct result *x)
+{
+    return x->dram > x->compute ? "memory" : "compute";
+}
+
+static double total_nbytes(const struct result *x)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        sum += x->nbytes[i];
+    return sum;
+}
+
+// ---- JSON -----------------------------------------------------------------------------------
+
+static json_t *json_count(double v)
+{
+    return v < 9e15 ? json_integer((json_int_t)v) : json_real(v);
+}
+
+static json_t *json_path(const double counts[SQ_N_CAUSES], const struct result *x)
+{
+    json_t *o = json_object();
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++)
+        json_object_set_new(o, sq_cause_name((enum sq_cause)i), json_count(counts[i]));
+    json_object_set_new(o, "index", json_count(x->index));
+    json_object_set_new(o, "memory", json_count(x->memory));
+    return o;
+}
+
+static void put_json(const struct run *r, const struct result *x, json_t *o)
+{
+    json_t *streams = json_object(), *causes = json_object();
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        json_object_set_new(streams, sq_stream_name((enum sq_stream_id)i),
+                            json_count(x->nbytes[i]));
+    json_object_set_new(causes, "low", json_path(x->low, x));
+    if (is_sq_w(r))
+        json_object_set_new(causes, "high", json_path(x->high, x));
+    json_object_set_new(o, "macs", json_count(x->macs));
+    json_object_set_new(o, "bound_cycles", json_count(x->bound));
+    json_object_set_new(o, "compute_cycles", json_count(x->compute));
+    json_object_set_new(o, "dram_cycles", json_count(x->dram));
+    json_object_set_new(o, "cycles", json_count(x->cycles));
+    json_object_set_new(o, "seconds", json_real(x->cycles / r->machine.clock_hz));
+    json_object_set_new(o, "utilisation_low", json_real(use_low(x)));
+    json_object_set_new(o, "utilisation_high", is_sq_w(r) ? json_real(use_high(x)) : json_null());
+    json_object_set_new(o, "bytes", json_count(total_nbytes(x)));
+    json_object_set_new(o, "bytes_by_stream", streams);
+    json_object_set_new(o, "bound", json_string(bound_name(x)));
+    json_object_set_new(o, "causes", causes);
+}
+
+static void put_scheme(const struct run *r, json_t *o)
+{
+    const struct sq_scheme *s = &r->request->scheme;
+    const bool is_sq_a = s->kind == SQ_SCHEME_SQ_A_STATIC || s->kind == SQ_SCHEME_SQ_A_DYNAMIC;
+    if (is_sq_w(r) || is_sq_a)
+        sq_cli_format_json(&s->sq, o);
+    json_object_set_new(o, "format", json_string(sq_scheme_names[s->kind]));
+    if (s->kind == SQ_SCHEME_DENSE || is_sq_a)
+        json_object_set_new(o, "weight_bits", json_integer(s->weight_bits));
+    if (s->kind == SQ_SCHEME_DENSE || s->kind == SQ_SCHEME_GQSA)
+        json_object_set_new(o, "group", json_integer(s->group));
+    if (s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT)
+        json_object_set_new(o, "sparsity", json_real(s->sparsity));
+    if (s->kind == SQ_SCHEME_SPQT) {
+        json_object_set_new(o, "layout", json_string(sq_spqt_layout_names[s->layout]));
+        json_object_set_new(o, "schedule", json_string(sq_spqt_schedule_names[s->schedule]));
+    }
+    if (s->kind == SQ_SCHEME_SPQR)
+        json_object_set_new(o, "outliers", json_real(s->outliers));
+    if (!is_sq_a)
+        json_object_set_new(o, "act_bits", json_integer(s->act_bits));
+}
+
+static void print_json_row(const struct run *r, const struct sq_workload_row *row,
+                           const struct result *x)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "layer", json_string(row->name));
+    json_object_set_new(o, "m", json_count((double)row->gemm.m));
+    json_object_set_new(o, "n", json_count((double)row->gemm.n));
+    json_object_set_new(o, "k", json_count((double)row->gemm.k));
+    json_object_set_new(o, "count", json_count((double)row->count));
+    put_json(r, x, o);
+    sq_cli_json_line(o);
+}
+
+static void print_json_sum(const struct run *r, const struct result *sum, double seconds)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "machine", json_string(r->machine.name));
+    json_object_set_new(o, "workload", json_string(r->name));
+    put_scheme(r, o);
+    json_object_set_new(o, "cores", json_integer(r->machine.cores));
+    json_object_set_new(o, "rows", json_integer(r->machine.core.rows));
+    json_object_set_new(o, "cols", json_integer(r->machine.core.cols));
+    json_object_set_new(o, "low_lanes", json_integer(r->machine.core.low_lanes));
+    json_object_set_new(o, "high_lanes", json_integer(r->machine.core.high_lanes));
+    put_json(r, sum, o);
+    json_object_set_new(o, "seconds_host", json_real(seconds));
+    json_object_set_new(o, "provenance",
+                        sq_cli_provenance("shapes",
+                                          "modelled (cycle model of the core, equal to "
+                                          "RTL; buffers and DRAM modelled)",
+                                          0));
+    sq_cli_json_line(o);
+}
+
+// ---- text -----------------------------------------------------------------------------------
+
+static void print_plan(const struct sq_plan *p)
+{
+    printf("    plan  cores %ux%ux%u (rows x columns x K)  blocks %llux%llux%llu of %llux%llu "
+           "outputs, "
+           "%llu banks  %s outside%s%s\n",
+           p->cores_m, p->cores_n, p->cores_k, (unsigned long long)p->count_m,
+           (unsigned long long)p->count_n, (unsigned long long)p->count_k,
+           (unsigned long long)p->block_m, (unsigned long long)p->block_n,
+           (unsigned long long)p->block_k, p->n_outer ? "columns" : "rows",
+           p->act_kept ? ", activations kept" : "", p->weight_kept ? ", weights kept" : "");
+}
+
+static void print_causes(const struct run *r, const struct result *x)
+{
+    for (unsigned path = 0; path < (is_sq_w(r) ? 2u : 1u); path++) {
+        const double *counts = path ? x->high : x->low;
+        printf("    %-4s", path ? "high" : "low");
+        for (unsigned i = 0; i < SQ_N_CAUSES; i++)
+            if (counts[i] > 0)
+                printf("  %s %.0f", sq_cause_name((enum sq_cause)i), counts[i]);
+        if (x->index > 0)
+            printf("  index %.0f", x->index);
+        if (x->memory > 0)
+            printf("  memory %.0f", x->memory);
+        printf("\n    bytes");
+        for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+            if (x->nbytes[i] > 0)
+                printf("  %s %.0f", sq_stream_name((enum sq_stream_id)i), x->nbytes[i]);
+        printf("\n");
+    }
+}
+
+static void scheme_text(const struct sq_scheme *s, char text[96])
+{
+    char sq[64];
+    sq_cli_format_text(&s->sq, sq);
+    switch (s->kind) {
+    case SQ_SCHEME_SQ_W:
+        snprintf(text, 96, "%s", sq);
+        break;
+    case SQ_SCHEME_DENSE:
+        snprintf(text, 96, "dense W%uA%u", s->weight_bits, s->act_bits);
+        break;
+    case SQ_SCHEME_SQ_A_STATIC:
+    case SQ_SCHEME_SQ_A_DYNAMIC:
+        snprintf(text, 96, "%s W%u, activations %s", sq_scheme_names[s->kind], s->weight_bits, sq);
+        break;
+    case SQ_SCHEME_GQSA:
+        snprintf(text, 96, "gqsa A%u, %g pruned in groups of %u", s->act_bits, s->sparsity,
+                 s->group);
+        break;
+    case SQ_SCHEME_SPQT:
+        snprintf(text, 96, "spqt A%u, %g of the activations skipped, %s layout, %s", s->act_bits,
+                 s->sparsity, sq_spqt_layout_names[s->layout], sq_spqt_schedule_names[s->schedule]);
+        break;
+    case SQ_SCHEME_SPQR:
+        snprintf(text, 96, "spqr A%u, outliers %g", s->act_bits, s->outliers);
+        break;
+    default:
+        snprintf(text, 96, "%s A%u", sq_scheme_names[s->kind], s->act_bits);
+    }
+}
+
+static void print_head(const struct run *r)
+{
+    const struct sq_machine *m = &r->machine;
+    char format[96];
+    scheme_text(&r->request->scheme, format);
+    printf("%s on machine %s: %u cores of %ux%u PEs, L=%u, H=%u at %g GHz, DRAM %g GB/s; %s\n",
+           r->name, m->name, m->cores, m->core.rows, m->core.cols, m->core.low_lanes,
+           m->core.high_lanes, m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9, format);
+    printf("%-24s %22s %6s %12s %12s %7s %7s %10s %8s\n", "layer", "MxNxK", "count", "bound",
+           "cycles", "low", "high", "MB", "bound by");
+}
+
+static void print_row(const struct run *r, const struct sq_workload_row *row,
+                      const struct timed *timed)
+{
+    const struct result *x = &timed->result;
+    char shape[64];
+    snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)row->gemm.m,
+             (unsigned long long)row->gemm.n, (unsigned long long)row->gemm.k);
+    printf("%-24.24s %22s %6llu %12.0f %12.0f %6.1f%% %6.1f%% %10.2f %8s\n", row->name, shape,
+           (unsigned long long)row->count, x->bound, x->cycles, 100 * use_low(x), 100 * use_high(x),
+           total_nbytes(x) * 1e-6, bound_name(x));
+    if (r->request->is_causes) {
+        print_plan(&timed->plan);
+        print_causes(r, x);
+    }
+}
+
+static void print_sum(const struct run *r, const struct result *x, double seconds)
+{
+    printf("%.4g MAC, %.0f cycles (bound %.0f) = %.6g ms, low path %.1f %%, high path %.1f %%, "
+           "%.6g GB, %s-bound\n",
+           x->macs, x->cycles, x->bound, 1e3 * x->cycles / r->machine.clock_hz, 100 * use_low(x),
+           100 * use_high(x), total_nbytes(x) * 1e-9, bound_name(x));
+    if (r->request->is_causes)
+        print_causes(r, x);
+    fprintf(stderr, "timed in %.2f ms\n", 1e3 * seconds);
+}
+
+// ---- work -----------------------------------------------------------------------------------
+
+static bool same_gemm(const struct sq_gemm *a, const struct sq_gemm *b)
+{
+    return a->m == b->m && a->n == b->n && a->k == b->k;
+}
+
+static enum sq_status run_all(const struct run *r, struct sq_error *err)
+{
+    const struct sq_workload *w = &r->workload;
+    struct timed *all = calloc(w->n, sizeof *all);
+    struct result sum;
+    double seconds = 0;
+    enum sq_status status = SQ_OK;
+    memset(&sum, 0, sizeof sum);
+    if (!all)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", w->n);
+    if (!r->request->is_json)
+        print_head(r);
+    for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
+        const struct sq_workload_row *row = &w->row[i];
+        const double start = now();
+        size_t same = i < 64 ? 0 : i - 64; // layers of a model repeat within a few rows
+        while (same < i && !same_gemm(&w->row[same].gemm, &row->gemm))
+            same++;
+        if (same < i)
+            all[i] = all[same];
+        else
+            status = time_gemm(r, &row->gemm, &all[i], err);
+        seconds += now() - start;
+        if (status != SQ_OK)
+            break;
+        add_times(&sum, &all[i].result, (double)row->count);
+        if (r->request->is_json)
+            print_json_row(r, row, &all[i].result);
+        else
+            print_row(r, row, &all[i]);
+    }
+    if (status == SQ_OK && r->request->is_json)
+        print_json_sum(r, &sum, seconds);
+    else if (status == SQ_OK)
+        print_sum(r, &sum, seconds);
+    free(all);
+    return status;
+}
+
+// Core options that were given replace the machine's own; 0 = not given.
+void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given)
+{
+    core->rows = given->rows ? given->rows : core->rows;
+    core->cols = given->cols ? given->cols : core->cols;
+    core->low_lanes = given->low_lanes ? given->low_lanes : core->low_lanes;
+    core->high_lanes = given->high_lanes ? given->high_lanes : core->high_lanes;
+    core->gather = given->gather <= SQ_GATHER_LOG ? given->gather : core->gather;
+}
+
+// One row per layer of a checkpoint at M tokens, or the one GEMM.
+static enum sq_status workload_of(const struct sq_run_request *in, const char *model,
+                                  struct sq_workload *w, struct sq_error *err)
+{
+    struct sq_checkpoint ck = {.n_layers = 1};
+    memset(w, 0, sizeof *w);
+    if (!in->gemm.n)
+        SQ_TRY(sq_checkpoint_open(&ck, model, err));
+    w->row = calloc(ck.n_layers, sizeof *w->row);
+    w->n = w->row ? ck.n_layers : 0;
+    for (size_t i = 0; i < w->n; i++) {
+        snprintf(w->row[i].name, sizeof w->row[i].name, "%.63s",
+                 in->gemm.n ? "gemm" : ck.layer[i].name);
+        w->row[i].gemm = (struct sq_gemm){in->gemm.m, in->gemm.n ? in->gemm.n : ck.layer[i].n,
+                                          in->gemm.n ? in->gemm.k : ck.layer[i].k};
+        w->row[i].count = 1;
+    }
+    if (!in->gemm.n)
+        sq_checkpoint_close(&ck);
+    return w->n ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
+}
+
+// A machine of ours, or a GPU.
+static enum sq_status load_machine(const char *path, struct run *r, struct sq_error *err)
+{
+    const enum sq_status status = sq_machine_load(path, &r->machine, err);
+    r->is_gpu = status != SQ_OK && sq_gpu_load(path, &r->gpu, NULL) == SQ_OK;
+    if (r->is_gpu || status != SQ_OK)
+        return r->is_gpu ? SQ_OK : status;
+    if (r->request->records)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--records has no use on machine %s, need a GPU",
+                       r->machine.name);
+    sq_run_override_core(&r->machine.core, &r->request->core);
+    return SQ_OK;
+}
+
+enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)
+{
+    struct run r = {.request = in, .name = in->workload};
+    char *machine = sq_cli_home_path("sim/machines/default.yaml");
+    char *model = sq_cli_home_path("traces/tiny-llama");
+    enum sq_status status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+    if (!r.name)
+        r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
+    if (machine && model)
+        status = load_machine(in->machine ? in->machine : machine, &r, err);
+    if (status == SQ_OK)
+        status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
+                              : workload_of(in, in->model ? in->model : model, &r.workload, err);
+    if (status == SQ_OK)
+        status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
+    sq_workload_free(&r.workload);
+    free(machine);
+    free(model);
+    return status;
+}

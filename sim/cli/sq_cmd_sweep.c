@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim sweep: a grid of points into a database, resumable, in shards; and databases into one.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sim/cli/sq_cli.h"
+#include "sim/sweep/sq_sweep.h"
+#include "sim/sweep/sq_sweep_export.h"
+
+#ifndef SQ_CODE
+#error "SQ_CODE, the digest of the sources, comes from sim/rules.mk"
+#endif
+#define LIBERTY "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
+
+enum { KEY_DB = 0x3000, KEY_SHARD, KEY_JOBS, KEY_MERGE, KEY_DRY_RUN, KEY_LIBERTY, KEY_JSON };
+
+struct arguments {
+    const char *db, *output, *liberty;
+    const char **file; // the specification, or the databases to merge
+    size_t n_files;
+    size_t shard, n_shards;
+    unsigned jobs;
+    bool is_merge, is_dry_run, is_json;
+    struct sq_error *err;
+};
+
+static const struct argp_option options[] = {
+    {"db", KEY_DB, "FILE", 0, "database of the results, created where missing (sweep.db)", 0},
+    {"output", 'o', "FILE", 0, "when done, all points of SPEC as CSV", 0},
+    {"shard", KEY_SHARD, "I/N", 0, "only part I of N parts, 1/N .. N/N (1/1)", 0},
+    {"merge", KEY_MERGE, NULL, 0, "add the databases FILE... to --db instead of running", 0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0, "check SPEC and count its points, compute nothing", 0},
+    {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells for areas (qflow-tech-osu018)", 0},
+    {"jobs", KEY_JOBS, "N", 0, "points computed at a time, 1..256 (1)", 3},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per point, the summary last", 3},
+    {0}};
+
+static const char doc[] =
+    "Computes every point of the grid that SPEC spans and that the database lacks. May be killed "
+    "at any moment and started again; several may work on one database. The results do not depend "
+    "on --jobs. sim/sweeps/ holds specifications to start from; sim/sweep/sq_sweep.h describes "
+    "them.\v"
+    "Examples:\n"
+    "  sqsim sweep sim/sweeps/paper_grid.yaml --db grid.db --jobs 2 -o grid.csv\n"
+    "  sqsim sweep big.yaml --db part3.db --shard 3/8\n"
+    "  sqsim sweep --merge part*.db --db all.db\n"
+    "  parallel sqsim sweep big.yaml --db part{}.db --shard {}/8 ::: 1 2 3 4 5 6 7 8\n";
+
+static enum sq_status parse_shard(struct arguments *in, const char *text)
+{
+    char first[32] = "";
+    uint64_t i, n;
+    const char *slash = strchr(text, '/');
+    if (slash && slash - text < 20)
+        memcpy(first, text, (size_t)(slash - text));
+    if (!slash || sq_cli_uint("", slash + 1, 1, 1000000, &n, NULL) != SQ_OK ||
+        sq_cli_uint("", first, 1, n, &i, NULL) != SQ_OK)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--shard = %.40s, need I/N with 1 <= I <= N <= 1000000",
+                       text);
+    in->shard = i - 1;
+    in->n_shards = n;
+    return SQ_OK;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *in = state->input;
+    enum sq_status status = SQ_OK;
+    uint64_t v;
+    switch (key) {
+    case KEY_DB:
+        in->db = arg;
+        break;
+    case 'o':
+        in->output = arg;
+        break;
+    case KEY_SHARD:
+        status = parse_shard(in, arg);
+        break;
+    case KEY_JOBS:
+        status = sq_cli_uint("--jobs", arg, 1, 256, &v, in->err);
+        if (status == SQ_OK)
+            in->jobs = (unsigned)v;
+        break;
+    case KEY_MERGE:
+        in->is_merge = true;
+        break;
+    case KEY_DRY_RUN:
+        in->is_dry_run = true;
+        break;
+    case KEY_LIBERTY:
+        in->liberty = arg;
+        break;
+    case KEY_JSON:
+        in->is_json = true;
+        break;
+    case ARGP_KEY_ARG:
+        in->file[in->n_files++] = arg;
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return status == SQ_OK ? 0 : EINVAL;
+}
+
+static enum sq_status check(const struct arguments *in)
+{
+    struct sq_error *err = in->err;
+    if (in->is_merge && (in->output || in->is_dry_run || in->n_shards > 1))
+        return SQ_FAIL(err, SQ_ERR_ARG, "--merge together with --%s, need one of them",
+                       in->output       ? "output"
+                       : in->is_dry_run ? "dry-run"
+                                        : "shard");
+    if (in->is_merge && in->n_files == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--merge needs the databases to add");
+    if (!in->is_merge && in->n_files == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "needs a specification, as sim/sweeps/paper_grid.yaml");
+    if (!in->is_merge && in->n_files > 1)
+        return SQ_FAIL(err, SQ_ERR_ARG, "unexpected argument '%.80s', see --help", in->file[1]);
+    return SQ_OK;
+}
+
+// ---- results ------------------------------------------------------------------------------------
+
+static enum sq_status print_json(void *context, const struct sq_sweep_row *row,
+                                 struct sq_error *err)
+{
+    (void)context, (void)err;
+    printf("{\"sweep\":\"%s\",\"key\":\"%016llx\",\"parameters\":%s,\"measures\":%s,"
+           "\"provenance\":%s}\n",
+           row->sweep, (unsigned long long)row->key, row->parameters, row->measures,
+           row->provenance);
+    return SQ_OK;
+}
+
+static enum sq_status csv_row(void *context, const struct sq_sweep_row *row, struct sq_error *err)
+{
+    struct sq_csv *csv = context;
+    if (!csv->head)
+        fprintf(csv->out, "# sqsim sweep, %s; provenance of the first point: %s\n", row->sweep,
+                row->provenance);
+    return sq_csv_row(csv, row, err);
+}
+
+static enum sq_status write_csv(const struct arguments *in, const struct sq_sweep_spec *spec,
+                                struct sq_sweep_db *db)
+{
+    struct sq_outfile out;
+    SQ_TRY(sq_outfile_open(&out, in->output, in->err));
+    struct sq_csv csv = {.out = out.stream};
+    const enum sq_status status =
+        sq_sweep_rows(spec, in->shard, in->n_shards, db, csv_row, &csv, in->err);
+    sq_csv_free(&csv);
+    if (status == SQ_OK)
+        return sq_outfile_commit(&out, in->err);
+    sq_outfile_abort(&out);
+    return status;
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void print_summary(const struct arguments *in, const struct sq_sweep_spec *spec,
+                          const struct sq_sweep_count *count, double seconds)
+{
+    const double rate = seconds > 0 ? 60.0 * (double)count->computed / seconds : 0;
+    if (!in->is_json) {
+        printf("%s: %llu points (%zu combinations without legal format or core, %zu excluded), "
+               "%llu computed, %llu already there\n",
+               spec->name, (unsigned long long)count->total, spec->n_illegal, spec->n_excluded,
+               (unsigned long long)count->computed, (unsigned long long)count->cached);
+        if (!in->is_dry_run)
+            printf("%.2f s, %.0f points per minute, results in %s\n", seconds, rate, in->db);
+        return;
+    }
+    json_t *o = json_object();
+    json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "sweep", json_string(spec->name));
+    json_object_set_new(o, "points", json_integer((json_int_t)count->total));
+    json_object_set_new(o, "illegal", json_integer((json_int_t)spec->n_illegal));
+    json_object_set_new(o, "excluded", json_integer((json_int_t)spec->n_excluded));
+    json_object_set_new(o, "computed", json_integer((json_int_t)count->computed));
+    json_object_set_new(o, "cached", json_integer((json_int_t)count->cached));
+    json_object_set_new(o, "seconds_host", json_real(seconds));
+    json_object_set_new(o, "points_per_minute", json_real(rate));
+    json_object_set_new(o, "provenance", sq_cli_provenance(NULL, NULL, 1));
+    sq_cli_json_line(o);
+}
+
+// ---- work ---------------------------------------------------------------------------------------
+
+static void progress(void *context, uint64_t done, uint64_t total)
+{
+    sq_cli_progress(context, done, total);
+}
+
+// Tool, revision and code as members of a JSON object.
+static char *provenance_members(void)
+{
+    json_t *p = sq_cli_provenance(NULL, NULL, 1);
+    char *text = NULL;
+    if (asprintf(&text, "\"tool\":\"%s\",\"revision\":\"%s\",\"code\":\"%s\"",
+                 json_string_value(json_object_get(p, "tool")),
+                 json_string_value(json_object_get(p, "revision")), SQ_CODE) < 0)
+        text = NULL;
+    json_decref(p);
+    return text;
+}
+
+static enum sq_status export(const struct arguments *in, const struct sq_sweep_spec *spec) {
+    struct sq_sweep_db *db; enum sq_status status = SQ_OK;
+    if (!in->output && !in->is_json) return SQ_OK;
+    SQ_TRY(sq_sweep_db_open(&db, in->db, false, in->err));
+    if (in->output) status = write_csv(in, spec, db);
+    if (status == SQ_OK && in->is_json)
+        status = sq_sweep_rows(spec, in->shard, in->n_shards, db, print_json, NULL, in->err);
+    sq_sweep_db_close(db);
+    return status;
+}
+
+// Hours before it is needed.
+static enum sq_status check_output(const struct arguments *in)
+{
+    struct sq_outfile out;
+    if (in->output) {
+        SQ_TRY(sq_outfile_open(&out, in->output, in->err));
+        sq_outfile_abort(&out);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status run(const struct arguments *in, struct sq_sweep_spec *spec)
+{
+    char *members = provenance_members(), *cache = sq_cli_home_path("build/synth");
+    const struct sq_sweep_options o = {.db = in->db,
+                                       .home = sq_cli_home(),
+                                       .cache = cache,
+                                       .liberty = in->liberty,
+                                       .code = SQ_CODE,
+                                       .provenance = members,
+                                       .jobs = in->jobs,
+                                       .shard = in->shard,
+                                       .n_shards = in->n_shards,
+                                       .progress = progress,
+                                       .context = spec->name};
+    struct sq_sweep_count count = {.total = spec->n_points};
+    const double start = now_s();
+    enum sq_status status = check_output(in);
+    if (status == SQ_OK && (!members || !cache))
+        status = SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory for a sweep");
+    if (status == SQ_OK && !in->is_dry_run)
+        status = sq_sweep_run(spec, &o, &count, in->err);
+    const double seconds = now_s() - start;
+    if (status == SQ_OK && !in->is_dry_run)
+        status = export(in, spec);
+    if (status == SQ_OK)
+        print_summary(in, spec, &count, seconds);
+    free(members);
+    free(cache);
+    return status;
+}
+
+static enum sq_status merge(const struct arguments *in)
+{
+    struct sq_sweep_db *db;
+    uint64_t added, total = 0;
+    for (size_t i = 0; i < in->n_files; i++) { // all readable before --db is made
+        SQ_TRY(sq_sweep_db_open(&db, in->file[i], false, in->err));
+        sq_sweep_db_close(db);
+    }
+    SQ_TRY(sq_sweep_db_open(&db, in->db, true, in->err));
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; i < in->n_files && status == SQ_OK; i++) {
+        status = sq_sweep_db_merge(db, in->file[i], &added, in->err);
+        total += added;
+    }
+    sq_sweep_db_close(db);
+    if (status == SQ_OK && in->is_json)
+        printf("{\"summary\":true,\"merged\":%zu,\"added\":%llu}\n", in->n_files,
+               (unsigned long long)total);
+    else if (status == SQ_OK)
+        printf("%zu databases merged into %s, %llu points added\n", in->n_files, in->db,
+               (unsigned long long)total);
+    return status;
+}
+
+int sq_cmd_sweep(int argc, char **argv)
+{
+    struct sq_error err;
+    const char **file = calloc((size_t)argc + 1, sizeof *file);
+    struct arguments in = {
+        .db = "sweep.db", .liberty = LIBERTY, .file = file, .n_shards = 1, .jobs = 1, .err = &err};
+    struct sq_sweep_spec spec = {0};
+    const struct argp argp = {options, parse, "SPEC | --merge FILE...", doc, NULL, NULL, NULL};
+    enum sq_status status = file ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
+    if (status == SQ_OK)
+        status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    if (status == SQ_OK)
+        status = check(&in);
+    if (status == SQ_OK && in.is_merge)
+        status = merge(&in);
+    else if (status == SQ_OK &&
+             (status = sq_sweep_spec_load(&spec, file[0], sq_cli_home(), &err)) == SQ_OK)
+        status = run(&in, &spec);
+    sq_sweep_spec_free(&spec);
+    free(file);
+    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("sweep", &err);
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// `sqsim COMMAND ...`: the table of commands.
+#include <signal.h>
+#include <string.h>
+
+#include "sim/cli/sq_cli.h"
+#include "sim/io/sq_version.h"
+
+// One line per command; a command lives in sq_cmd_NAME.c.
+static const struct sq_command commands[] = {
+    {"quantize", "encode a Hugging Face checkpoint or a safetensors file", sq_cmd_quantize},
+    {"eval", "perplexity and layer errors of a model in the bit-exact integers of a format",
+     sq_cmd_eval},
+    {"run", "cycles, utilisation and values of a GEMM or a model", sq_cmd_run},
+    {"cosim", "verilated RTL against golden values and cycle model", sq_cmd_cosim},
+    {"area", "area and delay of the blocks by synthesis", sq_cmd_area},
+    {"sweep", "a grid of points into a database, resumable", sq_cmd_sweep},
+    {"report", "what a sweep found: text, and a page with plots", sq_cmd_report},
+    {"compare-runs", "what changed between two sweep databases", sq_cmd_compare_runs},
+    {"workload", "the GEMMs of a model as a table, from its config.json", sq_cmd_workload},
+    {"compare", "predicted against measured times and speedups of a GPU", sq_cmd_compare},
+    {"explain", "where a number comes from: closed forms beside the cycle model", sq_cmd_explain},
+    {"schedule", "how evenly the work of a real sparse layer falls on workers", sq_cmd_schedule},
+    {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static int help(void)
+{
+    printf("Usage: sqsim COMMAND [OPTION...]\n"
+           "Cycle-level simulator and RTL co-design testbench for sparse-quantized formats.\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        printf("  %-12s %s\n", commands[i].name, commands[i].summary);
+    printf("\n`sqsim COMMAND --help` lists the options with examples; `sqsim --version`.\n"
+           "Exit status: 0 done, 1 a check failed, 2 bad input, 3 a tool or device is missing.\n");
+    return sq_cli_finish("help", SQ_EXIT_OK);
+}
+
+// One line on stderr: the nearest command for a typo, all of them otherwise.
+static int unknown(const char *name)
+{
+    const char *names[N_COMMANDS];
+    size_t index;
+    struct sq_error err;
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].name;
+    (void)sq_cli_name("command", name, names, N_COMMANDS, &index, &err);
+    return sq_cli_fail("", &err);
+}
+
+int main(int argc, char **argv)
+{
+    // Full files and closed pipes are answered by write(), not by a signal that leaves things
+    // behind.
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    if (argc < 2) {
+        fprintf(stderr, "sqsim: no command, see sqsim --help\n");
+        return SQ_EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+        return help();
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("sqsim %s\n", SQ_VERSION);
+        return sq_cli_finish("version", SQ_EXIT_OK);
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return sq_cli_finish(argv[1], commands[i].run(argc - 1, argv + 1));
+    return unknown(argv[1]);
+}

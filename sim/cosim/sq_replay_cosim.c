@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running; which operands go where is in sq_replay_array.c and sq_replay_front.c.
+#include "sim/cosim/sq_replay_cosim.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/format/sq_replay_plan.h"
+
+#define INTEGERS_MAX (UINT64_C(1) << 28) // 1 GiB of input beats
+
+static const struct sq_replay_plan core_plan = {SQ_REPLAY_SQ_W, NULL, NULL, NULL};
+
+// Plan `index` of a system, NULL behind the last.
+static const struct sq_replay_plan *plan_of(enum sq_replay_system system, size_t index)
+{
+    const struct sq_replay_plan *all[SQ_REPLAY_BLOCKS_MAX] = {NULL};
+    size_t n = 0;
+    if (system == core_plan.system)
+        all[n++] = &core_plan;
+    for (size_t i = 0; i < sizeof sq_replay_front_plans / sizeof sq_replay_front_plans[0]; i++)
+        if (sq_replay_front_plans[i].system == system)
+            all[n++] = &sq_replay_front_plans[i];
+    for (size_t i = 0; i < sizeof sq_replay_array_plans / sizeof sq_replay_array_plans[0]; i++)
+        if (sq_replay_array_plans[i].system == system)
+            all[n++] = &sq_replay_array_plans[i];
+    assert(n >= 1 && n <= SQ_REPLAY_BLOCKS_MAX);
+    return index < n ? all[index] : NULL;
+}
+
+size_t sq_replay_n_blocks(const struct sq_replay *r)
+{
+    size_t n = 0;
+    while (n < SQ_REPLAY_BLOCKS_MAX && plan_of(r->system, n))
+        n++;
+    return n;
+}
+
+// ---- for the plans --------------------------------------------------------------------------
+
+static size_t parameter(const struct sq_replay_work *w, const char *name)
+{
+    size_t i = 0;
+    while (strcmp(w->out->stream.block->param[i], name) != 0)
+        i++;
+    return i;
+}
+
+void sq_replay_set(struct sq_replay_work *w, const char *name, unsigned value)
+{
+    w->out->point.value[parameter(w, name)] = value;
+}
+
+unsigned sq_replay_get(const struct sq_replay_work *w, const char *name)
+{
+    return w->out->point.value[parameter(w, name)];
+}
+
+enum sq_status sq_replay_begin(struct sq_replay_work *w, size_t n_groups, size_t n_beats,
+                               struct sq_error *err)
+{
+    struct sq_stream_case *c = &w->out->stream;
+    c->block->shape(c->point->value, &w->shape);
+    w->len = sq_field_offset(w->shape.in, w->shape.n_in);
+    w->out_len = sq_field_offset(w->shape.out, w->shape.n_out);
+    if (n_groups == 0 || n_beats > INTEGERS_MAX / w->len)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu beats for %s, need 1..%llu",
+                       sq_path_tail(w->r->path), n_beats, c->block->name,
+                       (unsigned long long)(INTEGERS_MAX / w->len));
+    c->n_groups = n_groups;
+    c->n_beats = n_beats;
+    size_t records;
+    w->n_golden = 1;
+    if (c->block->flow)
+        c->block->flow->limits(c->point->value, &records, &w->n_golden);
+    if (w->n_golden < c->max_outputs)
+        w->n_golden = c->max_outputs;
+    SQ_REPLAY_KEEP(w->r, w->golden, w->n_golden * w->out_len);
+    return sq_stream_case_alloc(c, err);
+}
+
+size_t sq_replay_field(const struct sq_replay_work *w, const char *name)
+{
+    size_t f = 0;
+    while (strcmp(w->shape.in[f].name, name) != 0)
+        f++;
+    return sq_field_offset(w->shape.in, f);
+}
+
+size_t sq_replay_golden(struct sq_replay_work *w, size_t group, size_t first)
+{
+    const struct sq_stream_case *c = &w->out->stream;
+    const int32_t *beats = c->beats + first * w->len;
+    memset(w->golden, 0, w->n_golden * w->out_len * sizeof *w->golden);
+    if (c->block->flow)
+        return c->block->flow->golden(c->point->value, beats, c->flow_len[group], w->golden);
+    c->block->golden(c->point->value, beats, c->group_len[group], w->golden);
+    return 1;
+}
+
+void sq_replay_expect(struct sq_replay_work *w, const char *tensor, size_t at, int64_t got,
+                      int64_t want)
+{
+    struct sq_replay_outcome *out = w->out;
+    out->values++;
+    if (got == want)
+        return;
+    if (out->value_mismatches++ == 0)
+        snprintf(out->difference, sizeof out->difference,
+                 "%s[%zu] = %" PRId64 ", the block gives %" PRId64, tensor, at, got, want);
+}
+
+// ---- core -----------------------------------------------------------------------------------
+
+static enum sq_status take_operand(struct sq_replay *r, struct sq_operand *w, struct sq_error *err)
+{
+    const uint8_t *lo, *hi;
+    const float *s_lo, *s_hi;
+    SQ_REPLAY_TENSOR(r, "lo", SQ_U8, w->lo_nbytes, lo);
+    SQ_REPLAY_TENSOR(r, "hi", SQ_U8, w->hi_nbytes, hi);
+    SQ_REPLAY_TENSOR(r, "s_lo", SQ_F32, w->n_scales, s_lo);
+    SQ_REPLAY_TENSOR(r, "s_hi", SQ_F32, w->n_scales, s_hi);
+    memcpy(w->m.lo, lo, w->lo_nbytes);
+    memcpy(w->m.hi, hi, w->hi_nbytes);
+    memcpy(w->m.s_lo, s_lo, w->n_scales * sizeof *s_lo);
+    memcpy(w->m.s_hi, s_hi, w->n_scales * sizeof *s_hi);
+    return sq_matrix_validate(&w->m, w->lo_nbytes, w->hi_nbytes, w->n_scales, err);
+}
+
+// The trace as a layer whose integers are the kernel's. What it points to stays the trace's, but
+// for layer->w.
+static enum sq_status take_layer(struct sq_replay *r, const struct sq_format *f,
+                                 const struct sq_core_config *config, struct sq_layer_run *layer,
+                                 struct sq_error *err)
+{
+    static const struct sq_rates free_streams = {1, 1, 1, 1};
+    const size_t n_p = r->m * r->n * sq_n_groups(f, r->k);
+    const int8_t *x;
+    const int32_t *p_lo, *p_hi;
+    SQ_TRY(take_operand(r, &layer->w, err));
+    SQ_REPLAY_TENSOR(r, "x", SQ_I8, r->m * r->k, x);
+    SQ_REPLAY_TENSOR(r, "p_lo", SQ_I32, n_p, p_lo);
+    SQ_REPLAY_TENSOR(r, "p_hi", SQ_I32, n_p, p_hi);
+    SQ_REPLAY_KEEP(r, layer->act, r->m * r->k);
+    SQ_REPLAY_KEEP(r, layer->p_lo, n_p);
+    SQ_REPLAY_KEEP(r, layer->p_hi, n_p);
+    memcpy(layer->act, x, r->m * r->k);
+    memcpy(layer->p_lo, p_lo, n_p * sizeof *p_lo);
+    memcpy(layer->p_hi, p_hi, n_p * sizeof *p_hi);
+    SQ_TRY(sq_gemm_job(config, f, r->m, r->n, r->k, &layer->job, err));
+    layer->stats = sq_core_run_fast(config, &layer->job, &free_streams);
+    return SQ_OK;
+}
+
+static enum sq_status run_layer(const struct sq_layer_run *layer,
+                                const struct sq_core_config *config,
+                                const struct sq_replay_options *o, struct sq_replay_outcome *out,
+                                struct sq_error *err)
+{
+    const struct sq_rtl_point point = {
+        .block = SQ_RTL_CORE, .config = *config, .netlist = o->netlist};
+    struct sq_layer_cosim l = {0};
+    struct sq_rtl rtl;
+    bool built;
+    SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
+    const enum sq_status status =
+        sq_layer_cosim_run(layer, config, rtl.api, o->seed, true, &l, err);
+    sq_rtl_unload(&rtl);
+    out->beats = l.beats;
+    out->cycles = l.cycles;
+    out->value_mismatches = l.value_mismatches;
+    out->cycle_mismatches = l.cycle_mismatches;
+    out->result = l.result;
+    out->failing_tile = l.failing_tile;
+    out->core = l.failing;
+    if (l.value_mismatches > 0 && l.result.mismatch.kind == SQ_MISMATCH_NONE)
+        snprintf(out->difference, sizeof out->difference, "%" PRIu64 " of p_lo, p_hi",
+                 l.value_mismatches);
+    return status;
+}
+
+static enum sq_status run_core(struct sq_replay *r, const struct sq_replay_options *o,
+                               struct sq_replay_outcome *out, struct sq_error *err)
+{
+    struct sq_core_config config = o->config;
+    struct sq_layer_run layer = {.name = sq_path_tail(r->path), .m = r->m, .n = r->n, .k = r->k};
+    struct sq_format f;
+    SQ_TRY(sq_replay_format(r, &f, err));
+    config.act_bits = 8;
+    config.high_bits = f.high_bits;
+    config.low_bits = f.low_bits;
+    config.bank = f.bank;
+    config.high_per_bank = f.high_per_bank;
+    SQ_TRY(sq_core_config_check(&config, err));
+    out->block = "core";
+    snprintf(out->shape, sizeof out->shape, "%ux%u PEs, L=%u H=%u b=%u k=%u", config.rows,
+             config.cols, config.low_lanes, config.high_lanes, config.bank, config.high_per_bank);
+    out->values = 2 * r->m * r->n * sq_n_groups(&f, r->k);
+    SQ_TRY(sq_operand_alloc(&layer.w, &f, r->n, r->k, err));
+    enum sq_status status = take_layer(r, &f, &config, &layer, err);
+    if (status == SQ_OK)
+        status = run_layer(&layer, &config, o, out, err);
+    sq_operand_free(&layer.w);
+    return status;
+}
+
+// ---- stream blocks --------------------------------------------------------------------------
+
+// A point of the table with the same parameters lends its name, and so its compiled RTL.
+static void name_point(const struct sq_stream_block *b, struct sq_stream_point *p)
+{
+    size_t n = 0;
+    while (b->param[n])
+        n++;
+    p->name = "trace";
+    for (size_t i = 0; i < b->n_points; i++)
+        if (memcmp(b->points[i].value, p->value, n * sizeof p->value[0]) == 0)
+            p->name = b->points[i].name;
+}
+
+static void describe(struct sq_replay_outcome *out)
+{
+    const struct sq_stream_block *b = out->stream.block;
+    size_t at = 0;
+    for (size_t i = 0; b->param[i] && at < sizeof out->shape; i++)
+        at += (size_t)snprintf(out->shape + at, sizeof out->shape - at, "%s%u", i ? "," : "",
+                               out->point.value[i]);
+}
+
+static enum sq_status run_stream(const struct sq_replay_options *o, struct sq_replay_outcome *out,
+                                 struct sq_error *err)
+{
+    const struct sq_rtl_point point = {.block = SQ_RTL_STREAM,
+                                       .netlist = o->netlist,
+                                       .stream = out->stream.block,
+                                       .stream_point = &out->point};
+    struct sq_rtl rtl;
+    bool built;
+    SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
+    enum sq_status status = sq_stream_cosim_run(&out->stream, rtl.api, NULL, 0, &out->result, err);
+    const enum sq_mismatch_kind kind = out->result.mismatch.kind;
+    out->beats = out->result.beats;
+    out->cycles = out->result.cycles;
+    out->value_mismatches += kind == SQ_MISMATCH_VALUE;
+    out->cycle_mismatches += kind == SQ_MISMATCH_HANDSHAKE;
+    if (status == SQ_OK && kind != SQ_MISMATCH_NONE)
+        status = sq_stream_shrink(&out->stream, rtl.api, &out->result, err);
+    sq_rtl_unload(&rtl);
+    return status;
+}
+
+enum sq_status sq_replay_cosim(struct sq_replay *r, size_t index, const struct sq_replay_options *o,
+                               struct sq_replay_outcome *out, struct sq_error *err)
+{
+    const struct sq_replay_plan *plan = plan_of(r->system, index);
+    struct sq_replay_work work = {.r = r, .o = o, .out = out};
+    memset(out, 0, sizeof *out);
+    if (!plan->block)
+        return run_core(r, o, out, err);
+    out->block = plan->block->name;
+    out->stream = (struct sq_stream_case){.block = plan->block,
+                                          .point = &out->point,
+                                          .stall = {{SQ_STALL_FREE, 1}, {SQ_STALL_FREE, 1}},
+                                          .second_stall = {SQ_STALL_FREE, 1},
+                                          .third_stall = {SQ_STALL_FREE, 1},
+                                          .seed = o->seed};
+    SQ_TRY(plan->make(&work, err));
+    name_point(plan->block, &out->point);
+    describe(out);
+    SQ_TRY(plan->check(&work, err));
+    return run_stream(o, out, err);
+}
+
+void sq_replay_outcome_free(struct sq_replay_outcome *out)
+{
+    sq_owned_case_free(&out->core);
+    sq_stream_case_free(&out->stream);
+}

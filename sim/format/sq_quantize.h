@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole layers through the encoder on several threads, and what the encoding costs in accuracy.
+#ifndef SQ_QUANTIZE_H
+#define SQ_QUANTIZE_H
+
+#include "sim/format/sq_trace.h"
+
+// w[n][k_orig] -> *o, allocated for it (sq_operand_alloc), round to nearest (sq_encode_rtn). `jobs`
+// threads, >= 1; the bytes do not depend on it.
+enum sq_status sq_operand_encode(struct sq_operand *o, const float *w, unsigned jobs,
+                                 struct sq_error *err);
+
+// Weight SQNR (SPEC J.2): sums of w^2 and (w - w^)^2 in FP64, ascending index.
+struct sq_sqnr {
+    double signal, noise;
+};
+// Adds the matrix that encodes w[n][k_orig]; `row` is scratch of k_orig floats.
+void sq_sqnr_add(struct sq_sqnr *s, const float *w, const struct sq_matrix *m, float *row);
+
+// 10 log10(signal / noise): +infinity for an exact encoding, NaN where the signal is zero (SPEC J
+// refuses to name a number there).
+double sq_sqnr_db(const struct sq_sqnr *s);
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files, metadata, tensors and comparison; the systems are in sq_replay_product.c and
+// sq_replay_decode.c.
+#include "sim/format/sq_replay.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ROWS (1u << 20)
+#define MAX_K 131072u
+
+// In the order of enum sq_replay_system.
+static const struct {
+    const char *name, *flags; // flags NULL: any
+    enum sq_status (*values)(struct sq_replay *r, struct sq_error *err);
+} systems[] = {
+    {"sq_w", NULL, sq_replay_sq_w},      {"sq_a", "static", sq_replay_sq_a},
+    {"sq_a", "dynamic", sq_replay_sq_a}, {"dense", NULL, sq_replay_dense},
+    {"sp24", NULL, sq_replay_sp24},      {"gqsa", NULL, sq_replay_gqsa},
+    {"spqt", NULL, sq_replay_spqt},      {"spqr", NULL, sq_replay_spqr},
+};
+enum { N_SYSTEMS = sizeof systems / sizeof systems[0] };
+
+// ---- metadata -------------------------------------------------------------------------------
+
+enum sq_status sq_replay_number(const struct sq_replay *r, const char *key, size_t min, size_t max,
+                                size_t *value, struct sq_error *err)
+{
+    const char *text = sq_safetensors_metadata(&r->st, key);
+    const size_t len = text ? strspn(text, "0123456789") : 0;
+    const unsigned long long v = text ? strtoull(text, NULL, 10) : 0;
+    if (!text || len == 0 || len > 10 || text[len] || v < min || v > max)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata %s = %.20s, need %zu..%zu",
+                       sq_path_tail(r->path), key, text ? text : "missing", min, max);
+    *value = (size_t)v;
+    return SQ_OK;
+}
+
+static enum sq_status need_text(const struct sq_replay *r, const char *key, const char *want,
+                                struct sq_error *err)
+{
+    const char *text = sq_safetensors_metadata(&r->st, key);
+    if (!text || strcmp(text, want) != 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: metadata %s = %.20s, need %s",
+                       sq_path_tail(r->path), key, text ? text : "missing", want);
+    return SQ_OK;
+}
+
+static enum sq_status read_text(struct sq_replay *r, struct sq_error *err)
+{
+    const char *system = sq_safetensors_metadata(&r->st, "system");
+    const char *flags = sq_safetensors_metadata(&r->st, "flags");
+    const char *producer = sq_safetensors_metadata(&r->st, "producer");
+    bool is_system = false;
+    size_t i = 0;
+    for (; i < N_SYSTEMS; i++) {
+        const bool is_name = system && strcmp(system, systems[i].name) == 0;
+        is_system = is_system || is_name;
+        if (is_name && (!systems[i].flags || (flags && strcmp(flags, systems[i].flags) == 0)))
+            break;
+    }
+    if (!is_system)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: metadata system = %.20s, need sq_w, sq_a, dense, sp24, gqsa, spqt or "
+                       "spqr",
+                       sq_path_tail(r->path), system ? system : "missing");
+    if (i == N_SYSTEMS)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata flags = %.20s, need static or dynamic",
+                       sq_path_tail(r->path), flags ? flags : "missing");
+    if (!producer || (strcmp(producer, "cuda") != 0 && strcmp(producer, "emulator") != 0))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: metadata producer = %.20s, need cuda or emulator: no kernel trace",
+                       sq_path_tail(r->path), producer ? producer : "missing");
+    r->system = (enum sq_replay_system)i;
+    r->system_name = system;
+    r->producer = producer;
+    SQ_TRY(need_text(r, "version", "1", err));
+    return need_text(r, "scale_type", "f32", err);
+}
+
+// ---- tensors --------------------------------------------------------------------------------
+
+enum sq_status sq_replay_keep(struct sq_replay *r, size_t nbytes, void **data, struct sq_error *err)
+{
+    void *p = r->n_owned < SQ_REPLAY_OWNED_MAX ? aligned_alloc(64, (nbytes + 127) / 64 * 64) : NULL;
+    if (!p)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for %zu bytes", sq_path_tail(r->path),
+                       nbytes);
+    memset(p, 0, nbytes);
+    r->owned[r->n_owned++] = p;
+    *data = p;
+    return SQ_OK;
+}
+
+size_t sq_replay_count(const struct sq_replay *r, const char *name)
+{
+    const struct sq_tensor *t = sq_safetensors_find(&r->st, name);
+    return t ? t->n_elements : SIZE_MAX;
+}
+
+enum sq_status sq_replay_tensor(struct sq_replay *r, const char *name, enum sq_dtype dtype,
+                                size_t n, const void **data, struct sq_error *err)
+{
+    const struct sq_tensor *t = sq_safetensors_find(&r->st, name);
+    if (!t)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: tensor %s is missing, need %s of %zu elements",
+                       sq_path_tail(r->path), name, sq_dtype_name(dtype), n);
+    if (t->dtype != dtype || t->n_elements != n)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: tensor %s = %s of %zu elements, need %s of %zu",
+                       sq_path_tail(r->path), name, sq_dtype_name(t->dtype), t->n_elements,
+                       sq_dtype_name(dtype), n);
+    void *copy;
+    SQ_TRY(sq_replay_keep(r, t->nbytes, &copy, err));
+    memcpy(copy, t->data, t->nbytes);
+    *data = copy;
+    return SQ_OK;
+}
+
+enum sq_status sq_replay_input(struct sq_replay *r, const char *name, enum sq_dtype dtype, size_t n,
+                               const void **data, struct sq_error *err)
+{
+    SQ_TRY(sq_replay_tensor(r, name, dtype, n, data, err));
+    r->digest = sq_digest(r->digest, *data, n * sq_dtype_nbytes(dtype));
+    return SQ_OK;
+}
+
+enum sq_status sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
+                                 size_t n, const void *want, struct sq_error *err)
+{
+    const void *got;
+    SQ_TRY(sq_replay_tensor(r, name, dtype, n, &got, err));
+    const size_t size = sq_dtype_nbytes(dtype);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t g = 0, w = 0;
+        memcpy(&g, (const char *)got + i * size, size);
+        memcpy(&w, (const char *)want + i * size, size);
+        if (g == w)
+            continue;
+        r->is_different = true;
+        return SQ_FAIL(err, SQ_ERR_DAMAGED,
+                       "%s: %s[%zu] = 0x%" PRIx64 ", the golden model gives 0x%" PRIx64,
+                       sq_path_tail(r->path), name, i, g, w);
+    }
+    r->n_values += n;
+    return SQ_OK;
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+bool sq_replay_is_trace(const char *path)
+{
+    struct sq_safetensors st;
+    const size_t n = strlen(path), m = strlen(".safetensors");
+    if (n <= m || strcmp(path + n - m, ".safetensors") != 0 ||
+        sq_safetensors_open(&st, path, NULL) != SQ_OK)
+        return false;
+    const bool has_system = sq_safetensors_metadata(&st, "system") != NULL;
+    sq_safetensors_close(&st);
+    return has_system;
+}
+
+enum sq_status sq_replay_open(struct sq_replay *r, const char *path, struct sq_error *err)
+{
+    *r = (struct sq_replay){.path = path, .digest = SQ_DIGEST_SEED};
+    SQ_TRY(sq_safetensors_open(&r->st, path, err));
+    enum sq_status status = read_text(r, err);
+    if (status == SQ_OK)
+        status = sq_replay_number(r, "M", 1, MAX_ROWS, &r->m, err);
+    if (status == SQ_OK)
+        status = sq_replay_number(r, "N", 1, MAX_ROWS, &r->n, err);
+    if (status == SQ_OK)
+        status = sq_replay_number(r, "K", 1, MAX_K, &r->k, err);
+    if (status != SQ_OK)
+        sq_replay_close(r);
+    return status;
+}
+
+void sq_replay_close(struct sq_replay *r)
+{
+    for (size_t i = 0; i < r->n_owned; i++)
+        free(r->owned[i]);
+    r->n_owned = 0;
+    sq_safetensors_close(&r->st);
+}
+
+enum sq_status sq_replay_values(struct sq_replay *r, struct sq_error *err)
+{
+    char digest[40];
+    const char *text = sq_safetensors_metadata(&r->st, "input_digest");
+    r->digest = SQ_DIGEST_SEED;
+    SQ_TRY(systems[r->system].values(r, err));
+    snprintf(digest, sizeof digest, "fnv1a64:%016" PRIx64, r->digest);
+    if (!text || strcmp(text, digest) != 0)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata input_digest = %.40s, the inputs give %s",
+                       sq_path_tail(r->path), text ? text : "missing", digest);
+    return SQ_OK;
+}
+
+enum sq_status sq_replay_file(const char *path, size_t *n_values, struct sq_error *err)
+{
+    struct sq_replay r;
+    *n_values = 0;
+    SQ_TRY(sq_replay_open(&r, path, err));
+    const enum sq_status status = sq_replay_values(&r, err);
+    *n_values = r.n_values;
+    sq_replay_close(&r);
+    return status;
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel traces (SPEC O.1): what a CUDA kernel read and what it wrote, in safetensors files, and
+// their replay by the golden model: every output recomputed from the inputs in the file and
+// compared bit for bit. sq_replay_cosim.h takes the same tensors through cycle model and RTL.
+//
+// Metadata: system, version = 1, scale_type = f32 (of scales that no format fixes), producer (cuda:
+// a GPU wrote it; emulator: the same kernels on the host), M, N, K, what a system needs besides,
+// and input_digest: fnv1a64 of the bytes of all inputs in the order below. Outputs are recomputed
+// and inputs digested, so no bit of the data can change unseen.
+//
+//   system  inputs                                      outputs
+//   sq_w    w F32 [N][K], x I8 [M][K], s_x F32 [M]      lo, hi U8, s_lo, s_hi F32 (SPEC A.6), p_lo,
+//                                                       p_hi I32 [M][N][K/group], y F32 [M][N]
+//   sq_a    x F32 [M][K] (values of BF16), w I8 [N][K]  code I8 [M][K], s_lo, s_hi F32 [M], p_lo,
+//           4-bit codes, s_w F32 [N]; flags = static:   p_hi I32, y F32 [M][N]; flags = dynamic:
+//           mask U8 [K]                                 mask U8 [M][K] (SPEC B.5, B.6)
+//   dense   x F32 [M][K] (values of BF16), w I8 [N][K], code I8 [M][K], s_x F32 [M], p_lo I32, y
+//           s_w F32 [N]; act_bits, weight_bits 4 or 8   F32 [M][N]
+//   sp24    w I8 [N][K] pruned, x I8 [M][K], s_x F32    values I8 [N][K/2], meta U8 [N][K/8]
+//           [M], s_w F32 [N]                            (little-endian words, E.3), p_lo, y [M][N]
+//   gqsa    w F32 [N][K], x I8 [M][K], row_index I32    values U8 [nnz][8], s_w F16 [nnz], zero U8
+//           [N+1], groups U8 [nnz][2] (SPEC F.4)        (nibbles), p_lo I32 [M][N]: the integers of
+//                                                       a row's groups, all scales 1
+//   spqt    w F32 [N][K], x F16 [M][K], theta F32 [1]   superblocks U8 [N/256][K][144], n_active
+//                                                       I32 [M], index I32 [M][K], -1 behind the
+//                                                       last (SPEC G.4, G.6)
+//   spqr    dense64 I64 [N/16][K/16][16], row_offsets   words I64: dense64 through the order of the
+//           I32 [N+1], col_val I32 [nnz], x F16 [M][K]  repacked kernel and back; y F16 [M][N], the
+//                                                       published kernel (SPEC H.3, H.4, H.7)
+#ifndef SQ_REPLAY_H
+#define SQ_REPLAY_H
+
+#include "sim/io/sq_safetensors.h"
+
+enum { SQ_REPLAY_OWNED_MAX = 64, SQ_REPLAY_GQSA_GROUP = 16 };
+
+enum sq_replay_system {
+    SQ_REPLAY_SQ_W,
+    SQ_REPLAY_SQ_A_STATIC,
+    SQ_REPLAY_SQ_A_DYNAMIC,
+    SQ_REPLAY_DENSE,
+    SQ_REPLAY_SP24,
+    SQ_REPLAY_GQSA,
+    SQ_REPLAY_SPQT,
+    SQ_REPLAY_SPQR,
+};
+
+// An open trace. Buffers that the functions below hand out live until sq_replay_close.
+struct sq_replay {
+    struct sq_safetensors st;
+    const char *path; // of the caller
+    enum sq_replay_system system;
+    const char *system_name, *producer; // of the metadata
+    size_t m, n, k;
+    size_t n_values;   // outputs compared so far
+    bool is_different; // the failure was an output that the golden model does not give
+    uint64_t digest;   // of the inputs taken so far
+    void *owned[SQ_REPLAY_OWNED_MAX];
+    size_t n_owned;
+};
+
+// True where the metadata name a system: a kernel trace, or an encoded operand, which
+// sq_replay_open refuses by its first missing field.
+bool sq_replay_is_trace(const char *path);
+
+// Errors as sq_safetensors_open; SQ_ERR_DAMAGED and SQ_ERR_UNSUPPORTED name the metadata field, its
+// value and what is needed. After a failure *r is closed.
+enum sq_status sq_replay_open(struct sq_replay *r, const char *path, struct sq_error *err);
+void sq_replay_close(struct sq_replay *r);
+
+// Recomputes and compares everything. A difference is SQ_ERR_DAMAGED with r->is_different, tensor,
+// element and both values; a field out of range or an input that its digest denies is an error
+// without it.
+enum sq_status sq_replay_values(struct sq_replay *r, struct sq_error *err);
+
+// Open, values, close; *n_values counts compared values.
+enum sq_status sq_replay_file(const char *path, size_t *n_values, struct sq_error *err);
+
+// ---- for the systems ------------------------------------------------------------------------
+
+// Metadata `key` as a number in min..max.
+enum sq_status sq_replay_number(const struct sq_replay *r, const char *key, size_t min, size_t max,
+                                size_t *value, struct sq_error *err);
+// 64-byte aligned, zero.
+enum sq_status sq_replay_keep(struct sq_replay *r, size_t nbytes, void **data,
+                              struct sq_error *err);
+// A tensor of this dtype and of n elements, aligned; _input also adds it to the digest.
+enum sq_status sq_replay_tensor(struct sq_replay *r, const char *name, enum sq_dtype dtype,
+                                size_t n, const void **data, struct sq_error *err);
+enum sq_status sq_replay_input(struct sq_replay *r, const char *name, enum sq_dtype dtype, size_t n,
+                               const void **data, struct sq_error *err);
+// Elements of a tensor, SIZE_MAX where it is missing.
+size_t sq_replay_count(const struct sq_replay *r, const char *name);
+// An output against what it should be.
+enum sq_status sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
+                                 size_t n, const void *want, struct sq_error *err);
+
+// The same into a typed pointer, in a function with `err` that returns a status.
+#define SQ_REPLAY_KEEP(r, pointer, n)                                                              \
+    do {                                                                                           \
+        void *data_;                                                                               \
+        SQ_TRY(sq_replay_keep((r), (n) * sizeof *(pointer), &data_, err));                         \
+        (pointer) = data_;                                                                         \
+    } while (0)
+#define SQ_REPLAY_TENSOR(r, name, dtype, n, pointer)                                               \
+    do {                                                                                           \
+        const void *data_;                                                                         \
+        SQ_TRY(sq_replay_tensor((r), (name), (dtype), (n), &data_, err));                          \
+        (pointer) = data_;                                                                         \
+    } while (0)
+#define SQ_REPLAY_INPUT(r, name, dtype, n, pointer)                                                \
+    do {                                                                                           \
+        const void *data_;                                                                         \
+        SQ_TRY(sq_replay_input((r), (name), (dtype), (n), &data_, err));                           \
+        (pointer) = data_;                                                                         \
+    } while (0)
+
+// Values of one system (sq_replay_product.c, sq_replay_decode.c).
+enum sq_status sq_replay_sq_w(struct sq_replay *r, struct sq_error *err);
+enum sq_status sq_replay_sq_a(struct sq_replay *r, struct sq_error *err);
+enum sq_status sq_replay_dense(struct sq_replay *r, struct sq_error *err);
+enum sq_status sq_replay_sp24(struct sq_replay *r, struct sq_error *err);
+enum sq_status sq_replay_gqsa(struct sq_replay *r, struct sq_error *err);
+enum sq_status sq_replay_spqt(struct sq_replay *r, struct sq_error *err);
+enum sq_status sq_replay_spqr(struct sq_replay *r, struct sq_error *err);
+
+struct sq_format;
+// Metadata bank, k and group of system sq_w, of which K is a multiple.
+enum sq_status sq_replay_format(const struct sq_replay *r, struct sq_format *f,
+                                struct sq_error *err);
+// Metadata bank and k of system sq_a.
+enum sq_status sq_replay_bank(const struct sq_replay *r, unsigned *bank, unsigned *high,
+                              struct sq_error *err);
+
+#endif

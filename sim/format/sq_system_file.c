@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/sq_system_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_version.h"
+
+#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
+#define DIM_MAX (UINT64_C(1) << 31)
+
+// "layer" + "meta" -> "layer.meta"; "" + "meta" -> "meta". The caller frees; NULL without memory.
+static char *join(const char *prefix, const char *name)
+{
+    const size_t n = strlen(prefix) + strlen(name) + 2;
+    char *full = malloc(n);
+    if (full)
+        snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", name);
+    return full;
+}
+
+// ---- writing --------------------------------------------------------------------------------
+
+// Growing lists that own their strings.
+struct content {
+    struct sq_metadata *pair;
+    struct sq_tensor *tensor;
+    size_t n_pairs, n_tensors;
+    bool failed;
+};
+
+static void add(struct content *c, char *key, char *value)
+{
+    c->failed = c->failed || !key || !value;
+    c->pair[c->n_pairs++] = (struct sq_metadata){key, value};
+}
+
+static char *number(uint64_t v)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, v);
+    return strdup(text);
+}
+
+enum { N_INFO = 5, N_PER_ITEM = 4 };
+
+static void add_info(struct content *c, const struct sq_recipe *r, const char *source)
+{
+    const struct sq_system_ops *ops = sq_system_ops(r->system);
+    struct sq_recipe copy = *r;
+    struct sq_system_value value[SQ_SYSTEM_VALUES];
+    const size_t n = ops->values ? ops->values(&copy, value) : 0;
+    add(c, strdup("system"), strdup(ops->name));
+    add(c, strdup("version"), strdup("1"));
+    add(c, strdup("producer"), strdup("golden"));
+    add(c, strdup("source"), strdup(source));
+    add(c, strdup("tool"), strdup("sqsim " SQ_VERSION));
+    for (size_t i = 0; i < n; i++)
+        add(c, strdup(value[i].key), number(*value[i].number));
+}
+
+static void add_item(struct content *c, const struct sq_recipe *r,
+                     const struct sq_system_item *item)
+{
+    char digest[40];
+    snprintf(digest, sizeof digest, "fnv1a64:%016" PRIx64, item->input_digest);
+    add(c, join(item->name, "N"), number(item->n));
+    add(c, join(item->name, "K"), number(sq_system_ops(r->system)->padded(r, item->k_orig)));
+    add(c, join(item->name, "k_orig"), number(item->k_orig));
+    add(c, join(item->name, "input_digest"), strdup(digest));
+}
+
+// The tensors of an item whose elements have `nbytes` bytes: files go by falling element size, so
+// that every tensor is aligned.
+static void add_tensors(struct content *c, const struct sq_system_item *item, size_t nbytes)
+{
+    struct sq_system_part part[SQ_SYSTEM_PARTS];
+    const size_t n = item->layer->ops->parts(item->layer->state, part);
+    for (size_t i = 0; i < n; i++) {
+        if (sq_dtype_nbytes(part[i].dtype) != nbytes)
+            continue;
+        struct sq_tensor *t = &c->tensor[c->n_tensors++];
+        *t = (struct sq_tensor){.name = join(item->name, part[i].name),
+                                .dtype = part[i].dtype,
+                                .n_dims = part[i].n_dims,
+                                .data = part[i].data};
+        for (unsigned d = 0; d < part[i].n_dims; d++)
+            t->dim[d] = part[i].dim[d];
+        c->failed = c->failed || !t->name;
+    }
+}
+
+static void fill(struct content *c, const struct sq_recipe *r, const char *source,
+                 const struct sq_system_item *item, size_t n)
+{
+    add_info(c, r, source);
+    for (size_t i = 0; i < n; i++)
+        add_item(c, r, &item[i]);
+    for (size_t nbytes = 8; nbytes > 0; nbytes /= 2)
+        for (size_t i = 0; i < n; i++)
+            add_tensors(c, &item[i], nbytes);
+}
+
+enum sq_status sq_system_write(const char *path, const struct sq_recipe *r, const char *source,
+                               const struct sq_system_item *item, size_t n, struct sq_error *err)
+{
+    struct content c = {
+        .pair = calloc(N_INFO + SQ_SYSTEM_VALUES + N_PER_ITEM * n, sizeof *c.pair),
+        .tensor = calloc(SQ_SYSTEM_PARTS * n + 1, sizeof *c.tensor),
+    };
+    c.failed = !c.pair || !c.tensor;
+    if (!c.failed)
+        fill(&c, r, source, item, n);
+    const enum sq_status status =
+        c.failed ? SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n)
+                 : sq_safetensors_write(path, c.tensor, c.n_tensors, c.pair, c.n_pairs, err);
+    for (size_t i = 0; i < c.n_tensors; i++)
+        free((void *)(uintptr_t)c.tensor[i].name);
+    for (size_t i = 0; i < c.n_pairs; i++) {
+        free((void *)(uintptr_t)c.pair[i].key);
+        free((void *)(uintptr_t)c.pair[i].value);
+    }
+    free(c.tensor);
+    free(c.pair);
+    return status;
+}
+
+// ---- reading --------------------------------------------------------------------------------
+
+static const char *system_of(const struct sq_safetensors *st)
+{
+    return sq_safetensors_metadata(st, "system");
+}
+
+bool sq_system_is_encoded(const struct sq_safetensors *st)
+{
+    return system_of(st) && sq_system_find(system_of(st)) != SQ_SYSTEM_GRID;
+}
+
+// "prefix.key" or "key" as a decimal number, digits only.
+static enum sq_status read_number(const struct sq_safetensors *st, const char *prefix,
+                                  const char *key, uint64_t min, uint64_t max, uint64_t *value,
+                                  struct sq_error *err)
+{
+    char *full = join(prefix, key);
+    if (!full)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading metadata");
+    const char *text = sq_safetensors_metadata(st, full);
+    free(full);
+    if (!text)
+        return DAMAGED("metadata %s of '%.60s' is missing", key, prefix);
+    const size_t len = strspn(text, "0123456789");
+    uint64_t v = 0;
+    for (size_t i = 0; i < len && i < 11; i++)
+        v = 10 * v + (uint64_t)(text[i] - '0');
+    if (len == 0 || len > 10 || text[len] != '\0' || v < min || v > max)
+        return DAMAGED("metadata %s of '%.60s' is no number in %" PRIu64 "..%" PRIu64, key, prefix,
+                       min, max);
+    *value = v;
+    return SQ_OK;
+}
+
+static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_recipe *r,
+                                  struct sq_error *err)
+{
+    const char *version = sq_safetensors_metadata(st, "version");
+    struct sq_system_value value[SQ_SYSTEM_VALUES];
+    *r = sq_recipe_default();
+    if (!sq_system_is_encoded(st))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata system = %.20s is not known",
+                       system_of(st) ? system_of(st) : "(missing)");
+    if (!version || strcmp(version, "1") != 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata version = %.20s, need 1",
+                       version ? version : "(missing)");
+    r->system = sq_system_find(system_of(st));
+    const struct sq_system_ops *ops = sq_system_ops(r->system);
+    const size_t n = ops->values ? ops->values(r, value) : 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t v;
+        SQ_TRY(read_number(st, "", value[i].key, value[i].min, value[i].max, &v, err));
+        *value[i].number = (unsigned)v;
+    }
+    return ops->check(r, err);
+}
+
+// Length of the layer name in a key that ends in ".tail" or is "tail"; -1 otherwise.
+static long name_len(const char *key, const char *tail)
+{
+    const size_t n = strlen(key), t = strlen(tail);
+    if (strcmp(key, tail) == 0)
+        return 0;
+    return n > t + 1 && key[n - t - 1] == '.' && strcmp(key + n - t, tail) == 0 ? (long)(n - t - 1)
+                                                                                : -1;
+}
+
+static enum sq_status read_entry(const struct sq_system_file *f, struct sq_system_entry *e,
+                                 struct sq_error *err)
+{
+    uint64_t n, k, k_orig;
+    SQ_TRY(read_number(&f->st, e->name, "N", 1, DIM_MAX, &n, err));
+    SQ_TRY(read_number(&f->st, e->name, "K", 1, DIM_MAX, &k, err));
+    SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, DIM_MAX, &k_orig, err));
+    const size_t padded = sq_system_ops(f->recipe.system)->padded(&f->recipe, k_orig);
+    if (k != padded)
+        return SQ_FAIL(err, SQ_ERR_SHAPE,
+                       "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu",
+                       e->name, k, k_orig, padded);
+    e->n = n;
+    e->k = k;
+    e->k_orig = k_orig;
+    return SQ_OK;
+}
+
+// Whether tensor `name` is "<layer>.<part>".
+static bool belongs_to(const char *name, const char *layer)
+{
+    const char *dot = strrchr(name, '.');
+    const size_t n = dot ? (size_t)(dot - name) : 0;
+    return strlen(layer) == n && strncmp(name, layer, n) == 0;
+}
+
+static enum sq_status read_entries(struct sq_system_file *f, struct sq_error *err)
+{
+    f->layer = calloc(f->st.n_metadata + 1, sizeof *f->layer);
+    if (!f->layer)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", f->st.n_metadata);
+    for (size_t i = 0; i < f->st.n_metadata; i++) {
+        const long n = name_len(f->st.metadata[i].key, "k_orig");
+        if (n < 0)
+            continue;
+        struct sq_system_entry *e = &f->layer[f->n_layers++];
+        e->name = strndup(f->st.metadata[i].key, (size_t)n);
+        if (!e->name)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a name");
+        SQ_TRY(read_entry(f, e, err));
+    }
+    for (size_t i = 0; i < f->st.n_tensors; i++) {
+        size_t l = 0;
+        while (l < f->n_layers && !belongs_to(f->st.tensor[i].name, f->layer[l].name))
+            l++;
+        if (l == f->n_layers)
+            return DAMAGED("tensor '%.80s' belongs to no layer", f->st.tensor[i].name);
+    }
+    return f->n_layers > 0 ? SQ_OK : DAMAGED("the file holds no layer");
+}
+
+enum sq_status sq_system_file_open(struct sq_system_file *f, const char *path, struct sq_error *err)
+{
+    *f = (struct sq_system_file){.n_layers = 0};
+    SQ_TRY(sq_safetensors_open(&f->st, path, err));
+    enum sq_status status = read_recipe(&f->st, &f->recipe, err);
+    if (status == SQ_OK)
+        status = read_entries(f, err);
+    if (status != SQ_OK)
+        sq_system_file_close(f);
+    return status;
+}
+
+void sq_system_file_close(struct sq_system_file *f)
+{
+    for (size_t i = 0; i < f->n_layers; i++)
+        free(f->layer[i].name);
+    free(f->layer);
+    sq_safetensors_close(&f->st);
+    *f = (struct sq_system_file){.n_layers = 0};
+}
+
+enum sq_status sq_system_file_load(const struct sq_system_file *f, size_t i,
+                                   struct sq_quant_layer *q, struct sq_error *err)
+{
+    const struct sq_system_entry *e = &f->layer[i];
+    const struct sq_system_source source = {&f->st, e->name, e->n, e->k_orig};
+    struct sq_system_part part[SQ_SYSTEM_PARTS];
+    struct sq_error why;
+    *q = (struct sq_quant_layer){.w = {.n = e->n, .k = e->k_orig, .k_orig = e->k_orig},
+                                 .ops = sq_system_ops(f->recipe.system)};
+    enum sq_status status = q->ops->load(&q->state, &f->recipe, &source, &why);
+    if (status != SQ_OK) {
+        *q = (struct sq_quant_layer){0};
+        return SQ_FAIL(err, status, "layer '%.60s' is not valid: %.150s", e->name, why.text);
+    }
+    size_t n_tensors = 0;
+    for (size_t t = 0; t < f->st.n_tensors; t++)
+        n_tensors += belongs_to(f->st.tensor[t].name, e->name);
+    if (n_tensors == q->ops->parts(q->state, part))
+        return SQ_OK;
+    sq_quant_layer_free(q);
+    return DAMAGED("layer '%.60s' has %zu tensors, more than its system knows", e->name, n_tensors);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of the systems of sq_system.h in safetensors files (SPEC O.1).
+//
+// Tensors: "<layer>.<part>", parts as the system names them (sp24: s_w, values, meta). Metadata,
+// strings: system, version = 1, producer = golden, source, tool, the system's own numbers, and per
+// layer, with its prefix: N, K (as stored, padded), k_orig (K of the model), input_digest (fnv1a64
+// of the weight tensor that was encoded).
+//
+// Reading trusts nothing: every tensor must belong to a layer, shapes must follow from the
+// metadata, and each layer is validated by its system before the caller gets it.
+#ifndef SQ_SYSTEM_FILE_H
+#define SQ_SYSTEM_FILE_H
+
+#include "sim/format/sq_system.h"
+
+struct sq_system_item {
+    const char *name; // of the layer
+    size_t n, k_orig;
+    uint64_t input_digest;
+    const struct sq_quant_layer *layer; // encoded by the recipe
+};
+
+// The file appears complete or not at all. `source`: "real" or "synthetic".
+enum sq_status sq_system_write(const char *path, const struct sq_recipe *r, const char *source,
+                               const struct sq_system_item *item, size_t n, struct sq_error *err);
+
+struct sq_system_file {
+    struct sq_safetensors st;
+    struct sq_recipe recipe; // the default recipe with system and numbers of the file
+    size_t n_layers;
+    struct sq_system_entry {
+        char *name;
+        size_t n, k, k_orig;
+    } * layer; // in the order of the metadata
+};
+
+// True where the metadata name one of these systems.
+bool sq_system_is_encoded(const struct sq_safetensors *st);
+
+// After a failure *f is closed. SQ_ERR_DAMAGED, SQ_ERR_SHAPE, SQ_ERR_UNSUPPORTED.
+enum sq_status sq_system_file_open(struct sq_system_file *f, const char *path,
+                                   struct sq_error *err);
+void sq_system_file_close(struct sq_system_file *f);
+
+// Layer i, copied and validated; free it with sq_quant_layer_free.
+enum sq_status sq_system_file_load(const struct sq_system_file *f, size_t i,
+                                   struct sq_quant_layer *q, struct sq_error *err);
+
+#endif

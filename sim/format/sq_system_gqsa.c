@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+// GQSA (SPEC F) as a system of recipes. Activations: INT8, or binary16 (the paper's W4A16). K is
+// padded to whole groups.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_gqsa_quant.h"
+#include "models/quant/sq_sensitivity.h"
+#include "models/sq_fp.h"
+#include "models/sq_mac.h"
+#include "sim/format/sq_schedule.h"
+#include "sim/format/sq_system.h"
+
+struct state {
+    struct sq_gqsa m;
+    uint8_t *zeros;  // packed, as stored
+    uint8_t *groups; // little-endian u16, as stored
+};
+
+static void gqsa_free(void *context)
+{
+    struct state *s = context;
+    if (!s)
+        return;
+    free(s->m.row_index);
+    free(s->m.groups);
+    free(s->m.codes);
+    free(s->m.scale);
+    free(s->m.zero);
+    free(s->zeros);
+    free(s->groups);
+    free(s);
+}
+
+static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
+{
+    const unsigned g = r->group;
+    if (!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 or 16 for gqsa",
+                       r->act.low_bits);
+    if (g < 4 || g > 128 || (g & (g - 1)) != 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 4, 8, 16, 32, 64 or 128", g);
+    if (!(r->sparsity >= 0 && r->sparsity <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..1", r->sparsity);
+    if ((unsigned)r->prune > SQ_PRUNE_SPARSEGPT)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "prune = %s, need magnitude, wanda or sparsegpt for gqsa",
+                       r->prune == SQ_PRUNE_NONE ? "none" : "unknown");
+    if (r->is_lite && r->is_gptq)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "lite and gptq exclude each other");
+    return SQ_OK;
+}
+
+static unsigned needs(const struct sq_recipe *r)
+{
+    return (r->prune == SQ_PRUNE_WANDA ? SQ_NEED_HESSIAN : 0u) |
+           (r->prune == SQ_PRUNE_SPARSEGPT || r->is_gptq || r->is_lite ? SQ_NEED_FACTOR : 0u);
+}
+
+static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+}
+
+static size_t padded(const struct sq_recipe *r, size_t k_orig)
+{
+    return sq_gqsa_padded(k_orig, r->group);
+}
+
+static struct state *state_new(size_t n, size_t k_orig, unsigned group, size_t nnz)
+{
+    struct state *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->m = (struct sq_gqsa){.n = n,
+                            .k = sq_gqsa_padded(k_orig, group),
+                            .k_orig = k_orig,
+                            .nnz = nnz,
+                            .group = group,
+                            .row_index = malloc((n + 1) * sizeof(uint32_t)),
+                            .groups = malloc(nnz * sizeof(uint16_t) + 1),
+                            .codes = malloc(nnz * (group / 2) + 1),
+                            .scale = malloc(nnz * sizeof(uint16_t) + 1),
+                            .zero = malloc(nnz + 1)};
+    s->zeros = malloc(sq_gqsa_zero_nbytes(nnz) + 1);
+    s->groups = malloc(2 * nnz + 1);
+    if (s->m.row_index && s->m.groups && s->m.codes && s->m.scale && s->m.zero && s->zeros &&
+        s->groups)
+        return s;
+    gqsa_free(s);
+    return NULL;
+}
+
+// ---- encoding -------------------------------------------------------------------------------
+
+// The factor of each column's importance.
+static enum sq_status fill_weight_of(const struct sq_recipe *r, const struct sq_quant_input *in,
+                                     size_t k, float *weight_of, struct sq_error *err)
+{
+    if (r->prune == SQ_PRUNE_SPARSEGPT) {
+        sq_score_weights(in->factor, r->gptq.score, weight_of);
+        return SQ_OK;
+    }
+    for (size_t i = 0; i < k; i++)
+        weight_of[i] = 1;
+    if (r->prune == SQ_PRUNE_MAGNITUDE)
+        return SQ_OK;
+    double *norm = malloc(k * sizeof *norm);
+    enum sq_status status =
+        norm ? sq_channel_norms(in->calibration, norm, err) : no_memory(1, k, err);
+    for (size_t i = 0; status == SQ_OK && i < k; i++)
+        weight_of[i] = (float)norm[i];
+    free(norm);
+    return status;
+}
+
+static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n, size_t k,
+                             const struct sq_quant_input *in, uint8_t *is_kept,
+                             struct sq_error *err)
+{
+    const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
+    float *weight_of = malloc(k * sizeof *weight_of);
+    double *score = malloc(n * columns * sizeof *score);
+    enum sq_status status = weight_of && score ? SQ_OK : no_memory(n, k, err);
+    if (status == SQ_OK)
+        status = fill_weight_of(r, in, k, weight_of, err);
+    if (status == SQ_OK) {
+        sq_gqsa_saliency(w, n, k, r->group, weight_of, score);
+        status = sq_gqsa_prune(score, n, columns, r->sparsity, r->is_row_balanced, is_kept, err);
+    }
+    free(weight_of);
+    free(score);
+    return status;
+}
+
+// What a file holds beside the arrays of *m.
+static void fill_stored(struct state *s)
+{
+    sq_gqsa_pack_zeros(s->m.zero, s->m.nnz, s->zeros);
+    for (size_t e = 0; e < s->m.nnz; e++) {
+        s->groups[2 * e] = (uint8_t)s->m.groups[e];
+        s->groups[2 * e + 1] = (uint8_t)(s->m.groups[e] >> 8);
+    }
+}
+
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
+    const enum sq_gqsa_method method = r->is_lite   ? SQ_GQSA_LITE
+                                       : r->is_gptq ? SQ_GQSA_SEQUENTIAL
+                                                    : SQ_GQSA_RTN;
+    uint8_t *is_kept = malloc(n * columns);
+    struct state *s = NULL;
+    enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : no_memory(n, k, err);
+    if (status == SQ_OK) {
+        s = state_new(n, k, r->group, sq_gqsa_count(is_kept, n, columns));
+        status = s ? sq_gqsa_check_shape(&s->m, err) : no_memory(n, k, err);
+    }
+    if (status == SQ_OK) {
+        sq_gqsa_set_groups(&s->m, is_kept);
+        status = sq_gqsa_encode(&s->m, w, method, in->calibration, in->factor, err);
+    }
+    free(is_kept);
+    *state = s;
+    if (status == SQ_OK) {
+        fill_stored(s);
+        return SQ_OK;
+    }
+    gqsa_free(s);
+    *state = NULL;
+    return status;
+}
+
+// ---- multiplying ----------------------------------------------------------------------------
+
+static enum sq_status apply_int8(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y,
+                                 struct sq_error *err)
+{
+    int8_t *act = malloc(n_tokens * m->k);
+    float *s_a = malloc(n_tokens * sizeof *s_a);
+    enum sq_status status = act && s_a ? SQ_OK : no_memory(n_tokens, m->k, err);
+    if (status == SQ_OK)
+        status = sq_act_quantize(x, n_tokens, m->k_orig, m->k, 8, act, s_a, err);
+    if (status == SQ_OK)
+        sq_gqsa_gemm_int8(m, act, s_a, n_tokens, y);
+    free(act);
+    free(s_a);
+    return status;
+}
+
+static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y,
+                                struct sq_error *err)
+{
+    float *token = calloc(m->k, sizeof *token);
+    enum sq_status status = token ? SQ_OK : no_memory(n_tokens, m->k, err);
+    for (size_t t = 0; status == SQ_OK && t < n_tokens; t++) {
+        for (size_t i = 0; status == SQ_OK && i < m->k_orig; i++) {
+            const uint16_t h = sq_f32_to_f16(x[t * m->k_orig + i]);
+            if ((h & 0x7c00u) == 0x7c00u)
+                status = SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu][%zu] = %g, need at most 65504", t, i,
+                                 (double)x[t * m->k_orig + i]);
+            token[i] = sq_f16_to_f32(h);
+        }
+        if (status == SQ_OK)
+            sq_gqsa_gemv(m, token, y + t * m->n);
+    }
+    free(token);
+    return status;
+}
+
+static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err)
+{
+    const struct state *s = state;
+    return r->is_act_f16 ? apply_f16(&s->m, x, m, y, err) : apply_int8(&s->m, x, m, y, err);
+}
+
+static double stored_nbits(const void *state)
+{
+    const struct state *s = state;
+    return sq_gqsa_stored_bits_per_weight(&s->m) * (double)s->m.n * (double)s->m.k_orig;
+}
+
+static void decode_row(const void *state, size_t row, float *out)
+{
+    sq_gqsa_decode_row(&((const struct state *)state)->m, row, out);
+}
+
+// Makespan over ideal with 64 workers, tiles of one row (SPEC F.8); 1 where there is no work.
+static double loss(enum sq_schedule_kind kind, const uint32_t *nnz, size_t n)
+{
+    enum { WORKERS = 64 };
+    struct sq_schedule s;
+    if (sq_schedule(kind, nnz, n, WORKERS, 1, &s, NULL, NULL) != SQ_OK)
+        return NAN;
+    return s.total > 0 ? (double)s.makespan / (double)s.ideal : 1;
+}
+
+static size_t figures(const void *state, struct sq_system_figure figure[SQ_SYSTEM_FIGURES])
+{
+    const struct sq_gqsa *m = &((const struct state *)state)->m;
+    uint32_t *nnz = malloc(m->n * sizeof *nnz);
+    if (!nnz)
+        return 0;
+    for (size_t r = 0; r < m->n; r++)
+        nnz[r] = m->row_index[r + 1] - m->row_index[r];
+    figure[0] = (struct sq_system_figure){"groups_kept", (double)m->nnz};
+    figure[1] = (struct sq_system_figure){"slice_k_loss", loss(SQ_SLICE_K, nnz, m->n)};
+    figure[2] =
+        (struct sq_system_figure){"slice_k_dynamic_loss", loss(SQ_SLICE_K_DYNAMIC, nnz, m->n)};
+    figure[3] = (struct sq_system_figure){"stream_k_loss", loss(SQ_STREAM_K, nnz, m->n)};
+    free(nnz);
+    return 4;
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+static size_t parts(const void *state, struct sq_system_part part[SQ_SYSTEM_PARTS])
+{
+    const struct state *s = state;
+    const struct sq_gqsa *m = &s->m;
+    part[0] = (struct sq_system_part){"row_index", SQ_I32, 1, {m->n + 1}, m->row_index};
+    part[1] = (struct sq_system_part){"s_w", SQ_F16, 1, {m->nnz}, m->scale};
+    part[2] = (struct sq_system_part){"groups", SQ_U8, 2, {m->nnz, 2}, s->groups};
+    part[3] = (struct sq_system_part){"values", SQ_U8, 2, {m->nnz, m->group / 2}, m->codes};
+    part[4] = (struct sq_system_part){"zero", SQ_U8, 1, {sq_gqsa_zero_nbytes(m->nnz)}, s->zeros};
+    return 5;
+}
+
+enum { ROW_INDEX, SCALE, GROUPS, VALUES, ZERO, N_PARTS };
+
+static enum sq_status find_parts(const struct sq_recipe *r, const struct sq_system_source *from,
+                                 const struct sq_tensor *t[N_PARTS], struct sq_error *err)
+{
+    const size_t any = SIZE_MAX;
+    SQ_TRY(sq_system_part_find(from, "groups", SQ_U8, 2, (size_t[]){any, 2}, &t[GROUPS], err));
+    const size_t nnz = t[GROUPS]->dim[0];
+    SQ_TRY(sq_system_part_find(from, "row_index", SQ_I32, 1, (size_t[]){from->n + 1}, &t[ROW_INDEX],
+                               err));
+    SQ_TRY(sq_system_part_find(from, "s_w", SQ_F16, 1, (size_t[]){nnz}, &t[SCALE], err));
+    SQ_TRY(sq_system_part_find(from, "values", SQ_U8, 2, (size_t[]){nnz, r->group / 2}, &t[VALUES],
+                               err));
+    return sq_system_part_find(from, "zero", SQ_U8, 1, (size_t[]){sq_gqsa_zero_nbytes(nnz)},
+                               &t[ZERO], err);
+}
+
+static enum sq_status copy(struct state *s, const struct sq_tensor *const t[N_PARTS],
+                           struct sq_error *err)
+{
+    struct sq_gqsa *m = &s->m;
+    memcpy(m->row_index, t[ROW_INDEX]->data, t[ROW_INDEX]->nbytes);
+    memcpy(m->scale, t[SCALE]->data, t[SCALE]->nbytes);
+    memcpy(m->codes, t[VALUES]->data, t[VALUES]->nbytes);
+    for (size_t e = 0; e < m->nnz; e++)
+        m->groups[e] =
+            (uint16_t)(t[GROUPS]->data[2 * e] | (unsigned)t[GROUPS]->data[2 * e + 1] << 8);
+    SQ_TRY(sq_gqsa_unpack_zeros(t[ZERO]->data, m->nnz, m->zero, err));
+    fill_stored(s);
+    return sq_gqsa_validate(m, err);
+}
+
+static enum sq_status load(void **state, const struct sq_recipe *r,
+                           const struct sq_system_source *from, struct sq_error *err)
+{
+    const struct sq_tensor *t[N_PARTS];
+    *state = NULL;
+    SQ_TRY(find_parts(r, from, t, err));
+    struct state *s = state_new(from->n, from->k_orig, r->group, t[GROUPS]->dim[0]);
+    const enum sq_status status = s ? copy(s, t, err) : no_memory(from->n, from->k_orig, err);
+    if (status != SQ_OK)
+        gqsa_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+static size_t values(struct sq_recipe *r, struct sq_system_value value[SQ_SYSTEM_VALUES])
+{
+    value[0] = (struct sq_system_value){"group", &r->group, 4, 128};
+    return 1;
+}
+
+const struct sq_system_ops sq_system_gqsa = {.name = "gqsa",
+                                             .check = check,
+                                             .needs = needs,
+                                             .init = init,
+                                             .free = gqsa_free,
+                                             .apply = apply,
+                                             .padded = padded,
+                                             .stored_nbits = stored_nbits,
+                                             .decode_row = decode_row,
+                                             .figures = figures,
+                                             .parts = parts,
+                                             .load = load,
+                                             .values = values};

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// 2:4 + INT8 (SPEC E) as a system of recipes. K is padded to whole hardware tiles of 64 columns. A
+// layer that stays dense (selective sparsity) holds its INT8 codes in `values` [N][K], without
+// `meta`.
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_prune24.h"
+#include "models/quant/sq_sensitivity.h"
+#include "models/sq_mac.h"
+#include "sim/format/sq_system.h"
+
+struct state {
+    struct sq_sp24 m;
+    int8_t *dense; // [n][k_orig], NULL where the layer is pruned
+};
+
+static void sp24_free(void *context)
+{
+    struct state *s = context;
+    if (!s)
+        return;
+    free(s->m.value);
+    free(s->m.meta);
+    free(s->m.scale);
+    free(s->dense);
+    free(s);
+}
+
+static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
+{
+    if (r->is_act_f16 || r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 for sp24",
+                       r->is_act_f16 ? 16 : r->act.low_bits);
+    if ((unsigned)r->prune >= SQ_PRUNES)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "prune = %u, need 0..%d", (unsigned)r->prune,
+                       SQ_PRUNES - 1);
+    if (r->prune == SQ_PRUNE_NONE && r->is_gptq)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "prune = none needs algorithm rtn");
+    if (!(r->dense_fraction >= 0 && r->dense_fraction <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "dense-layers = %g, need 0..1", r->dense_fraction);
+    return SQ_OK;
+}
+
+static struct sq_prune24 options_of(const struct sq_recipe *r)
+{
+    return (struct sq_prune24){.criterion = r->prune, .is_joint = r->is_gptq};
+}
+
+static unsigned needs(const struct sq_recipe *r)
+{
+    const struct sq_prune24 o = options_of(r);
+    return (sq_prune24_needs_norm(&o) ? SQ_NEED_HESSIAN : 0u) |
+           (sq_prune24_needs_factor(&o) ? SQ_NEED_FACTOR : 0u) |
+           (r->dense_fraction > 0 ? SQ_NEED_HESSIAN : 0u);
+}
+
+static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+}
+
+static struct state *state_new(size_t n, size_t k_orig, bool is_dense)
+{
+    const size_t k = sq_sp24_padded(k_orig);
+    struct state *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->m = (struct sq_sp24){.n = n, .k = k, .k_orig = k_orig, .scale = malloc(n * sizeof(float))};
+    if (is_dense) {
+        s->dense = malloc(n * k_orig);
+    } else {
+        s->m.value = malloc(n * (k / 2));
+        s->m.meta = malloc(n * (k / 8));
+    }
+    if (s->m.scale && (is_dense ? s->dense != NULL : s->m.value && s->m.meta))
+        return s;
+    sp24_free(s);
+    return NULL;
+}
+
+static enum sq_status encode(struct state *s, const struct sq_recipe *r, const float *w,
+                             const struct sq_quant_input *in, struct sq_error *err)
+{
+    const struct sq_prune24 o = options_of(r);
+    const size_t n = s->m.n, k = s->m.k_orig;
+    if (s->dense) {
+        for (size_t row = 0; row < n; row++)
+            s->m.scale[row] = sq_dense8_encode_row(w + row * k, k, s->dense + row * k);
+        return SQ_OK;
+    }
+    int8_t *codes = malloc(n * k);
+    double *norm = malloc(k * sizeof *norm);
+    enum sq_status status = codes && norm ? SQ_OK : no_memory(n, k, err);
+    if (status == SQ_OK && sq_prune24_needs_norm(&o))
+        status = sq_channel_norms(in->calibration, norm, err);
+    if (status == SQ_OK)
+        status = sq_prune24_encode(&s->m, w, &o, norm, in->factor, codes, NULL, err);
+    free(codes);
+    free(norm);
+    return status;
+}
+
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    *state = NULL;
+    if (n == 0 || k == 0 || k % 4 != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu: 2:4 needs K to be a multiple of 4", n,
+                       k);
+    struct state *s = state_new(n, k, in->is_dense);
+    const enum sq_status status = s ? encode(s, r, w, in, err) : no_memory(n, k, err);
+    if (status != SQ_OK)
+        sp24_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+// The dense layers' product: the same combine as sq_gemm_sp24.
+static void gemm_dense(const struct state *s, const int8_t *act, const float *s_a, size_t m,
+                       float *y)
+{
+    const size_t n = s->m.n, k = s->m.k_orig;
+    for (size_t row = 0; row < n; row++)
+        for (size_t t = 0; t < m; t++) {
+            const int8_t *w = s->dense + row * k, *a = act + t * s->m.k;
+            int32_t sum = 0;
+            for (size_t i = 0; i < k; i++)
+                sum += w[i] * a[i];
+            y[t * n + row] = ((float)sum * s->m.scale[row]) * s_a[t] + 0.0f;
+        }
+}
+
+static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err)
+{
+    const struct state *s = state;
+    int8_t *act = malloc(m * s->m.k);
+    float *s_a = malloc(m * sizeof *s_a);
+    enum sq_status status = act && s_a ? SQ_OK : no_memory(m, s->m.k, err);
+    if (status == SQ_OK)
+        status = sq_act_quantize(x, m, s->m.k_orig, s->m.k, r->act.low_bits, act, s_a, err);
+    if (status == SQ_OK && s->dense)
+        gemm_dense(s, act, s_a, m, y);
+    else if (status == SQ_OK)
+        sq_gemm_sp24(&s->m, act, s_a, m, y, NULL);
+    free(act);
+    free(s_a);
+    return status;
+}
+
+static size_t padded(const struct sq_recipe *r, size_t k_orig)
+{
+    (void)r;
+    return sq_sp24_padded(k_orig);
+}
+
+static double stored_nbits(const void *state)
+{
+    const struct state *s = state;
+    const double weights = (double)s->m.n * (double)s->m.k_orig;
+    return s->dense ? 8 * weights + 32 * (double)s->m.n
+                    : sq_sp24_stored_bits_per_weight(&s->m) * weights;
+}
+
+static void decode_row(const void *state, size_t row, float *out)
+{
+    const struct state *s = state;
+    const size_t k = s->m.k_orig;
+    memset(out, 0, k * sizeof *out);
+    if (s->dense) {
+        for (size_t i = 0; i < k; i++)
+            out[i] = (float)s->dense[row * k + i] * s->m.scale[row];
+        return;
+    }
+    for (size_t g = 0; g < k / 4; g++) {
+        unsigned i0 = 0, i1 = 1;
+        const int8_t *value = s->m.value + row * (s->m.k / 2) + 2 * g;
+        sq_meta24_decode((unsigned)s->m.meta[row * (s->m.k / 8) + g / 2] >> (g % 2 * 4), &i0, &i1);
+        out[4 * g + i0] = (float)value[0] * s->m.scale[row];
+        out[4 * g + i1] = (float)value[1] * s->m.scale[row];
+    }
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+static size_t parts(const void *state, struct sq_system_part part[SQ_SYSTEM_PARTS])
+{
+    const struct state *s = state;
+    const size_t n = s->m.n, k = s->m.k;
+    part[0] = (struct sq_system_part){"s_w", SQ_F32, 1, {n}, s->m.scale};
+    if (s->dense) {
+        part[1] = (struct sq_system_part){"values", SQ_I8, 2, {n, s->m.k_orig}, s->dense};
+        return 2;
+    }
+    part[1] = (struct sq_system_part){"values", SQ_I8, 2, {n, k / 2}, s->m.value};
+    part[2] = (struct sq_system_part){"meta", SQ_U8, 2, {n, k / 8}, s->m.meta};
+    return 3;
+}
+
+static enum sq_status copy(struct state *s, const struct sq_system_source *from,
+                           const struct sq_tensor *values, struct sq_error *err)
+{
+    const struct sq_tensor *meta, *scale;
+    SQ_TRY(sq_system_part_find(from, "s_w", SQ_F32, 1, (size_t[]){from->n}, &scale, err));
+    memcpy(s->m.scale, scale->data, scale->nbytes);
+    if (s->dense) {
+        memcpy(s->dense, values->data, values->nbytes);
+        if (memchr(s->dense, -128, values->nbytes))
+            return SQ_FAIL(err, SQ_ERR_CODE, "values hold code -128, need -127..127");
+        return SQ_OK;
+    }
+    SQ_TRY(
+        sq_system_part_find(from, "meta", SQ_U8, 2, (size_t[]){from->n, s->m.k / 8}, &meta, err));
+    memcpy(s->m.value, values->data, values->nbytes);
+    memcpy(s->m.meta, meta->data, meta->nbytes);
+    return sq_sp24_validate(&s->m, values->nbytes, meta->nbytes, from->n, err);
+}
+
+static enum sq_status load(void **state, const struct sq_recipe *r,
+                           const struct sq_system_source *from, struct sq_error *err)
+{
+    const struct sq_tensor *values, *meta;
+    (void)r;
+    *state = NULL;
+    if (from->k_orig % 4 != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", from->k_orig);
+    const bool is_dense =
+        sq_system_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX}, &meta, NULL) ==
+        SQ_ERR_DAMAGED;
+    const size_t k = sq_sp24_padded(from->k_orig);
+    SQ_TRY(sq_system_part_find(from, "values", SQ_I8, 2,
+                               (size_t[]){from->n, is_dense ? from->k_orig : k / 2}, &values, err));
+    struct state *s = state_new(from->n, from->k_orig, is_dense);
+    const enum sq_status status =
+        s ? copy(s, from, values, err) : no_memory(from->n, from->k_orig, err);
+    if (status != SQ_OK)
+        sp24_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+const struct sq_system_ops sq_system_sp24 = {.name = "sp24",
+                                             .check = check,
+                                             .needs = needs,
+                                             .init = init,
+                                             .free = sp24_free,
+                                             .apply = apply,
+                                             .padded = padded,
+                                             .stored_nbits = stored_nbits,
+                                             .decode_row = decode_row,
+                                             .parts = parts,
+                                             .load = load};

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpQR (SPEC H) as a system of recipes. N and K are padded to tiles of 16. Activations and outputs
+// are binary16.
+//
+// Files: `dense64` I64 [N / 16][K / 16][16], the words, whose bits 63:62 are 0; `row_offsets` I32
+// [N + 1] and `col_val` I32 [outliers], bit patterns, or with ptcsr = 1 in the metadata
+// [ceil(N / 16) + 1] and [words] (SPEC H.4); `in_perm` U8 [K][2], little-endian.
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_spqr_quant.h"
+#include "sim/format/sq_system.h"
+
+enum { T = SQ_SPQR_TILE };
+
+struct state {
+    struct sq_spqr m;
+    struct sq_spqr_ptcsr p; // offsets NULL: the outliers are stored as CSR
+    float *plane;           // dense part, decoded
+    uint8_t *in_perm;       // [k][2]
+};
+
+static void spqr_free(void *context)
+{
+    struct state *s = context;
+    if (!s)
+        return;
+    sq_spqr_free(&s->m);
+    free(s->p.offsets);
+    free(s->p.word);
+    free(s->plane);
+    free(s->in_perm);
+    free(s);
+}
+
+static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
+{
+    if (!(r->outliers >= 0))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need a threshold above 0", r->outliers);
+    return SQ_OK;
+}
+
+static unsigned needs(const struct sq_recipe *r)
+{
+    (void)r;
+    return SQ_NEED_HESSIAN;
+}
+
+static enum sq_status no_memory(const struct state *s, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", s ? s->m.n : 0,
+                   s ? s->m.k : 0);
+}
+
+// What apply() and parts() read beside the matrix.
+static enum sq_status finish(struct state *s, struct sq_error *err)
+{
+    s->plane = malloc(T * sq_spqr_n_words(s->m.n, s->m.k) * sizeof *s->plane);
+    s->in_perm = malloc(2 * s->m.k);
+    if (!s->plane || !s->in_perm)
+        return no_memory(s, err);
+    sq_spqr_decode_dense(&s->m, s->plane);
+    for (size_t j = 0; j < s->m.k; j++) {
+        s->in_perm[2 * j] = (uint8_t)s->m.in_perm[j];
+        s->in_perm[2 * j + 1] = (uint8_t)(s->m.in_perm[j] >> 8);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status make_ptcsr(struct state *s, struct sq_error *err)
+{
+    s->p.offsets = malloc((sq_spqr_padded(s->m.n) / T + 1) * sizeof *s->p.offsets);
+    s->p.word = malloc((sq_spqr_ptcsr_words(&s->m.outliers) + 1) * sizeof *s->p.word);
+    return s->p.offsets && s->p.word ? sq_spqr_to_ptcsr(&s->m.outliers, &s->p, err)
+                                     : no_memory(s, err);
+}
+
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    const struct sq_spqr_options o = {r->percdamp, r->outliers > 0 ? r->outliers : SQ_SPQR_RELATIVE,
+                                      r->is_absolute};
+    struct state *s = calloc(1, sizeof *s);
+    *state = NULL;
+    enum sq_status status =
+        s ? sq_spqr_encode(&s->m, w, n, k, in->calibration, &o, NULL, err) : no_memory(s, err);
+    if (status == SQ_OK && r->is_ptcsr)
+        status = make_ptcsr(s, err);
+    if (status == SQ_OK)
+        status = finish(s, err);
+    if (status != SQ_OK)
+        spqr_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err)
+{
+    const struct state *s = state;
+    float *row = malloc(sq_spqr_padded(s->m.k) * sizeof *row);
+    enum sq_status status = row ? SQ_OK : no_memory(s, err);
+    (void)r;
+    for (size_t t = 0; status == SQ_OK && t < m; t++) {
+        status = sq_spqr_load(&s->m, x + t * s->m.k, row, err);
+        if (status == SQ_OK)
+            status = sq_spqr_gemv(&s->m, s->p.offsets ? &s->p : NULL, s->plane, row, y + t * s->m.n,
+                                  err);
+    }
+    free(row);
+    return status;
+}
+
+static size_t padded(const struct sq_recipe *r, size_t k_orig)
+{
+    (void)r;
+    return sq_spqr_padded(k_orig);
+}
+
+static double stored_nbits(const void *state)
+{
+    const struct state *s = state;
+    const double weights = (double)s->m.n * (double)s->m.k;
+    return weights * (sq_spqr_dense_bits(&s->m) + sq_spqr_perm_bits(&s->m) +
+                      (s->p.offsets ? sq_spqr_ptcsr_bits(&s->m) : sq_spqr_csr_bits(&s->m)));
+}
+
+static void decode_row(const void *state, size_t row, float *out)
+{
+    const struct state *s = state;
+    sq_spqr_decode_row(&s->m, s->plane, row, false, out);
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+static size_t parts(const void *state, struct sq_system_part part[SQ_SYSTEM_PARTS])
+{
+    const struct state *s = state;
+    const size_t rows = sq_spqr_padded(s->m.n) / T, tiles = sq_spqr_padded(s->m.k) / T;
+    const struct sq_spqr_csr *c = &s->m.outliers;
+    part[0] = (struct sq_system_part){"dense64", SQ_I64, 3, {rows, tiles, T}, s->m.dense};
+    if (s->p.offsets) {
+        part[1] = (struct sq_system_part){"row_offsets", SQ_I32, 1, {rows + 1}, s->p.offsets};
+        part[2] = (struct sq_system_part){"col_val", SQ_I32, 1, {s->p.n_words}, s->p.word};
+    } else {
+        part[1] = (struct sq_system_part){"row_offsets", SQ_I32, 1, {s->m.n + 1}, c->row_offsets};
+        part[2] = (struct sq_system_part){"col_val", SQ_I32, 1, {c->nnz}, c->col_val};
+    }
+    part[3] = (struct sq_system_part){"in_perm", SQ_U8, 2, {s->m.k, 2}, s->in_perm};
+    return 4;
+}
+
+// A copy of an I32 tensor; NULL without memory.
+static uint32_t *copy_words(const struct sq_tensor *t)
+{
+    uint32_t *words = malloc(t->nbytes + 1);
+    if (words)
+        memcpy(words, t->data, t->nbytes);
+    return words;
+}
+
+// Outliers as stored, as CSR in s->m.
+static enum sq_status load_ptcsr(struct state *s, const struct sq_tensor *offsets,
+                                 const struct sq_tensor *words, struct sq_error *err)
+{
+    s->p =
+        (struct sq_spqr_ptcsr){s->m.n, words->n_elements, copy_words(offsets), copy_words(words)};
+    if (!s->p.offsets || !s->p.word)
+        return no_memory(s, err);
+    SQ_TRY(sq_spqr_ptcsr_validate(&s->p, offsets->n_elements, words->n_elements, s->m.k, err));
+    free(s->m.outliers.col_val);
+    s->m.outliers.col_val = malloc((sq_spqr_csr_entries(&s->p) + 1) * sizeof(uint32_t));
+    if (!s->m.outliers.col_val)
+        return no_memory(s, err);
+    sq_spqr_to_csr(&s->p, &s->m.outliers);
+    return SQ_OK;
+}
+
+static enum sq_status load_outliers(struct state *s, const struct sq_recipe *r,
+                                    const struct sq_system_source *from, struct sq_error *err)
+{
+    const struct sq_tensor *offsets, *entries;
+    const size_t n_offsets = (r->is_ptcsr ? sq_spqr_padded(s->m.n) / T : s->m.n) + 1;
+    SQ_TRY(sq_system_part_find(from, "row_offsets", SQ_I32, 1, &n_offsets, &offsets, err));
+    SQ_TRY(sq_system_part_find(from, "col_val", SQ_I32, 1, (size_t[]){SIZE_MAX}, &entries, err));
+    if (r->is_ptcsr)
+        return load_ptcsr(s, offsets, entries, err);
+    struct sq_spqr_csr *c = &s->m.outliers;
+    free(c->col_val);
+    c->col_val = copy_words(entries);
+    if (!c->col_val)
+        return no_memory(s, err);
+    c->nnz = entries->n_elements;
+    memcpy(c->row_offsets, offsets->data, offsets->nbytes);
+    return SQ_OK;
+}
+
+static enum sq_status copy(struct state *s, const struct sq_recipe *r,
+                           const struct sq_system_source *from, struct sq_error *err)
+{
+    const size_t n_words = sq_spqr_n_words(from->n, from->k_orig);
+    const struct sq_tensor *dense, *perm;
+    SQ_TRY(sq_system_part_find(
+        from, "dense64", SQ_I64, 3,
+        (size_t[]){sq_spqr_padded(from->n) / T, sq_spqr_padded(from->k_orig) / T, T}, &dense, err));
+    SQ_TRY(sq_system_part_find(from, "in_perm", SQ_U8, 2, (size_t[]){from->k_orig, 2}, &perm, err));
+    SQ_TRY(sq_spqr_alloc(&s->m, from->n, from->k_orig, 0, err));
+    s->m.is_absolute = r->is_absolute;
+    memcpy(s->m.dense, dense->data, dense->nbytes);
+    for (size_t j = 0; j < from->k_orig; j++)
+        s->m.in_perm[j] = (uint16_t)(perm->data[2 * j] | perm->data[2 * j + 1] << 8);
+    SQ_TRY(load_outliers(s, r, from, err));
+    uint8_t *seen = malloc(from->k_orig);
+    const enum sq_status status =
+        seen ? sq_spqr_validate(&s->m, n_words, from->n + 1, s->m.outliers.nnz, seen, err)
+             : no_memory(s, err);
+    free(seen);
+    return status == SQ_OK ? finish(s, err) : status;
+}
+
+static enum sq_status load(void **state, const struct sq_recipe *r,
+                           const struct sq_system_source *from, struct sq_error *err)
+{
+    struct state *s = calloc(1, sizeof *s);
+    *state = NULL;
+    const enum sq_status status = s ? copy(s, r, from, err) : no_memory(s, err);
+    if (status != SQ_OK)
+        spqr_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+static size_t values(struct sq_recipe *r, struct sq_system_value value[SQ_SYSTEM_VALUES])
+{
+    value[0] = (struct sq_system_value){"absolute", &r->is_absolute, 0, 1};
+    value[1] = (struct sq_system_value){"ptcsr", &r->is_ptcsr, 0, 1};
+    return 2;
+}
+
+const struct sq_system_ops sq_system_spqr = {.name = "spqr",
+                                             .check = check,
+                                             .needs = needs,
+                                             .init = init,
+                                             .free = spqr_free,
+                                             .apply = apply,
+                                             .padded = padded,
+                                             .stored_nbits = stored_nbits,
+                                             .decode_row = decode_row,
+                                             .parts = parts,
+                                             .load = load,
+                                             .values = values};

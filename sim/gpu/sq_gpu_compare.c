@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/sq_gpu_compare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+// ---- statistics -----------------------------------------------------------------------------
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double sq_median(double *values, size_t n)
+{
+    if (n == 0)
+        return NAN;
+    qsort(values, n, sizeof *values, by_value);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+struct ranked {
+    double value, rank;
+    size_t index;
+};
+
+static int by_ranked_value(const void *a, const void *b)
+{
+    return by_value(&((const struct ranked *)a)->value, &((const struct ranked *)b)->value);
+}
+
+// rank[i] of values[i], 0-based, ties share their mean.
+static void ranks(const double *values, size_t n, struct ranked *scratch, double *rank)
+{
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = (struct ranked){values[i], 0, i};
+    qsort(scratch, n, sizeof *scratch, by_ranked_value);
+    for (size_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && scratch[end].value == scratch[i].value; end++)
+            ;
+        for (size_t j = i; j < end; j++)
+            rank[scratch[j].index] = (double)(i + end - 1) / 2;
+    }
+}
+
+double sq_spearman(const double *x, const double *y, size_t n)
+{
+    struct ranked *scratch = calloc(n + 1, sizeof *scratch);
+    double *rx = calloc(n + 1, sizeof *rx), *ry = calloc(n + 1, sizeof *ry);
+    double xy = 0, xx = 0, yy = 0;
+    const double mean = ((double)n - 1) / 2;
+    if (n >= 2 && scratch && rx && ry) {
+        ranks(x, n, scratch, rx);
+        ranks(y, n, scratch, ry);
+        for (size_t i = 0; i < n; i++) {
+            xy += (rx[i] - mean) * (ry[i] - mean);
+            xx += (rx[i] - mean) * (rx[i] - mean);
+            yy += (ry[i] - mean) * (ry[i] - mean);
+        }
+    }
+    free(scratch);
+    free(rx);
+    free(ry);
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+}
+
+// ---- comparison -----------------------------------------------------------------------------
+
+static enum sq_status predict_all(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
+                                  bool is_calibrated_on, uint64_t min_m,
+                                  struct sq_gpu_comparison *c, struct sq_error *err)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        const struct sq_gpu_record *r = &g->r[i];
+        struct sq_gpu_point *p = &c->point[c->n];
+        if (r->gemm.m < min_m) {
+            c->n_below++;
+            continue;
+        }
+        if (is_calibrated_on && r->is_calibration) {
+            c->n_calibration++;
+            continue;
+        }
+        *p = (struct sq_gpu_point){.gemm = r->gemm, .measured_s = r->seconds};
+        SQ_TRY(sq_gpu_time_gemm(gpu, &r->gemm, &p->predicted, err));
+        p->error = p->predicted.seconds / p->measured_s - 1;
+        c->n++;
+    }
+    return SQ_OK;
+}
+
+static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
+{
+    size_t room = 0;
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t j = 0; j < c->n; j++) {
+            const struct sq_gpu_point *fast = &c->point[i], *slow = &c->point[j];
+            if (!sq_gpu_is_speedup(&fast->gemm, &slow->gemm))
+                continue;
+            if (c->n_speedups == room) {
+                room = room ? 2 * room : 256;
+                struct sq_gpu_speedup *more = realloc(c->speedup, room * sizeof *more);
+                if (!more)
+                    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", room);
+                c->speedup = more;
+            }
+            c->speedup[c->n_speedups++] = (struct sq_gpu_speedup){
+                i, j, fast->gemm.is_sparse, slow->measured_s / fast->measured_s,
+                slow->predicted.seconds / fast->predicted.seconds};
+        }
+    return SQ_OK;
+}
+
+static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *err)
+{
+    c->mean_abs_error = 0;
+    const size_t n = c->n > c->n_speedups ? c->n : c->n_speedups;
+    double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y);
+    if (x && y) {
+        for (size_t i = 0; i < c->n; i++) {
+            x[i] = c->point[i].measured_s;
+            y[i] = c->point[i].predicted.seconds;
+        }
+        c->spearman_latency = sq_spearman(x, y, c->n);
+        for (size_t i = 0; i < c->n; i++) {
+            x[i] = fabs(c->point[i].error);
+            c->mean_abs_error += x[i] / (double)c->n;
+        }
+        c->median_abs_error = sq_median(x, c->n);
+        size_t n_24 = 0;
+        for (size_t i = 0; i < c->n_speedups; i++) {
+            x[i] = c->speedup[i].measured;
+            y[i] = c->speedup[i].predicted;
+        }
+        c->spearman = sq_spearman(x, y, c->n_speedups);
+        for (size_t i = 0; i < c->n_speedups; i++)
+            if (c->speedup[i].is_24) {
+                x[n_24] = c->speedup[i].measured;
+                y[n_24++] = c->speedup[i].predicted;
+            }
+        c->spearman_24 = sq_spearman(x, y, n_24);
+        for (size_t i = 0; i < c->n_speedups; i++)
+            x[i] = fabs(c->speedup[i].predicted / c->speedup[i].measured - 1);
+        c->median_speedup_error = sq_median(x, c->n_speedups);
+    }
+    const bool done = x && y;
+    free(x);
+    free(y);
+    return done ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu values", n);
+}
+
+enum sq_status sq_gpu_compare(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
+                              bool is_calibrated_on, uint64_t min_m, struct sq_gpu_comparison *c,
+                              struct sq_error *err)
+{
+    memset(c, 0, sizeof *c);
+    c->point = calloc(g->n + 1, sizeof *c->point);
+    enum sq_status status = c->point
+                                ? predict_all(gpu, g, is_calibrated_on, min_m, c, err)
+                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", g->n);
+    if (status == SQ_OK && c->n == 0)
+        status = SQ_FAIL(err, SQ_ERR_RANGE, "no row with M >= %llu outside the calibration set",
+                         (unsigned long long)min_m);
+    if (status == SQ_OK)
+        status = pair_up(c, err);
+    if (status == SQ_OK)
+        status = summarise(c, err);
+    if (status != SQ_OK)
+        sq_gpu_comparison_free(c);
+    return status;
+}
+
+enum sq_status sq_gpu_comparison_add(struct sq_gpu_comparison *all,
+                                     const struct sq_gpu_comparison *c, struct sq_error *err)
+{
+    struct sq_gpu_point *point = realloc(all->point, (all->n + c->n + 1) * sizeof *point);
+    if (!point)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", all->n + c->n);
+    all->point = point;
+    struct sq_gpu_speedup *speedup =
+        realloc(all->speedup, (all->n_speedups + c->n_speedups + 1) * sizeof *speedup);
+    if (!speedup)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", c->n_speedups);
+    all->speedup = speedup;
+    memcpy(point + all->n, c->point, c->n * sizeof *point);
+    for (size_t i = 0; i < c->n_speedups; i++) {
+        speedup[all->n_speedups] = c->speedup[i];
+        speedup[all->n_speedups].fast += all->n;
+        speedup[all->n_speedups++].slow += all->n;
+    }
+    all->n += c->n;
+    all->n_calibration += c->n_calibration;
+    all->n_below += c->n_below;
+    return summarise(all, err);
+}
+
+void sq_gpu_comparison_free(struct sq_gpu_comparison *c)
+{
+    free(c->point);
+    free(c->speedup);
+    c->point = NULL;
+    c->speedup = NULL;
+}
+
+void sq_gpu_reason(const struct sq_gpu *gpu, const struct sq_gpu_time *t, char text[64])
+{
+    if (gpu->launch_s > 0.25 * t->seconds)
+        snprintf(text, 64, "launch cost is %.0f %%", 100 * gpu->launch_s / t->seconds);
+    else if (t->dram_s >= t->compute_s && t->dram_s >= t->l2_s)
+        snprintf(text, 64, "DRAM-bound");
+    else if (t->l2_s >= t->compute_s)
+        snprintf(text, 64, "L2-bound");
+    else if (t->split > 1)
+        snprintf(text, 64, "K split by %u", t->split);
+    else if (t->rounds <= 4 && t->fill < 0.9)
+        snprintf(text, 64, "%llu rounds, %.0f %% full", (unsigned long long)t->rounds,
+                 100 * t->fill);
+    else
+        snprintf(text, 64, "sustained rate");
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/gpu/sq_gpu_predict.h"
+
+#include <math.h>
+#include <string.h>
+
+// ---- kernels --------------------------------------------------------------------------------
+
+static const double shares[] = {0, 0.5, 0.75, 0.875, 1};
+
+unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX])
+{
+    static const enum sq_gpu_dtype order[] = {SQ_GPU_BF16, SQ_GPU_INT8, SQ_GPU_FP8};
+    unsigned n = 0;
+    for (unsigned is_sparse = 0; is_sparse < 2; is_sparse++)
+        for (unsigned i = 0; i < SQ_GPU_N_DTYPES; i++) {
+            if (!sq_gpu_find_kind(gpu, order[i], is_sparse))
+                continue;
+            struct sq_gpu_kernel *k = &kernel[n++];
+            *k = (struct sq_gpu_kernel){.gemm = {.dtype = order[i], .is_sparse = is_sparse}};
+            snprintf(k->name, sizeof k->name, "%s%s", sq_gpu_dtype_name(order[i]),
+                     is_sparse ? " 2:4" : "");
+        }
+    const bool has_pair =
+        sq_gpu_find_kind(gpu, SQ_GPU_BF16, false) && sq_gpu_find_kind(gpu, SQ_GPU_FP8, false);
+    for (unsigned i = 0; has_pair && i < sizeof shares / sizeof shares[0]; i++) {
+        struct sq_gpu_kernel *k = &kernel[n++];
+        *k = (struct sq_gpu_kernel){
+            .gemm = {.dtype = SQ_GPU_BF16, .low_dtype = SQ_GPU_FP8, .low_share = shares[i]}};
+        snprintf(k->name, sizeof k->name, "SQ BF16+FP8 s=%g", shares[i]);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        kernel[i].gemm.is_cold = true;
+        kernel[i].gemm.out_nbytes = 2;
+    }
+    return n;
+}
+
+// ---- formats --------------------------------------------------------------------------------
+
+enum { SECTOR = 32 }; // bytes: the least that an L2 fetches
+
+struct sq_gpu_gemm sq_gpu_of_scheme(const struct sq_scheme *s, const struct sq_gemm *size)
+{
+    const bool is_integer = s->kind == SQ_SCHEME_SP24 || s->kind == SQ_SCHEME_SQ_A_STATIC ||
+                            s->kind == SQ_SCHEME_SQ_A_DYNAMIC ||
+                            (s->kind == SQ_SCHEME_DENSE && s->weight_bits <= 8 && s->act_bits <= 8);
+    const uint64_t group = s->kind == SQ_SCHEME_SQ_W ? s->sq.group : s->group;
+    const struct sq_stretch row = {
+        .elements = size->k,
+        .banks = s->kind == SQ_SCHEME_SQ_W ? (size->k + s->sq.bank - 1) / s->sq.bank : 0,
+        .groups = group ? (size->k + group - 1) / group : 1,
+        .at_end = true,
+        .burst_nbytes = SECTOR};
+    struct sq_gpu_gemm g = {.m = size->m,
+                            .n = size->n,
+                            .k = size->k,
+                            .dtype = is_integer ? SQ_GPU_INT8 : SQ_GPU_BF16,
+                            .is_sparse = s->kind == SQ_SCHEME_SP24,
+                            .out_nbytes = 2,
+                            .is_cold = true};
+    uint64_t nbytes[SQ_N_STREAMS], sum = 0;
+    sq_scheme_nbytes(s, 1, size->n, size->m, &row, nbytes);
+    for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
+        sum += nbytes[id];
+    g.weight_bits = 8. * (double)sum / ((double)size->n * (double)size->k);
+    return g;
+}
+
+// ---- records --------------------------------------------------------------------------------
+
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) < 0.02; // a record has the share that whole banks and columns gave
+}
+
+const struct sq_gpu_record *sq_gpu_find_record(const struct sq_gpu_records *records,
+                                               const struct sq_gpu_gemm *g)
+{
+    const struct sq_gpu_record *best = NULL;
+    const bool is_plain = g->low_share == 0 || g->low_share == 1; // s = 0 and 1 are plain products
+    const enum sq_gpu_dtype dtype = g->low_share == 1 ? g->low_dtype : g->dtype;
+    for (size_t i = 0; records && i < records->n; i++) {
+        const struct sq_gpu_gemm *x = &records->r[i].gemm;
+        const bool same_kind = is_plain
+                                   ? x->dtype == dtype && x->low_share == 0
+                                   : x->dtype == g->dtype && x->low_dtype == g->low_dtype &&
+                                         x->low_share > 0 && close_to(x->low_share, g->low_share);
+        if (same_kind && x->is_sparse == g->is_sparse && x->m == g->m && x->n == g->n &&
+            x->k == g->k && (!best || records->r[i].seconds < best->seconds))
+            best = &records->r[i];
+    }
+    return best;
+}
+
+// Whether a record is of this format; what gpu/ calls it.
+static bool is_of_scheme(const struct sq_gpu_format_record *r, const struct sq_scheme *s)
+{
+    const bool has_share = s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT;
+    const bool is_sq = s->kind == SQ_SCHEME_SQ_W || s->kind == SQ_SCHEME_SQ_A_STATIC ||
+                       s->kind == SQ_SCHEME_SQ_A_DYNAMIC;
+    const double share = is_sq ? sq_format_sparsity(&s->sq) : s->sparsity;
+    const char *name = s->kind == SQ_SCHEME_DENSE ? "w4" : sq_scheme_names[s->kind];
+    if (strcmp(r->format, name) != 0)
+        return false;
+    if (s->kind == SQ_SCHEME_DENSE && s->weight_bits != 4)
+        return false;
+    // SpQt and SpQR multiply floating point whatever their activations were stored as.
+    if ((s->kind == SQ_SCHEME_DENSE || s->kind == SQ_SCHEME_GQSA) &&
+        (strcmp(r->dtype_a, "f16") == 0) != (s->act_bits == 16))
+        return false;
+    if (is_sq && strstr(r->dtype_w, "s4") == NULL)
+        return false;
+    return !(has_share || is_sq) || close_to(r->sparsity, share);
+}
+
+static double measured_scheme(const struct sq_gpu_records *records, const struct sq_scheme *s,
+                              const struct sq_gpu_gemm *g)
+{
+    double best = NAN;
+    const bool is_library =
+        s->kind == SQ_SCHEME_SP24 || (s->kind == SQ_SCHEME_DENSE && s->weight_bits == s->act_bits);
+    const struct sq_gpu_record *r = is_library ? sq_gpu_find_record(records, g) : NULL;
+    if (r)
+        return r->seconds;
+    for (size_t i = 0; records && i < records->n_formats; i++) {
+        const struct sq_gpu_format_record *f = &records->format[i];
+        if (f->m == g->m && f->n == g->n && f->k == g->k && is_of_scheme(f, s))
+            best = fmin(best, f->seconds); // of NaN and a number, the number
+    }
+    return best;
+}
+
+// ---- sums -----------------------------------------------------------------------------------
+
+static enum sq_status add_row(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g, double count,
+                              double measured, struct sq_gpu_total *t, struct sq_error *err)
+{
+    struct sq_gpu_time time;
+    SQ_TRY(sq_gpu_time_gemm(gpu, g, &time, err));
+    t->seconds += count * time.seconds;
+    t->launch_s += count * gpu->launch_s;
+    t->dram_s += count * time.dram_s;
+    t->measured_s += count * measured;
+    t->shapes++;
+    if (!isnan(measured))
+        t->measured++;
+    return SQ_OK;
+}
+
+enum sq_status sq_gpu_total_kernel(const struct sq_gpu *gpu, const struct sq_gpu_kernel *kernel,
+                                   const struct sq_workload *w,
+                                   const struct sq_gpu_records *records, struct sq_gpu_total *t,
+                                   struct sq_error *err)
+{
+    memset(t, 0, sizeof *t);
+    for (size_t i = 0; i < w->n; i++) {
+        const struct sq_workload_row *row = &w->row[i];
+        struct sq_gpu_gemm g = kernel->gemm;
+        g.m = row->gemm.m;
+        g.n = row->gemm.n;
+        g.k = row->gemm.k;
+        const struct sq_gpu_record *r = sq_gpu_find_record(records, &g);
+        SQ_TRY(add_row(gpu, &g, (double)row->count, r ? r->seconds : NAN, t, err));
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_gpu_total_scheme(const struct sq_gpu *gpu, const struct sq_scheme *s,
+                                   const struct sq_workload *w,
+                                   const struct sq_gpu_records *records, struct sq_gpu_total *t,
+                                   struct sq_error *err)
+{
+    memset(t, 0, sizeof *t);
+    SQ_TRY(sq_scheme_check(s, err));
+    for (size_t i = 0; i < w->n; i++) {
+        const struct sq_workload_row *row = &w->row[i];
+        const struct sq_gpu_gemm g = sq_gpu_of_scheme(s, &row->gemm);
+        SQ_TRY(add_row(gpu, &g, (double)row->count, measured_scheme(records, s, &g), t, err));
+    }
+    return SQ_OK;
+}
+
+// ---- gaps -----------------------------------------------------------------------------------
+
+enum sq_status sq_gpu_explain(const struct sq_gpu *gpu, const struct sq_gpu_record *r,
+                              struct sq_gpu_gap *gap, struct sq_error *err)
+{
+    const struct sq_gpu_ceilings *c = &r->ceilings;
+    struct sq_gpu as = *gpu;
+    struct sq_gpu_time t;
+    SQ_TRY(sq_gpu_time_gemm(&as, &r->gemm, &t, err));
+    double before = gap->predicted_s = t.seconds;
+    if (c->launch_s > 0)
+        as.launch_s = c->launch_s;
+    SQ_TRY(sq_gpu_time_gemm(&as, &r->gemm, &t, err));
+    gap->launch_s = t.seconds - before;
+    before = t.seconds;
+    if (c->copy_bytes_per_s > 0)
+        as.dram_bytes_per_s = c->copy_bytes_per_s;
+    SQ_TRY(sq_gpu_time_gemm(&as, &r->gemm, &t, err));
+    gap->dram_s = t.seconds - before;
+    before = t.seconds;
+    for (unsigned i = 0; i < as.n_kinds; i++) {
+        struct sq_gpu_kind *k = &as.kind[i];
+        const double rate = c->ops_per_s[k->dtype][k->is_sparse];
+        if (rate > 0)
+            k->sustained *= rate / sq_gpu_ops_per_s(gpu, k);
+    }
+    SQ_TRY(sq_gpu_time_gemm(&as, &r->gemm, &t, err));
+    gap->rate_s = t.seconds - before;
+    gap->rest_s = r->seconds - t.seconds;
+    return SQ_OK;
+}

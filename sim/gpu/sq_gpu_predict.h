@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a GPU would need for the GEMMs of a workload, by sq_gpu.h, and what was measured of them.
+// Every GEMM is cold: the layers of a model use each weight once per pass.
+//
+// A stored format runs on a GPU as its kernel in gpu/ does:
+//   up to SQ_GPU_GEMV_TOKENS tokens   launch + stored bytes / bandwidth; instructions are left out
+//   more                              decoded on the way to a tensor core product of
+//     dense up to 8 bits, SQ on activations   INT8 (W16A16: BF16); no INT4 on Hopper, so both parts
+//                                             of a split run at the rate of INT8
+//     sp24                                    INT8 2:4
+//     sq_w, gqsa, spqt, spqr                  BF16: several scales meet within one product; pruned
+//                                             groups and skipped columns are not left out
+#ifndef SQ_GPU_PREDICT_H
+#define SQ_GPU_PREDICT_H
+
+#include "sim/format/sq_scheme.h"
+#include "sim/gpu/sq_gpu_records.h"
+#include "sim/machine/sq_workload.h"
+
+// A kind of product by its name, sizes left 0.
+struct sq_gpu_kernel {
+    char name[32]; // "INT8", "FP8 2:4", "SQ BF16+FP8 s=0.5"
+    struct sq_gpu_gemm gemm;
+};
+enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 5 };
+// Those that the machine has the kinds for: dense BF16 first, INT8, FP8, 2:4 of each, and the
+// static SQ split (BF16, FP8) with s = 0, .5, .75, .875, 1. Returns how many.
+unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);
+
+// The product of a stored format.
+struct sq_gpu_gemm sq_gpu_of_scheme(const struct sq_scheme *s, const struct sq_gemm *size);
+
+// A workload in one kernel or one format. Times are sums over rows times their count.
+struct sq_gpu_total {
+    double seconds;
+    double launch_s, dram_s; // of it, where nothing would overlap
+    double measured_s;       // NaN unless every shape was measured
+    size_t shapes, measured; // rows of the workload; those with a record
+};
+// records may be NULL. Of several records of one shape the fastest counts. Refusals:
+// sq_gpu_time_gemm.
+enum sq_status sq_gpu_total_kernel(const struct sq_gpu *gpu, const struct sq_gpu_kernel *kernel,
+                                   const struct sq_workload *w,
+                                   const struct sq_gpu_records *records, struct sq_gpu_total *total,
+                                   struct sq_error *err);
+enum sq_status sq_gpu_total_scheme(const struct sq_gpu *gpu, const struct sq_scheme *s,
+                                   const struct sq_workload *w,
+                                   const struct sq_gpu_records *records, struct sq_gpu_total *total,
+                                   struct sq_error *err);
+
+// The fastest record of a GEMM, NULL where there is none.
+const struct sq_gpu_record *sq_gpu_find_record(const struct sq_gpu_records *records,
+                                               const struct sq_gpu_gemm *gemm);
+
+// Where measured - predicted comes from: one ceiling of the machine after the other is replaced by
+// the one that the record's run measured, 0 where it has none; rest is what then remains. The four
+// add up to the gap.
+struct sq_gpu_gap {
+    double predicted_s, launch_s, dram_s, rate_s, rest_s;
+};
+enum sq_status sq_gpu_explain(const struct sq_gpu *gpu, const struct sq_gpu_record *record,
+                              struct sq_gpu_gap *gap, struct sq_error *err);
+
+#endif

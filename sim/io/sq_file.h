@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files in and out: a read-only mapping of a regular file, and an output file that appears under
+// its name only when it is complete.
+#ifndef SQ_FILE_H
+#define SQ_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "models/sq_status.h"
+
+// The last 96 bytes of a path: what error sentences show, so that the reason still fits.
+const char *sq_path_tail(const char *path);
+
+// Bytes of a regular file. A file that another process truncates while it is mapped raises SIGBUS:
+// not promised otherwise.
+struct sq_mapping {
+    const uint8_t *data; // NULL when the file is empty
+    size_t nbytes;
+};
+
+// Refuses directories, pipes and devices without waiting for them (SQ_ERR_IO). The caller unmaps.
+enum sq_status sq_file_map(const char *path, struct sq_mapping *map, struct sq_error *err);
+void sq_file_unmap(struct sq_mapping *map);
+
+// Output beside `path` under no name, or a temporary one where the file system cannot do without;
+// commit gives it its name in one step (an existing file is replaced), abort removes it. Refuses
+// what is no regular file, a missing parent, no permission, with one sentence; after a failure, and
+// after a kill, nothing is left behind. Write to `stream`; write errors may be left to commit.
+struct sq_outfile {
+    FILE *stream;
+    char *path; // owned
+    char *temp; // owned; the temporary name
+};
+enum sq_status sq_outfile_open(struct sq_outfile *out, const char *path, struct sq_error *err);
+// Both end the life of *out, whatever they return; abort after a failed open is harmless.
+enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err);
+void sq_outfile_abort(struct sq_outfile *out);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/sq_json.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "sim/io/sq_file.h"
+
+// Nesting depth of the text, strings skipped; stops at SQ_JSON_MAX_DEPTH + 1.
+static int depth_of(const char *text, size_t n)
+{
+    int depth = 0, deepest = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < n && deepest <= SQ_JSON_MAX_DEPTH; i++) {
+        char c = text[i];
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            depth++;
+            deepest = depth > deepest ? depth : deepest;
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    return deepest;
+}
+
+// jansson quotes the text it failed on: keep the sentence on one line.
+static void blank_controls(struct sq_error *err)
+{
+    for (char *c = err ? err->text : (char[]){0}; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+}
+
+enum sq_status sq_json_parse(const char *what, const void *text, size_t nbytes, json_t **root,
+                             struct sq_error *err)
+{
+    *root = NULL;
+    if (depth_of(text, nbytes) > SQ_JSON_MAX_DEPTH)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: JSON nests deeper than %d", what,
+                       SQ_JSON_MAX_DEPTH);
+    json_error_t e;
+    *root = json_loadb(text, nbytes, JSON_REJECT_DUPLICATES, &e);
+    if (!*root) {
+        enum sq_status status =
+            SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: bad JSON at line %d column %d: %s", what, e.line,
+                    e.column, e.text);
+        blank_controls(err);
+        return status;
+    }
+    if (json_is_object(*root))
+        return SQ_OK;
+    json_decref(*root);
+    *root = NULL;
+    return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: JSON holds no object at the top", what);
+}
+
+enum sq_status sq_json_load(const char *path, size_t max_nbytes, json_t **root,
+                            struct sq_error *err)
+{
+    struct sq_mapping map;
+    *root = NULL;
+    SQ_TRY(sq_file_map(path, &map, err));
+    enum sq_status status;
+    if (map.nbytes == 0)
+        status = SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: the file is empty", sq_path_tail(path));
+    else if (map.nbytes > max_nbytes)
+        status = SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: %zu bytes, need at most %zu", sq_path_tail(path),
+                         map.nbytes, max_nbytes);
+    else
+        status = sq_json_parse(sq_path_tail(path), map.data, map.nbytes, root, err);
+    sq_file_unmap(&map);
+    return status;
+}
+
+static const json_t *field(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_null(v) ? NULL : v;
+}
+
+enum sq_status sq_json_uint(const json_t *object, const char *what, const char *key, uint64_t min,
+                            uint64_t max, uint64_t fallback, uint64_t *value, struct sq_error *err)
+{
+    const json_t *v = field(object, key);
+    *value = fallback;
+    if (!v && (fallback < min || fallback > max))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is missing, need %" PRIu64 "..%" PRIu64, what,
+                       key, min, max);
+    if (!v)
+        return SQ_OK;
+    if (!json_is_integer(v))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is no integer, need %" PRIu64 "..%" PRIu64, what,
+                       key, min, max);
+    json_int_t i = json_integer_value(v);
+    if (i < 0 || (uint64_t)i < min || (uint64_t)i > max)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s = %lld, need %" PRIu64 "..%" PRIu64, what, key,
+                       (long long)i, min, max);
+    *value = (uint64_t)i;
+    return SQ_OK;
+}
+
+enum sq_status sq_json_double(const json_t *object, const char *what, const char *key, double min,
+                              double max, double fallback, double *value, struct sq_error *err)
+{
+    const json_t *v = field(object, key);
+    *value = fallback;
+    if (v && !json_is_number(v))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is no number, need %g..%g", what, key, min, max);
+    if (v)
+        *value = json_number_value(v);
+    else if (!(fallback >= min && fallback <= max))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is missing, need %g..%g", what, key, min, max);
+    if (!(*value >= min && *value <= max))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s = %g, need %g..%g", what, key, *value, min, max);
+    return SQ_OK;
+}
+
+enum sq_status sq_json_bool(const json_t *object, const char *what, const char *key, bool fallback,
+                            bool *value, struct sq_error *err)
+{
+    const json_t *v = field(object, key);
+    *value = v ? json_is_true(v) : fallback;
+    if (v && !json_is_boolean(v))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is neither true nor false", what, key);
+    return SQ_OK;
+}
+
+enum sq_status sq_json_string(const json_t *object, const char *what, const char *key,
+                              const char **value, struct sq_error *err)
+{
+    const json_t *v = field(object, key);
+    *value = v ? json_string_value(v) : NULL;
+    if (v && !*value)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is no string", what, key);
+    return SQ_OK;
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/sq_safetensors.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_json.h"
+
+#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
+
+static const struct {
+    const char *name;
+    size_t nbytes;
+} dtype_table[SQ_DTYPE_COUNT] = {
+    [SQ_F32] = {"F32", 4}, [SQ_F16] = {"F16", 2}, [SQ_BF16] = {"BF16", 2}, [SQ_I8] = {"I8", 1},
+    [SQ_U8] = {"U8", 1},   [SQ_I32] = {"I32", 4}, [SQ_I64] = {"I64", 8},
+};
+
+const char *sq_dtype_name(enum sq_dtype dtype)
+{
+    return dtype < SQ_DTYPE_COUNT ? dtype_table[dtype].name : "?";
+}
+
+size_t sq_dtype_nbytes(enum sq_dtype dtype)
+{
+    return dtype < SQ_DTYPE_COUNT ? dtype_table[dtype].nbytes : 0;
+}
+
+bool sq_dtype_is_float(enum sq_dtype dtype)
+{
+    return dtype == SQ_F32 || dtype == SQ_F16 || dtype == SQ_BF16;
+}
+
+// ---- one tensor of the header ---------------------------------------------------------------
+
+// Derives n_elements and nbytes; a shape whose product or bytes pass int64 or size_t is refused.
+static enum sq_status derive_sizes(const char *what, struct sq_tensor *t, struct sq_error *err)
+{
+    uint64_t n = 1;
+    bool over = false;
+    for (unsigned i = 0; i < t->n_dims; i++)
+        over = over || __builtin_mul_overflow(n, t->dim[i], &n) || n > INT64_MAX;
+    uint64_t nbytes;
+    over = over || __builtin_mul_overflow(n, sq_dtype_nbytes(t->dtype), &nbytes) ||
+           nbytes > INT64_MAX || nbytes > SIZE_MAX;
+    if (over)
+        return DAMAGED("%s: the shape of tensor '%.60s' overflows", what, t->name);
+    t->n_elements = (size_t)n;
+    t->nbytes = (size_t)nbytes;
+    return SQ_OK;
+}
+
+static enum sq_status check_name(const char *what, const char *name, struct sq_error *err)
+{
+    for (const char *c = name; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return DAMAGED("%s: a tensor name holds a control character", what);
+    return SQ_OK;
+}
+
+static enum sq_status read_dtype(const char *what, const json_t *entry, struct sq_tensor *t,
+                                 struct sq_error *err)
+{
+    const char *text = json_string_value(json_object_get(entry, "dtype"));
+    if (!text)
+        return DAMAGED("%s: tensor '%.60s' has no dtype", what, t->name);
+    for (int d = 0; d < SQ_DTYPE_COUNT; d++)
+        if (strcmp(text, dtype_table[d].name) == 0) {
+            t->dtype = (enum sq_dtype)d;
+            return SQ_OK;
+        }
+    SQ_TRY(check_name(what, text, err));
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "%s: dtype of tensor '%.60s' = '%.16s', need F32, F16, BF16, I8, U8, I32 or I64",
+                   what, t->name, text);
+}
+
+static enum sq_status read_shape(const char *what, const json_t *entry, struct sq_tensor *t,
+                                 struct sq_error *err)
+{
+    const json_t *shape = json_object_get(entry, "shape");
+    if (!json_is_array(shape))
+        return DAMAGED("%s: tensor '%.60s' has no shape", what, t->name);
+    if (json_array_size(shape) > SQ_TENSOR_MAX_DIMS)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: tensor '%.60s' has %zu dimensions, need 0..%u",
+                       what, t->name, json_array_size(shape), SQ_TENSOR_MAX_DIMS);
+    t->n_dims = (unsigned)json_array_size(shape);
+    for (unsigned i = 0; i < t->n_dims; i++) {
+        const json_t *dim = json_array_get(shape, i);
+        if (!json_is_integer(dim) || json_integer_value(dim) < 0)
+            return DAMAGED("%s: dimension %u of tensor '%.60s' is no integer >= 0", what, i,
+                           t->name);
+        t->dim[i] = (uint64_t)json_integer_value(dim);
+    }
+    return derive_sizes(what, t, err);
+}
+
+static enum sq_status read_offsets(const char *what, const json_t *entry, const uint8_t *buffer,
+                                   size_t buffer_nbytes, struct sq_tensor *t, struct sq_error *err)
+{
+    const json_t *offsets = json_object_get(entry, "data_offsets");
+    const json_t *b = json_array_get(offsets, 0), *e = json_array_get(offsets, 1);
+    if (json_array_size(offsets) != 2 || !json_is_integer(b) || !json_is_integer(e) ||
+        json_integer_value(b) < 0 || json_integer_value(e) < json_integer_value(b))
+        return DAMAGED("%s: data_offsets of tensor '%.60s' are no ascending pair", what, t->name);
+    uint64_t begin = (uint64_t)json_integer_value(b), end = (uint64_t)json_integer_value(e);
+    if (end > buffer_nbytes)
+        return DAMAGED("%s: tensor '%.60s' ends at byte %llu of %zu, the file is truncated", what,
+                       t->name, (unsigned long long)end, buffer_nbytes);
+    if (end - begin != t->nbytes)
+        return DAMAGED("%s: tensor '%.60s' has %llu bytes of data, its shape needs %zu", what,
+                       t->name, (unsigned long long)(end - begin), t->nbytes);
+    t->data = buffer + begin;
+    return SQ_OK;
+}
+
+// ---- the whole header -----------------------------------------------------------------------
+
+static enum sq_status read_metadata(struct sq_safetensors *st, const char *what,
+                                    const json_t *object, struct sq_error *err)
+{
+    if (!json_is_object(object))
+        return DAMAGED("%s: __metadata__ is no object", what);
+    st->metadata = calloc(json_object_size(object) + 1, sizeof *st->metadata);
+    if (!st->metadata)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", what);
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        if (!json_is_string(value))
+            return DAMAGED("%s: a value of __metadata__ is no string", what);
+        st->metadata[st->n_metadata++] = (struct sq_metadata){key, json_string_value(value)};
+    }
+    return SQ_OK;
+}
+
+static int by_position(const void *a, const void *b)
+{
+    const struct sq_tensor *s = a, *t = b;
+    if (s->data != t->data)
+        return s->data < t->data ? -1 : 1;
+    if (s->nbytes != t->nbytes) // empty tensors before the one that starts at the same byte
+        return s->nbytes < t->nbytes ? -1 : 1;
+    return strcmp(s->name, t->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const struct sq_tensor *const *)a)->name,
+                  (*(const struct sq_tensor *const *)b)->name);
+}
+
+// The data ranges, in order, must tile the buffer.
+static enum sq_status check_tiling(const struct sq_safetensors *st, const char *what,
+                                   size_t buffer_nbytes, struct sq_error *err)
+{
+    size_t expected = 0;
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const struct sq_tensor *t = &st->tensor[i];
+        size_t begin = (size_t)(t->data - st->buffer);
+        if (begin != expected)
+            return DAMAGED("%s: tensor '%.60s' starts at byte %zu, %s %zu", what, t->name, begin,
+                           begin < expected ? "overlapping the one that ends at"
+                                            : "leaving a hole after",
+                           expected);
+        expected += t->nbytes;
+    }
+    if (expected != buffer_nbytes)
+        return DAMAGED("%s: %zu bytes of data, the header describes %zu", what, buffer_nbytes,
+                       expected);
+    return SQ_OK;
+}
+
+static enum sq_status read_entry(struct sq_safetensors *st, const char *what, const char *name,
+                                 const json_t *entry, size_t buffer_nbytes, struct sq_error *err)
+{
+    struct sq_tensor *t = &st->tensor[st->n_tensors];
+    t->name = name;
+    SQ_TRY(check_name(what, name, err));
+    if (!json_is_object(entry))
+        return DAMAGED("%s: entry '%.60s' is no object", what, name);
+    SQ_TRY(read_dtype(what, entry, t, err));
+    SQ_TRY(read_shape(what, entry, t, err));
+    SQ_TRY(read_offsets(what, entry, st->buffer, buffer_nbytes, t, err));
+    if (json_object_size(entry) != 3)
+        return DAMAGED("%s: entry '%.60s' has fields beside dtype, shape, data_offsets", what,
+                       name);
+    st->n_tensors++;
+    return SQ_OK;
+}
+
+static enum sq_status read_header(struct sq_safetensors *st, const char *what, size_t buffer_nbytes,
+                                  struct sq_error *err)
+{
+    size_t n = json_object_size(st->header);
+    st->tensor = calloc(n + 1, sizeof *st->tensor);
+    st->by_name = calloc(n + 1, sizeof *st->by_name);
+    if (!st->tensor || !st->by_name)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for %zu tensors", what, n);
+    const char *key;
+    json_t *value;
+    json_object_foreach(st->header, key, value)
+    {
+        if (strcmp(key, "__metadata__") == 0)
+            SQ_TRY(read_metadata(st, what, value, err));
+        else
+            SQ_TRY(read_entry(st, what, key, value, buffer_nbytes, err));
+    }
+    qsort(st->tensor, st->n_tensors, sizeof *st->tensor, by_position);
+    for (size_t i = 0; i < st->n_tensors; i++)
+        st->by_name[i] = &st->tensor[i];
+    qsort(st->by_name, st->n_tensors, sizeof *st->by_name, by_name);
+    return check_tiling(st, what, buffer_nbytes, err);
+}
+
+static enum sq_status open_bytes(struct sq_safetensors *st, const uint8_t *bytes, size_t nbytes,
+                                 const char *what, struct sq_error *err)
+{
+    if (nbytes < 8)
+        return DAMAGED("%s: %zu bytes, a safetensors file has at least 8", what, nbytes);
+    uint64_t n = 0;
+    for (int i = 7; i >= 0; i--)
+        n = n << 8 | bytes[i];
+    if (n > nbytes - 8)
+        return DAMAGED("%s: header of %llu bytes in a file of %zu", what, (unsigned long long)n,
+                       nbytes);
+    if (n > SQ_HEADER_MAX_NBYTES)
+        return DAMAGED("%s: header of %llu bytes, need at most %u", what, (unsigned long long)n,
+                       SQ_HEADER_MAX_NBYTES);
+    if (n == 0 || bytes[8] != '{')
+        return DAMAGED("%s: the header does not start with '{'", what);
+    SQ_TRY(sq_json_parse(what, bytes + 8, (size_t)n, &st->header, err));
+    st->buffer = bytes + 8 + n;
+    return read_header(st, what, nbytes - 8 - (size_t)n, err);
+}
+
+enum sq_status sq_safetensors_open_memory(struct sq_safetensors *st, const void *bytes,
+                                          size_t nbytes, const char *what, struct sq_error *err)
+{
+    *st = (struct sq_safetensors){0};
+    enum sq_status status = open_bytes(st, bytes, nbytes, what, err);
+    if (status != SQ_OK)
+        sq_safetensors_close(st);
+    return status;
+}
+
+enum sq_status sq_safetensors_open(struct sq_safetensors *st, const char *path,
+                                   struct sq_error *err)
+{
+    *st = (struct sq_safetensors){0};
+    SQ_TRY(sq_file_map(path, &st->map, err));
+    enum sq_status status = open_bytes(st, st->map.data, st->map.nbytes, sq_path_tail(path), err);
+    if (status != SQ_OK)
+        sq_safetensors_close(st);
+    return status;
+}
+
+void sq_safetensors_close(struct sq_safetensors *st)
+{
+    free(st->tensor);
+    free(st->by_name);
+    free(st->metadata);
+    json_decref(st->header);
+    sq_file_unmap(&st->map);
+    *st = (struct sq_safetensors){0};
+}
+
+const struct sq_tensor *sq_safetensors_find(const struct sq_safetensors *st, const char *name)
+{
+    struct sq_tensor key = {.name = name};
+    const struct sq_tensor *p = &key;
+    if (st->n_tensors == 0)
+        return NULL;
+    const struct sq_tensor *const *hit =
+        bsearch(&p, st->by_name, st->n_tensors, sizeof *st->by_name, by_name);
+    return hit ? *hit : NULL;
+}
+
+const char *sq_safetensors_metadata(const struct sq_safetensors *st, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(st->header, "__metadata__"), key));
+}

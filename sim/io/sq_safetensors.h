@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The safetensors container (SPEC O.1): 8-byte little-endian header length, JSON header, raw
+// little-endian data. Python, PyTorch and other tools open what is written here unchanged.
+//
+// Reading maps the file and checks everything before a caller sees a tensor: header length, JSON,
+// duplicate names, dtype, shape product, byte counts, and that the data ranges cover the buffer
+// once, without overlap, hole or rest (SPEC O.2-13). What is open is therefore consistent; only
+// float contents are still unchecked (sq_tensor_read_f32 refuses NaN and infinity).
+#ifndef SQ_SAFETENSORS_H
+#define SQ_SAFETENSORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/sq_status.h"
+#include "sim/io/sq_file.h"
+
+enum sq_dtype { SQ_F32, SQ_F16, SQ_BF16, SQ_I8, SQ_U8, SQ_I32, SQ_I64, SQ_DTYPE_COUNT };
+
+const char *sq_dtype_name(enum sq_dtype dtype); // "F32", ...
+size_t sq_dtype_nbytes(enum sq_dtype dtype);    // 1, 2, 4 or 8
+bool sq_dtype_is_float(enum sq_dtype dtype);    // F32, F16, BF16
+
+#define SQ_TENSOR_MAX_DIMS 8u
+#define SQ_HEADER_MAX_NBYTES 100000000u // the limit of the reference implementation
+
+struct sq_tensor {
+    const char *name; // UTF-8 without control characters
+    enum sq_dtype dtype;
+    unsigned n_dims; // 0 = scalar
+    uint64_t dim[SQ_TENSOR_MAX_DIMS];
+    size_t n_elements;   // product of dim; derived, ignored by the writer
+    size_t nbytes;       // derived, ignored by the writer
+    const uint8_t *data; // little-endian, NOT necessarily aligned to the dtype: copy, do not cast
+};
+
+struct sq_metadata {
+    const char *key, *value; // UTF-8
+};
+
+// ---- reading --------------------------------------------------------------------------------
+
+struct sq_safetensors {
+    size_t n_tensors;
+    struct sq_tensor *tensor; // by ascending position in the file
+    size_t n_metadata;
+    struct sq_metadata *metadata; // `__metadata__` in the order of the header
+    const uint8_t *buffer;        // start of the data
+    // private
+    const struct sq_tensor **by_name;
+    struct json_t *header;
+    struct sq_mapping map;
+};
+
+// *st owns the mapping until close; names, metadata and data point into it. After a failure *st is
+// closed. Errors: SQ_ERR_IO for the file system, SQ_ERR_DAMAGED for contents, SQ_ERR_UNSUPPORTED
+// for a dtype outside the enum or more than SQ_TENSOR_MAX_DIMS dimensions.
+enum sq_status sq_safetensors_open(struct sq_safetensors *st, const char *path,
+                                   struct sq_error *err);
+
+// The same on bytes the caller keeps alive; `what` names them in errors.
+enum sq_status sq_safetensors_open_memory(struct sq_safetensors *st, const void *bytes,
+                                          size_t nbytes, const char *what, struct sq_error *err);
+void sq_safetensors_close(struct sq_safetensors *st);
+
+// NULL where there is none.
+const struct sq_tensor *sq_safetensors_find(const struct sq_safetensors *st, const char *name);
+const char *sq_safetensors_metadata(const struct sq_safetensors *st, const char *key);
+
+// F32, F16 or BF16 -> binary32, exact; out holds t->n_elements. Refuses integers
+// (SQ_ERR_UNSUPPORTED) and, with tensor name and flat index, NaN and infinity
+// (SQ_ERR_NON_FINITE).
+enum sq_status sq_tensor_read_f32(const struct sq_tensor *t, float *out, struct sq_error *err);
+
+// IEEE binary16 and bfloat16 bit patterns to binary32, exact for every pattern.
+float sq_f16_to_f32(uint16_t h);
+float sq_bf16_to_f32(uint16_t h);
+
+// Lets the system drop the pages of a tensor that was read, so that large models stay out of
+// memory; reading them again is allowed. Nothing happens where st was opened from memory.
+void sq_tensor_forget(const struct sq_safetensors *st, const struct sq_tensor *t);
+
+// FNV-1a, 64 bits, of n bytes: the input digest of SPEC O.1. Start with SQ_DIGEST_SEED; chain by
+// passing the previous value.
+#define SQ_DIGEST_SEED UINT64_C(0xcbf29ce484222325)
+uint64_t sq_digest(uint64_t digest, const void *bytes, size_t n);
+
+// ---- writing --------------------------------------------------------------------------------
+
+// All tensors at once, data from tensor[i].data, in the given order: the same input gives the same
+// bytes. Order by falling element size, so that every tensor is aligned (PyTorch insists). The file
+// appears complete or not at all.
+enum sq_status sq_safetensors_write(const char *path, const struct sq_tensor *tensor, size_t n,
+                                    const struct sq_metadata *metadata, size_t n_metadata,
+                                    struct sq_error *err);
+
+// The same piece by piece, for files larger than memory: begin declares everything (data ignored),
+// put fills tensor i in any order, each once, commit names the file and refuses if one is missing.
+struct sq_safetensors_writer {
+    struct sq_outfile out;
+    size_t n_tensors;
+    struct sq_piece {
+        uint64_t at; // file offset
+        size_t nbytes;
+        bool is_written;
+    } * piece;
+};
+enum sq_status sq_safetensors_begin(struct sq_safetensors_writer *w, const char *path,
+                                    const struct sq_tensor *tensor, size_t n,
+                                    const struct sq_metadata *metadata, size_t n_metadata,
+                                    struct sq_error *err);
+enum sq_status sq_safetensors_put(struct sq_safetensors_writer *w, size_t i, const void *data,
+                                  struct sq_error *err);
+// Both end the life of *w; abort after a failed begin is harmless.
+enum sq_status sq_safetensors_commit(struct sq_safetensors_writer *w, struct sq_error *err);
+void sq_safetensors_abort(struct sq_safetensors_writer *w);
+
+#endif

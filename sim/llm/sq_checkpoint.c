@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/llm/sq_checkpoint.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/io/sq_json.h"
+
+#define INDEX_MAX_NBYTES (64u << 20)
+#define MAX_SHARDS 4096u
+#define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
+
+static enum sq_status no_memory(struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory opening a checkpoint");
+}
+
+const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name)
+{
+    for (size_t i = 0; i < ck->n_shards; i++) {
+        const struct sq_tensor *t = sq_safetensors_find(&ck->shard[i], name);
+        if (t)
+            return t;
+    }
+    return NULL;
+}
+
+// DIR/NAME in memory the caller frees, NULL without memory.
+static char *join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir) + strlen(name) + 2;
+    char *path = malloc(n);
+    if (path)
+        snprintf(path, n, "%s/%s", dir, name);
+    return path;
+}
+
+// ---- shards ---------------------------------------------------------------------------------
+
+static enum sq_status open_single(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
+{
+    ck->shard = calloc(1, sizeof *ck->shard);
+    if (!ck->shard)
+        return no_memory(err);
+    SQ_TRY(sq_safetensors_open(&ck->shard[0], path, err));
+    ck->n_shards = 1;
+    return SQ_OK;
+}
+
+// A name that stays inside the model directory.
+static bool is_plain_file_name(const char *name)
+{
+    size_t n = strlen(name);
+    if (n == 0 || n > 200 || name[0] == '.')
+        return false;
+    for (const char *c = name; *c; c++)
+        if (*c == '/' || (unsigned char)*c < 0x20 || *c == 0x7f)
+            return false;
+    return true;
+}
+
+// Every tensor of shard s must be mapped to it, and as many must be mapped as it holds.
+static enum sq_status check_shard(const struct sq_safetensors *st, const char *name,
+                                  const json_t *weight_map, size_t n_mapped, struct sq_error *err)
+{
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const char *where = json_string_value(json_object_get(weight_map, st->tensor[i].name));
+        if (!where || strcmp(where, name) != 0)
+            return DAMAGED("shard %.60s holds tensor '%.60s', the index says %.60s", name,
+                           st->tensor[i].name, where ? where : "nothing about it");
+    }
+    if (st->n_tensors != n_mapped)
+        return DAMAGED("shard %.80s holds %zu tensors, the index lists %zu", name, st->n_tensors,
+                       n_mapped);
+    return SQ_OK;
+}
+
+// Shard file name -> number of tensors mapped to it, in order of first appearance.
+static enum sq_status count_shards(const json_t *weight_map, json_t *count, struct sq_error *err)
+{
+    const char *tensor;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)weight_map, tensor, value)
+    {
+        const char *name = json_string_value(value);
+        if (!name || !is_plain_file_name(name))
+            return DAMAGED("weight_map of the index: an entry is no plain file name");
+        json_int_t n = json_integer_value(json_object_get(count, name));
+        if (json_object_set_new(count, name, json_integer(n + 1)) != 0)
+            return no_memory(err);
+    }
+    if (json_object_size(count) < 1 || json_object_size(count) > MAX_SHARDS)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "the index lists %zu shards, need 1..%u",
+                       json_object_size(count), MAX_SHARDS);
+    return SQ_OK;
+}
+
+static enum sq_status open_shards(struct sq_checkpoint *ck, const char *dir,
+                                  const json_t *weight_map, const json_t *count,
+                                  struct sq_error *err)
+{
+    ck->shard = calloc(json_object_size(count), sizeof *ck->shard);
+    if (!ck->shard)
+        return no_memory(err);
+    const char *name;
+    json_t *n_mapped;
+    json_object_foreach((json_t *)(uintptr_t)count, name, n_mapped)
+    {
+        char *path = join(dir, name);
+        struct sq_safetensors *st = &ck->shard[ck->n_shards];
+        enum sq_status status = path ? sq_safetensors_open(st, path, err) : no_memory(err);
+        free(path);
+        SQ_TRY(status);
+        ck->n_shards++;
+        SQ_TRY(check_shard(st, name, weight_map, (size_t)json_integer_value(n_mapped), err));
+    }
+    return SQ_OK;
+}
+
+static enum sq_status open_index(struct sq_checkpoint *ck, const char *dir, const char *index,
+                                 struct sq_error *err)
+{
+    json_t *root;
+    SQ_TRY(sq_json_load(index, INDEX_MAX_NBYTES, &root, err));
+    const json_t *weight_map = json_object_get(root, "weight_map");
+    json_t *count = json_object();
+    enum sq_status status =
+        json_is_object(weight_map)
+            ? count_shards(weight_map, count, err)
+            : DAMAGED("%s: weight_map is missing or no object", sq_path_tail(index));
+    if (status == SQ_OK)
+        status = open_shards(ck, dir, weight_map, count, err);
+    json_decref(count);
+    json_decref(root);
+    return status;
+}
+
+// ---- layers ---------------------------------------------------------------------------------
+
+// A tensor that must be there with this shape; n_dims 1 or 2.
+static enum sq_status need(const struct sq_checkpoint *ck, const char *name, size_t n, size_t k,
+                           const struct sq_tensor **found, struct sq_error *err)
+{
+    const struct sq_tensor *t = sq_checkpoint_find(ck, name);
+    if (!t)
+        return DAMAGED("tensor '%s' is missing", name);
+    if (!sq_dtype_is_float(t->dtype))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "tensor '%s' is %s, need F32, F16 or BF16", name,
+                       sq_dtype_name(t->dtype));
+    bool fits =
+        k ? t->n_dims == 2 && t->dim[0] == n && t->dim[1] == k : t->n_dims == 1 && t->dim[0] == n;
+    if (!fits)
+        return SQ_FAIL(err, SQ_ERR_SHAPE,
+                       "tensor '%s' does not have the shape %zu%s%zu%s of the "
+                       "config",
+                       name, n, k ? "x" : " (", k ? k : 1, k ? "" : " dimension)");
+    if (found)
+        *found = t;
+    return SQ_OK;
+}
+
+enum { LAYER_NAME_MAX = 64 }; // "model.layers.1023.self_attn.q_proj.weight" and a terminator
+
+static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct sq_error *err)
+{
+    const struct sq_model_config *c = &ck->config;
+    const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
+    const struct {
+        const char *part;
+        size_t n, k;
+    } linear[] = {
+        {"self_attn.q_proj", q, c->hidden_size},
+        {"self_attn.k_proj", kv, c->hidden_size},
+        {"self_attn.v_proj", kv, c->hidden_size},
+        {"self_attn.o_proj", c->hidden_size, q},
+        {"mlp.gate_proj", c->intermediate_size, c->hidden_size},
+        {"mlp.up_proj", c->intermediate_size, c->hidden_size},
+        {"mlp.down_proj", c->hidden_size, c->intermediate_size},
+    };
+    char full[LAYER_NAME_MAX];
+    for (size_t i = 0; i < 7; i++) {
+        struct sq_layer *l = &ck->layer[ck->n_layers];
+        char *name = ck->names + ck->n_layers * LAYER_NAME_MAX;
+        snprintf(name, LAYER_NAME_MAX, "model.layers.%u.%s", (unsigned)block, linear[i].part);
+        *l = (struct sq_layer){.name = name, .n = linear[i].n, .k = linear[i].k};
+        snprintf(full, sizeof full, "%.50s.bias", name);
+        if (sq_checkpoint_find(ck, full))
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "tensor '%s': biases are not supported", full);
+        snprintf(full, sizeof full, "%.50s.weight", name);
+        SQ_TRY(need(ck, full, l->n, l->k, &l->weight, err));
+        ck->n_layers++;
+    }
+    static const char *const norm[] = {"input_layernorm", "post_attention_layernorm"};
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(full, sizeof full, "model.layers.%u.%s.weight", (unsigned)block, norm[i]);
+        SQ_TRY(need(ck, full, c->hidden_size, 0, NULL, err));
+    }
+    return SQ_OK;
+}
+
+static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
+{
+    const struct sq_model_config *c = &ck->config;
+    ck->layer = calloc(c->n_layers * 7, sizeof *ck->layer);
+    ck->names = calloc(c->n_layers * 7, LAYER_NAME_MAX);
+    if (!ck->layer || !ck->names)
+        return no_memory(err);
+    SQ_TRY(need(ck, "model.embed_tokens.weight", c->vocab_size, c->hidden_size, NULL, err));
+    SQ_TRY(need(ck, "model.norm.weight", c->hidden_size, 0, NULL, err));
+    if (!c->tie_word_embeddings)
+        SQ_TRY(need(ck, "lm_head.weight", c->vocab_size, c->hidden_size, NULL, err));
+    for (size_t i = 0; i < c->n_layers; i++)
+        SQ_TRY(add_block(ck, i, err));
+    return SQ_OK;
+}
+
+// Every 2-D float tensor that is not empty.
+static enum sq_status list_bag(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
+{
+    const struct sq_safetensors *st = &ck->shard[0];
+    size_t names_nbytes = 1;
+    for (size_t i = 0; i < st->n_tensors; i++)
+        names_nbytes += strlen(st->tensor[i].name) + 1;
+    ck->layer = calloc(st->n_tensors + 1, sizeof *ck->layer);
+    ck->names = calloc(names_nbytes, 1);
+    if (!ck->layer || !ck->names)
+        return no_memory(err);
+    char *name = ck->names;
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const struct sq_tensor *t = &st->tensor[i];
+        if (t->n_dims != 2 || t->n_elements == 0 || !sq_dtype_is_float(t->dtype))
+            continue;
+        size_t n = strlen(t->name);
+        if (n > 7 && strcmp(t->name + n - 7, ".weight") == 0)
+            n -= 7;
+        memcpy(name, t->name, n);
+        ck->layer[ck->n_layers++] =
+            (struct sq_layer){name, (size_t)t->dim[0], (size_t)t->dim[1], t};
+        name += n + 1;
+    }
+    if (ck->n_layers == 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: no two-dimensional F32, F16 or BF16 tensor",
+                       sq_path_tail(path));
+    return SQ_OK;
+}
+
+// ---- opening --------------------------------------------------------------------------------
+
+// As the reference loaders do: the single file wins.
+static enum sq_status open_weights(struct sq_checkpoint *ck, const char *dir, const char *single,
+                                   const char *index, struct sq_error *err)
+{
+    if (access(single, F_OK) == 0)
+        return open_single(ck, single, err);
+    if (access(index, F_OK) == 0)
+        return open_index(ck, dir, index, err);
+    return SQ_FAIL(err, SQ_ERR_IO,
+                   "'%s' holds neither model.safetensors nor model.safetensors.index.json",
+                   sq_path_tail(dir));
+}
+
+static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
+                                     struct sq_error *err)
+{
+    char *config = join(dir, "config.json"), *single = join(dir, "model.safetensors");
+    char *index = join(dir, "model.safetensors.index.json");
+    enum sq_status status =
+        config && single && index ? sq_model_config_read(config, &ck->config, err) : no_memory(err);
+    if (status == SQ_OK)
+        status = open_weights(ck, dir, single, index, err);
+    if (status == SQ_OK)
+        status = list_model(ck, err);
+    ck->is_model = true;
+    free(config);
+    free(single);
+    free(index);
+    return status;
+}
+
+enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
+{
+    *ck = (struct sq_checkpoint){0};
+    struct stat st;
+    enum sq_status status;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        status = open_directory(ck, path, err);
+    } else {
+        status = open_single(ck, path, err);
+        if (status == SQ_OK)
+            status = list_bag(ck, path, err);
+    }
+    if (status != SQ_OK)
+        sq_checkpoint_close(ck);
+    return status;
+}
+
+void sq_checkpoint_close(struct sq_checkpoint *ck)
+{
+    for (size_t i = 0; i < ck->n_shards; i++)
+        sq_safetensors_close(&ck->shard[i]);
+    free(ck->shard);
+    free(ck->layer);
+    free(ck->names);
+    *ck = (struct sq_checkpoint){0};
+}
+
+// ---- reading --------------------------------------------------------------------------------
+
+void sq_checkpoint_forget(const struct sq_checkpoint *ck, const struct sq_tensor *t)
+{
+    for (size_t i = 0; i < ck->n_shards; i++)
+        if (sq_safetensors_find(&ck->shard[i], t->name) == t)
+            sq_tensor_forget(&ck->shard[i], t);
+}
+
+static enum sq_status read_and_forget(const struct sq_checkpoint *ck, const struct sq_tensor *t,
+                                      float *out, struct sq_error *err)
+{
+    enum sq_status status = sq_tensor_read_f32(t, out, err);
+    sq_checkpoint_forget(ck, t);
+    return status;
+}
+
+enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i, float *out,
+                                        struct sq_error *err)
+{
+    if (i >= ck->n_layers)
+        return SQ_FAIL(err, SQ_ERR_ARG, "layer = %zu, need 0..%zu", i, ck->n_layers - 1);
+    return read_and_forget(ck, ck->layer[i].weight, out, err);
+}
+
+enum sq_status sq_checkpoint_read(const struct sq_checkpoint *ck, const char *name, float *out,
+                                  size_t n_elements, struct sq_error *err)
+{
+    const struct sq_tensor *t = sq_checkpoint_find(ck, name);
+    if (!t)
+        return DAMAGED("tensor '%.80s' is missing", name);
+    if (t->n_elements != n_elements)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor '%.80s' has %zu elements, need %zu", name,
+                       t->n_elements, n_elements);
+    return read_and_forget(ck, t, out, err);
+}
+
+size_t sq_checkpoint_layer_index(const struct sq_checkpoint *ck, const char *name)
+{
+    for (size_t i = 0; i < ck->n_layers; i++)
+        if (strcmp(ck->layer[i].name, name) == 0)
+            return i;
+    return ck->n_layers;
+}

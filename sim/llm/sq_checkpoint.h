@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Hugging Face model on disk: config.json beside model.safetensors, or beside the shards that
+// model.safetensors.index.json lists. A single .safetensors file opens as a bag of 2-D tensors.
+//
+// Opening checks everything but float contents: the config, that every tensor the forward pass
+// needs is there once, in its shard, with its shape. Data stays on disk (mapped) until it is read;
+// reading one layer keeps memory near one layer.
+#ifndef SQ_CHECKPOINT_H
+#define SQ_CHECKPOINT_H
+
+#include <stddef.h>
+
+#include "sim/io/sq_safetensors.h"
+#include "sim/llm/sq_model_config.h"
+
+// One linear layer Y = X W^T: weights [n][k], k contiguous (SPEC 0.1).
+struct sq_layer {
+    const char *name; // "model.layers.0.self_attn.q_proj": the tensor without ".weight"
+    size_t n, k;
+    const struct sq_tensor *weight; // as stored: dtype, bytes, digest
+};
+
+struct sq_checkpoint {
+    bool is_model;                 // false: a bag of tensors, without config
+    struct sq_model_config config; // zeros for a bag
+    // Every linear layer of the decoder in model order: per block q, k, v, o, gate, up, down.
+    // Embedding and lm_head stay out: no system quantizes them. A bag: every 2-D float tensor, in
+    // file order.
+    size_t n_layers;
+    struct sq_layer *layer;
+    size_t n_shards;
+    struct sq_safetensors *shard;
+    char *names; // private: storage of layer[].name
+};
+
+// *ck is closed by sq_checkpoint_close; after a failure it is closed already. `path` is a directory
+// or a file. One sentence per refusal: SQ_ERR_IO, SQ_ERR_DAMAGED, SQ_ERR_UNSUPPORTED, SQ_ERR_SHAPE,
+// SQ_ERR_RANGE.
+enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, struct sq_error *err);
+void sq_checkpoint_close(struct sq_checkpoint *ck);
+
+// Any tensor by its full name ("model.norm.weight"), NULL where there is none.
+const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name);
+
+// Layer i as binary32 into out[n][k]; refuses NaN and infinity. The pages read are given back.
+enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i, float *out,
+                                        struct sq_error *err);
+
+// A float tensor by full name into out, which holds n_elements: exactly that many must be there.
+enum sq_status sq_checkpoint_read(const struct sq_checkpoint *ck, const char *name, float *out,
+                                  size_t n_elements, struct sq_error *err);
+
+// Lets the system drop the pages of a tensor (sq_tensor_forget).
+void sq_checkpoint_forget(const struct sq_checkpoint *ck, const struct sq_tensor *t);
+
+// The layer with this name, or n_layers. For --layer options.
+size_t sq_checkpoint_layer_index(const struct sq_checkpoint *ck, const char *name);
+
+#endif

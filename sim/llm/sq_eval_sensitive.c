@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Selective sparsity: how much each layer's output suffers under calibration (sq_eval.h).
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_sensitivity.h"
+#include "sim/format/sq_system.h"
+#include "sim/llm/sq_eval.h"
+
+// Relative output error of an encoded layer on its calibration inputs; w is overwritten.
+static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
+                                     const struct sq_calibration *c, double *error,
+                                     struct sq_error *err)
+{
+    const size_t n = q->w.n, k = q->w.k_orig;
+    double signal, noise;
+    float *row = malloc(k * sizeof *row);
+    if (!row)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
+    enum sq_status status = sq_output_energy(c, w, n, &signal, err);
+    for (size_t i = 0; status == SQ_OK && i < n; i++) {
+        q->ops->decode_row(q->state, i, row);
+        for (size_t j = 0; j < k; j++)
+            w[i * k + j] -= row[j];
+    }
+    if (status == SQ_OK)
+        status = sq_output_energy(c, w, n, &noise, err);
+    free(row);
+    SQ_TRY(status);
+    *error = signal > 0 ? sqrt(noise / signal) : 0;
+    return SQ_OK;
+}
+
+static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block,
+                                    const struct sq_eval_inputs *in,
+                                    const struct sq_quant_layer *layer, double *error,
+                                    struct sq_error *err)
+{
+    static const size_t input_of[SQ_BLOCK_LAYERS] = {0, 0, 0, 1, 2, 2, 3};
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++) {
+        const size_t l = block * SQ_BLOCK_LAYERS + i;
+        float *w = malloc(ck->layer[l].n * ck->layer[l].k * sizeof *w);
+        status =
+            w ? sq_checkpoint_read_layer(ck, l, w, err)
+              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", ck->layer[l].name);
+        if (status == SQ_OK)
+            status = relative_error(&layer[i], w, &in->calibration[input_of[i]], &error[l], err);
+        free(w);
+    }
+    return status;
+}
+
+enum sq_status sq_eval_sensitive(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
+                                 const struct sq_recipe *r, double *error, uint8_t *is_dense,
+                                 struct sq_error *err)
+{
+    struct sq_llama s;
+    SQ_TRY(sq_llama_init(&s, ck, calib, err));
+    enum sq_status status = SQ_OK;
+    for (size_t b = 0; status == SQ_OK && b < ck->config.n_layers; b++) {
+        struct sq_eval_inputs in = {0};
+        struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
+        status = sq_eval_collect(&s, b, sq_recipe_needs(r) | SQ_NEED_HESSIAN, &in, err);
+        if (status == SQ_OK)
+            status = sq_eval_encode(ck, b, r, &in, NULL, layer, err);
+        if (status == SQ_OK)
+            status = measure_block(ck, b, &in, layer, error, err);
+        sq_eval_inputs_free(&in);
+        for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
+            sq_quant_layer_free(&layer[i]);
+    }
+    sq_llama_free(&s);
+    SQ_TRY(status);
+    return sq_sensitive_layers(error, ck->n_layers, r->dense_fraction, is_dense, err);
+}

@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/llm/sq_llama.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_blas.h"
+
+enum {
+    QUERY_BLOCK = 64,   // queries of one attention block
+    VOCAB_BLOCK = 4096, // rows of lm_head in memory at a time
+    LOGIT_TOKENS = 64,  // tokens of one block of logits
+    NAME_MAX_LEN = 80,
+};
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+// ---- set-up ---------------------------------------------------------------------------------
+
+// Rotary frequency of pair i; Llama 3.1 stretches long wavelengths by `factor` and blends between.
+static double frequency(const struct sq_model_config *c, size_t i)
+{
+    const struct sq_rope *r = &c->rope;
+    const double f = pow(r->theta, -2.0 * (double)i / (double)c->head_dim);
+    if (!r->is_llama3)
+        return f;
+    const double wavelength = 2 * acos(-1.0) / f, context = (double)r->original_max_position;
+    if (wavelength < context / r->high_freq_factor)
+        return f;
+    if (wavelength > context / r->low_freq_factor)
+        return f / r->factor;
+    const double smooth =
+        (context / wavelength - r->low_freq_factor) / (r->high_freq_factor - r->low_freq_factor);
+    return (1 - smooth) * f / r->factor + smooth * f;
+}
+
+static void fill_rotation(const struct sq_model_config *c, size_t n_positions, float *rotation)
+{
+    const size_t half = c->head_dim / 2;
+    for (size_t i = 0; i < half; i++) {
+        const double f = frequency(c, i);
+        for (size_t p = 0; p < n_positions; p++) {
+            rotation[p * c->head_dim + i] = (float)cos((double)p * f);
+            rotation[p * c->head_dim + half + i] = (float)sin((double)p * f);
+        }
+    }
+}
+
+// Rows [first, first + n) of a matrix tensor as binary32.
+static enum sq_status read_rows(const struct sq_tensor *t, size_t first, size_t n, float *out,
+                                struct sq_error *err)
+{
+    struct sq_tensor rows = *t;
+    const size_t columns = (size_t)t->dim[1];
+    rows.n_elements = n * columns;
+    rows.nbytes = rows.n_elements * sq_dtype_nbytes(t->dtype);
+    rows.data = t->data + first * columns * sq_dtype_nbytes(t->dtype);
+    return sq_tensor_read_f32(&rows, out, err);
+}
+
+static enum sq_status embed(struct sq_llama *s, struct sq_error *err)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    const struct sq_tensor *t = sq_checkpoint_find(s->ck, "model.embed_tokens.weight");
+    for (size_t i = 0; i < sq_tokens_count(s->tokens); i++) {
+        const int32_t id = s->tokens->id[i];
+        if (id < 0 || (size_t)id >= c->vocab_size)
+            return SQ_FAIL(err, SQ_ERR_INDEX, "token %zu = %d, need 0..%zu, the vocabulary", i,
+                           (int)id, c->vocab_size - 1);
+        SQ_TRY(read_rows(t, (size_t)id, 1, s->h + i * c->hidden_size, err));
+    }
+    sq_checkpoint_forget(s->ck, t);
+    return SQ_OK;
+}
+
+static size_t longest_sequence(const struct sq_tokens *t)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < t->n_sequences; i++)
+        longest = max_size(longest, t->offset[i + 1] - t->offset[i]);
+    return longest;
+}
+
+static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    const size_t n = sq_tokens_count(s->tokens), q = c->n_heads * c->head_dim;
+    const size_t kv = c->n_kv_heads * c->head_dim;
+    size_t largest = 0;
+    for (size_t i = 0; i < s->ck->n_layers; i++)
+        largest = max_size(largest, s->ck->layer[i].n * s->ck->layer[i].k);
+    s->h = calloc(n, c->hidden_size * sizeof(float));
+    s->x = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
+    s->q = calloc(n, max_size(q, c->hidden_size) * sizeof(float));
+    s->k = calloc(n, kv * sizeof(float));
+    s->v = calloc(n, kv * sizeof(float));
+    s->gate = calloc(n, c->intermediate_size * sizeof(float));
+    s->up = calloc(n, c->intermediate_size * sizeof(float));
+    s->w = calloc(max_size(largest, c->hidden_size), sizeof(float));
+    s->rotation = calloc(longest_sequence(s->tokens), c->head_dim * sizeof(float));
+    if (!s->h || !s->x || !s->q || !s->k || !s->v || !s->gate || !s->up || !s->w || !s->rotation)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the activations of %zu tokens", n);
+    return SQ_OK;
+}
+
+enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
+                             const struct sq_tokens *tokens, struct sq_error *err)
+{
+    *s = (struct sq_llama){.ck = ck, .tokens = tokens};
+    if (!ck->is_model)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "a forward pass needs a model directory with config.json, not one file");
+    enum sq_status status = allocate(s, err);
+    if (status == SQ_OK) {
+        fill_rotation(&ck->config, longest_sequence(tokens), s->rotation);
+        status = embed(s, err);
+    }
+    if (status != SQ_OK)
+        sq_llama_free(s);
+    return status;
+}
+
+void sq_llama_free(struct sq_llama *s)
+{
+    float *const buffer[] = {s->h, s->x, s->q, s->k, s->v, s->gate, s->up, s->w, s->rotation};
+    for (size_t i = 0; i < sizeof buffer / sizeof buffer[0]; i++)
+        free(buffer[i]);
+    *s = (struct sq_llama){0};
+}
+
+// ---- the operations of a block --------------------------------------------------------------
+
+// out = h / rms(h) * gain, per token; s->w holds the gain meanwhile.
+static enum sq_status rms_norm(struct sq_llama *s, const char *name, float *out,
+                               struct sq_error *err)
+{
+    const size_t width = s->ck->config.hidden_size, n = sq_tokens_count(s->tokens);
+    SQ_TRY(sq_checkpoint_read(s->ck, name, s->w, width, err));
+#pragma omp parallel for
+    for (size_t t = 0; t < n; t++) {
+        const float *h = s->h + t * width;
+        double sum = 0;
+        for (size_t i = 0; i < width; i++)
+            sum += (double)h[i] * (double)h[i];
+        const float scale = (float)(1 / sqrt(sum / (double)width + s->ck->config.rms_norm_eps));
+        for (size_t i = 0; i < width; i++)
+            out[t * width + i] = h[i] * scale * s->w[i];
+    }
+    return SQ_OK;
+}
+
+// Rotates the pairs (i, i + half) of every head of one token.
+static void rotate(float *v, size_t n_heads, size_t head_dim, const float *rotation)
+{
+    const size_t half = head_dim / 2;
+    for (size_t head = 0; head < n_heads; head++, v += head_dim)
+        for (size_t i = 0; i < half; i++) {
+            const float a = v[i], b = v[half + i], c = rotation[i], d = rotation[half + i];
+            v[i] = a * c - b * d;
+            v[half + i] = b * c + a * d;
+        }
+}
+
+static void rotate_all(struct sq_llama *s)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < s->tokens->n_sequences; i++)
+        for (size_t t = s->tokens->offset[i]; t < s->tokens->offset[i + 1]; t++) {
+            const float *rotation = s->rotation + (t - s->tokens->offset[i]) * c->head_dim;
+            rotate(s->q + t * q, c->n_heads, c->head_dim, rotation);
+            rotate(s->k + t * kv, c->n_kv_heads, c->head_dim, rotation);
+        }
+}
+
+// e^x for x <= 0, relative error below 2e-7: x = i ln 2 + r, e^r by its Taylor polynomial, 2^i by
+// its bits. expf would be most of the time of a small model; this one is done in vectors.
+static inline __attribute__((always_inline)) float exp_nonpositive(float x)
+{
+    const float magic = 0x1.8p23f; // adding it rounds to an integer, found in the low bits
+    x = x < -87.0f ? -87.0f : x;   // keeps NaN
+    const float shifted = x * 0x1.715476p0f + magic, i = shifted - magic;
+    const float r = x - i * 0x1.62e4p-1f - i * 0x1.7f7d1cp-20f;
+    const float p =
+        1 + r * (1 + r * (0x1p-1f +
+                          r * (0x1.555556p-3f +
+                               r * (0x1.555556p-5f + r * (0x1.111112p-7f + r * 0x1.6c16c2p-10f)))));
+    uint32_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (bits << 23) + 0x3f800000u;
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return p * scale;
+}
+
+// Softmax of row[0..n), the rest of the row 0.
+static inline __attribute__((always_inline)) void softmax_body(float *row, size_t n, size_t width)
+{
+    float max = row[0], sum = 0;
+#pragma omp simd reduction(max : max)
+    for (size_t i = 0; i < n; i++)
+        max = row[i] > max ? row[i] : max;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < n; i++) {
+        row[i] = exp_nonpositive(row[i] - max);
+        sum += row[i];
+    }
+#pragma omp simd
+    for (size_t i = 0; i < n; i++)
+        row[i] /= sum;
+    memset(row + n, 0, (width - n) * sizeof *row);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void softmax_avx2(float *row, size_t n, size_t width)
+{
+    softmax_body(row, n, width);
+}
+#endif
+
+static void softmax_prefix(float *row, size_t n, size_t width)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        softmax_avx2(row, n, width);
+        return;
+    }
+#endif
+    softmax_body(row, n, width);
+}
+
+// One head of one sequence into s->x; score is scratch of QUERY_BLOCK * length floats.
+static void attend(struct sq_llama *s, size_t sequence, size_t head, float *score)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    const size_t d = c->head_dim, ld_q = c->n_heads * d, ld_kv = c->n_kv_heads * d;
+    const size_t kv_head = head / (c->n_heads / c->n_kv_heads);
+    const size_t begin = s->tokens->offset[sequence];
+    const size_t length = s->tokens->offset[sequence + 1] - begin;
+    const float *k = s->k + begin * ld_kv + kv_head * d, *v = s->v + begin * ld_kv + kv_head * d;
+    for (size_t i = 0; i < length; i += QUERY_BLOCK) {
+        const size_t rows = min_size(QUERY_BLOCK, length - i), keys = i + rows;
+        const size_t at = (begin + i) * ld_q + head * d;
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)keys, (int)d,
+                    1 / sqrtf((float)d), s->q + at, (int)ld_q, k, (int)ld_kv, 0, score, (int)keys);
+        for (size_t r = 0; r < rows; r++)
+            softmax_prefix(score + r * keys, i + r + 1, keys);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)d, (int)keys, 1,
+                    score, (int)keys, v, (int)ld_kv, 0, s->x + at, (int)ld_q);
+    }
+}
+
+// Causal attention of every head over s->q, s->k, s->v into s->x.
+static enum sq_status attention(struct sq_llama *s, struct sq_error *err)
+{
+    const size_t longest = longest_sequence(s->tokens);
+    bool is_out_of_memory = false;
+    sq_blas_serial();
+#pragma omp parallel
+    {
+        float *score = malloc(QUERY_BLOCK * longest * sizeof *score);
+        if (!score) {
+#pragma omp atomic write
+            is_out_of_memory = true;
+        }
+#pragma omp barrier
+#pragma omp for collapse(2) schedule(dynamic)
+        for (size_t i = 0; i < s->tokens->n_sequences; i++)
+            for (size_t head = 0; head < s->ck->config.n_heads; head++)
+                if (!is_out_of_memory)
+                    attend(s, i, head, score);
+        free(score);
+    }
+    if (is_out_of_memory)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for attention over %zu tokens", longest);
+    return SQ_OK;
+}
+
+// gate = silu(gate) * up, silu(g) = g / (1 + e^-g)
+static void swiglu(float *gate, const float *up, size_t n)
+{
+#pragma omp parallel for simd
+    for (size_t i = 0; i < n; i++) {
+        const float g = gate[i], e = exp_nonpositive(-fabsf(g));
+        gate[i] = g * (g > 0 ? 1 : e) / (1 + e) * up[i];
+    }
+}
+
+static void add(float *h, const float *y, size_t n)
+{
+#pragma omp parallel for
+    for (size_t i = 0; i < n; i++)
+        h[i] += y[i];
+}
+
+// ---- a block --------------------------------------------------------------------------------
+
+enum { Q, K, V, O, GATE, UP, DOWN, N_LINEAR };
+
+// What a block passes down to its linear layers.
+struct pass {
+    struct sq_llama *s;
+    size_t block;
+    sq_llama_hook *hook;
+    void *context;
+};
+
+static enum sq_status linear(const struct pass *p, unsigned part, const float *x, float *y,
+                             struct sq_error *err)
+{
+    static const unsigned shared[N_LINEAR] = {Q, Q, Q, O, GATE, GATE, DOWN};
+    struct sq_llama *s = p->s;
+    const size_t layer = p->block * N_LINEAR + part;
+    const struct sq_layer *l = &s->ck->layer[layer];
+    SQ_TRY(sq_checkpoint_read_layer(s->ck, layer, s->w, err));
+    const struct sq_llama_linear call = {.layer = layer,
+                                         .name = l->name,
+                                         .shared = p->block * N_LINEAR + shared[part],
+                                         .m = sq_tokens_count(s->tokens),
+                                         .n = l->n,
+                                         .k = l->k,
+                                         .x = x,
+                                         .w = s->w,
+                                         .y = y};
+    bool is_done = false;
+    if (p->hook)
+        SQ_TRY(p->hook(p->context, &call, &is_done, err));
+    if (!is_done)
+        sq_blas_xwt(x, s->w, call.m, call.n, call.k, y);
+    return SQ_OK;
+}
+
+static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
+{
+    struct sq_llama *s = p->s;
+    char name[NAME_MAX_LEN];
+    snprintf(name, sizeof name, "model.layers.%zu.input_layernorm.weight", p->block);
+    SQ_TRY(rms_norm(s, name, s->x, err));
+    SQ_TRY(linear(p, Q, s->x, s->q, err));
+    SQ_TRY(linear(p, K, s->x, s->k, err));
+    SQ_TRY(linear(p, V, s->x, s->v, err));
+    rotate_all(s);
+    SQ_TRY(attention(s, err));
+    SQ_TRY(linear(p, O, s->x, s->q, err));
+    add(s->h, s->q, sq_tokens_count(s->tokens) * s->ck->config.hidden_size);
+    return SQ_OK;
+}
+
+static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
+{
+    struct sq_llama *s = p->s;
+    const struct sq_model_config *c = &s->ck->config;
+    const size_t n = sq_tokens_count(s->tokens);
+    char name[NAME_MAX_LEN];
+    snprintf(name, sizeof name, "model.layers.%zu.post_attention_layernorm.weight", p->block);
+    SQ_TRY(rms_norm(s, name, s->x, err));
+    SQ_TRY(linear(p, GATE, s->x, s->gate, err));
+    SQ_TRY(linear(p, UP, s->x, s->up, err));
+    swiglu(s->gate, s->up, n * c->intermediate_size);
+    SQ_TRY(linear(p, DOWN, s->gate, s->q, err));
+    add(s->h, s->q, n * c->hidden_size);
+    return SQ_OK;
+}
+
+enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *hook, void *context,
+                              struct sq_error *err)
+{
+    const struct pass p = {s, block, hook, context};
+    if (block >= s->ck->config.n_layers)
+        return SQ_FAIL(err, SQ_ERR_ARG, "block = %zu, need 0..%zu", block,
+                       s->ck->config.n_layers - 1);
+    SQ_TRY(attention_half(&p, err));
+    return mlp_half(&p, err);
+}
+
+// ---- loss -----------------------------------------------------------------------------------
+
+// Running log-sum-exp of one token's logits, and the logit of the token that came.
+struct logits {
+    double max, sum, target;
+};
+
+static void add_logits(struct logits *l, const float *logit, size_t n, size_t first, size_t target)
+{
+    double max = l->max;
+    for (size_t i = 0; i < n; i++)
+        max = (double)logit[i] > max ? (double)logit[i] : max;
+    l->sum *= exp(l->max - max);
+    l->max = max;
+    for (size_t i = 0; i < n; i++)
+        l->sum += exp((double)logit[i] - max);
+    if (target >= first && target < first + n)
+        l->target = (double)logit[target - first];
+}
+
+// Rows [first, first + n) of lm_head, in s->w, against all tokens of s->x; logit is scratch.
+static void add_vocab_block(const struct sq_llama *s, const float *w, size_t first, size_t n,
+                            struct logits *l, float *logit)
+{
+    const size_t width = s->ck->config.hidden_size, count = sq_tokens_count(s->tokens);
+    for (size_t t = 0; t < count; t += LOGIT_TOKENS) {
+        const size_t m = min_size(LOGIT_TOKENS, count - t);
+        sq_blas_xwt(s->x + t * width, w, m, n, width, logit);
+#pragma omp parallel for
+        for (size_t i = 0; i < m; i++)
+            if (t + i + 1 < count) // the next token is the target; the caller skips boundaries
+                add_logits(&l[t + i], logit + i * n, n, first, (size_t)s->tokens->id[t + i + 1]);
+    }
+}
+
+static enum sq_status sum_nll(const struct sq_llama *s, const struct logits *l, double *nll,
+                              struct sq_error *err)
+{
+    *nll = 0;
+    for (size_t i = 0; i < s->tokens->n_sequences; i++)
+        for (size_t t = s->tokens->offset[i]; t + 1 < s->tokens->offset[i + 1]; t++)
+            *nll += l[t].max + log(l[t].sum) - l[t].target;
+    if (!isfinite(*nll))
+        return SQ_FAIL(err, SQ_ERR_NON_FINITE, "the loss is %g: a logit is not finite", *nll);
+    return SQ_OK;
+}
+
+enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *err)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    const struct sq_tensor *head = sq_checkpoint_find(
+        s->ck, c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
+    const size_t count = sq_tokens_count(s->tokens), block = min_size(VOCAB_BLOCK, c->vocab_size);
+    struct logits *l = calloc(count, sizeof *l);
+    float *logit = calloc(LOGIT_TOKENS, block * sizeof *logit);
+    float *w = calloc(block, c->hidden_size * sizeof *w);
+    enum sq_status status =
+        l && logit && w
+            ? rms_norm(s, "model.norm.weight", s->x, err)
+            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the loss of %zu tokens", count);
+    for (size_t i = 0; status == SQ_OK && i < count; i++)
+        l[i].max = -INFINITY;
+    for (size_t first = 0; status == SQ_OK && first < c->vocab_size; first += block) {
+        const size_t n = min_size(block, c->vocab_size - first);
+        status = read_rows(head, first, n, w, err);
+        if (status == SQ_OK)
+            add_vocab_block(s, w, first, n, l, logit);
+    }
+    if (status == SQ_OK)
+        status = sum_nll(s, l, nll, err);
+    sq_checkpoint_forget(s->ck, head);
+    free(l);
+    free(logit);
+    free(w);
+    return status;
+}
+
+enum sq_status sq_llama_loss(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
+                             sq_llama_hook *hook, void *context, double *loss, struct sq_error *err)
+{
+    struct sq_llama s;
+    double nll = 0;
+    SQ_TRY(sq_llama_init(&s, ck, tokens, err));
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; status == SQ_OK && i < ck->config.n_layers; i++)
+        status = sq_llama_block(&s, i, hook, context, err);
+    if (status == SQ_OK)
+        status = sq_llama_nll(&s, &nll, err);
+    *loss = nll / (double)sq_tokens_predicted(tokens);
+    sq_llama_free(&s);
+    return status;
+}

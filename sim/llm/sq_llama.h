@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Forward pass of a Llama-type decoder in binary32: RMSNorm, rotary embedding (half-split, as
+// Hugging Face's rotate_half), grouped-query causal attention, SwiGLU, tied or own lm_head.
+//
+// All tokens go through one linear layer before the next layer is read, so memory is the largest
+// layer plus the activations of the token set. A hook sees the input of every linear layer and may
+// compute its output instead (the bit-exact model of a format).
+//
+// Results do not depend on the number of threads (models/quant/sq_blas.h).
+#ifndef SQ_LLAMA_H
+#define SQ_LLAMA_H
+
+#include "sim/llm/sq_checkpoint.h"
+#include "sim/llm/sq_tokens.h"
+
+// One linear layer about to be computed: y[m][n] = x[m][k] w[n][k]^T, m = all tokens of the set.
+struct sq_llama_linear {
+    size_t layer;     // index into ck->layer; block * 7 + {q, k, v, o, gate, up, down}
+    const char *name; // ck->layer[layer].name
+    size_t shared;    // the first layer with this very input: q for q, k, v; gate for gate, up
+    size_t m, n, k;
+    const float *x, *w; // valid during the call
+    float *y;
+};
+
+// Called before each linear layer. Sets *is_done where it has filled l->y; otherwise the product is
+// computed in binary32. A status other than SQ_OK ends the pass and is passed on.
+typedef enum sq_status sq_llama_hook(void *context, const struct sq_llama_linear *l, bool *is_done,
+                                     struct sq_error *err);
+
+// One token set on its way through a model. The checkpoint and the tokens belong to the caller and
+// outlive it.
+struct sq_llama {
+    const struct sq_checkpoint *ck;
+    const struct sq_tokens *tokens;
+    float *h; // the residual stream [tokens][hidden_size]
+    // private
+    float *x, *q, *k, *v, *gate, *up, *w;
+    float *rotation; // [positions][head_dim]: cosines, then sines, of the head_dim/2 angles
+};
+
+// Embeds the tokens. SQ_ERR_UNSUPPORTED where *ck is no model; SQ_ERR_INDEX for a token outside the
+// vocabulary; SQ_ERR_NON_FINITE for weights. After a failure *s is empty.
+enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
+                             const struct sq_tokens *tokens, struct sq_error *err);
+void sq_llama_free(struct sq_llama *s);
+
+// Decoder block `block`, to be called for 0, 1, .. n_layers-1 in order; hook may be NULL.
+enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *hook, void *context,
+                              struct sq_error *err);
+
+// After the last block: final norm, lm_head, and the sum of -log p(token) in nats over all tokens
+// but the first of each sequence, summed in binary64 by ascending index. Divide by
+// sq_tokens_predicted for the loss; its exponential is the perplexity (SPEC J.5). Uses up s->h.
+// SQ_ERR_NON_FINITE where a logit is NaN or infinite.
+enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *err);
+
+// All of it: mean loss per predicted token.
+enum sq_status sq_llama_loss(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
+                             sq_llama_hook *hook, void *context, double *loss,
+                             struct sq_error *err);
+
+#endif

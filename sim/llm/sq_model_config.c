@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/llm/sq_model_config.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+
+#define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
+#define CONFIG_MAX_NBYTES (16u << 20)
+
+struct reader {
+    const json_t *root;
+    const char *what;
+};
+
+static enum sq_status get_size(const struct reader *r, const char *key, uint64_t min, uint64_t max,
+                               uint64_t fallback, size_t *value, struct sq_error *err)
+{
+    uint64_t v;
+    SQ_TRY(sq_json_uint(r->root, r->what, key, min, max, fallback, &v, err));
+    *value = (size_t)v;
+    return SQ_OK;
+}
+
+// Names of other decoders that look alike, and what their forward pass has in addition.
+static const struct {
+    const char *name, *extra;
+} relatives[] = {
+    {"Qwen2ForCausalLM", "biases on q, k and v"},
+    {"Qwen3ForCausalLM", "norms on q and k"},
+    {"Phi3ForCausalLM", "fused projections"},
+    {"GemmaForCausalLM", "scaled embeddings and other norms"},
+    {"Gemma2ForCausalLM", "soft caps and other norms"},
+    {"MixtralForCausalLM", "experts"},
+};
+
+static enum sq_status check_architecture(const struct reader *r, bool *is_mistral,
+                                         struct sq_error *err)
+{
+    const json_t *list = json_object_get(r->root, "architectures");
+    const char *name = json_string_value(json_array_get(list, 0)), *type;
+    SQ_TRY(sq_json_string(r->root, r->what, "model_type", &type, err));
+    if (!name && type)
+        name = strcmp(type, "llama") == 0     ? "LlamaForCausalLM"
+               : strcmp(type, "mistral") == 0 ? "MistralForCausalLM"
+                                              : type;
+    if (!name)
+        return UNSUPPORTED("%s: neither architectures nor model_type, need LlamaForCausalLM",
+                           r->what);
+    *is_mistral = strcmp(name, "MistralForCausalLM") == 0;
+    if (*is_mistral || strcmp(name, "LlamaForCausalLM") == 0)
+        return SQ_OK;
+    for (size_t i = 0; i < sizeof relatives / sizeof relatives[0]; i++)
+        if (strcmp(name, relatives[i].name) == 0)
+            return UNSUPPORTED("%s: architecture = %s has %s; only the forward pass of "
+                               "LlamaForCausalLM is supported",
+                               r->what, name, relatives[i].extra);
+    return UNSUPPORTED("%s: architecture = %.60s, need LlamaForCausalLM or MistralForCausalLM",
+                       r->what, name);
+}
+
+// Fields that change the forward pass and must have their plain value.
+static enum sq_status check_plain(const struct reader *r, struct sq_error *err)
+{
+    static const char *const biases[] = {"attention_bias", "mlp_bias"};
+    for (size_t i = 0; i < 2; i++) {
+        bool on;
+        SQ_TRY(sq_json_bool(r->root, r->what, biases[i], false, &on, err));
+        if (on)
+            return UNSUPPORTED("%s: %s = true, need false", r->what, biases[i]);
+    }
+    const char *act;
+    SQ_TRY(sq_json_string(r->root, r->what, "hidden_act", &act, err));
+    if (act && strcmp(act, "silu") != 0)
+        return UNSUPPORTED("%s: hidden_act = %.40s, need silu", r->what, act);
+    const json_t *quantization = json_object_get(r->root, "quantization_config");
+    if (quantization && !json_is_null(quantization))
+        return UNSUPPORTED("%s: quantization_config is set, need unquantised weights", r->what);
+    return SQ_OK;
+}
+
+// rope_theta and rope_scaling, or the newer rope_parameters that holds both.
+static enum sq_status read_rope(const struct reader *r, struct sq_rope *rope, struct sq_error *err)
+{
+    const json_t *scaling = json_object_get(r->root, "rope_scaling");
+    const json_t *newer = json_object_get(r->root, "rope_parameters");
+    const json_t *of_theta = json_object_get(newer, "rope_theta") ? newer : r->root;
+    *rope = (struct sq_rope){0};
+    SQ_TRY(sq_json_double(of_theta, r->what, "rope_theta", 1.0, 1e12, 10000.0, &rope->theta, err));
+    if (!scaling || json_is_null(scaling))
+        scaling = newer;
+    if (!scaling || json_is_null(scaling))
+        return SQ_OK;
+    if (!json_is_object(scaling))
+        return UNSUPPORTED("%s: rope_scaling is no object", r->what);
+    const char *key = json_object_get(scaling, "rope_type") ? "rope_type" : "type", *type;
+    SQ_TRY(sq_json_string(scaling, r->what, key, &type, err));
+    if (!type || strcmp(type, "default") == 0)
+        return SQ_OK;
+    if (strcmp(type, "llama3") != 0)
+        return UNSUPPORTED("%s: rope_type = %.40s, need default or llama3", r->what, type);
+    rope->is_llama3 = true;
+    struct reader s = {scaling, r->what};
+    SQ_TRY(sq_json_double(scaling, r->what, "factor", 1.0, 1e6, 0.0, &rope->factor, err));
+    SQ_TRY(sq_json_double(scaling, r->what, "low_freq_factor", 1e-6, 1e6, 0.0,
+                          &rope->low_freq_factor, err));
+    SQ_TRY(sq_json_double(scaling, r->what, "high_freq_factor", 1e-6, 1e6, 0.0,
+                          &rope->high_freq_factor, err));
+    if (rope->high_freq_factor <= rope->low_freq_factor)
+        return UNSUPPORTED("%s: high_freq_factor = %g, need more than low_freq_factor = %g",
+                           r->what, rope->high_freq_factor, rope->low_freq_factor);
+    return get_size(&s, "original_max_position_embeddings", 1, UINT64_C(1) << 31, 0,
+                    &rope->original_max_position, err);
+}
+
+static enum sq_status read_heads(const struct reader *r, struct sq_model_config *c,
+                                 struct sq_error *err)
+{
+    SQ_TRY(get_size(r, "num_attention_heads", 1, 4096, 0, &c->n_heads, err));
+    SQ_TRY(get_size(r, "num_key_value_heads", 1, 4096, c->n_heads, &c->n_kv_heads, err));
+    if (c->n_heads % c->n_kv_heads != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE,
+                       "%s: num_key_value_heads = %zu, need a divisor of num_attention_heads = %zu",
+                       r->what, c->n_kv_heads, c->n_heads);
+    SQ_TRY(get_size(r, "head_dim", 2, 4096, c->hidden_size / c->n_heads, &c->head_dim, err));
+    const json_t *given = json_object_get(r->root, "head_dim");
+    if ((!given || json_is_null(given)) && c->hidden_size % c->n_heads != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE,
+                       "%s: hidden_size = %zu is no multiple of num_attention_heads = %zu", r->what,
+                       c->hidden_size, c->n_heads);
+    if (c->head_dim % 2 != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: head_dim = %zu, need an even number", r->what,
+                       c->head_dim);
+    return SQ_OK;
+}
+
+static enum sq_status read_all(const struct reader *r, struct sq_model_config *c,
+                               struct sq_error *err)
+{
+    bool is_mistral;
+    *c = (struct sq_model_config){0};
+    SQ_TRY(check_architecture(r, &is_mistral, err));
+    SQ_TRY(check_plain(r, err));
+    SQ_TRY(get_size(r, "hidden_size", 1, 1u << 20, 0, &c->hidden_size, err));
+    SQ_TRY(get_size(r, "intermediate_size", 1, 1u << 22, 0, &c->intermediate_size, err));
+    SQ_TRY(get_size(r, "num_hidden_layers", 1, 1024, 0, &c->n_layers, err));
+    SQ_TRY(read_heads(r, c, err));
+    SQ_TRY(get_size(r, "vocab_size", 1, 1u << 24, 0, &c->vocab_size, err));
+    SQ_TRY(
+        get_size(r, "max_position_embeddings", 1, UINT64_C(1) << 31, 2048, &c->max_position, err));
+    SQ_TRY(
+        sq_json_double(r->root, r->what, "rms_norm_eps", 1e-12, 1.0, 1e-6, &c->rms_norm_eps, err));
+    SQ_TRY(
+        sq_json_bool(r->root, r->what, "tie_word_embeddings", false, &c->tie_word_embeddings, err));
+    SQ_TRY(read_rope(r, &c->rope, err));
+    size_t window;
+    SQ_TRY(get_size(r, "sliding_window", 0, UINT64_C(1) << 31, c->max_position, &window, err));
+    if (is_mistral && window < c->max_position)
+        return UNSUPPORTED("%s: sliding_window = %zu is shorter than the context of %zu; only full "
+                           "attention is supported",
+                           r->what, window, c->max_position);
+    return SQ_OK;
+}
+
+enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
+                                    struct sq_error *err)
+{
+    json_t *root;
+    SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
+    struct reader r = {root, sq_path_tail(path)};
+    enum sq_status status = read_all(&r, c, err);
+    json_decref(root);
+    return status;
+}

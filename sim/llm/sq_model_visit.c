@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_model_visit (sq_layer.h): the layers of a model with the inputs they see.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sq_rng.h"
+#include "sim/llm/sq_layer.h"
+#include "sim/llm/sq_llama.h"
+
+struct visitor {
+    sq_layer_visit *visit;
+    void *context;
+    size_t m;
+};
+
+static enum sq_status hook(void *context, const struct sq_llama_linear *l, bool *is_done,
+                           struct sq_error *err)
+{
+    const struct visitor *v = context;
+    *is_done = false; // the model goes on in binary32
+    return v->visit(v->context, l->layer, l->name, l->x, l->w, v->m, l->n, l->k, err);
+}
+
+static enum sq_status visit_model(const struct sq_checkpoint *ck, const char *model_path,
+                                  const char *tokens_path, struct visitor *v, struct sq_error *err)
+{
+    char beside[1024];
+    struct sq_tokens tokens;
+    struct sq_llama llama;
+    snprintf(beside, sizeof beside, "%.990s/tokens_calib.safetensors", model_path);
+    SQ_TRY(sq_tokens_read(&tokens, tokens_path ? tokens_path : beside, ck->config.vocab_size,
+                          ck->config.max_position, err));
+    // No more sequences than it takes.
+    size_t n = 1;
+    while (n < tokens.n_sequences && tokens.offset[n] < v->m)
+        n++;
+    tokens.n_sequences = n;
+    enum sq_status status = SQ_OK;
+    if (sq_tokens_count(&tokens) < v->m)
+        status = SQ_FAIL(err, SQ_ERR_RANGE, "--m = %zu, need 1..%zu, the tokens of the file", v->m,
+                         sq_tokens_count(&tokens));
+    if (status == SQ_OK)
+        status = sq_llama_init(&llama, ck, &tokens, err);
+    if (status == SQ_OK) {
+        for (size_t b = 0; b < ck->config.n_layers && status == SQ_OK; b++)
+            status = sq_llama_block(&llama, b, hook, v, err);
+        sq_llama_free(&llama);
+    }
+    sq_tokens_free(&tokens);
+    return status;
+}
+
+// Box-Muller, one of each pair.
+static float normal(struct sq_rng *r)
+{
+    const double u = 1.0 - sq_rng_unit(r), v = sq_rng_unit(r);
+    return (float)(sqrt(-2 * log(u)) * cos(2 * acos(-1.0) * v));
+}
+
+static enum sq_status visit_bag(const struct sq_checkpoint *ck, uint64_t seed, struct visitor *v,
+                                struct sq_error *err)
+{
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; i < ck->n_layers && status == SQ_OK; i++) {
+        const struct sq_layer *l = &ck->layer[i];
+        struct sq_rng r = {seed + i};
+        float *w = calloc(l->n, l->k * sizeof *w), *x = calloc(v->m, l->k * sizeof *x);
+        if (!w || !x)
+            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", l->name);
+        for (size_t e = 0; status == SQ_OK && e < v->m * l->k; e++)
+            x[e] = normal(&r);
+        if (status == SQ_OK)
+            status = sq_checkpoint_read_layer(ck, i, w, err);
+        if (status == SQ_OK)
+            status = v->visit(v->context, i, l->name, x, w, v->m, l->n, l->k, err);
+        free(w);
+        free(x);
+    }
+    return status;
+}
+
+enum sq_status sq_model_visit(const struct sq_checkpoint *ck, const char *model_path,
+                              const char *tokens, size_t m, uint64_t seed, sq_layer_visit *visit,
+                              void *context, bool *is_real, struct sq_error *err)
+{
+    struct visitor v = {visit, context, m};
+    *is_real = ck->is_model;
+    if (ck->is_model)
+        return visit_model(ck, model_path, tokens, &v, err);
+    if (tokens)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--tokens given, but %.80s is no model directory",
+                       model_path);
+    return visit_bag(ck, seed, &v, err);
+}

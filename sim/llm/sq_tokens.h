@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Token files: a safetensors file with `ids` I32 [n] and `offsets` I64 [n_sequences + 1]; sequence
+// i is ids[offsets[i]] .. ids[offsets[i+1] - 1].
+#ifndef SQ_TOKENS_H
+#define SQ_TOKENS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/sq_status.h"
+
+struct sq_tokens {
+    size_t n_sequences; // >= 1; a caller may lower it to use the first sequences only
+    size_t *offset;     // [n_sequences + 1], offset[0] = 0
+    int32_t *id;        // [offset[n_sequences]]
+};
+
+// Reads and checks all of it: offsets start at 0, rise by 2..max_position a sequence and end at the
+// number of ids; ids lie in 0..vocab_size-1. Errors: SQ_ERR_IO, SQ_ERR_DAMAGED (no such tensor or
+// dtype), SQ_ERR_OFFSETS, SQ_ERR_INDEX, SQ_ERR_RANGE (a sequence too short or too long), each with
+// the place. Free with sq_tokens_free; after a failure *t is empty.
+enum sq_status sq_tokens_read(struct sq_tokens *t, const char *path, size_t vocab_size,
+                              size_t max_position, struct sq_error *err);
+void sq_tokens_free(struct sq_tokens *t);
+
+// Tokens of all sequences, and how many of them are predicted (all but the first of each).
+size_t sq_tokens_count(const struct sq_tokens *t);
+size_t sq_tokens_predicted(const struct sq_tokens *t);
+
+#endif

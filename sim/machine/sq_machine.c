@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/sq_machine.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_unit.h"
+#include "sim/io/sq_yaml.h"
+
+// ---- the file -------------------------------------------------------------------------------
+
+// Numbers are read as text and parsed here: libcyaml takes "4.5" for 4.
+struct raw_core {
+    char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits;
+    int gather;
+};
+
+struct raw_machine {
+    char *name, *clock, *cores;
+    struct raw_core core;
+    struct {
+        char *activation, *weight, *output;
+    } buffers;
+    struct {
+        char *bandwidth, *latency, *burst;
+    } dram;
+};
+
+static const cyaml_strval_t gathers[] = {{"crossbar", SQ_GATHER_CROSSBAR}, {"log", SQ_GATHER_LOG}};
+
+#define TEXT_FIELD(key, type, member)                                                              \
+    CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 1, 63)
+
+static const cyaml_schema_field_t core_fields[] = {
+    TEXT_FIELD("rows", struct raw_core, rows),
+    TEXT_FIELD("cols", struct raw_core, cols),
+    TEXT_FIELD("low_lanes", struct raw_core, low_lanes),
+    TEXT_FIELD("high_lanes", struct raw_core, high_lanes),
+    TEXT_FIELD("low_bits", struct raw_core, low_bits),
+    TEXT_FIELD("high_bits", struct raw_core, high_bits),
+    TEXT_FIELD("act_bits", struct raw_core, act_bits),
+    CYAML_FIELD_ENUM("gather", CYAML_FLAG_STRICT, struct raw_core, gather, gathers, 2),
+    CYAML_FIELD_END};
+
+static const cyaml_schema_field_t buffer_fields[] = {
+    TEXT_FIELD("activation", struct raw_machine, buffers.activation),
+    TEXT_FIELD("weight", struct raw_machine, buffers.weight),
+    TEXT_FIELD("output", struct raw_machine, buffers.output), CYAML_FIELD_END};
+
+static const cyaml_schema_field_t dram_fields[] = {
+    TEXT_FIELD("bandwidth", struct raw_machine, dram.bandwidth),
+    TEXT_FIELD("latency", struct raw_machine, dram.latency),
+    TEXT_FIELD("burst", struct raw_machine, dram.burst), CYAML_FIELD_END};
+
+// Sections whose members are fields of the machine itself: offset 0.
+#define SECTION(name_, fields_)                                                                    \
+    {                                                                                              \
+        .key = name_, .data_offset = 0, .value = {                                                 \
+            .type = CYAML_MAPPING,                                                                 \
+            .flags = CYAML_FLAG_DEFAULT,                                                           \
+            .data_size = sizeof(struct raw_machine),                                               \
+            .mapping = {.fields = fields_}                                                         \
+        }                                                                                          \
+    }
+
+static const cyaml_schema_field_t machine_fields[] = {
+    TEXT_FIELD("name", struct raw_machine, name),
+    TEXT_FIELD("clock", struct raw_machine, clock),
+    TEXT_FIELD("cores", struct raw_machine, cores),
+    CYAML_FIELD_MAPPING("core", CYAML_FLAG_DEFAULT, struct raw_machine, core, core_fields),
+    SECTION("buffers", buffer_fields),
+    SECTION("dram", dram_fields),
+    CYAML_FIELD_END};
+
+static const cyaml_schema_value_t machine_schema = {
+    CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER, struct raw_machine, machine_fields)};
+
+// ---- checks ---------------------------------------------------------------------------------
+
+static enum sq_status read_count(const char *what, const char *text, unsigned min, unsigned max,
+                                 unsigned *value, struct sq_error *err)
+{
+    char *end;
+    const unsigned long v = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || v < min || v > max)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s = %.40s, need %u..%u", what, text, min, max);
+    *value = (unsigned)v;
+    return SQ_OK;
+}
+
+static enum sq_status read_core(const struct raw_core *raw, struct sq_core_config *core,
+                                struct sq_error *err)
+{
+    *core = (struct sq_core_config){.gather = (enum sq_gather_arch)raw->gather};
+    SQ_TRY(read_count("core.rows", raw->rows, 1, 64, &core->rows, err));
+    SQ_TRY(read_count("core.cols", raw->cols, 1, 64, &core->cols, err));
+    SQ_TRY(read_count("core.low_lanes", raw->low_lanes, 1, 128, &core->low_lanes, err));
+    SQ_TRY(read_count("core.high_lanes", raw->high_lanes, 1, 64, &core->high_lanes, err));
+    SQ_TRY(read_count("core.low_bits", raw->low_bits, 2, 4, &core->low_bits, err));
+    SQ_TRY(read_count("core.high_bits", raw->high_bits, 4, 8, &core->high_bits, err));
+    SQ_TRY(read_count("core.act_bits", raw->act_bits, 4, 8, &core->act_bits, err));
+    if (core->high_bits != 4 && core->high_bits != 8)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "core.high_bits = %u, need 4 or 8", core->high_bits);
+    if (core->act_bits != 4 && core->act_bits != 8)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "core.act_bits = %u, need 4 or 8", core->act_bits);
+    return SQ_OK;
+}
+
+static enum sq_status read_size(const char *what, const char *text, double min, double max,
+                                uint64_t *value, struct sq_error *err)
+{
+    double v;
+    SQ_TRY(sq_unit_parse(what, text, SQ_DIM_SIZE, min, max, &v, err));
+    *value = (uint64_t)v;
+    return SQ_OK;
+}
+
+static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine *m,
+                               struct sq_error *err)
+{
+    double latency_ns;
+    uint64_t burst;
+    memset(m, 0, sizeof *m);
+    snprintf(m->name, sizeof m->name, "%.63s", raw->name);
+    SQ_TRY(sq_unit_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &m->clock_hz, err));
+    SQ_TRY(read_count("cores", raw->cores, 1, 1024, &m->cores, err));
+    SQ_TRY(read_core(&raw->core, &m->core, err));
+    SQ_TRY(read_size("buffers.activation", raw->buffers.activation, 64, 1073741824, &m->act_nbytes,
+                     err));
+    SQ_TRY(
+        read_size("buffers.weight", raw->buffers.weight, 64, 1073741824, &m->weight_nbytes, err));
+    SQ_TRY(read_size("buffers.output", raw->buffers.output, 64, 1073741824, &m->out_nbytes, err));
+    SQ_TRY(sq_unit_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e6, 1e15,
+                         &m->dram_bytes_per_s, err));
+    SQ_TRY(sq_unit_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6, &latency_ns, err));
+    SQ_TRY(read_size("dram.burst", raw->dram.burst, 16, 4096, &burst, err));
+    m->burst_nbytes = (unsigned)burst;
+    m->dram_latency = (uint64_t)ceil(latency_ns * m->clock_hz * 1e-9);
+    sq_machine_derive(m);
+    return SQ_OK;
+}
+
+static uint64_t gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
+// Cycles per burst as a fraction; bursts * num stays below 2^64: a block has at most 2^38 bursts of
+// 16 bytes or more (1024 cores, three buffers of 1 GiB, partial sums both ways).
+void sq_machine_derive(struct sq_machine *m)
+{
+    const double kilo = 1e3;
+    uint64_t num = (uint64_t)m->burst_nbytes * (uint64_t)llround(m->clock_hz / kilo);
+    uint64_t den = (uint64_t)llround(m->dram_bytes_per_s / kilo);
+    const uint64_t common = gcd(num, den);
+    num /= common;
+    den /= common;
+    while (num >> 25) {
+        num = (num + 1) / 2;
+        den = (den + 1) / 2;
+    }
+    m->burst_num = num;
+    m->burst_den = den;
+}
+
+static enum sq_status settle(struct raw_machine *raw, const char *what, struct sq_machine *m,
+                             struct sq_error *err)
+{
+    struct sq_error inner;
+    const enum sq_status status = read_all(raw, m, &inner);
+    sq_yaml_free(&machine_schema, raw);
+    return status == SQ_OK ? SQ_OK
+                           : SQ_FAIL(err, status, "'%s': %.140s", sq_path_tail(what), inner.text);
+}
+
+enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err)
+{
+    void *raw;
+    SQ_TRY(sq_yaml_load(path, &machine_schema, &raw, err));
+    return settle(raw, path, machine, err);
+}
+
+enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *what,
+                                struct sq_machine *machine, struct sq_error *err)
+{
+    void *raw;
+    SQ_TRY(sq_yaml_parse(text, nbytes, what, &machine_schema, &raw, err));
+    return settle(raw, what, machine, err);
+}
+
+// ---- one format on it -----------------------------------------------------------------------
+
+enum sq_status sq_machine_core(const struct sq_machine *machine, const struct sq_format *format,
+                               unsigned act_bits, struct sq_core_config *core, struct sq_error *err)
+{
+    const struct sq_core_config *has = &machine->core;
+    if (format->low_bits > has->low_bits || format->high_bits > has->high_bits ||
+        act_bits > has->act_bits)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "low, high, act bits = %u, %u, %u do not fit the multipliers of machine "
+                       "%.40s (%u, %u, %u)",
+                       format->low_bits, format->high_bits, act_bits, machine->name, has->low_bits,
+                       has->high_bits, has->act_bits);
+    *core = *has;
+    core->low_bits = format->low_bits;
+    core->high_bits = format->high_bits;
+    core->act_bits = act_bits;
+    core->bank = format->bank;
+    core->high_per_bank = format->high_per_bank;
+    if (core->high_lanes > core->bank) // a small bank leaves high multipliers idle
+        core->high_lanes = core->bank;
+    return sq_core_config_check(core, err);
+}

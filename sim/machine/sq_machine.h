@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine: C cores in lock step, their buffers, and one DRAM that all share. Described in YAML
+// (sim/machines/), every quantity with its unit.
+//
+//   name: default
+//   clock: 1 GHz             of cores, buffers and the DRAM interface
+//   cores: 1                 1..1024
+//   core:                    the array and its multipliers (sq_config.h)
+//     rows: 32               PE rows = tokens, 1..64
+//     cols: 32               PE columns = output channels, 1..64
+//     low_lanes: 16          L, 1..128
+//     high_lanes: 4          H, 1..64
+//     low_bits: 4            weight bits of a low multiplier, 2..4
+//     high_bits: 8           weight bits of a high multiplier, 4 or 8
+//     act_bits: 8            activation bits of both, 4 or 8
+//     gather: crossbar       or log
+//   buffers:                 of one core; both halves of the double buffer together
+//     activation: 256 KiB
+//     weight: 256 KiB
+//     output: 128 KiB        FP32 sums of the tiles in work
+//   dram:
+//     bandwidth: 64 GB/s
+//     latency: 100 ns
+//     burst: 64 B            every transfer is rounded up to it
+#ifndef SQ_MACHINE_H
+#define SQ_MACHINE_H
+
+#include <stdint.h>
+
+#include "models/sq_config.h"
+
+struct sq_machine {
+    char name[64];
+    struct sq_core_config core; // bits are those of the multipliers; bank, high_per_bank follow
+                                // from the format (sq_machine_core)
+    unsigned cores;
+    double clock_hz;
+    uint64_t act_nbytes, weight_nbytes, out_nbytes; // buffers of one core
+    double dram_bytes_per_s;
+    unsigned burst_nbytes;
+    // In clock cycles: one burst occupies the DRAM for burst_num/burst_den of them (lowest terms).
+    uint64_t dram_latency;
+    uint64_t burst_num, burst_den;
+};
+
+// Refused in one sentence with file and field: see sq_yaml.h; also quantities without a unit, zero,
+// negative or absurd values, a core that sq_core_config_check refuses.
+enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, struct sq_error *err);
+// The same on text; `what` names it.
+enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *what,
+                                struct sq_machine *machine, struct sq_error *err);
+
+// Recomputes the derived fields from the others; for callers that change a loaded machine.
+void sq_machine_derive(struct sq_machine *machine);
+
+// The core as one format uses it. A format wider than the multipliers is refused; a narrower one
+// leaves their upper bits unused.
+enum sq_status sq_machine_core(const struct sq_machine *machine, const struct sq_format *format,
+                               unsigned act_bits, struct sq_core_config *core,
+                               struct sq_error *err);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/sq_roofline.h"
+
+#include <math.h>
+
+static uint64_t up(double v)
+{
+    return (uint64_t)ceil(v - 1e-6);
+}
+
+static double macs(uint64_t m, uint64_t n, uint64_t k)
+{
+    return (double)m * (double)n * (double)k;
+}
+
+uint64_t sq_roof_weight_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t r_lo, uint64_t r_hi,
+                               double s)
+{
+    const double low = macs(m, n, k) / (double)r_lo;
+    const double high = macs(m, n, k) * (1 - s) / (double)r_hi;
+    return up(fmax(low, high));
+}
+
+uint64_t sq_roof_act_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t r_lo, uint64_t r_hi,
+                            double s)
+{
+    return up(macs(m, n, k) * ((1 - s) / (double)r_hi + s / (double)r_lo));
+}
+
+uint64_t sq_roof_dense_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rate)
+{
+    return up(macs(m, n, k) / (double)rate);
+}
+
+uint64_t sq_roof_gather_mux2(unsigned bank, unsigned high_per_bank, unsigned act_bits)
+{
+    return (uint64_t)high_per_bank * (bank - 1) * act_bits;
+}
+
+double sq_roof_act_speedup(double s, double r, double overhead)
+{
+    return 1 / ((1 - s) + s / r + overhead);
+}
+
+const struct sq_table10 sq_table10[SQ_TABLE10_MODELS] = {
+    {"Llama-3-70B", 608, 316, {.5, .75, .875}, {1.32, 1.56, 1.71}, 0},
+    {"Llama-3-8B", 48, 38, {.5, .75, .875}, {1.07, 1.14, 1.17}, .037},
+};
+
+double sq_table10_speedup(const struct sq_table10 *t, unsigned row)
+{
+    return sq_roof_act_speedup(t->sparsity[row], t->w4a8_s / t->w4a4_s, t->overhead);
+}
+
+double sq_roof_seconds(double m, double n, double k, double ops_per_s, double nbytes,
+                       double nbytes_per_s)
+{
+    return fmax(2 * m * n * k / ops_per_s, nbytes / nbytes_per_s);
+}
+
+uint64_t sq_scalesim_os_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rows, uint64_t cols)
+{
+    return (k + rows + cols - 2) * ((m + rows - 1) / rows) * ((n + cols - 1) / cols) - 1;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading and writing of workload tables (sq_workload.h); models are in sq_workload_model.c.
+#include "sim/machine/sq_workload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sim/io/sq_file.h"
+
+enum { MAX_COLUMNS = 16, MAX_LINE = 1024 };
+static const size_t max_nbytes = 64u << 20;
+
+// ---- cells ----------------------------------------------------------------------------------
+
+// One line, split at commas; blanks around a cell removed, empty cells at the end dropped.
+struct line {
+    char text[MAX_LINE];
+    char *cell[MAX_COLUMNS];
+    unsigned n;
+    unsigned number; // from 1
+};
+
+struct reader {
+    const char *what;
+    const char *at, *end;
+    struct line line;
+    struct sq_error *err;
+};
+
+// Blanks, tabs and the no-break spaces of UTF-8, which spreadsheets leave.
+static size_t blank_len(const char *s)
+{
+    if (*s == ' ' || *s == '\t' || *s == '\r')
+        return 1;
+    return s[0] == '\xc2' && s[1] == '\xa0' ? 2 : 0;
+}
+
+static char *trim(char *s)
+{
+    while (blank_len(s))
+        s += blank_len(s);
+    char *end = s;
+    for (char *at = s; *at;) {
+        const size_t blank = blank_len(at);
+        at += blank ? blank : 1;
+        if (!blank)
+            end = at;
+    }
+    *end = '\0';
+    return s;
+}
+
+static enum sq_status fail_line(const struct reader *r, const char *sentence)
+{
+    return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' line %u: %.120s", sq_path_tail(r->what),
+                   r->line.number, sentence);
+}
+
+static enum sq_status split(struct reader *r)
+{
+    struct line *l = &r->line;
+    char *at = l->text;
+    l->n = 0;
+    for (;;) {
+        char *comma = strchr(at, ',');
+        if (l->n == MAX_COLUMNS)
+            return fail_line(r, "more than 16 columns");
+        if (comma)
+            *comma = '\0';
+        l->cell[l->n++] = trim(at);
+        if (!comma)
+            break;
+        at = comma + 1;
+    }
+    while (l->n > 0 && l->cell[l->n - 1][0] == '\0')
+        l->n--;
+    return SQ_OK;
+}
+
+// The next line that holds something; *more = false at the end.
+static enum sq_status next_line(struct reader *r, bool *more)
+{
+    do {
+        *more = r->at < r->end;
+        if (!*more)
+            return SQ_OK;
+        const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
+        const size_t n = (size_t)((stop ? stop : r->end) - r->at);
+        r->line.number++;
+        if (n >= MAX_LINE)
+            return fail_line(r, "longer than 1023 characters");
+        if (memchr(r->at, '\0', n))
+            return fail_line(r, "holds a zero byte, no text");
+        memcpy(r->line.text, r->at, n);
+        r->line.text[n] = '\0';
+        r->at += n + (stop ? 1 : 0);
+        SQ_TRY(split(r));
+    } while (r->line.n == 0);
+    return SQ_OK;
+}
+
+static enum sq_status number(const struct reader *r, const char *column, const char *text,
+                             uint64_t max, uint64_t *value)
+{
+    char sentence[160], *end;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    if (text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *value >= 1 &&
+        *value <= max)
+        return SQ_OK;
+    snprintf(sentence, sizeof sentence, "%s = %.30s, need 1..%llu", column,
+             text[0] ? text : "(nothing)", (unsigned long long)max);
+    return fail_line(r, sentence);
+}
+
+// ---- the two forms --------------------------------------------------------------------------
+
+struct form {
+    bool is_conv;
+    unsigned n_columns;
+    unsigned m, n, k, count; // GEMM form: column indices; count 0 = none
+};
+
+static enum sq_status read_header(const struct reader *r, struct form *form)
+{
+    const struct line *l = &r->line;
+    char sentence[160];
+    memset(form, 0, sizeof *form);
+    form->n_columns = l->n;
+    form->is_conv = l->n >= 2 && strncasecmp(l->cell[1], "IFMAP", 5) == 0;
+    if (form->is_conv) {
+        if (l->n == 8 || (l->n == 9 && strcasecmp(l->cell[8], "Batch Size") == 0))
+            return SQ_OK;
+        return fail_line(r, "a convolution table needs 8 columns, or 9 with Batch Size");
+    }
+    for (unsigned i = 1; i < l->n; i++) {
+        const char *name = l->cell[i];
+        unsigned *to = strcasecmp(name, "M") == 0       ? &form->m
+                       : strcasecmp(name, "N") == 0     ? &form->n
+                       : strcasecmp(name, "K") == 0     ? &form->k
+                       : strcasecmp(name, "Count") == 0 ? &form->count
+                                                        : NULL;
+        if (!to || *to) {
+            snprintf(sentence, sizeof sentence,
+                     "column %.30s %s; known are M, N, K and Count after the name", name,
+                     to ? "is there twice" : "is not read");
+            return fail_line(r, sentence);
+        }
+        *to = i;
+    }
+    if (form->m && form->n && form->k)
+        return SQ_OK;
+    return fail_line(r, "no header with columns M, N and K (or IFMAP Height, ...)");
+}
+
+static enum sq_status read_conv(const struct reader *r, const struct form *form,
+                                struct sq_workload_row *row)
+{
+    static const char *const names[] = {"IFMAP Height", "IFMAP Width", "Filter Height",
+                                        "Filter Width", "Channels",    "Num Filter",
+                                        "Strides",      "Batch Size"};
+    uint64_t v[8] = {0, 0, 0, 0, 0, 0, 0, 1};
+    for (unsigned i = 0; i + 1 < form->n_columns; i++)
+        SQ_TRY(number(r, names[i], r->line.cell[i + 1], SQ_GEMM_MAX, &v[i]));
+    if (v[2] > v[0] || v[3] > v[1])
+        return fail_line(r, "the filter is larger than the input");
+    const uint64_t pixels = ((v[0] - v[2]) / v[6] + 1) * ((v[1] - v[3]) / v[6] + 1);
+    if (pixels > SQ_GEMM_MAX / v[7] || v[2] * v[3] > SQ_GEMM_MAX / v[4])
+        return fail_line(r, "output pixels x batch, or filter x channels, exceed 16777216");
+    row->gemm = (struct sq_gemm){pixels * v[7], v[5], v[2] * v[3] * v[4]};
+    row->count = 1;
+    return SQ_OK;
+}
+
+static enum sq_status read_row(const struct reader *r, const struct form *form,
+                               struct sq_workload_row *row)
+{
+    const struct line *l = &r->line;
+    char sentence[80];
+    memset(row, 0, sizeof *row);
+    snprintf(row->name, sizeof row->name, "%.63s", l->cell[0]);
+    if (l->n != form->n_columns) {
+        snprintf(sentence, sizeof sentence, "%u values, the header has %u columns", l->n,
+                 form->n_columns);
+        return fail_line(r, sentence);
+    }
+    if (form->is_conv)
+        return read_conv(r, form, row);
+    row->count = 1;
+    SQ_TRY(number(r, "M", l->cell[form->m], SQ_GEMM_MAX, &row->gemm.m));
+    SQ_TRY(number(r, "N", l->cell[form->n], SQ_GEMM_MAX, &row->gemm.n));
+    SQ_TRY(number(r, "K", l->cell[form->k], SQ_GEMM_MAX, &row->gemm.k));
+    if (form->count)
+        return number(r, "Count", l->cell[form->count], SQ_WORKLOAD_COUNT_MAX, &row->count);
+    return SQ_OK;
+}
+
+static enum sq_status add(const struct reader *r, struct sq_workload *w,
+                          const struct sq_workload_row *row)
+{
+    if (w->n == SQ_WORKLOAD_ROWS_MAX)
+        return fail_line(r, "more than 1000000 rows");
+    if ((w->n & (w->n - 1)) == 0) { // grows at powers of two
+        struct sq_workload_row *more = realloc(w->row, (w->n ? 2 * w->n : 1) * sizeof *more);
+        if (!more)
+            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for %zu rows", w->n);
+        w->row = more;
+    }
+    w->row[w->n++] = *row;
+    return SQ_OK;
+}
+
+static enum sq_status parse_all(struct reader *r, struct sq_workload *w)
+{
+    struct sq_workload_row row;
+    struct form form;
+    bool more;
+    SQ_TRY(next_line(r, &more));
+    if (!more)
+        return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' holds no rows", sq_path_tail(r->what));
+    SQ_TRY(read_header(r, &form));
+    for (;;) {
+        SQ_TRY(next_line(r, &more));
+        if (!more)
+            break;
+        if (form.is_conv && r->line.n == 1)
+            continue; // a heading
+        SQ_TRY(read_row(r, &form, &row));
+        SQ_TRY(add(r, w, &row));
+    }
+    if (w->n == 0)
+        return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' holds a header and no rows",
+                       sq_path_tail(r->what));
+    return SQ_OK;
+}
+
+enum sq_status sq_workload_parse(const char *text, size_t nbytes, const char *what,
+                                 struct sq_workload *w, struct sq_error *err)
+{
+    struct reader r = {.what = what, .at = text, .end = text + nbytes, .err = err};
+    memset(w, 0, sizeof *w);
+    if (nbytes > max_nbytes)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' has %zu bytes, need <= %zu", sq_path_tail(what),
+                       nbytes, max_nbytes);
+    if (nbytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        r.at += 3;
+    const enum sq_status status = parse_all(&r, w);
+    if (status != SQ_OK)
+        sq_workload_free(w);
+    return status;
+}
+
+enum sq_status sq_workload_read(const char *path, struct sq_workload *w, struct sq_error *err)
+{
+    struct sq_mapping map;
+    memset(w, 0, sizeof *w);
+    SQ_TRY(sq_file_map(path, &map, err));
+    const char *text = map.data ? (const char *)map.data : "";
+    const enum sq_status status = sq_workload_parse(text, map.nbytes, path, w, err);
+    sq_file_unmap(&map);
+    return status;
+}
+
+void sq_workload_free(struct sq_workload *w)
+{
+    free(w->row);
+    memset(w, 0, sizeof *w);
+}
+
+void sq_workload_write(const struct sq_workload *w, FILE *out)
+{
+    fprintf(out, "Layer,M,N,K,Count,\n");
+    for (size_t i = 0; i < w->n; i++)
+        fprintf(out, "%s,%llu,%llu,%llu,%llu,\n", w->row[i].name,
+                (unsigned long long)w->row[i].gemm.m, (unsigned long long)w->row[i].gemm.n,
+                (unsigned long long)w->row[i].gemm.k, (unsigned long long)w->row[i].count);
+}

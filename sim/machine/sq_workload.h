@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of GEMMs: SCALE-Sim topology files as they are, tables of our own, and the linear layers of
+// a Hugging Face config.json.
+//
+// Our tables are SCALE-Sim GEMM files with one more column:
+//   Layer,M,N,K,Count,
+//   q_proj,2048,8192,8192,80,
+// Y[M][N] = X[M][K] W[N][K]^T, Count times. Attention scores, embedding and lm_head are no part of
+// it: their operands are not quantised weights.
+#ifndef SQ_WORKLOAD_H
+#define SQ_WORKLOAD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "sim/machine/sq_plan.h"
+
+#define SQ_WORKLOAD_ROWS_MAX 1000000u
+#define SQ_WORKLOAD_COUNT_MAX 1000000u
+
+struct sq_workload_row {
+    char name[64];
+    struct sq_gemm gemm;
+    uint64_t count;
+};
+
+struct sq_workload {
+    size_t n;
+    struct sq_workload_row *row; // owned
+};
+
+// Reads a CSV file: the GEMM form (columns named M, N, K, maybe Count; the first is the name), or
+// SCALE-Sim's convolution form (IFMAP Height, ..., Strides, maybe Batch Size), each layer as the
+// GEMM that im2col makes of it: M = output pixels x batch, N = filters, K = filter h x w x
+// channels. Byte order mark, CRLF, blanks, trailing commas and empty lines are taken; in the
+// convolution form a line with nothing but a name is a heading. Everything else is refused with its
+// line: missing or surplus columns (Sparsity too), what is no number, sizes outside 1..2^24, no
+// rows at all.
+enum sq_status sq_workload_read(const char *path, struct sq_workload *w, struct sq_error *err);
+// The same on text; `what` names it.
+enum sq_status sq_workload_parse(const char *text, size_t nbytes, const char *what,
+                                 struct sq_workload *w, struct sq_error *err);
+void sq_workload_free(struct sq_workload *w);
+
+void sq_workload_write(const struct sq_workload *w, FILE *out);
+
+// ---- from a model ---------------------------------------------------------------------------
+
+enum sq_routing {
+    SQ_ROUTING_BALANCED, // every expert gets the same number of tokens, up to one
+    SQ_ROUTING_SKEWED,   // expert r gets a share proportional to 1 / (r + 1), at most every token
+};
+
+struct sq_workload_options {
+    bool is_decode;          // one token per sequence, else `seq` tokens
+    uint64_t batch;          // sequences, >= 1
+    uint64_t seq;            // prefill: tokens of a sequence, >= 1
+    enum sq_routing routing; // of experts
+};
+
+// The linear layers of a decoder by its config.json: Llama, Mistral, Qwen2, Qwen3, Mixtral,
+// Qwen3-MoE, DeepSeek-V3 (latent attention, shared and routed experts) and OPT. Experts with the
+// same number of tokens share a row; experts without tokens do no work. Refuses other model types
+// by name, fields out of range, and more than 2^24 tokens.
+enum sq_status sq_workload_from_config(const char *path, const struct sq_workload_options *o,
+                                       struct sq_workload *w, struct sq_error *err);
+
+#endif

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Loading a sweep database for a report and writing its files (sq_report.h).
+#include "sim/sweep/sq_report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/sweep/sq_sweep.h"
+#include "sim/sweep/sq_sweep_export.h"
+
+// ---- loading ----------------------------------------------------------------------------------
+
+struct load {
+    struct sq_report *report;
+    const char *only; // this sweep; NULL: all
+    size_t n_all;     // rows seen
+};
+
+// Numbers are >= 0: fixed width sorts them by value.
+static char *order_of(const char *parameters, struct sq_error *err)
+{
+    struct sq_fields f;
+    char *order = NULL;
+    size_t nbytes;
+    if (sq_fields_read(&f, parameters, err) != SQ_OK)
+        return NULL;
+    FILE *out = open_memstream(&order, &nbytes);
+    for (size_t i = 0; out && i < f.n; i++)
+        if (f.field[i].is_number)
+            fprintf(out, "%020.8f ", f.field[i].value);
+        else
+            fprintf(out, "%s ", f.field[i].text);
+    sq_fields_free(&f);
+    if (!out || fclose(out) != 0) {
+        (void)SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+        return NULL;
+    }
+    return order;
+}
+
+static struct sq_report_sweep *sweep_of(struct sq_report *r, const char *name)
+{
+    if (r->n_sweeps && strcmp(r->sweep[r->n_sweeps - 1].name, name) == 0)
+        return &r->sweep[r->n_sweeps - 1]; // rows come by sweep
+    struct sq_report_sweep *grown = realloc(r->sweep, (r->n_sweeps + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    r->sweep = grown;
+    r->sweep[r->n_sweeps] = (struct sq_report_sweep){.name = strdup(name)};
+    return &r->sweep[r->n_sweeps++];
+}
+
+static enum sq_status add_row(void *context, const struct sq_sweep_row *row, struct sq_error *err)
+{
+    struct load *load = context;
+    load->n_all++;
+    if (load->only && strcmp(load->only, row->sweep) != 0)
+        return SQ_OK;
+    struct sq_report_sweep *s = sweep_of(load->report, row->sweep);
+    if (s && (s->n_rows & (s->n_rows + 1)) == 0) { // 0, 1, 3, 7, ..: room for twice as many
+        void *grown = realloc(s->row, (2 * s->n_rows + 1) * sizeof *s->row);
+        s->row = grown ? grown : s->row;
+        s = grown ? s : NULL;
+    }
+    if (!s)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    struct sq_fields measures;
+    // Damage shows before anything is written.
+    SQ_TRY(sq_fields_read(&measures, row->measures, err));
+    sq_fields_free(&measures);
+    struct sq_report_row *r = &s->row[s->n_rows++];
+    *r = (struct sq_report_row){strdup(row->parameters), strdup(row->measures),
+                                strdup(row->provenance), row->key, order_of(row->parameters, err)};
+    if (!r->order)
+        return err ? err->code : SQ_ERR_DAMAGED;
+    return r->parameters && r->measures && r->provenance
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+}
+
+static int by_order(const void *a, const void *b)
+{
+    return strcmp(((const struct sq_report_row *)a)->order,
+                  ((const struct sq_report_row *)b)->order);
+}
+
+static enum sq_status load_all(struct load *load, const char *path, struct sq_error *err)
+{
+    struct sq_sweep_db *db;
+    struct sq_report *r = load->report;
+    SQ_TRY(sq_sweep_db_open(&db, path, false, err));
+    enum sq_status status = sq_sweep_db_each(db, add_row, load, err);
+    for (size_t i = 0; i < r->n_sweeps && status == SQ_OK; i++) {
+        struct sq_report_sweep *s = &r->sweep[i];
+        qsort(s->row, s->n_rows, sizeof *s->row, by_order);
+        status = sq_sweep_db_spec(db, s->name, &s->title, &s->spec, err);
+    }
+    sq_sweep_db_close(db);
+    return status;
+}
+
+enum sq_status sq_report_load(struct sq_report *r, const char *path, const char *sweep,
+                              struct sq_error *err)
+{
+    struct sq_error inner;
+    struct load load = {.report = r, .only = sweep};
+    *r = (struct sq_report){0};
+    enum sq_status status = load_all(&load, path, &inner);
+    if (status == SQ_OK && load.n_all == 0)
+        status = SQ_FAIL(&inner, SQ_ERR_RANGE, "database '%s' holds no points", sq_path_tail(path));
+    else if (status == SQ_OK && r->n_sweeps == 0)
+        status = SQ_FAIL(&inner, SQ_ERR_RANGE, "database '%s' holds no sweep '%.60s'",
+                         sq_path_tail(path), sweep);
+    if (status != SQ_OK) {
+        sq_report_free(r);
+        if (err)
+            *err = inner;
+    }
+    return status;
+}
+
+void sq_report_free(struct sq_report *r)
+{
+    for (size_t i = 0; i < r->n_sweeps; i++) {
+        struct sq_report_sweep *s = &r->sweep[i];
+        for (size_t j = 0; j < s->n_rows; j++) {
+            free(s->row[j].parameters);
+            free(s->row[j].measures);
+            free(s->row[j].provenance);
+            free(s->row[j].order);
+        }
+        free(s->row);
+        free(s->name);
+        free(s->title);
+        free(s->spec);
+    }
+    free(r->sweep);
+    *r = (struct sq_report){0};
+}
+
+// ---- writing ----------------------------------------------------------------------------------
+
+// A JSON text inside <script>: "</" would end it.
+static void put_json(FILE *out, const char *json)
+{
+    for (; *json; json++) {
+        if (json[0] == '<')
+            fputs("\\u003c", out); // only inside strings
+        else
+            fputc(*json, out);
+    }
+}
+
+static void put_string(FILE *out, const char *text)
+{
+    json_t *string = json_string(text ? text : "");
+    char *json = json_dumps(string, JSON_ENCODE_ANY);
+    put_json(out, json ? json : "\"\"");
+    free(json);
+    json_decref(string);
+}
+
+static void put_row(FILE *out, const struct sq_report_row *row, unsigned long provenance)
+{
+    fprintf(out, "\n{\"key\":\"%016llx\",\"from\":%lu,\"p\":", (unsigned long long)row->key,
+            provenance);
+    put_json(out, row->parameters);
+    fputs(",\"m\":", out);
+    put_json(out, row->measures);
+    fputc('}', out);
+}
+
+// Rows, then the different provenances that they refer to by index.
+static void put_sweep(FILE *out, const struct sq_report_sweep *s)
+{
+    const size_t n = s->n_rows < SQ_REPORT_PAGE_ROWS ? s->n_rows : SQ_REPORT_PAGE_ROWS;
+    const char *text[64];
+    unsigned long n_texts = 0;
+    fputs("{\"name\":", out);
+    put_string(out, s->name);
+    fputs(",\"title\":", out);
+    put_string(out, s->title);
+    fputs(",\"spec\":", out);
+    put_string(out, s->spec);
+    fprintf(out, ",\"points\":%zu,\"rows\":[", s->n_rows);
+    for (size_t i = 0; i < n; i++) {
+        unsigned long t = 0;
+        while (t < n_texts && strcmp(text[t], s->row[i].provenance) != 0)
+            t++;
+        if (t == n_texts && n_texts < 64)
+            text[n_texts++] = s->row[i].provenance;
+        if (i)
+            fputc(',', out);
+        put_row(out, &s->row[i], t);
+    }
+    fputs("],\"provenance\":[", out);
+    for (unsigned long t = 0; t < n_texts; t++) {
+        fputs(t ? ",\n" : "\n", out);
+        put_json(out, text[t]);
+    }
+    fputs("]}", out);
+}
+
+static void put_data(FILE *out, const struct sq_report *r)
+{
+    fputs("{\"measures\":{", out);
+    for (size_t i = 0; i < sq_n_measures; i++)
+        fprintf(out, "%s\n\"%s\":{\"unit\":\"%s\",\"basis\":\"%s\"}", i ? "," : "",
+                sq_measures[i].name, sq_measures[i].unit, sq_measures[i].basis);
+    fputs("},\n\"sweeps\":[", out);
+    for (size_t i = 0; i < r->n_sweeps; i++) {
+        if (i)
+            fputs(",\n", out);
+        put_sweep(out, &r->sweep[i]);
+    }
+    fputs("]}", out);
+}
+
+static enum sq_status write_page(FILE *out, const struct sq_report *r, const char *page,
+                                 struct sq_error *err)
+{
+    static const char mark[] = "@DATA@";
+    struct sq_mapping map;
+    SQ_TRY(sq_file_map(page, &map, err));
+    const char *text = (const char *)map.data;
+    const char *at = map.nbytes ? memmem(text, map.nbytes, mark, sizeof mark - 1) : NULL;
+    if (at) {
+        const char *rest = at + sizeof mark - 1;
+        fwrite(text, 1, (size_t)(at - text), out);
+        put_data(out, r);
+        fwrite(rest, 1, map.nbytes - (size_t)(rest - text), out);
+    }
+    sq_file_unmap(&map);
+    return at ? SQ_OK
+              : SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' has no place for the data", sq_path_tail(page));
+}
+
+static struct sq_sweep_row row_of(const struct sq_report_sweep *s, size_t i)
+{
+    const struct sq_report_row *r = &s->row[i];
+    return (struct sq_sweep_row){s->name, r->parameters, r->key, r->measures, r->provenance};
+}
+
+static enum sq_status write_csv(FILE *out, const struct sq_report_sweep *s, struct sq_error *err)
+{
+    struct sq_csv csv = {.out = out};
+    enum sq_status status = SQ_OK;
+    fprintf(out, "# sqsim report, %s; provenance of the first point: %s\n", s->name,
+            s->row[0].provenance);
+    for (size_t i = 0; i < s->n_rows && status == SQ_OK; i++) {
+        const struct sq_sweep_row row = row_of(s, i);
+        status = sq_csv_row(&csv, &row, err);
+    }
+    sq_csv_free(&csv);
+    return status;
+}
+
+static void write_json(FILE *out, const struct sq_report *r)
+{
+    const char *comma = "";
+    fputs("[", out);
+    for (size_t i = 0; i < r->n_sweeps; i++)
+        for (size_t j = 0; j < r->sweep[i].n_rows; j++) {
+            const struct sq_report_row *row = &r->sweep[i].row[j];
+            fprintf(out,
+                    "%s\n{\"sweep\":\"%s\",\"key\":\"%016llx\",\"parameters\":%s,\"measures\":%s,"
+                    "\"provenance\":%s}",
+                    comma, r->sweep[i].name, (unsigned long long)row->key, row->parameters,
+                    row->measures, row->provenance);
+            comma = ",";
+        }
+    fputs("\n]\n", out);
+}
+
+enum file { PAGE, JSON, CSV };
+
+static enum sq_status write_file(const struct sq_report *r, const char *dir, const char *name,
+                                 enum file kind, const struct sq_report_sweep *s, const char *page,
+                                 struct sq_error *err)
+{
+    char path[2048];
+    struct sq_outfile out;
+    enum sq_status status = SQ_OK;
+    snprintf(path, sizeof path, "%.1900s/%.100s", dir, name);
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    if (kind == PAGE)
+        status = write_page(out.stream, r, page, err);
+    else if (kind == JSON)
+        write_json(out.stream, r);
+    else
+        status = write_csv(out.stream, s, err);
+    if (status == SQ_OK)
+        return sq_outfile_commit(&out, err);
+    sq_outfile_abort(&out);
+    return status;
+}
+
+enum sq_status sq_report_write(const struct sq_report *r, const char *dir, const char *page,
+                               struct sq_error *err)
+{
+    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(dir), strerror(errno));
+    for (size_t i = 0; i < r->n_sweeps; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%.70s.csv", r->sweep[i].name);
+        SQ_TRY(write_file(r, dir, name, CSV, &r->sweep[i], page, err));
+    }
+    SQ_TRY(write_file(r, dir, "results.json", JSON, NULL, page, err));
+    return write_file(r, dir, "index.html", PAGE, NULL, page, err); // last: it links to the others
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a sweep database says, for people: a self-contained HTML page with CSV and JSON beside it,
+// a text summary, and what changed between two databases. The same rows give the same bytes.
+#ifndef SQ_REPORT_H
+#define SQ_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "sim/sweep/sq_sweep_db.h"
+
+struct sq_report_row {
+    char *parameters, *measures, *provenance; // JSON objects
+    uint64_t key;
+    char *order; // sorts like the parameters: numbers by value, texts as texts
+};
+
+struct sq_report_sweep {
+    char *name, *title, *spec;
+    size_t n_rows;
+    struct sq_report_row *row; // by parameters
+};
+
+struct sq_report {
+    size_t n_sweeps;
+    struct sq_report_sweep *sweep; // by name
+};
+
+// Everything the database at `path` holds, or one sweep of it (NULL: all). Refuses an unknown name
+// and a database without points (SQ_ERR_RANGE), and rows that are damaged.
+enum sq_status sq_report_load(struct sq_report *r, const char *path, const char *sweep,
+                              struct sq_error *err);
+void sq_report_free(struct sq_report *r);
+
+// DIR/index.html, DIR/results.json, DIR/NAME.csv of each sweep. DIR is made where missing (not its
+// parents). `page` is the template, sim/sweep/sq_report.html. The page shows at most
+// SQ_REPORT_PAGE_ROWS points of a sweep and says so; the other files hold all.
+#define SQ_REPORT_PAGE_ROWS 5000u
+enum sq_status sq_report_write(const struct sq_report *r, const char *dir, const char *page,
+                               struct sq_error *err);
+
+// Ranges of the measures, Pareto fronts, bank x sparsity tables.
+enum sq_status sq_report_text(const struct sq_report *r, FILE *out, struct sq_error *err);
+
+// ---- two databases ----------------------------------------------------------------------------
+
+enum { SQ_CHANGES_MAX = 96 };
+struct sq_changes {
+    uint64_t only_a, only_b, same, changed; // points
+    size_t n_measures;                      // that differ somewhere
+    struct {
+        char name[40];
+        uint64_t n;        // points where it differs, or is in one of the two only
+        double a, b;       // where the relative difference is largest
+        double relative;   // |b - a| / |a|; infinite where a is 0 or one of the two is missing
+        const char *sweep; // of the report a
+        const char *parameters;
+    } measure[SQ_CHANGES_MAX];
+};
+// By sweep and parameters. *c points into *a.
+enum sq_status sq_report_compare(const struct sq_report *a, const struct sq_report *b,
+                                 struct sq_changes *c, struct sq_error *err);
+
+#endif

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sweep: a specification (YAML) spans a grid of independent points; each point is computed once,
+// kept in a database (sq_sweep_db.h) under the digest of everything it depends on, and never
+// computed again.
+//
+//   name: paper_grid
+//   title: one line for people                      # optional
+//   axes:                                           # what is left out has its default
+//     bank: [4, 8, 16]                              # numbers, names,
+//     m: [1..1024*2]                                # or ranges: A..B, A..B+STEP, A..B*FACTOR
+//   constraints: ["high_lanes * 4 == low_lanes"]    # optional: term OP term
+//   measures: [relative_error, cycles]
+//
+// A point multiplies a model's layers (`model`) or one GEMM (`n` and `k`) by m tokens, or takes the
+// GEMMs of a table (`workload`). `machine` adds buffers and DRAM (sq_machine.h); its core is the
+// one that rows, cols, low_lanes, high_lanes and gather change where they are axes. Without a
+// machine, cycles are of one core with free streams, which only format sq_w has. Combinations that
+// no legal format or core has (SPEC A.2, A.8) are dropped and counted. An axis that a format does
+// not have (bank of dense) does not multiply its points.
+#ifndef SQ_SWEEP_H
+#define SQ_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/sq_config.h"
+#include "models/sq_status.h"
+#include "sim/block/sq_cause.h"
+#include "sim/format/sq_scheme.h"
+#include "sim/machine/sq_machine.h"
+#include "sim/sweep/sq_sweep_db.h"
+
+// ---- axes -----------------------------------------------------------------------------------
+
+// The axes, slowest first, then what follows from them and may stand in a constraint.
+enum sq_quantity {
+    SQ_AXIS_MODEL,
+    SQ_AXIS_WORKLOAD,
+    SQ_AXIS_MACHINE,
+    SQ_AXIS_M,
+    SQ_AXIS_N,
+    SQ_AXIS_K,
+    SQ_AXIS_FORMAT,
+    SQ_AXIS_WEIGHT_BITS,
+    SQ_AXIS_PRECISION,
+    SQ_AXIS_BANK,
+    SQ_AXIS_SPARSITY,
+    SQ_AXIS_GROUP,
+    SQ_AXIS_ACT_BITS,
+    SQ_AXIS_ALGORITHM,
+    SQ_AXIS_GATHER,
+    SQ_AXIS_ROWS,
+    SQ_AXIS_COLS,
+    SQ_AXIS_LOW_LANES,
+    SQ_AXIS_HIGH_LANES,
+    SQ_N_AXES,
+    SQ_HIGH_BITS = SQ_N_AXES,
+    SQ_LOW_BITS,
+    SQ_HIGH_PER_BANK,
+    SQ_EQUIVALENT_BITS, // of a weight: codes and indices, no scales (SPEC A.5, E.5, F.6)
+    SQ_LOW_STEPS,
+    SQ_HIGH_STEPS,
+    SQ_N_QUANTITIES,
+};
+const char *sq_quantity_name(enum sq_quantity q); // "model", "bank", ...
+
+// One axis: numbers of a range, or one of a list of names (the value is then its index).
+struct sq_axis {
+    const char *name;
+    double min, max;           // of a number
+    bool is_integer;           //
+    const char *const *choice; // names, NULL-terminated; NULL: numbers
+    bool is_path;              // names of files instead, the specification's own
+    const char *fallback;      // the value where the specification leaves the axis out; NULL: none
+};
+extern const struct sq_axis sq_axes[SQ_N_AXES];
+
+// Paths of models, workloads and machines that exist below the program's home stand for those.
+#define SQ_EMBEDDED_MODEL "traces/tiny-llama"
+
+// ---- measures -------------------------------------------------------------------------------
+
+// Who computes: one pass of an engine yields all its measures of a point. Bits of a set.
+enum sq_engine {
+    SQ_ENGINE_TIMING = 1, // cycle model and storage arithmetic: microseconds
+    SQ_ENGINE_VALUES = 2, // golden model on the model's own weights and activations
+    SQ_ENGINE_PE = 4,     // synthesis of one PE, cached by content
+    SQ_ENGINE_GATHER = 8, // synthesis of one gather unit (one token, all k slots)
+    SQ_ENGINE_EVAL =
+        16, // the whole model in bit-exact integers over its evaluation tokens: seconds
+    SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
+};
+
+struct sq_sweep_result {
+    // SQ_ENGINE_TIMING: sums over the layers, `count` times each. low and high slots:
+    // multiplications there was room for. With a machine: clock, cycles without operands, bytes
+    // from and to DRAM.
+    double macs, weights, stored_nbits, low_slots, high_slots, high_macs;
+    double cycles, bound, low[SQ_N_CAUSES], high[SQ_N_CAUSES];
+    double clock_hz, memory, nbytes;
+    // SQ_ENGINE_VALUES: sums of squares over the layers
+    double weight_signal, weight_noise, output_signal, output_noise;
+    // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
+    double pe_area_um2, pe_critical_path_ns, gather_area_um2, gather_critical_path_ns;
+    // SQ_ENGINE_EVAL
+    double loss, perplexity, evaluated_bits; // stored bits per weight of what was evaluated
+};
+
+struct sq_sweep_point;
+struct sq_measure {
+    const char *name, *unit;
+    const char *basis; // measured or modelled, by what
+    unsigned engines;  // bits of enum sq_engine
+    double (*get)(const struct sq_sweep_point *p, const struct sq_sweep_result *r, unsigned index);
+    unsigned index; // handed to get
+};
+// Every measure there is. "causes" in a specification stands for low_busy .. high_draining.
+extern const struct sq_measure sq_measures[];
+extern const size_t sq_n_measures;
+enum { SQ_MEASURES_MAX = 64 };
+
+// ---- specification --------------------------------------------------------------------------
+
+#define SQ_SWEEP_POINTS_MAX 10000000u // of the whole grid, before constraints
+
+struct sq_sweep_spec {
+    char *name, *title, *text; // text: the file as it was
+    struct {
+        size_t n;
+        double *value; // of names: the index
+        char **name;   // of paths
+    } axis[SQ_N_AXES];
+    bool is_gemm, is_workload;  // n and k, or a table, in place of a model
+    struct sq_machine *machine; // one per value of the machine axis, NULL without
+    uint64_t *machine_digest;   // of the files
+    size_t n_constraints;
+    struct sq_constraint *constraint;
+    size_t n_measures;
+    const struct sq_measure *measure[SQ_MEASURES_MAX];
+    unsigned engines;
+    // the points that are legal and satisfy the constraints, as indices into the whole grid
+    size_t n_points;
+    uint32_t *point;
+    size_t n_illegal, n_excluded, n_repeated; // dropped: see above
+};
+
+// Everything is checked before any work: SQ_ERR_ARG, SQ_ERR_RANGE or SQ_ERR_IO with one sentence
+// for unknown keys and names (with the nearest), empty axes, values out of range or given twice,
+// more than SQ_SWEEP_POINTS_MAX points, and where no point is left.
+// Machines are read from below `home`.
+enum sq_status sq_sweep_spec_load(struct sq_sweep_spec *s, const char *path, const char *home,
+                                  struct sq_error *err);
+enum sq_status sq_sweep_spec_parse(struct sq_sweep_spec *s, const char *text, size_t nbytes,
+                                   const char *what, const char *home, struct sq_error *err);
+void sq_sweep_spec_free(struct sq_sweep_spec *s); // harmless after a failure
+
+struct sq_sweep_point {
+    double quantity[SQ_N_QUANTITIES];
+    uint32_t absent;  // bit per axis: not one of this specification
+    uint32_t foreign; // bit per axis: not one of this format; null in the row
+    struct sq_scheme scheme;
+    struct sq_format format;      // of the scheme
+    struct sq_core_config config; // sq_w
+    const char *model, *workload; // NULL where the source is another
+    const char *machine_name;     // NULL: one core with free streams
+    struct sq_machine machine;    // as the axes changed it
+    size_t machine_index, m, n, k;
+};
+// Point i < s->n_points, in the order of the axes, the last one fastest.
+void sq_sweep_spec_point(const struct sq_sweep_spec *s, size_t i, struct sq_sweep_point *p);
+
+// The point's parameters as one flat JSON object, with the same keys for every point of a sweep:
+// what identifies its row in the database.
+enum { SQ_PARAMETERS_SIZE = 1536 };
+void sq_sweep_parameters(const struct sq_sweep_point *p, char text[SQ_PARAMETERS_SIZE]);
+
+// ---- running --------------------------------------------------------------------------------
+
+struct sq_sweep_options {
+    const char *db;         // file of the database, created where missing, once all inputs are open
+    const char *home;       // where traces/, rtl/ live
+    const char *cache;      // directory of the synthesis cache
+    const char *liberty;    // standard cells of the synthesis
+    const char *code;       // digest of the program's sources: part of every key
+    const char *provenance; // JSON members "tool", "revision", ... without braces
+    unsigned jobs;          // threads, >= 1; the rows do not depend on it
+    size_t shard, n_shards; // points i with i % n_shards == shard
+    void (*progress)(void *context, uint64_t done,
+                     uint64_t total); // NULL: none; one call at a time
+    void *context;
+};
+
+struct sq_sweep_count {
+    uint64_t total, computed, cached;
+};
+
+// Computes what the database lacks. Each point is one transaction: a kill at any moment loses at
+// most the points being computed. Models are opened, and tools asked for, before the first point.
+// After an error the points finished before are kept.
+enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep_options *o,
+                            struct sq_sweep_count *count, struct sq_error *err);
+
+// The rows of this specification (and shard), in its order; SQ_ERR_RANGE where one is missing.
+enum sq_status sq_sweep_rows(const struct sq_sweep_spec *s, size_t shard, size_t n_shards,
+                             struct sq_sweep_db *db, sq_sweep_db_visit *each, void *context,
+                             struct sq_error *err);
+
+#endif

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engines of a sweep and the inputs they share (sq_sweep_spec.h).
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_layer.h"
+#include "sim/machine/sq_machine_run.h"
+#include "sim/machine/sq_workload.h"
+#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/synth/sq_synth.h"
+
+// The engines that read weights and tokens.
+enum { VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL };
+
+struct input_model {
+    const char *name; // as in the specification
+    char path[SQ_SWEEP_PATH_SIZE], tokens[1100],
+        eval_tokens[1100]; // calibration tokens, evaluation tokens
+    struct sq_checkpoint ck;
+    uint64_t shapes_digest, values_digest;
+};
+
+struct input_table {
+    const char *name;
+    struct sq_workload rows;
+    uint64_t digest;
+};
+
+struct sq_sweep_inputs {
+    unsigned engines;
+    size_t n_models, n_tables;
+    struct input_model *model;
+    struct input_table *table;
+    const uint64_t *machine_digest; // of the specification
+    bool has_synth;
+    struct sq_synth synth;
+    char provenance[400];
+};
+
+// ---- inputs -----------------------------------------------------------------------------------
+
+static enum sq_status digest_file(const char *path, uint64_t *digest, struct sq_error *err)
+{
+    struct sq_mapping map;
+    SQ_TRY(sq_file_map(path, &map, err));
+    *digest = sq_digest(*digest, map.data, map.nbytes);
+    sq_file_unmap(&map);
+    return SQ_OK;
+}
+
+static enum sq_status digest_values(struct input_model *m, bool has_eval, struct sq_error *err)
+{
+    uint64_t d = m->shapes_digest;
+    for (size_t s = 0; s < m->ck.n_shards; s++)
+        for (size_t i = 0; i < m->ck.shard[s].n_tensors; i++) {
+            const struct sq_tensor *t = &m->ck.shard[s].tensor[i];
+            d = sq_digest(d, t->name, strlen(t->name) + 1);
+            d = sq_digest(d, &t->dtype, sizeof t->dtype);
+            d = sq_digest(d, t->data, t->nbytes);
+            sq_tensor_forget(&m->ck.shard[s], t);
+        }
+    if (m->ck.is_model) {
+        char config[1100];
+        snprintf(config, sizeof config, "%s/config.json", m->path);
+        SQ_TRY(digest_file(config, &d, err));
+        SQ_TRY(digest_file(m->tokens, &d, err));
+        if (has_eval)
+            SQ_TRY(digest_file(m->eval_tokens, &d, err));
+    }
+    m->values_digest = d;
+    return SQ_OK;
+}
+
+static enum sq_status open_model(struct input_model *m, const char *name, const char *home,
+                                 unsigned engines, struct sq_error *err)
+{
+    const bool has_eval = engines & SQ_ENGINE_EVAL;
+    m->name = name;
+    sq_sweep_path(name, home, m->path);
+    snprintf(m->tokens, sizeof m->tokens, "%s/tokens_calib.safetensors", m->path);
+    snprintf(m->eval_tokens, sizeof m->eval_tokens, "%s/tokens_eval.safetensors", m->path);
+    SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
+    if (has_eval && !m->ck.is_model)
+        return SQ_FAIL(err, SQ_ERR_ARG, "loss and perplexity of '%s', need a model directory",
+                       sq_path_tail(m->path));
+    m->shapes_digest = SQ_DIGEST_SEED;
+    for (size_t i = 0; i < m->ck.n_layers; i++) {
+        const uint64_t shape[2] = {m->ck.layer[i].n, m->ck.layer[i].k};
+        m->shapes_digest = sq_digest(m->shapes_digest, shape, sizeof shape);
+    }
+    return engines & VALUES ? digest_values(m, has_eval, err) : SQ_OK;
+}
+
+static enum sq_status open_table(struct input_table *t, const char *name, const char *home,
+                                 struct sq_error *err)
+{
+    char path[SQ_SWEEP_PATH_SIZE];
+    t->name = name;
+    t->digest = SQ_DIGEST_SEED;
+    sq_sweep_path(name, home, path);
+    SQ_TRY(digest_file(path, &t->digest, err));
+    return sq_workload_read(path, &t->rows, err);
+}
+
+static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
+{
+    bool is_real = (in->engines & VALUES) != 0;
+    for (size_t i = 0; i < in->n_models; i++)
+        is_real = is_real && in->model[i].ck.is_model;
+    const char *data = s->is_gemm || s->is_workload ? "shapes only" : "shapes of real models";
+    if (in->engines & VALUES)
+        data = is_real ? "real" : "real weights, synthetic inputs where there is no model";
+    int at = snprintf(in->provenance, sizeof in->provenance, "\"data\":\"%s\",\"seed\":1", data);
+    if (in->has_synth)
+        snprintf(in->provenance + at, sizeof in->provenance - (size_t)at,
+                 ",\"synthesis\":\"%.60s\",\"timing\":\"%.60s\",\"liberty_digest\":\"%016llx\"",
+                 in->synth.yosys_version, in->synth.sta_version,
+                 (unsigned long long)in->synth.liberty_digest);
+}
+
+static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s,
+                               const struct sq_sweep_options *o, struct sq_error *err)
+{
+    const size_t n = s->axis[SQ_AXIS_MODEL].n, n_tables = s->axis[SQ_AXIS_WORKLOAD].n;
+    in->engines = s->engines;
+    in->machine_digest = s->machine_digest;
+    in->model = calloc(n + 1, sizeof *in->model);
+    in->table = calloc(n_tables + 1, sizeof *in->table);
+    if (!in->model || !in->table)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu models and workloads",
+                       n + n_tables);
+    for (; in->n_models < n; in->n_models++)
+        SQ_TRY(open_model(&in->model[in->n_models], s->axis[SQ_AXIS_MODEL].name[in->n_models],
+                          o->home, in->engines, err));
+    for (; in->n_tables < n_tables; in->n_tables++)
+        SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
+                          o->home, err));
+    if (in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER)) {
+        char rtl[1024];
+        snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
+        SQ_TRY(sq_synth_open(&in->synth, rtl, o->liberty, o->cache, err));
+        in->has_synth = true;
+    }
+    describe(in, s);
+    return SQ_OK;
+}
+
+enum sq_status sq_sweep_inputs_open(struct sq_sweep_inputs **out, const struct sq_sweep_spec *s,
+                                    const struct sq_sweep_options *o, struct sq_error *err)
+{
+    struct sq_sweep_inputs *in = calloc(1, sizeof *in);
+    *out = NULL;
+    if (!in)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the inputs of a sweep");
+    const enum sq_status status = open_all(in, s, o, err);
+    if (status == SQ_OK)
+        *out = in;
+    else
+        sq_sweep_inputs_close(in);
+    return status;
+}
+
+void sq_sweep_inputs_close(struct sq_sweep_inputs *in)
+{
+    if (!in)
+        return;
+    for (size_t i = 0; i < in->n_models; i++)
+        sq_checkpoint_close(&in->model[i].ck);
+    for (size_t i = 0; i < in->n_tables; i++)
+        sq_workload_free(&in->table[i].rows);
+    free(in->model);
+    free(in->table);
+    if (in->has_synth)
+        sq_synth_close(&in->synth);
+    free(in);
+}
+
+const char *sq_sweep_inputs_provenance(const struct sq_sweep_inputs *in)
+{
+    return in->provenance;
+}
+
+static const struct input_model *model_of(const struct sq_sweep_inputs *in,
+                                          const struct sq_sweep_point *p)
+{
+    for (size_t i = 0; p->model && i < in->n_models; i++)
+        if (strcmp(in->model[i].name, p->model) == 0)
+            return &in->model[i];
+    return NULL;
+}
+
+static const struct input_table *table_of(const struct sq_sweep_inputs *in,
+                                          const struct sq_sweep_point *p)
+{
+    for (size_t i = 0; p->workload && i < in->n_tables; i++)
+        if (strcmp(in->table[i].name, p->workload) == 0)
+            return &in->table[i];
+    return NULL;
+}
+
+uint64_t sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                uint64_t digest)
+{
+    const struct input_model *m = model_of(in, p);
+    if (m) {
+        digest = sq_digest(digest, &m->shapes_digest, sizeof m->shapes_digest);
+        digest = sq_digest(digest, &m->values_digest, sizeof m->values_digest);
+    }
+    const struct input_table *t = table_of(in, p);
+    if (t)
+        digest = sq_digest(digest, &t->digest, sizeof t->digest);
+    if (p->machine_name)
+        digest =
+            sq_digest(digest, &in->machine_digest[p->machine_index], sizeof in->machine_digest[0]);
+    if (in->has_synth)
+        digest = sq_digest(digest, &in->synth.digest, sizeof in->synth.digest);
+    return digest;
+}
+
+// ---- engines ----------------------------------------------------------------------------------
+
+typedef enum sq_status engine(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                              struct sq_sweep_result *r, struct sq_error *err);
+
+// One GEMM, and how often it counts.
+struct gemm {
+    struct sq_gemm size;
+    double count;
+};
+
+static double stored_nbits(const struct sq_sweep_point *p, const struct sq_gemm *g)
+{
+    const size_t k = (size_t)g->k;
+    if (p->scheme.kind == SQ_SCHEME_SQ_W) {
+        const struct sq_matrix shape = {
+            .format = p->format, .n = (size_t)g->n, .k = sq_k_padded(&p->format, k), .k_orig = k};
+        return sq_stored_bits_per_weight(&shape) * (double)g->n * (double)g->k;
+    }
+    const uint64_t group = p->scheme.group ? p->scheme.group : g->k;
+    const struct sq_stretch row = {
+        .elements = g->k, .groups = (g->k + group - 1) / group, .at_end = true};
+    uint64_t nbytes[SQ_N_STREAMS];
+    sq_scheme_nbytes(&p->scheme, 1, g->n, UINT32_MAX, &row, nbytes); // SpQt: every column is stored
+    return 8. * (double)(nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_INDEX] + nbytes[SQ_STREAM_SCALE]);
+}
+
+static void add_core(const struct sq_sweep_point *p, const struct gemm *g, double cycles,
+                     unsigned lanes, unsigned cores, struct sq_sweep_result *r)
+{
+    const struct sq_core_config *core = &p->machine.core;
+    const double weights = (double)g->size.n * (double)g->size.k * g->count;
+    const double pe = cycles * core->rows * core->cols * cores;
+    r->macs += (double)g->size.m * weights;
+    r->weights += weights;
+    r->stored_nbits += g->count * stored_nbits(p, &g->size);
+    r->cycles += cycles;
+    r->low_slots += pe * lanes;
+    if (p->scheme.kind == SQ_SCHEME_SQ_W) {
+        r->high_slots += pe * core->high_lanes;
+        r->high_macs += (double)g->size.m * weights * p->format.high_per_bank / p->format.bank;
+    }
+}
+
+static void add_causes(const uint64_t low[SQ_N_CAUSES], const uint64_t high[SQ_N_CAUSES],
+                       double count, struct sq_sweep_result *r)
+{
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        r->low[i] += count * (double)low[i];
+        r->high[i] += count * (double)high[i];
+    }
+}
+
+static enum sq_status time_on_core(const struct sq_sweep_point *p, const struct gemm *g,
+                                   struct sq_sweep_result *r, struct sq_error *err)
+{
+    static const struct sq_rates free_streams = {1, 1, 1, 1};
+    struct sq_job job;
+    SQ_TRY(sq_gemm_job(&p->config, &p->format, (size_t)g->size.m, (size_t)g->size.n,
+                       sq_k_padded(&p->format, (size_t)g->size.k), &job, err));
+    const struct sq_core_stats stats = sq_core_run_fast(&p->config, &job, &free_streams);
+    add_core(p, g, g->count * (double)stats.cycles, p->config.low_lanes, 1, r);
+    add_causes(stats.low, stats.high, g->count, r);
+    r->bound += g->count * (double)sq_job_bound(&p->config, &job);
+    return SQ_OK;
+}
+
+static enum sq_status time_on_machine(const struct sq_sweep_point *p, const struct gemm *g,
+                                      struct sq_sweep_result *r, struct sq_error *err)
+{
+    struct sq_plan plan;
+    uint64_t compute, dram;
+    SQ_TRY(sq_plan_make(&p->machine, &p->scheme, &g->size, &plan, err));
+    const struct sq_machine_stats stats = sq_machine_run_fast(&p->machine, &plan);
+    add_core(p, g, g->count * (double)stats.cycles, plan.lanes, p->machine.cores, r);
+    add_causes(stats.low, stats.high, g->count, r);
+    r->bound += g->count * (double)sq_plan_bound(&plan, &compute, &dram);
+    r->memory += g->count * (double)stats.memory;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        r->nbytes += g->count * (double)stats.nbytes[i];
+    r->clock_hz = p->machine.clock_hz;
+    return SQ_OK;
+}
+
+static enum sq_status time_gemm(const struct sq_sweep_point *p, const struct gemm *g,
+                                struct sq_sweep_result *r, struct sq_error *err)
+{
+    return p->machine_name ? time_on_machine(p, g, r, err) : time_on_core(p, g, r, err);
+}
+
+static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct input_model *m = model_of(in, p);
+    const struct input_table *t = table_of(in, p);
+    for (size_t i = 0; t && i < t->rows.n; i++) {
+        const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
+        SQ_TRY(time_gemm(p, &g, r, err));
+    }
+    for (size_t i = 0; m && i < m->ck.n_layers; i++) {
+        const struct gemm g = {{p->m, m->ck.layer[i].n, m->ck.layer[i].k}, 1};
+        SQ_TRY(time_gemm(p, &g, r, err));
+    }
+    if (!t && !m)
+        SQ_TRY(time_gemm(p, &(struct gemm){{p->m, p->n, p->k}, 1}, r, err));
+    return SQ_OK;
+}
+
+struct values_visit {
+    struct sq_layer_options options;
+    struct sq_sweep_result *r;
+};
+
+static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
+                                  const float *w, size_t m, size_t n, size_t k,
+                                  struct sq_error *err)
+{
+    struct values_visit *v = context;
+    struct sq_layer_run run;
+    (void)index;
+    SQ_TRY(sq_layer_compute(&run, &v->options, name, x, w, m, n, k, err));
+    v->r->weight_signal += run.weight.signal;
+    v->r->weight_noise += run.weight.noise;
+    v->r->output_signal += run.output.signal;
+    v->r->output_noise += run.output.noise;
+    sq_layer_free(&run);
+    return SQ_OK;
+}
+
+static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct input_model *m = model_of(in, p);
+    struct values_visit v = {
+        .options = {.config = p->config, .format = p->format, .jobs = 1, .reference = true},
+        .r = r};
+    bool is_real;
+    return sq_model_visit(&m->ck, m->path, m->ck.is_model ? m->tokens : NULL, p->m, 1, visit_layer,
+                          &v, &is_real, err);
+}
+
+static enum sq_status run_eval(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                               struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct input_model *m = model_of(in, p);
+    const struct sq_model_config *config = &m->ck.config;
+    const struct sq_recipe recipe = sq_sweep_recipe(p);
+    struct sq_tokens calibration, tokens;
+    struct sq_eval_result result;
+    SQ_TRY(sq_tokens_read(&calibration, m->tokens, config->vocab_size, config->max_position, err));
+    enum sq_status status =
+        sq_tokens_read(&tokens, m->eval_tokens, config->vocab_size, config->max_position, err);
+    if (status == SQ_OK) {
+        status = sq_eval(&m->ck, sq_recipe_needs_calibration(&recipe) ? &calibration : NULL,
+                         &tokens, &recipe, NULL, NULL, &result, err);
+        sq_tokens_free(&tokens);
+    }
+    sq_tokens_free(&calibration);
+    if (status == SQ_OK) {
+        r->loss = result.loss;
+        r->perplexity = result.perplexity;
+        r->evaluated_bits = result.stored_bits;
+    }
+    return status;
+}
+
+static enum sq_status synthesize(const struct sq_sweep_inputs *in,
+                                 const struct sq_synth_block *block, double *area, double *path_ns,
+                                 struct sq_error *err)
+{
+    struct sq_synth_result result;
+    SQ_TRY(sq_synth_area(&in->synth, block, &result, err));
+    *area = result.area;
+    *path_ns = result.has_delay ? result.critical_path_ns : NAN;
+    sq_synth_result_free(&result);
+    return SQ_OK;
+}
+
+static enum sq_status run_pe(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                             struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct sq_core_config *g = &p->config;
+    const struct sq_synth_block block = {.top = "sq_pe",
+                                         .n_params = 7,
+                                         .param = {{"LowLanes", g->low_lanes},
+                                                   {"HighLanes", g->high_lanes},
+                                                   {"BankLen", g->bank},
+                                                   {"ActW", g->act_bits},
+                                                   {"LowW", g->low_bits},
+                                                   {"HighW", g->high_bits},
+                                                   {"Gather", g->gather}}};
+    return synthesize(in, &block, &r->pe_area_um2, &r->pe_critical_path_ns, err);
+}
+
+static enum sq_status run_gather(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct sq_core_config *g = &p->config;
+    const struct sq_synth_block block = {.top = "sq_gather",
+                                         .n_params = 6,
+                                         .param = {{"Rows", 1},
+                                                   {"BankLen", g->bank},
+                                                   {"HighPerBank", g->high_per_bank},
+                                                   {"ActW", g->act_bits},
+                                                   {"LowW", g->low_bits},
+                                                   {"Gather", g->gather}}};
+    return synthesize(in, &block, &r->gather_area_um2, &r->gather_critical_path_ns, err);
+}
+
+static const struct {
+    enum sq_engine bit;
+    engine *run;
+} engines[] = {
+    {SQ_ENGINE_TIMING, run_timing}, {SQ_ENGINE_VALUES, run_values}, {SQ_ENGINE_PE, run_pe},
+    {SQ_ENGINE_GATHER, run_gather}, {SQ_ENGINE_EVAL, run_eval},
+};
+
+enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                struct sq_sweep_result *r, struct sq_error *err)
+{
+    memset(r, 0, sizeof *r);
+    for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
+        if (in->engines & engines[i].bit)
+            SQ_TRY(engines[i].run(in, p, r, err));
+    return SQ_OK;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sweep/sq_sweep_export.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum sq_status sq_fields_read(struct sq_fields *f, const char *json, struct sq_error *err)
+{
+    const char *name;
+    json_t *value;
+    f->n = 0;
+    f->owner = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(f->owner) || json_object_size(f->owner) > SQ_FIELDS_MAX) {
+        sq_fields_free(f);
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "a row that is no flat object: %.100s", json);
+    }
+    json_object_foreach(f->owner, name, value)
+    {
+        struct sq_field *field = &f->field[f->n++];
+        *field = (struct sq_field){name, field->digits, !json_is_string(value), NAN, ""};
+        if (json_is_string(value))
+            field->text = json_string_value(value);
+        else if (json_is_number(value))
+            field->value = json_number_value(value);
+        if (json_is_integer(value))
+            snprintf(field->digits, sizeof field->digits, "%" JSON_INTEGER_FORMAT,
+                     json_integer_value(value));
+        else if (json_is_real(value))
+            snprintf(field->digits, sizeof field->digits, "%.12g", field->value);
+    }
+    return SQ_OK;
+}
+
+void sq_fields_free(struct sq_fields *f)
+{
+    json_decref(f->owner);
+    f->owner = NULL;
+    f->n = 0;
+}
+
+static void put_cell(FILE *out, const char *text)
+{
+    if (!strpbrk(text, ",\"\n")) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *text; text++)
+        fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
+    fputc('"', out);
+}
+
+static char *head_of(const struct sq_fields *a, const struct sq_fields *b)
+{
+    char *head = NULL;
+    size_t nbytes;
+    FILE *f = open_memstream(&head, &nbytes);
+    if (!f)
+        return NULL;
+    for (size_t i = 0; i < a->n + b->n; i++)
+        fprintf(f, "%s%s", i ? "," : "", i < a->n ? a->field[i].name : b->field[i - a->n].name);
+    return fclose(f) == 0 ? head : NULL;
+}
+
+static enum sq_status put_fields(struct sq_csv *csv, const struct sq_fields *a,
+                                 const struct sq_fields *b, struct sq_error *err)
+{
+    char *head = head_of(a, b);
+    if (!head)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row");
+    if (!csv->head || strcmp(csv->head, head) != 0)
+        fprintf(csv->out, "%s\n", head);
+    free(csv->head);
+    csv->head = head;
+    for (size_t i = 0; i < a->n + b->n; i++) {
+        if (i)
+            fputc(',', csv->out);
+        put_cell(csv->out, i < a->n ? a->field[i].text : b->field[i - a->n].text);
+    }
+    fputc('\n', csv->out);
+    return SQ_OK;
+}
+
+enum sq_status sq_csv_row(struct sq_csv *csv, const struct sq_sweep_row *row, struct sq_error *err)
+{
+    struct sq_fields a, b;
+    SQ_TRY(sq_fields_read(&a, row->parameters, err));
+    enum sq_status status = sq_fields_read(&b, row->measures, err);
+    if (status == SQ_OK) {
+        status = put_fields(csv, &a, &b, err);
+        sq_fields_free(&b);
+    }
+    sq_fields_free(&a);
+    return status;
+}
+
+void sq_csv_free(struct sq_csv *csv)
+{
+    free(csv->head);
+    csv->head = NULL;
+}

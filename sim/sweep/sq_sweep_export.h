@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a sweep database as CSV and as lines of text. The same rows give the same bytes.
+#ifndef SQ_SWEEP_EXPORT_H
+#define SQ_SWEEP_EXPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "sim/sweep/sq_sweep_db.h"
+
+// The members of a flat JSON object in their order.
+enum { SQ_FIELDS_MAX = 96 };
+struct sq_field {
+    const char *name, *text; // without quotes; "" for null
+    bool is_number;          // null counts as one
+    double value;            // NaN for null and texts
+    char digits[32];         // private
+};
+struct sq_fields {
+    size_t n;
+    struct sq_field field[SQ_FIELDS_MAX];
+    struct json_t *owner;
+};
+// SQ_ERR_DAMAGED where a row of the database is no flat object of numbers and texts.
+enum sq_status sq_fields_read(struct sq_fields *f, const char *json, struct sq_error *err);
+void sq_fields_free(struct sq_fields *f);
+
+// One row after another: a head line where the columns change, then parameters and measures,
+// separated by commas. Texts with a comma or quote are quoted (RFC 4180).
+struct sq_csv {
+    FILE *out;
+    char *head; // of the rows so far, owned; start with NULL
+};
+enum sq_status sq_csv_row(struct sq_csv *csv, const struct sq_sweep_row *row, struct sq_error *err);
+void sq_csv_free(struct sq_csv *csv);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that a specification names (sq_sweep_spec.h).
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_safetensors.h"
+#include "sim/sweep/sq_sweep_spec.h"
+
+void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE])
+{
+    struct stat st;
+    const int n = snprintf(path, SQ_SWEEP_PATH_SIZE, "%s/%s", home, name);
+    if (name[0] == '/' || n >= SQ_SWEEP_PATH_SIZE || stat(path, &st) != 0)
+        snprintf(path, SQ_SWEEP_PATH_SIZE, "%s", name);
+}
+
+enum sq_status sq_sweep_read_machines(struct sq_sweep_spec *s, const char *home,
+                                      struct sq_error *err)
+{
+    const size_t n = s->axis[SQ_AXIS_MACHINE].n;
+    if (n == 0)
+        return SQ_OK;
+    s->machine = calloc(n, sizeof *s->machine);
+    s->machine_digest = calloc(n, sizeof *s->machine_digest);
+    if (!s->machine || !s->machine_digest)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu machines", n);
+    for (size_t i = 0; i < n; i++) {
+        char path[SQ_SWEEP_PATH_SIZE];
+        struct sq_mapping map;
+        sq_sweep_path(s->axis[SQ_AXIS_MACHINE].name[i], home, path);
+        SQ_TRY(sq_file_map(path, &map, err));
+        s->machine_digest[i] = sq_digest(SQ_DIGEST_SEED, map.data, map.nbytes);
+        const enum sq_status status =
+            sq_machine_parse((const char *)map.data, map.nbytes, path, &s->machine[i], err);
+        sq_file_unmap(&map);
+        SQ_TRY(status);
+    }
+    return SQ_OK;
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a sweep: threads take the next point that the database lacks, compute it and write it.
+#include <math.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_safetensors.h"
+#include "sim/sweep/sq_sweep_spec.h"
+
+struct run {
+    const struct sq_sweep_spec *spec;
+    const struct sq_sweep_options *options;
+    const struct sq_sweep_inputs *inputs;
+    char *provenance;
+    pthread_mutex_t lock; // of everything below
+    struct sq_sweep_db *db;
+    struct sq_sweep_count *count;
+    size_t next;
+    enum sq_status status;
+    struct sq_error err;
+};
+
+struct task {
+    size_t index;
+    struct sq_sweep_point point;
+    char parameters[SQ_PARAMETERS_SIZE];
+    uint64_t key;
+};
+
+// ---- what a row says ----------------------------------------------------------------------------
+
+static uint64_t key_of(const struct run *run, const struct task *t)
+{
+    const struct sq_sweep_spec *s = run->spec;
+    uint64_t d = sq_digest(SQ_DIGEST_SEED, t->parameters, strlen(t->parameters));
+    d = sq_digest(d, run->options->code, strlen(run->options->code));
+    for (size_t i = 0; i < s->n_measures; i++)
+        d = sq_digest(d, s->measure[i]->name, strlen(s->measure[i]->name) + 1);
+    return sq_sweep_inputs_digest(run->inputs, &t->point, d);
+}
+
+enum { MEASURES_SIZE = 64 * SQ_MEASURES_MAX };
+
+// Whole numbers in full, others with twelve digits, what is undefined as null.
+static void write_measures(const struct sq_sweep_spec *s, const struct sq_sweep_point *p,
+                           const struct sq_sweep_result *r, char text[MEASURES_SIZE])
+{
+    size_t at = 0;
+    for (size_t i = 0; i < s->n_measures; i++) {
+        const struct sq_measure *m = s->measure[i];
+        const double v = m->get(p, r, m->index);
+        char number[40] = "null";
+        if (isfinite(v))
+            snprintf(number, sizeof number,
+                     v == floor(v) && fabs(v) < 9007199254740992.0 ? "%.0f" : "%.12g", v);
+        at += (size_t)snprintf(text + at, MEASURES_SIZE - at, "%c\"%s\":%s", i ? ',' : '{', m->name,
+                               number);
+    }
+    snprintf(text + at, MEASURES_SIZE - at, "}");
+}
+
+// ---- threads ------------------------------------------------------------------------------------
+
+// Under the lock. The next point without an up-to-date row; false at the end and after a failure.
+static bool take(struct run *run, struct task *t)
+{
+    const struct sq_sweep_options *o = run->options;
+    while (run->status == SQ_OK && run->next < run->spec->n_points) {
+        struct sq_sweep_row row;
+        bool found;
+        t->index = run->next;
+        run->next += o->n_shards;
+        sq_sweep_spec_point(run->spec, t->index, &t->point);
+        sq_sweep_parameters(&t->point, t->parameters);
+        t->key = key_of(run, t);
+        run->status =
+            sq_sweep_db_find(run->db, run->spec->name, t->parameters, &row, &found, &run->err);
+        if (run->status == SQ_OK && !(found && row.key == t->key))
+            return true;
+        run->count->cached += run->status == SQ_OK;
+    }
+    return false;
+}
+
+// Under the lock.
+static void finish(struct run *run, const struct task *t, const struct sq_sweep_result *r)
+{
+    const struct sq_sweep_options *o = run->options;
+    char measures[MEASURES_SIZE];
+    write_measures(run->spec, &t->point, r, measures);
+    const struct sq_sweep_row row = {run->spec->name, t->parameters, t->key, measures,
+                                     run->provenance};
+    const enum sq_status status = sq_sweep_db_put(run->db, &row, &run->err);
+    if (status != SQ_OK) {
+        run->status = status;
+        return;
+    }
+    run->count->computed++;
+    if (o->progress)
+        o->progress(o->context, run->count->computed + run->count->cached, run->count->total);
+}
+
+static void *work(void *context)
+{
+    struct run *run = context;
+    struct task t;
+    struct sq_sweep_result r;
+    if (run->options->jobs > 1)
+        omp_set_num_threads(1); // of this thread: the points are the parallelism
+    pthread_mutex_lock(&run->lock);
+    while (take(run, &t)) {
+        struct sq_error err;
+        pthread_mutex_unlock(&run->lock);
+        const enum sq_status status = sq_sweep_compute(run->inputs, &t.point, &r, &err);
+        pthread_mutex_lock(&run->lock);
+        if (status == SQ_OK) {
+            finish(run, &t, &r);
+        } else if (run->status == SQ_OK) {
+            run->status = status;
+            run->err = err;
+        }
+    }
+    pthread_mutex_unlock(&run->lock);
+    return NULL;
+}
+
+static void run_threads(struct run *run)
+{
+    const unsigned jobs = run->options->jobs;
+    pthread_t *thread = calloc(jobs, sizeof *thread);
+    unsigned n = 0;
+    while (thread && n < jobs - 1 && pthread_create(&thread[n], NULL, work, run) == 0)
+        n++;
+    work(run); // this one too; fewer threads than asked for only take longer
+    for (unsigned i = 0; i < n; i++)
+        pthread_join(thread[i], NULL);
+    free(thread);
+}
+
+enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep_options *o,
+                            struct sq_sweep_count *count, struct sq_error *err)
+{
+    struct sq_sweep_inputs *inputs;
+    struct run run = {.spec = s, .options = o, .count = count, .next = o->shard};
+    *count = (struct sq_sweep_count){
+        .total = s->n_points > o->shard ? (s->n_points - o->shard - 1) / o->n_shards + 1 : 0};
+    SQ_TRY(sq_sweep_inputs_open(&inputs, s, o, err));
+    run.inputs = inputs;
+    run.status = sq_sweep_db_open(&run.db, o->db, true, &run.err);
+    if (run.status == SQ_OK)
+        run.status = sq_sweep_db_describe(run.db, s->name, s->title, s->text, &run.err);
+    if (asprintf(&run.provenance, "{%s,%s}", o->provenance, sq_sweep_inputs_provenance(inputs)) <
+        0) {
+        run.provenance = NULL;
+        run.status = SQ_FAIL(&run.err, SQ_ERR_MEMORY, "out of memory for a sweep");
+    }
+    pthread_mutex_init(&run.lock, NULL);
+    if (run.status == SQ_OK)
+        run_threads(&run);
+    pthread_mutex_destroy(&run.lock);
+    sq_sweep_db_close(run.db);
+    free(run.provenance);
+    sq_sweep_inputs_close(inputs);
+    if (run.status != SQ_OK && err)
+        *err = run.err;
+    return run.status;
+}
+
+enum sq_status sq_sweep_rows(const struct sq_sweep_spec *s, size_t shard, size_t n_shards,
+                             struct sq_sweep_db *db, sq_sweep_db_visit *each, void *context,
+                             struct sq_error *err)
+{
+    for (size_t i = shard; i < s->n_points; i += n_shards) {
+        struct sq_sweep_point p;
+        struct sq_sweep_row row;
+        char parameters[SQ_PARAMETERS_SIZE];
+        bool found;
+        sq_sweep_spec_point(s, i, &p);
+        sq_sweep_parameters(&p, parameters);
+        SQ_TRY(sq_sweep_db_find(db, s->name, parameters, &row, &found, err));
+        if (!found)
+            return SQ_FAIL(err, SQ_ERR_RANGE, "no result of %.160s", parameters);
+        SQ_TRY(each(context, &row, err));
+    }
+    return SQ_OK;
+}

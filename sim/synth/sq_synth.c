@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_synth.h: what is opened once, the cache, and the result. sq_synth_run.c runs the tools.
+#include "sim/synth/sq_synth.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+#include "sim/io/sq_process.h"
+#include "sim/io/sq_safetensors.h" // sq_digest
+#include "sim/synth/sq_synth_run.h"
+
+// ---- open -------------------------------------------------------------------------------------
+
+// Yosys hands the library to ABC by its absolute path, without quotes.
+static enum sq_status refuse_odd_path(const char *path, struct sq_error *err)
+{
+    if (path[strcspn(path, " \t\n;,#*\"'\\")] != '\0')
+        return SQ_FAIL(err, SQ_ERR_ARG, "ABC cannot work in '%s': its path has a blank or quote",
+                       sq_path_tail(path));
+    if (strlen(path) > SQ_SYNTH_PATH_LEN / 2)
+        return SQ_FAIL(err, SQ_ERR_ARG, "the path '%s' is too long", sq_path_tail(path));
+    return SQ_OK;
+}
+
+// mkdir -p.
+static enum sq_status make_directory(const char *path, struct sq_error *err)
+{
+    char part[SQ_SYNTH_PATH_LEN];
+    snprintf(part, sizeof part, "%s/", path);
+    for (char *c = part + 1; *c; c++) {
+        if (*c != '/')
+            continue;
+        *c = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return SQ_FAIL(err, SQ_ERR_IO, "cannot make the directory '%s': %s", sq_path_tail(part),
+                           strerror(errno));
+        *c = '/';
+    }
+    return SQ_OK;
+}
+
+const char *sq_synth_tool(const char *variable, const char *fallback)
+{
+    const char *name = getenv(variable);
+    return name && *name ? name : fallback;
+}
+
+static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct sq_error *err)
+{
+    SQ_TRY(refuse_odd_path(s->cache_dir, err));
+    if (sq_process_version(sq_synth_tool("YOSYS", "yosys"), "-V", s->yosys_version,
+                           sizeof s->yosys_version, NULL) != SQ_OK)
+        return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run; Debian has it as package yosys",
+                       sq_synth_tool("YOSYS", "yosys"));
+    uint64_t *d = &s->base_digest, *all = &s->digest;
+    *d = sq_digest(SQ_DIGEST_SEED, s->yosys_version, strlen(s->yosys_version));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_front.ys", all, &s->script_front, err));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_map.ys", all, &s->script_map, err));
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_speed.ys", all, &s->script_speed, err));
+    SQ_TRY(sq_synth_read_sources(s, err));
+    if (!liberty)
+        return SQ_OK;
+    SQ_TRY(sq_liberty_read(&s->lib, liberty, err));
+    s->liberty_digest = sq_digest(SQ_DIGEST_SEED, s->lib.text, s->lib.nbytes);
+    *d = sq_digest(*d, &s->liberty_digest, sizeof s->liberty_digest);
+    if (sq_process_version(sq_synth_tool("STA", "sta"), "-version", s->sta_version,
+                           sizeof s->sta_version, NULL) != SQ_OK)
+        s->sta_version[0] = '\0';
+    *d = sq_digest(*d, s->sta_version, strlen(s->sta_version));
+    return SQ_OK;
+}
+
+enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
+                             const char *cache_dir, struct sq_error *err)
+{
+    *s = (struct sq_synth){0};
+    // The tools run in the cache, so both paths are made absolute.
+    s->rtl_dir = realpath(rtl_dir, NULL);
+    if (!s->rtl_dir)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot open '%s': %s", sq_path_tail(rtl_dir),
+                       strerror(errno));
+    char *here = cache_dir[0] == '/' ? strdup("") : getcwd(NULL, 0);
+    enum sq_status status = SQ_OK;
+    if (!here || asprintf(&s->cache_dir, "%s%s%s", here, *here ? "/" : "", cache_dir) < 0) {
+        s->cache_dir = NULL;
+        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory opening '%s'", sq_path_tail(cache_dir));
+    }
+    free(here);
+    if (status == SQ_OK)
+        status = open_parts(s, liberty, err);
+    s->digest = sq_digest(s->digest, &s->base_digest, sizeof s->base_digest);
+    if (status != SQ_OK)
+        sq_synth_close(s);
+    return status;
+}
+
+void sq_synth_close(struct sq_synth *s)
+{
+    sq_liberty_free(&s->lib);
+    free(s->rtl_dir);
+    free(s->cache_dir);
+    free(s->script_front);
+    free(s->script_map);
+    free(s->script_speed);
+    sq_synth_free_sources(s);
+    *s = (struct sq_synth){0};
+}
+
+// ---- cache ------------------------------------------------------------------------------------
+
+// cache_dir/<block>-<digest>[suffix]
+static enum sq_status entry_path(const struct sq_synth *s, const struct sq_synth_block *b,
+                                 const char *suffix, char path[SQ_SYNTH_PATH_LEN],
+                                 struct sq_error *err)
+{
+    bool used[SQ_SYNTH_MAX_SOURCES];
+    char *job;
+    SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
+    const uint64_t digest = sq_digest(sq_synth_digest_sources(s, used), job, strlen(job));
+    free(job);
+    snprintf(path, SQ_SYNTH_PATH_LEN, "%s/%s-%016" PRIx64 "%s", s->cache_dir, b->top, digest,
+             suffix);
+    return SQ_OK;
+}
+
+// Makes and locks the working directory of an entry; waits for another process that has it. Its
+// leftovers, should it have died, are removed. *fd < 0 afterwards: the entry is complete by now.
+static enum sq_status lock_work(const char *work, const char *entry, int *fd, struct sq_error *err)
+{
+    for (;;) {
+        struct stat opened, named;
+        *fd = -1;
+        if (access(entry, F_OK) == 0)
+            return SQ_OK;
+        if (mkdir(work, 0777) != 0 && errno != EEXIST)
+            return SQ_FAIL(err, SQ_ERR_IO, "cannot make the directory '%s': %s", sq_path_tail(work),
+                           strerror(errno));
+        *fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (*fd < 0 && errno == ENOENT)
+            continue; // renamed or removed meanwhile
+        if (*fd < 0 || flock(*fd, LOCK_EX) != 0) {
+            int code = errno;
+            if (*fd >= 0)
+                close(*fd);
+            return SQ_FAIL(err, SQ_ERR_IO, "cannot lock '%s': %s", sq_path_tail(work),
+                           strerror(code));
+        }
+        if (stat(work, &named) == 0 && fstat(*fd, &opened) == 0 && named.st_ino == opened.st_ino &&
+            access(entry, F_OK) != 0) {
+            sq_synth_empty_directory(work);
+            return SQ_OK;
+        }
+        close(*fd);
+    }
+}
+
+// Runs `make` in a working directory that becomes the entry when it succeeds.
+static enum sq_status fill_entry(const struct sq_synth *s, const struct sq_synth_block *b,
+                                 const char *entry, const char *area, sq_synth_make *make,
+                                 struct sq_error *err)
+{
+    char work[SQ_SYNTH_PATH_LEN];
+    int fd;
+    snprintf(work, sizeof work, "%.*s.work", SQ_SYNTH_PATH_LEN - 8, entry);
+    SQ_TRY(make_directory(s->cache_dir, err));
+    SQ_TRY(lock_work(work, entry, &fd, err));
+    if (fd < 0)
+        return SQ_OK;
+    enum sq_status status = make(s, b, area, work, err);
+    if (status == SQ_OK && rename(work, entry) != 0)
+        status =
+            SQ_FAIL(err, SQ_ERR_IO, "cannot rename '%s': %s", sq_path_tail(work), strerror(errno));
+    if (status != SQ_OK) {
+        sq_synth_empty_directory(work);
+        rmdir(work);
+    }
+    close(fd);
+    return status;
+}
+
+// ---- results ----------------------------------------------------------------------------------
+
+static enum sq_status damaged(const char *entry, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_DAMAGED, "the cached result '%s' is damaged, remove it",
+                   sq_path_tail(entry));
+}
+
+// Cells and areas from the counts of an entry and the areas of the library.
+static enum sq_status sum_cells(const struct sq_synth *s, const json_t *cells,
+                                struct sq_synth_result *r, struct sq_error *err)
+{
+    const char *name;
+    json_t *count;
+    r->cell = calloc(json_object_size(cells) + 1, sizeof *r->cell);
+    if (!r->cell)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory counting cells");
+    json_object_foreach((json_t *)(uintptr_t)cells, name, count)
+    {
+        const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
+        const unsigned n = (unsigned)json_integer_value(count);
+        if (!cell || cell->area < 0)
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "the library gives no area for a %.40s", name);
+        struct sq_synth_cells *c = &r->cell[r->n_types++];
+        memcpy(c->name, cell->name, sizeof c->name);
+        c->count = n;
+        r->n_cells += n;
+        r->area += n * cell->area;
+        r->sequential_area += cell->is_sequential ? n * cell->area : 0;
+    }
+    r->nand2_equivalents = r->area / s->lib.nand2->area;
+    return SQ_OK;
+}
+
+static enum sq_status load_result(const struct sq_synth *s, const char *entry,
+                                  struct sq_synth_result *r, struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN + 16];
+    json_t *root;
+    snprintf(path, sizeof path, "%s/result.json", entry);
+    SQ_TRY(sq_json_load(path, 1 << 20, &root, err));
+    const json_t *cells = json_object_get(root, "cells");
+    const char *mapper = json_string_value(json_object_get(root, "mapper"));
+    const json_t *delay = json_object_get(root, "critical_path_ns");
+    enum sq_status status = SQ_OK;
+    if (!json_is_object(cells) || !mapper || strlen(mapper) >= sizeof r->mapper)
+        status = damaged(entry, err);
+    if (status == SQ_OK) {
+        memcpy(r->mapper, mapper, strlen(mapper) + 1);
+        r->has_delay = json_is_real(delay);
+        r->critical_path_ns = r->has_delay ? json_real_value(delay) : NAN;
+        status = sum_cells(s, cells, r, err);
+    }
+    json_decref(root);
+    return status;
+}
+
+enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_block *block,
+                             struct sq_synth_result *result, struct sq_error *err)
+{
+    char entry[SQ_SYNTH_PATH_LEN];
+    *result = (struct sq_synth_result){0};
+    if (!s->lib.nand2)
+        return SQ_FAIL(err, SQ_ERR_ARG, "area of %s: no library was opened", block->top);
+    SQ_TRY(entry_path(s, block, "", entry, err));
+    result->is_cached = access(entry, F_OK) == 0;
+    if (!result->is_cached)
+        SQ_TRY(fill_entry(s, block, entry, entry, sq_synth_make_area, err));
+    enum sq_status status = load_result(s, entry, result, err);
+    if (status != SQ_OK)
+        sq_synth_result_free(result);
+    return status;
+}
+
+void sq_synth_result_free(struct sq_synth_result *result)
+{
+    free(result->cell);
+    *result = (struct sq_synth_result){0};
+}
+
+enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_block *block,
+                                char **path, struct sq_error *err)
+{
+    char area[SQ_SYNTH_PATH_LEN], entry[SQ_SYNTH_PATH_LEN];
+    *path = NULL;
+    SQ_TRY(entry_path(s, block, "", area, err));
+    SQ_TRY(entry_path(s, block, "-netlist", entry, err));
+    if (access(entry, F_OK) != 0) {
+        if (s->lib.nand2 && access(area, F_OK) != 0)
+            SQ_TRY(fill_entry(s, block, area, area, sq_synth_make_area, err));
+        SQ_TRY(fill_entry(s, block, entry, area, sq_synth_make_netlist, err));
+    }
+    if (asprintf(path, "%s/%s.v", entry, block->top) < 0) {
+        *path = NULL;
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    }
+    return SQ_OK;
+}

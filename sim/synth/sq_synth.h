@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Area and delay of a block: Yosys maps it to the cells of a Liberty library, the cells are counted
+// here with the areas of the library, and OpenSTA, where it is installed, finds the longest path.
+// Every block goes through the same scripts, rtl/synth_front.ys and rtl/synth_map.ys, which say
+// what is done and why; no block has an option of its own. For a clock period, sq_synth_at_period
+// searches a fixed list of recipes (rtl/synth_speed.ys), the same for every block.
+//
+// Results are cached by content: a digest over the sources and scripts that the tools get, the
+// library and the versions of the tools names a directory below the cache directory. Concurrent
+// runs, also of other processes, wait for each other; a directory appears complete or not at all.
+//
+// Not promised: wires, clock tree, scan. Areas are sums of cells; delays are pre-layout, typical
+// corner, and belong to the very netlist whose area is given.
+#ifndef SQ_SYNTH_H
+#define SQ_SYNTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/sq_status.h"
+#include "sim/synth/sq_liberty.h"
+
+enum { SQ_SYNTH_MAX_PARAMS = 12 };
+
+struct sq_synth_param {
+    const char *name; // as the module declares it, e.g. "BankLen"
+    unsigned value;
+};
+
+// How a netlist is made, from small to fast (sq_synth_recipe.c).
+enum sq_synth_recipe {
+    SQ_SYNTH_AREA,   // smallest area: ripple sums, full-adder cells, nothing sized
+    SQ_SYNTH_TREE,   // the same with one carry-save tree per dot product
+    SQ_SYNTH_WIDE,   // ... and prefix adders for sums of more than 20 bits: the accumulator
+    SQ_SYNTH_PREFIX, // ... for all sums
+    SQ_SYNTH_CELLS,  // ... and gates sized around the full-adder cells
+    SQ_SYNTH_NF,     // all gates, mapped for area, sized for a target; trees, ripple sums
+    SQ_SYNTH_MAP,    // ... mapped for delay
+    SQ_SYNTH_FAST,   // ... with prefix adders
+    SQ_SYNTH_N_RECIPES
+};
+
+struct sq_synth_block {
+    const char *top; // module, e.g. "sq_pe"
+    size_t n_params;
+    struct sq_synth_param param[SQ_SYNTH_MAX_PARAMS]; // others keep their default
+    // PEs, lines and mask units (sq_pe*, sq_array_code, sq_act_split) are synthesized once each and
+    // stay modules of the netlist; cells are counted over all instances, no delay. For arrays too
+    // large otherwise.
+    bool keeps_parts;
+    enum sq_synth_recipe recipe;
+    unsigned target_ps; // what ABC is asked for, from SQ_SYNTH_NF on; 0 before
+};
+
+// What is common to all blocks of a run.
+struct sq_synth {
+    struct sq_liberty lib;   // empty when opened without
+    char yosys_version[64];  // "Yosys 0.23 (...)"
+    char sta_version[64];    // "" = OpenSTA is not installed: no delays
+    uint64_t liberty_digest; // of the unpacked text
+    uint64_t digest;         // of everything but block and parameters
+    // private
+    uint64_t base_digest; // the same without the modules
+    size_t n_sources;
+    struct sq_synth_source *source;
+    char *rtl_dir, *cache_dir, *script_front, *script_map, *script_speed;
+};
+
+// `rtl_dir` holds the modules and scripts, `liberty` is a file (plain or .gz) or NULL for
+// sq_synth_netlist without library; `cache_dir` is made on demand, its path has no blank or quote.
+// Errors: SQ_ERR_TOOL where yosys is not installed, those of sq_liberty_read, SQ_ERR_IO. After a
+// failure *s is closed.
+enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
+                             const char *cache_dir, struct sq_error *err);
+void sq_synth_close(struct sq_synth *s);
+
+struct sq_synth_cells {
+    char name[SQ_LIB_NAME_LEN];
+    unsigned count;
+};
+
+struct sq_synth_result {
+    double area; // sum over cells; square micrometres (sq_liberty.h)
+    double sequential_area;
+    double nand2_equivalents; // area / area of the smallest 2-input NAND
+    bool has_delay;
+    double critical_path_ns; // longest path, clock-to-clock or port-to-port, with setup time
+    char mapper[8]; // "nf" or "amap": which netlist is the smaller one; else sq_synth_recipe_name
+    unsigned n_cells;
+    size_t n_types;
+    struct sq_synth_cells *cell; // by name; owned
+    bool is_cached;              // nothing was run
+};
+
+// Synthesizes, or takes the result from the cache. Thread-safe on a shared *s. The caller frees.
+// Errors: SQ_ERR_UNSUPPORTED where yosys refuses the block or the library cannot build it, with the
+// tool's own sentence.
+enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_block *block,
+                             struct sq_synth_result *result, struct sq_error *err);
+void sq_synth_result_free(struct sq_synth_result *result);
+
+const char *sq_synth_recipe_name(enum sq_synth_recipe recipe); // "area", "tree", ...
+
+// The block at a clock period: the smallest of what SQ_SYNTH_AREA to SQ_SYNTH_CELLS make, if one
+// meets the period by OpenSTA; else the first of the other recipes that does, each with the period
+// as its target, and once more with the target lessened by as much as the period was missed; else
+// the fastest netlist of all. *block gets the recipe and target of the result. It meets the period
+// where critical_path_ns <= period_ns. A definite search: the same result again, from any cache.
+// period_ns in SQ_SYNTH_MIN_PERIOD..SQ_SYNTH_MAX_PERIOD. Errors: SQ_ERR_TOOL without OpenSTA, those
+// of sq_synth_area.
+#define SQ_SYNTH_MIN_PERIOD 0.01
+#define SQ_SYNTH_MAX_PERIOD 1000.0
+enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_block *block,
+                                  double period_ns, struct sq_synth_result *result,
+                                  struct sq_error *err);
+
+// Verilog of the synthesized block for simulation, self-contained: with a library the very netlist
+// that sq_synth_area measures, each cell replaced by its function from the library; without one the
+// gates of synth_front.ys. Module and port names are those of the source, parameters are applied.
+// *path names a file in the cache; the caller frees the string.
+enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_block *block,
+                                char **path, struct sq_error *err);
+
+#endif

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Yosys and OpenSTA are told about a block (sq_synth_run.h).
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/synth/sq_synth_run.h"
+
+// ---- Yosys ------------------------------------------------------------------------------------
+
+// A value of a placeholder of the scripts.
+struct fill {
+    const char *name, *value; // NULL: without the rest of the line
+};
+
+// Appends the script with every @NAME@ replaced.
+static enum sq_status expand(FILE *out, const char *script, const struct fill *fill, size_t n,
+                             struct sq_error *err)
+{
+    for (const char *c = script; *c;) {
+        const char *end = *c == '@' ? strchr(c + 1, '@') : NULL;
+        size_t i = 0, len = end ? (size_t)(end - c - 1) : 0;
+        if (*c == '#') { // a comment
+            c += strcspn(c, "\n");
+            continue;
+        }
+        if (!end) {
+            fputc(*c++, out);
+            continue;
+        }
+        while (i < n && (strlen(fill[i].name) != len || strncmp(fill[i].name, c + 1, len) != 0))
+            i++;
+        if (i == n)
+            return SQ_FAIL(err, SQ_ERR_INTERNAL, "rtl/synth_*.ys: unknown placeholder @%.*s@",
+                           (int)len, c + 1);
+        if (fill[i].value) {
+            fputs(fill[i].value, out);
+            c = end + 1;
+        } else {
+            c += strcspn(c, "\n");
+        }
+    }
+    return SQ_OK;
+}
+
+void sq_synth_liberty_path(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN])
+{
+    snprintf(path, SQ_SYNTH_LIBERTY_LEN, "../liberty-%016" PRIx64 ".lib", s->liberty_digest);
+}
+
+// "chparam -set A 1 -set B 2 TOP", or nothing.
+static void chparam_line(const struct sq_synth_block *b, char *text, size_t size)
+{
+    size_t at = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < b->n_params && at < size; i++)
+        at += (size_t)snprintf(text + at, size - at, "%s -set %.40s %u", i ? "" : "chparam",
+                               b->param[i].name, b->param[i].value);
+    if (b->n_params && at < size)
+        snprintf(text + at, size - at, " %.40s", b->top);
+}
+
+// In front of a command.
+static const char *only_if(bool holds)
+{
+    return holds ? "" : NULL;
+}
+
+static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
+                                   const struct sq_synth_block *b, struct sq_error *err)
+{
+    const struct sq_synth_recipe_text *recipe = sq_synth_recipe_text(b->recipe);
+    bool used[SQ_SYNTH_MAX_SOURCES];
+    char chparam[1024], ripple[16], *files = NULL;
+    size_t n;
+    snprintf(ripple, sizeof ripple, "%u", recipe->max_ripple);
+    SQ_TRY(sq_synth_select(s, b->top, used, err));
+    FILE *list = open_memstream(&files, &n);
+    if (!list)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    sq_synth_print_files(s, used, list);
+    fclose(list);
+    chparam_line(b, chparam, sizeof chparam);
+    const struct fill fill[] = {{"RTL", "rtl"},
+                                {"FILES", files},
+                                {"CHPARAM", chparam},
+                                {"TOP", b->top},
+                                {"TREE", only_if(recipe->has_tree)},
+                                {"PARTS", only_if(b->keeps_parts)},
+                                {"PREFIX", only_if(recipe->max_ripple > 0)},
+                                {"RIPPLE", ripple}};
+    enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
+    free(files);
+    return status;
+}
+
+void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *a)
+{
+    const char *sum = a->sum_inverted ? "n_sum" : "Y", *carry = a->carry_inverted ? "n_carry" : "X";
+    fprintf(out,
+            "(* techmap_celltype = \"$fa\" *)\n"
+            "module synth_fa (A, B, C, X, Y);\n"
+            "  parameter WIDTH = 1;\n"
+            "  input [WIDTH-1:0] A, B, C;\n"
+            "  output [WIDTH-1:0] X, Y;\n"
+            "  wire [WIDTH-1:0] n_sum, n_carry;\n"
+            "  genvar i;\n"
+            "  generate for (i = 0; i < WIDTH; i = i + 1) begin : slice\n"
+            "    \\%s u (.\\%s (A[i]), .\\%s (B[i]), .\\%s (C[i]), .\\%s (%s[i]), .\\%s (%s[i]));\n"
+            "  end endgenerate\n",
+            a->cell, a->in[0], a->in[1], a->in[2], a->sum, sum, a->carry, carry);
+    if (a->sum_inverted)
+        fprintf(out, "  assign Y = ~n_sum;\n");
+    if (a->carry_inverted)
+        fprintf(out, "  assign X = ~n_carry;\n");
+    fprintf(out, "endmodule\n");
+}
+
+#define COUNT_CELLS(mapper)                                                                        \
+    "opt_clean\n"                                                                                  \
+    "tee -o " mapper ".json stat -json\n"                                                          \
+    "write_verilog -noattr " mapper ".v\n"
+#define WRITE_NETLIST(mapper)                                                                      \
+    COUNT_CELLS(mapper)                                                                            \
+    "setundef -zero\n" /* OpenSTA reads neither x nor concatenations */                            \
+    "opt_clean -purge\n"                                                                           \
+    "splitnets -ports\n"                                                                           \
+    "write_verilog -noattr -simple-lhs " mapper "_sta.v"
+
+static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
+                                 const struct sq_synth_block *b, const char *liberty,
+                                 struct sq_error *err)
+{
+    const char *adders = "extract_fa -d 4 -fa\nopt_clean\ntechmap -map adder.v\ntechmap\n";
+    const struct sq_synth_recipe_text *recipe = sq_synth_recipe_text(b->recipe);
+    const char mapper = recipe->mapper;
+    char target[16];
+    snprintf(target, sizeof target, "%u", b->target_ps);
+    const struct fill fill[] = {
+        {"LIBERTY", liberty},
+        {"ADDERS", s->lib.adder.cell[0] && recipe->has_cells ? adders : ""},
+        {"CELLS", only_if(mapper == 'c')},
+        {"NF", only_if(mapper == 'n')},
+        {"MAP", only_if(mapper == 'm')},
+        {"UPSIZE", recipe->is_sized ? "upsize;" : ""},
+        {"TARGET", target},
+        {"WRITE net", WRITE_NETLIST("net")},
+        {"WRITE nf", b->keeps_parts ? COUNT_CELLS("nf") : WRITE_NETLIST("nf")},
+        {"WRITE amap", b->keeps_parts ? COUNT_CELLS("amap") : WRITE_NETLIST("amap")}};
+    const char *script = b->recipe == SQ_SYNTH_AREA ? s->script_map : s->script_speed;
+    return expand(out, script, fill, sizeof fill / sizeof fill[0], err);
+}
+
+enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
+                                     const struct sq_synth_block *b, struct sq_error *err)
+{
+    char liberty[SQ_SYNTH_LIBERTY_LEN];
+    SQ_TRY(expand_front(out, s, b, err));
+    if (!s->lib.nand2)
+        return SQ_OK;
+    sq_synth_liberty_path(s, liberty);
+    return expand_map(out, s, b, liberty, err);
+}
+
+// ---- OpenSTA ----------------------------------------------------------------------------------
+
+void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
+                        const char *netlist)
+{
+    char liberty[SQ_SYNTH_LIBERTY_LEN];
+    sq_synth_liberty_path(s, liberty);
+    fprintf(out,
+            "read_liberty %s\nread_verilog %s\nlink_design %s\n"
+            "set_cmd_units -time ns\n"
+            "set port [get_ports -quiet clk_i]\n"
+            "if {[llength $port] > 0} {\n"
+            "  create_clock -name clk -period 10 $port\n"
+            "} else {\n"
+            "  create_clock -name clk -period 10\n"
+            "}\n"
+            "set_input_delay 0 -clock clk [all_inputs]\n"
+            "set_output_delay 0 -clock clk [all_outputs]\n"
+            "set_input_transition 0.05 [all_inputs]\n"
+            "set_load %.9g [all_outputs]\n"
+            "report_checks -path_delay max\n"
+            "puts \"critical_path_ns [expr 10 - [worst_slack -max]]\"\n",
+            liberty, netlist, b->top, 4 * s->lib.nand2_input_cap);
+}
+
+// ---- together ---------------------------------------------------------------------------------
+
+void sq_synth_print_flatten(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
+                            const char *entry)
+{
+    char liberty[SQ_SYNTH_LIBERTY_LEN];
+    sq_synth_liberty_path(s, liberty);
+    fprintf(out,
+            "read_liberty -ignore_miss_func %s\nread_verilog ..%s/netlist.v\n"
+            "hierarchy -check -top %s\nflatten\nopt_clean\ncheck -assert\n",
+            liberty, entry, b->top);
+}
+
+enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synth_block *b,
+                                  char **text, bool used[SQ_SYNTH_MAX_SOURCES],
+                                  struct sq_error *err)
+{
+    size_t n;
+    *text = NULL;
+    SQ_TRY(sq_synth_select(s, b->top, used, err));
+    FILE *out = open_memstream(text, &n);
+    if (!out)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    if (s->lib.nand2) {
+        sq_synth_print_adder(out, &s->lib.adder);
+        sq_synth_print_sta(out, s, b, "");
+        sq_synth_print_flatten(out, s, b, "");
+    }
+    enum sq_status status = sq_synth_print_script(out, s, b, err);
+    fclose(out);
+    if (status == SQ_OK)
+        sq_synth_select_named(s, *text, used);
+    else
+        free(*text);
+    return status;
+}

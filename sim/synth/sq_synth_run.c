@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs Yosys and OpenSTA in the working directory of a cache entry.
+#include "sim/synth/sq_synth_run.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+#include "sim/io/sq_process.h"
+
+// ---- files ------------------------------------------------------------------------------------
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    return at->level > 0 ? remove(path) : 0;
+}
+
+void sq_synth_empty_directory(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static enum sq_status write_text(const char *dir, const char *name, const void *text, size_t n,
+                                 struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32];
+    struct sq_outfile out;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    fwrite(text, 1, n, out.stream);
+    return sq_outfile_commit(&out, err); // reports what failed
+}
+
+static enum sq_status write_liberty(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN],
+                                    struct sq_error *err)
+{
+    char there[SQ_SYNTH_PATH_LEN + 64];
+    struct stat st;
+    sq_synth_liberty_path(s, path);
+    snprintf(there, sizeof there, "%s/%s", s->cache_dir, path + 3);
+    if (stat(there, &st) == 0 && (size_t)st.st_size == s->lib.nbytes)
+        return SQ_OK;
+    return write_text(s->cache_dir, path + 3, s->lib.text, s->lib.nbytes, err);
+}
+
+static void remove_sources(const char *work)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32];
+    snprintf(path, sizeof path, "%s/rtl", work);
+    sq_synth_empty_directory(path);
+    rmdir(path);
+}
+
+static void unlink_in(const char *dir, const char *name)
+{
+    char path[SQ_SYNTH_PATH_LEN + 64];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    unlink(path);
+}
+
+// What follows `mark` in the first line of a log that has it.
+static void find_line(const char *dir, const char *log, const char *mark, char *text, size_t size)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32], line[512];
+    snprintf(path, sizeof path, "%s/%s", dir, log);
+    FILE *f = fopen(path, "r");
+    text[0] = '\0';
+    while (f && !text[0] && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        const char *at = strstr(line, mark);
+        if (at)
+            snprintf(text, size, "%s", at + strlen(mark));
+    }
+    if (f)
+        fclose(f);
+}
+
+// ---- yosys ------------------------------------------------------------------------------------
+
+static enum sq_status run_yosys(const char *top, const char *work, const char *script,
+                                struct sq_error *err)
+{
+    char log[SQ_SYNTH_PATH_LEN + 32], name[32], yosys[256], text[160];
+    int code;
+    snprintf(log, sizeof log, "%s/yosys.log", work);
+    snprintf(name, sizeof name, "%s", script);
+    snprintf(yosys, sizeof yosys, "%s", sq_synth_tool("YOSYS", "yosys"));
+    char quiet[] = "-q", refuse[] = "-e", what[] = "implicitly declared", from[] = "-s";
+    char *const argv[] = {yosys, quiet, refuse, what, from, name, NULL};
+    SQ_TRY(sq_process_run(work, argv, log, &code, err));
+    if (code == 0)
+        return SQ_OK;
+    find_line(work, "yosys.log", "ERROR: ", text, sizeof text);
+    if (text[0])
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "yosys refuses %.40s: %s", top, text);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "yosys ended with status %d on %.40s", code, top);
+}
+
+// A generated file of the working directory.
+static enum sq_status save(const char *work, const char *name, char *text, size_t n,
+                           enum sq_status status, struct sq_error *err)
+{
+    if (status == SQ_OK)
+        status = write_text(work, name, text, n, err);
+    free(text);
+    return status;
+}
+
+// ---- OpenSTA ----------------------------------------------------------------------------------
+
+// path.txt shows the path.
+static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth_block *b,
+                                 const char *work, const char *mapper, double *ns,
+                                 struct sq_error *err)
+{
+    char *tcl = NULL, text[160], log[SQ_SYNTH_PATH_LEN + 32], netlist[32];
+    size_t n = 0;
+    int code;
+    snprintf(netlist, sizeof netlist, "%s_sta.v", mapper);
+    FILE *out = open_memstream(&tcl, &n);
+    if (!out)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    sq_synth_print_sta(out, s, b, netlist);
+    fclose(out);
+    SQ_TRY(save(work, "sta.tcl", tcl, n, SQ_OK, err));
+    char sta[256], quiet[] = "-no_splash", quit[] = "-exit", script[] = "sta.tcl";
+    snprintf(sta, sizeof sta, "%s", sq_synth_tool("STA", "sta"));
+    snprintf(log, sizeof log, "%s/path.txt", work);
+    char *const argv[] = {sta, quiet, quit, script, NULL};
+    SQ_TRY(sq_process_run(work, argv, log, &code, err));
+    find_line(work, "path.txt", "critical_path_ns ", text, sizeof text);
+    char *end;
+    *ns = strtod(text, &end);
+    if (code == 0 && end != text && *ns > 0 && *ns < 1e6)
+        return SQ_OK;
+    find_line(work, "path.txt", "Error: ", text, sizeof text);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "OpenSTA finds no delay of %.40s: %s", b->top,
+                   text[0] ? text : "see STA");
+}
+
+// ---- jobs -------------------------------------------------------------------------------------
+
+static enum sq_status write_sources(const struct sq_synth *s, const struct sq_synth_block *b,
+                                    const char *work, struct sq_error *err)
+{
+    bool used[SQ_SYNTH_MAX_SOURCES];
+    char *job;
+    SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
+    free(job);
+    return sq_synth_write_sources(s, used, work, err);
+}
+
+static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth_block *b,
+                                 const char *work, struct sq_error *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    SQ_TRY(write_sources(s, b, work, err));
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    sq_synth_print_adder(out, &s->lib.adder);
+    fclose(out);
+    SQ_TRY(save(work, "adder.v", text, n, SQ_OK, err));
+
+    text = NULL;
+    if (!(out = open_memstream(&text, &n)))
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    enum sq_status status = sq_synth_print_script(out, s, b, err);
+    fclose(out);
+    SQ_TRY(save(work, "synth.ys", text, n, status, err));
+    return run_yosys(b->top, work, "synth.ys", err);
+}
+
+// ---- cache entries ----------------------------------------------------------------------------
+
+// The cells of one netlist and their area.
+static enum sq_status read_cells(const struct sq_synth *s, const char *work, const char *mapper,
+                                 json_t **cells, double *area, struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32];
+    const char *name;
+    json_t *root, *count;
+    snprintf(path, sizeof path, "%s/%s.json", work, mapper);
+    SQ_TRY(sq_json_load(path, 1 << 24, &root, err));
+    *cells = json_incref(
+        json_object_get(json_object_get(root, "design"), "num_cells_by_type")); // NULL stays NULL
+    json_decref(root);
+    if (!json_is_object(*cells))
+        return SQ_FAIL(err, SQ_ERR_INTERNAL, "yosys counts no cells in %s", mapper);
+    *area = 0;
+    json_object_foreach(*cells, name, count)
+    {
+        const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
+        if (!cell || cell->area < 0) {
+            enum sq_status status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                                            "the library has no cell, or no area, for %.60s", name);
+            json_decref(*cells);
+            *cells = NULL;
+            return status;
+        }
+        *area += cell->area * (double)json_integer_value(count);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status write_result(const char *work, json_t *cells, const char *mapper,
+                                   const double *ns, struct sq_error *err)
+{
+    json_t *root = json_pack("{s:s, s:o, s:O}", "mapper", mapper, "critical_path_ns",
+                             ns ? json_real(*ns) : json_null(), "cells", cells);
+    char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
+    json_decref(root);
+    if (!text)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    return save(work, "result.json", text, strlen(text), SQ_OK, err);
+}
+
+// Keeps one netlist as netlist.v and what explains it, removes the rest.
+static void tidy(const char *work, const char *mapper)
+{
+    static const char *const made[] = {"nf", "amap", "net"}, *const kind[] = {".v", "_sta.v",
+                                                                              ".json"};
+    char from[SQ_SYNTH_PATH_LEN + 32], to[SQ_SYNTH_PATH_LEN + 32];
+    snprintf(from, sizeof from, "%s/%s.v", work, mapper);
+    snprintf(to, sizeof to, "%s/netlist.v", work);
+    (void)rename(from, to);
+    for (size_t i = 0; i < 9; i++) {
+        snprintf(to, sizeof to, "%s%s", made[i / 3], kind[i % 3]);
+        unlink_in(work, to);
+    }
+    unlink_in(work, "yosys.log");
+    unlink_in(work, "adder.v");
+    unlink_in(work, "sta.tcl");
+    remove_sources(work);
+}
+
+enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synth_block *b,
+                                  const char *entry, const char *work, struct sq_error *err)
+{
+    static const char *const both[] = {"nf", "amap"}, *const one[] = {"net"};
+    const bool has_two = b->recipe == SQ_SYNTH_AREA;
+    const char *const *made = has_two ? both : one;
+    char liberty[SQ_SYNTH_LIBERTY_LEN];
+    json_t *cells[2] = {NULL, NULL};
+    double area[2], ns = 0;
+    (void)entry;
+    SQ_TRY(write_liberty(s, liberty, err));
+    SQ_TRY(synthesize(s, b, work, err));
+    enum sq_status status = read_cells(s, work, made[0], &cells[0], &area[0], err);
+    if (status == SQ_OK && has_two)
+        status = read_cells(s, work, made[1], &cells[1], &area[1], err);
+    const int best = status == SQ_OK && has_two && area[1] < area[0];
+    const bool is_timed = s->sta_version[0] && !b->keeps_parts;
+    if (status == SQ_OK && is_timed)
+        status = find_delay(s, b, work, made[best], &ns, err);
+    if (status == SQ_OK)
+        status =
+            write_result(work, cells[best], has_two ? made[best] : sq_synth_recipe_name(b->recipe),
+                         is_timed ? &ns : NULL, err);
+    if (status == SQ_OK)
+        tidy(work, made[best]);
+    json_decref(cells[0]);
+    json_decref(cells[1]);
+    return status;
+}
+
+enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
+                                     const char *area, const char *work, struct sq_error *err)
+{
+    char *text = NULL, liberty[SQ_SYNTH_LIBERTY_LEN];
+    size_t n = 0;
+    enum sq_status status = SQ_OK;
+    SQ_TRY(write_sources(s, b, work, err));
+    if (s->lib.nand2)
+        SQ_TRY(write_liberty(s, liberty, err));
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    if (s->lib.nand2)
+        sq_synth_print_flatten(out, s, b, strrchr(area, '/')); // entries are neighbours
+    else
+        status = sq_synth_print_script(out, s, b, err);
+    fprintf(out, "write_verilog -noattr %s.v\n", b->top);
+    fclose(out);
+    SQ_TRY(save(work, "netlist.ys", text, n, status, err));
+    SQ_TRY(run_yosys(b->top, work, "netlist.ys", err));
+    unlink_in(work, "yosys.log");
+    remove_sources(work);
+    return SQ_OK;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the parts of sq_synth.h; users include that.
+#ifndef SQ_SYNTH_RUN_H
+#define SQ_SYNTH_RUN_H
+
+#include <stdio.h>
+
+#include "sim/synth/sq_synth.h"
+
+enum { SQ_SYNTH_PATH_LEN = 1024, SQ_SYNTH_MAX_SOURCES = 256 };
+
+// ---- sources (sq_synth_source.c) ---------------------------------------------------------------
+
+struct sq_synth_source {
+    char name[64];
+    char *text;     // owned
+    bool is_module; // of files.f; the others are named by scripts or included
+};
+
+// One file of `dir` as a string the caller frees; name and contents into *digest.
+enum sq_status sq_synth_read_file(const char *dir, const char *name, uint64_t *digest, char **text,
+                                  struct sq_error *err);
+// files.f, what it lists and what scripts name into s->source, their digest into s->digest. Freed
+// by sq_synth_free_sources, also after a failure.
+enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err);
+void sq_synth_free_sources(struct sq_synth *s);
+
+// Marks the sources that `top` is built of; SQ_ERR_ARG where there is no such module.
+enum sq_status sq_synth_select(const struct sq_synth *s, const char *top,
+                               bool used[SQ_SYNTH_MAX_SOURCES], struct sq_error *err);
+// Marks, besides, those that a script names.
+void sq_synth_select_named(const struct sq_synth *s, const char *script,
+                           bool used[SQ_SYNTH_MAX_SOURCES]);
+uint64_t sq_synth_digest_sources(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES]);
+// Their names for read_verilog, "rtl/a.sv rtl/b.sv ".
+void sq_synth_print_files(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES],
+                          FILE *out);
+// Makes work/rtl/ of them, as they were read. Paths are relative to `work`: names of cells hold
+// them, so that an absolute path would change results from one machine to the next.
+enum sq_status sq_synth_write_sources(const struct sq_synth *s,
+                                      const bool used[SQ_SYNTH_MAX_SOURCES], const char *work,
+                                      struct sq_error *err);
+
+// ---- recipes (sq_synth_recipe.c) ---------------------------------------------------------------
+
+struct sq_synth_recipe_text {
+    const char *name;
+    bool has_tree;
+    unsigned max_ripple; // bits; wider sums are prefix adders; 0 = none is
+    bool has_cells;      // full adders are cells of the library
+    bool is_sized;       // between them
+    char mapper;         // 'a' synth_map.ys, else a line of synth_speed.ys: 'c', 'n' or 'm'
+};
+const struct sq_synth_recipe_text *sq_synth_recipe_text(enum sq_synth_recipe recipe);
+
+// ---- what the tools are told (sq_synth_job.c) --------------------------------------------------
+
+// The library as the tools read it, unpacked in the cache: relative to a working directory.
+enum { SQ_SYNTH_LIBERTY_LEN = 64 };
+void sq_synth_liberty_path(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN]);
+
+// Techmap of $fa to the full adder of the library.
+void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *adder);
+// The script of Yosys; without a library up to generic gates.
+enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
+                                     const struct sq_synth_block *block, struct sq_error *err);
+// Yosys again: the netlist of an area entry ("/..."), its cells replaced by their functions.
+void sq_synth_print_flatten(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
+                            const char *entry);
+// The script of OpenSTA for the longest path of a netlist in ns. Inputs arrive at 0 with a slew of
+// 50 ps, outputs drive four NAND2 inputs, a path into a flip-flop includes its setup time.
+void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
+                        const char *netlist);
+
+// All of this together, for the digest; and the sources it names. The caller frees *text.
+enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synth_block *block,
+                                  char **text, bool used[SQ_SYNTH_MAX_SOURCES],
+                                  struct sq_error *err);
+
+// ---- cache entries (sq_synth_run.c) ------------------------------------------------------------
+
+// Fills the empty directory `work` with what a cache entry holds. `area` is the area entry.
+typedef enum sq_status sq_synth_make(const struct sq_synth *s, const struct sq_synth_block *block,
+                                     const char *area, const char *work, struct sq_error *err);
+sq_synth_make sq_synth_make_area;    // result.json, netlist.v, path.txt, synth.ys; area = itself
+sq_synth_make sq_synth_make_netlist; // <top>.v; reads netlist.v of the area entry with a library
+
+// YOSYS or STA of the environment, else the plain name.
+const char *sq_synth_tool(const char *variable, const char *fallback);
+
+// Removes what is below a directory, not the directory.
+void sq_synth_empty_directory(const char *path);
+
+#endif

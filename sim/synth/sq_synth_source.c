@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sources of synthesis (sq_synth_run.h): read once, and for each block only what it is built
+// of. What is not read cannot change its result: neither the digest, nor the numbers in Yosys's
+// names, by which the mappers break ties.
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_safetensors.h" // sq_digest
+#include "sim/synth/sq_synth_run.h"
+
+enum sq_status sq_synth_read_file(const char *dir, const char *name, uint64_t *digest, char **text,
+                                  struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN];
+    struct sq_mapping map;
+    *text = NULL;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    SQ_TRY(sq_file_map(path, &map, err));
+    *digest = sq_digest(*digest, name, strlen(name) + 1);
+    *digest = sq_digest(*digest, map.data, map.nbytes);
+    *text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
+    sq_file_unmap(&map);
+    return *text ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", name);
+}
+
+static enum sq_status read_one(struct sq_synth *s, const char *name, bool is_module,
+                               struct sq_error *err)
+{
+    if (s->n_sources == SQ_SYNTH_MAX_SOURCES || strlen(name) >= sizeof s->source[0].name)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "files.f: '%.60s' is too long or one of more than %d",
+                       name, SQ_SYNTH_MAX_SOURCES);
+    struct sq_synth_source *f = &s->source[s->n_sources++];
+    f->is_module = is_module;
+    snprintf(f->name, sizeof f->name, "%s", name);
+    return sq_synth_read_file(s->rtl_dir, name, &s->digest, &f->text, err);
+}
+
+enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err)
+{
+    char *list, *save = NULL;
+    s->source = calloc(SQ_SYNTH_MAX_SOURCES, sizeof *s->source);
+    if (!s->source)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_TRY(sq_synth_read_file(s->rtl_dir, "files.f", &s->digest, &list, err));
+    enum sq_status status = SQ_OK;
+    for (char *f = strtok_r(list, "\n", &save); status == SQ_OK && f;
+         f = strtok_r(NULL, "\n", &save))
+        status = read_one(s, f, true, err);
+    free(list);
+    SQ_TRY(status);
+    SQ_TRY(read_one(s, "synth_mul_star.sv", true, err));
+    static const char *const more[] = {"synth_alu.v", "synth_prefix.v", "synth_dot.sv",
+                                       "sq_assert.svh"};
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        SQ_TRY(read_one(s, more[i], false, err));
+    return SQ_OK;
+}
+
+void sq_synth_free_sources(struct sq_synth *s)
+{
+    for (size_t i = 0; i < s->n_sources; i++)
+        free(s->source[i].text);
+    free(s->source);
+}
+
+// ---- what a block is built of -------------------------------------------------------------------
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '$';
+}
+
+// The text has this word outside a // comment.
+static bool mentions(const char *text, const char *word, size_t n)
+{
+    for (const char *at = text; (at = memmem(at, strlen(at), word, n)) != NULL; at += n) {
+        if (is_word(at[n]) || (at > text && is_word(at[-1])))
+            continue;
+        const char *line = at;
+        while (line > text && line[-1] != '\n' && !(line[0] == '/' && line[1] == '/'))
+            line--;
+        if (line[0] != '/' || line[1] != '/')
+            return true;
+    }
+    return false;
+}
+
+// A module lies in the file of its name, so a file uses those files whose names it mentions.
+static void mark(const struct sq_synth *s, size_t i, bool used[SQ_SYNTH_MAX_SOURCES])
+{
+    used[i] = true;
+    for (size_t j = 0; j < s->n_sources; j++) {
+        const char *name = s->source[j].name;
+        if (!used[j] && mentions(s->source[i].text, name, strcspn(name, ".")))
+            mark(s, j, used);
+    }
+}
+
+enum sq_status sq_synth_select(const struct sq_synth *s, const char *top,
+                               bool used[SQ_SYNTH_MAX_SOURCES], struct sq_error *err)
+{
+    char name[sizeof s->source[0].name];
+    memset(used, 0, SQ_SYNTH_MAX_SOURCES * sizeof *used);
+    snprintf(name, sizeof name, "%.50s.sv", top);
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (s->source[i].is_module && strcmp(s->source[i].name, name) == 0) {
+            mark(s, i, used);
+            return SQ_OK;
+        }
+    return SQ_FAIL(err, SQ_ERR_ARG, "there is no module %.50s in rtl/files.f", top);
+}
+
+void sq_synth_select_named(const struct sq_synth *s, const char *script,
+                           bool used[SQ_SYNTH_MAX_SOURCES])
+{
+    for (size_t i = 0; i < s->n_sources; i++)
+        used[i] = used[i] || strstr(script, s->source[i].name) != NULL;
+}
+
+static enum sq_status write_source(const char *work, const struct sq_synth_source *f,
+                                   struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN + 128];
+    snprintf(path, sizeof path, "%s/rtl/%s", work, f->name);
+    FILE *out = fopen(path, "w");
+    bool bad = !out || fputs(f->text, out) < 0;
+    bad = (out && fclose(out) != 0) || bad;
+    return bad ? SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s': %s", sq_path_tail(path),
+                         strerror(errno))
+               : SQ_OK;
+}
+
+enum sq_status sq_synth_write_sources(const struct sq_synth *s,
+                                      const bool used[SQ_SYNTH_MAX_SOURCES], const char *work,
+                                      struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN + 128];
+    snprintf(path, sizeof path, "%s/rtl", work);
+    if (mkdir(path, 0777) != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(path), strerror(errno));
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (used[i])
+            SQ_TRY(write_source(work, &s->source[i], err));
+    return SQ_OK;
+}
+
+uint64_t sq_synth_digest_sources(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES])
+{
+    uint64_t digest = s->base_digest;
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (used[i]) {
+            digest = sq_digest(digest, s->source[i].name, strlen(s->source[i].name) + 1);
+            digest = sq_digest(digest, s->source[i].text, strlen(s->source[i].text));
+        }
+    return digest;
+}
+
+void sq_synth_print_files(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES],
+                          FILE *out)
+{
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (used[i] && s->source[i].is_module)
+            fprintf(out, "rtl/%s ", s->source[i].name);
+}
