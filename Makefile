@@ -30,7 +30,7 @@ SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitiz
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2 -g
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(WARN) -ffp-contract=off -fno-fast-math -fopenmp \
-             $(CFLAGS) $(SANFLAGS) -I. -MMD -MP
+             $(CFLAGS) $(SANFLAGS) -I. -ffile-prefix-map=$(CURDIR)=. -MMD -MP
 LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lz -lm -ldl -lpthread
 
 # ---- parts ----------------------------------------------------------------------------------

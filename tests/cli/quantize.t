@@ -62,12 +62,12 @@ fi
 
 # A full disk: the file size limit stops the write in the middle; the old file survives.
 echo old >"$W/kept"
-(ulimit -f 1; cd "$W" && timeout 60 "$SQSIM" quantize good.safetensors -o kept >"$W.out" 2>"$W.err")
+(ulimit -f 1; cd "$W" && timeout $HANG "$SQSIM" quantize good.safetensors -o kept >"$W.out" 2>"$W.err")
 RC=$?
 ok "full disk" refused_well "cannot write 'kept': File too large" "" ""
 ok "the old file survives" [ "$(cat "$W/kept")" = old ]
 ok "no temporary file is left" [ -z "$(ls -A "$W" | grep tmp)" ]
-(cd "$W" && timeout 60 "$SQSIM" quantize good.safetensors -o new >/dev/full 2>"$W.err"); RC=$?
+(cd "$W" && timeout $HANG "$SQSIM" quantize good.safetensors -o new >/dev/full 2>"$W.err"); RC=$?
 ok "standard output full" refused_well "cannot write standard output" "" ""
 ok "and no output file either" [ ! -e "$W/new" ]
 

@@ -8,7 +8,7 @@
 check_block() { # FILE COMMAND
   awk -v want="<!-- run: $2 -->" '$0 == want {hit = 1; next} hit && /^```text/ {on = 1; next}
     on && /^```/ {exit} on' "$1" >"$W/want"
-  (cd "$W" && eval "timeout 600 $SQSIM ${2#sqsim }" >"$W/got" 2>/dev/null </dev/null)
+  (cd "$W" && eval "timeout $HANG $SQSIM ${2#sqsim }" >"$W/got" 2>/dev/null </dev/null)
   if [ "${UPDATE:-0}" = 1 ]; then
     awk -v want="<!-- run: $2 -->" -v got="$W/got" '{if (!on) print} $0 == want {hit = 1}
       hit && /^```text/ {on = 1; hit = 0; while ((getline line < got) > 0) print line; next}

@@ -51,7 +51,7 @@ ok "titles cannot end the data" [ "$(grep -c '</script>' "$W/out/index.html")" =
 # ---- the page in a browser ----------------------------------------------------------------------
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 look() { # ADDRESS: the page after its scripts ran in $W.dom, the log in $W.err
-  (cd "$W" && HOME=$W timeout 120 "$browser" --headless --no-sandbox --disable-gpu \
+  (cd "$W" && HOME=$W timeout $HANG "$browser" --headless --no-sandbox --disable-gpu \
     --disable-dev-shm-usage --user-data-dir="$W/profile" --enable-logging=stderr --v=0 \
     --virtual-time-budget=8000 --dump-dom "$1" >"$W.dom" 2>"$W.err")
 }
@@ -126,7 +126,7 @@ refuse "cannot make 'no/such': No such file" report --db a.db -o no/such
 refuse "one.yaml" report --db a.db -o one.yaml
 refuse "--output = ''" report --db a.db -o ""
 sq report --db a.db -o /dev/full; ok "a device is no directory" [ "$RC" = 2 ]
-(ulimit -f 40; cd "$W" && timeout 60 "$SQSIM" report --db a.db -o full >"$W.out" 2>"$W.err"); RC=$?
+(ulimit -f 40; cd "$W" && timeout $HANG "$SQSIM" report --db a.db -o full >"$W.out" 2>"$W.err"); RC=$?
 ok "full disk" refused_well "cannot " "" ""
 ok "no page that lacks its files" [ ! -e "$W/full/index.html" ]
 finish

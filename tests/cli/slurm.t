@@ -61,14 +61,14 @@ stop() {
   kill $node $ctld 2>/dev/null
   wait $node $ctld 2>/dev/null
 }
-for ((i = 0; i < 40; i++)); do
+for ((i = 0; i < 240; i++)); do
   sinfo -h -o %t 2>/dev/null | grep -q '^\(idle\|mix\)' && break
   sleep 0.5
 done
-if [ $i = 40 ]; then
+if [ $i = 240 ]; then
   sed 's/^/# /' "$W/slurmctld.log" "$W/slurmd.log" 2>/dev/null | tail -5
   stop
-  skip "a job array" "Slurm is installed but did not start within 20 s"
+  skip "a job array" "Slurm is installed but did not start within two minutes"
   finish
 fi
 
@@ -76,7 +76,7 @@ printf '%s\n' 'name: array' 'axes:' '  n: [64..1024+64]' '  k: [64..1024+64]' ' 
   'measures: [cycles, causes]' >"$W/array.yaml"
 points=1792
 array() { # runs the array and waits for its end
-  (cd "$W" && SQSIM=$SQSIM timeout 60 sbatch --parsable --wait --array=1-4 -o "$W/job-%a.log" "$@" \
+  (cd "$W" && SQSIM=$SQSIM timeout $HANG sbatch --parsable --wait --array=1-4 -o "$W/job-%a.log" "$@" \
     "$script" array.yaml parts >"$W.out" 2>"$W.err")
 }
 array; RC=$?

@@ -115,7 +115,7 @@ for i in 1 2 3 4; do ok "process $i: same bytes" cmp "$W/a.csv" "$W/t$i.csv"; do
 
 # ---- where it cannot write --------------------------------------------------------------------
 # A full disk is played by the limit on file sizes.
-(ulimit -f 300; cd "$W" && timeout 60 "$SQSIM" sweep fast.yaml --db full.db >"$W.out" 2>"$W.err")
+(ulimit -f 300; cd "$W" && timeout $HANG "$SQSIM" sweep fast.yaml --db full.db >"$W.out" 2>"$W.err")
 RC=$?
 ok "full disk" refused_well "cannot write database 'full.db'" "" ""
 accept "with room again" sweep fast.yaml --db full.db -o full.csv
@@ -131,7 +131,7 @@ if mkdir "$W/tiny" && mount -t tmpfs -o size=512k none "$W/tiny" 2>/dev/null; th
 else
   skip "full file system" "no permission to mount one"
 fi
-(ulimit -f 34; cd "$W" && timeout 60 "$SQSIM" sweep small.yaml --db small.db -o cut.csv >"$W.out" 2>"$W.err")
+(ulimit -f 34; cd "$W" && timeout $HANG "$SQSIM" sweep small.yaml --db small.db -o cut.csv >"$W.out" 2>"$W.err")
 RC=$?
 ok "CSV on a full disk" refused_well "cannot write" "" ""
 ok "leaves no half file" [ -z "$(ls "$W" | grep cut)" ]
@@ -145,7 +145,7 @@ if [ "$(id -u)" = 0 ]; then
 fi
 if $as test -x "$SQSIM" -a -r "$W/small.yaml" 2>/dev/null; then
   for db in new old; do
-    (cd "$W" && $as timeout 60 "$SQSIM" sweep small.yaml --db locked/$db.db >"$W.out" 2>"$W.err")
+    (cd "$W" && $as timeout $HANG "$SQSIM" sweep small.yaml --db locked/$db.db >"$W.out" 2>"$W.err")
     RC=$?
     ok "read-only directory, $db database" refused_well "cannot .* database 'locked/$db.db'" "" ""
   done
@@ -259,11 +259,6 @@ printf '%s\n' 'name: z' 'axes: {workload: [zero.csv]}' 'measures: [cycles]' >"$W
 refuse "zero.csv" sweep z.yaml --db z.db
 ok "before any work" [ ! -e "$W/z.db" ]
 
-patient() { # as sq, for what takes seconds and, on a busy machine, a minute
-  (cd "$W" && timeout 600 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
-}
-
 # ---- values and areas -------------------------------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   printf '%s\n' 'name: v' 'axes:' '  bank: [8, 64]' '  m: [4]' '  sparsity: [0.5, 0.875]' \
@@ -284,8 +279,8 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   else
     printf '%s\n' 'name: ppl' 'axes:' '  bank: [32]' '  algorithm: [rtn, gptq]' 'measures: [loss, perplexity]' \
       >"$W/ppl.yaml"
-    patient sweep ppl.yaml --db v.db -o ppl.csv; ok "perplexity" accepted
-    patient eval --algorithm gptq --summary --json; ok "eval" [ "$RC" = 0 ]
+    sq sweep ppl.yaml --db v.db -o ppl.csv; ok "perplexity" accepted
+    sq eval --algorithm gptq --summary --json; ok "eval" [ "$RC" = 0 ]
     ok "is eval's" awk \
       "BEGIN{d = $(tail -1 "$W/ppl.csv" | cut -d, -f16) - $(number perplexity); exit !(d * d < 1e-16)}"
     ok "the algorithm matters" [ "$(cut -d, -f16 "$W/ppl.csv" | sort -u | wc -l)" = 4 ]

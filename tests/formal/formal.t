@@ -7,7 +7,7 @@
 # prove RTL_DIR TOP PARAMETERS SAT_OPTIONS [COMMANDS before the proof]
 prove() {
   local rtl=$1 top=$2 parameters=$3 options=$4 join=${5:-}
-  timeout 600 yosys -q -p "read_verilog -formal -sv -I $rtl $rtl/sq_pkg.sv $rtl/sq_pipe_reg.sv \
+  timeout $HANG yosys -q -p "read_verilog -formal -sv -I $rtl $rtl/sq_pkg.sv $rtl/sq_pipe_reg.sv \
     $rtl/sq_gather_rank.sv $rtl/sq_gather_sel.sv $rtl/sq_gather_mux.sv $ROOT/tests/formal/$top.sv; \
     hierarchy -check -top $top $parameters; proc; async2sync; memory_map; flatten; $join opt; \
     sat -verify -prove-asserts $options" >"$W/log" 2>&1

@@ -12,10 +12,6 @@
 MAKE_TRACES=${MAKE_TRACES:-$(dirname "$SQSIM")/tests/gpu/make_traces}
 SYSTEMS="sq_w sq_a_static sq_a_static_s4 sq_a_dynamic w8a8 w4a8 w4a4 w4a4_s4 sp24 gqsa spqt spqr"
 
-sq() { # builds take longer than the minute of lib.sh
-  (cd "$W" && timeout 1800 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
-}
 clean() { # TRACES: exit 0, no mismatch, so many traces
   [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
     [ "$(number traces)" = "$1" ] && return
@@ -98,7 +94,7 @@ mutant() { # NAME SYSTEM FILE SED_SCRIPT
   cp -r "$ROOT/sim/cosim/bridge" "$ROOT/sim/cosim/sq_rtl.h" "$W/$1/sim/cosim/"
   sed -i "$4" "$W/$1/$3"
   ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$3' '$W/$1/$3'"
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim "t/$2.safetensors" -o "$W/$1" \
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim "t/$2.safetensors" -o "$W/$1" \
     >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
   ok "$1: found" bash -c "[ $RC = 1 ] && grep -q '^MISMATCH $2-' '$W.out'"

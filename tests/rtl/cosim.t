@@ -5,10 +5,6 @@
 . "$(dirname "$0")/../cli/lib.sh"
 SEED=${SQ_SEED:-1}
 
-sq() { # builds take longer than the minute of lib.sh
-  (cd "$W" && timeout 900 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
-}
 # clean MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared.
 clean() {
   [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
@@ -73,7 +69,7 @@ refuse "another" cosim --point p01 --bank 8
 refuse "cannot" cosim /nonexistent
 refuse "need 1\.\." cosim --layers --m 1000000
 SQSIM_HOME_SAVED=$SQSIM_HOME
-sq_env() { (cd "$W" && env "$1" timeout 60 "$SQSIM" cosim --point p01 --cases 1 >"$W.out" 2>"$W.err"); RC=$?; }
+sq_env() { (cd "$W" && env "$1" timeout $HANG "$SQSIM" cosim --point p01 --cases 1 >"$W.out" 2>"$W.err"); RC=$?; }
 sq_env VERILATOR=/nonexistent/verilator
 ok "without Verilator: exit 3 and the package name" bash -c "[ $RC = 3 ] && grep -q 'package verilator' '$W.err'"
 finish

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# For the tests of co-simulated blocks, on top of tests/cli/lib.sh: builds may take minutes, results
+# For the tests of co-simulated blocks, on top of tests/cli/lib.sh: results
 # are the JSON lines of `sqsim cosim`, and a mutant is a copy of the sources with one edit.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
 SEED=${SQ_SEED:-1}
-
-sq() { # builds take longer than the minute of lib.sh
-  (cd "$W" && timeout 1800 "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
-  RC=$?
-}
 
 clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared
   [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
@@ -22,7 +17,7 @@ mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is th
   cp -r "$ROOT/sim/cosim/bridge" "$ROOT/sim/cosim/sq_rtl.h" "$W/$1/sim/cosim/"
   sed -i "$6" "$W/$1/$5"
   ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$5' '$W/$1/$5'"
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
     --json >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
   ok "$1: found" fails "$4"

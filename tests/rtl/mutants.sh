@@ -15,7 +15,7 @@
 # 95 in a hundred found.
 SQSIM=$1 LIST=$2 SURVIVORS=$3 OUT=$4 SEED=${5:-1} JOBS=${6:-1}
 YOSYS=${YOSYS:-yosys} ABC=${ABC:-yosys-abc}
-PROOF_SECONDS=300
+PROOF_SECONDS=300 # of processor time: what is proven does not depend on the load
 FAILED=0 N_ALL=0 N_KILLED=0 N_PROVEN=0 N_REASON=0
 mkdir -p "$OUT" || exit 2
 : >"$OUT/mutants.jsonl" && : >"$OUT/survivors.txt" || exit 2
@@ -51,8 +51,8 @@ proven() {
     aigmap
     opt_clean
     write_aiger $OUT/proof.aig" || { tail -1 "$OUT/proof.log"; FAILED=1; return 1; }
-  timeout $PROOF_SECONDS "$ABC" -c "read $OUT/proof.aig; scorr; pdr; print_status" \
-    >"$OUT/proof.log" 2>&1
+  (ulimit -t $PROOF_SECONDS; exec "$ABC" -c "read $OUT/proof.aig; scorr; pdr; print_status" \
+    >"$OUT/proof.log" 2>&1)
   [ $? != 127 ] || { echo "$ABC does not run"; FAILED=1; return 1; }
   grep -q '^Status = 1 ' "$OUT/proof.log"
 }

@@ -18,7 +18,7 @@ fails() { # PATTERN: exit 1 and a MISMATCH line with it
   return 1
 }
 run() { # NAME PROGRAM BLOCK
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout 600 "$2" cosim --block "$3" --point p03 --cases 40 \
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$2" cosim --block "$3" --point p03 --cases 40 \
     --output "$W/waves-$1" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
 }

@@ -35,7 +35,7 @@ mutate() { # NAME BLOCK POINT PATTERN FILE SED_SCRIPT
   cp -r "$ROOT/sim/cosim/bridge" "$ROOT/sim/cosim/sq_rtl.h" "$W/$1/sim/cosim/"
   sed -i "$6" "$W/$1/$5"
   ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$5' '$W/$1/$5'"
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout 900 "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
     --output "$W/waves-$1" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
   ok "$1: found" fails "$4"
