@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// One element of a little-endian bit stream (SPEC 0.5). Internal to models/: callers outside use
-// sq_pack and sq_unpack. A code of 1..8 bits spans at most two bytes; the second is touched only
-// where the code reaches into it, so nothing outside the stream is read or written.
+// Sign extension, and one element of a little-endian bit stream (SPEC 0.5); for whole streams
+// outside models/ there are sq_pack and sq_unpack (sq_format.h). A code of 1..8 bits spans at most
+// two bytes; the second is touched only where the code reaches into it, so nothing outside the
+// stream is read or written.
 #ifndef SQ_BITS_H
 #define SQ_BITS_H
 
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "models/sq_format.h"
+// The one sign extension: the low `bits` bits (1..31) of v as two's complement.
+static inline int32_t sq_sign_extend(uint32_t v, unsigned bits)
+{
+    assert(bits >= 1 && bits <= 31);
+    const uint32_t sign = UINT32_C(1) << (bits - 1);
+    v &= (sign << 1) - 1;
+    return (int32_t)(v ^ sign) - (int32_t)sign;
+}
 
 static inline int8_t sq_bits_get(const uint8_t *in, size_t i, unsigned bits)
 {

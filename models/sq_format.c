@@ -6,8 +6,6 @@
 #include <assert.h>
 #include <math.h>
 
-#include "models/sq_bits.h"
-
 // ---- integers -------------------------------------------------------------------------------
 
 int sq_qmax(unsigned bits)
@@ -20,14 +18,6 @@ int sq_mask_code(unsigned bits)
 {
     assert(bits >= 2 && bits <= 8);
     return -(1 << (bits - 1));
-}
-
-int32_t sq_sign_extend(uint32_t v, unsigned bits)
-{
-    assert(bits >= 1 && bits <= 31);
-    const uint32_t sign = UINT32_C(1) << (bits - 1);
-    v &= (sign << 1) - 1;
-    return (int32_t)(v ^ sign) - (int32_t)sign;
 }
 
 float sq_scale_from_amax(float amax, unsigned bits)

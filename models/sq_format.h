@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "models/sq_bits.h"
 #include "models/sq_config.h"
 
 // Longest scale group whose INT32 sums cannot overflow: 127 * 128 * 2^17 < 2^31 (SPEC 0.6).
@@ -27,9 +28,6 @@
 // qmax(h) = 2^(h-1) - 1 and MC(h) = -2^(h-1) (SPEC 0.3); h in 2..8.
 int sq_qmax(unsigned bits);
 int sq_mask_code(unsigned bits);
-
-// The one sign extension: the low `bits` bits of v as two's complement.
-int32_t sq_sign_extend(uint32_t v, unsigned bits);
 
 // Scale of a set of elements from its largest magnitude: amax/qmax; 1 where that is zero (SPEC
 // 0.3).

@@ -9,11 +9,6 @@
 
 enum { T = SQ_SPQR_TILE };
 
-size_t sq_spqr_padded(size_t n)
-{
-    return n / T * T + (n % T ? T : 0);
-}
-
 size_t sq_spqr_n_words(size_t n, size_t k)
 {
     return sq_spqr_padded(n) * (sq_spqr_padded(k) / T);

@@ -18,8 +18,9 @@
 // N and K are padded to multiples of 16: the codes of padding are 0, its outputs are dropped and
 // its inputs are 0. Columns may be permuted: column j of the words is input channel in_perm[j].
 //
-// Outliers add: W = dense + sparse, where the encoder stored sparse = fp16(w - dense). With
-// `is_absolute` it stored fp16(w), as the published encoder does beside a kernel that adds.
+// Outliers (sq_spqr_csr.h) add: W = dense + sparse, where the encoder stored sparse = fp16(w -
+// dense). With `is_absolute` it stored fp16(w), as the published encoder does beside a kernel that
+// adds.
 //
 // Nothing here allocates: the caller owns the buffers.
 #ifndef SQ_SPQR_H
@@ -29,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "models/sq_spqr_csr.h"
 #include "models/sq_spqr_dec.h"
 #include "models/sq_status.h"
 
@@ -51,42 +53,6 @@ enum sq_status sq_spqr_unpack(const uint64_t word[SQ_SPQR_TILE], struct sq_spqr_
 void sq_spqr_row(const struct sq_spqr_tile *t, unsigned row, float *s, float *z);
 float sq_spqr_value(float s, float z, unsigned code);
 
-// ---- outliers (SPEC H.4) --------------------------------------------------------------------
-
-// CSR: entries row_offsets[n] .. row_offsets[n+1]-1 of row n, binary16 << 16 | column, columns
-// ascending; none is 0x00000000.
-struct sq_spqr_csr {
-    size_t n, nnz;
-    uint32_t *row_offsets; // [n + 1]
-    uint32_t *col_val;     // [nnz]
-};
-
-// PTCSR: a block of 16 rows with c = its largest row count takes 16 c words; element t of row r of
-// the block is word offsets[block] + 16 t + r, missing elements are 0x00000000.
-struct sq_spqr_ptcsr {
-    size_t n, n_words;
-    uint32_t *offsets; // [ceil(n / 16) + 1]
-    uint32_t *word;    // [n_words]
-};
-
-// Stored outliers of a matrix of k columns with the lengths the container declares. SQ_ERR_OFFSETS,
-// SQ_ERR_STREAM_LEN, SQ_ERR_INDEX (column >= k or not ascending), SQ_ERR_CODE (a zero word),
-// SQ_ERR_NON_FINITE, and for PTCSR SQ_ERR_PADDING (an element behind a missing one, or in a row
-// that does not exist) and SQ_ERR_OFFSETS (a block longer than its longest row).
-enum sq_status sq_spqr_csr_validate(const struct sq_spqr_csr *c, size_t n_offsets, size_t n_entries,
-                                    size_t k, struct sq_error *err);
-enum sq_status sq_spqr_ptcsr_validate(const struct sq_spqr_ptcsr *p, size_t n_offsets,
-                                      size_t n_words, size_t k, struct sq_error *err);
-
-// Words that a valid CSR takes as PTCSR; entries that a valid PTCSR takes as CSR.
-size_t sq_spqr_ptcsr_words(const struct sq_spqr_csr *c);
-size_t sq_spqr_csr_entries(const struct sq_spqr_ptcsr *p);
-// Of valid operands, into buffers of those sizes; all fields of the result but the pointers are
-// set. SQ_ERR_RANGE where the words pass 2^32-1.
-enum sq_status sq_spqr_to_ptcsr(const struct sq_spqr_csr *c, struct sq_spqr_ptcsr *p,
-                                struct sq_error *err);
-void sq_spqr_to_csr(const struct sq_spqr_ptcsr *p, struct sq_spqr_csr *c);
-
 // ---- matrix ---------------------------------------------------------------------------------
 
 struct sq_spqr {
@@ -97,7 +63,6 @@ struct sq_spqr {
     struct sq_spqr_csr outliers;
 };
 
-size_t sq_spqr_padded(size_t n);            // to a multiple of 16
 size_t sq_spqr_n_words(size_t n, size_t k); // padded n * padded k / 16
 
 // Every check of SPEC H.3 and H.4, and that no decoded weight is infinite or NaN (SQ_ERR_OVERFLOW)

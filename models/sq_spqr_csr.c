@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Outliers of SpQR: both layouts, their refusals, and the way from one to the other (SPEC H.4).
+#include "models/sq_spqr_csr.h"
+
 #include <string.h>
 
 #include "models/sq_half.h"
-#include "models/sq_spqr.h"
+#include "models/sq_spqr_dec.h"
 
 enum { T = SQ_SPQR_TILE };
+
+size_t sq_spqr_padded(size_t n)
+{
+    return n / T * T + (n % T ? T : 0);
+}
 
 static size_t n_blocks_of(size_t n)
 {
