@@ -74,8 +74,7 @@ module sq_core #(
   localparam int unsigned HighStepW = sq_pkg::index_w(HighSteps);
   localparam int unsigned RankW = sq_pkg::index_w(HighPerBank);
   localparam int unsigned CountW = $clog2(BankLen + 1);
-  localparam int unsigned CtlW = (Gather == sq_pkg::GATHER_LOG) ?
-      $clog2(BankLen) * BankLen + HighLanes : HighLanes * BankLen;
+  localparam int unsigned CtlW = sq_pkg::gather_ctl_w(Gather, BankLen, HighLanes);
 
   // Streams behind their pipe registers.
   logic act_valid, act_ready, lo_valid, lo_ready, hi_valid, hi_ready;

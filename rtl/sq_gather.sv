@@ -35,8 +35,7 @@ module sq_gather #(
   output logic                             out_error_o   // not exactly k mask codes
 );
 
-  localparam int unsigned CtlW = (Gather == sq_pkg::GATHER_LOG) ?
-      $clog2(BankLen) * BankLen + HighPerBank : HighPerBank * BankLen;
+  localparam int unsigned CtlW = sq_pkg::gather_ctl_w(Gather, BankLen, HighPerBank);
 
   logic advance;  // all stages move
   logic valid_q, valid_q2, valid_q3;
@@ -111,6 +110,6 @@ module sq_gather #(
   end
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_act_o)
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_clean_o, out_act_o, out_error_o})
 
 endmodule

@@ -12,8 +12,7 @@ module sq_gather_mux #(
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
   parameter  bit          Window = 1'b0,
   localparam int unsigned Stages = $clog2(BankLen),
-  localparam int unsigned CtlW =
-      (Gather == sq_pkg::GATHER_LOG) ? Stages * BankLen + Lanes : Lanes * BankLen
+  localparam int unsigned CtlW = sq_pkg::gather_ctl_w(Gather, BankLen, Lanes)
 ) (
   input  logic [CtlW-1:0]         ctl_i,
   input  logic [BankLen*ActW-1:0] act_i,  // element 0 in the low bits

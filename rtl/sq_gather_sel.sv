@@ -15,8 +15,7 @@ module sq_gather_sel #(
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
   localparam int unsigned RankW = sq_pkg::index_w(HighPerBank),
   localparam int unsigned Stages = $clog2(BankLen),
-  localparam int unsigned CtlW =
-      (Gather == sq_pkg::GATHER_LOG) ? Stages * BankLen + Lanes : Lanes * BankLen
+  localparam int unsigned CtlW = sq_pkg::gather_ctl_w(Gather, BankLen, Lanes)
 ) (
   input  logic [BankLen-1:0]       slot_i,  // element owns a slot
   input  logic [BankLen*RankW-1:0] rank_i,  // which

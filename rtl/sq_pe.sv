@@ -15,8 +15,7 @@ module sq_pe #(
   parameter  int unsigned HighW = 8,
   parameter  int unsigned AccW = 32,
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
-  localparam int unsigned CtlW = (Gather == sq_pkg::GATHER_LOG) ?
-      $clog2(BankLen) * BankLen + HighLanes : HighLanes * BankLen
+  localparam int unsigned CtlW = sq_pkg::gather_ctl_w(Gather, BankLen, HighLanes)
 ) (
   input  logic                        clk_i,
   // low path: enable; then, one stage apart, operands and accumulate controls

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Constants and width functions shared by all modules. models/sq_config.h and sim/block/sq_cause.h hold
-// the C side of the enumerations; tests/rtl/test_pkg checks that both say the same.
+// the C side of the enumerations; tests/rtl/pkg.t checks that both say the same.
 package sq_pkg;
 
   // Gather architectures: enum sq_gather_arch.

@@ -4,6 +4,7 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
+PKG_CHECK := $(BUILD)/tests/rtl/pkg_check
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) prove --timer -j $(JOBS)
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
@@ -19,7 +20,7 @@ test: setup
 
 # The parts in one place each; SAN=1 runs any of them under ASan and UBSan.
 .PHONY: test-build
-test-build: all $(UNIT_BIN)
+test-build: all $(UNIT_BIN) $(PKG_CHECK)
 	$(Q)$(MAKE) --no-print-directory SAN=1 san-build
 .PHONY: san-build
 san-build: all $(UNIT_BIN)
@@ -38,7 +39,7 @@ test-cli: $(BUILD)/sqsim
 	$(Q)$(PROVE) $(CLI_TEST)
 
 ## test-rtl: verilated blocks and co-simulation
-test-rtl: $(BUILD)/sqsim
+test-rtl: $(BUILD)/sqsim $(PKG_CHECK)
 	$(Q)$(PROVE) $(RTL_TEST)
 
 test-san: $(UNIT_BIN) $(BUILD)/sqsim
@@ -89,7 +90,7 @@ mutants: $(BUILD)/sqsim
 	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tests/rtl/mutants.txt tests/rtl/mutant_survivors.txt \
 	  build/mutants $(SEED) $(JOBS)
 
--include $(UNIT_BIN:=.o.d)
+-include $(UNIT_BIN:=.o.d) $(PKG_CHECK).o.d
 
 ## bench: rates and their ratios from one run (not a test)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)

@@ -22,9 +22,14 @@ cp -r "$ROOT/rtl" "$W/rtl"
 sed -i 's/if (push) skid_q <= in_data_i;/skid_q <= in_data_i;/' "$W/rtl/sq_pipe_reg.sv"
 ok "an overwritten second beat is refuted" refuted "$W/rtl"
 
+cp -r "$ROOT/rtl" "$W/select"
+sed -i 's/slot_i\[i\] && ((RankW/((RankW/' "$W/select/sq_gather_sel.sv"
+gather() { prove "$1" sq_gather_check "$p" ""; }
+unequal() { ! gather "$1" && grep -q "proof did fail" "$W/log"; }
 for point in "4 2 1" "4 1 1" "8 4 2" "8 2 2" "8 4 4" "16 4 4" "16 8 3" "16 1 2"; do
   read -r b k lanes <<<"$point"
   p="-chparam BankLen $b -chparam HighPerBank $k -chparam Lanes $lanes"
-  ok "gathers equal: bank $b, k $k, lanes $lanes" prove "$ROOT/rtl" sq_gather_check "$p" ""
+  ok "gathers equal: bank $b, k $k, lanes $lanes" gather "$ROOT/rtl"
+  ok "a crossbar that takes unmarked elements is refuted" unequal "$W/select"
 done
 finish
