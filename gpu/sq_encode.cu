@@ -123,8 +123,7 @@ enum sq_status launch_w(const SqEncodeW *e, cudaStream_t stream, struct sq_error
     return sq_launch_check(err);
 }
 
-// ---- activations, dynamic mask
-// --------------------------------------------------------------------
+// ---- activations, dynamic mask -----------------------------------------------------------------
 
 constexpr int kTokenThreads = 256;
 
@@ -308,8 +307,7 @@ enum sq_status launch_dynamic(const SqEncodeDynamic *e, cudaStream_t stream, str
     return sq_launch_check(err);
 }
 
-// ---- activations by index lists
-// ---------------------------------------------------------------------
+// ---- activations by index lists ----------------------------------------------------------------
 
 enum TokenMode { kStatic, kPair, kToken };
 

@@ -138,8 +138,7 @@ SQ_KERNEL(kThreads, 1) gemm_sp24_kernel(const SQ_GRID_CONSTANT SqGemmSp24 g)
     store_tile(g, acc, n0 + row_n, m0 + row_m);
 }
 
-// ---- compression
-// ----------------------------------------------------------------------------------
+// ---- compression -------------------------------------------------------------------------------
 
 constexpr int kCompressThreads = 256;
 

@@ -232,8 +232,7 @@ SQ_KERNEL_CLUSTER(kThreads, 1, kCluster) gemm_pair_kernel(const SQ_GRID_CONSTANT
     cluster_sync(); // no block leaves while the other may write into it
 }
 
-// ---- tensor maps
-// ----------------------------------------------------------------------------------
+// ---- tensor maps -------------------------------------------------------------------------------
 
 #ifdef SQ_EMULATE
 enum sq_status tensor_map(CUtensorMap *map, const void *base, int element_nbytes, int rows, int k,

@@ -11,8 +11,7 @@
 
 #include "gpu/sq_cuda.cuh"
 
-// ---- dense baselines (sq_gemv_w4.cu)
-// --------------------------------------------------------------
+// ---- dense baselines (sq_gemv_w4.cu) -----------------------------------------------------------
 
 // binary16 weights and activations, binary32 sums. k % 8 = 0, m <= 8.
 struct SqGemvF16 {
@@ -45,8 +44,7 @@ struct SqGemvW4A8 {
 };
 enum sq_status sq_gemv_w4a8(const SqGemvW4A8 *g, cudaStream_t stream, struct sq_error *err);
 
-// ---- GQSA (sq_gemv_gqsa.cu)
-// -----------------------------------------------------------------------
+// ---- GQSA (sq_gemv_gqsa.cu) --------------------------------------------------------------------
 
 // Kept groups of 16 in row order (SPEC F.4): row_index[n + 1] in groups, one word meta and 8 bytes
 // codes each (sq_gemv_maps.cuh). Stream-K over n_workers warps; first_row[p]: sq_gqsa_first_rows.
@@ -84,8 +82,7 @@ struct SqEncodeGqsa {
 };
 enum sq_status sq_encode_gqsa(const SqEncodeGqsa *e, cudaStream_t stream, struct sq_error *err);
 
-// ---- SpQt (sq_gemv_spqt.cu)
-// -----------------------------------------------------------------------
+// ---- SpQt (sq_gemv_spqt.cu) --------------------------------------------------------------------
 
 // Zigzag superblocks w[n/256][k][144] (SPEC G.3, G.4); x binary16; columns with |x| >= threshold
 // are active. Index collection is part of the kernel: every block counts all of x, so that the
@@ -118,8 +115,7 @@ struct SqEncodeQ4k {
 };
 enum sq_status sq_encode_q4k(const SqEncodeQ4k *e, cudaStream_t stream, struct sq_error *err);
 
-// ---- SpQR (sq_gemv_spqr.cu)
-// -----------------------------------------------------------------------
+// ---- SpQR (sq_gemv_spqr.cu) --------------------------------------------------------------------
 
 // Outliers as CSR (row_offsets[n + 1]) or PTCSR (offsets[n/16 + 1]), words binary16 << 16 | column.
 // Every entry is added to what the dense code gives (SPEC H.4, add semantics). x binary16.

@@ -7,8 +7,7 @@
 
 #include "gpu/sq_maps.cuh"
 
-// ---- 4-bit codes beside binary16 activations
-// -----------------------------------------------------
+// ---- 4-bit codes beside binary16 activations ---------------------------------------------------
 
 constexpr int kSqGemvGroup = 128; // weights per scale of the W4 baselines
 
@@ -38,8 +37,7 @@ constexpr uint32_t kF16x2Minus128 = 0xd800d800u;    // 1024 / 8
 constexpr uint32_t kF16x2SixtyFourth = 0x24002400u; // 1/64
 constexpr uint32_t kF16x2Minus16 = 0xcc00cc00u;     // 1024 / 64
 
-// ---- GQSA
-// ----------------------------------------------------------------------------------------
+// ---- GQSA --------------------------------------------------------------------------------------
 
 constexpr int kSqGqsaGroup = 16;
 
@@ -67,8 +65,7 @@ SQ_HD uint32_t sq_stream_begin(uint32_t p, uint32_t n_workers, uint32_t n_groups
     return static_cast<uint32_t>(static_cast<uint64_t>(p) * n_groups / n_workers);
 }
 
-// ---- Q4_K superblocks (SPEC G.3)
-// -----------------------------------------------------------------
+// ---- Q4_K superblocks (SPEC G.3) ---------------------------------------------------------------
 
 constexpr int kSqQ4kNbytes = 144, kSqQ4kRows = 256;
 
@@ -97,8 +94,7 @@ SQ_HD uint32_t sq_q4k_fraction(uint32_t word, int e)
     return (moved & 0x00780000u) | 0x3f800000u;
 }
 
-// ---- SpQR
-// ----------------------------------------------------------------------------------------
+// ---- SpQR --------------------------------------------------------------------------------------
 //
 // Published (SPEC H.3): one 64-bit word per row of a 16 x 16 tile: bits 0..2 scale code, 3..5 zero
 // code, 6 + 3j code of column j, 54..61 a byte of the second order.

@@ -7,8 +7,7 @@
 #include "gpu/sq_gemv.cuh"
 #include "gpu/sq_reference.cuh"
 
-// ---- random operands
-// ------------------------------------------------------------------------------
+// ---- random operands ---------------------------------------------------------------------------
 
 enum SqRandom {
     SQ_RANDOM_BITS,      // words
@@ -22,8 +21,7 @@ enum sq_status sq_random_words(SqRandom kind, uint32_t *out, size_t n_words, uin
 enum sq_status sq_bf16_to_f16(const uint16_t *x, uint16_t *out, size_t n, cudaStream_t stream,
                               struct sq_error *err);
 
-// ---- formats -> w[n][k] binary32
-// ------------------------------------------------------------------
+// ---- formats -> w[n][k] binary32 ---------------------------------------------------------------
 
 enum SqUnpack {
     SQ_UNPACK_F16,   // w: binary16
@@ -40,8 +38,7 @@ enum sq_status sq_unpack_q4k(int n, int k, const uint8_t *w, float *out, cudaStr
 enum sq_status sq_unpack_spqr(const SqGemvSpqr *g, float *out, cudaStream_t stream,
                               struct sq_error *err);
 
-// ---- product and comparison
-// -----------------------------------------------------------------------
+// ---- product and comparison --------------------------------------------------------------------
 
 enum SqInput { SQ_INPUT_F16, SQ_INPUT_S8 };
 // y[m][n] in binary64; columns with |x| < threshold are left out; s_x[m] may be NULL.

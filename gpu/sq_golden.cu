@@ -11,8 +11,7 @@ extern "C" {
 #include "sim/llm/sq_layer.h"
 }
 
-// ---- files
-// ------------------------------------------------------------------------------------------
+// ---- files -------------------------------------------------------------------------------------
 
 SqTraceFile::SqTraceFile(const SqTraceLayer &l, const char *system, const char *flags, size_t m,
                          size_t n)
@@ -56,8 +55,7 @@ enum sq_status SqTraceFile::write(const char *name, struct sq_error *err)
                                 pairs.size(), err);
 }
 
-// ---- the layer
-// ----------------------------------------------------------------------------------------
+// ---- the layer ---------------------------------------------------------------------------------
 
 enum sq_status sq_trace_weights(const SqTraceLayer &l, unsigned bits, std::vector<int8_t> *code,
                                 SqBoth<float> *s_w, struct sq_error *err)

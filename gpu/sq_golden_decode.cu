@@ -27,8 +27,7 @@ void half_inputs(const SqTraceLayer &l, std::vector<uint16_t> *x)
         (*x)[i] = sq_to_f16(l.x[i]);
 }
 
-// ---- GQSA
-// -----------------------------------------------------------------------------------------------
+// ---- GQSA --------------------------------------------------------------------------------------
 
 constexpr size_t kGqsaTokens = 4; // what the kernel takes at once
 constexpr uint32_t kWorkers = 24; // rows end inside of shares and shares inside of rows
@@ -174,8 +173,7 @@ enum sq_status trace_gqsa(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     return t.write("gqsa", err);
 }
 
-// ---- SpQt
-// -----------------------------------------------------------------------------------------------
+// ---- SpQt --------------------------------------------------------------------------------------
 
 enum sq_status trace_spqt(const SqTraceLayer &l, cudaStream_t stream, struct sq_error *err)
 {
@@ -235,8 +233,7 @@ enum sq_status trace_spqt(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     return t.write("spqt", err);
 }
 
-// ---- SpQR
-// -----------------------------------------------------------------------------------------------
+// ---- SpQR --------------------------------------------------------------------------------------
 
 // Repacked chunks back to published words: the inverse of sq_spqr_repack_words.
 std::vector<uint64_t> published(const std::vector<uint4> &chunks, size_t n, size_t k)

@@ -27,8 +27,7 @@ enum sq_status act_codes(const SqTraceLayer &l, SqBoth<int8_t> *codes, SqBoth<fl
     return s->upload(err);
 }
 
-// ---- SQ on weights
-// ------------------------------------------------------------------------------------
+// ---- SQ on weights -----------------------------------------------------------------------------
 
 struct Encoded {
     Encoded(size_t n_lo, size_t n_hi, size_t n_scales)
@@ -127,8 +126,7 @@ enum sq_status trace_sq_w(const SqTraceLayer &l, cudaStream_t stream, struct sq_
     return write_operand(l, o, err);
 }
 
-// ---- dense
-// ----------------------------------------------------------------------------------------------
+// ---- dense -------------------------------------------------------------------------------------
 
 // Weights as the kernels read them: bytes; natural order beside 4-bit activations, else halves.
 enum sq_status device_weights(const std::vector<int8_t> &code, size_t k, unsigned w_bits,
@@ -200,8 +198,7 @@ enum sq_status trace_dense(const SqTraceLayer &l, const char *name, SqImma kind,
     return t.write(name, err);
 }
 
-// ---- 2:4
-// ------------------------------------------------------------------------------------------------
+// ---- 2:4 ---------------------------------------------------------------------------------------
 
 enum sq_status trace_sp24(const SqTraceLayer &l, cudaStream_t stream, struct sq_error *err)
 {

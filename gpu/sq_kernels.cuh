@@ -9,8 +9,7 @@
 
 #include "gpu/sq_cuda.cuh"
 
-// ---- integer products by mma.sync (sq_gemm_imma.cu)
-// ------------------------------------------------
+// ---- integer products by mma.sync (sq_gemm_imma.cu) --------------------------------------------
 
 enum SqImma {
     SQ_IMMA_W8A8,        // dense INT8
@@ -46,8 +45,7 @@ struct SqGemmImma {
 enum sq_status sq_gemm_imma(SqImma kind, const SqGemmImma *g, cudaStream_t stream,
                             struct sq_error *err);
 
-// ---- 2:4 INT8 by mma.sp (sq_gemm_sp24.cu)
-// ------------------------------------------------------------
+// ---- 2:4 INT8 by mma.sp (sq_gemm_sp24.cu) ------------------------------------------------------
 
 // w_values [n][k/2] kept codes, meta [n/16][k/64][32] words in lane order (sq_maps.cuh), x [m][k].
 // n % 16 = 0, k % 64 = 0. y = ((float)P * s_w[n]) * s_x[m]; p may be NULL.
@@ -75,8 +73,7 @@ struct SqCompress24 {
 };
 enum sq_status sq_compress24(const SqCompress24 *c, cudaStream_t stream, struct sq_error *err);
 
-// ---- FP32-accumulating products by wgmma (sq_gemm_wgmma.cu, sm_90a)
-// -----------------------------------
+// ---- FP32-accumulating products by wgmma (sq_gemm_wgmma.cu, sm_90a) ----------------------------
 
 // y[m][n] (BF16) = s_x[m] s_w[n] (sum over low part of FP8 products + sum over high part of BF16
 // products), one set of FP32 accumulators, low part first. Either part may be empty (k = 0): the
@@ -93,8 +90,7 @@ struct SqGemmPair {
 enum sq_status sq_gemm_pair(const SqGemmPair *g, int n_sms, cudaStream_t stream,
                             struct sq_error *err);
 
-// ---- weight SQ with the gather on CUDA cores (sq_gemm_sqw.cu)
-// -------------------------------------------
+// ---- weight SQ with the gather on CUDA cores (sq_gemm_sqw.cu) ----------------------------------
 
 // The packed SQ(8,4,b,s) of sq_format.h, any bank of 4..128, G = K or a multiple of 128; act
 // [m][k]. y is bit-identical to sq_gemm_sq_w (SPEC A.7); p_lo, p_hi [m][n][k / group] may be NULL.
@@ -109,8 +105,7 @@ struct SqGemmSqW {
 };
 enum sq_status sq_gemm_sqw(const SqGemmSqW *g, cudaStream_t stream, struct sq_error *err);
 
-// ---- encoders (sq_encode.cu)
-// ----------------------------------------------------------------------------
+// ---- encoders (sq_encode.cu) -------------------------------------------------------------------
 
 // SQ(8,4,b,s) of w[n][k], binary32, importance = magnitude; k % max(b, G) = 0, no padding here.
 // bank in {16, 32} with high in {b/2, b/4, b/8}, or 64 with 16; group = 128. Outputs as sq_matrix.

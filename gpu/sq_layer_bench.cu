@@ -100,8 +100,7 @@ enum sq_status write_record(const struct sq_record_run &run, const struct sq_rec
 
 } // namespace
 
-// ---- inputs
-// -------------------------------------------------------------------------------------------
+// ---- inputs ------------------------------------------------------------------------------------
 
 enum sq_status SqLayerBench::make_inputs(struct sq_error *err)
 {
@@ -160,8 +159,7 @@ enum sq_status SqLayerBench::make_lists(double sparsity, SqLists *l, struct sq_e
     return SQ_OK;
 }
 
-// ---- records
-// --------------------------------------------------------------------------------------------
+// ---- records -----------------------------------------------------------------------------------
 
 struct sq_record SqLayerBench::base(const char *name, const char *variant, const char *path) const
 {
@@ -203,8 +201,7 @@ void SqLayerBench::add(const struct sq_record &r, SqLaunch launch, int n_buffers
     jobs_.push_back({std::move(c), std::move(check), output, output_nbytes});
 }
 
-// ---- checks
-// ---------------------------------------------------------------------------------------------
+// ---- checks ------------------------------------------------------------------------------------
 
 enum sq_status SqLayerBench::check_sums(const SqRefPart &part, const int32_t *p,
                                         struct sq_record *r, struct sq_error *err)

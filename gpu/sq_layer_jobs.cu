@@ -19,8 +19,7 @@ const char *percent_name(double sparsity)
 
 } // namespace
 
-// ---- the (BF16, FP8) pair
-// -----------------------------------------------------------------------------
+// ---- the (BF16, FP8) pair ----------------------------------------------------------------------
 
 enum sq_status SqLayerBench::add_pair(double sparsity, bool with_encoder, struct sq_error *err)
 {
@@ -87,8 +86,7 @@ enum sq_status SqLayerBench::add_pair(double sparsity, bool with_encoder, struct
     return SQ_OK;
 }
 
-// ---- integer products
-// -------------------------------------------------------------------------------------
+// ---- integer products --------------------------------------------------------------------------
 
 // Sums are written in checks and left out in timed launches.
 enum sq_status SqLayerBench::add_integer(SqImma kind, struct sq_error *err)
@@ -384,8 +382,7 @@ enum sq_status SqLayerBench::add_sqw(struct sq_error *err)
     return SQ_OK;
 }
 
-// ---- encoders
-// -----------------------------------------------------------------------------------------------
+// ---- encoders ----------------------------------------------------------------------------------
 
 void SqLayerBench::encoder_record(struct sq_record *r, double bytes) const
 {

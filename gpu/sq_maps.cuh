@@ -76,8 +76,7 @@ SQ_HD int sq_ldmatrix_b(int lane)
     return lane;
 }
 
-// ---- tiles of the output
-// --------------------------------------------------------------------------
+// ---- tiles of the output -----------------------------------------------------------------------
 
 // Output tile of a block: stripes of up to kStripe row tiles, walked column by column, so that
 // blocks that run together share operands in L2.
@@ -93,8 +92,7 @@ SQ_HD SqTile sq_tile_of(int block, int n_rows, int n_cols)
     return {first + at % height, at / height};
 }
 
-// ---- 4-bit codes
-// ----------------------------------------------------------------------------------
+// ---- 4-bit codes -------------------------------------------------------------------------------
 
 // Eight codes of one word as two words of bytes, each byte 16 times its code (SPEC-exact: a sum of
 // products is divided by 16 per unpacked operand afterwards). Sign extension costs nothing: the
@@ -116,8 +114,7 @@ SQ_HD int sq_halves_position(int code) // nibble index in the stream; code count
     return block * kHalvesLen + 2 * (at % 16) + at / 16;
 }
 
-// ---- 2:4
-// ------------------------------------------------------------------------------------------
+// ---- 2:4 ---------------------------------------------------------------------------------------
 
 // Nibble i0 | i1 << 2 of a kept pair i0 < i1 (SPEC E.2).
 SQ_HD uint32_t sq_meta24_nibble(int i0, int i1)

@@ -111,8 +111,7 @@ void fill_run(struct sq_record_run *run, const Facts &f, const cudaDeviceProp &p
     run->binary_sha256 = f.sha256.c_str();
 }
 
-// ---- ceilings
-// ---------------------------------------------------------------------------------------
+// ---- ceilings ----------------------------------------------------------------------------------
 
 // Products of 8192^3 on random data, one candidate list so that they share the clocks.
 enum sq_status measure_peaks(SqBench *b, struct sq_error *err)
@@ -193,8 +192,7 @@ enum sq_status measure_peaks(SqBench *b, struct sq_error *err)
     return SQ_OK;
 }
 
-// ---- phases
-// -----------------------------------------------------------------------------------------
+// ---- phases ------------------------------------------------------------------------------------
 
 // Layers in the order of kLayers that decode kernels with several tokens and small products take.
 constexpr int kSomeLayers[] = {0, 5};

@@ -118,8 +118,7 @@ SQ_PTX float f16_to_f32(uint32_t h)
     return x;
 }
 
-// ---- streams and hand-over
-// -----------------------------------------------------------------------
+// ---- streams and hand-over ---------------------------------------------------------------------
 
 // Data that is read once: around L1, so that the activations stay there.
 SQ_PTX uint4 ld_stream_16(const void *p)
@@ -161,8 +160,7 @@ SQ_PTX uint32_t slot_take(uint64_t *slot)
     return static_cast<uint32_t>(v);
 }
 
-// ---- bulk copies and barriers, sm_90
-// --------------------------------------------------------------
+// ---- bulk copies and barriers, sm_90 -----------------------------------------------------------
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 SQ_PTX void mbarrier_init(uint64_t *bar, uint32_t n_arrivals)
@@ -245,8 +243,7 @@ SQ_PTX void tma_load_2d_multicast(void *shared, const CUtensorMap *map, uint64_t
 }
 #endif
 
-// ---- warpgroup matrix products, sm_90a
-// --------------------------------------------------------------
+// ---- warpgroup matrix products, sm_90a ---------------------------------------------------------
 
 #if !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 template <int kRegisters> SQ_PTX void setmaxnreg_inc()

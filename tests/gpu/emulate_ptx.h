@@ -371,8 +371,7 @@ inline void tma_load_2d(void *shared, const CUtensorMap *map, uint64_t *bar, int
                           static_cast<uint16_t>(1u << emulate_rank()));
 }
 
-// ---- warpgroup matrix products
-// --------------------------------------------------------------------
+// ---- warpgroup matrix products -----------------------------------------------------------------
 
 template <int kRegisters> inline void setmaxnreg_inc()
 {
