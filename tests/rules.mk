@@ -5,7 +5,10 @@ UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
 PKG_CHECK := $(BUILD)/tests/rtl/pkg_check
-PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) prove --timer -j $(JOBS)
+# JOBS tests at a time, each on one thread unless it asks for more: on small matrices the threads of
+# BLAS and OpenMP spend ten times the work waiting for one another.
+PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+            OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
