@@ -31,7 +31,7 @@ WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2 -g
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(WARN) -ffp-contract=off -fno-fast-math -fopenmp \
              $(CFLAGS) $(SANFLAGS) -I. -ffile-prefix-map=$(CURDIR)=. -MMD -MP
-LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lz -lm -ldl -lpthread
+LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lxxhash -lz -lm -ldl -lpthread
 
 # ---- parts ----------------------------------------------------------------------------------
 include models/rules.mk sim/rules.mk rtl/rules.mk tests/rules.mk

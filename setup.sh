@@ -22,6 +22,7 @@ libopenblas-dev /usr/include/*/openblas*/openblas_config.h
 liblapacke-dev /usr/include/lapacke.h
 zlib1g-dev /usr/include/zlib.h
 libsqlite3-dev /usr/include/sqlite3.h
+libxxhash-dev /usr/include/xxhash.h
 libcyaml-dev /usr/include/cyaml/cyaml.h
 libsystemc-dev /usr/include/systemc.h
 qflow-tech-osu018 /usr/share/qflow/tech/osu018/osu018_stdcells.lib

@@ -20,8 +20,8 @@ NVCC_FLAGS := -O3 -std=c++17 -lineinfo --fmad=false -Werror all-warnings -Xptxas
 
 # GPU_STATIC=1: a program that needs only the CUDA libraries where it runs.
 GPU_LDLIBS := $(if $(filter 1,$(GPU_STATIC)),-l:liblapacke.a -l:libopenblas.a -l:libgfortran.a \
-                -l:libquadmath.a -l:libjansson.a -l:libgomp.a -lpthread -Xcompiler \
-                -static-libstdc++$(,)-static-libgcc,-llapacke -lopenblas -ljansson -lgomp)
+                -l:libquadmath.a -l:libjansson.a -l:libxxhash.a -l:libgomp.a -lpthread -Xcompiler \
+                -static-libstdc++$(,)-static-libgcc,-llapacke -lopenblas -ljansson -lxxhash -lgomp)
 
 # ---- files of plain C, needed with and without nvcc ------------------------------------------------
 GPU_C_OBJ  := $(patsubst gpu/%.c,$(BUILD)/obj/gpu/%.o,$(filter-out gpu/sq_gpu_verify.c,$(wildcard gpu/*.c)))

@@ -40,8 +40,8 @@ void SqTraceFile::note(const char *key, const std::string &value)
 enum sq_status SqTraceFile::write(const char *name, struct sq_error *err)
 {
     const std::string path = std::string(info_->directory) + "/" + name + ".safetensors";
-    char digest[40];
-    snprintf(digest, sizeof digest, "fnv1a64:%016" PRIx64, digest_);
+    char digest[SQ_DIGEST_LABEL_SIZE];
+    sq_digest_label(digest_, digest);
     note("input_digest", digest);
     std::vector<struct sq_tensor> sorted;
     for (size_t nbytes = 8; nbytes > 0; nbytes--)

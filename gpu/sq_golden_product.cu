@@ -42,7 +42,7 @@ enum sq_status write_operand(const SqTraceLayer &l, const Encoded &w, struct sq_
 {
     struct sq_operand o;
     const struct sq_format f = {8, 4, kSqTraceBank, kSqTraceHigh, kSqTraceGroup};
-    const uint64_t digest = sq_digest(SQ_DIGEST_SEED, l.rows.data(), l.rows.size() * sizeof(float));
+    const struct sq_digest digest = sq_digest_of(l.rows.data(), l.rows.size() * sizeof(float));
     const struct sq_trace_item item = {"", kSqTraceRows, l.k, digest};
     const struct sq_trace_info about = {f, kSqProducer, l.is_real ? "real" : "synthetic",
                                         l.info->seed};

@@ -81,7 +81,7 @@ class SqTraceFile
     template <class T>
     void input(const char *name, enum sq_dtype dtype, const std::vector<T> &data, size_t rows)
     {
-        digest_ = sq_digest(digest_, data.data(), data.size() * sizeof(T));
+        sq_digest_add(&digest_, data.data(), data.size() * sizeof(T));
         output(name, dtype, data, rows);
     }
     template <class T>
@@ -103,7 +103,7 @@ class SqTraceFile
     const SqGoldenInfo *info_;
     std::vector<struct sq_tensor> tensors_;
     std::vector<std::pair<const char *, std::string>> metadata_;
-    uint64_t digest_ = SQ_DIGEST_SEED;
+    struct sq_digest digest_ = {};
 };
 
 // Each runs its encoders and kernels and writes the traces of its systems, names as in

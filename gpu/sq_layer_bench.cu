@@ -18,12 +18,13 @@ constexpr double kRelMax = 1e-2; // BF16 output (GPU.md 5.4)
 constexpr float kWeightScale = 0.02f;
 
 // Means over the first rows only: enough to choose channels, and the choice is input, not result.
-enum sq_status mean_magnitude(const uint16_t *device, size_t rows, size_t k, uint64_t *digest,
-                              std::vector<float> *mean, struct sq_error *err)
+enum sq_status mean_magnitude(const uint16_t *device, size_t rows, size_t k,
+                              struct sq_digest *digest, std::vector<float> *mean,
+                              struct sq_error *err)
 {
     std::vector<uint16_t> bits(rows * k);
     SQ_CUDA_TRY(cudaMemcpy(bits.data(), device, bits.size() * 2, cudaMemcpyDeviceToHost), err);
-    *digest = sq_digest(*digest, bits.data(), bits.size() * 2);
+    sq_digest_add(digest, bits.data(), bits.size() * 2);
     std::vector<double> sum(k);
     for (size_t i = 0; i < bits.size(); i++)
         sum[i % k] += fabs(static_cast<double>(sq_bf16_to_f32(bits[i])));
@@ -134,7 +135,7 @@ enum sq_status SqLayerBench::make_inputs(struct sq_error *err)
     const std::vector<float> one(std::max(m_, n_), 1.0f);
     SQ_CUDA_TRY(cudaStreamSynchronize(s), err);
     SQ_CUDA_TRY(cudaMemcpy(ones_, one.data(), one.size() * 4, cudaMemcpyHostToDevice), err);
-    digest_ = SQ_DIGEST_SEED;
+    digest_ = {};
     SQ_TRY(mean_magnitude(x_, std::min<size_t>(m_, 64), k_, &digest_, &act_mean_, err));
     return mean_magnitude(w_, std::min<size_t>(n_, 64), k_, &digest_, &weight_mean_, err);
 }

@@ -138,7 +138,7 @@ class SqLayerBench
     float *unpacked_ = nullptr; // decode: weights of the format that is being checked
     std::vector<float> act_mean_, weight_mean_;
     std::vector<std::unique_ptr<SqVendorGemm>> vendor_;
-    uint64_t digest_ = 0;
+    struct sq_digest digest_ = {};
 };
 
 // Bytes of [rows][k] elements of `bits` bits.

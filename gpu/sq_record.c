@@ -59,14 +59,14 @@ static json_t *kernel_json(const struct sq_record *r)
 
 static json_t *problem_json(const struct sq_record *r)
 {
-    char digest[17];
-    snprintf(digest, sizeof digest, "%016" PRIx64, r->input_digest);
+    char digest[SQ_DIGEST_SIZE];
+    sq_digest_hex(r->input_digest, digest);
     return json_pack(
         "{s:s, s:i, s:i, s:i, s:s, s:s, s:s, s:f, s:f, s:i, s:i, s:s, s:s, s:s, s:s, s:I, s:s}",
         "op", r->op, "M", r->m, "N", r->n, "K", r->k, "model", r->model, "layer", r->layer,
         "format", r->format, "bits_per_elem", r->bits_per_element, "sparsity", r->sparsity, "bank",
         r->bank, "group", r->group, "dtype_a", r->dtype_x, "dtype_w", r->dtype_w, "dtype_acc",
-        r->dtype_acc, "dtype_out", r->dtype_out, "seed", (json_int_t)r->seed, "input_fnv1a64",
+        r->dtype_acc, "dtype_out", r->dtype_out, "seed", (json_int_t)r->seed, "input_xxh3_128",
         digest);
 }
 
@@ -115,9 +115,10 @@ static json_t *clocks_json(const struct sq_record *r)
                      r->power_mw / 1e3, "temp_c", (int)r->temp_c);
 }
 
-// fnv1a64 over what makes a record itself: kernel, shape, types, variant, revision, time, and the
+// XXH3-128 over what makes a record itself: kernel, shape, types, variant, revision, time, and the
 // times, since a baseline is measured again beside the encoders.
-static void record_id(const struct sq_record_run *run, const struct sq_record *r, char id[17])
+static void record_id(const struct sq_record_run *run, const struct sq_record *r,
+                      char id[SQ_DIGEST_SIZE])
 {
     char text[512];
     const int n = snprintf(
@@ -125,12 +126,12 @@ static void record_id(const struct sq_record_run *run, const struct sq_record *r
         r->variant, r->impl, r->m, r->n, r->k, r->sparsity, r->dtype_x, r->dtype_w, r->includes,
         run->revision, run->ts_utc, r->median_us, r->pass2_median_us, r->single_us);
     const size_t used = n < (int)sizeof text ? (size_t)n : sizeof text - 1;
-    snprintf(id, 17, "%016" PRIx64, sq_digest(SQ_DIGEST_SEED, text, used));
+    sq_digest_hex(sq_digest_of(text, used), id);
 }
 
 json_t *sq_record_json(const struct sq_record_run *run, const struct sq_record *r)
 {
-    char id[17];
+    char id[SQ_DIGEST_SIZE];
     record_id(run, r, id);
     return json_pack(
         "{s:i, s:s, s:s, s:s, s:b, s:s, s:o, s:o, s:o, s:o, s:o, s:{s:f, s:f, s:f}, s:o, s:o, "
@@ -186,7 +187,7 @@ static enum sq_status check_texts(const json_t *record, const char *what, struct
         {"kernel", "name"},     {"kernel", "variant"},  {"kernel", "impl"},
         {"problem", "op"},      {"problem", "format"},  {"problem", "dtype_a"},
         {"problem", "dtype_w"}, {"timing", "method"},   {"timing", "l2"},
-        {"timing", "includes"}, {"check", "status"},    {"problem", "input_fnv1a64"},
+        {"timing", "includes"}, {"check", "status"},    {"problem", "input_xxh3_128"},
     };
     const char *value;
     for (size_t i = 0; i < sizeof field / sizeof *field; i++)

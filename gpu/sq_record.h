@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "models/sq_status.h"
+#include "sim/io/sq_digest.h"
 
 #define SQ_RECORD_SCHEMA 1
 #define SQ_RECORD_MAX_BASELINES 8
@@ -45,7 +46,8 @@ struct sq_record {
     int m, n, k, bank, group;
     double bits_per_element, sparsity;
     const char *dtype_x, *dtype_w, *dtype_acc, *dtype_out;
-    uint64_t seed, input_digest;
+    uint64_t seed;
+    struct sq_digest input_digest;
     // timing
     int buffers, launches_per_sample, samples, warmup;
     double median_us, p10_us, p90_us, min_us, pass2_median_us;

@@ -91,10 +91,12 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
 {
     json_t *p = sq_cli_provenance(NULL, basis, 0);
     const char *sta = t->synth->sta_version;
-    fprintf(out, "# %s | %s, revision %s | %s | %s%s | %s, digest %016" PRIx64 "\n", t->command,
+    char digest[SQ_DIGEST_SIZE];
+    sq_digest_hex(t->synth->liberty_digest, digest);
+    fprintf(out, "# %s | %s, revision %s | %s | %s%s | %s, digest %s\n", t->command,
             json_string_value(json_object_get(p, "tool")),
             json_string_value(json_object_get(p, "revision")), t->synth->yosys_version,
-            *sta ? "OpenSTA " : "no OpenSTA", sta, t->liberty, t->synth->liberty_digest);
+            *sta ? "OpenSTA " : "no OpenSTA", sta, t->liberty, digest);
     json_decref(p);
     fprintf(out,
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "
@@ -157,10 +159,10 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
 
 void sq_area_print_json(FILE *out, const struct sq_area_table *t)
 {
-    char digest[17];
+    char digest[SQ_DIGEST_SIZE];
     json_t *o = json_object();
     const struct sq_liberty *lib = &t->synth->lib;
-    snprintf(digest, sizeof digest, "%016" PRIx64, t->synth->liberty_digest);
+    sq_digest_hex(t->synth->liberty_digest, digest);
     for (size_t i = 0; i < t->n; i++)
         put_line(out, json_row(t, &t->row[i]));
     json_object_set_new(o, "summary", json_true());

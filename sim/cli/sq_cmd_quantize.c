@@ -292,8 +292,8 @@ static enum sq_status begin_output(const struct sq_quantize_arguments *in,
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
-        item[i] = (struct sq_trace_item){
-            l->name, l->n, l->k, sq_digest(SQ_DIGEST_SEED, l->weight->data, l->weight->nbytes)};
+        item[i] = (struct sq_trace_item){l->name, l->n, l->k,
+                                         sq_digest_of(l->weight->data, l->weight->nbytes)};
         sq_checkpoint_forget(ck, l->weight);
     }
     struct sq_trace_info info = {

@@ -244,8 +244,7 @@ static enum sq_status write_file(const struct work *work, struct sq_error *err)
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
         item[i] = (struct sq_system_item){
-            l->name, l->n, l->k, sq_digest(SQ_DIGEST_SEED, l->weight->data, l->weight->nbytes),
-            &work->layer[i]};
+            l->name, l->n, l->k, sq_digest_of(l->weight->data, l->weight->nbytes), &work->layer[i]};
         sq_checkpoint_forget(ck, l->weight);
     }
     const enum sq_status status = sq_system_write(work->in->output, &work->r,

@@ -128,10 +128,11 @@ static enum sq_status print_json(void *context, const struct sq_sweep_row *row,
                                  struct sq_error *err)
 {
     (void)context, (void)err;
-    printf("{\"sweep\":\"%s\",\"key\":\"%016llx\",\"parameters\":%s,\"measures\":%s,"
+    char key[SQ_DIGEST_SIZE];
+    sq_digest_hex(row->key, key);
+    printf("{\"sweep\":\"%s\",\"key\":\"%s\",\"parameters\":%s,\"measures\":%s,"
            "\"provenance\":%s}\n",
-           row->sweep, (unsigned long long)row->key, row->parameters, row->measures,
-           row->provenance);
+           row->sweep, key, row->parameters, row->measures, row->provenance);
     return SQ_OK;
 }
 

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
-#include "sim/io/sq_safetensors.h"
 
 #define PATH_NBYTES SQ_RTL_PATH_NBYTES
 
@@ -138,17 +138,17 @@ static void write_script(FILE *out, const struct sq_rtl_point *p)
             p->trace ? " --trace-fst" : "", top, top, top, top, p->coverage ? "-O0" : "-O1");
 }
 
-static enum sq_status digest_file(const char *path, uint64_t *digest, struct sq_error *err)
+static enum sq_status digest_file(const char *path, struct sq_digest *digest, struct sq_error *err)
 {
     struct sq_mapping map;
     SQ_TRY(sq_file_map(path, &map, err));
-    *digest = sq_digest(*digest, map.data, map.nbytes);
+    sq_digest_add(digest, map.data, map.nbytes);
     sq_file_unmap(&map);
     return SQ_OK;
 }
 
 // Folds the bridge and every RTL source that files.f lists into the digest.
-static enum sq_status digest_sources(const char *home, const char *top, uint64_t *digest,
+static enum sq_status digest_sources(const char *home, const char *top, struct sq_digest *digest,
                                      struct sq_error *err)
 {
     char path[PATH_NBYTES], line[256];
@@ -174,7 +174,7 @@ static enum sq_status digest_sources(const char *home, const char *top, uint64_t
 
 // What a tool prints as its version; refuses a tool that does not run.
 static enum sq_status digest_tool(const char *variable, const char *fallback, const char *package,
-                                  uint64_t *digest, struct sq_error *err)
+                                  struct sq_digest *digest, struct sq_error *err)
 {
     const char *tool = getenv(variable);
     char command[PATH_NBYTES], text[256] = "";
@@ -184,7 +184,7 @@ static enum sq_status digest_tool(const char *variable, const char *fallback, co
     if (!pipe || pclose(pipe) != 0 || n == 0)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%s does not run; Debian has it as package %s",
                        tool ? tool : fallback, package);
-    *digest = sq_digest(*digest, text, n);
+    sq_digest_add(digest, text, n);
     return SQ_OK;
 }
 
@@ -278,10 +278,10 @@ static enum sq_status load(struct sq_rtl *rtl, const char *path, struct sq_error
 enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
                            bool *built, struct sq_error *err)
 {
-    char name[96], dir[SQ_RTL_PATH_NBYTES], path[PATH_NBYTES + 16];
+    char name[96], hex[SQ_DIGEST_SIZE], dir[SQ_RTL_PATH_NBYTES], path[PATH_NBYTES + 16];
     char *script = NULL;
     size_t script_nbytes = 0;
-    uint64_t digest = SQ_DIGEST_SEED;
+    struct sq_digest digest = {0};
 
     memset(rtl, 0, sizeof *rtl);
     if (point->block != SQ_RTL_STREAM)
@@ -299,7 +299,7 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a build script");
     write_script(out, point);
     fclose(out);
-    digest = sq_digest(digest, script, script_nbytes);
+    sq_digest_add(&digest, script, script_nbytes);
 
     sq_rtl_name(point, name);
     snprintf(dir, sizeof dir, "%s/build", home);
@@ -307,7 +307,8 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
     snprintf(dir, sizeof dir, "%s/build/rtl", home);
     if (status == SQ_OK)
         status = make_dir(dir, err);
-    snprintf(dir, sizeof dir, "%s/build/rtl/%s-%016" PRIx64, home, name, digest);
+    sq_digest_hex(digest, hex);
+    snprintf(dir, sizeof dir, "%s/build/rtl/%s-%s", home, name, hex);
     if (status == SQ_OK)
         status = build_once(dir, script, home, built, err);
     free(script);

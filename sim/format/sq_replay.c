@@ -121,7 +121,7 @@ enum sq_status sq_replay_input(struct sq_replay *r, const char *name, enum sq_dt
                                const void **data, struct sq_error *err)
 {
     SQ_TRY(sq_replay_tensor(r, name, dtype, n, data, err));
-    r->digest = sq_digest(r->digest, *data, n * sq_dtype_nbytes(dtype));
+    sq_digest_add(&r->digest, *data, n * sq_dtype_nbytes(dtype));
     return SQ_OK;
 }
 
@@ -162,7 +162,7 @@ bool sq_replay_is_trace(const char *path)
 
 enum sq_status sq_replay_open(struct sq_replay *r, const char *path, struct sq_error *err)
 {
-    *r = (struct sq_replay){.path = path, .digest = SQ_DIGEST_SEED};
+    *r = (struct sq_replay){.path = path};
     SQ_TRY(sq_safetensors_open(&r->st, path, err));
     enum sq_status status = read_text(r, err);
     if (status == SQ_OK)
@@ -186,13 +186,13 @@ void sq_replay_close(struct sq_replay *r)
 
 enum sq_status sq_replay_values(struct sq_replay *r, struct sq_error *err)
 {
-    char digest[40];
+    char digest[SQ_DIGEST_LABEL_SIZE];
     const char *text = sq_safetensors_metadata(&r->st, "input_digest");
-    r->digest = SQ_DIGEST_SEED;
+    r->digest = (struct sq_digest){0};
     SQ_TRY(systems[r->system].values(r, err));
-    snprintf(digest, sizeof digest, "fnv1a64:%016" PRIx64, r->digest);
+    sq_digest_label(r->digest, digest);
     if (!text || strcmp(text, digest) != 0)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata input_digest = %.40s, the inputs give %s",
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata input_digest = %.41s, the inputs give %s",
                        sq_path_tail(r->path), text ? text : "missing", digest);
     return SQ_OK;
 }

@@ -5,8 +5,8 @@
 //
 // Metadata: system, version = 1, scale_type = f32 (of scales that no format fixes), producer (cuda:
 // a GPU wrote it; emulator: the same kernels on the host), M, N, K, what a system needs besides,
-// and input_digest: fnv1a64 of the bytes of all inputs in the order below. Outputs are recomputed
-// and inputs digested, so no bit of the data can change unseen.
+// and input_digest: of the bytes of all inputs, a piece each (sq_digest.h), in the order below.
+// Outputs are recomputed and inputs digested, so no bit of the data can change unseen.
 //
 //   system  inputs                                      outputs
 //   sq_w    w F32 [N][K], x I8 [M][K], s_x F32 [M]      lo, hi U8, s_lo, s_hi F32 (SPEC A.6), p_lo,
@@ -30,6 +30,7 @@
 #ifndef SQ_REPLAY_H
 #define SQ_REPLAY_H
 
+#include "sim/io/sq_digest.h"
 #include "sim/io/sq_safetensors.h"
 
 enum { SQ_REPLAY_OWNED_MAX = 64, SQ_REPLAY_GQSA_GROUP = 16 };
@@ -52,9 +53,9 @@ struct sq_replay {
     enum sq_replay_system system;
     const char *system_name, *producer; // of the metadata
     size_t m, n, k;
-    size_t n_values;   // outputs compared so far
-    bool is_different; // the failure was an output that the golden model does not give
-    uint64_t digest;   // of the inputs taken so far
+    size_t n_values;         // outputs compared so far
+    bool is_different;       // the failure was an output that the golden model does not give
+    struct sq_digest digest; // of the inputs taken so far
     void *owned[SQ_REPLAY_OWNED_MAX];
     size_t n_owned;
 };

@@ -63,8 +63,8 @@ static void add_info(struct content *c, const struct sq_recipe *r, const char *s
 static void add_item(struct content *c, const struct sq_recipe *r,
                      const struct sq_system_item *item)
 {
-    char digest[40];
-    snprintf(digest, sizeof digest, "fnv1a64:%016" PRIx64, item->input_digest);
+    char digest[SQ_DIGEST_LABEL_SIZE];
+    sq_digest_label(item->input_digest, digest);
     add(c, join(item->name, "N"), number(item->n));
     add(c, join(item->name, "K"), number(sq_system_ops(r->system)->padded(r, item->k_orig)));
     add(c, join(item->name, "k_orig"), number(item->k_orig));

@@ -3,7 +3,7 @@
 //
 // Tensors: "<layer>.<part>", parts as the system names them (sp24: s_w, values, meta). Metadata,
 // strings: system, version = 1, producer = golden, source, tool, the system's own numbers, and per
-// layer, with its prefix: N, K (as stored, padded), k_orig (K of the model), input_digest (fnv1a64
+// layer, with its prefix: N, K (as stored, padded), k_orig (K of the model), input_digest (XXH3-128
 // of the weight tensor that was encoded).
 //
 // Reading trusts nothing: every tensor must belong to a layer, shapes must follow from the
@@ -12,11 +12,12 @@
 #define SQ_SYSTEM_FILE_H
 
 #include "sim/format/sq_system.h"
+#include "sim/io/sq_digest.h"
 
 struct sq_system_item {
     const char *name; // of the layer
     size_t n, k_orig;
-    uint64_t input_digest;
+    struct sq_digest input_digest;
     const struct sq_quant_layer *layer; // encoded by the recipe
 };
 

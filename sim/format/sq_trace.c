@@ -95,8 +95,8 @@ enum { N_INFO = 12, N_PER_ITEM = 4 };
 
 static void add_item(struct pairs *p, const struct sq_format *f, const struct sq_trace_item *item)
 {
-    char digest[40];
-    snprintf(digest, sizeof digest, "fnv1a64:%016" PRIx64, item->input_digest);
+    char digest[SQ_DIGEST_LABEL_SIZE];
+    sq_digest_label(item->input_digest, digest);
     add(p, join(item->name, "N"), number(item->n));
     add(p, join(item->name, "K"), number(sq_k_padded(f, item->k_orig)));
     add(p, join(item->name, "k_orig"), number(item->k_orig));

@@ -8,7 +8,7 @@
 // Metadata, strings: system = sq_w, version = 1, h_high, h_low, bank, k (high codes per bank),
 // group (a number, or "row" for G = K), scale_type = f32, producer, source, seed, tool; and per
 // operand, with its prefix: N, K (as stored, padded), k_orig (K of the model), input_digest
-// (fnv1a64 of the bytes of the weight tensor that was encoded).
+// (XXH3-128 of the bytes of the weight tensor that was encoded).
 //
 // Reading trusts nothing: the shapes must follow from the metadata, and each operand passes
 // sq_matrix_validate before the caller gets it.
@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "models/sq_format.h"
+#include "sim/io/sq_digest.h"
 #include "sim/io/sq_safetensors.h"
 
 // ---- a matrix that owns its buffers -----------------------------------------------------------
@@ -39,7 +40,7 @@ void sq_operand_free(struct sq_operand *o);
 struct sq_trace_item {
     const char *name; // layer, or "" for the only operand of a file
     size_t n, k_orig;
-    uint64_t input_digest;
+    struct sq_digest input_digest;
 };
 
 struct sq_trace_info {

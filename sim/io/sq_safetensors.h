@@ -81,11 +81,6 @@ float sq_bf16_to_f32(uint16_t h);
 // memory; reading them again is allowed. Nothing happens where st was opened from memory.
 void sq_tensor_forget(const struct sq_safetensors *st, const struct sq_tensor *t);
 
-// FNV-1a, 64 bits, of n bytes: the input digest of SPEC O.1. Start with SQ_DIGEST_SEED; chain by
-// passing the previous value.
-#define SQ_DIGEST_SEED UINT64_C(0xcbf29ce484222325)
-uint64_t sq_digest(uint64_t digest, const void *bytes, size_t n);
-
 // ---- writing --------------------------------------------------------------------------------
 
 // All tensors at once, data from tensor[i].data, in the given order: the same input gives the same

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents of tensors: exact widening to binary32, digest, dropping pages (sq_safetensors.h).
+// Contents of tensors: exact widening to binary32, dropping pages (sq_safetensors.h).
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -74,12 +74,4 @@ void sq_tensor_forget(const struct sq_safetensors *st, const struct sq_tensor *t
     if (begin < end)
         (void)madvise((void *)begin, end - begin,
                       MADV_DONTNEED); // a hint: failure costs memory only
-}
-
-uint64_t sq_digest(uint64_t digest, const void *bytes, size_t n)
-{
-    const uint8_t *p = bytes;
-    for (size_t i = 0; i < n; i++)
-        digest = (digest ^ p[i]) * UINT64_C(0x100000001b3);
-    return digest;
 }

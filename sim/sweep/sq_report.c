@@ -167,8 +167,9 @@ static void put_string(FILE *out, const char *text)
 
 static void put_row(FILE *out, const struct sq_report_row *row, unsigned long provenance)
 {
-    fprintf(out, "\n{\"key\":\"%016llx\",\"from\":%lu,\"p\":", (unsigned long long)row->key,
-            provenance);
+    char key[SQ_DIGEST_SIZE];
+    sq_digest_hex(row->key, key);
+    fprintf(out, "\n{\"key\":\"%s\",\"from\":%lu,\"p\":", key, provenance);
     put_json(out, row->parameters);
     fputs(",\"m\":", out);
     put_json(out, row->measures);
@@ -267,11 +268,12 @@ static void write_json(FILE *out, const struct sq_report *r)
     for (size_t i = 0; i < r->n_sweeps; i++)
         for (size_t j = 0; j < r->sweep[i].n_rows; j++) {
             const struct sq_report_row *row = &r->sweep[i].row[j];
+            char key[SQ_DIGEST_SIZE];
+            sq_digest_hex(row->key, key);
             fprintf(out,
-                    "%s\n{\"sweep\":\"%s\",\"key\":\"%016llx\",\"parameters\":%s,\"measures\":%s,"
+                    "%s\n{\"sweep\":\"%s\",\"key\":\"%s\",\"parameters\":%s,\"measures\":%s,"
                     "\"provenance\":%s}",
-                    comma, r->sweep[i].name, (unsigned long long)row->key, row->parameters,
-                    row->measures, row->provenance);
+                    comma, r->sweep[i].name, key, row->parameters, row->measures, row->provenance);
             comma = ",";
         }
     fputs("\n]\n", out);

@@ -12,7 +12,7 @@
 
 struct sq_report_row {
     char *parameters, *measures, *provenance; // JSON objects
-    uint64_t key;
+    struct sq_digest key;
     char *order; // sorts like the parameters: numbers by value, texts as texts
 };
 

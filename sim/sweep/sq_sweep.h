@@ -28,6 +28,7 @@
 #include "models/sq_status.h"
 #include "sim/block/sq_cause.h"
 #include "sim/format/sq_scheme.h"
+#include "sim/io/sq_digest.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/sweep/sq_sweep_db.h"
 
@@ -131,9 +132,9 @@ struct sq_sweep_spec {
         double *value; // of names: the index
         char **name;   // of paths
     } axis[SQ_N_AXES];
-    bool is_gemm, is_workload;  // n and k, or a table, in place of a model
-    struct sq_machine *machine; // one per value of the machine axis, NULL without
-    uint64_t *machine_digest;   // of the files
+    bool is_gemm, is_workload;        // n and k, or a table, in place of a model
+    struct sq_machine *machine;       // one per value of the machine axis, NULL without
+    struct sq_digest *machine_digest; // of the files
     size_t n_constraints;
     struct sq_constraint *constraint;
     size_t n_measures;

@@ -30,10 +30,10 @@ static const char schema[] =
     "  spec TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS provenance(id INTEGER PRIMARY KEY, text TEXT UNIQUE NOT NULL);"
     "CREATE TABLE IF NOT EXISTS point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, "
-    "  key INTEGER NOT NULL, measures TEXT NOT NULL, "
+    "  key TEXT NOT NULL, measures TEXT NOT NULL, "
     "  provenance INTEGER NOT NULL REFERENCES provenance(id), "
     "  PRIMARY KEY(sweep, parameters)) WITHOUT ROWID;"
-    "PRAGMA application_id = 1397846903; PRAGMA user_version = 1;";
+    "PRAGMA application_id = 1397846903; PRAGMA user_version = 2;";
 
 struct sq_sweep_db {
     sqlite3 *handle;
@@ -79,7 +79,7 @@ static enum sq_status check_kind(struct sq_sweep_db *db, bool *is_new, struct sq
     *is_new = tables == 0;
     if (tables > 0 && pragma(db, "PRAGMA application_id") != APPLICATION_ID)
         return SQ_FAIL(err, SQ_ERR_IO, "'%s' is no sweep database", sq_path_tail(db->path));
-    if (tables > 0 && pragma(db, "PRAGMA user_version") != 1)
+    if (tables > 0 && pragma(db, "PRAGMA user_version") != 2)
         return SQ_FAIL(err, SQ_ERR_IO, "'%s' is a sweep database of another version",
                        sq_path_tail(db->path));
     return SQ_OK;
@@ -209,10 +209,11 @@ enum sq_status sq_sweep_db_put(struct sq_sweep_db *db, const struct sq_sweep_row
         free(db->provenance);
         db->provenance = strdup(row->provenance);
     }
-    sqlite3_bind_int64(db->statement[PUT], 3, (sqlite3_int64)row->key);
+    char key[SQ_DIGEST_SIZE];
+    sq_digest_hex(row->key, key);
     return write_row(
         db, PUT, 5,
-        (const char *const[]){row->sweep, row->parameters, NULL, row->measures, row->provenance},
+        (const char *const[]){row->sweep, row->parameters, key, row->measures, row->provenance},
         err);
 }
 
@@ -222,10 +223,15 @@ static const char *column(sqlite3_stmt *s, int i)
     return text ? (const char *)text : "";
 }
 
-static struct sq_sweep_row row_of(sqlite3_stmt *s)
+static enum sq_status row_of(const struct sq_sweep_db *db, sqlite3_stmt *s,
+                             struct sq_sweep_row *row, struct sq_error *err)
 {
-    return (struct sq_sweep_row){column(s, 0), column(s, 1), (uint64_t)sqlite3_column_int64(s, 2),
-                                 column(s, 3), column(s, 4)};
+    struct sq_digest key;
+    if (!sq_digest_parse(column(s, 2), &key))
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' is damaged: key of %.30s %.80s",
+                       sq_path_tail(db->path), column(s, 0), column(s, 1));
+    *row = (struct sq_sweep_row){column(s, 0), column(s, 1), key, column(s, 3), column(s, 4)};
+    return SQ_OK;
 }
 
 enum sq_status sq_sweep_db_find(struct sq_sweep_db *db, const char *sweep, const char *parameters,
@@ -234,7 +240,7 @@ enum sq_status sq_sweep_db_find(struct sq_sweep_db *db, const char *sweep, const
     const int code = step(db, FIND, 2, (const char *const[]){sweep, parameters});
     *found = code == SQLITE_ROW;
     if (code == SQLITE_ROW)
-        *row = row_of(db->statement[FIND]);
+        SQ_TRY(row_of(db, db->statement[FIND], row, err));
     return code == SQLITE_ROW || code == SQLITE_DONE ? SQ_OK : fail(db, "read", err);
 }
 
@@ -244,8 +250,10 @@ enum sq_status sq_sweep_db_each(struct sq_sweep_db *db, sq_sweep_db_visit *visit
     enum sq_status status = SQ_OK;
     int code = step(db, EACH, 0, NULL);
     for (; status == SQ_OK && code == SQLITE_ROW; code = sqlite3_step(db->statement[EACH])) {
-        const struct sq_sweep_row row = row_of(db->statement[EACH]);
-        status = visit(context, &row, err);
+        struct sq_sweep_row row;
+        status = row_of(db, db->statement[EACH], &row, err);
+        if (status == SQ_OK)
+            status = visit(context, &row, err);
     }
     if (status == SQ_OK && code != SQLITE_DONE)
         status = fail(db, "read", err);
@@ -298,7 +306,8 @@ static enum sq_status merge_row(void *context, const struct sq_sweep_row *row, s
     bool found;
     SQ_TRY(merge_sweep(m, row->sweep, err));
     SQ_TRY(sq_sweep_db_find(m->into, row->sweep, row->parameters, &old, &found, err));
-    if (found && (old.key != row->key || strcmp(old.measures, row->measures) != 0))
+    if (found &&
+        (!sq_digest_is_equal(old.key, row->key) || strcmp(old.measures, row->measures) != 0))
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "'%s' holds another result of %.30s %.80s: other code or inputs",
                        sq_path_tail(m->from->path), row->sweep, row->parameters);

@@ -15,12 +15,13 @@
 #include <stdint.h>
 
 #include "models/sq_status.h"
+#include "sim/io/sq_digest.h"
 
 struct sq_sweep_db;
 
 struct sq_sweep_row {
     const char *sweep, *parameters;
-    uint64_t key;
+    struct sq_digest key;
     const char *measures, *provenance;
 };
 

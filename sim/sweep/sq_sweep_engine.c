@@ -20,13 +20,13 @@ struct input_model {
     char path[SQ_SWEEP_PATH_SIZE], tokens[1100],
         eval_tokens[1100]; // calibration tokens, evaluation tokens
     struct sq_checkpoint ck;
-    uint64_t shapes_digest, values_digest;
+    struct sq_digest shapes_digest, values_digest;
 };
 
 struct input_table {
     const char *name;
     struct sq_workload rows;
-    uint64_t digest;
+    struct sq_digest digest;
 };
 
 struct sq_sweep_inputs {
@@ -34,7 +34,7 @@ struct sq_sweep_inputs {
     size_t n_models, n_tables;
     struct input_model *model;
     struct input_table *table;
-    const uint64_t *machine_digest; // of the specification
+    const struct sq_digest *machine_digest; // of the specification
     bool has_synth;
     struct sq_synth synth;
     char provenance[400];
@@ -42,24 +42,24 @@ struct sq_sweep_inputs {
 
 // ---- inputs -----------------------------------------------------------------------------------
 
-static enum sq_status digest_file(const char *path, uint64_t *digest, struct sq_error *err)
+static enum sq_status digest_file(const char *path, struct sq_digest *digest, struct sq_error *err)
 {
     struct sq_mapping map;
     SQ_TRY(sq_file_map(path, &map, err));
-    *digest = sq_digest(*digest, map.data, map.nbytes);
+    sq_digest_add(digest, map.data, map.nbytes);
     sq_file_unmap(&map);
     return SQ_OK;
 }
 
 static enum sq_status digest_values(struct input_model *m, bool has_eval, struct sq_error *err)
 {
-    uint64_t d = m->shapes_digest;
+    struct sq_digest d = m->shapes_digest;
     for (size_t s = 0; s < m->ck.n_shards; s++)
         for (size_t i = 0; i < m->ck.shard[s].n_tensors; i++) {
             const struct sq_tensor *t = &m->ck.shard[s].tensor[i];
-            d = sq_digest(d, t->name, strlen(t->name) + 1);
-            d = sq_digest(d, &t->dtype, sizeof t->dtype);
-            d = sq_digest(d, t->data, t->nbytes);
+            sq_digest_add(&d, t->name, strlen(t->name));
+            sq_digest_add(&d, &t->dtype, sizeof t->dtype);
+            sq_digest_add(&d, t->data, t->nbytes);
             sq_tensor_forget(&m->ck.shard[s], t);
         }
     if (m->ck.is_model) {
@@ -86,10 +86,9 @@ static enum sq_status open_model(struct input_model *m, const char *name, const 
     if (has_eval && !m->ck.is_model)
         return SQ_FAIL(err, SQ_ERR_ARG, "loss and perplexity of '%s', need a model directory",
                        sq_path_tail(m->path));
-    m->shapes_digest = SQ_DIGEST_SEED;
     for (size_t i = 0; i < m->ck.n_layers; i++) {
         const uint64_t shape[2] = {m->ck.layer[i].n, m->ck.layer[i].k};
-        m->shapes_digest = sq_digest(m->shapes_digest, shape, sizeof shape);
+        sq_digest_add(&m->shapes_digest, shape, sizeof shape);
     }
     return engines & VALUES ? digest_values(m, has_eval, err) : SQ_OK;
 }
@@ -99,7 +98,6 @@ static enum sq_status open_table(struct input_table *t, const char *name, const 
 {
     char path[SQ_SWEEP_PATH_SIZE];
     t->name = name;
-    t->digest = SQ_DIGEST_SEED;
     sq_sweep_path(name, home, path);
     SQ_TRY(digest_file(path, &t->digest, err));
     return sq_workload_read(path, &t->rows, err);
@@ -114,11 +112,12 @@ static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
     if (in->engines & VALUES)
         data = is_real ? "real" : "real weights, synthetic inputs where there is no model";
     int at = snprintf(in->provenance, sizeof in->provenance, "\"data\":\"%s\",\"seed\":1", data);
+    char digest[SQ_DIGEST_SIZE];
+    sq_digest_hex(in->synth.liberty_digest, digest);
     if (in->has_synth)
         snprintf(in->provenance + at, sizeof in->provenance - (size_t)at,
-                 ",\"synthesis\":\"%.60s\",\"timing\":\"%.60s\",\"liberty_digest\":\"%016llx\"",
-                 in->synth.yosys_version, in->synth.sta_version,
-                 (unsigned long long)in->synth.liberty_digest);
+                 ",\"synthesis\":\"%.60s\",\"timing\":\"%.60s\",\"liberty_digest\":\"%s\"",
+                 in->synth.yosys_version, in->synth.sta_version, digest);
 }
 
 static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s,
@@ -201,23 +200,21 @@ static const struct input_table *table_of(const struct sq_sweep_inputs *in,
     return NULL;
 }
 
-uint64_t sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
-                                uint64_t digest)
+void sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                            struct sq_digest *digest)
 {
     const struct input_model *m = model_of(in, p);
     if (m) {
-        digest = sq_digest(digest, &m->shapes_digest, sizeof m->shapes_digest);
-        digest = sq_digest(digest, &m->values_digest, sizeof m->values_digest);
+        sq_digest_add(digest, &m->shapes_digest, sizeof m->shapes_digest);
+        sq_digest_add(digest, &m->values_digest, sizeof m->values_digest);
     }
     const struct input_table *t = table_of(in, p);
     if (t)
-        digest = sq_digest(digest, &t->digest, sizeof t->digest);
+        sq_digest_add(digest, &t->digest, sizeof t->digest);
     if (p->machine_name)
-        digest =
-            sq_digest(digest, &in->machine_digest[p->machine_index], sizeof in->machine_digest[0]);
+        sq_digest_add(digest, &in->machine_digest[p->machine_index], sizeof in->machine_digest[0]);
     if (in->has_synth)
-        digest = sq_digest(digest, &in->synth.digest, sizeof in->synth.digest);
-    return digest;
+        sq_digest_add(digest, &in->synth.digest, sizeof in->synth.digest);
 }
 
 // ---- engines ----------------------------------------------------------------------------------

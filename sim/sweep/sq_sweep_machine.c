@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
-#include "sim/io/sq_safetensors.h"
 #include "sim/sweep/sq_sweep_spec.h"
 
 void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE])
@@ -31,7 +31,7 @@ enum sq_status sq_sweep_read_machines(struct sq_sweep_spec *s, const char *home,
         struct sq_mapping map;
         sq_sweep_path(s->axis[SQ_AXIS_MACHINE].name[i], home, path);
         SQ_TRY(sq_file_map(path, &map, err));
-        s->machine_digest[i] = sq_digest(SQ_DIGEST_SEED, map.data, map.nbytes);
+        s->machine_digest[i] = sq_digest_of(map.data, map.nbytes);
         const enum sq_status status =
             sq_machine_parse((const char *)map.data, map.nbytes, path, &s->machine[i], err);
         sq_file_unmap(&map);

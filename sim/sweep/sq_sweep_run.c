@@ -26,19 +26,20 @@ struct task {
     size_t index;
     struct sq_sweep_point point;
     char parameters[SQ_PARAMETERS_SIZE];
-    uint64_t key;
+    struct sq_digest key;
 };
 
 // ---- what a row says ----------------------------------------------------------------------------
 
-static uint64_t key_of(const struct run *run, const struct task *t)
+static struct sq_digest key_of(const struct run *run, const struct task *t)
 {
     const struct sq_sweep_spec *s = run->spec;
-    uint64_t d = sq_digest(SQ_DIGEST_SEED, t->parameters, strlen(t->parameters));
-    d = sq_digest(d, run->options->code, strlen(run->options->code));
+    struct sq_digest d = sq_digest_of(t->parameters, strlen(t->parameters));
+    sq_digest_add(&d, run->options->code, strlen(run->options->code));
     for (size_t i = 0; i < s->n_measures; i++)
-        d = sq_digest(d, s->measure[i]->name, strlen(s->measure[i]->name) + 1);
-    return sq_sweep_inputs_digest(run->inputs, &t->point, d);
+        sq_digest_add(&d, s->measure[i]->name, strlen(s->measure[i]->name));
+    sq_sweep_inputs_digest(run->inputs, &t->point, &d);
+    return d;
 }
 
 enum { MEASURES_SIZE = 64 * SQ_MEASURES_MAX };
@@ -77,7 +78,7 @@ static bool take(struct run *run, struct task *t)
         t->key = key_of(run, t);
         run->status =
             sq_sweep_db_find(run->db, run->spec->name, t->parameters, &row, &found, &run->err);
-        if (run->status == SQ_OK && !(found && row.key == t->key))
+        if (run->status == SQ_OK && !(found && sq_digest_is_equal(row.key, t->key)))
             return true;
         run->count->cached += run->status == SQ_OK;
     }

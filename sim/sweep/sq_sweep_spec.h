@@ -56,9 +56,9 @@ enum sq_status sq_sweep_inputs_open(struct sq_sweep_inputs **in, const struct sq
                                     const struct sq_sweep_options *o, struct sq_error *err);
 void sq_sweep_inputs_close(struct sq_sweep_inputs *in);
 
-// Digest of everything the point's measures depend on but the code and the parameters.
-uint64_t sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
-                                uint64_t digest);
+// Adds everything the point's measures depend on but the code and the parameters.
+void sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                            struct sq_digest *digest);
 // JSON members that say where the numbers come from: "data", "seed", tools. Owned by `in`.
 const char *sq_sweep_inputs_provenance(const struct sq_sweep_inputs *in);
 

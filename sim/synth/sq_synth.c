@@ -17,7 +17,6 @@
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 #include "sim/io/sq_process.h"
-#include "sim/io/sq_safetensors.h" // sq_digest
 #include "sim/synth/sq_synth_run.h"
 
 // ---- open -------------------------------------------------------------------------------------
@@ -63,8 +62,8 @@ static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct
                            sizeof s->yosys_version, NULL) != SQ_OK)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run; Debian has it as package yosys",
                        sq_synth_tool("YOSYS", "yosys"));
-    uint64_t *d = &s->base_digest, *all = &s->digest;
-    *d = sq_digest(SQ_DIGEST_SEED, s->yosys_version, strlen(s->yosys_version));
+    struct sq_digest *d = &s->base_digest, *all = &s->digest;
+    sq_digest_add(d, s->yosys_version, strlen(s->yosys_version));
     SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_front.ys", all, &s->script_front, err));
     SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_map.ys", all, &s->script_map, err));
     SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_speed.ys", all, &s->script_speed, err));
@@ -72,12 +71,12 @@ static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct
     if (!liberty)
         return SQ_OK;
     SQ_TRY(sq_liberty_read(&s->lib, liberty, err));
-    s->liberty_digest = sq_digest(SQ_DIGEST_SEED, s->lib.text, s->lib.nbytes);
-    *d = sq_digest(*d, &s->liberty_digest, sizeof s->liberty_digest);
+    s->liberty_digest = sq_digest_of(s->lib.text, s->lib.nbytes);
+    sq_digest_add(d, &s->liberty_digest, sizeof s->liberty_digest);
     if (sq_process_version(sq_synth_tool("STA", "sta"), "-version", s->sta_version,
                            sizeof s->sta_version, NULL) != SQ_OK)
         s->sta_version[0] = '\0';
-    *d = sq_digest(*d, s->sta_version, strlen(s->sta_version));
+    sq_digest_add(d, s->sta_version, strlen(s->sta_version));
     return SQ_OK;
 }
 
@@ -99,7 +98,7 @@ enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char
     free(here);
     if (status == SQ_OK)
         status = open_parts(s, liberty, err);
-    s->digest = sq_digest(s->digest, &s->base_digest, sizeof s->base_digest);
+    sq_digest_add(&s->digest, &s->base_digest, sizeof s->base_digest);
     if (status != SQ_OK)
         sq_synth_close(s);
     return status;
@@ -127,10 +126,12 @@ static enum sq_status entry_path(const struct sq_synth *s, const struct sq_synth
     bool used[SQ_SYNTH_MAX_SOURCES];
     char *job;
     SQ_TRY(sq_synth_print_job(s, b, &job, used, err));
-    const uint64_t digest = sq_digest(sq_synth_digest_sources(s, used), job, strlen(job));
+    char hex[SQ_DIGEST_SIZE];
+    struct sq_digest digest = sq_synth_digest_sources(s, used);
+    sq_digest_add(&digest, job, strlen(job));
+    sq_digest_hex(digest, hex);
     free(job);
-    snprintf(path, SQ_SYNTH_PATH_LEN, "%s/%s-%016" PRIx64 "%s", s->cache_dir, b->top, digest,
-             suffix);
+    snprintf(path, SQ_SYNTH_PATH_LEN, "%s/%s-%s%s", s->cache_dir, b->top, hex, suffix);
     return SQ_OK;
 }
 

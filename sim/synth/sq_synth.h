@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "models/sq_status.h"
+#include "sim/io/sq_digest.h"
 #include "sim/synth/sq_liberty.h"
 
 enum { SQ_SYNTH_MAX_PARAMS = 12 };
@@ -55,13 +56,13 @@ struct sq_synth_block {
 
 // What is common to all blocks of a run.
 struct sq_synth {
-    struct sq_liberty lib;   // empty when opened without
-    char yosys_version[64];  // "Yosys 0.23 (...)"
-    char sta_version[64];    // "" = OpenSTA is not installed: no delays
-    uint64_t liberty_digest; // of the unpacked text
-    uint64_t digest;         // of everything but block and parameters
+    struct sq_liberty lib;           // empty when opened without
+    char yosys_version[64];          // "Yosys 0.23 (...)"
+    char sta_version[64];            // "" = OpenSTA is not installed: no delays
+    struct sq_digest liberty_digest; // of the unpacked text
+    struct sq_digest digest;         // of everything but block and parameters
     // private
-    uint64_t base_digest; // the same without the modules
+    struct sq_digest base_digest; // the same without the modules
     size_t n_sources;
     struct sq_synth_source *source;
     char *rtl_dir, *cache_dir, *script_front, *script_map, *script_speed;

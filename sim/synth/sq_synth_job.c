@@ -46,7 +46,9 @@ static enum sq_status expand(FILE *out, const char *script, const struct fill *f
 
 void sq_synth_liberty_path(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN])
 {
-    snprintf(path, SQ_SYNTH_LIBERTY_LEN, "../liberty-%016" PRIx64 ".lib", s->liberty_digest);
+    char hex[SQ_DIGEST_SIZE];
+    sq_digest_hex(s->liberty_digest, hex);
+    snprintf(path, SQ_SYNTH_LIBERTY_LEN, "../liberty-%s.lib", hex);
 }
 
 // "chparam -set A 1 -set B 2 TOP", or nothing.

@@ -18,8 +18,8 @@ struct sq_synth_source {
 };
 
 // One file of `dir` as a string the caller frees; name and contents into *digest.
-enum sq_status sq_synth_read_file(const char *dir, const char *name, uint64_t *digest, char **text,
-                                  struct sq_error *err);
+enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_digest *digest,
+                                  char **text, struct sq_error *err);
 // files.f, what it lists and what scripts name into s->source, their digest into s->digest. Freed
 // by sq_synth_free_sources, also after a failure.
 enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err);
@@ -31,7 +31,8 @@ enum sq_status sq_synth_select(const struct sq_synth *s, const char *top,
 // Marks, besides, those that a script names.
 void sq_synth_select_named(const struct sq_synth *s, const char *script,
                            bool used[SQ_SYNTH_MAX_SOURCES]);
-uint64_t sq_synth_digest_sources(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES]);
+struct sq_digest sq_synth_digest_sources(const struct sq_synth *s,
+                                         const bool used[SQ_SYNTH_MAX_SOURCES]);
 // Their names for read_verilog, "rtl/a.sv rtl/b.sv ".
 void sq_synth_print_files(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES],
                           FILE *out);

@@ -10,19 +10,18 @@
 #include <sys/stat.h>
 
 #include "sim/io/sq_file.h"
-#include "sim/io/sq_safetensors.h" // sq_digest
 #include "sim/synth/sq_synth_run.h"
 
-enum sq_status sq_synth_read_file(const char *dir, const char *name, uint64_t *digest, char **text,
-                                  struct sq_error *err)
+enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_digest *digest,
+                                  char **text, struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN];
     struct sq_mapping map;
     *text = NULL;
     snprintf(path, sizeof path, "%s/%s", dir, name);
     SQ_TRY(sq_file_map(path, &map, err));
-    *digest = sq_digest(*digest, name, strlen(name) + 1);
-    *digest = sq_digest(*digest, map.data, map.nbytes);
+    sq_digest_add(digest, name, strlen(name));
+    sq_digest_add(digest, map.data, map.nbytes);
     *text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
     sq_file_unmap(&map);
     return *text ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", name);
@@ -149,13 +148,14 @@ enum sq_status sq_synth_write_sources(const struct sq_synth *s,
     return SQ_OK;
 }
 
-uint64_t sq_synth_digest_sources(const struct sq_synth *s, const bool used[SQ_SYNTH_MAX_SOURCES])
+struct sq_digest sq_synth_digest_sources(const struct sq_synth *s,
+                                         const bool used[SQ_SYNTH_MAX_SOURCES])
 {
-    uint64_t digest = s->base_digest;
+    struct sq_digest digest = s->base_digest;
     for (size_t i = 0; i < s->n_sources; i++)
         if (used[i]) {
-            digest = sq_digest(digest, s->source[i].name, strlen(s->source[i].name) + 1);
-            digest = sq_digest(digest, s->source[i].text, strlen(s->source[i].text));
+            sq_digest_add(&digest, s->source[i].name, strlen(s->source[i].name));
+            sq_digest_add(&digest, s->source[i].text, strlen(s->source[i].text));
         }
     return digest;
 }

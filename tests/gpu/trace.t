@@ -122,8 +122,8 @@ altered system gqsa 's/"system":"gqsa"/"system":"gqsb"/'
 refuse "metadata system = gqsb, need sq_w" cosim system.safetensors
 altered producer spqt 's/"producer":"emulator"/"producer":"someone "/'
 refuse "metadata producer = someone" cosim producer.safetensors
-altered digest w4a8 's/fnv1a64:[0-9a-f]/fnv1a64:g/'
-refuse "input_digest = fnv1a64:g" cosim digest.safetensors
+altered digest w4a8 's/xxh3-128:[0-9a-f]/xxh3-128:g/'
+refuse "input_digest = xxh3-128:g" cosim digest.safetensors
 altered version spqr 's/"version":"1"/"version":"2"/'
 refuse "metadata version = 2, need 1" cosim version.safetensors
 head -c 30000 "$W/t/sp24.safetensors" >"$W/short.safetensors"

@@ -255,16 +255,14 @@ static void forgotten_pages_come_back(void **state)
     struct sq_safetensors st;
     assert_int_equal(sq_safetensors_write(path, &t, 1, NULL, 0, NULL), SQ_OK);
     assert_int_equal(sq_safetensors_open(&st, path, NULL), SQ_OK);
-    assert_int_equal(sq_digest(SQ_DIGEST_SEED, "foobar", 6), UINT64_C(0x85944171f73967e8)); // known
-    uint64_t before = sq_digest(SQ_DIGEST_SEED, st.tensor[0].data, sizeof big);
     sq_tensor_forget(&st, &st.tensor[0]);
-    assert_int_equal(sq_digest(SQ_DIGEST_SEED, st.tensor[0].data, sizeof big), before);
+    assert_memory_equal(st.tensor[0].data, big, sizeof big);
     sq_safetensors_close(&st);
     size_t n;
     uint8_t *bytes = read_bytes(path, &n);
     assert_int_equal(sq_safetensors_open_memory(&st, bytes, n, "f", NULL), SQ_OK);
     sq_tensor_forget(&st, &st.tensor[0]); // memory of ours is not dropped
-    assert_int_equal(sq_digest(SQ_DIGEST_SEED, st.tensor[0].data, sizeof big), before);
+    assert_memory_equal(st.tensor[0].data, big, sizeof big);
     sq_safetensors_close(&st);
     free(bytes);
     tmpdir_remove(dir);

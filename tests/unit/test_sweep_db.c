@@ -18,7 +18,7 @@ static struct sq_sweep_db *open_db(const char *path)
 static void put(struct sq_sweep_db *db, const char *parameters, uint64_t key, const char *measures)
 {
     struct sq_error err;
-    const struct sq_sweep_row row = {"s", parameters, key, measures, "{\"data\":\"test\"}"};
+    const struct sq_sweep_row row = {"s", parameters, {key, ~key}, measures, "{\"data\":\"test\"}"};
     if (sq_sweep_db_put(db, &row, &err) != SQ_OK)
         fail_msg("%s", err.text);
 }
@@ -29,7 +29,9 @@ static const char *get(struct sq_sweep_db *db, const char *parameters, uint64_t 
     struct sq_sweep_row row;
     bool found;
     assert_int_equal(sq_sweep_db_find(db, "s", parameters, &row, &found, NULL), SQ_OK);
-    *key = found ? row.key : 0;
+    *key = found ? row.key.low : 0;
+    if (found)
+        assert_true(row.key.high == ~row.key.low);
     if (found)
         assert_string_equal(row.provenance, "{\"data\":\"test\"}");
     return found ? row.measures : "";

@@ -52,8 +52,9 @@ static void write_trace(const char *path, struct sq_format f, const struct sq_op
 static void round_trip(struct sq_format f, void *context)
 {
     const char *path = context;
-    const struct sq_trace_item item[] = {{"a.b", 5, 172, 1}, {"a.c", 3, 128, 2}, {"lo", 1, 7, 3}};
-    const struct sq_trace_item alone = {"", 5, 172, 1};
+    const struct sq_trace_item item[] = {
+        {"a.b", 5, 172, {0, 1}}, {"a.c", 3, 128, {0, 2}}, {"lo", 1, 7, {0, 3}}};
+    const struct sq_trace_item alone = {"", 5, 172, {0, 1}};
     struct sq_operand o[3], back;
     for (size_t i = 0; i < 3; i++)
         o[i] = encoded(f, item[i].n, item[i].k_orig, 1);
@@ -311,7 +312,7 @@ static void writer_refuses(void **state)
     struct sq_trace_info info = {sq_format_default(), "golden", "real", 0};
     struct sq_trace_writer w;
     struct sq_error err;
-    struct sq_trace_item item[] = {{"a", 2, 128, 0}, {"a", 2, 128, 0}};
+    struct sq_trace_item item[] = {{"a", 2, 128, {0, 0}}, {"a", 2, 128, {0, 0}}};
     check_refused(sq_trace_begin(&w, path, &info, item, 2, &err), SQ_ERR_ARG, &err, "twice");
     check_refused(sq_trace_begin(&w, path, &info, item, 0, &err), SQ_ERR_ARG, &err, "no operand");
     item[1].name = "";
