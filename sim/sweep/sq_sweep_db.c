@@ -10,28 +10,28 @@
 
 #include "sim/io/sq_file.h"
 
-enum { APPLICATION_ID = 0x53517377, BUSY_MS = 60000 }; // "SQsw"
+enum { APPLICATION_ID = 0x53517377, VERSION = 2, BUSY_MS = 60000 }; // "SQsw"
 
 enum statement { PUT, FIND, INTERN, DESCRIBE, SPEC, EACH, N_STATEMENTS };
 static const char *const sql[N_STATEMENTS] = {
     [PUT] = "INSERT OR REPLACE INTO point VALUES(?1, ?2, ?3, ?4, "
-            "(SELECT id FROM provenance WHERE text = ?5))",
-    [FIND] = "SELECT sweep, parameters, key, measures, text FROM point JOIN provenance "
-             "ON id = provenance WHERE sweep = ?1 AND parameters = ?2",
+            "(SELECT id FROM provenance WHERE text = ?5), ?6)",
+    [FIND] = "SELECT sweep, parameters, key, measures, text, digest FROM point LEFT JOIN "
+             "provenance ON id = provenance WHERE sweep = ?1 AND parameters = ?2",
     [INTERN] = "INSERT OR IGNORE INTO provenance(text) VALUES(?1)",
-    [DESCRIBE] = "INSERT OR REPLACE INTO sweep VALUES(?1, ?2, ?3)",
-    [SPEC] = "SELECT title, spec FROM sweep WHERE name = ?1",
-    [EACH] = "SELECT sweep, parameters, key, measures, text FROM point JOIN provenance "
-             "ON id = provenance ORDER BY sweep, parameters",
+    [DESCRIBE] = "INSERT OR REPLACE INTO sweep VALUES(?1, ?2, ?3, ?4)",
+    [SPEC] = "SELECT name, title, spec, digest FROM sweep WHERE name = ?1",
+    [EACH] = "SELECT sweep, parameters, key, measures, text, digest FROM point LEFT JOIN "
+             "provenance ON id = provenance ORDER BY sweep, parameters",
 };
 
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS sweep(name TEXT PRIMARY KEY, title TEXT NOT NULL, "
-    "  spec TEXT NOT NULL) WITHOUT ROWID;"
+    "  spec TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS provenance(id INTEGER PRIMARY KEY, text TEXT UNIQUE NOT NULL);"
     "CREATE TABLE IF NOT EXISTS point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, "
     "  key TEXT NOT NULL, measures TEXT NOT NULL, "
-    "  provenance INTEGER NOT NULL REFERENCES provenance(id), "
+    "  provenance INTEGER NOT NULL REFERENCES provenance(id), digest TEXT NOT NULL, "
     "  PRIMARY KEY(sweep, parameters)) WITHOUT ROWID;"
     "PRAGMA application_id = 1397846903; PRAGMA user_version = 2;";
 
@@ -54,6 +54,12 @@ static enum sq_status fail(const struct sq_sweep_db *db, const char *verb, struc
 static bool is_done(struct sq_sweep_db *db, const char *text)
 {
     return sqlite3_exec(db->handle, text, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static const char *column(sqlite3_stmt *s, int i)
+{
+    const unsigned char *text = sqlite3_column_text(s, i);
+    return text ? (const char *)text : "";
 }
 
 // ---- open -----------------------------------------------------------------------------------
@@ -79,8 +85,27 @@ static enum sq_status check_kind(struct sq_sweep_db *db, bool *is_new, struct sq
     *is_new = tables == 0;
     if (tables > 0 && pragma(db, "PRAGMA application_id") != APPLICATION_ID)
         return SQ_FAIL(err, SQ_ERR_IO, "'%s' is no sweep database", sq_path_tail(db->path));
-    if (tables > 0 && pragma(db, "PRAGMA user_version") != 2)
-        return SQ_FAIL(err, SQ_ERR_IO, "'%s' is a sweep database of another version",
+    const int version = tables > 0 ? pragma(db, "PRAGMA user_version") : VERSION;
+    if (version != VERSION)
+        return SQ_FAIL(
+            err, SQ_ERR_IO,
+            "'%s' is a sweep database of version %d, need %d: run the sweep into a new one",
+            sq_path_tail(db->path), version, VERSION);
+    return SQ_OK;
+}
+
+// A page that lost or repeats a row: digests of rows cannot tell.
+static enum sq_status check_pages(struct sq_sweep_db *db, struct sq_error *err)
+{
+    sqlite3_stmt *s;
+    if (sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK)
+        return fail(db, "read", err);
+    const bool is_sound = sqlite3_step(s) == SQLITE_ROW && strcmp(column(s, 0), "ok") == 0;
+    sqlite3_finalize(s);
+    if (!is_sound)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED,
+                       "'%s' is damaged: its pages contradict each other; delete it and run its "
+                       "sweeps again",
                        sq_path_tail(db->path));
     return SQ_OK;
 }
@@ -88,11 +113,11 @@ static enum sq_status check_kind(struct sq_sweep_db *db, bool *is_new, struct sq
 static enum sq_status set_up(struct sq_sweep_db *db, bool create, struct sq_error *err)
 {
     bool is_new = false;
-    sqlite3_busy_timeout(db->handle, BUSY_MS);
-    sqlite3_extended_result_codes(db->handle, 1);
     SQ_TRY(check_kind(db, &is_new, err));
     if (is_new && !create)
         return SQ_FAIL(err, SQ_ERR_IO, "'%s' is an empty database", sq_path_tail(db->path));
+    if (!create)
+        SQ_TRY(check_pages(db, err));
     if (create) {
         // Another process may be switching the same new file to WAL: the busy timeout does not
         // cover that.
@@ -129,6 +154,67 @@ static enum sq_status check_path(const char *path, bool create, struct sq_error 
     return SQ_OK;
 }
 
+static bool is_open(struct sq_sweep_db *db, const char *name, int flags)
+{
+    if (sqlite3_open_v2(name, &db->handle, flags, NULL) != SQLITE_OK)
+        return false;
+    sqlite3_busy_timeout(db->handle, BUSY_MS);
+    sqlite3_extended_result_codes(db->handle, 1);
+    return is_done(db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+}
+
+// The path as a URI of a file that nobody writes: SQLite then needs no files beside it. The caller
+// frees it.
+static char *immutable_uri(const char *path)
+{
+    static const char tail[] = "?immutable=1";
+    char *uri = malloc(strlen("file:") + 3 * strlen(path) + sizeof tail), *at = uri;
+    if (!uri)
+        return NULL;
+    at += sprintf(at, "file:");
+    for (; *path; path++)
+        at += sprintf(at, strchr("%?#", *path) ? "%%%02X" : "%c", (unsigned char)*path);
+    strcpy(at, tail);
+    return uri;
+}
+
+// A database in WAL mode where neither it nor files beside it can be written.
+static enum sq_status open_read_only(struct sq_sweep_db *db, struct sq_error *err)
+{
+    struct stat st;
+    char *log = NULL, *uri = immutable_uri(db->path);
+    if (asprintf(&log, "%s-wal", db->path) < 0)
+        log = NULL;
+    enum sq_status status = SQ_OK;
+    if (!log || !uri)
+        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for '%s'", sq_path_tail(db->path));
+    else if (stat(log, &st) == 0 && st.st_size > 0) // results that are in no other file
+        status = SQ_FAIL(err, SQ_ERR_IO,
+                         "cannot read database '%s' where nothing can be written: '%s' beside it "
+                         "holds results; copy both elsewhere",
+                         sq_path_tail(db->path), sq_path_tail(log));
+    if (status == SQ_OK) {
+        sqlite3_close(db->handle);
+        db->handle = NULL;
+        if (!is_open(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI))
+            status = fail(db, "open", err);
+    }
+    free(log);
+    free(uri);
+    return status;
+}
+
+static enum sq_status open_file(struct sq_sweep_db *db, bool create, struct sq_error *err)
+{
+    const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
+    if (!is_open(db, db->path, flags))
+        return fail(db, "open", err);
+    if (create || pragma(db, "SELECT count(*) FROM sqlite_master") >= 0)
+        return SQ_OK;
+    const int code = sqlite3_errcode(db->handle) & 0xff;
+    return code == SQLITE_CANTOPEN || code == SQLITE_READONLY ? open_read_only(db, err) : SQ_OK;
+}
+
 enum sq_status sq_sweep_db_open(struct sq_sweep_db **out, const char *path, bool create,
                                 struct sq_error *err)
 {
@@ -139,9 +225,8 @@ enum sq_status sq_sweep_db_open(struct sq_sweep_db **out, const char *path, bool
     enum sq_status status = SQ_OK;
     if (!db || !(db->path = strdup(path)))
         status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for '%s'", sq_path_tail(path));
-    const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
-    if (status == SQ_OK && sqlite3_open_v2(path, &db->handle, flags, NULL) != SQLITE_OK)
-        status = fail(db, "open", err);
+    if (status == SQ_OK)
+        status = open_file(db, create, err);
     if (status == SQ_OK && create && sqlite3_db_readonly(db->handle, "main") == 1)
         status = SQ_FAIL(err, SQ_ERR_IO, "cannot write database '%s': %s", sq_path_tail(path),
                          strerror(EACCES));
@@ -172,7 +257,15 @@ void sq_sweep_db_close(struct sq_sweep_db *db)
 
 // ---- rows -----------------------------------------------------------------------------------
 
-// Runs a statement with up to five texts bound; false on failure. It is reset by the next use.
+static void digest_texts(unsigned n, const char *const *text, char hex[SQ_DIGEST_SIZE])
+{
+    struct sq_digest d = {0};
+    for (unsigned i = 0; i < n; i++)
+        sq_digest_add(&d, text[i], strlen(text[i]));
+    sq_digest_hex(d, hex);
+}
+
+// Runs a statement with its texts bound; false on failure. It is reset by the next use.
 static int step(struct sq_sweep_db *db, enum statement which, unsigned n, const char *const *text)
 {
     sqlite3_stmt *s = db->statement[which];
@@ -198,7 +291,11 @@ static enum sq_status write_row(struct sq_sweep_db *db, enum statement which, un
 enum sq_status sq_sweep_db_describe(struct sq_sweep_db *db, const char *name, const char *title,
                                     const char *spec, struct sq_error *err)
 {
-    return write_row(db, DESCRIBE, 3, (const char *const[]){name, title, spec}, err);
+    const char *text[4] = {name, title, spec};
+    char digest[SQ_DIGEST_SIZE];
+    digest_texts(3, text, digest);
+    text[3] = digest;
+    return write_row(db, DESCRIBE, 4, text, err);
 }
 
 enum sq_status sq_sweep_db_put(struct sq_sweep_db *db, const struct sq_sweep_row *row,
@@ -209,28 +306,34 @@ enum sq_status sq_sweep_db_put(struct sq_sweep_db *db, const struct sq_sweep_row
         free(db->provenance);
         db->provenance = strdup(row->provenance);
     }
-    char key[SQ_DIGEST_SIZE];
+    char key[SQ_DIGEST_SIZE], digest[SQ_DIGEST_SIZE];
+    const char *text[6] = {row->sweep, row->parameters, key, row->measures, row->provenance};
     sq_digest_hex(row->key, key);
-    return write_row(
-        db, PUT, 5,
-        (const char *const[]){row->sweep, row->parameters, key, row->measures, row->provenance},
-        err);
+    digest_texts(5, text, digest);
+    text[5] = digest;
+    return write_row(db, PUT, 6, text, err);
 }
 
-static const char *column(sqlite3_stmt *s, int i)
+// Whether column n holds the digest of the n columns before it.
+static bool is_intact(sqlite3_stmt *s, unsigned n)
 {
-    const unsigned char *text = sqlite3_column_text(s, i);
-    return text ? (const char *)text : "";
+    const char *text[5];
+    char digest[SQ_DIGEST_SIZE];
+    for (unsigned i = 0; i < n; i++)
+        text[i] = column(s, (int)i);
+    digest_texts(n, text, digest);
+    return strcmp(column(s, (int)n), digest) == 0;
 }
 
 static enum sq_status row_of(const struct sq_sweep_db *db, sqlite3_stmt *s,
                              struct sq_sweep_row *row, struct sq_error *err)
 {
-    struct sq_digest key;
-    if (!sq_digest_parse(column(s, 2), &key))
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' is damaged: key of %.30s %.80s",
-                       sq_path_tail(db->path), column(s, 0), column(s, 1));
-    *row = (struct sq_sweep_row){column(s, 0), column(s, 1), key, column(s, 3), column(s, 4)};
+    *row = (struct sq_sweep_row){column(s, 0), column(s, 1), {0, 0}, column(s, 3), column(s, 4)};
+    if (!is_intact(s, 5) || !sq_digest_parse(column(s, 2), &row->key))
+        return SQ_FAIL(err, SQ_ERR_DAMAGED,
+                       "'%s' is damaged: point %.80s of %.30s does not match its digest; run the "
+                       "sweep again, into a new database if that does not help",
+                       sq_path_tail(db->path), row->parameters, row->sweep);
     return SQ_OK;
 }
 
@@ -264,16 +367,29 @@ enum sq_status sq_sweep_db_each(struct sq_sweep_db *db, sq_sweep_db_visit *visit
 enum sq_status sq_sweep_db_spec(struct sq_sweep_db *db, const char *sweep, char **title,
                                 char **spec, struct sq_error *err)
 {
+    sqlite3_stmt *s = db->statement[SPEC];
+    enum sq_status status = SQ_OK;
     *title = *spec = NULL;
     const int code = step(db, SPEC, 1, &sweep);
-    if (code == SQLITE_ROW) {
-        *title = strdup(column(db->statement[SPEC], 0));
-        *spec = strdup(column(db->statement[SPEC], 1));
-    } else if (code != SQLITE_DONE) {
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
         return fail(db, "read", err);
+    if (code == SQLITE_DONE || !is_intact(s, 3)) {
+        status = SQ_FAIL(err, SQ_ERR_DAMAGED,
+                         "'%s' is damaged: the specification of %.80s %s; run the sweep again",
+                         sq_path_tail(db->path), sweep,
+                         code == SQLITE_DONE ? "is missing" : "does not match its digest");
+    } else {
+        *title = strdup(column(s, 1));
+        *spec = strdup(column(s, 2));
+        if (!*title || !*spec) {
+            free(*title);
+            free(*spec);
+            *title = *spec = NULL;
+            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a specification");
+        }
     }
-    sqlite3_reset(db->statement[SPEC]);
-    return SQ_OK;
+    sqlite3_reset(s);
+    return status;
 }
 
 // ---- merge ----------------------------------------------------------------------------------
@@ -292,8 +408,7 @@ static enum sq_status merge_sweep(struct merge *m, const char *sweep, struct sq_
     free(m->described);
     m->described = strdup(sweep);
     SQ_TRY(sq_sweep_db_spec(m->from, sweep, &title, &spec, err));
-    const enum sq_status status =
-        title && spec ? sq_sweep_db_describe(m->into, sweep, title, spec, err) : SQ_OK;
+    const enum sq_status status = sq_sweep_db_describe(m->into, sweep, title, spec, err);
     free(title);
     free(spec);
     return status;

@@ -2,12 +2,18 @@
 // Where the points of sweeps are kept: one SQLite file (WAL), sound after a kill at any moment and
 // with several processes writing. One row per sweep name and parameters:
 //
-//   sweep(name, title, spec)                       the specification as it was last run
-//   point(sweep, parameters, key, measures, provenance)
+//   sweep(name, title, spec, digest)               the specification as it was last run
+//   point(sweep, parameters, key, measures, provenance, digest)
 //   provenance(id, text)
 //
 // parameters, measures and provenance are JSON objects; key is the digest of everything the
 // measures depend on: a row whose key differs from the one asked for is out of date.
+//
+// digest is of the texts before it, as pieces (sq_digest.h), of a point with the provenance's text
+// in place of its number. Whoever reads a row checks it: SQ_ERR_DAMAGED with the row where it does
+// not match, never a number. sq_sweep_run computes such a point anew, as one that is out of date.
+// A file opened to be read has its pages checked as well, for rows that are gone or there twice. A
+// file of the version before, without digests, is refused.
 #ifndef SQ_SWEEP_DB_H
 #define SQ_SWEEP_DB_H
 
@@ -25,8 +31,9 @@ struct sq_sweep_row {
     const char *measures, *provenance;
 };
 
-// Creates the file where `create` and it is missing. One connection, to be used by one thread at a
-// time. Refuses a file that is no sweep database. SQ_ERR_IO with the path and reason.
+// Creates the file where `create` and it is missing; without `create` it is only read, and may be
+// where nothing can be written. One connection, to be used by one thread at a time. Refuses a file
+// that is no sweep database. SQ_ERR_IO with the path and reason; SQ_ERR_DAMAGED without `create`.
 enum sq_status sq_sweep_db_open(struct sq_sweep_db **db, const char *path, bool create,
                                 struct sq_error *err);
 void sq_sweep_db_close(struct sq_sweep_db *db); // NULL is harmless
@@ -50,7 +57,8 @@ typedef enum sq_status sq_sweep_db_visit(void *context, const struct sq_sweep_ro
 enum sq_status sq_sweep_db_each(struct sq_sweep_db *db, sq_sweep_db_visit *visit, void *context,
                                 struct sq_error *err);
 
-// Title and specification text of a sweep, copies the caller frees; NULL where unknown.
+// Title and specification text of a sweep, copies the caller frees. Every sweep that has points has
+// them: SQ_ERR_DAMAGED where not.
 enum sq_status sq_sweep_db_spec(struct sq_sweep_db *db, const char *sweep, char **title,
                                 char **spec, struct sq_error *err);
 

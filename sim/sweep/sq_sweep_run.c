@@ -78,6 +78,10 @@ static bool take(struct run *run, struct task *t)
         t->key = key_of(run, t);
         run->status =
             sq_sweep_db_find(run->db, run->spec->name, t->parameters, &row, &found, &run->err);
+        if (run->status == SQ_ERR_DAMAGED) { // one row, and about to be replaced
+            run->status = SQ_OK;
+            found = false;
+        }
         if (run->status == SQ_OK && !(found && sq_digest_is_equal(row.key, t->key)))
             return true;
         run->count->cached += run->status == SQ_OK;

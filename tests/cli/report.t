@@ -115,7 +115,7 @@ if command -v sqlite3 >/dev/null; then
   refuse "'foreign.db' is no sweep database" report --db foreign.db
   cp "$W/sweep.db" "$W/lying.db"
   sqlite3 "$W/lying.db" "UPDATE point SET measures = '[1'"
-  refuse "a row that is no flat object" report --db lying.db -o none
+  refuse "lying.db. is damaged: point {.* does not match its digest; run the sweep again" report --db lying.db -o none
   cp "$W/sweep.db" "$W/none.db" && sqlite3 "$W/none.db" "DELETE FROM point"
   refuse "holds no points" report --db none.db
 else

@@ -38,7 +38,7 @@ accept "--jobs 4" sweep fast.yaml --db jobs.db --jobs 4 -o jobs.csv
 ok "same bytes at any --jobs" cmp "$W/a.csv" "$W/jobs.csv"
 accept "--json" sweep small.yaml --db small.db --json
 ok "one line per point and a summary" [ "$(wc -l <"$W.out")" = 361 ]
-ok "point" out_has '^{"sweep":"small","key":"[0-9a-f]\{16\}","parameters":{"m":4,.*"measures":{"cycles":[0-9]*,'
+ok "point" out_has '^{"sweep":"small","key":"[0-9a-f]\{32\}","parameters":{"m":4,.*"measures":{"cycles":[0-9]*,'
 ok "summary" [ "$(number points),$(number computed),$(number cached)" = 360,360,0 ]
 accept "the default database" sweep small.yaml
 ok "is sweep.db" [ -s "$W/sweep.db" ]
@@ -66,10 +66,14 @@ ok "same bytes" cmp "$W/a.csv" "$W/merged.csv"
 accept "merging again" sweep --merge s1.db --db merged.db --json
 ok "adds nothing" [ "$(number added)" = 0 ]
 if command -v sqlite3 >/dev/null; then
-  sums="SELECT count(*), sum(key % 1000) FROM point"
+  sums="SELECT count(*), group_concat(key || measures) FROM point"
   cp "$W/s1.db" "$W/other.db"
-  sqlite3 "$W/other.db" "UPDATE point SET key = key + 1, measures = '{\"cycles\":1}'
-    WHERE parameters = (SELECT max(parameters) FROM point)"
+  # One point of it by another specification: it has other measures, and so another key.
+  sed 's/^measures: .*/measures: [cycles]/; s/n: .*/n: [256]/; s/k: .*/k: [256]/; s/m: .*/m: [1]/
+    s/bank: .*/bank: [8]/; s/sparsity: .*/sparsity: [0.5]/; s/low_lanes: .*/low_lanes: [8]/
+    s/high_lanes: .*/high_lanes: [2]/' "$W/fast.yaml" >"$W/one.yaml"
+  accept "one point by another specification" sweep one.yaml --db other.db --json
+  ok "is computed" [ "$(number computed)" = 1 ]
   before=$(sqlite3 "$W/merged.db" "$sums")
   sq sweep --merge other.db --db merged.db
   ok "a contradicting database" refused_well "'other.db' holds another result of fast" "" ""
@@ -77,6 +81,14 @@ if command -v sqlite3 >/dev/null; then
   ok "adds nothing" [ "$(sqlite3 "$W/merged.db" "$sums")" = "$before" ]
   accept "an out-of-date row" sweep fast.yaml --db other.db --shard 1/3 --json
   ok "is computed again" [ "$(number computed)" = 1 ]
+  sqlite3 "$W/other.db" "UPDATE point SET measures = '{\"cycles\":1}'
+    WHERE parameters = (SELECT max(parameters) FROM point)"
+  sq sweep --merge other.db --db merged.db
+  ok "a damaged row is not merged" refused_well "'other.db' is damaged: point {.* does not match" "" ""
+  accept "a damaged row" sweep fast.yaml --db other.db --shard 1/3 --json
+  ok "is computed again as well" [ "$(number computed)" = 1 ]
+  sqlite3 "$W/other.db" "PRAGMA user_version = 1"
+  refuse "sweep database of version 1, need 2: run the sweep into a new one" report --db other.db
 else
   skip "contradicting databases" "no sqlite3 program"
 fi

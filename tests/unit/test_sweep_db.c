@@ -2,6 +2,8 @@
 // The database of sweeps: rows in and out, replaced and merged; two connections at once; what is no
 // sweep database. Directed; the kills, full disks and crowds are in tests/cli/sweep.t. Also the
 // engines' determinism: a small sweep on one and on four threads gives equal rows.
+#include <sqlite3.h>
+
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
 #include "tests/unit/tmpdir.h"
@@ -10,7 +12,8 @@ static struct sq_sweep_db *open_db(const char *path)
 {
     struct sq_sweep_db *db;
     struct sq_error err;
-    if (sq_sweep_db_open(&db, path, true, &err) != SQ_OK)
+    if (sq_sweep_db_open(&db, path, true, &err) != SQ_OK ||
+        sq_sweep_db_describe(db, "s", "title", "spec", &err) != SQ_OK)
         fail_msg("%s", err.text);
     return db;
 }
@@ -98,6 +101,71 @@ static void test_merge(void **state)
     tmpdir_remove(dir);
 }
 
+static void sql(const char *path, const char *text)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+// A text of a row that is not what was written: no reader takes it, a new row heals it.
+static void test_damaged_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *change, *says;
+        bool is_spec;
+    } c[] = {
+        {"UPDATE point SET measures = '{\"x\":3}'", "point {\"a\":1} of s does not match its", 0},
+        {"UPDATE point SET key = '00000000000000010000000000000001'", "does not match", 0},
+        {"UPDATE point SET parameters = '{\"a\":3}'", "point {\"a\":3} of s does not match", 0},
+        {"UPDATE point SET sweep = 'r'", "point {\"a\":1} of r does not match", 0},
+        {"UPDATE point SET digest = ''", "does not match its digest", 0},
+        {"UPDATE point SET provenance = 7", "does not match its digest", 0},
+        {"UPDATE provenance SET text = '{}'", "does not match its digest", 0},
+        {"UPDATE sweep SET title = 'another'", "specification of s does not match", 1},
+        {"UPDATE sweep SET spec = 'another'", "specification of s does not match", 1},
+        {"UPDATE sweep SET digest = 'another'", "specification of s does not match", 1},
+        {"UPDATE sweep SET name = 'r'", "specification of s is missing", 1},
+    };
+    for (size_t i = 0; i < LEN(c); i++) {
+        char dir[64], *title, *spec;
+        struct sq_error err;
+        uint64_t added, key;
+        unsigned n = 0;
+        tmpdir_make(dir);
+        const char *path = tmpdir_path(dir, "a.db");
+        struct sq_sweep_db *db = open_db(path), *into = open_db(tmpdir_path(dir, "b.db"));
+        put(db, "{\"a\":1}", 1, "{\"x\":1}");
+        sq_sweep_db_close(db);
+        sql(path, c[i].change);
+        assert_int_equal(sq_sweep_db_open(&db, path, false, &err), SQ_OK);
+        if (c[i].is_spec)
+            check_refused(sq_sweep_db_spec(db, "s", &title, &spec, &err), SQ_ERR_DAMAGED, &err,
+                          c[i].says);
+        else
+            check_refused(sq_sweep_db_each(db, count_row, &n, &err), SQ_ERR_DAMAGED, &err,
+                          c[i].says);
+        assert_int_equal(n, 0);
+        check_refused(sq_sweep_db_merge(into, path, &added, &err), SQ_ERR_DAMAGED, &err, c[i].says);
+        assert_int_equal(sq_sweep_db_each(into, count_row, &n, &err), SQ_OK);
+        assert_int_equal(n, 0); // nothing was taken
+        sq_sweep_db_close(db);
+        db = open_db(path); // describes the sweep
+        put(db, "{\"a\":1}", 1, "{\"x\":1}");
+        assert_string_equal(get(db, "{\"a\":1}", &key), "{\"x\":1}");
+        assert_int_equal(sq_sweep_db_spec(db, "s", &title, &spec, &err), SQ_OK);
+        assert_string_equal(title, "title");
+        assert_string_equal(spec, "spec");
+        free(title);
+        free(spec);
+        sq_sweep_db_close(db);
+        sq_sweep_db_close(into);
+        tmpdir_remove(dir);
+    }
+}
+
 static void test_fields(void **state)
 {
     (void)state;
@@ -165,9 +233,8 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_rows),         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_damaged_rows), cmocka_unit_test(test_fields),
         cmocka_unit_test(test_threads),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
