@@ -82,6 +82,12 @@ waves-picture:
 	$(Q)$(MAKE) --no-print-directory waves BLOCK=core
 	$(Q)tests/rtl/waves_picture.sh build/waves reports/verification/waves.png
 
+## bitflip-test: single flipped bits in databases and encoded files, FLIPS of them (500)
+.PHONY: bitflip-test
+FLIPS ?= 500
+bitflip-test: $(BUILD)/sqsim
+	$(Q)FLIPS=$(FLIPS) $(PROVE) -v tests/cli/bitflip.t
+
 ## mutation: sources with one wrong cycle or bit must fail the co-simulation
 .PHONY: mutation
 mutation: $(BUILD)/sqsim

@@ -232,8 +232,39 @@ static enum sq_status open_bytes(struct sq_safetensors *st, const uint8_t *bytes
     if (n == 0 || bytes[8] != '{')
         return DAMAGED("%s: the header does not start with '{'", what);
     SQ_TRY(sq_json_parse(what, bytes + 8, (size_t)n, &st->header, err));
-    st->buffer = bytes + 8 + n;
+    st->text = bytes + 8;
+    st->buffer = st->text + n;
     return read_header(st, what, nbytes - 8 - (size_t)n, err);
+}
+
+enum sq_status sq_safetensors_check(const struct sq_safetensors *st, const char *what,
+                                    struct sq_error *err)
+{
+    enum { FORGET_NBYTES = 1 << 20 };
+    static const char mark[] = "\"" SQ_DIGEST_KEY "\":\"";
+    char label[SQ_DIGEST_LABEL_SIZE];
+    const char *stored = sq_safetensors_metadata(st, SQ_DIGEST_KEY);
+    if (!stored)
+        return SQ_OK;
+    const uint8_t *at = memmem(st->text, (size_t)(st->buffer - st->text), mark, sizeof mark - 1);
+    if (!at || strlen(stored) != sizeof label - 1)
+        return DAMAGED("%s: metadata " SQ_DIGEST_KEY " = '%.41s' is no digest", what, stored);
+    at += sizeof mark - 1;
+    struct sq_digest d = {0};
+    sq_digest_add(&d, st->text, (size_t)(at - st->text));
+    at += sizeof label - 1;
+    sq_digest_add(&d, at, (size_t)(st->buffer - at));
+    for (size_t i = 0; i < st->n_tensors; i++) {
+        const struct sq_digest data = sq_digest_of(st->tensor[i].data, st->tensor[i].nbytes);
+        sq_digest_add(&d, &data, sizeof data);
+        if (st->tensor[i].nbytes >= FORGET_NBYTES)
+            sq_tensor_forget(st, &st->tensor[i]);
+    }
+    sq_digest_label(d, label);
+    if (strcmp(stored, label) != 0)
+        return DAMAGED("%s is damaged: it does not match its " SQ_DIGEST_KEY "; write it again",
+                       what);
+    return SQ_OK;
 }
 
 enum sq_status sq_safetensors_open_memory(struct sq_safetensors *st, const void *bytes,
@@ -252,6 +283,8 @@ enum sq_status sq_safetensors_open(struct sq_safetensors *st, const char *path,
     *st = (struct sq_safetensors){0};
     SQ_TRY(sq_file_map(path, &st->map, err));
     enum sq_status status = open_bytes(st, st->map.data, st->map.nbytes, sq_path_tail(path), err);
+    if (status == SQ_OK)
+        status = sq_safetensors_check(st, sq_path_tail(path), err);
     if (status != SQ_OK)
         sq_safetensors_close(st);
     return status;

@@ -6,6 +6,12 @@
 // duplicate names, dtype, shape product, byte counts, and that the data ranges cover the buffer
 // once, without overlap, hole or rest (SPEC O.2-13). What is open is therefore consistent; only
 // float contents are still unchecked (sq_tensor_read_f32 refuses NaN and infinity).
+//
+// Files written here that have metadata hold the digest of all their bytes as well, under
+// SQ_DIGEST_KEY: of the header before its digits, of the header after them, then of the digests of
+// the tensors' data in their order (sq_digest.h; 16 bytes each, low half first, little-endian). A
+// file that has the key and another digest is refused; one without it, of another writer, is not.
+// Who alters such a file on purpose removes the key.
 #ifndef SQ_SAFETENSORS_H
 #define SQ_SAFETENSORS_H
 
@@ -14,6 +20,7 @@
 #include <stdint.h>
 
 #include "models/sq_status.h"
+#include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
 
 enum sq_dtype { SQ_F32, SQ_F16, SQ_BF16, SQ_I8, SQ_U8, SQ_I32, SQ_I64, SQ_DTYPE_COUNT };
@@ -50,6 +57,7 @@ struct sq_safetensors {
     // private
     const struct sq_tensor **by_name;
     struct json_t *header;
+    const uint8_t *text; // of the header, up to buffer
     struct sq_mapping map;
 };
 
@@ -59,7 +67,14 @@ struct sq_safetensors {
 enum sq_status sq_safetensors_open(struct sq_safetensors *st, const char *path,
                                    struct sq_error *err);
 
-// The same on bytes the caller keeps alive; `what` names them in errors.
+// Whether the file is what was written, where it holds a digest: SQ_ERR_DAMAGED. Part of
+// sq_safetensors_open, and of nothing else.
+#define SQ_DIGEST_KEY "sq_digest"
+enum sq_status sq_safetensors_check(const struct sq_safetensors *st, const char *what,
+                                    struct sq_error *err);
+
+// The same as open on bytes the caller keeps alive, without the check of a digest; `what` names
+// them in errors.
 enum sq_status sq_safetensors_open_memory(struct sq_safetensors *st, const void *bytes,
                                           size_t nbytes, const char *what, struct sq_error *err);
 void sq_safetensors_close(struct sq_safetensors *st);
@@ -98,8 +113,11 @@ struct sq_safetensors_writer {
     struct sq_piece {
         uint64_t at; // file offset
         size_t nbytes;
+        struct sq_digest digest;
         bool is_written;
     } * piece;
+    struct sq_digest header; // both sides of the digits
+    uint64_t digits_at;      // file offset; 0: none
 };
 enum sq_status sq_safetensors_begin(struct sq_safetensors_writer *w, const char *path,
                                     const struct sq_tensor *tensor, size_t n,

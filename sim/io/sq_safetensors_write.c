@@ -56,32 +56,54 @@ static enum sq_status add_metadata(json_t *header, const struct sq_metadata *met
     json_t *object = json_object();
     json_object_set_new(header, "__metadata__", object);
     for (size_t i = 0; i < n; i++) {
+        if (strcmp(metadata[i].key, SQ_DIGEST_KEY) == 0)
+            continue; // of the file that these come from
         if (json_object_get(object, metadata[i].key))
             return SQ_FAIL(err, SQ_ERR_ARG, "metadata key '%.80s' is there twice", metadata[i].key);
         if (json_object_set_new(object, metadata[i].key, json_string(metadata[i].value)) != 0)
             return SQ_FAIL(err, SQ_ERR_ARG, "metadata '%.80s' is no UTF-8", metadata[i].key);
     }
+    char label[SQ_DIGEST_LABEL_SIZE]; // overwritten when all is known
+    sq_digest_label((struct sq_digest){0}, label);
+    json_object_set_new(object, SQ_DIGEST_KEY, json_string(label));
     return SQ_OK;
 }
 
-// Length, JSON, blanks up to a multiple of 8; *nbytes = where the data starts.
-static enum sq_status write_header(FILE *f, const json_t *header, uint64_t *nbytes,
-                                   struct sq_error *err)
+// Both sides of the digest's place, and where that is; without one, nothing.
+static void digest_header(struct sq_safetensors_writer *w, const char *text, size_t n)
 {
-    char *text = json_dumps(header, JSON_COMPACT);
-    if (!text)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a safetensors header");
-    size_t n = strlen(text), padded = (n + 7) / 8 * 8;
-    for (int i = 0; i < 8; i++)
-        putc((int)((uint64_t)padded >> (8 * i) & 255), f);
-    fwrite(text, 1, n, f);
-    for (size_t i = n; i < padded; i++)
-        putc(' ', f);
-    free(text);
-    *nbytes = 8 + padded;
-    if (padded > SQ_HEADER_MAX_NBYTES)
+    static const char mark[] = "\"" SQ_DIGEST_KEY "\":\"";
+    const char *at = strstr(text, mark);
+    if (!at)
+        return;
+    at += sizeof mark - 1;
+    const char *after = at + SQ_DIGEST_LABEL_SIZE - 1;
+    sq_digest_add(&w->header, text, (size_t)(at - text));
+    sq_digest_add(&w->header, after, (size_t)(text + n - after));
+    w->digits_at = 8 + (uint64_t)(at - text);
+}
+
+// Length, JSON, blanks up to a multiple of 8; *nbytes = where the data starts.
+static enum sq_status write_header(struct sq_safetensors_writer *w, const json_t *header,
+                                   uint64_t *nbytes, struct sq_error *err)
+{
+    FILE *f = w->out.stream;
+    char *json = json_dumps(header, JSON_COMPACT), *text = NULL;
+    const size_t n = json ? strlen(json) : 0, padded = (n + 7) / 8 * 8;
+    const int printed =
+        json && n < SQ_HEADER_MAX_NBYTES ? asprintf(&text, "%-*s", (int)padded, json) : -1;
+    free(json);
+    if (n >= SQ_HEADER_MAX_NBYTES)
         return SQ_FAIL(err, SQ_ERR_RANGE, "header of %zu bytes, need at most %u", padded,
                        SQ_HEADER_MAX_NBYTES);
+    if (printed < 0)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a safetensors header");
+    for (int i = 0; i < 8; i++)
+        putc((int)((uint64_t)padded >> (8 * i) & 255), f);
+    fwrite(text, 1, padded, f);
+    digest_header(w, text, padded);
+    free(text);
+    *nbytes = 8 + padded;
     return SQ_OK;
 }
 
@@ -93,7 +115,7 @@ static enum sq_status begin(struct sq_safetensors_writer *w, json_t *header,
     uint64_t end = 0, start = 0;
     for (size_t i = 0; i < w->n_tensors; i++)
         SQ_TRY(add_tensor(header, &tensor[i], &end, &w->piece[i], err));
-    SQ_TRY(write_header(w->out.stream, header, &start, err));
+    SQ_TRY(write_header(w, header, &start, err));
     for (size_t i = 0; i < w->n_tensors; i++)
         w->piece[i].at += start;
     return SQ_OK;
@@ -127,6 +149,7 @@ enum sq_status sq_safetensors_put(struct sq_safetensors_writer *w, size_t i, con
                        w->n_tensors);
     struct sq_piece *p = &w->piece[i];
     p->is_written = true;
+    p->digest = sq_digest_of(data, p->nbytes);
     if (p->nbytes == 0)
         return SQ_OK;
     if (fseeko(w->out.stream, (off_t)p->at, SEEK_SET) != 0 ||
@@ -136,6 +159,18 @@ enum sq_status sq_safetensors_put(struct sq_safetensors_writer *w, size_t i, con
     return SQ_OK;
 }
 
+static bool has_written_digest(struct sq_safetensors_writer *w)
+{
+    char label[SQ_DIGEST_LABEL_SIZE];
+    if (w->digits_at == 0)
+        return true;
+    for (size_t i = 0; i < w->n_tensors; i++)
+        sq_digest_add(&w->header, &w->piece[i].digest, sizeof w->piece[i].digest);
+    sq_digest_label(w->header, label);
+    return fseeko(w->out.stream, (off_t)w->digits_at, SEEK_SET) == 0 &&
+           fputs(label, w->out.stream) >= 0;
+}
+
 enum sq_status sq_safetensors_commit(struct sq_safetensors_writer *w, struct sq_error *err)
 {
     for (size_t i = 0; i < w->n_tensors; i++)
@@ -143,6 +178,12 @@ enum sq_status sq_safetensors_commit(struct sq_safetensors_writer *w, struct sq_
             sq_safetensors_abort(w);
             return SQ_FAIL(err, SQ_ERR_INTERNAL, "tensor %zu was never written", i);
         }
+    if (!has_written_digest(w)) {
+        const enum sq_status status = SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s': %s",
+                                              sq_path_tail(w->out.path), strerror(errno));
+        sq_safetensors_abort(w);
+        return status;
+    }
     free(w->piece);
     w->piece = NULL;
     return sq_outfile_commit(&w->out, err);

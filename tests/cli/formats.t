@@ -22,10 +22,11 @@ from() {
   local file=$1 offset=$2 hex bytes=; shift 2
   for hex in "$@"; do bytes+="\\x$hex"; done
   cp "$W/$file" "$W/lie"
+  undigested "$W/lie"
   printf "$bytes" | dd of="$W/lie" bs=1 seek=$(($(stat -c %s "$W/lie") - offset)) conv=notrunc status=none
 }
 # edit FILE FROM TO: a copy with another header, of the same length.
-edit() { LC_ALL=C sed "s|$2|$3|" "$W/$1" >"$W/lie"; }
+edit() { LC_ALL=C sed "s|$2|$3|" "$W/$1" >"$W/lie" && undigested "$W/lie"; }
 
 # ---- 2:4 ------------------------------------------------------------------------------------------
 accept "sp24 of plain tensors" quantize w.safetensors --format sp24 --json -o p.safetensors

@@ -115,13 +115,15 @@ place() {
 # bad PATTERN FILE TENSOR OFFSET BYTES: one tensor changed; inspect and eval must both refuse it.
 bad() {
   cp "$W/$2" "$W/bad"
+  undigested "$W/bad"
   printf "$5" | dd of="$W/bad" bs=1 seek=$(($(place "$W/bad" "$L.$3") + $4)) conv=notrunc status=none
   refuse "$1" inspect bad
   refuse "$1" eval --sequences 1 --weights bad
 }
 # lie PATTERN FILE FROM TO: metadata of the same length.
 lie() {
-  sed "s/$3/$4/" "$W/$2" >"$W/bad"
+  LC_ALL=C sed "s/$3/$4/" "$W/$2" >"$W/bad"
+  undigested "$W/bad"
   refuse "$1" inspect bad
 }
 word() { od -An -t x4 -j $(($(place "$W/$1" "$L.$2") + 4 * $3)) -N 4 "$W/$1" | tr -d ' '; }

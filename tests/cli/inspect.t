@@ -22,6 +22,7 @@ ok "kind and format" [ "$(number kind),$(number bank),$(number valid)" = '"sq_w"
 
 # Two mask codes more somewhere in the low stream (it ends 64 bytes before the end of the file): that
 # bank no longer holds k of them.
+undigested "$W/enc"
 size=$(stat -c %s "$W/enc")
 refused=0
 for back in $(seq 1 8); do

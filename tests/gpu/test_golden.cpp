@@ -89,6 +89,20 @@ void check_bit(const char *name, const char *tensor, long at, int bit)
     fclose(f);
 }
 
+// Renames the digest of the whole file: the replay itself is to be tested.
+void drop_digest(const char *name)
+{
+    FILE *f = fopen(path_of(name).c_str(), "rb+");
+    assert_non_null(f);
+    std::string head(4096, '\0');
+    head.resize(fread(&head[0], 1, head.size(), f));
+    const size_t at = head.find("\"sq_digest\"");
+    assert_true(at != std::string::npos);
+    fseek(f, static_cast<long>(at), SEEK_SET);
+    fputs("\"no_digest\"", f);
+    fclose(f);
+}
+
 struct Place {
     std::string tensor;
     long at, nbytes;
@@ -102,6 +116,7 @@ void a_changed_bit_is_found(void **state)
     for (const char *name : kSqGoldenTraces) {
         struct sq_safetensors st;
         std::vector<Place> places;
+        drop_digest(name);
         CHECK_OK(sq_safetensors_open(&st, path_of(name).c_str(), err));
         for (size_t i = 0; i < st.n_tensors; i++)
             places.push_back({st.tensor[i].name, static_cast<long>(st.tensor[i].data - st.map.data),

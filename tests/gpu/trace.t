@@ -7,7 +7,7 @@
 # difference, and none that only the emulator made.
 #
 # Directed: every system. Every tensor is altered in tests/gpu/test_golden.cpp, five places of each
-# file here.
+# file here, with the digest of the whole file out of the way.
 . "$(dirname "$0")/../cli/lib.sh"
 MAKE_TRACES=${MAKE_TRACES:-$(dirname "$SQSIM")/tests/gpu/make_traces}
 SYSTEMS="sq_w sq_a_static sq_a_static_s4 sq_a_dynamic w8a8 w4a8 w4a4 w4a4_s4 sp24 gqsa spqt spqr"
@@ -55,6 +55,9 @@ sq cosim t/spqt.safetensors t/spqr.safetensors
 ok "several, for a reader" bash -c "[ $RC = 0 ] && grep -q '^PASS: 2 traces' '$W.out'"
 
 # ---- one bit
+LC_ALL=C sed 's/"producer":"emulator"/"producer":"emulatos"/' "$W/t/spqr.safetensors" >"$W/flip.safetensors"
+refuse "flip.safetensors is damaged: it does not match its sq_digest" cosim flip.safetensors
+undigested "$W"/t/*.safetensors # of the whole file; tests/cli/bitflip.t has those
 flip() { # FILE OFFSET BIT
   local byte
   byte=$(od -An -tu1 -j "$2" -N 1 "$1")

@@ -91,6 +91,48 @@ static void bytes_are_deterministic(void **state)
     tmpdir_remove(dir);
 }
 
+// Every single flip of a file with metadata is refused or leaves every tensor and value as it was.
+static void no_flip_passes(void **state)
+{
+    (void)state;
+    char dir[64];
+    const char *path = tmpdir_path(tmpdir_make(dir), "x");
+    uint8_t y[40] = {3};
+    const struct sq_tensor t[] = {
+        {.name = "x", .dtype = SQ_F32, .n_dims = 1, .dim = {10}, .data = y},
+        {.name = "y", .dtype = SQ_U8, .n_dims = 1, .dim = {9}, .data = y}};
+    const struct sq_metadata md[] = {{"system", "sq_w"}, {SQ_DIGEST_KEY, "of a file read before"}};
+    struct sq_safetensors st;
+    struct sq_error err;
+    assert_int_equal(sq_safetensors_write(path, t, 2, md, 2, &err), SQ_OK);
+    size_t n, n_foreign = 0;
+    uint8_t *bytes = read_bytes(path, &n);
+    for (size_t bit = 0; bit < 8 * n; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        write_bytes(path, bytes, n);
+        bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        if (sq_safetensors_open(&st, path, &err) != SQ_OK)
+            continue;
+        n_foreign++; // the key has another name
+        assert_null(sq_safetensors_metadata(&st, SQ_DIGEST_KEY));
+        assert_string_equal(sq_safetensors_metadata(&st, "system"), "sq_w");
+        assert_memory_equal(sq_safetensors_find(&st, "x")->data, y, 40);
+        assert_memory_equal(sq_safetensors_find(&st, "y")->data, y, 9);
+        sq_safetensors_close(&st);
+    }
+    assert_in_range(n_foreign, 1, 8 * strlen(SQ_DIGEST_KEY));
+    // Behind the check: what alters a file on purpose takes the key away.
+    bytes[n - 1] ^= 1;
+    write_bytes(path, bytes, n);
+    check_refused(sq_safetensors_open(&st, path, &err), SQ_ERR_DAMAGED, &err, "write it again");
+    drop_digest(bytes, n);
+    write_bytes(path, bytes, n);
+    assert_int_equal(sq_safetensors_open(&st, path, &err), SQ_OK);
+    sq_safetensors_close(&st);
+    free(bytes);
+    tmpdir_remove(dir);
+}
+
 static void writer_refuses(void **state)
 {
     (void)state;
@@ -273,6 +315,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(round_trip_every_dtype),
         cmocka_unit_test(bytes_are_deterministic),
+        cmocka_unit_test(no_flip_passes),
         cmocka_unit_test(writer_refuses),
         cmocka_unit_test(conversions_exhaustive),
         cmocka_unit_test(non_finite_is_named),

@@ -281,6 +281,7 @@ static void single_bit_damage(void **state)
     assert_int_equal(write_and_load(path, &s, w, &err), SQ_OK);
     size_t n, loaded = 0;
     uint8_t *bytes = read_bytes(path, &n);
+    drop_digest(bytes, n); // nothing passes it, see test_safetensors.c
     for (size_t bit = 0; bit < 8 * n; bit++) {
         struct sq_trace t;
         struct sq_operand o;

@@ -49,6 +49,14 @@ static inline uint8_t *read_bytes(const char *path, size_t *n)
     return bytes;
 }
 
+// Renames the digest of a safetensors file in memory: what reads behind it is to be tested.
+static inline void drop_digest(uint8_t *bytes, size_t n)
+{
+    uint8_t *at = memmem(bytes, n, "\"sq_digest\"", 11);
+    assert_non_null(at);
+    memcpy(at, "\"no_digest\"", 11);
+}
+
 static inline int count_files(const char *dir)
 {
     DIR *d = opendir(dir);
