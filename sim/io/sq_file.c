@@ -129,11 +129,22 @@ enum sq_status sq_outfile_open(struct sq_outfile *out, const char *path, struct 
     return fail_io(err, "write", path, code);
 }
 
+enum sq_status sq_outfile_flush(struct sq_outfile *out, struct sq_error *err)
+{
+    if (!ferror(out->stream) && fflush(out->stream) == 0)
+        return SQ_OK;
+    // stdio may have lost the reason; one more byte of a file that goes away tells it.
+    return fail_io(err, "write", out->path, write(fileno(out->stream), "", 1) < 0 ? errno : EIO);
+}
+
 enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
 {
-    errno = EIO; // ferror() of an earlier write has lost its errno
-    int bad =
-        ferror(out->stream) || fflush(out->stream) || name_temp(fileno(out->stream), out->temp);
+    const enum sq_status flushed = sq_outfile_flush(out, err);
+    if (flushed != SQ_OK) {
+        sq_outfile_abort(out);
+        return flushed;
+    }
+    int bad = name_temp(fileno(out->stream), out->temp);
     if (!bad) {
         bad = fclose(out->stream);
         out->stream = NULL;

@@ -34,6 +34,9 @@ struct sq_outfile {
     char *temp; // owned; the temporary name
 };
 enum sq_status sq_outfile_open(struct sq_outfile *out, const char *path, struct sq_error *err);
+// Everything written so far into the file, still without its name: of several files that belong
+// together, all are flushed before the first is committed. SQ_ERR_IO with the path and reason.
+enum sq_status sq_outfile_flush(struct sq_outfile *out, struct sq_error *err);
 // Both end the life of *out, whatever they return; abort after a failed open is harmless.
 enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err);
 void sq_outfile_abort(struct sq_outfile *out);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/io/sq_file.h"
 #include "sim/sweep/sq_sweep.h"
@@ -281,37 +282,52 @@ static void write_json(FILE *out, const struct sq_report *r)
 
 enum file { PAGE, JSON, CSV };
 
+// All of a file but its name; *out is the caller's to commit or abort.
 static enum sq_status write_file(const struct sq_report *r, const char *dir, const char *name,
                                  enum file kind, const struct sq_report_sweep *s, const char *page,
-                                 struct sq_error *err)
+                                 struct sq_outfile *out, struct sq_error *err)
 {
     char path[2048];
-    struct sq_outfile out;
-    enum sq_status status = SQ_OK;
     snprintf(path, sizeof path, "%.1900s/%.100s", dir, name);
-    SQ_TRY(sq_outfile_open(&out, path, err));
+    SQ_TRY(sq_outfile_open(out, path, err));
     if (kind == PAGE)
-        status = write_page(out.stream, r, page, err);
+        SQ_TRY(write_page(out->stream, r, page, err));
     else if (kind == JSON)
-        write_json(out.stream, r);
+        write_json(out->stream, r);
     else
-        status = write_csv(out.stream, s, err);
-    if (status == SQ_OK)
-        return sq_outfile_commit(&out, err);
-    sq_outfile_abort(&out);
-    return status;
+        SQ_TRY(write_csv(out->stream, s, err));
+    return sq_outfile_flush(out, err);
+}
+
+static enum sq_status write_files(const struct sq_report *r, const char *dir, const char *page,
+                                  struct sq_outfile *out, struct sq_error *err)
+{
+    for (size_t i = 0; i < r->n_sweeps; i++) {
+        char name[80];
+        snprintf(name, sizeof name, "%.70s.csv", r->sweep[i].name);
+        SQ_TRY(write_file(r, dir, name, CSV, &r->sweep[i], page, &out[i], err));
+    }
+    SQ_TRY(write_file(r, dir, "results.json", JSON, NULL, page, &out[r->n_sweeps], err));
+    return write_file(r, dir, "index.html", PAGE, NULL, page, &out[r->n_sweeps + 1], err);
 }
 
 enum sq_status sq_report_write(const struct sq_report *r, const char *dir, const char *page,
                                struct sq_error *err)
 {
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST)
+    const bool is_new = mkdir(dir, 0777) == 0;
+    if (!is_new && errno != EEXIST)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(dir), strerror(errno));
-    for (size_t i = 0; i < r->n_sweeps; i++) {
-        char name[80];
-        snprintf(name, sizeof name, "%.70s.csv", r->sweep[i].name);
-        SQ_TRY(write_file(r, dir, name, CSV, &r->sweep[i], page, err));
-    }
-    SQ_TRY(write_file(r, dir, "results.json", JSON, NULL, page, err));
-    return write_file(r, dir, "index.html", PAGE, NULL, page, err); // last: it links to the others
+    const size_t n = r->n_sweeps + 2;
+    struct sq_outfile *out = calloc(n, sizeof *out);
+    enum sq_status status = out ? write_files(r, dir, page, out, err)
+                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    // All are on disk before the first has its name; the page, last, links to the others.
+    for (size_t i = 0; i < n && status == SQ_OK; i++)
+        status = sq_outfile_commit(&out[i], err);
+    for (size_t i = 0; out && i < n; i++)
+        sq_outfile_abort(&out[i]);
+    free(out);
+    if (status != SQ_OK && is_new)
+        rmdir(dir); // where nothing is in it
+    return status;
 }

@@ -35,7 +35,8 @@ void sq_report_free(struct sq_report *r);
 
 // DIR/index.html, DIR/results.json, DIR/NAME.csv of each sweep. DIR is made where missing (not its
 // parents). `page` is the template, sim/sweep/sq_report.html. The page shows at most
-// SQ_REPORT_PAGE_ROWS points of a sweep and says so; the other files hold all.
+// SQ_REPORT_PAGE_ROWS points of a sweep and says so; the other files hold all. After a failure DIR
+// is as it was: no file has its name before all are written.
 #define SQ_REPORT_PAGE_ROWS 5000u
 enum sq_status sq_report_write(const struct sq_report *r, const char *dir, const char *page,
                                struct sq_error *err);

@@ -127,6 +127,52 @@ refuse "one.yaml" report --db a.db -o one.yaml
 refuse "--output = ''" report --db a.db -o ""
 sq report --db a.db -o /dev/full; ok "a device is no directory" [ "$RC" = 2 ]
 (ulimit -f 40; cd "$W" && timeout $HANG "$SQSIM" report --db a.db -o full >"$W.out" 2>"$W.err"); RC=$?
-ok "full disk" refused_well "cannot " "" ""
-ok "no page that lacks its files" [ ! -e "$W/full/index.html" ]
+ok "files that grow too large" refused_well "cannot write 'full/.*': File too large" "" ""
+ok "leave nothing" [ ! -e "$W/full" ]
+
+# ---- where nothing can be written ---------------------------------------------------------------
+# In a mount namespace of its own, where the system allows one.
+mounted() { # SCRIPT: in $W
+  (cd "$W" && SQSIM=$SQSIM timeout $HANG unshare -rm bash -c "$1" >"$W.out" 2>"$W.err" </dev/null); RC=$?
+}
+mkdir "$W/disk"
+if unshare -rm mount -t tmpfs -o size=64k none "$W/disk" 2>/dev/null; then
+  for size in 8k 64k 1m; do # the first file, the second, the page
+    mounted "mount -t tmpfs -o size=$size none disk && mkdir disk/old && echo old >disk/old/index.html &&
+      { \"\$SQSIM\" report --db a.db -o disk/old; rc=\$?; cat disk/old/*; ls disk/old; exit \$rc; }"
+    ok "a full disk, $size" refused_well "cannot write 'disk/old/.*': No space left on device" "" ""
+    ok "is as before" [ "$(cat "$W.out")" = "old
+index.html" ]
+  done
+  mounted "mount --bind . disk && mount -o remount,bind,ro disk && \"\$SQSIM\" report --db disk/a.db"
+  ok "a database on a read-only disk" accepted
+  cp "$W.out" "$W/ro.out"
+else
+  skip "full and read-only disks" "no mount namespace"
+fi
+# As a user without permission: root's own permissions stop nothing.
+mkdir "$W/ro" "$W/ro #1%41?"
+cp "$W/a.db" "$W/ro/"; cp "$W/a.db" "$W/ro #1%41?/"; chmod 444 "$W"/ro*/a.db; chmod 555 "$W"/ro*/
+chmod 755 "$W"
+as_nobody=()
+if [ "$(id -u)" = 0 ]; then as_nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups); fi
+if "${as_nobody[@]}" test -r "$W/ro/a.db" -a -x "$SQSIM" -a ! -w "$W/ro" 2>/dev/null; then
+  unprivileged() {
+    (cd "$W" && timeout $HANG "${as_nobody[@]}" "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null); RC=$?
+  }
+  accept "the report" report --db a.db
+  cp "$W.out" "$W/want.out"
+  for dir in "ro" "ro #1%41?"; do
+    unprivileged report --db "$dir/a.db"
+    ok "a database in a read-only directory, '$dir'" accepted
+    ok "the same report" diff -q "$W/want.out" <(sed "s|$dir/||" "$W.out")
+  done
+  unprivileged sweep one.yaml --db ro/a.db
+  ok "is not written" refused_well "ro/a.db" "" ""
+  chmod 755 "$W/ro"; cp "$W/a.db" "$W/ro/log.db"; echo x >"$W/ro/log.db-wal"; chmod 555 "$W/ro"
+  unprivileged report --db ro/log.db
+  ok "a log that cannot be read" refused_well "'ro/log.db-wal' beside it holds results" "" ""
+else
+  skip "a read-only directory" "no user without permission"
+fi
 finish
