@@ -6,6 +6,7 @@
 
 #include "sim/gpu/sq_gpu.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_quote.h"
 #include "sim/io/sq_unit.h"
 #include "sim/io/sq_yaml.h"
 
@@ -181,9 +182,13 @@ enum sq_status sq_gpu_parse(const char *text, size_t nbytes, const char *what, s
 void sq_gpu_write(const struct sq_gpu *g, const char *comment, FILE *out)
 {
     fprintf(out, "# SPDX-License-Identifier: Apache-2.0\n%s", comment);
-    fprintf(out, "name: %s\ndevice: %s # what records call it\ncalibration: \"%s\"\n", g->name,
-            g->device, g->calibration);
-    fprintf(out, "sms: %u\nclock: %.4g GHz\n", g->sms, g->clock_hz * 1e-9);
+    fputs("name: ", out);
+    sq_put_yaml(out, g->name);
+    fputs("\ndevice: ", out);
+    sq_put_yaml(out, g->device);
+    fputs(" # what records call it\ncalibration: ", out);
+    sq_put_yaml(out, g->calibration);
+    fprintf(out, "\nsms: %u\nclock: %.4g GHz\n", g->sms, g->clock_hz * 1e-9);
     fprintf(out, "l2:\n  size: %.4g MiB\n  usable: %.4g\n  soft: %.4g\n  bandwidth: %.4g TB/s\n",
             g->l2_nbytes / 1048576, g->l2_usable, g->l2_soft, g->l2_bytes_per_s * 1e-12);
     fprintf(out, "dram:\n  bandwidth: %.4g TB/s\n  source: %s\n", g->dram_bytes_per_s * 1e-12,
