@@ -10,22 +10,69 @@
 #include <unistd.h>
 
 #include "sim/io/sq_nearest.h"
+#include "sim/io/sq_quote.h"
 #include "sim/io/sq_version.h"
 
 #ifndef SQ_REVISION
 #define SQ_REVISION "unknown"
 #endif
 
+// ---- foreign text -----------------------------------------------------------------------------
+
+static ssize_t write_quoted(void *cookie, const char *data, size_t n)
+{
+    enum { PIECE = 1024 };
+    char out[SQ_QUOTE_GROWTH * (PIECE + 4)];
+    for (size_t at = 0; at < n; at += PIECE) {
+        const size_t n_out =
+            sq_quote_stream(cookie, data + at, n - at < PIECE ? n - at : PIECE, out);
+        for (size_t done = 0; done < n_out;) {
+            const ssize_t some = write(STDOUT_FILENO, out + done, n_out - done);
+            if (some < 0 && errno != EINTR)
+                return 0; // an error, says fopencookie
+            done += some > 0 ? (size_t)some : 0;
+        }
+    }
+    return (ssize_t)n;
+}
+
+void sq_cli_guard_stdout(void)
+{
+    static struct sq_quote_stream state;
+    FILE *guard = fopencookie(&state, "w", (cookie_io_functions_t){.write = write_quoted});
+    if (!guard)
+        return; // out of memory: whatever runs next says so
+    setvbuf(guard, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
+    stdout = guard;
+}
+
+const char *sq_cli_text(const char *text)
+{
+    static char *copy[8];
+    static unsigned next;
+    const size_t cap = SQ_QUOTE_GROWTH * strlen(text) + 1;
+    char *grown = realloc(copy[next], cap);
+    if (!grown)
+        return "?";
+    copy[next] = grown;
+    next = (next + 1) % 8;
+    sq_quote_text(grown, cap, text);
+    return grown;
+}
+
+json_t *sq_cli_json_text(const char *text)
+{
+    json_t *string = json_string(text);
+    return string ? string : json_string(sq_cli_text(text));
+}
+
 // ---- errors ---------------------------------------------------------------------------------
 
 int sq_cli_fail(const char *command, const struct sq_error *err)
 {
-    char line[sizeof err->text + 64];
-    snprintf(line, sizeof line, "sqsim%s%.40s: %s", *command ? " " : "", command, err->text);
-    for (char *c = line; *c; c++) // one line, whatever a file or an argument was called
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    fprintf(stderr, "%s\n", line);
+    char text[SQ_QUOTE_GROWTH * sizeof err->text];
+    sq_quote_text(text, sizeof text, err->text); // one line, whatever a file was called
+    fprintf(stderr, "sqsim%s%.40s: %s\n", *command ? " " : "", command, text);
     return err->code == SQ_ERR_TOOL ? SQ_EXIT_MISSING : SQ_EXIT_USAGE;
 }
 

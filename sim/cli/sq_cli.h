@@ -44,6 +44,19 @@ int sq_cmd_report(int argc, char **argv);
 int sq_cmd_compare_runs(int argc, char **argv);
 int sq_cmd_inspect(int argc, char **argv);
 
+// Puts a filter between stdout and file descriptor 1: nothing that a file or an argument contains
+// reaches a terminal as an escape sequence, C1 control, writing direction or broken UTF-8, whoever
+// prints it (sq_quote_stream: line ends and tabs pass). Call once, before any output.
+void sq_cli_guard_stdout(void);
+
+// Foreign text for a place inside a line, line ends and tabs visible as well (sq_quote_text).
+// Static memory, valid until the eighth call after this one; one thread.
+const char *sq_cli_text(const char *text);
+
+// A JSON string of foreign text: as it is, or as sq_cli_text where it is no UTF-8, which JSON lacks
+// and file names and CSV files may hold.
+json_t *sq_cli_json_text(const char *text);
+
 // Prints "sqsim COMMAND: sentence" ("sqsim: sentence" for an empty command) on stderr and returns
 // the exit code that fits the status (SQ_ERR_TOOL -> 3, everything else -> 2).
 int sq_cli_fail(const char *command, const struct sq_error *err);

@@ -93,10 +93,10 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
     const char *sta = t->synth->sta_version;
     char digest[SQ_DIGEST_SIZE];
     sq_digest_hex(t->synth->liberty_digest, digest);
-    fprintf(out, "# %s | %s, revision %s | %s | %s%s | %s, digest %s\n", t->command,
+    fprintf(out, "# %s | %s, revision %s | %s | %s%s | %s, digest %s\n", sq_cli_text(t->command),
             json_string_value(json_object_get(p, "tool")),
             json_string_value(json_object_get(p, "revision")), t->synth->yosys_version,
-            *sta ? "OpenSTA " : "no OpenSTA", sta, t->liberty, digest);
+            *sta ? "OpenSTA " : "no OpenSTA", sta, sq_cli_text(t->liberty), digest);
     json_decref(p);
     fprintf(out,
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "
@@ -152,7 +152,7 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
     json_object_set_new(o, "mapper", json_string(r->mapper));
     json_object_set_new(o, "n_cells", json_integer(r->n_cells));
     json_object_set_new(o, "cells", cells);
-    json_object_set_new(o, "liberty", json_string(t->liberty));
+    json_object_set_new(o, "liberty", sq_cli_json_text(t->liberty));
     json_object_set_new(o, "provenance", sq_cli_provenance(NULL, basis, 0));
     return o;
 }
@@ -166,9 +166,9 @@ void sq_area_print_json(FILE *out, const struct sq_area_table *t)
     for (size_t i = 0; i < t->n; i++)
         put_line(out, json_row(t, &t->row[i]));
     json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "command", json_string(t->command));
+    json_object_set_new(o, "command", sq_cli_json_text(t->command));
     json_object_set_new(o, "rows", json_integer((json_int_t)t->n));
-    json_object_set_new(o, "liberty", json_string(t->liberty));
+    json_object_set_new(o, "liberty", sq_cli_json_text(t->liberty));
     json_object_set_new(o, "liberty_digest", json_string(digest));
     json_object_set_new(o, "nand2", json_string(lib->nand2->name));
     json_object_set_new(o, "nand2_um2", json_real(lib->nand2->area));

@@ -31,7 +31,7 @@ static void print_layer(const struct visit *v, const struct sq_layer_run *r,
         return;
     }
     json_t *o = json_object();
-    json_object_set_new(o, "layer", json_string(r->name));
+    json_object_set_new(o, "layer", sq_cli_json_text(r->name));
     json_object_set_new(o, "m", json_integer((json_int_t)r->m));
     json_object_set_new(o, "n", json_integer((json_int_t)r->n));
     json_object_set_new(o, "k", json_integer((json_int_t)r->k));

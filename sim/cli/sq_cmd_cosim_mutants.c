@@ -79,7 +79,7 @@ static int report(const struct sq_cosim_args *in, const struct sq_mutant *m,
         json_object_set_new(o, "killed", json_integer(n_killed));
         json_object_set_new(o, "cases", json_integer((json_int_t)in->cases));
         json_object_set_new(o, "seed", json_integer((json_int_t)in->seed));
-        json_object_set_new(o, "directory", json_string(outcome->dir));
+        json_object_set_new(o, "directory", sq_cli_json_text(outcome->dir));
         json_object_set_new(o, "provenance",
                             sq_cli_provenance("synthetic", "measured (RTL simulation)", in->seed));
         sq_cli_json_line(o);

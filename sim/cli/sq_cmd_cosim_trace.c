@@ -21,9 +21,9 @@ static void print_head(const struct sq_cosim_args *in)
 static json_t *trace_json(const struct sq_replay *r)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "trace", json_string(sq_path_tail(r->path)));
-    json_object_set_new(o, "system", json_string(r->system_name));
-    json_object_set_new(o, "producer", json_string(r->producer));
+    json_object_set_new(o, "trace", sq_cli_json_text(sq_path_tail(r->path)));
+    json_object_set_new(o, "system", sq_cli_json_text(r->system_name));
+    json_object_set_new(o, "producer", sq_cli_json_text(r->producer));
     json_object_set_new(o, "m", json_integer((json_int_t)r->m));
     json_object_set_new(o, "n", json_integer((json_int_t)r->n));
     json_object_set_new(o, "k", json_integer((json_int_t)r->k));
@@ -61,7 +61,7 @@ static void print_line(const struct sq_cosim_args *in, const struct sq_replay *r
     json_object_set_new(o, "value_mismatches", json_integer((json_int_t)out->value_mismatches));
     json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)out->cycle_mismatches));
     if (*out->difference)
-        json_object_set_new(o, "difference", json_string(out->difference));
+        json_object_set_new(o, "difference", sq_cli_json_text(out->difference));
     sq_cli_json_line(o);
 }
 

@@ -8,6 +8,7 @@
 #include "sim/cli/sq_cli.h"
 #include "sim/format/sq_system_file.h"
 #include "sim/format/sq_trace.h"
+#include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
 
 enum { KEY_JSON = 0x2000 };
@@ -44,13 +45,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 // ---- tensors and metadata -------------------------------------------------------------------
-
-// Text of a file on one line of a terminal.
-static void print_clean(const char *text)
-{
-    for (const char *c = text; *c; c++)
-        putchar((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c);
-}
 
 static void print_tensor(const struct arguments *in, const struct sq_tensor *t)
 {
@@ -90,9 +84,9 @@ static void print_file(const struct arguments *in, const struct sq_safetensors *
         if (in->is_json)
             continue;
         printf("  ");
-        print_clean(m->key);
+        sq_put_text(stdout, m->key);
         printf(" = ");
-        print_clean(m->value);
+        sq_put_text(stdout, m->value);
         printf("\n");
     }
 }
@@ -129,7 +123,7 @@ static void print_valid(const struct arguments *in, const char *name, size_t n, 
         return;
     }
     json_t *j = json_object();
-    json_object_set_new(j, "operand", json_string(name));
+    json_object_set_new(j, "operand", sq_cli_json_text(name));
     json_object_set_new(j, "n", json_integer((json_int_t)n));
     json_object_set_new(j, "k", json_integer((json_int_t)k_orig));
     json_object_set_new(j, "k_padded", json_integer((json_int_t)k));
@@ -212,7 +206,7 @@ static enum sq_status inspect_system(const struct arguments *in, const char *pat
         const char *name = sq_system_ops(f.recipe.system)->name;
         json_t *extra = json_object();
         char kind[160];
-        json_object_set_new(extra, "format", json_string(name));
+        json_object_set_new(extra, "format", sq_cli_json_text(name));
         json_object_set_new(extra, "operands", json_integer((json_int_t)f.n_layers));
         json_object_set_new(extra, "stored_bits_per_weight", json_real(bits / weights));
         json_object_set_new(extra, "valid", json_true());

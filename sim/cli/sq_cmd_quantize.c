@@ -131,7 +131,7 @@ static void print_layer(const struct sq_quantize_arguments *in, const struct sq_
         return;
     }
     json_t *o = json_object();
-    json_object_set_new(o, "layer", json_string(l->name));
+    json_object_set_new(o, "layer", sq_cli_json_text(l->name));
     json_object_set_new(o, "n", json_integer((json_int_t)l->n));
     json_object_set_new(o, "k", json_integer((json_int_t)l->k));
     json_object_set_new(o, "k_padded", json_integer((json_int_t)m->k));
@@ -162,7 +162,7 @@ static void print_summary(const struct sq_quantize_arguments *in, const struct s
                         json_real(sq_format_equivalent_bits(&in->format.format)));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
     json_object_set_new(o, "sqnr_db", json_db(db));
-    json_object_set_new(o, "output", in->output ? json_string(in->output) : json_null());
+    json_object_set_new(o, "output", in->output ? sq_cli_json_text(in->output) : json_null());
     json_object_set_new(o, "provenance", sq_cli_provenance(source, "golden model", 0));
     sq_cli_json_line(o);
 }

@@ -69,7 +69,7 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
     struct sq_system_figure figure[SQ_SYSTEM_FIGURES];
     const size_t n_figures = q->ops->figures ? q->ops->figures(q->state, figure) : 0;
     json_t *o = json_object();
-    json_object_set_new(o, "layer", json_string(l->name));
+    json_object_set_new(o, "layer", sq_cli_json_text(l->name));
     json_object_set_new(o, "n", json_integer((json_int_t)l->n));
     json_object_set_new(o, "k", json_integer((json_int_t)l->k));
     json_object_set_new(o, "k_padded", json_integer((json_int_t)padded));
@@ -100,7 +100,7 @@ static void print_summary(const struct work *work)
     sq_cli_system_json(&work->r, o);
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
     json_object_set_new(o, "sqnr_db", json_number(db));
-    json_object_set_new(o, "output", output ? json_string(output) : json_null());
+    json_object_set_new(o, "output", output ? sq_cli_json_text(output) : json_null());
     json_object_set_new(o, "provenance",
                         sq_cli_provenance(sq_quantize_source(work->ck), "golden model", 0));
     sq_cli_json_line(o);

@@ -26,7 +26,7 @@ static void print_row(const struct sq_run_request *in, const struct sq_workload_
     char shape[64];
     if (in->is_json) {
         json_t *o = json_object();
-        json_object_set_new(o, "layer", json_string(row->name));
+        json_object_set_new(o, "layer", sq_cli_json_text(row->name));
         json_object_set_new(o, "m", json_integer((json_int_t)row->gemm.m));
         json_object_set_new(o, "n", json_integer((json_int_t)row->gemm.n));
         json_object_set_new(o, "k", json_integer((json_int_t)row->gemm.k));
@@ -52,8 +52,8 @@ static void print_sum(const struct sq_run_request *in, const struct sq_gpu *gpu,
     if (in->is_json) {
         json_t *o = json_object();
         json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "machine", json_string(gpu->name));
-        json_object_set_new(o, "workload", json_string(name));
+        json_object_set_new(o, "machine", sq_cli_json_text(gpu->name));
+        json_object_set_new(o, "workload", sq_cli_json_text(name));
         json_object_set_new(o, "format", json_string(sq_scheme_names[in->scheme.kind]));
         json_object_set_new(o, "shapes", json_integer((json_int_t)t->shapes));
         json_object_set_new(o, "measured_shapes", json_integer((json_int_t)t->measured));
@@ -76,7 +76,7 @@ static enum sq_status print_all(const struct sq_run_request *in, const struct sq
     struct sq_gpu_total sum, one;
     SQ_TRY(sq_gpu_total_scheme(gpu, &in->scheme, w, records, &sum, err));
     if (!in->is_json) {
-        printf("%s on %s: format %s, cold operands\n", name, gpu->name,
+        printf("%s on %s: format %s, cold operands\n", sq_cli_text(name), sq_cli_text(gpu->name),
                sq_scheme_names[in->scheme.kind]);
         printf("%-34s %20s %6s %12s %12s %12s\n", "layer", "MxNxK", "count", "us", "DRAM us",
                "measured us");

@@ -174,7 +174,7 @@ static void print_json_row(const struct run *r, const struct sq_workload_row *ro
                            const struct result *x)
 {
     json_t *o = json_object();
-    json_object_set_new(o, "layer", json_string(row->name));
+    json_object_set_new(o, "layer", sq_cli_json_text(row->name));
     json_object_set_new(o, "m", json_count((double)row->gemm.m));
     json_object_set_new(o, "n", json_count((double)row->gemm.n));
     json_object_set_new(o, "k", json_count((double)row->gemm.k));
@@ -187,8 +187,8 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
 {
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "machine", json_string(r->machine.name));
-    json_object_set_new(o, "workload", json_string(r->name));
+    json_object_set_new(o, "machine", sq_cli_json_text(r->machine.name));
+    json_object_set_new(o, "workload", sq_cli_json_text(r->name));
     put_scheme(r, o);
     json_object_set_new(o, "cores", json_integer(r->machine.cores));
     json_object_set_new(o, "rows", json_integer(r->machine.core.rows));
@@ -276,8 +276,9 @@ static void print_head(const struct run *r)
     char format[96];
     scheme_text(&r->request->scheme, format);
     printf("%s on machine %s: %u cores of %ux%u PEs, L=%u, H=%u at %g GHz, DRAM %g GB/s; %s\n",
-           r->name, m->name, m->cores, m->core.rows, m->core.cols, m->core.low_lanes,
-           m->core.high_lanes, m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9, format);
+           sq_cli_text(r->name), sq_cli_text(m->name), m->cores, m->core.rows, m->core.cols,
+           m->core.low_lanes, m->core.high_lanes, m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9,
+           format);
     printf("%-24s %22s %6s %12s %12s %7s %7s %10s %8s\n", "layer", "MxNxK", "count", "bound",
            "cycles", "low", "high", "MB", "bound by");
 }

@@ -134,7 +134,7 @@ static void put(struct printer *p, const struct line *l)
         return;
     }
     json_t *o = json_object();
-    json_object_set_new(o, "layer", json_string(l->name));
+    json_object_set_new(o, "layer", sq_cli_json_text(l->name));
     json_object_set_new(o, "n", json_integer((json_int_t)l->n));
     json_object_set_new(o, "k", json_integer((json_int_t)l->k));
     for (unsigned c = 0; c < l->n_columns; c++)

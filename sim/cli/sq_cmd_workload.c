@@ -103,7 +103,7 @@ static void print_json(const struct sq_workload *w, const struct arguments *in)
         const struct sq_workload_row *r = &w->row[i];
         const double weights = (double)r->gemm.n * (double)r->gemm.k * (double)r->count;
         json_t *o = json_object();
-        json_object_set_new(o, "layer", json_string(r->name));
+        json_object_set_new(o, "layer", sq_cli_json_text(r->name));
         json_object_set_new(o, "m", json_integer((json_int_t)r->gemm.m));
         json_object_set_new(o, "n", json_integer((json_int_t)r->gemm.n));
         json_object_set_new(o, "k", json_integer((json_int_t)r->gemm.k));

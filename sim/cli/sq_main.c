@@ -54,6 +54,7 @@ int main(int argc, char **argv)
     // behind.
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    sq_cli_guard_stdout();
     if (argc < 2) {
         fprintf(stderr, "sqsim: no command, see sqsim --help\n");
         return SQ_EXIT_USAGE;

@@ -16,7 +16,7 @@ HANG=1800
 
 # ok DESCRIPTION CONDITION...: one TAP line for a command that must succeed.
 ok() {
-  local what=$1; shift
+  local what=${1//[^ -~]/?}; shift # one line of TAP, whatever an argument was called
   N=$((N + 1))
   if "$@"; then echo "ok $N - $what"; else echo "not ok $N - $what"; FAILED=1; fi
 }

@@ -17,7 +17,26 @@ refuse "did you mean inspect" insp
 refuse "command = frobnicate, need" frobnicate
 refuse "command = , need" ""
 refuse "command = --josn, need" --josn
-refuse "command = a?b, need" $'a\nb'
+refuse 'command = a\\u000ab, need' $'a\nb'
+# Escapes, C1 controls, writing directions, broken UTF-8: visible on stderr and stdout.
+steering=$'a\033[31m\xc2\x9b\xe2\x80\xae\xff'
+refuse 'command = a\\u001b\[31m\\u009b\\u202e\\xff, need' "$steering"
+visible() { ! LC_ALL=C grep -q "[^[:print:][:space:]]" "$1" && ! LC_ALL=C grep -q $'\r' "$1"; }
+printf 'Layer,M,N,K,Count,\n%b,1,64,64,1,\n' "$steering" >"$W/$steering.csv"
+sed 's/^name: .*/name: "m\\nok 1 \\x9b\\u202e"/' sim/machines/edge4.yaml >"$W/m.yaml"
+sq run --machine m.yaml --workload "$steering.csv"
+ok "file names, layers and machines that steer a terminal" [ "$RC" = 0 ]
+ok "are visible" grep -qF 'a\u001b[31m\u009b\u202e\xff.csv on machine m\u000aok 1 \u009b\u202e:' "$W.out"
+ok "layers too" grep -qF 'a\u001b[31m\u009b\u202e\xff ' "$W.out"
+ok "and nothing else" visible "$W.out"
+sq run --machine m.yaml --workload "$steering.csv" --json
+ok "nor in JSON" visible "$W.out"
+ok "which is valid and complete" python3 -c '
+import json, sys
+layer, total = [json.loads(line) for line in open(sys.argv[1])]
+assert layer["layer"] == "a\\u001b[31m\\u009b\\u202e\\xff"
+assert total["machine"] == "m\nok 1 \x9b\u202e" and total["workload"].endswith("\\xff.csv")' "$W.out"
+rm "$W/$steering.csv" "$W/m.yaml"
 refuse "command = x" "$(printf 'x%.0s' {1..5000})"
 
 for c in $commands; do
