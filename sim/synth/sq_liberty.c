@@ -8,6 +8,7 @@
 #include <zlib.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_quote.h"
 
 // ---- one cell ---------------------------------------------------------------------------------
 
@@ -54,11 +55,23 @@ static void consider_nand2(struct reader *r, const struct cell_scan *s)
     r->lib->nand2_input_cap = s->in[0].cap;
 }
 
+// A list of pins, or a name of more than 63 characters, has none here.
+static bool has_pin_names(const struct cell_scan *s)
+{
+    for (size_t i = 0; i < s->n_in; i++)
+        if (!sq_name_is_pin(s->in[i].name))
+            return false;
+    for (size_t i = 0; i < s->n_out; i++)
+        if (!sq_name_is_pin(s->out[i].name))
+            return false;
+    return true;
+}
+
 static void consider_adder(struct sq_liberty *lib, const struct cell_scan *s)
 {
     struct sq_lib_adder a = {.area = s->cell.area};
     unsigned table[2];
-    if (s->n_in != 3 || s->n_out != 2 || s->cell.area <= 0 ||
+    if (s->n_in != 3 || s->n_out != 2 || s->cell.area <= 0 || !has_pin_names(s) ||
         (lib->adder.cell[0] && s->cell.area >= lib->adder.area))
         return;
     for (int i = 0; i < 3; i++)
@@ -80,12 +93,69 @@ static void consider_adder(struct sq_liberty *lib, const struct cell_scan *s)
 
 // ---- the file ---------------------------------------------------------------------------------
 
-static enum sq_status damaged(struct reader *r, const char *what)
+static unsigned line_of(const struct reader *r)
 {
     unsigned line = 1;
     for (const char *c = r->text; c < r->at; c++)
         line += *c == '\n';
-    return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' line %u: %s", sq_path_tail(r->path), line, what);
+    return line;
+}
+
+static enum sq_status damaged(struct reader *r, const char *what)
+{
+    return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' line %u: %s", sq_path_tail(r->path), line_of(r),
+                   what);
+}
+
+// The tools read the same file and write its names into netlists: what they get is checked here,
+// wherever it stands.
+static enum sq_status bad_name(struct reader *r, const char *group, const char *text, size_t n,
+                               const char *need)
+{
+    return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' line %u: %.20s (%.*s), need %s",
+                   sq_path_tail(r->path), line_of(r), group, n < 60 ? (int)n : 60, text, need);
+}
+
+static bool is_blank_or_quote(char c)
+{
+    return isspace((unsigned char)c) || c == '"';
+}
+
+// The names between commas, each with or without quotes.
+static bool are_names(const char *from, const char *to, bool (*is_name)(const char *))
+{
+    for (const char *next; from <= to; from = next + 1) {
+        const char *end = memchr(from, ',', (size_t)(to - from));
+        char name[2 * SQ_LIB_NAME_LEN];
+        next = end = end ? end : to;
+        while (from < end && is_blank_or_quote(*from))
+            from++;
+        while (from < end && is_blank_or_quote(end[-1]))
+            end--;
+        if ((size_t)(end - from) >= sizeof name)
+            return false;
+        memcpy(name, from, (size_t)(end - from));
+        name[end - from] = '\0';
+        if (!is_name(name))
+            return false;
+    }
+    return true;
+}
+
+// name (from..to) {
+static enum sq_status check_group(struct reader *r, const char *name, const char *from,
+                                  const char *to)
+{
+    const size_t n = (size_t)(to - from);
+    if (strcmp(name, "cell") == 0 && !are_names(from, to, sq_name_is_verilog))
+        return bad_name(r, name, from, n, "letters, digits and _");
+    if ((strcmp(name, "pin") == 0 || strcmp(name, "bus") == 0 || strcmp(name, "bundle") == 0) &&
+        !are_names(from, to, sq_name_is_pin))
+        return bad_name(r, name, from, n, "letters, digits, _ and [n] or [n:m] behind");
+    for (const char *c = from; c < to; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_.+-:[], \"\t\r\n\\", *c))
+            return bad_name(r, name, from, n, "letters, digits and _ . + - : [ ]");
+    return SQ_OK;
 }
 
 // White space, comments and line continuations; newlines only where `lines`.
@@ -109,7 +179,7 @@ static void skip_blank(struct reader *r, bool lines)
 }
 
 // Text up to one of `stops` outside quotes, trimmed and without the quotes of a single string, into
-// out (cut where it is too long).
+// out (empty where it is too long).
 static enum sq_status read_until(struct reader *r, const char *stops, char *out, size_t cap)
 {
     const char *from = r->at;
@@ -120,6 +190,8 @@ static enum sq_status read_until(struct reader *r, const char *stops, char *out,
                 return damaged(r, "a string does not end");
             r->at = end;
         }
+        if (r->at[0] == '/' && (r->at[1] == '/' || r->at[1] == '*'))
+            return damaged(r, "a comment inside a statement");
         r->at++;
     }
     if (!*r->at)
@@ -240,14 +312,17 @@ static enum sq_status read_statement(struct reader *r, enum scope scope, struct 
         return damaged(r, "a statement is neither 'name : value' nor 'name (...)'");
     if (scope == SCOPE_FILE && strcmp(name, "library") != 0)
         return damaged(r, "this is no Liberty file: it does not start with 'library (...)'");
-    r->at++;
+    if (strcmp(name, "include_file") == 0)
+        return damaged(r, "include_file is not supported");
+    const char *from = ++r->at;
     SQ_TRY(read_until(r, ")", value, sizeof value));
-    r->at++;
+    const char *to = r->at++;
     skip_blank(r, false);
     const char *here = r->at;
     skip_blank(r, true);
     if (*r->at == '{') {
         r->at++;
+        SQ_TRY(check_group(r, name, from, to));
         return read_group(r, scope == SCOPE_OTHER ? SCOPE_OTHER : enter(scope, s, name, value), s,
                           depth + 1);
     }
@@ -296,6 +371,8 @@ static enum sq_status read_text(struct sq_liberty *lib, const char *path, struct
 {
     struct reader r = {.path = path, .text = lib->text, .at = lib->text, .lib = lib, .err = err};
     struct scan s;
+    if (strlen(lib->text) != lib->nbytes)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' holds a zero byte: no text", sq_path_tail(path));
     skip_blank(&r, true);
     if (strncmp(r.at, "library", 7) != 0)
         return damaged(&r, "this is no Liberty file: it does not start with 'library (...)'");

@@ -40,9 +40,11 @@ struct sq_liberty {
 };
 
 // Reads a file, plain or gzip, of at most 1 GiB unpacked. Refuses with the line number what is no
-// Liberty text or ends early (SQ_ERR_DAMAGED), and a library without flip-flop or 2-input NAND
-// (SQ_ERR_UNSUPPORTED). Cells marked dont_use serve neither as nand2 nor as adder. The caller
-// frees; after a failure there is nothing to free.
+// Liberty text or ends early, names of cells, pins and other groups that are more than a Verilog
+// identifier (sq_quote.h: Yosys and OpenSTA read the same file and write its names into netlists),
+// zero bytes, comments inside a statement, include_file (SQ_ERR_DAMAGED), and a library without
+// flip-flop or 2-input NAND (SQ_ERR_UNSUPPORTED). Cells marked dont_use serve neither as nand2 nor
+// as adder. The caller frees; after a failure there is nothing to free.
 enum sq_status sq_liberty_read(struct sq_liberty *lib, const char *path, struct sq_error *err);
 void sq_liberty_free(struct sq_liberty *lib);
 

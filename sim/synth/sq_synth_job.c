@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Yosys and OpenSTA are told about a block (sq_synth_run.h).
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_quote.h"
 #include "sim/synth/sq_synth_run.h"
 
 // ---- Yosys ------------------------------------------------------------------------------------
@@ -99,6 +101,10 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
 
 void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *a)
 {
+    // sq_liberty_read lets no other names in; an empty adder is printed and not used.
+    assert(!a->cell[0] ||
+           (sq_name_is_verilog(a->cell) && sq_name_is_pin(a->sum) && sq_name_is_pin(a->carry) &&
+            sq_name_is_pin(a->in[0]) && sq_name_is_pin(a->in[1]) && sq_name_is_pin(a->in[2])));
     const char *sum = a->sum_inverted ? "n_sum" : "Y", *carry = a->carry_inverted ? "n_carry" : "X";
     fprintf(out,
             "(* techmap_celltype = \"$fa\" *)\n"

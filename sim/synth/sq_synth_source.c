@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_quote.h"
 #include "sim/synth/sq_synth_run.h"
 
 enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_digest *digest,
@@ -33,6 +34,8 @@ static enum sq_status read_one(struct sq_synth *s, const char *name, bool is_mod
     if (s->n_sources == SQ_SYNTH_MAX_SOURCES || strlen(name) >= sizeof s->source[0].name)
         return SQ_FAIL(err, SQ_ERR_RANGE, "files.f: '%.60s' is too long or one of more than %d",
                        name, SQ_SYNTH_MAX_SOURCES);
+    if (!sq_name_is_file(name))
+        return SQ_FAIL(err, SQ_ERR_ARG, "files.f: '%.60s', need letters, digits, _, - and .", name);
     struct sq_synth_source *f = &s->source[s->n_sources++];
     f->is_module = is_module;
     snprintf(f->name, sizeof f->name, "%s", name);

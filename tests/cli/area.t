@@ -145,6 +145,17 @@ sed 's/ff (/fx (/; s/ff(/fx(/' $LIB >"$W/noff.lib"
 refuse "no flip-flop" area --block mul --liberty "$W/noff.lib"
 sed 's/"(!(A B))"/"(!(A+B))"/' $LIB >"$W/nonand.lib"
 refuse "no 2-input NAND" area --block mul --liberty "$W/nonand.lib"
+# Names that Yosys would run as commands: the map of the full adder was text pasted together, and
+# 2169643e78 spells "!id>x". The wrapper looks into the working directory before it is emptied.
+name="F u0();wire [39:0]_TECHMAP_DO_=40'h2169643e78;F"
+sed "s/cell (FAX1)/cell (\"$name\")/" $LIB >"$W/run.lib"
+printf '%s\n' '#!/bin/sh' 'yosys "$@"; code=$?' "[ ! -e x ] || touch '$W/CANARY'" 'exit $code' >"$W/yosys.sh"
+chmod +x "$W/yosys.sh"
+YOSYS=$W/yosys.sh refuse 'cell ("F u0();wire .*F"), need letters, digits and _' \
+  area --block mul --a-bits 4 --b-bits 4 --liberty "$W/run.lib"
+ok "no command ran" [ ! -e "$W/CANARY" ]
+sed 's/pin(YC)/pin("Y;C")/; s/pin (YC)/pin ("Y;C")/' $LIB >"$W/pin.lib"
+refuse 'pin ("Y;C"), need letters' area --block mul --a-bits 4 --b-bits 4 --liberty "$W/pin.lib"
 refuse "cannot write" area --block mul --a-bits 2 --b-bits 2 --output "$W/no/file"
 
 # ---- the page

@@ -168,12 +168,66 @@ static void test_refused(void **state)
     for (size_t i = 0; i < LEN(cases); i++)
         check_refused(read_text(cases[i].text, strlen(cases[i].text), &lib, &err), cases[i].status,
                       &err, cases[i].part);
+    // A zero byte ends the text for us, but not for the tools that read the same file.
+    static const char hidden[] = LIBRARY(FLOP NAND2("N", "4", "")) "\0cell (X) { }";
+    check_refused(read_text(hidden, sizeof hidden - 1, &lib, &err), SQ_ERR_DAMAGED, &err,
+                  "zero byte");
     char deep[4000] = "library (t) {";
     while (strlen(deep) < 3000)
         strcat(deep, "g() { ");
     check_refused(read_text(deep, strlen(deep), &lib, &err), SQ_ERR_DAMAGED, &err, "nested");
     check_refused(sq_liberty_read(&lib, tmpdir_path(dir, "none"), &err), SQ_ERR_IO, &err, "none");
     check_refused(sq_liberty_read(&lib, dir, &err), SQ_ERR_IO, &err, "directory");
+}
+
+// What Yosys would write into a netlist is a plain name, wherever it stands; real libraries have
+// indices and lists of pins.
+static void test_names(void **state)
+{
+    (void)state;
+    static const char *const good[] = {"cell(_a_1) { }",
+                                       "cell(\"A\") { pin(\"B\") { } }",
+                                       "cell(A) { pin(A,B , \"C\") { } }",
+                                       "cell(A) { bus(B[3:0]) { pin(B[3]) { } } }",
+                                       "cell(A) { ff(\"IQ\", \"IQN\") { } }",
+                                       "operating_conditions(tt_1.80_-25) { }"};
+    static const char *const bad[][2] = {
+        {"cell(\"F u0();wire [39:0]_TECHMAP_DO_=40'h2169643e78;F\") { }", "cell (\"F u0();wire"},
+        {"cell(F\\ u) { }", "cell (F\\ u), need letters"},
+        {"cell(F G) { }", "cell (F G), need"},
+        {"cell(a$b) { }", "cell (a$b), need"},
+        {"cell($fa) { }", "cell ($fa), need"},
+        {"cell(1A) { }", "cell (1A), need"},
+        {"cell() { }", "cell (), need"},
+        {"cell(A[0]) { }", "cell (A[0]), need"},
+        {"cell(A) { pin(\"B;C\") { } }", "pin (\"B;C\"), need"},
+        {"cell(A) { pin(\"B C\") { } }", "pin (\"B C\"), need"},
+        {"cell(A) { pin(A,) { } }", "pin (A,), need"},
+        {"cell(A) { pin(A[x]) { } }", "pin (A[x]), need"},
+        {"cell(A) { pin(A[1:]) { } }", "pin (A[1:]), need"},
+        {"cell(A) { bus(\"B`x`\") { } }", "bus (\"B`x`\"), need"},
+        {"cell(A) { bundle(B) { pin(\"$(x)\") { } } }", "pin (\"$(x"},
+        {"cell(A) { test_cell() { pin(\"!x\") { } } }", "pin (\"!x\"), need"},
+        {"cell(A) { ff(\"I|x\", Q) { } }", "ff (\"I|x\", Q), need"},
+        {"x(\"`x`\") { }", "x (\"`x`\"), need"},
+        {"cell(A) { area : 1 /* ; x : \" */ ; pin(\"e;\"){} /* \" ; */ }", "comment inside"},
+        {"cell // (\n (A) { }", "comment inside"},
+        {"include_file(\"/etc/passwd\");", "include_file"},
+    };
+    struct sq_liberty lib;
+    struct sq_error err;
+    char text[4000];
+    for (size_t i = 0; i < LEN(good) + LEN(bad); i++) {
+        const char *more = i < LEN(good) ? good[i] : bad[i - LEN(good)][0];
+        const int n = snprintf(text, sizeof text, LIBRARY(FLOP NAND2("N", "4", "") "%s\n"), more);
+        const enum sq_status status = read_text(text, (size_t)n, &lib, &err);
+        if (i >= LEN(good))
+            check_refused(status, SQ_ERR_DAMAGED, &err, bad[i - LEN(good)][1]);
+        else if (status != SQ_OK)
+            fail_msg("%s: %s", more, err.text);
+        else
+            sq_liberty_free(&lib);
+    }
 }
 
 static void test_real(void **state)
@@ -208,7 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_truth),     cmocka_unit_test(test_library),
         cmocka_unit_test(test_truncated), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_real),
+        cmocka_unit_test(test_names),     cmocka_unit_test(test_real),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     tmpdir_make(dir);
