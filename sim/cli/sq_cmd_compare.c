@@ -9,6 +9,7 @@
 #include "sim/cli/sq_cmd_compare.h"
 #include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
+#include "sim/io/sq_quote.h"
 
 enum {
     KEY_GPU = 0x4000,
@@ -180,17 +181,17 @@ static const char *sparsity_name(const struct sq_gpu_gemm *g)
 static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_records *g,
                                 struct sq_gpu *gpu, struct sq_error *err)
 {
-    const char *records = in->records[0], *machine = in->machine[0];
+    const char *records = base_name(in->records[0]), *machine = base_name(in->machine[0]);
     struct sq_outfile out;
     char comment[320];
     double error;
     SQ_TRY(sq_gpu_fit(g, in->seed, (unsigned)in->steps, gpu, &error, err));
-    snprintf(gpu->calibration, sizeof gpu->calibration, "%.63s", base_name(records));
+    snprintf(gpu->calibration, sizeof gpu->calibration, "%.63s", records);
     snprintf(comment, sizeof comment,
              "# Constants fitted to one shape in ten of %.60s:\n"
              "# sqsim compare --gpu %.60s --machine %.60s --calibrate FILE --seed %llu --steps "
              "%llu\n",
-             base_name(records), base_name(records), base_name(machine),
+             sq_cli_text(records), sq_cli_text(records), sq_cli_text(machine),
              (unsigned long long)in->seed, (unsigned long long)in->steps);
     SQ_TRY(sq_outfile_open(&out, in->calibrate, err));
     sq_gpu_write(gpu, comment, out.stream);
@@ -235,17 +236,21 @@ static enum sq_status plot(const char *path, const char *name, const struct sq_g
                            struct sq_error *err)
 {
     struct sq_compare_plot p;
+    char title[160];
     SQ_TRY(sq_compare_plot_open(&p, path, err));
-    plot_points(c, p.gnuplot);
-    fprintf(p.gnuplot,
-            "set multiplot layout 1,2 title '%s: median error %.1f %%, of speedups %.1f %%'\n"
+    plot_points(c, p.script);
+    snprintf(title, sizeof title, "%.80s: median error %.1f %%, of speedups %.1f %%", name,
+             100 * c->median_abs_error, 100 * c->median_speedup_error);
+    fputs("set multiplot layout 1,2 title ", p.script);
+    sq_put_gnuplot(p.script, title);
+    fprintf(p.script,
+            " noenhanced\n"
             "set key top left\nset xlabel 'measured us'\nset ylabel 'predicted us'\n"
             "set logscale xy\nplot $latency notitle pt 7 ps .4, x notitle lc 'black'\n"
             "unset logscale\nset xlabel 'measured speedup'\nset ylabel 'predicted speedup'\n"
             "set xrange [.5:*]\nset yrange [.5:*]\n"
             "plot $speedup0 title '8 bit : BF16' pt 7 ps .4, "
-            "$speedup1 title '2\\:4 : dense' pt 7 ps .4, x notitle lc 'black'\n",
-            name, 100 * c->median_abs_error, 100 * c->median_speedup_error);
+            "$speedup1 title '2\\:4 : dense' pt 7 ps .4, x notitle lc 'black'\n");
     return sq_compare_plot_close(&p, err);
 }
 
@@ -263,7 +268,7 @@ static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comp
         char reason[64];
         json_t *o = json_object();
         sq_gpu_reason(gpu, &p->predicted, reason);
-        json_object_set_new(o, "machine", json_string(gpu->name));
+        json_object_set_new(o, "machine", sq_cli_json_text(gpu->name));
         json_object_set_new(o, "dtype", json_string(sq_gpu_dtype_name(p->gemm.dtype)));
         json_object_set_new(o, "sparsity", json_string(sparsity_name(&p->gemm)));
         json_object_set_new(o, "m", json_integer((json_int_t)p->gemm.m));
@@ -292,7 +297,7 @@ static void print_json_summary(const char *machine, const char *records, size_t 
                    {"spearman_latency", c->spearman_latency}};
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "machine", json_string(machine));
+    json_object_set_new(o, "machine", sq_cli_json_text(machine));
     json_object_set_new(o, "rows", json_integer((json_int_t)c->n));
     json_object_set_new(o, "calibration_rows", json_integer((json_int_t)c->n_calibration));
     json_object_set_new(o, "below_min_m", json_integer((json_int_t)c->n_below));
@@ -301,7 +306,7 @@ static void print_json_summary(const char *machine, const char *records, size_t 
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         json_object_set_new(o, figures[i].key,
                             isfinite(figures[i].value) ? json_real(figures[i].value) : json_null());
-    json_object_set_new(o, "records", json_string(records));
+    json_object_set_new(o, "records", sq_cli_json_text(records));
     json_object_set_new(o, "provenance",
                         sq_cli_provenance("real", "modelled, against measured times", 0));
     sq_cli_json_line(o);
@@ -384,8 +389,8 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", c->n);
     printf("%s on %s: %zu rows (left out: %zu of the calibration, %zu with M < %llu, %zu of other "
            "devices, kinds or sources)\n",
-           base_name(in->records[index]), gpu->name, c->n, c->n_calibration, c->n_below,
-           (unsigned long long)in->min_m, left_out(g));
+           sq_cli_text(base_name(in->records[index])), sq_cli_text(gpu->name), c->n,
+           c->n_calibration, c->n_below, (unsigned long long)in->min_m, left_out(g));
     print_kinds(gpu, c, scratch);
     print_figures(c);
     print_worst(in, gpu, c, scratch);

@@ -8,18 +8,17 @@
 
 // ---- plots ----------------------------------------------------------------------------------
 
-// A picture that gnuplot draws; commands go to `gnuplot`.
+// A picture that gnuplot draws from `script`; foreign texts go there by sq_put_gnuplot only.
 struct sq_compare_plot {
     struct sq_outfile out;
     const char *path;
-    FILE *gnuplot;
-    int fd;
+    FILE *script;
+    int fd; // of the picture, for gnuplot
 };
-// Terminal and output are set. SQ_ERR_ARG for a name that ends in neither .svg nor .png,
-// SQ_ERR_TOOL without gnuplot.
+// Terminal and output are set. SQ_ERR_ARG for a name that ends in neither .svg nor .png.
 enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path,
                                     struct sq_error *err);
-// The file appears when gnuplot has succeeded.
+// The file appears when gnuplot has succeeded. SQ_ERR_TOOL where it is missing or fails.
 enum sq_status sq_compare_plot_close(struct sq_compare_plot *p, struct sq_error *err);
 
 // ---- predictions ----------------------------------------------------------------------------

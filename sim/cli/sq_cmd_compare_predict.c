@@ -8,6 +8,7 @@
 
 #include "sim/cli/sq_cmd_compare.h"
 #include "sim/gpu/sq_gpu_predict.h"
+#include "sim/io/sq_quote.h"
 
 // A workload at one number of tokens.
 struct column {
@@ -182,7 +183,8 @@ static void print_ceilings(const struct sq_gpu *gpu)
             printf("ceilings %s: %s\n", sq_gpu_source_name(s), line + 2);
     }
     printf("constants %s%s: launch %.3g us, tiles\n",
-           gpu->calibration[0] ? "fitted to " : "expected", gpu->calibration, 1e6 * gpu->launch_s);
+           gpu->calibration[0] ? "fitted to " : "expected", sq_cli_text(gpu->calibration),
+           1e6 * gpu->launch_s);
 }
 
 static void print_cell(unsigned kernel, double seconds, double speedup)
@@ -199,11 +201,11 @@ static void print_table(const struct table *t)
 {
     printf("%s, %s: the linear layers of one pass, operands cold; BF16, then how many times "
            "faster\n",
-           t->gpu.name, basis(t));
+           sq_cli_text(t->gpu.name), basis(t));
     print_ceilings(&t->gpu);
     printf("%-20s", "");
     for (size_t i = 0; i < t->n; i++)
-        printf(" %11.11s", t->column[i].name);
+        printf(" %11.11s", sq_cli_text(t->column[i].name));
     printf("\n%-20s", "");
     for (size_t i = 0; i < t->n; i++) {
         char m[24] = "own M";
@@ -242,7 +244,7 @@ static void print_gap(const struct table *t, bool is_json, unsigned kernel,
     char shape[64];
     if (is_json) {
         json_t *o = json_object();
-        json_object_set_new(o, "machine", json_string(t->gpu.name));
+        json_object_set_new(o, "machine", sq_cli_json_text(t->gpu.name));
         json_object_set_new(o, "kernel", json_string(t->kernel[kernel].name));
         json_object_set_new(o, "m", json_integer((json_int_t)g->m));
         json_object_set_new(o, "n", json_integer((json_int_t)g->n));
@@ -312,8 +314,8 @@ static void print_json(const struct table *t)
         for (unsigned k = 0; k < t->n_kernels; k++) {
             const struct column *c = &t->column[i];
             json_t *o = json_object();
-            json_object_set_new(o, "machine", json_string(t->gpu.name));
-            json_object_set_new(o, "workload", json_string(c->name));
+            json_object_set_new(o, "machine", sq_cli_json_text(t->gpu.name));
+            json_object_set_new(o, "workload", sq_cli_json_text(c->name));
             json_object_set_new(o, "m", c->m ? json_integer((json_int_t)c->m) : json_null());
             json_object_set_new(o, "kernel", json_string(t->kernel[k].name));
             json_object_set_new(o, "seconds", json_real(c->total[k].seconds));
@@ -330,7 +332,7 @@ static void print_json_summary(const struct table *t)
 {
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "machine", json_string(t->gpu.name));
+    json_object_set_new(o, "machine", sq_cli_json_text(t->gpu.name));
     json_object_set_new(o, "cells", json_integer((json_int_t)(t->n * t->n_kernels)));
     json_object_set_new(o, "measured_gemms", json_integer((json_int_t)t->n_measured));
     json_object_set_new(o, "provenance", sq_cli_provenance("shapes", basis(t), 0));
@@ -368,12 +370,15 @@ static void plot_columns(const struct table *t, const char *block, const char *x
             char m[24] = "";
             if (c->m)
                 snprintf(m, sizeof m, " M=%llu", (unsigned long long)c->m);
-            fprintf(f, "%s %s using %s%zu%s title '%s%s%s' noenhanced",
-                    is_measured + i ? "," : "plot", block, x, 3 + i + is_measured * t->n,
+            char title[160];
+            snprintf(title, sizeof title, "%.100s%s%s", c->name, m, is_measured ? " measured" : "");
+            fprintf(f, "%s %s using %s%zu%s title ", is_measured + i ? "," : "plot", block, x,
+                    3 + i + is_measured * t->n,
                     strcmp(block, "$plain") == 0 ? ":xtic(1)"
                     : is_measured                ? " with points pt 7"
-                                                 : " with linespoints",
-                    c->name, m, is_measured ? " measured" : "");
+                                                 : " with linespoints");
+            sq_put_gnuplot(f, title);
+            fputs(" noenhanced", f);
         }
     fprintf(f, "\n");
 }
@@ -382,16 +387,19 @@ static enum sq_status plot(const struct table *t, const char *path, struct sq_er
 {
     struct sq_compare_plot p;
     SQ_TRY(sq_compare_plot_open(&p, path, err));
-    plot_blocks(t, p.gnuplot);
-    fprintf(p.gnuplot,
-            "set multiplot layout 1,2 title '%s, %s: speedup over BF16' noenhanced\n"
+    char title[160];
+    plot_blocks(t, p.script);
+    snprintf(title, sizeof title, "%s, %s: speedup over BF16", t->gpu.name, basis(t));
+    fputs("set multiplot layout 1,2 title ", p.script);
+    sq_put_gnuplot(p.script, title);
+    fprintf(p.script,
+            " noenhanced\n"
             "set datafile missing 'nan'\nset key top left\nset yrange [*<1:*]\nset grid y\n"
-            "set xlabel 'share of K multiplied in FP8 (s)'\n",
-            t->gpu.name, basis(t));
-    plot_columns(t, "$split", "2:", p.gnuplot);
-    fprintf(p.gnuplot, "set xlabel ''\nset style data histogram\nset style fill solid 0.6\n"
-                       "set yrange [0:*]\nset xtics rotate by -30\nset key below maxcols 2\n");
-    plot_columns(t, "$plain", "", p.gnuplot);
+            "set xlabel 'share of K multiplied in FP8 (s)'\n");
+    plot_columns(t, "$split", "2:", p.script);
+    fprintf(p.script, "set xlabel ''\nset style data histogram\nset style fill solid 0.6\n"
+                      "set yrange [0:*]\nset xtics rotate by -30\nset key below maxcols 2\n");
+    plot_columns(t, "$plain", "", p.script);
     return sq_compare_plot_close(&p, err);
 }
 

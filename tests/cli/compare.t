@@ -129,6 +129,20 @@ if command -v gnuplot >/dev/null; then
   accept "--plot" compare --machine "$H200" --plot q.svg
   ok "the curves are there" grep -q '</svg>' "$W/q.svg"
   rm -f "$W/q.svg"
+  # A name that left the quotes of a gnuplot title and ran a command.
+  sed 's/^name: .*/name: "x'"'"'\\nsystem '"'"'id>x'"'"'\\n#"/' "$H200" >"$W/run.yaml"
+  ok "the name is in the file" grep -qF 'system '"'id>x'" "$W/run.yaml"
+  accept "--plot of a machine whose name is a command" compare --machine run.yaml --plot q.svg
+  ok "no command ran" [ ! -e "$W/x" ]
+  ok "the title shows it" grep -qF "system 'id>x'" "$W/q.svg"
+  evil="y'"$'\n'"system 'id>x' #.yaml"
+  cp "$A" "$W/$evil"
+  accept "--plot with records, a file name that is one" compare --gpu a.csv --machine "$evil" --plot q.svg
+  ok "no command ran" [ ! -e "$W/x" ]
+  cp "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" "$W/z' , system('id>x') #.csv"
+  accept "a workload whose file name is one" compare --workload "z' , system('id>x') #.csv" --plot q.svg
+  ok "no command ran" [ ! -e "$W/x" ]
+  rm -f "$W/q.svg" "$W/run.yaml" "$W/$evil" "$W/z' , system('id>x') #.csv"
 fi
 
 # Records of every linear of Llama-2-7B: exactly the prediction, except BF16, one microsecond more.
