@@ -63,7 +63,12 @@ static enum sq_status unknown_key(const struct log *log, const char *what,
     const char *keys[MAX_KEYS];
     const char *colon = strchr(log->reason, ':');
     const char *key = colon ? colon + 2 : "";
-    const char *nearest = sq_nearest(key, keys, collect_keys(schema, keys, 0));
+    const size_t n = collect_keys(schema, keys, 0);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(key, keys[i]) == 0) // of another mapping
+            return SQ_FAIL(err, SQ_ERR_ARG, "'%s': key '%.40s' does not belong here%.60s",
+                           sq_path_tail(what), key, log->place);
+    const char *nearest = sq_nearest(key, keys, n);
     return SQ_FAIL(err, SQ_ERR_ARG, "'%s': unknown key '%.40s'%s%.40s%s%.60s", sq_path_tail(what),
                    key, nearest ? ", did you mean " : "", nearest ? nearest : "",
                    nearest ? "?" : "", log->place);

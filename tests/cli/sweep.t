@@ -176,6 +176,7 @@ no() { # PATTERN AXES [MEASURES [REST]]
   refuse "$pattern" sweep bad.yaml --db none.db
 }
 no "unknown key 'bnak', did you mean bank" '  bnak: [8]'
+no "key 'n' does not belong here in mapping" '  bank: [8]' cycles 'n: 3'
 no "unknown key 'mesures', did you mean measures" '  bank: [8]' cycles 'mesures: [cycles]'
 no "Insufficient entries" '  bank: []'
 no "Mapping field already seen: bank" '  bank: [8]\n  bank: [16]'
