@@ -76,7 +76,7 @@ static void print_json(const struct arguments *in, const struct sq_report *r)
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "sweeps", json_integer((json_int_t)r->n_sweeps));
     json_object_set_new(o, "points", json_integer((json_int_t)points));
-    json_object_set_new(o, "directory", in->output ? json_string(in->output) : json_null());
+    json_object_set_new(o, "directory", in->output ? sq_cli_json_text(in->output) : json_null());
     json_object_set_new(o, "provenance", sq_cli_provenance(NULL, NULL, 1));
     sq_cli_json_line(o);
 }

@@ -127,7 +127,8 @@ static enum sq_status check(const struct arguments *in)
 static enum sq_status print_json(void *context, const struct sq_sweep_row *row,
                                  struct sq_error *err)
 {
-    (void)context, (void)err;
+    (void)context;
+    SQ_TRY(sq_sweep_row_check(row, err));
     char key[SQ_DIGEST_SIZE];
     sq_digest_hex(row->key, key);
     printf("{\"sweep\":\"%s\",\"key\":\"%s\",\"parameters\":%s,\"measures\":%s,"
@@ -139,9 +140,9 @@ static enum sq_status print_json(void *context, const struct sq_sweep_row *row,
 static enum sq_status csv_row(void *context, const struct sq_sweep_row *row, struct sq_error *err)
 {
     struct sq_csv *csv = context;
+    SQ_TRY(sq_sweep_row_check(row, err));
     if (!csv->head)
-        fprintf(csv->out, "# sqsim sweep, %s; provenance of the first point: %s\n", row->sweep,
-                row->provenance);
+        sq_csv_head(csv->out, "sweep", row);
     return sq_csv_row(csv, row, err);
 }
 

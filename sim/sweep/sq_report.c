@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_quote.h"
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
 
@@ -62,6 +63,7 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
     load->n_all++;
     if (load->only && strcmp(load->only, row->sweep) != 0)
         return SQ_OK;
+    SQ_TRY(sq_sweep_row_check(row, err)); // damage shows before anything is written
     struct sq_report_sweep *s = sweep_of(load->report, row->sweep);
     if (s && (s->n_rows & (s->n_rows + 1)) == 0) { // 0, 1, 3, 7, ..: room for twice as many
         void *grown = realloc(s->row, (2 * s->n_rows + 1) * sizeof *s->row);
@@ -70,10 +72,6 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
     }
     if (!s)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
-    struct sq_fields measures;
-    // Damage shows before anything is written.
-    SQ_TRY(sq_fields_read(&measures, row->measures, err));
-    sq_fields_free(&measures);
     struct sq_report_row *r = &s->row[s->n_rows++];
     *r = (struct sq_report_row){strdup(row->parameters), strdup(row->measures),
                                 strdup(row->provenance), row->key, order_of(row->parameters, err)};
@@ -90,6 +88,18 @@ static int by_order(const void *a, const void *b)
                   ((const struct sq_report_row *)b)->order);
 }
 
+// Title and specification may be missing, but what is there goes into JSON.
+static enum sq_status check_text(const char *sweep, const char *field, const char *text,
+                                 struct sq_error *err)
+{
+    json_t *string = text ? json_string(text) : NULL;
+    const bool is_utf8 = !text || string;
+    json_decref(string);
+    return is_utf8 ? SQ_OK
+                   : SQ_FAIL(err, SQ_ERR_DAMAGED, "%s of sweep %.60s = '%.60s', need UTF-8", field,
+                             sweep, text);
+}
+
 static enum sq_status load_all(struct load *load, const char *path, struct sq_error *err)
 {
     struct sq_sweep_db *db;
@@ -100,6 +110,10 @@ static enum sq_status load_all(struct load *load, const char *path, struct sq_er
         struct sq_report_sweep *s = &r->sweep[i];
         qsort(s->row, s->n_rows, sizeof *s->row, by_order);
         status = sq_sweep_db_spec(db, s->name, &s->title, &s->spec, err);
+        if (status == SQ_OK)
+            status = check_text(s->name, "title", s->title, err);
+        if (status == SQ_OK)
+            status = check_text(s->name, "spec", s->spec, err);
     }
     sq_sweep_db_close(db);
     return status;
@@ -146,22 +160,11 @@ void sq_report_free(struct sq_report *r)
 
 // ---- writing ----------------------------------------------------------------------------------
 
-// A JSON text inside <script>: "</" would end it.
-static void put_json(FILE *out, const char *json)
-{
-    for (; *json; json++) {
-        if (json[0] == '<')
-            fputs("\\u003c", out); // only inside strings
-        else
-            fputc(*json, out);
-    }
-}
-
 static void put_string(FILE *out, const char *text)
 {
     json_t *string = json_string(text ? text : "");
     char *json = json_dumps(string, JSON_ENCODE_ANY);
-    put_json(out, json ? json : "\"\"");
+    sq_put_script_json(out, json ? json : "\"\"");
     free(json);
     json_decref(string);
 }
@@ -171,9 +174,9 @@ static void put_row(FILE *out, const struct sq_report_row *row, unsigned long pr
     char key[SQ_DIGEST_SIZE];
     sq_digest_hex(row->key, key);
     fprintf(out, "\n{\"key\":\"%s\",\"from\":%lu,\"p\":", key, provenance);
-    put_json(out, row->parameters);
+    sq_put_script_json(out, row->parameters);
     fputs(",\"m\":", out);
-    put_json(out, row->measures);
+    sq_put_script_json(out, row->measures);
     fputc('}', out);
 }
 
@@ -203,7 +206,7 @@ static void put_sweep(FILE *out, const struct sq_report_sweep *s)
     fputs("],\"provenance\":[", out);
     for (unsigned long t = 0; t < n_texts; t++) {
         fputs(t ? ",\n" : "\n", out);
-        put_json(out, text[t]);
+        sq_put_script_json(out, text[t]);
     }
     fputs("]}", out);
 }
@@ -252,8 +255,8 @@ static enum sq_status write_csv(FILE *out, const struct sq_report_sweep *s, stru
 {
     struct sq_csv csv = {.out = out};
     enum sq_status status = SQ_OK;
-    fprintf(out, "# sqsim report, %s; provenance of the first point: %s\n", s->name,
-            s->row[0].provenance);
+    const struct sq_sweep_row first = row_of(s, 0);
+    sq_csv_head(out, "report", &first);
     for (size_t i = 0; i < s->n_rows && status == SQ_OK; i++) {
         const struct sq_sweep_row row = row_of(s, i);
         status = sq_csv_row(&csv, &row, err);

@@ -28,7 +28,9 @@ struct sq_report {
 };
 
 // Everything the database at `path` holds, or one sweep of it (NULL: all). Refuses an unknown name
-// and a database without points (SQ_ERR_RANGE), and rows that are damaged.
+// and a database without points (SQ_ERR_RANGE), and rows that are damaged: names of sweeps that are
+// no file names (sq_name_is_stem), objects that are no JSON, texts that are no UTF-8. What is
+// loaded can be written: every other text is quoted.
 enum sq_status sq_report_load(struct sq_report *r, const char *path, const char *sweep,
                               struct sq_error *err);
 void sq_report_free(struct sq_report *r);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_quote.h"
 #include "sim/sweep/sq_report.h"
 #include "sim/sweep/sq_sweep_export.h"
 
@@ -36,12 +37,14 @@ static void fill_row(struct table *t, size_t row, const struct sq_fields *p,
 {
     for (size_t i = 0; i < p->n + m->n; i++) {
         const struct sq_field *f = i < p->n ? &p->field[i] : &m->field[i - p->n];
-        const size_t c = column_of(t, f->name);
+        char name[sizeof t->name[0]];
+        sq_quote_text(name, sizeof name, f->name);
+        const size_t c = column_of(t, name);
         if (c == t->n_columns)
             continue;
         t->value[row * t->n_columns + c] = f->value;
         if (c < t->n_parameters)
-            snprintf(t->text[row * t->n_parameters + c], sizeof t->text[0], "%.63s", f->text);
+            sq_quote_text(t->text[row * t->n_parameters + c], sizeof t->text[0], f->text);
     }
 }
 
@@ -57,8 +60,8 @@ static enum sq_status shape_table(struct table *t, const struct sq_fields *p,
     if (!t->name || !t->varies || !t->value || !t->text)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
     for (size_t c = 0; c < t->n_columns; c++)
-        snprintf(t->name[c], sizeof t->name[c], "%.39s",
-                 c < p->n ? p->field[c].name : m->field[c - p->n].name);
+        sq_quote_text(t->name[c], sizeof t->name[c],
+                      c < p->n ? p->field[c].name : m->field[c - p->n].name);
     for (size_t i = 0; i < t->n_rows * t->n_columns; i++)
         t->value[i] = NAN;
     return SQ_OK;
@@ -227,9 +230,10 @@ static void put_heat_map(FILE *out, const struct table *t, const char *measure)
 static void put_head(FILE *out, const struct table *t)
 {
     const struct sq_report_sweep *s = t->sweep;
-    fprintf(out, "# sqsim report, %s; provenance of the first point: %s\n", s->name,
-            s->row[0].provenance);
-    fprintf(out, "%s\n%zu points;", s->title ? s->title : s->name, s->n_rows);
+    const struct sq_sweep_row first = {.sweep = s->name, .provenance = s->row[0].provenance};
+    sq_csv_head(out, "report", &first);
+    sq_put_text(out, s->title ? s->title : s->name);
+    fprintf(out, "\n%zu points;", s->n_rows);
     for (unsigned pass = 0; pass < 2; pass++) {
         fputs(pass ? "; fixed:" : " varied:", out);
         for (size_t c = 0; c < t->n_parameters; c++)

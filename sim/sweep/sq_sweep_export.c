@@ -6,13 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_quote.h"
+
+static bool is_flat(json_t *object)
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(object) || json_object_size(object) > SQ_FIELDS_MAX)
+        return false;
+    json_object_foreach(object, name, value)
+    {
+        if (json_is_object(value) || json_is_array(value))
+            return false;
+    }
+    return true;
+}
+
 enum sq_status sq_fields_read(struct sq_fields *f, const char *json, struct sq_error *err)
 {
     const char *name;
     json_t *value;
     f->n = 0;
     f->owner = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
-    if (!json_is_object(f->owner) || json_object_size(f->owner) > SQ_FIELDS_MAX) {
+    if (!is_flat(f->owner)) {
         sq_fields_free(f);
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "a row that is no flat object: %.100s", json);
     }
@@ -40,9 +56,33 @@ void sq_fields_free(struct sq_fields *f)
     f->n = 0;
 }
 
+enum sq_status sq_sweep_row_check(const struct sq_sweep_row *row, struct sq_error *err)
+{
+    struct sq_fields f;
+    if (!sq_name_is_stem(row->sweep))
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "sweep name = '%.60s', " SQ_NAME_STEM_RULE, row->sweep);
+    SQ_TRY(sq_fields_read(&f, row->parameters, err));
+    sq_fields_free(&f);
+    SQ_TRY(sq_fields_read(&f, row->measures, err));
+    sq_fields_free(&f);
+    json_t *provenance = json_loads(row->provenance, JSON_REJECT_DUPLICATES, NULL);
+    const bool is_object = json_is_object(provenance);
+    json_decref(provenance);
+    return is_object ? SQ_OK
+                     : SQ_FAIL(err, SQ_ERR_DAMAGED, "provenance = %.100s, need a JSON object",
+                               row->provenance);
+}
+
+void sq_csv_head(FILE *out, const char *command, const struct sq_sweep_row *row)
+{
+    fprintf(out, "# sqsim %s, %s; provenance of the first point: ", command, row->sweep);
+    sq_put_json_line(out, row->provenance);
+    fputc('\n', out);
+}
+
 static void put_cell(FILE *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\n")) {
+    if (!strpbrk(text, ",\"\r\n")) {
         fputs(text, out);
         return;
     }
@@ -59,8 +99,10 @@ static char *head_of(const struct sq_fields *a, const struct sq_fields *b)
     FILE *f = open_memstream(&head, &nbytes);
     if (!f)
         return NULL;
-    for (size_t i = 0; i < a->n + b->n; i++)
-        fprintf(f, "%s%s", i ? "," : "", i < a->n ? a->field[i].name : b->field[i - a->n].name);
+    for (size_t i = 0; i < a->n + b->n; i++) {
+        fputs(i ? "," : "", f);
+        put_cell(f, i < a->n ? a->field[i].name : b->field[i - a->n].name);
+    }
     return fclose(f) == 0 ? head : NULL;
 }
 

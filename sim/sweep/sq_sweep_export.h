@@ -26,8 +26,17 @@ struct sq_fields {
 enum sq_status sq_fields_read(struct sq_fields *f, const char *json, struct sq_error *err);
 void sq_fields_free(struct sq_fields *f);
 
+// What whoever prints or writes a row relies on: the name fits a file (sq_name_is_stem), parameters
+// and measures are flat objects, the provenance is a JSON object. SQ_ERR_DAMAGED with the value: a
+// database may come from anywhere.
+enum sq_status sq_sweep_row_check(const struct sq_sweep_row *row, struct sq_error *err);
+
+// Line 1 of what a command shows of a sweep: "# sqsim COMMAND, NAME; provenance ...: {...}". The
+// row has been checked.
+void sq_csv_head(FILE *out, const char *command, const struct sq_sweep_row *row);
+
 // One row after another: a head line where the columns change, then parameters and measures,
-// separated by commas. Texts with a comma or quote are quoted (RFC 4180).
+// separated by commas. Texts with a comma, quote or line end are quoted (RFC 4180).
 struct sq_csv {
     FILE *out;
     char *head; // of the rows so far, owned; start with NULL

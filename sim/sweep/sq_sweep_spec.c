@@ -7,6 +7,7 @@
 
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_nearest.h"
+#include "sim/io/sq_quote.h"
 #include "sim/io/sq_yaml.h"
 #include "sim/sweep/sq_sweep_spec.h"
 
@@ -433,10 +434,8 @@ static enum sq_status collect_points(struct sq_sweep_spec *s, struct sq_error *e
 static enum sq_status read_raw(struct sq_sweep_spec *s, const struct raw *raw, const char *home,
                                struct sq_error *err)
 {
-    for (const char *c = raw->name; *c; c++)
-        if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", *c))
-            return SQ_FAIL(err, SQ_ERR_ARG, "name = %.60s, need letters, digits, _ and -",
-                           raw->name);
+    if (!sq_name_is_stem(raw->name))
+        return SQ_FAIL(err, SQ_ERR_ARG, "name = %.60s, " SQ_NAME_STEM_RULE, raw->name);
     s->name = strdup(raw->name);
     s->title = strdup(raw->title ? raw->title : raw->name);
     if (!s->name || !s->title)

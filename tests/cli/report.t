@@ -118,6 +118,50 @@ if command -v sqlite3 >/dev/null; then
   refuse "lying.db. is damaged: point {.* does not match its digest; run the sweep again" report --db lying.db -o none
   cp "$W/sweep.db" "$W/none.db" && sqlite3 "$W/none.db" "DELETE FROM point"
   refuse "holds no points" report --db none.db
+  # Names that left the directory or were addresses of scripts.
+  for name in ../../x /tmp/x javascript:alert a/b .. "" "a b" $'a\nb' "$(printf 'x%.0s' {1..200})"; do
+    cp "$W/sweep.db" "$W/name.db"
+    sqlite3 "$W/name.db" "UPDATE point SET sweep = '$name'; UPDATE sweep SET name = '$name'"
+    refuse "sweep name = '.*, need letters, digits, _ and -" report --db name.db -o none
+    refuse "sweep name = '" report --db name.db --json
+    refuse "sweep name = '" compare-runs name.db sweep.db
+  done
+  # Texts that broke results.json, the page and the first line of the CSV file.
+  evil() { # TEXT COLUMN...: of the points
+    cp "$W/sweep.db" "$W/evil.db"
+    sqlite3 "$W/evil.db" "$1"
+  }
+  for text in '{"tool":"x"}]' '"x"' '[]' '' '{' '{"a":1,"a":2}' '{"a":1}]},"sweeps":[{"name":"y"'; do
+    evil "UPDATE provenance SET text = '$text'"
+    refuse "provenance = .*, need a JSON object" report --db evil.db -o none
+  done
+  for column in parameters measures; do
+    for text in '{"a":[1]}' '{"a":{"b":1}}' '{"a":1}]' '"x"'; do
+      evil "DELETE FROM point WHERE parameters <> (SELECT min(parameters) FROM point); UPDATE point SET $column = '$text'"
+      refuse "a row that is no flat object" report --db evil.db -o none
+    done
+  done
+  evil "UPDATE sweep SET title = CAST(x'61ff' AS TEXT)"
+  refuse "title of sweep one = 'a\\\\xff', need UTF-8" report --db evil.db -o none
+  evil "UPDATE sweep SET spec = CAST(x'61ff' AS TEXT)"
+  refuse "spec of sweep one = 'a\\\\xff', need UTF-8" report --db evil.db -o none
+  text='</script><script>alert(1)</script><!-- "\\ '$'\u2028\u202e\033[31m'
+  evil "UPDATE sweep SET title = '$text', spec = '$text';
+    UPDATE provenance SET text = '{
+\"tool\":\"</script>,1,2\\n3\"}'"
+  accept "texts that look like a page" report --db evil.db -o evil
+  ok "none reaches the terminal" [ "$(LC_ALL=C grep -c $'[\033\x80-\xff]' "$W.out")" = 0 ]
+  ok "none ends the data" [ "$(grep -c '</script>' "$W/evil/index.html")" = 2 ]
+  ok "the data is JSON and holds them" python3 - "$W/evil" "$text" <<'EOS'
+import json, sys
+page = open(sys.argv[1] + "/index.html").read()
+data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+assert data["sweeps"][0]["title"] == data["sweeps"][0]["spec"] == sys.argv[2]
+assert data["sweeps"][0]["provenance"] == [{"tool": "</script>,1,2\n3"}]
+assert len(json.load(open(sys.argv[1] + "/results.json"))) == 84
+EOS
+  ok "the CSV has its lines" [ "$(wc -l <"$W/evil/one.csv")" = 86 ]
+  rm -r "$W/evil"
 else
   skip "foreign databases" "no sqlite3 program"
 fi
