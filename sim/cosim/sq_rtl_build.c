@@ -3,18 +3,16 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "sim/io/sq_cache.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_process.h"
 
 #define PATH_NBYTES SQ_RTL_PATH_NBYTES
 
@@ -53,7 +51,7 @@ static const char *top_name(const struct sq_rtl_point *p)
                                        : "sq_core";
 }
 
-// " -GRows=2 ..." for Verilator, " -set Rows 2 ..." for Yosys' chparam.
+// "-GRows=2\n" ... for Verilator, " -chparam Rows 2" ... for Yosys.
 static void write_parameters(FILE *out, const struct sq_rtl_point *p, const char *format)
 {
     const struct sq_core_config *c = &p->config;
@@ -76,66 +74,135 @@ static void write_parameters(FILE *out, const struct sq_rtl_point *p, const char
     fprintf(out, format, "HighW", c->high_bits);
 }
 
-// The Yosys script that makes netlist.v: gates of synth, or one word-level module in which input
-// mutsel = i turns on mutation i of mutants.txt. For proofs that one is kept without the mutations.
-static void write_netlist_script(FILE *out, const struct sq_rtl_point *p)
+// ---- what the tools are told ----------------------------------------------------------------
+// They run in the private directory of the build, where `rtl` and `sim` are links to those of home:
+// no name of the machine reaches a tool, whatever characters it has.
+
+static bool has_netlist(const struct sq_rtl_point *p)
 {
-    const char *top = top_name(p);
-    fprintf(out,
-            // Names that do not depend on where the sources are.
-            "ln -sfn \"$home/rtl\" rtl\n"
-            "{ echo read_verilog -sv -I rtl $(sed 's|^|rtl/|' rtl/files.f)\n"
-            "  echo hierarchy -check -top %s",
-            top);
-    write_parameters(out, p, " -chparam %s %u");
-    if (p->n_mutants == 0) {
-        fprintf(out, "\n  echo synth -flatten\n  echo rename -top %s\n", top);
-    } else {
-        fprintf(out, "\n  echo proc\n  echo flatten\n  echo opt -full\n  echo wreduce\n"
-                     "  echo opt -full\n  echo opt_clean -purge\n");
-        fprintf(out, "  echo rename -top %s\n  echo tee -q -o stat.txt stat\n", top);
-        fprintf(out, "  echo write_ilang original.il\n");
-        fprintf(out, "  echo mutate -list %u -seed %u -ctrl mutsel 16 1 -o mutants.txt\n",
-                p->n_mutants, p->mutant_seed);
-        fprintf(out, "  echo script mutants.txt\n");
-        // Merged vectors whose bits depend on one another: Verilator 5.006 does not settle them.
-        fprintf(out, "  echo splitnets -driver\n");
-    }
-    fprintf(out, "  echo write_verilog -noattr netlist.v; } > netlist.ys\n"
-                 "${YOSYS:-yosys} -q -e 'implicitly declared' -s netlist.ys\n"
-                 "sources=netlist.v\nwaivers=\nparameters='-Wno-fatal -Wno-lint -Wno-style'\n");
+    return p->netlist || p->n_mutants > 0;
 }
 
-// The shell script that makes model.so in the current directory. $1 is home.
-static void write_script(FILE *out, const struct sq_rtl_point *p)
+// The sources of files.f, each between `before` and `after`.
+static enum sq_status write_sources(FILE *out, const char *home, const char *before,
+                                    const char *after, struct sq_error *err)
+{
+    char path[PATH_NBYTES], line[256];
+    snprintf(path, sizeof path, "%s/rtl/files.f", home);
+    FILE *list = fopen(path, "re");
+    if (!list)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot read %s: %s", sq_path_tail(path), strerror(errno));
+    while (fgets(line, sizeof line, list)) {
+        line[strcspn(line, "\n")] = '\0';
+        fprintf(out, "%srtl/%s%s", before, line, after);
+    }
+    fclose(list);
+    return SQ_OK;
+}
+
+// The Yosys script that makes netlist.v: gates of synth, or one word-level module in which input
+// mutsel = i turns on mutation i of mutants.txt. For proofs that one is kept without the mutations.
+static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, const char *home,
+                                   struct sq_error *err)
 {
     const char *top = top_name(p);
-    fprintf(out, "set -e\nhome=$1\n");
-    fprintf(out, "sources=$(sed \"s|^|$home/rtl/|\" \"$home/rtl/files.f\")\n");
-    fprintf(out, "parameters='-Wall'\nwaivers=\"$home/rtl/lint.vlt $home/rtl/verilate.vlt\"\n");
-    if (p->netlist || p->n_mutants > 0) {
-        write_netlist_script(out, p);
+    fprintf(out, "read_verilog -sv -I rtl");
+    SQ_TRY(write_sources(out, home, " ", "", err));
+    fprintf(out, "\nhierarchy -check -top %s", top);
+    write_parameters(out, p, " -chparam %s %u");
+    if (p->n_mutants == 0) {
+        fprintf(out, "\nsynth -flatten\nrename -top %s\n", top);
     } else {
-        fprintf(out, "parameters=\"$parameters");
-        write_parameters(out, p, " -G%s=%u");
-        fprintf(out, "\"\n");
-    }
-    // Toggle coverage has every bit of every signal.
-    if (p->coverage)
         fprintf(out,
-                "parameters=\"$parameters --coverage-line --coverage-toggle --coverage-max-width "
-                "1000000 -CFLAGS -DSQ_BRIDGE_SYMS=V%s__Syms.h\"\n",
-                top);
+                "\nproc\nflatten\nopt -full\nwreduce\nopt -full\nopt_clean -purge\n"
+                "rename -top %s\ntee -q -o stat.txt stat\nwrite_ilang original.il\n"
+                "mutate -list %u -seed %u -ctrl mutsel 16 1 -o mutants.txt\n"
+                "script mutants.txt\n"
+                // Merged vectors whose bits depend on one another: Verilator 5.006 does not
+                // settle them.
+                "splitnets -driver\n",
+                top, p->n_mutants, p->mutant_seed);
+    }
+    fprintf(out, "write_verilog -noattr netlist.v\n");
+    return SQ_OK;
+}
+
+// The arguments of Verilator, a line each.
+static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, const char *home,
+                                      struct sq_error *err)
+{
+    const char *top = top_name(p);
     fprintf(out,
-            "${VERILATOR:-verilator} --cc --exe --assert -O3 --x-assign unique --x-initial unique "
-            "--unroll-count 256%s -I\"$home/rtl\" --top-module %s --prefix V%s --Mdir obj "
-            "$parameters $waivers $sources \"$home/sim/cosim/bridge/%s_bridge.cpp\" "
-            "-CFLAGS '-std=c++17 -fPIC -fvisibility=hidden' -LDFLAGS -shared -o ../model.so\n"
-            "command -v ccache > ccache.path || true\n"
-            "make -s -C obj -f V%s.mk OBJCACHE=\"$(cat ccache.path)\" OPT_FAST=%s OPT_SLOW=-O0 "
-            "OPT_GLOBAL=-O1 > /dev/null\n"
-            "rm -rf obj\n",
-            p->trace ? " --trace-fst" : "", top, top, top, top, p->coverage ? "-O0" : "-O1");
+            "--cc\n--exe\n--assert\n-O3\n--x-assign\nunique\n--x-initial\nunique\n"
+            "--unroll-count\n256\n%s-Irtl\n--top-module\n%s\n--prefix\nV%s\n--Mdir\nobj\n",
+            p->trace ? "--trace-fst\n" : "", top, top);
+    if (has_netlist(p))
+        fprintf(out, "-Wno-fatal\n-Wno-lint\n-Wno-style\n");
+    else
+        fprintf(out, "-Wall\n");
+    if (!has_netlist(p))
+        write_parameters(out, p, "-G%s=%u\n");
+    if (p->coverage) // toggle coverage has every bit of every signal
+        fprintf(out,
+                "--coverage-line\n--coverage-toggle\n--coverage-max-width\n1000000\n-CFLAGS\n"
+                "-DSQ_BRIDGE_SYMS=V%s__Syms.h\n",
+                top);
+    if (has_netlist(p)) {
+        fprintf(out, "netlist.v\n");
+    } else {
+        fprintf(out, "rtl/lint.vlt\nrtl/verilate.vlt\n");
+        SQ_TRY(write_sources(out, home, "", "\n", err));
+    }
+    fprintf(out,
+            "sim/cosim/bridge/%s_bridge.cpp\n-CFLAGS\n-std=c++17 -fPIC -fvisibility=hidden\n"
+            "-LDFLAGS\n-shared\n-o\n../model.so\n",
+            top);
+    return SQ_OK;
+}
+
+// The arguments of make. Its files have only relative names, so that the check of verilated.mk
+// against blanks in the current directory is told of another one.
+static void write_make(FILE *out, const struct sq_rtl_point *p)
+{
+    fprintf(out, "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
+            top_name(p), p->coverage ? "-O0" : "-O1");
+}
+
+struct job {
+    const char *home, *entry;
+    char *script; // of Yosys; "" where it is not run
+    char *verilator, *make;
+};
+
+static void free_job(struct job *j)
+{
+    free(j->script);
+    free(j->verilator);
+    free(j->make);
+}
+
+static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, struct sq_error *err)
+{
+    size_t n[3];
+    FILE *script = open_memstream(&j->script, &n[0]);
+    FILE *verilator = open_memstream(&j->verilator, &n[1]);
+    FILE *make = open_memstream(&j->make, &n[2]);
+    enum sq_status status =
+        script && verilator && make
+            ? SQ_OK
+            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the arguments of a build");
+    if (status == SQ_OK && has_netlist(p))
+        status = write_script(script, p, j->home, err);
+    if (status == SQ_OK)
+        status = write_verilator(verilator, p, j->home, err);
+    if (status == SQ_OK)
+        write_make(make, p);
+    for (size_t i = 0; i < 3; i++) {
+        FILE *out = i == 0 ? script : i == 1 ? verilator : make;
+        if (out)
+            fclose(out);
+    }
+    return status;
 }
 
 static enum sq_status digest_file(const char *path, struct sq_digest *digest, struct sq_error *err)
@@ -173,93 +240,105 @@ static enum sq_status digest_sources(const char *home, const char *top, struct s
 }
 
 // What a tool prints as its version; refuses a tool that does not run.
-static enum sq_status digest_tool(const char *variable, const char *fallback, const char *package,
-                                  struct sq_digest *digest, struct sq_error *err)
+static enum sq_status digest_tool(const char *tool, const char *package, struct sq_digest *digest,
+                                  struct sq_error *err)
 {
-    const char *tool = getenv(variable);
-    char command[PATH_NBYTES], text[256] = "";
-    snprintf(command, sizeof command, "%s --version 2>/dev/null", tool ? tool : fallback);
-    FILE *pipe = popen(command, "r");
-    size_t n = pipe ? fread(text, 1, sizeof text - 1, pipe) : 0;
-    if (!pipe || pclose(pipe) != 0 || n == 0)
-        return SQ_FAIL(err, SQ_ERR_TOOL, "%s does not run; Debian has it as package %s",
-                       tool ? tool : fallback, package);
-    sq_digest_add(digest, text, n);
+    char text[256];
+    if (sq_process_version(tool, "--version", text, sizeof text, NULL) != SQ_OK)
+        return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run; Debian has it as package %s", tool,
+                       package);
+    sq_digest_add(digest, text, strlen(text));
     return SQ_OK;
 }
 
-static enum sq_status make_dir(const char *path, struct sq_error *err)
-{
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot make %s: %s", sq_path_tail(path), strerror(errno));
-    return SQ_OK;
-}
+// ---- building -------------------------------------------------------------------------------
 
-// Runs the script in dir with output to build.log.
-static enum sq_status run_script(const char *dir, const char *home, struct sq_error *err)
+enum { MAX_ARGUMENTS = 512 };
+
+// Runs a tool with one argument per line of `text`. Its log stays beside the entry when it fails.
+static enum sq_status run_tool(const struct job *j, const char *work, const char *tool,
+                               const char *text, struct sq_error *err)
 {
-    char absolute[PATH_NBYTES];
-    if (!realpath(home, absolute))
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot find %s: %s", sq_path_tail(home), strerror(errno));
-    const pid_t pid = fork();
-    if (pid < 0)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "cannot start a process: %s", strerror(errno));
-    if (pid == 0) {
-        const int log =
-            chdir(dir) == 0 ? open("build.log", O_CREAT | O_TRUNC | O_WRONLY, 0666) : -1;
-        if (log < 0 || dup2(log, 1) < 0 || dup2(log, 2) < 0)
-            _exit(126);
-        // Verilated objects are built without the sanitizer the caller may run under.
-        unsetenv("MAKEFLAGS");
-        unsetenv("MFLAGS");
-        execlp("sh", "sh", "build.sh", absolute, (char *)NULL);
-        _exit(127);
+    char log[PATH_NBYTES + 32], kept[PATH_NBYTES + 32], name[PATH_NBYTES];
+    char *argv[MAX_ARGUMENTS + 2] = {name}, *copy = strdup(text), *save = NULL;
+    size_t n = 1;
+    int code = 0;
+    if (!copy)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the arguments of a build");
+    snprintf(name, sizeof name, "%s", tool);
+    snprintf(log, sizeof log, "%s/log", work);
+    snprintf(kept, sizeof kept, "%s.log", j->entry);
+    for (char *one = strtok_r(copy, "\n", &save); one && n <= MAX_ARGUMENTS;
+         one = strtok_r(NULL, "\n", &save))
+        argv[n++] = one;
+    enum sq_status status = n <= MAX_ARGUMENTS
+                                ? sq_process_run(work, argv, log, &code, err)
+                                : SQ_FAIL(err, SQ_ERR_RANGE, "more than %d sources", MAX_ARGUMENTS);
+    free(copy);
+    if (status == SQ_OK && code != 0) {
+        (void)rename(log, kept);
+        return SQ_FAIL(err, SQ_ERR_TOOL, "the RTL did not build, see %s", sq_path_tail(kept));
     }
-    int result = 0;
-    while (waitpid(pid, &result, 0) < 0 && errno == EINTR)
-        continue;
-    if (!WIFEXITED(result) || WEXITSTATUS(result) != 0)
-        return SQ_FAIL(err, SQ_ERR_TOOL, "the RTL did not build, see %s/build.log",
-                       sq_path_tail(dir));
+    unlink(log);
+    return status;
+}
+
+static enum sq_status link_home(const struct job *j, const char *work, const char *name,
+                                struct sq_error *err)
+{
+    char absolute[PATH_MAX], target[PATH_MAX + 8], path[PATH_NBYTES + 8];
+    if (!realpath(j->home, absolute))
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot find %s: %s", sq_path_tail(j->home),
+                       strerror(errno));
+    snprintf(target, sizeof target, "%s/%s", absolute, name);
+    snprintf(path, sizeof path, "%s/%s", work, name);
+    if (symlink(target, path) != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(path), strerror(errno));
     return SQ_OK;
 }
 
-// Writes the script, runs it; the object appears under its name when it is complete.
-static enum sq_status build(const char *dir, const char *script, const char *home,
-                            struct sq_error *err)
+static enum sq_status run_yosys(const struct job *j, const char *work, struct sq_error *err)
 {
     char path[PATH_NBYTES + 16];
-    snprintf(path, sizeof path, "%s/build.sh", dir);
-    FILE *out = fopen(path, "w");
-    if (!out || fputs(script, out) < 0 || fclose(out) != 0)
+    snprintf(path, sizeof path, "%s/netlist.ys", work);
+    FILE *out = fopen(path, "we");
+    bool is_bad = !out || fputs(j->script, out) < 0;
+    is_bad = (out && fclose(out) != 0) || is_bad;
+    if (is_bad)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write %s: %s", sq_path_tail(path), strerror(errno));
-    SQ_TRY(run_script(dir, home, err));
-    snprintf(path, sizeof path, "%s/done", dir);
-    out = fopen(path, "w");
-    if (!out || fclose(out) != 0)
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot write %s: %s", sq_path_tail(path), strerror(errno));
-    return SQ_OK;
+    return run_tool(j, work, sq_process_tool("YOSYS", "yosys"),
+                    "-q\n-e\nimplicitly declared\n-s\nnetlist.ys\n", err);
 }
 
-// Builds unless `done` exists; other processes that want the same object wait.
-static enum sq_status build_once(const char *dir, const char *script, const char *home, bool *built,
-                                 struct sq_error *err)
+// With ccache where there is one: what it makes is the same.
+static enum sq_status run_make(const struct job *j, const char *work, struct sq_error *err)
 {
-    char lock_path[PATH_NBYTES + 16], done[PATH_NBYTES + 16];
-    snprintf(lock_path, sizeof lock_path, "%s/lock", dir);
-    snprintf(done, sizeof done, "%s/done", dir);
-    SQ_TRY(make_dir(dir, err));
-    const int lock = open(lock_path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-    if (lock < 0 || flock(lock, LOCK_EX) != 0) {
-        if (lock >= 0)
-            close(lock);
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot lock %s: %s", sq_path_tail(lock_path),
-                       strerror(errno));
+    char version[64], text[1024];
+    const bool has_ccache =
+        sq_process_version("ccache", "--version", version, sizeof version, NULL) == SQ_OK;
+    snprintf(text, sizeof text, "%s%s", j->make, has_ccache ? "OBJCACHE=ccache\n" : "");
+    return run_tool(j, work, "make", text, err);
+}
+
+// Leaves model.so, and of a netlist what made it.
+static enum sq_status build(void *context, const char *work, struct sq_error *err)
+{
+    static const char *const passing[] = {"obj", "rtl", "sim"};
+    const struct job *j = context;
+    char path[PATH_NBYTES + 16];
+    snprintf(path, sizeof path, "%s.log", j->entry);
+    unlink(path); // of an earlier failure
+    SQ_TRY(link_home(j, work, "rtl", err));
+    SQ_TRY(link_home(j, work, "sim", err));
+    if (*j->script)
+        SQ_TRY(run_yosys(j, work, err));
+    SQ_TRY(run_tool(j, work, sq_process_tool("VERILATOR", "verilator"), j->verilator, err));
+    SQ_TRY(run_make(j, work, err));
+    for (size_t i = 0; i < sizeof passing / sizeof passing[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", work, passing[i]);
+        sq_cache_remove(path);
     }
-    *built = access(done, F_OK) != 0;
-    enum sq_status status = *built ? build(dir, script, home, err) : SQ_OK;
-    close(lock);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status load(struct sq_rtl *rtl, const char *path, struct sq_error *err)
@@ -275,13 +354,27 @@ static enum sq_status load(struct sq_rtl *rtl, const char *path, struct sq_error
     return SQ_OK;
 }
 
+// The digest of everything that a build depends on.
+static enum sq_status digest_job(const struct job *j, const struct sq_rtl_point *point,
+                                 struct sq_digest *digest, struct sq_error *err)
+{
+    *digest = (struct sq_digest){0};
+    SQ_TRY(digest_tool(sq_process_tool("VERILATOR", "verilator"), "verilator", digest, err));
+    if (has_netlist(point))
+        SQ_TRY(digest_tool(sq_process_tool("YOSYS", "yosys"), "yosys", digest, err));
+    SQ_TRY(digest_sources(j->home, top_name(point), digest, err));
+    sq_digest_add(digest, j->script, strlen(j->script));
+    sq_digest_add(digest, j->verilator, strlen(j->verilator));
+    sq_digest_add(digest, j->make, strlen(j->make));
+    return SQ_OK;
+}
+
 enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
                            bool *built, struct sq_error *err)
 {
-    char name[96], hex[SQ_DIGEST_SIZE], dir[SQ_RTL_PATH_NBYTES], path[PATH_NBYTES + 16];
-    char *script = NULL;
-    size_t script_nbytes = 0;
-    struct sq_digest digest = {0};
+    char name[96], hex[SQ_DIGEST_SIZE], path[PATH_NBYTES + 16];
+    struct job job = {.home = home, .entry = rtl->dir};
+    struct sq_digest digest;
 
     memset(rtl, 0, sizeof *rtl);
     if (point->block != SQ_RTL_STREAM)
@@ -289,32 +382,18 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
     if (strlen(home) > PATH_NBYTES / 2)
         return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= %d", strlen(home),
                        PATH_NBYTES / 2);
-    SQ_TRY(digest_tool("VERILATOR", "verilator", "verilator", &digest, err));
-    if (point->netlist || point->n_mutants > 0)
-        SQ_TRY(digest_tool("YOSYS", "yosys", "yosys", &digest, err));
-    SQ_TRY(digest_sources(home, top_name(point), &digest, err));
-
-    FILE *out = open_memstream(&script, &script_nbytes);
-    if (!out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a build script");
-    write_script(out, point);
-    fclose(out);
-    sq_digest_add(&digest, script, script_nbytes);
-
-    sq_rtl_name(point, name);
-    snprintf(dir, sizeof dir, "%s/build", home);
-    enum sq_status status = make_dir(dir, err);
-    snprintf(dir, sizeof dir, "%s/build/rtl", home);
+    enum sq_status status = write_job(&job, point, err);
     if (status == SQ_OK)
-        status = make_dir(dir, err);
-    sq_digest_hex(digest, hex);
-    snprintf(dir, sizeof dir, "%s/build/rtl/%s-%s", home, name, hex);
-    if (status == SQ_OK)
-        status = build_once(dir, script, home, built, err);
-    free(script);
+        status = digest_job(&job, point, &digest, err);
+    if (status == SQ_OK) {
+        sq_rtl_name(point, name);
+        sq_digest_hex(digest, hex);
+        snprintf(rtl->dir, sizeof rtl->dir, "%s/build/rtl/%s-%s", home, name, hex);
+        status = sq_cache_get(rtl->dir, NULL, build, &job, built, err);
+    }
+    free_job(&job);
     SQ_TRY(status);
-    snprintf(rtl->dir, sizeof rtl->dir, "%s", dir);
-    snprintf(path, sizeof path, "%s/model.so", dir);
+    snprintf(path, sizeof path, "%s/model.so", rtl->dir);
     return load(rtl, path, err);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes verilated blocks: RTL sources (or their Yosys netlist) and a parameter point in, a loaded
-// shared object behind struct sq_rtl_api out. Objects are cached by content: HOME/build/rtl/
-// <name>-<digest>/, digest over sources, bridge, parameters and tool version. Several processes may
-// build at once. Needs verilator, make and a C++ compiler (SQ_ERR_TOOL where they are missing).
+// shared object behind struct sq_rtl_api out. Objects are cached by content (sq_cache.h):
+// HOME/build/ rtl/<name>-<digest>/, digest over sources, bridge, parameters and tool version; a
+// damaged object is built anew, never loaded. Several processes may build at once. HOME may have
+// any characters. Needs verilator, make and a C++ compiler (SQ_ERR_TOOL where they are missing);
+// VERILATOR and YOSYS of the environment name others.
 #ifndef SQ_RTL_BUILD_H
 #define SQ_RTL_BUILD_H
 
@@ -45,7 +47,8 @@ struct sq_rtl {
 void sq_rtl_name(const struct sq_rtl_point *point, char name[96]);
 
 // Builds what is not cached (seconds to a minute) and loads it; *built says which. `home` is the
-// directory with rtl/ and sim/cosim/bridge/. On a failed build the sentence names the log.
+// directory with rtl/ and sim/cosim/bridge/. On a failed build the sentence names the log,
+// HOME/build/rtl/ <name>-<digest>.log.
 enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
                            bool *built, struct sq_error *err);
 // <name of the point>.dat in directory `dir`, from the models destroyed so far; the point must have

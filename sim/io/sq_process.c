@@ -1,114 +1,300 @@
 // SPDX-License-Identifier: Apache-2.0
+//   program --- guard --- tool --- what the tool starts
+//                         '------- one process group --'
+// The guard holds one end of a socket whose other end only the program has: when that closes, the
+// program is gone. PR_SET_PDEATHSIG alone would not do: it fires at the end of the *thread* that
+// forked, and reaches no grandchildren.
 #include "sim/io/sq_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
-// environ with TMPDIR = dir; the caller frees the array, entry 0 is `tmpdir`.
+// The guards of running tools, for sq_process_end_all: a program has one end.
+struct running {
+    pid_t guard;
+    struct running *next;
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct running *first;
+static bool is_ending;
+
+// ---- in the new processes: only async-signal-safe calls, the program may have threads -----------
+
+struct job {
+    const char *dir;
+    char *const *argv;
+    char **env;
+    int in, out, log, life; // all >= 3
+};
+
+static _Noreturn void run_tool(const struct job *j)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // of the guard, which has one thread
+    bool is_ready = dup2(j->in, 0) == 0 && dup2(j->out, 1) == 1 && dup2(j->log, 2) == 2 &&
+                    (!j->dir || chdir(j->dir) == 0);
+    if (is_ready) {
+        close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execvpe(j->argv[0], j->argv, j->env);
+    }
+    const int reason = errno;
+    if (send(j->life, &reason, sizeof reason, MSG_NOSIGNAL) < 0)
+        _exit(126);
+    _exit(127);
+}
+
+// SIGKILL to the group; then until nobody is left of it. Orphans come to the guard. The tool is not
+// reaped before: its number is taken until then.
+static int end_group(pid_t tool)
+{
+    int state = 0, one;
+    pid_t pid;
+    kill(-tool, SIGKILL);
+    do {
+        pid = waitpid(-1, &one, 0);
+        if (pid == tool)
+            state = one;
+    } while ((pid > 0 || errno == EINTR) && kill(-tool, 0) == 0);
+    return state;
+}
+
+// Until the tool ends, the program is gone, or it says SIGTERM.
+static void await_end(pid_t tool)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGTERM);
+    const int signals = signalfd(-1, &set, SFD_CLOEXEC);
+    struct pollfd wait[] = {{.fd = 0, .events = POLLRDHUP}, {.fd = signals, .events = POLLIN}};
+    for (;;) {
+        struct signalfd_siginfo what = {0};
+        siginfo_t child = {.si_pid = 0};
+        if (waitid(P_PID, (id_t)tool, &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid > 0)
+            return;
+        if (poll(wait, 2, -1) < 0 || wait[0].revents)
+            return;
+        if (read(signals, &what, sizeof what) == sizeof what && what.ssi_signo == SIGTERM)
+            return;
+    }
+}
+
+static _Noreturn void guard(const struct job *j)
+{
+    // Not by the name of the program: who kills all of that name must not kill the guards first.
+    prctl(PR_SET_NAME, "sq-guard");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    signal(SIGCHLD, SIG_DFL); // whoever started the program may have ignored it
+    setpgid(0, 0);            // the terminal's ^C is for the program, which tells us
+    const pid_t tool = _Fork();
+    if (tool == 0)
+        run_tool(j);
+    if (tool < 0 || dup2(j->life, 0) < 0)
+        _exit(126);
+    setpgid(tool, tool);
+    close_range(1, ~0u, 0);
+    await_end(tool);
+    const int state = end_group(tool);
+    _exit(WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state));
+}
+
+// ---- in the program -----------------------------------------------------------------------------
+
+static _Noreturn void wait_for_end(void)
+{
+    for (;;)
+        pause();
+}
+
+// environ with another TMPDIR; the caller frees the array.
 static char **environment(char *tmpdir)
 {
-    size_t n = 0, at = 1;
+    size_t n = 0, at = 0;
     while (environ[n])
         n++;
     char **env = malloc((n + 2) * sizeof *env);
     if (!env)
         return NULL;
-    env[0] = tmpdir;
+    env[at++] = tmpdir;
     for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "TMPDIR=", 7) != 0)
+        if (strncmp(environ[i], "TMPDIR=", 7) != 0 && strncmp(environ[i], "MAKEFLAGS=", 10) != 0 &&
+            strncmp(environ[i], "MFLAGS=", 7) != 0)
             env[at++] = environ[i];
     env[at] = NULL;
     return env;
 }
 
-static enum sq_status wait_for(pid_t pid, const char *name, int *code, struct sq_error *err)
+// A duplicate above the standard descriptors; of nothing, /dev/null.
+static int raise_fd(int fd)
 {
-    int state;
-    while (waitpid(pid, &state, 0) < 0)
-        if (errno != EINTR)
-            return SQ_FAIL(err, SQ_ERR_IO, "cannot wait for %.40s: %s", name, strerror(errno));
+    const int null = fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+    const int high = fcntl(fd < 0 ? null : fd, F_DUPFD_CLOEXEC, 3);
+    if (null >= 0)
+        close(null);
+    return high;
+}
+
+// The guard starts with all signals blocked, so that none finds the handlers of the program in it.
+// 0 or an error number.
+static int start(const struct job *j, struct running *r)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_mutex_lock(&lock);
+    if (is_ending) {
+        pthread_mutex_unlock(&lock);
+        wait_for_end();
+    }
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    r->guard = _Fork(); // no handlers of libraries: those of OpenBLAS end its threads
+    if (r->guard == 0)
+        guard(j);
+    const int reason = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (r->guard > 0) {
+        r->next = first;
+        first = r;
+    }
+    pthread_mutex_unlock(&lock);
+    return r->guard > 0 ? 0 : reason;
+}
+
+// *state of waitpid; *failure: the error number of an exec, or 0.
+static void finish(struct running *r, int life, int *state, int *failure)
+{
+    *failure = 0;
+    while (recv(life, failure, sizeof *failure, MSG_WAITALL) < 0 && errno == EINTR)
+        continue;
+    while (waitpid(r->guard, state, 0) < 0)
+        if (errno != EINTR) {
+            *failure = errno;
+            break;
+        }
+    pthread_mutex_lock(&lock);
+    for (struct running **at = &first; *at; at = &(*at)->next)
+        if (*at == r) {
+            *at = r->next;
+            break;
+        }
+    const bool stop = is_ending;
+    pthread_mutex_unlock(&lock);
+    if (stop)
+        wait_for_end();
+}
+
+static enum sq_status run_job(struct job *j, int life, int *code, struct sq_error *err)
+{
+    struct running r;
+    int state = 0;
+    int failure = j->env && j->in >= 0 && j->out >= 0 && j->log >= 0 && j->life >= 0 ? 0 : ENOMEM;
+    if (failure == 0)
+        failure = start(j, &r);
+    close(j->life); // the guard has it
+    if (failure == 0)
+        finish(&r, life, &state, &failure);
+    if (failure == ENOENT && (!j->dir || access(j->dir, X_OK) == 0))
+        return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s is not installed", j->argv[0]);
+    if (failure != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot start %.60s: %s", j->argv[0], strerror(failure));
     *code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
     return SQ_OK;
 }
 
-// posix_spawnp with standard input empty and both outputs on `fd`.
-static int spawn(pid_t *pid, const char *dir, char *const argv[], int fd, char **env)
+enum sq_status sq_process_run_on(const char *dir, char *const argv[], int in, int out, int log,
+                                 int *code, struct sq_error *err)
 {
-    posix_spawn_file_actions_t actions;
-    int code = posix_spawn_file_actions_init(&actions);
-    if (code != 0)
-        return code;
-    code = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (code == 0)
-        code = posix_spawn_file_actions_adddup2(&actions, fd, 1);
-    if (code == 0)
-        code = posix_spawn_file_actions_adddup2(&actions, fd, 2);
-    if (code == 0 && dir)
-        code = posix_spawn_file_actions_addchdir_np(&actions, dir);
-    if (code == 0)
-        code = posix_spawnp(pid, argv[0], &actions, NULL, argv, env);
-    posix_spawn_file_actions_destroy(&actions);
-    return code;
+    char here[] = "TMPDIR=.", usual[] = "TMPDIR=/tmp";
+    int life[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, life) != 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot start %.60s: %s", argv[0], strerror(errno));
+    struct job j = {dir,
+                    argv,
+                    environment(dir ? here : usual),
+                    raise_fd(in),
+                    raise_fd(out),
+                    raise_fd(log),
+                    raise_fd(life[1])};
+    close(life[1]);
+    const enum sq_status status = run_job(&j, life[0], code, err);
+    close(life[0]);
+    close(j.in);
+    close(j.out);
+    close(j.log);
+    free(j.env);
+    return status;
 }
 
 enum sq_status sq_process_run(const char *dir, char *const argv[], const char *log, int *code,
                               struct sq_error *err)
 {
-    char here[] = "TMPDIR=.", usual[] = "TMPDIR=/tmp";
-    char **env = environment(dir ? here : usual);
-    int fd = env ? open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
-    if (fd < 0) {
-        int reason = errno;
-        free(env);
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%.80s': %s", log, strerror(reason));
-    }
-    pid_t pid;
-    int failure = spawn(&pid, dir, argv, fd, env);
+    const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%.80s': %s", log, strerror(errno));
+    const enum sq_status status = sq_process_run_on(dir, argv, -1, fd, fd, code, err);
     close(fd);
-    free(env);
-    if (failure == ENOENT)
-        return SQ_FAIL(err, SQ_ERR_TOOL, "%.40s is not installed", argv[0]);
-    if (failure != 0)
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot start %.40s: %s", argv[0], strerror(failure));
-    return wait_for(pid, argv[0], code, err);
+    return status;
+}
+
+const char *sq_process_tool(const char *variable, const char *fallback)
+{
+    const char *name = getenv(variable);
+    return name && *name ? name : fallback;
 }
 
 enum sq_status sq_process_version(const char *tool, const char *flag, char *text, unsigned size,
                                   struct sq_error *err)
 {
-    int pipe_fd[2], code;
-    char name[256], option[32];
+    char name[1024], option[32];
+    int code;
     snprintf(name, sizeof name, "%s", tool);
     snprintf(option, sizeof option, "%s", flag);
-    if (pipe2(pipe_fd, O_CLOEXEC) != 0)
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot make a pipe: %s", strerror(errno));
-    pid_t pid;
     char *const argv[] = {name, option, NULL};
-    int failure = spawn(&pid, NULL, argv, pipe_fd[1], environ);
-    close(pipe_fd[1]);
-    FILE *in = failure == 0 ? fdopen(pipe_fd[0], "r") : NULL;
-    if (!in)
-        close(pipe_fd[0]);
+    const int fd = memfd_create("version", MFD_CLOEXEC);
     text[0] = '\0';
-    if (in && !fgets(text, (int)size, in))
-        text[0] = '\0';
+    if (fd < 0)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "no memory for a version: %s", strerror(errno));
+    enum sq_status status = sq_process_run_on(NULL, argv, -1, fd, fd, &code, err);
+    const ssize_t n = status == SQ_OK ? pread(fd, text, size - 1, 0) : 0;
+    text[n > 0 ? n : 0] = '\0';
+    close(fd);
+    SQ_TRY(status);
     text[strcspn(text, "\r\n")] = '\0';
-    if (in) {
-        char rest[256];
-        while (fgets(rest, sizeof rest, in)) // a tool that may finish writing ends well
-            continue;
-        fclose(in);
+    return code == 0 && text[0] ? SQ_OK : SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run", tool);
+}
+
+void sq_process_end_all(void)
+{
+    pthread_mutex_lock(&lock);
+    is_ending = true;
+    for (struct running *r = first; r; r = r->next)
+        kill(r->guard, SIGTERM);
+    pthread_mutex_unlock(&lock);
+    for (;;) { // each thread takes its own off the list
+        pthread_mutex_lock(&lock);
+        const bool is_done = !first;
+        pthread_mutex_unlock(&lock);
+        if (is_done)
+            return;
+        const struct timespec moment = {.tv_nsec = 2000000};
+        nanosleep(&moment, NULL);
     }
-    if (failure != 0)
-        return SQ_FAIL(err, SQ_ERR_TOOL, "%.40s is not installed", tool);
-    SQ_TRY(wait_for(pid, tool, &code, err));
-    return code == 0 && text[0] ? SQ_OK : SQ_FAIL(err, SQ_ERR_TOOL, "%.40s does not run", tool);
 }

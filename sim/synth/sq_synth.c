@@ -3,17 +3,15 @@
 #include "sim/synth/sq_synth.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/io/sq_cache.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 #include "sim/io/sq_process.h"
@@ -32,36 +30,13 @@ static enum sq_status refuse_odd_path(const char *path, struct sq_error *err)
     return SQ_OK;
 }
 
-// mkdir -p.
-static enum sq_status make_directory(const char *path, struct sq_error *err)
-{
-    char part[SQ_SYNTH_PATH_LEN];
-    snprintf(part, sizeof part, "%s/", path);
-    for (char *c = part + 1; *c; c++) {
-        if (*c != '/')
-            continue;
-        *c = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return SQ_FAIL(err, SQ_ERR_IO, "cannot make the directory '%s': %s", sq_path_tail(part),
-                           strerror(errno));
-        *c = '/';
-    }
-    return SQ_OK;
-}
-
-const char *sq_synth_tool(const char *variable, const char *fallback)
-{
-    const char *name = getenv(variable);
-    return name && *name ? name : fallback;
-}
-
 static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct sq_error *err)
 {
     SQ_TRY(refuse_odd_path(s->cache_dir, err));
-    if (sq_process_version(sq_synth_tool("YOSYS", "yosys"), "-V", s->yosys_version,
+    if (sq_process_version(sq_process_tool("YOSYS", "yosys"), "-V", s->yosys_version,
                            sizeof s->yosys_version, NULL) != SQ_OK)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run; Debian has it as package yosys",
-                       sq_synth_tool("YOSYS", "yosys"));
+                       sq_process_tool("YOSYS", "yosys"));
     struct sq_digest *d = &s->base_digest, *all = &s->digest;
     sq_digest_add(d, s->yosys_version, strlen(s->yosys_version));
     SQ_TRY(sq_synth_read_file(s->rtl_dir, "synth_front.ys", all, &s->script_front, err));
@@ -73,7 +48,7 @@ static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct
     SQ_TRY(sq_liberty_read(&s->lib, liberty, err));
     s->liberty_digest = sq_digest_of(s->lib.text, s->lib.nbytes);
     sq_digest_add(d, &s->liberty_digest, sizeof s->liberty_digest);
-    if (sq_process_version(sq_synth_tool("STA", "sta"), "-version", s->sta_version,
+    if (sq_process_version(sq_process_tool("STA", "sta"), "-version", s->sta_version,
                            sizeof s->sta_version, NULL) != SQ_OK)
         s->sta_version[0] = '\0';
     sq_digest_add(d, s->sta_version, strlen(s->sta_version));
@@ -135,59 +110,17 @@ static enum sq_status entry_path(const struct sq_synth *s, const struct sq_synth
     return SQ_OK;
 }
 
-// Makes and locks the working directory of an entry; waits for another process that has it. Its
-// leftovers, should it have died, are removed. *fd < 0 afterwards: the entry is complete by now.
-static enum sq_status lock_work(const char *work, const char *entry, int *fd, struct sq_error *err)
-{
-    for (;;) {
-        struct stat opened, named;
-        *fd = -1;
-        if (access(entry, F_OK) == 0)
-            return SQ_OK;
-        if (mkdir(work, 0777) != 0 && errno != EEXIST)
-            return SQ_FAIL(err, SQ_ERR_IO, "cannot make the directory '%s': %s", sq_path_tail(work),
-                           strerror(errno));
-        *fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (*fd < 0 && errno == ENOENT)
-            continue; // renamed or removed meanwhile
-        if (*fd < 0 || flock(*fd, LOCK_EX) != 0) {
-            int code = errno;
-            if (*fd >= 0)
-                close(*fd);
-            return SQ_FAIL(err, SQ_ERR_IO, "cannot lock '%s': %s", sq_path_tail(work),
-                           strerror(code));
-        }
-        if (stat(work, &named) == 0 && fstat(*fd, &opened) == 0 && named.st_ino == opened.st_ino &&
-            access(entry, F_OK) != 0) {
-            sq_synth_empty_directory(work);
-            return SQ_OK;
-        }
-        close(*fd);
-    }
-}
+struct fill {
+    const struct sq_synth *synth;
+    const struct sq_synth_block *block;
+    const char *area; // the area entry
+    sq_synth_make *make;
+};
 
-// Runs `make` in a working directory that becomes the entry when it succeeds.
-static enum sq_status fill_entry(const struct sq_synth *s, const struct sq_synth_block *b,
-                                 const char *entry, const char *area, sq_synth_make *make,
-                                 struct sq_error *err)
+static enum sq_status fill_entry(void *context, const char *work, struct sq_error *err)
 {
-    char work[SQ_SYNTH_PATH_LEN];
-    int fd;
-    snprintf(work, sizeof work, "%.*s.work", SQ_SYNTH_PATH_LEN - 8, entry);
-    SQ_TRY(make_directory(s->cache_dir, err));
-    SQ_TRY(lock_work(work, entry, &fd, err));
-    if (fd < 0)
-        return SQ_OK;
-    enum sq_status status = make(s, b, area, work, err);
-    if (status == SQ_OK && rename(work, entry) != 0)
-        status =
-            SQ_FAIL(err, SQ_ERR_IO, "cannot rename '%s': %s", sq_path_tail(work), strerror(errno));
-    if (status != SQ_OK) {
-        sq_synth_empty_directory(work);
-        rmdir(work);
-    }
-    close(fd);
-    return status;
+    const struct fill *f = context;
+    return f->make(f->synth, f->block, f->area, work, err);
 }
 
 // ---- results ----------------------------------------------------------------------------------
@@ -247,6 +180,9 @@ static enum sq_status load_result(const struct sq_synth *s, const char *entry,
     return status;
 }
 
+// What is read of an area entry.
+static const char *const result_files[] = {"result.json", NULL};
+
 enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_block *block,
                              struct sq_synth_result *result, struct sq_error *err)
 {
@@ -255,9 +191,10 @@ enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_blo
     if (!s->lib.nand2)
         return SQ_FAIL(err, SQ_ERR_ARG, "area of %s: no library was opened", block->top);
     SQ_TRY(entry_path(s, block, "", entry, err));
-    result->is_cached = access(entry, F_OK) == 0;
-    if (!result->is_cached)
-        SQ_TRY(fill_entry(s, block, entry, entry, sq_synth_make_area, err));
+    struct fill fill = {s, block, entry, sq_synth_make_area};
+    bool is_filled;
+    SQ_TRY(sq_cache_get(entry, result_files, fill_entry, &fill, &is_filled, err));
+    result->is_cached = !is_filled;
     enum sq_status status = load_result(s, entry, result, err);
     if (status != SQ_OK)
         sq_synth_result_free(result);
@@ -270,18 +207,30 @@ void sq_synth_result_free(struct sq_synth_result *result)
     *result = (struct sq_synth_result){0};
 }
 
+// Out of an undamaged area entry. Its lock is another one than that of the netlist.
+static enum sq_status make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
+                                   const char *area, const char *work, struct sq_error *err)
+{
+    static const char *const files[] = {"netlist.v", NULL};
+    struct fill fill = {s, b, area, sq_synth_make_area};
+    bool is_filled;
+    if (s->lib.nand2)
+        SQ_TRY(sq_cache_get(area, files, fill_entry, &fill, &is_filled, err));
+    return sq_synth_make_netlist(s, b, area, work, err);
+}
+
 enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_block *block,
                                 char **path, struct sq_error *err)
 {
-    char area[SQ_SYNTH_PATH_LEN], entry[SQ_SYNTH_PATH_LEN];
+    char area[SQ_SYNTH_PATH_LEN], entry[SQ_SYNTH_PATH_LEN], name[64];
+    bool is_filled;
     *path = NULL;
     SQ_TRY(entry_path(s, block, "", area, err));
     SQ_TRY(entry_path(s, block, "-netlist", entry, err));
-    if (access(entry, F_OK) != 0) {
-        if (s->lib.nand2 && access(area, F_OK) != 0)
-            SQ_TRY(fill_entry(s, block, area, area, sq_synth_make_area, err));
-        SQ_TRY(fill_entry(s, block, entry, area, sq_synth_make_netlist, err));
-    }
+    snprintf(name, sizeof name, "%.50s.v", block->top);
+    const char *const files[] = {name, NULL};
+    struct fill fill = {s, block, area, make_netlist};
+    SQ_TRY(sq_cache_get(entry, files, fill_entry, &fill, &is_filled, err));
     if (asprintf(path, "%s/%s.v", entry, block->top) < 0) {
         *path = NULL;
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");

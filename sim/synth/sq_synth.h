@@ -6,8 +6,9 @@
 // searches a fixed list of recipes (rtl/synth_speed.ys), the same for every block.
 //
 // Results are cached by content: a digest over the sources and scripts that the tools get, the
-// library and the versions of the tools names a directory below the cache directory. Concurrent
-// runs, also of other processes, wait for each other; a directory appears complete or not at all.
+// library and the versions of the tools names a directory below the cache directory (sq_cache.h).
+// Concurrent runs, also of other processes, wait for each other; a directory appears complete or
+// not at all, and a damaged result is made anew.
 //
 // Not promised: wires, clock tree, scan. Areas are sums of cells; delays are pre-layout, typical
 // corner, and belong to the very netlist whose area is given.

@@ -46,13 +46,6 @@ static enum sq_status expand(FILE *out, const char *script, const struct fill *f
     return SQ_OK;
 }
 
-void sq_synth_liberty_path(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN])
-{
-    char hex[SQ_DIGEST_SIZE];
-    sq_digest_hex(s->liberty_digest, hex);
-    snprintf(path, SQ_SYNTH_LIBERTY_LEN, "../liberty-%s.lib", hex);
-}
-
 // "chparam -set A 1 -set B 2 TOP", or nothing.
 static void chparam_line(const struct sq_synth_block *b, char *text, size_t size)
 {
@@ -163,12 +156,10 @@ static enum sq_status expand_map(FILE *out, const struct sq_synth *s,
 enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
                                      const struct sq_synth_block *b, struct sq_error *err)
 {
-    char liberty[SQ_SYNTH_LIBERTY_LEN];
     SQ_TRY(expand_front(out, s, b, err));
     if (!s->lib.nand2)
         return SQ_OK;
-    sq_synth_liberty_path(s, liberty);
-    return expand_map(out, s, b, liberty, err);
+    return expand_map(out, s, b, SQ_SYNTH_LIBERTY, err);
 }
 
 // ---- OpenSTA ----------------------------------------------------------------------------------
@@ -176,8 +167,6 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
                         const char *netlist)
 {
-    char liberty[SQ_SYNTH_LIBERTY_LEN];
-    sq_synth_liberty_path(s, liberty);
     fprintf(out,
             "read_liberty %s\nread_verilog %s\nlink_design %s\n"
             "set_cmd_units -time ns\n"
@@ -193,20 +182,17 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
             "set_load %.9g [all_outputs]\n"
             "report_checks -path_delay max\n"
             "puts \"critical_path_ns [expr 10 - [worst_slack -max]]\"\n",
-            liberty, netlist, b->top, 4 * s->lib.nand2_input_cap);
+            SQ_SYNTH_LIBERTY, netlist, b->top, 4 * s->lib.nand2_input_cap);
 }
 
 // ---- together ---------------------------------------------------------------------------------
 
-void sq_synth_print_flatten(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
-                            const char *entry)
+void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *b, const char *entry)
 {
-    char liberty[SQ_SYNTH_LIBERTY_LEN];
-    sq_synth_liberty_path(s, liberty);
     fprintf(out,
             "read_liberty -ignore_miss_func %s\nread_verilog ..%s/netlist.v\n"
             "hierarchy -check -top %s\nflatten\nopt_clean\ncheck -assert\n",
-            liberty, entry, b->top);
+            SQ_SYNTH_LIBERTY, entry, b->top);
 }
 
 enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synth_block *b,
@@ -222,7 +208,7 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
     if (s->lib.nand2) {
         sq_synth_print_adder(out, &s->lib.adder);
         sq_synth_print_sta(out, s, b, "");
-        sq_synth_print_flatten(out, s, b, "");
+        sq_synth_print_flatten(out, b, "");
     }
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);

@@ -3,7 +3,6 @@
 #include "sim/synth/sq_synth_run.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -12,23 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/io/sq_cache.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 #include "sim/io/sq_process.h"
 
 // ---- files ------------------------------------------------------------------------------------
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st;
-    (void)kind;
-    return at->level > 0 ? remove(path) : 0;
-}
-
-void sq_synth_empty_directory(const char *path)
-{
-    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static enum sq_status write_text(const char *dir, const char *name, const void *text, size_t n,
                                  struct sq_error *err)
@@ -41,31 +29,19 @@ static enum sq_status write_text(const char *dir, const char *name, const void *
     return sq_outfile_commit(&out, err); // reports what failed
 }
 
-static enum sq_status write_liberty(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN],
+static enum sq_status write_liberty(const struct sq_synth *s, const char *work,
                                     struct sq_error *err)
 {
-    char there[SQ_SYNTH_PATH_LEN + 64];
-    struct stat st;
-    sq_synth_liberty_path(s, path);
-    snprintf(there, sizeof there, "%s/%s", s->cache_dir, path + 3);
-    if (stat(there, &st) == 0 && (size_t)st.st_size == s->lib.nbytes)
+    if (!s->lib.nand2)
         return SQ_OK;
-    return write_text(s->cache_dir, path + 3, s->lib.text, s->lib.nbytes, err);
+    return write_text(work, SQ_SYNTH_LIBERTY, s->lib.text, s->lib.nbytes, err);
 }
 
-static void remove_sources(const char *work)
-{
-    char path[SQ_SYNTH_PATH_LEN + 32];
-    snprintf(path, sizeof path, "%s/rtl", work);
-    sq_synth_empty_directory(path);
-    rmdir(path);
-}
-
-static void unlink_in(const char *dir, const char *name)
+static void remove_in(const char *dir, const char *name)
 {
     char path[SQ_SYNTH_PATH_LEN + 64];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    unlink(path);
+    sq_cache_remove(path);
 }
 
 // What follows `mark` in the first line of a log that has it.
@@ -90,11 +66,11 @@ static void find_line(const char *dir, const char *log, const char *mark, char *
 static enum sq_status run_yosys(const char *top, const char *work, const char *script,
                                 struct sq_error *err)
 {
-    char log[SQ_SYNTH_PATH_LEN + 32], name[32], yosys[256], text[160];
+    char log[SQ_SYNTH_PATH_LEN + 32], name[32], yosys[SQ_SYNTH_PATH_LEN], text[160];
     int code;
     snprintf(log, sizeof log, "%s/yosys.log", work);
     snprintf(name, sizeof name, "%s", script);
-    snprintf(yosys, sizeof yosys, "%s", sq_synth_tool("YOSYS", "yosys"));
+    snprintf(yosys, sizeof yosys, "%s", sq_process_tool("YOSYS", "yosys"));
     char quiet[] = "-q", refuse[] = "-e", what[] = "implicitly declared", from[] = "-s";
     char *const argv[] = {yosys, quiet, refuse, what, from, name, NULL};
     SQ_TRY(sq_process_run(work, argv, log, &code, err));
@@ -133,8 +109,8 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     sq_synth_print_sta(out, s, b, netlist);
     fclose(out);
     SQ_TRY(save(work, "sta.tcl", tcl, n, SQ_OK, err));
-    char sta[256], quiet[] = "-no_splash", quit[] = "-exit", script[] = "sta.tcl";
-    snprintf(sta, sizeof sta, "%s", sq_synth_tool("STA", "sta"));
+    char sta[SQ_SYNTH_PATH_LEN], quiet[] = "-no_splash", quit[] = "-exit", script[] = "sta.tcl";
+    snprintf(sta, sizeof sta, "%s", sq_process_tool("STA", "sta"));
     snprintf(log, sizeof log, "%s/path.txt", work);
     char *const argv[] = {sta, quiet, quit, script, NULL};
     SQ_TRY(sq_process_run(work, argv, log, &code, err));
@@ -237,12 +213,13 @@ static void tidy(const char *work, const char *mapper)
     (void)rename(from, to);
     for (size_t i = 0; i < 9; i++) {
         snprintf(to, sizeof to, "%s%s", made[i / 3], kind[i % 3]);
-        unlink_in(work, to);
+        remove_in(work, to);
     }
-    unlink_in(work, "yosys.log");
-    unlink_in(work, "adder.v");
-    unlink_in(work, "sta.tcl");
-    remove_sources(work);
+    remove_in(work, "yosys.log");
+    remove_in(work, "adder.v");
+    remove_in(work, "sta.tcl");
+    remove_in(work, "rtl");
+    remove_in(work, SQ_SYNTH_LIBERTY);
 }
 
 enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synth_block *b,
@@ -251,11 +228,10 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     static const char *const both[] = {"nf", "amap"}, *const one[] = {"net"};
     const bool has_two = b->recipe == SQ_SYNTH_AREA;
     const char *const *made = has_two ? both : one;
-    char liberty[SQ_SYNTH_LIBERTY_LEN];
     json_t *cells[2] = {NULL, NULL};
     double area[2], ns = 0;
     (void)entry;
-    SQ_TRY(write_liberty(s, liberty, err));
+    SQ_TRY(write_liberty(s, work, err));
     SQ_TRY(synthesize(s, b, work, err));
     enum sq_status status = read_cells(s, work, made[0], &cells[0], &area[0], err);
     if (status == SQ_OK && has_two)
@@ -278,24 +254,24 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
 enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
                                      const char *area, const char *work, struct sq_error *err)
 {
-    char *text = NULL, liberty[SQ_SYNTH_LIBERTY_LEN];
+    char *text = NULL;
     size_t n = 0;
     enum sq_status status = SQ_OK;
     SQ_TRY(write_sources(s, b, work, err));
-    if (s->lib.nand2)
-        SQ_TRY(write_liberty(s, liberty, err));
+    SQ_TRY(write_liberty(s, work, err));
     FILE *out = open_memstream(&text, &n);
     if (!out)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
     if (s->lib.nand2)
-        sq_synth_print_flatten(out, s, b, strrchr(area, '/')); // entries are neighbours
+        sq_synth_print_flatten(out, b, strrchr(area, '/')); // entries are neighbours
     else
         status = sq_synth_print_script(out, s, b, err);
     fprintf(out, "write_verilog -noattr %s.v\n", b->top);
     fclose(out);
     SQ_TRY(save(work, "netlist.ys", text, n, status, err));
     SQ_TRY(run_yosys(b->top, work, "netlist.ys", err));
-    unlink_in(work, "yosys.log");
-    remove_sources(work);
+    remove_in(work, "yosys.log");
+    remove_in(work, "rtl");
+    remove_in(work, SQ_SYNTH_LIBERTY);
     return SQ_OK;
 }

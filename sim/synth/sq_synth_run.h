@@ -56,9 +56,8 @@ const struct sq_synth_recipe_text *sq_synth_recipe_text(enum sq_synth_recipe rec
 
 // ---- what the tools are told (sq_synth_job.c) --------------------------------------------------
 
-// The library as the tools read it, unpacked in the cache: relative to a working directory.
-enum { SQ_SYNTH_LIBERTY_LEN = 64 };
-void sq_synth_liberty_path(const struct sq_synth *s, char path[SQ_SYNTH_LIBERTY_LEN]);
+// The library as the tools read it, unpacked in the working directory while they run.
+#define SQ_SYNTH_LIBERTY "liberty.lib"
 
 // Techmap of $fa to the full adder of the library.
 void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *adder);
@@ -66,8 +65,7 @@ void sq_synth_print_adder(FILE *out, const struct sq_lib_adder *adder);
 enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
                                      const struct sq_synth_block *block, struct sq_error *err);
 // Yosys again: the netlist of an area entry ("/..."), its cells replaced by their functions.
-void sq_synth_print_flatten(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
-                            const char *entry);
+void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *block, const char *entry);
 // The script of OpenSTA for the longest path of a netlist in ns. Inputs arrive at 0 with a slew of
 // 50 ps, outputs drive four NAND2 inputs, a path into a flip-flop includes its setup time.
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
@@ -80,16 +78,11 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
 
 // ---- cache entries (sq_synth_run.c) ------------------------------------------------------------
 
-// Fills the empty directory `work` with what a cache entry holds. `area` is the area entry.
+// Fills the empty directory `work` with what a cache entry holds (sq_cache.h). `area` is the area
+// entry, a neighbour.
 typedef enum sq_status sq_synth_make(const struct sq_synth *s, const struct sq_synth_block *block,
                                      const char *area, const char *work, struct sq_error *err);
 sq_synth_make sq_synth_make_area;    // result.json, netlist.v, path.txt, synth.ys; area = itself
 sq_synth_make sq_synth_make_netlist; // <top>.v; reads netlist.v of the area entry with a library
-
-// YOSYS or STA of the environment, else the plain name.
-const char *sq_synth_tool(const char *variable, const char *fallback);
-
-// Removes what is below a directory, not the directory.
-void sq_synth_empty_directory(const char *path);
 
 #endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/io/sq_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sim/io/sq_digest.h"
+#include "sim/io/sq_file.h"
+
+enum { PATH_LEN = 2048 };
+#define WORK ".work-" // between the name of an entry and a random number: a private directory
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+void sq_cache_remove(const char *path)
+{
+    (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+// "/a/b/c" -> "c"
+static const char *name_of(const char *entry)
+{
+    const char *slash = strrchr(entry, '/');
+    return slash ? slash + 1 : entry;
+}
+
+// ---- private directories, for sq_cache_end_all: a program has one end --------------------------
+
+struct work {
+    char path[PATH_LEN];
+    struct work *next;
+};
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct work *first;
+static bool is_ending;
+
+static void lock_works(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!is_ending)
+        return;
+    pthread_mutex_unlock(&lock);
+    for (;;)
+        pause();
+}
+
+// Not mkdtemp: a cache may be for others to read, as the umask says.
+static enum sq_status work_open(struct work *w, const char *entry, struct sq_error *err)
+{
+    int result;
+    lock_works();
+    do {
+        uint32_t random = 0;
+        (void)!getrandom(&random, sizeof random, 0);
+        snprintf(w->path, sizeof w->path, "%.1900s" WORK "%08" PRIx32, entry, random);
+        result = mkdir(w->path, 0777);
+    } while (result != 0 && errno == EEXIST);
+    const int reason = errno;
+    if (result == 0) {
+        w->next = first;
+        first = w;
+    }
+    pthread_mutex_unlock(&lock);
+    return result == 0 ? SQ_OK
+                       : SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(w->path),
+                                 strerror(reason));
+}
+
+// Renamed to the entry by now, or to be removed.
+static void work_close(struct work *w)
+{
+    lock_works();
+    for (struct work **at = &first; *at; at = &(*at)->next)
+        if (*at == w) {
+            *at = w->next;
+            break;
+        }
+    sq_cache_remove(w->path);
+    pthread_mutex_unlock(&lock);
+}
+
+void sq_cache_end_all(void)
+{
+    pthread_mutex_lock(&lock);
+    is_ending = true;
+    for (struct work *w = first; w; w = w->next)
+        sq_cache_remove(w->path);
+    pthread_mutex_unlock(&lock);
+}
+
+// ---- digests -----------------------------------------------------------------------------------
+
+// A line of SQ_CACHE_LIST.
+static enum sq_status file_line(const char *entry, const char *name, char line[PATH_LEN],
+                                struct sq_error *err)
+{
+    char path[PATH_LEN];
+    struct sq_mapping map;
+    snprintf(path, sizeof path, "%.1700s/%.255s", entry, name);
+    SQ_TRY(sq_file_map(path, &map, err));
+    char hex[SQ_DIGEST_SIZE];
+    sq_digest_hex(sq_digest_of(map.data, map.nbytes), hex);
+    snprintf(line, PATH_LEN, "%s %zu %.255s\n", hex, map.nbytes, name);
+    sq_file_unmap(&map);
+    return SQ_OK;
+}
+
+static bool is_wanted(const char *name, const char *const *files)
+{
+    for (size_t i = 0; files && files[i]; i++)
+        if (strcmp(name, files[i]) == 0)
+            return true;
+    return !files;
+}
+
+// Whether the wanted files are listed and are what the list says.
+static bool is_intact(const char *entry, const char *const *files)
+{
+    char path[PATH_LEN], line[PATH_LEN], real[PATH_LEN], name[256];
+    size_t n_intact = 0, n_wanted = 0;
+    bool is_good = true;
+    snprintf(path, sizeof path, "%.1900s/" SQ_CACHE_LIST, entry);
+    FILE *list = fopen(path, "re");
+    if (!list)
+        return false;
+    while (is_good && fgets(line, sizeof line, list)) {
+        is_good = sscanf(line, "%*s %*s %255s", name) == 1;
+        if (!is_good || !is_wanted(name, files))
+            continue;
+        is_good = file_line(entry, name, real, NULL) == SQ_OK && strcmp(line, real) == 0;
+        n_intact++;
+    }
+    fclose(list);
+    while (files && files[n_wanted])
+        n_wanted++;
+    return is_good && n_intact > 0 && (!files || n_intact == n_wanted);
+}
+
+static enum sq_status write_list(const char *work, struct sq_error *err)
+{
+    char path[PATH_LEN], line[PATH_LEN];
+    struct sq_outfile out;
+    snprintf(path, sizeof path, "%.1900s/" SQ_CACHE_LIST, work);
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    DIR *dir = opendir(work);
+    enum sq_status status =
+        dir ? SQ_OK
+            : SQ_FAIL(err, SQ_ERR_IO, "cannot read '%s': %s", sq_path_tail(work), strerror(errno));
+    for (struct dirent *e; status == SQ_OK && (e = readdir(dir));) {
+        if (e->d_name[0] == '.' || strncmp(e->d_name, SQ_CACHE_LIST, sizeof SQ_CACHE_LIST - 1) == 0)
+            continue;
+        status = file_line(work, e->d_name, line, err);
+        if (status == SQ_OK)
+            fputs(line, out.stream);
+    }
+    if (dir)
+        closedir(dir);
+    if (status == SQ_OK)
+        return sq_outfile_commit(&out, err);
+    sq_outfile_abort(&out);
+    return status;
+}
+
+// ---- filling -----------------------------------------------------------------------------------
+
+// mkdir -p of what comes before the last '/'.
+static enum sq_status make_parents(const char *entry, struct sq_error *err)
+{
+    char part[PATH_LEN];
+    snprintf(part, sizeof part, "%s", entry);
+    for (char *c = part + 1; *c; c++) {
+        if (*c != '/')
+            continue;
+        *c = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return SQ_FAIL(err, SQ_ERR_IO, "cannot make the directory '%s': %s", sq_path_tail(part),
+                           strerror(errno));
+        *c = '/';
+    }
+    return SQ_OK;
+}
+
+// One file is the lock of all entries, a byte of it for each. A lock belongs to this opening of the
+// file, not to the process: threads wait for each other as processes do, and tools never have it.
+static int lock_name(int fd, const char *name, size_t n, bool may_wait)
+{
+    const struct sq_digest digest = sq_digest_of(name, n);
+    struct flock l = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(digest.low >> 2), .l_len = 1};
+    int result;
+    do
+        result = fcntl(fd, may_wait ? F_OFD_SETLKW : F_OFD_SETLK, &l);
+    while (result != 0 && errno == EINTR);
+    return result;
+}
+
+static enum sq_status lock_entry(const char *entry, int *fd, struct sq_error *err)
+{
+    char path[PATH_LEN];
+    snprintf(path, sizeof path, "%.*s/lock", (int)(name_of(entry) - entry - 1), entry);
+    *fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    if (*fd >= 0 && lock_name(*fd, name_of(entry), strlen(name_of(entry)), true) == 0)
+        return SQ_OK;
+    const int reason = errno;
+    if (*fd >= 0)
+        close(*fd);
+    return SQ_FAIL(err, SQ_ERR_IO, "cannot lock '%s': %s", sq_path_tail(path), strerror(reason));
+}
+
+// What killed processes left: private directories of entries that nobody fills (whoever does has
+// the lock; ours is not open yet).
+static void remove_leftovers(const char *entry, int fd)
+{
+    char path[PATH_LEN];
+    const int n_dir = (int)(name_of(entry) - entry - 1);
+    snprintf(path, sizeof path, "%.*s", n_dir, entry);
+    DIR *dir = opendir(path);
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        const char *mark = strstr(e->d_name, WORK);
+        if (!mark || lock_name(fd, e->d_name, (size_t)(mark - e->d_name), false) != 0)
+            continue;
+        snprintf(path, sizeof path, "%.*s/%.255s", n_dir < 1700 ? n_dir : 1700, entry, e->d_name);
+        sq_cache_remove(path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+// Under the lock.
+static enum sq_status fill_entry(const char *entry, const char *const *files, sq_cache_fill *fill,
+                                 void *context, struct sq_error *err)
+{
+    struct work w;
+    sq_cache_remove(entry); // damaged
+    SQ_TRY(work_open(&w, entry, err));
+    enum sq_status status = fill(context, w.path, err);
+    if (status == SQ_OK)
+        status = write_list(w.path, err);
+    if (status == SQ_OK && !is_intact(w.path, files))
+        status = SQ_FAIL(err, SQ_ERR_INTERNAL, "'%s' was not filled", sq_path_tail(entry));
+    if (status == SQ_OK && rename(w.path, entry) != 0)
+        status = SQ_FAIL(err, SQ_ERR_IO, "cannot rename '%s': %s", sq_path_tail(w.path),
+                         strerror(errno));
+    work_close(&w);
+    return status;
+}
+
+enum sq_status sq_cache_get(const char *entry, const char *const *files, sq_cache_fill *fill,
+                            void *context, bool *is_filled, struct sq_error *err)
+{
+    int fd;
+    *is_filled = false;
+    if (strlen(entry) > 1600 || !strchr(entry, '/'))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= 1600", strlen(entry));
+    if (is_intact(entry, files))
+        return SQ_OK;
+    SQ_TRY(make_parents(entry, err));
+    SQ_TRY(lock_entry(entry, &fd, err));
+    enum sq_status status = SQ_OK;
+    *is_filled = !is_intact(entry, files); // another may have filled it meanwhile
+    if (*is_filled) {
+        remove_leftovers(entry, fd);
+        status = fill_entry(entry, files, fill, context, err);
+    }
+    close(fd);
+    return status;
+}
