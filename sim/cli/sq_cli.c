@@ -72,12 +72,14 @@ int sq_cli_fail(const char *command, const struct sq_error *err)
 {
     char text[SQ_QUOTE_GROWTH * sizeof err->text];
     sq_quote_text(text, sizeof text, err->text); // one line, whatever a file was called
+    sq_cli_settle();
     fprintf(stderr, "sqsim%s%.40s: %s\n", *command ? " " : "", command, text);
     return err->code == SQ_ERR_TOOL ? SQ_EXIT_MISSING : SQ_EXIT_USAGE;
 }
 
 int sq_cli_finish(const char *command, int code)
 {
+    sq_cli_settle();
     errno = EIO;
     if ((!ferror(stdout) && fflush(stdout) == 0) || code == SQ_EXIT_USAGE)
         return code; // one line is enough
@@ -148,25 +150,40 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-void sq_cli_progress(const char *label, uint64_t done, uint64_t total)
+void sq_cli_progress_resumed(const char *label, uint64_t done, uint64_t total, uint64_t n_run)
 {
     static double start, last;
+    static uint64_t n_before;
     if (!isatty(STDERR_FILENO))
         return;
-    double now = now_s();
-    if (start == 0)
+    const double now = now_s();
+    if (start == 0) {
         start = now;
-    if (done < total && now - last < 0.25)
+        n_before = n_run;
+    } else if (done < total && now - last < 0.25) {
         return;
+    }
     last = now;
-    double rate = now > start ? (double)done / (now - start) : 0;
-    double eta = rate > 0 ? (double)(total - done) / rate : 0;
-    fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64 " (%.3g/s, ETA %.0f s)\033[K", label, done, total,
-            rate, eta);
+    fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64, label, done, total);
+    const double rate = now > start ? (double)(n_run - n_before) / (now - start) : 0;
+    if (rate > 0)
+        fprintf(stderr, " (%.3g/s, ETA %.0f s)", rate, (double)(total - done) / rate);
+    fputs("\033[K", stderr);
     if (done == total) {
         fputc('\n', stderr);
         start = last = 0;
     }
+}
+
+void sq_cli_progress(const char *label, uint64_t done, uint64_t total)
+{
+    sq_cli_progress_resumed(label, done, total, done);
+}
+
+void sq_cli_stage(const char *label, const char *text)
+{
+    if (isatty(STDERR_FILENO))
+        fprintf(stderr, "\r%s: %s\033[K", label, text);
 }
 
 void sq_cli_json_line(json_t *object)

@@ -83,9 +83,26 @@ enum sq_status sq_cli_name(const char *option, const char *text, const char *con
 // The nearest of names by edit distance, or NULL if none is near.
 const char *sq_cli_nearest(const char *text, const char *const *names, size_t n);
 
+// ---- signals ----------------------------------------------------------------------------------
+
+// From here on INT, TERM and HUP (where they are not ignored) end the tools that run, remove what
+// they were making (sq_process.h, sq_cache.h) and let the program die of the signal.
+void sq_cli_signals(void);
+// What to do last, in another thread, while those of the command may still compute; f NULL:
+// nothing. It writes with write() or dprintf(), as others may hold the streams.
+void sq_cli_on_signal(void (*f)(void *context), void *context);
+// Does not return once a signal has come: what it broke is no news.
+void sq_cli_settle(void);
+
+// ---- progress, JSON, provenance ---------------------------------------------------------------
+
 // Progress "label done/total (rate/s, ETA)" on stderr, at most four times a second, only when
-// stderr is a terminal. done == total ends the line.
+// stderr is a terminal. done == total ends the line. Rate and ETA count from the first call on.
 void sq_cli_progress(const char *label, uint64_t done, uint64_t total);
+// The same where some of `done` were there before: rate and ETA are those of the n_run others.
+void sq_cli_progress_resumed(const char *label, uint64_t done, uint64_t total, uint64_t n_run);
+// What happens meanwhile, on the same line, the next progress replaces it: "label: text".
+void sq_cli_stage(const char *label, const char *text);
 
 // One JSON object on one line of stdout; takes over the reference to `object`.
 void sq_cli_json_line(json_t *object);

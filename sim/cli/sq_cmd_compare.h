@@ -8,12 +8,14 @@
 
 // ---- plots ----------------------------------------------------------------------------------
 
-// A picture that gnuplot draws from `script`; foreign texts go there by sq_put_gnuplot only.
+// A picture that gnuplot draws from `script`, which is memory; foreign texts go there by
+// sq_put_gnuplot only.
 struct sq_compare_plot {
     struct sq_outfile out;
     const char *path;
     FILE *script;
-    int fd; // of the picture, for gnuplot
+    char *text; // of the script
+    size_t nbytes;
 };
 // Terminal and output are set. SQ_ERR_ARG for a name that ends in neither .svg nor .png.
 enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path,

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim sweep: a grid of points into a database, resumable, in shards; and databases into one.
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sim/cli/sq_cli.h"
 #include "sim/sweep/sq_sweep.h"
@@ -197,9 +199,38 @@ static void print_summary(const struct arguments *in, const struct sq_sweep_spec
 
 // ---- work ---------------------------------------------------------------------------------------
 
-static void progress(void *context, uint64_t done, uint64_t total)
+// Where a sweep is; read by another thread when a signal comes.
+struct state {
+    const char *name;
+    _Atomic uint64_t total, kept;
+    atomic_bool is_known; // what the database has
+};
+
+static void stage(void *context, const char *text)
 {
-    sq_cli_progress(context, done, total);
+    const struct state *s = context;
+    sq_cli_stage(s->name, text);
+}
+
+static void progress(void *context, const struct sq_sweep_count *count)
+{
+    struct state *s = context;
+    s->total = count->total;
+    s->kept = count->computed + count->cached;
+    s->is_known = true;
+    sq_cli_progress_resumed(s->name, s->kept, count->total, count->computed);
+}
+
+static void say_kept(void *context)
+{
+    const struct state *s = context;
+    const char *clear = isatty(STDERR_FILENO) ? "\r\033[K" : "";
+    if (s->is_known)
+        dprintf(STDERR_FILENO, "%ssqsim sweep: %llu of %llu points kept; run again to resume\n",
+                clear, (unsigned long long)s->kept, (unsigned long long)s->total);
+    else
+        dprintf(STDERR_FILENO,
+                "%ssqsim sweep: stopped before the first point; run again to resume\n", clear);
 }
 
 // Tool, revision and code as members of a JSON object.
@@ -240,6 +271,7 @@ static enum sq_status check_output(const struct arguments *in)
 static enum sq_status run(const struct arguments *in, struct sq_sweep_spec *spec)
 {
     char *members = provenance_members(), *cache = sq_cli_home_path("build/synth");
+    struct state state = {.name = spec->name};
     const struct sq_sweep_options o = {.db = in->db,
                                        .home = sq_cli_home(),
                                        .cache = cache,
@@ -249,15 +281,19 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_spec *spec
                                        .jobs = in->jobs,
                                        .shard = in->shard,
                                        .n_shards = in->n_shards,
+                                       .stage = stage,
                                        .progress = progress,
-                                       .context = spec->name};
+                                       .context = &state};
     struct sq_sweep_count count = {.total = spec->n_points};
     const double start = now_s();
     enum sq_status status = check_output(in);
     if (status == SQ_OK && (!members || !cache))
         status = SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory for a sweep");
-    if (status == SQ_OK && !in->is_dry_run)
+    if (status == SQ_OK && !in->is_dry_run) {
+        sq_cli_on_signal(say_kept, &state);
         status = sq_sweep_run(spec, &o, &count, in->err);
+        sq_cli_on_signal(NULL, NULL);
+    }
     const double seconds = now_s() - start;
     if (status == SQ_OK && !in->is_dry_run)
         status = export(in, spec);

@@ -55,6 +55,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     sq_cli_guard_stdout();
+    signal(SIGCHLD, SIG_DFL); // whoever started us may have ignored it
+    sq_cli_signals();
     if (argc < 2) {
         fprintf(stderr, "sqsim: no command, see sqsim --help\n");
         return SQ_EXIT_USAGE;

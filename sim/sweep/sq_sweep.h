@@ -178,6 +178,10 @@ void sq_sweep_parameters(const struct sq_sweep_point *p, char text[SQ_PARAMETERS
 
 // ---- running --------------------------------------------------------------------------------
 
+struct sq_sweep_count {
+    uint64_t total, computed, cached; // cached: found up to date in the database
+};
+
 struct sq_sweep_options {
     const char *db;         // file of the database, created where missing, once all inputs are open
     const char *home;       // where traces/, rtl/ live
@@ -187,13 +191,11 @@ struct sq_sweep_options {
     const char *provenance; // JSON members "tool", "revision", ... without braces
     unsigned jobs;          // threads, >= 1; the rows do not depend on it
     size_t shard, n_shards; // points i with i % n_shards == shard
-    void (*progress)(void *context, uint64_t done,
-                     uint64_t total); // NULL: none; one call at a time
+    // NULL: none; one call at a time. stage: what is done before the first point, until the first
+    // progress, which comes when it is known what the database has.
+    void (*stage)(void *context, const char *text);
+    void (*progress)(void *context, const struct sq_sweep_count *count);
     void *context;
-};
-
-struct sq_sweep_count {
-    uint64_t total, computed, cached;
 };
 
 // Computes what the database lacks. Each point is one transaction: a kill at any moment loses at

@@ -17,6 +17,7 @@ struct run {
     pthread_mutex_t lock; // of everything below
     struct sq_sweep_db *db;
     struct sq_sweep_count *count;
+    bool *is_found; // by index: up to date before the first point was computed
     size_t next;
     enum sq_status status;
     struct sq_error err;
@@ -64,27 +65,59 @@ static void write_measures(const struct sq_sweep_spec *s, const struct sq_sweep_
 
 // ---- threads ------------------------------------------------------------------------------------
 
-// Under the lock. The next point without an up-to-date row; false at the end and after a failure.
-static bool take(struct run *run, struct task *t)
+// Describes point `index` in *t, and whether the database has an up-to-date row of it.
+static enum sq_status look_up(struct run *run, size_t index, struct task *t, bool *is_there)
+{
+    struct sq_sweep_row row;
+    bool found;
+    t->index = index;
+    sq_sweep_spec_point(run->spec, index, &t->point);
+    sq_sweep_parameters(&t->point, t->parameters);
+    t->key = key_of(run, t);
+    const enum sq_status status =
+        sq_sweep_db_find(run->db, run->spec->name, t->parameters, &row, &found, &run->err);
+    *is_there = status == SQ_OK && found && sq_digest_is_equal(row.key, t->key);
+    return status == SQ_ERR_DAMAGED ? SQ_OK : status; // one row, and about to be replaced
+}
+
+// Before the first point: what is left to do is known, and its pace is that of points computed.
+static enum sq_status find_all(struct run *run)
 {
     const struct sq_sweep_options *o = run->options;
-    while (run->status == SQ_OK && run->next < run->spec->n_points) {
-        struct sq_sweep_row row;
-        bool found;
-        t->index = run->next;
-        run->next += o->n_shards;
-        sq_sweep_spec_point(run->spec, t->index, &t->point);
-        sq_sweep_parameters(&t->point, t->parameters);
-        t->key = key_of(run, t);
-        run->status =
-            sq_sweep_db_find(run->db, run->spec->name, t->parameters, &row, &found, &run->err);
-        if (run->status == SQ_ERR_DAMAGED) { // one row, and about to be replaced
-            run->status = SQ_OK;
-            found = false;
+    run->is_found = calloc(run->spec->n_points + 1, sizeof *run->is_found);
+    if (!run->is_found)
+        return SQ_FAIL(&run->err, SQ_ERR_MEMORY, "out of memory for %zu points",
+                       run->spec->n_points);
+    for (size_t i = o->shard, n = 0; i < run->spec->n_points; i += o->n_shards, n++) {
+        struct task t;
+        char text[80];
+        SQ_TRY(look_up(run, i, &t, &run->is_found[i]));
+        run->count->cached += run->is_found[i];
+        if (o->stage && n % 1024 == 1023) {
+            snprintf(text, sizeof text, "%zu points looked up, %llu found in the database", n + 1,
+                     (unsigned long long)run->count->cached);
+            o->stage(o->context, text);
         }
-        if (run->status == SQ_OK && !(found && sq_digest_is_equal(row.key, t->key)))
+    }
+    if (o->progress)
+        o->progress(o->context, run->count);
+    return SQ_OK;
+}
+
+// Under the lock. The next point that neither was found nor came from another process meanwhile;
+// false at the end and after a failure.
+static bool take(struct run *run, struct task *t)
+{
+    while (run->status == SQ_OK && run->next < run->spec->n_points) {
+        const size_t index = run->next;
+        bool is_there;
+        run->next += run->options->n_shards;
+        if (run->is_found[index])
+            continue;
+        run->status = look_up(run, index, t, &is_there);
+        if (run->status == SQ_OK && !is_there)
             return true;
-        run->count->cached += run->status == SQ_OK;
+        run->count->cached += is_there;
     }
     return false;
 }
@@ -104,7 +137,7 @@ static void finish(struct run *run, const struct task *t, const struct sq_sweep_
     }
     run->count->computed++;
     if (o->progress)
-        o->progress(o->context, run->count->computed + run->count->cached, run->count->total);
+        o->progress(o->context, run->count);
 }
 
 static void *work(void *context)
@@ -151,6 +184,8 @@ enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep
     struct run run = {.spec = s, .options = o, .count = count, .next = o->shard};
     *count = (struct sq_sweep_count){
         .total = s->n_points > o->shard ? (s->n_points - o->shard - 1) / o->n_shards + 1 : 0};
+    if (o->stage)
+        o->stage(o->context, "reading models, tables and libraries");
     SQ_TRY(sq_sweep_inputs_open(&inputs, s, o, err));
     run.inputs = inputs;
     run.status = sq_sweep_db_open(&run.db, o->db, true, &run.err);
@@ -163,10 +198,13 @@ enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep
     }
     pthread_mutex_init(&run.lock, NULL);
     if (run.status == SQ_OK)
+        run.status = find_all(&run);
+    if (run.status == SQ_OK)
         run_threads(&run);
     pthread_mutex_destroy(&run.lock);
     sq_sweep_db_close(run.db);
     free(run.provenance);
+    free(run.is_found);
     sq_sweep_inputs_close(inputs);
     if (run.status != SQ_OK && err)
         *err = run.err;
