@@ -59,6 +59,18 @@ ALL_CASES ?= 20000
 cosim-all: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --block all --cases $(ALL_CASES) --seed $(SEED) --jobs $(JOBS)
 
+## kill-test: KILLS kills each of sweep, cosim, area, quantize at random moments (50); half an hour
+KILLS ?= 50
+.PHONY: kill-test
+kill-test: $(BUILD)/sqsim
+	$(Q)KILLS=$(KILLS) $(PROVE) -v tests/cli/kill.t
+
+## flip-test: FLIPS flipped bits in each cache of tool results (500); half an hour
+FLIPS ?= 500
+.PHONY: flip-test
+flip-test: $(BUILD)/sqsim
+	$(Q)FLIPS=$(FLIPS) $(PROVE) -v tests/cli/cache.t
+
 ## coverage: lines and toggled bits of rtl/ under the co-simulation, into build/coverage
 .PHONY: coverage
 coverage: $(BUILD)/sqsim
