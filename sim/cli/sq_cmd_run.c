@@ -8,6 +8,7 @@
 #include "models/sq_rng.h"
 #include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cmd_run.h"
+#include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
 
 enum {
@@ -291,13 +292,15 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
     v->n_layers++;
     v->macs += (double)m * (double)n * (double)k;
     v->seconds += r.seconds_values;
-    v->cycles += r.stats.cycles;
+    v->cycles = sq_sat_add(v->cycles, r.stats.cycles);
     v->bound += sq_job_bound(&v->options.config, &r.job);
     for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
         v->stats.low[i] += r.stats.low[i];
         v->stats.high[i] += r.stats.high[i];
     }
     sq_layer_free(&r);
+    if (v->cycles > SQ_COUNT_MAX) // bound and causes are no more than that
+        return SQ_FAIL(err, SQ_ERR_RANGE, "the layers take more than 2^63 - 1 cycles together");
     return SQ_OK;
 }
 
@@ -305,14 +308,13 @@ static void print_summary(const struct visit *v, const char *data)
 {
     const struct sq_core_config *g = &v->options.config;
     const double pe = (double)v->cycles * g->rows * g->cols;
-    const double high_share = (double)g->high_per_bank / g->bank;
-    const double low = v->macs / (pe * g->low_lanes),
-                 high = v->macs * high_share / (pe * g->high_lanes);
+    const double low = sq_utilisation(v->macs, pe * g->low_lanes);
+    const double high = sq_utilisation(v->macs * g->high_per_bank / g->bank, pe * g->high_lanes);
     if (!v->in->is_json) {
-        printf(
-            "%zu GEMM, %.0f MAC, %llu cycles (bound %llu), low path %.1f %%, high path %.1f %%\n",
-            v->n_layers, v->macs, (unsigned long long)v->cycles, (unsigned long long)v->bound,
-            100 * low, 100 * high);
+        printf("%zu GEMM, %.0f MAC, %llu cycles (bound %llu), low path %.1f %%, high path "
+               "%.1f %%\n",
+               v->n_layers, v->macs, (unsigned long long)v->cycles, (unsigned long long)v->bound,
+               100 * low, 100 * high);
         if (v->seconds > 0)
             fprintf(stderr, "values: %.3f s, %.0f million MAC/s on one thread\n", v->seconds,
                     v->macs / v->seconds * 1e-6);
@@ -393,11 +395,10 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
     SQ_TRY(sq_checkpoint_open(&ck, model, err));
     print_head(v, in->model ? in->model : "traces/tiny-llama");
     enum sq_status status = SQ_OK;
-    if (in->timing_only)
-        for (size_t i = 0; i < ck.n_layers && status == SQ_OK; i++)
-            status = visit_layer(v, i, ck.layer[i].name, NULL, NULL, in->m, ck.layer[i].n,
-                                 ck.layer[i].k, err);
-    else
+    for (size_t i = 0; in->timing_only && i < ck.n_layers && status == SQ_OK; i++)
+        status = visit_layer(v, i, ck.layer[i].name, NULL, NULL, in->m, ck.layer[i].n,
+                             ck.layer[i].k, err);
+    if (!in->timing_only)
         status =
             sq_model_visit(&ck, model, in->tokens, in->m, in->seed, visit_layer, v, &is_real, err);
     *data = is_real ? "real" : "real weights, synthetic inputs";
@@ -477,7 +478,6 @@ int sq_cmd_run(int argc, char **argv)
     const struct argp argp = {options, parse, "[MODEL]", doc, children, NULL, NULL};
     struct visit v = {.in = &in};
     const char *data = "synthetic";
-    enum sq_status status;
 
     if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK || check_arguments(&in) != SQ_OK)
         return sq_cli_fail("run", &err);
@@ -491,7 +491,7 @@ int sq_cmd_run(int argc, char **argv)
     v.options.jobs = in.jobs;
     v.options.no_values = in.timing_only;
     v.options.reference = in.n == 0;
-    status = in.n ? run_gemm(&v, &err) : run_model(&v, &data, &err);
+    const enum sq_status status = in.n ? run_gemm(&v, &err) : run_model(&v, &data, &err);
     if (status != SQ_OK)
         return sq_cli_fail("run", &err);
     print_summary(&v, data);

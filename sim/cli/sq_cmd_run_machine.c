@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "sim/io/sq_checked.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/machine/sq_machine_run.h"
 
@@ -17,7 +18,8 @@ struct run {
     const char *name; // of the workload
 };
 
-// One GEMM, or the sum of many.
+// One GEMM, or the sum of many. A GEMM's counts pass 2^63 nowhere (sq_plan_make); sums are binary64
+// and cannot wrap: exact up to 2^53, to 15 digits above.
 struct result {
     double macs, compute, dram, bound; // cycles of the bounds
     double cycles, nbytes[SQ_N_STREAMS];
@@ -86,12 +88,12 @@ static void add_times(struct result *sum, const struct result *x, double n)
 
 static double use_low(const struct result *x)
 {
-    return x->macs / x->low_slots;
+    return sq_utilisation(x->macs, x->low_slots);
 }
 
 static double use_high(const struct result *x)
 {
-    return x->high_slots > 0 ? x->high_macs / x->high_slots : 0;
+    return x->high_slots > 0 ? sq_utilisation(x->high_macs, x->high_slots) : 0;
 }
 
 static const char *bound_name(const struct result *x)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "sim/io/sq_checked.h"
+
 const char *sq_schedule_name(enum sq_schedule_kind kind)
 {
     static const char *const name[SQ_SCHEDULES] = {"slice_k", "slice_k_dynamic", "stream_k"};
@@ -94,7 +96,8 @@ enum sq_status sq_schedule(enum sq_schedule_kind kind, const uint32_t *nnz, size
 
 uint64_t sq_schedule_cycles(const struct sq_schedule *s, uint64_t group_cycles, uint64_t fix_cycles)
 {
-    return s->makespan * group_cycles + (s->shared_rows > 0 ? fix_cycles * s->max_partials : 0);
+    const uint64_t fix = s->shared_rows > 0 ? sq_sat_mul(fix_cycles, s->max_partials) : 0;
+    return sq_sat_add(sq_sat_mul(s->makespan, group_cycles), fix);
 }
 
 uint64_t sq_schedule_columns(const uint32_t *idx, size_t n_idx, size_t k, size_t workers,

@@ -35,7 +35,8 @@ enum sq_status sq_schedule(enum sq_schedule_kind kind, const uint32_t *nnz, size
                            size_t workers, size_t tile_rows, struct sq_schedule *s, uint64_t *load,
                            struct sq_error *err);
 
-// Cycles: makespan * group_cycles + fix_cycles * F where rows are shared (SPEC F.8).
+// Cycles: makespan * group_cycles + fix_cycles * F where rows are shared (SPEC F.8); SQ_COUNT_OVER
+// (sq_checked.h) where they do not fit.
 uint64_t sq_schedule_cycles(const struct sq_schedule *s, uint64_t group_cycles,
                             uint64_t fix_cycles);
 

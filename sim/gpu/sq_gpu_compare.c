@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_checked.h"
+
 // ---- statistics -----------------------------------------------------------------------------
 
 static int by_value(const void *a, const void *b)
@@ -207,7 +209,8 @@ void sq_gpu_comparison_free(struct sq_gpu_comparison *c)
 void sq_gpu_reason(const struct sq_gpu *gpu, const struct sq_gpu_time *t, char text[64])
 {
     if (gpu->launch_s > 0.25 * t->seconds)
-        snprintf(text, 64, "launch cost is %.0f %%", 100 * gpu->launch_s / t->seconds);
+        snprintf(text, 64, "launch cost is %.0f %%",
+                 100 * sq_utilisation(gpu->launch_s, t->seconds));
     else if (t->dram_s >= t->compute_s && t->dram_s >= t->l2_s)
         snprintf(text, 64, "DRAM-bound");
     else if (t->l2_s >= t->compute_s)
@@ -216,7 +219,7 @@ void sq_gpu_reason(const struct sq_gpu *gpu, const struct sq_gpu_time *t, char t
         snprintf(text, 64, "K split by %u", t->split);
     else if (t->rounds <= 4 && t->fill < 0.9)
         snprintf(text, 64, "%llu rounds, %.0f %% full", (unsigned long long)t->rounds,
-                 100 * t->fill);
+                 100 * sq_utilisation(t->fill, 1));
     else
         snprintf(text, 64, "sustained rate");
 }

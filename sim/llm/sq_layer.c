@@ -9,10 +9,11 @@
 
 #include "models/sq_mac.h"
 #include "sim/format/sq_quantize.h"
+#include "sim/io/sq_checked.h"
 
 static size_t ceil_div(size_t a, size_t b)
 {
-    return (a + b - 1) / b;
+    return a / b + (a % b > 0); // a + b - 1 may not fit
 }
 
 enum sq_status sq_gemm_job(const struct sq_core_config *config, const struct sq_format *format,
@@ -40,14 +41,16 @@ static double pe_cycles(const struct sq_core_config *config, uint64_t cycles)
 double sq_utilisation_low(const struct sq_core_config *config, size_t m, size_t n, size_t k,
                           uint64_t cycles)
 {
-    return (double)m * (double)n * (double)k / (pe_cycles(config, cycles) * config->low_lanes);
+    return sq_utilisation((double)m * (double)n * (double)k,
+                          pe_cycles(config, cycles) * config->low_lanes);
 }
 
 double sq_utilisation_high(const struct sq_core_config *config, size_t m, size_t n, size_t k,
                            uint64_t cycles)
 {
     const double high = (double)k / config->bank * config->high_per_bank;
-    return (double)m * (double)n * high / (pe_cycles(config, cycles) * config->high_lanes);
+    return sq_utilisation((double)m * (double)n * high,
+                          pe_cycles(config, cycles) * config->high_lanes);
 }
 
 static double now(void)

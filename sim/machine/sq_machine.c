@@ -153,22 +153,15 @@ static uint64_t gcd(uint64_t a, uint64_t b)
     return a;
 }
 
-// Cycles per burst as a fraction; bursts * num stays below 2^64: a block has at most 2^38 bursts of
-// 16 bytes or more (1024 cores, three buffers of 1 GiB, partial sums both ways).
+// Cycles per burst as a fraction in whole kHz and kB/s: num below 2^36.
 void sq_machine_derive(struct sq_machine *m)
 {
     const double kilo = 1e3;
-    uint64_t num = (uint64_t)m->burst_nbytes * (uint64_t)llround(m->clock_hz / kilo);
-    uint64_t den = (uint64_t)llround(m->dram_bytes_per_s / kilo);
+    const uint64_t num = (uint64_t)m->burst_nbytes * (uint64_t)llround(m->clock_hz / kilo);
+    const uint64_t den = (uint64_t)llround(m->dram_bytes_per_s / kilo);
     const uint64_t common = gcd(num, den);
-    num /= common;
-    den /= common;
-    while (num >> 25) {
-        num = (num + 1) / 2;
-        den = (den + 1) / 2;
-    }
-    m->burst_num = num;
-    m->burst_den = den;
+    m->burst_num = num / common;
+    m->burst_den = den / common;
 }
 
 static enum sq_status settle(struct raw_machine *raw, const char *what, struct sq_machine *m,

@@ -151,6 +151,7 @@ static void put_totals(const struct world *w, struct sq_machine_stats *s)
     s->dram_busy = w->dram_busy;
     sq_plan_traffic(w->plan, s->nbytes, &dram);
     assert(dram == w->dram_busy);
+    assert(w->now <= w->plan->limit); // else sums may have wrapped
     s->steps = w->plan->count_m * w->plan->count_n * w->plan->count_k;
 }
 

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "models/sq_format.h"
+#include "sim/io/sq_checked.h"
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
 {
-    return (a + b - 1) / b;
+    return a / b + (a % b > 0); // a + b - 1 may not fit
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -115,9 +116,13 @@ static uint64_t bursts(const struct context *c, uint64_t nbytes)
     return ceil_div(nbytes, c->machine->burst_nbytes);
 }
 
+__extension__ typedef unsigned __int128 wide; // a product of two counts
+
 static uint64_t dram_cycles(const struct context *c, uint64_t n_bursts)
 {
-    return ceil_div(n_bursts * c->machine->burst_num, c->machine->burst_den);
+    const wide den = c->machine->burst_den;
+    const wide cycles = ((wide)n_bursts * c->machine->burst_num + den - 1) / den;
+    return cycles < SQ_COUNT_OVER ? (uint64_t)cycles : SQ_COUNT_OVER;
 }
 
 static uint64_t size_of(uint64_t total, uint64_t block, uint64_t count, bool is_last)
@@ -174,13 +179,18 @@ static uint64_t has_zero(uint64_t count, bool is_last)
     return is_last ? count == 1 : count > 1;
 }
 
-enum { JOB_OVERHEAD = 12 }; // fill and drain of one job, for the estimate only
+enum {
+    JOB_OVERHEAD = 12,      // fill and drain of one job, for the estimate only
+    JOB_OVERHEAD_MAX = 512, // for the limit: the first bank's 128 low steps, the last's 64 high
+                            // steps, registers between; sq_machine_run asserts the limit
+};
 
-// Sums over the steps of a plan. `paced`: what the steps take when each waits for the slowest of
-// its job, its load, and half of both with the latency between (two buffer halves in turn).
+// Sums over the steps of a plan, saturating. `paced`: what the steps take when each waits for the
+// slowest of its job, its load, and half of both with the latency between (two buffer halves in
+// turn). `limit`: what they take when nothing overlaps.
 struct sums {
     uint64_t nbytes[SQ_N_STREAMS];
-    uint64_t compute, dram, paced;
+    uint64_t compute, dram, paced, limit;
 };
 
 // Adds n steps that load what the flags say.
@@ -188,17 +198,19 @@ static void add_steps(const struct sq_plan *p, const struct sq_step_class *s, ui
                       bool weight, bool act, bool first, struct sums *sum)
 {
     const uint64_t job = sq_job_bound(&p->core, &s->job), load = s->load[weight][act][first];
-    const uint64_t turn = (job + JOB_OVERHEAD + load + (load ? p->latency : 0)) / 2;
+    const uint64_t both = sq_sat_add(sq_sat_add(job, load), load ? p->latency : 0);
+    const uint64_t turn = sq_sat_add(both, JOB_OVERHEAD) / 2;
     const uint64_t longer = job + JOB_OVERHEAD > load ? job + JOB_OVERHEAD : load;
     if (act)
-        sum->nbytes[SQ_STREAM_ACT] += n * s->nbytes[SQ_STREAM_ACT];
+        sq_sat_sum(&sum->nbytes[SQ_STREAM_ACT], n, s->nbytes[SQ_STREAM_ACT]);
     if (act && first)
-        sum->nbytes[SQ_STREAM_ACT_SCALE] += n * s->nbytes[SQ_STREAM_ACT_SCALE];
+        sq_sat_sum(&sum->nbytes[SQ_STREAM_ACT_SCALE], n, s->nbytes[SQ_STREAM_ACT_SCALE]);
     for (unsigned id = SQ_STREAM_LO; weight && id <= SQ_STREAM_SCALE; id++)
-        sum->nbytes[id] += n * s->nbytes[id];
-    sum->compute += n * job;
-    sum->dram += n * load;
-    sum->paced += n * (longer > turn ? longer : turn);
+        sq_sat_sum(&sum->nbytes[id], n, s->nbytes[id]);
+    sq_sat_sum(&sum->compute, n, job);
+    sq_sat_sum(&sum->dram, n, load);
+    sq_sat_sum(&sum->paced, n, longer > turn ? longer : turn);
+    sq_sat_sum(&sum->limit, n, sq_sat_add(both, JOB_OVERHEAD_MAX));
 }
 
 static void add_all(const struct sq_plan *p, struct sums *sum)
@@ -217,16 +229,17 @@ static void add_all(const struct sq_plan *p, struct sums *sum)
         for (unsigned at = 0; at < 8; at++) { // bit d: block 0 of direction d, else the others
             uint64_t n = 1;
             for (unsigned d = 0; d < 3; d++)
-                n *= (at >> d & 1) ? zero[d] : all[d] - zero[d];
+                n = sq_sat_mul(n, (at >> d & 1) ? zero[d] : all[d] - zero[d]);
             if (n > 0)
                 add_steps(p, s, n, !p->weight_kept || (at & 1), !p->act_kept || (at & 2), at & 4,
                           sum);
         }
         if (is_last[2]) {
-            const uint64_t n = all[0] * all[1];
-            sum->nbytes[SQ_STREAM_OUT] += n * s->nbytes[SQ_STREAM_OUT];
-            sum->nbytes[SQ_STREAM_PARTIAL] += n * s->nbytes[SQ_STREAM_PARTIAL];
-            sum->dram += n * s->store;
+            const uint64_t n = sq_sat_mul(all[0], all[1]);
+            sq_sat_sum(&sum->nbytes[SQ_STREAM_OUT], n, s->nbytes[SQ_STREAM_OUT]);
+            sq_sat_sum(&sum->nbytes[SQ_STREAM_PARTIAL], n, s->nbytes[SQ_STREAM_PARTIAL]);
+            sq_sat_sum(&sum->dram, n, s->store);
+            sq_sat_sum(&sum->limit, n, sq_sat_add(s->store, 1));
         }
     }
 }
@@ -301,9 +314,11 @@ static void build(const struct context *c, const unsigned cores[3], const struct
     struct sums sum;
     add_all(p, &sum);
     const unsigned first = sq_plan_class(p, 0, 0, 0);
-    p->estimate = p->index_cycles + (sum.paced > sum.dram ? sum.paced : sum.dram) +
-                  p->step[first].load[1][1][1] + c->machine->dram_latency +
-                  p->step[SQ_STEP_CLASSES - 1].store;
+    const uint64_t ends =
+        sq_sat_add(p->index_cycles + c->machine->dram_latency,
+                   sq_sat_add(p->step[first].load[1][1][1], p->step[SQ_STEP_CLASSES - 1].store));
+    p->estimate = sq_sat_add(ends, sum.paced > sum.dram ? sum.paced : sum.dram);
+    p->limit = sq_sat_add(ends, sum.limit);
 }
 
 // All, then the powers of two below.
@@ -353,6 +368,26 @@ static enum sq_status check_gemm(const struct sq_gemm *g, struct sq_error *err)
     return SQ_OK;
 }
 
+// Nothing that a run of this plan counts passes SQ_COUNT_MAX.
+static enum sq_status check_counts(const struct sq_plan *p, struct sq_error *err)
+{
+    const struct sq_gemm *g = &p->gemm;
+    struct sums sum;
+    uint64_t nbytes = 0;
+    add_all(p, &sum);
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        nbytes = sq_sat_add(nbytes, sum.nbytes[i]);
+    const bool is_time = p->limit > SQ_COUNT_MAX;
+    if (!is_time && nbytes <= SQ_COUNT_MAX)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_RANGE,
+                   "M x N x K = %llu x %llu x %llu can take more than %llu %s on this machine, "
+                   "need a smaller GEMM or %s",
+                   (unsigned long long)g->m, (unsigned long long)g->n, (unsigned long long)g->k,
+                   (unsigned long long)SQ_COUNT_MAX, is_time ? "cycles" : "bytes",
+                   is_time ? "more multipliers or bandwidth" : "larger buffers");
+}
+
 enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_scheme *scheme,
                             const struct sq_gemm *gemm, struct sq_plan *plan, struct sq_error *err)
 {
@@ -378,7 +413,7 @@ enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_sc
                        (unsigned long long)machine->weight_nbytes / 2,
                        (unsigned long long)machine->out_nbytes / 2, c.core.rows, c.core.cols,
                        (unsigned long long)(c.unit * c.bank));
-    return SQ_OK;
+    return check_counts(plan, err);
 }
 
 // ---- figures --------------------------------------------------------------------------------
@@ -404,13 +439,13 @@ static double pe_cycles(const struct sq_machine *machine, double cycles)
 
 double sq_plan_use_low(const struct sq_machine *machine, const struct sq_plan *p, double cycles)
 {
-    return macs(p) / (pe_cycles(machine, cycles) * p->lanes);
+    return sq_utilisation(macs(p), pe_cycles(machine, cycles) * p->lanes);
 }
 
 double sq_plan_use_high(const struct sq_machine *machine, const struct sq_plan *p, double cycles)
 {
     if (!p->has_high)
         return 0;
-    return macs(p) * p->core.high_per_bank / p->core.bank /
-           (pe_cycles(machine, cycles) * machine->core.high_lanes);
+    return sq_utilisation(macs(p) * p->core.high_per_bank / p->core.bank,
+                          pe_cycles(machine, cycles) * machine->core.high_lanes);
 }

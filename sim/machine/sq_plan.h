@@ -56,10 +56,13 @@ struct sq_plan {
     bool act_kept, weight_kept; // loaded only for the first inner (or outer) block
     struct sq_step_class step[SQ_STEP_CLASSES];
     uint64_t estimate; // cycles by which it was chosen
+    uint64_t limit;    // cycles when nothing overlaps: no run takes more
 };
 
 // The best of all mappings tried, by a closed-form estimate; ties go to the first. Refused: sizes
-// outside 1..2^24, a format that does not fit the multipliers, buffers that do not hold one tile.
+// outside 1..2^24, a format that does not fit the multipliers, buffers that do not hold one tile, a
+// GEMM whose cycles or bytes could pass SQ_COUNT_MAX = 2^63 - 1 (sq_checked.h). What is not refused
+// overflows in no count of the plan or its run.
 enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_scheme *scheme,
                             const struct sq_gemm *gemm, struct sq_plan *plan, struct sq_error *err);
 

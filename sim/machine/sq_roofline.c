@@ -3,9 +3,11 @@
 
 #include <math.h>
 
+#include "sim/io/sq_checked.h"
+
 static uint64_t up(double v)
 {
-    return (uint64_t)ceil(v - 1e-6);
+    return v < 0x1p63 ? (uint64_t)ceil(v - 1e-6) : SQ_COUNT_OVER;
 }
 
 static double macs(uint64_t m, uint64_t n, uint64_t k)
@@ -60,5 +62,7 @@ double sq_roof_seconds(double m, double n, double k, double ops_per_s, double nb
 
 uint64_t sq_scalesim_os_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rows, uint64_t cols)
 {
-    return (k + rows + cols - 2) * ((m + rows - 1) / rows) * ((n + cols - 1) / cols) - 1;
+    const uint64_t tiles = sq_sat_mul((m + rows - 1) / rows, (n + cols - 1) / cols);
+    const uint64_t cycles = sq_sat_mul(k + rows + cols - 2, tiles);
+    return cycles == SQ_COUNT_OVER ? cycles : cycles - 1;
 }

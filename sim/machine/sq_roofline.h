@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Closed forms: what the papers and other tools state in one line (SPEC D.2, D.4, D.9, E.8), to set
-// beside the cycle model. No fill, no drain, no stalls unless named.
+// beside the cycle model. No fill, no drain, no stalls unless named. Sizes and rates 1..2^24;
+// cycles that pass 2^63 are SQ_COUNT_OVER (sq_checked.h), from doubles: exact up to 2^53.
 #ifndef SQ_ROOFLINE_H
 #define SQ_ROOFLINE_H
 

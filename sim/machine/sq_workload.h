@@ -61,7 +61,8 @@ struct sq_workload_options {
 // The linear layers of a decoder by its config.json: Llama, Mistral, Qwen2, Qwen3, Mixtral,
 // Qwen3-MoE, DeepSeek-V3 (latent attention, shared and routed experts) and OPT. Experts with the
 // same number of tokens share a row; experts without tokens do no work. Refuses other model types
-// by name, fields out of range, and more than 2^24 tokens.
+// by name, fields out of range, more than 2^24 tokens, and rows that sq_workload_parse would
+// refuse.
 enum sq_status sq_workload_from_config(const char *path, const struct sq_workload_options *o,
                                        struct sq_workload *w, struct sq_error *err);
 

@@ -205,6 +205,25 @@ static void add_experts(struct builder *b, enum sq_routing routing)
     }
 }
 
+// What sq_workload_parse would take: heads x head size, experts x layers can pass it.
+static enum sq_status check_rows(const struct sq_workload *w, const char *what,
+                                 struct sq_error *err)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const struct sq_workload_row *row = &w->row[i];
+        const struct sq_gemm *g = &row->gemm;
+        if (g->m > SQ_GEMM_MAX || g->n > SQ_GEMM_MAX || g->k > SQ_GEMM_MAX ||
+            row->count > SQ_WORKLOAD_COUNT_MAX)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "%s: %s is %llu x %llu x %llu, %llu times, need sizes of at most %llu "
+                           "and a count of at most %u",
+                           what, row->name, (unsigned long long)g->m, (unsigned long long)g->n,
+                           (unsigned long long)g->k, (unsigned long long)row->count,
+                           (unsigned long long)SQ_GEMM_MAX, SQ_WORKLOAD_COUNT_MAX);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status build(const struct shape *c, const struct sq_workload_options *o,
                             const char *what, struct sq_workload *w, struct sq_error *err)
 {
@@ -228,7 +247,7 @@ static enum sq_status build(const struct shape *c, const struct sq_workload_opti
         add_mlp(&b, "", b.m, c->intermediate, c->dense_layers);
         add_experts(&b, o->routing);
     }
-    return SQ_OK;
+    return check_rows(w, what, err);
 }
 
 enum sq_status sq_workload_from_config(const char *path, const struct sq_workload_options *o,
@@ -242,6 +261,8 @@ enum sq_status sq_workload_from_config(const char *path, const struct sq_workloa
     enum sq_status status = read_shape(&s, &shape);
     if (status == SQ_OK)
         status = build(&shape, o, s.what, w, err);
+    if (status != SQ_OK)
+        sq_workload_free(w);
     json_decref(root);
     return status;
 }

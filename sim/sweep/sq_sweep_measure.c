@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sim/format/sq_quantize.h"
+#include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
 #include "sim/sweep/sq_sweep_spec.h"
 
@@ -58,13 +59,13 @@ static double macs(point *p, result *r, unsigned index)
 static double utilisation_low(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return r->macs / r->low_slots;
+    return sq_utilisation(r->macs, r->low_slots);
 }
 
 static double utilisation_high(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return r->high_slots > 0 ? r->high_macs / r->high_slots : NAN;
+    return r->high_slots > 0 ? sq_utilisation(r->high_macs, r->high_slots) : NAN;
 }
 
 static double time_ms(point *p, result *r, unsigned index)

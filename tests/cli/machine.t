@@ -130,6 +130,20 @@ sed 's/clock: 1 GHz/clock: 1/' "$M/default.yaml" >"$W/unitless.yaml"
 sed 's/weight: 256 KiB/weight: 64 B/' "$M/default.yaml" >"$W/tiny.yaml"
 sed 's/latency/latncy/' "$M/default.yaml" >"$W/typo.yaml"
 refuse "M = 0, need 1..16777216" run --workload zero.csv
+# The documented limits together: this printed 835596.8 % of the low path, and cycles below the bound.
+printf 'Layer,M,N,K,\nhuge,16777216,16777216,16777216,\n' >"$W/limits.csv"
+for f in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr; do
+  refuse "more than 9223372036854775807 cycles" run --workload limits.csv --format $f \
+    --rows 1 --cols 1 --low-lanes 1 --high-lanes 1 --json
+done
+refuse "more than 9223372036854775807 bytes" run --workload limits.csv --json
+printf 'Layer,M,N,K,Count,\nlarge,4194304,4194304,4194304,1000000,\n' >"$W/large.csv"
+run --workload large.csv --machine "$M/server64.yaml"
+ok "totals of repeated rows do not wrap" awk -F'"cycles":|"bound_cycles":|"utilisation_low":' '
+  { split($2, b, ","); split($3, c, ","); split($4, u, ",") }
+  { print "# bound " b[1] " cycles " c[1] " use " u[1] }
+  NR == 1 { row = c[1]; bound = b[1] }
+  END { exit !(c[1] / row > 999999 && c[1] / row < 1000001 && b[1] / bound > 999999 && c[1] >= b[1] && u[1] > 0 && u[1] <= 1) }' "$W.out"
 refuse "K = 1099511627776" run --workload huge.csv
 refuse "a header and no rows" run --workload none.csv
 refuse "cannot\|No such\|not" run --workload absent.csv

@@ -349,7 +349,9 @@ static void test_plan_refusals(void **state)
     assert_int_equal(sq_plan_make(&m, &s, &g, &p, &err), SQ_ERR_UNSUPPORTED);
 }
 
-// The largest GEMM on the smallest and the largest machine: no overflow, and quickly.
+// The largest GEMM: refused on a small machine, whose buffers make it move 2^66 bytes, and on the
+// largest behind 1 MB/s, 2^68 cycles; behind 1 GB/s it is timed, and quickly. test_extremes has the
+// figures between.
 static void test_extremes(void **state)
 {
     (void)state;
@@ -357,11 +359,12 @@ static void test_extremes(void **state)
     const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
     struct sq_machine m;
     struct sq_plan p;
+    struct sq_error err;
     uint64_t compute, dram;
     assert_int_equal(parse(good, &m, NULL), SQ_OK);
     m.cores = 1;
-    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, NULL), SQ_OK);
-    assert_true(sq_plan_bound(&p, &compute, &dram) > UINT64_C(1) << 50);
+    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
+    assert_non_null(strstr(err.text, "more than 9223372036854775807 bytes"));
     m.cores = 1024;
     m.core.rows = m.core.cols = 64;
     m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 30;
@@ -369,9 +372,14 @@ static void test_extremes(void **state)
     m.clock_hz = 1e10;
     m.burst_nbytes = 16;
     sq_machine_derive(&m);
+    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
+    assert_non_null(strstr(err.text, "more than 9223372036854775807 cycles"));
+    m.dram_bytes_per_s = 1e9;
+    sq_machine_derive(&m);
     assert_int_equal(sq_plan_make(&m, &s, &huge, &p, NULL), SQ_OK);
     const struct sq_machine_stats stats = sq_machine_run_fast(&m, &p);
     assert_true(stats.cycles >= sq_plan_bound(&p, &compute, &dram));
+    assert_true(compute > UINT64_C(1) << 40 && dram > UINT64_C(1) << 50);
 }
 
 // More cores never make a GEMM slower than the bound of fewer, and a matrix-vector product with
