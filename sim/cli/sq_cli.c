@@ -188,8 +188,10 @@ void sq_cli_stage(const char *label, const char *text)
 
 void sq_cli_json_line(json_t *object)
 {
-    json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(12));
-    putchar('\n');
+    char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)); // one write, not 100
+    if (line)
+        puts(line);
+    free(line);
     json_decref(object);
 }
 

@@ -262,26 +262,45 @@ static void print_gap(const struct table *t, bool is_json, unsigned kernel,
            1e6 * gap->rate_s, 1e6 * gap->rest_s);
 }
 
-// Whether an earlier row or column has the same GEMM.
-static bool is_seen(const struct table *t, size_t column, size_t row)
+// The GEMMs of all columns, by shape; `at` counts through the columns.
+struct gemms {
+    struct sq_gpu_place *place;
+    size_t n;
+};
+
+static enum sq_status index_gemms(const struct table *t, struct gemms *all, struct sq_error *err)
 {
-    const struct sq_gemm *g = &t->column[column].workload.row[row].gemm;
-    for (size_t i = 0; i <= column; i++) {
-        const struct sq_workload *w = &t->column[i].workload;
-        for (size_t j = 0; j < (i == column ? row : w->n); j++)
-            if (w->row[j].gemm.m == g->m && w->row[j].gemm.n == g->n && w->row[j].gemm.k == g->k)
-                return true;
-    }
-    return false;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++)
+        n += t->column[i].workload.n;
+    *all = (struct gemms){calloc(n + 1, sizeof *all->place), 0};
+    if (!all->place)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu GEMMs", n);
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t j = 0; j < t->column[i].workload.n; j++) {
+            const struct sq_gemm *g = &t->column[i].workload.row[j].gemm;
+            all->place[all->n] = (struct sq_gpu_place){g->m, g->n, g->k, all->n};
+            all->n++;
+        }
+    sq_gpu_places_sort(all->place, all->n);
+    return SQ_OK;
+}
+
+// Whether an earlier row or column has the same GEMM as number `at`.
+static bool is_seen(const struct gemms *all, const struct sq_gpu_gemm *g, size_t at)
+{
+    const struct sq_gpu_place shape = {g->m, g->n, g->k, 0};
+    size_t n;
+    return sq_gpu_places_find(all->place, all->n, &shape, &n)->at < at;
 }
 
 // Calls print_gap for every measured GEMM of the table once, or only counts them.
-static enum sq_status walk_gaps(struct table *t, bool is_counting, bool is_json,
-                                struct sq_error *err)
+static enum sq_status walk_gaps_of(struct table *t, const struct gemms *all, bool is_counting,
+                                   bool is_json, struct sq_error *err)
 {
     for (unsigned k = 0; k < t->n_kernels; k++)
-        for (size_t i = 0; i < t->n; i++)
-            for (size_t j = 0; j < t->column[i].workload.n; j++) {
+        for (size_t i = 0, at = 0; i < t->n; i++)
+            for (size_t j = 0; j < t->column[i].workload.n; j++, at++) {
                 struct sq_gpu_gemm g = t->kernel[k].gemm;
                 struct sq_gpu_gap gap;
                 if (is_split(&t->kernel[k]) && (g.low_share == 0 || g.low_share == 1))
@@ -290,7 +309,7 @@ static enum sq_status walk_gaps(struct table *t, bool is_counting, bool is_json,
                 g.n = t->column[i].workload.row[j].gemm.n;
                 g.k = t->column[i].workload.row[j].gemm.k;
                 const struct sq_gpu_record *r = sq_gpu_find_record(&t->records, &g);
-                if (!r || is_seen(t, i, j))
+                if (!r || is_seen(all, &g, at))
                     continue;
                 t->n_measured += is_counting;
                 if (is_counting)
@@ -299,6 +318,16 @@ static enum sq_status walk_gaps(struct table *t, bool is_counting, bool is_json,
                 print_gap(t, is_json, k, r, &gap);
             }
     return SQ_OK;
+}
+
+static enum sq_status walk_gaps(struct table *t, bool is_counting, bool is_json,
+                                struct sq_error *err)
+{
+    struct gemms all;
+    SQ_TRY(index_gemms(t, &all, err));
+    const enum sq_status status = walk_gaps_of(t, &all, is_counting, is_json, err);
+    free(all.place);
+    return status;
 }
 
 // ---- JSON -----------------------------------------------------------------------------------

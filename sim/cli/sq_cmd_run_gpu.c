@@ -2,6 +2,7 @@
 // sqsim run on a GPU: a stored format's predicted time, row by row, and the measured one where
 // records have it.
 #include <math.h>
+#include <stdlib.h>
 
 #include "sim/cli/sq_cmd_run.h"
 #include "sim/gpu/sq_gpu_predict.h"
@@ -69,12 +70,10 @@ static void print_sum(const struct sq_run_request *in, const struct sq_gpu *gpu,
         printf("%.6g ms measured\n", 1e3 * t->measured_s);
 }
 
-static enum sq_status print_all(const struct sq_run_request *in, const struct sq_gpu *gpu,
-                                const struct sq_workload *w, const struct sq_gpu_records *records,
-                                const char *name, struct sq_error *err)
+static void print_all(const struct sq_run_request *in, const struct sq_gpu *gpu,
+                      const struct sq_workload *w, const struct sq_gpu_total *row, const char *name)
 {
-    struct sq_gpu_total sum, one;
-    SQ_TRY(sq_gpu_total_scheme(gpu, &in->scheme, w, records, &sum, err));
+    struct sq_gpu_total sum = {.seconds = 0};
     if (!in->is_json) {
         printf("%s on %s: format %s, cold operands\n", sq_cli_text(name), sq_cli_text(gpu->name),
                sq_scheme_names[in->scheme.kind]);
@@ -82,12 +81,29 @@ static enum sq_status print_all(const struct sq_run_request *in, const struct sq
                "measured us");
     }
     for (size_t i = 0; i < w->n; i++) {
-        const struct sq_workload row = {1, &w->row[i]};
-        SQ_TRY(sq_gpu_total_scheme(gpu, &in->scheme, &row, records, &one, err));
-        print_row(in, &w->row[i], &one);
+        print_row(in, &w->row[i], &row[i]);
+        sq_gpu_total_add(&sum, &row[i]);
     }
     print_sum(in, gpu, name, &sum);
-    return SQ_OK;
+}
+
+// Nothing is printed before every row has passed.
+static enum sq_status time_all(const struct sq_run_request *in, const struct sq_gpu *gpu,
+                               const struct sq_workload *w, const struct sq_gpu_records *records,
+                               const char *name, struct sq_error *err)
+{
+    struct sq_gpu_total *row = calloc(w->n, sizeof *row);
+    enum sq_status status = SQ_OK;
+    if (!row)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", w->n);
+    for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
+        const struct sq_workload one = {1, &w->row[i]};
+        status = sq_gpu_total_scheme(gpu, &in->scheme, &one, records, &row[i], err);
+    }
+    if (status == SQ_OK)
+        print_all(in, gpu, w, row, name);
+    free(row);
+    return status;
 }
 
 enum sq_status sq_run_on_gpu(const struct sq_run_request *in, const struct sq_gpu *gpu,
@@ -101,7 +117,7 @@ enum sq_status sq_run_on_gpu(const struct sq_run_request *in, const struct sq_gp
                        in->is_causes ? "--causes" : "core options", gpu->name);
     if (in->records)
         SQ_TRY(sq_gpu_records_read(in->records, gpu->device, &records, err));
-    const enum sq_status status = print_all(in, gpu, w, &records, name, err);
+    const enum sq_status status = time_all(in, gpu, w, &records, name, err);
     sq_gpu_records_free(&records);
     return status;
 }

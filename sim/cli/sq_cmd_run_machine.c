@@ -319,42 +319,45 @@ static bool same_gemm(const struct sq_gemm *a, const struct sq_gemm *b)
     return a->m == b->m && a->n == b->n && a->k == b->k;
 }
 
+enum { N_LAST = 64 }; // layers of a model repeat within a few rows
+
 static enum sq_status run_all(const struct run *r, struct sq_error *err)
 {
     const struct sq_workload *w = &r->workload;
-    struct timed *all = calloc(w->n, sizeof *all);
+    struct timed *last = calloc(N_LAST, sizeof *last); // of row i in last[i % N_LAST]
     struct result sum;
     double seconds = 0;
     enum sq_status status = SQ_OK;
     memset(&sum, 0, sizeof sum);
-    if (!all)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", w->n);
+    if (!last)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %d rows", N_LAST);
     if (!r->request->is_json)
         print_head(r);
     for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
         const struct sq_workload_row *row = &w->row[i];
         const double start = now();
-        size_t same = i < 64 ? 0 : i - 64; // layers of a model repeat within a few rows
+        struct timed *timed = &last[i % N_LAST];
+        size_t same = i < N_LAST ? 0 : i - N_LAST;
         while (same < i && !same_gemm(&w->row[same].gemm, &row->gemm))
             same++;
-        if (same < i)
-            all[i] = all[same];
-        else
-            status = time_gemm(r, &row->gemm, &all[i], err);
+        if (same < i && same % N_LAST != i % N_LAST)
+            *timed = last[same % N_LAST];
+        else if (same == i)
+            status = time_gemm(r, &row->gemm, timed, err);
         seconds += now() - start;
         if (status != SQ_OK)
             break;
-        add_times(&sum, &all[i].result, (double)row->count);
+        add_times(&sum, &timed->result, (double)row->count);
         if (r->request->is_json)
-            print_json_row(r, row, &all[i].result);
+            print_json_row(r, row, &timed->result);
         else
-            print_row(r, row, &all[i]);
+            print_row(r, row, timed);
     }
     if (status == SQ_OK && r->request->is_json)
         print_json_sum(r, &sum, seconds);
     else if (status == SQ_OK)
         print_sum(r, &sum, seconds);
-    free(all);
+    free(last);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/gpu/sq_gpu_shape.h"
 #include "sim/io/sq_checked.h"
 
 // ---- statistics -----------------------------------------------------------------------------
@@ -93,26 +94,53 @@ static enum sq_status predict_all(const struct sq_gpu *gpu, const struct sq_gpu_
     return SQ_OK;
 }
 
+static enum sq_status add_speedup(struct sq_gpu_comparison *c, size_t i, size_t j, size_t *room,
+                                  struct sq_error *err)
+{
+    const struct sq_gpu_point *fast = &c->point[i], *slow = &c->point[j];
+    if (c->n_speedups == SQ_GPU_SPEEDUPS_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "more than %d speedups: shape %llu x %llu x %llu and others have too many "
+                       "records",
+                       SQ_GPU_SPEEDUPS_MAX, (unsigned long long)fast->gemm.m,
+                       (unsigned long long)fast->gemm.n, (unsigned long long)fast->gemm.k);
+    if (c->n_speedups == *room) {
+        *room = *room ? 2 * *room : 256;
+        struct sq_gpu_speedup *more = realloc(c->speedup, *room * sizeof *more);
+        if (!more)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", *room);
+        c->speedup = more;
+    }
+    c->speedup[c->n_speedups++] =
+        (struct sq_gpu_speedup){i, j, fast->gemm.is_sparse, slow->measured_s / fast->measured_s,
+                                slow->predicted.seconds / fast->predicted.seconds};
+    return SQ_OK;
+}
+
+// Only points of one shape form speedups.
 static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
 {
+    struct sq_gpu_place *place = calloc(c->n + 1, sizeof *place);
+    enum sq_status status = SQ_OK;
     size_t room = 0;
-    for (size_t i = 0; i < c->n; i++)
-        for (size_t j = 0; j < c->n; j++) {
-            const struct sq_gpu_point *fast = &c->point[i], *slow = &c->point[j];
-            if (!sq_gpu_is_speedup(&fast->gemm, &slow->gemm))
-                continue;
-            if (c->n_speedups == room) {
-                room = room ? 2 * room : 256;
-                struct sq_gpu_speedup *more = realloc(c->speedup, room * sizeof *more);
-                if (!more)
-                    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", room);
-                c->speedup = more;
-            }
-            c->speedup[c->n_speedups++] = (struct sq_gpu_speedup){
-                i, j, fast->gemm.is_sparse, slow->measured_s / fast->measured_s,
-                slow->predicted.seconds / fast->predicted.seconds};
-        }
-    return SQ_OK;
+    if (!place)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", c->n);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct sq_gpu_gemm *g = &c->point[i].gemm;
+        place[i] = (struct sq_gpu_place){g->m, g->n, g->k, i};
+    }
+    sq_gpu_places_sort(place, c->n);
+    for (size_t i = 0; i < c->n && status == SQ_OK; i++) {
+        const struct sq_gpu_gemm *fast = &c->point[i].gemm;
+        size_t n;
+        const struct sq_gpu_place *same = sq_gpu_places_find(
+            place, c->n, &(struct sq_gpu_place){fast->m, fast->n, fast->k, 0}, &n);
+        for (size_t j = 0; j < n && status == SQ_OK; j++)
+            if (sq_gpu_is_speedup(fast, &c->point[same[j].at].gemm))
+                status = add_speedup(c, i, same[j].at, &room, err);
+    }
+    free(place);
+    return status;
 }
 
 static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *err)

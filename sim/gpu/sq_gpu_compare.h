@@ -23,6 +23,8 @@ struct sq_gpu_speedup {
     double measured, predicted;
 };
 
+#define SQ_GPU_SPEEDUPS_MAX 4000000
+
 struct sq_gpu_comparison {
     size_t n, n_calibration, n_below; // points; rows left out
     struct sq_gpu_point *point;       // owned
@@ -35,7 +37,7 @@ struct sq_gpu_comparison {
 };
 
 // Kinds the machine does not have are refused (SQ_ERR_UNSUPPORTED), and so is a comparison without
-// a single point.
+// a single point, or with more than SQ_GPU_SPEEDUPS_MAX speedups.
 enum sq_status sq_gpu_compare(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
                               bool is_calibrated_on, uint64_t min_m, struct sq_gpu_comparison *c,
                               struct sq_error *err);

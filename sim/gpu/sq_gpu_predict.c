@@ -80,15 +80,19 @@ const struct sq_gpu_record *sq_gpu_find_record(const struct sq_gpu_records *reco
     const struct sq_gpu_record *best = NULL;
     const bool is_plain = g->low_share == 0 || g->low_share == 1; // s = 0 and 1 are plain products
     const enum sq_gpu_dtype dtype = g->low_share == 1 ? g->low_dtype : g->dtype;
-    for (size_t i = 0; records && i < records->n; i++) {
-        const struct sq_gpu_gemm *x = &records->r[i].gemm;
+    const struct sq_gpu_place shape = {g->m, g->n, g->k, 0};
+    size_t count = 0;
+    const struct sq_gpu_place *place =
+        records ? sq_gpu_places_find(records->place, records->n, &shape, &count) : NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct sq_gpu_record *r = &records->r[place[i].at];
+        const struct sq_gpu_gemm *x = &r->gemm;
         const bool same_kind = is_plain
                                    ? x->dtype == dtype && x->low_share == 0
                                    : x->dtype == g->dtype && x->low_dtype == g->low_dtype &&
                                          x->low_share > 0 && close_to(x->low_share, g->low_share);
-        if (same_kind && x->is_sparse == g->is_sparse && x->m == g->m && x->n == g->n &&
-            x->k == g->k && (!best || records->r[i].seconds < best->seconds))
-            best = &records->r[i];
+        if (same_kind && x->is_sparse == g->is_sparse && (!best || r->seconds < best->seconds))
+            best = r;
     }
     return best;
 }
@@ -123,9 +127,14 @@ static double measured_scheme(const struct sq_gpu_records *records, const struct
     const struct sq_gpu_record *r = is_library ? sq_gpu_find_record(records, g) : NULL;
     if (r)
         return r->seconds;
-    for (size_t i = 0; records && i < records->n_formats; i++) {
-        const struct sq_gpu_format_record *f = &records->format[i];
-        if (f->m == g->m && f->n == g->n && f->k == g->k && is_of_scheme(f, s))
+    const struct sq_gpu_place shape = {g->m, g->n, g->k, 0};
+    size_t count = 0;
+    const struct sq_gpu_place *place =
+        records ? sq_gpu_places_find(records->format_place, records->n_formats, &shape, &count)
+                : NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct sq_gpu_format_record *f = &records->format[place[i].at];
+        if (is_of_scheme(f, s))
             best = fmin(best, f->seconds); // of NaN and a number, the number
     }
     return best;
@@ -179,6 +188,16 @@ enum sq_status sq_gpu_total_scheme(const struct sq_gpu *gpu, const struct sq_sch
         SQ_TRY(add_row(gpu, &g, (double)row->count, measured_scheme(records, s, &g), t, err));
     }
     return SQ_OK;
+}
+
+void sq_gpu_total_add(struct sq_gpu_total *sum, const struct sq_gpu_total *t)
+{
+    sum->seconds += t->seconds;
+    sum->launch_s += t->launch_s;
+    sum->dram_s += t->dram_s;
+    sum->measured_s += t->measured_s;
+    sum->shapes += t->shapes;
+    sum->measured += t->measured;
 }
 
 // ---- gaps -----------------------------------------------------------------------------------

@@ -48,6 +48,9 @@ enum sq_status sq_gpu_total_scheme(const struct sq_gpu *gpu, const struct sq_sch
                                    const struct sq_gpu_records *records, struct sq_gpu_total *total,
                                    struct sq_error *err);
 
+// Of the rows of a workload, one after the other: the total of all of them.
+void sq_gpu_total_add(struct sq_gpu_total *sum, const struct sq_gpu_total *t);
+
 // The fastest record of a GEMM, NULL where there is none.
 const struct sq_gpu_record *sq_gpu_find_record(const struct sq_gpu_records *records,
                                                const struct sq_gpu_gemm *gemm);

@@ -100,26 +100,59 @@ static enum sq_status add(struct reader *r, const struct sq_gpu_record *record)
     return SQ_OK;
 }
 
-static bool same_shape(const struct sq_gpu_gemm *a, const struct sq_gpu_gemm *b)
+// What looks at all records of a shape for each of them stays linear in the file.
+static enum sq_status check_repeats(const struct sq_gpu_place *place, size_t n,
+                                    struct sq_error *err)
 {
-    return a->m == b->m && a->n == b->n && a->k == b->k;
+    for (size_t i = SQ_GPU_OF_SHAPE_MAX; i < n; i++) {
+        const struct sq_gpu_place *p = &place[i], *first = &place[i - SQ_GPU_OF_SHAPE_MAX];
+        if (p->m == first->m && p->n == first->n && p->k == first->k)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "more than %d records of shape %llu x %llu x %llu, need fewer",
+                           SQ_GPU_OF_SHAPE_MAX, (unsigned long long)p->m, (unsigned long long)p->n,
+                           (unsigned long long)p->k);
+    }
+    return SQ_OK;
 }
 
-// Numbers the shapes in order of appearance.
+static enum sq_status index_shapes(struct sq_gpu_records *g, struct sq_error *err)
+{
+    g->place = calloc(g->n + 1, sizeof *g->place);
+    g->format_place = calloc(g->n_formats + 1, sizeof *g->format_place);
+    if (!g->place || !g->format_place)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu records", g->n + g->n_formats);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct sq_gpu_gemm *x = &g->r[i].gemm;
+        g->place[i] = (struct sq_gpu_place){x->m, x->n, x->k, i};
+    }
+    for (size_t i = 0; i < g->n_formats; i++) {
+        const struct sq_gpu_format_record *x = &g->format[i];
+        g->format_place[i] = (struct sq_gpu_place){x->m, x->n, x->k, i};
+    }
+    sq_gpu_places_sort(g->place, g->n);
+    sq_gpu_places_sort(g->format_place, g->n_formats);
+    SQ_TRY(check_repeats(g->place, g->n, err));
+    return check_repeats(g->format_place, g->n_formats, err);
+}
+
+// Numbers the shapes in order of appearance: a record has a new number where it is the first of its
+// shape, else that of the first.
 static enum sq_status number_shapes(struct sq_gpu_records *g, struct sq_error *err)
 {
-    size_t *first = calloc(g->n + 1, sizeof *first), n = 0;
-    if (!first)
+    SQ_TRY(index_shapes(g, err));
+    size_t *number = calloc(g->n + 1, sizeof *number), n = 0;
+    if (!number)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu records", g->n);
     for (size_t i = 0; i < g->n; i++) {
-        size_t s = 0;
-        while (s < n && !same_shape(&g->r[first[s]].gemm, &g->r[i].gemm))
-            s++;
-        if (s == n)
-            first[n++] = i;
-        g->r[i].is_calibration = s % 10 == 3;
+        size_t count;
+        const struct sq_gpu_gemm *x = &g->r[i].gemm;
+        const size_t first =
+            sq_gpu_places_find(g->place, g->n, &(struct sq_gpu_place){x->m, x->n, x->k, 0}, &count)
+                ->at;
+        number[i] = first == i ? n++ : number[first];
+        g->r[i].is_calibration = number[i] % 10 == 3;
     }
-    free(first);
+    free(number);
     return SQ_OK;
 }
 
@@ -420,5 +453,7 @@ void sq_gpu_records_free(struct sq_gpu_records *g)
 {
     free(g->r);
     free(g->format);
+    free(g->place);
+    free(g->format_place);
     memset(g, 0, sizeof *g);
 }

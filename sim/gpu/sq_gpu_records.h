@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "sim/gpu/sq_gpu.h"
+#include "sim/gpu/sq_gpu_shape.h"
 
 // What the run that made a record measured of its GPU; 0: not there.
 struct sq_gpu_ceilings {
@@ -47,11 +48,14 @@ struct sq_gpu_records {
     // does not model, a source other than "measured" (published and projected times never mix with
     // measured ones), a record without a time (skipped measurement).
     size_t other_device, other_kind, other_source, no_time;
+    // Of r and of format, by shape; owned.
+    struct sq_gpu_place *place, *format_place;
 };
 
 // Rows whose device holds `device` (case and blanks do not count). Refused with the line: missing
-// columns or fields, sizes outside 1..2^24, times that are no positive number of at most 1e9 us, no
-// row left.
+// columns or fields, sizes outside 1..2^24, times that are no positive number of at most 1e9 us;
+// and more than SQ_GPU_OF_SHAPE_MAX records of one shape, no row left.
+#define SQ_GPU_OF_SHAPE_MAX 1024
 enum sq_status sq_gpu_records_read(const char *path, const char *device, struct sq_gpu_records *g,
                                    struct sq_error *err);
 enum sq_status sq_gpu_records_parse(const char *text, size_t nbytes, const char *what,

@@ -121,6 +121,9 @@ __extension__ typedef unsigned __int128 wide; // a product of two counts
 static uint64_t dram_cycles(const struct context *c, uint64_t n_bursts)
 {
     const wide den = c->machine->burst_den;
+    uint64_t product;
+    if (!__builtin_mul_overflow(n_bursts, c->machine->burst_num, &product)) // as a rule, and quick
+        return ceil_div(product, c->machine->burst_den);
     const wide cycles = ((wide)n_bursts * c->machine->burst_num + den - 1) / den;
     return cycles < SQ_COUNT_OVER ? (uint64_t)cycles : SQ_COUNT_OVER;
 }

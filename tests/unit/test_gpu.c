@@ -227,6 +227,52 @@ static void test_records(void **state)
     sq_gpu_records_free(&g);
 }
 
+// Shapes are numbered in order of appearance and found by their index as a walk finds them: 5,000
+// records of up to 300 shapes, each place sampled. A shape that repeats without end is refused:
+// what looks at all records of a shape for each of them would be quadratic.
+static void test_shapes(void **state)
+{
+    (void)state;
+    enum { N = 5000, LINE = 64 };
+    char *text = malloc((size_t)N * LINE + sizeof HEAD);
+    size_t at = (size_t)sprintf(text, HEAD), number[N], seen = 0;
+    struct sq_gpu_records g;
+    struct sq_error err;
+    for (unsigned i = 0; i < N; i++) {
+        const unsigned s = i * 2654435761u % 300;
+        at += (size_t)sprintf(text + at, "A100,x,dense,INT8,INT32,q,%u,%u,%u,%u\n", 64 + s % 7,
+                              64 + s % 6, 64 + s % 50, 1000 + i * 7919 % N);
+    }
+    assert_int_equal(read(text, &g, NULL), SQ_OK);
+    assert_int_equal(g.n, N);
+    for (size_t i = 0; i < N; i++) {
+        const struct sq_gpu_gemm *x = &g.r[i].gemm;
+        const struct sq_gpu_record *fastest = NULL;
+        number[i] = N;
+        for (size_t j = 0; j < N; j++) {
+            const struct sq_gpu_gemm *y = &g.r[j].gemm;
+            if (x->m != y->m || x->n != y->n || x->k != y->k)
+                continue;
+            if (number[i] == N)
+                number[i] = j == i ? seen++ : number[j];
+            if (!fastest || g.r[j].seconds < fastest->seconds)
+                fastest = &g.r[j];
+        }
+        assert_int_equal(g.r[i].is_calibration, number[i] % 10 == 3);
+        assert_ptr_equal(sq_gpu_find_record(&g, x), fastest);
+    }
+    assert_true(seen > 200);
+    const struct sq_gpu_gemm none = {.m = 64, .n = 64, .k = 63};
+    assert_null(sq_gpu_find_record(&g, &none));
+    sq_gpu_records_free(&g);
+    at = (size_t)sprintf(text, HEAD);
+    for (unsigned i = 0; i <= SQ_GPU_OF_SHAPE_MAX; i++)
+        at += (size_t)sprintf(text + at, "A100,x,dense,INT8,INT32,q,64,128,256,%u\n", 1 + i);
+    assert_int_equal(read(text, &g, &err), SQ_ERR_RANGE);
+    assert_string_equal(err.text, "more than 1024 records of shape 64 x 128 x 256, need fewer");
+    free(text);
+}
+
 // The split of two data types is modelled; our other kernels are kept by their format.
 static void test_format_records(void **state)
 {
@@ -402,15 +448,11 @@ static void test_closed_forms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_format_records),
-        cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_model),
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_split),          cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_format_records), cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_model),          cmocka_unit_test(test_records),
+        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_statistics),     cmocka_unit_test(test_fit),
         cmocka_unit_test(test_closed_forms),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

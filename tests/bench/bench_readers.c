@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time and memory of `inspect`, `run` and `compare` against the length of what they read: encoded
+// layers, plain tensors, rows of a workload, measured shapes, n and 2n of each (n = 100000, or the
+// first argument). Time is what the program used (user and system); 2n over n says how it grows.
+// Prints, asserts nothing: not a test.
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "models/sq_rng.h"
+#include "sim/format/sq_quantize.h"
+#include "sim/format/sq_system_file.h"
+#include "sim/format/sq_trace.h"
+
+static char dir[] = "/tmp/sq-bench-XXXXXX";
+static char path[64];
+
+static const char *file(const char *name)
+{
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+static void need(bool is_good, const char *what)
+{
+    if (!is_good) {
+        fprintf(stderr, "bench_readers: cannot %s\n", what);
+        exit(1);
+    }
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+static char (*layer_names(size_t n))[48]
+{
+    char(*name)[48] = calloc(n, sizeof *name);
+    need(name != NULL, "allocate names");
+    for (size_t i = 0; i < n; i++)
+        snprintf(name[i], sizeof *name, "model.layers.%zu.mlp.experts.%zu.up", i / 128, i % 128);
+    return name;
+}
+
+static void fill(float *w, size_t n)
+{
+    struct sq_rng r = {1};
+    for (size_t i = 0; i < n; i++)
+        w[i] = (float)(2 * sq_rng_unit(&r) - 1);
+}
+
+static void write_trace(size_t n)
+{
+    const struct sq_trace_info info = {sq_format_default(), "golden", "synthetic", 1};
+    struct sq_trace_item *item = calloc(n, sizeof *item);
+    char(*name)[48] = layer_names(n);
+    struct sq_trace_writer w;
+    struct sq_operand o;
+    float weight[128];
+    fill(weight, 128);
+    for (size_t i = 0; i < n; i++)
+        item[i] = (struct sq_trace_item){name[i], 1, 128, 1};
+    need(sq_operand_alloc(&o, &info.format, 1, 128, NULL) == SQ_OK &&
+             sq_operand_encode(&o, weight, 1, NULL) == SQ_OK,
+         "encode");
+    need(sq_trace_begin(&w, file("sq_w"), &info, item, n, NULL) == SQ_OK, "write");
+    for (size_t i = 0; i < n; i++)
+        need(sq_trace_put(&w, i, &o, NULL) == SQ_OK, "write");
+    need(sq_trace_commit(&w, NULL) == SQ_OK, "write");
+    sq_operand_free(&o);
+    free(item);
+    free(name);
+}
+
+static void write_system(size_t n)
+{
+    struct sq_recipe r = sq_recipe_default();
+    const struct sq_quant_input in = {.calibration = NULL};
+    struct sq_system_item *item = calloc(n, sizeof *item);
+    char(*name)[48] = layer_names(n);
+    struct sq_quant_layer q;
+    float weight[16 * 64];
+    r.system = SQ_SYSTEM_SP24;
+    r.is_gptq = false;
+    r.group = 0;
+    fill(weight, 16 * 64);
+    struct sq_error err;
+    if (sq_quant_layer_init(&q, &r, weight, 16, 64, &in, &err) != SQ_OK)
+        need(false, err.text);
+    for (size_t i = 0; i < n; i++)
+        item[i] = (struct sq_system_item){name[i], 16, 64, 1, &q};
+    need(sq_system_write(file("sp24"), &r, "synthetic", item, n, NULL) == SQ_OK, "write");
+    sq_quant_layer_free(&q);
+    free(item);
+    free(name);
+}
+
+static void write_plain(size_t n)
+{
+    struct sq_tensor *t = calloc(n, sizeof *t);
+    char(*name)[48] = layer_names(n);
+    static const float data[32];
+    for (size_t i = 0; i < n; i++)
+        t[i] = (struct sq_tensor){.name = name[i],
+                                  .dtype = SQ_F32,
+                                  .n_dims = 2,
+                                  .dim = {1, 32},
+                                  .data = (const void *)data};
+    need(sq_safetensors_write(file("plain"), t, n, NULL, 0, NULL) == SQ_OK, "write");
+    free(t);
+    free(name);
+}
+
+// Shapes that are all different.
+static void shape(size_t i, unsigned size[3])
+{
+    size[0] = 128 + 8 * (unsigned)(i % 101);
+    size[1] = 256 + 64 * (unsigned)(i / 101 % 103);
+    size[2] = 256 + 64 * (unsigned)(i / 101 / 103);
+}
+
+static FILE *create(const char *name)
+{
+    FILE *out = fopen(file(name), "w");
+    need(out != NULL, "write");
+    return out;
+}
+
+static void write_tables(size_t n)
+{
+    FILE *w = create("workload.csv"), *csv = create("records.csv"), *json = create("records.json");
+    fprintf(w, "Layer,M,N,K,\n");
+    fprintf(csv, "gpu,sparsity,dtype_in,dtype_out,M,N,K,lat_us\n");
+    for (size_t i = 0; i < n; i++) {
+        unsigned s[3];
+        shape(i, s);
+        fprintf(w, "layer%zu,%u,%u,%u,\n", i, s[0], s[1], s[2]);
+        fprintf(csv, "NVIDIA H200,%s,INT8,INT32,%u,%u,%u,%g\n", i % 2 ? "2:4" : "dense", s[0], s[1],
+                s[2], 10 + 0.001 * (double)i);
+        fprintf(json,
+                "{\"schema_version\":1,\"source\":\"measured\",\"device\":{\"name\":\"NVIDIA "
+                "H200\"},\"problem\":{\"M\":%u,\"N\":%u,\"K\":%u,\"format\":\"gqsa\",\"sparsity\":"
+                "0.5,\"dtype_a\":\"f16\",\"dtype_w\":\"s4\",\"dtype_out\":\"f16\"},\"kernel\":{"
+                "\"impl\":\"sq\"},\"timing\":{\"median_us\":%g}}\n",
+                s[0], s[1], s[2], 10 + 0.001 * (double)i);
+    }
+    need(fclose(w) == 0 && fclose(csv) == 0 && fclose(json) == 0, "write");
+}
+
+// In a child: the peak memory of a process counts what its parent had when it was forked.
+static void write_all(size_t n)
+{
+    int status;
+    const pid_t child = fork();
+    need(child >= 0, "fork");
+    if (child == 0) {
+        write_trace(n);
+        write_system(n);
+        write_plain(n);
+        write_tables(n);
+        exit(0);
+    }
+    need(waitpid(child, &status, 0) == child && status == 0, "write the files");
+}
+
+// ---- runs -----------------------------------------------------------------------------------
+
+static const struct {
+    const char *what;
+    const char *argv[12]; // after the program; @ = in the directory
+} commands[] = {
+    {"inspect, sq_w layers", {"inspect", "@sq_w", "--json"}},
+    {"inspect, sp24 layers", {"inspect", "@sp24", "--json"}},
+    {"inspect, plain tensors", {"inspect", "@plain", "--json"}},
+    {"run, plain tensors", {"run", "@plain", "--timing-only", "--json"}},
+    {"run, rows", {"run", "--workload", "@workload.csv", "--json"}},
+    {"run, rows on a GPU",
+     {"run", "--machine", "sim/machines/h200.yaml", "--workload", "@workload.csv", "--json",
+      "--format", "gqsa", "--act-bits", "16", "--records", "@records.json"}},
+    {"compare, shapes",
+     {"compare", "--gpu", "@records.csv", "--machine", "sim/machines/h200.yaml", "--json"}},
+};
+enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
+
+static struct rusage run(unsigned c)
+{
+    char full[12][64], *argv[14] = {(char[]){"build/sqsim"}};
+    for (unsigned i = 0; i < 12 && commands[c].argv[i]; i++) {
+        const char *a = commands[c].argv[i];
+        snprintf(full[i], sizeof full[i], "%s", *a == '@' ? file(a + 1) : a);
+        argv[i + 1] = full[i];
+    }
+    const pid_t child = fork();
+    need(child >= 0, "fork");
+    if (child == 0) {
+        if (freopen("/dev/null", "w", stdout) && freopen("/dev/null", "w", stderr))
+            execv(argv[0], argv);
+        _exit(127);
+    }
+    int status;
+    struct rusage use;
+    need(wait4(child, &status, 0, &use) == child, "wait");
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        printf("exit status %d: ", status);
+    return use;
+}
+
+static double seconds(const struct rusage *u)
+{
+    return (double)(u->ru_utime.tv_sec + u->ru_stime.tv_sec) +
+           1e-6 * (double)(u->ru_utime.tv_usec + u->ru_stime.tv_usec);
+}
+
+int main(int argc, char **argv)
+{
+    const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
+    struct rusage use[2][N_COMMANDS];
+    need(n >= 100 && n <= 500000, "take a size outside 100..500000");
+    need(mkdtemp(dir) != NULL, "make a directory");
+    for (unsigned twice = 0; twice < 2; twice++) {
+        write_all(n << twice);
+        for (unsigned c = 0; c < N_COMMANDS; c++)
+            use[twice][c] = run(c);
+    }
+    printf("%-24s %10s %10s %10s %10s %8s\n", "", "s at n", "s at 2n", "MB at n", "MB at 2n",
+           "2n / n");
+    for (unsigned c = 0; c < N_COMMANDS; c++) {
+        const struct rusage *a = &use[0][c], *b = &use[1][c];
+        printf("%-24s %10.3f %10.3f %10.1f %10.1f %8.2f\n", commands[c].what, seconds(a),
+               seconds(b), 1e-3 * (double)a->ru_maxrss, 1e-3 * (double)b->ru_maxrss,
+               seconds(b) / seconds(a));
+    }
+    printf("n = %zu\n", n);
+    static const char *const names[] = {"sq_w",         "sp24",        "plain",
+                                        "workload.csv", "records.csv", "records.json"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        unlink(file(names[i]));
+    rmdir(dir);
+    return 0;
+}
