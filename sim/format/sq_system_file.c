@@ -212,12 +212,47 @@ static enum sq_status read_entry(const struct sq_system_file *f, struct sq_syste
     return SQ_OK;
 }
 
-// Whether tensor `name` is "<layer>.<part>".
-static bool belongs_to(const char *name, const char *layer)
+// The first n characters of a name.
+struct prefix {
+    const char *text;
+    size_t n;
+};
+
+static int by_name(const void *key, const void *entry)
 {
-    const char *dot = strrchr(name, '.');
-    const size_t n = dot ? (size_t)(dot - name) : 0;
-    return strlen(layer) == n && strncmp(name, layer, n) == 0;
+    const struct prefix *p = key;
+    const struct sq_system_entry *e = *(struct sq_system_entry *const *)entry;
+    const int order = strncmp(p->text, e->name, p->n);
+    return order ? order : e->name[p->n] ? -1 : 0; // the entry's name is longer
+}
+
+static int by_names(const void *a, const void *b)
+{
+    return strcmp((*(struct sq_system_entry *const *)a)->name,
+                  (*(struct sq_system_entry *const *)b)->name);
+}
+
+// Every tensor is "<layer>.<part>" of one of the layers, or "<part>" of the layer "".
+static enum sq_status count_tensors(struct sq_system_file *f, struct sq_error *err)
+{
+    struct sq_system_entry **sorted = calloc(f->n_layers + 1, sizeof *sorted);
+    enum sq_status status = SQ_OK;
+    if (!sorted)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", f->n_layers);
+    for (size_t i = 0; i < f->n_layers; i++)
+        sorted[i] = &f->layer[i];
+    qsort(sorted, f->n_layers, sizeof(void *), by_names);
+    for (size_t i = 0; status == SQ_OK && i < f->st.n_tensors; i++) {
+        const char *name = f->st.tensor[i].name, *dot = strrchr(name, '.');
+        const struct prefix layer = {name, dot ? (size_t)(dot - name) : 0};
+        struct sq_system_entry **e = bsearch(&layer, sorted, f->n_layers, sizeof(void *), by_name);
+        if (e)
+            (*e)->n_tensors++;
+        else
+            status = DAMAGED("tensor '%.80s' belongs to no layer", name);
+    }
+    free(sorted);
+    return status;
 }
 
 static enum sq_status read_entries(struct sq_system_file *f, struct sq_error *err)
@@ -235,14 +270,7 @@ static enum sq_status read_entries(struct sq_system_file *f, struct sq_error *er
             return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a name");
         SQ_TRY(read_entry(f, e, err));
     }
-    for (size_t i = 0; i < f->st.n_tensors; i++) {
-        size_t l = 0;
-        while (l < f->n_layers && !belongs_to(f->st.tensor[i].name, f->layer[l].name))
-            l++;
-        if (l == f->n_layers)
-            return DAMAGED("tensor '%.80s' belongs to no layer", f->st.tensor[i].name);
-    }
-    return f->n_layers > 0 ? SQ_OK : DAMAGED("the file holds no layer");
+    return f->n_layers > 0 ? count_tensors(f, err) : DAMAGED("the file holds no layer");
 }
 
 enum sq_status sq_system_file_open(struct sq_system_file *f, const char *path, struct sq_error *err)
@@ -280,11 +308,9 @@ enum sq_status sq_system_file_load(const struct sq_system_file *f, size_t i,
         *q = (struct sq_quant_layer){0};
         return SQ_FAIL(err, status, "layer '%.60s' is not valid: %.150s", e->name, why.text);
     }
-    size_t n_tensors = 0;
-    for (size_t t = 0; t < f->st.n_tensors; t++)
-        n_tensors += belongs_to(f->st.tensor[t].name, e->name);
-    if (n_tensors == q->ops->parts(q->state, part))
+    if (e->n_tensors == q->ops->parts(q->state, part))
         return SQ_OK;
     sq_quant_layer_free(q);
-    return DAMAGED("layer '%.60s' has %zu tensors, more than its system knows", e->name, n_tensors);
+    return DAMAGED("layer '%.60s' has %zu tensors, more than its system knows", e->name,
+                   e->n_tensors);
 }

@@ -32,7 +32,8 @@ struct sq_system_file {
     struct sq_system_entry {
         char *name;
         size_t n, k, k_orig;
-    } * layer; // in the order of the metadata
+        size_t n_tensors; // named "<layer>.<part>"
+    } * layer;            // in the order of the metadata
 };
 
 // True where the metadata name one of these systems.
