@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -79,9 +81,16 @@ int sq_cli_fail(const char *command, const struct sq_error *err)
 
 int sq_cli_finish(const char *command, int code)
 {
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
     sq_cli_settle();
     errno = EIO;
-    if ((!ferror(stdout) && fflush(stdout) == 0) || code == SQ_EXIT_USAGE)
+    if (!ferror(stdout) && fflush(stdout) == 0)
+        return code;
+    if (poll(&out, 1, 0) == 1 && (out.revents & POLLERR)) { // a pipe that nobody reads any more
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE); // what every other tool does, only now, when all is tidied up
+    }
+    if (code == SQ_EXIT_USAGE)
         return code; // one line is enough
     struct sq_error err;
     (void)SQ_FAIL(&err, SQ_ERR_IO, "cannot write standard output: %s", strerror(errno));

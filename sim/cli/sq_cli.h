@@ -119,8 +119,9 @@ const char *sq_cli_home(void);
 // home/relative in memory the caller frees: the embedded defaults, e.g. "traces/tiny-llama".
 char *sq_cli_home_path(const char *relative);
 
-// Ends a command: flushes stdout, and turns a full disk or closed pipe there into exit code 2 with
-// a line on stderr. Returns `code` otherwise.
+// Ends a command: flushes stdout, and turns a full disk there into exit code 2 with a line on
+// stderr. Where nobody reads the pipe any more (`| head`) the program ends by SIGPIPE without a
+// word, as other tools do. Returns `code` otherwise.
 int sq_cli_finish(const char *command, int code);
 
 // ---- options several commands share -----------------------------------------------------------

@@ -40,6 +40,30 @@ static char *join(const char *dir, const char *name)
 
 // ---- shards ---------------------------------------------------------------------------------
 
+// Files that sqsim or a kernel wrote hold two-dimensional floats too: scales, values. They are no
+// weights, and what they are stands in their metadata.
+static enum sq_status check_kind(const struct sq_safetensors *st, const char *path,
+                                 struct sq_error *err)
+{
+    const char *system = sq_safetensors_metadata(st, "system");
+    const char *producer = sq_safetensors_metadata(st, "producer");
+    const struct sq_tensor *ids = sq_safetensors_find(st, "ids");
+    const bool is_trace = producer && strcmp(producer, "golden") != 0;
+    if (!system && !(ids && sq_safetensors_find(st, "offsets") && st->n_tensors == 2))
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "'%s' holds %s%.20s, which %s takes; need unquantized weights",
+                   sq_path_tail(path),
+                   !system                       ? "tokens"
+                   : is_trace                    ? "a kernel trace of "
+                   : strcmp(system, "sq_a") == 0 ? "channel masks of "
+                                                 : "weights encoded as ",
+                   system ? system : "",
+                   !system    ? "--tokens"
+                   : is_trace ? "cosim"
+                              : "inspect");
+}
+
 static enum sq_status open_single(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
 {
     ck->shard = calloc(1, sizeof *ck->shard);
@@ -47,7 +71,7 @@ static enum sq_status open_single(struct sq_checkpoint *ck, const char *path, st
         return no_memory(err);
     SQ_TRY(sq_safetensors_open(&ck->shard[0], path, err));
     ck->n_shards = 1;
-    return SQ_OK;
+    return check_kind(&ck->shard[0], path, err);
 }
 
 // A name that stays inside the model directory.
@@ -112,9 +136,12 @@ static enum sq_status open_shards(struct sq_checkpoint *ck, const char *dir,
         char *path = join(dir, name);
         struct sq_safetensors *st = &ck->shard[ck->n_shards];
         enum sq_status status = path ? sq_safetensors_open(st, path, err) : no_memory(err);
+        if (status == SQ_OK) {
+            ck->n_shards++;
+            status = check_kind(st, path, err);
+        }
         free(path);
         SQ_TRY(status);
-        ck->n_shards++;
         SQ_TRY(check_shard(st, name, weight_map, (size_t)json_integer_value(n_mapped), err));
     }
     return SQ_OK;
@@ -201,6 +228,22 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
     return SQ_OK;
 }
 
+// A head of its own beside a config that ties it: one of the two is wrong.
+static enum sq_status check_tied(const struct sq_checkpoint *ck, struct sq_error *err)
+{
+    const struct sq_tensor *head = sq_checkpoint_find(ck, "lm_head.weight");
+    const struct sq_tensor *embed = sq_checkpoint_find(ck, "model.embed_tokens.weight");
+    if (!head)
+        return SQ_OK;
+    const bool same = head->dtype == embed->dtype && head->nbytes == embed->nbytes &&
+                      memcmp(head->data, embed->data, head->nbytes) == 0;
+    sq_checkpoint_forget(ck, head);
+    sq_checkpoint_forget(ck, embed);
+    return same ? SQ_OK
+                : DAMAGED("tie_word_embeddings is true, but lm_head.weight is not "
+                          "model.embed_tokens.weight: set it to false, or leave the head out");
+}
+
 static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
 {
     const struct sq_model_config *c = &ck->config;
@@ -210,8 +253,9 @@ static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
         return no_memory(err);
     SQ_TRY(need(ck, "model.embed_tokens.weight", c->vocab_size, c->hidden_size, NULL, err));
     SQ_TRY(need(ck, "model.norm.weight", c->hidden_size, 0, NULL, err));
-    if (!c->tie_word_embeddings)
-        SQ_TRY(need(ck, "lm_head.weight", c->vocab_size, c->hidden_size, NULL, err));
+    SQ_TRY(c->tie_word_embeddings
+               ? check_tied(ck, err)
+               : need(ck, "lm_head.weight", c->vocab_size, c->hidden_size, NULL, err));
     for (size_t i = 0; i < c->n_layers; i++)
         SQ_TRY(add_block(ck, i, err));
     return SQ_OK;

@@ -35,7 +35,9 @@ struct sq_checkpoint {
 
 // *ck is closed by sq_checkpoint_close; after a failure it is closed already. `path` is a directory
 // or a file. One sentence per refusal: SQ_ERR_IO, SQ_ERR_DAMAGED, SQ_ERR_UNSUPPORTED, SQ_ERR_SHAPE,
-// SQ_ERR_RANGE.
+// SQ_ERR_RANGE. Refused as well: encoded weights, channel masks, kernel traces and token files (by
+// their metadata and tensors: their floats are scales and values, not weights), and a stored head
+// that is not the embedding where tie_word_embeddings is true.
 enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, struct sq_error *err);
 void sq_checkpoint_close(struct sq_checkpoint *ck);
 

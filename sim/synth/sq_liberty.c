@@ -274,6 +274,8 @@ static enum sq_status leave(struct reader *r, enum scope scope, struct scan *s)
     if (c->cell.name[0] == '\0')
         return damaged(r, "a cell has no name, or one of more than 63 characters");
     struct sq_liberty *lib = r->lib;
+    if (lib->n_cells == SQ_LIB_MAX_CELLS)
+        return damaged(r, "more than 100000 cells");
     if (lib->n_cells == r->cap_cells) {
         r->cap_cells = r->cap_cells ? 2 * r->cap_cells : 256;
         void *grown = realloc(lib->cell, r->cap_cells * sizeof *lib->cell);
@@ -394,16 +396,24 @@ static enum sq_status read_text(struct sq_liberty *lib, const char *path, struct
 
 // ---- bytes ------------------------------------------------------------------------------------
 
-enum { MAX_NBYTES = 1 << 30 };
+static enum sq_status too_long(const char *path, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_RANGE, "'%s' holds more than %d MiB of text, need less",
+                   sq_path_tail(path), SQ_LIB_MAX_NBYTES >> 20);
+}
 
 static enum sq_status gunzip(struct sq_liberty *lib, const char *path, const struct sq_mapping *map,
                              struct sq_error *err)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)map->data, .avail_in = (uInt)map->nbytes};
-    size_t cap = 8 * map->nbytes + 4096;
+    // Never more than the limit and a byte behind it, whatever the file says of its length.
+    const size_t most = (size_t)SQ_LIB_MAX_NBYTES + 2;
+    size_t cap = 2048;
     int code = inflateInit2(&z, 16 + MAX_WBITS); // 16: a gzip header
-    while (code == Z_OK) {
-        char *grown = lib->nbytes + 1 < cap && lib->text ? lib->text : realloc(lib->text, cap *= 2);
+    while (code == Z_OK && lib->nbytes <= SQ_LIB_MAX_NBYTES) {
+        const bool is_full = !lib->text || lib->nbytes + 1 >= cap;
+        cap = is_full ? (2 * cap < most ? 2 * cap : most) : cap;
+        char *grown = is_full ? realloc(lib->text, cap) : lib->text;
         if (!grown) {
             code = Z_MEM_ERROR;
             break;
@@ -414,7 +424,7 @@ static enum sq_status gunzip(struct sq_liberty *lib, const char *path, const str
         z.avail_out = (uInt)room;
         code = inflate(&z, Z_NO_FLUSH);
         lib->nbytes += room - z.avail_out;
-        if (lib->nbytes > MAX_NBYTES || (code == Z_BUF_ERROR && z.avail_in == 0))
+        if (code == Z_BUF_ERROR && z.avail_in == 0)
             code = Z_DATA_ERROR;
         else if (code == Z_BUF_ERROR)
             code = Z_OK;
@@ -422,6 +432,8 @@ static enum sq_status gunzip(struct sq_liberty *lib, const char *path, const str
             code = Z_DATA_ERROR; // the input ends early
     }
     inflateEnd(&z);
+    if (lib->nbytes > SQ_LIB_MAX_NBYTES)
+        return too_long(path, err);
     if (code != Z_STREAM_END)
         return SQ_FAIL(err, code == Z_MEM_ERROR ? SQ_ERR_MEMORY : SQ_ERR_DAMAGED,
                        "'%s' is a damaged or truncated gzip file", sq_path_tail(path));
@@ -434,9 +446,8 @@ static enum sq_status load(struct sq_liberty *lib, const char *path, struct sq_e
     struct sq_mapping map;
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status = SQ_OK;
-    if (map.nbytes > MAX_NBYTES) {
-        status = SQ_FAIL(err, SQ_ERR_RANGE, "'%s' has %zu bytes, need at most 1 GiB",
-                         sq_path_tail(path), map.nbytes);
+    if (map.nbytes > SQ_LIB_MAX_NBYTES) {
+        status = too_long(path, err);
     } else if (map.nbytes > 2 && map.data[0] == 0x1f && map.data[1] == 0x8b) {
         status = gunzip(lib, path, &map, err);
     } else if (!(lib->text = malloc(map.nbytes + 1))) {

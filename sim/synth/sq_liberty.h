@@ -13,6 +13,7 @@
 #include "models/sq_status.h"
 
 enum { SQ_LIB_NAME_LEN = 64 }; // longest cell or pin name, with its terminator
+enum { SQ_LIB_MAX_NBYTES = 256 << 20, SQ_LIB_MAX_CELLS = 100000 };
 
 struct sq_lib_cell {
     char name[SQ_LIB_NAME_LEN];
@@ -39,10 +40,12 @@ struct sq_liberty {
     struct sq_lib_adder adder;       // smallest usable one
 };
 
-// Reads a file, plain or gzip, of at most 1 GiB unpacked. Refuses with the line number what is no
-// Liberty text or ends early, names of cells, pins and other groups that are more than a Verilog
-// identifier (sq_quote.h: Yosys and OpenSTA read the same file and write its names into netlists),
-// zero bytes, comments inside a statement, include_file (SQ_ERR_DAMAGED), and a library without
+// Reads a file, plain or gzip, of at most SQ_LIB_MAX_NBYTES unpacked: no more memory is taken,
+// whatever a .gz would become (SQ_ERR_RANGE). Refuses with the line number what is no Liberty text,
+// ends early or has more than SQ_LIB_MAX_CELLS cells, names of cells, pins and other groups that
+// are more than a Verilog identifier (sq_quote.h: Yosys and OpenSTA read the same file and write
+// its names into netlists), zero bytes, comments inside a statement, include_file
+// (SQ_ERR_DAMAGED), and a library without
 // flip-flop or 2-input NAND (SQ_ERR_UNSUPPORTED). Cells marked dont_use serve neither as nand2 nor
 // as adder. The caller frees; after a failure there is nothing to free.
 enum sq_status sq_liberty_read(struct sq_liberty *lib, const char *path, struct sq_error *err);
