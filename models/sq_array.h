@@ -4,7 +4,7 @@
 //
 //   dense     low[b]                            P = sum low * x
 //   sentinel  low[b] with mask codes, high[k]   SPEC A.6, A.7
-//   split     low[b], mask[b], high[k]          DESIGN 5: code 2^low_bits * H + L; L stands in the
+//   split     low[b], mask[b], high[k]          SPEC A.11: code 2^low_bits * H + L; L stands in the
 //                                               dense plane, also where masked
 //   compact   low[b-k], mask[b], high[k]        SPEC A.6b
 //   sp24      low[b/2], nibbles mask[b/4]       SPEC E.2

@@ -44,8 +44,8 @@ enum sq_gather_arch {
     SQ_GATHER_LOG = 1,      // log2(b) compaction stages
 };
 
-// One core of Rows x Cols PEs, output-stationary (DESIGN 5). The scale group is not part of it: the
-// core flushes its accumulators every `group_banks` banks, a run-time value of the job.
+// One core of Rows x Cols PEs, output-stationary (rtl/sq_core.sv). The scale group is not part of
+// it: the core flushes its accumulators every `group_banks` banks, a run-time value of the job.
 struct sq_core_config {
     unsigned rows;          // PE rows = tokens, 1..64
     unsigned cols;          // PE columns = output channels, 1..64

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dynamic mask unit for split codes on activations: a bank of codes in, its mask (TopK of the
 // magnitudes, SPEC C) and both planes out. A code c in -136..119 arrives as c + 8, 8 bits signed:
-// then its upper four bits are H, and the lower ones L + 8 of c = 16 H + L (DESIGN 5).
+// then its upper four bits are H, and the lower ones L + 8 of c = 16 H + L (SPEC A.11).
 //
 //   masked      low = L, high = H
 //   otherwise   low = c, clamped to -7..7; high is not used

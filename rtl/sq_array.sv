@@ -8,7 +8,7 @@
 //
 //   dense     [BankLen] low codes
 //   sentinel  [BankLen] low codes with mask codes, [HighPerBank] high codes          SPEC A.6
-//   split     [BankLen] lower nibbles, mask bits, [HighPerBank] upper nibbles        DESIGN 5
+//   split     [BankLen] lower nibbles, mask bits, [HighPerBank] upper nibbles        SPEC A.11
 //   compact   [BankLen - HighPerBank] low codes, mask bits, [HighPerBank] high codes  SPEC A.6b
 //   sp24      [BankLen / 2] values in `low`, [BankLen / 4] nibbles in `mask`          SPEC E.2
 //

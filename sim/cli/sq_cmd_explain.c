@@ -32,8 +32,8 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Shows where a number comes from. TOPIC is cycles (the ladder of one GEMM: bound, cycle model, "
     "and SCALE-Sim's closed form), table10 (the paper's speedups from its own end points), v13 "
-    "(closed-form cycles of SPEC V13) or roofline (what memory and peaks allow in decode and "
-    "prefill).\v"
+    "(closed-form cycles of vector V13, docs/SPEC.md) or roofline (what memory and peaks allow in "
+    "decode and prefill).\v"
     "Examples:\n"
     "  sqsim explain cycles --m 512 --n 512 --k 512\n"
     "  sqsim explain cycles --low-lanes 1 --high-lanes 1\n"

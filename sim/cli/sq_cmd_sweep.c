@@ -42,8 +42,7 @@ static const struct argp_option options[] = {
 static const char doc[] =
     "Computes every point of the grid that SPEC spans and that the database lacks. May be killed "
     "at any moment and started again; several may work on one database. The results do not depend "
-    "on --jobs. sim/sweeps/ holds specifications to start from; sim/sweep/sq_sweep.h describes "
-    "them.\v"
+    "on --jobs. sim/sweeps/ holds specifications to start from; docs/files.md describes them.\v"
     "Examples:\n"
     "  sqsim sweep sim/sweeps/paper_grid.yaml --db grid.db --jobs 2 -o grid.csv\n"
     "  sqsim sweep big.yaml --db part3.db --shard 3/8\n"

@@ -172,7 +172,7 @@ static void tied_scales_merge(void **state)
     assert_true(lo == 1 && hi == 0.0625f);
 }
 
-// DESIGN: code 16 H + L, L in -8..7, reaching -136..119.
+// SPEC A.11: code 16 H + L, L in -8..7, reaching -136..119.
 static void split_codes_split(void **state)
 {
     (void)state;

@@ -1,0 +1,193 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# docs/ is true: every "SPEC X.n" leads to a section, links and anchors to a place, every key that
+# --json prints is documented and the other way round, the files that the glossary names exist. The
+# tables that the code holds itself (axes, measures, schema) are in tests/unit/test_docs.c.
+. "$(dirname "$0")/lib.sh"
+DOCS=$ROOT/docs
+
+# ---- references -------------------------------------------------------------------------------
+# Headings "### A.7 ...", rows "| K3 | ...", words in bold: what can be referred to.
+perl -ne 'print "$1\n" if /^#+ ([0A-R](?:\.\d+b?)?)[. ]/ or /^\| ((?:[KP]|L\.)\d+) \|/;
+  print "$1\n" while /\*\*([VC]\d+b?)\*\*/g' "$DOCS"/spec/*.md | sort >"$W/sections"
+ok "no section twice" [ -z "$(uniq -d "$W/sections")" ]
+# FILE SECTION of every reference: lists (A.6, A.8), ranges (B.1-B.5, V1 to V3), over line ends too.
+# PREFIX is "SPEC", or nothing for the documents' own "(A.8)".
+references() { # PREFIX FILE...
+  local prefix=$1; shift
+  PREFIX=$prefix perl -0777 -ne '
+    my $one = qr/(?:[0A-R]\.\d+b?|[KVP]\d+b?|[A-R])(?![\w.]*\w)/;
+    my $start = $ENV{PREFIX} ? qr/(?<![\w.])SPEC[\s\/*#]+/ : qr/(?<![\w.`-])(?=[A-R]\.\d)/;
+    while (/$start($one(?:(?:, (?:and )?| and | to |-)$one)*)/g) {
+      my $list = $1;
+      while ($list =~ s/([A-R0])\.(\d+)(?:-| to )\1\.(\d+)//) {
+        print "$ARGV $1.$_\n" for $2 .. $3;
+      }
+      print "$ARGV $_\n" for $list =~ /$one/g;
+    }' "$@"
+}
+sources=$(cd "$ROOT" && git ls-files models sim rtl gpu tests reports README.md docs 2>/dev/null ||
+  find models sim rtl gpu tests reports README.md docs -type f)
+sources=$(cd "$ROOT" && for f in $sources docs/*.md docs/*/*.md; do [ -f "$f" ] && echo "$f"; done |
+  grep -v '\.\(png\|svg\|csv\|safetensors\)$' | sort -u)
+(cd "$ROOT" && references SPEC $sources; references '' docs/spec/*.md) | sort -u >"$W/references"
+ok "many references" [ "$(wc -l <"$W/references")" -gt 150 ]
+ok "every reference has its section" [ -z "$(awk 'NR == FNR {known[$1]; next} !($2 in known) \
+  {print "# " $1 " refers to SPEC " $2 > "/dev/stderr"; print}' "$W/sections" "$W/references")" ]
+ok "vectors are listed" [ -z "$(grep '^V' "$W/sections" | while read -r v; do
+  grep -q "^| .*\b$v\b.* | .*test_" "$DOCS/spec/readings.md" || echo "$v"; done)" ]
+
+# ---- links ------------------------------------------------------------------------------------
+slugs() { # of the headings of a document
+  sed -n 's/^##* //p' "$1" | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
+}
+for doc in "$DOCS"/*.md "$DOCS"/spec/*.md "$ROOT/README.md"; do
+  while read -r link; do
+    file=${link%%#*} anchor=${link#*#}
+    [ -n "$file" ] && file=$(dirname "$doc")/$file || file=$doc
+    ok "${doc#"$ROOT"/}: $link" grep -qx "$anchor" <(slugs "$file")
+  done < <(grep -o '](\([^)]*#[^)]*\))' "$doc" | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
+done
+for doc in "$DOCS"/*.md "$DOCS"/spec/*.md; do
+  ok "an index names ${doc#"$DOCS"/}" grep -qs "[(/]${doc#"$DOCS"/}[)#]" "$DOCS/README.md" "$DOCS/SPEC.md" "$ROOT/README.md"
+done
+
+# ---- names ------------------------------------------------------------------------------------
+# What stands in `` in docs/: files of models/, gpu/ and rtl/, and functions of models/ and sim/.
+cat "$DOCS"/*.md "$DOCS"/spec/*.md | grep -o '`[^`]*`' | tr -d '`' | sort -u >"$W/words"
+lost() { # of the words that match PATTERN, those that no file below FOLDER... is called
+  local pattern=$1; shift
+  grep -Ex "$pattern" "$W/words" | while read -r name; do
+    [ -n "$(cd "$ROOT" && find "$@" -path "*/$name" 2>/dev/null)" ] || echo "# no file $name" >&2
+  done 2>&1
+}
+ok "headers, modules, kernels" [ -z "$(lost '(quant/)?sq_[a-z0-9_]*\.(h|c|sv|cu|cuh)' models rtl gpu | tee /dev/stderr)" ]
+# Folders of sim/ that are there already.
+for folder in $(grep -oE '^(sim/)?[a-z]+/sq_[a-z0-9_]+\.[ch]$' "$W/words" | sed 's,^sim/,,; s,/.*,,' | sort -u); do
+  [ "$folder" = quant ] && continue
+  if [ ! -d "$ROOT/sim/$folder" ]; then skip "sim/$folder" "not there"; continue; fi
+  ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/sq_[a-z0-9_]+\.[ch]" sim | tee /dev/stderr)" ]
+done
+(cd "$ROOT" && grep -rhoE '\b(sq|SQ)_[A-Za-z0-9_]+\b' models sim rtl gpu) | sort -u >"$W/names"
+ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |
+  grep -vxFf "$W/names" | sed 's/^/# nobody is called /' | tee /dev/stderr)" ]
+
+# ---- JSON -------------------------------------------------------------------------------------
+# Keys of a command: "LINE_OR_SUMMARY KEY", of the objects' first level.
+printed() {
+  sed ':a; s/:{[^{}]*}/:0/; ta' | awk '{kind = /"summary":true/ ? "S" : "L"
+    while (match($0, /"[a-z0-9_]+":/)) {
+      print kind, substr($0, RSTART + 1, RLENGTH - 3); $0 = substr($0, RSTART + RLENGTH)}}' |
+    grep -v ' \(summary\|provenance\)$' | sort -u
+}
+documented() { # COMMAND
+  awk -v want="## sqsim $1" '/^## / {here = $0 == want; on = 0} !NF {on = 0} /^\| key / {on = here}
+    on && /^\| `/ {split($0, c, "|"); gsub(/[ `]/, "", c[2])
+      if (c[3] ~ /L/) print "L", c[2]; if (c[3] ~ /S/) print "S", c[2]}' "$DOCS/json.md" | sort -u
+}
+all=$W/all.json
+json() { # COMMAND ARGS...: adds what it prints to $W/COMMAND.json
+  local command=$1; shift
+  sq "$command" "$@" --json
+  cat "$W.out" >>"$W/$command.json"
+  cat "$W.out" >>"$all"
+  [ "$RC" = 0 ] || [ "$command$RC" = compare-runs1 ] || { sed 's/^/# /' "$W.err"; ok "$command $*" false; }
+}
+check() { # COMMAND
+  printed <"$W/$1.json" >"$W/printed"
+  documented "$1" >"$W/documented"
+  comm -3 "$W/printed" "$W/documented" >"$W/difference"
+  ok "keys of $1 ($(wc -l <"$W/printed")), L of lines and S of the summary" [ ! -s "$W/difference" ]
+  sed "s/^\t/# documented only: /; t; s/^/# printed only: /" "$W/difference"
+}
+M=$SQSIM_HOME/sim/machines
+json quantize -o w.safetensors
+json quantize --format sp24 --prune magnitude --algorithm rtn -o sp24.safetensors
+json quantize --format gqsa --prune magnitude --algorithm rtn -o gqsa.safetensors
+json quantize --format spqt -o spqt.safetensors
+json quantize --format spqr -o spqr.safetensors
+check quantize
+json inspect
+json inspect w.safetensors
+json inspect gqsa.safetensors
+check inspect
+json eval --algorithm rtn --sequences 1
+json eval --format sq_a_dynamic --algorithm rtn --sequences 1
+for f in sp24 gqsa; do json eval --weights $f.safetensors --sequences 1; done
+for f in spqt spqr; do json eval --format $f --sequences 1 --calib-sequences 2; done
+check eval
+for f in gqsa spqt spqr; do json schedule $f.safetensors; done
+check schedule
+json run --m 8 --n 64 --k 128
+for f in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr; do
+  json run --m 8 --n 64 --k 128 --format $f --machine "$M/default.yaml"
+done
+json run --m 8 --n 64 --k 128 --format dense --machine "$M/h200.yaml"
+check run
+for topic in cycles table10 v13 roofline; do json explain $topic; done
+check explain
+json workload "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
+check workload
+
+cat >"$W/s.yaml" <<'END'
+name: s
+axes: {n: [64], k: [128], m: [1, 8]}
+measures: [cycles]
+END
+sed 's/cycles/macs/' "$W/s.yaml" >"$W/t.yaml"
+json sweep s.yaml --db s.db -o s.csv
+sq sweep t.yaml --db t.db
+json sweep --merge t.db --db u.db
+check sweep
+ok "head of the CSV" [ "$(sed -n 2p "$W/s.csv")" = "$(awk '/^<!-- csv -->/ {hit = 1} hit && /^m,/ {print; exit}' "$DOCS/files.md")" ]
+json report --db s.db -o report
+ok "files of a report" [ "$(ls "$W/report" | tr '\n' ' ')" = "index.html results.json s.csv " ]
+check report
+json compare-runs s.db t.db
+check compare-runs
+
+echo gpu,sparsity,dtype_in,dtype_out,M,N,K,lat_us >"$W/a.csv"
+for m in 128 256 512 1024; do for n in 1024 2048 4096; do for s in dense 2:4; do
+  echo "A100,$s,INT8,INT32,$m,$n,4096,$((m / 20 + 7))"
+  echo "A100,$s,BF16,BF16,$m,$n,4096,$((m / 15 + 7))"
+done; done; done >>"$W/a.csv"
+printf '%s%s%s\n' '{"schema_version":1,"source":"measured","device":{"name":"NVIDIA H200"},"kernel":{"impl":"cublaslt"},' \
+  '"problem":{"M":4096,"N":4096,"K":4096,"format":"dense","dtype_a":"bf16","dtype_w":"bf16","dtype_out":"bf16","sparsity":0},' \
+  '"timing":{"median_us":600,"l2":"cold_rotated"},"ceilings":{"copy_gbps":4300}}' >"$W/r.jsonl"
+json compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml"
+json compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --calibrate new.yaml --steps 5
+json compare --gpu r.jsonl --machine "$M/h200.yaml" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
+check compare
+
+if command -v yosys >/dev/null && command -v sta >/dev/null; then
+  json area --block mul --a-bits 2 --b-bits 2
+  json area --block mul --a-bits 2 --b-bits 2 --period 20
+  check area
+else
+  skip "keys of area" "no yosys or sta"
+fi
+if command -v verilator >/dev/null; then
+  (cd "$W" && timeout 600 "$SQSIM" cosim --block gather --point p01 --cases 2 --json >cosim.json 2>/dev/null)
+  cat "$W/cosim.json" >>"$all"
+  check cosim
+else
+  skip "keys of cosim" "no verilator"
+fi
+ok "keys of provenance" [ "$(grep -o '"provenance":{[^}]*}' "$all" | sed 's/"provenance"://' | grep -o '"[a-z]*":' |
+  tr -d '":' | sort -u | tr '\n' ' ')" = "$(awk '/^`provenance`:/ {on = 1} on && /^\| `/ {gsub(/[`|]/, ""); print $1} on && /^## / {exit}' \
+  "$DOCS/json.md" | sort -u | tr '\n' ' ')" ]
+ok "a section for every command" [ -z "$("$SQSIM" --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p' | while read -r c; do
+  grep -qx "## sqsim $c" "$DOCS/json.md" || echo "$c"; done)" ]
+
+# ---- the formula of SPEC R.2 --------------------------------------------------------------------
+for s in 0.5 0.75 0.875; do
+  for lanes in "16 4" "1 1" "5 3" "32 2"; do
+    set -- $lanes
+    k=$(awk "BEGIN {print 32 * (1 - $s)}")
+    sq run --m 40 --n 70 --k 256 --timing-only --json --sparsity $s --low-lanes "$1" --high-lanes "$2"
+    low=$(((32 + $1 - 1) / $1)) high=$(((k + $2 - 1) / $2)) n=$((2 * 3 * 256 / 32))
+    ok "R.2: s = $s, L = $1, H = $2" [ "$(tail -1 "$W.out" | grep -o '"cycles":[0-9]*' | cut -d: -f2)" = \
+      $((low + (n - 1) * (low > high ? low : high) + high + 3)) ]
+  done
+done
+finish
