@@ -32,6 +32,7 @@ static int help(void)
     for (size_t i = 0; i < N_COMMANDS; i++)
         printf("  %-12s %s\n", commands[i].name, commands[i].summary);
     printf("\n`sqsim COMMAND --help` lists the options with examples; `sqsim --version`.\n"
+           "docs/SPEC.md says what each format is, docs/json.md what --json prints.\n"
            "Exit status: 0 done, 1 a check failed, 2 bad input, 3 a tool or device is missing.\n");
     return sq_cli_finish("help", SQ_EXIT_OK);
 }
