@@ -189,6 +189,42 @@ ok "keys of provenance" [ "$(grep -o '"provenance":{[^}]*}' "$all" | sed 's/"pro
 ok "a section for every command" [ -z "$("$SQSIM" --help | sed -n 's/^  \([a-z-]*\)  .*/\1/p' | while read -r c; do
   grep -qx "## sqsim $c" "$DOCS/json.md" || echo "$c"; done)" ]
 
+# ---- files ------------------------------------------------------------------------------------
+# "TENSOR DTYPE" of a weight file by the table under "### Weights": a system's rows follow its name.
+table_of() { # SYSTEM
+  awk -v want="$1" -F'|' '/^### / {on = $0 == "### Weights"} on && /^\|/ && NF > 5 {
+    name = $2; gsub(/[ `]/, "", name); if (name != "") here = name == want
+    if (here) {n = split($3, part, ","); gsub(/ /, "", $4)
+      for (i = 1; i <= n; i++) {gsub(/[ `]/, "", part[i]); print part[i], $4}}}' "$DOCS/files.md" | sort -u
+}
+keys_of() { # SYSTEM: metadata, layers without their names
+  awk -v want="$1" -F'|' '/^\| metadata \| in / {on = 1} !NF {on = 0} on && /^\| `/ && $3 ~ "all|" want {
+    n = split($2, key, ","); for (i = 1; i <= n; i++) {gsub(/[ `]|<layer>./, "", key[i]); print key[i]}}' "$DOCS/files.md" | sort -u
+}
+for f in w sp24 gqsa spqt spqr; do
+  system=$f
+  [ $f = w ] && system=sq_w
+  sq inspect $f.safetensors --json
+  ok "tensors of $system" cmp <(table_of $system) <(sed -n 's/^{"tensor":"[^"]*\.\([^".]*\)","dtype":"\([^"]*\)".*/\1 \2/p' "$W.out" | sort -u)
+  ok "metadata of $system" cmp <(keys_of $system) <(tail -1 "$W.out" | grep -o '"metadata":{[^}]*}' | sed 's/"metadata"://' |
+    grep -o '"[^"]*":"' | tr -d '":' | sed 's/.*\.//' | sort -u)
+done
+# Keys of a machine: those of the files that the program reads, which refuses any other.
+yaml_keys() { awk '!/^ *#/ && /:/ {k = $1; sub(":.*", "", k); if ($0 ~ /^[a-z]/) {top = k; if (NF > 1 && $2 !~ /^#/) print k}
+  else if ($0 ~ /^  [a-z]/) print top "." k; else if ($0 ~ /- \{/) print top}' "$1" | sort -u; }
+machine_keys() { # HEADING
+  awk -v want="### $1" '/^##/ {on = $0 == want} on && /^\| `/ {split($0, c, "|"); gsub(/[ `]/, "", c[2]); gsub(",", "\n", c[2]); print c[2]}' "$DOCS/files.md" | sort -u
+}
+ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(yaml_keys "$M/default.yaml")
+ok "keys of a GPU" cmp <(machine_keys GPUs) <(yaml_keys "$M/h200.yaml")
+ok "all tables are there" [ "$(for s in sq_w sp24 gqsa spqt spqr; do table_of $s; done | wc -l),$(machine_keys GPUs | wc -l)" = 18,16 ]
+# Fields of GPU records, of which the writer has every one.
+awk '/^\| object \| fields/ {on = 1} !NF {on = 0} on' "$DOCS/files.md" | grep -o '`[a-zA-Z0-9_]*`' | tr -d '`' | sort -u >"$W/fields"
+sed -n '/^static json_t \*device_json/,/^\/\/ ---- checking/p' "$ROOT/gpu/sq_record.c" | grep -o '"[a-zA-Z][a-zA-Z0-9_]*"' | tr -d '"' | sort -u >"$W/written"
+ok "fields of GPU records" [ -z "$(comm -23 "$W/fields" "$W/written" | tee /dev/stderr)" ]
+ok "all of them" [ "$(comm -13 "$W/fields" "$W/written" | tr '\n' ' ')" = \
+  "cold_rotated float64 graph_replay_events int64 measured pass warm " ]
+
 # ---- the formula of SPEC R.2 --------------------------------------------------------------------
 for s in 0.5 0.75 0.875; do
   for lanes in "16 4" "1 1" "5 3" "32 2"; do
