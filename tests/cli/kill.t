@@ -115,6 +115,41 @@ kill_many() {
     [ $failed = 0 ] && [ $done = "$KILLS" ]
 }
 
+# Tools that never end, with a child of their own: none of them outlives the program.
+stuck() { # VARIABLE TOOL COMMAND_NAME
+  local signal failed=0
+  local -n command=$3
+  cat >"$W/stuck" <<EOS
+#!/bin/sh
+case "\$1" in -V | --version) exec $2 "\$1" ;; esac
+sleep 1000 &
+touch '$W/is-stuck'
+sleep 1000
+EOS
+  chmod +x "$W/stuck"
+  for signal in KILL TERM INT HUP; do
+    fresh
+    rm -f "$W/is-stuck"
+    export "$1=$W/stuck"
+    start "${command[@]}"
+    unset "$1"
+    while [ ! -e "$W/is-stuck" ] && kill -0 $PID 2>/dev/null; do sleep 0.02; done
+    kill -$signal $PID
+    wait $PID 2>/dev/null
+    [ $? = $((128 + $(kill -l $signal))) ] && gone && left_well $signal "$3" || failed=1
+  done
+  ok "$3: a $2 that hangs, gone with KILL, TERM, INT and HUP after at most $WORST ms" [ $failed = 0 ]
+}
+
+if command -v verilator >/dev/null; then
+  WORST=0
+  stuck VERILATOR verilator cosim
+fi
+if command -v yosys >/dev/null && [ -r $LIB ]; then
+  WORST=0
+  stuck YOSYS yosys area
+  stuck YOSYS yosys sweep
+fi
 if command -v verilator >/dev/null; then kill_many cosim; else skip cosim "no verilator"; fi
 if command -v yosys >/dev/null && [ -r $LIB ]; then
   kill_many area

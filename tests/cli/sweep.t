@@ -101,6 +101,24 @@ else
   skip "GNU parallel" "it is not installed"
 fi
 
+# ---- on a terminal ----------------------------------------------------------------------------
+# Something is said from the start; what was found counts neither as work done nor into the pace.
+if command -v script >/dev/null; then
+  terminal() { (cd "$W" && script -qec "'$SQSIM' sweep fast.yaml --db $1" /dev/null </dev/null) | tr '\r' '\n' | grep . >"$W.out"; }
+  cp "$W/s2.db" "$W/half.db"
+  terminal half.db
+  ok "the first line says what is read" [ "$(head -1 "$W.out" | cut -c1-20)" = "fast: reading models" ]
+  ok "what was found comes first, without a pace" \
+    [ "$(grep -m1 "/$points" "$W.out" | sed 's/\x1b\[K//')" = "fast $((points / 3))/$points" ]
+  ok "and all is done in the end" grep -q "fast $points/$points" "$W.out"
+  terminal half.db
+  ok "with all found: no pace" bash -c "! grep -q ETA '$W.out' && grep -q '^fast $points/$points' '$W.out'"
+else
+  skip "a terminal" "no script program"
+fi
+sq sweep fast.yaml --db half2.db
+ok "no terminal: nothing on stderr" [ ! -s "$W.err" ]
+
 # ---- killed, in company -----------------------------------------------------------------------
 # Fifty kills at random moments between start and end; every eighth time from nothing again, so
 # that the first moments of a database are hit as well.
