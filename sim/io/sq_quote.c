@@ -175,30 +175,44 @@ size_t sq_quote_stream(struct sq_quote_stream *s, const char *in, size_t n, char
 
 // ---- gnuplot, YAML, HTML ------------------------------------------------------------------------
 
-// Visible text between quotes, each of `special` with `escape` before it.
-static void put_quoted(FILE *out, const char *text, char quote, const char *special, char escape)
+// Single quotes would do but for a text that begins with one: gnuplot reads ''' as an empty string
+// and the start of another. Its \ooo goes on as long as there are digits, so none follows one.
+static bool is_plain_gnuplot(unsigned char c, bool after_escape)
 {
-    fputc(quote, out);
-    for (;;) {
-        const size_t n = strcspn(text, special);
-        put_text(out, text, n);
-        text += n;
-        if (*text == '\0')
-            break;
-        fputc(escape, out);
-        fputc(*text++, out);
-    }
-    fputc(quote, out);
+    return c >= 0x80 || (strchr(DIGITS, c) ? !after_escape : strchr(LETTERS " ,.:=_-", c) != NULL);
 }
 
 void sq_put_gnuplot(FILE *out, const char *text)
 {
-    put_quoted(out, text, '\'', "'", '\'');
+    const unsigned char *s = (const unsigned char *)text;
+    bool after_escape = false;
+    fputc('"', out);
+    for (size_t n = strlen(text); n > 0;) {
+        char one[SQ_QUOTE_GROWTH + 1];
+        size_t n_one, len = quote_last(s, n, one, &n_one);
+        for (size_t i = 0; i < n_one; i++) {
+            const unsigned char c = (unsigned char)one[i];
+            after_escape = !is_plain_gnuplot(c, after_escape);
+            fprintf(out, after_escape ? "\\%03o" : "%c", c);
+        }
+        s += len;
+        n -= len;
+    }
+    fputc('"', out);
 }
 
 void sq_put_yaml(FILE *out, const char *text)
 {
-    put_quoted(out, text, '"', "\\\"", '\\');
+    fputc('"', out);
+    for (;;) {
+        const size_t n = strcspn(text, "\\\"");
+        put_text(out, text, n);
+        text += n;
+        if (*text == '\0')
+            break;
+        fprintf(out, "\\%c", *text++);
+    }
+    fputc('"', out);
 }
 
 void sq_put_script_json(FILE *out, const char *json)

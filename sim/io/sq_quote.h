@@ -45,9 +45,9 @@ bool sq_name_is_file(const char *name);
 
 // ---- gnuplot, YAML, HTML ----------------------------------------------------------------------
 
-// A string constant in single quotes, where gnuplot substitutes nothing; quotes are doubled, line
-// ends and controls become visible (sq_put_text). Enhanced text modes still read _ ^ { } @ &: say
-// `noenhanced` beside it.
+// A string constant in double quotes: visible text (sq_put_text), of which letters, digits, blanks
+// and , . : = _ - stand for themselves and other ASCII as \ooo: there is nothing to substitute.
+// Enhanced text modes still read _ ^ { } @ &: say `noenhanced` beside it.
 void sq_put_gnuplot(FILE *out, const char *text);
 
 // A YAML string in double quotes: reads back as the same text, if that is UTF-8.

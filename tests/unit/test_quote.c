@@ -136,9 +136,11 @@ static void check_put(void (*put)(FILE *, const char *), const char *text, const
 static void test_languages(void **state)
 {
     (void)state;
-    check_put(sq_put_gnuplot, "", "''");
-    check_put(sq_put_gnuplot, "it's \"a\" `b` @c \\", "'it''s \"a\" `b` @c \\'");
-    check_put(sq_put_gnuplot, "x'\nsystem 'id>x'\n#", "'x''\\u000asystem ''id>x''\\u000a#'");
+    check_put(sq_put_gnuplot, "", "\"\"");
+    check_put(sq_put_gnuplot, "H200, a.b: c_d-e", "\"H200, a.b: c_d-e\"");
+    check_put(sq_put_gnuplot, "'\"`@\\\n", "\"\\047\\042\\140\\100\\134\\134u000a\"");
+    check_put(sq_put_gnuplot, "(123)4a5", "\"\\050\\061\\062\\063\\051\\064a5\"");
+    check_put(sq_put_gnuplot, "\xc3\xa9\xc2\x9b", "\"\xc3\xa9\\134u009b\"");
     check_put(sq_put_yaml, "a\"b\\c\n'#: ", "\"a\\\"b\\\\c\\u000a'#: \"");
     check_put(sq_put_script_json, "{\"a\":\n\"</script><!--\"}",
               "{\"a\": \"\\u003c/script>\\u003c!--\"}");
