@@ -30,6 +30,14 @@ static int depth_of(const char *text, size_t n)
     return deepest;
 }
 
+enum sq_status sq_json_check_depth(const char *what, struct sq_json_text text, struct sq_error *err)
+{
+    if (depth_of(text.at, text.n) > SQ_JSON_MAX_DEPTH)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: JSON nests deeper than %d", what,
+                       SQ_JSON_MAX_DEPTH);
+    return SQ_OK;
+}
+
 // jansson quotes the text it failed on: keep the sentence on one line.
 static void blank_controls(struct sq_error *err)
 {
@@ -42,9 +50,7 @@ enum sq_status sq_json_parse(const char *what, const void *text, size_t nbytes, 
                              struct sq_error *err)
 {
     *root = NULL;
-    if (depth_of(text, nbytes) > SQ_JSON_MAX_DEPTH)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: JSON nests deeper than %d", what,
-                       SQ_JSON_MAX_DEPTH);
+    SQ_TRY(sq_json_check_depth(what, (struct sq_json_text){text, nbytes}, err));
     json_error_t e;
     *root = json_loadb(text, nbytes, JSON_REJECT_DUPLICATES, &e);
     if (!*root) {

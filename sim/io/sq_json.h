@@ -19,6 +19,30 @@
 enum sq_status sq_json_parse(const char *what, const void *text, size_t nbytes, json_t **root,
                              struct sq_error *err);
 
+// ---- objects of millions of members ---------------------------------------------------------
+//
+// A tree of jansson takes a kilobyte a member. Here the members pass one by one, as text.
+struct sq_json_text {
+    const char *at;
+    size_t n;
+};
+// Called with key and value as they stand in the text; what it returns ends the walk unless SQ_OK.
+// It must read both (sq_json_decode, sq_json_value, sq_json_members): the walk looks for their ends
+// only. Duplicate keys are the visitor's to refuse.
+typedef enum sq_status sq_json_visit(void *context, struct sq_json_text key,
+                                     struct sq_json_text value, struct sq_error *err);
+enum sq_status sq_json_members(const char *what, struct sq_json_text object, sq_json_visit *visit,
+                               void *context, struct sq_error *err);
+// Refuses text that nests deeper than SQ_JSON_MAX_DEPTH.
+enum sq_status sq_json_check_depth(const char *what, struct sq_json_text text,
+                                   struct sq_error *err);
+// One value, whole; the caller owns it.
+enum sq_status sq_json_value(const char *what, struct sq_json_text text, json_t **value,
+                             struct sq_error *err);
+// A string into out, which holds text.n + 1 bytes; SQ_ERR_RANGE where it is another value.
+enum sq_status sq_json_decode(const char *what, struct sq_json_text text, char *out,
+                              struct sq_error *err);
+
 // A whole file of at most max_nbytes.
 enum sq_status sq_json_load(const char *path, size_t max_nbytes, json_t **root,
                             struct sq_error *err);

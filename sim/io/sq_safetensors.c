@@ -117,23 +117,62 @@ static enum sq_status read_offsets(const char *what, const json_t *entry, const 
 
 // ---- the whole header -----------------------------------------------------------------------
 
-static enum sq_status read_metadata(struct sq_safetensors *st, const char *what,
-                                    const json_t *object, struct sq_error *err)
+struct reader {
+    struct sq_safetensors *st;
+    const char *what;
+    size_t buffer_nbytes, room, metadata_room; // room of the arrays
+    bool has_metadata;
+};
+
+// A string of the header, kept as long as the file is open: decoded, all of them are shorter than
+// the header.
+static enum sq_status keep(struct reader *r, struct sq_json_text text, const char **kept,
+                           struct sq_error *err)
 {
-    if (!json_is_object(object))
-        return DAMAGED("%s: __metadata__ is no object", what);
-    st->metadata = calloc(json_object_size(object) + 1, sizeof *st->metadata);
-    if (!st->metadata)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", what);
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)object, key, value)
-    {
-        if (!json_is_string(value))
-            return DAMAGED("%s: a value of __metadata__ is no string", what);
-        st->metadata[st->n_metadata++] = (struct sq_metadata){key, json_string_value(value)};
-    }
+    char *to = r->st->text + r->st->text_nbytes;
+    SQ_TRY(sq_json_decode(r->what, text, to, err));
+    r->st->text_nbytes += strlen(to) + 1;
+    *kept = to;
     return SQ_OK;
+}
+
+static enum sq_status read_pair(void *context, struct sq_json_text key, struct sq_json_text value,
+                                struct sq_error *err)
+{
+    struct reader *r = context;
+    struct sq_safetensors *st = r->st;
+    struct sq_metadata pair;
+    SQ_TRY(keep(r, key, &pair.key, err));
+    const enum sq_status status = keep(r, value, &pair.value, err);
+    if (status == SQ_ERR_RANGE)
+        return DAMAGED("%s: a value of __metadata__ is no string", r->what);
+    SQ_TRY(status);
+    if (st->n_metadata == r->metadata_room) {
+        r->metadata_room = r->metadata_room ? 2 * r->metadata_room : 16;
+        void *more = realloc(st->metadata, r->metadata_room * sizeof *st->metadata);
+        if (!more)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+        st->metadata = more;
+    }
+    st->metadata[st->n_metadata++] = pair;
+    return SQ_OK;
+}
+
+static enum sq_status read_metadata(struct reader *r, struct sq_json_text object,
+                                    struct sq_error *err)
+{
+    if (r->has_metadata)
+        return DAMAGED("%s: duplicate __metadata__", r->what);
+    r->has_metadata = true;
+    if (object.n == 0 || object.at[0] != '{')
+        return DAMAGED("%s: __metadata__ is no object", r->what);
+    return sq_json_members(r->what, object, read_pair, r, err);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return strcmp((*(const struct sq_metadata *const *)a)->key,
+                  (*(const struct sq_metadata *const *)b)->key);
 }
 
 static int by_position(const void *a, const void *b)
@@ -173,45 +212,82 @@ static enum sq_status check_tiling(const struct sq_safetensors *st, const char *
     return SQ_OK;
 }
 
-static enum sq_status read_entry(struct sq_safetensors *st, const char *what, const char *name,
-                                 const json_t *entry, size_t buffer_nbytes, struct sq_error *err)
+static enum sq_status parse_entry(const struct reader *r, const json_t *entry, struct sq_tensor *t,
+                                  struct sq_error *err)
 {
-    struct sq_tensor *t = &st->tensor[st->n_tensors];
-    t->name = name;
-    SQ_TRY(check_name(what, name, err));
     if (!json_is_object(entry))
-        return DAMAGED("%s: entry '%.60s' is no object", what, name);
-    SQ_TRY(read_dtype(what, entry, t, err));
-    SQ_TRY(read_shape(what, entry, t, err));
-    SQ_TRY(read_offsets(what, entry, st->buffer, buffer_nbytes, t, err));
+        return DAMAGED("%s: entry '%.60s' is no object", r->what, t->name);
+    SQ_TRY(read_dtype(r->what, entry, t, err));
+    SQ_TRY(read_shape(r->what, entry, t, err));
+    SQ_TRY(read_offsets(r->what, entry, r->st->buffer, r->buffer_nbytes, t, err));
     if (json_object_size(entry) != 3)
-        return DAMAGED("%s: entry '%.60s' has fields beside dtype, shape, data_offsets", what,
-                       name);
-    st->n_tensors++;
+        return DAMAGED("%s: entry '%.60s' has fields beside dtype, shape, data_offsets", r->what,
+                       t->name);
     return SQ_OK;
 }
 
-static enum sq_status read_header(struct sq_safetensors *st, const char *what, size_t buffer_nbytes,
-                                  struct sq_error *err)
+static enum sq_status read_entry(void *context, struct sq_json_text key, struct sq_json_text value,
+                                 struct sq_error *err)
 {
-    size_t n = json_object_size(st->header);
-    st->tensor = calloc(n + 1, sizeof *st->tensor);
-    st->by_name = calloc(n + 1, sizeof *st->by_name);
-    if (!st->tensor || !st->by_name)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for %zu tensors", what, n);
-    const char *key;
-    json_t *value;
-    json_object_foreach(st->header, key, value)
-    {
-        if (strcmp(key, "__metadata__") == 0)
-            SQ_TRY(read_metadata(st, what, value, err));
-        else
-            SQ_TRY(read_entry(st, what, key, value, buffer_nbytes, err));
+    struct reader *r = context;
+    struct sq_safetensors *st = r->st;
+    struct sq_tensor t = {.name = NULL};
+    json_t *entry;
+    SQ_TRY(keep(r, key, &t.name, err));
+    if (strcmp(t.name, "__metadata__") == 0)
+        return read_metadata(r, value, err);
+    SQ_TRY(check_name(r->what, t.name, err));
+    if (st->n_tensors == r->room) {
+        r->room = r->room ? 2 * r->room : 16;
+        void *more = realloc(st->tensor, r->room * sizeof *st->tensor);
+        if (!more)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for %zu tensors", r->what,
+                           r->room);
+        st->tensor = more;
     }
-    qsort(st->tensor, st->n_tensors, sizeof *st->tensor, by_position);
+    SQ_TRY(sq_json_value(r->what, value, &entry, err));
+    const enum sq_status status = parse_entry(r, entry, &t, err);
+    json_decref(entry);
+    SQ_TRY(status);
+    st->tensor[st->n_tensors++] = t;
+    return SQ_OK;
+}
+
+// Sorted pointers to tensors and metadata; no name is there twice.
+static enum sq_status index_names(struct sq_safetensors *st, const char *what, struct sq_error *err)
+{
+    st->by_name = calloc(st->n_tensors + 1, sizeof *st->by_name);
+    st->by_key = calloc(st->n_metadata + 1, sizeof *st->by_key);
+    if (!st->by_name || !st->by_key)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for %zu tensors", what,
+                       st->n_tensors);
     for (size_t i = 0; i < st->n_tensors; i++)
         st->by_name[i] = &st->tensor[i];
+    for (size_t i = 0; i < st->n_metadata; i++)
+        st->by_key[i] = &st->metadata[i];
     qsort(st->by_name, st->n_tensors, sizeof *st->by_name, by_name);
+    qsort(st->by_key, st->n_metadata, sizeof *st->by_key, by_key);
+    for (size_t i = 1; i < st->n_tensors; i++)
+        if (by_name(&st->by_name[i - 1], &st->by_name[i]) == 0)
+            return DAMAGED("%s: duplicate tensor '%.60s'", what, st->by_name[i]->name);
+    for (size_t i = 1; i < st->n_metadata; i++)
+        if (by_key(&st->by_key[i - 1], &st->by_key[i]) == 0)
+            return DAMAGED("%s: duplicate key '%.60s' in __metadata__", what, st->by_key[i]->key);
+    return SQ_OK;
+}
+
+static enum sq_status read_header(struct sq_safetensors *st, const char *what,
+                                  struct sq_json_text header, size_t buffer_nbytes,
+                                  struct sq_error *err)
+{
+    struct reader r = {.st = st, .what = what, .buffer_nbytes = buffer_nbytes};
+    st->text = malloc(header.n + 1);
+    if (!st->text)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for its header", what);
+    SQ_TRY(sq_json_members(what, header, read_entry, &r, err));
+    if (st->n_tensors > 0)
+        qsort(st->tensor, st->n_tensors, sizeof *st->tensor, by_position);
+    SQ_TRY(index_names(st, what, err));
     return check_tiling(st, what, buffer_nbytes, err);
 }
 
@@ -231,10 +307,11 @@ static enum sq_status open_bytes(struct sq_safetensors *st, const uint8_t *bytes
                        SQ_HEADER_MAX_NBYTES);
     if (n == 0 || bytes[8] != '{')
         return DAMAGED("%s: the header does not start with '{'", what);
-    SQ_TRY(sq_json_parse(what, bytes + 8, (size_t)n, &st->header, err));
-    st->text = bytes + 8;
-    st->buffer = st->text + n;
-    return read_header(st, what, nbytes - 8 - (size_t)n, err);
+    const struct sq_json_text header = {(const char *)bytes + 8, (size_t)n};
+    SQ_TRY(sq_json_check_depth(what, header, err));
+    st->head = bytes + 8;
+    st->buffer = bytes + 8 + n;
+    return read_header(st, what, header, nbytes - 8 - (size_t)n, err);
 }
 
 enum sq_status sq_safetensors_check(const struct sq_safetensors *st, const char *what,
@@ -246,12 +323,12 @@ enum sq_status sq_safetensors_check(const struct sq_safetensors *st, const char 
     const char *stored = sq_safetensors_metadata(st, SQ_DIGEST_KEY);
     if (!stored)
         return SQ_OK;
-    const uint8_t *at = memmem(st->text, (size_t)(st->buffer - st->text), mark, sizeof mark - 1);
+    const uint8_t *at = memmem(st->head, (size_t)(st->buffer - st->head), mark, sizeof mark - 1);
     if (!at || strlen(stored) != sizeof label - 1)
         return DAMAGED("%s: metadata " SQ_DIGEST_KEY " = '%.41s' is no digest", what, stored);
     at += sizeof mark - 1;
     struct sq_digest d = {0};
-    sq_digest_add(&d, st->text, (size_t)(at - st->text));
+    sq_digest_add(&d, st->head, (size_t)(at - st->head));
     at += sizeof label - 1;
     sq_digest_add(&d, at, (size_t)(st->buffer - at));
     for (size_t i = 0; i < st->n_tensors; i++) {
@@ -294,8 +371,9 @@ void sq_safetensors_close(struct sq_safetensors *st)
 {
     free(st->tensor);
     free(st->by_name);
+    free(st->by_key);
     free(st->metadata);
-    json_decref(st->header);
+    free(st->text);
     sq_file_unmap(&st->map);
     *st = (struct sq_safetensors){0};
 }
@@ -313,5 +391,10 @@ const struct sq_tensor *sq_safetensors_find(const struct sq_safetensors *st, con
 
 const char *sq_safetensors_metadata(const struct sq_safetensors *st, const char *key)
 {
-    return json_string_value(json_object_get(json_object_get(st->header, "__metadata__"), key));
+    const struct sq_metadata pair = {.key = key}, *p = &pair;
+    if (st->n_metadata == 0)
+        return NULL;
+    const struct sq_metadata *const *hit =
+        bsearch(&p, st->by_key, st->n_metadata, sizeof *st->by_key, by_key);
+    return hit ? (*hit)->value : NULL;
 }

@@ -56,8 +56,10 @@ struct sq_safetensors {
     const uint8_t *buffer;        // start of the data
     // private
     const struct sq_tensor **by_name;
-    struct json_t *header;
-    const uint8_t *text; // of the header, up to buffer
+    const struct sq_metadata **by_key;
+    char *text; // of all names, keys and values
+    size_t text_nbytes;
+    const uint8_t *head; // the header as it is stored, up to buffer
     struct sq_mapping map;
 };
 
