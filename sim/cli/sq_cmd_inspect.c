@@ -80,9 +80,10 @@ static void print_file(const struct arguments *in, const struct sq_safetensors *
     total->n_tensors += st->n_tensors;
     for (size_t i = 0; i < st->n_metadata; i++) {
         const struct sq_metadata *m = &st->metadata[i];
-        json_object_set_new(total->metadata, m->key, json_string(m->value));
-        if (in->is_json)
+        if (in->is_json) {
+            json_object_set_new(total->metadata, m->key, json_string(m->value));
             continue;
+        }
         printf("  ");
         sq_put_text(stdout, m->key);
         printf(" = ");
@@ -150,11 +151,11 @@ static enum sq_status print_operand(const struct arguments *in, const struct sq_
     return SQ_OK;
 }
 
-static enum sq_status inspect_encoded(const struct arguments *in, const char *path,
+static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safetensors *file,
                                       struct totals *total, struct sq_error *err)
 {
     struct sq_trace t;
-    SQ_TRY(sq_trace_open(&t, path, err));
+    SQ_TRY(sq_trace_adopt(&t, file, err));
     enum sq_status status = SQ_OK;
     double bits = 0, weights = 0;
     print_file(in, &t.file, total);
@@ -194,12 +195,12 @@ static enum sq_status inspect_layers(const struct arguments *in, const struct sq
 }
 
 // A file in one of the systems of sq_system.h.
-static enum sq_status inspect_system(const struct arguments *in, const char *path,
+static enum sq_status inspect_system(const struct arguments *in, struct sq_safetensors *file,
                                      struct totals *total, struct sq_error *err)
 {
     struct sq_system_file f;
     double bits = 0, weights = 0;
-    SQ_TRY(sq_system_file_open(&f, path, err));
+    SQ_TRY(sq_system_file_adopt(&f, file, err));
     print_file(in, &f.st, total);
     const enum sq_status status = inspect_layers(in, &f, &bits, &weights, err);
     if (status == SQ_OK) {
@@ -274,15 +275,14 @@ static enum sq_status inspect(const struct arguments *in, const char *path, stru
         return inspect_directory(in, path, total, err);
     struct sq_safetensors file;
     SQ_TRY(sq_safetensors_open(&file, path, err));
-    const bool is_encoded = sq_trace_is_encoded(&file), is_system = sq_system_is_encoded(&file);
-    if (!is_encoded && !is_system) {
-        print_file(in, &file, total);
-        print_summary(in, "safetensors", total, json_object());
-    }
+    if (sq_trace_is_encoded(&file))
+        return inspect_encoded(in, &file, total, err);
+    if (sq_system_is_encoded(&file))
+        return inspect_system(in, &file, total, err);
+    print_file(in, &file, total);
+    print_summary(in, "safetensors", total, json_object());
     sq_safetensors_close(&file);
-    return is_encoded  ? inspect_encoded(in, path, total, err)
-           : is_system ? inspect_system(in, path, total, err)
-                       : SQ_OK;
+    return SQ_OK;
 }
 
 int sq_cmd_inspect(int argc, char **argv)

@@ -275,8 +275,17 @@ static enum sq_status read_entries(struct sq_system_file *f, struct sq_error *er
 
 enum sq_status sq_system_file_open(struct sq_system_file *f, const char *path, struct sq_error *err)
 {
+    struct sq_safetensors st;
     *f = (struct sq_system_file){.n_layers = 0};
-    SQ_TRY(sq_safetensors_open(&f->st, path, err));
+    SQ_TRY(sq_safetensors_open(&st, path, err));
+    return sq_system_file_adopt(f, &st, err);
+}
+
+enum sq_status sq_system_file_adopt(struct sq_system_file *f, struct sq_safetensors *st,
+                                    struct sq_error *err)
+{
+    *f = (struct sq_system_file){.st = *st};
+    *st = (struct sq_safetensors){0};
     enum sq_status status = read_recipe(&f->st, &f->recipe, err);
     if (status == SQ_OK)
         status = read_entries(f, err);

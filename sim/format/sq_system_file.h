@@ -42,6 +42,9 @@ bool sq_system_is_encoded(const struct sq_safetensors *st);
 // After a failure *f is closed. SQ_ERR_DAMAGED, SQ_ERR_SHAPE, SQ_ERR_UNSUPPORTED.
 enum sq_status sq_system_file_open(struct sq_system_file *f, const char *path,
                                    struct sq_error *err);
+// The same on an open file, which becomes part of *f: *st is empty afterwards, whatever happens.
+enum sq_status sq_system_file_adopt(struct sq_system_file *f, struct sq_safetensors *st,
+                                    struct sq_error *err);
 void sq_system_file_close(struct sq_system_file *f);
 
 // Layer i, copied and validated; free it with sq_quant_layer_free.

@@ -83,6 +83,8 @@ bool sq_trace_is_encoded(const struct sq_safetensors *st);
 // Checks names, dtypes, shapes and metadata against each other (SQ_ERR_DAMAGED, SQ_ERR_SHAPE,
 // SQ_ERR_STREAM_LEN, SQ_ERR_UNSUPPORTED). After a failure *t is closed.
 enum sq_status sq_trace_open(struct sq_trace *t, const char *path, struct sq_error *err);
+// The same on an open file, which becomes part of *t: *st is empty afterwards, whatever happens.
+enum sq_status sq_trace_adopt(struct sq_trace *t, struct sq_safetensors *st, struct sq_error *err);
 void sq_trace_close(struct sq_trace *t);
 
 // Operand i, copied and validated (the refusals of SPEC A.8); free it with sq_operand_free.

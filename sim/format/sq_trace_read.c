@@ -146,9 +146,17 @@ static enum sq_status read_entries(struct sq_trace *t, struct sq_error *err)
 
 enum sq_status sq_trace_open(struct sq_trace *t, const char *path, struct sq_error *err)
 {
+    struct sq_safetensors st;
     *t = (struct sq_trace){0};
-    SQ_TRY(sq_safetensors_open(&t->file, path, err));
-    enum sq_status status = read_entries(t, err);
+    SQ_TRY(sq_safetensors_open(&st, path, err));
+    return sq_trace_adopt(t, &st, err);
+}
+
+enum sq_status sq_trace_adopt(struct sq_trace *t, struct sq_safetensors *st, struct sq_error *err)
+{
+    *t = (struct sq_trace){.file = *st};
+    *st = (struct sq_safetensors){0};
+    const enum sq_status status = read_entries(t, err);
     if (status != SQ_OK)
         sq_trace_close(t);
     return status;

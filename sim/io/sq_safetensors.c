@@ -362,8 +362,12 @@ enum sq_status sq_safetensors_open(struct sq_safetensors *st, const char *path,
     enum sq_status status = open_bytes(st, st->map.data, st->map.nbytes, sq_path_tail(path), err);
     if (status == SQ_OK)
         status = sq_safetensors_check(st, sq_path_tail(path), err);
-    if (status != SQ_OK)
+    if (status != SQ_OK) {
         sq_safetensors_close(st);
+    } else { // the header has been copied
+        const size_t n = (size_t)(st->buffer - st->map.data);
+        sq_tensor_forget(st, &(struct sq_tensor){.data = st->map.data, .nbytes = n});
+    }
     return status;
 }
 

@@ -169,9 +169,9 @@ static const struct {
     const char *what;
     const char *argv[12]; // after the program; @ = in the directory
 } commands[] = {
-    {"inspect, sq_w layers", {"inspect", "@sq_w", "--json"}},
-    {"inspect, sp24 layers", {"inspect", "@sp24", "--json"}},
-    {"inspect, plain tensors", {"inspect", "@plain", "--json"}},
+    {"inspect, sq_w layers", {"inspect", "@sq_w"}},
+    {"inspect, sp24 layers", {"inspect", "@sp24"}},
+    {"inspect, plain tensors", {"inspect", "@plain"}},
     {"run, plain tensors", {"run", "@plain", "--timing-only", "--json"}},
     {"run, rows", {"run", "--workload", "@workload.csv", "--json"}},
     {"run, rows on a GPU",
