@@ -286,8 +286,9 @@ static bool resident(const struct context *c, const struct extent *all, bool act
     return weight_nbytes(nbytes) <= c->machine->weight_nbytes;
 }
 
-static void build(const struct context *c, const unsigned cores[3], const struct extent *all,
-                  const struct extent *block, bool n_outer, struct sq_plan *p)
+// The blocks, and what their steps hold.
+static void lay_out(const struct context *c, const unsigned cores[3], const struct extent *block,
+                    struct sq_plan *p)
 {
     memset(p, 0, sizeof *p);
     p->gemm = c->gemm;
@@ -306,14 +307,20 @@ static void build(const struct context *c, const unsigned cores[3], const struct
     p->count_m = ceil_div(c->gemm.m, p->block_m);
     p->count_n = ceil_div(c->gemm.n, p->block_n);
     p->count_k = ceil_div(c->n_banks, p->block_k);
-    p->n_outer = n_outer;
-    const bool whole_k = p->count_k == 1;
-    p->act_kept = resident(c, all, true) || (whole_k && (!n_outer || p->count_m == 1));
-    p->weight_kept = resident(c, all, false) || (whole_k && (n_outer || p->count_n == 1));
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
         if (count_of(p->count_m, i & 1) && count_of(p->count_n, i & 2) &&
             count_of(p->count_k, i & 4))
             fill_class(c, p, i);
+}
+
+// The order of the loops over blocks that are laid out, what it loads once, and the estimate.
+static void set_order(const struct context *c, const struct extent *all, bool n_outer,
+                      struct sq_plan *p)
+{
+    p->n_outer = n_outer;
+    const bool whole_k = p->count_k == 1;
+    p->act_kept = resident(c, all, true) || (whole_k && (!n_outer || p->count_m == 1));
+    p->weight_kept = resident(c, all, false) || (whole_k && (n_outer || p->count_n == 1));
     struct sums sum;
     add_all(p, &sum);
     const unsigned first = sq_plan_class(p, 0, 0, 0);
@@ -348,8 +355,11 @@ static void search_blocks(const struct context *c, const unsigned cores[3], stru
             while (block.n > 1 && !fits(c, &block))
                 block.n = smaller(block.n);
             const bool one_order = all.m <= m || all.n <= block.n; // of loops
-            for (unsigned n_outer = one_order; n_outer < 2 && fits(c, &block); n_outer++) {
-                build(c, cores, &all, &block, n_outer, &p);
+            const bool is_possible = fits(c, &block);
+            if (is_possible)
+                lay_out(c, cores, &block, &p);
+            for (unsigned n_outer = one_order; n_outer < 2 && is_possible; n_outer++) {
+                set_order(c, &all, n_outer, &p);
                 if (best->count_m == 0 || p.estimate < best->estimate)
                     *best = p;
             }
