@@ -196,11 +196,11 @@ struct sums {
     uint64_t compute, dram, paced, limit;
 };
 
-// Adds n steps that load what the flags say.
-static void add_steps(const struct sq_plan *p, const struct sq_step_class *s, uint64_t n,
-                      bool weight, bool act, bool first, struct sums *sum)
+// Adds n steps of `job` cycles that load what the flags say.
+static void add_steps(const struct sq_plan *p, const struct sq_step_class *s, uint64_t job,
+                      uint64_t n, bool weight, bool act, bool first, struct sums *sum)
 {
-    const uint64_t job = sq_job_bound(&p->core, &s->job), load = s->load[weight][act][first];
+    const uint64_t load = s->load[weight][act][first];
     const uint64_t both = sq_sat_add(sq_sat_add(job, load), load ? p->latency : 0);
     const uint64_t turn = sq_sat_add(both, JOB_OVERHEAD) / 2;
     const uint64_t longer = job + JOB_OVERHEAD > load ? job + JOB_OVERHEAD : load;
@@ -224,6 +224,7 @@ static void add_all(const struct sq_plan *p, struct sums *sum)
         const bool is_last[3] = {index & 1, index & 2, index & 4};
         if (s->job.groups == 0)
             continue; // no block of this class
+        const uint64_t job = sq_job_bound(&p->core, &s->job);
         const uint64_t all[3] = {count_of(p->count_m, is_last[0]), count_of(p->count_n, is_last[1]),
                                  count_of(p->count_k, is_last[2])};
         const uint64_t zero[3] = {has_zero(p->count_m, is_last[0]),
@@ -234,8 +235,8 @@ static void add_all(const struct sq_plan *p, struct sums *sum)
             for (unsigned d = 0; d < 3; d++)
                 n = sq_sat_mul(n, (at >> d & 1) ? zero[d] : all[d] - zero[d]);
             if (n > 0)
-                add_steps(p, s, n, !p->weight_kept || (at & 1), !p->act_kept || (at & 2), at & 4,
-                          sum);
+                add_steps(p, s, job, n, !p->weight_kept || (at & 1), !p->act_kept || (at & 2),
+                          at & 4, sum);
         }
         if (is_last[2]) {
             const uint64_t n = sq_sat_mul(all[0], all[1]);
@@ -331,6 +332,21 @@ static void set_order(const struct context *c, const struct extent *all, bool n_
     p->limit = sq_sat_add(ends, sum.limit);
 }
 
+// Of every order of the loops: the jobs alone, none waiting for the DRAM.
+static uint64_t least_estimate(const struct sq_plan *p)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++) {
+        const struct sq_job *job = &p->step[i].job;
+        const uint64_t n =
+            sq_sat_mul(sq_sat_mul(count_of(p->count_m, i & 1), count_of(p->count_n, i & 2)),
+                       count_of(p->count_k, i & 4));
+        if (job->groups > 0)
+            sq_sat_sum(&sum, n, sq_job_bound(&p->core, job) + JOB_OVERHEAD);
+    }
+    return sum;
+}
+
 // All, then the powers of two below.
 static uint64_t smaller(uint64_t v)
 {
@@ -355,9 +371,11 @@ static void search_blocks(const struct context *c, const unsigned cores[3], stru
             while (block.n > 1 && !fits(c, &block))
                 block.n = smaller(block.n);
             const bool one_order = all.m <= m || all.n <= block.n; // of loops
-            const bool is_possible = fits(c, &block);
-            if (is_possible)
+            bool is_possible = fits(c, &block);
+            if (is_possible) {
                 lay_out(c, cores, &block, &p);
+                is_possible = best->count_m == 0 || least_estimate(&p) < best->estimate;
+            }
             for (unsigned n_outer = one_order; n_outer < 2 && is_possible; n_outer++) {
                 set_order(c, &all, n_outer, &p);
                 if (best->count_m == 0 || p.estimate < best->estimate)
