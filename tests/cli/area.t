@@ -21,7 +21,7 @@ lines() { [ "$(wc -l <"$W.out")" = "$1" ] || { echo "# $(wc -l <"$W.out") lines,
 # ---- what is printed
 accept "one block" area --block mul --a-bits 2 --b-bits 2
 ok "first line: command, revision, tools, library" grep -Eq \
-  '^# sqsim area --block mul --a-bits 2 --b-bits 2 \| sqsim [0-9.]+, revision .* \| Yosys [0-9].*osu018_stdcells.lib, digest [0-9a-f]{16}$' "$W.out"
+  '^# sqsim area --block mul --a-bits 2 --b-bits 2 \| sqsim [0-9.]+, revision .* \| Yosys [0-9].*osu018_stdcells.lib, digest [0-9a-f]{32}$' "$W.out"
 cp "$W.out" "$W/text"
 accept "as JSON" area --block mul --a-bits 2 --b-bits 2 --json
 ok "one object, one summary" lines 2

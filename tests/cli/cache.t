@@ -74,7 +74,7 @@ if command -v verilator >/dev/null; then
   ok "... and one without digests" same
   ok "$FLIPS flipped bits: built again (seed $SEED)" flips "${cosim[@]}" -- "$(object model.so)" "$(object digests)"
   ok "nothing is left but entries and the lock" \
-    [ -z "$(find "$SQSIM_HOME/build/rtl" -mindepth 1 -maxdepth 1 ! -name lock ! -name 'topk_b8*-????????????????')" ]
+    [ -z "$(find "$SQSIM_HOME/build/rtl" -mindepth 1 -maxdepth 1 ! -name lock ! -name 'topk_b8*-????????????????????????????????')" ]
 
   VERILATOR="$W/no such" sq "${cosim[@]}"
   ok "VERILATOR that does not run: exit 3" [ "$RC" = 3 -a "$(wc -l <"$W.err")" = 1 ]
