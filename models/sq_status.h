@@ -37,7 +37,7 @@ struct sq_error {
     enum sq_status code;
     const char *file; // static string, the source file that raised it
     int line;
-    char text[240]; // one sentence, no newline, always terminated
+    char text[240]; // one sentence, terminated; names in it are as the file or the user had them
 };
 
 // A short constant name, e.g. "mask count"; "unknown" for a value outside the enum.

@@ -9,6 +9,7 @@ PKG_CHECK := $(BUILD)/tests/rtl/pkg_check
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
             OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
+include tests/fuzz/rules.mk
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
@@ -26,7 +27,7 @@ test: setup
 test-build: all $(UNIT_BIN) $(PKG_CHECK)
 	$(Q)$(MAKE) --no-print-directory SAN=1 san-build
 .PHONY: san-build
-san-build: all $(UNIT_BIN)
+san-build: all $(UNIT_BIN) $(FUZZ_BIN)
 
 test-all:
 	$(Q)$(MAKE) --no-print-directory lint
@@ -45,8 +46,8 @@ test-cli: $(BUILD)/sqsim
 test-rtl: $(BUILD)/sqsim $(PKG_CHECK)
 	$(Q)$(PROVE) $(RTL_TEST)
 
-test-san: $(UNIT_BIN) $(BUILD)/sqsim
-	$(Q)$(PROVE) $(UNIT_BIN) $(filter-out %/area.t %/docs.t,$(CLI_TEST))
+test-san: $(UNIT_BIN) $(FUZZ_BIN) $(BUILD)/sqsim
+	$(Q)$(PROVE) $(FUZZ_TEST) $(UNIT_BIN) $(filter-out %/area.t %/docs.t,$(CLI_TEST))
 
 ## cosim: CASES random cases over all points, SEED (2000, 1)
 .PHONY: cosim

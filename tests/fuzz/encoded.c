@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/fuzz/encoded.h"
+
+#include "models/sq_mac.h"
+#include "models/sq_rng.h"
+#include "sim/format/sq_quantize.h"
+#include "sim/format/sq_system_file.h"
+
+// Small, and padded in every format.
+enum { N = 3, K = 24, TOKENS = 32, SMALL = 1 << 14 };
+
+// ---- templates ------------------------------------------------------------------------------
+
+static float normal(struct sq_rng *r)
+{
+    double s = -6;
+    for (unsigned i = 0; i < 12; i++)
+        s += sq_rng_unit(r);
+    return (float)s;
+}
+
+static void write_sq_w(const char *path, const struct sq_format *f, const float *w)
+{
+    struct sq_operand o;
+    struct sq_trace_writer writer;
+    struct sq_error err;
+    const struct sq_trace_info info = {*f, "golden", "synthetic", 1};
+    const struct sq_trace_item item = {"a", N, K, 1};
+    FUZZ_CHECK(sq_operand_alloc(&o, f, N, K, &err) == SQ_OK);
+    FUZZ_CHECK(sq_encode_rtn(w, &o.m, &err) == SQ_OK);
+    FUZZ_CHECK(sq_trace_begin(&writer, path, &info, &item, 1, &err) == SQ_OK);
+    FUZZ_CHECK(sq_trace_put(&writer, 0, &o, &err) == SQ_OK);
+    FUZZ_CHECK(sq_trace_commit(&writer, &err) == SQ_OK);
+    sq_operand_free(&o);
+}
+
+static void write_system(const char *path, const struct sq_recipe *r, const float *w,
+                         const float *x)
+{
+    struct sq_calibration c;
+    struct sq_factor f;
+    struct sq_quant_layer q;
+    struct sq_error err;
+    float copy[N * K];
+    memcpy(copy, w, sizeof copy);
+    FUZZ_CHECK(sq_calibration_init(&c, K, true, &err) == SQ_OK);
+    FUZZ_CHECK(sq_calibration_add(&c, x, TOKENS, &err) == SQ_OK);
+    FUZZ_CHECK(sq_factor_init(&f, &c, NULL, 0.01, &err) == SQ_OK);
+    const struct sq_quant_input in = {
+        .calibration = &c, .factor = &f, .sample = x, .n_sample = TOKENS};
+    const enum sq_status status = sq_quant_layer_init(&q, r, copy, N, K, &in, &err);
+    if (status != SQ_OK)
+        fprintf(stderr, "%s\n", err.text);
+    FUZZ_CHECK(status == SQ_OK);
+    const struct sq_system_item item = {"l", N, K, 1, &q};
+    FUZZ_CHECK(sq_system_write(path, r, "synthetic", &item, 1, &err) == SQ_OK);
+    sq_quant_layer_free(&q);
+    sq_factor_free(&f);
+    sq_calibration_free(&c);
+}
+
+static void write_template(unsigned i, const char *path)
+{
+    static const struct sq_format formats[] = {
+        {8, 4, 16, 4, 32}, {8, 4, 8, 2, 0}, {4, 2, 32, 8, 32}};
+    static const enum sq_system systems[] = {SQ_SYSTEM_SP24, SQ_SYSTEM_GQSA, SQ_SYSTEM_SPQT,
+                                             SQ_SYSTEM_SPQR, SQ_SYSTEM_SPQR};
+    struct sq_rng rng = {i + 1};
+    float w[N * K], x[TOKENS * K];
+    for (size_t j = 0; j < N * K; j++)
+        w[j] = normal(&rng);
+    for (size_t j = 0; j < TOKENS * K; j++)
+        x[j] = normal(&rng);
+    if (i < 3) {
+        write_sq_w(path, &formats[i], w);
+        return;
+    }
+    struct sq_recipe r = sq_recipe_default();
+    r.system = systems[i - 3];
+    r.sparsity = 0.5;
+    r.group = 16;
+    r.is_ptcsr = i == 7;
+    r.is_gptq = r.system == SQ_SYSTEM_SPQR;
+    write_system(path, &r, w, x);
+}
+
+const uint8_t *encoded_template(unsigned i, size_t *n)
+{
+    char path[32];
+    snprintf(path, sizeof path, "mem/template-%u", i);
+    if (!fuzz_written(path, n))
+        write_template(i, path);
+    return fuzz_written(path, n);
+}
+
+// ---- use ------------------------------------------------------------------------------------
+
+static void multiply(const struct sq_matrix *m)
+{
+    const size_t n_p = m->n * sq_n_groups(&m->format, m->k);
+    int8_t *act = malloc(m->k);
+    float *y = malloc(m->n * sizeof *y), s_a = 0.5f;
+    int32_t *p = malloc(2 * n_p * sizeof *p);
+    void *scratch = aligned_alloc(64, (sq_gemm_scratch_nbytes(m) + 63) / 64 * 64);
+    FUZZ_CHECK(act && y && p && scratch);
+    for (size_t i = 0; i < m->k; i++)
+        act[i] = (int8_t)(i % 2 ? 127 : -127);
+    sq_gemm_sq_w(m, act, &s_a, 1, 0, m->n, y, p, p + n_p, scratch);
+    fuzz_sink += (uint64_t)p[0];
+    free(act), free(y), free(p), free(scratch);
+}
+
+static void decode(const struct sq_matrix *m)
+{
+    float *w = malloc(m->k_orig * sizeof *w);
+    int8_t *lo = malloc(2 * m->k);
+    uint8_t *mask = malloc(m->k);
+    FUZZ_CHECK(w && lo && mask);
+    for (size_t row = 0; row < m->n; row++) {
+        sq_decode_row(m, row, w);
+        sq_row_planes(m, row, lo, lo + m->k, mask);
+        for (size_t bank = 0; bank < m->k; bank += m->format.bank) {
+            unsigned n_high = 0;
+            for (size_t i = bank; i < bank + m->format.bank; i++)
+                n_high += mask[i] != 0;
+            FUZZ_CHECK(n_high == m->format.high_per_bank);
+        }
+    }
+    free(w), free(lo), free(mask);
+}
+
+static void rewrite_operand(const struct sq_operand *o)
+{
+    struct sq_trace_writer w;
+    struct sq_trace t;
+    struct sq_operand again;
+    struct sq_error err;
+    const struct sq_trace_info info = {o->m.format, "golden", "synthetic", 1};
+    const struct sq_trace_item item = {"", o->m.n, o->m.k_orig, 1};
+    FUZZ_CHECK(sq_trace_begin(&w, "mem/copy", &info, &item, 1, &err) == SQ_OK);
+    FUZZ_CHECK(sq_trace_put(&w, 0, o, &err) == SQ_OK && sq_trace_commit(&w, &err) == SQ_OK);
+    FUZZ_CHECK(sq_trace_open(&t, "mem/copy", &err) == SQ_OK);
+    FUZZ_CHECK(sq_trace_load(&t, 0, &again, &err) == SQ_OK);
+    FUZZ_CHECK(memcmp(again.m.lo, o->m.lo, o->lo_nbytes) == 0);
+    FUZZ_CHECK(memcmp(again.m.hi, o->m.hi, o->hi_nbytes) == 0);
+    FUZZ_CHECK(memcmp(again.m.s_lo, o->m.s_lo, o->n_scales * sizeof(float)) == 0);
+    sq_operand_free(&again);
+    sq_trace_close(&t);
+}
+
+static void use_operands(const struct sq_trace *t, bool rewrite)
+{
+    struct sq_error err;
+    for (size_t i = 0; i < t->n_operands; i++) {
+        struct sq_operand o;
+        const enum sq_status status = sq_trace_load(t, i, &o, &err);
+        fuzz_status(status, &err);
+        if (status != SQ_OK)
+            continue;
+        decode(&o.m);
+        multiply(&o.m);
+        if (rewrite)
+            rewrite_operand(&o);
+        sq_operand_free(&o);
+    }
+}
+
+static void use_layer(const struct sq_system_file *f, const struct sq_system_entry *e,
+                      const struct sq_quant_layer *q, bool rewrite)
+{
+    struct sq_error err;
+    struct sq_system_figure figure[SQ_SYSTEM_FIGURES];
+    float *x = malloc(e->k_orig * sizeof *x), *y = malloc(e->n * sizeof *y);
+    FUZZ_CHECK(x && y);
+    for (size_t row = 0; row < e->n; row++)
+        q->ops->decode_row(q->state, row, x);
+    for (size_t i = 0; i < e->k_orig; i++)
+        x[i] = i % 3 ? 1.5f : -2.0f;
+    fuzz_status(sq_quant_layer_apply(q, &f->recipe, x, 1, y, &err), &err);
+    FUZZ_CHECK(sq_quant_layer_nbits(q) > 0);
+    fuzz_sink += q->ops->figures ? q->ops->figures(q->state, figure) : 0;
+    free(x), free(y);
+    if (!rewrite)
+        return;
+    const struct sq_system_item item = {"l", e->n, e->k_orig, 1, q};
+    const enum sq_status status =
+        sq_system_write("mem/copy", &f->recipe, "synthetic", &item, 1, &err);
+    FUZZ_CHECK(status == SQ_OK);
+    struct sq_system_file again;
+    struct sq_quant_layer copy;
+    FUZZ_CHECK(sq_system_file_open(&again, "mem/copy", &err) == SQ_OK);
+    FUZZ_CHECK(sq_system_file_load(&again, 0, &copy, &err) == SQ_OK);
+    sq_quant_layer_free(&copy);
+    sq_system_file_close(&again);
+}
+
+static void use_layers(const struct sq_system_file *f, bool rewrite)
+{
+    struct sq_error err;
+    for (size_t i = 0; i < f->n_layers; i++) {
+        struct sq_quant_layer q;
+        if (f->layer[i].n > SMALL || f->layer[i].k > SMALL)
+            continue;
+        const enum sq_status status = sq_system_file_load(f, i, &q, &err);
+        fuzz_status(status, &err);
+        if (status != SQ_OK)
+            continue;
+        use_layer(f, &f->layer[i], &q, rewrite);
+        sq_quant_layer_free(&q);
+    }
+}
+
+void encoded_use(const char *path, bool rewrite)
+{
+    struct sq_trace t;
+    struct sq_system_file f;
+    struct sq_error err;
+    const enum sq_status status = sq_trace_open(&t, path, &err);
+    fuzz_status(status, &err);
+    if (status == SQ_OK) {
+        use_operands(&t, rewrite);
+        sq_trace_close(&t);
+    }
+    const enum sq_status other = sq_system_file_open(&f, path, &err);
+    fuzz_status(other, &err);
+    FUZZ_CHECK(status != SQ_OK || other != SQ_OK); // one system a file
+    if (other == SQ_OK) {
+        use_layers(&f, rewrite);
+        sq_system_file_close(&f);
+    }
+}
+
+void encoded_use_altered(unsigned i, struct fuzz_reader *list)
+{
+    static struct {
+        struct sq_trace trace;
+        struct sq_system_file file;
+        uint8_t *data, *original; // data: of the mapping that the open file has
+        size_t n;
+    } all[ENCODED_TEMPLATES], *t;
+    t = &all[i];
+    if (!t->data) {
+        char path[32];
+        struct sq_error err;
+        size_t n;
+        snprintf(path, sizeof path, "mem/template-%u", i);
+        FUZZ_CHECK(encoded_template(i, &n));
+        const bool is_trace = sq_trace_open(&t->trace, path, &err) == SQ_OK;
+        FUZZ_CHECK(is_trace || sq_system_file_open(&t->file, path, &err) == SQ_OK);
+        const struct sq_safetensors *st = is_trace ? &t->trace.file : &t->file.st;
+        t->data = (uint8_t *)(uintptr_t)st->buffer;
+        t->n = st->map.nbytes - (size_t)(st->buffer - st->map.data);
+        t->original = malloc(t->n);
+        FUZZ_CHECK(t->original);
+        memcpy(t->original, t->data, t->n);
+    }
+    memcpy(t->data, t->original, t->n);
+    fuzz_alter(t->data, t->n, list);
+    use_operands(&t->trace, false);
+    use_layers(&t->file, false);
+}

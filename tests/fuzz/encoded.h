@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Encoded weights of every format, as the product writes them, and everything it does with them.
+#ifndef ENCODED_H
+#define ENCODED_H
+
+#include "tests/fuzz/fuzz.h"
+
+enum { ENCODED_TEMPLATES = 8 };
+
+// A valid file in format i < ENCODED_TEMPLATES, small. Owned here.
+const uint8_t *encoded_template(unsigned i, size_t *n);
+
+// Opens the file as what its metadata say, and loads, decodes and multiplies every layer. With
+// `rewrite` each is also written again, and what comes back must be the same.
+void encoded_use(const char *path, bool rewrite);
+
+// The same without writing on template i, its data altered by the list; the header is read only
+// once.
+void encoded_use_altered(unsigned i, struct fuzz_reader *list);
+
+#endif

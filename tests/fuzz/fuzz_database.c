@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sweep databases: reports, pages, tables, comparison and merging. First byte 0: the rest is a
+// database; else rows are put into a new one, each made of five texts that end with a zero byte:
+// sweep, parameters, key (its first bytes), measures, provenance.
+#include <jansson.h>
+
+#include "sim/sweep/sq_report.h"
+#include "sim/sweep/sq_sweep_export.h"
+#include "tests/fuzz/fuzz.h"
+
+static const char page[] = "<script>@DATA@</script>";
+
+static enum sq_status visit(void *context, const struct sq_sweep_row *row, struct sq_error *err)
+{
+    (void)context;
+    (void)err;
+    fuzz_sink += strlen(row->sweep) + strlen(row->parameters) + strlen(row->measures) + row->key;
+    return SQ_OK;
+}
+
+// JSON that was written is JSON: results.json and the part of the page between the marks.
+static void check_pages(void)
+{
+    size_t n;
+    const char *text = (const char *)fuzz_written("mem/report/results.json", &n);
+    json_t *json = json_loadb(text, n, 0, NULL);
+    FUZZ_CHECK(json_is_array(json));
+    json_decref(json);
+    text = (const char *)fuzz_written("mem/report/index.html", &n);
+    FUZZ_CHECK(n > 17 && memchr(text + 1, '<', n - 10) == NULL);
+    json = json_loadb(text + 8, n - 17, 0, NULL);
+    FUZZ_CHECK(json_is_object(json));
+    json_decref(json);
+}
+
+static void report(void)
+{
+    struct sq_report r;
+    struct sq_changes c;
+    struct sq_error err;
+    char *text;
+    size_t n;
+    enum sq_status status = sq_report_load(&r, FUZZ_FILE, NULL, &err);
+    fuzz_status(status, &err);
+    if (status != SQ_OK)
+        return;
+    FILE *out = open_memstream(&text, &n);
+    FUZZ_CHECK(out && r.n_sweeps > 0);
+    fuzz_status(sq_report_text(&r, out, &err), &err);
+    fclose(out);
+    free(text);
+    status = sq_report_write(&r, "mem/report", "mem/page", &err);
+    fuzz_status(status, &err);
+    if (status == SQ_OK)
+        check_pages();
+    status = sq_report_compare(&r, &r, &c, &err);
+    fuzz_status(status, &err);
+    if (status == SQ_OK)
+        FUZZ_CHECK(c.only_a == 0 && c.only_b == 0 && c.changed == 0 && c.n_measures == 0);
+    sq_report_free(&r);
+}
+
+// Everything a database's own functions do, merging with a copy of itself at last.
+static void rows(struct sq_sweep_db *db)
+{
+    struct sq_sweep_row row;
+    struct sq_error err;
+    bool found;
+    uint64_t added;
+    char *title, *spec;
+    enum sq_status status = sq_sweep_db_each(db, visit, NULL, &err);
+    fuzz_status(status, &err);
+    fuzz_status(sq_sweep_db_find(db, "s", "{}", &row, &found, &err), &err);
+    status = sq_sweep_db_spec(db, "s", &title, &spec, &err);
+    fuzz_status(status, &err);
+    free(title);
+    free(spec);
+    status = sq_sweep_db_merge(db, FUZZ_FILE, &added, &err);
+    fuzz_status(status, &err);
+}
+
+// The rows of the input into a new database.
+static void put_rows(const char *path, struct fuzz_reader *r)
+{
+    struct sq_sweep_db *db;
+    struct sq_error err;
+    char *text = fuzz_text(r), *const end = text + r->n;
+    FUZZ_CHECK(sq_sweep_db_open(&db, path, true, &err) == SQ_OK);
+    for (char *at = text; at < end;) {
+        const char *part[5] = {"", "{}", "", "{}", "{}"};
+        uint64_t key = 0;
+        for (size_t i = 0; i < 5 && at < end; i++, at += strlen(at) + 1)
+            part[i] = at;
+        memcpy(&key, part[2], strnlen(part[2], sizeof key));
+        const struct sq_sweep_row row = {part[0], part[1], key, part[3], part[4]};
+        fuzz_status(sq_sweep_db_put(db, &row, &err), &err);
+        fuzz_status(sq_sweep_db_describe(db, part[0], part[1], part[4], &err), &err);
+    }
+    sq_sweep_db_close(db);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    struct fuzz_reader r = {data, n};
+    struct sq_sweep_db *db;
+    struct sq_error err;
+    const bool has_rows = fuzz_byte(&r) != 0;
+    fuzz_forget();
+    fuzz_forget_written();
+    fuzz_file("mem/page", page, sizeof page - 1);
+    if (has_rows)
+        put_rows(FUZZ_FILE, &r);
+    else
+        fuzz_file(FUZZ_FILE, r.data, r.n);
+    report();
+    const enum sq_status status = sq_sweep_db_open(&db, FUZZ_FILE, false, &err);
+    fuzz_status(status, &err);
+    if (status == SQ_OK)
+        rows(db);
+    sq_sweep_db_close(db);
+    return 0;
+}

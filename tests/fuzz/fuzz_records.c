@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured GPU times, CSV and JSON lines, and their comparison with a prediction.
+#include <math.h>
+
+#include "sim/gpu/sq_gpu_compare.h"
+#include "sim/gpu/sq_gpu_fit.h"
+#include "tests/fuzz/fuzz.h"
+
+static const char machine[] =
+    "{name: h200, device: H200, calibration: '', sms: 132, clock: 1.83 GHz, l2: {size: 60 MiB, "
+    "usable: 1, soft: 0.4, bandwidth: 7 TB/s}, dram: {bandwidth: 4.3 TB/s, source: measured}, "
+    "launch: 2.5 us, round: 2 us, split: 3 us, lone: 0.2, kinds: ["
+    "{dtype: INT8, sparsity: dense, macs: 4096, sustained: 0.71, alone: 0.85, area: 0.05, round: 1,"
+    " source: expected}, "
+    "{dtype: BF16, sparsity: dense, macs: 2048, sustained: 0.8, alone: 0.85, area: 0.05, round: 1,"
+    " source: measured}, "
+    "{dtype: INT8, sparsity: '2:4', macs: 8192, sustained: 0.5, alone: 0.85, area: 0.05, round: 1,"
+    " source: expected}]}\n";
+
+static void compare(const struct sq_gpu *gpu, const struct sq_gpu_records *g)
+{
+    struct sq_gpu_comparison c;
+    struct sq_error err;
+    const enum sq_status status = sq_gpu_compare(gpu, g, false, 1, &c, &err);
+    fuzz_status(status, &err);
+    if (status != SQ_OK)
+        return;
+    FUZZ_CHECK(c.n >= 1 && c.n <= g->n);
+    for (size_t i = 0; i < c.n_speedups; i++)
+        FUZZ_CHECK(c.speedup[i].fast < c.n && c.speedup[i].slow < c.n);
+    for (size_t i = 0; i < c.n; i++)
+        FUZZ_CHECK(isfinite(c.point[i].error) && c.point[i].error > -1);
+    sq_gpu_comparison_free(&c);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static struct sq_gpu gpu;
+    struct sq_gpu_records g;
+    struct sq_error err;
+    if (gpu.sms == 0)
+        FUZZ_CHECK(sq_gpu_parse(machine, sizeof machine - 1, "h200", &gpu, &err) == SQ_OK);
+    fuzz_file(FUZZ_FILE, data, n);
+    const enum sq_status status = sq_gpu_records_read(FUZZ_FILE, "H200", &g, &err);
+    fuzz_status(status, &err);
+    if (status != SQ_OK)
+        return 0;
+    FUZZ_CHECK(g.n + g.n_formats > 0);
+    for (size_t i = 0; i < g.n; i++)
+        FUZZ_CHECK(g.r[i].seconds > 0 && g.r[i].gemm.m >= 1 && g.r[i].gemm.k <= 1u << 24);
+    compare(&gpu, &g);
+    if (g.n > 0 && g.n < 50) {
+        struct sq_gpu fitted = gpu;
+        double error;
+        fuzz_status(sq_gpu_fit(&g, 1, 1, &fitted, &error, &err), &err);
+    }
+    sq_gpu_records_free(&g);
+    return 0;
+}

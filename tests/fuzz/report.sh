@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# report.sh DIR: the page of reports/verification/fuzz.md from the logs that fuzz.sh left in DIR, and from
+# the committed corpora.
+set -eu
+dir=$1
+echo "<!-- make fuzz-report; $(git describe --always --dirty); $(clang --version | head -1) -->"
+cat <<'END'
+# Fuzzing of the readers
+
+libFuzzer with AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer on the harnesses of
+`tests/fuzz/`, which read from memory and also check what must hold of what was accepted. `make fuzz`
+makes the logs, `make fuzz-report` this page; `make test` replays the corpus. A run counts as a hang
+after 10 s. Edges are those of the harness, `models/` and `sim/` together; flat: seconds since the last
+new edge when the target was stopped.
+
+| target | executions | per second | edges | flat, s | inputs kept | kB packed | crashes, leaks, hangs |
+|---|---|---|---|---|---|---|---|
+END
+for log in "$dir"/*.log; do
+  name=$(basename "$log" .log)
+  archive=tests/fuzz/corpus/$name.tar.gz
+  kept=$(tar tzf "$archive" | grep -vc '/$') packed=$(stat -c %s "$archive")
+  grep -a '^fuzz.sh:\|cov:\|^stat::number_of_executed\|^SUMMARY' "$log" |
+    awk -v name="$name" -v kept="$kept" -v packed="$packed" '
+      /^stat::/ { runs += $2 }
+      /^fuzz.sh:/ { seconds += $3; flat = $5 }
+      /^SUMMARY/ { found++ }
+      / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:" && $(i + 1) > edges) edges = $(i + 1) }
+      END { printf "| %s | %d | %.0f | %d | %d | %d | %.1f | %d |\n", name, runs, runs / (seconds ? seconds : 1),
+              edges, flat, kept, packed / 1000, found }'
+done | awk -F'|' '{ print; runs += $3; kept += $7; packed += $8; found += $9 }
+    END { printf "| **all** | %d | | | | %d | %.1f | %d |\n", runs, kept, packed, found }'
