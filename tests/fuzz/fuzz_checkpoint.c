@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A model directory: config.json, the index and two shards, or a single file; every layer read, and
 // a forward pass of what is small. Input: lengths of config, index and first shard (u16 each), then
-// their bytes, the rest is the second shard or, without an index, model.safetensors.
+// their bytes, the rest is the second shard or, without an index, model.safetensors. Without a
+// config that file is opened by itself.
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_llama.h"
 #include "tests/fuzz/fuzz.h"
@@ -68,7 +69,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     } else {
         fuzz_file("mem/dir/model.safetensors", r.data, r.n);
     }
-    open_path("mem/dir");
-    open_path(n_index > 0 ? "mem/dir/b" : "mem/dir/model.safetensors");
+    if (n_config > 0)
+        open_path("mem/dir");
+    else
+        open_path(n_index > 0 ? "mem/dir/b" : "mem/dir/model.safetensors");
     return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of encoded weights. First byte below 128: the rest is the file; else a template whose
-// header is altered by the list that follows (fuzz_alter), its data by a second one behind a length
-// (u16). Bit 6: what was read is written again as well.
+// Files of encoded weights. First byte below 128: the rest is the file, of format sq_w where bit 0
+// is set; else a template whose header is altered by the list that follows (fuzz_alter), its data
+// by a second one behind a length (u16). Bit 6: what was read is written again as well.
 #include "tests/fuzz/encoded.h"
 
 static size_t alter(uint8_t *file, size_t room, unsigned which, struct fuzz_reader *r)
@@ -31,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         const size_t n_file = alter(file, sizeof file, mode, &r);
         fuzz_file(FUZZ_FILE, file, n_file);
     }
-    encoded_use(FUZZ_FILE, mode & 64);
+    const bool is_sq_w = mode < 128 ? mode & 1 : mode % ENCODED_TEMPLATES < ENCODED_SQ_W;
+    encoded_use(FUZZ_FILE, is_sq_w, mode & 64);
     return 0;
 }
