@@ -178,13 +178,16 @@ static void route(enum sq_routing routing, uint64_t m, uint64_t total, size_t n,
         tokens[r] = tokens[r] > m ? m : tokens[r];
         left -= tokens[r];
     }
-    while (left > 0)
-        for (size_t r = 0; r < n && left > 0; r++)
-            if (tokens[r] < m && (routing == SQ_ROUTING_BALANCED || r == 0 ||
-                                  tokens[r] < tokens[r - 1] || tokens[r - 1] == m)) {
-                tokens[r]++;
-                left--;
-            }
+    // One more for every expert with room, in order, round after round: all that fit at once.
+    for (size_t full = 0; left > 0;) {
+        while (tokens[full] == m) // the order is descending
+            full++;
+        const uint64_t open = n - full, room = m - tokens[full];
+        const uint64_t rounds = left / open < room ? left / open : room;
+        for (size_t r = full; r < n; r++)
+            tokens[r] += rounds + (rounds == 0 && r - full < left);
+        left = rounds ? left - rounds * open : 0;
+    }
 }
 
 static void add_experts(struct builder *b, enum sq_routing routing)

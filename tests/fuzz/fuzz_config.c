@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// config.json of a model: for the forward pass and as a workload. Input: phase, routing and batch
-// in the first byte, then the file.
+// config.json of a model: for the forward pass and as a workload. Input: phase, routing, batch
+// and the number of tokens in the first byte, then the file.
 #include "sim/llm/sq_model_config.h"
 #include "sim/machine/sq_workload.h"
 #include "tests/fuzz/fuzz.h"
@@ -21,11 +21,11 @@ static void read_workload(unsigned options)
     struct sq_error err;
     char *text;
     size_t nbytes;
-    const struct sq_workload_options o = {.is_decode = options & 1,
-                                          .batch = options & 4 ? 32 : 1,
-                                          .seq = 2048,
-                                          .routing = options & 2 ? SQ_ROUTING_SKEWED
-                                                                 : SQ_ROUTING_BALANCED};
+    const struct sq_workload_options o = {
+        .is_decode = options & 1,
+        .batch = options & 4 ? 32 : 1,
+        .seq = options & 4 ? 2048 : UINT64_C(1) << (options >> 3) % 25,
+        .routing = options & 2 ? SQ_ROUTING_SKEWED : SQ_ROUTING_BALANCED};
     const enum sq_status status = sq_workload_from_config(FUZZ_FILE, &o, &w, &err);
     fuzz_status(status, &err);
     if (status != SQ_OK)

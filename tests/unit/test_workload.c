@@ -197,6 +197,30 @@ static void test_experts(void **state)
         }
 }
 
+// What rounding and the limit of m tokens leave over was handed out token by token: 2^36 steps.
+static void test_many_tokens(void **state)
+{
+    (void)state;
+    static const char config[] =
+        "{\"model_type\":\"mixtral\",\"hidden_size\":64,\"intermediate_size\":128,"
+        "\"num_hidden_layers\":1,\"num_attention_heads\":4,\"num_local_experts\":4096,"
+        "\"num_experts_per_tok\":4000}";
+    const struct sq_workload_options o = {false, 1, SQ_GEMM_MAX, SQ_ROUTING_SKEWED};
+    char path[] = "/tmp/sq-config-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, config, strlen(config)) == (ssize_t)strlen(config));
+    close(fd);
+    struct sq_workload w;
+    uint64_t assigned = 0;
+    assert_int_equal(sq_workload_from_config(path, &o, &w, NULL), SQ_OK);
+    for (size_t i = 0; i < w.n; i++)
+        if (strstr(w.row[i].name, "gate_proj"))
+            assigned += w.row[i].count * w.row[i].gemm.m;
+    assert_int_equal(assigned, 4000 * SQ_GEMM_MAX);
+    sq_workload_free(&w);
+    unlink(path);
+}
+
 static void test_real_configs(void **state)
 {
     (void)state;
@@ -272,7 +296,7 @@ int main(void)
         cmocka_unit_test(test_forms),       cmocka_unit_test(test_lies),
         cmocka_unit_test(test_truncated),   cmocka_unit_test(test_parameters),
         cmocka_unit_test(test_experts),     cmocka_unit_test(test_real_configs),
-        cmocka_unit_test(test_bad_configs),
+        cmocka_unit_test(test_bad_configs), cmocka_unit_test(test_many_tokens),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
