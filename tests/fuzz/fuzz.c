@@ -249,6 +249,77 @@ int __wrap_sqlite3_close(sqlite3 *db)
     return __real_sqlite3_close(db);
 }
 
+// Blocks by powers of two from 32 bytes on; free ones in a list per size. The size is in front.
+enum { N_SIZES = 32, BLOCK_HEAD = 16 };
+static void *free_block[N_SIZES];
+
+static int block_class(int n)
+{
+    return n <= 32 ? 5 : 32 - __builtin_clz((unsigned)n - 1);
+}
+
+static void *block_alloc(int n)
+{
+    const int c = block_class(n);
+    char *p = free_block[c];
+    if (p)
+        memcpy(&free_block[c], p, sizeof(void *));
+    else if ((p = malloc(((size_t)1 << c) + BLOCK_HEAD)))
+        memcpy(p, &c, sizeof c), p += BLOCK_HEAD;
+    return p;
+}
+
+static int block_size(void *p)
+{
+    int c;
+    memcpy(&c, (char *)p - BLOCK_HEAD, sizeof c);
+    return 1 << c;
+}
+
+static void block_free(void *p)
+{
+    void **list = &free_block[block_class(block_size(p))];
+    memcpy(p, list, sizeof *list);
+    *list = p;
+}
+
+static void *block_realloc(void *p, int n)
+{
+    if (n <= block_size(p))
+        return p;
+    void *larger = block_alloc(n);
+    if (larger) {
+        memcpy(larger, p, (size_t)block_size(p));
+        block_free(p);
+    }
+    return larger;
+}
+
+static int block_round(int n)
+{
+    return 1 << block_class(n);
+}
+
+static int block_init(void *context)
+{
+    (void)context;
+    return SQLITE_OK;
+}
+
+static void block_shutdown(void *context)
+{
+    (void)context;
+}
+
+void fuzz_sqlite_memory(void)
+{
+    static const sqlite3_mem_methods methods = {block_alloc, block_free, block_realloc,  block_size,
+                                                block_round, block_init, block_shutdown, NULL};
+    FUZZ_CHECK(sqlite3_config(SQLITE_CONFIG_MALLOC, &methods) == SQLITE_OK);
+    FUZZ_CHECK(sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 1) == SQLITE_OK);
+    FUZZ_CHECK(sqlite3_config(SQLITE_CONFIG_SINGLETHREAD) == SQLITE_OK);
+}
+
 // ---- inputs and checks ----------------------------------------------------------------------
 
 void fuzz_status(enum sq_status status, const struct sq_error *err)

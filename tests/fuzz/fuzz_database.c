@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sweep databases: reports, pages, tables, comparison and merging. First byte 0: the rest is a
-// database; else rows are put into a new one, each made of five texts that end with a zero byte:
-// sweep, parameters, key (its first bytes), measures, provenance.
+// Sweep databases. First byte, bit 0: the rest is rows for a new database, each of five texts that
+// end with a zero byte: sweep, parameters, key (its first bytes), measures, provenance; else a
+// database. Bit 1: each function of sq_sweep_db.h, else reports, pages, tables and comparison.
 #include <jansson.h>
+#include <sqlite3.h>
 
 #include "sim/sweep/sq_report.h"
 #include "sim/sweep/sq_sweep_export.h"
@@ -100,24 +101,38 @@ static void put_rows(const char *path, struct fuzz_reader *r)
     free(text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+static void run(const uint8_t *data, size_t n)
 {
     struct fuzz_reader r = {data, n};
     struct sq_sweep_db *db;
     struct sq_error err;
-    const bool has_rows = fuzz_byte(&r) != 0;
+    const unsigned mode = fuzz_byte(&r);
     fuzz_forget();
     fuzz_forget_written();
     fuzz_file("mem/page", page, sizeof page - 1);
-    if (has_rows)
+    if (mode & 1)
         put_rows(FUZZ_FILE, &r);
     else
         fuzz_file(FUZZ_FILE, r.data, r.n);
-    report();
+    if (!(mode & 2)) {
+        report();
+        return;
+    }
     const enum sq_status status = sq_sweep_db_open(&db, FUZZ_FILE, false, &err);
     fuzz_status(status, &err);
     if (status == SQ_OK)
         rows(db);
     sq_sweep_db_close(db);
+}
+
+// SQLite's own memory needs no check of every access, only that all of it comes back.
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static bool is_set_up;
+    if (!is_set_up)
+        fuzz_sqlite_memory();
+    is_set_up = true;
+    run(data, n);
+    FUZZ_CHECK(sqlite3_memory_used() == 0);
     return 0;
 }

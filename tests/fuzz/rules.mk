@@ -39,7 +39,7 @@ FUZZ_LOOPS := -fno-sanitize-coverage=trace-cmp
 define fuzz_build
 $(1)/obj/%.o: %.c
 	$$(Q)mkdir -p $$(@D)
-	$$(Q)$(2) $$(FUZZ_CFLAGS) $(3) $$(if $$(filter models/%,$$<),$(FUZZ_LOOPS)) -c $$< -o $$@
+	$$(Q)$(2) $$(FUZZ_CFLAGS) $(3) $$(if $$(filter models/% tests/fuzz/fuzz.c,$$<),$(FUZZ_LOOPS)) -c $$< -o $$@
 $(1)/lib.a: $(patsubst %.c,$(1)/obj/%.o,$(FUZZ_LIB))
 	$$(Q)rm -f $$@
 	$$(Q)ar rcs $$@ $$^
