@@ -60,6 +60,10 @@ const uint8_t *fuzz_bytes(struct fuzz_reader *r, size_t n, size_t *got);
 // What is left as a text on the heap.
 char *fuzz_text(struct fuzz_reader *r);
 
+// Renames the metadata key of a safetensors file under which its digest is, where it has one: what
+// is altered afterwards gets as far as a file that somebody forged.
+void fuzz_drop_digest(uint8_t *file, size_t n);
+
 // Alters bytes[n] by a list: three bytes give the place (modulo n) and, in their top bit, whether
 // the fourth is written or xored; the list ends with r.
 void fuzz_alter(uint8_t *bytes, size_t n, struct fuzz_reader *r);
