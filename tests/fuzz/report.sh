@@ -10,24 +10,27 @@ cat <<'END'
 
 libFuzzer with AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer on the harnesses of
 `tests/fuzz/`, which read from memory and also check what must hold of what was accepted. `make fuzz`
-makes the logs, `make fuzz-report` this page; `make test` replays the corpus. A run counts as a hang
-after 10 s. Edges are those of the harness, `models/` and `sim/` together; flat: seconds since the last
-new edge when the target was stopped.
+makes the logs, `make fuzz-report` this page; `make test` replays the corpus. Edges are those of the
+harness, `models/` and `sim/` together; flat: seconds since the last new edge when the target was
+stopped; slowest: seconds of wall time of one execution.
 
-| target | executions | per second | edges | flat, s | inputs kept | kB packed | crashes, leaks, hangs |
-|---|---|---|---|---|---|---|---|
 END
+echo "Revisions that ran: $(grep -aho 'revision .*' "$dir"/*.log | sort | uniq -c | sort -rn | awk '{ printf "%s%s", (NR > 1) ? ", " : "", $3 }')."
+echo
+echo '| target | executions | per second | edges | flat, s | slowest, s | inputs kept | kB packed | crashes, leaks, hangs |'
+echo '|---|---|---|---|---|---|---|---|---|'
 for log in "$dir"/*.log; do
   name=$(basename "$log" .log)
   archive=tests/fuzz/corpus/$name.tar.gz
   kept=$(tar tzf "$archive" | grep -vc '/$') packed=$(stat -c %s "$archive")
-  grep -a '^fuzz.sh:\|cov:\|^stat::number_of_executed\|^SUMMARY' "$log" |
+  grep -a '^fuzz.sh:\|cov:\|^stat::number_of_executed\|^stat::slowest\|^SUMMARY' "$log" |
     awk -v name="$name" -v kept="$kept" -v packed="$packed" '
-      /^stat::/ { runs += $2 }
+      /^stat::number/ { runs += $2 }
+      /^stat::slowest/ { if ($2 > slowest) slowest = $2 }
       /^fuzz.sh:/ { seconds += $3; flat = $5 }
       /^SUMMARY/ { found++ }
       / cov: / { for (i = 1; i < NF; i++) if ($i == "cov:" && $(i + 1) > edges) edges = $(i + 1) }
-      END { printf "| %s | %d | %.0f | %d | %d | %d | %.1f | %d |\n", name, runs, runs / (seconds ? seconds : 1),
-              edges, flat, kept, packed / 1000, found }'
-done | awk -F'|' '{ print; runs += $3; kept += $7; packed += $8; found += $9 }
-    END { printf "| **all** | %d | | | | %d | %.1f | %d |\n", runs, kept, packed, found }'
+      END { printf "| %s | %d | %.0f | %d | %d | %d | %d | %.1f | %d |\n", name, runs,
+              runs / (seconds ? seconds : 1), edges, flat, slowest, kept, packed / 1000, found }'
+done | awk -F'|' '{ print; runs += $3; kept += $8; packed += $9; found += $10 }
+    END { printf "| **all** | %d | | | | | %d | %.1f | %d |\n", runs, kept, packed, found }'
