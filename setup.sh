@@ -16,6 +16,7 @@ gnuplot-nox gnuplot
 opensta sta
 clang-format clang-format
 perl prove
+python3 python3
 libjansson-dev /usr/include/jansson.h
 libcmocka-dev /usr/include/cmocka.h
 libopenblas-dev /usr/include/*/openblas*/openblas_config.h
