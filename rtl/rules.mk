@@ -1,5 +1,5 @@
 # rtl/: lint. Verilated objects are built by the program (sim/cosim/sq_rtl_build.c), netlists by sq_synth.c.
 ## lint: every module alone through Verilator -Wall and Yosys; clang-format
 .PHONY: lint
-lint: format-check
-	$(Q)VERILATOR="$(VERILATOR)" YOSYS="$(YOSYS)" rtl/lint.sh
+lint: format-check $(BUILD)/sqsim
+	$(Q)SQSIM="$(abspath $(BUILD)/sqsim)" VERILATOR="$(VERILATOR)" YOSYS="$(YOSYS)" rtl/lint.sh

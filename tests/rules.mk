@@ -109,7 +109,7 @@ mutation: $(BUILD)/sqsim
 ## mutants: 545 faults in the netlists of all blocks; every survivor proven equal or explained
 .PHONY: mutants
 mutants: $(BUILD)/sqsim
-	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tests/rtl/mutants.txt tests/rtl/mutant_survivors.txt \
+	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tables tests/rtl/mutant_survivors.txt \
 	  build/mutants $(SEED) $(JOBS)
 
 -include $(UNIT_BIN:=.o.d) $(PKG_CHECK).o.d

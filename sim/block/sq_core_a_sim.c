@@ -4,7 +4,7 @@
 #include <string.h>
 
 void sq_core_a_init(struct sq_core_a_sim *s, const struct sq_core_config *config,
-                    enum sq_stream_kind topk, unsigned topk_depth)
+                    enum sq_pipeline_kind topk, unsigned topk_depth)
 {
     memset(s, 0, sizeof *s);
     sq_mask_init(&s->mask, topk, topk_depth, SQ_CORE_A_STAGES);
@@ -13,7 +13,7 @@ void sq_core_a_init(struct sq_core_a_sim *s, const struct sq_core_config *config
 
 // What the parts offer each other in this cycle.
 struct wires {
-    struct sq_stream_out mask;
+    struct sq_pipeline_out mask;
     struct sq_core_in core_in;
     struct sq_core_out core;
     bool has_place; // both stores take a bank

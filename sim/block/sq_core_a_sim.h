@@ -32,9 +32,9 @@ struct sq_core_a_sim {
 };
 
 // The configuration must have passed sq_core_config_check(); rows are output channels, cols tokens.
-// Kind and depth of the mask unit as of sq_topk (sq_stream_sim.h).
+// Kind and depth of the mask unit as of sq_topk (sq_pipeline.h).
 void sq_core_a_init(struct sq_core_a_sim *s, const struct sq_core_config *config,
-                    enum sq_stream_kind topk, unsigned topk_depth);
+                    enum sq_pipeline_kind topk, unsigned topk_depth);
 void sq_core_a_comb(const struct sq_core_a_sim *s, const struct sq_core_a_in *in,
                     struct sq_core_a_out *out);
 void sq_core_a_clock(struct sq_core_a_sim *s, const struct sq_core_a_in *in);

@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/io/sq_checked.h"
+
 // Everything that evolves during a job.
 struct world {
     struct sq_core_sim core;
@@ -171,4 +173,48 @@ uint64_t sq_causes_sum(const uint64_t counts[SQ_N_CAUSES])
     for (unsigned i = 0; i < SQ_N_CAUSES; i++)
         sum += counts[i];
     return sum;
+}
+
+// ---- products -------------------------------------------------------------------------------
+
+static size_t ceil_div(size_t a, size_t b)
+{
+    return a / b + (a % b > 0); // a + b - 1 may not fit
+}
+
+enum sq_status sq_gemm_job(const struct sq_core_config *config, const struct sq_format *format,
+                           size_t m, size_t n, size_t k_padded, struct sq_job *job,
+                           struct sq_error *err)
+{
+    const size_t tiles_m = ceil_div(m, config->rows), tiles_n = ceil_div(n, config->cols);
+    const size_t groups = sq_n_groups(format, k_padded);
+    const size_t banks = sq_group_len(format, k_padded) / format->bank;
+    if (banks > SQ_JOB_GROUP_BANKS_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "group of %zu banks, need <= %u", banks,
+                       SQ_JOB_GROUP_BANKS_MAX);
+    if (tiles_m > SQ_JOB_GROUPS_MAX / tiles_n || tiles_m * tiles_n > SQ_JOB_GROUPS_MAX / groups)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu x %zu tiles of %zu groups, need <= %u together",
+                       tiles_m, tiles_n, groups, SQ_JOB_GROUPS_MAX);
+    *job = (struct sq_job){(uint32_t)banks, (uint32_t)(tiles_m * tiles_n * groups)};
+    return SQ_OK;
+}
+
+static double pe_cycles(const struct sq_core_config *config, uint64_t cycles)
+{
+    return (double)cycles * config->rows * config->cols;
+}
+
+double sq_utilisation_low(const struct sq_core_config *config, size_t m, size_t n, size_t k,
+                          uint64_t cycles)
+{
+    return sq_utilisation((double)m * (double)n * (double)k,
+                          pe_cycles(config, cycles) * config->low_lanes);
+}
+
+double sq_utilisation_high(const struct sq_core_config *config, size_t m, size_t n, size_t k,
+                           uint64_t cycles)
+{
+    const double high = (double)k / config->bank * config->high_per_bank;
+    return sq_utilisation((double)m * (double)n * high,
+                          pe_cycles(config, cycles) * config->high_lanes);
 }

@@ -4,6 +4,8 @@
 #ifndef SQ_CORE_RUN_H
 #define SQ_CORE_RUN_H
 
+#include "models/sq_format.h"
+#include "models/sq_status.h"
 #include "sim/block/sq_core_sim.h"
 #include "sim/block/sq_stream.h"
 
@@ -24,5 +26,21 @@ struct sq_core_stats sq_core_run_fast(const struct sq_core_config *config, const
 
 // Cycles a path was charged with, over all causes; equals stats->cycles.
 uint64_t sq_causes_sum(const uint64_t counts[SQ_N_CAUSES]);
+
+// ---- products -------------------------------------------------------------------------------
+
+// One scale group per tile and flush: tiles in the order for (column tile) for (row tile), groups
+// ascending inside. SQ_ERR_RANGE where the job exceeds the core's counters.
+enum sq_status sq_gemm_job(const struct sq_core_config *config, const struct sq_format *format,
+                           size_t m, size_t n, size_t k_padded, struct sq_job *job,
+                           struct sq_error *err);
+
+// What the datapath did with the cycles: useful multiplications (padding of K, unused rows and
+// columns not counted; masked positions of the low path counted, as it spends them) over all
+// multipliers and cycles. 0..1.
+double sq_utilisation_low(const struct sq_core_config *config, size_t m, size_t n, size_t k,
+                          uint64_t cycles);
+double sq_utilisation_high(const struct sq_core_config *config, size_t m, size_t n, size_t k,
+                           uint64_t cycles);
 
 #endif

@@ -51,26 +51,34 @@ void sq_store_clock(struct sq_store_sim *s, bool write, bool last, uint32_t pass
         write_beat(s, last, passes);
 }
 
-void sq_mask_init(struct sq_mask_sim *m, enum sq_stream_kind kind, unsigned depth, unsigned stages)
+uint32_t sq_store_draw_tile(struct sq_rng *rng, enum sq_stimulus kind, uint32_t depth,
+                            uint32_t passes_max, uint32_t *passes)
+{
+    *passes = 1 + sq_rng_below(rng, kind == SQ_STIMULUS_FEW ? 1 : passes_max);
+    return kind == SQ_STIMULUS_EXTREME ? depth : 1 + sq_rng_below(rng, depth);
+}
+
+void sq_mask_init(struct sq_mask_sim *m, enum sq_pipeline_kind kind, unsigned depth,
+                  unsigned stages)
 {
     memset(m, 0, sizeof *m);
-    sq_stream_sim_init(&m->topk, kind, depth);
-    sq_stream_sim_init(&m->stage, SQ_STREAM_PIPE, stages);
+    sq_pipeline_init(&m->topk, kind, depth);
+    sq_pipeline_init(&m->stage, SQ_TIMING_PIPE, stages);
 }
 
 // What the parts offer each other in this cycle.
-static void between(const struct sq_mask_sim *m, bool out_ready, struct sq_stream_out *topk,
-                    struct sq_stream_out *stage)
+static void between(const struct sq_mask_sim *m, bool out_ready, struct sq_pipeline_out *topk,
+                    struct sq_pipeline_out *stage)
 {
-    sq_stream_comb(&m->stage, out_ready, stage);
-    sq_stream_comb(&m->topk, stage->in_ready, topk);
+    sq_pipeline_comb(&m->stage, out_ready, stage);
+    sq_pipeline_comb(&m->topk, stage->in_ready, topk);
 }
 
-void sq_mask_comb(const struct sq_mask_sim *m, bool out_ready, struct sq_stream_out *out)
+void sq_mask_comb(const struct sq_mask_sim *m, bool out_ready, struct sq_pipeline_out *out)
 {
-    struct sq_stream_out topk, stage;
+    struct sq_pipeline_out topk, stage;
     between(m, out_ready, &topk, &stage);
-    *out = (struct sq_stream_out){topk.in_ready, stage.out_valid};
+    *out = (struct sq_pipeline_out){topk.in_ready, stage.out_valid};
 }
 
 bool sq_mask_last(const struct sq_mask_sim *m)
@@ -86,9 +94,9 @@ uint32_t sq_mask_passes(const struct sq_mask_sim *m)
 void sq_mask_clock(struct sq_mask_sim *m, bool in_valid, bool in_last, uint32_t in_passes,
                    bool out_ready)
 {
-    const bool is_serial = m->topk.kind == SQ_STREAM_SERIAL;
+    const bool is_serial = m->topk.kind == SQ_TIMING_SERIAL;
     const bool last = is_serial ? m->topk.held_last : m->topk.last[m->topk.depth - 1];
-    struct sq_stream_out topk, stage;
+    struct sq_pipeline_out topk, stage;
     between(m, out_ready, &topk, &stage);
     if (stage.out_valid && out_ready && sq_mask_last(m)) {
         assert(m->n_passes > 0);
@@ -96,8 +104,8 @@ void sq_mask_clock(struct sq_mask_sim *m, bool in_valid, bool in_last, uint32_t 
         memmove(m->passes, m->passes + 1, m->n_passes * sizeof *m->passes);
     }
     // Downstream first: each takes what the one before it held before this edge.
-    sq_stream_clock(&m->stage, topk.out_valid, last, out_ready);
-    sq_stream_clock(&m->topk, in_valid, in_last, stage.in_ready);
+    sq_pipeline_clock(&m->stage, topk.out_valid, last, out_ready);
+    sq_pipeline_clock(&m->topk, in_valid, in_last, stage.in_ready);
     if (in_valid && topk.in_ready && in_last) {
         assert(m->n_passes < sizeof m->passes / sizeof *m->passes);
         m->passes[m->n_passes++] = in_passes;

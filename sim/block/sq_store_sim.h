@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sim/block/sq_stream_sim.h"
+#include "sim/block/sq_pipeline.h"
 
 // sq_act_store: two tiles, each given `passes` times. Zeroed: empty.
 struct sq_store_sim {
@@ -24,15 +24,20 @@ bool sq_store_ends_pass(const struct sq_store_sim *s); // it is the last of its 
 // The edge: a beat enters, the last one of its tile with its passes; one leaves.
 void sq_store_clock(struct sq_store_sim *s, bool write, bool last, uint32_t passes, bool give);
 
-// A mask unit (kind and depth as of sq_topk, sq_stream_sim.h), then a PIPE of `stages`.
+// A tile to draw: full ones used once, short ones used often, and all between. Returns its beats.
+uint32_t sq_store_draw_tile(struct sq_rng *rng, enum sq_stimulus kind, uint32_t depth,
+                            uint32_t passes_max, uint32_t *passes);
+
+// A mask unit (kind and depth as of sq_topk, sq_pipeline.h), then a PIPE of `stages`.
 struct sq_mask_sim {
-    struct sq_stream_sim topk, stage;
+    struct sq_pipeline topk, stage;
     uint32_t passes[8]; // of the tiles whose last beat is inside, the oldest first
     unsigned n_passes;
 };
 
-void sq_mask_init(struct sq_mask_sim *m, enum sq_stream_kind kind, unsigned depth, unsigned stages);
-void sq_mask_comb(const struct sq_mask_sim *m, bool out_ready, struct sq_stream_out *out);
+void sq_mask_init(struct sq_mask_sim *m, enum sq_pipeline_kind kind, unsigned depth,
+                  unsigned stages);
+void sq_mask_comb(const struct sq_mask_sim *m, bool out_ready, struct sq_pipeline_out *out);
 bool sq_mask_last(const struct sq_mask_sim *m);       // of the beat offered
 uint32_t sq_mask_passes(const struct sq_mask_sim *m); // of its tile, read with the last beat
 void sq_mask_clock(struct sq_mask_sim *m, bool in_valid, bool in_last, uint32_t in_passes,

@@ -21,8 +21,9 @@ static uint32_t draw(struct sq_source *s)
         return sq_rng_below(&s->rng, 4 * n + 1);
     case SQ_STALL_STARVE:
         return sq_rng_below(&s->rng, n) == 0 ? 16 * n : 0;
+    case SQ_STALL_IDLE:
+        return n;
     case SQ_STALL_FREE:
-    case SQ_N_STALL_KINDS:
         break;
     }
     return 0;
@@ -47,12 +48,12 @@ bool sq_sink_ready(const struct sq_source *s)
     return s->wait == 0;
 }
 
-void sq_source_clock(struct sq_source *s, bool fired)
+void sq_source_clock(struct sq_source *s, bool fired, bool ready)
 {
     if (fired) {
         s->left--;
         s->wait = draw(s);
-    } else if (s->wait > 0) {
+    } else if (s->wait > 0 && (ready || s->stall.kind != SQ_STALL_IDLE)) {
         s->wait--;
     }
 }
@@ -93,8 +94,8 @@ void sq_streams_drive(const struct sq_streams *e, struct sq_core_in *in)
 void sq_streams_clock(struct sq_streams *e, const struct sq_core_in *in,
                       const struct sq_core_out *out)
 {
-    sq_source_clock(&e->act, in->act_valid && out->act_ready);
-    sq_source_clock(&e->lo, in->lo_valid && out->lo_ready);
-    sq_source_clock(&e->hi, in->hi_valid && out->hi_ready);
+    sq_source_clock(&e->act, in->act_valid && out->act_ready, out->act_ready);
+    sq_source_clock(&e->lo, in->lo_valid && out->lo_ready, out->lo_ready);
+    sq_source_clock(&e->hi, in->hi_valid && out->hi_ready, out->hi_ready);
     sq_sink_clock(&e->out, in->out_ready && out->out_valid);
 }

@@ -18,7 +18,8 @@ enum sq_stall_kind {
     SQ_STALL_RANDOM = 2,   // each beat waits 0..n cycles with probability 1/2
     SQ_STALL_BURST = 3,    // runs of up to n beats, then up to 4n waiting cycles
     SQ_STALL_STARVE = 4,   // rare long waits: 16n cycles, one beat in n
-    SQ_N_STALL_KINDS = 5,
+    SQ_N_STALL_KINDS = 5,  // end of those drawn at random
+    SQ_STALL_IDLE = 5,     // a source waits n cycles in which its beat would be taken
 };
 
 struct sq_stall {
@@ -40,8 +41,8 @@ void sq_source_init(struct sq_source *s, const struct sq_stall *stall, uint64_t 
 bool sq_source_valid(const struct sq_source *s);
 bool sq_sink_ready(const struct sq_source *s);
 // The end of the cycle. A periodic sink waits after each beat; the random ones also drop ready
-// without one.
-void sq_source_clock(struct sq_source *s, bool fired);
+// without one. ready: of the other side.
+void sq_source_clock(struct sq_source *s, bool fired, bool ready);
 void sq_sink_clock(struct sq_source *s, bool fired);
 
 // The four streams of a core.

@@ -31,10 +31,10 @@ struct arguments {
     struct sq_cli_format format;
     struct sq_cli_core core;
     size_t n_blocks;
-    struct sq_block block[MAX_BLOCKS]; // kind and unit
-    const char *liberty;               // NULL: default_liberty
-    const char *output;                // NULL: standard output
-    unsigned a_bits, b_bits;           // 0 = not given
+    struct sq_area_item block[MAX_BLOCKS]; // kind and unit
+    const char *liberty;                   // NULL: default_liberty
+    const char *output;                    // NULL: standard output
+    unsigned a_bits, b_bits;               // 0 = not given
     size_t n_periods;
     double period_ns[MAX_PERIODS];
     unsigned jobs;
@@ -95,19 +95,19 @@ static enum sq_status set_uint(const char *option, const char *text, uint64_t mi
 static enum sq_status add_block(struct arguments *in, const char *text)
 {
     const char *names[MAX_NAMES];
-    size_t index, n_units;
-    const struct sq_block_unit *units = sq_block_units(&n_units);
-    assert(SQ_BLOCK_UNIT + n_units <= MAX_NAMES);
-    for (int i = 0; i < SQ_BLOCK_UNIT; i++)
-        names[i] = sq_block_name((enum sq_block_kind)i);
-    for (size_t i = 0; i < n_units; i++)
-        names[SQ_BLOCK_UNIT + i] = units[i].name;
-    SQ_TRY(sq_cli_name("--block", text, names, SQ_BLOCK_UNIT + n_units, &index, in->err));
+    size_t index, n_units = 0;
+    for (int i = 0; i < SQ_AREA_UNIT; i++)
+        names[i] = sq_area_kind_name((enum sq_area_kind)i);
+    for (const struct sq_area_unit *u; (u = sq_area_unit(n_units)); n_units++) {
+        assert(SQ_AREA_UNIT + n_units < MAX_NAMES);
+        names[SQ_AREA_UNIT + n_units] = u->name;
+    }
+    SQ_TRY(sq_cli_name("--block", text, names, SQ_AREA_UNIT + n_units, &index, in->err));
     if (in->n_blocks == MAX_BLOCKS)
         return SQ_FAIL(in->err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS);
-    struct sq_block *b = &in->block[in->n_blocks++];
-    b->kind = index < SQ_BLOCK_UNIT ? (enum sq_block_kind)index : SQ_BLOCK_UNIT;
-    b->unit = index < SQ_BLOCK_UNIT ? NULL : &units[index - SQ_BLOCK_UNIT];
+    struct sq_area_item *b = &in->block[in->n_blocks++];
+    b->kind = index < SQ_AREA_UNIT ? (enum sq_area_kind)index : SQ_AREA_UNIT;
+    b->unit = index < SQ_AREA_UNIT ? NULL : sq_area_unit(index - SQ_AREA_UNIT);
     return SQ_OK;
 }
 
@@ -173,21 +173,21 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 // ---- the table --------------------------------------------------------------------------------
 
-static bool is_product(enum sq_block_kind kind)
+static bool is_product(enum sq_area_kind kind)
 {
-    return kind == SQ_BLOCK_MUL || kind == SQ_BLOCK_MUL_STAR || kind == SQ_BLOCK_DOT;
+    return kind == SQ_AREA_MUL || kind == SQ_AREA_MUL_STAR || kind == SQ_AREA_DOT;
 }
 
-static bool has_select(enum sq_block_kind kind)
+static bool has_select(enum sq_area_kind kind)
 {
-    return kind == SQ_BLOCK_GATHER || kind == SQ_BLOCK_GATHER_SELECT ||
-           kind == SQ_BLOCK_GATHER_MUX || kind == SQ_BLOCK_PE;
+    return kind == SQ_AREA_GATHER || kind == SQ_AREA_GATHER_SELECT || kind == SQ_AREA_GATHER_MUX ||
+           kind == SQ_AREA_PE;
 }
 
-static enum sq_status append(struct sq_area_table *t, const struct sq_block *block,
+static enum sq_status append(struct sq_area_table *t, const struct sq_area_item *block,
                              struct sq_error *err)
 {
-    struct sq_synth_block synth = sq_block_synth(block);
+    struct sq_synth_block synth = sq_area_synth(block);
     synth.keeps_parts = t->keeps_parts;
     for (size_t i = 0; i < t->n; i++) { // given twice, or in both series
         const struct sq_synth_block *other = &t->row[i].synth;
@@ -207,7 +207,7 @@ static enum sq_status append(struct sq_area_table *t, const struct sq_block *blo
 }
 
 // One kind, once per gather architecture where that matters.
-static enum sq_status append_kind(struct sq_area_table *t, struct sq_block block,
+static enum sq_status append_kind(struct sq_area_table *t, struct sq_area_item block,
                                   enum sq_gather_arch gather, struct sq_error *err)
 {
     const bool both = gather == GATHER_BOTH && has_select(block.kind);
@@ -220,7 +220,7 @@ static enum sq_status append_kind(struct sq_area_table *t, struct sq_block block
 }
 
 // The products of the formats there are, and the dense baselines; or the given widths.
-static enum sq_status append_products(struct sq_area_table *t, struct sq_block block,
+static enum sq_status append_products(struct sq_area_table *t, struct sq_area_item block,
                                       const struct arguments *in, struct sq_error *err)
 {
     static const unsigned bits[][2] = {{4, 4}, {4, 6}, {8, 4}, {6, 6}, {8, 6}, {8, 8}};
@@ -238,12 +238,12 @@ static enum sq_status append_products(struct sq_area_table *t, struct sq_block b
 }
 
 // The gather from `first` on: the unit with its registers, its three parts.
-static enum sq_status append_gathers(struct sq_area_table *t, struct sq_block block,
-                                     enum sq_block_kind first, enum sq_gather_arch gather,
+static enum sq_status append_gathers(struct sq_area_table *t, struct sq_area_item block,
+                                     enum sq_area_kind first, enum sq_gather_arch gather,
                                      struct sq_error *err)
 {
-    for (int kind = (int)first; kind <= SQ_BLOCK_GATHER_MUX; kind++) {
-        block.kind = (enum sq_block_kind)kind;
+    for (int kind = (int)first; kind <= SQ_AREA_GATHER_MUX; kind++) {
+        block.kind = (enum sq_area_kind)kind;
         SQ_TRY(append_kind(t, block, gather, err));
     }
     return SQ_OK;
@@ -254,40 +254,36 @@ static enum sq_status append_gathers(struct sq_area_table *t, struct sq_block bl
 static enum sq_status append_series(struct sq_area_table *t, const struct sq_core_config *config,
                                     enum sq_gather_arch gather, struct sq_error *err)
 {
-    struct sq_block block = {.config = *config};
+    struct sq_area_item block = {.config = *config};
     for (unsigned bank = 4; bank <= 128; bank *= 2) {
         block.config.bank = bank;
         block.config.high_per_bank = bank / 4;
         // The largest unit takes minutes, and its parts say all.
-        const enum sq_block_kind first = bank <= 64 ? SQ_BLOCK_GATHER : SQ_BLOCK_GATHER_RANK;
+        const enum sq_area_kind first = bank <= 64 ? SQ_AREA_GATHER : SQ_AREA_GATHER_RANK;
         SQ_TRY(append_gathers(t, block, first, gather, err));
     }
-    size_t n;
-    const struct sq_block_unit *unit = sq_block_units(&n);
-    block.kind = SQ_BLOCK_UNIT;
-    for (size_t i = 0; i < n; i++) {
-        block.unit = &unit[i];
-        if (strncmp(unit[i].name, "topk_", 5) == 0)
+    block.kind = SQ_AREA_UNIT;
+    for (size_t i = 0; (block.unit = sq_area_unit(i)); i++)
+        if (strncmp(block.unit->name, "topk_", 5) == 0)
             SQ_TRY(append(t, &block, err));
-    }
     return SQ_OK;
 }
 
 static enum sq_status list_rows(struct sq_area_table *t, const struct arguments *in,
                                 const struct sq_core_config *config, struct sq_error *err)
 {
-    static const enum sq_block_kind all[] = {SQ_BLOCK_MUL,     SQ_BLOCK_MUL_STAR, SQ_BLOCK_DOT,
-                                             SQ_BLOCK_MAC_LOW, SQ_BLOCK_MAC_HIGH, SQ_BLOCK_PE};
+    static const enum sq_area_kind all[] = {SQ_AREA_MUL,     SQ_AREA_MUL_STAR, SQ_AREA_DOT,
+                                            SQ_AREA_MAC_LOW, SQ_AREA_MAC_HIGH, SQ_AREA_PE};
     const enum sq_gather_arch gather = in->core.config.gather;
     const size_t n = in->n_blocks ? in->n_blocks : sizeof all / sizeof all[0];
     for (size_t i = 0; i < n; i++) {
-        const enum sq_block_kind kind = in->n_blocks ? in->block[i].kind : all[i];
-        struct sq_block block = {.kind = kind, .config = *config};
+        const enum sq_area_kind kind = in->n_blocks ? in->block[i].kind : all[i];
+        struct sq_area_item block = {.kind = kind, .config = *config};
         block.unit = in->n_blocks ? in->block[i].unit : NULL;
         if (is_product(kind))
             SQ_TRY(append_products(t, block, in, err));
-        else if (kind == SQ_BLOCK_GATHER)
-            SQ_TRY(append_gathers(t, block, SQ_BLOCK_GATHER, gather, err));
+        else if (kind == SQ_AREA_GATHER)
+            SQ_TRY(append_gathers(t, block, SQ_AREA_GATHER, gather, err));
         else
             SQ_TRY(append_kind(t, block, gather, err));
     }
@@ -327,10 +323,10 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
         return SQ_FAIL(err, SQ_ERR_ARG, "--%c-bits needs --block mul, mul_star or dot",
                        in->a_bits ? 'a' : 'b');
     for (size_t i = 0; in->keeps_parts && i < (in->n_blocks ? in->n_blocks : 1); i++) {
-        const struct sq_block *b = &in->block[i];
-        if (in->n_blocks == 0 || (b->kind != SQ_BLOCK_CORE && !(b->unit && b->unit->is_array)))
+        const struct sq_area_item *b = &in->block[i];
+        if (in->n_blocks == 0 || (b->kind != SQ_AREA_CORE && !(b->unit && b->unit->is_array)))
             return SQ_FAIL(err, SQ_ERR_ARG, "--keep-parts needs --block array_* or core, not %.40s",
-                           in->n_blocks ? sq_block_title(b) : "the whole table");
+                           in->n_blocks ? sq_area_title(b) : "the whole table");
     }
     if (in->keeps_parts && in->n_periods > 0)
         return SQ_FAIL(err, SQ_ERR_ARG,

@@ -8,7 +8,7 @@
 #include "sim/synth/sq_area_block.h"
 
 struct sq_area_row {
-    struct sq_block block;
+    struct sq_area_item block;
     struct sq_synth_block synth;
     double period_ns; // 0 = the smallest netlist, whatever its delay
     struct sq_synth_result result;

@@ -14,7 +14,7 @@ static double sequential_share(const struct sq_synth_result *r)
 
 static double per_weight(const struct sq_area_row *row)
 {
-    return row->result.area / sq_block_weights_per_cycle(&row->block);
+    return row->result.area / sq_area_weights_per_cycle(&row->block);
 }
 
 static bool meets(const struct sq_area_row *row)
@@ -43,21 +43,21 @@ static void print_row(FILE *out, const struct sq_area_table *t, const struct sq_
         snprintf(delay, sizeof delay, "%.2f", r->critical_path_ns);
     if (t->has_periods)
         fprintf(out, "%9.3f %-4s", row->period_ns, meets(row) ? "yes" : "no");
-    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10.2f %-6s %s\n",
-            sq_block_title(&row->block), r->area, r->nand2_equivalents, r->n_cells,
-            100 * sequential_share(r), delay, per_weight(row),
-            t->has_periods ? sq_synth_recipe_name(row->synth.recipe) : r->mapper, parameters);
+    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10.2f %-6s %s\n", sq_area_title(&row->block),
+            r->area, r->nand2_equivalents, r->n_cells, 100 * sequential_share(r), delay,
+            per_weight(row), t->has_periods ? sq_synth_recipe_name(row->synth.recipe) : r->mapper,
+            parameters);
 }
 
 // The area of a part of the gather that `row` stands for, or -1.
 static double part_area(const struct sq_area_table *t, const struct sq_area_row *row,
-                        enum sq_block_kind kind)
+                        enum sq_area_kind kind)
 {
     for (size_t i = 0; i < t->n; i++) {
         const struct sq_core_config *a = &t->row[i].block.config, *b = &row->block.config;
         if (t->row[i].block.kind == kind && a->bank == b->bank &&
             a->high_per_bank == b->high_per_bank && a->act_bits == b->act_bits &&
-            (kind == SQ_BLOCK_GATHER_RANK || a->gather == b->gather))
+            (kind == SQ_AREA_GATHER_RANK || a->gather == b->gather))
             return t->row[i].result.area;
     }
     return -1;
@@ -70,10 +70,10 @@ static void print_gathers(FILE *out, const struct sq_area_table *t)
     for (size_t i = 0; i < t->n; i++) {
         const struct sq_area_row *row = &t->row[i];
         const struct sq_core_config *c = &row->block.config;
-        const double rank = part_area(t, row, SQ_BLOCK_GATHER_RANK);
-        const double select = part_area(t, row, SQ_BLOCK_GATHER_SELECT);
-        const double mux = part_area(t, row, SQ_BLOCK_GATHER_MUX);
-        if (row->block.kind != SQ_BLOCK_GATHER_MUX || rank < 0 || select < 0 || mux < 0)
+        const double rank = part_area(t, row, SQ_AREA_GATHER_RANK);
+        const double select = part_area(t, row, SQ_AREA_GATHER_SELECT);
+        const double mux = part_area(t, row, SQ_AREA_GATHER_MUX);
+        if (row->block.kind != SQ_AREA_GATHER_MUX || rank < 0 || select < 0 || mux < 0)
             continue;
         if (!has_head)
             fprintf(out,
@@ -132,7 +132,7 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
                             json_integer(row->synth.param[i].value));
     for (size_t i = 0; i < r->n_types; i++)
         json_object_set_new(cells, r->cell[i].name, json_integer(r->cell[i].count));
-    json_object_set_new(o, "block", json_string(sq_block_title(&row->block)));
+    json_object_set_new(o, "block", json_string(sq_area_title(&row->block)));
     json_object_set_new(o, "module", json_string(row->synth.top));
     json_object_set_new(o, "parameters", parameters);
     json_object_set_new(o, "keep_parts", json_boolean(t->keeps_parts));
@@ -147,7 +147,7 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
         json_object_set_new(o, "target_ps", json_integer(row->synth.target_ps));
     }
     json_object_set_new(o, "sequential_share", json_real(sequential_share(r)));
-    json_object_set_new(o, "weights_per_cycle", json_real(sq_block_weights_per_cycle(&row->block)));
+    json_object_set_new(o, "weights_per_cycle", json_real(sq_area_weights_per_cycle(&row->block)));
     json_object_set_new(o, "um2_per_weight_cycle", json_real(per_weight(row)));
     json_object_set_new(o, "mapper", json_string(r->mapper));
     json_object_set_new(o, "n_cells", json_integer(r->n_cells));

@@ -8,7 +8,7 @@
 
 #include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cmd_cosim.h"
-#include "sim/cosim/sq_cosim.h"
+#include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/sq_replay.h"
 
 enum {
@@ -34,7 +34,8 @@ static const struct argp_option options[] = {
     {"cases", KEY_CASES, "N", 0, "random cases over all points, 1..10^9 (2000)", 0},
     {"seed", KEY_SEED, "S", 0, "seed of all random choices (1)", 0},
     {"point", KEY_POINT, "P", 0, "a point of the table, `quick` or `all` (all); may repeat", 0},
-    {"list", KEY_LIST, NULL, 0, "print the table of points and stop", 0},
+    {"list", KEY_LIST, NULL, 0,
+     "print the table of points and stop; with --json also of all blocks", 0},
     {"netlist", KEY_NETLIST, NULL, 0, "simulate the Yosys netlist of each point, not the RTL", 0},
     {"layers", KEY_LAYERS, NULL, 0,
      "every linear layer of MODEL, whole, in place of random cases (the embedded "
@@ -80,45 +81,16 @@ static const char doc[] =
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8\n"
     "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n";
 
-// Names of --block: the two with a parameter set of their own, then the stream blocks.
-static size_t block_names(const char *names[SQ_COSIM_MAX_POINTS])
-{
-    size_t n;
-    const struct sq_stream_block *const *streams = sq_stream_blocks(&n);
-    names[SQ_RTL_CORE] = "core";
-    names[SQ_RTL_GATHER] = "gather";
-    for (size_t i = 0; i < n; i++)
-        names[SQ_RTL_STREAM + i] = streams[i]->name;
-    names[SQ_RTL_STREAM + n] = "all";
-    return SQ_RTL_STREAM + n + 1;
-}
-
-const char *sq_cosim_block_name(const struct sq_cosim_args *in)
-{
-    const char *names[SQ_COSIM_MAX_POINTS];
-    const size_t n = block_names(names);
-    return in->is_all || in->is_trace   ? names[n - 1]
-           : in->block == SQ_RTL_STREAM ? in->stream->name
-                                        : names[in->block];
-}
-
-// Block `index` of block_names.
-static void set_block(struct sq_cosim_args *in, size_t index)
-{
-    size_t n;
-    const struct sq_stream_block *const *streams = sq_stream_blocks(&n);
-    in->is_all = index == SQ_RTL_STREAM + n;
-    in->block = index < SQ_RTL_STREAM ? (enum sq_rtl_block)index : SQ_RTL_STREAM;
-    in->stream = index < SQ_RTL_STREAM || in->is_all ? NULL : streams[index - SQ_RTL_STREAM];
-}
-
 static enum sq_status parse_block(struct sq_cosim_args *in, const char *arg)
 {
     const char *names[SQ_COSIM_MAX_POINTS];
-    const size_t n = block_names(names);
     size_t index;
-    SQ_TRY(sq_cli_name("--block", arg, names, n, &index, in->err));
-    set_block(in, index);
+    for (size_t i = 0; i < sq_n_blocks; i++)
+        names[i] = sq_blocks[i]->name;
+    names[sq_n_blocks] = "all";
+    SQ_TRY(sq_cli_name("--block", arg, names, sq_n_blocks + 1, &index, in->err));
+    in->is_all = index == sq_n_blocks;
+    in->block = sq_blocks[in->is_all ? 0 : index];
     return SQ_OK;
 }
 
@@ -206,35 +178,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
-                     const struct sq_cosim_total *t, const char *data)
-{
-    const bool failed = t->value_mismatches + t->cycle_mismatches > 0;
-    if (!in->is_json) {
-        printf("%s: %zu %s, %llu cases, %llu beats compared with %s, %llu value mismatches, %llu "
-               "cycle mismatches, seed %llu\n",
-               failed ? "FAIL" : "PASS", n, unit, (unsigned long long)t->cases,
-               (unsigned long long)t->beats, in->is_netlist ? "the netlist" : "RTL",
-               (unsigned long long)t->value_mismatches, (unsigned long long)t->cycle_mismatches,
-               (unsigned long long)in->seed);
-    } else {
-        json_t *o = json_object();
-        json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "block", json_string(sq_cosim_block_name(in)));
-        json_object_set_new(o, unit, json_integer((json_int_t)n));
-        json_object_set_new(o, "cases", json_integer((json_int_t)t->cases));
-        json_object_set_new(o, "beats", json_integer((json_int_t)t->beats));
-        json_object_set_new(o, "value_mismatches", json_integer((json_int_t)t->value_mismatches));
-        json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)t->cycle_mismatches));
-        json_object_set_new(o, "seed", json_integer((json_int_t)in->seed));
-        json_object_set_new(o, "netlist", json_boolean(in->is_netlist));
-        json_object_set_new(o, "provenance",
-                            sq_cli_provenance(data, "measured (RTL simulation)", in->seed));
-        sq_cli_json_line(o);
-    }
-    return failed ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK;
-}
-
 // Core or format options were given.
 static bool has_point_options(const struct sq_cosim_args *in, int argc, char **argv)
 {
@@ -285,18 +228,19 @@ static enum sq_status check_modes(const struct sq_cosim_args *in, int argc, char
 {
     if (in->is_trace)
         return check_trace(in, argc, argv);
-    if (in->block == SQ_RTL_STREAM && (in->is_model || has_point_options(in, argc, argv)))
+    if ((in->is_all || !in->block->set_core) && (in->is_model || has_point_options(in, argc, argv)))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
                        sq_cosim_block_name(in));
     for (size_t i = 0; i < in->n_wanted && in->is_all; i++)
         if (strcmp(in->wanted[i], "quick") != 0 && strcmp(in->wanted[i], "all") != 0)
             return SQ_FAIL(in->err, SQ_ERR_ARG, "--point = %s with --block all, need quick or all",
                            in->wanted[i]);
-    if (in->is_all && (in->waves || in->is_list || in->n_mutants > 0))
+    const bool is_text_list = in->is_list && !in->is_json;
+    if (in->is_all && (in->waves || is_text_list || in->n_mutants > 0))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--block = all with %s, need one block",
-                       in->waves     ? "--waves"
-                       : in->is_list ? "--list"
-                                     : "--mutants");
+                       in->waves      ? "--waves"
+                       : is_text_list ? "--list without --json"
+                                      : "--mutants");
     if (in->coverage && (in->is_netlist || in->is_model || in->n_mutants > 0 || in->waves))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--coverage counts RTL of random cases, not %s",
                        in->is_netlist      ? "--netlist"
@@ -317,7 +261,7 @@ static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **ar
 {
     const bool given = has_point_options(in, argc, argv);
     if (in->n_wanted > 0)
-        SQ_TRY(sq_cosim_core_points(in));
+        SQ_TRY(sq_cosim_choose_points(in));
     if (!given && (in->n_points > 0 || !(in->is_model || in->is_trace)))
         return SQ_OK;
     if (in->n_points > 0)
@@ -328,57 +272,45 @@ static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **ar
         in->core.config.rows = 2;
         in->core.config.cols = 4;
     }
-    in->points[0] = (struct sq_cosim_point){"custom", {0}, false};
+    struct sq_core_config config;
+    SQ_TRY(sq_cli_core_config(&in->core, &in->format, &config, in->err));
+    in->points[0] = (struct sq_point){.name = "custom"};
     in->n_points = 1;
-    return sq_cli_core_config(&in->core, &in->format, &in->points[0].config, in->err);
+    in->block->set_core(in->points[0].value, &config);
+    return SQ_OK;
 }
 
 // ---- campaigns ------------------------------------------------------------------------------
 
-static int run_campaign(const struct sq_cosim_args *in, struct sq_cosim_total *total)
-{
-    return in->block == SQ_RTL_STREAM ? sq_cosim_stream(in, total) : sq_cosim_core(in, total);
-}
-
 static int run_block(const struct sq_cosim_args *in)
 {
     struct sq_cosim_total total = {0};
-    const int exit_code = run_campaign(in, &total);
+    const int exit_code = sq_cosim_random(in, &total);
     return exit_code == SQ_EXIT_OK
                ? sq_cosim_summary(in, "points", total.points, &total, "synthetic")
                : exit_code;
 }
 
-// Chooses the points of block `index`; returns how many there are, 0 with an error.
-static size_t choose_points(struct sq_cosim_args *in, size_t index)
-{
-    const struct sq_stream_point *chosen[SQ_COSIM_MAX_POINTS];
-    size_t n = 0;
-    set_block(in, index);
-    in->n_points = 0;
-    if (in->block == SQ_RTL_STREAM)
-        return sq_cosim_stream_points(in, chosen, &n) == SQ_OK ? n : 0;
-    return sq_cosim_core_points(in) == SQ_OK ? in->n_points : 0;
-}
-
 // Every block, its share of the cases by its points.
 static int run_all(const struct sq_cosim_args *in)
 {
-    const char *names[SQ_COSIM_MAX_POINTS];
-    const size_t n_blocks = block_names(names) - 1;
     struct sq_cosim_args one = *in;
     struct sq_cosim_total total = {0};
     uint64_t n_points = 0;
-    for (size_t i = 0; i < n_blocks; i++)
-        n_points += choose_points(&one, i);
-    for (size_t i = 0; i < n_blocks; i++) {
-        const size_t n = choose_points(&one, i);
-        if (n == 0)
+    one.is_all = false;
+    for (size_t i = 0; i < sq_n_blocks; i++) {
+        one.block = sq_blocks[i];
+        if (sq_cosim_choose_points(&one) != SQ_OK)
             return sq_cli_fail("cosim", in->err);
-        one.cases = (in->cases * n + n_points - 1) / n_points;
+        n_points += one.n_points;
+    }
+    for (size_t i = 0; i < sq_n_blocks; i++) {
+        one.block = sq_blocks[i];
+        (void)sq_cosim_choose_points(&one);
+        one.cases = (in->cases * one.n_points + n_points - 1) / n_points;
         if (!in->is_json)
-            printf("== %s\n", names[i]);
-        const int exit_code = run_campaign(&one, &total);
+            printf("== %s\n", one.block->name);
+        const int exit_code = sq_cosim_random(&one, &total);
         if (exit_code != SQ_EXIT_OK)
             return exit_code;
         fflush(stdout);
@@ -389,10 +321,9 @@ static int run_all(const struct sq_cosim_args *in)
 int sq_cmd_cosim(int argc, char **argv)
 {
     struct sq_error err;
-    struct sq_cosim_point points[SQ_COSIM_MAX_POINTS];
     struct sq_cosim_args in = {.format = sq_cli_format_default(&err),
                                .core = sq_cli_core_default(&err),
-                               .points = points,
+                               .block = &sq_core_block,
                                .cases = 2000,
                                .seed = 1,
                                .m = 8,
@@ -410,21 +341,19 @@ int sq_cmd_cosim(int argc, char **argv)
     sort_files(&in);
     if (check_modes(&in, argc, argv) != SQ_OK)
         return sq_cli_fail("cosim", &err);
+    if (in.is_list)
+        return sq_cosim_list(&in);
     if (in.is_all)
         return run_all(&in);
-    if (in.block != SQ_RTL_STREAM && custom_point(&in, argc, argv) != SQ_OK)
+    if (in.block->set_core && custom_point(&in, argc, argv) != SQ_OK)
         return sq_cli_fail("cosim", &err);
-    if (in.is_list)
-        return in.stream ? sq_cosim_stream_list(&in) : sq_cosim_core_list();
     if (in.is_trace)
         return sq_cosim_traces(&in);
     if (in.is_model)
         return sq_cosim_model(&in);
-    if (!in.stream && in.n_points == 0 && sq_cosim_core_points(&in) != SQ_OK)
+    if (in.n_points == 0 && sq_cosim_choose_points(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.n_mutants > 0)
         return sq_cosim_mutants(&in);
-    if (in.waves)
-        return in.stream ? sq_cosim_stream_waves(&in) : sq_cosim_core_waves(&in);
-    return run_block(&in);
+    return in.waves ? sq_cosim_waves(&in) : run_block(&in);
 }

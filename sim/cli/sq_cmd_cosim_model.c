@@ -5,6 +5,8 @@
 
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_layer_cosim.h"
+#include "sim/cosim/sq_rtl_build.h"
+#include "sim/llm/sq_layer.h"
 
 struct visit {
     const struct sq_cosim_args *in;
@@ -59,18 +61,24 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
 
     SQ_TRY(sq_layer_compute(&r, &v->options, name, x, w, m, n, k, err));
     const bool is_shown = !v->failed && !v->in->is_json;
+    const struct sq_layer_codes codes = {.m = m,
+                                         .w = &r.w.m,
+                                         .act = r.act,
+                                         .p_lo = r.p_lo,
+                                         .p_hi = r.p_hi,
+                                         .job = r.job,
+                                         .cycles = r.stats.cycles};
     const enum sq_status status =
-        sq_layer_cosim_run(&r, &v->options.config, v->rtl, v->in->seed, is_shown, &t, err);
+        sq_layer_cosim_run(&codes, &v->options.config, v->rtl, v->in->seed, is_shown, &t, err);
     if (status == SQ_OK && t.result.mismatch.kind != SQ_MISMATCH_NONE) {
         char label[96];
         snprintf(label, sizeof label, "%.60s-tile%u", r.name, t.failing_tile);
-        const struct sq_cosim_failure f = {label, &t.failing, &t.result};
-        sq_cosim_print_failure(v->in, &f);
+        sq_cosim_print_failure(v->in, label, &t.failing, &t.result);
         v->failed = true;
     }
     if (status == SQ_OK)
         print_layer(v, &r, &t);
-    sq_owned_case_free(&t.failing);
+    sq_case_free(&t.failing);
     v->total.cases++;
     v->total.beats += t.beats;
     v->total.value_mismatches += t.value_mismatches;
@@ -101,17 +109,18 @@ int sq_cosim_model(const struct sq_cosim_args *in)
     struct sq_rtl rtl;
     struct sq_error err;
     bool built, is_real = false;
-    struct visit v = {.in = in,
-                      .options = {.config = in->points[0].config,
-                                  .format = in->format.format,
-                                  .jobs = in->jobs,
-                                  .integers = true}};
+    struct sq_core_config config;
+    sq_core_get(in->points[0].value, &config);
+    struct visit v = {
+        .in = in,
+        .options = {
+            .config = config, .format = in->format.format, .jobs = in->jobs, .integers = true}};
     const struct sq_rtl_point point = {
-        .block = SQ_RTL_CORE, .config = in->points[0].config, .netlist = in->is_netlist};
+        .block = &sq_core_block, .point = &in->points[0], .netlist = in->is_netlist};
 
     snprintf(embedded, sizeof embedded, "%.1000s/traces/tiny-llama", sq_cli_home());
     const char *model = in->model ? in->model : embedded;
-    if (in->block != SQ_RTL_CORE) {
+    if (in->block != &sq_core_block) {
         (void)SQ_FAIL(&err, SQ_ERR_ARG, "--block = gather, need core with --layers");
         return sq_cli_fail("cosim", &err);
     }

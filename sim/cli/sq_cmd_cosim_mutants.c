@@ -5,34 +5,7 @@
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_mutant.h"
 
-static const char *const kinds[] = {"none", "value", "handshake", "counter", "mask_error", "hang"};
-
-static void progress(void *context, uint64_t done, uint64_t total)
-{
-    (void)context;
-    sq_cli_progress("mutants", done, total);
-}
-
-// The only point of in->wanted.
-static enum sq_status find_point(const struct sq_cosim_args *in, struct sq_rtl_point *point)
-{
-    const struct sq_stream_point *chosen[SQ_COSIM_MAX_POINTS];
-    size_t n = in->n_points;
-    *point = (struct sq_rtl_point){.block = in->block,
-                                   .n_mutants = in->n_mutants,
-                                   .mutant_seed = (unsigned)(in->seed & 0x7fffffff)};
-    if (in->block == SQ_RTL_STREAM)
-        SQ_TRY(sq_cosim_stream_points(in, chosen, &n));
-    if (n != 1)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants with %zu points, need one", n);
-    point->stream = in->stream;
-    point->stream_point = in->stream ? chosen[0] : NULL;
-    if (!in->stream)
-        point->config = in->points[0].config;
-    if (in->block == SQ_RTL_GATHER)
-        point->config.cols = 1;
-    return SQ_OK;
-}
+static const char *const kinds[] = {"none", "value", "handshake", "counter", "hang"};
 
 static void report_mutant(const struct sq_cosim_args *in, unsigned number,
                           const struct sq_mutant *m)
@@ -89,15 +62,22 @@ static int report(const struct sq_cosim_args *in, const struct sq_mutant *m,
 
 int sq_cosim_mutants(const struct sq_cosim_args *in)
 {
-    struct sq_mutant_campaign campaign = {.cases = in->cases,
-                                          .seed = in->seed,
-                                          .jobs = in->jobs,
-                                          .home = sq_cli_home(),
-                                          .progress = progress};
+    struct sq_mutant_campaign campaign = {
+        .point = {.block = in->block,
+                  .point = &in->points[0],
+                  .n_mutants = in->n_mutants,
+                  .mutant_seed = (unsigned)(in->seed & 0x7fffffff)},
+        .cases = in->cases,
+        .seed = in->seed,
+        .jobs = in->jobs,
+        .home = sq_cli_home(),
+        .progress = sq_cosim_progress};
     struct sq_mutant_outcome outcome;
     struct sq_error err;
-    if (find_point(in, &campaign.point) != SQ_OK)
+    if (in->n_points != 1) {
+        (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants with %zu points, need one", in->n_points);
         return sq_cli_fail("cosim", in->err);
+    }
     struct sq_mutant *m = calloc(in->n_mutants, sizeof *m);
     enum sq_status status =
         m ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory for %u mutants", in->n_mutants);

@@ -40,6 +40,7 @@ static void name_of(const struct sq_replay *r, char name[17])
 static void print_line(const struct sq_cosim_args *in, const struct sq_replay *r, const char *block,
                        const char *shape, uint64_t values, const struct sq_replay_outcome *out)
 {
+    const bool has_parameters = out->stream.block && !out->stream.block->get_core;
     char name[17];
     if (!in->is_json) {
         name_of(r, name);
@@ -53,7 +54,7 @@ static void print_line(const struct sq_cosim_args *in, const struct sq_replay *r
     json_t *o = trace_json(r);
     json_object_set_new(o, "block", json_string(block));
     json_object_set_new(o, "shape", json_string(shape));
-    for (size_t i = 0; out->stream.block && out->stream.block->param[i]; i++)
+    for (size_t i = 0; has_parameters && out->stream.block->param[i]; i++)
         json_object_set_new(o, out->stream.block->param[i], json_integer(out->point.value[i]));
     json_object_set_new(o, "values", json_integer((json_int_t)values));
     json_object_set_new(o, "beats", json_integer((json_int_t)out->beats));
@@ -77,22 +78,18 @@ static void print_difference(const struct sq_cosim_args *in, const struct sq_rep
     if (out->result.mismatch.kind == SQ_MISMATCH_NONE)
         return;
     snprintf(label, sizeof label, "%s-%s-tile%u", name, out->block, out->failing_tile);
-    if (out->stream.block) {
-        sq_cosim_stream_failure(in, label, &out->stream, &out->result);
-    } else {
-        const struct sq_cosim_failure f = {label, &out->core, &out->result};
-        sq_cosim_print_failure(in, &f);
-    }
+    sq_cosim_print_failure(in, label, &out->stream, &out->result);
 }
 
 static enum sq_status run_blocks(const struct sq_cosim_args *in, struct sq_replay *r,
                                  struct totals *t, struct sq_error *err)
 {
     // Without --rows and the like, arrays that build in seconds.
-    const struct sq_core_config *core = &in->points[0].config;
-    const struct sq_replay_options options = {.config = *core,
-                                              .array_rows = in->core.given ? core->rows : 1,
-                                              .array_cols = in->core.given ? core->cols : 2,
+    struct sq_core_config core;
+    sq_core_get(in->points[0].value, &core);
+    const struct sq_replay_options options = {.config = core,
+                                              .array_rows = in->core.given ? core.rows : 1,
+                                              .array_cols = in->core.given ? core.cols : 2,
                                               .netlist = in->is_netlist,
                                               .seed = in->seed,
                                               .home = sq_cli_home()};

@@ -6,9 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sim/cosim/sq_cosim.h"
-#include "sim/cosim/sq_stream_cosim.h"
-
 // ---- what Yosys left in the build directory -------------------------------------------------
 
 // "Number of cells:  123" of stat.txt.
@@ -50,28 +47,14 @@ static enum sq_status read_changes(const char *dir, struct sq_mutant *out, unsig
 
 // ---- one fault ------------------------------------------------------------------------------
 
-static enum sq_status run_stream_case(const struct sq_mutant_campaign *c, uint64_t number,
-                                      const struct sq_rtl_api *rtl, struct sq_core_cosim_result *r,
-                                      struct sq_error *err)
-{
-    struct sq_stream_case s;
-    SQ_TRY(sq_stream_case(c->point.stream, c->point.stream_point, c->seed, number, number == 0, &s,
-                          err));
-    const enum sq_status status = sq_stream_cosim_run(&s, rtl, NULL, 0, r, err);
-    sq_stream_case_free(&s);
-    return status;
-}
-
 static enum sq_status run_case(const struct sq_mutant_campaign *c, uint64_t number,
-                               const struct sq_rtl_api *rtl, struct sq_core_cosim_result *r,
+                               const struct sq_rtl_api *rtl, struct sq_result *r,
                                struct sq_error *err)
 {
-    struct sq_owned_case o;
-    if (c->point.block == SQ_RTL_STREAM)
-        return run_stream_case(c, number, rtl, r, err);
-    SQ_TRY(sq_cosim_case(&c->point.config, c->seed, number, &o, err));
-    const enum sq_status status = sq_cosim_run_of(c->point.block)(&o.c, rtl, NULL, 0, r, err);
-    sq_owned_case_free(&o);
+    struct sq_case s;
+    SQ_TRY(sq_case_draw(c->point.block, c->point.point, c->seed, number, number == 0, &s, err));
+    const enum sq_status status = sq_lockstep_run(&s, rtl, NULL, 0, r, err);
+    sq_case_free(&s);
     return status;
 }
 
@@ -82,7 +65,7 @@ static enum sq_status run_mutant(const struct sq_mutant_campaign *c, uint32_t nu
 {
     rtl->select_mutant(number);
     while (m->cases < c->cases && m->found.kind == SQ_MISMATCH_NONE) {
-        struct sq_core_cosim_result r;
+        struct sq_result r;
         SQ_TRY(run_case(c, m->cases, rtl, &r, err));
         m->cases++;
         m->cycles += r.cycles;

@@ -5,7 +5,7 @@
 #ifndef SQ_MUTANT_H
 #define SQ_MUTANT_H
 
-#include "sim/cosim/sq_core_cosim.h"
+#include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_rtl_build.h"
 
 struct sq_mutant_campaign {

@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sim/block/sq_core_run.h"
+#include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/sq_replay_plan.h"
+#include "sim/format/sq_trace.h"
 
 #define INTEGERS_MAX (UINT64_C(1) << 28) // 1 GiB of input beats
 
@@ -61,8 +64,8 @@ unsigned sq_replay_get(const struct sq_replay_work *w, const char *name)
 enum sq_status sq_replay_begin(struct sq_replay_work *w, size_t n_groups, size_t n_beats,
                                struct sq_error *err)
 {
-    struct sq_stream_case *c = &w->out->stream;
-    c->block->shape(c->point->value, &w->shape);
+    struct sq_case *c = &w->out->stream;
+    w->shape = sq_ports_of(c->block, c->point->value);
     w->len = sq_field_offset(w->shape.in, w->shape.n_in);
     w->out_len = sq_field_offset(w->shape.out, w->shape.n_out);
     if (n_groups == 0 || n_beats > INTEGERS_MAX / w->len)
@@ -71,14 +74,9 @@ enum sq_status sq_replay_begin(struct sq_replay_work *w, size_t n_groups, size_t
                        (unsigned long long)(INTEGERS_MAX / w->len));
     c->n_groups = n_groups;
     c->n_beats = n_beats;
-    size_t records;
-    w->n_golden = 1;
-    if (c->block->flow)
-        c->block->flow->limits(c->point->value, &records, &w->n_golden);
-    if (w->n_golden < c->max_outputs)
-        w->n_golden = c->max_outputs;
+    w->n_golden = w->shape.outputs > c->max_outputs ? w->shape.outputs : c->max_outputs;
     SQ_REPLAY_KEEP(w->r, w->golden, w->n_golden * w->out_len);
-    return sq_stream_case_alloc(c, err);
+    return sq_case_alloc(c, err);
 }
 
 size_t sq_replay_field(const struct sq_replay_work *w, const char *name)
@@ -91,13 +89,10 @@ size_t sq_replay_field(const struct sq_replay_work *w, const char *name)
 
 size_t sq_replay_golden(struct sq_replay_work *w, size_t group, size_t first)
 {
-    const struct sq_stream_case *c = &w->out->stream;
-    const int32_t *beats = c->beats + first * w->len;
+    const struct sq_case *c = &w->out->stream;
+    const struct sq_group in = {c->beats + first * w->len, c->len[group], c->wrap, 0};
     memset(w->golden, 0, w->n_golden * w->out_len * sizeof *w->golden);
-    if (c->block->flow)
-        return c->block->flow->golden(c->point->value, beats, c->flow_len[group], w->golden);
-    c->block->golden(c->point->value, beats, c->group_len[group], w->golden);
-    return 1;
+    return c->block->golden(c->point->value, &in, w->golden);
 }
 
 void sq_replay_expect(struct sq_replay_work *w, const char *tensor, size_t at, int64_t got,
@@ -129,41 +124,35 @@ static enum sq_status take_operand(struct sq_replay *r, struct sq_operand *w, st
     return sq_matrix_validate(&w->m, w->lo_nbytes, w->hi_nbytes, w->n_scales, err);
 }
 
-// The trace as a layer whose integers are the kernel's. What it points to stays the trace's, but
-// for layer->w.
+// The trace as a layer whose integers are the kernel's. What it points to stays the trace's.
 static enum sq_status take_layer(struct sq_replay *r, const struct sq_format *f,
-                                 const struct sq_core_config *config, struct sq_layer_run *layer,
-                                 struct sq_error *err)
+                                 const struct sq_core_config *config, struct sq_operand *w,
+                                 struct sq_layer_codes *layer, struct sq_error *err)
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     const size_t n_p = r->m * r->n * sq_n_groups(f, r->k);
-    const int8_t *x;
-    const int32_t *p_lo, *p_hi;
-    SQ_TRY(take_operand(r, &layer->w, err));
-    SQ_REPLAY_TENSOR(r, "x", SQ_I8, r->m * r->k, x);
-    SQ_REPLAY_TENSOR(r, "p_lo", SQ_I32, n_p, p_lo);
-    SQ_REPLAY_TENSOR(r, "p_hi", SQ_I32, n_p, p_hi);
-    SQ_REPLAY_KEEP(r, layer->act, r->m * r->k);
-    SQ_REPLAY_KEEP(r, layer->p_lo, n_p);
-    SQ_REPLAY_KEEP(r, layer->p_hi, n_p);
-    memcpy(layer->act, x, r->m * r->k);
-    memcpy(layer->p_lo, p_lo, n_p * sizeof *p_lo);
-    memcpy(layer->p_hi, p_hi, n_p * sizeof *p_hi);
+    SQ_TRY(take_operand(r, w, err));
+    SQ_REPLAY_TENSOR(r, "x", SQ_I8, r->m * r->k, layer->act);
+    SQ_REPLAY_TENSOR(r, "p_lo", SQ_I32, n_p, layer->p_lo);
+    SQ_REPLAY_TENSOR(r, "p_hi", SQ_I32, n_p, layer->p_hi);
+    layer->m = r->m;
+    layer->w = &w->m;
     SQ_TRY(sq_gemm_job(config, f, r->m, r->n, r->k, &layer->job, err));
-    layer->stats = sq_core_run_fast(config, &layer->job, &free_streams);
+    layer->cycles = sq_core_run_fast(config, &layer->job, &free_streams).cycles;
     return SQ_OK;
 }
 
-static enum sq_status run_layer(const struct sq_layer_run *layer,
+static enum sq_status run_layer(const struct sq_layer_codes *layer,
                                 const struct sq_core_config *config,
                                 const struct sq_replay_options *o, struct sq_replay_outcome *out,
                                 struct sq_error *err)
 {
-    const struct sq_rtl_point point = {
-        .block = SQ_RTL_CORE, .config = *config, .netlist = o->netlist};
     struct sq_layer_cosim l = {0};
     struct sq_rtl rtl;
     bool built;
+    out->point = sq_core_point(config);
+    const struct sq_rtl_point point = {
+        .block = &sq_core_block, .point = &out->point, .netlist = o->netlist};
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
     const enum sq_status status =
         sq_layer_cosim_run(layer, config, rtl.api, o->seed, true, &l, err);
@@ -174,7 +163,8 @@ static enum sq_status run_layer(const struct sq_layer_run *layer,
     out->cycle_mismatches = l.cycle_mismatches;
     out->result = l.result;
     out->failing_tile = l.failing_tile;
-    out->core = l.failing;
+    out->stream = l.failing;
+    out->stream.point = &out->point;
     if (l.value_mismatches > 0 && l.result.mismatch.kind == SQ_MISMATCH_NONE)
         snprintf(out->difference, sizeof out->difference, "%" PRIu64 " of p_lo, p_hi",
                  l.value_mismatches);
@@ -185,7 +175,8 @@ static enum sq_status run_core(struct sq_replay *r, const struct sq_replay_optio
                                struct sq_replay_outcome *out, struct sq_error *err)
 {
     struct sq_core_config config = o->config;
-    struct sq_layer_run layer = {.name = sq_path_tail(r->path), .m = r->m, .n = r->n, .k = r->k};
+    struct sq_layer_codes layer;
+    struct sq_operand w;
     struct sq_format f;
     SQ_TRY(sq_replay_format(r, &f, err));
     config.act_bits = 8;
@@ -198,18 +189,18 @@ static enum sq_status run_core(struct sq_replay *r, const struct sq_replay_optio
     snprintf(out->shape, sizeof out->shape, "%ux%u PEs, L=%u H=%u b=%u k=%u", config.rows,
              config.cols, config.low_lanes, config.high_lanes, config.bank, config.high_per_bank);
     out->values = 2 * r->m * r->n * sq_n_groups(&f, r->k);
-    SQ_TRY(sq_operand_alloc(&layer.w, &f, r->n, r->k, err));
-    enum sq_status status = take_layer(r, &f, &config, &layer, err);
+    SQ_TRY(sq_operand_alloc(&w, &f, r->n, r->k, err));
+    enum sq_status status = take_layer(r, &f, &config, &w, &layer, err);
     if (status == SQ_OK)
         status = run_layer(&layer, &config, o, out, err);
-    sq_operand_free(&layer.w);
+    sq_operand_free(&w);
     return status;
 }
 
 // ---- stream blocks --------------------------------------------------------------------------
 
 // A point of the table with the same parameters lends its name, and so its compiled RTL.
-static void name_point(const struct sq_stream_block *b, struct sq_stream_point *p)
+static void name_point(const struct sq_block *b, struct sq_point *p)
 {
     size_t n = 0;
     while (b->param[n])
@@ -222,7 +213,7 @@ static void name_point(const struct sq_stream_block *b, struct sq_stream_point *
 
 static void describe(struct sq_replay_outcome *out)
 {
-    const struct sq_stream_block *b = out->stream.block;
+    const struct sq_block *b = out->stream.block;
     size_t at = 0;
     for (size_t i = 0; b->param[i] && at < sizeof out->shape; i++)
         at += (size_t)snprintf(out->shape + at, sizeof out->shape - at, "%s%u", i ? "," : "",
@@ -232,21 +223,20 @@ static void describe(struct sq_replay_outcome *out)
 static enum sq_status run_stream(const struct sq_replay_options *o, struct sq_replay_outcome *out,
                                  struct sq_error *err)
 {
-    const struct sq_rtl_point point = {.block = SQ_RTL_STREAM,
-                                       .netlist = o->netlist,
-                                       .stream = out->stream.block,
-                                       .stream_point = &out->point};
+    const struct sq_rtl_point point = {
+        .block = out->stream.block, .point = &out->point, .netlist = o->netlist};
     struct sq_rtl rtl;
     bool built;
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
-    enum sq_status status = sq_stream_cosim_run(&out->stream, rtl.api, NULL, 0, &out->result, err);
+    enum sq_status status = sq_lockstep_run(&out->stream, rtl.api, NULL, 0, &out->result, err);
     const enum sq_mismatch_kind kind = out->result.mismatch.kind;
     out->beats = out->result.beats;
     out->cycles = out->result.cycles;
-    out->value_mismatches += kind == SQ_MISMATCH_VALUE;
-    out->cycle_mismatches += kind == SQ_MISMATCH_HANDSHAKE;
+    out->value_mismatches += sq_mismatch_is_value(&out->result.mismatch);
+    out->cycle_mismatches +=
+        kind != SQ_MISMATCH_NONE && !sq_mismatch_is_value(&out->result.mismatch);
     if (status == SQ_OK && kind != SQ_MISMATCH_NONE)
-        status = sq_stream_shrink(&out->stream, rtl.api, &out->result, err);
+        status = sq_shrink(&out->stream, rtl.api, &out->result, err);
     sq_rtl_unload(&rtl);
     return status;
 }
@@ -260,12 +250,7 @@ enum sq_status sq_replay_cosim(struct sq_replay *r, size_t index, const struct s
     if (!plan->block)
         return run_core(r, o, out, err);
     out->block = plan->block->name;
-    out->stream = (struct sq_stream_case){.block = plan->block,
-                                          .point = &out->point,
-                                          .stall = {{SQ_STALL_FREE, 1}, {SQ_STALL_FREE, 1}},
-                                          .second_stall = {SQ_STALL_FREE, 1},
-                                          .third_stall = {SQ_STALL_FREE, 1},
-                                          .seed = o->seed};
+    out->stream = (struct sq_case){.block = plan->block, .point = &out->point, .seed = o->seed};
     SQ_TRY(plan->make(&work, err));
     name_point(plan->block, &out->point);
     describe(out);
@@ -275,6 +260,5 @@ enum sq_status sq_replay_cosim(struct sq_replay *r, size_t index, const struct s
 
 void sq_replay_outcome_free(struct sq_replay_outcome *out)
 {
-    sq_owned_case_free(&out->core);
-    sq_stream_case_free(&out->stream);
+    sq_case_free(&out->stream);
 }

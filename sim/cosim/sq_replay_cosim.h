@@ -15,7 +15,6 @@
 #define SQ_REPLAY_COSIM_H
 
 #include "sim/cosim/sq_layer_cosim.h"
-#include "sim/cosim/sq_stream_cosim.h"
 #include "sim/format/sq_replay.h"
 
 enum { SQ_REPLAY_BLOCKS_MAX = 2 };
@@ -29,17 +28,16 @@ struct sq_replay_options {
 };
 
 struct sq_replay_outcome {
-    const char *block;      // "core" or the stream block's name
+    const char *block;      // of the block
     char shape[64];         // of the block: its parameters that the trace or the options chose
     uint64_t beats, cycles; // compared; cycles of the RTL, equal to the model's
     uint64_t values;        // outputs of the kernel compared with the block's
     uint64_t value_mismatches, cycle_mismatches;
     // The first difference of RTL and models, shrunk; kind NONE if there is none.
-    struct sq_core_cosim_result result;
+    struct sq_result result;
     uint32_t failing_tile;
-    struct sq_owned_case core;    // core
-    struct sq_stream_point point; // a stream block
-    struct sq_stream_case stream;
+    struct sq_point point;
+    struct sq_case stream; // what went in; of the core, where it failed
     // The first output of the kernel that the block does not give.
     char difference[160]; // "": none
 };

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// C view of a verilated block. sim/cosim/bridge/sq_<block>_bridge.cpp implements it over the class
+// C view of a verilated block. The bridge that sq_rtl_bridge.h writes implements it over the class
 // that Verilator generates and is compiled with it into one shared object per parameter point;
 // sq_rtl_build.h makes and loads these objects.
 //
 // A cycle is   comb()   drives the inputs of this cycle and returns the handshake outputs,
 //              clock()  the rising edge.
-// Data ports are arrays of 32-bit words, bit 0 of word 0 first, as long as the port needs.
+// Data ports are arrays of 32-bit words, bit 0 of word 0 first, as long as the port needs; one
+// array per field, in the order of struct sq_ports (sim/block/sq_block.h).
 #ifndef SQ_RTL_H
 #define SQ_RTL_H
 
@@ -21,37 +22,6 @@ extern "C" {
 #define SQ_RTL_ONCE 1u
 #define SQ_RTL_TWICE 0x100000u
 
-struct sq_rtl_core_in {
-    uint8_t job_valid, act_valid, lo_valid, hi_valid, out_ready;
-    uint32_t group_banks, groups;
-    const uint32_t *act, *lo, *hi; // data of the offered beats; read only where valid
-};
-
-struct sq_rtl_core_out {
-    uint8_t job_ready, act_ready, lo_ready, hi_ready, out_valid;
-};
-
-struct sq_rtl_gather_in {
-    uint8_t in_valid, out_ready;
-    const uint32_t *code, *act;
-};
-
-struct sq_rtl_gather_out {
-    uint8_t in_ready, out_valid, error;
-};
-
-// Blocks of sq_stream_block.h: one array of words per field of a beat.
-struct sq_rtl_stream_in {
-    uint8_t in_valid, out_ready;
-    const uint32_t *const *field; // read only where valid
-    uint8_t second_valid;         // second and third input stream, where there are such
-    uint8_t third_valid;
-};
-
-struct sq_rtl_stream_out {
-    uint8_t in_ready, out_valid, second_ready, third_ready;
-};
-
 // One table per shared object, returned by sq_rtl_entry().
 struct sq_rtl_api {
     // A model in reset-released state; registers without reset start random from `seed`. With a
@@ -59,24 +29,17 @@ struct sq_rtl_api {
     // Returns NULL if the trace file cannot be opened or tracing was not compiled in.
     void *(*create)(uint64_t seed, const char *fst_path, uint64_t fst_from);
     void (*destroy)(void *model);
+
+    // valid: of each input stream. answer: ready of each input stream, then valid of the output.
+    void (*comb)(void *model, const uint8_t *valid, uint8_t out_ready, const uint32_t *const *in,
+                 uint8_t *answer);
     void (*clock)(void *model);
+    // Fields of the output beat that is offered; of the status.
+    void (*beat)(void *model, uint32_t *const *out);
+    void (*status)(void *model, uint32_t *const *status);
 
-    // sq_core; NULL in a gather object.
-    void (*core_comb)(void *model, const struct sq_rtl_core_in *in, struct sq_rtl_core_out *out);
-    // The offered tile: rows*cols words each.
-    void (*core_tile)(void *model, uint32_t *p_lo, uint32_t *p_hi);
-    // SQ_N_CAUSES words each; mask_error: one bit per column.
-    void (*core_status)(void *model, uint32_t *low, uint32_t *high, uint32_t *mask_error);
-
-    // sq_gather; NULL in a core object.
-    void (*gather_comb)(void *model, const struct sq_rtl_gather_in *in,
-                        struct sq_rtl_gather_out *out);
-    void (*gather_beat)(void *model, uint32_t *clean, uint32_t *act);
-
-    // The blocks of sq_stream_block.h; NULL in the others.
-    void (*stream_comb)(void *model, const struct sq_rtl_stream_in *in,
-                        struct sq_rtl_stream_out *out);
-    void (*stream_beat)(void *model, uint32_t *const *field);
+    // The assertions of the RTL are off from here on: a model that went wrong may run into them.
+    void (*no_assertions)(void *model);
 
     // Models that this thread creates from now on have fault `mutant` (0: none); objects without
     // faults ignore it.

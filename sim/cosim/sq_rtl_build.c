@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/cosim/sq_rtl_bridge.h"
 #include "sim/io/sq_cache.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
@@ -16,62 +17,26 @@
 
 #define PATH_NBYTES SQ_RTL_PATH_NBYTES
 
-// Everything a build depends on besides files.f and its own bridge, relative to home.
-static const char *const depends[] = {"rtl/files.f",
-                                      "rtl/sq_assert.svh",
-                                      "rtl/lint.vlt",
-                                      "rtl/verilate.vlt",
-                                      "sim/cosim/sq_rtl.h",
-                                      "sim/cosim/bridge/sq_bridge.h",
-                                      "sim/cosim/bridge/sq_stream_bridge.h"};
+// Everything a build depends on besides files.f and its bridge, relative to home.
+static const char *const depends[] = {"rtl/files.f",        "rtl/sq_assert.svh",
+                                      "rtl/lint.vlt",       "rtl/verilate.vlt",
+                                      "sim/cosim/sq_rtl.h", "sim/cosim/sq_bridge.h"};
 
 void sq_rtl_name(const struct sq_rtl_point *point, char name[96])
 {
-    const struct sq_core_config *c = &point->config;
-    const char *arch = c->gather == SQ_GATHER_LOG ? "log" : "crossbar";
     const char *suffix = point->n_mutants > 0 ? "_mutants"
                          : point->netlist     ? "_netlist"
                          : point->coverage    ? "_coverage"
                                               : "";
-    if (point->block == SQ_RTL_STREAM)
-        snprintf(name, 96, "%s_%s%s", point->stream->name, point->stream_point->name, suffix);
-    else if (point->block == SQ_RTL_GATHER)
-        snprintf(name, 96, "gather_%u_b%u_k%u_a%u_w%u_%s%s", c->rows, c->bank, c->high_per_bank,
-                 c->act_bits, c->low_bits, arch, suffix);
-    else
-        snprintf(name, 96, "core_%ux%u_L%u_H%u_b%u_k%u_a%u_w%u-%u_%s%s", c->rows, c->cols,
-                 c->low_lanes, c->high_lanes, c->bank, c->high_per_bank, c->act_bits, c->high_bits,
-                 c->low_bits, arch, suffix);
-}
-
-static const char *top_name(const struct sq_rtl_point *p)
-{
-    return p->block == SQ_RTL_STREAM   ? p->stream->top
-           : p->block == SQ_RTL_GATHER ? "sq_gather"
-                                       : "sq_core";
+    snprintf(name, 96, "%s_%s%s", point->block->name, point->point->name, suffix);
 }
 
 // "-GRows=2\n" ... for Verilator, " -chparam Rows 2" ... for Yosys.
 static void write_parameters(FILE *out, const struct sq_rtl_point *p, const char *format)
 {
-    const struct sq_core_config *c = &p->config;
-    if (p->block == SQ_RTL_STREAM) {
-        for (size_t i = 0; p->stream->param[i]; i++)
-            fprintf(out, format, p->stream->param[i], p->stream_point->value[i]);
-        return;
-    }
-    fprintf(out, format, "Rows", c->rows);
-    fprintf(out, format, "BankLen", c->bank);
-    fprintf(out, format, "HighPerBank", c->high_per_bank);
-    fprintf(out, format, "ActW", c->act_bits);
-    fprintf(out, format, "LowW", c->low_bits);
-    fprintf(out, format, "Gather", (unsigned)c->gather);
-    if (p->block == SQ_RTL_GATHER)
-        return;
-    fprintf(out, format, "Cols", c->cols);
-    fprintf(out, format, "LowLanes", c->low_lanes);
-    fprintf(out, format, "HighLanes", c->high_lanes);
-    fprintf(out, format, "HighW", c->high_bits);
+    for (size_t i = 0; p->block->param[i]; i++)
+        if (*p->block->param[i])
+            fprintf(out, format, p->block->param[i], p->point->value[i]);
 }
 
 // ---- what the tools are told ----------------------------------------------------------------
@@ -105,7 +70,7 @@ static enum sq_status write_sources(FILE *out, const char *home, const char *bef
 static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, const char *home,
                                    struct sq_error *err)
 {
-    const char *top = top_name(p);
+    const char *top = p->block->top;
     fprintf(out, "read_verilog -sv -I rtl");
     SQ_TRY(write_sources(out, home, " ", "", err));
     fprintf(out, "\nhierarchy -check -top %s", top);
@@ -131,7 +96,7 @@ static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, cons
 static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, const char *home,
                                       struct sq_error *err)
 {
-    const char *top = top_name(p);
+    const char *top = p->block->top;
     fprintf(out,
             "--cc\n--exe\n--assert\n-O3\n--x-assign\nunique\n--x-initial\nunique\n"
             "--unroll-count\n256\n%s-Irtl\n--top-module\n%s\n--prefix\nV%s\n--Mdir\nobj\n",
@@ -153,10 +118,8 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
         fprintf(out, "rtl/lint.vlt\nrtl/verilate.vlt\n");
         SQ_TRY(write_sources(out, home, "", "\n", err));
     }
-    fprintf(out,
-            "sim/cosim/bridge/%s_bridge.cpp\n-CFLAGS\n-std=c++17 -fPIC -fvisibility=hidden\n"
-            "-LDFLAGS\n-shared\n-o\n../model.so\n",
-            top);
+    fprintf(out, "bridge.cpp\n-CFLAGS\n-std=c++17 -fPIC -fvisibility=hidden -I../sim/cosim\n"
+                 "-LDFLAGS\n-shared\n-o\n../model.so\n");
     return SQ_OK;
 }
 
@@ -165,13 +128,13 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
 static void write_make(FILE *out, const struct sq_rtl_point *p)
 {
     fprintf(out, "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
-            top_name(p), p->coverage ? "-O0" : "-O1");
+            p->block->top, p->coverage ? "-O0" : "-O1");
 }
 
 struct job {
     const char *home, *entry;
     char *script; // of Yosys; "" where it is not run
-    char *verilator, *make;
+    char *verilator, *make, *bridge;
 };
 
 static void free_job(struct job *j)
@@ -179,29 +142,33 @@ static void free_job(struct job *j)
     free(j->script);
     free(j->verilator);
     free(j->make);
+    free(j->bridge);
 }
 
 static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, struct sq_error *err)
 {
-    size_t n[3];
+    const struct sq_ports ports = sq_ports_of(p->block, p->point->value);
+    size_t n[4];
     FILE *script = open_memstream(&j->script, &n[0]);
     FILE *verilator = open_memstream(&j->verilator, &n[1]);
     FILE *make = open_memstream(&j->make, &n[2]);
+    FILE *bridge = open_memstream(&j->bridge, &n[3]);
     enum sq_status status =
-        script && verilator && make
+        script && verilator && make && bridge
             ? SQ_OK
             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the arguments of a build");
     if (status == SQ_OK && has_netlist(p))
         status = write_script(script, p, j->home, err);
     if (status == SQ_OK)
         status = write_verilator(verilator, p, j->home, err);
-    if (status == SQ_OK)
+    if (status == SQ_OK) {
         write_make(make, p);
-    for (size_t i = 0; i < 3; i++) {
-        FILE *out = i == 0 ? script : i == 1 ? verilator : make;
-        if (out)
-            fclose(out);
+        sq_rtl_write_bridge(bridge, p->block, &ports);
     }
+    FILE *const out[] = {script, verilator, make, bridge};
+    for (size_t i = 0; i < sizeof out / sizeof out[0]; i++)
+        if (out[i])
+            fclose(out[i]);
     return status;
 }
 
@@ -214,8 +181,8 @@ static enum sq_status digest_file(const char *path, struct sq_digest *digest, st
     return SQ_OK;
 }
 
-// Folds the bridge and every RTL source that files.f lists into the digest.
-static enum sq_status digest_sources(const char *home, const char *top, struct sq_digest *digest,
+// Folds every RTL source that files.f lists into the digest.
+static enum sq_status digest_sources(const char *home, struct sq_digest *digest,
                                      struct sq_error *err)
 {
     char path[PATH_NBYTES], line[256];
@@ -223,8 +190,6 @@ static enum sq_status digest_sources(const char *home, const char *top, struct s
         snprintf(path, sizeof path, "%s/%s", home, depends[i]);
         SQ_TRY(digest_file(path, digest, err));
     }
-    snprintf(path, sizeof path, "%s/sim/cosim/bridge/%s_bridge.cpp", home, top);
-    SQ_TRY(digest_file(path, digest, err));
     snprintf(path, sizeof path, "%s/rtl/files.f", home);
     FILE *list = fopen(path, "r");
     if (!list)
@@ -297,15 +262,22 @@ static enum sq_status link_home(const struct job *j, const char *work, const cha
     return SQ_OK;
 }
 
-static enum sq_status run_yosys(const struct job *j, const char *work, struct sq_error *err)
+static enum sq_status write_file(const char *work, const char *name, const char *text,
+                                 struct sq_error *err)
 {
     char path[PATH_NBYTES + 16];
-    snprintf(path, sizeof path, "%s/netlist.ys", work);
+    snprintf(path, sizeof path, "%s/%s", work, name);
     FILE *out = fopen(path, "we");
-    bool is_bad = !out || fputs(j->script, out) < 0;
+    bool is_bad = !out || fputs(text, out) < 0;
     is_bad = (out && fclose(out) != 0) || is_bad;
     if (is_bad)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write %s: %s", sq_path_tail(path), strerror(errno));
+    return SQ_OK;
+}
+
+static enum sq_status run_yosys(const struct job *j, const char *work, struct sq_error *err)
+{
+    SQ_TRY(write_file(work, "netlist.ys", j->script, err));
     return run_tool(j, work, sq_process_tool("YOSYS", "yosys"),
                     "-q\n-e\nimplicitly declared\n-s\nnetlist.ys\n", err);
 }
@@ -330,6 +302,7 @@ static enum sq_status build(void *context, const char *work, struct sq_error *er
     unlink(path); // of an earlier failure
     SQ_TRY(link_home(j, work, "rtl", err));
     SQ_TRY(link_home(j, work, "sim", err));
+    SQ_TRY(write_file(work, "bridge.cpp", j->bridge, err));
     if (*j->script)
         SQ_TRY(run_yosys(j, work, err));
     SQ_TRY(run_tool(j, work, sq_process_tool("VERILATOR", "verilator"), j->verilator, err));
@@ -362,10 +335,11 @@ static enum sq_status digest_job(const struct job *j, const struct sq_rtl_point 
     SQ_TRY(digest_tool(sq_process_tool("VERILATOR", "verilator"), "verilator", digest, err));
     if (has_netlist(point))
         SQ_TRY(digest_tool(sq_process_tool("YOSYS", "yosys"), "yosys", digest, err));
-    SQ_TRY(digest_sources(j->home, top_name(point), digest, err));
+    SQ_TRY(digest_sources(j->home, digest, err));
     sq_digest_add(digest, j->script, strlen(j->script));
     sq_digest_add(digest, j->verilator, strlen(j->verilator));
     sq_digest_add(digest, j->make, strlen(j->make));
+    sq_digest_add(digest, j->bridge, strlen(j->bridge));
     return SQ_OK;
 }
 
@@ -377,8 +351,11 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
     struct sq_digest digest;
 
     memset(rtl, 0, sizeof *rtl);
-    if (point->block != SQ_RTL_STREAM)
-        SQ_TRY(sq_core_config_check(&point->config, err));
+    if (point->block->get_core) {
+        struct sq_core_config config;
+        point->block->get_core(point->point->value, &config);
+        SQ_TRY(sq_core_config_check(&config, err));
+    }
     if (strlen(home) > PATH_NBYTES / 2)
         return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= %d", strlen(home),
                        PATH_NBYTES / 2);

@@ -10,28 +10,18 @@
 
 #include <stdbool.h>
 
-#include "models/sq_config.h"
-#include "sim/block/sq_stream_block.h"
+#include "sim/block/sq_block.h"
 #include "sim/cosim/sq_rtl.h"
 
-enum sq_rtl_block {
-    SQ_RTL_CORE = 0,
-    SQ_RTL_GATHER = 1, // config.rows tokens, one bank per beat; lanes and columns do not matter
-    SQ_RTL_STREAM = 2, // a block of sq_stream_block.h
-};
-
 struct sq_rtl_point {
-    enum sq_rtl_block block;
-    struct sq_core_config config; // core and gather
+    const struct sq_block *block;
+    const struct sq_point *point; // of its table, or another with legal values
     bool netlist;                 // simulate the netlist that Yosys makes of the block, not the RTL
     bool trace;                   // compiled with FST tracing
     bool coverage;                // compiled with line and toggle counters (RTL only)
     // > 0: a netlist with so many faults, drawn by Yosys' `mutate` from this seed and numbered from
     // 1; api->select_mutant turns one on, 0 none.
     unsigned n_mutants, mutant_seed;
-    // SQ_RTL_STREAM: which block, and the point of its table.
-    const struct sq_stream_block *stream;
-    const struct sq_stream_point *stream_point;
 };
 
 #define SQ_RTL_PATH_NBYTES 1024
@@ -43,11 +33,11 @@ struct sq_rtl {
     char dir[SQ_RTL_PATH_NBYTES];
 };
 
-// "core_2x4_L8_H2_b16_k4_a8_w8-4_log": parameters in a file name.
+// "core_p07", "topk_b8_netlist": block and point in a file name.
 void sq_rtl_name(const struct sq_rtl_point *point, char name[96]);
 
 // Builds what is not cached (seconds to a minute) and loads it; *built says which. `home` is the
-// directory with rtl/ and sim/cosim/bridge/. On a failed build the sentence names the log,
+// directory with rtl/ and sim/cosim/sq_bridge.h. On a failed build the sentence names the log,
 // HOME/build/rtl/ <name>-<digest>.log.
 enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
                            bool *built, struct sq_error *err);

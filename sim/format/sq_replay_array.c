@@ -56,7 +56,7 @@ static enum sq_status begin_tiles(struct sq_replay_work *w, struct tiles *t, str
     t->banks = w->r->k / t->bank;
     SQ_TRY(sq_replay_begin(w, t->m * t->n, t->m * t->n * t->banks, err));
     for (size_t g = 0; g < t->m * t->n; g++)
-        w->out->stream.group_len[g] = (uint32_t)t->banks;
+        w->out->stream.len[g][0] = (uint32_t)t->banks;
     return SQ_OK;
 }
 
@@ -107,8 +107,8 @@ static enum sq_status check_tiles(struct sq_replay_work *w, struct sq_error *err
     SQ_REPLAY_TENSOR(r, "p_lo", SQ_I32, r->m * r->n, p_lo);
     if (!sq_replay_get(w, "OneAcc"))
         SQ_REPLAY_TENSOR(r, "p_hi", SQ_I32, r->m * r->n, p_hi);
-    const struct sq_stream_case *c = &w->out->stream;
-    for (size_t g = 0, first = 0; g < c->n_groups; first += c->group_len[g++]) {
+    const struct sq_case *c = &w->out->stream;
+    for (size_t g = 0, first = 0; g < c->n_groups; first += c->len[g++][0]) {
         (void)sq_replay_golden(w, g, first);
         for (size_t pe = 0; pe < rows * cols; pe++) {
             const size_t token = g % tiles_m * rows + pe / cols;
@@ -286,10 +286,10 @@ static enum sq_status make_gqsa(struct sq_replay_work *w, struct sq_error *err)
     SQ_TRY(sq_replay_begin(w, n_used * tiles_m, nnz * tiles_m, err));
     const size_t plain = sq_replay_field(w, "plain"), low = sq_replay_field(w, "low");
     int32_t *beat = w->out->stream.beats;
-    uint32_t *len = w->out->stream.group_len;
+    uint32_t(*len)[SQ_STREAMS_MAX] = w->out->stream.len;
     for (size_t n = 0; n < r->n; n++)
         for (size_t tile = 0; tile < tiles_m && row_index[n + 1] > row_index[n]; tile++) {
-            *len++ = row_index[n + 1] - row_index[n];
+            (*len++)[0] = row_index[n + 1] - row_index[n];
             for (size_t e = row_index[n]; e < row_index[n + 1]; e++, beat += w->len) {
                 const int z = zero[e / 2] >> (4 * (e % 2)) & 15;
                 beat[sq_replay_field(w, "last")] = e + 1 == row_index[n + 1];
@@ -306,7 +306,7 @@ static enum sq_status check_gqsa(struct sq_replay_work *w, struct sq_error *err)
 {
     struct sq_replay *r = w->r;
     const size_t rows = sq_replay_get(w, "Rows"), tiles_m = (r->m + rows - 1) / rows;
-    const struct sq_stream_case *c = &w->out->stream;
+    const struct sq_case *c = &w->out->stream;
     const uint32_t *row_index;
     const int32_t *p_lo;
     size_t g = 0, first = 0;
@@ -317,7 +317,7 @@ static enum sq_status check_gqsa(struct sq_replay_work *w, struct sq_error *err)
             const bool has_groups = row_index[n + 1] > row_index[n];
             if (has_groups) {
                 (void)sq_replay_golden(w, g, first);
-                first += c->group_len[g++];
+                first += c->len[g++][0];
             }
             for (size_t row = 0; row < rows && tile * rows + row < r->m; row++) {
                 const size_t at = (tile * rows + row) * r->n + n;
@@ -328,9 +328,9 @@ static enum sq_status check_gqsa(struct sq_replay_work *w, struct sq_error *err)
 }
 
 const struct sq_replay_plan sq_replay_array_plans[] = {
-    {SQ_REPLAY_SQ_A_STATIC, &sq_stream_array_static, make_static, check_tiles},
-    {SQ_REPLAY_SQ_A_DYNAMIC, &sq_stream_array, make_compact, check_tiles},
-    {SQ_REPLAY_DENSE, &sq_stream_array, make_dense, check_tiles},
-    {SQ_REPLAY_SP24, &sq_stream_array, make_sp24, check_tiles},
-    {SQ_REPLAY_GQSA, &sq_stream_array, make_gqsa, check_gqsa},
+    {SQ_REPLAY_SQ_A_STATIC, &sq_array_static_block, make_static, check_tiles},
+    {SQ_REPLAY_SQ_A_DYNAMIC, &sq_array_block, make_compact, check_tiles},
+    {SQ_REPLAY_DENSE, &sq_array_block, make_dense, check_tiles},
+    {SQ_REPLAY_SP24, &sq_array_block, make_sp24, check_tiles},
+    {SQ_REPLAY_GQSA, &sq_array_block, make_gqsa, check_gqsa},
 };

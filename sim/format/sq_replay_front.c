@@ -33,7 +33,7 @@ static enum sq_status make_topk(struct sq_replay_work *w, struct sq_error *err)
         w->out->stream.beats[i] = sq_magnitude_fp((uint16_t)(x[i] >> 16));
     }
     for (size_t g = 0; g < n / bank; g++)
-        w->out->stream.group_len[g] = 1;
+        w->out->stream.len[g][0] = 1;
     return SQ_OK;
 }
 
@@ -79,7 +79,7 @@ static enum sq_status make_meta24(struct sq_replay_work *w, struct sq_error *err
                             x[(tile * META_ROWS + row) * k + word * META_COLUMNS + i];
             }
     for (size_t g = 0; g < w->out->stream.n_groups; g++)
-        w->out->stream.group_len[g] = 1;
+        w->out->stream.len[g][0] = 1;
     return SQ_OK;
 }
 
@@ -116,7 +116,7 @@ enum { WALK_GROUP_BITS = 16, WALK_AT_BITS = 32, WALK_ROW_BITS = 16 };
 static enum sq_status make_walk(struct sq_replay_work *w, struct sq_error *err)
 {
     const size_t n = w->r->n, nnz = sq_replay_count(w->r, "s_w");
-    struct sq_stream_case *c = &w->out->stream;
+    struct sq_case *c = &w->out->stream;
     const uint32_t *row_index;
     const uint16_t *groups;
     if (n > SQ_WALK_ROWS_MAX || nnz > SQ_WALK_GROUPS_MAX)
@@ -132,9 +132,8 @@ static enum sq_status make_walk(struct sq_replay_work *w, struct sq_error *err)
     const size_t n_records = nnz > n + 1 ? nnz : n + 1;
     c->max_outputs = n + nnz;
     SQ_TRY(sq_replay_begin(w, 1, n_records, err));
-    c->group_len[0] = (uint32_t)n_records;
-    c->flow_len[0][0] = (uint32_t)(n + 1);
-    c->flow_len[0][1] = (uint32_t)nnz;
+    c->len[0][0] = (uint32_t)(n + 1);
+    c->len[0][1] = (uint32_t)nnz;
     for (size_t i = 0; i <= n; i++)
         c->beats[i * w->len + sq_replay_field(w, "offset")] = (int32_t)row_index[i];
     for (size_t i = 0; i < nnz; i++)
@@ -186,7 +185,7 @@ enum { SPQT_SEGMENT = 64, SPQT_LANES = 8, SPQT_INDEX_BITS = 16 };
 static enum sq_status make_spqt(struct sq_replay_work *w, struct sq_error *err)
 {
     const size_t m = w->r->m, k = w->r->k, segments = k / SPQT_SEGMENT;
-    struct sq_stream_case *c = &w->out->stream;
+    struct sq_case *c = &w->out->stream;
     const uint16_t *x;
     const float *theta;
     if (k % SPQT_SEGMENT != 0 || k > SQ_SPQT_COLUMNS_MAX)
@@ -206,7 +205,7 @@ static enum sq_status make_spqt(struct sq_replay_work *w, struct sq_error *err)
     SQ_TRY(sq_replay_begin(w, m, m * segments, err));
     int32_t *beat = c->beats;
     for (size_t t = 0; t < m; t++) {
-        c->group_len[t] = c->flow_len[t][0] = (uint32_t)segments;
+        c->len[t][0] = (uint32_t)segments;
         for (size_t s = 0; s < segments; s++, beat += w->len) {
             for (size_t i = 0; i < SPQT_SEGMENT; i++)
                 beat[sq_replay_field(w, "x") + i] = (int16_t)x[t * k + s * SPQT_SEGMENT + i];
@@ -248,7 +247,7 @@ enum { SPQR_WORDS = 4, SPQR_BEATS = SQ_SPQR_TILE / SPQR_WORDS };
 static enum sq_status make_spqr(struct sq_replay_work *w, struct sq_error *err)
 {
     const size_t n_words = sq_spqr_n_words(w->r->n, w->r->k), n_tiles = n_words / SQ_SPQR_TILE;
-    struct sq_stream_case *c = &w->out->stream;
+    struct sq_case *c = &w->out->stream;
     const uint64_t *words;
     SQ_REPLAY_TENSOR(w->r, "words", SQ_I64, n_words, words);
     sq_replay_set(w, "Words", SPQR_WORDS);
@@ -258,7 +257,7 @@ static enum sq_status make_spqr(struct sq_replay_work *w, struct sq_error *err)
         c->beats[2 * i + 1] = sq_field_unsigned((uint32_t)(words[i] >> 32), 32);
     }
     for (size_t t = 0; t < n_tiles; t++)
-        c->group_len[t] = c->flow_len[t][0] = SPQR_BEATS;
+        c->len[t][0] = SPQR_BEATS;
     return SQ_OK;
 }
 
@@ -333,9 +332,9 @@ static enum sq_status check_spqr(struct sq_replay_work *w, struct sq_error *err)
 }
 
 const struct sq_replay_plan sq_replay_front_plans[] = {
-    {SQ_REPLAY_SQ_A_DYNAMIC, &sq_stream_topk, make_topk, check_topk},
-    {SQ_REPLAY_SP24, &sq_stream_meta24, make_meta24, check_meta24},
-    {SQ_REPLAY_GQSA, &sq_stream_gqsa_walk, make_walk, check_walk},
-    {SQ_REPLAY_SPQT, &sq_stream_spqt_idx, make_spqt, check_spqt},
-    {SQ_REPLAY_SPQR, &sq_stream_spqr_dec, make_spqr, check_spqr},
+    {SQ_REPLAY_SQ_A_DYNAMIC, &sq_topk_block, make_topk, check_topk},
+    {SQ_REPLAY_SP24, &sq_meta24_block, make_meta24, check_meta24},
+    {SQ_REPLAY_GQSA, &sq_gqsa_walk_block, make_walk, check_walk},
+    {SQ_REPLAY_SPQT, &sq_spqt_idx_block, make_spqt, check_spqt},
+    {SQ_REPLAY_SPQR, &sq_spqr_dec_block, make_spqr, check_spqr},
 };

@@ -10,7 +10,7 @@ struct sq_replay_work {
     struct sq_replay *r;
     const struct sq_replay_options *o;
     struct sq_replay_outcome *out; // point and stream are made there
-    struct sq_stream_shape shape;  // of out->point
+    struct sq_ports shape;         // of out->point
     size_t len, out_len;           // integers of an input and of an output beat
     int32_t *golden;               // [n_golden][out_len], of one group
     size_t n_golden;
@@ -18,7 +18,7 @@ struct sq_replay_work {
 
 struct sq_replay_plan {
     enum sq_replay_system system;
-    const struct sq_stream_block *block; // NULL: core
+    const struct sq_block *block; // NULL: core
     // Chooses the point (sq_replay_set) and fills in the case (sq_replay_begin).
     enum sq_status (*make)(struct sq_replay_work *w, struct sq_error *err);
     // Compares the golden outputs of the case (sq_replay_golden) with the kernel's.

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/format/sq_spqt_rate.h"
 
-#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "models/sq_q4k.h"
-#include "sim/block/sq_flow_sim.h"
-#include "sim/synth/sq_area_table.h"
+#include "sim/block/sq_spqt_idx_block.h"
 
 const char *const sq_spqt_layout_names[SQ_SPQT_LAYOUTS + 1] = {"zigzag", "row"};
 const char *const sq_spqt_schedule_names[] = {"balanced", "static", NULL};
@@ -65,36 +62,7 @@ double sq_spqt_busiest(uint64_t k, uint64_t workers, double active)
     return sum;
 }
 
-static unsigned parameter(const char *name)
-{
-    size_t n;
-    const struct sq_block_unit *unit = sq_block_units(&n);
-    while (strcmp(unit->name, "spqt_idx") != 0)
-        unit++;
-    const struct sq_synth_param *p = unit->param;
-    while (strcmp(p->name, name) != 0)
-        p++;
-    return (unsigned)p->value;
-}
-
 uint64_t sq_spqt_index_cycles(uint64_t k, double active)
 {
-    const unsigned width = parameter("SegLen");
-    const uint64_t segments = (k + width - 1) / width;
-    const uint64_t total = (uint64_t)llround((double)k * active);
-    struct sq_flow_sim unit;
-    uint64_t cycles = 0, segment = 0;
-    assert(total < UINT64_C(1) << 32 && segments < UINT64_C(1) << 31);
-    sq_flow_sim_init(&unit, SQ_FLOW_PACK, parameter("Lanes"));
-    for (bool ended = false; !ended; cycles++) {
-        const uint64_t n = (segment + 1) * total / segments - segment * total / segments;
-        const struct sq_flow_beat in[SQ_FLOW_STREAMS] = {
-            {.valid = segment < segments, .last = segment + 1 == segments, .n = (uint32_t)n}};
-        struct sq_flow_out out;
-        sq_flow_comb(&unit, in, true, &out);
-        ended = out.out_valid && unit.held_last && unit.held <= unit.depth;
-        segment += in[0].valid && out.in_ready[0];
-        sq_flow_clock(&unit, in, true);
-    }
-    return cycles;
+    return sq_spqt_idx_cycles(k, (uint64_t)llround((double)k * active));
 }

@@ -29,7 +29,7 @@ double sq_spqt_busiest(uint64_t k, uint64_t workers, double active);
 
 // Cycles in which sq_spqt_idx, of the point that `sqsim area --block spqt_idx` prices, scans a
 // vector of k columns with round(k active) of them spread evenly: from the first segment in to the
-// last indices out, by its cycle model (sq_flow_sim.h), which equals the RTL.
+// last indices out, by its cycle model (sq_spqt_idx_block.h), which equals the RTL.
 uint64_t sq_spqt_index_cycles(uint64_t k, double active);
 
 #endif

@@ -6,29 +6,29 @@
 
 static const struct {
     const char *name, *top;
-} kinds[SQ_N_BLOCK_KINDS] = {
-    [SQ_BLOCK_MUL] = {"mul", "sq_mul"},
-    [SQ_BLOCK_MUL_STAR] = {"mul_star", "synth_mul_star"},
-    [SQ_BLOCK_DOT] = {"dot", "sq_dot"},
-    [SQ_BLOCK_MAC_LOW] = {"mac_low", "sq_mac_low"},
-    [SQ_BLOCK_MAC_HIGH] = {"mac_high", "sq_mac_high"},
-    [SQ_BLOCK_GATHER] = {"gather", "sq_gather"},
-    [SQ_BLOCK_GATHER_RANK] = {"gather_rank", "sq_gather_rank"},
-    [SQ_BLOCK_GATHER_SELECT] = {"gather_select", "sq_gather_sel"},
-    [SQ_BLOCK_GATHER_MUX] = {"gather_mux", "sq_gather_mux"},
-    [SQ_BLOCK_PE] = {"pe", "sq_pe"},
-    [SQ_BLOCK_CORE] = {"core", "sq_core"},
-    [SQ_BLOCK_UNIT] = {"unit", ""},
+} kinds[SQ_N_AREA_KINDS] = {
+    [SQ_AREA_MUL] = {"mul", "sq_mul"},
+    [SQ_AREA_MUL_STAR] = {"mul_star", "synth_mul_star"},
+    [SQ_AREA_DOT] = {"dot", "sq_dot"},
+    [SQ_AREA_MAC_LOW] = {"mac_low", "sq_mac_low"},
+    [SQ_AREA_MAC_HIGH] = {"mac_high", "sq_mac_high"},
+    [SQ_AREA_GATHER] = {"gather", "sq_gather"},
+    [SQ_AREA_GATHER_RANK] = {"gather_rank", "sq_gather_rank"},
+    [SQ_AREA_GATHER_SELECT] = {"gather_select", "sq_gather_sel"},
+    [SQ_AREA_GATHER_MUX] = {"gather_mux", "sq_gather_mux"},
+    [SQ_AREA_PE] = {"pe", "sq_pe"},
+    [SQ_AREA_CORE] = {"core", "sq_core"},
+    [SQ_AREA_UNIT] = {"unit", ""},
 };
 
-const char *sq_block_name(enum sq_block_kind kind)
+const char *sq_area_kind_name(enum sq_area_kind kind)
 {
     return kinds[kind].name;
 }
 
-const char *sq_block_title(const struct sq_block *block)
+const char *sq_area_title(const struct sq_area_item *block)
 {
-    return block->kind == SQ_BLOCK_UNIT ? block->unit->name : kinds[block->kind].name;
+    return block->kind == SQ_AREA_UNIT ? block->unit->name : kinds[block->kind].name;
 }
 
 static void add(struct sq_synth_block *b, const char *name, unsigned value)
@@ -44,23 +44,23 @@ static void add_widths(struct sq_synth_block *b, const struct sq_core_config *c)
     add(b, "HighW", c->high_bits);
 }
 
-static void add_gather(struct sq_synth_block *b, enum sq_block_kind kind,
+static void add_gather(struct sq_synth_block *b, enum sq_area_kind kind,
                        const struct sq_core_config *c)
 {
-    if (kind == SQ_BLOCK_GATHER)
+    if (kind == SQ_AREA_GATHER)
         add(b, "Rows", 1);
     add(b, "BankLen", c->bank);
-    if (kind != SQ_BLOCK_GATHER_MUX)
+    if (kind != SQ_AREA_GATHER_MUX)
         add(b, "HighPerBank", c->high_per_bank);
-    if (kind == SQ_BLOCK_GATHER_RANK)
+    if (kind == SQ_AREA_GATHER_RANK)
         add(b, "Lanes", c->bank);
-    if (kind == SQ_BLOCK_GATHER_SELECT || kind == SQ_BLOCK_GATHER_MUX)
+    if (kind == SQ_AREA_GATHER_SELECT || kind == SQ_AREA_GATHER_MUX)
         add(b, "Lanes", c->high_per_bank);
-    if (kind == SQ_BLOCK_GATHER || kind == SQ_BLOCK_GATHER_MUX)
+    if (kind == SQ_AREA_GATHER || kind == SQ_AREA_GATHER_MUX)
         add(b, "ActW", c->act_bits);
-    if (kind == SQ_BLOCK_GATHER || kind == SQ_BLOCK_GATHER_RANK)
+    if (kind == SQ_AREA_GATHER || kind == SQ_AREA_GATHER_RANK)
         add(b, "LowW", c->low_bits);
-    if (kind != SQ_BLOCK_GATHER_RANK)
+    if (kind != SQ_AREA_GATHER_RANK)
         add(b, "Gather", (unsigned)c->gather);
 }
 
@@ -79,7 +79,7 @@ static void add_core(struct sq_synth_block *b, bool is_core, const struct sq_cor
     add(b, "Gather", (unsigned)c->gather);
 }
 
-static void add_unit(struct sq_synth_block *b, const struct sq_block_unit *unit,
+static void add_unit(struct sq_synth_block *b, const struct sq_area_unit *unit,
                      const struct sq_core_config *c)
 {
     b->top = unit->top;
@@ -91,33 +91,33 @@ static void add_unit(struct sq_synth_block *b, const struct sq_block_unit *unit,
         add(b, unit->param[i].name, unit->param[i].value);
 }
 
-struct sq_synth_block sq_block_synth(const struct sq_block *block)
+struct sq_synth_block sq_area_synth(const struct sq_area_item *block)
 {
     const struct sq_core_config *c = &block->config;
     struct sq_synth_block b = {.top = kinds[block->kind].top};
     switch (block->kind) {
-    case SQ_BLOCK_DOT:
+    case SQ_AREA_DOT:
         add(&b, "Lanes", c->low_lanes); // fall through
-    case SQ_BLOCK_MUL:
-    case SQ_BLOCK_MUL_STAR:
+    case SQ_AREA_MUL:
+    case SQ_AREA_MUL_STAR:
         add(&b, "AW", block->a_bits);
         add(&b, "BW", block->b_bits);
         break;
-    case SQ_BLOCK_MAC_LOW:
+    case SQ_AREA_MAC_LOW:
         add(&b, "Lanes", c->low_lanes);
         add(&b, "ActW", c->act_bits);
         add(&b, "LowW", c->low_bits);
         break;
-    case SQ_BLOCK_MAC_HIGH:
+    case SQ_AREA_MAC_HIGH:
         add(&b, "Lanes", c->high_lanes);
         add(&b, "ActW", c->act_bits);
         add(&b, "HighW", c->high_bits);
         break;
-    case SQ_BLOCK_PE:
-    case SQ_BLOCK_CORE:
-        add_core(&b, block->kind == SQ_BLOCK_CORE, c);
+    case SQ_AREA_PE:
+    case SQ_AREA_CORE:
+        add_core(&b, block->kind == SQ_AREA_CORE, c);
         break;
-    case SQ_BLOCK_UNIT:
+    case SQ_AREA_UNIT:
         add_unit(&b, block->unit, c);
         break;
     default:
@@ -126,25 +126,25 @@ struct sq_synth_block sq_block_synth(const struct sq_block *block)
     return b;
 }
 
-double sq_block_weights_per_cycle(const struct sq_block *block)
+double sq_area_weights_per_cycle(const struct sq_area_item *block)
 {
     const struct sq_core_config *c = &block->config;
-    if (block->kind == SQ_BLOCK_UNIT) // of an array: the tokens of a column share its weights
+    if (block->kind == SQ_AREA_UNIT) // of an array: the tokens of a column share its weights
         return block->unit->weights * (block->unit->is_array ? c->cols : 1.0);
     const unsigned low = sq_core_low_steps(c), high = sq_core_high_steps(c);
     const double pe = (double)c->bank / (low > high ? low : high);
     switch (block->kind) {
-    case SQ_BLOCK_MUL:
-    case SQ_BLOCK_MUL_STAR:
+    case SQ_AREA_MUL:
+    case SQ_AREA_MUL_STAR:
         return 1;
-    case SQ_BLOCK_DOT:
-    case SQ_BLOCK_MAC_LOW:
+    case SQ_AREA_DOT:
+    case SQ_AREA_MAC_LOW:
         return c->low_lanes;
-    case SQ_BLOCK_MAC_HIGH:
+    case SQ_AREA_MAC_HIGH:
         return c->high_lanes;
-    case SQ_BLOCK_PE:
+    case SQ_AREA_PE:
         return pe;
-    case SQ_BLOCK_CORE:
+    case SQ_AREA_CORE:
         return pe * c->cols; // one row of tokens shares the weights of its column
     default:
         return c->bank;

@@ -29,6 +29,7 @@ struct Gather : sc_core::sc_module {
     SC_HAS_PROCESS(Gather);
     explicit Gather(sc_core::sc_module_name name) : sc_module(name)
     {
+        sq_pipeline_init(&sim_, SQ_TIMING_PIPE, 3);
         SC_METHOD(edge);
         sensitive << clk_i.pos() << rst_ni.neg();
         dont_initialize();
@@ -42,23 +43,23 @@ struct Gather : sc_core::sc_module {
         Out act{};
         bool error = false;
     };
-    sq_gather_sim sim_{};
+    sq_pipeline sim_{}; // three stages (sim/block/sq_gather_block.c)
     std::deque<Beat> beats_;
     sc_core::sc_event changed_;
 
     void edge()
     {
         if (!rst_ni.read()) {
-            sim_ = sq_gather_sim{};
+            sq_pipeline_init(&sim_, SQ_TIMING_PIPE, 3);
             beats_.clear();
         } else {
-            sq_gather_out out{};
-            sq_gather_comb(&sim_, out_ready_i.read(), &out);
+            sq_pipeline_out out{};
+            sq_pipeline_comb(&sim_, out_ready_i.read(), &out);
             if (in_valid_i.read() && out.in_ready)
                 beats_.push_back(beat());
             if (out.out_valid && out_ready_i.read())
                 beats_.pop_front();
-            sq_gather_clock(&sim_, in_valid_i.read(), out_ready_i.read());
+            sq_pipeline_clock(&sim_, in_valid_i.read(), false, out_ready_i.read());
         }
         changed_.notify(sc_core::SC_ZERO_TIME);
     }
@@ -81,8 +82,8 @@ struct Gather : sc_core::sc_module {
 
     void drive()
     {
-        sq_gather_out out{};
-        sq_gather_comb(&sim_, out_ready_i.read(), &out);
+        sq_pipeline_out out{};
+        sq_pipeline_comb(&sim_, out_ready_i.read(), &out);
         in_ready_o.write(out.in_ready);
         out_valid_o.write(out.out_valid);
         const Beat b = out.out_valid ? beats_.front() : Beat{};

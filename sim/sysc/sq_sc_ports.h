@@ -11,7 +11,7 @@
 extern "C" {
 #include "models/sq_gather.h"
 #include "sim/block/sq_core_sim.h"
-#include "sim/block/sq_gather_sim.h"
+#include "sim/block/sq_pipeline.h"
 #include "sim/block/sq_stream.h"
 }
 

@@ -22,8 +22,8 @@
 #include <vector>
 
 extern "C" {
+#include "sim/block/sq_core_block.h"
 #include "sim/block/sq_core_run.h"
-#include "sim/cosim/sq_core_cosim.h"
 }
 
 namespace sq_sc

@@ -88,7 +88,7 @@ if command -v verilator >/dev/null; then
   # A failing build leaves its log, named, and no entry.
   mkdir -p "$W/bad/sim/cosim"
   cp -r "$ROOT/rtl" "$W/bad/rtl"
-  cp -r "$ROOT/sim/cosim/bridge" "$ROOT/sim/cosim/sq_rtl.h" "$W/bad/sim/cosim"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/bad/sim/cosim"
   echo 'module sq_topk; typo' >"$W/bad/rtl/sq_topk.sv"
   SQSIM_HOME=$W/bad sq "${cosim[@]}"
   ok "RTL that does not build: exit 3" [ "$RC" = 3 -a "$(wc -l <"$W.err")" = 1 ]

@@ -94,7 +94,7 @@ flip "$W/t/sq_w.safetensors" $(($(stat -c %s "$W/t/sq_w.safetensors") - 1)) 0
 mutant() { # NAME SYSTEM FILE SED_SCRIPT
   mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
   cp -r "$ROOT/rtl" "$W/$1/"
-  cp -r "$ROOT/sim/cosim/bridge" "$ROOT/sim/cosim/sq_rtl.h" "$W/$1/sim/cosim/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$1/sim/cosim/"
   sed -i "$4" "$W/$1/$3"
   ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$3' '$W/$1/$3'"
   (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim "t/$2.safetensors" -o "$W/$1" \

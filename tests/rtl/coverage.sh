@@ -4,7 +4,8 @@
 #
 #   coverage.sh SQSIM OUT_DIR [SEED] [JOBS]
 #
-# Builds the points of coverage_points.txt with counters, runs their cases, merges what they leave
+# Builds the points that the tables of the blocks name (`cosim --list --json`) with counters, runs
+# their cases, merges what they leave
 # with verilator_coverage, and prints coverage.awk's table and what is not covered. OUT_DIR gets
 # merged.dat, coverage.txt and coverage.jsonl. Exit 1 with a mismatch, below the goals (98 % of
 # lines, 95 % of bits), with an unused waiver or with a module that no point builds.
@@ -15,14 +16,21 @@ VERILATOR_COVERAGE=${VERILATOR_COVERAGE:-verilator_coverage}
 FAILED=0
 mkdir -p "$OUT/points" && rm -f "$OUT"/points/*.dat || exit 2
 
+points() { # "block cases point point ..." of every block
+  "$SQSIM" cosim --block all --list --json | sed -n \
+    's/^{"block":"\([^"]*\)".*"point":"\([^"]*\)".*"coverage_cases":\([1-9][0-9]*\).*/\1 \3 \2/p' |
+    awk '$1 != b { if (b) print line; b = $1; line = $1 " " $2 } { line = line " " $3 }
+      END { print line }'
+}
+points >"$OUT/points.txt"
+[ -s "$OUT/points.txt" ] || { echo "coverage: no list of points"; exit 1; }
 while read -r block cases points; do
-  case $block in ''|'#'*) continue ;; esac
   options=()
   for p in $points; do options+=(--point "$p"); done
   "$SQSIM" cosim --block "$block" --cases "$cases" --seed "$SEED" --jobs "$JOBS" \
     --coverage "$OUT/points" "${options[@]}" >"$OUT/run.txt" || FAILED=1
   tail -1 "$OUT/run.txt" | sed "s/^/$block: /"
-done <"$HERE/coverage_points.txt"
+done <"$OUT/points.txt"
 [ $FAILED = 0 ] || { echo "coverage: a campaign failed"; exit 1; }
 
 "$VERILATOR_COVERAGE" --write "$OUT/merged.dat" "$OUT"/points/*.dat >/dev/null || exit 1

@@ -14,7 +14,7 @@ clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers wer
 mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is the same
   mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
   cp -r "$ROOT/rtl" "$W/$1/"
-  cp -r "$ROOT/sim/cosim/bridge" "$ROOT/sim/cosim/sq_rtl.h" "$W/$1/sim/cosim/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$1/sim/cosim/"
   sed -i "$6" "$W/$1/$5"
   ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$5' '$W/$1/$5'"
   (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \

@@ -4,7 +4,8 @@
 #
 #   mutants.sh SQSIM LIST SURVIVORS OUT_DIR [SEED] [JOBS]
 #
-# LIST      lines "block point mutants cases"
+# LIST      lines "block point mutants cases"; "tables": those that the blocks name
+#           (`cosim --list --json`)
 # SURVIVORS lines "block point pattern # reason": why a fault that was not found may stay. The
 #           pattern is a regular expression over the line that Yosys lists the fault with. A reason
 #           that no survivor needs is an error.
@@ -19,6 +20,12 @@ PROOF_SECONDS=300 # of processor time: what is proven does not depend on the loa
 FAILED=0 N_ALL=0 N_KILLED=0 N_PROVEN=0 N_REASON=0
 mkdir -p "$OUT" || exit 2
 : >"$OUT/mutants.jsonl" && : >"$OUT/survivors.txt" || exit 2
+
+if [ "$LIST" = tables ]; then
+  LIST=$OUT/list.txt
+  "$SQSIM" cosim --block all --list --json | sed -n 's/^{"block":"\([^"]*\)".*"point":"\([^"]*\)".*"mutants":\([0-9]*\),"mutant_cases":\([0-9]*\).*/\1 \2 \3 \4/p' >"$LIST"
+  [ -s "$LIST" ] || { echo "mutants: no list of points"; exit 2; }
+fi
 
 field() { sed -n "s/.*\"$2\": *\"\{0,1\}\([^\",}]*\).*/\1/p" <<<"$1"; }
 

@@ -9,7 +9,8 @@
 #include "models/sq_requant.h"
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_a_sim.h"
-#include "sim/cosim/sq_stream_cosim.h"
+#include "sim/cosim/sq_lockstep.h"
+#include "sim/cosim/sq_rtl_build.h"
 #include "tests/unit/fixture.h"
 
 enum { MAG_W = 7, TILES = 20 }; // of INT8 codes; of a job
@@ -50,7 +51,7 @@ static uint64_t run(const struct load *l, uint64_t *waits)
     uint32_t taken = 0, tiles = 0;
     uint64_t cycle = 0;
     bool has_job = true;
-    sq_core_a_init(&s, &l->config, l->is_radix ? SQ_STREAM_SERIAL : SQ_STREAM_PIPE,
+    sq_core_a_init(&s, &l->config, l->is_radix ? SQ_TIMING_SERIAL : SQ_TIMING_PIPE,
                    l->is_radix ? MAG_W : 2);
     for (; tiles < TILES * l->passes; cycle++) {
         const struct sq_core_a_in in = {.act_valid = taken < TILES * l->banks,
@@ -155,9 +156,9 @@ static void masks_are_hidden_from_the_bound_on(void **state)
 
 // rows, cols, L, H, b, k, bits of weights, low codes, codes, multipliers, TopK, log gather, banks
 // of a tile, bits of passes
-static const struct sq_stream_point radix = {
+static const struct sq_point radix = {
     "c4", false, {1, 1, 4, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RADIX, 0, 3, 4}};
-static const struct sq_stream_point rank = {
+static const struct sq_point rank = {
     "c4_rank", false, {1, 1, 4, 1, 8, 2, 4, 4, 8, 16, SQ_TOPK_RANK, 0, 3, 4}};
 
 enum { BANK = 8, LOW_STEPS = 2 }; // of both
@@ -166,17 +167,16 @@ static const int8_t v5_code[BANK] = {2, -127, 6, 11, -5, 95, -11, 3}; // at 8/12
 static const int8_t v5_weight[BANK] = {1, 2, -3, 4, -5, 6, -7, 0};
 
 // A job over `tiles` tiles of `banks` banks used `passes` times; every bank is V5.
-static void fill_case(struct sq_stream_case *c, unsigned tiles, unsigned banks, unsigned passes)
+static void fill_case(struct sq_case *c, unsigned tiles, unsigned banks, unsigned passes)
 {
-    struct sq_stream_shape s;
     int16_t mul;
     unsigned shift;
     const uint32_t steps = tiles * banks * passes * LOW_STEPS;
     c->n_groups = 1;
     c->n_beats = larger(steps, tiles * banks);
     c->max_outputs = (size_t)tiles * passes;
-    assert_int_equal(sq_stream_case_alloc(c, NULL), SQ_OK);
-    c->block->shape(c->point->value, &s);
+    assert_int_equal(sq_case_alloc(c, NULL), SQ_OK);
+    const struct sq_ports s = sq_ports_of(c->block, c->point->value);
     assert_true(sq_requant_choose(8.0 / 127 / 0.1, &mul, &shift)); // s_lo = 0.1
     const size_t len = sq_field_offset(s.in, s.n_in);
     for (uint32_t j = 0; j < tiles * banks; j++) {
@@ -193,17 +193,15 @@ static void fill_case(struct sq_stream_case *c, unsigned tiles, unsigned banks, 
             c->beats[j * len + 4 + BANK + i] = v5_weight[j % LOW_STEPS * (BANK / LOW_STEPS) + i];
     c->beats[4 + BANK + BANK / LOW_STEPS] = (int32_t)banks;
     c->beats[4 + BANK + BANK / LOW_STEPS + 1] = (int32_t)(tiles * passes);
-    c->group_len[0] = (uint32_t)c->n_beats;
-    c->flow_len[0][0] = tiles * banks;
-    c->flow_len[0][1] = steps;
-    c->flow_len[0][2] = 1;
+    c->len[0][0] = tiles * banks;
+    c->len[0][1] = steps;
+    c->len[0][2] = 1;
 }
 
 // False: no Verilator here.
-static bool load_rtl(const struct sq_stream_point *point, struct sq_rtl *rtl)
+static bool load_rtl(const struct sq_point *point, struct sq_rtl *rtl)
 {
-    const struct sq_rtl_point p = {
-        .block = SQ_RTL_STREAM, .stream = &sq_stream_core_a, .stream_point = point};
+    const struct sq_rtl_point p = {.block = &sq_core_a_block, .point = point};
     struct sq_error err = {.text = ""};
     const char *home = getenv("SQSIM_HOME");
     bool built;
@@ -216,23 +214,20 @@ static bool load_rtl(const struct sq_stream_point *point, struct sq_rtl *rtl)
     return true;
 }
 
-static uint64_t run_rtl(const struct sq_stream_case *c, const struct sq_rtl *rtl)
+static uint64_t run_rtl(const struct sq_case *c, const struct sq_rtl *rtl)
 {
-    struct sq_core_cosim_result r;
-    assert_int_equal(sq_stream_cosim_run(c, rtl->api, NULL, 0, &r, NULL), SQ_OK);
-    CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", c->point->name,
-             r.mismatch.what ? r.mismatch.what : "");
+    struct sq_result r;
+    assert_int_equal(sq_lockstep_run(c, rtl->api, NULL, 0, &r, NULL), SQ_OK);
+    CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", c->point->name, r.mismatch.what);
     return r.cycles;
 }
 
-static struct sq_stream_case free_case(const struct sq_stream_point *point)
+static struct sq_case free_case(const struct sq_point *point)
 {
-    return (struct sq_stream_case){.block = &sq_stream_core_a,
-                                   .point = point,
-                                   .stall = {{SQ_STALL_FREE, 1}, {SQ_STALL_FREE, 1}},
-                                   .second_stall = {SQ_STALL_FREE, 1},
-                                   .third_stall = {SQ_STALL_FREE, 1},
-                                   .seed = fixture_seed()};
+    return (struct sq_case){.block = &sq_core_a_block,
+                            .point = point,
+                            .stall_seed = {1, 2, 3, 4, 5},
+                            .seed = fixture_seed()};
 }
 
 // Two steps a bank: four passes hide the radix unit, three do not; one hides the rank unit.
@@ -241,12 +236,12 @@ static void the_rtl_waits_below_the_bound_only(void **state)
     (void)state;
     struct sq_rtl rtl;
     for (unsigned i = 0; i < 2; i++) {
-        const struct sq_stream_point *const point = i == 0 ? &radix : &rank;
+        const struct sq_point *const point = i == 0 ? &radix : &rank;
         if (!load_rtl(point, &rtl))
             return;
         for (uint32_t passes = 1; passes <= 5; passes++) {
             struct load l = {.is_radix = i == 0, .banks = 3, .passes = passes};
-            struct sq_stream_case c = free_case(point);
+            struct sq_case c = free_case(point);
             uint64_t waits;
             l.config = config_of(4, 1);
             l.config.bank = BANK;
@@ -257,7 +252,7 @@ static void the_rtl_waits_below_the_bound_only(void **state)
             const uint64_t ready = run_core(&l, fill(l.is_radix, l.banks), &waits);
             CHECK_EQ(cycles == ready, i == 1 || passes >= 4, "%s: %u passes\n", point->name,
                      passes);
-            sq_stream_case_free(&c);
+            sq_case_free(&c);
         }
         sq_rtl_unload(&rtl);
     }
@@ -270,26 +265,25 @@ static void v5(void **state)
     (void)state;
     struct sq_rtl rtl;
     for (unsigned i = 0; i < 2; i++) {
-        struct sq_stream_case c = free_case(i == 0 ? &radix : &rank);
+        struct sq_case c = free_case(i == 0 ? &radix : &rank);
         int32_t sums[2] = {0};
         fill_case(&c, 1, 1, 1);
-        const size_t n =
-            sq_stream_core_a.flow->golden(c.point->value, c.beats, c.flow_len[0], sums);
-        assert_int_equal(n, 1);
+        const struct sq_group in = {.record = c.beats, .len = c.len[0], .wrap = c.wrap};
+        assert_int_equal(sq_core_a_block.golden(c.point->value, &in, sums), 1);
         assert_int_equal(sums[0], 81);
         assert_int_equal(sums[1], 316);
-        sq_stream_case_free(&c);
+        sq_case_free(&c);
         if (!load_rtl(c.point, &rtl))
             return;
         fill_case(&c, 4, 2, 3);
         for (unsigned a = 0; a < SQ_N_STALL_KINDS; a++)
             for (unsigned b = 0; b < SQ_N_STALL_KINDS; b++) {
                 c.stall[0] = (struct sq_stall){(enum sq_stall_kind)a, 3};
-                c.stall[1] = (struct sq_stall){(enum sq_stall_kind)b, 2};
-                c.second_stall = (struct sq_stall){(enum sq_stall_kind)b, 3};
+                c.stall[SQ_SINK] = (struct sq_stall){(enum sq_stall_kind)b, 2};
+                c.stall[1] = (struct sq_stall){(enum sq_stall_kind)b, 3};
                 (void)run_rtl(&c, &rtl);
             }
-        sq_stream_case_free(&c);
+        sq_case_free(&c);
         sq_rtl_unload(&rtl);
     }
 }

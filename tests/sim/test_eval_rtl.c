@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "models/sq_mac.h"
+#include "sim/cosim/sq_layer_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_layer.h"
@@ -36,14 +37,14 @@ static enum sq_status keep(void *context, const struct sq_llama_linear *l, bool 
 
 static struct sq_core_config quick_point(void)
 {
-    const struct sq_cosim_point *point;
-    const size_t n = sq_cosim_points(&point);
-    for (size_t i = 0; i < n; i++)
-        if (point[i].quick && point[i].config.high_bits == 8 && point[i].config.low_bits == 4 &&
-            128 % point[i].config.bank == 0)
-            return point[i].config;
+    struct sq_core_config c;
+    for (size_t i = 0; i < SQ_CORE_N_POINTS; i++) {
+        sq_core_get(sq_core_points[i].value, &c);
+        if (sq_core_points[i].is_quick && c.high_bits == 8 && c.low_bits == 4 && 128 % c.bank == 0)
+            return c;
+    }
     fail_msg("no quick 8/4 point");
-    return point[0].config;
+    return c;
 }
 
 static struct sq_tokens tokens_of(const struct sq_checkpoint *ck, const char *name, size_t n)
@@ -110,20 +111,24 @@ static struct sq_layer_run run_of(const struct sq_core_config *config, struct sq
 static void check_layer(const struct sq_layer_run *r, const struct sq_core_config *config,
                         const struct sq_rtl_api *rtl, struct sq_rng *rng)
 {
+    const struct sq_layer_codes codes = {
+        .m = r->m, .w = &r->w.m, .act = r->act, .p_lo = r->p_lo, .p_hi = r->p_hi, .job = r->job};
+    const struct sq_point point = sq_core_point(config);
     const uint32_t groups = (uint32_t)sq_n_groups(&r->w.m.format, r->w.m.k);
     const uint32_t tiles = r->job.groups / groups;
     for (unsigned i = 0; i < TILES; i++) {
         const uint32_t first = sq_rng_below(rng, tiles);
-        struct sq_owned_case o;
-        struct sq_core_cosim_result result;
+        struct sq_case c = {.point = &point};
+        struct sq_result result;
         struct sq_error err = {.text = ""};
-        CHECK_EQ(sq_layer_case(r, config, first, 1, fixture_seed(), &o, &err), SQ_OK, "%s\n",
-                 err.text);
-        CHECK_EQ(sq_layer_case_check(r, &o, first), 0, "tile %u, golden\n", first);
-        CHECK_EQ(sq_core_cosim_run(&o.c, rtl, NULL, 0, &result, &err), SQ_OK, "%s\n", err.text);
+        uint64_t differences;
+        CHECK_EQ(sq_layer_case(&codes, config, first, 1, fixture_seed(), &c, &differences, &err),
+                 SQ_OK, "%s\n", err.text);
+        CHECK_EQ(differences, 0, "tile %u, golden\n", first);
+        CHECK_EQ(sq_lockstep_run(&c, rtl, NULL, 0, &result, &err), SQ_OK, "%s\n", err.text);
         CHECK_EQ(result.mismatch.kind, SQ_MISMATCH_NONE, "tile %u\n", first);
-        assert_true(result.tiles >= 1 && result.beats > 0);
-        sq_owned_case_free(&o);
+        assert_true(result.n_out >= 1 && result.beats > 0);
+        sq_case_free(&c);
     }
 }
 
@@ -131,7 +136,8 @@ static void layers_of_algorithm_1_equal_the_rtl(void **state)
 {
     (void)state;
     const struct sq_core_config config = quick_point();
-    const struct sq_rtl_point point = {.block = SQ_RTL_CORE, .config = config};
+    const struct sq_point core = sq_core_point(&config);
+    const struct sq_rtl_point point = {.block = &sq_core_block, .point = &core};
     struct sq_quant_layer layer[SQ_BLOCK_LAYERS];
     struct inputs in = {{NULL}};
     struct sq_checkpoint ck;

@@ -10,10 +10,10 @@
 // of the vector and its tiles are scaled: the period of a group is measured on two lengths of job.
 #include "models/sq_array.h"
 #include "models/sq_topk.h"
-#include "sim/cosim/sq_beat.h"
-#include "sim/cosim/sq_cosim_case.h"
+#include "sim/block/sq_core_block.h"
+#include "sim/cosim/sq_lockstep.h"
+#include "sim/cosim/sq_port.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/cosim/sq_stream_cosim.h"
 #include "tests/skip.h"
 #include "tests/unit/fixture.h"
 
@@ -34,108 +34,86 @@ static bool build(const struct sq_rtl_point *point, struct sq_rtl *rtl)
 
 // ---- stream blocks --------------------------------------------------------------------------
 
-static const struct sq_stream_block *block_named(const char *name)
+static const struct sq_block *block_named(const char *name)
 {
-    size_t n;
-    const struct sq_stream_block *const *all = sq_stream_blocks(&n);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
+    for (size_t i = 0; i < sq_n_blocks; i++)
+        if (strcmp(sq_blocks[i]->name, name) == 0)
+            return sq_blocks[i];
     fail_msg("no block %s", name);
     return NULL;
 }
 
 // Offers one beat until it is taken and waits for the answer; returns the cycles from one to the
 // other. `out` holds the elements of all output fields.
-static unsigned ask(const struct sq_rtl_api *api, const struct sq_stream_shape *s,
-                    const int32_t *beat, int32_t *out)
+static unsigned ask(const struct sq_rtl_api *api, const struct sq_ports *s, const int32_t *beat,
+                    int32_t *out)
 {
-    uint32_t *in[SQ_FIELDS_MAX], *got[SQ_FIELDS_MAX];
-    for (size_t f = 0; f < s->n_in; f++) {
-        in[f] = calloc(sq_beat_words(s->in[f].count * s->in[f].width), 4);
-        for (size_t i = 0; i < s->in[f].count; i++)
-            sq_beat_put(in[f], i * s->in[f].width, s->in[f].width, (uint32_t)*beat++);
-    }
-    for (size_t f = 0; f < s->n_out; f++)
-        got[f] = calloc(sq_beat_words(s->out[f].count * s->out[f].width), 4);
+    struct sq_port_words in, got;
+    assert_true(sq_port_alloc(&in, s->in, s->n_in) && sq_port_alloc(&got, s->out, s->n_out));
+    sq_port_put(&in, 0, s->n_in, beat);
     void *model = api->create(1, NULL, 0);
-    struct sq_rtl_stream_in drive = {
-        .in_valid = 1, .out_ready = 1, .field = (const uint32_t *const *)in};
-    struct sq_rtl_stream_out answer = {.out_valid = 0};
+    uint8_t valid = 1, answer[2] = {0, 0}; // ready, valid
     unsigned cycles = 0;
     bool is_taken = false;
-    for (unsigned cycle = 0; cycle < 100 && !answer.out_valid; cycle++) {
-        api->stream_comb(model, &drive, &answer);
+    for (unsigned cycle = 0; cycle < 100 && !answer[1]; cycle++) {
+        api->comb(model, &valid, 1, (const uint32_t *const *)in.word, answer);
         cycles += is_taken;
-        if (drive.in_valid && answer.in_ready)
+        if (valid && answer[0])
             is_taken = true;
-        if (answer.out_valid)
-            api->stream_beat(model, got);
+        if (answer[1])
+            api->beat(model, got.word);
         api->clock(model);
-        drive.in_valid = !is_taken;
+        valid = !is_taken;
     }
-    assert_true(answer.out_valid);
+    assert_true(answer[1]);
     api->destroy(model);
-    for (size_t f = 0; f < s->n_out; f++)
-        for (size_t i = 0; i < s->out[f].count; i++) {
-            const int32_t v = sq_beat_field(got[f], i, s->out[f].width);
-            *out++ = s->out[f].is_unsigned
-                         ? (int32_t)((uint32_t)v & (UINT32_MAX >> (32 - s->out[f].width)))
-                         : v;
-        }
-    for (size_t f = 0; f < SQ_FIELDS_MAX; f++) {
-        if (f < s->n_in)
-            free(in[f]);
-        if (f < s->n_out)
-            free(got[f]);
-    }
+    sq_port_get(&got, out);
+    sq_port_free(&in);
+    sq_port_free(&got);
     return cycles;
 }
 
 // The same beat in lock step with cycle model and golden model, under every pair of stalls.
-static void lock_step(const struct sq_stream_block *block, const struct sq_stream_point *point,
+static void lock_step(const struct sq_block *block, const struct sq_point *point,
                       const struct sq_rtl_api *api, const int32_t *beat)
 {
     enum { REPEATS = 9 };
-    struct sq_stream_shape s;
-    uint32_t group_len[REPEATS];
-    block->shape(point->value, &s);
+    const struct sq_ports s = sq_ports_of(block, point->value);
     const size_t len = sq_field_offset(s.in, s.n_in);
-    int32_t *beats = malloc(REPEATS * len * sizeof *beats);
+    struct sq_case c = {.block = block,
+                        .point = point,
+                        .seed = fixture_seed(),
+                        .n_groups = REPEATS,
+                        .n_beats = REPEATS};
+    assert_int_equal(sq_case_alloc(&c, NULL), SQ_OK);
+    c.stall_seed[0] = c.seed;
+    c.stall_seed[SQ_SINK] = c.seed + 1;
     for (size_t i = 0; i < REPEATS; i++) {
-        memcpy(beats + i * len, beat, len * sizeof *beat);
-        group_len[i] = 1;
+        memcpy(c.beats + i * len, beat, len * sizeof *beat);
+        c.len[i][0] = 1;
     }
     for (unsigned i = 0; i < SQ_N_STALL_KINDS; i++)
         for (unsigned j = 0; j < SQ_N_STALL_KINDS; j++) {
-            const struct sq_stream_case c = {
-                .block = block,
-                .point = point,
-                .stall = {{(enum sq_stall_kind)i, 3}, {(enum sq_stall_kind)j, 2}},
-                .seed = fixture_seed(),
-                .n_groups = REPEATS,
-                .group_len = group_len,
-                .n_beats = REPEATS,
-                .beats = beats};
-            struct sq_core_cosim_result r;
-            assert_int_equal(sq_stream_cosim_run(&c, api, NULL, 0, &r, NULL), SQ_OK);
+            struct sq_result r;
+            c.stall[0] = (struct sq_stall){(enum sq_stall_kind)i, 3};
+            c.stall[SQ_SINK] = (struct sq_stall){(enum sq_stall_kind)j, 2};
+            assert_int_equal(sq_lockstep_run(&c, api, NULL, 0, &r, NULL), SQ_OK);
             CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "stalls %u %u: %s\n", i, j,
-                     r.mismatch.what ? r.mismatch.what : "");
-            assert_int_equal(r.tiles, REPEATS);
+                     r.mismatch.what);
+            assert_int_equal(r.n_out, REPEATS);
         }
-    free(beats);
+    sq_case_free(&c);
 }
 
 // One beat through one point: words on the ports, latency, lock step. False: skipped.
-static bool replay(const char *name, const struct sq_stream_point *point, const int32_t *beat,
+static bool replay(const char *name, const struct sq_point *point, const int32_t *beat,
                    const int32_t *want, unsigned latency)
 {
-    const struct sq_stream_block *block = block_named(name);
-    const struct sq_rtl_point p = {.block = SQ_RTL_STREAM, .stream = block, .stream_point = point};
-    struct sq_stream_shape s;
+    const struct sq_block *block = block_named(name);
+    const struct sq_rtl_point p = {.block = block, .point = point};
+    const struct sq_ports s = sq_ports_of(block, point->value);
     struct sq_rtl rtl;
     int32_t out[256];
-    block->shape(point->value, &s);
     if (!build(&p, &rtl))
         return false;
     CHECK_EQ(ask(rtl.api, &s, beat, out), latency, "%s: latency\n", point->name);
@@ -152,8 +130,8 @@ static void v5_mask(void **state)
     (void)state;
     static const int32_t mag[8] = {0x2e66, 0x4800, 0x3666, 0x399a, 0x34cd, 0x4600, 0x399a, 0x3266};
     static const int32_t mask[8] = {0, 1, 0, 0, 0, 1, 0, 0};
-    static const struct sq_stream_point rank = {"v5", false, {8, 2, 15, SQ_TOPK_RANK}};
-    static const struct sq_stream_point radix = {"v5r", false, {8, 2, 15, SQ_TOPK_RADIX}};
+    static const struct sq_point rank = {"v5", false, {8, 2, 15, SQ_TOPK_RANK}};
+    static const struct sq_point radix = {"v5r", false, {8, 2, 15, SQ_TOPK_RADIX}};
     if (replay("topk", &rank, mag, mask, 2))
         assert_true(replay("topk", &radix, mag, mask, 16));
 }
@@ -169,7 +147,7 @@ static void v5_sums(void **state)
                                                     0,    1,  0,  0,  0,  1, 0,  0}; // mask
     static const int32_t want[3] = {81, 316, 0};
     // rows, cols, banks, bank, k, high codes, compact, on activations, two accumulators, bits
-    static const struct sq_stream_point points[] = {
+    static const struct sq_point points[] = {
         {"v5", false, {1, 1, 1, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, SQ_GATHER_CROSSBAR}},
         {"v5_log", false, {1, 1, 1, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, SQ_GATHER_LOG}}};
     if (replay("array", &points[0], beat, want, 4))
@@ -185,8 +163,8 @@ static const int32_t v6_meta[4] = {0xd, 0xc, 0xc, 0x4};
 static void v6(void **state)
 {
     (void)state;
-    static const struct sq_stream_point select = {"v6", false, {1, 4, 8}};
-    static const struct sq_stream_point products = {
+    static const struct sq_point select = {"v6", false, {1, 4, 8}};
+    static const struct sq_point products = {
         "v6", false, {1, 1, 2, 8, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 8, 0}};
     int32_t beat[1 + 16 + 8 + 2 + 4] = {0}, want[8 + 4] = {0};
     memcpy(beat, v6_meta, sizeof v6_meta);
@@ -209,13 +187,11 @@ static void every_nibble(void **state)
     (void)state;
     static const int8_t pair[16][2] = {{-1},   {-1},   {-1}, {-1}, {0, 1}, {-1},   {-1},   {-1},
                                        {0, 2}, {1, 2}, {-1}, {-1}, {0, 3}, {1, 3}, {2, 3}, {-1}};
-    static const struct sq_stream_point point = {"nibbles", false, {1, 1, 8}};
-    const struct sq_rtl_point p = {
-        .block = SQ_RTL_STREAM, .stream = block_named("meta24"), .stream_point = &point};
-    struct sq_stream_shape s;
+    static const struct sq_point point = {"nibbles", false, {1, 1, 8}};
+    const struct sq_rtl_point p = {.block = &sq_meta24_block, .point = &point};
+    const struct sq_ports s = sq_ports_of(p.block, point.value);
     struct sq_rtl rtl;
     unsigned n_illegal = 0;
-    p.stream->shape(point.value, &s);
     if (!build(&p, &rtl))
         return;
     for (int32_t nibble = 0; nibble < 16; nibble++) {
@@ -238,23 +214,29 @@ static void every_nibble(void **state)
 static struct sq_core_stats run_job(const struct sq_core_config *config,
                                     const struct sq_rtl_api *api, struct sq_job job)
 {
-    struct sq_owned_case o = {.c = {.config = *config, .n_jobs = 1, .job = {job}}};
+    const struct sq_point point = sq_core_point(config);
+    const size_t n = (size_t)job.group_banks * job.groups;
+    struct sq_case c = {.point = &point};
     struct sq_rng rng = {fixture_seed()};
-    struct sq_core_cosim_result r;
-    o.c.seed = fixture_seed();
-    for (unsigned i = 0; i < 4; i++)
-        o.c.stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
-    assert_int_equal(sq_owned_case_alloc(&o, NULL), SQ_OK);
-    for (uint64_t i = 0; i < o.c.operands.n_banks * config->bank; i++) { // one row, one column
-        o.act[i] = (int8_t)sq_sign_extend((uint32_t)sq_rng_next(&rng), config->act_bits);
-        o.lo[i] = (int8_t)sq_sign_extend((uint32_t)sq_rng_next(&rng), config->low_bits);
+    struct sq_result r;
+    int8_t *const act = fixture_exact(n * config->bank), *const lo =
+                                                             fixture_exact(n * config->bank);
+    int8_t *const hi = calloc(n, config->high_per_bank);
+    for (size_t i = 0; i < n * config->bank; i++) { // one row, one column
+        act[i] = (int8_t)sq_sign_extend((uint32_t)sq_rng_next(&rng), config->act_bits);
+        lo[i] = (int8_t)sq_sign_extend((uint32_t)sq_rng_next(&rng), config->low_bits);
     }
-    assert_int_equal(sq_core_cosim_run(&o.c, api, NULL, 0, &r, NULL), SQ_OK);
+    const struct sq_core_operands o = {n, act, lo, hi};
+    assert_int_equal(sq_core_case(&c, &job, &o, fixture_seed(), NULL), SQ_OK);
+    assert_int_equal(sq_lockstep_run(&c, api, NULL, 0, &r, NULL), SQ_OK);
     CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "bank %u k %u: %s\n", config->bank,
-             config->high_per_bank, r.mismatch.what ? r.mismatch.what : "");
-    assert_int_equal(r.tiles, job.groups);
-    sq_owned_case_free(&o);
-    return r.stats;
+             config->high_per_bank, r.mismatch.what);
+    assert_int_equal(r.n_out, job.groups);
+    sq_case_free(&c);
+    free(act);
+    free(lo);
+    free(hi);
+    return sq_core_stats_of(r.status);
 }
 
 static struct sq_core_config one_pe(unsigned low_lanes, unsigned high_lanes, unsigned bank,
@@ -281,7 +263,8 @@ static void d2_boundary(void **state)
     for (unsigned r = 2; r <= 16; r *= 2)
         for (unsigned k = BANK / r; k <= 2 * BANK / r && k <= BANK / 2; k *= 2) {
             const struct sq_core_config c = one_pe(r, 1, BANK, k);
-            const struct sq_rtl_point p = {.block = SQ_RTL_CORE, .config = c};
+            const struct sq_point point = sq_core_point(&c);
+            const struct sq_rtl_point p = {.block = &sq_core_block, .point = &point};
             const bool is_hidden = (BANK - k) * r >= BANK * (r - 1); // s >= 1 - 1/r
             struct sq_rtl rtl;
             assert_int_equal(is_hidden, k == BANK / r);
@@ -312,7 +295,8 @@ static void v13(void **state)
     } want[] = {{16, 16777216}, {8, 8388608}, {4, 8388608}, {2, 8388608}};
     for (unsigned i = 0; i < LEN(want); i++) {
         const struct sq_core_config c = one_pe(16, 4, 32, want[i].k);
-        const struct sq_rtl_point p = {.block = SQ_RTL_CORE, .config = c};
+        const struct sq_point point = sq_core_point(&c);
+        const struct sq_rtl_point p = {.block = &sq_core_block, .point = &point};
         struct sq_rtl rtl;
         if (!build(&p, &rtl))
             return;

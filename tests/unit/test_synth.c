@@ -265,8 +265,8 @@ static char *netlist(const struct sq_synth *s, const struct sq_synth_block *b)
 static void test_product(void **state)
 {
     (void)state;
-    static const struct sq_block product = {.kind = SQ_BLOCK_MUL, .a_bits = 4, .b_bits = 4};
-    const struct sq_synth_block block = sq_block_synth(&product);
+    static const struct sq_area_item product = {.kind = SQ_AREA_MUL, .a_bits = 4, .b_bits = 4};
+    const struct sq_synth_block block = sq_area_synth(&product);
     char rtl[128];
     make_rtl(rtl, "rtl3");
     struct sq_error err;
@@ -327,13 +327,13 @@ static void test_recipes(void **state)
 static void test_period(void **state)
 {
     (void)state;
-    static const struct sq_block dot = {
-        .kind = SQ_BLOCK_DOT, .a_bits = 4, .b_bits = 4, .config.low_lanes = 4};
+    static const struct sq_area_item dot = {
+        .kind = SQ_AREA_DOT, .a_bits = 4, .b_bits = 4, .config.low_lanes = 4};
     char rtl[128];
     struct sq_error err;
     struct sq_synth s = open_synth(make_rtl(rtl, "rtl11"), "cache11"),
                     fresh = open_synth(rtl, "cache12");
-    struct sq_synth_block b = sq_block_synth(&dot);
+    struct sq_synth_block b = sq_area_synth(&dot);
     struct sq_synth_result smallest = synthesize(&s, b), r, again;
     if (s.sta_version[0] == '\0') {
         assert_int_equal(sq_synth_at_period(&s, &b, 10, &r, &err), SQ_ERR_TOOL);
@@ -368,13 +368,13 @@ static void test_period(void **state)
 static void test_elsewhere(void **state)
 {
     (void)state;
-    static const struct sq_block product = {.kind = SQ_BLOCK_MUL, .a_bits = 8, .b_bits = 8};
+    static const struct sq_area_item product = {.kind = SQ_AREA_MUL, .a_bits = 8, .b_bits = 8};
     char here[128], there[128];
     struct sq_synth s = open_synth(make_rtl(here, "r"), "c"),
                     far =
                         open_synth(make_rtl(there, "z_another name, longer"), "z_cache_of_its_own");
-    struct sq_synth_result a = synthesize(&s, sq_block_synth(&product)),
-                           b = synthesize(&far, sq_block_synth(&product));
+    struct sq_synth_result a = synthesize(&s, sq_area_synth(&product)),
+                           b = synthesize(&far, sq_area_synth(&product));
     assert_true(!a.is_cached && !b.is_cached && same_result(&a, &b));
     assert_true(a.n_cells > 100);
     sq_synth_result_free(&a);

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// An RTL block, described once: its ports and parameters, what comes in, what it computes, in which
+// cycle, what it is priced as. Everything that runs blocks (sim/cosim, sqsim cosim, sqsim area)
+// goes over these tables. To add one: sq_x_block.c with its table, a line in sq_block.c.
+//
+// A beat is an array of 32-bit integers, its fields one after the other; a field is `count`
+// elements of `width` bits each. Input comes in groups: what comes between two resets of the
+// block's state (a bank, a tile, a vector, a job). Record i of a group holds, one after the other,
+// the fields of beat i of every input stream; streams may have different numbers of beats.
+#ifndef SQ_BLOCK_H
+#define SQ_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/sq_config.h"
+#include "models/sq_rng.h"
+#include "models/sq_status.h"
+#include "sim/block/sq_core_sim.h"
+
+enum { SQ_STREAMS_MAX = 4, SQ_FIELDS_MAX = 10, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 14 };
+
+struct sq_field {
+    const char *name; // of the port: STREAM_name_i, out_name_o; of a status: name_o
+    size_t count;
+    unsigned width; // 1..32
+    bool is_unsigned;
+};
+
+// What the parameters of a point make of a block: NAME_valid_i, NAME_ready_o and the fields of each
+// input stream, out_valid_o, out_ready_i and the fields of the output.
+struct sq_ports {
+    struct sq_port {
+        const char *name; // "in"
+        size_t n_fields;  // 0 from the first stream on that the block does not have
+    } stream[SQ_STREAMS_MAX];
+    struct sq_field in[SQ_FIELDS_MAX]; // of all input streams, in order
+    size_t n_in;
+    struct sq_field out[SQ_FIELDS_MAX];
+    size_t n_out;
+    struct sq_field status[SQ_STATUS_MAX]; // outputs without a handshake, read between groups
+    size_t n_status;
+    size_t records, outputs; // of a group, at most (0: 1); outputs that golden gives at a time
+    uint64_t n_all;          // > 0: so many groups are all there are (SQ_STIMULUS_ALL)
+    bool has_last;           // field 0 is set with the last beat of a group of 1 to 24
+    bool has_jobs;           // stream 0 carries jobs, which are not counted as beats
+};
+
+struct sq_point {
+    const char *name;
+    bool is_quick;
+    unsigned value[SQ_PARAMS_MAX]; // in the order of the block's parameters
+};
+
+// Faults that `make mutants` puts into the netlist of a point, and cases that each is run for
+// before it counts as survived.
+struct sq_faults {
+    const char *point;
+    unsigned n, cases;
+};
+
+// A module of the block, or the block itself, as `sqsim area` prices it: parameters up to the first
+// without a name.
+struct sq_area_unit {
+    const char *name, *top;
+    unsigned weights; // per cycle, of one instance, or of one PE of an array
+    bool is_array;    // has parameters Rows and Cols
+    struct sq_area_param {
+        const char *name;
+        unsigned value;
+    } param[10];
+};
+
+enum sq_stimulus {
+    SQ_STIMULUS_UNIFORM,                  // legal, any value
+    SQ_STIMULUS_EXTREME,                  // legal, largest magnitudes
+    SQ_STIMULUS_FEW,                      // legal, few different values: ties, zeros
+    SQ_STIMULUS_ILLEGAL,                  // any bits
+    SQ_STIMULUS_RANDOM,                   // end of those drawn at random
+    SQ_STIMULUS_ALL = SQ_STIMULUS_RANDOM, // group `number` of n_all
+};
+
+struct sq_group {
+    const int32_t *record;
+    const uint32_t *len;  // [SQ_STREAMS_MAX] beats of each stream
+    const uint32_t *wrap; // [SQ_STREAMS_MAX] > 0: beats come from so many records, over and over
+    uint64_t from;        // golden: the first output beat that is wanted
+};
+
+// ---- time -----------------------------------------------------------------------------------
+
+// What is offered on an input stream in a cycle, as far as time depends on it.
+struct sq_offer {
+    bool valid, last;
+    uint32_t n;
+    struct sq_job job;
+};
+
+struct sq_handshake {
+    bool in_ready[SQ_STREAMS_MAX], out_valid;
+};
+
+// When: the handshake outputs of a cycle, then its rising edge with the same inputs. The state is
+// plain data of `nbytes`, zeroed before the block's init.
+struct sq_timing {
+    size_t nbytes;
+    void (*comb)(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out);
+    void (*clock)(void *state, const struct sq_offer *in, bool out_ready);
+};
+
+// ---- the table ------------------------------------------------------------------------------
+
+// A signal for the save file of a waveform, in reading order; without a path: a heading.
+struct sq_wave {
+    const char *label, *path; // path below the top module
+};
+
+struct sq_case;
+
+struct sq_block {
+    const char *name, *top;               // "topk", "sq_topk"
+    const char *group;                    // what a group is: "bank", "job"
+    const char *param[SQ_PARAMS_MAX + 1]; // RTL parameters, NULL at the end; "": not one of the RTL
+    const struct sq_point *points;
+    size_t n_points;
+    const struct sq_area_unit *area;
+    size_t n_area;
+    unsigned coverage_cases;     // of `make coverage`, over its points
+    const char *coverage_points; // their names; NULL: the quick ones
+    const struct sq_faults *faults;
+    size_t n_faults;
+    void (*ports)(const unsigned *value, struct sq_ports *ports);
+
+    // Input, by one of three: a beat of a group of one (or, with has_last, of several); a group,
+    // whose records and len are zero before, len[0] >= 1; a whole case (sq_case.h).
+    void (*draw_beat)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
+                      uint64_t number, int32_t *beat);
+    void (*draw_group)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len);
+    enum sq_status (*draw_case)(struct sq_case *c, struct sq_rng *rng, struct sq_error *err);
+    // One way, of 0, 1, ..., to make a group smaller in place; false where it does not apply. NULL:
+    // groups stay whole.
+    bool (*cut)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
+
+    // Output beats of a group, zero before: from in->from on, at most `outputs` of sq_ports.
+    // Returns how many the group has in all, >= 1.
+    uint64_t (*golden)(const unsigned *value, const struct sq_group *in, int32_t *out);
+
+    const struct sq_timing *timing;
+    void (*init)(const unsigned *value, void *state); // a zeroed state
+    // What time depends on of a beat of a stream; `valid` is the runner's. NULL: on nothing but
+    // has_last.
+    void (*offer)(const unsigned *value, unsigned stream, const int32_t *record,
+                  struct sq_offer *offer);
+
+    // The status fields after a group, from the state and into those after the group before (zero
+    // after reset); and what element i of field f is called. NULL: there are none.
+    void (*status)(const unsigned *value, const void *state, const struct sq_group *done,
+                   int32_t *status);
+    const char *(*status_name)(size_t f, size_t i);
+
+    const struct sq_wave *waves; // NULL: the ports
+    // The core that a point describes, and the point of a core; NULL: core options do not apply.
+    void (*get_core)(const unsigned *value, struct sq_core_config *config);
+    void (*set_core)(unsigned *value, const struct sq_core_config *config);
+};
+
+// The largest matrix that gqsa_walk, and the most columns that spqt_idx takes as given operands.
+enum { SQ_WALK_ROWS_MAX = 4096, SQ_WALK_GROUPS_MAX = 16384, SQ_SPQT_COLUMNS_MAX = 1024 };
+
+// All blocks, as listed in sq_block.c; those that something else names.
+extern const struct sq_block *const sq_blocks[];
+extern const size_t sq_n_blocks;
+extern const struct sq_block sq_core_block, sq_topk_block, sq_meta24_block, sq_array_block,
+    sq_array_static_block, sq_array_s_block, sq_spqr_dec_block, sq_spqt_idx_block,
+    sq_gqsa_walk_block, sq_core_a_block;
+// Row i of the area tables of all blocks; NULL behind the last.
+const struct sq_area_unit *sq_area_unit(size_t i);
+extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_meta24_block,
+    sq_array_block, sq_act_split_block, sq_array_a_block, sq_spqr_dec_block, sq_spqt_idx_block,
+    sq_gqsa_walk_block, sq_requant_block, sq_act_store_block, sq_array_s_block,
+    sq_array_static_block, sq_core_a_block;
+
+// ports() with the defaults of records and outputs.
+struct sq_ports sq_ports_of(const struct sq_block *block, const unsigned *value);
+
+// Elements of a beat before field f; with f = n the length of the beat.
+size_t sq_field_offset(const struct sq_field *field, size_t f);
+
+// What a beat offers: the block's offer(), valid.
+struct sq_offer sq_offer_of(const struct sq_block *block, const struct sq_ports *ports,
+                            const unsigned *value, unsigned stream, const int32_t *record);
+
+// The low `width` bits (1..32) of v as a field of an unsigned beat.
+static inline int32_t sq_field_unsigned(uint32_t v, unsigned width)
+{
+    return (int32_t)(v & (UINT32_MAX >> (32 - width)));
+}
+
+// Uniform signed or unsigned value of `width` bits.
+int32_t sq_draw_bits(struct sq_rng *rng, unsigned width, bool is_unsigned);
+// A code of 0.3 (no mask code), by flavour.
+int32_t sq_draw_code(struct sq_rng *rng, unsigned width, enum sq_stimulus kind);
+
+#define SQ_LEN(array) (sizeof(array) / sizeof(array)[0])
+
+#endif

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/sq_case.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err)
+{
+    const struct sq_ports p = sq_ports_of(c->block, c->point->value);
+    c->len = calloc(c->n_groups, sizeof *c->len);
+    c->beats = calloc(c->n_beats, sq_field_offset(p.in, p.n_in) * sizeof *c->beats);
+    if (c->len && c->beats)
+        return SQ_OK;
+    sq_case_free(c);
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu beats", c->n_beats);
+}
+
+void sq_case_free(struct sq_case *c)
+{
+    free(c->len);
+    free(c->beats);
+    c->len = NULL;
+    c->beats = NULL;
+}
+
+size_t sq_case_records(const struct sq_case *c, size_t g)
+{
+    uint32_t n = 0;
+    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++) {
+        const uint32_t len = c->len[g][s], wrap = c->wrap[s];
+        const uint32_t stored = wrap > 0 && len > wrap ? wrap : len;
+        n = stored > n ? stored : n;
+    }
+    return n;
+}
+
+// ---- drawing --------------------------------------------------------------------------------
+
+// Free, one side stalled, or both.
+static void draw_stalls(struct sq_rng *r, struct sq_stall *in, struct sq_stall *out)
+{
+    const uint32_t mode = sq_rng_below(r, 4);
+    for (unsigned i = 0; i < 2; i++) {
+        struct sq_stall *stall = i == 0 ? in : out;
+        if (!(mode >> i & 1))
+            continue;
+        stall->kind = (enum sq_stall_kind)sq_rng_below(r, SQ_N_STALL_KINDS);
+        stall->n = 1 + sq_rng_below(r, sq_rng_below(r, 2) ? 4 : 40);
+    }
+}
+
+// Of an input stream behind the first one.
+static struct sq_stall draw_other_stall(const struct sq_port *port, struct sq_rng *r)
+{
+    struct sq_stall stall = {SQ_STALL_FREE, 1};
+    if (port->n_fields > 0 && sq_rng_below(r, 2)) {
+        stall.kind = (enum sq_stall_kind)sq_rng_below(r, SQ_N_STALL_KINDS);
+        stall.n = 1 + sq_rng_below(r, 8);
+    }
+    return stall;
+}
+
+// Groups of single beats, or with has_last of 1 to 24, beat by beat.
+static enum sq_status draw_beats(struct sq_case *c, const struct sq_ports *p, struct sq_rng *r,
+                                 bool is_all, struct sq_error *err)
+{
+    const uint32_t most = p->has_last ? 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 5 : 24) : 1;
+    const size_t len = sq_field_offset(p->in, p->n_in);
+    c->n_groups = is_all ? p->n_all : 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 40 : 400);
+    c->n_beats = c->n_groups * most; // an upper bound
+    SQ_TRY(sq_case_alloc(c, err));
+    c->n_beats = 0;
+    for (size_t g = 0; g < c->n_groups; g++) {
+        c->len[g][0] = most == 1 ? 1 : 1 + sq_rng_below(r, most);
+        c->n_beats += c->len[g][0];
+    }
+    const enum sq_stimulus kind =
+        is_all ? SQ_STIMULUS_ALL : (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM);
+    int32_t *beat = c->beats;
+    for (size_t g = 0; g < c->n_groups; g++)
+        for (uint32_t b = 0; b < c->len[g][0]; b++, beat += len) {
+            c->block->draw_beat(c->point->value, r, kind, g, beat);
+            if (p->has_last)
+                beat[0] = b + 1 == c->len[g][0];
+        }
+    return SQ_OK;
+}
+
+static enum sq_status draw_groups(struct sq_case *c, const struct sq_ports *p, struct sq_rng *r,
+                                  bool is_all, struct sq_error *err)
+{
+    const size_t len = sq_field_offset(p->in, p->n_in);
+    const enum sq_stimulus kind =
+        is_all ? SQ_STIMULUS_ALL : (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM);
+    c->n_groups = is_all ? p->n_all : 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 8 : 40);
+    for (unsigned s = 1; s < SQ_STREAMS_MAX; s++)
+        c->stall[s] = draw_other_stall(&p->stream[s], r);
+    c->n_beats = c->n_groups * p->records; // an upper bound
+    SQ_TRY(sq_case_alloc(c, err));
+    c->n_beats = 0;
+    for (size_t g = 0; g < c->n_groups; g++) {
+        c->block->draw_group(c->point->value, r, kind, g, c->beats + c->n_beats * len, c->len[g]);
+        assert(c->len[g][0] >= 1 && sq_case_records(c, g) <= p->records);
+        c->n_beats += sq_case_records(c, g);
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_case_draw(const struct sq_block *block, const struct sq_point *point,
+                            uint64_t seed, uint64_t number, bool is_all, struct sq_case *c,
+                            struct sq_error *err)
+{
+    struct sq_rng r = {seed * UINT64_C(0x100000001b3) + number};
+    const struct sq_ports p = sq_ports_of(block, point->value);
+    (void)sq_rng_next(&r);
+    memset(c, 0, sizeof *c);
+    c->block = block;
+    c->point = point;
+    c->seed = sq_rng_next(&r);
+    for (unsigned i = 0; i < SQ_SIDES; i++) {
+        c->stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
+        c->stall_seed[i] = i == SQ_SINK ? c->seed + 1 : c->seed + 2 * i;
+    }
+    if (block->draw_case)
+        return block->draw_case(c, &r, err);
+    draw_stalls(&r, &c->stall[0], &c->stall[SQ_SINK]);
+    is_all = is_all && p.n_all > 0;
+    return block->draw_group ? draw_groups(c, &p, &r, is_all, err)
+                             : draw_beats(c, &p, &r, is_all, err);
+}
+
+bool sq_cut_to_last(size_t record_len, int32_t *record, uint32_t *len)
+{
+    if (len[0] == 1)
+        return false;
+    memmove(record, record + (len[0] - 1) * record_len, record_len * sizeof *record);
+    len[0] = 1;
+    return true;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes into a block in one run from reset: groups of beats (sq_block.h), and how each stream
+// waits (sq_stream.h). Drawn here by number and seed, or filled by a caller who has operands.
+#ifndef SQ_CASE_H
+#define SQ_CASE_H
+
+#include "sim/block/sq_block.h"
+#include "sim/block/sq_stream.h"
+
+enum { SQ_SINK = SQ_STREAMS_MAX, SQ_SIDES }; // index of the output among the sides of a block
+
+struct sq_case {
+    const struct sq_block *block;
+    const struct sq_point *point;
+    uint64_t seed; // of registers without reset, and of what stands on ports that offer nothing
+    struct sq_stall stall[SQ_SIDES]; // of each input stream, and of the sink; all zero: free
+    uint64_t stall_seed[SQ_SIDES];
+    size_t n_groups;
+    uint32_t (*len)[SQ_STREAMS_MAX]; // beats of each stream in each group; owned
+    size_t n_beats;                  // records, of all groups together
+    int32_t *beats;                  // [n_beats][fields], the groups one after the other; owned
+    uint32_t wrap[SQ_STREAMS_MAX];   // as in struct sq_group, of every group
+    size_t max_outputs;              // of a group, where given operands pass the block's limits
+    uint64_t max_cycles;             // > 0: the run ends there, whatever is still to come
+    uint32_t tail;                   // cycles that the run goes on after its last output
+};
+
+// Room for c->n_groups groups of together c->n_beats records of c->block at c->point, all zero.
+// SQ_ERR_MEMORY.
+enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err);
+void sq_case_free(struct sq_case *c);
+
+// Records of group g: its longest stream.
+size_t sq_case_records(const struct sq_case *c, size_t g);
+
+// Case `number` of a seed, a function of its arguments alone; `is_all` asks for the case that holds
+// all groups there are, where the point has one (n_all > 0). SQ_ERR_MEMORY.
+enum sq_status sq_case_draw(const struct sq_block *block, const struct sq_point *point,
+                            uint64_t seed, uint64_t number, bool is_all, struct sq_case *c,
+                            struct sq_error *err);
+
+// For `cut` of blocks with has_last: the group becomes its last beat.
+bool sq_cut_to_last(size_t record_len, int32_t *record, uint32_t *len);
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_gather (SPEC D.8): latency 3, one bank per cycle. Its points and operands are those of a core
+// with one column.
+#include <string.h>
+
+#include "models/sq_gather.h"
+#include "sim/block/sq_core_block.h"
+#include "sim/block/sq_pipeline.h"
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const size_t rows = v[SQ_CORE_ROWS], bank = v[SQ_CORE_BANK];
+    *p = (struct sq_ports){.stream = {{"in", 2}},
+                           .n_in = 2,
+                           .n_out = 3,
+                           .in = {{"code", bank, v[SQ_CORE_LOW_W], false},
+                                  {"act", rows * bank, v[SQ_CORE_ACT_W], false}},
+                           .out = {{"clean", bank, v[SQ_CORE_LOW_W], false},
+                                   {"act", rows * v[SQ_CORE_HIGH], v[SQ_CORE_ACT_W], false},
+                                   {"error", 1, 1, true}}};
+}
+
+static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    struct sq_core_config config;
+    struct sq_core_stimulus s;
+    sq_core_get(c->point->value, &config);
+    config.cols = 1;
+    SQ_TRY(sq_core_draw(&config, c->seed, rng, &s, err));
+    c->stall[0] = s.stall[0];
+    c->stall[SQ_SINK] = s.stall[3];
+    c->n_groups = c->n_beats = s.n_banks;
+    const size_t bank = config.bank, acts = config.rows * bank;
+    const enum sq_status status = sq_case_alloc(c, err);
+    for (size_t g = 0; status == SQ_OK && g < c->n_groups; g++) {
+        int32_t *const beat = c->beats + g * (bank + acts);
+        c->len[g][0] = 1;
+        for (size_t i = 0; i < bank; i++)
+            beat[i] = s.lo[g * bank + i];
+        for (size_t i = 0; i < acts; i++)
+            beat[bank + i] = s.act[g * acts + i];
+    }
+    sq_core_stimulus_free(&s);
+    return status;
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const unsigned bank = v[SQ_CORE_BANK], k = v[SQ_CORE_HIGH], rows = v[SQ_CORE_ROWS];
+    int8_t code[SQ_BANK_MAX], act[SQ_BANK_MAX], clean[SQ_BANK_MAX], gathered[SQ_BANK_MAX];
+    bool is_legal = true;
+    for (unsigned i = 0; i < bank; i++)
+        code[i] = (int8_t)in->record[i];
+    for (unsigned r = 0; r < rows; r++) {
+        for (unsigned i = 0; i < bank; i++)
+            act[i] = (int8_t)in->record[(1 + r) * bank + i];
+        is_legal = sq_gather_bank(code, act, bank, k, v[SQ_CORE_LOW_W], clean, gathered);
+        for (unsigned t = 0; t < k; t++)
+            out[bank + r * k + t] = gathered[t];
+    }
+    for (unsigned i = 0; i < bank; i++)
+        out[i] = clean[i];
+    out[bank + rows * k] = !is_legal;
+    return 1;
+}
+
+static void init(const unsigned *v, void *state)
+{
+    struct sq_chain *c = state;
+    (void)v;
+    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, 3);
+}
+
+static const struct sq_wave waves[] = {{"clock", "clk_i"},        {"reset (low)", "rst_ni"},
+                                       {"Stream in", NULL},       {"valid", "in_valid_i"},
+                                       {"ready", "in_ready_o"},   {"Stages", NULL},
+                                       {"mask found", "valid_q"}, {"selected", "valid_q2"},
+                                       {"gathered", "valid_q3"},  {"Stream out", NULL},
+                                       {"valid", "out_valid_o"},  {"ready", "out_ready_i"},
+                                       {"error", "out_error_o"},  {NULL, NULL}};
+
+static const struct sq_faults faults[] = {{"p03", 5, 60}, {"p04", 5, 60}};
+
+const struct sq_block sq_gather_block = {
+    .name = "gather",
+    .top = "sq_gather",
+    .group = "bank",
+    .param = {"Rows", "", "", "", "ActW", "", "LowW", "BankLen", "HighPerBank", "Gather", NULL},
+    .points = sq_core_points,
+    .n_points = SQ_CORE_N_POINTS,
+    .coverage_cases = 120,
+    .coverage_points = "p01 p03 p04 p07",
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_case = draw_case,
+    .golden = golden,
+    .timing = &sq_timing_chain,
+    .init = init,
+    .waves = waves,
+    .get_core = sq_core_get,
+    .set_core = sq_core_set,
+};

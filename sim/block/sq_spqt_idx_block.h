@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of sq_spqt_idx, and how long it takes for a vector.
+#ifndef SQ_SPQT_IDX_BLOCK_H
+#define SQ_SPQT_IDX_BLOCK_H
+
+#include "sim/block/sq_block.h"
+
+// Two stages (thresholds, ranks), each moves where the next one is free, then a buffer that gives
+// `lanes` indices a beat and takes a segment when fewer than `lanes` stay.
+struct sq_spqt_idx_sim {
+    unsigned lanes;
+    struct sq_offer stage[2]; // segments of n indices
+    uint32_t held;            // indices in the buffer
+    bool held_last;           // the end of the vector is in it
+};
+
+// Cycles in which the point that `sqsim area --block spqt_idx` prices scans a vector of k columns,
+// n_active of them spread evenly: from the first segment in to the last indices out.
+uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cosim/sq_campaign.h"
+
+#include <omp.h>
+#include <string.h>
+
+struct shared {
+    const struct sq_campaign *campaign;
+    uint64_t done, total;
+    enum sq_status status; // the first failure stops all points
+};
+
+static bool step_done(struct shared *s, uint64_t n)
+{
+    bool go_on;
+#pragma omp critical(sq_campaign)
+    {
+        s->done += n;
+        if (n > 0 && s->campaign->progress)
+            s->campaign->progress(s->campaign->progress_context, s->done, s->total);
+        go_on = s->status == SQ_OK;
+    }
+    return go_on;
+}
+
+static enum sq_status run_case(const struct sq_campaign *campaign, const struct sq_point *point,
+                               uint64_t number, bool is_all, const struct sq_rtl_api *rtl,
+                               struct sq_outcome *o, struct sq_error *err)
+{
+    struct sq_case c;
+    struct sq_result r;
+    SQ_TRY(sq_case_draw(campaign->block, point, campaign->seed, number, is_all, &c, err));
+    const enum sq_status status = sq_lockstep_run(&c, rtl, NULL, 0, &r, err);
+    const enum sq_mismatch_kind kind = r.mismatch.kind;
+    o->cases++;
+    o->cycles += r.cycles;
+    o->beats += r.beats;
+    o->value_mismatches += sq_mismatch_is_value(&r.mismatch);
+    o->cycle_mismatches += kind != SQ_MISMATCH_NONE && !sq_mismatch_is_value(&r.mismatch);
+    const bool first = kind != SQ_MISMATCH_NONE && o->result.mismatch.kind == SQ_MISMATCH_NONE;
+    if (status != SQ_OK || !first) {
+        sq_case_free(&c);
+        return status;
+    }
+    o->failing_case = number;
+    o->failing = c;
+    o->result = r;
+    return sq_shrink(&o->failing, rtl, &o->result, err);
+}
+
+static enum sq_status run_point(struct shared *s, size_t i, struct sq_outcome *o,
+                                struct sq_error *err)
+{
+    const struct sq_campaign *c = s->campaign;
+    const struct sq_rtl_point point = {.block = c->block,
+                                       .point = c->points[i],
+                                       .netlist = c->netlist,
+                                       .coverage = c->coverage != NULL};
+    const struct sq_ports ports = sq_ports_of(c->block, c->points[i]->value);
+    struct sq_rtl rtl;
+    bool built;
+    if (!step_done(s, 0))
+        return SQ_OK;
+    SQ_TRY(sq_rtl_load(&rtl, &point, c->home, &built, err));
+    enum sq_status status = SQ_OK;
+    bool go_on = step_done(s, 1);
+    for (uint64_t n = i; n < c->cases && status == SQ_OK && go_on; n += c->n_points) {
+        const bool is_all = n == i && ports.n_all > 0;
+        status = run_case(c, c->points[i], n, is_all, rtl.api, o, err);
+        o->is_exhausted = o->is_exhausted || is_all;
+        go_on = step_done(s, 1);
+    }
+    if (status == SQ_OK && c->coverage)
+        status = sq_rtl_write_coverage(&rtl, &point, c->coverage, err);
+    sq_rtl_unload(&rtl);
+    return status;
+}
+
+enum sq_status sq_campaign_run(const struct sq_campaign *campaign, struct sq_outcome *out,
+                               struct sq_error *err)
+{
+    struct shared s = {campaign, 0, campaign->cases + campaign->n_points, SQ_OK};
+    memset(out, 0, campaign->n_points * sizeof *out);
+#pragma omp parallel for schedule(dynamic, 1) num_threads((int)campaign->jobs)
+    for (size_t i = 0; i < campaign->n_points; i++) {
+        struct sq_error mine;
+        const enum sq_status status = run_point(&s, i, &out[i], &mine);
+#pragma omp critical(sq_campaign)
+        if (status != SQ_OK && s.status == SQ_OK) {
+            s.status = status;
+            if (err)
+                *err = mine;
+        }
+    }
+    return s.status;
+}

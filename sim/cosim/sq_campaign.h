@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A co-simulation campaign: many cases over points of one block. Point i runs the cases whose
+// number is i modulo the points, so a number and a seed name a case for good; the first one of a
+// point is the exhaustive one where there is one. Deterministic at any number of threads.
+#ifndef SQ_CAMPAIGN_H
+#define SQ_CAMPAIGN_H
+
+#include "sim/cosim/sq_lockstep.h"
+#include "sim/cosim/sq_rtl_build.h"
+
+struct sq_campaign {
+    const struct sq_block *block;
+    const struct sq_point *const *points;
+    size_t n_points;
+    uint64_t cases, seed; // cases over all points, >= 1
+    bool netlist;         // the Yosys netlist in place of the RTL
+    const char *coverage; // NULL, or an existing directory: <point>.dat there (sq_rtl.h)
+    unsigned jobs;        // threads, 1..64
+    const char *home;     // see sq_rtl_load
+    // Called from one thread at a time after each case and each build; may be NULL.
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+    void *progress_context;
+};
+
+struct sq_outcome {
+    uint64_t cases, cycles, beats;
+    uint64_t value_mismatches, cycle_mismatches; // failing cases by what differed first
+    bool is_exhausted;                           // all input there is was run
+    // The first failing case, shrunk; mismatch.kind NONE if there is none.
+    uint64_t failing_case;
+    struct sq_case failing;
+    struct sq_result result;
+};
+
+// out[n_points], zeroed here; free each `failing` even after a failure. A mismatch is a result, not
+// a failure.
+enum sq_status sq_campaign_run(const struct sq_campaign *campaign, struct sq_outcome *out,
+                               struct sq_error *err);
+
+#endif

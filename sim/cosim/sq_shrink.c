@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shrinker of sq_lockstep.h.
+#include <string.h>
+
+#include "sim/cosim/sq_lockstep.h"
+
+enum { WHOLE = -1 };
+
+// Groups [from, from + n) of *c; group `cut` of them made smaller in one way of the block. False in
+// *applies where that way does not apply; *out is then free.
+static enum sq_status make(const struct sq_case *c, size_t from, size_t n, size_t cut, int way,
+                           struct sq_case *out, bool *applies, struct sq_error *err)
+{
+    const struct sq_ports p = sq_ports_of(c->block, c->point->value);
+    const size_t len = sq_field_offset(p.in, p.n_in);
+    const int32_t *beat = c->beats;
+    *out = *c;
+    out->n_groups = n;
+    SQ_TRY(sq_case_alloc(out, err));
+    out->n_beats = 0;
+    *applies = true;
+    for (size_t g = 0; g < from + n && *applies; beat += sq_case_records(c, g) * len, g++) {
+        if (g < from)
+            continue;
+        int32_t *const to = out->beats + out->n_beats * len;
+        memcpy(out->len[g - from], c->len[g], sizeof *c->len);
+        memcpy(to, beat, sq_case_records(c, g) * len * sizeof *beat);
+        if (way != WHOLE && g == cut)
+            *applies = c->block->cut(c->point->value, (unsigned)way, to, out->len[g - from]);
+        out->n_beats += sq_case_records(out, g - from);
+    }
+    if (!*applies)
+        sq_case_free(out);
+    return SQ_OK;
+}
+
+// Runs the candidate, which is consumed; if it still fails it replaces *c.
+static enum sq_status try_case(struct sq_case *c, struct sq_case *candidate,
+                               const struct sq_rtl_api *rtl, struct sq_result *result, bool *shrunk,
+                               struct sq_error *err)
+{
+    struct sq_result r;
+    const enum sq_status status = sq_lockstep_run(candidate, rtl, NULL, 0, &r, err);
+    if (status == SQ_OK && r.mismatch.kind != SQ_MISMATCH_NONE) {
+        sq_case_free(c);
+        *c = *candidate;
+        *result = r;
+        *shrunk = true;
+    } else {
+        sq_case_free(candidate);
+    }
+    return status;
+}
+
+// First half of the groups, second half, all but the first.
+static enum sq_status drop_groups(struct sq_case *c, const struct sq_rtl_api *rtl,
+                                  struct sq_result *result, bool *shrunk, struct sq_error *err)
+{
+    for (unsigned way = 0; way < 3; way++) {
+        const size_t half = c->n_groups / 2, from = way == 0 ? 0 : way == 1 ? half : 1;
+        const size_t n = way == 0 ? half : c->n_groups - from;
+        struct sq_case smaller;
+        bool applies;
+        if (n == 0 || n == c->n_groups)
+            continue;
+        SQ_TRY(make(c, from, n, 0, WHOLE, &smaller, &applies, err));
+        SQ_TRY(try_case(c, &smaller, rtl, result, shrunk, err));
+    }
+    return SQ_OK;
+}
+
+enum { WAYS_MAX = 16 }; // of a block's cut
+static enum sq_status cut_groups(struct sq_case *c, const struct sq_rtl_api *rtl,
+                                 struct sq_result *result, bool *shrunk, struct sq_error *err)
+{
+    for (size_t g = 0; g < c->n_groups && c->block->cut; g++)
+        for (int way = 0; way < WAYS_MAX; way++) {
+            struct sq_case smaller;
+            bool applies;
+            SQ_TRY(make(c, 0, c->n_groups, g, way, &smaller, &applies, err));
+            if (applies)
+                SQ_TRY(try_case(c, &smaller, rtl, result, shrunk, err));
+        }
+    return SQ_OK;
+}
+
+static enum sq_status free_streams(struct sq_case *c, const struct sq_rtl_api *rtl,
+                                   struct sq_result *result, bool *shrunk, struct sq_error *err)
+{
+    for (unsigned i = 0; i < SQ_SIDES; i++) {
+        struct sq_case smaller;
+        bool applies;
+        if (c->stall[i].kind == SQ_STALL_FREE)
+            continue;
+        SQ_TRY(make(c, 0, c->n_groups, 0, WHOLE, &smaller, &applies, err));
+        smaller.stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
+        SQ_TRY(try_case(c, &smaller, rtl, result, shrunk, err));
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct sq_result *result,
+                         struct sq_error *err)
+{
+    for (bool shrunk = c->max_cycles == 0; shrunk;) {
+        shrunk = false;
+        SQ_TRY(drop_groups(c, rtl, result, &shrunk, err));
+        SQ_TRY(free_streams(c, rtl, result, &shrunk, err));
+        if (!shrunk)
+            SQ_TRY(cut_groups(c, rtl, result, &shrunk, err));
+    }
+    return SQ_OK;
+}

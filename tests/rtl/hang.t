@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The hang guard: of every block a copy of the RTL in which valid of the output is tied to 0. The
+# program must say that nothing moves any more and for how many cycles, with the seed of the case,
+# and leave a waveform. Sampled: the first quick point of each block.
+. "$(dirname "$0")/lib.sh"
+
+# tie FILE: out_valid_o of the module is 0; the value that it makes itself goes nowhere.
+tie() {
+  local port=out_valid_o
+  sed -i -e "s/\.$port\b\([^(]\|$\)/.$port(unused_$port)\1/g" \
+    -e "s/\(^\|[^.]\)\b$port\b/\1unused_$port/g" -e "s/^\( *output logic.*\)unused_$port/\1$port/" \
+    -e "0,/^);/s/^);/);\n  logic unused_$port;\n  assign $port = 1'b0;/" "$1"
+}
+
+hang() { # BLOCK POINT
+  local dir=$W/$1 sv=$W/$1/rtl/sq_$1.sv
+  mkdir -p "$dir/build" "$dir/sim/cosim"
+  cp -r "$ROOT/rtl" "$dir/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$dir/sim/cosim/"
+  tie "$sv"
+  (cd "$W" && SQSIM_HOME=$dir timeout 900 "$SQSIM" cosim --block "$1" --point "$2" --cases 2 \
+    --seed "$SEED" --output "$dir/waves" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+reported() { # exit 1, the sentence, the seed
+  [ "$RC" = 1 ] && grep -q "MISMATCH.*no progress for [1-9][0-9]* cycles" "$W.out" &&
+    grep -q "seed $SEED\$" "$W.out" && grep -q "shrunk to .*; seed [0-9]" "$W.out" && return
+  echo "# exit $RC"; tail -4 "$W.out" | sed 's/^/# /'; head -3 "$W.err" | sed 's/^/# /'
+  return 1
+}
+
+sq cosim --block all --list --json
+ok "the list of blocks" [ "$RC" = 0 ]
+sed -n 's/^{"block":"\([^"]*\)".*"point":"\([^"]*\)","quick":true.*/\1 \2/p' "$W.out" |
+  sort -u -k1,1 >"$W/blocks"
+n=0
+while read -r block point; do
+  n=$((n + 1))
+  hang "$block" "$point"
+  ok "$block: no progress, with its seed" reported
+  wave=$(find "$W/$block/waves" -name wave.fst 2>/dev/null | head -1)
+  ok "$block: a waveform and its save file" [ -s "$wave" -a -s "${wave%fst}gtkw" ]
+  rm -rf "${W:?}/$block"
+done <"$W/blocks"
+ok "every block" [ "$n" -ge 15 ]
+finish
