@@ -19,7 +19,7 @@ hang() { # BLOCK POINT
   cp -r "$ROOT/rtl" "$dir/"
   cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$dir/sim/cosim/"
   tie "$sv"
-  (cd "$W" && SQSIM_HOME=$dir timeout 900 "$SQSIM" cosim --block "$1" --point "$2" --cases 2 \
+  (cd "$W" && SQSIM_HOME=$dir timeout $HANG "$SQSIM" cosim --block "$1" --point "$2" --cases 2 \
     --seed "$SEED" --output "$dir/waves" >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
 }
