@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "reports/accuracy/subject.h"
+#include "sim/format/sq_format_ops.h"
 
 // ---- one line ---------------------------------------------------------------------------------
 
@@ -32,17 +33,13 @@ static double operand_bits(const struct sq_recipe *r, const struct sq_grid *g, b
 static void line(const struct subject *s, const char *family, const struct sq_recipe *r)
 {
     static const char *const score[] = {"c0", "c1", "c2", "c3"};
-    static const char *const select[] = {"static", "dynamic", "dynamic_int8"};
     const bool is_act = !r->is_act_f16 && sq_grid_is_mixed(&r->act);
     const struct sq_grid *g = is_act ? &r->act : &r->weight;
     const bool is_mixed = sq_grid_is_mixed(g);
     const double start = omp_get_wtime(), value = subject_measure(s, r);
-    printf("%s,%s%s,%s,%u,%u,%u,%g,%u,%u,%s,", family,
-           is_act     ? "sq_a_"
-           : is_mixed ? "sq_w"
-                      : "dense",
-           is_act ? select[r->select] : "", sq_grid_name(g->kind), is_mixed ? g->high_bits : 0,
-           g->low_bits, is_mixed ? r->bank : 0,
+    printf("%s,%s%s,%s,%u,%u,%u,%g,%u,%u,%s,", family, r->format->name,
+           is_act && r->select == SQ_SELECT_DYNAMIC_INT8 ? "_int8" : "", sq_grid_name(g->kind),
+           is_mixed ? g->high_bits : 0, g->low_bits, is_mixed ? r->bank : 0,
            is_mixed ? 1 - (double)r->high_per_bank / r->bank : 0, r->weight.low_bits,
            r->is_act_f16 ? 16 : r->act.low_bits, r->is_gptq ? "gptq" : "rtn");
     printf("%s%s,%g,%g,%.6f,%.2f\n", r->is_mask_by_act ? "act" : score[r->gptq.score],
@@ -82,6 +79,7 @@ static void grid_line(const struct subject *s, struct sq_recipe *r)
 static struct sq_recipe weights(struct sq_grid grid, unsigned act_bits)
 {
     struct sq_recipe r = sq_recipe_default();
+    r.format = sq_grid_is_mixed(&grid) ? &sq_format_sq_w : &sq_format_dense;
     r.weight = grid;
     r.act.low_bits = act_bits;
     return r;
@@ -90,6 +88,7 @@ static struct sq_recipe weights(struct sq_grid grid, unsigned act_bits)
 static struct sq_recipe activations(struct sq_grid grid, enum sq_select select)
 {
     struct sq_recipe r = sq_recipe_default();
+    r.format = select == SQ_SELECT_STATIC ? &sq_format_sq_a_static : &sq_format_sq_a_dynamic;
     r.act = grid;
     r.select = select;
     return r;

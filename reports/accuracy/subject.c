@@ -9,7 +9,7 @@
 #include "models/quant/sq_blas.h"
 #include "models/quant/sq_smooth.h"
 #include "models/sq_rng.h"
-#include "sim/format/sq_system.h"
+#include "sim/format/sq_format_ops.h"
 
 static void die(const struct sq_error *err)
 {

@@ -30,7 +30,7 @@ void subject_load(struct subject *s, int argc, char **argv);
 // Nats per token, or the root mean square over the layers of |X W^ - Y| / |Y|. r NULL: the model as
 // it is. Calibration statistics of the model are shared between recipes.
 double subject_measure(const struct subject *s, const struct sq_recipe *r);
-// The same for any system (sq_system.h), with its stored bits per weight, NaN where it has no
+// The same for any format (sq_format_ops.h), with its stored bits per weight, NaN where it has no
 // packed form.
 double subject_measure_stored(const struct subject *s, const struct sq_recipe *r,
                               double *stored_bits);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The accuracy half of reports/formats: every system at its usual settings, one CSV line each on
+// The accuracy half of reports/formats: every format at its usual settings, one CSV line each on
 // stdout, progress on stderr.
 //
 //   format_sheet MODEL_DIR [SEQUENCES]   loss of a model
@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "reports/accuracy/subject.h"
+#include "sim/format/sq_format_ops.h"
 
 static const struct subject *subject;
 static unsigned n_lines;
@@ -55,6 +56,7 @@ static void put_sq(const char *class, unsigned high_bits, unsigned low_bits, dou
 {
     struct sq_recipe r = base();
     char name[32];
+    r.format = &sq_format_sq_w;
     r.weight = (struct sq_grid){SQ_GRID_OWN, high_bits, low_bits};
     r.bank = 32;
     r.high_per_bank = (unsigned)(32 * (1 - sparsity));
@@ -65,6 +67,7 @@ static void put_sq(const char *class, unsigned high_bits, unsigned low_bits, dou
 static void put_sq_a(const char *class, enum sq_select select)
 {
     struct sq_recipe r = base();
+    r.format = select == SQ_SELECT_STATIC ? &sq_format_sq_a_static : &sq_format_sq_a_dynamic;
     r.act = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.bank = 32;
     r.high_per_bank = 8;
@@ -73,20 +76,20 @@ static void put_sq_a(const char *class, enum sq_select select)
         "gptq", "sq 8/4", &r);
 }
 
-// ---- the other systems ------------------------------------------------------------------------
+// ---- the other formats ------------------------------------------------------------------------
 
-static struct sq_recipe of_system(enum sq_system system)
+static struct sq_recipe of_format(const struct sq_format_ops *format)
 {
     struct sq_recipe r = dense(8, 8);
-    r.system = system;
-    r.group = system == SQ_SYSTEM_GQSA ? 16 : 0;
+    r.format = format;
+    r.group = format == &sq_format_gqsa ? 16 : 0;
     r.sparsity = 0.5;
     return r;
 }
 
 static void put_sp24(const char *class, enum sq_prune prune, bool is_joint, const char *how)
 {
-    struct sq_recipe r = of_system(SQ_SYSTEM_SP24);
+    struct sq_recipe r = of_format(&sq_format_sp24);
     r.prune = prune;
     r.is_gptq = is_joint;
     put(class, "sp24", how, "int8", &r);
@@ -95,7 +98,7 @@ static void put_sp24(const char *class, enum sq_prune prune, bool is_joint, cons
 static void put_gqsa(const char *class, double sparsity, bool is_gptq, bool is_lite,
                      const char *how)
 {
-    struct sq_recipe r = of_system(SQ_SYSTEM_GQSA);
+    struct sq_recipe r = of_format(&sq_format_gqsa);
     char name[32];
     r.sparsity = sparsity;
     r.is_gptq = is_gptq;
@@ -107,7 +110,7 @@ static void put_gqsa(const char *class, double sparsity, bool is_gptq, bool is_l
 
 static void put_spqt(const char *class, double sparsity)
 {
-    struct sq_recipe r = of_system(SQ_SYSTEM_SPQT);
+    struct sq_recipe r = of_format(&sq_format_spqt);
     char name[32];
     r.sparsity = sparsity;
     r.is_prefill_dense = sparsity == 0;
@@ -119,7 +122,7 @@ static void put_spqt(const char *class, double sparsity)
 
 static void put_spqr(const char *class, double outliers, bool is_absolute, const char *how)
 {
-    struct sq_recipe r = of_system(SQ_SYSTEM_SPQR);
+    struct sq_recipe r = of_format(&sq_format_spqr);
     r.percdamp = 1;
     r.outliers = outliers;
     r.is_absolute = is_absolute;

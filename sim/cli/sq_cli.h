@@ -136,18 +136,9 @@ int sq_cli_finish(const char *command, int code);
 //       state->child_inputs[0] = state->child_inputs[1] = &in->format;
 //
 // After a successful sq_cli_parse, format.format is a legal combination (sq_format_check).
-//
-// A command that knows other systems as well (sq_system.h) names them in `systems`: --format then
-// takes them too, `system` is the one given, and only group, sparsity and what `given` says count.
 struct sq_cli_format {
     struct sq_format format;
-    double sparsity;            // as given; format.high_per_bank follows at the end of parsing
-    const char *const *systems; // NULL: sq_w alone
-    size_t n_systems;
-    const char *system; // one of them, NULL: sq_w
-    struct {
-        bool grid, sparsity, group; // --high-bits, --low-bits or --bank; --sparsity; --group
-    } given;
+    double sparsity;      // as given; format.high_per_bank follows at the end of parsing
     unsigned act_bits;    // 4 or 8; only commands with sq_cli_act_argp offer it
     struct sq_error *err; // where parsing reports
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli.h"
+#include "sim/format/sq_grid_format.h"
 
 enum {
     KEY_FORMAT = 0x1000,
@@ -31,17 +32,11 @@ static enum sq_status set_uint(const char *option, const char *text, uint64_t mi
     return SQ_OK;
 }
 
-static enum sq_status set_group(const char *text, bool has_systems, unsigned *group,
-                                struct sq_error *err)
+static enum sq_status set_group(const char *text, unsigned *group, struct sq_error *err)
 {
-    if (strcmp(text, "row") == 0) {
-        *group = 0;
-        return SQ_OK;
-    }
-    uint64_t v;
-    const unsigned least = has_systems ? 4 : 32;
-    if (sq_cli_uint("", text, 0, 128, &v, NULL) != SQ_OK ||
-        (v != 0 && (v < least || (v & (v - 1)) != 0)))
+    uint64_t v = 0;
+    if (strcmp(text, "row") != 0 && (sq_cli_uint("", text, 0, 128, &v, NULL) != SQ_OK ||
+                                     (v != 0 && v != 32 && v != 64 && v != 128)))
         return SQ_FAIL(err, SQ_ERR_ARG, "--group = %.40s, need 32, 64, 128 or row", text);
     *group = (unsigned)v;
     return SQ_OK;
@@ -52,12 +47,6 @@ static enum sq_status settle(struct sq_cli_format *in)
 {
     struct sq_error *err = in->err, inner;
     struct sq_format *f = &in->format;
-    if (in->system)
-        return SQ_OK;
-    if (in->sparsity < 0.5 || in->sparsity > 0.9375)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--sparsity = %g, need 0.5..0.9375", in->sparsity);
-    if (f->group > 0 && f->group < 32)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--group = %u, need 32, 64, 128 or row", f->group);
     enum sq_status status =
         sq_format_high_per_bank(f->bank, in->sparsity, &f->high_per_bank, &inner);
     if (status == SQ_OK)
@@ -65,29 +54,15 @@ static enum sq_status settle(struct sq_cli_format *in)
     return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.200s", inner.text);
 }
 
-static enum sq_status set_format(const char *text, struct sq_cli_format *in)
-{
-    enum { MAX_SYSTEMS = 8 };
-    const char *names[1 + MAX_SYSTEMS] = {"sq_w"};
-    size_t n = 1, index;
-    for (; n <= in->n_systems && n <= MAX_SYSTEMS; n++)
-        names[n] = in->systems[n - 1];
-    SQ_TRY(sq_cli_name("--format", text, names, n, &index, in->err));
-    in->system = index > 0 ? names[index] : NULL;
-    return SQ_OK;
-}
-
 static error_t parse_format(int key, char *arg, struct argp_state *state)
 {
     struct sq_cli_format *in = state->input;
-    const double least = in->systems ? 0.01 : 0.5, most = in->systems ? 0.99 : 0.9375;
     enum sq_status status = SQ_OK;
-    in->given.grid |= key == KEY_HIGH_BITS || key == KEY_LOW_BITS || key == KEY_BANK;
-    in->given.sparsity |= key == KEY_SPARSITY;
-    in->given.group |= key == KEY_GROUP;
+    static const char *const format[] = {"sq_w"}; // whose banks a core has
+    size_t index;
     switch (key) {
     case KEY_FORMAT:
-        status = set_format(arg, in);
+        status = sq_cli_name("--format", arg, format, 1, &index, in->err);
         break;
     case KEY_HIGH_BITS:
         status = set_uint("--high-bits", arg, 4, 8, &in->format.high_bits, in->err);
@@ -99,10 +74,10 @@ static error_t parse_format(int key, char *arg, struct argp_state *state)
         status = set_uint("--bank", arg, SQ_BANK_MIN, SQ_BANK_MAX, &in->format.bank, in->err);
         break;
     case KEY_SPARSITY:
-        status = sq_cli_double("--sparsity", arg, least, most, &in->sparsity, in->err);
+        status = sq_cli_double("--sparsity", arg, 0.5, 0.9375, &in->sparsity, in->err);
         break;
     case KEY_GROUP:
-        status = set_group(arg, in->systems, &in->format.group, in->err);
+        status = set_group(arg, &in->format.group, in->err);
         break;
     case ARGP_KEY_END:
         status = settle(in);
@@ -144,12 +119,7 @@ const struct argp sq_cli_act_argp = {.options = act_options, .parser = parse_act
 
 void sq_cli_format_text(const struct sq_format *f, char text[64])
 {
-    int n = snprintf(text, 64, "SQ(%u,%u,%u,%g) G=", f->high_bits, f->low_bits, f->bank,
-                     sq_format_sparsity(f));
-    if (f->group == 0)
-        snprintf(text + n, 64 - (size_t)n, "row");
-    else
-        snprintf(text + n, 64 - (size_t)n, "%u", f->group);
+    sq_banks_text(f, text);
 }
 
 void sq_cli_format_json(const struct sq_format *f, json_t *object)

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 
 #include "sim/cli/sq_cli.h"
-#include "sim/format/sq_system_file.h"
 #include "sim/format/sq_trace.h"
 #include "sim/io/sq_quote.h"
+#include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_checkpoint.h"
 
 enum { KEY_JSON = 0x2000 };
@@ -177,14 +177,14 @@ static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safe
     return status;
 }
 
-static enum sq_status inspect_layers(const struct arguments *in, const struct sq_system_file *f,
+static enum sq_status inspect_layers(const struct arguments *in, const struct sq_weight_file *f,
                                      double *bits, double *weights, struct sq_error *err)
 {
     for (size_t i = 0; i < f->n_layers; i++) {
-        const struct sq_system_entry *e = &f->layer[i];
+        const struct sq_weight_entry *e = &f->layer[i];
         const double size = (double)e->n * (double)e->k_orig;
         struct sq_quant_layer q;
-        SQ_TRY(sq_system_file_load(f, i, &q, err));
+        SQ_TRY(sq_weight_file_load(f, i, &q, err));
         const double nbits = sq_quant_layer_nbits(&q);
         sq_quant_layer_free(&q);
         *bits += nbits;
@@ -194,17 +194,17 @@ static enum sq_status inspect_layers(const struct arguments *in, const struct sq
     return SQ_OK;
 }
 
-// A file in one of the systems of sq_system.h.
+// A file in another format.
 static enum sq_status inspect_system(const struct arguments *in, struct sq_safetensors *file,
                                      struct totals *total, struct sq_error *err)
 {
-    struct sq_system_file f;
+    struct sq_weight_file f;
     double bits = 0, weights = 0;
-    SQ_TRY(sq_system_file_adopt(&f, file, err));
+    SQ_TRY(sq_weight_file_adopt(&f, file, err));
     print_file(in, &f.st, total);
     const enum sq_status status = inspect_layers(in, &f, &bits, &weights, err);
     if (status == SQ_OK) {
-        const char *name = sq_system_ops(f.recipe.system)->name;
+        const char *name = f.recipe.format->name;
         json_t *extra = json_object();
         char kind[160];
         json_object_set_new(extra, "format", sq_cli_json_text(name));
@@ -215,7 +215,7 @@ static enum sq_status inspect_system(const struct arguments *in, struct sq_safet
                  f.n_layers, bits / weights);
         print_summary(in, in->is_json ? name : kind, total, extra);
     }
-    sq_system_file_close(&f);
+    sq_weight_file_close(&f);
     return status;
 }
 
@@ -277,7 +277,7 @@ static enum sq_status inspect(const struct arguments *in, const char *path, stru
     SQ_TRY(sq_safetensors_open(&file, path, err));
     if (sq_trace_is_encoded(&file))
         return inspect_encoded(in, &file, total, err);
-    if (sq_system_is_encoded(&file))
+    if (sq_weight_file_is(&file))
         return inspect_system(in, &file, total, err);
     print_file(in, &file, total);
     print_summary(in, "safetensors", total, json_object());

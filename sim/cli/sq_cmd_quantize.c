@@ -8,29 +8,18 @@
 #include <unistd.h>
 
 #include "sim/cli/sq_cmd_quantize.h"
+#include "sim/format/sq_grid_format.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_trace.h"
 #include "sim/llm/sq_eval.h"
 
-enum { KEY_JOBS = 0x2000, KEY_JSON, KEY_ALGORITHM, KEY_SCORE, KEY_CALIB, KEY_PERCDAMP };
-
-enum { RTN = SQ_CLI_RTN, GPTQ = SQ_CLI_GPTQ };
-static const char *const score_name[] = {"c0", "c1", "c2", "c3"};
-static const char *const systems[] = {"sp24", "gqsa", "spqt", "spqr"};
+enum { KEY_JOBS = 0x2000, KEY_JSON, KEY_CALIB };
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "write the encoded layers (safetensors); without it, report only",
      0},
-    {"algorithm", KEY_ALGORITHM, "A", 0,
-     "rtn: round to nearest; gptq: SQ Algorithm 1, or pruning and rounding compensated in one "
-     "pass, "
-     "needs a model and tokens; gqsa: lite refits survivors and scales (rtn)",
-     1},
-    {"score", KEY_SCORE, "C", 0,
-     "gptq, gqsa by sparsegpt: importance of a weight, c0, c1, c2 or c3 (c0)", 1},
     {"calib", KEY_CALIB, "FILE", 0,
      "where calibrated: calibration tokens (MODEL/tokens_calib.safetensors)", 1},
-    {"percdamp", KEY_PERCDAMP, "P", 0, "gptq: damping of the Hessian, 0..1 (0.01)", 1},
     {"jobs", KEY_JOBS, "N", 0, "threads (all processors); the result does not depend on it", 2},
     {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 2},
     {0}};
@@ -56,8 +45,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     uint64_t v;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &in->format;
-        state->child_inputs[1] = &in->system;
+        state->child_inputs[0] = &in->options;
         return 0;
     case 'o':
         in->output = arg;
@@ -70,35 +58,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_JSON:
         in->is_json = true;
         return 0;
-    case KEY_ALGORITHM:
-        in->is_algorithm_given = true;
-        return sq_cli_name("--algorithm", arg, sq_cli_algorithm_name, SQ_CLI_ALGORITHMS,
-                           &in->algorithm, in->err) == SQ_OK
-                   ? 0
-                   : EINVAL;
-    case KEY_SCORE:
-        return sq_cli_name("--score", arg, score_name, SQ_SCORES, &in->score, in->err) == SQ_OK
-                   ? 0
-                   : EINVAL;
-    case KEY_PERCDAMP:
-        return sq_cli_double("--percdamp", arg, 0, 1, &in->percdamp, in->err) == SQ_OK ? 0 : EINVAL;
     case KEY_CALIB:
         in->calib = arg;
         return 0;
-    case ARGP_KEY_END:
-        if (in->format.system)
-            return 0;
-        if (sq_cli_system_unused(&in->system, in->err) != SQ_OK)
-            return EINVAL;
-        if (in->algorithm == SQ_CLI_LITE) {
-            (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--algorithm lite needs --format gqsa");
-            return EINVAL;
-        }
-        if (in->algorithm == GPTQ ||
-            (!in->calib && in->score == SQ_CLI_NOT_GIVEN && in->percdamp < 0))
-            return 0;
-        (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--score, --calib and --percdamp need --algorithm gptq");
-        return EINVAL;
     case ARGP_KEY_ARG:
         if (in->model)
             return ARGP_ERR_UNKNOWN;
@@ -147,7 +109,7 @@ static void print_summary(const struct sq_quantize_arguments *in, const struct s
     if (!in->is_json) {
         printf("%zu layers, %.0f weights, %.4f stored bits per weight (%.4f without scales), SQNR "
                "%.3f dB\n",
-               ck->n_layers, t->weights, bits, sq_format_equivalent_bits(&in->format.format), db);
+               ck->n_layers, t->weights, bits, in->r.format->equivalent_bits(&in->r), db);
         if (in->output)
             printf("written: %s\n", in->output);
         return;
@@ -156,10 +118,8 @@ static void print_summary(const struct sq_quantize_arguments *in, const struct s
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "layers", json_integer((json_int_t)ck->n_layers));
     json_object_set_new(o, "weights", json_integer((json_int_t)t->weights));
-    sq_cli_format_json(&in->format.format, o);
-    json_object_set_new(o, "algorithm", json_string(sq_cli_algorithm_name[in->algorithm]));
-    json_object_set_new(o, "equivalent_bits",
-                        json_real(sq_format_equivalent_bits(&in->format.format)));
+    sq_cli_recipe_json(&in->r, SQ_IN_QUANTIZE, o);
+    json_object_set_new(o, "equivalent_bits", json_real(in->r.format->equivalent_bits(&in->r)));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
     json_object_set_new(o, "sqnr_db", json_db(db));
     json_object_set_new(o, "output", in->output ? sq_cli_json_text(in->output) : json_null());
@@ -219,7 +179,7 @@ static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err
     float *w;
     enum sq_status status = read_layer(work, i, &w, err);
     if (status == SQ_OK)
-        status = sq_operand_alloc(&o, &work->in->format.format, l->n, l->k, err);
+        status = sq_operand_alloc(&o, &work->in->banks, l->n, l->k, err);
     if (status == SQ_OK)
         status = sq_operand_encode(&o, w, work->in->jobs, err);
     if (status == SQ_OK)
@@ -245,7 +205,8 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
         if (status == SQ_OK)
             status = read_layer(work, block * SQ_BLOCK_LAYERS + i, &w, err);
         if (status == SQ_OK)
-            status = finish_layer(work, block * SQ_BLOCK_LAYERS + i, w, &layer[i].packed, err);
+            status = finish_layer(work, block * SQ_BLOCK_LAYERS + i, w,
+                                  &sq_grid_layer_of(&layer[i])->packed, err);
         sq_quant_layer_free(&layer[i]);
         free(w);
     }
@@ -254,29 +215,20 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
 
 static enum sq_status do_model(struct work *work, const char *model, struct sq_error *err)
 {
-    const struct sq_format *f = &work->in->format.format;
     const struct sq_model_config *c = &work->ck->config;
-    struct sq_recipe r = sq_recipe_default();
     struct sq_tokens tokens;
     struct sq_llama calib;
     char beside[4096];
     if (!work->ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "--algorithm gptq needs a model directory with config.json");
-    r.weight = (struct sq_grid){SQ_GRID_OWN, f->high_bits, f->low_bits};
-    r.bank = f->bank;
-    r.high_per_bank = f->high_per_bank;
-    r.group = f->group;
-    if (work->in->score != SQ_CLI_NOT_GIVEN)
-        r.gptq.score = (enum sq_score)work->in->score;
-    r.percdamp = work->in->percdamp < 0 ? r.percdamp : work->in->percdamp;
     snprintf(beside, sizeof beside, "%s/tokens_calib.safetensors", model);
     SQ_TRY(sq_tokens_read(&tokens, work->in->calib ? work->in->calib : beside, c->vocab_size,
                           c->max_position, err));
     omp_set_num_threads((int)work->in->jobs);
     enum sq_status status = sq_llama_init(&calib, work->ck, &tokens, err);
     for (size_t b = 0; status == SQ_OK && b < c->n_layers; b++)
-        status = do_block(work, &calib, b, &r, err);
+        status = do_block(work, &calib, b, &work->in->r, err);
     sq_llama_free(&calib);
     sq_tokens_free(&tokens);
     return status;
@@ -296,8 +248,7 @@ static enum sq_status begin_output(const struct sq_quantize_arguments *in,
                                          sq_digest_of(l->weight->data, l->weight->nbytes)};
         sq_checkpoint_forget(ck, l->weight);
     }
-    struct sq_trace_info info = {
-        .format = in->format.format, .producer = "golden", .source = source};
+    struct sq_trace_info info = {.format = in->banks, .producer = "golden", .source = source};
     enum sq_status status = sq_trace_begin(writer, in->output, &info, item, ck->n_layers, err);
     free(item);
     return status;
@@ -318,13 +269,13 @@ static enum sq_status quantize(const struct sq_quantize_arguments *in,
     if (in->output)
         SQ_TRY(begin_output(in, ck, source, &work.writer, err));
     if (!in->is_json) {
-        char format[64];
-        sq_cli_format_text(&in->format.format, format);
+        char format[96];
+        in->r.format->text(&in->r, format);
         printf("%s\n%-36s %15s %8s %8s %9s\n", format, "layer", "N x K     ", "k_padded", "bits",
                "SQNR dB");
     }
     enum sq_status status = SQ_OK;
-    if (in->algorithm == GPTQ)
+    if (in->r.is_gptq)
         status = do_model(&work, model, err);
     else
         for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++)
@@ -342,35 +293,34 @@ static enum sq_status quantize(const struct sq_quantize_arguments *in,
 
 int sq_cmd_quantize(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&sq_cli_format_argp, 0, NULL, 0}, {&sq_cli_system_argp, 0, NULL, 0}, {0}};
-    static const struct argp argp = {.options = options,
-                                     .parser = parse,
-                                     .args_doc = "[MODEL]",
-                                     .doc = doc,
-                                     .children = children};
+    const struct argp_child children[] = {{sq_cli_options_argp(SQ_IN_QUANTIZE), 0, NULL, 0}, {0}};
+    const struct argp argp = {.options = options,
+                              .parser = parse,
+                              .args_doc = "[MODEL]",
+                              .doc = doc,
+                              .children = children};
     struct sq_error err;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct sq_quantize_arguments in = {.format = sq_cli_format_default(&err),
-                                       .system = sq_cli_system_default(&err),
-                                       .percdamp = -1,
-                                       .score = SQ_CLI_NOT_GIVEN,
+    struct sq_quantize_arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE, &err),
                                        .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
                                        .err = &err};
     struct sq_checkpoint ck;
-    in.format.systems = systems;
-    in.format.n_systems = sizeof systems / sizeof *systems;
     enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
-    if (status == SQ_OK && in.format.system)
-        status = sq_quantize_system_check(&in, &err);
+    if (status == SQ_OK)
+        status = sq_cli_recipe(&in.options, &in.r, &err);
+    if (status == SQ_OK && in.calib && !sq_recipe_needs_calibration(&in.r))
+        status = SQ_FAIL(&err, SQ_ERR_ARG,
+                         "--calib: nothing here needs calibration tokens; of sq_w they need "
+                         "--algorithm gptq");
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
+    in.banks = sq_recipe_banks(&in.r);
     char *embedded = sq_cli_home_path("traces/tiny-llama");
     const char *model = in.model ? in.model : embedded;
     status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
-        status = in.format.system ? sq_quantize_system(&in, &ck, model, &err)
-                                  : quantize(&in, &ck, model, &err);
+        status = in.r.format->parts ? sq_quantize_parts(&in, &ck, model, &err)
+                                    : quantize(&in, &ck, model, &err);
         sq_checkpoint_close(&ck);
     }
     free(embedded);

@@ -20,14 +20,6 @@ enum {
     KEY_MACHINE,
     KEY_WORKLOAD,
     KEY_RECORDS,
-    KEY_FORMAT,
-    KEY_SPARSITY,
-    KEY_GROUP,
-    KEY_OUTLIERS,
-    KEY_LAYOUT,
-    KEY_SCHEDULE,
-    KEY_WEIGHT_BITS,
-    KEY_ACT_BITS,
     KEY_CAUSES,
     KEY_SEED,
     KEY_JOBS,
@@ -35,16 +27,16 @@ enum {
 };
 
 struct arguments {
-    struct sq_cli_format format;
+    struct sq_cli_options options;
+    struct sq_recipe recipe;     // of the options
+    struct sq_cli_format format; // its banks, on a core
     struct sq_cli_core core;
     const char *model;                        // NULL: the embedded one, unless n and k are given
     const char *tokens;                       // NULL: the model's own
     const char *machine, *workload, *records; // NULL: not given
     uint64_t m, n, k;                         // 0 = not given
     uint64_t seed;
-    unsigned jobs;           // 0 = not given
-    struct sq_scheme scheme; // on a machine
-    struct sq_run_format given;
+    unsigned jobs; // 0 = not given
     bool seed_given;
     bool timing_only, is_causes, is_json;
     struct sq_error *err;
@@ -60,18 +52,6 @@ static const struct argp_option options[] = {
      "time on this machine, or GPU: cores, buffers, DRAM (sim/machines/default.yaml)", 0},
     {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
     {"records", KEY_RECORDS, "FILE", 0, "on a GPU: measured times beside the predicted ones", 0},
-    {"format", KEY_FORMAT, "F", OPTION_HIDDEN, NULL, 1},
-    {"sparsity", KEY_SPARSITY, "S", OPTION_HIDDEN, NULL, 1},
-    {"group", KEY_GROUP, "N", OPTION_HIDDEN, NULL, 1},
-    {"outliers", KEY_OUTLIERS, "RHO", 0, "spqr on a machine: share of outliers, 0..0.25 (0.01)", 1},
-    {"layout", KEY_LAYOUT, "L", 0,
-     "spqt on a machine: zigzag, superblocks down the columns; row, along the rows (zigzag)", 1},
-    {"schedule", KEY_SCHEDULE, "S", 0,
-     "spqt on a machine: balanced, or static, a slice of K for each multiplier (balanced)", 1},
-    {"weight-bits", KEY_WEIGHT_BITS, "N", 0,
-     "on a machine: bits of a weight, dense 2..16 (8), sq_a_* 2..8 (4)", 1},
-    {"act-bits", KEY_ACT_BITS, "N", 0,
-     "bits of an activation: 8 or 4, dense, gqsa, spqt and spqr also 16 (8)", 1},
     {"causes", KEY_CAUSES, NULL, 0, "also print where the cycles of both paths went", 0},
     {"seed", KEY_SEED, "S", 0, "seed of synthetic operands (1)", 3},
     {"jobs", KEY_JOBS, "N", 0, "threads of the encoder (1)", 3},
@@ -102,25 +82,14 @@ static const char doc[] =
     "  sqsim run --machine sim/machines/h200.yaml --workload "
     "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
 
-static enum sq_status set_act_bits(const char *text, struct arguments *in)
-{
-    uint64_t v;
-    if (sq_cli_uint("", text, 4, 16, &v, NULL) != SQ_OK || (v != 4 && v != 8 && v != 16))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = %.40s, need 4 or 8 (dense also 16)",
-                       text);
-    in->format.act_bits = (unsigned)v;
-    return SQ_OK;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *in = state->input;
     enum sq_status status = SQ_OK;
-    size_t index;
     uint64_t v;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = &in->format;
+        state->child_inputs[0] = &in->options;
         state->child_inputs[1] = &in->core;
         break;
     case KEY_M:
@@ -135,34 +104,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_SEED:
         status = sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
         in->seed_given = true;
-        break;
-    case KEY_FORMAT:
-        status = sq_cli_name("--format", arg, sq_scheme_names, SQ_N_SCHEMES, &index, in->err);
-        if (status == SQ_OK)
-            in->scheme.kind = (enum sq_scheme_kind)index;
-        break;
-    case KEY_SPARSITY:
-        in->given.sparsity = arg;
-        break;
-    case KEY_GROUP:
-        in->given.group = arg;
-        break;
-    case KEY_OUTLIERS:
-        in->given.outliers = arg;
-        break;
-    case KEY_LAYOUT:
-        in->given.layout = arg;
-        break;
-    case KEY_SCHEDULE:
-        in->given.schedule = arg;
-        break;
-    case KEY_WEIGHT_BITS:
-        status = sq_cli_uint("--weight-bits", arg, 2, 16, &v, in->err);
-        if (status == SQ_OK)
-            in->given.weight_bits = (unsigned)v;
-        break;
-    case KEY_ACT_BITS:
-        status = set_act_bits(arg, in);
         break;
     case KEY_MACHINE:
         in->machine = arg;
@@ -411,7 +352,7 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
 // A core alone knows SQ on weights; other formats run on a machine, by default the default one.
 static bool is_on_machine(const struct arguments *in)
 {
-    return in->machine || in->workload || in->scheme.kind != SQ_SCHEME_SQ_W;
+    return in->machine || in->workload || !sq_cost_is_core(&in->recipe);
 }
 
 static enum sq_status check_machine_arguments(const struct arguments *in)
@@ -431,7 +372,10 @@ static enum sq_status check_machine_arguments(const struct arguments *in)
 
 static enum sq_status check_arguments(struct arguments *in)
 {
+    SQ_TRY(sq_cli_recipe(&in->options, &in->recipe, in->err));
     const bool on_machine = is_on_machine(in);
+    in->format.format = sq_recipe_banks(&in->recipe);
+    in->format.act_bits = sq_recipe_act_bits(&in->recipe);
     if ((in->n == 0) != (in->k == 0))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
                        in->n ? "k" : "n");
@@ -439,9 +383,6 @@ static enum sq_status check_arguments(struct arguments *in)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
     if (!on_machine && in->records)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--records needs --machine");
-    SQ_TRY(sq_run_settle_format(&in->given, &in->format, &in->scheme, in->err));
-    if (!on_machine && in->scheme.act_bits == 16)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--act-bits = 16, need 4 or 8 for sq_w");
     if (on_machine)
         SQ_TRY(check_machine_arguments(in));
     in->m = in->m ? in->m : 32;
@@ -458,7 +399,7 @@ static int run_machine(const struct arguments *in)
         .records = in->records,
         .gemm = {in->m, in->n, in->k},
         .core = in->core.config,
-        .scheme = in->scheme,
+        .recipe = in->recipe,
         .is_causes = in->is_causes,
         .is_json = in->is_json,
     };
@@ -469,12 +410,12 @@ static int run_machine(const struct arguments *in)
 int sq_cmd_run(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.format = sq_cli_format_default(&err),
+    struct arguments in = {.options = sq_cli_options_default(SQ_IN_RUN, &err),
                            .core = {.config = {.gather = SQ_GATHER_LOG + 1}, .err = &err},
                            .seed = 1,
                            .err = &err};
     const struct argp_child children[] = {
-        {&sq_cli_format_argp, 0, NULL, 0}, {&sq_cli_core_argp, 0, NULL, 0}, {0}};
+        {sq_cli_options_argp(SQ_IN_RUN), 0, NULL, 0}, {&sq_cli_core_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {options, parse, "[MODEL]", doc, children, NULL, NULL};
     struct visit v = {.in = &in};
     const char *data = "synthetic";

@@ -3,7 +3,7 @@
 #ifndef SQ_CMD_RUN_H
 #define SQ_CMD_RUN_H
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_option.h"
 #include "sim/gpu/sq_gpu.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_workload.h"
@@ -15,19 +15,9 @@ struct sq_run_request {
     const char *records;        // path of measured times of a GPU; NULL: none
     struct sq_gemm gemm;        // n = 0: none; m also of the model
     struct sq_core_config core; // options that replace the machine's
-    struct sq_scheme scheme;
+    struct sq_recipe recipe;    // of the format
     bool is_causes, is_json;
 };
-
-// The format options as given; NULL and 0: not given.
-struct sq_run_format {
-    unsigned weight_bits;
-    const char *sparsity, *group, *outliers, *layout, *schedule;
-};
-// Fills the rest of *scheme, whose kind is set, and the SQ fields of *format. Refuses an option
-// that has no use with the format.
-enum sq_status sq_run_settle_format(const struct sq_run_format *given, struct sq_cli_format *format,
-                                    struct sq_scheme *scheme, struct sq_error *err);
 
 // Times every row and prints it, then the sum; seconds_host is what planning and timing took.
 enum sq_status sq_run_on_machine(const struct sq_run_request *request, struct sq_error *err);

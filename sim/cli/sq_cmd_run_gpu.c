@@ -55,7 +55,7 @@ static void print_sum(const struct sq_run_request *in, const struct sq_gpu *gpu,
         json_object_set_new(o, "summary", json_true());
         json_object_set_new(o, "machine", sq_cli_json_text(gpu->name));
         json_object_set_new(o, "workload", sq_cli_json_text(name));
-        json_object_set_new(o, "format", json_string(sq_scheme_names[in->scheme.kind]));
+        json_object_set_new(o, "format", json_string(in->recipe.format->name));
         json_object_set_new(o, "shapes", json_integer((json_int_t)t->shapes));
         json_object_set_new(o, "measured_shapes", json_integer((json_int_t)t->measured));
         json_object_set_new(o, "provenance", sq_cli_provenance("shapes", basis, 0));
@@ -76,7 +76,7 @@ static void print_all(const struct sq_run_request *in, const struct sq_gpu *gpu,
     struct sq_gpu_total sum = {.seconds = 0};
     if (!in->is_json) {
         printf("%s on %s: format %s, cold operands\n", sq_cli_text(name), sq_cli_text(gpu->name),
-               sq_scheme_names[in->scheme.kind]);
+               in->recipe.format->name);
         printf("%-34s %20s %6s %12s %12s %12s\n", "layer", "MxNxK", "count", "us", "DRAM us",
                "measured us");
     }
@@ -98,7 +98,7 @@ static enum sq_status time_all(const struct sq_run_request *in, const struct sq_
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", w->n);
     for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
         const struct sq_workload one = {1, &w->row[i]};
-        status = sq_gpu_total_scheme(gpu, &in->scheme, &one, records, &row[i], err);
+        status = sq_gpu_total_recipe(gpu, &in->recipe, &one, records, &row[i], err);
     }
     if (status == SQ_OK)
         print_all(in, gpu, w, row, name);

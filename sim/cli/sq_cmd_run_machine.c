@@ -33,9 +33,9 @@ struct timed {
     struct sq_plan plan;
 };
 
-static bool is_sq_w(const struct run *r)
+static bool is_core(const struct run *r)
 {
-    return r->request->scheme.kind == SQ_SCHEME_SQ_W;
+    return sq_cost_is_core(&r->request->recipe);
 }
 
 static double now(void)
@@ -51,7 +51,7 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_gemm *gemm,
     const struct sq_machine *hw = &r->machine;
     struct result *out = &timed->result;
     uint64_t compute, dram;
-    SQ_TRY(sq_plan_make(hw, &r->request->scheme, gemm, &timed->plan, err));
+    SQ_TRY(sq_plan_make(hw, &r->request->recipe, gemm, &timed->plan, err));
     const struct sq_plan p = timed->plan;
     const struct sq_machine_stats s = sq_machine_run_fast(hw, &p);
     memset(out, 0, sizeof *out);
@@ -133,7 +133,7 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
         json_object_set_new(streams, sq_stream_name((enum sq_stream_id)i),
                             json_count(x->nbytes[i]));
     json_object_set_new(causes, "low", json_path(x->low, x));
-    if (is_sq_w(r))
+    if (is_core(r))
         json_object_set_new(causes, "high", json_path(x->high, x));
     json_object_set_new(o, "macs", json_count(x->macs));
     json_object_set_new(o, "bound_cycles", json_count(x->bound));
@@ -142,34 +142,11 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
     json_object_set_new(o, "cycles", json_count(x->cycles));
     json_object_set_new(o, "seconds", json_real(x->cycles / r->machine.clock_hz));
     json_object_set_new(o, "utilisation_low", json_real(use_low(x)));
-    json_object_set_new(o, "utilisation_high", is_sq_w(r) ? json_real(use_high(x)) : json_null());
+    json_object_set_new(o, "utilisation_high", is_core(r) ? json_real(use_high(x)) : json_null());
     json_object_set_new(o, "bytes", json_count(total_nbytes(x)));
     json_object_set_new(o, "bytes_by_stream", streams);
     json_object_set_new(o, "bound", json_string(bound_name(x)));
     json_object_set_new(o, "causes", causes);
-}
-
-static void put_scheme(const struct run *r, json_t *o)
-{
-    const struct sq_scheme *s = &r->request->scheme;
-    const bool is_sq_a = s->kind == SQ_SCHEME_SQ_A_STATIC || s->kind == SQ_SCHEME_SQ_A_DYNAMIC;
-    if (is_sq_w(r) || is_sq_a)
-        sq_cli_format_json(&s->sq, o);
-    json_object_set_new(o, "format", json_string(sq_scheme_names[s->kind]));
-    if (s->kind == SQ_SCHEME_DENSE || is_sq_a)
-        json_object_set_new(o, "weight_bits", json_integer(s->weight_bits));
-    if (s->kind == SQ_SCHEME_DENSE || s->kind == SQ_SCHEME_GQSA)
-        json_object_set_new(o, "group", json_integer(s->group));
-    if (s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT)
-        json_object_set_new(o, "sparsity", json_real(s->sparsity));
-    if (s->kind == SQ_SCHEME_SPQT) {
-        json_object_set_new(o, "layout", json_string(sq_spqt_layout_names[s->layout]));
-        json_object_set_new(o, "schedule", json_string(sq_spqt_schedule_names[s->schedule]));
-    }
-    if (s->kind == SQ_SCHEME_SPQR)
-        json_object_set_new(o, "outliers", json_real(s->outliers));
-    if (!is_sq_a)
-        json_object_set_new(o, "act_bits", json_integer(s->act_bits));
 }
 
 static void print_json_row(const struct run *r, const struct sq_workload_row *row,
@@ -191,7 +168,7 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "machine", sq_cli_json_text(r->machine.name));
     json_object_set_new(o, "workload", sq_cli_json_text(r->name));
-    put_scheme(r, o);
+    sq_cli_recipe_json(&r->request->recipe, SQ_IN_RUN, o);
     json_object_set_new(o, "cores", json_integer(r->machine.cores));
     json_object_set_new(o, "rows", json_integer(r->machine.core.rows));
     json_object_set_new(o, "cols", json_integer(r->machine.core.cols));
@@ -223,7 +200,7 @@ static void print_plan(const struct sq_plan *p)
 
 static void print_causes(const struct run *r, const struct result *x)
 {
-    for (unsigned path = 0; path < (is_sq_w(r) ? 2u : 1u); path++) {
+    for (unsigned path = 0; path < (is_core(r) ? 2u : 1u); path++) {
         const double *counts = path ? x->high : x->low;
         printf("    %-4s", path ? "high" : "low");
         for (unsigned i = 0; i < SQ_N_CAUSES; i++)
@@ -241,42 +218,15 @@ static void print_causes(const struct run *r, const struct result *x)
     }
 }
 
-static void scheme_text(const struct sq_scheme *s, char text[96])
-{
-    char sq[64];
-    sq_cli_format_text(&s->sq, sq);
-    switch (s->kind) {
-    case SQ_SCHEME_SQ_W:
-        snprintf(text, 96, "%s", sq);
-        break;
-    case SQ_SCHEME_DENSE:
-        snprintf(text, 96, "dense W%uA%u", s->weight_bits, s->act_bits);
-        break;
-    case SQ_SCHEME_SQ_A_STATIC:
-    case SQ_SCHEME_SQ_A_DYNAMIC:
-        snprintf(text, 96, "%s W%u, activations %s", sq_scheme_names[s->kind], s->weight_bits, sq);
-        break;
-    case SQ_SCHEME_GQSA:
-        snprintf(text, 96, "gqsa A%u, %g pruned in groups of %u", s->act_bits, s->sparsity,
-                 s->group);
-        break;
-    case SQ_SCHEME_SPQT:
-        snprintf(text, 96, "spqt A%u, %g of the activations skipped, %s layout, %s", s->act_bits,
-                 s->sparsity, sq_spqt_layout_names[s->layout], sq_spqt_schedule_names[s->schedule]);
-        break;
-    case SQ_SCHEME_SPQR:
-        snprintf(text, 96, "spqr A%u, outliers %g", s->act_bits, s->outliers);
-        break;
-    default:
-        snprintf(text, 96, "%s A%u", sq_scheme_names[s->kind], s->act_bits);
-    }
-}
-
 static void print_head(const struct run *r)
 {
     const struct sq_machine *m = &r->machine;
+    const struct sq_recipe *recipe = &r->request->recipe;
     char format[96];
-    scheme_text(&r->request->scheme, format);
+    if (recipe->format->text)
+        recipe->format->text(recipe, format);
+    else
+        snprintf(format, sizeof format, "%s A%u", recipe->format->name, sq_recipe_act_bits(recipe));
     printf("%s on machine %s: %u cores of %ux%u PEs, L=%u, H=%u at %g GHz, DRAM %g GB/s; %s\n",
            sq_cli_text(r->name), sq_cli_text(m->name), m->cores, m->core.rows, m->core.cols,
            m->core.low_lanes, m->core.high_lanes, m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9,

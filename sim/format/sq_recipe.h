@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How one linear layer is quantized, and its product in the bit-exact integers of that format.
+// How one linear layer is quantized or timed, and its product in the bit-exact integers of its
+// format (sq_format_ops.h).
 //
-//   weights     activations        weight grid       activation grid
-//   dense       dense, 16 bit      dense             dense 4..8, or binary16
-//   sq_w        dense              own, tied, split  dense (own: 4 or 8)
-//   sq_w fp     fp8                fp                fp8
-//   sq_a        own, tied, split   dense             one mask of channels, or one per token
-//
-// The other systems (2:4, GQSA, SpQt, SpQR) are no grids: sq_system.h.
+//   format            weights           activations
+//   dense             dense             dense 4..8, or binary16
+//   sq_w              own, tied, split  dense (own: 4 or 8)
+//   sq_w, fp          fp                fp8
+//   sq_a_*            dense             own, tied, split: one mask of channels, or one per token
+//   sp24, gqsa, spqt, spqr: no grids of codes, an encoding of their own
 //
 // Results do not depend on the number of threads.
 #ifndef SQ_RECIPE_H
@@ -17,31 +17,27 @@
 #include "models/quant/sq_gptq.h"
 #include "models/quant/sq_prune24.h"
 #include "models/sq_codes.h"
-#include "sim/format/sq_trace.h"
+#include "models/sq_spqt.h"
+#include "sim/format/sq_spqt_rate.h"
 
-// What the weights are stored as. GRID: by `weight` and `act` below.
-enum sq_system {
-    SQ_SYSTEM_GRID,
-    SQ_SYSTEM_SP24,
-    SQ_SYSTEM_GQSA,
-    SQ_SYSTEM_SPQT,
-    SQ_SYSTEM_SPQR,
-    SQ_SYSTEMS
-};
+struct sq_format_ops;
+
+enum sq_algorithm { SQ_ALGORITHM_RTN, SQ_ALGORITHM_GPTQ, SQ_ALGORITHM_LITE };
 
 struct sq_recipe {
-    enum sq_system system; // 0: GRID
-    struct sq_grid weight, act;
-    bool is_act_f16;              // binary16 activations; `act` is then ignored
-    unsigned bank, high_per_bank; // of the mixed operand; 0 where none is mixed
-    unsigned group;               // weight elements per scale; 0 = whole row
-    enum sq_select select;        // mixed activations
-    bool is_mask_by_act;          // static mask by mean |x| alone, not by mean |x| * mean |w|
-    bool is_gptq;                 // GPTQ or SQ Algorithm 1; else round to nearest
-    struct sq_gptq gptq;          //
-    double percdamp;              // of the Hessian
-    bool is_smooth;               // SmoothQuant first
-    double alpha;                 // 0..1
+    const struct sq_format_ops *format; // one of sq_formats[]
+    struct sq_grid weight, act;         // of formats that are no grids: the bits of act alone
+    bool is_act_f16;                    // binary16 activations; `act` is then ignored
+    unsigned bank, high_per_bank;       // of the mixed operand; 0 where none is mixed
+    unsigned group;                     // weight elements per scale; 0 = whole row
+    enum sq_select select;              // mixed activations
+    bool is_mask_by_act;                // static mask by mean |x| alone, not by |x| times |w|
+    enum sq_algorithm algorithm;        // as an option says it: the two flags
+    bool is_gptq;                       // GPTQ or SQ Algorithm 1; else round to nearest
+    struct sq_gptq gptq;                //
+    double percdamp;                    // of the Hessian
+    bool is_smooth;                     // SmoothQuant first
+    double alpha;                       // 0..1
     // sp24, gqsa
     enum sq_prune prune;   // what is pruned first
     double sparsity;       // gqsa: share of the groups that is pruned
@@ -49,36 +45,42 @@ struct sq_recipe {
     bool is_lite;          // gqsa: survivors and scales refitted (SPEC F.7 b, c), not is_gptq
     double dense_fraction; // sp24: share of the layers that stays dense, by sensitivity
     // spqt: `sparsity` is the share of activations below the threshold
-    unsigned workers;             // of a superblock row, 0: 64
-    bool is_prefill_dense;        // every token as in prefill: no column is skipped
-    bool is_greedy;               // a sparsity per layer (sq_spqt_greedy.h), of mean `sparsity`
-    const double *layer_sparsity; // by layer of the model, of the caller; NULL: all `sparsity`
+    unsigned workers;               // of a superblock row, 0: 64
+    bool is_prefill_dense;          // every token as in prefill: no column is skipped
+    bool is_greedy;                 // a sparsity per layer (sq_spqt_greedy.h), of mean `sparsity`
+    const double *layer_sparsity;   // by layer of the model, of the caller; NULL: all `sparsity`
+    enum sq_spqt_layout layout;     // on a machine
+    enum sq_spqt_schedule schedule; // on a machine: how active columns go to the lanes of a PE
     // spqr
     double outliers;      // threshold over the mean error that a column may make, 0: 0.2
+    double outlier_share; // on a machine: rho, 0..0.25
     unsigned is_absolute; // 0, 1: outliers stored as the published encoder has them
     unsigned is_ptcsr;    // 0, 1: outliers stored as PTCSR
 };
 
-// W4A8, G = 128, GPTQ with percdamp .01, no smoothing.
+// dense W4A8, G = 128, GPTQ with percdamp .01, no smoothing.
 struct sq_recipe sq_recipe_default(void);
+// The model as it is: dense weights of 16 bits.
+bool sq_recipe_is_reference(const struct sq_recipe *r);
+unsigned sq_recipe_act_bits(const struct sq_recipe *r); // 16: binary16
+// Bits, bank and group of the mixed operand.
+struct sq_format sq_recipe_banks(const struct sq_recipe *r);
 // SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE, SQ_ERR_SHAPE with the field.
 enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err);
 bool sq_recipe_needs_calibration(const struct sq_recipe *r); // any use of a calibration
 // K rounded up to whole groups and banks.
 size_t sq_recipe_padded(const struct sq_recipe *r, size_t k_orig);
-// What of enum sq_need (sq_system.h) the recipe needs; 0 without calibration.
+// What of enum sq_need (sq_format_ops.h) the recipe needs; 0 without calibration.
 unsigned sq_recipe_needs(const struct sq_recipe *r);
 
 // ---- one layer ------------------------------------------------------------------------------
 
 struct sq_quant_layer {
-    struct sq_codes w;
-    struct sq_operand packed; // grid own: the same as packed SQ-format, what the datapath reads
-    float *sigma;             // [k_orig], NULL where not smoothed
-    uint8_t *mask;            // [k], the static channel mask, NULL where there is none
-    // Other systems: their encoding; of `w` only n, k and k_orig are then set.
-    const struct sq_system_ops *ops;
-    void *state;
+    const struct sq_format_ops *format;
+    void *state; // its encoding
+    size_t n, k; // k: as stored, padded
+    size_t k_orig;
+    float *sigma; // [k_orig], NULL where not smoothed
 };
 
 // What the layers that share an input have in common; the members belong to the caller.
@@ -102,6 +104,9 @@ void sq_quant_layer_free(struct sq_quant_layer *q);
 // which no packed form exists.
 double sq_quant_layer_nbits(const struct sq_quant_layer *q);
 
+// The static channel mask, [k]; NULL where the layer has none.
+const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q);
+
 // y[m][n] of x[m][k_orig].
 enum sq_status sq_quant_layer_apply(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                     const float *x, size_t m, float *y, struct sq_error *err);
@@ -110,5 +115,12 @@ enum sq_status sq_quant_layer_apply(const struct sq_quant_layer *q, const struct
 enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                      const float *x, size_t m, double *recall,
                                      struct sq_error *err);
+
+// ---- for the formats ------------------------------------------------------------------------
+
+// work() on 0..m-1 in pieces of 128, on all threads. The error is that of the first piece that
+// failed, so that it does not depend on timing.
+typedef enum sq_status sq_piece_work(void *context, size_t first, size_t n, struct sq_error *err);
+enum sq_status sq_each_piece(size_t m, sq_piece_work *work, void *context, struct sq_error *err);
 
 #endif

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "sim/format/sq_format_ops.h"
+
 // ---- kernels --------------------------------------------------------------------------------
 
 static const double shares[] = {0, 0.5, 0.75, 0.875, 1};
@@ -40,27 +42,25 @@ unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ
 
 enum { SECTOR = 32 }; // bytes: the least that an L2 fetches
 
-struct sq_gpu_gemm sq_gpu_of_scheme(const struct sq_scheme *s, const struct sq_gemm *size)
+struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_gemm *size)
 {
-    const bool is_integer = s->kind == SQ_SCHEME_SP24 || s->kind == SQ_SCHEME_SQ_A_STATIC ||
-                            s->kind == SQ_SCHEME_SQ_A_DYNAMIC ||
-                            (s->kind == SQ_SCHEME_DENSE && s->weight_bits <= 8 && s->act_bits <= 8);
-    const uint64_t group = s->kind == SQ_SCHEME_SQ_W ? s->sq.group : s->group;
-    const struct sq_stretch row = {
-        .elements = size->k,
-        .banks = s->kind == SQ_SCHEME_SQ_W ? (size->k + s->sq.bank - 1) / s->sq.bank : 0,
-        .groups = group ? (size->k + group - 1) / group : 1,
-        .at_end = true,
-        .burst_nbytes = SECTOR};
+    const struct sq_format_ops *f = r->format;
+    const uint64_t group = r->group ? r->group : size->k;
+    const struct sq_stretch row = {.elements = size->k,
+                                   .banks = r->bank ? (size->k + r->bank - 1) / r->bank : 0,
+                                   .groups = (size->k + group - 1) / group,
+                                   .at_end = true,
+                                   .burst_nbytes = SECTOR};
     struct sq_gpu_gemm g = {.m = size->m,
                             .n = size->n,
                             .k = size->k,
-                            .dtype = is_integer ? SQ_GPU_INT8 : SQ_GPU_BF16,
-                            .is_sparse = s->kind == SQ_SCHEME_SP24,
+                            .dtype = f->is_gpu_integer && f->is_gpu_integer(r) ? SQ_GPU_INT8
+                                                                               : SQ_GPU_BF16,
+                            .is_sparse = f->is_gpu_sparse,
                             .out_nbytes = 2,
                             .is_cold = true};
     uint64_t nbytes[SQ_N_STREAMS], sum = 0;
-    sq_scheme_nbytes(s, 1, size->n, size->m, &row, nbytes);
+    sq_cost_nbytes(r, 1, size->n, size->m, &row, nbytes);
     for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
         sum += nbytes[id];
     g.weight_bits = 8. * (double)sum / ((double)size->n * (double)size->k);
@@ -98,35 +98,22 @@ const struct sq_gpu_record *sq_gpu_find_record(const struct sq_gpu_records *reco
 }
 
 // Whether a record is of this format; what gpu/ calls it.
-static bool is_of_scheme(const struct sq_gpu_format_record *r, const struct sq_scheme *s)
+static bool is_of_recipe(const struct sq_gpu_format_record *record, const struct sq_recipe *r)
 {
-    const bool has_share = s->kind == SQ_SCHEME_GQSA || s->kind == SQ_SCHEME_SPQT;
-    const bool is_sq = s->kind == SQ_SCHEME_SQ_W || s->kind == SQ_SCHEME_SQ_A_STATIC ||
-                       s->kind == SQ_SCHEME_SQ_A_DYNAMIC;
-    const double share = is_sq ? sq_format_sparsity(&s->sq) : s->sparsity;
-    const char *name = s->kind == SQ_SCHEME_DENSE ? "w4" : sq_scheme_names[s->kind];
-    if (strcmp(r->format, name) != 0)
-        return false;
-    if (s->kind == SQ_SCHEME_DENSE && s->weight_bits != 4)
-        return false;
-    // SpQt and SpQR multiply floating point whatever their activations were stored as.
-    if ((s->kind == SQ_SCHEME_DENSE || s->kind == SQ_SCHEME_GQSA) &&
-        (strcmp(r->dtype_a, "f16") == 0) != (s->act_bits == 16))
-        return false;
-    if (is_sq && strstr(r->dtype_w, "s4") == NULL)
-        return false;
-    return !(has_share || is_sq) || close_to(r->sparsity, share);
+    const struct sq_format_ops *f = r->format;
+    const struct sq_gpu_sample sample = {record->dtype_a, record->dtype_w, record->sparsity};
+    return strcmp(record->format, f->gpu_name ? f->gpu_name : f->name) == 0 &&
+           (!f->is_gpu_record || f->is_gpu_record(r, &sample));
 }
 
-static double measured_scheme(const struct sq_gpu_records *records, const struct sq_scheme *s,
+static double measured_recipe(const struct sq_gpu_records *records, const struct sq_recipe *r,
                               const struct sq_gpu_gemm *g)
 {
     double best = NAN;
-    const bool is_library =
-        s->kind == SQ_SCHEME_SP24 || (s->kind == SQ_SCHEME_DENSE && s->weight_bits == s->act_bits);
-    const struct sq_gpu_record *r = is_library ? sq_gpu_find_record(records, g) : NULL;
-    if (r)
-        return r->seconds;
+    const bool is_library = r->format->is_gpu_library && r->format->is_gpu_library(r);
+    const struct sq_gpu_record *record = is_library ? sq_gpu_find_record(records, g) : NULL;
+    if (record)
+        return record->seconds;
     const struct sq_gpu_place shape = {g->m, g->n, g->k, 0};
     size_t count = 0;
     const struct sq_gpu_place *place =
@@ -134,7 +121,7 @@ static double measured_scheme(const struct sq_gpu_records *records, const struct
                 : NULL;
     for (size_t i = 0; i < count; i++) {
         const struct sq_gpu_format_record *f = &records->format[place[i].at];
-        if (is_of_scheme(f, s))
+        if (is_of_recipe(f, r))
             best = fmin(best, f->seconds); // of NaN and a number, the number
     }
     return best;
@@ -175,17 +162,17 @@ enum sq_status sq_gpu_total_kernel(const struct sq_gpu *gpu, const struct sq_gpu
     return SQ_OK;
 }
 
-enum sq_status sq_gpu_total_scheme(const struct sq_gpu *gpu, const struct sq_scheme *s,
+enum sq_status sq_gpu_total_recipe(const struct sq_gpu *gpu, const struct sq_recipe *r,
                                    const struct sq_workload *w,
                                    const struct sq_gpu_records *records, struct sq_gpu_total *t,
                                    struct sq_error *err)
 {
     memset(t, 0, sizeof *t);
-    SQ_TRY(sq_scheme_check(s, err));
+    SQ_TRY(sq_cost_check(r, err));
     for (size_t i = 0; i < w->n; i++) {
         const struct sq_workload_row *row = &w->row[i];
-        const struct sq_gpu_gemm g = sq_gpu_of_scheme(s, &row->gemm);
-        SQ_TRY(add_row(gpu, &g, (double)row->count, measured_scheme(records, s, &g), t, err));
+        const struct sq_gpu_gemm g = sq_gpu_of_recipe(r, &row->gemm);
+        SQ_TRY(add_row(gpu, &g, (double)row->count, measured_recipe(records, r, &g), t, err));
     }
     return SQ_OK;
 }

@@ -13,7 +13,7 @@
 #ifndef SQ_GPU_PREDICT_H
 #define SQ_GPU_PREDICT_H
 
-#include "sim/format/sq_scheme.h"
+#include "sim/format/sq_recipe.h"
 #include "sim/gpu/sq_gpu_records.h"
 #include "sim/machine/sq_workload.h"
 
@@ -28,7 +28,7 @@ enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 5 };
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);
 
 // The product of a stored format.
-struct sq_gpu_gemm sq_gpu_of_scheme(const struct sq_scheme *s, const struct sq_gemm *size);
+struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_gemm *size);
 
 // A workload in one kernel or one format. Times are sums over rows times their count.
 struct sq_gpu_total {
@@ -43,7 +43,7 @@ enum sq_status sq_gpu_total_kernel(const struct sq_gpu *gpu, const struct sq_gpu
                                    const struct sq_workload *w,
                                    const struct sq_gpu_records *records, struct sq_gpu_total *total,
                                    struct sq_error *err);
-enum sq_status sq_gpu_total_scheme(const struct sq_gpu *gpu, const struct sq_scheme *s,
+enum sq_status sq_gpu_total_recipe(const struct sq_gpu *gpu, const struct sq_recipe *r,
                                    const struct sq_workload *w,
                                    const struct sq_gpu_records *records, struct sq_gpu_total *total,
                                    struct sq_error *err);

@@ -7,7 +7,8 @@
 
 #include "models/quant/sq_blas.h"
 #include "models/quant/sq_smooth.h"
-#include "sim/format/sq_system_file.h"
+#include "sim/format/sq_grid_format.h"
+#include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_spqt_greedy.h"
 
 // The layers that share input i of a block.
@@ -203,8 +204,8 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
                                        .n = l->n,
                                        .k = l->k,
                                        .mask_recall = NAN,
-                                       .mask = q->mask,
-                                       .k_padded = q->w.k,
+                                       .mask = sq_quant_layer_mask(q),
+                                       .k_padded = q->k,
                                        .stored_bits =
                                            sq_quant_layer_nbits(q) / ((double)l->n * (double)l->k),
                                        .is_dense = e->is_dense && e->is_dense[l->layer]};
@@ -224,7 +225,7 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
                        l->name);
     metrics.relative_error = sqrt(noise / signal);
     metrics.sqnr_db = noise == 0 ? INFINITY : 10 * log10(signal / noise);
-    if (q->mask)
+    if (metrics.mask)
         SQ_TRY(sq_quant_layer_recall(q, e->r, l->x, l->m, &metrics.mask_recall, err));
     e->report(e->context, &metrics);
     return SQ_OK;
@@ -252,7 +253,7 @@ enum sq_status sq_eval_block(struct sq_llama *s, size_t block, const struct sq_r
 struct run {
     const struct sq_recipe *r;         // NULL: the model as it is
     const struct sq_trace *trace;      // weights from a file, in the SQ-format
-    const struct sq_system_file *file; // or in another system; both NULL: quantized here
+    const struct sq_weight_file *file; // or in another format; both NULL: quantized here
     struct sq_llama *calib;            // NULL: not calibrated
     const uint8_t *is_dense;           // by layer of the model; NULL: none
     double nbits, weights;             // of the layers so far
@@ -283,11 +284,15 @@ static enum sq_status load_packed(const struct run *run, const struct sq_layer *
         entry++;
     if (entry == run->trace->n_operands)
         return not_in_file(l, err);
-    SQ_TRY(sq_trace_load(run->trace, entry, &layer->packed, err));
-    const struct sq_matrix *m = &layer->packed.m;
-    SQ_TRY(check_loaded(l, m->n, m->k_orig, err));
-    layer->w = (struct sq_codes){.grid = run->r->weight, .n = m->n, .k = m->k, .k_orig = m->k_orig};
-    return SQ_OK;
+    const struct sq_trace_entry *e = &run->trace->entry[entry];
+    SQ_TRY(check_loaded(l, e->n, e->k_orig, err));
+    struct sq_grid_layer *w = calloc(1, sizeof *w);
+    if (!w)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", l->name);
+    w->w = (struct sq_codes){.grid = run->r->weight, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    *layer = (struct sq_quant_layer){
+        .format = &sq_format_sq_w, .state = w, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    return sq_trace_load(run->trace, entry, &w->packed, err);
 }
 
 static enum sq_status load_system(const struct run *run, const struct sq_layer *l,
@@ -299,7 +304,7 @@ static enum sq_status load_system(const struct run *run, const struct sq_layer *
     if (entry == run->file->n_layers)
         return not_in_file(l, err);
     SQ_TRY(check_loaded(l, run->file->layer[entry].n, run->file->layer[entry].k_orig, err));
-    return sq_system_file_load(run->file, entry, layer, err);
+    return sq_weight_file_load(run->file, entry, layer, err);
 }
 
 // The layers of a block from a file.
@@ -336,7 +341,7 @@ static enum sq_status step(struct run *run, size_t block, struct sq_error *err)
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
         if (status == SQ_OK) {
             run->nbits += sq_quant_layer_nbits(&layer[i]);
-            run->weights += (double)layer[i].w.n * (double)layer[i].w.k_orig;
+            run->weights += (double)layer[i].n * (double)layer[i].k_orig;
         }
         sq_quant_layer_free(&layer[i]);
     }
@@ -415,11 +420,11 @@ static enum sq_status eval_system_file(const char *path, struct run *run,
                                        const struct sq_tokens *tokens,
                                        struct sq_eval_result *result, struct sq_error *err)
 {
-    struct sq_system_file file;
-    SQ_TRY(sq_system_file_open(&file, path, err));
+    struct sq_weight_file file;
+    SQ_TRY(sq_weight_file_open(&file, path, err));
     run->file = &file;
     const enum sq_status status = run_all(run, ck, tokens, result, err);
-    sq_system_file_close(&file);
+    sq_weight_file_close(&file);
     return status;
 }
 
@@ -430,7 +435,7 @@ enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
 {
     struct run run = {.r = r, .report = report, .context = context};
     struct sq_trace trace;
-    if (r->system != SQ_SYSTEM_GRID)
+    if (r->format != &sq_format_sq_w)
         return eval_system_file(path, &run, ck, tokens, result, err);
     SQ_TRY(sq_trace_open(&trace, path, err));
     run.trace = &trace;

@@ -19,7 +19,7 @@ enum sq_status sq_eval_calibrate(struct sq_llama *s, size_t block, bool has_hess
                                  struct sq_calibration calibration[SQ_BLOCK_INPUTS],
                                  struct sq_error *err);
 
-// The same for what a recipe needs (enum sq_need of sq_system.h), tokens included: the members
+// The same for what a recipe needs (enum sq_need of sq_format_ops.h), tokens included: the members
 // belong to the caller, sq_eval_inputs_free.
 enum { SQ_EVAL_SAMPLE = 512 }; // tokens kept, at most
 struct sq_eval_inputs {
@@ -42,7 +42,7 @@ enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
                               const uint8_t *is_dense, struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
                               struct sq_error *err);
 
-// Selective sparsity: error[n_layers] of every layer under r->system with nothing dense (relative
+// Selective sparsity: error[n_layers] of every layer under r->format with nothing dense (relative
 // output error on its calibration inputs), and which round(r->dense_fraction * n_layers) stay
 // dense.
 enum sq_status sq_eval_sensitive(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
@@ -83,7 +83,7 @@ enum sq_status sq_eval(const struct sq_checkpoint *ck, const struct sq_tokens *c
                        sq_eval_report *report, void *context, struct sq_eval_result *result,
                        struct sq_error *err);
 
-// The same with weights from a file of `sqsim quantize` (sq_trace.h, sq_system_file.h), which must
+// The same with weights from a file of `sqsim quantize` (sq_trace.h, sq_weight_file.h), which must
 // hold every linear layer in its shape; r names its format, and the activation bits.
 enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
                             const struct sq_tokens *tokens, const struct sq_recipe *r,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "models/quant/sq_sensitivity.h"
-#include "sim/format/sq_system.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_eval.h"
 
 // Relative output error of an encoded layer on its calibration inputs; w is overwritten.
@@ -13,14 +13,14 @@ static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
                                      const struct sq_calibration *c, double *error,
                                      struct sq_error *err)
 {
-    const size_t n = q->w.n, k = q->w.k_orig;
+    const size_t n = q->n, k = q->k_orig;
     double signal, noise;
     float *row = malloc(k * sizeof *row);
     if (!row)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
     enum sq_status status = sq_output_energy(c, w, n, &signal, err);
     for (size_t i = 0; status == SQ_OK && i < n; i++) {
-        q->ops->decode_row(q->state, i, row);
+        q->format->decode_row(q->state, i, row);
         for (size_t j = 0; j < k; j++)
             w[i * k + j] -= row[j];
     }

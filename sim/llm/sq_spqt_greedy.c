@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "models/quant/sq_spqt_calib.h"
-#include "sim/format/sq_system.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_spqt_format.h"
 
 static const size_t input_of[SQ_BLOCK_LAYERS] = {0, 0, 0, 1, 2, 2, 3};
 

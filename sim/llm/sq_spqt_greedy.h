@@ -18,8 +18,4 @@ enum sq_status sq_spqt_greedy_layers(const struct sq_checkpoint *ck, const struc
                                      const struct sq_recipe *r, double *sparsity,
                                      struct sq_error *err);
 
-// Of a layer of SpQt: its threshold from here on. theta is finite and >= 0.
-// sim/format/sq_system_spqt.c.
-void sq_spqt_set_theta(void *state, float theta);
-
 #endif

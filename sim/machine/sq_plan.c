@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "models/sq_format.h"
+#include "sim/format/sq_cost.h"
 #include "sim/io/sq_checked.h"
 
 static uint64_t ceil_div(uint64_t a, uint64_t b)
@@ -16,17 +17,12 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static bool is_sq_w(const struct sq_scheme *s)
-{
-    return s->kind == SQ_SCHEME_SQ_W;
-}
-
 // ---- what a stretch of K holds --------------------------------------------------------------
 
 // Format and machine, with what follows from them.
 struct context {
     const struct sq_machine *machine;
-    const struct sq_scheme *scheme;
+    const struct sq_recipe *recipe;
     struct sq_gemm gemm;
     struct sq_core_config core;
     unsigned lanes;
@@ -43,13 +39,13 @@ struct context {
 static void settle_serial(struct context *c)
 {
     const struct sq_core_config *has = &c->machine->core;
-    c->lanes = sq_scheme_lanes(c->scheme, has, c->gemm.m, c->gemm.k);
+    c->lanes = sq_cost_lanes(c->recipe, has, c->gemm.m, c->gemm.k);
     c->core = sq_core_config_default();
     c->core.rows = has->rows;
     c->core.cols = has->cols;
     c->core.bank = c->core.low_lanes = 128;
     c->core.high_per_bank = c->core.high_lanes = 8;
-    c->index_cycles = sq_scheme_index_cycles(c->scheme, c->gemm.k);
+    c->index_cycles = sq_cost_lead_in(c->recipe, c->gemm.k);
     c->bank = c->lanes;
     c->stored = c->gemm.k;
     c->n_banks = ceil_div(c->gemm.k, c->bank);
@@ -60,8 +56,8 @@ static void settle_serial(struct context *c)
 // SQ on weights: both paths of the core.
 static enum sq_status settle_sq(struct context *c, struct sq_error *err)
 {
-    const struct sq_format *f = &c->scheme->sq;
-    SQ_TRY(sq_machine_core(c->machine, f, c->scheme->act_bits, &c->core, err));
+    const struct sq_format banks = sq_recipe_banks(c->recipe), *f = &banks;
+    SQ_TRY(sq_machine_core(c->machine, f, sq_recipe_act_bits(c->recipe), &c->core, err));
     c->lanes = c->core.low_lanes;
     c->bank = f->bank;
     c->stored = sq_k_padded(f, c->gemm.k);
@@ -80,7 +76,7 @@ static uint64_t elements(const struct context *c, uint64_t first_bank, uint64_t 
 // Scale groups that end within the stretch.
 static uint64_t groups(const struct context *c, uint64_t first_bank, uint64_t n_banks)
 {
-    const uint64_t group = is_sq_w(c->scheme) ? c->scheme->sq.group : c->scheme->group;
+    const uint64_t group = c->recipe->group;
     const uint64_t first = first_bank * c->bank, end = first + elements(c, first_bank, n_banks);
     const bool at_end = end == c->stored;
     if (group == 0)
@@ -98,7 +94,7 @@ static void count_nbytes(const struct context *c, uint64_t m, uint64_t n, uint64
                                        .groups = groups(c, first_bank, n_banks),
                                        .at_end = first_bank * c->bank + e == c->stored,
                                        .burst_nbytes = c->machine->burst_nbytes};
-    sq_scheme_nbytes(c->scheme, m, n, c->gemm.m, &stretch, nbytes);
+    sq_cost_nbytes(c->recipe, m, n, c->gemm.m, &stretch, nbytes);
     nbytes[SQ_STREAM_OUT] = 2 * m * n;
     nbytes[SQ_STREAM_PARTIAL] = cores_k > 1 ? 8 * m * n * cores_k : 0;
 }
@@ -295,7 +291,7 @@ static void lay_out(const struct context *c, const unsigned cores[3], const stru
     p->gemm = c->gemm;
     p->core = c->core;
     p->lanes = c->lanes;
-    p->has_high = is_sq_w(c->scheme);
+    p->has_high = sq_cost_is_core(c->recipe);
     p->n_banks = c->n_banks;
     p->latency = c->machine->dram_latency;
     p->index_cycles = c->index_cycles;
@@ -419,14 +415,14 @@ static enum sq_status check_counts(const struct sq_plan *p, struct sq_error *err
                    is_time ? "more multipliers or bandwidth" : "larger buffers");
 }
 
-enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_scheme *scheme,
+enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_recipe *recipe,
                             const struct sq_gemm *gemm, struct sq_plan *plan, struct sq_error *err)
 {
-    struct context c = {.machine = machine, .scheme = scheme, .gemm = *gemm};
+    struct context c = {.machine = machine, .recipe = recipe, .gemm = *gemm};
     memset(plan, 0, sizeof *plan);
     SQ_TRY(check_gemm(gemm, err));
-    SQ_TRY(sq_scheme_check(scheme, err));
-    if (is_sq_w(scheme))
+    SQ_TRY(sq_cost_check(recipe, err));
+    if (sq_cost_is_core(recipe))
         SQ_TRY(settle_sq(&c, err));
     else
         settle_serial(&c);

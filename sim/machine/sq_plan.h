@@ -21,7 +21,8 @@
 #include <stdint.h>
 
 #include "sim/block/sq_core_sim.h"
-#include "sim/format/sq_scheme.h"
+#include "sim/format/sq_cost.h"
+#include "sim/format/sq_recipe.h"
 #include "sim/machine/sq_machine.h"
 
 #define SQ_GEMM_MAX (UINT64_C(1) << 24) // largest M, N and K
@@ -48,7 +49,7 @@ struct sq_plan {
     bool has_high;
     uint64_t n_banks;      // of a row, padded
     uint64_t latency;      // of the DRAM
-    uint64_t index_cycles; // before the first load (sq_scheme_index_cycles)
+    uint64_t index_cycles; // before the first load (sq_cost_lead_in)
     unsigned cores_m, cores_n, cores_k;
     uint64_t block_m, block_n, block_k; // rows, columns, banks
     uint64_t count_m, count_n, count_k; // blocks in each direction
@@ -63,7 +64,7 @@ struct sq_plan {
 // outside 1..2^24, a format that does not fit the multipliers, buffers that do not hold one tile, a
 // GEMM whose cycles or bytes could pass SQ_COUNT_MAX = 2^63 - 1 (sq_checked.h). What is not refused
 // overflows in no count of the plan or its run.
-enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_scheme *scheme,
+enum sq_status sq_plan_make(const struct sq_machine *machine, const struct sq_recipe *recipe,
                             const struct sq_gemm *gemm, struct sq_plan *plan, struct sq_error *err);
 
 // Class of a block, and whether it loads its operands: block (i, j) of rows and columns, chunk l.

@@ -27,7 +27,7 @@
 #include "models/sq_config.h"
 #include "models/sq_status.h"
 #include "sim/block/sq_cause.h"
-#include "sim/format/sq_scheme.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_digest.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/sweep/sq_sweep_db.h"
@@ -74,6 +74,7 @@ struct sq_axis {
     const char *const *choice; // names, NULL-terminated; NULL: numbers
     bool is_path;              // names of files instead, the specification's own
     const char *fallback;      // the value where the specification leaves the axis out; NULL: none
+    const char *option;        // formats have it that take this option in a sweep; NULL: all
 };
 extern const struct sq_axis sq_axes[SQ_N_AXES];
 
@@ -125,6 +126,11 @@ enum { SQ_MEASURES_MAX = 64 };
 
 #define SQ_SWEEP_POINTS_MAX 10000000u // of the whole grid, before constraints
 
+struct sq_sweep_format {
+    uint32_t axes;                                             // bits
+    const struct sq_format_option *option[SQ_N_AXES], *second; // NULL; second: of precision
+};
+
 struct sq_sweep_spec {
     char *name, *title, *text; // text: the file as it was
     struct {
@@ -132,6 +138,7 @@ struct sq_sweep_spec {
         double *value; // of names: the index
         char **name;   // of paths
     } axis[SQ_N_AXES];
+    struct sq_sweep_format *of_format; // [sq_n_formats()], which axes each has
     bool is_gemm, is_workload;        // n and k, or a table, in place of a model
     struct sq_machine *machine;       // one per value of the machine axis, NULL without
     struct sq_digest *machine_digest; // of the files
@@ -160,8 +167,8 @@ struct sq_sweep_point {
     double quantity[SQ_N_QUANTITIES];
     uint32_t absent;  // bit per axis: not one of this specification
     uint32_t foreign; // bit per axis: not one of this format; null in the row
-    struct sq_scheme scheme;
-    struct sq_format format;      // of the scheme
+    struct sq_recipe recipe;
+    struct sq_format format;      // its banks, 0 where it has none
     struct sq_core_config config; // sq_w
     const char *model, *workload; // NULL where the source is another
     const char *machine_name;     // NULL: one core with free streams

@@ -231,16 +231,16 @@ struct gemm {
 static double stored_nbits(const struct sq_sweep_point *p, const struct sq_gemm *g)
 {
     const size_t k = (size_t)g->k;
-    if (p->scheme.kind == SQ_SCHEME_SQ_W) {
+    if (sq_cost_is_core(&p->recipe)) {
         const struct sq_matrix shape = {
             .format = p->format, .n = (size_t)g->n, .k = sq_k_padded(&p->format, k), .k_orig = k};
         return sq_stored_bits_per_weight(&shape) * (double)g->n * (double)g->k;
     }
-    const uint64_t group = p->scheme.group ? p->scheme.group : g->k;
+    const uint64_t group = p->recipe.group ? p->recipe.group : g->k;
     const struct sq_stretch row = {
         .elements = g->k, .groups = (g->k + group - 1) / group, .at_end = true};
     uint64_t nbytes[SQ_N_STREAMS];
-    sq_scheme_nbytes(&p->scheme, 1, g->n, UINT32_MAX, &row, nbytes); // SpQt: every column is stored
+    sq_cost_nbytes(&p->recipe, 1, g->n, UINT32_MAX, &row, nbytes); // SpQt: every column is stored
     return 8. * (double)(nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_INDEX] + nbytes[SQ_STREAM_SCALE]);
 }
 
@@ -255,7 +255,7 @@ static void add_core(const struct sq_sweep_point *p, const struct gemm *g, doubl
     r->stored_nbits += g->count * stored_nbits(p, &g->size);
     r->cycles += cycles;
     r->low_slots += pe * lanes;
-    if (p->scheme.kind == SQ_SCHEME_SQ_W) {
+    if (sq_cost_is_core(&p->recipe)) {
         r->high_slots += pe * core->high_lanes;
         r->high_macs += (double)g->size.m * weights * p->format.high_per_bank / p->format.bank;
     }
@@ -289,7 +289,7 @@ static enum sq_status time_on_machine(const struct sq_sweep_point *p, const stru
 {
     struct sq_plan plan;
     uint64_t compute, dram;
-    SQ_TRY(sq_plan_make(&p->machine, &p->scheme, &g->size, &plan, err));
+    SQ_TRY(sq_plan_make(&p->machine, &p->recipe, &g->size, &plan, err));
     const struct sq_machine_stats stats = sq_machine_run_fast(&p->machine, &plan);
     add_core(p, g, g->count * (double)stats.cycles, plan.lanes, p->machine.cores, r);
     add_causes(stats.low, stats.high, g->count, r);
@@ -363,7 +363,7 @@ static enum sq_status run_eval(const struct sq_sweep_inputs *in, const struct sq
 {
     const struct input_model *m = model_of(in, p);
     const struct sq_model_config *config = &m->ck.config;
-    const struct sq_recipe recipe = sq_sweep_recipe(p);
+    const struct sq_recipe recipe = p->recipe;
     struct sq_tokens calibration, tokens;
     struct sq_eval_result result;
     SQ_TRY(sq_tokens_read(&calibration, m->tokens, config->vocab_size, config->max_position, err));

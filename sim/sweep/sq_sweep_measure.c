@@ -32,7 +32,7 @@ static double weight_sqnr_db(point *p, result *r, unsigned index)
 static double stored_bits(point *p, result *r, unsigned index)
 {
     (void)index;
-    if (p->scheme.kind >= SQ_SCHEME_SP24 && r->evaluated_bits > 0)
+    if (p->recipe.format->has_own_size && r->evaluated_bits > 0)
         return r->evaluated_bits;
     return r->stored_nbits / r->weights;
 }
@@ -94,7 +94,7 @@ static double low_cause(point *p, result *r, unsigned index)
 
 static double high_cause(point *p, result *r, unsigned index)
 {
-    return p->scheme.kind == SQ_SCHEME_SQ_W ? r->high[index] : NAN;
+    return sq_cost_is_core(&p->recipe) ? r->high[index] : NAN;
 }
 
 static double pe_area_um2(point *p, result *r, unsigned index)

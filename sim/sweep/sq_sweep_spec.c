@@ -81,8 +81,7 @@ static bool is_number(const char *text, double *v)
 static bool has_sq_only(const struct sq_sweep_spec *s)
 {
     for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++)
-        if (s->axis[SQ_AXIS_FORMAT].value[i] == SQ_SCHEME_DENSE ||
-            s->axis[SQ_AXIS_FORMAT].value[i] >= SQ_SCHEME_SP24)
+        if (!s->of_format[(size_t)s->axis[SQ_AXIS_FORMAT].value[i]].option[SQ_AXIS_BANK])
             return false;
     return true;
 }
@@ -271,21 +270,15 @@ static enum sq_status check_sources(const struct raw *raw, struct sq_error *err)
     return SQ_OK;
 }
 
-// What a format cannot do without.
+// What a format cannot do without: its axes that have no value of their own.
 static enum sq_status check_formats(const struct sq_sweep_spec *s, struct sq_error *err)
 {
-    static const struct {
-        enum sq_scheme_kind kind;
-        unsigned axis;
-    } needs[] = {{SQ_SCHEME_DENSE, SQ_AXIS_WEIGHT_BITS},
-                 {SQ_SCHEME_SQ_A_STATIC, SQ_AXIS_WEIGHT_BITS},
-                 {SQ_SCHEME_SQ_A_DYNAMIC, SQ_AXIS_WEIGHT_BITS}};
     for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++) {
-        const double kind = s->axis[SQ_AXIS_FORMAT].value[i];
-        for (size_t j = 0; j < sizeof needs / sizeof needs[0]; j++)
-            if (kind == needs[j].kind && s->axis[needs[j].axis].n == 0)
-                return SQ_FAIL(err, SQ_ERR_ARG, "format %s needs axis %s",
-                               sq_scheme_names[needs[j].kind], sq_axes[needs[j].axis].name);
+        const size_t format = (size_t)s->axis[SQ_AXIS_FORMAT].value[i];
+        for (unsigned a = 0; a < SQ_N_AXES; a++)
+            if (s->of_format[format].option[a] && s->axis[a].n == 0)
+                return SQ_FAIL(err, SQ_ERR_ARG, "format %s needs axis %s", sq_format_names[format],
+                               sq_axes[a].name);
     }
     return SQ_OK;
 }
@@ -295,6 +288,7 @@ static enum sq_status read_axes(struct sq_sweep_spec *s, const struct raw *raw,
 {
     const struct raw_list *axis = raw->axes.axis;
     SQ_TRY(check_sources(raw, err));
+    SQ_TRY(sq_sweep_resolve_formats(s, err));
     s->is_gemm = axis[SQ_AXIS_N].n > 0;
     s->is_workload = axis[SQ_AXIS_WORKLOAD].n > 0;
     for (unsigned a = 0; a < SQ_N_AXES; a++) {
@@ -335,8 +329,9 @@ static bool add_measures(struct sq_sweep_spec *s, const char *text)
 static enum sq_status check_engines(const struct sq_sweep_spec *s, struct sq_error *err)
 {
     for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++) {
-        const char *format = sq_scheme_names[(size_t)s->axis[SQ_AXIS_FORMAT].value[i]];
-        if (strcmp(format, "sq_w") == 0)
+        const size_t index = (size_t)s->axis[SQ_AXIS_FORMAT].value[i];
+        const char *format = sq_format_names[index];
+        if (!sq_formats[index]->cycles_per_element)
             continue;
         if ((s->engines & SQ_ENGINE_TIMING) && !s->machine)
             return SQ_FAIL(err, SQ_ERR_ARG,
@@ -392,8 +387,7 @@ static enum sq_status read_constraints(struct sq_sweep_spec *s, const struct raw
 // Narrower than what can be timed: the integers of sp24 are 8 bits.
 static bool can_evaluate(const struct sq_sweep_spec *s, const struct sq_sweep_point *p)
 {
-    const struct sq_recipe recipe = sq_sweep_recipe(p);
-    return !(s->engines & SQ_ENGINE_EVAL) || sq_recipe_check(&recipe, NULL) == SQ_OK;
+    return !(s->engines & SQ_ENGINE_EVAL) || sq_recipe_check(&p->recipe, NULL) == SQ_OK;
 }
 
 static enum sq_status collect_points(struct sq_sweep_spec *s, struct sq_error *err)
@@ -487,6 +481,7 @@ void sq_sweep_spec_free(struct sq_sweep_spec *s)
         free(s->axis[a].name);
         free(s->axis[a].value);
     }
+    free(s->of_format);
     free(s->machine);
     free(s->machine_digest);
     free(s->name);

@@ -8,14 +8,13 @@
 
 // ---- axes (sq_sweep_axis.c) -------------------------------------------------------------------
 
+// s->of_format.
+enum sq_status sq_sweep_resolve_formats(struct sq_sweep_spec *s, struct sq_error *err);
 // The values of the axes at one index of the whole grid; false where another point is the same
 // because its format does not have an axis that differs.
 bool sq_sweep_point_at(const struct sq_sweep_spec *s, uint64_t at, struct sq_sweep_point *p);
 // What follows from them; false where no legal format or core has these values.
 bool sq_sweep_point_settle(const struct sq_sweep_spec *s, struct sq_sweep_point *p);
-
-// How SQ_ENGINE_EVAL quantizes a point that was settled.
-struct sq_recipe sq_sweep_recipe(const struct sq_sweep_point *p);
 
 // ---- files (sq_sweep_machine.c) ---------------------------------------------------------------
 

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "models/sq_format.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
 
@@ -17,19 +18,21 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static struct sq_scheme scheme(unsigned index)
+static struct sq_recipe recipe(unsigned index)
 {
     static const double sparsity[] = {0.5, 0.75, 0.875};
-    struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8, .group = 128};
+    struct sq_recipe r;
+    (void)sq_format_recipe(index >= 3 ? &sq_format_dense : &sq_format_sq_w, SQ_IN_RUN, NULL, &r,
+                           NULL);
     if (index < 3)
-        (void)sq_format_high_per_bank(s.sq.bank, sparsity[index], &s.sq.high_per_bank, NULL);
-    s.kind = index >= 3 ? SQ_SCHEME_DENSE : SQ_SCHEME_SQ_W;
-    s.weight_bits = index == 3 ? 8 : 4;
-    return s;
+        (void)sq_format_high_per_bank(r.bank, sparsity[index], &r.high_per_bank, NULL);
+    else
+        r.weight.low_bits = index == 3 ? 8 : 4;
+    return r;
 }
 
 // Seconds of the host; *cycles over all layers.
-static double time_workload(const struct sq_machine *m, const struct sq_scheme *s,
+static double time_workload(const struct sq_machine *m, const struct sq_recipe *s,
                             const struct sq_workload *w, double *cycles)
 {
     const double start = now();
@@ -60,7 +63,7 @@ int main(void)
             if (sq_workload_read(path, &w, &err) != SQ_OK)
                 return fprintf(stderr, "bench_machine: %s\n", err.text), 1;
             for (unsigned f = 0; f < 5; f++) {
-                const struct sq_scheme s = scheme(f);
+                const struct sq_recipe s = recipe(f);
                 double cycles, best = 1e9;
                 for (unsigned again = 0; again < 3; again++) {
                     const double seconds = time_workload(&m, &s, &w, &cycles);
@@ -76,7 +79,7 @@ int main(void)
     for (uint64_t n = 512; n <= 8192; n *= 2) {
         struct sq_workload_row row = {.gemm = {n, n, n}, .count = 1};
         const struct sq_workload w = {.n = 1, .row = &row};
-        const struct sq_scheme s = scheme(1);
+        const struct sq_recipe s = recipe(1);
         double cycles;
         const double seconds = time_workload(&m, &s, &w, &cycles);
         printf("%5llu^3 %8.3f ms host %14.0f cycles\n", (unsigned long long)n, 1e3 * seconds,

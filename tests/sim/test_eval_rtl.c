@@ -11,6 +11,7 @@
 #include "models/sq_mac.h"
 #include "sim/cosim/sq_layer_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
+#include "sim/format/sq_grid_format.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_layer.h"
 #include "tests/skip.h"
@@ -68,6 +69,7 @@ static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_
     struct sq_calibration calibration[SQ_BLOCK_INPUTS];
     struct sq_llama s;
     struct sq_recipe r = sq_recipe_default();
+    r.format = &sq_format_sq_w;
     r.weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.act.low_bits = config->act_bits;
     r.bank = config->bank;
@@ -89,16 +91,16 @@ static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_
 static struct sq_layer_run run_of(const struct sq_core_config *config, struct sq_quant_layer *q,
                                   const float *x)
 {
-    const struct sq_matrix *w = &q->packed.m;
+    struct sq_operand *packed = &sq_grid_layer_of(q)->packed;
+    const struct sq_matrix *w = &packed->m;
     const size_t n_integers = TOKENS * w->n * sq_n_groups(&w->format, w->k);
-    struct sq_layer_run r = {
-        .name = "layer", .m = TOKENS, .n = w->n, .k = w->k_orig, .w = q->packed};
+    struct sq_layer_run r = {.name = "layer", .m = TOKENS, .n = w->n, .k = w->k_orig, .w = *packed};
     r.act = fixture_exact(TOKENS * w->k);
     r.s_a = fixture_exact(TOKENS * sizeof *r.s_a);
     r.y = fixture_exact(TOKENS * w->n * sizeof *r.y);
     r.p_lo = fixture_exact(n_integers * sizeof *r.p_lo);
     r.p_hi = fixture_exact(n_integers * sizeof *r.p_hi);
-    q->packed = (struct sq_operand){0}; // now owned by r
+    *packed = (struct sq_operand){0}; // now owned by r
     void *scratch = fixture_alloc(sq_gemm_scratch_nbytes(&r.w.m));
     assert_int_equal(sq_act_quantize(x, TOKENS, r.k, r.w.m.k, config->act_bits, r.act, r.s_a, NULL),
                      SQ_OK);

@@ -17,6 +17,7 @@
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
 #include "sim/block/sq_core_run.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 
 static uint64_t test_seed(void)
@@ -49,27 +50,47 @@ static struct sq_machine small_machine(struct sq_rng *r)
     return m;
 }
 
-static struct sq_scheme random_scheme(struct sq_rng *r)
+// Of the defaults on a machine.
+static struct sq_recipe default_of(const struct sq_format_ops *f)
 {
-    static const unsigned act[] = {4, 8, 16};
-    struct sq_scheme s = {.act_bits = 8, .sq = sq_format_default()};
-    s.kind = sq_rng_below(r, 3) ? SQ_SCHEME_SQ_W : sq_rng_below(r, SQ_N_SCHEMES);
-    s.sq.bank = 4u << sq_rng_below(r, 6);
-    do
-        s.sq.high_per_bank = s.sq.bank >> (1 + sq_rng_below(r, 4));
-    while (s.sq.high_per_bank == 0);
-    s.sq.group = sq_rng_below(r, 3) ? 128 : 0;
-    if (s.kind == SQ_SCHEME_SQ_W)
-        return s;
-    s.weight_bits = between(r, 2, s.kind == SQ_SCHEME_DENSE ? 16 : 8);
-    s.act_bits =
-        act[sq_rng_below(r, s.kind == SQ_SCHEME_DENSE || s.kind >= SQ_SCHEME_GQSA ? 3 : 2)];
-    s.group = s.kind == SQ_SCHEME_GQSA ? 4u << sq_rng_below(r, 6) : sq_rng_below(r, 2) ? 0 : 128;
-    s.sparsity = 0.01 * between(r, 0, 99);
-    s.outliers = 0.01 * between(r, 0, 25);
-    s.layout = sq_rng_below(r, SQ_SPQT_LAYOUTS);
-    s.schedule = sq_rng_below(r, 2) ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED;
-    return s;
+    struct sq_recipe r;
+    assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+    return r;
+}
+
+// Within what the format's options may be.
+static struct sq_recipe random_recipe(struct sq_rng *rng)
+{
+    const struct sq_format_ops *f = sq_rng_below(rng, 3)
+                                        ? sq_formats[0]
+                                        : sq_formats[sq_rng_below(rng, (uint32_t)sq_n_formats())];
+    for (;;) {
+        struct sq_recipe r = default_of(f);
+        for (const struct sq_format_option *o = f->option; o->name; o++) {
+            double v = 0;
+            if (!(o->taken & SQ_IN_RUN) || strcmp(o->name, "low-bits") == 0 ||
+                sq_rng_below(rng, 4) == 0)
+                continue;
+            if (strcmp(o->name, "bank") == 0)
+                v = 4u << sq_rng_below(rng, 6);
+            else if (strcmp(o->name, "sparsity") == 0 && o->max == 0.9375)
+                v = 1 - 0.5 / (1 << sq_rng_below(rng, 4));
+            else if (o->choice) {
+                size_t n = 0;
+                while (o->choice[n])
+                    n++;
+                const size_t i = sq_rng_below(rng, (uint32_t)n);
+                v = o->kind == SQ_OPTION_NAME ? o->min + (double)i : strtod(o->choice[i], NULL);
+            } else if (o->kind == SQ_OPTION_UINT)
+                v = between(rng, (uint32_t)o->min, (uint32_t)o->max);
+            else
+                v = o->min + (o->max - o->min) * 0.01 * between(rng, 0, 100);
+            sq_option_put(o, v, &r);
+        }
+        if (sq_format_settle(SQ_IN_RUN, NULL, &r, NULL) == SQ_OK &&
+            sq_cost_check(&r, NULL) == SQ_OK)
+            return r;
+    }
 }
 
 static void check(const struct sq_machine *m, const struct sq_plan *p, unsigned index)
@@ -111,7 +132,7 @@ static void test_random(void **state)
     unsigned refused = 0;
     for (unsigned checked = 0; checked < 1500;) {
         const struct sq_machine m = small_machine(&r);
-        const struct sq_scheme s = random_scheme(&r);
+        const struct sq_recipe s = random_recipe(&r);
         const uint32_t most = sq_rng_below(&r, 4) ? 40 : 400;
         const struct sq_gemm g = {between(&r, 1, most), between(&r, 1, most),
                                   between(&r, 1, sq_rng_below(&r, 4) ? 300 : 3000)};
@@ -139,9 +160,9 @@ static void test_traffic(void **state)
     m.core = sq_core_config_default();
     m.cores = 1;
     m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 30;
-    const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
-    const struct sq_scheme w4 = {
-        .kind = SQ_SCHEME_DENSE, .act_bits = 8, .weight_bits = 4, .group = 128};
+    const struct sq_recipe s = default_of(&sq_format_sq_w);
+    struct sq_recipe w4 = default_of(&sq_format_dense);
+    w4.weight.low_bits = 4;
     const struct sq_gemm g = {96, 160, 1024};
     struct sq_plan p;
     uint64_t n[SQ_N_STREAMS], dram;
@@ -171,7 +192,7 @@ static void test_spqt_traffic(void **state)
     m.cores = 1;
     m.burst_nbytes = 64;
     m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 30;
-    struct sq_scheme s = {.kind = SQ_SCHEME_SPQT, .act_bits = 8, .sparsity = 0.5};
+    struct sq_recipe s = default_of(&sq_format_spqt);
     struct sq_gemm g = {1, 512, 3072};
     struct sq_plan p;
     uint64_t n[SQ_N_STREAMS], dram;
@@ -201,7 +222,7 @@ static void test_limits(void **state)
     m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 18;
     m.burst_nbytes = 64;
     m.dram_latency = 0;
-    const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
+    const struct sq_recipe s = default_of(&sq_format_sq_w);
     const struct sq_gemm g = {256, 1024, 2048};
     struct sq_plan p;
     uint64_t compute, dram;

@@ -11,6 +11,7 @@
 
 #include "models/quant/sq_codes_alloc.h"
 #include "models/sq_mac.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_eval.h"
 #include "tests/skip.h"
 #include "tests/unit/fixture.h"
@@ -70,6 +71,7 @@ static struct sq_recipe dense(unsigned weight_bits, unsigned act_bits)
 static struct sq_recipe sq_w(unsigned bank, unsigned act_bits)
 {
     struct sq_recipe r = dense(4, act_bits);
+    r.format = &sq_format_sq_w;
     r.weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.bank = bank;
     r.high_per_bank = bank / 4;
@@ -79,6 +81,7 @@ static struct sq_recipe sq_w(unsigned bank, unsigned act_bits)
 static struct sq_recipe sq_a(unsigned bank, enum sq_select select)
 {
     struct sq_recipe r = dense(4, 8);
+    r.format = select == SQ_SELECT_STATIC ? &sq_format_sq_a_static : &sq_format_sq_a_dynamic;
     r.act = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.bank = bank;
     r.high_per_bank = bank / 4;
@@ -142,7 +145,8 @@ static void packed_layers_are_golden(void **state)
     (void)state;
     enum { N = 150, K = 200, M = 300 };
     struct sq_rng rng = {fixture_seed()};
-    const struct sq_recipe r = {.weight = {SQ_GRID_OWN, 8, 4},
+    const struct sq_recipe r = {.format = &sq_format_sq_w,
+                                .weight = {SQ_GRID_OWN, 8, 4},
                                 .act = {SQ_GRID_DENSE, 0, 8},
                                 .bank = 16,
                                 .high_per_bank = 4,
@@ -179,16 +183,30 @@ static void recipes_multiply_what_they_store(void **state)
     struct sq_rng rng = {fixture_seed()};
     const struct sq_grid d4 = {SQ_GRID_DENSE, 0, 4}, d8 = {SQ_GRID_DENSE, 0, 8};
     const struct sq_recipe recipes[] = {
-        {.weight = {SQ_GRID_DENSE, 0, 6}, .act = {SQ_GRID_DENSE, 0, 5}, .group = 32},
-        {.weight = {SQ_GRID_TIED, 8, 4}, .act = d8, .bank = 8, .high_per_bank = 2, .group = 64},
-        {.weight = {SQ_GRID_SPLIT, 8, 4}, .act = d8, .bank = 32, .high_per_bank = 4},
-        {.weight = d4,
+        {.format = &sq_format_dense,
+         .weight = {SQ_GRID_DENSE, 0, 6},
+         .act = {SQ_GRID_DENSE, 0, 5},
+         .group = 32},
+        {.format = &sq_format_sq_w,
+         .weight = {SQ_GRID_TIED, 8, 4},
+         .act = d8,
+         .bank = 8,
+         .high_per_bank = 2,
+         .group = 64},
+        {.format = &sq_format_sq_w,
+         .weight = {SQ_GRID_SPLIT, 8, 4},
+         .act = d8,
+         .bank = 32,
+         .high_per_bank = 4},
+        {.format = &sq_format_sq_a_dynamic,
+         .weight = d4,
          .act = {SQ_GRID_OWN, 8, 3},
          .bank = 16,
          .high_per_bank = 4,
          .group = 32,
          .select = SQ_SELECT_DYNAMIC_FP},
-        {.weight = d4,
+        {.format = &sq_format_sq_a_dynamic,
+         .weight = d4,
          .act = {SQ_GRID_SPLIT, 8, 4},
          .bank = 16,
          .high_per_bank = 4,
@@ -207,9 +225,9 @@ static void recipes_multiply_what_they_store(void **state)
         assert_int_equal(sq_quant_layer_apply(&q, r, x, M, y, NULL), SQ_OK);
         struct sq_codes a = {.grid = r->act,
                              .n = M,
-                             .k = q.w.k,
+                             .k = q.k,
                              .k_orig = K,
-                             .group = q.w.k,
+                             .group = q.k,
                              .bank = r->bank,
                              .high_per_bank = r->high_per_bank};
         float score[2 * 256], wr[K], xr[K];
@@ -219,7 +237,7 @@ static void recipes_multiply_what_they_store(void **state)
             for (size_t n = 0; n < N; n++) {
                 double want = 0, size = 0;
                 sq_codes_decode_row(&a, t, xr);
-                sq_codes_decode_row(&q.w, n, wr);
+                q.format->decode_row(q.state, n, wr);
                 for (size_t j = 0; j < K; j++) {
                     want += (double)xr[j] * (double)wr[j];
                     size += fabs((double)xr[j] * (double)wr[j]);

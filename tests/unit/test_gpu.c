@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "models/sq_rng.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/gpu/sq_gpu_predict.h"
@@ -141,34 +142,32 @@ static void test_formats(void **state)
     (void)state;
     const struct sq_gemm size = {1, 4096, 4096};
     const struct {
-        struct sq_scheme s;
+        const struct sq_format_ops *format;
+        unsigned weight_bits, act_bits; // 0: the default
         enum sq_gpu_dtype dtype;
         bool is_sparse;
         double bits;
     } row[] = {
-        {{.kind = SQ_SCHEME_DENSE, .act_bits = 16, .weight_bits = 16}, SQ_GPU_BF16, false, 16},
-        {{.kind = SQ_SCHEME_DENSE, .act_bits = 8, .weight_bits = 4, .group = 128},
-         SQ_GPU_INT8,
-         false,
-         4.25},
-        {{.kind = SQ_SCHEME_SP24, .act_bits = 8}, SQ_GPU_INT8, true, 5},
-        {{.kind = SQ_SCHEME_SQ_W, .act_bits = 8, .sq = {8, 4, 32, 8, 128}},
-         SQ_GPU_BF16,
-         false,
-         6.5},
-        {{.kind = SQ_SCHEME_GQSA, .act_bits = 8, .group = 16, .sparsity = 0.5},
-         SQ_GPU_BF16,
-         false,
-         3.125},
+        {&sq_format_dense, 16, 16, SQ_GPU_BF16, false, 16},
+        {&sq_format_dense, 4, 8, SQ_GPU_INT8, false, 4.25},
+        {&sq_format_sp24, 0, 8, SQ_GPU_INT8, true, 5},
+        {&sq_format_sq_w, 0, 8, SQ_GPU_BF16, false, 6.5},
+        {&sq_format_gqsa, 0, 8, SQ_GPU_BF16, false, 3.125},
         // 32 bytes are the least that is fetched: 8 of 9 sectors hold one column, the last one two.
-        {{.kind = SQ_SCHEME_SPQT, .act_bits = 16, .sparsity = 0.5},
-         SQ_GPU_BF16,
-         false,
-         4.5 * (8 * 0.5 + 0.75) / 9},
-        {{.kind = SQ_SCHEME_SPQR, .act_bits = 16, .outliers = 1. / 128}, SQ_GPU_BF16, false, 4.25},
+        {&sq_format_spqt, 0, 16, SQ_GPU_BF16, false, 4.5 * (8 * 0.5 + 0.75) / 9},
+        {&sq_format_spqr, 0, 16, SQ_GPU_BF16, false, 4.25},
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        const struct sq_gpu_gemm g = sq_gpu_of_scheme(&row[i].s, &size);
+        struct sq_recipe r;
+        assert_int_equal(sq_format_recipe(row[i].format, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+        r.is_act_f16 = row[i].act_bits == 16;
+        r.act.low_bits = row[i].act_bits;
+        r.outlier_share = 1. / 128;
+        if (row[i].weight_bits)
+            r.weight.low_bits = row[i].weight_bits;
+        if (row[i].weight_bits == 16)
+            r.group = 0;
+        const struct sq_gpu_gemm g = sq_gpu_of_recipe(&r, &size);
         assert_true(g.dtype == row[i].dtype && g.is_sparse == row[i].is_sparse && g.is_cold);
         assert_true(fabs(g.weight_bits - row[i].bits) < 0.01); // and 32 bits a row
     }

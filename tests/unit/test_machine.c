@@ -15,6 +15,7 @@
 
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_schedule.h"
 #include "sim/io/sq_unit.h"
 #include "sim/machine/sq_machine.h"
@@ -175,99 +176,96 @@ static void test_yaml(void **state)
     assert_int_not_equal(sq_machine_load("sim/machines", &m, NULL), SQ_OK);
 }
 
+// A recipe on a machine; what the format does not have is left alone. Banks of 8/4, 32, s = 3/4.
+static struct sq_recipe timed(const struct sq_format_ops *f, unsigned act_bits,
+                              unsigned weight_bits, unsigned group, double sparsity,
+                              double outliers)
+{
+    struct sq_recipe r;
+    assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+    if (sq_option_find(f, SQ_IN_RUN, "act-bits")) {
+        r.is_act_f16 = act_bits == 16;
+        r.act.low_bits = act_bits;
+    }
+    if (sq_option_find(f, SQ_IN_RUN, "weight-bits"))
+        r.weight.low_bits = weight_bits;
+    r.group = group;
+    r.sparsity = sparsity;
+    r.outlier_share = outliers;
+    return r;
+}
+
 // Bits per weight of each format by SPEC A.5, D.9, E.5, F.6, G.3, H.6, and elements per cycle of
 // the default core (low 16 x 4 x 8, high 4 x 8 x 8 bits: 768 bit products).
 static void test_schemes(void **state)
 {
     (void)state;
-    const struct sq_format sq = {8, 4, 32, 8, 128};
     static const unsigned R = 256; // output channels of K = 4096, batch 1
-    struct {
-        struct sq_scheme s;
+    const struct {
+        const struct sq_format_ops *format;
+        unsigned act_bits, weight_bits, group;
+        double sparsity, outliers;
         unsigned lanes;
-        double weight_bits, act_bits; // scales of tokens left out
+        double weight, act; // bits, scales of tokens left out
     } row[] = {
-        {{SQ_SCHEME_DENSE, sq, 8, 8, 128, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         12,
-         8 + 32. / 128,
-         8},
-        {{SQ_SCHEME_DENSE, sq, 16, 16, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         3,
-         16 + 32. / 4096,
-         16},
-        {{SQ_SCHEME_SQ_A_STATIC, sq, 8, 4, 128, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         38,
-         4 + 32. / 128,
-         5},
-        {{SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 4, 128, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         38,
-         4 + 32. / 128,
-         6},
-        {{SQ_SCHEME_SP24, sq, 8, 0, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         24,
-         5 + 32. / 4096,
-         8},
-        {{SQ_SCHEME_GQSA, sq, 8, 0, 16, 0.5, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         48,
-         3.125 + 32. / 4096,
-         8},
-        {{SQ_SCHEME_SPQT, sq, 8, 0, 0, 0.5, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED}, 48, 4.5 / 2, 8},
-        {{SQ_SCHEME_SPQR, sq, 8, 0, 0, 0, 1. / 128, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         30,
-         4 + 32. / 128 + 32. / 4096,
-         8},
+        {&sq_format_dense, 8, 8, 128, 0, 0, 12, 8 + 32. / 128, 8},
+        {&sq_format_dense, 16, 16, 0, 0, 0, 3, 16 + 32. / 4096, 16},
+        {&sq_format_sq_a_static, 8, 4, 128, 0, 0, 38, 4 + 32. / 128, 5},
+        {&sq_format_sq_a_dynamic, 8, 4, 128, 0, 0, 38, 4 + 32. / 128, 6},
+        {&sq_format_sp24, 8, 0, 0, 0, 0, 24, 5 + 32. / 4096, 8},
+        {&sq_format_gqsa, 8, 0, 16, 0.5, 0, 48, 3.125 + 32. / 4096, 8},
+        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 48, 4.5 / 2, 8},
+        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 30, 4 + 32. / 128 + 32. / 4096, 8},
     };
     const struct sq_core_config core = sq_core_config_default();
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        const struct sq_scheme *s = &row[i].s;
-        const struct sq_stretch whole = {4096, 0, s->group ? 4096 / s->group : 1, true, 0};
+        const struct sq_recipe s = timed(row[i].format, row[i].act_bits, row[i].weight_bits,
+                                         row[i].group, row[i].sparsity, row[i].outliers);
+        const struct sq_stretch whole = {4096, 0, s.group ? 4096 / s.group : 1, true, 0};
         uint64_t nbytes[SQ_N_STREAMS], sum = 0;
-        assert_int_equal(sq_scheme_check(s, NULL), SQ_OK);
-        assert_int_equal(sq_scheme_lanes(s, &core, 1, 4096), row[i].lanes);
-        sq_scheme_nbytes(s, 1, R, 1, &whole, nbytes);
+        assert_int_equal(sq_cost_check(&s, NULL), SQ_OK);
+        assert_int_equal(sq_cost_lanes(&s, &core, 1, 4096), row[i].lanes);
+        sq_cost_nbytes(&s, 1, R, 1, &whole, nbytes);
         for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
             sum += nbytes[id];
-        if (s->kind == SQ_SCHEME_GQSA) // F.6 has 16 + 16 + 4 bits a group: 0.5 (4 + 36/16)
+        if (s.format == &sq_format_gqsa) // F.6 has 16 + 16 + 4 bits a group: 0.5 (4 + 36/16)
             assert_int_equal(nbytes[SQ_STREAM_INDEX], R * (256 / 2 * 2 + 4));
-        assert_true(fabs(8. * (double)sum / (R * 4096.) - row[i].weight_bits) < 1e-12);
-        assert_true(8. * (double)nbytes[SQ_STREAM_ACT] / 4096 == row[i].act_bits);
+        assert_true(fabs(8. * (double)sum / (R * 4096.) - row[i].weight) < 1e-12);
+        assert_true(8. * (double)nbytes[SQ_STREAM_ACT] / 4096 == row[i].act);
     }
     // A batch keeps a column of SpQt that any token has; a full tile keeps nearly all.
-    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 2, 4096), 32);
-    assert_int_equal(sq_scheme_lanes(&row[6].s, &core, 4096, 4096), 24);
+    const struct sq_recipe half = timed(&sq_format_spqt, 8, 0, 0, 0.5, 0);
+    assert_int_equal(sq_cost_lanes(&half, &core, 2, 4096), 32);
+    assert_int_equal(sq_cost_lanes(&half, &core, 4096, 4096), 24);
 }
 
 static void test_scheme_refusals(void **state)
 {
     (void)state;
-    const struct sq_format sq = {8, 4, 32, 8, 128};
-    static const struct {
-        struct sq_scheme s;
-        const char *text;
-    } bad[] = {
-        {{SQ_SCHEME_DENSE, {0}, 8, 1, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         "weight-bits = 1, need 2..16"},
-        {{SQ_SCHEME_DENSE, {0}, 6, 8, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         "act-bits = 6, need 4, 8 or 16"},
-        {{SQ_SCHEME_SP24, {0}, 16, 0, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         "act-bits = 16, need 4 or 8 for sp24"},
-        {{SQ_SCHEME_GQSA, {0}, 8, 0, 0, 0.5, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         "group = 0, need 4..128"},
-        {{SQ_SCHEME_SPQT, {0}, 8, 0, 0, 1, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED}, "sparsity = 1"},
-        {{SQ_SCHEME_SPQR, {0}, 8, 0, 0, 0, NAN, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         "outliers = nan"},
-        {{SQ_SCHEME_SQ_A_STATIC, {0}, 8, 4, 0, 0, 0, SQ_SPQT_ZIGZAG, SQ_SPQT_BALANCED},
-         "high-bits/low-bits = 0/0"},
+    struct sq_recipe r[] = {
+        timed(&sq_format_dense, 8, 1, 0, 0, 0),       timed(&sq_format_dense, 6, 8, 0, 0, 0),
+        timed(&sq_format_sp24, 16, 0, 0, 0, 0),       timed(&sq_format_gqsa, 8, 0, 0, 0.5, 0),
+        timed(&sq_format_spqt, 8, 0, 0, 1, 0),        timed(&sq_format_spqr, 8, 0, 0, 0, NAN),
+        timed(&sq_format_sq_a_static, 8, 4, 0, 0, 0),
+    };
+    static const char *const text[] = {
+        "weight-bits = 1, need 2..16",
+        "act-bits = 6, need 4, 8 or 16",
+        "act-bits = 16, need 4 or 8 for sp24",
+        "group = 0, need 4..128",
+        "sparsity = 1",
+        "outliers = nan",
+        "high-bits/low-bits = 0/0",
     };
     struct sq_error err;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_not_equal(sq_scheme_check(&bad[i].s, &err), SQ_OK);
-        if (!strstr(err.text, bad[i].text))
-            fail_msg("'%s' does not say '%s'", err.text, bad[i].text);
+    r[6].act.high_bits = r[6].act.low_bits = 0;
+    for (size_t i = 0; i < sizeof r / sizeof r[0]; i++) {
+        assert_int_not_equal(sq_cost_check(&r[i], &err), SQ_OK);
+        if (!strstr(err.text, text[i]))
+            fail_msg("'%s' does not say '%s'", err.text, text[i]);
     }
-    const struct sq_scheme w9 = {SQ_SCHEME_SQ_A_DYNAMIC, sq, 8, 9, 0, 0, 0, SQ_SPQT_ZIGZAG,
-                                 SQ_SPQT_BALANCED};
-    assert_int_equal(sq_scheme_check(&w9, &err), SQ_ERR_RANGE);
+    const struct sq_recipe w9 = timed(&sq_format_sq_a_dynamic, 8, 9, 0, 0, 0);
+    assert_int_equal(sq_cost_check(&w9, &err), SQ_ERR_RANGE);
 }
 
 // SPEC P10 and G.8. By hand, half of the columns active and bursts of 64: four superblocks of 144
@@ -331,7 +329,7 @@ static void test_plan_refusals(void **state)
                                          {UINT64_C(1) << 40, 1, 1},
                                          {1, UINT64_C(1) << 40, 1},
                                          {1, 1, UINT64_MAX}};
-    struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
+    struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     struct sq_machine m;
     struct sq_error err;
     struct sq_plan p;
@@ -356,7 +354,7 @@ static void test_extremes(void **state)
 {
     (void)state;
     const struct sq_gemm huge = {SQ_GEMM_MAX, SQ_GEMM_MAX, SQ_GEMM_MAX};
-    const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
+    const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     struct sq_machine m;
     struct sq_plan p;
     struct sq_error err;
@@ -387,7 +385,7 @@ static void test_extremes(void **state)
 static void test_cores(void **state)
 {
     (void)state;
-    const struct sq_scheme s = {.sq = sq_format_default(), .act_bits = 8};
+    const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     const struct sq_gemm wide = {512, 2048, 2048}, narrow = {1, 64, 16384};
     struct sq_machine m;
     struct sq_plan p;

@@ -107,19 +107,20 @@ static void test_formats(void **state)
               "  bank: [16, 32], sparsity: [0.5, 0.75], group: [16, 128],\n"
               "  machine: [sim/machines/default.yaml], n: [64], k: [64]}\n"
               "measures: [time_ms, stored_bits]\n");
-    size_t n[SQ_N_SCHEMES] = {0};
+    size_t n[16] = {0}; // by index of sq_formats[]
     for (size_t i = 0; i < s.n_points; i++) {
         sq_sweep_spec_point(&s, i, &p);
-        n[p.scheme.kind]++;
+        n[(size_t)p.quantity[SQ_AXIS_FORMAT]]++;
         sq_sweep_parameters(&p, text);
-        assert_int_equal(strstr(text, "\"bank\":null") == NULL, p.scheme.kind == SQ_SCHEME_SQ_W);
+        assert_int_equal(strstr(text, "\"bank\":null") == NULL, p.recipe.format == &sq_format_sq_w);
         assert_null(strstr(text, "\"rows\"")); // the machine's own
     }
-    assert_int_equal(n[SQ_SCHEME_DENSE], 2);    // weight_bits, of group 128
-    assert_int_equal(n[SQ_SCHEME_SQ_W], 2 * 2); // bank, sparsity
-    assert_int_equal(n[SQ_SCHEME_SPQT], 2);     // sparsity
-    assert_int_equal(n[SQ_SCHEME_GQSA], 2 * 2); // sparsity, group
-    assert_int_equal(n[SQ_SCHEME_SP24], 1);
+    // sq_w, dense, sq_a_static, sq_a_dynamic, sp24, gqsa, spqt, spqr
+    assert_int_equal(n[1], 2);     // weight_bits, of group 128
+    assert_int_equal(n[0], 2 * 2); // bank, sparsity
+    assert_int_equal(n[6], 2);     // sparsity
+    assert_int_equal(n[5], 2 * 2); // sparsity, group
+    assert_int_equal(n[4], 1);
     sq_sweep_spec_point(&s, 0, &p);
     sq_sweep_parameters(&p, text);
     assert_string_equal(

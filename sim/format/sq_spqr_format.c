@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpQR (SPEC H) as a system of recipes. N and K are padded to tiles of 16. Activations and outputs
+// SpQR (SPEC H) as a format. N and K are padded to tiles of 16. Activations and outputs
 // are binary16.
 //
 // Files: `dense64` I64 [N / 16][K / 16][16], the words, whose bits 63:62 are 0; `row_offsets` I32
 // [N + 1] and `col_val` I32 [outliers], bit patterns, or with ptcsr = 1 in the metadata
 // [ceil(N / 16) + 1] and [words] (SPEC H.4); `in_perm` U8 [K][2], little-endian.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/quant/sq_spqr_quant.h"
-#include "sim/format/sq_system.h"
+#include "sim/format/sq_format_ops.h"
 
 enum { T = SQ_SPQR_TILE };
 
@@ -44,6 +45,56 @@ static unsigned needs(const struct sq_recipe *r)
 {
     (void)r;
     return SQ_NEED_HESSIAN;
+}
+
+// ---- options --------------------------------------------------------------------------------
+
+enum { CODED = SQ_IN_EVAL | SQ_IN_QUANTIZE, TIMED = SQ_IN_RUN | SQ_IN_SWEEP };
+
+#define PADDING "rows and columns padded to tiles of 16"
+
+static const char *const form_choice[] = {"relative", "absolute", NULL};
+static const char *const layout_choice[] = {"csr", "ptcsr", NULL};
+static const char *const act_choice[] = {"16", NULL};
+static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
+
+static const struct sq_format_option options[] = {
+    SQ_SAID("padding", CODED | SQ_IN_FILE, PADDING),
+    SQ_SAID("algorithm", CODED, "spqr"),
+    SQ_SAID("algorithm", SQ_IN_FILE, "file"),
+    SQ_REAL("outliers", CODED, CODED, 1e-6, 1e6, SQ_SPQR_RELATIVE, outliers,
+            "a weight is one whose squared error exceeds this many times the mean variance of a "
+            "column; 1e6 leaves none"),
+    SQ_WORD("outlier-form", CODED, CODED | SQ_IN_FILE, form_choice, 0, 0, is_absolute,
+            "relative stores w - dense, absolute w, as published"),
+    SQ_WORD("outlier-layout", CODED, CODED | SQ_IN_FILE, layout_choice, 0, 0, is_ptcsr,
+            "how outliers are stored"),
+    SQ_REAL("percdamp", CODED, CODED, 0, 1, SQ_SPQR_PERCDAMP, percdamp, "damping of the Hessian"),
+    {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
+    SQ_REAL("outliers", SQ_IN_RUN, SQ_IN_RUN, 0, 0.25, 0.01, outlier_share, "share of outliers"),
+    SQ_NUMBER("act-bits", SQ_IN_EVAL, 0, act_choice, 16, act.low_bits, "activations are binary16"),
+    SQ_REFUSED("act-bits", SQ_IN_FILE, "spqr has binary16 activations"),
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+              "bits of an activation"),
+    SQ_REFUSED("sparsity", CODED, "spqr has --outliers"),
+    SQ_REFUSED("algorithm", CODED, "spqr has one algorithm"),
+    SQ_REFUSED("score", CODED, "spqr does not choose weights by importance"),
+    SQ_REFUSED("group", CODED, "the groups of spqr are fixed"),
+    {0}};
+
+static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                             struct sq_error *err)
+{
+    (void)given, (void)err;
+    r->is_act_f16 = r->is_act_f16 || (scope & (CODED | SQ_IN_FILE));
+    if (scope == SQ_IN_SWEEP)
+        r->outlier_share = 0.01;
+    return SQ_OK;
+}
+
+static void text(const struct sq_recipe *r, char out[96])
+{
+    snprintf(out, 96, "spqr A%u, outliers %g", sq_recipe_act_bits(r), r->outlier_share);
 }
 
 static enum sq_status no_memory(const struct state *s, struct sq_error *err)
@@ -132,22 +183,49 @@ static void decode_row(const void *state, size_t row, float *out)
     sq_spqr_decode_row(&s->m, s->plane, row, false, out);
 }
 
+// Bytes of the outliers: CSR 4 an outlier and 4 a row; PTCSR 4 a word, padded to the fullest of 16
+// rows, and 4 a block (SPEC H.4).
+static enum sq_status share(const void *state, const struct sq_sharing *how,
+                            struct sq_figure figure[SQ_FIGURES_MAX], size_t *n,
+                            struct sq_error *err)
+{
+    const struct state *s = state;
+    const uint32_t *at = s->m.outliers.row_offsets;
+    const size_t rows = s->m.n;
+    double padded = 0;
+    (void)how;
+    if (s->p.offsets)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "it holds PTCSR, need CSR");
+    for (size_t i = 0; i < rows; i += T) {
+        uint32_t most = 0;
+        for (size_t r = i; r < rows && r < i + T; r++)
+            most = at[r + 1] - at[r] > most ? at[r + 1] - at[r] : most;
+        padded += T * most;
+    }
+    const double total = at[rows];
+    figure[0] = (struct sq_figure){"outlier_bytes", 4 * total};
+    figure[1] = (struct sq_figure){"csr", 4 * total + 4 * (double)(rows + 1)};
+    figure[2] = (struct sq_figure){"ptcsr", 4 * padded + 4 * (double)((rows + T - 1) / T + 1)};
+    *n = 3;
+    return SQ_OK;
+}
+
 // ---- files ----------------------------------------------------------------------------------
 
-static size_t parts(const void *state, struct sq_system_part part[SQ_SYSTEM_PARTS])
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 {
     const struct state *s = state;
     const size_t rows = sq_spqr_padded(s->m.n) / T, tiles = sq_spqr_padded(s->m.k) / T;
     const struct sq_spqr_csr *c = &s->m.outliers;
-    part[0] = (struct sq_system_part){"dense64", SQ_I64, 3, {rows, tiles, T}, s->m.dense};
+    part[0] = (struct sq_part){"dense64", SQ_I64, 3, {rows, tiles, T}, s->m.dense};
     if (s->p.offsets) {
-        part[1] = (struct sq_system_part){"row_offsets", SQ_I32, 1, {rows + 1}, s->p.offsets};
-        part[2] = (struct sq_system_part){"col_val", SQ_I32, 1, {s->p.n_words}, s->p.word};
+        part[1] = (struct sq_part){"row_offsets", SQ_I32, 1, {rows + 1}, s->p.offsets};
+        part[2] = (struct sq_part){"col_val", SQ_I32, 1, {s->p.n_words}, s->p.word};
     } else {
-        part[1] = (struct sq_system_part){"row_offsets", SQ_I32, 1, {s->m.n + 1}, c->row_offsets};
-        part[2] = (struct sq_system_part){"col_val", SQ_I32, 1, {c->nnz}, c->col_val};
+        part[1] = (struct sq_part){"row_offsets", SQ_I32, 1, {s->m.n + 1}, c->row_offsets};
+        part[2] = (struct sq_part){"col_val", SQ_I32, 1, {c->nnz}, c->col_val};
     }
-    part[3] = (struct sq_system_part){"in_perm", SQ_U8, 2, {s->m.k, 2}, s->in_perm};
+    part[3] = (struct sq_part){"in_perm", SQ_U8, 2, {s->m.k, 2}, s->in_perm};
     return 4;
 }
 
@@ -178,12 +256,12 @@ static enum sq_status load_ptcsr(struct state *s, const struct sq_tensor *offset
 }
 
 static enum sq_status load_outliers(struct state *s, const struct sq_recipe *r,
-                                    const struct sq_system_source *from, struct sq_error *err)
+                                    const struct sq_part_source *from, struct sq_error *err)
 {
     const struct sq_tensor *offsets, *entries;
     const size_t n_offsets = (r->is_ptcsr ? sq_spqr_padded(s->m.n) / T : s->m.n) + 1;
-    SQ_TRY(sq_system_part_find(from, "row_offsets", SQ_I32, 1, &n_offsets, &offsets, err));
-    SQ_TRY(sq_system_part_find(from, "col_val", SQ_I32, 1, (size_t[]){SIZE_MAX}, &entries, err));
+    SQ_TRY(sq_part_find(from, "row_offsets", SQ_I32, 1, &n_offsets, &offsets, err));
+    SQ_TRY(sq_part_find(from, "col_val", SQ_I32, 1, (size_t[]){SIZE_MAX}, &entries, err));
     if (r->is_ptcsr)
         return load_ptcsr(s, offsets, entries, err);
     struct sq_spqr_csr *c = &s->m.outliers;
@@ -197,14 +275,14 @@ static enum sq_status load_outliers(struct state *s, const struct sq_recipe *r,
 }
 
 static enum sq_status copy(struct state *s, const struct sq_recipe *r,
-                           const struct sq_system_source *from, struct sq_error *err)
+                           const struct sq_part_source *from, struct sq_error *err)
 {
     const size_t n_words = sq_spqr_n_words(from->n, from->k_orig);
     const struct sq_tensor *dense, *perm;
-    SQ_TRY(sq_system_part_find(
+    SQ_TRY(sq_part_find(
         from, "dense64", SQ_I64, 3,
         (size_t[]){sq_spqr_padded(from->n) / T, sq_spqr_padded(from->k_orig) / T, T}, &dense, err));
-    SQ_TRY(sq_system_part_find(from, "in_perm", SQ_U8, 2, (size_t[]){from->k_orig, 2}, &perm, err));
+    SQ_TRY(sq_part_find(from, "in_perm", SQ_U8, 2, (size_t[]){from->k_orig, 2}, &perm, err));
     SQ_TRY(sq_spqr_alloc(&s->m, from->n, from->k_orig, 0, err));
     s->m.is_absolute = r->is_absolute;
     memcpy(s->m.dense, dense->data, dense->nbytes);
@@ -220,7 +298,7 @@ static enum sq_status copy(struct state *s, const struct sq_recipe *r,
 }
 
 static enum sq_status load(void **state, const struct sq_recipe *r,
-                           const struct sq_system_source *from, struct sq_error *err)
+                           const struct sq_part_source *from, struct sq_error *err)
 {
     struct state *s = calloc(1, sizeof *s);
     *state = NULL;
@@ -232,22 +310,73 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     return status;
 }
 
-static size_t values(struct sq_recipe *r, struct sq_system_value value[SQ_SYSTEM_VALUES])
+static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
-    value[0] = (struct sq_system_value){"absolute", &r->is_absolute, 0, 1};
-    value[1] = (struct sq_system_value){"ptcsr", &r->is_ptcsr, 0, 1};
+    value[0] = (struct sq_metadata_value){"absolute", &r->is_absolute, 0, 1};
+    value[1] = (struct sq_metadata_value){"ptcsr", &r->is_ptcsr, 0, 1};
     return 2;
 }
 
-const struct sq_system_ops sq_system_spqr = {.name = "spqr",
-                                             .check = check,
-                                             .needs = needs,
-                                             .init = init,
-                                             .free = spqr_free,
-                                             .apply = apply,
-                                             .padded = padded,
-                                             .stored_nbits = stored_nbits,
-                                             .decode_row = decode_row,
-                                             .parts = parts,
-                                             .load = load,
-                                             .values = values};
+// ---- time and traffic -----------------------------------------------------------------------
+
+static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
+{
+    SQ_TRY(sq_cost_check_act(r, true, err));
+    if (!(r->outlier_share >= 0 && r->outlier_share <= 0.25))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need 0..0.25", r->outlier_share);
+    return SQ_OK;
+}
+
+static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
+                                 uint64_t m, uint64_t k)
+{
+    const unsigned act_bits = sq_recipe_act_bits(r);
+    (void)m, (void)k;
+    return 1 / sq_cost_products(core, 3, act_bits) +
+           r->outlier_share / sq_cost_products(core, 16, act_bits);
+}
+
+// H.6: 64 bits per 16, and 32 an outlier; row_offsets, 32 a row.
+static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+{
+    const double e = (double)t->elements;
+    (void)m_all;
+    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * e);
+    nbytes[SQ_STREAM_INDEX] = n * (sq_cost_bytes(32 * r->outlier_share * e) + (t->at_end ? 4 : 0));
+}
+
+static double equivalent_bits(const struct sq_recipe *r)
+{
+    return 4 + 32 * r->outlier_share;
+}
+
+const struct sq_format_ops sq_format_spqr = {
+    .name = "spqr",
+    .option = options,
+    .padding = PADDING,
+    .settle = settle,
+    .text = text,
+    .check = check,
+    .needs = needs,
+    .init = init,
+    .free = spqr_free,
+    .apply = apply,
+    .padded = padded,
+    .stored_nbits = stored_nbits,
+    .decode_row = decode_row,
+    .share = share,
+    .share_unit = "bytes",
+    .share_text =
+        "bytes of the outliers: values and columns alone, with the offsets of CSR, padded "
+        "as PTCSR",
+    .has_file = true,
+    .parts = parts,
+    .load = load,
+    .values = values,
+    .check_cost = check_cost,
+    .cycles_per_element = cycles_per_element,
+    .weight_nbytes = weight_nbytes,
+    .has_own_size = true,
+    .equivalent_bits = equivalent_bits,
+};

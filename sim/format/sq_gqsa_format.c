@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GQSA (SPEC F) as a system of recipes. Activations: INT8, or binary16 (the paper's W4A16). K is
+// GQSA (SPEC F) as a format. Activations: INT8, or binary16 (the paper's W4A16). K is
 // padded to whole groups.
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,8 @@
 #include "models/quant/sq_sensitivity.h"
 #include "models/sq_fp.h"
 #include "models/sq_mac.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_schedule.h"
-#include "sim/format/sq_system.h"
 
 struct state {
     struct sq_gqsa m;
@@ -56,6 +57,68 @@ static unsigned needs(const struct sq_recipe *r)
 {
     return (r->prune == SQ_PRUNE_WANDA ? SQ_NEED_HESSIAN : 0u) |
            (r->prune == SQ_PRUNE_SPARSEGPT || r->is_gptq || r->is_lite ? SQ_NEED_FACTOR : 0u);
+}
+
+// ---- options --------------------------------------------------------------------------------
+
+enum { CODED = SQ_IN_EVAL | SQ_IN_QUANTIZE, TIMED = SQ_IN_RUN | SQ_IN_SWEEP };
+
+#define ALGORITHM                                                                                  \
+    "rounding to nearest, compensated in one pass, or survivors and scales refitted (lite)"
+
+static const char *const algorithm_choice[] = {"rtn", "gptq", "lite", NULL};
+static const char *const prune_choice[] = {"magnitude", "wanda", "sparsegpt", NULL};
+static const char *const score_choice[] = {"c0", "c1", "c2", "c3", NULL};
+static const char *const scope_choice[] = {"matrix", "row", NULL};
+static const char *const group_choice[] = {"4", "8", "16", "32", "64", "128", NULL};
+static const char *const act_choice[] = {"8", "16", NULL};
+static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
+
+static const struct sq_format_option options[] = {
+    SQ_WORD("algorithm", SQ_IN_EVAL, SQ_IN_EVAL, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
+            ALGORITHM),
+    SQ_WORD("algorithm", SQ_IN_QUANTIZE, SQ_IN_QUANTIZE, algorithm_choice, 0, SQ_ALGORITHM_RTN,
+            algorithm, ALGORITHM),
+    SQ_SAID("algorithm", SQ_IN_FILE, "file"),
+    SQ_WORD("prune", CODED, CODED | SQ_IN_FILE, prune_choice, 0, SQ_FOLLOWS, prune,
+            "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
+    SQ_REAL("sparsity", CODED, CODED, 0.01, 0.99, 0.5, sparsity,
+            "fraction of the groups that is pruned"),
+    {.name = "sparsity", .kind = SQ_OPTION_DOUBLE, .shown = SQ_IN_FILE, SQ_FIELD(sparsity)},
+    SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, group_choice, 16, group,
+              "weights per group, which has one scale and is kept or not"),
+    SQ_WORD("scope", CODED, CODED | SQ_IN_FILE, scope_choice, 0, 0, is_row_balanced,
+            "groups compete in the whole matrix or in their row"),
+    {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
+    SQ_UINT("group", TIMED, SQ_IN_RUN, 4, 128, 16, group, "weights per group"),
+    SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, sparsity,
+            "fraction of the groups that is pruned"),
+    SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, percdamp, "damping of the Hessian"),
+    SQ_WORD("score", CODED, 0, score_choice, 0, 0, gptq.score, "sparsegpt: importance of a weight"),
+    SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, act.low_bits,
+              "bits of an activation; 16 is binary16"),
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+              "bits of an activation"),
+    {0}};
+
+static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                             struct sq_error *err)
+{
+    if (!(scope & (CODED | SQ_IN_SWEEP)))
+        return SQ_OK;
+    if (!sq_given_text(given, "prune"))
+        r->prune = r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
+    if (sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR)
+        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
+    if (sq_given_text(given, "score") && r->prune != SQ_PRUNE_SPARSEGPT)
+        return SQ_FAIL(err, SQ_ERR_ARG, "score needs --prune sparsegpt");
+    return SQ_OK;
+}
+
+static void text(const struct sq_recipe *r, char out[96])
+{
+    snprintf(out, 96, "gqsa A%u, %g pruned in groups of %u", sq_recipe_act_bits(r), r->sparsity,
+             r->group);
 }
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
@@ -228,6 +291,15 @@ static void decode_row(const void *state, size_t row, float *out)
     sq_gqsa_decode_row(&((const struct state *)state)->m, row, out);
 }
 
+// Groups of each row; NULL without memory.
+static uint32_t *row_counts(const struct sq_gqsa *m)
+{
+    uint32_t *nnz = malloc(m->n * sizeof *nnz);
+    for (size_t r = 0; nnz && r < m->n; r++)
+        nnz[r] = m->row_index[r + 1] - m->row_index[r];
+    return nnz;
+}
+
 // Makespan over ideal with 64 workers, tiles of one row (SPEC F.8); 1 where there is no work.
 static double loss(enum sq_schedule_kind kind, const uint32_t *nnz, size_t n)
 {
@@ -238,52 +310,67 @@ static double loss(enum sq_schedule_kind kind, const uint32_t *nnz, size_t n)
     return s.total > 0 ? (double)s.makespan / (double)s.ideal : 1;
 }
 
-static size_t figures(const void *state, struct sq_system_figure figure[SQ_SYSTEM_FIGURES])
+static size_t figures(const void *state, struct sq_figure figure[SQ_FIGURES_MAX])
 {
     const struct sq_gqsa *m = &((const struct state *)state)->m;
-    uint32_t *nnz = malloc(m->n * sizeof *nnz);
+    uint32_t *nnz = row_counts(m);
     if (!nnz)
         return 0;
-    for (size_t r = 0; r < m->n; r++)
-        nnz[r] = m->row_index[r + 1] - m->row_index[r];
-    figure[0] = (struct sq_system_figure){"groups_kept", (double)m->nnz};
-    figure[1] = (struct sq_system_figure){"slice_k_loss", loss(SQ_SLICE_K, nnz, m->n)};
-    figure[2] =
-        (struct sq_system_figure){"slice_k_dynamic_loss", loss(SQ_SLICE_K_DYNAMIC, nnz, m->n)};
-    figure[3] = (struct sq_system_figure){"stream_k_loss", loss(SQ_STREAM_K, nnz, m->n)};
+    figure[0] = (struct sq_figure){"groups_kept", (double)m->nnz};
+    figure[1] = (struct sq_figure){"slice_k_loss", loss(SQ_SLICE_K, nnz, m->n)};
+    figure[2] = (struct sq_figure){"slice_k_dynamic_loss", loss(SQ_SLICE_K_DYNAMIC, nnz, m->n)};
+    figure[3] = (struct sq_figure){"stream_k_loss", loss(SQ_STREAM_K, nnz, m->n)};
     free(nnz);
     return 4;
 }
 
+static enum sq_status share(const void *state, const struct sq_sharing *how,
+                            struct sq_figure figure[SQ_FIGURES_MAX], size_t *n,
+                            struct sq_error *err)
+{
+    const struct sq_gqsa *m = &((const struct state *)state)->m;
+    uint32_t *nnz = row_counts(m);
+    enum sq_status status = nnz ? SQ_OK : no_memory(m->n, m->k, err);
+    *n = 1 + SQ_SCHEDULES;
+    for (unsigned kind = 0; status == SQ_OK && kind < SQ_SCHEDULES; kind++) {
+        struct sq_schedule s;
+        status = sq_schedule((enum sq_schedule_kind)kind, nnz, m->n, how->workers, how->tile_rows,
+                             &s, NULL, err);
+        figure[0] = (struct sq_figure){"ideal", (double)s.ideal};
+        figure[1 + kind] =
+            (struct sq_figure){sq_schedule_name((enum sq_schedule_kind)kind), (double)s.makespan};
+    }
+    free(nnz);
+    return status;
+}
+
 // ---- files ----------------------------------------------------------------------------------
 
-static size_t parts(const void *state, struct sq_system_part part[SQ_SYSTEM_PARTS])
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 {
     const struct state *s = state;
     const struct sq_gqsa *m = &s->m;
-    part[0] = (struct sq_system_part){"row_index", SQ_I32, 1, {m->n + 1}, m->row_index};
-    part[1] = (struct sq_system_part){"s_w", SQ_F16, 1, {m->nnz}, m->scale};
-    part[2] = (struct sq_system_part){"groups", SQ_U8, 2, {m->nnz, 2}, s->groups};
-    part[3] = (struct sq_system_part){"values", SQ_U8, 2, {m->nnz, m->group / 2}, m->codes};
-    part[4] = (struct sq_system_part){"zero", SQ_U8, 1, {sq_gqsa_zero_nbytes(m->nnz)}, s->zeros};
+    part[0] = (struct sq_part){"row_index", SQ_I32, 1, {m->n + 1}, m->row_index};
+    part[1] = (struct sq_part){"s_w", SQ_F16, 1, {m->nnz}, m->scale};
+    part[2] = (struct sq_part){"groups", SQ_U8, 2, {m->nnz, 2}, s->groups};
+    part[3] = (struct sq_part){"values", SQ_U8, 2, {m->nnz, m->group / 2}, m->codes};
+    part[4] = (struct sq_part){"zero", SQ_U8, 1, {sq_gqsa_zero_nbytes(m->nnz)}, s->zeros};
     return 5;
 }
 
 enum { ROW_INDEX, SCALE, GROUPS, VALUES, ZERO, N_PARTS };
 
-static enum sq_status find_parts(const struct sq_recipe *r, const struct sq_system_source *from,
+static enum sq_status find_parts(const struct sq_recipe *r, const struct sq_part_source *from,
                                  const struct sq_tensor *t[N_PARTS], struct sq_error *err)
 {
     const size_t any = SIZE_MAX;
-    SQ_TRY(sq_system_part_find(from, "groups", SQ_U8, 2, (size_t[]){any, 2}, &t[GROUPS], err));
+    SQ_TRY(sq_part_find(from, "groups", SQ_U8, 2, (size_t[]){any, 2}, &t[GROUPS], err));
     const size_t nnz = t[GROUPS]->dim[0];
-    SQ_TRY(sq_system_part_find(from, "row_index", SQ_I32, 1, (size_t[]){from->n + 1}, &t[ROW_INDEX],
-                               err));
-    SQ_TRY(sq_system_part_find(from, "s_w", SQ_F16, 1, (size_t[]){nnz}, &t[SCALE], err));
-    SQ_TRY(sq_system_part_find(from, "values", SQ_U8, 2, (size_t[]){nnz, r->group / 2}, &t[VALUES],
-                               err));
-    return sq_system_part_find(from, "zero", SQ_U8, 1, (size_t[]){sq_gqsa_zero_nbytes(nnz)},
-                               &t[ZERO], err);
+    SQ_TRY(sq_part_find(from, "row_index", SQ_I32, 1, (size_t[]){from->n + 1}, &t[ROW_INDEX], err));
+    SQ_TRY(sq_part_find(from, "s_w", SQ_F16, 1, (size_t[]){nnz}, &t[SCALE], err));
+    SQ_TRY(sq_part_find(from, "values", SQ_U8, 2, (size_t[]){nnz, r->group / 2}, &t[VALUES], err));
+    return sq_part_find(from, "zero", SQ_U8, 1, (size_t[]){sq_gqsa_zero_nbytes(nnz)}, &t[ZERO],
+                        err);
 }
 
 static enum sq_status copy(struct state *s, const struct sq_tensor *const t[N_PARTS],
@@ -302,7 +389,7 @@ static enum sq_status copy(struct state *s, const struct sq_tensor *const t[N_PA
 }
 
 static enum sq_status load(void **state, const struct sq_recipe *r,
-                           const struct sq_system_source *from, struct sq_error *err)
+                           const struct sq_part_source *from, struct sq_error *err)
 {
     const struct sq_tensor *t[N_PARTS];
     *state = NULL;
@@ -316,22 +403,79 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     return status;
 }
 
-static size_t values(struct sq_recipe *r, struct sq_system_value value[SQ_SYSTEM_VALUES])
+static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
-    value[0] = (struct sq_system_value){"group", &r->group, 4, 128};
+    value[0] = (struct sq_metadata_value){"group", &r->group, 4, 128};
     return 1;
 }
 
-const struct sq_system_ops sq_system_gqsa = {.name = "gqsa",
-                                             .check = check,
-                                             .needs = needs,
-                                             .init = init,
-                                             .free = gqsa_free,
-                                             .apply = apply,
-                                             .padded = padded,
-                                             .stored_nbits = stored_nbits,
-                                             .decode_row = decode_row,
-                                             .figures = figures,
-                                             .parts = parts,
-                                             .load = load,
-                                             .values = values};
+// ---- time and traffic -----------------------------------------------------------------------
+
+static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
+{
+    SQ_TRY(sq_cost_check_act(r, true, err));
+    if (r->group < 4 || r->group > 128)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "group = %u, need 4..128 for gqsa", r->group);
+    if (!(r->sparsity >= 0 && r->sparsity < 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 <= sparsity < 1 for gqsa",
+                       r->sparsity);
+    return SQ_OK;
+}
+
+// Groups evenly spread over workers (F.8 Stream-K).
+static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
+                                 uint64_t m, uint64_t k)
+{
+    (void)m, (void)k;
+    return (1 - r->sparsity) / sq_cost_products(core, 4, sq_recipe_act_bits(r));
+}
+
+// F.6: 4 bits, and per kept group 16 of index, 16 + 4 of scale and zero; row_index, 32 a row.
+static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+{
+    const double kept = (1 - r->sparsity) * (double)t->elements;
+    (void)m_all;
+    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * kept);
+    nbytes[SQ_STREAM_INDEX] = n * (sq_cost_bytes(16 * kept / r->group) + (t->at_end ? 4 : 0));
+    nbytes[SQ_STREAM_SCALE] = n * sq_cost_bytes(20 * kept / r->group);
+}
+
+static double equivalent_bits(const struct sq_recipe *r)
+{
+    return (1 - r->sparsity) * (4 + 16. / r->group);
+}
+
+static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
+{
+    return sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16) && sq_gpu_is_share(s, r->sparsity);
+}
+
+const struct sq_format_ops sq_format_gqsa = {
+    .name = "gqsa",
+    .option = options,
+    .uncalibrated = "--prune magnitude --algorithm rtn",
+    .settle = settle,
+    .text = text,
+    .check = check,
+    .needs = needs,
+    .init = init,
+    .free = gqsa_free,
+    .apply = apply,
+    .padded = padded,
+    .stored_nbits = stored_nbits,
+    .decode_row = decode_row,
+    .figures = figures,
+    .share = share,
+    .share_unit = "groups",
+    .has_file = true,
+    .parts = parts,
+    .load = load,
+    .values = values,
+    .check_cost = check_cost,
+    .cycles_per_element = cycles_per_element,
+    .weight_nbytes = weight_nbytes,
+    .has_own_size = true,
+    .equivalent_bits = equivalent_bits,
+    .is_gpu_record = is_record,
+};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim quantize --format sp24 or gqsa: the layers stay in memory, encoded, until the file is
+// sqsim quantize of formats with parts: the layers stay in memory, encoded, until the file is
 // written, since their sizes are known only then.
 #include <errno.h>
 #include <math.h>
@@ -9,35 +9,9 @@
 
 #include "sim/cli/sq_cmd_quantize.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_system_file.h"
+#include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_spqt_greedy.h"
-
-static enum sq_status fill_recipe(const struct sq_quantize_arguments *in, struct sq_recipe *r,
-                                  struct sq_error *err)
-{
-    if (in->format.given.grid)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--format %s has no banks, high or low codes",
-                       in->format.system);
-    const struct sq_cli_offline o = {
-        .algorithm = in->algorithm,
-        .score = in->score,
-        .sparsity = in->format.given.sparsity ? in->format.sparsity : 0,
-        .percdamp = in->percdamp,
-        .group = in->format.given.group ? in->format.format.group : SQ_CLI_NO_GROUP,
-        .is_algorithm_given = in->is_algorithm_given};
-    return sq_cli_system_recipe(&in->system, &o, sq_system_find(in->format.system), r, err);
-}
-
-enum sq_status sq_quantize_system_check(const struct sq_quantize_arguments *in,
-                                        struct sq_error *err)
-{
-    struct sq_recipe r;
-    SQ_TRY(fill_recipe(in, &r, err));
-    if (in->calib && !sq_recipe_needs_calibration(&r))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--calib: nothing here needs calibration tokens");
-    return SQ_OK;
-}
 
 // ---- what is printed ------------------------------------------------------------------------
 
@@ -59,15 +33,15 @@ static json_t *json_number(double db)
 static void print_layer(const struct work *work, size_t i, double bits, double db)
 {
     const struct sq_layer *l = &work->ck->layer[i];
-    const size_t padded = sq_system_ops(work->r.system)->padded(&work->r, l->k);
+    const size_t padded = sq_recipe_padded(&work->r, l->k);
     if (!work->in->is_json) {
         printf("%-36s %6zu x %-6zu %8zu %8.4f %9.3f%s\n", l->name, l->n, l->k, padded, bits, db,
                work->is_dense[i] ? " dense" : "");
         return;
     }
     const struct sq_quant_layer *q = &work->layer[i];
-    struct sq_system_figure figure[SQ_SYSTEM_FIGURES];
-    const size_t n_figures = q->ops->figures ? q->ops->figures(q->state, figure) : 0;
+    struct sq_figure figure[SQ_FIGURES_MAX];
+    const size_t n_figures = q->format->figures ? q->format->figures(q->state, figure) : 0;
     json_t *o = json_object();
     json_object_set_new(o, "layer", sq_cli_json_text(l->name));
     json_object_set_new(o, "n", json_integer((json_int_t)l->n));
@@ -84,11 +58,11 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
 static void print_summary(const struct work *work)
 {
     const double bits = work->nbits / work->weights, db = sq_sqnr_db(&work->sqnr);
-    const char *output = work->in->output;
+    const char *output = work->in->output, *padding = work->r.format->padding;
     if (!work->in->is_json) {
         printf("%zu layers, %.0f weights, %.4f stored bits per weight, SQNR %.3f dB%s%s\n",
-               work->ck->n_layers, work->weights, bits, db,
-               sq_cli_is_decode(work->r.system) ? ", " : "", sq_cli_decode_padding(work->r.system));
+               work->ck->n_layers, work->weights, bits, db, padding ? ", " : "",
+               padding ? padding : "");
         if (output)
             printf("written: %s\n", output);
         return;
@@ -97,7 +71,7 @@ static void print_summary(const struct work *work)
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "layers", json_integer((json_int_t)work->ck->n_layers));
     json_object_set_new(o, "weights", json_integer((json_int_t)work->weights));
-    sq_cli_system_json(&work->r, o);
+    sq_cli_recipe_json(&work->r, SQ_IN_QUANTIZE, o);
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
     json_object_set_new(o, "sqnr_db", json_number(db));
     json_object_set_new(o, "output", output ? sq_cli_json_text(output) : json_null());
@@ -113,13 +87,13 @@ static enum sq_status finish_layer(struct work *work, size_t i, const float *w,
                                    struct sq_error *err)
 {
     const struct sq_quant_layer *q = &work->layer[i];
-    const size_t n = q->w.n, k = q->w.k_orig;
+    const size_t n = q->n, k = q->k_orig;
     struct sq_sqnr sqnr = {0};
     float *row = malloc(k * sizeof *row);
     if (!row)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
     for (size_t r = 0; r < n; r++) {
-        q->ops->decode_row(q->state, r, row);
+        q->format->decode_row(q->state, r, row);
         for (size_t j = 0; j < k; j++) {
             const double exact = (double)w[r * k + j], error = exact - (double)row[j];
             sqnr.signal += exact * exact;
@@ -206,14 +180,11 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     struct sq_tokens tokens;
     struct sq_llama calib = {0};
     char beside[4096];
-    if (!work->ck->is_model && sq_cli_is_decode(work->r.system))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "calibration needs a model directory with config.json%s",
-                       work->r.system == SQ_SYSTEM_SPQT ? "; --prefill dense needs none" : "");
     if (!work->ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "calibration needs a model directory with config.json; --prune magnitude "
-                       "--algorithm rtn needs none");
+                       "calibration needs a model directory with config.json%s%s",
+                       work->r.format->uncalibrated ? "; none need " : "",
+                       work->r.format->uncalibrated ? work->r.format->uncalibrated : "");
     snprintf(beside, sizeof beside, "%s/tokens_calib.safetensors", model);
     SQ_TRY(sq_tokens_read(&tokens, work->in->calib ? work->in->calib : beside, c->vocab_size,
                           c->max_position, err));
@@ -238,17 +209,17 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
 static enum sq_status write_file(const struct work *work, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = work->ck;
-    struct sq_system_item *item = calloc(ck->n_layers, sizeof *item);
+    struct sq_weight_item *item = calloc(ck->n_layers, sizeof *item);
     if (!item)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
-        item[i] = (struct sq_system_item){
+        item[i] = (struct sq_weight_item){
             l->name, l->n, l->k, sq_digest_of(l->weight->data, l->weight->nbytes), &work->layer[i]};
         sq_checkpoint_forget(ck, l->weight);
     }
-    const enum sq_status status = sq_system_write(work->in->output, &work->r,
-                                                  sq_quantize_source(ck), item, ck->n_layers, err);
+    const enum sq_status status = sq_weight_file_write(
+        work->in->output, &work->r, sq_quantize_source(ck), item, ck->n_layers, err);
     free(item);
     return status;
 }
@@ -256,8 +227,8 @@ static enum sq_status write_file(const struct work *work, struct sq_error *err)
 static enum sq_status encode(struct work *work, const char *model, struct sq_error *err)
 {
     if (!work->in->is_json)
-        printf("%s\n%-36s %15s %8s %8s %9s\n", sq_system_ops(work->r.system)->name, "layer",
-               "N x K     ", "k_padded", "bits", "SQNR dB");
+        printf("%s\n%-36s %15s %8s %8s %9s\n", work->r.format->name, "layer", "N x K     ",
+               "k_padded", "bits", "SQNR dB");
     if (sq_recipe_needs_calibration(&work->r))
         return do_model(work, model, err);
     for (size_t i = 0; i < work->ck->n_layers; i++)
@@ -265,17 +236,18 @@ static enum sq_status encode(struct work *work, const char *model, struct sq_err
     return SQ_OK;
 }
 
-enum sq_status sq_quantize_system(const struct sq_quantize_arguments *in,
-                                  const struct sq_checkpoint *ck, const char *model,
-                                  struct sq_error *err)
+enum sq_status sq_quantize_parts(const struct sq_quantize_arguments *in,
+                                 const struct sq_checkpoint *ck, const char *model,
+                                 struct sq_error *err)
 {
     struct work work = {.in = in,
                         .ck = ck,
+                        .r = in->r,
                         .layer = calloc(ck->n_layers, sizeof *work.layer),
                         .is_dense = calloc(ck->n_layers, 1)};
     omp_set_num_threads((int)in->jobs);
-    enum sq_status status = fill_recipe(in, &work.r, err);
-    if (status == SQ_OK && (!work.layer || !work.is_dense))
+    enum sq_status status = SQ_OK;
+    if (!work.layer || !work.is_dense)
         status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
     if (status == SQ_OK)
         status = encode(&work, model, err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A format as a machine sees it: what a stretch of K costs in cycles of a PE and in bytes. The
-// formats themselves are in models/; here only their rates and sizes count.
+// formats themselves are in models/; here only their rates and sizes count. Each one's is in its
+// sq_<name>_format.c.
 //
 // SQ on weights runs on both paths of the core (sq_core_sim.h). All others use the same multipliers
 // as honestly as they can: the bit products of all low and high multipliers of a PE, re-partitioned
@@ -28,41 +29,15 @@
 // Bytes of SpQt (G.3, P10): of what is stored, (8 + 1) 16 K per 256 output channels as codes and
 // scales, the share that its layout fetches in whole bursts (sq_spqt_rate.h). zigzag rounds the
 // channels up to superblocks of 256.
-#ifndef SQ_SCHEME_H
-#define SQ_SCHEME_H
+#ifndef SQ_COST_H
+#define SQ_COST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "models/sq_config.h"
-#include "models/sq_format.h"
-#include "models/sq_spqt.h"
-#include "sim/format/sq_spqt_rate.h"
 
-enum sq_scheme_kind {
-    SQ_SCHEME_SQ_W,
-    SQ_SCHEME_DENSE,
-    SQ_SCHEME_SQ_A_STATIC,
-    SQ_SCHEME_SQ_A_DYNAMIC,
-    SQ_SCHEME_SP24,
-    SQ_SCHEME_GQSA,
-    SQ_SCHEME_SPQT,
-    SQ_SCHEME_SPQR,
-    SQ_N_SCHEMES,
-};
-// Names of --format, in this order; a NULL follows.
-extern const char *const sq_scheme_names[];
-
-struct sq_scheme {
-    enum sq_scheme_kind kind;
-    struct sq_format sq;  // sq_w; sq_a: bits, bank and high_per_bank of the activations
-    unsigned act_bits;    // 4 or 8, dense, gqsa, spqt and spqr also 16; sq_a: those of sq
-    unsigned weight_bits; // dense 2..16; sq_a 2..8
-    unsigned group;  // elements per scale, 0 = the whole row; gqsa: the group that is kept or not
-    double sparsity; // 0..1: gqsa: pruned groups; spqt: activations below the threshold
-    double outliers; // spqr: rho, 0..0.25
-    enum sq_spqt_layout layout;     // spqt
-    enum sq_spqt_schedule schedule; // spqt: how active columns go to the lanes of a PE
-};
+struct sq_recipe;
 
 // Streams between DRAM and buffers, in their stored encoding (SPEC D.9, A.6, E to H).
 enum sq_stream_id {
@@ -78,26 +53,38 @@ enum sq_stream_id {
 };
 const char *sq_stream_name(enum sq_stream_id id); // "act", "act_scale", "lo", ...
 
-// Refuses a field outside its range, by the name of its option.
-enum sq_status sq_scheme_check(const struct sq_scheme *s, struct sq_error *err);
-
-// Elements of K that one PE takes per cycle, >= 1; `m` tokens in the GEMM and rows of `k`. Not for
-// sq_w.
-unsigned sq_scheme_lanes(const struct sq_scheme *s, const struct sq_core_config *core, uint64_t m,
-                         uint64_t k);
-
-// Cycles before anything can be fetched: spqt, the index unit over one token; else 0.
-uint64_t sq_scheme_index_cycles(const struct sq_scheme *s, uint64_t k);
-
 // A stretch of K: `elements` of it, with `banks` banks and the ends of `groups` scale groups.
 struct sq_stretch {
     uint64_t elements, banks, groups;
     bool at_end;           // holds the end of the row
     unsigned burst_nbytes; // of the DRAM; 0: what is needed, not what is fetched
 };
+// Of the recipe's format. Refuses a field outside its range, by the name of its option.
+enum sq_status sq_cost_check(const struct sq_recipe *r, struct sq_error *err);
+
+// Whether both paths of the core run it (sq_w): then lanes and cycles are the core's.
+bool sq_cost_is_core(const struct sq_recipe *r);
+
+// Elements of K that one PE takes per cycle, >= 1; `m` tokens in the GEMM and rows of `k`. Not
+// where the core runs it.
+unsigned sq_cost_lanes(const struct sq_recipe *r, const struct sq_core_config *core, uint64_t m,
+                       uint64_t k);
+
+// Cycles before anything can be fetched: spqt, the index unit over one token; else 0.
+uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k);
+
 // Bytes of m tokens and n output channels over the stretch, of `m_all` tokens in the GEMM; streams
 // from SQ_STREAM_OUT on are left alone.
-void sq_scheme_nbytes(const struct sq_scheme *s, uint64_t m, uint64_t n, uint64_t m_all,
-                      const struct sq_stretch *stretch, uint64_t nbytes[SQ_N_STREAMS]);
+void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
+                    const struct sq_stretch *stretch, uint64_t nbytes[SQ_N_STREAMS]);
+
+// ---- for the formats ------------------------------------------------------------------------
+
+// Elements a cycle of products of a x b bits: the formula above.
+double sq_cost_products(const struct sq_core_config *core, unsigned a, unsigned b);
+// Whole bytes of some bits.
+uint64_t sq_cost_bytes(double nbits);
+// SQ_ERR_RANGE unless act-bits are 4, 8 or, with has_16, 16.
+enum sq_status sq_cost_check_act(const struct sq_recipe *r, bool has_16, struct sq_error *err);
 
 #endif

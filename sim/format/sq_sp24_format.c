@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 2:4 + INT8 (SPEC E) as a system of recipes. K is padded to whole hardware tiles of 64 columns. A
+// 2:4 + INT8 (SPEC E) as a format. K is padded to whole hardware tiles of 64 columns. A
 // layer that stays dense (selective sparsity) holds its INT8 codes in `values` [N][K], without
 // `meta`.
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "models/quant/sq_prune24.h"
 #include "models/quant/sq_sensitivity.h"
 #include "models/sq_mac.h"
-#include "sim/format/sq_system.h"
+#include "sim/format/sq_format_ops.h"
 
 struct state {
     struct sq_sp24 m;
@@ -53,6 +53,54 @@ static unsigned needs(const struct sq_recipe *r)
     return (sq_prune24_needs_norm(&o) ? SQ_NEED_HESSIAN : 0u) |
            (sq_prune24_needs_factor(&o) ? SQ_NEED_FACTOR : 0u) |
            (r->dense_fraction > 0 ? SQ_NEED_HESSIAN : 0u);
+}
+
+// ---- options --------------------------------------------------------------------------------
+
+enum { CODED = SQ_IN_EVAL | SQ_IN_QUANTIZE, TIMED = SQ_IN_RUN | SQ_IN_SWEEP };
+
+#define ALGORITHM "rounding to nearest, or pruning and rounding compensated in one pass"
+
+static const char *const algorithm_choice[] = {"rtn", "gptq", NULL};
+static const char *const prune_choice[] = {"magnitude", "wanda", "sparsegpt", "none", NULL};
+static const char *const row_choice[] = {"row", NULL};
+static const char *const act_choice[] = {"8", NULL}, *const timed_act_choice[] = {"4", "8", NULL};
+
+static const struct sq_format_option options[] = {
+    SQ_WORD("algorithm", SQ_IN_EVAL, SQ_IN_EVAL, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
+            ALGORITHM),
+    SQ_WORD("algorithm", SQ_IN_QUANTIZE, SQ_IN_QUANTIZE, algorithm_choice, 0, SQ_ALGORITHM_RTN,
+            algorithm, ALGORITHM),
+    SQ_SAID("algorithm", SQ_IN_FILE, "file"),
+    SQ_WORD("prune", CODED, CODED | SQ_IN_FILE, prune_choice, 0, SQ_FOLLOWS, prune,
+            "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
+    SQ_REAL("sparsity", CODED, CODED, 0.5, 0.5, 0.5, sparsity, "always",
+            .text = "sp24 keeps two of four"),
+    {.name = "sparsity", .kind = SQ_OPTION_DOUBLE, .shown = SQ_IN_FILE, SQ_FIELD(sparsity)},
+    SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, row_choice, 0, group, "weights per scale",
+              .text = "sp24 has a scale per row"),
+    SQ_REAL("dense-layers", CODED, CODED | SQ_IN_FILE, 0, 1, 0, dense_fraction,
+            "the fraction of layers, most sensitive first, that stays dense INT8",
+            .key = "dense_fraction"),
+    {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
+    SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, percdamp, "damping of the Hessian"),
+    SQ_REFUSED("score", CODED, "sp24 has --prune"),
+    SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, act.low_bits,
+              "bits of an activation"),
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+              "bits of an activation"),
+    {0}};
+
+static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                             struct sq_error *err)
+{
+    if (!(scope & (CODED | SQ_IN_SWEEP)))
+        return SQ_OK;
+    if (!sq_given_text(given, "prune"))
+        r->prune = r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
+    if (sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR)
+        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
+    return SQ_OK;
 }
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
@@ -185,25 +233,25 @@ static void decode_row(const void *state, size_t row, float *out)
 
 // ---- files ----------------------------------------------------------------------------------
 
-static size_t parts(const void *state, struct sq_system_part part[SQ_SYSTEM_PARTS])
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 {
     const struct state *s = state;
     const size_t n = s->m.n, k = s->m.k;
-    part[0] = (struct sq_system_part){"s_w", SQ_F32, 1, {n}, s->m.scale};
+    part[0] = (struct sq_part){"s_w", SQ_F32, 1, {n}, s->m.scale};
     if (s->dense) {
-        part[1] = (struct sq_system_part){"values", SQ_I8, 2, {n, s->m.k_orig}, s->dense};
+        part[1] = (struct sq_part){"values", SQ_I8, 2, {n, s->m.k_orig}, s->dense};
         return 2;
     }
-    part[1] = (struct sq_system_part){"values", SQ_I8, 2, {n, k / 2}, s->m.value};
-    part[2] = (struct sq_system_part){"meta", SQ_U8, 2, {n, k / 8}, s->m.meta};
+    part[1] = (struct sq_part){"values", SQ_I8, 2, {n, k / 2}, s->m.value};
+    part[2] = (struct sq_part){"meta", SQ_U8, 2, {n, k / 8}, s->m.meta};
     return 3;
 }
 
-static enum sq_status copy(struct state *s, const struct sq_system_source *from,
+static enum sq_status copy(struct state *s, const struct sq_part_source *from,
                            const struct sq_tensor *values, struct sq_error *err)
 {
     const struct sq_tensor *meta, *scale;
-    SQ_TRY(sq_system_part_find(from, "s_w", SQ_F32, 1, (size_t[]){from->n}, &scale, err));
+    SQ_TRY(sq_part_find(from, "s_w", SQ_F32, 1, (size_t[]){from->n}, &scale, err));
     memcpy(s->m.scale, scale->data, scale->nbytes);
     if (s->dense) {
         memcpy(s->dense, values->data, values->nbytes);
@@ -211,27 +259,25 @@ static enum sq_status copy(struct state *s, const struct sq_system_source *from,
             return SQ_FAIL(err, SQ_ERR_CODE, "values hold code -128, need -127..127");
         return SQ_OK;
     }
-    SQ_TRY(
-        sq_system_part_find(from, "meta", SQ_U8, 2, (size_t[]){from->n, s->m.k / 8}, &meta, err));
+    SQ_TRY(sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){from->n, s->m.k / 8}, &meta, err));
     memcpy(s->m.value, values->data, values->nbytes);
     memcpy(s->m.meta, meta->data, meta->nbytes);
     return sq_sp24_validate(&s->m, values->nbytes, meta->nbytes, from->n, err);
 }
 
 static enum sq_status load(void **state, const struct sq_recipe *r,
-                           const struct sq_system_source *from, struct sq_error *err)
+                           const struct sq_part_source *from, struct sq_error *err)
 {
     const struct sq_tensor *values, *meta;
     (void)r;
     *state = NULL;
     if (from->k_orig % 4 != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of 4", from->k_orig);
-    const bool is_dense =
-        sq_system_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX}, &meta, NULL) ==
-        SQ_ERR_DAMAGED;
+    const bool is_dense = sq_part_find(from, "meta", SQ_U8, 2, (size_t[]){SIZE_MAX, SIZE_MAX},
+                                       &meta, NULL) == SQ_ERR_DAMAGED;
     const size_t k = sq_sp24_padded(from->k_orig);
-    SQ_TRY(sq_system_part_find(from, "values", SQ_I8, 2,
-                               (size_t[]){from->n, is_dense ? from->k_orig : k / 2}, &values, err));
+    SQ_TRY(sq_part_find(from, "values", SQ_I8, 2,
+                        (size_t[]){from->n, is_dense ? from->k_orig : k / 2}, &values, err));
     struct state *s = state_new(from->n, from->k_orig, is_dense);
     const enum sq_status status =
         s ? copy(s, from, values, err) : no_memory(from->n, from->k_orig, err);
@@ -242,14 +288,64 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     return status;
 }
 
-const struct sq_system_ops sq_system_sp24 = {.name = "sp24",
-                                             .check = check,
-                                             .needs = needs,
-                                             .init = init,
-                                             .free = sp24_free,
-                                             .apply = apply,
-                                             .padded = padded,
-                                             .stored_nbits = stored_nbits,
-                                             .decode_row = decode_row,
-                                             .parts = parts,
-                                             .load = load};
+// ---- time and traffic -----------------------------------------------------------------------
+
+static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
+{
+    return sq_cost_check_act(r, false, err);
+}
+
+static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
+                                 uint64_t m, uint64_t k)
+{
+    (void)m, (void)k;
+    return 0.5 / sq_cost_products(core, 8, sq_recipe_act_bits(r));
+}
+
+// 8 bits for each second element, 4 bits of metadata for four.
+static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+{
+    (void)r, (void)m_all;
+    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * (double)t->elements);
+    nbytes[SQ_STREAM_INDEX] = n * sq_cost_bytes((double)t->elements);
+    nbytes[SQ_STREAM_SCALE] = n * 4 * t->groups;
+}
+
+static double equivalent_bits(const struct sq_recipe *r)
+{
+    (void)r;
+    return 5;
+}
+
+static bool always(const struct sq_recipe *r)
+{
+    (void)r;
+    return true;
+}
+
+const struct sq_format_ops sq_format_sp24 = {
+    .name = "sp24",
+    .option = options,
+    .uncalibrated = "--prune magnitude --algorithm rtn",
+    .settle = settle,
+    .check = check,
+    .needs = needs,
+    .init = init,
+    .free = sp24_free,
+    .apply = apply,
+    .padded = padded,
+    .stored_nbits = stored_nbits,
+    .decode_row = decode_row,
+    .has_file = true,
+    .parts = parts,
+    .load = load,
+    .check_cost = check_cost,
+    .cycles_per_element = cycles_per_element,
+    .weight_nbytes = weight_nbytes,
+    .has_own_size = true,
+    .equivalent_bits = equivalent_bits,
+    .is_gpu_sparse = true,
+    .is_gpu_integer = always,
+    .is_gpu_library = always,
+};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/format/sq_system_file.h"
+#include "sim/format/sq_weight_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,9 +47,9 @@ enum { N_INFO = 5, N_PER_ITEM = 4 };
 
 static void add_info(struct content *c, const struct sq_recipe *r, const char *source)
 {
-    const struct sq_system_ops *ops = sq_system_ops(r->system);
+    const struct sq_format_ops *ops = r->format;
     struct sq_recipe copy = *r;
-    struct sq_system_value value[SQ_SYSTEM_VALUES];
+    struct sq_metadata_value value[SQ_VALUES_MAX];
     const size_t n = ops->values ? ops->values(&copy, value) : 0;
     add(c, strdup("system"), strdup(ops->name));
     add(c, strdup("version"), strdup("1"));
@@ -61,22 +61,22 @@ static void add_info(struct content *c, const struct sq_recipe *r, const char *s
 }
 
 static void add_item(struct content *c, const struct sq_recipe *r,
-                     const struct sq_system_item *item)
+                     const struct sq_weight_item *item)
 {
     char digest[SQ_DIGEST_LABEL_SIZE];
     sq_digest_label(item->input_digest, digest);
     add(c, join(item->name, "N"), number(item->n));
-    add(c, join(item->name, "K"), number(sq_system_ops(r->system)->padded(r, item->k_orig)));
+    add(c, join(item->name, "K"), number(r->format->padded(r, item->k_orig)));
     add(c, join(item->name, "k_orig"), number(item->k_orig));
     add(c, join(item->name, "input_digest"), strdup(digest));
 }
 
 // The tensors of an item whose elements have `nbytes` bytes: files go by falling element size, so
 // that every tensor is aligned.
-static void add_tensors(struct content *c, const struct sq_system_item *item, size_t nbytes)
+static void add_tensors(struct content *c, const struct sq_weight_item *item, size_t nbytes)
 {
-    struct sq_system_part part[SQ_SYSTEM_PARTS];
-    const size_t n = item->layer->ops->parts(item->layer->state, part);
+    struct sq_part part[SQ_PARTS_MAX];
+    const size_t n = item->layer->format->parts(item->layer->state, part);
     for (size_t i = 0; i < n; i++) {
         if (sq_dtype_nbytes(part[i].dtype) != nbytes)
             continue;
@@ -92,7 +92,7 @@ static void add_tensors(struct content *c, const struct sq_system_item *item, si
 }
 
 static void fill(struct content *c, const struct sq_recipe *r, const char *source,
-                 const struct sq_system_item *item, size_t n)
+                 const struct sq_weight_item *item, size_t n)
 {
     add_info(c, r, source);
     for (size_t i = 0; i < n; i++)
@@ -102,12 +102,13 @@ static void fill(struct content *c, const struct sq_recipe *r, const char *sourc
             add_tensors(c, &item[i], nbytes);
 }
 
-enum sq_status sq_system_write(const char *path, const struct sq_recipe *r, const char *source,
-                               const struct sq_system_item *item, size_t n, struct sq_error *err)
+enum sq_status sq_weight_file_write(const char *path, const struct sq_recipe *r, const char *source,
+                                    const struct sq_weight_item *item, size_t n,
+                                    struct sq_error *err)
 {
     struct content c = {
-        .pair = calloc(N_INFO + SQ_SYSTEM_VALUES + N_PER_ITEM * n, sizeof *c.pair),
-        .tensor = calloc(SQ_SYSTEM_PARTS * n + 1, sizeof *c.tensor),
+        .pair = calloc(N_INFO + SQ_VALUES_MAX + N_PER_ITEM * n, sizeof *c.pair),
+        .tensor = calloc(SQ_PARTS_MAX * n + 1, sizeof *c.tensor),
     };
     c.failed = !c.pair || !c.tensor;
     if (!c.failed)
@@ -133,9 +134,10 @@ static const char *system_of(const struct sq_safetensors *st)
     return sq_safetensors_metadata(st, "system");
 }
 
-bool sq_system_is_encoded(const struct sq_safetensors *st)
+bool sq_weight_file_is(const struct sq_safetensors *st)
 {
-    return system_of(st) && sq_system_find(system_of(st)) != SQ_SYSTEM_GRID;
+    const struct sq_format_ops *f = system_of(st) ? sq_format_find(system_of(st)) : NULL;
+    return f && f->load;
 }
 
 // "prefix.key" or "key" as a decimal number, digits only.
@@ -165,16 +167,16 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
                                   struct sq_error *err)
 {
     const char *version = sq_safetensors_metadata(st, "version");
-    struct sq_system_value value[SQ_SYSTEM_VALUES];
+    struct sq_metadata_value value[SQ_VALUES_MAX];
     *r = sq_recipe_default();
-    if (!sq_system_is_encoded(st))
+    if (!sq_weight_file_is(st))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata system = %.20s is not known",
                        system_of(st) ? system_of(st) : "(missing)");
     if (!version || strcmp(version, "1") != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata version = %.20s, need 1",
                        version ? version : "(missing)");
-    r->system = sq_system_find(system_of(st));
-    const struct sq_system_ops *ops = sq_system_ops(r->system);
+    r->format = sq_format_find(system_of(st));
+    const struct sq_format_ops *ops = r->format;
     const size_t n = ops->values ? ops->values(r, value) : 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t v;
@@ -194,14 +196,14 @@ static long name_len(const char *key, const char *tail)
                                                                                 : -1;
 }
 
-static enum sq_status read_entry(const struct sq_system_file *f, struct sq_system_entry *e,
+static enum sq_status read_entry(const struct sq_weight_file *f, struct sq_weight_entry *e,
                                  struct sq_error *err)
 {
     uint64_t n, k, k_orig;
     SQ_TRY(read_number(&f->st, e->name, "N", 1, DIM_MAX, &n, err));
     SQ_TRY(read_number(&f->st, e->name, "K", 1, DIM_MAX, &k, err));
     SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, DIM_MAX, &k_orig, err));
-    const size_t padded = sq_system_ops(f->recipe.system)->padded(&f->recipe, k_orig);
+    const size_t padded = f->recipe.format->padded(&f->recipe, k_orig);
     if (k != padded)
         return SQ_FAIL(err, SQ_ERR_SHAPE,
                        "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu",
@@ -221,21 +223,21 @@ struct prefix {
 static int by_name(const void *key, const void *entry)
 {
     const struct prefix *p = key;
-    const struct sq_system_entry *e = *(struct sq_system_entry *const *)entry;
+    const struct sq_weight_entry *e = *(struct sq_weight_entry *const *)entry;
     const int order = strncmp(p->text, e->name, p->n);
     return order ? order : e->name[p->n] ? -1 : 0; // the entry's name is longer
 }
 
 static int by_names(const void *a, const void *b)
 {
-    return strcmp((*(struct sq_system_entry *const *)a)->name,
-                  (*(struct sq_system_entry *const *)b)->name);
+    return strcmp((*(struct sq_weight_entry *const *)a)->name,
+                  (*(struct sq_weight_entry *const *)b)->name);
 }
 
 // Every tensor is "<layer>.<part>" of one of the layers, or "<part>" of the layer "".
-static enum sq_status count_tensors(struct sq_system_file *f, struct sq_error *err)
+static enum sq_status count_tensors(struct sq_weight_file *f, struct sq_error *err)
 {
-    struct sq_system_entry **sorted = calloc(f->n_layers + 1, sizeof *sorted);
+    struct sq_weight_entry **sorted = calloc(f->n_layers + 1, sizeof *sorted);
     enum sq_status status = SQ_OK;
     if (!sorted)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", f->n_layers);
@@ -245,7 +247,7 @@ static enum sq_status count_tensors(struct sq_system_file *f, struct sq_error *e
     for (size_t i = 0; status == SQ_OK && i < f->st.n_tensors; i++) {
         const char *name = f->st.tensor[i].name, *dot = strrchr(name, '.');
         const struct prefix layer = {name, dot ? (size_t)(dot - name) : 0};
-        struct sq_system_entry **e = bsearch(&layer, sorted, f->n_layers, sizeof(void *), by_name);
+        struct sq_weight_entry **e = bsearch(&layer, sorted, f->n_layers, sizeof(void *), by_name);
         if (e)
             (*e)->n_tensors++;
         else
@@ -255,7 +257,7 @@ static enum sq_status count_tensors(struct sq_system_file *f, struct sq_error *e
     return status;
 }
 
-static enum sq_status read_entries(struct sq_system_file *f, struct sq_error *err)
+static enum sq_status read_entries(struct sq_weight_file *f, struct sq_error *err)
 {
     f->layer = calloc(f->st.n_metadata + 1, sizeof *f->layer);
     if (!f->layer)
@@ -264,7 +266,7 @@ static enum sq_status read_entries(struct sq_system_file *f, struct sq_error *er
         const long n = name_len(f->st.metadata[i].key, "k_orig");
         if (n < 0)
             continue;
-        struct sq_system_entry *e = &f->layer[f->n_layers++];
+        struct sq_weight_entry *e = &f->layer[f->n_layers++];
         e->name = strndup(f->st.metadata[i].key, (size_t)n);
         if (!e->name)
             return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a name");
@@ -273,53 +275,53 @@ static enum sq_status read_entries(struct sq_system_file *f, struct sq_error *er
     return f->n_layers > 0 ? count_tensors(f, err) : DAMAGED("the file holds no layer");
 }
 
-enum sq_status sq_system_file_open(struct sq_system_file *f, const char *path, struct sq_error *err)
+enum sq_status sq_weight_file_open(struct sq_weight_file *f, const char *path, struct sq_error *err)
 {
     struct sq_safetensors st;
-    *f = (struct sq_system_file){.n_layers = 0};
+    *f = (struct sq_weight_file){.n_layers = 0};
     SQ_TRY(sq_safetensors_open(&st, path, err));
-    return sq_system_file_adopt(f, &st, err);
+    return sq_weight_file_adopt(f, &st, err);
 }
 
-enum sq_status sq_system_file_adopt(struct sq_system_file *f, struct sq_safetensors *st,
+enum sq_status sq_weight_file_adopt(struct sq_weight_file *f, struct sq_safetensors *st,
                                     struct sq_error *err)
 {
-    *f = (struct sq_system_file){.st = *st};
+    *f = (struct sq_weight_file){.st = *st};
     *st = (struct sq_safetensors){0};
     enum sq_status status = read_recipe(&f->st, &f->recipe, err);
     if (status == SQ_OK)
         status = read_entries(f, err);
     if (status != SQ_OK)
-        sq_system_file_close(f);
+        sq_weight_file_close(f);
     return status;
 }
 
-void sq_system_file_close(struct sq_system_file *f)
+void sq_weight_file_close(struct sq_weight_file *f)
 {
     for (size_t i = 0; i < f->n_layers; i++)
         free(f->layer[i].name);
     free(f->layer);
     sq_safetensors_close(&f->st);
-    *f = (struct sq_system_file){.n_layers = 0};
+    *f = (struct sq_weight_file){.n_layers = 0};
 }
 
-enum sq_status sq_system_file_load(const struct sq_system_file *f, size_t i,
+enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
                                    struct sq_quant_layer *q, struct sq_error *err)
 {
-    const struct sq_system_entry *e = &f->layer[i];
-    const struct sq_system_source source = {&f->st, e->name, e->n, e->k_orig};
-    struct sq_system_part part[SQ_SYSTEM_PARTS];
+    const struct sq_weight_entry *e = &f->layer[i];
+    const struct sq_part_source source = {&f->st, e->name, e->n, e->k_orig};
+    struct sq_part part[SQ_PARTS_MAX];
     struct sq_error why;
-    *q = (struct sq_quant_layer){.w = {.n = e->n, .k = e->k_orig, .k_orig = e->k_orig},
-                                 .ops = sq_system_ops(f->recipe.system)};
-    enum sq_status status = q->ops->load(&q->state, &f->recipe, &source, &why);
+    *q = (struct sq_quant_layer){
+        .format = f->recipe.format, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    enum sq_status status = q->format->load(&q->state, &f->recipe, &source, &why);
     if (status != SQ_OK) {
         *q = (struct sq_quant_layer){0};
         return SQ_FAIL(err, status, "layer '%.60s' is not valid: %.150s", e->name, why.text);
     }
-    if (e->n_tensors == q->ops->parts(q->state, part))
+    if (e->n_tensors == q->format->parts(q->state, part))
         return SQ_OK;
     sq_quant_layer_free(q);
-    return DAMAGED("layer '%.60s' has %zu tensors, more than its system knows", e->name,
+    return DAMAGED("layer '%.60s' has %zu tensors, more than its format knows", e->name,
                    e->n_tensors);
 }

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a format is, from its options to its bytes and cycles: one table per format, in
+// sim/format/sq_<name>_format.c. Commands, evaluation, files, machines, GPUs and sweeps ask the
+// table; nothing else knows one format from another. To add a format, define its table and name it
+// in sq_formats.c (README.md has an example).
+//
+// A layer's encoding is an opaque state that its format makes, multiplies, measures, writes and
+// reads back; sq_recipe.h is how it is used.
+#ifndef SQ_FORMAT_OPS_H
+#define SQ_FORMAT_OPS_H
+
+#include "sim/format/sq_cost.h"
+#include "sim/format/sq_format_option.h"
+#include "sim/format/sq_recipe.h"
+#include "sim/io/sq_safetensors.h"
+
+// What of a layer's input init() wants in struct sq_quant_input.
+enum sq_need {
+    SQ_NEED_INPUTS = 1,      // calibration: abs_max, abs_sum, n_tokens
+    SQ_NEED_HESSIAN = 1 | 2, // calibration->xtx as well
+    SQ_NEED_FACTOR = 3 | 4,  // factor as well
+    SQ_NEED_SAMPLE = 8,      // sample[n_sample][k]: the first tokens of the calibration
+};
+
+// One tensor of a layer's encoding: "values" becomes "<layer>.values" in a file.
+struct sq_part {
+    const char *name;
+    enum sq_dtype dtype;
+    unsigned n_dims;
+    uint64_t dim[3];
+    const void *data;
+};
+#define SQ_PARTS_MAX 8u  // of one layer
+#define SQ_VALUES_MAX 6u // numbers of a recipe in the metadata of a file
+
+// A layer in a file on its way in.
+struct sq_part_source {
+    const struct sq_safetensors *file;
+    const char *layer;
+    size_t n, k_orig;
+};
+
+// A whole number of the recipe under its name in the metadata.
+struct sq_metadata_value {
+    const char *key;
+    unsigned *number;
+    unsigned min, max;
+};
+
+// A figure of one layer's encoding that only this format has.
+struct sq_figure {
+    const char *key;
+    double value;
+};
+#define SQ_FIGURES_MAX 6u
+
+// A measured kernel of gpu/, as far as a format recognizes its own by it.
+struct sq_gpu_sample {
+    const char *dtype_a, *dtype_w;
+    double sparsity;
+};
+
+bool sq_gpu_is_f16(const struct sq_gpu_sample *s); // its activations
+// Whether its sparsity is this share; a record has the one that whole banks and columns gave.
+bool sq_gpu_is_share(const struct sq_gpu_sample *s, double share);
+
+// How the work of a layer is shared out (sqsim schedule).
+struct sq_sharing {
+    size_t workers, tile_rows;
+    const float *x; // [m][k] tokens, where the format asks for them
+    size_t m;
+};
+
+struct sq_format_ops {
+    const char *name; // fixed: --format, files, records, sweeps, "sp24"
+    // What the recipe's fields are called and may be (sq_format_option.h), up to a NULL name.
+    const struct sq_format_option *option;
+    const char *padding;      // of what beside K, for people; NULL: nothing
+    const char *uncalibrated; // the options that need no calibration; NULL: none
+
+    // After the options of `scope` were read: fields that follow from others, and refusals of
+    // combinations. Sentences begin with the option. May be NULL.
+    enum sq_status (*settle)(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                             struct sq_error *err);
+    // One phrase for people, of at most 95 characters; NULL: name and activation bits.
+    void (*text)(const struct sq_recipe *r, char text[96]);
+
+    // ---- values: NULL check, the format is only timed -------------------------------------------
+    // The recipe's fields that the format uses; SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.
+    enum sq_status (*check)(const struct sq_recipe *r, struct sq_error *err);
+    unsigned (*needs)(const struct sq_recipe *r); // of enum sq_need, 0: nothing
+    bool has_smoothing;
+    bool has_mask; // one static mask of channels a layer
+
+    // *state of w[n][k]; NULL after a failure. Refuses shapes
+    // the format does not have (SQ_ERR_SHAPE) and what is not finite.
+    enum sq_status (*init)(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err);
+    void (*free)(void *state); // NULL is harmless
+
+    // y[m][n] of x[m][k], bit-exact and independent of how tokens are split into calls; 1..128
+    // tokens, called from several threads at once.
+    enum sq_status (*apply)(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err);
+    // The same of any number of tokens, on threads of its own; *is_done = false leaves them to
+    // apply(). May be NULL.
+    enum sq_status (*apply_all)(const void *state, const struct sq_recipe *r, const float *x,
+                                size_t m, float *y, bool *is_done, struct sq_error *err);
+
+    // K as stored, of a layer of k_orig columns.
+    size_t (*padded)(const struct sq_recipe *r, size_t k_orig);
+    // Every stored bit of the layer: codes, indices, scales, padding; NaN: no stored form exists.
+    double (*stored_nbits)(const void *state);
+    // Row `row` as the values it stands for, out[k]: for weight errors.
+    void (*decode_row)(const void *state, size_t row, float *out);
+    // The static channel mask, [k] as stored; NULL: the format has none.
+    const uint8_t *(*mask)(const void *state);
+    // Figures that quantize prints per layer; returns how many. NULL where there are none.
+    size_t (*figures)(const void *state, struct sq_figure figure[SQ_FIGURES_MAX]);
+
+    // What the slowest worker has to do, the ideal first, summed over tokens; returns through *n
+    // how many figures. NULL: every row has the same work.
+    enum sq_status (*share)(const void *state, const struct sq_sharing *s,
+                            struct sq_figure figure[SQ_FIGURES_MAX], size_t *n,
+                            struct sq_error *err);
+    const char *share_unit; // "groups"
+    bool needs_share_tokens;
+    const char
+        *share_text; // what the columns are, where they are no loads of workers; NULL: they are
+
+    // ---- files (SPEC O.1) -----------------------------------------------------------------------
+    bool has_file; // quantize writes it; without `parts`, as sq_trace.h has it
+    // The tensors, valid as long as the state; returns how many.
+    size_t (*parts)(const void *state, struct sq_part part[SQ_PARTS_MAX]);
+    // Back from a file, copied and validated: what apply() relies on.
+    enum sq_status (*load)(void **state, const struct sq_recipe *r, const struct sq_part_source *s,
+                           struct sq_error *err);
+    // Numbers of the recipe that a file must carry so that it can be read and multiplied, as
+    // metadata keys. They are stored and set through `value`; NULL where there are none.
+    size_t (*values)(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
+
+    // ---- time and traffic (sq_cost.h) -----------------------------------------------------------
+    // Fields outside what can be timed, by the name of the option.
+    enum sq_status (*check_cost)(const struct sq_recipe *r, struct sq_error *err);
+    // Of one PE, for m tokens and rows of k. NULL: both paths of the core (sq_core_sim.h).
+    double (*cycles_per_element)(const struct sq_recipe *r, const struct sq_core_config *core,
+                                 uint64_t m, uint64_t k);
+    // Cycles before anything can be fetched; NULL: none.
+    uint64_t (*lead_in)(const struct sq_recipe *r, uint64_t k);
+    // Bytes of n output channels over the stretch, SQ_STREAM_LO to SQ_STREAM_SCALE, which are 0.
+    void (*weight_nbytes)(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS]);
+    bool has_own_size;                              // stored bits depend on the weights, no formula
+    double (*act_nbits)(const struct sq_recipe *r); // of an activation; NULL: act bits
+    unsigned act_scales;                            // FP32 a token; 0: one
+    double (*equivalent_bits)(const struct sq_recipe *r); // of a weight, no scales (SPEC A.5)
+
+    // ---- GPU (sim/gpu/sq_gpu_predict.h) ---------------------------------------------------------
+    bool is_gpu_sparse;                                // 2:4
+    bool (*is_gpu_integer)(const struct sq_recipe *r); // INT8 products; NULL: BF16
+    bool (*is_gpu_library)(const struct sq_recipe *r); // a library's product counts; NULL: not
+    const char *gpu_name;                              // of its records; NULL: `name`
+    bool (*is_gpu_record)(const struct sq_recipe *r, const struct sq_gpu_sample *s); // NULL: any
+};
+
+// Every format, in the order in which commands name them; a NULL follows. The first is the default.
+extern const struct sq_format_ops *const sq_formats[];
+extern const char *const sq_format_names[];
+size_t sq_n_formats(void);
+// NULL where there is none of that name.
+const struct sq_format_ops *sq_format_find(const char *name);
+
+// For code that means one of them.
+extern const struct sq_format_ops sq_format_sq_w, sq_format_dense, sq_format_sq_a_static,
+    sq_format_sq_a_dynamic, sq_format_sp24, sq_format_gqsa, sq_format_spqt, sq_format_spqr;
+
+// "<layer>.<part>" of a source with this dtype and shape (SQ_ERR_DAMAGED where it is missing,
+// SQ_ERR_STREAM_LEN for another shape); a dimension of SIZE_MAX may have any length.
+enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, enum sq_dtype dtype,
+                            unsigned n_dims, const size_t *dim, const struct sq_tensor **t,
+                            struct sq_error *err);
+
+#endif

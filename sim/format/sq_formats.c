@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of formats: the only one.
+#include "sim/format/sq_format_ops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// clang-format off
+#define FORMATS(FORMAT)  \
+    FORMAT(sq_w)         \
+    FORMAT(dense)        \
+    FORMAT(sq_a_static)  \
+    FORMAT(sq_a_dynamic) \
+    FORMAT(sp24)         \
+    FORMAT(gqsa)         \
+    FORMAT(spqt)         \
+    FORMAT(spqr)         \
+    // end
+// clang-format on
+
+#define DECLARE(name) extern const struct sq_format_ops sq_format_##name;
+#define ADDRESS(name) &sq_format_##name,
+#define NAME(name) #name,
+FORMATS(DECLARE)
+const struct sq_format_ops *const sq_formats[] = {FORMATS(ADDRESS) NULL};
+const char *const sq_format_names[] = {FORMATS(NAME) NULL};
+
+size_t sq_n_formats(void)
+{
+    return sizeof sq_formats / sizeof sq_formats[0] - 1;
+}
+
+const struct sq_format_ops *sq_format_find(const char *name)
+{
+    for (size_t i = 0; sq_formats[i]; i++)
+        if (strcmp(sq_formats[i]->name, name) == 0)
+            return sq_formats[i];
+    return NULL;
+}
+
+bool sq_gpu_is_f16(const struct sq_gpu_sample *s)
+{
+    return strcmp(s->dtype_a, "f16") == 0;
+}
+
+bool sq_gpu_is_share(const struct sq_gpu_sample *s, double share)
+{
+    return fabs(s->sparsity - share) < 0.02;
+}
+
+enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, enum sq_dtype dtype,
+                            unsigned n_dims, const size_t *dim, const struct sq_tensor **t,
+                            struct sq_error *err)
+{
+    const size_t nbytes = strlen(s->layer) + strlen(part) + 2;
+    char *full = malloc(nbytes);
+    if (!full)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a name");
+    snprintf(full, nbytes, "%s%s%s", s->layer, *s->layer ? "." : "", part);
+    *t = sq_safetensors_find(s->file, full);
+    free(full);
+    if (!*t)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "tensor %s of layer '%.60s' is missing", part,
+                       s->layer);
+    if ((*t)->dtype != dtype || (*t)->n_dims != n_dims)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor %s of layer '%.60s' is not %s of %u dimensions",
+                       part, s->layer, sq_dtype_name(dtype), n_dims);
+    for (unsigned i = 0; i < n_dims; i++)
+        if (dim[i] != SIZE_MAX && (*t)->dim[i] != dim[i])
+            return SQ_FAIL(
+                err, SQ_ERR_STREAM_LEN,
+                "tensor %s of layer '%.60s': dimension %u is %llu, its metadata need %zu", part,
+                s->layer, i, (unsigned long long)(*t)->dim[i], dim[i]);
+    return SQ_OK;
+}

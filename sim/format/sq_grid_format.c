@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/sq_grid_format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_algorithm2.h"
+#include "models/quant/sq_codes_alloc.h"
+#include "models/quant/sq_smooth.h"
+#include "models/sq_mac.h"
+
+enum { CHANNELS = 64 }; // of one piece of work
+
+const char *const sq_group_choice[] = {"32", "64", "128", "row", NULL};
+const char *const sq_algorithm_choice[] = {"rtn", "gptq", NULL};
+const char *const sq_variant_choice[] = {"own", "tied", "split", "fp", NULL};
+const char *const sq_score_choice[] = {"c0", "c1", "c2", "c3", NULL};
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+}
+
+struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q)
+{
+    return q->state;
+}
+
+// ---- the recipe -----------------------------------------------------------------------------
+
+static bool is_mixed_act(const struct sq_recipe *r)
+{
+    return !r->is_act_f16 && sq_grid_is_mixed(&r->act);
+}
+
+static enum sq_status check_pair(const struct sq_recipe *r, struct sq_error *err)
+{
+    const bool is_fp = r->weight.kind == SQ_GRID_FP, is_fp8 = r->act.kind == SQ_GRID_FP8;
+    if (is_mixed_act(r) && sq_grid_is_mixed(&r->weight))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "weights or activations may be sparse-quantized, never both");
+    if (is_fp != (is_fp8 && !r->is_act_f16) || r->act.kind == SQ_GRID_FP)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fp weights need fp8 activations, and only they");
+    if (r->is_act_f16 && r->weight.kind != SQ_GRID_DENSE)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "16-bit activations need dense weights");
+    if (!r->is_act_f16 && r->act.kind == SQ_GRID_DENSE && r->weight.kind == SQ_GRID_OWN &&
+        r->act.low_bits != 4 && r->act.low_bits != 8)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "act-bits = %u, need 4 or 8 beside sparse-quantized weights",
+                       r->act.low_bits);
+    return SQ_OK;
+}
+
+enum sq_status sq_grid_recipe_check(const struct sq_recipe *r, struct sq_error *err)
+{
+    SQ_TRY(sq_grid_check(&r->weight, err));
+    if (!r->is_act_f16)
+        SQ_TRY(sq_grid_check(&r->act, err));
+    SQ_TRY(check_pair(r, err));
+    if (r->group != 0 && r->group != 32 && r->group != 64 && r->group != 128)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 32, 64, 128 or 0 (row)",
+                       r->group);
+    if (sq_grid_is_mixed(&r->weight) || is_mixed_act(r)) {
+        const struct sq_format f = {8, 4, r->bank, r->high_per_bank,
+                                    is_mixed_act(r) ? 0 : r->group};
+        SQ_TRY(sq_format_check(&f, err));
+    }
+    return SQ_OK;
+}
+
+unsigned sq_grid_needs(const struct sq_recipe *r)
+{
+    return (r->is_smooth ? SQ_NEED_INPUTS : 0u) | (r->is_gptq ? SQ_NEED_FACTOR : 0u) |
+           (is_mixed_act(r) && r->select == SQ_SELECT_STATIC ? SQ_NEED_INPUTS : 0u);
+}
+
+size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig)
+{
+    const size_t bank = r->bank ? r->bank : 1, unit = r->group > bank ? r->group : bank;
+    return (k_orig + unit - 1) / unit * unit; // both are powers of two
+}
+
+enum sq_status sq_grid_settle(struct sq_recipe *r, const struct sq_given *given,
+                              struct sq_error *err)
+{
+    if (sq_given_text(given, "percdamp") && !r->is_gptq)
+        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
+    return SQ_OK;
+}
+
+enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err)
+{
+    SQ_TRY(sq_format_high_per_bank(r->bank, r->sparsity, &r->high_per_bank, err));
+    const struct sq_format f = sq_recipe_banks(r);
+    return sq_format_check(&f, err);
+}
+
+void sq_banks_text(const struct sq_format *f, char text[64])
+{
+    int n = snprintf(text, 64, "SQ(%u,%u,%u,%g) G=", f->high_bits, f->low_bits, f->bank,
+                     sq_format_sparsity(f));
+    if (f->group == 0)
+        snprintf(text + n, 64 - (size_t)n, "row");
+    else
+        snprintf(text + n, 64 - (size_t)n, "%u", f->group);
+}
+
+// Dense weights.
+double sq_grid_equivalent_bits(const struct sq_recipe *r)
+{
+    return r->weight.low_bits;
+}
+
+void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+{
+    (void)m_all;
+    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes((double)t->elements * r->weight.low_bits);
+    nbytes[SQ_STREAM_SCALE] = n * 4 * t->groups;
+}
+
+// ---- quantizing -----------------------------------------------------------------------------
+
+static enum sq_status encode(struct sq_grid_layer *q, const struct sq_recipe *r, const float *w,
+                             const struct sq_quant_input *in, struct sq_error *err)
+{
+    if (r->is_gptq)
+        return sq_gptq_encode(&q->w, w, in->factor, &r->gptq, NULL, err);
+    float *score = malloc(q->w.k * sizeof *score);
+    if (!score)
+        return no_memory(q->w.n, q->w.k, err);
+    const enum sq_status status = sq_codes_encode_rtn(&q->w, w, score, err);
+    free(score);
+    return status;
+}
+
+static enum sq_status pack(struct sq_grid_layer *q, const struct sq_recipe *r, struct sq_error *err)
+{
+    const struct sq_format f = {r->weight.high_bits, r->weight.low_bits, r->bank, r->high_per_bank,
+                                r->group};
+    SQ_TRY(sq_operand_alloc(&q->packed, &f, q->w.n, q->w.k_orig, err));
+    return sq_codes_pack(&q->w, &q->packed.m, err);
+}
+
+static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe *r, const float *w,
+                                const struct sq_quant_input *in, struct sq_error *err)
+{
+    const size_t k = q->w.k_orig;
+    float *abar = malloc(k * sizeof *abar), *wbar = malloc(k * sizeof *wbar);
+    q->mask = malloc(q->w.k);
+    enum sq_status status = SQ_OK;
+    if (!abar || !wbar || !q->mask) {
+        status = no_memory(q->w.n, k, err);
+    } else {
+        sq_mean_act(in->calibration->abs_sum, in->calibration->n_tokens, in->sigma, k, abar);
+        sq_mean_weight(w, q->w.n, k, wbar);
+        status = sq_static_mask(abar, r->is_mask_by_act ? NULL : wbar, k, q->w.k, r->bank,
+                                r->high_per_bank, q->mask, err);
+    }
+    free(abar);
+    free(wbar);
+    return status;
+}
+
+static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *r, const float *w,
+                               const struct sq_quant_input *in, struct sq_error *err)
+{
+    SQ_TRY(sq_codes_alloc(&q->w, err));
+    if (is_mixed_act(r) && r->select == SQ_SELECT_STATIC)
+        SQ_TRY(fill_mask(q, r, w, in, err));
+    SQ_TRY(encode(q, r, w, in, err));
+    return q->w.grid.kind == SQ_GRID_OWN ? pack(q, r, err) : SQ_OK;
+}
+
+enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    const bool is_mixed = sq_grid_is_mixed(&r->weight);
+    const size_t padded = sq_grid_padded(r, k);
+    struct sq_grid_layer *q = calloc(1, sizeof *q);
+    *state = NULL;
+    if (!q)
+        return no_memory(n, k, err);
+    q->w = (struct sq_codes){.grid = r->weight,
+                             .n = n,
+                             .k = padded,
+                             .k_orig = k,
+                             .group = r->group ? r->group : padded,
+                             .bank = is_mixed ? r->bank : 0,
+                             .high_per_bank = is_mixed ? r->high_per_bank : 0};
+    const enum sq_status status = quantize(q, r, w, in, err);
+    if (status != SQ_OK)
+        sq_grid_free(q);
+    else
+        *state = q;
+    return status;
+}
+
+void sq_grid_free(void *state)
+{
+    struct sq_grid_layer *q = state;
+    if (!q)
+        return;
+    sq_codes_free(&q->w);
+    sq_operand_free(&q->packed);
+    free(q->mask);
+    free(q);
+}
+
+double sq_grid_stored_nbits(const void *state)
+{
+    const struct sq_grid_layer *q = state;
+    const struct sq_codes *w = &q->w;
+    if (q->packed.buffer)
+        return sq_stored_bits_per_weight(&q->packed.m) * (double)w->n * (double)w->k_orig;
+    if (w->grid.kind != SQ_GRID_DENSE)
+        return NAN;
+    return (double)w->n * ((double)w->k * w->grid.low_bits + 32.0 * (double)(w->k / w->group));
+}
+
+void sq_grid_decode_row(const void *state, size_t row, float *out)
+{
+    const struct sq_grid_layer *q = state;
+    if (q->packed.buffer)
+        sq_decode_row(&q->packed.m, row, out);
+    else
+        sq_codes_decode_row(&q->w, row, out);
+}
+
+const uint8_t *sq_grid_mask(const void *state)
+{
+    return ((const struct sq_grid_layer *)state)->mask;
+}
+
+// ---- multiplying ----------------------------------------------------------------------------
+
+struct tokens {
+    const struct sq_matrix *w;
+    unsigned bits;
+    const float *x;
+    int8_t *act;
+    float *s_a;
+};
+
+// Tokens of a packed layer as integers.
+static enum sq_status quantize_tokens(void *context, size_t t, size_t m, struct sq_error *err)
+{
+    const struct tokens *c = context;
+    const struct sq_matrix *w = c->w;
+    return sq_act_quantize(c->x + t * w->k_orig, m, w->k_orig, w->k, c->bits, c->act + t * w->k,
+                           c->s_a + t, err);
+}
+
+// Packed SQ weights: threads share out the channels, so that each row is unpacked once.
+static enum sq_status apply_packed(const struct sq_grid_layer *q, const struct sq_recipe *r,
+                                   const float *x, size_t m, float *y, struct sq_error *err)
+{
+    const struct sq_matrix *w = &q->packed.m;
+    const size_t scratch_nbytes = (sq_gemm_scratch_nbytes(w) + 63) / 64 * 64;
+    int8_t *act = malloc(m * w->k);
+    float *s_a = malloc(m * sizeof *s_a);
+    struct tokens tokens = {w, r->act.low_bits, x, act, s_a};
+    bool is_out_of_memory = !act || !s_a;
+    enum sq_status status = SQ_OK;
+    if (!is_out_of_memory)
+        status = sq_each_piece(m, quantize_tokens, &tokens, err);
+    if (!is_out_of_memory && status == SQ_OK) {
+#pragma omp parallel for schedule(dynamic)
+        for (size_t n = 0; n < w->n; n += CHANNELS) {
+            void *scratch = aligned_alloc(64, scratch_nbytes);
+            if (scratch) {
+                sq_gemm_sq_w(w, act, s_a, m, n, min_size(n + CHANNELS, w->n), y, NULL, NULL,
+                             scratch);
+            } else {
+#pragma omp atomic write
+                is_out_of_memory = true;
+            }
+            free(scratch);
+        }
+    }
+    free(act);
+    free(s_a);
+    return is_out_of_memory ? no_memory(w->n, w->k, err) : status;
+}
+
+// m <= TOKENS tokens of any other pair of grids.
+static enum sq_status apply_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
+                                  const float *x, size_t m, float *y, struct sq_error *err)
+{
+    const bool is_mixed = sq_grid_is_mixed(&r->act);
+    struct sq_codes a = {.grid = r->act,
+                         .n = m,
+                         .k = q->w.k,
+                         .k_orig = q->w.k_orig,
+                         .group = q->w.k,
+                         .bank = is_mixed ? r->bank : 0,
+                         .high_per_bank = is_mixed ? r->high_per_bank : 0};
+    SQ_TRY(sq_codes_alloc(&a, err));
+    const struct sq_gemm_codes g = {&a, &q->w, y, NULL, NULL};
+    float *score = malloc(2 * a.k * sizeof *score);
+    void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
+    enum sq_status status = sq_gemm_codes_check(&g, err);
+    if (status == SQ_OK && (!score || !scratch))
+        status = no_memory(q->w.n, q->w.k, err);
+    if (status == SQ_OK)
+        status = sq_codes_encode_act(&a, x, r->select, q->mask, score, err);
+    if (status == SQ_OK)
+        sq_gemm_codes(&g, 0, m, scratch);
+    free(score);
+    free(scratch);
+    sq_codes_free(&a);
+    return status;
+}
+
+static enum sq_status apply_f16(const struct sq_grid_layer *q, const float *x, size_t m, float *y,
+                                struct sq_error *err)
+{
+    void *scratch = malloc(sq_gemm_f16_scratch(&q->w, m));
+    if (!scratch)
+        return no_memory(q->w.n, q->w.k, err);
+    const enum sq_status status = sq_gemm_f16(&q->w, x, m, y, scratch, err);
+    free(scratch);
+    return status;
+}
+
+enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                             float *y, struct sq_error *err)
+{
+    return r->is_act_f16 ? apply_f16(state, x, m, y, err) : apply_codes(state, r, x, m, y, err);
+}
+
+enum sq_status sq_grid_apply_all(const void *state, const struct sq_recipe *r, const float *x,
+                                 size_t m, float *y, bool *is_done, struct sq_error *err)
+{
+    *is_done = ((const struct sq_grid_layer *)state)->packed.buffer;
+    return *is_done ? apply_packed(state, r, x, m, y, err) : SQ_OK;
+}
