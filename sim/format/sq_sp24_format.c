@@ -74,7 +74,7 @@ static const struct sq_format_option options[] = {
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),
     SQ_WORD("prune", CODED, CODED | SQ_IN_FILE, prune_choice, 0, SQ_FOLLOWS, prune,
             "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
-    SQ_REAL("sparsity", CODED, CODED, 0.5, 0.5, 0.5, sparsity, "always",
+    SQ_REAL("sparsity", CODED, CODED, 0.5, 0.5, 0.5, sparsity, "share that is pruned",
             .text = "sp24 keeps two of four"),
     {.name = "sparsity", .kind = SQ_OPTION_DOUBLE, .shown = SQ_IN_FILE, SQ_FIELD(sparsity)},
     SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, row_choice, 0, group, "weights per scale",

@@ -73,7 +73,7 @@ refuse "--dense-layers needs --format sp24" eval --dense-layers 0.5
 refuse "--dense-layers = 1.5, need 0..1" eval --format sp24 --dense-layers 1.5
 refuse "sp24 has no smoothing" eval --format sp24 --smooth 0.5
 refuse "no banks, high or low codes" eval --format sp24 --weight-bits 8
-refuse "need --format sq_a" eval --format sp24 --select fp
+refuse "needs --format sq_a_dynamic" eval --format sp24 --select fp
 refuse "--sparsity = 0.2, need 0.5..0.9375" eval --sparsity 0.2
 refuse "--group = 16, need 32, 64, 128 or row" eval --group 16
 
