@@ -7,8 +7,8 @@
 
 #include "sim/cli/sq_cli.h"
 #include "sim/format/sq_trace.h"
-#include "sim/io/sq_quote.h"
 #include "sim/format/sq_weight_file.h"
+#include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
 
 enum { KEY_JSON = 0x2000 };

@@ -1,44 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Running; which operands go where is in sq_replay_array.c and sq_replay_front.c.
+// Running; which operands go where is in sim/format/sq_*_trace.c.
 #include "sim/cosim/sq_replay_cosim.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sim/block/sq_core_run.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/format/sq_replay_plan.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_kernel_trace.h"
 #include "sim/format/sq_trace.h"
 
 #define INTEGERS_MAX (UINT64_C(1) << 28) // 1 GiB of input beats
 
-static const struct sq_replay_plan core_plan = {SQ_REPLAY_SQ_W, NULL, NULL, NULL};
-
-// Plan `index` of a system, NULL behind the last.
-static const struct sq_replay_plan *plan_of(enum sq_replay_system system, size_t index)
-{
-    const struct sq_replay_plan *all[SQ_REPLAY_BLOCKS_MAX] = {NULL};
-    size_t n = 0;
-    if (system == core_plan.system)
-        all[n++] = &core_plan;
-    for (size_t i = 0; i < sizeof sq_replay_front_plans / sizeof sq_replay_front_plans[0]; i++)
-        if (sq_replay_front_plans[i].system == system)
-            all[n++] = &sq_replay_front_plans[i];
-    for (size_t i = 0; i < sizeof sq_replay_array_plans / sizeof sq_replay_array_plans[0]; i++)
-        if (sq_replay_array_plans[i].system == system)
-            all[n++] = &sq_replay_array_plans[i];
-    assert(n >= 1 && n <= SQ_REPLAY_BLOCKS_MAX);
-    return index < n ? all[index] : NULL;
-}
-
 size_t sq_replay_n_blocks(const struct sq_replay *r)
 {
-    size_t n = 0;
-    while (n < SQ_REPLAY_BLOCKS_MAX && plan_of(r->system, n))
-        n++;
-    return n;
+    return r->format->trace->n_routes;
 }
 
 // ---- for the plans --------------------------------------------------------------------------
@@ -244,7 +222,7 @@ static enum sq_status run_stream(const struct sq_replay_options *o, struct sq_re
 enum sq_status sq_replay_cosim(struct sq_replay *r, size_t index, const struct sq_replay_options *o,
                                struct sq_replay_outcome *out, struct sq_error *err)
 {
-    const struct sq_replay_plan *plan = plan_of(r->system, index);
+    const struct sq_replay_plan *plan = &r->format->trace->route[index];
     struct sq_replay_work work = {.r = r, .o = o, .out = out};
     memset(out, 0, sizeof *out);
     if (!plan->block)

@@ -104,8 +104,13 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     .act_nbits = act_nbits, .act_scales = 2, .equivalent_bits = sq_grid_equivalent_bits,           \
     .is_gpu_integer = is_integer, .is_gpu_record = is_record
 
-const struct sq_format_ops sq_format_sq_a_static = {
-    .name = "sq_a_static", .option = static_options, .has_mask = true, SQ_A};
+extern const struct sq_format_trace sq_a_static_trace, sq_a_dynamic_trace;
+
+const struct sq_format_ops sq_format_sq_a_static = {.trace = &sq_a_static_trace,
+                                                    .name = "sq_a_static",
+                                                    .option = static_options,
+                                                    .has_mask = true,
+                                                    SQ_A};
 
 const struct sq_format_ops sq_format_sq_a_dynamic = {
-    .name = "sq_a_dynamic", .option = dynamic_options, SQ_A};
+    .trace = &sq_a_dynamic_trace, .name = "sq_a_dynamic", .option = dynamic_options, SQ_A};

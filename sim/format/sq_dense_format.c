@@ -66,7 +66,10 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     return r->weight.low_bits == 4 && sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16);
 }
 
+extern const struct sq_format_trace sq_dense_trace;
+
 const struct sq_format_ops sq_format_dense = {
+    .trace = &sq_dense_trace,
     .name = "dense",
     .option = options,
     .settle = settle,

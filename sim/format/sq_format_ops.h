@@ -14,6 +14,8 @@
 #include "sim/format/sq_recipe.h"
 #include "sim/io/sq_safetensors.h"
 
+struct sq_format_trace;
+
 // What of a layer's input init() wants in struct sq_quant_input.
 enum sq_need {
     SQ_NEED_INPUTS = 1,      // calibration: abs_max, abs_sum, n_tokens
@@ -154,6 +156,9 @@ struct sq_format_ops {
     double (*act_nbits)(const struct sq_recipe *r); // of an activation; NULL: act bits
     unsigned act_scales;                            // FP32 a token; 0: one
     double (*equivalent_bits)(const struct sq_recipe *r); // of a weight, no scales (SPEC A.5)
+
+    // ---- kernel traces (sq_kernel_trace.h) ------------------------------------------------------
+    const struct sq_format_trace *trace; // values and routes to RTL blocks; NULL: none
 
     // ---- GPU (sim/gpu/sq_gpu_predict.h) ---------------------------------------------------------
     bool is_gpu_sparse;                                // 2:4

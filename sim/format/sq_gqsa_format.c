@@ -451,7 +451,10 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     return sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16) && sq_gpu_is_share(s, r->sparsity);
 }
 
+extern const struct sq_format_trace sq_gqsa_trace;
+
 const struct sq_format_ops sq_format_gqsa = {
+    .trace = &sq_gqsa_trace,
     .name = "gqsa",
     .option = options,
     .uncalibrated = "--prune magnitude --algorithm rtn",

@@ -1,26 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files, metadata, tensors and comparison; the systems are in sq_replay_product.c and
-// sq_replay_decode.c.
+// Files, metadata, tensors and comparison; the formats are in sq_*_trace.c.
 #include "sim/format/sq_replay.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_kernel_trace.h"
+
 #define MAX_ROWS (1u << 20)
 #define MAX_K 131072u
-
-// In the order of enum sq_replay_system.
-static const struct {
-    const char *name, *flags; // flags NULL: any
-    enum sq_status (*values)(struct sq_replay *r, struct sq_error *err);
-} systems[] = {
-    {"sq_w", NULL, sq_replay_sq_w},      {"sq_a", "static", sq_replay_sq_a},
-    {"sq_a", "dynamic", sq_replay_sq_a}, {"dense", NULL, sq_replay_dense},
-    {"sp24", NULL, sq_replay_sp24},      {"gqsa", NULL, sq_replay_gqsa},
-    {"spqt", NULL, sq_replay_spqt},      {"spqr", NULL, sq_replay_spqr},
-};
-enum { N_SYSTEMS = sizeof systems / sizeof systems[0] };
 
 // ---- metadata -------------------------------------------------------------------------------
 
@@ -47,32 +37,52 @@ static enum sq_status need_text(const struct sq_replay *r, const char *key, cons
     return SQ_OK;
 }
 
+// As traces call it.
+static const char *name_of(const struct sq_format_ops *f)
+{
+    return f->trace->name ? f->trace->name : f->name;
+}
+
+static enum sq_status unknown_system(const struct sq_replay *r, const char *system,
+                                     struct sq_error *err)
+{
+    char list[160] = "";
+    const char *last = "";
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const size_t at = strlen(list);
+        if (!sq_formats[i]->trace || strcmp(name_of(sq_formats[i]), last) == 0)
+            continue;
+        last = name_of(sq_formats[i]);
+        snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", last);
+    }
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: metadata system = %.20s, need %s",
+                   sq_path_tail(r->path), system ? system : "missing", list);
+}
+
 static enum sq_status read_text(struct sq_replay *r, struct sq_error *err)
 {
     const char *system = sq_safetensors_metadata(&r->st, "system");
     const char *flags = sq_safetensors_metadata(&r->st, "flags");
     const char *producer = sq_safetensors_metadata(&r->st, "producer");
+    const struct sq_format_ops *format = NULL;
     bool is_system = false;
-    size_t i = 0;
-    for (; i < N_SYSTEMS; i++) {
-        const bool is_name = system && strcmp(system, systems[i].name) == 0;
+    for (size_t i = 0; sq_formats[i] && !format; i++) {
+        const struct sq_format_trace *t = sq_formats[i]->trace;
+        const bool is_name = t && system && strcmp(system, name_of(sq_formats[i])) == 0;
         is_system = is_system || is_name;
-        if (is_name && (!systems[i].flags || (flags && strcmp(flags, systems[i].flags) == 0)))
-            break;
+        if (is_name && (!t->flags || (flags && strcmp(flags, t->flags) == 0)))
+            format = sq_formats[i];
     }
     if (!is_system)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "%s: metadata system = %.20s, need sq_w, sq_a, dense, sp24, gqsa, spqt or "
-                       "spqr",
-                       sq_path_tail(r->path), system ? system : "missing");
-    if (i == N_SYSTEMS)
+        return unknown_system(r, system, err);
+    if (!format)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata flags = %.20s, need static or dynamic",
                        sq_path_tail(r->path), flags ? flags : "missing");
     if (!producer || (strcmp(producer, "cuda") != 0 && strcmp(producer, "emulator") != 0))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "%s: metadata producer = %.20s, need cuda or emulator: no kernel trace",
                        sq_path_tail(r->path), producer ? producer : "missing");
-    r->system = (enum sq_replay_system)i;
+    r->format = format;
     r->system_name = system;
     r->producer = producer;
     SQ_TRY(need_text(r, "version", "1", err));
@@ -189,7 +199,7 @@ enum sq_status sq_replay_values(struct sq_replay *r, struct sq_error *err)
     char digest[SQ_DIGEST_LABEL_SIZE];
     const char *text = sq_safetensors_metadata(&r->st, "input_digest");
     r->digest = (struct sq_digest){0};
-    SQ_TRY(systems[r->system].values(r, err));
+    SQ_TRY(r->format->trace->values(r, err));
     sq_digest_label(r->digest, digest);
     if (!text || strcmp(text, digest) != 0)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata input_digest = %.41s, the inputs give %s",
@@ -206,4 +216,38 @@ enum sq_status sq_replay_file(const char *path, size_t *n_values, struct sq_erro
     *n_values = r.n_values;
     sq_replay_close(&r);
     return status;
+}
+
+// ---- for the formats ---------------------------------------------------------------------------
+
+enum sq_status sq_replay_bank(const struct sq_replay *r, unsigned *bank, unsigned *high,
+                              struct sq_error *err)
+{
+    size_t b, h;
+    SQ_TRY(sq_replay_number(r, "bank", 2, SQ_BANK_MAX, &b, err));
+    SQ_TRY(sq_replay_number(r, "k", 1, b - 1, &h, err));
+    if (r->k % b != 0)
+        return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of bank = %zu",
+                       sq_path_tail(r->path), r->k, b);
+    *bank = (unsigned)b;
+    *high = (unsigned)h;
+    return SQ_OK;
+}
+
+enum sq_status sq_replay_product(struct sq_replay *r, const int8_t *x, const float *s_x,
+                                 const int8_t *w, const float *s_w, struct sq_error *err)
+{
+    int32_t *p;
+    float *y;
+    SQ_REPLAY_KEEP(r, p, r->m * r->n);
+    SQ_REPLAY_KEEP(r, y, r->m * r->n);
+    for (size_t t = 0; t < r->m; t++)
+        for (size_t c = 0; c < r->n; c++) {
+            int32_t *const sum = &p[t * r->n + c];
+            for (size_t i = 0; i < r->k; i++)
+                *sum += w[c * r->k + i] * x[t * r->k + i];
+            y[t * r->n + c] = (0.0f + (float)*sum * s_w[c]) * s_x[t] + 0.0f;
+        }
+    SQ_TRY(sq_replay_compare(r, "p_lo", SQ_I32, r->m * r->n, p, err));
+    return sq_replay_compare(r, "y", SQ_F32, r->m * r->n, y, err);
 }

@@ -35,22 +35,13 @@
 
 enum { SQ_REPLAY_OWNED_MAX = 64, SQ_REPLAY_GQSA_GROUP = 16 };
 
-enum sq_replay_system {
-    SQ_REPLAY_SQ_W,
-    SQ_REPLAY_SQ_A_STATIC,
-    SQ_REPLAY_SQ_A_DYNAMIC,
-    SQ_REPLAY_DENSE,
-    SQ_REPLAY_SP24,
-    SQ_REPLAY_GQSA,
-    SQ_REPLAY_SPQT,
-    SQ_REPLAY_SPQR,
-};
+struct sq_format_ops;
 
 // An open trace. Buffers that the functions below hand out live until sq_replay_close.
 struct sq_replay {
     struct sq_safetensors st;
     const char *path; // of the caller
-    enum sq_replay_system system;
+    const struct sq_format_ops *format;
     const char *system_name, *producer; // of the metadata
     size_t m, n, k;
     size_t n_values;         // outputs compared so far
@@ -77,7 +68,7 @@ enum sq_status sq_replay_values(struct sq_replay *r, struct sq_error *err);
 // Open, values, close; *n_values counts compared values.
 enum sq_status sq_replay_file(const char *path, size_t *n_values, struct sq_error *err);
 
-// ---- for the systems ------------------------------------------------------------------------
+// ---- for the formats ------------------------------------------------------------------------
 
 // Metadata `key` as a number in min..max.
 enum sq_status sq_replay_number(const struct sq_replay *r, const char *key, size_t min, size_t max,
@@ -116,20 +107,15 @@ enum sq_status sq_replay_compare(struct sq_replay *r, const char *name, enum sq_
         (pointer) = data_;                                                                         \
     } while (0)
 
-// Values of one system (sq_replay_product.c, sq_replay_decode.c).
-enum sq_status sq_replay_sq_w(struct sq_replay *r, struct sq_error *err);
-enum sq_status sq_replay_sq_a(struct sq_replay *r, struct sq_error *err);
-enum sq_status sq_replay_dense(struct sq_replay *r, struct sq_error *err);
-enum sq_status sq_replay_sp24(struct sq_replay *r, struct sq_error *err);
-enum sq_status sq_replay_gqsa(struct sq_replay *r, struct sq_error *err);
-enum sq_status sq_replay_spqt(struct sq_replay *r, struct sq_error *err);
-enum sq_status sq_replay_spqr(struct sq_replay *r, struct sq_error *err);
+// p_lo and y of x[m][k], w[n][k] with a scale per token and per channel, against the file's.
+enum sq_status sq_replay_product(struct sq_replay *r, const int8_t *x, const float *s_x,
+                                 const int8_t *w, const float *s_w, struct sq_error *err);
 
 struct sq_format;
-// Metadata bank, k and group of system sq_w, of which K is a multiple.
+// Metadata bank, k and group of a trace of sq_w, of which K is a multiple.
 enum sq_status sq_replay_format(const struct sq_replay *r, struct sq_format *f,
                                 struct sq_error *err);
-// Metadata bank and k of system sq_a.
+// Metadata bank and k.
 enum sq_status sq_replay_bank(const struct sq_replay *r, unsigned *bank, unsigned *high,
                               struct sq_error *err);
 

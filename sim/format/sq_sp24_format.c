@@ -324,7 +324,10 @@ static bool always(const struct sq_recipe *r)
     return true;
 }
 
+extern const struct sq_format_trace sq_sp24_trace;
+
 const struct sq_format_ops sq_format_sp24 = {
+    .trace = &sq_sp24_trace,
     .name = "sp24",
     .option = options,
     .uncalibrated = "--prune magnitude --algorithm rtn",

@@ -351,7 +351,10 @@ static double equivalent_bits(const struct sq_recipe *r)
     return 4 + 32 * r->outlier_share;
 }
 
+extern const struct sq_format_trace sq_spqr_trace;
+
 const struct sq_format_ops sq_format_spqr = {
+    .trace = &sq_spqr_trace,
     .name = "spqr",
     .option = options,
     .padding = PADDING,

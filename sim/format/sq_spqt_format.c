@@ -334,7 +334,10 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     return sq_gpu_is_share(s, r->sparsity);
 }
 
+extern const struct sq_format_trace sq_spqt_trace;
+
 const struct sq_format_ops sq_format_spqt = {
+    .trace = &sq_spqt_trace,
     .name = "spqt",
     .option = options,
     .uncalibrated = "--prefill dense",

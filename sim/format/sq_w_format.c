@@ -90,7 +90,10 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     return strstr(s->dtype_w, "s4") && sq_gpu_is_share(s, sq_format_sparsity(&f));
 }
 
+extern const struct sq_format_trace sq_w_trace;
+
 const struct sq_format_ops sq_format_sq_w = {
+    .trace = &sq_w_trace,
     .name = "sq_w",
     .option = options,
     .uncalibrated = "--algorithm rtn",

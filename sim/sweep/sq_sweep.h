@@ -139,9 +139,9 @@ struct sq_sweep_spec {
         char **name;   // of paths
     } axis[SQ_N_AXES];
     struct sq_sweep_format *of_format; // [sq_n_formats()], which axes each has
-    bool is_gemm, is_workload;        // n and k, or a table, in place of a model
-    struct sq_machine *machine;       // one per value of the machine axis, NULL without
-    struct sq_digest *machine_digest; // of the files
+    bool is_gemm, is_workload;         // n and k, or a table, in place of a model
+    struct sq_machine *machine;        // one per value of the machine axis, NULL without
+    struct sq_digest *machine_digest;  // of the files
     size_t n_constraints;
     struct sq_constraint *constraint;
     size_t n_measures;

@@ -11,8 +11,8 @@
 
 #include "models/sq_rng.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_system_file.h"
 #include "sim/format/sq_trace.h"
+#include "sim/format/sq_weight_file.h"
 
 static char dir[] = "/tmp/sq-bench-XXXXXX";
 static char path[64];
@@ -72,15 +72,15 @@ static void write_trace(size_t n)
     free(name);
 }
 
-static void write_system(size_t n)
+static void write_sp24(size_t n)
 {
     struct sq_recipe r = sq_recipe_default();
     const struct sq_quant_input in = {.calibration = NULL};
-    struct sq_system_item *item = calloc(n, sizeof *item);
+    struct sq_weight_item *item = calloc(n, sizeof *item);
     char(*name)[48] = layer_names(n);
     struct sq_quant_layer q;
     float weight[16 * 64];
-    r.system = SQ_SYSTEM_SP24;
+    r.format = &sq_format_sp24;
     r.is_gptq = false;
     r.group = 0;
     fill(weight, 16 * 64);
@@ -88,8 +88,8 @@ static void write_system(size_t n)
     if (sq_quant_layer_init(&q, &r, weight, 16, 64, &in, &err) != SQ_OK)
         need(false, err.text);
     for (size_t i = 0; i < n; i++)
-        item[i] = (struct sq_system_item){name[i], 16, 64, 1, &q};
-    need(sq_system_write(file("sp24"), &r, "synthetic", item, n, NULL) == SQ_OK, "write");
+        item[i] = (struct sq_weight_item){.name = name[i], .n = 16, .k_orig = 64, .layer = &q};
+    need(sq_weight_file_write(file("sp24"), &r, "synthetic", item, n, NULL) == SQ_OK, "write");
     sq_quant_layer_free(&q);
     free(item);
     free(name);
@@ -155,7 +155,7 @@ static void write_all(size_t n)
     need(child >= 0, "fork");
     if (child == 0) {
         write_trace(n);
-        write_system(n);
+        write_sp24(n);
         write_plain(n);
         write_tables(n);
         exit(0);

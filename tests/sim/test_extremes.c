@@ -22,6 +22,7 @@
 #include "sim/llm/sq_layer.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_roofline.h"
+#include "tests/sim/random_recipe.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -75,22 +76,6 @@ static struct sq_machine random_machine(struct sq_rng *r)
     return m;
 }
 
-static struct sq_scheme random_scheme(struct sq_rng *r)
-{
-    struct sq_scheme s = {.kind = sq_rng_below(r, SQ_N_SCHEMES), .sq = sq_format_default()};
-    s.sq.bank = 4u << sq_rng_below(r, 6);
-    s.sq.high_per_bank = s.sq.bank / 4;
-    s.sq.group = sq_rng_below(r, 3) ? 128 : 0;
-    s.act_bits = sq_rng_below(r, 2) ? 8 : 4;
-    s.weight_bits = between(r, 2, 8);
-    s.group = s.kind == SQ_SCHEME_GQSA ? 16 : 128;
-    s.sparsity = 0.01 * between(r, 0, 99);
-    s.outliers = 0.01 * between(r, 0, 25);
-    s.layout = sq_rng_below(r, SQ_SPQT_LAYOUTS);
-    s.schedule = sq_rng_below(r, 4) ? SQ_SPQT_BALANCED : SQ_SPQT_STATIC;
-    return s;
-}
-
 // The busiest core over all steps, from the classes of a plan.
 static wide compute_of(const struct sq_plan *p)
 {
@@ -105,7 +90,7 @@ static wide compute_of(const struct sq_plan *p)
     return sum;
 }
 
-static void check_run(const struct sq_machine *m, const struct sq_scheme *s,
+static void check_run(const struct sq_machine *m, const struct sq_recipe *s,
                       const struct sq_plan *p)
 {
     const struct sq_gemm *g = &p->gemm;
@@ -126,7 +111,7 @@ static void check_run(const struct sq_machine *m, const struct sq_scheme *s,
     // Every output leaves once, every activation is read at least once (2 bits or more).
     assert_true((wide)a.nbytes[SQ_STREAM_OUT] == (wide)2 * g->m * g->n);
     assert_true((wide)a.nbytes[SQ_STREAM_ACT] * 4 >= (wide)g->m * g->k);
-    if (s->kind != SQ_SCHEME_GQSA && s->kind != SQ_SCHEME_SPQT)
+    if (s->format != &sq_format_gqsa && s->format != &sq_format_spqt)
         assert_true((wide)a.nbytes[SQ_STREAM_LO] * 4 >= (wide)g->n * g->k);
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         nbytes += (long double)a.nbytes[i];
@@ -142,7 +127,7 @@ static void test_machine(void **state)
     unsigned sizes = 0, counts = 0, tiles = 0, done = 0;
     for (unsigned i = 0; i < 1200; i++) {
         const struct sq_machine m = random_machine(&r);
-        const struct sq_scheme s = random_scheme(&r);
+        const struct sq_recipe s = random_recipe(&r);
         const struct sq_gemm g = {random_size(&r), random_size(&r), random_size(&r)};
         struct sq_plan p;
         struct sq_error err;
@@ -172,13 +157,8 @@ static void test_limits_together(void **state)
     struct sq_plan p;
     assert_int_equal(sq_machine_load("sim/machines/default.yaml", &m, NULL), SQ_OK);
     m.core.rows = m.core.cols = m.core.low_lanes = m.core.high_lanes = 1;
-    for (unsigned kind = 0; kind < SQ_N_SCHEMES; kind++) {
-        const struct sq_scheme s = {.kind = kind,
-                                    .sq = sq_format_default(),
-                                    .act_bits = 8,
-                                    .weight_bits = 4,
-                                    .group = 16,
-                                    .sparsity = 0.5};
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const struct sq_recipe s = default_of(sq_formats[i]);
         assert_int_equal(sq_plan_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
         assert_non_null(strstr(err.text, "more than 9223372036854775807"));
     }
@@ -228,13 +208,13 @@ static void test_gpu(void **state)
     unsigned refused = 0, done = 0;
     assert_int_equal(sq_gpu_load("sim/machines/h200.yaml", &gpu, NULL), SQ_OK);
     for (unsigned i = 0; i < 2000; i++) {
-        const struct sq_scheme s = random_scheme(&r);
+        const struct sq_recipe s = random_recipe(&r);
         struct sq_workload_row row = {.gemm = {random_size(&r), random_size(&r), random_size(&r)},
                                       .count = 1 + spread(&r, 19)};
         const struct sq_workload w = {1, &row};
         struct sq_gpu_total t;
         struct sq_error err;
-        const enum sq_status status = sq_gpu_total_scheme(&gpu, &s, &w, NULL, &t, &err);
+        const enum sq_status status = sq_gpu_total_recipe(&gpu, &s, &w, NULL, &t, &err);
         const uint64_t size[3] = {row.gemm.m, row.gemm.n, row.gemm.k};
         bool fits = true;
         for (unsigned d = 0; d < 3; d++)

@@ -17,8 +17,8 @@
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
 #include "sim/block/sq_core_run.h"
-#include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
+#include "tests/sim/random_recipe.h"
 
 static uint64_t test_seed(void)
 {
@@ -48,49 +48,6 @@ static struct sq_machine small_machine(struct sq_rng *r)
     m.dram_latency = sq_rng_below(r, 3) ? sq_rng_below(r, 50) : sq_rng_below(r, 3000);
     sq_machine_derive(&m);
     return m;
-}
-
-// Of the defaults on a machine.
-static struct sq_recipe default_of(const struct sq_format_ops *f)
-{
-    struct sq_recipe r;
-    assert_int_equal(sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
-    return r;
-}
-
-// Within what the format's options may be.
-static struct sq_recipe random_recipe(struct sq_rng *rng)
-{
-    const struct sq_format_ops *f = sq_rng_below(rng, 3)
-                                        ? sq_formats[0]
-                                        : sq_formats[sq_rng_below(rng, (uint32_t)sq_n_formats())];
-    for (;;) {
-        struct sq_recipe r = default_of(f);
-        for (const struct sq_format_option *o = f->option; o->name; o++) {
-            double v = 0;
-            if (!(o->taken & SQ_IN_RUN) || strcmp(o->name, "low-bits") == 0 ||
-                sq_rng_below(rng, 4) == 0)
-                continue;
-            if (strcmp(o->name, "bank") == 0)
-                v = 4u << sq_rng_below(rng, 6);
-            else if (strcmp(o->name, "sparsity") == 0 && o->max == 0.9375)
-                v = 1 - 0.5 / (1 << sq_rng_below(rng, 4));
-            else if (o->choice) {
-                size_t n = 0;
-                while (o->choice[n])
-                    n++;
-                const size_t i = sq_rng_below(rng, (uint32_t)n);
-                v = o->kind == SQ_OPTION_NAME ? o->min + (double)i : strtod(o->choice[i], NULL);
-            } else if (o->kind == SQ_OPTION_UINT)
-                v = between(rng, (uint32_t)o->min, (uint32_t)o->max);
-            else
-                v = o->min + (o->max - o->min) * 0.01 * between(rng, 0, 100);
-            sq_option_put(o, v, &r);
-        }
-        if (sq_format_settle(SQ_IN_RUN, NULL, &r, NULL) == SQ_OK &&
-            sq_cost_check(&r, NULL) == SQ_OK)
-            return r;
-    }
 }
 
 static void check(const struct sq_machine *m, const struct sq_plan *p, unsigned index)

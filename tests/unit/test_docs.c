@@ -6,7 +6,7 @@
 #include <sqlite3.h>
 
 #include "sim/block/sq_cause.h"
-#include "sim/format/sq_scheme.h"
+#include "sim/format/sq_cost.h"
 #include "sim/sweep/sq_sweep.h"
 #include "tests/unit/tmpdir.h"
 

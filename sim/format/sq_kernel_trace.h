@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside of sq_replay_cosim.h: how one block gets the operands of one trace.
-#ifndef SQ_REPLAY_PLAN_H
-#define SQ_REPLAY_PLAN_H
+// What a format knows of its kernel traces: their values, and routes, how one block gets the
+// operands of one trace. Inside of sq_replay.h and sq_replay_cosim.h.
+#ifndef SQ_KERNEL_TRACE_H
+#define SQ_KERNEL_TRACE_H
 
 #include "sim/cosim/sq_replay_cosim.h"
 
@@ -17,14 +18,20 @@ struct sq_replay_work {
 };
 
 struct sq_replay_plan {
-    enum sq_replay_system system;
     const struct sq_block *block; // NULL: core
     // Chooses the point (sq_replay_set) and fills in the case (sq_replay_begin).
     enum sq_status (*make)(struct sq_replay_work *w, struct sq_error *err);
     // Compares the golden outputs of the case (sq_replay_golden) with the kernel's.
     enum sq_status (*check)(struct sq_replay_work *w, struct sq_error *err);
 };
-extern const struct sq_replay_plan sq_replay_array_plans[5], sq_replay_front_plans[5];
+// The kernel traces of a format.
+struct sq_format_trace {
+    const char *name, *flags; // metadata system and flags; NULL: the format's name; any
+    // Recomputes and compares everything.
+    enum sq_status (*values)(struct sq_replay *r, struct sq_error *err);
+    const struct sq_replay_plan *route;
+    size_t n_routes; // 1..SQ_REPLAY_BLOCKS_MAX
+};
 
 // Parameter `name` of the block.
 void sq_replay_set(struct sq_replay_work *w, const char *name, unsigned value);
