@@ -10,7 +10,7 @@
 
 // Rotary frequencies: plain, or with the wavelength-dependent scaling of Llama 3.1 and later.
 struct sq_rope {
-    double theta; // base, > 1
+    double theta; // base, >= 1
     bool is_llama3;
     double factor, low_freq_factor, high_freq_factor; // only where is_llama3
     size_t original_max_position;                     //

@@ -12,7 +12,7 @@ static void read_config(void)
     const enum sq_status status = sq_model_config_read(FUZZ_FILE, &c, &err);
     fuzz_status(status, &err);
     if (status == SQ_OK)
-        FUZZ_CHECK(c.n_heads % c.n_kv_heads == 0 && c.head_dim % 2 == 0 && c.rope.theta > 1);
+        FUZZ_CHECK(c.n_heads % c.n_kv_heads == 0 && c.head_dim % 2 == 0 && c.rope.theta >= 1);
 }
 
 static void read_workload(unsigned options)
