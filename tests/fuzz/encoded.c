@@ -25,7 +25,7 @@ static void write_sq_w(const char *path, const struct sq_format *f, const float 
     struct sq_trace_writer writer;
     struct sq_error err;
     const struct sq_trace_info info = {*f, "golden", "synthetic", 1};
-    const struct sq_trace_item item = {"a", N, K, 1};
+    const struct sq_trace_item item = {.name = "a", .n = N, .k_orig = K};
     FUZZ_CHECK(sq_operand_alloc(&o, f, N, K, &err) == SQ_OK);
     FUZZ_CHECK(sq_encode_rtn(w, &o.m, &err) == SQ_OK);
     FUZZ_CHECK(sq_trace_begin(&writer, path, &info, &item, 1, &err) == SQ_OK);
@@ -52,7 +52,7 @@ static void write_system(const char *path, const struct sq_recipe *r, const floa
     if (status != SQ_OK)
         fprintf(stderr, "%s\n", err.text);
     FUZZ_CHECK(status == SQ_OK);
-    const struct sq_system_item item = {"l", N, K, 1, &q};
+    const struct sq_system_item item = {.name = "l", .n = N, .k_orig = K, .layer = &q};
     FUZZ_CHECK(sq_system_write(path, r, "synthetic", &item, 1, &err) == SQ_OK);
     sq_quant_layer_free(&q);
     sq_factor_free(&f);
@@ -136,7 +136,7 @@ static void rewrite_operand(const struct sq_operand *o)
     struct sq_operand again;
     struct sq_error err;
     const struct sq_trace_info info = {o->m.format, "golden", "synthetic", 1};
-    const struct sq_trace_item item = {"", o->m.n, o->m.k_orig, 1};
+    const struct sq_trace_item item = {.name = "", .n = o->m.n, .k_orig = o->m.k_orig};
     FUZZ_CHECK(sq_trace_begin(&w, "mem/copy", &info, &item, 1, &err) == SQ_OK);
     FUZZ_CHECK(sq_trace_put(&w, 0, o, &err) == SQ_OK && sq_trace_commit(&w, &err) == SQ_OK);
     FUZZ_CHECK(sq_trace_open(&t, "mem/copy", &err) == SQ_OK);
@@ -182,7 +182,7 @@ static void use_layer(const struct sq_system_file *f, const struct sq_system_ent
     free(x), free(y);
     if (!rewrite)
         return;
-    const struct sq_system_item item = {"l", e->n, e->k_orig, 1, q};
+    const struct sq_system_item item = {.name = "l", .n = e->n, .k_orig = e->k_orig, .layer = q};
     const enum sq_status status =
         sq_system_write("mem/copy", &f->recipe, "synthetic", &item, 1, &err);
     FUZZ_CHECK(status == SQ_OK);

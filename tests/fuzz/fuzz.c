@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sqlite3.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,50 +108,43 @@ void __wrap_sq_tensor_forget(const struct sq_safetensors *st, const struct sq_te
         fuzz_sink += t->data[0] + t->data[t->nbytes - 1];
 }
 
-struct stream {
-    char *bytes;
-    size_t n;
-};
-
+// On a file of the kernel's memory: a stream of open_memstream ends where it was written last.
 enum sq_status __wrap_sq_outfile_open(struct sq_outfile *out, const char *path,
                                       struct sq_error *err)
 {
     *out = (struct sq_outfile){0};
     if (!is_ours(path) || strlen(path) >= PATH_LEN)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s'", sq_path_tail(path));
-    struct stream *s = calloc(1, sizeof *s);
+    const int fd = memfd_create("outfile", MFD_CLOEXEC);
     out->path = strdup(path);
-    out->temp = (char *)s; // private
-    out->stream = open_memstream(&s->bytes, &s->n);
+    out->stream = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    FUZZ_CHECK(out->path && out->stream);
     return SQ_OK;
 }
 
 enum sq_status __wrap_sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
 {
-    struct stream *s = (struct stream *)(void *)out->temp;
     struct file *f = find(written, n_written, out->path);
+    struct stat st;
     (void)err;
-    FUZZ_CHECK(fclose(out->stream) == 0 && (f || n_written < N_WRITTEN));
-    out->stream = NULL;
+    FUZZ_CHECK(fflush(out->stream) == 0 && (f || n_written < N_WRITTEN));
+    FUZZ_CHECK(fstat(fileno(out->stream), &st) == 0);
+    uint8_t *bytes = malloc((size_t)st.st_size + 1);
+    FUZZ_CHECK(bytes && pread(fileno(out->stream), bytes, (size_t)st.st_size, 0) == st.st_size);
     if (f)
         free((void *)(uintptr_t)f->bytes);
     f = f ? f : &written[n_written++];
     snprintf(f->path, sizeof f->path, "%s", out->path);
-    f->bytes = (uint8_t *)s->bytes;
-    f->n = s->n;
-    s->bytes = NULL;
+    f->bytes = bytes;
+    f->n = (size_t)st.st_size;
     __wrap_sq_outfile_abort(out);
     return SQ_OK;
 }
 
 void __wrap_sq_outfile_abort(struct sq_outfile *out)
 {
-    struct stream *s = (struct stream *)(void *)out->temp;
     if (out->stream)
         fclose(out->stream);
-    if (s)
-        free(s->bytes);
-    free(s);
     free(out->path);
     *out = (struct sq_outfile){0};
 }

@@ -15,7 +15,8 @@ static enum sq_status visit(void *context, const struct sq_sweep_row *row, struc
 {
     (void)context;
     (void)err;
-    fuzz_sink += strlen(row->sweep) + strlen(row->parameters) + strlen(row->measures) + row->key;
+    fuzz_sink +=
+        strlen(row->sweep) + strlen(row->parameters) + strlen(row->measures) + row->key.low;
     return SQ_OK;
 }
 
@@ -89,7 +90,7 @@ static void put_rows(const char *path, struct fuzz_reader *r)
     FUZZ_CHECK(sq_sweep_db_open(&db, path, true, &err) == SQ_OK);
     for (char *at = text; at < end;) {
         const char *part[5] = {"", "{}", "", "{}", "{}"};
-        uint64_t key = 0;
+        struct sq_digest key = {0};
         for (size_t i = 0; i < 5 && at < end; i++, at += strlen(at) + 1)
             part[i] = at;
         memcpy(&key, part[2], strnlen(part[2], sizeof key));

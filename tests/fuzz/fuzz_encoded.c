@@ -12,6 +12,7 @@ static size_t alter(uint8_t *file, size_t room, unsigned which, struct fuzz_read
     memcpy(file, bytes, n);
     fuzz_drop_digest(file, n);
     const size_t header = (size_t)(file[0] | file[1] << 8);
+    FUZZ_CHECK(header <= n - 8);
     const size_t n_list = fuzz_u16(r);
     struct fuzz_reader list = {NULL, 0};
     list.data = fuzz_bytes(r, n_list, &got);
