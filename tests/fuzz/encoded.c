@@ -4,7 +4,7 @@
 #include "models/sq_mac.h"
 #include "models/sq_rng.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_system_file.h"
+#include "sim/format/sq_weight_file.h"
 
 // Small, and padded in every format.
 enum { N = 3, K = 24, TOKENS = 32, SMALL = 1 << 14 };
@@ -34,8 +34,7 @@ static void write_sq_w(const char *path, const struct sq_format *f, const float 
     sq_operand_free(&o);
 }
 
-static void write_system(const char *path, const struct sq_recipe *r, const float *w,
-                         const float *x)
+static void write_layer(const char *path, const struct sq_recipe *r, const float *w, const float *x)
 {
     struct sq_calibration c;
     struct sq_factor f;
@@ -52,8 +51,8 @@ static void write_system(const char *path, const struct sq_recipe *r, const floa
     if (status != SQ_OK)
         fprintf(stderr, "%s\n", err.text);
     FUZZ_CHECK(status == SQ_OK);
-    const struct sq_system_item item = {.name = "l", .n = N, .k_orig = K, .layer = &q};
-    FUZZ_CHECK(sq_system_write(path, r, "synthetic", &item, 1, &err) == SQ_OK);
+    const struct sq_weight_item item = {.name = "l", .n = N, .k_orig = K, .layer = &q};
+    FUZZ_CHECK(sq_weight_file_write(path, r, "synthetic", &item, 1, &err) == SQ_OK);
     sq_quant_layer_free(&q);
     sq_factor_free(&f);
     sq_calibration_free(&c);
@@ -63,8 +62,8 @@ static void write_template(unsigned i, const char *path)
 {
     static const struct sq_format formats[] = {
         {8, 4, 16, 4, 32}, {8, 4, 8, 2, 0}, {4, 2, 32, 8, 32}};
-    static const enum sq_system systems[] = {SQ_SYSTEM_SP24, SQ_SYSTEM_GQSA, SQ_SYSTEM_SPQT,
-                                             SQ_SYSTEM_SPQR, SQ_SYSTEM_SPQR};
+    static const struct sq_format_ops *const ops[] = {
+        &sq_format_sp24, &sq_format_gqsa, &sq_format_spqt, &sq_format_spqr, &sq_format_spqr};
     struct sq_rng rng = {i + 1};
     float w[N * K], x[TOKENS * K];
     for (size_t j = 0; j < N * K; j++)
@@ -76,12 +75,12 @@ static void write_template(unsigned i, const char *path)
         return;
     }
     struct sq_recipe r = sq_recipe_default();
-    r.system = systems[i - 3];
+    r.format = ops[i - ENCODED_SQ_W];
     r.sparsity = 0.5;
     r.group = 16;
     r.is_ptcsr = i == 7;
-    r.is_gptq = r.system == SQ_SYSTEM_SPQR;
-    write_system(path, &r, w, x);
+    r.is_gptq = r.format == &sq_format_spqr;
+    write_layer(path, &r, w, x);
 }
 
 const uint8_t *encoded_template(unsigned i, size_t *n)
@@ -165,43 +164,43 @@ static void use_operands(const struct sq_trace *t, bool rewrite)
     }
 }
 
-static void use_layer(const struct sq_system_file *f, const struct sq_system_entry *e,
+static void use_layer(const struct sq_weight_file *f, const struct sq_weight_entry *e,
                       const struct sq_quant_layer *q, bool rewrite)
 {
     struct sq_error err;
-    struct sq_system_figure figure[SQ_SYSTEM_FIGURES];
+    struct sq_figure figure[SQ_FIGURES_MAX];
     float *x = malloc(e->k_orig * sizeof *x), *y = malloc(e->n * sizeof *y);
     FUZZ_CHECK(x && y);
     for (size_t row = 0; row < e->n; row++)
-        q->ops->decode_row(q->state, row, x);
+        q->format->decode_row(q->state, row, x);
     for (size_t i = 0; i < e->k_orig; i++)
         x[i] = i % 3 ? 1.5f : -2.0f;
     fuzz_status(sq_quant_layer_apply(q, &f->recipe, x, 1, y, &err), &err);
     FUZZ_CHECK(sq_quant_layer_nbits(q) > 0);
-    fuzz_sink += q->ops->figures ? q->ops->figures(q->state, figure) : 0;
+    fuzz_sink += q->format->figures ? q->format->figures(q->state, figure) : 0;
     free(x), free(y);
     if (!rewrite)
         return;
-    const struct sq_system_item item = {.name = "l", .n = e->n, .k_orig = e->k_orig, .layer = q};
+    const struct sq_weight_item item = {.name = "l", .n = e->n, .k_orig = e->k_orig, .layer = q};
     const enum sq_status status =
-        sq_system_write("mem/copy", &f->recipe, "synthetic", &item, 1, &err);
+        sq_weight_file_write("mem/copy", &f->recipe, "synthetic", &item, 1, &err);
     FUZZ_CHECK(status == SQ_OK);
-    struct sq_system_file again;
+    struct sq_weight_file again;
     struct sq_quant_layer copy;
-    FUZZ_CHECK(sq_system_file_open(&again, "mem/copy", &err) == SQ_OK);
-    FUZZ_CHECK(sq_system_file_load(&again, 0, &copy, &err) == SQ_OK);
+    FUZZ_CHECK(sq_weight_file_open(&again, "mem/copy", &err) == SQ_OK);
+    FUZZ_CHECK(sq_weight_file_load(&again, 0, &copy, &err) == SQ_OK);
     sq_quant_layer_free(&copy);
-    sq_system_file_close(&again);
+    sq_weight_file_close(&again);
 }
 
-static void use_layers(const struct sq_system_file *f, bool rewrite)
+static void use_layers(const struct sq_weight_file *f, bool rewrite)
 {
     struct sq_error err;
     for (size_t i = 0; i < f->n_layers; i++) {
         struct sq_quant_layer q;
         if (f->layer[i].n > SMALL || f->layer[i].k > SMALL)
             continue;
-        const enum sq_status status = sq_system_file_load(f, i, &q, &err);
+        const enum sq_status status = sq_weight_file_load(f, i, &q, &err);
         fuzz_status(status, &err);
         if (status != SQ_OK)
             continue;
@@ -213,17 +212,17 @@ static void use_layers(const struct sq_system_file *f, bool rewrite)
 void encoded_use(const char *path, bool is_sq_w, bool rewrite)
 {
     struct sq_trace t;
-    struct sq_system_file f;
+    struct sq_weight_file f;
     struct sq_error err;
     const enum sq_status status =
-        is_sq_w ? sq_trace_open(&t, path, &err) : sq_system_file_open(&f, path, &err);
+        is_sq_w ? sq_trace_open(&t, path, &err) : sq_weight_file_open(&f, path, &err);
     fuzz_status(status, &err);
     if (status == SQ_OK && is_sq_w) {
         use_operands(&t, rewrite);
         sq_trace_close(&t);
     } else if (status == SQ_OK) {
         use_layers(&f, rewrite);
-        sq_system_file_close(&f);
+        sq_weight_file_close(&f);
     }
 }
 
@@ -231,7 +230,7 @@ void encoded_use_altered(unsigned i, struct fuzz_reader *list)
 {
     static struct {
         struct sq_trace trace;
-        struct sq_system_file file;
+        struct sq_weight_file file;
         uint8_t *data, *original; // data: of the mapping that the open file has
         size_t n;
     } all[ENCODED_TEMPLATES], *t;
@@ -243,7 +242,7 @@ void encoded_use_altered(unsigned i, struct fuzz_reader *list)
         snprintf(path, sizeof path, "mem/template-%u", i);
         FUZZ_CHECK(encoded_template(i, &n));
         const bool is_trace = sq_trace_open(&t->trace, path, &err) == SQ_OK;
-        FUZZ_CHECK(is_trace || sq_system_file_open(&t->file, path, &err) == SQ_OK);
+        FUZZ_CHECK(is_trace || sq_weight_file_open(&t->file, path, &err) == SQ_OK);
         const struct sq_safetensors *st = is_trace ? &t->trace.file : &t->file.st;
         t->data = (uint8_t *)(uintptr_t)st->buffer;
         t->n = st->map.nbytes - (size_t)(st->buffer - st->map.data);

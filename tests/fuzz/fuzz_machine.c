@@ -1,22 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A machine of cores, and what it takes for a few products: no fewer cycles than the bound, and no
 // more multiplications than there is room for.
+#include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct sq_scheme schemes[] = {
-    {.kind = SQ_SCHEME_SQ_W, .sq = {8, 4, 32, 8, 128}, .act_bits = 8},
-    {.kind = SQ_SCHEME_DENSE, .act_bits = 8, .weight_bits = 8, .group = 128},
-    {.kind = SQ_SCHEME_SP24, .act_bits = 8},
-    {.kind = SQ_SCHEME_GQSA, .act_bits = 8, .group = 16, .sparsity = 0.5},
-};
-
-static void run(const struct sq_machine *m, const struct sq_scheme *s, const struct sq_gemm *g)
+static void run(const struct sq_machine *m, const struct sq_recipe *r, const struct sq_gemm *g)
 {
     struct sq_plan p;
     struct sq_error err;
     uint64_t compute, dram;
-    const enum sq_status status = sq_plan_make(m, s, g, &p, &err);
+    const enum sq_status status = sq_plan_make(m, r, g, &p, &err);
     fuzz_status(status, &err);
     if (status != SQ_OK)
         return;
@@ -38,7 +32,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (status != SQ_OK)
         return 0;
     FUZZ_CHECK(m.burst_num > 0 && m.burst_den > 0 && m.clock_hz > 0 && m.cores >= 1);
-    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
-        run(&m, &schemes[i], &(struct sq_gemm){i % 2 ? 1 : 33, 65, 512});
+    for (size_t i = 0; i < sq_n_formats(); i++) {
+        struct sq_recipe r;
+        FUZZ_CHECK(sq_format_recipe(sq_formats[i], SQ_IN_RUN, NULL, &r, &err) == SQ_OK);
+        run(&m, &r, &(struct sq_gemm){i % 2 ? 1 : 33, 65, 512});
+    }
     return 0;
 }

@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of the commands: words, one a line, through every shared option, and what follows from
-// them. First byte: bit 0 the systems beside sq_w, bit 1 a command that takes a file name.
-#include "sim/cli/sq_cli_system.h"
-#include "sim/format/sq_system.h"
+// Options of the commands: words, one a line, through the options of the formats and of the core,
+// and what follows from them. First byte: bits 1:0 eval, quantize, run or cosim; bit 2 a command
+// that takes a file name.
+#include "sim/cli/sq_cli_option.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { WORDS_MAX = 24 };
 
 struct input {
+    struct sq_cli_options options;
     struct sq_cli_format format;
     struct sq_cli_core core;
-    struct sq_cli_system system;
     const char *file;
-    bool takes_file;
+    bool takes_file, is_cosim;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct input *in = state->input;
     if (key == ARGP_KEY_INIT) {
-        state->child_inputs[0] = state->child_inputs[1] = &in->format;
-        state->child_inputs[2] = &in->core;
-        state->child_inputs[3] = &in->system;
+        void *first = in->is_cosim ? (void *)&in->format : &in->options;
+        state->child_inputs[0] = first;
+        state->child_inputs[1] = &in->core;
+        if (in->is_cosim)
+            state->child_inputs[2] = &in->format;
         return 0;
     }
     if (key != ARGP_KEY_ARG || in->file || !in->takes_file)
@@ -39,50 +41,40 @@ static void use(const struct input *in)
     fuzz_status(status, &err);
     if (status == SQ_OK)
         FUZZ_CHECK(sq_core_config_check(&core, &err) == SQ_OK);
-    if (!in->format.system) {
+    if (in->is_cosim) {
         FUZZ_CHECK(sq_format_check(&in->format.format, &err) == SQ_OK);
-        fuzz_status(sq_cli_system_unused(&in->system, &err), &err);
         return;
     }
-    const enum sq_system system = sq_system_find(in->format.system);
-    const struct sq_cli_offline offline = {.score = SQ_CLI_NOT_GIVEN,
-                                           .sparsity = in->format.sparsity,
-                                           .percdamp = -1,
-                                           .group = in->format.format.group};
-    if (system == SQ_SYSTEM_GRID)
-        return;
-    status = sq_cli_system_recipe(&in->system, &offline, system, &recipe, &err);
+    status = sq_cli_recipe(&in->options, &recipe, &err);
     fuzz_status(status, &err);
-    if (status == SQ_OK)
+    if (status == SQ_OK && in->options.scope != SQ_IN_RUN)
         FUZZ_CHECK(sq_recipe_check(&recipe, &err) == SQ_OK);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    static const char *const systems[] = {"sp24", "gqsa", "spqt", "spqr"};
+    static const unsigned scopes[] = {SQ_IN_EVAL, SQ_IN_QUANTIZE, SQ_IN_RUN, SQ_IN_RUN};
     static const struct argp_option none[] = {{0}};
-    static const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
-                                                 {&sq_cli_act_argp, 0, NULL, 0},
-                                                 {&sq_cli_core_argp, 0, NULL, 0},
-                                                 {&sq_cli_system_argp, 0, NULL, 0},
-                                                 {0}};
-    static const struct argp argp = {none, parse, "FILE", "", children, NULL, NULL};
     struct fuzz_reader r = {data, n};
     struct sq_error err;
     const unsigned mode = fuzz_byte(&r);
+    const bool is_cosim = (mode & 3) == 3;
+    const struct argp_child children[] = {
+        {is_cosim ? &sq_cli_format_argp : sq_cli_options_argp(scopes[mode & 3]), 0, NULL, 0},
+        {&sq_cli_core_argp, 0, NULL, 0},
+        {is_cosim ? &sq_cli_act_argp : NULL, 0, NULL, 0},
+        {0}};
+    const struct argp argp = {none, parse, "FILE", "", children, NULL, NULL};
     char *text = fuzz_text(&r), *words[WORDS_MAX + 1] = {"command"}, *next = text;
     int n_words = 1;
     for (char *word; n_words < WORDS_MAX && (word = strsep(&next, "\n"));)
         if (strcmp(word, "--help") != 0) // prints and ends the program
             words[n_words++] = word;
-    struct input in = {.format = sq_cli_format_default(&err),
+    struct input in = {.options = sq_cli_options_default(scopes[mode & 3], &err),
+                       .format = sq_cli_format_default(&err),
                        .core = sq_cli_core_default(&err),
-                       .system = sq_cli_system_default(&err),
-                       .takes_file = mode & 2};
-    if (mode & 1) {
-        in.format.systems = systems;
-        in.format.n_systems = sizeof systems / sizeof systems[0];
-    }
+                       .is_cosim = is_cosim,
+                       .takes_file = mode & 4};
     const enum sq_status status = sq_cli_parse(&argp, n_words, words, &in, &err);
     fuzz_status(status, &err);
     if (status == SQ_OK)

@@ -19,24 +19,6 @@ enum {
     SPQT_K = 2
 };
 
-// ---- what the linker puts in place of the comparison ----------------------------------------
-
-enum sq_status __real_sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
-                                        size_t n, const void *want, struct sq_error *err);
-enum sq_status __wrap_sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
-                                        size_t n, const void *want, struct sq_error *err);
-
-enum sq_status __wrap_sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
-                                        size_t n, const void *want, struct sq_error *err)
-{
-    const enum sq_status status = __real_sq_replay_compare(r, name, dtype, n, want, err);
-    if (status == SQ_OK || !r->is_different)
-        return status;
-    fuzz_status(status, err);
-    r->is_different = false;
-    return SQ_OK;
-}
-
 // ---- templates ------------------------------------------------------------------------------
 
 struct part {
