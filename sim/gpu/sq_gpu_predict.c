@@ -45,10 +45,9 @@ enum { SECTOR = 32 }; // bytes: the least that an L2 fetches
 struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_gemm *size)
 {
     const struct sq_format_ops *f = r->format;
-    const uint64_t group = r->group ? r->group : size->k;
     const struct sq_stretch row = {.elements = size->k,
                                    .banks = r->bank ? (size->k + r->bank - 1) / r->bank : 0,
-                                   .groups = (size->k + group - 1) / group,
+                                   .groups = r->group ? (size->k + r->group - 1) / r->group : 1,
                                    .at_end = true,
                                    .burst_nbytes = SECTOR};
     struct sq_gpu_gemm g = {.m = size->m,
