@@ -56,6 +56,9 @@ struct sq_recipe {
     double outlier_share; // on a machine: rho, 0..0.25
     unsigned is_absolute; // 0, 1: outliers stored as the published encoder has them
     unsigned is_ptcsr;    // 0, 1: outliers stored as PTCSR
+    // a format's own, for one that has none of its fields above
+    unsigned own[4];
+    double own_real[4];
 };
 
 // dense W4A8, G = 128, GPTQ with percdamp .01, no smoothing.

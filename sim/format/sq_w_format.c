@@ -10,6 +10,7 @@ enum { ALL = SQ_IN_EVAL | SQ_IN_QUANTIZE | SQ_IN_RUN | SQ_IN_SWEEP };
 static const char *const act_choice[] = {"4", "8", NULL};
 
 static const struct sq_format_option options[] = {
+    SQ_SAID("algorithm", SQ_IN_FILE, "file"),
     SQ_GRID_HEAD,
     SQ_GRID_GROUP(SQ_IN_EVAL, SQ_IN_EVAL | SQ_IN_FILE),
     SQ_BANK_OPTION(SQ_IN_EVAL, SQ_IN_EVAL | SQ_IN_FILE),
@@ -32,7 +33,6 @@ static const struct sq_format_option options[] = {
             "bits of an activation; own scales: 4 or 8", .also = 16),
     SQ_NUMBER("act-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, act_choice, 8, act.low_bits,
               "bits of an activation"),
-    SQ_SAID("algorithm", SQ_IN_FILE, "file"),
     {0}};
 
 static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,

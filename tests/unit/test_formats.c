@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of the formats (sq_format_ops.h, sq_format_option.h), every row of every format, and
+// every option given with its default, one past its range and with a word that it does not have.
+#include <math.h>
+
+#include "sim/format/sq_format_ops.h"
+#include "tests/unit/fixture.h"
+
+static const unsigned scopes[] = {SQ_IN_EVAL, SQ_IN_QUANTIZE, SQ_IN_FILE, SQ_IN_RUN, SQ_IN_SWEEP};
+
+static void names_are_those_of_the_list(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sq_n_formats(); i++) {
+        assert_string_equal(sq_formats[i]->name, sq_format_names[i]);
+        assert_ptr_equal(sq_format_find(sq_format_names[i]), sq_formats[i]);
+    }
+    assert_null(sq_formats[sq_n_formats()]);
+    assert_null(sq_format_names[sq_n_formats()]);
+    assert_null(sq_format_find("sq_x"));
+}
+
+// A format has everything of a part or nothing.
+static void parts_are_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const struct sq_format_ops *f = sq_formats[i];
+        assert_true(f->check && f->needs && f->init && f->free && f->apply && f->padded &&
+                    f->stored_nbits && f->decode_row);
+        assert_true(!f->parts == !f->load);
+        assert_true(!f->parts || f->has_file);
+        assert_true(!f->share == !f->share_unit);
+        assert_true(f->check_cost && f->weight_nbytes && f->equivalent_bits);
+        assert_true(!f->has_mask || f->mask);
+    }
+}
+
+static bool is_number(const struct sq_format_option *o)
+{
+    return o->kind <= SQ_OPTION_FLAG;
+}
+
+static void rows_are_complete(void **state)
+{
+    (void)state;
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++) {
+            if (o->taken && o->kind == SQ_OPTION_REFUSED)
+                assert_non_null(o->text);
+            if (!o->taken || !is_number(o))
+                continue;
+            if (!o->help || o->nbytes == 0 || o->offset + o->nbytes > sizeof(struct sq_recipe))
+                fail_msg("%s: option %s has no help or field", sq_formats[i]->name, o->name);
+            if (o->fallback != SQ_FOLLOWS && o->kind != SQ_OPTION_FLAG &&
+                !sq_option_accepts(o, o->fallback))
+                fail_msg("%s: default %g of %s is outside its range", sq_formats[i]->name,
+                         o->fallback, o->name);
+            for (const struct sq_format_option *p = o + 1; p->name; p++)
+                if ((p->taken & o->taken) && strcmp(p->name, o->name) == 0)
+                    fail_msg("%s: option %s is taken twice", sq_formats[i]->name, o->name);
+        }
+}
+
+// No key of JSON twice in a scope.
+static void shown_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
+            for (const struct sq_format_option *p = o + 1; p->name; p++)
+                if ((p->shown & o->shown) &&
+                    strcmp(p->key ? p->key : p->name, o->key ? o->key : o->name) == 0)
+                    fail_msg("%s shows %s twice", sq_formats[i]->name, o->name);
+}
+
+// What is said when the default is given is what holds when nothing is.
+static void defaults_are_what_they_say(void **state)
+{
+    (void)state;
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (size_t s = 0; s < LEN(scopes); s++) {
+            const struct sq_format_ops *f = sq_formats[i];
+            struct sq_recipe plain, given;
+            struct sq_error err;
+            const bool is_file = scopes[s] == SQ_IN_QUANTIZE || scopes[s] == SQ_IN_FILE;
+            if (scopes[s] == SQ_IN_SWEEP || (is_file && !f->has_file))
+                continue;
+            if (sq_format_recipe(f, scopes[s], NULL, &plain, &err) != SQ_OK)
+                fail_msg("%s: %s", f->name, err.text);
+            for (const struct sq_format_option *o = f->option; o->name; o++) {
+                char word[32];
+                struct sq_given one = {1, {{o->name, word}}};
+                if (!(o->taken & scopes[s]) || o->kind > SQ_OPTION_NAME || o->flag ||
+                    o->fallback == SQ_FOLLOWS || strcmp(o->name, "percdamp") == 0 ||
+                    strcmp(o->name, "score") == 0)
+                    continue; // those have a meaning only beside another
+                sq_option_word(o, o->fallback, word, sizeof word);
+                if (sq_format_recipe(f, scopes[s], &one, &given, &err) != SQ_OK)
+                    fail_msg("%s: %s = %s: %s", f->name, o->name, word, err.text);
+                if (memcmp(&plain, &given, sizeof plain) != 0)
+                    fail_msg("%s: %s = %s is not the default", f->name, o->name, word);
+            }
+        }
+}
+
+// ---- refusals -------------------------------------------------------------------------------
+
+static void refuse(const struct sq_format_ops *f, unsigned scope, const char *name,
+                   const char *word)
+{
+    struct sq_given one = {1, {{name, word}}};
+    struct sq_recipe r;
+    struct sq_error err;
+    if (sq_format_recipe(f, scope, &one, &r, &err) == SQ_OK)
+        fail_msg("%s takes %s = %s", f->name, name, word);
+    if (strncmp(err.text, name, strlen(name)) != 0 || strchr(err.text, '\n'))
+        fail_msg("%s: %s = %s is refused by '%s'", f->name, name, word, err.text);
+}
+
+// By a sentence that begins with the option: what lies outside a range, is no number, is no word of
+// the list, or belongs to another format.
+static void refusals_name_the_option(void **state)
+{
+    (void)state;
+    unsigned outside = 0, foreign = 0;
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (size_t j = 0; sq_formats[j]; j++)
+            for (const struct sq_format_option *o = sq_formats[j]->option; o->name; o++)
+                for (size_t s = 0; s < LEN(scopes); s++) {
+                    const struct sq_format_option *mine =
+                        sq_option_find(sq_formats[i], scopes[s], o->name);
+                    if (!(o->taken & scopes[s]) || scopes[s] == SQ_IN_SWEEP)
+                        continue;
+                    if (!mine || mine->kind == SQ_OPTION_REFUSED) {
+                        refuse(sq_formats[i], scopes[s], o->name, "1");
+                        foreign++;
+                    } else if (mine->kind != SQ_OPTION_FLAG) {
+                        char word[32];
+                        refuse(sq_formats[i], scopes[s], o->name, "x");
+                        refuse(sq_formats[i], scopes[s], o->name, "");
+                        refuse(sq_formats[i], scopes[s], o->name, "nan");
+                        refuse(sq_formats[i], scopes[s], o->name, "-1");
+                        refuse(sq_formats[i], scopes[s], o->name, "1e9x");
+                        snprintf(word, sizeof word, "%.10g", 1e7);
+                        refuse(sq_formats[i], scopes[s], o->name, word);
+                        outside++;
+                    }
+                }
+    assert_true(outside > 100 && foreign > 100);
+}
+
+static void sentences(void **state)
+{
+    (void)state;
+    static const struct {
+        const struct sq_format_ops *f;
+        unsigned scope;
+        const char *name, *word, *text;
+    } row[] = {
+        {&sq_format_sq_w, SQ_IN_EVAL, "prune", "wanda",
+         "prune has no use with --format sq_w; --prune needs --format sp24 or gqsa"},
+        {&sq_format_sp24, SQ_IN_EVAL, "algorithm", "lite",
+         "algorithm = lite, need rtn or gptq for sp24; lite needs --format gqsa"},
+        {&sq_format_gqsa, SQ_IN_RUN, "group", "3", "group = 3, need 4..128 for gqsa"},
+        {&sq_format_gqsa, SQ_IN_EVAL, "group", "row",
+         "group = 0, need 4, 8, 16, 32, 64 or 128 for gqsa"},
+        {&sq_format_dense, SQ_IN_EVAL, "act-bits", "3", "act-bits = 3, need 4..8 or 16 for dense"},
+        {&sq_format_gqsa, SQ_IN_EVAL, "prune", "wonda",
+         "prune = wonda, need magnitude, wanda or sparsegpt for gqsa (did you mean wanda?)"},
+    };
+    for (size_t i = 0; i < LEN(row); i++) {
+        struct sq_given one = {1, {{row[i].name, row[i].word}}};
+        struct sq_recipe r;
+        struct sq_error err;
+        assert_int_not_equal(sq_format_recipe(row[i].f, row[i].scope, &one, &r, &err), SQ_OK);
+        assert_string_equal(err.text, row[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_those_of_the_list),
+        cmocka_unit_test(parts_are_whole),
+        cmocka_unit_test(rows_are_complete),
+        cmocka_unit_test(shown_once),
+        cmocka_unit_test(defaults_are_what_they_say),
+        cmocka_unit_test(refusals_name_the_option),
+        cmocka_unit_test(sentences),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
