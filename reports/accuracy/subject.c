@@ -42,7 +42,7 @@ static double model_loss(const struct subject *s, const struct sq_recipe *r, str
             continue;
         }
         if (sq_eval_quantize(&s->ck, b, r, s->calibration[b], layer, err) != SQ_OK ||
-            sq_eval_block(&l, b, r, layer, NULL, NULL, err) != SQ_OK)
+            sq_eval_block(&l, b, r, layer, NULL, NULL, NULL, err) != SQ_OK)
             die(err);
         for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
             sq_quant_layer_free(&layer[i]);

@@ -10,7 +10,7 @@
 #include "sim/cli/sq_cmd_quantize.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_weight_file.h"
-#include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_sensitivity_scan.h"
 #include "sim/llm/sq_spqt_greedy.h"
 
 // ---- what is printed ------------------------------------------------------------------------

@@ -8,8 +8,6 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_spqt_format.h"
 
-static const size_t input_of[SQ_BLOCK_LAYERS] = {0, 0, 0, 1, 2, 2, 3};
-
 // One block: its layers, what they see, and the residual stream before and after it.
 struct block {
     struct sq_llama *s;
@@ -26,11 +24,11 @@ static enum sq_status error_of(void *context, const double *sparsity, double *er
     struct block *b = context;
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
         float theta;
-        SQ_TRY(sq_spqt_threshold(&b->histogram[input_of[i]], sparsity[i], &theta, err));
+        SQ_TRY(sq_spqt_threshold(&b->histogram[sq_block_input_of(i)], sparsity[i], &theta, err));
         sq_spqt_set_theta(b->layer[i].state, theta);
     }
     memcpy(b->s->h, b->before, b->n * sizeof *b->before);
-    SQ_TRY(sq_eval_block(b->s, b->index, &b->r, b->layer, NULL, NULL, err));
+    SQ_TRY(sq_eval_block(b->s, b->index, &b->r, b->layer, NULL, NULL, NULL, err));
     *error = 0;
     for (size_t i = 0; i < b->n; i++) {
         const double d = (double)b->s->h[i] - (double)b->after[i];

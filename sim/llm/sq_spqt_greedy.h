@@ -4,7 +4,7 @@
 #ifndef SQ_SPQT_GREEDY_H
 #define SQ_SPQT_GREEDY_H
 
-#include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_blockwise.h"
 
 #define SQ_SPQT_STEP 0.01 // of a block's weights, per step
 #define SQ_SPQT_LIMIT 0.95

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selective sparsity: how much each layer's output suffers under calibration (sq_eval.h).
+// Selective sparsity: how much each layer's output suffers under calibration
+// (sq_sensitivity_scan.h).
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/quant/sq_sensitivity.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_sensitivity_scan.h"
 
 // Relative output error of an encoded layer on its calibration inputs; w is overwritten.
 static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
@@ -37,7 +38,6 @@ static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block
                                     const struct sq_quant_layer *layer, double *error,
                                     struct sq_error *err)
 {
-    static const size_t input_of[SQ_BLOCK_LAYERS] = {0, 0, 0, 1, 2, 2, 3};
     enum sq_status status = SQ_OK;
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++) {
         const size_t l = block * SQ_BLOCK_LAYERS + i;
@@ -46,7 +46,8 @@ static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block
             w ? sq_checkpoint_read_layer(ck, l, w, err)
               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", ck->layer[l].name);
         if (status == SQ_OK)
-            status = relative_error(&layer[i], w, &in->calibration[input_of[i]], &error[l], err);
+            status = relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)], &error[l],
+                                    err);
         free(w);
     }
     return status;
