@@ -22,7 +22,7 @@ struct input {
     size_t first_field, n_fields, offset; // of a record
     size_t group, record;                 // group, its first record
     uint32_t beat;
-    bool is_fresh; // the offered beat is on the ports
+    bool is_fresh, is_noise; // the offered beat, or noise, is on the ports
 };
 
 struct run {
@@ -104,15 +104,17 @@ static void take(struct run *run, struct input *in)
     in->beat = 0;
 }
 
-// What stands on the ports in this cycle: the beat offered, or noise.
+// What stands on the ports in this cycle: the beat offered, or noise; of jobs a new one each cycle.
 static void drive(struct run *run, struct input *in, bool is_valid, struct sq_offer *offer)
 {
     *offer = (struct sq_offer){.valid = false};
-    if (!is_valid) {
+    const bool is_job = in == run->input && run->ports.has_jobs;
+    if (!is_valid && (!in->is_noise || is_job))
         sq_port_put_noise(&run->in, in->first_field, in->n_fields, &run->noise);
-        in->is_fresh = false;
+    in->is_noise = !is_valid;
+    in->is_fresh = in->is_fresh && is_valid;
+    if (!is_valid)
         return;
-    }
     const int32_t *record = offered(run, in);
     if (!in->is_fresh)
         sq_port_put(&run->in, in->first_field, in->n_fields, record + in->offset);
