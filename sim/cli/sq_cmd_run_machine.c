@@ -77,13 +77,24 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_gemm *gemm,
     return SQ_OK;
 }
 
-// Every field is a count, so results add up as arrays of doubles.
 static void add_times(struct result *sum, const struct result *x, double n)
 {
-    double *to = (double *)sum;
-    const double *from = (const double *)x;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
-        to[i] += n * from[i];
+    sum->macs += n * x->macs;
+    sum->compute += n * x->compute;
+    sum->dram += n * x->dram;
+    sum->bound += n * x->bound;
+    sum->cycles += n * x->cycles;
+    sum->index += n * x->index;
+    sum->memory += n * x->memory;
+    sum->low_slots += n * x->low_slots;
+    sum->high_slots += n * x->high_slots;
+    sum->high_macs += n * x->high_macs;
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        sum->nbytes[i] += n * x->nbytes[i];
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        sum->low[i] += n * x->low[i];
+        sum->high[i] += n * x->high[i];
+    }
 }
 
 static double use_low(const struct result *x)
@@ -269,45 +280,75 @@ static bool same_gemm(const struct sq_gemm *a, const struct sq_gemm *b)
     return a->m == b->m && a->n == b->n && a->k == b->k;
 }
 
-enum { N_LAST = 64 }; // layers of a model repeat within a few rows
+enum { N_LAST = 64, N_AHEAD = 1024 }; // layers of a model repeat within a few rows
 
-static enum sq_status run_all(const struct run *r, struct sq_error *err)
+// Rows first .. first + n - 1 of the workload, timed on all processors.
+struct block {
+    struct timed timed[N_AHEAD];
+    enum sq_status status[N_AHEAD];
+    struct sq_error err[N_AHEAD];
+    size_t same[N_AHEAD]; // the row of the block that is timed in its place
+    size_t first, n;
+};
+
+static void time_block(const struct run *r, struct block *b)
 {
-    const struct sq_workload *w = &r->workload;
-    struct timed *last = calloc(N_LAST, sizeof *last); // of row i in last[i % N_LAST]
-    struct result sum;
-    double seconds = 0;
-    enum sq_status status = SQ_OK;
-    memset(&sum, 0, sizeof sum);
-    if (!last)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %d rows", N_LAST);
-    if (!r->request->is_json)
-        print_head(r);
-    for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
-        const struct sq_workload_row *row = &w->row[i];
-        const double start = now();
-        struct timed *timed = &last[i % N_LAST];
-        size_t same = i < N_LAST ? 0 : i - N_LAST;
-        while (same < i && !same_gemm(&w->row[same].gemm, &row->gemm))
-            same++;
-        if (same < i && same % N_LAST != i % N_LAST)
-            *timed = last[same % N_LAST];
-        else if (same == i)
-            status = time_gemm(r, &row->gemm, timed, err);
-        seconds += now() - start;
-        if (status != SQ_OK)
-            break;
-        add_times(&sum, &timed->result, (double)row->count);
+    const struct sq_workload_row *row = r->workload.row + b->first;
+    for (size_t i = 0; i < b->n; i++) {
+        b->same[i] = i < N_LAST ? 0 : i - N_LAST;
+        while (!same_gemm(&row[b->same[i]].gemm, &row[i].gemm))
+            b->same[i]++;
+        b->same[i] = b->same[i] == i ? i : b->same[b->same[i]];
+    }
+#pragma omp parallel for schedule(dynamic, 16)
+    for (size_t i = 0; i < b->n; i++)
+        if (b->same[i] == i)
+            b->status[i] = time_gemm(r, &row[i].gemm, &b->timed[i], &b->err[i]);
+}
+
+static enum sq_status print_block(const struct run *r, const struct block *b, struct result *sum,
+                                  struct sq_error *err)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        const struct sq_workload_row *row = &r->workload.row[b->first + i];
+        const struct timed *timed = &b->timed[b->same[i]];
+        if (b->status[b->same[i]] != SQ_OK) {
+            *err = b->err[b->same[i]];
+            return b->status[b->same[i]];
+        }
+        add_times(sum, &timed->result, (double)row->count);
         if (r->request->is_json)
             print_json_row(r, row, &timed->result);
         else
             print_row(r, row, timed);
     }
+    return SQ_OK;
+}
+
+static enum sq_status run_all(const struct run *r, struct sq_error *err)
+{
+    const struct sq_workload *w = &r->workload;
+    struct block *b = malloc(sizeof *b);
+    struct result sum;
+    double seconds = 0;
+    enum sq_status status = SQ_OK;
+    memset(&sum, 0, sizeof sum);
+    if (!b)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %d rows", N_AHEAD);
+    if (!r->request->is_json)
+        print_head(r);
+    for (b->first = 0; b->first < w->n && status == SQ_OK; b->first += N_AHEAD) {
+        const double start = now();
+        b->n = w->n - b->first < N_AHEAD ? w->n - b->first : N_AHEAD;
+        time_block(r, b);
+        seconds += now() - start;
+        status = print_block(r, b, &sum, err);
+    }
     if (status == SQ_OK && r->request->is_json)
         print_json_sum(r, &sum, seconds);
     else if (status == SQ_OK)
         print_sum(r, &sum, seconds);
-    free(last);
+    free(b);
     return status;
 }
 
