@@ -35,7 +35,7 @@ afl() {
 
 # Edges so far, and executions so far (of the last line that says so).
 edges() { grep -ao 'cov: [0-9]*' "$log" | tail -1; }
-executed() { grep -ao '^#[0-9]*' "$log" | tail -1 | tr -d '#'; }
+executed() { local n; n=$(grep -ao '^#[0-9]*' "$log" | tail -1 | tr -d '#'); echo "${n:-0}"; }
 
 libfuzzer() {
   local pid rc=0 start=$SECONDS last='' since=$SECONDS now
