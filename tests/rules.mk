@@ -4,7 +4,8 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
-PKG_CHECK := $(BUILD)/tests/rtl/pkg_check
+# Programs that shell tests run.
+TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/cli/redigest
 # JOBS tests at a time, each on one thread unless it asks for more: on small matrices the threads of
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
@@ -24,10 +25,10 @@ test: setup
 
 # The parts in one place each; SAN=1 runs any of them under ASan and UBSan.
 .PHONY: test-build
-test-build: all $(UNIT_BIN) $(PKG_CHECK)
+test-build: all $(UNIT_BIN) $(TEST_TOOLS)
 	$(Q)$(MAKE) --no-print-directory SAN=1 san-build
 .PHONY: san-build
-san-build: all $(UNIT_BIN) $(FUZZ_BIN)
+san-build: all $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN)
 
 test-all:
 	$(Q)$(MAKE) --no-print-directory lint
@@ -39,14 +40,14 @@ test-unit: $(UNIT_BIN)
 	$(Q)$(PROVE) $(UNIT_BIN)
 
 ## test-cli: the program's commands and refusals
-test-cli: $(BUILD)/sqsim
+test-cli: $(BUILD)/sqsim $(TEST_TOOLS)
 	$(Q)$(PROVE) $(CLI_TEST)
 
 ## test-rtl: verilated blocks and co-simulation
-test-rtl: $(BUILD)/sqsim $(PKG_CHECK)
+test-rtl: $(BUILD)/sqsim $(TEST_TOOLS)
 	$(Q)$(PROVE) $(RTL_TEST)
 
-test-san: $(UNIT_BIN) $(FUZZ_BIN) $(BUILD)/sqsim
+test-san: $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(FUZZ_TEST) $(UNIT_BIN) $(filter-out %/area.t %/docs.t,$(CLI_TEST))
 
 ## cosim: CASES random cases over all points, SEED (2000, 1)
@@ -112,7 +113,7 @@ mutants: $(BUILD)/sqsim
 	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tables tests/rtl/mutant_survivors.txt \
 	  build/mutants $(SEED) $(JOBS)
 
--include $(UNIT_BIN:=.o.d) $(PKG_CHECK).o.d
+-include $(UNIT_BIN:=.o.d) $(TEST_TOOLS:=.o.d)
 
 ## bench: rates and their ratios from one run (not a test)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)

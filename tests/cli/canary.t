@@ -14,7 +14,7 @@ printf '%s\n' '#!/bin/sh' "echo \"\$0 \$*\" >>'$W/RAN'" >"$W/bin/touch"
 chmod +x "$W/bin/touch"
 ln -s "$ROOT/rtl" "$ROOT/sim" "$ROOT/traces" "$W/home" # so that the cache is ours
 PATH=$W/bin:$PATH
-export SQSIM SQSIM_HOME=$W/home
+export SQSIM SQSIM_HOME=$W/home REDIGEST=${REDIGEST:-$(dirname "$SQSIM")/tests/cli/redigest}
 
 ok "the spy sees a command" eval 'touch CANARY && [ -s "$W/RAN" ]'
 rm "$W/RAN"
@@ -173,6 +173,7 @@ def databases(p):
         except sqlite3.Error:
             pass # the database itself refuses it
         db.close()
+        subprocess.run([os.environ["REDIGEST"], W + "/in/d.db"], stderr=subprocess.DEVNULL)
         run("database " + field, "report", "--db", "d.db", "-o", "d")
         run("database " + field, "report", "--db", "d.db", "--json")
         run("database " + field, "compare-runs", "good.db", "d.db")

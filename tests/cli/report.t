@@ -3,6 +3,7 @@
 # sqsim report and compare-runs: every flag changes what it says, every bad database is refused, the
 # files hold all points, and the page works in a real browser (headless Chromium, where installed).
 . "$(dirname "$0")/lib.sh"
+REDIGEST=${REDIGEST:-$(dirname "$SQSIM")/tests/cli/redigest}
 
 cat >"$W/one.yaml" <<'EOS'
 name: one
@@ -122,6 +123,7 @@ if command -v sqlite3 >/dev/null; then
   for name in ../../x /tmp/x javascript:alert a/b .. "" "a b" $'a\nb' "$(printf 'x%.0s' {1..200})"; do
     cp "$W/sweep.db" "$W/name.db"
     sqlite3 "$W/name.db" "UPDATE point SET sweep = '$name'; UPDATE sweep SET name = '$name'"
+    "$REDIGEST" "$W/name.db"
     refuse "sweep name = '.*, need letters, digits, _ and -" report --db name.db -o none
     refuse "sweep name = '" report --db name.db --json
     refuse "sweep name = '" compare-runs name.db sweep.db
@@ -130,6 +132,7 @@ if command -v sqlite3 >/dev/null; then
   evil() { # TEXT COLUMN...: of the points
     cp "$W/sweep.db" "$W/evil.db"
     sqlite3 "$W/evil.db" "$1"
+    "$REDIGEST" "$W/evil.db"
   }
   for text in '{"tool":"x"}]' '"x"' '[]' '' '{' '{"a":1,"a":2}' '{"a":1}]},"sweeps":[{"name":"y"'; do
     evil "UPDATE provenance SET text = '$text'"
