@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim quantize: every linear layer of a checkpoint in the SQ-format.
+// sqsim quantize: every linear layer of a checkpoint in a format. Layers of sq_w go to the file one
+// by one; those of other formats stay in memory, encoded, until it is written, since their sizes
+// are known only then.
 #include <errno.h>
 #include <math.h>
 #include <omp.h>
@@ -7,13 +9,25 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/cli/sq_cmd_quantize.h"
+#include "sim/cli/sq_cli_option.h"
 #include "sim/format/sq_grid_format.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_trace.h"
-#include "sim/llm/sq_eval.h"
+#include "sim/format/sq_weight_file.h"
+#include "sim/llm/sq_sensitivity_scan.h"
+#include "sim/llm/sq_spqt_greedy.h"
 
 enum { KEY_JOBS = 0x2000, KEY_JSON, KEY_CALIB };
+
+struct arguments {
+    struct sq_cli_options options;
+    struct sq_recipe r; // of the options
+    const char *model;  // NULL: the embedded one
+    const char *output; // NULL: report only
+    const char *calib;  // NULL: beside the model
+    unsigned jobs;
+    bool is_json;
+    struct sq_error *err;
+};
 
 static const struct argp_option options[] = {
     {"output", 'o', "FILE", 0, "write the encoded layers (safetensors); without it, report only",
@@ -41,7 +55,7 @@ static const char doc[] =
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct sq_quantize_arguments *in = state->input;
+    struct arguments *in = state->input;
     uint64_t v;
     switch (key) {
     case ARGP_KEY_INIT:
@@ -73,95 +87,122 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 // ---- what is printed ------------------------------------------------------------------------
 
-struct total {
+struct work {
+    const struct arguments *in;
+    const struct sq_checkpoint *ck;
+    struct sq_recipe r;
+    struct sq_quant_layer *layer;  // [n_layers]
+    uint8_t *is_dense;             // [n_layers]
+    bool is_streamed;              // sq_w
+    struct sq_trace_writer writer; // is_streamed and --output
     struct sq_sqnr sqnr;
-    double weights, bits;
+    double weights, nbits;
 };
 
-// JSON has no infinity: "inf" for an exact encoding, null where SQNR is undefined.
-static json_t *json_db(double db)
+static json_t *json_number(double db)
 {
     return isnan(db) ? json_null() : isinf(db) ? json_string("inf") : json_real(db);
 }
 
-static void print_layer(const struct sq_quantize_arguments *in, const struct sq_layer *l,
-                        const struct sq_matrix *m, double db)
+static void print_layer(const struct work *work, size_t i, double bits, double db)
 {
-    double bits = sq_stored_bits_per_weight(m);
-    if (!in->is_json) {
-        printf("%-36s %6zu x %-6zu %8zu %8.4f %9.3f\n", l->name, l->n, l->k, m->k, bits, db);
+    const struct sq_layer *l = &work->ck->layer[i];
+    const size_t padded = sq_recipe_padded(&work->r, l->k);
+    if (!work->in->is_json) {
+        printf("%-36s %6zu x %-6zu %8zu %8.4f %9.3f%s\n", l->name, l->n, l->k, padded, bits, db,
+               work->is_dense[i] ? " dense" : "");
         return;
     }
+    const struct sq_quant_layer *q = &work->layer[i];
+    struct sq_figure figure[SQ_FIGURES_MAX];
+    const size_t n_figures = q->format->figures ? q->format->figures(q->state, figure) : 0;
     json_t *o = json_object();
     json_object_set_new(o, "layer", sq_cli_json_text(l->name));
     json_object_set_new(o, "n", json_integer((json_int_t)l->n));
     json_object_set_new(o, "k", json_integer((json_int_t)l->k));
-    json_object_set_new(o, "k_padded", json_integer((json_int_t)m->k));
+    json_object_set_new(o, "k_padded", json_integer((json_int_t)padded));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
-    json_object_set_new(o, "sqnr_db", json_db(db));
+    json_object_set_new(o, "sqnr_db", json_number(db));
+    if (!work->is_streamed)
+        json_object_set_new(o, "dense", json_boolean(work->is_dense[i]));
+    for (size_t f = 0; f < n_figures; f++)
+        json_object_set_new(o, figure[f].key, json_number(figure[f].value));
     sq_cli_json_line(o);
 }
 
-static void print_summary(const struct sq_quantize_arguments *in, const struct sq_checkpoint *ck,
-                          const struct total *t, const char *source)
+// Whether the checkpoint says that its weights are "synthetic", else "real".
+static const char *source_of(const struct sq_checkpoint *ck)
 {
-    double bits = t->bits / t->weights, db = sq_sqnr_db(&t->sqnr);
-    if (!in->is_json) {
-        printf("%zu layers, %.0f weights, %.4f stored bits per weight (%.4f without scales), SQNR "
-               "%.3f dB\n",
-               ck->n_layers, t->weights, bits, in->r.format->equivalent_bits(&in->r), db);
-        if (in->output)
-            printf("written: %s\n", in->output);
+    const char *declared = sq_safetensors_metadata(&ck->shard[0], "source");
+    return declared && strcmp(declared, "synthetic") == 0 ? "synthetic" : "real";
+}
+
+static void print_summary(const struct work *work)
+{
+    const double bits = work->nbits / work->weights, db = sq_sqnr_db(&work->sqnr);
+    const char *output = work->in->output, *padding = work->r.format->padding;
+    if (!work->in->is_json) {
+        char equivalent[48] = "";
+        if (work->is_streamed)
+            snprintf(equivalent, sizeof equivalent, " (%.4f without scales)",
+                     work->r.format->equivalent_bits(&work->r));
+        printf("%zu layers, %.0f weights, %.4f stored bits per weight%s, SQNR %.3f dB%s%s\n",
+               work->ck->n_layers, work->weights, bits, equivalent, db, padding ? ", " : "",
+               padding ? padding : "");
+        if (output)
+            printf("written: %s\n", output);
         return;
     }
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "layers", json_integer((json_int_t)ck->n_layers));
-    json_object_set_new(o, "weights", json_integer((json_int_t)t->weights));
-    sq_cli_recipe_json(&in->r, SQ_IN_QUANTIZE, o);
-    json_object_set_new(o, "equivalent_bits", json_real(in->r.format->equivalent_bits(&in->r)));
+    json_object_set_new(o, "layers", json_integer((json_int_t)work->ck->n_layers));
+    json_object_set_new(o, "weights", json_integer((json_int_t)work->weights));
+    sq_cli_recipe_json(&work->r, SQ_IN_QUANTIZE, o);
+    if (work->is_streamed)
+        json_object_set_new(o, "equivalent_bits",
+                            json_real(work->r.format->equivalent_bits(&work->r)));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
-    json_object_set_new(o, "sqnr_db", json_db(db));
-    json_object_set_new(o, "output", in->output ? sq_cli_json_text(in->output) : json_null());
-    json_object_set_new(o, "provenance", sq_cli_provenance(source, "golden model", 0));
+    json_object_set_new(o, "sqnr_db", json_number(db));
+    json_object_set_new(o, "output", output ? sq_cli_json_text(output) : json_null());
+    json_object_set_new(o, "provenance", sq_cli_provenance(source_of(work->ck), "golden model", 0));
     sq_cli_json_line(o);
 }
 
 // ---- work -----------------------------------------------------------------------------------
 
-struct work {
-    const struct sq_quantize_arguments *in;
-    const struct sq_checkpoint *ck;
-    struct sq_trace_writer writer; // only with --output
-    struct total total;
-};
-
-// Layer i, w[n][k], is encoded as *o: store, measure, print.
+// Layer i, w[n][k], is encoded: measure, print. w is not changed.
 static enum sq_status finish_layer(struct work *work, size_t i, const float *w,
-                                   const struct sq_operand *o, struct sq_error *err)
+                                   struct sq_error *err)
 {
-    const struct sq_layer *l = &work->ck->layer[i];
+    struct sq_quant_layer *q = &work->layer[i];
+    const size_t n = q->n, k = q->k_orig;
     struct sq_sqnr sqnr = {0};
-    float *row = calloc(l->k, sizeof *row);
+    if (work->is_streamed && work->in->output)
+        SQ_TRY(sq_trace_put(&work->writer, i, &sq_grid_layer_of(q)->packed, err));
+    float *row = malloc(k * sizeof *row);
     if (!row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", l->name);
-    enum sq_status status = SQ_OK;
-    if (work->in->output)
-        status = sq_trace_put(&work->writer, i, o, err);
-    if (status == SQ_OK) {
-        sq_sqnr_add(&sqnr, w, &o->m, row);
-        print_layer(work->in, l, &o->m, sq_sqnr_db(&sqnr));
-        work->total.sqnr.signal += sqnr.signal;
-        work->total.sqnr.noise += sqnr.noise;
-        work->total.weights += (double)l->n * (double)l->k;
-        work->total.bits += sq_stored_bits_per_weight(&o->m) * (double)l->n * (double)l->k;
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
+    for (size_t r = 0; r < n; r++) {
+        q->format->decode_row(q->state, r, row);
+        for (size_t j = 0; j < k; j++) {
+            const double exact = (double)w[r * k + j], error = exact - (double)row[j];
+            sqnr.signal += exact * exact;
+            sqnr.noise += error * error;
+        }
     }
     free(row);
+    const double nbits = sq_quant_layer_nbits(q), weights = (double)n * (double)k;
+    print_layer(work, i, nbits / weights, sq_sqnr_db(&sqnr));
+    work->sqnr.signal += sqnr.signal;
+    work->sqnr.noise += sqnr.noise;
+    work->nbits += nbits;
+    work->weights += weights;
+    if (work->is_streamed)
+        sq_quant_layer_free(q);
     sq_cli_progress("layers", i + 1, work->ck->n_layers);
-    return status;
+    return SQ_OK;
 }
 
-// Layer i into memory the caller frees.
 static enum sq_status read_layer(const struct work *work, size_t i, float **w, struct sq_error *err)
 {
     const struct sq_layer *l = &work->ck->layer[i];
@@ -171,45 +212,57 @@ static enum sq_status read_layer(const struct work *work, size_t i, float **w, s
     return sq_checkpoint_read_layer(work->ck, i, *w, err);
 }
 
-// Layer i by round to nearest. Memory is one layer.
+// Layer i without calibration.
 static enum sq_status do_layer(struct work *work, size_t i, struct sq_error *err)
 {
     const struct sq_layer *l = &work->ck->layer[i];
-    struct sq_operand o = {0};
+    const struct sq_quant_input none = {0};
+    struct sq_error why;
     float *w;
     enum sq_status status = read_layer(work, i, &w, err);
+    if (status == SQ_OK) {
+        status = sq_quant_layer_init(&work->layer[i], &work->r, w, l->n, l->k, &none, &why);
+        if (status != SQ_OK)
+            (void)SQ_FAIL(err, status, "layer %.60s: %.160s", l->name, why.text);
+    }
     if (status == SQ_OK)
-        status = sq_operand_alloc(&o, &work->in->banks, l->n, l->k, err);
-    if (status == SQ_OK)
-        status = sq_operand_encode(&o, w, work->in->jobs, err);
-    if (status == SQ_OK)
-        status = finish_layer(work, i, w, &o, err);
-    sq_operand_free(&o);
+        status = finish_layer(work, i, w, err);
     free(w);
     return status;
 }
 
-// A decoder block by Algorithm 1, calibrated on *calib. Memory is one block.
+// A decoder block, calibrated on *calib.
 static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t block,
-                               const struct sq_recipe *r, struct sq_error *err)
+                               struct sq_error *err)
 {
-    struct sq_calibration calibration[SQ_BLOCK_INPUTS] = {0};
-    struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
-    enum sq_status status = sq_eval_calibrate(calib, block, true, calibration, err);
+    const size_t first = block * SQ_BLOCK_LAYERS;
+    struct sq_eval_inputs in = {0};
+    enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(&work->r), &in, err);
     if (status == SQ_OK)
-        status = sq_eval_quantize(work->ck, block, r, calibration, layer, err);
-    for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
-        sq_calibration_free(&calibration[i]);
-    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
+        status = sq_eval_encode(work->ck, block, &work->r, &in, work->is_dense, work->layer + first,
+                                err);
+    sq_eval_inputs_free(&in);
+    for (size_t i = first; status == SQ_OK && i < first + SQ_BLOCK_LAYERS; i++) {
         float *w = NULL;
+        status = read_layer(work, i, &w, err);
         if (status == SQ_OK)
-            status = read_layer(work, block * SQ_BLOCK_LAYERS + i, &w, err);
-        if (status == SQ_OK)
-            status = finish_layer(work, block * SQ_BLOCK_LAYERS + i, w,
-                                  &sq_grid_layer_of(&layer[i])->packed, err);
-        sq_quant_layer_free(&layer[i]);
+            status = finish_layer(work, i, w, err);
         free(w);
     }
+    return status;
+}
+
+// Which layers stay dense.
+static enum sq_status choose_dense(struct work *work, const struct sq_tokens *tokens,
+                                   struct sq_error *err)
+{
+    if (!(work->r.dense_fraction > 0))
+        return SQ_OK;
+    double *error = calloc(work->ck->n_layers, sizeof *error);
+    const enum sq_status status =
+        error ? sq_eval_sensitive(work->ck, tokens, &work->r, error, work->is_dense, err)
+              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", work->ck->n_layers);
+    free(error);
     return status;
 }
 
@@ -217,28 +270,38 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
 {
     const struct sq_model_config *c = &work->ck->config;
     struct sq_tokens tokens;
-    struct sq_llama calib;
+    struct sq_llama calib = {0};
+    const char *other = work->r.format->uncalibrated;
     char beside[4096];
     if (!work->ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "--algorithm gptq needs a model directory with config.json");
+                       "calibration needs a model directory with config.json%s%s%s",
+                       other ? "; " : "", other ? other : "", other ? " needs none" : "");
     snprintf(beside, sizeof beside, "%s/tokens_calib.safetensors", model);
     SQ_TRY(sq_tokens_read(&tokens, work->in->calib ? work->in->calib : beside, c->vocab_size,
                           c->max_position, err));
-    omp_set_num_threads((int)work->in->jobs);
-    enum sq_status status = sq_llama_init(&calib, work->ck, &tokens, err);
+    double *sparsity = work->r.is_greedy ? calloc(work->ck->n_layers, sizeof *sparsity) : NULL;
+    enum sq_status status = choose_dense(work, &tokens, err);
+    if (status == SQ_OK && work->r.is_greedy && !sparsity)
+        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", work->ck->n_layers);
+    if (status == SQ_OK && sparsity)
+        status = sq_spqt_greedy_layers(work->ck, &tokens, &work->r, sparsity, err);
+    work->r.layer_sparsity = sparsity;
+    if (status == SQ_OK)
+        status = sq_llama_init(&calib, work->ck, &tokens, err);
     for (size_t b = 0; status == SQ_OK && b < c->n_layers; b++)
-        status = do_block(work, &calib, b, &work->in->r, err);
+        status = do_block(work, &calib, b, err);
+    work->r.layer_sparsity = NULL;
+    free(sparsity);
     sq_llama_free(&calib);
     sq_tokens_free(&tokens);
     return status;
 }
 
 // Declares every layer; the digests read the weights once.
-static enum sq_status begin_output(const struct sq_quantize_arguments *in,
-                                   const struct sq_checkpoint *ck, const char *source,
-                                   struct sq_trace_writer *writer, struct sq_error *err)
+static enum sq_status begin_stream(struct work *work, struct sq_error *err)
 {
+    const struct sq_checkpoint *ck = work->ck;
     struct sq_trace_item *item = calloc(ck->n_layers, sizeof *item);
     if (!item)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
@@ -248,46 +311,86 @@ static enum sq_status begin_output(const struct sq_quantize_arguments *in,
                                          sq_digest_of(l->weight->data, l->weight->nbytes)};
         sq_checkpoint_forget(ck, l->weight);
     }
-    struct sq_trace_info info = {.format = in->banks, .producer = "golden", .source = source};
-    enum sq_status status = sq_trace_begin(writer, in->output, &info, item, ck->n_layers, err);
+    struct sq_trace_info info = {
+        .format = sq_recipe_banks(&work->r), .producer = "golden", .source = source_of(ck)};
+    enum sq_status status =
+        sq_trace_begin(&work->writer, work->in->output, &info, item, ck->n_layers, err);
     free(item);
     return status;
 }
 
-const char *sq_quantize_source(const struct sq_checkpoint *ck)
+static enum sq_status write_file(const struct work *work, struct sq_error *err)
 {
-    const char *declared = sq_safetensors_metadata(&ck->shard[0], "source");
-    return declared && strcmp(declared, "synthetic") == 0 ? "synthetic" : "real";
+    const struct sq_checkpoint *ck = work->ck;
+    struct sq_weight_item *item = calloc(ck->n_layers, sizeof *item);
+    if (!item)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
+    for (size_t i = 0; i < ck->n_layers; i++) {
+        const struct sq_layer *l = &ck->layer[i];
+        item[i] = (struct sq_weight_item){
+            l->name, l->n, l->k, sq_digest_of(l->weight->data, l->weight->nbytes), &work->layer[i]};
+        sq_checkpoint_forget(ck, l->weight);
+    }
+    const enum sq_status status =
+        sq_weight_file_write(work->in->output, &work->r, source_of(ck), item, ck->n_layers, err);
+    free(item);
+    return status;
 }
 
-static enum sq_status quantize(const struct sq_quantize_arguments *in,
-                               const struct sq_checkpoint *ck, const char *model,
-                               struct sq_error *err)
+static enum sq_status encode(struct work *work, const char *model, struct sq_error *err)
 {
-    const char *source = sq_quantize_source(ck);
-    struct work work = {.in = in, .ck = ck};
-    if (in->output)
-        SQ_TRY(begin_output(in, ck, source, &work.writer, err));
-    if (!in->is_json) {
-        char format[96];
-        in->r.format->text(&in->r, format);
+    char format[96];
+    snprintf(format, sizeof format, "%s", work->r.format->name);
+    if (work->is_streamed)
+        work->r.format->text(&work->r, format);
+    if (!work->in->is_json)
         printf("%s\n%-36s %15s %8s %8s %9s\n", format, "layer", "N x K     ", "k_padded", "bits",
                "SQNR dB");
-    }
+    if (sq_recipe_needs_calibration(&work->r))
+        return do_model(work, model, err);
+    for (size_t i = 0; i < work->ck->n_layers; i++)
+        SQ_TRY(do_layer(work, i, err));
+    return SQ_OK;
+}
+
+static enum sq_status finish_file(struct work *work, enum sq_status status, struct sq_error *err)
+{
+    if (!work->in->output)
+        return status;
+    if (!work->is_streamed)
+        return status == SQ_OK ? write_file(work, err) : status;
+    if (status == SQ_OK)
+        return sq_trace_commit(&work->writer, err);
+    sq_trace_abort(&work->writer);
+    return status;
+}
+
+static enum sq_status quantize(const struct arguments *in, const struct sq_checkpoint *ck,
+                               const char *model, struct sq_error *err)
+{
+    struct work work = {.in = in,
+                        .ck = ck,
+                        .r = in->r,
+                        .layer = calloc(ck->n_layers, sizeof *work.layer),
+                        .is_dense = calloc(ck->n_layers, 1),
+                        .is_streamed = !in->r.format->parts};
+    omp_set_num_threads((int)in->jobs);
     enum sq_status status = SQ_OK;
-    if (in->r.is_gptq)
-        status = do_model(&work, model, err);
-    else
-        for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++)
-            status = do_layer(&work, i, err);
+    if (!work.layer || !work.is_dense)
+        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
+    if (status == SQ_OK && work.is_streamed && in->output)
+        status = begin_stream(&work, err);
+    if (status == SQ_OK)
+        status = encode(&work, model, err);
     if (status == SQ_OK && (ferror(stdout) || fflush(stdout) != 0))
         status = SQ_FAIL(err, SQ_ERR_IO, "cannot write standard output: %s", strerror(errno));
-    if (in->output && status == SQ_OK)
-        status = sq_trace_commit(&work.writer, err);
-    else if (in->output)
-        sq_trace_abort(&work.writer);
+    status = finish_file(&work, status, err);
     if (status == SQ_OK)
-        print_summary(in, ck, &work.total, source);
+        print_summary(&work);
+    for (size_t i = 0; work.layer && i < ck->n_layers; i++)
+        sq_quant_layer_free(&work.layer[i]);
+    free(work.layer);
+    free(work.is_dense);
     return status;
 }
 
@@ -301,9 +404,9 @@ int sq_cmd_quantize(int argc, char **argv)
                               .children = children};
     struct sq_error err;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct sq_quantize_arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE, &err),
-                                       .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
-                                       .err = &err};
+    struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE, &err),
+                           .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
+                           .err = &err};
     struct sq_checkpoint ck;
     enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
     if (status == SQ_OK)
@@ -314,13 +417,11 @@ int sq_cmd_quantize(int argc, char **argv)
                          "--algorithm gptq");
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
-    in.banks = sq_recipe_banks(&in.r);
     char *embedded = sq_cli_home_path("traces/tiny-llama");
     const char *model = in.model ? in.model : embedded;
     status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
-        status = in.r.format->parts ? sq_quantize_parts(&in, &ck, model, &err)
-                                    : quantize(&in, &ck, model, &err);
+        status = quantize(&in, &ck, model, &err);
         sq_checkpoint_close(&ck);
     }
     free(embedded);

@@ -2,6 +2,7 @@
 #include "sim/format/sq_grid_format.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "models/quant/sq_codes_alloc.h"
 #include "models/quant/sq_smooth.h"
 #include "models/sq_mac.h"
+#include "sim/format/sq_quantize.h"
 
 enum { CHANNELS = 64 }; // of one piece of work
 
@@ -172,6 +174,11 @@ static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe 
 static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *r, const float *w,
                                const struct sq_quant_input *in, struct sq_error *err)
 {
+    if (r->weight.kind == SQ_GRID_OWN && !r->is_gptq) { // the same bytes, on all threads
+        const struct sq_format f = sq_recipe_banks(r);
+        SQ_TRY(sq_operand_alloc(&q->packed, &f, q->w.n, q->w.k_orig, err));
+        return sq_operand_encode(&q->packed, w, (unsigned)omp_get_max_threads(), err);
+    }
     SQ_TRY(sq_codes_alloc(&q->w, err));
     if (is_mixed_act(r) && r->select == SQ_SELECT_STATIC)
         SQ_TRY(fill_mask(q, r, w, in, err));
