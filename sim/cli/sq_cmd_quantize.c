@@ -39,9 +39,7 @@ static const struct argp_option options[] = {
     {0}};
 
 static const char doc[] =
-    "Encodes every linear layer of MODEL in the SQ-format, in 2:4 INT8, GQSA, SpQt or SpQR, and "
-    "prints "
-    "stored "
+    "Encodes every linear layer of MODEL in a format and prints stored "
     "bits per weight and SQNR. MODEL is a Hugging Face directory (config.json, model.safetensors "
     "or "
     "shards) or one .safetensors file, whose 2-D float tensors are taken; default: the embedded "

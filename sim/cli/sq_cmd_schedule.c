@@ -40,8 +40,21 @@ static const char doc[] =
     "  sqsim quantize --format spqt -o tiny.spqt.safetensors\n"
     "  sqsim schedule tiny.spqt.safetensors --json\n";
 
+// "gqsa|spqt": the formats whose rows have different work.
+static const char *sharing_formats(char *list, size_t nbytes)
+{
+    *list = '\0';
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const size_t at = strlen(list);
+        if (sq_formats[i]->share)
+            snprintf(list + at, nbytes - at, "%s%s", at ? "|" : "", sq_formats[i]->name);
+    }
+    return list;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+    char list[160];
     struct arguments *in = state->input;
     enum sq_status status = SQ_OK;
     switch (key) {
@@ -68,7 +81,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!in->path)
             status = SQ_FAIL(in->err, SQ_ERR_ARG,
-                             "no file given, need one of `sqsim quantize --format gqsa|spqt|spqr`");
+                             "no file given, need one of `sqsim quantize --format %s`",
+                             sharing_formats(list, sizeof list));
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -236,10 +250,12 @@ static enum sq_status schedule_file(struct printer *p, const struct sq_weight_fi
     const struct sq_format_ops *format = f->recipe.format;
     struct visit v = {p, f};
     bool is_real = true;
-    if (!format->share)
+    if (!format->share) {
+        char list[160];
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "format %s has the same work in every row, need gqsa, spqt or spqr",
-                       format->name);
+                       "format %s has the same work in every row, need one of %s", format->name,
+                       sharing_formats(list, sizeof list));
+    }
     if (format->needs_share_tokens)
         SQ_TRY(put_model(&v, &is_real, err));
     else

@@ -196,7 +196,7 @@ enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
 {
     struct run run = {.r = r, .report = report, .context = context};
     struct sq_trace trace;
-    if (r->format != &sq_format_sq_w)
+    if (r->format->parts)
         return eval_system_file(path, &run, ck, tokens, result, err);
     SQ_TRY(sq_trace_open(&trace, path, err));
     run.trace = &trace;
