@@ -12,77 +12,9 @@
 #include "sim/format/sq_kernel_trace.h"
 #include "sim/format/sq_trace.h"
 
-#define INTEGERS_MAX (UINT64_C(1) << 28) // 1 GiB of input beats
-
 size_t sq_replay_n_blocks(const struct sq_replay *r)
 {
     return r->format->trace->n_routes;
-}
-
-// ---- for the plans --------------------------------------------------------------------------
-
-static size_t parameter(const struct sq_replay_work *w, const char *name)
-{
-    size_t i = 0;
-    while (strcmp(w->out->stream.block->param[i], name) != 0)
-        i++;
-    return i;
-}
-
-void sq_replay_set(struct sq_replay_work *w, const char *name, unsigned value)
-{
-    w->out->point.value[parameter(w, name)] = value;
-}
-
-unsigned sq_replay_get(const struct sq_replay_work *w, const char *name)
-{
-    return w->out->point.value[parameter(w, name)];
-}
-
-enum sq_status sq_replay_begin(struct sq_replay_work *w, size_t n_groups, size_t n_beats,
-                               struct sq_error *err)
-{
-    struct sq_case *c = &w->out->stream;
-    w->shape = sq_ports_of(c->block, c->point->value);
-    w->len = sq_field_offset(w->shape.in, w->shape.n_in);
-    w->out_len = sq_field_offset(w->shape.out, w->shape.n_out);
-    if (n_groups == 0 || n_beats > INTEGERS_MAX / w->len)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu beats for %s, need 1..%llu",
-                       sq_path_tail(w->r->path), n_beats, c->block->name,
-                       (unsigned long long)(INTEGERS_MAX / w->len));
-    c->n_groups = n_groups;
-    c->n_beats = n_beats;
-    w->n_golden = w->shape.outputs > c->max_outputs ? w->shape.outputs : c->max_outputs;
-    SQ_REPLAY_KEEP(w->r, w->golden, w->n_golden * w->out_len);
-    return sq_case_alloc(c, err);
-}
-
-size_t sq_replay_field(const struct sq_replay_work *w, const char *name)
-{
-    size_t f = 0;
-    while (strcmp(w->shape.in[f].name, name) != 0)
-        f++;
-    return sq_field_offset(w->shape.in, f);
-}
-
-size_t sq_replay_golden(struct sq_replay_work *w, size_t group, size_t first)
-{
-    const struct sq_case *c = &w->out->stream;
-    const struct sq_group in = {c->beats + first * w->len, c->len[group], c->wrap, 0};
-    memset(w->golden, 0, w->n_golden * w->out_len * sizeof *w->golden);
-    return c->block->golden(c->point->value, &in, w->golden);
-}
-
-void sq_replay_expect(struct sq_replay_work *w, const char *tensor, size_t at, int64_t got,
-                      int64_t want)
-{
-    struct sq_replay_outcome *out = w->out;
-    out->values++;
-    if (got == want)
-        return;
-    if (out->value_mismatches++ == 0)
-        snprintf(out->difference, sizeof out->difference,
-                 "%s[%zu] = %" PRId64 ", the block gives %" PRId64, tensor, at, got, want);
 }
 
 // ---- core -----------------------------------------------------------------------------------
@@ -222,17 +154,24 @@ static enum sq_status run_stream(const struct sq_replay_options *o, struct sq_re
 enum sq_status sq_replay_cosim(struct sq_replay *r, size_t index, const struct sq_replay_options *o,
                                struct sq_replay_outcome *out, struct sq_error *err)
 {
-    const struct sq_replay_plan *plan = &r->format->trace->route[index];
-    struct sq_replay_work work = {.r = r, .o = o, .out = out};
+    const struct sq_route *route = &r->format->trace->route[index];
+    struct sq_route_work work = {.r = r,
+                                 .array_rows = o->array_rows,
+                                 .array_cols = o->array_cols,
+                                 .point = &out->point,
+                                 .stream = &out->stream};
     memset(out, 0, sizeof *out);
-    if (!plan->block)
+    if (!route->block)
         return run_core(r, o, out, err);
-    out->block = plan->block->name;
-    out->stream = (struct sq_case){.block = plan->block, .point = &out->point, .seed = o->seed};
-    SQ_TRY(plan->make(&work, err));
-    name_point(plan->block, &out->point);
+    out->block = route->block->name;
+    out->stream = (struct sq_case){.block = route->block, .point = &out->point, .seed = o->seed};
+    SQ_TRY(route->make(&work, err));
+    name_point(route->block, &out->point);
     describe(out);
-    SQ_TRY(plan->check(&work, err));
+    SQ_TRY(route->check(&work, err));
+    out->values = work.values;
+    out->value_mismatches = work.value_mismatches;
+    memcpy(out->difference, work.difference, sizeof out->difference);
     return run_stream(o, out, err);
 }
 

@@ -17,8 +17,6 @@
 #include "sim/cosim/sq_layer_cosim.h"
 #include "sim/format/sq_replay.h"
 
-enum { SQ_REPLAY_BLOCKS_MAX = 2 };
-
 struct sq_replay_options {
     struct sq_core_config config;    // of the core, but for what the trace's format says
     unsigned array_rows, array_cols; // of the arrays
@@ -42,7 +40,7 @@ struct sq_replay_outcome {
     char difference[160]; // "": none
 };
 
-// How many blocks a trace goes through, 1..SQ_REPLAY_BLOCKS_MAX.
+// How many blocks a trace goes through, at least one.
 size_t sq_replay_n_blocks(const struct sq_replay *r);
 
 // Block `index` of them; sq_replay_values has passed. *out is zeroed here and not moved afterwards

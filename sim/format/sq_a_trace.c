@@ -81,38 +81,38 @@ static enum sq_status values(struct sq_replay *r, struct sq_error *err)
 
 enum { BF16_MAG_BITS = 15 };
 
-static enum sq_status make_topk(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_topk(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t n = w->r->m * w->r->k;
     const uint32_t *x; // bits of binary32
     unsigned bank, high;
     SQ_TRY(sq_replay_bank(w->r, &bank, &high, err));
     SQ_REPLAY_TENSOR(w->r, "x", SQ_F32, n, x);
-    sq_replay_set(w, "BankLen", bank);
-    sq_replay_set(w, "HighPerBank", high);
-    sq_replay_set(w, "MagW", BF16_MAG_BITS);
-    sq_replay_set(w, "Topk", SQ_TOPK_RADIX);
-    SQ_TRY(sq_replay_begin(w, n / bank, n / bank, err));
+    sq_route_set(w, "BankLen", bank);
+    sq_route_set(w, "HighPerBank", high);
+    sq_route_set(w, "MagW", BF16_MAG_BITS);
+    sq_route_set(w, "Topk", SQ_TOPK_RADIX);
+    SQ_TRY(sq_route_begin(w, n / bank, n / bank, err));
     for (size_t i = 0; i < n; i++) {
         if (x[i] & 0xffff)
             return SQ_FAIL(err, SQ_ERR_RANGE, "%s: x[%zu] = 0x%x, need a BF16 number",
                            sq_path_tail(w->r->path), i, x[i]);
-        w->out->stream.beats[i] = sq_magnitude_fp((uint16_t)(x[i] >> 16));
+        w->stream->beats[i] = sq_magnitude_fp((uint16_t)(x[i] >> 16));
     }
     for (size_t g = 0; g < n / bank; g++)
-        w->out->stream.len[g][0] = 1;
+        w->stream->len[g][0] = 1;
     return SQ_OK;
 }
 
-static enum sq_status check_topk(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status check_topk(struct sq_route_work *w, struct sq_error *err)
 {
-    const size_t bank = sq_replay_get(w, "BankLen"), n_groups = w->out->stream.n_groups;
+    const size_t bank = sq_route_get(w, "BankLen"), n_groups = w->stream->n_groups;
     const uint8_t *mask;
     SQ_REPLAY_TENSOR(w->r, "mask", SQ_U8, w->r->m * w->r->k, mask);
     for (size_t g = 0; g < n_groups; g++) {
-        (void)sq_replay_golden(w, g, g);
+        (void)sq_route_golden(w, g, g);
         for (size_t i = 0; i < bank; i++)
-            sq_replay_expect(w, "mask", g * bank + i, mask[g * bank + i], w->golden[i]);
+            sq_route_expect(w, "mask", g * bank + i, mask[g * bank + i], w->golden[i]);
     }
     return SQ_OK;
 }
@@ -127,7 +127,7 @@ static void split(const int8_t *code, const uint8_t *mask, unsigned bank, int32_
         *(mask[i] ? high++ : low++) = code[i];
 }
 
-static enum sq_status make_compact(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_compact(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_tiles t;
     unsigned bank, high;
@@ -140,12 +140,12 @@ static enum sq_status make_compact(struct sq_replay_work *w, struct sq_error *er
     SQ_REPLAY_TENSOR(w->r, "w", SQ_I8, w->r->n * k, weight);
     sq_route_set_array(w, SQ_ARRAY_COMPACT, bank, high, true, 4, 4, 8);
     SQ_TRY(sq_tiles_begin(w, &t, err));
-    const size_t low_at = sq_replay_field(w, "low"), high_at = sq_replay_field(w, "high"),
-                 mask_at = sq_replay_field(w, "mask");
+    const size_t low_at = sq_route_field(w, "low"), high_at = sq_route_field(w, "high"),
+                 mask_at = sq_route_field(w, "mask");
     for (size_t g = 0; g < t.m * t.n; g++)
         for (size_t b = 0; b < t.banks; b++) {
             int32_t *beat = sq_tiles_beat(w, &t, g, b);
-            sq_tiles_put(w, &t, g, b, NULL, NULL, weight, beat + sq_replay_field(w, "plain"));
+            sq_tiles_put(w, &t, g, b, NULL, NULL, weight, beat + sq_route_field(w, "plain"));
             for (size_t row = 0; row < t.rows; row++) {
                 const size_t token = sq_tiles_token(&t, g, row), at = token * k + b * bank;
                 for (unsigned i = 0; i < bank; i++)
@@ -158,7 +158,7 @@ static enum sq_status make_compact(struct sq_replay_work *w, struct sq_error *er
     return SQ_OK;
 }
 
-static enum sq_status make_static(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_static(struct sq_route_work *w, struct sq_error *err)
 {
     static const char *const name[] = {"Rows",   "Cols",    "Banks", "BankLen", "HighPerBank",
                                        "OneAcc", "WeightW", "LowW",  "HighW",   NULL};
@@ -171,11 +171,11 @@ static enum sq_status make_static(struct sq_replay_work *w, struct sq_error *err
     SQ_REPLAY_TENSOR(w->r, "code", SQ_I8, w->r->m * k, code);
     SQ_REPLAY_TENSOR(w->r, "mask", SQ_U8, k, mask);
     SQ_REPLAY_TENSOR(w->r, "w", SQ_I8, w->r->n * k, weight);
-    sq_route_set_all(
-        w, (const unsigned[]){w->o->array_rows, w->o->array_cols, 1, bank, high, 0, 4, 4, 8}, name);
+    sq_route_set_all(w, (const unsigned[]){w->array_rows, w->array_cols, 1, bank, high, 0, 4, 4, 8},
+                     name);
     SQ_TRY(sq_tiles_begin(w, &t, err));
-    const size_t low_at = sq_replay_field(w, "low"), high_at = sq_replay_field(w, "high"),
-                 weight_at = sq_replay_field(w, "weight"), low = bank - high;
+    const size_t low_at = sq_route_field(w, "low"), high_at = sq_route_field(w, "high"),
+                 weight_at = sq_route_field(w, "weight"), low = bank - high;
     for (size_t g = 0; g < t.m * t.n; g++)
         for (size_t b = 0; b < t.banks; b++) {
             int32_t *beat = sq_tiles_beat(w, &t, g, b);
@@ -192,10 +192,10 @@ static enum sq_status make_static(struct sq_replay_work *w, struct sq_error *err
     return SQ_OK;
 }
 
-static const struct sq_replay_plan static_routes[] = {
+static const struct sq_route static_routes[] = {
     {&sq_array_static_block, make_static, sq_tiles_check}};
-static const struct sq_replay_plan dynamic_routes[] = {
-    {&sq_topk_block, make_topk, check_topk}, {&sq_array_block, make_compact, sq_tiles_check}};
+static const struct sq_route dynamic_routes[] = {{&sq_topk_block, make_topk, check_topk},
+                                                 {&sq_array_block, make_compact, sq_tiles_check}};
 
 const struct sq_format_trace sq_a_static_trace = {"sq_a", "static", values, static_routes, 1};
 const struct sq_format_trace sq_a_dynamic_trace = {"sq_a", "dynamic", values, dynamic_routes, 2};

@@ -37,7 +37,7 @@ static enum sq_status values(struct sq_replay *r, struct sq_error *err)
 
 enum { DENSE_BANK = 16 };
 
-static enum sq_status make_dense(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_dense(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_tiles t;
     const int8_t *x, *weight;
@@ -52,13 +52,13 @@ static enum sq_status make_dense(struct sq_replay_work *w, struct sq_error *err)
     for (size_t g = 0; g < t.m * t.n; g++)
         for (size_t b = 0; b < t.banks; b++) {
             int32_t *beat = sq_tiles_beat(w, &t, g, b);
-            sq_tiles_put(w, &t, g, b, x, beat + sq_replay_field(w, "plain"), weight,
-                         beat + sq_replay_field(w, "low"));
+            sq_tiles_put(w, &t, g, b, x, beat + sq_route_field(w, "plain"), weight,
+                         beat + sq_route_field(w, "low"));
         }
     return SQ_OK;
 }
 
-static const struct sq_replay_plan routes[] = {
+static const struct sq_route routes[] = {
     {&sq_array_block, make_dense, sq_tiles_check},
 };
 

@@ -89,10 +89,10 @@ static enum sq_status values(struct sq_replay *r, struct sq_error *err)
 
 enum { WALK_GROUP_BITS = 16, WALK_AT_BITS = 32, WALK_ROW_BITS = 16 };
 
-static enum sq_status make_walk(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_walk(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t n = w->r->n, nnz = sq_replay_count(w->r, "s_w");
-    struct sq_case *c = &w->out->stream;
+    struct sq_case *c = w->stream;
     const uint32_t *row_index;
     const uint16_t *groups;
     if (n > SQ_WALK_ROWS_MAX || nnz > SQ_WALK_GROUPS_MAX)
@@ -101,26 +101,26 @@ static enum sq_status make_walk(struct sq_replay_work *w, struct sq_error *err)
                        sq_path_tail(w->r->path), n, nnz, SQ_WALK_ROWS_MAX, SQ_WALK_GROUPS_MAX);
     SQ_REPLAY_TENSOR(w->r, "row_index", SQ_I32, n + 1, row_index);
     SQ_REPLAY_TENSOR(w->r, "groups", SQ_U8, 2 * nnz, groups);
-    sq_replay_set(w, "GroupLen", SQ_REPLAY_GQSA_GROUP);
-    sq_replay_set(w, "GroupW", WALK_GROUP_BITS);
-    sq_replay_set(w, "AtW", WALK_AT_BITS);
-    sq_replay_set(w, "RowW", WALK_ROW_BITS);
+    sq_route_set(w, "GroupLen", SQ_REPLAY_GQSA_GROUP);
+    sq_route_set(w, "GroupW", WALK_GROUP_BITS);
+    sq_route_set(w, "AtW", WALK_AT_BITS);
+    sq_route_set(w, "RowW", WALK_ROW_BITS);
     const size_t n_records = nnz > n + 1 ? nnz : n + 1;
     c->max_outputs = n + nnz;
-    SQ_TRY(sq_replay_begin(w, 1, n_records, err));
+    SQ_TRY(sq_route_begin(w, 1, n_records, err));
     c->len[0][0] = (uint32_t)(n + 1);
     c->len[0][1] = (uint32_t)nnz;
     for (size_t i = 0; i <= n; i++)
-        c->beats[i * w->len + sq_replay_field(w, "offset")] = (int32_t)row_index[i];
+        c->beats[i * w->len + sq_route_field(w, "offset")] = (int32_t)row_index[i];
     for (size_t i = 0; i < nnz; i++)
-        c->beats[i * w->len + sq_replay_field(w, "index")] = groups[i];
-    c->beats[sq_replay_field(w, "limit")] = (int32_t)(w->r->k / SQ_REPLAY_GQSA_GROUP);
-    c->beats[n * w->len + sq_replay_field(w, "last")] = 1;
+        c->beats[i * w->len + sq_route_field(w, "index")] = groups[i];
+    c->beats[sq_route_field(w, "limit")] = (int32_t)(w->r->k / SQ_REPLAY_GQSA_GROUP);
+    c->beats[n * w->len + sq_route_field(w, "last")] = 1;
     return SQ_OK;
 }
 
 // Row by row the stored groups in their places, a step for a row without any, none refused.
-static enum sq_status check_walk(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status check_walk(struct sq_route_work *w, struct sq_error *err)
 {
     enum { ROW, AT, GROUP, COLUMN, FIRST, LAST, EMPTY, END, REFUSED };
     const size_t n = w->r->n, nnz = sq_replay_count(w->r, "s_w");
@@ -131,24 +131,24 @@ static enum sq_status check_walk(struct sq_replay_work *w, struct sq_error *err)
     SQ_REPLAY_TENSOR(w->r, "groups", SQ_U8, 2 * nnz, groups);
     for (size_t row = 0; row < n; row++)
         n_steps += row_index[row] == row_index[row + 1];
-    const size_t n_golden = sq_replay_golden(w, 0, 0);
+    const size_t n_golden = sq_route_golden(w, 0, 0);
     const int32_t *step = w->golden;
-    sq_replay_expect(w, "row_index", n, (int64_t)n_steps, (int64_t)n_golden);
+    sq_route_expect(w, "row_index", n, (int64_t)n_steps, (int64_t)n_golden);
     for (size_t row = 0; row < n && n_golden == n_steps; row++) {
         const uint32_t from = row_index[row], to = row_index[row + 1], n_row = to - from;
         for (uint32_t i = 0; i < (n_row > 0 ? n_row : 1); i++, step += w->out_len) {
-            sq_replay_expect(w, "row_index", row, (int64_t)row, step[ROW]);
-            sq_replay_expect(w, "row_index", row, from + i, step[AT]);
-            sq_replay_expect(w, "row_index", row, i == 0, step[FIRST]);
-            sq_replay_expect(w, "row_index", row, i + 1 >= n_row, step[LAST]);
-            sq_replay_expect(w, "row_index", row, n_row == 0, step[EMPTY]);
-            sq_replay_expect(w, "row_index", row, row + 1 == n && i + 1 >= n_row, step[END]);
-            sq_replay_expect(w, "row_index", row, 0, step[REFUSED]);
+            sq_route_expect(w, "row_index", row, (int64_t)row, step[ROW]);
+            sq_route_expect(w, "row_index", row, from + i, step[AT]);
+            sq_route_expect(w, "row_index", row, i == 0, step[FIRST]);
+            sq_route_expect(w, "row_index", row, i + 1 >= n_row, step[LAST]);
+            sq_route_expect(w, "row_index", row, n_row == 0, step[EMPTY]);
+            sq_route_expect(w, "row_index", row, row + 1 == n && i + 1 >= n_row, step[END]);
+            sq_route_expect(w, "row_index", row, 0, step[REFUSED]);
             if (n_row == 0)
                 continue;
-            sq_replay_expect(w, "groups", from + i, groups[from + i], step[GROUP]);
-            sq_replay_expect(w, "groups", from + i, groups[from + i] * SQ_REPLAY_GQSA_GROUP,
-                             step[COLUMN]);
+            sq_route_expect(w, "groups", from + i, groups[from + i], step[GROUP]);
+            sq_route_expect(w, "groups", from + i, groups[from + i] * SQ_REPLAY_GQSA_GROUP,
+                            step[COLUMN]);
         }
     }
     return SQ_OK;
@@ -159,10 +159,10 @@ static enum sq_status check_walk(struct sq_replay_work *w, struct sq_error *err)
 enum { GQSA_LOW_BITS = 6 }; // code - zero: -15..15
 
 // Groups of the case: (channel, tile of tokens) in this order, channels without groups left out.
-static enum sq_status make_gqsa(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_gqsa(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_replay *r = w->r;
-    const size_t b = SQ_REPLAY_GQSA_GROUP, k = r->k, rows = w->o->array_rows;
+    const size_t b = SQ_REPLAY_GQSA_GROUP, k = r->k, rows = w->array_rows;
     const size_t nnz = sq_replay_count(r, "s_w"), tiles_m = (r->m + rows - 1) / rows;
     const uint32_t *row_index;
     const uint16_t *groups;
@@ -175,19 +175,19 @@ static enum sq_status make_gqsa(struct sq_replay_work *w, struct sq_error *err)
     SQ_REPLAY_TENSOR(r, "zero", SQ_U8, (nnz + 1) / 2, zero);
     SQ_REPLAY_TENSOR(r, "x", SQ_I8, r->m * k, x);
     sq_route_set_array(w, SQ_ARRAY_DENSE, SQ_REPLAY_GQSA_GROUP, 1, false, 8, GQSA_LOW_BITS, 4);
-    sq_replay_set(w, "Cols", 1);
+    sq_route_set(w, "Cols", 1);
     for (size_t n = 0; n < r->n; n++)
         n_used += row_index[n + 1] > row_index[n];
-    SQ_TRY(sq_replay_begin(w, n_used * tiles_m, nnz * tiles_m, err));
-    const size_t plain = sq_replay_field(w, "plain"), low = sq_replay_field(w, "low");
-    int32_t *beat = w->out->stream.beats;
-    uint32_t(*len)[SQ_STREAMS_MAX] = w->out->stream.len;
+    SQ_TRY(sq_route_begin(w, n_used * tiles_m, nnz * tiles_m, err));
+    const size_t plain = sq_route_field(w, "plain"), low = sq_route_field(w, "low");
+    int32_t *beat = w->stream->beats;
+    uint32_t(*len)[SQ_STREAMS_MAX] = w->stream->len;
     for (size_t n = 0; n < r->n; n++)
         for (size_t tile = 0; tile < tiles_m && row_index[n + 1] > row_index[n]; tile++) {
             (*len++)[0] = row_index[n + 1] - row_index[n];
             for (size_t e = row_index[n]; e < row_index[n + 1]; e++, beat += w->len) {
                 const int z = zero[e / 2] >> (4 * (e % 2)) & 15;
-                beat[sq_replay_field(w, "last")] = e + 1 == row_index[n + 1];
+                beat[sq_route_field(w, "last")] = e + 1 == row_index[n + 1];
                 for (size_t i = 0; i < b; i++)
                     beat[low + i] = (values[(e * b + i) / 2] >> (4 * (i % 2)) & 15) - z;
                 for (size_t row = 0; row < rows && tile * rows + row < r->m; row++)
@@ -198,11 +198,11 @@ static enum sq_status make_gqsa(struct sq_replay_work *w, struct sq_error *err)
     return SQ_OK;
 }
 
-static enum sq_status check_gqsa(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status check_gqsa(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_replay *r = w->r;
-    const size_t rows = sq_replay_get(w, "Rows"), tiles_m = (r->m + rows - 1) / rows;
-    const struct sq_case *c = &w->out->stream;
+    const size_t rows = sq_route_get(w, "Rows"), tiles_m = (r->m + rows - 1) / rows;
+    const struct sq_case *c = w->stream;
     const uint32_t *row_index;
     const int32_t *p_lo;
     size_t g = 0, first = 0;
@@ -212,18 +212,18 @@ static enum sq_status check_gqsa(struct sq_replay_work *w, struct sq_error *err)
         for (size_t tile = 0; tile < tiles_m; tile++) {
             const bool has_groups = row_index[n + 1] > row_index[n];
             if (has_groups) {
-                (void)sq_replay_golden(w, g, first);
+                (void)sq_route_golden(w, g, first);
                 first += c->len[g++][0];
             }
             for (size_t row = 0; row < rows && tile * rows + row < r->m; row++) {
                 const size_t at = (tile * rows + row) * r->n + n;
-                sq_replay_expect(w, "p_lo", at, p_lo[at], has_groups ? w->golden[row] : 0);
+                sq_route_expect(w, "p_lo", at, p_lo[at], has_groups ? w->golden[row] : 0);
             }
         }
     return SQ_OK;
 }
 
-static const struct sq_replay_plan routes[] = {
+static const struct sq_route routes[] = {
     {&sq_gqsa_walk_block, make_walk, check_walk},
     {&sq_array_block, make_gqsa, check_gqsa},
 };

@@ -39,7 +39,7 @@ static enum sq_status values(struct sq_replay *r, struct sq_error *err)
 enum { META_ROWS = 2, META_GROUPS = 4, META_COLUMNS = 4 * META_GROUPS }; // a word: SPEC E.3
 
 // Beats: for (channel) for (tile of tokens) for (word of the row).
-static enum sq_status make_meta24(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_meta24(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t m = w->r->m, n = w->r->n, k = w->r->k, words = k / META_COLUMNS;
     const size_t tiles_m = (m + META_ROWS - 1) / META_ROWS;
@@ -47,11 +47,11 @@ static enum sq_status make_meta24(struct sq_replay_work *w, struct sq_error *err
     const uint8_t *meta;
     SQ_REPLAY_TENSOR(w->r, "x", SQ_I8, m * k, x);
     SQ_REPLAY_TENSOR(w->r, "meta", SQ_U8, n * k / 8, meta);
-    sq_replay_set(w, "Rows", META_ROWS);
-    sq_replay_set(w, "Groups", META_GROUPS);
-    sq_replay_set(w, "ActW", 8);
-    SQ_TRY(sq_replay_begin(w, n * tiles_m * words, n * tiles_m * words, err));
-    int32_t *beat = w->out->stream.beats;
+    sq_route_set(w, "Rows", META_ROWS);
+    sq_route_set(w, "Groups", META_GROUPS);
+    sq_route_set(w, "ActW", 8);
+    SQ_TRY(sq_route_begin(w, n * tiles_m * words, n * tiles_m * words, err));
+    int32_t *beat = w->stream->beats;
     for (size_t c = 0; c < n; c++)
         for (size_t tile = 0; tile < tiles_m; tile++)
             for (size_t word = 0; word < words; word++, beat += w->len) {
@@ -62,13 +62,13 @@ static enum sq_status make_meta24(struct sq_replay_work *w, struct sq_error *err
                         beat[META_GROUPS + row * META_COLUMNS + i] =
                             x[(tile * META_ROWS + row) * k + word * META_COLUMNS + i];
             }
-    for (size_t g = 0; g < w->out->stream.n_groups; g++)
-        w->out->stream.len[g][0] = 1;
+    for (size_t g = 0; g < w->stream->n_groups; g++)
+        w->stream->len[g][0] = 1;
     return SQ_OK;
 }
 
 // What is selected, times the stored values, is the kernel's product.
-static enum sq_status check_meta24(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status check_meta24(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t m = w->r->m, n = w->r->n, k = w->r->k, words = k / META_COLUMNS;
     const size_t tiles_m = (m + META_ROWS - 1) / META_ROWS, kept = META_COLUMNS / 2;
@@ -81,13 +81,13 @@ static enum sq_status check_meta24(struct sq_replay_work *w, struct sq_error *er
         for (size_t tile = 0; tile < tiles_m; tile++) {
             int32_t sum[META_ROWS] = {0};
             for (size_t word = 0; word < words; word++, g++) {
-                (void)sq_replay_golden(w, g, g);
+                (void)sq_route_golden(w, g, g);
                 for (size_t i = 0; i < META_ROWS * kept; i++)
                     sum[i / kept] += w->golden[i] * values[c * k / 2 + word * kept + i % kept];
             }
             for (size_t row = 0; row < META_ROWS && tile * META_ROWS + row < m; row++) {
                 const size_t at = (tile * META_ROWS + row) * n + c;
-                sq_replay_expect(w, "p_lo", at, p_lo[at], sum[row]);
+                sq_route_expect(w, "p_lo", at, p_lo[at], sum[row]);
             }
         }
     return SQ_OK;
@@ -97,7 +97,7 @@ static enum sq_status check_meta24(struct sq_replay_work *w, struct sq_error *er
 
 enum { BANK = 16, NIBBLES = BANK / 4, FIRST_TWO = 0x4 }; // of a bank; SPEC E.2
 
-static enum sq_status make_sp24(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_sp24(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_tiles t;
     const size_t k = w->r->k, half = BANK / 2;
@@ -108,11 +108,11 @@ static enum sq_status make_sp24(struct sq_replay_work *w, struct sq_error *err)
     SQ_REPLAY_TENSOR(w->r, "meta", SQ_U8, w->r->n * k / 8, meta);
     sq_route_set_array(w, SQ_ARRAY_SP24, BANK, 1, false, 8, 8, 8);
     SQ_TRY(sq_tiles_begin(w, &t, err));
-    const size_t low = sq_replay_field(w, "low"), mask = sq_replay_field(w, "mask");
+    const size_t low = sq_route_field(w, "low"), mask = sq_route_field(w, "mask");
     for (size_t g = 0; g < t.m * t.n; g++)
         for (size_t b = 0; b < t.banks; b++) {
             int32_t *beat = sq_tiles_beat(w, &t, g, b);
-            sq_tiles_put(w, &t, g, b, x, beat + sq_replay_field(w, "plain"), NULL, NULL);
+            sq_tiles_put(w, &t, g, b, x, beat + sq_route_field(w, "plain"), NULL, NULL);
             for (size_t c = 0; c < t.cols; c++) {
                 const size_t channel = sq_tiles_channel(&t, g, c);
                 const bool is_there = channel < w->r->n;
@@ -128,7 +128,7 @@ static enum sq_status make_sp24(struct sq_replay_work *w, struct sq_error *err)
     return SQ_OK;
 }
 
-static const struct sq_replay_plan routes[] = {
+static const struct sq_route routes[] = {
     {&sq_meta24_block, make_meta24, check_meta24},
     {&sq_array_block, make_sp24, sq_tiles_check},
 };

@@ -56,14 +56,14 @@ static enum sq_status values(struct sq_replay *r, struct sq_error *err)
 
 enum { SPQR_WORDS = 4, SPQR_BEATS = SQ_SPQR_TILE / SPQR_WORDS };
 
-static enum sq_status make_spqr(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_spqr(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t n_words = sq_spqr_n_words(w->r->n, w->r->k), n_tiles = n_words / SQ_SPQR_TILE;
-    struct sq_case *c = &w->out->stream;
+    struct sq_case *c = w->stream;
     const uint64_t *words;
     SQ_REPLAY_TENSOR(w->r, "words", SQ_I64, n_words, words);
-    sq_replay_set(w, "Words", SPQR_WORDS);
-    SQ_TRY(sq_replay_begin(w, n_tiles, n_tiles * SPQR_BEATS, err));
+    sq_route_set(w, "Words", SPQR_WORDS);
+    SQ_TRY(sq_route_begin(w, n_tiles, n_tiles * SPQR_BEATS, err));
     for (size_t i = 0; i < n_words; i++) {
         c->beats[2 * i] = sq_field_unsigned((uint32_t)words[i], 32);
         c->beats[2 * i + 1] = sq_field_unsigned((uint32_t)(words[i] >> 32), 32);
@@ -74,7 +74,7 @@ static enum sq_status make_spqr(struct sq_replay_work *w, struct sq_error *err)
 }
 
 // One tile from the block's beats.
-static void collect_tile(const struct sq_replay_work *w, struct sq_spqr_tile *tile)
+static void collect_tile(const struct sq_route_work *w, struct sq_spqr_tile *tile)
 {
     const int32_t *const out = w->golden;
     const size_t scale = SPQR_WORDS * SQ_SPQR_TILE, zero = scale + SPQR_WORDS,
@@ -91,7 +91,7 @@ static void collect_tile(const struct sq_replay_work *w, struct sq_spqr_tile *ti
 }
 
 // The tokens' products from what the block decodes, in the order of sq_spqr_gemv's plane.
-static enum sq_status multiply(struct sq_replay_work *w, const float *plane, struct sq_error *err)
+static enum sq_status multiply(struct sq_route_work *w, const float *plane, struct sq_error *err)
 {
     struct sq_replay *r = w->r;
     struct sq_spqr m = {.n = r->n, .k = r->k};
@@ -117,21 +117,21 @@ static enum sq_status multiply(struct sq_replay_work *w, const float *plane, str
         SQ_TRY(sq_spqr_load(&m, values, loaded, err));
         SQ_TRY(sq_spqr_gemv(&m, NULL, plane, loaded, row, err));
         for (size_t i = 0; i < r->n; i++)
-            sq_replay_expect(w, "y", t * r->n + i, y[t * r->n + i], sq_f32_to_f16(row[i]));
+            sq_route_expect(w, "y", t * r->n + i, y[t * r->n + i], sq_f32_to_f16(row[i]));
     }
     return SQ_OK;
 }
 
 // plane as sq_spqr_decode_dense makes it: tiles, columns, 16 rows.
-static enum sq_status check_spqr(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status check_spqr(struct sq_route_work *w, struct sq_error *err)
 {
     float *plane;
     SQ_REPLAY_KEEP(w->r, plane, w->r->n * w->r->k);
-    for (size_t t = 0; t < w->out->stream.n_groups; t++) {
+    for (size_t t = 0; t < w->stream->n_groups; t++) {
         struct sq_spqr_tile tile;
-        (void)sq_replay_golden(w, t, t * SPQR_BEATS);
+        (void)sq_route_golden(w, t, t * SPQR_BEATS);
         collect_tile(w, &tile);
-        sq_replay_expect(w, "words", t * SQ_SPQR_TILE, 0, w->golden[w->out_len - 1]); // not refused
+        sq_route_expect(w, "words", t * SQ_SPQR_TILE, 0, w->golden[w->out_len - 1]); // not refused
         for (unsigned r = 0; r < SQ_SPQR_TILE; r++) {
             float s, z;
             sq_spqr_row(&tile, r, &s, &z);
@@ -143,7 +143,7 @@ static enum sq_status check_spqr(struct sq_replay_work *w, struct sq_error *err)
     return multiply(w, plane, err);
 }
 
-static const struct sq_replay_plan routes[] = {
+static const struct sq_route routes[] = {
     {&sq_spqr_dec_block, make_spqr, check_spqr},
 };
 

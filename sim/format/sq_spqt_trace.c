@@ -47,10 +47,10 @@ static enum sq_status values(struct sq_replay *r, struct sq_error *err)
 
 enum { SPQT_SEGMENT = 64, SPQT_LANES = 8, SPQT_INDEX_BITS = 16 };
 
-static enum sq_status make_spqt(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status make_spqt(struct sq_route_work *w, struct sq_error *err)
 {
     const size_t m = w->r->m, k = w->r->k, segments = k / SPQT_SEGMENT;
-    struct sq_case *c = &w->out->stream;
+    struct sq_case *c = w->stream;
     const uint16_t *x;
     const float *theta;
     if (k % SPQT_SEGMENT != 0 || k > SQ_SPQT_COLUMNS_MAX)
@@ -63,25 +63,25 @@ static enum sq_status make_spqt(struct sq_replay_work *w, struct sq_error *err)
     if (sq_half_to_float(pattern) != *theta)
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: theta = %g, need a binary16 number for spqt_idx",
                        sq_path_tail(w->r->path), (double)*theta);
-    sq_replay_set(w, "SegLen", SPQT_SEGMENT);
-    sq_replay_set(w, "Lanes", SPQT_LANES);
-    sq_replay_set(w, "Fp16", 1);
-    sq_replay_set(w, "IndexW", SPQT_INDEX_BITS);
-    SQ_TRY(sq_replay_begin(w, m, m * segments, err));
+    sq_route_set(w, "SegLen", SPQT_SEGMENT);
+    sq_route_set(w, "Lanes", SPQT_LANES);
+    sq_route_set(w, "Fp16", 1);
+    sq_route_set(w, "IndexW", SPQT_INDEX_BITS);
+    SQ_TRY(sq_route_begin(w, m, m * segments, err));
     int32_t *beat = c->beats;
     for (size_t t = 0; t < m; t++) {
         c->len[t][0] = (uint32_t)segments;
         for (size_t s = 0; s < segments; s++, beat += w->len) {
             for (size_t i = 0; i < SPQT_SEGMENT; i++)
-                beat[sq_replay_field(w, "x") + i] = (int16_t)x[t * k + s * SPQT_SEGMENT + i];
-            beat[sq_replay_field(w, "theta")] = pattern;
-            beat[sq_replay_field(w, "last")] = s + 1 == segments;
+                beat[sq_route_field(w, "x") + i] = (int16_t)x[t * k + s * SPQT_SEGMENT + i];
+            beat[sq_route_field(w, "theta")] = pattern;
+            beat[sq_route_field(w, "last")] = s + 1 == segments;
         }
     }
     return SQ_OK;
 }
 
-static enum sq_status check_spqt(struct sq_replay_work *w, struct sq_error *err)
+static enum sq_status check_spqt(struct sq_route_work *w, struct sq_error *err)
 {
     enum { COUNT = SPQT_LANES, TOTAL, LAST, REFUSED }; // behind the indices
     const size_t m = w->r->m, k = w->r->k, segments = k / SPQT_SEGMENT;
@@ -90,22 +90,22 @@ static enum sq_status check_spqt(struct sq_replay_work *w, struct sq_error *err)
     SQ_REPLAY_TENSOR(w->r, "index", SQ_I32, m * k, index);
     for (size_t t = 0; t < m; t++) {
         size_t found = 0;
-        const size_t n_beats = sq_replay_golden(w, t, t * segments);
+        const size_t n_beats = sq_route_golden(w, t, t * segments);
         for (size_t b = 0; b < n_beats; b++) {
             const int32_t *beat = w->golden + b * w->out_len;
             for (int32_t i = 0; i < beat[COUNT] && found < k; i++, found++)
-                sq_replay_expect(w, "index", t * k + found, index[t * k + found], beat[i]);
-            sq_replay_expect(w, "n_active", t, b + 1 == n_beats, beat[LAST]);
-            sq_replay_expect(w, "x", t, 0, beat[REFUSED]);
+                sq_route_expect(w, "index", t * k + found, index[t * k + found], beat[i]);
+            sq_route_expect(w, "n_active", t, b + 1 == n_beats, beat[LAST]);
+            sq_route_expect(w, "x", t, 0, beat[REFUSED]);
         }
-        sq_replay_expect(w, "n_active", t, n_active[t],
-                         w->golden[(n_beats - 1) * w->out_len + TOTAL]);
-        sq_replay_expect(w, "n_active", t, n_active[t], (int64_t)found);
+        sq_route_expect(w, "n_active", t, n_active[t],
+                        w->golden[(n_beats - 1) * w->out_len + TOTAL]);
+        sq_route_expect(w, "n_active", t, n_active[t], (int64_t)found);
     }
     return SQ_OK;
 }
 
-static const struct sq_replay_plan routes[] = {
+static const struct sq_route routes[] = {
     {&sq_spqt_idx_block, make_spqt, check_spqt},
 };
 

@@ -53,7 +53,7 @@ static enum sq_status values(struct sq_replay *r, struct sq_error *err)
     return sq_replay_compare(r, "y", SQ_F32, r->m * r->n, y, err);
 }
 
-static const struct sq_replay_plan routes[] = {
+static const struct sq_route routes[] = {
     {NULL, NULL, NULL},
 };
 
