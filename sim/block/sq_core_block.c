@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/sq_format.h"
 #include "models/sq_gather.h"
 
 enum { JOB, ACT, LO, HI }; // streams
@@ -258,6 +259,17 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return job.groups;
 }
 
+// Exactly k mask codes in a bank of a column.
+static bool is_legal(const struct layout *l, const int32_t *record, unsigned col)
+{
+    const int32_t mask = sq_mask_code(l->g.low_bits);
+    const unsigned lanes = l->g.low_lanes;
+    unsigned n = 0;
+    for (unsigned i = 0; i < l->g.bank; i++)
+        n += record[i / lanes * l->len + l->lo + col * lanes + i % lanes] == mask;
+    return n == l->g.high_per_bank;
+}
+
 static void status(const unsigned *v, const void *state, const struct sq_group *done,
                    int32_t *status)
 {
@@ -266,20 +278,14 @@ static void status(const unsigned *v, const void *state, const struct sq_group *
     const struct sq_job job = job_of(done);
     const uint64_t banks = (uint64_t)job.groups * job.group_banks;
     const uint64_t stored = done->wrap[ACT] / l.low_steps;
-    int8_t act[LINES_MAX * SQ_BANK_MAX], lo[LINES_MAX * SQ_BANK_MAX], hi[LINES_MAX * SQ_BANK_MAX];
     for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
         status[i] = (int32_t)sim->stats.low[i];
         status[SQ_N_CAUSES + i] = (int32_t)sim->stats.high[i];
     }
-    for (uint64_t j = 0; j < (stored > 0 && stored < banks ? stored : banks); j++) {
-        get_banks(&l, done, j, act, lo, hi);
-        for (unsigned c = 0; c < l.g.cols; c++) { // sticky
-            int8_t clean[SQ_BANK_MAX], gathered[SQ_BANK_MAX];
-            if (!sq_gather_bank(lo + c * l.g.bank, act, l.g.bank, l.g.high_per_bank, l.g.low_bits,
-                                clean, gathered))
-                status[2 * SQ_N_CAUSES + c] = 1;
-        }
-    }
+    for (uint64_t j = 0; j < (stored > 0 && stored < banks ? stored : banks); j++)
+        for (unsigned c = 0; c < l.g.cols; c++)
+            if (!is_legal(&l, done->record + j * l.low_steps * l.len, c))
+                status[2 * SQ_N_CAUSES + c] = 1; // sticky
 }
 
 static const char *status_name(size_t f, size_t i)
@@ -327,7 +333,7 @@ static void keep(const struct layout *l, struct sq_job job, uint32_t first, int3
 static bool clear(const struct layout *l, size_t from, size_t to, uint32_t n, bool has_mask,
                   int32_t *record)
 {
-    const int32_t mask = -(1 << (l->g.low_bits - 1));
+    const int32_t mask = sq_mask_code(l->g.low_bits);
     bool is_changed = false;
     for (uint32_t i = 0; i < n; i++)
         for (size_t e = from; e < to; e++) {

@@ -23,6 +23,7 @@ struct input {
     size_t group, record;                 // group, its first record
     uint32_t beat;
     bool is_fresh, is_noise; // the offered beat, or noise, is on the ports
+    struct sq_offer offer;   // of that beat
 };
 
 struct run {
@@ -115,11 +116,14 @@ static void drive(struct run *run, struct input *in, bool is_valid, struct sq_of
     in->is_fresh = in->is_fresh && is_valid;
     if (!is_valid)
         return;
-    const int32_t *record = offered(run, in);
-    if (!in->is_fresh)
+    if (!in->is_fresh) {
+        const int32_t *record = offered(run, in);
+        const unsigned stream = (unsigned)(in - run->input);
         sq_port_put(&run->in, in->first_field, in->n_fields, record + in->offset);
+        in->offer = sq_offer_of(run->block, &run->ports, run->value, stream, record);
+    }
     in->is_fresh = true;
-    *offer = sq_offer_of(run->block, &run->ports, run->value, (unsigned)(in - run->input), record);
+    *offer = in->offer;
 }
 
 // ---- output ---------------------------------------------------------------------------------
