@@ -27,7 +27,7 @@ for doc in $(git -C "$ROOT" ls-files '*.md' 2>/dev/null || find . -name '*.md');
     ok "$doc: link $link" [ -e "$ROOT/$(dirname "$doc")/$link" ]
   done < <(grep -o '](\([^)#]*\))' "$ROOT/$doc" | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
   while read -r target; do
-    ok "$doc: make $target" grep -qs "^$target:\|[. ]$target\( \|:\|$\)" "$ROOT/Makefile" "$ROOT"/*/rules.mk "$ROOT"/reports/*/rules.mk
+    ok "$doc: make $target" grep -qs "^$target:\|[. ]$target\( \|:\|$\)" "$ROOT/Makefile" "$ROOT"/*/rules.mk "$ROOT"/{reports,tests}/*/rules.mk
   done < <(grep -o '`make [a-z-]*`' "$ROOT/$doc" | tr -d '`' | awk '{print $2}' | sort -u)
 done
 ok "some outputs were compared" [ "$(grep -c '^<!-- run: ' "$ROOT/README.md")" -ge 2 ]
