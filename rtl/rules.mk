@@ -1,4 +1,4 @@
-# rtl/: lint. Verilated objects are built by the program (sim/cosim/sq_rtl_build.c), netlists by sq_synth.c.
+# rtl/: lint. Verilated objects are built by the program (sim/cosim/sq_rtl_build.c), netlists by sim/synth.
 ## lint: every module alone through Verilator -Wall and Yosys; clang-format
 .PHONY: lint
 lint: format-check $(BUILD)/sqsim

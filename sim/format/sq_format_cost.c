@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Time and traffic, through the table of the format (sq_cost.h).
 #include "sim/format/sq_cost.h"
 
 #include <math.h>

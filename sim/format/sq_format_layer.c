@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// A recipe and its layer, through the table of their format (sq_recipe.h).
 #include "sim/format/sq_recipe.h"
 
 #include <math.h>

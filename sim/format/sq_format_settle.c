@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// What options mean for a recipe, by the tables of the formats (sq_format_option.h).
 #include "sim/format/sq_format_option.h"
 
 #include <errno.h>

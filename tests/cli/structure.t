@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The shape of the sources, by grep: sim/ is its folders and no more, includes are spelled from the
+# root and point down, no module includes itself over others, no file is over 500 lines. gpu/ is left out: its headers are
+# written for what includes them.
+cd "$(dirname "$0")/../.." || exit 1
+N=0 FAILED=0
+none() { # DESCRIPTION LINES: ok when there are no lines
+  local lines=$2
+  N=$((N + 1))
+  if [ -z "$lines" ]; then echo "ok $N - $1"; return; fi
+  echo "not ok $N - $1"
+  sed 's/^/# /' <<<"$lines" | head -20
+  FAILED=1
+}
+# From the bottom: a folder includes itself and what stands before it.
+ORDER="io block synth format cosim machine llm gpu sweep cli"
+SOURCES=$(find models sim tests reports -name '*.[ch]' -o -name '*.cpp' | sort)
+
+T=$(mktemp) || exit 1
+trap 'rm -f "$T"' EXIT
+
+none "sim/ holds its ten folders" \
+  "$(ls sim | grep -vxE "${ORDER// /|}|machines|sweeps|sysc|rules.mk|README.md")"
+
+# FROM TO of every include. Verilated classes have no place of their own; the bridge is compiled where
+# a block is built, beside what it includes.
+grep -HoE '^#include "[^"]+"' $SOURCES | grep -v '"V[a-z_]*\.h"' | sed 's/:#include "/ /; s/"$//' >"$T"
+none "includes are spelled from the root" \
+  "$(grep -v '^sim/cosim/sq_bridge.h' "$T" | while read -r from to; do [ -e "$to" ] || echo "$from: $to"; done)"
+
+none "includes point down" "$(awk -v order="$ORDER" '
+  BEGIN { n = split(order, name); for (i = 1; i <= n; i++) rank["sim/" name[i]] = i; rank["sim/sysc"] = n + 1 }
+  function folder(f, part, k) { k = split(f, part, "/"); return k > 2 ? part[1] "/" part[2] : part[1] }
+  $1 ~ /^sim\// && $2 ~ /^sim\// && rank[folder($2)] > rank[folder($1)] { print }
+  $1 ~ /^sim\// && $2 ~ /^(gpu|tests|reports)\// { print }
+  $1 ~ /^models\// && $2 !~ /^models\// { print }
+  $1 !~ /^tests\// && $2 ~ /^tests\// && $2 !~ /emulate/ { print }' "$T")"
+
+# A module is x.c, x.h and the like; tsort names the modules of a circle.
+none "no circle of includes" "$(sed -E 's/\.(c|h|cu|cuh|cpp)( |$)/ /g' "$T" |
+  awk '$1 != $2 { print $1, $2 }' | sort -u | tsort 2>&1 >/dev/null)"
+
+none "no file over 500 lines" "$(wc -l $SOURCES | awk '$1 > 500 && $2 != "total" { print $2, $1 }')"
+echo "1..$N"
+exit $FAILED
