@@ -27,20 +27,39 @@ same() { # the run says what the first one said
   return 1
 }
 
-# flips ARGS... -- FILES...: each flip is in one of the files, and the run repairs it.
+# Tools that say their version and make nothing: an entry that is not used as it is fails the run.
+mkdir "$W/idle"
+for tool in verilator yosys; do
+  printf '%s\n' '#!/bin/sh' "[ \$# = 1 ] && exec $(command -v $tool || echo false) \"\$@\"; exit 1" >"$W/idle/$tool"
+  chmod +x "$W/idle/$tool"
+done
+refused() { [ "$RC" != 0 ] && [ "$(wc -l <"$W.err")" = 1 ] && [ ! -s "$W.out" ]; }
+
+# flips ARGS... -- FILES...: each flip is in one of the files. Five times the run repairs it; beyond
+# that it finds idle tools, and fails, or says the same where the bit does not matter.
 flips() {
-  local args=() i file
+  local args=() i file entry
   while [ "$1" != -- ]; do args+=("$1"); shift; done
   shift
+  entry=$(dirname "$1")
   for ((i = 0; i < FLIPS; i++)); do
+    [ $i = 5 ] && cp -a "$entry" "$W/sound"
     file=${!#}
     [ $((RANDOM % 4)) = 0 ] || file=$1
     cp "$file" "$W/before"
     flip "$file"
     cmp -s "$file" "$W/before" && { echo "# $file did not change"; return 1; }
-    sq "${args[@]}"
-    same || { echo "# a bit of $file"; return 1; }
+    if [ $i -lt 5 ]; then
+      sq "${args[@]}"
+      same || { echo "# a bit of $file"; return 1; }
+    else
+      VERILATOR=$W/idle/verilator YOSYS=$W/idle/yosys sq "${args[@]}"
+      refused || same || { echo "# a bit of $file"; return 1; }
+      find "$(dirname "$entry")" -mindepth 1 -maxdepth 1 ! -name lock -exec rm -rf {} + # logs as well
+      cp -a "$W/sound" "$entry"
+    fi
   done
+  rm -rf "$W/sound"
 }
 
 # ---- verilated objects ----------------------------------------------------------------------
@@ -72,7 +91,7 @@ if command -v verilator >/dev/null; then
   rm "$(object digests)"
   sq "${cosim[@]}"
   ok "... and one without digests" same
-  ok "$FLIPS flipped bits: built again (seed $SEED)" flips "${cosim[@]}" -- "$(object model.so)" "$(object digests)"
+  ok "$FLIPS flipped bits: never used (seed $SEED)" flips "${cosim[@]}" -- "$(object model.so)" "$(object digests)"
   ok "nothing is left but entries and the lock" \
     [ -z "$(find "$SQSIM_HOME/build/rtl" -mindepth 1 -maxdepth 1 ! -name lock ! -name 'topk_b8*-????????????????????????????????')" ]
 
@@ -109,7 +128,7 @@ if command -v yosys >/dev/null && [ -r $LIB ]; then
   accept "area" "${area[@]}"
   cp "$W.out" "$W/want"
   ok "no library is left" [ -z "$(find "$SQSIM_HOME/build/synth" -name '*.lib')" ]
-  ok "$FLIPS flipped bits: synthesised again (seed $SEED)" \
+  ok "$FLIPS flipped bits: never used (seed $SEED)" \
     flips "${area[@]}" -- "$(entry result.json)" "$(entry digests)"
   : >"$(entry result.json)"
   sq "${area[@]}"
