@@ -185,5 +185,6 @@ int main(void)
         cmocka_unit_test(test_bytes),     cmocka_unit_test(test_cut),
         cmocka_unit_test(test_languages), cmocka_unit_test(test_yaml),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
