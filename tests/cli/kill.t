@@ -50,7 +50,7 @@ gone() {
 }
 
 start() { # ARGS...: in the background, with INT as a terminal would have it
-  (cd "$W" && exec env --default-signal=INT "$MARK" "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null) &
+  (cd "$W" && exec env --default-signal=INT,HUP,TERM "$MARK" "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null) &
   PID=$!
 }
 
