@@ -36,3 +36,7 @@ $(BUILD)/obj/sim/cli/sq_cmd_sweep.o: CFLAGS_ALL += -include $(BUILD)/sq_code.h
 $(BUILD)/obj/sim/llm/sq_llama.o: CFLAGS_ALL += -O3 -fno-trapping-math
 
 include sim/sysc/rules.mk
+
+# The engines of cores and machines: small functions that call one another for every job.
+$(BUILD)/obj/sim/machine/sq_plan.o $(BUILD)/obj/sim/machine/sq_machine_run.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/block/sq_core_sim.o $(BUILD)/obj/sim/block/sq_core_run.o: CFLAGS_ALL += -O3

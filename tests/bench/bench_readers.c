@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time and memory of `inspect`, `run` and `compare` against the length of what they read: encoded
-// layers, plain tensors, rows of a workload, measured shapes, n and 2n of each (n = 100000, or the
+// layers, plain tensors, rows of a workload, measured shapes, n and n/2 of each (n = 100000, or the
 // first argument). Time is what the program used (user and system); 2n over n says how it grows.
 // Prints, asserts nothing: not a test.
 #include <stdlib.h>
@@ -59,11 +59,12 @@ static void write_trace(size_t n)
     float weight[128];
     fill(weight, 128);
     for (size_t i = 0; i < n; i++)
-        item[i] = (struct sq_trace_item){name[i], 1, 128, 1};
+        item[i] = (struct sq_trace_item){.name = name[i], .n = 1, .k_orig = 128};
     need(sq_operand_alloc(&o, &info.format, 1, 128, NULL) == SQ_OK &&
              sq_operand_encode(&o, weight, 1, NULL) == SQ_OK,
          "encode");
-    need(sq_trace_begin(&w, file("sq_w"), &info, item, n, NULL) == SQ_OK, "write");
+    struct sq_error why;
+    need(sq_trace_begin(&w, file("sq_w"), &info, item, n, &why) == SQ_OK, why.text);
     for (size_t i = 0; i < n; i++)
         need(sq_trace_put(&w, i, &o, NULL) == SQ_OK, "write");
     need(sq_trace_commit(&w, NULL) == SQ_OK, "write");
@@ -217,18 +218,18 @@ int main(int argc, char **argv)
     struct rusage use[2][N_COMMANDS];
     need(n >= 100 && n <= 500000, "take a size outside 100..500000");
     need(mkdtemp(dir) != NULL, "make a directory");
-    for (unsigned twice = 0; twice < 2; twice++) {
-        write_all(n << twice);
+    for (unsigned half = 0; half < 2; half++) {
+        write_all(n >> half);
         for (unsigned c = 0; c < N_COMMANDS; c++)
-            use[twice][c] = run(c);
+            use[half][c] = run(c);
     }
-    printf("%-24s %10s %10s %10s %10s %8s\n", "", "s at n", "s at 2n", "MB at n", "MB at 2n",
-           "2n / n");
+    printf("%-24s %10s %10s %10s %10s %8s\n", "", "s at n", "s at n/2", "MB at n", "MB at n/2",
+           "n / n/2");
     for (unsigned c = 0; c < N_COMMANDS; c++) {
         const struct rusage *a = &use[0][c], *b = &use[1][c];
         printf("%-24s %10.3f %10.3f %10.1f %10.1f %8.2f\n", commands[c].what, seconds(a),
                seconds(b), 1e-3 * (double)a->ru_maxrss, 1e-3 * (double)b->ru_maxrss,
-               seconds(b) / seconds(a));
+               seconds(a) / seconds(b));
     }
     printf("n = %zu\n", n);
     static const char *const names[] = {"sq_w",         "sp24",        "plain",
