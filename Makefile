@@ -29,18 +29,19 @@ BUILD  := $(if $(filter 1,$(SAN)),build/san,build)
 SANFLAGS := $(if $(filter 1,$(SAN)),-fsanitize=address$(,)undefined -fno-sanitize-recover=all)
 WARN   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
 CFLAGS ?= -O2 -g
+# Position independent and hidden, so that the same objects make libsqsim.so (lib/).
 CFLAGS_ALL = -std=c11 -D_GNU_SOURCE $(WARN) -ffp-contract=off -fno-fast-math -fopenmp \
-             $(CFLAGS) $(SANFLAGS) -I. -ffile-prefix-map=$(CURDIR)=. -MMD -MP
-LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lxxhash -lz -lm -ldl -lpthread
+             -fPIC -fvisibility=hidden $(CFLAGS) $(SANFLAGS) -I. -ffile-prefix-map=$(CURDIR)=. -MMD -MP
+LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lcsv -lxxhash -lpcre2-8 -lutf8proc -lz -lm -ldl -lpthread
 
 # ---- parts ----------------------------------------------------------------------------------
-include models/rules.mk sim/rules.mk rtl/rules.mk tests/rules.mk
+include models/rules.mk sim/rules.mk lib/rules.mk rtl/rules.mk tests/rules.mk
 -include gpu/rules.mk traces/rules.mk reports/rules.mk
 
 # ---- top level ------------------------------------------------------------------------------
 ## all: libraries and the program build/sqsim
 .PHONY: all
-all: $(BUILD)/sqsim
+all: $(BUILD)/sqsim $(BUILD)/libsqsim.so
 
 ## demo: a real model encoded, multiplied, timed, equal to RTL, and priced
 .PHONY: demo
@@ -59,7 +60,7 @@ setup:
 ## format: apply clang-format to every C and C++ file
 ## format-check: fail if clang-format would change a file
 .PHONY: format format-check
-FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*/*.[ch] sim/*/*.cpp \
+FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*/*.[ch] sim/*/*.cpp lib/*.[ch] \
             gpu/*.[ch] gpu/*.cu gpu/*.cuh reports/*/*.[ch] tests/*/*.c tests/*/*.h tests/*/*.cpp)
 format:
 	$(Q)clang-format -i $(FORMATTED)

@@ -16,6 +16,8 @@ gnuplot-nox gnuplot
 opensta sta
 clang-format clang-format
 perl prove
+help2man help2man
+pkg-config pkg-config
 python3 python3
 libjansson-dev /usr/include/jansson.h
 libcmocka-dev /usr/include/cmocka.h
@@ -24,8 +26,12 @@ liblapacke-dev /usr/include/lapacke.h
 zlib1g-dev /usr/include/zlib.h
 libsqlite3-dev /usr/include/sqlite3.h
 libxxhash-dev /usr/include/xxhash.h
+libpcre2-dev /usr/include/pcre2.h
+libutf8proc-dev /usr/include/utf8proc.h
+libcsv-dev /usr/include/csv.h
 libcyaml-dev /usr/include/cyaml/cyaml.h
 libsystemc-dev /usr/include/systemc.h
+libjs-d3 /usr/share/javascript/d3/d3.min.js
 qflow-tech-osu018 /usr/share/qflow/tech/osu018/osu018_stdcells.lib
 LIST
 }

@@ -20,8 +20,8 @@ NVCC_FLAGS := -O3 -std=c++17 -lineinfo --fmad=false -Werror all-warnings -Xptxas
 
 # GPU_STATIC=1: a program that needs only the CUDA libraries where it runs.
 GPU_LDLIBS := $(if $(filter 1,$(GPU_STATIC)),-l:liblapacke.a -l:libopenblas.a -l:libgfortran.a \
-                -l:libquadmath.a -l:libjansson.a -l:libxxhash.a -l:libgomp.a -lpthread -Xcompiler \
-                -static-libstdc++$(,)-static-libgcc,-llapacke -lopenblas -ljansson -lxxhash -lgomp)
+                -l:libquadmath.a -l:libjansson.a -l:libxxhash.a -l:libpcre2-8.a -l:libutf8proc.a -l:libgomp.a -lpthread -Xcompiler \
+                -static-libstdc++$(,)-static-libgcc,-llapacke -lopenblas -ljansson -lxxhash -lpcre2-8 -lutf8proc -lgomp)
 
 # ---- files of plain C, needed with and without nvcc ------------------------------------------------
 GPU_C_OBJ  := $(patsubst gpu/%.c,$(BUILD)/obj/gpu/%.o,$(filter-out gpu/sq_gpu_verify.c,$(wildcard gpu/*.c)))
@@ -37,7 +37,7 @@ GPU_OBJ := $(GPU_CU:gpu/%.cu=$(GPU_BUILD)/%.o) $(GPU_CU90A:gpu/%.cu=$(GPU_BUILD)
 
 define nvcc_compile
 	$(Q)mkdir -p $(GPU_BUILD)/keep/$*
-	$(Q)$(NVCC) $(NVCC_FLAGS) $(foreach a,$(1),$(call gencode,$(a))) --keep \
+	$(Q)$(NVCC) $(NVCC_FLAGS) $(foreach a,$(1),$(call gencode,$(a))) $(2) --keep \
 	  --keep-dir $(GPU_BUILD)/keep/$* -MMD -MP -MF $@.d -MT $@ -c $< -o $@.new > $@.log 2>&1 || { grep -v '^ptxas info' $@.log; exit 1; }
 	$(Q)if grep -E '[1-9][0-9]* bytes spill' $@.log; then echo "$<: registers are spilled"; exit 1; fi
 	$(Q)mv $@.new $@
@@ -46,35 +46,36 @@ endef
 $(GPU_CU90A:gpu/%.cu=$(GPU_BUILD)/%.o): $(GPU_BUILD)/%.o: gpu/%.cu
 	$(call nvcc_compile,90a)
 $(GPU_CU:gpu/%.cu=$(GPU_BUILD)/%.o): $(GPU_BUILD)/%.o: gpu/%.cu
-	$(call nvcc_compile,$(GPU_ARCHES))
-$(GPU_BUILD)/sq_measure.o: $(BUILD)/sq_revision.h
-$(GPU_BUILD)/sq_measure.o: NVCC_FLAGS += -include $(BUILD)/sq_revision.h \
-  -DSQ_NVCC_FLAGS='"-O3 --fmad=false sm_80 sm_89 sm_90 sm_90a"'
+	$(call nvcc_compile,$(GPU_ARCHES),-gencode=arch=compute_90$(,)code=compute_90)
+$(GPU_BUILD)/sq_facts.o: $(BUILD)/sq_revision.h
+$(GPU_BUILD)/sq_facts.o: NVCC_FLAGS += -include $(BUILD)/sq_revision.h \
+  -DSQ_NVCC_FLAGS='"-O3 --fmad=false sm_80 sm_89 sm_90 sm_90a, PTX of compute_90"'
 
 -include $(GPU_OBJ:=.d)
 
 $(GPU_BUILD)/sq_gpu_measure: $(GPU_OBJ) $(GPU_LIBS)
 	$(Q)$(NVCC) -o $@ $^ -L$(CUDA_LIB) -lcublasLt $(GPU_LDLIBS) -ldl -Xlinker -rpath=$(CUDA_LIB)
 
-## gpu: CUDA kernels for sm_80, sm_89, sm_90, sm_90a, no warnings, no spills (skipped without nvcc)
+## gpu: CUDA kernels for sm_80, sm_89, sm_90, sm_90a, no warnings, no spills, machine code checked (skipped without nvcc)
 .PHONY: gpu
 ifeq ($(NVCC),)
 gpu:
 	@echo "gpu: skipped: no nvcc"
 else
-gpu: $(GPU_BUILD)/sq_gpu_measure
+gpu: $(GPU_BUILD)/sq_gpu_measure $(BUILD)/tests/gpu/machine_code
+	$(Q)GPU_BUILD=$(GPU_BUILD) $(BUILD)/tests/gpu/machine_code >$(GPU_BUILD)/lint.log || { cat $(GPU_BUILD)/lint.log; exit 1; }
 	$(Q)echo "gpu: $$(cat $(GPU_BUILD)/*.o.log | grep -c 'Used .* registers') kernels for sm_80 sm_89 sm_90" \
-	  "sm_90a, 0 spills: $<"
+	  "sm_90a, 0 warnings, 0 spills, lint clean: $<"
 endif
 
-## gpu-measure: on a GPU: check, time, write reports/gpu and traces/gpu; else check what is stored
+## gpu-measure: on a GPU: check, time, write reports/gpu and traces/gpu (BUDGET=seconds); else check what is stored
 GPU_PROGRAM := $(if $(NVCC),sq_gpu_measure,sq_gpu_verify)
 # The traces then go through cycle model and RTL; sqsim says so where Verilator is missing (exit 3).
 .PHONY: gpu-measure
 gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM) $(BUILD)/sqsim
 	$(Q)mkdir -p reports/gpu traces/gpu/operand
 	$(Q)rc=0; $(if $(CUSPARSELT),CUSPARSELT_LIB=$(CUSPARSELT)/lib/libcusparseLt.so.0) \
-	  $(GPU_BUILD)/$(GPU_PROGRAM) || rc=$$?; \
+	  $(GPU_BUILD)/$(GPU_PROGRAM) $(if $(NVCC),$(BUDGET)) || rc=$$?; \
 	traces=$$(find traces/gpu -maxdepth 1 -name '*.safetensors' | sort); \
 	if [ -n "$$traces" ] && [ $$rc != 1 ]; then \
 	  cosim=0; $(BUILD)/sqsim cosim $$traces || cosim=$$?; [ $$cosim = 0 ] || [ $$cosim = 3 ] || rc=$$cosim; fi; \
@@ -82,13 +83,14 @@ gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM) $(BUILD)/sqsim
 
 # ---- the same kernels in the emulator ----------------------------------------------------------------
 EMU_JOBS := gpu/sq_layer_bench.cu $(wildcard gpu/*_jobs.cu)
-EMU_SRC := $(filter-out gpu/sq_bench.cu gpu/sq_cublaslt.cu gpu/sq_cusparselt.cu gpu/sq_measure.cu \
+EMU_SRC := $(filter-out gpu/sq_facts.cu gpu/sq_peaks.cu gpu/sq_bench.cu gpu/sq_cublaslt.cu gpu/sq_cusparselt.cu gpu/sq_measure.cu \
              $(EMU_JOBS),$(wildcard gpu/*.cu))
 EMU_OBJ := $(EMU_SRC:gpu/%.cu=$(BUILD)/emu/%.o) $(BUILD)/emu/emulate.o
 # The measured jobs as well, for a test that stands in for the clock and the libraries.
 EMU_JOBS_OBJ := $(EMU_JOBS:gpu/%.cu=$(BUILD)/emu/%.o)
-$(BUILD)/tests/gpu/test_jobs: EMU_OBJ += $(EMU_JOBS_OBJ)
-$(BUILD)/tests/gpu/test_jobs: $(EMU_JOBS_OBJ)
+EMU_FAKE_OBJ := $(EMU_JOBS_OBJ) $(BUILD)/emu/fake_device.o
+$(BUILD)/tests/gpu/test_jobs: EMU_OBJ += $(EMU_FAKE_OBJ)
+$(BUILD)/tests/gpu/test_jobs: $(EMU_FAKE_OBJ)
 # Fibers move the stack under the sanitizers' feet: the emulator is built without them.
 EMU_CXX := $(CXX_GPU) -std=c++17 -DSQ_EMULATE -O2 -g -ffp-contract=off -Wall -Wextra -Werror \
              -Wno-unknown-pragmas -Wno-unused-function $(GPU_INC) -MMD -MP
@@ -99,6 +101,16 @@ $(BUILD)/emu/%.o: gpu/%.cu
 $(BUILD)/emu/emulate.o: tests/gpu/emulate.cpp
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CCACHE) $(EMU_CXX) -c $< -o $@
+
+# The measuring program itself on a device that is not there, for measure.t.
+$(BUILD)/emu/fake_device.o: tests/gpu/fake_device.cpp
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(EMU_CXX) -c $< -o $@
+$(BUILD)/emu/sq_facts.o: EMU_CXX += -include $(BUILD)/sq_revision.h -DSQ_NVCC_FLAGS='"none"'
+$(BUILD)/emu/sq_facts.o: $(BUILD)/sq_revision.h
+$(BUILD)/tests/gpu/fake_measure: $(BUILD)/emu/sq_measure.o $(BUILD)/emu/sq_facts.o $(BUILD)/emu/sq_peaks.o $(EMU_OBJ) $(EMU_FAKE_OBJ) $(GPU_LIBS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX_GPU) $(filter-out $(GPU_LIBS),$^) $(GPU_LIBS) $(LDLIBS) -fopenmp -o $@
 
 GPU_TEST_SRC := $(wildcard tests/gpu/test_*.cpp)
 GPU_TEST_BIN := $(GPU_TEST_SRC:tests/%.cpp=$(BUILD)/tests/%)
@@ -115,16 +127,16 @@ GPU_CODE_BIN  := $(if $(NVCC),$(BUILD)/tests/gpu/machine_code)
 $(GPU_TEST_CBIN) $(GPU_CODE_BIN): $(GPU_C_OBJ)
 $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
 
--include $(EMU_OBJ:.o=.d) $(EMU_JOBS_OBJ:.o=.d) $(GPU_TEST_BIN:=.d) $(GPU_TRACES).d $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
+-include $(EMU_OBJ:.o=.d) $(EMU_FAKE_OBJ:.o=.d) $(BUILD)/emu/sq_measure.d $(GPU_TEST_BIN:=.d) $(GPU_TRACES).d $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
 
 ## test-gpu: kernels in the emulator, maps, records; machine code where nvcc is
 .PHONY: test-gpu
 test-gpu: $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) $(GPU_BUILD)/sq_gpu_verify \
-          $(GPU_TRACES) $(BUILD)/sqsim $(if $(NVCC),gpu)
+          $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(BUILD)/sqsim $(if $(NVCC),gpu)
 	$(Q)$(if $(NVCC),,echo "test-gpu: machine code not checked: no nvcc")
 	$(Q)GPU_BUILD=$(GPU_BUILD) GPU_VERIFY=$(abspath $(GPU_BUILD))/sq_gpu_verify $(PROVE) \
 	  $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) tests/gpu/verify.t \
-	  tests/gpu/trace.t
+	  tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/cute.t tests/gpu/measure.t
 
 # `make test` runs what needs no nvcc; machine code is test-gpu's. The emulator runs fibers, which the
 # sanitizers do not follow: under SAN=1 only the plain C tests run.
@@ -134,6 +146,6 @@ san-build test-san test-unit: $(GPU_TEST_CBIN)
 else
 UNIT_BIN += $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
 test-build test-unit: $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
-RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t
-test-build test-rtl: $(GPU_TRACES) $(GPU_BUILD)/sq_gpu_verify
+RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/cute.t tests/gpu/measure.t
+test-build test-rtl: $(GPU_TEST_BIN) $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(GPU_BUILD)/sq_gpu_verify
 endif

@@ -41,6 +41,7 @@ struct Nvml {
     int (*power)(void *, unsigned *) = nullptr;
     int (*temperature)(void *, int, unsigned *) = nullptr;
     int (*driver)(char *, unsigned) = nullptr;
+    int (*throttle)(void *, unsigned long long *) = nullptr;
     void *device = nullptr;
 };
 
@@ -68,6 +69,7 @@ const Nvml &nvml()
         look_up(library, "nvmlDeviceGetPowerUsage", &n.power);
         look_up(library, "nvmlDeviceGetTemperature", &n.temperature);
         look_up(library, "nvmlSystemGetDriverVersion", &n.driver);
+        look_up(library, "nvmlDeviceGetCurrentClocksThrottleReasons", &n.throttle);
         return n;
     }();
     return found;
@@ -87,6 +89,8 @@ SqClocks sq_read_clocks()
         n.power(n.device, &c.power_mw);
     if (n.temperature)
         n.temperature(n.device, 0, &c.temp_c);
+    if (n.throttle)
+        n.throttle(n.device, &c.throttle_reasons);
     return c;
 }
 
@@ -195,6 +199,7 @@ void fill(struct sq_record *r, const Replay &replay, int n_buffers, const SqCloc
     r->mem_mhz = after.mem_mhz;
     r->power_mw = after.power_mw;
     r->temp_c = after.temp_c;
+    r->throttle_reasons = before.throttle_reasons | after.throttle_reasons;
 }
 
 // Events around one launch, each on the next operand copy.

@@ -46,6 +46,7 @@ class SqArena
 
 struct SqClocks {
     unsigned sm_mhz, mem_mhz, power_mw, temp_c; // 0: not readable
+    unsigned long long throttle_reasons;        // NVML's bit set
 };
 SqClocks sq_read_clocks();
 std::string sq_driver_version();

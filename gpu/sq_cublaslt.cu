@@ -25,6 +25,7 @@ Types types_of(SqVendorType type)
 {
     switch (type) {
     case SQ_VENDOR_FP8:
+    case SQ_VENDOR_FP8_FAST:
         return {CUDA_R_8F_E4M3, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F};
     case SQ_VENDOR_INT8:
         return {CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I};
@@ -64,6 +65,12 @@ class CublasLtGemm final : public SqVendorGemm
         SQ_LT_TRY(
             cublasLtMatmulDescSetAttribute(op_, CUBLASLT_MATMUL_DESC_TRANSB, &plain, sizeof plain),
             err);
+        if (type == SQ_VENDOR_FP8 || type == SQ_VENDOR_FP8_FAST) {
+            const int8_t is_fast = type == SQ_VENDOR_FP8_FAST;
+            SQ_LT_TRY(cublasLtMatmulDescSetAttribute(op_, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &is_fast,
+                                                     sizeof is_fast),
+                      err);
+        }
         SQ_LT_TRY(cublasLtMatrixLayoutCreate(&a_, t.in, k, n, k), err);
         SQ_LT_TRY(cublasLtMatrixLayoutCreate(&b_, t.in, k, m, k), err);
         SQ_LT_TRY(cublasLtMatrixLayoutCreate(&d_, t.out, n, m, n), err);

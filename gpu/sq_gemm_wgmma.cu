@@ -198,6 +198,7 @@ SQ_DEVICE void consume(const PairArgs &p, const Ring &ring, int n_lo, int n_step
         const SqTile tile = sq_tile_of(t, p.n_tiles_m, p.n_tiles_n);
         int before = -1;
         multiply_part<true>(acc, ring, at, before, group, n_lo);
+        wgmma_wait<0>(); // products of another shape may not follow on the same accumulators
         multiply_part<false>(acc, ring, at, before, group, n_steps - n_lo);
         wgmma_wait<0>();
         release(ring, before);
@@ -285,6 +286,30 @@ enum sq_status tensor_maps(PairArgs *p, struct sq_error *err)
     return SQ_OK;
 }
 
+// Clusters that run at a time: an odd number of SMs in a GPC, or SMs that are switched off, leave
+// fewer than one for two SMs.
+enum sq_status active_clusters(int n_sms, int *n, struct sq_error *err)
+{
+#ifdef SQ_EMULATE
+    (void)err;
+    *n = n_sms / kCluster;
+#else
+    cudaLaunchConfig_t config = {};
+    cudaLaunchAttribute cluster[1] = {};
+    cluster[0].id = cudaLaunchAttributeClusterDimension;
+    cluster[0].val.clusterDim.x = kCluster;
+    cluster[0].val.clusterDim.y = cluster[0].val.clusterDim.z = 1;
+    config.gridDim = dim3(static_cast<unsigned>(n_sms / kCluster * kCluster));
+    config.blockDim = dim3(kThreads);
+    config.dynamicSmemBytes = kSharedNbytes;
+    config.attrs = cluster;
+    config.numAttrs = 1;
+    SQ_CUDA_TRY(cudaOccupancyMaxActiveClusters(n, gemm_pair_kernel, &config), err);
+#endif
+    return *n > 0 ? SQ_OK
+                  : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no cluster of %d blocks fits", kCluster);
+}
+
 static_assert(kTileN / kCluster == kTileM, "one box size serves X and the halves of W");
 
 } // namespace
@@ -303,9 +328,11 @@ enum sq_status sq_gemm_pair(const SqGemmPair *g, int n_sms, cudaStream_t stream,
     p.n_tiles_m = sq_div_up(g->m, kCluster * kTileM);
     p.n_tiles_n = sq_div_up(g->n, kTileN);
     SQ_TRY(tensor_maps(&p, err));
-    const int n_tiles = p.n_tiles_m * p.n_tiles_n, most = n_sms / kCluster;
-    const unsigned n_blocks = static_cast<unsigned>(kCluster * (n_tiles < most ? n_tiles : most));
+    int most = 0;
     SQ_TRY(sq_launch_prepare(gemm_pair_kernel, kSharedNbytes, err));
+    SQ_TRY(active_clusters(n_sms, &most, err));
+    const int n_tiles = p.n_tiles_m * p.n_tiles_n;
+    const unsigned n_blocks = static_cast<unsigned>(kCluster * (n_tiles < most ? n_tiles : most));
     SQ_LAUNCH_CLUSTER(gemm_pair_kernel, n_blocks, kThreads, kSharedNbytes, stream, kCluster, p);
     return sq_launch_check(err);
 }

@@ -122,7 +122,7 @@ enum sq_status sq_golden_traces(const SqGoldenInfo *info, cudaStream_t stream, s
     for (const char *name : kSqGoldenTraces) {
         const std::string path = std::string(info->directory) + "/" + name + ".safetensors";
         size_t n = 0;
-        SQ_TRY(sq_replay_file(path.c_str(), &n, err));
+        SQ_TRY(sq_trace_check(path.c_str(), &n, err));
         *n_values += n;
     }
     return SQ_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bit-for-bit part of a measurement: the integer products, the encoders before them and the
-// decode formats on one small layer of a real model, written as traces (sq_replay.h) and replayed
+// decode formats on one small layer of a real model, written as traces (sq_trace.h) and replayed
 // by the golden model at once. `sqsim cosim` takes them through cycle model and RTL. Their producer
 // is cuda, or emulator where the kernels ran there.
 #ifndef SQ_GOLDEN_CUH

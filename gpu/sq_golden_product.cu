@@ -11,7 +11,7 @@
 
 extern "C" {
 #include "models/sq_mac.h"
-#include "sim/format/sq_trace.h"
+#include "sim/format/sq_operand_file.h"
 }
 
 namespace
@@ -43,23 +43,23 @@ enum sq_status write_operand(const SqTraceLayer &l, const Encoded &w, struct sq_
     struct sq_operand o;
     const struct sq_format f = {8, 4, kSqTraceBank, kSqTraceHigh, kSqTraceGroup};
     const struct sq_digest digest = sq_digest_of(l.rows.data(), l.rows.size() * sizeof(float));
-    const struct sq_trace_item item = {"", kSqTraceRows, l.k, digest};
-    const struct sq_trace_info about = {f, kSqProducer, l.is_real ? "real" : "synthetic",
-                                        l.info->seed};
+    const struct sq_operand_file_item item = {"", kSqTraceRows, l.k, digest};
+    const struct sq_operand_file_info about = {f, kSqProducer, l.is_real ? "real" : "synthetic",
+                                               l.info->seed};
     const std::string path = std::string(l.info->directory) + "/operand/sq_w.safetensors";
-    struct sq_trace_writer writer;
+    struct sq_operand_file_writer writer;
     SQ_TRY(sq_operand_alloc(&o, &f, kSqTraceRows, l.k, err));
     memcpy(o.m.lo, w.lo.host.data(), w.lo.host.size());
     memcpy(o.m.hi, w.hi.host.data(), w.hi.host.size());
     memcpy(o.m.s_lo, w.s_lo.host.data(), w.s_lo.host.size() * sizeof(float));
     memcpy(o.m.s_hi, w.s_hi.host.data(), w.s_hi.host.size() * sizeof(float));
-    enum sq_status status = sq_trace_begin(&writer, path.c_str(), &about, &item, 1, err);
+    enum sq_status status = sq_operand_file_begin(&writer, path.c_str(), &about, &item, 1, err);
     if (status == SQ_OK)
-        status = sq_trace_put(&writer, 0, &o, err);
+        status = sq_operand_file_put(&writer, 0, &o, err);
     if (status == SQ_OK)
-        status = sq_trace_commit(&writer, err);
+        status = sq_operand_file_commit(&writer, err);
     else
-        sq_trace_abort(&writer);
+        sq_operand_file_abort(&writer);
     sq_operand_free(&o);
     return status;
 }

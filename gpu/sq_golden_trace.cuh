@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the parts of the bit-for-bit measurement share (sq_golden.cuh): buffers with a twin on the
-// device, the trace file, the layer, and a function per system of sq_replay.h.
+// device, the trace file, the layer, and a function per system of sq_trace.h.
 #ifndef SQ_GOLDEN_TRACE_CUH
 #define SQ_GOLDEN_TRACE_CUH
 
@@ -11,7 +11,7 @@
 #include "gpu/sq_golden.cuh"
 
 extern "C" {
-#include "sim/format/sq_replay.h"
+#include "sim/format/sq_trace.h"
 }
 
 // Who ran the kernels: a trace of the emulator never passes for one of a GPU.
@@ -71,7 +71,7 @@ struct SqTraceLayer {
     bool is_real = false;
 };
 
-// A trace being made: metadata, then inputs in the order of sq_replay.h, then outputs.
+// A trace being made: metadata, then inputs in the order of sq_trace.h, then outputs.
 class SqTraceFile
 {
   public:

@@ -250,9 +250,8 @@ enum sq_status SqLayerBench::add_dynamic(bool with_product, struct sq_error *err
     };
     add(r, launch, 1, with_product ? y_ : nullptr, 4 * m_ * n_,
         [=](struct sq_record *record, struct sq_error *er) {
-            record->is_exact = true;
-            if (!with_product)
-                return SQ_OK; // every mask, code and scale: sq_golden_traces
+            if (!with_product) // every mask, code and scale
+                return check_by_traces(record, er);
             SqGemmImma sums = g;
             sums.p_lo = p_lo_;
             sums.p_hi = p_hi_;
@@ -296,7 +295,7 @@ enum sq_status SqLayerBench::add_sp24(struct sq_error *err)
     r.dtype_out = "f32";
     r.bits_per_element = 5;
     r.macs_executed = r.macs_dense / 2;
-    r.peak_tops = b_.run.sp24_int8_tops;
+    r.peak_tops = b_.run.sp24_int8_tops; // the library's, or 0
     r.bytes_counted = bytes_of(m_, k_, 8) + bytes_of(n_, k_, 5) + bytes_of(m_, n_, 32);
     const SqGemmSp24 g = {
         s_.m, s_.n, s_.k, x8_, values, meta, sx8_, sw8_, reinterpret_cast<float *>(y_), nullptr};
@@ -363,10 +362,7 @@ enum sq_status SqLayerBench::add_sqw(struct sq_error *err)
     add(
         r, [=](int, cudaStream_t s, struct sq_error *er) { return sq_gemm_sqw(&g, s, er); }, 1, y_,
         4 * m_ * n_,
-        [=](struct sq_record *record, struct sq_error *) {
-            record->is_exact = true;
-            return SQ_OK;
-        });
+        [=](struct sq_record *record, struct sq_error *er) { return check_by_traces(record, er); });
     struct sq_record enc = r;
     enc.name = "sq_encode_w";
     enc.variant = "s75";
@@ -375,10 +371,7 @@ enum sq_status SqLayerBench::add_sqw(struct sq_error *err)
     add(
         enc, [=](int, cudaStream_t s, struct sq_error *er) { return sq_encode_w(&e, s, er); }, 1,
         nullptr, 0,
-        [](struct sq_record *record, struct sq_error *) {
-            record->is_exact = true;
-            return SQ_OK;
-        });
+        [=](struct sq_record *record, struct sq_error *er) { return check_by_traces(record, er); });
     return SQ_OK;
 }
 
@@ -397,9 +390,8 @@ void SqLayerBench::encoder_record(struct sq_record *r, double bytes) const
 
 enum sq_status SqLayerBench::add_encoders(struct sq_error *err)
 {
-    const auto is_exact = [](struct sq_record *record, struct sq_error *) {
-        record->is_exact = true;
-        return SQ_OK;
+    const auto by_traces = [=](struct sq_record *record, struct sq_error *er) {
+        return check_by_traces(record, er);
     };
     SqLists l;
     uint8_t *lo, *hi;
@@ -415,7 +407,7 @@ enum sq_status SqLayerBench::add_encoders(struct sq_error *err)
     const SqEncodeToken token = {s_.m, s_.k, 8, x_, hi, s_hi};
     add(
         r, [=](int, cudaStream_t s, struct sq_error *e) { return sq_encode_token(&token, s, e); },
-        1, nullptr, 0, is_exact);
+        1, nullptr, 0, by_traces);
     r.name = "sq_encode_static";
     r.variant = "s75";
     r.dtype_out = "s8+s4";
@@ -423,7 +415,7 @@ enum sq_status SqLayerBench::add_encoders(struct sq_error *err)
     const SqEncodeStatic st = {s_.m, s_.k, l.k_hi, x_, l.perm_hi, l.perm_lo, lo, hi, s_lo, s_hi};
     add(
         r, [=](int, cudaStream_t s, struct sq_error *e) { return sq_encode_static(&st, s, e); }, 1,
-        nullptr, 0, is_exact);
+        nullptr, 0, by_traces);
     r.name = "sq_encode_pair";
     r.dtype_out = "bf16+e4m3";
     r.bytes_counted = bytes_of(m_, k_, 16 + 10);
@@ -431,7 +423,7 @@ enum sq_status SqLayerBench::add_encoders(struct sq_error *err)
         s_.m, s_.k, l.k_hi, x_, l.perm_hi, l.perm_lo, lo, reinterpret_cast<uint16_t *>(hi), s_lo};
     add(
         r, [=](int, cudaStream_t s, struct sq_error *e) { return sq_encode_pair(&pair, s, e); }, 1,
-        nullptr, 0, is_exact);
+        nullptr, 0, by_traces);
     uint8_t *values;
     uint32_t *meta;
     unsigned *refused;
@@ -446,7 +438,7 @@ enum sq_status SqLayerBench::add_encoders(struct sq_error *err)
                             nullptr, refused};
     add(
         r, [=](int, cudaStream_t s, struct sq_error *e) { return sq_compress24(&c, s, e); }, 1,
-        nullptr, 0, is_exact);
+        nullptr, 0, by_traces);
     SQ_TRY(add_encode_q4k(err));
     SQ_TRY(add_encode_gqsa(err));
     return add_dynamic(false, err);
@@ -454,7 +446,7 @@ enum sq_status SqLayerBench::add_encoders(struct sq_error *err)
 
 enum sq_status SqLayerBench::add_products(struct sq_error *err)
 {
-    for (SqVendorType type : {SQ_VENDOR_BF16, SQ_VENDOR_FP8, SQ_VENDOR_INT8})
+    for (SqVendorType type : {SQ_VENDOR_BF16, SQ_VENDOR_FP8, SQ_VENDOR_FP8_FAST, SQ_VENDOR_INT8})
         SQ_TRY(add_vendor(type, err));
     if (is_timed_) {
         SQ_TRY(add_vendor_24(SQ_VENDOR_INT8, err));

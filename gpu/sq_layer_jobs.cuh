@@ -13,7 +13,8 @@
 #include "gpu/sq_vendor.cuh"
 
 constexpr unsigned kSqLayerBank = 32;
-constexpr int kSqRefRows = 16; // tokens compared on large shapes, spread over M
+constexpr int kSqRefRows = 16;        // tokens compared on large shapes, spread over M
+constexpr double kSqRefAll = 1 << 28; // multiplications of a shape of which all are compared
 
 // One kernel on this shape: how to launch it, what it wrote, how to judge that.
 struct SqJob {
@@ -105,6 +106,7 @@ class SqLayerBench
 
     enum sq_status check_sums(const SqRefPart &part, const int32_t *p, struct sq_record *r,
                               struct sq_error *err);
+    enum sq_status check_by_traces(struct sq_record *r, struct sq_error *err) const;
     enum sq_status check_pair(const SqGemmPair &g, struct sq_record *r, struct sq_error *err);
     enum sq_status check_one(SqJob *j, struct sq_error *err);
     enum sq_status check_all(int *n_checks, struct sq_error *err);
@@ -112,11 +114,10 @@ class SqLayerBench
     {
         b_.skipped[what] = why.text;
     }
-    void reference_rows(int *rows, int *row0, int *step) const
+    SqRefRows reference_rows() const
     {
-        *rows = std::min(s_.m, kSqRefRows);
-        *step = s_.m / *rows;
-        *row0 = s_.m - 1 - (*rows - 1) * *step; // the last token is one of them
+        const double work = static_cast<double>(m_) * static_cast<double>(n_ * k_);
+        return sq_ref_rows(s_.m, work <= kSqRefAll ? s_.m : kSqRefRows);
     }
     bool has_wgmma() const
     {
@@ -134,6 +135,7 @@ class SqLayerBench
     uint8_t *y_ = nullptr; // [m][n] of 4 bytes, shared by all products
     int32_t *p_lo_ = nullptr, *p_hi_ = nullptr;
     int64_t *ref_ = nullptr;
+    double *allowed_ = nullptr;
     uint16_t *x16_ = nullptr;   // decode: binary16
     float *unpacked_ = nullptr; // decode: weights of the format that is being checked
     std::vector<float> act_mean_, weight_mean_;

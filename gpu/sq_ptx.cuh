@@ -199,13 +199,13 @@ SQ_PTX void mbarrier_wait(uint64_t *bar, uint32_t parity)
                  "r"(parity)
                  : "memory");
 }
-// The same at the barrier of block `rank` of the cluster.
+// An arrival at the barrier of block `rank` of the cluster: it says that the stage was read, and
+// orders nothing that this thread has written. (`.release.cluster` costs a MEMBAR.ALL.GPU.)
 SQ_PTX void mbarrier_arrive_cluster(uint64_t *bar, uint32_t rank)
 {
     asm volatile("{\n.reg .b32 peer;\n"
                  "mapa.shared::cluster.u32 peer, %0, %1;\n"
-                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [peer];\n}" ::"r"(
-                     ptx_shared_address(bar)),
+                 "mbarrier.arrive.shared::cluster.b64 _, [peer];\n}" ::"r"(ptx_shared_address(bar)),
                  "r"(rank)
                  : "memory");
 }

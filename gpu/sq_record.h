@@ -8,6 +8,7 @@
 //
 //   derived.gbps             = bytes_counted / median_us / 1e3
 //   derived.pct_of_copy      = 100 gbps / ceilings.copy_gbps;  pct_of_read: of ceilings.read_gbps
+//                              (a ceiling of 0 was not measured, and what follows from it is 0)
 //   derived.tops_dense_equiv = 2 macs_dense / median_us / 1e6;  tops_executed: of macs_executed
 //   derived.floor_us         = max(bytes_counted / copy_gbps / 1e3, 2 macs_executed / peak_tops /
 //   1e6) derived.speedup_vs.NAME  = timing.baselines_us.NAME / median_us
@@ -29,7 +30,7 @@
 #include "sim/io/sq_digest.h"
 
 #define SQ_RECORD_SCHEMA 1
-#define SQ_RECORD_MAX_BASELINES 8
+#define SQ_RECORD_MAX_BASELINES 12
 
 struct sq_record_baseline {
     const char *name;
@@ -59,10 +60,11 @@ struct sq_record {
     double bytes_counted, macs_dense, macs_executed;
     double peak_tops; // measured ceiling of this kind of multiplication; 0: none
     // check
-    bool is_exact;
+    bool is_exact, is_by_traces; // by_traces: not on this shape, but on that of traces/gpu
     double rel_fro, max_abs;
     // clocks, read before and after; 0 where not readable
     unsigned sm_mhz_before, sm_mhz_after, mem_mhz, power_mw, temp_c;
+    unsigned long long throttle_reasons; // NVML's bit set, before or after; 1: idle
     const char *notes;
 };
 

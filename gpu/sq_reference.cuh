@@ -30,22 +30,40 @@ struct SqRefPart {
 // 32 at the end (a sum that does not fit is a bug of the shape, and shows as a difference).
 enum sq_status sq_ref_integer(const SqRefPart *part, int n, int rows, int row0, int row_step,
                               int64_t *p, cudaStream_t stream, struct sq_error *err);
-// The same in binary64 for the (BF16, FP8) pair, scales applied.
+// The same in binary64 for the (BF16, FP8) pair, scales applied; `allowed`: how far a right kernel
+// may be from each of them.
 enum sq_status sq_ref_pair(const SqGemmPair *g, int rows, int row0, int row_step, double *y,
-                           cudaStream_t stream, struct sq_error *err);
+                           double *allowed, cudaStream_t stream, struct sq_error *err);
+
+// The tokens of m that are compared: all where they are few, else `most`, the first and the last
+// among them, an odd step apart: at every place of a tile of 2^n tokens, of every warp and
+// fragment.
+struct SqRefRows {
+    int rows, row0, step;
+};
+inline SqRefRows sq_ref_rows(int m, int most)
+{
+    SqRefRows r = {m < most ? m : most, 0, 1};
+    if (r.rows > 1 && r.rows < m) {
+        r.step = (m - 1) / (r.rows - 1);
+        r.step -= r.step > 1 && r.step % 2 == 0;
+        r.row0 = m - 1 - (r.rows - 1) * r.step;
+    }
+    return r;
+}
 
 struct SqDifference {
-    unsigned long long n_wrong; // integers or bit patterns that differ
+    unsigned long long n_wrong; // integers that differ; numbers that are further off than allowed
     unsigned long long first;   // flat index of one of them
     double sum_error, sum_ref;  // of squares
     double max_abs;
 };
-// got[row0 + i row_step][n] against want[i][n].
+// got[row0 + i row_step][n] against want[i][n]; binary64 within allowed[i][n].
 enum sq_status sq_compare_i32(const int32_t *got, const int64_t *want, int n, int rows, int row0,
                               int row_step, SqDifference *d, cudaStream_t stream,
                               struct sq_error *err);
-enum sq_status sq_compare_bf16(const uint16_t *got, const double *want, int n, int rows, int row0,
-                               int row_step, SqDifference *d, cudaStream_t stream,
-                               struct sq_error *err);
+enum sq_status sq_compare_bf16(const uint16_t *got, const double *want, const double *allowed,
+                               int n, int rows, int row0, int row_step, SqDifference *d,
+                               cudaStream_t stream, struct sq_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "gpu/sq_record.h"
-#include "sim/format/sq_replay.h"
+#include "sim/format/sq_trace.h"
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -18,16 +18,16 @@ static bool ends_with(const char *name, const char *end)
 static enum sq_status check_trace(const char *path, const char *producer, size_t *n_values,
                                   struct sq_error *err)
 {
-    struct sq_replay r;
-    SQ_TRY(sq_replay_open(&r, path, err));
+    struct sq_trace r;
+    SQ_TRY(sq_trace_open(&r, path, err));
     enum sq_status status = SQ_OK;
     if (strcmp(r.producer, producer) != 0)
         status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: metadata producer = %s, need %s",
                          sq_path_tail(path), r.producer, producer);
     if (status == SQ_OK)
-        status = sq_replay_values(&r, err);
+        status = sq_trace_values(&r, err);
     *n_values = r.n_values;
-    sq_replay_close(&r);
+    sq_trace_close(&r);
     return status;
 }
 

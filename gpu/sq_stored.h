@@ -7,7 +7,7 @@
 
 #include "models/sq_status.h"
 
-// Replays every *.safetensors (sq_replay.h) and checks every *.jsonl (sq_record.h) of a directory,
+// Replays every *.safetensors (sq_trace.h) and checks every *.jsonl (sq_record.h) of a directory,
 // not below it; prints nothing. A trace whose producer is another is refused: none of the emulator
 // passes for one of a GPU. A missing directory counts as empty.
 enum sq_status sq_stored_check(const char *path, const char *producer, size_t *n_files,

@@ -11,7 +11,15 @@
 
 #include "gpu/sq_cuda.cuh"
 
-enum SqVendorType { SQ_VENDOR_BF16, SQ_VENDOR_FP8, SQ_VENDOR_INT8, SQ_VENDOR_F16 };
+// FP8_FAST: partial sums stay in the tensor core, as in our own kernel; plain FP8 moves them to
+// FP32 registers on the way. Both are measured.
+enum SqVendorType {
+    SQ_VENDOR_BF16,
+    SQ_VENDOR_FP8,
+    SQ_VENDOR_INT8,
+    SQ_VENDOR_F16,
+    SQ_VENDOR_FP8_FAST
+};
 
 // A tuned product of one shape. run() may be captured into a graph.
 class SqVendorGemm

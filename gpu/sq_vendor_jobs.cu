@@ -4,14 +4,16 @@
 
 enum sq_status SqLayerBench::add_vendor(SqVendorType type, struct sq_error *err)
 {
-    struct sq_record r = base("cublaslt", "tuned", "gpu/sq_cublaslt.cu");
+    const bool is_fp8 = type == SQ_VENDOR_FP8 || type == SQ_VENDOR_FP8_FAST;
+    struct sq_record r = base("cublaslt", type == SQ_VENDOR_FP8_FAST ? "tuned_fast_accum" : "tuned",
+                              "gpu/sq_cublaslt.cu");
     r.impl = "cublaslt";
     const bool is_int = type == SQ_VENDOR_INT8, is_bf16 = type == SQ_VENDOR_BF16;
     const size_t size = is_bf16 ? 2 : 1;
     uint8_t *x = is_bf16 ? reinterpret_cast<uint8_t *>(x_) : x8_;
     uint8_t *w = is_bf16 ? reinterpret_cast<uint8_t *>(w_) : w8_;
     float *s_x = ones_, *s_w = ones_;
-    if (type == SQ_VENDOR_FP8) { // the operands of the fused kernel at s = 1
+    if (is_fp8) { // the operands of the fused kernel at s = 1
         SqLists all;
         SQ_TRY(make_lists(1, &all, err));
         SQ_TRY(take(&x, m_ * k_, err));
@@ -35,7 +37,7 @@ enum sq_status SqLayerBench::add_vendor(SqVendorType type, struct sq_error *err)
     struct sq_error why = {};
     if (sq_cublaslt_gemm(type, s_.m, s_.n, s_.k, x, w, y_, b_.workspace, b_.workspace_nbytes,
                          b_.stream, &gemm, &why) != SQ_OK) {
-        skip(std::string("cublaslt ") + r.dtype_x, why);
+        skip(std::string("cublaslt ") + r.variant + " " + r.dtype_x, why);
         return SQ_OK;
     }
     SqVendorGemm *const g = gemm.get();

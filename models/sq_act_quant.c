@@ -10,12 +10,15 @@
 void sq_act_quant_bank(const struct sq_act_quant *q, const int8_t *code, unsigned bank, unsigned k,
                        int8_t *lo, int8_t *hi)
 {
-    const unsigned magnitudes = (1u << (q->high_bits - 1)) - 1; // of high_bits - 1 bits
+    const uint16_t most = (uint16_t)((1u << (q->high_bits - 1)) - 1); // qmax of SPEC 0.3
     uint16_t mag[SQ_BANK_MAX];
     uint8_t mask[SQ_BANK_MAX];
     assert(bank >= 1 && bank <= SQ_BANK_MAX && q->high_bits >= 2 && q->high_bits <= 8);
-    for (unsigned i = 0; i < bank; i++)
-        mag[i] = (uint16_t)(sq_magnitude_int(code[i]) & magnitudes);
+    for (unsigned i = 0; i < bank; i++) {
+        mag[i] = sq_magnitude_int(code[i]);
+        if (mag[i] > most)
+            mag[i] = most;
+    }
     sq_topk_bank(mag, bank, k, mask);
     for (unsigned i = 0; i < bank; i++) {
         lo[i] = mask[i] ? (int8_t)sq_mask_code(q->low_bits)

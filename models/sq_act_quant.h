@@ -16,7 +16,7 @@ struct sq_act_quant {
 // code[bank] -> lo[bank], hi[k], the in-place layout of SPEC A.6b. Masked are the k largest |code|,
 // ties to the lowest index; their low code is the mask code, their high code is the code, ascending
 // in position. The others: Qs(code * s8, s_lo, low_bits) by sq_requant. The code -2^(high_bits-1),
-// which SPEC 0.3 does not have, ranks like 0.
+// which SPEC 0.3 does not have, ranks like -qmax, to which Qs would have clamped it.
 void sq_act_quant_bank(const struct sq_act_quant *q, const int8_t *code, unsigned bank, unsigned k,
                        int8_t *lo, int8_t *hi);
 

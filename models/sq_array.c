@@ -9,15 +9,15 @@
 
 unsigned sq_array_low_lanes(const struct sq_array_config *c)
 {
-    return c->format == SQ_ARRAY_COMPACT ? c->bank - c->high_per_bank
-           : c->format == SQ_ARRAY_SP24  ? c->bank / 2
+    return c->layout == SQ_ARRAY_COMPACT ? c->bank - c->high_per_bank
+           : c->layout == SQ_ARRAY_SP24  ? c->bank / 2
                                          : c->bank;
 }
 
 unsigned sq_array_mask_len(const struct sq_array_config *c)
 {
-    return c->format == SQ_ARRAY_SP24                                      ? c->bank / 4
-           : c->format == SQ_ARRAY_DENSE || c->format == SQ_ARRAY_SENTINEL ? 0
+    return c->layout == SQ_ARRAY_SP24                                      ? c->bank / 4
+           : c->layout == SQ_ARRAY_DENSE || c->layout == SQ_ARRAY_SENTINEL ? 0
                                                                            : c->bank;
 }
 
@@ -42,8 +42,8 @@ static bool expand_24(const struct sq_array_config *c, const struct sq_array_lin
 static bool expand_mixed(const struct sq_array_config *c, const struct sq_array_line *line,
                          int32_t *low, int32_t *high)
 {
-    const bool is_sentinel = c->format == SQ_ARRAY_SENTINEL;
-    const bool is_compact = c->format == SQ_ARRAY_COMPACT;
+    const bool is_sentinel = c->layout == SQ_ARRAY_SENTINEL;
+    const bool is_compact = c->layout == SQ_ARRAY_COMPACT;
     const int mc = sq_mask_code(c->low_bits);
     const unsigned slack = c->has_window ? c->bank - c->high_per_bank : c->bank;
     const unsigned low_slack = c->has_window ? c->high_per_bank : c->bank;
@@ -79,19 +79,19 @@ bool sq_array_bank(const struct sq_array_config *c, const struct sq_array_line *
     int32_t low[SQ_BANK_MAX], high[SQ_BANK_MAX] = {0};
     bool ok = true;
     assert(c->bank <= SQ_BANK_MAX);
-    if (c->format == SQ_ARRAY_DENSE)
+    if (c->layout == SQ_ARRAY_DENSE)
         memcpy(low, line->low, c->bank * sizeof *low);
-    else if (c->format == SQ_ARRAY_SP24)
+    else if (c->layout == SQ_ARRAY_SP24)
         ok = expand_24(c, line, low);
     else
         ok = expand_mixed(c, line, low, high);
 
     const uint32_t lo = dot(low, plain, c->bank), hi = dot(high, plain, c->bank);
-    const bool is_mixed = c->format != SQ_ARRAY_DENSE && c->format != SQ_ARRAY_SP24;
+    const bool is_mixed = c->layout != SQ_ARRAY_DENSE && c->layout != SQ_ARRAY_SP24;
     if (!is_mixed || !c->one_acc) {
         *p_lo += lo;
         *p_hi += hi;
-    } else if (c->format == SQ_ARRAY_SPLIT) {
+    } else if (c->layout == SQ_ARRAY_SPLIT) {
         *p_lo += lo + (hi << c->low_bits);
     } else {
         *p_lo += (lo << (c->high_bits - c->low_bits)) + hi;

@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum sq_array_format {
+enum sq_array_layout {
     SQ_ARRAY_DENSE = 0,
     SQ_ARRAY_SENTINEL = 1,
     SQ_ARRAY_SPLIT = 2,
@@ -26,7 +26,7 @@ enum sq_array_format {
 };
 
 struct sq_array_config {
-    enum sq_array_format format;
+    enum sq_array_layout layout;
     bool one_acc;
     unsigned bank;          // b, 2..SQ_BANK_MAX
     unsigned high_per_bank; // k

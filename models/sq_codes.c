@@ -86,10 +86,12 @@ enum sq_status sq_codes_unpack(const struct sq_matrix *m, struct sq_codes *c, st
 
 void sq_codes_decode_row(const struct sq_codes *c, size_t row, float *out)
 {
-    for (size_t i = 0; i < c->k_orig; i++) {
-        const size_t g = row * n_groups(c) + i / c->group;
-        out[i] = sq_grid_value(&c->grid, c->code[row * c->k + i], is_high_at(c, row, i), c->s_lo[g],
-                               c->s_hi[g]);
+    const uint8_t *is_high = c->is_high ? c->is_high + row * c->k : NULL;
+    for (size_t g = 0; g < n_groups(c) && g * c->group < c->k_orig; g++) {
+        const size_t first = g * c->group, at = row * n_groups(c) + g;
+        const size_t n = c->k_orig - first < c->group ? c->k_orig - first : c->group;
+        sq_grid_values(&c->grid, c->code + row * c->k + first, is_high ? is_high + first : NULL, n,
+                       c->s_lo[at], c->s_hi[at], out + first);
     }
 }
 

@@ -74,6 +74,8 @@ enum sq_status sq_codes_encode_act(struct sq_codes *c, const float *x, enum sq_s
 //   w single, x single: Y = s_x * sum_g (float)P[g] * s_w[g]
 //   w own,    x single: Y = s_x * sum_g ((float)P_lo * s_lo[g] + (float)P_hi * s_hi[g])       A.7
 //   w single, x own:    Y = sum_g ((float)P_lo * s_lo + (float)P_hi * s_hi) * s_w[g]          B.5
+//   w single, x shift: Y = s * sum_g (float)(P_lo << a + P_hi << b) * s_w[g], s the smaller scale,
+//                      the exact integer rounded once
 //   w fp,     x fp8:    as «own x single», P_lo and P_hi in binary64, rounded once per group    A.9
 //
 // "single" is dense, tied or split. Rows [m0, m1) of x; y and p keep their full strides. p_lo and

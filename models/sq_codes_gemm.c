@@ -2,17 +2,23 @@
 // Integer products of two operands of codes, and their FP32 combine (sq_codes.h).
 //
 // An operand enters as one or two planes of int16: a single-accumulator grid as its merged
-// integers, grid `own` as low plane (0 at high positions) and high plane (0 elsewhere). At most one
-// side has two planes, so one or two dot products per (token, channel, group) say everything.
+// integers, grids `own` and `shift` as low plane (0 at high positions) and high plane (0
+// elsewhere). At most one side has two planes, so one or two dot products per (token, channel,
+// group) say everything.
 #include <assert.h>
 #include <string.h>
 
 #include "models/sq_codes.h"
 #include "models/sq_codes_fp.h"
+#include "models/sq_combine.h"
 
 // Longest group whose INT32 sums cannot overflow with split codes: 136 * 136 * 2^16 < 2^31.
 #define GROUP_MAX 65536u
 _Static_assert(136LL * 136 * GROUP_MAX <= INT32_MAX, "a group's sums fit INT32");
+
+// Of three-nibble split activations, beside weights of 8 bits: 2056 * 136 * 2^12 < 2^31.
+#define GROUP_MAX_12 4096u
+_Static_assert(2056LL * 136 * GROUP_MAX_12 <= INT32_MAX, "and those of wider codes");
 
 enum { CHANNELS = 16, TOKENS = 4 }; // of a block
 
@@ -25,8 +31,10 @@ enum sq_status sq_gemm_codes_check(const struct sq_gemm_codes *g, struct sq_erro
 {
     const struct sq_grid *w = &g->w->grid, *x = &g->x->grid;
     const bool w_one = sq_grid_is_single(w), x_one = sq_grid_is_single(x);
-    const bool w_own = w->kind == SQ_GRID_OWN, x_own = x->kind == SQ_GRID_OWN;
-    if (!((w_one && x_one) || (w_own && x_one) || (w_one && x_own) || is_fp_pair(g)))
+    const bool w_own = w->kind == SQ_GRID_OWN;
+    const bool x_own = x->kind == SQ_GRID_OWN || x->kind == SQ_GRID_SHIFT;
+    if (w->high_bits > 8 ||
+        !((w_one && x_one) || (w_own && x_one) || (w_one && x_own) || is_fp_pair(g)))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no datapath for %s weights with %s activations",
                        sq_grid_name(w->kind), sq_grid_name(x->kind));
     if (g->w->k != g->x->k || g->x->group != g->x->k || g->w->k % g->w->group != 0)
@@ -35,10 +43,11 @@ enum sq_status sq_gemm_codes_check(const struct sq_gemm_codes *g, struct sq_erro
     if (g->w->group % 2 != 0 && g->w->group != g->w->k)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "scale group of %zu elements, need an even number",
                        g->w->group);
-    if (g->w->group > GROUP_MAX)
+    const unsigned most = x->high_bits > 8 ? GROUP_MAX_12 : GROUP_MAX;
+    if (g->w->group > most)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "scale group of %zu elements, need <= %u for an exact INT32 sum",
-                       g->w->group, GROUP_MAX);
+                       g->w->group, most);
     return SQ_OK;
 }
 
@@ -46,7 +55,7 @@ enum sq_status sq_gemm_codes_check(const struct sq_gemm_codes *g, struct sq_erro
 
 static unsigned n_planes(const struct sq_codes *c)
 {
-    return c->grid.kind == SQ_GRID_OWN ? 2 : 1;
+    return c->grid.kind == SQ_GRID_OWN || c->grid.kind == SQ_GRID_SHIFT ? 2 : 1;
 }
 
 // One row as n_planes rows of k integers each, `stride` apart.
@@ -54,7 +63,7 @@ static void load_planes(const struct sq_codes *c, size_t row, int16_t *plane, si
 {
     const int16_t *code = c->code + row * c->k;
     const uint8_t *is_high = c->is_high ? c->is_high + row * c->k : NULL;
-    if (c->grid.kind == SQ_GRID_OWN) {
+    if (n_planes(c) == 2) {
         for (size_t i = 0; i < c->k; i++) {
             const int16_t keep = (int16_t)-is_high[i];
             plane[i] = (int16_t)(code[i] & ~keep);
@@ -130,34 +139,46 @@ static dot_fn *select_dot(void)
 
 // ---- combine --------------------------------------------------------------------------------
 
+// One accumulator: the products of the larger scale shifted left, exact in 41 bits.
+static void combine_shifted(const struct sq_codes *x, size_t token, const float *s_w,
+                            const int32_t *lo, const int32_t *hi, float *y)
+{
+    const int e = sq_grid_shift(x->s_lo[token], x->s_hi[token]);
+    const int64_t by_lo = INT64_C(1) << (e < 0 ? -e : 0), by_hi = INT64_C(1) << (e > 0 ? e : 0);
+    for (unsigned c = 0; c < CHANNELS; c++)
+        y[c] = y[c] + (float)(lo[c] * by_lo + hi[c] * by_hi) * s_w[c];
+}
+
 // One group of a block: the FP32 roundings of sq_codes.h for CHANNELS channels of one token.
 static void combine(const struct sq_gemm_codes *j, size_t token, const float *s_lo,
                     const float *s_hi, const int32_t *lo, const int32_t *hi, float *y)
 {
     if (j->w->grid.kind == SQ_GRID_OWN) {
-        for (unsigned c = 0; c < CHANNELS; c++) {
-            const float t1 = (float)lo[c] * s_lo[c], t2 = (float)hi[c] * s_hi[c];
-            y[c] = y[c] + (t1 + t2);
-        }
+        for (unsigned c = 0; c < CHANNELS; c++)
+            y[c] = sq_combine_group(SQ_COMBINE_TWO, y[c], lo[c], hi[c], s_lo[c], s_hi[c], 1.0f);
+    } else if (j->x->grid.kind == SQ_GRID_SHIFT) {
+        combine_shifted(j->x, token, s_lo, lo, hi, y);
     } else if (j->x->grid.kind == SQ_GRID_OWN) {
         const float x_lo = j->x->s_lo[token], x_hi = j->x->s_hi[token];
-        for (unsigned c = 0; c < CHANNELS; c++) {
-            const float t1 = (float)lo[c] * x_lo, t2 = (float)hi[c] * x_hi;
-            y[c] = y[c] + (t1 + t2) * s_lo[c];
-        }
+        for (unsigned c = 0; c < CHANNELS; c++)
+            y[c] = sq_combine_group(SQ_COMBINE_SCALED, y[c], lo[c], hi[c], x_lo, x_hi, s_lo[c]);
     } else {
         for (unsigned c = 0; c < CHANNELS; c++)
-            y[c] = y[c] + (float)lo[c] * s_lo[c];
+            y[c] = sq_combine_group(SQ_COMBINE_ONE, y[c], lo[c], 0, s_lo[c], 1.0f, 1.0f);
     }
 }
 
-// The last product, with the token's scale; + 0 makes -0 of an underflow +0.
+// The last product, with the token's scale.
 static float finish(const struct sq_gemm_codes *j, size_t token, float y)
 {
     const struct sq_codes *x = j->x;
     if (x->grid.kind == SQ_GRID_OWN)
-        return y + 0.0f;
-    return y * sq_grid_single_scale(&x->grid, x->s_lo[token], x->s_hi[token]) + 0.0f;
+        return sq_combine_end(SQ_COMBINE_SCALED, y, 1.0f);
+    if (x->grid.kind == SQ_GRID_SHIFT)
+        return sq_combine_end(SQ_COMBINE_ONE, y,
+                              x->s_lo[token] < x->s_hi[token] ? x->s_lo[token] : x->s_hi[token]);
+    return sq_combine_end(SQ_COMBINE_ONE, y,
+                          sq_grid_single_scale(&x->grid, x->s_lo[token], x->s_hi[token]));
 }
 
 // ---- blocks ---------------------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "models/sq_combine.h"
 #include "models/sq_gemm_kernels.h"
 
 #define LANES (2 * SQ_GEMM_COLS)
@@ -261,11 +262,9 @@ static void combine_block(int32_t acc[][LANES], const float s_lo[], const float 
                           unsigned n_tokens, float sum[][SQ_GEMM_COLS])
 {
     for (unsigned t = 0; t < n_tokens; t++)
-        for (unsigned c = 0; c < SQ_GEMM_COLS; c++) {
-            const float t1 = (float)acc[t][c] * s_lo[c];
-            const float t2 = (float)acc[t][SQ_GEMM_COLS + c] * s_hi[c];
-            sum[t][c] = sum[t][c] + (t1 + t2);
-        }
+        for (unsigned c = 0; c < SQ_GEMM_COLS; c++)
+            sum[t][c] = sq_combine_group(SQ_COMBINE_TWO, sum[t][c], acc[t][c],
+                                         acc[t][SQ_GEMM_COLS + c], s_lo[c], s_hi[c], 1.0f);
 }
 
 static void store_integers(const struct gemm *j, int32_t acc[][LANES], size_t m0, unsigned n_tokens,
@@ -298,8 +297,9 @@ static void gemm_block(const struct gemm *j, const int8_t *cells, size_t m0, uns
         combine_block(acc, s_lo, s_hi, n_tokens, sum);
     }
     for (unsigned t = 0; t < n_tokens; t++)
-        for (unsigned c = 0; c < n_cols; c++) // + 0: a product that underflows to -0 becomes +0
-            j->y[(m0 + t) * j->w->n + n0 + c] = sum[t][c] * j->s_a[m0 + t] + 0.0f;
+        for (unsigned c = 0; c < n_cols; c++)
+            j->y[(m0 + t) * j->w->n + n0 + c] =
+                sq_combine_end(SQ_COMBINE_TWO, sum[t][c], j->s_a[m0 + t]);
 }
 
 void sq_gemm_sq_w_with(enum sq_gemm_kernel kernel, const struct sq_matrix *w, const int8_t *act,

@@ -9,7 +9,8 @@
 
 const char *sq_grid_name(enum sq_grid_kind kind)
 {
-    static const char *const name[SQ_GRID_KINDS] = {"dense", "own", "tied", "split", "fp", "fp8"};
+    static const char *const name[SQ_GRID_KINDS] = {"dense", "own", "tied", "split",
+                                                    "shift", "fp",  "fp8"};
     assert((unsigned)kind < SQ_GRID_KINDS);
     return name[kind];
 }
@@ -40,8 +41,10 @@ enum sq_status sq_grid_check(const struct sq_grid *g, struct sq_error *err)
     }
     if ((h == 8 && l >= 2 && l <= 4) || (h == 4 && (l == 2 || l == 3)))
         return SQ_OK;
-    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "high/low bits = %u/%u, need 8/4, 8/3, 8/2, 4/2 or 4/3",
-                   h, l);
+    if (g->kind == SQ_GRID_SPLIT && h == 12 && l == 4)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "high/low bits = %u/%u, need 8/4, 8/3, 8/2, 4/2, 4/3 or, split, 12/4", h, l);
 }
 
 // ---- split codes ----------------------------------------------------------------------------
@@ -76,6 +79,36 @@ static float scale(float amax, float most)
     return s > 0 ? s : 1.0f;
 }
 
+// s_hi = 2^e s_lo, the smallest e at which amax_hi does not clip; exact but for subnormal scales,
+// where both are 1.
+static void shift_scales(const struct sq_grid *g, float amax_lo, float amax_hi, float *s_lo,
+                         float *s_hi)
+{
+    const float most = (float)sq_qmax(g->high_bits),
+                least = scale(amax_lo, (float)sq_qmax(g->low_bits));
+    int e = -SQ_SHIFT_MAX;
+    while (e < SQ_SHIFT_MAX && most * ldexpf(least, e) < amax_hi)
+        e++;
+    *s_lo = least;
+    *s_hi = ldexpf(least, e);
+    if (!(amax_lo > 0))
+        *s_lo = *s_hi = scale(amax_hi, most);
+    else if (most * *s_hi < amax_hi) { // further apart than the shifter reaches
+        *s_hi = scale(amax_hi, most);
+        *s_lo = ldexpf(*s_hi, -SQ_SHIFT_MAX);
+    }
+    if (*s_lo < 0x1p-126f || *s_hi < 0x1p-126f)
+        *s_lo = *s_hi = 1;
+}
+
+int sq_grid_shift(float s_lo, float s_hi)
+{
+    int lo, hi;
+    (void)frexpf(s_lo, &lo);
+    (void)frexpf(s_hi, &hi);
+    return hi - lo;
+}
+
 void sq_grid_scales(const struct sq_grid *g, float amax_lo, float amax_hi, float *s_lo, float *s_hi)
 {
     const float low = g->kind == SQ_GRID_FP    ? scale(amax_lo, SQ_E2M1_MAX)
@@ -96,6 +129,8 @@ void sq_grid_scales(const struct sq_grid *g, float amax_lo, float amax_hi, float
             *s_lo = 1;
             *s_hi = 1 / ratio;
         }
+    } else if (g->kind == SQ_GRID_SHIFT) {
+        shift_scales(g, amax_lo, amax_hi, s_lo, s_hi);
     } else if (g->kind == SQ_GRID_SPLIT && !(amax_lo > 0)) {
         *s_lo = *s_hi = scale(amax_hi, (float)split_max(g));
     }
@@ -151,7 +186,7 @@ void sq_grid_codes(const struct sq_grid *g, const float *x, const uint8_t *is_hi
     }
     const float low = (float)sq_qmax(g->low_bits);
     const bool is_split = g->kind == SQ_GRID_SPLIT, has_high = sq_grid_is_mixed(g);
-    const float high = has_high ? (float)sq_qmax(g->high_bits) : low;
+    const float high = has_high && !is_split ? (float)sq_qmax(g->high_bits) : low;
     const float s[2] = {s_lo, is_split ? s_lo : s_hi};
     const float min[2] = {-low, is_split ? (float)split_min(g) : -high};
     const float max[2] = {low, is_split ? (float)split_max(g) : high};
@@ -172,6 +207,24 @@ float sq_grid_value(const struct sq_grid *g, int16_t code, bool is_high, float s
         return (float)code * s_lo;
     default:
         return (float)code * (is_high ? s_hi : s_lo);
+    }
+}
+
+void sq_grid_values(const struct sq_grid *g, const int16_t *code, const uint8_t *is_high, size_t n,
+                    float s_lo, float s_hi, float *value)
+{
+    const float high = g->kind == SQ_GRID_SPLIT ? s_lo : s_hi;
+    if (g->kind == SQ_GRID_FP || g->kind == SQ_GRID_FP8) {
+        for (size_t i = 0; i < n; i++)
+            value[i] = sq_grid_value(g, code[i], is_high && is_high[i], s_lo, s_hi);
+    } else if (is_high) {
+#pragma omp simd
+        for (size_t i = 0; i < n; i++)
+            value[i] = (float)code[i] * (is_high[i] ? high : s_lo);
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < n; i++)
+            value[i] = (float)code[i] * s_lo;
     }
 }
 

@@ -2,6 +2,7 @@
 // Activation quantizer, one group's dot product, and the FP32 combine, each as SPEC A.7 writes it.
 // The matrix product that uses them in blocks is sq_gemm.c.
 #include "models/sq_mac.h"
+#include "models/sq_combine.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,10 +56,7 @@ float sq_combine(const int32_t *p_lo, const int32_t *p_hi, const float *s_lo, co
                  size_t n_groups)
 {
     float y = 0.0f;
-    for (size_t g = 0; g < n_groups; g++) {
-        const float t1 = (float)p_lo[g] * s_lo[g];
-        const float t2 = (float)p_hi[g] * s_hi[g];
-        y = y + (t1 + t2);
-    }
+    for (size_t g = 0; g < n_groups; g++)
+        y = sq_combine_group(SQ_COMBINE_TWO, y, p_lo[g], p_hi[g], s_lo[g], s_hi[g], 1.0f);
     return y;
 }

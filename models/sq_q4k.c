@@ -72,15 +72,19 @@ enum sq_status sq_q4k_check(const struct sq_q4k *s, struct sq_error *err)
     return SQ_OK;
 }
 
+float sq_q4k_value(float step, float min, unsigned code)
+{
+    const float product = step * (float)code;
+    return product - min;
+}
+
 void sq_q4k_decode(const struct sq_q4k *s, float v[SQ_Q4K_LEN])
 {
     const float d = sq_half_to_float(s->d), dmin = sq_half_to_float(s->dmin);
     for (unsigned j = 0; j < SQ_Q4K_BLOCKS; j++) {
         const float step = d * (float)s->scale[j], min = dmin * (float)s->min[j];
-        for (unsigned i = j * LEN; i < (j + 1) * LEN; i++) {
-            const float product = step * (float)s->code[i];
-            v[i] = product - min;
-        }
+        for (unsigned i = j * LEN; i < (j + 1) * LEN; i++)
+            v[i] = sq_q4k_value(step, min, s->code[i]);
     }
 }
 

@@ -18,13 +18,19 @@
 
 #include "models/sq_status.h"
 
-enum { SQ_Q4K_LEN = 256, SQ_Q4K_BLOCKS = 8, SQ_Q4K_BLOCK_LEN = 32, SQ_Q4K_NBYTES = 144 };
+enum {
+    SQ_Q4K_LEN = 256,
+    SQ_Q4K_BLOCKS = 8,
+    SQ_Q4K_BLOCK_LEN = 32,
+    SQ_Q4K_HEAD_NBYTES = 16, // before the codes
+    SQ_Q4K_NBYTES = 144
+};
 
 struct sq_q4k {
     uint16_t d, dmin;             // binary16 patterns
     uint8_t scale[SQ_Q4K_BLOCKS]; // 0..63
     uint8_t min[SQ_Q4K_BLOCKS];   // 0..63
-    uint8_t code[SQ_Q4K_LEN];     // 0..15
+    uint8_t code[SQ_Q4K_LEN];     // 0..15 (0..31 from Q5_K, sq_ggml.h, for sq_q4k_decode)
 };
 
 void sq_q4k_pack(const struct sq_q4k *s, uint8_t out[SQ_Q4K_NBYTES]);
@@ -40,6 +46,8 @@ enum sq_status sq_q4k_encode(const float v[SQ_Q4K_LEN], struct sq_q4k *s, struct
 // d and dmin are finite and not negative: SQ_ERR_SCALE. All other bits are free.
 enum sq_status sq_q4k_check(const struct sq_q4k *s, struct sq_error *err);
 
+// The weight of a code: step and minimum of its block, two roundings (SPEC G.3).
+float sq_q4k_value(float step, float min, unsigned code);
 void sq_q4k_decode(const struct sq_q4k *s, float v[SQ_Q4K_LEN]);
 
 #endif

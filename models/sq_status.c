@@ -27,6 +27,7 @@ static const struct {
     {SQ_ERR_RANGE, 0, "range"},
     {SQ_ERR_MEMORY, 0, "out of memory"},
     {SQ_ERR_TOOL, 0, "missing tool"},
+    {SQ_ERR_BUILD, 0, "build"},
     {SQ_ERR_IO, 0, "input/output"},
     {SQ_ERR_INTERNAL, 0, "internal"},
 };

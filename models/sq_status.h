@@ -29,6 +29,7 @@ enum sq_status {
     SQ_ERR_RANGE = 33,       // a value outside its stated range
     SQ_ERR_MEMORY = 40,      // out of memory
     SQ_ERR_TOOL = 41,        // an external tool or device is missing
+    SQ_ERR_BUILD = 42,       // a tool refuses the sources that it was given
     SQ_ERR_IO = 50,          // the operating system refused a file operation
     SQ_ERR_INTERNAL = 90,    // a bug in sqsim
 };
@@ -37,7 +38,7 @@ struct sq_error {
     enum sq_status code;
     const char *file; // static string, the source file that raised it
     int line;
-    char text[240]; // one sentence, terminated; names in it are as the file or the user had them
+    char text[320]; // one sentence, terminated; names in it are as the file or the user had them
 };
 
 // A short constant name, e.g. "mask count"; "unknown" for a value outside the enum.

@@ -10,6 +10,7 @@
 enum sq_topk_arch {
     SQ_TOPK_RANK = 0,  // all pairs, one bank per cycle
     SQ_TOPK_RADIX = 1, // one magnitude bit per cycle
+    SQ_TOPK_TREE = 2,  // by knock-out, one bank per cycle; k = 1 or 2, bank a power of two
 };
 
 // |code| of an integer code, up to 2^15.

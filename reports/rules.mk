@@ -30,6 +30,18 @@ area-clock: $(BUILD)/sqsim
 	  reports/area/page.sh reports/area/clock.md reports/area/README.md; else \
 	  echo "area-clock: skipped: no nangate45 library, LIBERTIES=\"FILE ...\" names some; the page stays as it is"; fi
 
+## area-scaled: PEs, lines and encoders of block-scaled formats beside plain integers, reports/area/scaled.csv
+# What is in the cache is not made again: a run that was stopped goes on.
+.PHONY: area-scaled
+area-scaled: $(BUILD)/sqsim
+	$(Q)if [ -n "$(strip $(LIBERTIES))" ]; then { printf '# make area-scaled%s; revision %s; %s\n' "$${UNITS:+ (some units)}" "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
+	  reports/area/scaled.sh $< $(JOBS) $(LIBERTIES); } > reports/area/scaled.csv.new && \
+	  mv reports/area/scaled.csv.new reports/area/scaled.csv && \
+	  { head -1 reports/area/scaled.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f reports/area/scaled.awk reports/area/scaled.csv $(wildcard reports/accuracy/smollm2.csv); } \
+	    > reports/area/scaled.md.new && mv reports/area/scaled.md.new reports/area/scaled.md && \
+	  reports/area/page.sh reports/area/scaled.md reports/area/README.md; \
+	  else echo "area-scaled: skipped: no library, LIBERTIES=\"FILE ...\" names some; the table stays as it is"; fi
+
 ## area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
 area-flow: $(BUILD)/sqsim
 	$(Q)reports/area/flow.sh $(BUILD)/sqsim $(JOBS) > reports/area/flow_osu018.txt.new
@@ -46,11 +58,15 @@ sweep: $(BUILD)/sqsim
 	$(Q)$< sweep sim/sweeps/paper_grid.yaml --db build/sweep.db --jobs $(JOBS) -o $(SWEEP).csv
 	$(Q)$< report --db build/sweep.db --sweep paper_grid -o build/report > $(SWEEP).txt
 	$(Q)$(GNUPLOT) -e "csv='$(SWEEP).csv'; svg='build/paper_grid.svg'" sim/sweeps/paper_grid.gp
-	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).csv; sed 1d build/paper_grid.svg; } > $(SWEEP).svg
+	$(Q){ sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(SWEEP).txt; sed 1d build/paper_grid.svg; } > $(SWEEP).svg
 	$(Q)if [ -n "$(BROWSER)" ]; then \
 	  $(BROWSER) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1500 \
 	    --screenshot=$(SWEEP).png "file://$(abspath build/report/index.html)#paper_grid" 2> /dev/null; \
 	  else echo "sweep: skipped $(SWEEP).png: no Chromium"; fi
+	$(Q)$< sweep sim/sweeps/act_banks.yaml --db build/sweep.db --jobs $(JOBS) -o reports/sweep/act_banks.csv
+	$(Q)$(GNUPLOT) -e "csv='reports/sweep/act_banks.csv'; svg='build/act_banks.svg'" sim/sweeps/act_banks.gp
+	$(Q){ echo "<!-- act_banks.csv.json says what made this -->"; sed 1d build/act_banks.svg; } \
+	  > reports/sweep/act_banks.svg
 	$(Q)echo "$(SWEEP).{csv,txt,svg,png} build/report/index.html"
 
 include reports/accuracy/rules.mk

@@ -6,12 +6,13 @@
 #   Yosys      every warning is an error, as are missing drivers, loops and latches; the only
 #              warning let through is the one about arrays that become registers, which is meant
 #   grep       what one of them reads in silence as something else
-# Prints one line per finding and fails, or one line with the number of runs.
+# Prints one line per finding and fails, or one line with the number of runs. JOBS at a time (all
+# processors).
 cd "$(dirname "$0")" || exit 1
 VERILATOR=${VERILATOR:-verilator} YOSYS=${YOSYS:-yosys} SQSIM=${SQSIM:-../build/sqsim}
 LOG=$(mktemp)
-trap 'rm -f "$LOG" "$LOG.points"' EXIT
-RUNS=0 FAILED=0
+trap 'rm -f "$LOG" "$LOG".*' EXIT
+FAILED=0
 
 fail() { # WHAT: shows the log
   echo "lint: $1"
@@ -19,11 +20,15 @@ fail() { # WHAT: shows the log
   FAILED=1
 }
 
-# lint MODULE [NAME=VALUE...]
-lint() {
+# lint MODULE [NAME=VALUE...]: a line for `both`, which runs when all are there
+: >"$LOG.list"
+lint() { echo "$*" >>"$LOG.list"; }
+
+# both MODULE [NAME=VALUE...]: through both tools
+both() {
   local top=$1 set="" g=() p; shift
+  LOG=$(mktemp "$LOG.XXXXXX")
   for p; do g+=("-G$p"); set+=" -set ${p%=*} ${p#*=}"; done
-  RUNS=$((RUNS + 2))
   "$VERILATOR" --lint-only -Wall -y . -I. lint.vlt sq_pkg.sv "$top.sv" --top-module "$top" \
     "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
   "$YOSYS" -q -e . -w 'Replacing memory' -p "
@@ -34,8 +39,12 @@ lint() {
     flatten
     opt_clean
     check -assert
-    select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr" >"$LOG" 2>&1 ||
+    select -assert-none t:\$dlatch t:\$adlatch t:\$dlatchsr
+    opt_clean -purge
+    select -assert-none i:rst_ni %co1:-[ARST] i:rst_ni %d" >"$LOG" 2>&1 ||
     fail "yosys: $top $*"
+  rm -f "$LOG"
+  return $FAILED
 }
 
 # Every module appears; lanes that divide nothing, banks shorter than the lanes, and both gathers.
@@ -73,25 +82,28 @@ for b in "BankLen=4 HighPerBank=1 MagW=2" "BankLen=16 HighPerBank=8 MagW=15"; do
   lint sq_topk_radix $b
 done
 lint sq_topk_radix BankLen=8 HighPerBank=4 MagW=1
+for k in 1 2; do lint sq_topk_tree BankLen=8 HighPerBank=$k MagW=3; done
+for w in 1 16; do lint sq_topk_first BankLen=2 KeyW=$w; done
 lint sq_meta24_dec
+lint sq_q4k_scale
 lint sq_meta24 Rows=2 Groups=4 ActW=4
 lint sq_acc SumW=12 AccW=24
 lint sq_pe_dense Lanes=3 AW=6 BW=4
 lint sq_pe_24 BankLen=8 PlainW=8 ValueW=8
 # Formats: dense, sentinel, split, compact, 2:4.
-dense="Format=0 OnActs=0 PlainW=8"
-for p in "$dense LowW=6" "Format=1 OnActs=0 OneAcc=0 PlainW=8 HighW=8" "Format=1 OneAcc=1 HighW=8" \
-  "Format=2" "Format=2 OneAcc=0 Banks=2 HighLen=8" "Format=3 OneAcc=0 HighW=8" \
-  "Format=4 OnActs=0 PlainW=8 LowW=8"; do
+dense="Layout=0 OnActs=0 PlainW=8"
+for p in "$dense LowW=6" "Layout=1 OnActs=0 OneAcc=0 PlainW=8 HighW=8" "Layout=1 OneAcc=1 HighW=8" \
+  "Layout=2" "Layout=2 OneAcc=0 Banks=2 HighLen=8" "Layout=3 OneAcc=0 HighW=8" \
+  "Layout=4 OnActs=0 PlainW=8 LowW=8"; do
   lint sq_array Rows=2 Cols=1 BankLen=8 HighPerBank=2 $p
   lint sq_array Rows=1 Cols=2 BankLen=8 HighPerBank=2 Gather=1 $p
 done
-for f in 0 1 2 3 4; do lint sq_array_code BankLen=8 HighPerBank=2 Format=$f; done
+for f in 0 1 2 3 4; do lint sq_array_code BankLen=8 HighPerBank=2 Layout=$f; done
 lint sq_array_code BankLen=8 HighPerBank=1 HighLen=8
 lint sq_pe_mixed Banks=2 BankLen=8 LowLanes=8 HighLanes=1 "OneAcc=1'b1" HighShift=4
 lint sq_pe_mixed BankLen=8 LowLanes=6 HighLanes=2 "LowGather=1'b1" "OneAcc=1'b0"
 for t in 0 1; do
-  lint sq_array_a Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Topk=$t
+  lint sq_array_dynamic Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Topk=$t
 done
 for w in 1 2 16; do lint sq_spqr_dec Words=$w; done
 lint sq_spqt_idx SegLen=8 Lanes=3 IndexW=6
@@ -99,16 +111,40 @@ lint sq_spqt_idx SegLen=64 Lanes=16 Fp16=1
 lint sq_gqsa_walk GroupLen=2 GroupW=3 AtW=8 RowW=4
 lint sq_gqsa_walk
 lint sq_requant Lanes=1 OutW=2
-for d in 1 5; do lint sq_act_store Depth=$d; done
-for t in 0 1; do lint sq_array_s Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Gather=$t Topk=$t; done
+for w in 28 32 48; do lint sq_fp_round SigW=$w; done
+lint sq_fp_from_int
+lint sq_fp_mul
+lint sq_fp_add
+lint sq_fp_from_half
+lint sq_fp_to_half
+lint sq_fp_half_ops
+for d in 2 5; do lint sq_fifo Depth=$d; done
+for f in 0 1 2; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$f Hold=1; done
+for f in 0 1 2; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1; done
+for e in "Element=0 Scale=0" "Element=1 Scale=3" "Element=2 Scale=2"; do lint sq_block_line $e; done
+lint sq_acc_binary32
+lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"
+for s in 1 4; do lint sq_acc_fixed SigW=$s; done
+lint sq_pe_scaled HighLanes=2 ActElement=0
+lint sq_pe_scaled Acc=1 AccW=41
+lint sq_pe_scaled BankLen=32 HighLanes=1 ActElement=0 Acc=1 AccW=40 OwnHigh=1 HighAccW=21
+lint sq_pe_scaled ActElement=0 ActScale=0 Acc=1 AccW=22
+for t in 6 7 15 119; do lint sq_block_scale Top=$t; done
+lint sq_block_scale Top=7 Shift=4
+for t in 0 119; do lint sq_block_scale Scale=2 Top=$t; done
+for e in "Element=0" "Element=1" "Element=0 HasHigh=1" "Scale=2" "Element=0 Scale=2 HasHigh=1" "Element=0 Scale=2 CodeW=8"; do
+  lint sq_block_code $e
+done
+for d in 1 5; do lint sq_act_buffer Depth=$d; done
+for t in 0 1; do lint sq_array_stored Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Gather=$t Topk=$t; done
 for b in "Lanes=4 BankLen=8" "Lanes=3 BankLen=8 Lines=2" "Lanes=8 BankLen=4"; do
   lint sq_bank_steps $b
 done
 for t in 0 1; do
   lint sq_act_quant Lines=2 BankLen=8 HighPerBank=3 FlagW=4 Topk=$t Gather=$t
-  lint sq_core_a Rows=2 Cols=1 LowLanes=3 HighLanes=2 BankLen=8 HighPerBank=3 Gather=$t Topk=$t
+  lint sq_core_act Rows=2 Cols=1 LowLanes=3 HighLanes=2 BankLen=8 HighPerBank=3 Gather=$t Topk=$t
 done
-lint sq_core_a Rows=1 Cols=2 LowLanes=8 HighLanes=3 BankLen=4 HighPerBank=1 LowW=2 HighW=4 Depth=1
+lint sq_core_act Rows=1 Cols=2 LowLanes=8 HighLanes=3 BankLen=4 HighPerBank=1 LowW=2 HighW=4 Depth=1
 lint sq_array_static BankLen=4 HighPerBank=2 Rows=1
 lint sq_array_static BankLen=8 HighPerBank=1 OneAcc=1 Cols=1
 # The blocks, at their quick points.
@@ -122,6 +158,11 @@ while read -r file; do
     { : >"$LOG"; fail "$file is in files.f, but not linted here"; }
 done <files.f
 
+export LOG VERILATOR YOSYS FAILED
+export -f both fail
+# Parameters such as OneAcc=1'b1 are words as they stand.
+xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -I{} bash -c 'both $1' lint {} <"$LOG.list" || FAILED=1
+
 # Yosys shrinks arrays of a typedef to one element, without a word; the others of these words it
 # refuses or reads differently (comments are not looked at).
 for f in *.sv *.svh; do
@@ -129,5 +170,5 @@ for f in *.sv *.svh; do
 assert +property" >"$LOG" && fail "$f: leave these out, Yosys does not read them as meant"
 done
 
-[ $FAILED = 0 ] && echo "lint: $RUNS runs of verilator and yosys, no finding"
+[ $FAILED = 0 ] && echo "lint: $((2 * $(wc -l <"$LOG.list"))) runs of verilator and yosys, no finding"
 exit $FAILED

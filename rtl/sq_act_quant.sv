@@ -8,8 +8,8 @@
 //   others  Qs(code * mul / 2^shift), mul / 2^shift = scale of the codes / scale of the low part
 //
 //   sq_topk -> ranks | select, move | hold     3 stages that move with those of sq_requant
-// Latency is that of sq_topk and 3. What is left of HighW - 1 magnitude bits counts: the code
-// -2^(HighW-1), which SPEC 0.3 does not have, ranks like 0.
+// Latency is that of sq_topk and 3. The magnitude has HighW - 1 bits: the code -2^(HighW-1), which
+// SPEC 0.3 does not have, ranks like -qmax, to which Qs would have clamped it.
 module sq_act_quant #(
   parameter int unsigned Lines = 1,
   parameter int unsigned BankLen = 16,
@@ -38,6 +38,10 @@ module sq_act_quant #(
   output logic [Lines*BankLen*LowW-1:0]      out_low_o,
   output logic [Lines*HighPerBank*HighW-1:0] out_high_o
 );
+
+  if (Topk == sq_pkg::TOPK_TREE) begin : gen_bad_topk
+    $error("Topk is TOPK_RANK or TOPK_RADIX");
+  end
 
   localparam int unsigned MagW = HighW - 1;
   localparam int unsigned RankW = sq_pkg::index_w(HighPerBank);
@@ -102,7 +106,8 @@ module sq_act_quant #(
     for (genvar i = 0; i < BankLen; i++) begin : gen_lane
       logic [HighW-1:0] value;
       assign value = in_code_i[(l*BankLen+i)*HighW +: HighW];
-      assign mag[i*MagW +: MagW] = value[HighW-1] ? -value[MagW-1:0] : value[MagW-1:0];
+      assign mag[i*MagW +: MagW] = !value[HighW-1] ? value[MagW-1:0] :
+          value[MagW-1:0] == '0 ? '1 : -value[MagW-1:0];
       assign lane_mul[(l*BankLen+i)*MulW +: MulW] = mul[l*MulW +: MulW];
       assign lane_shift[(l*BankLen+i)*ShiftW +: ShiftW] = shift[l*ShiftW +: ShiftW];
     end

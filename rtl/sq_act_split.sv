@@ -26,6 +26,10 @@ module sq_act_split #(
   output logic [BankLen-1:0]   out_mask_o
 );
 
+  if (Topk == sq_pkg::TOPK_TREE) begin : gen_bad_topk
+    $error("Topk is TOPK_RANK or TOPK_RADIX");
+  end
+
   localparam int unsigned MagW = 8;  // 0..136
 
   logic [BankLen*MagW-1:0] mag;

@@ -3,7 +3,7 @@
 // which formats are compared at equal throughput. Output-stationary; a group of beats ends with
 // in_last_i and gives one tile. Rows hold tokens, columns output channels.
 //
-// One operand is coded (Format), the other plain, PlainW bits an element. OnActs = 0: weights are
+// One operand is coded (Layout), the other plain, PlainW bits an element. OnActs = 0: weights are
 // coded, a line per column, and activations plain, a line per row. OnActs = 1: the other way round.
 //
 //   dense     [BankLen] low codes
@@ -26,7 +26,7 @@ module sq_array #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned HighPerBank = 4,
   parameter  int unsigned HighLen = HighPerBank,  // BankLen: uncompacted, see sq_array_code
-  parameter  int unsigned Format = sq_pkg::FORMAT_SPLIT,
+  parameter  int unsigned Layout = sq_pkg::LAYOUT_SPLIT,
   parameter  int unsigned OnActs = 1,  // 0 or 1
   parameter  int unsigned OneAcc = 1,  // 0 or 1
   parameter  int unsigned PlainW = 4,
@@ -36,8 +36,8 @@ module sq_array #(
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
   localparam int unsigned CodedLines = (OnActs != 0) ? Rows : Cols,
   localparam int unsigned PlainLines = (OnActs != 0) ? Cols : Rows,
-  localparam int unsigned LowLanes = sq_pkg::low_lanes(Format, BankLen, HighPerBank),
-  localparam int unsigned MaskW = sq_pkg::mask_w(Format, BankLen)
+  localparam int unsigned LowLanes = sq_pkg::low_lanes(Layout, BankLen, HighPerBank),
+  localparam int unsigned MaskW = sq_pkg::mask_w(Layout, BankLen)
 ) (
   input  logic                                clk_i,
   input  logic                                rst_ni,
@@ -57,7 +57,7 @@ module sq_array #(
   output logic                                out_error_o  // a bank of the group was malformed
 );
 
-  if (BankLen < 2 || (Format == sq_pkg::FORMAT_SP24 && BankLen % 4 != 0)) begin : gen_bad_bank
+  if (BankLen < 2 || (Layout == sq_pkg::LAYOUT_SP24 && BankLen % 4 != 0)) begin : gen_bad_bank
     $error("BankLen >= 2, for 2:4 a multiple of 4");
   end
   if (HighPerBank < 1 || HighPerBank >= BankLen) begin : gen_bad_high
@@ -67,10 +67,10 @@ module sq_array #(
     $error("HighLen is HighPerBank or BankLen");
   end
 
-  localparam int unsigned Stages = sq_pkg::operand_stages(Format);
+  localparam int unsigned Stages = sq_pkg::operand_stages(Layout);
   localparam bit IsMixed = Stages == 2;
-  localparam bit LowGather = Format == sq_pkg::FORMAT_COMPACT;
-  localparam bit IsSplit = Format == sq_pkg::FORMAT_SPLIT;
+  localparam bit LowGather = Layout == sq_pkg::LAYOUT_COMPACT;
+  localparam bit IsSplit = Layout == sq_pkg::LAYOUT_SPLIT;
   localparam int unsigned HighCtlW = IsMixed ?
       sq_pkg::gather_ctl_w(Gather, BankLen, HighPerBank) : 2 * BankLen;
   localparam int unsigned LowCtlW = LowGather ?
@@ -145,7 +145,7 @@ module sq_array #(
 
   for (genvar i = 0; i < CodedLines * Banks; i++) begin : gen_line  // line by line, bank by bank
     sq_array_code #(
-      .BankLen(BankLen), .HighPerBank(HighPerBank), .HighLen(HighLen), .Format(Format),
+      .BankLen(BankLen), .HighPerBank(HighPerBank), .HighLen(HighLen), .Layout(Layout),
       .LowW(LowW), .HighW(HighW), .Gather(Gather)
     ) u_code (
       .clk_i, .en_i(advance),
@@ -166,14 +166,14 @@ module sq_array #(
       localparam int unsigned Coded = (OnActs != 0) ? r : c;
       localparam int unsigned Plain = (OnActs != 0) ? c : r;
       localparam int unsigned Pe = r * Cols + c;
-      if (Format == sq_pkg::FORMAT_DENSE) begin : gen_dense
+      if (Layout == sq_pkg::LAYOUT_DENSE) begin : gen_dense
         sq_pe_dense #(.Lanes(Banks*BankLen), .AW(PlainW), .BW(LowW), .AccW(AccW)) u_pe (
           .clk_i, .en_i(advance),
           .a_i(plain[Plain*PlainLineW +: PlainLineW]), .b_i(low[Coded*LowLineW +: LowLineW]),
           .acc_i(acc), .first_i(first_q), .last_i(last), .p_o(out_p_lo_o[Pe*AccW +: AccW])
         );
         assign out_p_hi_o[Pe*AccW +: AccW] = '0;
-      end else if (Format == sq_pkg::FORMAT_SP24) begin : gen_24
+      end else if (Layout == sq_pkg::LAYOUT_SP24) begin : gen_24
         sq_pe_24 #(.BankLen(Banks*BankLen), .PlainW(PlainW), .ValueW(LowW), .AccW(AccW)) u_pe (
           .clk_i, .en_i(advance),
           .plain_i(plain[Plain*PlainLineW +: PlainLineW]),

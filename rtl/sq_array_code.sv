@@ -11,14 +11,14 @@ module sq_array_code #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned HighPerBank = 4,
   parameter  int unsigned HighLen = HighPerBank,
-  parameter  int unsigned Format = sq_pkg::FORMAT_SPLIT,
+  parameter  int unsigned Layout = sq_pkg::LAYOUT_SPLIT,
   parameter  int unsigned LowW = 4,
   parameter  int unsigned HighW = 4,
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
-  localparam int unsigned LowLanes = sq_pkg::low_lanes(Format, BankLen, HighPerBank),
-  localparam int unsigned MaskW = sq_pkg::mask_w(Format, BankLen),
-  localparam bit          IsMixed = sq_pkg::operand_stages(Format) == 2,
-  localparam bit          LowGather = Format == sq_pkg::FORMAT_COMPACT,
+  localparam int unsigned LowLanes = sq_pkg::low_lanes(Layout, BankLen, HighPerBank),
+  localparam int unsigned MaskW = sq_pkg::mask_w(Layout, BankLen),
+  localparam bit          IsMixed = sq_pkg::operand_stages(Layout) == 2,
+  localparam bit          LowGather = Layout == sq_pkg::LAYOUT_COMPACT,
   localparam int unsigned HighCtlW = IsMixed ?
       sq_pkg::gather_ctl_w(Gather, BankLen, HighPerBank) : 2 * BankLen,
   localparam int unsigned LowCtlW = LowGather ?
@@ -51,7 +51,7 @@ module sq_array_code #(
     logic [HighPerBank*HighW-1:0] high, high_q2;
     logic [HighCtlW-1:0] ctl, ctl_q2;
 
-    if (Format == sq_pkg::FORMAT_SENTINEL) begin : gen_sentinel
+    if (Layout == sq_pkg::LAYOUT_SENTINEL) begin : gen_sentinel
       logic unused_mask;
       assign unused_mask = mask_i[0];
       sq_gather_rank #(
@@ -143,7 +143,7 @@ module sq_array_code #(
     assign high_o = '0;
     assign low_ctl_o = '0;
 
-    if (Format == sq_pkg::FORMAT_SP24) begin : gen_24
+    if (Layout == sq_pkg::LAYOUT_SP24) begin : gen_24
       logic [HighCtlW-1:0] ctl, ctl_q;
       logic [BankLen/4-1:0] error;
       for (genvar g = 0; g < BankLen / 4; g++) begin : gen_group

@@ -35,16 +35,15 @@ module sq_array_static #(
 
   localparam logic [BankLen-1:0] Mask = {{HighPerBank{1'b1}}, {LowLen{1'b0}}};
 
-  logic unused_error;  // the mask has k ones
   sq_array #(
     .Rows(Rows), .Cols(Cols), .Banks(Banks), .BankLen(BankLen), .HighPerBank(HighPerBank),
-    .Format(sq_pkg::FORMAT_COMPACT), .OnActs(1), .OneAcc(OneAcc),
+    .Layout(sq_pkg::LAYOUT_COMPACT), .OnActs(1), .OneAcc(OneAcc),
     .PlainW(WeightW), .LowW(LowW), .HighW(HighW), .AccW(AccW)
   ) u_array (
     .clk_i, .rst_ni,
     .in_valid_i, .in_ready_o, .in_last_i, .in_plain_i(in_weight_i), .in_low_i, .in_high_i,
     .in_mask_i({(Rows * Banks){Mask}}),
-    .out_valid_o, .out_ready_i, .out_p_lo_o, .out_p_hi_o, .out_error_o(unused_error)
+    .out_valid_o, .out_ready_i, .out_p_lo_o, .out_p_hi_o, .out_error_o()  // the mask has k ones
   );
 
 endmodule

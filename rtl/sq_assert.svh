@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The assertion words. Labelled immediate assertions in clocked blocks, empty under SYNTHESIS.
 // SQ_ASSERT_BEGIN, once per module, makes the flop that gates them: off until the first cycle after
-// reset. It has an initial value because random-reset simulation and proofs start from anywhere.
+// reset. Its declaration has the initial value, as the standard lets no initial block write what an
+// always_ff writes; it has one because random-reset simulation and proofs start from anywhere.
 `ifndef SQ_ASSERT_SVH
 `define SQ_ASSERT_SVH
 
@@ -11,8 +12,7 @@
 `define SQ_HELD(Name, valid, ready, data)
 `else
 `define SQ_ASSERT_BEGIN \
-  logic sva_ok_q; \
-  initial sva_ok_q = 1'b0; \
+  logic sva_ok_q = 1'b0; \
   always_ff @(posedge clk_i or negedge rst_ni) \
     if (!rst_ni) sva_ok_q <= 1'b0; \
     else sva_ok_q <= 1'b1;

@@ -29,6 +29,7 @@ module sq_core #(
   parameter  int unsigned AccW = 32,
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
   parameter  bit          Counters = 1'b1,  // cause counters; 0 for area
+  parameter  int unsigned CountStart = 0,   // where they start: other than 0 in tests of their carries
   localparam int unsigned CountsW = sq_pkg::N_CAUSES * sq_pkg::COUNT_W
 ) (
   input  logic                             clk_i,
@@ -243,11 +244,11 @@ module sq_core #(
   if (Counters) begin : gen_counters
     logic clear;
     assign clear = job_valid_i && job_ready_o;
-    sq_cause_count u_low (
+    sq_cause_count #(.Start(CountStart)) u_low (
       .clk_i, .rst_ni, .clear_i(clear), .active_i(active), .cause_i(low_cause),
       .counts_o(low_counts_o)
     );
-    sq_cause_count u_high (
+    sq_cause_count #(.Start(CountStart)) u_high (
       .clk_i, .rst_ni, .clear_i(clear), .active_i(active), .cause_i(high_cause),
       .counts_o(high_counts_o)
     );

@@ -10,13 +10,39 @@ package sq_pkg;
   // TopK architectures (SPEC C.3): enum sq_topk_arch.
   localparam int unsigned TOPK_RANK = 0;  // all pairs at once, one bank per cycle
   localparam int unsigned TOPK_RADIX = 1;  // one magnitude bit per cycle
+  localparam int unsigned TOPK_TREE = 2;  // by knock-out, one bank per cycle, one or two elements
 
-  // What the coded operand of sq_array looks like: enum sq_array_format.
-  localparam int unsigned FORMAT_DENSE = 0;  // one code per element
-  localparam int unsigned FORMAT_SENTINEL = 1;  // low codes with mask codes, compact high codes
-  localparam int unsigned FORMAT_SPLIT = 2;  // low nibbles, mask bits, compact upper nibbles
-  localparam int unsigned FORMAT_COMPACT = 3;  // mask bits, compact low codes, compact high codes
-  localparam int unsigned FORMAT_SP24 = 4;  // 2:4: compact values, metadata nibbles
+  // What the coded operand of sq_array looks like: enum sq_array_layout.
+  localparam int unsigned LAYOUT_DENSE = 0;  // one code per element
+  localparam int unsigned LAYOUT_SENTINEL = 1;  // low codes with mask codes, compact high codes
+  localparam int unsigned LAYOUT_SPLIT = 2;  // low nibbles, mask bits, compact upper nibbles
+  localparam int unsigned LAYOUT_COMPACT = 3;  // mask bits, compact low codes, compact high codes
+  localparam int unsigned LAYOUT_SP24 = 4;  // 2:4: compact values, metadata nibbles
+
+  // Order of the steps of sq_combine: enum sq_combine_form.
+  localparam int unsigned COMBINE_ONE = 0;  // one sum
+  localparam int unsigned COMBINE_TWO = 1;  // two sums, scales of the weights
+  localparam int unsigned COMBINE_SCALED = 2;  // two sums, scales of the token, then one of the group
+
+  // What leaves sq_output: enum sq_output_kind.
+  localparam int unsigned OUT_BINARY32 = 0;
+  localparam int unsigned OUT_BFLOAT16 = 1;
+  localparam int unsigned OUT_INT8 = 2;  // rounded to the nearest integer
+
+  // Elements of sq_array_scaled as they are stored: enum sq_scaled_element.
+  localparam int unsigned ELEMENT_INT4 = 0;
+  localparam int unsigned ELEMENT_INT5 = 1;
+  localparam int unsigned ELEMENT_E2M1 = 2;
+
+  // The scale of a block: enum sq_scaled_scale.
+  localparam int unsigned SCALE_NONE = 0;
+  localparam int unsigned SCALE_E4M3 = 1;
+  localparam int unsigned SCALE_E8M0 = 2;
+  localparam int unsigned SCALE_POW4 = 3;  // 2^0 .. 2^15 times what the row has in common
+
+  // What adds up the scaled sums of blocks: enum sq_scaled_acc.
+  localparam int unsigned ACC_BINARY32 = 0;  // one rounding an addition (SPEC Q.7)
+  localparam int unsigned ACC_FIXED = 1;  // an integer wide enough for all of them: exact
 
   // What a path did in one cycle: enum sq_cause. Exactly one applies in every cycle of a job.
   localparam int unsigned CAUSE_BUSY = 0;  // a step was accepted
@@ -47,24 +73,65 @@ package sq_pkg;
   // nibbles; 1 unused bit where there is none), and register stages before the PEs.
   function automatic int unsigned low_lanes(int unsigned fmt, int unsigned b, int unsigned k);
     case (fmt)
-      sq_pkg::FORMAT_COMPACT: low_lanes = b - k;
-      sq_pkg::FORMAT_SP24: low_lanes = b / 2;
+      sq_pkg::LAYOUT_COMPACT: low_lanes = b - k;
+      sq_pkg::LAYOUT_SP24: low_lanes = b / 2;
       default: low_lanes = b;
     endcase
   endfunction
 
   function automatic int unsigned mask_w(int unsigned fmt, int unsigned b);
     case (fmt)
-      sq_pkg::FORMAT_DENSE, sq_pkg::FORMAT_SENTINEL: mask_w = 1;
+      sq_pkg::LAYOUT_DENSE, sq_pkg::LAYOUT_SENTINEL: mask_w = 1;
       default: mask_w = b;
     endcase
   endfunction
 
   function automatic int unsigned operand_stages(int unsigned fmt);
     case (fmt)
-      sq_pkg::FORMAT_DENSE, sq_pkg::FORMAT_SP24: operand_stages = 1;
+      sq_pkg::LAYOUT_DENSE, sq_pkg::LAYOUT_SP24: operand_stages = 1;
       default: operand_stages = 2;
     endcase
+  endfunction
+
+  // Bits of an output.
+  function automatic int unsigned out_w(int unsigned kind);
+    case (kind)
+      sq_pkg::OUT_INT8: out_w = 8;
+      sq_pkg::OUT_BFLOAT16: out_w = 16;
+      default: out_w = 32;
+    endcase
+  endfunction
+
+  // Bits of an element as it is stored and, signed, as it is multiplied; fraction bits of the latter:
+  // E2M1 is counted in halves, -12 .. 12.
+  function automatic int unsigned element_code_w(int unsigned element);
+    element_code_w = (element == sq_pkg::ELEMENT_INT5) ? 5 : 4;
+  endfunction
+
+  function automatic int unsigned element_w(int unsigned element);
+    element_w = (element == sq_pkg::ELEMENT_INT4) ? 4 : 5;
+  endfunction
+
+  function automatic int unsigned element_fraction(int unsigned element);
+    element_fraction = (element == sq_pkg::ELEMENT_E2M1) ? 1 : 0;
+  endfunction
+
+  function automatic int unsigned element_max(int unsigned element);  // the largest magnitude
+    case (element)
+      sq_pkg::ELEMENT_INT5: element_max = 16;
+      sq_pkg::ELEMENT_E2M1: element_max = 12;
+      default: element_max = 8;
+    endcase
+  endfunction
+
+  // Bits of a scale: its significand as an integer, and the largest shift of that integer.
+  function automatic int unsigned scale_sig_w(int unsigned scale);
+    scale_sig_w = (scale == sq_pkg::SCALE_E4M3) ? 4 : 1;
+  endfunction
+
+  // Register stages of sq_array_scaled between its operands and the accumulator.
+  function automatic int unsigned scaled_stages(int unsigned acc, int unsigned k);
+    scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : 1) + ((k > 0) ? 1 : 0);
   endfunction
 
   // Controls of sq_gather_mux.

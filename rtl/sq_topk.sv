@@ -28,6 +28,10 @@ module sq_topk #(
     sq_topk_rank #(.BankLen(BankLen), .HighPerBank(HighPerBank), .MagW(MagW)) u_rank (
       .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_mag_i, .out_valid_o, .out_ready_i, .out_mask_o
     );
+  end else if (Topk == sq_pkg::TOPK_TREE) begin : gen_tree
+    sq_topk_tree #(.BankLen(BankLen), .HighPerBank(HighPerBank), .MagW(MagW)) u_tree (
+      .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_mag_i, .out_valid_o, .out_ready_i, .out_mask_o
+    );
   end else begin : gen_radix
     sq_topk_radix #(.BankLen(BankLen), .HighPerBank(HighPerBank), .MagW(MagW)) u_radix (
       .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_mag_i, .out_valid_o, .out_ready_i, .out_mask_o

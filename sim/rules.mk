@@ -4,19 +4,30 @@ SIM_LIB_SRC  := $(filter-out $(SIM_PROG_SRC),$(wildcard sim/*/*.c))
 SIM_PROG_OBJ := $(SIM_PROG_SRC:%.c=$(BUILD)/obj/%.o)
 SIM_LIB_OBJ  := $(SIM_LIB_SRC:%.c=$(BUILD)/obj/%.o)
 
-$(BUILD)/libsqsim.a: $(SIM_LIB_OBJ)
+# The plotting library of the page of `sqsim report`, inside the program.
+D3 ?= /usr/share/javascript/d3/d3.min.js
+$(BUILD)/sq_d3.c: $(D3)
+	$(Q)mkdir -p $(@D)
+	$(Q){ echo '#include <stddef.h>'; echo 'extern const unsigned char sq_d3[];'; \
+	  echo 'extern const size_t sq_d3_nbytes;'; echo 'const unsigned char sq_d3[] = {'; \
+	  od -An -v -tu1 $< | sed 's/  *\([0-9]\)/,\1/g; s/^,//; s/$$/,/'; echo '};'; \
+	  echo 'const size_t sq_d3_nbytes = sizeof sq_d3;'; } > $@
+$(BUILD)/obj/sq_d3.o: $(BUILD)/sq_d3.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/libsqsim.a: $(SIM_LIB_OBJ) $(BUILD)/obj/sq_d3.o
 	$(Q)rm -f $@
 	$(Q)ar rcs $@ $^
 
 $(BUILD)/sqsim: $(SIM_PROG_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
 
-# The revision that every provenance record names; touched only when it changes.
+# The revision that every provenance record names, in a tarball that of its file REVISION; touched only when it changes.
 .PHONY: FORCE
 $(BUILD)/sq_revision.h: FORCE
 	$(Q)mkdir -p $(@D)
-	$(Q)printf '#define SQ_REVISION "%s"\n' \
-	  "$$(git describe --always --dirty 2>/dev/null || echo unknown)" > $@.new
+	$(Q)printf '#define SQ_REVISION "%s"\n' "$$(reports/revision.sh 2>/dev/null || echo unknown)" > $@.new
 	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 $(BUILD)/obj/sim/cli/sq_cli.o: $(BUILD)/sq_revision.h
 $(BUILD)/obj/sim/cli/sq_cli.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
@@ -38,5 +49,8 @@ $(BUILD)/obj/sim/llm/sq_llama.o: CFLAGS_ALL += -O3 -fno-trapping-math
 include sim/sysc/rules.mk
 
 # The engines of cores and machines: small functions that call one another for every job.
-$(BUILD)/obj/sim/machine/sq_plan.o $(BUILD)/obj/sim/machine/sq_machine_run.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/machine/sq_mapping_search.o $(BUILD)/obj/sim/machine/sq_mapping_layout.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/machine/sq_mapping_sums.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/machine/sq_machine_run.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/sim/block/sq_core_sim.o $(BUILD)/obj/sim/block/sq_core_run.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/sim/block/sq_unit_kinds.o $(BUILD)/obj/sim/block/sq_unit_run.o: CFLAGS_ALL += -O3

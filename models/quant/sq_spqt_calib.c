@@ -99,9 +99,9 @@ static double mean_of(const double *sparsity, const double *weight_count, size_t
     return sum / total;
 }
 
-enum sq_status sq_spqt_greedy(const double *weight_count, size_t n, double target, double step,
-                              double limit, sq_spqt_error_of *error_of, void *context,
-                              double *sparsity, struct sq_error *err)
+enum sq_status sq_sparsity_scan(const double *weight_count, size_t n, double target, double step,
+                                double limit, sq_spqt_error_of *error_of, void *context,
+                                double *sparsity, struct sq_error *err)
 {
     double total = 0;
     SQ_TRY(check_greedy(n, target, step, limit, err));

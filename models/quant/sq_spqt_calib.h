@@ -39,8 +39,8 @@ typedef enum sq_status sq_spqt_error_of(void *context, const double *sparsity, d
 // last step is shortened. target in 0..limit, limit below 1, step in (0, 1]: SQ_ERR_RANGE. Errors
 // of `error_of` are passed on. n <= SQ_SPQT_MATRICES.
 #define SQ_SPQT_MATRICES 16u
-enum sq_status sq_spqt_greedy(const double *weight_count, size_t n, double target, double step,
-                              double limit, sq_spqt_error_of *error_of, void *context,
-                              double *sparsity, struct sq_error *err);
+enum sq_status sq_sparsity_scan(const double *weight_count, size_t n, double target, double step,
+                                double limit, sq_spqt_error_of *error_of, void *context,
+                                double *sparsity, struct sq_error *err);
 
 #endif

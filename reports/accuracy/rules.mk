@@ -11,7 +11,7 @@ $(BUILD)/accuracy_grid: $(ACCURACY)/accuracy_grid.c $(ACCURACY)/subject.c $(BUIL
 # $(call accuracy,NAME,ARGUMENTS,AXIS): CSV, tables and plot of one subject.
 define accuracy
 { printf '# make accuracy: accuracy_grid on %s; revision %s; %s\n' "$(1)" \
-    "$$(git describe --always --dirty 2>/dev/null || echo unknown)" "$$($(CC) --version | head -1)" && \
+    "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
   $(BUILD)/accuracy_grid $(2); } > $(ACCURACY)/$(1).csv.new && \
 mv $(ACCURACY)/$(1).csv.new $(ACCURACY)/$(1).csv && \
 { sed -n '1s/^# \(.*\)/<!-- \1 -->/p' $(ACCURACY)/$(1).csv && \
@@ -20,11 +20,40 @@ $(GNUPLOT) -e "csv='$(ACCURACY)/$(1).csv'; svg='$(ACCURACY)/$(1).svg'; what='$(3
   $(ACCURACY)/plot.gp
 endef
 
-## accuracy: regenerate reports/accuracy: the grid of formats on models and outlier profiles
+$(BUILD)/kl_grid $(BUILD)/kl_table: $(BUILD)/%: $(ACCURACY)/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
+
+## smollm2: fetch SmolLM2-135M into build/smollm2 and evaluate it as it is; SMOLLM2=FILE: a copy
+# Exit 3 of the script says that it could not: a line, and no failure.
+SMOLLM2_DIR       := $(BUILD)/smollm2
+SMOLLM2_SEQUENCES ?= 4
+.PHONY: smollm2
+smollm2: $(BUILD)/sqsim
+	$(Q)$(ACCURACY)/smollm2.sh $(SMOLLM2_DIR) $(SMOLLM2) || [ $$? = 3 ]
+	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
+	  $(BUILD)/sqsim eval $(SMOLLM2_DIR)/model.gguf --format dense --weight-bits 16 --act-bits 16; fi
+
+# Rows that reports/accuracy/smollm2.csv holds are not measured again: remove it to begin anew.
+.PHONY: accuracy-smollm2
+accuracy-smollm2: smollm2 $(BUILD)/kl_grid $(BUILD)/kl_table
+	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
+	  $(BUILD)/kl_grid $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval.safetensors \
+	    $(SMOLLM2_DIR)/tokens_calib.safetensors $(SMOLLM2_SEQUENCES) $(ACCURACY)/smollm2.txt \
+	    $(ACCURACY)/smollm2.csv "$$(reports/revision.sh)"; fi
+	$(Q)$(BUILD)/kl_table $(ACCURACY)/smollm2.txt $(ACCURACY)/smollm2.csv \
+	  $(ACCURACY)/smollm2_verdicts.txt > $(ACCURACY)/smollm2.md.new
+	$(Q)mv $(ACCURACY)/smollm2.md.new $(ACCURACY)/smollm2.md
+
+## accuracy: regenerate reports/accuracy; SUBJECT=smollm2: that model, going on where it stopped
 .PHONY: accuracy
+ifeq ($(SUBJECT),smollm2)
+accuracy: accuracy-smollm2
+else
 accuracy: $(BUILD)/accuracy_grid
 	$(Q)$(call accuracy,tiny-llama,traces/tiny-llama 8,nats per token)
 	$(Q)if [ -d "$(STORIES)" ]; then $(call accuracy,stories260k,$(STORIES),nats per token); \
 	  else echo "accuracy: skipped stories260K: no $(STORIES)"; fi
 	$(Q)if [ -f "$(PROFILE)" ]; then $(call accuracy,opt-125m-profile,--profile $(PROFILE),relative output error); \
 	  else echo "accuracy: skipped outlier profiles: no $(PROFILE)"; fi
+endif

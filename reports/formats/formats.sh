@@ -20,7 +20,7 @@ table() { # HEAD...: the head of a Markdown table
   printf '\n'
 }
 
-echo "<!-- make formats: formats.sh; $("$SQSIM" --version | head -1); revision $(git describe --always --dirty 2>/dev/null || echo unknown) -->"
+echo "<!-- make formats: formats.sh; $("$SQSIM" --version | head -1); revision $(reports/revision.sh) -->"
 
 # ---- accuracy ---------------------------------------------------------------------------------
 for csv in tiny-llama stories260k opt-125m-profile; do

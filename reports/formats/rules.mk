@@ -9,7 +9,7 @@ $(BUILD)/format_sheet: $(FORMATS)/format_sheet.c $(ACCURACY)/subject.c $(BUILD)/
 # $(call format_accuracy,NAME,ARGUMENTS)
 define format_accuracy
 { printf '# make formats: format_sheet on %s; revision %s; %s\n' "$(1)" \
-    "$$(git describe --always --dirty 2>/dev/null || echo unknown)" "$$($(CC) --version | head -1)" && \
+    "$$(reports/revision.sh)" "$$($(CC) --version | head -1)" && \
   $(BUILD)/format_sheet $(2); } > $(FORMATS)/$(1).csv.new && \
 mv $(FORMATS)/$(1).csv.new $(FORMATS)/$(1).csv
 endef
@@ -25,3 +25,15 @@ formats: $(BUILD)/format_sheet $(BUILD)/sqsim
 	$(Q)$(FORMATS)/formats.sh $(BUILD)/sqsim > $(FORMATS)/tables.md.new
 	$(Q)mv $(FORMATS)/tables.md.new $(FORMATS)/tables.md
 	$(Q)cat $(FORMATS)/tables.md
+
+# KL of reports/accuracy (make accuracy SUBJECT=smollm2) x um2 of reports/area (make area-scaled), by RULE.md.
+## verdict: join KL, stored bits and um2 into reports/formats/verdict.md, a section for each library of scaled.csv
+.PHONY: verdict
+verdict:
+	$(Q){ printf '<!-- make verdict; revision %s; %s -->\n# The verdict\n\nBy the rule of [RULE.md](RULE.md).\n' "$$(reports/revision.sh)" \
+	    "$$(head -1 reports/area/scaled.csv | sed 's/^# //')" && \
+	  for library in $$(sed 1d reports/area/scaled.csv | cut -d, -f2 | uniq); do printf '\n## %s\n' "$$library" && \
+	    awk -v library="$$library" -f $(FORMATS)/verdict.awk reports/area/scaled.csv $(FORMATS)/verdict.txt \
+	      $(wildcard $(ACCURACY)/smollm2.csv) || exit 1; done; } > $(FORMATS)/verdict.md.new
+	$(Q)mv $(FORMATS)/verdict.md.new $(FORMATS)/verdict.md
+	$(Q)cat $(FORMATS)/verdict.md

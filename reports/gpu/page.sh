@@ -27,7 +27,7 @@ section() { # MACHINE
   fi
 }
 
-echo "<!-- make gpu-report: page.sh; $("$SQSIM" --version | head -1); revision $(git describe --always --dirty 2>/dev/null || echo unknown) -->"
+echo "<!-- make gpu-report: page.sh; $("$SQSIM" --version | head -1); revision $(reports/revision.sh) -->"
 cat <<'TEXT'
 # Simulated and measured speedup
 
@@ -38,6 +38,20 @@ measured times, `published` or `expected`. M = 1 is launch and bytes alone: what
 waits for memory; no library has one for 2:4.
 TEXT
 section sim/machines/h200.yaml
+cat <<'TEXT'
+
+## Measured by others
+
+The times of [traces/gpu_measured](../../traces/gpu_measured/README.md), libraries only; the machines are fitted to one shape in
+ten of them, which is left out here.
+
+```text
+TEXT
+for pair in A100:a100_pcie_80g RTX4090:rtx4090; do
+  "$SQSIM" compare --gpu "traces/gpu_measured/${pair%:*}.csv" --machine "sim/machines/${pair#*:}.yaml" \
+    --plot "$to/${pair#*:}.svg"
+done
+printf '```\n\n![A100](a100_pcie_80g.svg)\n![RTX 4090](rtx4090.svg)\n'
 for machine in sim/machines/{a100_pcie_80g,h100_pcie,rtx4090}.yaml; do
   [ -z "$("$HERE/records.sh" "$SQSIM" "$machine")" ] || section "$machine"
 done

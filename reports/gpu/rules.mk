@@ -7,3 +7,8 @@ gpu-report: $(BUILD)/sqsim
 	$(Q)$(GPU_REPORT)/page.sh $< $(GPU_REPORT) > $(GPU_REPORT)/README.md.new
 	$(Q)mv $(GPU_REPORT)/README.md.new $(GPU_REPORT)/README.md
 	$(Q)cat $(GPU_REPORT)/README.md
+
+## joined: the table of formats in README.md: simulated accelerator, GPU, papers
+.PHONY: joined
+joined: $(BUILD)/sqsim
+	$(Q)$(GPU_REPORT)/joined.sh $< README.md

@@ -30,7 +30,7 @@ table() { # HEAD...: the head of a Markdown table
 echo "<!-- make verification: tables.sh; $("$SQSIM" --version | head -1);" \
   "$(${VERILATOR:-verilator} --version | cut -d' ' -f1,2);" \
   "$(${YOSYS:-yosys} -V | cut -d' ' -f1,2);" \
-  "revision $(git describe --always --dirty 2>/dev/null || echo unknown) -->"
+  "revision $(reports/revision.sh) -->"
 
 printf '\n## Coverage\n\n'
 table file lines covered "waived lines" bits toggled "waived bits"
@@ -42,34 +42,53 @@ rows '{ printf "|%s|%d|%s|%d|%d|%s|%d|\n", get("file") == "" ? "total" : "`" get
         printf "\nWithout the waivers %s of bits.\n", percent(get("bits_toggled"), all)
       }' "$COVERAGE"
 
+printf '\n## Sums\n\n'
+printf 'The highest |sum| that left, of the smaller one of both signs, over the largest that it must\n'
+printf 'hold; the least of all points.\n\n'
+awk -v markdown=1 -f tests/rtl/reach.awk "$COSIM"
+
 printf '\n## Mutants\n\n'
-table block point cells mutants found
+table block points mutants found "proven equal" other
 rows '/"summary":true/ && get("block") != "" {
-        printf "|%s|%s|%d|%d|%d|\n", get("block"), get("point"), get("cells"), get("mutants"),
-               get("killed")
+        block = get("block")
+        if (!(block in n)) name[n_blocks++] = block
+        if (!((block, get("point")) in seen)) points[block]++
+        seen[block, get("point")]
+        n[block] += get("mutants"); killed[block] += get("killed")
+        equal[block] += get("proven_equal")
       }
       /"summary":true/ && get("block") == "" {
-        printf "|total| | |%d|%d|\n\n", get("mutants"), get("killed")
-        printf "%.1f %% found, %d proven equal, %d explained, seed %d. Not found:\n\n",
-               100 * get("killed") / get("mutants"), get("proven_equal"), get("explained"),
-               get("seed")
+        for (i = 0; i < n_blocks; i++) {
+          b = name[i]
+          printf "|%s|%d|%d|%d|%d|%d|\n", b, points[b], n[b], killed[b], equal[b],
+                 n[b] - killed[b] - equal[b]
+        }
+        printf "|total| |%d|%d|%d|%d|\n\n", get("mutants"), get("killed"), get("proven_equal"),
+               get("mutants") - get("killed") - get("proven_equal")
+        seeds = $0
+        sub(/.*"seeds":"/, "", seeds); sub(/".*/, "", seeds)
+        printf "%.2f %% found or proven equal, %d explained, seeds %s. Not found:\n\n",
+               100 * (get("killed") + get("proven_equal")) / get("mutants"), get("explained"), seeds
       }' "$MUTANTS"
-table block point number fault verdict
-fault='^([^ ]+) ([^ ]+) ([0-9]+): (-mode [^ ]+) .*(-port .*) at (.*): ([^:]*)$'
+table block point "seed, number" fault verdict
+fault='^([^ ]+) ([^ ]+) ([0-9-]+): (-mode [^ ]+) .*(-port .*) at (.*): ([^:]*)$'
 sed -E "s/$fault/|\1|\2|\3|\`\4 \5\` at \6|\7|/" "$SURVIVORS"
 
 printf '\n## Co-simulation of every block at every point\n\n'
-table block points cases beats "value mismatches" "cycle mismatches"
+table block points cases cycles handshakes tiles integers "value mismatches" "cycle mismatches"
 rows '!/"summary":true/ {
         block = get("block")
         if (!(block in points)) name[n++] = block
         points[block]++; cases[block] += get("cases"); beats[block] += get("beats")
+        cycles[block] += get("cycles"); tiles[block] += get("tiles")
+        integers[block] += get("integers")
         value[block] += get("value_mismatches"); cycle[block] += get("cycle_mismatches")
       }
       /"summary":true/ {
         for (i = 0; i < n; i++)
-          printf "|%s|%d|%d|%d|%d|%d|\n", name[i], points[name[i]], cases[name[i]], beats[name[i]],
+          printf "|%s|%d|%d|%d|%d|%d|%d|%d|%d|\n", name[i], points[name[i]], cases[name[i]],
+                 cycles[name[i]], beats[name[i]], tiles[name[i]], integers[name[i]],
                  value[name[i]], cycle[name[i]]
-        printf "|total|%d|%d|%d|%d|%d|\n\nSeed %d.\n", get("points"), get("cases"), get("beats"),
-               get("value_mismatches"), get("cycle_mismatches"), get("seed")
+        printf "|total|%d|%d|%d|%d|%d|%d|%d|%d|\n\nSeed %d.\n", get("points"), get("cases"),
+               get("cycles"), get("beats"), get("tiles"), get("integers"), get("value_mismatches"), get("cycle_mismatches"), get("seed")
       }' "$COSIM"

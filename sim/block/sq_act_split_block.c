@@ -57,7 +57,7 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"b8", 7, 60}};
+static const struct sq_faults faults[] = {{"b8", 100, 200}};
 
 const struct sq_block sq_act_split_block = {
     .name = "act_split",

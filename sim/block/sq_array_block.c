@@ -13,7 +13,7 @@ enum {
     BANK,
     HIGH,
     HIGH_LEN,
-    FORMAT,
+    LAYOUT,
     ON_ACTS,
     ONE_ACC,
     PLAIN_W,
@@ -57,7 +57,7 @@ static const struct sq_point points[] = {
 
 static struct sq_array_config config_of(const unsigned *v)
 {
-    return (struct sq_array_config){.format = (enum sq_array_format)v[FORMAT],
+    return (struct sq_array_config){.layout = (enum sq_array_layout)v[LAYOUT],
                                     .one_acc = v[ONE_ACC],
                                     .bank = v[BANK],
                                     .high_per_bank = v[HIGH],
@@ -88,7 +88,7 @@ static void ports(const unsigned *v, struct sq_ports *p)
 {
     const struct sq_array_config c = config_of(v);
     const size_t coded = (size_t)coded_lines(v) * v[BANKS], pes = (size_t)v[ROWS] * v[COLS];
-    const bool is_24 = c.format == SQ_ARRAY_SP24;
+    const bool is_24 = c.layout == SQ_ARRAY_SP24;
     *p = (struct sq_ports){
         .stream = {{"in", 5}},
         .has_last = true,
@@ -108,9 +108,9 @@ static void draw_mask(const struct sq_array_config *c, struct sq_rng *rng, enum 
 {
     static const int32_t legal[6] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
     const unsigned n_mask = mask_bits(c);
-    const bool is_24 = c->format == SQ_ARRAY_SP24, is_sentinel = c->format == SQ_ARRAY_SENTINEL;
+    const bool is_24 = c->layout == SQ_ARRAY_SP24, is_sentinel = c->layout == SQ_ARRAY_SENTINEL;
     const bool is_any =
-        c->format == SQ_ARRAY_DENSE || (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0);
+        c->layout == SQ_ARRAY_DENSE || (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0);
     for (unsigned i = 0; i < n_mask; i++)
         mask[i] = is_24 && !is_any ? legal[sq_rng_below(rng, 6)]
                   : is_any         ? sq_draw_bits(rng, is_24 ? 4 : 1, true)
@@ -137,14 +137,19 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
 {
     const struct sq_array_config c = config_of(v);
     struct sq_ports p;
+    const bool is_end = kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 8) == 0; // the largest sum
     (void)number;
     ports(v, &p);
     for (size_t f = 1; f < 4; f++) {
         // The nibbles of split codes and plain operands use their whole range.
-        const bool is_whole = f == 1 || (c.format == SQ_ARRAY_SPLIT && kind == SQ_STIMULUS_UNIFORM);
+        const bool is_whole = f == 1 || (c.layout == SQ_ARRAY_SPLIT && kind == SQ_STIMULUS_UNIFORM);
         int32_t *x = beat + sq_field_offset(p.in, f);
         for (size_t i = 0; i < p.in[f].count; i++)
-            x[i] = is_whole && kind == SQ_STIMULUS_UNIFORM ? sq_draw_bits(rng, p.in[f].width, false)
+            x[i] = is_end && f == 1 ? sq_mask_code(p.in[f].width)
+                   : is_end         ? (v[LAYOUT] == SQ_ARRAY_DENSE ? sq_mask_code(p.in[f].width)
+                                                                   : -sq_qmax(p.in[f].width))
+                   : is_whole && kind == SQ_STIMULUS_UNIFORM
+                       ? sq_draw_bits(rng, p.in[f].width, false)
                    : is_whole && kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2)
                        ? sq_mask_code(p.in[f].width)
                        : sq_draw_code(rng, p.in[f].width, kind);
@@ -185,6 +190,78 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return 1;
 }
 
+// ---- the ends of the sums -------------------------------------------------------------------
+
+// |code * plain| of a bank at their largest, plain at -2^(n-1): of the accumulator p_lo or p_hi.
+static int64_t bank_sum(const unsigned *v, size_t f)
+{
+    const struct sq_array_config c = config_of(v);
+    const int64_t plain = INT64_C(1) << (v[PLAIN_W] - 1);
+    const int64_t q_low = sq_qmax(c.low_bits), q_high = sq_qmax(c.high_bits);
+    const bool is_split = c.layout == SQ_ARRAY_SPLIT, is_plain = v[LAYOUT] == DENSE;
+    if (is_plain || c.layout == SQ_ARRAY_SP24)
+        return f == 0 ? plain * q_low * (is_plain ? c.bank : c.bank / 2) : 0;
+    const int64_t low = plain * q_low * (is_split ? c.bank : c.bank - c.high_per_bank);
+    const int64_t high = plain * q_high * c.high_per_bank;
+    if (!c.one_acc)
+        return f == 0 ? low : high;
+    const int64_t tied = INT64_C(1) << (c.high_bits - c.low_bits), split = INT64_C(1) << c.low_bits;
+    return f > 0 ? 0 : is_split ? low + split * high : tied * low + high;
+}
+
+// K products of the largest codes; of 2:4 half of them.
+static int64_t limit(const unsigned *v, size_t f)
+{
+    const struct sq_array_config c = config_of(v);
+    const int64_t q_low = sq_qmax(c.low_bits), q_high = sq_qmax(c.high_bits);
+    const int64_t k = (int64_t)SQ_K_MAX * sq_qmax(v[PLAIN_W]);
+    if (f > 1 || bank_sum(v, f) == 0)
+        return 0;
+    if (c.layout == SQ_ARRAY_DENSE || c.layout == SQ_ARRAY_SP24)
+        return k * q_low / (c.layout == SQ_ARRAY_SP24 ? 2 : 1);
+    if (!c.one_acc)
+        return k * (f == 0 ? q_low : q_high);
+    return k * (c.layout == SQ_ARRAY_SPLIT ? q_low + (q_high << c.low_bits) : q_high);
+}
+
+static void fill(const unsigned *v, int sign, int32_t *beat)
+{
+    const struct sq_array_config c = config_of(v);
+    struct sq_ports p;
+    ports(v, &p);
+    for (size_t f = 1; f < 4; f++)
+        for (size_t i = 0; i < p.in[f].count; i++)
+            beat[sq_field_offset(p.in, f) + i] =
+                f == 1 ? sq_mask_code(p.in[f].width) : -sign * sq_qmax(p.in[f].width);
+    for (unsigned line = 0; line < coded_lines(v) * v[BANKS]; line++) {
+        int32_t *const low = beat + sq_field_offset(p.in, 2) + line * sq_array_low_lanes(&c);
+        int32_t *const mask = beat + sq_field_offset(p.in, 4) + line * mask_bits(&c);
+        for (unsigned i = 0; c.layout == SQ_ARRAY_SP24 && i < mask_bits(&c); i++)
+            mask[i] = 0x4; // elements 0 and 1
+        for (unsigned t = 0; t < c.high_per_bank; t++)
+            if (c.layout == SQ_ARRAY_SENTINEL)
+                low[t] = sq_mask_code(c.low_bits);
+            else if (c.layout == SQ_ARRAY_SPLIT || c.layout == SQ_ARRAY_COMPACT)
+                mask[t] = 1;
+    }
+}
+
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    int64_t n = 1, most = 1;
+    (void)number;
+    (void)rng;
+    for (size_t f = 0; f < 2; f++) {
+        const int64_t beat = v[BANKS] * bank_sum(v, f);
+        const int64_t need = beat > 0 ? (limit(v, f) + beat - 1) / beat : 0;
+        n = need > n ? need : n;
+        most = beat > most ? beat : most;
+    }
+    return sq_case_sums(c, sq_case_sum_beats(n, most), fill, err);
+}
+
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
     struct sq_ports p;
@@ -194,9 +271,10 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 static void init(const unsigned *v, void *state)
 {
-    const bool is_plain = v[FORMAT] == SQ_ARRAY_DENSE || v[FORMAT] == SQ_ARRAY_SP24;
+    const bool is_plain = v[LAYOUT] == SQ_ARRAY_DENSE || v[LAYOUT] == SQ_ARRAY_SP24;
     struct sq_chain *c = state;
-    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY, is_plain ? 2 : 3);
+    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
+                     is_plain ? SQ_ARRAY_STAGES_PLAIN : SQ_ARRAY_STAGES_MIXED);
 }
 
 // clang-format off
@@ -210,6 +288,10 @@ static const struct sq_area_unit area[] = {
     {"pe_int4x4", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 4}, {"BW", 4}}},
     {"pe_int4x6", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 6}, {"BW", 4}}},
     {"pe_int4x8", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 4}}},
+    {"pe_int4x4_acc22", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 4}, {"BW", 4}, {"AccW", 22}}},
+    {"pe_int4x6_acc24", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 6}, {"BW", 4}, {"AccW", 24}}},
+    {"pe_int4x8_acc26", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 4}, {"AccW", 26}}},
+    {"pe_int8x8_acc30", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 8}, {"AccW", 30}}},
     {"pe_int6x6", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 6}, {"BW", 6}}},
     {"pe_int6x8", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 6}}},
     {"pe_int8x8", "sq_pe_dense", 16, false, {{"Lanes", 16}, {"AW", 8}, {"BW", 8}}},
@@ -223,37 +305,46 @@ static const struct sq_area_unit area[] = {
     {"pe_split_a_4b4", "sq_pe_mixed", 16, false, {MIXED(4, 4, 4, 1, 4, 4, 1, 0), {"HighShift", 4}}},
     {"pe_split_a_k2", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 2, 4, 4, 1, 0), {"HighShift", 4}}},
     {"pe_split_a_2b8k1", "sq_pe_mixed", 16, false, {MIXED(2, 8, 8, 1, 4, 4, 1, 0), {"HighShift", 4}}},
+    {"pe_split_a_k2_acc24", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 2, 4, 4, 1, 0), {"HighShift", 4}, {"AccW", 24}}},
+    {"pe_own_a_k1", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 1, 4, 8, 0, 0), {"AccW", 22}}},
+    {"pe_own_a_k2", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 2, 4, 8, 0, 0), {"AccW", 23}}},
+    {"pe_own_a_k4", "sq_pe_mixed", 16, false, {MIXED(1, 16, 16, 4, 4, 8, 0, 0), {"AccW", 24}}},
+    {"pe_own_a_b32k4", "sq_pe_mixed", 32, false, {MIXED(1, 32, 32, 4, 4, 8, 0, 0), {"AccW", 24}}},
     {"pe_compact_a", "sq_pe_mixed", 16, false, {MIXED(1, 16, 12, 4, 4, 8, 0, 1)}},
     {"pe_sp24", "sq_pe_24", 16, false, {{"BankLen", 16}, {"PlainW", 8}, {"ValueW", 8}}},
     {"line_split_a", "sq_array_code", 16, false, {{"HighPerBank", 4}}},
     {"line_split_a_full", "sq_array_code", 16, false, {{"HighPerBank", 4}, {"HighLen", 16}}},
     {"line_split_a_k2", "sq_array_code", 16, false, {{"HighPerBank", 2}}},
     {"line_split_a_k2_full", "sq_array_code", 16, false, {{"HighPerBank", 2}, {"HighLen", 16}}},
-    {"array_int4x4", "sq_array", 16, true, {{"Format", 0}, {"OnActs", 0}, {"PlainW", 4}, {"LowW", 4}}},
-    {"array_int4x6", "sq_array", 16, true, {{"Format", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 4}}},
-    {"array_int4x8", "sq_array", 16, true, {{"Format", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 4}}},
-    {"array_int6x6", "sq_array", 16, true, {{"Format", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 6}}},
-    {"array_int6x8", "sq_array", 16, true, {{"Format", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 6}}},
-    {"array_int8x8", "sq_array", 16, true, {{"Format", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 8}}},
-    {"array_sentinel", "sq_array", 16, true, {{"Format", 1}, {"OnActs", 0}, {"OneAcc", 0}, {"PlainW", 8}, {"HighW", 8}}},
-    {"array_tied", "sq_array", 16, true, {{"Format", 1}, {"OnActs", 0}, {"OneAcc", 1}, {"PlainW", 8}, {"HighW", 8}}},
-    {"array_split_w", "sq_array", 16, true, {{"Format", 2}, {"OnActs", 0}, {"OneAcc", 1}, {"PlainW", 8}}},
+    {"array_int4x4", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 4}, {"LowW", 4}}},
+    {"array_int4x6", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 4}}},
+    {"array_int4x8", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 4}}},
+    {"array_int4x4_acc22", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 4}, {"LowW", 4}, {"AccW", 22}}},
+    {"array_int4x6_acc24", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 4}, {"AccW", 24}}},
+    {"array_int4x8_acc26", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 4}, {"AccW", 26}}},
+    {"array_own_a_b32k4", "sq_array", 32, true, {{"BankLen", 32}, {"HighPerBank", 4}, {"Layout", 1}, {"OneAcc", 0}, {"HighW", 8}, {"AccW", 24}}},
+    {"array_int6x6", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 6}, {"LowW", 6}}},
+    {"array_int6x8", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 6}}},
+    {"array_int8x8", "sq_array", 16, true, {{"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 8}}},
+    {"array_sentinel", "sq_array", 16, true, {{"Layout", 1}, {"OnActs", 0}, {"OneAcc", 0}, {"PlainW", 8}, {"HighW", 8}}},
+    {"array_tied", "sq_array", 16, true, {{"Layout", 1}, {"OnActs", 0}, {"OneAcc", 1}, {"PlainW", 8}, {"HighW", 8}}},
+    {"array_split_w", "sq_array", 16, true, {{"Layout", 2}, {"OnActs", 0}, {"OneAcc", 1}, {"PlainW", 8}}},
     {"array_split_a", "sq_array", 16, true, {{"HighPerBank", 4}}},
     {"array_split_a_k2", "sq_array", 16, true, {{"HighPerBank", 2}}},
-    {"array_compact_a", "sq_array", 16, true, {{"Format", 3}, {"OneAcc", 0}, {"HighW", 8}}},
-    {"array_sp24", "sq_array", 16, true, {{"Format", 4}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 8}}},
+    {"array_compact_a", "sq_array", 16, true, {{"Layout", 3}, {"OneAcc", 0}, {"HighW", 8}}},
+    {"array_sp24", "sq_array", 16, true, {{"Layout", 4}, {"OnActs", 0}, {"PlainW", 8}, {"LowW", 8}}},
 };
 // clang-format on
 
 static const struct sq_faults faults[] = {
-    {"int6x8", 24, 60},      {"sentinel", 55, 60},  {"tied", 15, 60}, {"split_w", 45, 60},
-    {"split_a_2b8", 42, 60}, {"compact_a", 24, 60}, {"sp24", 71, 60}};
+    {"int6x8", 20, 60},      {"sentinel", 20, 60},  {"tied", 20, 60}, {"split_w", 20, 60},
+    {"split_a_2b8", 20, 60}, {"compact_a", 20, 60}, {"sp24", 20, 60}};
 
 const struct sq_block sq_array_block = {
     .name = "array",
     .top = "sq_array",
     .group = "tile",
-    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Format", "OnActs",
+    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
               "OneAcc", "PlainW", "LowW", "HighW", "Gather", NULL},
     .points = points,
     .n_points = SQ_LEN(points),
@@ -264,6 +355,9 @@ const struct sq_block sq_array_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_beat = draw_beat,
+    .n_directed = 1,
+    .draw_directed = draw_directed,
+    .limit = limit,
     .cut = cut,
     .golden = golden,
     .timing = &sq_timing_chain,

@@ -2,29 +2,45 @@
 // The list of blocks, and what their tables share.
 #include "sim/block/sq_block.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "models/sq_format.h"
 
 // clang-format off
 // A line per block; NAME is sq_NAME_block of sq_NAME_block.c.
-#define BLOCKS(X)   \
-    X(core)         \
-    X(gather)       \
-    X(topk)         \
-    X(meta24)       \
-    X(array)        \
-    X(act_split)    \
-    X(array_a)      \
-    X(spqr_dec)     \
-    X(spqt_idx)     \
-    X(gqsa_walk)    \
-    X(requant)      \
-    X(act_store)    \
-    X(array_s)      \
-    X(array_static) \
-    X(core_a)
+#define BLOCKS(X)    \
+    X(core)          \
+    X(gather)        \
+    X(topk)          \
+    X(meta24)        \
+    X(array)         \
+    X(act_split)     \
+    X(array_dynamic) \
+    X(spqr_dec)      \
+    X(spqt_idx)      \
+    X(q4k_dec)       \
+    X(gqsa_walk)     \
+    X(requant)       \
+    X(act_buffer)    \
+    X(array_stored)  \
+    X(array_static)  \
+    X(core_act)      \
+    X(array_scaled)  \
+    X(act_scale)     \
+    X(combine)       \
+    X(output)        \
+    X(array_out)     \
+    X(array_static_out) \
+    X(core_out)      \
+    X(gqsa_scale)    \
+    X(spqr_scale)    \
+    X(fp_mac)        \
+    X(q4k_weight)
 // clang-format on
+
+enum { SQ_LEAD_NBYTES = 64 }; // states of decoders
 
 #define DECLARE(name) extern const struct sq_block sq_##name##_block;
 #define ENTRY(name) &sq_##name##_block,
@@ -38,6 +54,27 @@ const struct sq_area_unit *sq_area_unit(size_t i)
         if (i < sq_blocks[b]->n_area)
             return &sq_blocks[b]->area[i];
     return NULL;
+}
+
+uint32_t sq_block_lead(const struct sq_block *block, const unsigned *value)
+{
+    struct sq_offer in[SQ_STREAMS_MAX];
+    union {
+        uint8_t bytes[SQ_LEAD_NBYTES];
+        uint64_t aligned;
+    } state = {{0}};
+    uint32_t cycles = 0;
+    assert(block->timing->nbytes <= sizeof state);
+    for (unsigned i = 0; i < SQ_STREAMS_MAX; i++)
+        in[i] = (struct sq_offer){.valid = true, .n = 1};
+    block->init(value, &state);
+    for (;; cycles++) {
+        struct sq_handshake out = {.out_valid = false};
+        block->timing->comb(&state, in, true, &out);
+        if (out.out_valid)
+            return cycles;
+        block->timing->clock(&state, in, true);
+    }
 }
 
 struct sq_ports sq_ports_of(const struct sq_block *block, const unsigned *value)
@@ -56,6 +93,29 @@ size_t sq_field_offset(const struct sq_field *field, size_t f)
     for (size_t i = 0; i < f; i++)
         n += field[i].count;
     return n;
+}
+
+// Of a parameter of the RTL; 0: there is none.
+static unsigned parameter(const struct sq_block *block, const unsigned *value, const char *name)
+{
+    for (size_t i = 0; block->param[i]; i++)
+        if (strcmp(block->param[i], name) == 0)
+            return value[i];
+    return 0;
+}
+
+void sq_element_place(const struct sq_block *block, const unsigned *value, size_t f, size_t i,
+                      char text[48])
+{
+    const struct sq_ports ports = sq_ports_of(block, value);
+    const size_t count = ports.out[f].count;
+    const size_t cols = parameter(block, value, "Cols"), rows = parameter(block, value, "Rows");
+    const size_t len = block->row_len ? block->row_len(value, f) : rows * cols == count ? cols : 0;
+    text[0] = '\0';
+    if (len > 0 && count > 1)
+        snprintf(text, 48, ", row %zu, lane %zu", i / len, i % len);
+    else if (count > 1)
+        snprintf(text, 48, ", lane %zu", i);
 }
 
 struct sq_offer sq_offer_of(const struct sq_block *block, const struct sq_ports *ports,

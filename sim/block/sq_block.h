@@ -19,7 +19,7 @@
 #include "models/sq_status.h"
 #include "sim/block/sq_core_sim.h"
 
-enum { SQ_STREAMS_MAX = 4, SQ_FIELDS_MAX = 10, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 14 };
+enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 10, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 19 };
 
 struct sq_field {
     const char *name; // of the port: STREAM_name_i, out_name_o; of a status: name_o
@@ -69,7 +69,7 @@ struct sq_area_unit {
     struct sq_area_param {
         const char *name;
         unsigned value;
-    } param[10];
+    } param[11];
 };
 
 enum sq_stimulus {
@@ -140,6 +140,14 @@ struct sq_block {
     void (*draw_group)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len);
     enum sq_status (*draw_case)(struct sq_case *c, struct sq_rng *rng, struct sq_error *err);
+    // Cases that every campaign begins with, whatever its seed: the ends of ranges that random ones
+    // do not come near. Number 0..n_directed-1; the case is all zero but for its block, point and
+    // seeds.
+    unsigned n_directed;
+    enum sq_status (*draw_directed)(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err);
+    // The largest |sum| that output field f must hold (SQ_K_MAX), 0: it is no sum. NULL: none is.
+    int64_t (*limit)(const unsigned *value, size_t f);
     // One way, of 0, 1, ..., to make a group smaller in place; false where it does not apply. NULL:
     // groups stay whole.
     bool (*cut)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
@@ -155,39 +163,53 @@ struct sq_block {
     void (*offer)(const unsigned *value, unsigned stream, const int32_t *record,
                   struct sq_offer *offer);
 
-    // The status fields after a group, from the state and into those after the group before (zero
-    // after reset); and what element i of field f is called. NULL: there are none.
-    void (*status)(const unsigned *value, const void *state, const struct sq_group *done,
+    // The status fields of a cycle, from the state before its edge and into those of the cycle
+    // before (zero after reset); and what element i of field f is called. `due` is the group whose
+    // output comes next, without records behind the last one. NULL: there are none.
+    void (*status)(const unsigned *value, const void *state, const struct sq_group *due,
                    int32_t *status);
     const char *(*status_name)(size_t f, size_t i);
 
-    const struct sq_wave *waves; // NULL: the ports
+    const struct sq_wave *waves; // besides the ports; NULL: none
+    // Elements of a row of output field f, 0: it has no rows. NULL: those of Rows x Cols elements.
+    size_t (*row_len)(const unsigned *value, size_t f);
     // The core that a point describes, and the point of a core; NULL: core options do not apply.
     void (*get_core)(const unsigned *value, struct sq_core_config *config);
     void (*set_core)(unsigned *value, const struct sq_core_config *config);
 };
 
+// The most columns of a layer, for which INT32 sums are made (SPEC 0.6). Sums of |sum| >=
+// SQ_SUM_FULL need all 32 bits: directed cases go there where that takes few cycles.
+enum { SQ_K_MAX = 28672, SQ_SUM_FULL = 1 << 30 };
+
 // The largest matrix that gqsa_walk, and the most columns that spqt_idx takes as given operands.
-enum { SQ_WALK_ROWS_MAX = 4096, SQ_WALK_GROUPS_MAX = 16384, SQ_SPQT_COLUMNS_MAX = 1024 };
+enum { SQ_WALK_ROWS_MAX = 4096, SQ_WALK_GROUPS_MAX = 16384, SQ_SPQT_COLUMNS_MAX = 16384 };
 
 // All blocks, as listed in sq_block.c; those that something else names.
 extern const struct sq_block *const sq_blocks[];
 extern const size_t sq_n_blocks;
-extern const struct sq_block sq_core_block, sq_topk_block, sq_meta24_block, sq_array_block,
-    sq_array_static_block, sq_array_s_block, sq_spqr_dec_block, sq_spqt_idx_block,
-    sq_gqsa_walk_block, sq_core_a_block;
+extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_meta24_block,
+    sq_array_block, sq_spqr_dec_block, sq_spqt_idx_block, sq_q4k_dec_block, sq_gqsa_walk_block,
+    sq_requant_block, sq_array_stored_block, sq_array_static_block, sq_core_act_block,
+    sq_combine_block, sq_output_block, sq_array_out_block, sq_array_static_out_block,
+    sq_core_out_block, sq_gqsa_scale_block, sq_spqr_scale_block, sq_fp_mac_block,
+    sq_q4k_weight_block;
 // Row i of the area tables of all blocks; NULL behind the last.
 const struct sq_area_unit *sq_area_unit(size_t i);
-extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_meta24_block,
-    sq_array_block, sq_act_split_block, sq_array_a_block, sq_spqr_dec_block, sq_spqt_idx_block,
-    sq_gqsa_walk_block, sq_requant_block, sq_act_store_block, sq_array_s_block,
-    sq_array_static_block, sq_core_a_block;
+
+// Cycles from a free start to the first output of `block`, all streams offered, as its cycle model
+// has it: what a decoder lets the array behind it wait.
+uint32_t sq_block_lead(const struct sq_block *block, const unsigned *value);
 
 // ports() with the defaults of records and outputs.
 struct sq_ports sq_ports_of(const struct sq_block *block, const unsigned *value);
 
 // Elements of a beat before field f; with f = n the length of the beat.
 size_t sq_field_offset(const struct sq_field *field, size_t f);
+
+// Where element i of output field f is: ", row 1, lane 3"; nothing where it is the only one.
+void sq_element_place(const struct sq_block *block, const unsigned *value, size_t f, size_t i,
+                      char text[48]);
 
 // What a beat offers: the block's offer(), valid.
 struct sq_offer sq_offer_of(const struct sq_block *block, const struct sq_ports *ports,

@@ -107,12 +107,40 @@ static enum sq_status draw_groups(struct sq_case *c, const struct sq_ports *p, s
     return SQ_OK;
 }
 
-enum sq_status sq_case_draw(const struct sq_block *block, const struct sq_point *point,
-                            uint64_t seed, uint64_t number, bool is_all, struct sq_case *c,
-                            struct sq_error *err)
+// Of the block and the values of its parameters (FNV-1a).
+static uint64_t hash_of(const struct sq_block *block, const struct sq_point *point)
 {
-    struct sq_rng r = {seed * UINT64_C(0x100000001b3) + number};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (const char *s = block->name; *s; s++)
+        hash = (hash ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; block->param[i]; i++)
+        hash = (hash ^ point->value[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+uint64_t sq_case_n_fixed(const struct sq_block *block, const struct sq_point *point)
+{
+    return (sq_ports_of(block, point->value).n_all > 0) + block->n_directed;
+}
+
+static enum sq_status draw_random(struct sq_case *c, const struct sq_ports *p, struct sq_rng *r,
+                                  bool is_all, struct sq_error *err)
+{
+    if (c->block->draw_case)
+        return c->block->draw_case(c, r, err);
+    draw_stalls(r, &c->stall[0], &c->stall[SQ_SINK]);
+    return c->block->draw_group ? draw_groups(c, p, r, is_all, err)
+                                : draw_beats(c, p, r, is_all, err);
+}
+
+enum { RESET_ONE_IN = 6 };
+
+enum sq_status sq_case_draw(const struct sq_block *block, const struct sq_point *point,
+                            uint64_t seed, uint64_t number, struct sq_case *c, struct sq_error *err)
+{
+    struct sq_rng r = {(seed * UINT64_C(0x100000001b3) + number) ^ hash_of(block, point)};
     const struct sq_ports p = sq_ports_of(block, point->value);
+    const uint64_t n_fixed = sq_case_n_fixed(block, point), n_all = p.n_all > 0;
     (void)sq_rng_next(&r);
     memset(c, 0, sizeof *c);
     c->block = block;
@@ -122,12 +150,39 @@ enum sq_status sq_case_draw(const struct sq_block *block, const struct sq_point 
         c->stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
         c->stall_seed[i] = i == SQ_SINK ? c->seed + 1 : c->seed + 2 * i;
     }
-    if (block->draw_case)
-        return block->draw_case(c, &r, err);
-    draw_stalls(&r, &c->stall[0], &c->stall[SQ_SINK]);
-    is_all = is_all && p.n_all > 0;
-    return block->draw_group ? draw_groups(c, &p, &r, is_all, err)
-                             : draw_beats(c, &p, &r, is_all, err);
+    if (number >= n_all && number < n_fixed)
+        return block->draw_directed(c, (unsigned)(number - n_all), &r, err);
+    SQ_TRY(draw_random(c, &p, &r, number < n_all, err));
+    if (number >= n_fixed && sq_rng_below(&r, RESET_ONE_IN) == 0)
+        c->reset_every = 8 + sq_rng_below(&r, UINT32_C(1) << (3 + sq_rng_below(&r, 8)));
+    return SQ_OK;
+}
+
+enum sq_status sq_case_sums(struct sq_case *c, uint32_t n,
+                            void (*fill)(const unsigned *value, int sign, int32_t *beat),
+                            struct sq_error *err)
+{
+    const struct sq_ports p = sq_ports_of(c->block, c->point->value);
+    const size_t len = sq_field_offset(p.in, p.n_in);
+    assert(p.has_last);
+    c->n_groups = 2;
+    c->n_beats = 2 * (size_t)n;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t i = 0; i < c->n_beats; i++) {
+        fill(c->point->value, i < n ? 1 : -1, c->beats + i * len);
+        c->beats[i * len] = (i + 1) % n == 0;
+    }
+    c->len[0][0] = c->len[1][0] = n;
+    return SQ_OK;
+}
+
+enum { SUM_BEATS_MAX = 1 << 16 };
+
+uint32_t sq_case_sum_beats(int64_t need, int64_t most)
+{
+    int64_t full = SQ_SUM_FULL / most + 2; // the one before the last goes beyond it, too
+    full = full < SUM_BEATS_MAX ? full : SUM_BEATS_MAX;
+    return (uint32_t)(need > full ? need : full);
 }
 
 bool sq_cut_to_last(size_t record_len, int32_t *record, uint32_t *len)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into a block in one run from reset: groups of beats (sq_block.h), and how each stream
+// What goes into a block in one run: groups of beats (sq_block.h), and how each stream
 // waits (sq_stream.h). Drawn here by number and seed, or filled by a caller who has operands.
 #ifndef SQ_CASE_H
 #define SQ_CASE_H
@@ -22,7 +22,8 @@ struct sq_case {
     uint32_t wrap[SQ_STREAMS_MAX];   // as in struct sq_group, of every group
     size_t max_outputs;              // of a group, where given operands pass the block's limits
     uint64_t max_cycles;             // > 0: the run ends there, whatever is still to come
-    uint32_t tail;                   // cycles that the run goes on after its last output
+    uint64_t reset_every; // > 0: cycles between resets, in each of which the groups begun
+                          // are lost
 };
 
 // Room for c->n_groups groups of together c->n_beats records of c->block at c->point, all zero.
@@ -33,11 +34,25 @@ void sq_case_free(struct sq_case *c);
 // Records of group g: its longest stream.
 size_t sq_case_records(const struct sq_case *c, size_t g);
 
-// Case `number` of a seed, a function of its arguments alone; `is_all` asks for the case that holds
-// all groups there are, where the point has one (n_all > 0). SQ_ERR_MEMORY.
+// Case `number` of a seed at a point, a function of its arguments alone: other points, by the
+// values of their parameters, have other cases. First comes the one that holds all groups there
+// are, where the point has it (n_all > 0), then the directed ones of the block, then those drawn at
+// random. SQ_ERR_MEMORY.
 enum sq_status sq_case_draw(const struct sq_block *block, const struct sq_point *point,
-                            uint64_t seed, uint64_t number, bool is_all, struct sq_case *c,
+                            uint64_t seed, uint64_t number, struct sq_case *c,
                             struct sq_error *err);
+// How many come before the random ones.
+uint64_t sq_case_n_fixed(const struct sq_block *block, const struct sq_point *point);
+
+// For `draw_directed` of blocks with has_last: two groups of n equal beats each, of which `fill`
+// makes one whose sums have the given sign. SQ_ERR_MEMORY.
+enum sq_status sq_case_sums(struct sq_case *c, uint32_t n,
+                            void (*fill)(const unsigned *value, int sign, int32_t *beat),
+                            struct sq_error *err);
+
+// How many beats those groups take, if one makes sums of at most `most` (> 0): `need`, which
+// reaches the limits, or as many as reach SQ_SUM_FULL, where those are few.
+uint32_t sq_case_sum_beats(int64_t need, int64_t most);
 
 // For `cut` of blocks with has_last: the group becomes its last beat.
 bool sq_cut_to_last(size_t record_len, int32_t *record, uint32_t *len);

@@ -20,7 +20,11 @@ const char *sq_cause_name(enum sq_cause cause)
         return "blocked_output";
     case SQ_CAUSE_DRAINING:
         return "draining";
-    case SQ_N_CAUSES:
+    case SQ_CAUSE_IMBALANCE:
+        return "imbalance";
+    case SQ_CAUSE_WAIT_INDEX:
+        return "wait_index";
+    case SQ_N_UNIT_CAUSES:
         break;
     }
     return "unknown";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a path of the core did in one cycle of a job. Exactly one cause applies per path and cycle,
-// so the counts of a path sum to the cycles of the job. Same values in rtl/sq_pkg.sv.
+// so the counts of a path sum to the cycles of the job. The first SQ_N_CAUSES are those of the
+// core, with the same values in rtl/sq_pkg.sv; the others are of units around arrays (sq_unit.h).
 #ifndef SQ_CAUSE_H
 #define SQ_CAUSE_H
 
@@ -14,6 +15,9 @@ enum sq_cause {
     SQ_CAUSE_BLOCKED_OUTPUT = 6, // results not taken
     SQ_CAUSE_DRAINING = 7,       // all steps of the job were accepted
     SQ_N_CAUSES = 8,
+    SQ_CAUSE_IMBALANCE = 8,  // a tile waits for the column with the most work
+    SQ_CAUSE_WAIT_INDEX = 9, // which columns are active is not known yet
+    SQ_N_UNIT_CAUSES = 10,
 };
 
 // Stable name used in reports and JSON, e.g. "wait_high".

@@ -146,10 +146,8 @@ static void set_len(const struct layout *l, const struct sq_job *job, uint32_t *
     len[HI] = high < UINT32_MAX ? (uint32_t)high : UINT32_MAX;
 }
 
-// Jobs one after the other; with wrap > 0 every one over the same `wrap` banks.
-static enum sq_status put_jobs(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
-                               const struct sq_core_operands *o, uint64_t wrap,
-                               struct sq_error *err)
+enum sq_status sq_core_jobs(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
+                            const struct sq_core_operands *o, uint64_t wrap, struct sq_error *err)
 {
     const struct layout l = layout_of(c->point->value);
     struct sq_rng noise = {c->seed};
@@ -168,7 +166,7 @@ static enum sq_status put_jobs(struct sq_case *c, const struct sq_job *job, size
         const uint64_t banks = (uint64_t)job[i].groups * job[i].group_banks;
         const uint64_t stored = wrap > 0 && wrap < banks ? wrap : banks;
         set_len(&l, &job[i], c->len[i]);
-        put_job(&l, &job[i], o, wrap > 0 ? 0 : first, stored, record, &noise);
+        put_job(&l, &job[i], o, wrap > 0 ? i * wrap : first, stored, record, &noise);
         record += records_of(&l, stored) * l.len;
         first += banks;
     }
@@ -188,7 +186,7 @@ enum sq_status sq_core_case(struct sq_case *c, const struct sq_job *job,
 {
     const struct sq_point *const point = c->point;
     *c = (struct sq_case){.block = &sq_core_block, .point = point, .seed = seed};
-    return put_jobs(c, job, 1, operands, 0, err);
+    return sq_core_jobs(c, job, 1, operands, 0, err);
 }
 
 static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
@@ -196,7 +194,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     struct sq_core_config config;
     struct sq_core_stimulus s;
     sq_core_get(c->point->value, &config);
-    SQ_TRY(sq_core_draw(&config, c->seed, rng, &s, err));
+    SQ_TRY(sq_core_draw(&config, rng, &s, err));
     const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
     c->stall[JOB] = (struct sq_stall){SQ_STALL_IDLE, s.job_gap};
     for (unsigned i = 0; i < 4; i++) {
@@ -204,10 +202,9 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
         c->stall[side] = s.stall[i];
         c->stall_seed[side] = c->seed * 4 + i;
     }
-    c->tail = s.job_gap;
     c->max_cycles = s.max_cycles;
     const enum sq_status status =
-        put_jobs(c, s.job, s.n_jobs, &o, s.max_cycles > 0 ? s.n_banks : 0, err);
+        sq_core_jobs(c, s.job, s.n_jobs, &o, s.max_cycles > 0 ? s.n_banks : 0, err);
     sq_core_stimulus_free(&s);
     return status;
 }
@@ -270,22 +267,32 @@ static bool is_legal(const struct layout *l, const int32_t *record, unsigned col
     return n == l->g.high_per_bank;
 }
 
-static void status(const unsigned *v, const void *state, const struct sq_group *done,
+// The bank of the job that the low path completed last, modulo those that are stored.
+static uint64_t last_bank(const struct layout *l, const struct sq_core_state *s,
+                          const struct sq_group *in)
+{
+    const struct sq_job job = job_of(in);
+    const uint64_t done =
+        (uint64_t)(job.groups - s->low_groups) * job.group_banks + s->low_bank - 1;
+    return in->wrap[ACT] > 0 ? done % (in->wrap[ACT] / l->low_steps) : done;
+}
+
+// A job is done before the next one begins, so the bank is one of the job that is due.
+static void status(const unsigned *v, const void *state, const struct sq_group *due,
                    int32_t *status)
 {
-    const struct layout l = layout_of(v);
     const struct sq_core_sim *sim = state;
-    const struct sq_job job = job_of(done);
-    const uint64_t banks = (uint64_t)job.groups * job.group_banks;
-    const uint64_t stored = done->wrap[ACT] / l.low_steps;
     for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
-        status[i] = (int32_t)sim->stats.low[i];
-        status[SQ_N_CAUSES + i] = (int32_t)sim->stats.high[i];
+        status[i] = (int32_t)(v[SQ_CORE_COUNT_START] + sim->stats.low[i]);
+        status[SQ_N_CAUSES + i] = (int32_t)(v[SQ_CORE_COUNT_START] + sim->stats.high[i]);
     }
-    for (uint64_t j = 0; j < (stored > 0 && stored < banks ? stored : banks); j++)
-        for (unsigned c = 0; c < l.g.cols; c++)
-            if (!is_legal(&l, done->record + j * l.low_steps * l.len, c))
-                status[2 * SQ_N_CAUSES + c] = 1; // sticky
+    if (!sim->has_bank)
+        return;
+    const struct layout l = layout_of(v);
+    const int32_t *const bank = due->record + last_bank(&l, &sim->state, due) * l.low_steps * l.len;
+    for (unsigned c = 0; c < l.g.cols; c++)
+        if (!is_legal(&l, bank, c))
+            status[2 * SQ_N_CAUSES + c] = 1; // sticky
 }
 
 static const char *status_name(size_t f, size_t i)
@@ -366,8 +373,8 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
     case 3: // half the banks of each
         job.group_banks /= 2;
         break;
-    case 4: // one bank less
-        job.group_banks--;
+    case 4: // an eighth of them less, of few one
+        job.group_banks -= job.group_banks > 16 ? job.group_banks / 8 : 1;
         break;
     case 5:
         return clear(&l, l.lo, l.hi, len[LO], true, record);
@@ -426,18 +433,7 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 
 static const struct sq_timing timing = {sizeof(struct sq_core_sim), comb, clock};
 
-static const struct sq_wave waves[] = {{"clock", "clk_i"},
-                                       {"reset (low)", "rst_ni"},
-                                       {"job: valid", "job_valid_i"},
-                                       {"job: ready", "job_ready_o"},
-                                       {"Streams in", NULL},
-                                       {"activations: valid", "act_valid_i"},
-                                       {"activations: ready", "act_ready_o"},
-                                       {"low codes: valid", "lo_valid_i"},
-                                       {"low codes: ready", "lo_ready_o"},
-                                       {"high codes: valid", "hi_valid_i"},
-                                       {"high codes: ready", "hi_ready_o"},
-                                       {"Low path", NULL},
+static const struct sq_wave waves[] = {{"Low path", NULL},
                                        {"step", "u_ctl.low_fire_o"},
                                        {"last step of its bank", "u_ctl.low_bank_last_o"},
                                        {"moves", "u_ctl.low_en_o"},
@@ -450,18 +446,16 @@ static const struct sq_wave waves[] = {{"clock", "clk_i"},
                                        {"Totals out", NULL},
                                        {"low total", "u_ctl.low_result_q"},
                                        {"high total", "u_ctl.high_result_q"},
-                                       {"valid", "out_valid_o"},
-                                       {"ready", "out_ready_i"},
                                        {NULL, NULL}};
 
-static const struct sq_faults faults[] = {{"p04", 41, 400}, {"p01", 12, 400}};
+static const struct sq_faults faults[] = {{"p04", 100, 400}, {"p01", 50, 400}};
 
 const struct sq_block sq_core_block = {
     .name = "core",
     .top = "sq_core",
     .group = "job",
     .param = {"Rows", "Cols", "LowLanes", "HighLanes", "ActW", "HighW", "LowW", "BankLen",
-              "HighPerBank", "Gather", NULL},
+              "HighPerBank", "Gather", "CountStart", NULL},
     .points = sq_core_points,
     .n_points = SQ_CORE_N_POINTS,
     .coverage_cases = 300,
@@ -470,6 +464,9 @@ const struct sq_block sq_core_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
+    .n_directed = SQ_CORE_N_DIRECTED,
+    .draw_directed = sq_core_draw_directed,
+    .limit = sq_core_limit,
     .cut = cut,
     .golden = golden,
     .timing = &timing,

@@ -32,7 +32,19 @@ enum sq_status sq_core_case(struct sq_case *c, const struct sq_job *job,
                             const struct sq_core_operands *operands, uint64_t seed,
                             struct sq_error *err);
 
-// Cycles and causes of the last job, from the status fields of the block.
+// Jobs one after the other as the groups of *c, over the banks of the operands in order; with
+// wrap > 0 each job over `wrap` of them, again and again. SQ_ERR_MEMORY.
+enum sq_status sq_core_jobs(struct sq_case *c, const struct sq_job *job, size_t n_jobs,
+                            const struct sq_core_operands *operands, uint64_t wrap,
+                            struct sq_error *err);
+
+// Case *core of sq_core as *c of sq_core_out, whose block and point are set: streams, stalls and
+// operands the same, a beat of scales to come for each scale group of a job. c->max_outputs is set
+// for one tile of outputs per `groups` of them. SQ_ERR_MEMORY.
+enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, uint32_t groups,
+                                struct sq_error *err);
+
+// Cycles and causes of the last job, from the status fields of a point whose counters start at 0.
 struct sq_core_stats sq_core_stats_of(const int32_t *status);
 
 // What is drawn for sq_core, and, over one column, for sq_gather; operands are owned.
@@ -40,14 +52,20 @@ struct sq_core_stimulus {
     unsigned n_jobs; // one after the other
     struct sq_job job[SQ_CORE_JOBS_MAX];
     struct sq_stall stall[4]; // act, lo, hi, out
-    uint32_t job_gap;         // idle cycles before each job and after the last
+    uint32_t job_gap;         // idle cycles before each job
     uint64_t max_cycles;      // > 0: more cycles than that are not run, operands come over and over
     uint64_t n_banks;
     int8_t *act, *lo, *hi;
 };
-enum sq_status sq_core_draw(const struct sq_core_config *config, uint64_t seed, struct sq_rng *rng,
+enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *rng,
                             struct sq_core_stimulus *s, struct sq_error *err);
 void sq_core_stimulus_free(struct sq_core_stimulus *s);
+
+// The ends of the ranges of sq_core: `limit` and `draw_directed` of struct sq_block.
+enum { SQ_CORE_N_DIRECTED = 4 };
+int64_t sq_core_limit(const unsigned *value, size_t f);
+enum sq_status sq_core_draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                     struct sq_error *err);
 
 // Parameters of the points of sq_core and sq_gather, in the order of reports.
 enum {
@@ -61,7 +79,10 @@ enum {
     SQ_CORE_BANK,
     SQ_CORE_HIGH,
     SQ_CORE_GATHER,
+    SQ_CORE_COUNT_START, // not of sq_gather
 };
+// Where the counters of a job start in points that test their carries: bit 31 is 128 cycles away.
+#define SQ_CORE_COUNT_HIGH 0x7fffff80u
 enum { SQ_CORE_N_POINTS = 19 };
 extern const struct sq_point sq_core_points[SQ_CORE_N_POINTS];
 void sq_core_get(const unsigned *value, struct sq_core_config *config);

@@ -168,6 +168,7 @@ void sq_core_clock(struct sq_core_sim *sim, const struct sq_core_in *in)
         d.started = 0;
         memset(&sim->stats, 0, sizeof sim->stats);
     }
+    sim->has_bank = w.low_fire && w.low_bank_last;
     clock_low(sim, &d, &w);
     clock_high(sim, &d, &w);
     d.act_beats = pipe_reg_next(s->act_beats, in->act_valid, w.low_fire);

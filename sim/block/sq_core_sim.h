@@ -60,6 +60,7 @@ struct sq_core_sim {
     unsigned low_steps, high_steps; // ceil(b/L), ceil(k/H)
     struct sq_core_state state;
     struct sq_core_stats stats;
+    bool has_bank; // at the last edge the low path completed a bank
 };
 
 // The configuration must have passed sq_core_config_check().

@@ -8,21 +8,23 @@
 
 #define X SQ_GATHER_CROSSBAR
 #define L SQ_GATHER_LOG
-// rows, cols, low lanes, high lanes, activation, high and low bits, bank, k, gather
+#define C SQ_CORE_COUNT_HIGH
+// rows, cols, low lanes, high lanes, activation, high and low bits, bank, k, gather,
+// start of the counters
 const struct sq_point sq_core_points[SQ_CORE_N_POINTS] = {
-    {"p01", true, {1, 1, 1, 1, 8, 8, 4, 4, 1, X}},     // one of everything, serial
-    {"p02", false, {1, 2, 4, 1, 4, 8, 4, 4, 2, L}},    // bank = lanes
-    {"p03", true, {2, 1, 8, 2, 8, 8, 3, 4, 2, X}},     // bank < lanes
-    {"p04", false, {2, 2, 4, 1, 8, 8, 4, 8, 1, L}},    //
-    {"p05", false, {1, 4, 8, 2, 4, 4, 2, 8, 4, X}},    //
-    {"p06", false, {2, 2, 16, 4, 8, 8, 4, 16, 4, X}},  // high path in one step
-    {"p07", true, {2, 4, 8, 2, 8, 8, 4, 16, 4, L}},    //
-    {"p08", false, {4, 1, 5, 3, 4, 8, 2, 16, 8, L}},   // odd lanes and tails
-    {"p09", true, {2, 2, 16, 4, 8, 8, 4, 32, 8, X}},   // the default PE
-    {"p10", false, {2, 2, 16, 4, 8, 8, 4, 32, 8, L}},  //
-    {"p11", true, {1, 3, 12, 3, 8, 4, 3, 32, 4, X}},   // odd
-    {"p12", false, {3, 1, 32, 8, 4, 8, 4, 32, 16, L}}, //
-    {"p13", false, {2, 2, 16, 2, 8, 8, 4, 64, 4, L}},  //
+    {"p01", true, {1, 1, 1, 1, 8, 8, 4, 4, 1, X, C}},     // one of everything, serial
+    {"p02", false, {1, 2, 4, 1, 4, 8, 4, 4, 2, L}},       // bank = lanes
+    {"p03", true, {2, 1, 8, 2, 8, 8, 3, 4, 2, X, C}},     // bank < lanes
+    {"p04", false, {2, 2, 4, 1, 8, 8, 4, 8, 1, L, C}},    //
+    {"p05", false, {1, 4, 8, 2, 4, 4, 2, 8, 4, X}},       //
+    {"p06", false, {2, 2, 16, 4, 8, 8, 4, 16, 4, X}},     // high path in one step
+    {"p07", true, {2, 4, 8, 2, 8, 8, 4, 16, 4, L}},       //
+    {"p08", false, {4, 1, 5, 3, 4, 8, 2, 16, 8, L, C}},   // odd lanes and tails
+    {"p09", true, {2, 2, 16, 4, 8, 8, 4, 32, 8, X}},      // the default PE
+    {"p10", false, {2, 2, 16, 4, 8, 8, 4, 32, 8, L}},     //
+    {"p11", true, {1, 3, 12, 3, 8, 4, 3, 32, 4, X}},      // odd
+    {"p12", false, {3, 1, 32, 8, 4, 8, 4, 32, 16, L, C}}, //
+    {"p13", false, {2, 2, 16, 2, 8, 8, 4, 64, 4, L}},     //
     {"p14", false, {2, 1, 64, 16, 8, 8, 3, 64, 16, X}},
     {"p15", true, {1, 2, 24, 5, 4, 4, 2, 64, 32, L}}, // odd, high path slower
     {"p16", false, {1, 1, 16, 4, 8, 8, 4, 128, 8, X}},
@@ -32,6 +34,7 @@ const struct sq_point sq_core_points[SQ_CORE_N_POINTS] = {
 };
 #undef X
 #undef L
+#undef C
 
 void sq_core_get(const unsigned *v, struct sq_core_config *config)
 {
@@ -107,9 +110,29 @@ static void random_bank(struct sq_rng *r, const struct sq_core_config *g, enum f
     }
 }
 
+// One bank with a mask code too many or too few, or with any other number of them, of a column that
+// has no other: mask errors stay, so only the first one of a column can show that it is found.
+static void spoil_bank(struct sq_rng *r, const struct sq_core_config *g, int8_t *lo)
+{
+    const int8_t mask = (int8_t)sq_mask_code(g->low_bits);
+    unsigned n = g->high_per_bank, want = sq_rng_below(r, 2) ? n + 1 : n - 1; // 1 <= k < b
+    if (sq_rng_below(r, 2))
+        want = (n + 1 + sq_rng_below(r, g->bank)) % (g->bank + 1);
+    while (n != want) {
+        const unsigned i = sq_rng_below(r, g->bank);
+        const bool is_more = want > n;
+        if ((lo[i] == mask) == is_more)
+            continue;
+        lo[i] = is_more ? mask : 0;
+        n = is_more ? n + 1 : n - 1;
+    }
+}
+
 static void random_operands(struct sq_rng *r, enum flavour f, const struct sq_core_config *g,
                             struct sq_core_stimulus *s)
 {
+    const bool has_one = f == ILLEGAL && sq_rng_below(r, 2);
+    f = has_one ? UNIFORM : f;
     const uint64_t n = s->n_banks;
     for (uint64_t i = 0; i < n * g->rows * g->bank; i++)
         s->act[i] = f == EXTREME ? (int8_t)(sq_rng_below(r, 2) ? sq_qmax(g->act_bits)
@@ -117,6 +140,8 @@ static void random_operands(struct sq_rng *r, enum flavour f, const struct sq_co
                                  : any_code(r, g->act_bits);
     for (uint64_t i = 0; i < n * g->cols; i++)
         random_bank(r, g, f, s->lo + i * g->bank);
+    for (unsigned c = 0; c < g->cols && has_one; c++)
+        spoil_bank(r, g, s->lo + (sq_rng_below(r, (uint32_t)n) * g->cols + c) * g->bank);
     for (uint64_t i = 0; i < n * g->cols * g->high_per_bank; i++)
         s->hi[i] = f == ILLEGAL ? any_code(r, g->high_bits) : legal_code(r, g->high_bits, f);
 }
@@ -147,22 +172,6 @@ static void random_endless(struct sq_rng *r, struct sq_core_stimulus *c)
                                     .groups = 1 + sq_rng_below(r, 4)};
 }
 
-// Jobs that count banks, then groups, then both beyond 2^14 and come to their end; for cores that
-// are small enough to simulate that (PEs times bank).
-enum { LONG_PE_BANKS = 32, LONG_ONE_IN = 64, LONG_COUNT = 1 << 14 };
-
-static void random_long(struct sq_rng *r, struct sq_core_stimulus *c)
-{
-    const uint32_t banks = 65 + sq_rng_below(r, 192); // of a group of the last job
-    c->n_jobs = SQ_CORE_JOBS_MAX;
-    c->job[0] = (struct sq_job){1 + LONG_COUNT + sq_rng_below(r, LONG_COUNT), 1};
-    c->job[1] = (struct sq_job){1, 1 + LONG_COUNT + sq_rng_below(r, LONG_COUNT)};
-    c->job[2] = (struct sq_job){banks, 1 + LONG_COUNT / banks};
-    for (unsigned i = 0; i < 4; i++)
-        c->stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
-    c->max_cycles = UINT64_C(1) << 24; // beyond their end: 2^16 + 2^14 banks of few steps
-}
-
 void sq_core_stimulus_free(struct sq_core_stimulus *s)
 {
     free(s->act);
@@ -171,7 +180,7 @@ void sq_core_stimulus_free(struct sq_core_stimulus *s)
     s->act = s->lo = s->hi = NULL;
 }
 
-enum { ENDLESS_BANKS = 50 }; // operands of an endless or long job
+enum { ENDLESS_BANKS = 50 }; // operands of an endless job
 
 static enum sq_status alloc_operands(const struct sq_core_config *g, struct sq_core_stimulus *s,
                                      struct sq_error *err)
@@ -190,7 +199,7 @@ static enum sq_status alloc_operands(const struct sq_core_config *g, struct sq_c
                    (unsigned long long)s->n_banks);
 }
 
-enum sq_status sq_core_draw(const struct sq_core_config *config, uint64_t seed, struct sq_rng *r,
+enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *r,
                             struct sq_core_stimulus *s, struct sq_error *err)
 {
     memset(s, 0, sizeof *s);
@@ -202,8 +211,6 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, uint64_t seed, 
     s->job_gap = sq_rng_below(r, 2) ? sq_rng_below(r, 6) : 0;
     if (sq_rng_below(r, 6) == 0)
         random_endless(r, s);
-    if (seed % LONG_ONE_IN == 0 && config->rows * config->cols * config->bank <= LONG_PE_BANKS)
-        random_long(r, s);
     SQ_TRY(alloc_operands(config, s, err));
     random_operands(r, (enum flavour)sq_rng_below(r, N_FLAVOURS), config, s);
     return SQ_OK;

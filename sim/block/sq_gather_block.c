@@ -26,7 +26,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     struct sq_core_stimulus s;
     sq_core_get(c->point->value, &config);
     config.cols = 1;
-    SQ_TRY(sq_core_draw(&config, c->seed, rng, &s, err));
+    SQ_TRY(sq_core_draw(&config, rng, &s, err));
     c->stall[0] = s.stall[0];
     c->stall[SQ_SINK] = s.stall[3];
     c->n_groups = c->n_beats = s.n_banks;
@@ -64,6 +64,11 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return 1;
 }
 
+static size_t row_len(const unsigned *v, size_t f)
+{
+    return f == 1 ? v[SQ_CORE_HIGH] : 0;
+}
+
 static void init(const unsigned *v, void *state)
 {
     struct sq_chain *c = state;
@@ -71,15 +76,13 @@ static void init(const unsigned *v, void *state)
     sq_pipeline_init(&c->back, SQ_TIMING_PIPE, 3);
 }
 
-static const struct sq_wave waves[] = {{"clock", "clk_i"},        {"reset (low)", "rst_ni"},
-                                       {"Stream in", NULL},       {"valid", "in_valid_i"},
-                                       {"ready", "in_ready_o"},   {"Stages", NULL},
-                                       {"mask found", "valid_q"}, {"selected", "valid_q2"},
-                                       {"gathered", "valid_q3"},  {"Stream out", NULL},
-                                       {"valid", "out_valid_o"},  {"ready", "out_ready_i"},
-                                       {"error", "out_error_o"},  {NULL, NULL}};
+static const struct sq_wave waves[] = {{"Stages", NULL},
+                                       {"mask found", "valid_q"},
+                                       {"selected", "valid_q2"},
+                                       {"gathered", "valid_q3"},
+                                       {NULL, NULL}};
 
-static const struct sq_faults faults[] = {{"p03", 5, 60}, {"p04", 5, 60}};
+static const struct sq_faults faults[] = {{"p03", 50, 200}, {"p04", 50, 200}};
 
 const struct sq_block sq_gather_block = {
     .name = "gather",
@@ -98,6 +101,7 @@ const struct sq_block sq_gather_block = {
     .timing = &sq_timing_chain,
     .init = init,
     .waves = waves,
+    .row_len = row_len,
     .get_core = sq_core_get,
     .set_core = sq_core_set,
 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "models/sq_gqsa_walk.h"
-#include "sim/block/sq_block.h"
+#include "sim/block/sq_case.h"
 
 enum { GROUP, GROUP_W, AT_W, ROW_W };
 enum { ROWS_MAX = 12, ROW_GROUPS_MAX = 8, FIELDS = 4, ALL_GROUPS = 4 };
@@ -104,6 +104,65 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     record[rows * FIELDS + 2] = 1;
     len[0] = rows + 1;
     len[1] = count;
+}
+
+// ---- the ends of rows and offsets -----------------------------------------------------------
+
+enum { MANY_ROWS = 320, MANY_GROUPS = 600 };
+
+// A matrix whose first offset is `start`: rows of 0, 1, 2 and 3 groups, a whole one among them if
+// it fits, and index 2^GroupW - 1.
+static void put_matrix(const unsigned *v, uint32_t start, uint32_t rows, uint32_t most,
+                       int32_t *record, uint32_t *len)
+{
+    const uint32_t whole = 1u << v[GROUP_W];
+    uint32_t n = 0;
+    record[0] = (int32_t)start;
+    record[1] = (int32_t)whole;
+    for (uint32_t r = 0; r < rows; r++) {
+        uint32_t groups = r == 1 && whole <= 256 ? whole : r % 4;
+        groups = groups < most - n ? groups : most - n;
+        for (uint32_t i = 0; i < groups; i++)
+            record[n++ * FIELDS + 3] = (int32_t)(whole - groups + i);
+        record[(r + 1) * FIELDS] = (int32_t)(start + n);
+    }
+    record[rows * FIELDS + 2] = 1;
+    len[0] = rows + 1;
+    len[1] = n;
+}
+
+enum { CARRY_ROWS = 8, CARRY_FROM = 4 }; // of a matrix across 2^4, 2^5, ...
+
+// More than 256 rows where they can be named: from offset 0, across 2^16 or the highest bit of an
+// offset, and up to its end; then few across each power of two. Starting anywhere but at 0 is an
+// error, and walked.
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const uint32_t last = UINT32_MAX >> (32 - v[AT_W]);
+    const uint32_t rows = v[ROW_W] > 8 ? MANY_ROWS : 1u << v[ROW_W];
+    const uint32_t most = last < MANY_GROUPS ? last : MANY_GROUPS;
+    const uint32_t middle = UINT32_C(1) << (v[AT_W] > 16 ? 16 : v[AT_W] - 1);
+    const uint32_t start[3] = {0, middle - 16, last - most};
+    (void)number;
+    (void)rng;
+    c->n_groups = 3 + v[AT_W] - CARRY_FROM;
+    c->n_beats = c->n_groups * (size_t)(MANY_ROWS + MANY_GROUPS); // an upper bound
+    c->max_outputs = MANY_ROWS + MANY_GROUPS;
+    SQ_TRY(sq_case_alloc(c, err));
+    c->n_beats = 0;
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const record = c->beats + c->n_beats * FIELDS;
+        if (g < 3)
+            put_matrix(v, start[g], rows, g == 1 && last - start[1] < most ? last - start[1] : most,
+                       record, c->len[g]);
+        else
+            put_matrix(v, (UINT32_C(1) << (g - 3 + CARRY_FROM)) - CARRY_FROM, CARRY_ROWS,
+                       2 * CARRY_FROM, record, c->len[g]);
+        c->n_beats += sq_case_records(c, g);
+    }
+    return SQ_OK;
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -214,7 +273,7 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"g4", 6, 60}};
+static const struct sq_faults faults[] = {{"g4", 100, 200}};
 
 const struct sq_block sq_gqsa_walk_block = {
     .name = "gqsa_walk",
@@ -230,6 +289,8 @@ const struct sq_block sq_gqsa_walk_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_group = draw_group,
+    .n_directed = 1,
+    .draw_directed = draw_directed,
     .golden = golden,
     .timing = &timing,
     .init = init,

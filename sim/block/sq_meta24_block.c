@@ -68,7 +68,12 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"g2", 5, 60}};
+static const struct sq_faults faults[] = {{"g2", 100, 200}};
+
+static size_t row_len(const unsigned *v, size_t f)
+{
+    return f == 0 ? 2 * (size_t)v[GROUPS] : 0;
+}
 
 const struct sq_block sq_meta24_block = {
     .name = "meta24",
@@ -85,6 +90,7 @@ const struct sq_block sq_meta24_block = {
     .ports = ports,
     .draw_beat = draw_beat,
     .golden = golden,
+    .row_len = row_len,
     .timing = &sq_timing_chain,
     .init = init,
 };

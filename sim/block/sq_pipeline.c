@@ -16,10 +16,16 @@ void sq_pipeline_init(struct sq_pipeline *s, enum sq_pipeline_kind kind, unsigne
 
 void sq_topk_pipeline(struct sq_pipeline *s, unsigned arch, unsigned magnitude_bits)
 {
+    assert(arch != SQ_TOPK_TREE);
     if (arch == SQ_TOPK_RANK)
         sq_pipeline_init(s, SQ_TIMING_PIPE, 2);
     else
         sq_pipeline_init(s, SQ_TIMING_SERIAL, magnitude_bits);
+}
+
+void sq_topk_tree_pipeline(struct sq_pipeline *s, unsigned k)
+{
+    sq_pipeline_init(s, SQ_TIMING_PIPE, k);
 }
 
 // All stages move in this cycle (PIPE, ARRAY).

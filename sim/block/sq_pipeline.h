@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of time that several blocks share, and two of them in a row (sq_array_a). When, not
-// what: the values of the g-th beat that leaves come from the golden model.
+// The shapes of time that several blocks share, and two of them in a row (sq_array_dynamic). When,
+// not what: the values of the g-th beat that leaves come from the golden model.
 //
 //   PIPE    `depth` stages that move together, unless the last one holds a beat that is not taken
 //           (rank TopK and 2:4: 2)
 //   SERIAL  a beat occupies the block for `depth` cycles, is offered in the next one, and may be
 //           replaced as it leaves (radix TopK: depth = magnitude bits)
 //   ARRAY   `depth` stages (operands, then the sum) that move together; the last beat of a group
-//           goes on to the output register, and everything stops while that holds a tile that is
-//           not taken (dense and 2:4: 2, mixed formats: 3)
+//           goes on to the output register, and everything stops while it would have to go there
+//           and finds a tile that is not taken (dense and 2:4: 2, mixed formats: 3)
 #ifndef SQ_PIPELINE_H
 #define SQ_PIPELINE_H
 
 #include <stdbool.h>
 
 #include "sim/block/sq_block.h"
+#include "sim/block/sq_stages.h"
 
 #define SQ_PIPELINE_DEPTH_MAX 32u
 
@@ -42,6 +43,8 @@ void sq_pipeline_clock(struct sq_pipeline *s, bool in_valid, bool in_last, bool 
 // A TopK unit: the rank architecture (models/sq_topk.h) takes a bank per cycle and two cycles, the
 // radix one a cycle per bit of a magnitude and one.
 void sq_topk_pipeline(struct sq_pipeline *s, unsigned arch, unsigned magnitude_bits);
+// The tree takes a bank per cycle and k cycles.
+void sq_topk_tree_pipeline(struct sq_pipeline *s, unsigned k);
 
 // `front`, PIPE or SERIAL, feeds `back`, ARRAY.
 struct sq_chain {

@@ -86,13 +86,18 @@ static void init(const unsigned *v, void *state)
 }
 
 // clang-format off
-// One row a line; other parameters keep the defaults of the modules.
+// One row a line; other parameters keep the defaults of the modules. act_int*: 16 activations a cycle
+// to integers at a scale of the token, significands of bfloat16 times that of the reciprocal step.
+#define ACT(bits) {"Lanes", 16}, {"OutW", bits}, {"AccW", 9}, {"MulW", 9}, {"ShiftW", 5}
 static const struct sq_area_unit area[] = {
     {"requant_int8", "sq_requant", 1, false, {{"Lanes", 1}, {"OutW", 8}}},
+    {"act_int4", "sq_requant", 16, false, {ACT(4)}},
+    {"act_int6", "sq_requant", 16, false, {ACT(6)}},
+    {"act_int8", "sq_requant", 16, false, {ACT(8)}},
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"int4", 15, 60}};
+static const struct sq_faults faults[] = {{"int4", 100, 600}};
 
 const struct sq_block sq_requant_block = {
     .name = "requant",

@@ -20,6 +20,11 @@ int32_t sq_split_draw(struct sq_rng *rng, enum sq_stimulus kind)
     return code + BIAS;
 }
 
+int64_t sq_split_bank_max(unsigned bank, unsigned k)
+{
+    return -CODE_MIN * (int64_t)k + sq_qmax(4) * (int64_t)(bank - k);
+}
+
 void sq_split_bank(const int32_t *biased, unsigned bank, unsigned k, int32_t *low, int32_t *high,
                    int32_t *mask)
 {
@@ -32,7 +37,7 @@ void sq_split_bank(const int32_t *biased, unsigned bank, unsigned k, int32_t *lo
 void sq_split_add(unsigned banks, unsigned bank, unsigned k, const int32_t *act,
                   const int32_t *weight, uint32_t *p)
 {
-    const struct sq_array_config c = {.format = SQ_ARRAY_SPLIT,
+    const struct sq_array_config c = {.layout = SQ_ARRAY_SPLIT,
                                       .one_acc = true,
                                       .bank = bank,
                                       .high_per_bank = k,

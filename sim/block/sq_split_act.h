@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the blocks with split codes on activations and a dynamic mask share: sq_act_split,
-// sq_array_a, sq_array_s.
+// sq_array_dynamic, sq_array_stored.
 #ifndef SQ_SPLIT_ACT_H
 #define SQ_SPLIT_ACT_H
 
 #include "sim/block/sq_block.h"
+#include "sim/block/sq_pipeline.h"
 
-enum { SQ_SPLIT_MAG_W = 8, SQ_SPLIT_ARRAY_DEPTH = 3 };
+enum { SQ_SPLIT_MAG_W = 8, SQ_SPLIT_ARRAY_DEPTH = SQ_ARRAY_STAGES_MIXED };
 
 // The code + 8 that the port carries: any 8-bit value is the code of something.
 int32_t sq_split_draw(struct sq_rng *rng, enum sq_stimulus kind);
+
+// The port of the code of largest magnitude, and the largest |sum| of a bank of codes: k of that,
+// and the others at the end of the low part.
+enum { SQ_SPLIT_PORT_MIN = -128 };
+int64_t sq_split_bank_max(unsigned bank, unsigned k);
 
 // Low and high codes and mask of a bank of such codes.
 void sq_split_bank(const int32_t *biased, unsigned bank, unsigned k, int32_t *low, int32_t *high,

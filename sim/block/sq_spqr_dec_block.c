@@ -150,7 +150,7 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"w1", 6, 60}};
+static const struct sq_faults faults[] = {{"w1", 100, 200}};
 
 const struct sq_block sq_spqr_dec_block = {
     .name = "spqr_dec",

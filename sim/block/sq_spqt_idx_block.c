@@ -5,7 +5,7 @@
 #include <assert.h>
 
 #include "models/sq_spqt_idx.h"
-#include "sim/block/sq_block.h"
+#include "sim/block/sq_case.h"
 
 enum { SEG, LANES, FP16, INDEX_W };
 // The point that `sqsim area` prices.
@@ -82,6 +82,18 @@ static int32_t draw_x(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     return v[FP16] ? sign + (int32_t)magnitude : -(int32_t)magnitude;
 }
 
+// One illegal element in a vector that has no other, often in a lane at the end.
+static void spoil_one(const unsigned *v, struct sq_rng *rng, uint32_t segments, int32_t *record)
+{
+    const uint32_t lane[3] = {0, v[SEG] - 1, sq_rng_below(rng, v[SEG])};
+    int32_t *const segment = record + sq_rng_below(rng, segments) * (v[SEG] + 2);
+    const int32_t half =
+        (int32_t)sq_rng_below(rng, 1u << (10 * sq_rng_below(rng, 2))) | 0x7c00; // infinity, NaN
+    segment[lane[sq_rng_below(rng, 3)]] = !v[FP16]               ? -128
+                                          : sq_rng_below(rng, 2) ? half
+                                                                 : half - 0x8000;
+}
+
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
 {
@@ -90,6 +102,9 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     if (kind == SQ_STIMULUS_EXTREME) // all, none, only zeros not
         theta = (unsigned[]){0, max, 1}[sq_rng_below(rng, 3)];
     len[0] = kind == SQ_STIMULUS_ALL ? 2 : 1 + sq_rng_below(rng, max_segments(v));
+    int32_t *const first = record;
+    const bool has_one = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 2);
+    kind = has_one ? SQ_STIMULUS_UNIFORM : kind;
     for (uint32_t s = 0; s < len[0]; s++, record += seg + 2) {
         for (unsigned i = 0; i < seg; i++)
             record[i] = kind == SQ_STIMULUS_ALL ? (number >> (s * seg + i) & 1 ? -127 : 126)
@@ -97,25 +112,69 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
         record[seg] = kind == SQ_STIMULUS_ALL ? 127 : (int32_t)theta;
         record[seg + 1] = s + 1 == len[0];
     }
+    if (has_one)
+        spoil_one(v, rng, len[0], first);
+}
+
+// A vector of `segments` in which all elements are kept, or few: those of the segments at both ends
+// and one of each eighth segment.
+static void put_vector(const unsigned *v, uint32_t segments, bool is_all, int32_t *record)
+{
+    const int32_t kept = v[FP16] ? 0x3c00 : 127; // 1.0
+    for (uint32_t s = 0; s < segments; s++, record += v[SEG] + 2) {
+        const bool is_end = s < 4 || s + 4 >= segments;
+        for (unsigned i = 0; i < v[SEG]; i++)
+            record[i] = is_all || is_end || (s % 8 == 7 && i == s / 8 % v[SEG]) ? kept : 0;
+        record[v[SEG]] = 1;
+        record[v[SEG] + 1] = s + 1 == segments;
+    }
+}
+
+enum {
+    BEATS_MAX = SQ_SPQT_COLUMNS_MAX / 8 + 2,
+    COLUMNS_MAX = (1 << 16) + 64
+}; // of a vector; the last segment is too many
+
+// As many segments as an index can name, few and, as far as the beats go, all elements kept; one
+// segment more, which is an error.
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const uint32_t whole = (1u << v[INDEX_W]) / v[SEG];
+    const uint32_t most = (BEATS_MAX - 2) * v[LANES] / v[SEG];
+    const uint32_t segments[3] = {whole, whole < most ? whole : most, whole + 1};
+    (void)number;
+    (void)rng;
+    c->n_groups = 3;
+    c->n_beats = segments[0] + segments[1] + segments[2];
+    c->max_outputs = BEATS_MAX;
+    SQ_TRY(sq_case_alloc(c, err));
+    int32_t *record = c->beats;
+    for (size_t g = 0; g < 3; record += segments[g++] * (v[SEG] + 2)) {
+        c->len[g][0] = segments[g];
+        put_vector(v, segments[g], g == 1 || (g == 2 && whole < most), record);
+    }
+    return SQ_OK;
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const int32_t *const record = in->record;
     const uint32_t *const len = in->len;
-    static const size_t most = 16;
     const unsigned seg = v[SEG], lanes = v[LANES];
-    uint8_t mask[16 * 64];
-    struct sq_spqt_beat beat[16 * 64 + 2];
+    uint8_t mask[COLUMNS_MAX];
+    struct sq_spqt_beat beat[BEATS_MAX];
     const size_t capacity = (size_t)1 << v[INDEX_W];
     bool is_illegal = (size_t)len[0] * seg > capacity;
-    assert(len[0] <= most && seg <= 64);
+    assert((size_t)len[0] * seg <= sizeof mask);
     for (uint32_t s = 0; s < len[0]; s++)
         for (unsigned i = 0; i < seg; i++) {
             mask[s * seg + i] = keep(v, record + s * (seg + 2), i);
             is_illegal = is_illegal || !is_legal(v, record[s * (seg + 2) + i]);
         }
     const size_t n = sq_spqt_pack(mask, len[0], seg, lanes, beat);
+    assert(n <= BEATS_MAX);
     for (size_t b = 0; b < n; b++) {
         for (unsigned l = 0; l < lanes; l++)
             *out++ = sq_field_unsigned(beat[b].index[l], v[INDEX_W]);
@@ -216,7 +275,7 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"all8", 6, 60}};
+static const struct sq_faults faults[] = {{"all8", 100, 200}};
 
 const struct sq_block sq_spqt_idx_block = {
     .name = "spqt_idx",
@@ -232,6 +291,8 @@ const struct sq_block sq_spqt_idx_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_group = draw_group,
+    .n_directed = 1,
+    .draw_directed = draw_directed,
     .golden = golden,
     .timing = &timing,
     .init = init,

@@ -11,8 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sim/io/sq_nearest.h"
+#include "sim/io/sq_cache.h"
 #include "sim/io/sq_quote.h"
+#include "sim/io/sq_suggest.h"
 #include "sim/io/sq_version.h"
 
 #ifndef SQ_REVISION
@@ -75,8 +76,19 @@ int sq_cli_fail(const char *command, const struct sq_error *err)
     char text[SQ_QUOTE_GROWTH * sizeof err->text];
     sq_quote_text(text, sizeof text, err->text); // one line, whatever a file was called
     sq_cli_settle();
+    sq_cli_progress_end();
     fprintf(stderr, "sqsim%s%.40s: %s\n", *command ? " " : "", command, text);
-    return err->code == SQ_ERR_TOOL ? SQ_EXIT_MISSING : SQ_EXIT_USAGE;
+    return err->code == SQ_ERR_TOOL    ? SQ_EXIT_MISSING
+           : err->code == SQ_ERR_BUILD ? SQ_EXIT_CHECK_FAILED
+                                       : SQ_EXIT_USAGE;
+}
+
+void sq_cli_note_calib(const char *command)
+{
+    sq_cli_settle();
+    sq_cli_progress_end();
+    fprintf(stderr, "sqsim %.40s: note: calibration tokens are not used, nothing here needs them\n",
+            command);
 }
 
 int sq_cli_finish(const char *command, int code)
@@ -127,15 +139,15 @@ enum sq_status sq_cli_double(const char *option, const char *text, double min, d
 
 // ---- names ----------------------------------------------------------------------------------
 
-const char *sq_cli_nearest(const char *text, const char *const *names, size_t n)
+const char *sq_cli_suggest(const char *text, const char *const *names, size_t n)
 {
-    return sq_nearest(text, names, n);
+    return sq_suggest(text, names, n);
 }
 
 enum sq_status sq_cli_name(const char *option, const char *text, const char *const *names, size_t n,
                            size_t *index, struct sq_error *err)
 {
-    char list[160] = "";
+    char list[232] = "";
     for (size_t i = 0, at = 0; i < n; i++) {
         if (strcmp(text, names[i]) == 0) {
             *index = i;
@@ -145,7 +157,7 @@ enum sq_status sq_cli_name(const char *option, const char *text, const char *con
         if (at < sizeof list)
             at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", gap, names[i]);
     }
-    const char *nearest = n > 1 ? sq_cli_nearest(text, names, n) : NULL;
+    const char *nearest = n > 1 ? sq_cli_suggest(text, names, n) : NULL;
     return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need %s%s%s%s", option, text, list,
                    nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
 }
@@ -159,29 +171,63 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+// How progress is said: a terminal has one line for it, a pipe as many as there are.
+static struct {
+    bool everywhere, is_open;
+} shown;
+
+void sq_cli_progress_everywhere(void)
+{
+    shown.everywhere = true;
+}
+
+static bool is_terminal(void)
+{
+    return isatty(STDERR_FILENO);
+}
+
+static bool is_shown(void)
+{
+    return shown.everywhere || is_terminal();
+}
+
+static void end_line(bool is_last)
+{
+    fputs(!is_terminal() ? "\n" : is_last ? "\033[K\n" : "\033[K", stderr);
+    shown.is_open = is_terminal() && !is_last;
+}
+
+void sq_cli_progress_end(void)
+{
+    if (shown.is_open)
+        fputs("\r\033[K", stderr);
+    shown.is_open = false;
+}
+
 void sq_cli_progress_resumed(const char *label, uint64_t done, uint64_t total, uint64_t n_run)
 {
     static double start, last;
     static uint64_t n_before;
-    if (!isatty(STDERR_FILENO))
+    static char before[64];
+    if (!is_shown())
         return;
     const double now = now_s();
     if (start == 0) {
         start = now;
         n_before = n_run;
-    } else if (done < total && now - last < 0.25) {
+    } else if (done < total && now - last < 0.25 &&
+               strncmp(before, label, sizeof before - 1) == 0) {
         return;
     }
     last = now;
-    fprintf(stderr, "\r%s %" PRIu64 "/%" PRIu64, label, done, total);
+    snprintf(before, sizeof before, "%s", label);
+    fprintf(stderr, "%s%s %" PRIu64 "/%" PRIu64, is_terminal() ? "\r" : "", label, done, total);
     const double rate = now > start ? (double)(n_run - n_before) / (now - start) : 0;
     if (rate > 0)
         fprintf(stderr, " (%.3g/s, ETA %.0f s)", rate, (double)(total - done) / rate);
-    fputs("\033[K", stderr);
-    if (done == total) {
-        fputc('\n', stderr);
+    end_line(done == total);
+    if (done == total)
         start = last = 0;
-    }
 }
 
 void sq_cli_progress(const char *label, uint64_t done, uint64_t total)
@@ -191,17 +237,30 @@ void sq_cli_progress(const char *label, uint64_t done, uint64_t total)
 
 void sq_cli_stage(const char *label, const char *text)
 {
-    if (isatty(STDERR_FILENO))
-        fprintf(stderr, "\r%s: %s\033[K", label, text);
+    if (!is_shown())
+        return;
+    fprintf(stderr, "%s%s: %s", is_terminal() ? "\r" : "", label, text);
+    end_line(false);
+}
+
+char *sq_cli_json_dump(json_t *object)
+{
+    char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)); // one write, not 100
+    json_decref(object);
+    return line;
 }
 
 void sq_cli_json_line(json_t *object)
 {
-    char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)); // one write, not 100
+    char *line = sq_cli_json_dump(object);
     if (line)
         puts(line);
     free(line);
-    json_decref(object);
+}
+
+const char *sq_cli_revision(void)
+{
+    return SQ_REVISION;
 }
 
 json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed)
@@ -217,24 +276,31 @@ json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed)
 
 // ---- home -----------------------------------------------------------------------------------
 
+// Whether home/traces exists; `home` then ends in `kept`.
+static bool has_traces(char *home, const char *traces, const char *kept)
+{
+    const size_t len = strlen(home);
+    memcpy(home + len, traces, strlen(traces) + 1);
+    const bool found = access(home, F_OK) == 0;
+    home[len + (found ? strlen(kept) : 0)] = '\0';
+    return found;
+}
+
 const char *sq_cli_home(void)
 {
-    static char home[4096];
+    static char home[4096 + 32];
     const char *env = getenv("SQSIM_HOME");
     if (env && *env)
         return env;
     if (home[0])
         return home;
-    ssize_t n = readlink("/proc/self/exe", home, sizeof home - 16);
+    ssize_t n = readlink("/proc/self/exe", home, sizeof home - 32);
     home[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(home, '/'); // build/sqsim -> build
     while (slash) {
         *slash = '\0';
-        size_t len = strlen(home);
-        memcpy(home + len, "/traces", sizeof "/traces");
-        bool found = access(home, F_OK) == 0;
-        home[len] = '\0';
-        if (found)
+        if (has_traces(home, "/traces", "") ||
+            has_traces(home, "/share/sqsim/traces", "/share/sqsim"))
             return home;
         slash = strrchr(home, '/');
     }
@@ -242,12 +308,23 @@ const char *sq_cli_home(void)
     return home;
 }
 
-char *sq_cli_home_path(const char *relative)
+static char *join(const char *folder, const char *relative)
 {
-    const char *home = sq_cli_home();
-    size_t n = strlen(home) + strlen(relative) + 2;
+    size_t n = strlen(folder) + strlen(relative) + 2;
     char *path = malloc(n);
     if (path)
-        snprintf(path, n, "%s/%s", home, relative);
+        snprintf(path, n, "%s/%s", folder, relative);
     return path;
+}
+
+char *sq_cli_home_path(const char *relative)
+{
+    return join(sq_cli_home(), relative);
+}
+
+char *sq_cli_cache_path(const char *relative)
+{
+    char root[4096 + 64];
+    sq_cache_root(sq_cli_home(), root, sizeof root);
+    return join(root, relative);
 }

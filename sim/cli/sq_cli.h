@@ -43,6 +43,7 @@ int sq_cmd_sweep(int argc, char **argv);
 int sq_cmd_report(int argc, char **argv);
 int sq_cmd_compare_runs(int argc, char **argv);
 int sq_cmd_inspect(int argc, char **argv);
+int sq_cmd_vectors(int argc, char **argv);
 
 // Puts a filter between stdout and file descriptor 1: nothing that a file or an argument contains
 // reaches a terminal as an escape sequence, C1 control, writing direction or broken UTF-8, whoever
@@ -58,13 +59,17 @@ const char *sq_cli_text(const char *text);
 json_t *sq_cli_json_text(const char *text);
 
 // Prints "sqsim COMMAND: sentence" ("sqsim: sentence" for an empty command) on stderr and returns
-// the exit code that fits the status (SQ_ERR_TOOL -> 3, everything else -> 2).
+// the exit code that fits the status (SQ_ERR_TOOL -> 3, SQ_ERR_BUILD -> 1, everything else -> 2).
 int sq_cli_fail(const char *command, const struct sq_error *err);
+// Says on stderr that calibration tokens were named for a recipe that needs none.
+void sq_cli_note_calib(const char *command);
 
 // Parses argv with the given argp and its children. Option names are matched whole: no abbreviation
 // silently means another option. argp's own multi-line messages are replaced by one line that names
 // the nearest known option for a typo. --help prints on stdout and exits 0. Positional arguments
-// that the parser does not take (ARGP_ERR_UNKNOWN for ARGP_KEY_ARG) are refused here.
+// that the parser does not take (ARGP_ERR_UNKNOWN for ARGP_KEY_ARG) are refused here. -h is --help.
+// --complete prints what completion scripts want, a line each, and exits 0: "--name", argument or
+// nothing, words it may be; separated by tabs.
 //
 // A parser function that refuses a value fills the same *err (keep the pointer in `input`) and
 // returns EINVAL; sq_cli_uint and its relatives fill it. Returns that status, or SQ_ERR_ARG.
@@ -81,7 +86,7 @@ enum sq_status sq_cli_double(const char *option, const char *text, double min, d
 enum sq_status sq_cli_name(const char *option, const char *text, const char *const *names, size_t n,
                            size_t *index, struct sq_error *err);
 // The nearest of names by edit distance, or NULL if none is near.
-const char *sq_cli_nearest(const char *text, const char *const *names, size_t n);
+const char *sq_cli_suggest(const char *text, const char *const *names, size_t n);
 
 // ---- signals ----------------------------------------------------------------------------------
 
@@ -96,28 +101,42 @@ void sq_cli_settle(void);
 
 // ---- progress, JSON, provenance ---------------------------------------------------------------
 
-// Progress "label done/total (rate/s, ETA)" on stderr, at most four times a second, only when
-// stderr is a terminal. done == total ends the line. Rate and ETA count from the first call on.
+// Progress "label done/total (rate/s, ETA)" on stderr, at most four times a second for a label,
+// only when stderr is a terminal. done == total ends the line. Rate and ETA count from the first
+// call on.
 void sq_cli_progress(const char *label, uint64_t done, uint64_t total);
 // The same where some of `done` were there before: rate and ETA are those of the n_run others.
 void sq_cli_progress_resumed(const char *label, uint64_t done, uint64_t total, uint64_t n_run);
 // What happens meanwhile, on the same line, the next progress replaces it: "label: text".
 void sq_cli_stage(const char *label, const char *text);
+// --progress: from here on both say it, a line each, where stderr is no terminal either.
+void sq_cli_progress_everywhere(void);
+// Takes the line away where a stage or progress still stands on it.
+void sq_cli_progress_end(void);
 
 // One JSON object on one line of stdout; takes over the reference to `object`.
 void sq_cli_json_line(json_t *object);
+// The text of that line, which the caller frees; NULL without memory. The same reference. For
+// several threads at once.
+char *sq_cli_json_dump(json_t *object);
 
 // Provenance object that every --json summary carries: tool, revision, data ("real"/"synthetic"),
 // basis ("measured RTL"/"modelled"/...), seed. Strings may be NULL.
 json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed);
 
-// Repository root or install prefix where traces/, rtl/ and sim/machines live: $SQSIM_HOME, else
-// the nearest directory above the running program that has a traces/ (build/ and build/san/
-// differ). Static string.
+// Repository root, or share/sqsim of an install, where traces/, rtl/ and sim/machines live:
+// $SQSIM_HOME, else of the directories above the running program the nearest that has a traces/ or
+// a share/sqsim/traces (build/ and build/san/ differ). Static string.
 const char *sq_cli_home(void);
 
 // home/relative in memory the caller frees: the embedded defaults, e.g. "traces/tiny-llama".
 char *sq_cli_home_path(const char *relative);
+
+// The same below where tools keep what they made (sq_cache_root): "synth".
+char *sq_cli_cache_path(const char *relative);
+
+// "c80c618-dirty": git describe of the sources, or "unknown".
+const char *sq_cli_revision(void);
 
 // Ends a command: flushes stdout, and turns a full disk there into exit code 2 with a line on
 // stderr. Where nobody reads the pipe any more (`| head`) the program ends by SIGPIPE without a

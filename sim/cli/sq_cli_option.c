@@ -97,6 +97,27 @@ static const char *argument(const struct sq_format_option *o)
                                          : "N";
 }
 
+static void add_word(const char *word, char *words, size_t nbytes)
+{
+    const size_t n = strlen(words), length = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at += length)
+        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
+            return;
+    snprintf(words + n, nbytes - n, "%s%s", n ? " " : "", word);
+}
+
+void sq_cli_option_words(const char *name, char *words, size_t nbytes)
+{
+    *words = '\0';
+    for (size_t i = 0; sq_formats[i]; i++) {
+        if (strcmp(name, "format") == 0)
+            add_word(sq_formats[i]->name, words, nbytes);
+        for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
+            for (size_t c = 0; strcmp(o->name, name) == 0 && o->choice && o->choice[c]; c++)
+                add_word(o->choice[c], words, nbytes);
+    }
+}
+
 // ---- parsing ------------------------------------------------------------------------------------
 
 // One set of options per bit of a scope, made once and kept.
@@ -123,12 +144,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct sq_cli_options *in = state->input;
     const size_t table = table_of(in->scope);
-    const char *name[FORMATS_MAX];
+    const char *name[FORMATS_MAX + 1];
     size_t index;
     if (key == KEY_FORMAT) {
-        if (sq_cli_name("--format", arg, name, offered(in->scope, name), &index, in->err) != SQ_OK)
+        const size_t n = offered(in->scope, name);
+        name[n] = "all";
+        if (sq_cli_name("--format", arg, name, n + in->takes_all, &index, in->err) != SQ_OK)
             return EINVAL;
-        in->format = sq_format_find(name[index]);
+        in->is_all = index == n;
+        in->format = in->is_all ? sq_formats[0] : sq_format_find(name[index]);
         in->is_format_given = true;
         return 0;
     }

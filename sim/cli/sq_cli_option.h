@@ -12,6 +12,7 @@ struct sq_cli_options {
     unsigned scope; // one of enum sq_scope
     const struct sq_format_ops *format;
     bool is_format_given;
+    bool takes_all, is_all; // --format all: may be given; was, `format` is then the default
     struct sq_given given;
     struct sq_error *err;
 };
@@ -27,6 +28,10 @@ enum sq_status sq_cli_recipe(const struct sq_cli_options *in, struct sq_recipe *
 // The same with the format and the scope of a file of weights.
 enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq_format_ops *f,
                                 unsigned scope, struct sq_recipe *r, struct sq_error *err);
+
+// The words that an option of that name may be in any format, separated by blanks; empty where it
+// has none, or is no option of a format.
+void sq_cli_option_words(const char *name, char *words, size_t nbytes);
 
 // Key format, and those that the format's table shows in this scope.
 void sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope, json_t *object);

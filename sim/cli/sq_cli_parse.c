@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_option.h"
 
 enum { MAX_OPTIONS = 128 };
 
@@ -61,7 +61,7 @@ static enum sq_status unknown_long(const struct options *all, const char *name, 
             names[n_names++] = all->option[i]->name;
     char text[64];
     snprintf(text, sizeof text, "%.*s", n < 60 ? (int)n : 60, name);
-    const char *nearest = sq_cli_nearest(text, names, n_names);
+    const char *nearest = sq_cli_suggest(text, names, n_names);
     return SQ_FAIL(err, SQ_ERR_ARG, "unknown option --%s, %s%s%s", text,
                    nearest ? "did you mean --" : "see --help", nearest ? nearest : "",
                    nearest ? "?" : "");
@@ -110,6 +110,23 @@ static void print_help_and_exit(const struct argp *argp, const char *command)
     exit(sq_cli_finish(command, SQ_EXIT_OK));
 }
 
+// "--bank\tN\t", "--algorithm\tWORD\trtn gptq", "--json\t\t"; an alias has the argument of its
+// option.
+static void print_options_and_exit(const struct options *all, const char *command)
+{
+    char words[512];
+    for (size_t i = 0; i < all->n; i++) {
+        const struct argp_option *o = all->option[i];
+        const char *arg = takes_value(all, o) ? o->arg ? o->arg : "X" : "";
+        if (!o->name || (o->flags & OPTION_HIDDEN))
+            continue;
+        sq_cli_option_words(o->name, words, sizeof words);
+        printf("--%s\t%s\t%s\n", o->name, arg, *arg ? words : "");
+    }
+    printf("--help\t\t\n");
+    exit(sq_cli_finish(command, SQ_EXIT_OK));
+}
+
 static enum sq_status check_words(const struct argp *argp, int argc, char **argv,
                                   struct sq_error *err)
 {
@@ -120,8 +137,10 @@ static enum sq_status check_words(const struct argp *argp, int argc, char **argv
         bool skip = false, has_next = i + 1 < argc;
         if (strcmp(word, "--") == 0)
             return SQ_OK;
-        if (strcmp(word, "--help") == 0)
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
             print_help_and_exit(argp, argv[0]);
+        else if (strcmp(word, "--complete") == 0)
+            print_options_and_exit(&all, argv[0]);
         else if (strncmp(word, "--", 2) == 0)
             SQ_TRY(check_long(&all, word + 2, has_next, &skip, err));
         else if (word[0] == '-' && word[1] != '\0')

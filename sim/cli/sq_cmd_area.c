@@ -6,14 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cmd_area.h"
-
-static const char default_liberty[] = "/usr/share/qflow/tech/osu018/osu018_stdcells.lib";
+#include "sim/io/sq_quote.h"
 
 // Both gather architectures, until --gather names one.
 #define GATHER_BOTH ((enum sq_gather_arch)2)
 
-enum { MAX_BLOCKS = 64, MAX_NAMES = 128, MAX_PERIODS = 32 };
+enum { MAX_BLOCKS = 64, MAX_NAMES = 192, MAX_PERIODS = 32 };
 
 enum {
     KEY_BLOCK = 0x2300,
@@ -30,9 +30,10 @@ enum {
 struct arguments {
     struct sq_cli_format format;
     struct sq_cli_core core;
+    struct sq_area_files files;
     size_t n_blocks;
     struct sq_area_item block[MAX_BLOCKS]; // kind and unit
-    const char *liberty;                   // NULL: default_liberty
+    const char *liberty;                   // NULL: SQ_CLI_LIBERTY
     const char *output;                    // NULL: standard output
     unsigned a_bits, b_bits;               // 0 = not given
     size_t n_periods;
@@ -81,6 +82,7 @@ static const char doc[] =
     "  sqsim area --block array_split_a_k2_rank --rows 16 --cols 16 --keep-parts\n"
     "  sqsim area --block mul --a-bits 6 --b-bits 6 --json\n"
     "  sqsim area --block pe_split_a_k2 --block pe_int4x8 --period 6,4.5 --jobs 2\n"
+    "  sqsim area --source my_mac.sv --top my_mac --param W=8 --block pe_int4x8\n"
     "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
 
 static enum sq_status set_uint(const char *option, const char *text, uint64_t min, uint64_t max,
@@ -137,6 +139,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = state->child_inputs[1] = &in->format;
         state->child_inputs[2] = &in->core;
+        state->child_inputs[3] = &in->files;
         break;
     case KEY_BLOCK:
         status = add_block(in, arg);
@@ -275,7 +278,12 @@ static enum sq_status list_rows(struct sq_area_table *t, const struct arguments 
     static const enum sq_area_kind all[] = {SQ_AREA_MUL,     SQ_AREA_MUL_STAR, SQ_AREA_DOT,
                                             SQ_AREA_MAC_LOW, SQ_AREA_MAC_HIGH, SQ_AREA_PE};
     const enum sq_gather_arch gather = in->core.config.gather;
-    const size_t n = in->n_blocks ? in->n_blocks : sizeof all / sizeof all[0];
+    const size_t n = in->n_blocks || in->files.n ? in->n_blocks : sizeof all / sizeof all[0];
+    if (in->files.n > 0)
+        SQ_TRY(append(t,
+                      &(struct sq_area_item){
+                          .kind = SQ_AREA_SOURCE, .config = *config, .source = &in->files.module},
+                      err));
     for (size_t i = 0; i < n; i++) {
         const enum sq_area_kind kind = in->n_blocks ? in->block[i].kind : all[i];
         struct sq_area_item block = {.kind = kind, .config = *config};
@@ -287,7 +295,7 @@ static enum sq_status list_rows(struct sq_area_table *t, const struct arguments 
         else
             SQ_TRY(append_kind(t, block, gather, err));
     }
-    return in->n_blocks ? SQ_OK : append_series(t, config, gather, err);
+    return in->n_blocks || in->files.n ? SQ_OK : append_series(t, config, gather, err);
 }
 
 // All rows at the first period, then at the next: neighbours share no netlists, so jobs do not wait
@@ -317,6 +325,7 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
                                       struct sq_error *err)
 {
     bool has_product = false;
+    SQ_TRY(sq_area_files_check(&in->files, err));
     for (size_t i = 0; i < in->n_blocks; i++)
         has_product = has_product || is_product(in->block[i].kind);
     if ((in->a_bits || in->b_bits) && !has_product)
@@ -380,36 +389,30 @@ static enum sq_status write_table(const struct arguments *in, const struct sq_ar
     return in->output ? sq_outfile_commit(&out, err) : SQ_OK;
 }
 
-static enum sq_status open_synth(struct sq_synth *synth, const char *liberty, bool is_default,
-                                 struct sq_error *err)
+static enum sq_status open_synth(struct sq_synth *synth, const struct sq_area_files *files,
+                                 const char *liberty, struct sq_error *err)
 {
-    if (is_default && access(liberty, R_OK) != 0)
-        return SQ_FAIL(err, SQ_ERR_TOOL,
-                       "%s is missing; Debian has it in package qflow-tech-osu018, or name another "
-                       "library with --liberty",
-                       liberty);
-    char *rtl = sq_cli_home_path("rtl"), *cache = sq_cli_home_path("build/synth");
-    enum sq_status status = rtl && cache ? sq_synth_open(synth, rtl, liberty, cache, err)
-                                         : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
-    free(rtl);
-    free(cache);
+    SQ_TRY(sq_cli_synth_open(synth, liberty, err));
+    const enum sq_status status = sq_area_files_add(files, synth, err);
+    if (status != SQ_OK)
+        sq_synth_close(synth);
     return status;
 }
 
 // The command line as it was given, for the report.
 static char *join(int argc, char **argv)
 {
-    size_t n = sizeof "sqsim";
-    for (int i = 0; i < argc; i++)
-        n += strlen(argv[i]) + 1;
-    char *text = malloc(n);
-    if (!text)
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
         return NULL;
-    memcpy(text, "sqsim", sizeof "sqsim");
+    fputs("sqsim", out);
     for (int i = 0; i < argc; i++) {
-        strcat(text, " ");
-        strcat(text, argv[i]);
+        fputc(' ', out);
+        sq_put_argument(out, argv[i]);
     }
+    fclose(out);
     return text;
 }
 
@@ -421,8 +424,8 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     t->keeps_parts = in->keeps_parts;
     SQ_TRY(list_rows(t, in, &config, err));
     SQ_TRY(repeat_rows(t, in, err));
-    t->liberty = in->liberty ? in->liberty : default_liberty;
-    SQ_TRY(open_synth(&synth, t->liberty, !in->liberty, err));
+    t->liberty = in->liberty ? in->liberty : SQ_CLI_LIBERTY;
+    SQ_TRY(open_synth(&synth, &in->files, in->liberty, err));
     t->synth = &synth;
     if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");
@@ -438,12 +441,14 @@ int sq_cmd_area(int argc, char **argv)
     static const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
                                                  {&sq_cli_act_argp, 0, NULL, 0},
                                                  {&sq_cli_core_argp, 0, NULL, 0},
+                                                 {&sq_area_files_argp, 0, NULL, 0},
                                                  {0}};
     const struct argp argp = {
         .options = options, .parser = parse, .doc = doc, .children = children};
     struct sq_error err;
     struct arguments in = {.jobs = 1,
                            .err = &err,
+                           .files.err = &err,
                            .format = sq_cli_format_default(&err),
                            .core = sq_cli_core_default(&err)};
     in.core.config.rows = in.core.config.cols = 2;
@@ -457,6 +462,7 @@ int sq_cmd_area(int argc, char **argv)
     for (size_t i = 0; i < table.n; i++)
         sq_synth_result_free(&table.row[i].result);
     free(table.row);
+    sq_area_files_free(&in.files);
     free(table.command);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("area", &err);
 }

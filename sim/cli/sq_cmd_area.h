@@ -24,6 +24,27 @@ struct sq_area_table {
     char *command;       // the command line
 };
 
+// ---- a module of somebody else (sq_cmd_area_source.c)
+// ---------------------------------------------
+
+enum { SQ_AREA_FILES_MAX = 64 };
+struct sq_area_files {
+    const char *path[SQ_AREA_FILES_MAX];
+    size_t n;
+    struct sq_area_source module;
+    char *name[SQ_SYNTH_MAX_PARAMS]; // of parameters; owned
+    struct sq_error *err;            // where parsing reports
+};
+
+// --source, --top, --param, --clock, --weights: an argp child whose input is a struct
+// sq_area_files.
+extern const struct argp sq_area_files_argp;
+// None of them, or a module and its sources.
+enum sq_status sq_area_files_check(const struct sq_area_files *f, struct sq_error *err);
+enum sq_status sq_area_files_add(const struct sq_area_files *f, struct sq_synth *s,
+                                 struct sq_error *err);
+void sq_area_files_free(struct sq_area_files *f);
+
 // Both write to `out`: the table, or one JSON object per row and a summary.
 void sq_area_print_text(FILE *out, const struct sq_area_table *t);
 void sq_area_print_json(FILE *out, const struct sq_area_table *t);

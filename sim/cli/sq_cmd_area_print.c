@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What `sqsim area` prints (sq_cmd_area.h).
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "sim/cli/sq_cmd_area.h"
@@ -12,9 +13,11 @@ static double sequential_share(const struct sq_synth_result *r)
     return r->area > 0 ? r->sequential_area / r->area : 0;
 }
 
+// NAN: nobody said how many weights a module takes.
 static double per_weight(const struct sq_area_row *row)
 {
-    return row->result.area / sq_area_weights_per_cycle(&row->block);
+    const double weights = sq_area_weights_per_cycle(&row->block);
+    return weights > 0 ? row->result.area / weights : NAN;
 }
 
 static bool meets(const struct sq_area_row *row)
@@ -37,16 +40,17 @@ static void parameters_text(const struct sq_synth_block *b, char *text, size_t s
 static void print_row(FILE *out, const struct sq_area_table *t, const struct sq_area_row *row)
 {
     const struct sq_synth_result *r = &row->result;
-    char parameters[256], delay[32] = "-";
+    char parameters[256], delay[32] = "-", weight[32] = "-";
     parameters_text(&row->synth, parameters, sizeof parameters);
     if (r->has_delay)
         snprintf(delay, sizeof delay, "%.2f", r->critical_path_ns);
+    if (isfinite(per_weight(row)))
+        snprintf(weight, sizeof weight, "%.2f", per_weight(row));
     if (t->has_periods)
         fprintf(out, "%9.3f %-4s", row->period_ns, meets(row) ? "yes" : "no");
-    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10.2f %-6s %s\n", sq_area_title(&row->block),
-            r->area, r->nand2_equivalents, r->n_cells, 100 * sequential_share(r), delay,
-            per_weight(row), t->has_periods ? sq_synth_recipe_name(row->synth.recipe) : r->mapper,
-            parameters);
+    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10s %-6s %s\n", sq_area_title(&row->block),
+            r->area, r->nand2_equivalents, r->n_cells, 100 * sequential_share(r), delay, weight,
+            t->has_periods ? sq_synth_recipe_name(row->synth.recipe) : r->mapper, parameters);
 }
 
 // The area of a part of the gather that `row` stands for, or -1.
@@ -147,8 +151,10 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
         json_object_set_new(o, "target_ps", json_integer(row->synth.target_ps));
     }
     json_object_set_new(o, "sequential_share", json_real(sequential_share(r)));
-    json_object_set_new(o, "weights_per_cycle", json_real(sq_area_weights_per_cycle(&row->block)));
-    json_object_set_new(o, "um2_per_weight_cycle", json_real(per_weight(row)));
+    const double weights = sq_area_weights_per_cycle(&row->block);
+    json_object_set_new(o, "weights_per_cycle", weights > 0 ? json_real(weights) : json_null());
+    json_object_set_new(o, "um2_per_weight_cycle",
+                        weights > 0 ? json_real(per_weight(row)) : json_null());
     json_object_set_new(o, "mapper", json_string(r->mapper));
     json_object_set_new(o, "n_cells", json_integer(r->n_cells));
     json_object_set_new(o, "cells", cells);

@@ -171,11 +171,6 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *sparsity_name(const struct sq_gpu_gemm *g)
-{
-    return g->low_share > 0 ? "split" : g->is_sparse ? "2:4" : "dense";
-}
-
 // ---- calibration ----------------------------------------------------------------------------
 
 static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_records *g,
@@ -198,10 +193,12 @@ static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_
     SQ_TRY(sq_outfile_commit(&out, err));
     size_t rows = 0;
     for (size_t i = 0; i < g->n; i++)
-        rows += g->r[i].is_calibration;
+        rows += g->r[i].is_calibration && !g->r[i].is_repeat;
     if (!in->is_json) {
         printf("%zu calibration rows of %zu, mean error %.2f %% of them\n", rows, g->n,
                100 * error);
+        sq_compare_print_outliers(gpu, g);
+        sq_compare_print_left(&g->left);
         return SQ_OK;
     }
     json_t *o = json_object();
@@ -209,6 +206,8 @@ static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_
     json_object_set_new(o, "rows", json_integer((json_int_t)g->n));
     json_object_set_new(o, "calibration_rows", json_integer((json_int_t)rows));
     json_object_set_new(o, "mean_abs_error", json_real(error));
+    json_object_set_new(o, "outliers", sq_compare_json_outliers(gpu, g));
+    json_object_set_new(o, "left_out", sq_compare_json_left(&g->left));
     json_object_set_new(o, "provenance", sq_cli_provenance("real", "fitted", in->seed));
     sq_cli_json_line(o);
     return SQ_OK;
@@ -270,11 +269,17 @@ static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comp
         sq_gpu_reason(gpu, &p->predicted, reason);
         json_object_set_new(o, "machine", sq_cli_json_text(gpu->name));
         json_object_set_new(o, "dtype", json_string(sq_gpu_dtype_name(p->gemm.dtype)));
-        json_object_set_new(o, "sparsity", json_string(sparsity_name(&p->gemm)));
+        json_object_set_new(o, "sparsity", json_string(sq_compare_sparsity(&p->gemm)));
         json_object_set_new(o, "m", json_integer((json_int_t)p->gemm.m));
         json_object_set_new(o, "n", json_integer((json_int_t)p->gemm.n));
         json_object_set_new(o, "k", json_integer((json_int_t)p->gemm.k));
+        if (p->name[0])
+            json_object_set_new(o, "name", sq_cli_json_text(p->name));
         json_object_set_new(o, "measured_us", json_real(1e6 * p->measured_s));
+        if (p->high_s > 0) {
+            json_object_set_new(o, "p10_us", json_real(1e6 * p->low_s));
+            json_object_set_new(o, "p90_us", json_real(1e6 * p->high_s));
+        }
         json_object_set_new(o, "predicted_us", json_real(1e6 * p->predicted.seconds));
         json_object_set_new(o, "error", json_real(p->error));
         json_object_set_new(o, "reason", json_string(reason));
@@ -284,7 +289,7 @@ static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comp
 
 // Of one machine, or of all together ("all").
 static void print_json_summary(const char *machine, const char *records, size_t skipped,
-                               const struct sq_gpu_comparison *c)
+                               const struct sq_gpu_lefts *left, const struct sq_gpu_comparison *c)
 {
     const struct {
         const char *key;
@@ -306,6 +311,7 @@ static void print_json_summary(const char *machine, const char *records, size_t 
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         json_object_set_new(o, figures[i].key,
                             isfinite(figures[i].value) ? json_real(figures[i].value) : json_null());
+    json_object_set_new(o, "left_out", sq_compare_json_left(left));
     json_object_set_new(o, "records", sq_cli_json_text(records));
     json_object_set_new(o, "provenance",
                         sq_cli_provenance("real", "modelled, against measured times", 0));
@@ -329,7 +335,7 @@ static void print_kind(const struct sq_gpu_comparison *c, const struct sq_gpu_ge
     }
     if (n > 0)
         printf("%-5s %-6s %6zu %9.2f%% %9.2f%% %+9.2f%%\n", sq_gpu_dtype_name(kind->dtype),
-               sparsity_name(kind), n, 100 * sq_median(scratch, n), 100 * mean / (double)n,
+               sq_compare_sparsity(kind), n, 100 * sq_median(scratch, n), 100 * mean / (double)n,
                100 * bias / (double)n);
 }
 
@@ -341,8 +347,9 @@ static void print_kinds(const struct sq_gpu *gpu, const struct sq_gpu_comparison
         struct sq_gpu_gemm kind = {.dtype = gpu->kind[k].dtype,
                                    .is_sparse = gpu->kind[k].is_sparse};
         print_kind(c, &kind, scratch);
-        kind.low_share = !kind.is_sparse;
-        print_kind(c, &kind, scratch);
+        kind.low_share = 1;
+        if (!kind.is_sparse)
+            print_kind(c, &kind, scratch);
     }
 }
 
@@ -362,17 +369,25 @@ static void print_worst(const struct arguments *in, const struct sq_gpu *gpu,
         const struct sq_gpu_point *p = &c->point[worst];
         char reason[64];
         sq_gpu_reason(gpu, &p->predicted, reason);
-        printf("  %s %-5s %llux%llux%llu: measured %.1f us, predicted %.1f (%+.0f %%): tile "
+        char interval[64] = "";
+        if (p->high_s > 0)
+            snprintf(interval, sizeof interval, " (%.1f to %.1f)", 1e6 * p->low_s, 1e6 * p->high_s);
+        printf("  %s%s%s %-5s %llux%llux%llu: measured %.1f us%s, predicted %.1f (%+.0f %%): tile "
                "%ux%u, %s\n",
-               sq_gpu_dtype_name(p->gemm.dtype), sparsity_name(&p->gemm),
-               (unsigned long long)p->gemm.m, (unsigned long long)p->gemm.n,
-               (unsigned long long)p->gemm.k, 1e6 * p->measured_s, 1e6 * p->predicted.seconds,
-               100 * p->error, p->predicted.tile_m, p->predicted.tile_n, reason);
+               sq_cli_text(p->name), p->name[0] ? " " : "", sq_gpu_dtype_name(p->gemm.dtype),
+               sq_compare_sparsity(&p->gemm), (unsigned long long)p->gemm.m,
+               (unsigned long long)p->gemm.n, (unsigned long long)p->gemm.k, 1e6 * p->measured_s,
+               interval, 1e6 * p->predicted.seconds, 100 * p->error, p->predicted.tile_m,
+               p->predicted.tile_n, reason);
     }
 }
 
 static void print_figures(const struct sq_gpu_comparison *c)
 {
+    if (c->n_spread > 0)
+        printf("predicted between the tenth and the ninetieth percentile: %zu of %zu rows that "
+               "have them\n",
+               c->n_inside, c->n_spread);
     printf("latency: median error %.2f %%, mean %.2f %%, rank correlation %.3f\n",
            100 * c->median_abs_error, 100 * c->mean_abs_error, c->spearman_latency);
     if (c->n_speedups > 0)
@@ -391,6 +406,8 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
            "devices, kinds or sources)\n",
            sq_cli_text(base_name(in->records[index])), sq_cli_text(gpu->name), c->n,
            c->n_calibration, c->n_below, (unsigned long long)in->min_m, left_out(g));
+    sq_compare_print_left(&g->left);
+    sq_compare_print_left(&c->left);
     print_kinds(gpu, c, scratch);
     print_figures(c);
     print_worst(in, gpu, c, scratch);
@@ -410,7 +427,7 @@ static enum sq_status compare_one(const struct arguments *in, size_t index,
     SQ_TRY(sq_gpu_compare(gpu, g, same_file, in->min_m, &c, err));
     if (in->is_json) {
         print_json_points(gpu, &c);
-        print_json_summary(gpu->name, records, left_out(g), &c);
+        print_json_summary(gpu->name, records, left_out(g), &g->left, &c);
     } else {
         status = print_text(in, index, gpu, g, &c, err);
     }
@@ -441,7 +458,7 @@ static void print_all(const struct arguments *in, const struct sq_gpu_comparison
     if (in->n_records < 2)
         return;
     if (in->is_json) {
-        print_json_summary("all", "all", skipped, all);
+        print_json_summary("all", "all", skipped, &all->left, all);
         return;
     }
     printf("all %zu GPUs together: %zu rows\n", in->n_records, all->n);

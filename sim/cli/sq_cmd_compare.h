@@ -4,6 +4,7 @@
 #define SQ_CMD_COMPARE_H
 
 #include "sim/cli/sq_cli.h"
+#include "sim/gpu/sq_gpu_fit.h"
 #include "sim/io/sq_file.h"
 
 // ---- plots ----------------------------------------------------------------------------------
@@ -22,6 +23,16 @@ enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path,
                                     struct sq_error *err);
 // The file appears when gnuplot has succeeded. SQ_ERR_TOOL where it is missing or fails.
 enum sq_status sq_compare_plot_close(struct sq_compare_plot *p, struct sq_error *err);
+
+// ---- rows -----------------------------------------------------------------------------------
+
+const char *sq_compare_sparsity(const struct sq_gpu_gemm *g); // "dense", "2:4", "split"
+// A line for each reason; the same as [{"rows", "line", "reason"}].
+void sq_compare_print_left(const struct sq_gpu_lefts *left);
+json_t *sq_compare_json_left(const struct sq_gpu_lefts *left);
+// A line for each calibration row that the fitted machine is far from; their lines in the file.
+void sq_compare_print_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g);
+json_t *sq_compare_json_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g);
 
 // ---- predictions ----------------------------------------------------------------------------
 

@@ -167,7 +167,7 @@ static const char *basis(const struct table *t)
 static void print_ceilings(const struct sq_gpu *gpu)
 {
     for (unsigned s = 0; s < SQ_GPU_N_SOURCES; s++) {
-        char line[256];
+        char line[512];
         size_t at = 0;
         if (gpu->dram_source == s)
             at = (size_t)snprintf(line, sizeof line, ", DRAM %.3g TB/s",
@@ -379,6 +379,8 @@ static void plot_blocks(const struct table *t, FILE *f)
             const struct sq_gpu_kernel *x = &t->kernel[k];
             if (is_split(x) != (block == 1))
                 continue;
+            if (block == 1 && x->gemm.low_share == 0)
+                fprintf(f, "\n"); // a line of its own for each pair
             fprintf(f, "\"%s\" %g", x->name, x->gemm.low_share);
             for (unsigned is_measured = 0; is_measured < 2; is_measured++)
                 for (size_t i = 0; i < t->n; i++)
@@ -424,7 +426,7 @@ static enum sq_status plot(const struct table *t, const char *path, struct sq_er
     fprintf(p.script,
             " noenhanced\n"
             "set datafile missing 'nan'\nset key top left\nset yrange [*<1:*]\nset grid y\n"
-            "set xlabel 'share of K multiplied in FP8 (s)'\n");
+            "set xlabel 'share of K multiplied in the low data type (s)'\n");
     plot_columns(t, "$split", "2:", p.script);
     fprintf(p.script, "set xlabel ''\nset style data histogram\nset style fill solid 0.6\n"
                       "set yrange [0:*]\nset xtics rotate by -30\nset key below maxcols 2\n");

@@ -9,16 +9,21 @@
 #include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/format/sq_replay.h"
+#include "sim/format/sq_trace.h"
 
 enum {
     KEY_BLOCK = 0x2000,
     KEY_CASES,
+    KEY_CASE,
     KEY_SEED,
     KEY_POINT,
     KEY_NETLIST,
     KEY_LAYERS,
+    KEY_LAYER,
     KEY_TOKENS,
+    KEY_CALIB,
+    KEY_WEIGHTS,
+    KEY_TEXT,
     KEY_M,
     KEY_JOBS,
     KEY_JSON,
@@ -30,19 +35,29 @@ enum {
 
 static const struct argp_option options[] = {
     {"block", KEY_BLOCK, "B", 0,
-     "core, gather, topk, meta24, array, act_split, array_a, ... or all (core)", 0},
+     "core, gather, topk, meta24, array, act_split, array_dynamic, ... or all (core)", 0},
     {"cases", KEY_CASES, "N", 0, "random cases over all points, 1..10^9 (2000)", 0},
+    {"case", KEY_CASE, "N", 0,
+     "only case N of each point, 0..10^9 (what a failure prints to be repeated)", 0},
     {"seed", KEY_SEED, "S", 0, "seed of all random choices (1)", 0},
     {"point", KEY_POINT, "P", 0, "a point of the table, `quick` or `all` (all); may repeat", 0},
     {"list", KEY_LIST, NULL, 0,
      "print the table of points and stop; with --json also of all blocks", 0},
     {"netlist", KEY_NETLIST, NULL, 0, "simulate the Yosys netlist of each point, not the RTL", 0},
     {"layers", KEY_LAYERS, NULL, 0,
-     "every linear layer of MODEL, whole, in place of random cases (the embedded "
-     "traces/tiny-llama without MODEL)",
+     "every linear layer of MODEL, encoded and whole, through the blocks of --format (all: of each "
+     "format in turn, which has a line), in place of "
+     "random cases (the embedded traces/tiny-llama without MODEL)",
      0},
+    {"layer", KEY_LAYER, "PATTERN", 0,
+     "--layers: only those whose name matches, as file names do: 'model.layers.0.*'", 0},
     {"tokens", KEY_TOKENS, "FILE", 0,
      "token file whose first sequences feed --layers (the model's tokens_calib.safetensors)", 0},
+    {"calib", KEY_CALIB, "FILE", 0,
+     "--layers, where calibrated: calibration tokens (MODEL/tokens_calib.safetensors)", 0},
+    {"weights", KEY_WEIGHTS, "FILE", 0,
+     "--layers: as they are in what `sqsim quantize -o` wrote of MODEL, of any format", 0},
+    {"text", KEY_TEXT, "FILE", 0, "a text in its place, by the model's own tokenizer", 0},
     {"m", KEY_M, "M", 0, "tokens with --layers, 1..1048576 (8)", 0},
     {"output", 'o', "DIR", 0, "where a failing case leaves its waveform (build/cosim)", 0},
     {"waves", KEY_WAVES, "DIR", 0,
@@ -57,17 +72,20 @@ static const struct argp_option options[] = {
      0},
     {"jobs", KEY_JOBS, "N", 0, "threads, 1..64 (all processors); the result does not depend on it",
      3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per point or layer, the summary last", 3},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per point or block of a layer, the summary last",
+     3},
     {0}};
 
 static const char doc[] =
     "Runs the RTL, compiled by Verilator, in lock step with the cycle model: every handshake "
-    "signal of every cycle, "
-    "every accumulator tile against the golden model, every cause counter. Any difference is "
-    "printed with its operands, "
+    "signal and every cause counter of every cycle, "
+    "every accumulator tile against the golden model, no assertion may fail. Any difference is "
+    "printed with its operands and the command that repeats it, "
     "shrunk to a small case, and left as an FST window with a GTKWave save file; exit status 1. "
-    "With core or format options "
-    "the one point they describe replaces the table. TRACE is what a CUDA kernel left (make "
+    "With core options or those of the banks of sq_w "
+    "the one point they describe replaces the table. With --layers, each layer is encoded as eval "
+    "does it, and the blocks that decode and multiply it get its codes, masks and indices, and "
+    "the activations that it sees. TRACE is what a CUDA kernel left (make "
     "gpu-measure): its operands go through every block that takes them, and what the blocks "
     "compute must be what the kernel computed.\v"
     "Examples:\n"
@@ -78,7 +96,9 @@ static const char doc[] =
     "  sqsim cosim --block all --cases 9000\n"
     "  sqsim cosim --block topk --point b8 --mutants 20 --cases 40\n"
     "  sqsim cosim --layers\n"
-    "  sqsim cosim ~/models/my-llama --rows 4 --cols 8\n"
+    "  sqsim cosim --layers --format all --m 2\n"
+    "  sqsim cosim --layers --format gqsa --sparsity 0.4 --layer '*.up_proj'\n"
+    "  sqsim cosim ~/models/my-llama --rows 4 --cols 8 --layer 'model.layers.0.*' --m 4\n"
     "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n";
 
 static enum sq_status parse_block(struct sq_cosim_args *in, const char *arg)
@@ -103,6 +123,9 @@ static enum sq_status parse_value(int key, const char *arg, struct sq_cosim_args
         return parse_block(in, arg);
     case KEY_CASES:
         return sq_cli_uint("--cases", arg, 1, 1000000000, &in->cases, in->err);
+    case KEY_CASE:
+        in->has_case = true;
+        return sq_cli_uint("--case", arg, 0, 1000000000, &in->number, in->err);
     case KEY_SEED:
         return sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
     case KEY_POINT: // its table depends on --block
@@ -133,11 +156,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct sq_cosim_args *in = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &in->format;
-        state->child_inputs[2] = &in->core;
+        state->child_inputs[0] = &in->options;
+        state->child_inputs[1] = &in->core;
         return 0;
     case KEY_BLOCK:
     case KEY_CASES:
+    case KEY_CASE:
     case KEY_SEED:
     case KEY_POINT:
     case KEY_M:
@@ -155,8 +179,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             return ARGP_ERR_UNKNOWN;
         in->file[in->n_files++] = arg;
         return 0;
+    case KEY_LAYER:
+        in->layer = arg;
+        return 0;
     case KEY_TOKENS:
-        in->tokens = arg;
+        in->source.tokens = arg;
+        return 0;
+    case KEY_TEXT:
+        in->source.text = arg;
+        return 0;
+    case KEY_CALIB:
+        in->calib = arg;
+        return 0;
+    case KEY_WEIGHTS:
+        in->weights = arg;
         return 0;
     case KEY_WAVES:
         in->waves = arg;
@@ -179,21 +215,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 }
 
 // Core or format options were given.
-static bool has_point_options(const struct sq_cosim_args *in, int argc, char **argv)
+static bool has_point_options(const struct sq_cosim_args *in)
 {
-    static const char *const names[] = {"--high-bits", "--low-bits", "--bank", "--sparsity",
-                                        "--act-bits"};
-    bool given = in->core.given;
-    for (int i = 1; i < argc; i++)
-        for (size_t j = 0; j < sizeof names / sizeof names[0]; j++)
-            given = given || strncmp(argv[i], names[j], strlen(names[j])) == 0;
-    return given;
+    return in->core.given || in->options.is_format_given || in->options.given.n > 0;
 }
 
 // Positional files: several are traces, one is a trace or a model.
 static void sort_files(struct sq_cosim_args *in)
 {
-    in->is_trace = in->n_files > 1 || (in->n_files == 1 && sq_replay_is_trace(in->file[0]));
+    in->is_trace = in->n_files > 1 || (in->n_files == 1 && sq_trace_is(in->file[0]));
     if (in->n_files != 1 || in->is_trace)
         return;
     in->model = in->file[0];
@@ -201,20 +231,25 @@ static void sort_files(struct sq_cosim_args *in)
 }
 
 // A trace brings its cases, its format and its blocks; only the sizes of core and arrays are free.
-static enum sq_status check_trace(const struct sq_cosim_args *in, int argc, char **argv)
+static enum sq_status check_trace(const struct sq_cosim_args *in)
 {
     struct sq_cosim_args sizes = *in;
     sizes.core.given = false;
-    const char *option = in->has_block                           ? "--block"
-                         : in->n_wanted > 0                      ? "--point"
-                         : in->is_model                          ? "--layers"
-                         : in->tokens                            ? "--tokens"
-                         : in->is_list                           ? "--list"
-                         : in->waves                             ? "--waves"
-                         : in->coverage                          ? "--coverage"
-                         : in->n_mutants > 0                     ? "--mutants"
-                         : has_point_options(&sizes, argc, argv) ? "a format option"
-                                                                 : NULL;
+    const char *option = in->has_block               ? "--block"
+                         : in->n_wanted > 0          ? "--point"
+                         : in->is_model              ? "--layers"
+                         : in->source.tokens         ? "--tokens"
+                         : in->source.text           ? "--text"
+                         : in->calib                 ? "--calib"
+                         : in->weights               ? "--weights"
+                         : in->layer                 ? "--layer"
+                         : in->is_list               ? "--list"
+                         : in->has_case              ? "--case"
+                         : in->waves                 ? "--waves"
+                         : in->coverage              ? "--coverage"
+                         : in->n_mutants > 0         ? "--mutants"
+                         : has_point_options(&sizes) ? "a format option"
+                                                     : NULL;
     if (!option)
         return SQ_OK;
     return SQ_FAIL(in->err, SQ_ERR_ARG,
@@ -224,17 +259,28 @@ static enum sq_status check_trace(const struct sq_cosim_args *in, int argc, char
 }
 
 // Modes that exclude each other, and options that a block does not have.
-static enum sq_status check_modes(const struct sq_cosim_args *in, int argc, char **argv)
+static enum sq_status check_modes(const struct sq_cosim_args *in)
 {
     if (in->is_trace)
-        return check_trace(in, argc, argv);
-    if ((in->is_all || !in->block->set_core) && (in->is_model || has_point_options(in, argc, argv)))
+        return check_trace(in);
+    if ((in->is_all || !in->block->set_core) && (in->is_model || has_point_options(in)))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
                        sq_cosim_block_name(in));
     for (size_t i = 0; i < in->n_wanted && in->is_all; i++)
         if (strcmp(in->wanted[i], "quick") != 0 && strcmp(in->wanted[i], "all") != 0)
             return SQ_FAIL(in->err, SQ_ERR_ARG, "--point = %s with --block all, need quick or all",
                            in->wanted[i]);
+    if (in->is_model && in->n_wanted > 0)
+        return SQ_FAIL(in->err, SQ_ERR_ARG,
+                       "--point = %s with --layers, which have points of "
+                       "their own",
+                       in->wanted[0]);
+    const char *of_layers = in->layer     ? "--layer"
+                            : in->calib   ? "--calib"
+                            : in->weights ? "--weights"
+                                          : NULL;
+    if (of_layers && !in->is_model)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s needs --layers or a MODEL", of_layers);
     const bool is_text_list = in->is_list && !in->is_json;
     if (in->is_all && (in->waves || is_text_list || in->n_mutants > 0))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--block = all with %s, need one block",
@@ -247,6 +293,9 @@ static enum sq_status check_modes(const struct sq_cosim_args *in, int argc, char
                        : in->is_model      ? "--layers"
                        : in->n_mutants > 0 ? "--mutants"
                                            : "--waves");
+    if (in->has_case && (in->is_model || in->n_mutants > 0))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--case is one of the random cases, not of %s",
+                       in->is_model ? "--layers" : "--mutants");
     if (in->n_mutants > 0 && (in->is_model || in->waves))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants runs random cases, not %s",
                        in->is_model ? "--layers" : "--waves");
@@ -256,24 +305,53 @@ static enum sq_status check_modes(const struct sq_cosim_args *in, int argc, char
     return SQ_OK;
 }
 
-// Core or format options describe one point of their own.
-static enum sq_status custom_point(struct sq_cosim_args *in, int argc, char **argv)
+// Without core options, one that builds in seconds.
+static void small_core(struct sq_cosim_args *in)
 {
-    const bool given = has_point_options(in, argc, argv);
+    if (in->core.given)
+        return;
+    in->core.config.rows = 2;
+    in->core.config.cols = 4;
+}
+
+// Random operands are in the banks of sq_w; everything else of a format is of layers.
+static enum sq_status check_banks(const struct sq_cosim_args *in)
+{
+    static const char *const banks[] = {"high-bits", "low-bits", "bank",
+                                        "sparsity",  "group",    "act-bits"};
+    const struct sq_given *given = &in->options.given;
+    if (in->options.is_all || in->options.format != sq_formats[0])
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--format = %s needs --layers, a point is of %s",
+                       in->options.is_all ? "all" : in->options.format->name, sq_formats[0]->name);
+    for (size_t i = 0; i < given->n; i++) {
+        bool is_bank = false;
+        for (size_t j = 0; j < sizeof banks / sizeof banks[0]; j++)
+            is_bank = is_bank || strcmp(given->option[i].name, banks[j]) == 0;
+        if (!is_bank)
+            return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s needs --layers", given->option[i].name);
+    }
+    return SQ_OK;
+}
+
+// Core or format options describe one point of their own.
+static enum sq_status custom_point(struct sq_cosim_args *in)
+{
+    struct sq_core_config config;
+    struct sq_recipe r;
+    SQ_TRY(check_banks(in));
     if (in->n_wanted > 0)
         SQ_TRY(sq_cosim_choose_points(in));
-    if (!given && (in->n_points > 0 || !(in->is_model || in->is_trace)))
+    if (!has_point_options(in) && (in->n_points > 0 || !in->is_trace))
         return SQ_OK;
     if (in->n_points > 0)
         return SQ_FAIL(
             in->err, SQ_ERR_ARG,
             "--point names a point of the table, core and format options describe another");
-    if (!in->core.given) { // a small core that builds in seconds
-        in->core.config.rows = 2;
-        in->core.config.cols = 4;
-    }
-    struct sq_core_config config;
-    SQ_TRY(sq_cli_core_config(&in->core, &in->format, &config, in->err));
+    small_core(in);
+    SQ_TRY(sq_cli_recipe(&in->options, &r, in->err));
+    const struct sq_cli_format f = {.format = sq_recipe_banks(&r),
+                                    .act_bits = sq_recipe_act_bits(&r)};
+    SQ_TRY(sq_cli_core_config(&in->core, &f, &config, in->err));
     in->points[0] = (struct sq_point){.name = "custom"};
     in->n_points = 1;
     in->block->set_core(in->points[0].value, &config);
@@ -321,36 +399,39 @@ static int run_all(const struct sq_cosim_args *in)
 int sq_cmd_cosim(int argc, char **argv)
 {
     struct sq_error err;
-    struct sq_cosim_args in = {.format = sq_cli_format_default(&err),
+    struct sq_cosim_args in = {.options = sq_cli_options_default(SQ_IN_EVAL, &err),
                                .core = sq_cli_core_default(&err),
                                .block = &sq_core_block,
                                .cases = 2000,
                                .seed = 1,
                                .m = 8,
+                               .argv = argv,
+                               .argc = argc,
                                .err = &err};
+    in.options.takes_all = true;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     in.jobs = processors < 1 ? 1 : processors > 64 ? 64 : (unsigned)processors;
-    const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
-                                          {&sq_cli_act_argp, 0, NULL, 0},
-                                          {&sq_cli_core_argp, 0, NULL, 0},
-                                          {0}};
+    const struct argp_child children[] = {
+        {sq_cli_options_argp(SQ_IN_EVAL), 0, NULL, 0}, {&sq_cli_core_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {options, parse, "[MODEL | TRACE...]", doc, children, NULL, NULL};
 
     if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     sort_files(&in);
-    if (check_modes(&in, argc, argv) != SQ_OK)
+    if (check_modes(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_list)
         return sq_cosim_list(&in);
     if (in.is_all)
         return run_all(&in);
-    if (in.block->set_core && custom_point(&in, argc, argv) != SQ_OK)
+    if (in.is_model) {
+        small_core(&in);
+        return sq_cosim_model(&in);
+    }
+    if (in.block->set_core && custom_point(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_trace)
         return sq_cosim_traces(&in);
-    if (in.is_model)
-        return sq_cosim_model(&in);
     if (in.n_points == 0 && sq_cosim_choose_points(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.n_mutants > 0)

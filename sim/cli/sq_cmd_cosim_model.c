@@ -1,142 +1,283 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim cosim --layers: every linear layer of a checkpoint, whole, through the verilated core.
+// sqsim cosim --layers: the layers of a checkpoint in a format, each through the blocks of it.
+#include <fnmatch.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/sq_cmd_cosim.h"
-#include "sim/cosim/sq_layer_cosim.h"
-#include "sim/cosim/sq_rtl_build.h"
-#include "sim/llm/sq_layer.h"
+#include "sim/format/sq_grid_format.h"
+#include "sim/llm/sq_encoded_visit.h"
 
 struct visit {
     const struct sq_cosim_args *in;
-    struct sq_layer_options options;
-    const struct sq_rtl_api *rtl;
-    struct sq_cosim_total total;
+    const struct sq_checkpoint *ck;
+    struct sq_recipe r;
+    struct sq_layer_file file; // --weights
+    struct sq_route_options options;
+    struct sq_cosim_total total; // of the format; cases: runs of a block
+    uint64_t values, cycles;     // of the format
     size_t n_layers, done;
     bool failed; // a failure was printed
 };
 
-static void print_layer(const struct visit *v, const struct sq_layer_run *r,
-                        const struct sq_layer_cosim *t)
+static void print_head(const struct visit *v, const char *model)
 {
     const struct sq_core_config *g = &v->options.config;
-    const double low = sq_utilisation_low(g, r->m, r->n, r->k, r->stats.cycles);
-    const double high = sq_utilisation_high(g, r->m, r->n, r->k, r->stats.cycles);
-    const double bits = sq_stored_bits_per_weight(&r->w.m);
+    const bool is_all = v->in->options.is_all;
+    char format[96] = "every format";
+    if (v->in->is_json)
+        return;
+    if (!is_all)
+        snprintf(format, sizeof format, "%s", v->r.format->name);
+    if (!is_all && sq_recipe_is_grid(&v->r))
+        v->r.format->text(&v->r, format);
+    printf("%s, %s, %zu tokens; core %ux%u PEs, L=%u, H=%u, %s gather; arrays %ux%u\n", model,
+           format, v->in->m, g->rows, g->cols, g->low_lanes, g->high_lanes,
+           g->gather == SQ_GATHER_LOG ? "log" : "crossbar", v->options.array_rows,
+           v->options.array_cols);
+    if (is_all)
+        printf("%-12s %6s %-38s %9s %10s %9s %5s %5s\n", "format", "layers", "blocks", "values",
+               "handshakes", "cycles", "value", "cycle");
+    else
+        printf("%-32s %9s %-16s %-29s %9s %10s %9s %5s %5s\n", "layer", "NxK", "block", "shape",
+               "values", "handshakes", "cycles", "value", "cycle");
+}
+
+// --format all: a line per format.
+static void print_format(const struct visit *v)
+{
+    if (v->in->is_json)
+        return;
+    printf("%-12s %6zu %-38s %9llu %10llu %9llu %5llu %5llu\n", v->r.format->name, v->done,
+           v->total.blocks, (unsigned long long)v->values,
+           (unsigned long long)v->total.compared.beats, (unsigned long long)v->cycles,
+           (unsigned long long)v->total.value_mismatches,
+           (unsigned long long)v->total.cycle_mismatches);
+    fflush(stdout);
+}
+
+static void print_route(const struct visit *v, const char *name, const struct sq_quant_layer *q,
+                        const struct sq_route_outcome *out)
+{
+    char size[24];
+    if (!v->in->is_json && v->in->options.is_all)
+        return;
     if (!v->in->is_json) {
-        printf("%-34s %4zux%-4zu %7.4f %7.2f %9llu %7.1f%% %7.1f%% %9llu %5llu\n", r->name, r->n,
-               r->k, bits, r->weight_sqnr_db, (unsigned long long)r->stats.cycles, 100 * low,
-               100 * high, (unsigned long long)t->beats,
-               (unsigned long long)(t->value_mismatches + t->cycle_mismatches));
+        snprintf(size, sizeof size, "%zux%zu", q->n, q->k_orig);
+        printf("%-32s %9s %-16s %-29s %9llu %10llu %9llu %5llu %5llu\n", name, size, out->block,
+               out->shape, (unsigned long long)out->values, (unsigned long long)out->compared.beats,
+               (unsigned long long)out->cycles, (unsigned long long)out->value_mismatches,
+               (unsigned long long)out->cycle_mismatches);
         fflush(stdout);
         return;
     }
     json_t *o = json_object();
-    json_object_set_new(o, "layer", sq_cli_json_text(r->name));
-    json_object_set_new(o, "m", json_integer((json_int_t)r->m));
-    json_object_set_new(o, "n", json_integer((json_int_t)r->n));
-    json_object_set_new(o, "k", json_integer((json_int_t)r->k));
-    json_object_set_new(o, "k_padded", json_integer((json_int_t)r->w.m.k));
-    json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
-    json_object_set_new(o, "weight_sqnr_db", json_real(r->weight_sqnr_db));
-    json_object_set_new(o, "cycles", json_integer((json_int_t)r->stats.cycles));
-    json_object_set_new(o, "rtl_cycles", json_integer((json_int_t)t->cycles));
-    json_object_set_new(o, "utilisation_low", json_real(low));
-    json_object_set_new(o, "utilisation_high", json_real(high));
-    json_object_set_new(o, "beats", json_integer((json_int_t)t->beats));
-    json_object_set_new(o, "value_mismatches", json_integer((json_int_t)t->value_mismatches));
-    json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)t->cycle_mismatches));
+    json_object_set_new(o, "layer", sq_cli_json_text(name));
+    json_object_set_new(o, "format", json_string(v->r.format->name));
+    json_object_set_new(o, "m", json_integer((json_int_t)v->in->m));
+    json_object_set_new(o, "n", json_integer((json_int_t)q->n));
+    json_object_set_new(o, "k", json_integer((json_int_t)q->k_orig));
+    json_object_set_new(o, "k_padded", json_integer((json_int_t)q->k));
+    sq_cosim_route_json(o, out);
     sq_cli_json_line(o);
 }
 
-static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
-                                  const float *w, size_t m, size_t n, size_t k,
-                                  struct sq_error *err)
+static void print_difference(struct visit *v, const char *name, const struct sq_route_outcome *out)
+{
+    char label[96];
+    if (v->in->is_json || v->failed)
+        return;
+    v->failed = *out->difference || out->result.mismatch.kind != SQ_MISMATCH_NONE;
+    snprintf(label, sizeof label, "%.60s-%s-tile%u", name, out->block, out->failing_tile);
+    sq_cosim_print_route(v->in, name, label, out);
+}
+
+static void add_route(struct visit *v, const struct sq_route_outcome *out)
+{
+    sq_cosim_add_route(&v->total, out);
+    v->values += out->values;
+    v->cycles += out->cycles;
+}
+
+static enum sq_status run_routes(struct visit *v, const char *name, const struct sq_quant_layer *q,
+                                 struct sq_product *p, struct sq_error *err)
+{
+    const struct sq_format_routes *routes = q->format->routes;
+    for (size_t i = 0; i < routes->n_routes; i++) {
+        const struct sq_route *route = &routes->route[i];
+        struct sq_route_outcome out;
+        if (route->takes && !route->takes(p))
+            continue;
+        const enum sq_status status = sq_route_cosim(route, p, &v->options, &out, err);
+        if (status == SQ_OK) {
+            print_route(v, name, q, &out);
+            print_difference(v, name, &out);
+        }
+        add_route(v, &out);
+        sq_route_outcome_free(&out);
+        SQ_TRY(status);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status visit_layer(void *context, size_t index, const struct sq_quant_layer *q,
+                                  const float *x, size_t m, struct sq_error *err)
 {
     struct visit *v = context;
-    struct sq_layer_run r;
-    struct sq_layer_cosim t;
-    (void)index;
-
-    SQ_TRY(sq_layer_compute(&r, &v->options, name, x, w, m, n, k, err));
-    const bool is_shown = !v->failed && !v->in->is_json;
-    const struct sq_layer_codes codes = {.m = m,
-                                         .w = &r.w.m,
-                                         .act = r.act,
-                                         .p_lo = r.p_lo,
-                                         .p_hi = r.p_hi,
-                                         .job = r.job,
-                                         .cycles = r.stats.cycles};
-    const enum sq_status status =
-        sq_layer_cosim_run(&codes, &v->options.config, v->rtl, v->in->seed, is_shown, &t, err);
-    if (status == SQ_OK && t.result.mismatch.kind != SQ_MISMATCH_NONE) {
-        char label[96];
-        snprintf(label, sizeof label, "%.60s-tile%u", r.name, t.failing_tile);
-        sq_cosim_print_failure(v->in, label, &t.failing, &t.result);
-        v->failed = true;
-    }
+    const char *name = v->ck->layer[index].name;
+    struct sq_product p = {.source = name};
+    enum sq_status status = sq_route_product(q, &v->r, x, m, &p, err);
     if (status == SQ_OK)
-        print_layer(v, &r, &t);
-    sq_case_free(&t.failing);
-    v->total.cases++;
-    v->total.beats += t.beats;
-    v->total.value_mismatches += t.value_mismatches;
-    v->total.cycle_mismatches += t.cycle_mismatches;
-    sq_layer_free(&r);
+        status = run_routes(v, name, q, &p, err);
+    sq_product_free(&p);
     sq_cli_progress("layers", ++v->done, v->n_layers);
     return status;
 }
 
-static void print_head(const struct sq_cosim_args *in, const struct visit *v, const char *model)
+// ---- options --------------------------------------------------------------------------------
+
+static bool has_products(const struct sq_format_ops *f)
 {
-    char format[64];
-    const struct sq_core_config *g = &v->options.config;
-    if (in->is_json)
-        return;
-    sq_cli_format_text(&in->format.format, format);
-    printf("%s, %s, INT%u activations of %zu tokens; core %ux%u PEs, L=%u, H=%u, %s gather\n",
-           model, format, g->act_bits, in->m, g->rows, g->cols, g->low_lanes, g->high_lanes,
-           g->gather == SQ_GATHER_LOG ? "log" : "crossbar");
-    printf("%-34s %9s %7s %7s %9s %8s %8s %9s %5s\n", "layer", "NxK", "bits/w", "SQNR dB", "cycles",
-           "low use", "high use", "RTL beats", "wrong");
+    return f->routes && f->routes->product;
+}
+
+static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f,
+                                  struct sq_error *err)
+{
+    const struct sq_cosim_args *in = v->in;
+    struct sq_error inner;
+    if (in->weights)
+        v->r = v->file.recipe;
+    else
+        SQ_TRY(sq_cli_recipe_of(&in->options, f, in->options.scope, &v->r, err));
+    if (!has_products(f))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: no block takes its layers",
+                       f->name);
+    const enum sq_status status = f->routes->check ? f->routes->check(&v->r, &inner) : SQ_OK;
+    if (status != SQ_OK)
+        return SQ_FAIL(err, status, "--%.220s", inner.text);
+    if (in->calib && !sq_recipe_needs_calibration(&v->r) && !in->options.is_all)
+        sq_cli_note_calib("cosim");
+    return SQ_OK;
+}
+
+// The file says the format.
+static enum sq_status open_weights(struct visit *v, struct sq_error *err)
+{
+    const struct sq_cosim_args *in = v->in;
+    if (in->options.is_format_given || in->options.given.n > 0 || in->calib)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format and was calibrated");
+    return sq_layer_file_open(&v->file, in->weights, NULL, err);
+}
+
+// Every format takes its defaults: an option means something to some of them only.
+static enum sq_status check_all(const struct sq_cosim_args *in, struct sq_error *err)
+{
+    if (in->options.is_all && in->options.given.n > 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s with --format all, need one format",
+                       in->options.given.option[0].name);
+    return SQ_OK;
+}
+
+// Which layers --layer names.
+static enum sq_status choose(struct visit *v, uint8_t *is_wanted, struct sq_error *err)
+{
+    const char *pattern = v->in->layer;
+    for (size_t i = 0; i < v->ck->n_layers; i++) {
+        is_wanted[i] = !pattern || fnmatch(pattern, v->ck->layer[i].name, 0) == 0;
+        v->n_layers += is_wanted[i];
+    }
+    if (v->n_layers > 0)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s", pattern,
+                   v->ck->n_layers, v->ck->n_layers ? v->ck->layer[0].name : "");
+}
+
+static enum sq_status run(struct visit *v, const char *model, const uint8_t *is_wanted,
+                          bool *is_real, struct sq_error *err)
+{
+    const struct sq_encoded_options o = {.recipe = &v->r,
+                                         .model = model,
+                                         .source = &v->in->source,
+                                         .calib = v->in->calib,
+                                         .file = v->in->weights ? &v->file : NULL,
+                                         .m = v->in->m,
+                                         .seed = v->in->seed,
+                                         .is_wanted = is_wanted};
+    return sq_encoded_layers(v->ck, &o, visit_layer, v, is_real, err);
+}
+
+// Every format in turn; v->total, v->done: of all.
+static enum sq_status run_all(struct visit *v, const char *model, const uint8_t *is_wanted,
+                              bool *is_real, struct sq_error *err)
+{
+    struct sq_cosim_total sum = {.blocks = "all"};
+    size_t done = 0;
+    for (size_t i = 0; sq_formats[i]; i++) {
+        struct visit one = *v;
+        if (!has_products(sq_formats[i]))
+            continue;
+        SQ_TRY(take_recipe(&one, sq_formats[i], err));
+        SQ_TRY(run(&one, model, is_wanted, is_real, err));
+        print_format(&one);
+        sum.cases += one.total.cases;
+        sq_compared_add(&sum.compared, &one.total.compared);
+        sum.value_mismatches += one.total.value_mismatches;
+        sum.cycle_mismatches += one.total.cycle_mismatches;
+        done += one.done;
+        v->failed = one.failed;
+    }
+    v->total = sum;
+    v->done = done;
+    return SQ_OK;
+}
+
+static enum sq_status run_model(struct visit *v, const char *model, bool *is_real,
+                                struct sq_error *err)
+{
+    uint8_t *is_wanted = calloc(v->ck->n_layers + 1, 1);
+    enum sq_status status =
+        is_wanted ? choose(v, is_wanted, err)
+                  : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", v->ck->n_layers);
+    if (status == SQ_OK) {
+        print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
+        status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)
+                                       : run(v, model, is_wanted, is_real, err);
+    }
+    free(is_wanted);
+    return status;
 }
 
 int sq_cosim_model(const struct sq_cosim_args *in)
 {
-    char embedded[1024];
     struct sq_checkpoint ck;
-    struct sq_rtl rtl;
     struct sq_error err;
-    bool built, is_real = false;
-    struct sq_core_config config;
-    sq_core_get(in->points[0].value, &config);
-    struct visit v = {
-        .in = in,
-        .options = {
-            .config = config, .format = in->format.format, .jobs = in->jobs, .integers = true}};
-    const struct sq_rtl_point point = {
-        .block = &sq_core_block, .point = &in->points[0], .netlist = in->is_netlist};
-
-    snprintf(embedded, sizeof embedded, "%.1000s/traces/tiny-llama", sq_cli_home());
+    bool is_real = false;
+    struct visit v = {.in = in, .ck = &ck};
+    v.options = sq_cosim_route_options(in, &in->core.config);
+    if (check_all(in, &err) != SQ_OK || (in->weights && open_weights(&v, &err) != SQ_OK))
+        return sq_cli_fail("cosim", &err);
+    struct sq_cosim_args said = *in; // of what the file says
+    if (in->weights)
+        said.options.format = v.file.recipe.format;
+    v.in = &said;
+    if (take_recipe(&v, said.options.format, &err) != SQ_OK) {
+        sq_layer_file_close(&v.file);
+        return sq_cli_fail("cosim", &err);
+    }
+    omp_set_num_threads((int)in->jobs);
+    char *embedded = sq_cli_home_path("traces/tiny-llama");
     const char *model = in->model ? in->model : embedded;
-    if (in->block != &sq_core_block) {
-        (void)SQ_FAIL(&err, SQ_ERR_ARG, "--block = gather, need core with --layers");
-        return sq_cli_fail("cosim", &err);
-    }
-    if (sq_checkpoint_open(&ck, model, &err) != SQ_OK)
-        return sq_cli_fail("cosim", &err);
-    enum sq_status status = sq_rtl_load(&rtl, &point, sq_cli_home(), &built, &err);
+    enum sq_status status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
-        v.rtl = rtl.api;
-        v.n_layers = ck.n_layers;
-        print_head(in, &v, in->model ? in->model : "traces/tiny-llama");
-        status = sq_model_visit(&ck, model, in->tokens, in->m, in->seed, visit_layer, &v, &is_real,
-                                &err);
+        status = run_model(&v, model, &is_real, &err);
+        sq_checkpoint_close(&ck);
     }
-    sq_rtl_unload(&rtl);
-    sq_checkpoint_close(&ck);
+    free(embedded);
+    sq_layer_file_close(&v.file);
     if (status != SQ_OK)
         return sq_cli_fail("cosim", &err);
-    return sq_cosim_summary(in, "layers", v.done, &v.total, is_real ? "real" : "synthetic inputs");
+    return sq_cosim_summary(&said, "layers", v.done, &v.total,
+                            is_real ? "real" : "synthetic inputs");
 }

@@ -5,8 +5,6 @@
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_mutant.h"
 
-static const char *const kinds[] = {"none", "value", "handshake", "counter", "hang"};
-
 static void report_mutant(const struct sq_cosim_args *in, unsigned number,
                           const struct sq_mutant *m)
 {
@@ -20,7 +18,7 @@ static void report_mutant(const struct sq_cosim_args *in, unsigned number,
     json_object_set_new(o, "point", json_string(in->wanted[0]));
     json_object_set_new(o, "mutant", json_integer(number));
     json_object_set_new(o, "killed", json_boolean(is_killed));
-    json_object_set_new(o, "by", json_string(kinds[m->found.kind]));
+    json_object_set_new(o, "by", json_string(sq_cosim_kind(m->found.kind)));
     json_object_set_new(o, "signal", json_string(is_killed ? m->found.what : ""));
     json_object_set_new(o, "cases", json_integer((json_int_t)m->cases));
     json_object_set_new(o, "cycles", json_integer((json_int_t)m->cycles));

@@ -7,53 +7,55 @@
 
 #include <omp.h>
 
-#include "sim/cli/sq_cli_option.h"
-#include "sim/format/sq_mask_file.h"
-#include "sim/format/sq_trace.h"
-#include "sim/format/sq_weight_file.h"
-#include "sim/llm/sq_eval.h"
+#include "sim/cli/sq_cli_calib.h"
+#include "sim/cli/sq_cmd_eval.h"
+#include "sim/format/sq_layer_file.h"
 
 enum {
     KEY_TOKENS = 0x3000,
     KEY_CALIB,
+    KEY_TEXT,
+    KEY_CALIB_TEXT,
     KEY_WEIGHTS,
+    KEY_LAYER_FORMAT,
     KEY_SEQUENCES,
     KEY_CALIB_SEQUENCES,
+    KEY_SEQUENTIAL,
     KEY_SUMMARY,
     KEY_JOBS,
     KEY_JSON,
-};
-
-struct arguments {
-    const char *model, *tokens, *calib, *weights; // NULL: the default
-    const char *output;                           // NULL: no file of masks
-    struct sq_mask *mask;                         // what was collected for it
-    size_t n_masks;
-    unsigned n_sequences, n_calib_sequences; // 0: all
-    bool is_summary, is_json;
-    struct sq_cli_options options;
-    struct sq_error *err;
+    KEY_PROGRESS,
 };
 
 static const struct argp_option options[] = {
     {"tokens", KEY_TOKENS, "FILE", 0, "token file (MODEL/tokens_eval.safetensors)", 0},
+    {"text", KEY_TEXT, "FILE", 0, "a text in its place, by the model's own tokenizer", 0},
     {"calib", KEY_CALIB, "FILE", 0, "calibration tokens (MODEL/tokens_calib.safetensors)", 0},
+    {"calib-text", KEY_CALIB_TEXT, "FILE", 0, "a text in their place", 0},
     {"weights", KEY_WEIGHTS, "FILE", 0, "weights that `sqsim quantize -o` wrote, of any format", 0},
+    {"layer-format", KEY_LAYER_FORMAT, "RULES", 0,
+     "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,...", 0},
     {"output", 'o', "FILE", 0, "sq_a_static: write the channel masks of Algorithm 2", 0},
     {"sequences", KEY_SEQUENCES, "N", 0, "the first N sequences of the token file only", 0},
     {"calib-sequences", KEY_CALIB_SEQUENCES, "N", 0,
      "the first N sequences of the calibration tokens only", 0},
+    {"sequential", KEY_SEQUENTIAL, NULL, 0,
+     "calibrate each layer behind the encoded ones before it, not on the model as it is", 0},
     {"summary", KEY_SUMMARY, NULL, 0, "no errors per layer, which take a reference product each",
      3},
     {"jobs", KEY_JOBS, "N", 0, "threads (all processors); the result does not depend on it", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 3},
+    {"progress", KEY_PROGRESS, NULL, 0, "say what is being done on stderr, terminal or not", 3},
     {0}};
 
 static const char doc[] =
-    "Evaluates MODEL, a Hugging Face directory of a Llama-type model, with every linear layer of "
+    "Evaluates MODEL, a Hugging Face directory or a GGUF file of a Llama-type model, with every "
+    "linear layer of "
     "its decoder computed in the integers of a format, and prints loss (nats per predicted "
     "token), "
-    "perplexity, and each layer's relative output error, SQNR, stored bits and mask recall. "
+    "perplexity, and each layer's relative output error, SQNR, stored bits and mask recall; beside "
+    "them the model as it is over the same tokens: difference of loss, KL, top-1 agreement, with "
+    "95 % intervals by a bootstrap over sequences. "
     "Default: the "
     "embedded "
     "traces/tiny-llama.\v"
@@ -61,8 +63,10 @@ static const char doc[] =
     "  sqsim eval --format dense --weight-bits 16 --act-bits 16    the model as it is\n"
     "  sqsim eval --bank 16 --sparsity 0.875 --act-bits 4\n"
     "  sqsim eval ~/models/stories260K --format sq_a_static --bank 8 --json\n"
+    "  sqsim eval SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --window 512 --bank 32\n"
     "  sqsim eval --format sp24 --prune wanda --algorithm rtn\n"
     "  sqsim eval --format gqsa --sparsity 0.4 --algorithm lite\n"
+    "  sqsim eval --format sq_a_static --layer-format '*.down_proj=sq_a_dynamic'\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n";
 
 static enum sq_status set_uint(const char *option, const char *text, uint64_t max, unsigned *value,
@@ -84,11 +88,12 @@ static enum sq_status set_jobs(const char *text, struct sq_error *err)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    struct arguments *in = state->input;
+    struct sq_eval_args *in = state->input;
     enum sq_status status = SQ_OK;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &in->options;
+        state->child_inputs[1] = &in->text;
         break;
     case KEY_TOKENS:
         in->tokens = arg;
@@ -96,8 +101,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CALIB:
         in->calib = arg;
         break;
+    case KEY_TEXT:
+        in->text.source.text = arg;
+        break;
+    case KEY_CALIB_TEXT:
+        in->calib_text = arg;
+        break;
     case KEY_WEIGHTS:
         in->weights = arg;
+        break;
+    case KEY_LAYER_FORMAT:
+        in->layer_format = arg;
         break;
     case 'o':
         in->output = arg;
@@ -108,6 +122,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CALIB_SEQUENCES:
         status = set_uint("--calib-sequences", arg, INT32_MAX, &in->n_calib_sequences, in->err);
         break;
+    case KEY_SEQUENTIAL:
+        in->is_sequential = true;
+        break;
     case KEY_SUMMARY:
         in->is_summary = true;
         break;
@@ -116,6 +133,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_JSON:
         in->is_json = true;
+        break;
+    case KEY_PROGRESS:
+        sq_cli_progress_everywhere();
         break;
     case ARGP_KEY_ARG:
         if (in->model)
@@ -128,127 +148,88 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return status == SQ_OK ? 0 : EINVAL;
 }
 
-// ---- what is printed --------------------------------------------------------------------------
-
-static json_t *json_number(double v)
-{
-    return isnan(v) ? json_null() : isinf(v) ? json_string("inf") : json_real(v);
-}
-
-// Keeps the mask of a layer for --output; without memory the file is refused at the end.
-static void keep_mask(struct arguments *in, const struct sq_layer_metrics *m)
-{
-    struct sq_mask *keep = &in->mask[in->n_masks++];
-    snprintf(keep->name, sizeof keep->name, "%s", m->name);
-    keep->k_orig = m->k;
-    keep->mask = malloc(m->k_padded);
-    keep->k = keep->mask ? m->k_padded : 0;
-    if (keep->mask)
-        memcpy(keep->mask, m->mask, m->k_padded);
-}
-
-static void print_layer(void *context, const struct sq_layer_metrics *m)
-{
-    struct arguments *in = context;
-    if (in->mask)
-        keep_mask(in, m);
-    if (!in->is_json) {
-        printf("%-36s %6zu x %-6zu %10.6f %8.3f", m->name, m->n, m->k, m->relative_error,
-               m->sqnr_db);
-        if (!isnan(m->mask_recall))
-            printf(" %8.4f", m->mask_recall);
-        printf(m->is_dense             ? " %8.4f dense\n"
-               : isnan(m->stored_bits) ? "\n"
-                                       : " %8.4f\n",
-               m->stored_bits);
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "layer", json_string(m->name));
-    json_object_set_new(o, "n", json_integer((json_int_t)m->n));
-    json_object_set_new(o, "k", json_integer((json_int_t)m->k));
-    json_object_set_new(o, "relative_error", json_real(m->relative_error));
-    json_object_set_new(o, "sqnr_db", json_number(m->sqnr_db));
-    json_object_set_new(o, "mask_recall", json_number(m->mask_recall));
-    json_object_set_new(o, "stored_bits_per_weight", json_number(m->stored_bits));
-    json_object_set_new(o, "dense", json_boolean(m->is_dense));
-    sq_cli_json_line(o);
-}
-
-static void print_summary(const struct arguments *in, const struct sq_recipe *r,
-                          const struct sq_eval_result *e)
-{
-    if (!in->is_json) {
-        printf("loss %.6f nats per token, perplexity %.4f, %zu tokens", e->loss, e->perplexity,
-               e->n_tokens);
-        if (!isnan(e->stored_bits))
-            printf(", %.4f stored bits per weight", e->stored_bits);
-        if (r && r->format->padding)
-            printf(", %s", r->format->padding);
-        if (e->n_dense_layers)
-            printf(", %zu layers dense", e->n_dense_layers);
-        printf("\n");
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "loss", json_real(e->loss));
-    json_object_set_new(o, "perplexity", json_real(e->perplexity));
-    json_object_set_new(o, "tokens", json_integer((json_int_t)e->n_tokens));
-    json_object_set_new(o, "stored_bits_per_weight", json_number(e->stored_bits));
-    json_object_set_new(o, "dense_layers", json_integer((json_int_t)e->n_dense_layers));
-    if (r)
-        sq_cli_recipe_json(r, in->weights ? SQ_IN_FILE : SQ_IN_EVAL, o);
-    else
-        json_object_set_new(o, "format", json_string("reference"));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance("real", r ? "golden model" : "binary32 model", 0));
-    sq_cli_json_line(o);
-}
-
 // ---- work -------------------------------------------------------------------------------------
 
-// The file as given, or `name` beside the model; its first n sequences, 0: all.
-static enum sq_status read_tokens(const char *path, const char *model, const char *name, size_t n,
-                                  const struct sq_model_config *c, struct sq_tokens *t,
-                                  struct sq_error *err)
+// Its first n sequences, 0: all.
+static enum sq_status read_tokens(struct sq_token_source *source, const struct sq_checkpoint *ck,
+                                  const char *model, const char *name, size_t n,
+                                  struct sq_tokens *t, struct sq_error *err)
 {
-    char beside[4096];
-    snprintf(beside, sizeof beside, "%s/%s", model, name);
-    SQ_TRY(sq_tokens_read(t, path ? path : beside, c->vocab_size, c->max_position, err));
+    SQ_TRY(sq_token_source_read(source, ck, model, name, t, err));
     if (n && n < t->n_sequences)
         t->n_sequences = n;
     return SQ_OK;
 }
 
-static enum sq_status evaluate(const struct arguments *in, const char *model,
+// What is evaluated, and where calib is not NULL the calibration tokens. *source is what the first
+// came from.
+static enum sq_status read_all_tokens(const struct sq_eval_args *in, const struct sq_checkpoint *ck,
+                                      const char *model, struct sq_token_source *source,
+                                      struct sq_tokens *tokens, struct sq_tokens *calib,
+                                      struct sq_error *err)
+{
+    const struct sq_token_source cuts = in->text.source;
+    struct sq_token_source other = {.tokens = in->calib};
+    if (in->calib_text)
+        other = (struct sq_token_source){
+            .tokens = in->calib, .text = in->calib_text, .window = cuts.window, .bos = cuts.bos};
+    *source = cuts;
+    if (!cuts.text && in->calib_text) // they are for that text
+        *source = (struct sq_token_source){0};
+    source->tokens = in->tokens;
+    SQ_TRY(read_tokens(source, ck, model, "tokens_eval.safetensors", in->n_sequences, tokens, err));
+    return calib ? read_tokens(&other, ck, model, "tokens_calib.safetensors", in->n_calib_sequences,
+                               calib, err)
+                 : SQ_OK;
+}
+
+// What is being done; the blocks of the format give pace and ETA, since the model as it is takes
+// less.
+static void begins(void *context, enum sq_eval_stage stage, size_t block, size_t n_blocks)
+{
+    static const char *const name[SQ_EVAL_STAGES] = {
+        "eval: the model as it is, blocks", "eval: what each layer is to be",
+        "eval: calibration, blocks",        "eval: encoding, blocks",
+        "eval: products, blocks",           "eval: scores, blocks"};
+    char text[64];
+    (void)context;
+    if (stage > SQ_EVAL_SCAN) {
+        sq_cli_progress(name[stage], block, n_blocks);
+        return;
+    }
+    snprintf(text, sizeof text, "%zu/%zu", block, n_blocks);
+    sq_cli_stage(name[stage], text);
+}
+
+static enum sq_status evaluate(const struct sq_eval_args *in, const char *model,
                                const struct sq_recipe *r, struct sq_checkpoint *ck,
                                struct sq_tokens *tokens, struct sq_tokens *calib,
                                struct sq_error *err)
 {
     const bool is_calibrated = r && !in->weights && sq_recipe_needs_calibration(r);
     struct sq_eval_result result;
+    struct sq_divergence divergence = {NAN, NAN, NAN, {NAN, NAN}, NAN, NAN, NAN, {NAN, NAN}, NAN};
     if (!ck->is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "MODEL must be a directory with config.json");
-    if ((in->calib || in->n_calib_sequences) && !is_calibrated)
-        return SQ_FAIL(err, SQ_ERR_ARG, "nothing here needs calibration tokens");
-    SQ_TRY(read_tokens(in->tokens, model, "tokens_eval.safetensors", in->n_sequences, &ck->config,
-                       tokens, err));
-    if (is_calibrated)
-        SQ_TRY(read_tokens(in->calib, model, "tokens_calib.safetensors", in->n_calib_sequences,
-                           &ck->config, calib, err));
-    struct arguments context = *in;
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "MODEL must be a directory with config.json, or a GGUF file");
+    if (in->is_sequential && !is_calibrated)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--sequential: nothing here needs calibration tokens");
+    if (!is_calibrated && (in->calib || in->calib_text || in->n_calib_sequences))
+        sq_cli_note_calib("eval");
+    struct sq_eval_args context = *in;
+    const struct sq_eval_watch watch = {.begins = begins};
+    sq_cli_stage("eval", "reading tokens");
+    SQ_TRY(read_all_tokens(in, ck, model, &context.text.source, tokens,
+                           is_calibrated ? calib : NULL, err));
     context.mask = in->output ? calloc(ck->n_layers, sizeof *context.mask) : NULL;
     if (in->output && !context.mask)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", ck->n_layers);
-    sq_eval_report *report = r && !in->is_summary ? print_layer : NULL;
+    sq_eval_report *report = r && !in->is_summary ? sq_eval_print_layer : NULL;
     if (report && !in->is_json)
-        printf("%-36s %15s %10s %8s%s %8s\n", "layer", "N x K     ", "rel. error", "SQNR dB",
-               r->format->has_mask ? "   recall" : "", "bits");
+        sq_eval_print_head(r);
     enum sq_status status =
-        in->weights
-            ? sq_eval_file(ck, in->weights, tokens, r, report, &context, &result, err)
-            : sq_eval(ck, is_calibrated ? calib : NULL, tokens, r, report, &context, &result, err);
+        sq_eval_compared(ck, is_calibrated ? calib : NULL, in->weights, tokens, r, report, &context,
+                         &watch, &result, &divergence, err);
     for (size_t i = 0; status == SQ_OK && i < context.n_masks; i++)
         if (!context.mask[i].mask)
             status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", context.n_masks);
@@ -258,12 +239,38 @@ static enum sq_status evaluate(const struct arguments *in, const char *model,
     for (size_t i = 0; i < context.n_masks; i++)
         free(context.mask[i].mask);
     free(context.mask);
+    sq_cli_progress_end();
     if (status == SQ_OK)
-        print_summary(in, r, &result);
+        sq_eval_print_summary(&context, r, &result, &divergence, tokens);
     return status;
 }
 
-static enum sq_status check_output(const struct arguments *in, const struct sq_recipe *r,
+// The rules of --layer-format, each of which is of some layer.
+static enum sq_status read_rules(struct sq_eval_args *in, const struct sq_checkpoint *ck,
+                                 struct sq_recipe *r, struct sq_error *err)
+{
+    struct sq_error why;
+    if (!in->layer_format)
+        return SQ_OK;
+    if (in->output)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--layer-format does not go with --output");
+    if (sq_layer_rules_read(in->layer_format, &in->options.given, in->rule, &r->n_rules, &why) !=
+        SQ_OK)
+        return SQ_FAIL(err, why.code, "--%.240s", why.text);
+    r->rule = in->rule;
+    for (size_t i = 0; i < r->n_rules; i++) {
+        bool is_used = false;
+        for (size_t l = 0; l < ck->n_layers; l++)
+            is_used = is_used || sq_recipe_of_layer(r, ck->layer[l].name) == &in->rule[i].recipe;
+        if (!is_used)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "--layer-format: '%.60s' is the first match of no layer",
+                           in->rule[i].pattern);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status check_output(const struct sq_eval_args *in, const struct sq_recipe *r,
                                    struct sq_error *err)
 {
     if (in->output && !r->format->has_mask)
@@ -273,64 +280,38 @@ static enum sq_status check_output(const struct arguments *in, const struct sq_r
     return SQ_OK;
 }
 
-// The recipe of a file in the SQ-format.
-static enum sq_status recipe_of_trace(const struct arguments *in, struct sq_recipe *r,
-                                      struct sq_error *err)
-{
-    struct sq_trace trace;
-    SQ_TRY(sq_trace_open(&trace, in->weights, err));
-    const struct sq_format f = trace.format;
-    sq_trace_close(&trace);
-    SQ_TRY(sq_cli_recipe_of(&in->options, &sq_format_sq_w, SQ_IN_FILE, r, err));
-    r->weight = (struct sq_grid){SQ_GRID_OWN, f.high_bits, f.low_bits};
-    r->bank = f.bank;
-    r->high_per_bank = f.high_per_bank;
-    r->group = f.group;
-    return sq_recipe_check(r, err);
-}
-
-// The recipe of another file.
-static enum sq_status recipe_of_file(const struct arguments *in, struct sq_recipe *r,
-                                     struct sq_error *err)
-{
-    struct sq_weight_file file;
-    struct sq_recipe told;
-    SQ_TRY(sq_weight_file_open(&file, in->weights, err));
-    *r = file.recipe;
-    sq_weight_file_close(&file);
-    SQ_TRY(sq_cli_recipe_of(&in->options, r->format, SQ_IN_FILE, &told, err));
-    r->act = told.act;
-    r->is_act_f16 = told.is_act_f16;
-    r->is_gptq = false;
-    return sq_recipe_check(r, err);
-}
-
 // --weights says the format itself.
-static enum sq_status recipe_of_weights(const struct arguments *in, struct sq_recipe *r,
+static enum sq_status recipe_of_weights(const struct sq_eval_args *in, struct sq_recipe *r,
                                         struct sq_error *err)
 {
-    struct sq_safetensors st;
-    bool is_free = !in->options.is_format_given;
+    struct sq_layer_file file;
+    struct sq_error why;
+    bool is_free = !in->options.is_format_given && !in->layer_format;
     for (size_t i = 0; i < in->options.given.n; i++)
         is_free = is_free && strcmp(in->options.given.option[i].name, "act-bits") == 0;
     if (!is_free)
         return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format; only --act-bits is free");
-    SQ_TRY(sq_safetensors_open(&st, in->weights, err));
-    const bool is_other = sq_weight_file_is(&st);
-    sq_safetensors_close(&st);
-    return is_other ? recipe_of_file(in, r, err) : recipe_of_trace(in, r, err);
+    const enum sq_status status = sq_layer_file_open(&file, in->weights, &in->options.given, &why);
+    if (status != SQ_OK)
+        return SQ_FAIL(err, status, "%s%.280s", strncmp(why.text, "act-bits", 8) ? "" : "--",
+                       why.text);
+    *r = file.recipe;
+    sq_layer_file_close(&file);
+    return SQ_OK;
 }
 
 int sq_cmd_eval(int argc, char **argv)
 {
-    const struct argp_child children[] = {{sq_cli_options_argp(SQ_IN_EVAL), 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {
+        {sq_cli_options_argp(SQ_IN_EVAL), 0, NULL, 0}, {&sq_cli_text_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {.options = options,
                               .parser = parse,
                               .args_doc = "[MODEL]",
                               .doc = doc,
                               .children = children};
     struct sq_error err;
-    struct arguments in = {.options = sq_cli_options_default(SQ_IN_EVAL, &err), .err = &err};
+    struct sq_eval_args in = {
+        .options = sq_cli_options_default(SQ_IN_EVAL, &err), .text = {.err = &err}, .err = &err};
     struct sq_checkpoint ck;
     struct sq_recipe r;
     struct sq_tokens tokens = {0}, calib = {0};
@@ -345,11 +326,25 @@ int sq_cmd_eval(int argc, char **argv)
     char *embedded = sq_cli_home_path("traces/tiny-llama");
     const char *model = in.model ? in.model : embedded;
     status = sq_checkpoint_open(&ck, model, &err);
+    bool is_rtn = false;
     if (status == SQ_OK) {
-        status = evaluate(&in, model, sq_recipe_is_reference(&r) ? NULL : &r, &ck, &tokens, &calib,
-                          &err);
+        if (!in.weights)
+            status = sq_cli_recipe_calibrated(&in.options, &ck, model,
+                                              in.calib || in.calib_text || in.is_sequential, &r,
+                                              &is_rtn, &err);
+        if (status == SQ_OK)
+            status =
+                sq_recipe_is_reference(&r) && in.layer_format
+                    ? SQ_FAIL(&err, SQ_ERR_ARG, "--layer-format needs a --format for the others")
+                    : read_rules(&in, &ck, &r, &err);
+        r.is_sequential = in.is_sequential;
+        if (status == SQ_OK)
+            status = evaluate(&in, model, sq_recipe_is_reference(&r) ? NULL : &r, &ck, &tokens,
+                              &calib, &err);
         sq_checkpoint_close(&ck);
     }
+    if (status == SQ_OK && is_rtn)
+        sq_cli_note_rtn("eval");
     sq_tokens_free(&tokens);
     sq_tokens_free(&calib);
     free(embedded);

@@ -155,9 +155,9 @@ static void explain_table10(const struct arguments *in)
 {
     double worst = 0;
     if (!in->is_json)
-        printf("T / T(W4A8) = (1-s) + s/r + o, r = T(W4A8) / T(W4A4) of the paper's own rows\n"
-               "%-12s %7s %7s %7s %9s %9s %7s %10s\n",
-               "model", "r", "o", "s", "paper", "here", "diff", "W4A4 share");
+        printf("T / T(W4A8) = (1-s) + s/r, r = T(W4A8) / T(W4A4) of the paper's end points\n"
+               "%-12s %7s %7s %9s %9s %7s %10s\n",
+               "model", "r", "s", "paper", "here", "diff", "W4A4 share");
     for (unsigned i = 0; i < SQ_TABLE10_MODELS; i++)
         for (unsigned j = 0; j < 3; j++) {
             const struct sq_table10 *t = &sq_table10[i];
@@ -165,24 +165,23 @@ static void explain_table10(const struct arguments *in)
             const double share = here * t->w4a4_s / t->w4a8_s;
             worst = fmax(worst, fabs(diff));
             if (!in->is_json) {
-                printf("%-12s %7.3f %7.3f %7.3f %9.2f %9.3f %+7.3f %9.1f%%\n", t->model,
-                       t->w4a8_s / t->w4a4_s, t->overhead, t->sparsity[j], t->paper_speedup[j],
-                       here, diff, 100 * share);
+                printf("%-12s %7.3f %7.3f %9.2f %9.3f %+7.3f %9.1f%%\n", t->model,
+                       t->w4a8_s / t->w4a4_s, t->sparsity[j], t->paper_speedup[j], here, diff,
+                       100 * share);
                 continue;
             }
             json_t *o = json_object();
             json_object_set_new(o, "model", json_string(t->model));
             put(o, "r", t->w4a8_s / t->w4a4_s);
-            put(o, "overhead", t->overhead);
             put(o, "sparsity", t->sparsity[j]);
             put(o, "paper_speedup", t->paper_speedup[j]);
             put(o, "speedup", here);
             sq_cli_json_line(o);
         }
     if (!in->is_json) {
-        printf("o is 0 for 70B; for 8B it is .037, the mean of what its rows imply (.042 .031 "
-               ".037): gather and\nquantisation weigh more in small GEMM. Paper columns are "
-               "quoted.\n");
+        printf("No constant is taken from the rows that are predicted. 8B comes out slower in the "
+               "paper:\n"
+               "gather and quantisation, left out here, weigh more in small GEMM.\n");
         return;
     }
     json_t *o = json_object();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim inspect: what a safetensors file, an encoded model or a model directory holds.
+// sqsim inspect: what a safetensors or GGUF file, an encoded model or a model directory holds.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "sim/cli/sq_cli.h"
-#include "sim/format/sq_trace.h"
+#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
+#include "sim/llm/sq_gguf_model.h"
 
 enum { KEY_JSON = 0x2000 };
 
@@ -23,14 +24,15 @@ static const struct argp_option options[] = {
     {0}};
 
 static const char doc[] =
-    "Lists tensors, shapes, dtypes, bytes and metadata of a safetensors file or a Hugging Face "
-    "model "
-    "directory (default: the embedded traces/tiny-llama). An encoded file is validated as well: "
+    "Lists tensors, shapes, dtypes, bytes and metadata of a safetensors file, a GGUF file or a "
+    "Hugging Face model directory (default: the embedded traces/tiny-llama). An encoded file is "
+    "validated as well: "
     "format, stored bits per weight, every bank.\v"
     "Examples:\n"
     "  sqsim inspect\n"
     "  sqsim inspect llama.sq.safetensors\n"
-    "  sqsim inspect ~/models/Llama-3.2-1B --json\n";
+    "  sqsim inspect ~/models/Llama-3.2-1B --json\n"
+    "  sqsim inspect SmolLM2-135M-Instruct.Q4_1.gguf\n";
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -133,13 +135,13 @@ static void print_valid(const struct arguments *in, const char *name, size_t n, 
     sq_cli_json_line(j);
 }
 
-static enum sq_status print_operand(const struct arguments *in, const struct sq_trace *t, size_t i,
-                                    double *bits, double *weights, struct sq_error *err)
+static enum sq_status print_operand(const struct arguments *in, const struct sq_operand_file *t,
+                                    size_t i, double *bits, double *weights, struct sq_error *err)
 {
-    const struct sq_trace_entry *e = &t->entry[i];
+    const struct sq_operand_file_entry *e = &t->entry[i];
     struct sq_operand o;
     struct sq_error why;
-    enum sq_status status = sq_trace_load(t, i, &o, &why);
+    enum sq_status status = sq_operand_file_load(t, i, &o, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "operand '%.60s' is not valid: %.150s",
                        *e->name ? e->name : "(the file)", why.text);
@@ -154,8 +156,8 @@ static enum sq_status print_operand(const struct arguments *in, const struct sq_
 static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safetensors *file,
                                       struct totals *total, struct sq_error *err)
 {
-    struct sq_trace t;
-    SQ_TRY(sq_trace_adopt(&t, file, err));
+    struct sq_operand_file t;
+    SQ_TRY(sq_operand_file_adopt(&t, file, err));
     enum sq_status status = SQ_OK;
     double bits = 0, weights = 0;
     print_file(in, &t.file, total);
@@ -173,7 +175,7 @@ static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safe
                  t.n_operands, bits / weights);
         print_summary(in, in->is_json ? "sq_w" : kind, total, extra);
     }
-    sq_trace_close(&t);
+    sq_operand_file_close(&t);
     return status;
 }
 
@@ -238,14 +240,8 @@ static json_t *config_json(const struct sq_model_config *c)
     return o;
 }
 
-static enum sq_status inspect_directory(const struct arguments *in, const char *path,
-                                        struct totals *total, struct sq_error *err)
+static void print_config(const struct arguments *in, json_t *config)
 {
-    struct sq_checkpoint ck;
-    SQ_TRY(sq_checkpoint_open(&ck, path, err));
-    for (size_t i = 0; i < ck.n_shards; i++)
-        print_file(in, &ck.shard[i], total);
-    json_t *config = config_json(&ck.config), *extra = json_object();
     const char *key;
     json_t *value;
     json_object_foreach(config, key, value)
@@ -256,6 +252,17 @@ static enum sq_status inspect_directory(const struct arguments *in, const char *
         json_dumpf(value, stdout, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
         printf("\n");
     }
+}
+
+static enum sq_status inspect_directory(const struct arguments *in, const char *path,
+                                        struct totals *total, struct sq_error *err)
+{
+    struct sq_checkpoint ck;
+    SQ_TRY(sq_checkpoint_open(&ck, path, err));
+    for (size_t i = 0; i < ck.n_shards; i++)
+        print_file(in, &ck.shard[i], total);
+    json_t *config = config_json(&ck.config), *extra = json_object();
+    print_config(in, config);
     char kind[96];
     snprintf(kind, sizeof kind, "model of %zu blocks, %zu linear layers, %zu file%s",
              ck.config.n_layers, ck.n_layers, ck.n_shards, ck.n_shards == 1 ? "" : "s");
@@ -267,15 +274,76 @@ static enum sq_status inspect_directory(const struct arguments *in, const char *
     return SQ_OK;
 }
 
+// ---- GGUF -----------------------------------------------------------------------------------
+
+static void print_value(const struct arguments *in, const struct sq_gguf_value *v, json_t *metadata)
+{
+    char array[64];
+    json_t *j = sq_gguf_json(v);
+    snprintf(array, sizeof array, "[%zu %s]", v->n, sq_gguf_type_name(v->type));
+    if (in->is_json) {
+        json_object_set_new(metadata, v->key, j ? j : json_string(array));
+        return;
+    }
+    printf("  %s = ", v->key);
+    if (json_is_string(j))
+        sq_put_text(stdout, json_string_value(j));
+    else if (j)
+        json_dumpf(j, stdout, JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+    else
+        fputs(array, stdout);
+    printf("\n");
+    json_decref(j);
+}
+
+// Everything in the file, and the config it means, where it is a model that sqsim runs.
+static enum sq_status inspect_gguf(const struct arguments *in, const char *path,
+                                   struct totals *total, struct sq_error *err)
+{
+    struct sq_gguf g;
+    struct sq_model_config c;
+    struct sq_error why;
+    SQ_TRY(sq_gguf_open(&g, path, err));
+    for (size_t i = 0; i < g.n_tensors; i++) {
+        print_tensor(in, &g.tensor[i]);
+        total->nbytes += g.tensor[i].nbytes;
+    }
+    total->n_tensors = g.n_tensors;
+    for (size_t i = 0; i < g.n_values; i++)
+        print_value(in, &g.value[i], total->metadata);
+    const bool is_model = sq_gguf_model_config(&g, sq_path_tail(path), &c, &why) == SQ_OK;
+    char kind[64];
+    snprintf(kind, sizeof kind, "GGUF version %u", g.version);
+    json_t *extra = json_object(), *config = is_model ? config_json(&c) : json_object();
+    json_object_set_new(extra, "version", json_integer(g.version));
+    json_object_set_new(extra, "alignment", json_integer((json_int_t)g.alignment));
+    print_config(in, config);
+    json_object_set_new(extra, "config", is_model ? json_incref(config) : json_null());
+    if (!is_model) {
+        json_object_set_new(extra, "no_model", sq_cli_json_text(why.text));
+        if (!in->is_json) {
+            printf("  no model that sqsim runs: ");
+            sq_put_text(stdout, why.text);
+            printf("\n");
+        }
+    }
+    print_summary(in, in->is_json ? "gguf" : kind, total, extra);
+    json_decref(config);
+    sq_gguf_close(&g);
+    return SQ_OK;
+}
+
 static enum sq_status inspect(const struct arguments *in, const char *path, struct totals *total,
                               struct sq_error *err)
 {
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return inspect_directory(in, path, total, err);
+    if (sq_gguf_is(path))
+        return inspect_gguf(in, path, total, err);
     struct sq_safetensors file;
     SQ_TRY(sq_safetensors_open(&file, path, err));
-    if (sq_trace_is_encoded(&file))
+    if (sq_operand_file_is_encoded(&file))
         return inspect_encoded(in, &file, total, err);
     if (sq_weight_file_is(&file))
         return inspect_system(in, &file, total, err);

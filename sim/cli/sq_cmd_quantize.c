@@ -9,21 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sim/cli/sq_cli_option.h"
+#include "sim/cli/sq_cli_calib.h"
+#include "sim/cli/sq_cli_text.h"
 #include "sim/format/sq_grid_format.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_sensitivity_scan.h"
-#include "sim/llm/sq_spqt_greedy.h"
+#include "sim/llm/sq_sparsity_scan.h"
 
-enum { KEY_JOBS = 0x2000, KEY_JSON, KEY_CALIB };
+enum { KEY_JOBS = 0x2000, KEY_JSON, KEY_CALIB, KEY_CALIB_TEXT, KEY_CALIB_SEQUENCES, KEY_PROGRESS };
 
 struct arguments {
     struct sq_cli_options options;
-    struct sq_recipe r; // of the options
-    const char *model;  // NULL: the embedded one
-    const char *output; // NULL: report only
-    const char *calib;  // NULL: beside the model
+    struct sq_recipe r;         // of the options
+    const char *model;          // NULL: the embedded one
+    const char *output;         // NULL: report only
+    struct sq_cli_text calib;   // a token file or a text, or the file beside the model
+    uint64_t n_calib_sequences; // 0: all
     unsigned jobs;
     bool is_json;
     struct sq_error *err;
@@ -34,20 +36,26 @@ static const struct argp_option options[] = {
      0},
     {"calib", KEY_CALIB, "FILE", 0,
      "where calibrated: calibration tokens (MODEL/tokens_calib.safetensors)", 1},
+    {"calib-text", KEY_CALIB_TEXT, "FILE", 0, "a text in their place, by the model's own tokenizer",
+     1},
+    {"calib-sequences", KEY_CALIB_SEQUENCES, "N", 0,
+     "the first N sequences of the calibration tokens only", 1},
     {"jobs", KEY_JOBS, "N", 0, "threads (all processors); the result does not depend on it", 2},
     {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 2},
+    {"progress", KEY_PROGRESS, NULL, 0, "say what is being done on stderr, terminal or not", 2},
     {0}};
 
 static const char doc[] =
     "Encodes every linear layer of MODEL in a format and prints stored "
     "bits per weight and SQNR. MODEL is a Hugging Face directory (config.json, model.safetensors "
     "or "
-    "shards) or one .safetensors file, whose 2-D float tensors are taken; default: the embedded "
+    "shards), a GGUF file, or one .safetensors file, whose 2-D float tensors are taken; default: "
+    "the embedded "
     "traces/tiny-llama.\v"
     "Examples:\n"
     "  sqsim quantize\n"
     "  sqsim quantize ~/models/Llama-3.2-1B -o llama.sq.safetensors\n"
-    "  sqsim quantize --algorithm gptq -o w.safetensors && sqsim eval --weights w.safetensors\n"
+    "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n"
     "  sqsim quantize --format gqsa --algorithm lite --sparsity 0.4 -o g.safetensors\n"
     "  sqsim quantize layer.safetensors --bank 16 --sparsity 0.875 --json\n";
 
@@ -58,6 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &in->options;
+        state->child_inputs[1] = &in->calib;
         return 0;
     case 'o':
         in->output = arg;
@@ -70,9 +79,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_JSON:
         in->is_json = true;
         return 0;
-    case KEY_CALIB:
-        in->calib = arg;
+    case KEY_PROGRESS:
+        sq_cli_progress_everywhere();
         return 0;
+    case KEY_CALIB:
+        in->calib.source.tokens = arg;
+        return 0;
+    case KEY_CALIB_TEXT:
+        in->calib.source.text = arg;
+        return 0;
+    case KEY_CALIB_SEQUENCES:
+        return sq_cli_uint("--calib-sequences", arg, 1, INT32_MAX, &in->n_calib_sequences,
+                           in->err) == SQ_OK
+                   ? 0
+                   : EINVAL;
     case ARGP_KEY_ARG:
         if (in->model)
             return ARGP_ERR_UNKNOWN;
@@ -89,10 +109,10 @@ struct work {
     const struct arguments *in;
     const struct sq_checkpoint *ck;
     struct sq_recipe r;
-    struct sq_quant_layer *layer;  // [n_layers]
-    uint8_t *is_dense;             // [n_layers]
-    bool is_streamed;              // sq_w
-    struct sq_trace_writer writer; // is_streamed and --output
+    struct sq_quant_layer *layer;         // [n_layers]
+    uint8_t *is_dense;                    // [n_layers]
+    bool is_streamed;                     // sq_recipe_is_packed
+    struct sq_operand_file_writer writer; // is_streamed and --output
     struct sq_sqnr sqnr;
     double weights, nbits;
 };
@@ -106,6 +126,7 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
 {
     const struct sq_layer *l = &work->ck->layer[i];
     const size_t padded = sq_recipe_padded(&work->r, l->k);
+    sq_cli_progress_end();
     if (!work->in->is_json) {
         printf("%-36s %6zu x %-6zu %8zu %8.4f %9.3f%s\n", l->name, l->n, l->k, padded, bits, db,
                work->is_dense[i] ? " dense" : "");
@@ -131,7 +152,8 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
 // Whether the checkpoint says that its weights are "synthetic", else "real".
 static const char *source_of(const struct sq_checkpoint *ck)
 {
-    const char *declared = sq_safetensors_metadata(&ck->shard[0], "source");
+    const char *declared =
+        ck->n_shards > 0 ? sq_safetensors_metadata(&ck->shard[0], "source") : NULL;
     return declared && strcmp(declared, "synthetic") == 0 ? "synthetic" : "real";
 }
 
@@ -144,15 +166,17 @@ static void print_summary(const struct work *work)
         if (work->is_streamed)
             snprintf(equivalent, sizeof equivalent, " (%.4f without scales)",
                      work->r.format->equivalent_bits(&work->r));
-        printf("%zu layers, %.0f weights, %.4f stored bits per weight%s, SQNR %.3f dB%s%s\n",
-               work->ck->n_layers, work->weights, bits, equivalent, db, padding ? ", " : "",
-               padding ? padding : "");
+        printf("activations of %.5g bits, %.4f stored bits per weight%s, SQNR %.3f dB, %zu layers, "
+               "%.0f weights%s%s\n",
+               sq_cost_act_nbits(&work->r), bits, equivalent, db, work->ck->n_layers, work->weights,
+               padding ? ", " : "", padding ? padding : "");
         if (output)
             printf("written: %s\n", output);
         return;
     }
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "activation_bits", json_real(sq_cost_act_nbits(&work->r)));
     json_object_set_new(o, "layers", json_integer((json_int_t)work->ck->n_layers));
     json_object_set_new(o, "weights", json_integer((json_int_t)work->weights));
     sq_cli_recipe_json(&work->r, SQ_IN_QUANTIZE, o);
@@ -176,14 +200,15 @@ static enum sq_status finish_layer(struct work *work, size_t i, const float *w,
     const size_t n = q->n, k = q->k_orig;
     struct sq_sqnr sqnr = {0};
     if (work->is_streamed && work->in->output)
-        SQ_TRY(sq_trace_put(&work->writer, i, &sq_grid_layer_of(q)->packed, err));
+        SQ_TRY(sq_operand_file_put(&work->writer, i, &sq_grid_layer_of(q)->packed, err));
     float *row = malloc(k * sizeof *row);
     if (!row)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
     for (size_t r = 0; r < n; r++) {
         q->format->decode_row(q->state, r, row);
         for (size_t j = 0; j < k; j++) {
-            const double exact = (double)w[r * k + j], error = exact - (double)row[j];
+            const double exact = (double)w[r * k + j];
+            const double error = exact - (double)row[j] / (q->sigma ? (double)q->sigma[j] : 1);
             sqnr.signal += exact * exact;
             sqnr.noise += error * error;
         }
@@ -197,7 +222,7 @@ static enum sq_status finish_layer(struct work *work, size_t i, const float *w,
     work->weights += weights;
     if (work->is_streamed)
         sq_quant_layer_free(q);
-    sq_cli_progress("layers", i + 1, work->ck->n_layers);
+    sq_cli_progress("quantize: layers", i + 1, work->ck->n_layers);
     return SQ_OK;
 }
 
@@ -270,20 +295,21 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     struct sq_tokens tokens;
     struct sq_llama calib = {0};
     const char *other = work->r.format->uncalibrated;
-    char beside[4096];
+    struct sq_token_source source = work->in->calib.source;
     if (!work->ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "calibration needs a model directory with config.json%s%s%s",
+                       "calibration needs a model directory with config.json, or GGUF%s%s%s",
                        other ? "; " : "", other ? other : "", other ? " needs none" : "");
-    snprintf(beside, sizeof beside, "%s/tokens_calib.safetensors", model);
-    SQ_TRY(sq_tokens_read(&tokens, work->in->calib ? work->in->calib : beside, c->vocab_size,
-                          c->max_position, err));
+    SQ_TRY(
+        sq_token_source_read(&source, work->ck, model, "tokens_calib.safetensors", &tokens, err));
+    if (work->in->n_calib_sequences && work->in->n_calib_sequences < tokens.n_sequences)
+        tokens.n_sequences = (size_t)work->in->n_calib_sequences;
     double *sparsity = work->r.is_greedy ? calloc(work->ck->n_layers, sizeof *sparsity) : NULL;
     enum sq_status status = choose_dense(work, &tokens, err);
     if (status == SQ_OK && work->r.is_greedy && !sparsity)
         status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", work->ck->n_layers);
     if (status == SQ_OK && sparsity)
-        status = sq_spqt_greedy_layers(work->ck, &tokens, &work->r, sparsity, err);
+        status = sq_sparsity_scan_layers(work->ck, &tokens, &work->r, sparsity, err);
     work->r.layer_sparsity = sparsity;
     if (status == SQ_OK)
         status = sq_llama_init(&calib, work->ck, &tokens, err);
@@ -300,19 +326,19 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
 static enum sq_status begin_stream(struct work *work, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = work->ck;
-    struct sq_trace_item *item = calloc(ck->n_layers, sizeof *item);
+    struct sq_operand_file_item *item = calloc(ck->n_layers, sizeof *item);
     if (!item)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
-        item[i] = (struct sq_trace_item){l->name, l->n, l->k,
-                                         sq_digest_of(l->weight->data, l->weight->nbytes)};
+        item[i] = (struct sq_operand_file_item){l->name, l->n, l->k,
+                                                sq_digest_of(l->weight->data, l->weight->nbytes)};
         sq_checkpoint_forget(ck, l->weight);
     }
-    struct sq_trace_info info = {
+    struct sq_operand_file_info info = {
         .format = sq_recipe_banks(&work->r), .producer = "golden", .source = source_of(ck)};
     enum sq_status status =
-        sq_trace_begin(&work->writer, work->in->output, &info, item, ck->n_layers, err);
+        sq_operand_file_begin(&work->writer, work->in->output, &info, item, ck->n_layers, err);
     free(item);
     return status;
 }
@@ -339,11 +365,12 @@ static enum sq_status encode(struct work *work, const char *model, struct sq_err
 {
     char format[96];
     snprintf(format, sizeof format, "%s", work->r.format->name);
-    if (work->is_streamed)
+    if (sq_recipe_is_grid(&work->r))
         work->r.format->text(&work->r, format);
     if (!work->in->is_json)
         printf("%s\n%-36s %15s %8s %8s %9s\n", format, "layer", "N x K     ", "k_padded", "bits",
                "SQNR dB");
+    sq_cli_progress("quantize: layers", 0, work->ck->n_layers);
     if (sq_recipe_needs_calibration(&work->r))
         return do_model(work, model, err);
     for (size_t i = 0; i < work->ck->n_layers; i++)
@@ -358,8 +385,8 @@ static enum sq_status finish_file(struct work *work, enum sq_status status, stru
     if (!work->is_streamed)
         return status == SQ_OK ? write_file(work, err) : status;
     if (status == SQ_OK)
-        return sq_trace_commit(&work->writer, err);
-    sq_trace_abort(&work->writer);
+        return sq_operand_file_commit(&work->writer, err);
+    sq_operand_file_abort(&work->writer);
     return status;
 }
 
@@ -371,7 +398,7 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
                         .r = in->r,
                         .layer = calloc(ck->n_layers, sizeof *work.layer),
                         .is_dense = calloc(ck->n_layers, 1),
-                        .is_streamed = !in->r.format->parts};
+                        .is_streamed = sq_recipe_is_packed(&in->r)};
     omp_set_num_threads((int)in->jobs);
     enum sq_status status = SQ_OK;
     if (!work.layer || !work.is_dense)
@@ -394,7 +421,8 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
 
 int sq_cmd_quantize(int argc, char **argv)
 {
-    const struct argp_child children[] = {{sq_cli_options_argp(SQ_IN_QUANTIZE), 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {
+        {sq_cli_options_argp(SQ_IN_QUANTIZE), 0, NULL, 0}, {&sq_cli_text_argp, 0, NULL, 0}, {0}};
     const struct argp argp = {.options = options,
                               .parser = parse,
                               .args_doc = "[MODEL]",
@@ -403,25 +431,30 @@ int sq_cmd_quantize(int argc, char **argv)
     struct sq_error err;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
     struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE, &err),
+                           .calib = {.err = &err},
                            .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
                            .err = &err};
     struct sq_checkpoint ck;
     enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
-    if (status == SQ_OK)
+    if (status == SQ_OK) // before any file is opened
         status = sq_cli_recipe(&in.options, &in.r, &err);
-    if (status == SQ_OK && in.calib && !sq_recipe_needs_calibration(&in.r))
-        status = SQ_FAIL(&err, SQ_ERR_ARG,
-                         "--calib: nothing here needs calibration tokens; of sq_w they need "
-                         "--algorithm gptq");
+    const bool is_calib = in.calib.source.tokens || in.calib.source.text || in.n_calib_sequences;
+    bool is_rtn = false;
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);
+    if (is_calib && !sq_recipe_needs_calibration(&in.r))
+        sq_cli_note_calib("quantize");
     char *embedded = sq_cli_home_path("traces/tiny-llama");
     const char *model = in.model ? in.model : embedded;
     status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
-        status = quantize(&in, &ck, model, &err);
+        status = sq_cli_recipe_calibrated(&in.options, &ck, model, is_calib, &in.r, &is_rtn, &err);
+        if (status == SQ_OK)
+            status = quantize(&in, &ck, model, &err);
         sq_checkpoint_close(&ck);
     }
+    if (status == SQ_OK && is_rtn)
+        sq_cli_note_rtn("quantize");
     free(embedded);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("quantize", &err);
 }

@@ -16,10 +16,13 @@ enum {
     KEY_N,
     KEY_K,
     KEY_TOKENS,
+    KEY_TEXT,
     KEY_TIMING_ONLY,
     KEY_MACHINE,
     KEY_WORKLOAD,
     KEY_RECORDS,
+    KEY_FAIR,
+    KEY_LIBERTY,
     KEY_CAUSES,
     KEY_SEED,
     KEY_JOBS,
@@ -32,9 +35,11 @@ struct arguments {
     struct sq_cli_format format; // its banks, on a core
     struct sq_cli_core core;
     const char *model;                        // NULL: the embedded one, unless n and k are given
-    const char *tokens;                       // NULL: the model's own
+    struct sq_token_source source;            // a token file or a text, or the model's own
     const char *machine, *workload, *records; // NULL: not given
-    uint64_t m, n, k;                         // 0 = not given
+    enum sq_fair fair;
+    const char *liberty; // NULL: not given
+    uint64_t m, n, k;    // 0 = not given
     uint64_t seed;
     unsigned jobs; // 0 = not given
     bool seed_given;
@@ -47,10 +52,16 @@ static const struct argp_option options[] = {
     {"n", KEY_N, "N", 0, "output channels of one synthetic GEMM, in place of a model", 0},
     {"k", KEY_K, "K", 0, "input channels of it", 0},
     {"tokens", KEY_TOKENS, "FILE", 0, "token file (the model's tokens_calib.safetensors)", 0},
+    {"text", KEY_TEXT, "FILE", 0, "a text in its place, by the model's own tokenizer", 0},
     {"timing-only", KEY_TIMING_ONLY, NULL, 0, "cycles without values: nothing is encoded", 0},
     {"machine", KEY_MACHINE, "FILE", 0,
      "time on this machine, or GPU: cores, buffers, DRAM (sim/machines/default.yaml)", 0},
     {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
+    {"fair", KEY_FAIR, "WORD", 0,
+     "on a machine: PEs of the format that have no more bit products (peak) or um2 (area) than the "
+     "machine's own, none, peak or area (none)",
+     0},
+    {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells of --fair area (qflow-tech-osu018)", 0},
     {"records", KEY_RECORDS, "FILE", 0, "on a GPU: measured times beside the predicted ones", 0},
     {"causes", KEY_CAUSES, NULL, 0, "also print where the cycles of both paths went", 0},
     {"seed", KEY_SEED, "S", 0, "seed of synthetic operands (1)", 3},
@@ -63,9 +74,11 @@ static const char doc[] =
     "traces/tiny-llama), or on one GEMM given by --m --n --k: "
     "cycles of the cycle model (= RTL), closed-form bound, use of both "
     "paths; and the values of the golden model with their relative error. "
-    "With --machine, --workload or a --format that is not sq_w: cycles only, "
+    "With --machine, --workload, --fair or a --format that is not sq_w: cycles only, "
     "through cores, buffers and DRAM (the same multipliers, re-partitioned without loss); "
-    "core options then override the machine's. On a GPU: the time that its "
+    "core options then override the machine's; of a file that quantize made, groups kept (gqsa) "
+    "and "
+    "outliers (spqr) are those of its rows, else they are drawn. On a GPU: the time that its "
     "model predicts for the format's kernel.\v"
     "Examples:\n"
     "  sqsim run\n"
@@ -77,6 +90,8 @@ static const char doc[] =
     "  sqsim run --machine sim/machines/server64.yaml --workload "
     "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
     "--weight-bits 8\n"
+    "  sqsim run --m 64 --n 4096 --k 4096 --format nvfp4 --fair area\n"
+    "  sqsim run --format gqsa my.sq.safetensors\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
     "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
 
@@ -85,6 +100,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct arguments *in = state->input;
     enum sq_status status = SQ_OK;
     uint64_t v;
+    size_t index = 0;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &in->options;
@@ -112,13 +128,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_RECORDS:
         in->records = arg;
         break;
+    case KEY_FAIR:
+        status = sq_cli_name("--fair", arg, sq_fair_names, SQ_FAIR_AREA + 1, &index, in->err);
+        in->fair = (enum sq_fair)index;
+        break;
+    case KEY_LIBERTY:
+        in->liberty = arg;
+        break;
     case KEY_JOBS:
         status = sq_cli_uint("--jobs", arg, 1, 64, &v, in->err);
         if (status == SQ_OK)
             in->jobs = (unsigned)v;
         break;
     case KEY_TOKENS:
-        in->tokens = arg;
+        in->source.tokens = arg;
+        break;
+    case KEY_TEXT:
+        in->source.text = arg;
         break;
     case KEY_TIMING_ONLY:
         in->timing_only = true;
@@ -339,7 +365,7 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
                              ck.layer[i].k, err);
     if (!in->timing_only)
         status =
-            sq_model_visit(&ck, model, in->tokens, in->m, in->seed, visit_layer, v, &is_real, err);
+            sq_model_visit(&ck, model, &in->source, in->m, in->seed, visit_layer, v, &is_real, err);
     *data = is_real ? "real" : "real weights, synthetic inputs";
     sq_checkpoint_close(&ck);
     return status;
@@ -350,15 +376,16 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
 // A core alone knows SQ on weights; other formats run on a machine, by default the default one.
 static bool is_on_machine(const struct arguments *in)
 {
-    return in->machine || in->workload || !sq_cost_is_core(&in->recipe);
+    return in->machine || in->workload || in->fair || !sq_cost_is_core(&in->recipe);
 }
 
 static enum sq_status check_machine_arguments(const struct arguments *in)
 {
-    const char *unused = in->tokens       ? "--tokens"
-                         : in->seed_given ? "--seed"
-                         : in->jobs       ? "--jobs"
-                                          : NULL;
+    const char *unused = in->source.tokens ? "--tokens"
+                         : in->source.text ? "--text"
+                         : in->seed_given  ? "--seed"
+                         : in->jobs        ? "--jobs"
+                                           : NULL;
     if (unused)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "%s has no use on a machine: nothing is encoded",
                        unused);
@@ -377,8 +404,10 @@ static enum sq_status check_arguments(struct arguments *in)
     if ((in->n == 0) != (in->k == 0))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
                        in->n ? "k" : "n");
-    if (in->n && (in->model || in->tokens))
+    if (in->n && (in->model || in->source.tokens || in->source.text))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
+    if (in->liberty && in->fair != SQ_FAIR_AREA)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--liberty needs --fair area");
     if (!on_machine && in->records)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--records needs --machine");
     if (on_machine)
@@ -398,6 +427,8 @@ static int run_machine(const struct arguments *in)
         .gemm = {in->m, in->n, in->k},
         .core = in->core.config,
         .recipe = in->recipe,
+        .fair = in->fair,
+        .liberty = in->liberty,
         .is_causes = in->is_causes,
         .is_json = in->is_json,
     };

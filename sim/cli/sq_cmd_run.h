@@ -4,7 +4,10 @@
 #define SQ_CMD_RUN_H
 
 #include "sim/cli/sq_cli_option.h"
+#include "sim/format/sq_cost.h"
 #include "sim/gpu/sq_gpu.h"
+#include "sim/io/sq_digest.h"
+#include "sim/machine/sq_fair.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_workload.h"
 
@@ -16,6 +19,8 @@ struct sq_run_request {
     struct sq_gemm gemm;        // n = 0: none; m also of the model
     struct sq_core_config core; // options that replace the machine's
     struct sq_recipe recipe;    // of the format
+    enum sq_fair fair;          // which PEs each format gets
+    const char *liberty;        // standard cells for areas; NULL: the default ones
     bool is_causes, is_json;
 };
 
@@ -26,6 +31,33 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *request, struct sq
 enum sq_status sq_run_on_gpu(const struct sq_run_request *request, const struct sq_gpu *gpu,
                              const struct sq_workload *workload, const char *name,
                              struct sq_error *err);
+
+// One layer of an encoded file (sq_cmd_run_own.c).
+struct sq_run_layer {
+    struct sq_own own;       // before = NULL: nothing of its own
+    struct sq_recipe recipe; // with the shares that its rows have
+};
+// The rows of the request's model where that is an encoded file, *is_file, and its layers, in the
+// same order; whose recipes point to what they own; the request's recipe gets the file's group and
+// the shares of all layers together. A file of another format than the request's is refused. Free
+// the layers when the workload is done; after a failure there are none.
+enum sq_status sq_run_read_own(struct sq_run_request *request, struct sq_workload *workload,
+                               struct sq_run_layer **layer, bool *is_file, struct sq_error *err);
+void sq_run_free_own(struct sq_run_layer *layer, size_t n);
+
+// The PEs that the format gets (sq_cmd_run_fair.c).
+struct sq_run_fair {
+    struct sq_fair_pe pe;
+    char liberty[SQ_DIGEST_SIZE]; // digest of the library; empty: nothing was synthesized
+};
+// Changes the core of the machine as the request has it.
+enum sq_status sq_run_make_fair(const struct sq_run_request *request, struct sq_machine *machine,
+                                struct sq_run_fair *fair, struct sq_error *err);
+// A line under the head of the table, if machines are fair.
+void sq_run_fair_text(const struct sq_run_request *request, const struct sq_run_fair *fair);
+// Lanes, and what they are fair by.
+void sq_run_fair_json(const struct sq_run_request *request, const struct sq_machine *machine,
+                      const struct sq_run_fair *fair, json_t *o);
 
 // Core options that were given replace the others: 0 (gather: above SQ_GATHER_LOG) = not given.
 void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given);

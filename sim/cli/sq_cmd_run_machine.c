@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cmd_run.h"
 
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,28 +15,29 @@ struct run {
     bool is_gpu;
     struct sq_machine machine; // either
     struct sq_gpu gpu;
+    struct sq_run_fair fair; // PEs, on a machine
     struct sq_workload workload;
-    const char *name; // of the workload
+    struct sq_run_layer *layer; // of the workload, from a file; NULL: shapes alone
+    const char *name;           // of the workload
 };
 
-// One GEMM, or the sum of many. A GEMM's counts pass 2^63 nowhere (sq_plan_make); sums are binary64
-// and cannot wrap: exact up to 2^53, to 15 digits above.
+// One GEMM, or the sum of many. A GEMM's counts pass 2^63 nowhere (sq_mapping_make); sums are
+// binary64 and cannot wrap: exact up to 2^53, to 15 digits above.
 struct result {
     double macs, compute, dram, bound; // cycles of the bounds
     double cycles, nbytes[SQ_N_STREAMS];
-    double low[SQ_N_CAUSES], high[SQ_N_CAUSES], index, memory;
-    double low_slots, high_slots; // multiplications there was room for
-    double high_macs;
+    double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
+    struct sq_mapping_use use;
 };
 
 struct timed {
     struct result result;
-    struct sq_plan plan;
+    struct sq_mapping plan;
 };
 
-static bool is_core(const struct run *r)
+static bool has_high(const struct result *x)
 {
-    return sq_cost_is_core(&r->request->recipe);
+    return x->use.high_slots > 0;
 }
 
 static double now(void)
@@ -45,17 +47,18 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static enum sq_status time_gemm(const struct run *r, const struct sq_gemm *gemm,
+static enum sq_status time_gemm(const struct run *r, const struct sq_recipe *recipe,
+                                const struct sq_gemm *gemm, struct sq_unit_memo *memo,
                                 struct timed *timed, struct sq_error *err)
 {
     const struct sq_machine *hw = &r->machine;
     struct result *out = &timed->result;
     uint64_t compute, dram;
-    SQ_TRY(sq_plan_make(hw, &r->request->recipe, gemm, &timed->plan, err));
-    const struct sq_plan p = timed->plan;
-    const struct sq_machine_stats s = sq_machine_run_fast(hw, &p);
+    struct sq_machine_stats s;
+    SQ_TRY(sq_mapping_run(hw, recipe, gemm, &timed->plan, &s, memo, err));
+    const struct sq_mapping *p = &timed->plan;
     memset(out, 0, sizeof *out);
-    out->bound = (double)sq_plan_bound(&p, &compute, &dram);
+    out->bound = (double)sq_mapping_bound(p, &compute, &dram);
     out->compute = (double)compute;
     out->dram = (double)dram;
     out->cycles = (double)s.cycles;
@@ -64,16 +67,11 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_gemm *gemm,
     out->memory = (double)s.memory;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         out->nbytes[i] = (double)s.nbytes[i];
-    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
         out->low[i] = (double)s.low[i];
         out->high[i] = (double)s.high[i];
     }
-    const double pe = out->cycles * hw->core.rows * hw->core.cols * hw->cores;
-    out->low_slots = pe * p.lanes;
-    if (p.has_high) {
-        out->high_slots = pe * hw->core.high_lanes;
-        out->high_macs = out->macs * p.core.high_per_bank / p.core.bank;
-    }
+    out->use = sq_mapping_used(hw, p, out->cycles);
     return SQ_OK;
 }
 
@@ -86,12 +84,13 @@ static void add_times(struct result *sum, const struct result *x, double n)
     sum->cycles += n * x->cycles;
     sum->index += n * x->index;
     sum->memory += n * x->memory;
-    sum->low_slots += n * x->low_slots;
-    sum->high_slots += n * x->high_slots;
-    sum->high_macs += n * x->high_macs;
+    sum->use.low_slots += n * x->use.low_slots;
+    sum->use.low += n * x->use.low;
+    sum->use.high_slots += n * x->use.high_slots;
+    sum->use.high += n * x->use.high;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         sum->nbytes[i] += n * x->nbytes[i];
-    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
         sum->low[i] += n * x->low[i];
         sum->high[i] += n * x->high[i];
     }
@@ -99,17 +98,23 @@ static void add_times(struct result *sum, const struct result *x, double n)
 
 static double use_low(const struct result *x)
 {
-    return sq_utilisation(x->macs, x->low_slots);
+    return sq_utilisation(x->use.low, x->use.low_slots);
 }
 
 static double use_high(const struct result *x)
 {
-    return x->high_slots > 0 ? sq_utilisation(x->high_macs, x->high_slots) : 0;
+    return has_high(x) ? sq_utilisation(x->use.high, x->use.high_slots) : 0;
 }
 
 static const char *bound_name(const struct result *x)
 {
     return x->dram > x->compute ? "memory" : "compute";
+}
+
+// What is the layers' own; NULL: nothing.
+static const char *own_text(const struct run *r)
+{
+    return r->layer ? r->request->recipe.format->own_text : NULL;
 }
 
 static double total_nbytes(const struct result *x)
@@ -127,10 +132,10 @@ static json_t *json_count(double v)
     return v < 9e15 ? json_integer((json_int_t)v) : json_real(v);
 }
 
-static json_t *json_path(const double counts[SQ_N_CAUSES], const struct result *x)
+static json_t *json_path(const double counts[SQ_N_UNIT_CAUSES], const struct result *x)
 {
     json_t *o = json_object();
-    for (unsigned i = 0; i < SQ_N_CAUSES; i++)
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
         json_object_set_new(o, sq_cause_name((enum sq_cause)i), json_count(counts[i]));
     json_object_set_new(o, "index", json_count(x->index));
     json_object_set_new(o, "memory", json_count(x->memory));
@@ -144,7 +149,7 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
         json_object_set_new(streams, sq_stream_name((enum sq_stream_id)i),
                             json_count(x->nbytes[i]));
     json_object_set_new(causes, "low", json_path(x->low, x));
-    if (is_core(r))
+    if (has_high(x))
         json_object_set_new(causes, "high", json_path(x->high, x));
     json_object_set_new(o, "macs", json_count(x->macs));
     json_object_set_new(o, "bound_cycles", json_count(x->bound));
@@ -153,24 +158,27 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
     json_object_set_new(o, "cycles", json_count(x->cycles));
     json_object_set_new(o, "seconds", json_real(x->cycles / r->machine.clock_hz));
     json_object_set_new(o, "utilisation_low", json_real(use_low(x)));
-    json_object_set_new(o, "utilisation_high", is_core(r) ? json_real(use_high(x)) : json_null());
+    json_object_set_new(o, "utilisation_high", has_high(x) ? json_real(use_high(x)) : json_null());
     json_object_set_new(o, "bytes", json_count(total_nbytes(x)));
     json_object_set_new(o, "bytes_by_stream", streams);
     json_object_set_new(o, "bound", json_string(bound_name(x)));
     json_object_set_new(o, "causes", causes);
 }
 
-static void print_json_row(const struct run *r, const struct sq_workload_row *row,
-                           const struct result *x)
+// The caller frees.
+static char *json_row(const struct run *r, const struct sq_workload_row *row,
+                      const struct result *x)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "layer", sq_cli_json_text(row->name));
+    json_t *o = json_object(), *name;
+#pragma omp critical(sq_cli_text) // which has one buffer
+    name = sq_cli_json_text(row->name);
+    json_object_set_new(o, "layer", name);
     json_object_set_new(o, "m", json_count((double)row->gemm.m));
     json_object_set_new(o, "n", json_count((double)row->gemm.n));
     json_object_set_new(o, "k", json_count((double)row->gemm.k));
     json_object_set_new(o, "count", json_count((double)row->count));
     put_json(r, x, o);
-    sq_cli_json_line(o);
+    return sq_cli_json_dump(o);
 }
 
 static void print_json_sum(const struct run *r, const struct result *sum, double seconds)
@@ -183,12 +191,14 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
     json_object_set_new(o, "cores", json_integer(r->machine.cores));
     json_object_set_new(o, "rows", json_integer(r->machine.core.rows));
     json_object_set_new(o, "cols", json_integer(r->machine.core.cols));
-    json_object_set_new(o, "low_lanes", json_integer(r->machine.core.low_lanes));
-    json_object_set_new(o, "high_lanes", json_integer(r->machine.core.high_lanes));
+    sq_run_fair_json(r->request, &r->machine, &r->fair, o);
+    const char *own = own_text(r), *law = own ? NULL : sq_cost_law(&r->request->recipe);
+    json_object_set_new(o, "drawn", law ? json_string(law) : json_null());
+    json_object_set_new(o, "own", own ? json_string(own) : json_null());
     put_json(r, sum, o);
     json_object_set_new(o, "seconds_host", json_real(seconds));
     json_object_set_new(o, "provenance",
-                        sq_cli_provenance("shapes",
+                        sq_cli_provenance(r->layer ? "layers of a file" : "shapes",
                                           "modelled (cycle model of the core, equal to "
                                           "RTL; buffers and DRAM modelled)",
                                           0));
@@ -197,24 +207,24 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
 
 // ---- text -----------------------------------------------------------------------------------
 
-static void print_plan(const struct sq_plan *p)
+static void print_plan(const struct sq_mapping *p)
 {
     printf("    plan  cores %ux%ux%u (rows x columns x K)  blocks %llux%llux%llu of %llux%llu "
            "outputs, "
-           "%llu banks  %s outside%s%s\n",
+           "%llu of K  %s outside%s%s\n",
            p->cores_m, p->cores_n, p->cores_k, (unsigned long long)p->count_m,
            (unsigned long long)p->count_n, (unsigned long long)p->count_k,
            (unsigned long long)p->block_m, (unsigned long long)p->block_n,
-           (unsigned long long)p->block_k, p->n_outer ? "columns" : "rows",
+           (unsigned long long)(p->block_k * p->cost.step), p->n_outer ? "columns" : "rows",
            p->act_kept ? ", activations kept" : "", p->weight_kept ? ", weights kept" : "");
 }
 
-static void print_causes(const struct run *r, const struct result *x)
+static void print_causes(const struct result *x)
 {
-    for (unsigned path = 0; path < (is_core(r) ? 2u : 1u); path++) {
+    for (unsigned path = 0; path < (has_high(x) ? 2u : 1u); path++) {
         const double *counts = path ? x->high : x->low;
         printf("    %-4s", path ? "high" : "low");
-        for (unsigned i = 0; i < SQ_N_CAUSES; i++)
+        for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
             if (counts[i] > 0)
                 printf("  %s %.0f", sq_cause_name((enum sq_cause)i), counts[i]);
         if (x->index > 0)
@@ -240,8 +250,14 @@ static void print_head(const struct run *r)
         snprintf(format, sizeof format, "%s A%u", recipe->format->name, sq_recipe_act_bits(recipe));
     printf("%s on machine %s: %u cores of %ux%u PEs, L=%u, H=%u at %g GHz, DRAM %g GB/s; %s\n",
            sq_cli_text(r->name), sq_cli_text(m->name), m->cores, m->core.rows, m->core.cols,
-           m->core.low_lanes, m->core.high_lanes, m->clock_hz * 1e-9, m->dram_bytes_per_s * 1e-9,
-           format);
+           r->request->fair ? r->fair.pe.low_lanes : m->core.low_lanes,
+           r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes, m->clock_hz * 1e-9,
+           m->dram_bytes_per_s * 1e-9, format);
+    sq_run_fair_text(r->request, &r->fair);
+    if (own_text(r))
+        printf("own: %s of the file's rows\n", own_text(r));
+    else if (sq_cost_law(recipe))
+        printf("drawn: %s\n", sq_cost_law(recipe));
     printf("%-24s %22s %6s %12s %12s %7s %7s %10s %8s\n", "layer", "MxNxK", "count", "bound",
            "cycles", "low", "high", "MB", "bound by");
 }
@@ -258,7 +274,7 @@ static void print_row(const struct run *r, const struct sq_workload_row *row,
            total_nbytes(x) * 1e-6, bound_name(x));
     if (r->request->is_causes) {
         print_plan(&timed->plan);
-        print_causes(r, x);
+        print_causes(x);
     }
 }
 
@@ -269,7 +285,7 @@ static void print_sum(const struct run *r, const struct result *x, double second
            x->macs, x->cycles, x->bound, 1e3 * x->cycles / r->machine.clock_hz, 100 * use_low(x),
            100 * use_high(x), total_nbytes(x) * 1e-9, bound_name(x));
     if (r->request->is_causes)
-        print_causes(r, x);
+        print_causes(x);
     fprintf(stderr, "timed in %.2f ms\n", 1e3 * seconds);
 }
 
@@ -282,28 +298,53 @@ static bool same_gemm(const struct sq_gemm *a, const struct sq_gemm *b)
 
 enum { N_LAST = 64, N_AHEAD = 1024 }; // layers of a model repeat within a few rows
 
-// Rows first .. first + n - 1 of the workload, timed on all processors.
+// Rows first .. first + n - 1 of the workload, timed on all processors, and put into JSON, which
+// takes about as long.
 struct block {
     struct timed timed[N_AHEAD];
     enum sq_status status[N_AHEAD];
     struct sq_error err[N_AHEAD];
     size_t same[N_AHEAD]; // the row of the block that is timed in its place
+    char *line[N_AHEAD];  // JSON
     size_t first, n;
+    struct sq_unit_memo *memo; // of every thread
 };
+
+static const struct sq_recipe *recipe_of(const struct run *r, size_t i)
+{
+    return r->layer ? &r->layer[i].recipe : &r->request->recipe;
+}
 
 static void time_block(const struct run *r, struct block *b)
 {
     const struct sq_workload_row *row = r->workload.row + b->first;
     for (size_t i = 0; i < b->n; i++) {
         b->same[i] = i < N_LAST ? 0 : i - N_LAST;
-        while (!same_gemm(&row[b->same[i]].gemm, &row[i].gemm))
+        while (b->same[i] < i && (r->layer || !same_gemm(&row[b->same[i]].gemm, &row[i].gemm)))
             b->same[i]++;
         b->same[i] = b->same[i] == i ? i : b->same[b->same[i]];
     }
 #pragma omp parallel for schedule(dynamic, 16)
     for (size_t i = 0; i < b->n; i++)
         if (b->same[i] == i)
-            b->status[i] = time_gemm(r, &row[i].gemm, &b->timed[i], &b->err[i]);
+            b->status[i] = time_gemm(r, recipe_of(r, b->first + i), &row[i].gemm,
+                                     &b->memo[omp_get_thread_num()], &b->timed[i], &b->err[i]);
+}
+
+static void make_lines(const struct run *r, struct block *b)
+{
+    const struct sq_workload_row *row = r->workload.row + b->first;
+#pragma omp parallel for schedule(dynamic, 16)
+    for (size_t i = 0; i < b->n; i++)
+        if (b->status[b->same[i]] == SQ_OK)
+            b->line[i] = json_row(r, &row[i], &b->timed[b->same[i]].result);
+}
+
+static void free_lines(struct block *b)
+{
+    for (size_t i = 0; i < b->n; i++)
+        free(b->line[i]);
+    memset(b->line, 0, sizeof b->line);
 }
 
 static enum sq_status print_block(const struct run *r, const struct block *b, struct result *sum,
@@ -317,10 +358,12 @@ static enum sq_status print_block(const struct run *r, const struct block *b, st
             return b->status[b->same[i]];
         }
         add_times(sum, &timed->result, (double)row->count);
-        if (r->request->is_json)
-            print_json_row(r, row, &timed->result);
-        else
+        if (!r->request->is_json)
             print_row(r, row, timed);
+        else if (b->line[i])
+            puts(b->line[i]);
+        else
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for row %zu", b->first + i + 1);
     }
     return SQ_OK;
 }
@@ -328,13 +371,17 @@ static enum sq_status print_block(const struct run *r, const struct block *b, st
 static enum sq_status run_all(const struct run *r, struct sq_error *err)
 {
     const struct sq_workload *w = &r->workload;
-    struct block *b = malloc(sizeof *b);
+    struct block *b = calloc(1, sizeof *b);
     struct result sum;
     double seconds = 0;
     enum sq_status status = SQ_OK;
     memset(&sum, 0, sizeof sum);
-    if (!b)
+    if (b)
+        b->memo = calloc((size_t)omp_get_max_threads(), sizeof *b->memo);
+    if (!b || !b->memo) {
+        free(b);
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %d rows", N_AHEAD);
+    }
     if (!r->request->is_json)
         print_head(r);
     for (b->first = 0; b->first < w->n && status == SQ_OK; b->first += N_AHEAD) {
@@ -342,12 +389,16 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
         b->n = w->n - b->first < N_AHEAD ? w->n - b->first : N_AHEAD;
         time_block(r, b);
         seconds += now() - start;
+        if (r->request->is_json)
+            make_lines(r, b);
         status = print_block(r, b, &sum, err);
+        free_lines(b);
     }
     if (status == SQ_OK && r->request->is_json)
         print_json_sum(r, &sum, seconds);
     else if (status == SQ_OK)
         print_sum(r, &sum, seconds);
+    free(b->memo);
     free(b);
     return status;
 }
@@ -375,8 +426,9 @@ static enum sq_status workload_of(const struct sq_run_request *in, const char *m
     for (size_t i = 0; i < w->n; i++) {
         snprintf(w->row[i].name, sizeof w->row[i].name, "%.63s",
                  in->gemm.n ? "gemm" : ck.layer[i].name);
-        w->row[i].gemm = (struct sq_gemm){in->gemm.m, in->gemm.n ? in->gemm.n : ck.layer[i].n,
-                                          in->gemm.n ? in->gemm.k : ck.layer[i].k};
+        w->row[i].gemm = (struct sq_gemm){.m = in->gemm.m,
+                                          .n = in->gemm.n ? in->gemm.n : ck.layer[i].n,
+                                          .k = in->gemm.n ? in->gemm.k : ck.layer[i].k};
         w->row[i].count = 1;
     }
     if (!in->gemm.n)
@@ -389,17 +441,20 @@ static enum sq_status load_machine(const char *path, struct run *r, struct sq_er
 {
     const enum sq_status status = sq_machine_load(path, &r->machine, err);
     r->is_gpu = status != SQ_OK && sq_gpu_load(path, &r->gpu, NULL) == SQ_OK;
+    if (r->is_gpu && r->request->fair)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--fair has no use on a GPU");
     if (r->is_gpu || status != SQ_OK)
         return r->is_gpu ? SQ_OK : status;
     if (r->request->records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records has no use on machine %s, need a GPU",
                        r->machine.name);
     sq_run_override_core(&r->machine.core, &r->request->core);
-    return SQ_OK;
+    return sq_run_make_fair(r->request, &r->machine, &r->fair, err);
 }
 
 enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_error *err)
 {
+    struct sq_run_request of_file = *in; // with what the file says of its format
     struct run r = {.request = in, .name = in->workload};
     char *machine = sq_cli_home_path("sim/machines/default.yaml");
     char *model = sq_cli_home_path("traces/tiny-llama");
@@ -408,11 +463,17 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
     if (machine && model)
         status = load_machine(in->machine ? in->machine : machine, &r, err);
-    if (status == SQ_OK)
+    bool is_file = false;
+    if (status == SQ_OK && !r.is_gpu)
+        status = sq_run_read_own(&of_file, &r.workload, &r.layer, &is_file, err);
+    if (is_file)
+        r.request = &of_file;
+    if (status == SQ_OK && !is_file)
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
                               : workload_of(in, in->model ? in->model : model, &r.workload, err);
     if (status == SQ_OK)
         status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
+    sq_run_free_own(r.layer, r.workload.n);
     sq_workload_free(&r.workload);
     free(machine);
     free(model);

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 #include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_synth.h"
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
 
 #ifndef SQ_CODE
 #error "SQ_CODE, the digest of the sources, comes from sim/rules.mk"
 #endif
-#define LIBERTY "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
 
 enum { KEY_DB = 0x3000, KEY_SHARD, KEY_JOBS, KEY_MERGE, KEY_DRY_RUN, KEY_LIBERTY, KEY_JSON };
 
@@ -30,10 +30,11 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"db", KEY_DB, "FILE", 0, "database of the results, created where missing (sweep.db)", 0},
-    {"output", 'o', "FILE", 0, "when done, all points of SPEC as CSV", 0},
+    {"output", 'o', "FILE", 0, "when done, all points of SPEC as CSV; provenance in FILE.json", 0},
     {"shard", KEY_SHARD, "I/N", 0, "only part I of N parts, 1/N .. N/N (1/1)", 0},
     {"merge", KEY_MERGE, NULL, 0, "add the databases FILE... to --db instead of running", 0},
-    {"dry-run", KEY_DRY_RUN, NULL, 0, "check SPEC and count its points, compute nothing", 0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0,
+     "check SPEC and count its points and those already in --db, compute nothing", 0},
     {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells for areas (qflow-tech-osu018)", 0},
     {"jobs", KEY_JOBS, "N", 0, "points computed at a time, 1..256 (1)", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per point, the summary last", 3},
@@ -130,35 +131,56 @@ static enum sq_status print_json(void *context, const struct sq_sweep_row *row,
 {
     (void)context;
     SQ_TRY(sq_sweep_row_check(row, err));
-    char key[SQ_DIGEST_SIZE];
-    sq_digest_hex(row->key, key);
-    printf("{\"sweep\":\"%s\",\"key\":\"%s\",\"parameters\":%s,\"measures\":%s,"
-           "\"provenance\":%s}\n",
-           row->sweep, key, row->parameters, row->measures, row->provenance);
+    sq_put_row_json(stdout, row);
     return SQ_OK;
 }
 
+// A CSV file, which any reader takes as it is, and its provenance in a file beside it.
+struct csv_export {
+    struct sq_outfile table, sidecar;
+    struct sq_csv csv;
+};
+
 static enum sq_status csv_row(void *context, const struct sq_sweep_row *row, struct sq_error *err)
 {
-    struct sq_csv *csv = context;
+    struct csv_export *e = context;
     SQ_TRY(sq_sweep_row_check(row, err));
-    if (!csv->head)
-        sq_csv_head(csv->out, "sweep", row);
-    return sq_csv_row(csv, row, err);
+    if (!e->csv.head)
+        sq_csv_sidecar(e->sidecar.stream, "sweep", row);
+    return sq_csv_row(&e->csv, row, err);
 }
 
-static enum sq_status write_csv(const struct arguments *in, const struct sq_sweep_spec *spec,
+static enum sq_status open_export(const struct arguments *in, struct csv_export *e)
+{
+    char path[4096 + 8];
+    *e = (struct csv_export){0};
+    if (snprintf(path, sizeof path, "%s.json", in->output) >= (int)sizeof path)
+        return SQ_FAIL(in->err, SQ_ERR_RANGE, "--output has %zu bytes, need <= 4096",
+                       strlen(in->output));
+    SQ_TRY(sq_outfile_open(&e->table, in->output, in->err));
+    const enum sq_status status = sq_outfile_open(&e->sidecar, path, in->err);
+    if (status != SQ_OK)
+        sq_outfile_abort(&e->table);
+    e->csv.out = e->table.stream;
+    return status;
+}
+
+static enum sq_status write_csv(const struct arguments *in, const struct sq_sweep_grid *spec,
                                 struct sq_sweep_db *db)
 {
-    struct sq_outfile out;
-    SQ_TRY(sq_outfile_open(&out, in->output, in->err));
-    struct sq_csv csv = {.out = out.stream};
-    const enum sq_status status =
-        sq_sweep_rows(spec, in->shard, in->n_shards, db, csv_row, &csv, in->err);
-    sq_csv_free(&csv);
+    struct csv_export e;
+    SQ_TRY(open_export(in, &e));
+    enum sq_status status = sq_sweep_rows(spec, in->shard, in->n_shards, db, csv_row, &e, in->err);
+    sq_csv_free(&e.csv);
+    if (status == SQ_OK) // both are on disk before the first has its name
+        status = sq_outfile_flush(&e.table, in->err);
     if (status == SQ_OK)
-        return sq_outfile_commit(&out, in->err);
-    sq_outfile_abort(&out);
+        status = sq_outfile_commit(&e.sidecar, in->err);
+    else
+        sq_outfile_abort(&e.sidecar);
+    if (status == SQ_OK)
+        return sq_outfile_commit(&e.table, in->err);
+    sq_outfile_abort(&e.table);
     return status;
 }
 
@@ -169,7 +191,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void print_summary(const struct arguments *in, const struct sq_sweep_spec *spec,
+static void print_summary(const struct arguments *in, const struct sq_sweep_grid *spec,
                           const struct sq_sweep_count *count, double seconds)
 {
     const double rate = seconds > 0 ? 60.0 * (double)count->computed / seconds : 0;
@@ -178,6 +200,9 @@ static void print_summary(const struct arguments *in, const struct sq_sweep_spec
                "%llu computed, %llu already there\n",
                spec->name, (unsigned long long)count->total, spec->n_illegal, spec->n_excluded,
                (unsigned long long)count->computed, (unsigned long long)count->cached);
+        if (count->damaged > 0)
+            printf("%llu rows of the database were damaged%s\n", (unsigned long long)count->damaged,
+                   in->is_dry_run ? "" : " and computed anew");
         if (!in->is_dry_run)
             printf("%.2f s, %.0f points per minute, results in %s\n", seconds, rate, in->db);
         return;
@@ -190,6 +215,7 @@ static void print_summary(const struct arguments *in, const struct sq_sweep_spec
     json_object_set_new(o, "excluded", json_integer((json_int_t)spec->n_excluded));
     json_object_set_new(o, "computed", json_integer((json_int_t)count->computed));
     json_object_set_new(o, "cached", json_integer((json_int_t)count->cached));
+    json_object_set_new(o, "damaged", json_integer((json_int_t)count->damaged));
     json_object_set_new(o, "seconds_host", json_real(seconds));
     json_object_set_new(o, "points_per_minute", json_real(rate));
     json_object_set_new(o, "provenance", sq_cli_provenance(NULL, NULL, 1));
@@ -245,7 +271,7 @@ static char *provenance_members(void)
     return text;
 }
 
-static enum sq_status export(const struct arguments *in, const struct sq_sweep_spec *spec) {
+static enum sq_status export(const struct arguments *in, const struct sq_sweep_grid *spec) {
     struct sq_sweep_db *db; enum sq_status status = SQ_OK;
     if (!in->output && !in->is_json) return SQ_OK;
     SQ_TRY(sq_sweep_db_open(&db, in->db, false, in->err));
@@ -259,17 +285,18 @@ static enum sq_status export(const struct arguments *in, const struct sq_sweep_s
 // Hours before it is needed.
 static enum sq_status check_output(const struct arguments *in)
 {
-    struct sq_outfile out;
+    struct csv_export e;
     if (in->output) {
-        SQ_TRY(sq_outfile_open(&out, in->output, in->err));
-        sq_outfile_abort(&out);
+        SQ_TRY(open_export(in, &e));
+        sq_outfile_abort(&e.table);
+        sq_outfile_abort(&e.sidecar);
     }
     return SQ_OK;
 }
 
-static enum sq_status run(const struct arguments *in, struct sq_sweep_spec *spec)
+static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec)
 {
-    char *members = provenance_members(), *cache = sq_cli_home_path("build/synth");
+    char *members = provenance_members(), *cache = sq_cli_cache_path("synth");
     struct state state = {.name = spec->name};
     const struct sq_sweep_options o = {.db = in->db,
                                        .home = sq_cli_home(),
@@ -278,6 +305,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_spec *spec
                                        .code = SQ_CODE,
                                        .provenance = members,
                                        .jobs = in->jobs,
+                                       .is_dry_run = in->is_dry_run,
                                        .shard = in->shard,
                                        .n_shards = in->n_shards,
                                        .stage = stage,
@@ -288,7 +316,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_spec *spec
     enum sq_status status = check_output(in);
     if (status == SQ_OK && (!members || !cache))
         status = SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory for a sweep");
-    if (status == SQ_OK && !in->is_dry_run) {
+    if (status == SQ_OK && (!in->is_dry_run || access(in->db, F_OK) == 0)) {
         sq_cli_on_signal(say_kept, &state);
         status = sq_sweep_run(spec, &o, &count, in->err);
         sq_cli_on_signal(NULL, NULL);
@@ -319,8 +347,9 @@ static enum sq_status merge(const struct arguments *in)
     }
     sq_sweep_db_close(db);
     if (status == SQ_OK && in->is_json)
-        printf("{\"summary\":true,\"merged\":%zu,\"added\":%llu}\n", in->n_files,
-               (unsigned long long)total);
+        sq_cli_json_line(json_pack("{s:b, s:I, s:I, s:o}", "summary", 1, "merged",
+                                   (json_int_t)in->n_files, "added", (json_int_t)total,
+                                   "provenance", sq_cli_provenance(NULL, NULL, 1)));
     else if (status == SQ_OK)
         printf("%zu databases merged into %s, %llu points added\n", in->n_files, in->db,
                (unsigned long long)total);
@@ -331,9 +360,13 @@ int sq_cmd_sweep(int argc, char **argv)
 {
     struct sq_error err;
     const char **file = calloc((size_t)argc + 1, sizeof *file);
-    struct arguments in = {
-        .db = "sweep.db", .liberty = LIBERTY, .file = file, .n_shards = 1, .jobs = 1, .err = &err};
-    struct sq_sweep_spec spec = {0};
+    struct arguments in = {.db = "sweep.db",
+                           .liberty = SQ_CLI_LIBERTY,
+                           .file = file,
+                           .n_shards = 1,
+                           .jobs = 1,
+                           .err = &err};
+    struct sq_sweep_grid spec = {0};
     const struct argp argp = {options, parse, "SPEC | --merge FILE...", doc, NULL, NULL, NULL};
     enum sq_status status = file ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
     if (status == SQ_OK)
@@ -343,9 +376,9 @@ int sq_cmd_sweep(int argc, char **argv)
     if (status == SQ_OK && in.is_merge)
         status = merge(&in);
     else if (status == SQ_OK &&
-             (status = sq_sweep_spec_load(&spec, file[0], sq_cli_home(), &err)) == SQ_OK)
+             (status = sq_sweep_grid_load(&spec, file[0], sq_cli_home(), &err)) == SQ_OK)
         status = run(&in, &spec);
-    sq_sweep_spec_free(&spec);
+    sq_sweep_grid_free(&spec);
     free(file);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("sweep", &err);
 }

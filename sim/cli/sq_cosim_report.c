@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cosim_report.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "sim/cosim/sq_wave.h"
+#include "sim/io/sq_quote.h"
 
 const char *sq_cosim_block_name(const struct sq_cosim_args *in)
 {
     return in->is_all || in->is_trace ? "all" : in->block->name;
+}
+
+const char *sq_cosim_kind(enum sq_mismatch_kind kind)
+{
+    static const char *const names[] = {
+        [SQ_MISMATCH_NONE] = "none",           [SQ_MISMATCH_VALUE] = "value",
+        [SQ_MISMATCH_HANDSHAKE] = "handshake", [SQ_MISMATCH_COUNTER] = "counter",
+        [SQ_MISMATCH_HANG] = "hang",           [SQ_MISMATCH_ASSERTION] = "assertion"};
+    return names[kind];
+}
+
+void sq_cosim_put_compared(json_t *object, const struct sq_compared *c, bool has_cycles)
+{
+    if (has_cycles)
+        json_object_set_new(object, "cycles", json_integer((json_int_t)c->cycles));
+    json_object_set_new(object, "beats", json_integer((json_int_t)c->beats));
+    json_object_set_new(object, "tiles", json_integer((json_int_t)c->tiles));
+    json_object_set_new(object, "integers", json_integer((json_int_t)c->integers));
 }
 
 void sq_cosim_progress(void *context, uint64_t done, uint64_t total)
@@ -22,19 +42,25 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
 {
     const bool failed = t->value_mismatches + t->cycle_mismatches > 0;
     if (!in->is_json) {
-        printf("%s: %zu %s, %llu cases, %llu beats compared with %s, %llu value mismatches, %llu "
-               "cycle mismatches, seed %llu\n",
-               failed ? "FAIL" : "PASS", n, unit, (unsigned long long)t->cases,
-               (unsigned long long)t->beats, in->is_netlist ? "the netlist" : "RTL",
-               (unsigned long long)t->value_mismatches, (unsigned long long)t->cycle_mismatches,
-               (unsigned long long)in->seed);
+        printf(
+            "%s: %zu %s, %llu cases; compared with %s: %llu cycles, %llu handshakes, %llu tiles, "
+            "%llu integers; %llu value mismatches, %llu cycle mismatches, seed %llu\n",
+            failed ? "FAIL" : "PASS", n, unit, (unsigned long long)t->cases,
+            in->is_netlist ? "the netlist" : "RTL", (unsigned long long)t->compared.cycles,
+            (unsigned long long)t->compared.beats, (unsigned long long)t->compared.tiles,
+            (unsigned long long)t->compared.integers, (unsigned long long)t->value_mismatches,
+            (unsigned long long)t->cycle_mismatches, (unsigned long long)in->seed);
     } else {
         json_t *o = json_object();
         json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "block", json_string(sq_cosim_block_name(in)));
+        json_object_set_new(o, "block",
+                            json_string(*t->blocks ? t->blocks : sq_cosim_block_name(in)));
         json_object_set_new(o, unit, json_integer((json_int_t)n));
+        if (in->is_model)
+            json_object_set_new(o, "format",
+                                json_string(in->options.is_all ? "all" : in->options.format->name));
         json_object_set_new(o, "cases", json_integer((json_int_t)t->cases));
-        json_object_set_new(o, "beats", json_integer((json_int_t)t->beats));
+        sq_cosim_put_compared(o, &t->compared, true);
         json_object_set_new(o, "value_mismatches", json_integer((json_int_t)t->value_mismatches));
         json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)t->cycle_mismatches));
         json_object_set_new(o, "seed", json_integer((json_int_t)in->seed));
@@ -44,6 +70,56 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
         sq_cli_json_line(o);
     }
     return failed ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK;
+}
+
+// ---- routes ---------------------------------------------------------------------------------
+
+struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
+                                               const struct sq_core_config *core)
+{
+    return (struct sq_route_options){.config = *core,
+                                     .array_rows = in->core.given ? core->rows : 1,
+                                     .array_cols = in->core.given ? core->cols : 2,
+                                     .netlist = in->is_netlist,
+                                     .seed = in->seed,
+                                     .home = sq_cli_home()};
+}
+
+void sq_cosim_route_json(json_t *o, const struct sq_route_outcome *out)
+{
+    const struct sq_block *b = out->stream.block;
+    const bool has_parameters = b && !b->get_core;
+    json_object_set_new(o, "block", json_string(out->block));
+    json_object_set_new(o, "shape", json_string(out->shape));
+    for (size_t i = 0; has_parameters && b->param[i]; i++)
+        json_object_set_new(o, b->param[i], json_integer(out->point.value[i]));
+    json_object_set_new(o, "values", json_integer((json_int_t)out->values));
+    sq_cosim_put_compared(o, &out->compared, false);
+    json_object_set_new(o, "cycles", json_integer((json_int_t)out->cycles));
+    json_object_set_new(o, "value_mismatches", json_integer((json_int_t)out->value_mismatches));
+    json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)out->cycle_mismatches));
+    if (*out->difference)
+        json_object_set_new(o, "difference", sq_cli_json_text(out->difference));
+}
+
+void sq_cosim_print_route(const struct sq_cosim_args *in, const char *name, const char *label,
+                          const struct sq_route_outcome *out)
+{
+    if (*out->difference)
+        printf("MISMATCH %s, %s: %s\n", name, out->block, out->difference);
+    if (out->result.mismatch.kind != SQ_MISMATCH_NONE)
+        sq_cosim_print_failure(in, label, &out->stream, NULL, &out->result);
+}
+
+void sq_cosim_add_route(struct sq_cosim_total *t, const struct sq_route_outcome *out)
+{
+    const size_t at = strlen(t->blocks);
+    if (!strstr(t->blocks, out->block)) // no name holds another that comes later
+        snprintf(t->blocks + at, sizeof t->blocks - at, "%s%s", at ? ", " : "", out->block);
+    t->cases++;
+    sq_compared_add(&t->compared, &out->compared);
+    t->value_mismatches += out->value_mismatches;
+    t->cycle_mismatches += out->cycle_mismatches;
 }
 
 // ---- a divergence ---------------------------------------------------------------------------
@@ -69,6 +145,8 @@ static void print_operands(const struct sq_case *c, const struct sq_mismatch *m)
 {
     const struct sq_ports p = sq_ports_of(c->block, c->point->value);
     size_t first = 0;
+    if (m->group == c->n_groups) // behind the last one
+        return;
     for (size_t g = 0; g < m->group; g++)
         first += sq_case_records(c, g);
     for (size_t b = 0; b < sq_case_records(c, m->group) && b < 4; b++) {
@@ -90,36 +168,63 @@ static void print_stalls(const struct sq_case *c)
 static void leave_wave(const struct sq_cosim_args *in, const struct sq_case *c,
                        const struct sq_result *r, const char *label)
 {
-    char home_dir[1024], dir[1200];
+    struct sq_result traced = *r;
+    char dir[1200];
     struct sq_error err;
-    snprintf(home_dir, sizeof home_dir, "%s/build/cosim", sq_cli_home());
-    const char *base = in->output ? in->output : home_dir;
+    char *usual = in->output ? NULL : sq_cli_cache_path("cosim");
+    const char *base = in->output ? in->output : usual ? usual : ".";
     (void)mkdir(base, 0777); // sq_wave_dump reports what is wrong with it
     snprintf(dir, sizeof dir, "%.1000s/%s", base, label);
-    if (sq_wave_dump(c, in->is_netlist, r, sq_cli_home(), dir, &err) == SQ_OK)
+    free(usual);
+    if (sq_wave_dump(c, in->is_netlist, &traced, sq_cli_home(), dir, &err) == SQ_OK)
         printf("  waveform: cd %s && gtkwave wave.gtkw\n", dir);
     else
         printf("  no waveform: %s\n", err.text);
 }
 
+char *sq_cosim_command(const struct sq_cosim_args *in, const struct sq_case *c,
+                       const uint64_t *number)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return NULL;
+    fprintf(out, "sqsim cosim");
+    const bool is_custom = strcmp(c->point->name, "custom") == 0;
+    if (number && !is_custom) // of a table
+        fprintf(out, " --block %s --point %s --seed %llu%s", c->block->name, c->point->name,
+                (unsigned long long)in->seed, in->is_netlist ? " --netlist" : "");
+    for (int i = 1; i < in->argc && (!number || is_custom); i++) {
+        fputc(' ', out);
+        sq_put_argument(out, in->argv[i]);
+    }
+    if (number)
+        fprintf(out, " --case %llu", (unsigned long long)*number);
+    fclose(out);
+    return text;
+}
+
 void sq_cosim_print_failure(const struct sq_cosim_args *in, const char *label,
-                            const struct sq_case *c, const struct sq_result *result)
+                            const struct sq_case *c, const uint64_t *number,
+                            const struct sq_result *result)
 {
     const struct sq_mismatch *m = &result->mismatch;
+    char *const again = sq_cosim_command(in, c, number);
+    char text[200];
+    sq_mismatch_text(c, m, text, sizeof text);
     printf("MISMATCH %s: cycle %llu, beat %llu: %s", label, (unsigned long long)m->cycle,
-           (unsigned long long)m->beat, m->what);
-    if (m->kind == SQ_MISMATCH_VALUE)
-        printf("[%u]", m->index);
-    printf(" rtl 0x%llx (%lld), model 0x%llx (%lld)", (unsigned long long)m->got & 0xffffffff,
-           (long long)m->got, (unsigned long long)m->want & 0xffffffff, (long long)m->want);
-    if (m->kind == SQ_MISMATCH_HANG)
-        printf("; no progress for %llu cycles", (unsigned long long)m->quiet);
+           (unsigned long long)m->beat, text);
     printf("\n  shrunk to %zu %s(s), %zu input beat(s); stalls", c->n_groups, c->block->group,
            c->n_beats);
     print_stalls(c);
+    if (c->reset_every > 0)
+        printf("; reset every %llu cycles", (unsigned long long)c->reset_every);
     printf("; seed %llu\n", (unsigned long long)c->seed);
-    if (m->kind == SQ_MISMATCH_VALUE)
-        print_operands(c, m);
+    if (again)
+        printf("  again: %s\n", again);
+    free(again);
+    print_operands(c, m);
     fflush(stdout);
     leave_wave(in, c, result, label);
 }

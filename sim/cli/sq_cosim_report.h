@@ -3,13 +3,14 @@
 #ifndef SQ_COSIM_REPORT_H
 #define SQ_COSIM_REPORT_H
 
-#include "sim/cli/sq_cli.h"
-#include "sim/cosim/sq_lockstep.h"
+#include "sim/cli/sq_cli_option.h"
+#include "sim/cosim/sq_route_cosim.h"
+#include "sim/llm/sq_token_source.h"
 
 enum { SQ_COSIM_MAX_POINTS = 64, SQ_COSIM_MAX_FILES = 256 };
 
 struct sq_cosim_args {
-    struct sq_cli_format format;
+    struct sq_cli_options options; // of the format
     struct sq_cli_core core;
     const struct sq_block *block;
     const char *wanted[SQ_COSIM_MAX_POINTS]; // names given with --point
@@ -17,6 +18,10 @@ struct sq_cosim_args {
     struct sq_point points[SQ_COSIM_MAX_POINTS]; // chosen, without repeats
     size_t n_points;
     uint64_t cases, seed;
+    bool has_case; // --case: only the one of this number
+    uint64_t number;
+    char **argv; // as given
+    int argc;
     unsigned jobs;
     bool is_netlist, is_json, is_list;
     bool is_all; // every block, in turn
@@ -24,25 +29,53 @@ struct sq_cosim_args {
     bool is_model, is_trace;
     const char *file[SQ_COSIM_MAX_FILES]; // positional: a model, or kernel traces
     size_t n_files;
-    const char *model;    // NULL: the embedded one
-    const char *tokens;   // NULL: the model's own
-    size_t m;             // tokens with --layers
-    const char *output;   // NULL: build/cosim
-    const char *waves;    // NULL: no waveform asked for
-    const char *coverage; // NULL, or where each point leaves its coverage
-    unsigned n_mutants;   // > 0: faults of one point
+    const char *model;             // NULL: the embedded one
+    struct sq_token_source source; // a token file or a text, or the model's own
+    const char *calib;             // tokens of the calibration; NULL: the model's own
+    const char *weights;           // encoded layers in their place; NULL: encoded here
+    const char *layer;             // a pattern of names; NULL: all
+    size_t m;                      // tokens with --layers
+    const char *output;            // NULL: build/cosim
+    const char *waves;             // NULL: no waveform asked for
+    const char *coverage;          // NULL, or where each point leaves its coverage
+    unsigned n_mutants;            // > 0: faults of one point
     struct sq_error *err;
 };
 
 struct sq_cosim_total {
     size_t points;
-    uint64_t cases, beats, value_mismatches, cycle_mismatches;
+    struct sq_compared compared;
+    uint64_t cases, value_mismatches, cycle_mismatches;
+    char blocks[96]; // names of those that routes went through
 };
 
-// Prints the divergence of a shrunk case with its operands and leaves the waveform in a directory
-// named `label`.
+// The command that repeats what was run: case `number` of a point, or NULL where there are no
+// numbered cases. The caller frees it; NULL without memory.
+char *sq_cosim_command(const struct sq_cosim_args *in, const struct sq_case *failing,
+                       const uint64_t *number);
+
+// Prints the divergence of a shrunk case with its operands and the command that repeats it
+// (`number` as above), and leaves the waveform in a directory named `label`.
 void sq_cosim_print_failure(const struct sq_cosim_args *in, const char *label,
-                            const struct sq_case *failing, const struct sq_result *result);
+                            const struct sq_case *failing, const uint64_t *number,
+                            const struct sq_result *result);
+
+// "value", "handshake", ...
+const char *sq_cosim_kind(enum sq_mismatch_kind kind);
+
+// The counts of what was compared, as members of a JSON object; `has_cycles` false where `cycles`
+// is taken.
+void sq_cosim_put_compared(json_t *object, const struct sq_compared *c, bool has_cycles);
+
+// Sizes, netlist and seed for routes. Without --rows and the like, arrays that build in seconds.
+struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
+                                               const struct sq_core_config *core);
+// What a route gave: keys of a JSON line from `block` on; a line for each difference, the waveform
+// under `label`; into the sums.
+void sq_cosim_route_json(json_t *object, const struct sq_route_outcome *out);
+void sq_cosim_print_route(const struct sq_cosim_args *in, const char *name, const char *label,
+                          const struct sq_route_outcome *out);
+void sq_cosim_add_route(struct sq_cosim_total *total, const struct sq_route_outcome *out);
 
 // The name of the block, or "all".
 const char *sq_cosim_block_name(const struct sq_cosim_args *in);

@@ -8,7 +8,7 @@
 
 // One line per command; a command lives in sq_cmd_NAME.c.
 static const struct sq_command commands[] = {
-    {"quantize", "encode a Hugging Face checkpoint or a safetensors file", sq_cmd_quantize},
+    {"quantize", "encode a checkpoint (Hugging Face, GGUF) or a safetensors file", sq_cmd_quantize},
     {"eval", "perplexity and layer errors of a model in the bit-exact integers of a format",
      sq_cmd_eval},
     {"run", "cycles, utilisation and values of a GEMM or a model", sq_cmd_run},
@@ -22,6 +22,8 @@ static const struct sq_command commands[] = {
     {"explain", "where a number comes from: closed forms beside the cycle model", sq_cmd_explain},
     {"schedule", "how evenly the work of a real sparse layer falls on workers", sq_cmd_schedule},
     {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
+    {"vectors", "conformance vectors of a block-scaled format, and a unit judged by them",
+     sq_cmd_vectors},
 };
 enum { N_COMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -35,6 +37,14 @@ static int help(void)
            "docs/SPEC.md says what each format is, docs/json.md what --json prints.\n"
            "Exit status: 0 done, 1 a check failed, 2 bad input, 3 a tool or device is missing.\n");
     return sq_cli_finish("help", SQ_EXIT_OK);
+}
+
+// For completion scripts: a command and its summary per line.
+static int complete(void)
+{
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        printf("%s\t%s\n", commands[i].name, commands[i].summary);
+    return sq_cli_finish("complete", SQ_EXIT_OK);
 }
 
 // One line on stderr: the nearest command for a typo, all of them otherwise.
@@ -62,10 +72,13 @@ int main(int argc, char **argv)
         fprintf(stderr, "sqsim: no command, see sqsim --help\n");
         return SQ_EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
         return help();
+    if (strcmp(argv[1], "--complete") == 0)
+        return complete();
     if (strcmp(argv[1], "--version") == 0) {
-        printf("sqsim %s\n", SQ_VERSION);
+        printf("sqsim %s\nrevision %s\n", SQ_VERSION, sq_cli_revision());
         return sq_cli_finish("version", SQ_EXIT_OK);
     }
     for (size_t i = 0; i < N_COMMANDS; i++)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all bridges share: ports of any width as arrays of 32-bit words, reset, clock, trace.
+// What all bridges share: ports of any width as arrays of 32-bit words, reset, clock, trace, and
+// what becomes of an assertion that fails: Verilator prints it and stops the program, here it is
+// told to the caller (sq_rtl.h).
 #ifndef SQ_BRIDGE_H
 #define SQ_BRIDGE_H
 
@@ -14,7 +16,9 @@
 #include SQ_BRIDGE_QUOTED(SQ_BRIDGE_SYMS)
 #endif
 
+#include <cstdarg>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <memory>
@@ -48,6 +52,21 @@ template <class Port> void get(const Port &port, uint32_t *words)
     }
 }
 
+// The assertion that failed first since the last edge; empty: none.
+inline thread_local char failed[128];
+
+// Of what the RTL prints only the path in "... Assertion failed in TOP.path" is kept.
+inline void take_message(const char *text)
+{
+    const char *at = std::strstr(text, "failed in ");
+    if (!at || *failed)
+        return;
+    at += std::strlen("failed in ");
+    if (const char *below = std::strchr(at, '.')) // below TOP
+        at = below + 1;
+    std::snprintf(failed, sizeof failed, "%.*s", static_cast<int>(std::strcspn(at, ": \n")), at);
+}
+
 // The fault that new models get. Only netlists with faults have the input mutsel.
 inline thread_local uint32_t mutant;
 
@@ -79,20 +98,22 @@ template <class Top> struct Model {
     static constexpr unsigned reset_cycles = SQ_RTL_RESET_CYCLES;
     VerilatedContext context;
     std::unique_ptr<Top> top;
+    bool has_edges = false; // in the next reset
 #if VM_TRACE_FST
     std::unique_ptr<VerilatedFstC> fst;
-    uint64_t first_dump = 0; // simulation time, two units per cycle
+    uint64_t cycle = 0, first_dump = 0, last_dump = 0; // since the first reset
 #endif
 #if VM_COVERAGE
     std::vector<uint32_t> in_reset; // counters when reset was released
 #endif
 
-    bool open(uint64_t seed, const char *fst_path, uint64_t fst_from)
+    bool open(uint64_t seed, const char *fst_path, uint64_t from, uint64_t to)
     {
         context.randReset(2);
         context.randSeed(static_cast<int>(seed & 0x7fffffff) | 1);
         top = std::make_unique<Top>(&context);
         set_mutant(*top, 0);
+        has_edges = seed & 1;
         if (fst_path) {
 #if VM_TRACE_FST
             context.traceEverOn(true);
@@ -101,55 +122,97 @@ template <class Top> struct Model {
             fst->open(fst_path);
             if (!fst->isOpen())
                 return false;
-            first_dump = 2 * (fst_from + reset_cycles);
 #else
             return false;
 #endif
         }
-        (void)fst_from;
+        (void)from, (void)to;
         top->clk_i = 0;
         top->rst_ni = 1;
-        eval();
-        top->rst_ni = 0;
-        for (unsigned i = 0; i < reset_cycles; i++)
-            clock();
-        top->rst_ni = 1;
+        top->eval();
+        reset();
+#if VM_TRACE_FST
+        cycle = 0;
+        first_dump = from;
+        last_dump = fst_path ? to : 0;
+#endif
 #if VM_COVERAGE
         in_reset.assign(std::begin(counters(*top)), std::end(counters(*top)));
 #endif
         return true;
     }
 
-    void eval()
+    // With edges of the clock and, every other time, without: a reset is asynchronous.
+    void reset()
     {
-        top->eval();
-#if VM_TRACE_FST
-        if (fst && context.time() >= first_dump)
-            fst->dump(context.time());
-#endif
+        top->rst_ni = 0;
+        for (unsigned i = 0; i < reset_cycles; i++)
+            if (has_edges)
+                clock();
+            else
+                pass();
+        top->rst_ni = 1;
+        has_edges = !has_edges;
     }
 
-    // Inputs of this cycle have been driven: settle with the clock low.
+#if VM_TRACE_FST
+    // The clock of a dump rises when a cycle begins: it is high while inputs settle, and falls in
+    // the middle (a cycle is 1 ns, 1000 units).
+    void dump(unsigned ps)
+    {
+        if (fst && cycle >= first_dump && cycle < last_dump)
+            fst->dump(1000 * cycle + ps);
+    }
+
     void comb()
     {
-        top->clk_i = 0;
-        eval();
+        top->eval();
+        dump(0);
     }
 
     void clock()
     {
-        context.timeInc(1);
+        top->clk_i = 0;
+        top->eval();
+        dump(500);
         top->clk_i = 1;
-        eval();
-        context.timeInc(1);
+        top->eval();
+        cycle++;
+    }
+
+    // A cycle without an edge.
+    void pass()
+    {
+        top->eval();
+        dump(500);
+        cycle++;
+    }
+#else
+    // Inputs of this cycle have been driven: settle with the clock low.
+    void comb()
+    {
+        top->clk_i = 0;
+        top->eval();
+    }
+
+    void clock()
+    {
+        top->clk_i = 1;
+        top->eval();
         top->clk_i = 0;
     }
+
+    void pass()
+    {
+        top->eval();
+    }
+#endif
 };
 
-template <class Top> void *create(uint64_t seed, const char *fst_path, uint64_t fst_from)
+template <class Top> void *create(uint64_t seed, const char *fst_path, uint64_t from, uint64_t to)
 {
     auto model = std::make_unique<Model<Top>>();
-    return model->open(seed, fst_path, fst_from) ? model.release() : nullptr;
+    return model->open(seed, fst_path, from, to) ? model.release() : nullptr;
 }
 
 #if VM_COVERAGE
@@ -205,11 +268,36 @@ template <class Top> void no_assertions(void *opaque)
     static_cast<Model<Top> *>(opaque)->context.assertOn(false);
 }
 
-template <class Top> void clock(void *opaque)
+template <class Top> const char *clock(void *opaque)
 {
+    *failed = '\0';
     static_cast<Model<Top> *>(opaque)->clock();
+    return *failed ? failed : nullptr;
+}
+
+template <class Top> void reset(void *opaque)
+{
+    static_cast<Model<Top> *>(opaque)->reset();
 }
 
 } // namespace sq_bridge
+
+// In place of Verilator's own (sq_rtl.h); a bridge is one file.
+int sq_bridge_printf(const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+    va_start(ap, format);
+    std::vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    sq_bridge::take_message(text);
+    return 0;
+}
+
+void vl_stop(const char *file, int line, const char *) VL_MT_UNSAFE
+{
+    if (!*sq_bridge::failed) // a $stop without a message
+        std::snprintf(sq_bridge::failed, sizeof sq_bridge::failed, "%.90s:%d", file, line);
+}
 
 #endif

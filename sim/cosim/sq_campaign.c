@@ -23,18 +23,28 @@ static bool step_done(struct shared *s, uint64_t n)
     return go_on;
 }
 
+static void add_counts(struct sq_outcome *o, const struct sq_result *r)
+{
+    sq_compared_add(&o->compared, &r->compared);
+    o->resets += r->resets;
+    for (size_t f = 0; f < SQ_FIELDS_MAX; f++) {
+        struct sq_reach *const reach = &o->reach[f];
+        reach->low = r->reach[f].low < reach->low ? r->reach[f].low : reach->low;
+        reach->high = r->reach[f].high > reach->high ? r->reach[f].high : reach->high;
+    }
+}
+
 static enum sq_status run_case(const struct sq_campaign *campaign, const struct sq_point *point,
-                               uint64_t number, bool is_all, const struct sq_rtl_api *rtl,
-                               struct sq_outcome *o, struct sq_error *err)
+                               uint64_t number, const struct sq_rtl_api *rtl, struct sq_outcome *o,
+                               struct sq_error *err)
 {
     struct sq_case c;
     struct sq_result r;
-    SQ_TRY(sq_case_draw(campaign->block, point, campaign->seed, number, is_all, &c, err));
-    const enum sq_status status = sq_lockstep_run(&c, rtl, NULL, 0, &r, err);
+    SQ_TRY(sq_case_draw(campaign->block, point, campaign->seed, number, &c, err));
+    const enum sq_status status = sq_lockstep_run(&c, rtl, NULL, &r, err);
     const enum sq_mismatch_kind kind = r.mismatch.kind;
     o->cases++;
-    o->cycles += r.cycles;
-    o->beats += r.beats;
+    add_counts(o, &r);
     o->value_mismatches += sq_mismatch_is_value(&r.mismatch);
     o->cycle_mismatches += kind != SQ_MISMATCH_NONE && !sq_mismatch_is_value(&r.mismatch);
     const bool first = kind != SQ_MISMATCH_NONE && o->result.mismatch.kind == SQ_MISMATCH_NONE;
@@ -64,10 +74,10 @@ static enum sq_status run_point(struct shared *s, size_t i, struct sq_outcome *o
     SQ_TRY(sq_rtl_load(&rtl, &point, c->home, &built, err));
     enum sq_status status = SQ_OK;
     bool go_on = step_done(s, 1);
-    for (uint64_t n = i; n < c->cases && status == SQ_OK && go_on; n += c->n_points) {
-        const bool is_all = n == i && ports.n_all > 0;
-        status = run_case(c, c->points[i], n, is_all, rtl.api, o, err);
-        o->is_exhausted = o->is_exhausted || is_all;
+    const uint64_t n_cases = c->cases / c->n_points + (i < c->cases % c->n_points);
+    for (uint64_t n = c->first; n < c->first + n_cases && status == SQ_OK && go_on; n++) {
+        status = run_case(c, c->points[i], n, rtl.api, o, err);
+        o->is_exhausted = o->is_exhausted || (n == 0 && ports.n_all > 0);
         go_on = step_done(s, 1);
     }
     if (status == SQ_OK && c->coverage)

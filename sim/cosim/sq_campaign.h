@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A co-simulation campaign: many cases over points of one block. Point i runs the cases whose
-// number is i modulo the points, so a number and a seed name a case for good; the first one of a
-// point is the exhaustive one where there is one. Deterministic at any number of threads.
+// A co-simulation campaign: many cases over points of one block. Each point runs its cases 0, 1,
+// ..., the first points one more where the cases do not divide: point, number and seed name a case
+// for good (sq_case.h). Deterministic at any number of threads.
 #ifndef SQ_CAMPAIGN_H
 #define SQ_CAMPAIGN_H
 
@@ -13,6 +13,7 @@ struct sq_campaign {
     const struct sq_point *const *points;
     size_t n_points;
     uint64_t cases, seed; // cases over all points, >= 1
+    uint64_t first;       // number of the first one of each point
     bool netlist;         // the Yosys netlist in place of the RTL
     const char *coverage; // NULL, or an existing directory: <point>.dat there (sq_rtl.h)
     unsigned jobs;        // threads, 1..64
@@ -23,7 +24,9 @@ struct sq_campaign {
 };
 
 struct sq_outcome {
-    uint64_t cases, cycles, beats;
+    uint64_t cases, resets;
+    struct sq_compared compared;
+    struct sq_reach reach[SQ_FIELDS_MAX];
     uint64_t value_mismatches, cycle_mismatches; // failing cases by what differed first
     bool is_exhausted;                           // all input there is was run
     // The first failing case, shrunk; mismatch.kind NONE if there is none.

@@ -121,10 +121,10 @@ static enum sq_status run_piece(const struct sq_layer_codes *x, const struct sq_
     struct sq_result result;
     uint64_t golden = 0;
     SQ_TRY(sq_layer_case(x, config, first, n_tiles, seed, &c, &golden, err));
-    const enum sq_status status = sq_lockstep_run(&c, rtl, NULL, 0, &result, err);
+    const enum sq_status status = sq_lockstep_run(&c, rtl, NULL, &result, err);
     const bool is_wrong = result.mismatch.kind != SQ_MISMATCH_NONE;
     const bool is_value = sq_mismatch_is_value(&result.mismatch);
-    out->beats += result.beats;
+    sq_compared_add(&out->compared, &result.compared);
     out->cycles += sq_core_stats_of(result.status).cycles;
     out->value_mismatches += golden + is_value;
     out->cycle_mismatches += is_wrong && !is_value;

@@ -18,7 +18,8 @@ struct sq_layer_codes {
 };
 
 struct sq_layer_cosim {
-    uint64_t beats, cycles; // compared; cycles of the jobs by the RTL, equal to the model's
+    struct sq_compared compared;
+    uint64_t cycles; // of the jobs by the RTL, equal to the model's
     // Values in which layer (p_lo, p_hi) and bank-wise golden model differ, and pieces whose RTL
     // differs, by what differed first; a cycle mismatch also where the RTL took another time than
     // the layer's.

@@ -6,45 +6,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cosim/sq_port.h"
+#include "sim/cosim/sq_feed.h"
 
 #define QUIET_CYCLES 100000u // in lock step: far above the longest stall (16000 cycles)
 #define PROBE_CYCLES (20 * SQ_HANG_CYCLES)
-
-bool sq_mismatch_is_value(const struct sq_mismatch *m)
-{
-    return m->kind == SQ_MISMATCH_VALUE;
-}
-
-// An input stream and the beat it is at.
-struct input {
-    struct sq_source source;
-    size_t first_field, n_fields, offset; // of a record
-    size_t group, record;                 // group, its first record
-    uint32_t beat;
-    bool is_fresh, is_noise; // the offered beat, or noise, is on the ports
-    struct sq_offer offer;   // of that beat
-};
+#define TAIL_CYCLES 64u // after the last output: deeper than any block; nothing may come any more
 
 struct run {
     const struct sq_case *c;
     const struct sq_block *block;
     const unsigned *value;
     const struct sq_rtl_api *rtl;
+    const struct sq_window *window; // NULL: none
+    bool is_past;                   // a difference was found; the window is still to be filled
     void *model, *sim;
     struct sq_ports ports;
     size_t in_len, out_len, status_len;
-    struct input input[SQ_STREAMS_MAX];
+    struct sq_feed input[SQ_STREAMS_MAX];
     unsigned n_inputs;
     struct sq_source sink;
     struct sq_rng noise;
-    size_t group, record; // of the output: group, its first record
-    uint64_t left, n_out; // of the group: beats that have left, all
-    size_t n_want;        // beats in want, the last of which is number left + n_want - at
+    uint64_t now, next_reset; // cycles since the first reset, later ones included; of the next one
+    size_t touched;           // groups of which an input beat was taken, and those before them
+    size_t group, record;     // of the output: group, its first record
+    uint64_t left, n_out;     // of the group: beats that have left, all
+    size_t n_want;            // beats in want, the last of which is number left + n_want - at
     size_t at;
     int32_t *want; // [outputs][out_len]
     size_t outputs;
-    struct sq_port_words in, out, status;
+    bool is_packed; // `wanted` holds beat `at` of `want`
+    int64_t limit[SQ_FIELDS_MAX];
+    struct sq_port_words in, out, status, wanted, wanted_status;
     struct sq_result *result;
 };
 
@@ -54,9 +46,11 @@ static bool alloc_run(struct run *run)
     const bool has_in = sq_port_alloc(&run->in, p->in, p->n_in);
     const bool has_out = sq_port_alloc(&run->out, p->out, p->n_out);
     const bool has_status = sq_port_alloc(&run->status, p->status, p->n_status);
+    const bool has_wanted = sq_port_alloc(&run->wanted, p->out, p->n_out) &&
+                            sq_port_alloc(&run->wanted_status, p->status, p->n_status);
     run->want = calloc(run->outputs * run->out_len, sizeof *run->want);
     run->sim = calloc(1, run->block->timing->nbytes);
-    return has_in && has_out && has_status && run->want && run->sim;
+    return has_in && has_out && has_status && has_wanted && run->want && run->sim;
 }
 
 static void free_run(struct run *run)
@@ -66,6 +60,8 @@ static void free_run(struct run *run)
     sq_port_free(&run->in);
     sq_port_free(&run->out);
     sq_port_free(&run->status);
+    sq_port_free(&run->wanted);
+    sq_port_free(&run->wanted_status);
     free(run->want);
     free(run->sim);
 }
@@ -75,7 +71,7 @@ static void differ(struct run *run, enum sq_mismatch_kind kind, const char *what
 {
     struct sq_mismatch *m = &run->result->mismatch;
     *m = (struct sq_mismatch){.kind = kind,
-                              .cycle = run->result->cycles,
+                              .cycle = run->now,
                               .group = run->group,
                               .beat = run->result->n_out,
                               .got = got,
@@ -85,45 +81,15 @@ static void differ(struct run *run, enum sq_mismatch_kind kind, const char *what
 
 // ---- input ----------------------------------------------------------------------------------
 
-// The record that an input offers.
-static const int32_t *offered(const struct run *run, const struct input *in)
+static void take(struct run *run, struct sq_feed *in)
 {
-    const uint32_t wrap = run->c->wrap[in - run->input];
-    const uint32_t beat = wrap > 0 ? in->beat % wrap : in->beat;
-    return run->c->beats + (in->record + beat) * run->in_len;
+    run->touched = in->group >= run->touched ? in->group + 1 : run->touched;
+    sq_feed_take(in);
 }
 
-static void take(struct run *run, struct input *in)
+static void drive(struct run *run, struct sq_feed *in, bool is_valid, struct sq_offer *offer)
 {
-    const unsigned stream = (unsigned)(in - run->input);
-    in->is_fresh = false;
-    if (++in->beat < run->c->len[in->group][stream])
-        return;
-    do
-        in->record += sq_case_records(run->c, in->group++);
-    while (in->group < run->c->n_groups && run->c->len[in->group][stream] == 0);
-    in->beat = 0;
-}
-
-// What stands on the ports in this cycle: the beat offered, or noise; of jobs a new one each cycle.
-static void drive(struct run *run, struct input *in, bool is_valid, struct sq_offer *offer)
-{
-    *offer = (struct sq_offer){.valid = false};
-    const bool is_job = in == run->input && run->ports.has_jobs;
-    if (!is_valid && (!in->is_noise || is_job))
-        sq_port_put_noise(&run->in, in->first_field, in->n_fields, &run->noise);
-    in->is_noise = !is_valid;
-    in->is_fresh = in->is_fresh && is_valid;
-    if (!is_valid)
-        return;
-    if (!in->is_fresh) {
-        const int32_t *record = offered(run, in);
-        const unsigned stream = (unsigned)(in - run->input);
-        sq_port_put(&run->in, in->first_field, in->n_fields, record + in->offset);
-        in->offer = sq_offer_of(run->block, &run->ports, run->value, stream, record);
-    }
-    in->is_fresh = true;
-    *offer = in->offer;
+    sq_feed_drive(in, is_valid, &run->in, &run->noise, offer);
 }
 
 // ---- output ---------------------------------------------------------------------------------
@@ -152,26 +118,9 @@ static void expect(struct run *run)
 static bool pass_output(struct run *run)
 {
     run->at++;
+    run->is_packed = false;
     run->result->n_out++;
     return ++run->left == run->n_out;
-}
-
-static bool check_status(struct run *run)
-{
-    const struct sq_group done = group_of(run, 0);
-    struct sq_port_difference d;
-    if (!run->block->status)
-        return true;
-    run->block->status(run->value, run->sim, &done, run->result->status);
-    run->rtl->status(run->model, run->status.word);
-    if (!sq_port_differs(&run->status, run->result->status, &d))
-        return true;
-    const bool is_flag = run->ports.status[d.field].width == 1;
-    differ(run, is_flag ? SQ_MISMATCH_VALUE : SQ_MISMATCH_COUNTER,
-           run->block->status_name(d.field, d.element), d.got, d.want);
-    run->result->mismatch.field = (unsigned)d.field;
-    run->result->mismatch.index = (unsigned)d.element;
-    return false;
 }
 
 static void next_group(struct run *run)
@@ -180,18 +129,69 @@ static void next_group(struct run *run)
     run->left = run->n_out = run->n_want = run->at = 0;
 }
 
+// The status outputs of this cycle, and what they should be.
+static bool check_status(struct run *run)
+{
+    const struct sq_group due = group_of(run, 0);
+    struct sq_port_difference d;
+    if (!run->block->status)
+        return true;
+    run->block->status(run->value, run->sim, &due, run->result->status);
+    sq_port_put(&run->wanted_status, 0, run->ports.n_status, run->result->status);
+    run->rtl->status(run->model, run->status.word);
+    if (sq_port_same(&run->status, &run->wanted_status) ||
+        !sq_port_differs(&run->status, run->result->status, &d))
+        return true;
+    const bool is_flag = run->ports.status[d.field].width == 1;
+    differ(run, is_flag ? SQ_MISMATCH_VALUE : SQ_MISMATCH_COUNTER,
+           run->block->status_name(d.field, d.element), d.got, d.want);
+    run->result->mismatch.is_status = true;
+    run->result->mismatch.field = (unsigned)d.field;
+    run->result->mismatch.index = (unsigned)d.element;
+    return false;
+}
+
+// The beat that should be offered, packed.
+static const int32_t *pack_beat(struct run *run)
+{
+    if (run->at == run->n_want)
+        expect(run);
+    const int32_t *const want = run->want + run->at * run->out_len;
+    if (!run->is_packed)
+        sq_port_put(&run->wanted, 0, run->ports.n_out, want);
+    run->is_packed = true;
+    return want;
+}
+
+// The beat that is offered, whether it is taken or not.
 static bool check_beat(struct run *run)
 {
     struct sq_port_difference d;
-    if (run->at == run->n_want)
-        expect(run);
+    if (run->group == run->c->n_groups) { // the golden model owes nothing
+        differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", 1, 0);
+        return false;
+    }
+    const int32_t *const want = pack_beat(run);
     run->rtl->beat(run->model, run->out.word);
-    if (!sq_port_differs(&run->out, run->want + run->at * run->out_len, &d))
+    if (sq_port_same(&run->out, &run->wanted) || !sq_port_differs(&run->out, want, &d))
         return true;
     differ(run, SQ_MISMATCH_VALUE, run->ports.out[d.field].name, d.got, d.want);
     run->result->mismatch.field = (unsigned)d.field;
     run->result->mismatch.index = (unsigned)d.element;
     return false;
+}
+
+// How far the sums of a beat that leaves reach.
+static void measure(struct run *run)
+{
+    const int32_t *value = run->want + run->at * run->out_len;
+    for (size_t f = 0; f < run->ports.n_out; value += run->ports.out[f++].count) {
+        struct sq_reach *const r = &run->result->reach[f];
+        for (size_t i = 0; run->limit[f] > 0 && i < run->ports.out[f].count; i++) {
+            r->low = value[i] < r->low ? value[i] : r->low;
+            r->high = value[i] > r->high ? value[i] : r->high;
+        }
+    }
 }
 
 // ---- a cycle --------------------------------------------------------------------------------
@@ -222,6 +222,24 @@ static void rtl_comb(struct run *run, const struct sq_offer *offer, bool ready,
     for (unsigned i = 0; i < run->n_inputs; i++)
         out->in_ready[i] = answer[i];
     out->out_valid = answer[run->n_inputs];
+}
+
+// What the models say of this cycle, into the waveform.
+static void show(struct run *run, const struct sq_handshake *want)
+{
+    uint8_t answer[SQ_STREAMS_MAX + 1] = {0};
+    const struct sq_group due = group_of(run, 0);
+    for (unsigned i = 0; i < run->n_inputs; i++)
+        answer[i] = want->in_ready[i];
+    answer[run->n_inputs] = want->out_valid;
+    if (want->out_valid && run->group < run->c->n_groups)
+        (void)pack_beat(run);
+    if (run->block->status) {
+        run->block->status(run->value, run->sim, &due, run->result->status);
+        sq_port_put(&run->wanted_status, 0, run->ports.n_status, run->result->status);
+    }
+    run->rtl->show(run->model, answer, (const uint32_t *const *)run->wanted.word,
+                   (const uint32_t *const *)run->wanted_status.word, run->window->element);
 }
 
 // The RTL alone, from the cycle on in which its valid or ready differed, whose signals are given:
@@ -259,100 +277,149 @@ static void probe(struct run *run, struct sq_offer *offer, bool ready, struct sq
     }
 }
 
-// One cycle of both sides; how many beats moved. False: they differ.
-static bool cycle(struct run *run, unsigned *moved)
+// What fired moves on; how many beats did. Whether the group ended.
+static bool move(struct run *run, const struct sq_offer *offer, const struct sq_handshake *h,
+                 bool out_fire, unsigned *moved)
 {
-    const bool ready = sq_sink_ready(&run->sink);
-    struct sq_offer offer[SQ_STREAMS_MAX] = {{0}};
-    struct sq_handshake want = {{0}, false}, got = {{0}, false};
-    bool ends = false;
-    for (unsigned i = 0; i < run->n_inputs; i++)
-        drive(run, &run->input[i], sq_source_valid(&run->input[i].source), &offer[i]);
-    run->block->timing->comb(run->sim, offer, ready, &want);
-    rtl_comb(run, offer, ready, &got);
-    if (!check_handshake(run, &got, &want)) {
-        probe(run, offer, ready, &got);
-        return false;
-    }
-    const bool out_fire = want.out_valid && ready;
-    if (out_fire && run->group == run->c->n_groups) { // both, and the golden model owes nothing
-        differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", 1, 0);
-        return false;
-    }
-    if (out_fire && !check_beat(run))
-        return false;
-    run->block->timing->clock(run->sim, offer, ready);
+    const bool ends = out_fire && pass_output(run);
     *moved = out_fire;
-    run->result->beats += out_fire;
-    ends = out_fire && pass_output(run);
+    run->result->compared.beats += out_fire;
     for (unsigned i = 0; i < run->n_inputs; i++) {
-        const bool fire = offer[i].valid && want.in_ready[i];
+        const bool fire = offer[i].valid && h->in_ready[i];
         if (fire)
             take(run, &run->input[i]);
         *moved += fire;
-        run->result->beats += fire && !(i == 0 && run->ports.has_jobs);
-        sq_source_clock(&run->input[i].source, fire, want.in_ready[i]);
+        run->result->compared.beats += fire && !(i == 0 && run->ports.has_jobs);
+        sq_source_clock(&run->input[i].source, fire, h->in_ready[i]);
     }
     sq_sink_clock(&run->sink, out_fire);
-    run->rtl->clock(run->model);
-    run->result->cycles++;
-    if (ends && !check_status(run))
+    return ends;
+}
+
+// Handshakes, status and beat of a cycle. After a difference in valid or ready: does the RTL hang?
+static bool check(struct run *run, struct sq_offer *offer, bool ready,
+                  const struct sq_handshake *want, struct sq_handshake *got)
+{
+    if (run->is_past)
+        return true;
+    if (check_handshake(run, got, want))
+        return check_status(run) && (!want->out_valid || check_beat(run));
+    if (!run->window)
+        probe(run, offer, ready, got);
+    return false;
+}
+
+// Whether the run goes on after a difference.
+static bool go_on(struct run *run)
+{
+    if (!run->is_past && run->window)
+        run->rtl->no_assertions(run->model);
+    run->is_past = run->window != NULL;
+    return run->is_past;
+}
+
+// One cycle of both sides; how many beats moved. False: they differ.
+static bool cycle(struct run *run, unsigned *moved)
+{
+    struct sq_compared *const n = &run->result->compared;
+    const bool ready = sq_sink_ready(&run->sink);
+    struct sq_offer offer[SQ_STREAMS_MAX] = {{0}};
+    struct sq_handshake want = {{0}, false}, got = {{0}, false};
+    for (unsigned i = 0; i < run->n_inputs; i++)
+        drive(run, &run->input[i], sq_source_valid(&run->input[i].source), &offer[i]);
+    run->block->timing->comb(run->sim, offer, ready, &want);
+    if (run->window)
+        show(run, &want);
+    rtl_comb(run, offer, ready, &got);
+    if (!check(run, offer, ready, &want, &got) && !go_on(run))
         return false;
+    const bool out_fire = want.out_valid && ready && run->group < run->c->n_groups;
+    if (out_fire)
+        measure(run);
+    run->block->timing->clock(run->sim, offer, ready);
+    const bool ends = move(run, offer, &want, out_fire, moved);
+    const char *const assertion = run->rtl->clock(run->model);
+    if (assertion && !run->is_past) {
+        differ(run, SQ_MISMATCH_ASSERTION, assertion, 0, 1);
+        if (!go_on(run))
+            return false;
+    }
+    n->cycles++;
+    run->now++;
+    if (out_fire) {
+        run->result->end = n->cycles;
+        n->tiles++;
+        n->integers += run->out_len;
+    }
     if (ends)
         next_group(run);
     return true;
 }
 
+// ---- reset ----------------------------------------------------------------------------------
+
+// What is inside is lost: both sides go on with the first group of which nothing was taken. Beats
+// of noise are offered meanwhile.
+static void reset(struct run *run)
+{
+    struct sq_offer offer[SQ_STREAMS_MAX] = {{0}};
+    struct sq_handshake unused;
+    while (run->group < run->touched)
+        next_group(run);
+    run->is_packed = false;
+    for (unsigned i = 0; i < run->n_inputs; i++) {
+        drive(run, &run->input[i], false, &offer[i]);
+        offer[i].valid = true;
+        sq_feed_seek(&run->input[i], run->group, run->record);
+    }
+    rtl_comb(run, offer, true, &unused);
+    run->rtl->reset(run->model);
+    memset(run->sim, 0, run->block->timing->nbytes);
+    run->block->init(run->value, run->sim);
+    memset(run->result->status, 0, sizeof run->result->status);
+    run->now += SQ_RTL_RESET_CYCLES;
+    run->next_reset = run->now + run->c->reset_every;
+    run->result->resets++;
+}
+
 static void run_to_end(struct run *run)
 {
     const struct sq_case *c = run->c;
-    uint32_t tail = c->tail;
+    uint32_t tail = TAIL_CYCLES;
     uint64_t quiet = 0;
+    run->next_reset = c->reset_every;
     while (run->group < c->n_groups || tail > 0) {
         unsigned moved = 0;
+        if (run->is_past && run->now >= run->window->to)
+            return;
         if (run->group == c->n_groups)
             tail--;
+        else if (c->reset_every > 0 && run->now == run->next_reset)
+            reset(run);
         if (!cycle(run, &moved))
             return;
-        if (c->max_cycles > 0 && run->result->cycles == c->max_cycles)
+        if (c->max_cycles > 0 && run->result->compared.cycles == c->max_cycles)
             return;
         quiet = moved > 0 || run->group == c->n_groups ? 0 : quiet + 1;
         if (quiet == QUIET_CYCLES) {
             differ(run, SQ_MISMATCH_HANG, "progress", 0, 1);
             run->result->mismatch.quiet = quiet;
-            return;
+            if (!go_on(run))
+                return;
         }
     }
 }
 
-static void init_inputs(struct run *run)
-{
-    const struct sq_case *c = run->c;
-    size_t field = 0;
-    for (unsigned i = 0; i < SQ_STREAMS_MAX && run->ports.stream[i].n_fields > 0; i++) {
-        struct input *in = &run->input[i];
-        run->n_inputs = i + 1;
-        in->first_field = field;
-        in->n_fields = run->ports.stream[i].n_fields;
-        in->offset = sq_field_offset(run->ports.in, field);
-        field += in->n_fields;
-        sq_source_init(&in->source, &c->stall[i], c->stall_seed[i]);
-        for (size_t g = 0; g < c->n_groups; g++)
-            in->source.left += c->len[g][i];
-        while (in->group < c->n_groups && c->len[in->group][i] == 0)
-            in->record += sq_case_records(c, in->group++);
-    }
-    assert(field == run->ports.n_in);
-}
-
 enum sq_status sq_lockstep_run(const struct sq_case *c, const struct sq_rtl_api *rtl,
-                               const char *fst_path, uint64_t fst_from, struct sq_result *result,
+                               const struct sq_window *window, struct sq_result *result,
                                struct sq_error *err)
 {
+    const struct sq_window none = {NULL, 0, 0, 0}, *const w = window ? window : &none;
     struct run run = {.c = c,
                       .block = c->block,
                       .value = c->point->value,
                       .rtl = rtl,
+                      .window = window,
                       .noise = {c->seed},
                       .result = result};
     enum sq_status status = SQ_OK;
@@ -363,17 +430,20 @@ enum sq_status sq_lockstep_run(const struct sq_case *c, const struct sq_rtl_api 
     run.out_len = sq_field_offset(run.ports.out, run.ports.n_out);
     run.status_len = sq_field_offset(run.ports.status, run.ports.n_status);
     assert(run.status_len <= SQ_STATUS_LEN_MAX);
+    for (size_t f = 0; f < run.ports.n_out; f++)
+        run.limit[f] = c->block->limit ? c->block->limit(run.value, f) : 0;
     if (!alloc_run(&run)) {
         status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a co-simulation");
         goto out;
     }
-    run.model = rtl->create(c->seed, fst_path, fst_from);
+    run.model = rtl->create(c->seed, w->fst_path, w->from, w->to);
     if (!run.model) {
-        status = SQ_FAIL(err, SQ_ERR_IO, "cannot write the trace %s", fst_path ? fst_path : "");
+        status =
+            SQ_FAIL(err, SQ_ERR_IO, "cannot write the trace %s", w->fst_path ? w->fst_path : "");
         goto out;
     }
     c->block->init(run.value, run.sim);
-    init_inputs(&run);
+    run.n_inputs = sq_feed_init(run.input, c, &run.ports);
     sq_source_init(&run.sink, &c->stall[SQ_SINK], c->stall_seed[SQ_SINK]);
     run_to_end(&run);
 out:

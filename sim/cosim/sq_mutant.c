@@ -52,23 +52,26 @@ static enum sq_status run_case(const struct sq_mutant_campaign *c, uint64_t numb
                                struct sq_error *err)
 {
     struct sq_case s;
-    SQ_TRY(sq_case_draw(c->point.block, c->point.point, c->seed, number, number == 0, &s, err));
-    const enum sq_status status = sq_lockstep_run(&s, rtl, NULL, 0, r, err);
+    SQ_TRY(sq_case_draw(c->point.block, c->point.point, c->seed, number, &s, err));
+    const enum sq_status status = sq_lockstep_run(&s, rtl, NULL, r, err);
     sq_case_free(&s);
     return status;
 }
 
-// Cases 0, 1, ... until one differs.
+// Cases 0, 1, ... until one differs; the fixed ones, which are long and go for the ends of ranges,
+// after those drawn at random.
 static enum sq_status run_mutant(const struct sq_mutant_campaign *c, uint32_t number,
                                  const struct sq_rtl_api *rtl, struct sq_mutant *m,
                                  struct sq_error *err)
 {
+    const uint64_t fixed = sq_case_n_fixed(c->point.block, c->point.point);
+    const uint64_t first = fixed < c->cases ? fixed : 0;
     rtl->select_mutant(number);
     while (m->cases < c->cases && m->found.kind == SQ_MISMATCH_NONE) {
         struct sq_result r;
-        SQ_TRY(run_case(c, m->cases, rtl, &r, err));
+        SQ_TRY(run_case(c, (first + m->cases) % c->cases, rtl, &r, err));
         m->cases++;
-        m->cycles += r.cycles;
+        m->cycles += r.compared.cycles;
         m->found = r.mismatch;
     }
     return SQ_OK;

@@ -47,6 +47,11 @@ void sq_port_put(struct sq_port_words *p, size_t first, size_t n, const int32_t 
 {
     for (size_t f = first; f < first + n; f++) {
         const struct sq_field *field = &p->field[f];
+        if (field->width == 32) {
+            memcpy(p->word[f], beat, field->count * sizeof *beat);
+            beat += field->count;
+            continue;
+        }
         memset(p->word[f], 0, words(field) * sizeof *p->word[f]);
         for (size_t i = 0; i < field->count; i++)
             sq_beat_put(p->word[f], i * field->width, field->width, (uint32_t)*beat++);
@@ -76,6 +81,14 @@ void sq_port_get(const struct sq_port_words *p, int32_t *beat)
     for (size_t f = 0; f < p->n_fields; f++)
         for (size_t i = 0; i < p->field[f].count; i++)
             *beat++ = element(p, f, i);
+}
+
+bool sq_port_same(const struct sq_port_words *p, const struct sq_port_words *q)
+{
+    for (size_t f = 0; f < p->n_fields; f++)
+        if (memcmp(p->word[f], q->word[f], words(&p->field[f]) * sizeof *p->word[f]) != 0)
+            return false;
+    return true;
 }
 
 bool sq_port_differs(const struct sq_port_words *p, const int32_t *want,

@@ -35,6 +35,9 @@ void sq_port_put_noise(struct sq_port_words *p, size_t first, size_t n, struct s
 // All fields as integers, one after the other.
 void sq_port_get(const struct sq_port_words *p, int32_t *beat);
 
+// Whether two ports of the same fields hold the same bits.
+bool sq_port_same(const struct sq_port_words *p, const struct sq_port_words *q);
+
 struct sq_port_difference {
     size_t field, element;
     int32_t got, want;

@@ -5,6 +5,7 @@
 //
 // A cycle is   comb()   drives the inputs of this cycle and returns the handshake outputs,
 //              clock()  the rising edge.
+// An assertion of the RTL that fails is told by clock(); it stops nothing and prints nothing.
 // Data ports are arrays of 32-bit words, bit 0 of word 0 first, as long as the port needs; one
 // array per field, in the order of struct sq_ports (sim/block/sq_block.h).
 #ifndef SQ_RTL_H
@@ -12,11 +13,20 @@
 
 #include <stdint.h>
 
+// Included first in every file of an object, Verilator's own ones as well: what they would print,
+// and $stop, come to the bridge.
+#ifdef SQ_RTL_OBJECT
+#define VL_USER_STOP
+#define VL_PRINTF sq_bridge_printf
+int sq_bridge_printf(const char *format, ...);
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-// Cycles of reset before cycle 0; in a dump, cycle c rises at time 2*(c + SQ_RTL_RESET_CYCLES) + 1.
+// Cycles of reset before cycle 0, with edges of the clock or without. In a dump cycle c begins with
+// its rising edge at time c (in ns), and all signals hold their values of that cycle until c + 1.
 #define SQ_RTL_RESET_CYCLES 2u
 
 #define SQ_RTL_ONCE 1u
@@ -25,15 +35,25 @@ extern "C" {
 // One table per shared object, returned by sq_rtl_entry().
 struct sq_rtl_api {
     // A model in reset-released state; registers without reset start random from `seed`. With a
-    // path, the cycles from `fst_from` on are dumped there (objects built with tracing only).
+    // path, cycles `from` up to `to` - 1 are dumped there (objects built with tracing only).
     // Returns NULL if the trace file cannot be opened or tracing was not compiled in.
-    void *(*create)(uint64_t seed, const char *fst_path, uint64_t fst_from);
+    void *(*create)(uint64_t seed, const char *fst_path, uint64_t from, uint64_t to);
     void (*destroy)(void *model);
 
     // valid: of each input stream. answer: ready of each input stream, then valid of the output.
     void (*comb)(void *model, const uint8_t *valid, uint8_t out_ready, const uint32_t *const *in,
                  uint8_t *answer);
-    void (*clock)(void *model);
+    // NULL, or the first assertion that failed at this edge, by its path below the top; valid until
+    // the next call of the thread.
+    const char *(*clock)(void *model);
+    // SQ_RTL_RESET_CYCLES of reset, with the inputs of the last comb(). Every other one, and the
+    // first one of an even seed, has no edge of the clock: what is reset is reset asynchronously.
+    void (*reset)(void *model);
+    // Objects built with tracing only, else NULL: what the models say of this cycle, for the dump;
+    // before comb(). `answer` as there, `out` noise where no beat is due; element number `element`
+    // of each field is shown apart.
+    void (*show)(void *model, const uint8_t *answer, const uint32_t *const *out,
+                 const uint32_t *const *status, uint32_t element);
     // Fields of the output beat that is offered; of the status.
     void (*beat)(void *model, uint32_t *const *out);
     void (*status)(void *model, uint32_t *const *status);

@@ -34,17 +34,124 @@ static void write_get(FILE *out, const char *function, const char *prefix,
     fprintf(out, "    (void)top, (void)word;\n}\n");
 }
 
-void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct sq_ports *p)
+// What the models say, on the inputs that only the top of a trace has.
+static void write_show(FILE *out, const struct sq_ports *p)
+{
+    unsigned s = 0;
+    fprintf(out,
+            "static void show(void *opaque, const uint8_t *answer, const uint32_t *const *out,\n"
+            "                 const uint32_t *const *status, uint32_t element)\n{\n"
+            "    Top &top = *static_cast<sq_bridge::Model<Top> *>(opaque)->top;\n");
+    for (; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++)
+        fprintf(out, "    top.model_%s_ready_i = answer[%u];\n", p->stream[s].name, s);
+    fprintf(out, "    top.model_out_valid_i = answer[%u];\n", s);
+    for (size_t f = 0; f < p->n_out; f++)
+        fprintf(out, "    sq_bridge::put(top.model_out_%s_i, out[%zu]);\n", p->out[f].name, f);
+    for (size_t f = 0; f < p->n_status; f++)
+        fprintf(out, "    sq_bridge::put(top.model_%s_i, status[%zu]);\n", p->status[f].name, f);
+    fprintf(out, "    top.element_i = element;\n    (void)status;\n}\n");
+}
+
+void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct sq_ports *p,
+                         bool is_traced)
 {
     fprintf(out, "#include \"sq_bridge.h\"\n#include \"V%s.h\"\nusing Top = V%s;\n", block->top,
             block->top);
     write_comb(out, p);
     write_get(out, "beat", "out_", p->out, p->n_out);
     write_get(out, "status", "", p->status, p->n_status);
-    fprintf(out, "extern \"C\" SQ_RTL_EXPORT const struct sq_rtl_api *sq_rtl_entry(void)\n{\n"
-                 "    static const sq_rtl_api api = {sq_bridge::create<Top>,\n"
-                 "        sq_bridge::destroy<Top>, comb, sq_bridge::clock<Top>, beat, status,\n"
-                 "        sq_bridge::no_assertions<Top>, sq_bridge::select_mutant, "
-                 "sq_bridge::write_coverage<Top>};\n"
-                 "    return &api;\n}\n");
+    if (is_traced)
+        write_show(out, p);
+    fprintf(out,
+            "extern \"C\" SQ_RTL_EXPORT const struct sq_rtl_api *sq_rtl_entry(void)\n{\n"
+            "    static const sq_rtl_api api = {sq_bridge::create<Top>,\n"
+            "        sq_bridge::destroy<Top>, comb, sq_bridge::clock<Top>, sq_bridge::reset<Top>,\n"
+            "        %s, beat, status,\n"
+            "        sq_bridge::no_assertions<Top>, sq_bridge::select_mutant, "
+            "sq_bridge::write_coverage<Top>};\n"
+            "    return &api;\n}\n",
+            is_traced ? "show" : "nullptr");
+}
+
+// ---- the top of a trace -----------------------------------------------------------------------
+
+// A port PREFIXname_SUFFIX.
+static void write_port(FILE *out, const char *direction, const char *prefix,
+                       const struct sq_field *f, char suffix)
+{
+    const size_t bits = f->count * f->width;
+    fprintf(out, ",\n  %s logic ", direction);
+    if (bits > 1)
+        fprintf(out, "[%zu:0] ", bits - 1);
+    fprintf(out, "%s%s_%c", prefix, f->name, suffix);
+}
+
+// An output of the block, and the input that has the model's value.
+static void write_pair(FILE *out, const char *prefix, const struct sq_field *f)
+{
+    char model[32];
+    snprintf(model, sizeof model, "model_%s", prefix);
+    write_port(out, "output", prefix, f, 'o');
+    write_port(out, "input", model, f, 'i');
+}
+
+static void write_view_ports(FILE *out, const struct sq_ports *p)
+{
+    fprintf(out, "  input logic clk_i,\n  input logic rst_ni,\n  input logic [31:0] element_i");
+    for (size_t s = 0, f = 0; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++) {
+        const char *name = p->stream[s].name;
+        char prefix[32];
+        snprintf(prefix, sizeof prefix, "%.30s_", name);
+        fprintf(out,
+                ",\n  input logic %s_valid_i,\n  output logic %s_ready_o,\n"
+                "  input logic model_%s_ready_i",
+                name, name, name);
+        for (const size_t end = f + p->stream[s].n_fields; f < end; f++)
+            write_port(out, "input", prefix, &p->in[f], 'i');
+    }
+    fprintf(out, ",\n  output logic out_valid_o,\n  input logic model_out_valid_i,\n"
+                 "  input logic out_ready_i");
+    for (size_t f = 0; f < p->n_out; f++)
+        write_pair(out, "out_", &p->out[f]);
+    for (size_t f = 0; f < p->n_status; f++)
+        write_pair(out, "", &p->status[f]);
+}
+
+// Element `element_i` of a field, on both sides, and the bits in which they differ.
+static void write_element(FILE *out, const char *prefix, const struct sq_field *f)
+{
+    const struct {
+        const char *name, *from;
+        char suffix;
+    } side[] = {{"one", "", 'o'}, {"one_model", "model_", 'i'}};
+    char range[16] = "";
+    if (f->count == 1) // the field is all there is
+        return;
+    if (f->width > 1)
+        snprintf(range, sizeof range, "[%u:0] ", f->width - 1);
+    for (size_t i = 0; i < 2; i++)
+        fprintf(out, "  wire %s%s_%s = %s%s%s_%c[(element_i %% 32'd%zu) * 32'd%u +: %u];\n", range,
+                side[i].name, f->name, side[i].from, prefix, f->name, side[i].suffix, f->count,
+                f->width, f->width);
+    fprintf(out, "  wire %sone_differs_%s = one_%s ^ one_model_%s;\n", range, f->name, f->name,
+            f->name);
+}
+
+void sq_rtl_write_view(FILE *out, const struct sq_block *block, const unsigned *value,
+                       const struct sq_ports *p)
+{
+    size_t n = 0;
+    fprintf(out, "/* verilator lint_off UNUSEDSIGNAL */\n/* verilator lint_off WIDTH */\n"
+                 "module " SQ_RTL_VIEW " (\n");
+    write_view_ports(out, p);
+    fprintf(out, "\n);\n  %s", block->top);
+    for (size_t i = 0; value && block->param[i]; i++)
+        if (*block->param[i])
+            fprintf(out, "%s.%s(%u)", n++ == 0 ? " #(" : ", ", block->param[i], value[i]);
+    fprintf(out, "%s rtl (.*);\n", n > 0 ? ")" : "");
+    for (size_t f = 0; f < p->n_out; f++)
+        write_element(out, "out_", &p->out[f]);
+    for (size_t f = 0; f < p->n_status; f++)
+        write_element(out, "", &p->status[f]);
+    fprintf(out, "endmodule\n");
 }

@@ -100,12 +100,13 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
     fprintf(out,
             "--cc\n--exe\n--assert\n-O3\n--x-assign\nunique\n--x-initial\nunique\n"
             "--unroll-count\n256\n%s-Irtl\n--top-module\n%s\n--prefix\nV%s\n--Mdir\nobj\n",
-            p->trace ? "--trace-fst\n" : "", top, top);
+            p->trace ? "--trace-fst\n--timescale\n1ns/1ps\n" : "", p->trace ? SQ_RTL_VIEW : top,
+            top);
     if (has_netlist(p))
         fprintf(out, "-Wno-fatal\n-Wno-lint\n-Wno-style\n");
     else
         fprintf(out, "-Wall\n");
-    if (!has_netlist(p))
+    if (!has_netlist(p) && !p->trace)
         write_parameters(out, p, "-G%s=%u\n");
     if (p->coverage) // toggle coverage has every bit of every signal
         fprintf(out,
@@ -118,7 +119,10 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
         fprintf(out, "rtl/lint.vlt\nrtl/verilate.vlt\n");
         SQ_TRY(write_sources(out, home, "", "\n", err));
     }
-    fprintf(out, "bridge.cpp\n-CFLAGS\n-std=c++17 -fPIC -fvisibility=hidden -I../sim/cosim\n"
+    if (p->trace)
+        fprintf(out, SQ_RTL_VIEW ".sv\n");
+    fprintf(out, "bridge.cpp\n-CFLAGS\n-std=c++17 -fPIC -fvisibility=hidden -I../sim/cosim "
+                 "-DSQ_RTL_OBJECT -include ../sim/cosim/sq_rtl.h\n"
                  "-LDFLAGS\n-shared\n-o\n../model.so\n");
     return SQ_OK;
 }
@@ -135,6 +139,7 @@ struct job {
     const char *home, *entry;
     char *script; // of Yosys; "" where it is not run
     char *verilator, *make, *bridge;
+    char *view; // "" without tracing
 };
 
 static void free_job(struct job *j)
@@ -143,18 +148,20 @@ static void free_job(struct job *j)
     free(j->verilator);
     free(j->make);
     free(j->bridge);
+    free(j->view);
 }
 
 static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, struct sq_error *err)
 {
     const struct sq_ports ports = sq_ports_of(p->block, p->point->value);
-    size_t n[4];
+    size_t n[5];
     FILE *script = open_memstream(&j->script, &n[0]);
     FILE *verilator = open_memstream(&j->verilator, &n[1]);
     FILE *make = open_memstream(&j->make, &n[2]);
     FILE *bridge = open_memstream(&j->bridge, &n[3]);
+    FILE *view = open_memstream(&j->view, &n[4]);
     enum sq_status status =
-        script && verilator && make && bridge
+        script && verilator && make && bridge && view
             ? SQ_OK
             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the arguments of a build");
     if (status == SQ_OK && has_netlist(p))
@@ -163,9 +170,11 @@ static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, str
         status = write_verilator(verilator, p, j->home, err);
     if (status == SQ_OK) {
         write_make(make, p);
-        sq_rtl_write_bridge(bridge, p->block, &ports);
+        sq_rtl_write_bridge(bridge, p->block, &ports, p->trace);
+        if (p->trace)
+            sq_rtl_write_view(view, p->block, has_netlist(p) ? NULL : p->point->value, &ports);
     }
-    FILE *const out[] = {script, verilator, make, bridge};
+    FILE *const out[] = {script, verilator, make, bridge, view};
     for (size_t i = 0; i < sizeof out / sizeof out[0]; i++)
         if (out[i])
             fclose(out[i]);
@@ -174,7 +183,7 @@ static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, str
 
 static enum sq_status digest_file(const char *path, struct sq_digest *digest, struct sq_error *err)
 {
-    struct sq_mapping map;
+    struct sq_file_view map;
     SQ_TRY(sq_file_map(path, &map, err));
     sq_digest_add(digest, map.data, map.nbytes);
     sq_file_unmap(&map);
@@ -220,6 +229,26 @@ static enum sq_status digest_tool(const char *tool, const char *package, struct 
 
 enum { MAX_ARGUMENTS = 512 };
 
+// The first complaint in a log, as the tool wrote it: "%Error: rtl/a.sv:12:3: ..." of Verilator,
+// else "ERROR: ..." of Yosys or "error: ..." of a compiler.
+static void first_complaint(const char *log, char text[200])
+{
+    static const char *const marks[] = {"%Error", "%Warning", "ERROR: ", "error: "};
+    char line[512];
+    text[0] = '\0';
+    for (size_t m = 0; m < sizeof marks / sizeof marks[0] && !text[0]; m++) {
+        FILE *f = fopen(log, "re");
+        while (f && !text[0] && fgets(line, sizeof line, f)) {
+            const bool is_last = m < 2 && strstr(line, ": Exiting due to");
+            line[strcspn(line, "\r\n")] = '\0';
+            if (strstr(line, marks[m]) && !is_last)
+                snprintf(text, 200, "%.199s", line);
+        }
+        if (f)
+            fclose(f);
+    }
+}
+
 // Runs a tool with one argument per line of `text`. Its log stays beside the entry when it fails.
 static enum sq_status run_tool(const struct job *j, const char *work, const char *tool,
                                const char *text, struct sq_error *err)
@@ -241,8 +270,11 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
                                 : SQ_FAIL(err, SQ_ERR_RANGE, "more than %d sources", MAX_ARGUMENTS);
     free(copy);
     if (status == SQ_OK && code != 0) {
+        char why[200];
+        first_complaint(log, why);
         (void)rename(log, kept);
-        return SQ_FAIL(err, SQ_ERR_TOOL, "the RTL did not build, see %s", sq_path_tail(kept));
+        return SQ_FAIL(err, SQ_ERR_BUILD, "%s; see %s", *why ? why : "the RTL did not build",
+                       sq_path_tail(kept));
     }
     unlink(log);
     return status;
@@ -303,6 +335,7 @@ static enum sq_status build(void *context, const char *work, struct sq_error *er
     SQ_TRY(link_home(j, work, "rtl", err));
     SQ_TRY(link_home(j, work, "sim", err));
     SQ_TRY(write_file(work, "bridge.cpp", j->bridge, err));
+    SQ_TRY(write_file(work, SQ_RTL_VIEW ".sv", j->view, err));
     if (*j->script)
         SQ_TRY(run_yosys(j, work, err));
     SQ_TRY(run_tool(j, work, sq_process_tool("VERILATOR", "verilator"), j->verilator, err));
@@ -340,6 +373,7 @@ static enum sq_status digest_job(const struct job *j, const struct sq_rtl_point 
     sq_digest_add(digest, j->verilator, strlen(j->verilator));
     sq_digest_add(digest, j->make, strlen(j->make));
     sq_digest_add(digest, j->bridge, strlen(j->bridge));
+    sq_digest_add(digest, j->view, strlen(j->view));
     return SQ_OK;
 }
 
@@ -356,8 +390,10 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
         point->block->get_core(point->point->value, &config);
         SQ_TRY(sq_core_config_check(&config, err));
     }
-    if (strlen(home) > PATH_NBYTES / 2)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= %d", strlen(home),
+    sq_cache_root(home, path, sizeof path);
+    const size_t longest = strlen(home) > strlen(path) ? strlen(home) : strlen(path);
+    if (longest > PATH_NBYTES / 2)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= %d", longest,
                        PATH_NBYTES / 2);
     enum sq_status status = write_job(&job, point, err);
     if (status == SQ_OK)
@@ -365,7 +401,7 @@ enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point,
     if (status == SQ_OK) {
         sq_rtl_name(point, name);
         sq_digest_hex(digest, hex);
-        snprintf(rtl->dir, sizeof rtl->dir, "%s/build/rtl/%s-%s", home, name, hex);
+        snprintf(rtl->dir, sizeof rtl->dir, "%.800s/rtl/%s-%s", path, name, hex);
         status = sq_cache_get(rtl->dir, NULL, build, &job, built, err);
     }
     free_job(&job);

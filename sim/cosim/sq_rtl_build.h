@@ -37,8 +37,8 @@ struct sq_rtl {
 void sq_rtl_name(const struct sq_rtl_point *point, char name[96]);
 
 // Builds what is not cached (seconds to a minute) and loads it; *built says which. `home` is the
-// directory with rtl/ and sim/cosim/sq_bridge.h. On a failed build the sentence names the log,
-// HOME/build/rtl/ <name>-<digest>.log.
+// directory with rtl/ and sim/cosim/sq_bridge.h. Where a tool refuses the sources: SQ_ERR_BUILD,
+// its first complaint with file and line, and the log, HOME/build/rtl/<name>-<digest>.log.
 enum sq_status sq_rtl_load(struct sq_rtl *rtl, const struct sq_rtl_point *point, const char *home,
                            bool *built, struct sq_error *err);
 // <name of the point>.dat in directory `dir`, from the models destroyed so far; the point must have

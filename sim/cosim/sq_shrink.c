@@ -4,7 +4,7 @@
 
 #include "sim/cosim/sq_lockstep.h"
 
-enum { WHOLE = -1 };
+enum { WHOLE = -1, SLACK_CYCLES = 200000 };
 
 // Groups [from, from + n) of *c; group `cut` of them made smaller in one way of the block. False in
 // *applies where that way does not apply; *out is then free.
@@ -34,13 +34,16 @@ static enum sq_status make(const struct sq_case *c, size_t from, size_t n, size_
     return SQ_OK;
 }
 
-// Runs the candidate, which is consumed; if it still fails it replaces *c.
+// Runs the candidate, which is consumed; if it still fails it replaces *c. One that takes far
+// longer than what failed (a job that only resets had cut off) counts as one that does not.
 static enum sq_status try_case(struct sq_case *c, struct sq_case *candidate,
                                const struct sq_rtl_api *rtl, struct sq_result *result, bool *shrunk,
                                struct sq_error *err)
 {
     struct sq_result r;
-    const enum sq_status status = sq_lockstep_run(candidate, rtl, NULL, 0, &r, err);
+    candidate->max_cycles = 4 * result->mismatch.cycle + SLACK_CYCLES;
+    const enum sq_status status = sq_lockstep_run(candidate, rtl, NULL, &r, err);
+    candidate->max_cycles = 0;
     if (status == SQ_OK && r.mismatch.kind != SQ_MISMATCH_NONE) {
         sq_case_free(c);
         *c = *candidate;
@@ -69,11 +72,20 @@ static enum sq_status drop_groups(struct sq_case *c, const struct sq_rtl_api *rt
     return SQ_OK;
 }
 
+// A case in which beats come over and over has its groups whole.
+static bool can_cut(const struct sq_case *c)
+{
+    bool has_wrap = false;
+    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
+        has_wrap = has_wrap || c->wrap[s] > 0;
+    return c->block->cut && !has_wrap;
+}
+
 enum { WAYS_MAX = 16 }; // of a block's cut
 static enum sq_status cut_groups(struct sq_case *c, const struct sq_rtl_api *rtl,
                                  struct sq_result *result, bool *shrunk, struct sq_error *err)
 {
-    for (size_t g = 0; g < c->n_groups && c->block->cut; g++)
+    for (size_t g = 0; g < c->n_groups && can_cut(c); g++)
         for (int way = 0; way < WAYS_MAX; way++) {
             struct sq_case smaller;
             bool applies;
@@ -82,6 +94,18 @@ static enum sq_status cut_groups(struct sq_case *c, const struct sq_rtl_api *rtl
                 SQ_TRY(try_case(c, &smaller, rtl, result, shrunk, err));
         }
     return SQ_OK;
+}
+
+static enum sq_status drop_resets(struct sq_case *c, const struct sq_rtl_api *rtl,
+                                  struct sq_result *result, bool *shrunk, struct sq_error *err)
+{
+    struct sq_case smaller;
+    bool applies;
+    if (c->reset_every == 0)
+        return SQ_OK;
+    SQ_TRY(make(c, 0, c->n_groups, 0, WHOLE, &smaller, &applies, err));
+    smaller.reset_every = 0;
+    return try_case(c, &smaller, rtl, result, shrunk, err);
 }
 
 static enum sq_status free_streams(struct sq_case *c, const struct sq_rtl_api *rtl,
@@ -105,6 +129,7 @@ enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct
     for (bool shrunk = c->max_cycles == 0; shrunk;) {
         shrunk = false;
         SQ_TRY(drop_groups(c, rtl, result, &shrunk, err));
+        SQ_TRY(drop_resets(c, rtl, result, &shrunk, err));
         SQ_TRY(free_streams(c, rtl, result, &shrunk, err));
         if (!shrunk)
             SQ_TRY(cut_groups(c, rtl, result, &shrunk, err));

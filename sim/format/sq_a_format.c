@@ -6,28 +6,33 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ALL = SQ_IN_EVAL | SQ_IN_RUN | SQ_IN_SWEEP };
+#include "models/sq_topk.h"
+
+enum { ALL = SQ_GRID_CODED | SQ_IN_RUN | SQ_IN_SWEEP };
 
 static const char *const select_choice[] = {"fp", "int8", NULL};
+const char *const sq_topk_choice[] = {"radix", "rank", NULL};
 static const char *const mask_score_choice[] = {"product", "act", NULL};
 
 #define OPTIONS                                                                                    \
-    SQ_GRID_HEAD, SQ_GRID_GROUP(SQ_IN_EVAL, SQ_IN_EVAL), SQ_BANK_OPTION(SQ_IN_EVAL, SQ_IN_EVAL),   \
-        SQ_GRID_TAIL, SQ_BANK_BITS(act, ALL), SQ_GRID_GROUP(ALL & ~SQ_IN_EVAL, SQ_IN_RUN),         \
-        SQ_VARIANT_OPTION(act),                                                                    \
+    SQ_GRID_HEAD, SQ_GRID_GROUP(SQ_GRID_CODED, SQ_GRID_SEEN),                                      \
+        SQ_BANK_OPTION(SQ_GRID_CODED, SQ_GRID_SEEN), SQ_GRID_TAIL, SQ_BANK_BITS(act, ALL),         \
+        SQ_GRID_GROUP(ALL & ~SQ_GRID_CODED, SQ_IN_RUN), SQ_VARIANT_OPTION(act),                    \
         SQ_UINT("weight-bits", ALL, SQ_IN_RUN, 2, 8, 4, weight.low_bits, "bits of a weight"),      \
-        SQ_REFUSED("act-bits", SQ_IN_EVAL, "sq_a has --high-bits and --low-bits")
+        SQ_REFUSED("act-bits", SQ_IN_EVAL | SQ_IN_FILE, "sq_a has --high-bits and --low-bits")
 
 static const struct sq_format_option static_options[] = {
     OPTIONS,
-    SQ_WORD("mask-score", SQ_IN_EVAL, 0, mask_score_choice, 0, 0, is_mask_by_act,
+    SQ_WORD("mask-score", SQ_GRID_CODED, 0, mask_score_choice, 0, 0, is_mask_by_act,
             "masks by the product of mean |x| and mean |w|, or by act alone"),
     {0}};
 
 static const struct sq_format_option dynamic_options[] = {
     OPTIONS,
-    SQ_WORD("select", SQ_IN_EVAL, 0, select_choice, SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_FP,
+    SQ_WORD("select", SQ_GRID_CODED, 0, select_choice, SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_FP,
             select, "masks by the fp or the int8 magnitude"),
+    SQ_WORD("topk", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, sq_topk_choice, 0, 0, own[0],
+            "unit that makes masks: a cycle for each bit of a magnitude, or a bank a cycle (rank)"),
     {0}};
 
 static bool is_static(const struct sq_recipe *r)
@@ -38,13 +43,14 @@ static bool is_static(const struct sq_recipe *r)
 static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                              struct sq_error *err)
 {
-    (void)scope;
     if (is_static(r))
         r->select = SQ_SELECT_STATIC;
+    if (scope == SQ_IN_FILE) // which says the rest
+        return SQ_OK;
     if (r->act.kind == SQ_GRID_DENSE)
         r->act.kind = SQ_GRID_OWN;
     SQ_TRY(sq_grid_settle_banks(r, err));
-    return sq_grid_settle(r, given, err);
+    return sq_grid_settle(r, scope, given, err);
 }
 
 static void text(const struct sq_recipe *r, char out[96])
@@ -71,19 +77,99 @@ static double high_share(const struct sq_recipe *r)
     return (double)r->high_per_bank / r->bank;
 }
 
-static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
-                                 uint64_t m, uint64_t k)
+// Multiplications of a low and a high code, in bit products.
+static unsigned cells(const struct sq_recipe *r, unsigned low, unsigned high)
 {
-    const unsigned bits = r->weight.low_bits;
-    (void)m, (void)k;
-    return (1 - high_share(r)) / sq_cost_products(core, bits, r->act.low_bits) +
-           high_share(r) / sq_cost_products(core, bits, r->act.high_bits);
+    return r->weight.low_bits * (low * r->act.low_bits + high * r->act.high_bits);
 }
 
+static unsigned all_cells(const struct sq_core_config *has)
+{
+    return sq_cost_products(has, 1, 1);
+}
+
+static unsigned ceil_div(unsigned a, unsigned b)
+{
+    return (a + b - 1) / b;
+}
+
+// Channels are in the order of the mask: a beat holds whole banks, or the same part of one.
+static void static_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                        uint64_t k, struct sq_cost_unit *u)
+{
+    const unsigned high = r->high_per_bank, low = r->bank - high, all = all_cells(has);
+    const unsigned banks = all / cells(r, low, high);
+    unsigned parts = 1;
+    (void)m, (void)k;
+    while (banks == 0 && parts < r->bank &&
+           cells(r, ceil_div(low, parts), ceil_div(high, parts)) > all)
+        parts++;
+    u->unit.stages = SQ_ARRAY_STAGES_MIXED;
+    u->span = banks > 0 ? banks * r->bank : r->bank;
+    u->span_beats = parts;
+    u->low_lanes = banks > 0 ? banks * low : ceil_div(low, parts);
+    u->high_lanes = banks > 0 ? banks * high : ceil_div(high, parts);
+    u->low = 1 - high_share(r);
+    u->high = high_share(r);
+}
+
+static unsigned lanes(double n, unsigned most)
+{
+    return n < 1 ? 1 : n > most ? most : (unsigned)n;
+}
+
+// Low codes stay in place, with the mask code at the high ones: whole banks on both paths.
+static void dynamic_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                         uint64_t k, struct sq_cost_unit *u)
+{
+    const struct sq_format f = sq_recipe_banks(r);
+    const double times =
+        (double)all_cells(has) / cells(r, has->low_lanes, has->high_lanes) * (1 + 1e-9);
+    (void)m;
+    u->low_lanes = lanes(times * has->low_lanes, 128);
+    u->high_lanes = lanes(times * has->high_lanes, 64);
+    u->unit.kind = SQ_UNIT_CORE_ACT;
+    u->unit.topk = r->own[0] ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
+    u->unit.core = *has;
+    u->unit.core.low_bits = f.low_bits;
+    u->unit.core.high_bits = f.high_bits;
+    u->unit.core.act_bits = r->weight.low_bits <= 4 ? 4 : 8;
+    u->stored = sq_k_padded(&f, (size_t)k);
+    sq_cost_banks(u, &f);
+}
+
+// Masks of its own for every token: as many high codes, a product more at each, masks to be made
+// in one way or the other, and a bitmap to be fetched.
+static bool slower(const struct sq_recipe *r, unsigned i, struct sq_recipe *other)
+{
+    *other = *r;
+    other->format = &sq_format_sq_a_dynamic;
+    other->own[0] = i; // of sq_topk_choice
+    return sq_topk_choice[i] != NULL;
+}
+
+// The mask is a constant, of which synthesis keeps two dense dot products (sq_array_static).
+static void static_pe(const struct sq_recipe *r, const struct sq_cost_unit *u,
+                      struct sq_cost_pe *pe)
+{
+    if (r->act.high_bits > 8)
+        return;
+    sq_cost_pe_dense(pe, u->low_lanes, r->act.low_bits, r->weight.low_bits);
+    sq_cost_pe_dense(pe, u->high_lanes, r->act.high_bits, r->weight.low_bits);
+}
+
+// Behind the mask unit of a row, which is not in it.
+static void dynamic_pe(const struct sq_recipe *r, const struct sq_cost_unit *u,
+                       struct sq_cost_pe *pe)
+{
+    (void)r;
+    sq_cost_pe_core(pe, &u->unit.core);
+}
+
+// SPEC A.6b, compact: with a bitmap where every token has its own mask.
 static double act_nbits(const struct sq_recipe *r)
 {
-    return (1 - high_share(r)) * r->act.low_bits + high_share(r) * r->act.high_bits +
-           (is_static(r) ? 0 : 1);
+    return (1 - high_share(r)) * r->act.low_bits + high_share(r) * r->act.high_bits + !is_static(r);
 }
 
 static bool is_integer(const struct sq_recipe *r)
@@ -100,17 +186,25 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 
 #define SQ_A                                                                                       \
     .settle = settle, .text = text, SQ_GRID_VALUES, .check_cost = check_cost,                      \
-    .cycles_per_element = cycles_per_element, .weight_nbytes = sq_grid_weight_nbytes,              \
-    .act_nbits = act_nbits, .act_scales = 2, .equivalent_bits = sq_grid_equivalent_bits,           \
-    .is_gpu_integer = is_integer, .is_gpu_record = is_record
+    .weight_nbytes = sq_grid_weight_nbytes, .act_nbits = act_nbits, .act_scales = 2,               \
+    .equivalent_bits = sq_grid_equivalent_bits, .is_gpu_integer = is_integer,                      \
+    .is_gpu_record = is_record
 
-extern const struct sq_format_trace sq_a_static_trace, sq_a_dynamic_trace;
+extern const struct sq_format_routes sq_a_static_routes, sq_a_dynamic_routes;
 
-const struct sq_format_ops sq_format_sq_a_static = {.trace = &sq_a_static_trace,
+const struct sq_format_ops sq_format_sq_a_static = {.routes = &sq_a_static_routes,
                                                     .name = "sq_a_static",
                                                     .option = static_options,
                                                     .has_mask = true,
+                                                    .unit = static_unit,
+                                                    .slower = slower,
+                                                    .pe = static_pe,
                                                     SQ_A};
 
-const struct sq_format_ops sq_format_sq_a_dynamic = {
-    .trace = &sq_a_dynamic_trace, .name = "sq_a_dynamic", .option = dynamic_options, SQ_A};
+const struct sq_format_ops sq_format_sq_a_dynamic = {.routes = &sq_a_dynamic_routes,
+                                                     .name = "sq_a_dynamic",
+                                                     .option = dynamic_options,
+                                                     .uncalibrated = "--algorithm rtn",
+                                                     .unit = dynamic_unit,
+                                                     .pe = dynamic_pe,
+                                                     SQ_A};

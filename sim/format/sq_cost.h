@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// A format as a machine sees it: what a stretch of K costs in cycles of a PE and in bytes. The
-// formats themselves are in models/; here only their rates and sizes count. Each one's is in its
-// sq_<name>_format.c.
+// A format as a machine sees it: the unit that multiplies it, the jobs that tiles of its operands
+// are for that unit, and their bytes. The formats themselves are in models/; each one's unit is in
+// its sq_<name>_format.c. How long a job takes, the unit's cycle model says (sim/block/sq_unit.h).
 //
-// SQ on weights runs on both paths of the core (sq_core_sim.h). All others use the same multipliers
-// as honestly as they can: the bit products of all low and high multipliers of a PE, re-partitioned
-// without loss for a product of a x b bits:
+// SQ on weights runs on both paths of the core, with L and H as the machine has them. All others
+// get the bit products of all low and high multipliers of a PE, re-partitioned without loss for
+// what they multiply:
 //
-//   lanes(a, b) = floor((L low_bits + H high_bits) act_bits_of_machine / (a b)), at least 1
+//   products(a, b) = floor((L low_bits + H high_bits) act_bits_of_machine / (a b)), at least 1
 //
-// Default machine: W8A8 12, INT6 16, W4A8 24, W4A4 48, W16A16 3; SQ(8,4,32,.75) does 16. A format
-// whose elements need several products or none takes, per element of K,
+// Default machine: W8A8 12, INT6 16, W4A8 24, W4A4 48, W16A16 3. A beat takes whole banks, blocks
+// or words of the format, and ends with a scale group:
 //
-//   dense                 1 / lanes(w, a)
-//   sq_a_static, dynamic  s / lanes(w, low) + (1-s) / lanes(w, high)       both parts compact, D.4
-//   sp24                  (1/2) / lanes(8, a)                              E.8
-//   gqsa                  (1-s) / lanes(4, a)      groups evenly spread over workers (F.8 Stream-K)
-//   spqt                  active / lanes(4, a)     active = 1 - s^rows: columns that any token of a
-//                                                  tile has, tokens taken as independent (G.8);
-//                                                  static: busiest(K) / K, each lane its own slice
-//   spqr                  1 / lanes(3, a) + rho / lanes(16, a)             H.7
+//   sq_w          core; banks narrower than L: as many of a group in a beat as fit
+//   sq_a_dynamic  core_act, L and H in the machine's ratio; TopK by --topk
+//   sq_a_static   array: channels are in the order of the mask, a beat has as many banks as fit, of
+//                 each its b-k low and k high codes; else an even part of one bank
+//   dense         array: products(w, a) elements
+//   sp24          array: the two values of each four                                         E.8
+//   gqsa          array behind a walker in each column: a group a beat. A tile of columns takes
+//                 as long as its fullest one (slice_k), or columns share its groups (stream_k)  F.8
+//   spqt          array: active columns of a tile of tokens, found by a scan one tile ahead;
+//   static:
+//                 as many as the busiest multiplier has in its slice of K                     G.7
+//   spqr          array behind a decoder: words of 16, then the outliers of the fullest column  H.7
+//   mx*, nv*, sq_b  array: whole blocks
 //
-// cycles, rounded down to whole elements per cycle. What a decoder in front of the array does
-// (TopK, index walk, second order) is hidden; its latency is that of its own cycle model. The index
-// unit of SpQt is not: nothing can be fetched before the first tile's columns are known (G.8,
-// C_idx). One unit per PE row; it scans later tiles while earlier ones compute.
+// What a layer's weights and activations decide (groups, outliers, active columns) is drawn where
+// only shapes are known: binomial, a tile at a time, by a fixed seed (sq_cost_law). The index unit
+// of SpQt also goes ahead of everything: nothing can be fetched before the first tile's columns are
+// known (G.8, C_idx).
 //
 // Bytes of SpQt (G.3, P10): of what is stored, (8 + 1) 16 K per 256 output channels as codes and
-// scales, the share that its layout fetches in whole bursts (sq_spqt_rate.h). zigzag rounds the
+// scales, the share that its layout fetches in whole bursts (sq_spqt_cost.h). zigzag rounds the
 // channels up to superblocks of 256.
 #ifndef SQ_COST_H
 #define SQ_COST_H
@@ -36,6 +41,9 @@
 #include <stdint.h>
 
 #include "models/sq_config.h"
+#include "models/sq_rng.h"
+#include "sim/block/sq_unit.h"
+#include "sim/synth/sq_synth.h"
 
 struct sq_recipe;
 
@@ -62,16 +70,69 @@ struct sq_stretch {
 // Of the recipe's format. Refuses a field outside its range, by the name of its option.
 enum sq_status sq_cost_check(const struct sq_recipe *r, struct sq_error *err);
 
-// Whether both paths of the core run it (sq_w): then lanes and cycles are the core's.
+// Whether a core alone can run it, without a machine (sq_w).
 bool sq_cost_is_core(const struct sq_recipe *r);
 
-// Elements of K that one PE takes per cycle, >= 1; `m` tokens in the GEMM and rows of `k`. Not
-// where the core runs it.
-unsigned sq_cost_lanes(const struct sq_recipe *r, const struct sq_core_config *core, uint64_t m,
-                       uint64_t k);
+// What multiplies a format on one core of a machine, and how it takes K.
+struct sq_cost_unit {
+    struct sq_unit unit;
+    uint64_t stored;     // elements of a stored row
+    unsigned step;       // elements: chunks of K are multiples of it
+    unsigned flush;      // elements between two results: a scale group; 0: the whole chunk
+    unsigned span;       // elements that an array takes in span_beats beats
+    unsigned span_beats; //
+    unsigned low_lanes, high_lanes; // multipliers of a PE on either path
+    double low, high;               // products for an element of K on either
+    unsigned lines;                 // columns of the array: channels of a tile
+};
+// `has` is the core of the machine, m and k are of the GEMM; the recipe has passed sq_cost_check.
+void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                  uint64_t k, struct sq_cost_unit *u);
+
+// flushes and beats of the job of a tile over `elements` of K: the mean, where they are drawn.
+void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                 uint64_t elements, struct sq_unit_job *job);
+
+// Cycles in which the columns of a tile of tokens are found over `elements` of K; 0: there is
+// nothing to find.
+uint32_t sq_cost_scan(const struct sq_recipe *r, uint64_t elements);
+
+// Tiles of columns as they could be: draws `n` over `elements` of K, and of each the share of its
+// products that is made. False where every tile is the same.
+bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                  uint64_t elements, uint64_t seed, uint32_t n, struct sq_tile_work *tile,
+                  double *kept);
+// What the rows of an encoded layer have of what else is drawn, in pieces of K.
+struct sq_own {
+    size_t n, n_pieces;
+    unsigned piece;   // elements
+    uint32_t *before; // [n][n_pieces + 1]: of a row, in its first pieces
+};
+// The tile of channels from `row` on, over `elements` of K from `first` on, as sq_cost_draw has
+// them; false where the format has nothing of its own.
+bool sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
+                 uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
+                 double *kept);
+// For formats: none yet, SQ_ERR_MEMORY; one more in a piece; in the end all, after which no more
+// are counted.
+enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,
+                               struct sq_error *err);
+static inline void sq_cost_own_count(struct sq_own *own, size_t row, size_t piece)
+{
+    own->before[row * (own->n_pieces + 1) + piece + 1]++;
+}
+double sq_cost_own_sum(struct sq_own *own);
+
+// How, for people; NULL where nothing is drawn.
+const char *sq_cost_law(const struct sq_recipe *r);
 
 // Cycles before anything can be fetched: spqt, the index unit over one token; else 0.
 uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k);
+
+// Stored bits of an activation, masks and scales of blocks among them, scales of tokens left out
+// (SPEC A.6b); 32 where activations stay binary32. The one definition of what eval, quantize and
+// run call the bits of an activation.
+double sq_cost_act_nbits(const struct sq_recipe *r);
 
 // Bytes of m tokens and n output channels over the stretch, of `m_all` tokens in the GEMM; streams
 // from SQ_STREAM_OUT on are left alone.
@@ -80,8 +141,29 @@ void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t 
 
 // ---- for the formats ------------------------------------------------------------------------
 
-// Elements a cycle of products of a x b bits: the formula above.
-double sq_cost_products(const struct sq_core_config *core, unsigned a, unsigned b);
+// Products of a x b bits that a PE makes in a cycle: the formula above.
+unsigned sq_cost_products(const struct sq_core_config *has, unsigned a, unsigned b);
+// An array that takes pieces of `size` elements, each `per_cycle` of them a cycle: whole pieces in
+// a beat, or beats for a piece.
+void sq_cost_pieces(struct sq_cost_unit *u, unsigned size, double per_cycle);
+// Banks on both paths of a core that has the lanes of *u and the bits of the format. A beat takes a
+// bank; of banks narrower than the low lanes, as many of a group as fit.
+void sq_cost_banks(struct sq_cost_unit *u, const struct sq_format *f);
+// Modules that stand side by side in a PE (sq_format_ops: pe).
+struct sq_cost_pe {
+    unsigned n_parts;
+    struct sq_synth_block part[2];
+    unsigned count[2]; // of each
+};
+void sq_cost_pe_add(struct sq_cost_pe *pe, unsigned count, const struct sq_synth_block *part);
+// A dot product of as many products of a x b bits, and its sum; nothing where one has more than 8.
+void sq_cost_pe_dense(struct sq_cost_pe *pe, unsigned lanes, unsigned a, unsigned b);
+// Both paths of a core.
+void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core);
+uint64_t sq_cost_beats(const struct sq_cost_unit *u, uint64_t elements);
+// Successes of n trials; rng = NULL: their mean. From 16 trials on about a normal distribution.
+uint32_t sq_cost_binomial(struct sq_rng *rng, uint64_t n, double p);
+enum { SQ_LINES_MAX = 64 }; // columns of an array
 // Whole bytes of some bits.
 uint64_t sq_cost_bytes(double nbits);
 // SQ_ERR_RANGE unless act-bits are 4, 8 or, with has_16, 16.

@@ -3,8 +3,11 @@
 #include "sim/format/sq_cost.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "sim/format/sq_format_ops.h"
+#include "sim/synth/sq_area_block.h"
 
 const char *sq_stream_name(enum sq_stream_id id)
 {
@@ -20,14 +23,107 @@ enum sq_status sq_cost_check(const struct sq_recipe *r, struct sq_error *err)
 
 bool sq_cost_is_core(const struct sq_recipe *r)
 {
-    return !r->format->cycles_per_element;
+    return r->format->is_core;
 }
 
-unsigned sq_cost_lanes(const struct sq_recipe *r, const struct sq_core_config *core, uint64_t m,
-                       uint64_t k)
+// ---- jobs -----------------------------------------------------------------------------------
+
+void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                  uint64_t k, struct sq_cost_unit *u)
 {
-    const double n = floor(1 / r->format->cycles_per_element(r, core, m, k) + 1e-9);
-    return n < 1 ? 1 : n > 65536 ? 65536 : (unsigned)n;
+    memset(u, 0, sizeof *u); // with the padding: units are compared by their bytes
+    u->unit.kind = SQ_UNIT_ARRAY;
+    u->unit.stages = SQ_ARRAY_STAGES_PLAIN;
+    u->stored = k;
+    u->flush = r->group;
+    u->span_beats = 1;
+    u->low = 1;
+    u->lines = has->cols;
+    r->format->unit(r, has, m, k, u);
+    if (u->step == 0)
+        u->step = u->flush ? u->flush : SQ_BANK_MAX;
+}
+
+uint64_t sq_cost_beats(const struct sq_cost_unit *u, uint64_t elements)
+{
+    return (elements + u->span - 1) / u->span * u->span_beats;
+}
+
+void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                 uint64_t elements, struct sq_unit_job *job)
+{
+    const uint64_t flush = u->flush ? u->flush : elements;
+    const bool is_core = u->unit.kind != SQ_UNIT_ARRAY;
+    job->flushes = is_core ? (uint32_t)((elements + flush - 1) / flush) : 1;
+    job->beats = (uint32_t)(is_core ? sq_cost_beats(u, flush)
+                                    : elements / flush * sq_cost_beats(u, flush) +
+                                          sq_cost_beats(u, elements % flush));
+    if (r->format->draw) {
+        struct sq_tile_work tile;
+        double kept;
+        r->format->draw(r, u, m, elements, NULL, &tile, &kept);
+        job->beats = tile.beats;
+    }
+}
+
+uint32_t sq_cost_scan(const struct sq_recipe *r, uint64_t elements)
+{
+    return r->format->scan ? (uint32_t)r->format->scan(r, elements) : 0;
+}
+
+bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                  uint64_t elements, uint64_t seed, uint32_t n, struct sq_tile_work *tile,
+                  double *kept)
+{
+    struct sq_rng rng = {seed};
+    if (!r->format->draw)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        r->format->draw(r, u, m, elements, &rng, &tile[i], &kept[i]);
+    return true;
+}
+
+enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,
+                               struct sq_error *err)
+{
+    *own = (struct sq_own){n, n_pieces, piece, calloc(n * (n_pieces + 1), sizeof *own->before)};
+    return own->before ? SQ_OK
+                       : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows of %zu pieces", n,
+                                 n_pieces);
+}
+
+double sq_cost_own_sum(struct sq_own *own)
+{
+    double sum = 0;
+    for (size_t row = 0; row < own->n; row++) {
+        uint32_t *before = own->before + row * (own->n_pieces + 1);
+        for (size_t p = 0; p < own->n_pieces; p++)
+            before[p + 1] += before[p];
+        sum += before[own->n_pieces];
+    }
+    return sum;
+}
+
+bool sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
+                 uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
+                 double *kept)
+{
+    uint32_t count[SQ_LINES_MAX];
+    uint64_t from = first / own->piece, to = (first + elements + own->piece - 1) / own->piece;
+    to = to < own->n_pieces ? to : own->n_pieces; // padding has none
+    from = from < to ? from : to;
+    for (unsigned c = 0; c < u->lines; c++) {
+        const uint32_t *before = own->before + (row + c) * (own->n_pieces + 1);
+        count[c] = row + c < own->n ? before[to] - before[from] : 0;
+    }
+    if (r->format->own_tile)
+        r->format->own_tile(r, u, elements, count, tile, kept);
+    return r->format->own_tile != NULL;
+}
+
+const char *sq_cost_law(const struct sq_recipe *r)
+{
+    return r->format->draw ? r->format->law : NULL;
 }
 
 uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k)
@@ -35,25 +131,94 @@ uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k)
     return r->format->lead_in ? r->format->lead_in(r, k) : 0;
 }
 
+double sq_cost_act_nbits(const struct sq_recipe *r)
+{
+    if (r->bs.operand == SQ_OPERAND_WEIGHTS)
+        return 32; // they stay as they are
+    return r->format->act_nbits ? r->format->act_nbits(r) : sq_recipe_act_bits(r);
+}
+
 void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
                     const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
     const struct sq_format_ops *f = r->format;
-    const double act = f->act_nbits ? f->act_nbits(r) : sq_recipe_act_bits(r);
     for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
         nbytes[id] = 0;
     f->weight_nbytes(r, n, m_all, t, nbytes);
-    nbytes[SQ_STREAM_ACT] = m * sq_cost_bytes((double)t->elements * act);
-    nbytes[SQ_STREAM_ACT_SCALE] = 4 * (f->act_scales ? f->act_scales : 1) * m;
+    nbytes[SQ_STREAM_ACT] = m * sq_cost_bytes((double)t->elements * sq_cost_act_nbits(r));
+    const unsigned n_scales = f->n_act_scales ? f->n_act_scales(r)
+                              : f->act_scales ? f->act_scales
+                                              : 1;
+    nbytes[SQ_STREAM_ACT_SCALE] = 4 * n_scales * m;
 }
 
 // ---- for the formats ------------------------------------------------------------------------
 
-double sq_cost_products(const struct sq_core_config *core, unsigned a, unsigned b)
+unsigned sq_cost_products(const struct sq_core_config *has, unsigned a, unsigned b)
 {
     const unsigned cells =
-        (core->low_lanes * core->low_bits + core->high_lanes * core->high_bits) * core->act_bits;
+        (has->low_lanes * has->low_bits + has->high_lanes * has->high_bits) * has->act_bits;
     return cells / (a * b) > 0 ? cells / (a * b) : 1;
+}
+
+void sq_cost_pieces(struct sq_cost_unit *u, unsigned size, double per_cycle)
+{
+    const double pieces = floor(per_cycle / size + 1e-9);
+    u->span = pieces >= 1 ? (unsigned)pieces * size : size;
+    u->span_beats = pieces >= 1 ? 1 : (unsigned)ceil(size / per_cycle - 1e-9);
+}
+
+void sq_cost_banks(struct sq_cost_unit *u, const struct sq_format *f)
+{
+    struct sq_core_config *core = &u->unit.core;
+    unsigned banks = 1; // of a beat; a wider bank with as many more high codes to the core
+    while (2 * banks * f->bank <= u->low_lanes && 2 * banks * f->bank <= SQ_BANK_MAX &&
+           (f->group == 0 || f->group % (2 * banks * f->bank) == 0))
+        banks *= 2;
+    core->bank = banks * f->bank;
+    core->high_per_bank = banks * f->high_per_bank;
+    core->low_lanes = u->low_lanes;
+    core->high_lanes = u->high_lanes < core->bank ? u->high_lanes : core->bank;
+    u->span = core->bank;
+    u->high = (double)f->high_per_bank / f->bank;
+}
+
+void sq_cost_pe_add(struct sq_cost_pe *pe, unsigned count, const struct sq_synth_block *part)
+{
+    pe->part[pe->n_parts] = *part;
+    pe->count[pe->n_parts++] = count;
+}
+
+void sq_cost_pe_dense(struct sq_cost_pe *pe, unsigned lanes, unsigned a, unsigned b)
+{
+    const struct sq_synth_block dense = {
+        .top = "sq_pe_dense", .n_params = 3, .param = {{"Lanes", lanes}, {"AW", a}, {"BW", b}}};
+    if (a <= 8 && b <= 8)
+        sq_cost_pe_add(pe, 1, &dense);
+}
+
+void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core)
+{
+    const struct sq_area_item item = {.kind = SQ_AREA_PE, .config = *core};
+    const struct sq_synth_block block = sq_area_synth(&item);
+    sq_cost_pe_add(pe, 1, &block);
+}
+
+uint32_t sq_cost_binomial(struct sq_rng *rng, uint64_t n, double p)
+{
+    enum { EXACT = 16, UNIFORMS = 4 }; // the sum of 4 uniform numbers has variance 1/3
+    const double mean = (double)n * p;
+    uint32_t count = 0;
+    if (!rng)
+        return (uint32_t)llround(mean);
+    for (uint64_t i = 0; n < EXACT && i < n; i++)
+        count += sq_rng_unit(rng) < p;
+    if (n < EXACT)
+        return count;
+    double z = -UNIFORMS / 2.;
+    for (unsigned i = 0; i < UNIFORMS; i++)
+        z += sq_rng_unit(rng);
+    return (uint32_t)llround(fmin(fmax(mean + z * sqrt(3 * mean * (1 - p)), 0), (double)n));
 }
 
 uint64_t sq_cost_bytes(double nbits)

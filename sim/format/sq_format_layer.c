@@ -9,6 +9,7 @@
 #include "models/quant/sq_algorithm2.h"
 #include "models/quant/sq_smooth.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_layer_rule.h"
 
 enum { TOKENS = 128 }; // of one piece of work
 
@@ -68,7 +69,10 @@ enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
 
 unsigned sq_recipe_needs(const struct sq_recipe *r)
 {
-    return r->format->needs(r);
+    unsigned needs = r->format->needs(r);
+    for (size_t i = 0; i < r->n_rules; i++)
+        needs |= r->rule[i].recipe.format->needs(&r->rule[i].recipe);
+    return needs;
 }
 
 bool sq_recipe_needs_calibration(const struct sq_recipe *r)
@@ -119,7 +123,7 @@ void sq_quant_layer_free(struct sq_quant_layer *q)
 
 double sq_quant_layer_nbits(const struct sq_quant_layer *q)
 {
-    return q->format->stored_nbits(q->state);
+    return q->format->stored_nbits(q->state) + (q->sigma ? 32 * (double)q->k_orig : 0);
 }
 
 const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q)

@@ -14,7 +14,7 @@
 #include "sim/format/sq_recipe.h"
 #include "sim/io/sq_safetensors.h"
 
-struct sq_format_trace;
+struct sq_format_routes;
 
 // What of a layer's input init() wants in struct sq_quant_input.
 enum sq_need {
@@ -32,8 +32,8 @@ struct sq_part {
     uint64_t dim[3];
     const void *data;
 };
-#define SQ_PARTS_MAX 8u  // of one layer
-#define SQ_VALUES_MAX 6u // numbers of a recipe in the metadata of a file
+#define SQ_PARTS_MAX 8u   // of one layer
+#define SQ_VALUES_MAX 12u // numbers of a recipe in the metadata of a file
 
 // A layer in a file on its way in.
 struct sq_part_source {
@@ -131,7 +131,7 @@ struct sq_format_ops {
         *share_text; // what the columns are, where they are no loads of workers; NULL: they are
 
     // ---- files (SPEC O.1) -----------------------------------------------------------------------
-    bool has_file; // quantize writes it; without `parts`, as sq_trace.h has it
+    bool has_file; // quantize writes it
     // The tensors, valid as long as the state; returns how many.
     size_t (*parts)(const void *state, struct sq_part part[SQ_PARTS_MAX]);
     // Back from a file, copied and validated: what apply() relies on.
@@ -144,21 +144,45 @@ struct sq_format_ops {
     // ---- time and traffic (sq_cost.h) -----------------------------------------------------------
     // Fields outside what can be timed, by the name of the option.
     enum sq_status (*check_cost)(const struct sq_recipe *r, struct sq_error *err);
-    // Of one PE, for m tokens and rows of k. NULL: both paths of the core (sq_core_sim.h).
-    double (*cycles_per_element)(const struct sq_recipe *r, const struct sq_core_config *core,
-                                 uint64_t m, uint64_t k);
+    bool is_core; // a core alone can run it: both paths of sq_core
+    // What multiplies it for m tokens and rows of k, on a core that has `has`: into *u, which is an
+    // array of plain operands that flushes at the end of every group, but has no span and lanes.
+    void (*unit)(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u);
+    // One tile of columns over `elements` of K, and the share of its products that is made: drawn,
+    // with rng = NULL the mean. NULL: every tile is the same.
+    void (*draw)(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                 uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept);
+    const char *law; // by which it is drawn
+    // The same of an encoded layer: what its rows have of it, into *own, whose `before` the caller
+    // frees, and into the shares of *r; and a tile whose columns have count[u->lines]. NULL: all
+    // layers of a shape are alike, or what differs is no weight.
+    enum sq_status (*own)(const void *state, struct sq_own *own, struct sq_recipe *r,
+                          struct sq_error *err);
+    void (*own_tile)(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                     const uint32_t *count, struct sq_tile_work *tile, double *kept);
+    const char *own_text; // of what, for people
+    // Cycles in which the columns of a tile of tokens are found; NULL: there is nothing to find.
+    uint64_t (*scan)(const struct sq_recipe *r, uint64_t elements);
     // Cycles before anything can be fetched; NULL: none.
     uint64_t (*lead_in)(const struct sq_recipe *r, uint64_t k);
+    // The i-th recipe, of two at most, whose jobs and transfers are never shorter than those of r,
+    // whatever the blocks: r takes its plans as well. False: there are no more. May be NULL.
+    bool (*slower)(const struct sq_recipe *r, unsigned i, struct sq_recipe *other);
     // Bytes of n output channels over the stretch, SQ_STREAM_LO to SQ_STREAM_SCALE, which are 0.
     void (*weight_nbytes)(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS]);
+    // The RTL that multiplies with the lanes of *u, a PE, into *pe, which is all 0; no parts: there
+    // is none of so many lanes. NULL: none at all.
+    void (*pe)(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe);
     bool has_own_size;                              // stored bits depend on the weights, no formula
     double (*act_nbits)(const struct sq_recipe *r); // of an activation; NULL: act bits
     unsigned act_scales;                            // FP32 a token; 0: one
+    unsigned (*n_act_scales)(const struct sq_recipe *r);  // the same by options; NULL: act_scales
     double (*equivalent_bits)(const struct sq_recipe *r); // of a weight, no scales (SPEC A.5)
 
-    // ---- kernel traces (sq_kernel_trace.h) ------------------------------------------------------
-    const struct sq_format_trace *trace; // values and routes to RTL blocks; NULL: none
+    // ---- hardware (sq_route.h) ------------------------------------------------------------------
+    const struct sq_format_routes *routes; // to RTL blocks, and kernel traces; NULL: none
 
     // ---- GPU (sim/gpu/sq_gpu_predict.h) ---------------------------------------------------------
     bool is_gpu_sparse;                                // 2:4
@@ -177,7 +201,8 @@ const struct sq_format_ops *sq_format_find(const char *name);
 
 // For code that means one of them.
 extern const struct sq_format_ops sq_format_sq_w, sq_format_dense, sq_format_sq_a_static,
-    sq_format_sq_a_dynamic, sq_format_sp24, sq_format_gqsa, sq_format_spqt, sq_format_spqr;
+    sq_format_sq_a_dynamic, sq_format_sp24, sq_format_gqsa, sq_format_spqt, sq_format_spqr,
+    sq_format_mxfp4, sq_format_nvfp4, sq_format_sq_b;
 
 // "<layer>.<part>" of a source with this dtype and shape (SQ_ERR_DAMAGED where it is missing,
 // SQ_ERR_STREAM_LEN for another shape); a dimension of SIZE_MAX may have any length.

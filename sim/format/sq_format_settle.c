@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "sim/format/sq_format_ops.h"
-#include "sim/io/sq_nearest.h"
+#include "sim/io/sq_suggest.h"
 
 enum { LIST_NBYTES = 160, NAMES_MAX = 64 };
 
@@ -169,7 +169,7 @@ static enum sq_status refuse_value(const struct sq_format_ops *f, unsigned scope
     size_t n = 0;
     sq_option_range(o, range, sizeof range);
     if (o->kind == SQ_OPTION_NAME) {
-        near = sq_nearest(text, o->choice, n_choices(o));
+        near = sq_suggest(text, o->choice, n_choices(o));
         n = takers(scope, o->name, text, format);
         join(format, n, list, sizeof list);
     }

@@ -17,6 +17,16 @@
     FORMAT(gqsa)         \
     FORMAT(spqt)         \
     FORMAT(spqr)         \
+    FORMAT(mxfp4)        \
+    FORMAT(mxfp6)        \
+    FORMAT(mxfp8)        \
+    FORMAT(mxint8)       \
+    FORMAT(mxplus)       \
+    FORMAT(nvfp4)        \
+    FORMAT(nvfp4_46)     \
+    FORMAT(nvint4)       \
+    FORMAT(nvint5)       \
+    FORMAT(sq_b)         \
     // end
 // clang-format on
 

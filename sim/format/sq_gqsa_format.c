@@ -10,8 +10,10 @@
 #include "models/quant/sq_sensitivity.h"
 #include "models/sq_fp.h"
 #include "models/sq_mac.h"
+#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_schedule.h"
+#include "sim/format/sq_gqsa_cost.h"
+#include "sim/format/sq_work_split.h"
 
 struct state {
     struct sq_gqsa m;
@@ -70,29 +72,31 @@ static const char *const algorithm_choice[] = {"rtn", "gptq", "lite", NULL};
 static const char *const prune_choice[] = {"magnitude", "wanda", "sparsegpt", NULL};
 static const char *const score_choice[] = {"c0", "c1", "c2", "c3", NULL};
 static const char *const scope_choice[] = {"matrix", "row", NULL};
+static const char *const schedule_choice[] = {"stream_k", "slice_k", NULL};
 static const char *const group_choice[] = {"4", "8", "16", "32", "64", "128", NULL};
 static const char *const act_choice[] = {"8", "16", NULL};
 static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
 
 static const struct sq_format_option options[] = {
-    SQ_WORD("algorithm", SQ_IN_EVAL, SQ_IN_EVAL, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
+    SQ_WORD("algorithm", CODED, CODED, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
             ALGORITHM),
-    SQ_WORD("algorithm", SQ_IN_QUANTIZE, SQ_IN_QUANTIZE, algorithm_choice, 0, SQ_ALGORITHM_RTN,
-            algorithm, ALGORITHM),
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),
-    SQ_WORD("prune", CODED, CODED | SQ_IN_FILE, prune_choice, 0, SQ_FOLLOWS, prune,
+    SQ_WORD("prune", CODED, CODED, prune_choice, 0, SQ_FOLLOWS, prune,
             "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
     SQ_REAL("sparsity", CODED, CODED, 0.01, 0.99, 0.5, sparsity,
             "fraction of the groups that is pruned"),
-    {.name = "sparsity", .kind = SQ_OPTION_DOUBLE, .shown = SQ_IN_FILE, SQ_FIELD(sparsity)},
     SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, group_choice, 16, group,
               "weights per group, which has one scale and is kept or not"),
-    SQ_WORD("scope", CODED, CODED | SQ_IN_FILE, scope_choice, 0, 0, is_row_balanced,
+    SQ_WORD("scope", CODED, CODED, scope_choice, 0, 0, is_row_balanced,
             "groups compete in the whole matrix or in their row"),
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
     SQ_UINT("group", TIMED, SQ_IN_RUN, 4, 128, 16, group, "weights per group"),
     SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, sparsity,
             "fraction of the groups that is pruned"),
+    SQ_WORD("scope", TIMED & ~SQ_IN_SWEEP, TIMED, scope_choice, 0, 0, is_row_balanced,
+            "groups compete in the whole matrix or in their row"),
+    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, schedule_choice, 0, 0, own[0],
+            "columns of a tile share its groups, or each takes its own"),
     SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, percdamp, "damping of the Hessian"),
     SQ_WORD("score", CODED, 0, score_choice, 0, 0, gptq.score, "sparsegpt: importance of a weight"),
     SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, act.low_bits,
@@ -301,11 +305,11 @@ static uint32_t *row_counts(const struct sq_gqsa *m)
 }
 
 // Makespan over ideal with 64 workers, tiles of one row (SPEC F.8); 1 where there is no work.
-static double loss(enum sq_schedule_kind kind, const uint32_t *nnz, size_t n)
+static double loss(enum sq_work_split_kind kind, const uint32_t *nnz, size_t n)
 {
     enum { WORKERS = 64 };
-    struct sq_schedule s;
-    if (sq_schedule(kind, nnz, n, WORKERS, 1, &s, NULL, NULL) != SQ_OK)
+    struct sq_work_split s;
+    if (sq_work_split(kind, nnz, n, WORKERS, 1, &s, NULL, NULL) != SQ_OK)
         return NAN;
     return s.total > 0 ? (double)s.makespan / (double)s.ideal : 1;
 }
@@ -331,14 +335,14 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     const struct sq_gqsa *m = &((const struct state *)state)->m;
     uint32_t *nnz = row_counts(m);
     enum sq_status status = nnz ? SQ_OK : no_memory(m->n, m->k, err);
-    *n = 1 + SQ_SCHEDULES;
-    for (unsigned kind = 0; status == SQ_OK && kind < SQ_SCHEDULES; kind++) {
-        struct sq_schedule s;
-        status = sq_schedule((enum sq_schedule_kind)kind, nnz, m->n, how->workers, how->tile_rows,
-                             &s, NULL, err);
+    *n = 1 + SQ_WORK_SPLITS;
+    for (unsigned kind = 0; status == SQ_OK && kind < SQ_WORK_SPLITS; kind++) {
+        struct sq_work_split s;
+        status = sq_work_split((enum sq_work_split_kind)kind, nnz, m->n, how->workers,
+                               how->tile_rows, &s, NULL, err);
         figure[0] = (struct sq_figure){"ideal", (double)s.ideal};
-        figure[1 + kind] =
-            (struct sq_figure){sq_schedule_name((enum sq_schedule_kind)kind), (double)s.makespan};
+        figure[1 + kind] = (struct sq_figure){sq_work_split_name((enum sq_work_split_kind)kind),
+                                              (double)s.makespan};
     }
     free(nnz);
     return status;
@@ -409,52 +413,41 @@ static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALU
     return 1;
 }
 
+const struct sq_gqsa *sq_gqsa_encoded(const void *state)
+{
+    return &((const struct state *)state)->m;
+}
+
 // ---- time and traffic -----------------------------------------------------------------------
-
-static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
-{
-    SQ_TRY(sq_cost_check_act(r, true, err));
-    if (r->group < 4 || r->group > 128)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "group = %u, need 4..128 for gqsa", r->group);
-    if (!(r->sparsity >= 0 && r->sparsity < 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 <= sparsity < 1 for gqsa",
-                       r->sparsity);
-    return SQ_OK;
-}
-
-// Groups evenly spread over workers (F.8 Stream-K).
-static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
-                                 uint64_t m, uint64_t k)
-{
-    (void)m, (void)k;
-    return (1 - r->sparsity) / sq_cost_products(core, 4, sq_recipe_act_bits(r));
-}
-
-// F.6: 4 bits, and per kept group 16 of index, 16 + 4 of scale and zero; row_index, 32 a row.
-static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
-{
-    const double kept = (1 - r->sparsity) * (double)t->elements;
-    (void)m_all;
-    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * kept);
-    nbytes[SQ_STREAM_INDEX] = n * (sq_cost_bytes(16 * kept / r->group) + (t->at_end ? 4 : 0));
-    nbytes[SQ_STREAM_SCALE] = n * sq_cost_bytes(20 * kept / r->group);
-}
-
-static double equivalent_bits(const struct sq_recipe *r)
-{
-    return (1 - r->sparsity) * (4 + 16. / r->group);
-}
 
 static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 {
     return sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16) && sq_gpu_is_share(s, r->sparsity);
 }
 
-extern const struct sq_format_trace sq_gqsa_trace;
+extern const struct sq_format_routes sq_gqsa_routes;
+
+static enum sq_status own(const void *state, struct sq_own *out, struct sq_recipe *r,
+                          struct sq_error *err)
+{
+    const struct sq_gqsa *m = &((const struct state *)state)->m;
+    SQ_TRY(sq_cost_own_new(out, m->n, m->k / m->group, m->group, err));
+    for (size_t row = 0; row < m->n; row++)
+        for (uint32_t e = m->row_index[row]; e < m->row_index[row + 1]; e++)
+            sq_cost_own_count(out, row, m->groups[e]);
+    r->group = m->group;
+    r->sparsity = 1 - sq_cost_own_sum(out) / (double)(m->n * out->n_pieces);
+    return SQ_OK;
+}
+
+// Behind the walker of a column, which is not in it.
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
+}
 
 const struct sq_format_ops sq_format_gqsa = {
-    .trace = &sq_gqsa_trace,
+    .routes = &sq_gqsa_routes,
     .name = "gqsa",
     .option = options,
     .uncalibrated = "--prune magnitude --algorithm rtn",
@@ -475,10 +468,16 @@ const struct sq_format_ops sq_format_gqsa = {
     .parts = parts,
     .load = load,
     .values = values,
-    .check_cost = check_cost,
-    .cycles_per_element = cycles_per_element,
-    .weight_nbytes = weight_nbytes,
+    .check_cost = sq_gqsa_check_cost,
+    .unit = sq_gqsa_unit,
+    .pe = make_pe,
+    .draw = sq_gqsa_draw,
+    .own = own,
+    .own_tile = sq_gqsa_own_tile,
+    .own_text = "kept groups",
+    .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn by seed",
+    .weight_nbytes = sq_gqsa_weight_nbytes,
     .has_own_size = true,
-    .equivalent_bits = equivalent_bits,
+    .equivalent_bits = sq_gqsa_equivalent_bits,
     .is_gpu_record = is_record,
 };

@@ -10,6 +10,7 @@
 #include "models/quant/sq_algorithm2.h"
 #include "models/quant/sq_codes_alloc.h"
 #include "models/quant/sq_smooth.h"
+#include "models/sq_bs.h"
 #include "models/sq_mac.h"
 #include "sim/format/sq_quantize.h"
 
@@ -17,7 +18,9 @@ enum { CHANNELS = 64 }; // of one piece of work
 
 const char *const sq_group_choice[] = {"32", "64", "128", "row", NULL};
 const char *const sq_algorithm_choice[] = {"rtn", "gptq", NULL};
-const char *const sq_variant_choice[] = {"own", "tied", "split", "fp", NULL};
+const char *const sq_variant_choice[] = {"own", "tied", "split", "shift", "fp", NULL};
+const char *const sq_operand_choice[] = {"both", "weights", "act", NULL};
+const char *const sq_rotation_choice[] = {"none", "16", "32", NULL};
 const char *const sq_score_choice[] = {"c0", "c1", "c2", "c3", NULL};
 
 static size_t min_size(size_t a, size_t b)
@@ -48,6 +51,13 @@ static enum sq_status check_pair(const struct sq_recipe *r, struct sq_error *err
     if (is_mixed_act(r) && sq_grid_is_mixed(&r->weight))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "weights or activations may be sparse-quantized, never both");
+    if (r->weight.kind == SQ_GRID_SHIFT || r->weight.high_bits > 8)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "variant = %s, high-bits = %u: of activations only",
+                       sq_grid_name(r->weight.kind), r->weight.high_bits);
+    if (r->bs.operand == SQ_OPERAND_ACT)
+        return r->act.kind != SQ_GRID_FP
+                   ? SQ_OK
+                   : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "variant = fp: of weights only");
     if (is_fp != (is_fp8 && !r->is_act_f16) || r->act.kind == SQ_GRID_FP)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fp weights need fp8 activations, and only they");
     if (r->is_act_f16 && r->weight.kind != SQ_GRID_DENSE)
@@ -69,6 +79,9 @@ enum sq_status sq_grid_recipe_check(const struct sq_recipe *r, struct sq_error *
     if (r->group != 0 && r->group != 32 && r->group != 64 && r->group != 128)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 32, 64, 128 or 0 (row)",
                        r->group);
+    if (r->bs.rotation && is_mixed_act(r) && r->select == SQ_SELECT_STATIC)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "rotate: static masks are of channels that it mixes");
     if (sq_grid_is_mixed(&r->weight) || is_mixed_act(r)) {
         const struct sq_format f = {8, 4, r->bank, r->high_per_bank,
                                     is_mixed_act(r) ? 0 : r->group};
@@ -89,18 +102,45 @@ size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig)
     return (k_orig + unit - 1) / unit * unit; // both are powers of two
 }
 
-enum sq_status sq_grid_settle(struct sq_recipe *r, const struct sq_given *given,
+// Weights that stay as they are need no algorithm, activations no bits.
+static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
+                                     const struct sq_given *given, struct sq_error *err)
+{
+    const bool is_act = r->bs.operand == SQ_OPERAND_ACT;
+    const char *algorithm = sq_given_text(given, "algorithm");
+    if (is_act && (scope == SQ_IN_QUANTIZE || sq_given_text(given, "weight-bits") ||
+                   (algorithm && r->is_gptq)))
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
+    if (r->bs.operand == SQ_OPERAND_WEIGHTS && sq_given_text(given, "act-bits"))
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights leaves activations as they are");
+    if (is_act && (r->format == &sq_format_sq_w || r->is_act_f16))
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = act needs encoded activations of 4 to 8 bits");
+    if (r->bs.operand == SQ_OPERAND_WEIGHTS && is_mixed_act(r))
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights: %s encodes activations",
+                       r->format->name);
+    if (is_act) {
+        r->algorithm = SQ_ALGORITHM_RTN;
+        r->is_gptq = false;
+    }
+    if (r->bs.rotation && r->is_gptq)
+        return SQ_FAIL(err, SQ_ERR_ARG, "rotate needs --algorithm rtn, or --operand act");
+    return SQ_OK;
+}
+
+enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                               struct sq_error *err)
 {
     if (sq_given_text(given, "percdamp") && !r->is_gptq)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
-    return SQ_OK;
+    return settle_operand(r, scope, given, err);
 }
 
 enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err)
 {
     SQ_TRY(sq_format_high_per_bank(r->bank, r->sparsity, &r->high_per_bank, err));
-    const struct sq_format f = sq_recipe_banks(r);
+    struct sq_format f = sq_recipe_banks(r);
+    if (f.high_bits == 12 && r->act.kind == SQ_GRID_SPLIT)
+        f.high_bits = 8; // its banks are the same
     return sq_format_check(&f, err);
 }
 
@@ -179,22 +219,22 @@ static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *
         SQ_TRY(sq_operand_alloc(&q->packed, &f, q->w.n, q->w.k_orig, err));
         return sq_operand_encode(&q->packed, w, (unsigned)omp_get_max_threads(), err);
     }
-    SQ_TRY(sq_codes_alloc(&q->w, err));
     if (is_mixed_act(r) && r->select == SQ_SELECT_STATIC)
         SQ_TRY(fill_mask(q, r, w, in, err));
+    if (r->bs.operand == SQ_OPERAND_ACT)
+        return SQ_OK;
+    SQ_TRY(sq_codes_alloc(&q->w, err));
     SQ_TRY(encode(q, r, w, in, err));
     return q->w.grid.kind == SQ_GRID_OWN ? pack(q, r, err) : SQ_OK;
 }
 
-enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float *w, size_t n,
-                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
+struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, size_t k)
 {
     const bool is_mixed = sq_grid_is_mixed(&r->weight);
     const size_t padded = sq_grid_padded(r, k);
     struct sq_grid_layer *q = calloc(1, sizeof *q);
-    *state = NULL;
     if (!q)
-        return no_memory(n, k, err);
+        return NULL;
     q->w = (struct sq_codes){.grid = r->weight,
                              .n = n,
                              .k = padded,
@@ -202,7 +242,28 @@ enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float
                              .group = r->group ? r->group : padded,
                              .bank = is_mixed ? r->bank : 0,
                              .high_per_bank = is_mixed ? r->high_per_bank : 0};
-    const enum sq_status status = quantize(q, r, w, in, err);
+    q->rotation = r->bs.rotation ? 8u << r->bs.rotation : 0;
+    return q;
+}
+
+enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
+    *state = NULL;
+    if (!q)
+        return no_memory(n, k, err);
+    float *rotated = NULL;
+    enum sq_status status =
+        q->rotation ? sq_grid_rotated(q->rotation, w, n, k, &rotated, err) : SQ_OK;
+    const float *from = rotated ? rotated : w;
+    if (status == SQ_OK)
+        status = quantize(q, r, from, in, err);
+    if (status == SQ_OK && r->bs.operand != SQ_OPERAND_BOTH)
+        status = sq_grid_keep_values(q, r, from, err);
+    free(rotated);
+    if (status == SQ_OK)
+        status = sq_grid_store(q, err);
     if (status != SQ_OK)
         sq_grid_free(q);
     else
@@ -218,27 +279,43 @@ void sq_grid_free(void *state)
     sq_codes_free(&q->w);
     sq_operand_free(&q->packed);
     free(q->mask);
+    free(q->values);
+    for (unsigned s = 0; s < SQ_CODES_STREAMS; s++)
+        free(q->stream[s]);
+    free(q->mask_bits);
+    free(q->perm);
     free(q);
 }
 
-double sq_grid_stored_nbits(const void *state)
+enum sq_status sq_grid_layer_load(const struct sq_operand_file *file, size_t i,
+                                  const struct sq_grid *grid, struct sq_quant_layer *layer,
+                                  struct sq_error *err)
 {
-    const struct sq_grid_layer *q = state;
-    const struct sq_codes *w = &q->w;
-    if (q->packed.buffer)
-        return sq_stored_bits_per_weight(&q->packed.m) * (double)w->n * (double)w->k_orig;
-    if (w->grid.kind != SQ_GRID_DENSE)
-        return NAN;
-    return (double)w->n * ((double)w->k * w->grid.low_bits + 32.0 * (double)(w->k / w->group));
+    const struct sq_operand_file_entry *e = &file->entry[i];
+    struct sq_grid_layer *q = calloc(1, sizeof *q);
+    *layer = (struct sq_quant_layer){0};
+    if (!q)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", e->name);
+    q->w = (struct sq_codes){.grid = *grid, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    *layer = (struct sq_quant_layer){
+        .format = &sq_format_sq_w, .state = q, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    const enum sq_status status = sq_operand_file_load(file, i, &q->packed, err);
+    if (status != SQ_OK)
+        sq_quant_layer_free(layer);
+    return status;
 }
 
 void sq_grid_decode_row(const void *state, size_t row, float *out)
 {
     const struct sq_grid_layer *q = state;
-    if (q->packed.buffer)
+    if (q->values)
+        memcpy(out, q->values + row * q->w.k_orig, q->w.k_orig * sizeof *out);
+    else if (q->packed.buffer)
         sq_decode_row(&q->packed.m, row, out);
     else
         sq_codes_decode_row(&q->w, row, out);
+    if (q->rotation) // its own inverse
+        sq_bs_rotate(out, q->w.k_orig, q->rotation);
 }
 
 const uint8_t *sq_grid_mask(const void *state)
@@ -297,18 +374,24 @@ static enum sq_status apply_packed(const struct sq_grid_layer *q, const struct s
     return is_out_of_memory ? no_memory(w->n, w->k, err) : status;
 }
 
+struct sq_codes sq_grid_act_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
+                                  size_t m)
+{
+    const bool is_mixed = sq_grid_is_mixed(&r->act);
+    return (struct sq_codes){.grid = r->act,
+                             .n = m,
+                             .k = q->w.k,
+                             .k_orig = q->w.k_orig,
+                             .group = q->w.k,
+                             .bank = is_mixed ? r->bank : 0,
+                             .high_per_bank = is_mixed ? r->high_per_bank : 0};
+}
+
 // m <= TOKENS tokens of any other pair of grids.
 static enum sq_status apply_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
                                   const float *x, size_t m, float *y, struct sq_error *err)
 {
-    const bool is_mixed = sq_grid_is_mixed(&r->act);
-    struct sq_codes a = {.grid = r->act,
-                         .n = m,
-                         .k = q->w.k,
-                         .k_orig = q->w.k_orig,
-                         .group = q->w.k,
-                         .bank = is_mixed ? r->bank : 0,
-                         .high_per_bank = is_mixed ? r->high_per_bank : 0};
+    struct sq_codes a = sq_grid_act_codes(q, r, m);
     SQ_TRY(sq_codes_alloc(&a, err));
     const struct sq_gemm_codes g = {&a, &q->w, y, NULL, NULL};
     float *score = malloc(2 * a.k * sizeof *score);
@@ -340,12 +423,23 @@ static enum sq_status apply_f16(const struct sq_grid_layer *q, const float *x, s
 enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                              float *y, struct sq_error *err)
 {
-    return r->is_act_f16 ? apply_f16(state, x, m, y, err) : apply_codes(state, r, x, m, y, err);
+    const struct sq_grid_layer *q = state;
+    float *rotated = NULL;
+    if (q->rotation)
+        SQ_TRY(sq_grid_rotated(q->rotation, x, m, q->w.k_orig, &rotated, err));
+    const float *from = rotated ? rotated : x;
+    const enum sq_status status = q->values          ? sq_grid_apply_values(q, r, from, m, y, err)
+                                  : q->packed.buffer ? apply_packed(q, r, from, m, y, err)
+                                  : r->is_act_f16    ? apply_f16(q, from, m, y, err)
+                                                     : apply_codes(q, r, from, m, y, err);
+    free(rotated);
+    return status;
 }
 
 enum sq_status sq_grid_apply_all(const void *state, const struct sq_recipe *r, const float *x,
                                  size_t m, float *y, bool *is_done, struct sq_error *err)
 {
-    *is_done = ((const struct sq_grid_layer *)state)->packed.buffer;
+    const struct sq_grid_layer *q = state;
+    *is_done = q->packed.buffer && !q->values && !q->rotation;
     return *is_done ? apply_packed(state, r, x, m, y, err) : SQ_OK;
 }

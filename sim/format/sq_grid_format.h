@@ -4,20 +4,45 @@
 #ifndef SQ_GRID_FORMAT_H
 #define SQ_GRID_FORMAT_H
 
+#include "models/sq_codes_pack.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_trace.h"
+#include "sim/format/sq_operand_file.h"
 
 // The state of a layer.
 struct sq_grid_layer {
     struct sq_codes w;
     struct sq_operand packed; // grid own: the same as packed SQ-format, what the datapath reads
     uint8_t *mask;            // [w.k], the static channel mask, NULL where there is none
+    float *values;            // [w.n][w.k_orig], where one side is not encoded; NULL otherwise
+    unsigned rotation;        // by a Hadamard matrix of this size, 0: none
+    // As stored; NULL where there is none.
+    uint8_t *stream[SQ_CODES_STREAMS]; // of weights that are not packed
+    uint8_t *mask_bits;
+    uint32_t *perm; // [2][w.k]: the n_high channels of the mask; from w.k on the others
+    size_t n_high;
 };
 // Of a layer of one of these formats.
 struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q);
+// Operand i of a file as a layer of sq_w with this grid, validated; free it with
+// sq_quant_layer_free, after a failure it is empty.
+enum sq_status sq_grid_layer_load(const struct sq_operand_file *file, size_t i,
+                                  const struct sq_grid *grid, struct sq_quant_layer *layer,
+                                  struct sq_error *err);
 
 extern const char *const sq_group_choice[],
-    *const sq_algorithm_choice[], *const sq_variant_choice[], *const sq_score_choice[];
+    *const sq_operand_choice[], *const sq_rotation_choice[], *const sq_algorithm_choice[],
+                                                                 *const sq_variant_choice[],
+                                                                     *const sq_score_choice[];
+
+// Whether the recipe's format is one of these; whether quantize writes its layers one by one, in
+// the packed SQ-format (sq_operand_file.h): sq_w at own scales and no more.
+bool sq_recipe_is_grid(const struct sq_recipe *r);
+bool sq_recipe_is_packed(const struct sq_recipe *r);
+
+// An empty layer of w[n][k]: shape, grid, rotation. NULL without memory; sq_grid_free.
+struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, size_t k);
+// What a file holds, from codes and mask.
+enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err);
 
 // ---- members of struct sq_format_ops --------------------------------------------------------
 
@@ -34,6 +59,10 @@ size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
 double sq_grid_stored_nbits(const void *state);
 void sq_grid_decode_row(const void *state, size_t row, float *out);
 const uint8_t *sq_grid_mask(const void *state);
+size_t sq_grid_parts(const void *state, struct sq_part part[SQ_PARTS_MAX]);
+enum sq_status sq_grid_load(void **state, const struct sq_recipe *r,
+                            const struct sq_part_source *from, struct sq_error *err);
+size_t sq_grid_file_values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
 double sq_grid_equivalent_bits(const struct sq_recipe *r);
 void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                            const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS]);
@@ -41,12 +70,29 @@ void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all
     .check = sq_grid_recipe_check, .needs = sq_grid_needs, .has_smoothing = true,                  \
     .init = sq_grid_init, .free = sq_grid_free, .apply = sq_grid_apply,                            \
     .apply_all = sq_grid_apply_all, .padded = sq_grid_padded,                                      \
-    .stored_nbits = sq_grid_stored_nbits, .decode_row = sq_grid_decode_row, .mask = sq_grid_mask
+    .stored_nbits = sq_grid_stored_nbits, .decode_row = sq_grid_decode_row, .mask = sq_grid_mask,  \
+    .has_file = true, .parts = sq_grid_parts, .load = sq_grid_load, .values = sq_grid_file_values
+
+// ---- sides that stay as they are, rotations (sq_grid_values.c) ---------------------------------
+
+// x[m][k], each row rotated, in memory the caller frees. SQ_ERR_SHAPE where rotation does not
+// divide k.
+enum sq_status sq_grid_rotated(unsigned rotation, const float *x, size_t m, size_t k, float **out,
+                               struct sq_error *err);
+// q->values from the codes, or operand act: from w.
+enum sq_status sq_grid_keep_values(struct sq_grid_layer *q, const struct sq_recipe *r,
+                                   const float *w, struct sq_error *err);
+// sq_grid_apply by q->values (models/sq_gemm_values.h).
+enum sq_status sq_grid_apply_values(const struct sq_grid_layer *q, const struct sq_recipe *r,
+                                    const float *x, size_t m, float *y, struct sq_error *err);
+// Codes of m tokens, without their memory.
+struct sq_codes sq_grid_act_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
+                                  size_t m);
 
 // ---- settling -------------------------------------------------------------------------------
 
 // --smooth, --percdamp; the grid and the banks of the mixed operand.
-enum sq_status sq_grid_settle(struct sq_recipe *r, const struct sq_given *given,
+enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                               struct sq_error *err);
 enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err);
 // "SQ(8,4,32,0.75) G=128" or "... G=row".
@@ -58,13 +104,15 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
 #define SQ_NEED_GPTQ "has none: scores and lazy masks need --format sq_w --algorithm gptq"
 
 // clang-format off
-#define SQ_GRID_SEEN (SQ_IN_EVAL | SQ_IN_FILE)
+#define SQ_GRID_CODED (SQ_IN_EVAL | SQ_IN_QUANTIZE)
+#define SQ_GRID_SEEN (SQ_GRID_CODED | SQ_IN_FILE)
 
-// What is shown of a grid in eval, and what its encoding is told.
+// What is shown of a grid, encoded here or in a file, and what its encoding is told.
 #define SQ_GRID_HEAD                                                                               \
-    SQ_WORD("algorithm", SQ_IN_EVAL | SQ_IN_SWEEP, SQ_IN_EVAL, sq_algorithm_choice, 0,             \
+    SQ_WORD("algorithm", SQ_GRID_CODED | SQ_IN_SWEEP, SQ_GRID_CODED, sq_algorithm_choice, 0,       \
             SQ_ALGORITHM_GPTQ, algorithm,                                                          \
             "weights by rounding to nearest, or compensated (sq_w: SQ Algorithm 1)"),              \
+    SQ_SAID("algorithm", SQ_IN_FILE, "file"),                                                      \
     {.name = "weight", .kind = SQ_OPTION_GRID, .shown = SQ_GRID_SEEN, SQ_FIELD(weight)},           \
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_GRID_SEEN}
 #define SQ_GRID_GROUP(taken, shown)                                                                \
@@ -72,10 +120,14 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
 #define SQ_GRID_TAIL                                                                               \
     {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_GRID_SEEN,                       \
      SQ_FIELD(high_per_bank)},                                                                     \
-    SQ_REAL("smooth", SQ_IN_EVAL, SQ_GRID_SEEN, 0, 1, 0.5, alpha,                                  \
+    SQ_REAL("smooth", SQ_GRID_CODED, SQ_GRID_SEEN, 0, 1, 0.5, alpha,                                  \
             "SmoothQuant with this exponent; off where not given",                                 \
             .flag = offsetof(struct sq_recipe, is_smooth), .absent = "has no smoothing"),          \
-    SQ_REAL("percdamp", SQ_IN_EVAL | SQ_IN_QUANTIZE, 0, 0, 1, 0.01, percdamp,                      \
+    SQ_WORD("operand", SQ_GRID_CODED, SQ_GRID_SEEN, sq_operand_choice, 0, SQ_OPERAND_BOTH,         \
+            bs.operand, "what is encoded; the other side is binary32"),                            \
+    SQ_WORD("rotate", SQ_GRID_CODED, SQ_GRID_SEEN, sq_rotation_choice, 0, 0, bs.rotation,          \
+            "both sides times a Hadamard matrix of this size"),                                    \
+    SQ_REAL("percdamp", SQ_GRID_CODED, 0, 0, 1, 0.01, percdamp,                                    \
             "gptq: damping of the Hessian")
 
 // Bits and share of the two parts of `grid`, the mixed operand, taken in `scopes`.
@@ -84,16 +136,17 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
             "elements per bank, a power of two", .absent = SQ_NO_BANKS)
 #define SQ_BANK_BITS(grid, scopes)                                                                 \
     SQ_UINT("high-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 4, 8, 8, grid.high_bits,              \
-            "bits of a high code, 4 or 8", .absent = SQ_NO_BANKS),                                 \
+            "bits of a high code, 4 or 8; 12: three nibbles, split activations", .also = 12,       \
+            .absent = SQ_NO_BANKS),                                 \
     SQ_UINT("low-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 2, 4, 4, grid.low_bits,                \
             "bits of a low code", .absent = SQ_NO_BANKS),                                          \
-    SQ_BANK_OPTION((scopes) & ~SQ_IN_EVAL, SQ_IN_QUANTIZE | SQ_IN_RUN),                            \
-    {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_IN_QUANTIZE | SQ_IN_RUN,         \
+    SQ_BANK_OPTION((scopes) & ~SQ_GRID_CODED, SQ_IN_RUN),                                          \
+    {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_IN_RUN,                          \
      SQ_FIELD(high_per_bank)},                                                                     \
     SQ_REAL("sparsity", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 0.5, 0.9375, 0.75, sparsity,           \
             "fraction of low codes: 1/2, 3/4, 7/8 or 15/16")
 #define SQ_VARIANT_OPTION(grid)                                                                    \
-    SQ_WORD("variant", SQ_IN_EVAL, 0, sq_variant_choice, SQ_GRID_OWN, SQ_GRID_OWN, grid.kind,      \
+    SQ_WORD("variant", SQ_GRID_CODED, 0, sq_variant_choice, SQ_GRID_OWN, SQ_GRID_OWN, grid.kind,      \
             "scales of high and low codes", .absent = SQ_NO_BANKS)
 // clang-format on
 

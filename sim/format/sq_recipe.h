@@ -8,6 +8,7 @@
 //   sq_w, fp          fp                fp8
 //   sq_a_*            dense             own, tied, split: one mask of channels, or one per token
 //   sp24, gqsa, spqt, spqr: no grids of codes, an encoding of their own
+//   mx*, nv*, sq_b    blocks with a scale each (models/sq_bs.h), one side or both the same
 //
 // Results do not depend on the number of threads.
 #ifndef SQ_RECIPE_H
@@ -18,11 +19,29 @@
 #include "models/quant/sq_prune24.h"
 #include "models/sq_codes.h"
 #include "models/sq_spqt.h"
-#include "sim/format/sq_spqt_rate.h"
+#include "sim/format/sq_spqt_cost.h"
 
 struct sq_format_ops;
+struct sq_layer_rule;
+struct sq_own;
 
 enum sq_algorithm { SQ_ALGORITHM_RTN, SQ_ALGORITHM_GPTQ, SQ_ALGORITHM_LITE };
+
+// Block-scaled formats (SPEC Q): what is encoded.
+enum sq_operands { SQ_OPERAND_BOTH, SQ_OPERAND_WEIGHTS, SQ_OPERAND_ACT };
+
+// What their options say; sq_bs_of (sq_bs_format.h) makes a format of it. Numbers of files.
+struct sq_bs_options {
+    unsigned element;         // mxfp6, mxfp8: an enum sq_element; sq_b: 0 int, 1 fp
+    unsigned rule;            // mx*: enum sq_bs_rule
+    unsigned operand;         // enum sq_operands
+    unsigned is_act_static;   // nv*, sq_b: scales above the blocks of activations, from calibration
+    unsigned rotation;        // by a Hadamard matrix: 0 none, 1 of 16, 2 of 32
+    unsigned is_high_block;   // sq_b: as in struct sq_bs_format
+    unsigned is_split;        //
+    unsigned is_power_of_two; //
+    unsigned is_by_maximum;   //
+};
 
 struct sq_recipe {
     const struct sq_format_ops *format; // one of sq_formats[]
@@ -36,8 +55,9 @@ struct sq_recipe {
     bool is_gptq;                       // GPTQ or SQ Algorithm 1; else round to nearest
     struct sq_gptq gptq;                //
     double percdamp;                    // of the Hessian
-    bool is_smooth;                     // SmoothQuant first
-    double alpha;                       // 0..1
+    bool is_sequential; // calibrated behind quantized layers, not the model as it is
+    bool is_smooth;     // SmoothQuant first
+    double alpha;       // 0..1
     // sp24, gqsa
     enum sq_prune prune;   // what is pruned first
     double sparsity;       // gqsa: share of the groups that is pruned
@@ -47,7 +67,7 @@ struct sq_recipe {
     // spqt: `sparsity` is the share of activations below the threshold
     unsigned workers;               // of a superblock row, 0: 64
     bool is_prefill_dense;          // every token as in prefill: no column is skipped
-    bool is_greedy;                 // a sparsity per layer (sq_spqt_greedy.h), of mean `sparsity`
+    bool is_greedy;                 // a sparsity per layer (sq_sparsity_scan.h), of mean `sparsity`
     const double *layer_sparsity;   // by layer of the model, of the caller; NULL: all `sparsity`
     enum sq_spqt_layout layout;     // on a machine
     enum sq_spqt_schedule schedule; // on a machine: how active columns go to the lanes of a PE
@@ -56,6 +76,13 @@ struct sq_recipe {
     double outlier_share; // on a machine: rho, 0..0.25
     unsigned is_absolute; // 0, 1: outliers stored as the published encoder has them
     unsigned is_ptcsr;    // 0, 1: outliers stored as PTCSR
+    // on a machine: what the rows of the very layer have (sq_cost.h), of the caller; NULL: drawn
+    const struct sq_own *rows;
+    // block-scaled formats; sq_b has `bank` and `high_per_bank` as well
+    struct sq_bs_options bs;
+    // layers with a recipe of their own (sq_layer_rule.h), of the caller
+    const struct sq_layer_rule *rule;
+    size_t n_rules;
     // a format's own, for one that has none of its fields above
     unsigned own[4];
     double own_real[4];
@@ -73,7 +100,8 @@ enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err);
 bool sq_recipe_needs_calibration(const struct sq_recipe *r); // any use of a calibration
 // K rounded up to whole groups and banks.
 size_t sq_recipe_padded(const struct sq_recipe *r, size_t k_orig);
-// What of enum sq_need (sq_format_ops.h) the recipe needs; 0 without calibration.
+// What of enum sq_need (sq_format_ops.h) the recipe needs, and those of its rules; 0 without
+// calibration.
 unsigned sq_recipe_needs(const struct sq_recipe *r);
 
 // ---- one layer ------------------------------------------------------------------------------
@@ -103,8 +131,8 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
                                    size_t n, size_t k, const struct sq_quant_input *in,
                                    struct sq_error *err);
 void sq_quant_layer_free(struct sq_quant_layer *q);
-// Stored bits of the layer, every index and scale counted; NaN for the grids tied, split and fp, of
-// which no packed form exists.
+// Stored bits of the layer, every index, mask and scale counted, sigma among them; NaN for
+// --operand act, whose weights are those of the model.
 double sq_quant_layer_nbits(const struct sq_quant_layer *q);
 
 // The static channel mask, [k]; NULL where the layer has none.

@@ -8,6 +8,7 @@
 #include "models/quant/sq_prune24.h"
 #include "models/quant/sq_sensitivity.h"
 #include "models/sq_mac.h"
+#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 
 struct state {
@@ -67,19 +68,16 @@ static const char *const row_choice[] = {"row", NULL};
 static const char *const act_choice[] = {"8", NULL}, *const timed_act_choice[] = {"4", "8", NULL};
 
 static const struct sq_format_option options[] = {
-    SQ_WORD("algorithm", SQ_IN_EVAL, SQ_IN_EVAL, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
+    SQ_WORD("algorithm", CODED, CODED, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
             ALGORITHM),
-    SQ_WORD("algorithm", SQ_IN_QUANTIZE, SQ_IN_QUANTIZE, algorithm_choice, 0, SQ_ALGORITHM_RTN,
-            algorithm, ALGORITHM),
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),
-    SQ_WORD("prune", CODED, CODED | SQ_IN_FILE, prune_choice, 0, SQ_FOLLOWS, prune,
+    SQ_WORD("prune", CODED, CODED, prune_choice, 0, SQ_FOLLOWS, prune,
             "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
     SQ_REAL("sparsity", CODED, CODED, 0.5, 0.5, 0.5, sparsity, "share that is pruned",
             .text = "sp24 keeps two of four"),
-    {.name = "sparsity", .kind = SQ_OPTION_DOUBLE, .shown = SQ_IN_FILE, SQ_FIELD(sparsity)},
-    SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, row_choice, 0, group, "weights per scale",
+    SQ_NUMBER("group", CODED, CODED, row_choice, 0, group, "weights per scale",
               .text = "sp24 has a scale per row"),
-    SQ_REAL("dense-layers", CODED, CODED | SQ_IN_FILE, 0, 1, 0, dense_fraction,
+    SQ_REAL("dense-layers", CODED, CODED, 0, 1, 0, dense_fraction,
             "the fraction of layers, most sensitive first, that stays dense INT8",
             .key = "dense_fraction"),
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
@@ -288,6 +286,12 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     return status;
 }
 
+const struct sq_sp24 *sq_sp24_encoded(const void *state)
+{
+    const struct state *s = state;
+    return s->dense ? NULL : &s->m;
+}
+
 // ---- time and traffic -----------------------------------------------------------------------
 
 static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
@@ -295,11 +299,15 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return sq_cost_check_act(r, false, err);
 }
 
-static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
-                                 uint64_t m, uint64_t k)
+// The two values of each four; a row has one scale.
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
 {
     (void)m, (void)k;
-    return 0.5 / sq_cost_products(core, 8, sq_recipe_act_bits(r));
+    u->low_lanes = sq_cost_products(has, 8, sq_recipe_act_bits(r));
+    u->low = 0.5;
+    u->flush = 0;
+    sq_cost_pieces(u, 4, 2. * u->low_lanes);
 }
 
 // 8 bits for each second element, 4 bits of metadata for four.
@@ -324,10 +332,21 @@ static bool always(const struct sq_recipe *r)
     return true;
 }
 
-extern const struct sq_format_trace sq_sp24_trace;
+extern const struct sq_format_routes sq_sp24_routes;
+
+// Two products for each four elements.
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    const struct sq_synth_block block = {
+        .top = "sq_pe_24",
+        .n_params = 3,
+        .param = {{"BankLen", u->span}, {"PlainW", sq_recipe_act_bits(r)}, {"ValueW", 8}}};
+    if (u->span_beats == 1 && sq_recipe_act_bits(r) <= 8)
+        sq_cost_pe_add(pe, 1, &block);
+}
 
 const struct sq_format_ops sq_format_sp24 = {
-    .trace = &sq_sp24_trace,
+    .routes = &sq_sp24_routes,
     .name = "sp24",
     .option = options,
     .uncalibrated = "--prune magnitude --algorithm rtn",
@@ -344,7 +363,8 @@ const struct sq_format_ops sq_format_sp24 = {
     .parts = parts,
     .load = load,
     .check_cost = check_cost,
-    .cycles_per_element = cycles_per_element,
+    .unit = unit,
+    .pe = make_pe,
     .weight_nbytes = weight_nbytes,
     .has_own_size = true,
     .equivalent_bits = equivalent_bits,

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "models/quant/sq_spqr_quant.h"
+#include "models/sq_spqr_dec.h"
+#include "sim/block/sq_block.h"
+#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 
 enum { T = SQ_SPQR_TILE };
@@ -86,7 +89,10 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
                              struct sq_error *err)
 {
     (void)given, (void)err;
-    r->is_act_f16 = r->is_act_f16 || (scope & (CODED | SQ_IN_FILE));
+    if (scope & (CODED | SQ_IN_FILE)) {
+        r->is_act_f16 = true;
+        r->act.low_bits = 16;
+    }
     if (scope == SQ_IN_SWEEP)
         r->outlier_share = 0.01;
     return SQ_OK;
@@ -210,6 +216,11 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     return SQ_OK;
 }
 
+const struct sq_spqr *sq_spqr_encoded(const void *state)
+{
+    return &((const struct state *)state)->m;
+}
+
 // ---- files ----------------------------------------------------------------------------------
 
 static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
@@ -327,13 +338,55 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
-static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
-                                 uint64_t m, uint64_t k)
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
 {
     const unsigned act_bits = sq_recipe_act_bits(r);
     (void)m, (void)k;
-    return 1 / sq_cost_products(core, 3, act_bits) +
-           r->outlier_share / sq_cost_products(core, 16, act_bits);
+    u->low_lanes = sq_cost_products(has, 3, act_bits);
+    u->high_lanes = sq_cost_products(has, 16, act_bits); // of outliers, by the same multipliers
+    u->unit.lead = sq_block_lead(&sq_spqr_dec_block, (const unsigned[]){SQ_SPQR_TILE});
+    u->flush = 0;
+    sq_cost_pieces(u, T, u->low_lanes);
+}
+
+// Words of all columns together, then the outliers of each.
+static void own_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                     const uint32_t *count, struct sq_tile_work *tile, double *kept)
+{
+    uint64_t all = 0, most = 0;
+    (void)r;
+    for (unsigned c = 0; c < u->lines; c++) {
+        all += count[c];
+        most = count[c] > most ? count[c] : most;
+    }
+    const uint64_t at_once = u->high_lanes, even = (all + u->lines - 1) / u->lines;
+    const uint64_t least = (even + at_once - 1) / at_once, beats = (most + at_once - 1) / at_once;
+    tile->beats = (uint32_t)(sq_cost_beats(u, elements) + beats);
+    tile->idle = (uint32_t)(beats - least);
+    *kept = 1;
+}
+
+static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                 uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept)
+{
+    uint32_t count[SQ_LINES_MAX];
+    (void)m;
+    for (unsigned c = 0; c < u->lines; c++)
+        count[c] = sq_cost_binomial(rng, elements, r->outlier_share);
+    own_tile(r, u, elements, count, tile, kept);
+}
+
+static enum sq_status own(const void *state, struct sq_own *out, struct sq_recipe *r,
+                          struct sq_error *err)
+{
+    const struct sq_spqr *m = &((const struct state *)state)->m;
+    SQ_TRY(sq_cost_own_new(out, m->n, (m->k + T - 1) / T, T, err));
+    for (size_t row = 0; row < m->n; row++)
+        for (uint32_t e = m->outliers.row_offsets[row]; e < m->outliers.row_offsets[row + 1]; e++)
+            sq_cost_own_count(out, row, (m->outliers.col_val[e] & 0xffffu) / T);
+    r->outlier_share = sq_cost_own_sum(out) / (double)(m->n * m->k);
+    return SQ_OK;
 }
 
 // H.6: 64 bits per 16, and 32 an outlier; row_offsets, 32 a row.
@@ -351,10 +404,16 @@ static double equivalent_bits(const struct sq_recipe *r)
     return 4 + 32 * r->outlier_share;
 }
 
-extern const struct sq_format_trace sq_spqr_trace;
+extern const struct sq_format_routes sq_spqr_routes;
+
+// Behind the decoder of a column, which is not in it.
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 3);
+}
 
 const struct sq_format_ops sq_format_spqr = {
-    .trace = &sq_spqr_trace,
+    .routes = &sq_spqr_routes,
     .name = "spqr",
     .option = options,
     .padding = PADDING,
@@ -378,7 +437,13 @@ const struct sq_format_ops sq_format_spqr = {
     .load = load,
     .values = values,
     .check_cost = check_cost,
-    .cycles_per_element = cycles_per_element,
+    .unit = unit,
+    .pe = make_pe,
+    .draw = draw,
+    .own = own,
+    .own_tile = own_tile,
+    .own_text = "outliers",
+    .law = "outliers of a row binomial, tiles of columns drawn by seed",
     .weight_nbytes = weight_nbytes,
     .has_own_size = true,
     .equivalent_bits = equivalent_bits,

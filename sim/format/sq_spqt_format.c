@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SpQt (SPEC G) as a format: Q4_K superblocks down the columns, and one threshold per
-// input, the quantile of |x| over the calibration sample, or one per layer (sq_spqt_greedy.h). Rows
-// are padded to superblocks of 256.
+// input, the quantile of |x| over the calibration sample, or one per layer (sq_sparsity_scan.h).
+// Rows are padded to superblocks of 256.
 //
 // SpQt is a decode format. Here every token is thresholded, as if each were decoded on its own;
 // with is_prefill_dense, or a sparsity of 0, none is, as in prefill. Activations are binary32.
@@ -14,9 +14,11 @@
 
 #include "models/quant/sq_spqt_calib.h"
 #include "models/sq_spqt.h"
+#include "sim/block/sq_block.h"
+#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_schedule.h"
 #include "sim/format/sq_spqt_format.h"
+#include "sim/format/sq_work_split.h"
 
 struct state {
     struct sq_spqt m;
@@ -92,6 +94,8 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
                              struct sq_error *err)
 {
     const char *sparsity = sq_given_text(given, "sparsity");
+    if (scope & (CODED | SQ_IN_FILE))
+        r->act.low_bits = 32; // it multiplies them as they are
     if (!(scope & CODED) || !r->is_prefill_dense)
         return SQ_OK;
     if (sparsity)
@@ -225,11 +229,18 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     for (size_t t = 0; t < how->m; t++) {
         const size_t n_idx = sq_spqt_active(how->x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx);
         figure[0].value += (double)((n_idx + workers - 1) / workers);
-        figure[1].value += (double)sq_schedule_columns(idx, n_idx, k, workers, false);
-        figure[2].value += (double)sq_schedule_columns(idx, n_idx, k, workers, true);
+        figure[1].value += (double)sq_work_split_columns(idx, n_idx, k, workers, false);
+        figure[2].value += (double)sq_work_split_columns(idx, n_idx, k, workers, true);
     }
     free(idx);
     return SQ_OK;
+}
+
+const struct sq_spqt *sq_spqt_encoded(const void *state, float *theta)
+{
+    const struct state *s = state;
+    *theta = s->theta;
+    return &s->m;
 }
 
 // ---- files ----------------------------------------------------------------------------------
@@ -295,19 +306,51 @@ static double active(const struct sq_recipe *r, uint64_t m)
     return 1 - pow(r->sparsity, (double)m);
 }
 
-// Of a tile of up to `rows` tokens.
-static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
-                                 uint64_t m, uint64_t k)
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
 {
-    const double n = sq_cost_products(core, 4, sq_recipe_act_bits(r));
-    const double share = active(r, m < core->rows ? m : core->rows);
-    return r->schedule == SQ_SPQT_STATIC ? sq_spqt_busiest(k, (uint64_t)n, share) / (double)k
-                                         : share / n;
+    (void)k;
+    u->low_lanes = sq_cost_products(has, 4, sq_recipe_act_bits(r));
+    u->unit.lead = sq_block_lead(&sq_q4k_dec_block, (const unsigned[]){SQ_Q4K_HEAD_NBYTES});
+    u->flush = 0;
+    u->low = active(r, m < has->rows ? m : has->rows);
+    sq_cost_pieces(u, 1, u->low_lanes);
+}
+
+// The active columns of a tile of tokens; static: of each multiplier's slice of K.
+static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                 uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept)
+{
+    const uint64_t lanes = u->low_lanes;
+    const bool is_static = r->schedule == SQ_SPQT_STATIC;
+    uint64_t all = 0, busiest = 0;
+    (void)m;
+    for (uint64_t i = 0, at = 0; rng && i < lanes; i++) {
+        const uint64_t end = (i + 1) * elements / lanes;
+        const uint32_t n = sq_cost_binomial(rng, end - at, u->low);
+        all += n;
+        busiest = n > busiest ? n : busiest;
+        at = end;
+    }
+    if (!rng) {
+        all = sq_cost_binomial(NULL, elements, u->low);
+        busiest = is_static ? (uint64_t)ceil(sq_spqt_busiest(elements, lanes, u->low)) : 0;
+    }
+    const uint64_t least = all < lanes ? 1 : (all + lanes - 1) / lanes;
+    tile->beats = (uint32_t)(is_static && busiest > least ? busiest : least);
+    tile->idle = (uint32_t)(tile->beats - least);
+    *kept = (double)all / ((double)elements * u->low);
+}
+
+// One index unit for each row of the array: of one token.
+static uint64_t scan(const struct sq_recipe *r, uint64_t elements)
+{
+    return sq_spqt_index_cycles(elements, active(r, 1));
 }
 
 static uint64_t lead_in(const struct sq_recipe *r, uint64_t k)
 {
-    return sq_spqt_index_cycles(k, active(r, 1));
+    return scan(r, k);
 }
 
 // 4 + 0.5 bits a weight, of the columns any token has, in whole superblocks (G.3); zigzag has 256
@@ -334,10 +377,16 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     return sq_gpu_is_share(s, r->sparsity);
 }
 
-extern const struct sq_format_trace sq_spqt_trace;
+extern const struct sq_format_routes sq_spqt_routes;
+
+// Behind the decoder of a column, which is not in it.
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
+}
 
 const struct sq_format_ops sq_format_spqt = {
-    .trace = &sq_spqt_trace,
+    .routes = &sq_spqt_routes,
     .name = "spqt",
     .option = options,
     .uncalibrated = "--prefill dense",
@@ -360,7 +409,11 @@ const struct sq_format_ops sq_format_spqt = {
     .load = load,
     .values = values,
     .check_cost = check_cost,
-    .cycles_per_element = cycles_per_element,
+    .unit = unit,
+    .pe = make_pe,
+    .draw = draw,
+    .law = "active columns of a tile of tokens binomial, tokens independent, tiles drawn by seed",
+    .scan = scan,
     .lead_in = lead_in,
     .weight_nbytes = weight_nbytes,
     .has_own_size = true,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scan for thresholds needs of SpQt beside its table (sim/llm/sq_spqt_greedy.h).
+// What the scan for thresholds needs of SpQt beside its table (sim/llm/sq_sparsity_scan.h).
 #ifndef SQ_SPQT_FORMAT_H
 #define SQ_SPQT_FORMAT_H
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/format/sq_tile_route.h"
 
+#include <string.h>
+
 #include "models/sq_format.h"
+#include "sim/block/sq_output_sim.h"
 
 void sq_route_set_all(struct sq_route_work *w, const unsigned *value, const char *const *name)
 {
@@ -9,12 +12,12 @@ void sq_route_set_all(struct sq_route_work *w, const unsigned *value, const char
         sq_route_set(w, *name, *value);
 }
 
-void sq_route_set_array(struct sq_route_work *w, enum sq_array_format format, unsigned bank,
+void sq_route_set_array(struct sq_route_work *w, enum sq_array_layout format, unsigned bank,
                         unsigned high, bool on_acts, unsigned plain_bits, unsigned low_bits,
                         unsigned high_bits)
 {
     static const char *const name[] = {"Rows",    "Cols",   "Banks",  "BankLen", "HighPerBank",
-                                       "HighLen", "Format", "OnActs", "OneAcc",  "PlainW",
+                                       "HighLen", "Layout", "OnActs", "OneAcc",  "PlainW",
                                        "LowW",    "HighW",  "Gather", NULL};
     const unsigned value[] = {w->array_rows,
                               w->array_cols,
@@ -32,19 +35,149 @@ void sq_route_set_array(struct sq_route_work *w, enum sq_array_format format, un
     sq_route_set_all(w, value, name);
 }
 
+// ---- scales and outputs ---------------------------------------------------------------------
+
+bool sq_tiles_has_scales(const struct sq_product *p)
+{
+    return sq_product_count(p, "row_lo") != SIZE_MAX;
+}
+
+bool sq_tiles_has_no_scales(const struct sq_product *p)
+{
+    return !sq_tiles_has_scales(p);
+}
+
+// A copy that lives as long as the product.
+static enum sq_status put_scale(struct sq_product *p, const char *name, size_t n, const float *from,
+                                struct sq_error *err)
+{
+    float *to;
+    if (!from)
+        return SQ_OK;
+    SQ_PRODUCT_KEEP(p, to, n);
+    memcpy(to, from, n * sizeof *to);
+    sq_product_put(p, name, SQ_F32, n, to);
+    return SQ_OK;
+}
+
+enum sq_status sq_tiles_put_scales(struct sq_product *p, unsigned form, const float *col_lo,
+                                   const float *col_hi, const float *row_lo, const float *row_hi,
+                                   struct sq_error *err)
+{
+    size_t groups;
+    SQ_TRY(sq_product_groups(p, &groups, err));
+    sq_product_put_number(p, "form", form);
+    SQ_TRY(put_scale(p, "col_lo", p->n * groups, col_lo, err));
+    SQ_TRY(put_scale(p, "col_hi", p->n * groups, col_hi, err));
+    SQ_TRY(put_scale(p, "row_lo", p->m, row_lo, err));
+    return put_scale(p, "row_hi", p->m, row_hi, err);
+}
+
+enum sq_status sq_route_set_output(struct sq_route_work *w, unsigned rows, unsigned cols,
+                                   unsigned hold, struct sq_error *err)
+{
+    static const char *const name[] = {SQ_OUTPUT_PARAM_NAMES, NULL};
+    size_t form;
+    SQ_TRY(sq_product_number(w->p, "form", SQ_COMBINE_ONE, SQ_COMBINE_SCALED, &form, err));
+    const unsigned value[] = {cols, (unsigned)form,      SQ_OUTPUT_BINARY32,
+                              cols, rows < 2 ? 2 : rows, hold};
+    sq_route_set_all(w, value, name);
+    return SQ_OK;
+}
+
+enum sq_status sq_tile_scales_of(struct sq_product *p, struct sq_tile_scales *s,
+                                 struct sq_error *err)
+{
+    *s = (struct sq_tile_scales){0};
+    SQ_TRY(sq_product_groups(p, &s->groups, err));
+    SQ_PRODUCT_TENSOR(p, "col_lo", SQ_F32, p->n * s->groups, s->col_lo);
+    SQ_PRODUCT_TENSOR(p, "row_lo", SQ_F32, p->m, s->row_lo);
+    if (sq_product_count(p, "col_hi") != SIZE_MAX)
+        SQ_PRODUCT_TENSOR(p, "col_hi", SQ_F32, p->n * s->groups, s->col_hi);
+    if (sq_product_count(p, "row_hi") != SIZE_MAX)
+        SQ_PRODUCT_TENSOR(p, "row_hi", SQ_F32, p->m, s->row_hi);
+    return SQ_OK;
+}
+
+static int32_t bits_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+void sq_tile_scales_put(const struct sq_tile_scales *s, const struct sq_product *p, size_t token,
+                        size_t rows, size_t channel, size_t cols, size_t group, int32_t *beat)
+{
+    int32_t *const row = beat + 1 + 2 * cols;
+    beat[0] = group + 1 == s->groups;
+    for (size_t i = 0; i < cols && channel + i < p->n; i++) {
+        const size_t at = (channel + i) * s->groups + group;
+        beat[1 + i] = bits_of(s->col_lo[at]);
+        beat[1 + cols + i] = s->col_hi ? bits_of(s->col_hi[at]) : 0;
+    }
+    for (size_t i = 0; i < rows && token + i < p->m; i++) {
+        row[i] = bits_of(s->row_lo[token + i]);
+        row[rows + i] = s->row_hi ? bits_of(s->row_hi[token + i]) : 0;
+    }
+}
+
+void sq_tiles_expect_y(struct sq_route_work *w, const float *y, size_t token, size_t rows,
+                       size_t channel, size_t cols, const int32_t *out)
+{
+    for (size_t pe = 0; pe < rows * cols; pe++) {
+        const size_t t = token + pe / cols, c = channel + pe % cols, at = t * w->p->n + c;
+        if (t < w->p->m && c < w->p->n)
+            sq_route_expect(w, "y", at, bits_of(y[at]), out[pe]);
+    }
+}
+
+// ---- tiles ----------------------------------------------------------------------------------
+
+static bool has_output(const struct sq_route_work *w)
+{
+    return sq_route_has(w, "PortLen");
+}
+
+static enum sq_status put_scales(struct sq_route_work *w, const struct sq_tiles *t,
+                                 struct sq_error *err)
+{
+    struct sq_tile_scales s;
+    SQ_TRY(sq_tile_scales_of(w->p, &s, err));
+    for (size_t g = 0; g < t->all; g++) {
+        const size_t tile = g / t->groups, group = g % t->groups;
+        sq_tile_scales_put(&s, w->p, sq_tiles_token(t, g, 0), t->rows, sq_tiles_channel(t, g, 0),
+                           t->cols, group,
+                           w->stream->beats + (tile * t->groups * t->banks + group) * w->len +
+                               w->len - 1 - 2 * (t->cols + t->rows));
+    }
+    for (size_t i = 0; i < w->stream->n_groups; i++) {
+        w->stream->len[i][0] = (uint32_t)(t->groups * t->banks);
+        w->stream->len[i][1] = (uint32_t)t->groups;
+    }
+    return SQ_OK;
+}
+
 enum sq_status sq_tiles_begin(struct sq_route_work *w, struct sq_tiles *t, struct sq_error *err)
 {
     t->rows = sq_route_get(w, "Rows");
     t->cols = sq_route_get(w, "Cols");
     t->bank = sq_route_get(w, "BankLen");
-    if (w->r->k % t->bank != 0)
+    SQ_TRY(sq_product_groups(w->p, &t->groups, err));
+    if (w->p->k / t->groups % t->bank != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: metadata K = %zu, need a multiple of %u for %s",
-                       sq_path_tail(w->r->path), w->r->k, t->bank, w->stream->block->name);
-    t->m = (w->r->m + t->rows - 1) / t->rows;
-    t->n = (w->r->n + t->cols - 1) / t->cols;
-    t->banks = w->r->k / t->bank;
-    SQ_TRY(sq_route_begin(w, t->m * t->n, t->m * t->n * t->banks, err));
-    for (size_t g = 0; g < t->m * t->n; g++)
+                       sq_path_tail(w->p->source), w->p->k, t->bank, w->stream->block->name);
+    t->m = (w->p->m + t->rows - 1) / t->rows;
+    t->n = (w->p->n + t->cols - 1) / t->cols;
+    t->banks = w->p->k / t->groups / t->bank;
+    t->all = t->m * t->n * t->groups;
+    if (has_output(w)) {
+        SQ_TRY(sq_route_set_output(w, (unsigned)t->rows, (unsigned)t->cols, 0, err));
+        SQ_TRY(sq_route_begin(w, t->m * t->n, t->all * t->banks, err));
+        return put_scales(w, t, err);
+    }
+    SQ_TRY(sq_route_begin(w, t->all, t->all * t->banks, err));
+    for (size_t g = 0; g < t->all; g++)
         w->stream->len[g][0] = (uint32_t)t->banks;
     return SQ_OK;
 }
@@ -58,12 +191,17 @@ int32_t *sq_tiles_beat(struct sq_route_work *w, const struct sq_tiles *t, size_t
 
 size_t sq_tiles_token(const struct sq_tiles *t, size_t g, size_t row)
 {
-    return g % t->m * t->rows + row;
+    return g / t->groups % t->m * t->rows + row;
 }
 
 size_t sq_tiles_channel(const struct sq_tiles *t, size_t g, size_t col)
 {
-    return g / t->m * t->cols + col;
+    return g / t->groups / t->m * t->cols + col;
+}
+
+size_t sq_tiles_column(const struct sq_tiles *t, size_t g, size_t bank)
+{
+    return (g % t->groups * t->banks + bank) * t->bank;
 }
 
 void sq_route_copy(int32_t *to, const int8_t *from, size_t n)
@@ -75,36 +213,155 @@ void sq_route_copy(int32_t *to, const int8_t *from, size_t n)
 void sq_tiles_put(struct sq_route_work *w, const struct sq_tiles *t, size_t g, size_t bank,
                   const int8_t *x, int32_t *rows, const int8_t *weight, int32_t *cols)
 {
-    const size_t b = t->bank, k = w->r->k;
+    const size_t b = t->bank, k = w->p->k, at = sq_tiles_column(t, g, bank);
     for (size_t i = 0; x && i < t->rows; i++)
-        if (sq_tiles_token(t, g, i) < w->r->m)
-            sq_route_copy(rows + i * b, x + sq_tiles_token(t, g, i) * k + bank * b, b);
+        if (sq_tiles_token(t, g, i) < w->p->m)
+            sq_route_copy(rows + i * b, x + sq_tiles_token(t, g, i) * k + at, b);
     for (size_t i = 0; weight && i < t->cols; i++)
-        if (sq_tiles_channel(t, g, i) < w->r->n)
-            sq_route_copy(cols + i * b, weight + sq_tiles_channel(t, g, i) * k + bank * b, b);
+        if (sq_tiles_channel(t, g, i) < w->p->n)
+            sq_route_copy(cols + i * b, weight + sq_tiles_channel(t, g, i) * k + at, b);
+}
+
+// ---- coded lines ----------------------------------------------------------------------------
+
+enum sq_status sq_planes_of(struct sq_product *p, size_t lines, struct sq_planes *planes,
+                            struct sq_error *err)
+{
+    const bool is_one = sq_product_count(p, "code") != SIZE_MAX;
+    SQ_PRODUCT_TENSOR(p, is_one ? "code" : "low", SQ_I8, lines * p->k, planes->low);
+    planes->high = planes->low;
+    if (!is_one)
+        SQ_PRODUCT_TENSOR(p, "high", SQ_I8, lines * p->k, planes->high);
+    return SQ_OK;
+}
+
+void sq_planes_split(const struct sq_planes *planes, size_t at, const uint8_t *mask, unsigned bank,
+                     bool is_all, int32_t *low, int32_t *high)
+{
+    for (unsigned i = 0; i < bank; i++) {
+        if (is_all || !mask[i])
+            *low++ = planes->low[at + i];
+        if (mask[i])
+            *high++ = planes->high[at + i];
+    }
+}
+
+// What a line carries in an array of this layout, and where.
+struct coded {
+    struct sq_planes planes;
+    const uint8_t *mask;
+    size_t mask_len; // [lines][K], or [K]: one for all lines
+    enum sq_array_layout layout;
+    unsigned bank, high, low_lanes;
+    int32_t mask_code;
+    size_t low_at, high_at, mask_at;
+};
+
+// A bank of one line, whose first element is `at`; is_there: it is one of the product's.
+static void put_coded(const struct coded *c, size_t line, bool is_there, size_t at, int32_t *beat)
+{
+    int32_t *low = beat + c->low_at + line * c->low_lanes;
+    int32_t *mask = beat + c->mask_at + line * c->bank; // unused by sentinels
+    const bool is_sentinel = c->layout == SQ_ARRAY_SENTINEL;
+    const uint8_t *ones = c->mask + at % c->mask_len;
+    for (unsigned i = 0; i < c->bank; i++) {
+        const int32_t bit = is_there ? ones[i] : i < c->high;
+        if (!is_sentinel)
+            mask[i] = bit;
+        else if (bit)
+            low[i] = c->mask_code;
+        else if (is_there)
+            low[i] = c->planes.low[at + i];
+    }
+    if (!is_there)
+        return;
+    int32_t *high = beat + c->high_at + line * c->high, none[SQ_BANK_MAX];
+    sq_planes_split(&c->planes, at, ones, c->bank, c->layout == SQ_ARRAY_SPLIT,
+                    is_sentinel ? none : low, high);
+}
+
+enum sq_status sq_route_make_coded(struct sq_route_work *w, enum sq_array_layout layout,
+                                   bool on_acts, const char *plain, struct sq_error *err)
+{
+    struct sq_tiles t;
+    struct coded c = {.layout = layout};
+    struct sq_product *p = w->p;
+    const size_t k = p->k, lines = on_acts ? p->m : p->n;
+    const int8_t *other;
+    size_t plain_bits, high_bits, low_bits, one_acc;
+    SQ_TRY(sq_product_bank(p, &c.bank, &c.high, err));
+    SQ_TRY(sq_product_option(p, on_acts ? "weight_bits" : "act_bits", 2, 8, on_acts ? 4 : 8,
+                             &plain_bits, err));
+    SQ_TRY(sq_product_option(p, "high_bits", 4, 8, 8, &high_bits, err));
+    SQ_TRY(sq_product_option(p, "low_bits", 2, 4, 4, &low_bits, err));
+    SQ_TRY(sq_product_option(p, "one_acc", 0, 1, 0, &one_acc, err));
+    SQ_TRY(sq_planes_of(p, lines, &c.planes, err));
+    c.mask_len = sq_product_count(p, "mask") == k ? k : lines * k;
+    SQ_PRODUCT_TENSOR(p, "mask", SQ_U8, c.mask_len, c.mask);
+    SQ_PRODUCT_TENSOR(p, plain, SQ_I8, (on_acts ? p->n : p->m) * k, other);
+    sq_route_set_array(w, layout, c.bank, c.high, on_acts, (unsigned)plain_bits, (unsigned)low_bits,
+                       (unsigned)(layout == SQ_ARRAY_SPLIT ? high_bits - low_bits : high_bits));
+    sq_route_set(w, "OneAcc", (unsigned)one_acc);
+    SQ_TRY(sq_tiles_begin(w, &t, err));
+    c.low_lanes = layout == SQ_ARRAY_COMPACT ? c.bank - c.high : c.bank;
+    c.mask_code = sq_mask_code((unsigned)low_bits);
+    c.low_at = sq_route_field(w, "low");
+    c.high_at = sq_route_field(w, "high");
+    c.mask_at = sq_route_field(w, "mask");
+    for (size_t g = 0; g < t.all; g++)
+        for (size_t b = 0; b < t.banks; b++) {
+            int32_t *const beat = sq_tiles_beat(w, &t, g, b),
+                           *to = beat + sq_route_field(w, "plain");
+            sq_tiles_put(w, &t, g, b, on_acts ? NULL : other, to, on_acts ? other : NULL, to);
+            for (size_t i = 0; i < (on_acts ? t.rows : t.cols); i++) {
+                const size_t line = on_acts ? sq_tiles_token(&t, g, i) : sq_tiles_channel(&t, g, i);
+                put_coded(&c, i, line < lines, line * k + sq_tiles_column(&t, g, b), beat);
+            }
+        }
+    return SQ_OK;
+}
+
+// ---- check ----------------------------------------------------------------------------------
+
+static enum sq_status check_outputs(struct sq_route_work *w, struct sq_tiles *t,
+                                    struct sq_error *err)
+{
+    const struct sq_case *c = w->stream;
+    const float *y;
+    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
+    for (size_t g = 0, first = 0; g < c->n_groups; first += c->len[g++][0]) {
+        (void)sq_route_golden(w, g, first);
+        sq_tiles_expect_y(w, y, sq_tiles_token(t, g * t->groups, 0), t->rows,
+                          sq_tiles_channel(t, g * t->groups, 0), t->cols, w->golden);
+    }
+    return SQ_OK;
 }
 
 enum sq_status sq_tiles_check(struct sq_route_work *w, struct sq_error *err)
 {
-    struct sq_replay *r = w->r;
-    const size_t rows = sq_route_get(w, "Rows"), cols = sq_route_get(w, "Cols");
-    const size_t tiles_m = (r->m + rows - 1) / rows;
+    struct sq_product *p = w->p;
+    struct sq_tiles t = {.rows = sq_route_get(w, "Rows"), .cols = sq_route_get(w, "Cols")};
     const int32_t *p_lo, *p_hi = NULL;
-    SQ_REPLAY_TENSOR(r, "p_lo", SQ_I32, r->m * r->n, p_lo);
+    SQ_TRY(sq_product_groups(p, &t.groups, err));
+    t.m = (p->m + t.rows - 1) / t.rows;
+    if (has_output(w))
+        return check_outputs(w, &t, err);
+    const size_t n_p = p->m * p->n * t.groups;
+    SQ_PRODUCT_TENSOR(p, "p_lo", SQ_I32, n_p, p_lo);
     if (!sq_route_get(w, "OneAcc"))
-        SQ_REPLAY_TENSOR(r, "p_hi", SQ_I32, r->m * r->n, p_hi);
+        SQ_PRODUCT_TENSOR(p, "p_hi", SQ_I32, n_p, p_hi);
     const struct sq_case *c = w->stream;
     for (size_t g = 0, first = 0; g < c->n_groups; first += c->len[g++][0]) {
         (void)sq_route_golden(w, g, first);
-        for (size_t pe = 0; pe < rows * cols; pe++) {
-            const size_t token = g % tiles_m * rows + pe / cols;
-            const size_t channel = g / tiles_m * cols + pe % cols;
-            if (token >= r->m || channel >= r->n)
+        for (size_t pe = 0; pe < t.rows * t.cols; pe++) {
+            const size_t token = sq_tiles_token(&t, g, pe / t.cols);
+            const size_t channel = sq_tiles_channel(&t, g, pe % t.cols);
+            if (token >= p->m || channel >= p->n)
                 continue;
-            const size_t at = token * r->n + channel;
+            const size_t at = (token * p->n + channel) * t.groups + g % t.groups;
             sq_route_expect(w, "p_lo", at, p_lo[at], w->golden[pe]);
             if (p_hi)
-                sq_route_expect(w, "p_hi", at, p_hi[at], w->golden[rows * cols + pe]);
+                sq_route_expect(w, "p_hi", at, p_hi[at], w->golden[t.rows * t.cols + pe]);
         }
     }
     return SQ_OK;

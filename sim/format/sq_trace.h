@@ -1,94 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoded weights in safetensors files (SPEC O.1, system sq_w).
+// Kernel traces (SPEC O.1): what a CUDA kernel read and what it wrote, in safetensors files, and
+// their replay by the golden model: every output recomputed from the inputs in the file and
+// compared bit for bit. sq_route_cosim.h takes the same product through cycle
+// model and RTL.
 //
-// One operand: tensors `s_lo`, `s_hi` F32 [N][K/G], `lo`, `hi` U8 [N][row bytes].
-// A whole model: the same four with the layer as prefix, "model.layers.0.mlp.up_proj.lo". All
-// scales come first, then all streams, so that every tensor is aligned.
+// Metadata: system, version = 1, scale_type = f32 (of scales that no format fixes), producer (cuda:
+// a GPU wrote it; emulator: the same kernels on the host), M, N, K, what a system needs besides,
+// and input_digest: of the bytes of all inputs, a piece each (sq_digest.h), in the order below.
+// Outputs are recomputed and inputs digested, so no bit of the data can change unseen.
 //
-// Metadata, strings: system = sq_w, version = 1, h_high, h_low, bank, k (high codes per bank),
-// group (a number, or "row" for G = K), scale_type = f32, producer, source, seed, tool; and per
-// operand, with its prefix: N, K (as stored, padded), k_orig (K of the model), input_digest
-// (XXH3-128 of the bytes of the weight tensor that was encoded).
-//
-// Reading trusts nothing: the shapes must follow from the metadata, and each operand passes
-// sq_matrix_validate before the caller gets it.
+//   system  inputs                                      outputs
+//   sq_w    w F32 [N][K], x I8 [M][K], s_x F32 [M]      lo, hi U8, s_lo, s_hi F32 (SPEC A.6), p_lo,
+//                                                       p_hi I32 [M][N][K/group], y F32 [M][N]
+//   sq_a    x F32 [M][K] (values of BF16), w I8 [N][K]  code I8 [M][K], s_lo, s_hi F32 [M], p_lo,
+//           4-bit codes, s_w F32 [N]; flags = static:   p_hi I32, y F32 [M][N]; flags = dynamic:
+//           mask U8 [K]                                 mask U8 [M][K] (SPEC B.5, B.6)
+//   dense   x F32 [M][K] (values of BF16), w I8 [N][K], code I8 [M][K], s_x F32 [M], p_lo I32, y
+//           s_w F32 [N]; act_bits, weight_bits 4 or 8   F32 [M][N]
+//   sp24    w I8 [N][K] pruned, x I8 [M][K], s_x F32    values I8 [N][K/2], meta U8 [N][K/8]
+//           [M], s_w F32 [N]                            (little-endian words, E.3), p_lo, y [M][N]
+//   gqsa    w F32 [N][K], x I8 [M][K], row_index I32    values U8 [nnz][8], s_w F16 [nnz], zero U8
+//           [N+1], groups U8 [nnz][2] (SPEC F.4)        (nibbles), p_lo I32 [M][N]: the integers of
+//                                                       a row's groups, all scales 1
+//   spqt    w F32 [N][K], x F16 [M][K], theta F32 [1]   superblocks U8 [N/256][K][144], n_active
+//                                                       I32 [M], index I32 [M][K], -1 behind the
+//                                                       last (SPEC G.4, G.6)
+//   spqr    dense64 I64 [N/16][K/16][16], row_offsets   words I64: dense64 through the order of the
+//           I32 [N+1], col_val I32 [nnz], x F16 [M][K]  repacked kernel and back; y F16 [M][N], the
+//                                                       published kernel (SPEC H.3, H.4, H.7)
 #ifndef SQ_TRACE_H
 #define SQ_TRACE_H
 
-#include <stdint.h>
-
-#include "models/sq_format.h"
+#include "sim/format/sq_product.h"
 #include "sim/io/sq_digest.h"
-#include "sim/io/sq_safetensors.h"
 
-// ---- a matrix that owns its buffers -----------------------------------------------------------
+enum { SQ_TRACE_GQSA_GROUP = 16 };
 
-struct sq_operand {
-    struct sq_matrix m;
-    size_t lo_nbytes, hi_nbytes, n_scales; // of the whole matrix
-    void *buffer;                          // private
-};
+struct sq_format_ops;
 
-// Sized for w[n][k_orig]: m.k is the padded width, buffers are zero. n, k_orig 1..2^31. free leaves
-// an empty struct; free of an empty struct is harmless.
-enum sq_status sq_operand_alloc(struct sq_operand *o, const struct sq_format *f, size_t n,
-                                size_t k_orig, struct sq_error *err);
-void sq_operand_free(struct sq_operand *o);
-
-// ---- writing --------------------------------------------------------------------------------
-
-struct sq_trace_item {
-    const char *name; // layer, or "" for the only operand of a file
-    size_t n, k_orig;
-    struct sq_digest input_digest;
-};
-
-struct sq_trace_info {
-    struct sq_format format;
-    const char *producer; // "golden" or "cuda"
-    const char *source;   // "real" or "synthetic"
-    uint64_t seed;
-};
-
-// Declares all operands, then takes them one by one in any order; the file appears at commit.
-struct sq_trace_writer {
-    struct sq_safetensors_writer file;
-    size_t n_items;
-};
-enum sq_status sq_trace_begin(struct sq_trace_writer *w, const char *path,
-                              const struct sq_trace_info *info, const struct sq_trace_item *item,
-                              size_t n_items, struct sq_error *err);
-enum sq_status sq_trace_put(struct sq_trace_writer *w, size_t i, const struct sq_operand *o,
-                            struct sq_error *err);
-// Both end the life of *w; abort after a failed begin is harmless.
-enum sq_status sq_trace_commit(struct sq_trace_writer *w, struct sq_error *err);
-void sq_trace_abort(struct sq_trace_writer *w);
-
-// ---- reading --------------------------------------------------------------------------------
-
+// An open trace; p points into it, so it is not moved. Buffers that the functions below hand out
+// live until sq_trace_close.
 struct sq_trace {
-    struct sq_safetensors file;
-    struct sq_format format;
-    size_t n_operands;
-    struct sq_trace_entry {
-        char *name; // "" for the only operand of a file
-        size_t n, k, k_orig;
-        const struct sq_tensor *lo, *hi, *s_lo, *s_hi;
-    } * entry; // in file order
+    struct sq_safetensors st;
+    struct sq_product p; // what the file holds; p.source: the path, of the caller
+    const struct sq_format_ops *format;
+    const char *system_name, *producer; // of the metadata
+    size_t n_values;                    // outputs compared so far
+    bool is_different;       // the failure was an output that the golden model does not give
+    struct sq_digest digest; // of the inputs taken so far
 };
 
-// True where the metadata call the file an encoded operand: sq_trace_open is then worth a try.
-bool sq_trace_is_encoded(const struct sq_safetensors *st);
+// True where the metadata name a system: a kernel trace, or an encoded operand, which
+// sq_trace_open refuses by its first missing field.
+bool sq_trace_is(const char *path);
 
-// Checks names, dtypes, shapes and metadata against each other (SQ_ERR_DAMAGED, SQ_ERR_SHAPE,
-// SQ_ERR_STREAM_LEN, SQ_ERR_UNSUPPORTED). After a failure *t is closed.
-enum sq_status sq_trace_open(struct sq_trace *t, const char *path, struct sq_error *err);
-// The same on an open file, which becomes part of *t: *st is empty afterwards, whatever happens.
-enum sq_status sq_trace_adopt(struct sq_trace *t, struct sq_safetensors *st, struct sq_error *err);
-void sq_trace_close(struct sq_trace *t);
+// Errors as sq_safetensors_open; SQ_ERR_DAMAGED and SQ_ERR_UNSUPPORTED name the metadata field, its
+// value and what is needed. After a failure *r is closed.
+enum sq_status sq_trace_open(struct sq_trace *r, const char *path, struct sq_error *err);
+void sq_trace_close(struct sq_trace *r);
 
-// Operand i, copied and validated (the refusals of SPEC A.8); free it with sq_operand_free.
-enum sq_status sq_trace_load(const struct sq_trace *t, size_t i, struct sq_operand *o,
-                             struct sq_error *err);
+// Recomputes and compares everything. A difference is SQ_ERR_DAMAGED with r->is_different, tensor,
+// element and both values; a field out of range or an input that its digest denies is an error
+// without it.
+enum sq_status sq_trace_values(struct sq_trace *r, struct sq_error *err);
+
+// Open, values, close; *n_values counts compared values.
+enum sq_status sq_trace_check(const char *path, size_t *n_values, struct sq_error *err);
+
+// ---- for the formats ------------------------------------------------------------------------
+
+// A tensor of this dtype and of n elements, aligned, that also goes into the digest.
+enum sq_status sq_trace_input(struct sq_trace *r, const char *name, enum sq_dtype dtype, size_t n,
+                              const void **data, struct sq_error *err);
+// An output against what it should be.
+enum sq_status sq_trace_compare(struct sq_trace *r, const char *name, enum sq_dtype dtype, size_t n,
+                                const void *want, struct sq_error *err);
+
+// Into a typed pointer, in a function with `err` that returns a status.
+#define SQ_TRACE_KEEP(r, pointer, n) SQ_PRODUCT_KEEP(&(r)->p, pointer, n)
+#define SQ_TRACE_TENSOR(r, name, dtype, n, pointer)                                                \
+    SQ_PRODUCT_TENSOR(&(r)->p, name, dtype, n, pointer)
+#define SQ_TRACE_INPUT(r, name, dtype, n, pointer)                                                 \
+    do {                                                                                           \
+        const void *data_;                                                                         \
+        SQ_TRY(sq_trace_input((r), (name), (dtype), (n), &data_, err));                            \
+        (pointer) = data_;                                                                         \
+    } while (0)
+
+// p_lo and y of x[m][k], w[n][k] with a scale per token and per channel, against the file's.
+enum sq_status sq_trace_product(struct sq_trace *r, const int8_t *x, const float *s_x,
+                                const int8_t *w, const float *s_w, struct sq_error *err);
 
 #endif

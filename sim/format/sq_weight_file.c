@@ -2,9 +2,11 @@
 #include "sim/format/sq_weight_file.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/format/sq_operand_file.h"
 #include "sim/io/sq_version.h"
 
 #define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
@@ -43,7 +45,7 @@ static char *number(uint64_t v)
     return strdup(text);
 }
 
-enum { N_INFO = 5, N_PER_ITEM = 4 };
+enum { N_INFO = 6, N_PER_ITEM = 4, N_PARTS = SQ_PARTS_MAX + 1 };
 
 static void add_info(struct content *c, const struct sq_recipe *r, const char *source)
 {
@@ -58,6 +60,10 @@ static void add_info(struct content *c, const struct sq_recipe *r, const char *s
     add(c, strdup("tool"), strdup("sqsim " SQ_VERSION));
     for (size_t i = 0; i < n; i++)
         add(c, strdup(value[i].key), number(*value[i].number));
+    char alpha[32];
+    snprintf(alpha, sizeof alpha, "%.17g", r->alpha);
+    if (r->is_smooth)
+        add(c, strdup("smooth"), strdup(alpha));
 }
 
 static void add_item(struct content *c, const struct sq_recipe *r,
@@ -71,12 +77,21 @@ static void add_item(struct content *c, const struct sq_recipe *r,
     add(c, join(item->name, "input_digest"), strdup(digest));
 }
 
+// What the format stores, and what SmoothQuant divides activations by.
+static size_t parts_of(const struct sq_quant_layer *q, struct sq_part part[N_PARTS])
+{
+    size_t n = q->format->parts(q->state, part);
+    if (q->sigma)
+        part[n++] = (struct sq_part){"sigma", SQ_F32, 1, {q->k_orig}, q->sigma};
+    return n;
+}
+
 // The tensors of an item whose elements have `nbytes` bytes: files go by falling element size, so
 // that every tensor is aligned.
 static void add_tensors(struct content *c, const struct sq_weight_item *item, size_t nbytes)
 {
-    struct sq_part part[SQ_PARTS_MAX];
-    const size_t n = item->layer->format->parts(item->layer->state, part);
+    struct sq_part part[N_PARTS];
+    const size_t n = parts_of(item->layer, part);
     for (size_t i = 0; i < n; i++) {
         if (sq_dtype_nbytes(part[i].dtype) != nbytes)
             continue;
@@ -108,7 +123,7 @@ enum sq_status sq_weight_file_write(const char *path, const struct sq_recipe *r,
 {
     struct content c = {
         .pair = calloc(N_INFO + SQ_VALUES_MAX + N_PER_ITEM * n, sizeof *c.pair),
-        .tensor = calloc(SQ_PARTS_MAX * n + 1, sizeof *c.tensor),
+        .tensor = calloc(N_PARTS * n + 1, sizeof *c.tensor),
     };
     c.failed = !c.pair || !c.tensor;
     if (!c.failed)
@@ -137,7 +152,7 @@ static const char *system_of(const struct sq_safetensors *st)
 bool sq_weight_file_is(const struct sq_safetensors *st)
 {
     const struct sq_format_ops *f = system_of(st) ? sq_format_find(system_of(st)) : NULL;
-    return f && f->load;
+    return f && f->load && !sq_operand_file_is_encoded(st);
 }
 
 // "prefix.key" or "key" as a decimal number, digits only.
@@ -163,6 +178,21 @@ static enum sq_status read_number(const struct sq_safetensors *st, const char *p
     return SQ_OK;
 }
 
+// SmoothQuant's alpha, where the file is smoothed.
+static enum sq_status read_smooth(const struct sq_safetensors *st, struct sq_recipe *r,
+                                  struct sq_error *err)
+{
+    const char *text = sq_safetensors_metadata(st, "smooth");
+    char *end = NULL;
+    if (!text)
+        return SQ_OK;
+    r->is_smooth = true;
+    r->alpha = *text >= '0' && *text <= '9' ? strtod(text, &end) : NAN;
+    if (!r->format->has_smoothing || !end || *end || !(r->alpha >= 0 && r->alpha <= 1))
+        return DAMAGED("metadata smooth = %.20s, need 0..1, of a format that has it", text);
+    return SQ_OK;
+}
+
 static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_recipe *r,
                                   struct sq_error *err)
 {
@@ -183,7 +213,9 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
         SQ_TRY(read_number(st, "", value[i].key, value[i].min, value[i].max, &v, err));
         *value[i].number = (unsigned)v;
     }
-    return ops->check(r, err);
+    SQ_TRY(read_smooth(st, r, err));
+    SQ_TRY(sq_format_settle(SQ_IN_FILE, NULL, r, err));
+    return sq_recipe_check(r, err);
 }
 
 // Length of the layer name in a key that ends in ".tail" or is "tail"; -1 otherwise.
@@ -305,21 +337,39 @@ void sq_weight_file_close(struct sq_weight_file *f)
     *f = (struct sq_weight_file){.n_layers = 0};
 }
 
+static enum sq_status load_sigma(struct sq_quant_layer *q, const struct sq_part_source *source,
+                                 struct sq_error *err)
+{
+    const struct sq_tensor *t;
+    SQ_TRY(sq_part_find(source, "sigma", SQ_F32, 1, &q->k_orig, &t, err));
+    q->sigma = malloc(t->nbytes);
+    if (!q->sigma)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu channels", q->k_orig);
+    memcpy(q->sigma, t->data, t->nbytes);
+    for (size_t i = 0; i < q->k_orig; i++)
+        if (!sq_scale_is_valid(q->sigma[i]))
+            return SQ_FAIL(err, SQ_ERR_SCALE, "sigma[%zu] = %g, need finite and > 0", i,
+                           (double)q->sigma[i]);
+    return SQ_OK;
+}
+
 enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
                                    struct sq_quant_layer *q, struct sq_error *err)
 {
     const struct sq_weight_entry *e = &f->layer[i];
     const struct sq_part_source source = {&f->st, e->name, e->n, e->k_orig};
-    struct sq_part part[SQ_PARTS_MAX];
+    struct sq_part part[N_PARTS];
     struct sq_error why;
     *q = (struct sq_quant_layer){
         .format = f->recipe.format, .n = e->n, .k = e->k, .k_orig = e->k_orig};
     enum sq_status status = q->format->load(&q->state, &f->recipe, &source, &why);
+    if (status == SQ_OK && f->recipe.is_smooth)
+        status = load_sigma(q, &source, &why);
     if (status != SQ_OK) {
-        *q = (struct sq_quant_layer){0};
+        sq_quant_layer_free(q);
         return SQ_FAIL(err, status, "layer '%.60s' is not valid: %.150s", e->name, why.text);
     }
-    if (e->n_tensors == q->format->parts(q->state, part))
+    if (e->n_tensors == parts_of(q, part))
         return SQ_OK;
     sq_quant_layer_free(q);
     return DAMAGED("layer '%.60s' has %zu tensors, more than its format knows", e->name,

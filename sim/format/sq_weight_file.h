@@ -2,9 +2,10 @@
 // Layers of the formats that have files (sq_format_ops.h) in safetensors files (SPEC O.1).
 //
 // Tensors: "<layer>.<part>", parts as the format names them (sp24: s_w, values, meta). Metadata,
-// strings: system, version = 1, producer = golden, source, tool, the format's own numbers, and per
-// layer, with its prefix: N, K (as stored, padded), k_orig (K of the model), input_digest (XXH3-128
-// of the weight tensor that was encoded).
+// strings: system, version = 1, producer = golden, source, tool, the format's own numbers, smooth
+// where SmoothQuant was applied (every layer then has `sigma` F32 [k_orig]), and per layer, with
+// its prefix: N, K (as stored, padded), k_orig (K of the model), input_digest (XXH3-128 of the
+// weight tensor that was encoded).
 //
 // Reading trusts nothing: every tensor must belong to a layer, shapes must follow from the
 // metadata, and each layer is validated by its format before the caller gets it.

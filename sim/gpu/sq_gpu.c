@@ -6,7 +6,7 @@
 
 const char *sq_gpu_dtype_name(enum sq_gpu_dtype dtype)
 {
-    static const char *const names[SQ_GPU_N_DTYPES] = {"INT8", "BF16", "FP8"};
+    static const char *const names[SQ_GPU_N_DTYPES] = {"INT8", "BF16", "FP8", "INT4"};
     return names[dtype];
 }
 
@@ -20,6 +20,12 @@ const char *sq_gpu_source_name(enum sq_gpu_source source)
 double sq_gpu_ops_per_s(const struct sq_gpu *gpu, const struct sq_gpu_kind *kind)
 {
     return 2 * kind->macs * gpu->clock_hz * gpu->sms * kind->sustained;
+}
+
+bool sq_gpu_is_w4a8(const struct sq_gpu_gemm *g)
+{
+    return g->dtype == SQ_GPU_INT8 && !g->is_sparse && g->low_share == 0 && g->weight_bits > 0 &&
+           g->weight_bits < 8;
 }
 
 bool sq_gpu_is_speedup(const struct sq_gpu_gemm *fast, const struct sq_gpu_gemm *slow)
@@ -36,16 +42,16 @@ bool sq_gpu_is_speedup(const struct sq_gpu_gemm *fast, const struct sq_gpu_gemm 
 // of the 2:4 kernels.
 static const struct {
     unsigned m, n;
-} tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64},  {64, 256},  {64, 128},  {128, 64},
-             {64, 64},   {32, 128},  {128, 32},  {192, 128}, {128, 192}, {256, 192}, {96, 128},
-             {128, 96},  {160, 128}, {96, 192},  {64, 192},  {192, 64},  {64, 96}};
+} tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64},  {64, 256},  {64, 128}, {128, 64},
+             {64, 64},   {32, 128},  {128, 32},  {192, 128}, {128, 192}, {96, 128}, {128, 96},
+             {160, 128}, {96, 192},  {64, 192},  {192, 64},  {64, 96}};
 enum { N_TILES = sizeof tiles / sizeof tiles[0], N_SPARSE_TILES = 10 };
-enum { MAX_SPLIT = 16, MAX_SPARSE_SPLIT = 2, MIN_SPLIT_K = 256 };
+enum { MIN_SPLIT_K = 256 };
 static const double full_area = 256 * 128;
 
 static double element_nbytes(enum sq_gpu_dtype dtype)
 {
-    return dtype == SQ_GPU_BF16 ? 2 : 1;
+    return dtype == SQ_GPU_BF16 ? 2 : dtype == SQ_GPU_INT4 ? 0.5 : 1;
 }
 
 // The one or two parts of K, one after the other in every tile.
@@ -99,7 +105,7 @@ static double dram_seconds(const struct sq_gpu *gpu, const struct parts *parts,
     const double weights = n * weight_row_nbytes(parts, g, (double)g->k);
     const double all = operand_nbytes(parts, g);
     double nbytes = all * (g->is_cold ? 1 : miss_rate(gpu, all));
-    if (g->is_sparse) {
+    if (g->is_sparse && gpu->rereads_24) {
         const double panels = ceil(m / (256 / size));              // 256 bytes of tokens each
         const double together = fmax(1, gpu->sms / ceil(n / 128)); // panels in work at a time
         nbytes += weights * miss_rate(gpu, weights) * fmax(0, panels / together - 1);
@@ -107,11 +113,12 @@ static double dram_seconds(const struct sq_gpu *gpu, const struct parts *parts,
     return nbytes / gpu->dram_bytes_per_s;
 }
 
-// Seconds of `rounds` tiles on one SM, two at a time; `work` seconds each at the full rate.
-static double sm_seconds(double rounds, double work, double alone)
+// Seconds of `rounds` tiles on one SM, two at a time; `work` seconds each at the full rate, of
+// which no more than `most` is reached.
+static double sm_seconds(double rounds, double work, double alone, double most)
 {
     const double pairs = floor(rounds / 2), rest = rounds - 2 * pairs;
-    return pairs * 2 * work / clamp01(2 * alone) + rest * work / clamp01(alone);
+    return pairs * 2 * work / fmin(most, 2 * alone) + rest * work / fmin(most, alone);
 }
 
 // Seconds of `rounds` tiles of tm x tn outputs over k elements on one SM.
@@ -123,12 +130,28 @@ static double compute_seconds(const struct sq_gpu *gpu, const struct parts *part
     for (unsigned i = 0; i < parts->n; i++) {
         const struct sq_gpu_kind *kind = parts->part[i].kind;
         const double macs_per_s =
-            kind->macs * gpu->clock_hz * kind->sustained * pow(area, kind->area);
-        const double alone = clamp01(kind->alone * pow(area, gpu->lone));
+            kind->macs * gpu->clock_hz * kind->sustained * kind->boost * pow(area, kind->area);
+        const double alone = kind->alone * pow(area, gpu->lone);
+        const double most = area < 1 || rounds < 2 ? kind->few : 1;
         round = fmax(round, kind->round);
-        seconds += sm_seconds(rounds, tm * tn * k * parts->part[i].share / macs_per_s, alone);
+        seconds += sm_seconds(rounds, tm * tn * k * parts->part[i].share / macs_per_s, alone, most);
     }
     return seconds + ceil(rounds / 2) * gpu->round_s * round;
+}
+
+// Seconds of all work at the sustained rates, boosted as far as the call is short.
+static double power_seconds(const struct sq_gpu *gpu, const struct parts *parts,
+                            const struct sq_gpu_gemm *g)
+{
+    const double macs = (double)g->m * (double)g->n * (double)g->k;
+    double seconds = 0;
+    for (unsigned i = 0; i < parts->n; i++) {
+        const struct sq_gpu_kind *kind = parts->part[i].kind;
+        const double rate = kind->macs * gpu->clock_hz * kind->sustained * gpu->sms;
+        const double full = macs * parts->part[i].share / rate, x = macs / rate / gpu->boost_s;
+        seconds += full / (1 + (kind->boost - 1) / (1 + x * x));
+    }
+    return seconds;
 }
 
 static void keep_best(const struct sq_gpu *gpu, const struct sq_gpu_time *t, double more,
@@ -142,8 +165,8 @@ static void keep_best(const struct sq_gpu *gpu, const struct sq_gpu_time *t, dou
 }
 
 static void try_kernel(const struct sq_gpu *gpu, const struct parts *parts,
-                       const struct sq_gpu_gemm *g, unsigned tile, unsigned split, double dram_s,
-                       struct sq_gpu_time *best)
+                       const struct sq_gpu_gemm *g, unsigned tile, unsigned split,
+                       const struct sq_gpu_time *floors, struct sq_gpu_time *best)
 {
     const double tm = tiles[tile].m, tn = tiles[tile].n;
     const double m = (double)g->m, n = (double)g->n, k = (double)g->k / split;
@@ -151,11 +174,11 @@ static void try_kernel(const struct sq_gpu *gpu, const struct parts *parts,
     const double rounds = ceil(n_tiles / gpu->sms);
     struct sq_gpu_time t = {.tile_m = tiles[tile].m, .tile_n = tiles[tile].n, .split = split};
 
-    t.compute_s = compute_seconds(gpu, parts, rounds, tm, tn, k);
+    t.compute_s = fmax(floors->compute_s, compute_seconds(gpu, parts, rounds, tm, tn, k));
     const double partial = split > 1 ? 8.0 * split * m * n : m * n * g->out_nbytes;
     const double tile_nbytes = tm * row_nbytes(parts, k) + tn * weight_row_nbytes(parts, g, k);
     t.l2_s = (n_tiles * tile_nbytes + partial) / gpu->l2_bytes_per_s;
-    t.dram_s = dram_s;
+    t.dram_s = floors->dram_s;
     t.rounds = (uint64_t)rounds;
     t.fill = n_tiles / (gpu->sms * rounds);
     keep_best(gpu, &t, split > 1 ? gpu->split_s : 0, best);
@@ -203,16 +226,20 @@ enum sq_status sq_gpu_time_gemm(const struct sq_gpu *gpu, const struct sq_gpu_ge
     SQ_TRY(find_part(gpu, g->low_dtype, g->is_sparse, g->low_share, &parts, err));
     SQ_TRY(check_gemm(g, err));
     const unsigned n_tiles = g->is_sparse ? N_SPARSE_TILES : N_TILES;
-    const unsigned max_split = g->is_sparse ? MAX_SPARSE_SPLIT : MAX_SPLIT;
-    const double dram_s = dram_seconds(gpu, &parts, g);
+    const struct sq_gpu_time floors = {.compute_s = power_seconds(gpu, &parts, g),
+                                       .dram_s = dram_seconds(gpu, &parts, g)};
+    unsigned splits = parts.part[0].kind->splits;
+    if (parts.n > 1 && parts.part[1].kind->splits < splits)
+        splits = parts.part[1].kind->splits;
     memset(time, 0, sizeof *time);
     for (unsigned t = 0; t < n_tiles; t++)
-        for (unsigned split = 1; split <= max_split; split *= 2)
+        for (unsigned split = 1; split <= splits; split *= 2)
             if (split == 1 || g->k / split >= MIN_SPLIT_K)
-                try_kernel(gpu, &parts, g, t, split, dram_s, time);
+                try_kernel(gpu, &parts, g, t, split, &floors, time);
     if (g->m <= SQ_GPU_GEMV_TOKENS) {
-        const struct sq_gpu_time t = {
-            .l2_s = operand_nbytes(&parts, g) / gpu->l2_bytes_per_s, .dram_s = dram_s, .split = 1};
+        const struct sq_gpu_time t = {.l2_s = operand_nbytes(&parts, g) / gpu->l2_bytes_per_s,
+                                      .dram_s = floors.dram_s,
+                                      .split = 1};
         keep_best(gpu, &t, 0, time);
     }
     return SQ_OK;

@@ -5,16 +5,23 @@
 // Y[M][N] = X[M][K] W[N][K]^T, W dense or 2:4. The library tries many kernels and the best counts,
 // so the model does the same: the minimum over tile shapes and splits of K of
 //
-//   launch + max(compute, L2, DRAM) [+ split, when K is split]
+//   launch + max(compute, power, L2, DRAM) [+ split, when K is split]
 //
 //   compute  every SM gets at most ceil(tiles / SMs) tiles (wave quantisation), two at a time; a
 //            tile alone on an SM reaches `alone` of its rate; every round of tiles costs `round`
-//            seconds for its first loads and its last stores
+//            seconds for its first loads and its last stores. The rate of tiles below 256x128, or
+//            of a single round, is at most `few` of the full one: kernels of full rate want two
+//            large tiles on every SM
+//   power    all work at the sustained rate, however it is spread: a GPU at its power limit makes
+//   up
+//            for idle SMs by its clock. Tiles run at `boost` times the sustained rate, and calls
+//            too as long as they are short beside `boost_s`, before the limit acts
 //   L2       (tile rows + tile columns) x K of every tile, and the partial sums of a split
 //   DRAM     operands and outputs once, as far as they exceed the L2 (calls repeat on the same
-//            buffers), all of them where the call is cold; a 2:4 weight that exceeds it is read
-//            again for every panel of tokens (as many panels together as fill the SMs): cuSPARSELt
-//            walks along the output channels first
+//            buffers), all of them where the call is cold; where a machine says panels: reread, a
+//            2:4 weight that exceeds it is read again for every panel of tokens (as many panels
+//            together as fill the SMs): before Hopper cuSPARSELt walks along the output channels
+//            first
 //
 // Up to SQ_GPU_GEMV_TOKENS there is one more kernel, without tiles, that only waits for memory:
 // launch + max(L2, DRAM), every operand once. For 2:4 no library has it.
@@ -22,9 +29,10 @@
 // Static activation SQ (SPEC D.4) in one kernel: K is split, the high part multiplied in one data
 // type and the low part in another, in every tile one after the other; the change costs nothing.
 //
-// Left out: clocks that follow power and temperature, the libraries' choice among kernels where it
-// is not the fastest, kernel families (one rate per data type), Stream-K, instruction issue, DRAM
-// refresh and channel conflicts, host time, and 8 < M < 128 beyond the launch cost.
+// Left out: temperature, and clocks of their own for every kind; the libraries' choice among
+// kernels where it is not the fastest, kernel families (one rate per data type), Stream-K,
+// instruction issue, DRAM refresh and channel conflicts, host time, and 8 < M < 128 beyond the
+// launch cost.
 #ifndef SQ_GPU_H
 #define SQ_GPU_H
 
@@ -34,8 +42,8 @@
 
 #include "models/sq_status.h"
 
-enum sq_gpu_dtype { SQ_GPU_INT8, SQ_GPU_BF16, SQ_GPU_FP8, SQ_GPU_N_DTYPES };
-const char *sq_gpu_dtype_name(enum sq_gpu_dtype dtype); // "INT8", "BF16", "FP8"
+enum sq_gpu_dtype { SQ_GPU_INT8, SQ_GPU_BF16, SQ_GPU_FP8, SQ_GPU_INT4, SQ_GPU_N_DTYPES };
+const char *sq_gpu_dtype_name(enum sq_gpu_dtype dtype); // "INT8", "BF16", "FP8", "INT4"
 
 // Where a ceiling comes from.
 enum sq_gpu_source {
@@ -47,7 +55,7 @@ enum sq_gpu_source {
 };
 const char *sq_gpu_source_name(enum sq_gpu_source source); // "measured", ...
 
-// One data type, dense or 2:4.
+// One data type, dense or 2:4; INT4 dense only, on GPUs that multiply it (before Hopper).
 struct sq_gpu_kind {
     enum sq_gpu_dtype dtype;
     bool is_sparse;
@@ -56,6 +64,9 @@ struct sq_gpu_kind {
     double alone;     // share of an SM's rate that one 256x128 tile reaches alone
     double area;      // small tiles: rate x (area / 256 / 128)^area
     double round;     // rounds cost `round` times the machine's
+    double boost;     // rate of tiles and of short calls over the sustained, 1 = none
+    double few;       // share of the rate with less than two large tiles on every SM, 1 = all
+    unsigned splits;  // K is split into at most so many parts
     enum sq_gpu_source source; // of `sustained`
 };
 
@@ -76,7 +87,9 @@ struct sq_gpu {
     double dram_bytes_per_s; // sustained by streams
     enum sq_gpu_source dram_source;
     double launch_s, round_s, split_s;
-    double lone; // a tile alone: alone x (area / 256 / 128)^lone
+    double boost_s;  // a call of this length loses half of its boost
+    bool rereads_24; // panels: reread, or once
+    double lone;     // a tile alone: alone x (area / 256 / 128)^lone
     unsigned n_kinds;
     struct sq_gpu_kind kind[SQ_GPU_MAX_KINDS];
 };
@@ -93,8 +106,11 @@ struct sq_gpu_gemm {
     double weight_bits; // stored bits per weight, scales and indices included; 0: as multiplied
 };
 
+// Weights of 4 bits that are widened and multiplied as INT8 (W4A8): no tensor core takes both.
+bool sq_gpu_is_w4a8(const struct sq_gpu_gemm *gemm);
+
 // Whether two GEMM of one shape form a speedup: 2:4 against dense of the same data type, or INT8,
-// FP8 or the SQ split against BF16, all dense.
+// FP8, INT4 or an SQ split against BF16, all dense.
 bool sq_gpu_is_speedup(const struct sq_gpu_gemm *fast, const struct sq_gpu_gemm *slow);
 
 // What decided a prediction.

@@ -75,9 +75,12 @@ static enum sq_status predict_all(const struct sq_gpu *gpu, const struct sq_gpu_
                                   bool is_calibrated_on, uint64_t min_m,
                                   struct sq_gpu_comparison *c, struct sq_error *err)
 {
+    enum sq_status lacking = SQ_OK;
     for (size_t i = 0; i < g->n; i++) {
         const struct sq_gpu_record *r = &g->r[i];
         struct sq_gpu_point *p = &c->point[c->n];
+        if (r->is_repeat)
+            continue;
         if (r->gemm.m < min_m) {
             c->n_below++;
             continue;
@@ -86,12 +89,22 @@ static enum sq_status predict_all(const struct sq_gpu *gpu, const struct sq_gpu_
             c->n_calibration++;
             continue;
         }
-        *p = (struct sq_gpu_point){.gemm = r->gemm, .measured_s = r->seconds};
-        SQ_TRY(sq_gpu_time_gemm(gpu, &r->gemm, &p->predicted, err));
+        *p = (struct sq_gpu_point){
+            .gemm = r->gemm, .measured_s = r->seconds, .low_s = r->low_s, .high_s = r->high_s};
+        memcpy(p->name, r->name, sizeof p->name);
+        const enum sq_status status = sq_gpu_time_gemm(gpu, &r->gemm, &p->predicted, err);
+        if (status == SQ_ERR_UNSUPPORTED) {
+            lacking = status;
+            sq_gpu_leave(&c->left, r->line, "%s %s: no kind of machine %.40s",
+                         r->gemm.is_sparse ? "2:4" : "dense", sq_gpu_dtype_name(r->gemm.dtype),
+                         gpu->name);
+            continue;
+        }
+        SQ_TRY(status);
         p->error = p->predicted.seconds / p->measured_s - 1;
         c->n++;
     }
-    return SQ_OK;
+    return c->n > 0 ? SQ_OK : lacking; // *err says which kind
 }
 
 static enum sq_status add_speedup(struct sq_gpu_comparison *c, size_t i, size_t j, size_t *room,
@@ -146,6 +159,13 @@ static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
 static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *err)
 {
     c->mean_abs_error = 0;
+    c->n_spread = c->n_inside = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct sq_gpu_point *p = &c->point[i];
+        c->n_spread += p->high_s > 0;
+        c->n_inside +=
+            p->high_s > 0 && p->predicted.seconds >= p->low_s && p->predicted.seconds <= p->high_s;
+    }
     const size_t n = c->n > c->n_speedups ? c->n : c->n_speedups;
     double *x = calloc(n + 1, sizeof *x), *y = calloc(n + 1, sizeof *y);
     if (x && y) {

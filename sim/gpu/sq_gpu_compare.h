@@ -12,7 +12,9 @@ struct sq_gpu_point {
     struct sq_gpu_gemm gemm;
     double measured_s;
     struct sq_gpu_time predicted;
-    double error; // predicted / measured - 1
+    double error;         // predicted / measured - 1
+    double low_s, high_s; // of the measurement, 0: not given
+    char name[32];        // of its kernel
 };
 
 // A ratio of two points of the same shape: 2:4 against dense of the same data type, INT8 and FP8
@@ -34,10 +36,13 @@ struct sq_gpu_comparison {
     double median_speedup_error;  // NaN without speedups, as all that follow
     double spearman, spearman_24; // of the speedups: all, 2:4 against dense alone
     double spearman_latency;
+    size_t n_spread, n_inside; // points with an interval; predicted within it
+    struct sq_gpu_lefts left;  // rows of kinds that the machine does not have
 };
 
-// Kinds the machine does not have are refused (SQ_ERR_UNSUPPORTED), and so is a comparison without
-// a single point, or with more than SQ_GPU_SPEEDUPS_MAX speedups.
+// Rows of kinds that the machine does not have are left aside, repeats too. A comparison without a
+// single point is refused (SQ_ERR_UNSUPPORTED where all are of such kinds), or with more than
+// SQ_GPU_SPEEDUPS_MAX speedups.
 enum sq_status sq_gpu_compare(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
                               bool is_calibrated_on, uint64_t min_m, struct sq_gpu_comparison *c,
                               struct sq_error *err);

@@ -6,17 +6,18 @@
 
 #include "sim/gpu/sq_gpu.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_quantity.h"
 #include "sim/io/sq_quote.h"
-#include "sim/io/sq_unit.h"
 #include "sim/io/sq_yaml.h"
 
 struct raw_kind {
     int dtype, sparsity, source;
     char *macs, *sustained, *alone, *area, *round;
+    char *boost, *few, *splits; // may be left out, as may boost of the machine
 };
 
 struct raw_gpu {
-    char *name, *device, *calibration, *sms, *clock, *launch, *round, *split, *lone;
+    char *name, *device, *calibration, *sms, *clock, *launch, *round, *split, *lone, *boost;
     struct {
         char *size, *usable, *soft, *bandwidth;
     } l2;
@@ -24,12 +25,15 @@ struct raw_gpu {
         char *bandwidth;
         int source;
     } dram;
+    int panels;
     struct raw_kind *kinds;
     unsigned kinds_count;
 };
 
 #define TEXT_FIELD(key, type, member)                                                              \
     CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER, type, member, 0, 63)
+#define OPTIONAL_FIELD(key, type, member)                                                          \
+    CYAML_FIELD_STRING_PTR(key, CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, type, member, 0, 63)
 #define SECTION(name_, fields_)                                                                    \
     {                                                                                              \
         .key = name_, .data_offset = 0, .value = {                                                 \
@@ -41,9 +45,10 @@ struct raw_gpu {
     }
 
 static const cyaml_strval_t dtypes[] = {
-    {"INT8", SQ_GPU_INT8}, {"BF16", SQ_GPU_BF16}, {"FP8", SQ_GPU_FP8}};
+    {"INT8", SQ_GPU_INT8}, {"BF16", SQ_GPU_BF16}, {"FP8", SQ_GPU_FP8}, {"INT4", SQ_GPU_INT4}};
 static const cyaml_strval_t sparsities[] = {{"dense", 0}, {"2:4", 1}};
 
+static const cyaml_strval_t panels[] = {{"once", 0}, {"reread", 1}};
 static const cyaml_strval_t sources[] = {{"measured", SQ_GPU_MEASURED},
                                          {"fitted", SQ_GPU_FITTED},
                                          {"published", SQ_GPU_PUBLISHED},
@@ -57,6 +62,9 @@ static const cyaml_schema_field_t kind_fields[] = {
     TEXT_FIELD("alone", struct raw_kind, alone),
     TEXT_FIELD("area", struct raw_kind, area),
     TEXT_FIELD("round", struct raw_kind, round),
+    OPTIONAL_FIELD("boost", struct raw_kind, boost),
+    OPTIONAL_FIELD("few", struct raw_kind, few),
+    OPTIONAL_FIELD("splits", struct raw_kind, splits),
     CYAML_FIELD_ENUM("source", CYAML_FLAG_STRICT, struct raw_kind, source, sources,
                      SQ_GPU_N_SOURCES),
     CYAML_FIELD_END};
@@ -83,6 +91,8 @@ static const cyaml_schema_field_t gpu_fields[] = {
     TEXT_FIELD("round", struct raw_gpu, round),
     TEXT_FIELD("split", struct raw_gpu, split),
     TEXT_FIELD("lone", struct raw_gpu, lone),
+    OPTIONAL_FIELD("boost", struct raw_gpu, boost),
+    CYAML_FIELD_ENUM("panels", CYAML_FLAG_STRICT, struct raw_gpu, panels, panels, 2),
     SECTION("l2", l2_fields),
     SECTION("dram", dram_fields),
     CYAML_FIELD_SEQUENCE("kinds", CYAML_FLAG_POINTER, struct raw_gpu, kinds, &kind_schema, 1,
@@ -102,6 +112,26 @@ static enum sq_status number(const char *what, const char *text, double min, dou
     return SQ_OK;
 }
 
+// A number that may be left out.
+static enum sq_status optional(const char *what, const char *text, double min, double max,
+                               double otherwise, double *value, struct sq_error *err)
+{
+    *value = otherwise;
+    return text ? number(what, text, min, max, value, err) : SQ_OK;
+}
+
+static enum sq_status read_splits(const struct raw_kind *raw, struct sq_gpu_kind *kind,
+                                  struct sq_error *err)
+{
+    double splits;
+    SQ_TRY(optional("kinds.splits", raw->splits, 1, 16, kind->is_sparse ? 2 : 16, &splits, err));
+    kind->splits = (unsigned)splits;
+    if (kind->splits != splits || (kind->splits & (kind->splits - 1)))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "kinds.splits = %.40s, need 1, 2, 4, 8 or 16",
+                       raw->splits);
+    return SQ_OK;
+}
+
 static enum sq_status read_kind(const struct raw_kind *raw, const struct sq_gpu *gpu,
                                 struct sq_gpu_kind *kind, struct sq_error *err)
 {
@@ -111,11 +141,16 @@ static enum sq_status read_kind(const struct raw_kind *raw, const struct sq_gpu 
     if (sq_gpu_find_kind(gpu, kind->dtype, kind->is_sparse))
         return SQ_FAIL(err, SQ_ERR_ARG, "kinds has %s %s twice", kind->is_sparse ? "2:4" : "dense",
                        sq_gpu_dtype_name(kind->dtype));
+    if (kind->dtype == SQ_GPU_INT4 && kind->is_sparse)
+        return SQ_FAIL(err, SQ_ERR_ARG, "kinds has 2:4 INT4, need it dense");
     SQ_TRY(number("kinds.macs", raw->macs, 1, 1e6, &kind->macs, err));
     SQ_TRY(number("kinds.sustained", raw->sustained, 0.01, 1.2, &kind->sustained, err));
     SQ_TRY(number("kinds.alone", raw->alone, 0.05, 2, &kind->alone, err));
     SQ_TRY(number("kinds.area", raw->area, 0, 2, &kind->area, err));
-    return number("kinds.round", raw->round, 0, 100, &kind->round, err);
+    SQ_TRY(number("kinds.round", raw->round, 0, 100, &kind->round, err));
+    SQ_TRY(optional("kinds.boost", raw->boost, 1, 1.5, 1, &kind->boost, err));
+    SQ_TRY(optional("kinds.few", raw->few, 0.5, 1, 1, &kind->few, err));
+    return read_splits(raw, kind, err);
 }
 
 static enum sq_status read_all(const struct raw_gpu *raw, struct sq_gpu *g, struct sq_error *err)
@@ -131,22 +166,27 @@ static enum sq_status read_all(const struct raw_gpu *raw, struct sq_gpu *g, stru
     if (sms != floor(sms))
         return SQ_FAIL(err, SQ_ERR_RANGE, "sms = %.40s, need a whole number", raw->sms);
     g->sms = (unsigned)sms;
-    SQ_TRY(sq_unit_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &g->clock_hz, err));
-    SQ_TRY(sq_unit_parse("launch", raw->launch, SQ_DIM_TIME, 0, 1e9, &g->launch_s, err));
-    SQ_TRY(sq_unit_parse("round", raw->round, SQ_DIM_TIME, 0, 1e9, &g->round_s, err));
-    SQ_TRY(sq_unit_parse("split", raw->split, SQ_DIM_TIME, 0, 1e9, &g->split_s, err));
+    SQ_TRY(sq_quantity_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &g->clock_hz, err));
+    SQ_TRY(sq_quantity_parse("launch", raw->launch, SQ_DIM_TIME, 0, 1e9, &g->launch_s, err));
+    SQ_TRY(sq_quantity_parse("round", raw->round, SQ_DIM_TIME, 0, 1e9, &g->round_s, err));
+    SQ_TRY(sq_quantity_parse("split", raw->split, SQ_DIM_TIME, 0, 1e9, &g->split_s, err));
     SQ_TRY(number("lone", raw->lone, 0, 2, &g->lone, err));
-    SQ_TRY(sq_unit_parse("l2.size", raw->l2.size, SQ_DIM_SIZE, 1e4, 1e11, &g->l2_nbytes, err));
+    g->boost_s = 1e6; // 1 ms in ns
+    if (raw->boost)
+        SQ_TRY(sq_quantity_parse("boost", raw->boost, SQ_DIM_TIME, 1, 1e12, &g->boost_s, err));
+    SQ_TRY(sq_quantity_parse("l2.size", raw->l2.size, SQ_DIM_SIZE, 1e4, 1e11, &g->l2_nbytes, err));
     SQ_TRY(number("l2.usable", raw->l2.usable, 0.01, 1, &g->l2_usable, err));
     SQ_TRY(number("l2.soft", raw->l2.soft, 0.001, 100, &g->l2_soft, err));
-    SQ_TRY(sq_unit_parse("l2.bandwidth", raw->l2.bandwidth, SQ_DIM_RATE, 1e9, 1e15,
-                         &g->l2_bytes_per_s, err));
-    SQ_TRY(sq_unit_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e9, 1e15,
-                         &g->dram_bytes_per_s, err));
+    SQ_TRY(sq_quantity_parse("l2.bandwidth", raw->l2.bandwidth, SQ_DIM_RATE, 1e9, 1e15,
+                             &g->l2_bytes_per_s, err));
+    SQ_TRY(sq_quantity_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e9, 1e15,
+                             &g->dram_bytes_per_s, err));
     g->dram_source = (enum sq_gpu_source)raw->dram.source;
-    g->launch_s *= 1e-9; // sq_unit_parse gives ns
+    g->rereads_24 = raw->panels != 0;
+    g->launch_s *= 1e-9; // sq_quantity_parse gives ns
     g->round_s *= 1e-9;
     g->split_s *= 1e-9;
+    g->boost_s *= 1e-9;
     for (unsigned i = 0; i < raw->kinds_count; i++) {
         SQ_TRY(read_kind(&raw->kinds[i], g, &g->kind[i], err));
         g->n_kinds = i + 1;
@@ -193,14 +233,18 @@ void sq_gpu_write(const struct sq_gpu *g, const char *comment, FILE *out)
             g->l2_nbytes / 1048576, g->l2_usable, g->l2_soft, g->l2_bytes_per_s * 1e-12);
     fprintf(out, "dram:\n  bandwidth: %.4g TB/s\n  source: %s\n", g->dram_bytes_per_s * 1e-12,
             sq_gpu_source_name(g->dram_source));
-    fprintf(out, "launch: %.4g us\nround: %.4g us\nsplit: %.4g us\nlone: %.4g\nkinds:\n",
-            g->launch_s * 1e6, g->round_s * 1e6, g->split_s * 1e6, g->lone);
+    fprintf(out,
+            "launch: %.4g us\nround: %.4g us\nsplit: %.4g us\nboost: %.4g us\nlone: %.4g\n"
+            "panels: %s\nkinds:\n",
+            g->launch_s * 1e6, g->round_s * 1e6, g->split_s * 1e6, g->boost_s * 1e6, g->lone,
+            g->rereads_24 ? "reread" : "once");
     for (unsigned i = 0; i < g->n_kinds; i++) {
         const struct sq_gpu_kind *k = &g->kind[i];
         fprintf(out,
                 "  - {dtype: %s, sparsity: \"%s\", macs: %.6g, sustained: %.4g, alone: %.4g, "
-                "area: %.4g, round: %.4g, source: %s}\n",
+                "area: %.4g, round: %.4g, boost: %.4g, few: %.4g, splits: %u, source: %s}\n",
                 sq_gpu_dtype_name(k->dtype), k->is_sparse ? "2:4" : "dense", k->macs, k->sustained,
-                k->alone, k->area, k->round, sq_gpu_source_name(k->source));
+                k->alone, k->area, k->round, k->boost, k->few, k->splits,
+                sq_gpu_source_name(k->source));
     }
 }

@@ -6,29 +6,39 @@
 
 #include "models/sq_rng.h"
 
-enum { N_SHARED = 8, N_OF_KIND = 3, N_DESCENTS = 3 };
-static const double kind_prior[N_OF_KIND] = {0.8, 0.1, 1};
-static const double penalty = 0.001, pair_weight = 0.5;
-
+// A constant that is fitted: its range, where descents start and are held near (0: where the
+// machine has it), and how strongly: weight x log(value / usual)^2 is added to the cost. Measured
+// rows are few, so what they hardly tell stays usual; the weights are those with the least error of
+// rows left out of the fit, over all ten choices of the calibration set on two GPUs.
 struct constant {
-    double *value, min, max;
+    double *value, min, max, usual, weight;
 };
+enum { N_SHARED = 9, N_OF_KIND = 6, N_CONSTANTS = N_SHARED + N_OF_KIND * SQ_GPU_MAX_KINDS };
+enum { N_DESCENTS = 6 };
+static const double pair_weight = 0.5;
 
-static unsigned collect(struct sq_gpu *g, struct constant c[])
+// ceiling[i]: `sustained` of kind i by its largest calibration row, 0 where it has none.
+static unsigned collect(struct sq_gpu *g, const double ceiling[], struct constant c[])
 {
     const struct constant shared[N_SHARED] = {
-        {&g->launch_s, 5e-7, 1e-4},       {&g->round_s, 1e-8, 1e-4},
-        {&g->split_s, 1e-8, 1e-4},        {&g->lone, 0.001, 2},
-        {&g->l2_usable, 0.05, 1},         {&g->l2_soft, 0.01, 3},
-        {&g->l2_bytes_per_s, 1e11, 1e14}, {&g->dram_bytes_per_s, 1e10, 1e13},
-    };
+        {&g->launch_s, 5e-7, 1e-4, 2.5e-6, .03}, {&g->round_s, 1e-8, 1e-4, 1.5e-6, .03},
+        {&g->split_s, 1e-8, 1e-4, 5e-6, .01},    {&g->lone, 0.001, 2, .25, .01},
+        {&g->l2_usable, 0.05, 1, .8, .01},       {&g->l2_soft, 0.01, 3, .5, .01},
+        {&g->boost_s, 1e-5, 1e-1, 1e-3, .01},    {&g->l2_bytes_per_s, 1e11, 1e14, 0, 0},
+        {&g->dram_bytes_per_s, 1e10, 1e13, 0, 0}};
     unsigned n = 0;
     for (; n < N_SHARED; n++)
         c[n] = shared[n];
     for (unsigned i = 0; i < g->n_kinds; i++) {
-        c[n++] = (struct constant){&g->kind[i].alone, 0.05, 2};
-        c[n++] = (struct constant){&g->kind[i].area, 0.001, 2};
-        c[n++] = (struct constant){&g->kind[i].round, 0.01, 100};
+        struct sq_gpu_kind *k = &g->kind[i];
+        if (ceiling[i] == 0)
+            continue;
+        c[n++] = (struct constant){&k->sustained, 0.01, 1.2, ceiling[i], 1};
+        c[n++] = (struct constant){&k->alone, 0.05, 2, .8, .03};
+        c[n++] = (struct constant){&k->area, 0.001, 2, .08, .01};
+        c[n++] = (struct constant){&k->round, 0.01, 100, 1, .01};
+        c[n++] = (struct constant){&k->boost, 1, 1.5, 1.1, .3};
+        c[n++] = (struct constant){&k->few, 0.5, 1, 1, .001};
     }
     return n;
 }
@@ -45,14 +55,18 @@ struct set {
     size_t n, n_pairs;
     const struct sq_gpu_record *row[MAX_ROWS];
     unsigned short fast[MAX_PAIRS], slow[MAX_PAIRS];
+    double ceiling[SQ_GPU_MAX_KINDS]; // `sustained` by the largest row, 0 without one
 };
 
 static void choose(const struct sq_gpu_records *g, const struct sq_gpu *gpu, struct set *set)
 {
-    for (size_t i = 0; i < g->n && set->n < MAX_ROWS; i++)
-        if (g->r[i].is_calibration &&
-            sq_gpu_find_kind(gpu, g->r[i].gemm.dtype, g->r[i].gemm.is_sparse))
-            set->row[set->n++] = &g->r[i];
+    for (size_t i = 0; i < g->n && set->n < MAX_ROWS; i++) {
+        const struct sq_gpu_kind *kind =
+            sq_gpu_find_kind(gpu, g->r[i].gemm.dtype, g->r[i].gemm.is_sparse);
+        if (!g->r[i].is_calibration || g->r[i].is_repeat || !kind)
+            continue;
+        set->row[set->n++] = &g->r[i];
+    }
     for (size_t i = 0; i < set->n; i++)
         for (size_t j = 0; j < set->n && set->n_pairs < MAX_PAIRS; j++)
             if (sq_gpu_is_speedup(&set->row[i]->gemm, &set->row[j]->gemm)) {
@@ -61,63 +75,98 @@ static void choose(const struct sq_gpu_records *g, const struct sq_gpu *gpu, str
             }
 }
 
-static double cost(const struct sq_gpu *gpu, const struct set *set, const struct constant c[])
+// |e| + e^2, and beyond 0.3 only as its logarithm: a row that is wrong by any factor pulls with a
+// bounded force.
+static double loss(double e)
 {
-    double sum = 0, pairs = 0, error[MAX_ROWS];
+    const double size = fabs(e), far = 0.3;
+    return size <= far ? size + size * size : (far + far * far) * (1 + log(size / far));
+}
+
+// A time that spreads by 5 % either way counts half.
+static double weight_of(const struct sq_gpu_record *r)
+{
+    return 1 / (1 + (r->high_s - r->low_s) / (2 * 0.05 * r->seconds));
+}
+
+static double cost(const struct sq_gpu *gpu, const struct set *set, const struct constant c[],
+                   unsigned n_constants)
+{
+    double sum = 0, weights = 0, pairs = 0, error[MAX_ROWS];
     for (size_t i = 0; i < set->n; i++) {
-        const double w = set->row[i]->gemm.m < 128 ? 0.3 : 1;
+        const double w = weight_of(set->row[i]);
         error[i] = log_error(gpu, set->row[i]);
-        sum += w * (fabs(error[i]) + error[i] * error[i]);
+        sum += w * (set->row[i]->gemm.m < 128 ? 0.3 : 1) * loss(error[i]);
+        weights += w;
     }
     for (size_t i = 0; i < set->n_pairs; i++)
         if (set->row[set->fast[i]]->gemm.m >= 128)
-            pairs += fabs(error[set->fast[i]] - error[set->slow[i]]);
-    sum = sum / (double)set->n + (set->n_pairs ? pair_weight * pairs / (double)set->n_pairs : 0);
-    for (unsigned i = 0; i < gpu->n_kinds * N_OF_KIND; i++) {
-        const double l = log((*c[N_SHARED + i].value + .01) / (kind_prior[i % N_OF_KIND] + .01));
-        sum += penalty * l * l;
-    }
+            pairs += fmin(1, fabs(error[set->fast[i]] - error[set->slow[i]]));
+    sum = sum / weights + (set->n_pairs ? pair_weight * pairs / (double)set->n_pairs : 0);
+    for (unsigned i = 0; i < n_constants; i++)
+        if (c[i].weight > 0) {
+            const double l = log(*c[i].value / c[i].usual);
+            sum += c[i].weight * l * l;
+        }
     return sum;
 }
 
-// Large GEMM: launch and rounds cost about one percent of them.
-static enum sq_status set_ceilings(const struct sq_gpu_records *g, struct sq_gpu *gpu,
-                                   struct sq_error *err)
+// Large GEMM: launch and rounds cost about one percent of them. The best of several noisy rows is a
+// little optimistic, and a row that no other of its kind comes near is no ceiling but a mistake.
+static double best_rate(const struct set *set, const struct sq_gpu_kind *k)
+{
+    double best = 0, any = 0;
+    for (size_t i = 0; i < set->n; i++)
+        for (size_t j = 0; j < set->n; j++) {
+            const struct sq_gpu_gemm *x = &set->row[i]->gemm, *y = &set->row[j]->gemm;
+            if (x->dtype != k->dtype || x->is_sparse != k->is_sparse || x->low_share > 0 ||
+                y->dtype != k->dtype || y->is_sparse != k->is_sparse || y->low_share > 0)
+                continue;
+            const double rate = (double)x->m * (double)x->n * (double)x->k / set->row[i]->seconds;
+            const double other = (double)y->m * (double)y->n * (double)y->k / set->row[j]->seconds;
+            any = fmax(any, rate);
+            if (i != j && other > 0.8 * rate)
+                best = fmax(best, rate);
+        }
+    return best > 0 ? best : any;
+}
+
+static void set_ceilings(struct set *set, struct sq_gpu *gpu)
 {
     for (unsigned i = 0; i < gpu->n_kinds; i++) {
         struct sq_gpu_kind *k = &gpu->kind[i];
-        double best = 0;
-        for (size_t r = 0; r < g->n; r++) {
-            const struct sq_gpu_gemm *x = &g->r[r].gemm;
-            if (!g->r[r].is_calibration || x->dtype != k->dtype || x->is_sparse != k->is_sparse ||
-                x->low_share > 0)
-                continue;
-            const double rate = (double)x->m * (double)x->n * (double)x->k / g->r[r].seconds;
-            best = fmax(best, rate);
-        }
-        if (best == 0)
-            return SQ_FAIL(err, SQ_ERR_RANGE, "no calibration row of %s %s for machine %s",
-                           k->is_sparse ? "2:4" : "dense", sq_gpu_dtype_name(k->dtype), gpu->name);
+        const double share = best_rate(set, k) / (k->macs * gpu->clock_hz * gpu->sms);
+        if (share == 0)
+            continue;
         k->source = SQ_GPU_FITTED;
-        k->sustained = 1.01 * best / (k->macs * gpu->clock_hz * gpu->sms);
+        k->sustained = set->ceiling[i] = fmin(fmax(share, 0.01), 1.2);
     }
-    return SQ_OK;
 }
 
-static double descend(const struct set *set, struct sq_rng *rng, unsigned steps, struct sq_gpu *gpu)
+static double clamped(double v, const struct constant *c)
 {
-    struct constant c[N_SHARED + N_OF_KIND * SQ_GPU_MAX_KINDS];
-    const unsigned n = collect(gpu, c);
-    double best = cost(gpu, set, c);
+    return fmin(fmax(v, c->min), c->max);
+}
+
+// A random descent; all but the first start from a place of their own.
+static double descend(const struct set *set, struct sq_rng *rng, unsigned steps, bool is_first,
+                      struct sq_gpu *gpu)
+{
+    struct constant c[N_CONSTANTS];
+    const unsigned n = collect(gpu, set->ceiling, c);
+    for (unsigned i = 0; i < n; i++) {
+        const double start = c[i].usual > 0 ? c[i].usual : *c[i].value;
+        *c[i].value = clamped(start * (is_first ? 1 : exp(sq_rng_unit(rng) - 0.5)), &c[i]);
+    }
+    double best = cost(gpu, set, c, n);
     for (unsigned i = 0; i < steps; i++) {
         const struct sq_gpu before = *gpu;
         for (unsigned changes = 1 + sq_rng_below(rng, 2); changes > 0; changes--) {
             const struct constant *x = &c[sq_rng_below(rng, n)];
             const double reach = sq_rng_below(rng, 2) ? 0.6 : 0.1;
-            const double moved = *x->value * exp((sq_rng_unit(rng) - 0.5) * reach);
-            *x->value = fmin(fmax(moved, x->min), x->max);
+            *x->value = clamped(*x->value * exp((sq_rng_unit(rng) - 0.5) * reach), x);
         }
-        const double now = cost(gpu, set, c);
+        const double now = cost(gpu, set, c, n);
         if (now < best)
             best = now;
         else
@@ -126,33 +175,76 @@ static double descend(const struct set *set, struct sq_rng *rng, unsigned steps,
     return best;
 }
 
-enum sq_status sq_gpu_fit(const struct sq_gpu_records *g, uint64_t seed, unsigned steps,
-                          struct sq_gpu *gpu, double *error, struct sq_error *err)
+static void fit(struct set *set, uint64_t seed, unsigned steps, struct sq_gpu *gpu)
 {
     struct sq_rng rng = {seed};
+    double best = INFINITY;
+    set_ceilings(set, gpu);
     gpu->dram_source = SQ_GPU_FITTED;
-    double best = INFINITY, n = 0;
-    SQ_TRY(set_ceilings(g, gpu, err));
-    struct set *set = calloc(1, sizeof *set);
-    if (!set)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the calibration rows");
-    choose(g, gpu, set);
     const struct sq_gpu start = *gpu;
     for (unsigned d = 0; d < N_DESCENTS; d++) {
         struct sq_gpu trial = start;
-        const double now = descend(set, &rng, steps, &trial);
+        const double now = descend(set, &rng, steps, d == 0, &trial);
         if (now < best) {
             best = now;
             *gpu = trial;
         }
     }
-    free(set);
+}
+
+static int by_error(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool is_fitted(const struct sq_gpu *gpu, const struct sq_gpu_record *r)
+{
+    return r->is_calibration && !r->is_repeat &&
+           sq_gpu_find_kind(gpu, r->gemm.dtype, r->gemm.is_sparse);
+}
+
+size_t sq_gpu_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
+                       struct sq_gpu_outlier out[SQ_GPU_OUTLIERS_MAX])
+{
+    double size[MAX_ROWS];
+    size_t n = 0, found = 0;
+    for (size_t i = 0; i < g->n && n < MAX_ROWS; i++)
+        if (is_fitted(gpu, &g->r[i]))
+            size[n++] = fabs(log_error(gpu, &g->r[i]));
+    if (n == 0)
+        return 0;
+    qsort(size, n, sizeof *size, by_error);
+    const double far = fmax(0.5, 6 * size[n / 2]);
+    for (size_t i = 0; i < g->n && found < SQ_GPU_OUTLIERS_MAX; i++) {
+        const double error = is_fitted(gpu, &g->r[i]) ? log_error(gpu, &g->r[i]) : 0;
+        if (fabs(error) > far)
+            out[found++] = (struct sq_gpu_outlier){&g->r[i], g->r[i].seconds * exp(error)};
+    }
+    return found;
+}
+
+enum sq_status sq_gpu_fit(const struct sq_gpu_records *g, uint64_t seed, unsigned steps,
+                          struct sq_gpu *gpu, double *error, struct sq_error *err)
+{
+    struct set *set = calloc(1, sizeof *set);
+    double n = 0;
+    if (!set)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the calibration rows");
+    choose(g, gpu, set);
     *error = 0;
-    for (size_t i = 0; i < g->n; i++)
-        if (g->r[i].is_calibration && g->r[i].gemm.m >= 128) {
-            *error += fabs(log_error(gpu, &g->r[i]));
+    if (set->n > 0)
+        fit(set, seed, steps, gpu);
+    for (size_t i = 0; i < set->n; i++)
+        if (set->row[i]->gemm.m >= 128) {
+            *error += fabs(log_error(gpu, set->row[i]));
             n++;
         }
     *error /= n > 0 ? n : 1;
+    const bool is_empty = set->n == 0;
+    free(set);
+    if (is_empty)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "no calibration row of any kind of machine %s",
+                       gpu->name);
     return SQ_OK;
 }

@@ -10,27 +10,46 @@
 
 static const double shares[] = {0, 0.5, 0.75, 0.875, 1};
 
+static unsigned add_plain(const struct sq_gpu *gpu, bool is_sparse, struct sq_gpu_kernel kernel[])
+{
+    static const enum sq_gpu_dtype order[] = {SQ_GPU_BF16, SQ_GPU_INT8, SQ_GPU_FP8, SQ_GPU_INT4};
+    unsigned n = 0;
+    for (unsigned i = 0; i < SQ_GPU_N_DTYPES; i++) {
+        if (!sq_gpu_find_kind(gpu, order[i], is_sparse))
+            continue;
+        struct sq_gpu_kernel *k = &kernel[n++];
+        *k = (struct sq_gpu_kernel){.gemm = {.dtype = order[i], .is_sparse = is_sparse}};
+        snprintf(k->name, sizeof k->name, "%s%s", sq_gpu_dtype_name(order[i]),
+                 is_sparse ? " 2:4" : "");
+    }
+    if (!is_sparse && sq_gpu_find_kind(gpu, SQ_GPU_INT8, false))
+        kernel[n++] = (struct sq_gpu_kernel){"W4A8", {.dtype = SQ_GPU_INT8, .weight_bits = 4}};
+    return n;
+}
+
+static unsigned add_split(const struct sq_gpu *gpu, enum sq_gpu_dtype high, enum sq_gpu_dtype low,
+                          struct sq_gpu_kernel kernel[])
+{
+    enum { N_SHARES = sizeof shares / sizeof shares[0] };
+    if (!sq_gpu_find_kind(gpu, high, false) || !sq_gpu_find_kind(gpu, low, false))
+        return 0;
+    for (unsigned i = 0; i < N_SHARES; i++) {
+        kernel[i] = (struct sq_gpu_kernel){.gemm = {.dtype = high,
+                                                    .low_dtype = low,
+                                                    .low_share = shares[i],
+                                                    .weight_bits = low == SQ_GPU_INT4 ? 4 : 0}};
+        snprintf(kernel[i].name, sizeof kernel[i].name, "SQ %s+%s s=%g", sq_gpu_dtype_name(high),
+                 sq_gpu_dtype_name(low), shares[i]);
+    }
+    return N_SHARES;
+}
+
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX])
 {
-    static const enum sq_gpu_dtype order[] = {SQ_GPU_BF16, SQ_GPU_INT8, SQ_GPU_FP8};
-    unsigned n = 0;
-    for (unsigned is_sparse = 0; is_sparse < 2; is_sparse++)
-        for (unsigned i = 0; i < SQ_GPU_N_DTYPES; i++) {
-            if (!sq_gpu_find_kind(gpu, order[i], is_sparse))
-                continue;
-            struct sq_gpu_kernel *k = &kernel[n++];
-            *k = (struct sq_gpu_kernel){.gemm = {.dtype = order[i], .is_sparse = is_sparse}};
-            snprintf(k->name, sizeof k->name, "%s%s", sq_gpu_dtype_name(order[i]),
-                     is_sparse ? " 2:4" : "");
-        }
-    const bool has_pair =
-        sq_gpu_find_kind(gpu, SQ_GPU_BF16, false) && sq_gpu_find_kind(gpu, SQ_GPU_FP8, false);
-    for (unsigned i = 0; has_pair && i < sizeof shares / sizeof shares[0]; i++) {
-        struct sq_gpu_kernel *k = &kernel[n++];
-        *k = (struct sq_gpu_kernel){
-            .gemm = {.dtype = SQ_GPU_BF16, .low_dtype = SQ_GPU_FP8, .low_share = shares[i]}};
-        snprintf(k->name, sizeof k->name, "SQ BF16+FP8 s=%g", shares[i]);
-    }
+    unsigned n = add_plain(gpu, false, kernel);
+    n += add_plain(gpu, true, &kernel[n]);
+    n += add_split(gpu, SQ_GPU_BF16, SQ_GPU_FP8, &kernel[n]);
+    n += add_split(gpu, SQ_GPU_INT8, SQ_GPU_INT4, &kernel[n]);
     for (unsigned i = 0; i < n; i++) {
         kernel[i].gemm.is_cold = true;
         kernel[i].gemm.out_nbytes = 2;
@@ -79,6 +98,9 @@ const struct sq_gpu_record *sq_gpu_find_record(const struct sq_gpu_records *reco
     const struct sq_gpu_record *best = NULL;
     const bool is_plain = g->low_share == 0 || g->low_share == 1; // s = 0 and 1 are plain products
     const enum sq_gpu_dtype dtype = g->low_share == 1 ? g->low_dtype : g->dtype;
+    // s = 0 of a split with weights of 4 bits is W4A8.
+    const bool is_w4a8 =
+        dtype == SQ_GPU_INT8 && !g->is_sparse && g->weight_bits > 0 && g->weight_bits < 8;
     const struct sq_gpu_place shape = {g->m, g->n, g->k, 0};
     size_t count = 0;
     const struct sq_gpu_place *place =
@@ -90,7 +112,8 @@ const struct sq_gpu_record *sq_gpu_find_record(const struct sq_gpu_records *reco
                                    ? x->dtype == dtype && x->low_share == 0
                                    : x->dtype == g->dtype && x->low_dtype == g->low_dtype &&
                                          x->low_share > 0 && close_to(x->low_share, g->low_share);
-        if (same_kind && x->is_sparse == g->is_sparse && (!best || r->seconds < best->seconds))
+        if (same_kind && x->is_sparse == g->is_sparse &&
+            (!is_plain || sq_gpu_is_w4a8(x) == is_w4a8) && (!best || r->seconds < best->seconds))
             best = r;
     }
     return best;

@@ -19,12 +19,13 @@
 
 // A kind of product by its name, sizes left 0.
 struct sq_gpu_kernel {
-    char name[32]; // "INT8", "FP8 2:4", "SQ BF16+FP8 s=0.5"
+    char name[32]; // "INT8", "W4A8", "FP8 2:4", "SQ BF16+FP8 s=0.5", "SQ INT8+INT4 s=0.5"
     struct sq_gpu_gemm gemm;
 };
-enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 5 };
-// Those that the machine has the kinds for: dense BF16 first, INT8, FP8, 2:4 of each, and the
-// static SQ split (BF16, FP8) with s = 0, .5, .75, .875, 1. Returns how many.
+enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 1 + 2 * 5 };
+// Those that the machine has the kinds for: dense BF16 first, INT8, FP8, INT4, W4A8, 2:4 of each,
+// and the static SQ splits (BF16, FP8) and (INT8, INT4) with s = 0, .5, .75, .875, 1, the weights
+// of the second in 4 bits. Returns how many.
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);
 
 // The product of a stored format.

@@ -7,10 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sim/io/sq_csv_read.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 
-enum { MAX_LINE = 65536, MAX_CELLS = 32, MAX_ROWS = 1000000 };
+enum { MAX_LINE = 65536, MAX_ROWS = 1000000 };
 
 struct reader {
     const char *what, *device;
@@ -51,7 +52,8 @@ static bool read_dtype(const char *text, enum sq_gpu_dtype *dtype)
         const char *name;
         enum sq_gpu_dtype dtype;
     } names[] = {{"INT8", SQ_GPU_INT8}, {"s8", SQ_GPU_INT8},  {"BF16", SQ_GPU_BF16},
-                 {"FP8", SQ_GPU_FP8},   {"e4m3", SQ_GPU_FP8}, {"FP8E4M3", SQ_GPU_FP8}};
+                 {"FP8", SQ_GPU_FP8},   {"e4m3", SQ_GPU_FP8}, {"FP8E4M3", SQ_GPU_FP8},
+                 {"INT4", SQ_GPU_INT4}, {"s4", SQ_GPU_INT4}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcasecmp(text, names[i].name) == 0) {
             *dtype = names[i].dtype;
@@ -96,87 +98,18 @@ static enum sq_status add(struct reader *r, const struct sq_gpu_record *record)
         g->r = more;
         r->room = room;
     }
-    g->r[g->n++] = *record;
-    return SQ_OK;
-}
-
-// What looks at all records of a shape for each of them stays linear in the file.
-static enum sq_status check_repeats(const struct sq_gpu_place *place, size_t n,
-                                    struct sq_error *err)
-{
-    for (size_t i = SQ_GPU_OF_SHAPE_MAX; i < n; i++) {
-        const struct sq_gpu_place *p = &place[i], *first = &place[i - SQ_GPU_OF_SHAPE_MAX];
-        if (p->m == first->m && p->n == first->n && p->k == first->k)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "more than %d records of shape %llu x %llu x %llu, need fewer",
-                           SQ_GPU_OF_SHAPE_MAX, (unsigned long long)p->m, (unsigned long long)p->n,
-                           (unsigned long long)p->k);
-    }
-    return SQ_OK;
-}
-
-static enum sq_status index_shapes(struct sq_gpu_records *g, struct sq_error *err)
-{
-    g->place = calloc(g->n + 1, sizeof *g->place);
-    g->format_place = calloc(g->n_formats + 1, sizeof *g->format_place);
-    if (!g->place || !g->format_place)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu records", g->n + g->n_formats);
-    for (size_t i = 0; i < g->n; i++) {
-        const struct sq_gpu_gemm *x = &g->r[i].gemm;
-        g->place[i] = (struct sq_gpu_place){x->m, x->n, x->k, i};
-    }
-    for (size_t i = 0; i < g->n_formats; i++) {
-        const struct sq_gpu_format_record *x = &g->format[i];
-        g->format_place[i] = (struct sq_gpu_place){x->m, x->n, x->k, i};
-    }
-    sq_gpu_places_sort(g->place, g->n);
-    sq_gpu_places_sort(g->format_place, g->n_formats);
-    SQ_TRY(check_repeats(g->place, g->n, err));
-    return check_repeats(g->format_place, g->n_formats, err);
-}
-
-// Numbers the shapes in order of appearance: a record has a new number where it is the first of its
-// shape, else that of the first.
-static enum sq_status number_shapes(struct sq_gpu_records *g, struct sq_error *err)
-{
-    SQ_TRY(index_shapes(g, err));
-    size_t *number = calloc(g->n + 1, sizeof *number), n = 0;
-    if (!number)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu records", g->n);
-    for (size_t i = 0; i < g->n; i++) {
-        size_t count;
-        const struct sq_gpu_gemm *x = &g->r[i].gemm;
-        const size_t first =
-            sq_gpu_places_find(g->place, g->n, &(struct sq_gpu_place){x->m, x->n, x->k, 0}, &count)
-                ->at;
-        number[i] = first == i ? n++ : number[first];
-        g->r[i].is_calibration = number[i] % 10 == 3;
-    }
-    free(number);
+    g->r[g->n] = *record;
+    g->r[g->n++].line = r->line;
     return SQ_OK;
 }
 
 // ---- CSV ------------------------------------------------------------------------------------
 
-enum column { GPU, SPARSITY, DTYPE_IN, DTYPE_OUT, M, N, K, LATENCY, N_COLUMNS };
-static const char *const column_names[N_COLUMNS] = {"gpu", "sparsity", "dtype_in", "dtype_out",
-                                                    "M",   "N",        "K",        "lat_us"};
-
-static unsigned split(char *line, char *cell[MAX_CELLS])
-{
-    unsigned n = 0;
-    for (char *at = line; at && n < MAX_CELLS; n++) {
-        char *comma = strchr(at, ',');
-        if (comma)
-            *comma = '\0';
-        while (*at == ' ')
-            at++;
-        at[strcspn(at, "\r")] = '\0';
-        cell[n] = at;
-        at = comma ? comma + 1 : NULL;
-    }
-    return n;
-}
+// From P10 on they may be left out.
+enum column { GPU, SPARSITY, DTYPE_IN, DTYPE_OUT, M, N, K, LATENCY, P10, P90, KERNEL, N_COLUMNS };
+static const char *const column_names[N_COLUMNS] = {"gpu",    "sparsity", "dtype_in", "dtype_out",
+                                                    "M",      "N",        "K",        "lat_us",
+                                                    "p10_us", "p90_us",   "kernel"};
 
 static enum sq_status read_number(struct reader *r, const char *name, const char *text, double max,
                                   double *value)
@@ -198,33 +131,65 @@ static enum sq_status read_size(struct reader *r, const char *name, const char *
     return SQ_OK;
 }
 
-static enum sq_status csv_header(struct reader *r, char *line, unsigned at[N_COLUMNS])
+static enum sq_status csv_header(struct reader *r, char *const *cell, unsigned n,
+                                 unsigned at[N_COLUMNS])
 {
-    char *cell[MAX_CELLS];
-    const unsigned n = split(line, cell);
     for (unsigned c = 0; c < N_COLUMNS; c++) {
         at[c] = 0;
         while (at[c] < n && strcasecmp(cell[at[c]], column_names[c]) != 0)
             at[c]++;
-        if (at[c] == n)
+        if (at[c] == n && c < P10)
             REFUSE(r, "no column %s in the header", column_names[c]);
     }
     return SQ_OK;
 }
 
-static enum sq_status csv_row(struct reader *r, char *line, const unsigned at[N_COLUMNS])
+// Whether a time says that there is none.
+static bool is_no_time(const char *text)
+{
+    static const char *const none[] = {"", "nan", "-", "n/a", "none", "null"};
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        if (strcasecmp(text, none[i]) == 0)
+            return true;
+    return false;
+}
+
+// What a row may have: a spread, and a name of its own.
+static enum sq_status csv_extras(struct reader *r, char *const *cell, unsigned n,
+                                 const unsigned at[N_COLUMNS], struct sq_gpu_record *record)
+{
+    double low = 0, high = 0;
+    if (at[KERNEL] < n)
+        snprintf(record->name, sizeof record->name, "%.31s", cell[at[KERNEL]]);
+    if (at[P10] >= n || at[P90] >= n || is_no_time(cell[at[P10]]) || is_no_time(cell[at[P90]]))
+        return SQ_OK;
+    SQ_TRY(read_number(r, "p10_us", cell[at[P10]], 1e9, &low));
+    SQ_TRY(read_number(r, "p90_us", cell[at[P90]], 1e9, &high));
+    if (low > high)
+        REFUSE(r, "p10_us = %g is above p90_us = %g", low, high);
+    record->low_s = low * 1e-6;
+    record->high_s = high * 1e-6;
+    return SQ_OK;
+}
+
+static enum sq_status csv_row(struct reader *r, char *const *cell, unsigned n,
+                              const unsigned at[N_COLUMNS])
 {
     struct sq_gpu_record record = {.seconds = 0};
-    char *cell[MAX_CELLS];
     double us;
-    const unsigned n = split(line, cell);
     for (unsigned c = 0; c < N_COLUMNS; c++)
-        if (at[c] >= n)
+        if (at[c] >= n && c < P10)
             REFUSE(r, "%u values, no %s among them", n, column_names[c]);
     SQ_TRY(read_size(r, "M", cell[at[M]], &record.gemm.m));
     SQ_TRY(read_size(r, "N", cell[at[N]], &record.gemm.n));
     SQ_TRY(read_size(r, "K", cell[at[K]], &record.gemm.k));
+    if (is_no_time(cell[at[LATENCY]])) {
+        r->g->no_time++;
+        sq_gpu_leave(&r->g->left, r->line, "no time (lat_us = %.20s)", cell[at[LATENCY]]);
+        return SQ_OK;
+    }
     SQ_TRY(read_number(r, "lat_us", cell[at[LATENCY]], 1e9, &us));
+    SQ_TRY(csv_extras(r, cell, n, at, &record));
     record.seconds = us * 1e-6;
     const int sparsity = read_sparsity(cell[at[SPARSITY]]);
     record.gemm.is_sparse = sparsity == 1;
@@ -236,6 +201,8 @@ static enum sq_status csv_row(struct reader *r, char *line, const unsigned at[N_
     if (sparsity < 0 || record.gemm.out_nbytes == 0 ||
         !read_dtype(cell[at[DTYPE_IN]], &record.gemm.dtype)) {
         r->g->other_kind++;
+        sq_gpu_leave(&r->g->left, r->line, "%.12s %.12s to %.12s: no kind of the model",
+                     cell[at[DTYPE_IN]], cell[at[SPARSITY]], cell[at[DTYPE_OUT]]);
         return SQ_OK;
     }
     return add(r, &record);
@@ -294,6 +261,11 @@ static bool read_kind(const struct row *row, struct sq_gpu_gemm *g)
         return g->low_share < 1 && g->out_nbytes > 0;
     }
     g->is_sparse = read_sparsity(row->format) == 1;
+    if (is_library && strcmp(row->dtype_w, "s4") == 0 && strcmp(row->dtype_a, "s8") == 0) {
+        g->dtype = SQ_GPU_INT8; // W4A8
+        g->weight_bits = 4;
+        return !g->is_sparse && read_sparsity(row->format) == 0 && g->out_nbytes > 0;
+    }
     return is_library && read_sparsity(row->format) >= 0 && read_dtype(row->dtype_w, &g->dtype) &&
            g->out_nbytes > 0;
 }
@@ -325,6 +297,8 @@ static enum sq_status add_format(struct reader *r, const struct row *row)
     struct sq_gpu_records *g = r->g;
     struct sq_gpu_format_record f = {.sparsity = row->sparsity, .seconds = row->us * 1e-6};
     g->other_kind++;
+    sq_gpu_leave(&g->left, r->line, "%.12s %.12s x %.12s of %.12s: a kernel of its own",
+                 row->format, row->dtype_a, row->dtype_w, row->impl);
     if (row->format[0] == '\0' || strcmp(row->format, "none") == 0 || !(row->us > 0))
         return SQ_OK;
     SQ_TRY(read_sizes(r, row->problem, &f.m, &f.n, &f.k));
@@ -363,6 +337,7 @@ static enum sq_status json_row(struct reader *r, const json_t *o)
         return add_format(r, &row);
     if (row.us == 0) {
         r->g->no_time++;
+        sq_gpu_leave(&r->g->left, r->line, "no time");
         return SQ_OK;
     }
     if (!(row.us > 0 && row.us <= 1e9))
@@ -370,55 +345,87 @@ static enum sq_status json_row(struct reader *r, const json_t *o)
     SQ_TRY(read_sizes(r, row.problem, &record.gemm.m, &record.gemm.n, &record.gemm.k));
     record.seconds = row.us * 1e-6;
     record.ceilings = read_ceilings(&row);
+    record.low_s = 1e-6 * number_of(row.timing, "p10_us");
+    record.high_s = 1e-6 * number_of(row.timing, "p90_us");
+    if (!(record.low_s > 0 && record.high_s >= record.low_s))
+        record.low_s = record.high_s = 0;
+    snprintf(record.name, sizeof record.name, "%.31s",
+             text_of(json_object_get(o, "kernel"), "name"));
     return add(r, &record);
 }
 
 // ---- files ----------------------------------------------------------------------------------
 
-static enum sq_status read_line(struct reader *r, char *line, bool *is_json, bool *has_header,
-                                unsigned at[N_COLUMNS])
+static enum sq_status read_csv(struct reader *r, const char *text, size_t nbytes)
 {
-    if (!*has_header && !*is_json) { // the first line decides
-        *is_json = line[0] == '{';
-        if (!*is_json) {
-            *has_header = true;
-            return csv_header(r, line, at);
-        }
+    struct sq_csv_reader csv;
+    unsigned at[N_COLUMNS];
+    bool more, has_header = false;
+    SQ_TRY(sq_csv_reader_init(&csv, text, nbytes, r->what, MAX_LINE - 1, r->err));
+    enum sq_status status = sq_csv_next(&csv, &more, r->err);
+    while (status == SQ_OK && more) {
+        const unsigned n = csv.n < SQ_CSV_CELLS_MAX ? csv.n : SQ_CSV_CELLS_MAX;
+        r->line = csv.line;
+        status = has_header ? csv_row(r, csv.cell, n, at) : csv_header(r, csv.cell, n, at);
+        has_header = true;
+        if (status == SQ_OK)
+            status = sq_csv_next(&csv, &more, r->err);
     }
-    if (!*is_json)
-        return csv_row(r, line, at);
+    sq_csv_reader_free(&csv);
+    return status;
+}
+
+static enum sq_status read_json_line(struct reader *r, const char *line, size_t n)
+{
     struct sq_error inner;
     json_t *o;
-    if (sq_json_parse("record", line, strlen(line), &o, &inner) != SQ_OK)
+    if (sq_json_parse("record", line, n, &o, &inner) != SQ_OK)
         REFUSE(r, "%s", inner.text);
     const enum sq_status status = json_row(r, o);
     json_decref(o);
     return status;
 }
 
-static enum sq_status read_all(struct reader *r, const char *text, size_t nbytes, char *line)
+static bool is_blank(const char *text, size_t n)
 {
-    bool is_json = false, has_header = false;
-    unsigned at[N_COLUMNS];
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]) && text[n - 1])
+        n--;
+    return n == 0;
+}
+
+static enum sq_status read_json(struct reader *r, const char *text, size_t nbytes)
+{
     for (const char *end = text + nbytes; text < end;) {
         const char *stop = memchr(text, '\n', (size_t)(end - text));
         const size_t n = (size_t)((stop ? stop : end) - text);
         r->line++;
         if (n >= MAX_LINE || memchr(text, '\0', n))
             REFUSE(r, n >= MAX_LINE ? "longer than 65535 characters" : "holds a zero byte");
-        memcpy(line, text, n);
-        line[n] = '\0';
+        if (!is_blank(text, n))
+            SQ_TRY(read_json_line(r, text, n));
         text += n + (stop ? 1 : 0);
-        if (line[strspn(line, " \t\r")] != '\0')
-            SQ_TRY(read_line(r, line, &is_json, &has_header, at));
     }
+    return SQ_OK;
+}
+
+// The first line that holds something decides.
+static enum sq_status read_all(struct reader *r, const char *text, size_t nbytes)
+{
+    size_t first = 0;
+    while (first < nbytes && strchr("\n\r\t ", text[first]) && text[first])
+        first++;
+    while (first > 0 && text[first - 1] != '\n')
+        first--;
+    const bool is_json = first < nbytes && text[first] == '{';
+    SQ_TRY(is_json ? read_json(r, text, nbytes) : read_csv(r, text, nbytes));
     if (r->g->n > 0 || r->g->n_formats > 0)
-        return number_shapes(r->g, r->err);
+        return sq_gpu_records_number(r->g, r->err);
     return SQ_FAIL(r->err, SQ_ERR_DAMAGED,
                    "'%s' holds no measured row of device %.40s (%zu of other devices, %zu of other "
-                   "kinds, %zu not measured)",
+                   "kinds, %zu not measured%s%.96s)",
                    sq_path_tail(r->what), r->device, r->g->other_device, r->g->other_kind,
-                   r->g->other_source);
+                   r->g->other_source, r->g->left.n ? "; " : "",
+                   r->g->left.n ? r->g->left.item[0].reason : "");
 }
 
 enum sq_status sq_gpu_records_parse(const char *text, size_t nbytes, const char *what,
@@ -426,12 +433,8 @@ enum sq_status sq_gpu_records_parse(const char *text, size_t nbytes, const char 
                                     struct sq_error *err)
 {
     struct reader r = {.what = what, .device = device, .g = g, .err = err};
-    char *line = malloc(MAX_LINE);
     memset(g, 0, sizeof *g);
-    if (!line)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a line");
-    const enum sq_status status = read_all(&r, text, nbytes, line);
-    free(line);
+    const enum sq_status status = read_all(&r, text, nbytes);
     if (status != SQ_OK)
         sq_gpu_records_free(g);
     return status;
@@ -440,7 +443,7 @@ enum sq_status sq_gpu_records_parse(const char *text, size_t nbytes, const char 
 enum sq_status sq_gpu_records_read(const char *path, const char *device, struct sq_gpu_records *g,
                                    struct sq_error *err)
 {
-    struct sq_mapping map;
+    struct sq_file_view map;
     memset(g, 0, sizeof *g);
     SQ_TRY(sq_file_map(path, &map, err));
     const char *text = map.data ? (const char *)map.data : "";

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measured GEMM times: CSV with a header (gpu, sparsity, dtype_in, dtype_out, M, N, K, lat_us; more
-// columns are not read), or JSON records, one per line, of schema_version 1:
+// Measured GEMM times: CSV with a header (gpu, sparsity, dtype_in, dtype_out, M, N, K, lat_us;
+// where there p10_us, p90_us and kernel; more columns are not read), or JSON records, one per line,
+// of schema_version 1:
 //   {"schema_version":1,"source":"measured","device":{"name":"NVIDIA H200"},
 //    "problem":{"M":..,"N":..,"K":..,"format":"dense"|"2:4"|"sp24","dtype_w":"s8"|"bf16"|"e4m3"..,
 //               "dtype_out":"s32"|"f32"|"bf16"|"f16"},"timing":{"median_us":..}}
 // A time is cold where timing.l2 is "cold_rotated". Where there, ceilings (copy_gbps, bf16_tflops,
-// int8_tops, fp8_tflops, sp24_int8_tops) and timing.t0_fit_us are read too.
+// int8_tops, fp8_tflops, sp24_int8_tops), timing.t0_fit_us, timing.p10_us, timing.p90_us and
+// kernel.name are read too.
 #ifndef SQ_GPU_RECORDS_H
 #define SQ_GPU_RECORDS_H
 
 #include <stddef.h>
 
 #include "sim/gpu/sq_gpu.h"
+#include "sim/gpu/sq_gpu_left.h"
 #include "sim/gpu/sq_gpu_shape.h"
 
 // What the run that made a record measured of its GPU; 0: not there.
@@ -23,7 +26,11 @@ struct sq_gpu_ceilings {
 struct sq_gpu_record {
     struct sq_gpu_gemm gemm;
     double seconds;
+    double low_s, high_s; // tenth and ninetieth percentile of its samples, 0: not there
+    char name[32];        // of its kernel, as the file has it, "": none
+    unsigned line;        // of the file
     struct sq_gpu_ceilings ceilings;
+    bool is_repeat; // another of its shape and kind is faster: not compared, not fitted
     // Row of the calibration set: the shape's number, in the order in which shapes (M, N, K) appear
     // in the file, is 3 modulo 10. One shape in ten, with all its data types, so that ratios of
     // data types stay comparable.
@@ -48,12 +55,15 @@ struct sq_gpu_records {
     // does not model, a source other than "measured" (published and projected times never mix with
     // measured ones), a record without a time (skipped measurement).
     size_t other_device, other_kind, other_source, no_time;
+    struct sq_gpu_lefts
+        left; // the last but other devices and sources, and repeats, with their reasons
     // Of r and of format, by shape; owned.
     struct sq_gpu_place *place, *format_place;
 };
 
 // Rows whose device holds `device` (case and blanks do not count). Refused with the line: missing
-// columns or fields, sizes outside 1..2^24, times that are no positive number of at most 1e9 us;
+// columns or fields, sizes outside 1..2^24, times that are no positive number of at most 1e9 us
+// (nan, - and nothing are no time: left aside);
 // and more than SQ_GPU_OF_SHAPE_MAX records of one shape, no row left.
 #define SQ_GPU_OF_SHAPE_MAX 1024
 enum sq_status sq_gpu_records_read(const char *path, const char *device, struct sq_gpu_records *g,
@@ -61,6 +71,8 @@ enum sq_status sq_gpu_records_read(const char *path, const char *device, struct 
 enum sq_status sq_gpu_records_parse(const char *text, size_t nbytes, const char *what,
                                     const char *device, struct sq_gpu_records *g,
                                     struct sq_error *err);
+// What a reader does at the end: places by shape, calibration rows, repeats. SQ_ERR_RANGE as above.
+enum sq_status sq_gpu_records_number(struct sq_gpu_records *g, struct sq_error *err);
 void sq_gpu_records_free(struct sq_gpu_records *g);
 
 #endif

@@ -109,7 +109,7 @@ static enum sq_status file_line(const char *entry, const char *name, char line[P
                                 struct sq_error *err)
 {
     char path[PATH_LEN];
-    struct sq_mapping map;
+    struct sq_file_view map;
     snprintf(path, sizeof path, "%.1700s/%.255s", entry, name);
     SQ_TRY(sq_file_map(path, &map, err));
     char hex[SQ_DIGEST_SIZE];
@@ -173,6 +173,21 @@ static enum sq_status write_list(const char *work, struct sq_error *err)
         return sq_outfile_commit(&out, err);
     sq_outfile_abort(&out);
     return status;
+}
+
+// ---- where -------------------------------------------------------------------------------------
+
+void sq_cache_root(const char *home, char *path, size_t nbytes)
+{
+    static const char installed[] = "/share/sqsim";
+    const size_t n = strlen(home), tail = sizeof installed - 1;
+    const char *cache = getenv("XDG_CACHE_HOME"), *user = getenv("HOME");
+    if (n < tail || strcmp(home + n - tail, installed) != 0)
+        snprintf(path, nbytes, "%s/build", home);
+    else if (cache && *cache == '/') // the specification ignores others
+        snprintf(path, nbytes, "%s/sqsim", cache);
+    else
+        snprintf(path, nbytes, "%s/.cache/sqsim", user && *user ? user : "");
 }
 
 // ---- filling -----------------------------------------------------------------------------------

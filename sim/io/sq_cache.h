@@ -8,6 +8,7 @@
 #define SQ_CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "models/sq_status.h"
 
@@ -23,6 +24,10 @@ typedef enum sq_status sq_cache_fill(void *context, const char *work, struct sq_
 // SQ_ERR_IO where the cache cannot be written, SQ_ERR_INTERNAL where fill left a file out.
 enum sq_status sq_cache_get(const char *entry, const char *const *files, sq_cache_fill *fill,
                             void *context, bool *is_filled, struct sq_error *err);
+
+// Where a home keeps what tools made, into path[nbytes]: HOME/build. A home that was installed, as
+// PREFIX/share/sqsim, belongs to others: then $XDG_CACHE_HOME/sqsim, ~/.cache/sqsim without it.
+void sq_cache_root(const char *home, char *path, size_t nbytes);
 
 // Removes a directory with all that is in it, or a file; no error where there is none.
 void sq_cache_remove(const char *path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts of cycles and bytes that a user's sizes can drive out of 64 bits. They are summed by
 // saturating steps: what once does not fit is SQ_COUNT_OVER from then on, through every further sum
-// and product, and whoever owns the result refuses it (sq_plan_make). No sum wraps.
+// and product, and whoever owns the result refuses it (sq_mapping_make). No sum wraps.
 #ifndef SQ_CHECKED_H
 #define SQ_CHECKED_H
 

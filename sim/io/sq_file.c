@@ -28,9 +28,9 @@ static const char *kind_of(mode_t mode)
 
 // ---- in -------------------------------------------------------------------------------------
 
-enum sq_status sq_file_map(const char *path, struct sq_mapping *map, struct sq_error *err)
+enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err)
 {
-    *map = (struct sq_mapping){0};
+    *map = (struct sq_file_view){0};
     // O_NONBLOCK: opening a pipe without a writer must not wait.
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0)
@@ -47,17 +47,30 @@ enum sq_status sq_file_map(const char *path, struct sq_mapping *map, struct sq_e
         if (data == MAP_FAILED)
             status = fail_io(err, "map", path, errno);
         else
-            *map = (struct sq_mapping){data, (size_t)st.st_size};
+            *map = (struct sq_file_view){data, (size_t)st.st_size};
     }
     close(fd);
     return status;
 }
 
-void sq_file_unmap(struct sq_mapping *map)
+void sq_file_unmap(struct sq_file_view *map)
 {
     if (map->data)
         munmap((void *)(uintptr_t)map->data, map->nbytes);
-    *map = (struct sq_mapping){0};
+    *map = (struct sq_file_view){0};
+}
+
+void sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nbytes)
+{
+    if (!map->data)
+        return; // not our pages: dropping them would lose their contents
+    // Whole pages inside the range only: neighbours keep theirs.
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = ((uintptr_t)at + page - 1) & ~(page - 1);
+    const uintptr_t end = ((uintptr_t)at + nbytes) & ~(page - 1);
+    if (begin < end)
+        (void)madvise((void *)begin, end - begin,
+                      MADV_DONTNEED); // a hint: failure costs memory only
 }
 
 // ---- out ------------------------------------------------------------------------------------

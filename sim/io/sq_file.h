@@ -15,14 +15,18 @@ const char *sq_path_tail(const char *path);
 
 // Bytes of a regular file. A file that another process truncates while it is mapped raises SIGBUS:
 // not promised otherwise.
-struct sq_mapping {
+struct sq_file_view {
     const uint8_t *data; // NULL when the file is empty
     size_t nbytes;
 };
 
 // Refuses directories, pipes and devices without waiting for them (SQ_ERR_IO). The caller unmaps.
-enum sq_status sq_file_map(const char *path, struct sq_mapping *map, struct sq_error *err);
-void sq_file_unmap(struct sq_mapping *map);
+enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err);
+void sq_file_unmap(struct sq_file_view *map);
+
+// Lets the system drop the pages inside [at, at + nbytes), which were read, so that large files
+// stay out of memory; reading them again is allowed.
+void sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nbytes);
 
 // Output beside `path` under no name, or a temporary one where the file system cannot do without;
 // commit gives it its name in one step (an existing file is replaced), abort removes it. Refuses

@@ -70,7 +70,7 @@ enum sq_status sq_json_parse(const char *what, const void *text, size_t nbytes, 
 enum sq_status sq_json_load(const char *path, size_t max_nbytes, json_t **root,
                             struct sq_error *err)
 {
-    struct sq_mapping map;
+    struct sq_file_view map;
     *root = NULL;
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status;

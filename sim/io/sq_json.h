@@ -26,9 +26,9 @@ struct sq_json_text {
     const char *at;
     size_t n;
 };
-// Called with key and value as they stand in the text; what it returns ends the walk unless SQ_OK.
-// It must read both (sq_json_decode, sq_json_value, sq_json_members): the walk looks for their ends
-// only. Duplicate keys are the visitor's to refuse.
+// Called with key and value as they stand in the text, without blanks around them; what it returns
+// ends the walk unless SQ_OK. It must read both (sq_json_decode, sq_json_value, sq_json_members):
+// the walk looks for their ends only. Duplicate keys are the visitor's to refuse.
 typedef enum sq_status sq_json_visit(void *context, struct sq_json_text key,
                                      struct sq_json_text value, struct sq_error *err);
 enum sq_status sq_json_members(const char *what, struct sq_json_text object, sq_json_visit *visit,

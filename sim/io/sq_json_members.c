@@ -15,9 +15,14 @@ static enum sq_status bad(const struct scan *s, const char *sentence)
                    (size_t)(s->end - s->at), sentence);
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
 static void skip_blank(struct scan *s)
 {
-    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t' || *s->at == '\n' || *s->at == '\r'))
+    while (s->at < s->end && is_blank(*s->at))
         s->at++;
 }
 
@@ -45,7 +50,8 @@ static enum sq_status read_key(struct scan *s, struct sq_json_text *key)
     return SQ_OK;
 }
 
-// Up to the comma or brace behind it; what is between is judged by whoever reads the value.
+// Up to the comma or brace behind it, without blanks at either end; what is between is judged by
+// whoever reads the value.
 static enum sq_status read_value(struct scan *s, struct sq_json_text *value)
 {
     skip_blank(s);
@@ -61,7 +67,10 @@ static enum sq_status read_value(struct scan *s, struct sq_json_text *value)
         else if (c == '}' || c == ']')
             depth--;
     }
-    *value = (struct sq_json_text){from, (size_t)(s->at - from)};
+    const char *to = s->at;
+    while (to > from && is_blank(to[-1]))
+        to--;
+    *value = (struct sq_json_text){from, (size_t)(to - from)};
     return s->at < s->end ? SQ_OK : bad(s, "the text ends inside an object");
 }
 

@@ -215,6 +215,27 @@ void sq_put_yaml(FILE *out, const char *text)
     fputc('"', out);
 }
 
+void sq_put_argument(FILE *out, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+=.,:/@%";
+    if (*text && text[strspn(text, plain)] == '\0') {
+        fputs(text, out);
+        return;
+    }
+    fputc('\'', out);
+    for (;;) {
+        const size_t n = strcspn(text, "'");
+        put_text(out, text, n);
+        text += n;
+        if (*text == '\0')
+            break;
+        fputs("'\\''", out);
+        text++;
+    }
+    fputc('\'', out);
+}
+
 void sq_put_script_json(FILE *out, const char *json)
 {
     for (; *json; json++)

@@ -17,7 +17,8 @@
 //                                      texts into the document as text nodes, never as markup
 //   terminal, TAP sq_put_text, sq_quote_text, sq_quote_stream   visible characters
 //   SQL           bound parameters of SQLite, never part of a statement
-//   shell         none is used: tools are started by argument lists (sq_process.h)
+//   shell         none is used: tools are started by argument lists (sq_process.h); sq_put_argument
+//                 for commands that are only shown
 #ifndef SQ_QUOTE_H
 #define SQ_QUOTE_H
 
@@ -59,6 +60,12 @@ void sq_put_script_json(FILE *out, const char *json);
 
 // The same without a change of "<": a JSON text on one line.
 void sq_put_json_line(FILE *out, const char *json);
+
+// ---- shells -----------------------------------------------------------------------------------
+
+// An argument in a command that is shown to be repeated by hand: as it is where it is plain, else
+// in single quotes, visible as below. No shell is ever given it from here.
+void sq_put_argument(FILE *out, const char *text);
 
 // ---- terminals --------------------------------------------------------------------------------
 

@@ -9,47 +9,7 @@
 
 #define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
 
-static const struct {
-    const char *name;
-    size_t nbytes;
-} dtype_table[SQ_DTYPE_COUNT] = {
-    [SQ_F32] = {"F32", 4}, [SQ_F16] = {"F16", 2}, [SQ_BF16] = {"BF16", 2}, [SQ_I8] = {"I8", 1},
-    [SQ_U8] = {"U8", 1},   [SQ_I32] = {"I32", 4}, [SQ_I64] = {"I64", 8},
-};
-
-const char *sq_dtype_name(enum sq_dtype dtype)
-{
-    return dtype < SQ_DTYPE_COUNT ? dtype_table[dtype].name : "?";
-}
-
-size_t sq_dtype_nbytes(enum sq_dtype dtype)
-{
-    return dtype < SQ_DTYPE_COUNT ? dtype_table[dtype].nbytes : 0;
-}
-
-bool sq_dtype_is_float(enum sq_dtype dtype)
-{
-    return dtype == SQ_F32 || dtype == SQ_F16 || dtype == SQ_BF16;
-}
-
 // ---- one tensor of the header ---------------------------------------------------------------
-
-// Derives n_elements and nbytes; a shape whose product or bytes pass int64 or size_t is refused.
-static enum sq_status derive_sizes(const char *what, struct sq_tensor *t, struct sq_error *err)
-{
-    uint64_t n = 1;
-    bool over = false;
-    for (unsigned i = 0; i < t->n_dims; i++)
-        over = over || __builtin_mul_overflow(n, t->dim[i], &n) || n > INT64_MAX;
-    uint64_t nbytes;
-    over = over || __builtin_mul_overflow(n, sq_dtype_nbytes(t->dtype), &nbytes) ||
-           nbytes > INT64_MAX || nbytes > SIZE_MAX;
-    if (over)
-        return DAMAGED("%s: the shape of tensor '%.60s' overflows", what, t->name);
-    t->n_elements = (size_t)n;
-    t->nbytes = (size_t)nbytes;
-    return SQ_OK;
-}
 
 static enum sq_status check_name(const char *what, const char *name, struct sq_error *err)
 {
@@ -66,7 +26,7 @@ static enum sq_status read_dtype(const char *what, const json_t *entry, struct s
     if (!text)
         return DAMAGED("%s: tensor '%.60s' has no dtype", what, t->name);
     for (int d = 0; d < SQ_DTYPE_COUNT; d++)
-        if (strcmp(text, dtype_table[d].name) == 0) {
+        if (strcmp(text, sq_dtype_name((enum sq_dtype)d)) == 0) {
             t->dtype = (enum sq_dtype)d;
             return SQ_OK;
         }
@@ -93,7 +53,7 @@ static enum sq_status read_shape(const char *what, const json_t *entry, struct s
                            t->name);
         t->dim[i] = (uint64_t)json_integer_value(dim);
     }
-    return derive_sizes(what, t, err);
+    return sq_tensor_derive(what, t, err);
 }
 
 static enum sq_status read_offsets(const char *what, const json_t *entry, const uint8_t *buffer,
@@ -331,11 +291,16 @@ enum sq_status sq_safetensors_check(const struct sq_safetensors *st, const char 
     sq_digest_add(&d, st->head, (size_t)(at - st->head));
     at += sizeof label - 1;
     sq_digest_add(&d, at, (size_t)(st->buffer - at));
+    const uint8_t *kept = st->buffer; // data up to here are forgotten
     for (size_t i = 0; i < st->n_tensors; i++) {
-        const struct sq_digest data = sq_digest_of(st->tensor[i].data, st->tensor[i].nbytes);
+        const struct sq_tensor *t = &st->tensor[i];
+        const struct sq_digest data = sq_digest_of(t->data, t->nbytes);
         sq_digest_add(&d, &data, sizeof data);
-        if (st->tensor[i].nbytes >= FORGET_NBYTES)
-            sq_tensor_forget(st, &st->tensor[i]);
+        const size_t nbytes = (size_t)(t->data + t->nbytes - kept);
+        if (nbytes < FORGET_NBYTES)
+            continue; // many tensors can share a page
+        sq_tensor_forget(st, &(struct sq_tensor){.data = kept, .nbytes = nbytes});
+        kept += nbytes;
     }
     sq_digest_label(d, label);
     if (strcmp(stored, label) != 0)
@@ -401,4 +366,9 @@ const char *sq_safetensors_metadata(const struct sq_safetensors *st, const char 
     const struct sq_metadata *const *hit =
         bsearch(&p, st->by_key, st->n_metadata, sizeof *st->by_key, by_key);
     return hit ? (*hit)->value : NULL;
+}
+
+void sq_tensor_forget(const struct sq_safetensors *st, const struct sq_tensor *t)
+{
+    sq_file_forget(&st->map, t->data, t->nbytes);
 }

@@ -22,25 +22,9 @@
 #include "models/sq_status.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_tensor.h"
 
-enum sq_dtype { SQ_F32, SQ_F16, SQ_BF16, SQ_I8, SQ_U8, SQ_I32, SQ_I64, SQ_DTYPE_COUNT };
-
-const char *sq_dtype_name(enum sq_dtype dtype); // "F32", ...
-size_t sq_dtype_nbytes(enum sq_dtype dtype);    // 1, 2, 4 or 8
-bool sq_dtype_is_float(enum sq_dtype dtype);    // F32, F16, BF16
-
-#define SQ_TENSOR_MAX_DIMS 8u
 #define SQ_HEADER_MAX_NBYTES 100000000u // the limit of the reference implementation
-
-struct sq_tensor {
-    const char *name; // UTF-8 without control characters
-    enum sq_dtype dtype;
-    unsigned n_dims; // 0 = scalar
-    uint64_t dim[SQ_TENSOR_MAX_DIMS];
-    size_t n_elements;   // product of dim; derived, ignored by the writer
-    size_t nbytes;       // derived, ignored by the writer
-    const uint8_t *data; // little-endian, NOT necessarily aligned to the dtype: copy, do not cast
-};
 
 struct sq_metadata {
     const char *key, *value; // UTF-8
@@ -60,7 +44,7 @@ struct sq_safetensors {
     char *text; // of all names, keys and values
     size_t text_nbytes;
     const uint8_t *head; // the header as it is stored, up to buffer
-    struct sq_mapping map;
+    struct sq_file_view map;
 };
 
 // *st owns the mapping until close; names, metadata and data point into it. After a failure *st is
@@ -84,15 +68,6 @@ void sq_safetensors_close(struct sq_safetensors *st);
 // NULL where there is none.
 const struct sq_tensor *sq_safetensors_find(const struct sq_safetensors *st, const char *name);
 const char *sq_safetensors_metadata(const struct sq_safetensors *st, const char *key);
-
-// F32, F16 or BF16 -> binary32, exact; out holds t->n_elements. Refuses integers
-// (SQ_ERR_UNSUPPORTED) and, with tensor name and flat index, NaN and infinity
-// (SQ_ERR_NON_FINITE).
-enum sq_status sq_tensor_read_f32(const struct sq_tensor *t, float *out, struct sq_error *err);
-
-// IEEE binary16 and bfloat16 bit patterns to binary32, exact for every pattern.
-float sq_f16_to_f32(uint16_t h);
-float sq_bf16_to_f32(uint16_t h);
 
 // Lets the system drop the pages of a tensor that was read, so that large models stay out of
 // memory; reading them again is allowed. Nothing happens where st was opened from memory.

@@ -15,7 +15,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "data is written as it
 static bool tensor_nbytes(const struct sq_tensor *t, uint64_t *nbytes)
 {
     *nbytes = sq_dtype_nbytes(t->dtype);
-    bool good = *nbytes > 0 && t->n_dims <= SQ_TENSOR_MAX_DIMS && t->name;
+    bool good = (unsigned)t->dtype < SQ_DTYPE_COUNT && t->n_dims <= SQ_TENSOR_MAX_DIMS && t->name;
     for (unsigned i = 0; good && i < t->n_dims; i++)
         good = !__builtin_mul_overflow(*nbytes, t->dim[i], nbytes) && *nbytes <= INT64_MAX;
     return good;

@@ -1,11 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contents of tensors: exact widening to binary32, dropping pages (sq_safetensors.h).
+#include "sim/io/sq_tensor.h"
+
 #include <math.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "sim/io/sq_safetensors.h"
+#include "models/sq_ggml.h"
+
+// ---- dtypes ---------------------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    size_t nbytes, length;
+    sq_ggml_decode *decode; // of blocks
+} dtype_table[SQ_DTYPE_END] = {
+    [SQ_F32] = {"F32", 4, 1, NULL},
+    [SQ_F16] = {"F16", 2, 1, NULL},
+    [SQ_BF16] = {"BF16", 2, 1, NULL},
+    [SQ_I8] = {"I8", 1, 1, NULL},
+    [SQ_U8] = {"U8", 1, 1, NULL},
+    [SQ_I32] = {"I32", 4, 1, NULL},
+    [SQ_I64] = {"I64", 8, 1, NULL},
+    [SQ_Q8_0] = {"Q8_0", SQ_GGML_Q8_0_NBYTES, SQ_GGML_LEN, sq_ggml_q8_0},
+    [SQ_Q4_0] = {"Q4_0", SQ_GGML_Q4_0_NBYTES, SQ_GGML_LEN, sq_ggml_q4_0},
+    [SQ_Q4_1] = {"Q4_1", SQ_GGML_Q4_1_NBYTES, SQ_GGML_LEN, sq_ggml_q4_1},
+    [SQ_Q5_0] = {"Q5_0", SQ_GGML_Q5_0_NBYTES, SQ_GGML_LEN, sq_ggml_q5_0},
+    [SQ_Q5_1] = {"Q5_1", SQ_GGML_Q5_1_NBYTES, SQ_GGML_LEN, sq_ggml_q5_1},
+    [SQ_Q4_K] = {"Q4_K", SQ_GGML_Q4_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q4_k},
+    [SQ_Q5_K] = {"Q5_K", SQ_GGML_Q5_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q5_k},
+    [SQ_Q6_K] = {"Q6_K", SQ_GGML_Q6_K_NBYTES, SQ_GGML_K_LEN, sq_ggml_q6_k},
+};
+
+const char *sq_dtype_name(enum sq_dtype dtype)
+{
+    return dtype < SQ_DTYPE_END ? dtype_table[dtype].name : "?";
+}
+
+size_t sq_dtype_nbytes(enum sq_dtype dtype)
+{
+    return dtype < SQ_DTYPE_END ? dtype_table[dtype].nbytes : 0;
+}
+
+size_t sq_dtype_block_length(enum sq_dtype dtype)
+{
+    return dtype < SQ_DTYPE_END ? dtype_table[dtype].length : 1;
+}
+
+bool sq_dtype_is_float(enum sq_dtype dtype)
+{
+    return dtype == SQ_F32 || dtype == SQ_F16 || dtype == SQ_BF16 ||
+           sq_dtype_block_length(dtype) > 1;
+}
+
+enum sq_status sq_tensor_derive(const char *what, struct sq_tensor *t, struct sq_error *err)
+{
+    const size_t length = sq_dtype_block_length(t->dtype);
+    uint64_t n = 1, nbytes;
+    bool over = false;
+    for (unsigned i = 0; i < t->n_dims; i++)
+        over = over || __builtin_mul_overflow(n, t->dim[i], &n) || n > INT64_MAX;
+    over = over || __builtin_mul_overflow(n / length, sq_dtype_nbytes(t->dtype), &nbytes) ||
+           nbytes > INT64_MAX || nbytes > SIZE_MAX;
+    if (over)
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: the shape of tensor '%.60s' overflows", what,
+                       t->name);
+    if (length > 1 && (t->n_dims == 0 || t->dim[t->n_dims - 1] % length != 0))
+        return SQ_FAIL(err, SQ_ERR_DAMAGED,
+                       "%s: a row of tensor '%.60s' has %llu elements, %s needs a multiple of %zu",
+                       what, t->name, t->n_dims ? (unsigned long long)t->dim[t->n_dims - 1] : 1,
+                       sq_dtype_name(t->dtype), length);
+    t->n_elements = (size_t)n;
+    t->nbytes = (size_t)nbytes;
+    return SQ_OK;
+}
+
+struct sq_tensor sq_tensor_rows(const struct sq_tensor *t, size_t first, size_t n)
+{
+    struct sq_tensor rows = *t;
+    const size_t columns = (size_t)t->dim[1];
+    const size_t row_nbytes = columns / sq_dtype_block_length(t->dtype) * sq_dtype_nbytes(t->dtype);
+    rows.dim[0] = n;
+    rows.n_elements = n * columns;
+    rows.nbytes = n * row_nbytes;
+    rows.data = t->data + first * row_nbytes;
+    return rows;
+}
+
+// ---- values ---------------------------------------------------------------------------------
 
 static float from_bits(uint32_t bits)
 {
@@ -44,34 +124,31 @@ static float load_f32(const uint8_t *p)
                      (uint32_t)p[3] << 24);
 }
 
+static void widen(const struct sq_tensor *t, float *out)
+{
+    const size_t length = sq_dtype_block_length(t->dtype), nbytes = sq_dtype_nbytes(t->dtype);
+    for (size_t i = 0; i < t->n_elements / length; i++) {
+        const uint8_t *at = t->data + nbytes * i;
+        if (length > 1)
+            dtype_table[t->dtype].decode(at, out + length * i);
+        else if (t->dtype == SQ_F32)
+            out[i] = load_f32(at);
+        else if (t->dtype == SQ_F16)
+            out[i] = sq_f16_to_f32(load_u16(at));
+        else
+            out[i] = sq_bf16_to_f32(load_u16(at));
+    }
+}
+
 enum sq_status sq_tensor_read_f32(const struct sq_tensor *t, float *out, struct sq_error *err)
 {
     if (!sq_dtype_is_float(t->dtype))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "tensor '%.80s' is %s, need F32, F16 or BF16",
                        t->name, sq_dtype_name(t->dtype));
-    for (size_t i = 0; i < t->n_elements; i++) {
-        if (t->dtype == SQ_F32)
-            out[i] = load_f32(t->data + 4 * i);
-        else if (t->dtype == SQ_F16)
-            out[i] = sq_f16_to_f32(load_u16(t->data + 2 * i));
-        else
-            out[i] = sq_bf16_to_f32(load_u16(t->data + 2 * i));
+    widen(t, out);
+    for (size_t i = 0; i < t->n_elements; i++)
         if (!isfinite(out[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "element %zu of tensor '%.80s' is %s", i,
                            t->name, isnan(out[i]) ? "NaN" : "infinite");
-    }
     return SQ_OK;
-}
-
-void sq_tensor_forget(const struct sq_safetensors *st, const struct sq_tensor *t)
-{
-    if (!st->map.data)
-        return; // not our pages: dropping them would lose their contents
-    // Whole pages inside the tensor only: neighbours keep theirs.
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t begin = ((uintptr_t)t->data + page - 1) & ~(page - 1);
-    uintptr_t end = ((uintptr_t)t->data + t->nbytes) & ~(page - 1);
-    if (begin < end)
-        (void)madvise((void *)begin, end - begin,
-                      MADV_DONTNEED); // a hint: failure costs memory only
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/io/sq_file.h"
-#include "sim/io/sq_nearest.h"
+#include "sim/io/sq_suggest.h"
 
 enum { YAML_MAX_NBYTES = 1 << 20, MAX_KEYS = 128 };
 
@@ -68,7 +68,7 @@ static enum sq_status unknown_key(const struct log *log, const char *what,
         if (strcmp(key, keys[i]) == 0) // of another mapping
             return SQ_FAIL(err, SQ_ERR_ARG, "'%s': key '%.40s' does not belong here%.60s",
                            sq_path_tail(what), key, log->place);
-    const char *nearest = sq_nearest(key, keys, n);
+    const char *nearest = sq_suggest(key, keys, n);
     return SQ_FAIL(err, SQ_ERR_ARG, "'%s': unknown key '%.40s'%s%.40s%s%.60s", sq_path_tail(what),
                    key, nearest ? ", did you mean " : "", nearest ? nearest : "",
                    nearest ? "?" : "", log->place);
@@ -100,7 +100,7 @@ enum sq_status sq_yaml_parse(const void *text, size_t nbytes, const char *what,
 enum sq_status sq_yaml_load(const char *path, const cyaml_schema_value_t *schema, void **data,
                             struct sq_error *err)
 {
-    struct sq_mapping map;
+    struct sq_file_view map;
     *data = NULL;
     SQ_TRY(sq_file_map(path, &map, err));
     const enum sq_status status = sq_yaml_parse(map.data, map.nbytes, path, schema, data, err);

@@ -8,6 +8,7 @@
 #include "models/quant/sq_blas.h"
 #include "models/quant/sq_smooth.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_layer_rule.h"
 
 // The layers that share input i of a block.
 static const struct {
@@ -122,7 +123,23 @@ static enum sq_status encode_layer(const struct encoding *e, size_t l,
                                    struct sq_error *err)
 {
     SQ_TRY(sq_checkpoint_read_layer(e->ck, l, e->w, err));
-    return sq_quant_layer_init(layer, e->r, e->w, e->ck->layer[l].n, e->ck->layer[l].k, in, err);
+    return sq_quant_layer_init(layer, sq_recipe_of_layer(e->r, e->ck->layer[l].name), e->w,
+                               e->ck->layer[l].n, e->ck->layer[l].k, in, err);
+}
+
+// The recipe of the layers [first, end), which share an input: of all of them one smoothing.
+static enum sq_status shared_smoothing(const struct encoding *e, size_t first, size_t end,
+                                       const struct sq_recipe **of, struct sq_error *err)
+{
+    *of = sq_recipe_of_layer(e->r, e->ck->layer[first].name);
+    for (size_t l = first + 1; l < end; l++) {
+        const struct sq_recipe *r = sq_recipe_of_layer(e->r, e->ck->layer[l].name);
+        if (r->is_smooth != (*of)->is_smooth || (r->is_smooth && r->alpha != (*of)->alpha))
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "layers %.60s and %.60s share an input, need one smooth",
+                           e->ck->layer[first].name, e->ck->layer[l].name);
+    }
+    return SQ_OK;
 }
 
 // The layers of block `block` that share input i.
@@ -134,9 +151,10 @@ static enum sq_status encode_shared(const struct encoding *e, size_t block, size
     const struct sq_calibration *c = e->in ? &e->in->calibration[i] : NULL;
     float *sigma = NULL;
     struct sq_factor factor = {0};
-    enum sq_status status = SQ_OK;
-    if (e->r->is_smooth)
-        status = smooth(e->ck, first, end, c, e->r->alpha, e->w, &sigma, err);
+    const struct sq_recipe *r;
+    enum sq_status status = shared_smoothing(e, first, end, &r, err);
+    if (status == SQ_OK && r->is_smooth)
+        status = smooth(e->ck, first, end, c, r->alpha, e->w, &sigma, err);
     const bool has_factor = (sq_recipe_needs(e->r) & SQ_NEED_FACTOR) == SQ_NEED_FACTOR;
     if (status == SQ_OK && has_factor)
         status = sq_factor_init(&factor, c, sigma, e->r->percdamp, err);
@@ -158,22 +176,92 @@ static enum sq_status encode_shared(const struct encoding *e, size_t block, size
     return status;
 }
 
+// *e.w for the largest layer of the block.
+static enum sq_status encoding_init(struct encoding *e, size_t block, struct sq_error *err)
+{
+    size_t largest = 0;
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
+        const struct sq_layer *l = &e->ck->layer[block * SQ_BLOCK_LAYERS + i];
+        largest = l->n * l->k > largest ? l->n * l->k : largest;
+    }
+    e->w = malloc(largest * sizeof *e->w);
+    return e->w ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for block %zu", block);
+}
+
 enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
                               const struct sq_recipe *r, const struct sq_eval_inputs *in,
                               const uint8_t *is_dense, struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
                               struct sq_error *err)
 {
-    size_t largest = 0;
+    struct encoding e = {ck, r, in, is_dense, NULL};
     memset(layer, 0, SQ_BLOCK_LAYERS * sizeof *layer);
-    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
-        const struct sq_layer *l = &ck->layer[block * SQ_BLOCK_LAYERS + i];
-        largest = l->n * l->k > largest ? l->n * l->k : largest;
-    }
-    const struct encoding e = {ck, r, in, is_dense, malloc(largest * sizeof(float))};
-    enum sq_status status =
-        e.w ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for block %zu", block);
+    enum sq_status status = encoding_init(&e, block, err);
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_INPUTS; i++)
         status = encode_shared(&e, block, i, layer, err);
+    free(e.w);
+    for (size_t i = 0; status != SQ_OK && i < SQ_BLOCK_LAYERS; i++)
+        sq_quant_layer_free(&layer[i]);
+    return status;
+}
+
+// A pass of a block whose first layers are encoded: what the layers behind them see.
+struct behind {
+    const struct encoding *e;
+    const struct sq_quant_layer *layer;
+    size_t n_encoded; // layers of the block
+    struct collector collector;
+};
+
+static enum sq_status collect_behind(void *context, const struct sq_llama_linear *l, bool *is_done,
+                                     struct sq_error *err)
+{
+    const struct behind *b = context;
+    const size_t i = l->layer % SQ_BLOCK_LAYERS;
+    struct collector collector = b->collector;
+    if (i == b->n_encoded)
+        return collect(&collector, l, is_done, err);
+    *is_done = i < b->n_encoded;
+    return *is_done ? sq_quant_layer_apply(&b->layer[i], sq_recipe_of_layer(b->e->r, l->name), l->x,
+                                           l->m, l->y, err)
+                    : SQ_OK;
+}
+
+// before: the stream in front of the block.
+static enum sq_status encode_behind(struct behind *b, struct sq_llama *s, size_t block,
+                                    const float *before, struct sq_quant_layer *layer,
+                                    struct sq_error *err)
+{
+    const size_t nbytes = sq_tokens_count(s->tokens) * s->ck->config.hidden_size * sizeof *s->h;
+    for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++) {
+        b->n_encoded = shared[i].first;
+        SQ_TRY(sq_llama_block(s, block, collect_behind, b, err));
+        memcpy(s->h, before, nbytes);
+        SQ_TRY(encode_shared(b->e, block, i, layer, err));
+    }
+    b->n_encoded = SQ_BLOCK_LAYERS;
+    return sq_llama_block(s, block, collect_behind, b, err);
+}
+
+enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const struct sq_recipe *r,
+                                     const uint8_t *is_dense,
+                                     struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
+                                     struct sq_error *err)
+{
+    const size_t nbytes = sq_tokens_count(s->tokens) * s->ck->config.hidden_size * sizeof *s->h;
+    struct sq_eval_inputs in = {0};
+    struct encoding e = {s->ck, r, &in, is_dense, NULL};
+    struct behind b = {.e = &e, .layer = layer, .collector = {&in, sq_recipe_needs(r)}};
+    float *before = malloc(nbytes);
+    memset(layer, 0, SQ_BLOCK_LAYERS * sizeof *layer);
+    enum sq_status status = before
+                                ? encoding_init(&e, block, err)
+                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for block %zu", block);
+    if (before)
+        memcpy(before, s->h, nbytes);
+    if (status == SQ_OK)
+        status = encode_behind(&b, s, block, before, layer, err);
+    sq_eval_inputs_free(&in);
+    free(before);
     free(e.w);
     for (size_t i = 0; status != SQ_OK && i < SQ_BLOCK_LAYERS; i++)
         sq_quant_layer_free(&layer[i]);
@@ -204,15 +292,16 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
                               struct sq_error *err)
 {
     const struct sq_quant_layer *q = &e->layer[l->layer % SQ_BLOCK_LAYERS];
-    struct sq_layer_metrics metrics = {.name = l->name,
-                                       .n = l->n,
-                                       .k = l->k,
-                                       .mask_recall = NAN,
-                                       .mask = sq_quant_layer_mask(q),
-                                       .k_padded = q->k,
-                                       .stored_bits =
-                                           sq_quant_layer_nbits(q) / ((double)l->n * (double)l->k),
-                                       .is_dense = e->is_dense && e->is_dense[l->layer]};
+    struct sq_layer_metrics metrics = {
+        .name = l->name,
+        .n = l->n,
+        .k = l->k,
+        .mask_recall = NAN,
+        .mask = sq_quant_layer_mask(q),
+        .k_padded = q->k,
+        .stored_bits = sq_quant_layer_nbits(q) / ((double)l->n * (double)l->k),
+        .act_bits = sq_cost_act_nbits(sq_recipe_of_layer(e->r, l->name)),
+        .is_dense = e->is_dense && e->is_dense[l->layer]};
     double *want = malloc(l->m * l->n * sizeof *want), signal = 0, noise = 0;
     enum sq_status status =
         want ? sq_blas_xwt_f64(l->x, l->w, l->m, l->n, l->k, want, err)
@@ -230,7 +319,8 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
     metrics.relative_error = sqrt(noise / signal);
     metrics.sqnr_db = noise == 0 ? INFINITY : 10 * log10(signal / noise);
     if (metrics.mask)
-        SQ_TRY(sq_quant_layer_recall(q, e->r, l->x, l->m, &metrics.mask_recall, err));
+        SQ_TRY(sq_quant_layer_recall(q, sq_recipe_of_layer(e->r, l->name), l->x, l->m,
+                                     &metrics.mask_recall, err));
     e->report(e->context, &metrics);
     return SQ_OK;
 }
@@ -240,7 +330,7 @@ static enum sq_status replace(void *context, const struct sq_llama_linear *l, bo
 {
     const struct evaluation *e = context;
     const struct sq_quant_layer *q = &e->layer[l->layer % SQ_BLOCK_LAYERS];
-    SQ_TRY(sq_quant_layer_apply(q, e->r, l->x, l->m, l->y, err));
+    SQ_TRY(sq_quant_layer_apply(q, sq_recipe_of_layer(e->r, l->name), l->x, l->m, l->y, err));
     *is_done = true;
     return e->report ? measure(e, l, err) : SQ_OK;
 }

@@ -2,7 +2,7 @@
 // A model block by block: what the inputs of a decoder block are in calibration, its layers encoded
 // by them, and the block run with those. Evaluation and the scans over layers stand on it.
 //
-// Calibration statistics are of the unquantized model.
+// Calibration statistics are of the unquantized model, but for sq_eval_encode_behind.
 #ifndef SQ_BLOCKWISE_H
 #define SQ_BLOCKWISE_H
 
@@ -43,6 +43,14 @@ enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
                               const uint8_t *is_dense, struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
                               struct sq_error *err);
 
+// The same, each layer from the inputs that the encoded ones before it give, in the block and, as
+// *s stands, before it; *s is behind the encoded block afterwards. Five passes of the block, not
+// one.
+enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const struct sq_recipe *r,
+                                     const uint8_t *is_dense,
+                                     struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
+                                     struct sq_error *err);
+
 // ---- metrics (SPEC J) -------------------------------------------------------------------------
 
 struct sq_layer_metrics {
@@ -53,7 +61,8 @@ struct sq_layer_metrics {
     double mask_recall;    // static masks; NaN otherwise
     const uint8_t *mask;   // [k_padded], the static mask, valid during the call; NULL otherwise
     size_t k_padded;
-    double stored_bits; // per weight; NaN where no packed form exists
+    double stored_bits; // per weight; NaN for weights that are the model's
+    double act_bits;    // of an activation (sq_cost_act_nbits)
     bool is_dense;      // sp24: kept dense
 };
 typedef void sq_eval_report(void *context, const struct sq_layer_metrics *metrics);

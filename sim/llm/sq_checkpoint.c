@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sim/io/sq_json.h"
+#include "sim/llm/sq_gguf_model.h"
 
 #define INDEX_MAX_NBYTES (64u << 20)
 #define MAX_SHARDS 4096u
@@ -18,8 +19,16 @@ static enum sq_status no_memory(struct sq_error *err)
     return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory opening a checkpoint");
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct sq_tensor *)a)->name, ((const struct sq_tensor *)b)->name);
+}
+
 const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name)
 {
+    const struct sq_tensor wanted = {.name = name};
+    if (ck->tensor)
+        return bsearch(&wanted, ck->tensor, ck->gguf.n_tensors, sizeof *ck->tensor, by_name);
     for (size_t i = 0; i < ck->n_shards; i++) {
         const struct sq_tensor *t = sq_safetensors_find(&ck->shard[i], name);
         if (t)
@@ -197,25 +206,34 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
     const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
     const struct {
         const char *part;
-        size_t n, k;
+        size_t n, k, n_rotated; // heads
     } linear[] = {
-        {"self_attn.q_proj", q, c->hidden_size},
-        {"self_attn.k_proj", kv, c->hidden_size},
-        {"self_attn.v_proj", kv, c->hidden_size},
-        {"self_attn.o_proj", c->hidden_size, q},
-        {"mlp.gate_proj", c->intermediate_size, c->hidden_size},
-        {"mlp.up_proj", c->intermediate_size, c->hidden_size},
-        {"mlp.down_proj", c->hidden_size, c->intermediate_size},
+        {"self_attn.q_proj", q, c->hidden_size, c->n_heads},
+        {"self_attn.k_proj", kv, c->hidden_size, c->n_kv_heads},
+        {"self_attn.v_proj", kv, c->hidden_size, 0},
+        {"self_attn.o_proj", c->hidden_size, q, 0},
+        {"mlp.gate_proj", c->intermediate_size, c->hidden_size, 0},
+        {"mlp.up_proj", c->intermediate_size, c->hidden_size, 0},
+        {"mlp.down_proj", c->hidden_size, c->intermediate_size, 0},
     };
+    const bool is_interleaved = ck->tensor && sq_gguf_model_is_interleaved(&ck->gguf);
     char full[LAYER_NAME_MAX];
     for (size_t i = 0; i < 7; i++) {
         struct sq_layer *l = &ck->layer[ck->n_layers];
         char *name = ck->names + ck->n_layers * LAYER_NAME_MAX;
         snprintf(name, LAYER_NAME_MAX, "model.layers.%u.%s", (unsigned)block, linear[i].part);
-        *l = (struct sq_layer){.name = name, .n = linear[i].n, .k = linear[i].k};
+        *l = (struct sq_layer){.name = name,
+                               .n = linear[i].n,
+                               .k = linear[i].k,
+                               .n_interleaved_heads = is_interleaved ? linear[i].n_rotated : 0};
         snprintf(full, sizeof full, "%.50s.bias", name);
-        if (sq_checkpoint_find(ck, full))
-            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "tensor '%s': biases are not supported", full);
+        const bool has_bias = c->has_qkv_bias && i < 3;
+        if (has_bias)
+            SQ_TRY(need(ck, full, l->n, 0, &l->bias, err));
+        if (!has_bias && sq_checkpoint_find(ck, full))
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                           "tensor '%s': biases are not supported, but of q, k and v of Qwen2",
+                           full);
         snprintf(full, sizeof full, "%.50s.weight", name);
         SQ_TRY(need(ck, full, l->n, l->k, &l->weight, err));
         ck->n_layers++;
@@ -282,7 +300,7 @@ static enum sq_status list_bag(struct sq_checkpoint *ck, const char *path, struc
             n -= 7;
         memcpy(name, t->name, n);
         ck->layer[ck->n_layers++] =
-            (struct sq_layer){name, (size_t)t->dim[0], (size_t)t->dim[1], t};
+            (struct sq_layer){name, (size_t)t->dim[0], (size_t)t->dim[1], t, NULL, 0};
         name += n + 1;
     }
     if (ck->n_layers == 0)
@@ -324,6 +342,16 @@ static enum sq_status open_directory(struct sq_checkpoint *ck, const char *dir,
     return status;
 }
 
+static enum sq_status open_gguf(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
+{
+    const char *what = sq_path_tail(path);
+    ck->is_model = true;
+    SQ_TRY(sq_gguf_open(&ck->gguf, path, err));
+    SQ_TRY(sq_gguf_model_config(&ck->gguf, what, &ck->config, err));
+    SQ_TRY(sq_gguf_model_tensors(&ck->gguf, what, &ck->tensor, err));
+    return list_model(ck, err);
+}
+
 enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, struct sq_error *err)
 {
     *ck = (struct sq_checkpoint){0};
@@ -331,6 +359,8 @@ enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, st
     enum sq_status status;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         status = open_directory(ck, path, err);
+    } else if (sq_gguf_is(path)) {
+        status = open_gguf(ck, path, err);
     } else {
         status = open_single(ck, path, err);
         if (status == SQ_OK)
@@ -345,6 +375,9 @@ void sq_checkpoint_close(struct sq_checkpoint *ck)
 {
     for (size_t i = 0; i < ck->n_shards; i++)
         sq_safetensors_close(&ck->shard[i]);
+    if (ck->tensor)
+        sq_gguf_model_free(ck->tensor, ck->gguf.n_tensors);
+    sq_gguf_close(&ck->gguf);
     free(ck->shard);
     free(ck->layer);
     free(ck->names);
@@ -355,17 +388,23 @@ void sq_checkpoint_close(struct sq_checkpoint *ck)
 
 void sq_checkpoint_forget(const struct sq_checkpoint *ck, const struct sq_tensor *t)
 {
+    if (ck->tensor)
+        sq_gguf_forget(&ck->gguf, t);
     for (size_t i = 0; i < ck->n_shards; i++)
         if (sq_safetensors_find(&ck->shard[i], t->name) == t)
             sq_tensor_forget(&ck->shard[i], t);
 }
 
-static enum sq_status read_and_forget(const struct sq_checkpoint *ck, const struct sq_tensor *t,
-                                      float *out, struct sq_error *err)
+// Row 2i + j of each head, as it is stored, goes to i + j half.
+static enum sq_status read_interleaved(const struct sq_layer *l, float *out, struct sq_error *err)
 {
-    enum sq_status status = sq_tensor_read_f32(t, out, err);
-    sq_checkpoint_forget(ck, t);
-    return status;
+    const size_t head_dim = l->n / l->n_interleaved_heads, half = head_dim / 2;
+    for (size_t r = 0; r < l->n; r++) {
+        const size_t in_head = r % head_dim, to = r - in_head + in_head / 2 + in_head % 2 * half;
+        const struct sq_tensor row = sq_tensor_rows(l->weight, r, 1);
+        SQ_TRY(sq_tensor_read_f32(&row, out + to * l->k, err));
+    }
+    return SQ_OK;
 }
 
 enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i, float *out,
@@ -373,7 +412,11 @@ enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i
 {
     if (i >= ck->n_layers)
         return SQ_FAIL(err, SQ_ERR_ARG, "layer = %zu, need 0..%zu", i, ck->n_layers - 1);
-    return read_and_forget(ck, ck->layer[i].weight, out, err);
+    const struct sq_layer *l = &ck->layer[i];
+    const enum sq_status status = l->n_interleaved_heads ? read_interleaved(l, out, err)
+                                                         : sq_tensor_read_f32(l->weight, out, err);
+    sq_checkpoint_forget(ck, l->weight);
+    return status;
 }
 
 enum sq_status sq_checkpoint_read(const struct sq_checkpoint *ck, const char *name, float *out,
@@ -385,7 +428,9 @@ enum sq_status sq_checkpoint_read(const struct sq_checkpoint *ck, const char *na
     if (t->n_elements != n_elements)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "tensor '%.80s' has %zu elements, need %zu", name,
                        t->n_elements, n_elements);
-    return read_and_forget(ck, t, out, err);
+    const enum sq_status status = sq_tensor_read_f32(t, out, err);
+    sq_checkpoint_forget(ck, t);
+    return status;
 }
 
 size_t sq_checkpoint_layer_index(const struct sq_checkpoint *ck, const char *name)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Hugging Face model on disk: config.json beside model.safetensors, or beside the shards that
-// model.safetensors.index.json lists. A single .safetensors file opens as a bag of 2-D tensors.
+// model.safetensors.index.json lists; or a GGUF file, read as the model it was made from
+// (sq_gguf_model.h). A single .safetensors file opens as a bag of 2-D tensors.
 //
 // Opening checks everything but float contents: the config, that every tensor the forward pass
 // needs is there once, in its shard, with its shape. Data stays on disk (mapped) until it is read;
@@ -10,6 +11,7 @@
 
 #include <stddef.h>
 
+#include "sim/io/sq_gguf.h"
 #include "sim/io/sq_safetensors.h"
 #include "sim/llm/sq_model_config.h"
 
@@ -18,6 +20,10 @@ struct sq_layer {
     const char *name; // "model.layers.0.self_attn.q_proj": the tensor without ".weight"
     size_t n, k;
     const struct sq_tensor *weight; // as stored: dtype, bytes, digest
+    const struct sq_tensor *bias;   // [n], added in binary32 to every product; NULL: none
+    // > 0: rows of so many heads are stored as pairs (sq_gguf_model.h). sq_checkpoint_read_layer
+    // gives them in the order of Hugging Face.
+    size_t n_interleaved_heads;
 };
 
 struct sq_checkpoint {
@@ -28,9 +34,11 @@ struct sq_checkpoint {
     // file order.
     size_t n_layers;
     struct sq_layer *layer;
-    size_t n_shards;
+    size_t n_shards; // 0: a GGUF file
     struct sq_safetensors *shard;
-    char *names; // private: storage of layer[].name
+    struct sq_gguf gguf;      // zeros where it is none
+    struct sq_tensor *tensor; // [gguf.n_tensors] under their names of Hugging Face, ascending
+    char *names;              // private: storage of layer[].name
 };
 
 // *ck is closed by sq_checkpoint_close; after a failure it is closed already. `path` is a directory

@@ -2,17 +2,37 @@
 // A whole model under a recipe: calibrated block by block in binary32, evaluated with every linear
 // layer in the bit-exact integers of the format.
 //
-// Memory stays near one decoder block plus the activations of the two token sets.
+// Memory stays near one decoder block plus the activations of the two token sets, and beside the
+// model as it is its last hidden states.
 #ifndef SQ_EVAL_H
 #define SQ_EVAL_H
 
 #include "sim/llm/sq_blockwise.h"
+#include "sim/llm/sq_divergence.h"
 
 struct sq_eval_result {
     double loss, perplexity; // nats per predicted token, and its exponential
     size_t n_tokens;         // predicted tokens
-    double stored_bits;      // per weight of the linear layers; NaN where no packed form exists
+    double stored_bits;      // per weight of the linear layers; NaN: they are the model's
+    double payload_bits;     // the same per stored column, padding of rows counted as weights
+    double act_bits;         // of an activation (sq_cost_act_nbits), layers by their K; NaN: r NULL
     size_t n_dense_layers;   // sp24: kept dense
+};
+
+// What begins: a stage of the evaluation, in `block` of n_blocks; block = n_blocks: behind them.
+enum sq_eval_stage {
+    SQ_EVAL_REFERENCE,   // the model as it is, over the tokens
+    SQ_EVAL_SCAN,        // what is chosen per layer: which stays dense, how sparse each is
+    SQ_EVAL_CALIBRATION, // inputs of the block's layers
+    SQ_EVAL_ENCODING,    // the block's layers
+    SQ_EVAL_PRODUCTS,    // the block over the tokens
+    SQ_EVAL_SCORES,      // loss, KL
+    SQ_EVAL_STAGES
+};
+// Called in the caller's thread.
+struct sq_eval_watch {
+    void (*begins)(void *context, enum sq_eval_stage stage, size_t block, size_t n_blocks);
+    void *context;
 };
 
 // All of it. `calib` may be NULL where the recipe needs no calibration (SQ_ERR_ARG otherwise); r
@@ -22,11 +42,20 @@ enum sq_status sq_eval(const struct sq_checkpoint *ck, const struct sq_tokens *c
                        sq_eval_report *report, void *context, struct sq_eval_result *result,
                        struct sq_error *err);
 
-// The same with weights from a file of `sqsim quantize` (sq_trace.h, sq_weight_file.h), which must
-// hold every linear layer in its shape; r names its format, and the activation bits.
+// The same with weights from a file of `sqsim quantize` (sq_layer_file.h), which must hold every
+// linear layer in its shape; r is the recipe that it opens with.
 enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
                             const struct sq_tokens *tokens, const struct sq_recipe *r,
                             sq_eval_report *report, void *context, struct sq_eval_result *result,
                             struct sq_error *err);
+
+// Either of them beside the model as it is over the same tokens: sq_eval_file where path is not
+// NULL, sq_eval where it is. *result is theirs, *divergence is of the two; with r NULL there is but
+// the model as it is, and *divergence stays as it was. watch may be NULL.
+enum sq_status sq_eval_compared(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
+                                const char *path, const struct sq_tokens *tokens,
+                                const struct sq_recipe *r, sq_eval_report *report, void *context,
+                                const struct sq_eval_watch *watch, struct sq_eval_result *result,
+                                struct sq_divergence *divergence, struct sq_error *err);
 
 #endif

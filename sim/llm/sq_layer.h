@@ -6,9 +6,10 @@
 #define SQ_LAYER_H
 
 #include "sim/block/sq_core_run.h"
+#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_trace.h"
 #include "sim/llm/sq_checkpoint.h"
+#include "sim/llm/sq_token_source.h"
 
 // Input of one layer and everything computed from it. Owned; sq_layer_free releases all of it.
 struct sq_layer_run {
@@ -42,18 +43,25 @@ enum sq_status sq_layer_compute(struct sq_layer_run *r, const struct sq_layer_op
                                 size_t n, size_t k, struct sq_error *err);
 void sq_layer_free(struct sq_layer_run *r);
 
+// The sequences that hold the first m tokens of a source (NULL: the model's calibration tokens);
+// SQ_ERR_RANGE where there are fewer. Free with sq_tokens_free.
+enum sq_status sq_model_tokens(const struct sq_checkpoint *ck, const char *model,
+                               const struct sq_token_source *given, size_t m,
+                               struct sq_tokens *tokens, struct sq_error *err);
+
 // Called for every linear layer of a model: x[m][k] is what the layer sees when the model reads the
 // tokens; w[n][k] its weights.
 typedef enum sq_status sq_layer_visit(void *context, size_t index, const char *name, const float *x,
                                       const float *w, size_t m, size_t n, size_t k,
                                       struct sq_error *err);
 
-// The first m tokens of the file at `tokens` (or NULL: tokens_calib.safetensors beside the model)
+// The first m tokens of *source (NULL: the file tokens_calib.safetensors beside the model)
 // through the model in binary32, every layer visited in model order. A checkpoint without config
 // gets normally distributed inputs from `seed`: *is_real says which. Fewer than m tokens are
 // refused.
 enum sq_status sq_model_visit(const struct sq_checkpoint *ck, const char *model_path,
-                              const char *tokens, size_t m, uint64_t seed, sq_layer_visit *visit,
-                              void *context, bool *is_real, struct sq_error *err);
+                              const struct sq_token_source *source, size_t m, uint64_t seed,
+                              sq_layer_visit *visit, void *context, bool *is_real,
+                              struct sq_error *err);
 
 #endif

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "models/quant/sq_blas.h"
+#include "sim/llm/sq_logits.h"
 
 enum {
-    QUERY_BLOCK = 64,   // queries of one attention block
-    VOCAB_BLOCK = 4096, // rows of lm_head in memory at a time
-    LOGIT_TOKENS = 64,  // tokens of one block of logits
+    QUERY_BLOCK = 64, // queries of one attention block
     NAME_MAX_LEN = 80,
 };
 
@@ -44,27 +43,38 @@ static double frequency(const struct sq_model_config *c, size_t i)
     return (1 - smooth) * f / r->factor + smooth * f;
 }
 
-static void fill_rotation(const struct sq_model_config *c, size_t n_positions, float *rotation)
+// Llama 3's scaling comes as a tensor in GGUF: what each frequency is divided by.
+static enum sq_status read_divisors(const struct sq_checkpoint *ck, float *divisor, size_t n,
+                                    struct sq_error *err)
 {
-    const size_t half = c->head_dim / 2;
+    static const char name[] = "rope_freqs.weight";
+    for (size_t i = 0; i < n; i++)
+        divisor[i] = 1;
+    return ck->tensor && sq_checkpoint_find(ck, name)
+               ? sq_checkpoint_read(ck, name, divisor, n, err)
+               : SQ_OK;
+}
+
+static enum sq_status fill_rotation(const struct sq_checkpoint *ck, size_t n_positions,
+                                    float *rotation, struct sq_error *err)
+{
+    const size_t head_dim = ck->config.head_dim, half = head_dim / 2;
+    SQ_TRY(read_divisors(ck, rotation, half, err)); // each is used before its place is
     for (size_t i = 0; i < half; i++) {
-        const double f = frequency(c, i);
+        const double f = frequency(&ck->config, i) / (double)rotation[i];
         for (size_t p = 0; p < n_positions; p++) {
-            rotation[p * c->head_dim + i] = (float)cos((double)p * f);
-            rotation[p * c->head_dim + half + i] = (float)sin((double)p * f);
+            rotation[p * head_dim + i] = (float)cos((double)p * f);
+            rotation[p * head_dim + half + i] = (float)sin((double)p * f);
         }
     }
+    return SQ_OK;
 }
 
 // Rows [first, first + n) of a matrix tensor as binary32.
 static enum sq_status read_rows(const struct sq_tensor *t, size_t first, size_t n, float *out,
                                 struct sq_error *err)
 {
-    struct sq_tensor rows = *t;
-    const size_t columns = (size_t)t->dim[1];
-    rows.n_elements = n * columns;
-    rows.nbytes = rows.n_elements * sq_dtype_nbytes(t->dtype);
-    rows.data = t->data + first * columns * sq_dtype_nbytes(t->dtype);
+    const struct sq_tensor rows = sq_tensor_rows(t, first, n);
     return sq_tensor_read_f32(&rows, out, err);
 }
 
@@ -117,14 +127,19 @@ enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
                              const struct sq_tokens *tokens, struct sq_error *err)
 {
     *s = (struct sq_llama){.ck = ck, .tokens = tokens};
+    if (ck->is_model && longest_sequence(tokens) > ck->config.window)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "a sequence of %zu tokens is longer than sliding_window = %zu; only full "
+                       "attention is supported",
+                       longest_sequence(tokens), ck->config.window);
     if (!ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "a forward pass needs a model directory with config.json, not one file");
+                       "a forward pass needs a model directory with config.json, or GGUF");
     enum sq_status status = allocate(s, err);
-    if (status == SQ_OK) {
-        fill_rotation(&ck->config, longest_sequence(tokens), s->rotation);
+    if (status == SQ_OK)
+        status = fill_rotation(ck, longest_sequence(tokens), s->rotation, err);
+    if (status == SQ_OK)
         status = embed(s, err);
-    }
     if (status != SQ_OK)
         sq_llama_free(s);
     return status;
@@ -316,6 +331,18 @@ struct pass {
     void *context;
 };
 
+// s->w holds the bias meanwhile.
+static enum sq_status add_bias(struct sq_llama *s, const struct sq_layer *l, float *y,
+                               struct sq_error *err)
+{
+    SQ_TRY(sq_tensor_read_f32(l->bias, s->w, err));
+#pragma omp parallel for
+    for (size_t t = 0; t < sq_tokens_count(s->tokens); t++)
+        for (size_t i = 0; i < l->n; i++)
+            y[t * l->n + i] += s->w[i];
+    return SQ_OK;
+}
+
 static enum sq_status linear(const struct pass *p, unsigned part, const float *x, float *y,
                              struct sq_error *err)
 {
@@ -338,7 +365,7 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
         SQ_TRY(p->hook(p->context, &call, &is_done, err));
     if (!is_done)
         sq_blas_xwt(x, s->w, call.m, call.n, call.k, y);
-    return SQ_OK;
+    return l->bias ? add_bias(s, l, y, err) : SQ_OK;
 }
 
 static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
@@ -386,78 +413,23 @@ enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *h
 
 // ---- loss -----------------------------------------------------------------------------------
 
-// Running log-sum-exp of one token's logits, and the logit of the token that came.
-struct logits {
-    double max, sum, target;
-};
-
-static void add_logits(struct logits *l, const float *logit, size_t n, size_t first, size_t target)
+enum sq_status sq_llama_norm(struct sq_llama *s, struct sq_error *err)
 {
-    double max = l->max;
-    for (size_t i = 0; i < n; i++)
-        max = (double)logit[i] > max ? (double)logit[i] : max;
-    l->sum *= exp(l->max - max);
-    l->max = max;
-    for (size_t i = 0; i < n; i++)
-        l->sum += exp((double)logit[i] - max);
-    if (target >= first && target < first + n)
-        l->target = (double)logit[target - first];
-}
-
-// Rows [first, first + n) of lm_head, in s->w, against all tokens of s->x; logit is scratch.
-static void add_vocab_block(const struct sq_llama *s, const float *w, size_t first, size_t n,
-                            struct logits *l, float *logit)
-{
-    const size_t width = s->ck->config.hidden_size, count = sq_tokens_count(s->tokens);
-    for (size_t t = 0; t < count; t += LOGIT_TOKENS) {
-        const size_t m = min_size(LOGIT_TOKENS, count - t);
-        sq_blas_xwt(s->x + t * width, w, m, n, width, logit);
-#pragma omp parallel for
-        for (size_t i = 0; i < m; i++)
-            if (t + i + 1 < count) // the next token is the target; the caller skips boundaries
-                add_logits(&l[t + i], logit + i * n, n, first, (size_t)s->tokens->id[t + i + 1]);
-    }
-}
-
-static enum sq_status sum_nll(const struct sq_llama *s, const struct logits *l, double *nll,
-                              struct sq_error *err)
-{
-    *nll = 0;
-    for (size_t i = 0; i < s->tokens->n_sequences; i++)
-        for (size_t t = s->tokens->offset[i]; t + 1 < s->tokens->offset[i + 1]; t++)
-            *nll += l[t].max + log(l[t].sum) - l[t].target;
-    if (!isfinite(*nll))
-        return SQ_FAIL(err, SQ_ERR_NON_FINITE, "the loss is %g: a logit is not finite", *nll);
-    return SQ_OK;
+    return rms_norm(s, "model.norm.weight", s->x, err);
 }
 
 enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *err)
 {
-    const struct sq_model_config *c = &s->ck->config;
-    const struct sq_tensor *head = sq_checkpoint_find(
-        s->ck, c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
-    const size_t count = sq_tokens_count(s->tokens), block = min_size(VOCAB_BLOCK, c->vocab_size);
-    struct logits *l = calloc(count, sizeof *l);
-    float *logit = calloc(LOGIT_TOKENS, block * sizeof *logit);
-    float *w = calloc(block, c->hidden_size * sizeof *w);
+    const size_t count = sq_tokens_count(s->tokens);
+    struct sq_token_score *score = calloc(count, sizeof *score);
     enum sq_status status =
-        l && logit && w
-            ? rms_norm(s, "model.norm.weight", s->x, err)
-            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the loss of %zu tokens", count);
-    for (size_t i = 0; status == SQ_OK && i < count; i++)
-        l[i].max = -INFINITY;
-    for (size_t first = 0; status == SQ_OK && first < c->vocab_size; first += block) {
-        const size_t n = min_size(block, c->vocab_size - first);
-        status = read_rows(head, first, n, w, err);
-        if (status == SQ_OK)
-            add_vocab_block(s, w, first, n, l, logit);
-    }
+        score ? sq_llama_norm(s, err)
+              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the loss of %zu tokens", count);
     if (status == SQ_OK)
-        status = sum_nll(s, l, nll, err);
-    sq_checkpoint_forget(s->ck, head);
-    free(l);
-    free(logit);
-    free(w);
+        status = sq_logits_score(s->ck, s->tokens, s->x, NULL, score, err);
+    if (status == SQ_OK)
+        status = sq_logits_nll(s->tokens, score, nll, err);
+    free(score);
     return status;
 }
 

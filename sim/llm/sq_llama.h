@@ -34,8 +34,9 @@ struct sq_llama {
     const struct sq_checkpoint *ck;
     const struct sq_tokens *tokens;
     float *h; // the residual stream [tokens][hidden_size]
+    float *x; // [tokens][hidden_size] after sq_llama_norm, private before
     // private
-    float *x, *q, *k, *v, *gate, *up, *w;
+    float *q, *k, *v, *gate, *up, *w;
     float *rotation; // [positions][head_dim]: cosines, then sines, of the head_dim/2 angles
 };
 
@@ -49,9 +50,12 @@ void sq_llama_free(struct sq_llama *s);
 enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *hook, void *context,
                               struct sq_error *err);
 
+// After the last block: the final norm of s->h into s->x, what lm_head multiplies (sq_logits.h).
+enum sq_status sq_llama_norm(struct sq_llama *s, struct sq_error *err);
+
 // After the last block: final norm, lm_head, and the sum of -log p(token) in nats over all tokens
-// but the first of each sequence, summed in binary64 by ascending index. Divide by
-// sq_tokens_predicted for the loss; its exponential is the perplexity (SPEC J.5). Uses up s->h.
+// that are predicted (sq_tokens_first_predicted), summed in binary64 by ascending index. Divide by
+// sq_tokens_predicted for the loss; its exponential is the perplexity (SPEC J.5).
 // SQ_ERR_NON_FINITE where a logit is NaN or infinite.
 enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *err);
 

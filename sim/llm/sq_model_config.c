@@ -28,7 +28,6 @@ static enum sq_status get_size(const struct reader *r, const char *key, uint64_t
 static const struct {
     const char *name, *extra;
 } relatives[] = {
-    {"Qwen2ForCausalLM", "biases on q, k and v"},
     {"Qwen3ForCausalLM", "norms on q and k"},
     {"Phi3ForCausalLM", "fused projections"},
     {"GemmaForCausalLM", "scaled embeddings and other norms"},
@@ -36,7 +35,7 @@ static const struct {
     {"MixtralForCausalLM", "experts"},
 };
 
-static enum sq_status check_architecture(const struct reader *r, bool *is_mistral,
+static enum sq_status check_architecture(const struct reader *r, bool *is_mistral, bool *is_qwen2,
                                          struct sq_error *err)
 {
     const json_t *list = json_object_get(r->root, "architectures");
@@ -45,19 +44,22 @@ static enum sq_status check_architecture(const struct reader *r, bool *is_mistra
     if (!name && type)
         name = strcmp(type, "llama") == 0     ? "LlamaForCausalLM"
                : strcmp(type, "mistral") == 0 ? "MistralForCausalLM"
+               : strcmp(type, "qwen2") == 0   ? "Qwen2ForCausalLM"
                                               : type;
     if (!name)
         return UNSUPPORTED("%s: neither architectures nor model_type, need LlamaForCausalLM",
                            r->what);
     *is_mistral = strcmp(name, "MistralForCausalLM") == 0;
-    if (*is_mistral || strcmp(name, "LlamaForCausalLM") == 0)
+    *is_qwen2 = strcmp(name, "Qwen2ForCausalLM") == 0;
+    if (*is_mistral || *is_qwen2 || strcmp(name, "LlamaForCausalLM") == 0)
         return SQ_OK;
     for (size_t i = 0; i < sizeof relatives / sizeof relatives[0]; i++)
         if (strcmp(name, relatives[i].name) == 0)
             return UNSUPPORTED("%s: architecture = %s has %s; only the forward pass of "
                                "LlamaForCausalLM is supported",
                                r->what, name, relatives[i].extra);
-    return UNSUPPORTED("%s: architecture = %.60s, need LlamaForCausalLM or MistralForCausalLM",
+    return UNSUPPORTED("%s: architecture = %.60s, need LlamaForCausalLM, MistralForCausalLM or "
+                       "Qwen2ForCausalLM",
                        r->what, name);
 }
 
@@ -139,9 +141,9 @@ static enum sq_status read_heads(const struct reader *r, struct sq_model_config 
 static enum sq_status read_all(const struct reader *r, struct sq_model_config *c,
                                struct sq_error *err)
 {
-    bool is_mistral;
+    bool is_mistral, is_windowed;
     *c = (struct sq_model_config){0};
-    SQ_TRY(check_architecture(r, &is_mistral, err));
+    SQ_TRY(check_architecture(r, &is_mistral, &c->has_qkv_bias, err));
     SQ_TRY(check_plain(r, err));
     SQ_TRY(get_size(r, "hidden_size", 1, 1u << 20, 0, &c->hidden_size, err));
     SQ_TRY(get_size(r, "intermediate_size", 1, 1u << 22, 0, &c->intermediate_size, err));
@@ -155,13 +157,18 @@ static enum sq_status read_all(const struct reader *r, struct sq_model_config *c
     SQ_TRY(
         sq_json_bool(r->root, r->what, "tie_word_embeddings", false, &c->tie_word_embeddings, err));
     SQ_TRY(read_rope(r, &c->rope, err));
-    size_t window;
-    SQ_TRY(get_size(r, "sliding_window", 0, UINT64_C(1) << 31, c->max_position, &window, err));
-    if (is_mistral && window < c->max_position)
-        return UNSUPPORTED("%s: sliding_window = %zu is shorter than the context of %zu; only full "
-                           "attention is supported",
-                           r->what, window, c->max_position);
+    SQ_TRY(sq_json_bool(r->root, r->what, "use_sliding_window", is_mistral, &is_windowed, err));
+    SQ_TRY(get_size(r, "sliding_window", 1, UINT64_C(1) << 31, c->max_position, &c->window, err));
+    if (!is_windowed || c->window > c->max_position)
+        c->window = c->max_position;
     return SQ_OK;
+}
+
+enum sq_status sq_model_config_of(const json_t *root, const char *what, struct sq_model_config *c,
+                                  struct sq_error *err)
+{
+    const struct reader r = {root, what};
+    return read_all(&r, c, err);
 }
 
 enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
@@ -169,8 +176,7 @@ enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
 {
     json_t *root;
     SQ_TRY(sq_json_load(path, CONFIG_MAX_NBYTES, &root, err));
-    struct reader r = {root, sq_path_tail(path)};
-    enum sq_status status = read_all(&r, c, err);
+    const enum sq_status status = sq_model_config_of(root, sq_path_tail(path), c, err);
     json_decref(root);
     return status;
 }

@@ -3,6 +3,7 @@
 #ifndef SQ_MODEL_CONFIG_H
 #define SQ_MODEL_CONFIG_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,13 +30,19 @@ struct sq_model_config {
     double rms_norm_eps;      // 1e-12..1, default 1e-6
     struct sq_rope rope;      // theta default 10000
     bool tie_word_embeddings; // default false: lm_head.weight is a tensor of its own
+    bool has_qkv_bias;        // Qwen2
+    // Tokens that attention looks back over, itself among them; longer sequences are refused.
+    size_t window; // 1..max_position
 };
 
-// Reads and checks the file. Accepted are LlamaForCausalLM, and MistralForCausalLM without a
-// sliding window shorter than its context. What would need another forward pass (biases, other
-// activations, query norms, other rotary scalings, quantised weights) is SQ_ERR_UNSUPPORTED with
-// one sentence that names the field.
+// Reads and checks the file. Accepted are LlamaForCausalLM, MistralForCausalLM and
+// Qwen2ForCausalLM; a sliding window bounds the sequences. What would need another forward pass
+// (other biases, other activations, query norms, other rotary scalings, quantised weights) is
+// SQ_ERR_UNSUPPORTED with one sentence that names the field.
 enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
                                     struct sq_error *err);
+// The same on an object in memory, which stays the caller's; `what` names it in sentences.
+enum sq_status sq_model_config_of(const json_t *root, const char *what, struct sq_model_config *c,
+                                  struct sq_error *err);
 
 #endif

@@ -23,26 +23,31 @@ static enum sq_status hook(void *context, const struct sq_llama_linear *l, bool 
     return v->visit(v->context, l->layer, l->name, l->x, l->w, v->m, l->n, l->k, err);
 }
 
-static enum sq_status visit_model(const struct sq_checkpoint *ck, const char *model_path,
-                                  const char *tokens_path, struct visitor *v, struct sq_error *err)
+enum sq_status sq_model_tokens(const struct sq_checkpoint *ck, const char *model,
+                               const struct sq_token_source *given, size_t m,
+                               struct sq_tokens *tokens, struct sq_error *err)
 {
-    char beside[1024];
+    struct sq_token_source source = given ? *given : (struct sq_token_source){0};
+    SQ_TRY(sq_token_source_read(&source, ck, model, "tokens_calib.safetensors", tokens, err));
+    const size_t count = sq_tokens_count(tokens);
+    size_t n = 1;
+    while (n < tokens->n_sequences && tokens->offset[n] < m)
+        n++;
+    tokens->n_sequences = n;
+    if (count >= m)
+        return SQ_OK;
+    sq_tokens_free(tokens);
+    return SQ_FAIL(err, SQ_ERR_RANGE, "--m = %zu, need 1..%zu, the tokens there are", m, count);
+}
+
+static enum sq_status visit_model(const struct sq_checkpoint *ck, const char *model,
+                                  const struct sq_token_source *given, struct visitor *v,
+                                  struct sq_error *err)
+{
     struct sq_tokens tokens;
     struct sq_llama llama;
-    snprintf(beside, sizeof beside, "%.990s/tokens_calib.safetensors", model_path);
-    SQ_TRY(sq_tokens_read(&tokens, tokens_path ? tokens_path : beside, ck->config.vocab_size,
-                          ck->config.max_position, err));
-    // No more sequences than it takes.
-    size_t n = 1;
-    while (n < tokens.n_sequences && tokens.offset[n] < v->m)
-        n++;
-    tokens.n_sequences = n;
-    enum sq_status status = SQ_OK;
-    if (sq_tokens_count(&tokens) < v->m)
-        status = SQ_FAIL(err, SQ_ERR_RANGE, "--m = %zu, need 1..%zu, the tokens of the file", v->m,
-                         sq_tokens_count(&tokens));
-    if (status == SQ_OK)
-        status = sq_llama_init(&llama, ck, &tokens, err);
+    SQ_TRY(sq_model_tokens(ck, model, given, v->m, &tokens, err));
+    enum sq_status status = sq_llama_init(&llama, ck, &tokens, err);
     if (status == SQ_OK) {
         for (size_t b = 0; b < ck->config.n_layers && status == SQ_OK; b++)
             status = sq_llama_block(&llama, b, hook, v, err);
@@ -82,15 +87,16 @@ static enum sq_status visit_bag(const struct sq_checkpoint *ck, uint64_t seed, s
 }
 
 enum sq_status sq_model_visit(const struct sq_checkpoint *ck, const char *model_path,
-                              const char *tokens, size_t m, uint64_t seed, sq_layer_visit *visit,
-                              void *context, bool *is_real, struct sq_error *err)
+                              const struct sq_token_source *source, size_t m, uint64_t seed,
+                              sq_layer_visit *visit, void *context, bool *is_real,
+                              struct sq_error *err)
 {
     struct visitor v = {visit, context, m};
     *is_real = ck->is_model;
     if (ck->is_model)
-        return visit_model(ck, model_path, tokens, &v, err);
-    if (tokens)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--tokens given, but %.80s is no model directory",
-                       model_path);
+        return visit_model(ck, model_path, source, &v, err);
+    if (source && (source->tokens || source->text))
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s given, but %.80s is no model directory",
+                       source->text ? "--text" : "--tokens", model_path);
     return visit_bag(ck, seed, &v, err);
 }

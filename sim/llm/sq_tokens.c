@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/llm/sq_tokens.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "sim/io/sq_safetensors.h"
 
@@ -24,7 +27,11 @@ static enum sq_status find(const struct sq_safetensors *st, const char *name, en
 {
     *t = sq_safetensors_find(st, name);
     if (!*t)
-        return SQ_FAIL(err, SQ_ERR_DAMAGED, "token file: tensor '%s' is missing", name);
+        return SQ_FAIL(
+            err, SQ_ERR_DAMAGED,
+            "token file: tensor '%s' is missing, need a safetensors file with I32 'ids' of "
+            "all sequences and I64 'offsets' where each begins and the last ends",
+            name);
     if ((*t)->dtype != dtype || (*t)->n_dims != 1)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "token file: '%s' is %s with %u dimensions, need %s, 1",
                        name, sq_dtype_name((*t)->dtype), (*t)->n_dims, sq_dtype_name(dtype));
@@ -94,11 +101,26 @@ enum sq_status sq_tokens_read(struct sq_tokens *t, const char *path, size_t voca
     return status;
 }
 
+void sq_tokens_beside(const char *model, const char *name, char *path, size_t path_size)
+{
+    struct stat st;
+    const char *slash = strrchr(model, '/');
+    if (stat(model, &st) == 0 && S_ISDIR(st.st_mode))
+        snprintf(path, path_size, "%s/%s", model, name);
+    else
+        snprintf(path, path_size, "%.*s%s", slash ? (int)(slash - model) + 1 : 0, model, name);
+}
+
 void sq_tokens_free(struct sq_tokens *t)
 {
     free(t->offset);
     free(t->id);
     *t = (struct sq_tokens){0};
+}
+
+size_t sq_tokens_first_predicted(const struct sq_tokens *t, size_t i)
+{
+    return i > 0 && t->context > 1 ? t->context : 1;
 }
 
 size_t sq_tokens_count(const struct sq_tokens *t)
@@ -108,5 +130,8 @@ size_t sq_tokens_count(const struct sq_tokens *t)
 
 size_t sq_tokens_predicted(const struct sq_tokens *t)
 {
-    return sq_tokens_count(t) - t->n_sequences;
+    size_t n = sq_tokens_count(t);
+    for (size_t i = 0; i < t->n_sequences; i++)
+        n -= sq_tokens_first_predicted(t, i);
+    return n;
 }

@@ -13,6 +13,9 @@ struct sq_tokens {
     size_t n_sequences; // >= 1; a caller may lower it to use the first sequences only
     size_t *offset;     // [n_sequences + 1], offset[0] = 0
     int32_t *id;        // [offset[n_sequences]]
+    // Tokens that begin every sequence but the first and are predicted in the one before: windows
+    // that overlap (sq_token_source.h). 0 of a token file.
+    size_t context;
 };
 
 // Reads and checks all of it: offsets start at 0, rise by 2..max_position a sequence and end at the
@@ -21,9 +24,13 @@ struct sq_tokens {
 // the place. Free with sq_tokens_free; after a failure *t is empty.
 enum sq_status sq_tokens_read(struct sq_tokens *t, const char *path, size_t vocab_size,
                               size_t max_position, struct sq_error *err);
+// The file `name` that belongs to a model: in its directory, or beside it where it is one file.
+void sq_tokens_beside(const char *model, const char *name, char *path, size_t path_size);
 void sq_tokens_free(struct sq_tokens *t);
 
-// Tokens of all sequences, and how many of them are predicted (all but the first of each).
+// The place in sequence i of the first token whose prediction counts: 1, or behind the context.
+size_t sq_tokens_first_predicted(const struct sq_tokens *t, size_t i);
+// Tokens of all sequences, and how many of them are predicted.
 size_t sq_tokens_count(const struct sq_tokens *t);
 size_t sq_tokens_predicted(const struct sq_tokens *t);
 

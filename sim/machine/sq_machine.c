@@ -7,14 +7,14 @@
 #include <string.h>
 
 #include "sim/io/sq_file.h"
-#include "sim/io/sq_unit.h"
+#include "sim/io/sq_quantity.h"
 #include "sim/io/sq_yaml.h"
 
 // ---- the file -------------------------------------------------------------------------------
 
 // Numbers are read as text and parsed here: libcyaml takes "4.5" for 4.
 struct raw_core {
-    char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits;
+    char *rows, *cols, *low_lanes, *high_lanes, *low_bits, *high_bits, *act_bits, *output;
     int gather;
 };
 
@@ -43,6 +43,8 @@ static const cyaml_schema_field_t core_fields[] = {
     TEXT_FIELD("high_bits", struct raw_core, high_bits),
     TEXT_FIELD("act_bits", struct raw_core, act_bits),
     CYAML_FIELD_ENUM("gather", CYAML_FLAG_STRICT, struct raw_core, gather, gathers, 2),
+    CYAML_FIELD_STRING_PTR("output", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_core,
+                           output, 1, 63),
     CYAML_FIELD_END};
 
 static const cyaml_schema_field_t buffer_fields[] = {
@@ -113,7 +115,7 @@ static enum sq_status read_size(const char *what, const char *text, double min, 
                                 uint64_t *value, struct sq_error *err)
 {
     double v;
-    SQ_TRY(sq_unit_parse(what, text, SQ_DIM_SIZE, min, max, &v, err));
+    SQ_TRY(sq_quantity_parse(what, text, SQ_DIM_SIZE, min, max, &v, err));
     *value = (uint64_t)v;
     return SQ_OK;
 }
@@ -122,20 +124,24 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
                                struct sq_error *err)
 {
     double latency_ns;
-    uint64_t burst;
+    uint64_t burst, port;
     memset(m, 0, sizeof *m);
     snprintf(m->name, sizeof m->name, "%.63s", raw->name);
-    SQ_TRY(sq_unit_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &m->clock_hz, err));
+    SQ_TRY(sq_quantity_parse("clock", raw->clock, SQ_DIM_FREQUENCY, 1e6, 1e10, &m->clock_hz, err));
     SQ_TRY(read_count("cores", raw->cores, 1, 1024, &m->cores, err));
     SQ_TRY(read_core(&raw->core, &m->core, err));
+    SQ_TRY(read_size("core.output", raw->core.output ? raw->core.output : "64 B", 1, 8192, &port,
+                     err));
+    m->port_nbits = 8 * (unsigned)port;
     SQ_TRY(read_size("buffers.activation", raw->buffers.activation, 64, 1073741824, &m->act_nbytes,
                      err));
     SQ_TRY(
         read_size("buffers.weight", raw->buffers.weight, 64, 1073741824, &m->weight_nbytes, err));
     SQ_TRY(read_size("buffers.output", raw->buffers.output, 64, 1073741824, &m->out_nbytes, err));
-    SQ_TRY(sq_unit_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e6, 1e15,
-                         &m->dram_bytes_per_s, err));
-    SQ_TRY(sq_unit_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6, &latency_ns, err));
+    SQ_TRY(sq_quantity_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e6, 1e15,
+                             &m->dram_bytes_per_s, err));
+    SQ_TRY(sq_quantity_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6, &latency_ns,
+                             err));
     SQ_TRY(read_size("dram.burst", raw->dram.burst, 16, 4096, &burst, err));
     m->burst_nbytes = (unsigned)burst;
     m->dram_latency = (uint64_t)ceil(latency_ns * m->clock_hz * 1e-9);

@@ -14,6 +14,8 @@
 //     high_bits: 8           weight bits of a high multiplier, 4 or 8
 //     act_bits: 8            activation bits of both, 4 or 8
 //     gather: crossbar       or log
+//     output: 64 B           of a finished tile, that leave in a cycle, 1 B..8 KiB; 64 B where it
+//                            is left out
 //   buffers:                 of one core; both halves of the double buffer together
 //     activation: 256 KiB
 //     weight: 256 KiB
@@ -33,6 +35,7 @@ struct sq_machine {
     char name[64];
     struct sq_core_config core; // bits are those of the multipliers; bank, high_per_bank follow
                                 // from the format (sq_machine_core)
+    unsigned port_nbits;        // of one core: bits that leave it in a cycle; 0: any number
     unsigned cores;
     double clock_hz;
     uint64_t act_nbytes, weight_nbytes, out_nbytes; // buffers of one core

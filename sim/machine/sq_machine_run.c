@@ -4,25 +4,23 @@
 #include <assert.h>
 #include <string.h>
 
-#include "sim/block/sq_core_run.h"
-
 // Position in the loop nest; outer, inner and chunk count in the order of the plan.
 struct cursor {
     uint64_t outer, inner, chunk;
     bool done;
 };
 
-static uint64_t inner_count(const struct sq_plan *p)
+static uint64_t inner_count(const struct sq_mapping *p)
 {
     return p->n_outer ? p->count_m : p->count_n;
 }
 
-static uint64_t outer_count(const struct sq_plan *p)
+static uint64_t outer_count(const struct sq_mapping *p)
 {
     return p->n_outer ? p->count_n : p->count_m;
 }
 
-static void advance(const struct sq_plan *p, struct cursor *c)
+static void advance(const struct sq_mapping *p, struct cursor *c)
 {
     if (++c->chunk < p->count_k)
         return;
@@ -33,17 +31,17 @@ static void advance(const struct sq_plan *p, struct cursor *c)
     c->done = ++c->outer == outer_count(p);
 }
 
-static unsigned class_at(const struct sq_plan *p, const struct cursor *c)
+static unsigned class_at(const struct sq_mapping *p, const struct cursor *c)
 {
-    return p->n_outer ? sq_plan_class(p, c->inner, c->outer, c->chunk)
-                      : sq_plan_class(p, c->outer, c->inner, c->chunk);
+    return p->n_outer ? sq_mapping_class(p, c->inner, c->outer, c->chunk)
+                      : sq_mapping_class(p, c->outer, c->inner, c->chunk);
 }
 
-static uint64_t load_cycles(const struct sq_plan *p, const struct cursor *c)
+static uint64_t load_cycles(const struct sq_mapping *p, const struct cursor *c)
 {
     const uint64_t i = p->n_outer ? c->inner : c->outer, j = p->n_outer ? c->outer : c->inner;
     return p->step[class_at(p, c)]
-        .load[sq_plan_loads_weight(p, i)][sq_plan_loads_act(p, j)][c->chunk == 0];
+        .load[sq_mapping_loads_weight(p, i)][sq_mapping_loads_act(p, j)][c->chunk == 0];
 }
 
 // ---- what decides in a cycle ----------------------------------------------------------------
@@ -55,25 +53,27 @@ enum { HALVES = 2, NEVER_LOADED = 0 };
 
 struct world {
     const struct sq_machine *machine;
-    const struct sq_plan *plan;
+    const struct sq_mapping *plan;
     uint64_t now;
     struct cursor load, work;       // next step to load, next step to compute
     unsigned ahead;                 // steps loaded or being loaded, not finished: 0..2
     unsigned ready;                 // entries of arrival[]
     uint64_t arrival[HALVES];       // when the operands of the next steps can be used, in order
     uint64_t dram_free;             // the DRAM is free from this cycle on
-    uint64_t store[HALVES];         // DRAM cycles of finished blocks that wait for their store
+    uint64_t store[HALVES];         // DRAM cycles that finished blocks have yet to be stored in
+    uint64_t parts[HALVES];         // in so many parts
+    uint64_t before[HALVES];        // loads that go before the next one and have not begun
     unsigned n_store;               //
     unsigned out_used;              // output halves: of the block in work, waiting or being stored
     uint64_t store_end;             // the transfer that frees an output half, 0 = none runs
     bool core_busy;                 //
     unsigned core_class;            //
-    uint64_t core_end;              // fast engine: the job's result is complete before this cycle
+    uint64_t core_end;              // the job's result is complete before this cycle
     uint64_t jobs[SQ_STEP_CLASSES]; // started, by class
     uint64_t dram_busy;
 };
 
-static void start(struct world *w, const struct sq_machine *machine, const struct sq_plan *plan)
+static void start(struct world *w, const struct sq_machine *machine, const struct sq_mapping *plan)
 {
     memset(w, 0, sizeof *w);
     w->machine = machine;
@@ -91,8 +91,12 @@ static void finish_job(struct world *w)
 {
     w->core_busy = false;
     w->ahead--;
-    if (w->core_class & 4) // last chunk: the block is complete
-        w->store[w->n_store++] = w->plan->step[w->core_class].store;
+    if (w->core_class & 4) { // last chunk: the block is complete
+        w->store[w->n_store] = w->plan->step[w->core_class].store;
+        w->parts[w->n_store] = w->plan->store_late ? 1 : w->plan->count_k;
+        w->before[w->n_store++] =
+            HALVES - w->ahead + (w->plan->store_late ? w->plan->count_k - 1 : 0);
+    }
 }
 
 static void free_output(struct world *w)
@@ -103,25 +107,46 @@ static void free_output(struct world *w)
     }
 }
 
-// Starts transfers as long as the DRAM is free in this cycle.
+static void load(struct world *w)
+{
+    const uint64_t cycles = load_cycles(w->plan, &w->load);
+    w->dram_free = w->now + cycles;
+    w->arrival[w->ready++] = cycles ? w->dram_free + w->machine->dram_latency : w->now;
+    w->dram_busy += cycles;
+    w->ahead++;
+    for (unsigned i = 0; i < w->n_store; i++)
+        w->before[i] -= w->before[i] > 0;
+    advance(w->plan, &w->load);
+}
+
+// The next part; the first ones are the longer ones, by a cycle.
+static void store(struct world *w)
+{
+    const uint64_t cycles = (w->store[0] + w->parts[0] - 1) / w->parts[0];
+    w->dram_free = w->now + cycles;
+    w->dram_busy += cycles;
+    w->store[0] -= cycles;
+    w->parts[0]--;
+    w->before[0] = 1;
+    if (w->store[0] > 0)
+        return;
+    w->store_end = w->dram_free;
+    w->store[0] = w->store[1];
+    w->parts[0] = w->parts[1];
+    w->before[0] = w->before[1];
+    w->n_store--;
+}
+
+// Starts transfers as long as the DRAM is free in this cycle, in the order of the plan.
 static void drive_dram(struct world *w)
 {
     while (w->now >= w->dram_free) {
-        if (!w->load.done && w->ahead < HALVES) {
-            const uint64_t cycles = load_cycles(w->plan, &w->load);
-            w->dram_free = w->now + cycles;
-            w->arrival[w->ready++] = cycles ? w->dram_free + w->machine->dram_latency : w->now;
-            w->dram_busy += cycles;
-            w->ahead++;
-            advance(w->plan, &w->load);
-        } else if (w->n_store > 0) {
-            w->store_end = w->dram_free = w->now + w->store[0];
-            w->dram_busy += w->store[0];
-            w->store[0] = w->store[1];
-            w->n_store--;
-        } else {
+        if (w->n_store > 0 && (w->before[0] == 0 || w->load.done))
+            store(w);
+        else if (!w->load.done && w->ahead < HALVES)
+            load(w);
+        else
             return;
-        }
     }
 }
 
@@ -149,7 +174,7 @@ static void put_totals(const struct world *w, struct sq_machine_stats *s)
     uint64_t dram;
     s->cycles = w->now;
     s->dram_busy = w->dram_busy;
-    sq_plan_traffic(w->plan, s->nbytes, &dram);
+    sq_mapping_traffic(w->plan, s->nbytes, &dram);
     assert(dram == w->dram_busy);
     assert(w->now <= w->plan->limit); // else sums may have wrapped
     s->steps = w->plan->count_m * w->plan->count_n * w->plan->count_k;
@@ -157,58 +182,38 @@ static void put_totals(const struct world *w, struct sq_machine_stats *s)
 
 // ---- stepping engine ------------------------------------------------------------------------
 
-static void step_core(struct sq_core_sim *core, struct sq_streams *streams,
-                      const struct sq_job *new_job)
+static void add_causes(struct sq_machine_stats *s, const struct sq_unit_stats *job, uint64_t n)
 {
-    struct sq_core_in in = {.job_valid = new_job != NULL};
-    struct sq_core_out out;
-    if (new_job)
-        in.job = *new_job;
-    sq_streams_drive(streams, &in);
-    sq_core_comb(core, &in, &out);
-    sq_streams_clock(streams, &in, &out);
-    sq_core_clock(core, &in);
-}
-
-static void add_causes(struct sq_machine_stats *s, const struct sq_core_stats *core, uint64_t n)
-{
-    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
-        s->low[i] += n * core->low[i];
-        s->high[i] += n * core->high[i];
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
+        s->low[i] += n * job->low[i];
+        s->high[i] += n * job->high[i];
     }
     s->low[SQ_CAUSE_FILLING] += n; // the cycle in which the job is taken
     s->high[SQ_CAUSE_FILLING] += n;
 }
 
 struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
-                                            const struct sq_plan *plan)
+                                            const struct sq_mapping *plan)
 {
-    static const struct sq_stall free_streams[4] = {
-        {SQ_STALL_FREE, 1}, {SQ_STALL_FREE, 1}, {SQ_STALL_FREE, 1}, {SQ_STALL_FREE, 1}};
     struct sq_machine_stats stats = {.cycles = 0};
-    struct sq_streams streams;
-    struct sq_core_sim core;
     struct world w;
     start(&w, machine, plan);
-    sq_core_reset(&core, &plan->core);
-    sq_streams_init(&streams, free_streams, 0);
     for (;; w.now++) {
-        if (w.core_busy && !sq_core_active(&core)) {
+        if (w.core_busy && w.now >= w.core_end)
             finish_job(&w);
-            add_causes(&stats, &core.stats, 1);
-        }
         free_output(&w);
         drive_dram(&w);
         if (finished(&w))
             break;
-        const struct sq_job *job = NULL;
         if (take_job(&w)) {
-            job = &plan->step[w.core_class].job;
-            sq_streams_add(&streams, &plan->core, job);
+            const struct sq_tile_list list = sq_mapping_list(plan, w.core_class);
+            const struct sq_unit_stats job =
+                sq_unit_run_step(&plan->cost.unit, &plan->step[w.core_class].job, &list);
+            w.core_end = w.now + 1 + job.cycles;
+            add_causes(&stats, &job, 1);
         }
         if (!w.core_busy)
             ++*(w.now < plan->index_cycles ? &stats.index : &stats.memory);
-        step_core(&core, &streams, job);
     }
     put_totals(&w, &stats);
     return stats;
@@ -216,11 +221,15 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
 
 // ---- fast engine ----------------------------------------------------------------------------
 
-// State relative to `now`, without the positions: what the future depends on as long as blocks of
-// the same kind follow.
+// The loop that repeats: chunks of one block, inner blocks of one outer block, or outer blocks.
+enum level { CHUNK, INNER, OUTER, N_LEVELS };
+
+// State relative to `now` and, in the loop that repeats, to the position: what the future depends
+// on as long as steps of the same kind follow.
 struct key {
     uint64_t arrival[HALVES], dram_free, store[HALVES], store_end, core_end;
     uint64_t load_outer, load_inner, load_chunk, work_inner;
+    uint64_t parts[HALVES], before[HALVES];
     unsigned ahead, ready, n_store, out_used, core_busy, core_class;
 };
 
@@ -229,21 +238,24 @@ static uint64_t after(uint64_t t, uint64_t now)
     return t > now ? t - now : 0;
 }
 
-static struct key make_key(const struct world *w, bool is_outer)
+static struct key make_key(const struct world *w, enum level level)
 {
     struct key k;
     memset(&k, 0, sizeof k); // padding too: keys are compared with memcmp
     for (unsigned i = 0; i < w->ready; i++)
         k.arrival[i] = after(w->arrival[i], w->now);
-    for (unsigned i = 0; i < w->n_store; i++)
+    for (unsigned i = 0; i < w->n_store; i++) {
         k.store[i] = w->store[i];
+        k.parts[i] = w->parts[i];
+        k.before[i] = w->before[i];
+    }
     k.dram_free = after(w->dram_free, w->now);
     k.store_end = w->store_end ? after(w->store_end, w->now) + 1 : 0;
     k.core_end = w->core_busy ? after(w->core_end, w->now) : 0;
     k.load_outer = w->load.outer - w->work.outer;
-    k.load_inner = is_outer ? w->load.inner : w->load.inner - w->work.inner;
-    k.load_chunk = w->load.chunk;
-    k.work_inner = is_outer ? w->work.inner : 0;
+    k.load_inner = level == OUTER ? w->load.inner : w->load.inner - w->work.inner;
+    k.load_chunk = level == CHUNK ? w->load.chunk - w->work.chunk : w->load.chunk;
+    k.work_inner = level == OUTER ? w->work.inner : 0;
     k.ahead = w->ahead;
     k.ready = w->ready;
     k.n_store = w->n_store;
@@ -266,19 +278,18 @@ static void shift(uint64_t *t, uint64_t by)
         *t += by;
 }
 
-// n periods at once.
-static void skip(struct world *w, const struct world *then, bool is_outer, uint64_t n)
+static uint64_t *position(struct cursor *c, enum level level)
 {
-    const uint64_t period = w->now - then->now, by = n * period;
-    if (is_outer) {
-        const uint64_t blocks = n * (w->work.outer - then->work.outer);
-        w->work.outer += blocks;
-        w->load.outer += blocks;
-    } else {
-        const uint64_t blocks = n * (w->work.inner - then->work.inner);
-        w->work.inner += blocks;
-        w->load.inner += blocks;
-    }
+    return level == CHUNK ? &c->chunk : level == INNER ? &c->inner : &c->outer;
+}
+
+// n periods of `length` chunks or blocks at once.
+static void skip(struct world *w, const struct world *then, enum level level, uint64_t length,
+                 uint64_t n)
+{
+    const uint64_t by = n * (w->now - then->now);
+    *position(&w->work, level) += n * length;
+    *position(&w->load, level) += n * length;
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
         w->jobs[i] += n * (w->jobs[i] - then->jobs[i]);
     w->dram_busy += n * (w->dram_busy - then->dram_busy);
@@ -290,21 +301,37 @@ static void skip(struct world *w, const struct world *then, bool is_outer, uint6
     w->core_end += by;
 }
 
-// Blocks near the first (operands are loaded there) and the last (another size) are never skipped.
-enum { MARGIN = 4 };
-
-static void visit(struct world *w, struct mark *m, bool is_outer)
+// One past the last position of the next load with only steps of the same kind before it: the last
+// chunk and the last block are of another size. A load may stop in the middle of a block.
+static uint64_t same_until(const struct sq_mapping *p, enum level level)
 {
-    const uint64_t at = is_outer ? w->work.outer : w->work.inner;
-    const uint64_t count = is_outer ? outer_count(w->plan) : inner_count(w->plan);
-    if (at < MARGIN || at + 2 * MARGIN > count) {
+    return level == CHUNK ? p->count_k : level == INNER ? inner_count(p) - 1 : outer_count(p) - 1;
+}
+
+// Whether work and load are in the same run of the loop and past its first step, in which operands
+// are loaded that later ones keep. Loads are never behind the work.
+static bool is_within(const struct world *w, enum level level)
+{
+    const bool same_outer = w->load.outer == w->work.outer;
+    const bool same_inner = same_outer && w->load.inner == w->work.inner;
+    return level == CHUNK   ? same_inner && w->work.chunk > 0
+           : level == INNER ? same_outer && w->work.inner > 0
+                            : w->work.outer > 0;
+}
+
+// After a job was taken (INNER, OUTER: the first of a block, of an outer block): skips if the
+// mark's key came back, else maybe moves the mark.
+static void visit(struct world *w, struct mark *m, enum level level)
+{
+    const uint64_t end = same_until(w->plan, level), load = *position(&w->load, level);
+    if (load + 1 >= end || !is_within(w, level)) {
         m->valid = false;
         return;
     }
-    const struct key key = make_key(w, is_outer);
+    const struct key key = make_key(w, level);
     if (m->valid && memcmp(&key, &m->key, sizeof key) == 0) {
-        const uint64_t then = is_outer ? m->world.work.outer : m->world.work.inner;
-        skip(w, &m->world, is_outer, (count - MARGIN - at) / (at - then));
+        const uint64_t length = load - *position(&m->world.load, level);
+        skip(w, &m->world, level, length, (end - 1 - load) / length);
         m->valid = false;
         return;
     }
@@ -333,14 +360,14 @@ static uint64_t next_event(const struct world *w)
     return t;
 }
 
-struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
-                                            const struct sq_plan *plan)
+struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
+                                            const struct sq_mapping *plan,
+                                            struct sq_unit_memo *memo)
 {
-    static const struct sq_rates free_streams = {1, 1, 1, 1};
-    struct sq_core_stats core[SQ_STEP_CLASSES];
+    struct sq_unit_stats core[SQ_STEP_CLASSES];
     bool known[SQ_STEP_CLASSES] = {false};
     struct sq_machine_stats stats = {.cycles = 0};
-    struct mark inner = {.valid = false}, outer = {.valid = false};
+    struct mark mark[N_LEVELS] = {{.valid = false}};
     struct world w;
     start(&w, machine, plan);
     for (;; w.now = next_event(&w)) {
@@ -353,15 +380,16 @@ struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
         const struct cursor at = w.work;
         if (take_job(&w)) {
             const unsigned c = w.core_class;
+            const struct sq_tile_list list = sq_mapping_list(plan, c);
             if (!known[c])
-                core[c] = sq_core_run_fast(&plan->core, &plan->step[c].job, &free_streams);
+                core[c] = sq_unit_run(&plan->cost.unit, &plan->step[c].job, &list, memo);
             known[c] = true;
             w.core_end = w.now + 1 + core[c].cycles;
-            if (at.chunk == 0) {
-                if (at.inner == 0)
-                    visit(&w, &outer, true);
-                visit(&w, &inner, false);
-            }
+            if (at.chunk == 0 && at.inner == 0)
+                visit(&w, &mark[OUTER], OUTER);
+            if (at.chunk == 0)
+                visit(&w, &mark[INNER], INNER);
+            visit(&w, &mark[CHUNK], CHUNK);
         }
     }
     put_totals(&w, &stats);
@@ -369,6 +397,54 @@ struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
         if (w.jobs[c])
             add_causes(&stats, &core[c], w.jobs[c]);
     stats.index = plan->index_cycles;
-    stats.memory = stats.cycles - stats.index - sq_causes_sum(stats.low);
+    stats.memory = stats.cycles - stats.index - sq_unit_causes_sum(stats.low);
     return stats;
+}
+
+struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
+                                            const struct sq_mapping *plan)
+{
+    return sq_machine_run_next(machine, plan, NULL);
+}
+
+uint64_t sq_unit_causes_sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
+        sum += counts[i];
+    return sum;
+}
+
+// ---- the best plan --------------------------------------------------------------------------
+
+enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                              const struct sq_gemm *gemm, struct sq_mapping *plan,
+                              struct sq_machine_stats *stats, struct sq_unit_memo *memo,
+                              struct sq_error *err)
+{
+    struct sq_mapping candidate[SQ_PLANS];
+    struct sq_machine_stats best = {.cycles = 0};
+    unsigned n, at = 0;
+    SQ_TRY(sq_mapping_search(machine, recipe, gemm, candidate, &n, err));
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t compute, dram;
+        if (i > 0 && sq_mapping_bound(&candidate[i], &compute, &dram) >= best.cycles)
+            continue;
+        const struct sq_machine_stats s = sq_machine_run_next(machine, &candidate[i], memo);
+        if (i == 0 || s.cycles < best.cycles) {
+            best = s;
+            at = i;
+        }
+    }
+    *plan = candidate[at];
+    if (stats)
+        *stats = best;
+    return SQ_OK;
+}
+
+enum sq_status sq_mapping_make(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                               const struct sq_gemm *gemm, struct sq_mapping *plan,
+                               struct sq_error *err)
+{
+    return sq_mapping_run(machine, recipe, gemm, plan, NULL, NULL, err);
 }

@@ -4,20 +4,25 @@
 //
 // In every cycle, with what was finished before it:
 //   core   idle, the operands of the next step are there and an output half is free: takes the job
-//          (one cycle, charged as filling), then runs it (sq_core_sim.h) with free streams
-//   DRAM   one transfer at a time, back to back: the next step's operands where their buffer half
-//   is
-//          free (the step two before has finished), else outputs of a finished block
-//   loads  are usable `dram_latency` cycles after their transfer; a step that loads nothing is
-//   ready
-//          as soon as its half is free
+//          (one cycle, charged as filling), then runs it (sq_unit.h)
+//   DRAM   one transfer at a time, in the order of the plan, each as soon as it may: loads, and
+//          between them the outputs of finished blocks
+//   load   of a step: when the step two before has finished, which leaves its buffer half free. Its
+//          operands are usable `dram_latency` cycles after it; a step that loads nothing is ready
+//          as soon as its turn comes
+//   store  of a block: after the load that follows its last job, a part, and another one after each
+//          load of the next block; or, where the plan says store_late, all of it after the last of
+//          these loads. After the last load all that is left
+// The order does not depend on times: every time is the largest of sums of others, so that shorter
+// jobs and transfers of the same plan never end later. (A DRAM that takes what is there first has
+// the anomalies of list schedules.)
 // The first load waits for the plan's index_cycles. The GEMM ends with the last store.
 #ifndef SQ_MACHINE_RUN_H
 #define SQ_MACHINE_RUN_H
 
-#include "sim/block/sq_core_sim.h"
+#include "sim/block/sq_unit.h"
 #include "sim/machine/sq_machine.h"
-#include "sim/machine/sq_plan.h"
+#include "sim/machine/sq_mapping.h"
 
 struct sq_machine_stats {
     uint64_t cycles;
@@ -25,8 +30,8 @@ struct sq_machine_stats {
     // Every cycle of both paths: the causes of the core while it has a job, else index (columns are
     // being collected, nothing is loaded yet) or memory.
     // sum(low) + index + memory = sum(high) + index + memory = cycles.
-    uint64_t low[SQ_N_CAUSES];
-    uint64_t high[SQ_N_CAUSES];
+    uint64_t low[SQ_N_UNIT_CAUSES];
+    uint64_t high[SQ_N_UNIT_CAUSES];
     uint64_t index, memory;
     uint64_t dram_busy; // cycles in which the DRAM moved something
     uint64_t nbytes[SQ_N_STREAMS];
@@ -34,11 +39,30 @@ struct sq_machine_stats {
 
 // Definition: steps every cycle of DRAM and core.
 struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
-                                            const struct sq_plan *plan);
+                                            const struct sq_mapping *plan);
 
-// Goes from event to event, core jobs by sq_core_run_fast, and skips repeating blocks: microseconds
-// per GEMM.
+// Goes from event to event, jobs by sq_unit_run_fast, and skips repeating blocks: microseconds per
+// GEMM.
 struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
-                                            const struct sq_plan *plan);
+                                            const struct sq_mapping *plan);
+
+// The same, for many GEMMs: the memo, NULL = none, keeps the jobs of the core from one to the next.
+struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
+                                            const struct sq_mapping *plan,
+                                            struct sq_unit_memo *memo);
+
+// Plans the GEMM: of the mappings that an estimate finds best (sq_mapping_search, which see for
+// what is refused) the one that takes the fewest cycles; ties go to the first. stats: of its run,
+// or NULL. memo as above.
+enum sq_status sq_mapping_make(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                               const struct sq_gemm *gemm, struct sq_mapping *plan,
+                               struct sq_error *err);
+enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                              const struct sq_gemm *gemm, struct sq_mapping *plan,
+                              struct sq_machine_stats *stats, struct sq_unit_memo *memo,
+                              struct sq_error *err);
+
+// Cycles that a path was charged with by units, over all causes.
+uint64_t sq_unit_causes_sum(const uint64_t counts[SQ_N_UNIT_CAUSES]);
 
 #endif

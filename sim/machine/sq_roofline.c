@@ -39,19 +39,19 @@ uint64_t sq_roof_gather_mux2(unsigned bank, unsigned high_per_bank, unsigned act
     return (uint64_t)high_per_bank * (bank - 1) * act_bits;
 }
 
-double sq_roof_act_speedup(double s, double r, double overhead)
+double sq_roof_act_speedup(double s, double r)
 {
-    return 1 / ((1 - s) + s / r + overhead);
+    return 1 / ((1 - s) + s / r);
 }
 
 const struct sq_table10 sq_table10[SQ_TABLE10_MODELS] = {
-    {"Llama-3-70B", 608, 316, {.5, .75, .875}, {1.32, 1.56, 1.71}, 0},
-    {"Llama-3-8B", 48, 38, {.5, .75, .875}, {1.07, 1.14, 1.17}, .037},
+    {"Llama-3-70B", 608, 316, {.5, .75, .875}, {1.32, 1.56, 1.71}},
+    {"Llama-3-8B", 48, 38, {.5, .75, .875}, {1.07, 1.14, 1.17}},
 };
 
 double sq_table10_speedup(const struct sq_table10 *t, unsigned row)
 {
-    return sq_roof_act_speedup(t->sparsity[row], t->w4a8_s / t->w4a4_s, t->overhead);
+    return sq_roof_act_speedup(t->sparsity[row], t->w4a8_s / t->w4a4_s);
 }
 
 double sq_roof_seconds(double m, double n, double k, double ops_per_s, double nbytes,

@@ -21,17 +21,16 @@ uint64_t sq_roof_dense_cycles(uint64_t m, uint64_t n, uint64_t k, uint64_t rate)
 // SPEC D.3: two-input multiplexers of one gather per token and column.
 uint64_t sq_roof_gather_mux2(unsigned bank, unsigned high_per_bank, unsigned act_bits);
 
-// SPEC D.4: time of static activation SQ over W4A8: (1-s) + s/r + o; the speedup is its inverse.
-// r = time W4A8 / time W4A4, o = gather and quantisation as a share of W4A8.
-double sq_roof_act_speedup(double s, double r, double overhead);
+// SPEC D.4: time of static activation SQ over W4A8: (1-s) + s/r; the speedup is its inverse.
+// r = time W4A8 / time W4A4. Gather and quantisation, which also take time, are left out.
+double sq_roof_act_speedup(double s, double r);
 
-// The paper's Table 10 (seconds of a prefill), and o for each model: 0 for 70B; for 8B the mean of
-// what its three rows imply.
+// The paper's Table 10 (seconds of a prefill). Nothing of the rows that are predicted is used: r is
+// that of the all-W4A8 and all-W4A4 rows.
 struct sq_table10 {
     const char *model;
     double w4a8_s, w4a4_s;
     double sparsity[3], paper_speedup[3];
-    double overhead;
 };
 #define SQ_TABLE10_MODELS 2
 extern const struct sq_table10 sq_table10[SQ_TABLE10_MODELS];

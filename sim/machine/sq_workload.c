@@ -2,30 +2,24 @@
 // Reading and writing of workload tables (sq_workload.h); models are in sq_workload_model.c.
 #include "sim/machine/sq_workload.h"
 
+#include <csv.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "sim/io/sq_csv_read.h"
 #include "sim/io/sq_file.h"
 
-enum { MAX_COLUMNS = 16, MAX_LINE = 1024 };
+enum { MAX_COLUMNS = 16, MAX_LINE = 1023 };
 static const size_t max_nbytes = 64u << 20;
 
 // ---- cells ----------------------------------------------------------------------------------
 
-// One line, split at commas; blanks around a cell removed, empty cells at the end dropped.
-struct line {
-    char text[MAX_LINE];
-    char *cell[MAX_COLUMNS];
-    unsigned n;
-    unsigned number; // from 1
-};
-
 struct reader {
     const char *what;
-    const char *at, *end;
-    struct line line;
+    struct sq_csv_reader csv;
+    unsigned n; // cells of the row, without empty ones at the end
     struct sq_error *err;
 };
 
@@ -55,49 +49,24 @@ static char *trim(char *s)
 static enum sq_status fail_line(const struct reader *r, const char *sentence)
 {
     return SQ_FAIL(r->err, SQ_ERR_DAMAGED, "'%s' line %u: %.120s", sq_path_tail(r->what),
-                   r->line.number, sentence);
-}
-
-static enum sq_status split(struct reader *r)
-{
-    struct line *l = &r->line;
-    char *at = l->text;
-    l->n = 0;
-    for (;;) {
-        char *comma = strchr(at, ',');
-        if (l->n == MAX_COLUMNS)
-            return fail_line(r, "more than 16 columns");
-        if (comma)
-            *comma = '\0';
-        l->cell[l->n++] = trim(at);
-        if (!comma)
-            break;
-        at = comma + 1;
-    }
-    while (l->n > 0 && l->cell[l->n - 1][0] == '\0')
-        l->n--;
-    return SQ_OK;
+                   r->csv.line, sentence);
 }
 
 // The next line that holds something; *more = false at the end.
 static enum sq_status next_line(struct reader *r, bool *more)
 {
     do {
-        *more = r->at < r->end;
+        SQ_TRY(sq_csv_next(&r->csv, more, r->err));
         if (!*more)
             return SQ_OK;
-        const char *stop = memchr(r->at, '\n', (size_t)(r->end - r->at));
-        const size_t n = (size_t)((stop ? stop : r->end) - r->at);
-        r->line.number++;
-        if (n >= MAX_LINE)
-            return fail_line(r, "longer than 1023 characters");
-        if (memchr(r->at, '\0', n))
-            return fail_line(r, "holds a zero byte, no text");
-        memcpy(r->line.text, r->at, n);
-        r->line.text[n] = '\0';
-        r->at += n + (stop ? 1 : 0);
-        SQ_TRY(split(r));
-    } while (r->line.n == 0);
+        r->n = r->csv.n;
+        if (r->n > MAX_COLUMNS)
+            return fail_line(r, "more than 16 columns");
+        for (unsigned i = 0; i < r->n; i++)
+            r->csv.cell[i] = trim(r->csv.cell[i]);
+        while (r->n > 0 && r->csv.cell[r->n - 1][0] == '\0')
+            r->n--;
+    } while (r->n == 0);
     return SQ_OK;
 }
 
@@ -125,18 +94,17 @@ struct form {
 
 static enum sq_status read_header(const struct reader *r, struct form *form)
 {
-    const struct line *l = &r->line;
     char sentence[160];
     memset(form, 0, sizeof *form);
-    form->n_columns = l->n;
-    form->is_conv = l->n >= 2 && strncasecmp(l->cell[1], "IFMAP", 5) == 0;
+    form->n_columns = r->n;
+    form->is_conv = r->n >= 2 && strncasecmp(r->csv.cell[1], "IFMAP", 5) == 0;
     if (form->is_conv) {
-        if (l->n == 8 || (l->n == 9 && strcasecmp(l->cell[8], "Batch Size") == 0))
+        if (r->n == 8 || (r->n == 9 && strcasecmp(r->csv.cell[8], "Batch Size") == 0))
             return SQ_OK;
         return fail_line(r, "a convolution table needs 8 columns, or 9 with Batch Size");
     }
-    for (unsigned i = 1; i < l->n; i++) {
-        const char *name = l->cell[i];
+    for (unsigned i = 1; i < r->n; i++) {
+        const char *name = r->csv.cell[i];
         unsigned *to = strcasecmp(name, "M") == 0       ? &form->m
                        : strcasecmp(name, "N") == 0     ? &form->n
                        : strcasecmp(name, "K") == 0     ? &form->k
@@ -155,6 +123,13 @@ static enum sq_status read_header(const struct reader *r, struct form *form)
     return fail_line(r, "no header with columns M, N and K (or IFMAP Height, ...)");
 }
 
+// Places of a filter that has `way` elements to go: SCALE-Sim rounds up, and counts a last place
+// over the edge, where others drop it.
+static uint64_t steps(uint64_t way, uint64_t stride)
+{
+    return (way + stride - 1) / stride + 1;
+}
+
 static enum sq_status read_conv(const struct reader *r, const struct form *form,
                                 struct sq_workload_row *row)
 {
@@ -163,10 +138,10 @@ static enum sq_status read_conv(const struct reader *r, const struct form *form,
                                         "Strides",      "Batch Size"};
     uint64_t v[8] = {0, 0, 0, 0, 0, 0, 0, 1};
     for (unsigned i = 0; i + 1 < form->n_columns; i++)
-        SQ_TRY(number(r, names[i], r->line.cell[i + 1], SQ_GEMM_MAX, &v[i]));
+        SQ_TRY(number(r, names[i], r->csv.cell[i + 1], SQ_GEMM_MAX, &v[i]));
     if (v[2] > v[0] || v[3] > v[1])
         return fail_line(r, "the filter is larger than the input");
-    const uint64_t pixels = ((v[0] - v[2]) / v[6] + 1) * ((v[1] - v[3]) / v[6] + 1);
+    const uint64_t pixels = steps(v[0] - v[2], v[6]) * steps(v[1] - v[3], v[6]);
     if (pixels > SQ_GEMM_MAX / v[7] || v[2] * v[3] > SQ_GEMM_MAX / v[4])
         return fail_line(r, "output pixels x batch, or filter x channels, exceed 16777216");
     row->gemm = (struct sq_gemm){pixels * v[7], v[5], v[2] * v[3] * v[4]};
@@ -177,23 +152,22 @@ static enum sq_status read_conv(const struct reader *r, const struct form *form,
 static enum sq_status read_row(const struct reader *r, const struct form *form,
                                struct sq_workload_row *row)
 {
-    const struct line *l = &r->line;
     char sentence[80];
     memset(row, 0, sizeof *row);
-    snprintf(row->name, sizeof row->name, "%.63s", l->cell[0]);
-    if (l->n != form->n_columns) {
-        snprintf(sentence, sizeof sentence, "%u values, the header has %u columns", l->n,
+    snprintf(row->name, sizeof row->name, "%.63s", r->csv.cell[0]);
+    if (r->n != form->n_columns) {
+        snprintf(sentence, sizeof sentence, "%u values, the header has %u columns", r->n,
                  form->n_columns);
         return fail_line(r, sentence);
     }
     if (form->is_conv)
         return read_conv(r, form, row);
     row->count = 1;
-    SQ_TRY(number(r, "M", l->cell[form->m], SQ_GEMM_MAX, &row->gemm.m));
-    SQ_TRY(number(r, "N", l->cell[form->n], SQ_GEMM_MAX, &row->gemm.n));
-    SQ_TRY(number(r, "K", l->cell[form->k], SQ_GEMM_MAX, &row->gemm.k));
+    SQ_TRY(number(r, "M", r->csv.cell[form->m], SQ_GEMM_MAX, &row->gemm.m));
+    SQ_TRY(number(r, "N", r->csv.cell[form->n], SQ_GEMM_MAX, &row->gemm.n));
+    SQ_TRY(number(r, "K", r->csv.cell[form->k], SQ_GEMM_MAX, &row->gemm.k));
     if (form->count)
-        return number(r, "Count", l->cell[form->count], SQ_WORKLOAD_COUNT_MAX, &row->count);
+        return number(r, "Count", r->csv.cell[form->count], SQ_WORKLOAD_COUNT_MAX, &row->count);
     return SQ_OK;
 }
 
@@ -225,7 +199,7 @@ static enum sq_status parse_all(struct reader *r, struct sq_workload *w)
         SQ_TRY(next_line(r, &more));
         if (!more)
             break;
-        if (form.is_conv && r->line.n == 1)
+        if (form.is_conv && r->n == 1)
             continue; // a heading
         SQ_TRY(read_row(r, &form, &row));
         SQ_TRY(add(r, w, &row));
@@ -239,14 +213,14 @@ static enum sq_status parse_all(struct reader *r, struct sq_workload *w)
 enum sq_status sq_workload_parse(const char *text, size_t nbytes, const char *what,
                                  struct sq_workload *w, struct sq_error *err)
 {
-    struct reader r = {.what = what, .at = text, .end = text + nbytes, .err = err};
+    struct reader r = {.what = what, .err = err};
     memset(w, 0, sizeof *w);
     if (nbytes > max_nbytes)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' has %zu bytes, need <= %zu", sq_path_tail(what),
                        nbytes, max_nbytes);
-    if (nbytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-        r.at += 3;
+    SQ_TRY(sq_csv_reader_init(&r.csv, text, nbytes, what, MAX_LINE, err));
     const enum sq_status status = parse_all(&r, w);
+    sq_csv_reader_free(&r.csv);
     if (status != SQ_OK)
         sq_workload_free(w);
     return status;
@@ -254,7 +228,7 @@ enum sq_status sq_workload_parse(const char *text, size_t nbytes, const char *wh
 
 enum sq_status sq_workload_read(const char *path, struct sq_workload *w, struct sq_error *err)
 {
-    struct sq_mapping map;
+    struct sq_file_view map;
     memset(w, 0, sizeof *w);
     SQ_TRY(sq_file_map(path, &map, err));
     const char *text = map.data ? (const char *)map.data : "";
@@ -269,11 +243,23 @@ void sq_workload_free(struct sq_workload *w)
     memset(w, 0, sizeof *w);
 }
 
+// In quotes where it would read as something else.
+static void put_name(const char *name, FILE *out)
+{
+    const size_t n = strlen(name);
+    if (strpbrk(name, ",\"\n") || (n > 0 && (blank_len(name) || blank_len(name + n - 1))))
+        (void)csv_fwrite(out, name, n);
+    else
+        fputs(name, out);
+}
+
 void sq_workload_write(const struct sq_workload *w, FILE *out)
 {
     fprintf(out, "Layer,M,N,K,Count,\n");
-    for (size_t i = 0; i < w->n; i++)
-        fprintf(out, "%s,%llu,%llu,%llu,%llu,\n", w->row[i].name,
-                (unsigned long long)w->row[i].gemm.m, (unsigned long long)w->row[i].gemm.n,
-                (unsigned long long)w->row[i].gemm.k, (unsigned long long)w->row[i].count);
+    for (size_t i = 0; i < w->n; i++) {
+        put_name(w->row[i].name, out);
+        fprintf(out, ",%llu,%llu,%llu,%llu,\n", (unsigned long long)w->row[i].gemm.m,
+                (unsigned long long)w->row[i].gemm.n, (unsigned long long)w->row[i].gemm.k,
+                (unsigned long long)w->row[i].count);
+    }
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "sim/machine/sq_plan.h"
+#include "sim/machine/sq_mapping.h"
 
 #define SQ_WORKLOAD_ROWS_MAX 1000000u
 #define SQ_WORKLOAD_COUNT_MAX 1000000u
@@ -32,10 +32,11 @@ struct sq_workload {
 // Reads a CSV file: the GEMM form (columns named M, N, K, maybe Count; the first is the name), or
 // SCALE-Sim's convolution form (IFMAP Height, ..., Strides, maybe Batch Size), each layer as the
 // GEMM that im2col makes of it: M = output pixels x batch, N = filters, K = filter h x w x
-// channels. Byte order mark, CRLF, blanks, trailing commas and empty lines are taken; in the
-// convolution form a line with nothing but a name is a heading. Everything else is refused with its
-// line: missing or surplus columns (Sparsity too), what is no number, sizes outside 1..2^24, no
-// rows at all.
+// channels; output pixels of a side are ceil((ifmap - filter) / stride) + 1, as SCALE-Sim has them.
+// Cells may be in quotes (sq_csv_read.h). Byte order mark, CRLF, blanks, trailing commas and empty
+// lines are taken; in the convolution form a line with nothing but a name is a heading. Everything
+// else is refused with its line: missing or surplus columns (Sparsity too), what is no number,
+// sizes outside 1..2^24, no rows at all.
 enum sq_status sq_workload_read(const char *path, struct sq_workload *w, struct sq_error *err);
 // The same on text; `what` names it.
 enum sq_status sq_workload_parse(const char *text, size_t nbytes, const char *what,

@@ -160,6 +160,10 @@ void sq_report_free(struct sq_report *r)
 
 // ---- writing ----------------------------------------------------------------------------------
 
+// D3 of Debian's libjs-d3, made a C array by sim/rules.mk.
+extern const unsigned char sq_d3[];
+extern const size_t sq_d3_nbytes;
+
 static void put_string(FILE *out, const char *text)
 {
     json_t *string = json_string(text ? text : "");
@@ -226,23 +230,30 @@ static void put_data(FILE *out, const struct sq_report *r)
     fputs("]}", out);
 }
 
+// The template with data and library in the places of their marks.
 static enum sq_status write_page(FILE *out, const struct sq_report *r, const char *page,
                                  struct sq_error *err)
 {
-    static const char mark[] = "@DATA@";
-    struct sq_mapping map;
+    static const char data[] = "@DATA@", library[] = "@D3@";
+    struct sq_file_view map;
     SQ_TRY(sq_file_map(page, &map, err));
-    const char *text = (const char *)map.data;
-    const char *at = map.nbytes ? memmem(text, map.nbytes, mark, sizeof mark - 1) : NULL;
-    if (at) {
-        const char *rest = at + sizeof mark - 1;
-        fwrite(text, 1, (size_t)(at - text), out);
+    const char *text = (const char *)map.data, *const end = text + map.nbytes;
+    const char *first = map.nbytes ? memmem(text, map.nbytes, data, sizeof data - 1) : NULL;
+    const char *rest = first ? first + sizeof data - 1 : NULL;
+    const char *second =
+        rest ? memmem(rest, (size_t)(end - rest), library, sizeof library - 1) : NULL;
+    if (second) {
+        fwrite(text, 1, (size_t)(first - text), out);
         put_data(out, r);
-        fwrite(rest, 1, map.nbytes - (size_t)(rest - text), out);
+        fwrite(rest, 1, (size_t)(second - rest), out);
+        fwrite(sq_d3, 1, sq_d3_nbytes, out);
+        second += sizeof library - 1;
+        fwrite(second, 1, (size_t)(end - second), out);
     }
     sq_file_unmap(&map);
-    return at ? SQ_OK
-              : SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' has no place for the data", sq_path_tail(page));
+    return second ? SQ_OK
+                  : SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' has no place for data and library",
+                            sq_path_tail(page));
 }
 
 static struct sq_sweep_row row_of(const struct sq_report_sweep *s, size_t i)
@@ -255,8 +266,6 @@ static enum sq_status write_csv(FILE *out, const struct sq_report_sweep *s, stru
 {
     struct sq_csv csv = {.out = out};
     enum sq_status status = SQ_OK;
-    const struct sq_sweep_row first = row_of(s, 0);
-    sq_csv_head(out, "report", &first);
     for (size_t i = 0; i < s->n_rows && status == SQ_OK; i++) {
         const struct sq_sweep_row row = row_of(s, i);
         status = sq_csv_row(&csv, &row, err);

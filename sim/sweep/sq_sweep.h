@@ -29,6 +29,7 @@
 #include "sim/block/sq_cause.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_digest.h"
+#include "sim/machine/sq_fair.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/sweep/sq_sweep_db.h"
 
@@ -50,11 +51,13 @@ enum sq_quantity {
     SQ_AXIS_GROUP,
     SQ_AXIS_ACT_BITS,
     SQ_AXIS_ALGORITHM,
+    SQ_AXIS_TOPK,
     SQ_AXIS_GATHER,
     SQ_AXIS_ROWS,
     SQ_AXIS_COLS,
     SQ_AXIS_LOW_LANES,
     SQ_AXIS_HIGH_LANES,
+    SQ_AXIS_FAIR,
     SQ_N_AXES,
     SQ_HIGH_BITS = SQ_N_AXES,
     SQ_LOW_BITS,
@@ -75,6 +78,7 @@ struct sq_axis {
     bool is_path;              // names of files instead, the specification's own
     const char *fallback;      // the value where the specification leaves the axis out; NULL: none
     const char *option;        // formats have it that take this option in a sweep; NULL: all
+    bool is_optional;          // left out: no axis, and the option's own default
 };
 extern const struct sq_axis sq_axes[SQ_N_AXES];
 
@@ -96,11 +100,12 @@ enum sq_engine {
 
 struct sq_sweep_result {
     // SQ_ENGINE_TIMING: sums over the layers, `count` times each. low and high slots:
-    // multiplications there was room for. With a machine: clock, cycles without operands, bytes
-    // from and to DRAM.
-    double macs, weights, stored_nbits, low_slots, high_slots, high_macs;
-    double cycles, bound, low[SQ_N_CAUSES], high[SQ_N_CAUSES];
-    double clock_hz, memory, nbytes;
+    // multiplications there was room for. With a machine: clock, cycles without operands and
+    // without knowing which, bytes from and to DRAM.
+    double macs, weights, stored_nbits, low_slots, low_macs, high_slots, high_macs;
+    double cycles, bound, low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES];
+    double clock_hz, memory, index, nbytes;
+    struct sq_fair_pe pe; // of the format, where it was made fair
     // SQ_ENGINE_VALUES: sums of squares over the layers
     double weight_signal, weight_noise, output_signal, output_noise;
     // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
@@ -131,7 +136,7 @@ struct sq_sweep_format {
     const struct sq_format_option *option[SQ_N_AXES], *second; // NULL; second: of precision
 };
 
-struct sq_sweep_spec {
+struct sq_sweep_grid {
     char *name, *title, *text; // text: the file as it was
     struct {
         size_t n;
@@ -157,11 +162,11 @@ struct sq_sweep_spec {
 // for unknown keys and names (with the nearest), empty axes, values out of range or given twice,
 // more than SQ_SWEEP_POINTS_MAX points, and where no point is left.
 // Machines are read from below `home`.
-enum sq_status sq_sweep_spec_load(struct sq_sweep_spec *s, const char *path, const char *home,
+enum sq_status sq_sweep_grid_load(struct sq_sweep_grid *s, const char *path, const char *home,
                                   struct sq_error *err);
-enum sq_status sq_sweep_spec_parse(struct sq_sweep_spec *s, const char *text, size_t nbytes,
+enum sq_status sq_sweep_grid_parse(struct sq_sweep_grid *s, const char *text, size_t nbytes,
                                    const char *what, const char *home, struct sq_error *err);
-void sq_sweep_spec_free(struct sq_sweep_spec *s); // harmless after a failure
+void sq_sweep_grid_free(struct sq_sweep_grid *s); // harmless after a failure
 
 struct sq_sweep_point {
     double quantity[SQ_N_QUANTITIES];
@@ -176,7 +181,7 @@ struct sq_sweep_point {
     size_t machine_index, m, n, k;
 };
 // Point i < s->n_points, in the order of the axes, the last one fastest.
-void sq_sweep_spec_point(const struct sq_sweep_spec *s, size_t i, struct sq_sweep_point *p);
+void sq_sweep_grid_point(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p);
 
 // The point's parameters as one flat JSON object, with the same keys for every point of a sweep:
 // what identifies its row in the database.
@@ -187,6 +192,7 @@ void sq_sweep_parameters(const struct sq_sweep_point *p, char text[SQ_PARAMETERS
 
 struct sq_sweep_count {
     uint64_t total, computed, cached; // cached: found up to date in the database
+    uint64_t damaged;                 // found, but not as they were written: computed anew
 };
 
 struct sq_sweep_options {
@@ -197,6 +203,7 @@ struct sq_sweep_options {
     const char *code;       // digest of the program's sources: part of every key
     const char *provenance; // JSON members "tool", "revision", ... without braces
     unsigned jobs;          // threads, >= 1; the rows do not depend on it
+    bool is_dry_run;        // counts what the database, which must exist, has; computes nothing
     size_t shard, n_shards; // points i with i % n_shards == shard
     // NULL: none; one call at a time. stage: what is done before the first point, until the first
     // progress, which comes when it is known what the database has.
@@ -208,11 +215,11 @@ struct sq_sweep_options {
 // Computes what the database lacks. Each point is one transaction: a kill at any moment loses at
 // most the points being computed. Models are opened, and tools asked for, before the first point.
 // After an error the points finished before are kept.
-enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep_options *o,
+enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep_options *o,
                             struct sq_sweep_count *count, struct sq_error *err);
 
 // The rows of this specification (and shard), in its order; SQ_ERR_RANGE where one is missing.
-enum sq_status sq_sweep_rows(const struct sq_sweep_spec *s, size_t shard, size_t n_shards,
+enum sq_status sq_sweep_rows(const struct sq_sweep_grid *s, size_t shard, size_t n_shards,
                              struct sq_sweep_db *db, sq_sweep_db_visit *each, void *context,
                              struct sq_error *err);
 

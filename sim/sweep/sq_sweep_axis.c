@@ -8,7 +8,7 @@
 #include "sim/block/sq_core_run.h"
 #include "sim/llm/sq_layer.h"
 #include "sim/sweep/sq_sweep.h"
-#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/sweep/sq_sweep_grid.h"
 
 static const char *const precisions[] = {"8/4", "8/3", "8/2", "4/3", "4/2", NULL};
 static const struct {
@@ -36,11 +36,14 @@ const struct sq_axis sq_axes[SQ_N_AXES] = {
     [SQ_AXIS_ACT_BITS] = {"act_bits", 4, 16, true, NULL, false, "8", .option = "act-bits"},
     [SQ_AXIS_ALGORITHM] = {"algorithm", 0, 0, false, algorithms, false, "rtn",
                            .option = "algorithm"},
+    [SQ_AXIS_TOPK] = {"topk", 0, 0, false, sq_topk_choice, false, NULL, .option = "topk",
+                      .is_optional = true},
     [SQ_AXIS_GATHER] = {"gather", 0, 0, false, gathers, false, "crossbar"},
     [SQ_AXIS_ROWS] = {"rows", 1, 64, true, NULL, false, "32"},
     [SQ_AXIS_COLS] = {"cols", 1, 64, true, NULL, false, "32"},
     [SQ_AXIS_LOW_LANES] = {"low_lanes", 1, 128, true, NULL, false, "16"},
     [SQ_AXIS_HIGH_LANES] = {"high_lanes", 1, 64, true, NULL, false, "4"},
+    [SQ_AXIS_FAIR] = {"fair", 0, 0, false, sq_fair_names, false, NULL, .is_optional = true},
 };
 
 static const char *const derived[] = {"high_bits",       "low_bits",  "high_per_bank",
@@ -61,7 +64,7 @@ static unsigned to_uint(double v)
 #define BIT(axis) (UINT32_C(1) << (axis))
 _Static_assert(SQ_N_AXES <= 32, "a wider set");
 
-enum sq_status sq_sweep_resolve_formats(struct sq_sweep_spec *s, struct sq_error *err)
+enum sq_status sq_sweep_resolve_formats(struct sq_sweep_grid *s, struct sq_error *err)
 {
     s->of_format = calloc(sq_n_formats(), sizeof *s->of_format);
     if (!s->of_format)
@@ -71,8 +74,7 @@ enum sq_status sq_sweep_resolve_formats(struct sq_sweep_spec *s, struct sq_error
         for (unsigned a = 0; a < SQ_N_AXES; a++) {
             if (sq_axes[a].option)
                 f->option[a] = sq_option_find(sq_formats[i], SQ_IN_SWEEP, sq_axes[a].option);
-            if (a == SQ_AXIS_GATHER ? !sq_formats[i]->cycles_per_element
-                                    : !sq_axes[a].option || f->option[a])
+            if (a == SQ_AXIS_GATHER ? sq_formats[i]->is_core : !sq_axes[a].option || f->option[a])
                 f->axes |= BIT(a);
         }
         f->second = sq_option_find(sq_formats[i], SQ_IN_SWEEP, "low-bits");
@@ -80,7 +82,7 @@ enum sq_status sq_sweep_resolve_formats(struct sq_sweep_spec *s, struct sq_error
     return SQ_OK;
 }
 
-static uint32_t absent_axes(const struct sq_sweep_spec *s)
+static uint32_t absent_axes(const struct sq_sweep_grid *s)
 {
     uint32_t absent = 0;
     for (unsigned a = 0; a < SQ_N_AXES; a++)
@@ -91,7 +93,7 @@ static uint32_t absent_axes(const struct sq_sweep_spec *s)
     return absent;
 }
 
-bool sq_sweep_point_at(const struct sq_sweep_spec *s, uint64_t at, struct sq_sweep_point *p)
+bool sq_sweep_point_at(const struct sq_sweep_grid *s, uint64_t at, struct sq_sweep_point *p)
 {
     uint32_t not_first = 0;
     memset(p, 0, sizeof *p);
@@ -118,7 +120,7 @@ bool sq_sweep_point_at(const struct sq_sweep_spec *s, uint64_t at, struct sq_swe
 
 // ---- what follows from the axes -------------------------------------------------------------
 
-static bool settle_format(const struct sq_sweep_spec *s, struct sq_sweep_point *p)
+static bool settle_format(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
 {
     const double *q = p->quantity;
     const size_t format = (size_t)q[SQ_AXIS_FORMAT], pair = (size_t)q[SQ_AXIS_PRECISION];
@@ -127,6 +129,8 @@ static bool settle_format(const struct sq_sweep_spec *s, struct sq_sweep_point *
     sq_format_defaults(sq_formats[format], SQ_IN_EVAL, r);
     for (unsigned a = 0; a < SQ_N_AXES; a++) {
         const double v = a == SQ_AXIS_PRECISION ? precision_bits[pair].high : q[a];
+        if (s->axis[a].n == 0 && sq_axes[a].is_optional)
+            continue;
         if (of->option[a] && !sq_option_accepts(of->option[a], v))
             return false;
         if (of->option[a])
@@ -147,7 +151,7 @@ static void take(const struct sq_sweep_point *p, unsigned axis, unsigned *value)
         *value = to_uint(p->quantity[axis]);
 }
 
-static bool settle_core(const struct sq_sweep_spec *s, struct sq_sweep_point *p)
+static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
 {
     double *q = p->quantity;
     struct sq_core_config core = sq_core_config_default();
@@ -180,7 +184,7 @@ static bool settle_core(const struct sq_sweep_spec *s, struct sq_sweep_point *p)
     return sq_core_config_check(&p->config, NULL) == SQ_OK;
 }
 
-bool sq_sweep_point_settle(const struct sq_sweep_spec *s, struct sq_sweep_point *p)
+bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
 {
     double *q = p->quantity;
     struct sq_job job;
@@ -202,7 +206,7 @@ bool sq_sweep_point_settle(const struct sq_sweep_spec *s, struct sq_sweep_point 
                        NULL) == SQ_OK;
 }
 
-void sq_sweep_spec_point(const struct sq_sweep_spec *s, size_t i, struct sq_sweep_point *p)
+void sq_sweep_grid_point(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p)
 {
     (void)sq_sweep_point_at(s, s->point[i], p);
     (void)sq_sweep_point_settle(s, p); // legal: it was kept

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Constraints of a sweep (sq_sweep_spec.h).
+// Constraints of a sweep (sq_sweep_grid.h).
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/io/sq_nearest.h"
-#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/io/sq_suggest.h"
+#include "sim/sweep/sq_sweep_grid.h"
 
 enum op { LE, GE, EQ, NE, LT, GT, N_OPS };
 static const char *const ops[N_OPS] = {"<=", ">=", "==", "!=", "<", ">"}; // longest first
@@ -64,7 +64,7 @@ static enum sq_status parse_factor(const char *word, const char *text, struct sq
             if (strcmp(word, sq_axes[a].choice[i]) == 0)
                 return SQ_OK;
         }
-    const char *nearest = sq_nearest(word, names, n_names);
+    const char *nearest = sq_suggest(word, names, n_names);
     return SQ_FAIL(err, SQ_ERR_ARG, "constraint '%.80s': unknown name '%s'%s%s%s", text, word,
                    nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }

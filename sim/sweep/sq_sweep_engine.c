@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engines of a sweep and the inputs they share (sq_sweep_spec.h).
+// The engines of a sweep and the inputs they share (sq_sweep_grid.h).
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "sim/llm/sq_layer.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
-#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/sweep/sq_sweep_grid.h"
 #include "sim/synth/sq_synth.h"
 
 // The engines that read weights and tokens.
@@ -44,7 +44,7 @@ struct sq_sweep_inputs {
 
 static enum sq_status digest_file(const char *path, struct sq_digest *digest, struct sq_error *err)
 {
-    struct sq_mapping map;
+    struct sq_file_view map;
     SQ_TRY(sq_file_map(path, &map, err));
     sq_digest_add(digest, map.data, map.nbytes);
     sq_file_unmap(&map);
@@ -63,8 +63,8 @@ static enum sq_status digest_values(struct input_model *m, bool has_eval, struct
             sq_tensor_forget(&m->ck.shard[s], t);
         }
     if (m->ck.is_model) {
-        char config[1100];
-        snprintf(config, sizeof config, "%s/config.json", m->path);
+        char config[1100]; // a GGUF file is its own
+        snprintf(config, sizeof config, "%s%s", m->path, m->ck.n_shards ? "/config.json" : "");
         SQ_TRY(digest_file(config, &d, err));
         SQ_TRY(digest_file(m->tokens, &d, err));
         if (has_eval)
@@ -80,8 +80,8 @@ static enum sq_status open_model(struct input_model *m, const char *name, const 
     const bool has_eval = engines & SQ_ENGINE_EVAL;
     m->name = name;
     sq_sweep_path(name, home, m->path);
-    snprintf(m->tokens, sizeof m->tokens, "%s/tokens_calib.safetensors", m->path);
-    snprintf(m->eval_tokens, sizeof m->eval_tokens, "%s/tokens_eval.safetensors", m->path);
+    sq_tokens_beside(m->path, "tokens_calib.safetensors", m->tokens, sizeof m->tokens);
+    sq_tokens_beside(m->path, "tokens_eval.safetensors", m->eval_tokens, sizeof m->eval_tokens);
     SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
     if (has_eval && !m->ck.is_model)
         return SQ_FAIL(err, SQ_ERR_ARG, "loss and perplexity of '%s', need a model directory",
@@ -103,7 +103,7 @@ static enum sq_status open_table(struct input_table *t, const char *name, const 
     return sq_workload_read(path, &t->rows, err);
 }
 
-static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
+static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_grid *s)
 {
     bool is_real = (in->engines & VALUES) != 0;
     for (size_t i = 0; i < in->n_models; i++)
@@ -120,7 +120,15 @@ static void describe(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s)
                  in->synth.yosys_version, in->synth.sta_version, digest);
 }
 
-static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_spec *s,
+static bool has_fair_area(const struct sq_sweep_grid *s)
+{
+    bool has = false;
+    for (size_t i = 0; i < s->axis[SQ_AXIS_FAIR].n && (s->engines & SQ_ENGINE_TIMING); i++)
+        has = has || s->axis[SQ_AXIS_FAIR].value[i] == SQ_FAIR_AREA;
+    return has;
+}
+
+static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep_grid *s,
                                const struct sq_sweep_options *o, struct sq_error *err)
 {
     const size_t n = s->axis[SQ_AXIS_MODEL].n, n_tables = s->axis[SQ_AXIS_WORKLOAD].n;
@@ -137,7 +145,7 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
     for (; in->n_tables < n_tables; in->n_tables++)
         SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
                           o->home, err));
-    if (in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER)) {
+    if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER)) || has_fair_area(s)) {
         char rtl[1024];
         snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
         SQ_TRY(sq_synth_open(&in->synth, rtl, o->liberty, o->cache, err));
@@ -147,7 +155,7 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
     return SQ_OK;
 }
 
-enum sq_status sq_sweep_inputs_open(struct sq_sweep_inputs **out, const struct sq_sweep_spec *s,
+enum sq_status sq_sweep_inputs_open(struct sq_sweep_inputs **out, const struct sq_sweep_grid *s,
                                     const struct sq_sweep_options *o, struct sq_error *err)
 {
     struct sq_sweep_inputs *in = calloc(1, sizeof *in);
@@ -244,27 +252,24 @@ static double stored_nbits(const struct sq_sweep_point *p, const struct sq_gemm 
     return 8. * (double)(nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_INDEX] + nbytes[SQ_STREAM_SCALE]);
 }
 
-static void add_core(const struct sq_sweep_point *p, const struct gemm *g, double cycles,
-                     unsigned lanes, unsigned cores, struct sq_sweep_result *r)
+static void add_gemm(const struct sq_sweep_point *p, const struct gemm *g, double cycles,
+                     const struct sq_mapping_use *use, struct sq_sweep_result *r)
 {
-    const struct sq_core_config *core = &p->machine.core;
     const double weights = (double)g->size.n * (double)g->size.k * g->count;
-    const double pe = cycles * core->rows * core->cols * cores;
     r->macs += (double)g->size.m * weights;
     r->weights += weights;
     r->stored_nbits += g->count * stored_nbits(p, &g->size);
     r->cycles += cycles;
-    r->low_slots += pe * lanes;
-    if (sq_cost_is_core(&p->recipe)) {
-        r->high_slots += pe * core->high_lanes;
-        r->high_macs += (double)g->size.m * weights * p->format.high_per_bank / p->format.bank;
-    }
+    r->low_slots += g->count * use->low_slots;
+    r->low_macs += g->count * use->low;
+    r->high_slots += g->count * use->high_slots;
+    r->high_macs += g->count * use->high;
 }
 
-static void add_causes(const uint64_t low[SQ_N_CAUSES], const uint64_t high[SQ_N_CAUSES],
-                       double count, struct sq_sweep_result *r)
+static void add_causes(const uint64_t *low, const uint64_t *high, unsigned n, double count,
+                       struct sq_sweep_result *r)
 {
-    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+    for (unsigned i = 0; i < n; i++) {
         r->low[i] += count * (double)low[i];
         r->high[i] += count * (double)high[i];
     }
@@ -278,33 +283,44 @@ static enum sq_status time_on_core(const struct sq_sweep_point *p, const struct 
     SQ_TRY(sq_gemm_job(&p->config, &p->format, (size_t)g->size.m, (size_t)g->size.n,
                        sq_k_padded(&p->format, (size_t)g->size.k), &job, err));
     const struct sq_core_stats stats = sq_core_run_fast(&p->config, &job, &free_streams);
-    add_core(p, g, g->count * (double)stats.cycles, p->config.low_lanes, 1, r);
-    add_causes(stats.low, stats.high, g->count, r);
+    const double macs = (double)g->size.m * (double)g->size.n * (double)g->size.k;
+    const double pe = (double)stats.cycles * p->config.rows * p->config.cols;
+    const struct sq_mapping_use use = {pe * p->config.low_lanes, macs, pe * p->config.high_lanes,
+                                       macs * p->format.high_per_bank / p->format.bank};
+    add_gemm(p, g, g->count * (double)stats.cycles, &use, r);
+    add_causes(stats.low, stats.high, SQ_N_CAUSES, g->count, r);
     r->bound += g->count * (double)sq_job_bound(&p->config, &job);
     return SQ_OK;
 }
 
-static enum sq_status time_on_machine(const struct sq_sweep_point *p, const struct gemm *g,
-                                      struct sq_sweep_result *r, struct sq_error *err)
+static enum sq_status time_on_machine(const struct sq_sweep_point *p,
+                                      const struct sq_machine *machine, const struct gemm *g,
+                                      struct sq_unit_memo *memo, struct sq_sweep_result *r,
+                                      struct sq_error *err)
 {
-    struct sq_plan plan;
+    struct sq_mapping plan;
+    struct sq_machine_stats stats;
     uint64_t compute, dram;
-    SQ_TRY(sq_plan_make(&p->machine, &p->recipe, &g->size, &plan, err));
-    const struct sq_machine_stats stats = sq_machine_run_fast(&p->machine, &plan);
-    add_core(p, g, g->count * (double)stats.cycles, plan.lanes, p->machine.cores, r);
-    add_causes(stats.low, stats.high, g->count, r);
-    r->bound += g->count * (double)sq_plan_bound(&plan, &compute, &dram);
+    SQ_TRY(sq_mapping_run(machine, &p->recipe, &g->size, &plan, &stats, memo, err));
+    const struct sq_mapping_use use = sq_mapping_used(machine, &plan, (double)stats.cycles);
+    add_gemm(p, g, g->count * (double)stats.cycles, &use, r);
+    add_causes(stats.low, stats.high, SQ_N_UNIT_CAUSES, g->count, r);
+    r->bound += g->count * (double)sq_mapping_bound(&plan, &compute, &dram);
     r->memory += g->count * (double)stats.memory;
+    r->index += g->count * (double)stats.index;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         r->nbytes += g->count * (double)stats.nbytes[i];
-    r->clock_hz = p->machine.clock_hz;
+    r->clock_hz = machine->clock_hz;
     return SQ_OK;
 }
 
-static enum sq_status time_gemm(const struct sq_sweep_point *p, const struct gemm *g,
-                                struct sq_sweep_result *r, struct sq_error *err)
+static enum sq_status time_gemm(const struct sq_sweep_point *p, const struct sq_machine *machine,
+                                const struct gemm *g, struct sq_sweep_result *r,
+                                struct sq_error *err)
 {
-    return p->machine_name ? time_on_machine(p, g, r, err) : time_on_core(p, g, r, err);
+    static _Thread_local struct sq_unit_memo memo; // of the jobs of other points
+    return p->machine_name ? time_on_machine(p, machine, g, &memo, r, err)
+                           : time_on_core(p, g, r, err);
 }
 
 static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
@@ -312,16 +328,21 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
 {
     const struct input_model *m = model_of(in, p);
     const struct input_table *t = table_of(in, p);
+    struct sq_machine machine = p->machine;
+    if (p->machine_name)
+        SQ_TRY(sq_fair_machine((enum sq_fair)p->quantity[SQ_AXIS_FAIR],
+                               in->has_synth ? &in->synth : NULL, &p->recipe, &machine, &r->pe,
+                               err));
     for (size_t i = 0; t && i < t->rows.n; i++) {
         const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
-        SQ_TRY(time_gemm(p, &g, r, err));
+        SQ_TRY(time_gemm(p, &machine, &g, r, err));
     }
     for (size_t i = 0; m && i < m->ck.n_layers; i++) {
         const struct gemm g = {{p->m, m->ck.layer[i].n, m->ck.layer[i].k}, 1};
-        SQ_TRY(time_gemm(p, &g, r, err));
+        SQ_TRY(time_gemm(p, &machine, &g, r, err));
     }
     if (!t && !m)
-        SQ_TRY(time_gemm(p, &(struct gemm){{p->m, p->n, p->k}, 1}, r, err));
+        SQ_TRY(time_gemm(p, &machine, &(struct gemm){{p->m, p->n, p->k}, 1}, r, err));
     return SQ_OK;
 }
 
@@ -353,8 +374,9 @@ static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct 
     struct values_visit v = {
         .options = {.config = p->config, .format = p->format, .jobs = 1, .reference = true},
         .r = r};
+    const struct sq_token_source source = {.tokens = m->tokens};
     bool is_real;
-    return sq_model_visit(&m->ck, m->path, m->ck.is_model ? m->tokens : NULL, p->m, 1, visit_layer,
+    return sq_model_visit(&m->ck, m->path, m->ck.is_model ? &source : NULL, p->m, 1, visit_layer,
                           &v, &is_real, err);
 }
 

@@ -80,6 +80,33 @@ void sq_csv_head(FILE *out, const char *command, const struct sq_sweep_row *row)
     fputc('\n', out);
 }
 
+void sq_csv_sidecar(FILE *out, const char *command, const struct sq_sweep_row *row)
+{
+    fprintf(out, "{\"command\":\"sqsim %s\",\"sweep\":\"%s\",\"provenance\":", command, row->sweep);
+    sq_put_json_line(out, row->provenance);
+    fputs("}\n", out);
+}
+
+// The members of an object, a comma behind the last.
+static void put_members(FILE *out, const char *object)
+{
+    static const char blank[] = " \t\r\n";
+    const char *first = object + strspn(object, blank) + 1, *end = strrchr(object, '}');
+    first += strspn(first, blank);
+    if (first < end)
+        fprintf(out, "%.*s,", (int)(end - first), first);
+}
+
+void sq_put_row_json(FILE *out, const struct sq_sweep_row *row)
+{
+    char key[SQ_DIGEST_SIZE];
+    sq_digest_hex(row->key, key);
+    fprintf(out, "{\"sweep\":\"%s\",\"key\":\"%s\",", row->sweep, key);
+    put_members(out, row->parameters);
+    put_members(out, row->measures);
+    fprintf(out, "\"provenance\":%s}\n", row->provenance);
+}
+
 static void put_cell(FILE *out, const char *text)
 {
     if (!strpbrk(text, ",\"\r\n")) {

@@ -35,6 +35,13 @@ enum sq_status sq_sweep_row_check(const struct sq_sweep_row *row, struct sq_erro
 // row has been checked.
 void sq_csv_head(FILE *out, const char *command, const struct sq_sweep_row *row);
 
+// The same as a JSON object, beside a CSV file, which has nothing but its head and its rows.
+void sq_csv_sidecar(FILE *out, const char *command, const struct sq_sweep_row *row);
+
+// The row of --json, on one line: sweep, key, each parameter, each measure, provenance. The row has
+// been checked.
+void sq_put_row_json(FILE *out, const struct sq_sweep_row *row);
+
 // One row after another: a head line where the columns change, then parameters and measures,
 // separated by commas. Texts with a comma, quote or line end are quoted (RFC 4180).
 struct sq_csv {

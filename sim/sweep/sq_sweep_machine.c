@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a specification names (sq_sweep_spec.h).
+// The files that a specification names (sq_sweep_grid.h).
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
-#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/sweep/sq_sweep_grid.h"
 
 void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE])
 {
@@ -16,7 +16,7 @@ void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_S
         snprintf(path, SQ_SWEEP_PATH_SIZE, "%s", name);
 }
 
-enum sq_status sq_sweep_read_machines(struct sq_sweep_spec *s, const char *home,
+enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
                                       struct sq_error *err)
 {
     const size_t n = s->axis[SQ_AXIS_MACHINE].n;
@@ -28,7 +28,7 @@ enum sq_status sq_sweep_read_machines(struct sq_sweep_spec *s, const char *home,
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu machines", n);
     for (size_t i = 0; i < n; i++) {
         char path[SQ_SWEEP_PATH_SIZE];
-        struct sq_mapping map;
+        struct sq_file_view map;
         sq_sweep_path(s->axis[SQ_AXIS_MACHINE].name[i], home, path);
         SQ_TRY(sq_file_map(path, &map, err));
         s->machine_digest[i] = sq_digest_of(map.data, map.nbytes);

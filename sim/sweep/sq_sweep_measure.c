@@ -5,7 +5,7 @@
 #include "sim/format/sq_quantize.h"
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
-#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/sweep/sq_sweep_grid.h"
 
 typedef const struct sq_sweep_point point;
 typedef const struct sq_sweep_result result;
@@ -55,11 +55,11 @@ static double macs(point *p, result *r, unsigned index)
     return r->macs;
 }
 
-// Of all layers together: their MACs over all multipliers and cycles.
+// Of all layers together: products made over all multipliers and cycles.
 static double utilisation_low(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return sq_utilisation(r->macs, r->low_slots);
+    return sq_utilisation(r->low_macs, r->low_slots);
 }
 
 static double utilisation_high(point *p, result *r, unsigned index)
@@ -86,6 +86,12 @@ static double memory_cycles(point *p, result *r, unsigned index)
     return r->memory;
 }
 
+static double index_cycles(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->index;
+}
+
 static double low_cause(point *p, result *r, unsigned index)
 {
     (void)p;
@@ -94,7 +100,26 @@ static double low_cause(point *p, result *r, unsigned index)
 
 static double high_cause(point *p, result *r, unsigned index)
 {
-    return sq_cost_is_core(&p->recipe) ? r->high[index] : NAN;
+    (void)p;
+    return r->high_slots > 0 ? r->high[index] : NAN;
+}
+
+static double format_low_lanes(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->pe.low_lanes;
+}
+
+static double format_high_lanes(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->pe.high_lanes;
+}
+
+static double format_area_um2(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->pe.area_um2;
 }
 
 static double pe_area_um2(point *p, result *r, unsigned index)
@@ -158,6 +183,8 @@ static double macs_per_cycle_mm2(point *p, result *r, unsigned index)
         {path "_wait_high", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_HIGH},                  \
         {path "_wait_mask", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_MASK},                  \
         {path "_blocked_output", "cycles", MODELLED, TIMING, get, SQ_CAUSE_BLOCKED_OUTPUT},        \
+        {path "_imbalance", "cycles", MODELLED, TIMING, get, SQ_CAUSE_IMBALANCE},                  \
+        {path "_wait_index", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_INDEX},                \
     {                                                                                              \
         path "_draining", "cycles", MODELLED, TIMING, get, SQ_CAUSE_DRAINING                       \
     }
@@ -175,6 +202,10 @@ const struct sq_measure sq_measures[] = {
     {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0},
     {"dram_bytes", "bytes", ON_MACHINE, MACHINE, dram_bytes, 0},
     {"memory_cycles", "cycles", ON_MACHINE, MACHINE, memory_cycles, 0},
+    {"index_cycles", "cycles", ON_MACHINE, MACHINE, index_cycles, 0},
+    {"format_low_lanes", "", "closed form, by axis fair", MACHINE, format_low_lanes, 0},
+    {"format_high_lanes", "", "closed form, by axis fair", MACHINE, format_high_lanes, 0},
+    {"format_area_um2", "um2", SYNTHESIS " of the PE, fair by area", MACHINE, format_area_um2, 0},
     {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0},
     {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0},
     {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0},

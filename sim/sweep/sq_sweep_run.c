@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "sim/io/sq_safetensors.h"
-#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/sweep/sq_sweep_grid.h"
 
 struct run {
-    const struct sq_sweep_spec *spec;
+    const struct sq_sweep_grid *spec;
     const struct sq_sweep_options *options;
     const struct sq_sweep_inputs *inputs;
     char *provenance;
@@ -28,13 +28,14 @@ struct task {
     struct sq_sweep_point point;
     char parameters[SQ_PARAMETERS_SIZE];
     struct sq_digest key;
+    bool is_damaged; // the row that the database has
 };
 
 // ---- what a row says ----------------------------------------------------------------------------
 
 static struct sq_digest key_of(const struct run *run, const struct task *t)
 {
-    const struct sq_sweep_spec *s = run->spec;
+    const struct sq_sweep_grid *s = run->spec;
     struct sq_digest d = sq_digest_of(t->parameters, strlen(t->parameters));
     sq_digest_add(&d, run->options->code, strlen(run->options->code));
     for (size_t i = 0; i < s->n_measures; i++)
@@ -46,7 +47,7 @@ static struct sq_digest key_of(const struct run *run, const struct task *t)
 enum { MEASURES_SIZE = 64 * SQ_MEASURES_MAX };
 
 // Whole numbers in full, others with twelve digits, what is undefined as null.
-static void write_measures(const struct sq_sweep_spec *s, const struct sq_sweep_point *p,
+static void write_measures(const struct sq_sweep_grid *s, const struct sq_sweep_point *p,
                            const struct sq_sweep_result *r, char text[MEASURES_SIZE])
 {
     size_t at = 0;
@@ -71,12 +72,13 @@ static enum sq_status look_up(struct run *run, size_t index, struct task *t, boo
     struct sq_sweep_row row;
     bool found;
     t->index = index;
-    sq_sweep_spec_point(run->spec, index, &t->point);
+    sq_sweep_grid_point(run->spec, index, &t->point);
     sq_sweep_parameters(&t->point, t->parameters);
     t->key = key_of(run, t);
     const enum sq_status status =
         sq_sweep_db_find(run->db, run->spec->name, t->parameters, &row, &found, &run->err);
     *is_there = status == SQ_OK && found && sq_digest_is_equal(row.key, t->key);
+    t->is_damaged = status == SQ_ERR_DAMAGED;
     return status == SQ_ERR_DAMAGED ? SQ_OK : status; // one row, and about to be replaced
 }
 
@@ -93,6 +95,7 @@ static enum sq_status find_all(struct run *run)
         char text[80];
         SQ_TRY(look_up(run, i, &t, &run->is_found[i]));
         run->count->cached += run->is_found[i];
+        run->count->damaged += t.is_damaged;
         if (o->stage && n % 1024 == 1023) {
             snprintf(text, sizeof text, "%zu points looked up, %llu found in the database", n + 1,
                      (unsigned long long)run->count->cached);
@@ -177,7 +180,7 @@ static void run_threads(struct run *run)
     free(thread);
 }
 
-enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep_options *o,
+enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep_options *o,
                             struct sq_sweep_count *count, struct sq_error *err)
 {
     struct sq_sweep_inputs *inputs;
@@ -188,8 +191,8 @@ enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep
         o->stage(o->context, "reading models, tables and libraries");
     SQ_TRY(sq_sweep_inputs_open(&inputs, s, o, err));
     run.inputs = inputs;
-    run.status = sq_sweep_db_open(&run.db, o->db, true, &run.err);
-    if (run.status == SQ_OK)
+    run.status = sq_sweep_db_open(&run.db, o->db, !o->is_dry_run, &run.err);
+    if (run.status == SQ_OK && !o->is_dry_run)
         run.status = sq_sweep_db_describe(run.db, s->name, s->title, s->text, &run.err);
     if (asprintf(&run.provenance, "{%s,%s}", o->provenance, sq_sweep_inputs_provenance(inputs)) <
         0) {
@@ -199,7 +202,7 @@ enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep
     pthread_mutex_init(&run.lock, NULL);
     if (run.status == SQ_OK)
         run.status = find_all(&run);
-    if (run.status == SQ_OK)
+    if (run.status == SQ_OK && !o->is_dry_run)
         run_threads(&run);
     pthread_mutex_destroy(&run.lock);
     sq_sweep_db_close(run.db);
@@ -211,7 +214,7 @@ enum sq_status sq_sweep_run(const struct sq_sweep_spec *s, const struct sq_sweep
     return run.status;
 }
 
-enum sq_status sq_sweep_rows(const struct sq_sweep_spec *s, size_t shard, size_t n_shards,
+enum sq_status sq_sweep_rows(const struct sq_sweep_grid *s, size_t shard, size_t n_shards,
                              struct sq_sweep_db *db, sq_sweep_db_visit *each, void *context,
                              struct sq_error *err)
 {
@@ -220,7 +223,7 @@ enum sq_status sq_sweep_rows(const struct sq_sweep_spec *s, size_t shard, size_t
         struct sq_sweep_row row;
         char parameters[SQ_PARAMETERS_SIZE];
         bool found;
-        sq_sweep_spec_point(s, i, &p);
+        sq_sweep_grid_point(s, i, &p);
         sq_sweep_parameters(&p, parameters);
         SQ_TRY(sq_sweep_db_find(db, s->name, parameters, &row, &found, err));
         if (!found)

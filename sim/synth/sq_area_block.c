@@ -19,6 +19,7 @@ static const struct {
     [SQ_AREA_PE] = {"pe", "sq_pe"},
     [SQ_AREA_CORE] = {"core", "sq_core"},
     [SQ_AREA_UNIT] = {"unit", ""},
+    [SQ_AREA_SOURCE] = {"source", ""},
 };
 
 const char *sq_area_kind_name(enum sq_area_kind kind)
@@ -28,7 +29,9 @@ const char *sq_area_kind_name(enum sq_area_kind kind)
 
 const char *sq_area_title(const struct sq_area_item *block)
 {
-    return block->kind == SQ_AREA_UNIT ? block->unit->name : kinds[block->kind].name;
+    return block->kind == SQ_AREA_UNIT     ? block->unit->name
+           : block->kind == SQ_AREA_SOURCE ? block->source->top
+                                           : kinds[block->kind].name;
 }
 
 static void add(struct sq_synth_block *b, const char *name, unsigned value)
@@ -91,6 +94,15 @@ static void add_unit(struct sq_synth_block *b, const struct sq_area_unit *unit,
         add(b, unit->param[i].name, unit->param[i].value);
 }
 
+static void add_source(struct sq_synth_block *b, const struct sq_area_source *source)
+{
+    b->top = source->top;
+    b->clock = source->clock;
+    b->is_foreign = true;
+    for (size_t i = 0; i < source->n_params; i++)
+        add(b, source->param[i].name, source->param[i].value);
+}
+
 struct sq_synth_block sq_area_synth(const struct sq_area_item *block)
 {
     const struct sq_core_config *c = &block->config;
@@ -120,6 +132,9 @@ struct sq_synth_block sq_area_synth(const struct sq_area_item *block)
     case SQ_AREA_UNIT:
         add_unit(&b, block->unit, c);
         break;
+    case SQ_AREA_SOURCE:
+        add_source(&b, block->source);
+        break;
     default:
         add_gather(&b, block->kind, c);
     }
@@ -131,6 +146,8 @@ double sq_area_weights_per_cycle(const struct sq_area_item *block)
     const struct sq_core_config *c = &block->config;
     if (block->kind == SQ_AREA_UNIT) // of an array: the tokens of a column share its weights
         return block->unit->weights * (block->unit->is_array ? c->cols : 1.0);
+    if (block->kind == SQ_AREA_SOURCE)
+        return block->source->weights;
     const unsigned low = sq_core_low_steps(c), high = sq_core_high_steps(c);
     const double pe = (double)c->bank / (low > high ? low : high);
     switch (block->kind) {

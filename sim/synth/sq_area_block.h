@@ -21,26 +21,35 @@ enum sq_area_kind {
     SQ_AREA_PE,            // sq_pe
     SQ_AREA_CORE,          // sq_core, without the cause counters
     SQ_AREA_UNIT,          // a row of the blocks' tables (sim/block/sq_block.h)
+    SQ_AREA_SOURCE,        // a module of somebody else
     SQ_N_AREA_KINDS
 };
 
 const char *sq_area_kind_name(enum sq_area_kind kind); // "mul", ..., "gather_rank", ..., "unit"
 
+struct sq_area_source {
+    const char *top, *clock; // clock: input port, NULL = clk_i
+    size_t n_params;
+    struct sq_synth_param param[SQ_SYNTH_MAX_PARAMS];
+    double weights; // per cycle; 0 = not given
+};
+
 struct sq_area_item {
     enum sq_area_kind kind;
-    struct sq_core_config config;    // what the kind does not have is ignored
-    unsigned a_bits, b_bits;         // SQ_AREA_MUL, _MUL_STAR, _DOT only
-    const struct sq_area_unit *unit; // SQ_AREA_UNIT only; arrays take rows and cols of config
+    struct sq_core_config config;        // what the kind does not have is ignored
+    unsigned a_bits, b_bits;             // SQ_AREA_MUL, _MUL_STAR, _DOT only
+    const struct sq_area_unit *unit;     // SQ_AREA_UNIT only; arrays take rows and cols of config
+    const struct sq_area_source *source; // SQ_AREA_SOURCE only
 };
 
 // Module and parameters of a block. The gather and its parts stand alone here: one bank per cycle.
 struct sq_synth_block sq_area_synth(const struct sq_area_item *block);
 
-// What a report calls it: the kind, or the name of the unit.
+// What a report calls it: the kind, the name of the unit or the module.
 const char *sq_area_title(const struct sq_area_item *block);
 
 // Weights that enter per cycle when nothing stalls: lanes, the bank for the gather, and for PE and
-// core what the slower path lets through.
+// core what the slower path lets through; 0 where nobody said.
 double sq_area_weights_per_cycle(const struct sq_area_item *block);
 
 #endif

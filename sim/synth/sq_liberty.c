@@ -383,12 +383,16 @@ static enum sq_status read_text(struct sq_liberty *lib, const char *path, struct
     if (*r.at != '\0')
         return damaged(&r, "text after the end of the library");
     if (!r.has_flop)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "'%s' holds %zu cells but no flip-flop",
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "'%s' holds %zu cells but no flip-flop; of a library in parts, merge those "
+                       "of one corner into one file",
                        sq_path_tail(path), lib->n_cells);
     if (r.nand2_area <= 0)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "'%s' holds %zu cells but no 2-input NAND, the unit of area",
-                       sq_path_tail(path), lib->n_cells);
+        return SQ_FAIL(
+            err, SQ_ERR_UNSUPPORTED,
+            "'%s' holds %zu cells but no 2-input NAND, the unit of area; of a library in "
+            "parts, merge those of one corner into one file",
+            sq_path_tail(path), lib->n_cells);
     qsort(lib->cell, lib->n_cells, sizeof *lib->cell, by_name);
     lib->nand2 = sq_liberty_find(lib, r.nand2);
     return SQ_OK;
@@ -402,8 +406,8 @@ static enum sq_status too_long(const char *path, struct sq_error *err)
                    sq_path_tail(path), SQ_LIB_MAX_NBYTES >> 20);
 }
 
-static enum sq_status gunzip(struct sq_liberty *lib, const char *path, const struct sq_mapping *map,
-                             struct sq_error *err)
+static enum sq_status gunzip(struct sq_liberty *lib, const char *path,
+                             const struct sq_file_view *map, struct sq_error *err)
 {
     z_stream z = {.next_in = (Bytef *)(uintptr_t)map->data, .avail_in = (uInt)map->nbytes};
     // Never more than the limit and a byte behind it, whatever the file says of its length.
@@ -443,7 +447,7 @@ static enum sq_status gunzip(struct sq_liberty *lib, const char *path, const str
 
 static enum sq_status load(struct sq_liberty *lib, const char *path, struct sq_error *err)
 {
-    struct sq_mapping map;
+    struct sq_file_view map;
     SQ_TRY(sq_file_map(path, &map, err));
     enum sq_status status = SQ_OK;
     if (map.nbytes > SQ_LIB_MAX_NBYTES) {

@@ -51,6 +51,9 @@ struct sq_synth_block {
     // stay modules of the netlist; cells are counted over all instances, no delay. For arrays too
     // large otherwise.
     bool keeps_parts;
+    // Of the sources that sq_synth_add_source added, with the modules of ours that they name.
+    bool is_foreign;
+    const char *clock; // input port; NULL: clk_i
     enum sq_synth_recipe recipe;
     unsigned target_ps; // what ABC is asked for, from SQ_SYNTH_NF on; 0 before
 };
@@ -66,16 +69,23 @@ struct sq_synth {
     struct sq_digest base_digest; // the same without the modules
     size_t n_sources;
     struct sq_synth_source *source;
+    const char *liberty_path; // as ABC is told it
     char *rtl_dir, *cache_dir, *script_front, *script_map, *script_speed;
 };
 
 // `rtl_dir` holds the modules and scripts, `liberty` is a file (plain or .gz) or NULL for
-// sq_synth_netlist without library; `cache_dir` is made on demand, its path has no blank or quote.
+// sq_synth_netlist without library; `cache_dir` is made on demand and may have any characters.
 // Errors: SQ_ERR_TOOL where yosys is not installed, those of sq_liberty_read, SQ_ERR_IO. After a
 // failure *s is closed.
 enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char *liberty,
                              const char *cache_dir, struct sq_error *err);
 void sq_synth_close(struct sq_synth *s);
+
+// A file of somebody else, for blocks with is_foreign; before the first of these is synthesized. It
+// may use modules and headers of rtl/ by name. What it is called below the working directory, and
+// in what Yosys says of it, is the last part of `path`, or source<N>.sv where that is no plain name
+// or taken. SQ_ERR_IO, SQ_ERR_RANGE.
+enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct sq_error *err);
 
 struct sq_synth_cells {
     char name[SQ_LIB_NAME_LEN];

@@ -19,20 +19,20 @@
 
 // ---- open -------------------------------------------------------------------------------------
 
-// Yosys hands the library to ABC by its absolute path, without quotes.
-static enum sq_status refuse_odd_path(const char *path, struct sq_error *err)
+// Yosys hands the library to ABC by its absolute path, without quotes. Below a path that would need
+// them it gets another absolute one, by way of the working directory. (Not always: the name is in
+// the digest of what has been made.)
+static const char *liberty_path(const char *cache_dir)
 {
-    if (path[strcspn(path, " \t\n;,#*\"'\\")] != '\0')
-        return SQ_FAIL(err, SQ_ERR_ARG, "ABC cannot work in '%s': its path has a blank or quote",
-                       sq_path_tail(path));
-    if (strlen(path) > SQ_SYNTH_PATH_LEN / 2)
-        return SQ_FAIL(err, SQ_ERR_ARG, "the path '%s' is too long", sq_path_tail(path));
-    return SQ_OK;
+    const bool is_odd = cache_dir[strcspn(cache_dir, " \t\n;,#*\"'\\<>|&$()")] != '\0';
+    return is_odd ? "/proc/self/cwd/" SQ_SYNTH_LIBERTY : SQ_SYNTH_LIBERTY;
 }
 
 static enum sq_status open_parts(struct sq_synth *s, const char *liberty, struct sq_error *err)
 {
-    SQ_TRY(refuse_odd_path(s->cache_dir, err));
+    if (strlen(s->cache_dir) > SQ_SYNTH_PATH_LEN / 2)
+        return SQ_FAIL(err, SQ_ERR_ARG, "the path '%s' is too long", sq_path_tail(s->cache_dir));
+    s->liberty_path = liberty_path(s->cache_dir);
     if (sq_process_version(sq_process_tool("YOSYS", "yosys"), "-V", s->yosys_version,
                            sizeof s->yosys_version, NULL) != SQ_OK)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s does not run; Debian has it as package yosys",

@@ -72,7 +72,7 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
     char chparam[1024], ripple[16], *files = NULL;
     size_t n;
     snprintf(ripple, sizeof ripple, "%u", recipe->max_ripple);
-    SQ_TRY(sq_synth_select(s, b->top, used, err));
+    SQ_TRY(sq_synth_select(s, b, used, err));
     FILE *list = open_memstream(&files, &n);
     if (!list)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
@@ -159,7 +159,7 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
     SQ_TRY(expand_front(out, s, b, err));
     if (!s->lib.nand2)
         return SQ_OK;
-    return expand_map(out, s, b, SQ_SYNTH_LIBERTY, err);
+    return expand_map(out, s, b, s->liberty_path, err);
 }
 
 // ---- OpenSTA ----------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
     fprintf(out,
             "read_liberty %s\nread_verilog %s\nlink_design %s\n"
             "set_cmd_units -time ns\n"
-            "set port [get_ports -quiet clk_i]\n"
+            "set port [get_ports -quiet %s]\n"
             "if {[llength $port] > 0} {\n"
             "  create_clock -name clk -period 10 $port\n"
             "} else {\n"
@@ -182,7 +182,8 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
             "set_load %.9g [all_outputs]\n"
             "report_checks -path_delay max\n"
             "puts \"critical_path_ns [expr 10 - [worst_slack -max]]\"\n",
-            SQ_SYNTH_LIBERTY, netlist, b->top, 4 * s->lib.nand2_input_cap);
+            SQ_SYNTH_LIBERTY, netlist, b->top, b->clock ? b->clock : "clk_i",
+            4 * s->lib.nand2_input_cap);
 }
 
 // ---- together ---------------------------------------------------------------------------------
@@ -201,7 +202,7 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
 {
     size_t n;
     *text = NULL;
-    SQ_TRY(sq_synth_select(s, b->top, used, err));
+    SQ_TRY(sq_synth_select(s, b, used, err));
     FILE *out = open_memstream(text, &n);
     if (!out)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");

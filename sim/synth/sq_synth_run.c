@@ -44,7 +44,8 @@ static void remove_in(const char *dir, const char *name)
     sq_cache_remove(path);
 }
 
-// What follows `mark` in the first line of a log that has it.
+// What follows `mark` in the first line of a log that has it, behind "file:line: " if that is
+// before.
 static void find_line(const char *dir, const char *log, const char *mark, char *text, size_t size)
 {
     char path[SQ_SYNTH_PATH_LEN + 32], line[512];
@@ -54,8 +55,10 @@ static void find_line(const char *dir, const char *log, const char *mark, char *
     while (f && !text[0] && fgets(line, sizeof line, f)) {
         line[strcspn(line, "\r\n")] = '\0';
         const char *at = strstr(line, mark);
+        const bool has_place = at && at > line + 2 && at[-1] == ' ' && at[-2] == ':';
         if (at)
-            snprintf(text, size, "%s", at + strlen(mark));
+            snprintf(text, size, "%.*s%s", has_place ? (int)(at - line) : 0, line,
+                     at + strlen(mark));
     }
     if (f)
         fclose(f);

@@ -13,8 +13,9 @@ enum { SQ_SYNTH_PATH_LEN = 1024, SQ_SYNTH_MAX_SOURCES = 256 };
 
 struct sq_synth_source {
     char name[64];
-    char *text;     // owned
-    bool is_module; // of files.f; the others are named by scripts or included
+    char *text;      // owned
+    bool is_module;  // of files.f; the others are named by scripts or included
+    bool is_foreign; // of sq_synth_add_source, a module as well
 };
 
 // One file of `dir` as a string the caller frees; name and contents into *digest.
@@ -25,8 +26,8 @@ enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_d
 enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err);
 void sq_synth_free_sources(struct sq_synth *s);
 
-// Marks the sources that `top` is built of; SQ_ERR_ARG where there is no such module.
-enum sq_status sq_synth_select(const struct sq_synth *s, const char *top,
+// Marks the sources that the block is built of; SQ_ERR_ARG where there is no such module.
+enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_block *block,
                                bool used[SQ_SYNTH_MAX_SOURCES], struct sq_error *err);
 // Marks, besides, those that a script names.
 void sq_synth_select_named(const struct sq_synth *s, const char *script,

@@ -17,7 +17,7 @@ enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_d
                                   char **text, struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN];
-    struct sq_mapping map;
+    struct sq_file_view map;
     *text = NULL;
     snprintf(path, sizeof path, "%s/%s", dir, name);
     SQ_TRY(sq_file_map(path, &map, err));
@@ -63,6 +63,36 @@ enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err)
     return SQ_OK;
 }
 
+static bool is_taken(const struct sq_synth *s, const char *name)
+{
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (strcmp(s->source[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct sq_error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct sq_file_view map;
+    if (s->n_sources == SQ_SYNTH_MAX_SOURCES)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "more than %d sources", SQ_SYNTH_MAX_SOURCES);
+    SQ_TRY(sq_file_map(path, &map, err));
+    struct sq_synth_source *f = &s->source[s->n_sources];
+    *f = (struct sq_synth_source){.is_module = true, .is_foreign = true};
+    if (sq_name_is_file(name) && strlen(name) < sizeof f->name && !is_taken(s, name))
+        snprintf(f->name, sizeof f->name, "%s", name);
+    else
+        snprintf(f->name, sizeof f->name, "source%zu.sv", s->n_sources);
+    f->text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
+    const bool is_text = f->text && strlen(f->text) == map.nbytes;
+    sq_file_unmap(&map);
+    if (!f->text)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
+    s->n_sources++; // owns the text
+    return is_text ? SQ_OK : SQ_FAIL(err, SQ_ERR_ARG, "'%s' is no text", sq_path_tail(path));
+}
+
 void sq_synth_free_sources(struct sq_synth *s)
 {
     for (size_t i = 0; i < s->n_sources; i++)
@@ -98,19 +128,27 @@ static void mark(const struct sq_synth *s, size_t i, bool used[SQ_SYNTH_MAX_SOUR
     used[i] = true;
     for (size_t j = 0; j < s->n_sources; j++) {
         const char *name = s->source[j].name;
-        if (!used[j] && mentions(s->source[i].text, name, strcspn(name, ".")))
+        if (!used[j] && !s->source[j].is_foreign &&
+            mentions(s->source[i].text, name, strcspn(name, ".")))
             mark(s, j, used);
     }
 }
 
-enum sq_status sq_synth_select(const struct sq_synth *s, const char *top,
+enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_block *b,
                                bool used[SQ_SYNTH_MAX_SOURCES], struct sq_error *err)
 {
+    const char *top = b->top;
     char name[sizeof s->source[0].name];
     memset(used, 0, SQ_SYNTH_MAX_SOURCES * sizeof *used);
     snprintf(name, sizeof name, "%.50s.sv", top);
+    for (size_t i = 0; b->is_foreign && i < s->n_sources; i++)
+        if (s->source[i].is_foreign)
+            mark(s, i, used);
+    if (b->is_foreign)
+        return SQ_OK;
     for (size_t i = 0; i < s->n_sources; i++)
-        if (s->source[i].is_module && strcmp(s->source[i].name, name) == 0) {
+        if (s->source[i].is_module && !s->source[i].is_foreign &&
+            strcmp(s->source[i].name, name) == 0) {
             mark(s, i, used);
             return SQ_OK;
         }

@@ -6,11 +6,14 @@
 //   0x0004  groups        u32   scale groups, 1..MAX_BANKS / group_banks
 //   0x0008  start         u32   writing 1 runs the job; the write returns when it is done
 //   0x0010  cycles        u64   of the last job
+//   0x0100  reason        char[256]  why the last access that failed did, in one sentence; ""
 //   0x10000 act           i8    [bank][row][b]
 //   0x20000 lo            i8    [bank][col][b], mask codes included
 //   0x30000 hi            i8    [bank][col][k]
 //   0x40000 out           i32   [group][row][col][2]: P_lo, P_hi
-// Accesses outside, across windows, or jobs that do not fit answer with an error response.
+// Accesses outside or across windows, and jobs that do not fit or hold illegal codes, answer with
+// an address or command error, and reason() says why. A configuration that is no core is an
+// SC_ERROR.
 #ifndef SQ_TLM_CORE_H
 #define SQ_TLM_CORE_H
 
@@ -19,6 +22,7 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <cstring>
+#include <string>
 #include <vector>
 
 extern "C" {
@@ -31,6 +35,7 @@ namespace sq_sc
 
 struct TlmCore : sc_core::sc_module {
     static constexpr uint64_t GroupBanks = 0, Groups = 4, Start = 8, Cycles = 16;
+    static constexpr uint64_t Reason = 0x100, ReasonLen = 256;
     static constexpr uint64_t Act = 0x10000, Lo = 0x20000, Hi = 0x30000, Out = 0x40000;
     static constexpr uint64_t WindowLen = 0x10000;
 
@@ -40,11 +45,20 @@ struct TlmCore : sc_core::sc_module {
         : sc_module(name), config_(config), period_(period), act_(WindowLen), lo_(WindowLen),
           hi_(WindowLen), out_(WindowLen)
     {
+        sq_error err;
+        if (sq_core_config_check(&config, &err) != SQ_OK)
+            SC_REPORT_ERROR("sqsim", err.text);
         socket.register_b_transport(this, &TlmCore::b_transport);
         socket.register_transport_dbg(this, &TlmCore::transport_dbg);
     }
 
+    const std::string &reason() const
+    {
+        return reason_;
+    }
+
   private:
+    std::string reason_;
     sq_core_config config_;
     sc_core::sc_time period_;
     std::vector<uint8_t> act_, lo_, hi_, out_;
@@ -62,24 +76,37 @@ struct TlmCore : sc_core::sc_module {
         return done ? trans.get_data_length() : 0;
     }
 
+    tlm::tlm_response_status refuse(tlm::tlm_response_status status, const std::string &why)
+    {
+        reason_ = why.substr(0, ReasonLen - 1);
+        return status;
+    }
+
+    tlm::tlm_response_status refuse_address(uint64_t at, uint64_t n, const char *why)
+    {
+        return refuse(tlm::TLM_ADDRESS_ERROR_RESPONSE, "address " + std::to_string(at) + ", " +
+                                                           std::to_string(n) + " bytes: " + why);
+    }
+
     tlm::tlm_response_status access(tlm::tlm_generic_payload &trans, sc_core::sc_time *delay)
     {
         const uint64_t at = trans.get_address(), n = trans.get_data_length();
         if (trans.get_byte_enable_ptr() || trans.get_streaming_width() < n)
-            return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
+            return refuse(tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE,
+                          "byte enables and streaming are not supported");
         if (at >= Out + WindowLen || n > Out + WindowLen - at)
-            return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+            return refuse_address(at, n, "outside of the map");
         if (at < Act)
             return access_register(trans, at, n, delay);
         std::vector<uint8_t> *const windows[] = {&act_, &lo_, &hi_, &out_};
         std::vector<uint8_t> &window = *windows[at / WindowLen - 1];
         const uint64_t offset = at % WindowLen;
         if (offset + n > WindowLen)
-            return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+            return refuse_address(at, n, "goes across windows");
         if (trans.is_read())
             std::memcpy(trans.get_data_ptr(), &window[offset], n);
         else if (&window == &out_)
-            return tlm::TLM_COMMAND_ERROR_RESPONSE;
+            return refuse(tlm::TLM_COMMAND_ERROR_RESPONSE, "out is only read");
         else
             std::memcpy(&window[offset], trans.get_data_ptr(), n);
         if (delay) // one cycle per 32-byte beat
@@ -95,8 +122,13 @@ struct TlmCore : sc_core::sc_module {
             std::memcpy(trans.get_data_ptr(), &cycles_, n);
             return tlm::TLM_OK_RESPONSE;
         }
+        if (trans.is_read() && at == Reason && n == ReasonLen) {
+            std::memset(trans.get_data_ptr(), 0, n);
+            std::memcpy(trans.get_data_ptr(), reason_.data(), reason_.size());
+            return tlm::TLM_OK_RESPONSE;
+        }
         if (n != sizeof value || at > Start || at % 4)
-            return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+            return refuse_address(at, n, "no register");
         uint32_t *const registers[] = {&group_banks_, &groups_};
         if (trans.is_read()) {
             value = at == Start ? 0 : *registers[at / 4];
@@ -105,9 +137,48 @@ struct TlmCore : sc_core::sc_module {
         }
         std::memcpy(&value, trans.get_data_ptr(), n);
         if (at == Start)
-            return value == 1 ? run(delay) : tlm::TLM_COMMAND_ERROR_RESPONSE;
+            return value == 1 ? run(delay)
+                              : refuse(tlm::TLM_COMMAND_ERROR_RESPONSE,
+                                       "start = " + std::to_string(value) + ", need 1");
         *registers[at / 4] = value;
         return tlm::TLM_OK_RESPONSE;
+    }
+
+    // "" or why the job cannot run: its registers, its size, a code that the core does not have.
+    std::string check_job(uint64_t banks) const
+    {
+        const size_t tile = size_t(config_.rows) * config_.cols;
+        if (group_banks_ < 1 || group_banks_ > SQ_JOB_GROUP_BANKS_MAX)
+            return "group_banks = " + std::to_string(group_banks_) + ", need 1.." +
+                   std::to_string(SQ_JOB_GROUP_BANKS_MAX);
+        if (groups_ < 1)
+            return "groups = 0, need 1 or more";
+        if (banks * config_.rows * config_.bank > WindowLen ||
+            banks * config_.cols * config_.bank > WindowLen || groups_ * tile * 8 > WindowLen)
+            return std::to_string(banks) + " banks in " + std::to_string(groups_) +
+                   " groups do not fit windows of " + std::to_string(WindowLen) + " bytes";
+        const std::string what[] = {
+            check_codes("act", act_, banks * config_.rows * config_.bank, config_.act_bits, false),
+            check_codes("lo", lo_, banks * config_.cols * config_.bank, config_.low_bits, true),
+            check_codes("hi", hi_, banks * config_.cols * config_.high_per_bank, config_.high_bits,
+                        false)};
+        for (const std::string &text : what)
+            if (!text.empty())
+                return text;
+        return "";
+    }
+
+    static std::string check_codes(const char *name, const std::vector<uint8_t> &window, uint64_t n,
+                                   unsigned bits, bool has_mask)
+    {
+        const int most = (1 << (bits - 1)) - 1, least = has_mask ? -most - 1 : -most;
+        for (uint64_t i = 0; i < n; i++) {
+            const int code = static_cast<int8_t>(window[i]);
+            if (code < least || code > most)
+                return std::string(name) + "[" + std::to_string(i) + "] = " + std::to_string(code) +
+                       ", need " + std::to_string(least) + ".." + std::to_string(most);
+        }
+        return "";
     }
 
     tlm::tlm_response_status run(sc_core::sc_time *delay)
@@ -115,10 +186,9 @@ struct TlmCore : sc_core::sc_module {
         static const sq_rates free_streams = {1, 1, 1, 1};
         const uint64_t banks = uint64_t(group_banks_) * groups_;
         const size_t tile = size_t(config_.rows) * config_.cols;
-        if (!delay || group_banks_ < 1 || group_banks_ > SQ_JOB_GROUP_BANKS_MAX || groups_ < 1 ||
-            banks * config_.rows * config_.bank > WindowLen ||
-            banks * config_.cols * config_.bank > WindowLen || groups_ * tile * 8 > WindowLen)
-            return tlm::TLM_GENERIC_ERROR_RESPONSE;
+        const std::string why = delay ? check_job(banks) : "start is no debug access";
+        if (!why.empty())
+            return refuse(tlm::TLM_COMMAND_ERROR_RESPONSE, why);
         const sq_core_operands operands = {banks, reinterpret_cast<int8_t *>(act_.data()),
                                            reinterpret_cast<int8_t *>(lo_.data()),
                                            reinterpret_cast<int8_t *>(hi_.data())};
@@ -126,7 +196,9 @@ struct TlmCore : sc_core::sc_module {
         for (uint32_t g = 0; g < groups_; g++) {
             if (sq_core_golden_tile(&config_, &operands, uint64_t(g) * group_banks_, group_banks_,
                                     p_lo.data(), p_hi.data()) != 0)
-                return tlm::TLM_GENERIC_ERROR_RESPONSE; // a bank without exactly k mask codes
+                return refuse(tlm::TLM_COMMAND_ERROR_RESPONSE,
+                              "lo: a bank of group " + std::to_string(g) + " has not exactly " +
+                                  std::to_string(config_.high_per_bank) + " mask codes");
             for (size_t i = 0; i < tile; i++) {
                 const int32_t pair[2] = {p_lo[i], p_hi[i]};
                 std::memcpy(&out_[(g * tile + i) * sizeof pair], pair, sizeof pair);

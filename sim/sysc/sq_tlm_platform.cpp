@@ -179,8 +179,19 @@ struct Initiator : sc_core::sc_module {
         uint32_t zero = 0, one = 1;
         transport(core, tlm::TLM_WRITE_COMMAND, sq_sc::TlmCore::Groups, &zero, 4);
         need(transport(core, tlm::TLM_WRITE_COMMAND, sq_sc::TlmCore::Start, &one, 4) ==
-                 tlm::TLM_GENERIC_ERROR_RESPONSE,
+                 tlm::TLM_COMMAND_ERROR_RESPONSE,
              "a job of no groups must be refused");
+        char why[sq_sc::TlmCore::ReasonLen] = "";
+        transport(core, tlm::TLM_READ_COMMAND, sq_sc::TlmCore::Reason, why, sizeof why);
+        need(std::strcmp(why, "groups = 0, need 1 or more") == 0, "with its reason");
+        int8_t bad = -128;
+        transport(core, tlm::TLM_WRITE_COMMAND, sq_sc::TlmCore::Groups, &one, 4);
+        transport(core, tlm::TLM_WRITE_COMMAND, sq_sc::TlmCore::Hi, &bad, 1);
+        need(transport(core, tlm::TLM_WRITE_COMMAND, sq_sc::TlmCore::Start, &one, 4) ==
+                 tlm::TLM_COMMAND_ERROR_RESPONSE,
+             "a code that the core does not have must be refused");
+        transport(core, tlm::TLM_READ_COMMAND, sq_sc::TlmCore::Reason, why, sizeof why);
+        need(std::strcmp(why, "hi[0] = -128, need -127..127") == 0, "with its place");
         need(transport(core, tlm::TLM_READ_COMMAND, 0x50000, &one, 4) ==
                  tlm::TLM_ADDRESS_ERROR_RESPONSE,
              "an address beyond the map must be refused");

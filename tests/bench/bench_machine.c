@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time to plan and time whole models on machines, one thread, nothing cached between them: every
 // linear layer of Llama-3-70B (each row of the table once, as sqsim run does), prefill of 2048 and
-// decode, for five formats and three machines; and how the time of one GEMM grows with its size.
+// decode, for all formats and three machines; how the time of one GEMM grows with its size; and how
+// many points of a sweep are timed in a minute.
 // Prints, asserts nothing: not a test.
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "models/sq_format.h"
@@ -18,16 +20,10 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static struct sq_recipe recipe(unsigned index)
+static struct sq_recipe recipe(const struct sq_format_ops *f)
 {
-    static const double sparsity[] = {0.5, 0.75, 0.875};
     struct sq_recipe r;
-    (void)sq_format_recipe(index >= 3 ? &sq_format_dense : &sq_format_sq_w, SQ_IN_RUN, NULL, &r,
-                           NULL);
-    if (index < 3)
-        (void)sq_format_high_per_bank(r.bank, sparsity[index], &r.high_per_bank, NULL);
-    else
-        r.weight.low_bits = index == 3 ? 8 : 4;
+    (void)sq_format_recipe(f, SQ_IN_RUN, NULL, &r, NULL);
     return r;
 }
 
@@ -35,21 +31,46 @@ static struct sq_recipe recipe(unsigned index)
 static double time_workload(const struct sq_machine *m, const struct sq_recipe *s,
                             const struct sq_workload *w, double *cycles)
 {
+    static struct sq_unit_memo memo;
     const double start = now();
+    memset(&memo, 0, sizeof memo);
     *cycles = 0;
     for (size_t i = 0; i < w->n; i++) {
-        struct sq_plan p;
-        if (sq_plan_make(m, s, &w->row[i].gemm, &p, NULL) == SQ_OK)
-            *cycles += (double)w->row[i].count * (double)sq_machine_run_fast(m, &p).cycles;
+        struct sq_mapping p;
+        struct sq_machine_stats stats;
+        if (sq_mapping_run(m, s, &w->row[i].gemm, &p, &stats, &memo, NULL) == SQ_OK)
+            *cycles += (double)w->row[i].count * (double)stats.cycles;
     }
     return now() - start;
+}
+
+// Points of a sweep a minute: banks and sparsities of one GEMM of 2048 x 4096 x 4096, again and
+// again with other sizes, as the sweep does it but for its database.
+static void time_points(const struct sq_machine *m, const struct sq_format_ops *f)
+{
+    static struct sq_unit_memo memo;
+    const double start = now();
+    unsigned n = 0;
+    memset(&memo, 0, sizeof memo);
+    for (uint64_t tokens = 64; tokens <= 2048; tokens += 64)
+        for (unsigned bank = 4; bank <= 128; bank *= 2)
+            for (unsigned part = 2; part <= 16 && part <= bank; part *= 2) {
+                const struct sq_gemm g = {tokens, 4096, 4096};
+                struct sq_recipe r = recipe(f);
+                struct sq_mapping p;
+                if (r.high_per_bank > 0 && f->act_nbits != NULL) {
+                    r.bank = bank;
+                    r.high_per_bank = bank / part;
+                }
+                n += sq_mapping_run(m, &r, &g, &p, NULL, &memo, NULL) == SQ_OK;
+            }
+    printf("%-12s %8.0f points a minute\n", f->name, 60 * n / (now() - start));
 }
 
 int main(void)
 {
     static const char *const machines[] = {"default", "edge4", "server64"};
     static const char *const tables[] = {"llama-3-70b_prefill_2048", "llama-3-70b_decode_1"};
-    static const char *const names[] = {"SQ s=.5", "SQ s=.75", "SQ s=.875", "W8A8", "W4A8"};
     char path[96];
     struct sq_machine m;
     struct sq_error err;
@@ -62,15 +83,15 @@ int main(void)
             snprintf(path, sizeof path, "traces/workloads/%s.csv", tables[t]);
             if (sq_workload_read(path, &w, &err) != SQ_OK)
                 return fprintf(stderr, "bench_machine: %s\n", err.text), 1;
-            for (unsigned f = 0; f < 5; f++) {
-                const struct sq_recipe s = recipe(f);
+            for (unsigned f = 0; f < sq_n_formats(); f++) {
+                const struct sq_recipe s = recipe(sq_formats[f]);
                 double cycles, best = 1e9;
                 for (unsigned again = 0; again < 3; again++) {
                     const double seconds = time_workload(&m, &s, &w, &cycles);
                     best = seconds < best ? seconds : best;
                 }
-                printf("%-26s %-9s %-9s %8.2f ms host %14.0f cycles %9.1f ms simulated\n",
-                       tables[t], machines[i], names[f], 1e3 * best, cycles,
+                printf("%-26s %-9s %-12s %8.2f ms host %14.0f cycles %9.1f ms simulated\n",
+                       tables[t], machines[i], sq_formats[f]->name, 1e3 * best, cycles,
                        1e3 * cycles / m.clock_hz);
             }
             sq_workload_free(&w);
@@ -79,11 +100,14 @@ int main(void)
     for (uint64_t n = 512; n <= 8192; n *= 2) {
         struct sq_workload_row row = {.gemm = {n, n, n}, .count = 1};
         const struct sq_workload w = {.n = 1, .row = &row};
-        const struct sq_recipe s = recipe(1);
+        const struct sq_recipe s = recipe(&sq_format_sq_w);
         double cycles;
         const double seconds = time_workload(&m, &s, &w, &cycles);
         printf("%5llu^3 %8.3f ms host %14.0f cycles\n", (unsigned long long)n, 1e3 * seconds,
                cycles);
     }
+    (void)sq_machine_load("sim/machines/server64.yaml", &m, NULL);
+    for (unsigned f = 0; f < sq_n_formats(); f++)
+        time_points(&m, sq_formats[f]);
     return 0;
 }

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "models/sq_rng.h"
+#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
-#include "sim/format/sq_trace.h"
 #include "sim/format/sq_weight_file.h"
 
 static char dir[] = "/tmp/sq-bench-XXXXXX";
@@ -51,23 +51,23 @@ static void fill(float *w, size_t n)
 
 static void write_trace(size_t n)
 {
-    const struct sq_trace_info info = {sq_format_default(), "golden", "synthetic", 1};
-    struct sq_trace_item *item = calloc(n, sizeof *item);
+    const struct sq_operand_file_info info = {sq_format_default(), "golden", "synthetic", 1};
+    struct sq_operand_file_item *item = calloc(n, sizeof *item);
     char(*name)[48] = layer_names(n);
-    struct sq_trace_writer w;
+    struct sq_operand_file_writer w;
     struct sq_operand o;
     float weight[128];
     fill(weight, 128);
     for (size_t i = 0; i < n; i++)
-        item[i] = (struct sq_trace_item){.name = name[i], .n = 1, .k_orig = 128};
+        item[i] = (struct sq_operand_file_item){.name = name[i], .n = 1, .k_orig = 128};
     need(sq_operand_alloc(&o, &info.format, 1, 128, NULL) == SQ_OK &&
              sq_operand_encode(&o, weight, 1, NULL) == SQ_OK,
          "encode");
     struct sq_error why;
-    need(sq_trace_begin(&w, file("sq_w"), &info, item, n, &why) == SQ_OK, why.text);
+    need(sq_operand_file_begin(&w, file("sq_w"), &info, item, n, &why) == SQ_OK, why.text);
     for (size_t i = 0; i < n; i++)
-        need(sq_trace_put(&w, i, &o, NULL) == SQ_OK, "write");
-    need(sq_trace_commit(&w, NULL) == SQ_OK, "write");
+        need(sq_operand_file_put(&w, i, &o, NULL) == SQ_OK, "write");
+    need(sq_operand_file_commit(&w, NULL) == SQ_OK, "write");
     sq_operand_free(&o);
     free(item);
     free(name);

@@ -158,6 +158,50 @@ sed 's/pin(YC)/pin("Y;C")/; s/pin (YC)/pin ("Y;C")/' $LIB >"$W/pin.lib"
 refuse 'pin ("Y;C"), need letters' area --block mul --a-bits 4 --b-bits 4 --liberty "$W/pin.lib"
 refuse "cannot write" area --block mul --a-bits 2 --b-bits 2 --output "$W/no/file"
 
+# ---- a module of one's own; MINE is the worked example of sim/synth/README.md
+cat >"$W/my mac.sv" <<'EOS'
+module my_mac #(parameter int unsigned W = 4) (
+  input  logic               clk,
+  input  logic signed [W-1:0] a_i,
+  input  logic signed [7:0]   b_i,
+  output logic signed [23:0]  sum_o
+);
+  always_ff @(posedge clk) sum_o <= sum_o + a_i * b_i;
+endmodule
+EOS
+mine=(area --json --source "my mac.sv" --top my_mac --clock clk)
+accept "--source beside ours" "${mine[@]}" --param W=3 --block mul --a-bits 2 --b-bits 2
+ok "two rows and a summary" lines 3
+ok "module and parameter" out_has '^{"block":"my_mac","module":"my_mac","parameters":{"W":3}'
+ok "no weights, no area per weight" out_has '"weights_per_cycle":null,"um2_per_weight_cycle":null'
+small=$(value area_um2)
+accept "cached" "${mine[@]}" --param W=3
+ok "the same" [ "$(value area_um2)" = "$small" ]
+accept "--param, --weights" "${mine[@]}" --param W=6 --weights 2
+ok "larger" awk "BEGIN{exit !($(value area_um2) > $small)}"
+ok "per weight" awk "BEGIN{exit !($(value um2_per_weight_cycle) * 2 == $(value area_um2))}"
+slow=$(value critical_path_ns)
+sed 's/sum_o + a_i/a_i/' "$W/my mac.sv" >"$W/mine.sv"
+accept "another content" area --json --source mine.sv --top my_mac --param W=6 --clock clk
+[ "$slow" = null ] || ok "is another result" [ "$(value critical_path_ns)" != "$slow" ]
+sed 's/+ a_i \*/+ a_i */; s/b_i;/;/' "$W/my mac.sv" >"$W/broken.sv"
+refuse "my_mac: rtl/broken.sv:7: syntax error" area --source broken.sv --top my_mac
+refuse "object for defparam .X" "${mine[@]}" --param X=1
+refuse "Module .nope' not found" area --source mine.sv --top nope
+refuse "--top = 'a b', need a Verilog identifier" area --source mine.sv --top 'a b'
+refuse "--param = 'a;b', need a Verilog" area --source mine.sv --top my_mac --param 'a;b=1'
+refuse "--param = 'W', need NAME=N" area --source mine.sv --top my_mac --param W
+refuse "--param = -1, need 0" area --source mine.sv --top my_mac --param W=-1
+refuse "needs --top MODULE" area --source mine.sv
+refuse "--param needs --source FILE" area --param W=1
+refuse "none.sv" area --source none.sv --top my_mac
+
+# ---- a home whose path ABC would not take
+mkdir -p "$W/a b;#'c"
+for part in rtl sim traces; do ln -s "$ROOT/$part" "$W/a b;#'c/$part"; done
+SQSIM_HOME="$W/a b;#'c" accept "below a path with blank, ;, # and quote" area --block mul --a-bits 2 --b-bits 2 --json
+ok "the same area" [ "$(value area_um2)" = "$area" ]
+
 # ---- the page
 page() { "$ROOT/reports/area/page.sh" --check "$ROOT/reports/area/figures.md" "$1"; }
 ok "reports/area/README.md shows the tables of figures.md" page "$ROOT/reports/area/README.md"

@@ -14,7 +14,7 @@ printf '%s\n' '#!/bin/sh' "echo \"\$0 \$*\" >>'$W/RAN'" >"$W/bin/touch"
 chmod +x "$W/bin/touch"
 ln -s "$ROOT/rtl" "$ROOT/sim" "$ROOT/traces" "$W/home" # so that the cache is ours
 PATH=$W/bin:$PATH
-export SQSIM SQSIM_HOME=$W/home REDIGEST=${REDIGEST:-$(dirname "$SQSIM")/tests/cli/redigest}
+export ROOT SQSIM SQSIM_HOME=$W/home REDIGEST=${REDIGEST:-$(dirname "$SQSIM")/tests/cli/redigest}
 
 ok "the spy sees a command" eval 'touch CANARY && [ -s "$W/RAN" ]'
 rm "$W/RAN"
@@ -263,6 +263,46 @@ def tensors(p):
     run("mask file", "inspect", "masks")
     run("mask file", "eval", "--weights", "masks", "--summary")
 
+# ---- GGUF ---------------------------------------------------------------------------------------
+sys.path.insert(0, os.environ["ROOT"] + "/tests/cli")
+sys.dont_write_bytecode = True
+import gguf_write
+
+def gguf(p):
+    good, t = {"general.architecture": "llama"}, [("t", [2, 2], 0, bytes(16))]
+    for field, values, tensors in (
+            ("key", {**good, p: 1}, t), ("string", {**good, "x": p}, t), ("array", {**good, "x": [p, p]}, t),
+            ("architecture", {"general.architecture": p, p + ".block_count": 1}, t),
+            ("tensor", good, [(p, [2, 2], 0, bytes(16))])):
+        write("g", gguf_write.container(values, tensors))
+        for command in (("inspect", "g"), ("inspect", "g", "--json"), ("quantize", "g"), ("eval", "g")):
+            run("GGUF " + field, *command)
+    name = "./" + write(file_name(p) + ".gguf", gguf_write.container(good, t))
+    run("GGUF file name", "inspect", name)
+    run("GGUF file name", "eval", name)
+
+# ---- texts --------------------------------------------------------------------------------------
+def texts(p):
+    os.makedirs(W + "/in/tok", exist_ok=True)
+    for f in ("config.json", "model.safetensors", "tokens_eval.safetensors"):
+        if not os.path.exists(W + "/in/tok/" + f):
+            os.symlink(HOME + "/traces/tiny-llama/" + f, W + "/in/tok/" + f)
+    good = {"added_tokens": [], "normalizer": None, "pre_tokenizer": {"type": "ByteLevel"},
+            "model": {"type": "BPE", "vocab": {"a": 1, "b": 2, "ab": 3}, "merges": ["a b"]}}
+    split = lambda regex: {"type": "Split", "behavior": "Isolated", "pattern": regex}
+    for field, changed in {
+            "normalizer": {"normalizer": {"type": p}}, "pre-tokenizer": {"pre_tokenizer": {"type": p}},
+            "expression": {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split({"Regex": p}), {"type": "ByteLevel"}]}},
+            "literal": {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [split({"String": p}), {"type": "ByteLevel"}]}},
+            "behavior": {"pre_tokenizer": {**split({"Regex": "a"}), "behavior": p}},
+            "added token": {"added_tokens": [{"id": 4, "content": p, "lstrip": True}]},
+            "token": {"model": {**good["model"], "vocab": {**good["model"]["vocab"], p: 4}}},
+            "merge": {"model": {**good["model"], "merges": [p]}}, "key": {p: 1}}.items():
+        write("tok/tokenizer.json", json.dumps({**good, **changed}))
+        write("text", "abab" + p)
+        run("tokenizer " + field, "eval", "tok", "--text", "text", "--window", "8", "--sequences", "1", "--summary", "--algorithm", "rtn")
+    run("text file name", "eval", "tok", "--text", "./" + write(file_name(p) + ".txt", p))
+
 def models(p):
     good = json.loads(TEXT("traces/tiny-llama/config.json"))
     for key in ("architectures", "model_type", "hidden_act", "torch_dtype", "rope_scaling", p):
@@ -289,7 +329,7 @@ def models(p):
     run("option", "area", "--block", p)
     run("option", p)
 
-for group in (machines, sweeps, databases, tables, tensors, models):
+for group in (machines, sweeps, databases, tables, tensors, gguf, texts, models):
     for p in payloads():
         group(p)
 if os.path.exists(LIB):

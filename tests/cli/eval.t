@@ -12,6 +12,7 @@ differs() { [ "$RC" = 0 ] && [ "$(loss)" != "$base" ]; }
 
 accept "the model as it is" eval --sequences 1 --format dense --weight-bits 16 --act-bits 16 --json
 ok "reference is named" out_has '"format":"reference"'
+ok "and is not compared with itself" out_has '"kl_mean":null.*"top1_agreement":null'
 reference=$(loss)
 e --algorithm rtn
 base=$(loss)
@@ -19,6 +20,13 @@ ok "keys of the summary" out_has '"loss":.*"perplexity":.*"tokens":.*"format":"s
 ok "provenance" out_has '"provenance":{"tool":"sqsim .*"data":"real"'
 ok "quantized is near the reference" \
   awk "BEGIN{d = $base - $reference; exit !(d != 0 && d < 0.2 && d > -0.2)}"
+ok "beside the model as it is: the same loss" [ "$(number loss_reference)" = "$reference" ]
+ok "beside the model as it is: the difference" \
+  awk "BEGIN{d = $base - $reference - $(number loss_difference); exit !(d < 1e-9 && d > -1e-9)}"
+ok "KL: 0 < median < mean < 99 %, most tops agree" awk "BEGIN{exit !(0 < $(number kl_median) && \
+  $(number kl_median) < $(number kl_mean) && $(number kl_mean) < $(number kl_p99) && \
+  0.5 < $(number top1_agreement) && $(number top1_agreement) < 1)}"
+ok "one sequence has no interval" out_has '"loss_difference_se":null,"loss_difference_95":null'
 ok "perplexity is the exponential" \
   awk "BEGIN{d = $(number perplexity) - exp($base); exit !(d < 1e-9 && d > -1e-9)}"
 
@@ -34,6 +42,7 @@ cp "$ROOT/traces/tiny-llama/tokens_eval.safetensors" "$W/other.safetensors"
 cp "$ROOT/traces/tiny-llama/tokens_calib.safetensors" "$W/calib.safetensors"
 e --algorithm rtn --tokens calib.safetensors; ok "--tokens" differs
 e --algorithm rtn --sequences 2; ok "--sequences" differs
+ok "two have one" out_has '"kl_mean_95":\[0\.[0-9]*,0\.[0-9]*\]'
 g; ok "--algorithm gptq is the default" differs
 base=$(loss)
 for flags in "--score c1" "--score c2" "--score c3" "--lazy" "--percdamp 0.5" "--smooth 0.5" \
@@ -56,6 +65,77 @@ ok "metrics of a layer" grep -q '"relative_error":0\.[0-9]*,"sqnr_db":[0-9.]*,"m
 sq eval --sequences 1 --algorithm rtn
 ok "text: a line per layer" grep -q '^model.layers.1.mlp.down_proj  *256 x 512 ' "$W.out"
 ok "text: the loss" grep -q '^loss [0-9.]* nats per token, perplexity' "$W.out"
+ok "text: both of them" grep -qx 'activations of 8 bits, 6.5000 stored bits per weight' <(grep -B1 '^loss' "$W.out")
+ok "text: and in each layer" grep -q '^model.layers.1.mlp.down_proj  *256 x 512  *8   6.5000 ' "$W.out"
+ok "text: the comparison" grep -q '^against the model as it is: loss .*; KL mean .*; top-1 agreement 0' \
+  "$W.out"
+
+# ---- bits of an activation --------------------------------------------------------------------------
+# By SPEC A.6b, Q.2, Q.3, Q.5; and what a machine moves for them is the same, up to whole bytes.
+bits() { # BITS FORMAT OPTIONS
+  local want=$1
+  shift
+  sq eval --format "$@" --algorithm rtn --sequences 1 --calib-sequences 1 --json
+  ok "activation bits of $*" [ "$(number activation_bits)" = "$want" ]
+  ok "of each layer of $*" [ "$(grep -c "\"activation_bits\":$want," "$W.out")" = 15 ]
+}
+moved() { # FORMAT: of one token of 4096 channels
+  sq run --format "$1" --m 1 --n 64 --k 4096 --machine "$ROOT/sim/machines/default.yaml" --json
+  awk -v b="$(grep -o '"act":[0-9]*' "$W.out" | head -1 | cut -d: -f2)" 'BEGIN {printf "%.4g", b / 512}'
+}
+bits 8.0 dense
+bits 4.0 dense --act-bits 4
+bits 8.0 sq_w
+bits 5.0 sq_a_static
+bits 6.0 sq_a_dynamic
+bits 5.5 sq_a_dynamic --sparsity 0.875
+bits 32.0 dense --operand weights
+bits 4.5 nvfp4
+bits 4.25 mxfp4
+bits 4.75 sq_b
+for f in dense=8 sq_a_static=5 sq_a_dynamic=6 nvfp4=4.5 mxfp4=4.25 sq_b=4.75; do
+  ok "moved for ${f%=*}" [ "$(moved "${f%=*}")" = "${f#*=}" ]
+done
+for f in spqt=32.0 spqr=16.0; do
+  sq eval --format "${f%=*}" --sequences 1 --calib-sequences 1 --summary --json
+  ok "activation bits of ${f%=*}" [ "$(number activation_bits)" = "${f#*=}" ]
+done
+sq eval --format dense --algorithm rtn --layer-format '*.down_proj=sq_a_dynamic' --sequences 1 --json
+ok "of a mixed model: the mean" [ "$(number activation_bits)" = 7.5 ] # 512 of 2048 inputs have 6
+ok "and of each layer its own" [ "$(grep -c '"activation_bits":6.0,' "$W.out")" = 2 ]
+
+# ---- progress ---------------------------------------------------------------------------------------
+short="--sequences 1 --calib-sequences 1 --summary"
+accept "no terminal: nothing on stderr" eval $short
+cp "$W.out" "$W/plain"
+sq eval $short --progress
+ok "--progress: the same output" cmp "$W.out" "$W/plain"
+sed 's/ (.*//' "$W.err" >"$W/said"
+ok "--progress: from the start, what is being done" [ "$(cat "$W/said")" = "eval: reading tokens
+eval: the model as it is, blocks: 0/2
+eval: the model as it is, blocks: 1/2
+eval: calibration, blocks 0/2
+eval: encoding, blocks 0/2
+eval: products, blocks 0/2
+eval: calibration, blocks 1/2
+eval: encoding, blocks 1/2
+eval: products, blocks 1/2
+eval: scores, blocks 2/2" ]
+ok "--progress: pace and what is left" grep -q '^eval: products, blocks 1/2 ([0-9.e+-]*/s, ETA [0-9]* s)$' "$W.err"
+sq eval $short --progress --format sp24 --dense-layers 0.2
+ok "--progress: what is chosen per layer" grep -q '^eval: what each layer is to be' "$W.err"
+sq quantize --algorithm rtn --progress
+ok "quantize --progress" [ "$(sed -n '1p;$p' "$W.err" | sed 's/ (.*//')" = "quantize: layers 0/14
+quantize: layers 14/14" ]
+if command -v script >/dev/null; then
+  (cd "$W" && script -qec "'$SQSIM' eval $short" /dev/null </dev/null) >"$W/raw"
+  tr '\r' '\n' <"$W/raw" | sed 's/\x1b\[K//g' | grep . >"$W/said"
+  ok "a terminal: from the start" [ "$(head -1 "$W/said")" = "eval: reading tokens" ]
+  ok "a terminal: with what is left" grep -q '^eval: products, blocks 1/2 (.*ETA' "$W/said"
+  ok "a terminal: the output behind it" [ "$(tail -3 "$W/said")" = "$(cat "$W/plain")" ]
+else
+  skip "a terminal" "no script program"
+fi
 
 # ---- masks ----------------------------------------------------------------------------------------
 accept "--output" eval --sequences 1 --calib-sequences 3 --format sq_a_static --algorithm rtn -o m.safetensors
@@ -66,7 +146,7 @@ refuse "does not go with --summary" eval --format sq_a_static --summary -o x.saf
 
 # ---- weights through a file -----------------------------------------------------------------------
 e --algorithm rtn --bank 16 --act-bits 4; base=$(loss)
-accept "quantize" quantize --bank 16 -o rtn.safetensors
+accept "quantize" quantize --algorithm rtn --bank 16 -o rtn.safetensors
 e --weights rtn.safetensors --act-bits 4
 ok "eval reads what quantize wrote" [ "$(loss)" = "$base" ]
 e --calib other.safetensors --act-bits 4; base=$(loss)
@@ -101,21 +181,85 @@ refuse "needs --format sq_a_static" eval --format sq_a_dynamic --mask-score act
 refuse "16 bits need --format dense" eval --act-bits 16
 refuse "needs --act-bits 16" eval --format dense --weight-bits 16
 refuse "--smooth = 2, need 0..1" eval --smooth 2
+# One side alone, rotations, and codes of activations only.
+less() { awk "BEGIN{exit !($1 < $2)}"; }
+between() { awk "BEGIN{exit !($1 < $2 && $2 < $3)}"; }
+kl() { # FORMAT OPTIONS: mean KL of two sequences
+  sq eval --format "$@" --sequences 2 --summary --json
+  number kl_mean
+}
+plain=$(kl dense --operand act --act-bits 4)
+ok "three nibbles at one step beat two" less "$(kl sq_a_dynamic --operand act --variant split --high-bits 12)" \
+  "$(kl sq_a_dynamic --operand act --variant split)"
+ok "tied by a shift lies between own scales and plain INT4" between \
+  "$(kl sq_a_dynamic --operand act)" "$(kl sq_a_dynamic --operand act --variant shift)" "$plain"
+ok "E4M3 activations beat INT4" less "$(kl dense --operand act --act-element fp8)" "$plain"
+ok "a rotation helps INT4 activations" less "$(kl dense --operand act --act-bits 4 --rotate 16)" "$plain"
+ok "weights alone lose less than with INT4 activations" less "$(kl dense --operand weights --algorithm rtn)" \
+  "$(kl dense --act-bits 4 --algorithm rtn)"
+ok "rotated weights and activations" less "$(kl dense --act-bits 4 --algorithm rtn --rotate 16)" \
+  "$(kl dense --act-bits 4 --algorithm rtn)"
+ok "own weights alone" less "$(kl sq_w --operand weights --algorithm rtn)" "$(kl sq_w --act-bits 4 --algorithm rtn)"
+static=$(kl sq_a_static --operand act) dynamic=$(kl sq_a_dynamic --operand act)
+ok "masks per layer: static, but where elements change" between "$dynamic" \
+  "$(kl sq_a_static --operand act --layer-format '*.down_proj=sq_a_dynamic')" "$static"
+ok "every layer by a rule is that format" [ "$dynamic" = \
+  "$(kl sq_a_static --operand act --layer-format '*=sq_a_dynamic')" ]
+ok "the first rule that matches counts" [ "$(kl sq_a_static --operand act --layer-format '*.up_proj=sq_a_dynamic')" = \
+  "$(kl sq_a_dynamic --operand act --layer-format '*.up_proj=sq_a_dynamic,*=sq_a_static')" ]
+ok "a rule has options of its own" less "$(kl sq_a_dynamic --operand act --layer-format '*=sq_a_dynamic:sparsity=0.5')" "$dynamic"
+# Behind what was encoded before: other inputs, for a calibrated format; the first input is the same.
+sq eval --format dense --act-bits 4 --sequences 2 --calib-sequences 8 --json
+cp "$W.out" "$W/as_it_is"; plain=$(number kl_mean)
+sq eval --format dense --act-bits 4 --sequences 2 --calib-sequences 8 --sequential --json
+ok "sequential calibration is another" [ "$(number kl_mean)" != "$plain" ]
+ok "but for the first input" [ "$(head -3 "$W.out")" = "$(head -3 "$W/as_it_is")" ]
+ok "and different behind it" [ "$(sed -n 4p "$W.out")" != "$(sed -n 4p "$W/as_it_is")" ]
+refuse "nothing here needs calibration" eval --format dense --algorithm rtn --sequential
+refuse "is the first match of no layer" eval --layer-format 'nosuch=dense'
+refuse "is the first match of no layer" eval --layer-format '*=dense,*.up_proj=sq_w'
+refuse "is no format with values" eval --layer-format '*=nosuch'
+refuse "need up to 16 of PATTERN=FORMAT" eval --layer-format 'x'
+refuse "layer-format: sparsity = 2" eval --layer-format '*=sq_w:sparsity=2'
+refuse "weight-bits = 16 is no encoding" eval --layer-format '*=dense:weight-bits=16:act-bits=16'
+refuse "only --act-bits is free" eval --weights x.st --layer-format '*=dense'
+refuse "share an input, need one smooth" eval --format dense --algorithm rtn --smooth 0.5 --layer-format '*.q_proj=sp24'
+refuse "operand = act leaves the weights as they are" eval --format dense --operand act --weight-bits 4
+refuse "operand = act leaves the weights as they are" eval --format dense --operand act --algorithm gptq
+refuse "operand = act needs encoded activations" eval --format sq_w --operand act
+refuse "operand = weights leaves activations as they are" eval --format dense --operand weights --act-bits 8
+refuse "operand = weights: sq_a_dynamic encodes activations" eval --format sq_a_dynamic --operand weights
+refuse "act-element = fp8 needs --operand act" eval --format dense --act-element fp8
+refuse "act-bits = 4, need 8 with --act-element fp8" eval --format dense --operand act --act-element fp8 --act-bits 4
+refuse "rotate needs --algorithm rtn" eval --format dense --rotate 16
+refuse "rotate: static masks" eval --format sq_a_static --operand act --rotate 16
+refuse "of activations only" eval --format sq_w --variant shift
+refuse "high-bits/low-bits = 12/4" eval --format sq_w --variant split --high-bits 12
+refuse "high-bits/low-bits = 12/4" eval --format sq_a_dynamic --high-bits 12
 refuse "act-bits = 5, need 4 or 8" eval --act-bits 5
 refuse "no-such" eval no-such-directory
 refuse "no-such.safetensors" eval --tokens no-such.safetensors
 refuse "only --act-bits is free" eval --weights x.safetensors --bank 8
 refuse "no-such.safetensors" eval --weights no-such.safetensors
-refuse "need --algorithm gptq" quantize --score c0
-refuse "need --algorithm gptq" quantize --calib x
+refuse "need --format sq_w --algorithm gptq" quantize --algorithm rtn --score c0
 header='{"ids":{"dtype":"I32","shape":[2],"data_offsets":[16,24]},"offsets":{"dtype":"I64","shape":[2],"data_offsets":[0,16]}}'
 tensor "$W/t.safetensors" "$header" 0
 printf '\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\1\0\0\0\0\1\0\0' >>"$W/t.safetensors"
 refuse "ids\[1\] = 256, need 0..255, the vocabulary" eval --tokens t.safetensors
 refuse "need 0..255" eval --calib t.safetensors --sequences 1
 refuse "directory with config.json" eval "$ROOT/traces/tiny-llama/model.safetensors"
-refuse "nothing here needs calibration" eval --algorithm rtn --calib x.safetensors
-refuse "nothing here needs calibration" eval --algorithm rtn --calib-sequences 2
+sq eval --algorithm rtn --sequences 1 --summary --json
+cp "$W.out" "$W/plain"
+sq eval --algorithm rtn --sequences 1 --summary --json --calib x.safetensors
+ok "calibration tokens that nothing needs change nothing" cmp "$W.out" "$W/plain"
+ok "and a note says so" grep -q "note: calibration tokens are not used" "$W.err"
 refuse "--sequences = 0, need 1.." eval --sequences 0
+# Of encoded weights nothing is said that their file does not have.
+for f in gqsa sp24; do
+  sq quantize --format $f --algorithm rtn -o $f.safetensors
+  sq eval --weights $f.safetensors --sequences 1 --summary --json
+  ok "weights of $f: no recipe that the file does not have" \
+    bash -c "! grep -qE '\"(prune|sparsity|scope|dense_fraction)\"' '$W.out' && grep -q '\"format\":\"$f\"' '$W.out'"
+done
 refuse "model directory" quantize --algorithm gptq "$ROOT/traces/tiny-llama/model.safetensors"
 finish

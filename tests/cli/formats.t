@@ -29,7 +29,7 @@ from() {
 edit() { LC_ALL=C sed "s|$2|$3|" "$W/$1" >"$W/lie" && undigested "$W/lie"; }
 
 # ---- 2:4 ------------------------------------------------------------------------------------------
-accept "sp24 of plain tensors" quantize w.safetensors --format sp24 --json -o p.safetensors
+accept "sp24 of plain tensors" quantize w.safetensors --format sp24 --algorithm rtn --json -o p.safetensors
 ok "5 bits and a scale a row" out_has '"layer":"w","n":4,"k":64,"k_padded":64,"stored_bits_per_weight":5.5'
 ok "summary" out_has '"format":"sp24","algorithm":"rtn","prune":"magnitude"'
 db=$(number sqnr_db)
@@ -38,8 +38,8 @@ ok "valid, the same bits" out_has '"format":"sp24","operands":1,"stored_bits_per
 accept "inspect, tensors by name" inspect p.safetensors
 ok "s_w, values, meta" [ "$(grep -c 'w.s_w .*F32 .*\[4\]\|w.values .*I8 .*\[4, 32\]\|w.meta .*U8 .*\[4, 8\]' "$W.out")" = 3 ]
 ok "values decode to half of the weights" less 3 "$db"
-accept "text" quantize w.safetensors --format sp24
-refuse "more than two non-zeros" quantize w.safetensors --format sp24 --prune none -o x
+accept "text" quantize w.safetensors --format sp24 --algorithm rtn
+refuse "more than two non-zeros" quantize w.safetensors --format sp24 --algorithm rtn --prune none -o x
 from p.safetensors 31 40; refuse "columns 8..11: metadata 0x0, need two ascending" inspect lie
 from p.safetensors 31 14; refuse "columns 12..15: metadata 0x1, need two ascending" inspect lie
 from p.safetensors 31 54; refuse "columns 12..15: metadata 0x5, need two ascending" inspect lie
@@ -60,8 +60,10 @@ refuse "sp24 has a scale per row" quantize w.safetensors --format sp24 --group 6
 refuse "no banks, high or low codes" quantize w.safetensors --format sp24 --bank 8
 refuse "prune = none needs algorithm rtn" quantize w.safetensors --format sp24 --prune none --algorithm gptq
 refuse "calibration needs a model directory" quantize w.safetensors --format sp24 --prune wanda
-refuse "nothing here needs calibration" quantize w.safetensors --format sp24 --calib x
-refuse "nothing here uses a damped Hessian" quantize w.safetensors --format sp24 --percdamp 0.1
+sq quantize w.safetensors --format sp24 --algorithm rtn --calib x -o unused.safetensors
+ok "calibration that nothing needs" [ $RC = 0 ]
+ok "is said not to be used" grep -q "note: calibration tokens are not used" "$W.err"
+refuse "nothing here uses a damped Hessian" quantize w.safetensors --format sp24 --algorithm rtn --percdamp 0.1
 refuse "--score: sp24 has --prune" quantize w.safetensors --format sp24 --score c0
 refuse "--prune = x, need magnitude" eval --format sp24 --prune x
 refuse "lite needs --format gqsa" eval --format sp24 --algorithm lite
@@ -110,14 +112,14 @@ refuse "only --act-bits is free" eval --weights m.safetensors --prune wanda
 refuse "does not hold model.layers.0.self_attn.q_proj" eval --weights p.safetensors --sequences 1
 
 # ---- GQSA -----------------------------------------------------------------------------------------
-accept "gqsa of plain tensors" quantize w.safetensors --format gqsa --scope row --json -o q.safetensors
+accept "gqsa of plain tensors" quantize w.safetensors --format gqsa --algorithm rtn --scope row --json -o q.safetensors
 ok "SPEC F.6" out_has '"layer":"w","n":4,"k":64,"k_padded":64,"stored_bits_per_weight":3.75'
 ok "schedules of the kept groups" out_has '"groups_kept":8.0,"slice_k_loss":2.0,"slice_k_dynamic_loss":2.0,"stream_k_loss":1.0'
 ok "defaults" out_has '"format":"gqsa","algorithm":"rtn","prune":"magnitude","sparsity":0.5,"group":16,"scope":"row"'
 accept "inspect" inspect q.safetensors
 ok "tensors by name" [ "$(grep -c 'w.row_index .*I32 .*\[5\]\|w.s_w .*F16 .*\[8\]\|w.groups .*U8 .*\[8, 2\]\|w.values .*U8 .*\[8, 8\]\|w.zero .*U8 .*\[4\]' "$W.out")" = 5 ]
 db() { number sqnr_db; }
-q() { sq quantize w.safetensors --format gqsa --json "$@"; }
+q() { sq quantize w.safetensors --format gqsa --algorithm rtn --json "$@"; }
 q; base=$(db)
 q --group 8; ok "--group" [ "$(db)" != "$base" ]
 ok "--group is reported" [ "$(number group)" = 8 ]
@@ -136,7 +138,7 @@ edit q.safetensors '"group":"16"' '"group":"32"'; refuse "its metadata need 16" 
 edit q.safetensors '"w.K":"64"' '"w.K":"72"'; refuse "K = 72, k_orig = 64 is padded to 64" inspect lie
 edit q.safetensors '"w.k_orig":"64"' '"w.k_orig":"63"'; refuse "padding is not zero" inspect lie
 edit q.safetensors '"group":"16"' '"group":"xx"'; refuse "group of '' is no number in 4..128" inspect lie
-accept "an odd number of groups" quantize w.safetensors --format gqsa --sparsity 0.55 -o odd.safetensors
+accept "an odd number of groups" quantize w.safetensors --format gqsa --algorithm rtn --sparsity 0.55 -o odd.safetensors
 from odd.safetensors 1 f0; refuse "need an upper half of 0" inspect lie
 for v in 3 12 256; do refuse "--group = $v, need" quantize w.safetensors --format gqsa --group $v; done
 for v in 0 1 -0.5 nan; do refuse "--sparsity = .*need" quantize w.safetensors --format gqsa --sparsity $v; done

@@ -21,7 +21,7 @@ accept "in JSON" inspect bidi --json
 ok "as JSON escapes" out_has '^{"tensor":"a\\u202eb\\u0085",'
 ok "which mean the same" python3 -c 'import json,sys; assert json.loads(open(sys.argv[1]).readline())["tensor"] == "a\u202eb\u0085"' "$W.out"
 
-accept "encode" quantize two --bank 16 -o enc
+accept "encode" quantize two --algorithm rtn --bank 16 -o enc
 accept "encoded file" inspect enc
 ok "format and validity" out_has 'SQ(8,4,16,0.75) G=128, 1 operands, .* valid'
 ok "padding is named" out_has '2 x 64 *padded to 128'

@@ -30,7 +30,7 @@ sweep=(sweep sweep.yaml --db kill.db --jobs 2 -o out)
 area=(area --json --jobs 2 --block gather_mux --block gather_rank --bank 4 --sparsity 0.5 --act-bits 4
   --output out)
 cosim=(cosim --block topk --point b8 --cases 20)
-quantize=(quantize traces/tiny-llama -o out)
+quantize=(quantize traces/tiny-llama --algorithm rtn -o out)
 ln -s "$ROOT/traces" "$W/traces"
 
 ours() { grep -lsF "$MARK" /proc/[0-9]*/environ; }

@@ -21,6 +21,8 @@ ok() {
   if "$@"; then echo "ok $N - $what"; else echo "not ok $N - $what"; FAILED=1; fi
 }
 
+# The program is that of the sanitizers.
+san() { [[ $SQSIM == */san/* ]]; }
 skip() { # DESCRIPTION REASON
   N=$((N + 1))
   echo "ok $N - $1 # SKIP $2"

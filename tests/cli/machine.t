@@ -65,13 +65,17 @@ for f in "spqt --sparsity 0.65" spqt gqsa "sq_a_static --weight-bits 4" "spqr --
   previous=$(cycles)
 done
 # SpQt by hand: K = 3072, half of it active, 24 INT4 x INT8 multipliers a PE. Balanced: 3072 / 48
-# steps for each of 256 / 32 tiles. Index unit: 96 segments of 16 columns, 8 a cycle, latency 3.
+# steps for each of 256 / 32 tiles, give or take what is drawn; a byte more for each chunk of K. Index unit: 96 segments of 16 columns, 8 a cycle, latency 3.
 # Zigzag, bursts of 64: 7/12 of 144 bytes a column (P10); row: all of them.
 spqt() { run --m 1 --n 256 --k 3072 --machine "$M/default.yaml" --format spqt "$@"; }
 spqt; balanced=$(number busy); zigzag=$(cycles)
-ok "spqt: codes of 7/12 of the columns" [ "$(number lo)" = $((256 * 3072 / 2 * 7 / 12)) ]
-ok "their scales" [ "$(number scale)" = $((256 * 3072 / 16 * 7 / 12)) ]
-ok "the steps of active columns" [ "$balanced" = $((8 * 64)) ]
+near() { # VALUE EXPECTED PER_MILLE
+  [ $((($1 - $2) * 1000)) -le $(($2 * $3)) ] && [ $((($2 - $1) * 1000)) -le $(($2 * $3)) ] ||
+    { echo "# $1 is not within $3/1000 of $2"; return 1; }
+}
+ok "spqt: codes of 7/12 of the columns" near "$(number lo)" $((256 * 3072 / 2 * 7 / 12)) 1
+ok "their scales" near "$(number scale)" $((256 * 3072 / 16 * 7 / 12)) 1
+ok "the steps of active columns" near "$balanced" $((8 * 64)) 100
 ok "the index unit goes ahead" [ "$(number index)" = $((96 * 2 + 3)) ]
 ok "layout and schedule are named" grep -q '"layout":"zigzag","schedule":"balanced"' "$W.out"
 spqt --layout zigzag --schedule balanced
@@ -83,7 +87,49 @@ ok "and takes longer" less "$zigzag" "$(cycles)"
 spqt --layout row --sparsity 0.99
 ok "--layout row saves where whole bursts are inactive" less "$(number lo)" $((256 * 3072 / 2))
 spqt --schedule static
-ok "--schedule static waits for the busiest slice" less "$balanced" "$(number busy)"
+ok "--schedule static waits for the busiest slice" less "$(number busy)" $(($(number busy) + $(number imbalance)))
+ok "its multipliers have the same to do" near "$(number busy)" "$balanced" 100
+spqt --schedule balanced
+ok "--schedule balanced has no imbalance" [ "$(number imbalance)" = 0 ]
+# GQSA: columns that share the groups of a tile take its mean, and add up; else the fullest decides.
+gqsa() { run --m 512 --n 4096 --k 4096 --format gqsa "$@"; }
+gqsa; stream=$(cycles)
+ok "gqsa says by which law groups are drawn" grep -q '"drawn":"groups of a row binomial' "$W.out"
+gqsa --schedule slice_k; slice=$(cycles)
+ok "--schedule slice_k waits for the fullest column" less "$stream" "$slice"
+ok "which is imbalance" less 1000 "$(number imbalance)"
+gqsa --schedule slice_k --scope row
+ok "--scope row: every column has as many" less "$(number imbalance)" 1
+run --m 512 --n 4096 --k 4096 --format spqr --act-bits 16
+ok "spqr waits for the column with the most outliers" less 100 "$(number imbalance)"
+# Masks: the serial unit is hidden behind enough tiles of channels (SPEC C.4), not behind one.
+low() { tail -1 "$W.out" | grep -o '"low":{[^}]*' | grep -o "\"$1\":[0-9]*" | cut -d: -f2; }
+mask() { # N TOPK: waiting for masks, in thousandths of the busy cycles
+  run --n "$1" --m 64 --k 2048 --format sq_a_dynamic --topk "$2" && echo $(($(low wait_mask) * 1000 / $(low busy)))
+}
+hidden=$(mask 4096 radix); bare=$(mask 32 radix); rank=$(mask 32 rank)
+ok "one tile of channels: eight cycles a bank for each of work" near "$bare" $((976 * 1000 / 128)) 50
+ok "the unit of a bank a cycle is shorter" less "$rank" "$bare"
+ok "128 tiles of channels hide most of it" less "$hidden" 600
+# Elements of MX, bits and all: 4.25, 6.25 and 8.25 of them.
+stored() { run --m 1 --n 4096 --k 4096 --format "$@" && number lo; }
+ok "mxfp6 has the bits of FP6" [ "$(stored mxfp6)" = $((4096 * 4096 * 6 / 8)) ]
+ok "mxfp8 those of FP8" [ "$(stored mxfp8)" = $((4096 * 4096)) ]
+ok "of e5m2 as well" [ "$(stored mxfp8 --element e5m2)" = $((4096 * 4096)) ]
+ok "which is named" grep -q '"element":"e5m2"' "$W.out"
+run --m 64 --n 128 --k 256 --format dense
+ok "nothing is drawn of a dense matrix" [ -z "$(grep '"drawn":"' "$W.out")" ]
+# Banks narrower than L: several in a beat, so that b = 4 takes no longer than b = 16.
+bank() { run --m 256 --n 1024 --k 4096 --machine "$M/default.yaml" --bank "$1" --sparsity 0.75 && low busy; }
+ok "four banks of 4 in a beat of 16" [ "$(bank 4)" = "$(bank 16)" ]
+# The port that finished tiles leave through.
+sed 's/output: 64 B.*/output: 4 B/' "$M/default.yaml" >"$W/port.yaml"
+run --m 64 --n 4096 --k 256 --machine "$M/default.yaml"; wide=$(cycles)
+run --m 64 --n 4096 --k 256 --machine port.yaml
+ok "a narrow port blocks outputs" less $((2 * wide)) "$(cycles)"
+ok "and says so" less 100000 "$(number blocked_output)"
+sed -i 's/output: 4 B/output: 0 B/' "$W/port.yaml"
+refuse "core.output = 0 B, need 1..8192 B" run --machine port.yaml --m 1 --n 32 --k 32
 run --workload "$T/llama-3-8b_decode_1.csv" --format gqsa
 ok "other formats have no index unit" [ "$(number index)" = 0 ]
 run --workload "$T/llama-3-8b_decode_1.csv" --format spqr --outliers 0.02 --act-bits 16
@@ -182,6 +228,76 @@ refuse "need one of them" run --workload w.csv "$SQSIM_HOME/traces/tiny-llama"
 refuse "--tokens has no use" run --workload w.csv --tokens x
 refuse "--seed has no use" run --workload w.csv --seed 2
 refuse "--jobs has no use" run --workload w.csv --jobs 2
+
+# ---- encoded layers: what their rows have -----------------------------------------------------
+if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
+  for f in gqsa spqr sp24; do sq quantize --format $f -o "$f.sq.safetensors" --json; done
+  run --format gqsa; drawn=$(number imbalance)
+  ok "of shapes alone they are drawn" grep -q '"drawn":"groups of a row.*"own":null' "$W.out"
+  run --format gqsa gqsa.sq.safetensors
+  ok "of a file they are its own" grep -q '"drawn":null,"own":"kept groups"' "$W.out"
+  ok "which are others" [ "$(number imbalance)" != "$drawn" ]
+  ok "the provenance says so" grep -q '"data":"layers of a file"' "$W.out"
+  ok "its share of groups" grep -q '"group":16,"sparsity":0.5,' "$W.out"
+  sq quantize --format gqsa --group 32 --sparsity 0.75 -o other.sq.safetensors --json
+  run --format gqsa other.sq.safetensors
+  ok "of another file others" grep -q '"group":32,"sparsity":0.75,' "$W.out"
+  run --format spqr; drawn=$(number bytes)
+  run --format spqr spqr.sq.safetensors
+  ok "spqr: outliers that its rows have" grep -q '"own":"outliers"' "$W.out"
+  ok "and their bytes" [ "$(number bytes)" != "$drawn" ]
+  run --format sp24; drawn=$(cycles)
+  run --format sp24 sp24.sq.safetensors
+  ok "sp24: every row has as much" [ "$(cycles)" = "$drawn" ]
+  ok "nothing is its own" grep -q '"drawn":null,"own":null' "$W.out"
+  refuse "the file holds layers of format spqr, need --format spqr" run --format gqsa spqr.sq.safetensors
+  cp "$W/gqsa.sq.safetensors" "$W/bad.sq.safetensors"
+  printf 'x' | dd of="$W/bad.sq.safetensors" bs=1 seek=40 conv=notrunc 2>/dev/null
+  refuse "bad.sq.safetensors" run --format gqsa bad.sq.safetensors
+fi
+
+# ---- fair machines --------------------------------------------------------------------------
+real() { tail -1 "$W.out" | grep -o "\"$1\":[0-9.e+]*" | cut -d: -f2; }
+run --m 64 --n 256 --k 512 --machine "$M/default.yaml"; as_is=$(cycles)
+ok "machines are not fair by themselves" grep -q '"fair":"none"' "$W.out"
+run --m 64 --n 256 --k 512 --fair peak
+ok "--fair peak: L = 16, H = 4 are best for SQ(8,4) at s = .75" [ "$(number low_lanes) $(number high_lanes) $(cycles)" = "16 4 $as_is" ]
+ok "it says so" grep -q '"fair":"peak","bit_products":768,"bit_products_reference":768,"pe_area_um2":null' "$W.out"
+run --m 64 --n 4096 --k 4096 --machine "$M/default.yaml" --bank 8 --sparsity 0.875 --low-bits 2; as_is=$(cycles)
+run --m 64 --n 4096 --k 4096 --bank 8 --sparsity 0.875 --low-bits 2 --fair peak
+ok "codes of two bits: four banks of 8 in a beat" [ "$(number low_lanes) $(number high_lanes)" = "32 4" ]
+ok "which takes less" less "$(cycles)" "$as_is"
+sq run --m 64 --n 64 --k 64 --format dense --fair peak
+ok "a line of the text says it" out_has "^fair by peak: a PE of 768 bit products, where the machine's has 768"
+refuse "--fair = even, need none, peak or area" run --m 1 --n 1 --k 1 --fair even
+refuse "--liberty needs --fair area" run --m 1 --n 1 --k 1 --liberty x
+refuse "--fair has no use on a GPU" run --m 1 --n 1 --k 1 --fair peak --machine "$M/h200.yaml"
+LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
+fair() { run --m 64 --n 256 --k 512 --low-lanes 4 --high-lanes 1 --fair area "$@"; }
+if ! command -v yosys >/dev/null || [ ! -r $LIB ]; then
+  sq run --m 1 --n 1 --k 1 --format dense --fair area
+  ok "--fair area without a tool or library: exit 3" [ "$RC" = 3 ]
+  skip "--fair area" "no yosys, or no $LIB (package qflow-tech-osu018)"
+else
+  PATH=/nowhere "$SQSIM" run --m 1 --n 1 --k 1 --format dense --fair area 2>"$W.err"; RC=$?
+  ok "--fair area without yosys: exit 3" [ "$RC" = 3 ]
+  fair --format dense --weight-bits 4; lanes=$(number low_lanes) um2=$(real pe_area_um2) most=$(real pe_area_reference_um2)
+  cp "$W.out" "$W.fair"
+  sq area --block pe --low-lanes 4 --high-lanes 1 --gather crossbar --json
+  ok "the machine's own PE is that of sqsim area" [ "$(head -1 "$W.out" | grep -o '"area_um2":[0-9.]*' | cut -d: -f2)" = "$most" ]
+  dense() {
+    sed 's/sq_pe_dense/mine/' "$SQSIM_HOME/rtl/sq_pe_dense.sv" >"$W/mine.sv"
+    sq area --source mine.sv --top mine --param "Lanes=$1" --param AW=8 --param BW=4 --json
+    grep -o '"area_um2":[0-9.]*' "$W.out" | tail -1 | cut -d: -f2
+  }
+  ok "W4A8: as many lanes as fit, by $lanes of $um2 um2 in $most" awk "BEGIN {exit !($um2 <= $most)}"
+  ok "one more does not" awk "BEGIN {exit !($(dense $((lanes + 1))) > $most)}"
+  ok "the library is named" grep -q '"liberty_digest":"[0-9a-f]*"' "$W.fair"
+  refuse "fair = area: the smallest PE of nvfp4 has [0-9]* um2, need at most the ${most%.*}" \
+    run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format nvfp4
+  refuse "fair = area: RTL has no PE of mxint8" run --m 1 --n 1 --k 1 --low-lanes 4 --high-lanes 1 --fair area --format mxint8
+  refuse "none.lib" run --m 1 --n 1 --k 1 --fair area --liberty none.lib
+fi
 
 D=$SQSIM_HOME/../shared/data/workloads/scalesim
 for f in GEMM_mnk_gpt2 GEMM_mnk_transformer_partial GEMM_mnk_vit_l GEMM_mnk_vit_s ispass25_models_vit_bg \

@@ -6,10 +6,17 @@
 
 accept "--help" --help
 ok "--help names the exit codes" out_has "Exit status: 0 done, 1 a check failed, 2 bad input"
-commands=$(awk '/^  [a-z]+ /{print $1}' "$W.out")
+commands=$(awk '/^  [a-z-]+ /{print $1}' "$W.out")
 ok "--help lists commands" [ "$(wc -w <<<"$commands")" -ge 2 ]
 accept "--version" --version
 ok "version is a number" grep -Eq '^sqsim [0-9]+\.[0-9]+\.[0-9]+$' "$W.out"
+
+ok "and a revision" grep -Eq '^revision [0-9a-z.-]+$' "$W.out"
+accept "-h" -h
+ok "is --help" cmp -s "$W.out" <("$SQSIM" --help)
+accept "--complete" --complete
+ok "lists the commands" [ "$(cut -f1 "$W.out")" = "$commands" ]
+ok "each with a summary" [ -z "$(awk -F '\t' 'NF != 2 || $2 == ""' "$W.out")" ]
 
 refuse "no command, see sqsim --help"
 refuse "did you mean quantize" quantise
@@ -43,12 +50,18 @@ for c in $commands; do
   accept "$c --help" "$c" --help
   ok "$c --help shows usage" out_has "^Usage: sqsim $c"
   ok "$c --help has examples" out_has "^  sqsim $c"
+  accept "$c -h" "$c" -h
+  ok "$c -h is --help" cmp -s "$W.out" <("$SQSIM" "$c" --help)
+  accept "$c --complete" "$c" --complete
+  ok "$c --complete lists the options" cmp <(cut -f1 "$W.out" | grep -vx -e --help | sort) \
+    <("$SQSIM" "$c" --help | grep -oE '^ +(-[a-z], +)?--[a-z0-9-]+' | grep -oE -e '--[a-z0-9-]+' | sort)
+  ok "$c --complete has three columns" [ -z "$(awk -F '\t' 'NF != 3' "$W.out")" ]
   refuse "unknown option --no-such-option" "$c" --no-such-option
   refuse "unknown option --jsn, did you mean --json" "$c" --jsn
   refuse "unknown option --js, did you mean --json" "$c" --js
   refuse "option --json takes no value" "$c" --json=1
   refuse "unknown option -Z" "$c" -Z
-  refuse "unexpected argument '[ab]'\|need\|cannot" "$c" a b c d
+  refuse "unexpected argument '[abc]'\|need\|cannot" "$c" a b c d
 done
 
 cd "$W" && "$SQSIM" --help >/dev/full 2>"$W.err"; RC=$?; cd "$ROOT" || exit

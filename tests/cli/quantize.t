@@ -10,15 +10,25 @@ tensor "$W/good.safetensors" "$header" 0
 for ((i = 0; i < 1024; i++)); do
   printf "\\x$(printf %02x $((i * 37 & 255)))\\x$(printf %02x $((0x30 + i * 7 % 11 + (i & 1) * 128)))"
 done >>"$W/good.safetensors"
-q() { sq quantize good.safetensors --json "$@"; }
+q() { sq quantize good.safetensors --algorithm rtn --json "$@"; }
 
-accept "default format" quantize good.safetensors --json
+# Plain tensors have no calibration tokens: round to nearest, and a note says so, on stderr.
+sq quantize good.safetensors --json
+ok "default format" [ "$RC" = 0 ]
+ok "plain tensors: rounded to nearest" [ "$(number algorithm)" = '"rtn"' ]
+ok "a note says so" grep -qx "sqsim quantize: note: no calibration tokens here, weights by --algorithm rtn .*" "$W.err"
+cp "$W.out" "$W.default"
+refuse "calibration needs a model directory" quantize good.safetensors --algorithm gptq
+refuse "calibration needs a model directory" quantize good.safetensors --calib no-matter
+accept "the same where it is asked for, and no note" quantize good.safetensors --json --algorithm rtn
+ok "and the same lines" cmp "$W.out" "$W.default"
+rm "$W.default"
 ok "one line per layer and a summary" [ "$(wc -l <"$W.out")" = 2 ]
 ok "the layer" out_has '"layer":"w","n":4,"k":256,"k_padded":256,"stored_bits_per_weight":6.5'
 base=$(number sqnr_db)
 ok "SQNR is plausible" awk "BEGIN{exit !($base > 15 && $base < 60)}"
 ok "provenance" out_has '"provenance":{"tool":"sqsim .*"data":"real"'
-accept "text" quantize good.safetensors
+accept "text" quantize good.safetensors --algorithm rtn
 ok "text has the layer" out_has '^w  *4 x 256  *256  *6.5'
 
 # ---- each format flag moves bits or SQNR as SPEC A.5 says -----------------------------------------
@@ -36,8 +46,8 @@ row=$(cat "$W.out"); q --group 0; ok "--group 0 is --group row" [ "$(cat "$W.out
 q --format sq_w;              ok "--format sq_w is the default" [ "$(number sqnr_db)" = "$base" ]
 
 # ---- output ---------------------------------------------------------------------------------------
-accept "-o" quantize good.safetensors -o a.safetensors --jobs 1
-accept "--output, more threads" quantize good.safetensors --output=b.safetensors --jobs 7
+accept "-o" quantize good.safetensors --algorithm rtn -o a.safetensors --jobs 1
+accept "--output, more threads" quantize good.safetensors --algorithm rtn --output=b.safetensors --jobs 7
 ok "same bytes at any --jobs" cmp "$W/a.safetensors" "$W/b.safetensors"
 accept "inspect validates it" inspect a.safetensors --json
 ok "stored bits agree" [ "$(number stored_bits_per_weight)" = 6.5 ]
@@ -114,7 +124,7 @@ refuse "element 63 of tensor 'w' is NaN" quantize nan -o x
 # ---- undefined and exact ----------------------------------------------------------------------------
 tensor "$W/zero" '{"w":{"dtype":"F32","shape":[1,64],"data_offsets":[0,256]}}' 0
 head -c 256 /dev/zero >>"$W/zero"
-accept "all-zero weights" quantize zero --json
+accept "all-zero weights" quantize zero --algorithm rtn --json
 ok "SQNR of zero weights is null" [ "$(number sqnr_db)" = null ]
 
 # ---- the real models, where they are ----------------------------------------------------------------

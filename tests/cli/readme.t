@@ -15,10 +15,12 @@ check_block() { # FILE COMMAND
       on && /^```/ {on = 0; print}' "$1" >"$W/new" && cp "$W/new" "$1"
     return
   fi
+  [ -s "$W/got" ] || { echo "# it printed nothing"; return 1; }
   cmp -s "$W/want" "$W/got" && return
   diff "$W/want" "$W/got" | head -5 | sed 's/^/# /'
   return 1
 }
+ln -s "$ROOT/traces" "$ROOT/sim" "$W" # the paths that commands name
 for doc in $(git -C "$ROOT" ls-files '*.md' 2>/dev/null || find . -name '*.md'); do
   while read -r command; do
     ok "$doc: $command" check_block "$ROOT/$doc" "$command"
@@ -27,7 +29,7 @@ for doc in $(git -C "$ROOT" ls-files '*.md' 2>/dev/null || find . -name '*.md');
     ok "$doc: link $link" [ -e "$ROOT/$(dirname "$doc")/$link" ]
   done < <(grep -o '](\([^)#]*\))' "$ROOT/$doc" | sed 's/^](//; s/)$//' | grep -v '^https\?:' | sort -u)
   while read -r target; do
-    ok "$doc: make $target" grep -qs "^$target:\|[. ]$target\( \|:\|$\)" "$ROOT/Makefile" "$ROOT"/*/rules.mk "$ROOT"/{reports,tests}/*/rules.mk
+    ok "$doc: make $target" grep -qs "^$target:\|[. ]$target\( \|:\|$\)" "$ROOT/Makefile" "$ROOT"/*/rules.mk "$ROOT"/{reports,tests,sim}/*/rules.mk
   done < <(grep -o '`make [a-z-]*`' "$ROOT/$doc" | tr -d '`' | awk '{print $2}' | sort -u)
 done
 ok "some outputs were compared" [ "$(grep -c '^<!-- run: ' "$ROOT/README.md")" -ge 2 ]

@@ -15,7 +15,7 @@ none() { # DESCRIPTION LINES: ok when there are no lines
 }
 # From the bottom: a folder includes itself and what stands before it.
 ORDER="io block synth format cosim machine llm gpu sweep cli"
-SOURCES=$(find models sim tests reports -name '*.[ch]' -o -name '*.cpp' | sort)
+SOURCES=$(find models sim lib tests reports -name '*.[ch]' -o -name '*.cpp' | sort)
 
 T=$(mktemp) || exit 1
 trap 'rm -f "$T"' EXIT
@@ -33,8 +33,9 @@ none "includes point down" "$(awk -v order="$ORDER" '
   BEGIN { n = split(order, name); for (i = 1; i <= n; i++) rank["sim/" name[i]] = i; rank["sim/sysc"] = n + 1 }
   function folder(f, part, k) { k = split(f, part, "/"); return k > 2 ? part[1] "/" part[2] : part[1] }
   $1 ~ /^sim\// && $2 ~ /^sim\// && rank[folder($2)] > rank[folder($1)] { print }
-  $1 ~ /^sim\// && $2 ~ /^(gpu|tests|reports)\// { print }
+  $1 ~ /^(sim|lib)\// && $2 ~ /^(gpu|tests|reports|sim\/cli)\// && $1 !~ /^sim\/cli/ { print }
   $1 ~ /^models\// && $2 !~ /^models\// { print }
+  $1 !~ /^lib\// && $2 ~ /^lib\// { print }
   $1 !~ /^tests\// && $2 ~ /^tests\// && $2 !~ /emulate/ { print }' "$T")"
 
 # A module is x.c, x.h and the like; tsort names the modules of a circle.

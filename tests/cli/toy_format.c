@@ -163,11 +163,12 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return sq_cost_check_act(r, false, err);
 }
 
-static double cycles_per_element(const struct sq_recipe *r, const struct sq_core_config *core,
-                                 uint64_t m, uint64_t k)
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
 {
     (void)m, (void)k;
-    return 1 / sq_cost_products(core, 1, sq_recipe_act_bits(r));
+    u->low_lanes = sq_cost_products(has, 1, sq_recipe_act_bits(r));
+    sq_cost_pieces(u, 1, u->low_lanes);
 }
 
 static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
@@ -199,7 +200,7 @@ const struct sq_format_ops sq_format_toy = {
     .parts = parts,
     .load = load,
     .check_cost = check_cost,
-    .cycles_per_element = cycles_per_element,
+    .unit = unit,
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
 };

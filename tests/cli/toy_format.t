@@ -10,7 +10,7 @@ SAN=
 case $BUILD in *san) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all" ;; esac
 
 # ---- the one line
-sed 's/^    FORMAT(spqr) .*/&\n    FORMAT(toy) \\/' "$ROOT/sim/format/sq_formats.c" >"$W/sq_formats.c"
+sed 's/^    FORMAT(sq_b) .*/&\n    FORMAT(toy) \\/' "$ROOT/sim/format/sq_formats.c" >"$W/sq_formats.c"
 ok "one line more" [ "$(diff "$ROOT/sim/format/sq_formats.c" "$W/sq_formats.c" | grep -c '^[<>]')" = 1 ]
 link() {
   local objects=
@@ -61,7 +61,8 @@ ok "one point of toy, two of sq_w" [ "$(grep -c ',toy,' "$W/s.csv")$(grep -c ',s
 refuse "--bank: toy has no banks" eval --format toy --bank 8
 refuse "--toy-scale needs --format toy" eval --toy-scale max
 refuse "--toy-scale = least, need mean or max for toy" eval --format toy --toy-scale least
-refuse "spqr or toy" eval --format tory
+refuse "sq_b or toy" eval --format tory
+refuse "--format = toy: no block takes its layers" cosim --layers --format toy
 refuse "act-bits = 16, need 4 or 8 for toy" run --format toy --m 1 --n 1 --k 1 --act-bits 16
 refuse "format toy has the same work in every row" schedule t.st
 sq eval --help

@@ -7,7 +7,7 @@ TINY=$SQSIM_HOME/traces/tiny-llama
 
 # ---- what sqsim wrote is no checkpoint: its scales were timed and encoded again ---------------
 tensor "$W/good" '{"w.weight":{"dtype":"F32","shape":[16,256],"data_offsets":[0,16384]}}' 16384
-accept "a file of encoded weights" quantize good -o enc
+accept "a file of encoded weights" quantize good --algorithm rtn -o enc
 accept "and one of another format" quantize good --format sp24 --algorithm rtn -o sp24
 tensor "$W/masks" '{"__metadata__":{"system":"sq_a","producer":"golden","version":"1"},"w.mask":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}}' 4
 commands() { # FILE PATTERN

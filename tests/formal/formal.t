@@ -1,35 +1,91 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Proofs by Yosys' SAT solver: the stream register by induction, the equality of the two gathers for
-# every input. Each proof is also tried on a wrong copy, where it must fail.
+# The proofs of proofs.sh, each also tried on wrong copies, where it must fail: every property of a
+# harness has one. FORMAL=all runs all of them with all wrong copies (`make formal`, which names a
+# TABLE); otherwise the quick ones, with the first wrong copy of each.
 . "$(dirname "$0")/../cli/lib.sh"
+. "$ROOT/tests/formal/prove.sh"
+FORMAL=${FORMAL:-quick}
 
-# prove RTL_DIR TOP PARAMETERS SAT_OPTIONS [COMMANDS before the proof]
-prove() {
-  local rtl=$1 top=$2 parameters=$3 options=$4 join=${5:-}
-  timeout $HANG yosys -q -p "read_verilog -formal -sv -I $rtl $rtl/sq_pkg.sv $rtl/sq_pipe_reg.sv \
-    $rtl/sq_gather_rank.sv $rtl/sq_gather_sel.sv $rtl/sq_gather_mux.sv $ROOT/tests/formal/$top.sv; \
-    hierarchy -check -top $top $parameters; proc; async2sync; memory_map; flatten; $join opt; \
-    sat -verify -prove-asserts $options" >"$W/log" 2>&1
+# CPU seconds of all children since the call before.
+cpu_seconds() {
+  local now
+  times >"$W/times" # of this shell: not in a pipe
+  now=$(tail -1 "$W/times" | tr 'ms' '  ' | awk '{print $1 * 60 + $2 + $3 * 60 + $4}')
+  SECONDS_CPU=$(awk "BEGIN { printf \"%.1f\", $now - ${CPU_BEFORE:-0} }")
+  CPU_BEFORE=$now
 }
-pipe_reg() {
-  prove "$1" sq_pipe_reg_check "" "-tempinduct -seq 1 -set-at 1 rst_n 0" \
-    "connect -set skid dut.skid_q; connect -set skid_valid dut.skid_valid_q;"
-}
-refuted() { ! pipe_reg "$1" && grep -q "proof did fail" "$W/log"; }
-ok "sq_pipe_reg: induction" pipe_reg "$ROOT/rtl"
-cp -r "$ROOT/rtl" "$W/rtl"
-sed -i 's/if (push) skid_q <= in_data_i;/skid_q <= in_data_i;/' "$W/rtl/sq_pipe_reg.sv"
-ok "an overwritten second beat is refuted" refuted "$W/rtl"
 
-cp -r "$ROOT/rtl" "$W/select"
-sed -i 's/slot_i\[i\] && ((RankW/((RankW/' "$W/select/sq_gather_sel.sv"
-gather() { prove "$1" sq_gather_check "$p" ""; }
-unequal() { ! gather "$1" && grep -q "proof did fail" "$W/log"; }
-for point in "4 2 1" "4 1 1" "8 4 2" "8 2 2" "8 4 4" "16 4 4" "16 8 3" "16 1 2"; do
-  read -r b k lanes <<<"$point"
-  p="-chparam BankLen $b -chparam HighPerBank $k -chparam Lanes $lanes"
-  ok "gathers equal: bank $b, k $k, lanes $lanes" gather "$ROOT/rtl"
-  ok "a crossbar that takes unmarked elements is refuted" unequal "$W/select"
-done
+# proof quick|full BLOCK TOP PARAMETERS SENTENCE [pdr|sat|induction [JOINED [REMOVED]]]
+proof() {
+  close_proof
+  TOP='' # an own wrong copy belongs to the proof before it
+  [ "$FORMAL" = all ] || [ "$1" = quick ] || return
+  BLOCK=$2 TOP=$3 PARAMETERS=$4 SENTENCE=$5 METHOD=${6:-pdr} JOINED=${7:-} REMOVED=${8:-}
+  [ "$TOP" = "${HARNESS:-}" ] || TRIED=""
+  HARNESS=$TOP BROKEN=""
+  ok "$BLOCK ($PARAMETERS): $SENTENCE" proven
+}
+proven() {
+  cpu_seconds
+  run "$ROOT/rtl" "$PARAMETERS" '*'; local rc=$?
+  cpu_seconds
+  PROOF_SECONDS=$SECONDS_CPU
+  sed -E 's|.*/||' "$W/proof.names" | sort -u >"$W/properties"
+  return $rc
+}
+run() { # RTL_DIR PARAMETERS PROPERTY
+  case $METHOD in
+    pdr) prove "$1" "$TOP" "$2" "$3" "$W/proof" ;;
+    sat) combinational "$1" "$TOP" "$2" "$3" "$W/proof" ;;
+    induction) induct "$1" "$TOP" "$2" "$3" "$W/proof" "$JOINED" "$REMOVED" ;;
+  esac
+}
+broken() { # RTL_DIR PARAMETERS PROPERTY
+  if [ "$METHOD" = pdr ]; then refute "$1" "$TOP" "$2" "$3" "$W/proof"
+  else run "$1" "$2" "$3"; [ $? = 1 ]; fi
+}
+
+wanted() { [ -n "$TOP" ] && { [ "$FORMAL" = all ] || [ -z "$BROKEN" ]; }; }
+fault() { # PROPERTY FILE SED
+  wanted || return
+  rm -rf "$W/rtl"
+  cp -r "$ROOT/rtl" "$W/rtl"
+  sed -i "$3" "$W/rtl/$2"
+  BROKEN+="$1 "
+  ok "$BLOCK: a wrong $2 breaks $1" differs_and_breaks "$1" "$2"
+}
+differs_and_breaks() { ! cmp -s "$ROOT/rtl/$2" "$W/rtl/$2" && broken "$W/rtl" "$PARAMETERS" "$1"; }
+tight() { # PROPERTY PARAMETERS
+  wanted || return
+  BROKEN+="$1 "
+  ok "$BLOCK: $1 is sharp: not with $2" broken "$ROOT/rtl" "$2" "$1"
+}
+
+# The row of the table; and that no property of the harness, at its first parameters, is without a
+# wrong copy.
+close_proof() {
+  [ -n "${TOP:-}" ] || return
+  cpu_seconds
+  local own
+  own=$(grep -v 'dut\.' "$W/properties" | tr '\n' ' ')
+  # (By induction properties hold together, and fail together.)
+  if [ "$FORMAL" = all ] && [ -n "$BROKEN" ] && [ "$METHOD" != induction ]; then
+    ok "$BLOCK: every property has a wrong copy" all_broken "$own"
+  fi
+  TRIED+=$BROKEN
+  [ -n "${TABLE:-}" ] || return
+  echo "| $BLOCK | $PARAMETERS | $SENTENCE | $(names) | $METHOD" \
+    "| $PROOF_SECONDS | $(wc -w <<<"$BROKEN") | ${SECONDS_CPU} |" >>"$TABLE"
+}
+names() { sed -E 's/^(dut|u_rules)\.//' "$W/properties" | sort -u | tr '\n' ' ' | sed 's/ $//; s/ /, /g'; }
+all_broken() {
+  local property
+  for property in $1; do
+    grep -qwF -- "$property" <<<"$TRIED$BROKEN" || { echo "# $property"; return 1; }
+  done
+}
+
+. "$ROOT/tests/formal/proofs.sh"
+close_proof
 finish

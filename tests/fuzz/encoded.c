@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/fuzz/encoded.h"
 
+#include "models/sq_element.h"
 #include "models/sq_mac.h"
 #include "models/sq_rng.h"
 #include "sim/format/sq_quantize.h"
@@ -22,15 +23,15 @@ static float normal(struct sq_rng *r)
 static void write_sq_w(const char *path, const struct sq_format *f, const float *w)
 {
     struct sq_operand o;
-    struct sq_trace_writer writer;
+    struct sq_operand_file_writer writer;
     struct sq_error err;
-    const struct sq_trace_info info = {*f, "golden", "synthetic", 1};
-    const struct sq_trace_item item = {.name = "a", .n = N, .k_orig = K};
+    const struct sq_operand_file_info info = {*f, "golden", "synthetic", 1};
+    const struct sq_operand_file_item item = {.name = "a", .n = N, .k_orig = K};
     FUZZ_CHECK(sq_operand_alloc(&o, f, N, K, &err) == SQ_OK);
     FUZZ_CHECK(sq_encode_rtn(w, &o.m, &err) == SQ_OK);
-    FUZZ_CHECK(sq_trace_begin(&writer, path, &info, &item, 1, &err) == SQ_OK);
-    FUZZ_CHECK(sq_trace_put(&writer, 0, &o, &err) == SQ_OK);
-    FUZZ_CHECK(sq_trace_commit(&writer, &err) == SQ_OK);
+    FUZZ_CHECK(sq_operand_file_begin(&writer, path, &info, &item, 1, &err) == SQ_OK);
+    FUZZ_CHECK(sq_operand_file_put(&writer, 0, &o, &err) == SQ_OK);
+    FUZZ_CHECK(sq_operand_file_commit(&writer, &err) == SQ_OK);
     sq_operand_free(&o);
 }
 
@@ -45,8 +46,14 @@ static void write_layer(const char *path, const struct sq_recipe *r, const float
     FUZZ_CHECK(sq_calibration_init(&c, K, true, &err) == SQ_OK);
     FUZZ_CHECK(sq_calibration_add(&c, x, TOKENS, &err) == SQ_OK);
     FUZZ_CHECK(sq_factor_init(&f, &c, NULL, 0.01, &err) == SQ_OK);
-    const struct sq_quant_input in = {
-        .calibration = &c, .factor = &f, .sample = x, .n_sample = TOKENS};
+    float sigma[K];
+    for (size_t i = 0; i < K; i++)
+        sigma[i] = 0.5f + (float)(i % 4);
+    const struct sq_quant_input in = {.calibration = &c,
+                                      .sigma = r->is_smooth ? sigma : NULL,
+                                      .factor = &f,
+                                      .sample = x,
+                                      .n_sample = TOKENS};
     const enum sq_status status = sq_quant_layer_init(&q, r, copy, N, K, &in, &err);
     if (status != SQ_OK)
         fprintf(stderr, "%s\n", err.text);
@@ -62,8 +69,44 @@ static void write_template(unsigned i, const char *path)
 {
     static const struct sq_format formats[] = {
         {8, 4, 16, 4, 32}, {8, 4, 8, 2, 0}, {4, 2, 32, 8, 32}};
-    static const struct sq_format_ops *const ops[] = {
-        &sq_format_sp24, &sq_format_gqsa, &sq_format_spqt, &sq_format_spqr, &sq_format_spqr};
+    static const struct {
+        const char *format;
+        struct sq_bs_options bs;
+        struct sq_grid weight, act; // of formats on a grid
+        unsigned group;
+        enum sq_select select;
+        bool is_smooth;
+    } system[ENCODED_TEMPLATES - ENCODED_SQ_W] = {
+        {.format = "sp24"},
+        {.format = "gqsa"},
+        {.format = "spqt"},
+        {.format = "spqr"},
+        {.format = "spqr"},
+        {.format = "mxfp4"},
+        {.format = "mxfp8", .bs = {.element = SQ_ELEMENT_E5M2, .rotation = 2}},
+        {.format = "mxplus"},
+        {.format = "nvfp4", .bs = {.is_act_static = 1}},
+        {.format = "nvint5", .bs = {.operand = SQ_OPERAND_WEIGHTS}},
+        {.format = "sq_b"},
+        {.format = "sq_b", .bs = {.element = 1, .is_high_block = 1, .is_act_static = 1}},
+        {.format = "sq_b", .bs = {.is_split = 1}},
+        {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 4}, .group = 32},
+        {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 3}},
+        {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 8}, .is_smooth = true},
+        {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 5}, .bs = {.operand = SQ_OPERAND_WEIGHTS}},
+        {.format = "sq_w", .weight = {SQ_GRID_TIED, 8, 4}, .group = 32},
+        {.format = "sq_w", .weight = {SQ_GRID_SPLIT, 8, 4}},
+        {.format = "sq_w", .weight = {SQ_GRID_SPLIT, 8, 3}, .group = 32, .is_smooth = true},
+        {.format = "sq_w", .weight = {SQ_GRID_FP, 8, 4}, .act = {SQ_GRID_FP8, 0, 8}},
+        {.format = "sq_w", .weight = {SQ_GRID_OWN, 8, 4}, .group = 32, .is_smooth = true},
+        {.format = "sq_w", .weight = {SQ_GRID_OWN, 4, 2}, .bs = {.operand = SQ_OPERAND_WEIGHTS}},
+        {.format = "sq_a_static", .act = {SQ_GRID_OWN, 8, 4}},
+        {.format = "sq_a_static", .act = {SQ_GRID_SPLIT, 8, 4}, .is_smooth = true},
+        {.format = "sq_a_dynamic", .act = {SQ_GRID_OWN, 8, 4}, .select = SQ_SELECT_DYNAMIC_FP},
+        {.format = "sq_a_dynamic", .act = {SQ_GRID_SPLIT, 12, 4}, .select = SQ_SELECT_DYNAMIC_FP},
+        {.format = "sq_a_dynamic", .act = {SQ_GRID_SHIFT, 8, 4}, .select = SQ_SELECT_DYNAMIC_INT8},
+        {.format = "nvfp4", .is_smooth = true},
+    };
     struct sq_rng rng = {i + 1};
     float w[N * K], x[TOKENS * K];
     for (size_t j = 0; j < N * K; j++)
@@ -75,10 +118,24 @@ static void write_template(unsigned i, const char *path)
         return;
     }
     struct sq_recipe r = sq_recipe_default();
-    r.format = ops[i - ENCODED_SQ_W];
+    r.format = sq_format_find(system[i - ENCODED_SQ_W].format);
+    r.bs = system[i - ENCODED_SQ_W].bs;
+    r.bank = 32;
+    r.high_per_bank = 2;
     r.sparsity = 0.5;
     r.group = 16;
     r.is_ptcsr = i == 7;
+    if (r.format->init == sq_format_dense.init) {
+        r.weight = system[i - ENCODED_SQ_W].weight;
+        r.weight.low_bits = r.weight.low_bits ? r.weight.low_bits : 4;
+        r.act = system[i - ENCODED_SQ_W].act;
+        r.act.low_bits = r.act.low_bits ? r.act.low_bits : 8;
+        r.bank = r.format == &sq_format_dense ? 0 : 8;
+        r.high_per_bank = r.bank / 4;
+        r.group = system[i - ENCODED_SQ_W].group;
+        r.select = system[i - ENCODED_SQ_W].select;
+    }
+    r.is_smooth = system[i - ENCODED_SQ_W].is_smooth;
     r.is_gptq = r.format == &sq_format_spqr;
     write_layer(path, &r, w, x);
 }
@@ -130,29 +187,30 @@ static void decode(const struct sq_matrix *m)
 
 static void rewrite_operand(const struct sq_operand *o)
 {
-    struct sq_trace_writer w;
-    struct sq_trace t;
+    struct sq_operand_file_writer w;
+    struct sq_operand_file t;
     struct sq_operand again;
     struct sq_error err;
-    const struct sq_trace_info info = {o->m.format, "golden", "synthetic", 1};
-    const struct sq_trace_item item = {.name = "", .n = o->m.n, .k_orig = o->m.k_orig};
-    FUZZ_CHECK(sq_trace_begin(&w, "mem/copy", &info, &item, 1, &err) == SQ_OK);
-    FUZZ_CHECK(sq_trace_put(&w, 0, o, &err) == SQ_OK && sq_trace_commit(&w, &err) == SQ_OK);
-    FUZZ_CHECK(sq_trace_open(&t, "mem/copy", &err) == SQ_OK);
-    FUZZ_CHECK(sq_trace_load(&t, 0, &again, &err) == SQ_OK);
+    const struct sq_operand_file_info info = {o->m.format, "golden", "synthetic", 1};
+    const struct sq_operand_file_item item = {.name = "", .n = o->m.n, .k_orig = o->m.k_orig};
+    FUZZ_CHECK(sq_operand_file_begin(&w, "mem/copy", &info, &item, 1, &err) == SQ_OK);
+    FUZZ_CHECK(sq_operand_file_put(&w, 0, o, &err) == SQ_OK &&
+               sq_operand_file_commit(&w, &err) == SQ_OK);
+    FUZZ_CHECK(sq_operand_file_open(&t, "mem/copy", &err) == SQ_OK);
+    FUZZ_CHECK(sq_operand_file_load(&t, 0, &again, &err) == SQ_OK);
     FUZZ_CHECK(memcmp(again.m.lo, o->m.lo, o->lo_nbytes) == 0);
     FUZZ_CHECK(memcmp(again.m.hi, o->m.hi, o->hi_nbytes) == 0);
     FUZZ_CHECK(memcmp(again.m.s_lo, o->m.s_lo, o->n_scales * sizeof(float)) == 0);
     sq_operand_free(&again);
-    sq_trace_close(&t);
+    sq_operand_file_close(&t);
 }
 
-static void use_operands(const struct sq_trace *t, bool rewrite)
+static void use_operands(const struct sq_operand_file *t, bool rewrite)
 {
     struct sq_error err;
     for (size_t i = 0; i < t->n_operands; i++) {
         struct sq_operand o;
-        const enum sq_status status = sq_trace_load(t, i, &o, &err);
+        const enum sq_status status = sq_operand_file_load(t, i, &o, &err);
         fuzz_status(status, &err);
         if (status != SQ_OK)
             continue;
@@ -211,15 +269,15 @@ static void use_layers(const struct sq_weight_file *f, bool rewrite)
 
 void encoded_use(const char *path, bool is_sq_w, bool rewrite)
 {
-    struct sq_trace t;
+    struct sq_operand_file t;
     struct sq_weight_file f;
     struct sq_error err;
     const enum sq_status status =
-        is_sq_w ? sq_trace_open(&t, path, &err) : sq_weight_file_open(&f, path, &err);
+        is_sq_w ? sq_operand_file_open(&t, path, &err) : sq_weight_file_open(&f, path, &err);
     fuzz_status(status, &err);
     if (status == SQ_OK && is_sq_w) {
         use_operands(&t, rewrite);
-        sq_trace_close(&t);
+        sq_operand_file_close(&t);
     } else if (status == SQ_OK) {
         use_layers(&f, rewrite);
         sq_weight_file_close(&f);
@@ -229,7 +287,7 @@ void encoded_use(const char *path, bool is_sq_w, bool rewrite)
 void encoded_use_altered(unsigned i, struct fuzz_reader *list)
 {
     static struct {
-        struct sq_trace trace;
+        struct sq_operand_file trace;
         struct sq_weight_file file;
         uint8_t *data, *original; // data: of the mapping that the open file has
         size_t n;
@@ -241,7 +299,7 @@ void encoded_use_altered(unsigned i, struct fuzz_reader *list)
         size_t n;
         snprintf(path, sizeof path, "mem/template-%u", i);
         FUZZ_CHECK(encoded_template(i, &n));
-        const bool is_trace = sq_trace_open(&t->trace, path, &err) == SQ_OK;
+        const bool is_trace = sq_operand_file_open(&t->trace, path, &err) == SQ_OK;
         FUZZ_CHECK(is_trace || sq_weight_file_open(&t->file, path, &err) == SQ_OK);
         const struct sq_safetensors *st = is_trace ? &t->trace.file : &t->file.st;
         t->data = (uint8_t *)(uintptr_t)st->buffer;

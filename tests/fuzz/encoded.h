@@ -5,7 +5,7 @@
 
 #include "tests/fuzz/fuzz.h"
 
-enum { ENCODED_TEMPLATES = 8, ENCODED_SQ_W = 3 }; // the first three are sq_w
+enum { ENCODED_TEMPLATES = 32, ENCODED_SQ_W = 3 }; // the first three are sq_w
 
 // A valid file in format i < ENCODED_TEMPLATES, small. Owned here.
 const uint8_t *encoded_template(unsigned i, size_t *n);

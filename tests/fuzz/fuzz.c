@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/format/sq_replay.h"
+#include "sim/format/sq_trace.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_safetensors.h"
 
@@ -74,39 +74,39 @@ void fuzz_forget_written(void)
 
 // ---- what the linker puts in place of sq_file.h ---------------------------------------------
 
-enum sq_status __wrap_sq_file_map(const char *path, struct sq_mapping *map, struct sq_error *err);
-void __wrap_sq_file_unmap(struct sq_mapping *map);
-void __wrap_sq_tensor_forget(const struct sq_safetensors *st, const struct sq_tensor *t);
+enum sq_status __wrap_sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err);
+void __wrap_sq_file_unmap(struct sq_file_view *map);
+void __wrap_sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nbytes);
 enum sq_status __wrap_sq_outfile_open(struct sq_outfile *out, const char *path,
                                       struct sq_error *err);
 enum sq_status __wrap_sq_outfile_commit(struct sq_outfile *out, struct sq_error *err);
 void __wrap_sq_outfile_abort(struct sq_outfile *out);
 
-enum sq_status __wrap_sq_file_map(const char *path, struct sq_mapping *map, struct sq_error *err)
+enum sq_status __wrap_sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err)
 {
     const struct file *f = find_any(path);
-    *map = (struct sq_mapping){0};
+    *map = (struct sq_file_view){0};
     if (!f)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot open '%s': %s", sq_path_tail(path),
                        strerror(ENOENT));
     uint8_t *copy = f->n ? malloc(f->n) : NULL;
     if (copy)
         memcpy(copy, f->bytes, f->n);
-    *map = (struct sq_mapping){copy, f->n};
+    *map = (struct sq_file_view){copy, f->n};
     return SQ_OK;
 }
 
-void __wrap_sq_file_unmap(struct sq_mapping *map)
+void __wrap_sq_file_unmap(struct sq_file_view *map)
 {
     free((void *)(uintptr_t)map->data);
-    *map = (struct sq_mapping){0};
+    *map = (struct sq_file_view){0};
 }
 
 // A hint to the system about pages of a file; here they are the heap's. The range must be inside.
-void __wrap_sq_tensor_forget(const struct sq_safetensors *st, const struct sq_tensor *t)
+void __wrap_sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nbytes)
 {
-    if (st->map.data && t->nbytes)
-        fuzz_sink += t->data[0] + t->data[t->nbytes - 1];
+    if (map->data && nbytes)
+        fuzz_sink += at[0] + at[nbytes - 1];
 }
 
 // On a file of the kernel's memory: a stream of open_memstream ends where it was written last.
@@ -380,15 +380,15 @@ void fuzz_alter(uint8_t *bytes, size_t n, struct fuzz_reader *r)
 // Every program has the formats, and they compare. What differs is no end, so that all of a trace
 // is read.
 
-enum sq_status __real_sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
-                                        size_t n, const void *want, struct sq_error *err);
-enum sq_status __wrap_sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
-                                        size_t n, const void *want, struct sq_error *err);
+enum sq_status __real_sq_trace_compare(struct sq_trace *r, const char *name, enum sq_dtype dtype,
+                                       size_t n, const void *want, struct sq_error *err);
+enum sq_status __wrap_sq_trace_compare(struct sq_trace *r, const char *name, enum sq_dtype dtype,
+                                       size_t n, const void *want, struct sq_error *err);
 
-enum sq_status __wrap_sq_replay_compare(struct sq_replay *r, const char *name, enum sq_dtype dtype,
-                                        size_t n, const void *want, struct sq_error *err)
+enum sq_status __wrap_sq_trace_compare(struct sq_trace *r, const char *name, enum sq_dtype dtype,
+                                       size_t n, const void *want, struct sq_error *err)
 {
-    const enum sq_status status = __real_sq_replay_compare(r, name, dtype, n, want, err);
+    const enum sq_status status = __real_sq_trace_compare(r, name, dtype, n, want, err);
     if (status == SQ_OK || !r->is_different)
         return status;
     fuzz_status(status, err);

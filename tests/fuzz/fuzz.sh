@@ -48,7 +48,7 @@ libfuzzer() {
     if ((SECONDS - since >= ${FLAT:-600} && $(executed) >= ${RUNS:-2000000})); then kill -INT $pid; break; fi
   done
   wait $pid || rc=$?
-  echo "fuzz.sh: seconds $((SECONDS - start)) flat $((SECONDS - since)) exit $rc revision $(git describe --always --dirty)" >>"$log"
+  echo "fuzz.sh: seconds $((SECONDS - start)) flat $((SECONDS - since)) exit $rc revision $(reports/revision.sh)" >>"$log"
   echo "$name: $(grep -a '^stat::number_of_executed' "$log" | tail -1), $(edges), exit $rc"
   [ $rc = 0 ] || [ $rc = 72 ] || { grep -aB2 -A12 'ERROR\|does not hold\|runtime error' "$log" | tail -30; exit 1; }
 }

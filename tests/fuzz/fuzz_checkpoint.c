@@ -33,7 +33,7 @@ static void forward(const struct sq_checkpoint *ck)
     size_t offset[] = {0, 3};
     const int32_t last = (int32_t)c->vocab_size - 1;
     int32_t id[] = {last, 0, last / 2};
-    const struct sq_tokens tokens = {1, offset, id};
+    const struct sq_tokens tokens = {1, offset, id, 0};
     struct sq_error err;
     double loss = 0;
     fuzz_status(sq_llama_loss(ck, &tokens, NULL, NULL, &loss, &err), &err);

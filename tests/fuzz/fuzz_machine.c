@@ -7,18 +7,18 @@
 
 static void run(const struct sq_machine *m, const struct sq_recipe *r, const struct sq_gemm *g)
 {
-    struct sq_plan p;
+    struct sq_mapping p;
     struct sq_error err;
     uint64_t compute, dram;
-    const enum sq_status status = sq_plan_make(m, r, g, &p, &err);
+    const enum sq_status status = sq_mapping_make(m, r, g, &p, &err);
     fuzz_status(status, &err);
     if (status != SQ_OK)
         return;
     const struct sq_machine_stats stats = sq_machine_run_fast(m, &p);
-    FUZZ_CHECK(sq_plan_bound(&p, &compute, &dram) <= stats.cycles);
+    FUZZ_CHECK(sq_mapping_bound(&p, &compute, &dram) <= stats.cycles);
     FUZZ_CHECK(stats.dram_busy <= stats.cycles);
-    const double low = sq_plan_use_low(m, &p, (double)stats.cycles);
-    const double high = sq_plan_use_high(m, &p, (double)stats.cycles);
+    const double low = sq_mapping_use_low(m, &p, (double)stats.cycles);
+    const double high = sq_mapping_use_high(m, &p, (double)stats.cycles);
     FUZZ_CHECK(low >= 0 && low <= 1.000001 && high >= 0 && high <= 1.000001);
 }
 

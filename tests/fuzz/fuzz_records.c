@@ -9,7 +9,7 @@
 static const char machine[] =
     "{name: h200, device: H200, calibration: '', sms: 132, clock: 1.83 GHz, l2: {size: 60 MiB, "
     "usable: 1, soft: 0.4, bandwidth: 7 TB/s}, dram: {bandwidth: 4.3 TB/s, source: measured}, "
-    "launch: 2.5 us, round: 2 us, split: 3 us, lone: 0.2, kinds: ["
+    "launch: 2.5 us, round: 2 us, split: 3 us, lone: 0.2, panels: once, kinds: ["
     "{dtype: INT8, sparsity: dense, macs: 4096, sustained: 0.71, alone: 0.85, area: 0.05, round: 1,"
     " source: expected}, "
     "{dtype: BF16, sparsity: dense, macs: 2048, sustained: 0.8, alone: 0.85, area: 0.05, round: 1,"

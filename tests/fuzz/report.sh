@@ -4,7 +4,7 @@
 # the committed corpora.
 set -eu
 dir=$1
-echo "<!-- make fuzz-report; $(git describe --always --dirty); $(clang --version | head -1) -->"
+echo "<!-- make fuzz-report; $(reports/revision.sh); $(clang --version | head -1) -->"
 cat <<'END'
 # Fuzzing of the readers
 

@@ -3,8 +3,8 @@
 FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PARTS := $(filter-out tests/fuzz/replay.c tests/fuzz/alter.c tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))
 FUZZ_CLI   := $(wildcard sim/cli/sq_cli*.c) # option parsing; the rest of the program is blackbox.t's
-FUZZ_WRAP  := $(addprefix -Wl$(,)--wrap=,sq_file_map sq_file_unmap sq_tensor_forget sq_outfile_open \
-              sq_outfile_commit sq_outfile_abort sq_replay_compare stat access mkdir unlink \
+FUZZ_WRAP  := $(addprefix -Wl$(,)--wrap=,sq_file_map sq_file_unmap sq_file_forget sq_outfile_open \
+              sq_outfile_commit sq_outfile_abort sq_trace_compare stat access mkdir unlink \
               sqlite3_open_v2 sqlite3_close)
 
 # ---- the corpus, under the compiler of the product ------------------------------------------------
@@ -35,6 +35,8 @@ FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -g -fno-omit-frame-p
 $(FUZZ_DIR)/include/omp.h:
 	$(Q)mkdir -p $(@D)
 	$(Q)ln -sf $$($(CC) -print-file-name=include/omp.h) $@
+# What the code asks of OpenMP at run time (omp_get_max_threads).
+FUZZ_OMP := $(shell $(CC) -print-file-name=libgomp.so)
 # The loops of the models: what they compare says nothing about the input, and takes half the time.
 FUZZ_LOOPS := -fno-sanitize-coverage=trace-cmp
 
@@ -47,7 +49,7 @@ $(1)/lib.a: $(patsubst %.c,$(1)/obj/%.o,$(FUZZ_LIB))
 	$$(Q)rm -f $$@
 	$$(Q)ar rcs $$@ $$^
 $(FUZZ_NAMES:%=$(1)/%): $(1)/%: $(1)/obj/tests/fuzz/fuzz_%.o $(1)/lib.a
-	$$(Q)$(2) $$(FUZZ_CFLAGS) $(4) $$(FUZZ_WRAP) $$^ $$(LDLIBS) -o $$@
+	$$(Q)$(2) $$(FUZZ_CFLAGS) $(4) $$(FUZZ_WRAP) $$^ $$(LDLIBS) $$(FUZZ_OMP) -o $$@
 -include $(patsubst %.c,$(1)/obj/%.d,$(FUZZ_LIB)) $(FUZZ_NAMES:%=$(1)/obj/tests/fuzz/fuzz_%.d)
 endef
 $(eval $(call fuzz_build,$(FUZZ_DIR),$(CLANG),-fsanitize=fuzzer-no-link,-fsanitize=fuzzer))

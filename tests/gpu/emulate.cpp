@@ -12,6 +12,12 @@
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+static uint64_t emulate_seed()
+{
+    const char *text = getenv("SQ_SEED");
+    return text ? strtoull(text, nullptr, 0) : 1;
+}
+
 namespace
 {
 
@@ -44,6 +50,8 @@ struct Block {
     std::map<std::pair<unsigned, unsigned>, Meeting> groups; // (size, first thread / size)
     std::map<unsigned, Meeting> barriers;
     dim3 index;
+    unsigned n_ended = 0; // threads
+    int in_flight = 0;    // emulate_in_flight
 };
 
 // The blocks of one cluster run together; fiber i is thread i % n_threads of block i / n_threads.
@@ -57,7 +65,9 @@ struct Cluster {
     ucontext_t first_return; // never taken: fibers do not end
     jmp_buf scheduler;
     unsigned current = 0;
-    uint64_t progress = 0; // meetings completed and threads ended
+    uint64_t progress = 0;                    // meetings completed and threads ended
+    std::vector<unsigned> stall;              // rounds that a warp still stands still
+    std::vector<std::function<void()>> later; // emulate_later
 };
 
 Cluster cluster;
@@ -79,6 +89,7 @@ void fiber_main()
         (*cluster.body)();
         Fiber &f = cluster.fibers[cluster.current];
         f.is_done = true;
+        block().n_ended++;
         cluster.progress++;
         to_scheduler(f);
     }
@@ -117,14 +128,62 @@ unsigned visiting_order(unsigned i, unsigned n, unsigned seed)
 
 [[noreturn]] void die(const char *why)
 {
-    fprintf(stderr, "emulate: %s: block (%u,%u,%u) thread %u\n", why, blockIdx.x, blockIdx.y,
-            blockIdx.z, cluster.current);
-    abort();
+    emulate_die(why);
+}
+
+unsigned warp_of(unsigned fiber)
+{
+    return fiber / cluster.n_threads * ((cluster.n_threads + 31) / 32) +
+           fiber % cluster.n_threads / 32;
+}
+
+// Warps do not run in step: now and then one stands still for some rounds, or a whole block does.
+void draw_stalls()
+{
+    const unsigned n_warps = static_cast<unsigned>(cluster.stall.size());
+    const unsigned of_block = n_warps / cluster.size;
+    for (unsigned &s : cluster.stall)
+        s = s > 0 ? s - 1 : emulate_draw(64) == 0 ? emulate_draw(60) : 0;
+    if (emulate_draw(256) == 0 && of_block > 0) {
+        const unsigned rounds = emulate_draw(400), first = emulate_draw(cluster.size) * of_block;
+        for (unsigned w = first; w < first + of_block; w++)
+            cluster.stall[w] = rounds;
+    }
+}
+
+bool is_any_stalled()
+{
+    for (unsigned s : cluster.stall)
+        if (s > 0)
+            return true;
+    return false;
+}
+
+// One of the things that may happen by now, in any order; all of it counts as progress.
+void do_later()
+{
+    if (cluster.later.empty())
+        return;
+    const size_t i = emulate_draw(static_cast<unsigned>(cluster.later.size()));
+    const std::function<void()> action = cluster.later[i];
+    cluster.later.erase(cluster.later.begin() + static_cast<ptrdiff_t>(i));
+    action();
+    cluster.progress++;
+}
+
+void check_end()
+{
+    if (!cluster.later.empty())
+        die("a copy is under way when the cluster ends");
+    for (unsigned c = 0; c < cluster.size; c++)
+        if (cluster.block[c].in_flight != 0)
+            die("a product is under way when the block ends");
 }
 
 void run_cluster(dim3 shape, unsigned seed)
 {
     const unsigned n = cluster.n_threads * cluster.size;
+    cluster.stall.assign((cluster.n_threads + 31) / 32 * cluster.size, 0);
     if (cluster.fibers.size() < n) // fibers stay where they are: they hold references to themselves
         cluster.fibers.resize(n);
     for (unsigned i = 0; i < n; i++)
@@ -133,20 +192,24 @@ void run_cluster(dim3 shape, unsigned seed)
     while (n_done < n) {
         const uint64_t before = cluster.progress;
         n_done = 0;
+        draw_stalls();
         for (unsigned i = 0; i < n; i++) {
             cluster.current = visiting_order(i, n, seed);
             Fiber &f = cluster.fibers[cluster.current];
-            if (!f.is_done) {
+            if (!f.is_done && cluster.stall[warp_of(cluster.current)] == 0) {
                 threadIdx = f.thread;
                 blockIdx = block().index;
                 to_fiber(f);
             }
             n_done += f.is_done;
         }
+        if (emulate_draw(16) == 0 || (cluster.progress == before && !is_any_stalled()))
+            do_later();
         idle_rounds = cluster.progress == before ? idle_rounds + 1 : 0;
-        if (idle_rounds > 1000)
+        if (idle_rounds > 5000) // far more than warps stand still
             die("deadlock, every thread waits");
     }
+    check_end();
 }
 
 void check_guard()
@@ -179,7 +242,33 @@ uint8_t *emulate_dynamic_shared()
 
 uint8_t *emulate_shared_of(unsigned rank)
 {
+    if (cluster.block[rank].n_ended == cluster.n_threads)
+        die("a block that has ended is written to");
     return cluster.block[rank].shared_base;
+}
+
+void emulate_die(const char *why)
+{
+    fprintf(stderr, "emulate: %s: block (%u,%u,%u) thread %u\n", why, blockIdx.x, blockIdx.y,
+            blockIdx.z, cluster.current);
+    abort();
+}
+
+unsigned emulate_draw(unsigned n)
+{
+    static uint64_t state = emulate_seed() * UINT64_C(0x9e3779b97f4a7c15) + 12345;
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return static_cast<unsigned>((state >> 33) % n);
+}
+
+void emulate_later(std::function<void()> action)
+{
+    cluster.later.push_back(std::move(action));
+}
+
+void emulate_in_flight(int change)
+{
+    block().in_flight += change;
 }
 
 unsigned emulate_thread()
@@ -252,13 +341,14 @@ static void start_block(Block &b, dim3 index)
     b.groups.clear();
     b.barriers.clear();
     b.index = index;
+    b.n_ended = 0;
+    b.in_flight = 0;
 }
 
 void emulate_launch(dim3 grid, dim3 shape, size_t nbytes_shared, const std::function<void()> &body,
                     unsigned cluster_size)
 {
-    const char *text = getenv("SQ_SEED");
-    const unsigned seed = text ? static_cast<unsigned>(strtoul(text, nullptr, 0)) : 1;
+    const unsigned seed = static_cast<unsigned>(emulate_seed());
     gridDim = grid;
     blockDim = shape;
     cluster.body = &body;

@@ -7,7 +7,9 @@
 // warpgroup-wide instruction); the last one to arrive executes the instruction for all. A block in
 // which every fiber waits is a deadlock: it is reported, and the program ends. Blocks run one after
 // the other. What a race would do is not modelled, except that fibers run in an order that differs
-// from lane order (SQ_SEED), so that code which forgets a barrier is likely to show.
+// from lane order, that warps and blocks stand still now and then, and that asynchronous work
+// (copies, warpgroup products) is done early or late (emulate_async.h), all by SQ_SEED: code which
+// forgets a barrier, a wait or a fence is likely to show (mutants.t).
 //
 // The semantics of the PTX instructions are in emulate_ptx.h, written from the PTX ISA fragment
 // tables, not from the kernels.
@@ -106,9 +108,17 @@ unsigned emulate_rank();
 
 // Dynamic shared memory of a block of the cluster; barrier of all threads of the cluster; a note
 // that something moved, for instructions that wait by polling.
+// A block whose threads have all ended is refused.
 uint8_t *emulate_shared_of(unsigned rank);
 void emulate_cluster_barrier();
 void emulate_progress();
+
+// 0..n-1, by SQ_SEED; action() at some later moment, in any order among others, at the latest when
+// nothing else moves; counts what the block must not leave unfinished; one line and the end.
+unsigned emulate_draw(unsigned n);
+void emulate_later(std::function<void()> action);
+void emulate_in_flight(int change);
+[[noreturn]] void emulate_die(const char *why);
 
 // ---- warp intrinsics --------------------------------------------------------------------------
 
@@ -315,6 +325,32 @@ inline cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, siz
 inline cudaError_t cudaMemset(void *to, int value, size_t nbytes)
 {
     memset(to, value, nbytes);
+    return cudaSuccess;
+}
+// One device, as far as the measuring program asks.
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor, multiProcessorCount, l2CacheSize;
+    size_t totalGlobalMem;
+};
+inline cudaError_t cudaGetDeviceCount(int *n)
+{
+    *n = 1;
+    return cudaSuccess;
+}
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int)
+{
+    *p = {"emulator", 9, 0, 2, 1 << 20, 1u << 30};
+    return cudaSuccess;
+}
+inline cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    *stream = nullptr;
+    return cudaSuccess;
+}
+inline cudaError_t cudaMemGetInfo(size_t *free_nbytes, size_t *total)
+{
+    *free_nbytes = *total = 1u << 30;
     return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void *to, int value, size_t nbytes, cudaStream_t)

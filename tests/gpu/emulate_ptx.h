@@ -8,33 +8,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 
-#include "tests/gpu/emulate.h"
-
-inline uint32_t ptx_shared_address(const void *p)
-{
-    const ptrdiff_t offset = static_cast<const uint8_t *>(p) - emulate_dynamic_shared();
-    return static_cast<uint32_t>(offset);
-}
+#include "tests/gpu/emulate_async.h"
 
 // ---- copies -------------------------------------------------------------------------------------
-// cp.async is deferred to the wait, so that reading too early shows: each thread has a queue of
-// groups of copies.
 
-struct EmulateCopy {
-    void *shared;
-    const void *global;
-    uint32_t nbytes;
-};
-struct EmulateQueue {
-    std::deque<std::deque<EmulateCopy>> groups{1};
-};
-inline EmulateQueue &emulate_queue()
-{
-    static EmulateQueue queue[2048];
-    return queue[emulate_fiber()];
-}
 inline void cp_async_16(void *shared, const void *global, uint32_t nbytes)
 {
     if (reinterpret_cast<uintptr_t>(shared) % 16 != 0 ||
@@ -43,23 +21,7 @@ inline void cp_async_16(void *shared, const void *global, uint32_t nbytes)
         fprintf(stderr, "emulate: cp.async of %u bytes to %p from %p\n", nbytes, shared, global);
         abort();
     }
-    emulate_queue().groups.back().push_back({shared, global, nbytes});
-}
-inline void cp_async_commit()
-{
-    emulate_queue().groups.emplace_back();
-}
-template <int kPending> inline void cp_async_wait()
-{
-    auto &groups = emulate_queue().groups;
-    while (groups.size() > kPending + 1) { // the last, open group is not committed
-        for (const EmulateCopy &c : groups.front()) {
-            memset(c.shared, 0, 16);
-            if (c.nbytes)
-                memcpy(c.shared, c.global, c.nbytes);
-        }
-        groups.pop_front();
-    }
+    emulate_copy_later({shared, global, nbytes});
 }
 
 struct EmulateLdmatrix {
@@ -277,10 +239,9 @@ inline void mma_sp_s8_m16n8k64(int32_t (&d)[4], const uint32_t (&a)[4], const ui
     emulate_collective(32, &m, [](void *const *args, unsigned) { emulate_mma_sp_warp(args); });
 }
 
-// ---- bulk copies and barriers
-// --------------------------------------------------------------------- An mbarrier word: expected
-// arrivals in bits 0..15, pending arrivals 16..31, phase 32, pending bytes 33.. (signed). A copy is
-// delivered at once, which is one of its legal times.
+// ---- bulk copies and barriers -------------------------------------------------------------------
+// An mbarrier word: expected arrivals in bits 0..15, pending arrivals 16..31, phase 32, pending
+// bytes 33.. (signed).
 
 struct EmulateBarrier {
     static constexpr uint64_t kCount = 0xffff;
@@ -342,26 +303,40 @@ struct CUtensorMap {
     int64_t rows, row_nbytes, box_rows;
     int element_nbytes;
 };
-// A box of box_rows rows x 128 bytes, swizzled: address bits 4..6 XOR bits 7..9, as hardware does;
-// to the same place, and counted at the same barrier, in every block of `ranks`.
+// A box of box_rows rows x 128 bytes, swizzled: address bits 4..6 XOR bits 7..9, as hardware does.
+inline void emulate_box(uint8_t *shared, uint32_t start, const CUtensorMap &map, int32_t inner,
+                        int32_t row)
+{
+    for (int64_t r = 0; r < map.box_rows; r++)
+        for (int64_t byte = 0; byte < 128; byte++) {
+            const int64_t from = static_cast<int64_t>(inner) * map.element_nbytes + byte;
+            const bool is_inside = row + r < map.rows && from < map.row_nbytes;
+            const uint32_t at = start + static_cast<uint32_t>(r * 128 + byte);
+            shared[at ^ ((at >> 7 & 7u) << 4)] =
+                is_inside ? map.base[(row + r) * map.row_nbytes + from] : 0;
+        }
+}
+// To the same place, and counted at the same barrier, in every block of `ranks`: sooner or later,
+// of several boxes in any order.
 inline void tma_load_2d_multicast(void *shared, const CUtensorMap *map, uint64_t *bar,
                                   int32_t inner, int32_t row, uint16_t ranks)
 {
-    const uint32_t start = ptx_shared_address(shared);
+    const uint32_t start = ptx_shared_address(shared), at = ptx_shared_address(bar);
     if (start % 1024 != 0)
         abort();
+    const CUtensorMap m = *map;
     for (unsigned rank = 0; rank < 2; rank++) {
         if ((ranks >> rank & 1) == 0)
             continue;
-        for (int64_t r = 0; r < map->box_rows; r++)
-            for (int64_t byte = 0; byte < 128; byte++) {
-                const int64_t from = static_cast<int64_t>(inner) * map->element_nbytes + byte;
-                const bool is_inside = row + r < map->rows && from < map->row_nbytes;
-                const uint32_t at = start + static_cast<uint32_t>(r * 128 + byte);
-                emulate_shared_of(rank)[at ^ ((at >> 7 & 7u) << 4)] =
-                    is_inside ? map->base[(row + r) * map->row_nbytes + from] : 0;
-            }
-        EmulateBarrier::update(emulate_peer(bar, rank), 0, -(map->box_rows * 128));
+        const auto deliver = [=] {
+            uint8_t *const to = emulate_shared_of(rank);
+            emulate_box(to, start, m, inner, row);
+            EmulateBarrier::update(reinterpret_cast<uint64_t *>(to + at), 0, -(m.box_rows * 128));
+        };
+        if (emulate_draw(4) == 0)
+            deliver();
+        else
+            emulate_later(deliver);
     }
 }
 inline void tma_load_2d(void *shared, const CUtensorMap *map, uint64_t *bar, int32_t inner,
@@ -379,17 +354,6 @@ template <int kRegisters> inline void setmaxnreg_inc()
 template <int kRegisters> inline void setmaxnreg_dec()
 {
 }
-inline void wgmma_fence()
-{
-    emulate_collective(128, nullptr, [](void *const *, unsigned) {});
-}
-inline void wgmma_commit()
-{
-}
-template <int kPending> inline void wgmma_wait()
-{
-}
-
 // Byte (row, byte) of the operand a descriptor names: groups of 8 rows lie `stride` apart, rows of
 // a group 128 bytes; the swizzle XORs address bits 4..6 with bits 7..9.
 inline uint8_t emulate_operand(uint64_t descriptor, int row, int byte)
@@ -416,35 +380,34 @@ inline double emulate_e4m3(uint64_t descriptor, int row, int k)
     return code & 0x80 ? -m : m;
 }
 
-struct EmulateWgmma {
-    float *d;
-    uint64_t a, b;
-    int is_sum;
-};
+// sum[thread][i] (+)= A B^T, operands as they are in shared memory at this moment.
+template <int kLen, double (*kOperand)(uint64_t, int, int)>
+inline void emulate_wgmma_now(std::vector<float> *const *sum, uint64_t a, uint64_t b, bool is_sum)
+{
+    static double x[64][kLen], y[256][kLen];
+    for (int k = 0; k < kLen; k++) {
+        for (int row = 0; row < 64; row++)
+            x[row][k] = kOperand(a, row, k);
+        for (int row = 0; row < 256; row++)
+            y[row][k] = kOperand(b, row, k);
+    }
+    for (int thread = 0; thread < 128; thread++)
+        for (int i = 0; i < 128; i++) {
+            const int row = thread / 32 * 16 + thread % 32 / 4 + (i / 2 % 2 ? 8 : 0);
+            const int col = i / 4 * 8 + thread % 4 * 2 + i % 2;
+            float &d = (*sum[thread])[static_cast<size_t>(i)];
+            double s = is_sum ? static_cast<double>(d) : 0;
+            for (int k = 0; k < kLen; k++)
+                s += x[row][k] * y[col][k];
+            d = static_cast<float>(s);
+        }
+}
 template <int kLen, double (*kOperand)(uint64_t, int, int)>
 inline void emulate_wgmma(float (&d)[128], uint64_t a, uint64_t b, int is_sum)
 {
     EmulateWgmma w{d, a, b, is_sum};
     emulate_collective(128, &w, [](void *const *args, unsigned) {
-        static double x[64][kLen], y[256][kLen];
-        const auto *any = static_cast<EmulateWgmma *>(args[0]);
-        for (int k = 0; k < kLen; k++) {
-            for (int row = 0; row < 64; row++)
-                x[row][k] = kOperand(any->a, row, k);
-            for (int row = 0; row < 256; row++)
-                y[row][k] = kOperand(any->b, row, k);
-        }
-        for (int thread = 0; thread < 128; thread++) {
-            auto *w_ = static_cast<EmulateWgmma *>(args[thread]);
-            for (int i = 0; i < 128; i++) {
-                const int row = thread / 32 * 16 + thread % 32 / 4 + (i / 2 % 2 ? 8 : 0);
-                const int col = i / 4 * 8 + thread % 4 * 2 + i % 2;
-                double sum = w_->is_sum ? static_cast<double>(w_->d[i]) : 0;
-                for (int k = 0; k < kLen; k++)
-                    sum += x[row][k] * y[col][k];
-                w_->d[i] = static_cast<float>(sum);
-            }
-        }
+        emulate_issue_wgmma(args, kLen, emulate_wgmma_now<kLen, kOperand>);
     });
 }
 inline void wgmma_m64n256k16_bf16(float (&d)[128], uint64_t a, uint64_t b, int is_sum)

@@ -9,9 +9,11 @@
 //   INT4 products are native on sm_80 and sm_89, and nowhere on sm_90, whatever the PTX said;
 //   the fused pair holds BF16 and FP8 warpgroup products in one kernel on sm_90a;
 //   the decode kernels multiply as they say: dp4a, pairs of binary16;
+//   no memory barrier stands in a loop, and loops with products move few registers;
 //   no kernel touches local memory (no spills, no arrays that left the registers).
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,11 +31,15 @@ enum {
     IMMA = 0x237,
     HGMMA = 0x9f0,
     IGMMA = 0x9f1,
-    QGMMA = 0x9f3
+    QGMMA = 0x9f3,
+    BRA = 0x947,
+    EXIT = 0x94d,
+    MEMBAR = 0x992
 };
 
 struct counts {
     unsigned functions, instructions, imma, imma_s4, hgmma, qgmma, dp4a, hfma2, local;
+    unsigned barriers, moves, products; // in loops; moves and products of loops that have products
 };
 
 static uint64_t field(const uint8_t *at, unsigned nbytes)
@@ -41,6 +47,97 @@ static uint64_t field(const uint8_t *at, unsigned nbytes)
     uint64_t v = 0;
     memcpy(&v, at, nbytes);
     return v;
+}
+
+static bool is_product(unsigned op)
+{
+    return op == IMMA || op == HGMMA || op == IGMMA || op == QGMMA;
+}
+
+// Bytes from the next instruction to where a branch goes. The field of a branch starts at bit 34;
+// from sm_90 on, its lowest eight bits are bits 16 to 23.
+static int64_t branch_offset(uint64_t low, bool is_split)
+{
+    const int64_t words = (int32_t)(low >> 32) / 4;
+    return is_split ? words * 1024 + (int64_t)(low >> 16 & 255) * 4 : words * 4;
+}
+
+static bool is_move(uint64_t low, uint64_t high)
+{
+    const unsigned op = low & 0xfff;
+    const bool is_mov = (op & 0x1ff) == 0x002;
+    const bool is_imad = (op & 0x1ff) == 0x024 && (low >> 24 & 255) == 255; // IMAD.MOV: RZ x RZ + c
+    return is_mov || (is_imad && (op == 0x224 ? low >> 32 & 255 : high & 255) == 255);
+}
+
+// Where an instruction may go on: false where nowhere but at *to (or nowhere at all: *to = -1).
+static bool falls_through(const uint8_t *text, uint64_t at, bool is_split, int64_t *to)
+{
+    const uint64_t low = field(text + at, 8);
+    const unsigned op = low & 0xfff;
+    const bool is_always = (low >> 12 & 15) == 7; // no predicate
+    *to = op == BRA ? (int64_t)at + 16 + branch_offset(low, is_split) : -1;
+    return !(is_always && (op == EXIT || op == BRA));
+}
+
+// Whether the instruction at `from` may be reached from itself.
+static bool is_repeated(const uint8_t *text, uint64_t nbytes, bool is_split, uint64_t from)
+{
+    const uint64_t n = nbytes / 16;
+    bool *const seen = calloc(n + 1, sizeof *seen);
+    uint64_t *const stack = calloc(2 * n + 2, sizeof *stack);
+    bool is_found = false;
+    assert_non_null(seen);
+    assert_non_null(stack);
+    stack[0] = from / 16;
+    for (uint64_t depth = 1; depth > 0 && !is_found;) {
+        const uint64_t i = stack[--depth];
+        int64_t to;
+        const bool next = falls_through(text, 16 * i, is_split, &to);
+        const uint64_t follow[2] = {next ? i + 1 : n, to >= 0 ? (uint64_t)to / 16 : n};
+        for (unsigned f = 0; f < 2; f++) {
+            is_found |= follow[f] == from / 16;
+            if (follow[f] < n && !seen[follow[f]]) {
+                seen[follow[f]] = true;
+                stack[depth++] = follow[f];
+            }
+        }
+    }
+    free(seen);
+    free(stack);
+    return is_found;
+}
+
+// Barriers that an instruction stream may come back to. For moves, a loop is a branch back and all
+// between it and where it goes: products count, and with them moves, where the innermost has any.
+static void count_loops(const uint8_t *text, uint64_t nbytes, bool is_split, struct counts *c)
+{
+    uint64_t *const smallest = calloc(nbytes / 16 + 1, sizeof *smallest); // span of the innermost
+    bool *const has_products = calloc(nbytes / 16 + 1, sizeof *has_products);
+    assert_non_null(smallest);
+    assert_non_null(has_products);
+    for (uint64_t at = 0; at + 16 <= nbytes; at += 16) {
+        const uint64_t low = field(text + at, 8);
+        const int64_t to = (int64_t)at + 16 + branch_offset(low, is_split);
+        if ((low & 0xfff) != BRA || to < 0 || to >= (int64_t)at)
+            continue;
+        bool any = false;
+        for (uint64_t i = (uint64_t)to; i <= at; i += 16)
+            any |= is_product(field(text + i, 8) & 0xfff);
+        for (uint64_t i = (uint64_t)to; i <= at; i += 16)
+            if (!smallest[i / 16] || at - (uint64_t)to < smallest[i / 16]) {
+                smallest[i / 16] = at - (uint64_t)to;
+                has_products[i / 16] = any;
+            }
+    }
+    for (uint64_t at = 0; at + 16 <= nbytes; at += 16) {
+        const uint64_t low = field(text + at, 8), high = field(text + at + 8, 8);
+        c->barriers += (low & 0xfff) == MEMBAR && is_repeated(text, nbytes, is_split, at);
+        c->products += has_products[at / 16] && is_product(low & 0xfff);
+        c->moves += has_products[at / 16] && is_move(low, high);
+    }
+    free(smallest);
+    free(has_products);
 }
 
 static void count_instructions(const uint8_t *text, uint64_t nbytes, struct counts *c)
@@ -65,7 +162,7 @@ static struct counts read_cubin(const char *name, const char *arch, const char *
 {
     char path[512];
     const char *build = getenv("GPU_BUILD");
-    struct sq_mapping map;
+    struct sq_file_view map;
     struct sq_error err = {0};
     struct counts c = {0};
     // With one architecture nvcc leaves it out of the name.
@@ -81,8 +178,10 @@ static struct counts read_cubin(const char *name, const char *arch, const char *
     for (uint64_t i = 0; i < n; i++) {
         const uint8_t *const s = sections + size * i;
         const char *label = (const char *)elf + field(names + 24, 8) + field(s, 4);
-        if (strncmp(label, ".text.", 6) == 0 && strstr(label, function))
+        if (strncmp(label, ".text.", 6) == 0 && strstr(label, function)) {
             count_instructions(elf + field(s + 24, 8), field(s + 32, 8), &c);
+            count_loops(elf + field(s + 24, 8), field(s + 32, 8), strncmp(arch, "9", 1) == 0, &c);
+        }
     }
     sq_file_unmap(&map);
     assert_true(c.functions > 0);
@@ -158,6 +257,41 @@ static void nothing_in_local_memory(void **state)
     assert_int_equal(read_cubin("sq_gemm_wgmma", "90a", "_kernel").local, 0);
 }
 
+// A memory barrier in a loop waits for the whole memory system each time round; `.release.cluster`
+// of an mbarrier is one. Moves: what the wgmma operands or the fragments cost beside the products.
+static void loops_are_lean(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file, *function;
+        double moves; // at most, per product in the same loop
+        unsigned barriers;
+    } kernel[] = {{"sq_gemm_imma", "gemm_imma_kernel", 2.2, 0}, // sm_90: the subroutine of s4
+                  {"sq_gemm_sp24", "gemm_sp24_kernel", 4, 0},
+                  {"sq_gemm_sqw", "_kernel", 0, 0},
+                  {"sq_gemv_w4", "_kernel", 0, 0},
+                  {"sq_gemv_gqsa", "_kernel", 0, 0},
+                  {"sq_gemv_spqt", "_kernel", 0, 2}, // once per superblock row: its hand-over
+                  {"sq_gemv_spqr", "_kernel", 0, 0},
+                  {"sq_encode", "_kernel", 0, 0},
+                  {"sq_gemm_wgmma", "_kernel", 6, 0}};
+    static const char *const arch[] = {"80", "89", "90", "90a"};
+    for (size_t k = 0; k < sizeof kernel / sizeof kernel[0]; k++)
+        for (int a = 0; a < 4; a++) {
+            if ((strcmp(kernel[k].file, "sq_gemm_wgmma") == 0) != (a == 3))
+                continue;
+            const struct counts c = read_cubin(kernel[k].file, arch[a], kernel[k].function);
+            print_message("# %s sm_%s: %u barriers in loops, %u moves beside %u products\n",
+                          kernel[k].file, arch[a], c.barriers, c.moves, c.products);
+            if (c.barriers > kernel[k].barriers)
+                fail_msg("%s sm_%s: %u memory barriers in loops", kernel[k].file, arch[a],
+                         c.barriers);
+            if (c.moves > kernel[k].moves * c.products)
+                fail_msg("%s sm_%s: %u moves beside %u products", kernel[k].file, arch[a], c.moves,
+                         c.products);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +300,7 @@ int main(void)
         cmocka_unit_test(pair_is_one_kernel_of_both_types),
         cmocka_unit_test(decode_kernels_multiply_as_they_say),
         cmocka_unit_test(nothing_in_local_memory),
+        cmocka_unit_test(loops_are_lean),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

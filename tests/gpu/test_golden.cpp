@@ -18,7 +18,7 @@
 
 extern "C" {
 #include "gpu/sq_stored.h"
-#include "sim/format/sq_replay.h"
+#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_trace.h"
 }
 
@@ -62,13 +62,13 @@ void traces_replay(void **state)
     CHECK_EQ(n_again, n, "values: ");
     assert_int_equal(sq_stored_check(directory, "cuda", &n_files, &n_again, nullptr),
                      SQ_ERR_UNSUPPORTED);
-    struct sq_trace operand;
+    struct sq_operand_file operand;
     struct sq_operand o;
-    CHECK_OK(sq_trace_open(&operand, path_of("operand/sq_w").c_str(), err));
-    CHECK_OK(sq_trace_load(&operand, 0, &o, err));
+    CHECK_OK(sq_operand_file_open(&operand, path_of("operand/sq_w").c_str(), err));
+    CHECK_OK(sq_operand_file_load(&operand, 0, &o, err));
     CHECK_EQ(o.m.n, 128, "operand: ");
     sq_operand_free(&o);
-    sq_trace_close(&operand);
+    sq_operand_file_close(&operand);
 }
 
 // One bit of the file; the replay must refuse it, and take it back.
@@ -83,7 +83,7 @@ void check_bit(const char *name, const char *tensor, long at, int bit)
         fputc(value, f);
         fflush(f);
         size_t n;
-        const enum sq_status status = sq_replay_file(path_of(name).c_str(), &n, nullptr);
+        const enum sq_status status = sq_trace_check(path_of(name).c_str(), &n, nullptr);
         CHECK_EQ(status == SQ_OK, value == old, "%s %s byte %ld bit %d: ", name, tensor, at, bit);
     }
     fclose(f);

@@ -7,75 +7,15 @@
 // Directed: one token and three; the launch overhead of the stand-in clock is found by the fit.
 #include "tests/gpu/gpu_fixture.h"
 
+#include <unistd.h>
+
 #include "gpu/sq_layer_bench.cuh"
+#include "gpu/sq_quant.cuh"
+#include "gpu/sq_reference.cuh"
 #include "gpu/sq_vendor.cuh"
 
 extern "C" {
 #include "sim/io/sq_json.h"
-}
-
-// ---- stand-ins ---------------------------------------------------------------------------------
-
-namespace
-{
-
-constexpr double kT0 = 2.5, kBytesPerUs = 4e6;
-
-} // namespace
-
-enum sq_status SqArena::init(size_t nbytes, struct sq_error *err)
-{
-    base_ = static_cast<uint8_t *>(aligned_alloc(1024, nbytes));
-    size_ = nbytes;
-    return base_ ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "no %zu bytes", nbytes);
-}
-SqArena::~SqArena()
-{
-    free(base_);
-}
-void *SqArena::take_bytes(size_t nbytes)
-{
-    const size_t padded = (nbytes + 1023) / 1024 * 1024;
-    if (padded > size_ - used_)
-        return nullptr;
-    used_ += padded;
-    memset(base_ + used_ - padded, 0xa5, padded);
-    return base_ + used_ - padded;
-}
-bool sq_is_capturable(const SqLaunch &, cudaStream_t)
-{
-    return true;
-}
-int sq_n_copies(size_t)
-{
-    return 3;
-}
-enum sq_status sq_time_candidates(std::vector<SqCandidate> *list, int samples, cudaStream_t stream,
-                                  struct sq_error *err)
-{
-    for (SqCandidate &c : *list) {
-        struct sq_record *const r = &c.record;
-        for (int i = 0; i < c.n_buffers; i++)
-            SQ_TRY(c.launch(i, stream, err));
-        r->buffers = c.n_buffers;
-        r->samples = samples;
-        r->single_us = kT0 + r->bytes_counted / kBytesPerUs;
-        r->median_us = r->p10_us = r->p90_us = r->min_us = r->single_us;
-        r->pass2_median_us = r->warm_us = r->single_us;
-    }
-    return SQ_OK;
-}
-enum sq_status sq_cublaslt_gemm(SqVendorType, int, int, int, const void *, const void *, void *,
-                                void *, size_t, cudaStream_t, std::unique_ptr<SqVendorGemm> *,
-                                struct sq_error *err)
-{
-    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no library");
-}
-enum sq_status sq_cusparselt_gemm(SqVendorType, int, int, int, const void *, const void *, void *,
-                                  cudaStream_t, std::unique_ptr<SqVendorGemm> *,
-                                  struct sq_error *err)
-{
-    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no library");
 }
 
 // ---- tests -------------------------------------------------------------------------------------
@@ -83,12 +23,15 @@ enum sq_status sq_cusparselt_gemm(SqVendorType, int, int, int, const void *, con
 namespace
 {
 
+constexpr double kT0 = 2.5; // of the fake device
+
 struct Fixture {
     Fixture()
     {
         if (bench.arena.init(64u << 20, nullptr) != SQ_OK)
             fail_msg("no memory");
         bench.cc_major = 8;
+        bench.is_golden = true;
         bench.n_sms = 2;
         bench.seed = fixture_seed();
         bench.run.ts_utc = "2026-01-01T00:00:00Z";
@@ -127,8 +70,12 @@ void decode(void **state)
     CHECK_EQ(n_checks, 3 * 10 + 4, "checks: ");
     for (struct sq_record &r : f.bench.decode)
         CHECK_EQ(r.bytes_counted > 0 && r.macs_executed > 0, 1, "%s %s: ", r.name, r.variant);
+    CHECK_EQ(n_lines(out), 34, "records at once: ");
+    rewind(out);
+    if (ftruncate(fileno(out), 0) != 0)
+        fail_msg("truncate");
     CHECK_OK(sq_bench_write_decode(&f.bench, out, err));
-    CHECK_EQ(n_lines(out), 34, "records: ");
+    CHECK_EQ(n_lines(out), 34, "records with the fit: ");
     rewind(out);
     char line[8192];
     while (fgets(line, sizeof line, out)) {
@@ -159,6 +106,86 @@ void encoders(void **state)
     fclose(out);
 }
 
+// What no reference judges at this size is not called exact, and is not timed where the golden
+// model did not agree.
+void only_by_traces(void **state)
+{
+    (void)state;
+    for (int is_golden = 0; is_golden < 2; is_golden++) {
+        Fixture f;
+        FILE *const out = tmpfile();
+        int n_checks = 0, n_by_traces = 0;
+        const SqLayerShape s = {"none", "small", 16, 256, 256};
+        f.bench.is_golden = is_golden != 0;
+        CHECK_OK(sq_bench_layer(&f.bench, &s, SQ_BENCH_ENCODE, 5, out, &n_checks, err));
+        rewind(out);
+        char line[8192];
+        while (fgets(line, sizeof line, out)) {
+            const bool is_it = strstr(line, "\"ref\":\"golden_traces\"") != nullptr;
+            n_by_traces += is_it;
+            assert_true(!is_it || strstr(line, "\"exact\":false"));
+            assert_true(is_golden || !strstr(line, "\"name\":\"sq_encode_token\""));
+        }
+        CHECK_EQ(n_by_traces, is_golden ? 7 : 0, "golden %d: ", is_golden);
+        CHECK_EQ(f.bench.n_wrong, is_golden ? 0 : 7, "golden %d: ", is_golden);
+        fclose(out);
+    }
+}
+
+// The compared tokens: of every residue class of small tiles some, first and last, none twice.
+void compared_rows(void **state)
+{
+    (void)state;
+    for (int m : {1, 2, 15, 16, 17, 33, 256, 257, 2048, 4096, 4097}) {
+        const SqRefRows r = sq_ref_rows(m, 16);
+        bool is_seen[32] = {};
+        int n_seen = 0;
+        CHECK_EQ(r.rows, m < 16 ? m : 16, "m %d: ", m);
+        CHECK_EQ(r.row0 + (r.rows - 1) * r.step, m - 1, "m %d, the last: ", m);
+        assert_true(r.row0 >= 0 && r.row0 <= 33);
+        for (int i = 0; i < r.rows; i++) {
+            const int place = (r.row0 + i * r.step) % 256 / 8; // row of a wgmma or mma fragment
+            n_seen += !is_seen[place];
+            is_seen[place] = true;
+        }
+        if (m >= 256)
+            assert_true(n_seen >= 14); // a stride of 256 sees one place
+    }
+    CHECK_EQ(sq_ref_rows(33, 33).rows, 33, "all of a small shape: ");
+    CHECK_EQ(sq_ref_rows(33, 33).step, 1, "all of a small shape: ");
+}
+
+// Six numbers of 65,536 that belong elsewhere pass a norm of 1e-2; each is off by more than
+// allowed.
+void a_few_wrong_elements(void **state)
+{
+    (void)state;
+    constexpr int kM = 64, kN = 1024, kK = 128;
+    struct sq_rng r = {fixture_seed()};
+    Buffer<uint16_t> x(kM * kK), w(kN * kK), y(kM * kN);
+    Buffer<double> want(kM * kN), allowed(kM * kN);
+    Buffer<float> ones(kN);
+    for (size_t i = 0; i < x.size; i++)
+        x[i] = sq_to_bf16(random_value(&r));
+    for (size_t i = 0; i < w.size; i++)
+        w[i] = sq_to_bf16(random_value(&r));
+    for (int i = 0; i < kN; i++)
+        ones[static_cast<size_t>(i)] = 1;
+    const SqGemmPair g = {kM, kN, nullptr,   nullptr,   x.data, w.data,
+                          0,  kK, ones.data, ones.data, y.data};
+    CHECK_OK(sq_ref_pair(&g, kM, 0, 1, want.data, allowed.data, nullptr, err));
+    for (size_t i = 0; i < y.size; i++)
+        y[i] = sq_to_bf16(static_cast<float>(want[i]));
+    SqDifference d = {};
+    CHECK_OK(sq_compare_bf16(y.data, want.data, allowed.data, kN, kM, 0, 1, &d, nullptr, err));
+    CHECK_EQ(d.n_wrong, 0, "a right kernel: ");
+    for (size_t i = 0; i < 6; i++)
+        y[i * 9973] = y[i * 9973 + 1];
+    CHECK_OK(sq_compare_bf16(y.data, want.data, allowed.data, kN, kM, 0, 1, &d, nullptr, err));
+    assert_true(sqrt(d.sum_error / d.sum_ref) < 3e-2);
+    CHECK_EQ(d.n_wrong, 6, "six wrong: ");
+}
+
 } // namespace
 
 int main()
@@ -166,6 +193,9 @@ int main()
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decode),
         cmocka_unit_test(encoders),
+        cmocka_unit_test(only_by_traces),
+        cmocka_unit_test(compared_rows),
+        cmocka_unit_test(a_few_wrong_elements),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -136,8 +136,10 @@ static void claims_are_checked(void **state)
     refuse("timing", "warm_us", json_real(-1), SQ_ERR_RANGE);
     refuse("timing", "single_us", NULL, SQ_ERR_DAMAGED);
     refuse("timing", "t0_fit_us", json_string("2"), SQ_ERR_DAMAGED);
-    refuse("ceilings", "read_gbps", json_real(0), SQ_ERR_RANGE);
-    json_t *json = make(); // native INT4 where it is
+    refuse("ceilings", "read_gbps", json_real(-1), SQ_ERR_RANGE);
+    refuse("ceilings", "read_gbps", json_real(0), SQ_ERR_DAMAGED); // not measured: no share of it
+    refuse("check", "ref", json_string("golden_traces"), SQ_ERR_DAMAGED); // and exact
+    json_t *json = make();                                                // native INT4 where it is
     json_object_set_new(json_object_get(json, "device"), "cc", json_string("8.0"));
     json_object_set_new(json_object_get(json, "kernel"), "native",
                         json_pack("{s:s}", "int4_mode", "native"));

@@ -26,6 +26,15 @@ beats=$(number beats)
 sq cosim --point p01 --cases 5 --seed 100 --json
 ok "--seed changes the cases" [ "$beats" != "$(number beats)" ]
 
+sq cosim --point p01 --case 7 --seed 5 --json
+ok "--case runs one case" [ "$(number cases)" = 1 -a "$(number beats)" -gt 0 ]
+sq cosim --point p01 --point p03 --case 7 --seed 5 --json
+ok "cases of two points differ" bash -c '[ "$(sed -n "s/.*\"cycles\":\([0-9]*\).*/\1/p" "$1" | head -2 | sort -u | wc -l)" = 2 ]' - "$W.out"
+awk -f "$ROOT/tests/rtl/reach.awk" "$W/first" >"$W/reach"
+ok "every sum of the quick points reaches its end" [ $? = 0 ]
+ok "both sums of the core" [ "$(grep -c '^core p_' "$W/reach")" = 2 ]
+rm "$W/reach"
+
 sq cosim --block gather --point p03 --point p11 --cases 60 --seed "$SEED" --json
 ok "gather, crossbar" clean 5000
 sq cosim --block gather --point p15 --cases 30 --seed "$SEED" --json
@@ -58,6 +67,8 @@ ok "--list shows at least 16 points" [ "$(grep -c '^p[0-9]' "$W.out")" -ge 16 ]
 refuse "--cases = 0, need 1\.\." cosim --cases 0
 refuse "--cases = -1" cosim --cases -1
 refuse "--cases = ten" cosim --cases ten
+refuse "--case = -1" cosim --case -1
+refuse "not of --layers" cosim --case 3 --layers
 refuse "--seed = x" cosim --seed x
 refuse "--jobs = 65" cosim --jobs 65
 refuse "did you mean quick" cosim --point quik

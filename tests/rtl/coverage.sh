@@ -6,9 +6,10 @@
 #
 # Builds the points that the tables of the blocks name (`cosim --list --json`) with counters, runs
 # their cases, merges what they leave
-# with verilator_coverage, and prints coverage.awk's table and what is not covered. OUT_DIR gets
-# merged.dat, coverage.txt and coverage.jsonl. Exit 1 with a mismatch, below the goals (98 % of
-# lines, 95 % of bits), with an unused waiver or with a module that no point builds.
+# with verilator_coverage, and prints coverage.awk's table and what is not covered, and how far each
+# sum came of what it must hold. OUT_DIR gets merged.dat, coverage.txt, coverage.jsonl, reach.txt.
+# Exit 1 with a mismatch, below the goals (98 % of lines, 95 % of bits, all of the range of every
+# sum), with an unused waiver or with a module that no point builds.
 SQSIM=$1 OUT=$2 SEED=${3:-1} JOBS=${4:-1}
 HERE=$(realpath "$(dirname "$0")")
 RTL=$(realpath "$HERE/../../rtl")
@@ -22,14 +23,16 @@ points() { # "block cases point point ..." of every block
     awk '$1 != b { if (b) print line; b = $1; line = $1 " " $2 } { line = line " " $3 }
       END { print line }'
 }
+: >"$OUT/all.jsonl"
 points >"$OUT/points.txt"
 [ -s "$OUT/points.txt" ] || { echo "coverage: no list of points"; exit 1; }
 while read -r block cases points; do
   options=()
   for p in $points; do options+=(--point "$p"); done
   "$SQSIM" cosim --block "$block" --cases "$cases" --seed "$SEED" --jobs "$JOBS" \
-    --coverage "$OUT/points" "${options[@]}" >"$OUT/run.txt" || FAILED=1
-  tail -1 "$OUT/run.txt" | sed "s/^/$block: /"
+    --coverage "$OUT/points" --json "${options[@]}" >"$OUT/run.jsonl" || FAILED=1
+  cat "$OUT/run.jsonl" >>"$OUT/all.jsonl"
+  tail -1 "$OUT/run.jsonl" | sed -E 's/[{"]//g; s/summary:true,block://; s/,netlist.*//; s/,/, /g'
 done <"$OUT/points.txt"
 [ $FAILED = 0 ] || { echo "coverage: a campaign failed"; exit 1; }
 
@@ -41,6 +44,8 @@ report() { # JSON OUTPUT
 report 1 "$OUT/coverage.jsonl" 2>/dev/null
 report 0 "$OUT/coverage.txt" || FAILED=1
 cat "$OUT/coverage.txt"
+awk -f "$HERE/reach.awk" "$OUT/all.jsonl" >"$OUT/reach.txt" || FAILED=1
+cat "$OUT/reach.txt"
 while read -r file; do # a package has no signals
   [ "$file" = sq_pkg.sv ] || grep -q "^$file " "$OUT/coverage.txt" ||
     { echo "coverage: no point builds $file"; FAILED=1; }

@@ -7,7 +7,7 @@
 
 copy() { # NAME FILE SED_SCRIPT: a copy of the sources with one file edited
   mkdir -p "$W/$1/build"
-  cp -r "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/tests" "$ROOT/Makefile" "$W/$1/"
+  cp -r "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/lib" "$ROOT/tests" "$ROOT/Makefile" "$W/$1/"
   mkdir "$W/$1/traces"
   sed -i "$3" "$W/$1/$2"
   ! cmp -s "$ROOT/$2" "$W/$1/$2"

@@ -5,10 +5,13 @@
 #include <stdio.h>
 
 #include "models/sq_array.h"
+#include "models/sq_combine.h"
 #include "models/sq_config.h"
+#include "models/sq_scaled.h"
 #include "models/sq_topk.h"
 #include "sim/block/sq_cause.h"
 #include "sim/block/sq_core_sim.h"
+#include "sim/block/sq_stages.h"
 
 static unsigned bits_of(uint64_t max)
 {
@@ -30,11 +33,27 @@ static void constants(void)
     require("sq_pkg::GATHER_LOG", SQ_GATHER_LOG);
     require("sq_pkg::TOPK_RANK", SQ_TOPK_RANK);
     require("sq_pkg::TOPK_RADIX", SQ_TOPK_RADIX);
-    require("sq_pkg::FORMAT_DENSE", SQ_ARRAY_DENSE);
-    require("sq_pkg::FORMAT_SENTINEL", SQ_ARRAY_SENTINEL);
-    require("sq_pkg::FORMAT_SPLIT", SQ_ARRAY_SPLIT);
-    require("sq_pkg::FORMAT_COMPACT", SQ_ARRAY_COMPACT);
-    require("sq_pkg::FORMAT_SP24", SQ_ARRAY_SP24);
+    require("sq_pkg::TOPK_TREE", SQ_TOPK_TREE);
+    require("sq_pkg::LAYOUT_DENSE", SQ_ARRAY_DENSE);
+    require("sq_pkg::LAYOUT_SENTINEL", SQ_ARRAY_SENTINEL);
+    require("sq_pkg::LAYOUT_SPLIT", SQ_ARRAY_SPLIT);
+    require("sq_pkg::LAYOUT_COMPACT", SQ_ARRAY_COMPACT);
+    require("sq_pkg::LAYOUT_SP24", SQ_ARRAY_SP24);
+    require("sq_pkg::COMBINE_ONE", SQ_COMBINE_ONE);
+    require("sq_pkg::COMBINE_TWO", SQ_COMBINE_TWO);
+    require("sq_pkg::COMBINE_SCALED", SQ_COMBINE_SCALED);
+    require("sq_pkg::OUT_BINARY32", SQ_OUTPUT_BINARY32);
+    require("sq_pkg::OUT_BFLOAT16", SQ_OUTPUT_BFLOAT16);
+    require("sq_pkg::OUT_INT8", SQ_OUTPUT_INT8);
+    require("sq_pkg::ELEMENT_INT4", SQ_SCALED_INT4);
+    require("sq_pkg::ELEMENT_INT5", SQ_SCALED_INT5);
+    require("sq_pkg::ELEMENT_E2M1", SQ_SCALED_E2M1);
+    require("sq_pkg::SCALE_NONE", SQ_SCALED_NONE);
+    require("sq_pkg::SCALE_E4M3", SQ_SCALED_E4M3);
+    require("sq_pkg::SCALE_E8M0", SQ_SCALED_E8M0);
+    require("sq_pkg::SCALE_POW4", SQ_SCALED_POW4);
+    require("sq_pkg::ACC_BINARY32", SQ_SCALED_BINARY32);
+    require("sq_pkg::ACC_FIXED", SQ_SCALED_FIXED);
     require("sq_pkg::CAUSE_BUSY", SQ_CAUSE_BUSY);
     require("sq_pkg::CAUSE_FILLING", SQ_CAUSE_FILLING);
     require("sq_pkg::CAUSE_WAIT_ACT", SQ_CAUSE_WAIT_ACT);
@@ -53,21 +72,36 @@ static void constants(void)
 static void functions(void)
 {
     char text[96];
-    for (unsigned format = SQ_ARRAY_DENSE; format <= SQ_ARRAY_SP24; format++)
+    for (unsigned layout = SQ_ARRAY_DENSE; layout <= SQ_ARRAY_SP24; layout++)
         for (unsigned bank = 4; bank <= 128; bank *= 2)
             for (unsigned k = 1; k < bank; k = 2 * k + 1) {
                 const struct sq_array_config c = {
-                    .format = (enum sq_array_format)format, .bank = bank, .high_per_bank = k};
+                    .layout = (enum sq_array_layout)layout, .bank = bank, .high_per_bank = k};
                 const unsigned mask_len = sq_array_mask_len(&c);
-                snprintf(text, sizeof text, "sq_pkg::low_lanes(%u, %u, %u)", format, bank, k);
+                snprintf(text, sizeof text, "sq_pkg::low_lanes(%u, %u, %u)", layout, bank, k);
                 require(text, sq_array_low_lanes(&c));
                 // A nibble of 2:4 metadata is one value in C; no mask is one unused bit in RTL.
-                snprintf(text, sizeof text, "sq_pkg::mask_w(%u, %u)", format, bank);
-                if (format == SQ_ARRAY_SP24)
+                snprintf(text, sizeof text, "sq_pkg::mask_w(%u, %u)", layout, bank);
+                if (layout == SQ_ARRAY_SP24)
                     require(text, 4 * mask_len);
-                else if (format == SQ_ARRAY_SPLIT || format == SQ_ARRAY_COMPACT)
+                else if (layout == SQ_ARRAY_SPLIT || layout == SQ_ARRAY_COMPACT)
                     require(text, mask_len);
             }
+    for (unsigned e = SQ_SCALED_INT4; e <= SQ_SCALED_E2M1; e++) {
+        snprintf(text, sizeof text, "sq_pkg::element_code_w(%u)", e);
+        require(text, sq_scaled_code_bits((enum sq_scaled_element)e));
+        snprintf(text, sizeof text, "sq_pkg::element_w(%u)", e);
+        require(text, sq_scaled_element_bits((enum sq_scaled_element)e));
+        snprintf(text, sizeof text, "sq_pkg::element_max(%u)", e);
+        require(text, sq_scaled_element_max((enum sq_scaled_element)e));
+        snprintf(text, sizeof text, "sq_pkg::element_fraction(%u)", e);
+        require(text, sq_scaled_element_fraction((enum sq_scaled_element)e));
+    }
+    for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_FIXED; acc++)
+        for (unsigned k = 0; k <= 2; k++) { // the stage of the operands is not in the RTL's
+            snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u)", acc, k);
+            require(text, sq_array_scaled_stages(acc == SQ_SCALED_BINARY32, k > 0) - 1);
+        }
     for (unsigned lanes = 1; lanes <= 128; lanes = 2 * lanes + 1)
         for (unsigned bank = 4; bank <= 128; bank *= 2) {
             const struct sq_core_config c = {.bank = bank, .low_lanes = lanes};
@@ -79,6 +113,10 @@ static void functions(void)
         require(text, bits_of(n - 1));
     }
     require("sq_pkg::index_w(1)", 1);
+    for (unsigned kind = SQ_OUTPUT_BINARY32; kind <= SQ_OUTPUT_INT8; kind++) {
+        snprintf(text, sizeof text, "sq_pkg::out_w(%u)", kind);
+        require(text, sq_output_bits((enum sq_output_kind)kind));
+    }
 }
 
 int main(void)

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 D=$W/toy
 mkdir -p "$D/build" "$D/traces"
-cp -r "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/tests" "$ROOT/Makefile" "$D/"
+cp -r "$ROOT/rtl" "$ROOT/sim" "$ROOT/models" "$ROOT/lib" "$ROOT/tests" "$ROOT/Makefile" "$D/"
 
 cat >"$D/rtl/sq_toy.sv" <<'END'
 // SPDX-License-Identifier: Apache-2.0
@@ -109,7 +109,7 @@ const struct sq_block sq_toy_block = {
 };
 END
 echo sq_toy.sv >>"$D/rtl/files.f"
-sed -i 's/^    X(core_a)$/    X(core_a) X(toy)/' "$D/sim/block/sq_block.c"
+sed -i 's/^    X(\([a-z0-9_]*\))$/    X(\1) X(toy)/' "$D/sim/block/sq_block.c"
 
 changed() { diff -rq "$ROOT/$1" "$D/$1" | grep -v '^Only in'; }
 lines() { diff "$ROOT/$1" "$D/$1" | grep -c '^>'; }

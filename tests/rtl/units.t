@@ -21,7 +21,7 @@ ok "arrays: baselines, SQ, tied, split codes, compact, 2:4" clean 20000
 ok "ten points ran" [ "$(number points)" -ge 10 ]
 sq cosim --block act_split --point quick --cases 40 --seed "$SEED" --json
 ok "dynamic mask unit" clean 1500
-sq cosim --block array_a --point quick --cases 40 --seed "$SEED" --json
+sq cosim --block array_dynamic --point quick --cases 40 --seed "$SEED" --json
 ok "array behind it, rank and radix" clean 3000
 sq cosim --netlist --block array --point split_a_2b8 --cases 20 --seed "$SEED" --json
 ok "netlist of an array" clean 500

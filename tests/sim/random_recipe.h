@@ -20,9 +20,9 @@ static inline struct sq_recipe default_of(const struct sq_format_ops *f)
 // Within what the format's options may be.
 static inline struct sq_recipe random_recipe(struct sq_rng *rng)
 {
-    const struct sq_format_ops *f = sq_rng_below(rng, 3)
-                                        ? sq_formats[0]
-                                        : sq_formats[sq_rng_below(rng, (uint32_t)sq_n_formats())];
+    const struct sq_format_ops *f = sq_formats[sq_rng_below(rng, (uint32_t)sq_n_formats())];
+    if (sq_rng_below(rng, 6) == 0) // both paths
+        f = sq_formats[0];
     for (;;) {
         struct sq_recipe r = default_of(f);
         for (const struct sq_format_option *o = f->option; o->name; o++) {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "models/sq_topk.h"
-#include "sim/block/sq_array_s_block.h"
+#include "sim/block/sq_array_stored_block.h"
 #include "sim/block/sq_spqt_idx_block.h"
 
 enum { MAG_W = 8 }; // of split codes on activations
@@ -115,19 +115,19 @@ static void walk_costs_a_cycle_per_group_or_empty_row(void **state)
 static unsigned waits_for_masks(enum sq_topk_arch arch, unsigned tiles, uint32_t banks,
                                 uint32_t passes)
 {
-    const struct sq_timing *const timing = sq_array_s_block.timing;
-    struct sq_array_s_sim *const s =
-        start(&sq_array_s_block, (unsigned[]){1, 1, 1, 8, 2, 4, arch, 0, 8, 8});
+    const struct sq_timing *const timing = sq_array_stored_block.timing;
+    struct sq_array_stored_sim *const s =
+        start(&sq_array_stored_block, (unsigned[]){1, 1, 1, 8, 2, 4, arch, 0, 8, 8});
     unsigned waits = 0, given = 0, taken = 0;
     for (unsigned cycle = 0; given < tiles * banks * passes; cycle++) {
         const struct sq_offer in[2] = {
             {.valid = true, .last = (taken + 1) % banks == 0, .n = passes}, {.valid = true}};
         struct sq_handshake out;
         timing->comb(s, in, true, &out);
-        const enum sq_array_s_wait wait = sq_array_s_wait(s, in, true);
-        assert_true(wait != SQ_ARRAY_S_WAIT_OTHER);
-        waits += wait == SQ_ARRAY_S_WAIT_MASK && given > 0;
-        given += wait == SQ_ARRAY_S_BUSY;
+        const enum sq_array_stored_wait wait = sq_array_stored_wait(s, in, true);
+        assert_true(wait != SQ_ARRAY_STORED_WAIT_OTHER);
+        waits += wait == SQ_ARRAY_STORED_WAIT_MASK && given > 0;
+        given += wait == SQ_ARRAY_STORED_BUSY;
         taken += out.in_ready[0];
         timing->clock(s, in, true);
         assert_true(cycle < 1000000);

@@ -51,7 +51,7 @@ static unsigned ask(const struct sq_rtl_api *api, const struct sq_ports *s, cons
     struct sq_port_words in, got;
     assert_true(sq_port_alloc(&in, s->in, s->n_in) && sq_port_alloc(&got, s->out, s->n_out));
     sq_port_put(&in, 0, s->n_in, beat);
-    void *model = api->create(1, NULL, 0);
+    void *model = api->create(1, NULL, 0, 0);
     uint8_t valid = 1, answer[2] = {0, 0}; // ready, valid
     unsigned cycles = 0;
     bool is_taken = false;
@@ -97,7 +97,7 @@ static void lock_step(const struct sq_block *block, const struct sq_point *point
             struct sq_result r;
             c.stall[0] = (struct sq_stall){(enum sq_stall_kind)i, 3};
             c.stall[SQ_SINK] = (struct sq_stall){(enum sq_stall_kind)j, 2};
-            assert_int_equal(sq_lockstep_run(&c, api, NULL, 0, &r, NULL), SQ_OK);
+            assert_int_equal(sq_lockstep_run(&c, api, NULL, &r, NULL), SQ_OK);
             CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "stalls %u %u: %s\n", i, j,
                      r.mismatch.what);
             assert_int_equal(r.n_out, REPEATS);
@@ -228,7 +228,7 @@ static struct sq_core_stats run_job(const struct sq_core_config *config,
     }
     const struct sq_core_operands o = {n, act, lo, hi};
     assert_int_equal(sq_core_case(&c, &job, &o, fixture_seed(), NULL), SQ_OK);
-    assert_int_equal(sq_lockstep_run(&c, api, NULL, 0, &r, NULL), SQ_OK);
+    assert_int_equal(sq_lockstep_run(&c, api, NULL, &r, NULL), SQ_OK);
     CHECK_EQ(r.mismatch.kind, SQ_MISMATCH_NONE, "bank %u k %u: %s\n", config->bank,
              config->high_per_bank, r.mismatch.what);
     assert_int_equal(r.n_out, job.groups);

@@ -32,11 +32,34 @@ static void v5(void **state)
     assert_int_equal(p_hi, 316);
 }
 
+// SPEC C.1; a code that 0.3 clamps away counts as what it clamps to.
+static int magnitude(int8_t code, unsigned bits)
+{
+    const int most = (1 << (bits - 1)) - 1;
+    return abs(code) < most ? abs(code) : most;
+}
+
+// The code that is none, -128, is no small one: it is kept before 126, and ties with 127.
+static void no_code_ranks_high(void **state)
+{
+    (void)state;
+    static const int8_t code[4] = {126, -128, 3, -126}, tied[4] = {0, 127, -128, 5};
+    static const int8_t want[4] = {7, -8, 3, -7};
+    const struct sq_act_quant q = {.mul = 1, .shift = 0, .low_bits = 4, .high_bits = 8};
+    int8_t lo[4], hi[1];
+    sq_act_quant_bank(&q, code, 4, 1, lo, hi);
+    assert_memory_equal(lo, want, sizeof lo);
+    assert_int_equal(hi[0], -128);
+    sq_act_quant_bank(&q, tied, 4, 1, lo, hi);
+    assert_int_equal(lo[1], -8);
+    assert_int_equal(hi[0], 127);
+}
+
 static bool is_masked(const int8_t *code, unsigned bank, unsigned k, unsigned bits, unsigned i)
 {
     unsigned rank = 0;
     for (unsigned j = 0; j < bank; j++) {
-        const int mi = abs(code[i]) % (1 << (bits - 1)), mj = abs(code[j]) % (1 << (bits - 1));
+        const int mi = magnitude(code[i], bits), mj = magnitude(code[j], bits);
         rank += mj > mi || (mj == mi && j < i);
     }
     return rank < k;
@@ -81,6 +104,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(v5),
+        cmocka_unit_test(no_code_ranks_high),
         cmocka_unit_test(equals_the_rules),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

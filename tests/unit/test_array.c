@@ -128,8 +128,8 @@ static void sp24_equals_the_dense_row(void **state)
             values[i] = value[i];
         for (unsigned i = 0; i < 4; i++)
             mask[i] = nibble[i];
-        const struct sq_array_config sp24 = {.format = SQ_ARRAY_SP24, .bank = 16};
-        const struct sq_array_config plainly = {.format = SQ_ARRAY_DENSE, .bank = 16};
+        const struct sq_array_config sp24 = {.layout = SQ_ARRAY_SP24, .bank = 16};
+        const struct sq_array_config plainly = {.layout = SQ_ARRAY_DENSE, .bank = 16};
         uint32_t got = 0, want = 0, zero = 0;
         assert_true(
             sq_array_bank(&sp24, &(struct sq_array_line){values, NULL, mask}, plain, &got, &zero));

@@ -177,6 +177,8 @@ static float slow_y(const struct sq_codes *x, const struct sq_codes *w, size_t t
             if (w->grid.kind == SQ_GRID_SPLIT) // as the hardware adds it: nibble, then upper part
                 a = sq_split_lower(&w->grid, (int16_t)a) +
                     (wh ? sq_split_upper(&w->grid, (int16_t)a) * (1 << w->grid.low_bits) : 0);
+            if (x->grid.kind == SQ_GRID_SHIFT) // both scales in units of the smaller one
+                b *= (int64_t)((xh ? x->s_hi[t] : x->s_lo[t]) / fminf(x->s_lo[t], x->s_hi[t]));
             p[w->grid.kind == SQ_GRID_OWN ? wh : x->grid.kind == SQ_GRID_OWN ? xh : 0] += a * b;
         }
         const size_t s = n * ng + g;
@@ -192,7 +194,9 @@ static float slow_y(const struct sq_codes *x, const struct sq_codes *w, size_t t
         }
     }
     if (x->grid.kind != SQ_GRID_OWN)
-        y = y * (x->grid.kind == SQ_GRID_TIED ? x->s_hi[t] : x->s_lo[t]);
+        y = y * (x->grid.kind == SQ_GRID_SHIFT  ? fminf(x->s_lo[t], x->s_hi[t])
+                 : x->grid.kind == SQ_GRID_TIED ? x->s_hi[t]
+                                                : x->s_lo[t]);
     return y + 0.0f;
 }
 
@@ -248,6 +252,11 @@ static void every_pair_of_grids(void **state)
             for (size_t group = 0; group <= 128; group += 64)
                 if (grid[i].kind != SQ_GRID_OWN || grid[j].kind != SQ_GRID_OWN)
                     check_pair(&r, grid[i], grid[j], group);
+    static const struct sq_grid act[] = {{SQ_GRID_SHIFT, 8, 4}, {SQ_GRID_SPLIT, 12, 4}};
+    for (size_t i = 0; i < LEN(grid) && grid[i].kind != SQ_GRID_OWN; i++)
+        for (size_t j = 0; j < LEN(act); j++)
+            for (size_t group = 0; group <= 128; group += 64)
+                check_pair(&r, grid[i], act[j], group);
     check_pair(&r, (struct sq_grid){SQ_GRID_FP, 8, 4}, (struct sq_grid){SQ_GRID_FP8, 0, 8}, 64);
 }
 

@@ -112,11 +112,11 @@ static void causes_and_streams(void **state)
 {
     (void)state;
     char row[100];
-    for (size_t i = 0; i < SQ_N_CAUSES; i++) {
+    for (size_t i = 0; i < SQ_N_UNIT_CAUSES; i++) {
         snprintf(row, sizeof row, "| `%s` |", sq_cause_name((enum sq_cause)i));
         check_row("causes", i, row);
     }
-    check_end("causes", SQ_N_CAUSES + 2);
+    check_end("causes", SQ_N_UNIT_CAUSES + 2);
     for (size_t i = 0; i < SQ_N_STREAMS; i++) {
         snprintf(row, sizeof row, "| `%s` |", sq_stream_name((enum sq_stream_id)i));
         check_row("streams", i, row);

@@ -13,6 +13,7 @@
 #include "models/sq_mac.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_sparsity_scan.h"
 #include "tests/skip.h"
 #include "tests/unit/fixture.h"
 
@@ -104,6 +105,54 @@ static void stories260k_w8a8(void **state)
     const double reference = loss(&m, NULL), w8a8 = loss(&m, &r);
     print_message("# reference %.6f, W8A8 %.6f\n", reference, w8a8);
     assert_true(fabs(reference - 1.3837) <= 0.0002 && fabs(w8a8 - reference) <= 0.004);
+    model_close(&m);
+}
+
+// K = 64 at groups of 128 is half padding: 8 bits and a scale a stored column, more a weight.
+static void padding_is_told_apart(void **state)
+{
+    (void)state;
+    struct model m;
+    struct sq_eval_result result;
+    struct sq_recipe r = dense(8, 8);
+    r.is_gptq = false;
+    model_open(&m, tiny_llama, 1, 1);
+    assert_int_equal(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL), SQ_OK);
+    assert_true(result.payload_bits == 8.25 && result.stored_bits == 8.25);
+    model_close(&m);
+    if (access(stories, R_OK) != 0) {
+        SQ_SKIP("no %s here", stories);
+    }
+    model_open(&m, stories, 1, 1);
+    assert_int_equal(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL), SQ_OK);
+    assert_true(result.payload_bits == 8.25 && result.stored_bits > 12);
+    model_close(&m);
+}
+
+// SpQt: projections of one input have one sparsity, and a block's weights the mean that was asked.
+static void thresholds_are_of_inputs(void **state)
+{
+    (void)state;
+    struct model m;
+    struct sq_recipe r;
+    struct sq_error err = {.text = ""};
+    model_open(&m, tiny_llama, 1, 1);
+    assert_int_equal(sq_format_recipe(&sq_format_spqt, SQ_IN_EVAL, NULL, &r, NULL), SQ_OK);
+    r.sparsity = 0.2;
+    double s[14];
+    assert_int_equal(m.ck.n_layers, 14);
+    CHECK_EQ(sq_sparsity_scan_layers(&m.ck, &m.calib, &r, s, &err), SQ_OK, "%s\n", err.text);
+    for (size_t b = 0; b < 14; b += 7) {
+        double sum = 0, count = 0;
+        assert_true(s[b] == s[b + 1] && s[b] == s[b + 2] && s[b + 4] == s[b + 5]);
+        assert_true(s[b] != s[b + 3] || s[b] != s[b + 4] || s[b] != s[b + 6]);
+        for (size_t i = b; i < b + 7; i++) {
+            const double n = (double)m.ck.layer[i].n * (double)m.ck.layer[i].k;
+            sum += s[i] * n;
+            count += n;
+        }
+        assert_true(fabs(sum / count - 0.2) < 1e-9);
+    }
     model_close(&m);
 }
 
@@ -343,6 +392,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stories260k_w8a8),
+        cmocka_unit_test(padding_is_told_apart),
+        cmocka_unit_test(thresholds_are_of_inputs),
         cmocka_unit_test(stories260k_orderings),
         cmocka_unit_test(packed_layers_are_golden),
         cmocka_unit_test(recipes_multiply_what_they_store),

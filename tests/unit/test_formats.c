@@ -104,6 +104,36 @@ static void defaults_are_what_they_say(void **state)
         }
 }
 
+// eval and quantize start from the same recipe: an option of both is the same row, so that its
+// default, its range and its help cannot differ, and so is what is settled from it.
+static void eval_and_quantize_start_alike(void **state)
+{
+    unsigned shared = 0;
+    (void)state;
+    for (size_t i = 0; sq_formats[i]; i++) {
+        const struct sq_format_ops *f = sq_formats[i];
+        struct sq_recipe eval, quantize;
+        struct sq_error err;
+        if (!f->has_file)
+            continue;
+        for (const struct sq_format_option *o = f->option; o->name; o++) {
+            const struct sq_format_option *e = sq_option_find(f, SQ_IN_EVAL, o->name),
+                                          *q = sq_option_find(f, SQ_IN_QUANTIZE, o->name);
+            if (!e || !q)
+                continue;
+            if (e != q)
+                fail_msg("%s: %s has a row of its own in eval and in quantize", f->name, o->name);
+            shared++;
+        }
+        if (sq_format_recipe(f, SQ_IN_EVAL, NULL, &eval, &err) != SQ_OK ||
+            sq_format_recipe(f, SQ_IN_QUANTIZE, NULL, &quantize, &err) != SQ_OK)
+            fail_msg("%s: %s", f->name, err.text);
+        if (memcmp(&eval, &quantize, sizeof eval) != 0)
+            fail_msg("%s: eval and quantize start from different recipes", f->name);
+    }
+    assert_true(shared > 60);
+}
+
 // ---- refusals -------------------------------------------------------------------------------
 
 static void refuse(const struct sq_format_ops *f, unsigned scope, const char *name,
@@ -186,6 +216,7 @@ int main(void)
         cmocka_unit_test(rows_are_complete),
         cmocka_unit_test(shown_once),
         cmocka_unit_test(defaults_are_what_they_say),
+        cmocka_unit_test(eval_and_quantize_start_alike),
         cmocka_unit_test(refusals_name_the_option),
         cmocka_unit_test(sentences),
     };

@@ -9,7 +9,7 @@
 #include "models/quant/sq_gqsa_quant.h"
 #include "models/quant/sq_sensitivity.h"
 #include "models/sq_half.h"
-#include "sim/format/sq_schedule.h"
+#include "sim/format/sq_work_split.h"
 #include "tests/unit/gqsa_fixture.h"
 
 enum { N = 23, K = 150, T = 600 }; // K off every group but 2
@@ -227,11 +227,11 @@ static void schedules_of_a_pattern(void **state)
     struct layer l = layer_new(4, 0.5, false);
     struct sq_gqsa m = encode(&l, 4, SQ_GQSA_RTN);
     uint32_t nnz[N];
-    struct sq_schedule stream, slice;
+    struct sq_work_split stream, slice;
     for (size_t n = 0; n < N; n++)
         nnz[n] = m.row_index[n + 1] - m.row_index[n];
-    assert_int_equal(sq_schedule(SQ_STREAM_K, nnz, N, 8, 1, &stream, NULL, NULL), SQ_OK);
-    assert_int_equal(sq_schedule(SQ_SLICE_K, nnz, N, 8, 1, &slice, NULL, NULL), SQ_OK);
+    assert_int_equal(sq_work_split(SQ_STREAM_K, nnz, N, 8, 1, &stream, NULL, NULL), SQ_OK);
+    assert_int_equal(sq_work_split(SQ_SLICE_K, nnz, N, 8, 1, &slice, NULL, NULL), SQ_OK);
     assert_int_equal(stream.total, m.nnz);
     assert_true(stream.makespan <= stream.ideal + 1);
     assert_true(slice.makespan > stream.makespan);

@@ -95,9 +95,10 @@ static void fp_vector_v3(void **state)
 // ---- grids ----------------------------------------------------------------------------------
 
 static const struct sq_grid mixed[] = {
-    {SQ_GRID_OWN, 8, 4},   {SQ_GRID_OWN, 8, 3},   {SQ_GRID_OWN, 8, 2},   {SQ_GRID_OWN, 4, 2},
-    {SQ_GRID_TIED, 8, 4},  {SQ_GRID_TIED, 8, 3},  {SQ_GRID_TIED, 8, 2},  {SQ_GRID_TIED, 4, 3},
-    {SQ_GRID_SPLIT, 8, 4}, {SQ_GRID_SPLIT, 8, 3}, {SQ_GRID_SPLIT, 8, 2}, {SQ_GRID_SPLIT, 4, 2},
+    {SQ_GRID_OWN, 8, 4},    {SQ_GRID_OWN, 8, 3},   {SQ_GRID_OWN, 8, 2},   {SQ_GRID_OWN, 4, 2},
+    {SQ_GRID_TIED, 8, 4},   {SQ_GRID_TIED, 8, 3},  {SQ_GRID_TIED, 8, 2},  {SQ_GRID_TIED, 4, 3},
+    {SQ_GRID_SPLIT, 8, 4},  {SQ_GRID_SPLIT, 8, 3}, {SQ_GRID_SPLIT, 8, 2}, {SQ_GRID_SPLIT, 4, 2},
+    {SQ_GRID_SPLIT, 12, 4}, {SQ_GRID_SHIFT, 8, 4}, {SQ_GRID_SHIFT, 8, 3}, {SQ_GRID_SHIFT, 4, 2},
     {SQ_GRID_FP, 8, 4},
 };
 
@@ -176,8 +177,8 @@ static void tied_scales_merge(void **state)
 static void split_codes_split(void **state)
 {
     (void)state;
-    static const int reach[][4] = {
-        {8, 4, -136, 119}, {8, 3, -132, 123}, {8, 2, -130, 125}, {4, 2, -10, 5}, {4, 3, -12, 3}};
+    static const int reach[][4] = {{8, 4, -136, 119}, {12, 4, -2056, 2039}, {8, 3, -132, 123},
+                                   {8, 2, -130, 125}, {4, 2, -10, 5},       {4, 3, -12, 3}};
     for (size_t i = 0; i < LEN(reach); i++) {
         const unsigned high = (unsigned)reach[i][0], low = (unsigned)reach[i][1];
         const struct sq_grid g = {SQ_GRID_SPLIT, high, low};
@@ -199,13 +200,42 @@ static void split_codes_split(void **state)
     assert_true(lo == 1);
 }
 
+// s_hi = 2^e s_lo, the smallest at which the high part does not clip.
+static void shifted_scales(void **state)
+{
+    (void)state;
+    const struct sq_grid g = {SQ_GRID_SHIFT, 8, 4};
+    static const float want[][4] = {
+        // amax_lo, amax_hi, s_lo, s_hi
+        {7, 127, 1, 1},
+        {7, 127.5f, 1, 2},
+        {7, 254, 1, 2},
+        {7, 63.5f, 1, 0.5f},
+        {7, 8, 1, 0.125f},
+        {14, 1000, 2, 8},
+        {0, 127, 1, 1},
+        {7, 127e6f, 1e6f / 32768, 1e6f},
+        {7, 0, 1, 0x1p-15f},
+        {0, 0, 1, 1},
+        {7, 127 * 0x1p15f, 1, 0x1p15f},
+    };
+    for (size_t i = 0; i < LEN(want); i++) {
+        float lo, hi;
+        sq_grid_scales(&g, want[i][0], want[i][1], &lo, &hi);
+        if (lo != want[i][2] || hi != want[i][3])
+            fail_msg("case %zu: %g, %g", i, (double)lo, (double)hi);
+        assert_true(ldexpf(lo, sq_grid_shift(lo, hi)) == hi);
+        assert_true(abs(sq_grid_shift(lo, hi)) <= SQ_SHIFT_MAX);
+    }
+}
+
 static void grid_refusals(void **state)
 {
     (void)state;
     static const struct sq_grid bad[] = {
-        {SQ_GRID_DENSE, 0, 1}, {SQ_GRID_DENSE, 0, 9}, {SQ_GRID_DENSE, 8, 4},
-        {SQ_GRID_OWN, 8, 8},   {SQ_GRID_OWN, 4, 4},   {SQ_GRID_TIED, 6, 4},
-        {SQ_GRID_SPLIT, 8, 1}, {SQ_GRID_FP, 8, 3},    {SQ_GRID_FP8, 8, 8},
+        {SQ_GRID_DENSE, 0, 1}, {SQ_GRID_DENSE, 0, 9}, {SQ_GRID_DENSE, 8, 4}, {SQ_GRID_OWN, 8, 8},
+        {SQ_GRID_OWN, 4, 4},   {SQ_GRID_TIED, 6, 4},  {SQ_GRID_SPLIT, 8, 1}, {SQ_GRID_SPLIT, 12, 3},
+        {SQ_GRID_OWN, 12, 4},  {SQ_GRID_FP, 8, 3},    {SQ_GRID_FP8, 8, 8},
     };
     static const struct sq_grid good[] = {
         {SQ_GRID_DENSE, 0, 2}, {SQ_GRID_DENSE, 0, 8}, {SQ_GRID_FP8, 0, 8}};
@@ -227,6 +257,7 @@ int main(void)
         cmocka_unit_test(vectors_equal_single_codes),
         cmocka_unit_test(tied_scales_merge),
         cmocka_unit_test(split_codes_split),
+        cmocka_unit_test(shifted_scales),
         cmocka_unit_test(grid_refusals),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,8 +16,8 @@
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_schedule.h"
-#include "sim/io/sq_unit.h"
+#include "sim/format/sq_work_split.h"
+#include "sim/io/sq_quantity.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_machine_run.h"
 
@@ -205,17 +205,17 @@ static void test_schemes(void **state)
         const struct sq_format_ops *format;
         unsigned act_bits, weight_bits, group;
         double sparsity, outliers;
-        unsigned lanes;
-        double weight, act; // bits, scales of tokens left out
+        unsigned lanes, beats; // products a cycle of a PE; beats of a tile over 4096 elements of K
+        double weight, act;    // bits, scales of tokens left out
     } row[] = {
-        {&sq_format_dense, 8, 8, 128, 0, 0, 12, 8 + 32. / 128, 8},
-        {&sq_format_dense, 16, 16, 0, 0, 0, 3, 16 + 32. / 4096, 16},
-        {&sq_format_sq_a_static, 8, 4, 128, 0, 0, 38, 4 + 32. / 128, 5},
-        {&sq_format_sq_a_dynamic, 8, 4, 128, 0, 0, 38, 4 + 32. / 128, 6},
-        {&sq_format_sp24, 8, 0, 0, 0, 0, 24, 5 + 32. / 4096, 8},
-        {&sq_format_gqsa, 8, 0, 16, 0.5, 0, 48, 3.125 + 32. / 4096, 8},
-        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 48, 4.5 / 2, 8},
-        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 30, 4 + 32. / 128 + 32. / 4096, 8},
+        {&sq_format_dense, 8, 8, 128, 0, 0, 12, 32 * 11, 8 + 32. / 128, 8},
+        {&sq_format_dense, 16, 16, 0, 0, 0, 3, 1366, 16 + 32. / 4096, 16},
+        {&sq_format_sq_a_static, 8, 4, 128, 0, 0, 24, 128, 4 + 32. / 128, 5},
+        {&sq_format_sq_a_dynamic, 8, 4, 128, 0, 0, 32, 4, 4 + 32. / 128, 6},
+        {&sq_format_sp24, 8, 0, 0, 0, 0, 12, 171, 5 + 32. / 4096, 8},
+        {&sq_format_gqsa, 8, 0, 16, 0.5, 0, 24, 128, 3.125 + 32. / 4096, 8},
+        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 24, 86, 4.5 / 2, 8},
+        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 32, 128 + 6, 4 + 32. / 128 + 32. / 4096, 8},
     };
     const struct sq_core_config core = sq_core_config_default();
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -224,7 +224,12 @@ static void test_schemes(void **state)
         const struct sq_stretch whole = {4096, 0, s.group ? 4096 / s.group : 1, true, 0};
         uint64_t nbytes[SQ_N_STREAMS], sum = 0;
         assert_int_equal(sq_cost_check(&s, NULL), SQ_OK);
-        assert_int_equal(sq_cost_lanes(&s, &core, 1, 4096), row[i].lanes);
+        struct sq_cost_unit unit;
+        struct sq_unit_job job;
+        sq_cost_unit(&s, &core, 1, 4096, &unit);
+        sq_cost_job(&s, &unit, 1, 4096, &job);
+        assert_int_equal(unit.low_lanes, row[i].lanes);
+        assert_int_equal(job.beats, row[i].beats);
         sq_cost_nbytes(&s, 1, R, 1, &whole, nbytes);
         for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
             sum += nbytes[id];
@@ -235,8 +240,14 @@ static void test_schemes(void **state)
     }
     // A batch keeps a column of SpQt that any token has; a full tile keeps nearly all.
     const struct sq_recipe half = timed(&sq_format_spqt, 8, 0, 0, 0.5, 0);
-    assert_int_equal(sq_cost_lanes(&half, &core, 2, 4096), 32);
-    assert_int_equal(sq_cost_lanes(&half, &core, 4096, 4096), 24);
+    struct sq_cost_unit unit;
+    struct sq_unit_job job;
+    sq_cost_unit(&half, &core, 2, 4096, &unit);
+    sq_cost_job(&half, &unit, 2, 4096, &job);
+    assert_int_equal(job.beats, 3072 / 24);
+    sq_cost_unit(&half, &core, 4096, 4096, &unit);
+    sq_cost_job(&half, &unit, 4096, 4096, &job);
+    assert_int_equal(job.beats, (4096 + 23) / 24);
 }
 
 static void test_scheme_refusals(void **state)
@@ -270,7 +281,7 @@ static void test_scheme_refusals(void **state)
 
 // SPEC P10 and G.8. By hand, half of the columns active and bursts of 64: four superblocks of 144
 // bytes are nine bursts, of which three hold the end of one superblock and the start of the next.
-static void test_spqt_rate(void **state)
+static void test_spqt_cost(void **state)
 {
     (void)state;
     static const double p = 0.5;
@@ -299,7 +310,7 @@ static void test_spqt_rate(void **state)
     assert_true(fabs(sq_spqt_busiest(2, 2, 0.5) - 0.75) < 1e-12);    // 1 - 1/4
     assert_true(fabs(sq_spqt_busiest(4, 2, 0.5) - (0.4375 + 15. / 16)) < 1e-12);
     assert_true(sq_spqt_busiest(4096, 64, 1) == 64 && sq_spqt_busiest(4096, 64, 0) == 0);
-    // The same from masks, by the definition of sq_schedule.h.
+    // The same from masks, by the definition of sq_work_split.h.
     struct sq_rng r = {1};
     double sum = 0;
     enum { K = 4096, MASKS = 1000 };
@@ -309,7 +320,7 @@ static void test_spqt_rate(void **state)
         for (uint32_t c = 0; c < K; c++)
             if (sq_rng_below(&r, 2))
                 idx[n++] = c;
-        sum += (double)sq_schedule_columns(idx, n, K, 64, true);
+        sum += (double)sq_work_split_columns(idx, n, K, 64, true);
     }
     assert_true(fabs(sum / MASKS - sq_spqt_busiest(K, 64, 0.5)) < 0.2); // 4 sigma
     // 128 segments of 32 with 16 columns each, 8 a beat: 256 beats, the first after 3 cycles.
@@ -332,19 +343,19 @@ static void test_plan_refusals(void **state)
     struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     struct sq_machine m;
     struct sq_error err;
-    struct sq_plan p;
+    struct sq_mapping p;
     assert_int_equal(parse(good, &m, NULL), SQ_OK);
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(sq_plan_make(&m, &s, &bad[i], &p, &err), SQ_ERR_RANGE);
+        assert_int_equal(sq_mapping_make(&m, &s, &bad[i], &p, &err), SQ_ERR_RANGE);
         assert_non_null(strstr(err.text, "need 1..16777216"));
     }
     const struct sq_gemm g = {64, 64, 64};
     m.weight_nbytes = 64;
-    assert_int_equal(sq_plan_make(&m, &s, &g, &p, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, &err), SQ_ERR_RANGE);
     assert_non_null(strstr(err.text, "does not hold one tile"));
     m.weight_nbytes = 1 << 20;
     m.core.low_bits = 3;
-    assert_int_equal(sq_plan_make(&m, &s, &g, &p, &err), SQ_ERR_UNSUPPORTED);
+    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, &err), SQ_ERR_UNSUPPORTED);
 }
 
 // The largest GEMM: refused on a small machine, whose buffers make it move 2^66 bytes, and on the
@@ -356,12 +367,12 @@ static void test_extremes(void **state)
     const struct sq_gemm huge = {SQ_GEMM_MAX, SQ_GEMM_MAX, SQ_GEMM_MAX};
     const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     struct sq_machine m;
-    struct sq_plan p;
+    struct sq_mapping p;
     struct sq_error err;
     uint64_t compute, dram;
     assert_int_equal(parse(good, &m, NULL), SQ_OK);
     m.cores = 1;
-    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
     assert_non_null(strstr(err.text, "more than 9223372036854775807 bytes"));
     m.cores = 1024;
     m.core.rows = m.core.cols = 64;
@@ -370,13 +381,13 @@ static void test_extremes(void **state)
     m.clock_hz = 1e10;
     m.burst_nbytes = 16;
     sq_machine_derive(&m);
-    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
     assert_non_null(strstr(err.text, "more than 9223372036854775807 cycles"));
     m.dram_bytes_per_s = 1e9;
     sq_machine_derive(&m);
-    assert_int_equal(sq_plan_make(&m, &s, &huge, &p, NULL), SQ_OK);
+    assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, NULL), SQ_OK);
     const struct sq_machine_stats stats = sq_machine_run_fast(&m, &p);
-    assert_true(stats.cycles >= sq_plan_bound(&p, &compute, &dram));
+    assert_true(stats.cycles >= sq_mapping_bound(&p, &compute, &dram));
     assert_true(compute > UINT64_C(1) << 40 && dram > UINT64_C(1) << 50);
 }
 
@@ -388,11 +399,11 @@ static void test_cores(void **state)
     const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     const struct sq_gemm wide = {512, 2048, 2048}, narrow = {1, 64, 16384};
     struct sq_machine m;
-    struct sq_plan p;
+    struct sq_mapping p;
     uint64_t last = UINT64_MAX;
     assert_int_equal(sq_machine_load("sim/machines/server64.yaml", &m, NULL), SQ_OK);
     for (m.cores = 1; m.cores <= 64; m.cores *= 2) {
-        assert_int_equal(sq_plan_make(&m, &s, &wide, &p, NULL), SQ_OK);
+        assert_int_equal(sq_mapping_make(&m, &s, &wide, &p, NULL), SQ_OK);
         const uint64_t now = sq_machine_run_fast(&m, &p).cycles;
         assert_true(now < last);
         last = now;
@@ -400,7 +411,7 @@ static void test_cores(void **state)
     m.cores = 64;
     m.dram_bytes_per_s = 1e14; // the cores decide, not the DRAM
     sq_machine_derive(&m);
-    assert_int_equal(sq_plan_make(&m, &s, &narrow, &p, NULL), SQ_OK);
+    assert_int_equal(sq_mapping_make(&m, &s, &narrow, &p, NULL), SQ_OK);
     assert_true(p.cores_k > 1);
 }
 
@@ -410,7 +421,7 @@ int main(void)
         cmocka_unit_test(test_good),      cmocka_unit_test(test_shipped),
         cmocka_unit_test(test_refusals),  cmocka_unit_test(test_yaml),
         cmocka_unit_test(test_schemes),   cmocka_unit_test(test_scheme_refusals),
-        cmocka_unit_test(test_spqt_rate), cmocka_unit_test(test_plan_refusals),
+        cmocka_unit_test(test_spqt_cost), cmocka_unit_test(test_plan_refusals),
         cmocka_unit_test(test_extremes),  cmocka_unit_test(test_cores),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

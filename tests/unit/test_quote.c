@@ -141,6 +141,10 @@ static void test_languages(void **state)
     check_put(sq_put_gnuplot, "'\"`@\\\n", "\"\\047\\042\\140\\100\\134\\134u000a\"");
     check_put(sq_put_gnuplot, "(123)4a5", "\"\\050\\061\\062\\063\\051\\064a5\"");
     check_put(sq_put_gnuplot, "\xc3\xa9\xc2\x9b", "\"\xc3\xa9\\134u009b\"");
+    check_put(sq_put_argument, "--rows", "--rows");
+    check_put(sq_put_argument, "a b", "'a b'");
+    check_put(sq_put_argument, "", "''");
+    check_put(sq_put_argument, "$(x)'\n", "'$(x)'\\''\\u000a'");
     check_put(sq_put_yaml, "a\"b\\c\n'#: ", "\"a\\\"b\\\\c\\u000a'#: \"");
     check_put(sq_put_script_json, "{\"a\":\n\"</script><!--\"}",
               "{\"a\": \"\\u003c/script>\\u003c!--\"}");

@@ -316,21 +316,21 @@ static void greedy(void **state)
     const double count[3] = {100, 100, 100}, other[3] = {100, 300, 200};
     double s[3];
     struct sq_error err;
-    assert_int_equal(sq_spqt_greedy(count, 3, .35, .005, .9, quadratic, &c, s, &err), SQ_OK);
+    assert_int_equal(sq_sparsity_scan(count, 3, .35, .005, .9, quadratic, &c, s, &err), SQ_OK);
     assert_true(fabs(s[0] - .6) < .02 && fabs(s[1] - .3) < .02 && fabs(s[2] - .15) < .02);
     assert_true(fabs((s[0] + s[1] + s[2]) / 3 - .35) < 1e-9);
-    assert_int_equal(sq_spqt_greedy(other, 3, .5, .05, .6, quadratic, &c, s, &err), SQ_OK);
+    assert_int_equal(sq_sparsity_scan(other, 3, .5, .05, .6, quadratic, &c, s, &err), SQ_OK);
     assert_true(fabs((s[0] + 3 * s[1] + 2 * s[2]) / 6 - .5) < 1e-9);
     for (unsigned i = 0; i < 3; i++)
         assert_true(s[i] >= 0 && s[i] <= .6);
     c.n_calls = 0;
-    assert_int_equal(sq_spqt_greedy(count, 3, 0, .05, .6, quadratic, &c, s, &err), SQ_OK);
+    assert_int_equal(sq_sparsity_scan(count, 3, 0, .05, .6, quadratic, &c, s, &err), SQ_OK);
     CHECK_EQ(c.n_calls, 0, "nothing to do\n");
     assert_true(s[0] == 0 && s[1] == 0 && s[2] == 0);
-    assert_int_equal(sq_spqt_greedy(count, 3, .7, .05, .6, quadratic, &c, s, &err), SQ_ERR_RANGE);
-    assert_int_equal(sq_spqt_greedy(count, 3, .5, 0, .6, quadratic, &c, s, &err), SQ_ERR_RANGE);
-    assert_int_equal(sq_spqt_greedy(count, 3, .5, .1, 1, quadratic, &c, s, &err), SQ_ERR_RANGE);
-    assert_int_equal(sq_spqt_greedy(count, 0, .5, .1, .9, quadratic, &c, s, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_sparsity_scan(count, 3, .7, .05, .6, quadratic, &c, s, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_sparsity_scan(count, 3, .5, 0, .6, quadratic, &c, s, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_sparsity_scan(count, 3, .5, .1, 1, quadratic, &c, s, &err), SQ_ERR_RANGE);
+    assert_int_equal(sq_sparsity_scan(count, 0, .5, .1, .9, quadratic, &c, s, &err), SQ_ERR_RANGE);
 }
 
 int main(void)

@@ -194,11 +194,11 @@ static void test_threads(void **state)
                                "  m: [1, 33], sparsity: [0.5, 0.75]}\nmeasures: [cycles, causes]\n";
     char dir[64];
     struct sq_error err;
-    struct sq_sweep_spec s;
+    struct sq_sweep_grid s;
     struct sq_sweep_count count;
     uint64_t added;
     tmpdir_make(dir);
-    assert_int_equal(sq_sweep_spec_parse(&s, text, strlen(text), "t", ".", &err), SQ_OK);
+    assert_int_equal(sq_sweep_grid_parse(&s, text, strlen(text), "t", ".", &err), SQ_OK);
     struct sq_sweep_options o = {.db = tmpdir_path(dir, "one.db"),
                                  .home = ".",
                                  .cache = dir,
@@ -226,7 +226,7 @@ static void test_threads(void **state)
     o.code = "other code"; // everything is out of date
     assert_int_equal(sq_sweep_run(&s, &o, &count, &err), SQ_OK);
     assert_int_equal(count.computed, s.n_points);
-    sq_sweep_spec_free(&s);
+    sq_sweep_grid_free(&s);
     tmpdir_remove(dir);
 }
 

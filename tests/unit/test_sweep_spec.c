@@ -6,13 +6,13 @@
 // are in tests/cli/sweep.t.
 #include <math.h>
 
-#include "sim/sweep/sq_sweep_spec.h"
+#include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/tmpdir.h"
 
-static void parse(struct sq_sweep_spec *s, const char *text)
+static void parse(struct sq_sweep_grid *s, const char *text)
 {
     struct sq_error err;
-    if (sq_sweep_spec_parse(s, text, strlen(text), "test", ".", &err) != SQ_OK)
+    if (sq_sweep_grid_parse(s, text, strlen(text), "test", ".", &err) != SQ_OK)
         fail_msg("%s", err.text);
 }
 
@@ -21,7 +21,7 @@ static void parse(struct sq_sweep_spec *s, const char *text)
 static void test_every_format(void **state)
 {
     (void)state;
-    struct sq_sweep_spec s;
+    struct sq_sweep_grid s;
     parse(&s, "name: all\n"
               "axes:\n"
               "  precision: [8/4, 8/3, 8/2, 4/3, 4/2]\n"
@@ -37,7 +37,7 @@ static void test_every_format(void **state)
     assert_non_null(text);
     for (size_t i = 0; i < s.n_points; i++) {
         struct sq_sweep_point p;
-        sq_sweep_spec_point(&s, i, &p);
+        sq_sweep_grid_point(&s, i, &p);
         assert_int_equal(sq_format_check(&p.format, NULL), SQ_OK);
         assert_int_equal(sq_core_config_check(&p.config, NULL), SQ_OK);
         assert_int_equal(p.config.bank, p.format.bank);
@@ -47,19 +47,19 @@ static void test_every_format(void **state)
             assert_string_not_equal(text[i], text[j]);
     }
     free(text);
-    sq_sweep_spec_free(&s);
+    sq_sweep_grid_free(&s);
 }
 
 static void test_defaults(void **state)
 {
     (void)state;
-    struct sq_sweep_spec s;
+    struct sq_sweep_grid s;
     struct sq_sweep_point p;
     char text[SQ_PARAMETERS_SIZE];
     parse(&s, "name: d\naxes: {bank: [32]}\nmeasures: [cycles, causes, cycles]\n");
     assert_int_equal(s.n_points, 1);
-    assert_int_equal(s.n_measures, 1 + 2 * SQ_N_CAUSES); // named twice: once
-    sq_sweep_spec_point(&s, 0, &p);
+    assert_int_equal(s.n_measures, 1 + 2 * SQ_N_UNIT_CAUSES); // named twice: once
+    sq_sweep_grid_point(&s, 0, &p);
     const struct sq_core_config core = sq_core_config_default();
     const struct sq_format format = sq_format_default();
     assert_memory_equal(&p.config, &core, sizeof core);
@@ -70,7 +70,7 @@ static void test_defaults(void **state)
               "\"bank\":32,\"sparsity\":0.75,\"group\":128,\"act_bits\":8,"
               "\"algorithm\":\"rtn\",\"gather\":\"crossbar\",\"rows\":32,"
               "\"cols\":32,\"low_lanes\":16,\"high_lanes\":4}");
-    sq_sweep_spec_free(&s);
+    sq_sweep_grid_free(&s);
 }
 
 static void test_ranges(void **state)
@@ -83,14 +83,14 @@ static void test_ranges(void **state)
     } cases[] = {{"1..5", 5, 5},     {"1..10+3", 4, 10}, {"1..9+3", 3, 7}, {"1..64*2", 7, 64},
                  {"3..60*4", 3, 48}, {"7..7", 1, 7},     {"5", 1, 5}};
     for (size_t i = 0; i < LEN(cases); i++) {
-        struct sq_sweep_spec s;
+        struct sq_sweep_grid s;
         char text[200];
         snprintf(text, sizeof text,
                  "name: r\naxes: {m: [%s], n: [8], k: [8]}\nmeasures: [cycles]\n", cases[i].text);
         parse(&s, text);
         CHECK_EQ(s.axis[SQ_AXIS_M].n, cases[i].n, "range %s\n", cases[i].text);
         assert_true(s.axis[SQ_AXIS_M].value[cases[i].n - 1] == cases[i].last);
-        sq_sweep_spec_free(&s);
+        sq_sweep_grid_free(&s);
     }
 }
 
@@ -100,7 +100,7 @@ static void test_ranges(void **state)
 static void test_formats(void **state)
 {
     (void)state;
-    struct sq_sweep_spec s;
+    struct sq_sweep_grid s;
     struct sq_sweep_point p;
     char text[SQ_PARAMETERS_SIZE];
     parse(&s, "name: f\naxes: {format: [dense, sq_w, spqt, gqsa, sp24], weight_bits: [4, 6],\n"
@@ -109,7 +109,7 @@ static void test_formats(void **state)
               "measures: [time_ms, stored_bits]\n");
     size_t n[16] = {0}; // by index of sq_formats[]
     for (size_t i = 0; i < s.n_points; i++) {
-        sq_sweep_spec_point(&s, i, &p);
+        sq_sweep_grid_point(&s, i, &p);
         n[(size_t)p.quantity[SQ_AXIS_FORMAT]]++;
         sq_sweep_parameters(&p, text);
         assert_int_equal(strstr(text, "\"bank\":null") == NULL, p.recipe.format == &sq_format_sq_w);
@@ -121,14 +121,14 @@ static void test_formats(void **state)
     assert_int_equal(n[6], 2);     // sparsity
     assert_int_equal(n[5], 2 * 2); // sparsity, group
     assert_int_equal(n[4], 1);
-    sq_sweep_spec_point(&s, 0, &p);
+    sq_sweep_grid_point(&s, 0, &p);
     sq_sweep_parameters(&p, text);
     assert_string_equal(
         text,
         "{\"machine\":\"sim/machines/default.yaml\",\"m\":32,\"n\":64,"
         "\"k\":64,\"format\":\"dense\",\"weight_bits\":4,\"precision\":null,"
         "\"bank\":null,\"sparsity\":null,\"group\":128,\"act_bits\":8,\"algorithm\":\"rtn\"}");
-    sq_sweep_spec_free(&s);
+    sq_sweep_grid_free(&s);
 }
 
 static void test_format_refusals(void **state)
@@ -153,12 +153,12 @@ static void test_format_refusals(void **state)
         {"act_bits: [16], n: [8], k: [8]", "macs", "act_bits = 16, need 4 or 8"},
     };
     for (size_t i = 0; i < LEN(bad); i++) {
-        struct sq_sweep_spec s;
+        struct sq_sweep_grid s;
         struct sq_error err;
         char text[300];
         snprintf(text, sizeof text, "name: b\naxes: {%s}\nmeasures: [%s]\n", bad[i].axes,
                  bad[i].measure);
-        assert_int_not_equal(sq_sweep_spec_parse(&s, text, strlen(text), "bad", ".", &err), SQ_OK);
+        assert_int_not_equal(sq_sweep_grid_parse(&s, text, strlen(text), "bad", ".", &err), SQ_OK);
         if (!strstr(err.text, bad[i].text))
             fail_msg("'%s' does not say '%s'", err.text, bad[i].text);
     }
@@ -237,7 +237,7 @@ static void test_damaged_texts(void **state)
     unsigned refused = 0;
     for (unsigned i = 0; i < 4000; i++) {
         char text[sizeof good];
-        struct sq_sweep_spec s;
+        struct sq_sweep_grid s;
         struct sq_error err;
         size_t n = sizeof good - 1;
         memcpy(text, good, sizeof good);
@@ -245,11 +245,11 @@ static void test_damaged_texts(void **state)
             text[sq_rng_below(&r, (uint32_t)n)] = (char)sq_rng_below(&r, 256);
         if (sq_rng_below(&r, 4) == 0)
             n = sq_rng_below(&r, (uint32_t)n);
-        if (sq_sweep_spec_parse(&s, text, n, "damaged", ".", &err) != SQ_OK) {
+        if (sq_sweep_grid_parse(&s, text, n, "damaged", ".", &err) != SQ_OK) {
             refused++;
             assert_null(strchr(err.text, '\n'));
         }
-        sq_sweep_spec_free(&s);
+        sq_sweep_grid_free(&s);
     }
     assert_in_range(refused, 2000, 3999);
 }

@@ -448,7 +448,8 @@ static void test_refused(void **state)
     check_refused(sq_synth_open(&other, tmpdir_path(dir, "no"), liberty, cache, &err), SQ_ERR_IO,
                   &err, "no");
     check_refused(sq_synth_open(&other, dir, liberty, cache, &err), SQ_ERR_IO, &err, "synth_front");
-    check_refused(sq_synth_open(&other, rtl, liberty, "/x y", &err), SQ_ERR_ARG, &err, "blank");
+    assert_int_equal(sq_synth_open(&other, rtl, liberty, "/x y", &err), SQ_OK);
+    sq_synth_close(&other);
     setenv("YOSYS", "/nonexistent/yosys", 1);
     check_refused(sq_synth_open(&other, rtl, liberty, cache, &err), SQ_ERR_TOOL, &err, "package");
     unsetenv("YOSYS");

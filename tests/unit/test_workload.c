@@ -105,6 +105,46 @@ static void test_lies(void **state)
     assert_int_not_equal(sq_workload_parse("Layer,M,N,K\na,1,2,\0003\n", 22, "z", &w, NULL), SQ_OK);
 }
 
+// Names in quotes, out and in again; a filter's last step over the edge counts, as in SCALE-Sim.
+static void test_quoted(void **state)
+{
+    (void)state;
+    static const char text[] = "Layer,M,N,K\n\"a,b\",1,\"2\",3\r\n\"say \"\"x\"\"\",1,2,3\n"
+                               "\"two\nlines\",1,2,3\n\" c \",4,5,6\n";
+    static const char *const names[] = {"a,b", "say \"x\"", "two\nlines", "c"};
+    struct sq_workload w, again;
+    struct sq_error err;
+    char *out = NULL;
+    size_t n;
+    assert_int_equal(parse(text, &w, NULL), SQ_OK);
+    FILE *f = open_memstream(&out, &n);
+    sq_workload_write(&w, f);
+    fclose(f);
+    assert_int_equal(sq_workload_parse(out, n, "again", &again, NULL), SQ_OK);
+    assert_int_equal(again.n, 4);
+    for (size_t i = 0; i < 4; i++) {
+        expect(&w, i, names[i], i == 3 ? 4 : 1, i == 3 ? 5 : 2, i == 3 ? 6 : 3, 1);
+        expect(&again, i, names[i], w.row[i].gemm.m, w.row[i].gemm.n, w.row[i].gemm.k, 1);
+    }
+    sq_workload_free(&w);
+    sq_workload_free(&again);
+    free(out);
+    assert_int_not_equal(parse("Layer,M,N,K\n\"a\n\",1,2,3\nb,1,2,x\n", &w, &err), SQ_OK);
+    assert_non_null(strstr(err.text, "line 4: K = x"));
+    assert_int_not_equal(parse("Layer,M,N,K\n\"a,1,2,3\n", &w, &err), SQ_OK);
+    assert_non_null(strstr(err.text, "a quote does not end"));
+    static const unsigned way[][4] = {
+        {8, 3, 2, 4}, {7, 3, 2, 3}, {3, 3, 9, 1}, {4, 3, 9, 2}, {224, 7, 2, 110}};
+    for (size_t i = 0; i < sizeof way / sizeof way[0]; i++) {
+        char conv[160];
+        snprintf(conv, sizeof conv, "L,IFMAP Height,b,c,d,e,f,g\nx,%u,1,%u,1,1,1,%u,\n", way[i][0],
+                 way[i][1], way[i][2]);
+        assert_int_equal(parse(conv, &w, NULL), SQ_OK);
+        expect(&w, 0, "x", way[i][3], 1, way[i][1], 1);
+        sq_workload_free(&w);
+    }
+}
+
 static void test_truncated(void **state)
 {
     (void)state;
@@ -293,10 +333,11 @@ static void test_bad_configs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),       cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_truncated),   cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_experts),     cmocka_unit_test(test_real_configs),
-        cmocka_unit_test(test_bad_configs), cmocka_unit_test(test_many_tokens),
+        cmocka_unit_test(test_forms),        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_quoted),       cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_experts),
+        cmocka_unit_test(test_real_configs), cmocka_unit_test(test_bad_configs),
+        cmocka_unit_test(test_many_tokens),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,98 @@
+# lib/: libsqsim as others link it: one header, one shared library, what make install puts where.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR     ?= $(PREFIX)/share/man
+# The program looks for them beside its own folder: share/sqsim/traces.
+DATADIR    := $(PREFIX)/share/sqsim
+BASHDIR    ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR     ?= $(PREFIX)/share/zsh/site-functions
+INSTALL    ?= install
+
+VERSION := $(shell sed -n 's/.*SQ_VERSION "\(.*\)"/\1/p' sim/io/sq_version.h)
+SONAME  := libsqsim.so.$(firstword $(subst ., ,$(VERSION)))
+LIB_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
+
+# Of the two archives only what is reached; everything but sqsim_* stays inside.
+$(BUILD)/libsqsim.so: $(LIB_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a lib/sqsim.map
+	$(Q)$(CC) $(CFLAGS_ALL) -shared -Wl,-soname,$(SONAME) -Wl,--version-script,lib/sqsim.map \
+	  -Wl,--no-undefined -Wl,--as-needed $(LIB_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a \
+	  $(LDLIBS) -o $@
+	$(Q)ln -sf libsqsim.so $(BUILD)/$(SONAME)
+$(BUILD)/obj/lib/sq_api.o: $(BUILD)/sq_revision.h
+$(BUILD)/obj/lib/sq_api.o: CFLAGS_ALL += -include $(BUILD)/sq_revision.h
+-include $(LIB_OBJ:.o=.d)
+
+$(BUILD)/man/sqsim.1: $(BUILD)/sqsim lib/man.sh
+	$(Q)lib/man.sh $(BUILD)/sqsim $(@D)
+
+# For platforms in SystemC: headers, and of the models and blocks what they reach, without the rest.
+SYSC_HEADERS = $(wildcard models/*.h sim/block/*.h sim/sysc/sq_tlm_*.h)
+SYSC_OBJ = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/block/*.c)) $(BUILD)/libsqmodels.a
+$(BUILD)/libsqsim-sysc.a: $(SYSC_OBJ)
+	$(Q)rm -rf $@ $(BUILD)/sysc-objects && mkdir -p $(BUILD)/sysc-objects
+	$(Q)cd $(BUILD)/sysc-objects && ar x ../libsqmodels.a
+	$(Q)ar rcs $@ $(filter %.o,$^) $(BUILD)/sysc-objects/*.o
+
+$(BUILD)/%.pc: lib/%.pc.in lib/rules.mk FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@INCLUDEDIR@|$(INCLUDEDIR)|; s|@VERSION@|$(VERSION)|' \
+	  $< > $@
+
+# What the program reads: the embedded model and workloads, machines, sweeps, RTL and its bridge.
+DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | grep -v '/rules.mk$$' || \
+          find traces rtl sim/machines sim/sweeps -type f) \
+        sim/cosim/sq_rtl.h sim/cosim/sq_bridge.h sim/sweep/sq_report.html
+
+## install: program, libsqsim, header, manual pages, completion; PREFIX (/usr/local), DESTDIR
+.PHONY: install
+install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim.pc \
+    $(BUILD)/sqsim-sysc.pc $(BUILD)/libsqsim-sysc.a
+	$(Q)$(INSTALL) -D -m 755 $(BUILD)/sqsim $(DESTDIR)$(BINDIR)/sqsim
+	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim.so $(DESTDIR)$(LIBDIR)/libsqsim.so.$(VERSION)
+	$(Q)ln -sf libsqsim.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	$(Q)ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libsqsim.so
+	$(Q)$(INSTALL) -D -m 644 lib/sqsim.h $(DESTDIR)$(INCLUDEDIR)/sqsim.h
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(LIBDIR)/pkgconfig $(BUILD)/sqsim.pc $(BUILD)/sqsim-sysc.pc
+	$(Q)$(INSTALL) -D -m 644 $(BUILD)/libsqsim-sysc.a $(DESTDIR)$(LIBDIR)/libsqsim-sysc.a
+	$(Q)for f in $(SYSC_HEADERS); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc/$$f; done
+	$(Q)$(INSTALL) -D -m 644 -t $(DESTDIR)$(MANDIR)/man1 $(BUILD)/man/*.1
+	$(Q)$(INSTALL) -D -m 644 lib/completion/sqsim.bash $(DESTDIR)$(BASHDIR)/sqsim
+	$(Q)$(INSTALL) -D -m 644 lib/completion/_sqsim $(DESTDIR)$(ZSHDIR)/_sqsim
+	$(Q)for f in $(DATA); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(DATADIR)/$$f; done
+
+## uninstall: remove what install put there, with the same PREFIX and DESTDIR
+.PHONY: uninstall
+uninstall:
+	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/sqsim $(LIBDIR)/libsqsim.so.$(VERSION) $(LIBDIR)/$(SONAME) \
+	  $(LIBDIR)/libsqsim.so $(INCLUDEDIR)/sqsim.h $(LIBDIR)/pkgconfig/sqsim.pc \
+	  $(LIBDIR)/pkgconfig/sqsim-sysc.pc $(LIBDIR)/libsqsim-sysc.a $(BASHDIR)/sqsim \
+	  $(ZSHDIR)/_sqsim $(MANDIR)/man1/sqsim.1 $(MANDIR)/man1/sqsim-*.1)
+	$(Q)rm -rf $(DESTDIR)$(DATADIR) $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc
+
+## deb: a Debian package of the same in build/, checked by lintian where it is
+.PHONY: deb
+DEB ?= $(BUILD)/deb
+deb: all
+	$(Q)lib/deb.sh $(DEB) $(VERSION) $(MAKE)
+
+## wheel: the Python package with libsqsim inside, into build/wheel, for pip install
+.PHONY: wheel
+PYTHON ?= python3
+WHEEL ?= $(BUILD)/wheel
+wheel: all
+	$(Q)cp $(BUILD)/libsqsim.so $(BUILD)/libsqsim.stripped.so && strip --strip-unneeded $(BUILD)/libsqsim.stripped.so
+	$(Q)$(PYTHON) python/make_wheel.py $(BUILD)/libsqsim.stripped.so $(VERSION) $(WHEEL)
+
+## dist: the sources of the last commit as build/sqsim-VERSION.tar.gz
+.PHONY: dist
+DIST ?= $(BUILD)
+dist:
+	$(Q)mkdir -p $(DIST)
+	$(Q)git describe --always HEAD > $(DIST)/REVISION
+	$(Q)git archive --prefix=sqsim-$(VERSION)/ --add-file=$(DIST)/REVISION HEAD | \
+	  gzip -9n > $(DIST)/sqsim-$(VERSION).tar.gz
+	$(Q)rm $(DIST)/REVISION
+	$(Q)echo $(DIST)/sqsim-$(VERSION).tar.gz

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Errors, version, formats and figures of sqsim.h.
+#include "lib/sq_api.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_version.h"
+
+_Static_assert((int)SQSIM_ERR_SHAPE == SQ_ERR_SHAPE && (int)SQSIM_ERR_DAMAGED == SQ_ERR_DAMAGED &&
+                   (int)SQSIM_ERR_RANGE == SQ_ERR_RANGE && (int)SQSIM_ERR_IO == SQ_ERR_IO &&
+                   (int)SQSIM_ERR_INTERNAL == SQ_ERR_INTERNAL,
+               "the two enums have the same values");
+
+const char *sqsim_version(void)
+{
+    return SQ_VERSION " (" SQ_REVISION ")";
+}
+
+enum sqsim_status sq_api_status(enum sq_status status, const struct sq_error *from,
+                                struct sqsim_error *to)
+{
+    if (status != SQ_OK && to) {
+        to->status = (int)status;
+        snprintf(to->text, sizeof to->text, "%s", from->text);
+    }
+    return (enum sqsim_status)status;
+}
+
+// ---- formats --------------------------------------------------------------------------------
+
+const char *sqsim_format_name(size_t i)
+{
+    return i < sq_n_formats() ? sq_format_names[i] : NULL;
+}
+
+enum sq_status sq_api_options(const char *const *option, struct sq_given *given,
+                              struct sq_error *err)
+{
+    given->n = 0;
+    for (size_t i = 0; option && option[i]; i += 2) {
+        if (!option[i + 1])
+            return SQ_FAIL(err, SQ_ERR_ARG, "option %.40s has no value", option[i]);
+        if (given->n == SQ_OPTIONS_MAX)
+            return SQ_FAIL(err, SQ_ERR_ARG, "more than %d options", SQ_OPTIONS_MAX);
+        given->option[given->n].name = option[i];
+        given->option[given->n++].text = option[i + 1];
+    }
+    return SQ_OK;
+}
+
+static enum sq_status make_format(const char *name, enum sqsim_purpose purpose,
+                                  const char *const *option, struct sqsim_format *f,
+                                  struct sq_error *err)
+{
+    const struct sq_format_ops *ops = sq_format_find(name);
+    const bool is_time = purpose == SQSIM_TIME;
+    struct sq_given given;
+    if (!ops)
+        return SQ_FAIL(err, SQ_ERR_ARG, "format = %.40s, which there is not", name);
+    if (!is_time && !ops->check)
+        return SQ_FAIL(err, SQ_ERR_ARG, "format = %s is only timed", name);
+    SQ_TRY(sq_api_options(option, &given, err));
+    f->purpose = purpose;
+    SQ_TRY(sq_format_recipe(ops, is_time ? SQ_IN_RUN : SQ_IN_EVAL, &given, &f->recipe, err));
+    return is_time ? SQ_OK : sq_recipe_check(&f->recipe, err);
+}
+
+enum sqsim_status sqsim_format_new(const char *name, enum sqsim_purpose purpose,
+                                   const char *const *option, sqsim_format **format,
+                                   struct sqsim_error *err)
+{
+    struct sq_error inner;
+    struct sqsim_format *f = *format = calloc(1, sizeof *f);
+    enum sq_status status =
+        f ? make_format(name, purpose, option, f, &inner)
+          : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for format %.40s", name);
+    if (status != SQ_OK) {
+        free(f);
+        *format = NULL;
+    }
+    return sq_api_status(status, &inner, err);
+}
+
+void sqsim_format_free(sqsim_format *format)
+{
+    free(format);
+}
+
+int sqsim_format_needs_calibration(const sqsim_format *format)
+{
+    return format->purpose == SQSIM_VALUES && sq_recipe_needs_calibration(&format->recipe);
+}
+
+// ---- figures --------------------------------------------------------------------------------
+
+enum sq_status sq_api_figure_add(struct sqsim_figures *f, const char *prefix, const char *name,
+                                 double value, struct sq_error *err)
+{
+    if (f->n == f->capacity) {
+        const size_t capacity = f->capacity ? 2 * f->capacity : 16;
+        struct sq_api_figure *more = realloc(f->figure, capacity * sizeof *more);
+        if (!more)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu figures", capacity);
+        f->figure = more;
+        f->capacity = capacity;
+    }
+    struct sq_api_figure *to = &f->figure[f->n++];
+    snprintf(to->name, sizeof to->name, "%s%s%s", prefix, *prefix ? "." : "", name);
+    to->value = value;
+    return SQ_OK;
+}
+
+size_t sqsim_figures_n(const sqsim_figures *figures)
+{
+    return figures->n;
+}
+
+const char *sqsim_figures_name(const sqsim_figures *figures, size_t i)
+{
+    return i < figures->n ? figures->figure[i].name : NULL;
+}
+
+double sqsim_figures_value(const sqsim_figures *figures, size_t i)
+{
+    return i < figures->n ? figures->figure[i].value : (double)NAN;
+}
+
+double sqsim_figures_get(const sqsim_figures *figures, const char *name)
+{
+    for (size_t i = 0; i < figures->n; i++)
+        if (strcmp(figures->figure[i].name, name) == 0)
+            return figures->figure[i].value;
+    return (double)NAN;
+}
+
+void sqsim_figures_free(sqsim_figures *figures)
+{
+    if (figures)
+        free(figures->figure);
+    free(figures);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of lib/ share: the handles of sqsim.h, and its errors from ours.
+#ifndef SQ_API_H
+#define SQ_API_H
+
+// Everything else is compiled with hidden symbols.
+#pragma GCC visibility push(default)
+#include "lib/sqsim.h"
+#pragma GCC visibility pop
+
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_layer_file.h"
+
+struct sqsim_format {
+    enum sqsim_purpose purpose;
+    struct sq_recipe recipe;
+};
+
+struct sqsim_layer {
+    struct sq_recipe recipe;
+    struct sq_quant_layer quant;
+    struct sq_digest input; // of the binary32 weights that were encoded
+    bool is_loaded;         // from a file: no digest
+};
+
+struct sqsim_file {
+    char *path;
+    struct sq_layer_file layers;
+};
+
+struct sqsim_figures {
+    size_t n, capacity;
+    struct sq_api_figure {
+        char name[32];
+        double value;
+    } * figure;
+};
+
+// Fills *to (may be NULL) from our error and returns its code; SQ_OK touches nothing.
+enum sqsim_status sq_api_status(enum sq_status status, const struct sq_error *from,
+                                struct sqsim_error *to);
+// Names and values in turn, up to a NULL, as struct sq_given.
+enum sq_status sq_api_options(const char *const *option, struct sq_given *given,
+                              struct sq_error *err);
+
+// Appends "prefix.name", or "name" where the prefix is empty.
+enum sq_status sq_api_figure_add(struct sqsim_figures *f, const char *prefix, const char *name,
+                                 double value, struct sq_error *err);
+
+#endif

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files of sqsim.h: encoded layers out and, validated, in.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/sq_api.h"
+#include "sim/format/sq_grid_format.h"
+
+enum { NAME_MAX_NBYTES = 255 };
+
+// ---- writing --------------------------------------------------------------------------------
+
+static bool has_same_options(const struct sq_recipe *a, const struct sq_recipe *b)
+{
+    for (const struct sq_format_option *o = a->format->option; o->name; o++)
+        if (o->nbytes && o->kind < SQ_OPTION_REFUSED && sq_option_get(o, a) != sq_option_get(o, b))
+            return false;
+    return true;
+}
+
+static enum sq_status check_layer(const struct sqsim_layer *l, const struct sqsim_layer *first,
+                                  const char *name, struct sq_error *err)
+{
+    if (l->is_loaded)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.60s comes from a file: copy that", name);
+    if (!l->recipe.format->has_file || isnan(sqsim_layer_bits(l)))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.60s: no packed form of %s exists", name,
+                       l->recipe.format->name);
+    if (l->recipe.format != first->recipe.format ||
+        l->recipe.is_smooth != first->recipe.is_smooth ||
+        !has_same_options(&l->recipe, &first->recipe))
+        return SQ_FAIL(err, SQ_ERR_ARG, "layer %.60s is of another format or other options", name);
+    return SQ_OK;
+}
+
+static enum sq_status check_names(const char *const *name, size_t n, struct sq_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const size_t length = strlen(name[i]);
+        if (length < 1 || length > NAME_MAX_NBYTES)
+            return SQ_FAIL(err, SQ_ERR_RANGE, "name %zu has %zu bytes, need 1..%d", i, length,
+                           NAME_MAX_NBYTES);
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(name[i], name[j]) == 0)
+                return SQ_FAIL(err, SQ_ERR_ARG, "two layers are called %.60s", name[i]);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status write_packed(const char *path, const char *const *name,
+                                   const sqsim_layer *const *layer, size_t n, struct sq_error *err)
+{
+    struct sq_operand_file_writer writer;
+    const struct sq_operand_file_info info = {
+        .format = sq_recipe_banks(&layer[0]->recipe), .producer = "golden", .source = "real"};
+    struct sq_operand_file_item *item = calloc(n, sizeof *item);
+    if (!item)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n);
+    for (size_t i = 0; i < n; i++)
+        item[i] = (struct sq_operand_file_item){name[i], layer[i]->quant.n, layer[i]->quant.k_orig,
+                                                layer[i]->input};
+    enum sq_status status = sq_operand_file_begin(&writer, path, &info, item, n, err);
+    free(item);
+    for (size_t i = 0; status == SQ_OK && i < n; i++)
+        status = sq_operand_file_put(&writer, i, &sq_grid_layer_of(&layer[i]->quant)->packed, err);
+    if (status == SQ_OK)
+        return sq_operand_file_commit(&writer, err);
+    sq_operand_file_abort(&writer);
+    return status;
+}
+
+static enum sq_status write_other(const char *path, const char *const *name,
+                                  const sqsim_layer *const *layer, size_t n, struct sq_error *err)
+{
+    struct sq_weight_item *item = calloc(n, sizeof *item);
+    if (!item)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n);
+    for (size_t i = 0; i < n; i++)
+        item[i] = (struct sq_weight_item){name[i], layer[i]->quant.n, layer[i]->quant.k_orig,
+                                          layer[i]->input, &layer[i]->quant};
+    const enum sq_status status =
+        sq_weight_file_write(path, &layer[0]->recipe, "real", item, n, err);
+    free(item);
+    return status;
+}
+
+static enum sq_status write_file(const char *path, const char *const *name,
+                                 const sqsim_layer *const *layer, size_t n, struct sq_error *err)
+{
+    if (n < 1)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "n_layers = 0, need 1 or more");
+    SQ_TRY(check_names(name, n, err));
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(check_layer(layer[i], layer[0], name[i], err));
+    return sq_recipe_is_packed(&layer[0]->recipe) ? write_packed(path, name, layer, n, err)
+                                                  : write_other(path, name, layer, n, err);
+}
+
+enum sqsim_status sqsim_file_write(const char *path, const char *const *name,
+                                   const sqsim_layer *const *layer, size_t n_layers,
+                                   struct sqsim_error *err)
+{
+    struct sq_error inner;
+    return sq_api_status(write_file(path, name, layer, n_layers, &inner), &inner, err);
+}
+
+// ---- reading --------------------------------------------------------------------------------
+
+static enum sq_status open_file(struct sqsim_file *f, const char *path, const char *const *option,
+                                struct sq_error *err)
+{
+    struct sq_safetensors st;
+    struct sq_given given;
+    SQ_TRY(sq_api_options(option, &given, err));
+    for (size_t i = 0; i < given.n; i++)
+        if (strcmp(given.option[i].name, "act-bits") != 0)
+            return SQ_FAIL(err, SQ_ERR_ARG, "the file says %.40s; only act-bits is free",
+                           given.option[i].name);
+    f->path = strdup(path);
+    if (!f->path)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+    SQ_TRY(sq_safetensors_open(&st, path, err));
+    if (!sq_weight_file_is(&st) && !sq_operand_file_is_encoded(&st)) {
+        sq_safetensors_close(&st);
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "'%s' holds no encoded weights",
+                       sq_path_tail(path));
+    }
+    return sq_layer_file_adopt(&f->layers, &st, &given, err);
+}
+
+enum sqsim_status sqsim_file_open(const char *path, const char *const *option, sqsim_file **file,
+                                  struct sqsim_error *err)
+{
+    struct sq_error inner;
+    struct sqsim_file *f = *file = calloc(1, sizeof *f);
+    enum sq_status status = f ? open_file(f, path, option, &inner)
+                              : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for a file");
+    if (status != SQ_OK) {
+        sqsim_file_close(f);
+        *file = NULL;
+    }
+    return sq_api_status(status, &inner, err);
+}
+
+void sqsim_file_close(sqsim_file *file)
+{
+    if (!file)
+        return;
+    sq_layer_file_close(&file->layers);
+    free(file->path);
+    free(file);
+}
+
+size_t sqsim_file_n_layers(const sqsim_file *file)
+{
+    return sq_layer_file_count(&file->layers);
+}
+
+const char *sqsim_file_format(const sqsim_file *file)
+{
+    return file->layers.recipe.format->name;
+}
+
+const char *sqsim_file_name(const sqsim_file *file, size_t i)
+{
+    if (i >= sqsim_file_n_layers(file))
+        return NULL;
+    return sq_layer_file_name(&file->layers, i);
+}
+
+static enum sq_status load(const struct sqsim_file *f, size_t i, struct sqsim_layer *l,
+                           struct sq_error *err)
+{
+    if (i >= sqsim_file_n_layers(f))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "layer = %zu, need 0..%zu", i,
+                       sqsim_file_n_layers(f) - 1);
+    l->recipe = f->layers.recipe;
+    l->is_loaded = true;
+    return sq_layer_file_load(&f->layers, i, &l->quant, err);
+}
+
+enum sqsim_status sqsim_file_load(const sqsim_file *file, size_t i, sqsim_layer **layer,
+                                  struct sqsim_error *err)
+{
+    struct sq_error inner;
+    struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
+    enum sq_status status =
+        l ? load(file, i, l, &inner) : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for a layer");
+    if (status != SQ_OK) {
+        free(l);
+        *layer = NULL;
+    }
+    return sq_api_status(status, &inner, err);
+}
+
+enum sqsim_status sqsim_validate(const char *path, struct sqsim_error *err)
+{
+    sqsim_file *file;
+    enum sqsim_status status = sqsim_file_open(path, NULL, &file, err);
+    for (size_t i = 0; status == SQSIM_OK && i < sqsim_file_n_layers(file); i++) {
+        sqsim_layer *layer;
+        status = sqsim_file_load(file, i, &layer, err);
+        sqsim_layer_free(layer);
+    }
+    sqsim_file_close(file);
+    return status;
+}

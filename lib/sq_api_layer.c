@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of sqsim.h: encode, golden product, decode.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/sq_api.h"
+#include "models/quant/sq_smooth.h"
+#include "sim/machine/sq_mapping.h"
+
+enum { N_SAMPLE = 512 }; // tokens that formats with a sample see, as in an evaluation
+
+static enum sq_status check_size(const char *name, size_t v, struct sq_error *err)
+{
+    if (v >= 1 && v <= SQ_GEMM_MAX)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_RANGE, "%s = %zu, need 1..%llu", name, v,
+                   (unsigned long long)SQ_GEMM_MAX);
+}
+
+// ---- encoding -------------------------------------------------------------------------------
+
+// What init() wants to know of x[m][k]. The members of *in that are no views belong to the others.
+struct known {
+    struct sq_calibration calibration;
+    struct sq_factor factor;
+    float *sigma, *wx;
+};
+
+static enum sq_status smooth(struct known *known, const struct sq_recipe *r, const float *w,
+                             size_t n, size_t k, struct sq_error *err)
+{
+    known->wx = calloc(k, sizeof *known->wx);
+    known->sigma = calloc(k, sizeof *known->sigma);
+    if (!known->wx || !known->sigma)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory to smooth %zu channels", k);
+    sq_smooth_weights(w, n, k, known->wx);
+    sq_smooth_sigma(known->calibration.abs_max, known->wx, k, r->alpha, known->sigma);
+    return SQ_OK;
+}
+
+static enum sq_status calibrate(struct known *known, const struct sq_recipe *r, const float *w,
+                                size_t n, size_t k, const float *x, size_t m,
+                                struct sq_quant_input *in, struct sq_error *err)
+{
+    const unsigned needs = sq_recipe_needs(r);
+    if (!sq_recipe_needs_calibration(r))
+        return SQ_OK;
+    if (!x || m == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "this format needs calibration tokens x[m][k]");
+    SQ_TRY(check_size("m", m, err));
+    SQ_TRY(sq_calibration_init(&known->calibration, k, (needs & SQ_NEED_HESSIAN) == SQ_NEED_HESSIAN,
+                               err));
+    SQ_TRY(sq_calibration_add(&known->calibration, x, m, err));
+    if (r->is_smooth)
+        SQ_TRY(smooth(known, r, w, n, k, err));
+    if ((needs & SQ_NEED_FACTOR) == SQ_NEED_FACTOR) {
+        SQ_TRY(sq_factor_init(&known->factor, &known->calibration, known->sigma, r->percdamp, err));
+        in->factor = &known->factor;
+    }
+    in->calibration = &known->calibration;
+    in->sigma = known->sigma;
+    in->sample = x;
+    in->n_sample = m < N_SAMPLE ? m : N_SAMPLE;
+    return SQ_OK;
+}
+
+static enum sq_status encode(const struct sqsim_format *format, const float *w, size_t n, size_t k,
+                             const float *x, size_t m, struct sqsim_layer *layer,
+                             struct sq_error *err)
+{
+    const struct sq_recipe *r = &format->recipe;
+    struct known known = {0};
+    struct sq_quant_input in = {0};
+    if (format->purpose != SQSIM_VALUES)
+        return SQ_FAIL(err, SQ_ERR_ARG, "the format was made for SQSIM_TIME, need SQSIM_VALUES");
+    if (r->is_greedy || r->dense_fraction > 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "thresholds = greedy and dense-layers compare the layers of a model");
+    SQ_TRY(check_size("n", n, err));
+    SQ_TRY(check_size("k", k, err));
+    float *copy = malloc(n * k * sizeof *copy); // smoothing scales it
+    if (!copy)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu weights", n, k);
+    memcpy(copy, w, n * k * sizeof *copy);
+    layer->recipe = *r;
+    layer->input = sq_digest_of(w, n * k * sizeof *w);
+    enum sq_status status = calibrate(&known, r, w, n, k, x, m, &in, err);
+    if (status == SQ_OK)
+        status = sq_quant_layer_init(&layer->quant, r, copy, n, k, &in, err);
+    sq_calibration_free(&known.calibration);
+    sq_factor_free(&known.factor);
+    free(known.sigma);
+    free(known.wx);
+    free(copy);
+    return status;
+}
+
+enum sqsim_status sqsim_encode(const sqsim_format *format, const float *w, size_t n, size_t k,
+                               const float *x, size_t m, sqsim_layer **layer,
+                               struct sqsim_error *err)
+{
+    struct sq_error inner;
+    struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
+    enum sq_status status = l ? encode(format, w, n, k, x, m, l, &inner)
+                              : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for a layer");
+    if (status != SQ_OK) {
+        free(l);
+        *layer = NULL;
+    }
+    return sq_api_status(status, &inner, err);
+}
+
+void sqsim_layer_free(sqsim_layer *layer)
+{
+    if (layer)
+        sq_quant_layer_free(&layer->quant);
+    free(layer);
+}
+
+// ---- use ------------------------------------------------------------------------------------
+
+size_t sqsim_layer_n(const sqsim_layer *layer)
+{
+    return layer->quant.n;
+}
+
+size_t sqsim_layer_k(const sqsim_layer *layer)
+{
+    return layer->quant.k_orig;
+}
+
+double sqsim_layer_bits(const sqsim_layer *layer)
+{
+    const struct sq_quant_layer *q = &layer->quant;
+    return sq_quant_layer_nbits(q) / ((double)q->n * (double)q->k_orig);
+}
+
+enum sqsim_status sqsim_product(const sqsim_layer *layer, const float *x, size_t m, float *y,
+                                struct sqsim_error *err)
+{
+    struct sq_error inner;
+    enum sq_status status = check_size("m", m, &inner);
+    if (status == SQ_OK)
+        status = sq_quant_layer_apply(&layer->quant, &layer->recipe, x, m, y, &inner);
+    return sq_api_status(status, &inner, err);
+}
+
+enum sqsim_status sqsim_decode(const sqsim_layer *layer, float *w, struct sqsim_error *err)
+{
+    const struct sq_quant_layer *q = &layer->quant;
+    (void)err; // a layer that exists decodes
+    for (size_t row = 0; row < q->n; row++) {
+        float *to = w + row * q->k_orig;
+        q->format->decode_row(q->state, row, to);
+        for (size_t j = 0; q->sigma && j < q->k_orig; j++)
+            to[j] /= q->sigma[j];
+    }
+    return SQSIM_OK;
+}

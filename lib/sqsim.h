@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sqsim.h: libsqsim, the golden models and the cycle model of sqsim as a library. C99 and C++.
+ *
+ *     cc mine.c $(pkg-config --cflags --libs sqsim)
+ *
+ * A format, by its name and options, encodes a matrix of weights; the encoded layer gives the
+ * product of its bit-exact integers, what its weights stand for, and a file. The same format on a
+ * machine gives cycles and bytes; on a Hugging Face model, loss and perplexity.
+ *
+ * Conventions
+ *   Matrices are row-major and binary32: weights w[n][k] (n output channels, k contiguous), tokens
+ *   x[m][k], product y[m][n] = x w^T.
+ *   Whatever can fail returns enum sqsim_status and takes a struct sqsim_error last, which may be
+ *   NULL. Results go through pointers; after a failure a handle is NULL and y[] and w[] hold
+ * nothing of use. Handles are freed by their _free function, which takes NULL too. Nothing prints,
+ * exits or keeps state. Handles may be read by several threads at a time. Results do not depend on
+ * the number of threads (OpenMP's). Arguments that are pointers must not be NULL unless it says so.
+ * Strings are the caller's and copied where they are kept; those returned belong to the handle they
+ * come from.
+ *
+ * The names of formats, options and figures are those of `sqsim eval`, `quantize` and `run --json`
+ * (docs/json.md); what a format is, to the bit, is in docs/SPEC.md.
+ *
+ * Binary interface: handles are opaque, structs below do not change; the soname does where a
+ * function changes its meaning or goes.
+ */
+#ifndef SQSIM_H
+#define SQSIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+/* By tens: 1x argument, 2x stored data, 3x range, 4x resource, 5x file system, 9x a bug. Further
+ * values may come; 0 is success. */
+enum sqsim_status {
+    SQSIM_OK = 0,
+    SQSIM_ERR_ARG = 10,         /* no such format, option or word; calibration tokens are missing */
+    SQSIM_ERR_SHAPE = 11,       /* a size that the format does not have */
+    SQSIM_ERR_UNSUPPORTED = 12, /* outside the supported set */
+    SQSIM_ERR_STREAM_LEN = 20,  /* 20..27: what is wrong with a file (SPEC O.2) */
+    SQSIM_ERR_PADDING = 21,
+    SQSIM_ERR_MASK_COUNT = 22,
+    SQSIM_ERR_CODE = 23,
+    SQSIM_ERR_SCALE = 24,
+    SQSIM_ERR_INDEX = 25,
+    SQSIM_ERR_OFFSETS = 26,
+    SQSIM_ERR_DAMAGED = 27,
+    SQSIM_ERR_NON_FINITE = 30, /* NaN or infinity in w or x */
+    SQSIM_ERR_OVERFLOW = 31,   /* a value does not fit binary16 or FP8 */
+    SQSIM_ERR_SINGULAR = 32,   /* a Hessian that stays singular */
+    SQSIM_ERR_RANGE = 33,      /* a value outside its range, which the text names */
+    SQSIM_ERR_MEMORY = 40,
+    SQSIM_ERR_IO = 50,
+    SQSIM_ERR_INTERNAL = 90
+};
+
+struct sqsim_error {
+    int status;     /* enum sqsim_status */
+    char text[332]; /* one sentence with the field, its value and its range; terminated */
+};
+
+/* "0.1.0 (v0.1.0-3-gabcdef0)": version and revision of the library. */
+const char *sqsim_version(void);
+
+/* ---- formats -------------------------------------------------------------------------------- */
+
+typedef struct sqsim_format sqsim_format;
+
+/* Names of all formats; NULL where i is past the last. */
+const char *sqsim_format_name(size_t i);
+
+/* For what a format is: the options of `sqsim eval`, or those of `sqsim run`. */
+enum sqsim_purpose {
+    SQSIM_VALUES = 0, /* sqsim_encode, sqsim_evaluate */
+    SQSIM_TIME = 1    /* sqsim_cycles */
+};
+
+/* option: names and values in turn, then NULL, {"bank", "64", "sparsity", "0.875", NULL}; NULL for
+ * none. A flag has the value "". Options of no effect are refused, as are values outside their
+ * range (SQSIM_ERR_ARG, _RANGE, _SHAPE, _UNSUPPORTED). At most 48. */
+enum sqsim_status sqsim_format_new(const char *name, enum sqsim_purpose purpose,
+                                   const char *const *option, sqsim_format **format,
+                                   struct sqsim_error *err);
+void sqsim_format_free(sqsim_format *format);
+
+/* 1 where sqsim_encode and sqsim_evaluate need calibration tokens, else 0. By default sq_w, dense,
+ * sp24 and gqsa compensate by GPTQ and do; {"algorithm", "rtn"} rounds to nearest and does not. */
+int sqsim_format_needs_calibration(const sqsim_format *format);
+
+/* ---- layers --------------------------------------------------------------------------------- */
+
+typedef struct sqsim_layer sqsim_layer;
+
+/* Encodes w[n][k], which is not changed; n, k 1..2^24. x[m][k] are calibration tokens, NULL and 0
+ * where the format needs none. SQSIM_ERR_ARG, _SHAPE, _NON_FINITE, _SINGULAR, _OVERFLOW, _MEMORY.
+ */
+enum sqsim_status sqsim_encode(const sqsim_format *format, const float *w, size_t n, size_t k,
+                               const float *x, size_t m, sqsim_layer **layer,
+                               struct sqsim_error *err);
+void sqsim_layer_free(sqsim_layer *layer);
+
+size_t sqsim_layer_n(const sqsim_layer *layer);
+size_t sqsim_layer_k(const sqsim_layer *layer); /* as given, without padding */
+/* Stored bits per weight, scales, masks, indices and padding included; NaN of operand = act, whose
+ * weights are as they were. */
+double sqsim_layer_bits(const sqsim_layer *layer);
+
+/* The golden product: y[m][n] of x[m][k], activations quantized as the format says, m 1..2^24. Bit
+ * for bit what the hardware computes. SQSIM_ERR_NON_FINITE, _OVERFLOW, _MEMORY. */
+enum sqsim_status sqsim_product(const sqsim_layer *layer, const float *x, size_t m, float *y,
+                                struct sqsim_error *err);
+
+/* The weights that the codes stand for, w[n][k] in the units of what was encoded. */
+enum sqsim_status sqsim_decode(const sqsim_layer *layer, float *w, struct sqsim_error *err);
+
+/* ---- files (.sq.safetensors, docs/files.md) ---------------------------------------------------
+ */
+
+typedef struct sqsim_file sqsim_file;
+
+/* The file appears complete or not at all. All layers are of one format and its options, are named
+ * differently (1..255 bytes of UTF-8) and have a packed form (SQSIM_ERR_UNSUPPORTED: operand =
+ * act).
+ */
+enum sqsim_status sqsim_file_write(const char *path, const char *const *name,
+                                   const sqsim_layer *const *layer, size_t n_layers,
+                                   struct sqsim_error *err);
+
+/* Opens a file of sqsim_file_write or `sqsim quantize -o`: its names, shapes, lengths and digest
+ * are checked here, its contents by sqsim_file_load. option: as sqsim_format_new; only "act-bits"
+ * is free, the file says the rest. */
+enum sqsim_status sqsim_file_open(const char *path, const char *const *option, sqsim_file **file,
+                                  struct sqsim_error *err);
+void sqsim_file_close(sqsim_file *file);
+size_t sqsim_file_n_layers(const sqsim_file *file);
+const char *sqsim_file_format(const sqsim_file *file);         /* "sq_w" */
+const char *sqsim_file_name(const sqsim_file *file, size_t i); /* NULL past the last layer */
+/* A layer, copied and validated; it may outlive the file. */
+enum sqsim_status sqsim_file_load(const sqsim_file *file, size_t i, sqsim_layer **layer,
+                                  struct sqsim_error *err);
+
+/* Every check of SPEC O.2 on every layer of a file: SQSIM_OK or what is wrong first. */
+enum sqsim_status sqsim_validate(const char *path, struct sqsim_error *err);
+
+/* ---- figures -------------------------------------------------------------------------------- */
+
+/* Names and numbers. Counts are exact up to 2^53. */
+typedef struct sqsim_figures sqsim_figures;
+size_t sqsim_figures_n(const sqsim_figures *figures);
+const char *sqsim_figures_name(const sqsim_figures *figures, size_t i); /* NULL past the last */
+double sqsim_figures_value(const sqsim_figures *figures, size_t i);     /* NaN past the last */
+/* NaN where there is none of that name. */
+double sqsim_figures_get(const sqsim_figures *figures, const char *name);
+void sqsim_figures_free(sqsim_figures *figures);
+
+/* The cycle model: y[m][n] = x[m][k] w[n][k]^T on a machine, a YAML file as in sim/machines/, or,
+ * where NULL, on the default core with streams that never stall (sq_w only). Sizes 1..2^24.
+ *
+ *   cycles             what the RTL takes (core), buffers and DRAM modelled (machine)
+ *   bound_cycles       the slower of the paths and the DRAM, if nothing ever waited
+ *   low.busy, ...      cycles of each path by cause; they sum to `cycles`, on a machine with
+ *   high.busy, ...     `index` and `memory`; high.* of sq_w only
+ *   seconds, bytes, bytes.lo, ...   machine only
+ */
+enum sqsim_status sqsim_cycles(const sqsim_format *format, const char *machine, uint64_t m,
+                               uint64_t n, uint64_t k, sqsim_figures **figures,
+                               struct sqsim_error *err);
+
+/* A Hugging Face directory of a Llama-type model, every linear layer of its decoder in the integers
+ * of the format. tokens, calib: token files (docs/files.md), NULL: tokens_eval.safetensors and
+ * tokens_calib.safetensors beside the model. sequences: the first so many of `tokens`, 0: all.
+ *
+ *   loss               nats per predicted token
+ *   perplexity         its exponential
+ *   tokens             predicted tokens
+ *   bits               stored, per weight; NaN where they are the model's
+ *
+ * format NULL: the model as it is. */
+enum sqsim_status sqsim_evaluate(const char *model, const sqsim_format *format, const char *tokens,
+                                 const char *calib, size_t sequences, sqsim_figures **figures,
+                                 struct sqsim_error *err);
+/* The same with the weights of a file, which holds every linear layer of the model. */
+enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file, const char *tokens,
+                                      size_t sequences, sqsim_figures **figures,
+                                      struct sqsim_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block-scaled formats (SPEC Q): a row of K is blocks of 16 or 32 consecutive elements, and a block
+// has a scale of 8 bits of its own. Weights [N][K] and activations [M][K] alike.
+//
+//   kind   element             block  scale of a block           scale above it
+//   MX     E2M1..E5M2, MXINT8  32     E8M0, rule ocp or ceil      none                         Q.2
+//   PLUS   E2M1                32     E8M0, ocp; the largest      none                     [R] Q.4
+//                                     element is 1.3 fixed point
+//   NV     E2M1, INT4, INT5    16     E4M3, times the global      one of the tensor or token   Q.3
+//   SQ     INT4 with INT8 or   16, 32 E4M3 of the low part;       the same; high part `own`:   Q.5
+//          E2M1 with E4M3             high part own or of the     one of the row or token
+//                                     block
+//   SQ     split codes         16, 32 one step for both, E4M3     the same; power of two: none
+//                                     or a power of two
+//
+// A part is what shares a scale: part 0 is all elements or the low ones, part 1 the high ones of SQ
+// where codes are not split. A block's step is (float)scale * global, rounded once; an element's
+// value is (float)element * step, rounded once.
+//
+// Nothing here allocates: the caller owns the buffers.
+#ifndef SQ_BS_H
+#define SQ_BS_H
+
+#include <stddef.h>
+
+#include "models/sq_element.h"
+#include "models/sq_status.h"
+
+enum sq_bs_kind { SQ_BS_MX, SQ_BS_PLUS, SQ_BS_NV, SQ_BS_SQ };
+enum sq_bs_rule { SQ_BS_OCP, SQ_BS_CEIL };
+enum { SQ_BS_BLOCK_MAX = 32, SQ_BS_PARTS = 2 };
+
+struct sq_bs_format {
+    enum sq_bs_kind kind;
+    enum sq_element element; // SQ: the low one
+    unsigned block;          // 16 or 32
+    enum sq_bs_rule rule;    // MX
+    bool is_four_six;        // NV, E2M1: a block's scale for 6 or for 4, by squared error
+    // SQ
+    unsigned high_per_block; // 1..block/2
+    bool is_high_block;      // high elements at a scale of their block, else of the row
+    bool is_split;           // INT4: 16 H + L, -136..119, at one step; else sentinel
+    bool is_power_of_two;    // split: the step
+    bool is_by_maximum;      // split: the smallest step at which nothing clips, else by error
+};
+
+// SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.
+enum sq_status sq_bs_check(const struct sq_bs_format *f, struct sq_error *err);
+unsigned sq_bs_n_parts(const struct sq_bs_format *f);             // 1 or 2
+enum sq_element sq_bs_high_element(const struct sq_bs_format *f); // SQ: INT8 or E4M3
+bool sq_bs_is_e8m0(const struct sq_bs_format *f);                 // the scale of a block; else E4M3
+// Whether part p has a scale above that of its blocks, and whether a block has one of part p.
+bool sq_bs_has_global(const struct sq_bs_format *f, unsigned part);
+bool sq_bs_has_scale(const struct sq_bs_format *f, unsigned part);
+// Stored bits of an element without what is above the blocks: 4.25 of mxfp4, SPEC Q.5 of SQ.
+double sq_bs_bits(const struct sq_bs_format *f);
+
+// ---- one block ------------------------------------------------------------------------------
+
+// What is chosen before its elements are rounded.
+struct sq_bs_block {
+    uint8_t scale[SQ_BS_PARTS];       // codes
+    float step[SQ_BS_PARTS];          // 0: all elements of the part are 0
+    uint8_t is_high[SQ_BS_BLOCK_MAX]; // SQ: k of them; PLUS: the largest; else zeros
+};
+
+// The largest magnitudes of the n real elements x[n] of a block, by part: of the k highest in part
+// 1, which split codes have as well.
+void sq_bs_amax(const struct sq_bs_format *f, const float *x, size_t n, float amax[SQ_BS_PARTS]);
+// The scales above the blocks from the largest of those; 1 where there is none, or all is 0.
+void sq_bs_globals_of(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],
+                      float global[SQ_BS_PARTS]);
+// Of the n real elements x[n], finite; the others of the block are 0 and never chosen as high while
+// a real one is left.
+void sq_bs_choose(const struct sq_bs_format *f, const float *x, size_t n,
+                  const float global[SQ_BS_PARTS], struct sq_bs_block *b);
+// The step again, from the codes of the scales.
+void sq_bs_steps(const struct sq_bs_format *f, const float global[SQ_BS_PARTS],
+                 struct sq_bs_block *b);
+
+// An element of it: `code` as stored in the dense plane, 0 for a high one of two parts; `high` for
+// high elements, 0 otherwise.
+struct sq_bs_code {
+    uint8_t code, high;
+};
+struct sq_bs_code sq_bs_encode(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
+                               float x);
+// What is multiplied, exact: E2M1 5.0, INT4 -7, split 16 H + L.
+float sq_bs_element(const struct sq_bs_format *f, bool is_high, struct sq_bs_code c);
+// The same times the step.
+float sq_bs_value(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
+                  struct sq_bs_code c);
+
+// ---- rows -----------------------------------------------------------------------------------
+
+struct sq_bs {
+    struct sq_bs_format f;
+    size_t n, k, k_orig;         // rows; columns, whole blocks; those of them that are real
+    uint8_t *code;               // [n][k]
+    uint8_t *high;               // [n][k], SQ; NULL otherwise
+    uint8_t *is_high;            // [n][k], SQ and PLUS; NULL otherwise
+    uint8_t *scale[SQ_BS_PARTS]; // [n][k / block]; part 1: NULL unless of the block
+    float *global[SQ_BS_PARTS];  // [n]; part 1: NULL where there is one part
+};
+
+size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig);
+
+// Globals of rows [0, n) of x[n][k_orig]. `is_tensor`: those of the low part, and of high ones with
+// a scale of the block, are of all rows together. SQ_ERR_NON_FINITE with the place.
+enum sq_status sq_bs_globals(struct sq_bs *c, const float *x, bool is_tensor, struct sq_error *err);
+// Row `row` of x[k_orig], by the globals in *c.
+void sq_bs_encode_row(struct sq_bs *c, size_t row, const float *x);
+// Block j of a row, without its steps; block and elements back into it.
+void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_block *b);
+void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_block *b);
+struct sq_bs_code sq_bs_get(const struct sq_bs *c, size_t row, size_t i);
+void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code);
+// Block j of a row as values, f.block floats; one row, k floats.
+void sq_bs_decode_block(const struct sq_bs *c, size_t row, size_t j, float *out);
+void sq_bs_decode_row(const struct sq_bs *c, size_t row, float *out);
+
+// Hadamard rotation (SPEC Q.6): every n elements of x[k] times H / sqrt(n); n = 16 or 32 divides k.
+// Butterflies of distance 1, 2, .. n/2, each sum rounded; then one product with (float)(1/sqrt(n)).
+void sq_bs_rotate(float *x, size_t k, unsigned n);
+
+// ---- products (SPEC Q.7) --------------------------------------------------------------------
+
+// Y[m][n] = X W^T, for pairs (p, q) of parts of w and x, (0,0), (1,0), (0,1), (1,1), in this order:
+//
+//   P[j]  = sum over block j of element products of the parts: exact
+//   A[pq] = fl(A[pq] + fl((float)P[j] * fl(s_w[j] * s_x[j])))   blocks ascending, binary32
+//   Y     = fl(Y + fl(A[pq] * fl(g_w * g_x)))
+//
+// (float)P is rounded to nearest even. Products of E4M3 scales are exact; of E8M0 scales exponents
+// are added, whatever binary32 could hold. A scale that a part does not have is 1. Formats of the
+// same kind, elements and block only, the same k (asserted). Scratch: sq_bs_gemm_scratch bytes,
+// 64-byte aligned.
+size_t sq_bs_gemm_scratch(const struct sq_bs *w, const struct sq_bs *x);
+void sq_bs_gemm(const struct sq_bs *w, const struct sq_bs *x, float *y, void *scratch);
+
+#endif

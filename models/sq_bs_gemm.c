@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of block-scaled operands (sq_bs.h, SPEC Q.7).
+//
+// Sums of a block are exact in any order, so the loops may be vectors: every element product is a
+// multiple of 2^-18 below 2^18 (E4M3 x E4M3 is the widest), 32 of them need 41 bits of binary64's
+// 53. E5M2 alone does not fit, 2^-32 .. 2^37: its blocks are summed in integers of 128 bits.
+#include <assert.h>
+
+#include "models/sq_bs.h"
+
+enum { CHANNELS = 8 }; // of a block of weights: one vector of sums
+__extension__ typedef __int128 int128;
+
+// Every row of one operand: elements by part [n][parts][k], scales [n][parts][blocks].
+struct plane {
+    double *element, *scale;
+};
+
+static size_t n_blocks(const struct sq_bs *c)
+{
+    return c->k / c->f.block;
+}
+
+static size_t plane_doubles(const struct sq_bs *c, size_t rows)
+{
+    return rows * sq_bs_n_parts(&c->f) * (c->k + n_blocks(c));
+}
+
+size_t sq_bs_gemm_scratch(const struct sq_bs *w, const struct sq_bs *x)
+{
+    return (plane_doubles(x, x->n) + plane_doubles(w, CHANNELS)) * sizeof(double);
+}
+
+// Row `row` of *c, one element every `stride` doubles; part p is `part_stride` doubles on. The
+// elements of the other part are 0.
+static void load_row(const struct sq_bs *c, size_t row, size_t stride, struct plane to)
+{
+    const unsigned n_parts = sq_bs_n_parts(&c->f);
+    for (size_t i = 0; i < c->k; i++) {
+        const bool is_high = c->is_high && c->is_high[row * c->k + i];
+        const double v = (double)sq_bs_element(&c->f, is_high, sq_bs_get(c, row, i));
+        const unsigned part = n_parts == 2 && is_high;
+        for (unsigned p = 0; p < n_parts; p++)
+            to.element[(p * c->k + i) * stride] = p == part ? v : 0;
+    }
+    for (unsigned p = 0; p < n_parts; p++)
+        for (size_t j = 0; j < n_blocks(c); j++) {
+            const uint8_t code = sq_bs_has_scale(&c->f, p) ? c->scale[p][row * n_blocks(c) + j] : 0;
+            to.scale[(p * n_blocks(c) + j) * stride] = !sq_bs_has_scale(&c->f, p) ? 1
+                                                       : sq_bs_is_e8m0(&c->f)
+                                                           ? (double)sq_e8m0_decode(code)
+                                                           : (double)sq_e4m3_decode(code);
+        }
+}
+
+// ---- one block ------------------------------------------------------------------------------
+
+static inline __attribute__((always_inline)) void dot_body(const double *x, const double *w,
+                                                           size_t len, double sum[CHANNELS])
+{
+    double s[CHANNELS] = {0};
+    for (size_t i = 0; i < len; i++)
+#pragma omp simd
+        for (size_t c = 0; c < CHANNELS; c++)
+            s[c] += x[i] * w[i * CHANNELS + c];
+    for (size_t c = 0; c < CHANNELS; c++)
+        sum[c] = s[c];
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,prefer-vector-width=512"))) static void
+dot_avx512(const double *x, const double *w, size_t len, double sum[CHANNELS])
+{
+    dot_body(x, w, len, sum);
+}
+#endif
+
+static void dot(const double *x, const double *w, size_t len, double sum[CHANNELS])
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        dot_avx512(x, w, len, sum);
+        return;
+    }
+#endif
+    dot_body(x, w, len, sum);
+}
+
+// Elements are whole multiples of 2^-16. Rounded once, straight to binary32: a sum in binary64
+// would round twice.
+static void dot_e5m2(const double *x, const double *w, size_t len, float sum[CHANNELS])
+{
+    for (size_t c = 0; c < CHANNELS; c++) {
+        int128 s = 0;
+        for (size_t i = 0; i < len; i++)
+            s += (int128)(int64_t)(x[i] * 0x1p16) * (int64_t)(w[i * CHANNELS + c] * 0x1p16);
+        sum[c] = (float)s * 0x1p-32f; // exact: far from a subnormal
+    }
+}
+
+static void block_sums(const struct sq_bs_format *f, const double *x, const double *w,
+                       float sum[CHANNELS])
+{
+    double exact[CHANNELS];
+    if (f->element == SQ_ELEMENT_E5M2) {
+        dot_e5m2(x, w, f->block, sum);
+        return;
+    }
+    dot(x, w, f->block, exact);
+    for (size_t c = 0; c < CHANNELS; c++)
+        sum[c] = (float)exact[c];
+}
+
+// ---- all of them ----------------------------------------------------------------------------
+
+// A[pq] of one token and CHANNELS channels. The product of a binary32 and two scales is exact in
+// binary64, so that it is rounded once: fl(P * fl(s_w * s_x)) where that product is exact.
+static void accumulate(const struct sq_bs *c, const struct plane *x, const struct plane *w,
+                       float a[CHANNELS])
+{
+    for (size_t ch = 0; ch < CHANNELS; ch++)
+        a[ch] = 0;
+    for (size_t j = 0; j < n_blocks(c); j++) {
+        float sum[CHANNELS];
+        block_sums(&c->f, x->element + j * c->f.block, w->element + j * c->f.block * CHANNELS, sum);
+        for (size_t ch = 0; ch < CHANNELS; ch++)
+            a[ch] = a[ch] + (float)((double)sum[ch] * (x->scale[j] * w->scale[j * CHANNELS + ch]));
+    }
+}
+
+static struct plane part_of(const struct sq_bs *c, struct plane all, unsigned part, size_t stride)
+{
+    return (struct plane){all.element + part * c->k * stride,
+                          all.scale + part * n_blocks(c) * stride};
+}
+
+static void token(const struct sq_bs *w, const struct sq_bs *x, size_t t, size_t c0, size_t n,
+                  struct plane xs, struct plane ws, float *y)
+{
+    const unsigned n_parts = sq_bs_n_parts(&w->f);
+    for (size_t c = 0; c < n; c++)
+        y[c] = 0;
+    for (unsigned q = 0; q < n_parts; q++)
+        for (unsigned p = 0; p < n_parts; p++) {
+            const struct plane xp = part_of(x, xs, q, 1), wp = part_of(w, ws, p, CHANNELS);
+            float a[CHANNELS];
+            accumulate(w, &xp, &wp, a);
+            for (size_t c = 0; c < n; c++)
+                y[c] = y[c] + a[c] * (w->global[p][c0 + c] * x->global[q][t]);
+        }
+}
+
+static struct plane planes(const struct sq_bs *c, double *at, size_t rows)
+{
+    return (struct plane){at, at + rows * sq_bs_n_parts(&c->f) * c->k};
+}
+
+void sq_bs_gemm(const struct sq_bs *w, const struct sq_bs *x, float *y, void *scratch)
+{
+    const unsigned n_parts = sq_bs_n_parts(&w->f);
+    const size_t k = w->k, blocks = n_blocks(w);
+    double *const at = scratch;
+    const struct plane xs = planes(x, at, x->n);
+    const struct plane ws = planes(w, at + plane_doubles(x, x->n), CHANNELS);
+    assert(w->k == x->k && w->f.block == x->f.block && n_parts == sq_bs_n_parts(&x->f));
+    for (size_t t = 0; t < x->n; t++)
+        load_row(x, t, 1,
+                 (struct plane){xs.element + t * n_parts * k, xs.scale + t * n_parts * blocks});
+    for (size_t i = 0; i < plane_doubles(w, CHANNELS); i++)
+        ws.element[i] = 0; // channels beyond the last
+    for (size_t c0 = 0; c0 < w->n; c0 += CHANNELS) {
+        const size_t n = w->n - c0 < CHANNELS ? w->n - c0 : CHANNELS;
+        for (size_t c = 0; c < n; c++)
+            load_row(w, c0 + c, CHANNELS, (struct plane){ws.element + c, ws.scale + c});
+        for (size_t t = 0; t < x->n; t++)
+            token(w, x, t, c0, n,
+                  (struct plane){xs.element + t * n_parts * k, xs.scale + t * n_parts * blocks}, ws,
+                  y + t * w->n + c0);
+    }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of blocks, and their rotation (sq_bs.h).
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "models/sq_bs.h"
+
+size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig)
+{
+    return (k_orig + f->block - 1) / f->block * f->block;
+}
+
+// Real elements of block j.
+static size_t n_real(const struct sq_bs *c, size_t j)
+{
+    const size_t first = j * c->f.block;
+    return first >= c->k_orig ? 0 : c->k_orig - first < c->f.block ? c->k_orig - first : c->f.block;
+}
+
+// ---- globals --------------------------------------------------------------------------------
+
+static enum sq_status row_amax(const struct sq_bs *c, size_t row, const float *x,
+                               float amax[SQ_BS_PARTS], struct sq_error *err)
+{
+    amax[0] = amax[1] = 0;
+    for (size_t i = 0; i < c->k_orig; i++)
+        if (!isfinite(x[i]))
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", row, i,
+                           (double)x[i]);
+    for (size_t j = 0; j < c->k / c->f.block && n_real(c, j) > 0; j++) {
+        float block[SQ_BS_PARTS];
+        sq_bs_amax(&c->f, x + j * c->f.block, n_real(c, j), block);
+        for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+            amax[p] = fmaxf(amax[p], block[p]);
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_bs_globals(struct sq_bs *c, const float *x, bool is_tensor, struct sq_error *err)
+{
+    const unsigned n_parts = sq_bs_n_parts(&c->f);
+    float all[SQ_BS_PARTS] = {0, 0}, global[SQ_BS_PARTS];
+    for (size_t row = 0; row < c->n; row++) {
+        float amax[SQ_BS_PARTS];
+        SQ_TRY(row_amax(c, row, x + row * c->k_orig, amax, err));
+        sq_bs_globals_of(&c->f, amax, global);
+        for (unsigned p = 0; p < n_parts; p++)
+            c->global[p][row] = global[p];
+        for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+            all[p] = fmaxf(all[p], amax[p]);
+    }
+    sq_bs_globals_of(&c->f, all, global);
+    for (unsigned p = 0; is_tensor && p < n_parts; p++)
+        for (size_t row = 0; sq_bs_has_scale(&c->f, p) && row < c->n; row++)
+            c->global[p][row] = global[p];
+    return SQ_OK;
+}
+
+// ---- blocks and elements --------------------------------------------------------------------
+
+void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_block *b)
+{
+    const size_t block = c->f.block, at = row * (c->k / block) + j;
+    memset(b, 0, sizeof *b);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        if (sq_bs_has_scale(&c->f, p))
+            b->scale[p] = c->scale[p][at];
+    if (c->is_high)
+        memcpy(b->is_high, c->is_high + row * c->k + j * block, block);
+}
+
+void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_block *b)
+{
+    const size_t block = c->f.block, at = row * (c->k / block) + j;
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        if (sq_bs_has_scale(&c->f, p))
+            c->scale[p][at] = b->scale[p];
+    if (c->is_high)
+        memcpy(c->is_high + row * c->k + j * block, b->is_high, block);
+}
+
+struct sq_bs_code sq_bs_get(const struct sq_bs *c, size_t row, size_t i)
+{
+    const size_t at = row * c->k + i;
+    return (struct sq_bs_code){c->code[at], c->high ? c->high[at] : 0};
+}
+
+void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code)
+{
+    c->code[row * c->k + i] = code.code;
+    if (c->high)
+        c->high[row * c->k + i] = code.high;
+}
+
+static void globals_at(const struct sq_bs *c, size_t row, float global[SQ_BS_PARTS])
+{
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        global[p] = c->global[p] ? c->global[p][row] : 1;
+}
+
+void sq_bs_encode_row(struct sq_bs *c, size_t row, const float *x)
+{
+    const size_t block = c->f.block;
+    float global[SQ_BS_PARTS];
+    globals_at(c, row, global);
+    for (size_t j = 0; j < c->k / block; j++) {
+        const size_t first = j * block, n = n_real(c, j);
+        struct sq_bs_block b;
+        sq_bs_choose(&c->f, x + (n ? first : 0), n, global, &b);
+        sq_bs_put_block(c, row, j, &b);
+        for (size_t i = 0; i < block; i++) {
+            const struct sq_bs_code zero = {0, 0};
+            sq_bs_put(c, row, first + i, i < n ? sq_bs_encode(&c->f, &b, i, x[first + i]) : zero);
+        }
+    }
+}
+
+void sq_bs_decode_block(const struct sq_bs *c, size_t row, size_t j, float *out)
+{
+    const size_t block = c->f.block;
+    float global[SQ_BS_PARTS];
+    struct sq_bs_block b;
+    globals_at(c, row, global);
+    sq_bs_get_block(c, row, j, &b);
+    sq_bs_steps(&c->f, global, &b);
+    for (size_t i = 0; i < block; i++)
+        out[i] = sq_bs_value(&c->f, &b, i, sq_bs_get(c, row, j * block + i));
+}
+
+void sq_bs_decode_row(const struct sq_bs *c, size_t row, float *out)
+{
+    for (size_t j = 0; j < c->k / c->f.block; j++)
+        sq_bs_decode_block(c, row, j, out + j * c->f.block);
+}
+
+// ---- rotation -------------------------------------------------------------------------------
+
+void sq_bs_rotate(float *x, size_t k, unsigned n)
+{
+    const float unit = n == 16 ? 0.25f : 1 / sqrtf((float)n);
+    assert(k % n == 0);
+    for (float *v = x; v < x + k; v += n) {
+        for (unsigned distance = 1; distance < n; distance *= 2)
+            for (unsigned i = 0; i < n; i++)
+                if ((i & distance) == 0) {
+                    const float a = v[i], b = v[i + distance];
+                    v[i] = a + b;
+                    v[i + distance] = a - b;
+                }
+        for (unsigned i = 0; i < n; i++)
+            v[i] *= unit;
+    }
+}

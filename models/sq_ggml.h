@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// ggml's block formats as values: what a GGUF file holds. (Q4_K has a header of its own, sq_q4k.h,
+// since a format of this project is made of it.)
+//
+//   type  values bytes  a block                                              a value
+//   Q8_0    32    34    d f16; 32 codes, two's complement                    q d
+//   Q4_0    32    18    d f16; 16 bytes of nibbles                           d (q - 8)
+//   Q4_1    32    20    d, m f16; 16 bytes of nibbles                        d q + m
+//   Q5_0    32    22    d f16; 32 fifth bits; 16 bytes of nibbles            d (q - 16)
+//   Q5_1    32    24    d, m f16; 32 fifth bits; 16 bytes of nibbles         d q + m
+//   Q4_K   256   144    sq_q4k.h                                             D q - Mn
+//   Q5_K   256   176    d, dmin, scales, minima as Q4_K; 32 bytes of fifth
+//                       bits, bit j of byte l for value 32j + l; nibbles     D q - Mn
+//   Q6_K   256   210    128 bytes of nibbles, 64 bytes of upper bits,
+//                       16 scales of 8 bits, d f16                           (d sc) (q - 32)
+//
+// Nibbles of the blocks of 32: value l in the low nibble of byte l, value 16 + l in the high one.
+// Each operation is one binary32 rounding, in the order written: equal to ggml and to the Python
+// package gguf, bit by bit. All bits are free: a scale that is NaN or infinite gives such values.
+// Nothing here allocates.
+#ifndef SQ_GGML_H
+#define SQ_GGML_H
+
+#include <stdint.h>
+
+enum { SQ_GGML_LEN = 32, SQ_GGML_K_LEN = 256 };
+enum {
+    SQ_GGML_Q8_0_NBYTES = 34,
+    SQ_GGML_Q4_0_NBYTES = 18,
+    SQ_GGML_Q4_1_NBYTES = 20,
+    SQ_GGML_Q5_0_NBYTES = 22,
+    SQ_GGML_Q5_1_NBYTES = 24,
+    SQ_GGML_Q4_K_NBYTES = 144,
+    SQ_GGML_Q5_K_NBYTES = 176,
+    SQ_GGML_Q6_K_NBYTES = 210,
+};
+
+// One block at `in` into its 32 or 256 values.
+typedef void sq_ggml_decode(const uint8_t *in, float *v);
+sq_ggml_decode sq_ggml_q8_0, sq_ggml_q4_0, sq_ggml_q4_1, sq_ggml_q5_0, sq_ggml_q5_1;
+sq_ggml_decode sq_ggml_q4_k, sq_ggml_q5_k, sq_ggml_q6_k;
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sq_scaled.h"
+
+#include <assert.h>
+
+enum { SPLIT_LOWEST = 136, E4M3_TOP = 14 << 14, POW4_TOP = 1 << 15 };
+
+unsigned sq_scaled_code_bits(enum sq_scaled_element e)
+{
+    return e == SQ_SCALED_INT5 ? 5 : 4;
+}
+
+unsigned sq_scaled_element_bits(enum sq_scaled_element e)
+{
+    return e == SQ_SCALED_INT4 ? 4 : 5;
+}
+
+unsigned sq_scaled_element_fraction(enum sq_scaled_element e)
+{
+    return e == SQ_SCALED_E2M1;
+}
+
+bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code)
+{
+    switch (s) {
+    case SQ_SCALED_E4M3:
+        return code < 0x7f;
+    case SQ_SCALED_E8M0:
+        return code != SQ_E8M0_NAN;
+    case SQ_SCALED_POW4:
+        return code < 16;
+    default:
+        return true;
+    }
+}
+
+uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code)
+{
+    assert(s != SQ_SCALED_E8M0);
+    const uint32_t exponent = code >> 3, fraction = code & 7u;
+    return s == SQ_SCALED_NONE   ? 1
+           : s == SQ_SCALED_POW4 ? UINT32_C(1) << code
+           : exponent == 0       ? fraction
+                                 : (8 + fraction) << (exponent - 1);
+}
+
+unsigned sq_scaled_element_max(enum sq_scaled_element e)
+{
+    return e == SQ_SCALED_E2M1 ? 12 : e == SQ_SCALED_INT5 ? 16 : 8;
+}
+
+static int64_t top(enum sq_scaled_scale s)
+{
+    return s == SQ_SCALED_E4M3 ? E4M3_TOP : s == SQ_SCALED_POW4 ? POW4_TOP : 1;
+}
+
+int64_t sq_scaled_limit(enum sq_scaled_element act, enum sq_scaled_element weight,
+                        enum sq_scaled_scale act_scale, enum sq_scaled_scale weight_scale,
+                        unsigned bank, unsigned high, unsigned k)
+{
+    const int64_t row =
+        (int64_t)sq_scaled_element_max(act) * (bank - high) + (int64_t)SPLIT_LOWEST * high;
+    return row * sq_scaled_element_max(weight) * top(act_scale) * top(weight_scale) * (k / bank);
+}

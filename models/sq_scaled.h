@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the parameters of sq_array_scaled mean (rtl/sq_pkg.sv has the same numbers), and the sums of
+// block-scaled formats that are added as integers instead of in binary32.
+//
+//   BINARY32  A = fl(A + fl(P * s_w * s_x)), blocks ascending: sq_bs_gemm (SPEC Q.7)
+//   FIXED     A = sum of P * s_w * s_x, an integer in units of 2^-sq_scaled_fraction(): exact, of
+//             every order the same; rounded once at the end where a binary32 is wanted
+#ifndef SQ_SCALED_H
+#define SQ_SCALED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "models/sq_bs.h"
+
+enum sq_scaled_element { SQ_SCALED_INT4 = 0, SQ_SCALED_INT5 = 1, SQ_SCALED_E2M1 = 2 };
+enum sq_scaled_scale {
+    SQ_SCALED_NONE = 0,
+    SQ_SCALED_E4M3 = 1,
+    SQ_SCALED_E8M0 = 2,
+    SQ_SCALED_POW4 = 3, // 2^0..2^15; what the row has in common is above the blocks
+};
+enum sq_scaled_acc { SQ_SCALED_BINARY32 = 0, SQ_SCALED_FIXED = 1 };
+
+// Stored bits of an element; bits, largest magnitude (of any code) and fraction bits of the integer
+// that is multiplied (E2M1 is counted in halves).
+unsigned sq_scaled_code_bits(enum sq_scaled_element e);
+unsigned sq_scaled_element_bits(enum sq_scaled_element e);
+unsigned sq_scaled_element_max(enum sq_scaled_element e);
+unsigned sq_scaled_element_fraction(enum sq_scaled_element e);
+
+// Whether a byte is a scale of this kind: E4M3 without sign and NaN, E8M0 without NaN, 0..15.
+bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code);
+// The scale as an integer, in units of the smallest one: E4M3 of 2^-9. Not of E8M0.
+uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code);
+
+// The largest |A| of FIXED over `k` columns in blocks of `bank`, codes of any bits: with split
+// codes `high` elements of a block reach -136.
+int64_t sq_scaled_limit(enum sq_scaled_element act, enum sq_scaled_element weight,
+                        enum sq_scaled_scale act_scale, enum sq_scaled_scale weight_scale,
+                        unsigned bank, unsigned high, unsigned k);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tail of a PE that adds in binary32 (SPEC Q.7): sum register, scaled sum, accumulator, output
+// register. A = fl(A + fl(P * sig * 2^(exp + Bias))), blocks in the order in which they come.
+//
+// P * sig has at most 24 bits (21 or 22 in all PEs), so that only its exponent can round: where
+// IsWide says that exponents reach the ends of binary32 (E8M0). Datapath only, like sq_acc.
+module sq_acc_binary32 #(
+  parameter  int unsigned SumW = 13,
+  parameter  int unsigned SigW = 8,
+  parameter  int unsigned ExpW = 7,  // signed
+  parameter  bit          IsWide = 1'b0,
+  localparam int unsigned MagW = SumW + SigW
+) (
+  input  logic                   clk_i,
+  input  logic                   en_i,     // all stages move
+  input  logic signed [SumW-1:0] sum_i,
+  input  logic [SigW-1:0]        sig_i,    // of the block that sum_i belongs to
+  input  logic signed [ExpW-1:0] exp_i,    // of the lowest bit of sum_i * sig_i
+  input  logic                   acc_i,    // the scaled sum belongs to a bank
+  input  logic                   first_i,  // ... the first of its group
+  input  logic                   last_i,   // ... the last of its group
+  output logic [31:0]            y_o       // total of the last finished group
+);
+
+  logic signed [SumW-1:0] sum_q;
+  logic [SigW-1:0] sig_q;
+  logic signed [ExpW-1:0] exp_q;
+  logic [31:0] scaled, scaled_q, acc_d, acc_q, result_q;
+
+  // Sign and magnitude; -2^(SumW-1) is its own.
+  logic [SumW-1:0] magnitude;
+  logic [MagW-1:0] product;
+  assign magnitude = sum_q[SumW-1] ? SumW'(0) - sum_q : sum_q;
+  if (SigW == 1) begin : gen_power
+    assign product = {1'b0, sig_q[0] ? magnitude : SumW'(0)};
+  end else begin : gen_product
+    logic signed [MagW+1:0] full;
+    logic unused_full;
+    sq_mul #(.AW(SumW + 1), .BW(SigW + 1)) u_mul (
+      .a_i({1'b0, magnitude}), .b_i({1'b0, sig_q}), .p_o(full)
+    );
+    assign unused_full = ^full[MagW+1:MagW];
+    assign product = full[MagW-1:0];
+  end
+
+  if (IsWide) begin : gen_wide
+    localparam int unsigned RoundW = MagW < 27 ? 27 : MagW;
+    sq_fp_round #(.SigW(RoundW)) u_round (
+      .sign_i(sum_q[SumW-1]), .exp_i(11'(exp_q) + 11'(127 + MagW - 1)),
+      .sig_i(RoundW'(product) << (RoundW - MagW)), .y_o(scaled)
+    );
+  end else begin : gen_exact
+    // Leading zeros, counted on the way as in sq_fp_round.
+    localparam int unsigned Steps = $clog2(MagW);
+    logic [MagW-1:0] top;
+    logic [Steps-1:0] zeros;
+    logic [7:0] exp;
+    always_comb begin
+      top = product;
+      for (int unsigned i = 0; i < Steps; i++) begin
+        zeros[Steps-1-i] = top >> (MagW - (32'd1 << (Steps - 1 - i))) == '0;
+        if (zeros[Steps-1-i]) top = top << (32'd1 << (Steps - 1 - i));
+      end
+    end
+    assign exp = 8'(exp_q) + 8'(127 + MagW - 1) - 8'(zeros);
+    assign scaled = top[MagW-1] ? {sum_q[SumW-1], exp, 23'({top, 24'd0} >> MagW)} : '0;
+  end
+
+  sq_fp_add u_add (.a_i(first_i ? 32'd0 : acc_q), .b_i(scaled_q), .y_o(acc_d));
+
+  always_ff @(posedge clk_i) begin
+    if (en_i) begin
+      sum_q <= sum_i;
+      sig_q <= sig_i;
+      exp_q <= exp_i;
+      scaled_q <= scaled;
+      if (acc_i) acc_q <= acc_d;
+      if (acc_i && last_i) result_q <= acc_d;
+    end
+  end
+
+  assign y_o = result_q;
+
+endmodule

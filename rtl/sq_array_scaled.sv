@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows x Cols PEs for block-scaled formats (SPEC Q), output-stationary, a block of every line per
+// cycle: MXFP4, NVFP4, NVINT4, NVINT5, and activations of split codes with a step per bank
+// (HighPerBank > 0; Q.5), or of high elements at a scale of the row (OwnHigh), against INT4 weights. The scale of a block is worked in by the PE; a scale above the
+// blocks is left to what takes the outputs, once for all of K.
+//
+//   stage 1        decoded elements and scales (split: low nibbles, ranks of the high ones)
+//   [stage 2]      split: select controls
+//   sum            P, significand and exponent of the pair of scales
+//   [scaled]       BINARY32: P times its scale
+//   accumulator, output register
+// An error is one of the group: a scale that is no number, whose block counts as zeros, or a bank
+// with other than HighPerBank mask bits, of which the first ones count.
+`include "sq_assert.svh"
+
+module sq_array_scaled #(
+  parameter  int unsigned Rows = 2,
+  parameter  int unsigned Cols = 2,
+  parameter  int unsigned BankLen = 16,
+  parameter  int unsigned HighPerBank = 0,
+  parameter  int unsigned ActElement = sq_pkg::ELEMENT_E2M1,
+  parameter  int unsigned WeightElement = sq_pkg::ELEMENT_E2M1,
+  parameter  int unsigned ActScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned WeightScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned Acc = sq_pkg::ACC_BINARY32,
+  parameter  int unsigned AccW = 32,
+  parameter  int unsigned OwnHigh = 0,  // 1: high codes INT8 at the row's own scale, sentinel codes
+  parameter  int unsigned HighAccW = 32,
+  localparam int unsigned ActCodeW = sq_pkg::element_code_w(ActElement),
+  localparam int unsigned WeightCodeW = sq_pkg::element_code_w(WeightElement),
+  localparam int unsigned HighW = (OwnHigh != 0) ? 8 : 4,
+  localparam int unsigned MaskW = (HighPerBank > 0 && OwnHigh == 0) ? BankLen : 1,
+  localparam int unsigned Lanes = (HighPerBank > 0) ? HighPerBank : 1,
+  localparam int unsigned Pes = Rows * Cols
+) (
+  input  logic                                clk_i,
+  input  logic                                rst_ni,
+  // a block of every row and column, line after line; last: of all of K
+  input  logic                                in_valid_i,
+  output logic                                in_ready_o,
+  input  logic                                in_last_i,
+  input  logic [Rows*BankLen*ActCodeW-1:0]    in_act_i,
+  input  logic [Rows*Lanes*HighW-1:0]         in_high_i,  // upper nibbles or INT8, compact
+  input  logic [Rows*MaskW-1:0]               in_mask_i,
+  input  logic [Rows*8-1:0]                   in_act_scale_i,
+  input  logic [Cols*BankLen*WeightCodeW-1:0] in_weight_i,
+  input  logic [Cols*8-1:0]                   in_weight_scale_i,
+  // a tile, PE after PE: binary32, or AccW bits as two words
+  output logic                                out_valid_o,
+  input  logic                                out_ready_i,
+  output logic [Pes*32-1:0]                   out_y_o,
+  output logic [Pes*32-1:0]                   out_y_top_o,
+  output logic [Pes*32-1:0]                   out_y_high_o,  // OwnHigh: integers
+  output logic                                out_error_o
+);
+
+  if (AccW > 64 || (Acc == sq_pkg::ACC_BINARY32 && AccW != 32)) begin : gen_bad_acc
+    $error("AccW <= 64, 32 for binary32");
+  end
+  if (HighPerBank > 0 && ActElement != sq_pkg::ELEMENT_INT4) begin : gen_bad_high
+    $error("split codes have low nibbles of INT4");
+  end
+
+  localparam int unsigned Layout =
+      (OwnHigh != 0) ? sq_pkg::LAYOUT_SENTINEL : sq_pkg::LAYOUT_SPLIT;
+  localparam int unsigned HighLineW = Lanes * HighW;
+  localparam int unsigned ActW = sq_pkg::element_w(ActElement);
+  localparam int unsigned WeightW = sq_pkg::element_w(WeightElement);
+  localparam int unsigned ActSigW = sq_pkg::scale_sig_w(ActScale);
+  localparam int unsigned WeightSigW = sq_pkg::scale_sig_w(WeightScale);
+  localparam int unsigned ActLineW = BankLen * ActW;
+  localparam int unsigned WeightLineW = BankLen * WeightW;
+  localparam int unsigned CtlW =
+      sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes);
+  localparam int unsigned Stages = sq_pkg::scaled_stages(Acc, HighPerBank);
+
+  // ---- control: flags of the beat in each stage and, last, of what is accumulated --------------
+  logic [Stages:0] valid_q, last_q, error_q;
+  logic first_q;  // the next sum to be accumulated starts a group
+  logic group_error_q, group_error;
+  logic result_valid_q, result_error_q;
+  logic advance, acc, last;
+  logic [Rows-1:0] act_error, mask_error;
+  logic [Cols-1:0] weight_error;
+
+  assign acc = valid_q[Stages];
+  assign last = last_q[Stages];
+  assign advance = !(acc && last && result_valid_q && !out_ready_i);
+  assign in_ready_o = advance;
+  assign out_valid_o = result_valid_q;
+  assign out_error_o = result_error_q;
+  assign group_error = error_q[Stages] || (group_error_q && !first_q);
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_q <= '0;
+      first_q <= 1'b1;
+      result_valid_q <= 1'b0;
+    end else begin
+      if (advance) valid_q <= {valid_q[Stages-1:0], in_valid_i};
+      if (advance && acc) first_q <= last;
+      if (advance && acc && last) result_valid_q <= 1'b1;
+      else if (out_ready_i) result_valid_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (advance) begin
+      last_q <= {last_q[Stages-1:0], in_last_i};
+      error_q <= {error_q[Stages-1:0], |{act_error, mask_error, weight_error}};
+      if (acc) group_error_q <= group_error;
+      if (acc && last) result_error_q <= group_error;
+    end
+  end
+
+  // ---- rows -------------------------------------------------------------------------------------
+  logic [Rows*ActLineW-1:0] act;
+  logic [Rows*HighLineW-1:0] high;
+  logic [Rows*CtlW-1:0] high_ctl;
+  logic [Rows*ActSigW-1:0] act_sig;
+  logic [Rows*8-1:0] act_exp;
+
+  for (genvar r = 0; r < Rows; r++) begin : gen_row
+    logic [ActLineW-1:0] element;
+    logic [ActSigW-1:0] sig, sig_q;
+    logic [7:0] exp, exp_q;
+    sq_block_line #(.BankLen(BankLen), .Element(ActElement), .Scale(ActScale)) u_line (
+      .code_i(in_act_i[r*BankLen*ActCodeW +: BankLen*ActCodeW]),
+      .scale_i(in_act_scale_i[r*8 +: 8]),
+      .element_o(element), .sig_o(sig), .exp_o(exp), .error_o(act_error[r])
+    );
+    always_ff @(posedge clk_i) begin
+      if (advance) begin
+        sig_q <= sig;
+        exp_q <= exp;
+      end
+    end
+
+    if (HighPerBank > 0) begin : gen_split
+      logic [ActSigW-1:0] sig_q2;
+      logic [7:0] exp_q2;
+      logic unused_low_ctl;
+      sq_array_code #(
+        .BankLen(BankLen), .HighPerBank(Lanes), .Layout(Layout), .HighW(HighW)
+      ) u_code (
+        .clk_i, .en_i(advance), .low_i(element),
+        .high_i(act_error[r] ? HighLineW'(0) : in_high_i[r*HighLineW +: HighLineW]),
+        .mask_i(in_mask_i[r*MaskW +: MaskW]), .error_o(mask_error[r]),
+        .low_o(act[r*ActLineW +: ActLineW]), .high_o(high[r*HighLineW +: HighLineW]),
+        .high_ctl_o(high_ctl[r*CtlW +: CtlW]), .low_ctl_o(unused_low_ctl)
+      );
+      always_ff @(posedge clk_i) begin
+        if (advance) begin
+          sig_q2 <= sig_q;
+          exp_q2 <= exp_q;
+        end
+      end
+      assign act_sig[r*ActSigW +: ActSigW] = sig_q2;
+      assign act_exp[r*8 +: 8] = exp_q2;
+    end else begin : gen_dense
+      logic [ActLineW-1:0] element_q;
+      logic unused_high;
+      assign unused_high = ^{in_high_i[r*HighLineW +: HighLineW], in_mask_i[r*MaskW +: MaskW]};
+      always_ff @(posedge clk_i) begin
+        if (advance) element_q <= element;
+      end
+      assign act[r*ActLineW +: ActLineW] = element_q;
+      assign act_sig[r*ActSigW +: ActSigW] = sig_q;
+      assign act_exp[r*8 +: 8] = exp_q;
+      assign high[r*HighLineW +: HighLineW] = '0;
+      assign high_ctl[r*CtlW +: CtlW] = '0;
+      assign mask_error[r] = 1'b0;
+    end
+  end
+
+  // ---- columns ----------------------------------------------------------------------------------
+  logic [Cols*WeightLineW-1:0] weight;
+  logic [Cols*WeightSigW-1:0] weight_sig;
+  logic [Cols*8-1:0] weight_exp;
+  logic [Cols*(WeightLineW+WeightSigW+8)-1:0] column, column_q;
+
+  for (genvar c = 0; c < Cols; c++) begin : gen_col
+    localparam int unsigned ColumnW = WeightLineW + WeightSigW + 8;
+    sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale)) u_line (
+      .code_i(in_weight_i[c*BankLen*WeightCodeW +: BankLen*WeightCodeW]),
+      .scale_i(in_weight_scale_i[c*8 +: 8]),
+      .element_o(column[c*ColumnW +: WeightLineW]),
+      .sig_o(column[c*ColumnW+WeightLineW +: WeightSigW]),
+      .exp_o(column[c*ColumnW+WeightLineW+WeightSigW +: 8]), .error_o(weight_error[c])
+    );
+    assign weight[c*WeightLineW +: WeightLineW] = column_q[c*ColumnW +: WeightLineW];
+    assign weight_sig[c*WeightSigW +: WeightSigW] = column_q[c*ColumnW+WeightLineW +: WeightSigW];
+    assign weight_exp[c*8 +: 8] = column_q[c*ColumnW+WeightLineW+WeightSigW +: 8];
+  end
+  logic [Cols*(WeightLineW+WeightSigW+8)-1:0] column_q1;
+  always_ff @(posedge clk_i) begin
+    if (advance) column_q1 <= column;
+  end
+  if (HighPerBank > 0) begin : gen_column_two
+    logic [Cols*(WeightLineW+WeightSigW+8)-1:0] column_q2;
+    always_ff @(posedge clk_i) begin
+      if (advance) column_q2 <= column_q1;
+    end
+    assign column_q = column_q2;
+  end else begin : gen_column_one
+    assign column_q = column_q1;
+  end
+
+  // ---- PEs --------------------------------------------------------------------------------------
+  for (genvar p = 0; p < Pes; p++) begin : gen_pe
+    localparam int unsigned Row = p / Cols;
+    localparam int unsigned Col = p % Cols;
+    logic [AccW-1:0] y;
+    logic [63:0] word;
+    sq_pe_scaled #(
+      .BankLen(BankLen), .HighLanes(HighPerBank), .ActElement(ActElement),
+      .WeightElement(WeightElement), .ActScale(ActScale), .WeightScale(WeightScale), .Acc(Acc),
+      .AccW(AccW), .OwnHigh(OwnHigh), .HighAccW(OwnHigh != 0 ? HighAccW : 32)
+    ) u_pe (
+      .clk_i, .en_i(advance),
+      .act_i(act[Row*ActLineW +: ActLineW]), .high_i(high[Row*HighLineW +: HighLineW]),
+      .high_ctl_i(high_ctl[Row*CtlW +: CtlW]),
+      .act_sig_i(act_sig[Row*ActSigW +: ActSigW]), .act_exp_i(act_exp[Row*8 +: 8]),
+      .weight_i(weight[Col*WeightLineW +: WeightLineW]),
+      .weight_sig_i(weight_sig[Col*WeightSigW +: WeightSigW]),
+      .weight_exp_i(weight_exp[Col*8 +: 8]),
+      .acc_i(acc), .first_i(first_q), .last_i(last), .y_o(y),
+      .y_high_o(out_y_high_o[p*32 +: 32])
+    );
+    assign word = Acc == sq_pkg::ACC_FIXED ? 64'($signed(y)) : 64'(y);
+    assign out_y_o[p*32 +: 32] = word[31:0];
+    assign out_y_top_o[p*32 +: 32] = word[63:32];
+  end
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(TileHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_y_top_o, out_y_high_o, out_error_o})
+
+endmodule

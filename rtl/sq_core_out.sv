@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_core with its output stage: codes and scales in, outputs out. Each scale group of a job meets a
+// beat of scales, and those with scale_last_i make outputs. Hold = 1, the default: the high path has
+// no register for its totals, so that it would stand still while a tile is read. What the core waits
+// for the output stage is its cause `blocked_output`.
+// Malformed masks are not flagged here: operands are checked where they are made.
+module sq_core_out #(
+  parameter  int unsigned Rows = 2,
+  parameter  int unsigned Cols = 2,
+  parameter  int unsigned LowLanes = 16,
+  parameter  int unsigned HighLanes = 4,
+  parameter  int unsigned BankLen = 32,
+  parameter  int unsigned HighPerBank = 8,
+  parameter  int unsigned ActW = 8,
+  parameter  int unsigned LowW = 4,
+  parameter  int unsigned HighW = 8,
+  parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
+  // output stage
+  parameter  int unsigned Lanes = 2,
+  parameter  int unsigned Form = sq_pkg::COMBINE_TWO,
+  parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
+  parameter  int unsigned PortLen = 1,
+  parameter  int unsigned Depth = 2,
+  parameter  int unsigned Hold = 1,
+  parameter  bit          Counters = 1'b1,  // cause counters; 0 for area
+  parameter  int unsigned CountStart = 0,   // sq_core
+  localparam int unsigned CountsW = sq_pkg::N_CAUSES * sq_pkg::COUNT_W,
+  localparam int unsigned OutW = sq_pkg::out_w(OutKind)
+) (
+  input  logic                             clk_i,
+  input  logic                             rst_ni,
+  // job: `groups` scale groups of `group_banks` banks, both >= 1
+  input  logic                             job_valid_i,
+  output logic                             job_ready_o,
+  input  logic [sq_pkg::GROUP_BANKS_W-1:0] job_group_banks_i,
+  input  logic [sq_pkg::GROUPS_W-1:0]      job_groups_i,
+  // activations
+  input  logic                             act_valid_i,
+  output logic                             act_ready_o,
+  input  logic [Rows*LowLanes*ActW-1:0]    act_data_i,
+  // low codes
+  input  logic                             lo_valid_i,
+  output logic                             lo_ready_o,
+  input  logic [Cols*LowLanes*LowW-1:0]    lo_data_i,
+  // high codes
+  input  logic                             hi_valid_i,
+  output logic                             hi_ready_o,
+  input  logic [Cols*HighLanes*HighW-1:0]  hi_data_i,
+  // scales of a group
+  input  logic                             scale_valid_i,
+  output logic                             scale_ready_o,
+  input  logic                             scale_last_i,
+  input  logic [Cols*32-1:0]               scale_col_lo_i,
+  input  logic [Cols*32-1:0]               scale_col_hi_i,
+  input  logic [Rows*32-1:0]               scale_row_lo_i,
+  input  logic [Rows*32-1:0]               scale_row_hi_i,
+  // outputs
+  output logic                             out_valid_o,
+  input  logic                             out_ready_i,
+  output logic [PortLen*OutW-1:0]          out_y_o,
+  // status: cycles of the job per cause
+  output logic [CountsW-1:0]               low_counts_o,
+  output logic [CountsW-1:0]               high_counts_o
+);
+
+  logic tile_valid, tile_ready;
+  logic [Rows*Cols*32-1:0] p_lo, p_hi;
+  logic [Cols-1:0] unused_mask_error;
+
+  sq_core #(
+    .Rows(Rows), .Cols(Cols), .LowLanes(LowLanes), .HighLanes(HighLanes), .BankLen(BankLen),
+    .HighPerBank(HighPerBank), .ActW(ActW), .LowW(LowW), .HighW(HighW), .Gather(Gather),
+    .Counters(Counters), .CountStart(CountStart)
+  ) u_core (
+    .clk_i, .rst_ni,
+    .job_valid_i, .job_ready_o, .job_group_banks_i, .job_groups_i,
+    .act_valid_i, .act_ready_o, .act_data_i,
+    .lo_valid_i, .lo_ready_o, .lo_data_i,
+    .hi_valid_i, .hi_ready_o, .hi_data_i,
+    .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_p_lo_o(p_lo), .out_p_hi_o(p_hi),
+    .mask_error_o(unused_mask_error), .low_counts_o, .high_counts_o
+  );
+  sq_output #(
+    .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(Form), .OutKind(OutKind), .PortLen(PortLen),
+    .Depth(Depth), .Hold(Hold)
+  ) u_output (
+    .clk_i, .rst_ni,
+    .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
+    .scale_valid_i, .scale_ready_o, .scale_last_i,
+    .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i,
+    .out_valid_o, .out_ready_i, .out_y_o
+  );
+
+endmodule

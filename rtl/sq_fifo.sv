@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A queue of Depth beats: one in and one out per cycle, latency 1. Ready does not depend on the
+// other side, so that no chain of ready goes through it.
+`include "sq_assert.svh"
+
+module sq_fifo #(
+  parameter int unsigned Width = 8,
+  parameter int unsigned Depth = 2  // >= 2: with one place every other cycle would be lost
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  // input stream
+  input  logic             in_valid_i,
+  output logic             in_ready_o,
+  input  logic [Width-1:0] in_data_i,
+  // output stream
+  output logic             out_valid_o,
+  input  logic             out_ready_i,
+  output logic [Width-1:0] out_data_o
+);
+
+  if (Depth < 2) begin : gen_bad
+    $error("Depth >= 2");
+  end
+
+  localparam int unsigned PlaceW = sq_pkg::index_w(Depth);
+  localparam int unsigned CountW = $clog2(Depth + 1);
+  localparam logic [PlaceW-1:0] Last = PlaceW'(Depth - 1);
+
+  logic [CountW-1:0] count_q;
+  logic [PlaceW-1:0] write_q, read_q;
+  logic push, pop;
+
+  assign in_ready_o = count_q != CountW'(Depth);
+  assign out_valid_o = count_q != '0;
+  assign push = in_valid_i && in_ready_o;
+  assign pop = out_valid_o && out_ready_i;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      count_q <= '0;
+      write_q <= '0;
+      read_q <= '0;
+    end else begin
+      count_q <= count_q + CountW'(push) - CountW'(pop);
+      if (push) write_q <= (write_q == Last) ? '0 : write_q + 1'b1;
+      if (pop) read_q <= (read_q == Last) ? '0 : read_q + 1'b1;
+    end
+  end
+
+  logic [Width-1:0] beat_q[Depth];
+  always_ff @(posedge clk_i) begin
+    if (push) beat_q[write_q] <= in_data_i;
+  end
+  assign out_data_o = beat_q[read_q];
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_data_o)
+
+endmodule

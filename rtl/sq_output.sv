@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Output stage behind a core or an array (SPEC R.1): tiles of integer sums, one per scale group, and
+// their scales become outputs on a port of PortLen outputs a word.
+//
+//   in     [Rows][Cols] sums of a scale group, a tile per beat
+//   scale  a beat per tile: scales of the columns and of the rows, and whether the group is the
+//          last of its outputs
+//   out    the outputs of a tile, row by row, PortLen a word
+// What the scales are to sq_combine, by Form:
+//   ONE     t = P_lo col_lo                                at the end times row_lo
+//   TWO     t = P_lo col_lo + P_hi col_hi                  at the end times row_lo
+//   SCALED  t = (P_lo row_lo + P_hi row_hi) col_lo
+// OutKind: binary32, bfloat16, or INT8: the output rounded to the nearest integer, ties to even,
+// clamped to -127..127 (its scale is taken into the others).
+//
+//   tile -> Lanes outputs per cycle -> sq_combine [-> sq_requant] -> sq_fifo -> words
+// A tile takes Rows * Cols / Lanes cycles. Hold = 1: it is moved at once to registers of its own, so
+// that PEs without a register for their totals go on; 0: it stays where it is until its last cycle.
+// The queue of Depth beats keeps outputs while the port takes them, as the next tile comes; with a
+// beat for each cycle of a tile only a port that is too slow over all groups stops the PEs.
+`include "sq_assert.svh"
+
+module sq_output #(
+  parameter  int unsigned Rows = 2,
+  parameter  int unsigned Cols = 2,
+  parameter  int unsigned Lanes = 2,  // divides Rows * Cols
+  parameter  int unsigned Form = sq_pkg::COMBINE_TWO,
+  parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
+  parameter  int unsigned PortLen = 1,  // divides Lanes
+  parameter  int unsigned Depth = 2,  // >= 2
+  parameter  int unsigned Hold = 0,
+  localparam int unsigned OutW = sq_pkg::out_w(OutKind)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  // tiles of sums
+  input  logic                    in_valid_i,
+  output logic                    in_ready_o,
+  input  logic [Rows*Cols*32-1:0] in_p_lo_i,
+  input  logic [Rows*Cols*32-1:0] in_p_hi_i,  // not ONE
+  // scales of a tile, binary32
+  input  logic                    scale_valid_i,
+  output logic                    scale_ready_o,
+  input  logic                    scale_last_i,
+  input  logic [Cols*32-1:0]      scale_col_lo_i,
+  input  logic [Cols*32-1:0]      scale_col_hi_i,  // TWO
+  input  logic [Rows*32-1:0]      scale_row_lo_i,
+  input  logic [Rows*32-1:0]      scale_row_hi_i,  // SCALED
+  // outputs
+  output logic                    out_valid_o,
+  input  logic                    out_ready_i,
+  output logic [PortLen*OutW-1:0] out_y_o
+);
+
+  localparam int unsigned Tile = Rows * Cols;
+  localparam int unsigned Slots = Tile / Lanes;
+  localparam int unsigned SlotW = sq_pkg::index_w(Slots);
+  if (Slots * Lanes != Tile || Lanes % PortLen != 0) begin : gen_bad
+    $error("Lanes divides Rows * Cols, PortLen divides Lanes");
+  end
+
+  // ---- a tile, slot by slot ---------------------------------------------------------------------
+  logic [SlotW-1:0] slot_q;
+  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end;
+  assign is_end = slot_q == SlotW'(Slots - 1);
+  assign slot_valid = tile_valid && scale_valid_i;
+  assign slot_fire = slot_valid && slot_ready;
+  assign scale_ready_o = slot_ready && tile_valid && is_end;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) slot_q <= '0;
+    else if (slot_fire) slot_q <= is_end ? '0 : slot_q + 1'b1;
+  end
+
+  logic [Slots-1:0] at;  // one-hot
+  for (genvar s = 0; s < Slots; s++) begin : gen_at
+    assign at[s] = slot_q == SlotW'(s);
+  end
+
+  logic [Lanes*32-1:0] p_lo, p_hi;
+  if (Hold != 0) begin : gen_hold
+    logic held_q, take;
+    logic [Tile*32-1:0] p_lo_q, p_hi_q;  // the next slot in the low bits
+    assign in_ready_o = !held_q || (slot_fire && is_end);
+    assign take = in_valid_i && in_ready_o;
+    assign tile_valid = held_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) held_q <= 1'b0;
+      else if (in_ready_o) held_q <= in_valid_i;
+    end
+    always_ff @(posedge clk_i) begin
+      if (take) begin
+        p_lo_q <= in_p_lo_i;
+        p_hi_q <= in_p_hi_i;
+      end else if (slot_fire) begin
+        p_lo_q <= p_lo_q >> (Lanes * 32);
+        p_hi_q <= p_hi_q >> (Lanes * 32);
+      end
+    end
+    assign p_lo = p_lo_q[Lanes*32-1:0];
+    assign p_hi = p_hi_q[Lanes*32-1:0];
+  end else begin : gen_pass
+    assign in_ready_o = slot_ready && scale_valid_i && is_end;
+    assign tile_valid = in_valid_i;
+    always_comb begin
+      p_lo = '0;
+      p_hi = '0;
+      for (int unsigned s = 0; s < Slots; s++) begin
+        p_lo = p_lo | (in_p_lo_i[s*Lanes*32 +: Lanes*32] & {(Lanes * 32){at[s]}});
+        p_hi = p_hi | (in_p_hi_i[s*Lanes*32 +: Lanes*32] & {(Lanes * 32){at[s]}});
+      end
+    end
+  end
+
+  // Scales of a lane: of the column and the row that its output has in this slot.
+  logic [Lanes*32-1:0] col_lo, col_hi, row_lo, row_hi;
+  for (genvar l = 0; l < Lanes; l++) begin : gen_scale
+    if (Lanes % Cols == 0) begin : gen_col_fixed
+      assign col_lo[l*32 +: 32] = scale_col_lo_i[(l%Cols)*32 +: 32];
+      assign col_hi[l*32 +: 32] = scale_col_hi_i[(l%Cols)*32 +: 32];
+    end else begin : gen_col
+      always_comb begin
+        col_lo[l*32 +: 32] = '0;
+        col_hi[l*32 +: 32] = '0;
+        for (int unsigned s = 0; s < Slots; s++) begin
+          col_lo[l*32 +: 32] = col_lo[l*32 +: 32] |
+              (scale_col_lo_i[((s*Lanes+l)%Cols)*32 +: 32] & {32{at[s]}});
+          col_hi[l*32 +: 32] = col_hi[l*32 +: 32] |
+              (scale_col_hi_i[((s*Lanes+l)%Cols)*32 +: 32] & {32{at[s]}});
+        end
+      end
+    end
+    always_comb begin
+      row_lo[l*32 +: 32] = '0;
+      row_hi[l*32 +: 32] = '0;
+      for (int unsigned s = 0; s < Slots; s++) begin
+        row_lo[l*32 +: 32] = row_lo[l*32 +: 32] |
+            (scale_row_lo_i[((s*Lanes+l)/Cols)*32 +: 32] & {32{at[s]}});
+        row_hi[l*32 +: 32] = row_hi[l*32 +: 32] |
+            (scale_row_hi_i[((s*Lanes+l)/Cols)*32 +: 32] & {32{at[s]}});
+      end
+    end
+  end
+
+  logic [Lanes*32-1:0] s_lo, s_hi, s_a;
+  if (Form == sq_pkg::COMBINE_SCALED) begin : gen_scaled
+    logic unused_col_hi;
+    assign unused_col_hi = ^col_hi;
+    assign s_lo = row_lo;
+    assign s_hi = row_hi;
+    assign s_a = col_lo;
+  end else begin : gen_weights
+    logic unused_row_hi;
+    assign unused_row_hi = ^row_hi;
+    assign s_lo = col_lo;
+    assign s_hi = col_hi;
+    assign s_a = row_lo;
+  end
+
+  // ---- outputs ----------------------------------------------------------------------------------
+  localparam int unsigned UnitW = OutKind == sq_pkg::OUT_BFLOAT16 ? 16 : 32;
+  logic unit_valid, unit_ready, queue_valid, queue_ready, beat_valid, beat_ready;
+  logic [Lanes*UnitW-1:0] unit_y;
+  logic [Lanes*OutW-1:0] queue_y, beat_y;
+
+  sq_combine #(
+    .Lanes(Lanes), .Slots(Slots), .Form(Form),
+    .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0)
+  ) u_combine (
+    .clk_i, .rst_ni,
+    .in_valid_i(slot_valid), .in_ready_o(slot_ready), .in_last_i(scale_last_i),
+    .in_p_lo_i(p_lo), .in_p_hi_i(p_hi), .in_s_lo_i(s_lo), .in_s_hi_i(s_hi), .in_s_a_i(s_a),
+    .out_valid_o(unit_valid), .out_ready_i(unit_ready), .out_y_o(unit_y)
+  );
+
+  if (OutKind == sq_pkg::OUT_INT8) begin : gen_int8
+    // y = significand * 2^(exponent - 150); beyond a shift of 63 nothing is left of it.
+    logic [Lanes*25-1:0] significand;
+    logic [Lanes*6-1:0] shift;
+    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+      logic [31:0] y;
+      logic [7:0] exponent;
+      logic [24:0] magnitude;
+      assign y = unit_y[l*32 +: 32];
+      assign exponent = y[30:23];
+      assign magnitude = {1'b0, exponent != '0, y[22:0]};
+      assign significand[l*25 +: 25] = y[31] ? 25'd0 - magnitude : magnitude;
+      assign shift[l*6 +: 6] = exponent >= 8'd150 ? 6'd0 :
+                               exponent < 8'd87 ? 6'd63 : 6'(8'd150 - exponent);
+    end
+    sq_requant #(.Lanes(Lanes), .OutW(8), .AccW(25), .MulW(2), .ShiftW(6)) u_requant (
+      .clk_i, .rst_ni,
+      .in_valid_i(unit_valid), .in_ready_o(unit_ready), .in_acc_i(significand),
+      .in_mul_i({Lanes{2'b01}}), .in_shift_i(shift),
+      .out_valid_o(queue_valid), .out_ready_i(queue_ready), .out_code_o(queue_y)
+    );
+  end else begin : gen_float
+    assign queue_valid = unit_valid;
+    assign unit_ready = queue_ready;
+    assign queue_y = unit_y;
+  end
+
+  sq_fifo #(.Width(Lanes * OutW), .Depth(Depth)) u_queue (
+    .clk_i, .rst_ni,
+    .in_valid_i(queue_valid), .in_ready_o(queue_ready), .in_data_i(queue_y),
+    .out_valid_o(beat_valid), .out_ready_i(beat_ready), .out_data_o(beat_y)
+  );
+  sq_bank_steps #(.Lines(1), .Lanes(PortLen), .BankLen(Lanes), .Width(OutW)) u_words (
+    .clk_i, .rst_ni,
+    .in_valid_i(beat_valid), .in_ready_o(beat_ready), .in_data_i(beat_y),
+    .out_valid_o, .out_ready_i, .out_data_o(out_y_o)
+  );
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_y_o)
+
+endmodule

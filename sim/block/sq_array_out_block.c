@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_array_out and sq_array_static_out: an array with its output stage. A group is a tile of
+// outputs, of one or several scale groups; what the array computes and when is said by its own
+// block.
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sq_array.h"
+#include "models/sq_config.h"
+#include "sim/block/sq_case.h"
+#include "sim/block/sq_output_sim.h"
+
+enum { ROWS, COLS };
+enum { IN, SCALE }; // streams
+enum { GROUPS_MAX = 4, BEATS_MAX = 4 };
+
+// Parameters of the array, then those of the stage; a record holds the fields of both streams.
+struct parts {
+    const struct sq_block *array;
+    struct sq_output_config c;
+    struct sq_ports ports; // of the array
+    size_t len, scale_len; // of the fields of in and of scale
+};
+
+static struct parts parts_of(const struct sq_block *array, const unsigned *v)
+{
+    struct parts s = {.array = array, .ports = sq_ports_of(array, v)};
+    size_t n = 0;
+    while (array->param[n])
+        n++;
+    s.c = sq_output_config(v[ROWS], v[COLS], v + n);
+    s.len = sq_field_offset(s.ports.in, s.ports.n_in);
+    s.scale_len = sq_output_scale_len(&s.c);
+    return s;
+}
+
+static void ports_of(const struct parts *s, struct sq_ports *p)
+{
+    const size_t n = s->ports.n_in;
+    *p = (struct sq_ports){.stream = {{"in", n}, {"scale", SQ_OUTPUT_SCALE_FIELDS}},
+                           .n_in = n + SQ_OUTPUT_SCALE_FIELDS,
+                           .n_out = 1,
+                           .out = {sq_output_field(&s->c)},
+                           .records = GROUPS_MAX * BEATS_MAX,
+                           .outputs = (size_t)s->c.rows * s->c.cols / s->c.port_len};
+    memcpy(p->in, s->ports.in, n * sizeof *p->in);
+    sq_output_scale_fields(&s->c, p->in + n);
+}
+
+static void draw_tile(const struct parts *s, const unsigned *v, struct sq_rng *rng,
+                      enum sq_stimulus kind, int32_t *record, uint32_t *len)
+{
+    const size_t stride = s->len + s->scale_len;
+    const uint32_t groups = 1 + sq_rng_below(rng, GROUPS_MAX);
+    for (uint32_t g = 0; g < groups; g++) {
+        const uint32_t beats = 1 + sq_rng_below(rng, BEATS_MAX);
+        for (uint32_t b = 0; b < beats; b++) {
+            int32_t *const beat = record + len[IN]++ * stride;
+            s->array->draw_beat(v, rng, kind, 0, beat);
+            beat[0] = b + 1 == beats;
+        }
+        sq_output_draw_scale(&s->c, rng, kind, g + 1 == groups, record + g * stride + s->len);
+    }
+    len[SCALE] = groups;
+}
+
+// Beats of the scale group that begins at `beat`, of the `n` that are left.
+static uint32_t group_beats(const int32_t *beat, size_t stride, uint32_t n)
+{
+    uint32_t beats = 1;
+    while (beats < n && !beat[(beats - 1) * stride])
+        beats++;
+    return beats;
+}
+
+// Way 0: one scale group less, the last.
+static bool cut_tile(const struct parts *s, int32_t *record, uint32_t *len)
+{
+    const size_t stride = s->len + s->scale_len;
+    uint32_t beats = 0;
+    if (len[SCALE] == 1)
+        return false;
+    len[SCALE]--;
+    for (uint32_t g = 0; g < len[SCALE]; g++)
+        beats += group_beats(record + beats * stride, stride, len[IN] - beats);
+    len[IN] = beats;
+    record[(len[SCALE] - 1) * stride + s->len] = 1;
+    return true;
+}
+
+static uint64_t golden_tile(const struct parts *s, const unsigned *v, const struct sq_group *in,
+                            int32_t *out)
+{
+    const size_t stride = s->len + s->scale_len, pes = (size_t)s->c.rows * s->c.cols;
+    const size_t tile_len = sq_field_offset(s->ports.out, s->ports.n_out);
+    int32_t *const beats = malloc(in->len[IN] * s->len * sizeof *beats);
+    int32_t *const tile = malloc(tile_len * sizeof *tile);
+    float *const y = calloc(pes, sizeof *y);
+    uint32_t at = 0;
+    assert(beats && tile && y);
+    for (uint32_t g = 0; g < in->len[SCALE]; g++) {
+        const int32_t *const first = in->record + at * stride;
+        const uint32_t len[SQ_STREAMS_MAX] = {group_beats(first, stride, in->len[IN] - at)};
+        for (uint32_t b = 0; b < len[IN]; b++)
+            memcpy(beats + b * s->len, first + b * stride, s->len * sizeof *beats);
+        const struct sq_group group = {.record = beats, .len = len, .wrap = in->wrap};
+        memset(tile, 0, tile_len * sizeof *tile);
+        (void)s->array->golden(v, &group, tile);
+        sq_output_add(&s->c, tile, tile + pes, in->record + g * stride + s->len, y);
+        at += len[IN];
+    }
+    const int32_t *const last = in->record + (in->len[SCALE] - 1) * stride + s->len;
+    const size_t n = sq_output_end(&s->c, last, y, out);
+    free(beats);
+    free(tile);
+    free(y);
+    return n;
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+struct state {
+    struct sq_chain array;
+    struct sq_output_sim output;
+};
+
+static void init_of(const struct parts *s, const unsigned *v, void *state)
+{
+    struct state *const t = state;
+    s->array->init(v, &t->array);
+    sq_output_init(&t->output, &s->c);
+}
+
+static void offer_of(const struct parts *s, unsigned stream, const int32_t *record,
+                     struct sq_offer *o)
+{
+    o->last = record[stream == IN ? 0 : s->len];
+}
+
+// What the array offers the stage; what the stage answers.
+static struct sq_output_in between(const struct state *t, const struct sq_offer *in, bool out_ready,
+                                   struct sq_output_out *out)
+{
+    struct sq_pipeline_out array;
+    sq_chain_comb(&t->array, false, &array); // valid does not depend on ready
+    const struct sq_output_in stage = {array.out_valid, in[SCALE].valid, in[SCALE].last, out_ready};
+    sq_output_comb(&t->output, &stage, out);
+    return stage;
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct state *const t = state;
+    struct sq_output_out stage;
+    struct sq_pipeline_out array;
+    (void)between(t, in, out_ready, &stage);
+    sq_chain_comb(&t->array, stage.tile_ready, &array);
+    *out = (struct sq_handshake){{array.in_ready, stage.scale_ready}, stage.out_valid};
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct state *const t = state;
+    struct sq_output_out out;
+    const struct sq_output_in stage = between(t, in, out_ready, &out);
+    sq_chain_clock(&t->array, in[IN].valid, in[IN].last, out.tile_ready);
+    sq_output_clock(&t->output, &stage);
+}
+
+static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+
+// ---- the two --------------------------------------------------------------------------------
+
+#define TWO_OF(name, array)                                                                        \
+    static void name##_ports(const unsigned *v, struct sq_ports *p)                                \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        ports_of(&s, p);                                                                           \
+    }                                                                                              \
+    static void name##_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,          \
+                            uint64_t number, int32_t *record, uint32_t *len)                       \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        (void)number;                                                                              \
+        draw_tile(&s, v, rng, kind, record, len);                                                  \
+    }                                                                                              \
+    static bool name##_cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)        \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        return way == 0 && cut_tile(&s, record, len);                                              \
+    }                                                                                              \
+    static uint64_t name##_golden(const unsigned *v, const struct sq_group *in, int32_t *out)      \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        return golden_tile(&s, v, in, out);                                                        \
+    }                                                                                              \
+    static void name##_init(const unsigned *v, void *state)                                        \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        init_of(&s, v, state);                                                                     \
+    }                                                                                              \
+    static void name##_offer(const unsigned *v, unsigned stream, const int32_t *record,            \
+                             struct sq_offer *o)                                                   \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        offer_of(&s, stream, record, o);                                                           \
+    }
+
+TWO_OF(any, sq_array_block)
+TWO_OF(fixed, sq_array_static_block)
+
+#define ONE SQ_COMBINE_ONE
+#define TWO SQ_COMBINE_TWO
+#define SCALED SQ_COMBINE_SCALED
+#define BF16 SQ_OUTPUT_BFLOAT16
+// The array as in sq_array_block.c | lanes, form, what leaves, outputs a word, queue, tiles held.
+// few: a tile takes four cycles and the port two words a beat, so that the array waits.
+// clang-format off
+static const struct sq_point any_points[] = {
+    {"dense", true, {2, 2, 1, 8, 1, 1, SQ_ARRAY_DENSE, 0, 1, 8, 4, 4, 0, 2, ONE, 0, 1, 2, 0}},
+    {"few", true, {2, 4, 1, 4, 1, 1, SQ_ARRAY_DENSE, 0, 1, 4, 4, 4, 0, 2, ONE, BF16, 1, 2, 0}},
+    {"sentinel", true, {2, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 0, 8, 4, 8, 0, 4, TWO, BF16, 2, 2, 0}},
+    {"compact", true, {2, 1, 1, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, 0, 1, SCALED, 0, 1, 2, 0}},
+    {"sp24", false, {2, 2, 1, 16, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 8, 0, 2, ONE, SQ_OUTPUT_INT8, 2, 2, 1}},
+    {"split", false, {1, 2, 1, 8, 2, 2, SQ_ARRAY_SPLIT, 1, 1, 4, 4, 4, 0, 1, ONE, 0, 1, 3, 0}},
+};
+static const struct sq_point fixed_points[] = {
+    {"b8", true, {2, 2, 1, 8, 2, 0, 4, 4, 8, 2, SCALED, 0, 2, 2, 0}},
+    {"b4_tied", false, {1, 2, 1, 4, 1, 1, 4, 4, 8, 1, ONE, BF16, 1, 2, 0}},
+};
+
+// Whole arrays of 8 x 8 PEs with their stage: 8 outputs a cycle, a tile in the queue, bfloat16 out.
+#define STAGE(form) {"Lanes", 8}, {"Form", form}, {"OutKind", 1}, {"PortLen", 8}, {"Depth", 8}
+static const struct sq_area_unit any_area[] = {
+    {"array_out_int4x8", "sq_array_out", 16 * 64, false,
+     {{"Rows", 8}, {"Cols", 8}, {"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}, STAGE(0)}},
+};
+// clang-format on
+
+static const struct sq_faults any_faults[] = {{"few", 20, 200}};
+static const struct sq_faults fixed_faults[] = {{"b4_tied", 15, 60}};
+
+const struct sq_block sq_array_out_block = {
+    .name = "array_out",
+    .top = "sq_array_out",
+    .group = "tile",
+    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
+              "OneAcc", "PlainW", "LowW", "HighW", "Gather", SQ_OUTPUT_PARAM_NAMES, NULL},
+    .points = any_points,
+    .n_points = SQ_LEN(any_points),
+    .area = any_area,
+    .n_area = SQ_LEN(any_area),
+    .coverage_cases = 100,
+    .faults = any_faults,
+    .n_faults = SQ_LEN(any_faults),
+    .ports = any_ports,
+    .draw_group = any_draw,
+    .cut = any_cut,
+    .golden = any_golden,
+    .timing = &timing,
+    .init = any_init,
+    .offer = any_offer,
+};
+
+const struct sq_block sq_array_static_out_block = {
+    .name = "array_static_out",
+    .top = "sq_array_static_out",
+    .group = "tile",
+    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "OneAcc", "WeightW", "LowW",
+              "HighW", SQ_OUTPUT_PARAM_NAMES, NULL},
+    .points = fixed_points,
+    .n_points = SQ_LEN(fixed_points),
+    .coverage_cases = 60,
+    .faults = fixed_faults,
+    .n_faults = SQ_LEN(fixed_faults),
+    .ports = fixed_ports,
+    .draw_group = fixed_draw,
+    .cut = fixed_cut,
+    .golden = fixed_golden,
+    .timing = &timing,
+    .init = fixed_init,
+    .offer = fixed_offer,
+};

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_array_scaled: block-scaled formats, a block of every line per cycle.
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sq_combine.h"
+#include "models/sq_format.h"
+#include "models/sq_scaled.h"
+#include "sim/block/sq_case.h"
+#include "sim/block/sq_pipeline.h"
+
+enum {
+    ROWS,
+    COLS,
+    BANK,
+    HIGH,
+    ACT_ELEMENT,
+    WEIGHT_ELEMENT,
+    ACT_SCALE,
+    WEIGHT_SCALE,
+    ACC,
+    ACC_W,
+    OWN,
+    HIGH_ACC_W
+};
+enum { MASK_CODE = 8 };
+
+#define INT4 SQ_SCALED_INT4
+#define INT5 SQ_SCALED_INT5
+#define E2M1 SQ_SCALED_E2M1
+#define NONE SQ_SCALED_NONE
+#define E4M3 SQ_SCALED_E4M3
+#define E8M0 SQ_SCALED_E8M0
+#define POW4 SQ_SCALED_POW4
+#define FLOAT SQ_SCALED_BINARY32, 32
+#define FIXED(bits) SQ_SCALED_FIXED, bits
+// rows, cols, bank, k of split codes, elements, scales, accumulator and its bits, high codes at
+// an own scale and bits of their accumulator
+static const struct sq_point points[] = {
+    {"nvfp4", true, {2, 2, 16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT}},
+    {"mxfp4", true, {1, 2, 32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT}},
+    {"nvint4", true, {2, 1, 16, 0, INT4, INT4, E4M3, E4M3, FLOAT}},
+    {"nvint5", false, {1, 2, 16, 0, INT5, INT5, E4M3, E4M3, FLOAT}},
+    {"split", true, {2, 2, 16, 2, INT4, INT4, E4M3, E4M3, FLOAT}},
+    {"split_pow2", true, {1, 2, 16, 4, INT4, INT4, E8M0, E4M3, FLOAT}},
+    {"split_b32", false, {1, 1, 32, 4, INT4, INT4, E4M3, E4M3, FLOAT}},
+    {"split_k1", false, {1, 1, 16, 1, INT4, INT4, E8M0, NONE, FLOAT}},
+    {"nvfp4_fixed", true, {1, 2, 16, 0, E2M1, E2M1, E4M3, E4M3, FIXED(59)}},
+    {"nvfp4_a_fixed", false, {2, 1, 16, 0, E2M1, INT4, E4M3, NONE, FIXED(41)}},
+    {"nvint5_a_fixed", false, {1, 1, 16, 0, INT5, INT4, E4M3, NONE, FIXED(41)}},
+    {"split_a_fixed", true, {2, 1, 16, 2, INT4, INT4, E4M3, NONE, FIXED(42)}},
+    {"split_a_pow4", true, {1, 2, 16, 2, INT4, INT4, POW4, NONE, FIXED(39)}},
+    {"own_b32", true, {1, 2, 32, 1, INT4, INT4, E4M3, NONE, FIXED(40), 1, 21}},
+    {"own_b16", false, {2, 1, 16, 2, INT4, INT4, E4M3, NONE, FIXED(40), 1, 23}},
+    {"split_a_b32", false, {1, 2, 32, 8, INT4, INT4, POW4, NONE, FIXED(40)}},
+};
+
+static unsigned lanes(const unsigned *v)
+{
+    return v[HIGH] > 0 ? v[HIGH] : 1;
+}
+
+static bool has_mask(const unsigned *v) // mask bits; own scales have mask codes
+{
+    return v[HIGH] > 0 && !v[OWN];
+}
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const size_t rows = v[ROWS], cols = v[COLS], bank = v[BANK], pes = rows * cols;
+    *p = (struct sq_ports){
+        .stream = {{"in", 7}},
+        .has_last = true,
+        .n_in = 7,
+        .n_out = 4,
+        .in = {{"last", 1, 1, true},
+               {"act", rows * bank, sq_scaled_code_bits(v[ACT_ELEMENT]), true},
+               {"high", rows * lanes(v), v[OWN] ? 8 : 4, true},
+               {"mask", rows * (has_mask(v) ? bank : 1), 1, true},
+               {"act_scale", rows, 8, true},
+               {"weight", cols * bank, sq_scaled_code_bits(v[WEIGHT_ELEMENT]), true},
+               {"weight_scale", cols, 8, true}},
+        .out = {{"y", pes, 32, true},
+                {"y_top", pes, 32, true},
+                {"y_high", pes, 32, true},
+                {"error", 1, 1, true}}};
+}
+
+// ---- input ----------------------------------------------------------------------------------
+
+static int32_t draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const uint32_t i = sq_rng_below(rng, 8);
+    if (kind == SQ_STIMULUS_ILLEGAL)
+        return sq_draw_bits(rng, 8, true);
+    if (s == SQ_SCALED_POW4)
+        return (int32_t)(kind == SQ_STIMULUS_EXTREME ? 15 * (i & 1) : sq_rng_below(rng, 16));
+    if (s == SQ_SCALED_E8M0) // sums that fall below and rise beyond binary32, and around it
+        return kind == SQ_STIMULUS_EXTREME ? (int32_t[]){0, 1, 30, 62, 64, 127, 190, 254}[i]
+               : kind == SQ_STIMULUS_FEW   ? (int32_t)(126 + (i & 1))
+                                           : (int32_t)(96 + sq_rng_below(rng, 64));
+    // Zero, subnormals, the largest; powers of two, whose sums meet ties; all of them.
+    return kind == SQ_STIMULUS_EXTREME
+               ? (int32_t[]){0x00, 0x01, 0x07, 0x08, 0x38, 0x7e, 0x7d, 0x03}[i]
+           : kind == SQ_STIMULUS_FEW ? (int32_t)(0x30 + 8 * (i & 3))
+                                     : (int32_t)sq_rng_below(rng, 0x7f);
+}
+
+static int32_t draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const unsigned bits = sq_scaled_code_bits(e);
+    if (kind == SQ_STIMULUS_EXTREME) // the ends: 7 and -8, 6 and -6
+        return (int32_t)(sq_rng_below(rng, 2) ? (1u << (bits - 1)) - 1
+                         : e == E2M1          ? 15
+                                              : 1u << (bits - 1));
+    if (kind == SQ_STIMULUS_FEW)
+        return (int32_t)sq_rng_below(rng, 3);
+    return sq_draw_bits(rng, bits, true);
+}
+
+static void draw_mask(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *mask)
+{
+    const unsigned end = sq_rng_below(rng, 3);
+    if (!has_mask(v) || (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)) {
+        for (unsigned i = 0; i < (has_mask(v) ? v[BANK] : 1); i++)
+            mask[i] = sq_draw_bits(rng, 1, true);
+        return;
+    }
+    for (unsigned t = 0; t < v[HIGH]; t++) {
+        unsigned i = end == 0 ? t : v[BANK] - v[HIGH] + t; // at one end of the bank, or anywhere
+        while (end == 2 && mask[i = sq_rng_below(rng, v[BANK])])
+            ;
+        mask[i] = 1;
+    }
+}
+
+// Own scales: k mask codes and no others, but for illegal banks.
+static void draw_mask_codes(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                            int32_t *code)
+{
+    if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)
+        return;
+    for (unsigned i = 0; i < v[BANK]; i++)
+        code[i] = code[i] == MASK_CODE ? 7 : code[i];
+    for (unsigned t = 0; t < v[HIGH];) {
+        int32_t *c = &code[sq_rng_below(rng, v[BANK])];
+        t += *c != MASK_CODE;
+        *c = MASK_CODE;
+    }
+}
+
+static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
+                      int32_t *beat)
+{
+    struct sq_ports p;
+    (void)number;
+    ports(v, &p);
+    int32_t *x = beat + 1;
+    for (size_t i = 0; i < p.in[1].count; i++)
+        *x++ = draw_element(v[ACT_ELEMENT], rng, kind);
+    for (unsigned line = 0; line < v[ROWS] && v[OWN]; line++)
+        draw_mask_codes(v, rng, kind, beat + 1 + line * v[BANK]);
+    for (size_t i = 0; i < p.in[2].count; i++)
+        *x++ = v[OWN] ? sq_draw_bits(rng, 8, true) : draw_element(INT4, rng, kind);
+    for (unsigned r = 0; r < v[ROWS]; r++, x += p.in[3].count / v[ROWS])
+        draw_mask(v, rng, kind, x);
+    for (size_t i = 0; i < p.in[4].count; i++)
+        *x++ = draw_scale(v[ACT_SCALE], rng, kind);
+    for (size_t i = 0; i < p.in[5].count; i++)
+        *x++ = draw_element(v[WEIGHT_ELEMENT], rng, kind);
+    for (size_t i = 0; i < p.in[6].count; i++)
+        *x++ = draw_scale(v[WEIGHT_SCALE], rng, kind);
+}
+
+// ---- output ---------------------------------------------------------------------------------
+
+// A side of the product: its blocks as struct sq_bs holds them, without a scale above them.
+static struct sq_bs_format format_of(const unsigned *v, bool is_act)
+{
+    static const enum sq_element element[] = {
+        [INT4] = SQ_ELEMENT_INT4, [INT5] = SQ_ELEMENT_INT5, [E2M1] = SQ_ELEMENT_E2M1};
+    const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == E8M0;
+    const bool is_split = is_act && has_mask(v);
+    return (struct sq_bs_format){.kind = is_split  ? SQ_BS_SQ
+                                         : is_e8m0 ? SQ_BS_MX
+                                                   : SQ_BS_NV,
+                                 .element = element[v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT]],
+                                 .block = v[BANK],
+                                 .high_per_block = v[HIGH],
+                                 .is_split = is_split,
+                                 .is_power_of_two = is_split && is_e8m0};
+}
+
+struct side {
+    struct sq_bs c;
+    uint8_t *units; // [n][blocks] scales as they came, 0 of blocks that are none
+    int8_t *own;    // [n][k] high codes at an own scale
+    bool ok;
+};
+
+static bool alloc_side(struct side *s, struct sq_bs_format f, size_t n, size_t blocks)
+{
+    const size_t k = blocks * f.block;
+    s->ok = true;
+    s->c = (struct sq_bs){.f = f, .n = n, .k = k, .k_orig = k};
+    s->c.code = calloc(n * k, 1);
+    s->c.high = calloc(n * k, 1);
+    s->c.is_high = calloc(n * k, 1);
+    s->c.scale[0] = calloc(n * blocks, 1);
+    s->c.global[0] = calloc(n, sizeof(float));
+    s->units = calloc(n * blocks, 1);
+    s->own = calloc(n * k, 1);
+    return s->c.code && s->c.high && s->c.is_high && s->c.scale[0] && s->c.global[0] && s->units &&
+           s->own;
+}
+
+static void free_side(struct side *s)
+{
+    free(s->c.code);
+    free(s->c.high);
+    free(s->c.is_high);
+    free(s->c.scale[0]);
+    free(s->c.global[0]);
+    free(s->units);
+    free(s->own);
+}
+
+// Upper nibbles to the elements of the first k mask bits; one that stands too far up for its lane
+// (sq_gather_mux, Window) is not there. Banks of k mask bits have none such.
+static bool place_high(const unsigned *v, const int32_t *high, const int32_t *mask, uint8_t *to,
+                       uint8_t *is_high)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < v[BANK]; i++) {
+        if (!mask[i])
+            continue;
+        if (n < v[HIGH] && i <= v[BANK] - v[HIGH] + n) {
+            to[i] = (uint8_t)high[n];
+            is_high[i] = 1;
+        }
+        n++;
+    }
+    return n == v[HIGH];
+}
+
+// Block j of row `row` from its place in a beat.
+static void load_block(const unsigned *v, struct side *s, enum sq_scaled_scale kind, size_t row,
+                       size_t j, const int32_t *code, const int32_t *scale)
+{
+    static const uint8_t one[] = {[NONE] = 0x38, [E4M3] = 0x38, [E8M0] = 127, [POW4] = 0x38};
+    const size_t blocks = s->c.k / v[BANK], at = row * blocks + j;
+    const bool is_scale = sq_scaled_is_scale(kind, (uint8_t)*scale);
+    const bool is_stored = kind == E4M3 || kind == E8M0;
+    s->ok = s->ok && is_scale;
+    s->units[at] = is_scale ? (uint8_t)*scale : 0;
+    s->c.scale[0][at] = is_scale && is_stored ? (uint8_t)*scale : one[kind];
+    for (unsigned i = 0; i < v[BANK]; i++)
+        s->c.code[at * v[BANK] + i] = is_scale ? (uint8_t)code[i] : 0;
+}
+
+// The same for mask codes, whose elements are 0.
+static bool place_own(const unsigned *v, const int32_t *high, uint8_t *code, int8_t *own)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < v[BANK]; i++) {
+        if (code[i] != MASK_CODE)
+            continue;
+        code[i] = 0;
+        if (n < v[HIGH] && i <= v[BANK] - v[HIGH] + n)
+            own[i] = (int8_t)high[n];
+        n++;
+    }
+    return n == v[HIGH];
+}
+
+static void load(const unsigned *v, const struct sq_group *in, struct side *x, struct side *w)
+{
+    struct sq_ports p;
+    ports(v, &p);
+    const size_t len = sq_field_offset(p.in, p.n_in), bank = v[BANK];
+    size_t at[8];
+    for (size_t f = 0; f < p.n_in; f++)
+        at[f] = sq_field_offset(p.in, f);
+    for (size_t j = 0; j < in->len[0]; j++) {
+        const int32_t *beat = in->record + j * len;
+        for (size_t r = 0; r < v[ROWS]; r++) {
+            const size_t e = (r * in->len[0] + j) * bank;
+            const int32_t *scale = beat + at[4] + r;
+            load_block(v, x, v[ACT_SCALE], r, j, beat + at[1] + r * bank, scale);
+            if (v[HIGH] == 0)
+                continue;
+            int32_t high[SQ_BANK_MAX] = {0};
+            if (sq_scaled_is_scale(v[ACT_SCALE], (uint8_t)*scale))
+                memcpy(high, beat + at[2] + r * v[HIGH], v[HIGH] * sizeof *high);
+            if (v[OWN]) {
+                x->ok = place_own(v, high, x->c.code + e, x->own + e) && x->ok;
+                continue;
+            }
+            x->ok = place_high(v, high, beat + at[3] + r * bank, x->c.high + e, x->c.is_high + e) &&
+                    x->ok;
+        }
+        for (size_t c = 0; c < v[COLS]; c++)
+            load_block(v, w, v[WEIGHT_SCALE], c, j, beat + at[5] + c * bank, beat + at[6] + c);
+    }
+}
+
+static void product_binary32(const unsigned *v, const struct side *x, const struct side *w,
+                             int32_t *out)
+{
+    const size_t pes = (size_t)v[ROWS] * v[COLS];
+    const size_t n = (sq_bs_gemm_scratch(&w->c, &x->c) + 63) / 64 * 64;
+    float *y = calloc(pes, sizeof *y);
+    void *scratch = aligned_alloc(64, n);
+    if (!y || !scratch)
+        abort();
+    sq_bs_gemm(&w->c, &x->c, y, scratch);
+    for (size_t i = 0; i < pes; i++)
+        out[i] = (int32_t)sq_combine_bits(y[i]);
+    free(y);
+    free(scratch);
+}
+
+static int64_t integer(const struct sq_bs *c, size_t row, size_t i)
+{
+    const float v = sq_bs_element(&c->f, c->is_high[row * c->k + i], sq_bs_get(c, row, i));
+    return (int64_t)(c->f.element == SQ_ELEMENT_E2M1 ? 2 * v : v);
+}
+
+static void product_fixed(const unsigned *v, const struct side *x, const struct side *w,
+                          int32_t *out)
+{
+    const size_t pes = (size_t)v[ROWS] * v[COLS], blocks = x->c.k / v[BANK];
+    for (size_t pe = 0; pe < pes; pe++) {
+        const size_t r = pe / v[COLS], c = pe % v[COLS];
+        int64_t y = 0, y_high = 0;
+        for (size_t j = 0; j < blocks; j++) {
+            int64_t p = 0;
+            for (size_t i = j * v[BANK]; i < (j + 1) * v[BANK]; i++) {
+                p += integer(&x->c, r, i) * integer(&w->c, c, i);
+                y_high += x->own[r * x->c.k + i] * integer(&w->c, c, i);
+            }
+            y += p * sq_scaled_units(v[ACT_SCALE], x->units[r * blocks + j]) *
+                 sq_scaled_units(v[WEIGHT_SCALE], w->units[c * blocks + j]);
+        }
+        out[pe] = (int32_t)(uint32_t)y;
+        out[pes + pe] = (int32_t)(uint32_t)((uint64_t)y >> 32);
+        out[2 * pes + pe] = (int32_t)(uint32_t)y_high;
+    }
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    struct side x, w;
+    if (!alloc_side(&x, format_of(v, true), v[ROWS], in->len[0]) ||
+        !alloc_side(&w, format_of(v, false), v[COLS], in->len[0]))
+        abort();
+    for (size_t r = 0; r < v[ROWS]; r++)
+        x.c.global[0][r] = 1;
+    for (size_t c = 0; c < v[COLS]; c++)
+        w.c.global[0][c] = 1;
+    load(v, in, &x, &w);
+    if (v[ACC] == SQ_SCALED_BINARY32)
+        product_binary32(v, &x, &w, out);
+    else
+        product_fixed(v, &x, &w, out);
+    out[3 * v[ROWS] * v[COLS]] = !(x.ok && w.ok);
+    free_side(&x);
+    free_side(&w);
+    return 1;
+}
+
+// ---- the ends of the sums -------------------------------------------------------------------
+
+static void fill(const unsigned *v, int sign, int32_t *beat)
+{
+    struct sq_ports p;
+    ports(v, &p);
+    int32_t *x = beat + 1;
+    for (size_t i = 0; i < p.in[1].count; i++)
+        *x++ = v[ACT_ELEMENT] == E2M1             ? 15
+               : v[OWN] && i % v[BANK] >= v[HIGH] ? 9 // -7: 1000 is the mask code
+                                                  : 1 << (sq_scaled_code_bits(v[ACT_ELEMENT]) - 1);
+    for (size_t i = 0; i < p.in[2].count; i++)
+        *x++ = v[OWN] ? 128 : 8;
+    for (size_t i = 0; i < p.in[3].count; i++)
+        *x++ = has_mask(v) && i % v[BANK] < v[HIGH];
+    for (size_t i = 0; i < p.in[4].count; i++)
+        *x++ = v[ACT_SCALE] == POW4 ? 15 : 0x7e;
+    for (size_t i = 0; i < p.in[5].count; i++)
+        *x++ = v[WEIGHT_ELEMENT] == E2M1 ? (sign > 0 ? 15 : 7)
+               : sign > 0                ? 1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)
+                                         : (1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)) - 1;
+    for (size_t i = 0; i < p.in[6].count; i++)
+        *x++ = v[WEIGHT_SCALE] == POW4 ? 15 : 0x7e;
+}
+
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    (void)number;
+    (void)rng;
+    if (v[ACC] == SQ_SCALED_FIXED)
+        assert(sq_scaled_limit(v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE],
+                               v[BANK], has_mask(v) ? v[HIGH] : 0,
+                               SQ_K_MAX) < INT64_C(1) << (v[ACC_W] - 1));
+    return sq_case_sums(c, SQ_K_MAX / v[BANK], fill, err);
+}
+
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    struct sq_ports p;
+    ports(v, &p);
+    return way == 0 && sq_cut_to_last(sq_field_offset(p.in, p.n_in), record, len);
+}
+
+static void init(const unsigned *v, void *state)
+{
+    struct sq_chain *c = state;
+    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
+                     sq_array_scaled_stages(v[ACC] == SQ_SCALED_BINARY32, v[HIGH] > 0));
+}
+
+// clang-format off
+// PEs of 16 weights a cycle, or of 32 where the name says b32. `_a`: INT4 weights with nothing below
+// their channel's scale, so that only activations have scales of blocks; `_fixed` accumulates
+// exactly, in the bits of sq_scaled_limit for 28672 columns.
+#define PE(bank, k, act, weight, act_scale, weight_scale, acc)                                      \
+    {"BankLen", bank}, {"HighLanes", k}, {"ActElement", act}, {"WeightElement", weight},            \
+    {"ActScale", act_scale}, {"WeightScale", weight_scale}, ACC_##acc
+#define ACC_FLOAT {"Acc", SQ_SCALED_BINARY32}, {"AccW", 32}
+#define ACC_FIXED(bits) {"Acc", SQ_SCALED_FIXED}, {"AccW", bits}
+// Arrays of the PEs with exact sums and INT4 weights.
+#define ARRAY(name, bank, k, act, scale, bits, own, own_bits)                                       \
+    {name, "sq_array_scaled", bank, true,                                                           \
+     {{"BankLen", bank}, {"HighPerBank", k}, {"ActElement", act}, {"WeightElement", INT4},          \
+      {"ActScale", scale}, {"WeightScale", NONE}, ACC_FIXED(bits), {"OwnHigh", own},                \
+      {"HighAccW", own_bits}}}
+static const struct sq_area_unit area[] = {
+    {"pe_nvfp4", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT)}},
+    {"pe_nvfp4_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FIXED(59))}},
+    {"pe_mxfp4", "sq_pe_scaled", 32, false, {PE(32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT)}},
+    {"pe_nvint4", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, E4M3, FLOAT)}},
+    {"pe_nvfp4_a", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FLOAT)}},
+    {"pe_nvint4_a", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FLOAT)}},
+    {"pe_nvint5_a", "sq_pe_scaled", 16, false, {PE(16, 0, INT5, INT4, E4M3, NONE, FLOAT)}},
+    {"pe_split_e4m3_a_k2", "sq_pe_scaled", 16, false, {PE(16, 2, INT4, INT4, E4M3, NONE, FLOAT)}},
+    {"pe_nvfp4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FIXED(41))}},
+    {"pe_nvint4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FIXED(40))}},
+    {"pe_nvint5_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, INT5, INT4, E4M3, NONE, FIXED(41))}},
+    {"pe_split_e4m3_a_k1_fixed", "sq_pe_scaled", 16, false, {PE(16, 1, INT4, INT4, E4M3, NONE, FIXED(41))}},
+    {"pe_split_e4m3_a_k2_fixed", "sq_pe_scaled", 16, false, {PE(16, 2, INT4, INT4, E4M3, NONE, FIXED(42))}},
+    {"pe_split_e4m3_a_k4_fixed", "sq_pe_scaled", 16, false, {PE(16, 4, INT4, INT4, E4M3, NONE, FIXED(42))}},
+    {"pe_split_pow2_a_k1_fixed", "sq_pe_scaled", 16, false, {PE(16, 1, INT4, INT4, POW4, NONE, FIXED(38))}},
+    {"pe_split_pow2_a_k2_fixed", "sq_pe_scaled", 16, false, {PE(16, 2, INT4, INT4, POW4, NONE, FIXED(39))}},
+    {"pe_split_pow2_a_k4_fixed", "sq_pe_scaled", 16, false, {PE(16, 4, INT4, INT4, POW4, NONE, FIXED(40))}},
+    {"pe_own_e4m3_a_b32k1_fixed", "sq_pe_scaled", 32, false, {PE(32, 1, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 21}}},
+    {"pe_own_e4m3_a_b32k2_fixed", "sq_pe_scaled", 32, false, {PE(32, 2, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 22}}},
+    {"pe_split_e4m3_a_b32k4_fixed", "sq_pe_scaled", 32, false, {PE(32, 4, INT4, INT4, E4M3, NONE, FIXED(42))}},
+    ARRAY("array_nvfp4_a", 16, 0, E2M1, E4M3, 41, 0, 32),
+    ARRAY("array_nvint4_a", 16, 0, INT4, E4M3, 40, 0, 32),
+    ARRAY("array_nvint5_a", 16, 0, INT5, E4M3, 41, 0, 32),
+    ARRAY("array_split_e4m3_a_k1", 16, 1, INT4, E4M3, 41, 0, 32),
+    ARRAY("array_split_e4m3_a_k2", 16, 2, INT4, E4M3, 42, 0, 32),
+    ARRAY("array_split_e4m3_a_k4", 16, 4, INT4, E4M3, 42, 0, 32),
+    ARRAY("array_split_pow2_a_k1", 16, 1, INT4, POW4, 38, 0, 32),
+    ARRAY("array_split_pow2_a_k2", 16, 2, INT4, POW4, 39, 0, 32),
+    ARRAY("array_split_pow2_a_k4", 16, 4, INT4, POW4, 40, 0, 32),
+    ARRAY("array_own_e4m3_a_b32k1", 32, 1, INT4, E4M3, 40, 1, 21),
+    ARRAY("array_own_e4m3_a_b32k2", 32, 2, INT4, E4M3, 40, 1, 22),
+};
+// clang-format on
+
+static const struct sq_faults faults[] = {{"nvfp4", 20, 60}, {"split_a_pow4", 20, 60}};
+
+const struct sq_block sq_array_scaled_block = {
+    .name = "array_scaled",
+    .top = "sq_array_scaled",
+    .group = "tile",
+    .param = {"Rows", "Cols", "BankLen", "HighPerBank", "ActElement", "WeightElement", "ActScale",
+              "WeightScale", "Acc", "AccW", "OwnHigh", "HighAccW", NULL},
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
+    .coverage_cases = 200,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_beat = draw_beat,
+    .n_directed = 1,
+    .draw_directed = draw_directed,
+    .cut = cut,
+    .golden = golden,
+    .timing = &sq_timing_chain,
+    .init = init,
+};

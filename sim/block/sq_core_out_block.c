@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_core_out: the core with its output stage. Jobs and operands are those of sq_core; a group is a
+// job, whose scale groups make one or several tiles of outputs.
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/block/sq_core_block.h"
+#include "sim/block/sq_output_sim.h"
+
+enum { JOB, ACT, LO, HI, SCALE }; // streams
+// Parameters: those of the core, those of the stage, where the counters start.
+enum { ROWS, COLS, OUTPUT = 10, COUNT_START = OUTPUT + SQ_OUTPUT_PARAMS };
+
+static struct sq_output_config config_of(const unsigned *v)
+{
+    return sq_output_config(v[ROWS], v[COLS], v + OUTPUT);
+}
+
+// Fields of the core in a record; those of the scales follow.
+static size_t core_len(const unsigned *v)
+{
+    const struct sq_ports p = sq_ports_of(&sq_core_block, v);
+    return sq_field_offset(p.in, p.n_in);
+}
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const struct sq_output_config c = config_of(v);
+    *p = sq_ports_of(&sq_core_block, v);
+    p->stream[SCALE] = (struct sq_port){"scale", SQ_OUTPUT_SCALE_FIELDS};
+    sq_output_scale_fields(&c, p->in + p->n_in);
+    p->n_in += SQ_OUTPUT_SCALE_FIELDS;
+    p->out[0] = sq_output_field(&c);
+    p->n_out = 1;
+    p->n_status = 2; // the causes
+}
+
+// ---- cases ----------------------------------------------------------------------------------
+
+enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, uint32_t groups,
+                                struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const struct sq_output_config config = config_of(v);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
+    const int32_t *job = core->beats;
+    memcpy(c->stall, core->stall, sizeof c->stall);
+    memcpy(c->stall_seed, core->stall_seed, sizeof c->stall_seed);
+    c->n_groups = core->n_groups;
+    c->n_beats = core->n_beats;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t i = 0; i < c->n_beats; i++)
+        memcpy(c->beats + i * stride, core->beats + i * len, len * sizeof *c->beats);
+    for (size_t g = 0; g < c->n_groups; job += sq_case_records(core, g++) * len) {
+        const size_t tiles = ((uint32_t)job[1] + groups - 1) / groups;
+        const size_t outputs = tiles * config.rows * config.cols / config.port_len;
+        memcpy(c->len[g], core->len[g], sizeof c->len[g]);
+        c->len[g][SCALE] = (uint32_t)job[1];
+        c->max_outputs = outputs > c->max_outputs ? outputs : c->max_outputs;
+    }
+    return SQ_OK;
+}
+
+// Scales of a drawn case; tiles of outputs are of one or several scale groups.
+static void draw_scales(struct sq_case *c, struct sq_rng *rng)
+{
+    const unsigned *const v = c->point->value;
+    const struct sq_output_config config = config_of(v);
+    const enum sq_stimulus kind = (enum sq_stimulus)sq_rng_below(rng, SQ_STIMULUS_RANDOM);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
+    int32_t *record = c->beats;
+    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride)
+        for (uint32_t i = 0; i < c->len[g][SCALE]; i++) {
+            const bool is_last = i + 1 == c->len[g][SCALE] || sq_rng_below(rng, 4) == 0;
+            sq_output_draw_scale(&config, rng, kind, is_last, record + i * stride + len);
+        }
+}
+
+// A case of the core that runs to its end.
+static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    struct sq_case core;
+    do {
+        core = *c;
+        core.block = &sq_core_block;
+        SQ_TRY(sq_core_block.draw_case(&core, rng, err));
+        if (core.max_cycles > 0)
+            sq_case_free(&core);
+    } while (core.max_cycles > 0);
+    const enum sq_status status = sq_core_out_case(c, &core, 1, err);
+    sq_case_free(&core);
+    c->stall[SCALE] = c->stall[sq_rng_below(rng, 2) ? LO : ACT];
+    c->stall_seed[SCALE] = c->seed * 4 + 7;
+    if (status == SQ_OK)
+        draw_scales(c, rng);
+    return status;
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const struct sq_output_config c = config_of(v);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
+    const size_t pes = (size_t)c.rows * c.cols;
+    const size_t n = in->len[LO] > in->len[HI] ? in->len[LO] : in->len[HI];
+    int32_t *const beats = malloc(n * len * sizeof *beats), *const tile =
+                                                                malloc(2 * pes * sizeof *tile);
+    float *const y = calloc(pes, sizeof *y);
+    size_t n_out = 0;
+    assert(beats && tile && y);
+    for (size_t i = 0; i < n; i++)
+        memcpy(beats + i * len, in->record + i * stride, len * sizeof *beats);
+    for (uint32_t g = 0; g < in->len[SCALE]; g++) {
+        const int32_t *const scale = in->record + g * stride + len;
+        const struct sq_group group = {beats, in->len, in->wrap, g};
+        memset(tile, 0, 2 * pes * sizeof *tile);
+        (void)sq_core_block.golden(v, &group, tile);
+        sq_output_add(&c, tile, tile + pes, scale, y);
+        if (scale[0])
+            n_out += sq_output_end(&c, scale, y, out + n_out * c.port_len);
+    }
+    free(beats);
+    free(tile);
+    free(y);
+    return n_out;
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+struct state {
+    struct sq_core_sim core;
+    struct sq_output_sim output;
+};
+
+static void init(const unsigned *v, void *state)
+{
+    const struct sq_output_config c = config_of(v);
+    struct state *const s = state;
+    sq_core_block.init(v, &s->core);
+    sq_output_init(&s->output, &c);
+}
+
+static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
+{
+    if (stream == SCALE)
+        o->last = record[core_len(v)];
+    else
+        sq_core_block.offer(v, stream, record, o);
+}
+
+// What the core offers the stage; what the stage answers.
+static struct sq_output_in between(const struct state *s, const struct sq_offer *in, bool out_ready,
+                                   struct sq_output_out *out)
+{
+    struct sq_handshake core;
+    sq_core_block.timing->comb(&s->core, in, false, &core); // valid does not depend on ready
+    const struct sq_output_in stage = {core.out_valid, in[SCALE].valid, in[SCALE].last, out_ready};
+    sq_output_comb(&s->output, &stage, out);
+    return stage;
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct state *const s = state;
+    struct sq_output_out stage;
+    (void)between(s, in, out_ready, &stage);
+    sq_core_block.timing->comb(&s->core, in, stage.tile_ready, out);
+    out->in_ready[SCALE] = stage.scale_ready;
+    out->out_valid = stage.out_valid;
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct state *const s = state;
+    struct sq_output_out out;
+    const struct sq_output_in stage = between(s, in, out_ready, &out);
+    sq_core_block.timing->clock(&s->core, in, out.tile_ready);
+    sq_output_clock(&s->output, &stage);
+}
+
+static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+
+// Causes of the core; blocked_output is what it waits for the stage.
+static void status(const unsigned *v, const void *state, const struct sq_group *due, int32_t *to)
+{
+    const struct sq_core_stats *const stats = &((const struct state *)state)->core.stats;
+    (void)due;
+    for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
+        to[i] = (int32_t)(v[COUNT_START] + stats->low[i]);
+        to[SQ_N_CAUSES + i] = (int32_t)(v[COUNT_START] + stats->high[i]);
+    }
+}
+
+static const char *status_name(size_t f, size_t i)
+{
+    (void)f;
+    return sq_cause_name((enum sq_cause)i);
+}
+
+// The core as in sq_core_stimulus.c | lanes, form, what leaves, outputs a word, queue, tiles held,
+// start of the counters.
+// slow: four words a beat on the port; pass: the high path waits while a tile is read.
+// clang-format off
+#define X SQ_GATHER_CROSSBAR
+static const struct sq_point points[] = {
+    {"default", true, {2, 2, 16, 4, 8, 8, 4, 32, 8, X, 2, SQ_COMBINE_TWO, SQ_OUTPUT_BFLOAT16, 2, 2, 1}},
+    {"slow", true, {2, 2, 4, 1, 4, 8, 4, 4, 2, SQ_GATHER_LOG, 4, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1}},
+    {"pass", true, {2, 2, 8, 2, 8, 8, 3, 4, 2, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BFLOAT16, 1, 4, 0}},
+    {"int8", false, {1, 2, 5, 3, 4, 8, 2, 16, 8, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_INT8, 1, 2, 1}},
+    {"one", false, {1, 1, 1, 1, 8, 8, 4, 4, 1, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1, SQ_CORE_COUNT_HIGH}},
+};
+#undef X
+
+// The default PE, 8 x 8, with the stage that keeps up with groups of 128: 8 outputs a cycle.
+static const struct sq_area_unit area[] = {
+    {"core_out", "sq_core_out", 16 * 64, false,
+     {{"Rows", 8}, {"Cols", 8}, {"Lanes", 8}, {"OutKind", 1}, {"PortLen", 8}, {"Depth", 8}, {"Counters", 0}}},
+};
+// clang-format on
+
+static const struct sq_faults faults[] = {{"one", 20, 100}};
+
+const struct sq_block sq_core_out_block = {
+    .name = "core_out",
+    .top = "sq_core_out",
+    .group = "job",
+    .param = {"Rows", "Cols", "LowLanes", "HighLanes", "ActW", "HighW", "LowW", "BankLen",
+              "HighPerBank", "Gather", SQ_OUTPUT_PARAM_NAMES, "CountStart", NULL},
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
+    .coverage_cases = 80,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_case = draw_case,
+    .golden = golden,
+    .timing = &timing,
+    .init = init,
+    .offer = offer,
+    .status = status,
+    .status_name = status_name,
+};

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_fp_mac: dot products in binary32, share by share.
+#include "models/sq_fp_mac.h"
+
+#include "models/sq_combine.h"
+#include "models/sq_half.h"
+#include "sim/block/sq_pipeline.h"
+
+enum { LANES, IS_HALF };
+enum { SHARES_MAX = 4, STEPS_MAX = 8, FLAGS = 2 };
+
+// lanes, binary16 numbers
+static const struct sq_point points[] = {
+    {"half", true, {2, 1}},
+    {"half_1", true, {1, 1}},
+    {"whole", true, {2, 0}},
+    {"half_4", false, {4, 1}},
+};
+
+static unsigned width_of(const unsigned *v)
+{
+    return v[IS_HALF] ? 16 : 32;
+}
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const unsigned width = width_of(v);
+    *p = (struct sq_ports){.stream = {{"in", 4}},
+                           .n_in = 4,
+                           .n_out = 1,
+                           .in = {{"end", 1, 1, true},
+                                  {"last", 1, 1, true},
+                                  {"w", v[LANES], width, true},
+                                  {"x", v[LANES], width, true}},
+                           .out = {{"y", v[LANES], width, true}},
+                           .records = SHARES_MAX * STEPS_MAX};
+}
+
+// A number of a short fraction, so that there are ties, or of few; infinities and NaN are illegal.
+static int32_t draw_number(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const unsigned fraction = v[IS_HALF] ? 10 : 23, bias = v[IS_HALF] ? 15 : 127;
+    const uint32_t any = (uint32_t)sq_rng_next(rng), sign = any >> 31;
+    const uint32_t low =
+        any & ((1u << fraction) - 1) & (UINT32_MAX << sq_rng_below(rng, fraction + 1));
+    uint32_t exponent = bias - 6 + sq_rng_below(rng, 12);
+    if (kind == SQ_STIMULUS_EXTREME) // subnormal numbers, results beyond the range
+        exponent = (uint32_t[]){0, 1, bias / 2, bias,
+                                2 * bias}[sq_rng_below(rng, sq_rng_below(rng, 2) ? 5 : 2)];
+    else if (kind == SQ_STIMULUS_ILLEGAL)
+        exponent = sq_rng_below(rng, 2 * bias + 2);
+    if (kind == SQ_STIMULUS_FEW) // sums that cancel
+        return (int32_t)(sign << (width_of(v) - 1) | (sq_rng_below(rng, 4) ? bias << fraction : 0));
+    return (int32_t)(sign << (width_of(v) - 1) | exponent << fraction | low);
+}
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    const size_t stride = FLAGS + 2 * (size_t)v[LANES];
+    const unsigned shares = 1 + sq_rng_below(rng, SHARES_MAX);
+    (void)number;
+    for (unsigned s = 0; s < shares; s++) {
+        const unsigned steps = 1 + sq_rng_below(rng, STEPS_MAX);
+        for (unsigned i = 0; i < steps; i++, record += stride) {
+            record[1] = s + 1 == shares && i + 1 == steps;
+            record[0] =
+                record[1] ? (int32_t)sq_rng_below(rng, 2) : i + 1 == steps; // last is an end
+            for (size_t e = FLAGS; e < stride; e++)
+                record[e] = draw_number(v, rng, kind);
+        }
+        len[0] += steps;
+    }
+}
+
+// Way 0: the first step goes.
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    const size_t stride = FLAGS + 2 * (size_t)v[LANES];
+    if (way > 0 || len[0] == 1)
+        return false;
+    memmove(record, record + stride, --len[0] * stride * sizeof *record);
+    return true;
+}
+
+static float number_of(const unsigned *v, int32_t bits)
+{
+    float x;
+    if (v[IS_HALF])
+        return sq_half_to_float((uint16_t)bits);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const size_t lanes = v[LANES], stride = FLAGS + 2 * lanes;
+    for (size_t l = 0; l < lanes; l++) {
+        struct sq_fp_mac m = {0};
+        const int32_t *r = in->record;
+        for (uint32_t i = 0; i < in->len[0]; i++, r += stride)
+            sq_fp_mac_step(&m, number_of(v, r[FLAGS + l]), number_of(v, r[FLAGS + lanes + l]),
+                           r[0] || r[1]);
+        const bool is_nan = m.sum != m.sum; // infinity minus infinity
+        if (v[IS_HALF])
+            out[l] = is_nan ? 0x7e00 : sq_f32_to_f16(m.sum);
+        else
+            out[l] = (int32_t)sq_combine_bits(m.sum);
+    }
+    return 1;
+}
+
+static void init(const unsigned *v, void *state)
+{
+    struct sq_chain *c = state;
+    (void)v;
+    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY, 3);
+}
+
+static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
+{
+    (void)v, (void)stream;
+    o->last = record[1];
+}
+
+// A lane is a product and two sums per cycle.
+static const struct sq_area_unit area[] = {
+    {"fp_mac_half", "sq_fp_mac", 1, false, {{"Lanes", 1}, {"IsHalf", 1}}},
+    {"fp_mac_whole", "sq_fp_mac", 1, false, {{"Lanes", 1}, {"IsHalf", 0}}},
+};
+
+static const struct sq_faults faults[] = {{"half_1", 10, 400}, {"whole", 10, 400}};
+
+const struct sq_block sq_fp_mac_block = {
+    .name = "fp_mac",
+    .top = "sq_fp_mac",
+    .group = "row",
+    .param = {"Lanes", "IsHalf", NULL},
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
+    .coverage_cases = 300,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_group = draw_group,
+    .cut = cut,
+    .golden = golden,
+    .timing = &sq_timing_chain,
+    .init = init,
+    .offer = offer,
+};

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/sq_output_sim.h"
+
+#include <string.h>
+
+#include "sim/block/sq_combine_draw.h"
+
+struct sq_output_config sq_output_config(unsigned rows, unsigned cols, const unsigned *value)
+{
+    return (struct sq_output_config){.rows = rows,
+                                     .cols = cols,
+                                     .lanes = value[SQ_OUTPUT_LANES],
+                                     .form = (enum sq_combine_form)value[SQ_OUTPUT_FORM],
+                                     .kind = (enum sq_output_kind)value[SQ_OUTPUT_KIND],
+                                     .port_len = value[SQ_OUTPUT_PORT_LEN],
+                                     .depth = value[SQ_OUTPUT_DEPTH],
+                                     .hold = value[SQ_OUTPUT_HOLD]};
+}
+
+struct sq_output_port sq_output_port_of(const struct sq_output_config *c)
+{
+    return (struct sq_output_port){.rows = c->rows,
+                                   .cols = c->cols,
+                                   .lanes = c->lanes,
+                                   .form = c->form,
+                                   .out_bits = sq_output_bits(c->kind),
+                                   .port_bits = c->port_len * sq_output_bits(c->kind),
+                                   .hold = c->hold};
+}
+
+// ---- values ---------------------------------------------------------------------------------
+
+void sq_output_scale_fields(const struct sq_output_config *c, struct sq_field *field)
+{
+    field[0] = (struct sq_field){"last", 1, 1, true};
+    field[1] = (struct sq_field){"col_lo", c->cols, 32, false};
+    field[2] = (struct sq_field){"col_hi", c->cols, 32, false};
+    field[3] = (struct sq_field){"row_lo", c->rows, 32, false};
+    field[4] = (struct sq_field){"row_hi", c->rows, 32, false};
+}
+
+size_t sq_output_scale_len(const struct sq_output_config *c)
+{
+    return 1 + 2 * ((size_t)c->cols + c->rows);
+}
+
+struct sq_field sq_output_field(const struct sq_output_config *c)
+{
+    return (struct sq_field){"y", c->port_len, sq_output_bits(c->kind), c->kind != SQ_OUTPUT_INT8};
+}
+
+static float as_float(int32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+// Scales of a place, as sq_combine has them.
+struct scales {
+    float lo, hi, a;
+};
+
+static struct scales scales_of(const struct sq_output_config *c, const int32_t *scale, size_t pe)
+{
+    const int32_t *const col = scale + 1 + pe % c->cols;
+    const int32_t *const row = scale + 1 + 2 * (size_t)c->cols + pe / c->cols;
+    if (c->form == SQ_COMBINE_SCALED)
+        return (struct scales){as_float(row[0]), as_float(row[c->rows]), as_float(col[0])};
+    return (struct scales){as_float(col[0]), as_float(col[c->cols]), as_float(row[0])};
+}
+
+void sq_output_add(const struct sq_output_config *c, const int32_t *p_lo, const int32_t *p_hi,
+                   const int32_t *scale, float *y)
+{
+    for (size_t i = 0; i < (size_t)c->rows * c->cols; i++) {
+        const struct scales s = scales_of(c, scale, i);
+        y[i] = sq_combine_group(c->form, y[i], p_lo[i], p_hi[i], s.lo, s.hi, s.a);
+    }
+}
+
+size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, float *y, int32_t *out)
+{
+    const size_t n = (size_t)c->rows * c->cols;
+    for (size_t i = 0; i < n; i++) {
+        const struct scales s = scales_of(c, scale, i);
+        out[i] = sq_combine_out(c->kind, sq_combine_bits(sq_combine_end(c->form, y[i], s.a)));
+        y[i] = 0.0f;
+    }
+    return n / c->port_len;
+}
+
+// ---- drawing --------------------------------------------------------------------------------
+
+// INT8 comes of small numbers: halves of integers, around the ends of the codes.
+static bool is_near(const struct sq_output_config *c, enum sq_stimulus kind)
+{
+    return c->kind == SQ_OUTPUT_INT8 && kind == SQ_STIMULUS_UNIFORM;
+}
+
+int32_t sq_output_draw_sum(const struct sq_output_config *c, struct sq_rng *rng,
+                           enum sq_stimulus kind)
+{
+    if (is_near(c, kind))
+        return (int32_t)sq_rng_below(rng, 601) - 300;
+    return sq_combine_draw_sum(rng, kind, false);
+}
+
+void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,
+                          enum sq_stimulus kind, bool is_last, int32_t *beat)
+{
+    const bool near = is_near(c, kind);
+    beat[0] = is_last;
+    for (size_t i = 1; i < sq_output_scale_len(c); i++) {
+        const bool is_row = i > 2 * (size_t)c->cols;
+        const bool is_last_factor = is_row != (c->form == SQ_COMBINE_SCALED);
+        beat[i] = near ? (is_last_factor ? 127 : 125 + (int32_t)sq_rng_below(rng, 3)) << 23
+                       : sq_combine_draw_scale(rng, kind, false, is_last_factor);
+    }
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+enum { REQUANT_STAGES = 3 };
+
+void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c)
+{
+    const struct sq_output_port p = sq_output_port_of(c);
+    memset(s, 0, sizeof *s);
+    sq_pipeline_init(&s->combine, SQ_TIMING_ARRAY, 3 + c->form);
+    sq_pipeline_init(&s->requant, SQ_TIMING_PIPE, REQUANT_STAGES);
+    s->has_requant = c->kind == SQ_OUTPUT_INT8;
+    s->hold = c->hold;
+    s->slots = (unsigned)sq_output_slots(&p);
+    s->words = (unsigned)sq_output_words(&p);
+    s->depth = c->depth;
+}
+
+// What the parts offer each other in this cycle.
+struct wires {
+    struct sq_pipeline_out combine, requant;
+    bool has_room, unit_taken; // the queue takes a beat; what combine gives is taken
+    bool fires, ends;          // a slot of the tile goes; it is the last
+    bool leaves;               // a beat of the queue has all its words taken
+};
+
+static struct wires eval(const struct sq_output_sim *s, const struct sq_output_in *in)
+{
+    struct wires w = {.has_room = s->count < s->depth};
+    sq_pipeline_comb(&s->requant, w.has_room, &w.requant);
+    w.unit_taken = s->has_requant ? w.requant.in_ready : w.has_room;
+    sq_pipeline_comb(&s->combine, w.unit_taken, &w.combine);
+    w.fires = (s->hold ? s->held : in->tile_valid) && in->scale_valid && w.combine.in_ready;
+    w.ends = s->slot + 1 == s->slots;
+    w.leaves = s->count > 0 && in->out_ready && s->word + 1 == s->words;
+    return w;
+}
+
+void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in,
+                    struct sq_output_out *out)
+{
+    const struct wires w = eval(s, in);
+    const bool has_tile = s->hold ? s->held : in->tile_valid;
+    out->tile_ready =
+        s->hold ? !s->held || (w.fires && w.ends) : w.combine.in_ready && in->scale_valid && w.ends;
+    out->scale_ready = w.combine.in_ready && has_tile && w.ends;
+    out->out_valid = s->count > 0;
+}
+
+void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in)
+{
+    const struct wires w = eval(s, in);
+    const bool given = s->has_requant ? w.requant.out_valid : w.combine.out_valid;
+    if (s->count > 0 && in->out_ready)
+        s->word = w.leaves ? 0 : s->word + 1;
+    s->count = s->count + (given && w.has_room) - w.leaves;
+    sq_pipeline_clock(&s->requant, s->has_requant && w.combine.out_valid, false, w.has_room);
+    sq_pipeline_clock(&s->combine, w.fires, in->scale_last, w.unit_taken);
+    if (s->hold && (!s->held || (w.fires && w.ends)))
+        s->held = in->tile_valid;
+    if (w.fires)
+        s->slot = w.ends ? 0 : s->slot + 1;
+}

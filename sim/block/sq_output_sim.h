@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output stage of rtl/sq_output.sv behind a core or an array: what it computes and when. Blocks
+// that end with it (sq_output_block.c and those with _out in their name) are made of this.
+#ifndef SQ_OUTPUT_SIM_H
+#define SQ_OUTPUT_SIM_H
+
+#include "models/sq_combine.h"
+#include "sim/block/sq_output_port.h"
+#include "sim/block/sq_pipeline.h"
+
+// Its parameters, those of the RTL in this order behind Rows and Cols.
+enum {
+    SQ_OUTPUT_LANES,
+    SQ_OUTPUT_FORM,
+    SQ_OUTPUT_KIND,
+    SQ_OUTPUT_PORT_LEN,
+    SQ_OUTPUT_DEPTH,
+    SQ_OUTPUT_HOLD,
+    SQ_OUTPUT_PARAMS
+};
+#define SQ_OUTPUT_PARAM_NAMES "Lanes", "Form", "OutKind", "PortLen", "Depth", "Hold"
+enum { SQ_OUTPUT_TILE_MAX = 64 * 64 };
+
+struct sq_output_config {
+    unsigned rows, cols, lanes;
+    enum sq_combine_form form;
+    enum sq_output_kind kind;
+    unsigned port_len, depth, hold;
+};
+// `value` begins with Lanes.
+struct sq_output_config sq_output_config(unsigned rows, unsigned cols, const unsigned *value);
+struct sq_output_port sq_output_port_of(const struct sq_output_config *c);
+
+// ---- values ---------------------------------------------------------------------------------
+
+// The stream `scale`: last, col_lo [cols], col_hi [cols], row_lo [rows], row_hi [rows].
+enum { SQ_OUTPUT_SCALE_FIELDS = 5 };
+void sq_output_scale_fields(const struct sq_output_config *c, struct sq_field *field);
+size_t sq_output_scale_len(const struct sq_output_config *c);
+struct sq_field sq_output_field(const struct sq_output_config *c); // of the outputs
+
+// A tile of a scale group into the sums y [rows * cols], which begin as zeros.
+void sq_output_add(const struct sq_output_config *c, const int32_t *p_lo, const int32_t *p_hi,
+                   const int32_t *scale, float *y);
+// After the last one: beats of outputs, out [rows * cols / port_len][port_len]; y is zeros again.
+size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, float *y,
+                     int32_t *out);
+
+// A scale beat, as encoders write them or at the ends of the range; and a sum.
+void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,
+                          enum sq_stimulus kind, bool is_last, int32_t *beat);
+int32_t sq_output_draw_sum(const struct sq_output_config *c, struct sq_rng *rng,
+                           enum sq_stimulus kind);
+
+// ---- time -----------------------------------------------------------------------------------
+
+struct sq_output_sim {
+    struct sq_pipeline combine, requant;
+    bool has_requant, hold;
+    unsigned slots, words, depth;
+    unsigned slot, word, count; // of the tile, of the beat on the port, beats in the queue
+    bool held;                  // Hold: a tile is inside
+};
+
+struct sq_output_in {
+    bool tile_valid, scale_valid, scale_last, out_ready;
+};
+
+struct sq_output_out {
+    bool tile_ready, scale_ready, out_valid;
+};
+
+void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c);
+void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in,
+                    struct sq_output_out *out);
+void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in);
+
+#endif

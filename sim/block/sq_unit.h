@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What multiplies on a machine, and how long its jobs take: the timing models of the blocks with
+// free operands in front and, behind, a port that finished tiles leave through. A machine keeps no
+// rates of its own: whatever format runs, its time is that of one of these.
+//
+//   core      sq_core: low and high path (sq_core_sim.h)
+//   core_act  sq_core_act: a mask unit, stores, the core. Masks of a tile of tokens are made once,
+//             and used for every tile of channels
+//   stored    sq_array_stored: the same in front of an array of split codes
+//   dynamic   sq_array_dynamic: the mask unit in front of the array, for every tile again
+//   array     sq_array, sq_array_static: a beat a cycle, for tiles of equal or of different length;
+//             before a tile of tokens may come a scan that finds its columns, one tile ahead
+//
+// A job: `tiles` of rows (tokens), each with `passes` tiles of columns (channels). A finished tile
+// occupies the port for `drain` cycles, and no other one leaves in that time. The job ends when the
+// last tile has left.
+#ifndef SQ_UNIT_H
+#define SQ_UNIT_H
+
+#include "sim/block/sq_core_sim.h"
+#include "sim/block/sq_stages.h"
+
+enum sq_unit_kind {
+    SQ_UNIT_CORE,
+    SQ_UNIT_CORE_ACT,
+    SQ_UNIT_STORED,
+    SQ_UNIT_DYNAMIC,
+    SQ_UNIT_ARRAY,
+    SQ_UNIT_KINDS
+};
+const char *sq_unit_name(enum sq_unit_kind kind); // "core", ...
+
+// Without padding, zeroed where unused: compared by its bytes.
+struct sq_unit {
+    uint32_t kind;
+    uint32_t topk;              // core_act, stored, dynamic: enum sq_topk_arch
+    uint32_t stages;            // array: of sq_stages.h
+    uint32_t lead;              // array: cycles before the first beat, of decoders in front
+    struct sq_core_config core; // core, core_act
+};
+
+struct sq_unit_job {
+    uint32_t tiles, passes; // >= 1 each, tiles * passes * flushes < 2^31
+    uint32_t flushes;       // core, core_act: scale groups of a tile; else 1
+    uint32_t beats;         // core, core_act: banks of a group, <= SQ_JOB_GROUP_BANKS_MAX; else
+                            // beats of a tile, where no list says them
+    uint32_t drain;         // cycles; 0: tiles stay inside, as partial sums
+    uint32_t scan;          // array: cycles; 0: nothing to be found
+};
+
+// One tile of columns: its beats, >= 1, and how many of them only its fullest column needs. The
+// tiles of a job go through the list over and over, each tile of rows from its beginning.
+struct sq_tile_work {
+    uint32_t beats, idle;
+};
+struct sq_tile_list {
+    uint32_t n; // 0: all tiles take job->beats
+    const struct sq_tile_work *tile;
+};
+
+struct sq_unit_stats {
+    uint64_t cycles;
+    uint64_t low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES]; // each sums to cycles
+};
+
+// The definition: a call of the block's model for every cycle. list: NULL as an empty one.
+struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct sq_unit_job *job,
+                                      const struct sq_tile_list *list);
+
+// The same in every counter: registers that come back make a period, and periods are skipped.
+struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct sq_unit_job *job,
+                                      const struct sq_tile_list *list);
+
+// Jobs that were run, for callers that meet the same ones again and again: zero-initialised it is
+// empty. A slot keeps the last job that fell on it. One per thread.
+#define SQ_UNIT_MEMO_SLOTS 1024u
+struct sq_unit_memo {
+    struct sq_unit_memo_slot {
+        struct sq_unit unit;
+        struct sq_unit_job job; // tiles = 0: empty
+        uint64_t list;          // digest
+        struct sq_unit_stats stats;
+    } slot[SQ_UNIT_MEMO_SLOTS];
+};
+// sq_unit_run_fast; memo: NULL = none.
+struct sq_unit_stats sq_unit_run(const struct sq_unit *unit, const struct sq_unit_job *job,
+                                 const struct sq_tile_list *list, struct sq_unit_memo *memo);
+
+// No job takes less, or more: the slowest part alone, and everything one after the other.
+uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job,
+                       const struct sq_tile_list *list);
+uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
+                       const struct sq_tile_list *list);
+
+#endif

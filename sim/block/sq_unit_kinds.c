@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of units, a cycle at a time (sq_unit.h).
+
+#include <string.h>
+
+#include "sim/block/sq_split_act.h"
+#include "sim/block/sq_unit_world.h"
+
+const char *sq_unit_name(enum sq_unit_kind kind)
+{
+    static const char *const name[SQ_UNIT_KINDS] = {"core", "core_act", "stored", "dynamic",
+                                                    "array"};
+    return name[kind];
+}
+
+static uint32_t beats_of(const struct sq_unit_job_run *r, uint32_t pass)
+{
+    return r->list.n ? r->list.tile[pass % r->list.n].beats : r->job->beats;
+}
+
+static uint32_t idle_of(const struct sq_unit_job_run *r, uint32_t pass)
+{
+    return r->list.n ? r->list.tile[pass % r->list.n].idle : 0;
+}
+
+void sq_unit_count(struct sq_unit_job_run *r, enum sq_cause cause)
+{
+    r->stats.cycles++;
+    r->stats.low[cause]++;
+    r->stats.high[cause]++;
+}
+
+// ---- the port -------------------------------------------------------------------------------
+
+static bool port_ready(const struct sq_unit_job_run *r)
+{
+    return r->job->drain == 0 || r->w.flush + 1 < r->job->flushes || r->w.wait == 0;
+}
+
+static void port_clock(struct sq_unit_job_run *r, bool fired)
+{
+    struct sq_unit_world *w = &r->w;
+    w->wait -= w->wait > 0;
+    if (!fired)
+        return;
+    w->flush = w->flush + 1 < r->job->flushes ? w->flush + 1 : 0;
+    if (w->flush == 0 && r->job->drain > 0)
+        w->wait = r->job->drain - 1;
+}
+
+static struct sq_unit_counter up(uint32_t *at, uint32_t end)
+{
+    return (struct sq_unit_counter){at, end, false};
+}
+
+static struct sq_unit_counter down(uint32_t *at)
+{
+    return (struct sq_unit_counter){at, 0, true};
+}
+
+// ---- core -----------------------------------------------------------------------------------
+
+static struct sq_job core_job(const struct sq_unit_job_run *r)
+{
+    const struct sq_unit_job *j = r->job;
+    return (struct sq_job){j->beats, j->tiles * j->passes * j->flushes};
+}
+
+static struct sq_core_stats *core_stats(struct sq_unit_world *w)
+{
+    return &w->block.core.stats;
+}
+
+static void step_core(struct sq_unit_job_run *r, bool is_new)
+{
+    struct sq_core_sim *core = &r->w.block.core;
+    struct sq_core_in in = {.job_valid = is_new,
+                            .act_valid = true,
+                            .lo_valid = true,
+                            .hi_valid = true,
+                            .out_ready = port_ready(r)};
+    struct sq_core_out out;
+    if (is_new)
+        in.job = core_job(r);
+    sq_core_comb(core, &in, &out);
+    port_clock(r, out.out_valid && in.out_ready);
+    sq_core_clock(core, &in);
+    r->level = !(out.out_valid && in.out_ready) ? SQ_LEVEL_CYCLE
+               : r->w.flush > 0                 ? SQ_LEVEL_FLUSH
+                                                : SQ_LEVEL_PASS;
+}
+
+static void core_start(struct sq_unit_job_run *r)
+{
+    sq_core_reset(&r->w.block.core, &r->unit->core);
+    step_core(r, true);
+}
+
+static void core_clock(struct sq_unit_job_run *r)
+{
+    step_core(r, false);
+}
+
+static bool core_done(const struct sq_unit_job_run *r)
+{
+    return !sq_core_active(&r->w.block.core);
+}
+
+static size_t path_counters(struct sq_unit_job_run *r, struct sq_core_sim *core,
+                            enum sq_unit_level level,
+                            struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    struct sq_core_state *s = &core->state;
+    size_t n = 0;
+    if (level == SQ_LEVEL_CYCLE) {
+        c[n++] = up(&s->low_bank, s->group_banks);
+        c[n++] = up(&s->high_bank, s->group_banks);
+        c[n++] = down(&r->w.wait);
+        return n;
+    }
+    c[n++] = down(&s->low_groups);
+    c[n++] = down(&s->high_groups);
+    c[n++] = down(&s->out_groups);
+    if (level == SQ_LEVEL_FLUSH && r->job->flushes > 1)
+        c[n++] = up(&r->w.flush, r->job->flushes);
+    return n;
+}
+
+static size_t core_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                            struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    return path_counters(r, &r->w.block.core, level, c);
+}
+
+// ---- core_act -------------------------------------------------------------------------------
+
+static struct sq_core_stats *act_stats(struct sq_unit_world *w)
+{
+    return &w->block.act.core.stats;
+}
+
+// A beat of the tile that goes in was taken.
+static void source_clock(struct sq_unit_job_run *r, bool fired, uint32_t beats)
+{
+    struct sq_unit_world *w = &r->w;
+    if (!fired || --w->beats > 0)
+        return;
+    w->tiles--;
+    w->beats = w->tiles > 0 ? beats : 0;
+}
+
+static enum sq_unit_level store_level(const struct sq_buffer_sim *old,
+                                      const struct sq_buffer_sim *now)
+{
+    return now->out != old->out     ? SQ_LEVEL_TILE
+           : now->pass != old->pass ? SQ_LEVEL_PASS
+                                    : SQ_LEVEL_CYCLE;
+}
+
+static void step_act(struct sq_unit_job_run *r, bool is_new)
+{
+    struct sq_core_act_sim *s = &r->w.block.act;
+    const struct sq_buffer_sim store = s->lo;
+    const uint32_t groups = s->core.state.low_groups;
+    struct sq_core_act_in in = {.act_valid = r->w.tiles > 0,
+                                .act_last = r->w.beats == 1,
+                                .act_passes = r->job->passes,
+                                .weight_valid = true,
+                                .job_valid = is_new,
+                                .out_ready = port_ready(r)};
+    struct sq_core_act_out out;
+    if (is_new)
+        in.job = core_job(r);
+    sq_core_act_comb(s, &in, &out);
+    port_clock(r, out.out_valid && in.out_ready);
+    source_clock(r, in.act_valid && out.act_ready, r->job->beats * r->job->flushes);
+    sq_core_act_clock(s, &in);
+    r->level = store_level(&store, &s->lo);
+    if (r->level == SQ_LEVEL_CYCLE && s->core.state.low_groups != groups)
+        r->level = SQ_LEVEL_FLUSH;
+}
+
+static void act_start(struct sq_unit_job_run *r)
+{
+    struct sq_pipeline topk;
+    sq_topk_pipeline(&topk, r->unit->topk, r->unit->core.high_bits - 1);
+    sq_core_act_init(&r->w.block.act, &r->unit->core, topk.kind, topk.depth);
+    r->w.tiles = r->job->tiles;
+    r->w.beats = r->job->beats * r->job->flushes;
+    step_act(r, true);
+}
+
+static void act_clock(struct sq_unit_job_run *r)
+{
+    step_act(r, false);
+}
+
+static bool act_done(const struct sq_unit_job_run *r)
+{
+    return !sq_core_active(&r->w.block.act.core);
+}
+
+// A store: what is given, and what is written at the same time.
+static size_t store_counters(struct sq_buffer_sim *s, enum sq_unit_level level,
+                             struct sq_unit_counter *c)
+{
+    size_t n = 0;
+    if (level == SQ_LEVEL_TILE)
+        return 0;
+    c[n++] = up(&s->written, UINT32_MAX);
+    c[n++] =
+        level == SQ_LEVEL_PASS ? up(&s->pass, s->passes[s->out]) : up(&s->given, s->len[s->out]);
+    return n;
+}
+
+static size_t act_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                           struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    struct sq_core_act_sim *s = &r->w.block.act;
+    size_t n = path_counters(r, &s->core, level, c);
+    n += store_counters(&s->lo, level, c + n);
+    n += store_counters(&s->hi, level, c + n);
+    c[n++] = down(level == SQ_LEVEL_TILE ? &r->w.tiles : &r->w.beats);
+    return n;
+}
+
+// ---- stored ---------------------------------------------------------------------------------
+
+static void stored_start(struct sq_unit_job_run *r)
+{
+    sq_array_stored_init(&r->w.block.stored, r->unit->topk);
+    r->w.tiles = r->job->tiles;
+    r->w.beats = r->job->beats;
+    r->w.to_give = r->w.outputs = r->job->tiles * r->job->passes;
+}
+
+static void stored_clock(struct sq_unit_job_run *r)
+{
+    struct sq_array_stored_sim *s = &r->w.block.stored;
+    const struct sq_timing *timing = sq_array_stored_block.timing;
+    const struct sq_buffer_sim store = s->store;
+    const struct sq_offer in[2] = {
+        {.valid = r->w.tiles > 0, .last = r->w.beats == 1, .n = r->job->passes}, {.valid = true}};
+    const bool ready = port_ready(r);
+    struct sq_handshake out;
+    timing->comb(s, in, ready, &out);
+    const enum sq_array_stored_wait wait = sq_array_stored_wait(s, in, ready);
+    sq_unit_count(r, r->w.to_give == 0                   ? SQ_CAUSE_DRAINING
+                     : wait == SQ_ARRAY_STORED_BUSY      ? SQ_CAUSE_BUSY
+                     : wait == SQ_ARRAY_STORED_WAIT_MASK ? SQ_CAUSE_WAIT_MASK
+                                                         : SQ_CAUSE_BLOCKED_OUTPUT);
+    r->w.to_give -= wait == SQ_ARRAY_STORED_BUSY && sq_buffer_ends_pass(&s->store);
+    r->w.outputs -= out.out_valid && ready;
+    port_clock(r, out.out_valid && ready);
+    source_clock(r, in[0].valid && out.in_ready[0], r->job->beats);
+    timing->clock(s, in, ready);
+    r->level = store_level(&store, &s->store);
+}
+
+static bool outputs_done(const struct sq_unit_job_run *r)
+{
+    return r->w.outputs == 0;
+}
+
+static size_t stored_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                              struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    size_t n = store_counters(&r->w.block.stored.store, level, c);
+    c[n++] = down(level == SQ_LEVEL_TILE ? &r->w.tiles : &r->w.beats);
+    if (level == SQ_LEVEL_CYCLE)
+        c[n++] = down(&r->w.wait);
+    if (level == SQ_LEVEL_CYCLE)
+        return n;
+    c[n++] = down(&r->w.to_give);
+    c[n++] = down(&r->w.outputs);
+    return n;
+}
+
+// ---- array, dynamic -------------------------------------------------------------------------
+
+static void begin_pass(struct sq_unit_job_run *r)
+{
+    r->w.beats = beats_of(r, r->w.pass);
+    r->w.idle = idle_of(r, r->w.pass);
+    r->w.is_idle = r->w.beats <= r->w.idle;
+}
+
+static void array_start(struct sq_unit_job_run *r)
+{
+    struct sq_chain *c = &r->w.block.chain;
+    c->has_front = r->unit->kind == SQ_UNIT_DYNAMIC;
+    if (c->has_front)
+        sq_topk_pipeline(&c->front, r->unit->topk, SQ_SPLIT_MAG_W);
+    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
+                     c->has_front ? (unsigned)SQ_SPLIT_ARRAY_DEPTH : r->unit->stages);
+    r->w.tiles = r->job->tiles;
+    r->w.to_give = r->w.outputs = r->job->tiles * r->job->passes;
+    r->w.lead = r->unit->lead;
+    r->w.scans = r->job->scan ? r->job->tiles : 0;
+    r->w.scan = r->job->scan;
+    begin_pass(r);
+}
+
+// The unit that finds columns: two tiles ahead of the array at most, one of them at work.
+static void scan_clock(struct sq_unit_job_run *r, bool tile_ends)
+{
+    struct sq_unit_world *w = &r->w;
+    if (w->lead == 0 && w->scans > 0 && w->found < 2 && --w->scan == 0) {
+        w->found++;
+        w->scans--;
+        w->scan = r->job->scan;
+    }
+    w->found -= tile_ends && r->job->scan > 0;
+}
+
+// The cause of a cycle in which the array took no beat, or one.
+static enum sq_cause array_cause(const struct sq_unit_job_run *r, bool offers, bool takes)
+{
+    const struct sq_unit_world *w = &r->w;
+    if (w->to_give == 0)
+        return SQ_CAUSE_DRAINING;
+    if (takes)
+        return w->block.chain.has_front || !w->is_idle ? SQ_CAUSE_BUSY : SQ_CAUSE_IMBALANCE;
+    if (offers)
+        return SQ_CAUSE_BLOCKED_OUTPUT;
+    return w->lead > 0                ? SQ_CAUSE_FILLING
+           : w->block.chain.has_front ? SQ_CAUSE_WAIT_MASK
+                                      : SQ_CAUSE_WAIT_INDEX;
+}
+
+static void array_clock(struct sq_unit_job_run *r)
+{
+    struct sq_unit_world *w = &r->w;
+    struct sq_chain *c = &w->block.chain;
+    const bool ready = port_ready(r), is_serial = c->front.kind == SQ_TIMING_SERIAL;
+    const bool valid = w->tiles > 0 && w->lead == 0 && (r->job->scan == 0 || w->found > 0);
+    const bool last = w->beats == 1;
+    struct sq_pipeline_out out, back, front = {.out_valid = valid};
+    sq_chain_comb(c, ready, &out);
+    sq_pipeline_comb(&c->back, ready, &back);
+    if (c->has_front)
+        sq_pipeline_comb(&c->front, back.in_ready, &front);
+    const bool offers = front.out_valid;
+    const bool ends = !c->has_front ? last
+                      : is_serial   ? c->front.held_last
+                                    : c->front.last[c->front.depth - 1];
+    sq_unit_count(r, array_cause(r, offers, offers && back.in_ready));
+    w->to_give -= offers && back.in_ready && ends;
+    w->outputs -= out.out_valid && ready;
+    port_clock(r, out.out_valid && ready);
+    const bool fired = valid && out.in_ready;
+    sq_chain_clock(c, valid, last, ready);
+    r->level = SQ_LEVEL_CYCLE;
+    w->beats -= fired;
+    w->is_idle = w->beats <= w->idle;
+    if (fired && last) {
+        r->level = w->pass + 1 < r->job->passes ? SQ_LEVEL_PASS : SQ_LEVEL_TILE;
+        w->pass = r->level == SQ_LEVEL_PASS ? w->pass + 1 : 0;
+        w->tiles -= r->level == SQ_LEVEL_TILE;
+        begin_pass(r);
+    }
+    scan_clock(r, r->level == SQ_LEVEL_TILE);
+    w->lead -= w->lead > 0;
+}
+
+static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                             struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
+{
+    struct sq_unit_world *w = &r->w;
+    size_t n = 0;
+    if (level == SQ_LEVEL_CYCLE) {
+        c[n++] = (struct sq_unit_counter){&w->beats, w->is_idle ? 0 : w->idle, true};
+        c[n++] = down(&w->lead);
+        c[n++] = down(&w->scan);
+        c[n++] = down(&w->wait);
+        return n;
+    }
+    if (level == SQ_LEVEL_PASS && r->list.n == 0) {
+        c[n++] = up(&w->pass, r->job->passes);
+        c[n++] = down(&w->scan);
+    } else if (level == SQ_LEVEL_TILE) {
+        c[n++] = down(&w->tiles);
+        c[n++] = down(&w->scans);
+    }
+    c[n++] = down(&w->to_give);
+    c[n++] = down(&w->outputs);
+    return n;
+}
+
+const struct sq_unit_ops sq_unit_ops[SQ_UNIT_KINDS] = {
+    [SQ_UNIT_CORE] = {core_start, core_clock, core_done, core_counters, core_stats},
+    [SQ_UNIT_CORE_ACT] = {act_start, act_clock, act_done, act_counters, act_stats},
+    [SQ_UNIT_STORED] = {stored_start, stored_clock, outputs_done, stored_counters, NULL},
+    [SQ_UNIT_DYNAMIC] = {array_start, array_clock, outputs_done, array_counters, NULL},
+    [SQ_UNIT_ARRAY] = {array_start, array_clock, outputs_done, array_counters, NULL},
+};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the parts of sq_unit_*.c; users include sq_unit.h.
+#ifndef SQ_UNIT_WORLD_H
+#define SQ_UNIT_WORLD_H
+
+#include <stddef.h>
+
+#include "sim/block/sq_array_stored_block.h"
+#include "sim/block/sq_core_act_sim.h"
+#include "sim/block/sq_unit.h"
+
+// Everything that evolves during a job, zeroed with its padding before.
+struct sq_unit_world {
+    union {
+        struct sq_core_sim core;
+        struct sq_core_act_sim act;
+        struct sq_array_stored_sim stored;
+        struct sq_chain chain;
+    } block;
+    // In front: tiles of rows not yet in, beats left of the one that goes in; dynamic and array:
+    // passes done of it, and what comes before its first beat.
+    uint32_t tiles, beats, pass, idle, is_idle; // is_idle: only idle beats are left
+    uint32_t lead, scans, scan, found; // scans to do, cycles left of the one at work, tiles found
+    // Behind: tiles (dynamic, array, stored) that the array has not taken all of, and not given.
+    uint32_t to_give, outputs;
+    uint32_t flush, wait; // flushes of the tile that comes next; cycles until the port is free
+};
+
+// How far a boundary between two cycles reaches: what ended with the cycle before it.
+enum sq_unit_level { SQ_LEVEL_CYCLE, SQ_LEVEL_FLUSH, SQ_LEVEL_PASS, SQ_LEVEL_TILE, SQ_N_LEVELS };
+
+struct sq_unit_job_run {
+    const struct sq_unit *unit;
+    const struct sq_unit_job *job;
+    struct sq_tile_list list;
+    struct sq_unit_world w;
+    struct sq_unit_stats stats; // core, core_act: of the cycles after the core's own
+    enum sq_unit_level level;   // of the last edge
+};
+
+// A counter on its way to `end`. Nothing depends on it but whether it is there.
+struct sq_unit_counter {
+    uint32_t *at, end;
+    bool is_down;
+};
+enum { SQ_UNIT_COUNTERS_MAX = 16 };
+
+// Of one kind of unit.
+struct sq_unit_ops {
+    void (*start)(struct sq_unit_job_run *r);
+    void (*clock)(struct sq_unit_job_run *r);
+    bool (*done)(const struct sq_unit_job_run *r);
+    // The counters that move on while the state comes back at every boundary of a level.
+    size_t (*counters)(struct sq_unit_job_run *r, enum sq_unit_level level,
+                       struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX]);
+    struct sq_core_stats *(*core_stats)(
+        struct sq_unit_world *w); // NULL: causes are counted in stats
+};
+
+extern const struct sq_unit_ops sq_unit_ops[SQ_UNIT_KINDS];
+
+// A cycle of a path that has no causes of its own.
+void sq_unit_count(struct sq_unit_job_run *r, enum sq_cause cause);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cli/sq_cli_calib.h"
+
+#include <unistd.h>
+
+#include "sim/llm/sq_tokens.h"
+
+static bool has_tokens(const struct sq_checkpoint *ck, const char *model)
+{
+    char beside[1024];
+    sq_tokens_beside(model, "tokens_calib.safetensors", beside, sizeof beside);
+    return ck->is_model && access(beside, F_OK) == 0;
+}
+
+enum sq_status sq_cli_recipe_calibrated(struct sq_cli_options *in, const struct sq_checkpoint *ck,
+                                        const char *model, bool is_calib, struct sq_recipe *r,
+                                        bool *is_rtn, struct sq_error *err)
+{
+    struct sq_cli_options plain = *in;
+    struct sq_recipe other;
+    *is_rtn = false;
+    SQ_TRY(sq_cli_recipe(in, r, err));
+    if (is_calib || sq_given_text(&in->given, "algorithm") || !sq_recipe_needs_calibration(r) ||
+        has_tokens(ck, model) || in->given.n == SQ_OPTIONS_MAX)
+        return SQ_OK;
+    plain.given.option[plain.given.n].name = "algorithm";
+    plain.given.option[plain.given.n++].text = "rtn";
+    if (sq_cli_recipe(&plain, &other, NULL) != SQ_OK || sq_recipe_needs_calibration(&other))
+        return SQ_OK; // it is refused with what would need none
+    *in = plain;
+    *r = other;
+    *is_rtn = true;
+    return SQ_OK;
+}
+
+void sq_cli_note_rtn(const char *command)
+{
+    sq_cli_settle();
+    sq_cli_progress_end();
+    fprintf(stderr,
+            "sqsim %.40s: note: no calibration tokens here, weights by --algorithm rtn (gptq where "
+            "there are)\n",
+            command);
+}

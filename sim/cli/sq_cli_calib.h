@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recipe of `eval` and `quantize`, which start from the same defaults (sq_format_option.h),
+// where calibration may be impossible.
+#ifndef SQ_CLI_CALIB_H
+#define SQ_CLI_CALIB_H
+
+#include "sim/cli/sq_cli_option.h"
+#include "sim/llm/sq_checkpoint.h"
+
+// sq_cli_recipe; but where nobody chose an --algorithm, the default one needs calibration tokens,
+// none were named (`is_calib`) and there are none by default (the checkpoint is no model, or no
+// tokens_calib.safetensors lies beside it), that of --algorithm rtn where this needs none. Then
+// *is_rtn, and in->given says rtn; say so by sq_cli_note_rtn once the command has succeeded.
+enum sq_status sq_cli_recipe_calibrated(struct sq_cli_options *in, const struct sq_checkpoint *ck,
+                                        const char *model, bool is_calib, struct sq_recipe *r,
+                                        bool *is_rtn, struct sq_error *err);
+void sq_cli_note_rtn(const char *command);
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// The synthesis behind areas, as every command opens it. Program code.
+#ifndef SQ_CLI_SYNTH_H
+#define SQ_CLI_SYNTH_H
+
+#include "sim/synth/sq_synth.h"
+
+// Standard cells where --liberty is not given: Debian's package qflow-tech-osu018.
+#define SQ_CLI_LIBERTY "/usr/share/qflow/tech/osu018/osu018_stdcells.lib"
+
+// With the modules of rtl/ and the cache of the program; liberty: NULL = SQ_CLI_LIBERTY.
+// SQ_ERR_TOOL where that or a tool is missing, else as sq_synth_open.
+enum sq_status sq_cli_synth_open(struct sq_synth *synth, const char *liberty, struct sq_error *err);
+
+#endif

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// --window --stride --bos: how a text becomes sequences of tokens (sim/llm/sq_token_source.h), in
+// the commands that take --text or --calib-text.
+#ifndef SQ_CLI_TEXT_H
+#define SQ_CLI_TEXT_H
+
+#include "sim/cli/sq_cli.h"
+#include "sim/llm/sq_token_source.h"
+
+// argp child input.
+struct sq_cli_text {
+    struct sq_token_source source; // window, stride and bos are set here; text is the command's
+    struct sq_error *err;
+};
+extern const struct argp sq_cli_text_argp;
+
+// "8 sequences of tokens.safetensors", "8 windows of 512 tokens, stride 512, BOS none", of what was
+// read.
+void sq_cli_text_of(const struct sq_token_source *source, const struct sq_tokens *tokens,
+                    char text[160]);
+// The same as keys sequences, window, stride, bos; the last three null for a token file.
+void sq_cli_text_json(const struct sq_token_source *source, const struct sq_tokens *tokens,
+                      json_t *object);
+
+#endif

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim vectors: a block-scaled format as a conformance suite, and a unit's answers judged by it.
+#include <errno.h>
+#include <string.h>
+
+#include "sim/cli/sq_cli_option.h"
+#include "sim/format/sq_bs_format.h"
+#include "sim/format/sq_vectors_file.h"
+
+enum { KEY_JSON = 0x2000, KEY_OUT, KEY_CHECK, SEED = 1 };
+
+struct arguments {
+    struct sq_cli_options options;
+    const char *out, *check;
+    bool is_json;
+    struct sq_error *err;
+};
+
+static const struct argp_option options[] = {
+    {"out", KEY_OUT, "DIR", 0, "write FORMAT.jsonl and FORMAT.safetensors there", 1},
+    {"check", KEY_CHECK, "ANSWERS", 0,
+     "judge what a unit answered: JSON lines, or a file NAME.safetensors", 1},
+    {"json", KEY_JSON, NULL, 0, "one JSON object per rule, the summary last", 2},
+    {0}};
+
+static const char doc[] =
+    "The golden model of a block-scaled format (SPEC Q) as cases for those who build a unit for "
+    "it: "
+    "every element code, ties and the numbers beside them, masks, scales with their edge cases, "
+    "codes of blocks, exact sums, scaled sums, accumulation. Options of the format that do not "
+    "touch a block have no effect. With --check the rules go in this order, and the first broken "
+    "one is named with its first case; exit 1 where one is broken or not answered.\v"
+    "Examples:\n"
+    "  sqsim vectors --format nvfp4 --out /tmp\n"
+    "  sqsim vectors --format sq_b --codes split --step pow2 --out /tmp\n"
+    "  sqsim vectors --format nvfp4 --check answers.jsonl\n";
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *in = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &in->options;
+        return 0;
+    case KEY_JSON:
+        in->is_json = true;
+        return 0;
+    case KEY_OUT:
+        in->out = arg;
+        return 0;
+    case KEY_CHECK:
+        in->check = arg;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+// "mxfp4, nvfp4, ...": the formats that have a suite.
+static bool has_suite(const struct sq_format_ops *f)
+{
+    return f->init == sq_bs_layer_init;
+}
+
+static enum sq_status refuse(const struct sq_format_ops *f, struct sq_error *err)
+{
+    char list[200] = "";
+    for (size_t i = 0; sq_formats[i]; i++)
+        if (has_suite(sq_formats[i]) &&
+            strlen(list) + strlen(sq_formats[i]->name) + 2 < sizeof list)
+            strcat(strcat(list, *list ? "|" : ""), sq_formats[i]->name);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s, need %s", f->name, list);
+}
+
+// ---- what is printed ------------------------------------------------------------------------
+
+static void print_fields(const struct sq_vector_rule *r, const struct sq_vector_field *field,
+                         size_t from, size_t to, size_t at)
+{
+    for (size_t f = from; f < to; f++) {
+        printf(" %s", field[f].name);
+        for (size_t i = 0; i < field[f].count && i < 40; i++)
+            printf(field[f].dtype == SQ_U8 ? " %02x" : " %08x", sq_vector_get(&field[f], at, i));
+        if (field[f].count > 40)
+            printf(" ..");
+    }
+    (void)r;
+}
+
+static void print_case(const struct sq_vector_rule *r, const struct sq_vector_verdict *d)
+{
+    printf("  case %zu:", d->first);
+    print_fields(r, r->field, 0, r->n_in, d->first);
+    printf("\n  model:");
+    print_fields(r, r->field, r->n_in, r->n_fields, d->first);
+    printf("\n  unit: ");
+    print_fields(r, d->answer, r->n_in, r->n_fields, d->first);
+    printf("\n");
+}
+
+// Of a suite alone d is NULL.
+static void print_rule(const struct arguments *in, const struct sq_vector_rule *r,
+                       const struct sq_vector_verdict *d)
+{
+    if (in->is_json) {
+        json_t *o = json_object();
+        json_object_set_new(o, "rule", json_string(r->name));
+        json_object_set_new(o, "cases", json_integer((json_int_t)r->n));
+        json_object_set_new(o, "answered",
+                            d ? json_integer((json_int_t)d->n_answered) : json_null());
+        json_object_set_new(o, "wrong", d ? json_integer((json_int_t)d->n_wrong) : json_null());
+        json_object_set_new(o, "first",
+                            d && d->n_wrong ? json_integer((json_int_t)d->first) : json_null());
+        sq_cli_json_line(o);
+    } else if (d) {
+        printf("%-12s %6zu %9zu %6zu\n", r->name, r->n, d->n_answered, d->n_wrong);
+    } else {
+        printf("%-12s %6zu\n", r->name, r->n);
+    }
+}
+
+static bool is_broken(const struct sq_vector_rule *r, const struct sq_vector_verdict *d)
+{
+    return d->n_wrong > 0 || d->n_answered < r->n;
+}
+
+static void print_summary(const struct arguments *in, const struct sq_recipe *recipe,
+                          const struct sq_vectors *v, const struct sq_answers *a, size_t broken)
+{
+    size_t cases = 0;
+    for (size_t i = 0; i < v->n_rules; i++)
+        cases += v->rule[i].n;
+    if (in->is_json) {
+        json_t *o = json_object();
+        json_object_set_new(o, "summary", json_true());
+        sq_cli_recipe_json(recipe, SQ_IN_QUANTIZE, o);
+        json_object_set_new(o, "cases", json_integer((json_int_t)cases));
+        json_object_set_new(o, "broken",
+                            a && broken < v->n_rules ? json_string(v->rule[broken].name)
+                                                     : json_null());
+        json_object_set_new(o, "provenance", sq_cli_provenance("synthetic", "golden model", SEED));
+        sq_cli_json_line(o);
+        return;
+    }
+    if (!a || broken == v->n_rules) {
+        printf("%s%zu cases of %zu rules\n", a ? "PASS: " : "", cases, v->n_rules);
+        return;
+    }
+    const struct sq_vector_rule *r = &v->rule[broken];
+    if (a->rule[broken].n_wrong == 0) {
+        printf("FAIL: rule %s: %zu of %zu cases not answered\n", r->name,
+               r->n - a->rule[broken].n_answered, r->n);
+        return;
+    }
+    printf("FAIL: rule %s: %s\n", r->name, r->says);
+    print_case(r, &a->rule[broken]);
+}
+
+static int report(const struct arguments *in, const struct sq_recipe *recipe,
+                  const struct sq_vectors *v, const struct sq_answers *a)
+{
+    size_t broken = v->n_rules;
+    if (!in->is_json)
+        printf(a ? "rule          cases  answered  wrong\n" : "rule          cases\n");
+    for (size_t i = v->n_rules; i-- > 0;)
+        if (a && is_broken(&v->rule[i], &a->rule[i]))
+            broken = i;
+    for (size_t i = 0; i < v->n_rules; i++)
+        print_rule(in, &v->rule[i], a ? &a->rule[i] : NULL);
+    print_summary(in, recipe, v, a, broken);
+    return a && broken < v->n_rules ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK;
+}
+
+static enum sq_status run(const struct arguments *in, int *code, struct sq_error *err)
+{
+    struct sq_recipe recipe;
+    struct sq_vectors v;
+    struct sq_answers a;
+    if (!has_suite(in->options.format))
+        return refuse(in->options.format, err);
+    SQ_TRY(sq_cli_recipe(&in->options, &recipe, err));
+    const struct sq_bs_format f = sq_bs_of(&recipe);
+    SQ_TRY(sq_vectors_make(&v, &f, SEED, err));
+    enum sq_status status = SQ_OK;
+    if (in->out)
+        status = sq_vectors_write(&v, in->out, recipe.format->name, err);
+    if (status == SQ_OK && in->check)
+        status = sq_answers_read(&a, &v, in->check, err);
+    if (status == SQ_OK)
+        *code = report(in, &recipe, &v, in->check ? &a : NULL);
+    if (status == SQ_OK && in->check)
+        sq_answers_free(&a);
+    sq_vectors_free(&v);
+    return status;
+}
+
+int sq_cmd_vectors(int argc, char **argv)
+{
+    struct sq_error err = {0};
+    struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE, &err), .err = &err};
+    const struct argp_child children[] = {{sq_cli_options_argp(SQ_IN_QUANTIZE), 0, NULL, 0}, {0}};
+    const struct argp argp = {options, parse, "", doc, children, NULL, NULL};
+    int code = SQ_EXIT_OK;
+    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    if (status == SQ_OK)
+        status = run(&in, &code, &err);
+    return status == SQ_OK ? sq_cli_finish("vectors", code) : sq_cli_fail("vectors", &err);
+}

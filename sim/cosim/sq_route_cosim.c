@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running; which operands go where is in sim/format/sq_*_route.c.
+#include "sim/cosim/sq_route_cosim.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/block/sq_core_run.h"
+#include "sim/cosim/sq_rtl_build.h"
+#include "sim/format/sq_w_route.h"
+
+// ---- core -----------------------------------------------------------------------------------
+
+// The product as the core's. What it points to stays the product's.
+static enum sq_status take_layer(struct sq_product *p, const struct sq_core_config *config,
+                                 const struct sq_operand *w, struct sq_layer_codes *layer,
+                                 struct sq_error *err)
+{
+    static const struct sq_rates free_streams = {1, 1, 1, 1};
+    const struct sq_format *f = &w->m.format;
+    const size_t n_p = p->m * p->n * sq_n_groups(f, p->k);
+    SQ_PRODUCT_TENSOR(p, "x", SQ_I8, p->m * p->k, layer->act);
+    SQ_PRODUCT_TENSOR(p, "p_lo", SQ_I32, n_p, layer->p_lo);
+    SQ_PRODUCT_TENSOR(p, "p_hi", SQ_I32, n_p, layer->p_hi);
+    layer->m = p->m;
+    layer->w = &w->m;
+    SQ_TRY(sq_gemm_job(config, f, p->m, p->n, p->k, &layer->job, err));
+    layer->cycles = sq_core_run_fast(config, &layer->job, &free_streams).cycles;
+    return SQ_OK;
+}
+
+static enum sq_status run_layer(const struct sq_layer_codes *layer,
+                                const struct sq_core_config *config,
+                                const struct sq_route_options *o, struct sq_route_outcome *out,
+                                struct sq_error *err)
+{
+    struct sq_layer_cosim l = {0};
+    struct sq_rtl rtl;
+    bool built;
+    out->point = sq_core_point(config);
+    const struct sq_rtl_point point = {
+        .block = &sq_core_block, .point = &out->point, .netlist = o->netlist};
+    SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
+    const enum sq_status status =
+        sq_layer_cosim_run(layer, config, rtl.api, o->seed, true, &l, err);
+    sq_rtl_unload(&rtl);
+    out->compared = l.compared;
+    out->cycles = l.cycles;
+    out->value_mismatches = l.value_mismatches;
+    out->cycle_mismatches = l.cycle_mismatches;
+    out->result = l.result;
+    out->failing_tile = l.failing_tile;
+    out->stream = l.failing;
+    out->stream.point = &out->point;
+    if (l.value_mismatches > 0 && l.result.mismatch.kind == SQ_MISMATCH_NONE)
+        snprintf(out->difference, sizeof out->difference, "%" PRIu64 " of p_lo, p_hi",
+                 l.value_mismatches);
+    return status;
+}
+
+static enum sq_status run_core(struct sq_product *p, const struct sq_route_options *o,
+                               struct sq_route_outcome *out, struct sq_error *err)
+{
+    struct sq_core_config config;
+    struct sq_layer_codes layer;
+    struct sq_operand w;
+    SQ_TRY(sq_w_config(p, &o->config, &config, err));
+    out->block = "core";
+    snprintf(out->shape, sizeof out->shape, "%ux%u PEs, L=%u H=%u b=%u k=%u", config.rows,
+             config.cols, config.low_lanes, config.high_lanes, config.bank, config.high_per_bank);
+    SQ_TRY(sq_w_operand(p, &w, err));
+    out->values = 2 * p->m * p->n * sq_n_groups(&w.m.format, p->k);
+    enum sq_status status = take_layer(p, &config, &w, &layer, err);
+    if (status == SQ_OK)
+        status = run_layer(&layer, &config, o, out, err);
+    sq_operand_free(&w);
+    return status;
+}
+
+// ---- stream blocks --------------------------------------------------------------------------
+
+// A point of the table with the same parameters lends its name, and so its compiled RTL.
+static void name_point(const struct sq_block *b, struct sq_point *p)
+{
+    size_t n = 0;
+    while (b->param[n])
+        n++;
+    p->name = "trace";
+    for (size_t i = 0; i < b->n_points; i++)
+        if (memcmp(b->points[i].value, p->value, n * sizeof p->value[0]) == 0)
+            p->name = b->points[i].name;
+}
+
+static void describe(struct sq_route_outcome *out)
+{
+    const struct sq_block *b = out->stream.block;
+    size_t at = 0;
+    for (size_t i = 0; b->param[i] && at < sizeof out->shape; i++)
+        at += (size_t)snprintf(out->shape + at, sizeof out->shape - at, "%s%u", i ? "," : "",
+                               out->point.value[i]);
+}
+
+static enum sq_status run_stream(const struct sq_route_options *o, struct sq_route_outcome *out,
+                                 struct sq_error *err)
+{
+    const struct sq_rtl_point point = {
+        .block = out->stream.block, .point = &out->point, .netlist = o->netlist};
+    struct sq_rtl rtl;
+    bool built;
+    SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
+    enum sq_status status = sq_lockstep_run(&out->stream, rtl.api, NULL, &out->result, err);
+    const enum sq_mismatch_kind kind = out->result.mismatch.kind;
+    out->compared = out->result.compared;
+    out->cycles = out->result.end;
+    out->value_mismatches += sq_mismatch_is_value(&out->result.mismatch);
+    out->cycle_mismatches +=
+        kind != SQ_MISMATCH_NONE && !sq_mismatch_is_value(&out->result.mismatch);
+    if (status == SQ_OK && kind != SQ_MISMATCH_NONE)
+        status = sq_shrink(&out->stream, rtl.api, &out->result, err);
+    sq_rtl_unload(&rtl);
+    return status;
+}
+
+enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p,
+                              const struct sq_route_options *o, struct sq_route_outcome *out,
+                              struct sq_error *err)
+{
+    struct sq_route_work work = {.p = p,
+                                 .core = &o->config,
+                                 .array_rows = o->array_rows,
+                                 .array_cols = o->array_cols,
+                                 .point = &out->point,
+                                 .stream = &out->stream};
+    memset(out, 0, sizeof *out);
+    if (!route->block)
+        return run_core(p, o, out, err);
+    out->block = route->block->name;
+    out->stream = (struct sq_case){.block = route->block, .point = &out->point, .seed = o->seed};
+    SQ_TRY(route->make(&work, err));
+    name_point(route->block, &out->point);
+    describe(out);
+    SQ_TRY(route->check(&work, err));
+    out->values = work.values;
+    out->value_mismatches = work.value_mismatches;
+    memcpy(out->difference, work.difference, sizeof out->difference);
+    return run_stream(o, out, err);
+}
+
+void sq_route_outcome_free(struct sq_route_outcome *out)
+{
+    sq_case_free(&out->stream);
+}

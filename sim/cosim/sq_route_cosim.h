@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// One route of a product (sq_route.h) through cycle model and RTL: its operands go into the block
+// in place of random ones; what the block delivers by its golden model must be the product's
+// integers, and the RTL is compared with golden and cycle model in lock step, streams free.
+#ifndef SQ_ROUTE_COSIM_H
+#define SQ_ROUTE_COSIM_H
+
+#include "sim/cosim/sq_layer_cosim.h"
+#include "sim/format/sq_route.h"
+
+struct sq_route_options {
+    struct sq_core_config config;    // of the core, but for what the product's format says
+    unsigned array_rows, array_cols; // of the arrays
+    bool netlist;
+    uint64_t seed; // of lanes and registers without a value
+    const char *home;
+};
+
+struct sq_route_outcome {
+    const char *block; // of the block
+    char shape[64];    // of the block: its parameters that the product or the options chose
+    struct sq_compared compared;
+    uint64_t cycles; // of the RTL, equal to the model's
+    uint64_t values; // integers of the product compared with the block's
+    uint64_t value_mismatches, cycle_mismatches;
+    // The first difference of RTL and models, shrunk; kind NONE if there is none.
+    struct sq_result result;
+    uint32_t failing_tile;
+    struct sq_point point;
+    struct sq_case stream; // what went in; of the core, where it failed
+    // The first integer of the product that the block does not give.
+    char difference[160]; // "": none
+};
+
+// *out is zeroed here and not moved afterwards (out->stream points into it); free it even after a
+// failure. SQ_ERR_RANGE and SQ_ERR_SHAPE for a product that is too large for the block, and what
+// sq_rtl_load says.
+enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p,
+                              const struct sq_route_options *o, struct sq_route_outcome *out,
+                              struct sq_error *err);
+void sq_route_outcome_free(struct sq_route_outcome *out);
+
+#endif

@@ -1,0 +1,469 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hardware of gqsa. Routes: gqsa_walk, the array; for layers gqsa_scale behind it.
+#include <string.h>
+
+#include "models/sq_format.h"
+#include "models/sq_fp.h"
+#include "models/sq_gqsa.h"
+#include "models/sq_mac.h"
+#include "sim/format/sq_encoded.h"
+#include "sim/format/sq_recipe.h"
+#include "sim/format/sq_tile_route.h"
+#include "sim/format/sq_trace.h"
+
+// The kept groups of w by the group quantizer into m, whose row_index and groups are valid.
+static enum sq_status quantize(const struct sq_gqsa *m, const float *w, struct sq_error *err)
+{
+    const size_t g = m->group;
+    for (size_t row = 0; row < m->n; row++)
+        for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
+            uint8_t code[SQ_TRACE_GQSA_GROUP];
+            SQ_TRY(sq_gqsa_quantize_group(w + row * m->k + m->groups[e] * g, g, code, &m->scale[e],
+                                          &m->zero[e], err));
+            for (size_t i = 0; i < g; i++)
+                m->codes[(e * g + i) / 2] |= (uint8_t)(code[i] << (4 * (i % 2)));
+        }
+    return SQ_OK;
+}
+
+// Sums of the integers of each row's groups.
+static enum sq_status row_sums(struct sq_trace *r, const struct sq_gqsa *m, const int8_t *x,
+                               int32_t *p, struct sq_error *err)
+{
+    int32_t *sum_x, *acc;
+    float *y;
+    SQ_TRACE_KEEP(r, sum_x, m->k / m->group);
+    SQ_TRACE_KEEP(r, acc, m->nnz);
+    SQ_TRACE_KEEP(r, y, m->n);
+    for (size_t t = 0; t < r->p.m; t++) {
+        sq_gqsa_gemv_int8(m, x + t * m->k, 1.0f, sum_x, y, acc);
+        for (size_t row = 0; row < m->n; row++)
+            for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++)
+                p[t * m->n + row] += acc[e];
+    }
+    return SQ_OK;
+}
+
+static enum sq_status values(struct sq_trace *r, struct sq_error *err)
+{
+    const size_t half = SQ_TRACE_GQSA_GROUP / 2, n_groups = sq_product_count(&r->p, "s_w");
+    struct sq_gqsa m = {.n = r->p.n, .k = r->p.k, .k_orig = r->p.k, .group = SQ_TRACE_GQSA_GROUP};
+    struct sq_gqsa stored = m;
+    const float *w;
+    const int8_t *x;
+    const uint32_t *row_index;
+    const uint16_t *groups, *scale;
+    const uint8_t *values, *packed;
+    uint8_t *zeros;
+    int32_t *p;
+    m.nnz = stored.nnz = n_groups == SIZE_MAX ? 0 : n_groups;
+    SQ_TRACE_INPUT(r, "w", SQ_F32, r->p.n * r->p.k, w);
+    SQ_TRACE_INPUT(r, "x", SQ_I8, r->p.m * r->p.k, x);
+    SQ_TRACE_INPUT(r, "row_index", SQ_I32, r->p.n + 1, row_index);
+    SQ_TRACE_INPUT(r, "groups", SQ_U8, 2 * m.nnz, groups);
+    SQ_TRACE_TENSOR(r, "values", SQ_U8, half * m.nnz, values);
+    SQ_TRACE_TENSOR(r, "s_w", SQ_F16, m.nnz, scale);
+    SQ_TRACE_TENSOR(r, "zero", SQ_U8, sq_gqsa_zero_nbytes(m.nnz), packed);
+    SQ_TRACE_KEEP(r, m.row_index, r->p.n + 1);
+    SQ_TRACE_KEEP(r, m.groups, m.nnz);
+    SQ_TRACE_KEEP(r, m.codes, half * m.nnz);
+    SQ_TRACE_KEEP(r, m.scale, m.nnz);
+    SQ_TRACE_KEEP(r, m.zero, m.nnz);
+    memcpy(m.row_index, row_index, (r->p.n + 1) * sizeof *row_index);
+    memcpy(m.groups, groups, m.nnz * sizeof *groups);
+    stored = m; // what the file holds is legal, then right
+    SQ_TRACE_KEEP(r, stored.codes, half * m.nnz);
+    SQ_TRACE_KEEP(r, stored.scale, m.nnz);
+    SQ_TRACE_KEEP(r, stored.zero, m.nnz);
+    memcpy(stored.codes, values, half * m.nnz);
+    memcpy(stored.scale, scale, m.nnz * sizeof *scale);
+    SQ_TRY(sq_gqsa_unpack_zeros(packed, m.nnz, stored.zero, err));
+    SQ_TRY(sq_gqsa_validate(&stored, err));
+    SQ_TRY(quantize(&m, w, err));
+    SQ_TRACE_KEEP(r, zeros, sq_gqsa_zero_nbytes(m.nnz));
+    SQ_TRACE_KEEP(r, p, r->p.m * r->p.n);
+    sq_gqsa_pack_zeros(m.zero, m.nnz, zeros);
+    SQ_TRY(sq_trace_compare(r, "values", SQ_U8, half * m.nnz, m.codes, err));
+    SQ_TRY(sq_trace_compare(r, "s_w", SQ_F16, m.nnz, m.scale, err));
+    SQ_TRY(sq_trace_compare(r, "zero", SQ_U8, sq_gqsa_zero_nbytes(m.nnz), zeros, err));
+    SQ_TRY(row_sums(r, &m, x, p, err));
+    return sq_trace_compare(r, "p_lo", SQ_I32, r->p.m * r->p.n, p, err);
+}
+
+// ---- gqsa_walk: the kept groups of the matrix --------------------------------------------------
+
+enum { WALK_GROUP_BITS = 16, WALK_AT_BITS = 32, WALK_ROW_BITS = 16 };
+
+// What every route reads. group: G.
+struct kept {
+    size_t group, nnz;
+    const uint32_t *row_index;
+    const uint16_t *groups;
+};
+
+static enum sq_status take_kept(struct sq_product *p, struct kept *k, struct sq_error *err)
+{
+    SQ_TRY(sq_product_option(p, "group", 4, SQ_BANK_MAX, SQ_TRACE_GQSA_GROUP, &k->group, err));
+    k->nnz = sq_product_count(p, "s_w");
+    SQ_PRODUCT_TENSOR(p, "row_index", SQ_I32, p->n + 1, k->row_index);
+    SQ_PRODUCT_TENSOR(p, "groups", SQ_U8, 2 * k->nnz, k->groups);
+    return SQ_OK;
+}
+
+// The unit walks as many rows at a time as its golden model holds: the first row behind those from
+// `row` on.
+static size_t walk_end(const struct kept *k, size_t row, size_t n)
+{
+    size_t end = row;
+    while (end < n && end - row < SQ_WALK_ROWS_MAX &&
+           k->row_index[end + 1] - k->row_index[row] <= SQ_WALK_GROUPS_MAX)
+        end++;
+    return end;
+}
+
+static size_t walk_records(const struct kept *k, size_t row, size_t end)
+{
+    const size_t n = end - row + 1, nnz = k->row_index[end] - k->row_index[row];
+    return nnz > n ? nnz : n;
+}
+
+// Rows row..end-1 as a matrix of its own; returns its records.
+static size_t put_walk(struct sq_route_work *w, const struct kept *k, size_t row, size_t end,
+                       uint32_t *len, int32_t *beats)
+{
+    const uint32_t first = k->row_index[row], nnz = k->row_index[end] - first;
+    len[0] = (uint32_t)(end - row + 1);
+    len[1] = nnz;
+    for (size_t i = row; i <= end; i++)
+        beats[(i - row) * w->len + sq_route_field(w, "offset")] =
+            (int32_t)(k->row_index[i] - first);
+    for (size_t i = 0; i < nnz; i++)
+        beats[i * w->len + sq_route_field(w, "index")] = k->groups[first + i];
+    beats[sq_route_field(w, "limit")] = (int32_t)(w->p->k / k->group);
+    beats[(end - row) * w->len + sq_route_field(w, "last")] = 1;
+    return walk_records(k, row, end);
+}
+
+static enum sq_status make_walk(struct sq_route_work *w, struct sq_error *err)
+{
+    const size_t n = w->p->n;
+    struct sq_case *c = w->stream;
+    struct kept k;
+    size_t n_walks = 0, n_records = 0, g = 0;
+    SQ_TRY(take_kept(w->p, &k, err));
+    for (size_t row = 0, end; row < n; row = end, n_walks++) {
+        end = walk_end(&k, row, n);
+        if (end == row)
+            return SQ_FAIL(err, SQ_ERR_RANGE, "%s: row %zu of %u groups, need at most %d",
+                           sq_path_tail(w->p->source), row, k.row_index[row + 1] - k.row_index[row],
+                           SQ_WALK_GROUPS_MAX);
+        const size_t outputs = end - row + k.row_index[end] - k.row_index[row];
+        c->max_outputs = outputs > c->max_outputs ? outputs : c->max_outputs;
+        n_records += walk_records(&k, row, end);
+    }
+    sq_route_set(w, "GroupLen", (unsigned)k.group);
+    sq_route_set(w, "GroupW", WALK_GROUP_BITS);
+    sq_route_set(w, "AtW", WALK_AT_BITS);
+    sq_route_set(w, "RowW", WALK_ROW_BITS);
+    SQ_TRY(sq_route_begin(w, n_walks, n_records, err));
+    int32_t *beats = c->beats;
+    for (size_t row = 0, end; row < n; row = end) {
+        end = walk_end(&k, row, n);
+        beats += put_walk(w, &k, row, end, c->len[g++], beats) * w->len;
+    }
+    return SQ_OK;
+}
+
+// Row by row the stored groups in their places, a step for a row without any, none refused.
+static void check_rows(struct sq_route_work *w, const struct kept *k, size_t first, size_t end,
+                       size_t n_golden)
+{
+    enum { ROW, AT, GROUP, COLUMN, FIRST, LAST, EMPTY, END, REFUSED };
+    const uint32_t base = k->row_index[first];
+    const int32_t *step = w->golden;
+    size_t n_steps = k->row_index[end] - base;
+    for (size_t row = first; row < end; row++)
+        n_steps += k->row_index[row] == k->row_index[row + 1];
+    sq_route_expect(w, "row_index", end, (int64_t)n_steps, (int64_t)n_golden);
+    for (size_t row = first; row < end && n_golden == n_steps; row++) {
+        const uint32_t from = k->row_index[row], to = k->row_index[row + 1], n_row = to - from;
+        for (uint32_t i = 0; i < (n_row > 0 ? n_row : 1); i++, step += w->out_len) {
+            sq_route_expect(w, "row_index", row, (int64_t)(row - first), step[ROW]);
+            sq_route_expect(w, "row_index", row, from - base + i, step[AT]);
+            sq_route_expect(w, "row_index", row, i == 0, step[FIRST]);
+            sq_route_expect(w, "row_index", row, i + 1 >= n_row, step[LAST]);
+            sq_route_expect(w, "row_index", row, n_row == 0, step[EMPTY]);
+            sq_route_expect(w, "row_index", row, row + 1 == end && i + 1 >= n_row, step[END]);
+            sq_route_expect(w, "row_index", row, 0, step[REFUSED]);
+            if (n_row == 0)
+                continue;
+            sq_route_expect(w, "groups", from + i, k->groups[from + i], step[GROUP]);
+            sq_route_expect(w, "groups", from + i, (int64_t)(k->groups[from + i] * k->group),
+                            step[COLUMN]);
+        }
+    }
+}
+
+static enum sq_status check_walk(struct sq_route_work *w, struct sq_error *err)
+{
+    struct kept k;
+    size_t g = 0, record = 0;
+    SQ_TRY(take_kept(w->p, &k, err));
+    for (size_t row = 0, end; row < w->p->n; row = end) {
+        end = walk_end(&k, row, w->p->n);
+        const size_t n_golden = sq_route_golden(w, g++, record);
+        check_rows(w, &k, row, end, n_golden);
+        record += walk_records(&k, row, end);
+    }
+    return SQ_OK;
+}
+
+// ---- array -------------------------------------------------------------------------------------
+
+// A kernel sums the groups of a row, of code - zero: -15..15. In a layer each has a scale of its
+// own and leaves the array alone: the sum of its codes, 0..15, in one column, and from a column of
+// ones the sum of x, from which gqsa_scale makes `acc` [m][nnz].
+enum { GQSA_LOW_BITS = 6, GQSA_CODE_BITS = 5, GQSA_COLUMNS = 2 };
+
+static bool is_per_group(const struct sq_product *p)
+{
+    return sq_product_count(p, "acc") != SIZE_MAX;
+}
+
+struct coded {
+    const uint8_t *values, *zero;
+    const int8_t *x;
+};
+
+static enum sq_status take_coded(struct sq_product *p, const struct kept *k, struct coded *c,
+                                 struct sq_error *err)
+{
+    SQ_PRODUCT_TENSOR(p, "values", SQ_U8, k->group / 2 * k->nnz, c->values);
+    SQ_PRODUCT_TENSOR(p, "zero", SQ_U8, (k->nnz + 1) / 2, c->zero);
+    SQ_PRODUCT_TENSOR(p, "x", SQ_I8, p->m * p->k, c->x);
+    return SQ_OK;
+}
+
+static int code_of(const struct coded *c, size_t i)
+{
+    return c->values[i / 2] >> (4 * (i % 2)) & 15;
+}
+
+static int zero_of(const struct coded *c, size_t e)
+{
+    return c->zero[e / 2] >> (4 * (e % 2)) & 15;
+}
+
+// Kept group e for the tokens of a tile.
+static void put_group(struct sq_route_work *w, const struct kept *k, const struct coded *c,
+                      size_t e, size_t tile, int32_t *beat)
+{
+    const size_t b = k->group, rows = w->array_rows;
+    const int z = is_per_group(w->p) ? 0 : zero_of(c, e);
+    int32_t *const low = beat + sq_route_field(w, "low"), *const plain =
+                                                              beat + sq_route_field(w, "plain");
+    for (size_t i = 0; i < b; i++)
+        low[i] = code_of(c, e * b + i) - z;
+    for (size_t i = 0; i < b && is_per_group(w->p); i++)
+        low[b + i] = 1;
+    for (size_t row = 0; row < rows && tile * rows + row < w->p->m; row++)
+        sq_route_copy(plain + row * b, c->x + (tile * rows + row) * w->p->k + k->groups[e] * b, b);
+}
+
+// Groups of the case: (channel, tile of tokens) in this order, channels without groups left out; or
+// every kept group in that place.
+static enum sq_status make_gqsa(struct sq_route_work *w, struct sq_error *err)
+{
+    struct sq_product *p = w->p;
+    const size_t rows = w->array_rows, tiles_m = (p->m + rows - 1) / rows;
+    const bool is_alone = is_per_group(p);
+    struct kept k;
+    struct coded c;
+    size_t n_used = 0;
+    SQ_TRY(take_kept(p, &k, err));
+    SQ_TRY(take_coded(p, &k, &c, err));
+    sq_route_set_array(w, SQ_ARRAY_DENSE, (unsigned)k.group, 1, false, 8,
+                       is_alone ? GQSA_CODE_BITS : GQSA_LOW_BITS, 4);
+    sq_route_set(w, "Cols", is_alone ? GQSA_COLUMNS : 1);
+    for (size_t n = 0; n < p->n; n++)
+        n_used += k.row_index[n + 1] > k.row_index[n];
+    SQ_TRY(sq_route_begin(w, (is_alone ? k.nnz : n_used) * tiles_m, k.nnz * tiles_m, err));
+    int32_t *beat = w->stream->beats;
+    uint32_t(*len)[SQ_STREAMS_MAX] = w->stream->len;
+    for (size_t n = 0; n < p->n; n++)
+        for (size_t tile = 0; tile < tiles_m; tile++)
+            for (size_t e = k.row_index[n]; e < k.row_index[n + 1]; e++, beat += w->len) {
+                const bool is_last = is_alone || e + 1 == k.row_index[n + 1];
+                (*len)[0]++;
+                len += is_last;
+                beat[sq_route_field(w, "last")] = is_last;
+                put_group(w, &k, &c, e, tile, beat);
+            }
+    return SQ_OK;
+}
+
+// A tile of tokens of channel n, whose case groups begin at *g, beats at *first.
+static void check_tile(struct sq_route_work *w, const struct kept *k, const struct coded *c,
+                       size_t n, size_t tile, const int32_t *p_lo, const int32_t *acc, size_t *g,
+                       size_t *first)
+{
+    const size_t rows = sq_route_get(w, "Rows"), m = w->p->m;
+    const size_t from = k->row_index[n], to = k->row_index[n + 1];
+    const size_t n_groups = acc ? to - from : to > from;
+    for (size_t i = 0; i < n_groups; i++) {
+        (void)sq_route_golden(w, *g, *first);
+        *first += w->stream->len[(*g)++][0];
+        for (size_t row = 0; row < rows && tile * rows + row < m; row++) {
+            const size_t token = tile * rows + row;
+            const size_t at = acc ? token * k->nnz + from + i : token * w->p->n + n;
+            const int32_t *const sums = w->golden + row * GQSA_COLUMNS; // of codes, of ones
+            if (acc)
+                sq_route_expect(w, "acc", at, acc[at], sums[0] - zero_of(c, from + i) * sums[1]);
+            else
+                sq_route_expect(w, "p_lo", at, p_lo[at], w->golden[row]);
+        }
+    }
+    for (size_t row = 0; p_lo && n_groups == 0 && row < rows && tile * rows + row < m; row++) {
+        const size_t at = (tile * rows + row) * w->p->n + n;
+        sq_route_expect(w, "p_lo", at, p_lo[at], 0);
+    }
+}
+
+static enum sq_status check_gqsa(struct sq_route_work *w, struct sq_error *err)
+{
+    struct sq_product *p = w->p;
+    const size_t rows = sq_route_get(w, "Rows"), tiles_m = (p->m + rows - 1) / rows;
+    struct kept k;
+    struct coded c;
+    const int32_t *p_lo = NULL, *acc = NULL;
+    size_t g = 0, first = 0;
+    SQ_TRY(take_kept(p, &k, err));
+    SQ_TRY(take_coded(p, &k, &c, err));
+    if (is_per_group(p))
+        SQ_PRODUCT_TENSOR(p, "acc", SQ_I32, p->m * k.nnz, acc);
+    else
+        SQ_PRODUCT_TENSOR(p, "p_lo", SQ_I32, p->m * p->n, p_lo);
+    for (size_t n = 0; n < p->n; n++)
+        for (size_t tile = 0; tile < tiles_m; tile++)
+            check_tile(w, &k, &c, n, tile, p_lo, acc, &g, &first);
+    return SQ_OK;
+}
+
+// ---- gqsa_scale: the sums of a layer's groups to its outputs ------------------------------------
+
+enum { SCALE_SUM_BITS = 24 };
+
+// Kept group e, or of a row without any (NULL) zeros, for the tokens of a tile.
+static void put_sums(struct sq_route_work *w, const struct kept *k, const struct coded *c,
+                     const uint16_t *scale, const size_t *e, size_t tile, int32_t *beat)
+{
+    const size_t b = k->group, rows = w->array_rows;
+    int32_t *const p = beat + sq_route_field(w, "p"), *const sum = beat + sq_route_field(w, "sum");
+    if (!e)
+        return;
+    beat[sq_route_field(w, "zero")] = zero_of(c, *e);
+    beat[sq_route_field(w, "scale")] = scale[*e];
+    for (size_t row = 0; row < rows && tile * rows + row < w->p->m; row++) {
+        const int8_t *const x = c->x + (tile * rows + row) * w->p->k + k->groups[*e] * b;
+        for (size_t i = 0; i < b; i++) {
+            p[row] += code_of(c, *e * b + i) * x[i];
+            sum[row] += x[i];
+        }
+    }
+}
+
+static enum sq_status make_scale(struct sq_route_work *w, struct sq_error *err)
+{
+    struct sq_product *p = w->p;
+    const size_t rows = w->array_rows, tiles_m = (p->m + rows - 1) / rows;
+    struct kept k;
+    struct coded c;
+    const uint16_t *scale;
+    const int32_t *s_a; // bits of binary32
+    size_t n_beats = 0, g = 0;
+    SQ_TRY(take_kept(p, &k, err));
+    SQ_TRY(take_coded(p, &k, &c, err));
+    SQ_PRODUCT_TENSOR(p, "s_w", SQ_F16, k.nnz, scale);
+    SQ_PRODUCT_TENSOR(p, "s_a", SQ_F32, p->m, s_a);
+    sq_route_set(w, "Lanes", (unsigned)rows);
+    sq_route_set(w, "SumW", SCALE_SUM_BITS);
+    for (size_t n = 0; n < p->n; n++)
+        n_beats += k.row_index[n + 1] > k.row_index[n] ? k.row_index[n + 1] - k.row_index[n] : 1;
+    SQ_TRY(sq_route_begin(w, p->n * tiles_m, n_beats * tiles_m, err));
+    int32_t *beat = w->stream->beats;
+    for (size_t n = 0; n < p->n; n++)
+        for (size_t tile = 0; tile < tiles_m; tile++, g++) {
+            const size_t from = k.row_index[n], to = k.row_index[n + 1];
+            for (size_t e = from; e < (to > from ? to : from + 1); e++, beat += w->len) {
+                const bool is_last = e + 1 >= to;
+                put_sums(w, &k, &c, scale, to > from ? &e : NULL, tile, beat);
+                beat[sq_route_field(w, "last")] = is_last;
+                for (size_t row = 0; row < rows && tile * rows + row < p->m; row++)
+                    beat[sq_route_field(w, "s_a") + row] = s_a[tile * rows + row];
+                w->stream->len[g][0]++;
+            }
+        }
+    return SQ_OK;
+}
+
+static enum sq_status check_scale(struct sq_route_work *w, struct sq_error *err)
+{
+    const size_t rows = sq_route_get(w, "Lanes"), tiles_m = (w->p->m + rows - 1) / rows;
+    const float *y;
+    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
+    for (size_t g = 0, first = 0; g < w->stream->n_groups; first += w->stream->len[g++][0]) {
+        (void)sq_route_golden(w, g, first);
+        sq_tiles_expect_y(w, y, g % tiles_m * rows, rows, g / tiles_m, 1, w->golden);
+    }
+    return SQ_OK;
+}
+
+static const struct sq_route routes[] = {
+    {&sq_gqsa_walk_block, make_walk, check_walk, NULL},
+    {&sq_array_block, make_gqsa, check_gqsa, NULL},
+    {&sq_gqsa_scale_block, make_scale, check_scale, is_per_group},
+};
+
+// ---- layers ------------------------------------------------------------------------------------
+
+static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
+{
+    if (r->is_act_f16)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "act-bits = 16: no block multiplies binary16, need 8 with --layers");
+    return SQ_OK;
+}
+
+static enum sq_status product(const struct sq_quant_layer *q, const struct sq_recipe *r, float *x,
+                              struct sq_product *p, struct sq_error *err)
+{
+    const struct sq_gqsa *m = sq_gqsa_encoded(q->state);
+    int8_t *code;
+    float *scale, *y;
+    int32_t *sum_x, *acc;
+    p->n = m->n;
+    p->k = m->k;
+    SQ_PRODUCT_KEEP(p, code, p->m * p->k);
+    SQ_PRODUCT_KEEP(p, scale, p->m);
+    SQ_PRODUCT_KEEP(p, sum_x, p->k / m->group);
+    SQ_PRODUCT_KEEP(p, y, p->m * p->n);
+    SQ_PRODUCT_KEEP(p, acc, p->m * m->nnz);
+    SQ_TRY(sq_act_quantize(x, p->m, m->k_orig, p->k, r->act.low_bits, code, scale, err));
+    for (size_t t = 0; t < p->m; t++)
+        sq_gqsa_gemv_int8(m, code + t * p->k, scale[t], sum_x, y + t * p->n, acc + t * m->nnz);
+    sq_route_put_parts(p, q);
+    sq_product_put(p, "x", SQ_I8, p->m * p->k, code);
+    sq_product_put(p, "acc", SQ_I32, p->m * m->nnz, acc);
+    sq_product_put(p, "s_a", SQ_F32, p->m, scale);
+    sq_product_put(p, "y", SQ_F32, p->m * p->n, y);
+    sq_product_put_number(p, "group", m->group);
+    return SQ_OK;
+}
+
+const struct sq_format_routes sq_gqsa_routes = {
+    .route = routes,
+    .n_routes = SQ_LEN(routes),
+    .trace_values = values,
+    .check = check,
+    .product = product,
+};

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers with a recipe of their own, by name: formats mixed in one model.
+//
+//   PATTERN=FORMAT[:OPTION=VALUE]...[,PATTERN=...]     "*.down_proj=sq_a_dynamic:sparsity=0.5"
+//
+// PATTERN is a shell pattern of a layer's name, "model.layers.0.mlp.down_proj"; of several that
+// match the first counts. A rule's format has, of the options that were given for the whole, those
+// that it takes, its own behind them, and its defaults else.
+#ifndef SQ_LAYER_RULE_H
+#define SQ_LAYER_RULE_H
+
+#include "sim/format/sq_format_option.h"
+#include "sim/format/sq_recipe.h"
+
+enum { SQ_LAYER_RULES_MAX = 16, SQ_LAYER_PATTERN_MAX = 128 };
+
+struct sq_layer_rule {
+    char pattern[SQ_LAYER_PATTERN_MAX];
+    struct sq_recipe recipe;
+};
+
+// At most SQ_LAYER_RULES_MAX of them; sentences begin with "layer-format".
+enum sq_status sq_layer_rules_read(const char *text, const struct sq_given *given,
+                                   struct sq_layer_rule rule[SQ_LAYER_RULES_MAX], size_t *n,
+                                   struct sq_error *err);
+
+// The recipe of the layer of that name: of a rule of *r, or *r itself.
+const struct sq_recipe *sq_recipe_of_layer(const struct sq_recipe *r, const char *name);
+
+#endif

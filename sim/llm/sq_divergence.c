@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/llm/sq_divergence.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "models/sq_rng.h"
+
+// Sums over the predicted tokens of one sequence, or of several.
+struct sums {
+    double reference, difference, kl, n_same, n;
+};
+
+static struct sums sums_of(const struct sq_tokens *tokens, size_t sequence,
+                           const struct sq_token_score *score, double **kl)
+{
+    struct sums s = {0};
+    const size_t first = sq_tokens_first_predicted(tokens, sequence);
+    for (size_t t = tokens->offset[sequence] + first - 1; t + 1 < tokens->offset[sequence + 1];
+         t++) {
+        s.reference += score[t].nll_reference;
+        s.difference += score[t].nll - score[t].nll_reference;
+        s.kl += score[t].kl;
+        s.n_same += score[t].is_same_top;
+        s.n += 1;
+        *(*kl)++ = score[t].kl;
+    }
+    return s;
+}
+
+static void add(struct sums *to, const struct sums *s)
+{
+    to->reference += s->reference;
+    to->difference += s->difference;
+    to->kl += s->kl;
+    to->n_same += s->n_same;
+    to->n += s->n;
+}
+
+static int compare_double(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+// Any total order will do; two sequences that are equal in all of it may change places.
+static int compare_sums(const void *a, const void *b)
+{
+    const struct sums *x = a, *y = b;
+    const double key[][2] = {{x->reference, y->reference},
+                             {x->difference, y->difference},
+                             {x->kl, y->kl},
+                             {x->n_same, y->n_same},
+                             {x->n, y->n}};
+    int order = 0;
+    for (size_t i = 0; order == 0 && i < sizeof key / sizeof key[0]; i++)
+        order = compare_double(&key[i][0], &key[i][1]);
+    return order;
+}
+
+// The q-quantile of sorted values, n >= 1, between two of them where it falls there.
+static double quantile(const double *sorted, size_t n, double q)
+{
+    const double at = q * (double)(n - 1);
+    const size_t i = (size_t)at;
+    return i + 1 < n ? sorted[i] + (at - (double)i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
+}
+
+static struct sq_interval interval(double *mean)
+{
+    qsort(mean, SQ_DIVERGENCE_RESAMPLES, sizeof *mean, compare_double);
+    return (struct sq_interval){quantile(mean, SQ_DIVERGENCE_RESAMPLES, 0.025),
+                                quantile(mean, SQ_DIVERGENCE_RESAMPLES, 0.975)};
+}
+
+// difference and kl are scratch of SQ_DIVERGENCE_RESAMPLES each.
+static void bootstrap(const struct sums *sequence, size_t n, double *difference, double *kl,
+                      struct sq_divergence *d)
+{
+    struct sq_rng rng = {SQ_DIVERGENCE_SEED};
+    for (size_t i = 0; i < SQ_DIVERGENCE_RESAMPLES; i++) {
+        struct sums drawn = {0};
+        for (size_t j = 0; j < n; j++)
+            add(&drawn, &sequence[sq_rng_below(&rng, (uint32_t)n)]);
+        difference[i] = drawn.difference / drawn.n;
+        kl[i] = drawn.kl / drawn.n;
+    }
+    d->loss_difference_95 = interval(difference);
+    d->kl_mean_95 = interval(kl);
+}
+
+// Of the ratio sum(difference) / sum(n), linearized: what a sequence is off its share.
+static double standard_error(const struct sums *sequence, size_t n, const struct sums *all)
+{
+    double squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double off = sequence[i].difference - all->difference / all->n * sequence[i].n;
+        squares += off * off;
+    }
+    return sqrt(squares * (double)n / (double)(n - 1)) / all->n;
+}
+
+static enum sq_status summarize(struct sums *sequence, size_t n, double *kl, double *scratch,
+                                struct sq_divergence *d, struct sq_error *err)
+{
+    struct sums all = {0};
+    qsort(sequence, n, sizeof *sequence, compare_sums);
+    for (size_t i = 0; i < n; i++)
+        add(&all, &sequence[i]);
+    if (!isfinite(all.reference) || !isfinite(all.difference) || !isfinite(all.kl))
+        return SQ_FAIL(err, SQ_ERR_NON_FINITE,
+                       "the losses differ by %g, the divergence is %g: a logit is not finite",
+                       all.difference, all.kl);
+    const size_t n_tokens = (size_t)all.n;
+    qsort(kl, n_tokens, sizeof *kl, compare_double);
+    *d = (struct sq_divergence){.loss_reference = all.reference / all.n,
+                                .loss_difference = all.difference / all.n,
+                                .loss_difference_se = NAN,
+                                .loss_difference_95 = {NAN, NAN},
+                                .kl_mean = all.kl / all.n,
+                                .kl_median = quantile(kl, n_tokens, 0.5),
+                                .kl_p99 = quantile(kl, n_tokens, 0.99),
+                                .kl_mean_95 = {NAN, NAN},
+                                .top1_agreement = all.n_same / all.n};
+    if (n > 1) { // one says nothing of the spread
+        d->loss_difference_se = standard_error(sequence, n, &all);
+        bootstrap(sequence, n, scratch, scratch + SQ_DIVERGENCE_RESAMPLES, d);
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_divergence_of(const struct sq_tokens *tokens, const struct sq_token_score *score,
+                                struct sq_divergence *d, struct sq_error *err)
+{
+    const size_t n = tokens->n_sequences;
+    struct sums *sequence = calloc(n, sizeof *sequence);
+    double *kl = calloc(sq_tokens_count(tokens), sizeof *kl);
+    double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
+    double *next = kl;
+    enum sq_status status =
+        sequence && kl && scratch
+            ? SQ_OK
+            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the scores of %zu sequences", n);
+    for (size_t i = 0; status == SQ_OK && i < n; i++)
+        sequence[i] = sums_of(tokens, i, score, &next);
+    if (status == SQ_OK)
+        status = summarize(sequence, n, kl, scratch, d, err);
+    free(sequence);
+    free(kl);
+    free(scratch);
+    return status;
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/llm/sq_encoded_visit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/format/sq_format_ops.h"
+#include "sim/llm/sq_blockwise.h"
+#include "sim/llm/sq_sparsity_scan.h"
+
+struct walk {
+    const struct sq_checkpoint *ck;
+    const struct sq_encoded_options *o;
+    struct sq_recipe r; // o->recipe, with a sparsity per layer where that is greedy
+    sq_encoded_visit *visit;
+    void *context;
+    struct sq_quant_layer layer[SQ_BLOCK_LAYERS]; // of the block
+};
+
+// ---- without calibration --------------------------------------------------------------------
+
+static enum sq_status encode_one(void *context, size_t index, const char *name, const float *x,
+                                 const float *w, size_t m, size_t n, size_t k, struct sq_error *err)
+{
+    struct walk *v = context;
+    const struct sq_quant_input none = {0};
+    struct sq_quant_layer q;
+    struct sq_error why;
+    enum sq_status status = SQ_OK;
+    if (!v->o->is_wanted[index])
+        return SQ_OK;
+    if (v->o->file) {
+        SQ_TRY(sq_layer_file_find(v->o->file, name, n, k, &q, err));
+        status = v->visit(v->context, index, &q, x, m, err);
+        sq_quant_layer_free(&q);
+        return status;
+    }
+    float *copy = malloc(n * k * sizeof *copy); // encoding may scale it
+    if (!copy)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", name);
+    memcpy(copy, w, n * k * sizeof *copy);
+    status = sq_quant_layer_init(&q, &v->r, copy, n, k, &none, &why);
+    free(copy);
+    if (status != SQ_OK)
+        return SQ_FAIL(err, status, "layer %.60s: %.160s", name, why.text);
+    status = v->visit(v->context, index, &q, x, m, err);
+    sq_quant_layer_free(&q);
+    return status;
+}
+
+// ---- calibrated, block by block -------------------------------------------------------------
+
+static bool wants_any(const struct walk *v, size_t first, size_t end)
+{
+    for (size_t i = first; i < end; i++)
+        if (v->o->is_wanted[i])
+            return true;
+    return false;
+}
+
+static enum sq_status hook(void *context, const struct sq_llama_linear *l, bool *is_done,
+                           struct sq_error *err)
+{
+    struct walk *v = context;
+    *is_done = false; // the model goes on in binary32
+    if (!v->o->is_wanted[l->layer])
+        return SQ_OK;
+    return v->visit(v->context, l->layer, &v->layer[l->layer % SQ_BLOCK_LAYERS], l->x, v->o->m,
+                    err);
+}
+
+static enum sq_status do_block(struct walk *v, struct sq_llama *calib, struct sq_llama *seen,
+                               size_t block, struct sq_error *err)
+{
+    const size_t first = block * SQ_BLOCK_LAYERS;
+    struct sq_eval_inputs in;
+    if (!wants_any(v, first, first + SQ_BLOCK_LAYERS)) {
+        SQ_TRY(sq_llama_block(calib, block, NULL, NULL, err));
+        return sq_llama_block(seen, block, NULL, NULL, err);
+    }
+    enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(&v->r), &in, err);
+    if (status == SQ_OK)
+        status = sq_eval_encode(v->ck, block, &v->r, &in, NULL, v->layer, err);
+    sq_eval_inputs_free(&in);
+    SQ_TRY(status);
+    status = sq_llama_block(seen, block, hook, v, err);
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
+        sq_quant_layer_free(&v->layer[i]);
+    return status;
+}
+
+static enum sq_status do_blocks(struct walk *v, const struct sq_tokens *calib,
+                                const struct sq_tokens *seen, struct sq_error *err)
+{
+    struct sq_llama a, b;
+    SQ_TRY(sq_llama_init(&a, v->ck, calib, err));
+    enum sq_status status = sq_llama_init(&b, v->ck, seen, err);
+    if (status == SQ_OK) {
+        for (size_t i = 0; status == SQ_OK && i < v->ck->config.n_layers; i++)
+            if (wants_any(v, i * SQ_BLOCK_LAYERS, v->ck->n_layers)) // this one or one behind it
+                status = do_block(v, &a, &b, i, err);
+        sq_llama_free(&b);
+    }
+    sq_llama_free(&a);
+    return status;
+}
+
+static enum sq_status calibrated(struct walk *v, struct sq_error *err)
+{
+    const struct sq_checkpoint *ck = v->ck;
+    struct sq_tokens calib, seen;
+    char beside[1024];
+    sq_tokens_beside(v->o->model, "tokens_calib.safetensors", beside, sizeof beside);
+    SQ_TRY(sq_tokens_read(&calib, v->o->calib ? v->o->calib : beside, ck->config.vocab_size,
+                          ck->config.max_position, err));
+    double *sparsity = v->r.is_greedy ? calloc(ck->n_layers, sizeof *sparsity) : NULL;
+    enum sq_status status = SQ_OK;
+    if (v->r.is_greedy && !sparsity)
+        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
+    if (status == SQ_OK && sparsity)
+        status = sq_sparsity_scan_layers(ck, &calib, &v->r, sparsity, err);
+    v->r.layer_sparsity = sparsity;
+    if (status == SQ_OK)
+        status = sq_model_tokens(ck, v->o->model, v->o->source, v->o->m, &seen, err);
+    if (status == SQ_OK) {
+        status = do_blocks(v, &calib, &seen, err);
+        sq_tokens_free(&seen);
+    }
+    v->r.layer_sparsity = NULL;
+    free(sparsity);
+    sq_tokens_free(&calib);
+    return status;
+}
+
+enum sq_status sq_encoded_layers(const struct sq_checkpoint *ck, const struct sq_encoded_options *o,
+                                 sq_encoded_visit *visit, void *context, bool *is_real,
+                                 struct sq_error *err)
+{
+    struct walk v = {.ck = ck, .o = o, .r = *o->recipe, .visit = visit, .context = context};
+    const char *other = v.r.format->uncalibrated;
+    *is_real = ck->is_model;
+    if (o->file || !sq_recipe_needs_calibration(&v.r))
+        return sq_model_visit(ck, o->model, o->source, o->m, o->seed, encode_one, &v, is_real, err);
+    if (!ck->is_model)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "calibration needs a model directory with config.json%s%s%s",
+                       other ? "; " : "", other ? other : "", other ? " needs none" : "");
+    return calibrated(&v, err);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/llm/sq_sparsity_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_spqt_calib.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_spqt_format.h"
+
+// One block: its layers, what they see, and the residual stream before and after it.
+struct block {
+    struct sq_llama *s;
+    size_t index, n; // n: numbers in the stream
+    struct sq_recipe r;
+    struct sq_quant_layer layer[SQ_BLOCK_LAYERS];
+    struct sq_spqt_histogram histogram[SQ_BLOCK_INPUTS];
+    float *before, *after;
+};
+
+static enum sq_status error_of(void *context, const double *sparsity, double *error,
+                               struct sq_error *err)
+{
+    struct block *b = context;
+    float theta[SQ_BLOCK_INPUTS];
+    for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
+        SQ_TRY(sq_spqt_threshold(&b->histogram[i], sparsity[i], &theta[i], err));
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
+        sq_spqt_set_theta(b->layer[i].state, theta[sq_block_input_of(i)]);
+    memcpy(b->s->h, b->before, b->n * sizeof *b->before);
+    SQ_TRY(sq_eval_block(b->s, b->index, &b->r, b->layer, NULL, NULL, NULL, err));
+    *error = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        const double d = (double)b->s->h[i] - (double)b->after[i];
+        *error += d * d;
+    }
+    return SQ_OK;
+}
+
+// Runs the block unquantized and fills *b; the stream is behind the block afterwards.
+static enum sq_status prepare(struct block *b, struct sq_error *err)
+{
+    struct sq_eval_inputs in = {0};
+    memcpy(b->before, b->s->h, b->n * sizeof *b->before);
+    enum sq_status status =
+        sq_eval_collect(b->s, b->index, SQ_NEED_INPUTS | SQ_NEED_SAMPLE, &in, err);
+    if (status == SQ_OK) {
+        memcpy(b->after, b->s->h, b->n * sizeof *b->after);
+        status = sq_eval_encode(b->s->ck, b->index, &b->r, NULL, NULL, b->layer, err);
+    }
+    for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_INPUTS; i++) {
+        status = sq_spqt_histogram_init(&b->histogram[i], err);
+        if (status == SQ_OK)
+            status = sq_spqt_histogram_add(&b->histogram[i], in.sample[i],
+                                           in.n_sample * in.calibration[i].k, err);
+    }
+    sq_eval_inputs_free(&in);
+    return status;
+}
+
+static enum sq_status do_block(struct block *b, double target, double *sparsity,
+                               struct sq_error *err)
+{
+    double weight_count[SQ_BLOCK_INPUTS] = {0}, of_input[SQ_BLOCK_INPUTS];
+    enum sq_status status = prepare(b, err);
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
+        const struct sq_layer *l = &b->s->ck->layer[b->index * SQ_BLOCK_LAYERS + i];
+        weight_count[sq_block_input_of(i)] += (double)l->n * (double)l->k;
+    }
+    if (status == SQ_OK)
+        status = sq_sparsity_scan(weight_count, SQ_BLOCK_INPUTS, target, SQ_SPQT_STEP,
+                                  SQ_SPQT_LIMIT, error_of, b, of_input, err);
+    for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++)
+        sparsity[i] = of_input[sq_block_input_of(i)];
+    memcpy(b->s->h, b->after, b->n * sizeof *b->after);
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
+        sq_quant_layer_free(&b->layer[i]);
+    for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
+        sq_spqt_histogram_free(&b->histogram[i]);
+    return status;
+}
+
+enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
+                                       const struct sq_tokens *calib, const struct sq_recipe *r,
+                                       double *sparsity, struct sq_error *err)
+{
+    struct sq_tokens few = *calib;
+    struct sq_llama s;
+    while (few.n_sequences > 1 && sq_tokens_count(&few) > SQ_SPQT_TOKENS)
+        few.n_sequences--;
+    SQ_TRY(sq_llama_init(&s, ck, &few, err));
+    struct block b = {.s = &s, .n = sq_tokens_count(&few) * ck->config.hidden_size, .r = *r};
+    b.r.sparsity = 0; // no thresholds of its own
+    b.r.is_greedy = false;
+    b.before = malloc(b.n * sizeof *b.before);
+    b.after = malloc(b.n * sizeof *b.after);
+    enum sq_status status =
+        b.before && b.after
+            ? SQ_OK
+            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", sq_tokens_count(&few));
+    for (; status == SQ_OK && b.index < ck->config.n_layers; b.index++)
+        status = do_block(&b, r->sparsity, sparsity + b.index * SQ_BLOCK_LAYERS, err);
+    free(b.before);
+    free(b.after);
+    sq_llama_free(&s);
+    return status;
+}

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/llm/sq_tokenizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+enum { MAX_PIECE = 1 << 30 };
+
+// ---- tables ---------------------------------------------------------------------------------
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct sq_token *s = a, *t = b;
+    const int order = memcmp(s->at, t->at, s->n < t->n ? s->n : t->n);
+    return order ? order : (s->n > t->n) - (s->n < t->n);
+}
+
+int32_t sq_tokenizer_find(const struct sq_tokenizer *t, const char *at, size_t n)
+{
+    const struct sq_token wanted = {at, n, 0}, *hit = NULL;
+    if (t->n_tokens > 0)
+        hit = bsearch(&wanted, t->token, t->n_tokens, sizeof *t->token, by_bytes);
+    return hit ? hit->id : SQ_TOKEN_NONE;
+}
+
+static int by_pair(const void *a, const void *b)
+{
+    const struct sq_merge *s = a, *t = b;
+    if (s->left != t->left)
+        return s->left < t->left ? -1 : 1;
+    return (s->right > t->right) - (s->right < t->right);
+}
+
+static const struct sq_merge *find_merge(const struct sq_tokenizer *t, int32_t left, int32_t right)
+{
+    const struct sq_merge wanted = {.left = left, .right = right};
+    return t->n_merges ? bsearch(&wanted, t->merge, t->n_merges, sizeof *t->merge, by_pair) : NULL;
+}
+
+static int by_falling_length(const void *a, const void *b)
+{
+    const struct sq_token *s = a, *t = b;
+    return s->n != t->n ? (s->n < t->n) - (s->n > t->n) : by_bytes(a, b);
+}
+
+// A pair that stands twice has the later rank, as in a map filled in order.
+static int by_pair_and_rank(const void *a, const void *b)
+{
+    const int order = by_pair(a, b);
+    const struct sq_merge *s = a, *t = b;
+    return order ? order : (s->rank < t->rank) - (s->rank > t->rank);
+}
+
+void sq_tokenizer_sort(struct sq_tokenizer *t)
+{
+    if (t->n_tokens > 0)
+        qsort(t->token, t->n_tokens, sizeof *t->token, by_bytes);
+    for (int i = 0; i < 2; i++)
+        if (t->n_added[i] > 0)
+            qsort(t->added[i], t->n_added[i], sizeof *t->added[i], by_falling_length);
+    for (unsigned byte = 0; byte < 256; byte++)
+        t->of_byte[byte] = sq_tokenizer_find(t, &(const char){(char)byte}, 1);
+}
+
+void sq_tokenizer_sort_merges(struct sq_tokenizer *t)
+{
+    size_t n = 0;
+    qsort(t->merge, t->n_merges, sizeof *t->merge, by_pair_and_rank);
+    for (size_t i = 0; i < t->n_merges; i++)
+        if (n == 0 || by_pair(&t->merge[n - 1], &t->merge[i]) != 0)
+            t->merge[n++] = t->merge[i];
+    t->n_merges = n;
+}
+
+void sq_tokenizer_free(struct sq_tokenizer *t)
+{
+    free(t->token);
+    free(t->added[0]);
+    free(t->added[1]);
+    free(t->merge);
+    free(t->text);
+    sq_pretokenizer_free(&t->pretokenizer);
+    *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
+}
+
+// ---- merging --------------------------------------------------------------------------------
+
+struct symbol {
+    int32_t id;            // SQ_TOKEN_NONE: joined to the one before
+    int32_t before, after; // places, -1 at the ends
+};
+
+// A pair that may be joined: the heap's order is rank, then place.
+struct candidate {
+    uint32_t rank;
+    int32_t place;
+    int32_t left, right, id; // as they were: another pair by now means it is out of date
+};
+
+struct encoder {
+    const struct sq_tokenizer *t;
+    int32_t *id;
+    size_t n, room;
+    struct symbol *symbol;
+    struct candidate *heap;
+    size_t n_heap, piece_room; // room of both
+};
+
+static bool is_before(const struct candidate *a, const struct candidate *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->place < b->place;
+}
+
+static void push(struct encoder *e, struct candidate c)
+{
+    size_t i = e->n_heap++;
+    for (; i > 0 && is_before(&c, &e->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        e->heap[i] = e->heap[(i - 1) / 2];
+    e->heap[i] = c;
+}
+
+static struct candidate pop(struct encoder *e)
+{
+    const struct candidate top = e->heap[0], last = e->heap[--e->n_heap];
+    size_t i = 0;
+    for (size_t child; (child = 2 * i + 1) < e->n_heap; i = child) {
+        if (child + 1 < e->n_heap && is_before(&e->heap[child + 1], &e->heap[child]))
+            child++;
+        if (!is_before(&e->heap[child], &last))
+            break;
+        e->heap[i] = e->heap[child];
+    }
+    e->heap[i] = last;
+    return top;
+}
+
+// Offers the pair that begins at `place`.
+static void offer(struct encoder *e, int32_t place)
+{
+    const struct symbol *s = e->symbol;
+    if (place < 0 || s[place].after < 0)
+        return;
+    const int32_t left = s[place].id, right = s[s[place].after].id;
+    const struct sq_merge *m = find_merge(e->t, left, right);
+    if (m)
+        push(e, (struct candidate){m->rank, place, left, right, m->id});
+}
+
+static void join(struct encoder *e, const struct candidate *c)
+{
+    struct symbol *s = &e->symbol[c->place];
+    if (s->id != c->left || s->after < 0 || e->symbol[s->after].id != c->right)
+        return;
+    struct symbol *gone = &e->symbol[s->after];
+    s->id = c->id;
+    s->after = gone->after;
+    gone->id = SQ_TOKEN_NONE;
+    if (s->after >= 0)
+        e->symbol[s->after].before = c->place;
+    offer(e, s->before);
+    offer(e, c->place);
+}
+
+// Each join takes a symbol away and offers two pairs: 3 n candidates at most.
+static enum sq_status make_room(struct encoder *e, size_t n, struct sq_error *err)
+{
+    if (n > MAX_PIECE)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "a piece of %zu bytes, need at most %d", n, MAX_PIECE);
+    if (n > e->piece_room) {
+        free(e->symbol);
+        free(e->heap);
+        e->piece_room = 2 * n + 64;
+        e->symbol = malloc(e->piece_room * sizeof *e->symbol);
+        e->heap = malloc(3 * e->piece_room * sizeof *e->heap);
+    }
+    if (e->n + n >= e->room) { // room for one more (sq_tokenizer.h)
+        e->room = 2 * (e->n + n) + 1024;
+        int32_t *more = realloc(e->id, e->room * sizeof *e->id);
+        if (!more)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", e->room);
+        e->id = more;
+    }
+    return e->symbol && e->heap
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a piece of %zu bytes", n);
+}
+
+static enum sq_status encode_piece(void *context, const char *piece, size_t n, struct sq_error *err)
+{
+    struct encoder *e = context;
+    SQ_TRY(make_room(e, n, err));
+    const int32_t whole = e->t->ignores_merges ? sq_tokenizer_find(e->t, piece, n) : SQ_TOKEN_NONE;
+    if (whole != SQ_TOKEN_NONE) {
+        e->id[e->n++] = whole;
+        return SQ_OK;
+    }
+    int32_t length = 0;
+    for (size_t i = 0; i < n; i++) {
+        const int32_t id = e->t->of_byte[(unsigned char)piece[i]];
+        if (id != SQ_TOKEN_NONE) {
+            e->symbol[length] = (struct symbol){id, length - 1, length + 1};
+            length++;
+        }
+    }
+    if (length == 0)
+        return SQ_OK;
+    e->symbol[length - 1].after = -1;
+    e->n_heap = 0;
+    for (int32_t i = 0; i < length; i++)
+        offer(e, i);
+    while (e->n_heap > 0) {
+        const struct candidate c = pop(e);
+        join(e, &c);
+    }
+    for (int32_t i = 0; i >= 0; i = e->symbol[i].after)
+        e->id[e->n++] = e->symbol[i].id;
+    return SQ_OK;
+}
+
+// ---- the text -------------------------------------------------------------------------------
+
+static enum sq_status encode_plain(struct encoder *e, const char *text, size_t n,
+                                   struct sq_error *err)
+{
+    return sq_pretokenizer_cut(&e->t->pretokenizer, text, n, encode_piece, e, err);
+}
+
+static enum sq_status encode_from(struct encoder *e, unsigned pass, const char *text, size_t n,
+                                  struct sq_error *err);
+
+static enum sq_status encode_normalized(struct encoder *e, const char *text, size_t n,
+                                        struct sq_error *err)
+{
+    utf8proc_uint8_t *nfc;
+    const utf8proc_ssize_t length =
+        utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)n, &nfc,
+                     UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    if (length < 0)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "NFC of a text of %zu bytes: %s", n,
+                       utf8proc_errmsg(length));
+    const enum sq_status status = encode_from(e, 1, (const char *)nfc, (size_t)length, err);
+    free(nfc);
+    return status;
+}
+
+// The added token of this pass that begins here, the longest; NULL where there is none.
+static const struct sq_token *added_at(const struct sq_tokenizer *t, unsigned pass,
+                                       const char *text, size_t n)
+{
+    for (size_t i = 0; i < t->n_added[pass]; i++) {
+        const struct sq_token *a = &t->added[pass][i];
+        if (a->n <= n && memcmp(a->at, text, a->n) == 0)
+            return a;
+    }
+    return NULL;
+}
+
+// Pass 0: added tokens of the text as it is, then NFC; pass 1: those of the normalized text.
+static enum sq_status encode_from(struct encoder *e, unsigned pass, const char *text, size_t n,
+                                  struct sq_error *err)
+{
+    bool starts[256] = {false}; // bytes that begin an added token
+    for (size_t i = 0; i < e->t->n_added[pass]; i++)
+        starts[(unsigned char)e->t->added[pass][i].at[0]] = true;
+    size_t done = 0;
+    for (size_t at = 0; at <= n; at++) {
+        const struct sq_token *a = NULL;
+        if (at < n && starts[(unsigned char)text[at]])
+            a = added_at(e->t, pass, text + at, n - at);
+        if (!a && at < n)
+            continue;
+        if (pass == 0 && e->t->is_nfc && at > done)
+            SQ_TRY(encode_normalized(e, text + done, at - done, err));
+        else if (at > done)
+            SQ_TRY(pass == 0 ? encode_from(e, 1, text + done, at - done, err)
+                             : encode_plain(e, text + done, at - done, err));
+        if (!a)
+            break;
+        SQ_TRY(make_room(e, 1, err));
+        e->id[e->n++] = a->id;
+        done = at + a->n;
+        at = done - 1;
+    }
+    return SQ_OK;
+}
+
+static enum sq_status check_utf8(const char *text, size_t nbytes, struct sq_error *err)
+{
+    for (size_t at = 0; at < nbytes;) {
+        utf8proc_int32_t c;
+        const size_t rest = nbytes - at < 4 ? nbytes - at : 4;
+        const utf8proc_ssize_t n =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + at, (utf8proc_ssize_t)rest, &c);
+        if (n <= 0)
+            return SQ_FAIL(err, SQ_ERR_DAMAGED, "the text is no UTF-8 at byte %zu", at);
+        at += (size_t)n;
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_tokenizer_encode(const struct sq_tokenizer *t, const char *text, size_t nbytes,
+                                   int32_t **id, size_t *n, struct sq_error *err)
+{
+    struct encoder e = {.t = t};
+    SQ_TRY(check_utf8(text, nbytes, err));
+    enum sq_status status = make_room(&e, 1, err);
+    if (status == SQ_OK)
+        status = encode_from(&e, 0, text, nbytes, err);
+    free(e.symbol);
+    free(e.heap);
+    if (status != SQ_OK) {
+        free(e.id);
+        return status;
+    }
+    *id = e.id;
+    *n = e.n;
+    return SQ_OK;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/sq_fair.h"
+
+#include <math.h>
+
+#include "sim/format/sq_cost.h"
+#include "sim/format/sq_format_ops.h"
+
+const char *const sq_fair_names[] = {"none", "peak", "area", NULL};
+
+enum {
+    LOW_MAX = 128,
+    HIGH_MAX = 64, // lanes (sq_config.h)
+    ANY_M = 64,    // a GEMM for units, whose lanes do not depend on it ...
+    ANY_K = 4096,  // ... but through whole banks
+    TIMES_MAX = 8, // a PE of the same area has no more bit products than so many times
+};
+
+static unsigned products_of(const struct sq_core_config *core)
+{
+    return sq_cost_products(core, 1, 1);
+}
+
+static struct sq_cost_unit unit_of(const struct sq_recipe *r, const struct sq_core_config *core)
+{
+    struct sq_cost_unit u;
+    sq_cost_unit(r, core, ANY_M, ANY_K, &u);
+    return u;
+}
+
+static bool has_both_paths(const struct sq_cost_unit *u)
+{
+    return u->unit.kind == SQ_UNIT_CORE || u->unit.kind == SQ_UNIT_CORE_ACT;
+}
+
+// Cycles of an element.
+static double pace_of(const struct sq_core_config *core)
+{
+    const unsigned low = sq_core_low_steps(core), high = sq_core_high_steps(core);
+    return (double)(low > high ? low : high) / core->bank;
+}
+
+// L and H for the banks of the format, of so many bit products. False: not even one of each.
+static bool choose_lanes(const struct sq_recipe *r, unsigned products, struct sq_core_config *core)
+{
+    const struct sq_core_config like = unit_of(r, core).unit.core;
+    struct sq_core_config c = *core;
+    double best = INFINITY;
+    c.low_bits = like.low_bits;
+    c.high_bits = like.high_bits;
+    c.act_bits = like.act_bits;
+    for (c.low_lanes = 1; c.low_lanes <= LOW_MAX; c.low_lanes++) {
+        c.high_lanes = 1;
+        for (; c.high_lanes <= HIGH_MAX && products_of(&c) <= products; c.high_lanes++) {
+            const struct sq_cost_unit u = unit_of(r, &c);
+            const double pace = pace_of(&u.unit.core);
+            if (pace < best || (pace == best && products_of(&c) < products_of(core))) {
+                *core = c;
+                best = pace;
+            }
+        }
+    }
+    return best < INFINITY;
+}
+
+// The core of `machine` for r with so many bit products.
+static bool rebuild(const struct sq_machine *machine, const struct sq_recipe *r, unsigned products,
+                    struct sq_core_config *core)
+{
+    *core = machine->core;
+    const struct sq_cost_unit u = unit_of(r, core);
+    if (has_both_paths(&u))
+        return choose_lanes(r, products, core);
+    core->low_lanes = products; // an array re-partitions them
+    core->high_lanes = 0;
+    core->low_bits = core->act_bits = 1;
+    return products > 0;
+}
+
+// ---- area -----------------------------------------------------------------------------------
+
+static enum sq_status area_of(const struct sq_synth *synth, const struct sq_cost_pe *pe,
+                              double *area, struct sq_error *err)
+{
+    *area = 0;
+    for (unsigned i = 0; i < pe->n_parts; i++) {
+        struct sq_synth_result result;
+        SQ_TRY(sq_synth_area(synth, &pe->part[i], &result, err));
+        *area += pe->count[i] * result.area;
+        sq_synth_result_free(&result);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status reference_area(const struct sq_synth *synth, const struct sq_machine *machine,
+                                     double *area, struct sq_error *err)
+{
+    const struct sq_core_config defaults = sq_core_config_default();
+    struct sq_core_config core = machine->core;
+    struct sq_cost_pe pe = {.n_parts = 0};
+    core.bank = defaults.bank;
+    core.high_per_bank = defaults.high_per_bank;
+    sq_cost_pe_core(&pe, &core);
+    return area_of(synth, &pe, area, err);
+}
+
+// Of the PE with so many bit products; 0: there is none of so few.
+static enum sq_status format_area(const struct sq_synth *synth, const struct sq_machine *machine,
+                                  const struct sq_recipe *r, unsigned products, double *area,
+                                  struct sq_error *err)
+{
+    struct sq_core_config core;
+    struct sq_cost_pe pe = {.n_parts = 0};
+    *area = 0;
+    if (!rebuild(machine, r, products, &core))
+        return SQ_OK;
+    const struct sq_cost_unit u = unit_of(r, &core);
+    r->format->pe(r, &u, &pe);
+    return area_of(synth, &pe, area, err);
+}
+
+// The most bit products whose PE is no larger than `limit`: by the rule of three, then by halves.
+static enum sq_status search_area(const struct sq_synth *synth, const struct sq_machine *machine,
+                                  const struct sq_recipe *r, double limit, unsigned *products,
+                                  double *area, struct sq_error *err)
+{
+    const unsigned reference = products_of(&machine->core);
+    const unsigned most = TIMES_MAX * reference;
+    unsigned fits = 0, over = most + 1, at = reference;
+    double smallest = INFINITY;
+    *area = 0;
+    for (unsigned i = 0; over - fits > 1 && at <= most; i++) {
+        double a;
+        SQ_TRY(format_area(synth, machine, r, at, &a, err));
+        smallest = a > limit && a < smallest ? a : smallest;
+        if (a <= limit) {
+            fits = at;
+            *area = a;
+        } else {
+            over = at;
+        }
+        const unsigned guess = a > 0 ? (unsigned)fmin(at * limit / a, most) : 0;
+        if (over > most) // nothing too large yet: large ones take the tools minutes
+            at = guess > fits + fits / 8 ? guess : fits + fits / 8 + 1;
+        else
+            at = i < 3 && guess > fits && guess < over ? guess : fits + (over - fits) / 2;
+    }
+    *products = fits;
+    if (*area > 0)
+        return SQ_OK;
+    if (isinf(smallest))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s with these bits",
+                       r->format->name);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                   "fair = area: the smallest PE of %s has %.0f um2, need at most the %.0f of the "
+                   "machine's own",
+                   r->format->name, smallest, limit);
+}
+
+enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
+                               const struct sq_recipe *r, struct sq_machine *machine,
+                               struct sq_fair_pe *pe, struct sq_error *err)
+{
+    unsigned products = products_of(&machine->core);
+    struct sq_core_config core = machine->core;
+    *pe = (struct sq_fair_pe){.reference = products, .area_um2 = NAN, .reference_um2 = NAN};
+    if (fair == SQ_FAIR_AREA) {
+        if (!r->format->pe)
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",
+                           r->format->name);
+        SQ_TRY(reference_area(synth, machine, &pe->reference_um2, err));
+        SQ_TRY(search_area(synth, machine, r, pe->reference_um2, &products, &pe->area_um2, err));
+    }
+    if (fair != SQ_FAIR_NONE && !rebuild(machine, r, products, &core))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "fair: %u bit products have no room for %s", products,
+                       r->format->name);
+    machine->core = core;
+    const struct sq_cost_unit u = unit_of(r, &core);
+    pe->products = products_of(&core);
+    pe->low_lanes = u.low_lanes;
+    pe->high_lanes = u.high_lanes;
+    return SQ_OK;
+}

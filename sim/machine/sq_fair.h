@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fair machines: the same cores, buffers and DRAM, with PEs built for one format instead of those
+// that the machine has, and as large as those: in bit products, or in synthesized area.
+//
+//   peak   no more bit products in a cycle than the machine's PE,
+//            (L low_bits + H high_bits) act_bits                                        (sq_cost.h)
+//   area   no more square micrometres than the machine's PE, which is sq_pe with its L, H, bits and
+//          gather for banks of 32, 8 high: the most bit products whose PE is as small
+//
+// Of all lanes with so many bit products those are taken with which a format needs the fewest
+// cycles an element, of these the fewest. Formats on both paths (sq_w, sq_a_dynamic) get L and H
+// for their banks; arrays as many products as there is room for. What stands beside the PEs once
+// for a row or column (decoders, walkers, mask units, the output stage) is in neither measure.
+#ifndef SQ_FAIR_H
+#define SQ_FAIR_H
+
+#include "sim/format/sq_recipe.h"
+#include "sim/machine/sq_machine.h"
+#include "sim/synth/sq_synth.h"
+
+enum sq_fair { SQ_FAIR_NONE, SQ_FAIR_PEAK, SQ_FAIR_AREA };
+extern const char *const sq_fair_names[]; // "none", "peak", "area", NULL
+
+struct sq_fair_pe {
+    unsigned low_lanes, high_lanes; // of the format's PE
+    unsigned products, reference;   // bit products in a cycle: its, and those of the machine's PE
+    double area_um2, reference_um2; // NAN for peak
+};
+
+// Changes the core of `machine` into the fair one for r, of which sq_cost_check has nothing to say.
+// synth: an open one with a library for area, else NULL. The areas come from it, cached by content;
+// thread-safe. Errors: SQ_ERR_UNSUPPORTED where RTL has no PE of the format, or its smallest one is
+// larger; those of sq_synth_area (SQ_ERR_TOOL).
+enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
+                               const struct sq_recipe *r, struct sq_machine *machine,
+                               struct sq_fair_pe *pe, struct sq_error *err);
+
+#endif

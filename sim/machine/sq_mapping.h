@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one GEMM Y[M][N] = X[M][K] W[N][K]^T is laid over a machine, and what it moves.
+//
+// Output-stationary: the machine works on one block of outputs at a time, block_m x block_n, and
+// walks along K in chunks of block_k. The cores share a block as cores_m x cores_n x cores_k; an
+// operand that several cores need is fetched once (multicast). Cores run in lock step: a step
+// takes as long as the core with the most tiles. One step = one (block, chunk); its operands are
+// loaded while the previous step computes (two buffer halves), its outputs leave while later ones
+// compute.
+//
+//   for outer block (columns if n_outer, else rows)
+//     for inner block
+//       for chunk of K            a step: load, job of the core, on the last chunk store
+//
+// cores_k > 1 splits K: every core then writes its FP32 partial sums to DRAM and reads them back
+// once for the addition (4 + 4 bytes per partial sum).
+#ifndef SQ_MAPPING_H
+#define SQ_MAPPING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/block/sq_unit.h"
+#include "sim/format/sq_cost.h"
+#include "sim/format/sq_recipe.h"
+#include "sim/machine/sq_machine.h"
+
+#define SQ_GEMM_MAX (UINT64_C(1) << 24) // largest M, N and K
+
+struct sq_gemm {
+    uint64_t m, n, k;
+};
+
+// One kind of step: full or last block in each direction (bit 0 rows, bit 1 columns, bit 2 K).
+#define SQ_STEP_CLASSES 8
+struct sq_step_class {
+    struct sq_unit_job job; // of every core, alike; tiles = 0: no step is of this kind
+    uint64_t nbytes[SQ_N_STREAMS];
+    // DRAM cycles: load by [weights loaded][activations loaded] (s_a with the first chunk:
+    // [1] holds it), store with the outputs of a finished block.
+    uint64_t load[2][2][2]; // [weights][activations][first chunk]
+    uint64_t store;
+};
+
+// Tiles of columns that are drawn for one kind of step (rows do not matter), or taken from the
+// layer's own, evenly over all that steps of this kind have; more repeat them.
+#define SQ_TILES_DRAWN 16u
+
+struct sq_mapping {
+    struct sq_gemm gemm;
+    struct sq_cost_unit cost; // what multiplies
+    uint64_t n_slices;        // of K: cost.step elements each, the last one what is left
+    uint64_t latency;         // of the DRAM
+    uint64_t index_cycles;    // before the first load (sq_cost_lead_in)
+    unsigned cores_m, cores_n, cores_k;
+    uint64_t block_m, block_n, block_k; // rows, columns, slices
+    uint64_t count_m, count_n, count_k; // blocks in each direction
+    bool n_outer;
+    bool act_kept, weight_kept; // loaded only for the first inner (or outer) block
+    bool store_late;            // a block leaves at once, not in parts
+    struct sq_step_class step[SQ_STEP_CLASSES];
+    uint64_t estimate; // cycles by which it was among the candidates
+    uint64_t limit;    // cycles when nothing overlaps: no run takes more
+    // Drawn: by kind of step, bits 1 and 2 of it; n = 0: every tile is the same.
+    uint32_t n_drawn[SQ_STEP_CLASSES / 2];
+    struct sq_tile_work drawn[SQ_STEP_CLASSES / 2][SQ_TILES_DRAWN];
+    double kept[SQ_STEP_CLASSES / 2]; // share of the products that is made
+};
+static inline struct sq_tile_list sq_mapping_list(const struct sq_mapping *p, unsigned index)
+{
+    return (struct sq_tile_list){p->n_drawn[index / 2], p->drawn[index / 2]};
+}
+
+// Of every depth of a block and order of the loops the mapping that a closed-form estimate finds
+// best, unless that is far from the best of all, which is the first; then those of the formats that
+// are never faster (`slower` of sq_format_ops): a format takes no longer than they do. *n of them,
+// >= 1. Refused: sizes outside 1..2^24, a format that does not fit the multipliers, buffers that do
+// not hold one tile, a GEMM whose cycles or bytes could pass SQ_COUNT_MAX = 2^63 - 1
+// (sq_checked.h). What is not refused overflows in no count of a plan or its run. sq_mapping_make
+// (sq_machine_run.h) takes the best.
+#define SQ_CANDIDATES 20u // of one format
+#define SQ_SLOWER_MAX 2u  // such formats
+#define SQ_PLANS ((1u + SQ_SLOWER_MAX) * SQ_CANDIDATES)
+enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                 const struct sq_gemm *gemm, struct sq_mapping plan[SQ_PLANS],
+                                 unsigned *n, struct sq_error *err);
+
+// Class of a block, and whether it loads its operands: block (i, j) of rows and columns, chunk l.
+unsigned sq_mapping_class(const struct sq_mapping *p, uint64_t i, uint64_t j, uint64_t l);
+static inline bool sq_mapping_loads_act(const struct sq_mapping *p, uint64_t j)
+{
+    return !(p->act_kept && j > 0);
+}
+static inline bool sq_mapping_loads_weight(const struct sq_mapping *p, uint64_t i)
+{
+    return !(p->weight_kept && i > 0);
+}
+
+// Bytes of every stream over the whole GEMM, and the DRAM cycles they occupy.
+void sq_mapping_traffic(const struct sq_mapping *p, uint64_t nbytes[SQ_N_STREAMS],
+                        uint64_t *dram_cycles);
+
+// Lower bound: the slower path of the busiest core over all steps, or the DRAM, whichever is more.
+uint64_t sq_mapping_bound(const struct sq_mapping *p, uint64_t *compute, uint64_t *dram);
+
+// Products made / (all multiplications of that path in `cycles` cycles); 0..1. A low path that
+// holds masked positions (core, core_act) makes them too. 0 where there is no high path.
+double sq_mapping_use_low(const struct sq_machine *machine, const struct sq_mapping *p,
+                          double cycles);
+double sq_mapping_use_high(const struct sq_machine *machine, const struct sq_mapping *p,
+                           double cycles);
+
+// ---- what the search compares: sq_mapping_sums.c -----------------------------------------------
+
+enum {
+    SQ_JOB_OVERHEAD = 12, // fill and drain of one job, for the estimate only
+};
+
+// Sums over the steps of a plan, saturating. `paced`: what the steps take when each waits for the
+// slowest of its job, its load with the store of the block that it ends, and half of job and load
+// with the latency between (two buffer halves in turn). `limit`: what they take when nothing
+// overlaps.
+struct sq_mapping_sums {
+    uint64_t nbytes[SQ_N_STREAMS];
+    uint64_t compute, dram, paced, limit;
+};
+
+// Of a plan with blocks, jobs, loads and order.
+void sq_mapping_sum(const struct sq_mapping *p, struct sq_mapping_sums *sum);
+
+// Multiplications that there was room for on a path of all PEs, and those made.
+struct sq_mapping_use {
+    double low_slots, low, high_slots, high;
+};
+struct sq_mapping_use sq_mapping_used(const struct sq_machine *machine, const struct sq_mapping *p,
+                                      double cycles);
+
+// Blocks of one class: the last one, or all others.
+static inline uint64_t sq_mapping_count(uint64_t count, bool is_last)
+{
+    return is_last ? 1 : count - 1;
+}
+
+#endif

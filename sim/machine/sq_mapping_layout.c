@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/sq_mapping_layout.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "models/sq_format.h"
+#include "sim/format/sq_cost.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/io/sq_checked.h"
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b > 0); // a + b - 1 may not fit
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// ---- what a stretch of K holds --------------------------------------------------------------
+
+enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *err)
+{
+    const struct sq_core_config *has = &c->machine->core;
+    struct sq_core_config core;
+    const struct sq_format banks = sq_recipe_banks(c->recipe);
+    if (sq_cost_is_core(c->recipe))
+        SQ_TRY(sq_machine_core(c->machine, &banks, sq_recipe_act_bits(c->recipe), &core, err));
+    sq_cost_unit(c->recipe, has, c->gemm.m, c->gemm.k, &c->cost);
+    c->rows = has->rows;
+    c->cols = has->cols;
+    c->n_slices = ceil_div(c->cost.stored, c->cost.step);
+    c->index_cycles = sq_cost_lead_in(c->recipe, c->gemm.k);
+    return SQ_OK;
+}
+
+static uint64_t elements(const struct sq_mapping_context *c, uint64_t first, uint64_t n_slices)
+{
+    const uint64_t end = min_u64((first + n_slices) * c->cost.step, c->cost.stored);
+    return end - first * c->cost.step;
+}
+
+// Scale groups that end within the stretch.
+static uint64_t groups(const struct sq_mapping_context *c, uint64_t first_slice, uint64_t n_slices)
+{
+    const uint64_t group = c->recipe->group, first = first_slice * c->cost.step;
+    const uint64_t end = first + elements(c, first_slice, n_slices);
+    const bool at_end = end == c->cost.stored;
+    if (group == 0)
+        return at_end;
+    return (at_end ? ceil_div(end, group) : end / group) - first / group;
+}
+
+// Bytes of m rows, n columns and a stretch of slices. Out and partial sums: of the finished block.
+static void count_nbytes(const struct sq_mapping_context *c, uint64_t m, uint64_t n, uint64_t first,
+                         uint64_t n_slices, unsigned cores_k, uint64_t nbytes[SQ_N_STREAMS])
+{
+    const uint64_t e = elements(c, first, n_slices), bank = c->recipe->bank;
+    const struct sq_stretch stretch = {.elements = e,
+                                       .banks = bank ? ceil_div(e, bank) : 0,
+                                       .groups = groups(c, first, n_slices),
+                                       .at_end = first * c->cost.step + e == c->cost.stored,
+                                       .burst_nbytes = c->machine->burst_nbytes};
+    sq_cost_nbytes(c->recipe, m, n, c->gemm.m, &stretch, nbytes);
+    nbytes[SQ_STREAM_OUT] = 2 * m * n;
+    nbytes[SQ_STREAM_PARTIAL] = cores_k > 1 ? 8 * m * n * cores_k : 0;
+}
+
+static uint64_t weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS])
+{
+    return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_INDEX] +
+           nbytes[SQ_STREAM_SCALE];
+}
+
+// ---- one mapping ----------------------------------------------------------------------------
+
+static uint64_t bursts(const struct sq_mapping_context *c, uint64_t nbytes)
+{
+    return ceil_div(nbytes, c->machine->burst_nbytes);
+}
+
+__extension__ typedef unsigned __int128 wide; // a product of two counts
+
+static uint64_t dram_cycles(const struct sq_mapping_context *c, uint64_t n_bursts)
+{
+    const wide den = c->machine->burst_den;
+    uint64_t product;
+    if (!__builtin_mul_overflow(n_bursts, c->machine->burst_num, &product)) // as a rule, and quick
+        return ceil_div(product, c->machine->burst_den);
+    const wide cycles = ((wide)n_bursts * c->machine->burst_num + den - 1) / den;
+    return cycles < SQ_COUNT_OVER ? (uint64_t)cycles : SQ_COUNT_OVER;
+}
+
+static uint64_t size_of(uint64_t total, uint64_t block, uint64_t count, bool is_last)
+{
+    return is_last ? total - (count - 1) * block : block;
+}
+
+// What the steps of a class move, and how long that occupies the DRAM.
+static void fill_class(const struct sq_mapping_context *c, struct sq_mapping *p, unsigned index)
+{
+    struct sq_step_class *s = &p->step[index];
+    const uint64_t m = size_of(p->gemm.m, p->block_m, p->count_m, index & 1);
+    const uint64_t n = size_of(p->gemm.n, p->block_n, p->count_n, index & 2);
+    const uint64_t banks = size_of(p->n_slices, p->block_k, p->count_k, index & 4);
+    const uint64_t first = index & 4 ? (p->count_k - 1) * p->block_k : 0;
+    count_nbytes(c, m, n, first, banks, p->cores_k, s->nbytes);
+    uint64_t weight = 0;
+    for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
+        weight += bursts(c, s->nbytes[id]);
+    const uint64_t act = bursts(c, s->nbytes[SQ_STREAM_ACT]);
+    const uint64_t act_scale = bursts(c, s->nbytes[SQ_STREAM_ACT_SCALE]);
+    s->load[1][0][0] = s->load[1][0][1] = dram_cycles(c, weight);
+    for (unsigned f = 0; f < 2; f++) {
+        s->load[0][1][f] = dram_cycles(c, act + f * act_scale);
+        s->load[1][1][f] = dram_cycles(c, weight + act + f * act_scale);
+    }
+    s->store = dram_cycles(c, bursts(c, s->nbytes[SQ_STREAM_OUT]) +
+                                  bursts(c, s->nbytes[SQ_STREAM_PARTIAL]));
+}
+
+// ---- blocks ---------------------------------------------------------------------------------
+
+// Bytes of both operands of a block in the buffers of a core.
+static void operand_nbytes(const struct sq_mapping_context *c,
+                           const struct sq_mapping_extent *block, uint64_t *act, uint64_t *weight)
+{
+    uint64_t nbytes[SQ_N_STREAMS];
+    count_nbytes(c, block->m * c->rows, block->n * c->cols, 0, min_u64(block->k, c->n_slices), 1,
+                 nbytes);
+    *act = nbytes[SQ_STREAM_ACT] + nbytes[SQ_STREAM_ACT_SCALE];
+    *weight = weight_nbytes(nbytes);
+}
+
+bool sq_mapping_operands_fit(const struct sq_mapping_context *c,
+                             const struct sq_mapping_extent *block)
+{
+    uint64_t act, weight;
+    operand_nbytes(c, block, &act, &weight);
+    return act <= c->machine->act_nbytes / 2 && weight <= c->machine->weight_nbytes / 2;
+}
+
+bool sq_mapping_outputs_fit(const struct sq_mapping_context *c,
+                            const struct sq_mapping_extent *block)
+{
+    const uint64_t rows = block->m * c->rows, cols = block->n * c->cols;
+    const uint64_t e = elements(c, 0, min_u64(block->k, c->n_slices));
+    struct sq_unit_job job;
+    sq_cost_job(c->recipe, &c->cost, c->gemm.m, e, &job);
+    return 4 * rows * cols <= c->machine->out_nbytes / 2 && job.beats <= SQ_JOB_GROUP_BANKS_MAX &&
+           block->m * block->n < (UINT64_C(1) << 31) / job.flushes;
+}
+
+struct sq_mapping_residents sq_mapping_find_residents(const struct sq_mapping_context *c,
+                                                      const struct sq_mapping_extent *all)
+{
+    uint64_t act, weight;
+    operand_nbytes(c, all, &act, &weight);
+    return (struct sq_mapping_residents){act <= c->machine->act_nbytes,
+                                         weight <= c->machine->weight_nbytes};
+}
+
+struct sq_mapping_extent sq_mapping_all(const struct sq_mapping_context *c, const unsigned cores[3])
+{
+    return (struct sq_mapping_extent){ceil_div(ceil_div(c->gemm.m, c->rows), cores[0]),
+                                      ceil_div(ceil_div(c->gemm.n, c->cols), cores[1]),
+                                      ceil_div(c->n_slices, cores[2])};
+}
+
+// Cycles for which a tile occupies the port when it is finished: a partial sum in binary32, or an
+// output in 16 bits.
+static uint32_t drain_cycles(const struct sq_mapping_context *c, const struct sq_mapping *p)
+{
+    const uint64_t nbits = (uint64_t)c->rows * c->cols * (p->cores_k > 1 ? 32 : 16);
+    return c->machine->port_nbits ? (uint32_t)ceil_div(nbits, c->machine->port_nbits) : 0;
+}
+
+// Elements of K that the busiest core has of a block.
+static uint64_t core_elements(const struct sq_mapping_context *c, const struct sq_mapping *p,
+                              bool is_last)
+{
+    const uint64_t slices = size_of(p->n_slices, p->block_k, p->count_k, is_last);
+    const uint64_t first = is_last ? (p->count_k - 1) * p->block_k : 0;
+    return elements(c, first, ceil_div(slices, p->cores_k));
+}
+
+// The jobs of a core, for blocks that are laid out.
+static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
+{
+    uint64_t rows[2], cols[2]; // [is_last]: tiles of a core
+    struct sq_unit_job tile[2];
+    for (unsigned is_last = 0; is_last < 2; is_last++) {
+        const uint64_t m = size_of(p->gemm.m, p->block_m, p->count_m, is_last);
+        const uint64_t n = size_of(p->gemm.n, p->block_n, p->count_n, is_last);
+        rows[is_last] = ceil_div(ceil_div(m, c->rows), p->cores_m);
+        cols[is_last] = ceil_div(ceil_div(n, c->cols), p->cores_n);
+        tile[is_last] = (struct sq_unit_job){.drain = is_last ? drain_cycles(c, p) : 0};
+        sq_cost_job(c->recipe, &c->cost, p->gemm.m, core_elements(c, p, is_last), &tile[is_last]);
+    }
+    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
+        if (sq_mapping_count(p->count_m, i & 1) && sq_mapping_count(p->count_n, i & 2) &&
+            sq_mapping_count(p->count_k, i & 4)) {
+            p->step[i].job = tile[i >> 2];
+            p->step[i].job.tiles = (uint32_t)rows[i & 1];
+            p->step[i].job.passes = (uint32_t)cols[i >> 1 & 1];
+        }
+}
+
+// Tiles of the layer's own, evenly over those of steps of a kind: all of them, where they are one
+// step's. i as in `drawn`; e: elements of the busiest core.
+static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, unsigned i,
+                     uint64_t e, uint32_t n, double *kept)
+{
+    const bool is_last_n = i & 1, is_last_k = i & 2;
+    const uint64_t row = is_last_n ? (p->count_n - 1) * p->block_n : 0;
+    const uint64_t rows = (is_last_n ? c->gemm.n : (p->count_n - 1) * p->block_n) - row;
+    const uint64_t tiles = ceil_div(rows, c->cols);
+    const uint64_t slices = size_of(p->n_slices, p->block_k, p->count_k, is_last_k);
+    const uint64_t chunk = is_last_k ? p->count_k - 1 : 0; // the first of them
+    const uint64_t parts = sq_mapping_count(p->count_k, is_last_k) * p->cores_k;
+    for (uint64_t t = 0; t < n; t++) {
+        const uint64_t part = t * (parts * 5 / 8 + 1) % parts; // any of them, in no step with tiles
+        const uint64_t first = (chunk + part / p->cores_k) * p->block_k +
+                               part % p->cores_k * ceil_div(slices, p->cores_k);
+        sq_cost_own(c->recipe, &c->cost, c->recipe->rows,
+                    row + (2 * t + 1) * tiles / (2 * n) * c->cols, first * c->cost.step, e,
+                    &p->drawn[i][t], &kept[t]);
+    }
+}
+
+void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping *p)
+{
+    for (unsigned i = 0; i < SQ_STEP_CLASSES / 2; i++) {
+        const struct sq_unit_job *job = &p->step[2 * i + 1].job; // the last row of blocks has it
+        double kept[SQ_TILES_DRAWN], sum = 0;
+        const uint64_t e = job->tiles > 0 ? core_elements(c, p, i & 2) : 0;
+        const uint32_t n = job->passes < SQ_TILES_DRAWN ? job->passes : SQ_TILES_DRAWN;
+        const bool is_own = c->recipe->rows && c->recipe->format->own_tile;
+        if (job->tiles == 0)
+            continue;
+        if (is_own)
+            take_own(c, p, i, e, n, kept);
+        else if (!sq_cost_draw(c->recipe, &c->cost, p->gemm.m, e, 1, n, p->drawn[i], kept))
+            continue;
+        p->step[2 * i].job.scan = p->step[2 * i + 1].job.scan = sq_cost_scan(c->recipe, e);
+        p->n_drawn[i] = n;
+        for (uint32_t t = 0; t < n; t++)
+            sum += kept[t] * (job->passes / n + (t < job->passes % n));
+        p->kept[i] = sum / job->passes;
+    }
+}
+
+void sq_mapping_lay_out(const struct sq_mapping_context *c, const unsigned cores[3],
+                        const struct sq_mapping_extent *block, struct sq_mapping *p)
+{
+    // Not what is drawn: that comes with the best ones.
+    memset(p, 0, offsetof(struct sq_mapping, drawn));
+    p->gemm = c->gemm;
+    p->cost = c->cost;
+    p->n_slices = c->n_slices;
+    p->latency = c->machine->dram_latency;
+    p->index_cycles = c->index_cycles;
+    p->cores_m = cores[0];
+    p->cores_n = cores[1];
+    p->cores_k = cores[2];
+    p->block_m = block->m * cores[0] * c->rows;
+    p->block_n = block->n * cores[1] * c->cols;
+    p->block_k = block->k * cores[2];
+    p->count_m = ceil_div(c->gemm.m, p->block_m);
+    p->count_n = ceil_div(c->gemm.n, p->block_n);
+    p->count_k = ceil_div(c->n_slices, p->block_k);
+    fill_jobs(c, p);
+}
+
+void sq_mapping_fill_loads(const struct sq_mapping_context *c, struct sq_mapping *p)
+{
+    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
+        if (p->step[i].job.tiles > 0)
+            fill_class(c, p, i);
+}
+
+void sq_mapping_set_estimate(const struct sq_mapping_context *c, struct sq_mapping *p)
+{
+    struct sq_mapping_sums sum;
+    sq_mapping_sum(p, &sum);
+    const unsigned first = sq_mapping_class(p, 0, 0, 0);
+    const uint64_t ends =
+        sq_sat_add(p->index_cycles + c->machine->dram_latency,
+                   sq_sat_add(p->step[first].load[1][1][1], p->step[SQ_STEP_CLASSES - 1].store));
+    p->estimate = sq_sat_add(ends, sum.paced > sum.dram ? sum.paced : sum.dram);
+    p->limit = sq_sat_add(ends, sum.limit);
+}
+
+static uint64_t max_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+// Which takes less, if steps overlap as they should: a store at once, beside the last job of the
+// next block (which has more to do than others where the port is narrow), or a part beside each.
+static bool is_store_late(const struct sq_mapping *p)
+{
+    const struct sq_step_class *s = p->step;
+    const unsigned at = sq_mapping_class(p, 0, 0, 0) & 3, end = at | 4;
+    const uint64_t steps = p->count_k - 1, store = s[end].store;
+    const uint64_t load = s[end].load[!p->weight_kept][!p->act_kept][0];
+    const uint64_t job = steps ? sq_unit_bound(&p->cost.unit, &s[at].job, NULL) : 0;
+    const uint64_t last = sq_unit_bound(&p->cost.unit, &s[end].job, NULL);
+    const uint64_t part = store / p->count_k;
+    const uint64_t late =
+        sq_sat_add(sq_sat_mul(steps, max_u64(job, load)), max_u64(last, load + store));
+    const uint64_t parts =
+        sq_sat_add(sq_sat_mul(steps, max_u64(job, load + part)), max_u64(last, load + part));
+    return late <= parts;
+}
+
+void sq_mapping_set_order(const struct sq_mapping_context *c,
+                          const struct sq_mapping_residents *whole, bool n_outer,
+                          struct sq_mapping *p)
+{
+    p->n_outer = n_outer;
+    const bool whole_k = p->count_k == 1;
+    p->act_kept = whole->act || (whole_k && (!n_outer || p->count_m == 1));
+    p->weight_kept = whole->weight || (whole_k && (n_outer || p->count_n == 1));
+    p->store_late = is_store_late(p);
+    sq_mapping_set_estimate(c, p);
+}
+
+uint64_t sq_mapping_least_estimate(const struct sq_mapping *p)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++) {
+        const struct sq_unit_job *job = &p->step[i].job;
+        const uint64_t n = sq_sat_mul(
+            sq_sat_mul(sq_mapping_count(p->count_m, i & 1), sq_mapping_count(p->count_n, i & 2)),
+            sq_mapping_count(p->count_k, i & 4));
+        if (job->tiles > 0)
+            sq_sat_sum(&sum, n, sq_unit_bound(&p->cost.unit, job, NULL) + SQ_JOB_OVERHEAD);
+    }
+    return sum;
+}

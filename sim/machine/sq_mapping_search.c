@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mappings that a machine may take.
+#include "sim/machine/sq_mapping_layout.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sim/format/sq_format_ops.h"
+#include "sim/io/sq_checked.h"
+
+// All, then the powers of two below.
+static uint64_t smaller(uint64_t v)
+{
+    uint64_t p = 1;
+    while (p * 2 < v)
+        p *= 2;
+    return p;
+}
+
+// What stays the same while blocks of every size are tried.
+struct search {
+    const struct sq_mapping_context *c;
+    const unsigned *cores;        // in each direction
+    struct sq_mapping_extent all; // of the GEMM
+    struct sq_mapping_residents whole;
+};
+
+// The best one of every depth and order of the loops: their steps are of different lengths, of
+// which the estimate knows least.
+struct best {
+    struct sq_mapping *plan; // [SQ_CANDIDATES], count_m = 0: none yet
+};
+
+static unsigned candidate_of(uint64_t depth, bool n_outer)
+{
+    unsigned log = 0;
+    while (depth >>= 1)
+        log++;
+    return 2 * (log < SQ_CANDIDATES / 2 ? log : SQ_CANDIDATES / 2 - 1) + n_outer;
+}
+
+static void copy(struct sq_mapping *to, const struct sq_mapping *from)
+{
+    memcpy(to, from, offsetof(struct sq_mapping, drawn));
+}
+
+static bool is_good(const struct best *b, unsigned at, uint64_t estimate)
+{
+    return b->plan[at].count_m == 0 || estimate < b->plan[at].estimate;
+}
+
+// Blocks of one size in both orders of the loops, among the best if that takes less.
+static void try_block(const struct search *s, const struct sq_mapping_extent *block,
+                      struct best *best)
+{
+    struct sq_mapping p;
+    sq_mapping_lay_out(s->c, s->cores, block, &p);
+    const uint64_t least = sq_mapping_least_estimate(&p);
+    if (!is_good(best, candidate_of(block->k, 0), least) &&
+        !is_good(best, candidate_of(block->k, 1), least))
+        return;
+    sq_mapping_fill_loads(s->c, &p);
+    const bool one_order = s->all.m <= block->m || s->all.n <= block->n;
+    for (unsigned n_outer = one_order; n_outer < 2; n_outer++) {
+        sq_mapping_set_order(s->c, &s->whole, n_outer, &p);
+        const unsigned at = candidate_of(block->k, n_outer);
+        if (is_good(best, at, p.estimate))
+            copy(&best->plan[at], &p);
+        if (p.count_k > 1) // no order keeps an operand: the other one takes the same, and ties
+            break;         // go to the first
+    }
+}
+
+// Best blocks of one depth: for every height the widest that fits.
+static void search_heights(const struct search *s, uint64_t k, struct best *best)
+{
+    struct sq_mapping_extent block = {1, 1, k};
+    if (!sq_mapping_operands_fit(s->c, &block)) // nor does anything larger
+        return;
+    block.n = s->all.n;
+    while (!sq_mapping_operands_fit(s->c, &block))
+        block.n = smaller(block.n);
+    const uint64_t widest = block.n; // by its weights, whatever the height
+    for (block.m = s->all.m;; block.m = smaller(block.m)) {
+        block.n = widest;
+        while (block.n > 1 && !sq_mapping_outputs_fit(s->c, &block))
+            block.n = smaller(block.n);
+        if (sq_mapping_outputs_fit(s->c, &block) && sq_mapping_operands_fit(s->c, &block))
+            try_block(s, &block, best);
+        if (block.m == 1)
+            break;
+    }
+}
+
+// Best blocks for one way to split the cores.
+static void search_blocks(const struct sq_mapping_context *c, const unsigned cores[3],
+                          struct best *best)
+{
+    const struct sq_mapping_extent all = sq_mapping_all(c, cores);
+    const struct search s = {c, cores, all, sq_mapping_find_residents(c, &all)};
+    for (uint64_t k = all.k;; k = smaller(k)) {
+        search_heights(&s, k, best);
+        if (k == 1)
+            break;
+    }
+}
+
+static enum sq_status check_gemm(const struct sq_gemm *g, struct sq_error *err)
+{
+    const uint64_t size[3] = {g->m, g->n, g->k};
+    for (unsigned i = 0; i < 3; i++)
+        if (size[i] < 1 || size[i] > SQ_GEMM_MAX)
+            return SQ_FAIL(err, SQ_ERR_RANGE, "%c = %llu, need 1..%llu", "MNK"[i],
+                           (unsigned long long)size[i], (unsigned long long)SQ_GEMM_MAX);
+    return SQ_OK;
+}
+
+// Nothing that a run of this plan counts passes SQ_COUNT_MAX.
+static enum sq_status check_counts(const struct sq_mapping *p, struct sq_error *err)
+{
+    const struct sq_gemm *g = &p->gemm;
+    struct sq_mapping_sums sum;
+    uint64_t nbytes = 0;
+    sq_mapping_sum(p, &sum);
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        nbytes = sq_sat_add(nbytes, sum.nbytes[i]);
+    const bool is_time = p->limit > SQ_COUNT_MAX;
+    if (!is_time && nbytes <= SQ_COUNT_MAX)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_RANGE,
+                   "M x N x K = %llu x %llu x %llu can take more than %llu %s on this machine, "
+                   "need a smaller GEMM or %s",
+                   (unsigned long long)g->m, (unsigned long long)g->n, (unsigned long long)g->k,
+                   (unsigned long long)SQ_COUNT_MAX, is_time ? "cycles" : "bytes",
+                   is_time ? "more multipliers or bandwidth" : "larger buffers");
+}
+
+// Of the candidates those that may be the best, the best estimate first, with what is drawn.
+static enum sq_status choose(const struct sq_mapping_context *c,
+                             struct sq_mapping plan[SQ_CANDIDATES], uint64_t least, unsigned *n,
+                             struct sq_error *err)
+{
+    *n = 0;
+    for (unsigned i = 0; i < SQ_CANDIDATES; i++) {
+        if (plan[i].count_m == 0 || plan[i].estimate / 5 * 4 > least)
+            continue;
+        struct sq_mapping p = plan[i];
+        memset(p.n_drawn, 0, sizeof p.n_drawn);
+        sq_mapping_draw_tiles(c, &p);
+        sq_mapping_set_estimate(c, &p); // of what was drawn
+        const enum sq_status status = check_counts(&p, err);
+        if (status != SQ_OK && plan[i].estimate == least)
+            return status;
+        if (status != SQ_OK)
+            continue;
+        plan[*n] = p;
+        if (*n > 0 && p.estimate < plan[0].estimate) {
+            plan[*n] = plan[0];
+            plan[0] = p;
+        }
+        ++*n;
+    }
+    return SQ_OK;
+}
+
+// The candidates of one recipe.
+static enum sq_status search_own(struct sq_mapping_context *c, struct sq_mapping plan[],
+                                 unsigned *n, struct sq_error *err)
+{
+    const struct sq_machine *machine = c->machine;
+    struct best best = {plan};
+    uint64_t least = SQ_COUNT_OVER;
+    bool fits = false;
+    SQ_TRY(check_gemm(&c->gemm, err));
+    SQ_TRY(sq_cost_check(c->recipe, err));
+    SQ_TRY(sq_mapping_settle(c, err));
+    for (unsigned i = 0; i < SQ_CANDIDATES; i++)
+        plan[i].count_m = 0;
+    for (unsigned k = 1; k <= machine->cores; k++)
+        for (unsigned m = 1; machine->cores % k == 0 && m <= machine->cores / k; m++)
+            if (machine->cores / k % m == 0) {
+                const unsigned cores[3] = {m, machine->cores / k / m, k};
+                search_blocks(c, cores, &best);
+            }
+    for (unsigned i = 0; i < SQ_CANDIDATES; i++) {
+        fits = fits || plan[i].count_m > 0;
+        if (plan[i].count_m > 0 && plan[i].estimate < least)
+            least = plan[i].estimate;
+    }
+    if (!fits)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "half a buffer of machine %.40s (activation %llu, weight %llu, output %llu "
+                       "bytes) does not hold one tile of %u x %u over %u elements of K",
+                       machine->name, (unsigned long long)machine->act_nbytes / 2,
+                       (unsigned long long)machine->weight_nbytes / 2,
+                       (unsigned long long)machine->out_nbytes / 2, c->rows, c->cols, c->cost.step);
+    return choose(c, plan, least, n, err);
+}
+
+// ---- plans of other formats -------------------------------------------------------------------
+
+static bool is_same(const struct sq_mapping *p, const struct sq_mapping *q)
+{
+    return p->cores_m == q->cores_m && p->cores_n == q->cores_n && p->cores_k == q->cores_k &&
+           p->block_m == q->block_m && p->block_n == q->block_n && p->block_k == q->block_k &&
+           p->n_outer == q->n_outer && p->store_late == q->store_late;
+}
+
+// The blocks and the order of another format's plan, into *p; false where they do not fit.
+static bool take_over(const struct sq_mapping_context *c, const struct sq_mapping *other,
+                      struct sq_mapping *p)
+{
+    const unsigned cores[3] = {other->cores_m, other->cores_n, other->cores_k};
+    const struct sq_mapping_extent block = {other->block_m / cores[0] / c->rows,
+                                            other->block_n / cores[1] / c->cols,
+                                            other->block_k / cores[2]};
+    if (other->cost.step != c->cost.step || !sq_mapping_operands_fit(c, &block) ||
+        !sq_mapping_outputs_fit(c, &block))
+        return false;
+    const struct sq_mapping_extent all = sq_mapping_all(c, cores);
+    const struct sq_mapping_residents whole = sq_mapping_find_residents(c, &all);
+    sq_mapping_lay_out(c, cores, &block, p);
+    sq_mapping_fill_loads(c, p);
+    sq_mapping_set_order(c, &whole, other->n_outer, p);
+    p->store_late = other->store_late;
+    memset(p->n_drawn, 0, sizeof p->n_drawn);
+    sq_mapping_draw_tiles(c, p);
+    sq_mapping_set_estimate(c, p);
+    return check_counts(p, NULL) == SQ_OK;
+}
+
+// Adds the plans of a slower recipe to the *n there are. Where it has none, none are added.
+static void search_slower(const struct sq_mapping_context *c, const struct sq_recipe *slower,
+                          struct sq_mapping plan[SQ_PLANS], unsigned *n)
+{
+    struct sq_mapping_context of = {.machine = c->machine, .recipe = slower, .gemm = c->gemm};
+    struct sq_mapping other[SQ_CANDIDATES];
+    unsigned n_other;
+    if (search_own(&of, other, &n_other, NULL) != SQ_OK)
+        return;
+    for (unsigned i = 0; i < n_other; i++) {
+        bool is_new = *n < SQ_PLANS && take_over(c, &other[i], &plan[*n]);
+        for (unsigned j = 0; is_new && j < *n; j++)
+            is_new = !is_same(&plan[*n], &plan[j]);
+        *n += is_new;
+    }
+}
+
+enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                 const struct sq_gemm *gemm, struct sq_mapping plan[SQ_PLANS],
+                                 unsigned *n, struct sq_error *err)
+{
+    struct sq_mapping_context c = {.machine = machine, .recipe = recipe, .gemm = *gemm};
+    struct sq_recipe slower;
+    SQ_TRY(search_own(&c, plan, n, err));
+    for (unsigned i = 0; recipe->format->slower && recipe->format->slower(recipe, i, &slower); i++)
+        search_slower(&c, &slower, plan, n);
+    return SQ_OK;
+}

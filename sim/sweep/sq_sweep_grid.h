@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shared by the parts of a sweep (sq_sweep_*.c) and their tests; users include sq_sweep.h.
+#ifndef SQ_SWEEP_GRID_H
+#define SQ_SWEEP_GRID_H
+
+#include "sim/format/sq_recipe.h"
+#include "sim/sweep/sq_sweep.h"
+
+// ---- axes (sq_sweep_axis.c) -------------------------------------------------------------------
+
+// s->of_format.
+enum sq_status sq_sweep_resolve_formats(struct sq_sweep_grid *s, struct sq_error *err);
+// The values of the axes at one index of the whole grid; false where another point is the same
+// because its format does not have an axis that differs.
+bool sq_sweep_point_at(const struct sq_sweep_grid *s, uint64_t at, struct sq_sweep_point *p);
+// What follows from them; false where no legal format or core has these values.
+bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point *p);
+
+// ---- files (sq_sweep_machine.c) ---------------------------------------------------------------
+
+// `name` below `home` where such a file exists, else as it is, in path[SQ_SWEEP_PATH_SIZE].
+enum { SQ_SWEEP_PATH_SIZE = 1024 };
+void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE]);
+// s->machine and their digests, by the names of the axis.
+enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
+                                      struct sq_error *err);
+
+// ---- constraints (sq_sweep_constraint.c) ------------------------------------------------------
+
+// "bank <= 64", "high_lanes * 4 == low_lanes", "gather == log", "precision != 8/2". A term is a
+// quantity, a number or a name, times or divided by numbers or quantities.
+enum { SQ_FACTORS_MAX = 4 };
+struct sq_term {
+    unsigned n;
+    struct {
+        bool is_quantity, is_divisor;
+        unsigned quantity;
+        unsigned names; // the axis whose name this is or holds; SQ_N_AXES: a number
+        double number;
+    } factor[SQ_FACTORS_MAX];
+};
+struct sq_constraint {
+    struct sq_term left, right;
+    unsigned op;
+};
+// Refuses what it cannot read, with the nearest name. Names of `model` are not allowed.
+enum sq_status sq_constraint_parse(const char *text, struct sq_constraint *c, struct sq_error *err);
+bool sq_constraint_holds(const struct sq_constraint *c, const double quantity[SQ_N_QUANTITIES]);
+
+// ---- engines (sq_sweep_measure.c) -------------------------------------------------------------
+
+// What the engines need besides the point: opened once, shared by all threads, read only.
+struct sq_sweep_inputs;
+enum sq_status sq_sweep_inputs_open(struct sq_sweep_inputs **in, const struct sq_sweep_grid *s,
+                                    const struct sq_sweep_options *o, struct sq_error *err);
+void sq_sweep_inputs_close(struct sq_sweep_inputs *in);
+
+// Adds everything the point's measures depend on but the code and the parameters.
+void sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                            struct sq_digest *digest);
+// JSON members that say where the numbers come from: "data", "seed", tools. Owned by `in`.
+const char *sq_sweep_inputs_provenance(const struct sq_sweep_inputs *in);
+
+enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                struct sq_sweep_result *r, struct sq_error *err);
+
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that sqsim.h promises, from outside: linked with the installed libsqsim and nothing
+// else. Judged by arithmetic of its own (the product of what sqsim_decode gives), by files against
+// what was encoded, and, through what it prints, by `sqsim` itself (install.t).
+//
+//   api_check MODEL MACHINE SCRATCH WEIGHTS
+#include <math.h>
+#include <sqsim.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 48, K = 256, M = 6 };
+static float w[N * K], x[512 * K], y[M * N], decoded[N * K], again[N * K], z[M * N];
+static struct sqsim_error err;
+static const char *const rtn[] = {"algorithm", "rtn", NULL};
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("# %s:%d: %s: ", __FILE__, __LINE__, #condition);                               \
+            printf(__VA_ARGS__);                                                                   \
+            printf(" (%s)\n", err.text);                                                           \
+            exit(1);                                                                               \
+        }                                                                                          \
+    } while (0)
+
+// Deterministic, roughly normal.
+static float noise(void)
+{
+    static uint32_t s = 1;
+    float sum = 0;
+    for (int i = 0; i < 6; i++) {
+        s = s * 1664525u + 1013904223u;
+        sum += (float)(s >> 8) / (float)(1 << 24) - 0.5f;
+    }
+    return sum;
+}
+
+static double relative(const float *got, const float *want, size_t n)
+{
+    double signal = 0, error = 0;
+    for (size_t i = 0; i < n; i++) {
+        signal += (double)want[i] * (double)want[i];
+        error += ((double)got[i] - (double)want[i]) * ((double)got[i] - (double)want[i]);
+    }
+    return sqrt(error / signal);
+}
+
+static void multiply(const float *a, const float *b, float *out)
+{
+    for (size_t m = 0; m < M; m++)
+        for (size_t n = 0; n < N; n++) {
+            double sum = 0;
+            for (size_t k = 0; k < K; k++)
+                sum += (double)a[m * K + k] * (double)b[n * K + k];
+            out[m * N + n] = (float)sum;
+        }
+}
+
+// Written, validated, read back: the same values; a flipped byte is found.
+static void check_file(const sqsim_layer *layer, const char *format, const char *scratch)
+{
+    char path[4096];
+    const char *const names[] = {"a", "b"};
+    const sqsim_layer *const both[] = {layer, layer};
+    sqsim_file *file;
+    sqsim_layer *loaded;
+    snprintf(path, sizeof path, "%s/%s.sq.safetensors", scratch, format);
+    CHECK(sqsim_file_write(path, names, both, 2, &err) == SQSIM_OK, "%s", format);
+    CHECK(sqsim_validate(path, &err) == SQSIM_OK, "%s", format);
+    CHECK(sqsim_file_open(path, NULL, &file, &err) == SQSIM_OK, "%s", format);
+    CHECK(sqsim_file_n_layers(file) == 2 && strcmp(sqsim_file_format(file), format) == 0, "%s",
+          format);
+    CHECK(strcmp(sqsim_file_name(file, 1), "b") == 0 && !sqsim_file_name(file, 2), "names");
+    CHECK(sqsim_file_load(file, 2, &loaded, &err) == SQSIM_ERR_RANGE && !loaded, "past the end");
+    CHECK(sqsim_file_load(file, 1, &loaded, &err) == SQSIM_OK, "%s", format);
+    sqsim_file_close(file);
+    CHECK(sqsim_layer_n(loaded) == N && sqsim_layer_k(loaded) == K, "shape of %s", format);
+    CHECK(sqsim_decode(loaded, again, &err) == SQSIM_OK, "%s", format);
+    CHECK(memcmp(again, decoded, sizeof decoded) == 0, "%s decodes to something else", format);
+    CHECK(sqsim_product(loaded, x, M, z, &err) == SQSIM_OK, "%s", format);
+    CHECK(memcmp(y, z, sizeof y) == 0, "%s multiplies to something else", format);
+    sqsim_layer_free(loaded);
+
+    FILE *f = fopen(path, "r+b");
+    CHECK(f && fseek(f, -5, SEEK_END) == 0, "%s", path);
+    const int byte = fgetc(f);
+    CHECK(fseek(f, -5, SEEK_END) == 0 && fputc(byte ^ 4, f) != EOF && fclose(f) == 0, "%s", path);
+    CHECK(sqsim_validate(path, &err) == SQSIM_ERR_DAMAGED, "a flipped bit of %s", format);
+}
+
+static void check_format(const char *name, const char *scratch)
+{
+    sqsim_format *format;
+    sqsim_layer *layer;
+    CHECK(sqsim_format_new(name, SQSIM_VALUES, NULL, &format, &err) == SQSIM_OK, "%s", name);
+    if (sqsim_format_needs_calibration(format))
+        CHECK(sqsim_encode(format, w, N, K, NULL, 0, &layer, &err) == SQSIM_ERR_ARG && !layer,
+              "%s without tokens", name);
+    CHECK(sqsim_encode(format, w, N, K, x, 512, &layer, &err) == SQSIM_OK, "%s", name);
+    sqsim_format_free(format);
+    CHECK(sqsim_product(layer, x, M, y, &err) == SQSIM_OK, "%s", name);
+    CHECK(sqsim_decode(layer, decoded, &err) == SQSIM_OK, "%s", name);
+    multiply(x, decoded, z); // differs by the activations' quantization alone
+    const double product = relative(y, z, (size_t)M * N),
+                 weights = relative(decoded, w, (size_t)N * K);
+    printf("# %-12s bits %7.4f, weights %.4f, product %.4f\n", name, sqsim_layer_bits(layer),
+           weights, product);
+    // spqt skips half of the activations; sq_a_* and the block-scaled formats have them in 4 bits.
+    const double most = strcmp(name, "spqt") == 0                                    ? 0.6
+                        : strncmp(name, "sq_", 3) == 0 && name[3] != 'w'             ? 0.15
+                        : strncmp(name, "mx", 2) == 0 || strncmp(name, "nv", 2) == 0 ? 0.15
+                                                                                     : 0.02;
+    CHECK(product <= most, "product of %s: %g", name, product);
+    CHECK(weights > 0 && weights < 0.7, "weights of %s: %g", name, weights);
+    check_file(layer, name, scratch);
+    sqsim_layer_free(layer);
+}
+
+// Smoothed layers have files, weights that stay as they are have none.
+static void check_smooth_file(const char *scratch)
+{
+    const char *const smooth[] = {"smooth", "0.5", NULL}, *const act[] = {"operand", "act", NULL};
+    const char *const name = "dense";
+    sqsim_format *format;
+    sqsim_layer *layer;
+    CHECK(sqsim_format_new("sq_w", SQSIM_VALUES, smooth, &format, &err) == SQSIM_OK, "smooth");
+    CHECK(sqsim_encode(format, w, N, K, x, 512, &layer, &err) == SQSIM_OK, "smooth");
+    sqsim_format_free(format);
+    CHECK(sqsim_product(layer, x, M, y, &err) == SQSIM_OK, "smooth");
+    CHECK(sqsim_decode(layer, decoded, &err) == SQSIM_OK, "smooth");
+    check_file(layer, "sq_w", scratch);
+    sqsim_layer_free(layer);
+    CHECK(sqsim_format_new("dense", SQSIM_VALUES, act, &format, &err) == SQSIM_OK, "act");
+    CHECK(sqsim_encode(format, w, N, K, x, 512, &layer, &err) == SQSIM_OK, "act");
+    sqsim_format_free(format);
+    CHECK(sqsim_file_write("x", &name, (const sqsim_layer *const *)&layer, 1, &err) ==
+              SQSIM_ERR_UNSUPPORTED,
+          "a file of weights as they are");
+    sqsim_layer_free(layer);
+}
+
+static void check_refusals(const char *scratch)
+{
+    const char *const bank[] = {"bank", "33", NULL}, *const alone[] = {"bank", NULL};
+    const char *const nonsense[] = {"no-such", "1", NULL};
+    sqsim_format *format, *timed;
+    sqsim_layer *layer;
+    sqsim_file *file;
+    sqsim_figures *figures;
+    CHECK(sqsim_format_new("toy", SQSIM_VALUES, NULL, &format, &err) == SQSIM_ERR_ARG, "toy");
+    CHECK(sqsim_format_new("sq_w", SQSIM_VALUES, bank, &format, &err) != SQSIM_OK && !format, "33");
+    CHECK(strstr(err.text, "bank = 33"), "the field");
+    CHECK(sqsim_format_new("sq_w", SQSIM_VALUES, alone, &format, NULL) == SQSIM_ERR_ARG, "alone");
+    CHECK(sqsim_format_new("sq_w", SQSIM_VALUES, nonsense, &format, &err) == SQSIM_ERR_ARG,
+          "no-such");
+    CHECK(sqsim_format_new("sq_w", SQSIM_VALUES, rtn, &format, &err) == SQSIM_OK, "rtn");
+    CHECK(sqsim_format_new("sq_w", SQSIM_TIME, NULL, &timed, &err) == SQSIM_OK, "timed");
+    CHECK(sqsim_encode(timed, w, N, K, x, 512, &layer, &err) == SQSIM_ERR_ARG, "purpose");
+    CHECK(sqsim_cycles(format, NULL, 1, 1, 1, &figures, &err) == SQSIM_ERR_ARG && !figures,
+          "purpose");
+    CHECK(sqsim_cycles(timed, NULL, 0, 1, 1, &figures, &err) == SQSIM_ERR_RANGE, "m = 0");
+    CHECK(sqsim_cycles(timed, NULL, 1, 1, UINT64_MAX, &figures, &err) == SQSIM_ERR_RANGE, "k");
+    CHECK(sqsim_cycles(timed, "/nowhere", 1, 1, 1, &figures, &err) == SQSIM_ERR_IO, "machine");
+    CHECK(sqsim_encode(format, w, 0, K, NULL, 0, &layer, &err) == SQSIM_ERR_RANGE, "n = 0");
+    const float kept = w[7];
+    w[7] = NAN;
+    CHECK(sqsim_encode(format, w, N, K, NULL, 0, &layer, &err) == SQSIM_ERR_NON_FINITE, "NaN in w");
+    w[7] = kept;
+    CHECK(sqsim_encode(format, w, N, K, NULL, 0, &layer, &err) == SQSIM_OK, "rtn");
+    const float was = x[3];
+    x[3] = INFINITY;
+    CHECK(sqsim_product(layer, x, M, y, &err) == SQSIM_ERR_NON_FINITE, "infinity in x");
+    x[3] = was;
+    const sqsim_layer *const two[] = {layer, layer};
+    const char *const same[] = {"a", "a"};
+    CHECK(sqsim_file_write("x", same, two, 2, &err) == SQSIM_ERR_ARG, "two of a name");
+    CHECK(sqsim_file_write("x", same, two, 0, &err) == SQSIM_ERR_RANGE, "none");
+    CHECK(sqsim_file_write("/nowhere/x", same, two, 1, &err) == SQSIM_ERR_IO, "nowhere");
+    CHECK(sqsim_file_open(scratch, NULL, &file, &err) != SQSIM_OK && !file, "a folder");
+    sqsim_layer_free(layer);
+    sqsim_format_free(format);
+    sqsim_format_free(timed);
+    sqsim_layer_free(NULL);
+    sqsim_format_free(NULL);
+    sqsim_figures_free(NULL);
+    sqsim_file_close(NULL);
+}
+
+// "KEY VALUE" for the script, which compares them with those of the program.
+static void print_figures(const char *what, const sqsim_figures *f)
+{
+    for (size_t i = 0; i < sqsim_figures_n(f); i++)
+        printf("%s %s %.15g\n", what, sqsim_figures_name(f, i), sqsim_figures_value(f, i));
+    CHECK(!sqsim_figures_name(f, sqsim_figures_n(f)), "past the last");
+    CHECK(isnan(sqsim_figures_get(f, "no such")), "no such figure");
+}
+
+static void check_sum(const sqsim_figures *f, const char *path, size_t n_memory)
+{
+    double sum = n_memory ? sqsim_figures_get(f, "index") + sqsim_figures_get(f, "memory") : 0;
+    for (size_t i = 0; i < sqsim_figures_n(f); i++)
+        if (strncmp(sqsim_figures_name(f, i), path, strlen(path)) == 0)
+            sum += sqsim_figures_value(f, i);
+    CHECK(sum == sqsim_figures_get(f, "cycles"), "causes of %s: %g", path, sum);
+}
+
+static void print_cycles(const char *name, const char *machine)
+{
+    sqsim_format *format;
+    sqsim_figures *f;
+    CHECK(sqsim_format_new(name, SQSIM_TIME, NULL, &format, &err) == SQSIM_OK, "%s", name);
+    CHECK(sqsim_cycles(format, machine, 40, 300, 1000, &f, &err) == SQSIM_OK, "%s", name);
+    print_figures(machine ? name : "core", f);
+    check_sum(f, "low.", machine != NULL);
+    if (!machine)
+        check_sum(f, "high.", 0);
+    sqsim_figures_free(f);
+    sqsim_format_free(format);
+}
+
+static void print_evaluation(const char *model, const char *weights)
+{
+    sqsim_format *format;
+    sqsim_figures *f;
+    sqsim_file *file;
+    CHECK(sqsim_evaluate(model, NULL, NULL, NULL, 4, &f, &err) == SQSIM_OK, "as it is");
+    print_figures("reference", f);
+    sqsim_figures_free(f);
+    CHECK(sqsim_format_new("sq_w", SQSIM_VALUES, rtn, &format, &err) == SQSIM_OK, "sq_w");
+    CHECK(sqsim_evaluate(model, format, NULL, NULL, 4, &f, &err) == SQSIM_OK, "sq_w");
+    print_figures("rtn", f);
+    sqsim_figures_free(f);
+    sqsim_format_free(format);
+    CHECK(sqsim_file_open(weights, NULL, &file, &err) == SQSIM_OK, "%s", weights);
+    CHECK(sqsim_evaluate_file(model, file, NULL, 4, &f, &err) == SQSIM_OK, "%s", weights);
+    print_figures("file", f);
+    sqsim_figures_free(f);
+    sqsim_file_close(file);
+    CHECK(sqsim_evaluate("/nowhere", NULL, NULL, NULL, 0, &f, &err) == SQSIM_ERR_IO && !f,
+          "nowhere");
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5)
+        return 2;
+    for (size_t i = 0; i < N * K; i++)
+        w[i] = noise();
+    for (size_t i = 0; i < 512 * K; i++)
+        x[i] = noise();
+    for (size_t i = 0; sqsim_format_name(i); i++)
+        check_format(sqsim_format_name(i), argv[3]);
+    check_smooth_file(argv[3]);
+    check_refusals(argv[3]);
+    print_cycles("sq_w", NULL);
+    for (size_t i = 0; sqsim_format_name(i); i++)
+        print_cycles(sqsim_format_name(i), argv[2]);
+    print_evaluation(argv[1], argv[4]);
+    printf("version %s\n", sqsim_version());
+    return 0;
+}

@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# eval and quantize start from the same defaults: of every format that quantize writes, whatever both
+# say of its recipe is the same, and so are the stored bits. Without calibration tokens both round to
+# nearest and say so. (That an option of both is one row of its table: unit/test_formats.c.)
+. "$(dirname "$0")/lib.sh"
+
+# Keys of the last lines of two outputs: those that both have, and of them those that differ; what
+# the commands themselves add is left out.
+compared() {
+  python3 - "$W/quantize" "$W/eval" <<'END'
+import json, sys
+a, b = (json.loads(open(path).readlines()[-1]) for path in sys.argv[1:])
+both = (a.keys() & b.keys()) - {"summary", "provenance"}
+print(*sorted(both), ";", *sorted(key for key in both if a[key] != b[key]))
+END
+}
+few="--calib-sequences 1 --json"
+for f in $("$SQSIM" quantize --complete | awk -F '\t' '$1 == "--format" {print $3}'); do
+  sq quantize --format "$f" $few
+  cp "$W.out" "$W/quantize"
+  sq eval --format "$f" --sequences 1 --summary $few
+  cp "$W.out" "$W/eval"
+  said=$(compared)
+  ok "$f: what both say is the same" [ "${said#*;}" = "" ]
+  ok "$f: both say format, algorithm and bits" grep -q 'algorithm .*format .*stored_bits_per_weight' <<<"$said"
+done
+ok "SQ Algorithm 1 is the default" [ "$(sq quantize $few; number algorithm)" = '"gptq"' ]
+
+# ---- every option of both in --help: text, range, default ----------------------------------------
+paragraphs() { # COMMAND: "--option text", a line each
+  "$SQSIM" "$1" --help | awk '/^ +(-., )?--/ {if (p) print p; p = ""} {$1 = $1; p = p " " $0} END {print p}' |
+    grep -o -- '--[a-z].*' | LC_ALL=C sort
+}
+paragraphs eval >"$W/eval"
+paragraphs quantize >"$W/quantize"
+names() { cut -d' ' -f1 "$W/$1" | cut -d= -f1 | LC_ALL=C sort; }
+LC_ALL=C join <(names eval) <(names quantize) >"$W/both"
+said_of() { grep -- "^$1[= ]" "$W/$2" | tr -d ' '; } # lines break in different places
+ok "30 options are of both" [ "$(wc -l <"$W/both")" -ge 30 ]
+for o in $("$SQSIM" quantize --complete | cut -f1); do
+  case $o in --calib | --calib-text | --output | --progress) continue ;; esac # of the commands themselves
+  if grep -qx -- "$o" "$W/both"; then
+    ok "$o: the same help" [ "$(said_of "$o" eval)" = "$(said_of "$o" quantize)" ]
+  fi
+done
+
+# ---- no calibration tokens ----------------------------------------------------------------------
+mkdir "$W/bare"
+cp "$ROOT"/traces/tiny-llama/{config.json,model.safetensors,tokens_eval.safetensors} "$W/bare"
+for command in "eval bare --sequences 1 --summary" "quantize bare"; do
+  sq $command --json
+  ok "$command: no tokens" [ "$RC,$(number algorithm)" = '0,"rtn"' ]
+  ok "$command: a note" grep -qx "sqsim [a-z]*: note: no calibration tokens here, weights by --algorithm rtn .*" "$W.err"
+  cp "$W.out" "$W/said"
+  accept "$command: rtn, asked for" $command --json --algorithm rtn
+  ok "$command: the same" cmp "$W.out" "$W/said"
+  refuse "tokens_calib.safetensors" $command --algorithm gptq
+  refuse "tokens_calib.safetensors" $command --format spqr
+done
+refuse "tokens_calib.safetensors" eval bare --smooth 0.5
+refuse "tokens_calib.safetensors" eval bare --sequential
+refuse "no-such" eval bare --calib no-such
+finish

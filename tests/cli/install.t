@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# make install, as others meet it: the tree, a program of ten lines by pkg-config, everything that
+# sqsim.h promises from outside (api_check.c) against what the program says, manual pages and
+# completion against the options, the installed program away from the sources.
+. "$(dirname "$0")/lib.sh"
+unset SQSIM_HOME MAKEFLAGS MAKELEVEL MFLAGS
+R=$W/root PREFIX=/opt/sq
+# What is built is installed as it is: other tests use it meanwhile.
+MAKE=(make --no-print-directory -o build/sqsim -o build/libsqsim.so)
+for tool in help2man pkg-config gcc; do
+  command -v $tool >/dev/null || { echo "1..0 # SKIP no $tool"; exit 0; }
+done
+ok "make install" "${MAKE[@]}" install DESTDIR="$R" PREFIX=$PREFIX
+BIN=$R$PREFIX/bin LIB=$R$PREFIX/lib
+
+# ---- library ----------------------------------------------------------------------------------
+ok "every symbol begins with sqsim_" [ -z "$(nm -D --defined-only "$LIB/libsqsim.so" | awk '{print $3}' |
+  grep -vE '^(sqsim_[a-z_]+@@SQSIM_0|SQSIM_0)$')" ]
+declared=$(grep -oE '\bsqsim_[a-z_]+\(' "$R$PREFIX/include/sqsim.h" | tr -d '(' | sort -u)
+ok "all of the header, and no others" [ "$declared" = "$(nm -D --defined-only "$LIB/libsqsim.so" |
+  sed -n 's/.* \(sqsim_[a-z_]*\)@@.*/\1/p' | sort)" ]
+ok "soname has the version" [ "$(objdump -p "$LIB/libsqsim.so" | awk '/SONAME/ {print $2}')" = libsqsim.so.0 ]
+ok "which leads to a file" [ -f "$LIB/libsqsim.so.0" ]
+ok "the header is C99" gcc -std=c99 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c "$R$PREFIX/include/sqsim.h"
+ok "and C++" g++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++ "$R$PREFIX/include/sqsim.h"
+
+export PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$R LD_LIBRARY_PATH=$LIB
+ok "version of pkg-config" [ "sqsim $(pkg-config --modversion sqsim)" = "$("$SQSIM" --version | head -1)" ]
+compile() { gcc -std=c11 -O1 -Wall -Wextra -Werror "tests/cli/$1.c" -o "$W/$1" $(pkg-config --cflags --libs sqsim) -lm; }
+ok "main() of ten lines" [ "$(sed -n '/^int main/,$p' tests/cli/mine.c | wc -l)" -le 11 ]
+ok "compiles" compile mine
+ok "encodes and multiplies" [ "$("$W/mine")" = "6.5000 bits a weight, y = 3.99614 ... 86.8086" ]
+
+sq quantize --algorithm rtn -o w.st
+mkdir "$W/s"
+ok "a check of everything compiles" compile api_check
+model=$R$PREFIX/share/sqsim/traces/tiny-llama machine=$R$PREFIX/share/sqsim/sim/machines/edge4.yaml
+if "$W/api_check" "$model" "$machine" "$W/s" "$W/w.st" >"$W/api"; then ok "and runs" true; else
+  ok "and runs" false; grep '^# ' "$W/api"; fi
+says() { awk -v w="$1" -v k="$2" '$1 == w && $2 == k {print $3}' "$W/api"; }
+same() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a != "" && b != "" && (a - b) ^ 2 <= 1e-20 * (a * a))}'; }
+sq run --m 40 --n 300 --k 1000 --timing-only --json
+ok "cycles of the core" same "$(says core cycles)" "$(number cycles)"
+ok "bound of the core" same "$(says core bound_cycles)" "$(number bound_cycles)"
+for f in $("$SQSIM" run --complete | awk -F '\t' '$1 == "--format" {print $3}'); do
+  sq run --m 40 --n 300 --k 1000 --format "$f" --machine "$machine" --json
+  ok "cycles of $f" same "$(says "$f" cycles)" "$(grep -o '"cycles":[0-9]*' "$W.out" | tail -1 | cut -d: -f2)"
+  ok "bytes of $f" same "$(says "$f" bytes)" "$(number bytes)"
+done
+sq eval --algorithm rtn --sequences 4 --summary --json
+ok "loss of an evaluation" same "$(says rtn loss)" "$(number loss)"
+ok "and of a file" [ "$(says file loss)" = "$(says rtn loss)" ]
+sq eval --format dense --weight-bits 16 --act-bits 16 --sequences 4 --summary --json
+ok "loss of the model as it is" same "$(says reference loss)" "$(number loss)"
+for f in sq_w sp24 gqsa spqt spqr; do sq inspect "s/$f.sq.safetensors"; [ "$RC" = 2 ]; done
+ok "a damaged file is one for the program too" grep -q "digest\|damaged" "$W.err"
+
+# ---- SystemC ------------------------------------------------------------------------------------
+if [ -e /usr/include/systemc.h ]; then
+  ok "sc_main() of ten lines" [ "$(sed -n '/^int sc_main/,$p' tests/cli/mine_platform.cpp | wc -l)" -le 11 ]
+  ok "a platform of one's own by pkg-config" g++ -std=c++17 -O1 -Wall -Wextra tests/cli/mine_platform.cpp \
+    -o "$W/platform" $(pkg-config --cflags --libs sqsim-sysc)
+  ok "a job of zeros is answered with its reason" [ "$(SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/platform" | tail -1)" = \
+    "refused: lo: a bank of group 0 has not exactly 8 mask codes, 0 s" ]
+  sed 's/sq_core_config_default()/sq_core_config{}/' tests/cli/mine_platform.cpp >"$W/unset.cpp"
+  ok "an unset configuration compiles" g++ -std=c++17 -O0 "$W/unset.cpp" -o "$W/unset" $(pkg-config --cflags --libs sqsim-sysc)
+  SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/unset" >"$W.out" 2>&1
+  RC=$?
+  ok "and is refused in a sentence" [ "$RC" = 1 -a "$(grep -c 'sqsim: .* = 0, need' "$W.out")" = 1 ]
+else
+  skip "SystemC" "no libsystemc-dev"
+fi
+
+# ---- program ------------------------------------------------------------------------------------
+mv "$R" "$W/moved"
+R=$W/moved BIN=$W/moved$PREFIX/bin
+installed() { (cd "$W" && HOME=$W/user XDG_CACHE_HOME= "$BIN/sqsim" "$@"); }
+ok "the embedded model is found" [ "$(installed inspect --json | tail -1 | grep -c tiny-llama)" = 1 ]
+ok "and the machines" [ -n "$(installed run --m 8 --n 64 --k 64 --format dense --json)" ]
+before=$(cd "$R" && find . | sort)
+if command -v yosys >/dev/null && command -v sta >/dev/null; then
+  ok "an area" [ -n "$(installed area --block mul --a-bits 2 --b-bits 2)" ]
+  ok "whose cache is the user's" [ -d "$W/user/.cache/sqsim/synth" ]
+else
+  skip "an area" "no yosys or sta"
+fi
+if command -v verilator >/dev/null; then
+  ok "a co-simulation" grep -q '^PASS' <(installed cosim --block gather --point p01 --cases 2 2>&1)
+  ok "whose builds are the user's" [ -d "$W/user/.cache/sqsim/rtl" ]
+else
+  skip "a co-simulation" "no verilator"
+fi
+ok "nothing was written into the installation" [ "$before" = "$(cd "$R" && find . | sort)" ]
+
+# ---- manual pages and completion -----------------------------------------------------------------
+MAN=$R$PREFIX/share/man/man1
+for c in $("$SQSIM" --complete | cut -f1); do
+  missing=$("$SQSIM" "$c" --complete | cut -f1 | grep -vx -- --help | while read -r o; do
+    tr -d '\\' <"$MAN/sqsim-$c.1" | grep -qF -- "$o" || echo "$o"; done)
+  ok "manual page of $c" [ -s "$MAN/sqsim-$c.1" -a -z "$missing" ]
+done
+ok "manual page of sqsim" grep -q '^.TH SQSIM "1"' "$MAN/sqsim.1"
+complete_to() { # WANT WORD...
+  local want=$1; shift
+  local got
+  got=$(PATH=$BIN:$PATH bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sqsim
+    echo "${COMPREPLY[*]}"' bash "$R$PREFIX/share/bash-completion/completions/sqsim" "$@")
+  [ "$got" = "$want" ] && return
+  echo "# got: $got"
+  return 1
+}
+ok "bash: commands" complete_to quantize sqsim qu
+ok "bash: options" complete_to --thresholds sqsim eval --thr
+ok "bash: words" complete_to "gptq" sqsim eval --algorithm g
+ok "bash: words after =" complete_to "sp24 spqt spqr" sqsim run --format = sp
+cd "$W/moved" && ok "bash: files" complete_to opt sqsim inspect o; cd "$ROOT" || exit
+if command -v zsh >/dev/null; then ok "zsh reads its completion" zsh -n "$R$PREFIX/share/zsh/site-functions/_sqsim"
+else skip "zsh reads its completion" "no zsh"; fi
+
+mv "$W/moved" "$W/root"
+ok "make uninstall" "${MAKE[@]}" uninstall DESTDIR="$W/root" PREFIX=$PREFIX
+ok "leaves no file" [ -z "$(find "$W/root" -type f -o -type l)" ]
+finish

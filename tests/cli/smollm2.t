@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A second account of a real model: five formats of weights on SmolLM2 by numpy (smollm2.py), losses
+# within 0.001. SMOLLM2 names the GGUF file (build/smollm2/model.gguf, of `make smollm2`), PYTHON a
+# python3 with numpy and gguf.
+. tests/cli/lib.sh
+SMOLLM2=${SMOLLM2:-$(dirname "$SQSIM")/smollm2/model.gguf}
+PYTHON=${PYTHON:-python3}
+if [ ! -f "$SMOLLM2" ]; then
+  skip "losses equal to numpy's" "no $SMOLLM2: make smollm2 fetches it"
+  finish
+fi
+if ! "$PYTHON" -c 'import numpy, gguf' 2>/dev/null; then
+  skip "losses equal to numpy's" "$PYTHON has not both numpy and gguf"
+  finish
+fi
+# The first 96 tokens, as a file of their own.
+"$PYTHON" - "$W/t.safetensors" <<'E'
+import json, struct, sys
+with open('traces/smollm2/tokens_eval.safetensors', 'rb') as f:
+    head = json.loads(f.read(struct.unpack('<Q', f.read(8))[0]))
+    body = f.read()
+at = head['ids']['data_offsets'][0]
+data = struct.pack('<2q', 0, 96) + body[at:at + 4 * 96]
+head = json.dumps({'offsets': {'dtype': 'I64', 'shape': [2], 'data_offsets': [0, 16]},
+                   'ids': {'dtype': 'I32', 'shape': [96], 'data_offsets': [16, 400]}}).encode()
+head += b' ' * (-len(head) % 8)
+open(sys.argv[1], 'wb').write(struct.pack('<Q', len(head)) + head + data)
+E
+"$PYTHON" tests/cli/smollm2.py "$SMOLLM2" "$W/t.safetensors" >"$W/numpy" || { echo "Bail out! smollm2.py"; exit 1; }
+compare() { # NAME OPTIONS...
+  local name=$1 want; shift
+  want=$(awk -v n="$name" '$1 == n {print $2}' "$W/numpy")
+  sq eval "$SMOLLM2" --tokens t.safetensors --summary --json "$@"
+  echo "# $name: $(number loss), numpy $want"
+  ok "$name: the loss of numpy" awk -v a="$(number loss)" -v b="$want" \
+    'BEGIN{d = a - b; exit !(a > 0 && b > 0 && d < 1e-3 && d > -1e-3)}'
+}
+RTN="--operand weights --algorithm rtn"
+compare reference --format dense --weight-bits 16 --act-bits 16
+compare int6 --format dense --weight-bits 6 $RTN
+compare int4 --format dense --weight-bits 4 $RTN
+compare sq --format sq_w $RTN
+compare nvfp4 --format nvfp4 $RTN
+compare split --format sq_b --codes split --bank 16 --high-per-bank 2 $RTN
+finish

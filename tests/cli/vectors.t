@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim vectors: the suite of every block-scaled format answers itself, in both kinds of file; a unit for
+# NVFP4 in Python, written without the models, passes it; and of eight planted defects each is found
+# and named by the first rule that it breaks. Malformed answers are one line.
+. "$(dirname "$0")/lib.sh"
+first() { sed -n 's/^FAIL: rule \([a-z_]*\): .*/\1/p' "$W.out"; }
+
+for f in mxfp4 mxfp6 mxfp8 mxint8 mxplus nvfp4 nvfp4_46 nvint4 nvint5 sq_b; do
+  accept "$f: a suite" vectors --format $f --out .
+  for kind in jsonl safetensors; do
+    sq vectors --format $f --check $f.$kind
+    ok "$f: answers itself, $kind" [ "$RC" = 0 -a "$(grep -c '^PASS: ' "$W.out")" = 1 ]
+  done
+done
+cp "$W/nvfp4.jsonl" "$W/again"
+sq vectors --format nvfp4 --out .
+ok "the same suite again" cmp -s "$W/nvfp4.jsonl" "$W/again"
+for o in "--codes split" "--codes split --step pow2 --bank 16" "--element fp" "--high-scale bank"; do
+  accept "sq_b $o" vectors --format sq_b $o --out .
+  sq vectors --format sq_b $o --check sq_b.jsonl
+  ok "sq_b $o: answers itself" [ "$RC" = 0 ]
+  sq vectors --format sq_b --check sq_b.jsonl
+  ok "sq_b $o: is another format" [ "$RC" != 0 ]
+done
+
+device() { # DEFECT
+  python3 "$ROOT/tests/cli/vectors_device.py" "$W/nvfp4.jsonl" "$W/answers.jsonl" $1
+  sq vectors --format nvfp4 --check answers.jsonl
+}
+device
+ok "another implementation passes" [ "$RC" = 0 ]
+[ "$RC" = 0 ] || sed 's/^/# /' "$W.out"
+while read -r defect rule; do
+  device $defect
+  ok "$defect breaks rule $rule first" [ "$RC" = 1 -a "$(first)" = "$rule" ]
+  [ "$(first)" = "$rule" ] || tail -5 "$W.out" | sed 's/^/# /'
+done <<'END'
+roundtrip encode
+away tie
+lsb dot
+wide accumulate
+reverse accumulate
+flush code
+nan scale
+late accumulate
+END
+ok "what is missing is counted" out_has "64 of 64 cases not answered"
+# A unit that flushes subnormal scales where it multiplies, and nowhere else.
+device flush
+grep -v '"rule": "code"' "$W/answers.jsonl" >"$W/products.jsonl"
+grep '"rule":"code"' "$W/nvfp4.jsonl" >>"$W/products.jsonl"
+sq vectors --format nvfp4 --check products.jsonl
+ok "flush of subnormal scales in the product" [ "$RC" = 1 -a "$(first)" = scaled ]
+ok "with its first case" grep -q '^  model: y ' "$W.out"
+sq vectors --format nvfp4 --check products.jsonl --json
+ok "as JSON" [ "$RC" = 1 -a "$(number broken)" = '"scaled"' ]
+
+refuse "need mxfp4|mxfp6" vectors --format sq_w
+refuse "need mxfp4|mxfp6" vectors
+for lie in '{"rule":"tie","case":99,"out":{"code":[0]}}|case = 99' '{"rule":"tie","case":0,"out":{"code":[256]}}|0..255' \
+  '{"rule":"tie","case":0,"out":{"code":[0,0]}}|needs 1 integers, got 2' '{"rule":"tie","case":0}|no object' \
+  '{"rule":"knot","case":0,"out":{}}|none of this suite' '{"rule":"tie","out":{"code":[1]}}|case' 'x|line 1'; do
+  echo "${lie%%|*}" >"$W/lie.jsonl"
+  refuse "${lie#*|}" vectors --format nvfp4 --check lie.jsonl
+done
+refuse "lie" vectors --format nvfp4 --check no/lie.jsonl
+refuse "tensor decode.value needs" vectors --format mxfp6 --check nvfp4.safetensors
+refuse "nowhere" vectors --format nvfp4 --out nowhere
+finish

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Block-scaled formats in hardware: sq_array_scaled against the formats' own product (SPEC Q.7) and
+# exact sums, sq_act_scale against their encoder. Sampled, with scales that are zero, subnormal and
+# no number, ties, sums beyond both ends of binary32, and K of the largest layer at the ends of the
+# exact accumulators. Then mutants, the faults that people plant and find in such units: each must be
+# found. SQ_BS_CASES: so many cases of each block in place of few (10^7 beats: 36000).
+. "$(dirname "$0")/lib.sh"
+
+CASES=${SQ_BS_CASES:-}
+sq cosim --block array_scaled --cases "${CASES:-320}" --seed "$SEED" --json
+ok "arrays: NVFP4, MXFP4, NVINT, split codes, exact sums" clean 60000
+ok "sixteen points ran" [ "$(number points)" = 16 ]
+sq cosim --block act_scale --cases "${CASES:-270}" --seed "$SEED" --json
+ok "encoder: scale, mask and codes" clean 25000
+for p in nvfp4 split_a_pow4; do
+  sq cosim --netlist --block array_scaled --point $p --cases 8 --seed "$SEED" --json
+  ok "netlist of an array, $p" clean 300
+done
+for p in nvint4 own_b16; do
+  sq cosim --netlist --block act_scale --point $p --cases 10 --seed "$SEED" --json
+  ok "netlist of the encoder, $p" clean 300
+done
+
+# ---- ties and scales of the encoder -----------------------------------------------------------
+T="1'b1" F="1'b0"
+mutate tie_goes_up act_scale nvint4 value rtl/sq_block_code.sv "s/sticky || units\[1\]/& || $T/"
+mutate tie_of_e2m1_goes_up act_scale nvfp4 value rtl/sq_block_code.sv "s/sticky || i % 2 == 1/& || $T/"
+mutate rest_forgotten act_scale nvfp4 value rtl/sq_block_code.sv "s/left = rest != '0;/left = $F;/"
+mutate high_code_clips_early act_scale split value rtl/sq_block_code.sv "s/8'd136/8'd119/"
+mutate scale_tie_goes_up act_scale nvfp4 value rtl/sq_block_scale.sv "s/sticky || kept\[1\]/& || $T/"
+mutate scale_truncated act_scale split value rtl/sq_block_scale.sv \
+  "s/assign up = .*;/assign up = $F \&\& kept[0] \&\& (sticky || kept[1]);/"
+mutate subnormal_scale_flushed act_scale nvfp4 value rtl/sq_block_scale.sv \
+  "s/assign scale_o = code > 11'h7e/assign scale_o = is_sub ? 8'd0 : code > 11'h7e/"
+mutate scale_code_7f_written act_scale nvint5 value rtl/sq_block_scale.sv "s/code > 11'h7e ? 8'h7e/code > 11'h7f ? 8'h7f/"
+mutate power_of_two_below act_scale split_pow2 value rtl/sq_block_scale.sv "s/numerator != Divisor)/numerator != Divisor \&\& $F)/"
+mutate scale_of_low_elements_alone act_scale split value rtl/sq_act_scale.sv "s/high_scale > low_scale ?/high_scale > low_scale \&\& $F ?/"
+mutate own_high_rounds_down act_scale own_b32 value rtl/sq_block_code.sv "s/units\[0\] \&\& (sticky/CodeW != 8 \&\& &/"
+mutate own_scale_in_other_units act_scale own_b16 value rtl/sq_act_scale.sv "s/120 - Shift/120 - (OwnHigh != 0 ? 3 : 0)/"
+mutate own_code_in_the_low_plane act_scale own_b16 value rtl/sq_act_scale.sv "s/OwnHigh != 0 \&\& mask_q4/OwnHigh == 2 \&\& mask_q4/"
+mutate tie_of_the_tree_goes_up topk all4x3t value rtl/sq_topk_first.sv "s/+1\] >= node/+1] > node/"
+mutate second_may_be_the_first topk all8x2t value rtl/sq_topk_tree.sv "s/{!first_q\[i\],/{$T,/"
+
+# ---- scales, sums and order in the PE ---------------------------------------------------------
+mutate code_7f_is_a_number array_scaled nvfp4 value rtl/sq_block_line.sv "s/ || scale_i\[6:0\] == 7'h7f//"
+mutate block_of_a_bad_scale_counts array_scaled nvfp4 value rtl/sq_block_line.sv "s/error_o ? '0 : element/element/"
+mutate subnormal_scale_has_a_leading_one array_scaled nvfp4 value rtl/sq_block_line.sv \
+  "s/{scale_i\[6:3\] != '0, scale_i\[2:0\]}/{$T, scale_i[2:0]}/"
+mutate sum_one_bit_short array_scaled nvfp4 value rtl/sq_acc_binary32.sv \
+  "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
+mutate sum_one_bit_short_exact array_scaled split_a_fixed value rtl/sq_acc_fixed.sv \
+  "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
+mutate accumulator_one_bit_short array_scaled split_a_fixed value rtl/sq_acc_fixed.sv \
+  "s/result_q <= acc_d;/result_q <= AccW'(\$signed(acc_d[AccW-2:0]));/"
+mutate lowest_bit_lost array_scaled nvint4 value rtl/sq_acc_binary32.sv \
+  "s/assign product = full\[MagW-1:0\];/assign product = {full[MagW-1:1], full[0] \&\& $F};/"
+mutate two_interleaved_sums array_scaled nvfp4 value rtl/sq_acc_binary32.sv \
+  "s/if (acc_i) acc_q <= acc_d;/if (acc_i) begin acc_q <= first_i ? '0 : other_q; other_q <= acc_d; end/; s/result_q <= acc_d;/result_q <= both;/; s/^  logic \[31:0\] scaled, /  logic [31:0] other_q, both; sq_fp_add u_both (.a_i(acc_d), .b_i(first_i ? 32'd0 : other_q), .y_o(both));\n&/"
+mutate subnormal_sum_flushed array_scaled mxfp4 value rtl/sq_fp_round.sv "s/if (!top\[SigW-1\])/if (!top[SigW-1] || is_sub)/"
+mutate tie_of_the_sum_goes_up array_scaled nvfp4 value rtl/sq_fp_round.sv "s/sticky || moved\[1\]/& || $T/"
+mutate high_nibbles_not_shifted array_scaled split value rtl/sq_pe_scaled.sv 's/high_sum) <<< 4/high_sum)/'
+mutate exponent_one_bit_short array_scaled mxfp4 value rtl/sq_pe_scaled.sv \
+  "s/ExpW'(weight_exp_i) -/(ExpW'(weight_exp_i) \& ExpW'(254)) -/"
+mutate high_sum_one_bit_short array_scaled own_b32 value rtl/sq_acc.sv \
+  "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
+mutate tile_overwritten array_scaled split cycle rtl/sq_array_scaled.sv "s/assign advance = .*/assign advance = $T;/"
+finish

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Co-simulation of activation SQ with a dynamic mask on sq_core: mask units, requantisation, stores,
+# steps, core, with stalls on activations, weights, jobs and sums. Sampled: rank and radix TopK,
+# masks hidden and not, steps that nothing divides, both gathers. Then mutants, each of which must
+# be found. When the MACs wait for masks is in tests/sim/test_core_act.c.
+. "$(dirname "$0")/lib.sh"
+
+sq cosim --block core_act --point quick --cases 210 --seed "$SEED" --json
+ok "activation SQ on the core" clean 150000
+ok "seven points ran" [ "$(number points)" -ge 7 ]
+sq cosim --netlist --block core_act --point small --cases 10 --seed "$SEED" --json
+ok "netlist" clean 500
+
+mutate ratio_of_the_other_token core_act radix value rtl/sq_act_quant.sv \
+  's/= mul\[l\*MulW +: MulW\]/= mul[(Lines-1-l)*MulW +: MulW]/'
+mutate magnitude_one_less core_act rank value rtl/sq_act_quant.sv \
+  's/: -value\[MagW-1:0\]/: ~value[MagW-1:0]/'
+mutate last_step_first core_act few value rtl/sq_bank_steps.sv \
+  's/= bank\[s\*LineW +: LineW\]/= bank[(Steps-1-s)*LineW +: LineW]/'
+mutate bank_lost_before_the_high_path core_act rank cycle rtl/sq_core_act.sv \
+  's/in_valid_i(high_valid), .in_ready_o(high_taken)/in_valid_i(high_valid \&\& !next_valid), .in_ready_o(high_taken)/'
+finish

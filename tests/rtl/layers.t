@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Layers of a model in every format, through the blocks of the format (sqsim cosim --layers): no
+# difference of RTL, models and the layer's own integers; one planted cycle and one planted bit in a
+# block are found, per format.
+#
+# Directed: one small layer per format, its variants, other tokens, several layers; every layer of the
+# embedded model in the default format is in cosim.t, in every format in `make cosim-all`.
+. "$(dirname "$0")/lib.sh"
+ONE="--layer model.layers.0.self_attn.k_proj --m 2 --rows 1 --cols 1"
+blocks() { grep -o '"block":"[a-z0-9_]*"' | cut -d'"' -f4 | tr '\n' ,; }
+
+# ---- no difference
+# OPTIONS : BLOCKS : BEATS at least
+while IFS=: read -r options blocks beats; do
+  # shellcheck disable=SC2086
+  sq cosim --layers $ONE $options --json
+  ok "$options: no difference" clean "$beats"
+  ok "$options: $blocks" [ "$(grep -v '"summary"' "$W.out" | blocks)" = "$blocks," ]
+  ok "$options: the last line names them" grep -q "\"summary\":true,\"block\":\"${blocks//,/, }\"" "$W.out"
+done <<'END'
+--format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1:core,gather,core_out:20000
+--format dense --weight-bits 2 --act-bits 4:array_out:4000
+--format sq_a_static --bank 4 --weight-bits 2:array_static_out:8000
+--format sq_a_dynamic --bank 4 --weight-bits 2:topk,array_out:8000
+--format sp24:meta24,array_out:6000
+--format gqsa --group 4:gqsa_walk,array,gqsa_scale:9000
+--format spqt:spqt_idx,q4k_dec,q4k_weight,fp_mac:6000
+--format spqr:spqr_dec,spqr_scale,fp_mac:4000
+--format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:array_out:4000
+--format sq_a_static --variant split --bank 4 --weight-bits 2:array_out:4000
+--format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:topk,array_out:4000
+--format spqr --outlier-layout ptcsr:spqr_dec,spqr_scale,fp_mac:4000
+END
+
+# ---- a matrix that a walk of gqsa and a drawn vector of spqt do not hold: N x K = 192 x 1536
+perl -e '
+  my ($n, $k) = (192, 1536);
+  my $h = sprintf q({"w":{"dtype":"F32","shape":[%d,%d],"data_offsets":[0,%d]}}), $n, $k, 4 * $n * $k;
+  srand 1;
+  print pack("Q<", length $h), $h, map { pack "f<", rand() - 0.5 } 1 .. $n * $k' >"$W/bag.safetensors"
+sq cosim bag.safetensors --format gqsa --group 4 --algorithm rtn --m 1 --rows 1 --cols 1 --json
+ok "gqsa, walk after walk" clean 70000
+sq cosim bag.safetensors --format spqt --sparsity 0 --m 1 --json
+ok "spqt, 1536 columns" clean 20000
+refuse "calibration needs a model directory" cosim bag.safetensors --format spqr
+
+# ---- one cycle, one bit: the RTL with one line changed, the program the same
+fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
+  local home=$W/$1_$2 what="$1, a $2" command="cosim --layers $ONE --format $1 $3 --json"
+  [ "$2" = both ] && what="$1, a cycle and a value"
+  mkdir -p "$home/sim/cosim" "$home/build"
+  cp -r "$ROOT/rtl" "$home/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$home/sim/cosim/"
+  ln -sfn "$ROOT/traces" "$home/traces"
+  sed -i "$5" "$home/rtl/$4"
+  ok "$what: $4 differs" bash -c "! cmp -s '$ROOT/rtl/$4' '$home/rtl/$4'"
+  if [ "$2" = both ]; then
+    sed -i "$7" "$home/rtl/$6"
+    ok "$what: $6 differs" bash -c "! cmp -s '$ROOT/rtl/$6' '$home/rtl/$6'"
+  fi
+  # shellcheck disable=SC2086
+  (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" $command >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+  if [ "$2" = both ]; then
+    ok "$what: found" bash -c "[ $RC = 1 ] && [ '$(number value_mismatches)' -ge 1 ] &&
+      [ '$(number cycle_mismatches)' -ge 1 ]"
+  else
+    ok "$what: found" fails "$2"
+  fi
+}
+LATE='s/in_ready_o = advance;/in_ready_o = advance \&\& !result_valid_q;/'
+fault sq_w both "--bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1 --algorithm rtn" \
+  sq_core_ctl.sv 's/ && !(high_fire_o && high_bank_last);/;/' \
+  sq_gather.sv 's/out_act_o = gathered_q3;/out_act_o = gathered_q3 ^ 1;/'
+fault dense cycle "--weight-bits 2 --act-bits 4 --algorithm rtn" sq_array.sv "$LATE"
+fault dense value "--weight-bits 2 --act-bits 4 --algorithm rtn" sq_array.sv \
+  's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'
+fault sq_a_static cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_array.sv "$LATE"
+fault sq_a_static value "--bank 4 --weight-bits 2 --algorithm rtn" sq_array_static.sv 's/{Mask}/{Mask >> 1}/'
+fault sq_a_dynamic both "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_radix.sv \
+  's/in_ready_o = !busy_q || (last && out_ready_i)/in_ready_o = !busy_q/' \
+  sq_array.sv 's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'
+fault sp24 both "--algorithm rtn" sq_meta24.sv 's/taken_q2 <= taken;/taken_q2 <= taken ^ 1;/' sq_array.sv "$LATE"
+fault gqsa both "--group 4 --algorithm rtn" sq_gqsa_walk.sv 's/out_at_q <= at_q;/out_at_q <= at_q ^ 1;/' \
+  sq_array.sv "$LATE"
+fault spqt both "" sq_spqt_idx.sv 's/moves2 = !valid_q2 || takes;/moves2 = !valid_q2;/' \
+  sq_q4k_dec.sv 's/code_q <= code;/code_q <= code ^ 1;/'
+fault spqr cycle "" sq_spqr_dec.sv 's/(write_q == read_q && out_ready_i)/(write_q == read_q \&\& out_ready_i \&\& write_q != 0)/'
+fault spqr value "" sq_spqr_dec.sv 's/row_q\[write_q\] <= row;/row_q[write_q] <= row ^ 64;/'
+
+# ---- the same in what makes outputs of sums
+CORE="--bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1 --algorithm rtn"
+fault sq_w cycle "$CORE" sq_output.sv 's/in_ready_o = !held_q || (slot_fire && is_end);/in_ready_o = !held_q;/'
+fault sq_w value "$CORE" sq_output.sv 's/p_hi_q <= in_p_hi_i;/p_hi_q <= in_p_hi_i ^ 1;/'
+fault sq_a_dynamic cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_combine.sv \
+  's/out_valid_q <= valid_q\[Stages-1\] \&\& last_q/out_valid_q <= valid_q[Stages-1] \&\& valid_q[0] \&\& last_q/'
+fault sp24 value "--algorithm rtn" sq_output.sv 's/assign s_a = row_lo;/assign s_a = row_lo ^ 1;/'
+fault gqsa cycle "--group 4 --algorithm rtn" sq_gqsa_scale.sv 's/in_ready_o = moves;/in_ready_o = moves \&\& !(valid_q \&\& last_q);/'
+fault gqsa value "--group 4 --algorithm rtn" sq_gqsa_scale.sv 's/{1.b0, in_zero_i}/{in_zero_i, 1'"'"'b0}/'
+fault spqr both "" sq_spqr_scale.sv 's/weight_q <= weight;/weight_q <= weight ^ 1;/' \
+  sq_fp_mac.sv 's/in_ready_o = advance;/in_ready_o = advance \&\& !(valid_q[0] \&\& last_q[0]);/'
+fault spqt both "" sq_q4k_weight.sv 's/in_ready_o = moves;/in_ready_o = moves \&\& !last_q;/' \
+  sq_fp_mac.sv 's/product_q <= product;/product_q <= product ^ 1;/'
+
+# ---- from a file: the same layer, the same beats and cycles
+for f in sq_w "sq_w --variant tied" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24; do
+  sq quantize --format $f -o f.st
+  sq cosim --layers $ONE --format $f --json
+  sed 's/"provenance".*//' "$W.out" >"$W/encoded"
+  sq cosim --layers $ONE --weights f.st --json
+  ok "$f: layers of a file" [ "$RC" = 0 ]
+  ok "$f: are those of the recipe" cmp <(sed 's/"provenance".*//' "$W.out") "$W/encoded"
+done
+refuse "--weights FILE says the format" cosim --layers --weights f.st --format dense
+refuse "--weights FILE says the format" cosim --layers --weights f.st --bank 8
+tensor "$W/w.st" '{"w":{"dtype":"F32","shape":[16,32],"data_offsets":[0,2048]}}' 2048
+refuse "the file of weights does not hold w" cosim --layers w.st --weights f.st
+refuse "--weights needs --layers" cosim --weights f.st
+sq quantize --variant fp --algorithm rtn -o f.st
+refuse "fp: no block" cosim --layers --weights f.st
+
+# ---- selection and refusals
+sq cosim --layers --format spqt --layer 'model.layers.?.self_attn.[qk]_proj' --m 3 --json
+ok "--layer takes patterns" [ "$(number layers)" = 4 ]
+sq cosim --layers --format sp24 --layer '*.1.self_attn.v_proj' --m 3 --rows 2 --cols 3
+ok "tiles that neither tokens nor channels fill" bash -c "[ $RC = 0 ] && grep -q '^PASS: 1 layers' '$W.out'"
+sq cosim --layers --format spqt --layer '*.1.mlp.down_proj' --m 1 --tokens "$ROOT/traces/tiny-llama/tokens_eval.safetensors"
+ok "other tokens, for a reader" bash -c "[ $RC = 0 ] && grep -q '^PASS: 1 layers' '$W.out'"
+refuse "--layer = q_proj, none of 14 layers" cosim --layers --layer q_proj
+refuse "--layer needs --layers" cosim --layer '*'
+refuse "--calib needs --layers" cosim --calib x
+sq cosim --layers $ONE --algorithm rtn --calib x
+ok "tokens that nothing needs: said, and not read" bash -c "[ $RC = 0 ] && grep -q 'note: calibration tokens are not used' '$W.err'"
+refuse "--act-bits = 16: no block" cosim --layers --format dense --act-bits 16
+refuse "--act-bits = 16: no block" cosim --layers --format gqsa --act-bits 16
+refuse "--variant = fp: no block" cosim --layers --variant fp
+refuse "--dense-layers = 0.5: a layer that stays dense" cosim --layers --format sp24 --dense-layers 0.5
+refuse "--bank" cosim --layers --format gqsa --bank 8
+refuse "--format = gqsa needs --layers" cosim --format gqsa
+refuse "--algorithm needs --layers" cosim --algorithm rtn
+refuse "--bank with --format all" cosim --layers --format all --bank 8
+refuse "--format = all needs --layers" cosim --format all
+refuse "--point = p01 with --layers" cosim --layers --point p01
+refuse "--m = 100000, need 1\.\." cosim --layers --format spqt --m 100000
+finish

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The RTL as others take it: sqsim.f, sqsim.core (FuseSoC) and Bender.yml name the modules of
+# rtl/files.f in its order, and every tool that is here reads them: Verilator from the list, slang
+# (pyslang), Icarus, FuseSoC, cocotb (PYTHON), and the tarball of make dist.
+# UPDATE=1 writes the three lists anew.
+. "$(dirname "$0")/../cli/lib.sh"
+unset MAKEFLAGS MAKELEVEL MFLAGS
+PYTHON=${PYTHON:-python3}
+PATH=$(dirname "$(command -v "$PYTHON")"):$PATH # its fusesoc, its verilator driver
+if [ "${UPDATE:-0}" = 1 ]; then # writes the lists anew
+  (echo +incdir+rtl; sed 's,^,rtl/,' rtl/files.f) >sqsim.f
+  for f in sqsim.core Bender.yml; do
+    awk 'FNR == NR {file[n++] = $0; next} !/- rtl\/sq_[a-z0-9_]*\.sv$/ {print; next}
+      !done++ {for (i = 0; i < n; i++) {sub("rtl/.*", "rtl/" file[i]); print}}' rtl/files.f $f >"$W/list" && cp "$W/list" $f
+  done
+fi
+ok "sqsim.f" diff <(echo +incdir+rtl; sed 's,^,rtl/,' rtl/files.f) sqsim.f
+ok "sqsim.core" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_]*\.sv\)$,\1,p' sqsim.core)
+ok "Bender.yml" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_]*\.sv\)$,\1,p' Bender.yml)
+ok "every module is listed" diff <(sort rtl/files.f) <(cd rtl && ls -- *.sv | grep -v '^synth_' | sort)
+ok "version of sqsim.core" grep -q "^name: sqsim:sqsim:sqsim:$("$SQSIM" --version | sed -n '1s/sqsim //p')$" sqsim.core
+
+tool() { # DESCRIPTION COMMAND...: 77 says that something is not here
+  local what=$1; shift
+  "$@" >"$W.out" 2>&1
+  local rc=$?
+  if [ $rc = 77 ]; then skip "$what" "$(tail -1 "$W.out")"; return; fi
+  [ $rc = 0 ] || sed 's/^/# /' "$W.out" | tail -20
+  ok "$what" [ $rc = 0 ]
+}
+verilator_list() {
+  command -v verilator || { echo no verilator; return 77; }
+  for top in sq_core sq_core_act sq_array_stored sq_spqr_dec; do
+    verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f --top-module $top || return 1
+  done
+}
+tool "Verilator reads the list" verilator_list
+tool "slang finds nothing" "$PYTHON" rtl/slang.py
+icarus() { # 11 of Debian 12 knows no typed localparam, which every module has
+  command -v iverilog || { echo no iverilog; return 77; }
+  printf 'package p;\n  localparam int unsigned A = 1;\nendpackage\n' >"$W/probe.sv"
+  iverilog -g2012 -t null "$W/probe.sv" || { echo "this Icarus reads no localparam int unsigned"; return 77; }
+  iverilog -g2012 -t null -s sq_core -f sqsim.f
+}
+tool "Icarus reads the list" icarus
+fuse() {
+  command -v fusesoc || { echo no fusesoc; return 77; }
+  command -v verilator || { echo no verilator; return 77; }
+  mkdir "$W/fuse" && (cd "$W/fuse" && XDG_CONFIG_HOME=$W/fuse XDG_CACHE_HOME=$W/fuse fusesoc --cores-root "$ROOT" run --target=lint sqsim:sqsim:sqsim)
+}
+tool "FuseSoC" fuse
+tool "cocotb" "$PYTHON" rtl/cocotb/run.py "$W/cocotb"
+
+if git rev-parse -q --verify HEAD >/dev/null 2>&1; then
+  ok "make dist" make --no-print-directory dist DIST="$W"
+  tar -C "$W" -xzf "$W"/sqsim-*.tar.gz
+  D=$(echo "$W"/sqsim-*/)
+  ok "the tarball has every file of the revision" diff <(git ls-tree -r --name-only HEAD | sort) \
+    <(cd "$D" && find . -type f ! -name REVISION | sed 's,^\./,,' | sort)
+  ok "and says which" [ "$(cat "$D/REVISION")" = "$(git describe --always HEAD)" ]
+  ok "which its build knows" grep -q "$(cat "$D/REVISION")" <(cd "$D" && make -s build/sq_revision.h && cat build/sq_revision.h)
+else
+  skip "make dist" "no git"
+fi
+finish

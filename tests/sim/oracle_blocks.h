@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each block as recurrences: `w` holds what is offered and when the sink is ready; filled in are
+// the times at which beats are taken, and the output.
+#ifndef ORACLE_BLOCKS_H
+#define ORACLE_BLOCKS_H
+
+#include <string.h>
+
+#include "sim/block/sq_case.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/oracle_core.h"
+
+// The case as streams of records, and its parameters by name.
+struct input {
+    const struct sq_case *c;
+    struct sq_ports ports;
+    const int32_t **record[ORACLE_STREAMS]; // [beats]
+    bool *starts[ORACLE_STREAMS];           // [beats] first of its group
+};
+
+static inline unsigned param(const struct input *in, const char *name)
+{
+    const struct sq_block *b = in->c->block;
+    for (size_t i = 0; b->param[i]; i++)
+        if (strcmp(b->param[i], name) == 0)
+            return in->c->point->value[i];
+    assert(false);
+    return 0;
+}
+
+// Element 0 of a field of a beat.
+static inline const int32_t *field(const struct input *in, unsigned stream, size_t i,
+                                   const char *name)
+{
+    size_t f = 0;
+    for (unsigned s = 0; s < stream; s++)
+        f += in->ports.stream[s].n_fields;
+    while (strcmp(in->ports.in[f].name, name) != 0)
+        f++;
+    return in->record[stream][i] + sq_field_offset(in->ports.in, f);
+}
+
+// Beat i of a stream: when it is offered (never beyond its end), and that it is taken.
+static inline uint64_t offered(const struct world *w, unsigned stream, size_t i)
+{
+    return i < w->in[stream].n ? w->in[stream].offered[i] : NEVER;
+}
+
+static inline void taken(struct world *w, unsigned stream, size_t i, uint64_t t)
+{
+    if (i < w->in[stream].n)
+        w->in[stream].taken[i] = t;
+}
+
+static inline void free_stalls(struct stalls *s)
+{
+    free(s->at);
+}
+
+// ---- one beat for each, one tile for each group ------------------------------------------------
+
+static void foretell_unit(struct world *w, struct unit u)
+{
+    for (size_t i = 0; i < w->in[0].n; i++) {
+        const uint64_t t = w->in[0].taken[i] = unit_enter(&u, w->in[0].offered[i]);
+        if (t >= w->end)
+            break;
+        const uint64_t shown = unit_show(&u, t);
+        unit_leave(&u, shown, give(w, shown));
+    }
+    free_stalls(&u.stalls);
+}
+
+static void foretell_gather(const struct input *in, struct world *w)
+{
+    (void)in;
+    foretell_unit(w, (struct unit){.depth = 3}); // D.8: latency 3, a bank per cycle
+}
+
+static void foretell_meta24(const struct input *in, struct world *w)
+{
+    (void)in;
+    foretell_unit(w, (struct unit){.depth = 2});
+}
+
+static void foretell_requant(const struct input *in, struct world *w)
+{
+    (void)in;
+    foretell_unit(w, (struct unit){.depth = 3});
+}
+
+static struct unit mask_unit(const struct input *in, unsigned bits)
+{
+    if (param(in, "Topk") == SQ_TOPK_TREE) // an element a stage
+        return (struct unit){.depth = param(in, "HighPerBank")};
+    return topk_unit(param(in, "Topk") == SQ_TOPK_RADIX, bits);
+}
+
+static void foretell_topk(const struct input *in, struct world *w)
+{
+    foretell_unit(w, mask_unit(in, param(in, "MagW")));
+}
+
+// Codes of 8 bits in -136..119 (C, A.11): 8 bits of magnitude.
+static struct unit split_unit(const struct input *in)
+{
+    return topk_unit(param(in, "Topk") == SQ_TOPK_RADIX, 8);
+}
+
+static void foretell_act_split(const struct input *in, struct world *w)
+{
+    foretell_unit(w, split_unit(in));
+}
+
+// An array, behind `front` if there is one.
+static void foretell_tail(const struct input *in, struct world *w, struct tail a,
+                          struct unit *front)
+{
+    for (size_t i = 0; i < w->in[0].n; i++) {
+        uint64_t t = w->in[0].offered[i];
+        if (front) {
+            w->in[0].taken[i] = unit_enter(front, t);
+            const uint64_t shown = unit_show(front, w->in[0].taken[i]);
+            t = tail_enter(&a, shown);
+            unit_leave(front, shown, t);
+        } else {
+            t = w->in[0].taken[i] = tail_enter(&a, t);
+        }
+        if (w->in[0].taken[i] >= w->end)
+            break;
+        if (*field(in, 0, i, "last"))
+            a.tile_left = give(w, tail_show(&a, t));
+    }
+    free_stalls(&a.stalls);
+    if (front)
+        free_stalls(&front->stalls);
+}
+
+// Operands in one register, or two where selects are made of the codes first; then the sum.
+static void foretell_array(const struct input *in, struct world *w)
+{
+    const unsigned layout = param(in, "Layout");
+    const bool plain = layout == SQ_ARRAY_DENSE || layout == SQ_ARRAY_SP24;
+    foretell_tail(in, w, (struct tail){.depth = plain ? 2 : 3}, NULL);
+}
+
+static void foretell_array_static(const struct input *in, struct world *w)
+{
+    foretell_tail(in, w, (struct tail){.depth = 3}, NULL);
+}
+
+static void foretell_array_dynamic(const struct input *in, struct world *w)
+{
+    struct unit front = split_unit(in);
+    foretell_tail(in, w, (struct tail){.depth = 3}, &front);
+}
+
+// R.1: integers, products, [their sum, [times s_g,]] the sum over groups; then the output.
+static void foretell_combine(const struct input *in, struct world *w)
+{
+    foretell_tail(in, w, (struct tail){.depth = 3 + param(in, "Form")}, NULL);
+}
+
+// G.3: 16 bytes of a superblock of 144 are kept and give nothing; the others leave a cycle later.
+// One place, which everything waits for.
+static void foretell_q4k_dec(const struct input *in, struct world *w)
+{
+    const size_t bytes = param(in, "Bytes");
+    uint64_t came = 0, left = 0;
+    for (size_t i = 0; i < w->in[0].n && came < w->end; i++) {
+        w->in[0].taken[i] = later(w->in[0].offered[i], later(came, left));
+        came = w->in[0].taken[i] + 1;
+        if (i * bytes % 144 >= 16)
+            left = give(w, came);
+    }
+}
+
+// ---- tiles kept and given again ----------------------------------------------------------------
+
+// A tile is read from the cycle after its last beat came; its place is free from the cycle after
+// its last beat went; there are two.
+struct tile {
+    size_t first, n; // beats of the input stream
+    uint32_t passes;
+    uint64_t complete, free;
+};
+
+static size_t tiles_of(const struct input *in, const struct world *w, struct tile *tile)
+{
+    size_t n = 0, first = 0;
+    for (size_t i = 0; i < w->in[0].n; i++)
+        if (*field(in, 0, i, "last")) {
+            tile[n++] = (struct tile){.first = first,
+                                      .n = i + 1 - first,
+                                      .passes = (uint32_t)*field(in, 0, i, "passes"),
+                                      .complete = NEVER,
+                                      .free = NEVER};
+            first = i + 1;
+        }
+    return n;
+}
+
+static uint64_t place_of(const struct tile *tile, size_t t)
+{
+    return t < 2 ? 0 : tile[t - 2].free;
+}
+
+static void foretell_act_buffer(const struct input *in, struct world *w)
+{
+    struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
+    const size_t n = tiles_of(in, w, tile);
+    uint64_t came = 0, went = 0;
+    for (size_t t = 0; t < n; t++) {
+        for (size_t i = 0; i < tile[t].n; i++) {
+            const size_t beat = tile[t].first + i;
+            w->in[0].taken[beat] = later(w->in[0].offered[beat], later(came, place_of(tile, t)));
+            came = w->in[0].taken[beat] + 1;
+        }
+        for (size_t i = 0; i < tile[t].n * tile[t].passes && went < w->end; i++)
+            went = give(w, later(went, came)) + 1;
+        tile[t].free = went;
+    }
+    free(tile);
+}
+
+// Beats of a tile through the mask unit, the stages behind it, into the store.
+static void store_tile(struct world *w, struct unit *mask, struct unit *stages, struct tile *tile,
+                       size_t t)
+{
+    for (size_t i = 0; i < tile[t].n; i++) {
+        const size_t beat = tile[t].first + i;
+        w->in[0].taken[beat] = unit_enter(mask, w->in[0].offered[beat]);
+        const uint64_t masked = unit_show(mask, w->in[0].taken[beat]);
+        const uint64_t staged = unit_enter(stages, masked);
+        unit_leave(mask, masked, staged);
+        const uint64_t shown = unit_show(stages, staged);
+        const uint64_t stored = later(shown, place_of(tile, t));
+        unit_leave(stages, shown, stored);
+        tile[t].complete = stored + 1;
+    }
+}
+
+static void foretell_array_stored(const struct input *in, struct world *w)
+{
+    struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
+    const size_t n = tiles_of(in, w, tile);
+    struct unit mask = split_unit(in), rank = {.depth = 1};
+    struct tail a = {.depth = 3};
+    size_t weight = 0;
+    uint64_t given = 0;
+    for (size_t t = 0; t < n; t++) {
+        store_tile(w, &mask, &rank, tile, t);
+        for (uint32_t pass = 0; pass < tile[t].passes; pass++)
+            for (size_t i = 0; i < tile[t].n && given < w->end; i++, weight++) {
+                const uint64_t met = tail_enter(&a, later(tile[t].complete, offered(w, 1, weight)));
+                taken(w, 1, weight, met);
+                given = met;
+                if (i + 1 == tile[t].n && met < w->end)
+                    a.tile_left = give(w, tail_show(&a, met));
+            }
+        tile[t].free = given < w->end ? given + 1 : NEVER;
+    }
+    free_stalls(&mask.stalls);
+    free_stalls(&rank.stalls);
+    free_stalls(&a.stalls);
+    free(tile);
+}
+
+// ---- decoders and walkers ----------------------------------------------------------------------
+
+// SPEC H.3: the second order is known after the last word of a tile, so it leaves from the cycle
+// after on, a beat a cycle; and a beat may take the place that the same beat of the tile before
+// leaves in that cycle.
+static void foretell_spqr_dec(const struct input *in, struct world *w)
+{
+    const size_t beats = 16 / param(in, "Words");
+    uint64_t came = 0, went = 0, *left = calloc(beats, sizeof *left);
+    for (size_t i = 0; i + beats <= w->in[0].n && came < w->end; i += beats) {
+        for (size_t b = 0; b < beats; b++) {
+            w->in[0].taken[i + b] = later(w->in[0].offered[i + b], later(came, left[b]));
+            came = w->in[0].taken[i + b] + 1;
+        }
+        for (size_t b = 0; b < beats; b++) {
+            left[b] = give(w, later(went, came));
+            went = left[b] + 1;
+        }
+    }
+    free(left);
+}
+
+static uint32_t kept(const struct input *in, size_t i)
+{
+    const unsigned n = param(in, "SegLen");
+    const bool fp16 = param(in, "Fp16");
+    const int32_t *x = field(in, 0, i, "x");
+    const int32_t theta = *field(in, 0, i, "theta");
+    uint32_t sum = 0;
+    for (unsigned e = 0; e < n; e++)
+        sum += (fp16 ? x[e] & 0x7fff : abs(x[e])) >= theta;
+    return sum;
+}
+
+// SPEC G.6: threshold and ranks, two stages, each moves where the next one is free; then a buffer
+// that takes a segment when fewer than Lanes indices stay, and gives Lanes a beat, at the end of a
+// vector what is left, in at least one beat.
+static void foretell_spqt_idx(const struct input *in, struct world *w)
+{
+    const uint32_t lanes = param(in, "Lanes");
+    uint64_t ranked = 0, buffered = 0, room = 0, went = 0;
+    uint32_t stay = 0;
+    for (size_t i = 0; i < w->in[0].n; i++) {
+        const uint64_t t = w->in[0].taken[i] =
+            later(w->in[0].offered[i], later(i > 0 ? w->in[0].taken[i - 1] + 1 : 0, ranked));
+        if (t >= w->end)
+            break;
+        ranked = later(t + 1, buffered);
+        buffered = later(ranked + 1, room);
+        uint32_t held = stay + kept(in, i);
+        const bool last = *field(in, 0, i, "last");
+        room = buffered + 1;
+        for (bool ends = last; held >= lanes || ends;) {
+            const uint32_t beat = held < lanes ? held : lanes;
+            went = give(w, later(went, buffered + 1));
+            room = later(room, went++);
+            held -= beat;
+            ends = ends && held > 0;
+        }
+        stay = held;
+    }
+}
+
+// SPEC F.4: a step per group, one for an empty row. An offset is read in the cycle in which the
+// last step of the row before goes, or later; the first step goes in the cycle after, each into a
+// register that is free or just being left. Malformed: a row whose offset falls is empty, and the
+// next one starts where it would have (head of rtl/sq_gqsa_walk.sv; SPEC refuses such a matrix).
+static void foretell_gqsa_walk(const struct input *in, struct world *w)
+{
+    uint64_t read = 0, went = 0, left = 0; // first cycles for the next offset, step, register
+    size_t group = 0;
+    uint32_t start = 0;
+    bool opens = true; // row_index[0] comes next
+    for (size_t i = 0; i < w->in[0].n && read < w->end; i++) {
+        const uint32_t offset = (uint32_t)*field(in, 0, i, "offset");
+        const uint64_t t = w->in[0].taken[i] = later(w->in[0].offered[i], read);
+        const uint32_t n = opens || offset < start ? 0 : offset - start;
+        read = t + 1;
+        const uint32_t steps = opens ? 0 : n ? n : 1;
+        for (uint32_t k = 0; k < steps; k++) {
+            uint64_t step = later(t + 1, later(went, left));
+            if (n > 0)
+                step = later(step, offered(w, 1, group));
+            if (step >= w->end) { // and so are all that follow
+                read = NEVER;
+                break;
+            }
+            if (n > 0)
+                taken(w, 1, group++, step);
+            left = give(w, step + 1);
+            went = step + 1;
+            read = step;
+        }
+        if (opens || offset > start)
+            start = offset; // after a row whose offset falls the next one starts where it did
+        opens = *field(in, 0, i, "last") && !opens;
+    }
+}
+
+// ---- cores -------------------------------------------------------------------------------------
+
+struct job_source {
+    unsigned stream;
+    size_t n;
+    uint64_t groups, banks; // of the job at hand
+    uint64_t group, bank;   // at hand
+    bool any;
+};
+
+static bool next_bank(const struct input *in, struct world *w, struct oracle_core *c,
+                      struct job_source *j)
+{
+    if (j->any && ++j->bank < j->banks)
+        return true;
+    j->bank = 0;
+    if (j->any && ++j->group < j->groups)
+        return true;
+    if (j->n == w->in[j->stream].n)
+        return false;
+    j->group = 0;
+    j->banks = (uint32_t)*field(in, j->stream, j->n, "group_banks");
+    j->groups = (uint32_t)*field(in, j->stream, j->n, "groups");
+    w->in[j->stream].taken[j->n] = core_job(c, w->in[j->stream].offered[j->n], j->n == 0);
+    j->n++;
+    j->any = true;
+    return true;
+}
+
+// A core whose tiles go to `tile`, or, NULL, to the sink.
+static void foretell_core_into(const struct input *in, struct world *w,
+                               uint64_t (*tile)(void *to, struct world *w, uint64_t t), void *to)
+{
+    const unsigned low_lanes = param(in, "LowLanes"), high_lanes = param(in, "HighLanes");
+    struct oracle_core c = {.low_steps = (param(in, "BankLen") + low_lanes - 1) / low_lanes,
+                            .high_steps = (param(in, "HighPerBank") + high_lanes - 1) / high_lanes};
+    struct job_source j = {.stream = 0};
+    size_t low = 0, high = 0;
+    while (c.low_step < w->end && next_bank(in, w, &c, &j)) {
+        const bool last = j.bank + 1 == j.banks;
+        for (unsigned s = 0; s < c.low_steps; s++, low++) {
+            uint64_t act = offered(w, 1, low), lo = offered(w, 2, low);
+            core_low(&c, s + 1 == c.low_steps, last && s + 1 == c.low_steps, &act, &lo);
+            taken(w, 1, low, act);
+            taken(w, 2, low, lo);
+        }
+        for (unsigned s = 0; s < c.high_steps; s++, high++) {
+            uint64_t hi = offered(w, 3, high);
+            core_high(&c, j.bank == 0 && s == 0, s + 1 == c.high_steps,
+                      last && s + 1 == c.high_steps, &hi);
+            taken(w, 3, high, hi);
+        }
+        if (last && tile)
+            c.tile_left = tile(to, w, later(c.low_total, c.high_total));
+        else if (last)
+            core_tile(&c, w);
+    }
+    for (unsigned k = 0; k < 2; k++) { // what the registers still take
+        taken(w, 1, low + k, enter(&c.act, offered(w, 1, low + k)));
+        taken(w, 2, low + k, enter(&c.lo, offered(w, 2, low + k)));
+        taken(w, 3, high + k, enter(&c.hi, offered(w, 3, high + k)));
+        go_on(&c.act, NEVER);
+        go_on(&c.lo, NEVER);
+        go_on(&c.hi, NEVER);
+    }
+    free_stalls(&c.low);
+    free_stalls(&c.high);
+}
+
+static void foretell_core(const struct input *in, struct world *w)
+{
+    foretell_core_into(in, w, NULL, NULL);
+}
+
+// SPEC C.4: masks are made once per tile and kept for all passes. Low codes leave their store step
+// by step into the core, high codes bank by bank into a register, and from there step by step.
+static void foretell_core_act(const struct input *in, struct world *w)
+{
+    const unsigned low_lanes = param(in, "LowLanes"), high_lanes = param(in, "HighLanes");
+    struct oracle_core c = {.low_steps = (param(in, "BankLen") + low_lanes - 1) / low_lanes,
+                            .high_steps = (param(in, "HighPerBank") + high_lanes - 1) / high_lanes};
+    struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
+    const size_t n = tiles_of(in, w, tile);
+    struct unit mask = topk_unit(param(in, "Topk") == SQ_TOPK_RADIX, param(in, "HighW") - 1);
+    struct unit stages = {.depth = 3};
+    struct register2 high_bank = {0};
+    struct job_source j = {.stream = 2};
+    uint64_t low_given = 0, high_given = 0;
+    size_t t = 0, bank = 0, weight = 0; // tile, bank of it over all passes
+    bool is_stored = false;
+    while (t < n && c.low_step < w->end && next_bank(in, w, &c, &j)) {
+        const bool last = j.bank + 1 == j.banks;
+        if (!is_stored)
+            store_tile(w, &mask, &stages, tile, t);
+        is_stored = true;
+        for (unsigned s = 0; s < c.low_steps; s++, weight++) {
+            uint64_t act = offered(w, 1, weight), lo = later(tile[t].complete, low_given);
+            core_low(&c, s + 1 == c.low_steps, last && s + 1 == c.low_steps, &act, &lo);
+            taken(w, 1, weight, act);
+            low_given = lo + 1;
+        }
+        const uint64_t moved = enter(&high_bank, later(tile[t].complete, high_given));
+        high_given = moved + 1;
+        uint64_t hi = moved + 1;
+        for (unsigned s = 0; s < c.high_steps; s++) {
+            hi = later(hi, moved + 1);
+            core_high(&c, j.bank == 0 && s == 0, s + 1 == c.high_steps,
+                      last && s + 1 == c.high_steps, &hi);
+        }
+        go_on(&high_bank, hi);
+        if (last)
+            core_tile(&c, w);
+        if (++bank == tile[t].n * tile[t].passes) {
+            tile[t++].free = later(low_given, high_given);
+            bank = 0;
+            is_stored = false;
+        }
+    }
+    for (t += is_stored; t < n; t++)
+        store_tile(w, &mask, &stages, tile, t);
+    for (unsigned k = 0; k < 2; k++) {
+        taken(w, 1, weight + k, enter(&c.act, offered(w, 1, weight + k)));
+        go_on(&c.act, NEVER);
+    }
+    free_stalls(&mask.stalls);
+    free_stalls(&stages.stalls);
+    free_stalls(&c.low);
+    free_stalls(&c.high);
+    free(tile);
+}
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The core (SPEC D.2, D.3, R.2): per bank the low path takes Ls = ceil(b/L) steps and the high path
+// Hs = ceil(k/H), one bank apart; both ends of R.2, Ls + (n-1) max(Ls, Hs) + Hs + 3, follow from
+// these rules:
+//   streams  enter through registers of two beats: beat i when beat i - 2 has gone; it may go on in
+//            the next cycle
+//   low      a step a cycle; the last one of a bank not before the last high step of the bank
+//   before high     a step a cycle, from the cycle after the last low step of its bank on totals a
+//   low step is in the total 3 moves after it was accepted, a high one 2 moves after; the
+//            low total goes to a register of its own, which the tile before must have left by then;
+//            the high total stays where it is summed, so the first high step of the next group
+//            waits there until the tile has gone. The path that waits stands still as a whole
+//   tile     offered when both totals are there; a job ends with its last tile, the next one starts
+//            in the cycle after
+#ifndef ORACLE_CORE_H
+#define ORACLE_CORE_H
+
+#include "tests/sim/oracle.h"
+
+struct register2 { // a stream register: the entry before, and when the last two beats went on
+    uint64_t entered, gone1, gone2;
+};
+
+struct oracle_core {
+    unsigned low_steps, high_steps;
+    struct stalls low, high;
+    struct register2 act, lo, hi;
+    uint64_t low_step, high_step; // from when on a further step may be accepted
+    uint64_t bank;                // last low step of the bank at hand
+    uint64_t bank_free;           // last high step of the bank before
+    uint64_t tile_left;           // of the group before
+    uint64_t low_total, high_total;
+};
+
+static inline uint64_t enter(struct register2 *r, uint64_t offered)
+{
+    r->entered = later(offered, later(r->entered, r->gone2));
+    return r->entered;
+}
+
+static inline void go_on(struct register2 *r, uint64_t t)
+{
+    r->gone2 = r->gone1;
+    r->gone1 = t + 1;
+    r->entered++; // the next one a cycle later
+}
+
+// A low step whose beats are offered from act and lo on; when they enter goes there.
+static inline void core_low(struct oracle_core *c, bool bank_last, bool group_last, uint64_t *act,
+                            uint64_t *lo)
+{
+    *act = enter(&c->act, *act);
+    *lo = enter(&c->lo, *lo);
+    uint64_t t = later(later(*act, *lo) + 1, c->low_step);
+    if (bank_last)
+        t = later(t, c->bank_free);
+    t = moving(&c->low, t);
+    go_on(&c->act, t);
+    go_on(&c->lo, t);
+    c->low_step = t + 1;
+    if (bank_last)
+        c->bank = t;
+    if (group_last) {
+        const uint64_t total = moves(&c->low, t, 3);
+        stall(&c->low, total, c->tile_left);
+        c->low_total = later(total, c->tile_left) + 1;
+    }
+}
+
+static inline void core_high(struct oracle_core *c, bool group_first, bool bank_last,
+                             bool group_last, uint64_t *hi)
+{
+    *hi = enter(&c->hi, *hi);
+    const uint64_t t = moving(&c->high, later(*hi + 1, later(c->high_step, c->bank + 1)));
+    go_on(&c->hi, t);
+    c->high_step = t + 1;
+    if (bank_last)
+        c->bank_free = t;
+    uint64_t sum = moves(&c->high, t, 2);
+    if (group_first) {
+        stall(&c->high, sum, c->tile_left);
+        sum = later(sum, c->tile_left);
+    }
+    if (group_last)
+        c->high_total = sum + 1;
+}
+
+// The tile of the group that ended.
+static inline void core_tile(struct oracle_core *c, struct world *w)
+{
+    c->tile_left = give(w, later(c->low_total, c->high_total));
+}
+
+// A job that is offered from t on; when it is taken.
+static inline uint64_t core_job(struct oracle_core *c, uint64_t t, bool is_first)
+{
+    if (!is_first)
+        t = later(t, c->tile_left + 1);
+    c->low_step = later(c->low_step, t + 1);
+    return t;
+}
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// The output stage (SPEC R.1) alone and behind cores and arrays, as recurrences.
+#ifndef ORACLE_OUTPUT_H
+#define ORACLE_OUTPUT_H
+
+#include "tests/sim/oracle_blocks.h"
+
+// A tile goes slot by slot, one a cycle, into the units, from where it stands or from registers of
+// its own (`hold`), which it may enter as the last slot of the tile before goes. Its scales are
+// there for all slots and go with the last one. What the units give of a last scale group is
+// queued: beat i when beat i - depth has gone; it is offered a word at a time, from the next cycle
+// on.
+struct oracle_output {
+    struct tail units;
+    struct unit requant;
+    bool is_int8, hold;
+    unsigned slots, words, depth;
+    uint64_t before; // last slot of the tile before
+    uint64_t *gone;  // [depth] when the last beats left the queue
+    size_t n_queued;
+    uint64_t word; // from when on a word may be offered
+};
+
+static inline struct oracle_output oracle_output(const struct input *in)
+{
+    struct oracle_output o = {.units = {.depth = 3 + param(in, "Form")},
+                              .requant = {.depth = 3},
+                              .is_int8 = param(in, "OutKind") == 2,
+                              .hold = param(in, "Hold"),
+                              .depth = param(in, "Depth")};
+    o.slots = param(in, "Rows") * param(in, "Cols") / param(in, "Lanes");
+    o.words = param(in, "Lanes") / param(in, "PortLen");
+    o.gone = calloc(o.depth, sizeof *o.gone);
+    assert(o.gone);
+    return o;
+}
+
+static inline void oracle_output_free(struct oracle_output *o)
+{
+    free_stalls(&o->units.stalls);
+    free_stalls(&o->requant.stalls);
+    free(o->gone);
+}
+
+// A beat of outputs, offered to the queue from t on, enters it.
+static inline uint64_t oracle_queue(struct oracle_output *o, struct world *w, uint64_t t)
+{
+    uint64_t *const gone = &o->gone[o->n_queued++ % o->depth];
+    const uint64_t pushed = later(t, *gone);
+    o->word = later(o->word, pushed + 1);
+    for (unsigned i = 0; i < o->words; i++)
+        o->word = give(w, o->word) + 1;
+    *gone = o->word;
+    return pushed;
+}
+
+// A tile that is offered from t on, its scales from *scale on; *scale becomes when they go. Returns
+// when the tile goes.
+static inline uint64_t oracle_output_tile(struct oracle_output *o, struct world *w, uint64_t t,
+                                          bool is_last, uint64_t *scale)
+{
+    const uint64_t held = later(t, o->before);
+    uint64_t slot = o->hold ? held + 1 : t;
+    for (unsigned s = 0; s < o->slots; s++) {
+        slot = tail_enter(&o->units, later(slot, *scale));
+        if (slot >= w->end)
+            break;
+        if (!is_last)
+            continue;
+        const uint64_t shown = tail_show(&o->units, slot);
+        if (!o->is_int8) {
+            o->units.tile_left = oracle_queue(o, w, shown);
+            continue;
+        }
+        o->units.tile_left = unit_enter(&o->requant, shown);
+        const uint64_t rounded = unit_show(&o->requant, o->units.tile_left);
+        unit_leave(&o->requant, rounded, oracle_queue(o, w, rounded));
+    }
+    *scale = o->before = slot;
+    return o->hold ? held : slot;
+}
+
+// Behind an array or a core: tile i and beat i of the stream of scales.
+struct oracle_tiles {
+    const struct input *in;
+    unsigned stream; // of the scales
+    size_t i;
+    struct oracle_output o;
+};
+
+static uint64_t oracle_next_tile(void *to, struct world *w, uint64_t t)
+{
+    struct oracle_tiles *const tiles = to;
+    uint64_t scale = offered(w, tiles->stream, tiles->i);
+    const bool is_last =
+        tiles->i < w->in[tiles->stream].n && *field(tiles->in, tiles->stream, tiles->i, "last");
+    const uint64_t left = oracle_output_tile(&tiles->o, w, t, is_last, &scale);
+    taken(w, tiles->stream, tiles->i++, scale);
+    return left;
+}
+
+static void foretell_array_out(const struct input *in, struct world *w)
+{
+    struct oracle_tiles tiles = {.in = in, .stream = 1, .o = oracle_output(in)};
+    const bool is_static = strcmp(in->c->block->name, "array_static_out") == 0;
+    const unsigned layout = is_static ? SQ_ARRAY_COMPACT : param(in, "Layout");
+    const bool plain = layout == SQ_ARRAY_DENSE || layout == SQ_ARRAY_SP24;
+    struct tail a = {.depth = plain ? 2 : 3};
+    for (size_t i = 0; i < w->in[0].n; i++) {
+        const uint64_t t = w->in[0].taken[i] = tail_enter(&a, w->in[0].offered[i]);
+        if (t >= w->end)
+            break;
+        if (*field(in, 0, i, "last"))
+            a.tile_left = oracle_next_tile(&tiles, w, tail_show(&a, t));
+    }
+    free_stalls(&a.stalls);
+    oracle_output_free(&tiles.o);
+}
+
+static void foretell_core_out(const struct input *in, struct world *w)
+{
+    struct oracle_tiles tiles = {.in = in, .stream = 4, .o = oracle_output(in)};
+    foretell_core_into(in, w, oracle_next_tile, &tiles);
+    oracle_output_free(&tiles.o);
+}
+
+static void foretell_output(const struct input *in, struct world *w)
+{
+    struct oracle_output o = oracle_output(in);
+    uint64_t before = 0;
+    for (size_t i = 0; i < w->in[0].n; i++) {
+        uint64_t scale = offered(w, 1, i);
+        const bool is_last = i < w->in[1].n && *field(in, 1, i, "last");
+        before = oracle_output_tile(&o, w, later(w->in[0].offered[i], before), is_last, &scale);
+        taken(w, 0, i, before++);
+        taken(w, 1, i, scale);
+    }
+    oracle_output_free(&o);
+}
+
+// ---- steps in floating point -------------------------------------------------------------------
+
+// F.5: the zero, a stage of its own; then integers, products, the sum over groups; then the output.
+static void foretell_gqsa_scale(const struct input *in, struct world *w)
+{
+    struct unit zero = {.depth = 1};
+    foretell_tail(in, w, (struct tail){.depth = 3}, &zero);
+}
+
+// H.2: differences, products; differences, products; select.
+static void foretell_spqr_scale(const struct input *in, struct world *w)
+{
+    (void)in;
+    foretell_unit(w, (struct unit){.depth = 5});
+}
+
+// H.7: product, sum of a share, sum of shares; then the output.
+static void foretell_fp_mac(const struct input *in, struct world *w)
+{
+    foretell_tail(in, w, (struct tail){.depth = 3}, NULL);
+}
+
+#endif

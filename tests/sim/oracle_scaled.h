@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The blocks of block-scaled formats as recurrences (oracle_blocks.h).
+#ifndef ORACLE_SCALED_H
+#define ORACLE_SCALED_H
+
+#include "tests/sim/oracle_blocks.h"
+
+// Q.7: operands, for split codes selects made of them first; a block's sum; times its scale where
+// that is rounded to binary32 before it is added.
+static void foretell_array_scaled(const struct input *in, struct world *w)
+{
+    const bool split = param(in, "HighPerBank") > 0, rounds = param(in, "Acc") == 0;
+    foretell_tail(in, w, (struct tail){.depth = 2u + split + rounds}, NULL);
+}
+
+// Q.3, Q.5: for split codes the mask first; then the largest magnitude, the scale, the codes.
+static void foretell_act_scale(const struct input *in, struct world *w)
+{
+    struct unit mask = mask_unit(in, 15), codes = {.depth = 3};
+    if (param(in, "HighPerBank") == 0) {
+        foretell_unit(w, codes);
+        return;
+    }
+    for (size_t i = 0; i < w->in[0].n; i++) {
+        const uint64_t t = w->in[0].taken[i] = unit_enter(&mask, w->in[0].offered[i]);
+        if (t >= w->end)
+            break;
+        const uint64_t masked = unit_show(&mask, t), entered = unit_enter(&codes, masked);
+        unit_leave(&mask, masked, entered);
+        const uint64_t shown = unit_show(&codes, entered);
+        unit_leave(&codes, shown, give(w, shown));
+    }
+    free_stalls(&mask.stalls);
+    free_stalls(&codes.stalls);
+}
+
+#endif

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of machines on verilated RTL: random small machines and GEMMs are planned, and the job of
+// their core goes through the block that the unit stands for, beat by beat in lock step with its
+// cycle model. The last output must leave in the cycle in which sq_unit_run_fast says it does.
+// Sampled: 72 jobs, six machines and GEMMs for each of eight points of blocks; of array_stored
+// and array_dynamic, which no format takes by default, jobs of their own.
+#include "models/sq_topk.h"
+#include "sim/block/sq_core_block.h"
+#include "sim/cosim/sq_lockstep.h"
+#include "sim/cosim/sq_rtl_build.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/machine/sq_machine_run.h"
+#include "tests/skip.h"
+#include "tests/unit/fixture.h"
+
+enum { MACHINES = 6 };
+
+// A point of a block, and the multipliers of a machine that makes a unit of just that size of it.
+static const struct {
+    const char *block, *point;
+    const struct sq_format_ops *format; // NULL: a unit of kind, with TopK of own
+    unsigned kind, own, bank, k, depth, passes;
+    unsigned low_lanes, high_lanes, low_bits, act_bits; // of the machine; high bits 8
+} rows[] = {
+    {"core", "", &sq_format_sq_w, SQ_UNIT_CORE, 0, 8, 2, 9, 8, 4, 1, 4, 8},
+    {"core", "", &sq_format_sq_w, SQ_UNIT_CORE, 0, 4, 1, 9, 8, 8, 1, 4, 8}, // two banks in a beat
+    {"core_act", "rank", &sq_format_sq_a_dynamic, SQ_UNIT_CORE_ACT, 1, 8, 2, 3, 12, 4, 1, 4, 4},
+    {"core_act", "radix", &sq_format_sq_a_dynamic, SQ_UNIT_CORE_ACT, 0, 8, 2, 4, 12, 1, 1, 4, 4},
+    {"core_act", "few", &sq_format_sq_a_dynamic, SQ_UNIT_CORE_ACT, 0, 8, 2, 2, 3, 4, 1, 4, 4},
+    {"array_static", "b8", &sq_format_sq_a_static, SQ_UNIT_ARRAY, 0, 8, 2, 12, 8, 8, 1, 4, 4},
+    {"array", "int4x8", &sq_format_dense, SQ_UNIT_ARRAY, 0, 8, 0, 12, 8, 6, 1, 4, 8},
+    {"array", "sp24", &sq_format_sp24, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 8},
+    {"array_stored", "radix", NULL, SQ_UNIT_STORED, SQ_TOPK_RADIX, 8, 2, 4, 12, 0, 0, 0, 0},
+    {"array_stored", "rank", NULL, SQ_UNIT_STORED, SQ_TOPK_RANK, 8, 2, 3, 12, 0, 0, 0, 0},
+    {"array_dynamic", "rank", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RANK, 8, 2, 9, 8, 0, 0, 0, 0},
+    {"array_dynamic", "radix", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RADIX, 8, 1, 9, 8, 0, 0, 0, 0},
+};
+
+static const struct sq_block *block_named(const char *name)
+{
+    for (size_t i = 0; i < sq_n_blocks; i++)
+        if (strcmp(sq_blocks[i]->name, name) == 0)
+            return sq_blocks[i];
+    fail_msg("no block %s", name);
+    return NULL;
+}
+
+static struct sq_point point_named(const struct sq_block *block, const char *name)
+{
+    for (size_t i = 0; i < block->n_points; i++)
+        if (strcmp(block->points[i].name, name) == 0)
+            return block->points[i];
+    fail_msg("no point %s of %s", name, block->name);
+    return block->points[0];
+}
+
+// The unit and the job of a core of a random machine.
+static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile_cols,
+                 struct sq_unit *unit, struct sq_unit_job *job)
+{
+    struct sq_machine m = {.name = "random", .clock_hz = 1e9, .cores = 1 + sq_rng_below(r, 2)};
+    struct sq_mapping p;
+    m.core = (struct sq_core_config){tile_rows,
+                                     tile_cols,
+                                     rows[row].low_lanes,
+                                     rows[row].high_lanes,
+                                     rows[row].act_bits,
+                                     8,
+                                     rows[row].low_bits,
+                                     0,
+                                     0,
+                                     SQ_GATHER_CROSSBAR};
+    m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 20;
+    m.dram_bytes_per_s = 1e9 * (1 + sq_rng_below(r, 100));
+    m.burst_nbytes = 64;
+    sq_machine_derive(&m);
+    struct sq_recipe s;
+    assert_int_equal(sq_format_recipe(rows[row].format, SQ_IN_RUN, NULL, &s, NULL), SQ_OK);
+    s.group = 0;
+    if (rows[row].k > 0) {
+        s.bank = rows[row].bank;
+        s.high_per_bank = rows[row].k;
+        s.own[0] = rows[row].own;
+    } else {
+        s.weight.low_bits = 4;
+    }
+    const struct sq_gemm g = {1 + sq_rng_below(r, 4 * tile_rows),
+                              1 + sq_rng_below(r, rows[row].passes * tile_cols),
+                              rows[row].bank * (1 + sq_rng_below(r, rows[row].depth))};
+    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    *unit = p.cost.unit;
+    *job = p.step[SQ_STEP_CLASSES - 1].job;
+    job->drain = 0;
+}
+
+static void own_job(struct sq_rng *r, size_t row, struct sq_unit *unit, struct sq_unit_job *job)
+{
+    memset(unit, 0, sizeof *unit);
+    unit->kind = rows[row].kind;
+    unit->topk = rows[row].own;
+    *job = (struct sq_unit_job){1 + sq_rng_below(r, 4),
+                                1 + sq_rng_below(r, rows[row].passes),
+                                1,
+                                1 + sq_rng_below(r, rows[row].depth),
+                                0,
+                                0};
+}
+
+// ---- the job as beats -----------------------------------------------------------------------
+
+static size_t offset_of(const struct sq_ports *p, const char *field)
+{
+    for (size_t f = 0; f < p->n_in; f++)
+        if (strcmp(p->in[f].name, field) == 0)
+            return sq_field_offset(p->in, f);
+    fail_msg("no field %s", field);
+    return 0;
+}
+
+// Tiles of tokens as the first stream gives them, the last beat with its passes.
+static void put_tiles(const struct sq_ports *p, const struct sq_unit_job *job, uint32_t tiles,
+                      uint32_t beats, int32_t *record)
+{
+    const size_t len = sq_field_offset(p->in, p->n_in);
+    for (uint32_t i = beats; i <= tiles * beats; i += beats) {
+        record[(i - 1) * len + offset_of(p, "last")] = 1;
+        record[(i - 1) * len + offset_of(p, "passes")] = (int32_t)job->passes;
+    }
+}
+
+static void alloc(struct sq_case *c, size_t n_groups, size_t n_beats, size_t outputs)
+{
+    c->n_groups = n_groups;
+    c->n_beats = n_beats;
+    c->max_outputs = outputs;
+    assert_int_equal(sq_case_alloc(c, NULL), SQ_OK);
+}
+
+static void core_beats(const struct sq_unit *unit, const struct sq_unit_job *j, struct sq_case *c)
+{
+    const struct sq_core_config *core = &unit->core;
+    const struct sq_job job = {j->beats, j->tiles * j->passes * j->flushes};
+    const size_t n = (size_t)job.group_banks * job.groups;
+    int8_t *const act = calloc(n * core->bank * core->rows, 1);
+    int8_t *const lo = calloc(n * core->bank * core->cols, 1);
+    int8_t *const hi = calloc(n * core->bank * core->cols, 1);
+    assert_true(act && lo && hi);
+    const struct sq_core_operands o = {n, act, lo, hi};
+    assert_int_equal(sq_core_case(c, &job, &o, 1, NULL), SQ_OK);
+    free(act);
+    free(lo);
+    free(hi);
+}
+
+static void make_case(const struct sq_unit *unit, const struct sq_unit_job *j, struct sq_case *c)
+{
+    const struct sq_ports p = sq_ports_of(c->block, c->point->value);
+    const size_t len = sq_field_offset(p.in, p.n_in);
+    const uint32_t all = j->tiles * j->passes, beats = j->beats * j->flushes;
+    for (unsigned i = 0; i < SQ_SIDES; i++)
+        c->stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
+    switch (unit->kind) {
+    case SQ_UNIT_CORE:
+        core_beats(unit, j, c);
+        return;
+    case SQ_UNIT_CORE_ACT: {
+        const uint32_t steps = all * beats * sq_core_low_steps(&unit->core);
+        const uint32_t in = j->tiles * beats;
+        alloc(c, 1, steps > in ? steps : in, all * j->flushes);
+        put_tiles(&p, j, j->tiles, beats, c->beats);
+        memcpy(c->len[0], (uint32_t[]){in, steps, 1}, 3 * sizeof(uint32_t));
+        c->beats[offset_of(&p, "group_banks")] = (int32_t)j->beats;
+        c->beats[offset_of(&p, "groups")] = (int32_t)(all * j->flushes);
+        return;
+    }
+    case SQ_UNIT_STORED:
+        alloc(c, j->tiles, (size_t)all * beats, j->passes);
+        for (uint32_t t = 0; t < j->tiles; t++) {
+            put_tiles(&p, j, 1, beats, c->beats + (size_t)t * j->passes * beats * len);
+            c->len[t][0] = beats;
+            c->len[t][1] = beats * j->passes;
+        }
+        return;
+    default: // the last beat of each tile says so
+        alloc(c, all, (size_t)all * beats, 1);
+        for (uint32_t t = 0; t < all; t++) {
+            c->len[t][0] = beats;
+            c->beats[((size_t)(t + 1) * beats - 1) * len] = 1;
+        }
+    }
+}
+
+// ---- the test -------------------------------------------------------------------------------
+
+static unsigned jobs, skipped;
+
+static void run_jobs(struct sq_rng *r, size_t row)
+{
+    const struct sq_block *const block = block_named(rows[row].block);
+    struct sq_rtl rtl = {.api = NULL};
+    struct sq_point point;
+    struct sq_rtl_point at = {.block = block, .point = &point};
+    if (rows[row].kind != SQ_UNIT_CORE)
+        point = point_named(block, rows[row].point);
+    for (unsigned i = 0; i < MACHINES; i++) {
+        struct sq_unit unit;
+        struct sq_unit_job job;
+        struct sq_case c = {.block = block, .point = &point, .seed = i};
+        struct sq_result result;
+        if (rows[row].format && rows[row].kind == SQ_UNIT_CORE)
+            plan(r, row, 1, 2, &unit, &job);
+        else if (rows[row].format) // core_act has channels in its rows
+            plan(r, row, point.value[rows[row].kind == SQ_UNIT_CORE_ACT],
+                 point.value[rows[row].kind != SQ_UNIT_CORE_ACT], &unit, &job);
+        else
+            own_job(r, row, &unit, &job);
+        assert_int_equal(unit.kind, rows[row].kind);
+        if (unit.kind == SQ_UNIT_CORE)
+            point = sq_core_point(&unit.core);
+        if (!rtl.api) {
+            struct sq_error err = {.text = ""};
+            const char *home = getenv("SQSIM_HOME");
+            bool built;
+            const enum sq_status status = sq_rtl_load(&rtl, &at, home ? home : ".", &built, &err);
+            if (status == SQ_ERR_TOOL) {
+                skipped++;
+                return;
+            }
+            CHECK_EQ(status, SQ_OK, "%s\n", err.text);
+        }
+        make_case(&unit, &job, &c);
+        assert_int_equal(sq_lockstep_run(&c, rtl.api, NULL, &result, NULL), SQ_OK);
+        CHECK_EQ(result.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", block->name,
+                 result.mismatch.what);
+        // A core takes its job in the first cycle.
+        const bool is_core = unit.kind == SQ_UNIT_CORE || unit.kind == SQ_UNIT_CORE_ACT;
+        const uint64_t lead = unit.lead;
+        const uint64_t model = sq_unit_run_fast(&unit, &job, NULL).cycles + is_core - lead;
+        CHECK_EQ(result.end, model, "%s %s, %u x %u tiles of %u x %u: the RTL, the machine\n",
+                 block->name, rows[row].point, job.tiles, job.passes, job.flushes, job.beats);
+        sq_case_free(&c);
+        jobs++;
+    }
+    sq_rtl_unload(&rtl);
+}
+
+static void test_jobs(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed()};
+    for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++)
+        run_jobs(&r, row);
+    if (skipped > 0)
+        fprintf(stderr, "# skipped: %u blocks, no Verilator here\n", skipped);
+    else
+        assert_true(jobs >= 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs)};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two accounts of time that share no line: the cycle models of all blocks, stepped, and the
+// recurrences over beats of tests/sim/oracle*.h. At every point of every block, under drawn groups
+// and all stall patterns, every cycle in which an input beat is taken, an output beat is first
+// offered and taken must be the same. The co-simulation holds the RTL to the cycle models, so what
+// is shown is about both.
+//
+// Space: points x cases; the cases are those of the co-simulation, cut after CYCLES. The source of
+// a beat and the readiness of the sink are what they were in the run; the rest is foretold.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/sq_array.h"
+#include "models/sq_topk.h"
+#include "sim/block/sq_case.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/oracle_blocks.h"
+#include "tests/sim/oracle_output.h"
+#include "tests/sim/oracle_scaled.h"
+
+enum { CASES = 60, CYCLES = 6000, QUIET = 2000 };
+
+static const struct {
+    const char *block;
+    void (*foretell)(const struct input *in, struct world *w);
+} oracles[] = {
+    {"core", foretell_core},
+    {"gather", foretell_gather},
+    {"topk", foretell_topk},
+    {"meta24", foretell_meta24},
+    {"array", foretell_array},
+    {"act_split", foretell_act_split},
+    {"array_dynamic", foretell_array_dynamic},
+    {"spqr_dec", foretell_spqr_dec},
+    {"spqt_idx", foretell_spqt_idx},
+    {"gqsa_walk", foretell_gqsa_walk},
+    {"requant", foretell_requant},
+    {"act_buffer", foretell_act_buffer},
+    {"array_stored", foretell_array_stored},
+    {"array_static", foretell_array_static},
+    {"core_act", foretell_core_act},
+    {"array_scaled", foretell_array_scaled},
+    {"act_scale", foretell_act_scale},
+    {"combine", foretell_combine},
+    {"q4k_dec", foretell_q4k_dec},
+    {"output", foretell_output},
+    {"array_out", foretell_array_out},
+    {"array_static_out", foretell_array_out},
+    {"core_out", foretell_core_out},
+    {"gqsa_scale", foretell_gqsa_scale},
+    {"spqr_scale", foretell_spqr_scale},
+    {"fp_mac", foretell_fp_mac},
+    {"q4k_weight", foretell_meta24}, // latency 2, a beat per cycle
+};
+
+// ---- the run of a cycle model ----------------------------------------------------------------
+
+static void *room(size_t n, size_t size)
+{
+    void *p = calloc(n > 0 ? n : 1, size);
+    assert_non_null(p);
+    return p;
+}
+
+static uint64_t *times(size_t n)
+{
+    uint64_t *t = room(n, sizeof *t);
+    for (size_t i = 0; i < n; i++)
+        t[i] = NEVER;
+    return t;
+}
+
+// The records of the beats of each stream, in order.
+static void lay_out(const struct sq_case *c, struct input *in, struct world *w)
+{
+    *in = (struct input){.c = c, .ports = sq_ports_of(c->block, c->point->value)};
+    const size_t len = sq_field_offset(in->ports.in, in->ports.n_in);
+    for (unsigned s = 0; s < SQ_STREAMS_MAX && in->ports.stream[s].n_fields > 0; s++) {
+        size_t n = 0, record = 0;
+        for (size_t g = 0; g < c->n_groups; g++)
+            n += c->len[g][s] < CYCLES ? c->len[g][s] : CYCLES;
+        in->record[s] = room(n, sizeof *in->record[s]);
+        w->in[s].n = n;
+        w->in[s].offered = times(n);
+        w->in[s].taken = times(n);
+        n = 0;
+        for (size_t g = 0; g < c->n_groups; g++) {
+            for (uint32_t b = 0; b < c->len[g][s] && b < CYCLES; b++)
+                in->record[s][n++] =
+                    c->beats + (record + (c->wrap[s] > 0 ? b % c->wrap[s] : b)) * len;
+            record += sq_case_records(c, g);
+        }
+    }
+    w->max_out = CYCLES;
+    w->next = times(CYCLES + 1);
+    w->shown = times(CYCLES);
+    w->left = times(CYCLES);
+}
+
+static void free_world(struct input *in, struct world *w)
+{
+    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++) {
+        free(in->record[s]);
+        free(w->in[s].offered);
+        free(w->in[s].taken);
+    }
+    free(w->next);
+    free(w->shown);
+    free(w->left);
+}
+
+static unsigned long cycles_compared, beats_compared;
+
+// Steps the model: when beats are offered and taken, and when the sink is ready.
+static void observe(const struct sq_case *c, const struct input *in, struct world *w)
+{
+    const struct sq_block *block = c->block;
+    void *state = room(1, block->timing->nbytes);
+    struct sq_source source[SQ_STREAMS_MAX], out;
+    size_t at[SQ_STREAMS_MAX] = {0};
+    unsigned n = 0, quiet = 0;
+    bool *ready = room(CYCLES, sizeof *ready), is_shown = false;
+    block->init(c->point->value, state);
+    for (; n < SQ_STREAMS_MAX && in->ports.stream[n].n_fields > 0; n++) {
+        sq_source_init(&source[n], &c->stall[n], c->stall_seed[n]);
+        source[n].left = w->in[n].n;
+    }
+    sq_source_init(&out, &c->stall[SQ_SINK], c->stall_seed[SQ_SINK]);
+    for (w->end = 0; w->end < CYCLES && quiet < QUIET; w->end++) {
+        struct sq_offer offer[SQ_STREAMS_MAX] = {{0}};
+        struct sq_handshake shake = {{0}, false};
+        for (unsigned s = 0; s < n; s++) {
+            if (!sq_source_valid(&source[s]))
+                continue;
+            offer[s] = sq_offer_of(block, &in->ports, c->point->value, s, in->record[s][at[s]]);
+            if (w->in[s].offered[at[s]] == NEVER)
+                w->in[s].offered[at[s]] = w->end;
+        }
+        ready[w->end] = sq_sink_ready(&out);
+        block->timing->comb(state, offer, ready[w->end], &shake);
+        block->timing->clock(state, offer, ready[w->end]);
+        quiet++;
+        for (unsigned s = 0; s < n; s++) {
+            const bool fire = offer[s].valid && shake.in_ready[s];
+            if (fire)
+                w->in[s].taken[at[s]++] = w->end;
+            if (fire || source[s].left > 0)
+                quiet = fire ? 0 : quiet;
+            sq_source_clock(&source[s], fire, shake.in_ready[s]);
+        }
+        if (shake.out_valid && !is_shown)
+            w->shown[w->n_out++] = w->end;
+        is_shown = shake.out_valid && !ready[w->end];
+        if (shake.out_valid && ready[w->end]) {
+            w->left[w->n_out - 1] = w->end;
+            quiet = 0;
+        }
+        sq_sink_clock(&out, shake.out_valid && ready[w->end]);
+    }
+    for (uint64_t t = w->end; t-- > 0;)
+        w->next[t] = ready[t] ? t : w->next[t + 1];
+    free(ready);
+    free(state);
+}
+
+// ---- comparison ------------------------------------------------------------------------------
+
+static bool same(const char *what, uint64_t end, size_t n, const uint64_t *model,
+                 const uint64_t *foretold)
+{
+    for (size_t i = 0; i < n; i++) {
+        const bool out = model[i] >= end && foretold[i] >= end;
+        beats_compared += !out;
+        if (!out && model[i] != foretold[i]) {
+            printf("# %s %zu: cycle model %llu, oracle %llu (of %llu)\n", what, i,
+                   (unsigned long long)model[i], (unsigned long long)foretold[i],
+                   (unsigned long long)end);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool compare(const struct sq_case *c,
+                    void (*foretell)(const struct input *in, struct world *w))
+{
+    struct input in, again;
+    struct world model = {0}, foretold = {0};
+    lay_out(c, &in, &model);
+    lay_out(c, &again, &foretold);
+    observe(c, &in, &model);
+    foretold.end = model.end;
+    memcpy(foretold.next, model.next, (CYCLES + 1) * sizeof *model.next);
+    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
+        if (model.in[s].n > 0)
+            memcpy(foretold.in[s].offered, model.in[s].offered,
+                   model.in[s].n * sizeof *model.in[s].offered);
+    foretell(&in, &foretold);
+    bool is_same = true;
+    for (unsigned s = 0; s < SQ_STREAMS_MAX && is_same; s++)
+        is_same = same(in.ports.stream[s].n_fields > 0 ? in.ports.stream[s].name : "", model.end,
+                       model.in[s].n, model.in[s].taken, foretold.in[s].taken);
+    is_same = is_same && same("out shown", model.end, CYCLES, model.shown, foretold.shown);
+    is_same = is_same && same("out taken", model.end, CYCLES, model.left, foretold.left);
+    cycles_compared += model.end;
+    free_world(&in, &model);
+    free_world(&again, &foretold);
+    return is_same;
+}
+
+// Drawn case i of a point, without the resets, which no oracle foretells.
+static void draw(const struct sq_block *block, const struct sq_point *point, uint64_t seed,
+                 uint64_t i, struct sq_case *c)
+{
+    const uint64_t number = sq_case_n_fixed(block, point) + i;
+    assert_int_equal(sq_case_draw(block, point, seed, number, c, NULL), SQ_OK);
+    c->reset_every = 0;
+}
+
+// An account of another block, a cycle shorter or longer, is found.
+static void test_wrong_account_is_found(void **state)
+{
+    (void)state;
+    const struct {
+        const struct sq_block *block;
+        void (*foretell)(const struct input *in, struct world *w);
+    } wrong[] = {{&sq_gather_block, foretell_meta24},
+                 {&sq_meta24_block, foretell_requant},
+                 {&sq_requant_block, foretell_meta24}};
+    for (size_t i = 0; i < SQ_LEN(wrong); i++) {
+        struct sq_case c;
+        draw(wrong[i].block, wrong[i].block->points, 1, 0, &c);
+        assert_false(compare(&c, wrong[i].foretell));
+        sq_case_free(&c);
+    }
+}
+
+static void test_every_block_has_an_oracle(void **state)
+{
+    (void)state;
+    assert_int_equal(sq_n_blocks, SQ_LEN(oracles));
+}
+
+static void test_cycle_model_is_oracle(void **state)
+{
+    (void)state;
+    const char *seed = getenv("SQ_SEED"), *only = getenv("ORACLE_BLOCK");
+    unsigned wrong = 0;
+    for (size_t b = 0; b < sq_n_blocks; b++) {
+        size_t oracle = 0;
+        while (strcmp(oracles[oracle].block, sq_blocks[b]->name) != 0)
+            assert_true(++oracle < SQ_LEN(oracles));
+        if (only && strcmp(only, sq_blocks[b]->name) != 0)
+            continue;
+        const unsigned long before = beats_compared;
+        for (size_t p = 0; p < sq_blocks[b]->n_points; p++)
+            for (uint64_t i = 0; i < CASES; i++) {
+                struct sq_case c;
+                draw(sq_blocks[b], &sq_blocks[b]->points[p], seed ? strtoull(seed, NULL, 10) : 1, i,
+                     &c);
+                const bool is_same = compare(&c, oracles[oracle].foretell);
+                if (!is_same)
+                    printf("# block %s, point %s, case %llu\n", sq_blocks[b]->name,
+                           sq_blocks[b]->points[p].name, (unsigned long long)i);
+                sq_case_free(&c);
+                wrong += !is_same;
+                if (!is_same)
+                    break;
+            }
+        printf("# %s: %lu times of beats\n", sq_blocks[b]->name, beats_compared - before);
+    }
+    printf("# %lu cycles, %lu times of beats\n", cycles_compared, beats_compared);
+    assert_int_equal(wrong, 0);
+}
+
+static void free_bank(struct oracle_core *c, bool first, bool last, struct world *w)
+{
+    for (unsigned s = 0; s < c->low_steps; s++) {
+        uint64_t act = 0, lo = 0;
+        core_low(c, s + 1 == c->low_steps, last && s + 1 == c->low_steps, &act, &lo);
+    }
+    for (unsigned s = 0; s < c->high_steps; s++) {
+        uint64_t hi = 0;
+        core_high(c, first && s == 0, s + 1 == c->high_steps, last && s + 1 == c->high_steps, &hi);
+    }
+    if (last)
+        core_tile(c, w);
+}
+
+// SPEC R.2: free streams, a job of n banks.
+static void test_core_meets_its_closed_form(void **state)
+{
+    (void)state;
+    enum { END = 4000 };
+    uint64_t next[END + 1], shown[64], left[64];
+    for (unsigned t = 0; t <= END; t++)
+        next[t] = t;
+    for (unsigned ls = 1; ls <= 8; ls++)
+        for (unsigned hs = 1; hs <= 8; hs++)
+            for (unsigned banks = 1; banks <= 5; banks++)
+                for (unsigned groups = 1; groups <= 40; groups += 13) {
+                    struct world w = {
+                        .end = END, .next = next, .max_out = 64, .shown = shown, .left = left};
+                    struct oracle_core c = {.low_steps = ls, .high_steps = hs};
+                    const uint64_t n = (uint64_t)banks * groups, most = ls > hs ? ls : hs;
+                    const uint64_t start = core_job(&c, 0, true);
+                    for (uint64_t b = 0; b < n; b++)
+                        free_bank(&c, b % banks == 0, (b + 1) % banks == 0, &w);
+                    assert_int_equal(left[groups - 1] - start, ls + (n - 1) * most + hs + 3);
+                    free_stalls(&c.low);
+                    free_stalls(&c.high);
+                }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_core_meets_its_closed_form),
+        cmocka_unit_test(test_wrong_account_is_found),
+        cmocka_unit_test(test_every_block_has_an_oracle),
+        cmocka_unit_test(test_cycle_model_is_oracle),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

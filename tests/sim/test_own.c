@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of an encoded layer on a machine (struct sq_own): GQSA with 0..all groups kept in a row,
+// SpQR with 0..16 outliers in a word. Where one block holds the layer, every tile of a step is the
+// very one of its rows, over its part of K (1..3 cores in K), and what is kept is what they keep;
+// else the tiles are some of them. Stepping and events agree. Formats without anything of their own
+// take the same time with and without.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/machine/sq_machine_run.h"
+#include "tests/sim/random_recipe.h"
+
+enum { PIECE = 16 };
+
+static struct sq_own random_rows(struct sq_rng *rng, size_t n, size_t k, bool is_gqsa)
+{
+    struct sq_own own;
+    assert_int_equal(sq_cost_own_new(&own, n, k / PIECE, PIECE, NULL), SQ_OK);
+    for (size_t row = 0; row < n; row++) {
+        const uint32_t most = sq_rng_below(rng, 17); // rows differ
+        for (size_t p = 0; p < k / PIECE; p++) {
+            uint32_t count = is_gqsa ? sq_rng_below(rng, 17) < most : sq_rng_below(rng, most + 1);
+            while (count-- > 0)
+                sq_cost_own_count(&own, row, p);
+        }
+    }
+    return own;
+}
+
+static struct sq_machine machine_of(struct sq_rng *rng, unsigned cores, uint64_t nbytes)
+{
+    struct sq_machine m = {.name = "own", .clock_hz = 1e9, .cores = cores};
+    m.core = sq_core_config_default();
+    m.core.rows = m.core.cols = 8 + sq_rng_below(rng, 8);
+    m.act_nbytes = m.weight_nbytes = m.out_nbytes = nbytes;
+    m.dram_bytes_per_s = 1e11;
+    m.burst_nbytes = 64;
+    sq_machine_derive(&m);
+    return m;
+}
+
+// Tile `t` of columns, and the parts of K that cores have: one of them.
+static bool is_own_tile(const struct sq_recipe *r, const struct sq_mapping *p,
+                        const struct sq_tile_work *got, uint64_t t)
+{
+    const struct sq_own *own = r->rows;
+    const uint64_t slices = (p->n_slices + p->cores_k - 1) / p->cores_k;
+    const uint64_t e =
+        slices * p->cost.step < p->cost.stored ? slices * p->cost.step : p->cost.stored;
+    for (unsigned part = 0; part < p->cores_k; part++) {
+        struct sq_tile_work want;
+        uint32_t count[SQ_LINES_MAX] = {0};
+        double kept;
+        for (uint64_t c = 0; c < p->cost.lines && t * p->cost.lines + c < own->n; c++)
+            for (uint64_t i = part * e / PIECE; i < (part + 1) * e / PIECE && i < own->n_pieces;
+                 i++)
+                count[c] += own->before[(t * p->cost.lines + c) * (own->n_pieces + 1) + i + 1] -
+                            own->before[(t * p->cost.lines + c) * (own->n_pieces + 1) + i];
+        r->format->own_tile(r, &p->cost, e, count, &want, &kept);
+        if (memcmp(&want, got, sizeof want) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void test_tiles(void **state)
+{
+    (void)state;
+    struct sq_rng rng = {11};
+    for (unsigned i = 0; i < 200; i++) {
+        const bool is_gqsa = i % 2;
+        const unsigned cores = 1 + sq_rng_below(&rng, 3);
+        struct sq_machine m = machine_of(&rng, cores, 1 << 24);
+        struct sq_recipe r = default_of(is_gqsa ? &sq_format_gqsa : &sq_format_spqr);
+        const struct sq_gemm g = {8, 1 + sq_rng_below(&rng, 16 * m.core.cols),
+                                  128 * (1 + sq_rng_below(&rng, 12))};
+        struct sq_own own = random_rows(&rng, g.n, g.k, is_gqsa);
+        struct sq_mapping p;
+        const double sum = sq_cost_own_sum(&own);
+        r.rows = &own;
+        r.sparsity = is_gqsa ? 1 - sum / (double)(own.n * own.n_pieces) : 0.5;
+        r.sparsity = r.sparsity < 0.99 ? r.sparsity : 0.99;
+        if (is_gqsa)
+            r.own[0] = sq_rng_below(&rng, 2);
+        assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
+        const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
+        const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
+        assert_memory_equal(&a, &b, sizeof a);
+        if (p.count_n == 1 && p.count_k == 1 && p.cores_n == 1) {
+            const uint64_t tiles = (g.n + m.core.cols - 1) / m.core.cols;
+            assert_int_equal(p.n_drawn[3], tiles);
+            for (uint64_t t = 0; t < tiles; t++)
+                assert_true(is_own_tile(&r, &p, &p.drawn[3][t], t));
+            if (is_gqsa && cores == 1 && g.n % m.core.cols == 0)
+                assert_true(sq_mapping_used(&m, &p, (double)a.cycles).low >
+                                0.999 * sum * PIECE * (double)g.m &&
+                            sq_mapping_used(&m, &p, (double)a.cycles).low <
+                                1.001 * sum * PIECE * (double)g.m);
+        }
+        free(own.before);
+    }
+}
+
+// One full row decides what its tile takes where each column takes its own groups.
+static void test_fullest(void **state)
+{
+    (void)state;
+    struct sq_rng rng = {12};
+    struct sq_machine m = machine_of(&rng, 1, 1 << 16);
+    struct sq_recipe r = default_of(&sq_format_gqsa);
+    const struct sq_gemm g = {64, 16 * m.core.cols, 4096};
+    struct sq_own own;
+    struct sq_mapping p;
+    struct sq_machine_stats even, uneven;
+    r.own[0] = 1; // slice_k
+    for (unsigned is_uneven = 0; is_uneven < 2; is_uneven++) {
+        assert_int_equal(sq_cost_own_new(&own, g.n, g.k / PIECE, PIECE, NULL), SQ_OK);
+        for (size_t row = 0; row < g.n; row++)
+            for (size_t i = 0; i < own.n_pieces; i++)
+                if (is_uneven && row % m.core.cols < 2 ? row % m.core.cols == 0 : i % 2 == 1)
+                    sq_cost_own_count(&own, row, i);
+        assert_true(sq_cost_own_sum(&own) == (double)(g.n * own.n_pieces / 2));
+        r.rows = &own;
+        assert_int_equal(sq_mapping_run(&m, &r, &g, &p, is_uneven ? &uneven : &even, NULL, NULL),
+                         SQ_OK);
+        free(own.before);
+    }
+    assert_int_equal(even.low[SQ_CAUSE_IMBALANCE], 0);
+    assert_true(uneven.low[SQ_CAUSE_IMBALANCE] > uneven.low[SQ_CAUSE_BUSY] * 9 / 10);
+    assert_true(uneven.cycles > even.cycles);
+}
+
+static void test_nothing_own(void **state)
+{
+    (void)state;
+    struct sq_rng rng = {13};
+    struct sq_own own = random_rows(&rng, 256, 512, true);
+    const struct sq_machine m = machine_of(&rng, 2, 1 << 18);
+    const struct sq_gemm g = {32, 256, 512};
+    (void)sq_cost_own_sum(&own);
+    for (size_t i = 0; i < sq_n_formats(); i++) {
+        struct sq_recipe r = default_of(sq_formats[i]);
+        struct sq_machine_stats with, without;
+        struct sq_mapping p;
+        if (sq_formats[i]->own_tile)
+            continue;
+        assert_int_equal(sq_mapping_run(&m, &r, &g, &p, &without, NULL, NULL), SQ_OK);
+        r.rows = &own;
+        assert_int_equal(sq_mapping_run(&m, &r, &g, &p, &with, NULL, NULL), SQ_OK);
+        assert_memory_equal(&with, &without, sizeof with);
+    }
+    free(own.before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiles), cmocka_unit_test(test_fullest),
+                                       cmocka_unit_test(test_nothing_own)};
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

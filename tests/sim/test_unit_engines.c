@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs of the units that machines are made of: the engine that skips equals the one that steps, in
+// every counter; causes sum; bound <= cycles <= limit; a core with a free port is sq_core_run_step;
+// and closed forms by hand. State space: kind of unit x its parameters x job (tiles, passes,
+// flushes, beats, port, scan) x lists of tiles. Sampled at random, 10,000 jobs of all kinds, small
+// ones where the ends of counters meet and long ones where periods are skipped.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "models/sq_rng.h"
+#include "models/sq_topk.h"
+#include "sim/block/sq_core_run.h"
+#include "sim/block/sq_pipeline.h"
+#include "sim/block/sq_unit.h"
+
+static uint64_t test_seed(void)
+{
+    const char *text = getenv("SQ_SEED");
+    return text ? strtoull(text, NULL, 0) : 1;
+}
+
+static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
+{
+    return low + sq_rng_below(r, high - low + 1);
+}
+
+// 1..most, small ones often.
+static uint32_t some(struct sq_rng *r, uint32_t most)
+{
+    return sq_rng_below(r, 3) ? between(r, 1, most < 5 ? most : 5) : between(r, 1, most);
+}
+
+static struct sq_core_config random_core(struct sq_rng *r)
+{
+    struct sq_core_config c = sq_core_config_default();
+    c.bank = 4u << sq_rng_below(r, 6);
+    do
+        c.high_per_bank = c.bank >> between(r, 1, 4);
+    while (c.high_per_bank == 0);
+    c.low_lanes = sq_rng_below(r, 2) ? c.bank >> sq_rng_below(r, 3) : between(r, 1, 40);
+    c.low_lanes = c.low_lanes ? c.low_lanes : 1;
+    c.high_lanes = between(r, 1, c.bank < 16 ? c.bank : 16);
+    return c;
+}
+
+static struct sq_unit random_unit(struct sq_rng *r)
+{
+    struct sq_unit u;
+    memset(&u, 0, sizeof u);
+    u.kind = sq_rng_below(r, SQ_UNIT_KINDS);
+    u.topk = sq_rng_below(r, 2) ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
+    u.stages = sq_rng_below(r, 2) ? SQ_ARRAY_STAGES_PLAIN : SQ_ARRAY_STAGES_MIXED;
+    u.lead = u.kind == SQ_UNIT_ARRAY ? sq_rng_below(r, 6) : 0;
+    u.core = random_core(r);
+    return u;
+}
+
+enum { TILES_MAX = 8 };
+
+static struct sq_unit_job random_job(struct sq_rng *r, const struct sq_unit *u,
+                                     struct sq_tile_work tile[TILES_MAX], struct sq_tile_list *list)
+{
+    const bool is_core = u->kind == SQ_UNIT_CORE || u->kind == SQ_UNIT_CORE_ACT;
+    const bool is_array = u->kind == SQ_UNIT_ARRAY;
+    const struct sq_unit_job j = {.tiles = some(r, 12),
+                                  .passes = some(r, 30),
+                                  .flushes = is_core ? some(r, 8) : 1,
+                                  .beats = some(r, is_core ? 24 : 60),
+                                  .drain = sq_rng_below(r, 2) ? some(r, 150) : 0,
+                                  .scan = is_array && sq_rng_below(r, 2) ? some(r, 300) : 0};
+    *list = (struct sq_tile_list){is_array ? sq_rng_below(r, TILES_MAX + 1) : 0, tile};
+    for (uint32_t i = 0; i < list->n; i++) {
+        tile[i].beats = some(r, 60);
+        tile[i].idle = sq_rng_below(r, tile[i].beats);
+    }
+    return j;
+}
+
+static uint64_t sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
+        n += counts[i];
+    return n;
+}
+
+static void test_random(void **state)
+{
+    (void)state;
+    static struct sq_unit_memo memo;
+    struct sq_rng r = {test_seed()};
+    for (unsigned i = 0; i < 10000; i++) {
+        struct sq_tile_work tile[TILES_MAX];
+        struct sq_tile_list list;
+        const struct sq_unit u = random_unit(&r);
+        const struct sq_unit_job j = random_job(&r, &u, tile, &list);
+        const struct sq_unit_stats a = sq_unit_run_step(&u, &j, &list);
+        const struct sq_unit_stats b = sq_unit_run_fast(&u, &j, &list);
+        const struct sq_unit_stats c = sq_unit_run(&u, &j, &list, &memo);
+        if (memcmp(&a, &b, sizeof a) != 0)
+            fail_msg("seed %llu case %u: %s, %u x %u tiles of %u x %u, drain %u, scan %u, list "
+                     "of %u: stepping %llu cycles, fast %llu",
+                     (unsigned long long)test_seed(), i, sq_unit_name(u.kind), j.tiles, j.passes,
+                     j.flushes, j.beats, j.drain, j.scan, list.n, (unsigned long long)a.cycles,
+                     (unsigned long long)b.cycles);
+        assert_memory_equal(&a, &c, sizeof a);
+        assert_int_equal(sum(a.low), a.cycles);
+        assert_int_equal(sum(a.high), a.cycles);
+        assert_true(sq_unit_bound(&u, &j, &list) <= a.cycles);
+        assert_true(a.cycles <= sq_unit_limit(&u, &j, &list));
+    }
+}
+
+static void test_core(void **state)
+{
+    (void)state;
+    static const struct sq_rates free_streams = {1, 1, 1, 1};
+    struct sq_rng r = {test_seed()};
+    for (unsigned i = 0; i < 1000; i++) {
+        struct sq_unit u;
+        memset(&u, 0, sizeof u);
+        u.core = random_core(&r);
+        struct sq_unit_job j = {some(&r, 9), some(&r, 9), some(&r, 5), some(&r, 24), 0, 0};
+        const struct sq_job job = {j.beats, j.tiles * j.passes * j.flushes};
+        const struct sq_core_stats a = sq_core_run_step(&u.core, &job, &free_streams);
+        const struct sq_unit_stats b = sq_unit_run_fast(&u, &j, NULL);
+        assert_int_equal(a.cycles, b.cycles);
+        assert_memory_equal(a.low, b.low, sizeof a.low);
+        assert_memory_equal(a.high, b.high, sizeof a.high);
+        // A port that takes a tile every `drain` cycles is the periodic sink; it ends later.
+        const struct sq_rates slow = {1, 1, 1, between(&r, 1, 90)};
+        j.flushes = 1;
+        j.drain = slow.out;
+        const struct sq_job single = {j.beats, j.tiles * j.passes};
+        const struct sq_core_stats c = sq_core_run_step(&u.core, &single, &slow);
+        assert_int_equal(c.cycles + slow.out - 1, sq_unit_run_fast(&u, &j, NULL).cycles);
+    }
+}
+
+// An array without stalls: all beats, its stages, and the register that its results leave from.
+static void test_array(void **state)
+{
+    (void)state;
+    const struct sq_tile_work tile[2] = {{7, 3}, {2, 0}};
+    const struct sq_tile_list list = {2, tile};
+    struct sq_unit u;
+    memset(&u, 0, sizeof u);
+    u.kind = SQ_UNIT_ARRAY;
+    u.stages = SQ_ARRAY_STAGES_MIXED;
+    u.lead = 2;
+    struct sq_unit_job j = {.tiles = 5, .passes = 4, .flushes = 1, .beats = 6};
+    struct sq_unit_stats s = sq_unit_run_fast(&u, &j, NULL);
+    assert_int_equal(s.cycles, 2 + 5 * 4 * 6 + 3 + 1);
+    assert_int_equal(s.low[SQ_CAUSE_BUSY], 5 * 4 * 6);
+    assert_int_equal(s.low[SQ_CAUSE_FILLING], 2);
+    s = sq_unit_run_fast(&u, &j, &list);
+    assert_int_equal(s.cycles, 2 + 5 * 2 * 9 + 3 + 1);
+    assert_int_equal(s.low[SQ_CAUSE_IMBALANCE], 5 * 2 * 3);
+    j.scan = 100; // longer than the 36 cycles of a tile: one after the other
+    s = sq_unit_run_fast(&u, &j, &list);
+    assert_int_equal(s.cycles, 2 + 5 * 100 + 2 * 9 + 3 + 1);
+    j.scan = 0;
+    j.drain = 20; // longer than a tile's 6 beats
+    s = sq_unit_run_fast(&u, &j, NULL);
+    assert_int_equal(s.cycles, 2 + 6 + 3 + 20 * 20);
+    assert_true(s.low[SQ_CAUSE_BLOCKED_OUTPUT] > 200);
+}
+
+// Jobs as long as whole layers take as long as short ones: what is compared is the sum.
+static void test_long(void **state)
+{
+    (void)state;
+    struct sq_rng r = {test_seed() + 2};
+    for (unsigned i = 0; i < 300; i++) {
+        const struct sq_unit u = random_unit(&r);
+        struct sq_unit_job j = {.tiles = 16,
+                                .passes = 3000,
+                                .flushes = 1,
+                                .beats = between(&r, 8, 2000),
+                                .drain = sq_rng_below(&r, 2) ? 128 : 0};
+        if (u.kind == SQ_UNIT_CORE || u.kind == SQ_UNIT_CORE_ACT)
+            j.flushes = between(&r, 1, 60);
+        const struct sq_unit_stats s = sq_unit_run_fast(&u, &j, NULL);
+        assert_int_equal(sum(s.low), s.cycles);
+        assert_true(sq_unit_bound(&u, &j, NULL) <= s.cycles);
+        assert_true(s.cycles <= sq_unit_limit(&u, &j, NULL));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_core),
+        cmocka_unit_test(test_array),
+        cmocka_unit_test(test_long),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forward pass again, slowly: binary64, plain loops over one position at a time; the judge of
+// test_llama.c.
+#ifndef SQ_TEST_SLOW_LLAMA_H
+#define SQ_TEST_SLOW_LLAMA_H
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/llm/sq_llama.h"
+#include "tests/unit/fixture.h"
+#include "tests/unit/tmpdir.h"
+
+enum { WIDTH = 128, POSITIONS = 200 }; // at most
+
+struct slow {
+    const struct sq_checkpoint *ck;
+    const struct sq_model_config *c;
+};
+
+static float *slow_tensor(const struct slow *s, const char *name)
+{
+    const struct sq_tensor *t = sq_checkpoint_find(s->ck, name);
+    assert_non_null(t);
+    float *w = fixture_exact(t->n_elements * sizeof *w);
+    assert_int_equal(sq_tensor_read_f32(t, w, NULL), SQ_OK);
+    return w;
+}
+
+static void slow_linear(const struct slow *s, const char *name, size_t n, size_t k, const double *x,
+                        double *y)
+{
+    float *w = slow_tensor(s, name);
+    for (size_t i = 0; i < n; i++) {
+        y[i] = 0;
+        for (size_t j = 0; j < k; j++)
+            y[i] += (double)w[i * k + j] * x[j];
+    }
+    free(w);
+    char bias[80];
+    snprintf(bias, sizeof bias, "%.*sbias", (int)(strlen(name) - strlen("weight")), name);
+    w = sq_checkpoint_find(s->ck, bias) ? slow_tensor(s, bias) : NULL;
+    for (size_t i = 0; w && i < n; i++)
+        y[i] += (double)w[i];
+    free(w);
+}
+
+static void slow_norm(const struct slow *s, const char *name, const double *h, double *x)
+{
+    float *gain = slow_tensor(s, name);
+    double sum = 0;
+    for (size_t i = 0; i < s->c->hidden_size; i++)
+        sum += h[i] * h[i];
+    const double rms = sqrt(sum / (double)s->c->hidden_size + s->c->rms_norm_eps);
+    for (size_t i = 0; i < s->c->hidden_size; i++)
+        x[i] = h[i] / rms * (double)gain[i];
+    free(gain);
+}
+
+// The angle as the Llama 3 paper's reference code computes it.
+static double slow_angle(const struct sq_model_config *c, size_t position, size_t i)
+{
+    double f = 1 / pow(c->rope.theta, (double)(2 * i) / (double)c->head_dim);
+    if (c->rope.is_llama3) {
+        const double turns = (double)c->rope.original_max_position * f / (2 * acos(-1.0));
+        const double low = c->rope.low_freq_factor, high = c->rope.high_freq_factor;
+        double share = (turns - low) / (high - low); // of the unscaled frequency
+        share = share < 0 ? 0 : share > 1 ? 1 : share;
+        f = share * f + (1 - share) * f / c->rope.factor;
+    }
+    return (double)position * f;
+}
+
+// As a rotation of complex numbers.
+static void slow_rotate(const struct sq_model_config *c, double *v, size_t n_heads, size_t position)
+{
+    for (size_t head = 0; head < n_heads; head++)
+        for (size_t i = 0; i < c->head_dim / 2; i++) {
+            double *re = v + head * c->head_dim + i, *im = re + c->head_dim / 2;
+            const double angle = slow_angle(c, position, i), a = *re, b = *im;
+            *re = a * cos(angle) - b * sin(angle);
+            *im = a * sin(angle) + b * cos(angle);
+        }
+}
+
+// Position t of one sequence, whose earlier keys and values are in k and v.
+static void slow_attend(const struct slow *s, size_t t, const double *q, const double *k,
+                        const double *v, double *out)
+{
+    const size_t d = s->c->head_dim, kv = s->c->n_kv_heads * d;
+    double p[POSITIONS];
+    for (size_t head = 0; head < s->c->n_heads; head++) {
+        const size_t at = head * s->c->n_kv_heads / s->c->n_heads * d;
+        double sum = 0;
+        for (size_t u = 0; u <= t; u++) {
+            double dot = 0;
+            for (size_t i = 0; i < d; i++)
+                dot += q[head * d + i] * k[u * kv + at + i];
+            sum += p[u] = exp(dot / sqrt((double)d));
+        }
+        for (size_t i = 0; i < d; i++) {
+            out[head * d + i] = 0;
+            for (size_t u = 0; u <= t; u++)
+                out[head * d + i] += p[u] / sum * v[u * kv + at + i];
+        }
+    }
+}
+
+static void slow_block(const struct slow *s, size_t block, double h[][WIDTH], size_t length)
+{
+    const struct sq_model_config *c = s->c;
+    const size_t q_dim = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
+    double *k = fixture_exact(2 * length * kv * sizeof *k), *v = k + length * kv;
+    double x[WIDTH], q[WIDTH], y[WIDTH], gate[WIDTH], up[WIDTH];
+    char name[80];
+#define NAME(part) (snprintf(name, sizeof name, "model.layers.%zu." part ".weight", block), name)
+    for (size_t t = 0; t < length; t++) {
+        slow_norm(s, NAME("input_layernorm"), h[t], x);
+        slow_linear(s, NAME("self_attn.q_proj"), q_dim, c->hidden_size, x, q);
+        slow_linear(s, NAME("self_attn.k_proj"), kv, c->hidden_size, x, k + t * kv);
+        slow_linear(s, NAME("self_attn.v_proj"), kv, c->hidden_size, x, v + t * kv);
+        slow_rotate(c, q, c->n_heads, t);
+        slow_rotate(c, k + t * kv, c->n_kv_heads, t);
+        slow_attend(s, t, q, k, v, x);
+        slow_linear(s, NAME("self_attn.o_proj"), c->hidden_size, q_dim, x, y);
+        for (size_t i = 0; i < c->hidden_size; i++)
+            h[t][i] += y[i];
+        slow_norm(s, NAME("post_attention_layernorm"), h[t], x);
+        slow_linear(s, NAME("mlp.gate_proj"), c->intermediate_size, c->hidden_size, x, gate);
+        slow_linear(s, NAME("mlp.up_proj"), c->intermediate_size, c->hidden_size, x, up);
+        for (size_t i = 0; i < c->intermediate_size; i++)
+            up[i] *= gate[i] / (1 + exp(-gate[i]));
+        slow_linear(s, NAME("mlp.down_proj"), c->hidden_size, c->intermediate_size, up, y);
+        for (size_t i = 0; i < c->hidden_size; i++)
+            h[t][i] += y[i];
+    }
+#undef NAME
+    free(k);
+}
+
+static double slow_sequence(const struct slow *s, const int32_t *id, size_t length)
+{
+    static double h[POSITIONS][WIDTH];
+    const struct sq_model_config *c = s->c;
+    float *embedding = slow_tensor(s, "model.embed_tokens.weight");
+    double nll = 0, x[WIDTH], *logit = fixture_exact(c->vocab_size * sizeof *logit);
+    for (size_t t = 0; t < length; t++)
+        for (size_t i = 0; i < c->hidden_size; i++)
+            h[t][i] = (double)embedding[(size_t)id[t] * c->hidden_size + i];
+    for (size_t block = 0; block < c->n_layers; block++)
+        slow_block(s, block, h, length);
+    for (size_t t = 0; t + 1 < length; t++) {
+        slow_norm(s, "model.norm.weight", h[t], x);
+        slow_linear(s, c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight",
+                    c->vocab_size, c->hidden_size, x, logit);
+        double sum = 0;
+        for (size_t i = 0; i < c->vocab_size; i++)
+            sum += exp(logit[i]);
+        nll += log(sum) - logit[id[t + 1]];
+    }
+    free(embedding);
+    free(logit);
+    return nll;
+}
+
+static double slow_loss(const struct sq_checkpoint *ck, const struct sq_tokens *t)
+{
+    const struct slow s = {ck, &ck->config};
+    double nll = 0;
+    for (size_t i = 0; i < t->n_sequences; i++)
+        nll += slow_sequence(&s, t->id + t->offset[i], t->offset[i + 1] - t->offset[i]);
+    return nll / (double)sq_tokens_predicted(t);
+}
+
+#endif

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: Apache-2.0
+// Block-scaled formats (sq_bs, sq_bs_pack): SPEC Q.2 to Q.7, vectors V16 to V21.
+//
+// Parameter space: every kind, element, rule, bank, high scale, step (tests/unit/bs_fixture.h).
+// Sampled per format: rows of normal deviates with outliers, zeros, whole blocks of zeros and
+// magnitudes from 2^-126 to 2^100, K with and without padding. The judge of blocks is a second
+// encoder (nearest of all values by search, powers of two by counting); that of products sums in
+// 128-bit integers, pair by pair.
+#include <math.h>
+
+#include "models/sq_gemm_values.h"
+#include "tests/unit/bs_fixture.h"
+
+__extension__ typedef __int128 int128;
+
+// Values as an LLM's activations have them; `wild`: exponents far apart, blocks of zeros, small
+// ones.
+static void fill(struct sq_rng *r, float *x, size_t n, bool is_wild)
+{
+    const float size = is_wild ? ldexpf(1, (int)sq_rng_below(r, 200) - 110) : 1;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (float)fixture_gauss(r) * size;
+        if (sq_rng_below(r, 40) == 0)
+            x[i] *= 30;
+        if (sq_rng_below(r, 10) == 0)
+            x[i] = sq_rng_below(r, 2) ? 0.0f : -0.0f;
+        if (is_wild && sq_rng_below(r, 3) == 0)
+            x[i] = ldexpf(x[i], -(int)sq_rng_below(r, 40));
+    }
+    if (is_wild && n >= 128) {
+        memset(x + 32, 0, 32 * sizeof *x);
+        for (size_t i = 96; i < 128; i++) // scales that are subnormal E4M3
+            x[i] = ldexpf(x[i], -10 - (int)sq_rng_below(r, 2));
+    }
+}
+
+// ---- a second encoder -----------------------------------------------------------------------
+
+// Nearest of the values min..max of e, ties to the even code; the value.
+static double nearest(enum sq_element e, double x)
+{
+    double best = 0, least = INFINITY;
+    unsigned best_code = 0;
+    for (unsigned code = 0; code < 256; code++) {
+        if (!sq_element_is_number(e, (uint8_t)code))
+            continue;
+        const double v = (double)sq_element_decode(e, (uint8_t)code), d = fabs(v - x);
+        if (d < least || (d == least && code % 2 == 0 && best_code % 2 == 1)) {
+            least = d;
+            best = v;
+            best_code = code;
+        }
+    }
+    return best;
+}
+
+static float e4m3_of(float x)
+{
+    return (float)nearest(SQ_ELEMENT_E4M3, (double)x);
+}
+
+// The smallest exponent with top * 2^e >= amax, or floor(log2 amax) - emax; in -127..127.
+static int exponent_of(const struct sq_bs_format *f, double amax)
+{
+    int e = -127;
+    const double top = (double)sq_element_max(f->element);
+    if (f->rule == SQ_BS_CEIL)
+        while (e < 127 && ldexp(top, e) < amax)
+            e++;
+    else
+        while (e < 127 && ldexp(1, e + 1 + sq_element_emax(f->element)) <= amax)
+            e++;
+    return e;
+}
+
+// Values of a block of a format with one part and no choice between scales.
+static void slow_block(const struct sq_bs_format *f, const float *x, size_t n, float global,
+                       float *out)
+{
+    float amax = 0, step;
+    for (size_t i = 0; i < n; i++)
+        amax = fmaxf(amax, fabsf(x[i]));
+    if (f->kind == SQ_BS_MX)
+        step = amax > 0 ? ldexpf(1, exponent_of(f, (double)amax)) : 0;
+    else
+        step = e4m3_of(amax / sq_element_max(f->element) / global) * global;
+    for (size_t i = 0; i < n; i++)
+        out[i] = step > 0 ? (float)nearest(f->element, (double)(x[i] / step)) * step : 0;
+}
+
+static void blocks_as_the_slow_encoder(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed()};
+    enum { N = 6, K = 150 };
+    float x[N * K], got[192], want[SQ_BS_BLOCK_MAX];
+    for (size_t i = 0; i < LEN(bs_formats); i++) {
+        const struct sq_bs_format *f = &bs_formats[i];
+        if ((f->kind != SQ_BS_MX && f->kind != SQ_BS_NV) || f->is_four_six)
+            continue;
+        for (unsigned round = 0; round < 40; round++) {
+            struct sq_bs c = bs_alloc(f, N, K);
+            fill(&r, x, N * K, round % 2);
+            bs_encode(&c, x, round % 4 < 2);
+            for (size_t row = 0; row < N; row++) {
+                sq_bs_decode_row(&c, row, got);
+                for (size_t j = 0; j < K; j += f->block) {
+                    const size_t n = K - j < f->block ? K - j : f->block;
+                    slow_block(f, x + row * K + j, n, c.global[0][row], want);
+                    for (size_t e = 0; e < n; e++)
+                        if (got[j + e] != want[e])
+                            fail_msg("seed %llu, format %zu: %a became %a, want %a",
+                                     (unsigned long long)fixture_seed(), i,
+                                     (double)x[row * K + j + e], (double)got[j + e],
+                                     (double)want[e]);
+                }
+            }
+            bs_free(&c);
+        }
+    }
+}
+
+// Which divisions, in which order: at ties of E4M3 another order rounds to another scale.
+static void divisions(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed() + 4};
+    const struct sq_bs_format f = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16};
+    unsigned differs = 0, unlike = 0;
+    for (unsigned i = 0; i < 4000; i++) {
+        const float g = (float)sq_rng_unit(&r) + 0.5f, any[2] = {(float)sq_rng_unit(&r) + 1, 0};
+        float global[2] = {g, 1}, x = 9.5f * 6 * g; // between 9 and 10
+        struct sq_bs_block b;
+        x = nextafterf(x, i % 2 ? 0 : INFINITY);
+        sq_bs_choose(&f, &x, 1, global, &b);
+        CHECK_EQ(b.scale[0], sq_e4m3_encode(x / 6 / g), "%a by %a\n", (double)x, (double)g);
+        differs += b.scale[0] != sq_e4m3_encode(x / (6 * g));
+        sq_bs_globals_of(&f, any, global);
+        assert_true(global[0] == any[0] / (448.0f * 6));
+        unlike += global[0] != any[0] / 448 / 6;
+    }
+    assert_true(differs > 10 && unlike > 10);
+}
+
+// Weights: one scale above all blocks, but of high elements without one of their bank one a row.
+static void globals(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed() + 5};
+    enum { N = 3, K = 64 };
+    float x[N * K];
+    for (size_t i = 0; i < LEN(bs_formats); i++) {
+        const struct sq_bs_format *f = &bs_formats[i];
+        struct sq_bs c = bs_alloc(f, N, K);
+        fill(&r, x, N * K, false);
+        for (unsigned is_tensor = 0; is_tensor < 2; is_tensor++) {
+            bs_encode(&c, x, is_tensor);
+            for (unsigned p = 0; p < sq_bs_n_parts(f); p++) {
+                const float *g = c.global[p];
+                const bool is_one = g[0] == g[1] && g[1] == g[2];
+                assert_int_equal(is_one,
+                                 !sq_bs_has_global(f, p) || (is_tensor && sq_bs_has_scale(f, p)));
+            }
+        }
+        bs_free(&c);
+    }
+}
+
+// The ceil rule clips nothing; ocp clips only what it must: less than one binade.
+static void rules(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LEN(bs_formats); i++) {
+        const struct sq_bs_format *f = &bs_formats[i];
+        if (f->kind != SQ_BS_MX)
+            continue;
+        const float top = sq_element_max(f->element);
+        for (int e = -100; e < 100; e++)
+            for (unsigned near = 0; near < 5; near++) {
+                float x = ldexpf(top, e), one = 1;
+                x = near == 0   ? x
+                    : near == 1 ? nextafterf(x, INFINITY)
+                    : near == 2 ? nextafterf(x, 0)
+                    : near == 3 ? ldexpf(1, e)
+                                : nextafterf(ldexpf(1, e), 0);
+                struct sq_bs_block b;
+                sq_bs_choose(f, &x, 1, (float[]){one, one}, &b);
+                const float q = x / b.step[0];
+                assert_true(f->rule == SQ_BS_CEIL
+                                ? q <= top && q > top / 2
+                                : q < ldexpf(2, sq_element_emax(f->element)) &&
+                                      q >= ldexpf(1, sq_element_emax(f->element)));
+            }
+    }
+}
+
+// 4/6 is never worse than both; split by error never worse than by maximum, which clips nothing.
+static double error_of(const struct sq_bs *c, const float *x, size_t row)
+{
+    float v[192];
+    double sum = 0;
+    sq_bs_decode_row(c, row, v);
+    for (size_t i = 0; i < c->k_orig; i++)
+        sum += pow((double)x[row * c->k_orig + i] - (double)v[i], 2);
+    return sum;
+}
+
+static void choices(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed() + 1};
+    enum { N = 4, K = 160 };
+    float x[N * K];
+    for (size_t i = 0; i < LEN(bs_formats); i++) {
+        const struct sq_bs_format *f = &bs_formats[i];
+        const bool is_chosen = f->is_four_six || (f->is_split && !f->is_by_maximum);
+        unsigned better = 0;
+        for (unsigned round = 0; is_chosen && round < 20; round++) {
+            struct sq_bs_format plain = *f;
+            plain.is_four_six = false;
+            plain.is_by_maximum = f->is_split;
+            struct sq_bs a = bs_alloc(f, N, K), b = bs_alloc(&plain, N, K);
+            fill(&r, x, N * K, false);
+            bs_encode(&a, x, true);
+            bs_encode(&b, x, true);
+            for (size_t row = 0; row < N; row++) {
+                assert_true(error_of(&a, x, row) <= error_of(&b, x, row) * (1 + 1e-12));
+                better += error_of(&a, x, row) < error_of(&b, x, row);
+            }
+            bs_free(&a);
+            bs_free(&b);
+        }
+        assert_true(!is_chosen || better > 40);
+    }
+}
+
+// ---- products -------------------------------------------------------------------------------
+
+// Exact sum of a block of element products in units of 2^-32, to the nearest binary32.
+static float exact_sum(const struct sq_bs *w, size_t c, const struct sq_bs *x, size_t t, size_t j,
+                       unsigned p, unsigned q)
+{
+    const unsigned n_parts = sq_bs_n_parts(&w->f);
+    int128 sum = 0;
+    for (size_t i = j * w->f.block; i < (j + 1) * w->f.block; i++) {
+        const bool hw = w->is_high && w->is_high[c * w->k + i];
+        const bool hx = x->is_high && x->is_high[t * x->k + i];
+        if (n_parts == 2 && (hw != p || hx != q))
+            continue;
+        const float a = sq_bs_element(&w->f, hw, sq_bs_get(w, c, i));
+        const float b = sq_bs_element(&x->f, hx, sq_bs_get(x, t, i));
+        sum += (int128)(int64_t)ldexpf(a, 16) * (int64_t)ldexpf(b, 16);
+    }
+    return ldexpf((float)sum, -32);
+}
+
+static float scale_of(const struct sq_bs *c, size_t row, size_t j, unsigned p)
+{
+    if (!sq_bs_has_scale(&c->f, p))
+        return 1;
+    const uint8_t code = c->scale[p][row * (c->k / c->f.block) + j];
+    return sq_bs_is_e8m0(&c->f) ? sq_e8m0_decode(code) : sq_e4m3_decode(code);
+}
+
+static float slow_product(const struct sq_bs *w, size_t c, const struct sq_bs *x, size_t t)
+{
+    const unsigned n_parts = sq_bs_n_parts(&w->f);
+    float y = 0;
+    for (unsigned q = 0; q < n_parts; q++)
+        for (unsigned p = 0; p < n_parts; p++) {
+            float a = 0;
+            for (size_t j = 0; j < w->k / w->f.block; j++) {
+                const float sum = exact_sum(w, c, x, t, j, p, q);
+                const float sw = scale_of(w, c, j, p), sx = scale_of(x, t, j, q);
+                a += sq_bs_is_e8m0(&w->f)
+                         ? (float)ldexp((double)sum, sq_floor_log2(sw) + sq_floor_log2(sx))
+                         : sum * (sw * sx);
+            }
+            y += a * (w->global[p][c] * x->global[q][t]);
+        }
+    return y;
+}
+
+static void products(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed() + 2};
+    enum { N = 11, M = 5, K = 140 };
+    static float xw[N * K], xa[M * K];
+    float y[M * N];
+    for (size_t i = 0; i < LEN(bs_formats); i++)
+        for (unsigned round = 0; round < 6; round++) {
+            struct sq_bs w = bs_alloc(&bs_formats[i], N, K), x = bs_alloc(&bs_formats[i], M, K);
+            fill(&r, xw, N * K, round % 2);
+            fill(&r, xa, M * K, false);
+            bs_encode(&w, xw, true);
+            bs_encode(&x, xa, false);
+            void *scratch = fixture_alloc(sq_bs_gemm_scratch(&w, &x));
+            sq_bs_gemm(&w, &x, y, scratch);
+            for (size_t t = 0; t < M; t++)
+                for (size_t c = 0; c < N; c++) {
+                    const float want = slow_product(&w, c, &x, t), got = y[t * N + c];
+                    if (float_bits(got) != float_bits(want))
+                        fail_msg("seed %llu, format %zu, round %u, y[%zu][%zu] = %a, want %a",
+                                 (unsigned long long)fixture_seed(), i, round, t, c, (double)got,
+                                 (double)want);
+                }
+            free(scratch);
+            bs_free(&w);
+            bs_free(&x);
+        }
+}
+
+// What no order of roundings but the stated one gives: 2^24 + 1 + 1 by blocks is 2^24.
+static void order(void **state)
+{
+    (void)state;
+    const struct sq_bs_format f = {.kind = SQ_BS_MX, .element = SQ_ELEMENT_E2M1, .block = 32};
+    float xw[96] = {0}, xa[96] = {0}, y;
+    xw[0] = 4096, xa[0] = 4096;
+    xw[32] = 1, xa[32] = 1;
+    xw[64] = 1, xa[64] = 1;
+    struct sq_bs w = bs_alloc(&f, 1, 96), x = bs_alloc(&f, 1, 96);
+    void *scratch = fixture_alloc(sq_bs_gemm_scratch(&w, &x));
+    bs_encode(&w, xw, true);
+    bs_encode(&x, xa, false);
+    sq_bs_gemm(&w, &x, &y, scratch);
+    assert_true(y == 0x1p24f);
+    // Scales beyond binary32 together, but not with the sum: 2^-100 * 2^-100 * 2^120 * 2^120.
+    xw[0] = 0x1p120f, xa[0] = 0x1p-110f, xw[32] = 0x1p-120f, xa[32] = 0x1p119f;
+    bs_encode(&w, xw, true);
+    bs_encode(&x, xa, false);
+    sq_bs_gemm(&w, &x, &y, scratch);
+    assert_true(y == 0x1p10f + 0.5f + 1);
+    free(scratch);
+    bs_free(&w);
+    bs_free(&x);
+}
+
+// 2^24 + 1 + 2^-32 in one block of E5M2: binary64 rounds it to a tie of binary32, and that down.
+static void once_rounded(void **state)
+{
+    (void)state;
+    const struct sq_bs_format f = {.kind = SQ_BS_MX, .element = SQ_ELEMENT_E5M2, .block = 32};
+    const float xw[32] = {0x1p12f, 1, 0x1p-16f, 0x1p15f},
+                xa[32] = {0x1p12f, 1, 0x1p-16f, 0, 0x1p15f};
+    float y;
+    struct sq_bs w = bs_alloc(&f, 1, 32), x = bs_alloc(&f, 1, 32);
+    void *scratch = fixture_alloc(sq_bs_gemm_scratch(&w, &x));
+    bs_encode(&w, xw, true);
+    bs_encode(&x, xa, false);
+    sq_bs_gemm(&w, &x, &y, scratch);
+    assert_true(y == 0x1p24f + 2);
+    free(scratch);
+    bs_free(&w);
+    bs_free(&x);
+}
+
+static void values(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed() + 3};
+    enum { N = 19, M = 6, K = 70 };
+    float w[N * K], x[M * K], y[M * N];
+    fill(&r, w, N * K, false);
+    fill(&r, x, M * K, false);
+    void *scratch = fixture_alloc(sq_gemm_values_scratch(M, K));
+    sq_gemm_values(w, N, x, M, K, y, scratch);
+    for (size_t t = 0; t < M; t++)
+        for (size_t c = 0; c < N; c++) {
+            double sum = 0;
+            for (size_t i = 0; i < K; i++)
+                sum += (double)x[t * K + i] * (double)w[c * K + i];
+            assert_true(y[t * N + c] == (float)sum);
+        }
+    free(scratch);
+}
+
+// H H = 1 but for roundings; the first column of H is constant, rows are orthogonal.
+static void rotation(void **state)
+{
+    (void)state;
+    for (unsigned n = 16; n <= 32; n *= 2)
+        for (unsigned i = 0; i < n; i++) {
+            float x[64] = {0}, y[64];
+            x[32 + i] = 1;
+            memcpy(y, x, sizeof x);
+            sq_bs_rotate(y, 64, n);
+            const unsigned from = 32 / n * n + (32 % n); // the group that holds element 32 + i
+            for (unsigned j = 0; j < 64; j++) {
+                const bool is_here = j >= from && j < from + n;
+                const float sign = __builtin_popcount(i & (j - from)) % 2 ? -1 : 1;
+                assert_true(y[j] == (is_here ? sign * (float)(1 / sqrt(n)) : 0));
+            }
+            sq_bs_rotate(y, 64, n);
+            for (unsigned j = 0; j < 64; j++)
+                assert_true(fabsf(y[j] - x[j]) < 1e-6f);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(blocks_as_the_slow_encoder),
+        cmocka_unit_test(divisions),
+        cmocka_unit_test(globals),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(choices),
+        cmocka_unit_test(products),
+        cmocka_unit_test(order),
+        cmocka_unit_test(once_rounded),
+        cmocka_unit_test(values),
+        cmocka_unit_test(rotation),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

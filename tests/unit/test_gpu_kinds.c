@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kinds of GPU kernels beside test_gpu.c: INT4, W4A8 and their records; short calls, few tiles and
+// splits of K, each by the constant that it hangs on; rows left aside, each with its reason.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/gpu/sq_gpu_fit.h"
+#include "sim/gpu/sq_gpu_predict.h"
+
+static void load(const char *name, struct sq_gpu *gpu)
+{
+    char path[64];
+    struct sq_error err = {.code = SQ_OK};
+    snprintf(path, sizeof path, "sim/machines/%s.yaml", name);
+    if (sq_gpu_load(path, gpu, &err) != SQ_OK)
+        fail_msg("%s", err.text);
+}
+
+static double seconds(const struct sq_gpu *gpu, uint64_t m, uint64_t n, uint64_t k, bool is_sparse)
+{
+    const struct sq_gpu_gemm g = {
+        .m = m, .n = n, .k = k, .dtype = SQ_GPU_INT8, .is_sparse = is_sparse, .out_nbytes = 2};
+    struct sq_gpu_time t;
+    assert_int_equal(sq_gpu_time_gemm(gpu, &g, &t, NULL), SQ_OK);
+    return t.seconds;
+}
+
+static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq_error *err)
+{
+    return sq_gpu_records_parse(text, strlen(text), "test", "A100", g, err);
+}
+
+// INT4 on a GPU that has it: its rate, bytes of half the size, the split (INT8, INT4) between the
+// two, and W4A8 at INT8's rate with the weights of INT4.
+static void test_int4(void **state)
+{
+    (void)state;
+    struct sq_gpu gpu;
+    struct sq_gpu_time t4, t8, mixed, w4a8;
+    load("a100_pcie_80g", &gpu);
+    struct sq_gpu_gemm g = {.m = 16384, .n = 16384, .k = 16384, .out_nbytes = 2};
+    for (unsigned i = 0; i < 2; i++) { // compute-bound, then bound by bytes
+        g.dtype = SQ_GPU_INT8;
+        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t8, NULL), SQ_OK);
+        g.low_dtype = SQ_GPU_INT4;
+        g.low_share = 0.5;
+        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &mixed, NULL), SQ_OK);
+        g.low_share = 0;
+        g.weight_bits = 4;
+        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &w4a8, NULL), SQ_OK);
+        g.weight_bits = 0;
+        g.dtype = SQ_GPU_INT4;
+        assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t4, NULL), SQ_OK);
+        const double r = (t8.seconds - gpu.launch_s) / (t4.seconds - gpu.launch_s);
+        const double half = (t8.seconds - gpu.launch_s) / (mixed.seconds - gpu.launch_s);
+        assert_true(r > 1.9 && r < 2.1);
+        assert_true(half > 1.25 && half < 1.4); // SPEC D.4: 4 / 3
+        const double w = i == 0 ? t8.seconds : t4.seconds;
+        assert_true(fabs(w4a8.seconds / w - 1) < 0.01);
+        g.m = 1;
+        g.is_cold = true;
+    }
+    char text[4096];
+    FILE *f = fmemopen(text, sizeof text, "w");
+    gpu.kind[0] = (struct sq_gpu_kind){.dtype = SQ_GPU_INT4,
+                                       .is_sparse = true,
+                                       .macs = 4096,
+                                       .sustained = .5,
+                                       .alone = .8,
+                                       .boost = 1,
+                                       .few = 1,
+                                       .splits = 2};
+    sq_gpu_write(&gpu, "", f);
+    fclose(f);
+    struct sq_error err;
+    assert_int_equal(sq_gpu_parse(text, strlen(text), "sparse", &gpu, &err), SQ_ERR_ARG);
+    assert_non_null(strstr(err.text, "kinds has 2:4 INT4"));
+}
+
+// Short calls run above the sustained rate, long ones do not; kernels of full rate want two large
+// tiles on every SM; K is split no further than the kind allows.
+static void test_kernels(void **state)
+{
+    (void)state;
+    struct sq_gpu gpu, plain;
+    load("a100_pcie_80g", &gpu);
+    struct sq_gpu_kind *k =
+        (struct sq_gpu_kind *)(uintptr_t)sq_gpu_find_kind(&gpu, SQ_GPU_INT8, false);
+    k->boost = k->few = 1;
+    k->splits = 1;
+    plain = gpu;
+    k->boost = 1.1;
+    gpu.boost_s = 1e-3;
+    // 72 whole rounds of tiles, and 36 times as many tokens.
+    const double shortly =
+        seconds(&plain, 2304, 2304, 1024, false) - seconds(&gpu, 2304, 2304, 1024, false);
+    assert_true(shortly > 0);
+    const double longs =
+        seconds(&plain, 65536, 65536, 4096, false) / seconds(&gpu, 65536, 65536, 4096, false);
+    assert_true(longs >= 1 && longs < 1.02); // boost hides rounds, no more
+    k->boost = 1;
+    k->few = 0.5;
+    assert_true(seconds(&gpu, 256, 128, 16384, false) >
+                1.1 * seconds(&plain, 256, 128, 16384, false));
+    assert_true(
+        fabs(seconds(&gpu, 27648, 1024, 4096, false) / seconds(&plain, 27648, 1024, 4096, false) -
+             1) < 0.05);
+    k->few = 1;
+    k->splits = 16;
+    assert_true(seconds(&gpu, 256, 128, 65536, false) <
+                0.5 * seconds(&plain, 256, 128, 65536, false));
+}
+
+// INT4 and W4A8 are kinds of their own: a record of one is never found for the other.
+static void test_int4_records(void **state)
+{
+    (void)state;
+    struct sq_gpu_records g;
+#define LIBRARY(a, w)                                                                              \
+    "{\"schema_version\":1,\"source\":\"measured\",\"device\":{\"name\":\"A100\"},\"kernel\":"     \
+    "{\"impl\":\"cublaslt\"},\"problem\":{\"M\":7,\"N\":64,\"K\":32,\"format\":\"dense\","         \
+    "\"dtype_a\":\"" a "\",\"dtype_w\":\"" w                                                       \
+    "\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":2}}\n"
+    assert_int_equal(read(LIBRARY("s4", "s4") LIBRARY("s8", "s4") LIBRARY("s8", "s8"), &g, NULL),
+                     SQ_OK);
+    assert_int_equal(g.n, 3);
+    assert_true(g.r[0].gemm.dtype == SQ_GPU_INT4 && !sq_gpu_is_w4a8(&g.r[0].gemm));
+    assert_true(g.r[1].gemm.dtype == SQ_GPU_INT8 && sq_gpu_is_w4a8(&g.r[1].gemm));
+    for (unsigned i = 0; i < 3; i++)
+        assert_ptr_equal(sq_gpu_find_record(&g, &g.r[i].gemm), &g.r[i]);
+    sq_gpu_records_free(&g);
+}
+
+// Of repeats the fastest counts, of equal ones the first; what is left aside has reason and line.
+static void test_left(void **state)
+{
+    (void)state;
+    struct sq_gpu_records g;
+    const char *text = "gpu,sparsity,dtype_in,dtype_out,M,N,K,lat_us,p10_us,p90_us,kernel\n"
+                       "A100,2:4,BF16,BF16,64,128,256,5,4,6,slow\n"
+                       "A100,2:4,BF16,BF16,64,128,256,3,2,4,first\n"
+                       "A100,2:4,BF16,BF16,64,128,256,3,,,second\n"
+                       "A100,dense,BF16,BF16,64,128,256,7\n"
+                       "A100,dense,BF16,BF16,65,128,256,NaN\n"
+                       "A100,dense,MXFP6,BF16,64,128,256,7\n"
+                       "A100,dense,MXFP6,BF16,64,128,257,7\n";
+    assert_int_equal(read(text, &g, NULL), SQ_OK);
+    assert_int_equal(g.n, 4);
+    assert_true(g.r[0].is_repeat && !g.r[1].is_repeat && g.r[2].is_repeat && !g.r[3].is_repeat);
+    assert_string_equal(g.r[1].name, "first");
+    assert_true(g.r[1].line == 3 && fabs(g.r[1].low_s - 2e-6) < 1e-12 &&
+                fabs(g.r[1].high_s - 4e-6) < 1e-12 && g.r[2].high_s == 0 && g.r[3].high_s == 0);
+    assert_int_equal(g.left.n, 3);
+    assert_string_equal(g.left.item[0].reason, "no time (lat_us = NaN)");
+    assert_int_equal(g.left.item[0].line, 6);
+    assert_string_equal(g.left.item[1].reason, "MXFP6 dense to BF16: no kind of the model");
+    assert_true(g.left.item[1].n == 2 && g.left.item[1].line == 7 && g.left.item[2].n == 2);
+    sq_gpu_records_free(&g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_int4),
+        cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_int4_records),
+        cmocka_unit_test(test_left),
+    };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
