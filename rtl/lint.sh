@@ -24,6 +24,19 @@ fail() { # WHAT: shows the log
 : >"$LOG.list"
 lint() { echo "$*" >>"$LOG.list"; }
 
+# needs MODULE: its file and those of all modules below it, in the order of files.f. Reading all files
+# for each run is nearly all of Yosys' time.
+needs() {
+  local known=" sq_pkg " next=$1 all file
+  while [ -n "$next" ]; do
+    known+="$next " all=$next next=
+    for file in $(grep -ohwE 'sq_[a-z0-9_]+' $(printf '%s.sv ' $all) | sort -u); do
+      [[ $known = *" $file "* ]] || { [ -e "$file.sv" ] && next+="$file "; }
+    done
+  done
+  for file in $(<files.f); do [[ $known = *" ${file%.sv} "* ]] && printf '%s ' "$file"; done
+}
+
 # both MODULE [NAME=VALUE...]: through both tools
 both() {
   local top=$1 set="" g=() p; shift
@@ -32,7 +45,7 @@ both() {
   "$VERILATOR" --lint-only -Wall -y . -I. lint.vlt sq_pkg.sv "$top.sv" --top-module "$top" \
     "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
   "$YOSYS" -q -e . -w 'Replacing memory' -p "
-    read_verilog -sv -I. $(tr '\n' ' ' <files.f)
+    read_verilog -sv -I. $(needs "$top")
     ${set:+chparam $set $top}
     hierarchy -check -top $top
     proc
@@ -159,7 +172,7 @@ while read -r file; do
 done <files.f
 
 export LOG VERILATOR YOSYS FAILED
-export -f both fail
+export -f both fail needs
 # Parameters such as OneAcc=1'b1 are words as they stand.
 xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -I{} bash -c 'both $1' lint {} <"$LOG.list" || FAILED=1
 
