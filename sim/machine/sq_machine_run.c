@@ -119,10 +119,15 @@ static void load(struct world *w)
     advance(w->plan, &w->load);
 }
 
-// The next part; the first ones are the longer ones, by a cycle.
+// DRAM cycles of the next part; the first ones are the longer ones, by a cycle.
+static uint64_t part_cycles(const struct world *w)
+{
+    return (w->store[0] + w->parts[0] - 1) / w->parts[0];
+}
+
 static void store(struct world *w)
 {
-    const uint64_t cycles = (w->store[0] + w->parts[0] - 1) / w->parts[0];
+    const uint64_t cycles = part_cycles(w);
     w->dram_free = w->now + cycles;
     w->dram_busy += cycles;
     w->store[0] -= cycles;
@@ -249,6 +254,12 @@ static struct key make_key(const struct world *w, enum level level)
         k.parts[i] = w->parts[i];
         k.before[i] = w->before[i];
     }
+    if (level == CHUNK) { // what only counts down, chunk by chunk, is alike: see most_periods
+        for (unsigned i = 0; i < w->n_store; i++)
+            k.before[i] = w->before[i] > 0;
+        k.store[0] = w->n_store > 0 ? part_cycles(w) : 0;
+        k.parts[0] = 0;
+    }
     k.dram_free = after(w->dram_free, w->now);
     k.store_end = w->store_end ? after(w->store_end, w->now) + 1 : 0;
     k.core_end = w->core_busy ? after(w->core_end, w->now) : 0;
@@ -281,6 +292,37 @@ static void shift(uint64_t *t, uint64_t by)
 static uint64_t *position(struct cursor *c, enum level level)
 {
     return level == CHUNK ? &c->chunk : level == INNER ? &c->inner : &c->outer;
+}
+
+// At most n periods like that since `then`, of chunks: parts of the first store are of one length
+// and not its last, and loads that go before a store are not the last of those. Other stores cannot
+// have come or gone: their number is in the key, and within a block none comes.
+static uint64_t most_periods(const struct world *w, const struct world *then, uint64_t n)
+{
+    for (unsigned i = 0; i < w->n_store; i++) {
+        const uint64_t went = then->before[i] - w->before[i];
+        if (went > 0 && n > (w->before[i] - 1) / went)
+            n = (w->before[i] - 1) / went;
+    }
+    const uint64_t parts = w->n_store > 0 ? then->parts[0] - w->parts[0] : 0;
+    if (parts > 0) {
+        const uint64_t longer = w->store[0] % w->parts[0], same = longer ? longer : w->parts[0];
+        if (n > (same - 1) / parts)
+            n = (same - 1) / parts;
+    }
+    return n;
+}
+
+// What counts down in n periods of chunks.
+static void count_down(struct world *w, const struct world *then, uint64_t n)
+{
+    for (unsigned i = 0; i < w->n_store; i++)
+        w->before[i] -= n * (then->before[i] - w->before[i]);
+    if (w->n_store > 0) {
+        const uint64_t parts = n * (then->parts[0] - w->parts[0]);
+        w->store[0] -= parts * part_cycles(w);
+        w->parts[0] -= parts;
+    }
 }
 
 // n periods of `length` chunks or blocks at once.
@@ -331,7 +373,12 @@ static void visit(struct world *w, struct mark *m, enum level level)
     const struct key key = make_key(w, level);
     if (m->valid && memcmp(&key, &m->key, sizeof key) == 0) {
         const uint64_t length = load - *position(&m->world.load, level);
-        skip(w, &m->world, level, length, (end - 1 - load) / length);
+        uint64_t n = (end - 1 - load) / length;
+        if (level == CHUNK) {
+            n = most_periods(w, &m->world, n);
+            count_down(w, &m->world, n);
+        }
+        skip(w, &m->world, level, length, n);
         m->valid = false;
         return;
     }
