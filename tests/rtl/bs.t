@@ -4,23 +4,27 @@
 # exact sums, sq_act_scale against their encoder. Sampled, with scales that are zero, subnormal and
 # no number, ties, sums beyond both ends of binary32, and K of the largest layer at the ends of the
 # exact accumulators. Then mutants, the faults that people plant and find in such units: each must be
-# found. SQ_BS_CASES: so many cases of each block in place of few (10^7 beats: 36000).
+# found. SQ_BS_CASES: so many cases of each block at every point, in place of few at the quick ones (10^7
+# beats: 36000).
 . "$(dirname "$0")/lib.sh"
 
-CASES=${SQ_BS_CASES:-}
-sq cosim --block array_scaled --cases "${CASES:-320}" --seed "$SEED" --json
-ok "arrays: NVFP4, MXFP4, NVINT, split codes, exact sums" clean 60000
-ok "sixteen points ran" [ "$(number points)" = 16 ]
-sq cosim --block act_scale --cases "${CASES:-270}" --seed "$SEED" --json
-ok "encoder: scale, mask and codes" clean 25000
-for p in nvfp4 split_a_pow4; do
-  sq cosim --netlist --block array_scaled --point $p --cases 8 --seed "$SEED" --json
-  ok "netlist of an array, $p" clean 300
-done
-for p in nvint4 own_b16; do
-  sq cosim --netlist --block act_scale --point $p --cases 10 --seed "$SEED" --json
-  ok "netlist of the encoder, $p" clean 300
-done
+if [ -n "$SQ_BS_CASES" ]; then
+  sq cosim --block array_scaled --cases "$SQ_BS_CASES" --seed "$SEED" --json
+  ok "arrays at every point" clean 60000
+  ok "sixteen points ran" [ "$(number points)" = 16 ]
+  sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
+  ok "encoder at every point" clean 25000
+fi
+sq cosim --block array_scaled --point nvfp4 --point mxfp4 --point split_a_pow4 --point own_b32 \
+  --cases 80 --seed "$SEED" --json
+ok "arrays: NVFP4, MXFP4, split codes, own high scale, exact sums" clean 15000
+sq cosim --block act_scale --point nvfp4 --point mxfp4 --point split_radix --point own_b16 \
+  --cases 120 --seed "$SEED" --json
+ok "encoder: scale, mask and codes" clean 8000
+sq cosim --netlist --block array_scaled --point split_a_pow4 --cases 8 --seed "$SEED" --json
+ok "netlist of an array" clean 300
+sq cosim --netlist --block act_scale --point own_b16 --cases 10 --seed "$SEED" --json
+ok "netlist of the encoder" clean 300
 
 # ---- ties and scales of the encoder -----------------------------------------------------------
 T="1'b1" F="1'b0"

@@ -37,6 +37,7 @@ sed -n 's/^{"block":"\([^"]*\)".*"point":"\([^"]*\)","quick":true.*/\1 \2/p' "$W
 n=0
 while read -r block point; do
   n=$((n + 1))
+  tried "$block: no progress" || continue
   hang "$block" "$point"
   ok "$block: no progress, with its seed" reported
   wave=$(find "$W/$block/waves" -name wave.fst 2>/dev/null | head -1)

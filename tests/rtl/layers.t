@@ -49,6 +49,7 @@ refuse "calibration needs a model directory" cosim bag.safetensors --format spqr
 fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
   local home=$W/$1_$2 what="$1, a $2" command="cosim --layers $ONE --format $1 $3 --json"
   [ "$2" = both ] && what="$1, a cycle and a value"
+  tried "$what" || return
   mkdir -p "$home/sim/cosim" "$home/build"
   cp -r "$ROOT/rtl" "$home/"
   cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$home/sim/cosim/"

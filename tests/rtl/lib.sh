@@ -3,6 +3,13 @@
 # are the JSON lines of `sqsim cosim`, and a mutant is a copy of the sources with one edit.
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
 SEED=${SQ_SEED:-1}
+# Of the faults put in by hand one in so many is tried, by the seed which; `make mutation` tries all (1).
+FAULTS=${SQ_FAULTS:-6}
+FAULT=0
+tried() { # NAME: whether the next fault is, else a skipped test says so
+  FAULT=$((FAULT + 1))
+  [ $(((FAULT + SEED) % FAULTS)) = 0 ] || { skip "$1" "make mutation tries every fault"; return 1; }
+}
 
 clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared
   [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] &&
@@ -12,6 +19,7 @@ clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers wer
 }
 
 mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is the same
+  tried "$1" || return
   mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
   cp -r "$ROOT/rtl" "$W/$1/"
   cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$1/sim/cosim/"
