@@ -132,7 +132,9 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
 // Verilator splits one file it would compile all of them apart, half a second of headers each.
 static void write_make(FILE *out, const struct sq_rtl_point *p)
 {
-    fprintf(out, "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\nVM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
+    fprintf(out,
+            "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\nVM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-"
+            "O0\nOPT_GLOBAL=-O1\n",
             p->block->top, p->coverage ? "-O0" : "-O1");
 }
 
