@@ -2,16 +2,16 @@
 // Jobs of machines on verilated RTL: random small machines and GEMMs are planned, and the job of
 // their core goes through the block that the unit stands for, beat by beat in lock step with its
 // cycle model. The last output must leave in the cycle in which sq_unit_run_fast says it does.
-// Sampled: 72 jobs, six machines and GEMMs for each of eight points of blocks; of array_stored
-// and array_dynamic, which no format takes by default, jobs of their own.
+// Sampled: 90 jobs, six machines and GEMMs for each of eleven points of blocks; of array_stored
+// and array_dynamic, which no format takes by default, jobs of their own. Formats with a decoder
+// in front of the array: test_machine_decoders.c.
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
-#include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
+#include "tests/sim/machine_fixture.h"
 #include "tests/skip.h"
-#include "tests/unit/fixture.h"
 
 enum { MACHINES = 6 };
 
@@ -30,6 +30,9 @@ static const struct {
     {"array_static", "b8", &sq_format_sq_a_static, SQ_UNIT_ARRAY, 0, 8, 2, 12, 8, 8, 1, 4, 4},
     {"array", "int4x8", &sq_format_dense, SQ_UNIT_ARRAY, 0, 8, 0, 12, 8, 6, 1, 4, 8},
     {"array", "sp24", &sq_format_sp24, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 8},
+    {"array_scaled", "nvfp4", &sq_format_nvfp4, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 4},
+    {"array_scaled", "mxfp4", &sq_format_mxfp4, SQ_UNIT_ARRAY, 0, 32, 0, 12, 8, 14, 1, 4, 8},
+    {"array_scaled", "split", &sq_format_sq_b, SQ_UNIT_ARRAY, 0, 16, 2, 12, 8, 19, 1, 4, 4},
     {"array_stored", "radix", NULL, SQ_UNIT_STORED, SQ_TOPK_RADIX, 8, 2, 4, 12, 0, 0, 0, 0},
     {"array_stored", "rank", NULL, SQ_UNIT_STORED, SQ_TOPK_RANK, 8, 2, 3, 12, 0, 0, 0, 0},
     {"array_dynamic", "rank", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RANK, 8, 2, 9, 8, 0, 0, 0, 0},
@@ -45,35 +48,22 @@ static const struct sq_block *block_named(const char *name)
     return NULL;
 }
 
-static struct sq_point point_named(const struct sq_block *block, const char *name)
-{
-    for (size_t i = 0; i < block->n_points; i++)
-        if (strcmp(block->points[i].name, name) == 0)
-            return block->points[i];
-    fail_msg("no point %s of %s", name, block->name);
-    return block->points[0];
-}
-
 // The unit and the job of a core of a random machine.
 static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile_cols,
                  struct sq_unit *unit, struct sq_unit_job *job)
 {
-    struct sq_machine m = {.name = "random", .clock_hz = 1e9, .cores = 1 + sq_rng_below(r, 2)};
+    const struct sq_core_config core = {tile_rows,
+                                        tile_cols,
+                                        rows[row].low_lanes,
+                                        rows[row].high_lanes,
+                                        rows[row].act_bits,
+                                        8,
+                                        rows[row].low_bits,
+                                        0,
+                                        0,
+                                        SQ_GATHER_CROSSBAR};
+    const struct sq_machine m = small_machine(r, &core);
     struct sq_mapping p;
-    m.core = (struct sq_core_config){tile_rows,
-                                     tile_cols,
-                                     rows[row].low_lanes,
-                                     rows[row].high_lanes,
-                                     rows[row].act_bits,
-                                     8,
-                                     rows[row].low_bits,
-                                     0,
-                                     0,
-                                     SQ_GATHER_CROSSBAR};
-    m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 20;
-    m.dram_bytes_per_s = 1e9 * (1 + sq_rng_below(r, 100));
-    m.burst_nbytes = 64;
-    sq_machine_derive(&m);
     struct sq_recipe s;
     assert_int_equal(sq_format_recipe(rows[row].format, SQ_IN_RUN, NULL, &s, NULL), SQ_OK);
     s.group = 0;
@@ -199,7 +189,6 @@ static void run_jobs(struct sq_rng *r, size_t row)
     const struct sq_block *const block = block_named(rows[row].block);
     struct sq_rtl rtl = {.api = NULL};
     struct sq_point point;
-    struct sq_rtl_point at = {.block = block, .point = &point};
     if (rows[row].kind != SQ_UNIT_CORE)
         point = point_named(block, rows[row].point);
     for (unsigned i = 0; i < MACHINES; i++) {
@@ -217,16 +206,9 @@ static void run_jobs(struct sq_rng *r, size_t row)
         assert_int_equal(unit.kind, rows[row].kind);
         if (unit.kind == SQ_UNIT_CORE)
             point = sq_core_point(&unit.core);
-        if (!rtl.api) {
-            struct sq_error err = {.text = ""};
-            const char *home = getenv("SQSIM_HOME");
-            bool built;
-            const enum sq_status status = sq_rtl_load(&rtl, &at, home ? home : ".", &built, &err);
-            if (status == SQ_ERR_TOOL) {
-                skipped++;
-                return;
-            }
-            CHECK_EQ(status, SQ_OK, "%s\n", err.text);
+        if (!rtl.api && !load_rtl(&rtl, block, &point)) {
+            skipped++;
+            return;
         }
         make_case(&unit, &job, &c);
         assert_int_equal(sq_lockstep_run(&c, rtl.api, NULL, &result, NULL), SQ_OK);
