@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time to plan and time whole models on machines, one thread, nothing cached between them: every
 // linear layer of Llama-3-70B (each row of the table once, as sqsim run does), prefill of 2048 and
-// decode, for all formats and three machines; how the time of one GEMM grows with its size; and how
-// many points of a sweep are timed in a minute.
+// decode, for all formats and three machines; and how the time of one GEMM grows with its size.
 // Prints, asserts nothing: not a test.
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "models/sq_format.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
@@ -42,29 +40,6 @@ static double time_workload(const struct sq_machine *m, const struct sq_recipe *
             *cycles += (double)w->row[i].count * (double)stats.cycles;
     }
     return now() - start;
-}
-
-// Points of a sweep a minute: banks and sparsities of one GEMM of 2048 x 4096 x 4096, again and
-// again with other sizes, as the sweep does it but for its database.
-static void time_points(const struct sq_machine *m, const struct sq_format_ops *f)
-{
-    static struct sq_unit_memo memo;
-    const double start = now();
-    unsigned n = 0;
-    memset(&memo, 0, sizeof memo);
-    for (uint64_t tokens = 64; tokens <= 2048; tokens += 64)
-        for (unsigned bank = 4; bank <= 128; bank *= 2)
-            for (unsigned part = 2; part <= 16 && part <= bank; part *= 2) {
-                const struct sq_gemm g = {tokens, 4096, 4096};
-                struct sq_recipe r = recipe(f);
-                struct sq_mapping p;
-                if (r.high_per_bank > 0 && f->act_nbits != NULL) {
-                    r.bank = bank;
-                    r.high_per_bank = bank / part;
-                }
-                n += sq_mapping_run(m, &r, &g, &p, NULL, &memo, NULL) == SQ_OK;
-            }
-    printf("%-12s %8.0f points a minute\n", f->name, 60 * n / (now() - start));
 }
 
 int main(void)
@@ -106,8 +81,5 @@ int main(void)
         printf("%5llu^3 %8.3f ms host %14.0f cycles\n", (unsigned long long)n, 1e3 * seconds,
                cycles);
     }
-    (void)sq_machine_load("sim/machines/server64.yaml", &m, NULL);
-    for (unsigned f = 0; f < sq_n_formats(); f++)
-        time_points(&m, sq_formats[f]);
     return 0;
 }
