@@ -20,6 +20,7 @@ enum {
     KEY_TIMING_ONLY,
     KEY_MACHINE,
     KEY_WORKLOAD,
+    KEY_WEIGHTS,
     KEY_RECORDS,
     KEY_FAIR,
     KEY_LIBERTY,
@@ -34,9 +35,9 @@ struct arguments {
     struct sq_recipe recipe;     // of the options
     struct sq_cli_format format; // its banks, on a core
     struct sq_cli_core core;
-    const char *model;                        // NULL: the embedded one, unless n and k are given
-    struct sq_token_source source;            // a token file or a text, or the model's own
-    const char *machine, *workload, *records; // NULL: not given
+    const char *model;             // NULL: the embedded one, unless n and k are given
+    struct sq_token_source source; // a token file or a text, or the model's own
+    const char *machine, *workload, *weights, *records; // NULL: not given
     enum sq_fair fair;
     const char *liberty; // NULL: not given
     uint64_t m, n, k;    // 0 = not given
@@ -57,6 +58,10 @@ static const struct argp_option options[] = {
     {"machine", KEY_MACHINE, "FILE", 0,
      "time on this machine, or GPU: cores, buffers, DRAM (sim/machines/default.yaml)", 0},
     {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
+    {"weights", KEY_WEIGHTS, "FILE", 0,
+     "on a machine: the layers of MODEL as quantize wrote them there, and what they see of M "
+     "tokens",
+     0},
     {"fair", KEY_FAIR, "WORD", 0,
      "on a machine: PEs of the format that have no more bit products (peak) or um2 (area) than the "
      "machine's own, none, peak or area (none)",
@@ -78,7 +83,8 @@ static const char doc[] =
     "through cores, buffers and DRAM (the same multipliers, re-partitioned without loss); "
     "core options then override the machine's; of a file that quantize made, groups kept (gqsa) "
     "and "
-    "outliers (spqr) are those of its rows, else they are drawn. On a GPU: the time that its "
+    "outliers (spqr) are those of its rows, and with --weights active columns (spqt) those of the "
+    "model's tokens, else they are drawn. On a GPU: the time that its "
     "model predicts for the format's kernel.\v"
     "Examples:\n"
     "  sqsim run\n"
@@ -92,6 +98,7 @@ static const char doc[] =
     "--weight-bits 8\n"
     "  sqsim run --m 64 --n 4096 --k 4096 --format nvfp4 --fair area\n"
     "  sqsim run --format gqsa my.sq.safetensors\n"
+    "  sqsim run --format spqt --weights my.sq.safetensors --m 1 ~/models/my-llama\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
     "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
 
@@ -124,6 +131,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_WORKLOAD:
         in->workload = arg;
+        break;
+    case KEY_WEIGHTS:
+        in->weights = arg;
         break;
     case KEY_RECORDS:
         in->records = arg;
@@ -376,19 +386,23 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
 // A core alone knows SQ on weights; other formats run on a machine, by default the default one.
 static bool is_on_machine(const struct arguments *in)
 {
-    return in->machine || in->workload || in->fair || !sq_cost_is_core(&in->recipe);
+    return in->machine || in->workload || in->fair || in->weights || !sq_cost_is_core(&in->recipe);
 }
 
 static enum sq_status check_machine_arguments(const struct arguments *in)
 {
-    const char *unused = in->source.tokens ? "--tokens"
-                         : in->source.text ? "--text"
-                         : in->seed_given  ? "--seed"
-                         : in->jobs        ? "--jobs"
-                                           : NULL;
+    const bool has_inputs = in->weights != NULL;
+    const char *unused = in->source.tokens && !has_inputs ? "--tokens"
+                         : in->source.text && !has_inputs ? "--text"
+                         : in->seed_given && !has_inputs  ? "--seed"
+                         : in->jobs                       ? "--jobs"
+                                                          : NULL;
     if (unused)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "%s has no use on a machine: nothing is encoded",
                        unused);
+    if (in->weights && (in->workload || in->n))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--weights and %s given, need one of them",
+                       in->workload ? "--workload" : "--n and --k");
     if (in->workload && (in->model || in->n || in->m))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--workload and %s given, need one of them",
                        in->model ? "a model" : "--m, --n or --k");
@@ -423,6 +437,9 @@ static int run_machine(const struct arguments *in)
         .machine = in->machine,
         .workload = in->workload,
         .model = in->model,
+        .weights = in->weights,
+        .source = in->source,
+        .seed = in->seed,
         .records = in->records,
         .gemm = {in->m, in->n, in->k},
         .core = in->core.config,

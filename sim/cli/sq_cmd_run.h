@@ -7,20 +7,24 @@
 #include "sim/format/sq_cost.h"
 #include "sim/gpu/sq_gpu.h"
 #include "sim/io/sq_digest.h"
+#include "sim/llm/sq_token_source.h"
 #include "sim/machine/sq_fair.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_workload.h"
 
 struct sq_run_request {
-    const char *machine;        // path; NULL: sim/machines/default.yaml
-    const char *workload;       // path of a table; NULL: the GEMM, or the model
-    const char *model;          // path; NULL: traces/tiny-llama
-    const char *records;        // path of measured times of a GPU; NULL: none
-    struct sq_gemm gemm;        // n = 0: none; m also of the model
-    struct sq_core_config core; // options that replace the machine's
-    struct sq_recipe recipe;    // of the format
-    enum sq_fair fair;          // which PEs each format gets
-    const char *liberty;        // standard cells for areas; NULL: the default ones
+    const char *machine;           // path; NULL: sim/machines/default.yaml
+    const char *workload;          // path of a table; NULL: the GEMM, or the model
+    const char *model;             // path; NULL: traces/tiny-llama
+    const char *weights;           // path of encoded layers of the model; NULL: none
+    struct sq_token_source source; // what those layers see; empty: the model's own tokens
+    uint64_t seed;                 // of inputs where the model has none
+    const char *records;           // path of measured times of a GPU; NULL: none
+    struct sq_gemm gemm;           // n = 0: none; m also of the model
+    struct sq_core_config core;    // options that replace the machine's
+    struct sq_recipe recipe;       // of the format
+    enum sq_fair fair;             // which PEs each format gets
+    const char *liberty;           // standard cells for areas; NULL: the default ones
     bool is_causes, is_json;
 };
 
@@ -37,12 +41,15 @@ struct sq_run_layer {
     struct sq_own own;       // before = NULL: nothing of its own
     struct sq_recipe recipe; // with the shares that its rows have
 };
-// The rows of the request's model where that is an encoded file, *is_file, and its layers, in the
-// same order; whose recipes point to what they own; the request's recipe gets the file's group and
-// the shares of all layers together. A file of another format than the request's is refused. Free
-// the layers when the workload is done; after a failure there are none.
-enum sq_status sq_run_read_own(struct sq_run_request *request, struct sq_workload *workload,
-                               struct sq_run_layer **layer, bool *is_file, struct sq_error *err);
+// The layers of an encoded file: the request's model, or its `weights`, whose layers then see the
+// first gemm.m tokens of the model, in tiles of `rows`. Into the workload and, in the same order,
+// *layer, whose recipes point to what they own; the request's recipe gets the file's group and the
+// shares of all layers together; *data says what they are, NULL: the model is no such file. A file
+// of another format than the request's is refused. Free the layers when the workload is done; after
+// a failure there are none.
+enum sq_status sq_run_read_own(struct sq_run_request *request, unsigned rows,
+                               struct sq_workload *workload, struct sq_run_layer **layer,
+                               const char **data, struct sq_error *err);
 void sq_run_free_own(struct sq_run_layer *layer, size_t n);
 
 // The PEs that the format gets (sq_cmd_run_fair.c).

@@ -18,6 +18,7 @@ struct run {
     struct sq_run_fair fair; // PEs, on a machine
     struct sq_workload workload;
     struct sq_run_layer *layer; // of the workload, from a file; NULL: shapes alone
+    const char *data;           // what that is
     const char *name;           // of the workload
 };
 
@@ -114,7 +115,7 @@ static const char *bound_name(const struct result *x)
 // What is the layers' own; NULL: nothing.
 static const char *own_text(const struct run *r)
 {
-    return r->layer ? r->request->recipe.format->own_text : NULL;
+    return r->layer && r->layer[0].own.before ? r->request->recipe.format->own_text : NULL;
 }
 
 static double total_nbytes(const struct result *x)
@@ -198,7 +199,7 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
     put_json(r, sum, o);
     json_object_set_new(o, "seconds_host", json_real(seconds));
     json_object_set_new(o, "provenance",
-                        sq_cli_provenance(r->layer ? "layers of a file" : "shapes",
+                        sq_cli_provenance(r->data ? r->data : "shapes",
                                           "modelled (cycle model of the core, equal to "
                                           "RTL; buffers and DRAM modelled)",
                                           0));
@@ -255,7 +256,8 @@ static void print_head(const struct run *r)
            m->dram_bytes_per_s * 1e-9, format);
     sq_run_fair_text(r->request, &r->fair);
     if (own_text(r))
-        printf("own: %s of the file's rows\n", own_text(r));
+        printf("own: %s of the %s\n", own_text(r),
+               recipe->format->own_tokens ? "model's tokens" : "file's rows");
     else if (sq_cost_law(recipe))
         printf("drawn: %s\n", sq_cost_law(recipe));
     printf("%-24s %22s %6s %12s %12s %7s %7s %10s %8s\n", "layer", "MxNxK", "count", "bound",
@@ -463,12 +465,14 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
     if (machine && model)
         status = load_machine(in->machine ? in->machine : machine, &r, err);
-    bool is_file = false;
+    if (status == SQ_OK && r.is_gpu && in->weights)
+        status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
     if (status == SQ_OK && !r.is_gpu)
-        status = sq_run_read_own(&of_file, &r.workload, &r.layer, &is_file, err);
-    if (is_file)
+        status =
+            sq_run_read_own(&of_file, r.machine.core.rows, &r.workload, &r.layer, &r.data, err);
+    if (r.data)
         r.request = &of_file;
-    if (status == SQ_OK && !is_file)
+    if (status == SQ_OK && !r.data)
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
                               : workload_of(in, in->model ? in->model : model, &r.workload, err);
     if (status == SQ_OK)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of an encoded file on a machine: their shapes, and what their rows have of what is drawn
-// elsewhere.
+// Layers of an encoded file on a machine: their shapes, and what their rows, or the tokens that
+// they see, have of what is drawn elsewhere.
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cmd_run.h"
-#include "sim/format/sq_weight_file.h"
+#include "sim/llm/sq_encoded_visit.h"
 
 // Options that a file does not have are the request's.
 static enum sq_status read_layer(const struct sq_weight_file *f, size_t i,
@@ -61,32 +62,126 @@ static void sum_up(const struct sq_workload *w, const struct sq_run_layer *layer
     r->outlier_share = outliers / weights;
 }
 
-enum sq_status sq_run_read_own(struct sq_run_request *in, struct sq_workload *w,
-                               struct sq_run_layer **layer, bool *is_file, struct sq_error *err)
+// ---- with the tokens that they see ----------------------------------------------------------
+
+struct seen {
+    const struct sq_run_request *in;
+    unsigned rows;
+    struct sq_workload *w;
+    struct sq_run_layer *layer;
+};
+
+static enum sq_status see_layer(void *context, size_t index, const struct sq_quant_layer *q,
+                                const float *x, size_t m, struct sq_error *err)
+{
+    struct seen *v = context;
+    struct sq_run_layer *const layer = &v->layer[index];
+    const struct sq_format_ops *const f = v->in->recipe.format;
+    layer->recipe = v->in->recipe;
+    if (f->own_tokens)
+        SQ_TRY(f->own_tokens(q->state, x, m, v->rows, &layer->own, &layer->recipe, err));
+    else if (f->own)
+        SQ_TRY(f->own(q->state, &layer->own, &layer->recipe, err));
+    if (layer->own.before)
+        layer->recipe.rows = &layer->own;
+    return sq_cost_check(&layer->recipe, err);
+}
+
+static enum sq_status see_layers(struct seen *v, const struct sq_checkpoint *ck, const char *model,
+                                 const struct sq_layer_file *f, bool *is_real, struct sq_error *err)
+{
+    uint8_t *all = malloc(ck->n_layers);
+    v->w->row = calloc(ck->n_layers, sizeof *v->w->row);
+    v->layer = calloc(ck->n_layers, sizeof *v->layer);
+    enum sq_status status = SQ_OK;
+    if (!all || !v->w->row || !v->layer)
+        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
+    for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++) {
+        struct sq_workload_row *row = &v->w->row[v->w->n++];
+        all[i] = 1;
+        snprintf(row->name, sizeof row->name, "%.63s", ck->layer[i].name);
+        row->count = 1;
+        row->gemm = (struct sq_gemm){.m = v->in->gemm.m, .n = ck->layer[i].n, .k = ck->layer[i].k};
+    }
+    const struct sq_encoded_options o = {.recipe = &f->recipe,
+                                         .model = model,
+                                         .source = &v->in->source,
+                                         .file = f,
+                                         .m = (size_t)v->in->gemm.m,
+                                         .seed = v->in->seed,
+                                         .is_wanted = all};
+    if (status == SQ_OK)
+        status = sq_encoded_layers(ck, &o, see_layer, v, is_real, err);
+    free(all);
+    return status;
+}
+
+static enum sq_status read_seen(const struct sq_run_request *in, unsigned rows,
+                                struct sq_workload *w, struct sq_run_layer **layer,
+                                const char **data, struct sq_error *err)
+{
+    struct sq_layer_file f;
+    struct sq_checkpoint ck;
+    struct seen v = {in, rows, w, NULL};
+    bool is_real = true;
+    SQ_TRY(sq_layer_file_open(&f, in->weights, NULL, err));
+    char *embedded = sq_cli_home_path("traces/tiny-llama");
+    const char *model = in->model ? in->model : embedded;
+    enum sq_status status =
+        f.recipe.format == in->recipe.format
+            ? SQ_OK
+            : SQ_FAIL(err, SQ_ERR_ARG, "the file holds layers of format %s, need --format %s",
+                      f.recipe.format->name, f.recipe.format->name);
+    if (status == SQ_OK)
+        status = sq_checkpoint_open(&ck, model, err);
+    if (status == SQ_OK) {
+        status = see_layers(&v, &ck, model, &f, &is_real, err);
+        sq_checkpoint_close(&ck);
+    }
+    *layer = v.layer;
+    *data = is_real ? "layers of a file, tokens of a model" : "layers of a file, synthetic inputs";
+    free(embedded);
+    sq_layer_file_close(&f);
+    return status;
+}
+
+// ---- either ---------------------------------------------------------------------------------
+
+static enum sq_status read_file(const struct sq_run_request *in, struct sq_workload *w,
+                                struct sq_run_layer **layer, const char **data,
+                                struct sq_error *err)
 {
     struct sq_safetensors st;
     struct sq_weight_file f;
     const char *end = in->model ? strrchr(in->model, '.') : NULL;
-    *layer = NULL;
-    *is_file = false;
     if (!end || strcmp(end, ".safetensors") != 0)
         return SQ_OK;
     SQ_TRY(sq_safetensors_open(&st, in->model, err));
-    *is_file = sq_weight_file_is(&st);
-    if (!*is_file) {
+    if (!sq_weight_file_is(&st)) {
         sq_safetensors_close(&st);
         return SQ_OK;
     }
-    memset(w, 0, sizeof *w);
+    *data = "layers of a file";
     SQ_TRY(sq_weight_file_adopt(&f, &st, err));
     const enum sq_status status = read_layers(&f, in, w, layer, err);
-    if (status == SQ_OK && in->recipe.format->own && w->n > 0)
+    sq_weight_file_close(&f);
+    return status;
+}
+
+enum sq_status sq_run_read_own(struct sq_run_request *in, unsigned rows, struct sq_workload *w,
+                               struct sq_run_layer **layer, const char **data, struct sq_error *err)
+{
+    *layer = NULL;
+    *data = NULL;
+    memset(w, 0, sizeof *w);
+    const enum sq_status status =
+        in->weights ? read_seen(in, rows, w, layer, data, err) : read_file(in, w, layer, data, err);
+    if (status == SQ_OK && w->n > 0 && (*layer)[0].own.before)
         sum_up(w, *layer, &in->recipe);
     if (status != SQ_OK) {
         sq_run_free_own(*layer, w->n);
         *layer = NULL;
     }
-    sq_weight_file_close(&f);
     return status;
 }
 

@@ -102,14 +102,16 @@ uint32_t sq_cost_scan(const struct sq_recipe *r, uint64_t elements);
 bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                   uint64_t elements, uint64_t seed, uint32_t n, struct sq_tile_work *tile,
                   double *kept);
-// What the rows of an encoded layer have of what else is drawn, in pieces of K.
+// What the rows of an encoded layer have of what else is drawn, in pieces of K; of formats in which
+// tokens decide it, what any token of a tile has: `row` below is that of a tile of tokens.
 struct sq_own {
     size_t n, n_pieces;
     unsigned piece;   // elements
     uint32_t *before; // [n][n_pieces + 1]: of a row, in its first pieces
 };
 // The tile of channels from `row` on, over `elements` of K from `first` on, as sq_cost_draw has
-// them; false where the format has nothing of its own.
+// them; false where the format has nothing of its own. Whether the recipe has: its rows are given.
+bool sq_cost_has_own(const struct sq_recipe *r);
 bool sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
                  uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
                  double *kept);

@@ -104,10 +104,21 @@ double sq_cost_own_sum(struct sq_own *own)
     return sum;
 }
 
+bool sq_cost_has_own(const struct sq_recipe *r)
+{
+    return r->rows && (r->format->own_tile || r->format->own_tokens_tile);
+}
+
 bool sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
                  uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
                  double *kept)
 {
+    if (r->format->own_tokens_tile) {
+        first = first < own->n_pieces ? first : own->n_pieces;
+        elements = elements < own->n_pieces - first ? elements : own->n_pieces - first;
+        r->format->own_tokens_tile(r, u, own, row, first, elements, tile, kept);
+        return true;
+    }
     uint32_t count[SQ_LINES_MAX];
     uint64_t from = first / own->piece, to = (first + elements + own->piece - 1) / own->piece;
     to = to < own->n_pieces ? to : own->n_pieces; // padding has none

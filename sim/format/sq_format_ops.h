@@ -162,6 +162,14 @@ struct sq_format_ops {
     void (*own_tile)(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
                      const uint32_t *count, struct sq_tile_work *tile, double *kept);
     const char *own_text; // of what, for people
+    // The same where tokens decide: of x[m][k] that the layer sees, a row of *own for each tile of
+    // `rows` tokens, in pieces of one element. NULL: no token decides anything.
+    enum sq_status (*own_tokens)(const void *state, const float *x, size_t m, unsigned rows,
+                                 struct sq_own *own, struct sq_recipe *r, struct sq_error *err);
+    // The tile of tokens of row `row`, over `elements` of K from `first` on, all of them there.
+    void (*own_tokens_tile)(const struct sq_recipe *r, const struct sq_cost_unit *u,
+                            const struct sq_own *own, uint64_t row, uint64_t first,
+                            uint64_t elements, struct sq_tile_work *tile, double *kept);
     // Cycles in which the columns of a tile of tokens are found; NULL: there is nothing to find.
     uint64_t (*scan)(const struct sq_recipe *r, uint64_t elements);
     // Cycles before anything can be fetched; NULL: none.

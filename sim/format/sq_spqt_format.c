@@ -306,6 +306,9 @@ static double active(const struct sq_recipe *r, uint64_t m)
     return 1 - pow(r->sparsity, (double)m);
 }
 
+// Shares of the columns that own_tokens found: that any token of a tile has, that any has at all.
+enum { OF_TILE, OF_ALL };
+
 static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                  uint64_t k, struct sq_cost_unit *u)
 {
@@ -313,16 +316,26 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     u->low_lanes = sq_cost_products(has, 4, sq_recipe_act_bits(r));
     u->unit.lead = sq_block_lead(&sq_q4k_dec_block, (const unsigned[]){SQ_Q4K_HEAD_NBYTES});
     u->flush = 0;
-    u->low = active(r, m < has->rows ? m : has->rows);
+    u->low = r->rows ? r->own_real[OF_TILE] : active(r, m < has->rows ? m : has->rows);
     sq_cost_pieces(u, 1, u->low_lanes);
 }
 
-// The active columns of a tile of tokens; static: of each multiplier's slice of K.
+// The active columns of a tile of tokens, and of the busiest multiplier, which is asked for where
+// each has a slice of K.
+static void fill_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                      uint64_t all, uint64_t busiest, struct sq_tile_work *tile, double *kept)
+{
+    const uint64_t lanes = u->low_lanes, least = all < lanes ? 1 : (all + lanes - 1) / lanes;
+    const bool is_static = r->schedule == SQ_SPQT_STATIC;
+    tile->beats = (uint32_t)(is_static && busiest > least ? busiest : least);
+    tile->idle = (uint32_t)(tile->beats - least);
+    *kept = u->low > 0 ? (double)all / ((double)elements * u->low) : 0;
+}
+
 static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                  uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept)
 {
     const uint64_t lanes = u->low_lanes;
-    const bool is_static = r->schedule == SQ_SPQT_STATIC;
     uint64_t all = 0, busiest = 0;
     (void)m;
     for (uint64_t i = 0, at = 0; rng && i < lanes; i++) {
@@ -334,12 +347,60 @@ static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64
     }
     if (!rng) {
         all = sq_cost_binomial(NULL, elements, u->low);
-        busiest = is_static ? (uint64_t)ceil(sq_spqt_busiest(elements, lanes, u->low)) : 0;
+        busiest = r->schedule == SQ_SPQT_STATIC
+                      ? (uint64_t)ceil(sq_spqt_busiest(elements, lanes, u->low))
+                      : 0;
     }
-    const uint64_t least = all < lanes ? 1 : (all + lanes - 1) / lanes;
-    tile->beats = (uint32_t)(is_static && busiest > least ? busiest : least);
-    tile->idle = (uint32_t)(tile->beats - least);
-    *kept = (double)all / ((double)elements * u->low);
+    fill_tile(r, u, elements, all, busiest, tile, kept);
+}
+
+static void own_tokens_tile(const struct sq_recipe *r, const struct sq_cost_unit *u,
+                            const struct sq_own *own, uint64_t row, uint64_t first,
+                            uint64_t elements, struct sq_tile_work *tile, double *kept)
+{
+    const uint32_t *before = own->before + row * (own->n_pieces + 1) + first;
+    const uint64_t lanes = u->low_lanes, all = before[elements] - before[0];
+    uint64_t busiest = 0;
+    for (uint64_t i = 0; i < lanes; i++) {
+        const uint64_t n =
+            before[(i + 1) * elements / lanes] - (uint64_t)before[i * elements / lanes];
+        busiest = n > busiest ? n : busiest;
+    }
+    fill_tile(r, u, elements > 0 ? elements : 1, all, busiest, tile, kept);
+}
+
+// For the index unit tokens have as many columns as all of them have on average.
+static enum sq_status own_tokens(const void *state, const float *x, size_t m, unsigned rows,
+                                 struct sq_own *out, struct sq_recipe *r, struct sq_error *err)
+{
+    const struct state *s = state;
+    const size_t k = s->m.k, tiles = (m + rows - 1) / rows;
+    uint32_t *idx = malloc(k * sizeof *idx);
+    bool *any = calloc(k, sizeof *any);
+    double active_sum = 0, all = 0;
+    enum sq_status status = idx && any ? SQ_OK : no_memory(s->m.n, k, err);
+    if (status == SQ_OK)
+        status = sq_cost_own_new(out, tiles, k, 1, err);
+    for (size_t t = 0; status == SQ_OK && t < m; t++) {
+        status = sq_spqt_check(x + t * k, k, s->theta, err);
+        const size_t n =
+            status == SQ_OK ? sq_spqt_active(x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx) : 0;
+        active_sum += (double)n;
+        for (size_t i = 0; i < n; i++) {
+            out->before[t / rows * (k + 1) + idx[i] + 1] = 1;
+            any[idx[i]] = true;
+        }
+    }
+    for (size_t i = 0; status == SQ_OK && i < k; i++)
+        all += any[i];
+    if (status == SQ_OK) {
+        r->sparsity = 1 - active_sum / (double)(m * k);
+        r->own_real[OF_TILE] = sq_cost_own_sum(out) / (double)(tiles * k);
+        r->own_real[OF_ALL] = all / (double)k;
+    }
+    free(idx);
+    free(any);
+    return status;
 }
 
 // One index unit for each row of the array: of one token.
@@ -359,8 +420,9 @@ static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
     const uint64_t rows = r->layout == SQ_SPQT_ZIGZAG ? (n + 255) / 256 * 256 : n;
-    const double kept = sq_spqt_fetched(r->layout, t->burst_nbytes, active(r, m_all)) *
-                        (double)t->elements * (double)rows;
+    const double share = r->rows ? r->own_real[OF_ALL] : active(r, m_all);
+    const double kept =
+        sq_spqt_fetched(r->layout, t->burst_nbytes, share) * (double)t->elements * (double)rows;
     nbytes[SQ_STREAM_LO] = sq_cost_bytes(4 * kept);
     nbytes[SQ_STREAM_SCALE] = sq_cost_bytes(0.5 * kept);
 }
@@ -413,6 +475,9 @@ const struct sq_format_ops sq_format_spqt = {
     .pe = make_pe,
     .draw = draw,
     .law = "active columns of a tile of tokens binomial, tokens independent, tiles drawn by seed",
+    .own_tokens = own_tokens,
+    .own_tokens_tile = own_tokens_tile,
+    .own_text = "active columns",
     .scan = scan,
     .lead_in = lead_in,
     .weight_nbytes = weight_nbytes,

@@ -214,6 +214,7 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
                      uint64_t e, uint32_t n, double *kept)
 {
     const bool is_last_n = i & 1, is_last_k = i & 2;
+    const bool is_tokens = c->recipe->format->own_tokens_tile != NULL;
     const uint64_t row = is_last_n ? (p->count_n - 1) * p->block_n : 0;
     const uint64_t rows = (is_last_n ? c->gemm.n : (p->count_n - 1) * p->block_n) - row;
     const uint64_t tiles = ceil_div(rows, c->cols);
@@ -224,8 +225,9 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
         const uint64_t part = t * (parts * 5 / 8 + 1) % parts; // any of them, in no step with tiles
         const uint64_t first = (chunk + part / p->cores_k) * p->block_k +
                                part % p->cores_k * ceil_div(slices, p->cores_k);
-        sq_cost_own(c->recipe, &c->cost, c->recipe->rows,
-                    row + (2 * t + 1) * tiles / (2 * n) * c->cols, first * c->cost.step, e,
+        const uint64_t at = is_tokens ? (2 * t + 1) * c->recipe->rows->n / (2 * n)
+                                      : row + (2 * t + 1) * tiles / (2 * n) * c->cols;
+        sq_cost_own(c->recipe, &c->cost, c->recipe->rows, at, first * c->cost.step, e,
                     &p->drawn[i][t], &kept[t]);
     }
 }
@@ -237,7 +239,7 @@ void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping
         double kept[SQ_TILES_DRAWN], sum = 0;
         const uint64_t e = job->tiles > 0 ? core_elements(c, p, i & 2) : 0;
         const uint32_t n = job->passes < SQ_TILES_DRAWN ? job->passes : SQ_TILES_DRAWN;
-        const bool is_own = c->recipe->rows && c->recipe->format->own_tile;
+        const bool is_own = sq_cost_has_own(c->recipe);
         if (job->tiles == 0)
             continue;
         if (is_own)

@@ -250,6 +250,23 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   run --format sp24 sp24.sq.safetensors
   ok "sp24: every row has as much" [ "$(cycles)" = "$drawn" ]
   ok "nothing is its own" grep -q '"drawn":null,"own":null' "$W.out"
+  sq quantize --format spqt -o spqt.sq.safetensors --json
+  run --format spqt --m 1 --schedule static spqt.sq.safetensors; drawn=$(cycles)
+  ok "spqt: a file says no columns" grep -q '"drawn":"active columns.*"own":null' "$W.out"
+  run --format spqt --m 1 --schedule static --weights spqt.sq.safetensors
+  ok "tokens do" grep -q '"drawn":null,"own":"active columns"' "$W.out"
+  ok "which are others" [ "$(cycles)" != "$drawn" ]
+  ok "the provenance says so" grep -q '"data":"layers of a file, tokens of a model"' "$W.out"
+  run --format spqt --m 8 --weights spqt.sq.safetensors; one=$(number sparsity)
+  run --format spqt --m 8 --weights spqt.sq.safetensors --tokens "$SQSIM_HOME/traces/tiny-llama/tokens_eval.safetensors"
+  ok "other tokens have others" [ "$(number sparsity)" != "$one" ]
+  run --format gqsa --m 8 --weights gqsa.sq.safetensors; seen=$(cycles)
+  run --format gqsa --m 8 gqsa.sq.safetensors
+  ok "gqsa: the rows are the same" [ "$(cycles)" = "$seen" ]
+  refuse "need --format spqt" run --format gqsa --weights spqt.sq.safetensors
+  refuse "need one of them" run --format spqt --weights spqt.sq.safetensors --n 8 --k 8
+  refuse "need one of them" run --format spqt --weights spqt.sq.safetensors --workload w.csv
+  refuse "no use on a GPU" run --machine "$SQSIM_HOME/sim/machines/h200.yaml" --format spqt --weights spqt.sq.safetensors
   refuse "the file holds layers of format spqr, need --format spqr" run --format gqsa spqr.sq.safetensors
   cp "$W/gqsa.sq.safetensors" "$W/bad.sq.safetensors"
   printf 'x' | dd of="$W/bad.sq.safetensors" bs=1 seek=40 conv=notrunc 2>/dev/null

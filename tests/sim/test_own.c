@@ -4,6 +4,7 @@
 // very one of its rows, over its part of K (1..3 cores in K), and what is kept is what they keep;
 // else the tiles are some of them. Stepping and events agree. Formats without anything of their own
 // take the same time with and without.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "sim/format/sq_spqt_format.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
 
@@ -136,6 +138,80 @@ static void test_fullest(void **state)
     assert_true(uneven.cycles > even.cycles);
 }
 
+// SpQt: the columns that a tile of tokens has, counted anew, in all and in the busiest of the
+// slices of K that multipliers have; in one tile they are what every tile of channels takes.
+static void test_tokens(void **state)
+{
+    (void)state;
+    struct sq_rng rng = {14};
+    for (unsigned i = 0; i < 60; i++) {
+        struct sq_machine m = machine_of(&rng, 1, 1 << 24);
+        const size_t k = 32 * (1 + sq_rng_below(&rng, 24)), n = 1 + sq_rng_below(&rng, 64);
+        const size_t tokens = 1 + sq_rng_below(&rng, 3 * m.core.rows);
+        const float theta = 0.05f * (float)(1 + sq_rng_below(&rng, 19));
+        float *const w = calloc(n * k, sizeof *w), *const x = malloc(tokens * k * sizeof *x);
+        struct sq_recipe r = default_of(&sq_format_spqt), coded = r;
+        struct sq_own own = {.before = NULL};
+        void *layer;
+        uint32_t active = 0, all = 0;
+        coded.sparsity = 0;
+        assert_true(w && x);
+        for (size_t e = 0; e < tokens * k; e++)
+            x[e] = (float)(2 * sq_rng_unit(&rng) - 1);
+        assert_int_equal(
+            sq_format_spqt.init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL), SQ_OK);
+        sq_spqt_set_theta(layer, theta);
+        r.schedule = i % 2 ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED;
+        assert_int_equal(sq_format_spqt.own_tokens(layer, x, tokens, m.core.rows, &own, &r, NULL),
+                         SQ_OK);
+        assert_int_equal(own.n, (tokens + m.core.rows - 1) / m.core.rows);
+        r.rows = &own;
+        const struct sq_gemm g = {tokens, n, k};
+        struct sq_mapping p;
+        assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
+        const uint32_t lanes = p.cost.low_lanes;
+        for (size_t tile = 0; tile < own.n; tile++) {
+            uint32_t has = 0, busiest = 0;
+            for (uint32_t lane = 0; lane < lanes; lane++) {
+                uint32_t of_lane = 0;
+                for (size_t c = lane * k / lanes; c < (lane + 1) * k / lanes; c++) {
+                    bool is_active = false;
+                    for (size_t t = tile * m.core.rows; t < tokens && t < (tile + 1) * m.core.rows;
+                         t++) {
+                        const bool is_there = fabsf(x[t * k + c]) >= theta;
+                        active += is_there;
+                        is_active = is_active || is_there;
+                    }
+                    of_lane += is_active;
+                }
+                has += of_lane;
+                busiest = of_lane > busiest ? of_lane : busiest;
+            }
+            all += has;
+            struct sq_tile_work work;
+            double kept;
+            const uint32_t even = has > 0 ? (has + lanes - 1) / lanes : 1;
+            assert_true(sq_cost_own(&r, &p.cost, &own, tile, 0, k, &work, &kept));
+            assert_int_equal(work.beats, i % 2 && busiest > even ? busiest : even);
+            assert_int_equal(work.beats - work.idle, even);
+            uint32_t n_drawn = 0;
+            for (uint32_t t = 0; t < p.n_drawn[3]; t++)
+                n_drawn += memcmp(&p.drawn[3][t], &work, sizeof work) == 0;
+            if (p.count_n == 1 && p.count_k == 1 && p.n_drawn[3] >= own.n)
+                assert_true(own.n > 1 ? n_drawn > 0 : n_drawn == p.n_drawn[3]);
+        }
+        assert_true(fabs(1 - r.sparsity - (double)active / (double)(tokens * k)) < 1e-12);
+        assert_true(fabs(p.cost.low - (double)all / (double)(own.n * k)) < 1e-12);
+        const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
+        const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
+        assert_memory_equal(&a, &b, sizeof a);
+        sq_format_spqt.free(layer);
+        free(own.before);
+        free(w);
+        free(x);
+    }
+}
+
 static void test_nothing_own(void **state)
 {
     (void)state;
@@ -148,7 +224,7 @@ static void test_nothing_own(void **state)
         struct sq_recipe r = default_of(sq_formats[i]);
         struct sq_machine_stats with, without;
         struct sq_mapping p;
-        if (sq_formats[i]->own_tile)
+        if (sq_formats[i]->own_tile || sq_formats[i]->own_tokens_tile)
             continue;
         assert_int_equal(sq_mapping_run(&m, &r, &g, &p, &without, NULL, NULL), SQ_OK);
         r.rows = &own;
@@ -161,6 +237,7 @@ static void test_nothing_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiles), cmocka_unit_test(test_fullest),
+                                       cmocka_unit_test(test_tokens),
                                        cmocka_unit_test(test_nothing_own)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
