@@ -25,6 +25,7 @@ same "calibrated" eval MODEL --format sq_a_static --sequences 1 --calib-sequence
 same "quantize" quantize MODEL --algorithm rtn
 same "quantize, calibrated" quantize MODEL --format sp24
 same "cycles and values" run MODEL --m 4
+same "cycles of drawn groups" run MODEL --m 4 --format gqsa
 if command -v verilator >/dev/null; then
   same "co-simulation" cosim --layers MODEL --m 1
 else
