@@ -210,7 +210,7 @@ const struct sq_format_ops *sq_format_find(const char *name);
 // For code that means one of them.
 extern const struct sq_format_ops sq_format_sq_w, sq_format_dense, sq_format_sq_a_static,
     sq_format_sq_a_dynamic, sq_format_sp24, sq_format_gqsa, sq_format_spqt, sq_format_spqr,
-    sq_format_mxfp4, sq_format_nvfp4, sq_format_sq_b;
+    sq_format_mxfp4, sq_format_nvfp4, sq_format_nvint4, sq_format_sq_b;
 
 // "<layer>.<part>" of a source with this dtype and shape (SQ_ERR_DAMAGED where it is missing,
 // SQ_ERR_STREAM_LEN for another shape); a dimension of SIZE_MAX may have any length.

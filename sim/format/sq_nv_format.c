@@ -11,7 +11,7 @@ static const struct sq_format_option options[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, S
         .values = sq_bs_values,                                                                    \
         SQ_BS_MEMBERS,                                                                             \
     }
-extern const struct sq_format_ops sq_format_nvfp4_46, sq_format_nvint4, sq_format_nvint5;
+extern const struct sq_format_ops sq_format_nvfp4_46, sq_format_nvint5;
 NV(nvfp4);
 NV(nvfp4_46);
 NV(nvint4);

@@ -2,7 +2,7 @@
 // Jobs of machines on verilated RTL: random small machines and GEMMs are planned, and the job of
 // their core goes through the block that the unit stands for, beat by beat in lock step with its
 // cycle model. The last output must leave in the cycle in which sq_unit_run_fast says it does.
-// Sampled: 90 jobs, six machines and GEMMs for each of eleven points of blocks; of array_stored
+// Sampled: 96 jobs, six machines and GEMMs for each of twelve points of blocks; of array_stored
 // and array_dynamic, which no format takes by default, jobs of their own. Formats with a decoder
 // in front of the array: test_machine_decoders.c.
 #include "models/sq_topk.h"
@@ -32,6 +32,7 @@ static const struct {
     {"array", "sp24", &sq_format_sp24, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 8},
     {"array_scaled", "nvfp4", &sq_format_nvfp4, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 4},
     {"array_scaled", "mxfp4", &sq_format_mxfp4, SQ_UNIT_ARRAY, 0, 32, 0, 12, 8, 14, 1, 4, 8},
+    {"array_scaled", "nvint4", &sq_format_nvint4, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 4},
     {"array_scaled", "split", &sq_format_sq_b, SQ_UNIT_ARRAY, 0, 16, 2, 12, 8, 19, 1, 4, 4},
     {"array_stored", "radix", NULL, SQ_UNIT_STORED, SQ_TOPK_RADIX, 8, 2, 4, 12, 0, 0, 0, 0},
     {"array_stored", "rank", NULL, SQ_UNIT_STORED, SQ_TOPK_RANK, 8, 2, 3, 12, 0, 0, 0, 0},
