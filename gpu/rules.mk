@@ -12,7 +12,7 @@ GPU_INC    := -I.
 GPU_ARCHES := 80 89 90
 GPU_CU90A  := gpu/sq_gemm_wgmma.cu
 GPU_CU     := $(filter-out $(GPU_CU90A),$(wildcard gpu/*.cu))
-gencode     = -gencode=arch=compute_$(1),code=sm_$(1)
+gencode     = -gencode=arch=compute_$(1),code=$(or $(2),sm)_$(1)
 
 NVCC_FLAGS := -O3 -std=c++17 -lineinfo --fmad=false -Werror all-warnings -Xptxas -v,-warn-spills \
               -Xcompiler -Wall,-Wextra,-Werror,-Wno-unknown-pragmas $(GPU_INC) \
@@ -129,14 +129,45 @@ $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodel
 
 -include $(EMU_OBJ:.o=.d) $(EMU_FAKE_OBJ:.o=.d) $(BUILD)/emu/sq_measure.d $(GPU_TEST_BIN:=.d) $(GPU_TRACES).d $(GPU_C_OBJ:.o=.d) $(GPU_TEST_CBIN:=.o.d)
 
+# ---- nvcc's own PTX of the same kernels, interpreted --------------------------------------------------
+# The tests once more, with the host code and the PTX that nvcc makes for sm_80, and an interpreter where
+# the CUDA runtime would be. Not the kernel of sm_90a.
+CUDA_INCLUDE ?= $(if $(NVCC),$(dir $(NVCC))../include)
+PTX_TESTS := test_imma test_sp24 test_gemv test_gemv_gqsa test_gemv_encode test_gpu_encode
+PTX_CU    := $(wildcard gpu/sq_gemv_[!e]*.cu) $(filter-out $(GPU_CU90A),$(wildcard gpu/sq_gemm_*.cu)) $(wildcard gpu/sq_encode*.cu)
+PTX_OBJ   := $(filter-out %_jobs.o,$(PTX_CU:gpu/%.cu=$(BUILD)/ptx/%.o))
+PTX_RUN   := $(patsubst tests/gpu/%.cpp,$(BUILD)/ptx/%.o,$(wildcard tests/gpu/ptx_*.cpp))
+PTX_BIN   := $(if $(NVCC),$(PTX_TESTS:%=$(BUILD)/tests/gpu/ptx/%))
+PTX_CXX   := $(filter-out -DSQ_EMULATE,$(EMU_CXX)) -isystem $(CUDA_INCLUDE)
+
+$(PTX_OBJ): $(BUILD)/ptx/%.o: gpu/%.cu
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(NVCC) $(NVCC_FLAGS) $(call gencode,80,compute) --no-compress -MMD -MP -MF $(@:.o=.d) -MT $@ -c $< -o $@
+$(BUILD)/ptx/ptx_cudart.o: tests/gpu/ptx_cudart.cpp
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(PTX_CXX) -c $< -o $@
+# These take the meaning of matrix instructions from the emulator.
+$(BUILD)/ptx/ptx_%.o: tests/gpu/ptx_%.cpp
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(EMU_CXX) -c $< -o $@
+$(BUILD)/ptx/test_%.o: tests/gpu/test_%.cpp
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CCACHE) $(PTX_CXX) -c $< -o $@
+$(PTX_BIN): $(BUILD)/tests/gpu/ptx/%: $(BUILD)/ptx/%.o $(PTX_OBJ) $(PTX_RUN) $(GPU_LIBS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX_GPU) $^ $(LDLIBS) -fopenmp -lcmocka -o $@
+.SECONDARY: $(PTX_TESTS:%=$(BUILD)/ptx/%.o)
+
+-include $(PTX_OBJ:.o=.d) $(PTX_RUN:.o=.d) $(PTX_TESTS:%=$(BUILD)/ptx/%.d)
+
 ## test-gpu: kernels in the emulator, maps, records; machine code where nvcc is
 .PHONY: test-gpu
 test-gpu: $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) $(GPU_BUILD)/sq_gpu_verify \
-          $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(BUILD)/sqsim $(if $(NVCC),gpu)
+          $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(PTX_BIN) $(BUILD)/sqsim $(if $(NVCC),gpu)
 	$(Q)$(if $(NVCC),,echo "test-gpu: machine code not checked: no nvcc")
 	$(Q)GPU_BUILD=$(GPU_BUILD) GPU_VERIFY=$(abspath $(GPU_BUILD))/sq_gpu_verify $(PROVE) \
 	  $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) tests/gpu/verify.t \
-	  tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/cute.t tests/gpu/measure.t
+	  tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/ptx.t tests/gpu/cute.t tests/gpu/measure.t
 
 # `make test` runs what needs no nvcc; machine code is test-gpu's. The emulator runs fibers, which the
 # sanitizers do not follow: under SAN=1 only the plain C tests run.
@@ -146,6 +177,6 @@ san-build test-san test-unit: $(GPU_TEST_CBIN)
 else
 UNIT_BIN += $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
 test-build test-unit: $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
-RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/cute.t tests/gpu/measure.t
-test-build test-rtl: $(GPU_TEST_BIN) $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(GPU_BUILD)/sq_gpu_verify
+RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/ptx.t tests/gpu/cute.t tests/gpu/measure.t
+test-build test-rtl: $(GPU_TEST_BIN) $(PTX_BIN) $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(GPU_BUILD)/sq_gpu_verify
 endif

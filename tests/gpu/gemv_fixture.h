@@ -7,6 +7,8 @@
 #ifndef GEMV_FIXTURE_H
 #define GEMV_FIXTURE_H
 
+#include <cmath>
+
 #include "tests/gpu/gpu_fixture.h"
 
 extern "C" {
