@@ -78,8 +78,10 @@ static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, cons
     if (p->n_mutants == 0) {
         fprintf(out, "\nsynth -flatten\nrename -top %s\n", top);
     } else {
+        // Memories as registers: Yosys does not read back a port whose enable was changed.
         fprintf(out,
-                "\nproc\nflatten\nopt -full\nwreduce\nopt -full\nopt_clean -purge\n"
+                "\nproc\nflatten\nmemory -nomap\nmemory_map\nopt -full\nwreduce\nopt "
+                "-full\nopt_clean -purge\n"
                 "rename -top %s\ntee -q -o stat.txt stat\nwrite_ilang original.il\n"
                 "mutate -list %u -seed %u -ctrl mutsel 16 1 -o mutants.txt\n"
                 "script mutants.txt\n"
