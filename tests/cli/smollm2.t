@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A second account of a real model: five formats of weights on SmolLM2 by numpy (smollm2.py), losses
-# within 0.001. SMOLLM2 names the GGUF file (build/smollm2/model.gguf, of `make smollm2`), PYTHON a
-# python3 with numpy and gguf.
+# within 0.001; the loss of its own weights by transformers (smollm2_transformers.py), within 0.0001. SMOLLM2 names the GGUF file (build/smollm2/model.gguf, of `make smollm2`), PYTHON a
+# python3 with numpy and gguf, for the latter with transformers 4 and flax as well.
 . tests/cli/lib.sh
 SMOLLM2=${SMOLLM2:-$(dirname "$SQSIM")/smollm2/model.gguf}
 PYTHON=${PYTHON:-python3}
@@ -43,4 +43,13 @@ compare int4 --format dense --weight-bits 4 $RTN
 compare sq --format sq_w $RTN
 compare nvfp4 --format nvfp4 $RTN
 compare split --format sq_b --codes split --bank 16 --high-per-bank 2 $RTN
+if "$PYTHON" -c 'import transformers.models.llama.modeling_flax_llama' 2>/dev/null; then
+  want=$("$PYTHON" tests/cli/smollm2_transformers.py "$SMOLLM2" "$W/t.safetensors" 2>/dev/null)
+  sq eval "$SMOLLM2" --tokens t.safetensors --format dense --weight-bits 16 --act-bits 16 --summary --json
+  echo "# $(number loss), transformers $want"
+  ok "the loss of transformers" awk -v a="$(number loss)" -v b="$want" \
+    'BEGIN{d = a - b; exit !(a > 0 && b > 0 && d < 1e-4 && d > -1e-4)}'
+else
+  skip "the loss of transformers" "$PYTHON has not both transformers 4 and flax"
+fi
 finish
