@@ -7,8 +7,9 @@
 #include <assert.h>
 
 #include "models/sq_bs.h"
+#include "models/sq_dot.h"
 
-enum { CHANNELS = 8 }; // of a block of weights: one vector of sums
+enum { CHANNELS = SQ_DOT_CHANNELS }; // of a block of weights
 __extension__ typedef __int128 int128;
 
 // Every row of one operand: elements by part [n][parts][k], scales [n][parts][blocks].
@@ -55,37 +56,6 @@ static void load_row(const struct sq_bs *c, size_t row, size_t stride, struct pl
 
 // ---- one block ------------------------------------------------------------------------------
 
-static inline __attribute__((always_inline)) void dot_body(const double *x, const double *w,
-                                                           size_t len, double sum[CHANNELS])
-{
-    double s[CHANNELS] = {0};
-    for (size_t i = 0; i < len; i++)
-#pragma omp simd
-        for (size_t c = 0; c < CHANNELS; c++)
-            s[c] += x[i] * w[i * CHANNELS + c];
-    for (size_t c = 0; c < CHANNELS; c++)
-        sum[c] = s[c];
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-dot_avx512(const double *x, const double *w, size_t len, double sum[CHANNELS])
-{
-    dot_body(x, w, len, sum);
-}
-#endif
-
-static void dot(const double *x, const double *w, size_t len, double sum[CHANNELS])
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        dot_avx512(x, w, len, sum);
-        return;
-    }
-#endif
-    dot_body(x, w, len, sum);
-}
-
 // Elements are whole multiples of 2^-16. Rounded once, straight to binary32: a sum in binary64
 // would round twice.
 static void dot_e5m2(const double *x, const double *w, size_t len, float sum[CHANNELS])
@@ -106,7 +76,7 @@ static void block_sums(const struct sq_bs_format *f, const double *x, const doub
         dot_e5m2(x, w, f->block, sum);
         return;
     }
-    dot(x, w, f->block, exact);
+    sq_dot(x, w, f->block, exact);
     for (size_t c = 0; c < CHANNELS; c++)
         sum[c] = (float)exact[c];
 }

@@ -5,9 +5,10 @@
 
 #include <math.h>
 
+#include "models/sq_dot.h"
 #include "models/sq_fp.h"
 
-enum { CHANNELS = 8 }; // of a block: one vector of sums
+enum { CHANNELS = SQ_DOT_CHANNELS }; // of a block
 
 // Weights as [k][CHANNELS], low then high plane, and one token's activations.
 size_t sq_gemm_fp_scratch(const struct sq_gemm_codes *g)
@@ -27,37 +28,6 @@ static void load_fp_weights(const struct sq_codes *w, size_t c0, size_t n, doubl
         }
 }
 
-static inline __attribute__((always_inline)) void dot_body(const double *x, const double *w,
-                                                           size_t len, double sum[CHANNELS])
-{
-    double s[CHANNELS] = {0};
-    for (size_t i = 0; i < len; i++)
-#pragma omp simd
-        for (size_t c = 0; c < CHANNELS; c++)
-            s[c] += x[i] * w[i * CHANNELS + c];
-    for (size_t c = 0; c < CHANNELS; c++)
-        sum[c] = s[c];
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-dot_avx512(const double *x, const double *w, size_t len, double sum[CHANNELS])
-{
-    dot_body(x, w, len, sum);
-}
-#endif
-
-static void dot(const double *x, const double *w, size_t len, double sum[CHANNELS])
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) {
-        dot_avx512(x, w, len, sum);
-        return;
-    }
-#endif
-    dot_body(x, w, len, sum);
-}
-
 static void fp_block(const struct sq_gemm_codes *g, size_t token, size_t c0, size_t n,
                      const double *x, const double *lo, const double *hi)
 {
@@ -66,8 +36,8 @@ static void fp_block(const struct sq_gemm_codes *g, size_t token, size_t c0, siz
     for (size_t group = 0; group < w->k / w->group; group++) {
         const size_t at = group * w->group;
         double p_lo[CHANNELS], p_hi[CHANNELS];
-        dot(x + at, lo + at * CHANNELS, w->group, p_lo);
-        dot(x + at, hi + at * CHANNELS, w->group, p_hi);
+        sq_dot(x + at, lo + at * CHANNELS, w->group, p_lo);
+        sq_dot(x + at, hi + at * CHANNELS, w->group, p_hi);
         for (size_t c = 0; c < n; c++) {
             const size_t s = (c0 + c) * (w->k / w->group) + group;
             const float t1 = (float)p_lo[c] * w->s_lo[s], t2 = (float)p_hi[c] * w->s_hi[s];
@@ -121,7 +91,7 @@ static void f16_block(const struct sq_codes *w, size_t c0, size_t n, const doubl
     float sum[CHANNELS] = {0};
     for (size_t group = 0; group < w->k / w->group; group++) {
         double p[CHANNELS];
-        dot(x + group * w->group, code + group * w->group * CHANNELS, w->group, p);
+        sq_dot(x + group * w->group, code + group * w->group * CHANNELS, w->group, p);
         for (size_t c = 0; c < n; c++)
             sum[c] = sum[c] + (float)p[c] * w->s_lo[(c0 + c) * (w->k / w->group) + group];
     }

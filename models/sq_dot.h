@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row against SQ_DOT_CHANNELS columns in binary64, for products whose sums are exact in any
+// order.
+#ifndef SQ_DOT_H
+#define SQ_DOT_H
+
+#include <stddef.h>
+
+enum { SQ_DOT_CHANNELS = 8 }; // one vector of sums
+
+// sum[c] = sum over i of x[i] w[i][c], i < len; x[len], w[len][SQ_DOT_CHANNELS].
+void sq_dot(const double *x, const double *w, size_t len, double sum[SQ_DOT_CHANNELS]);
+
+#endif
