@@ -42,6 +42,15 @@ struct sq_step_class {
     uint64_t store;
 };
 
+// Sums over the steps of a plan, saturating. `paced`: what the steps take when each waits for the
+// slowest of its job, its load with the store of the block that it ends, and half of job and load
+// with the latency between (two buffer halves in turn). `limit`: what they take when nothing
+// overlaps.
+struct sq_mapping_sums {
+    uint64_t nbytes[SQ_N_STREAMS];
+    uint64_t compute, dram, paced, limit;
+};
+
 // Tiles of columns that are drawn for one kind of step (rows do not matter), or taken from the
 // layer's own, evenly over all that steps of this kind have; more repeat them.
 #define SQ_TILES_DRAWN 16u
@@ -61,6 +70,7 @@ struct sq_mapping {
     struct sq_step_class step[SQ_STEP_CLASSES];
     uint64_t estimate; // cycles by which it was among the candidates
     uint64_t limit;    // cycles when nothing overlaps: no run takes more
+    struct sq_mapping_sums sum;
     // Drawn: by kind of step, bits 1 and 2 of it; n = 0: every tile is the same.
     uint32_t n_drawn[SQ_STEP_CLASSES / 2];
     struct sq_tile_work drawn[SQ_STEP_CLASSES / 2][SQ_TILES_DRAWN];
@@ -114,15 +124,6 @@ double sq_mapping_use_high(const struct sq_machine *machine, const struct sq_map
 
 enum {
     SQ_JOB_OVERHEAD = 12, // fill and drain of one job, for the estimate only
-};
-
-// Sums over the steps of a plan, saturating. `paced`: what the steps take when each waits for the
-// slowest of its job, its load with the store of the block that it ends, and half of job and load
-// with the latency between (two buffer halves in turn). `limit`: what they take when nothing
-// overlaps.
-struct sq_mapping_sums {
-    uint64_t nbytes[SQ_N_STREAMS];
-    uint64_t compute, dram, paced, limit;
 };
 
 // Of a plan with blocks, jobs, loads and order.

@@ -285,14 +285,13 @@ void sq_mapping_fill_loads(const struct sq_mapping_context *c, struct sq_mapping
 
 void sq_mapping_set_estimate(const struct sq_mapping_context *c, struct sq_mapping *p)
 {
-    struct sq_mapping_sums sum;
-    sq_mapping_sum(p, &sum);
+    sq_mapping_sum(p, &p->sum);
     const unsigned first = sq_mapping_class(p, 0, 0, 0);
     const uint64_t ends =
         sq_sat_add(p->index_cycles + c->machine->dram_latency,
                    sq_sat_add(p->step[first].load[1][1][1], p->step[SQ_STEP_CLASSES - 1].store));
-    p->estimate = sq_sat_add(ends, sum.paced > sum.dram ? sum.paced : sum.dram);
-    p->limit = sq_sat_add(ends, sum.limit);
+    p->estimate = sq_sat_add(ends, p->sum.paced > p->sum.dram ? p->sum.paced : p->sum.dram);
+    p->limit = sq_sat_add(ends, p->sum.limit);
 }
 
 static uint64_t max_u64(uint64_t a, uint64_t b)

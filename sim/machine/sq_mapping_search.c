@@ -119,11 +119,9 @@ static enum sq_status check_gemm(const struct sq_gemm *g, struct sq_error *err)
 static enum sq_status check_counts(const struct sq_mapping *p, struct sq_error *err)
 {
     const struct sq_gemm *g = &p->gemm;
-    struct sq_mapping_sums sum;
     uint64_t nbytes = 0;
-    sq_mapping_sum(p, &sum);
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
-        nbytes = sq_sat_add(nbytes, sum.nbytes[i]);
+        nbytes = sq_sat_add(nbytes, p->sum.nbytes[i]);
     const bool is_time = p->limit > SQ_COUNT_MAX;
     if (!is_time && nbytes <= SQ_COUNT_MAX)
         return SQ_OK;

@@ -60,7 +60,7 @@ void sq_mapping_sum(const struct sq_mapping *p, struct sq_mapping_sums *sum)
                                   count_with(p->count_k, is_last[2], true)};
         for (unsigned at = 0; at < 8; at++) { // bit d: the blocks that do, else those that do not
             uint64_t n = 1;
-            for (unsigned d = 0; d < 3; d++)
+            for (unsigned d = 0; d < 3 && n > 0; d++)
                 n = sq_sat_mul(n, (at >> d & 1) ? load[d] : all[d] - load[d]);
             if (n > 0)
                 add_steps(p, s, job, longest, n, at & 1, at & 2, at & 4, is_last[2], sum);
@@ -77,21 +77,17 @@ void sq_mapping_sum(const struct sq_mapping *p, struct sq_mapping_sums *sum)
 
 void sq_mapping_traffic(const struct sq_mapping *p, uint64_t nbytes[SQ_N_STREAMS], uint64_t *dram)
 {
-    struct sq_mapping_sums sum;
-    sq_mapping_sum(p, &sum);
-    memcpy(nbytes, sum.nbytes, sizeof sum.nbytes);
-    *dram = sum.dram;
+    memcpy(nbytes, p->sum.nbytes, sizeof p->sum.nbytes);
+    *dram = p->sum.dram;
 }
 
 // ---- figures --------------------------------------------------------------------------------
 
 uint64_t sq_mapping_bound(const struct sq_mapping *p, uint64_t *compute, uint64_t *dram)
 {
-    struct sq_mapping_sums sum;
-    sq_mapping_sum(p, &sum);
-    *compute = sum.compute;
-    *dram = sum.dram;
-    return sum.compute > sum.dram ? sum.compute : sum.dram;
+    *compute = p->sum.compute;
+    *dram = p->sum.dram;
+    return *compute > *dram ? *compute : *dram;
 }
 
 static double size_of(uint64_t total, uint64_t block, uint64_t count, bool is_last)

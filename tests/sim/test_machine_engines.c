@@ -235,6 +235,7 @@ static void test_monotone(void **state)
                 c->load[l >> 2][l >> 1 & 1][l & 1] += sq_rng_below(&r, 8);
             c->store += sq_rng_below(&r, 8);
         }
+        sq_mapping_sum(&p, &p.sum);
         const uint64_t after = sq_machine_run_fast(&m, &p).cycles;
         if (after < before)
             fail_msg("seed %llu case %u: %llu cycles, with longer jobs and transfers %llu",
