@@ -97,10 +97,15 @@ static size_t record_len(const unsigned *v)
     return job_at(v) + 2;
 }
 
+static size_t outputs_max(const unsigned *v)
+{
+    return (size_t)TILES_MAX * v[DEPTH] * PASSES_MAX;
+}
+
 static void ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t rows = v[ROWS], cols = v[COLS];
-    const size_t outputs = (size_t)TILES_MAX * v[DEPTH] * PASSES_MAX;
+    const size_t outputs = outputs_max(v);
     *p = (struct sq_ports){
         .stream = {{"in", 5}, {"weight", 1}, {"job", 2}},
         .n_in = 8,
@@ -217,8 +222,25 @@ static void take_weights(const unsigned *v, const int32_t *record, uint32_t bank
                     record[(j * steps + i / lanes) * record_len(v) + weight_at(v, r) + i % lanes];
 }
 
+// Groups of a bank of a tile that repeats, with its weights; their number.
+static uint64_t golden_bank(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const struct sq_core_config config = core_config(v);
+    const uint32_t depth = in->wrap[0];
+    const size_t tile = (size_t)v[ROWS] * v[COLS];
+    struct operands o;
+    const struct sq_core_operands operands = {depth, o.weight, o.lo, o.hi};
+    quantize_tile(v, in->record, depth, &o);
+    take_weights(v, in->record, depth, &o);
+    for (size_t i = 0; i < outputs_max(v); i++, out += 2 * tile)
+        (void)sq_core_golden_tile(&config, &operands, (in->from + i) % depth, 1, out, out + tile);
+    return (uint32_t)in->record[job_at(v) + 1];
+}
+
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
+    if (in->wrap[0] > 0)
+        return golden_bank(v, in, out);
     const int32_t *const record = in->record;
     const uint32_t *const len = in->len;
     const struct sq_core_config config = core_config(v);
@@ -271,14 +293,11 @@ static void put_full_bank(const unsigned *v, bool is_last, uint32_t passes, int3
 }
 
 // Whole tiles used as often as the port can say, of both signs.
-static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
-                                    struct sq_error *err)
+static enum sq_status draw_sums(struct sq_case *c, struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
     const uint32_t passes = (1u << v[PASS_W]) - 1, uses = v[DEPTH] * passes;
     const size_t n = (size_t)uses * low_steps(v), len = record_len(v);
-    (void)number;
-    (void)rng;
     c->n_groups = 2;
     c->n_beats = 2 * n;
     c->max_outputs = passes;
@@ -297,6 +316,48 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         c->len[g][2] = 1;
     }
     return SQ_OK;
+}
+
+// Jobs of 2^n banks and of 2^n groups, and of one more, in turn, each cut off by a reset: a bit
+// that is lost, at once or after a group, ends one early. A tile and its weights repeat as long as
+// a job lasts.
+static enum sq_status draw_bits(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { FIRST = 6, BANKS = 2 * (16 - FIRST), JOBS = BANKS + 2 * (32 - FIRST) };
+    const unsigned *const v = c->point->value, steps = low_steps(v);
+    const unsigned high_steps = (v[HIGH] + v[HIGH_LANES] - 1) / v[HIGH_LANES];
+    const size_t n = (size_t)v[DEPTH] * steps, len = record_len(v);
+    c->n_groups = JOBS;
+    c->n_beats = JOBS * n;
+    c->reset_every = 24 + 4 * (v[HIGH_W] + steps + high_steps);
+    c->max_cycles = (uint64_t)JOBS * c->reset_every;
+    c->wrap[0] = v[DEPTH];
+    c->wrap[1] = (uint32_t)n;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (unsigned g = 0; g < JOBS; g++) {
+        int32_t *const record = c->beats + g * n * len, *const job = record + job_at(v);
+        for (uint32_t b = 0; b < v[DEPTH]; b++) {
+            record[b * len] = b + 1 == v[DEPTH];
+            record[b * len + 1] = 1;
+            draw_bank(v, rng, SQ_STIMULUS_UNIFORM, record + b * len);
+        }
+        for (size_t s = 0; s < n; s++)
+            for (size_t i = weight_at(v, 0); i < job_at(v); i++)
+                record[s * len + i] = sq_draw_code(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM);
+        const unsigned at = g < BANKS ? g : g - BANKS;
+        const uint32_t count = (UINT32_C(1) << (FIRST + at / 2)) + at % 2;
+        job[0] = g < BANKS ? (int32_t)count : 1;
+        job[1] = g < BANKS ? 1 : (int32_t)count;
+        c->len[g][0] = c->len[g][1] = UINT32_MAX;
+        c->len[g][2] = 1;
+    }
+    return SQ_OK;
+}
+
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    return number == 0 ? draw_sums(c, err) : draw_bits(c, rng, err);
 }
 
 // ---- time -----------------------------------------------------------------------------------
@@ -364,7 +425,7 @@ const struct sq_block sq_core_act_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_group = draw_group,
-    .n_directed = 1,
+    .n_directed = 2,
     .draw_directed = draw_directed,
     .limit = limit,
     .golden = golden,
