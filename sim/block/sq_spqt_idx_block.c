@@ -94,6 +94,16 @@ static void spoil_one(const unsigned *v, struct sq_rng *rng, uint32_t segments, 
                                                                  : half - 0x8000;
 }
 
+// A segment whose element `at` alone is illegal.
+static void put_illegal(const unsigned *v, struct sq_rng *rng, unsigned at, int32_t *record)
+{
+    for (unsigned i = 0; i < v[SEG]; i++)
+        record[i] = draw_x(v, rng, SQ_STIMULUS_UNIFORM, 0);
+    record[at] = !v[FP16] ? -128 : 0x7c00 - (at % 2 ? 0x8000 : 0);
+    record[v[SEG]] = 1;
+    record[v[SEG] + 1] = 1;
+}
+
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
 {
@@ -136,7 +146,7 @@ enum {
 }; // of a vector; the last segment is too many
 
 // As many segments as an index can name, few and, as far as the beats go, all elements kept; one
-// segment more, which is an error.
+// segment more, which is an error. Then a vector for each element that may be illegal.
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
@@ -145,15 +155,18 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const uint32_t most = (BEATS_MAX - 2) * v[LANES] / v[SEG];
     const uint32_t segments[3] = {whole, whole < most ? whole : most, whole + 1};
     (void)number;
-    (void)rng;
-    c->n_groups = 3;
-    c->n_beats = segments[0] + segments[1] + segments[2];
+    c->n_groups = 3 + v[SEG];
+    c->n_beats = segments[0] + segments[1] + segments[2] + v[SEG];
     c->max_outputs = BEATS_MAX;
     SQ_TRY(sq_case_alloc(c, err));
     int32_t *record = c->beats;
     for (size_t g = 0; g < 3; record += segments[g++] * (v[SEG] + 2)) {
         c->len[g][0] = segments[g];
         put_vector(v, segments[g], g == 1 || (g == 2 && whole < most), record);
+    }
+    for (unsigned i = 0; i < v[SEG]; i++, record += v[SEG] + 2) {
+        c->len[3 + i][0] = 1;
+        put_illegal(v, rng, i, record);
     }
     return SQ_OK;
 }
