@@ -89,10 +89,26 @@ static void draw_huge(struct sq_rng *rng, unsigned lanes, int32_t *lane)
     lane[4 * lanes] = 127 << 23;
 }
 
+// Codes that one bit tells from zero, from infinity or from another power of two, infinities,
+// zeros: each bit that the special cases look at decides alone.
+static void draw_corner(struct sq_rng *rng, unsigned lanes, int32_t *lane)
+{
+    for (unsigned s = 0; s < 2; s++)
+        lane[s * lanes] = (int32_t[]){0, 1, -1, 2, -2}[sq_rng_below(rng, 5)];
+    for (unsigned s = 2; s < 5; s++) {
+        const uint32_t bit = UINT32_C(1) << sq_rng_below(rng, 31);
+        const uint32_t sign = UINT32_C(0x80000000) * sq_rng_below(rng, 2);
+        lane[s * lanes] = (int32_t)(sign | (uint32_t[]){bit, bit, bit | 0x7f800000u, 0x7f800000u, 0,
+                                                        127 << 23}[sq_rng_below(rng, 6)]);
+    }
+}
+
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
 {
-    const unsigned lanes = v[LANES], slots = v[SLOTS], n = 1 + sq_rng_below(rng, GROUPS_MAX);
+    const unsigned lanes = v[LANES], slots = v[SLOTS];
+    const bool is_corner = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 2);
+    const unsigned n = 1 + sq_rng_below(rng, is_corner ? 2 : GROUPS_MAX); // NaN hides what follows
     const bool is_tiny = kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2); // subnormal outputs
     const bool is_half = kind == SQ_STIMULUS_FEW && sq_rng_below(rng, 2); // between two bfloat16
     const bool is_huge = kind == SQ_STIMULUS_EXTREME && !is_tiny && sq_rng_below(rng, 2);
@@ -107,6 +123,8 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                 record[s * lanes + l] = sq_combine_draw_scale(rng, kind, is_tiny, s == 4);
             if (is_huge)
                 draw_huge(rng, lanes, record + l);
+            if (is_corner)
+                draw_corner(rng, lanes, record + l);
             if (is_half) {
                 record[l] = (int32_t[]){257, -259, 0}[sq_rng_below(rng, 3)];
                 record[lanes + l] = 0;
