@@ -65,6 +65,11 @@ cosim-all: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --block all --cases $(ALL_CASES) --seed $(SEED) --jobs $(JOBS)
 	$(Q)$(BUILD)/sqsim cosim --layers --format all
 
+## banks-rtl: every point of the bank sweep of activation SQ, machine = RTL; an hour of builds
+.PHONY: banks-rtl
+banks-rtl: $(BUILD)/tests/sim/test_machine_rtl
+	$(Q)SQ_BANKS=all $(PROVE) -v $<
+
 ## kill-test: KILLS kills each of sweep, cosim, area, quantize at random moments (50); half an hour
 KILLS ?= 50
 .PHONY: kill-test

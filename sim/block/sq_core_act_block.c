@@ -27,7 +27,7 @@ enum {
     PASS_W
 };
 enum { SHIFT_W = 6, TILES_MAX = 3, PASSES_MAX = 12 };
-enum { LINES_MAX = 3, BANK_MAX = 16, DEPTH_MAX = 6 }; // of the points
+enum { CODES_MAX = 288 }; // of a tile: lines x b x banks
 
 // rows, cols, L, H, b, k, bits of weights, low codes, codes, multipliers, TopK, log gather, banks
 // of a tile, bits of passes. radix: a bank occupies the MACs for 8 cycles, so that masks are hidden
@@ -189,8 +189,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 // ---- values ---------------------------------------------------------------------------------
 
 struct operands {
-    int8_t weight[DEPTH_MAX * LINES_MAX * BANK_MAX];
-    int8_t lo[DEPTH_MAX * LINES_MAX * BANK_MAX], hi[DEPTH_MAX * LINES_MAX * BANK_MAX];
+    int8_t weight[CODES_MAX], lo[CODES_MAX], hi[CODES_MAX];
 };
 
 // Codes of the `banks` records of a tile.
@@ -202,7 +201,7 @@ static void quantize_tile(const unsigned *v, const int32_t *record, uint32_t ban
             const struct sq_act_quant q = {(int16_t)record[mul_at(v, c)],
                                            (unsigned)record[shift_at(v, c)], v[LOW_W], v[HIGH_W]};
             const size_t line = (size_t)j * v[COLS] + c;
-            int8_t code[BANK_MAX];
+            int8_t code[SQ_BANK_MAX];
             for (unsigned i = 0; i < v[BANK]; i++)
                 code[i] = (int8_t)record[code_at(v, c) + i];
             sq_act_quant_bank(&q, code, v[BANK], v[HIGH], o->lo + line * v[BANK],
@@ -248,8 +247,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const size_t n = record_len(v), tile = (size_t)v[ROWS] * v[COLS];
     const int32_t *const first_out = out, *weights = record;
     struct operands o;
-    assert(v[ROWS] <= LINES_MAX && v[COLS] <= LINES_MAX && v[BANK] <= BANK_MAX &&
-           v[DEPTH] <= DEPTH_MAX);
+    assert(v[BANK] <= SQ_BANK_MAX && v[ROWS] * v[BANK] * v[DEPTH] <= CODES_MAX &&
+           v[COLS] * v[BANK] * v[DEPTH] <= CODES_MAX);
     for (uint32_t first = 0, banks = 1; first < len[0]; first += banks, banks = 1) {
         while (!record[(first + banks - 1) * n])
             banks++;

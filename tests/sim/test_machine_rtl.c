@@ -3,13 +3,17 @@
 // their core goes through the block that the unit stands for, beat by beat in lock step with its
 // cycle model. The last output must leave in the cycle in which sq_unit_run_fast says it does.
 // Sampled: 96 jobs, six machines and GEMMs for each of twelve points of blocks; of array_stored
-// and array_dynamic, which no format takes by default, jobs of their own. Formats with a decoder
-// in front of the array: test_machine_decoders.c.
+// and array_dynamic, which no format takes by default, jobs of their own. Then the bank sweep of
+// activation SQ: every bank, sparsity and mask of sim/sweeps/act_banks.yaml, on PEs of its machine
+// and on narrow ones that take less than a bank a cycle; of these 126, six here, all with
+// SQ_BANKS=all (`make banks-rtl`). Formats with a decoder in front of the array:
+// test_machine_decoders.c.
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
+#include "sim/sweep/sq_sweep.h"
 #include "tests/sim/machine_fixture.h"
 #include "tests/skip.h"
 
@@ -185,6 +189,24 @@ static void make_case(const struct sq_unit *unit, const struct sq_unit_job *j, s
 
 static unsigned jobs, skipped;
 
+static void check_job(const struct sq_block *block, const struct sq_point *point,
+                      const struct sq_rtl *rtl, const struct sq_unit *unit,
+                      const struct sq_unit_job *job, uint64_t seed)
+{
+    struct sq_case c = {.block = block, .point = point, .seed = seed};
+    struct sq_result result;
+    make_case(unit, job, &c);
+    assert_int_equal(sq_lockstep_run(&c, rtl->api, NULL, &result, NULL), SQ_OK);
+    CHECK_EQ(result.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", block->name, result.mismatch.what);
+    // A core takes its job in the first cycle.
+    const bool is_core = unit->kind == SQ_UNIT_CORE || unit->kind == SQ_UNIT_CORE_ACT;
+    const uint64_t model = sq_unit_run_fast(unit, job, NULL).cycles + is_core - unit->lead;
+    CHECK_EQ(result.end, model, "%s %s, %u x %u tiles of %u x %u: the RTL, the machine\n",
+             block->name, point->name, job->tiles, job->passes, job->flushes, job->beats);
+    sq_case_free(&c);
+    jobs++;
+}
+
 static void run_jobs(struct sq_rng *r, size_t row)
 {
     const struct sq_block *const block = block_named(rows[row].block);
@@ -195,8 +217,6 @@ static void run_jobs(struct sq_rng *r, size_t row)
     for (unsigned i = 0; i < MACHINES; i++) {
         struct sq_unit unit;
         struct sq_unit_job job;
-        struct sq_case c = {.block = block, .point = &point, .seed = i};
-        struct sq_result result;
         if (rows[row].format && rows[row].kind == SQ_UNIT_CORE)
             plan(r, row, 1, 2, &unit, &job);
         else if (rows[row].format) // core_act has channels in its rows
@@ -211,18 +231,7 @@ static void run_jobs(struct sq_rng *r, size_t row)
             skipped++;
             return;
         }
-        make_case(&unit, &job, &c);
-        assert_int_equal(sq_lockstep_run(&c, rtl.api, NULL, &result, NULL), SQ_OK);
-        CHECK_EQ(result.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", block->name,
-                 result.mismatch.what);
-        // A core takes its job in the first cycle.
-        const bool is_core = unit.kind == SQ_UNIT_CORE || unit.kind == SQ_UNIT_CORE_ACT;
-        const uint64_t lead = unit.lead;
-        const uint64_t model = sq_unit_run_fast(&unit, &job, NULL).cycles + is_core - lead;
-        CHECK_EQ(result.end, model, "%s %s, %u x %u tiles of %u x %u: the RTL, the machine\n",
-                 block->name, rows[row].point, job.tiles, job.passes, job.flushes, job.beats);
-        sq_case_free(&c);
-        jobs++;
+        check_job(block, &point, &rtl, &unit, &job, i);
     }
     sq_rtl_unload(&rtl);
 }
@@ -239,9 +248,124 @@ static void test_jobs(void **state)
         assert_true(jobs >= 50);
 }
 
+// ---- the bank sweep -------------------------------------------------------------------------
+
+enum { SWEEP_K = 256, SWEEP_JOBS = 3 };
+
+// L and H of a PE: 0, those of the sweep's machine, whose beats hold several narrow banks; 2 and 1,
+// of which the narrowest bank needs a whole beat or more.
+static const unsigned sweep_lanes[][2] = {{0, 0}, {2, 1}};
+
+static void set_param(const struct sq_block *block, struct sq_point *point, const char *name,
+                      unsigned value)
+{
+    for (size_t i = 0; block->param[i]; i++)
+        if (strcmp(block->param[i], name) == 0) {
+            point->value[i] = value;
+            return;
+        }
+    fail_msg("no parameter %s of %s", name, block->name);
+}
+
+// One PE of the unit, as its block takes it.
+static struct sq_point act_point(const struct sq_block *block, const struct sq_recipe *s,
+                                 const struct sq_cost_unit *u)
+{
+    const struct sq_core_config *core = &u->unit.core;
+    const bool is_core = u->unit.kind == SQ_UNIT_CORE_ACT;
+    const unsigned banks = u->span_beats == 1 ? u->span / s->bank : 1; // else a part of one
+    struct sq_point p = point_named(block, is_core ? "rank" : "b8");
+    p.name = "banks";
+    set_param(block, &p, "Rows", 1);
+    set_param(block, &p, "Cols", 1);
+    set_param(block, &p, "WeightW", s->weight.low_bits);
+    set_param(block, &p, "LowW", s->act.low_bits);
+    set_param(block, &p, "HighW", s->act.high_bits);
+    set_param(block, &p, "BankLen", is_core ? core->bank : (u->low_lanes + u->high_lanes) / banks);
+    set_param(block, &p, "HighPerBank", is_core ? core->high_per_bank : u->high_lanes / banks);
+    if (!is_core) {
+        set_param(block, &p, "Banks", banks);
+        return p;
+    }
+    set_param(block, &p, "LowLanes", core->low_lanes);
+    set_param(block, &p, "HighLanes", core->high_lanes);
+    set_param(block, &p, "Topk", u->unit.topk);
+    set_param(block, &p, "Depth", SWEEP_K / core->bank);
+    return p;
+}
+
+// A few GEMMs of a point of the sweep on one PE.
+static void run_point(struct sq_rng *r, const struct sq_sweep_point *at, const unsigned lanes[2])
+{
+    const bool is_static = at->recipe.format == &sq_format_sq_a_static;
+    const struct sq_block *const block = is_static ? &sq_array_static_block : &sq_core_act_block;
+    struct sq_core_config core = at->machine.core;
+    struct sq_rtl rtl = {.api = NULL};
+    struct sq_point point;
+    core.rows = core.cols = 1;
+    core.low_lanes = lanes[0] ? lanes[0] : core.low_lanes;
+    core.high_lanes = lanes[1] ? lanes[1] : core.high_lanes;
+    for (unsigned i = 0; i < SWEEP_JOBS; i++) {
+        const struct sq_machine m = small_machine(r, &core);
+        const struct sq_gemm g = {1 + sq_rng_below(r, 4), 1 + sq_rng_below(r, 12),
+                                  SWEEP_K / (1 + sq_rng_below(r, 2))};
+        struct sq_mapping p;
+        assert_int_equal(sq_mapping_make(&m, &at->recipe, &g, &p, NULL), SQ_OK);
+        assert_int_equal(p.cost.unit.kind, is_static ? SQ_UNIT_ARRAY : SQ_UNIT_CORE_ACT);
+        struct sq_unit_job job = p.step[SQ_STEP_CLASSES - 1].job;
+        job.drain = 0;
+        point = act_point(block, &at->recipe, &p.cost);
+        if (!rtl.api && !load_rtl(&rtl, block, &point)) {
+            skipped++;
+            return;
+        }
+        check_job(block, &point, &rtl, &p.cost.unit, &job, i);
+    }
+    sq_rtl_unload(&rtl);
+}
+
+// Whether `make test` takes it: three quarters low, the narrowest bank on narrow PEs and b = 32 on
+// the machine's own. (Verilator needs minutes for a rank unit of 128.)
+static bool is_quick(const struct sq_sweep_point *at, bool is_narrow)
+{
+    return at->recipe.high_per_bank * 4 == at->recipe.bank &&
+           at->recipe.bank == (is_narrow ? SQ_BANK_MIN : 32);
+}
+
+static void test_bank_sweep(void **state)
+{
+    (void)state;
+    const char *const which = getenv("SQ_BANKS");
+    const bool is_all = which && strcmp(which, "all") == 0;
+    struct sq_rng r = {fixture_seed()};
+    struct sq_sweep_grid s;
+    struct sq_error err = {.text = ""};
+    const char *home = getenv("SQSIM_HOME");
+    unsigned points = 0;
+    jobs = skipped = 0;
+    CHECK_EQ(sq_sweep_grid_load(&s, "sim/sweeps/act_banks.yaml", home ? home : ".", &err), SQ_OK,
+             "%s\n", err.text);
+    for (size_t i = 0; i < s.n_points; i++) {
+        struct sq_sweep_point at;
+        sq_sweep_grid_point(&s, i, &at);
+        for (unsigned narrow = 0; narrow < LEN(sweep_lanes); narrow++)
+            if (is_all || is_quick(&at, narrow)) {
+                run_point(&r, &at, sweep_lanes[narrow]);
+                points++;
+            }
+    }
+    sq_sweep_grid_free(&s);
+    if (skipped > 0)
+        fprintf(stderr, "# skipped: %u points, no Verilator here\n", skipped);
+    else
+        fprintf(stderr, "# %u points of the bank sweep, %u jobs: machine = RTL\n", points, jobs);
+    assert_int_equal(points, is_all ? 2 * s.n_points : 6);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs),
+                                       cmocka_unit_test(test_bank_sweep)};
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
