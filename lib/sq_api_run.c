@@ -34,7 +34,9 @@ static enum sq_status on_core(const struct sq_recipe *r, const struct sq_gemm *g
     core.bank = format.bank;
     core.high_per_bank = format.high_per_bank;
     SQ_TRY(sq_core_config_check(&core, err));
-    SQ_TRY(sq_gemm_job(&core, &format, g->m, g->n, sq_k_padded(&format, g->k), &job, err));
+    const size_t k_padded = sq_k_padded(&format, g->k);
+    core = sq_gemm_core(&core, &format, k_padded);
+    SQ_TRY(sq_gemm_job(&core, &format, g->m, g->n, k_padded, &job, err));
     const struct sq_rates free_streams = {1, 1, 1, 1};
     const struct sq_core_stats s = sq_core_run_fast(&core, &job, &free_streams);
     SQ_TRY(sq_api_figure_add(f, "", "cycles", (double)s.cycles, err));

@@ -182,13 +182,33 @@ static size_t ceil_div(size_t a, size_t b)
     return a / b + (a % b > 0); // a + b - 1 may not fit
 }
 
+unsigned sq_core_join_banks(struct sq_core_config *config, size_t group)
+{
+    unsigned banks = 1;
+    while (2 * config->bank <= config->low_lanes && 2 * config->bank <= SQ_BANK_MAX &&
+           group % (2 * config->bank) == 0) {
+        config->bank *= 2;
+        config->high_per_bank *= 2;
+        banks *= 2;
+    }
+    return banks;
+}
+
+struct sq_core_config sq_gemm_core(const struct sq_core_config *config,
+                                   const struct sq_format *format, size_t k_padded)
+{
+    struct sq_core_config core = *config;
+    (void)sq_core_join_banks(&core, sq_group_len(format, k_padded));
+    return core;
+}
+
 enum sq_status sq_gemm_job(const struct sq_core_config *config, const struct sq_format *format,
                            size_t m, size_t n, size_t k_padded, struct sq_job *job,
                            struct sq_error *err)
 {
     const size_t tiles_m = ceil_div(m, config->rows), tiles_n = ceil_div(n, config->cols);
     const size_t groups = sq_n_groups(format, k_padded);
-    const size_t banks = sq_group_len(format, k_padded) / format->bank;
+    const size_t banks = sq_group_len(format, k_padded) / config->bank;
     if (banks > SQ_JOB_GROUP_BANKS_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "group of %zu banks, need <= %u", banks,
                        SQ_JOB_GROUP_BANKS_MAX);

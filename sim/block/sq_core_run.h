@@ -29,8 +29,17 @@ uint64_t sq_causes_sum(const uint64_t counts[SQ_N_CAUSES]);
 
 // ---- products -------------------------------------------------------------------------------
 
+// Banks narrower than the low lanes, side by side: to the core one bank of as many as fill the
+// lanes and divide a scale group of `group` elements (0: any), with all their high codes. Codes,
+// masks and sums stay what they are. Returns how many.
+unsigned sq_core_join_banks(struct sq_core_config *config, size_t group);
+// The core that a product of this format runs on: banks joined.
+struct sq_core_config sq_gemm_core(const struct sq_core_config *config,
+                                   const struct sq_format *format, size_t k_padded);
+
 // One scale group per tile and flush: tiles in the order for (column tile) for (row tile), groups
-// ascending inside. SQ_ERR_RANGE where the job exceeds the core's counters.
+// ascending inside. `config` has banks of the format, or joined ones. SQ_ERR_RANGE where the job
+// exceeds the core's counters.
 enum sq_status sq_gemm_job(const struct sq_core_config *config, const struct sq_format *format,
                            size_t m, size_t n, size_t k_padded, struct sq_job *job,
                            struct sq_error *err);

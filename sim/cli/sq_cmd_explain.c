@@ -106,6 +106,7 @@ static enum sq_status explain_cycles(const struct arguments *in, struct sq_error
     struct sq_job job;
     SQ_TRY(sq_cli_core_config(&in->core, &in->format, &g, err));
     const size_t k_padded = sq_k_padded(f, in->k);
+    g = sq_gemm_core(&g, f, k_padded);
     SQ_TRY(sq_gemm_job(&g, f, in->m, in->n, k_padded, &job, err));
     const uint64_t bound = sq_job_bound(&g, &job);
     const struct sq_core_stats s = sq_core_run_fast(&g, &job, &free_streams);
@@ -134,6 +135,9 @@ static enum sq_status explain_cycles(const struct arguments *in, struct sq_error
            "ceil(k/H) = %u)\n",
            (unsigned long long)bound, (unsigned long long)tiles,
            (unsigned long long)(job.groups / tiles), job.group_banks, low, high);
+    if (g.bank > f->bank)
+        printf("  banks of %u with k = %u: %u of b = %u side by side, which L has room for\n",
+               g.bank, g.high_per_bank, g.bank / f->bank, f->bank);
     printf("cycle model  %12llu  = bound + %llu: fill of the first bank, pipelines and drain, once "
            "per job (= RTL)\n",
            (unsigned long long)s.cycles, (unsigned long long)(s.cycles - bound));

@@ -226,7 +226,7 @@ static void print_layer(const struct visit *v, const struct sq_layer_run *r)
     const struct sq_core_config *g = &v->options.config;
     const double low = sq_utilisation_low(g, r->m, r->n, r->k, r->stats.cycles);
     const double high = sq_utilisation_high(g, r->m, r->n, r->k, r->stats.cycles);
-    const uint64_t bound = sq_job_bound(g, &r->job);
+    const uint64_t bound = sq_job_bound(&r->core, &r->job);
     if (!v->in->is_json) {
         printf("%-34s %6zux%-6zu %12llu %12llu %7.1f%% %7.1f%%", r->name, r->n, r->k,
                (unsigned long long)bound, (unsigned long long)r->stats.cycles, 100 * low,
@@ -268,7 +268,7 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
     v->macs += (double)m * (double)n * (double)k;
     v->seconds += r.seconds_values;
     v->cycles = sq_sat_add(v->cycles, r.stats.cycles);
-    v->bound += sq_job_bound(&v->options.config, &r.job);
+    v->bound += sq_job_bound(&r.core, &r.job);
     for (unsigned i = 0; i < SQ_N_CAUSES; i++) {
         v->stats.low[i] += r.stats.low[i];
         v->stats.high[i] += r.stats.high[i];
@@ -277,6 +277,13 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
     if (v->cycles > SQ_COUNT_MAX) // bound and causes are no more than that
         return SQ_FAIL(err, SQ_ERR_RANGE, "the layers take more than 2^63 - 1 cycles together");
     return SQ_OK;
+}
+
+// Of a whole row as the scale group: the most, in rows that so many divide.
+static unsigned banks_per_beat(const struct visit *v)
+{
+    struct sq_core_config core = v->options.config;
+    return sq_core_join_banks(&core, v->options.format.group);
 }
 
 static void print_summary(const struct visit *v, const char *data)
@@ -299,6 +306,7 @@ static void print_summary(const struct visit *v, const char *data)
     json_object_set_new(o, "summary", json_true());
     sq_cli_format_json(&v->in->format.format, o);
     sq_cli_core_json(g, o);
+    json_object_set_new(o, "banks_per_beat", json_integer(banks_per_beat(v)));
     json_object_set_new(o, "layers", json_integer((json_int_t)v->n_layers));
     json_object_set_new(o, "macs", json_real(v->macs));
     json_object_set_new(o, "bound_cycles", json_integer((json_int_t)v->bound));
@@ -320,9 +328,12 @@ static void print_head(const struct visit *v, const char *what)
     if (v->in->is_json)
         return;
     sq_cli_format_text(&v->in->format.format, format);
-    printf("%s, M=%llu, %s, INT%u activations; core %ux%u PEs, L=%u, H=%u\n", what,
+    printf("%s, M=%llu, %s, INT%u activations; core %ux%u PEs, L=%u, H=%u", what,
            (unsigned long long)v->in->m, format, g->act_bits, g->rows, g->cols, g->low_lanes,
            g->high_lanes);
+    if (banks_per_beat(v) > 1)
+        printf(", %s%u banks a beat", v->options.format.group ? "" : "up to ", banks_per_beat(v));
+    printf("\n");
     printf("%-34s %13s %12s %12s %8s %8s %10s\n", "layer", "NxK", "bound", "cycles", "low use",
            "high use", "rel error");
 }

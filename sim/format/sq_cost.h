@@ -13,7 +13,8 @@
 // or words of the format, and ends with a scale group:
 //
 //   sq_w          core; banks narrower than L: as many of a group in a beat as fit
-//   sq_a_dynamic  core_act, L and H in the machine's ratio; TopK by --topk
+//   sq_a_dynamic  core_act, L and H in the machine's ratio; TopK by --topk; narrow banks
+//                 likewise, in time: its RTL picks from all of a beat (sim/machine/README.md)
 //   sq_a_static   array: channels are in the order of the mask, a beat has as many banks as fit, of
 //                 each its b-k low and k high codes; else an even part of one bank
 //   dense         array: products(w, a) elements

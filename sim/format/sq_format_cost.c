@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/block/sq_core_run.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/synth/sq_area_block.h"
 
@@ -182,13 +183,10 @@ void sq_cost_pieces(struct sq_cost_unit *u, unsigned size, double per_cycle)
 void sq_cost_banks(struct sq_cost_unit *u, const struct sq_format *f)
 {
     struct sq_core_config *core = &u->unit.core;
-    unsigned banks = 1; // of a beat; a wider bank with as many more high codes to the core
-    while (2 * banks * f->bank <= u->low_lanes && 2 * banks * f->bank <= SQ_BANK_MAX &&
-           (f->group == 0 || f->group % (2 * banks * f->bank) == 0))
-        banks *= 2;
-    core->bank = banks * f->bank;
-    core->high_per_bank = banks * f->high_per_bank;
+    core->bank = f->bank;
+    core->high_per_bank = f->high_per_bank;
     core->low_lanes = u->low_lanes;
+    (void)sq_core_join_banks(core, f->group);
     core->high_lanes = u->high_lanes < core->bank ? u->high_lanes : core->bank;
     u->span = core->bank;
     u->high = (double)f->high_per_bank / f->bank;

@@ -7,6 +7,7 @@
 
 #include "models/sq_mac.h"
 #include "sim/block/sq_core_block.h"
+#include "sim/block/sq_core_run.h"
 #include "sim/format/sq_grid_product.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"
@@ -87,7 +88,9 @@ enum sq_status sq_w_config(const struct sq_product *p, const struct sq_core_conf
     config->low_bits = f.low_bits;
     config->bank = f.bank;
     config->high_per_bank = f.high_per_bank;
-    return sq_core_config_check(config, err);
+    SQ_TRY(sq_core_config_check(config, err));
+    *config = sq_gemm_core(config, &f, p->k);
+    return SQ_OK;
 }
 
 static bool is_own(const struct sq_product *p)

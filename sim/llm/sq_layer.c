@@ -94,7 +94,8 @@ enum sq_status sq_layer_compute(struct sq_layer_run *r, const struct sq_layer_op
     if (m == 0 || n == 0 || k_padded == 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "layer %.60s is %zu x %zu x %zu, need sizes >= 1", name,
                        m, n, k);
-    SQ_TRY(sq_gemm_job(&o->config, &o->format, m, n, k_padded, &r->job, err));
+    r->core = sq_gemm_core(&o->config, &o->format, k_padded);
+    SQ_TRY(sq_gemm_job(&r->core, &o->format, m, n, k_padded, &r->job, err));
     if (!o->no_values) {
         const enum sq_status status = compute_values(r, o, x, w, err);
         if (status != SQ_OK) {
@@ -102,7 +103,7 @@ enum sq_status sq_layer_compute(struct sq_layer_run *r, const struct sq_layer_op
             return status;
         }
     }
-    r->stats = sq_core_run_fast(&o->config, &r->job, &free_streams);
+    r->stats = sq_core_run_fast(&r->core, &r->job, &free_streams);
     return SQ_OK;
 }
 

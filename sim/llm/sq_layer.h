@@ -24,6 +24,7 @@ struct sq_layer_run {
     double relative_error;         // of y against X W^T in FP64 (SPEC J.1); NaN where not asked for
     struct sq_sqnr weight, output; // the sums of squares behind the two; zeros where not computed
     double seconds_values;         // host time of the golden product
+    struct sq_core_config core;    // sq_gemm_core
     struct sq_job job;
     struct sq_core_stats stats; // by the fast engine, free streams
 };

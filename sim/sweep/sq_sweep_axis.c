@@ -199,11 +199,15 @@ bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point 
     q[SQ_EQUIVALENT_BITS] = p->recipe.format->equivalent_bits(&p->recipe);
     if (!sq_cost_is_core(&p->recipe))
         return true;
-    q[SQ_LOW_STEPS] = sq_core_low_steps(&p->config);
-    q[SQ_HIGH_STEPS] = sq_core_high_steps(&p->config);
-    return !s->is_gemm || s->machine ||
-           sq_gemm_job(&p->config, &p->format, p->m, p->n, sq_k_padded(&p->format, p->k), &job,
-                       NULL) == SQ_OK;
+    struct sq_core_config core = p->config;
+    (void)sq_core_join_banks(&core, p->format.group);
+    q[SQ_LOW_STEPS] = sq_core_low_steps(&core);
+    q[SQ_HIGH_STEPS] = sq_core_high_steps(&core);
+    if (!s->is_gemm || s->machine)
+        return true;
+    const size_t k_padded = sq_k_padded(&p->format, p->k);
+    core = sq_gemm_core(&p->config, &p->format, k_padded);
+    return sq_gemm_job(&core, &p->format, p->m, p->n, k_padded, &job, NULL) == SQ_OK;
 }
 
 void sq_sweep_grid_point(const struct sq_sweep_grid *s, size_t i, struct sq_sweep_point *p)

@@ -280,16 +280,18 @@ static enum sq_status time_on_core(const struct sq_sweep_point *p, const struct 
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct sq_job job;
-    SQ_TRY(sq_gemm_job(&p->config, &p->format, (size_t)g->size.m, (size_t)g->size.n,
-                       sq_k_padded(&p->format, (size_t)g->size.k), &job, err));
-    const struct sq_core_stats stats = sq_core_run_fast(&p->config, &job, &free_streams);
+    const size_t k_padded = sq_k_padded(&p->format, (size_t)g->size.k);
+    const struct sq_core_config core = sq_gemm_core(&p->config, &p->format, k_padded);
+    SQ_TRY(
+        sq_gemm_job(&core, &p->format, (size_t)g->size.m, (size_t)g->size.n, k_padded, &job, err));
+    const struct sq_core_stats stats = sq_core_run_fast(&core, &job, &free_streams);
     const double macs = (double)g->size.m * (double)g->size.n * (double)g->size.k;
     const double pe = (double)stats.cycles * p->config.rows * p->config.cols;
     const struct sq_mapping_use use = {pe * p->config.low_lanes, macs, pe * p->config.high_lanes,
                                        macs * p->format.high_per_bank / p->format.bank};
     add_gemm(p, g, g->count * (double)stats.cycles, &use, r);
     add_causes(stats.low, stats.high, SQ_N_CAUSES, g->count, r);
-    r->bound += g->count * (double)sq_job_bound(&p->config, &job);
+    r->bound += g->count * (double)sq_job_bound(&core, &job);
     return SQ_OK;
 }
 
@@ -420,16 +422,17 @@ static enum sq_status synthesize(const struct sq_sweep_inputs *in,
 static enum sq_status run_pe(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                              struct sq_sweep_result *r, struct sq_error *err)
 {
-    const struct sq_core_config *g = &p->config;
+    struct sq_core_config g = p->config;
+    (void)sq_core_join_banks(&g, p->format.group);
     const struct sq_synth_block block = {.top = "sq_pe",
                                          .n_params = 7,
-                                         .param = {{"LowLanes", g->low_lanes},
-                                                   {"HighLanes", g->high_lanes},
-                                                   {"BankLen", g->bank},
-                                                   {"ActW", g->act_bits},
-                                                   {"LowW", g->low_bits},
-                                                   {"HighW", g->high_bits},
-                                                   {"Gather", g->gather}}};
+                                         .param = {{"LowLanes", g.low_lanes},
+                                                   {"HighLanes", g.high_lanes},
+                                                   {"BankLen", g.bank},
+                                                   {"ActW", g.act_bits},
+                                                   {"LowW", g.low_bits},
+                                                   {"HighW", g.high_bits},
+                                                   {"Gather", g.gather}}};
     return synthesize(in, &block, &r->pe_area_um2, &r->pe_critical_path_ns, err);
 }
 

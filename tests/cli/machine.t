@@ -122,6 +122,12 @@ ok "nothing is drawn of a dense matrix" [ -z "$(grep '"drawn":"' "$W.out")" ]
 # Banks narrower than L: several in a beat, so that b = 4 takes no longer than b = 16.
 bank() { run --m 256 --n 1024 --k 4096 --machine "$M/default.yaml" --bank "$1" --sparsity 0.75 && low busy; }
 ok "four banks of 4 in a beat of 16" [ "$(bank 4)" = "$(bank 16)" ]
+alone() { sq "$1" "${@:3}" --m 256 --n 1024 --k 4096 --sparsity 0.75 --bank "$2" --json && number cycles; }
+ok "of a core alone as well" [ "$(alone run 4 --timing-only)" = "$(alone run 16 --timing-only)" ]
+ok "and explained" [ "$(alone explain 4 cycles)" = "$(alone run 4 --timing-only)" ]
+ok "which says how many" [ "$(alone run 4 --timing-only > /dev/null; number banks_per_beat)" = 4 ]
+sq run --m 256 --n 1024 --k 4096 --timing-only --bank 4
+ok "in its first line" grep -q 'L=16, H=4, 4 banks a beat$' "$W.out"
 # The port that finished tiles leave through.
 sed 's/output: 64 B.*/output: 4 B/' "$M/default.yaml" >"$W/port.yaml"
 run --m 64 --n 4096 --k 256 --machine "$M/default.yaml"; wide=$(cycles)

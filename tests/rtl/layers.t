@@ -20,6 +20,7 @@ while IFS=: read -r options blocks beats; do
   ok "$options: the last line names them" grep -q "\"summary\":true,\"block\":\"${blocks//,/, }\"" "$W.out"
 done <<'END'
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1:core,gather,core_out:20000
+--format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 8 --high-lanes 3:core,gather,core_out:20000
 --format dense --weight-bits 2 --act-bits 4:array_out:4000
 --format sq_a_static --bank 4 --weight-bits 2:array_static_out:8000
 --format sq_a_dynamic --bank 4 --weight-bits 2:topk,array_out:8000
