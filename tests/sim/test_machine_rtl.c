@@ -5,9 +5,9 @@
 // Sampled: 96 jobs, six machines and GEMMs for each of twelve points of blocks; of array_stored
 // and array_dynamic, which no format takes by default, jobs of their own. Then the bank sweep of
 // activation SQ: every bank, sparsity and mask of sim/sweeps/act_banks.yaml, on PEs of its machine
-// and on narrow ones that take less than a bank a cycle; of these 126, six here, all with
-// SQ_BANKS=all (`make banks-rtl`). Formats with a decoder in front of the array:
-// test_machine_decoders.c.
+// and on narrow ones that take less than a bank a cycle; of these 126, six here, those of
+// a bank with SQ_BANKS=16, all with SQ_BANKS=all (`make banks-rtl`). Formats with a decoder in
+// front of the array: test_machine_decoders.c.
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
@@ -337,6 +337,7 @@ static void test_bank_sweep(void **state)
     (void)state;
     const char *const which = getenv("SQ_BANKS");
     const bool is_all = which && strcmp(which, "all") == 0;
+    const unsigned long bank = which ? strtoul(which, NULL, 10) : 0;
     struct sq_rng r = {fixture_seed()};
     struct sq_sweep_grid s;
     struct sq_error err = {.text = ""};
@@ -349,7 +350,7 @@ static void test_bank_sweep(void **state)
         struct sq_sweep_point at;
         sq_sweep_grid_point(&s, i, &at);
         for (unsigned narrow = 0; narrow < LEN(sweep_lanes); narrow++)
-            if (is_all || is_quick(&at, narrow)) {
+            if (is_all || at.recipe.bank == bank || (!which && is_quick(&at, narrow))) {
                 run_point(&r, &at, sweep_lanes[narrow]);
                 points++;
             }
@@ -359,7 +360,7 @@ static void test_bank_sweep(void **state)
         fprintf(stderr, "# skipped: %u points, no Verilator here\n", skipped);
     else
         fprintf(stderr, "# %u points of the bank sweep, %u jobs: machine = RTL\n", points, jobs);
-    assert_int_equal(points, is_all ? 2 * s.n_points : 6);
+    assert_true(is_all ? points == 2 * s.n_points : which ? points > 0 : points == 6);
 }
 
 int main(void)
