@@ -14,17 +14,53 @@ define format_accuracy
 mv $(FORMATS)/$(1).csv.new $(FORMATS)/$(1).csv
 endef
 
-## formats: regenerate reports/formats: accuracy, bits, cycles, balance and decoder area of every system
+# KL of the sheet's rows on a small model: $(call format_kl,NAME,MODEL_DIR)
+SHEET_SEQUENCES ?= 16
+SHEET_VARIANTS  := $(BUILD)/sheet_variants.txt
+define format_kl
+rm -f $(FORMATS)/kl-$(1).csv.new && \
+$(BUILD)/kl_grid $(2) $(2)/tokens_eval.safetensors $(2)/tokens_calib.safetensors $(SHEET_SEQUENCES) \
+  $(SHEET_VARIANTS) $(FORMATS)/kl-$(1).csv.new "$$(reports/revision.sh)" && \
+mv $(FORMATS)/kl-$(1).csv.new $(FORMATS)/kl-$(1).csv
+endef
+
+$(SHEET_VARIANTS): $(FORMATS)/sheet.txt
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -F' *[|] *' '!/^#/ && $$2 != "reference" {print $$1 " | " $$2 ($$3 ? " " $$3 : "")}' $< > $@
+
+## formats: regenerate reports/formats: accuracy, bits, cycles, balance, decoder area, and the sheet of all formats
 .PHONY: formats
-formats: $(BUILD)/format_sheet $(BUILD)/sqsim
+formats: $(BUILD)/format_sheet $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
 	$(Q)$(call format_accuracy,tiny-llama,traces/tiny-llama)
-	$(Q)if [ -d "$(STORIES)" ]; then $(call format_accuracy,stories260k,$(STORIES)); \
+	$(Q)$(call format_kl,tiny-llama,traces/tiny-llama)
+	$(Q)if [ -d "$(STORIES)" ]; then $(call format_accuracy,stories260k,$(STORIES)) && \
+	    $(call format_kl,stories260k,$(STORIES)); \
 	  else echo "formats: skipped stories260K: no $(STORIES)"; fi
 	$(Q)if [ -f "$(PROFILE)" ]; then $(call format_accuracy,opt-125m-profile,--profile $(PROFILE)); \
 	  else echo "formats: skipped outlier profiles: no $(PROFILE)"; fi
 	$(Q)$(FORMATS)/formats.sh $(BUILD)/sqsim > $(FORMATS)/tables.md.new
 	$(Q)mv $(FORMATS)/tables.md.new $(FORMATS)/tables.md
 	$(Q)cat $(FORMATS)/tables.md
+	$(Q)$(sheet)
+
+# What was measured before (losses, areas) beside what the program says now (cycles, predictions of the GPU).
+define sheet
+head="$$(printf 'make sheet; revision %s' "$$(reports/revision.sh)")" && \
+{ echo "# $$head" && $(FORMATS)/sheet.sh $(BUILD)/sqsim; } > $(FORMATS)/sheet.csv.new && \
+mv $(FORMATS)/sheet.csv.new $(FORMATS)/sheet.csv && \
+{ echo "<!-- $$head -->" && cat $(FORMATS)/sheet_head.md && awk -f $(FORMATS)/sheet.awk $(FORMATS)/sheet.csv; } \
+  > $(FORMATS)/sheet.md.new && mv $(FORMATS)/sheet.md.new $(FORMATS)/sheet.md && \
+$(BUILD)/sqsim explain table10 --json | awk -f $(FORMATS)/paper.awk $(FORMATS)/paper.csv - > $(BUILD)/paper_points.csv && \
+$(GNUPLOT) -e "csv='$(FORMATS)/sheet.csv'; paper='$(BUILD)/paper_points.csv'; svg='$(BUILD)/pareto.svg'" $(FORMATS)/pareto.gp && \
+$(GNUPLOT) -e "csv='$(ACCURACY)/smollm2.csv'; svg='$(BUILD)/banks.svg'" $(FORMATS)/banks.gp && \
+for f in pareto banks; do { echo "<!-- $$head -->"; sed 1d $(BUILD)/$$f.svg; } > $(FORMATS)/$$f.svg.new && \
+  mv $(FORMATS)/$$f.svg.new $(FORMATS)/$$f.svg || exit 1; done && cat $(FORMATS)/sheet.md
+endef
+
+## sheet: the sheet of all formats and its pictures from what reports/ holds; needs no model
+.PHONY: sheet
+sheet: $(BUILD)/sqsim
+	$(Q)$(sheet)
 
 # KL of reports/accuracy (make accuracy SUBJECT=smollm2) x um2 of reports/area (make area-scaled), by RULE.md.
 ## verdict: join KL, stored bits and um2 into reports/formats/verdict.md, a section for each library of scaled.csv

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every format with all that is known of it, a line of CSV each: sheet.sh SQSIM. Rows are those of sheet.txt; losses of
+# kl-tiny-llama.csv, kl-stories260k.csv and reports/accuracy/smollm2.csv, areas of verdict.md, reports/area, papers of
+# README.md (make joined) and paper.csv; cycles and times of sqsim run. An empty cell: no command has written it.
+set -euo pipefail
+SQSIM=$(readlink -f "$1")
+HERE=$(dirname "$(readlink -f "$0")")
+cd "$HERE/../.."
+export SQSIM_HOME=${SQSIM_HOME:-$PWD}
+MACHINE=server64 GPU=h200 MODEL=llama-3-8b LIBRARIES="nangate45 sg13g2"
+
+seconds() { # MACHINE PHASE "FORMAT OPTION=VALUE...": of its last line
+  local option options=()
+  for option in ${3#* }; do [ "$option" = "${3%% *}" ] || options+=("--${option%%=*}" "${option#*=}"); done
+  "$SQSIM" run --machine "sim/machines/$1.yaml" --workload "traces/workloads/${MODEL}_$2.csv" --format "${3%% *}" \
+    "${options[@]}" --json | tail -1 | grep -o "\"$4\":[^,}]*" | cut -d: -f2
+}
+loss() { # CSV VARIANT: weight bits, activation bits, loss, loss more, KL and its interval
+  [ -f "$1" ] || { echo ",,,,,,"; return; }
+  awk -F, -v v="$2" 'NR > 2 && v == "reference" {print ",," $4 ",0,0,,"; found = 1; exit}
+    NR > 2 && $1 == v {printf "%s,%s,%.6f,%s,%s,%s,%s\n", $3, $2, $4 + $5, $5, $7, $8, $9; found = 1; exit}
+    END {if (!found) print ",,,,,,"}' "$1"
+}
+area() { # LIBRARY KIND NAME: um2 of a PE, um2 a PE of its 32 x 32 array
+  case $2 in
+  verdict | pe) awk -F' *[|] *' -v l="## $1" -v n="$3" -v pe="$2" '/^## / {on = $0 == l} on && $2 == n && NF > 10 && !found {
+      sub("at least ", ">", $10); print $6 "," (pe == "pe" ? "" : $10); found = 1} END {if (!found) print ","}' "$HERE/verdict.md" ;;
+  scaled) awk -F, -v l="$1" -v n="$3" '$1 == n && $2 == l {printf "%.0f", $3} END {print ","}' reports/area/scaled.csv ;;
+  figures) awk -F' *[|] *' -v l="$1" -v n="$3" '/table: pe -->/ {on = 1} /<!-- end/ {on = 0}
+      on && !head && /^[|]/ {for (i = 2; i < NF; i++) at[$i] = i; head = 1} on && $2 == n {u = $at[l]} END {print u ","}' reports/area/figures.md ;;
+  *) echo "," ;;
+  esac
+}
+joined() { # ROW: speedups of the accelerator, the GPU, the paper
+  awk -F' *[|] *' -v n="$1" '/^<!-- joined/ {on = 1} /^<!-- .joined/ {on = 0} on && n != "" && $2 == n {print $3 "," $4 "," $6; found = 1}
+    END {if (!found) print ",,"}' README.md
+}
+paper() { # FORMAT: loss more in nats a word, ln of the ratio of perplexities
+  awk -F, -v n="$1" '$1 == "Llama-3-8B" {p[$2] = $3} END {if (n in p) printf "%.3f", log(p[n] / p["BF16"]); print ""}' "$HERE/paper.csv"
+}
+subject="weight_bits act_bits loss more kl kl_low kl_high"
+printf 'format,run'
+for s in tiny stories smollm2; do for c in $subject; do printf ',%s_%s' $s "$c"; done; done
+printf ',prefill_cycles,decode_cycles,prefill_gpu_s,decode_gpu_s'
+for l in $LIBRARIES; do printf ',pe_%s,array_%s' "$l" "$l"; done
+printf ',joined,joined_gpu,joined_paper,paper_more,area_from\n'
+grep -v '^#' "$HERE/sheet.txt" | sed 's/ *| */|/g' | while IFS='|' read -r label variant small run from row paper; do
+  printf '%s,%s' "$label" "$run"
+  printf ',%s' "$(loss "$HERE/kl-tiny-llama.csv" "$variant${small:+ $small}")" \
+    "$(loss "$HERE/kl-stories260k.csv" "$variant${small:+ $small}")" "$(loss reports/accuracy/smollm2.csv "$variant")" \
+    "$(seconds $MACHINE prefill_2048 "$run" cycles)" "$(seconds $MACHINE decode_1 "$run" cycles)" \
+    "$(seconds $GPU prefill_2048 "$run" seconds)" "$(seconds $GPU decode_1 "$run" seconds)"
+  for l in $LIBRARIES; do printf ',%s' "$(area "$l" "${from%% *}" "${from#* }")"; done
+  printf ',%s' "$(joined "$row")" "$(paper "$paper")" "${from//,/;}"
+  printf '\n'
+done
