@@ -10,7 +10,7 @@ cd "$ROOT" || exit 1
 head=$(grep -m1 '^format,' "$F/sheet.csv")
 toy() { # COLUMN=VALUE...: a row
   awk -F, -v given="$*" 'NR == 1 {n = split(given, g, ";"); for (i = 1; i <= n; i++) {split(g[i], p, "="); v[p[1]] = p[2]}
-    for (i = 1; i <= NF; i++) printf "%s%s", i > 1 ? "," : "", v[$i]; print ""}' <<<"$head"
+    for (i = 1; i <= NF; i++) printf("%s%s", (i > 1 ? "," : ""), v[$i]); print ""}' <<<"$head"
 }
 { echo "# test"; echo "$head"
   toy "format=whole;tiny_weight_bits=4.5;tiny_loss=1.25;tiny_kl=.1;tiny_kl_low=.05;tiny_kl_high=.2;tiny_act_bits=8;prefill_cycles=2500000;decode_cycles=100000;prefill_gpu_s=.0125;decode_gpu_s=.001;pe_nangate45=3000;array_nangate45=>4000;joined=1.5;joined_gpu=1.25;joined_paper=1.75;paper_more=.1"
