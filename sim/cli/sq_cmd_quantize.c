@@ -201,19 +201,7 @@ static enum sq_status finish_layer(struct work *work, size_t i, const float *w,
     struct sq_sqnr sqnr = {0};
     if (work->is_streamed && work->in->output)
         SQ_TRY(sq_operand_file_put(&work->writer, i, &sq_grid_layer_of(q)->packed, err));
-    float *row = malloc(k * sizeof *row);
-    if (!row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
-    for (size_t r = 0; r < n; r++) {
-        q->format->decode_row(q->state, r, row);
-        for (size_t j = 0; j < k; j++) {
-            const double exact = (double)w[r * k + j];
-            const double error = exact - (double)row[j] / (q->sigma ? (double)q->sigma[j] : 1);
-            sqnr.signal += exact * exact;
-            sqnr.noise += error * error;
-        }
-    }
-    free(row);
+    SQ_TRY(sq_quant_layer_sqnr(q, w, &sqnr, err));
     const double nbits = sq_quant_layer_nbits(q), weights = (double)n * (double)k;
     print_layer(work, i, nbits / weights, sq_sqnr_db(&sqnr));
     work->sqnr.signal += sqnr.signal;

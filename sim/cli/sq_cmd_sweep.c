@@ -203,6 +203,8 @@ static void print_summary(const struct arguments *in, const struct sq_sweep_grid
         if (count->damaged > 0)
             printf("%llu rows of the database were damaged%s\n", (unsigned long long)count->damaged,
                    in->is_dry_run ? "" : " and computed anew");
+        if (count->encoded > 0)
+            printf("%llu models encoded\n", (unsigned long long)count->encoded);
         if (!in->is_dry_run)
             printf("%.2f s, %.0f points per minute, results in %s\n", seconds, rate, in->db);
         return;
@@ -216,6 +218,7 @@ static void print_summary(const struct arguments *in, const struct sq_sweep_grid
     json_object_set_new(o, "computed", json_integer((json_int_t)count->computed));
     json_object_set_new(o, "cached", json_integer((json_int_t)count->cached));
     json_object_set_new(o, "damaged", json_integer((json_int_t)count->damaged));
+    json_object_set_new(o, "encoded", json_integer((json_int_t)count->encoded));
     json_object_set_new(o, "seconds_host", json_real(seconds));
     json_object_set_new(o, "points_per_minute", json_real(rate));
     json_object_set_new(o, "provenance", sq_cli_provenance(NULL, NULL, 1));

@@ -10,6 +10,7 @@
 #include "models/quant/sq_smooth.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
+#include "sim/format/sq_quantize.h"
 
 enum { TOKENS = 128 }; // of one piece of work
 
@@ -124,6 +125,29 @@ void sq_quant_layer_free(struct sq_quant_layer *q)
 double sq_quant_layer_nbits(const struct sq_quant_layer *q)
 {
     return q->format->stored_nbits(q->state) + (q->sigma ? 32 * (double)q->k_orig : 0);
+}
+
+enum sq_status sq_quant_layer_sqnr(const struct sq_quant_layer *q, const float *w,
+                                   struct sq_sqnr *sum, struct sq_error *err)
+{
+    const size_t k = q->k_orig;
+    struct sq_sqnr sqnr = {0};
+    float *row = malloc(k * sizeof *row);
+    if (!row)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
+    for (size_t r = 0; r < q->n; r++) {
+        q->format->decode_row(q->state, r, row);
+        for (size_t j = 0; j < k; j++) {
+            const double exact = (double)w[r * k + j];
+            const double error = exact - (double)row[j] / (q->sigma ? (double)q->sigma[j] : 1);
+            sqnr.signal += exact * exact;
+            sqnr.noise += error * error;
+        }
+    }
+    free(row);
+    sum->signal += sqnr.signal;
+    sum->noise += sqnr.noise;
+    return SQ_OK;
 }
 
 const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q)

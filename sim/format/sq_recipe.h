@@ -135,6 +135,11 @@ void sq_quant_layer_free(struct sq_quant_layer *q);
 // --operand act, whose weights are those of the model.
 double sq_quant_layer_nbits(const struct sq_quant_layer *q);
 
+// Adds what the encoding makes of w[n][k_orig], the weights as the model has them (SPEC J.2).
+struct sq_sqnr;
+enum sq_status sq_quant_layer_sqnr(const struct sq_quant_layer *q, const float *w,
+                                   struct sq_sqnr *sum, struct sq_error *err);
+
 // The static channel mask, [k]; NULL where the layer has none.
 const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q);
 

@@ -16,9 +16,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// SPEC J.1: against the unquantized product, FP64, ascending index.
-static struct sq_sqnr output_error(const float *x, const float *w, const float *y, size_t m,
-                                   size_t n, size_t k)
+struct sq_sqnr sq_output_error(const float *x, const float *w, const float *y, size_t m, size_t n,
+                               size_t k)
 {
     struct sq_sqnr sum = {0};
     for (size_t i = 0; i < m; i++)
@@ -72,7 +71,7 @@ static enum sq_status compute_values(struct sq_layer_run *r, const struct sq_lay
     if (!done)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", r->name);
     if (o->reference) {
-        r->output = output_error(x, w, r->y, r->m, r->n, r->k);
+        r->output = sq_output_error(x, w, r->y, r->m, r->n, r->k);
         if (r->output.signal > 0)
             r->relative_error = sqrt(r->output.noise / r->output.signal);
     }

@@ -44,6 +44,10 @@ enum sq_status sq_layer_compute(struct sq_layer_run *r, const struct sq_layer_op
                                 size_t n, size_t k, struct sq_error *err);
 void sq_layer_free(struct sq_layer_run *r);
 
+// y[m][n] against X W^T of the weights as they are (SPEC J.1): FP64, ascending index.
+struct sq_sqnr sq_output_error(const float *x, const float *w, const float *y, size_t m, size_t n,
+                               size_t k);
+
 // The sequences that hold the first m tokens of a source (NULL: the model's calibration tokens);
 // SQ_ERR_RANGE where there are fewer. Free with sq_tokens_free.
 enum sq_status sq_model_tokens(const struct sq_checkpoint *ck, const char *model,

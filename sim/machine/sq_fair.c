@@ -119,6 +119,19 @@ static enum sq_status format_area(const struct sq_synth *synth, const struct sq_
     return area_of(synth, &pe, area, err);
 }
 
+enum sq_status sq_fair_area(const struct sq_synth *synth, const struct sq_recipe *r,
+                            const struct sq_machine *machine, double *um2, struct sq_error *err)
+{
+    const struct sq_cost_unit u = unit_of(r, &machine->core);
+    struct sq_cost_pe pe = {.n_parts = 0};
+    if (r->format->pe)
+        r->format->pe(r, &u, &pe);
+    SQ_TRY(area_of(synth, &pe, um2, err));
+    if (pe.n_parts == 0)
+        *um2 = NAN;
+    return SQ_OK;
+}
+
 // The most bit products whose PE is no larger than `limit`: by the rule of three, then by halves.
 static enum sq_status search_area(const struct sq_synth *synth, const struct sq_machine *machine,
                                   const struct sq_recipe *r, double limit, unsigned *products,

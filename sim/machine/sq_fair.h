@@ -35,4 +35,9 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
                                const struct sq_recipe *r, struct sq_machine *machine,
                                struct sq_fair_pe *pe, struct sq_error *err);
 
+// Square micrometres of the PE of r with the lanes that `machine`, fair or not, gives it; NAN where
+// RTL has none of so many. Errors as above.
+enum sq_status sq_fair_area(const struct sq_synth *synth, const struct sq_recipe *r,
+                            const struct sq_machine *machine, double *um2, struct sq_error *err);
+
 #endif

@@ -96,6 +96,7 @@ enum sq_engine {
     SQ_ENGINE_EVAL =
         16, // the whole model in bit-exact integers over its evaluation tokens: seconds
     SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
+    SQ_ENGINE_ARRAY = 64,   // synthesis of the PE of the format as the machine has it, with timing
 };
 
 struct sq_sweep_result {
@@ -106,12 +107,14 @@ struct sq_sweep_result {
     double cycles, bound, low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES];
     double clock_hz, memory, index, nbytes;
     struct sq_fair_pe pe; // of the format, where it was made fair
-    // SQ_ENGINE_VALUES: sums of squares over the layers
+    double array_um2;     // SQ_ENGINE_ARRAY: the PEs of the format, all of them; NaN: RTL has none
+    // SQ_ENGINE_VALUES: sums of squares over the layers. One pass with SQ_ENGINE_EVAL, which
+    // encodes once, whatever machine or m a point has
     double weight_signal, weight_noise, output_signal, output_noise;
     // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
     double pe_area_um2, pe_critical_path_ns, gather_area_um2, gather_critical_path_ns;
     // SQ_ENGINE_EVAL
-    double loss, perplexity, evaluated_bits; // stored bits per weight of what was evaluated
+    double loss, perplexity, evaluated_bits; // stored bits per weight of what was encoded
 };
 
 struct sq_sweep_point;
@@ -193,6 +196,7 @@ void sq_sweep_parameters(const struct sq_sweep_point *p, char text[SQ_PARAMETERS
 struct sq_sweep_count {
     uint64_t total, computed, cached; // cached: found up to date in the database
     uint64_t damaged;                 // found, but not as they were written: computed anew
+    uint64_t encoded; // models encoded: once each for all that only machines and m tell apart
 };
 
 struct sq_sweep_options {

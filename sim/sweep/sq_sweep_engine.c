@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/llm/sq_eval.h"
-#include "sim/llm/sq_layer.h"
+#include "sim/block/sq_core_run.h"
+#include "sim/llm/sq_token_source.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
 #include "sim/sweep/sq_sweep_grid.h"
@@ -35,6 +35,7 @@ struct sq_sweep_inputs {
     struct input_model *model;
     struct input_table *table;
     const struct sq_digest *machine_digest; // of the specification
+    struct sq_sweep_memo *memo;             // of VALUES
     bool has_synth;
     struct sq_synth synth;
     char provenance[400];
@@ -145,7 +146,9 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
     for (; in->n_tables < n_tables; in->n_tables++)
         SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
                           o->home, err));
-    if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER)) || has_fair_area(s)) {
+    if (in->engines & VALUES)
+        SQ_TRY(sq_sweep_memo_open(&in->memo, s, err));
+    if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ARRAY)) || has_fair_area(s)) {
         char rtl[1024];
         snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
         SQ_TRY(sq_synth_open(&in->synth, rtl, o->liberty, o->cache, err));
@@ -180,6 +183,7 @@ void sq_sweep_inputs_close(struct sq_sweep_inputs *in)
         sq_workload_free(&in->table[i].rows);
     free(in->model);
     free(in->table);
+    sq_sweep_memo_close(in->memo);
     if (in->has_synth)
         sq_synth_close(&in->synth);
     free(in);
@@ -188,6 +192,11 @@ void sq_sweep_inputs_close(struct sq_sweep_inputs *in)
 const char *sq_sweep_inputs_provenance(const struct sq_sweep_inputs *in)
 {
     return in->provenance;
+}
+
+size_t sq_sweep_inputs_encodings(const struct sq_sweep_inputs *in)
+{
+    return in->memo ? sq_sweep_memo_encodings(in->memo) : 0;
 }
 
 static const struct input_model *model_of(const struct sq_sweep_inputs *in,
@@ -335,6 +344,10 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
         SQ_TRY(sq_fair_machine((enum sq_fair)p->quantity[SQ_AXIS_FAIR],
                                in->has_synth ? &in->synth : NULL, &p->recipe, &machine, &r->pe,
                                err));
+    if (in->engines & SQ_ENGINE_ARRAY) {
+        SQ_TRY(sq_fair_area(&in->synth, &p->recipe, &machine, &r->array_um2, err));
+        r->array_um2 *= (double)machine.cores * machine.core.rows * machine.core.cols;
+    }
     for (size_t i = 0; t && i < t->rows.n; i++) {
         const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
         SQ_TRY(time_gemm(p, &machine, &g, r, err));
@@ -348,63 +361,14 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     return SQ_OK;
 }
 
-struct values_visit {
-    struct sq_layer_options options;
-    struct sq_sweep_result *r;
-};
-
-static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
-                                  const float *w, size_t m, size_t n, size_t k,
-                                  struct sq_error *err)
-{
-    struct values_visit *v = context;
-    struct sq_layer_run run;
-    (void)index;
-    SQ_TRY(sq_layer_compute(&run, &v->options, name, x, w, m, n, k, err));
-    v->r->weight_signal += run.weight.signal;
-    v->r->weight_noise += run.weight.noise;
-    v->r->output_signal += run.output.signal;
-    v->r->output_noise += run.output.noise;
-    sq_layer_free(&run);
-    return SQ_OK;
-}
-
+// Losses and errors, by the tokens beside the model.
 static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
     const struct input_model *m = model_of(in, p);
-    struct values_visit v = {
-        .options = {.config = p->config, .format = p->format, .jobs = 1, .reference = true},
-        .r = r};
-    const struct sq_token_source source = {.tokens = m->tokens};
-    bool is_real;
-    return sq_model_visit(&m->ck, m->path, m->ck.is_model ? &source : NULL, p->m, 1, visit_layer,
-                          &v, &is_real, err);
-}
-
-static enum sq_status run_eval(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
-                               struct sq_sweep_result *r, struct sq_error *err)
-{
-    const struct input_model *m = model_of(in, p);
-    const struct sq_model_config *config = &m->ck.config;
-    const struct sq_recipe recipe = p->recipe;
-    struct sq_tokens calibration, tokens;
-    struct sq_eval_result result;
-    SQ_TRY(sq_tokens_read(&calibration, m->tokens, config->vocab_size, config->max_position, err));
-    enum sq_status status =
-        sq_tokens_read(&tokens, m->eval_tokens, config->vocab_size, config->max_position, err);
-    if (status == SQ_OK) {
-        status = sq_eval(&m->ck, sq_recipe_needs_calibration(&recipe) ? &calibration : NULL,
-                         &tokens, &recipe, NULL, NULL, &result, err);
-        sq_tokens_free(&tokens);
-    }
-    sq_tokens_free(&calibration);
-    if (status == SQ_OK) {
-        r->loss = result.loss;
-        r->perplexity = result.perplexity;
-        r->evaluated_bits = result.stored_bits;
-    }
-    return status;
+    const struct sq_sweep_source source = {&m->ck, m->path, m->tokens, m->eval_tokens,
+                                           m->values_digest};
+    return sq_sweep_values(in->memo, &source, in->engines, p, r, err);
 }
 
 static enum sq_status synthesize(const struct sq_sweep_inputs *in,
@@ -452,11 +416,13 @@ static enum sq_status run_gather(const struct sq_sweep_inputs *in, const struct 
 }
 
 static const struct {
-    enum sq_engine bit;
+    unsigned bits;
     engine *run;
 } engines[] = {
-    {SQ_ENGINE_TIMING, run_timing}, {SQ_ENGINE_VALUES, run_values}, {SQ_ENGINE_PE, run_pe},
-    {SQ_ENGINE_GATHER, run_gather}, {SQ_ENGINE_EVAL, run_eval},
+    {SQ_ENGINE_TIMING, run_timing},
+    {VALUES, run_values},
+    {SQ_ENGINE_PE, run_pe},
+    {SQ_ENGINE_GATHER, run_gather},
 };
 
 enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
@@ -464,7 +430,7 @@ enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct s
 {
     memset(r, 0, sizeof *r);
     for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++)
-        if (in->engines & engines[i].bit)
+        if (in->engines & engines[i].bits)
             SQ_TRY(engines[i].run(in, p, r, err));
     return SQ_OK;
 }

@@ -336,9 +336,11 @@ static enum sq_status check_engines(const struct sq_sweep_grid *s, struct sq_err
         if ((s->engines & SQ_ENGINE_TIMING) && !s->machine)
             return SQ_FAIL(err, SQ_ERR_ARG,
                            "cycles of format %s need axis machine, as its path does", format);
-        if (s->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_VALUES))
+        if (s->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER))
             return SQ_FAIL(err, SQ_ERR_ARG,
-                           "area, relative_error and SQNR are of format sq_w, not of %s", format);
+                           "area of the core's PE and gather are of format sq_w, not of %s: need "
+                           "array_area_um2",
+                           format);
     }
     return SQ_OK;
 }
@@ -358,17 +360,13 @@ static enum sq_status read_measures(struct sq_sweep_grid *s, const struct raw *r
                        nearest ? ", did you mean " : "", nearest ? nearest : "",
                        nearest ? "?" : "");
     }
-    for (size_t i = 0; i < s->axis[SQ_AXIS_ALGORITHM].n; i++)
-        if (s->axis[SQ_AXIS_ALGORITHM].value[i] != 0 && (s->engines & SQ_ENGINE_VALUES))
-            return SQ_FAIL(err, SQ_ERR_ARG,
-                           "relative_error and SQNR are of algorithm rtn, need loss or perplexity "
-                           "for another");
     if ((s->is_gemm || s->is_workload) && (s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)))
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "a measure of values with axes %s, which have none: need a model",
                        s->is_gemm ? "n and k" : "of a workload");
     if (!s->machine && (s->engines & SQ_ENGINE_MACHINE))
-        return SQ_FAIL(err, SQ_ERR_ARG, "time_ms and the DRAM measures need axis machine");
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "time_ms, the DRAM measures and array_area_um2 need axis machine");
     if (!s->machine && s->axis[SQ_AXIS_FAIR].n > 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "axis fair needs axis machine");
     return check_engines(s, err);
@@ -389,7 +387,8 @@ static enum sq_status read_constraints(struct sq_sweep_grid *s, const struct raw
 // Narrower than what can be timed: the integers of sp24 are 8 bits.
 static bool can_evaluate(const struct sq_sweep_grid *s, const struct sq_sweep_point *p)
 {
-    return !(s->engines & SQ_ENGINE_EVAL) || sq_recipe_check(&p->recipe, NULL) == SQ_OK;
+    return !(s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)) ||
+           sq_recipe_check(&p->recipe, NULL) == SQ_OK;
 }
 
 static enum sq_status collect_points(struct sq_sweep_grid *s, struct sq_error *err)

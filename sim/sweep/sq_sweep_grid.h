@@ -4,6 +4,7 @@
 #define SQ_SWEEP_GRID_H
 
 #include "sim/format/sq_recipe.h"
+#include "sim/llm/sq_checkpoint.h"
 #include "sim/sweep/sq_sweep.h"
 
 // ---- axes (sq_sweep_axis.c) -------------------------------------------------------------------
@@ -58,10 +59,32 @@ void sq_sweep_inputs_close(struct sq_sweep_inputs *in);
 // Adds everything the point's measures depend on but the code and the parameters.
 void sq_sweep_inputs_digest(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                             struct sq_digest *digest);
+// Models encoded so far.
+size_t sq_sweep_inputs_encodings(const struct sq_sweep_inputs *in);
 // JSON members that say where the numbers come from: "data", "seed", tools. Owned by `in`.
 const char *sq_sweep_inputs_provenance(const struct sq_sweep_inputs *in);
 
 enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                 struct sq_sweep_result *r, struct sq_error *err);
+
+// ---- values (sq_sweep_values.c) ---------------------------------------------------------------
+
+// Results by encoding: model, tokens, options of the format. Shared by the threads of a sweep; who
+// wants what another one computes waits for it.
+struct sq_sweep_memo;
+enum sq_status sq_sweep_memo_open(struct sq_sweep_memo **memo, const struct sq_sweep_grid *s,
+                                  struct sq_error *err);
+void sq_sweep_memo_close(struct sq_sweep_memo *memo);
+size_t sq_sweep_memo_encodings(struct sq_sweep_memo *memo);
+
+struct sq_sweep_source {
+    const struct sq_checkpoint *ck;
+    const char *path, *tokens, *eval_tokens; // token files: calibration, evaluation
+    struct sq_digest digest;                 // of all of it
+};
+// What SQ_ENGINE_VALUES and SQ_ENGINE_EVAL yield, those of `engines`, the same in every call.
+enum sq_status sq_sweep_values(struct sq_sweep_memo *memo, const struct sq_sweep_source *source,
+                               unsigned engines, const struct sq_sweep_point *p,
+                               struct sq_sweep_result *r, struct sq_error *err);
 
 #endif

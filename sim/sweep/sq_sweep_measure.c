@@ -28,7 +28,7 @@ static double weight_sqnr_db(point *p, result *r, unsigned index)
     return sq_sqnr_db(&(struct sq_sqnr){r->weight_signal, r->weight_noise});
 }
 
-// Of what was evaluated, where that depends on the weights: pruned rows, outliers, padding.
+// Of what was encoded, where that depends on the weights: pruned rows, outliers, padding.
 static double stored_bits(point *p, result *r, unsigned index)
 {
     (void)index;
@@ -122,6 +122,12 @@ static double format_area_um2(point *p, result *r, unsigned index)
     return r->pe.area_um2;
 }
 
+static double array_area_um2(point *p, result *r, unsigned index)
+{
+    (void)p, (void)index;
+    return r->array_um2;
+}
+
 static double pe_area_um2(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
@@ -206,6 +212,8 @@ const struct sq_measure sq_measures[] = {
     {"format_low_lanes", "", "closed form, by axis fair", MACHINE, format_low_lanes, 0},
     {"format_high_lanes", "", "closed form, by axis fair", MACHINE, format_high_lanes, 0},
     {"format_area_um2", "um2", SYNTHESIS " of the PE, fair by area", MACHINE, format_area_um2, 0},
+    {"array_area_um2", "um2", SYNTHESIS " of the format's PE, times PEs and cores",
+     MACHINE | SQ_ENGINE_ARRAY, array_area_um2, 0},
     {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0},
     {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0},
     {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0},

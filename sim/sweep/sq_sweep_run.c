@@ -205,6 +205,7 @@ enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep
     if (run.status == SQ_OK && !o->is_dry_run)
         run_threads(&run);
     pthread_mutex_destroy(&run.lock);
+    count->encoded = sq_sweep_inputs_encodings(inputs);
     sq_sweep_db_close(run.db);
     free(run.provenance);
     free(run.is_found);

@@ -233,7 +233,7 @@ no "axis model together with n and k" '  n: [64]\n  k: [64]\n  model: [x]'
 no "axis model has 'x' twice" '  model: [x, x]'
 no "unknown measure 'cycels', did you mean cycles" '  bank: [8]' cycels
 no "a measure of values with axes n and k" '  n: [64]\n  k: [64]' relative_error
-no "are of algorithm rtn" '  algorithm: [gptq]' weight_sqnr_db
+no "of the core's PE and gather are of format sq_w, not of sp24" '  format: [sp24]\n  machine: [sim/machines/default.yaml]' pe_area_um2
 no "Expecting SEQUENCE" '  bank: 8'
 no "unknown name 'bnak', did you mean bank" '  bank: [8]' cycles 'constraints: ["bnak < 9"]'
 no "need one of <= >=" '  bank: [8]' cycles 'constraints: ["bank = 9"]'

@@ -141,7 +141,7 @@ static void test_format_refusals(void **state)
         {"format: [dens], n: [8], k: [8]", "macs", "did you mean dense"},
         {"format: [sp24], n: [8], k: [8]", "cycles", "need axis machine"},
         {"n: [8], k: [8]", "time_ms", "need axis machine"},
-        {"format: [sp24], machine: [sim/machines/default.yaml]", "relative_error", "not of sp24"},
+        {"n: [8], k: [8]", "array_area_um2", "need axis machine"},
         {"format: [sp24], machine: [sim/machines/default.yaml]", "pe_area_um2", "not of sp24"},
         {"machine: [sim/machines/absent.yaml], n: [8], k: [8]", "macs", "absent.yaml"},
         {"machine: [a, a], n: [8], k: [8]", "macs", "axis machine has 'a' twice"},

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Values and areas of a sweep over formats and machines: one encoding for all that only machines tell apart, and the measures
+# are those of run, quantize, eval and area.
+. "$(dirname "$0")/lib.sh"
+D=$SQSIM_HOME/sim/machines/default.yaml
+cat >"$W/v.yaml" <<'EOF'
+name: v
+axes:
+  machine: [sim/machines/default.yaml, sim/machines/server64.yaml]
+  m: [4, 8]
+  format: [dense, gqsa, nvfp4]
+  weight_bits: [4]
+  sparsity: [0.5]
+  group: [32]
+  rows: [16, 32]
+measures: [relative_error, weight_sqnr_db, loss, stored_bits, cycles]
+EOF
+accept "values of three formats on two machines" sweep v.yaml --db v.db -o v.csv --json
+ok "24 points" [ "$(number points)" = 24 ]
+ok "three encodings" [ "$(number encoded)" = 3 ]
+at() { # FORMAT COLUMN: its values, each once
+  awk -F, -v f="$1" -v c="$2" 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next} $at["format"] == f {print $at[c]}' "$W/v.csv" | sort -u
+}
+same() { awk -v a="$1" -v b="$2" 'BEGIN {d = a - b; exit !(a != "" && b != "" && a != 0 && d * d <= 1e-20 * a * a)}'; }
+for f in dense gqsa nvfp4; do
+  case $f in dense) o="--weight-bits 4 --group 32 --algorithm rtn" ;; gqsa) o="--sparsity 0.5 --group 32" ;; *) o="--algorithm rtn" ;; esac
+  ok "$f: one loss for all machines and tokens" [ "$(at $f loss | wc -l)" = 1 ]
+  ok "$f: an error for each number of tokens" [ "$(at $f relative_error | wc -l)" = 2 ]
+  sq eval --format $f $o --summary --json
+  ok "$f: the loss of eval" same "$(at $f loss)" "$(number loss)"
+  sq quantize --format $f $o --json
+  ok "$f: the SQNR of quantize" same "$(at $f weight_sqnr_db)" "$(number sqnr_db)"
+  # (the formula of the NV formats leaves out the one scale of a tensor)
+  [ $f = nvfp4 ] || ok "$f: its stored bits" same "$(at $f stored_bits)" "$(number stored_bits_per_weight)"
+done
+ok "cycles differ by machine, rows and tokens" [ "$(at nvfp4 cycles | wc -l)" -ge 6 ]
+accept "again" sweep v.yaml --db v.db --json
+ok "nothing is encoded" [ "$(number encoded),$(number computed)" = 0,0 ]
+sed -i 's/^measures.*/measures: [stored_bits, cycles]/' "$W/v.yaml"
+accept "without values" sweep v.yaml --db t.db --json
+ok "nothing is encoded either" [ "$(number encoded),$(number computed)" = 0,24 ]
+
+# ---- areas --------------------------------------------------------------------------------------
+LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
+if command -v yosys >/dev/null && [ -r $LIB ]; then
+  printf '%s\n' 'name: a' 'axes:' '  machine: [sim/machines/default.yaml, sim/machines/server64.yaml]' '  m: [1]' '  n: [64]' '  k: [64]' \
+    '  low_lanes: [4]' '  high_lanes: [1]' '  rows: [8]' '  format: [sq_w, dense]' '  weight_bits: [4]' '  fair: [none, area]' \
+    'measures: [array_area_um2, format_area_um2]' >"$W/a.yaml"
+  accept "areas" sweep a.yaml --db a.db -o a.csv
+  area() { awk -F, -v f="$1" -v m="$2" -v w="$3" 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
+    $at["format"] == f && $at["machine"] ~ m && $at["fair"] == w {print $at["array_area_um2"]}' "$W/a.csv"; }
+  sq area --block pe --gather crossbar --low-lanes 4 --high-lanes 1 --json
+  pe=$(grep '"block":"pe"' "$W.out" | grep -o '"area_um2":[^,]*' | cut -d: -f2)
+  ok "sq_w on one core: the PE of area, 8 x 32 times" same "$(area sq_w default none)" "$(awk -v a="$pe" 'BEGIN {print a * 256}')"
+  ok "on 64 cores" same "$(area sq_w server64 none)" "$(awk -v a="$pe" 'BEGIN {print a * 256 * 64}')"
+  sq run --m 1 --n 64 --k 64 --low-lanes 4 --high-lanes 1 --rows 8 --machine "$D" --format dense --weight-bits 4 --fair area --json
+  ok "dense, fair by area: the PE of run" same "$(area dense default area)" "$(awk -v a="$(number pe_area_um2)" 'BEGIN {print a * 256}')"
+  sed -i 's/format: .*/format: [mxint8]/; /weight_bits/d; s/fair: .*/fair: [none]/' "$W/a.yaml"
+  accept "a format without a PE" sweep a.yaml --db n.db -o n.csv
+  ok "has no area" [ "$(tail -1 "$W/n.csv" | rev | cut -d, -f2 | rev)" = "" ]
+else
+  skip "areas" "no yosys, or no $LIB"
+fi
+finish

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values of a sweep on the embedded model. Five formats, each on 2 machines x 2 sizes of core x 2
+// numbers of tokens: as many encodings as formats, in one thread and where four threads ask at
+// once; sums of errors are those of another walk over the layers (sq_encoded_layers), losses those
+// of sq_eval, both to the bit. Refused values fail in every point.
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sim/llm/sq_encoded_visit.h"
+#include "sim/llm/sq_eval.h"
+#include "sim/sweep/sq_sweep_grid.h"
+
+#define MODEL "traces/tiny-llama"
+
+static const char spec[] = "name: v\n"
+                           "axes:\n"
+                           "  machine: [sim/machines/default.yaml, sim/machines/server64.yaml]\n"
+                           "  m: [2, 5]\n"
+                           "  format: [sq_w, dense, sp24, spqt, mxfp4]\n"
+                           "  weight_bits: [4]\n"
+                           "  algorithm: [rtn]\n"
+                           "  act_bits: [8]\n"
+                           "  bank: [16]\n"
+                           "  sparsity: [0.5]\n"
+                           "  rows: [8, 16]\n"
+                           "measures: [relative_error, weight_sqnr_db, %s stored_bits, cycles]\n";
+
+static void open_all(struct sq_sweep_grid *s, struct sq_sweep_inputs **in, const char *measure)
+{
+    struct sq_error err;
+    char text[1000];
+    const struct sq_sweep_options o = {.home = "."};
+    snprintf(text, sizeof text, spec, measure);
+    if (sq_sweep_grid_parse(s, text, strlen(text), "test", ".", &err) != SQ_OK ||
+        sq_sweep_inputs_open(in, s, &o, &err) != SQ_OK)
+        fail_msg("%s", err.text);
+}
+
+static struct sq_sweep_result compute(const struct sq_sweep_inputs *in,
+                                      const struct sq_sweep_point *p)
+{
+    struct sq_sweep_result r;
+    struct sq_error err;
+    if (sq_sweep_compute(in, p, &r, &err) != SQ_OK)
+        fail_msg("%s: %s", p->recipe.format->name, err.text);
+    return r;
+}
+
+// Whether two points have the same encoding, by what the row in the database says of them.
+static bool is_same(const struct sq_sweep_point *a, const struct sq_sweep_point *b)
+{
+    struct sq_sweep_point p[2] = {*a, *b};
+    char text[2][SQ_PARAMETERS_SIZE];
+    for (unsigned i = 0; i < 2; i++) {
+        p[i].absent |= 1u << SQ_AXIS_MACHINE | 1u << SQ_AXIS_M | 1u << SQ_AXIS_ROWS;
+        sq_sweep_parameters(&p[i], text[i]);
+    }
+    return strcmp(text[0], text[1]) == 0;
+}
+
+static size_t n_distinct(const struct sq_sweep_grid *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_points; i++) {
+        struct sq_sweep_point a, b;
+        bool is_new = true;
+        sq_sweep_grid_point(s, i, &a);
+        for (size_t j = 0; j < i && is_new; j++) {
+            sq_sweep_grid_point(s, j, &b);
+            is_new = !is_same(&a, &b);
+        }
+        n += is_new;
+    }
+    return n;
+}
+
+// ---- another walk -----------------------------------------------------------------------------
+
+struct walk {
+    const struct sq_checkpoint *ck;
+    const struct sq_recipe *r;
+    double signal, noise, nbits;
+};
+
+static enum sq_status add(void *context, size_t index, const struct sq_quant_layer *q,
+                          const float *x, size_t m, struct sq_error *err)
+{
+    struct walk *v = context;
+    double signal = 0, noise = 0;
+    float *w = malloc(q->n * q->k_orig * sizeof *w), *y = malloc(m * q->n * sizeof *y);
+    assert_int_equal(sq_checkpoint_read_layer(v->ck, index, w, err), SQ_OK);
+    assert_int_equal(sq_quant_layer_apply(q, v->r, x, m, y, err), SQ_OK);
+    for (size_t i = 0; i < m * q->n; i++) {
+        double exact = 0;
+        for (size_t k = 0; k < q->k_orig; k++)
+            exact += (double)x[i / q->n * q->k_orig + k] * (double)w[i % q->n * q->k_orig + k];
+        noise += (exact - (double)y[i]) * (exact - (double)y[i]);
+        signal += exact * exact;
+    }
+    v->signal += signal;
+    v->noise += noise;
+    v->nbits += sq_quant_layer_nbits(q);
+    free(w);
+    free(y);
+    return SQ_OK;
+}
+
+static void check_errors(const struct sq_checkpoint *ck, const struct sq_sweep_point *p,
+                         const struct sq_sweep_result *r)
+{
+    struct walk v = {.ck = ck, .r = &p->recipe};
+    struct sq_error err;
+    uint8_t wanted[64];
+    bool is_real;
+    memset(wanted, 1, sizeof wanted);
+    assert_true(ck->n_layers <= sizeof wanted);
+    const struct sq_encoded_options o = {
+        .recipe = &p->recipe, .model = MODEL, .m = p->m, .seed = 1, .is_wanted = wanted};
+    if (sq_encoded_layers(ck, &o, add, &v, &is_real, &err) != SQ_OK)
+        fail_msg("%s", err.text);
+    assert_true(v.noise > 0 && is_real);
+    assert_memory_equal(&v.signal, &r->output_signal, sizeof v.signal);
+    assert_memory_equal(&v.noise, &r->output_noise, sizeof v.noise);
+    assert_true(v.nbits == r->evaluated_bits * r->weights);
+}
+
+static void test_errors_and_encodings(void **state)
+{
+    (void)state;
+    struct sq_sweep_grid s;
+    struct sq_sweep_inputs *in;
+    struct sq_checkpoint ck;
+    open_all(&s, &in, "");
+    assert_int_equal(sq_checkpoint_open(&ck, MODEL, NULL), SQ_OK);
+    const size_t distinct = n_distinct(&s);
+    assert_int_equal(distinct, 5);
+    assert_int_equal(s.n_points, 8 * distinct);
+    for (size_t i = 0; i < s.n_points; i++) {
+        struct sq_sweep_point p;
+        sq_sweep_grid_point(&s, i, &p);
+        const struct sq_sweep_result r = compute(in, &p);
+        assert_true(r.cycles > 0 && r.stored_nbits > 0 && r.weight_noise > 0);
+        if (i <= 2 * distinct && i % 2 == 0) // each with the first m, one with the second as well
+            check_errors(&ck, &p, &r);
+    }
+    assert_int_equal(sq_sweep_inputs_encodings(in), distinct);
+    sq_sweep_inputs_close(in);
+    sq_checkpoint_close(&ck);
+    sq_sweep_grid_free(&s);
+}
+
+// ---- threads and losses -----------------------------------------------------------------------
+
+struct worker {
+    const struct sq_sweep_inputs *in;
+    const struct sq_sweep_grid *s;
+    size_t first;
+    double loss[16];
+};
+
+// The first points of two encodings, each thread beginning elsewhere.
+static void *work(void *context)
+{
+    struct worker *w = context;
+    for (size_t i = 0; i < 4; i++) {
+        struct sq_sweep_point p;
+        const size_t at = (w->first + i) % 4;
+        sq_sweep_grid_point(w->s, at, &p);
+        w->loss[at] = compute(w->in, &p).loss;
+    }
+    return NULL;
+}
+
+static void test_losses_in_threads(void **state)
+{
+    (void)state;
+    struct sq_sweep_grid s;
+    struct sq_sweep_inputs *in;
+    struct sq_checkpoint ck;
+    struct sq_tokens calib, tokens;
+    pthread_t thread[4];
+    struct worker w[4];
+    open_all(&s, &in, "loss,");
+    for (size_t i = 0; i < 4; i++) {
+        w[i] = (struct worker){.in = in, .s = &s, .first = i};
+        assert_int_equal(pthread_create(&thread[i], NULL, work, &w[i]), 0);
+    }
+    for (size_t i = 0; i < 4; i++)
+        pthread_join(thread[i], NULL);
+    assert_int_equal(sq_sweep_inputs_encodings(in), 2); // sq_w, dense: two sizes of core each
+    assert_int_equal(sq_checkpoint_open(&ck, MODEL, NULL), SQ_OK);
+    assert_int_equal(sq_tokens_read(&calib, MODEL "/tokens_calib.safetensors", ck.config.vocab_size,
+                                    ck.config.max_position, NULL),
+                     SQ_OK);
+    assert_int_equal(sq_tokens_read(&tokens, MODEL "/tokens_eval.safetensors", ck.config.vocab_size,
+                                    ck.config.max_position, NULL),
+                     SQ_OK);
+    for (size_t i = 0; i < 4; i += 2) {
+        struct sq_sweep_point p;
+        struct sq_eval_result result;
+        sq_sweep_grid_point(&s, i, &p);
+        assert_int_equal(sq_eval(&ck, &calib, &tokens, &p.recipe, NULL, NULL, &result, NULL),
+                         SQ_OK);
+        for (size_t t = 0; t < 4; t++)
+            assert_true(w[t].loss[i] == result.loss && w[t].loss[i + 1] == result.loss);
+    }
+    sq_tokens_free(&tokens);
+    sq_tokens_free(&calib);
+    sq_checkpoint_close(&ck);
+    sq_sweep_inputs_close(in);
+    sq_sweep_grid_free(&s);
+}
+
+// More tokens than the file has.
+static void test_failure(void **state)
+{
+    (void)state;
+    struct sq_sweep_grid s;
+    struct sq_sweep_inputs *in;
+    struct sq_sweep_point p;
+    struct sq_sweep_result r;
+    struct sq_error err;
+    static const char text[] = "name: v\naxes:\n  m: [1000000]\n  rows: [8, 16]\n"
+                               "measures: [relative_error]\n";
+    const struct sq_sweep_options o = {.home = "."};
+    assert_int_equal(sq_sweep_grid_parse(&s, text, strlen(text), "test", ".", NULL), SQ_OK);
+    assert_int_equal(sq_sweep_inputs_open(&in, &s, &o, NULL), SQ_OK);
+    for (size_t i = 0; i < 2; i++) {
+        sq_sweep_grid_point(&s, i, &p);
+        assert_int_equal(sq_sweep_compute(in, &p, &r, &err), SQ_ERR_RANGE);
+        assert_non_null(strstr(err.text, "--m = 1000000"));
+    }
+    sq_sweep_inputs_close(in);
+    sq_sweep_grid_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_errors_and_encodings),
+        cmocka_unit_test(test_losses_in_threads),
+        cmocka_unit_test(test_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
