@@ -86,9 +86,18 @@ struct sq_gemm_codes {
     const struct sq_codes *x, *w;
     float *y;
     int32_t *p_lo, *p_hi;
+    const void *cells; // weights laid out for many calls; NULL: in each call
+    unsigned kernel;   // an enum sq_gemm_kernel (sq_gemm_kernels.h), 0: the fastest
 };
 enum sq_status sq_gemm_codes_check(const struct sq_gemm_codes *g, struct sq_error *err);
 size_t sq_gemm_codes_scratch(const struct sq_gemm_codes *g);
+// The weights of a layer as the products read them: bytes, a multiple of 64, and 64-byte aligned
+// (0: for fp there are none); blocks 0.. of SQ_GEMM_CODES_BLOCK channels, in any order and on any
+// thread. scratch: sq_gemm_codes_load_scratch bytes. x is read for its grid alone.
+enum { SQ_GEMM_CODES_BLOCK = 16 };
+size_t sq_gemm_codes_cells(const struct sq_gemm_codes *g);
+size_t sq_gemm_codes_load_scratch(const struct sq_gemm_codes *g);
+void sq_gemm_codes_load(const struct sq_gemm_codes *g, size_t block, void *cells, void *scratch);
 // After sq_gemm_codes_check.
 void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *scratch);
 

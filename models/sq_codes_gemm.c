@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Integer products of two operands of codes, and their FP32 combine (sq_codes.h).
 //
-// An operand enters as one or two planes of int16: a single-accumulator grid as its merged
+// An operand enters as one or two planes: a single-accumulator grid as its merged
 // integers, grids `own` and `shift` as low plane (0 at high positions) and high plane (0
 // elsewhere). At most one side has two planes, so one or two dot products per (token, channel,
 // group) say everything.
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "models/sq_codes.h"
+#include "models/sq_codes_dot.h"
 #include "models/sq_codes_fp.h"
 #include "models/sq_combine.h"
 
@@ -20,7 +21,11 @@ _Static_assert(136LL * 136 * GROUP_MAX <= INT32_MAX, "a group's sums fit INT32")
 #define GROUP_MAX_12 4096u
 _Static_assert(2056LL * 136 * GROUP_MAX_12 <= INT32_MAX, "and those of wider codes");
 
-enum { CHANNELS = 16, TOKENS = 4 }; // of a block
+enum {
+    CHANNELS = SQ_CODES_CHANNELS, // of a block
+    TOKENS = SQ_CODES_TOKENS,
+    PIECE = 128, // tokens whose planes are laid out at a time
+};
 
 static bool is_fp_pair(const struct sq_gemm_codes *g)
 {
@@ -77,66 +82,6 @@ static void load_planes(const struct sq_codes *c, size_t row, int16_t *plane, si
     }
 }
 
-// ---- integers -------------------------------------------------------------------------------
-
-// sum[t][c] = sum over i < len of x[t][i] * cell[i/2][c][i%2]; len is even, tokens are k apart.
-typedef void dot_fn(const int16_t *x, const int16_t *cell, size_t k, size_t len,
-                    int32_t sum[TOKENS][CHANNELS]);
-
-static void dot_portable(const int16_t *x, const int16_t *cell, size_t k, size_t len,
-                         int32_t sum[TOKENS][CHANNELS])
-{
-    for (unsigned t = 0; t < TOKENS; t++) {
-        int32_t s[CHANNELS] = {0};
-        for (size_t i = 0; i < len; i += 2)
-            for (unsigned c = 0; c < CHANNELS; c++) {
-                const int16_t *w = cell + i * CHANNELS + 2 * c;
-                s[c] += x[t * k + i] * w[0] + x[t * k + i + 1] * w[1];
-            }
-        memcpy(sum[t], s, sizeof s);
-    }
-}
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-
-__attribute__((target("avx2"))) static void
-dot_avx2(const int16_t *x, const int16_t *cell, size_t k, size_t len, int32_t sum[TOKENS][CHANNELS])
-{
-    __m256i s[TOKENS][2];
-#pragma GCC unroll 4
-    for (unsigned t = 0; t < TOKENS; t++)
-        s[t][0] = s[t][1] = _mm256_setzero_si256();
-    for (size_t i = 0; i < len; i += 2) {
-        const __m256i *w = (const __m256i *)(const void *)(cell + i * CHANNELS);
-        const __m256i w0 = _mm256_loadu_si256(w), w1 = _mm256_loadu_si256(w + 1);
-#pragma GCC unroll 4
-        for (unsigned t = 0; t < TOKENS; t++) {
-            int32_t pair;
-            memcpy(&pair, x + t * k + i, sizeof pair);
-            const __m256i a = _mm256_set1_epi32(pair);
-            s[t][0] = _mm256_add_epi32(s[t][0], _mm256_madd_epi16(w0, a));
-            s[t][1] = _mm256_add_epi32(s[t][1], _mm256_madd_epi16(w1, a));
-        }
-    }
-#pragma GCC unroll 4
-    for (unsigned t = 0; t < TOKENS; t++) {
-        _mm256_storeu_si256((__m256i *)(void *)sum[t], s[t][0]);
-        _mm256_storeu_si256((__m256i *)(void *)sum[t] + 1, s[t][1]);
-    }
-}
-
-static dot_fn *select_dot(void)
-{
-    return __builtin_cpu_supports("avx2") ? dot_avx2 : dot_portable;
-}
-#else
-static dot_fn *select_dot(void)
-{
-    return dot_portable;
-}
-#endif
-
 // ---- combine --------------------------------------------------------------------------------
 
 // One accumulator: the products of the larger scale shifted left, exact in 41 bits.
@@ -150,23 +95,56 @@ static void combine_shifted(const struct sq_codes *x, size_t token, const float 
 }
 
 // One group of a block: the FP32 roundings of sq_codes.h for CHANNELS channels of one token.
-static void combine(const struct sq_gemm_codes *j, size_t token, const float *s_lo,
-                    const float *s_hi, const int32_t *lo, const int32_t *hi, float *y)
+static inline __attribute__((always_inline)) void combine_body(const struct sq_gemm_codes *j,
+                                                               size_t token, const float *s_lo,
+                                                               const float *s_hi, const int32_t *lo,
+                                                               const int32_t *hi, float *y)
 {
     if (j->w->grid.kind == SQ_GRID_OWN) {
+#pragma omp simd
         for (unsigned c = 0; c < CHANNELS; c++)
             y[c] = sq_combine_group(SQ_COMBINE_TWO, y[c], lo[c], hi[c], s_lo[c], s_hi[c], 1.0f);
     } else if (j->x->grid.kind == SQ_GRID_SHIFT) {
         combine_shifted(j->x, token, s_lo, lo, hi, y);
     } else if (j->x->grid.kind == SQ_GRID_OWN) {
         const float x_lo = j->x->s_lo[token], x_hi = j->x->s_hi[token];
+#pragma omp simd
         for (unsigned c = 0; c < CHANNELS; c++)
             y[c] = sq_combine_group(SQ_COMBINE_SCALED, y[c], lo[c], hi[c], x_lo, x_hi, s_lo[c]);
     } else {
+#pragma omp simd
         for (unsigned c = 0; c < CHANNELS; c++)
             y[c] = sq_combine_group(SQ_COMBINE_ONE, y[c], lo[c], 0, s_lo[c], 1.0f, 1.0f);
     }
 }
+
+typedef void combine_fn(const struct sq_gemm_codes *j, size_t token, const float *s_lo,
+                        const float *s_hi, const int32_t *lo, const int32_t *hi, float *y);
+
+static void combine_portable(const struct sq_gemm_codes *j, size_t token, const float *s_lo,
+                             const float *s_hi, const int32_t *lo, const int32_t *hi, float *y)
+{
+    combine_body(j, token, s_lo, s_hi, lo, hi, y);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,prefer-vector-width=512"))) static void
+combine_avx512(const struct sq_gemm_codes *j, size_t token, const float *s_lo, const float *s_hi,
+               const int32_t *lo, const int32_t *hi, float *y)
+{
+    combine_body(j, token, s_lo, s_hi, lo, hi, y);
+}
+
+static combine_fn *select_combine(void)
+{
+    return __builtin_cpu_supports("avx512f") ? combine_avx512 : combine_portable;
+}
+#else
+static combine_fn *select_combine(void)
+{
+    return combine_portable;
+}
+#endif
 
 // The last product, with the token's scale.
 static float finish(const struct sq_gemm_codes *j, size_t token, float y)
@@ -181,90 +159,165 @@ static float finish(const struct sq_gemm_codes *j, size_t token, float y)
                           sq_grid_single_scale(&x->grid, x->s_lo[token], x->s_hi[token]));
 }
 
-// ---- blocks ---------------------------------------------------------------------------------
+// ---- layout ---------------------------------------------------------------------------------
 
-// Scratch of one call. Cells and scales are of one block of channels, planes of one of tokens.
-struct scratch {
-    int16_t *cells;     // [planes of w][k/2][CHANNELS][2], k rounded up to even
-    int16_t *tokens;    // [planes of x][TOKENS][k], and a row's planes on their way to cells
-    float *s_lo, *s_hi; // [groups][CHANNELS]; single-accumulator grids have one, in s_lo
+// How the operands of a product stand in memory, with codes in words (sq_codes_dot.h).
+struct layout {
+    struct sq_codes_dot dot;
+    size_t k, n_groups;          // k rounded up to whole words
+    size_t plane, bias, scale;   // bytes of a block of channels: a plane of cells, ...
+    unsigned w_planes, x_planes; //
 };
 
-static size_t even(size_t k)
+static bool is_int8(const struct sq_codes *c)
 {
-    return (k + 1) / 2 * 2;
+    return c->grid.kind == SQ_GRID_DENSE
+               ? c->grid.low_bits <= 8
+               : (c->grid.kind == SQ_GRID_OWN || c->grid.kind == SQ_GRID_SHIFT) &&
+                     c->grid.high_bits <= 8;
 }
 
-static size_t n_groups(const struct sq_codes *w)
+static struct layout layout_of(const struct sq_gemm_codes *g)
 {
-    return w->k / w->group;
+    const size_t k = (g->w->k + SQ_CODES_WORD - 1) / SQ_CODES_WORD * SQ_CODES_WORD;
+    const size_t n_groups = g->w->k / g->w->group;
+    const bool is_whole = g->w->group % SQ_CODES_WORD == 0 || n_groups == 1; // words of a group
+    const struct sq_codes_dot dot =
+        sq_codes_dot_of((enum sq_gemm_kernel)g->kernel, is_whole && is_int8(g->w) && is_int8(g->x));
+    return (struct layout){.dot = dot,
+                           .k = k,
+                           .n_groups = n_groups,
+                           .plane = k * CHANNELS * dot.nbytes,
+                           .bias = n_groups * CHANNELS * sizeof(int32_t),
+                           .scale = n_groups * CHANNELS * sizeof(float),
+                           .w_planes = n_planes(g->w),
+                           .x_planes = n_planes(g->x)};
 }
 
-static size_t integer_scratch(const struct sq_gemm_codes *g)
+// A block of channels: cells and biases of each plane, low and high scales by group,
+// [..][CHANNELS]. All parts are multiples of 64 bytes.
+static size_t block_nbytes(const struct layout *l)
 {
-    const size_t planes = (CHANNELS + 2) * n_planes(g->w) + TOKENS * n_planes(g->x);
-    return planes * even(g->w->k) * sizeof(int16_t) + 2 * n_groups(g->w) * CHANNELS * sizeof(float);
+    return l->w_planes * (l->plane + l->bias) + 2 * l->scale;
 }
 
-static struct scratch cut_scratch(const struct sq_gemm_codes *g, void *memory)
+static const uint8_t *cells_of(const struct layout *l, const uint8_t *block, unsigned plane)
 {
-    struct scratch s = {.s_lo = memory};
-    s.s_hi = s.s_lo + n_groups(g->w) * CHANNELS;
-    s.cells = (int16_t *)(void *)(s.s_hi + n_groups(g->w) * CHANNELS);
-    s.tokens = s.cells + n_planes(g->w) * CHANNELS * even(g->w->k);
-    return s;
+    return block + plane * l->plane;
 }
 
-static void load_scales(const struct sq_codes *w, size_t channel, unsigned n, struct scratch *s)
+static const int32_t *bias_of(const struct layout *l, const uint8_t *block, unsigned plane)
+{
+    return (const int32_t *)(const void *)(block + l->w_planes * l->plane + plane * l->bias);
+}
+
+static const float *scales_of(const struct layout *l, const uint8_t *block, bool is_high)
+{
+    block += l->w_planes * (l->plane + l->bias);
+    return (const float *)(const void *)(block + is_high * l->scale);
+}
+
+// Scratch of a call: planes of a piece of tokens, two rows of codes on their way, and a block of
+// channels where those of the whole layer are not given.
+static size_t tokens_nbytes(const struct layout *l)
+{
+    return l->x_planes * PIECE * l->k * l->dot.nbytes;
+}
+
+static size_t rows_nbytes(const struct layout *l)
+{
+    return (2 * l->k * sizeof(int16_t) + 63) / 64 * 64;
+}
+
+static void load_scales(const struct layout *l, const struct sq_codes *w, size_t channel,
+                        unsigned n, float *s_lo, float *s_hi)
 {
     const bool is_single = sq_grid_is_single(&w->grid);
-    for (size_t g = 0; g < n_groups(w); g++)
+    for (size_t g = 0; g < l->n_groups; g++)
         for (unsigned c = 0; c < CHANNELS; c++) {
-            const size_t at = (channel + c) * n_groups(w) + g;
+            const size_t at = (channel + c) * l->n_groups + g;
             float lo = 0, hi = 0;
             if (c < n) {
                 hi = w->s_hi[at];
                 lo = is_single ? sq_grid_single_scale(&w->grid, w->s_lo[at], hi) : w->s_lo[at];
             }
-            s->s_lo[g * CHANNELS + c] = lo;
-            s->s_hi[g * CHANNELS + c] = hi;
+            s_lo[g * CHANNELS + c] = lo;
+            s_hi[g * CHANNELS + c] = hi;
         }
 }
 
-static void load_channels(const struct sq_codes *w, size_t channel, unsigned n, struct scratch *s)
+// One channel of a plane into its cells, and 128 times the sum of each group's codes.
+static void put_channel(const struct layout *l, const struct sq_codes *w, const int16_t *code,
+                        unsigned c, uint8_t *cells, int32_t *bias)
 {
-    const size_t k = even(w->k);
-    memset(s->cells, 0, n_planes(w) * CHANNELS * k * sizeof *s->cells);
-    for (unsigned c = 0; c < n; c++) {
-        load_planes(w, channel + c, s->tokens, k);
-        for (unsigned p = 0; p < n_planes(w); p++)
-            for (size_t i = 0; i < w->k; i++)
-                s->cells[(p * k + i / 2 * 2) * CHANNELS + 2 * c + i % 2] = s->tokens[p * k + i];
+    const unsigned word = SQ_CODES_WORD / l->dot.nbytes; // codes
+    int8_t *narrow = (int8_t *)cells;
+    int16_t *wide = (int16_t *)(void *)cells;
+    for (size_t i = 0; i < w->k; i++) {
+        const size_t at = (i / word * CHANNELS + c) * word + i % word;
+        if (l->dot.nbytes == 2) {
+            wide[at] = code[i];
+            continue;
+        }
+        narrow[at] = (int8_t)code[i];
+        bias[i / w->group * CHANNELS + c] += 128 * code[i];
     }
-    load_scales(w, channel, n, s);
 }
 
-static void load_tokens(const struct sq_codes *x, size_t token, unsigned n, struct scratch *s)
+static void load_channels(const struct layout *l, const struct sq_codes *w, size_t channel,
+                          int16_t *rows, uint8_t *block)
 {
-    const size_t k = even(x->k);
-    if (n < TOKENS || k > x->k)
-        memset(s->tokens, 0, n_planes(x) * TOKENS * k * sizeof *s->tokens);
-    for (unsigned t = 0; t < n; t++)
-        load_planes(x, token + t, s->tokens + t * k, TOKENS * k);
+    const unsigned n = w->n - channel < CHANNELS ? (unsigned)(w->n - channel) : CHANNELS;
+    uint8_t *bias = block + l->w_planes * l->plane, *scale = bias + l->w_planes * l->bias;
+    memset(block, 0, l->w_planes * (l->plane + l->bias));
+    for (unsigned c = 0; c < n; c++) {
+        load_planes(w, channel + c, rows, l->k);
+        for (unsigned p = 0; p < l->w_planes; p++)
+            put_channel(l, w, rows + p * l->k, c, block + p * l->plane,
+                        (int32_t *)(void *)(bias + p * l->bias));
+    }
+    load_scales(l, w, channel, n, (float *)(void *)scale, (float *)(void *)(scale + l->scale));
 }
 
-// TOKENS x CHANNELS; rows beyond n_tokens and n_channels are zeros.
+// n <= PIECE tokens as planes [planes][PIECE][k]; rows up to a whole block of tokens are zeros.
+static void load_tokens(const struct layout *l, const struct sq_codes *x, size_t token, size_t n,
+                        int16_t *rows, uint8_t *out)
+{
+    const size_t row = l->k * l->dot.nbytes;
+    for (size_t t = 0; t < (n + TOKENS - 1) / TOKENS * TOKENS; t++) {
+        memset(rows, 0, 2 * l->k * sizeof *rows);
+        if (t < n)
+            load_planes(x, token + t, rows, l->k);
+        for (unsigned p = 0; p < l->x_planes; p++) {
+            const int16_t *from = rows + p * l->k;
+            uint8_t *to = out + (p * PIECE + t) * row;
+            if (l->dot.nbytes == 2) {
+                memcpy(to, from, row);
+                continue;
+            }
+#pragma omp simd
+            for (size_t i = 0; i < l->k; i++)
+                to[i] = (uint8_t)(from[i] + 128);
+        }
+    }
+}
+
+// ---- blocks ---------------------------------------------------------------------------------
+
+// TOKENS x CHANNELS of a product; rows beyond n_tokens and n_channels are zeros.
 struct block {
+    const uint8_t *x, *w; // planes of the first token, a block of channels
     size_t token, channel;
     unsigned n_tokens, n_channels;
 };
 
 static void store_integers(const struct sq_gemm_codes *j, const struct block *b, size_t g,
-                           int32_t lo[TOKENS][CHANNELS], int32_t hi[TOKENS][CHANNELS])
+                           size_t n_groups, int32_t lo[TOKENS][CHANNELS],
+                           int32_t hi[TOKENS][CHANNELS])
 {
     for (unsigned t = 0; t < b->n_tokens; t++)
         for (unsigned c = 0; c < b->n_channels; c++) {
-            const size_t at = ((b->token + t) * j->w->n + b->channel + c) * n_groups(j->w) + g;
+            const size_t at = ((b->token + t) * j->w->n + b->channel + c) * n_groups + g;
             if (j->p_lo)
                 j->p_lo[at] = lo[t][c];
             if (j->p_hi)
@@ -272,37 +325,76 @@ static void store_integers(const struct sq_gemm_codes *j, const struct block *b,
         }
 }
 
-static void do_block(const struct sq_gemm_codes *j, const struct block *b, const struct scratch *s,
-                     dot_fn *dot)
+// The integers of group g from plane x of the tokens and plane w of the channels.
+static void dot_group(const struct layout *l, const struct sq_codes *w, const struct block *b,
+                      size_t g, unsigned x_plane, unsigned w_plane, int32_t sum[TOKENS][CHANNELS])
 {
-    const size_t k = even(j->w->k), group = j->w->group;
-    const bool has_two = n_planes(j->w) + n_planes(j->x) > 2;
-    const int16_t *x_hi = s->tokens + (n_planes(j->x) - 1) * TOKENS * k;
-    const int16_t *w_hi = s->cells + (n_planes(j->w) - 1) * CHANNELS * k;
+    const size_t at = g * w->group, left = at < w->k_orig ? w->k_orig - at : 0;
+    const size_t len = left < w->group ? left : w->group; // codes of padding are 0
+    const size_t word = SQ_CODES_WORD / l->dot.nbytes, row = l->k * l->dot.nbytes;
+    l->dot.dot(b->x + x_plane * PIECE * row + at * l->dot.nbytes, l->k / word,
+               cells_of(l, b->w, w_plane) + at * CHANNELS * l->dot.nbytes, (len + word - 1) / word,
+               bias_of(l, b->w, w_plane) + g * CHANNELS, sum);
+}
+
+static void do_block(const struct sq_gemm_codes *j, const struct layout *l, const struct block *b,
+                     combine_fn *combine)
+{
+    const bool has_two = l->w_planes + l->x_planes > 2;
+    const float *s_lo = scales_of(l, b->w, false), *s_hi = scales_of(l, b->w, true);
     float y[TOKENS][CHANNELS] = {{0}};
     int32_t lo[TOKENS][CHANNELS], hi[TOKENS][CHANNELS] = {{0}};
-    for (size_t g = 0; g < n_groups(j->w); g++) {
-        const size_t at = g * group, left = at < j->w->k_orig ? even(j->w->k_orig - at) : 0;
-        const size_t len = left < even(group) ? left : even(group); // codes of padding are 0
-        dot(s->tokens + at, s->cells + at * CHANNELS, k, len, lo);
+    for (size_t g = 0; g < l->n_groups; g++) {
+        dot_group(l, j->w, b, g, 0, 0, lo);
         if (has_two)
-            dot(x_hi + at, w_hi + at * CHANNELS, k, len, hi);
+            dot_group(l, j->w, b, g, l->x_planes - 1, l->w_planes - 1, hi);
         for (unsigned t = 0; t < b->n_tokens; t++)
-            combine(j, b->token + t, s->s_lo + g * CHANNELS, s->s_hi + g * CHANNELS, lo[t], hi[t],
-                    y[t]);
+            combine(j, b->token + t, s_lo + g * CHANNELS, s_hi + g * CHANNELS, lo[t], hi[t], y[t]);
         if (j->p_lo || j->p_hi)
-            store_integers(j, b, g, lo, hi);
+            store_integers(j, b, g, l->n_groups, lo, hi);
     }
     for (unsigned t = 0; t < b->n_tokens; t++)
         for (unsigned c = 0; c < b->n_channels; c++)
             j->y[(b->token + t) * j->w->n + b->channel + c] = finish(j, b->token + t, y[t][c]);
 }
 
+// n <= PIECE tokens, whose planes are in x, times a block of channels.
+static void do_piece(const struct sq_gemm_codes *g, const struct layout *l, size_t token, size_t n,
+                     const uint8_t *x, struct block *b, combine_fn *combine)
+{
+    for (size_t t = 0; t < n; t += TOKENS) {
+        b->x = x + t * l->k * l->dot.nbytes;
+        b->token = token + t;
+        b->n_tokens = n - t < TOKENS ? (unsigned)(n - t) : TOKENS;
+        do_block(g, l, b, combine);
+    }
+}
+
 // ---- entry ----------------------------------------------------------------------------------
+
+size_t sq_gemm_codes_cells(const struct sq_gemm_codes *g)
+{
+    const struct layout l = layout_of(g);
+    return is_fp_pair(g) ? 0 : (g->w->n + CHANNELS - 1) / CHANNELS * block_nbytes(&l);
+}
+
+size_t sq_gemm_codes_load_scratch(const struct sq_gemm_codes *g)
+{
+    const struct layout l = layout_of(g);
+    return rows_nbytes(&l);
+}
+
+void sq_gemm_codes_load(const struct sq_gemm_codes *g, size_t block, void *cells, void *scratch)
+{
+    const struct layout l = layout_of(g);
+    load_channels(&l, g->w, block * CHANNELS, scratch, (uint8_t *)cells + block * block_nbytes(&l));
+}
 
 size_t sq_gemm_codes_scratch(const struct sq_gemm_codes *g)
 {
-    return is_fp_pair(g) ? sq_gemm_fp_scratch(g) : integer_scratch(g);
+    const struct layout l = layout_of(g);
+    return is_fp_pair(g) ? sq_gemm_fp_scratch(g)
+                         : rows_nbytes(&l) + tokens_nbytes(&l) + block_nbytes(&l);
 }
 
 void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *scratch)
@@ -311,17 +403,21 @@ void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *sc
         sq_gemm_fp(g, m0, m1, scratch);
         return;
     }
-    dot_fn *const dot = select_dot();
-    struct scratch s = cut_scratch(g, scratch);
-    for (size_t c = 0; c < g->w->n; c += CHANNELS) {
-        struct block b = {.channel = c};
-        b.n_channels = g->w->n - c < CHANNELS ? (unsigned)(g->w->n - c) : CHANNELS;
-        load_channels(g->w, c, b.n_channels, &s);
-        for (size_t t = m0; t < m1; t += TOKENS) {
-            b.token = t;
-            b.n_tokens = m1 - t < TOKENS ? (unsigned)(m1 - t) : TOKENS;
-            load_tokens(g->x, t, b.n_tokens, &s);
-            do_block(g, &b, &s, dot);
+    const struct layout l = layout_of(g);
+    combine_fn *const combine = select_combine();
+    int16_t *rows = scratch;
+    uint8_t *x = (uint8_t *)scratch + rows_nbytes(&l), *own = x + tokens_nbytes(&l);
+    for (size_t t = m0; t < m1; t += PIECE) {
+        const size_t n = m1 - t < PIECE ? m1 - t : PIECE;
+        load_tokens(&l, g->x, t, n, rows, x);
+        for (size_t c = 0; c < g->w->n; c += CHANNELS) {
+            struct block b = {.channel = c, .w = own};
+            b.n_channels = g->w->n - c < CHANNELS ? (unsigned)(g->w->n - c) : CHANNELS;
+            if (g->cells)
+                b.w = (const uint8_t *)g->cells + c / CHANNELS * block_nbytes(&l);
+            else
+                load_channels(&l, g->w, c, rows, own);
+            do_piece(g, &l, t, n, x, &b, combine);
         }
     }
 }

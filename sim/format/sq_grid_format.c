@@ -14,19 +14,12 @@
 #include "models/sq_mac.h"
 #include "sim/format/sq_quantize.h"
 
-enum { CHANNELS = 64 }; // of one piece of work
-
 const char *const sq_group_choice[] = {"32", "64", "128", "row", NULL};
 const char *const sq_algorithm_choice[] = {"rtn", "gptq", NULL};
 const char *const sq_variant_choice[] = {"own", "tied", "split", "shift", "fp", NULL};
 const char *const sq_operand_choice[] = {"both", "weights", "act", NULL};
 const char *const sq_rotation_choice[] = {"none", "16", "32", NULL};
 const char *const sq_score_choice[] = {"c0", "c1", "c2", "c3", NULL};
-
-static size_t min_size(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 {
@@ -321,125 +314,4 @@ void sq_grid_decode_row(const void *state, size_t row, float *out)
 const uint8_t *sq_grid_mask(const void *state)
 {
     return ((const struct sq_grid_layer *)state)->mask;
-}
-
-// ---- multiplying ----------------------------------------------------------------------------
-
-struct tokens {
-    const struct sq_matrix *w;
-    unsigned bits;
-    const float *x;
-    int8_t *act;
-    float *s_a;
-};
-
-// Tokens of a packed layer as integers.
-static enum sq_status quantize_tokens(void *context, size_t t, size_t m, struct sq_error *err)
-{
-    const struct tokens *c = context;
-    const struct sq_matrix *w = c->w;
-    return sq_act_quantize(c->x + t * w->k_orig, m, w->k_orig, w->k, c->bits, c->act + t * w->k,
-                           c->s_a + t, err);
-}
-
-// Packed SQ weights: threads share out the channels, so that each row is unpacked once.
-static enum sq_status apply_packed(const struct sq_grid_layer *q, const struct sq_recipe *r,
-                                   const float *x, size_t m, float *y, struct sq_error *err)
-{
-    const struct sq_matrix *w = &q->packed.m;
-    const size_t scratch_nbytes = (sq_gemm_scratch_nbytes(w) + 63) / 64 * 64;
-    int8_t *act = malloc(m * w->k);
-    float *s_a = malloc(m * sizeof *s_a);
-    struct tokens tokens = {w, r->act.low_bits, x, act, s_a};
-    bool is_out_of_memory = !act || !s_a;
-    enum sq_status status = SQ_OK;
-    if (!is_out_of_memory)
-        status = sq_each_piece(m, quantize_tokens, &tokens, err);
-    if (!is_out_of_memory && status == SQ_OK) {
-#pragma omp parallel for schedule(dynamic)
-        for (size_t n = 0; n < w->n; n += CHANNELS) {
-            void *scratch = aligned_alloc(64, scratch_nbytes);
-            if (scratch) {
-                sq_gemm_sq_w(w, act, s_a, m, n, min_size(n + CHANNELS, w->n), y, NULL, NULL,
-                             scratch);
-            } else {
-#pragma omp atomic write
-                is_out_of_memory = true;
-            }
-            free(scratch);
-        }
-    }
-    free(act);
-    free(s_a);
-    return is_out_of_memory ? no_memory(w->n, w->k, err) : status;
-}
-
-struct sq_codes sq_grid_act_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
-                                  size_t m)
-{
-    const bool is_mixed = sq_grid_is_mixed(&r->act);
-    return (struct sq_codes){.grid = r->act,
-                             .n = m,
-                             .k = q->w.k,
-                             .k_orig = q->w.k_orig,
-                             .group = q->w.k,
-                             .bank = is_mixed ? r->bank : 0,
-                             .high_per_bank = is_mixed ? r->high_per_bank : 0};
-}
-
-// m <= TOKENS tokens of any other pair of grids.
-static enum sq_status apply_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
-                                  const float *x, size_t m, float *y, struct sq_error *err)
-{
-    struct sq_codes a = sq_grid_act_codes(q, r, m);
-    SQ_TRY(sq_codes_alloc(&a, err));
-    const struct sq_gemm_codes g = {&a, &q->w, y, NULL, NULL};
-    float *score = malloc(2 * a.k * sizeof *score);
-    void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
-    enum sq_status status = sq_gemm_codes_check(&g, err);
-    if (status == SQ_OK && (!score || !scratch))
-        status = no_memory(q->w.n, q->w.k, err);
-    if (status == SQ_OK)
-        status = sq_codes_encode_act(&a, x, r->select, q->mask, score, err);
-    if (status == SQ_OK)
-        sq_gemm_codes(&g, 0, m, scratch);
-    free(score);
-    free(scratch);
-    sq_codes_free(&a);
-    return status;
-}
-
-static enum sq_status apply_f16(const struct sq_grid_layer *q, const float *x, size_t m, float *y,
-                                struct sq_error *err)
-{
-    void *scratch = malloc(sq_gemm_f16_scratch(&q->w, m));
-    if (!scratch)
-        return no_memory(q->w.n, q->w.k, err);
-    const enum sq_status status = sq_gemm_f16(&q->w, x, m, y, scratch, err);
-    free(scratch);
-    return status;
-}
-
-enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
-                             float *y, struct sq_error *err)
-{
-    const struct sq_grid_layer *q = state;
-    float *rotated = NULL;
-    if (q->rotation)
-        SQ_TRY(sq_grid_rotated(q->rotation, x, m, q->w.k_orig, &rotated, err));
-    const float *from = rotated ? rotated : x;
-    const enum sq_status status = q->values          ? sq_grid_apply_values(q, r, from, m, y, err)
-                                  : q->packed.buffer ? apply_packed(q, r, from, m, y, err)
-                                  : r->is_act_f16    ? apply_f16(q, from, m, y, err)
-                                                     : apply_codes(q, r, from, m, y, err);
-    free(rotated);
-    return status;
-}
-
-enum sq_status sq_grid_apply_all(const void *state, const struct sq_recipe *r, const float *x,
-                                 size_t m, float *y, bool *is_done, struct sq_error *err)
-{
-    const struct sq_grid_layer *q = state;
-    *is_done = q->packed.buffer && !q->values && !q->rotation;
-    return *is_done ? apply_packed(state, r, x, m, y, err) : SQ_OK;
 }

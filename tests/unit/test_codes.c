@@ -3,11 +3,13 @@
 //
 // Judges: the packed golden model (sq_encode_rtn, sq_gemm_sq_w) for grid `own`, which must agree
 // bit for bit; vector V5 to the bit; and plain loops over single elements in 64 bits, written from
-// the formulas, for every pair of grids. Sampled: shapes off every block size, groups, codes.
+// the formulas, for every pair of grids. Sampled: shapes off every block size, groups, codes. Every
+// kernel of the processor gives the same bits.
 #include <math.h>
 
 #include "models/quant/sq_codes_alloc.h"
 #include "models/sq_codes.h"
+#include "models/sq_gemm_kernels.h"
 #include "models/sq_mac.h"
 #include "tests/unit/fixture.h"
 
@@ -117,7 +119,8 @@ static void products_agree_with_packed(void **state)
             codes_new((struct sq_grid){SQ_GRID_DENSE, 0, bits}, m, w.k, k_orig, w.k, 0, 0);
         assert_int_equal(sq_codes_unpack(&w, &cw, NULL), SQ_OK);
         encode_act(&cx, x, SQ_SELECT_STATIC, NULL);
-        const struct sq_gemm_codes g = {&cx, &cw, y + m * n, p2, p2 + m * n * ng};
+        const struct sq_gemm_codes g = {
+            .x = &cx, .w = &cw, .y = y + m * n, .p_lo = p2, .p_hi = p2 + m * n * ng};
         assert_int_equal(sq_gemm_codes_check(&g, NULL), SQ_OK);
         void *scratch2 = fixture_alloc(sq_gemm_codes_scratch(&g));
         sq_gemm_codes(&g, 0, 5, scratch2);
@@ -148,7 +151,7 @@ static void dynamic_vector_v5(void **state)
     cw.s_lo[0] = cw.s_hi[0] = 1;
     float y;
     int32_t lo, hi;
-    const struct sq_gemm_codes g = {&cx, &cw, &y, &lo, &hi};
+    const struct sq_gemm_codes g = {.x = &cx, .w = &cw, .y = &y, .p_lo = &lo, .p_hi = &hi};
     void *scratch = fixture_alloc(sq_gemm_codes_scratch(&g));
     sq_gemm_codes(&g, 0, 1, scratch);
     CHECK_EQ(lo, 81, "P_lo\n");
@@ -212,6 +215,33 @@ static double fp_y(const struct sq_codes *x, const struct sq_codes *w, size_t t,
     return y;
 }
 
+// y[m][n] again by every kernel of this processor, weights laid out before the call or in it.
+static void check_kernels(const struct sq_codes *x, const struct sq_codes *w, const float *y)
+{
+    float *again = fixture_exact(x->n * w->n * sizeof *again);
+    for (unsigned kernel = SQ_GEMM_PORTABLE; kernel < SQ_GEMM_N_KERNELS; kernel++) {
+        struct sq_gemm_codes g = {.x = x, .w = w, .y = again, .kernel = kernel};
+        if (!sq_gemm_kernel_is_supported((enum sq_gemm_kernel)kernel))
+            continue;
+        const size_t nbytes = sq_gemm_codes_cells(&g);
+        void *scratch = fixture_alloc(sq_gemm_codes_scratch(&g));
+        void *row = fixture_alloc(sq_gemm_codes_load_scratch(&g));
+        void *cells = nbytes ? fixture_alloc(nbytes) : NULL;
+        for (size_t b = (w->n + SQ_GEMM_CODES_BLOCK - 1) / SQ_GEMM_CODES_BLOCK; cells && b-- > 0;)
+            sq_gemm_codes_load(&g, b, cells, row);
+        for (unsigned is_before = 0; is_before < 2; is_before++) {
+            g.cells = is_before ? cells : NULL;
+            memset(again, 0xff, x->n * w->n * sizeof *again);
+            sq_gemm_codes(&g, 0, x->n, scratch);
+            CHECK_EQ(memcmp(again, y, x->n * w->n * sizeof *y), 0, "%s, %u: %s x %s\n",
+                     sq_gemm_kernel_name((enum sq_gemm_kernel)kernel), is_before,
+                     sq_grid_name(w->grid.kind), sq_grid_name(x->grid.kind));
+        }
+        free(scratch), free(row), free(cells);
+    }
+    free(again);
+}
+
 static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, size_t group)
 {
     const size_t n = 21, m = 7, k_orig = 150, k = 256;
@@ -221,7 +251,7 @@ static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, s
     float *score = fixture_exact(k * sizeof *score), *y = fixture_exact(m * n * sizeof *y);
     assert_int_equal(sq_codes_encode_rtn(&w, wf, score, NULL), SQ_OK);
     encode_act(&x, xf, SQ_SELECT_DYNAMIC_FP, NULL);
-    const struct sq_gemm_codes g = {&x, &w, y, NULL, NULL};
+    const struct sq_gemm_codes g = {.x = &x, .w = &w, .y = y, .p_lo = NULL, .p_hi = NULL};
     struct sq_error err = {.text = ""};
     CHECK_EQ(sq_gemm_codes_check(&g, &err), SQ_OK, "%s\n", err.text);
     void *scratch = fixture_alloc(sq_gemm_codes_scratch(&g));
@@ -236,8 +266,38 @@ static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, s
                          "%s x %s token %zu channel %zu\n", sq_grid_name(gw.kind),
                          sq_grid_name(gx.kind), t, c);
             }
+    check_kernels(&x, &w, y);
     sq_codes_free(&w), sq_codes_free(&x);
     free(wf), free(xf), free(score), free(y), free(scratch);
+}
+
+// Largest codes of both signs, more tokens than a piece, a group that is no multiple of a word.
+static void corners_of_kernels(void **state)
+{
+    (void)state;
+    static const size_t shape[][3] = {{300, 96, 32}, {130, 90, 30}, {9, 51, 51}, {1, 1, 1}};
+    struct sq_rng r = {fixture_seed()};
+    for (size_t i = 0; i < LEN(shape); i++) {
+        const size_t m = shape[i][0], k = shape[i][1], n = 18;
+        struct sq_codes w =
+            codes_new((struct sq_grid){SQ_GRID_DENSE, 0, 8}, n, k, k, shape[i][2], 0, 0);
+        struct sq_codes x = codes_new((struct sq_grid){SQ_GRID_DENSE, 0, 8}, m, k, k, k, 0, 0);
+        for (size_t j = 0; j < n * k; j++)
+            w.code[j] = sq_rng_below(&r, 2) ? 127 : -127;
+        for (size_t j = 0; j < m * k; j++)
+            x.code[j] = sq_rng_below(&r, 2) ? 127 : -127;
+        for (size_t j = 0; j < n * (k / w.group); j++)
+            w.s_lo[j] = w.s_hi[j] = (float)(1 + sq_rng_below(&r, 9));
+        for (size_t t = 0; t < m; t++)
+            x.s_lo[t] = x.s_hi[t] = (float)(1 + sq_rng_below(&r, 9));
+        float *y = fixture_exact(m * n * sizeof *y);
+        for (size_t t = 0; t < m; t++)
+            for (size_t c = 0; c < n; c++)
+                y[t * n + c] = slow_y(&x, &w, t, c);
+        check_kernels(&x, &w, y);
+        sq_codes_free(&w), sq_codes_free(&x);
+        free(y);
+    }
 }
 
 static void every_pair_of_grids(void **state)
@@ -365,12 +425,12 @@ static void refusals(void **state)
                      SQ_ERR_NON_FINITE);
     assert_string_equal(err.text, "x[1][1] = nan, need a finite number");
     assert_int_equal(sq_codes_encode_rtn(&a, x, score, &err), SQ_ERR_NON_FINITE);
-    struct sq_gemm_codes g = {&a, &a, y, NULL, NULL};
+    struct sq_gemm_codes g = {.x = &a, .w = &a, .y = y, .p_lo = NULL, .p_hi = NULL};
     assert_int_equal(sq_gemm_codes_check(&g, &err), SQ_ERR_UNSUPPORTED);
     assert_string_equal(err.text, "no datapath for own weights with own activations");
     g.x = &b;
     assert_int_equal(sq_gemm_codes_check(&g, &err), SQ_ERR_UNSUPPORTED);
-    g = (struct sq_gemm_codes){&a, &d, y, NULL, NULL};
+    g = (struct sq_gemm_codes){.x = &a, .w = &d, .y = y, .p_lo = NULL, .p_hi = NULL};
     assert_int_equal(sq_gemm_codes_check(&g, &err), SQ_ERR_SHAPE);
     sq_codes_free(&a), sq_codes_free(&b), sq_codes_free(&d);
     struct sq_codes bad = {.grid = {SQ_GRID_OWN, 8, 4},
@@ -388,10 +448,15 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_packs),      cmocka_unit_test(products_agree_with_packed),
-        cmocka_unit_test(dynamic_vector_v5),       cmocka_unit_test(every_pair_of_grids),
-        cmocka_unit_test(sixteen_bit_activations), cmocka_unit_test(static_and_int8_selection),
-        cmocka_unit_test(masks_equal_topk),        cmocka_unit_test(refusals),
+        cmocka_unit_test(every_format_packs),
+        cmocka_unit_test(products_agree_with_packed),
+        cmocka_unit_test(dynamic_vector_v5),
+        cmocka_unit_test(every_pair_of_grids),
+        cmocka_unit_test(corners_of_kernels),
+        cmocka_unit_test(sixteen_bit_activations),
+        cmocka_unit_test(static_and_int8_selection),
+        cmocka_unit_test(masks_equal_topk),
+        cmocka_unit_test(refusals),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
