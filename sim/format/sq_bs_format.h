@@ -74,8 +74,9 @@ extern const char *const sq_bs_algorithm_choice[],
     SQ_WORD("rotate", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_rotation_choice, 0, 0, bs.rotation,           \
             "both sides times a Hadamard matrix of this size"),                                     \
     SQ_REAL("smooth", SQ_BS_CODED, SQ_BS_SEEN, 0, 1, 0.5, alpha,                                    \
-            "SmoothQuant with this exponent; off where not given",                                 \
-            .flag = offsetof(struct sq_recipe, is_smooth), .absent = "has no smoothing"),          \
+            "SmoothQuant with this exponent (none)",                                                \
+            .flag = offsetof(struct sq_recipe, is_smooth), .off = "none",                          \
+            .absent = "has no smoothing"),                                                         \
     SQ_REAL("percdamp", SQ_BS_CODED, 0, 0, 1, 0.01, percdamp, "gptq: damping of the Hessian")
 #define SQ_BS_ACT_SCALE                                                                            \
     SQ_WORD("act-scale", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_act_scale_choice, 0, 0, bs.is_act_static,  \

@@ -46,7 +46,8 @@ struct sq_format_option {
     const char *const *choice; // a NULL follows
     double fallback;           // the value where it is not given; SQ_FOLLOWS: from others
     size_t offset, nbytes;     // of the field in struct sq_recipe; nbytes 0: none
-    size_t flag;               // offset of a bool that says whether it was given; 0: none
+    size_t flag;               // offset of a bool that says whether it is on; 0: none
+    const char *off;           // the word that says it is not; NULL: none
     const char *help;          // a phrase, without range and default
     const char *text;          // why only these values, or none
     const char *absent;        // what a format without it is told: "has no ..."; NULL: who has it

@@ -102,6 +102,8 @@ void sq_option_range(const struct sq_format_option *o, char *text, size_t nbytes
 {
     if (o->choice)
         join(o->choice, n_choices(o), text, nbytes);
+    else if (o->off)
+        snprintf(text, nbytes, "%.10g..%.10g or %s", o->min, o->max, o->off);
     else if (o->also > 0)
         snprintf(text, nbytes, "%.10g..%.10g or %.10g", o->min, o->max, o->also);
     else
@@ -211,17 +213,18 @@ static enum sq_status take(const struct sq_format_ops *f, unsigned scope, const 
                            const char *text, struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_format_option *o = sq_option_find(f, scope, name);
-    double v;
+    double v = 0;
     if (!o)
         return refuse_option(f, scope, name, err);
     if (o->kind == SQ_OPTION_REFUSED)
         return SQ_FAIL(err, SQ_ERR_ARG, "%s: %s", name, o->text);
-    if (!read(o, text, &v))
+    const bool is_off = o->off && strcmp(text, o->off) == 0;
+    if (!is_off && !read(o, text, &v))
         return refuse_value(f, scope, o, strcmp(text, "row") == 0 ? "0" : text, err);
-    if (o->nbytes)
+    if (o->nbytes && !is_off)
         sq_option_put(o, v, r);
     if (o->flag)
-        *((bool *)((char *)r + o->flag)) = true;
+        *((bool *)((char *)r + o->flag)) = !is_off;
     return SQ_OK;
 }
 

@@ -121,8 +121,9 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
     {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_GRID_SEEN,                       \
      SQ_FIELD(high_per_bank)},                                                                     \
     SQ_REAL("smooth", SQ_GRID_CODED, SQ_GRID_SEEN, 0, 1, 0.5, alpha,                                  \
-            "SmoothQuant with this exponent; off where not given",                                 \
-            .flag = offsetof(struct sq_recipe, is_smooth), .absent = "has no smoothing"),          \
+            "SmoothQuant with this exponent (0.5 in Algorithm 1, sq_w by gptq, and 2, "           \
+            "sq_a_static; none elsewhere)", .flag = offsetof(struct sq_recipe, is_smooth),        \
+            .off = "none", .absent = "has no smoothing"),                                          \
     SQ_WORD("operand", SQ_GRID_CODED, SQ_GRID_SEEN, sq_operand_choice, 0, SQ_OPERAND_BOTH,         \
             bs.operand, "what is encoded; the other side is binary32"),                            \
     SQ_WORD("rotate", SQ_GRID_CODED, SQ_GRID_SEEN, sq_rotation_choice, 0, 0, bs.rotation,          \

@@ -26,6 +26,25 @@ for f in $("$SQSIM" quantize --complete | awk -F '\t' '$1 == "--format" {print $
   ok "$f: both say format, algorithm and bits" grep -q 'algorithm .*format .*stored_bits_per_weight' <<<"$said"
 done
 ok "SQ Algorithm 1 is the default" [ "$(sq quantize $few; number algorithm)" = '"gptq"' ]
+smooth() { # WANT OPTIONS: what both commands say, and what layers store for it
+  local want=$1
+  shift
+  for command in "quantize" "eval --sequences 1 --summary"; do
+    sq $command "$@" $few
+    ok "$command $*: smooth = $want" [ "$(number smooth)" = "$want" ]
+  done
+}
+smooth 0.5
+smooth 0.5 --bank 16 --sparsity 0.5 --high-bits 4 --low-bits 2
+smooth 0.5 --format sq_a_static --algorithm rtn
+smooth 0.25 --smooth 0.25
+smooth null --smooth none
+smooth null --algorithm rtn
+smooth null --format sq_a_static --smooth none
+smooth null --format sq_a_dynamic
+smooth null --format dense
+sq quantize $few --format sq_a_static -o smoothed.st
+ok "the file has it" grep -q '"smooth":"0.5"' "$W/smoothed.st"
 
 # ---- every option of both in --help: text, range, default ----------------------------------------
 paragraphs() { # COMMAND: "--option text", a line each
