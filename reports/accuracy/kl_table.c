@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page of what kl_grid measured: tables and verdicts.
 //
-//   kl_table VARIANTS CSV VERDICTS
+//   kl_table VARIANTS CSV VERDICTS COMMAND
 //
+// COMMAND is what measures them, for the page.
 // VARIANTS as kl_grid reads it; "## title | variant" begins a table, in which every row is compared
 // with that variant. VERDICTS: lines "claim | a | b | f": the claim holds where KL of variant a is
 // at most f times that of variant b. What is said of a claim depends on the numbers alone: it holds
@@ -146,7 +147,7 @@ static void table_row(const char *label, const struct row *r, const struct row *
     printf(" | %+.4f, %.4f | %.3f |\n", r->loss_difference, r->se, r->top1);
 }
 
-static void tables(const char *path)
+static void tables(const char *path, const char *command)
 {
     char line[LINE], title[2 * LINE] = "", *field[2];
     const struct row *base = NULL;
@@ -176,9 +177,8 @@ static void tables(const char *path)
     }
     fclose(f);
     if (n_missing)
-        printf(
-            "\n%zu variants of %s are not measured yet: `make accuracy SUBJECT=smollm2` goes on.\n",
-            n_missing, strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+        printf("\n%zu variants of %s are not measured yet: `%s` goes on.\n", n_missing,
+               strrchr(path, '/') ? strrchr(path, '/') + 1 : path, command);
 }
 
 // Whether both variants are measured.
@@ -218,12 +218,12 @@ static void verdicts(const char *path)
 int main(int argc, char **argv)
 {
     char header[LINE];
-    if (argc != 4)
-        die("need", "VARIANTS CSV VERDICTS");
+    if (argc != 5)
+        die("need", "VARIANTS CSV VERDICTS COMMAND");
     read_csv(argv[2], header);
     header[strcspn(header, "\n")] = '\0';
-    printf("<!-- make accuracy SUBJECT=smollm2: kl_table of %s -->\n", header + 2);
+    printf("<!-- %s: kl_table of %s -->\n", argv[4], header + 2);
     verdicts(argv[3]);
-    tables(argv[1]);
+    tables(argv[1], argv[4]);
     return 0;
 }

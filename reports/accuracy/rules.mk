@@ -34,23 +34,38 @@ smollm2: $(BUILD)/sqsim
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(BUILD)/sqsim eval $(SMOLLM2_DIR)/model.gguf --format dense --weight-bits 16 --act-bits 16; fi
 
+# $(call kl,MODEL,TOKENS,SEQUENCES,LISTS,CSV): what CSV lacks of the variants LISTS.txt.
+kl = $(BUILD)/kl_grid $(1) $(2)/tokens_eval.safetensors $(2)/tokens_calib.safetensors $(3) $(4).txt $(5) \
+  "$$(reports/revision.sh)"
+# $(call kl_page,NAME,LISTS,COMMAND): its tables, and verdicts on the claims of LISTS_verdicts.txt.
+kl_page = $(BUILD)/kl_table $(2).txt $(ACCURACY)/$(1).csv $(2)_verdicts.txt "$(3)" > $(ACCURACY)/$(1).md.new && \
+  mv $(ACCURACY)/$(1).md.new $(ACCURACY)/$(1).md
+
 # Rows that reports/accuracy/smollm2.csv holds are not measured again: remove it to begin anew.
+SMOLLM2_LISTS := $(ACCURACY)/smollm2
 .PHONY: accuracy-smollm2
 accuracy-smollm2: smollm2 $(BUILD)/kl_grid $(BUILD)/kl_table
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
-	  $(BUILD)/kl_grid $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval.safetensors \
-	    $(SMOLLM2_DIR)/tokens_calib.safetensors $(SMOLLM2_SEQUENCES) $(ACCURACY)/smollm2.txt \
-	    $(ACCURACY)/smollm2.csv "$$(reports/revision.sh)"; fi
-	$(Q)$(BUILD)/kl_table $(ACCURACY)/smollm2.txt $(ACCURACY)/smollm2.csv \
-	  $(ACCURACY)/smollm2_verdicts.txt > $(ACCURACY)/smollm2.md.new
-	$(Q)mv $(ACCURACY)/smollm2.md.new $(ACCURACY)/smollm2.md
+	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SMOLLM2_SEQUENCES),$(SMOLLM2_LISTS),$(ACCURACY)/smollm2.csv); fi
+	$(Q)$(call kl_page,smollm2,$(SMOLLM2_LISTS),make accuracy SUBJECT=smollm2)
+
+# The tables of weights, and the claims on them, on the model that is trained here.
+TINY_KL := $(BUILD)/tiny-llama-kl
+.PHONY: accuracy-tiny
+accuracy-tiny: $(BUILD)/kl_grid $(BUILD)/kl_table
+	$(Q)awk '/^## /{on = /^## Weights/} on' $(SMOLLM2_LISTS).txt > $(TINY_KL).txt
+	$(Q)grep '^W[4(e]' $(SMOLLM2_LISTS)_verdicts.txt > $(TINY_KL)_verdicts.txt
+	$(Q)rm -f $(TINY_KL).csv
+	$(Q)$(call kl,traces/tiny-llama,traces/tiny-llama,64,$(TINY_KL),$(TINY_KL).csv)
+	$(Q)cp $(TINY_KL).csv $(ACCURACY)/tiny-llama-kl.csv
+	$(Q)$(call kl_page,tiny-llama-kl,$(TINY_KL),make accuracy)
 
 ## accuracy: regenerate reports/accuracy; SUBJECT=smollm2: that model, going on where it stopped
 .PHONY: accuracy
 ifeq ($(SUBJECT),smollm2)
 accuracy: accuracy-smollm2
 else
-accuracy: $(BUILD)/accuracy_grid
+accuracy: $(BUILD)/accuracy_grid accuracy-tiny
 	$(Q)$(call accuracy,tiny-llama,traces/tiny-llama 8,nats per token)
 	$(Q)if [ -d "$(STORIES)" ]; then $(call accuracy,stories260k,$(STORIES),nats per token); \
 	  else echo "accuracy: skipped stories260K: no $(STORIES)"; fi

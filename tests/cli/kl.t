@@ -44,13 +44,14 @@ row() { echo "$1,4,,3,0.1,0.01,$2,$2,$2,0,0,0.9,1,r1,$3"; } # VARIANT KL KL_BY_S
   row a 1 "1 1 1 1"; row b 2 "2 2 2 2"; row c 1 "0.2 1.8 0.3 1.7"; } >"$W/t.csv"
 printf '## T | b\nA | a\nB | b\nC | c\nD | d\n' >"$W/t.txt"
 printf '%s\n' 'half | a | b | 0.5' 'more | b | a | 1' 'open | c | a | 1' 'none | d | a | 1' >"$W/v.txt"
-"$BUILD_DIR/kl_table" "$W/t.txt" "$W/t.csv" "$W/v.txt" >"$W.out"
+"$BUILD_DIR/kl_table" "$W/t.txt" "$W/t.csv" "$W/v.txt" "make this" >"$W.out"
 ok "confirmed" out_has '^| half .*0\.500 \[0\.500, 0\.500\].*| confirmed |$'
 ok "withdrawn" out_has '^| more .*\*\*withdrawn\*\* |$'
 ok "open" out_has '^| open .*open: the interval holds both |$'
 ok "not measured" out_has '^1 more claims wait for variants'
 ok "rows carry intervals and bits" out_has '^| A | 4 |  | 1.0000 \[1.0000, 1.0000\] | 0.500 \[0.500, 0.500\]'
-ok "what is missing is said" out_has '^1 variants of t.txt are not measured yet'
+ok "what is missing is said, and what measures it" out_has '^1 variants of t.txt are not measured yet: `make this` goes on'
+ok "the page begins with it" out_has '^<!-- make this: kl_table of kl_grid: 4 sequences -->'
 
 # ---- the subject --------------------------------------------------------------------------------
 PIP_INDEX_URL=http://127.0.0.1:9/ PIP_RETRIES=0 PIP_NO_CACHE_DIR=1 PIP_CONFIG_FILE=/dev/null \
