@@ -146,17 +146,19 @@ static combine_fn *select_combine(void)
 }
 #endif
 
-// The last product, with the token's scale.
-static float finish(const struct sq_gemm_codes *j, size_t token, float y)
+// The last product, with the token's scale, of n channels.
+static void finish(const struct sq_codes *x, size_t token, const float *y, unsigned n, float *out)
 {
-    const struct sq_codes *x = j->x;
-    if (x->grid.kind == SQ_GRID_OWN)
-        return sq_combine_end(SQ_COMBINE_SCALED, y, 1.0f);
-    if (x->grid.kind == SQ_GRID_SHIFT)
-        return sq_combine_end(SQ_COMBINE_ONE, y,
-                              x->s_lo[token] < x->s_hi[token] ? x->s_lo[token] : x->s_hi[token]);
-    return sq_combine_end(SQ_COMBINE_ONE, y,
-                          sq_grid_single_scale(&x->grid, x->s_lo[token], x->s_hi[token]));
+    const float lo = x->s_lo[token], hi = x->s_hi[token];
+    if (x->grid.kind == SQ_GRID_OWN) {
+        for (unsigned c = 0; c < n; c++)
+            out[c] = sq_combine_end(SQ_COMBINE_SCALED, y[c], 1.0f);
+        return;
+    }
+    const float s = x->grid.kind == SQ_GRID_SHIFT ? (lo < hi ? lo : hi)
+                                                  : sq_grid_single_scale(&x->grid, lo, hi);
+    for (unsigned c = 0; c < n; c++)
+        out[c] = sq_combine_end(SQ_COMBINE_ONE, y[c], s);
 }
 
 // ---- layout ---------------------------------------------------------------------------------
@@ -251,16 +253,18 @@ static void put_channel(const struct layout *l, const struct sq_codes *w, const 
                         unsigned c, uint8_t *cells, int32_t *bias)
 {
     const unsigned word = SQ_CODES_WORD / l->dot.nbytes; // codes
-    int8_t *narrow = (int8_t *)cells;
-    int16_t *wide = (int16_t *)(void *)cells;
-    for (size_t i = 0; i < w->k; i++) {
-        const size_t at = (i / word * CHANNELS + c) * word + i % word;
-        if (l->dot.nbytes == 2) {
-            wide[at] = code[i];
-            continue;
-        }
-        narrow[at] = (int8_t)code[i];
-        bias[i / w->group * CHANNELS + c] += 128 * code[i];
+    uint8_t *at = cells + c * SQ_CODES_WORD;
+    for (size_t i = 0; i < l->k; i += word, at += CHANNELS * SQ_CODES_WORD) {
+        const int8_t narrow[SQ_CODES_WORD] = {(int8_t)code[i], (int8_t)code[i + 1],
+                                              (int8_t)code[i + 2 % word],
+                                              (int8_t)code[i + 3 % word]};
+        memcpy(at, l->dot.nbytes == 2 ? (const void *)(code + i) : narrow, SQ_CODES_WORD);
+    }
+    for (size_t g = 0; l->dot.nbytes == 1 && g < l->n_groups; g++) {
+        int32_t sum = 0;
+        for (size_t i = g * w->group; i < (g + 1) * w->group; i++)
+            sum += code[i];
+        bias[g * CHANNELS + c] = 128 * sum;
     }
 }
 
@@ -270,6 +274,7 @@ static void load_channels(const struct layout *l, const struct sq_codes *w, size
     const unsigned n = w->n - channel < CHANNELS ? (unsigned)(w->n - channel) : CHANNELS;
     uint8_t *bias = block + l->w_planes * l->plane, *scale = bias + l->w_planes * l->bias;
     memset(block, 0, l->w_planes * (l->plane + l->bias));
+    memset(rows, 0, 2 * l->k * sizeof *rows); // and behind them
     for (unsigned c = 0; c < n; c++) {
         load_planes(w, channel + c, rows, l->k);
         for (unsigned p = 0; p < l->w_planes; p++)
@@ -354,8 +359,8 @@ static void do_block(const struct sq_gemm_codes *j, const struct layout *l, cons
             store_integers(j, b, g, l->n_groups, lo, hi);
     }
     for (unsigned t = 0; t < b->n_tokens; t++)
-        for (unsigned c = 0; c < b->n_channels; c++)
-            j->y[(b->token + t) * j->w->n + b->channel + c] = finish(j, b->token + t, y[t][c]);
+        finish(j->x, b->token + t, y[t], b->n_channels,
+               j->y + (b->token + t) * j->w->n + b->channel);
 }
 
 // n <= PIECE tokens, whose planes are in x, times a block of channels.

@@ -303,12 +303,35 @@ static enum sq_status attention(struct sq_llama *s, struct sq_error *err)
 }
 
 // gate = silu(gate) * up, silu(g) = g / (1 + e^-g)
-static void swiglu(float *gate, const float *up, size_t n)
+static inline __attribute__((always_inline)) void swiglu_body(float *gate, const float *up,
+                                                              size_t n)
 {
-#pragma omp parallel for simd
+#pragma omp simd
     for (size_t i = 0; i < n; i++) {
         const float g = gate[i], e = exp_nonpositive(-fabsf(g));
         gate[i] = g * (g > 0 ? 1 : e) / (1 + e) * up[i];
+    }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void swiglu_avx2(float *gate, const float *up, size_t n)
+{
+    swiglu_body(gate, up, n);
+}
+#endif
+
+// Rows of `width`.
+static void swiglu(float *gate, const float *up, size_t n, size_t width)
+{
+#pragma omp parallel for
+    for (size_t t = 0; t < n; t++) {
+#if defined(__x86_64__)
+        if (__builtin_cpu_supports("avx2")) {
+            swiglu_avx2(gate + t * width, up + t * width, width);
+            continue;
+        }
+#endif
+        swiglu_body(gate + t * width, up + t * width, width);
     }
 }
 
@@ -394,7 +417,7 @@ static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
     SQ_TRY(rms_norm(s, name, s->x, err));
     SQ_TRY(linear(p, GATE, s->x, s->gate, err));
     SQ_TRY(linear(p, UP, s->x, s->up, err));
-    swiglu(s->gate, s->up, n * c->intermediate_size);
+    swiglu(s->gate, s->up, n, c->intermediate_size);
     SQ_TRY(linear(p, DOWN, s->gate, s->q, err));
     add(s->h, s->q, n * c->hidden_size);
     return SQ_OK;
