@@ -3,6 +3,7 @@
 // with one column.
 #include <string.h>
 
+#include "models/sq_format.h"
 #include "models/sq_gather.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/block/sq_pipeline.h"
@@ -42,6 +43,26 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     }
     sq_core_stimulus_free(&s);
     return status;
+}
+
+// Banks with every number of mask codes, again and again: at random no large one has only those.
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    enum { TIMES = 3 };
+    const unsigned *v = c->point->value;
+    const size_t bank = v[SQ_CORE_BANK], len = (1 + v[SQ_CORE_ROWS]) * bank;
+    (void)number;
+    c->n_groups = c->n_beats = TIMES * (bank + 1);
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        c->len[g][0] = 1;
+        for (size_t i = 0; i < bank; i++)
+            c->beats[g * len + i] = i < g % (bank + 1) ? sq_mask_code(v[SQ_CORE_LOW_W]) : 0;
+        for (size_t i = bank; i < len; i++)
+            c->beats[g * len + i] = sq_sign_extend((uint32_t)sq_rng_next(rng), v[SQ_CORE_ACT_W]);
+    }
+    return SQ_OK;
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -97,6 +118,8 @@ const struct sq_block sq_gather_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
+    .n_directed = 1,
+    .draw_directed = draw_directed,
     .golden = golden,
     .timing = &sq_timing_chain,
     .init = init,
