@@ -8,9 +8,9 @@ CUSPARSELT ?= $(shell python3 -c "import nvidia.cusparselt as m; print(list(m.__
 
 GPU_BUILD  := $(BUILD)/gpu
 GPU_INC    := -I.
-# wgmma needs the sm_90a target, and only that: its own file, its own -gencode.
+# wgmma needs the sm_90a target, and only that: files and a -gencode of their own.
 GPU_ARCHES := 80 89 90
-GPU_CU90A  := gpu/sq_gemm_wgmma.cu
+GPU_CU90A  := $(wildcard gpu/sq_gemm_wgmma*.cu)
 GPU_CU     := $(filter-out $(GPU_CU90A),$(wildcard gpu/*.cu))
 gencode     = -gencode=arch=compute_$(1),code=$(or $(2),sm)_$(1)
 
@@ -40,6 +40,7 @@ define nvcc_compile
 	$(Q)$(NVCC) $(NVCC_FLAGS) $(foreach a,$(1),$(call gencode,$(a))) $(2) --keep \
 	  --keep-dir $(GPU_BUILD)/keep/$* -MMD -MP -MF $@.d -MT $@ -c $< -o $@.new > $@.log 2>&1 || { grep -v '^ptxas info' $@.log; exit 1; }
 	$(Q)if grep -E '[1-9][0-9]* bytes spill' $@.log; then echo "$<: registers are spilled"; exit 1; fi
+	$(Q)if grep 'are serialized' $@.log; then echo "$<: no two wgmma overlap"; exit 1; fi
 	$(Q)mv $@.new $@
 endef
 
@@ -131,7 +132,7 @@ $(GPU_TEST_CBIN): LDLIBS := $(GPU_C_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodel
 
 # ---- nvcc's own PTX of the same kernels, interpreted --------------------------------------------------
 # The tests once more, with the host code and the PTX that nvcc makes for sm_80, and an interpreter where
-# the CUDA runtime would be. Not the kernel of sm_90a.
+# the CUDA runtime would be. Not the kernels of sm_90a.
 CUDA_INCLUDE ?= $(if $(NVCC),$(dir $(NVCC))../include)
 PTX_TESTS := test_imma test_sp24 test_gemv test_gemv_gqsa test_gemv_encode test_gpu_encode
 PTX_CU    := $(wildcard gpu/sq_gemv_[!e]*.cu) $(filter-out $(GPU_CU90A),$(wildcard gpu/sq_gemm_*.cu)) $(wildcard gpu/sq_encode*.cu)

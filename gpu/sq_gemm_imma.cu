@@ -11,6 +11,7 @@
 #include "gpu/sq_kernels.cuh"
 #include "gpu/sq_maps.cuh"
 #include "gpu/sq_ptx.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {
@@ -21,7 +22,6 @@ constexpr int kTileM = 128, kTileN = 128, kThreads = 256, kStages = 4;
 constexpr int kWarpM = 64, kWarpN = 32, kFragsM = kWarpM / 16, kFragsN = kWarpN / 8;
 constexpr int kXChunks = 4; // 64 bytes of X a step
 constexpr int kStageNbytes = (kTileM + kTileN) * kXChunks * kChunkNbytes;
-constexpr int kMaxK = 131071;
 
 SQ_HD constexpr bool is_x4(Segment s)
 {
@@ -138,11 +138,6 @@ template <Segment kSegment> SQ_DEVICE void multiply_stage(Accumulators &acc, con
         multiply_pair<kSegment>(acc, stage, w, warp % 2 * kWarpM, warp / 2 * kWarpN, pair);
 }
 
-SQ_DEVICE float combine_one(int32_t p, float s_w, float s_x)
-{
-    const float y = __fadd_rn(0.0f, __fmul_rn(static_cast<float>(p), s_w));
-    return __fadd_rn(__fmul_rn(y, s_x), 0.0f);
-}
 SQ_DEVICE float combine_two(int32_t p_lo, int32_t p_hi, float s_lo, float s_hi, float s_w)
 {
     const float t = __fadd_rn(__fmul_rn(static_cast<float>(p_lo), s_lo),
@@ -181,9 +176,9 @@ SQ_DEVICE void store_tile(const SqGemmImma &g, const Accumulators &low, const Ac
                     if constexpr (kLow != kNone && kHigh != kNone)
                         y[e] = combine_two(p_lo[e], p_hi[e], s_lo, s_hi, s_w);
                     else if constexpr (kLow != kNone)
-                        y[e] = combine_one(p_lo[e], s_w, s_lo);
+                        y[e] = sq_scaled_sum(p_lo[e], s_w, s_lo);
                     else
-                        y[e] = combine_one(p_hi[e], s_w, s_hi);
+                        y[e] = sq_scaled_sum(p_hi[e], s_w, s_hi);
                 }
                 const size_t at = static_cast<size_t>(row) * g.n + col;
                 *reinterpret_cast<float2 *>(g.y + at) = make_float2(y[0], y[1]);
@@ -231,7 +226,7 @@ gemm_imma_kernel(const SQ_GRID_CONSTANT SqGemmImma g)
 
 bool is_part_legal(const SqPart &p)
 {
-    return p.k > 0 && p.k % 32 == 0 && p.k <= kMaxK;
+    return p.k > 0 && p.k % 32 == 0 && p.k <= kSqImmaMaxK;
 }
 
 template <Segment kLow, Segment kHigh>
@@ -239,7 +234,7 @@ enum sq_status launch(const SqGemmImma *g, cudaStream_t stream, struct sq_error 
 {
     if ((kLow != kNone && !is_part_legal(g->low)) || (kHigh != kNone && !is_part_legal(g->high)))
         return SQ_FAIL(err, SQ_ERR_SHAPE, "k_lo = %d, k_hi = %d, need multiples of 32 up to %d",
-                       g->low.k, g->high.k, kMaxK);
+                       g->low.k, g->high.k, kSqImmaMaxK);
     const size_t nbytes = static_cast<size_t>(kStages) * kStageNbytes;
     const unsigned n_blocks =
         static_cast<unsigned>(sq_div_up(g->m, kTileM) * sq_div_up(g->n, kTileN));

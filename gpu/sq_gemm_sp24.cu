@@ -7,6 +7,7 @@
 #include "gpu/sq_kernels.cuh"
 #include "gpu/sq_maps.cuh"
 #include "gpu/sq_ptx.cuh"
+#include "gpu/sq_quant.cuh"
 
 namespace
 {
@@ -96,9 +97,8 @@ SQ_DEVICE void store_tile(const SqGemmSp24 &g, const Accumulators &acc, int n0, 
                 if (channel >= g.n || token >= g.m)
                     continue;
                 const int32_t p = acc[i][j][reg];
-                const float y = __fadd_rn(0.0f, __fmul_rn(static_cast<float>(p), g.s_w[channel]));
                 const size_t to = static_cast<size_t>(token) * g.n + channel;
-                g.y[to] = __fadd_rn(__fmul_rn(y, g.s_x[token]), 0.0f);
+                g.y[to] = sq_scaled_sum(p, g.s_w[channel], g.s_x[token]);
                 if (g.p)
                     g.p[to] = p;
             }
@@ -186,7 +186,9 @@ SQ_KERNEL(kCompressThreads, 4) compress24_kernel(const SQ_GRID_CONSTANT SqCompre
         atomicAdd(c.n_refused, refused);
 }
 
-enum sq_status check_shape(int n, int k, struct sq_error *err)
+} // namespace
+
+enum sq_status sq_sp24_check_shape(int n, int k, struct sq_error *err)
 {
     if (n < 16 || n % 16 != 0 || k < 64 || k % 64 != 0 || k > 131072)
         return SQ_FAIL(err, SQ_ERR_SHAPE,
@@ -194,11 +196,9 @@ enum sq_status check_shape(int n, int k, struct sq_error *err)
     return SQ_OK;
 }
 
-} // namespace
-
 enum sq_status sq_gemm_sp24(const SqGemmSp24 *g, cudaStream_t stream, struct sq_error *err)
 {
-    SQ_TRY(check_shape(g->n, g->k, err));
+    SQ_TRY(sq_sp24_check_shape(g->n, g->k, err));
     if (g->m < 1)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "m = %d, need >= 1", g->m);
     const size_t nbytes = static_cast<size_t>(kStages) * kStageNbytes;
@@ -211,7 +211,7 @@ enum sq_status sq_gemm_sp24(const SqGemmSp24 *g, cudaStream_t stream, struct sq_
 
 enum sq_status sq_compress24(const SqCompress24 *c, cudaStream_t stream, struct sq_error *err)
 {
-    SQ_TRY(check_shape(c->n, c->k, err));
+    SQ_TRY(sq_sp24_check_shape(c->n, c->k, err));
     const size_t n_threads = static_cast<size_t>(c->n) / 16 * (static_cast<size_t>(c->k) / 64) * 32;
     const unsigned n_blocks =
         static_cast<unsigned>(sq_div_up(n_threads, static_cast<size_t>(kCompressThreads)));

@@ -8,117 +8,23 @@
 // BF16 operands (SqEncodePair), so nothing is rounded for it. The low part comes first, because
 // wgmma keeps fewer bits when it adds FP8 products, and the sum is still small then.
 //
-// Two blocks form a cluster and make 256 tokens x 256 channels: 128 tokens each, the 256 rows of W
-// shared, half of them loaded by each block and multicast to both. A block is three warpgroups: one
-// thread of the first issues the copies (TMA, 128-byte rows, 128-byte swizzle), the other two
-// multiply 64 tokens x 256 channels each. Both data types use the same 48 KiB stages: 128 bytes of
-// K a step, 128 FP8 or 64 BF16. Blocks are persistent and walk over the tiles.
+// A is X, B is W. Both data types use the same 48 KiB stages: 128 bytes of K a step, 128 FP8 or 64
+// BF16, in the 128-byte swizzle.
 #include "gpu/sq_kernels.cuh"
-#include "gpu/sq_maps.cuh"
-#include "gpu/sq_ptx.cuh"
 #include "gpu/sq_quant.cuh"
+#include "gpu/sq_wgmma.cuh"
 
 namespace
 {
 
-constexpr int kCluster = 2, kConsumers = 2;
-constexpr int kTileM = 128, kTileN = 256, kGroupM = 64; // of a block; of a warpgroup
-constexpr int kStages = 4, kThreads = 128 * (1 + kConsumers);
-constexpr int kRowNbytes = 128, kStepLo = 128, kStepHi = 64; // elements of K a step
-constexpr int kXNbytes = kTileM * kRowNbytes, kWNbytes = kTileN * kRowNbytes;
-constexpr int kStageNbytes = kXNbytes + kWNbytes;
-constexpr int kBarrierNbytes = 1024;
-constexpr int kSharedNbytes = kStages * kStageNbytes + kBarrierNbytes;
-constexpr int kSlices = 4; // of 32 bytes: one wgmma each
-constexpr int kProducerRegisters = 24, kConsumerRegisters = 240;
+constexpr int kStepLo = 128, kStepHi = 64; // elements of K a step
+constexpr int kXNbytes = kTileA * kRowNbytes, kWNbytes = kTileB * kRowNbytes;
 
 struct PairArgs {
     CUtensorMap x_lo, w_lo, x_hi, w_hi;
     SqGemmPair g;
-    int n_tiles_m, n_tiles_n; // of the cluster: 256 x 256
+    int n_tiles_a, n_tiles_b; // of the cluster
 };
-
-// The ring: full[s] counts the block's own thread and the bytes of its stage, empty[s] the
-// consumers of both blocks, since a copy of either block writes into both.
-struct Ring {
-    uint8_t *stage;
-    uint64_t *full, *empty;
-};
-SQ_DEVICE Ring ring_of(uint8_t *shared)
-{
-    uint64_t *bar = reinterpret_cast<uint64_t *>(shared + kStages * kStageNbytes);
-    return {shared, bar, bar + kStages};
-}
-
-struct Position {
-    int stage = 0;
-    uint32_t parity = 0;
-    SQ_DEVICE void advance()
-    {
-        stage = stage + 1 == kStages ? 0 : stage + 1;
-        parity ^= stage == 0;
-    }
-};
-
-SQ_DEVICE void load_step(const PairArgs &p, const Ring &ring, int stage, int step, int n_lo,
-                         SqTile tile, int rank)
-{
-    const bool is_lo = step < n_lo;
-    const int k = is_lo ? step * kStepLo : (step - n_lo) * kStepHi;
-    const int half = kTileN / kCluster;
-    const int row_x = (tile.row * kCluster + rank) * kTileM;
-    const int row_w = tile.col * kTileN + rank * half;
-    uint8_t *const x = ring.stage + stage * kStageNbytes;
-    uint64_t *const full = &ring.full[stage];
-    mbarrier_arrive_expect_tx(full, kStageNbytes);
-    tma_load_2d(x, is_lo ? &p.x_lo : &p.x_hi, full, k, row_x);
-    tma_load_2d_multicast(x + kXNbytes + rank * half * kRowNbytes, is_lo ? &p.w_lo : &p.w_hi, full,
-                          k, row_w, (1u << kCluster) - 1);
-}
-
-SQ_DEVICE void produce(const PairArgs &p, const Ring &ring, int n_lo, int n_steps, int rank)
-{
-    const int n_tiles = p.n_tiles_m * p.n_tiles_n;
-    Position at;
-    for (int t = static_cast<int>(blockIdx.x) / kCluster; t < n_tiles;
-         t += static_cast<int>(gridDim.x) / kCluster) {
-        const SqTile tile = sq_tile_of(t, p.n_tiles_m, p.n_tiles_n);
-        for (int step = 0; step < n_steps; step++) {
-            mbarrier_wait(&ring.empty[at.stage], at.parity ^ 1); // the first round does not wait
-            load_step(p, ring, at.stage, step, n_lo, tile, rank);
-            at.advance();
-        }
-    }
-}
-
-// One thread of the warpgroup tells both blocks that it has read the stage.
-SQ_DEVICE void release(const Ring &ring, int stage)
-{
-    const uint32_t thread = threadIdx.x % 128;
-    if (thread < kCluster)
-        mbarrier_arrive_cluster(&ring.empty[stage], thread);
-}
-
-template <bool kIsLo>
-SQ_DEVICE void multiply_step(float (&acc)[128], const Ring &ring, int stage, int group,
-                             bool is_first)
-{
-    const uint32_t base = ptx_shared_address(ring.stage + stage * kStageNbytes);
-    const uint64_t x =
-        sq_wgmma_descriptor(base + static_cast<uint32_t>(group * kGroupM * kRowNbytes));
-    const uint64_t w = sq_wgmma_descriptor(base + kXNbytes);
-    wgmma_fence();
-#pragma unroll
-    for (int slice = 0; slice < kSlices; slice++) {
-        const uint64_t along = static_cast<uint64_t>(slice * 32 / 16);
-        const int is_sum = !(is_first && slice == 0);
-        if constexpr (kIsLo)
-            wgmma_m64n256k32_e4m3(acc, x + along, w + along, is_sum);
-        else
-            wgmma_m64n256k16_bf16(acc, x + along, w + along, is_sum);
-    }
-    wgmma_commit();
-}
 
 // Lane t of a quad gives word j to lane j and receives word t of all four: after it lane t holds
 // the four words of block t, 16 consecutive bytes of a row.
@@ -147,7 +53,7 @@ SQ_DEVICE void store_rows(const SqGemmPair &g, const float (&acc)[128], int row0
         const int row = row0 + sq_fragment_wgmma_d(thread, 2 * half).row;
         const float s_x = row < g.m ? g.s_x[row] : 0.0f;
 #pragma unroll
-        for (int block = 0; block < kTileN / 32; block++) { // 32 columns: 4 words a lane
+        for (int block = 0; block < kTileB / 32; block++) { // 32 columns: 4 words a lane
             uint32_t v[4];
 #pragma unroll
             for (int j = 0; j < 4; j++) {
@@ -170,147 +76,80 @@ SQ_DEVICE void store_rows(const SqGemmPair &g, const float (&acc)[128], int row0
     }
 }
 
-// `n` steps of one part. The stage of a step is released when the next step's products are under
-// way; `before` is the one that waits for that, -1 at the start of a tile.
-template <bool kIsLo>
-SQ_DEVICE void multiply_part(float (&acc)[128], const Ring &ring, Position &at, int &before,
-                             int group, int n)
-{
-    for (int step = 0; step < n; step++) {
-        mbarrier_wait(&ring.full[at.stage], at.parity);
-        multiply_step<kIsLo>(acc, ring, at.stage, group, before < 0);
-        wgmma_wait<1>(); // all products but this step's are done
-        if (before >= 0)
-            release(ring, before);
-        before = at.stage;
-        at.advance();
-    }
-}
+struct Pair {
+    using Args = PairArgs;
+    using Sum = float;
+    static constexpr int kStages = 4, kStageNbytes = kXNbytes + kWNbytes;
 
-SQ_DEVICE void consume(const PairArgs &p, const Ring &ring, int n_lo, int n_steps, int rank)
-{
-    const int n_tiles = p.n_tiles_m * p.n_tiles_n;
-    const int group = static_cast<int>(threadIdx.x) / 128 - 1;
-    Position at;
-    float acc[128];
-    for (int t = static_cast<int>(blockIdx.x) / kCluster; t < n_tiles;
-         t += static_cast<int>(gridDim.x) / kCluster) {
-        const SqTile tile = sq_tile_of(t, p.n_tiles_m, p.n_tiles_n);
-        int before = -1;
-        multiply_part<true>(acc, ring, at, before, group, n_lo);
+    static SQ_DEVICE int n_steps_lo(const Args &p)
+    {
+        return sq_div_up(p.g.k_lo, kStepLo);
+    }
+    static SQ_DEVICE int n_steps_hi(const Args &p)
+    {
+        return sq_div_up(p.g.k_hi, kStepHi);
+    }
+    static SQ_DEVICE int n_steps(const Args &p)
+    {
+        return n_steps_lo(p) + n_steps_hi(p);
+    }
+    static SQ_DEVICE void load(const Args &p, uint8_t *stage, uint64_t *full, int step, SqTile tile,
+                               int rank)
+    {
+        const int n_lo = n_steps_lo(p);
+        const bool is_lo = step < n_lo;
+        const int k = is_lo ? step * kStepLo : (step - n_lo) * kStepHi;
+        sq_wgmma_load(stage, full, is_lo ? &p.x_lo : &p.x_hi, is_lo ? &p.w_lo : &p.w_hi, kXNbytes,
+                      k, k, tile, rank);
+    }
+
+    // `n` steps of one part.
+    template <bool kIsLo>
+    static SQ_DEVICE void multiply_part(float (&acc)[128], const SqRing<Pair> &ring,
+                                        SqPosition<Pair> &at, int &before, int group, int n)
+    {
+        for (int step = 0; step < n; step++)
+            sq_wgmma_step(
+                ring, at, before, [](const uint8_t *) {},
+                [&](uint32_t stage, bool is_first) {
+                    sq_wgmma_slices(stage, group, is_first, [&](uint64_t x, uint64_t w, int sum) {
+                        if constexpr (kIsLo)
+                            wgmma_m64n256k32_e4m3(acc, x, w, sum);
+                        else
+                            wgmma_m64n256k16_bf16(acc, x, w, sum);
+                    });
+                });
+    }
+    static SQ_DEVICE void multiply(float (&acc)[128], const Args &p, const SqRing<Pair> &ring,
+                                   SqPosition<Pair> &at, int &before, int group, int)
+    {
+        multiply_part<true>(acc, ring, at, before, group, n_steps_lo(p));
         wgmma_wait<0>(); // products of another shape may not follow on the same accumulators
-        multiply_part<false>(acc, ring, at, before, group, n_steps - n_lo);
+        multiply_part<false>(acc, ring, at, before, group, n_steps_hi(p));
         wgmma_wait<0>();
-        release(ring, before);
-        store_rows(p.g, acc, (tile.row * kCluster + rank) * kTileM + group * kGroupM,
-                   tile.col * kTileN);
     }
-}
-
-SQ_KERNEL_CLUSTER(kThreads, 1, kCluster) gemm_pair_kernel(const SQ_GRID_CONSTANT PairArgs p)
-{
-    SQ_DYNAMIC_SHARED(shared);
-    const Ring ring = ring_of(shared);
-    const int rank = static_cast<int>(cluster_rank());
-    const int n_lo = sq_div_up(p.g.k_lo, kStepLo), n_steps = n_lo + sq_div_up(p.g.k_hi, kStepHi);
-    if (threadIdx.x == 0) {
-        for (int s = 0; s < kStages; s++) {
-            mbarrier_init(&ring.full[s], 1);
-            mbarrier_init(&ring.empty[s], kConsumers * kCluster);
-        }
-        mbarrier_init_fence();
+    static SQ_DEVICE void store(const Args &p, const float (&acc)[128], int row0, int col0)
+    {
+        store_rows(p.g, acc, row0, col0);
     }
-    cluster_sync();
-    if (threadIdx.x < 128) {
-        setmaxnreg_dec<kProducerRegisters>();
-        if (threadIdx.x == 0)
-            produce(p, ring, n_lo, n_steps, rank);
-    } else {
-        setmaxnreg_inc<kConsumerRegisters>();
-        consume(p, ring, n_lo, n_steps, rank);
-    }
-    __syncwarp();   // the producer's idle lanes wait for it: the cluster barrier is for whole warps
-    cluster_sync(); // no block leaves while the other may write into it
-}
-
-// ---- tensor maps -------------------------------------------------------------------------------
-
-#ifdef SQ_EMULATE
-enum sq_status tensor_map(CUtensorMap *map, const void *base, int element_nbytes, int rows, int k,
-                          struct sq_error *)
-{
-    *map = {static_cast<const uint8_t *>(base), rows, static_cast<int64_t>(k) * element_nbytes,
-            kTileM, element_nbytes};
-    return SQ_OK;
-}
-#else
-using EncodeTiled = decltype(&cuTensorMapEncodeTiled);
-
-enum sq_status tensor_map(CUtensorMap *map, const void *base, int element_nbytes, int rows, int k,
-                          struct sq_error *err)
-{
-    void *entry = nullptr;
-    cudaDriverEntryPointQueryResult found;
-    SQ_CUDA_TRY(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000,
-                                                 cudaEnableDefault, &found),
-                err);
-    if (found != cudaDriverEntryPointSuccess || !entry)
-        return SQ_FAIL(err, SQ_ERR_TOOL, "the driver has no cuTensorMapEncodeTiled");
-    const cuuint64_t size[2] = {static_cast<cuuint64_t>(k), static_cast<cuuint64_t>(rows)};
-    const cuuint64_t pitch[1] = {static_cast<cuuint64_t>(k) * element_nbytes};
-    const cuuint32_t box[2] = {static_cast<cuuint32_t>(kRowNbytes / element_nbytes), kTileM};
-    const cuuint32_t step[2] = {1, 1};
-    const CUresult result = reinterpret_cast<EncodeTiled>(entry)(
-        map, element_nbytes == 1 ? CU_TENSOR_MAP_DATA_TYPE_UINT8 : CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
-        2, const_cast<void *>(base), size, pitch, box, step, CU_TENSOR_MAP_INTERLEAVE_NONE,
-        CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-        CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    if (result != CUDA_SUCCESS)
-        return SQ_FAIL(err, SQ_ERR_TOOL, "cuTensorMapEncodeTiled of %d x %d: error %d", rows, k,
-                       static_cast<int>(result));
-    return SQ_OK;
-}
-#endif
+};
 
 enum sq_status tensor_maps(PairArgs *p, struct sq_error *err)
 {
     const SqGemmPair &g = p->g;
+    const SqBox lo = {1, kRowNbytes, kTileA}, hi = {2, kRowNbytes, kTileA};
     if (g.k_lo > 0) {
-        SQ_TRY(tensor_map(&p->x_lo, g.x_lo, 1, g.m, g.k_lo, err));
-        SQ_TRY(tensor_map(&p->w_lo, g.w_lo, 1, g.n, g.k_lo, err));
+        SQ_TRY(sq_tensor_map(&p->x_lo, g.x_lo, g.m, g.k_lo, lo, err));
+        SQ_TRY(sq_tensor_map(&p->w_lo, g.w_lo, g.n, g.k_lo, lo, err));
     }
     if (g.k_hi > 0) {
-        SQ_TRY(tensor_map(&p->x_hi, g.x_hi, 2, g.m, g.k_hi, err));
-        SQ_TRY(tensor_map(&p->w_hi, g.w_hi, 2, g.n, g.k_hi, err));
+        SQ_TRY(sq_tensor_map(&p->x_hi, g.x_hi, g.m, g.k_hi, hi, err));
+        SQ_TRY(sq_tensor_map(&p->w_hi, g.w_hi, g.n, g.k_hi, hi, err));
     }
     return SQ_OK;
 }
 
-// Clusters that run at a time: an odd number of SMs in a GPC, or SMs that are switched off, leave
-// fewer than one for two SMs.
-enum sq_status active_clusters(int n_sms, int *n, struct sq_error *err)
-{
-#ifdef SQ_EMULATE
-    (void)err;
-    *n = n_sms / kCluster;
-#else
-    cudaLaunchConfig_t config = {};
-    cudaLaunchAttribute cluster[1] = {};
-    cluster[0].id = cudaLaunchAttributeClusterDimension;
-    cluster[0].val.clusterDim.x = kCluster;
-    cluster[0].val.clusterDim.y = cluster[0].val.clusterDim.z = 1;
-    config.gridDim = dim3(static_cast<unsigned>(n_sms / kCluster * kCluster));
-    config.blockDim = dim3(kThreads);
-    config.dynamicSmemBytes = kSharedNbytes;
-    config.attrs = cluster;
-    config.numAttrs = 1;
-    SQ_CUDA_TRY(cudaOccupancyMaxActiveClusters(n, gemm_pair_kernel, &config), err);
-#endif
-    return *n > 0 ? SQ_OK
-                  : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no cluster of %d blocks fits", kCluster);
-}
-
-static_assert(kTileN / kCluster == kTileM, "one box size serves X and the halves of W");
+static_assert(kHalfB == kTileA, "one box size serves X and the halves of W");
 
 } // namespace
 
@@ -325,14 +164,6 @@ enum sq_status sq_gemm_pair(const SqGemmPair *g, int n_sms, cudaStream_t stream,
             g->n, g->k_lo, g->k_hi);
     PairArgs p = {};
     p.g = *g;
-    p.n_tiles_m = sq_div_up(g->m, kCluster * kTileM);
-    p.n_tiles_n = sq_div_up(g->n, kTileN);
     SQ_TRY(tensor_maps(&p, err));
-    int most = 0;
-    SQ_TRY(sq_launch_prepare(gemm_pair_kernel, kSharedNbytes, err));
-    SQ_TRY(active_clusters(n_sms, &most, err));
-    const int n_tiles = p.n_tiles_m * p.n_tiles_n;
-    const unsigned n_blocks = static_cast<unsigned>(kCluster * (n_tiles < most ? n_tiles : most));
-    SQ_LAUNCH_CLUSTER(gemm_pair_kernel, n_blocks, kThreads, kSharedNbytes, stream, kCluster, p);
-    return sq_launch_check(err);
+    return sq_wgmma_launch<Pair>(p, g->m, g->n, n_sms, stream, err);
 }

@@ -44,6 +44,10 @@ struct SqGemmImma {
 };
 enum sq_status sq_gemm_imma(SqImma kind, const SqGemmImma *g, cudaStream_t stream,
                             struct sq_error *err);
+constexpr int kSqImmaMaxK = 131071; // 16 * |P| (W4A8), 256 * |P| (W4A4) and |P| (W8A8) < 2^31
+// W8A8 and W4A8 by wgmma, the same operands and the same bits (sq_gemm_wgmma_s8.cu, sm_90a).
+enum sq_status sq_gemm_wgmma_s8(SqImma kind, const SqGemmImma *g, int n_sms, cudaStream_t stream,
+                                struct sq_error *err);
 
 // ---- 2:4 INT8 by mma.sp (sq_gemm_sp24.cu) ------------------------------------------------------
 
@@ -58,6 +62,10 @@ struct SqGemmSp24 {
     int32_t *p;
 };
 enum sq_status sq_gemm_sp24(const SqGemmSp24 *g, cudaStream_t stream, struct sq_error *err);
+enum sq_status sq_sp24_check_shape(int n, int k, struct sq_error *err);
+// The same by wgmma (sq_gemm_wgmma_s8.cu, sm_90a).
+enum sq_status sq_gemm_wgmma_sp24(const SqGemmSp24 *g, int n_sms, cudaStream_t stream,
+                                  struct sq_error *err);
 
 // Dense INT8 codes [n][k] -> the operands above; `prune` first keeps the two largest magnitudes of
 // every four (SPEC E.6). meta_rows [n][k/16] 16-bit words in row order (SPEC E.3), may be NULL.

@@ -26,13 +26,16 @@ SQ_HD int sq_swizzle128(int row, int byte)
     return sq_tile_offset<8>(row, byte / kChunkNbytes) + byte % kChunkNbytes;
 }
 
-// Shared-memory matrix descriptor of wgmma for a K-major tile in 128-byte rows with the 128-byte
-// swizzle: address / 16 in bits 0..13, leading offset (unused, 1) in 16..29, stride between groups
-// of 8 rows = 1024 bytes in 32..45, swizzle mode 1 in 62..63. A step of 32 bytes along K adds 2.
-SQ_HD uint64_t sq_wgmma_descriptor(uint32_t shared_address)
+// Shared-memory matrix descriptor of wgmma for a K-major tile in rows of 128 or 64 bytes with the
+// swizzle of as many: address / 16 in bits 0..13, leading offset (unused, 1) in 16..29, stride
+// between groups of 8 rows in 32..45, swizzle mode (1: 128 bytes, 2: 64) in 62..63. A step of 32
+// bytes along K adds 2.
+template <int kRow> SQ_HD uint64_t sq_wgmma_descriptor(uint32_t shared_address)
 {
+    static_assert(kRow == 128 || kRow == 64, "rows of 64 or 128 bytes");
+    constexpr uint64_t kStride = 8 * kRow / 16, kMode = kRow == 128 ? 1 : 2;
     return (static_cast<uint64_t>(shared_address & 0x3ffffu) >> 4) | (UINT64_C(1) << 16) |
-           (UINT64_C(1024 / 16) << 32) | (UINT64_C(1) << 62);
+           (kStride << 32) | (kMode << 62);
 }
 
 // ---- fragments of mma.m16n8k32 s8 (and, by bytes, of m16n8k64 s4) -------------------------------

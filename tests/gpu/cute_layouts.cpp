@@ -67,7 +67,7 @@ static void descriptor()
     for (uint32_t at = 0; at < 0x38000; at += 1024, n++) {
         SM90::GMMA::LayoutType const type = SM90::GMMA::LayoutType::B128;
         cute::GmmaDescriptor d;
-        d.desc_ = sq_wgmma_descriptor(at);
+        d.desc_ = sq_wgmma_descriptor<128>(at);
         n_different += d.bitfield.start_address_ != at >> 4 ||
                        d.bitfield.stride_byte_offset_ != 64 || d.bitfield.base_offset_ != 0 ||
                        d.bitfield.layout_type_ != static_cast<unsigned>(type);

@@ -4,7 +4,8 @@
 // as late as it may be. What is read or written in between, or without the wait, comes out wrong.
 //
 // Accumulators of a product belong to the tensor core from its issue to the wait that covers it:
-// until then the thread's own registers hold NaN.
+// until then the thread's own registers hold a poison. Registers of the operand A and of metadata
+// are read as late as the product is done.
 #ifndef EMULATE_ASYNC_H
 #define EMULATE_ASYNC_H
 
@@ -66,11 +67,11 @@ template <int kPending> inline void cp_async_wait()
 
 // ---- products of a warpgroup --------------------------------------------------------------------
 
-// The accumulators of all threads while they are the tensor core's, and the group that used them
-// last.
+// The accumulators of all threads, as 32-bit words, while they are the tensor core's, and the group
+// that used them last.
 struct EmulateSums {
-    std::vector<float> sum[128];
-    float *registers[128];
+    std::vector<uint32_t> sum[128];
+    void *registers[128];
     int k_len = 0;
     uint64_t last_group = 0;
 };
@@ -86,7 +87,7 @@ struct EmulateGroup {
 struct EmulateWarpgroup {
     std::deque<EmulateGroup> groups{1}; // the last one is open
     uint64_t n_retired = 0;
-    std::map<float *, EmulateSums> sums; // by the registers of thread 0
+    std::map<void *, EmulateSums> sums; // by the registers of thread 0
     bool is_fenced = false;
 };
 inline EmulateWarpgroup &emulate_warpgroup()
@@ -95,23 +96,31 @@ inline EmulateWarpgroup &emulate_warpgroup()
     return all[{emulate_rank(), emulate_thread() / 128}];
 }
 
-// One thread's part of a product: D[64][256] (+)= A B^T by descriptors.
+// One thread's part of a product: D[64][256] (+)= A B^T, operands by descriptors. A and the
+// metadata may be in registers instead, which are read when the product is done: they are its own
+// until the wait for it.
 struct EmulateWgmma {
-    float *d;
+    void *d;
     uint64_t a, b;
+    const uint32_t *a_regs, *e;
     int is_sum;
 };
-using emulate_product = void (*)(std::vector<float> *const *sum, uint64_t a, uint64_t b,
-                                 bool is_sum);
+struct EmulateProduct {
+    EmulateWgmma part[128];
+    std::vector<uint32_t> *sum[128];
+};
+using emulate_product = void (*)(const EmulateProduct &p);
+
+constexpr uint32_t kEmulatePoison = 0x7fc0a5a5; // NaN, and no sum of a test
 
 inline void emulate_take_registers(EmulateSums *s, void *const *args)
 {
     for (unsigned t = 0; t < 128; t++) {
-        float *const d = static_cast<EmulateWgmma *>(args[t])->d;
-        s->registers[t] = d;
-        s->sum[t].assign(d, d + 128);
-        for (int i = 0; i < 128; i++)
-            d[i] = NAN;
+        s->registers[t] = static_cast<EmulateWgmma *>(args[t])->d;
+        s->sum[t].resize(128);
+        memcpy(s->sum[t].data(), s->registers[t], 128 * sizeof(uint32_t));
+        for (size_t i = 0; i < 128; i++)
+            memcpy(static_cast<uint32_t *>(s->registers[t]) + i, &kEmulatePoison, 4);
     }
 }
 // Products of one shape may follow one another on the same accumulators; of another shape only
@@ -129,12 +138,16 @@ inline void emulate_issue_wgmma(void *const *args, int k_len, emulate_product pr
         emulate_die("wgmma of another shape on accumulators that are in use");
     s->k_len = k_len;
     s->last_group = g.n_retired + g.groups.size() - 1;
+    EmulateProduct p;
+    for (unsigned t = 0; t < 128; t++) {
+        p.part[t] = *static_cast<EmulateWgmma *>(args[t]);
+        p.sum[t] = &s->sum[t];
+        if (p.part[t].a != w.a || p.part[t].b != w.b || p.part[t].is_sum != w.is_sum)
+            emulate_die("threads of a warpgroup differ in a descriptor");
+    }
     emulate_in_flight(1);
     g.groups.back().products.push_back([=] {
-        std::vector<float> *sum[128];
-        for (unsigned t = 0; t < 128; t++)
-            sum[t] = &s->sum[t];
-        product(sum, w.a, w.b, w.is_sum != 0);
+        product(p);
         emulate_in_flight(-1);
     });
 }
@@ -158,7 +171,7 @@ inline void emulate_return_registers(EmulateWarpgroup *g)
     for (auto s = g->sums.begin(); s != g->sums.end();) {
         const bool is_free = s->second.last_group < g->n_retired;
         for (unsigned t = 0; is_free && t < 128; t++)
-            memcpy(s->second.registers[t], s->second.sum[t].data(), 128 * sizeof(float));
+            memcpy(s->second.registers[t], s->second.sum[t].data(), 128 * sizeof(uint32_t));
         s = is_free ? g->sums.erase(s) : std::next(s);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The PTX instructions of gpu/sq_ptx.cuh for the emulator, one matrix element at a time, straight
-// from the fragment tables of the PTX ISA (sections "Matrix fragments for mma.m16n8k32",
-// "... sparse mma.m16n8k64", "... wgmma.mma_async.m64nNk16", "Shared memory matrix layout"). The
-// 2:4 metadata lanes are SPEC E.4. Nothing here calls gpu/sq_maps.cuh.
+// from the fragment tables of the PTX ISA (sections "Matrix fragments for mma.m16n8k32", "...
+// sparse mma.m16n8k64"; those of a warpgroup are in emulate_wgmma.h). The 2:4 metadata lanes are
+// SPEC E.4. Nothing here calls gpu/sq_maps.cuh.
 #ifndef EMULATE_PTX_H
 #define EMULATE_PTX_H
 
@@ -38,6 +38,7 @@ inline void ldmatrix_x4(uint32_t (&r)[4], const void *shared_row)
                 memcpy(&static_cast<EmulateLdmatrix *>(args[lane])->r[i],
                        source->row + 4 * (lane % 4), 4);
             }
+        emulate_warpgroup().is_fenced = false; // for products that take A from registers
     });
 }
 
@@ -300,21 +301,39 @@ inline void cluster_sync()
 
 struct CUtensorMap {
     const uint8_t *base;
-    int64_t rows, row_nbytes, box_rows;
-    int element_nbytes;
+    int64_t rows, row_nbytes, box_rows, box_nbytes; // of a row of the box
+    int element_nbytes, swizzle;                    // over 128 or 64 bytes; 0: none
 };
-// A box of box_rows rows x 128 bytes, swizzled: address bits 4..6 XOR bits 7..9, as hardware does.
+// Swizzles by address: of 128 bytes bits 4..6 XOR bits 7..9, of 64 bytes bits 4..5 XOR bits 7..8.
+inline uint32_t emulate_swizzle(uint32_t at, int span)
+{
+    return at ^ ((at >> 7 & (span == 128 ? 7u : span == 64 ? 3u : 0u)) << 4);
+}
+// A box of box_rows rows x box_nbytes bytes, outside of the matrix zeros.
 inline void emulate_box(uint8_t *shared, uint32_t start, const CUtensorMap &map, int32_t inner,
                         int32_t row)
 {
     for (int64_t r = 0; r < map.box_rows; r++)
-        for (int64_t byte = 0; byte < 128; byte++) {
+        for (int64_t byte = 0; byte < map.box_nbytes; byte++) {
             const int64_t from = static_cast<int64_t>(inner) * map.element_nbytes + byte;
             const bool is_inside = row + r < map.rows && from < map.row_nbytes;
-            const uint32_t at = start + static_cast<uint32_t>(r * 128 + byte);
-            shared[at ^ ((at >> 7 & 7u) << 4)] =
+            const uint32_t at = start + static_cast<uint32_t>(r * map.box_nbytes + byte);
+            shared[emulate_swizzle(at, map.swizzle)] =
                 is_inside ? map.base[(row + r) * map.row_nbytes + from] : 0;
         }
+}
+// Copies that the encoder of tensor maps or the copy engine refuses: rows of the matrix, its start
+// and the place in shared memory are aligned, a box has at most 256 elements a side and no row
+// longer than the swizzle.
+inline void emulate_check_box(uint32_t start, const CUtensorMap &map)
+{
+    const uint32_t align = map.swizzle ? 8u * static_cast<uint32_t>(map.swizzle) : 128u;
+    if (start % align != 0 || map.row_nbytes % 16 != 0 ||
+        reinterpret_cast<uintptr_t>(map.base) % 16 != 0)
+        emulate_die("a copied box is not aligned");
+    if (map.box_rows > 256 || map.box_nbytes / map.element_nbytes > 256 ||
+        map.box_nbytes % 16 != 0 || (map.swizzle && map.box_nbytes > map.swizzle))
+        emulate_die("a copied box is too large");
 }
 // To the same place, and counted at the same barrier, in every block of `ranks`: sooner or later,
 // of several boxes in any order.
@@ -322,16 +341,16 @@ inline void tma_load_2d_multicast(void *shared, const CUtensorMap *map, uint64_t
                                   int32_t inner, int32_t row, uint16_t ranks)
 {
     const uint32_t start = ptx_shared_address(shared), at = ptx_shared_address(bar);
-    if (start % 1024 != 0)
-        abort();
     const CUtensorMap m = *map;
+    emulate_check_box(start, m);
     for (unsigned rank = 0; rank < 2; rank++) {
         if ((ranks >> rank & 1) == 0)
             continue;
         const auto deliver = [=] {
             uint8_t *const to = emulate_shared_of(rank);
             emulate_box(to, start, m, inner, row);
-            EmulateBarrier::update(reinterpret_cast<uint64_t *>(to + at), 0, -(m.box_rows * 128));
+            EmulateBarrier::update(reinterpret_cast<uint64_t *>(to + at), 0,
+                                   -(m.box_rows * m.box_nbytes));
         };
         if (emulate_draw(4) == 0)
             deliver();
@@ -346,77 +365,6 @@ inline void tma_load_2d(void *shared, const CUtensorMap *map, uint64_t *bar, int
                           static_cast<uint16_t>(1u << emulate_rank()));
 }
 
-// ---- warpgroup matrix products -----------------------------------------------------------------
-
-template <int kRegisters> inline void setmaxnreg_inc()
-{
-}
-template <int kRegisters> inline void setmaxnreg_dec()
-{
-}
-// Byte (row, byte) of the operand a descriptor names: groups of 8 rows lie `stride` apart, rows of
-// a group 128 bytes; the swizzle XORs address bits 4..6 with bits 7..9.
-inline uint8_t emulate_operand(uint64_t descriptor, int row, int byte)
-{
-    const uint32_t start = static_cast<uint32_t>(descriptor & 0x3fff) << 4;
-    const uint32_t stride = static_cast<uint32_t>(descriptor >> 32 & 0x3fff) << 4;
-    if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0)
-        abort(); // only the 128-byte swizzle without base offset
-    const uint32_t at = start + static_cast<uint32_t>(row / 8) * stride +
-                        static_cast<uint32_t>(row % 8 * 128 + byte);
-    return emulate_dynamic_shared()[at ^ ((at >> 7 & 7u) << 4)];
-}
-inline double emulate_bf16(uint64_t descriptor, int row, int k)
-{
-    const uint32_t low = emulate_operand(descriptor, row, 2 * k);
-    const uint32_t high = emulate_operand(descriptor, row, 2 * k + 1);
-    return __uint_as_float(low << 16 | high << 24);
-}
-inline double emulate_e4m3(uint64_t descriptor, int row, int k)
-{
-    const int code = emulate_operand(descriptor, row, k);
-    const int exponent = code >> 3 & 15, fraction = code & 7;
-    const double m = exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9);
-    return code & 0x80 ? -m : m;
-}
-
-// sum[thread][i] (+)= A B^T, operands as they are in shared memory at this moment.
-template <int kLen, double (*kOperand)(uint64_t, int, int)>
-inline void emulate_wgmma_now(std::vector<float> *const *sum, uint64_t a, uint64_t b, bool is_sum)
-{
-    static double x[64][kLen], y[256][kLen];
-    for (int k = 0; k < kLen; k++) {
-        for (int row = 0; row < 64; row++)
-            x[row][k] = kOperand(a, row, k);
-        for (int row = 0; row < 256; row++)
-            y[row][k] = kOperand(b, row, k);
-    }
-    for (int thread = 0; thread < 128; thread++)
-        for (int i = 0; i < 128; i++) {
-            const int row = thread / 32 * 16 + thread % 32 / 4 + (i / 2 % 2 ? 8 : 0);
-            const int col = i / 4 * 8 + thread % 4 * 2 + i % 2;
-            float &d = (*sum[thread])[static_cast<size_t>(i)];
-            double s = is_sum ? static_cast<double>(d) : 0;
-            for (int k = 0; k < kLen; k++)
-                s += x[row][k] * y[col][k];
-            d = static_cast<float>(s);
-        }
-}
-template <int kLen, double (*kOperand)(uint64_t, int, int)>
-inline void emulate_wgmma(float (&d)[128], uint64_t a, uint64_t b, int is_sum)
-{
-    EmulateWgmma w{d, a, b, is_sum};
-    emulate_collective(128, &w, [](void *const *args, unsigned) {
-        emulate_issue_wgmma(args, kLen, emulate_wgmma_now<kLen, kOperand>);
-    });
-}
-inline void wgmma_m64n256k16_bf16(float (&d)[128], uint64_t a, uint64_t b, int is_sum)
-{
-    emulate_wgmma<16, emulate_bf16>(d, a, b, is_sum);
-}
-inline void wgmma_m64n256k32_e4m3(float (&d)[128], uint64_t a, uint64_t b, int is_sum)
-{
-    emulate_wgmma<32, emulate_e4m3>(d, a, b, is_sum);
-}
+#include "tests/gpu/emulate_wgmma.h"
 
 #endif

@@ -3,10 +3,11 @@
 // disassembler needed. Not part of `make test`: it needs nvcc's output (GPU_BUILD).
 //
 // A machine instruction is 16 bytes; its lowest 12 bits are the operation: IMMA 0x237, HGMMA 0x9f0,
-// IGMMA 0x9f1, QGMMA 0x9f3, dp4a 0x226 or 0xa26, multiply-add of binary16 pairs 0x231 and 0x235
-// (all operands in registers); IMMA has 4-bit operands where bits 83 and 84 are set. Claims
-// checked:
+// IGMMA 0x9f1 (0xdf1: A in registers; sparse: bit 73), QGMMA 0x9f3, dp4a 0x226 or 0xa26,
+// multiply-add of binary16 pairs 0x231 and 0x235 (all operands in registers); IMMA has 4-bit
+// operands where bits 83 and 84 are set. Claims checked:
 //   INT4 products are native on sm_80 and sm_89, and nowhere on sm_90, whatever the PTX said;
+//   the integer warpgroup kernels hold IGMMA, dense, sparse and with A in registers;
 //   the fused pair holds BF16 and FP8 warpgroup products in one kernel on sm_90a;
 //   the decode kernels multiply as they say: dp4a, pairs of binary16;
 //   no memory barrier stands in a loop, and loops with products move few registers;
@@ -31,6 +32,7 @@ enum {
     IMMA = 0x237,
     HGMMA = 0x9f0,
     IGMMA = 0x9f1,
+    IGMMA_REGISTERS = 0xdf1,
     QGMMA = 0x9f3,
     BRA = 0x947,
     EXIT = 0x94d,
@@ -38,7 +40,8 @@ enum {
 };
 
 struct counts {
-    unsigned functions, instructions, imma, imma_s4, hgmma, qgmma, dp4a, hfma2, local;
+    unsigned functions, instructions, imma, imma_s4, hgmma, qgmma, igmma, igmma_sp, igmma_registers,
+        dp4a, hfma2, local;
     unsigned barriers, moves, products; // in loops; moves and products of loops that have products
 };
 
@@ -51,7 +54,7 @@ static uint64_t field(const uint8_t *at, unsigned nbytes)
 
 static bool is_product(unsigned op)
 {
-    return op == IMMA || op == HGMMA || op == IGMMA || op == QGMMA;
+    return op == IMMA || op == HGMMA || op == IGMMA || op == IGMMA_REGISTERS || op == QGMMA;
 }
 
 // Bytes from the next instruction to where a branch goes. The field of a branch starts at bit 34;
@@ -151,6 +154,9 @@ static void count_instructions(const uint8_t *text, uint64_t nbytes, struct coun
         c->imma_s4 += op == IMMA && (high >> 19 & 3) == 3;
         c->hgmma += op == HGMMA;
         c->qgmma += op == QGMMA;
+        c->igmma += op == IGMMA && (high >> 9 & 1) == 0;
+        c->igmma_sp += op == IGMMA && (high >> 9 & 1) == 1;
+        c->igmma_registers += op == IGMMA_REGISTERS;
         c->dp4a += (op & 0x1ff) == DP4A; // with any form of operands
         c->hfma2 += op == HFMA2 || op == HFMA2_MMA;
         c->local += op == 0x387 || op == 0x983; // STL, LDL
@@ -215,10 +221,25 @@ static void sparse_products_are_there(void **state)
 static void pair_is_one_kernel_of_both_types(void **state)
 {
     (void)state;
-    const struct counts c = read_cubin("sq_gemm_wgmma", "90a", "gemm_pair_kernel");
+    const struct counts c = read_cubin("sq_gemm_wgmma", "90a", "PairEE");
     assert_int_equal(c.functions, 1);
     assert_true(c.hgmma >= 4 && c.hgmma % 4 == 0);
     assert_true(c.qgmma >= 4 && c.qgmma % 4 == 0);
+}
+
+static void integer_warpgroup_products(void **state)
+{
+    (void)state;
+    const struct counts dense = read_cubin("sq_gemm_wgmma_s8", "90a", "DenseEE");
+    const struct counts sparse = read_cubin("sq_gemm_wgmma_s8", "90a", "SparseEE");
+    const struct counts packed = read_cubin("sq_gemm_wgmma_s8", "90a", "PackedEE");
+    assert_int_equal(read_cubin("sq_gemm_wgmma_s8", "90a", "_kernel").imma, 0);
+    assert_true(dense.functions == 1 && dense.igmma >= 4 && dense.igmma % 4 == 0);
+    assert_int_equal(dense.igmma_sp + dense.igmma_registers, 0);
+    assert_true(sparse.functions == 1 && sparse.igmma_sp >= 4 && sparse.igmma_sp % 2 == 0);
+    assert_int_equal(sparse.igmma + sparse.igmma_registers, 0);
+    assert_true(packed.functions == 1 && packed.igmma_registers >= 4);
+    assert_int_equal(packed.igmma + packed.igmma_sp, 0);
 }
 
 // At least the products of one step of one lane: a kernel that multiplies otherwise has fewer.
@@ -255,6 +276,7 @@ static void nothing_in_local_memory(void **state)
                 fail_msg("%s sm_%s: %u local memory instructions", file[f], arch[a], c.local);
         }
     assert_int_equal(read_cubin("sq_gemm_wgmma", "90a", "_kernel").local, 0);
+    assert_int_equal(read_cubin("sq_gemm_wgmma_s8", "90a", "_kernel").local, 0);
 }
 
 // A memory barrier in a loop waits for the whole memory system each time round; `.release.cluster`
@@ -274,11 +296,14 @@ static void loops_are_lean(void **state)
                   {"sq_gemv_spqt", "_kernel", 0, 2}, // once per superblock row: its hand-over
                   {"sq_gemv_spqr", "_kernel", 0, 0},
                   {"sq_encode", "_kernel", 0, 0},
-                  {"sq_gemm_wgmma", "_kernel", 6, 0}};
+                  {"sq_gemm_wgmma", "_kernel", 6, 0},
+                  {"sq_gemm_wgmma_s8", "DenseEE", 6, 0},
+                  {"sq_gemm_wgmma_s8", "SparseEE", 6, 0},
+                  {"sq_gemm_wgmma_s8", "PackedEE", 6, 0}};
     static const char *const arch[] = {"80", "89", "90", "90a"};
     for (size_t k = 0; k < sizeof kernel / sizeof kernel[0]; k++)
         for (int a = 0; a < 4; a++) {
-            if ((strcmp(kernel[k].file, "sq_gemm_wgmma") == 0) != (a == 3))
+            if ((strncmp(kernel[k].file, "sq_gemm_wgmma", 13) == 0) != (a == 3))
                 continue;
             const struct counts c = read_cubin(kernel[k].file, arch[a], kernel[k].function);
             print_message("# %s sm_%s: %u barriers in loops, %u moves beside %u products\n",
@@ -298,6 +323,7 @@ int main(void)
         cmocka_unit_test(int4_is_native_on_8x_only),
         cmocka_unit_test(sparse_products_are_there),
         cmocka_unit_test(pair_is_one_kernel_of_both_types),
+        cmocka_unit_test(integer_warpgroup_products),
         cmocka_unit_test(decode_kernels_multiply_as_they_say),
         cmocka_unit_test(nothing_in_local_memory),
         cmocka_unit_test(loops_are_lean),

@@ -13,17 +13,25 @@ M=$BUILD/emu/mutant # a lasting place, for the compiler cache
 mkdir -p "$M"
 LIBS="-llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lcsv -lxxhash -lpcre2-8 -lutf8proc -lz -lm -ldl -lpthread"
 
-build() { # KERNEL TEST SED: the program $M/mutant
-  sed -e "$3" "$ROOT/gpu/$1.cu" >"$M/$1.cu"
-  if [ -n "$3" ] && cmp -s "$M/$1.cu" "$ROOT/gpu/$1.cu"; then
-    echo "# nothing was changed by: $3"
+# FILE KERNEL TEST SED: the program $M/mutant, of gpu/KERNEL.cu with gpu/FILE (itself, or a header that
+# it includes by name) changed. A header is found beside the copy; the compiler cache is not to
+# remember where it was the time before.
+build() {
+  rm -rf "$M/gpu"
+  mkdir -p "$M/gpu"
+  cp "$ROOT/gpu/$2.cu" "$M/$2.cu"
+  local to=$M/gpu/$1
+  [ "$1" = "$2.cu" ] && to=$M/$1
+  sed -e "$4" "$ROOT/gpu/$1" >"$to"
+  if [ -n "$4" ] && cmp -s "$to" "$ROOT/gpu/$1"; then
+    echo "# nothing was changed by: $4"
     return 1
   fi
-  (cd "$ROOT" && $CXX -std=c++17 -DSQ_EMULATE -O2 -ffp-contract=off -Wno-unknown-pragmas -I. -x c++ \
-    -c "$M/$1.cu" -o "$M/$1.o") || return 1
+  (cd "$ROOT" && CCACHE_NODIRECT=1 $CXX -std=c++17 -DSQ_EMULATE -O2 -ffp-contract=off -Wno-unknown-pragmas -I. -x c++ \
+    -c "$M/$2.cu" -o "$M/$2.o") || return 1
   # shellcheck disable=SC2086,SC2046
-  ${CXX_GPU:-g++} "$BUILD/tests/gpu/$2.o" "$M/$1.o" \
-    $(find "$BUILD/emu" -maxdepth 1 -name '*.o' ! -name "$1.o" ! -name '*_jobs.o' ! -name 'sq_layer_bench.o' \
+  ${CXX_GPU:-g++} "$BUILD/tests/gpu/$3.o" "$M/$2.o" \
+    $(find "$BUILD/emu" -maxdepth 1 -name '*.o' ! -name "$2.o" ! -name '*_jobs.o' ! -name 'sq_layer_bench.o' \
       ! -name sq_measure.o ! -name sq_facts.o ! -name sq_peaks.o ! -name fake_device.o) \
     "$BUILD/obj/gpu/sq_record.o" "$BUILD/obj/gpu/sq_stored.o" \
     "$BUILD/libsqsim.a" "$BUILD/libsqmodels.a" $LIBS -fopenmp -lcmocka -o "$M/mutant"
@@ -40,26 +48,37 @@ one_fails() {
   return 1
 }
 
-mutant() { # KERNEL TEST NAME SED
-  ok "$1, $3: compiles" build "$1" "$2" "$4" || return
-  ok "$1, $3: is found" one_fails
+mutant() { # FILE KERNEL TEST NAME SED
+  ok "$2, $4: compiles" build "$1" "$2" "$3" "$5" || return
+  ok "$2, $4: is found" one_fails
 }
 
-ok "sq_gemm_wgmma as it is: compiles" build sq_gemm_wgmma test_wgmma ""
-ok "sq_gemm_wgmma as it is: passes" all_pass
-ok "sq_gemm_imma as it is: compiles" build sq_gemm_imma test_imma ""
-ok "sq_gemm_imma as it is: passes" all_pass
+for kernel in wgmma wgmma_s8 imma; do
+  ok "sq_gemm_$kernel as it is: compiles" build sq_gemm_$kernel.cu sq_gemm_$kernel test_$kernel ""
+  ok "sq_gemm_$kernel as it is: passes" all_pass
+done
+# The pipeline, in each kernel that uses it.
+while IFS='|' read -r name change; do
+  for kernel in wgmma wgmma_s8; do
+    mutant sq_wgmma.cuh sq_gemm_$kernel test_$kernel "$name" "$change"
+  done
+done <<'END'
+no wait for the step before|/^    wgmma_wait<1>();/d
+no fence|/^    wgmma_fence();/d
+a stage is released before it is read|s/^    wgmma_wait<1>();/sq_wgmma_release(ring, at.stage);&/;/if (before >= 0)/,+1d;/^        sq_wgmma_release(ring, before);/d
+no wait for a full stage|/mbarrier_wait(&ring.full/d
+no wait for an empty stage|/mbarrier_wait(&ring.empty/d
+no cluster barrier at the end|/cluster_sync(); .. no block leaves/d
+END
 while IFS='|' read -r kernel test name change; do
-  mutant "$kernel" "$test" "$name" "$change"
+  mutant "$kernel.cu" "$kernel" "$test" "$name" "$change"
 done <<'END'
 sq_gemm_wgmma|test_wgmma|no wait for the last products|/multiply_part<false>/{n;d}
-sq_gemm_wgmma|test_wgmma|no wait for the step before|/^        wgmma_wait<1>();/d
 sq_gemm_wgmma|test_wgmma|no wait between the parts|/multiply_part<true>/{n;d}
-sq_gemm_wgmma|test_wgmma|no fence|/^    wgmma_fence();/d
-sq_gemm_wgmma|test_wgmma|a stage is released before it is read|s/^        wgmma_wait<1>();/release(ring, at.stage);&/;/if (before >= 0)/,+1d;/^        release(ring, before);/d
-sq_gemm_wgmma|test_wgmma|no wait for a full stage|/mbarrier_wait(&ring.full/d
-sq_gemm_wgmma|test_wgmma|no wait for an empty stage|/mbarrier_wait(&ring.empty/d
-sq_gemm_wgmma|test_wgmma|no cluster barrier at the end|/cluster_sync(); .. no block leaves/d
+sq_gemm_wgmma_s8|test_wgmma_s8|no wait for the last products|0,/^        wgmma_wait<0>();/{//d}
+sq_gemm_wgmma_s8|test_wgmma_s8|one set of metadata registers|s/set\[1\]/set[0]/
+sq_gemm_wgmma_s8|test_wgmma_s8|metadata that nobody wrote|s/const bool is_inside = .*/const bool is_inside = true;/
+sq_gemm_wgmma_s8|test_wgmma_s8|unpacked into registers in use|/ldmatrix_x4(packed/,/wgmma_wait<0>/{/wgmma_wait<0>/d}
 sq_gemm_imma|test_imma|a stage is loaded before all have read it|/__syncthreads(); .. the stage/d;s/^        load(step + kStages - 1);/&__syncthreads();/
 sq_gemm_imma|test_imma|no barrier in the loop|/__syncthreads(); .. the stage/d
 sq_gemm_imma|test_imma|no wait for the copies|/cp_async_wait<kStages - 2>()/d

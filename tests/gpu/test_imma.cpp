@@ -6,7 +6,7 @@
 // below, at and over a tile; K of one block, of a tail that fills no step, of several rounds of the
 // ring; parts of unequal length. Sampled: codes, the most negative ones included, which the golden
 // quantizer never makes; scales.
-#include "tests/gpu/gpu_fixture.h"
+#include "tests/gpu/integer_fixture.h"
 
 #include "gpu/sq_kernels.cuh"
 
@@ -16,38 +16,6 @@ namespace
 struct Shape {
     int m, n, k_lo, k_hi;
 };
-
-struct Part {
-    int k = 0;
-    std::vector<int> x, w;
-};
-
-Part random_part(struct sq_rng *r, int m, int n, int k, int x_bits, int w_bits)
-{
-    Part p;
-    p.k = k;
-    for (int i = 0; i < m * k; i++)
-        p.x.push_back(random_code(r, x_bits));
-    for (int i = 0; i < n * k; i++)
-        p.w.push_back(random_code(r, w_bits));
-    return p;
-}
-
-int64_t dot(const Part &p, int row, int col)
-{
-    int64_t sum = 0;
-    for (int i = 0; i < p.k; i++)
-        sum += p.x[static_cast<size_t>(row * p.k + i)] * p.w[static_cast<size_t>(col * p.k + i)];
-    return sum;
-}
-
-std::vector<float> random_scales(struct sq_rng *r, int n)
-{
-    std::vector<float> s;
-    for (int i = 0; i < n; i++)
-        s.push_back(static_cast<float>(sq_rng_unit(r) + 0.01) * 0.01f);
-    return s;
-}
 
 bool has_low(SqImma kind)
 {

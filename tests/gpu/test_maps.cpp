@@ -97,12 +97,15 @@ void tiles_have_no_bank_conflicts(void **state)
 void descriptor_fields(void **state)
 {
     (void)state;
-    const uint64_t d = sq_wgmma_descriptor(0x2d400);
+    const uint64_t d = sq_wgmma_descriptor<128>(0x2d400);
     CHECK_EQ(d & 0x3fff, 0x2d400 >> 4, "address: ");
     CHECK_EQ(d >> 16 & 0x3fff, 1, "leading: ");
     CHECK_EQ(d >> 32 & 0x3fff, 64, "stride: ");
     CHECK_EQ(d >> 46 & 0x3fff, 0, "base offset and reserved: ");
     CHECK_EQ(d >> 62, 1, "swizzle mode: ");
+    const uint64_t half = sq_wgmma_descriptor<64>(0x2d400);
+    CHECK_EQ(half & 0x3fffffff, d & 0x3fffffff, "rows of 64 bytes, address and leading: ");
+    CHECK_EQ(half >> 32, 32 | UINT64_C(2) << 30, "rows of 64 bytes, stride and mode: ");
 }
 
 void every_tile_once(void **state)
