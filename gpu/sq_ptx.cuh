@@ -2,14 +2,14 @@
 // Every PTX instruction the kernels use, each as one wrapper named after it, with the fragment
 // layout in one sentence. Layouts: PTX ISA, "Matrix fragments for mma.m16n8k32" and its neighbours;
 // lane T = 0..31, q = T / 4, t = T % 4 throughout. Under SQ_EMULATE the same names have the meaning
-// of tests/gpu/emulate_ptx.h.
+// of tests/gpu/emulate_ptx.h and emulate_wgmma.h.
 #ifndef SQ_PTX_CUH
 #define SQ_PTX_CUH
 
 #include "gpu/sq_cuda.cuh"
 
 #ifdef SQ_EMULATE
-#include "tests/gpu/emulate_ptx.h"
+#include "tests/gpu/emulate_wgmma.h"
 #else
 
 #include <cuda.h>

@@ -365,6 +365,4 @@ inline void tma_load_2d(void *shared, const CUtensorMap *map, uint64_t *bar, int
                           static_cast<uint16_t>(1u << emulate_rank()));
 }
 
-#include "tests/gpu/emulate_wgmma.h"
-
 #endif

@@ -112,34 +112,38 @@ static bool is_repeated(const uint8_t *text, uint64_t nbytes, bool is_split, uin
 }
 
 // Barriers that an instruction stream may come back to. For moves, a loop is a branch back and all
-// between it and where it goes: products count, and with them moves, where the innermost has any.
+// between it and where it goes: those count whose innermost loop is that of a product as well.
 static void count_loops(const uint8_t *text, uint64_t nbytes, bool is_split, struct counts *c)
 {
-    uint64_t *const smallest = calloc(nbytes / 16 + 1, sizeof *smallest); // span of the innermost
-    bool *const has_products = calloc(nbytes / 16 + 1, sizeof *has_products);
+    uint64_t *const smallest = calloc(nbytes / 16 + 1, sizeof *smallest);   // span of the innermost
+    uint64_t *const innermost = calloc(nbytes / 16 + 1, sizeof *innermost); // its branch; 0: none
+    bool *const has_products = calloc(nbytes / 16 + 1, sizeof *has_products); // by branch
     assert_non_null(smallest);
+    assert_non_null(innermost);
     assert_non_null(has_products);
     for (uint64_t at = 0; at + 16 <= nbytes; at += 16) {
         const uint64_t low = field(text + at, 8);
         const int64_t to = (int64_t)at + 16 + branch_offset(low, is_split);
         if ((low & 0xfff) != BRA || to < 0 || to >= (int64_t)at)
             continue;
-        bool any = false;
         for (uint64_t i = (uint64_t)to; i <= at; i += 16)
-            any |= is_product(field(text + i, 8) & 0xfff);
-        for (uint64_t i = (uint64_t)to; i <= at; i += 16)
-            if (!smallest[i / 16] || at - (uint64_t)to < smallest[i / 16]) {
+            if (!innermost[i / 16] || at - (uint64_t)to < smallest[i / 16]) {
                 smallest[i / 16] = at - (uint64_t)to;
-                has_products[i / 16] = any;
+                innermost[i / 16] = at / 16;
             }
     }
+    for (uint64_t at = 0; at + 16 <= nbytes; at += 16)
+        if (innermost[at / 16] && is_product(field(text + at, 8) & 0xfff))
+            has_products[innermost[at / 16]] = true;
     for (uint64_t at = 0; at + 16 <= nbytes; at += 16) {
         const uint64_t low = field(text + at, 8), high = field(text + at + 8, 8);
+        const bool is_counted = has_products[innermost[at / 16]]; // [0]: of no loop, false
         c->barriers += (low & 0xfff) == MEMBAR && is_repeated(text, nbytes, is_split, at);
-        c->products += has_products[at / 16] && is_product(low & 0xfff);
-        c->moves += has_products[at / 16] && is_move(low, high);
+        c->products += is_counted && is_product(low & 0xfff);
+        c->moves += is_counted && is_move(low, high);
     }
     free(smallest);
+    free(innermost);
     free(has_products);
 }
 
