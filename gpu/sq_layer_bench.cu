@@ -42,22 +42,24 @@ void add_baselines(std::vector<SqCandidate> *list)
     for (const SqCandidate &c : *list) {
         const std::string name = std::string(c.record.name) + "." + c.record.dtype_x;
         const bool is_ours = name == "sq_gemm_pair.bf16" || name == "sq_gemm_pair.e4m3" ||
-                             (name == "sq_gemm_imma.s8");
+                             name == "sq_gemm_imma.s8" || name == "sq_gemm_wgmma_s8.s8";
+        const bool is_w8 = std::string(c.record.variant) == "w8a8";
         const bool is_fast = std::string(c.record.variant) == "tuned_fast_accum";
-        const char *label = name == "cublaslt.bf16"                   ? "bf16_cublaslt"
-                            : name == "cublaslt.f16"                  ? "f16_cublaslt"
-                            : name == "sq_gemv_f16.f16"               ? "f16_ours"
-                            : name == "sq_gemv_w4a16.f16"             ? "w4a16_ours"
-                            : name == "sq_gemv_w4a8.s8"               ? "w4a8_ours"
-                            : is_fast                                 ? "fp8_fast_cublaslt"
-                            : name == "cublaslt.e4m3"                 ? "fp8_cublaslt"
-                            : name == "cublaslt.s8"                   ? "int8_cublaslt"
-                            : name == "cusparselt.s8"                 ? "sp24_int8_cusparselt"
-                            : !is_ours                                ? nullptr
-                            : name == "sq_gemm_pair.bf16"             ? "bf16_ours"
-                            : name == "sq_gemm_pair.e4m3"             ? "fp8_ours"
-                            : std::string(c.record.variant) == "w8a8" ? "w8a8_ours"
-                                                                      : "w4a8_ours";
+        const char *label = name == "cublaslt.bf16"         ? "bf16_cublaslt"
+                            : name == "cublaslt.f16"        ? "f16_cublaslt"
+                            : name == "sq_gemv_f16.f16"     ? "f16_ours"
+                            : name == "sq_gemv_w4a16.f16"   ? "w4a16_ours"
+                            : name == "sq_gemv_w4a8.s8"     ? "w4a8_ours"
+                            : is_fast                       ? "fp8_fast_cublaslt"
+                            : name == "cublaslt.e4m3"       ? "fp8_cublaslt"
+                            : name == "cublaslt.s8"         ? "int8_cublaslt"
+                            : name == "cusparselt.s8"       ? "sp24_int8_cusparselt"
+                            : !is_ours                      ? nullptr
+                            : name == "sq_gemm_pair.bf16"   ? "bf16_ours"
+                            : name == "sq_gemm_pair.e4m3"   ? "fp8_ours"
+                            : name == "sq_gemm_wgmma_s8.s8" ? (is_w8 ? "w8a8_wgmma" : "w4a8_wgmma")
+                            : is_w8                         ? "w8a8_ours"
+                                                            : "w4a8_ours";
         if (label && n < SQ_RECORD_MAX_BASELINES)
             found[n++] = {label, c.record.median_us};
     }
@@ -315,9 +317,9 @@ enum sq_status SqLayerBench::run(SqBenchWhat what, int samples, FILE *out, int *
         SQ_TRY(add_sqw(err));
         if (has_wgmma())
             SQ_TRY(add_pair(0.75, true, err));
-        SQ_TRY(add_integer(SQ_IMMA_W4A8, err));
+        SQ_TRY(add_integer(SQ_IMMA_W4A8, false, err));
         if (b_.cc_major != 8)
-            SQ_TRY(add_integer(SQ_IMMA_W4A4_PTX_S4, err));
+            SQ_TRY(add_integer(SQ_IMMA_W4A4_PTX_S4, false, err));
     } else {
         SQ_TRY(add_products(err));
     }
@@ -345,6 +347,7 @@ const char *sq_family_of(const char *kernel)
     static const struct {
         const char *prefix, *family;
     } known[] = {{"sq_gemm_pair", "wgmma"},
+                 {"sq_gemm_wgmma", "wgmma"},
                  {"sq_gemm_imma", "imma"},
                  {"sq_gemm_sp24", "sp24"},
                  {"sq_gemv", "decode"}};

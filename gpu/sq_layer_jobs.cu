@@ -89,19 +89,19 @@ enum sq_status SqLayerBench::add_pair(double sparsity, bool with_encoder, struct
 // ---- integer products --------------------------------------------------------------------------
 
 // Sums are written in checks and left out in timed launches.
-enum sq_status SqLayerBench::add_integer(SqImma kind, struct sq_error *err)
+enum sq_status SqLayerBench::add_integer(SqImma kind, bool is_wgmma, struct sq_error *err)
 {
     const bool is_w8 = kind == SQ_IMMA_W8A8, is_x8 = is_w8 || kind == SQ_IMMA_W4A8;
-    struct sq_record r = base("sq_gemm_imma",
+    struct sq_record r = base(is_wgmma ? "sq_gemm_wgmma_s8" : "sq_gemm_imma",
                               is_w8                         ? "w8a8"
                               : is_x8                       ? "w4a8"
                               : kind == SQ_IMMA_W4A4_UNPACK ? "w4a4_unpack"
                                                             : "w4a4_ptx_s4",
-                              "gpu/sq_gemm_imma.cu");
+                              is_wgmma ? "gpu/sq_gemm_wgmma_s8.cu" : "gpu/sq_gemm_imma.cu");
     const size_t w_nbytes = is_w8 ? n_ * k_ : n_ * k_ / 2;
     const uint8_t *x = is_x8 ? x8_ : x4_, *w = is_w8 ? w8_ : is_x8 ? w4_halves_ : w4_;
     r.int4_mode = sq_int4_mode(kind, b_.cc_major);
-    r.mma = kind == SQ_IMMA_W4A4_PTX_S4 ? "mma.s4" : "mma.s8";
+    r.mma = is_wgmma ? "wgmma.s8" : kind == SQ_IMMA_W4A4_PTX_S4 ? "mma.s4" : "mma.s8";
     r.dtype_x = is_x8 ? "s8" : "s4";
     r.dtype_w = is_w8 ? "s8" : "s4";
     r.dtype_acc = "s32";
@@ -116,10 +116,14 @@ enum sq_status SqLayerBench::add_integer(SqImma kind, struct sq_error *err)
         s_.m,    s_.n,   {}, {}, sx4_, sx8_, is_w8 ? sw8_ : sw4_, reinterpret_cast<float *>(y_),
         nullptr, nullptr};
     (is_x8 ? g.high : g.low) = {x, w, s_.k};
+    const int n_sms = b_.n_sms;
+    const auto product = [=](const SqGemmImma &at, cudaStream_t s, struct sq_error *e) {
+        return is_wgmma ? sq_gemm_wgmma_s8(kind, &at, n_sms, s, e) : sq_gemm_imma(kind, &at, s, e);
+    };
     const SqLaunch launch = [=](int i, cudaStream_t s, struct sq_error *e) {
         SqGemmImma at = g;
         (is_x8 ? at.high : at.low).w = copies[static_cast<size_t>(i)];
-        return sq_gemm_imma(kind, &at, s, e);
+        return product(at, s, e);
     };
     const SqOrder order = is_w8 ? SQ_ORDER_BYTES : is_x8 ? SQ_ORDER_HALVES4 : SQ_ORDER_NATURAL4;
     add(r, launch, static_cast<int>(copies.size()), y_, 4 * m_ * n_,
@@ -127,7 +131,7 @@ enum sq_status SqLayerBench::add_integer(SqImma kind, struct sq_error *err)
             SqGemmImma with_sums = g;
             with_sums.p_lo = p_lo_;
             with_sums.p_hi = p_hi_;
-            SQ_TRY(sq_gemm_imma(kind, &with_sums, b_.stream, e));
+            SQ_TRY(product(with_sums, b_.stream, e));
             return check_sums({x, w, s_.k, is_x8 ? SQ_ORDER_BYTES : SQ_ORDER_NATURAL4, order},
                               is_x8 ? p_hi_ : p_lo_, record, e);
         });
@@ -299,20 +303,33 @@ enum sq_status SqLayerBench::add_sp24(struct sq_error *err)
     r.bytes_counted = bytes_of(m_, k_, 8) + bytes_of(n_, k_, 5) + bytes_of(m_, n_, 32);
     const SqGemmSp24 g = {
         s_.m, s_.n, s_.k, x8_, values, meta, sx8_, sw8_, reinterpret_cast<float *>(y_), nullptr};
-    const SqLaunch launch = [=](int i, cudaStream_t s, struct sq_error *er) {
-        SqGemmSp24 at = g;
-        at.w_values = v[static_cast<size_t>(i) % v.size()];
-        at.meta = e[static_cast<size_t>(i) % e.size()];
-        return sq_gemm_sp24(&at, s, er);
-    };
-    add(r, launch, static_cast<int>(v.size()), y_, 4 * m_ * n_,
-        [=](struct sq_record *record, struct sq_error *er) {
-            SqGemmSp24 sums = g;
-            sums.p = p_lo_;
-            SQ_TRY(sq_gemm_sp24(&sums, b_.stream, er));
-            return check_sums({x8_, pruned, s_.k, SQ_ORDER_BYTES, SQ_ORDER_BYTES}, p_lo_, record,
-                              er);
-        });
+    const int n_sms = b_.n_sms;
+    for (const bool is_wgmma : {false, true}) {
+        if (is_wgmma && !has_wgmma())
+            break;
+        if (is_wgmma) {
+            r.name = "sq_gemm_wgmma_sp24";
+            r.variant = r.mma = "wgmma.sp.s8";
+            r.path = "gpu/sq_gemm_wgmma_s8.cu";
+        }
+        const auto product = [=](const SqGemmSp24 &at, cudaStream_t s, struct sq_error *er) {
+            return is_wgmma ? sq_gemm_wgmma_sp24(&at, n_sms, s, er) : sq_gemm_sp24(&at, s, er);
+        };
+        const SqLaunch launch = [=](int i, cudaStream_t s, struct sq_error *er) {
+            SqGemmSp24 at = g;
+            at.w_values = v[static_cast<size_t>(i) % v.size()];
+            at.meta = e[static_cast<size_t>(i) % e.size()];
+            return product(at, s, er);
+        };
+        add(r, launch, static_cast<int>(v.size()), y_, 4 * m_ * n_,
+            [=](struct sq_record *record, struct sq_error *er) {
+                SqGemmSp24 sums = g;
+                sums.p = p_lo_;
+                SQ_TRY(product(sums, b_.stream, er));
+                return check_sums({x8_, pruned, s_.k, SQ_ORDER_BYTES, SQ_ORDER_BYTES}, p_lo_,
+                                  record, er);
+            });
+    }
     return SQ_OK;
 }
 
@@ -452,17 +469,19 @@ enum sq_status SqLayerBench::add_products(struct sq_error *err)
         SQ_TRY(add_vendor_24(SQ_VENDOR_INT8, err));
         SQ_TRY(add_vendor_24(SQ_VENDOR_FP8, err));
     }
-    if (has_wgmma())
+    if (has_wgmma()) {
         for (double s : {0.0, 0.5, 0.75, 0.875, 1.0})
             SQ_TRY(add_pair(s, false, err));
-    else
-        b_.skipped["sq_gemm_pair"] = "wgmma needs compute capability 9.0";
+        for (SqImma kind : {SQ_IMMA_W8A8, SQ_IMMA_W4A8})
+            SQ_TRY(add_integer(kind, true, err));
+    } else
+        b_.skipped["sq_gemm_pair, sq_gemm_wgmma"] = "wgmma needs compute capability 9.0";
     for (SqImma kind : {SQ_IMMA_W8A8, SQ_IMMA_W4A8, SQ_IMMA_W4A4_UNPACK})
-        SQ_TRY(add_integer(kind, err));
+        SQ_TRY(add_integer(kind, false, err));
     for (double s : {0.5, 0.75, 0.875})
         SQ_TRY(add_static(SQ_IMMA_SQ_A_UNPACK, s, err));
     if (b_.cc_major == 8 || !is_timed_) { // elsewhere a subroutine: checked, timed on one shape
-        SQ_TRY(add_integer(SQ_IMMA_W4A4_PTX_S4, err));
+        SQ_TRY(add_integer(SQ_IMMA_W4A4_PTX_S4, false, err));
         SQ_TRY(add_static(SQ_IMMA_SQ_A_PTX_S4, 0.75, err));
     }
     return add_sp24(err);

@@ -80,7 +80,7 @@ class SqLayerBench
     enum sq_status add_vendor(SqVendorType type, struct sq_error *err);
     enum sq_status add_vendor_24(SqVendorType type, struct sq_error *err);
     enum sq_status add_pair(double sparsity, bool with_encoder, struct sq_error *err);
-    enum sq_status add_integer(SqImma kind, struct sq_error *err);
+    enum sq_status add_integer(SqImma kind, bool is_wgmma, struct sq_error *err);
     enum sq_status add_static(SqImma kind, double sparsity, struct sq_error *err);
     enum sq_status add_dynamic(bool with_product, struct sq_error *err);
     enum sq_status add_sp24(struct sq_error *err);

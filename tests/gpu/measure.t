@@ -18,7 +18,7 @@ records() { grep -c "\"name\":\"$1" "$R"; }
 says() { grep -q "^family *$1 *$2" "$W.out" || { grep '^family' "$W.out" | sed 's/^/# /'; return 1; }; }
 same_but() { # FAMILIES: every other family has as many records as without a fault
   local family
-  for family in sq_gemm_pair sq_gemm_imma sq_gemm_sp24 sq_gemv sq_encode; do
+  for family in sq_gemm_pair sq_gemm_wgmma_s8 sq_gemm_wgmma_sp24 sq_gemm_imma sq_gemm_sp24 sq_gemv sq_encode; do
     [[ " $1 " = *" $family "* ]] || [ "$(records $family)" = "${WANT[$family]}" ] ||
       { echo "# $family: $(records $family) records, want ${WANT[$family]}"; return 1; }
   done
@@ -31,7 +31,7 @@ valid() { # what verify says of the stored records; the traces are the emulator'
 declare -A WANT
 measure 1500 ""
 ok "no fault: exit 0" [ "$RC" = 0 ]
-for family in sq_gemm_pair sq_gemm_imma sq_gemm_sp24 sq_gemv sq_encode; do
+for family in sq_gemm_pair sq_gemm_wgmma_s8 sq_gemm_wgmma_sp24 sq_gemm_imma sq_gemm_sp24 sq_gemv sq_encode; do
   WANT[$family]=$(records $family)
   ok "records of $family" [ "${WANT[$family]}" -gt 0 ]
 done
