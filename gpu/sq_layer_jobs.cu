@@ -309,7 +309,8 @@ enum sq_status SqLayerBench::add_sp24(struct sq_error *err)
             break;
         if (is_wgmma) {
             r.name = "sq_gemm_wgmma_sp24";
-            r.variant = r.mma = "wgmma.sp.s8";
+            r.variant = "wgmma_sp";
+            r.mma = "wgmma.sp.s8";
             r.path = "gpu/sq_gemm_wgmma_s8.cu";
         }
         const auto product = [=](const SqGemmSp24 &at, cudaStream_t s, struct sq_error *er) {
