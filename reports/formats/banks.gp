@@ -12,8 +12,8 @@ set xlabel 'bank'
 set yrange [0.01:1]
 set ylabel 'KL, nats a token'
 set grid
-# Lines bank,KL,low,high of the variants that say no more than operand, sparsity and bank (32 where they say none).
-curve(format, s) = sprintf("< awk -F, '$1 ~ /^%s sparsity=%s( bank=[0-9]+)?$/ {b = 32; if (match($1, /bank=/)) b = substr($1, RSTART + 5); " \
+# Lines bank,KL,low,high of the variants that say no more than operand, sparsity and bank (32 where they say none), unsmoothed.
+curve(format, s) = sprintf("< awk -F, '$1 ~ /^%s sparsity=%s( bank=[0-9]+)?( smooth=none)?$/ {b = 32; if (match($1, /bank=/)) b = substr($1, RSTART + 5); " \
   ."print b \",\" $7 \",\" $8 \",\" $9}' %s | sort -t, -k1,1n", format, s, csv)
 set multiplot layout 1,3
 set title 'SQ 8/4 weights, GPTQ, activations as they are'
