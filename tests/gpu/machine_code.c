@@ -175,10 +175,13 @@ static struct counts read_cubin(const char *name, const char *arch, const char *
     struct sq_file_view map;
     struct sq_error err = {0};
     struct counts c = {0};
-    // With one architecture nvcc leaves it out of the name.
+    // With one architecture nvcc leaves it out of the name; of 90 there is PTX as well.
     const char *const part = strcmp(arch, "90a") == 0 ? "" : ".compute_";
     snprintf(path, sizeof path, "%s/keep/%s/%s%s%s.cubin", build ? build : "build/gpu", name, name,
-             part, *part ? arch : "");
+             part,
+             strcmp(arch, "90") == 0 ? "90.sm_90"
+             : *part                 ? arch
+                                     : "");
     if (sq_file_map(path, &map, &err) != SQ_OK)
         fail_msg("%s (run make gpu)", err.text);
     assert_true(map.nbytes > 64 && memcmp(map.data, "\177ELF", 4) == 0);
