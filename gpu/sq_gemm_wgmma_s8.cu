@@ -9,7 +9,6 @@
 // Only A may be sparse or in registers, so these two make the transposed output. Their rows of A
 // are 64 bytes a step, in the 64-byte swizzle, beside 128 bytes of X.
 #include "gpu/sq_kernels.cuh"
-#include "gpu/sq_quant.cuh"
 #include "gpu/sq_wgmma.cuh"
 
 namespace

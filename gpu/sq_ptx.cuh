@@ -352,4 +352,14 @@ SQ_PTX void wgmma_sp_m64n256k64_s8(int32_t (&d)[128], uint64_t a, uint64_t b, co
 #endif
 
 #endif // SQ_EMULATE
+
+// ---- integer sums ------------------------------------------------------------------------------
+
+// ((float)P * s_w) * s_x, each operation rounded once; -0 becomes 0, as where sums are added up.
+SQ_DEVICE float sq_scaled_sum(int32_t p, float s_w, float s_x)
+{
+    const float y = __fadd_rn(0.0f, __fmul_rn(static_cast<float>(p), s_w));
+    return __fadd_rn(__fmul_rn(y, s_x), 0.0f);
+}
+
 #endif

@@ -134,13 +134,4 @@ SQ_HD float sq_pow2_scale(float amax)
     return sq_float_from_bits(static_cast<uint32_t>(exponent + 127) << 23);
 }
 
-// ---- integer sums ------------------------------------------------------------------------------
-
-// ((float)P * s_w) * s_x, each operation rounded once; -0 becomes 0, as where sums are added up.
-SQ_DEVICE float sq_scaled_sum(int32_t p, float s_w, float s_x)
-{
-    const float y = __fadd_rn(0.0f, __fmul_rn(static_cast<float>(p), s_w));
-    return __fadd_rn(__fmul_rn(y, s_x), 0.0f);
-}
-
 #endif
