@@ -11,7 +11,6 @@
 #include "gpu/sq_kernels.cuh"
 #include "gpu/sq_maps.cuh"
 #include "gpu/sq_ptx.cuh"
-#include "gpu/sq_quant.cuh"
 
 namespace
 {
