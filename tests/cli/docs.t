@@ -112,13 +112,14 @@ check() { # COMMAND
   sed "s/^\t/# documented only: /; t; s/^/# printed only: /" "$W/difference"
 }
 M=$SQSIM_HOME/sim/machines
-json quantize -o w.safetensors
+json quantize --smooth none -o w.safetensors
+json quantize -o smoothed.safetensors
 json quantize --format sp24 --prune magnitude --algorithm rtn -o sp24.safetensors
 json quantize --format gqsa --prune magnitude --algorithm rtn -o gqsa.safetensors
 json quantize --format spqt -o spqt.safetensors
 json quantize --format spqr -o spqr.safetensors
 for f in mxfp4 mxfp8 mxplus nvint5 sq_b; do json quantize --format $f -o $f.safetensors; done
-for f in dense sq_a_static sq_a_dynamic; do json quantize --format $f --calib-sequences 1 -o $f.safetensors; done
+for f in dense sq_a_static sq_a_dynamic; do json quantize --format $f --smooth none --calib-sequences 1 -o $f.safetensors; done
 check quantize
 json inspect
 json inspect w.safetensors

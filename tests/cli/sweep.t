@@ -342,7 +342,7 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
     printf '%s\n' 'name: ppl' 'axes:' '  bank: [32]' '  algorithm: [rtn, gptq]' 'measures: [loss, perplexity]' \
       >"$W/ppl.yaml"
     sq sweep ppl.yaml --db v.db -o ppl.csv; ok "perplexity" accepted
-    sq eval --algorithm gptq --summary --json; ok "eval" [ "$RC" = 0 ]
+    sq eval --algorithm gptq --smooth none --summary --json; ok "eval" [ "$RC" = 0 ]
     ok "is eval's" awk \
       "BEGIN{d = $(tail -1 "$W/ppl.csv" | cut -d, -f16) - $(number perplexity); exit !(d * d < 1e-16)}"
     ok "the algorithm matters" [ "$(cut -d, -f16 "$W/ppl.csv" | sort -u | wc -l)" = 3 ]
