@@ -248,5 +248,6 @@ int main(void)
         cmocka_unit_test(test_losses_in_threads),
         cmocka_unit_test(test_failure),
     };
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
