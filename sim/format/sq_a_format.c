@@ -192,10 +192,18 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 
 extern const struct sq_format_routes sq_a_static_routes, sq_a_dynamic_routes;
 
+// Step 1 of Algorithm 2 (SPEC B.5).
+static bool static_is_smoothed(const struct sq_recipe *r)
+{
+    (void)r;
+    return true;
+}
+
 const struct sq_format_ops sq_format_sq_a_static = {.routes = &sq_a_static_routes,
                                                     .name = "sq_a_static",
                                                     .option = static_options,
                                                     .has_mask = true,
+                                                    .is_smoothed = static_is_smoothed,
                                                     .unit = static_unit,
                                                     .slower = slower,
                                                     .pe = static_pe,

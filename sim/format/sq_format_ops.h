@@ -92,7 +92,8 @@ struct sq_format_ops {
     enum sq_status (*check)(const struct sq_recipe *r, struct sq_error *err);
     unsigned (*needs)(const struct sq_recipe *r); // of enum sq_need, 0: nothing
     bool has_smoothing;
-    bool has_mask; // one static mask of channels a layer
+    bool (*is_smoothed)(const struct sq_recipe *r); // where --smooth is not given; NULL: never
+    bool has_mask;                                  // one static mask of channels a layer
 
     // *state of w[n][k]; NULL after a failure. Refuses shapes
     // the format does not have (SQ_ERR_SHAPE) and what is not finite.

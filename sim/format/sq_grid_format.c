@@ -120,19 +120,13 @@ static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
     return SQ_OK;
 }
 
-// Step 1 of Algorithms 1 and 2 (SPEC B.4, B.5) is SmoothQuant.
-static bool is_smooth_by_default(const struct sq_recipe *r)
-{
-    return r->format == &sq_format_sq_w ? r->is_gptq : r->format == &sq_format_sq_a_static;
-}
-
 enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                               struct sq_error *err)
 {
     if (sq_given_text(given, "percdamp") && !r->is_gptq)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
     if ((scope & SQ_GRID_CODED) && !sq_given_text(given, "smooth"))
-        r->is_smooth = is_smooth_by_default(r);
+        r->is_smooth = r->format->is_smoothed && r->format->is_smoothed(r);
     return settle_operand(r, scope, given, err);
 }
 

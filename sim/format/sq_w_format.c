@@ -111,6 +111,12 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_core(pe, &u->unit.core);
 }
 
+// Step 1 of Algorithm 1 (SPEC B.4).
+static bool is_smoothed(const struct sq_recipe *r)
+{
+    return r->is_gptq;
+}
+
 const struct sq_format_ops sq_format_sq_w = {
     .routes = &sq_w_routes,
     .name = "sq_w",
@@ -119,6 +125,7 @@ const struct sq_format_ops sq_format_sq_w = {
     .settle = settle,
     .text = text,
     SQ_GRID_VALUES,
+    .is_smoothed = is_smoothed,
     .check_cost = check_cost,
     .is_core = true,
     .unit = unit,
