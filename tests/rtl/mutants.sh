@@ -10,16 +10,16 @@
 #           pattern is a regular expression over the line that Yosys lists the fault with. A reason
 #           that no survivor needs is an error.
 # A survivor is first given to ABC, which is to prove that no input, however long, shows the fault:
-# from all registers at 0 on, every output is the same in every cycle. What that leaves open needs a
-# reason.
+# from all registers at 0 on, every output is the same in every cycle. What that leaves open within
+# PROOF_SECONDS (300, of processor time: the load does not matter) needs a reason.
 # First all faults are simulated, then what was not found goes to the prover, JOBS at a time.
 # Writes OUT_DIR/mutants.jsonl and prints a table; exit 1 with an open survivor, or with less than
 # 99 in a hundred found or proven equal. What ran to its end stays in OUT_DIR/done under a digest of
 # the sources and is not run again.
 SQSIM=$1 LIST=$2 SURVIVORS=$3 OUT=$4 SEEDS=${5:-1} JOBS=${6:-1}
 YOSYS=${YOSYS:-yosys} ABC=${ABC:-yosys-abc}
-ROOT=$(realpath "$(dirname "$0")/../..")
-PROOF_SECONDS=300 # of processor time: what is proven does not depend on the load
+HERE=$(realpath "$(dirname "$0")") ROOT=$(realpath "$HERE/../..")
+PROOF_SECONDS=${PROOF_SECONDS:-300}
 FAILED=0 N_ALL=0 N_KILLED=0 N_PROVEN=0 N_REASON=0
 mkdir -p "$OUT/done" || exit 2
 : >"$OUT/mutants.jsonl" && : >"$OUT/survivors.txt" || exit 2
@@ -38,14 +38,59 @@ fi
 
 field() { sed -n "s/.*\"$2\": *\"\{0,1\}\([^\",}]*\).*/\1/p" <<<"$1"; }
 
-# proven DIR NUMBER OUT: netlist with and without fault NUMBER have the same outputs; OUT.* are its files. Registers that
-# agree are merged (scorr); for what is left ABC looks for an inductive invariant (pdr). Clocks are not
-# part of the proof. The simulation starts registers without reset at random: there the proof covers
-# less. 0 proven, 1 not, 2 a tool failed.
+# abc FILE COMMANDS: ABC within the limit, what it says into FILE.log.
+abc() {
+  (ulimit -t $PROOF_SECONDS; exec "$ABC" -c "$2" >"$1.log" 2>&1)
+  [ $? != 127 ] || { echo "$ABC does not run" >&2; return 2; }
+}
+# GATES: registers start at 0 (the simulation starts those without reset at random: there a proof
+# covers less), the clock is no part of it.
+GATES='
+    memory
+    async2sync
+    setundef -init -zero
+    dffunmap
+    techmap
+    opt -fast -nodffe -nosdff
+    aigmap
+    opt_clean'
+
+# unseen DIR OUT NUMBER...: prints those of the faults that change no output and no next state, in
+# every state that the netlist reaches without them (effect.awk); OUT.* are its files. One circuit
+# for all: what is equal or constant in the netlist is found once (scorr), and most faults fall to
+# it; for the others an invariant (pdr).
+unseen() {
+  local dir=$1 out=$2 number line left=() latches outputs n=0
+  shift 2
+  {
+    echo "read_ilang $dir/original.il"
+    for number; do sed -n "${number}p" "$dir/mutants.txt"; done
+    echo "$GATES"
+    echo "write_aiger -zinit -ascii -map $out.map $out.aag"
+  } >"$out.ys"
+  "$YOSYS" -q -s "$out.ys" >"$out.log" 2>&1 &&
+    awk -v faults="$*" -v map="$out.map" -f "$HERE/effect.awk" "$out.aag" >"$out.blif" ||
+    { tail -1 "$out.log" >&2; return 2; }
+  abc "$out" "read_blif $out.blif; strash; scleanup; scorr; write_aiger $out.aig" || return 2
+  [ -s "$out.aig" ] || return 0
+  read -r _ _ _ latches outputs _ < <(head -1 "$out.aig")
+  for line in $(head -n $((1 + latches + outputs)) "$out.aig" | tail -n "$outputs"); do
+    if [ "$line" = 0 ]; then echo "$1"
+    elif [ "$line" != 1 ]; then
+      abc "$out" "read_aiger $out.aig; cone -s -O $n; scleanup; pdr; print_status" || return 2
+      grep -q '^Status = 1 ' "$out.log" && echo "$1"
+    fi
+    shift
+    n=$((n + 1))
+  done
+}
+
+# proven DIR NUMBER OUT: whether the netlist with fault NUMBER has the outputs of the one without,
+# while their registers may differ; OUT.* are its files. Registers that agree are merged (scorr);
+# for what is left ABC looks for an inductive invariant (pdr). 0 proven, 1 not, 2 a tool failed.
 proven() {
   local change
   change=$(sed -n "$2p" "$1/mutants.txt" | sed 's/-ctrl mutsel [0-9]* [0-9]* //')
-  [[ $change == *"-port CLK "* ]] && return 1
   "$YOSYS" -q >"$3.log" 2>&1 -p "
     read_ilang $1/original.il
     rename -top gold
@@ -58,18 +103,9 @@ proven() {
     design -copy-from gate gate
     miter -equiv -flatten gold gate miter
     hierarchy -top miter
-    memory
-    async2sync
-    setundef -init -zero
-    dffunmap
-    techmap
-    opt -fast -nodffe -nosdff
-    aigmap
-    opt_clean
+    $GATES
     write_aiger $3.aig" || { tail -1 "$3.log" >&2; return 2; }
-  (ulimit -t $PROOF_SECONDS; exec "$ABC" -c "read $3.aig; scorr; pdr; print_status" \
-    >"$3.log" 2>&1)
-  [ $? != 127 ] || { echo "$ABC does not run" >&2; return 2; }
+  abc "$3" "read $3.aig; scleanup; scorr; pdr; print_status" || return 2
   grep -q '^Status = 1 ' "$3.log"
 }
 
@@ -85,12 +121,21 @@ explained() {
   return 1
 }
 
-# judge RESULT NUMBER: asks the prover about a survivor and keeps what it says beside the result.
+# judge RESULT NUMBER...: asks the prover about survivors and keeps what it says beside the result.
 judge() {
-  local file
+  local result=$1 dir file number equal numbers=()
+  dir=$(field "$(tail -1 "$result")" directory)
   file=$(mktemp "$OUT/proof.XXXXXX")
-  proven "$(field "$(tail -1 "$1")" directory)" "$2" "$file"
-  case $? in 0) echo "$2 equal" >>"$1.said" ;; 1) echo "$2 open" >>"$1.said" ;; esac
+  shift
+  for number; do # of a clock nothing is proven
+    if sed -n "${number}p" "$dir/mutants.txt" | grep -q -- '-port CLK '; then echo "$number open" >>"$result.said"
+    else numbers+=("$number"); fi
+  done
+  [ ${#numbers[@]} -gt 0 ] && equal=" $(unseen "$dir" "$file" "${numbers[@]}" | tr '\n' ' ')"
+  for number in "${numbers[@]}"; do
+    if [[ $equal == *" $number "* ]] || proven "$dir" "$number" "$file"; then echo "$number equal" >>"$result.said"
+    elif [ $? = 1 ]; then echo "$number open" >>"$result.said"; fi
+  done
   rm -f "$file" "$file".*
 }
 # survivors RESULT: their numbers.
@@ -117,19 +162,19 @@ for seed in ${SEEDS//,/ }; do
   done <"$LIST"
 done
 
-export OUT YOSYS ABC PROOF_SECONDS
-export -f proven judge field
+export OUT HERE YOSYS ABC PROOF_SECONDS GATES
+export -f abc unseen proven judge field
 for seed in ${SEEDS//,/ }; do
   while read -r block point count cases; do
     case $block in ''|'#'*) continue ;; esac
     result=$(result_of "$block" "$point" "$count" "$cases" "$seed")
     [ -s "$result" ] || continue
-    for number in $(survivors "$result"); do
-      grep -q "^$number " "$result.said" 2>/dev/null || printf '%s %s\n' "$result" "$number"
-    done
+    echo "$result" $(for number in $(survivors "$result"); do
+      grep -q "^$number " "$result.said" 2>/dev/null || echo "$number"
+    done)
   done <"$LIST"
-done >"$OUT/to_prove.txt"
-xargs -r -P "$JOBS" -L 1 bash -c 'judge "$1" "$2"' judge <"$OUT/to_prove.txt"
+done | grep ' ' >"$OUT/to_prove.txt"
+xargs -r -P "$JOBS" -L 1 bash -c 'judge "$@"' judge <"$OUT/to_prove.txt"
 
 printf '%-13s %-12s %4s %6s %8s %6s %6s %6s\n' block point seed cells mutants found equal other
 for seed in ${SEEDS//,/ }; do
