@@ -221,7 +221,8 @@ static void take_weights(const unsigned *v, const int32_t *record, uint32_t bank
                     record[(j * steps + i / lanes) * record_len(v) + weight_at(v, r) + i % lanes];
 }
 
-// Groups of a bank of a tile that repeats, with its weights; their number.
+// Groups of a tile that repeats, with its weights: of one bank, or one of whole tiles; their
+// number.
 static uint64_t golden_bank(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const struct sq_core_config config = core_config(v);
@@ -231,6 +232,13 @@ static uint64_t golden_bank(const unsigned *v, const struct sq_group *in, int32_
     const struct sq_core_operands operands = {depth, o.weight, o.lo, o.hi};
     quantize_tile(v, in->record, depth, &o);
     take_weights(v, in->record, depth, &o);
+    const uint32_t banks = (uint32_t)in->record[job_at(v)];
+    if (banks > 1) { // whole tiles
+        (void)sq_core_golden_tile(&config, &operands, 0, depth, out, out + tile);
+        for (size_t i = 0; i < 2 * tile; i++)
+            out[i] = (int32_t)((int64_t)out[i] * (banks / depth));
+        return 1;
+    }
     for (size_t i = 0; i < outputs_max(v); i++, out += 2 * tile)
         (void)sq_core_golden_tile(&config, &operands, (in->from + i) % depth, 1, out, out + tile);
     return (uint32_t)in->record[job_at(v) + 1];
@@ -317,38 +325,70 @@ static enum sq_status draw_sums(struct sq_case *c, struct sq_error *err)
     return SQ_OK;
 }
 
+// Beats that a job takes over and over: a tile used once, the weights of its banks.
+static void put_job(struct sq_case *c, struct sq_rng *rng, size_t g, uint32_t banks,
+                    uint32_t groups)
+{
+    const unsigned *const v = c->point->value, steps = low_steps(v);
+    const size_t n = (size_t)v[DEPTH] * steps, len = record_len(v);
+    int32_t *const record = c->beats + g * n * len;
+    for (uint32_t b = 0; b < v[DEPTH]; b++) {
+        record[b * len] = b + 1 == v[DEPTH];
+        record[b * len + 1] = 1;
+        draw_bank(v, rng, SQ_STIMULUS_UNIFORM, record + b * len);
+    }
+    for (size_t s = 0; s < n; s++)
+        for (size_t i = weight_at(v, 0); i < job_at(v); i++)
+            record[s * len + i] = sq_draw_code(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM);
+    record[job_at(v)] = (int32_t)banks;
+    record[job_at(v) + 1] = (int32_t)groups;
+    c->len[g][2] = 1;
+}
+
+static enum sq_status alloc_jobs(struct sq_case *c, size_t n_jobs, struct sq_error *err)
+{
+    const unsigned *const v = c->point->value, steps = low_steps(v);
+    c->n_groups = n_jobs;
+    c->n_beats = n_jobs * v[DEPTH] * steps;
+    c->wrap[0] = v[DEPTH];
+    c->wrap[1] = v[DEPTH] * steps;
+    return sq_case_alloc(c, err);
+}
+
 // Jobs of 2^n banks and of 2^n groups, and of one more, in turn, each cut off by a reset: a bit
-// that is lost, at once or after a group, ends one early. A tile and its weights repeat as long as
-// a job lasts.
+// that is lost, at once or after a group, ends one early.
 static enum sq_status draw_bits(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
     enum { FIRST = 6, BANKS = 2 * (16 - FIRST), JOBS = BANKS + 2 * (32 - FIRST) };
-    const unsigned *const v = c->point->value, steps = low_steps(v);
+    const unsigned *const v = c->point->value;
     const unsigned high_steps = (v[HIGH] + v[HIGH_LANES] - 1) / v[HIGH_LANES];
-    const size_t n = (size_t)v[DEPTH] * steps, len = record_len(v);
-    c->n_groups = JOBS;
-    c->n_beats = JOBS * n;
-    c->reset_every = 24 + 4 * (v[HIGH_W] + steps + high_steps);
+    c->reset_every = 24 + 4 * (v[HIGH_W] + low_steps(v) + high_steps);
     c->max_cycles = (uint64_t)JOBS * c->reset_every;
-    c->wrap[0] = v[DEPTH];
-    c->wrap[1] = (uint32_t)n;
-    SQ_TRY(sq_case_alloc(c, err));
+    SQ_TRY(alloc_jobs(c, JOBS, err));
     for (unsigned g = 0; g < JOBS; g++) {
-        int32_t *const record = c->beats + g * n * len, *const job = record + job_at(v);
-        for (uint32_t b = 0; b < v[DEPTH]; b++) {
-            record[b * len] = b + 1 == v[DEPTH];
-            record[b * len + 1] = 1;
-            draw_bank(v, rng, SQ_STIMULUS_UNIFORM, record + b * len);
-        }
-        for (size_t s = 0; s < n; s++)
-            for (size_t i = weight_at(v, 0); i < job_at(v); i++)
-                record[s * len + i] = sq_draw_code(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM);
         const unsigned at = g < BANKS ? g : g - BANKS;
         const uint32_t count = (UINT32_C(1) << (FIRST + at / 2)) + at % 2;
-        job[0] = g < BANKS ? (int32_t)count : 1;
-        job[1] = g < BANKS ? 1 : (int32_t)count;
+        put_job(c, rng, g, g < BANKS ? count : 1, g < BANKS ? 1 : count);
         c->len[g][0] = c->len[g][1] = UINT32_MAX;
-        c->len[g][2] = 1;
+    }
+    return SQ_OK;
+}
+
+// Jobs to their ends whose counts have every other bit: a bit that depends on another one ends one
+// too early, or never. Of points whose banks take one step, as others would take long.
+static enum sq_status draw_counts(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    static const uint32_t last[] = {0x1555, 0x2AAB};
+    const unsigned *const v = c->point->value;
+    const unsigned n_counts = low_steps(v) == 1 ? SQ_LEN(last) : 0;
+    SQ_TRY(alloc_jobs(c, n_counts > 0 ? 2 * n_counts : 1, err));
+    put_job(c, rng, 0, v[DEPTH], 1);
+    c->len[0][0] = c->len[0][1] = v[DEPTH] * low_steps(v);
+    for (unsigned g = 0; g < 2 * n_counts; g++) {
+        const uint32_t count = last[g / 2] + 1;
+        const uint32_t whole = (count + v[DEPTH] - 1) / v[DEPTH] * v[DEPTH]; // tiles
+        put_job(c, rng, g, g % 2 ? 1 : whole, g % 2 ? whole : 1);
+        c->len[g][0] = c->len[g][1] = whole;
     }
     return SQ_OK;
 }
@@ -356,7 +396,9 @@ static enum sq_status draw_bits(struct sq_case *c, struct sq_rng *rng, struct sq
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
-    return number == 0 ? draw_sums(c, err) : draw_bits(c, rng, err);
+    return number == 0   ? draw_sums(c, err)
+           : number == 1 ? draw_bits(c, rng, err)
+                         : draw_counts(c, rng, err);
 }
 
 // ---- time -----------------------------------------------------------------------------------
@@ -408,7 +450,7 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 
 static const struct sq_timing timing = {sizeof(struct sq_core_act_sim), comb, clock};
 
-static const struct sq_faults faults[] = {{"small", 100, 60}};
+static const struct sq_faults faults[] = {{"small", 100, 600}};
 
 const struct sq_block sq_core_act_block = {
     .name = "core_act",
@@ -424,7 +466,7 @@ const struct sq_block sq_core_act_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_group = draw_group,
-    .n_directed = 2,
+    .n_directed = 3,
     .draw_directed = draw_directed,
     .limit = limit,
     .golden = golden,

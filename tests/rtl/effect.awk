@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-# One circuit with an output for every fault: 1 where the fault changes an output or a next state
-# of the circuit, in the state and for the inputs of this cycle.
+# What faults do to a netlist, as a circuit with an output for every fault.
 #
-#   awk -v faults="3 7" -v map=FILE.map -f effect.awk FILE.aag >FILE.blif
+#   awk -v faults="3 7" -v map=FILE.map [-v own=1] -f effect.awk FILE.aag >FILE.blif
 #
-# FILE.aag and its map are of Yosys; input mutsel = i turns on fault i, latches start at 0. The
-# registers are those of the circuit without faults: if an output is 0 in every state that it
-# reaches, then with the fault they are always the same, and no input shows it.
+# FILE.aag and its map are of Yosys; input mutsel = i turns on fault i, latches start at 0.
+# An output is 1 where the fault changes an output or a next state of the netlist, in the state and
+# for the inputs of this cycle. The registers are those of the netlist without faults: if it is
+# 0 in every state that they reach, they are always the same with the fault, and no input shows it.
+# own: each fault has registers of its own, and only outputs count.
+# Of a stream, out_<name>_o, only what out_valid_o says to be there counts.
 BEGIN {
   n_faults = split(faults, fault, " ")
   while ((getline line < map) > 0) {
     split(line, word, " ")
     if (word[1] == "input" && word[4] == "mutsel") select_bit[word[2]] = word[3]
+    if (word[1] == "output") name_of[word[2]] = word[4]
+    if (word[1] == "output" && word[4] == "out_valid_o") valid = word[2]
   }
 }
 # Literals are those of AIGER: 2 v, 2 v + 1 for not v, 0 and 1.
@@ -37,11 +41,23 @@ function name(a) {
 function put(a, to) { print a < 2 ? ".names " to (a ? "\n1" : "") : ".names " name(a) " " to "\n1 1" }
 
 function at(literal) { return literal % 2 ? not_of(value[literal - 1]) : value[literal] }
-# All gates with fault f, 0 for none.
-function evaluate(f,    i) {
+# All gates with fault f, 0 for none: next states and outputs into result[].
+function evaluate(f, result,    i) {
   for (i in select_bit) value[input[i]] = int(f / 2 ^ select_bit[i]) % 2
   for (i = 1; i <= n_gates; i++) value[gate[i]] = and_of(at(left[i]), at(right[i]))
+  for (i = 1; i <= n_outs; i++) result[i] = at(out[i])
+  for (i = n_latches + 1; i <= n_outs; i++)
+    if (valid != "" && i - n_latches - 1 != valid && name_of[i - n_latches - 1] ~ /^out_/)
+      result[i] = and_of(result[i], result[n_latches + 1 + valid])
 }
+# Latches for what is evaluated next; their next states are called next<copy>_1 and so on.
+function latches(copy,    i) {
+  for (i = 1; i <= n_latches; i++) {
+    value[latch[i]] = 2 * ++top
+    print ".latch next" copy "_" i, "n" top, 0
+  }
+}
+function put_next(copy, result,    i) { for (i = 1; i <= n_latches; i++) put(result[i], "next" copy "_" i) }
 
 NR == 1 { n_inputs = $3; n_latches = $4; n_outs = $4 + $5; n_gates = $6; value[0] = 0; next }
 NR - 1 <= n_inputs { input[NR - 2] = $1; next }
@@ -56,18 +72,16 @@ END {
   printf "\n.outputs"
   for (k = 1; k <= n_faults; k++) printf " bad%d", fault[k]
   print ""
-  for (i = 1; i <= n_latches; i++) {
-    value[latch[i]] = 2 * ++top
-    printf ".latch next%d n%d 0\n", i, top
-  }
-  evaluate(0)
-  for (i = 1; i <= n_outs; i++) good[i] = at(out[i])
-  for (i = 1; i <= n_latches; i++) put(good[i], "next" i)
+  latches(0)
+  evaluate(0, good)
+  put_next(0, good)
   for (k = 1; k <= n_faults; k++) {
-    evaluate(fault[k])
-    bad = 0
-    for (i = 1; i <= n_outs; i++) bad = or_of(bad, xor_of(good[i], at(out[i])))
-    put(bad, "bad" fault[k])
+    if (own) latches(k)
+    evaluate(fault[k], bad)
+    if (own) put_next(k, bad)
+    differs = 0
+    for (i = own ? n_latches + 1 : 1; i <= n_outs; i++) differs = or_of(differs, xor_of(good[i], bad[i]))
+    put(differs, "bad" fault[k])
   }
   print ".end"
 }

@@ -40,39 +40,48 @@ field() { sed -n "s/.*\"$2\": *\"\{0,1\}\([^\",}]*\).*/\1/p" <<<"$1"; }
 
 # abc FILE COMMANDS: ABC within the limit, what it says into FILE.log.
 abc() {
-  (ulimit -t $PROOF_SECONDS; exec "$ABC" -c "$2" >"$1.log" 2>&1)
+  (ulimit -t $PROOF_SECONDS; "$ABC" -c "$2") >"$1.log" 2>&1
   [ $? != 127 ] || { echo "$ABC does not run" >&2; return 2; }
 }
-# GATES: registers start at 0 (the simulation starts those without reset at random: there a proof
-# covers less), the clock is no part of it.
-GATES='
-    memory
-    async2sync
-    setundef -init -zero
-    dffunmap
-    techmap
-    opt -fast -nodffe -nosdff
-    aigmap
-    opt_clean'
-
-# unseen DIR OUT NUMBER...: prints those of the faults that change no output and no next state, in
-# every state that the netlist reaches without them (effect.awk); OUT.* are its files. One circuit
-# for all: what is equal or constant in the netlist is found once (scorr), and most faults fall to
-# it; for the others an invariant (pdr).
-unseen() {
-  local dir=$1 out=$2 number line left=() latches outputs n=0
+# netlist DIR OUT NUMBER...: OUT.aag, gates with those faults. Registers start at 0 (the simulation starts
+# those without reset at random: there a proof covers less), the clock is no part of it.
+netlist() {
+  local dir=$1 out=$2 number
   shift 2
   {
     echo "read_ilang $dir/original.il"
     for number; do sed -n "${number}p" "$dir/mutants.txt"; done
-    echo "$GATES"
-    echo "write_aiger -zinit -ascii -map $out.map $out.aag"
+    cat <<EOF
+memory
+async2sync
+setundef -init -zero
+dffunmap
+techmap
+opt -fast -nodffe -nosdff
+aigmap
+opt_clean
+write_aiger -zinit -ascii -map $out.map $out.aag
+EOF
   } >"$out.ys"
-  "$YOSYS" -q -s "$out.ys" >"$out.log" 2>&1 &&
-    awk -v faults="$*" -v map="$out.map" -f "$HERE/effect.awk" "$out.aag" >"$out.blif" ||
-    { tail -1 "$out.log" >&2; return 2; }
-  abc "$out" "read_blif $out.blif; strash; scleanup; scorr; write_aiger $out.aig" || return 2
-  [ -s "$out.aig" ] || return 0
+  "$YOSYS" -q -s "$out.ys" >"$out.log" 2>&1 || { tail -1 "$out.log" >&2; return 2; }
+}
+effect() { # OUT FAULTS [OWN]: OUT.blif
+  awk -v faults="$2" -v own="$3" -v map="$1.map" -f "$HERE/effect.awk" "$1.aag" >"$1.blif"
+}
+
+# unseen OUT NUMBER...: prints those of the faults that change no output and no next state, in
+# every state that the netlist reaches without them. One circuit for all: what is equal or
+# constant in the netlist is found once (scorr), and most faults fall to it; for the others ABC
+# looks for an inductive invariant (pdr). If scorr does not end for all, each is tried alone.
+unseen() {
+  local out=$1 number line latches outputs n=0
+  shift
+  rm -f "$out.aig"
+  effect "$out" "$*" && abc "$out" "read_blif $out.blif; strash; scleanup; scorr; write_aiger $out.aig" || return 2
+  if [ ! -s "$out.aig" ]; then
+    [ $# = 1 ] || for number; do unseen "$out" "$number"; done
+    return
+  fi
   read -r _ _ _ latches outputs _ < <(head -1 "$out.aig")
   for line in $(head -n $((1 + latches + outputs)) "$out.aig" | tail -n "$outputs"); do
     if [ "$line" = 0 ]; then echo "$1"
@@ -85,28 +94,12 @@ unseen() {
   done
 }
 
-# proven DIR NUMBER OUT: whether the netlist with fault NUMBER has the outputs of the one without,
-# while their registers may differ; OUT.* are its files. Registers that agree are merged (scorr);
-# for what is left ABC looks for an inductive invariant (pdr). 0 proven, 1 not, 2 a tool failed.
+# proven OUT NUMBER: whether the netlist has the same outputs with the fault and without, while
+# its registers may differ. 0 proven, 1 not, 2 a tool failed.
 proven() {
-  local change
-  change=$(sed -n "$2p" "$1/mutants.txt" | sed 's/-ctrl mutsel [0-9]* [0-9]* //')
-  "$YOSYS" -q >"$3.log" 2>&1 -p "
-    read_ilang $1/original.il
-    rename -top gold
-    design -stash gold
-    read_ilang $1/original.il
-    $change
-    rename -top gate
-    design -stash gate
-    design -copy-from gold gold
-    design -copy-from gate gate
-    miter -equiv -flatten gold gate miter
-    hierarchy -top miter
-    $GATES
-    write_aiger $3.aig" || { tail -1 "$3.log" >&2; return 2; }
-  abc "$3" "read $3.aig; scleanup; scorr; pdr; print_status" || return 2
-  grep -q '^Status = 1 ' "$3.log"
+  effect "$1" "$2" 1 &&
+    abc "$1" "read_blif $1.blif; strash; scleanup; scorr; pdr; print_status" || return 2
+  grep -q '^Status = 1 ' "$1.log"
 }
 
 # explained BLOCK POINT CHANGE: prints the reason given for a survivor.
@@ -131,11 +124,13 @@ judge() {
     if sed -n "${number}p" "$dir/mutants.txt" | grep -q -- '-port CLK '; then echo "$number open" >>"$result.said"
     else numbers+=("$number"); fi
   done
-  [ ${#numbers[@]} -gt 0 ] && equal=" $(unseen "$dir" "$file" "${numbers[@]}" | tr '\n' ' ')"
-  for number in "${numbers[@]}"; do
-    if [[ $equal == *" $number "* ]] || proven "$dir" "$number" "$file"; then echo "$number equal" >>"$result.said"
-    elif [ $? = 1 ]; then echo "$number open" >>"$result.said"; fi
-  done
+  if [ ${#numbers[@]} -gt 0 ] && netlist "$dir" "$file" "${numbers[@]}"; then
+    equal=" $(unseen "$file" "${numbers[@]}" | tr '\n' ' ')"
+    for number in "${numbers[@]}"; do
+      if [[ $equal == *" $number "* ]] || proven "$file" "$number"; then echo "$number equal" >>"$result.said"
+      elif [ $? = 1 ]; then echo "$number open" >>"$result.said"; fi
+    done
+  fi
   rm -f "$file" "$file".*
 }
 # survivors RESULT: their numbers.
@@ -162,8 +157,8 @@ for seed in ${SEEDS//,/ }; do
   done <"$LIST"
 done
 
-export OUT HERE YOSYS ABC PROOF_SECONDS GATES
-export -f abc unseen proven judge field
+export OUT HERE YOSYS ABC PROOF_SECONDS
+export -f abc netlist effect unseen proven judge field
 for seed in ${SEEDS//,/ }; do
   while read -r block point count cases; do
     case $block in ''|'#'*) continue ;; esac
