@@ -7,24 +7,9 @@
 #include "models/sq_combine.h"
 #include "models/sq_format.h"
 #include "models/sq_scaled.h"
+#include "sim/block/sq_array_scaled_draw.h"
 #include "sim/block/sq_case.h"
 #include "sim/block/sq_pipeline.h"
-
-enum {
-    ROWS,
-    COLS,
-    BANK,
-    HIGH,
-    ACT_ELEMENT,
-    WEIGHT_ELEMENT,
-    ACT_SCALE,
-    WEIGHT_SCALE,
-    ACC,
-    ACC_W,
-    OWN,
-    HIGH_ACC_W
-};
-enum { MASK_CODE = 8 };
 
 #define INT4 SQ_SCALED_INT4
 #define INT5 SQ_SCALED_INT5
@@ -56,123 +41,6 @@ static const struct sq_point points[] = {
     {"split_a_b32", false, {1, 2, 32, 8, INT4, INT4, POW4, NONE, FIXED(40)}},
 };
 
-static unsigned lanes(const unsigned *v)
-{
-    return v[HIGH] > 0 ? v[HIGH] : 1;
-}
-
-static bool has_mask(const unsigned *v) // mask bits; own scales have mask codes
-{
-    return v[HIGH] > 0 && !v[OWN];
-}
-
-static void ports(const unsigned *v, struct sq_ports *p)
-{
-    const size_t rows = v[ROWS], cols = v[COLS], bank = v[BANK], pes = rows * cols;
-    *p = (struct sq_ports){
-        .stream = {{"in", 7}},
-        .has_last = true,
-        .n_in = 7,
-        .n_out = 4,
-        .in = {{"last", 1, 1, true},
-               {"act", rows * bank, sq_scaled_code_bits(v[ACT_ELEMENT]), true},
-               {"high", rows * lanes(v), v[OWN] ? 8 : 4, true},
-               {"mask", rows * (has_mask(v) ? bank : 1), 1, true},
-               {"act_scale", rows, 8, true},
-               {"weight", cols * bank, sq_scaled_code_bits(v[WEIGHT_ELEMENT]), true},
-               {"weight_scale", cols, 8, true}},
-        .out = {{"y", pes, 32, true},
-                {"y_top", pes, 32, true},
-                {"y_high", pes, 32, true},
-                {"error", 1, 1, true}}};
-}
-
-// ---- input ----------------------------------------------------------------------------------
-
-static int32_t draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind)
-{
-    const uint32_t i = sq_rng_below(rng, 8);
-    if (kind == SQ_STIMULUS_ILLEGAL)
-        return sq_draw_bits(rng, 8, true);
-    if (s == SQ_SCALED_POW4)
-        return (int32_t)(kind == SQ_STIMULUS_EXTREME ? 15 * (i & 1) : sq_rng_below(rng, 16));
-    if (s == SQ_SCALED_E8M0) // sums that fall below and rise beyond binary32, and around it
-        return kind == SQ_STIMULUS_EXTREME ? (int32_t[]){0, 1, 30, 62, 64, 127, 190, 254}[i]
-               : kind == SQ_STIMULUS_FEW   ? (int32_t)(126 + (i & 1))
-                                           : (int32_t)(96 + sq_rng_below(rng, 64));
-    // Zero, subnormals, the largest; powers of two, whose sums meet ties; all of them.
-    return kind == SQ_STIMULUS_EXTREME
-               ? (int32_t[]){0x00, 0x01, 0x07, 0x08, 0x38, 0x7e, 0x7d, 0x03}[i]
-           : kind == SQ_STIMULUS_FEW ? (int32_t)(0x30 + 8 * (i & 3))
-                                     : (int32_t)sq_rng_below(rng, 0x7f);
-}
-
-static int32_t draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind)
-{
-    const unsigned bits = sq_scaled_code_bits(e);
-    if (kind == SQ_STIMULUS_EXTREME) // the ends: 7 and -8, 6 and -6
-        return (int32_t)(sq_rng_below(rng, 2) ? (1u << (bits - 1)) - 1
-                         : e == E2M1          ? 15
-                                              : 1u << (bits - 1));
-    if (kind == SQ_STIMULUS_FEW)
-        return (int32_t)sq_rng_below(rng, 3);
-    return sq_draw_bits(rng, bits, true);
-}
-
-static void draw_mask(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *mask)
-{
-    const unsigned end = sq_rng_below(rng, 3);
-    if (!has_mask(v) || (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)) {
-        for (unsigned i = 0; i < (has_mask(v) ? v[BANK] : 1); i++)
-            mask[i] = sq_draw_bits(rng, 1, true);
-        return;
-    }
-    for (unsigned t = 0; t < v[HIGH]; t++) {
-        unsigned i = end == 0 ? t : v[BANK] - v[HIGH] + t; // at one end of the bank, or anywhere
-        while (end == 2 && mask[i = sq_rng_below(rng, v[BANK])])
-            ;
-        mask[i] = 1;
-    }
-}
-
-// Own scales: k mask codes and no others, but for illegal banks.
-static void draw_mask_codes(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
-                            int32_t *code)
-{
-    if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)
-        return;
-    for (unsigned i = 0; i < v[BANK]; i++)
-        code[i] = code[i] == MASK_CODE ? 7 : code[i];
-    for (unsigned t = 0; t < v[HIGH];) {
-        int32_t *c = &code[sq_rng_below(rng, v[BANK])];
-        t += *c != MASK_CODE;
-        *c = MASK_CODE;
-    }
-}
-
-static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
-                      int32_t *beat)
-{
-    struct sq_ports p;
-    (void)number;
-    ports(v, &p);
-    int32_t *x = beat + 1;
-    for (size_t i = 0; i < p.in[1].count; i++)
-        *x++ = draw_element(v[ACT_ELEMENT], rng, kind);
-    for (unsigned line = 0; line < v[ROWS] && v[OWN]; line++)
-        draw_mask_codes(v, rng, kind, beat + 1 + line * v[BANK]);
-    for (size_t i = 0; i < p.in[2].count; i++)
-        *x++ = v[OWN] ? sq_draw_bits(rng, 8, true) : draw_element(INT4, rng, kind);
-    for (unsigned r = 0; r < v[ROWS]; r++, x += p.in[3].count / v[ROWS])
-        draw_mask(v, rng, kind, x);
-    for (size_t i = 0; i < p.in[4].count; i++)
-        *x++ = draw_scale(v[ACT_SCALE], rng, kind);
-    for (size_t i = 0; i < p.in[5].count; i++)
-        *x++ = draw_element(v[WEIGHT_ELEMENT], rng, kind);
-    for (size_t i = 0; i < p.in[6].count; i++)
-        *x++ = draw_scale(v[WEIGHT_SCALE], rng, kind);
-}
-
 // ---- output ---------------------------------------------------------------------------------
 
 // A side of the product: its blocks as struct sq_bs holds them, without a scale above them.
@@ -181,7 +49,7 @@ static struct sq_bs_format format_of(const unsigned *v, bool is_act)
     static const enum sq_element element[] = {
         [INT4] = SQ_ELEMENT_INT4, [INT5] = SQ_ELEMENT_INT5, [E2M1] = SQ_ELEMENT_E2M1};
     const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == E8M0;
-    const bool is_split = is_act && has_mask(v);
+    const bool is_split = is_act && sq_array_scaled_has_mask(v);
     return (struct sq_bs_format){.kind = is_split  ? SQ_BS_SQ
                                          : is_e8m0 ? SQ_BS_MX
                                                    : SQ_BS_NV,
@@ -277,7 +145,7 @@ static bool place_own(const unsigned *v, const int32_t *high, uint8_t *code, int
 static void load(const unsigned *v, const struct sq_group *in, struct side *x, struct side *w)
 {
     struct sq_ports p;
-    ports(v, &p);
+    sq_array_scaled_ports(v, &p);
     const size_t len = sq_field_offset(p.in, p.n_in), bank = v[BANK];
     size_t at[8];
     for (size_t f = 0; f < p.n_in; f++)
@@ -370,48 +238,10 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return 1;
 }
 
-// ---- the ends of the sums -------------------------------------------------------------------
-
-static void fill(const unsigned *v, int sign, int32_t *beat)
-{
-    struct sq_ports p;
-    ports(v, &p);
-    int32_t *x = beat + 1;
-    for (size_t i = 0; i < p.in[1].count; i++)
-        *x++ = v[ACT_ELEMENT] == E2M1             ? 15
-               : v[OWN] && i % v[BANK] >= v[HIGH] ? 9 // -7: 1000 is the mask code
-                                                  : 1 << (sq_scaled_code_bits(v[ACT_ELEMENT]) - 1);
-    for (size_t i = 0; i < p.in[2].count; i++)
-        *x++ = v[OWN] ? 128 : 8;
-    for (size_t i = 0; i < p.in[3].count; i++)
-        *x++ = has_mask(v) && i % v[BANK] < v[HIGH];
-    for (size_t i = 0; i < p.in[4].count; i++)
-        *x++ = v[ACT_SCALE] == POW4 ? 15 : 0x7e;
-    for (size_t i = 0; i < p.in[5].count; i++)
-        *x++ = v[WEIGHT_ELEMENT] == E2M1 ? (sign > 0 ? 15 : 7)
-               : sign > 0                ? 1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)
-                                         : (1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)) - 1;
-    for (size_t i = 0; i < p.in[6].count; i++)
-        *x++ = v[WEIGHT_SCALE] == POW4 ? 15 : 0x7e;
-}
-
-static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
-                                    struct sq_error *err)
-{
-    const unsigned *const v = c->point->value;
-    (void)number;
-    (void)rng;
-    if (v[ACC] == SQ_SCALED_FIXED)
-        assert(sq_scaled_limit(v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE],
-                               v[BANK], has_mask(v) ? v[HIGH] : 0,
-                               SQ_K_MAX) < INT64_C(1) << (v[ACC_W] - 1));
-    return sq_case_sums(c, SQ_K_MAX / v[BANK], fill, err);
-}
-
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
     struct sq_ports p;
-    ports(v, &p);
+    sq_array_scaled_ports(v, &p);
     return way == 0 && sq_cut_to_last(sq_field_offset(p.in, p.n_in), record, len);
 }
 
@@ -487,10 +317,10 @@ const struct sq_block sq_array_scaled_block = {
     .coverage_cases = 200,
     .faults = faults,
     .n_faults = SQ_LEN(faults),
-    .ports = ports,
-    .draw_beat = draw_beat,
-    .n_directed = 1,
-    .draw_directed = draw_directed,
+    .ports = sq_array_scaled_ports,
+    .draw_beat = sq_array_scaled_draw,
+    .n_directed = SQ_ARRAY_SCALED_N_DIRECTED,
+    .draw_directed = sq_array_scaled_directed,
     .cut = cut,
     .golden = golden,
     .timing = &sq_timing_chain,

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/sq_array_scaled_draw.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "models/sq_format.h"
+#include "models/sq_scaled.h"
+#include "sim/block/sq_case.h"
+
+static unsigned lanes(const unsigned *v)
+{
+    return v[HIGH] > 0 ? v[HIGH] : 1;
+}
+
+bool sq_array_scaled_has_mask(const unsigned *v)
+{
+    return v[HIGH] > 0 && !v[OWN];
+}
+
+void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
+{
+    const size_t rows = v[ROWS], cols = v[COLS], bank = v[BANK], pes = rows * cols;
+    *p = (struct sq_ports){
+        .stream = {{"in", 7}},
+        .has_last = true,
+        .n_in = 7,
+        .n_out = 4,
+        .in = {{"last", 1, 1, true},
+               {"act", rows * bank, sq_scaled_code_bits(v[ACT_ELEMENT]), true},
+               {"high", rows * lanes(v), v[OWN] ? 8 : 4, true},
+               {"mask", rows * (sq_array_scaled_has_mask(v) ? bank : 1), 1, true},
+               {"act_scale", rows, 8, true},
+               {"weight", cols * bank, sq_scaled_code_bits(v[WEIGHT_ELEMENT]), true},
+               {"weight_scale", cols, 8, true}},
+        .out = {{"y", pes, 32, true},
+                {"y_top", pes, 32, true},
+                {"y_high", pes, 32, true},
+                {"error", 1, 1, true}}};
+}
+
+// ---- input ----------------------------------------------------------------------------------
+
+static int32_t draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const uint32_t i = sq_rng_below(rng, 8);
+    if (kind == SQ_STIMULUS_ILLEGAL)
+        return sq_draw_bits(rng, 8, true);
+    if (s == SQ_SCALED_POW4)
+        return (int32_t)(kind == SQ_STIMULUS_EXTREME ? 15 * (i & 1) : sq_rng_below(rng, 16));
+    if (s == SQ_SCALED_E8M0) // sums that fall below and rise beyond binary32, and around it
+        return kind == SQ_STIMULUS_EXTREME ? (int32_t[]){0, 1, 30, 62, 64, 127, 190, 254}[i]
+               : kind == SQ_STIMULUS_FEW   ? (int32_t)(126 + (i & 1))
+                                           : (int32_t)(96 + sq_rng_below(rng, 64));
+    // Zero, subnormals, the largest; powers of two, whose sums meet ties; all of them.
+    return kind == SQ_STIMULUS_EXTREME
+               ? (int32_t[]){0x00, 0x01, 0x07, 0x08, 0x38, 0x7e, 0x7d, 0x03}[i]
+           : kind == SQ_STIMULUS_FEW ? (int32_t)(0x30 + 8 * (i & 3))
+                                     : (int32_t)sq_rng_below(rng, 0x7f);
+}
+
+static int32_t draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const unsigned bits = sq_scaled_code_bits(e);
+    if (kind == SQ_STIMULUS_EXTREME) // the ends: 7 and -8, 6 and -6
+        return (int32_t)(sq_rng_below(rng, 2)  ? (1u << (bits - 1)) - 1
+                         : e == SQ_SCALED_E2M1 ? 15
+                                               : 1u << (bits - 1));
+    if (kind == SQ_STIMULUS_FEW)
+        return (int32_t)sq_rng_below(rng, 3);
+    return sq_draw_bits(rng, bits, true);
+}
+
+static void draw_mask(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *mask)
+{
+    const unsigned end = sq_rng_below(rng, 3);
+    if (!sq_array_scaled_has_mask(v) ||
+        (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)) {
+        for (unsigned i = 0; i < (sq_array_scaled_has_mask(v) ? v[BANK] : 1); i++)
+            mask[i] = sq_draw_bits(rng, 1, true);
+        return;
+    }
+    for (unsigned t = 0; t < v[HIGH]; t++) {
+        unsigned i = end == 0 ? t : v[BANK] - v[HIGH] + t; // at one end of the bank, or anywhere
+        while (end == 2 && mask[i = sq_rng_below(rng, v[BANK])])
+            ;
+        mask[i] = 1;
+    }
+}
+
+// Own scales: k mask codes and no others, but for illegal banks.
+static void draw_mask_codes(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                            int32_t *code)
+{
+    if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)
+        return;
+    for (unsigned i = 0; i < v[BANK]; i++)
+        code[i] = code[i] == MASK_CODE ? 7 : code[i];
+    for (unsigned t = 0; t < v[HIGH];) {
+        int32_t *c = &code[sq_rng_below(rng, v[BANK])];
+        t += *c != MASK_CODE;
+        *c = MASK_CODE;
+    }
+}
+
+void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                          uint64_t number, int32_t *beat)
+{
+    struct sq_ports p;
+    (void)number;
+    sq_array_scaled_ports(v, &p);
+    int32_t *x = beat + 1;
+    for (size_t i = 0; i < p.in[1].count; i++)
+        *x++ = draw_element(v[ACT_ELEMENT], rng, kind);
+    for (unsigned line = 0; line < v[ROWS] && v[OWN]; line++)
+        draw_mask_codes(v, rng, kind, beat + 1 + line * v[BANK]);
+    for (size_t i = 0; i < p.in[2].count; i++)
+        *x++ = v[OWN] ? sq_draw_bits(rng, 8, true) : draw_element(SQ_SCALED_INT4, rng, kind);
+    for (unsigned r = 0; r < v[ROWS]; r++, x += p.in[3].count / v[ROWS])
+        draw_mask(v, rng, kind, x);
+    for (size_t i = 0; i < p.in[4].count; i++)
+        *x++ = draw_scale(v[ACT_SCALE], rng, kind);
+    for (size_t i = 0; i < p.in[5].count; i++)
+        *x++ = draw_element(v[WEIGHT_ELEMENT], rng, kind);
+    for (size_t i = 0; i < p.in[6].count; i++)
+        *x++ = draw_scale(v[WEIGHT_SCALE], rng, kind);
+}
+
+// ---- the ends of the sums -------------------------------------------------------------------
+
+static void fill(const unsigned *v, int sign, int32_t *beat)
+{
+    struct sq_ports p;
+    sq_array_scaled_ports(v, &p);
+    int32_t *x = beat + 1;
+    for (size_t i = 0; i < p.in[1].count; i++)
+        *x++ = v[ACT_ELEMENT] == SQ_SCALED_E2M1   ? 15
+               : v[OWN] && i % v[BANK] >= v[HIGH] ? 9 // -7: 1000 is the mask code
+                                                  : 1 << (sq_scaled_code_bits(v[ACT_ELEMENT]) - 1);
+    for (size_t i = 0; i < p.in[2].count; i++)
+        *x++ = v[OWN] ? 128 : 8;
+    for (size_t i = 0; i < p.in[3].count; i++)
+        *x++ = sq_array_scaled_has_mask(v) && i % v[BANK] < v[HIGH];
+    for (size_t i = 0; i < p.in[4].count; i++)
+        *x++ = v[ACT_SCALE] == SQ_SCALED_POW4 ? 15 : 0x7e;
+    for (size_t i = 0; i < p.in[5].count; i++)
+        *x++ = v[WEIGHT_ELEMENT] == SQ_SCALED_E2M1 ? (sign > 0 ? 15 : 7)
+               : sign > 0 ? 1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)
+                          : (1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)) - 1;
+    for (size_t i = 0; i < p.in[6].count; i++)
+        *x++ = v[WEIGHT_SCALE] == SQ_SCALED_POW4 ? 15 : 0x7e;
+}
+
+static int32_t negative(enum sq_scaled_element e, int32_t code)
+{
+    const int32_t sign = 1 << (sq_scaled_code_bits(e) - 1);
+    return e == SQ_SCALED_E2M1 ? code ^ sign : code == sign ? sign - 1 : -code & (2 * sign - 1);
+}
+
+// Groups of two beats whose sums almost cancel: of the second all weights have the other sign, one
+// is a step apart. Which of two operands is the larger one then depends on low bits.
+static enum sq_status draw_cancel(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { GROUPS = 256 };
+    const unsigned *const v = c->point->value;
+    struct sq_ports p;
+    sq_array_scaled_ports(v, &p);
+    const size_t len = sq_field_offset(p.in, p.n_in), weights = sq_field_offset(p.in, 5);
+    c->n_groups = GROUPS;
+    c->n_beats = 2 * GROUPS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < GROUPS; g++) {
+        int32_t *const first = c->beats + 2 * g * len, *const second = first + len;
+        const size_t one = sq_rng_below(rng, v[BANK]);
+        sq_array_scaled_draw(v, rng, SQ_STIMULUS_UNIFORM, g, first);
+        for (size_t i = 0; i < p.in[5].count && g % 2; i++) // large sums
+            first[weights + i] = draw_element(v[WEIGHT_ELEMENT], rng, SQ_STIMULUS_EXTREME);
+        for (size_t i = one; i < p.in[1].count && !v[OWN]; i += v[BANK])
+            first[1 + i] = 1;
+        for (size_t i = one; i < p.in[5].count; i += v[BANK])
+            first[weights + i] = 1;
+        memcpy(second, first, len * sizeof *first);
+        for (size_t i = 0; i < p.in[5].count; i++)
+            second[weights + i] = negative(v[WEIGHT_ELEMENT], first[weights + i]);
+        for (size_t i = one; i < p.in[5].count; i += v[BANK])
+            second[weights + i] = (int32_t)sq_rng_below(rng, 2);
+        second[0] = 1;
+        c->len[g][0] = 2;
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_array_scaled_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                        struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    if (number == 1)
+        return draw_cancel(c, rng, err);
+    if (v[ACC] == SQ_SCALED_FIXED)
+        assert(sq_scaled_limit(v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE],
+                               v[BANK], sq_array_scaled_has_mask(v) ? v[HIGH] : 0,
+                               SQ_K_MAX) < INT64_C(1) << (v[ACC_W] - 1));
+    return sq_case_sums(c, SQ_K_MAX / v[BANK], fill, err);
+}
