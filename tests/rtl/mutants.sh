@@ -6,9 +6,9 @@
 #
 # LIST      lines "block point mutants cases", each for every seed; "tables": those that the blocks
 #           name (`cosim --list --json`)
-# SURVIVORS lines "block point pattern # reason": why a fault that was not found may stay. The
+# SURVIVORS lines "block point seed pattern # reason": why a fault that was not found may stay. The
 #           pattern is a regular expression over the line that Yosys lists the fault with. A reason
-#           that no survivor needs is an error.
+#           of one of these seeds that no survivor needs is an error.
 # A survivor is first given to ABC, which is to prove that no input, however long, shows the fault:
 # from all registers at 0 on, every output is the same in every cycle. What that leaves open within
 # PROOF_SECONDS (300, of processor time: the load does not matter) needs a reason.
@@ -102,14 +102,14 @@ proven() {
   grep -q '^Status = 1 ' "$1.log"
 }
 
-# explained BLOCK POINT CHANGE: prints the reason given for a survivor.
+# explained BLOCK POINT SEED CHANGE: prints the reason given for a survivor.
 explained() {
-  local block point pattern line
+  local block point seed pattern line
   while IFS= read -r line; do
     [[ $line =~ ^[[:space:]]*(#|$) ]] && continue
-    read -r block point pattern <<<"${line%% # *}"
-    [ "$block" = "$1" ] && [ "$point" = "$2" ] || continue
-    grep -Eq -- "$pattern" <<<"$3" && { echo "$line" >>"$OUT/used.txt"; echo "${line#* # }"; return 0; }
+    read -r block point seed pattern <<<"${line%% # *}"
+    [ "$block $point $seed" = "$1 $2 $3" ] || continue
+    grep -Eq -- "$pattern" <<<"$4" && { echo "$line" >>"$OUT/used.txt"; echo "${line#* # }"; return 0; }
   done <"$SURVIVORS"
   return 1
 }
@@ -136,9 +136,9 @@ judge() {
 # survivors RESULT: their numbers.
 survivors() { sed -n 's/.*"mutant": *\([0-9]*\).*"killed": *false.*/\1/p' "$1"; }
 
-# verdict RESULT NUMBER CHANGE BLOCK POINT: of a survivor.
+# verdict RESULT NUMBER CHANGE BLOCK POINT SEED: of a survivor.
 verdict() {
-  grep -qx "$2 equal" "$1.said" 2>/dev/null && echo "proven equal" || explained "$4" "$5" "$3" || echo OPEN
+  grep -qx "$2 equal" "$1.said" 2>/dev/null && echo "proven equal" || explained "$4" "$5" "$6" "$3" || echo OPEN
 }
 
 : >"$OUT/used.txt"
@@ -180,7 +180,7 @@ for seed in ${SEEDS//,/ }; do
     killed=$(field "$(tail -1 "$result")" killed) equal=0
     while IFS= read -r line; do
       number=$(field "$line" mutant) change=$(field "$line" change)
-      why=$(verdict "$result" "$number" "$change" "$block" "$point")
+      why=$(verdict "$result" "$number" "$change" "$block" "$point" "$seed")
       case $why in
         'proven equal') equal=$((equal + 1)) ;;
         OPEN) FAILED=1 ;;
@@ -200,6 +200,8 @@ cat "$OUT/survivors.txt"
 
 while IFS= read -r line; do
   [[ $line =~ ^[[:space:]]*(#|$) ]] && continue
+  read -r _ _ seed _ <<<"$line"
+  [[ ,$SEEDS, == *,$seed,* ]] || continue
   grep -qxF -- "$line" "$OUT/used.txt" || { echo "unused reason: $line"; FAILED=1; }
 done <"$SURVIVORS"
 rm -f "$OUT/used.txt" "$OUT/to_prove.txt"

@@ -16,7 +16,7 @@ sed 's/^/# /' "$W.out"
 open=$(sed -n 's/.* \([0-9]*\) open, seed.*/\1/p' "$W.out")
 ok "20 faults, none open" [ "$open" = 0 ]
 ok "20 faults ran" [ "$(grep -c '"mutant":' "$W/mutants/mutants.jsonl")" = 20 ]
-echo "topk all4x2r . # stale" >"$W/stale"
+echo "topk all4x2r $SEED . # stale" >"$W/stale"
 head -1 "$W/list" | sed 's/ 8 / 2 /' >"$W/one"
 "$ROOT/tests/rtl/mutants.sh" "$SQSIM" "$W/one" "$W/stale" "$W/mutants" $SEED 1 >"$W.out" 2>&1; RC=$?
 ok "a reason without a survivor is an error" [ "$RC" = 1 ]
