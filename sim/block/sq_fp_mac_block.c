@@ -141,6 +141,7 @@ const struct sq_block sq_fp_mac_block = {
     .area = area,
     .n_area = SQ_LEN(area),
     .coverage_cases = 300,
+    .coverage_points = "half_1 whole",
     .faults = faults,
     .n_faults = SQ_LEN(faults),
     .ports = ports,
