@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_array_scaled: block-scaled formats, a block of every line per cycle.
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
