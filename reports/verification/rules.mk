@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
+# Each page is written by its own campaign alone, at its own revision.
 VERIFICATION := reports/verification
+verification_page = $(VERIFICATION)/tables.sh $(BUILD)/sqsim $(1) $(2) >$(VERIFICATION)/$(1).md.new && \
+  mv $(VERIFICATION)/$(1).md.new $(VERIFICATION)/$(1).md
 
 MUTANT_SEEDS ?= 1,2,3
-## verification: coverage, mutants, cosim-all, and the tables of reports/verification from them
-.PHONY: verification
-verification: coverage
+## verification: coverage, mutants, cosim-all, and the pages of reports/verification from them; -coverage, -mutants, -cosim: one alone
+.PHONY: verification verification-coverage verification-mutants verification-cosim
+verification: verification-coverage verification-mutants verification-cosim
+verification-coverage: coverage
+	$(Q)$(call verification_page,coverage,build/coverage)
+verification-mutants: $(BUILD)/sqsim
 	$(Q)$(MAKE) --no-print-directory mutants SEED=$(MUTANT_SEEDS)
+	$(Q)$(call verification_page,mutants,build/mutants)
+verification-cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --block all --cases $(ALL_CASES) --seed $(SEED) --jobs $(JOBS) --json \
 	  >build/cosim-all.jsonl
-	$(Q)$(VERIFICATION)/tables.sh $(BUILD)/sqsim build/coverage build/mutants build/cosim-all.jsonl \
-	  >$(VERIFICATION)/tables.md.new
-	$(Q)mv $(VERIFICATION)/tables.md.new $(VERIFICATION)/tables.md
+	$(Q)$(call verification_page,cosim,build/cosim-all.jsonl)

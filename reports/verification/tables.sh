@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The tables of reports/verification from what coverage, mutants and cosim-all left:
-# tables.sh SQSIM COVERAGE_DIR MUTANTS_DIR COSIM_JSONL
+# A page of reports/verification from what its campaign left:
+# tables.sh SQSIM coverage COVERAGE_DIR | mutants MUTANTS_DIR | cosim COSIM_JSONL
 set -euo pipefail
 SQSIM=$(readlink -f "$1")
-COVERAGE=$2/coverage.jsonl MUTANTS=$3/mutants.jsonl SURVIVORS=$3/survivors.txt COSIM=$4
+PART=$2 FROM=$3
 
 # rows PROGRAM FILE...: awk over JSON lines; get(key) is the value of a number or a string.
 rows() {
@@ -27,71 +27,75 @@ table() { # HEAD...: the head of a Markdown table
   printf '\n'
 }
 
-echo "<!-- make verification: tables.sh; $("$SQSIM" --version | head -1);" \
+echo "<!-- make verification-$PART; $("$SQSIM" --version | head -1);" \
   "$(${VERILATOR:-verilator} --version | cut -d' ' -f1,2);" \
   "$(${YOSYS:-yosys} -V | cut -d' ' -f1,2);" \
   "revision $(reports/revision.sh) -->"
 
-printf '\n## Coverage\n\n'
-table file lines covered "waived lines" bits toggled constant "waived bits"
-rows '{ printf "|%s|%d|%s|%d|%d|%s|%d|%d|\n", get("file") == "" ? "total" : "`" get("file") "`",
-               get("lines"), percent(get("lines_covered"), get("lines")), get("lines_waived"),
-               get("bits"), percent(get("bits_toggled"), get("bits")), get("bits_constant"),
-               get("bits_waived") }
-      get("file") == "" {
-        free = get("bits") + get("bits_waived")
-        all = free + get("bits_constant")
-        printf "\nWithout the waivers %s of the bits that are not proven constant, %s of all.\n",
-               percent(get("bits_toggled"), free), percent(get("bits_toggled"), all)
-      }' "$COVERAGE"
-
-printf '\n## Sums\n\n'
-printf 'The highest |sum| that left, of the smaller one of both signs, over the largest that it must\n'
-printf 'hold; the least of all points.\n\n'
-awk -v markdown=1 -f tests/rtl/reach.awk "$COSIM"
-
-printf '\n## Mutants\n\n'
-table block points mutants found "proven equal" other
-rows '/"summary":true/ && get("block") != "" {
-        block = get("block")
-        if (!(block in n)) name[n_blocks++] = block
-        if (!((block, get("point")) in seen)) points[block]++
-        seen[block, get("point")]
-        n[block] += get("mutants"); killed[block] += get("killed")
-        equal[block] += get("proven_equal")
-      }
-      /"summary":true/ && get("block") == "" {
-        for (i = 0; i < n_blocks; i++) {
-          b = name[i]
-          printf "|%s|%d|%d|%d|%d|%d|\n", b, points[b], n[b], killed[b], equal[b],
-                 n[b] - killed[b] - equal[b]
+coverage() {
+  printf '\n# Lines and toggled bits of rtl/\n\n'
+  table file lines covered "waived lines" bits toggled constant "waived bits"
+  rows '{ printf "|%s|%d|%s|%d|%d|%s|%d|%d|\n", get("file") == "" ? "total" : "`" get("file") "`",
+                 get("lines"), percent(get("lines_covered"), get("lines")), get("lines_waived"),
+                 get("bits"), percent(get("bits_toggled"), get("bits")), get("bits_constant"),
+                 get("bits_waived") }
+        get("file") == "" {
+          free = get("bits") + get("bits_waived")
+          all = free + get("bits_constant")
+          printf "\nWithout the waivers %s of the bits that are not proven constant, %s of all.\n",
+                 percent(get("bits_toggled"), free), percent(get("bits_toggled"), all)
+        }' "$FROM/coverage.jsonl"
+}
+mutants() {
+  printf '\n# Faults in the netlists of the blocks\n\n'
+  table block points mutants found "proven equal" other
+  rows '/"summary":true/ && get("block") != "" {
+          block = get("block")
+          if (!(block in n)) name[n_blocks++] = block
+          if (!((block, get("point")) in seen)) points[block]++
+          seen[block, get("point")]
+          n[block] += get("mutants"); killed[block] += get("killed")
+          equal[block] += get("proven_equal")
         }
-        printf "|total| |%d|%d|%d|%d|\n\n", get("mutants"), get("killed"), get("proven_equal"),
-               get("mutants") - get("killed") - get("proven_equal")
-        seeds = $0
-        sub(/.*"seeds":"/, "", seeds); sub(/".*/, "", seeds)
-        printf "%.2f %% found or proven equal, %d explained, seeds %s. Not found:\n\n",
-               100 * (get("killed") + get("proven_equal")) / get("mutants"), get("explained"), seeds
-      }' "$MUTANTS"
-table block point "seed, number" fault verdict
-fault='^([^ ]+) ([^ ]+) ([0-9-]+): (-mode [^ ]+) .*(-port .*) at (.*): ([^:]*)$'
-sed -E "s/$fault/|\1|\2|\3|\`\4 \5\` at \6|\7|/" "$SURVIVORS"
-
-printf '\n## Co-simulation of every block at every point\n\n'
-table block points cases cycles handshakes tiles integers "value mismatches" "cycle mismatches"
-rows '!/"summary":true/ {
-        block = get("block")
-        if (!(block in points)) name[n++] = block
-        points[block]++; cases[block] += get("cases"); beats[block] += get("beats")
-        cycles[block] += get("cycles"); tiles[block] += get("tiles")
-        integers[block] += get("integers")
-        value[block] += get("value_mismatches"); cycle[block] += get("cycle_mismatches")
-      }
-      /"summary":true/ {
-        for (i = 0; i < n; i++)
-          printf "|%s|%d|%d|%d|%d|%d|%d|%d|%d|\n", name[i], points[name[i]], cases[name[i]],
-                 cycles[name[i]], beats[name[i]], tiles[name[i]], integers[name[i]],
-                 value[name[i]], cycle[name[i]]
-        printf "|total|%d|%d|%d|%d|%d|%d|%d|%d|\n\nSeed %d.\n", get("points"), get("cases"),
-               get("cycles"), get("beats"), get("tiles"), get("integers"), get("value_mismatches"), get("cycle_mismatches"), get("seed")
-      }' "$COSIM"
+        /"summary":true/ && get("block") == "" {
+          for (i = 0; i < n_blocks; i++) {
+            b = name[i]
+            printf "|%s|%d|%d|%d|%d|%d|\n", b, points[b], n[b], killed[b], equal[b],
+                   n[b] - killed[b] - equal[b]
+          }
+          printf "|total| |%d|%d|%d|%d|\n\n", get("mutants"), get("killed"), get("proven_equal"),
+                 get("mutants") - get("killed") - get("proven_equal")
+          seeds = $0
+          sub(/.*"seeds":"/, "", seeds); sub(/".*/, "", seeds)
+          printf "%.2f %% found or proven equal, %d explained, seeds %s. Neither found nor proven:\n\n",
+                 100 * (get("killed") + get("proven_equal")) / get("mutants"), get("explained"), seeds
+        }' "$FROM/mutants.jsonl"
+  table block point "seed, number" fault verdict
+  fault='^([^ ]+) ([^ ]+) ([0-9-]+): (-mode [^ ]+) .*(-port .*) at (.*): ([^:]*)$'
+  sed -E "/: proven equal$/d; s/$fault/|\1|\2|\3|\`\4 \5\` at \6|\7|/" "$FROM/survivors.txt"
+}
+cosim() {
+  printf '\n# Co-simulation of every block at every point\n\n'
+  table block points cases cycles handshakes tiles integers "value mismatches" "cycle mismatches"
+  rows '!/"summary":true/ {
+          block = get("block")
+          if (!(block in points)) name[n++] = block
+          points[block]++; cases[block] += get("cases"); beats[block] += get("beats")
+          cycles[block] += get("cycles"); tiles[block] += get("tiles")
+          integers[block] += get("integers")
+          value[block] += get("value_mismatches"); cycle[block] += get("cycle_mismatches")
+        }
+        /"summary":true/ {
+          for (i = 0; i < n; i++)
+            printf "|%s|%d|%d|%d|%d|%d|%d|%d|%d|\n", name[i], points[name[i]], cases[name[i]],
+                   cycles[name[i]], beats[name[i]], tiles[name[i]], integers[name[i]],
+                   value[name[i]], cycle[name[i]]
+          printf "|total|%d|%d|%d|%d|%d|%d|%d|%d|\n\nSeed %d.\n", get("points"), get("cases"),
+                 get("cycles"), get("beats"), get("tiles"), get("integers"), get("value_mismatches"), get("cycle_mismatches"), get("seed")
+        }' "$FROM"
+  printf '\n## Sums\n\n'
+  printf 'The highest |sum| that left, of the smaller one of both signs, over the largest that it must\n'
+  printf 'hold; the least of all points.\n\n'
+  awk -v markdown=1 -f tests/rtl/reach.awk "$FROM"
+}
+case $PART in coverage | mutants | cosim) "$PART" ;; *) echo "tables.sh: no part $PART" >&2; exit 2 ;; esac
