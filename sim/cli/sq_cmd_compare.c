@@ -52,7 +52,8 @@ static const struct argp_option options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "scatter plot of latencies and speedups, .svg or .png", 0},
     {"calibrate", KEY_CALIBRATE, "FILE", 0,
      "fit the machine's constants to one shape in ten and write the machine here", 0},
-    {"steps", KEY_STEPS, "N", 0, "steps of each descent with --calibrate, 0..1000000 (20000)", 3},
+    {"steps", KEY_STEPS, "N", 0,
+     "steps of each of four searches with --calibrate, 0..1000000 (50000)", 3},
     {"seed", KEY_SEED, "S", 0, "seed of --calibrate (1)", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per row, the summary last", 3},
     {0}};
@@ -468,7 +469,7 @@ static void print_all(const struct arguments *in, const struct sq_gpu_comparison
 int sq_cmd_compare(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.min_m = 128, .worst = 10, .seed = 1, .steps = 20000, .err = &err};
+    struct arguments in = {.min_m = 128, .worst = 10, .seed = 1, .steps = 50000, .err = &err};
     const struct argp argp = {options, parse, "", doc, NULL, NULL, NULL};
     struct sq_gpu_comparison all = {.n = 0};
     size_t skipped = 0;

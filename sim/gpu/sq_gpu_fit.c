@@ -6,15 +6,16 @@
 
 #include "models/sq_rng.h"
 
-// A constant that is fitted: its range, where descents start and are held near (0: where the
-// machine has it), and how strongly: weight x log(value / usual)^2 is added to the cost. Measured
-// rows are few, so what they hardly tell stays usual; the weights are those with the least error of
-// rows left out of the fit, over all ten choices of the calibration set on two GPUs.
+// A constant that is fitted: its range, where the search starts and is held near (0: where the
+// machine has it, to a power of two, so that a fitted machine gives itself again), and how
+// strongly: weight x log(value / usual)^2 is added to the cost. Measured rows are few, so what they
+// hardly tell stays usual; the weights are those with the least error of rows left out of the fit,
+// over all ten choices of the calibration set on two GPUs.
 struct constant {
     double *value, min, max, usual, weight;
 };
 enum { N_SHARED = 9, N_OF_KIND = 6, N_CONSTANTS = N_SHARED + N_OF_KIND * SQ_GPU_MAX_KINDS };
-enum { N_DESCENTS = 6 };
+enum { N_SEARCHES = 4 };
 static const double pair_weight = 0.5;
 
 // ceiling[i]: `sustained` of kind i by its largest calibration row, 0 where it has none.
@@ -148,45 +149,52 @@ static double clamped(double v, const struct constant *c)
     return fmin(fmax(v, c->min), c->max);
 }
 
-// A random descent; all but the first start from a place of their own.
-static double descend(const struct set *set, struct sq_rng *rng, unsigned steps, bool is_first,
-                      struct sq_gpu *gpu)
+// Simulated annealing from the usual values: changes shrink, and worse places are taken less and
+// less. Returns the least cost.
+static double anneal(const struct set *set, struct sq_rng *rng, unsigned steps, struct sq_gpu *gpu)
 {
+    const double longest = 0.3, shortest = 0.005, hottest = 1e-4;
     struct constant c[N_CONSTANTS];
     const unsigned n = collect(gpu, set->ceiling, c);
-    for (unsigned i = 0; i < n; i++) {
-        const double start = c[i].usual > 0 ? c[i].usual : *c[i].value;
-        *c[i].value = clamped(start * (is_first ? 1 : exp(sq_rng_unit(rng) - 0.5)), &c[i]);
-    }
-    double best = cost(gpu, set, c, n);
+    for (unsigned i = 0; i < n; i++)
+        *c[i].value = clamped(c[i].usual > 0 ? c[i].usual : exp2(round(log2(*c[i].value))), &c[i]);
+    double now = cost(gpu, set, c, n), least = now;
+    struct sq_gpu best = *gpu;
     for (unsigned i = 0; i < steps; i++) {
+        const double left = 1 - (double)i / steps;
+        const double reach = shortest + longest * left * left;
         const struct sq_gpu before = *gpu;
-        for (unsigned changes = 1 + sq_rng_below(rng, 2); changes > 0; changes--) {
+        for (unsigned changes = 1 + sq_rng_below(rng, 3); changes > 0; changes--) {
             const struct constant *x = &c[sq_rng_below(rng, n)];
-            const double reach = sq_rng_below(rng, 2) ? 0.6 : 0.1;
             *x->value = clamped(*x->value * exp((sq_rng_unit(rng) - 0.5) * reach), x);
         }
-        const double now = cost(gpu, set, c, n);
-        if (now < best)
-            best = now;
-        else
+        const double then = cost(gpu, set, c, n);
+        if (then >= now && sq_rng_unit(rng) >= exp((now - then) / (hottest * left))) {
             *gpu = before;
+            continue;
+        }
+        now = then;
+        if (now < least) {
+            least = now;
+            best = *gpu;
+        }
     }
-    return best;
+    *gpu = best;
+    return least;
 }
 
 static void fit(struct set *set, uint64_t seed, unsigned steps, struct sq_gpu *gpu)
 {
     struct sq_rng rng = {seed};
-    double best = INFINITY;
+    double least = INFINITY;
     set_ceilings(set, gpu);
     gpu->dram_source = SQ_GPU_FITTED;
     const struct sq_gpu start = *gpu;
-    for (unsigned d = 0; d < N_DESCENTS; d++) {
+    for (unsigned i = 0; i < N_SEARCHES; i++) {
         struct sq_gpu trial = start;
-        const double now = descend(set, &rng, steps, d == 0, &trial);
-        if (now < best) {
-            best = now;
+        const double now = anneal(set, &rng, steps, &trial);
+        if (now < least) {
+            least = now;
             *gpu = trial;
         }
     }

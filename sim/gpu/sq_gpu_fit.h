@@ -8,12 +8,13 @@
 
 // Fits launch, round, split, lone, L2 share, softness and bandwidth, DRAM bandwidth, boost, and
 // sustained, alone, area, round, boost, few of every kind that has a calibration row; other kinds
-// stay as they are. Six random descents from usual values (the bandwidths: from the machine's), the
-// best counts. Minimises the mean of |e| + e^2, e = log(predicted / measured), rows with M < 128 at
-// 0.3, less where samples spread, and of speedups' errors; beyond e = 0.3 only the logarithm, so
-// that a wrong row pulls little; every constant but the bandwidths is held near its usual value,
-// `sustained` near the best rate that two rows come to within 20 %. Deterministic. *error receives
-// the mean |e| of the calibration rows with M >= 128. SQ_ERR_RANGE without a calibration row.
+// stay as they are. Four times simulated annealing of `steps` from usual values (the bandwidths:
+// powers of two near the machine's), the best counts. Minimises the mean of |e| + e^2,
+// e = log(predicted / measured), rows with M < 128 at 0.3, less where samples spread, and of
+// speedups' errors; beyond e = 0.3 only the logarithm, so that a wrong row pulls little; every
+// constant but the bandwidths is held near its usual value, `sustained` near the best rate that two
+// rows come to within 20 %. Deterministic. *error receives the mean |e| of the calibration rows
+// with M >= 128. SQ_ERR_RANGE without a calibration row.
 enum sq_status sq_gpu_fit(const struct sq_gpu_records *g, uint64_t seed, unsigned steps,
                           struct sq_gpu *gpu, double *error, struct sq_error *err);
 
