@@ -219,7 +219,7 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"one", 20, 100}};
+static const struct sq_faults faults[] = {{"one", 20, 400}};
 
 const struct sq_block sq_core_out_block = {
     .name = "core_out",

@@ -36,7 +36,8 @@ static void ports(const unsigned *v, struct sq_ports *p)
                            .records = SHARES_MAX * STEPS_MAX};
 }
 
-// A number of a short fraction, so that there are ties, or of few; infinities and NaN are illegal.
+// A number of a short fraction, so that there are ties, or of few; infinities and NaN are illegal,
+// those too that one bit tells from infinity.
 static int32_t draw_number(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind)
 {
     const unsigned fraction = v[IS_HALF] ? 10 : 23, bias = v[IS_HALF] ? 15 : 127;
@@ -49,9 +50,37 @@ static int32_t draw_number(const unsigned *v, struct sq_rng *rng, enum sq_stimul
                                 2 * bias}[sq_rng_below(rng, sq_rng_below(rng, 2) ? 5 : 2)];
     else if (kind == SQ_STIMULUS_ILLEGAL)
         exponent = sq_rng_below(rng, 2 * bias + 2);
+    if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 8) == 0)
+        return (int32_t)((2 * bias + 1) << fraction | 1u << sq_rng_below(rng, fraction));
     if (kind == SQ_STIMULUS_FEW) // sums that cancel
         return (int32_t)(sign << (width_of(v) - 1) | (sq_rng_below(rng, 4) ? bias << fraction : 0));
     return (int32_t)(sign << (width_of(v) - 1) | exponent << fraction | low);
+}
+
+// Two steps whose products differ by k^2 of about n^2: n n and -(n - k)(n + k), or the other way
+// round. Their sum almost cancels, in a share or between two, and each bit decides alone which of
+// them is larger.
+static void draw_near(const unsigned *v, struct sq_rng *rng, bool is_second, int32_t *record)
+{
+    const size_t lanes = v[LANES], stride = FLAGS + 2 * lanes;
+    const int32_t one = v[IS_HALF] ? 1 : 1 << 12; // n of 11 bits, of 12: products are exact
+    const int32_t bias = v[IS_HALF] ? 15 << 10 : 127 << 23;
+    int32_t *const w = record + FLAGS, *const x = w + lanes;
+    for (size_t l = 0; l < lanes; l++) {
+        const int32_t n = bias + (256 + (int32_t)sq_rng_below(rng, v[IS_HALF] ? 512 : 1536)) * one;
+        const int32_t k = (int32_t)sq_rng_below(rng, 1u << sq_rng_below(rng, 9)) * one;
+        if (!is_second) {
+            const bool is_square = sq_rng_below(rng, 2);
+            w[l] = is_square ? n : n - k;
+            x[l] = is_square ? n : n + k;
+            continue;
+        }
+        const int32_t *const first = w + l - stride;
+        const int32_t mean = (first[0] + first[lanes]) / 2,
+                      other = first[0] == first[lanes] ? k : 0;
+        w[l] = (int32_t)((uint32_t)(mean - other) | UINT32_C(1) << (width_of(v) - 1));
+        x[l] = mean + other;
+    }
 }
 
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
@@ -59,6 +88,8 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 {
     const size_t stride = FLAGS + 2 * (size_t)v[LANES];
     const unsigned shares = 1 + sq_rng_below(rng, SHARES_MAX);
+    const bool is_near = kind == SQ_STIMULUS_FEW && sq_rng_below(rng, 2);
+    unsigned n = 0;
     (void)number;
     for (unsigned s = 0; s < shares; s++) {
         const unsigned steps = 1 + sq_rng_below(rng, STEPS_MAX);
@@ -68,6 +99,9 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                 record[1] ? (int32_t)sq_rng_below(rng, 2) : i + 1 == steps; // last is an end
             for (size_t e = FLAGS; e < stride; e++)
                 record[e] = draw_number(v, rng, kind);
+            if (is_near)
+                draw_near(v, rng, n % 2, record);
+            n++;
         }
         len[0] += steps;
     }

@@ -3,6 +3,7 @@
 #include "models/sq_combine.h"
 #include "models/sq_q4k_dec.h"
 #include "sim/block/sq_case.h"
+#include "sim/block/sq_combine_draw.h"
 #include "sim/block/sq_pipeline.h"
 
 enum { BYTES };
@@ -32,7 +33,8 @@ static void ports(const unsigned *v, struct sq_ports *p)
                            .outputs = 24};
 }
 
-// Steps and minima as the decoder makes them: a binary16 number, not negative, times 0..63.
+// Steps and minima as the decoder makes them: a binary16 number, not negative, times 0..63;
+// illegal: any binary32 number, which the product and the sum have to round as well.
 static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
                       int32_t *beat)
 {
@@ -49,6 +51,9 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
         const uint16_t half =
             (uint16_t)(kind == SQ_STIMULUS_FEW ? 15u << 10 : exponent << 10 | fraction);
         beat[1 + codes + i] = (int32_t)sq_q4k_scaled(half, sq_rng_below(rng, 64));
+        if (kind == SQ_STIMULUS_ILLEGAL)
+            beat[1 + codes + i] = sq_combine_draw_scale(
+                rng, (enum sq_stimulus)sq_rng_below(rng, kind + 1), sq_rng_below(rng, 2), i > 1);
     }
 }
 
