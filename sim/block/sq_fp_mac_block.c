@@ -36,8 +36,7 @@ static void ports(const unsigned *v, struct sq_ports *p)
                            .records = SHARES_MAX * STEPS_MAX};
 }
 
-// A number of a short fraction, so that there are ties, or of few; infinities and NaN are illegal,
-// those too that one bit tells from infinity.
+// A number of a short fraction, so that there are ties, or of few; infinities and NaN are illegal.
 static int32_t draw_number(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind)
 {
     const unsigned fraction = v[IS_HALF] ? 10 : 23, bias = v[IS_HALF] ? 15 : 127;
@@ -50,8 +49,6 @@ static int32_t draw_number(const unsigned *v, struct sq_rng *rng, enum sq_stimul
                                 2 * bias}[sq_rng_below(rng, sq_rng_below(rng, 2) ? 5 : 2)];
     else if (kind == SQ_STIMULUS_ILLEGAL)
         exponent = sq_rng_below(rng, 2 * bias + 2);
-    if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 8) == 0)
-        return (int32_t)((2 * bias + 1) << fraction | 1u << sq_rng_below(rng, fraction));
     if (kind == SQ_STIMULUS_FEW) // sums that cancel
         return (int32_t)(sign << (width_of(v) - 1) | (sq_rng_below(rng, 4) ? bias << fraction : 0));
     return (int32_t)(sign << (width_of(v) - 1) | exponent << fraction | low);
@@ -87,18 +84,24 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                        uint64_t number, int32_t *record, uint32_t *len)
 {
     const size_t stride = FLAGS + 2 * (size_t)v[LANES];
-    const unsigned shares = 1 + sq_rng_below(rng, SHARES_MAX);
+    // Of one step, since NaN hides what follows: a number that one bit tells from infinity.
+    const bool is_nan = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 2);
+    const unsigned shares = is_nan ? 1 : 1 + sq_rng_below(rng, SHARES_MAX);
     const bool is_near = kind == SQ_STIMULUS_FEW && sq_rng_below(rng, 2);
     unsigned n = 0;
     (void)number;
     for (unsigned s = 0; s < shares; s++) {
-        const unsigned steps = 1 + sq_rng_below(rng, STEPS_MAX);
+        const unsigned steps = is_nan ? 1 : 1 + sq_rng_below(rng, STEPS_MAX);
         for (unsigned i = 0; i < steps; i++, record += stride) {
             record[1] = s + 1 == shares && i + 1 == steps;
             record[0] =
                 record[1] ? (int32_t)sq_rng_below(rng, 2) : i + 1 == steps; // last is an end
             for (size_t e = FLAGS; e < stride; e++)
-                record[e] = draw_number(v, rng, kind);
+                record[e] = draw_number(v, rng, is_nan ? SQ_STIMULUS_UNIFORM : kind);
+            if (is_nan)
+                record[FLAGS + sq_rng_below(rng, (uint32_t)stride - FLAGS)] =
+                    v[IS_HALF] ? 0x7c00 | 1 << sq_rng_below(rng, 10)
+                               : 0x7f800000 | 1 << sq_rng_below(rng, 23);
             if (is_near)
                 draw_near(v, rng, n % 2, record);
             n++;

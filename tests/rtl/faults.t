@@ -51,6 +51,9 @@ mutate infinite_dmin_is_legal q4k_dec b16 value rtl/sq_q4k_dec.sv "s/&head_q\[30
 mutate least_factor q4k_dec b16 value rtl/sq_q4k_scale.sv "s/zeros = 5'd16;/zeros = 5'd15;/"
 mutate bfloat16_half_up combine two_bf16 value rtl/sq_combine.sv "s/32'(ended\[16\])/32'd1/"
 mutate zero_times_infinity combine two value rtl/sq_fp_mul.sv "s/(a_top && b_i\[30:0\] == '0) ||/$F ||/"
+mutate comparison_without_bit_11 fp_mac whole value rtl/sq_fp_add.sv \
+  "s/swap = b_i\[30:0\] > a_i\[30:0\]/swap = {b_i[30:12], b_i[10:0]} > {a_i[30:12], a_i[10:0]}/"
+mutate nan_of_low_bits_is_infinity fp_mac whole value rtl/sq_fp_mul.sv "s/a_i\[22:0\] != '0/a_i[22:4] != '0/"
 mutate rounded_to_infinity combine two value rtl/sq_fp_round.sv \
   "s/else y_o = {sign_i, rounded}/else y_o = {sign_i, rounded - 31'(rounded == {8'hff, 23'd0})}/"
 
