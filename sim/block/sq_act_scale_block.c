@@ -96,7 +96,7 @@ static int32_t scaled(unsigned exponent, unsigned n)
 // larger one decides the scale.
 static void draw_edge(const unsigned *v, struct sq_rng *rng, unsigned exponent, int32_t *beat)
 {
-    const int32_t edge = scaled(exponent - 4, top_of(v) * (17 + 2 * sq_rng_below(rng, 8)));
+    const int32_t edge = scaled(exponent - 3, top_of(v) * (17 + 2 * sq_rng_below(rng, 8)));
     for (unsigned i = 0; i < 2; i++)
         beat[sq_rng_below(rng, v[BANK])] = edge + (int32_t)sq_rng_below(rng, 3) - 1;
 }
