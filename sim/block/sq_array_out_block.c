@@ -240,7 +240,7 @@ static const struct sq_area_unit any_area[] = {
 // clang-format on
 
 static const struct sq_faults any_faults[] = {{"few", 20, 200}};
-static const struct sq_faults fixed_faults[] = {{"b4_tied", 15, 60}};
+static const struct sq_faults fixed_faults[] = {{"b4_tied", 15, 3000}};
 
 const struct sq_block sq_array_out_block = {
     .name = "array_out",

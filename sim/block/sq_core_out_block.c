@@ -219,7 +219,7 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"one", 20, 400}};
+static const struct sq_faults faults[] = {{"one", 20, 2000}};
 
 const struct sq_block sq_core_out_block = {
     .name = "core_out",

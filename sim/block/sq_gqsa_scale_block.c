@@ -121,7 +121,7 @@ static const struct sq_area_unit area[] = {
     {"gqsa_scale", "sq_gqsa_scale", 16, false, {{"Lanes", 1}, {"SumW", 24}}},
 };
 
-static const struct sq_faults faults[] = {{"one", 20, 400}};
+static const struct sq_faults faults[] = {{"one", 20, 6000}};
 
 const struct sq_block sq_gqsa_scale_block = {
     .name = "gqsa_scale",

@@ -10,7 +10,7 @@
 #           pattern is a regular expression over the line that Yosys lists the fault with. A reason
 #           of one of these seeds that no survivor needs is an error.
 # A survivor is first given to ABC, which is to prove that no input, however long, shows the fault:
-# from all registers at 0 on, every output is the same in every cycle. What that leaves open within
+# from the state after reset on, every output is the same in every cycle. What that leaves open within
 # PROOF_SECONDS (300, of processor time: the load does not matter) needs a reason.
 # First all faults are simulated, then what was not found goes to the prover, JOBS at a time.
 # Writes OUT_DIR/mutants.jsonl and prints a table; exit 1 with an open survivor, or with less than
@@ -43,8 +43,8 @@ abc() {
   (ulimit -t $PROOF_SECONDS; "$ABC" -c "$2") >"$1.log" 2>&1
   [ $? != 127 ] || { echo "$ABC does not run" >&2; return 2; }
 }
-# netlist DIR OUT NUMBER...: OUT.aag, gates with those faults. Registers start at 0 (the simulation starts
-# those without reset at random: there a proof covers less), the clock is no part of it.
+# netlist DIR OUT NUMBER...: OUT.aag, gates with those faults. Registers start as a reset leaves them,
+# those without one at 0 (the simulation starts them at random: there a proof covers less); the clock is no part of it.
 netlist() {
   local dir=$1 out=$2 number
   shift 2
@@ -53,6 +53,7 @@ netlist() {
     for number; do sed -n "${number}p" "$dir/mutants.txt"; done
     cat <<EOF
 memory
+sim -q -clock clk_i -resetn rst_ni -n 0 -w
 async2sync
 setundef -init -zero
 dffunmap
