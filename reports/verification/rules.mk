@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Each page is written by its own campaign alone, at its own revision.
+# Each page is written by its own campaign alone, at its own revision; that of mutants also with open ones.
 VERIFICATION := reports/verification
 verification_page = $(VERIFICATION)/tables.sh $(BUILD)/sqsim $(1) $(2) >$(VERIFICATION)/$(1).md.new && \
   mv $(VERIFICATION)/$(1).md.new $(VERIFICATION)/$(1).md
@@ -11,8 +11,8 @@ verification: verification-coverage verification-mutants verification-cosim
 verification-coverage: coverage
 	$(Q)$(call verification_page,coverage,build/coverage)
 verification-mutants: $(BUILD)/sqsim
-	$(Q)$(MAKE) --no-print-directory mutants SEED=$(MUTANT_SEEDS)
-	$(Q)$(call verification_page,mutants,build/mutants)
+	$(Q)$(MAKE) --no-print-directory mutants SEED=$(MUTANT_SEEDS); rc=$$?; \
+	$(call verification_page,mutants,build/mutants) && exit $$rc
 verification-cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --block all --cases $(ALL_CASES) --seed $(SEED) --jobs $(JOBS) --json \
 	  >build/cosim-all.jsonl
