@@ -233,14 +233,13 @@ static uint64_t golden_bank(const unsigned *v, const struct sq_group *in, int32_
     quantize_tile(v, in->record, depth, &o);
     take_weights(v, in->record, depth, &o);
     const uint32_t banks = (uint32_t)in->record[job_at(v)];
-    if (banks > 1) { // whole tiles
-        (void)sq_core_golden_tile(&config, &operands, 0, depth, out, out + tile);
-        for (size_t i = 0; i < 2 * tile; i++)
-            out[i] = (int32_t)((int64_t)out[i] * (banks / depth));
-        return 1;
+    const bool is_whole = banks > 1; // tiles: a group is as the next one
+    for (size_t i = 0; i < outputs_max(v); i++, out += 2 * tile) {
+        (void)sq_core_golden_tile(&config, &operands, is_whole ? 0 : (in->from + i) % depth,
+                                  is_whole ? depth : 1, out, out + tile);
+        for (size_t j = 0; is_whole && j < 2 * tile; j++)
+            out[j] = (int32_t)((int64_t)out[j] * (banks / depth));
     }
-    for (size_t i = 0; i < outputs_max(v); i++, out += 2 * tile)
-        (void)sq_core_golden_tile(&config, &operands, (in->from + i) % depth, 1, out, out + tile);
     return (uint32_t)in->record[job_at(v) + 1];
 }
 
@@ -374,21 +373,32 @@ static enum sq_status draw_bits(struct sq_case *c, struct sq_rng *rng, struct sq
     return SQ_OK;
 }
 
-// Jobs to their ends whose counts have every other bit: a bit that depends on another one ends one
-// too early, or never. Of points whose banks take one step, as others would take long.
+static uint32_t whole(uint32_t n, uint32_t of)
+{
+    return (n + of - 1) / of * of;
+}
+
+// Jobs to their ends whose counts have every other bit, of one or of several banks a group, with
+// weights that wait now and then: a bit that depends on another one ends one too early, or never,
+// and none comes right again by an even number of cycles. Of points whose banks take one step, as
+// others would take long.
 static enum sq_status draw_counts(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
-    static const uint32_t last[] = {0x1555, 0x2AAB};
+    // groups of a bank, or of whole tiles
+    static const struct sq_job job[] = {{1, 0x1556}, {0x1556, 1}, {1, 0x2aac},
+                                        {0x2aac, 1}, {2, 0x2aa},  {2, 0x154}};
     const unsigned *const v = c->point->value;
-    const unsigned n_counts = low_steps(v) == 1 ? SQ_LEN(last) : 0;
-    SQ_TRY(alloc_jobs(c, n_counts > 0 ? 2 * n_counts : 1, err));
+    const unsigned n_jobs = low_steps(v) == 1 ? SQ_LEN(job) : 0;
+    SQ_TRY(alloc_jobs(c, n_jobs > 0 ? n_jobs : 1, err));
     put_job(c, rng, 0, v[DEPTH], 1);
     c->len[0][0] = c->len[0][1] = v[DEPTH] * low_steps(v);
-    for (unsigned g = 0; g < 2 * n_counts; g++) {
-        const uint32_t count = last[g / 2] + 1;
-        const uint32_t whole = (count + v[DEPTH] - 1) / v[DEPTH] * v[DEPTH]; // tiles
-        put_job(c, rng, g, g % 2 ? 1 : whole, g % 2 ? whole : 1);
-        c->len[g][0] = c->len[g][1] = whole;
+    c->stall[1] = (struct sq_stall){SQ_STALL_RANDOM, 1};
+    for (unsigned g = 0; g < n_jobs; g++) {
+        const bool is_one = job[g].group_banks == 1;
+        const uint32_t banks = is_one ? 1 : whole(job[g].group_banks, v[DEPTH]);
+        const uint32_t groups = is_one ? whole(job[g].groups, v[DEPTH]) : job[g].groups;
+        put_job(c, rng, g, banks, groups);
+        c->len[g][0] = c->len[g][1] = banks * groups;
     }
     return SQ_OK;
 }
