@@ -113,7 +113,7 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
-static const struct sq_faults faults[] = {{"b4", 50, 200}, {"b16", 50, 200}};
+static const struct sq_faults faults[] = {{"b4", 50, 1000}, {"b16", 50, 1000}};
 
 const struct sq_block sq_q4k_dec_block = {
     .name = "q4k_dec",

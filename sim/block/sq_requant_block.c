@@ -97,7 +97,7 @@ static const struct sq_area_unit area[] = {
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"int4", 100, 600}};
+static const struct sq_faults faults[] = {{"int4", 100, 4000}};
 
 const struct sq_block sq_requant_block = {
     .name = "requant",
