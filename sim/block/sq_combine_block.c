@@ -204,7 +204,7 @@ static const struct sq_area_unit area[] = {
 // clang-format on
 
 static const struct sq_faults faults[] = {
-    {"two", 40, 400}, {"scaled", 40, 400}, {"two_bf16", 20, 8000}};
+    {"two", 40, 400}, {"scaled", 40, 8000}, {"two_bf16", 20, 8000}};
 
 const struct sq_block sq_combine_block = {
     .name = "combine",
