@@ -11,7 +11,7 @@ verification: verification-coverage verification-mutants verification-cosim
 verification-coverage: coverage
 	$(Q)$(call verification_page,coverage,build/coverage)
 verification-mutants: $(BUILD)/sqsim
-	$(Q)$(MAKE) --no-print-directory mutants SEED=$(MUTANT_SEEDS); rc=$$?; \
+	$(Q)rc=0; $(MAKE) --no-print-directory mutants SEED=$(MUTANT_SEEDS) || rc=$$?; \
 	$(call verification_page,mutants,build/mutants) && exit $$rc
 verification-cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --block all --cases $(ALL_CASES) --seed $(SEED) --jobs $(JOBS) --json \
