@@ -71,7 +71,7 @@ mutants() {
                  100 * (get("killed") + get("proven_equal")) / get("mutants"), get("explained"), seeds
         }' "$FROM/mutants.jsonl"
   table block point "seed, number" fault verdict
-  fault='^([^ ]+) ([^ ]+) ([0-9-]+): (-mode [^ ]+) .*(-port .*) at (.*): ([^:]*)$'
+  fault='^([^ ]+) ([^ ]+) ([0-9-]+): (-mode [^ ]+) .*(-port .*) at ([^ ]*): (.*)$'
   sed -E "/: proven equal$/d; s/$fault/|\1|\2|\3|\`\4 \5\` at \6|\7|/" "$FROM/survivors.txt"
 }
 cosim() {
