@@ -66,7 +66,7 @@ mutate step_not_reset core_act high any rtl/sq_bank_steps.sv \
 mutate synchronous_reset act_buffer d4 any rtl/sq_act_buffer.sv "s/ or negedge rst_ni//; 1i // verilator lint_off SYNCASYNCNET"
 
 # ---- an assertion -----------------------------------------------------------------------------
-mutate assertion act_buffer d4 cycle rtl/sq_act_buffer.sv \
+FAULTS=1 mutate assertion act_buffer d4 cycle rtl/sq_act_buffer.sv \
   "s/|| in_passes_i != '0/|| in_passes_i != PassW'(3)/"
 ok "it is named" grep -q '"kind":"assertion","signal":"sq_act_buffer.SomePass"' "$W.out"
 ok "standard output holds nothing but JSON" bash -c "! grep -qv '^{.*}\$' '$W.out'"
