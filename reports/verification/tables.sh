@@ -71,8 +71,15 @@ mutants() {
                  100 * (get("killed") + get("proven_equal")) / get("mutants"), get("explained"), seeds
         }' "$FROM/mutants.jsonl"
   table block point "seed, number" fault verdict
-  fault='^([^ ]+) ([^ ]+) ([0-9-]+): (-mode [^ ]+) .*(-port .*) at ([^ ]*): (.*)$'
-  sed -E "/: proven equal$/d; s/$fault/|\1|\2|\3|\`\4 \5\` at \6|\7|/" "$FROM/survivors.txt"
+  awk '!/: proven equal$/ { # block point seed-number: -mode ... -port ...[ at source]: verdict
+    port = substr($0, index($0, "-port "))
+    verdict = substr(port, index(port, ": ") + 2)
+    port = substr(port, 1, index(port, ": ") - 1)
+    source = sub(/ at [^ ]*$/, "", port) ? substr($0, index($0, port) + length(port)) : "" # Yosys made some cells itself
+    sub(/: .*/, "", source)
+    sub(/:$/, "", $3)
+    printf "|%s|%s|%s|`-mode %s %s`%s|%s|\n", $1, $2, $3, $5, port, source, verdict
+  }' "$FROM/survivors.txt"
 }
 cosim() {
   printf '\n# Co-simulation of every block at every point\n\n'

@@ -74,7 +74,8 @@ static int32_t draw_tie(struct sq_rng *rng, unsigned exponent)
     return bfloat16(exponent - 2 + top, (m << (7 - top)) & 127u);
 }
 
-// What the largest element becomes: of a part with own high codes, or of split ones.
+// The magnitude that a scale gives the largest element: 119 with high codes, else the element's
+// own.
 static unsigned top_of(const unsigned *v)
 {
     return v[HIGH] > 0                    ? 119

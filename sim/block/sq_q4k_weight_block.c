@@ -52,8 +52,9 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
             (uint16_t)(kind == SQ_STIMULUS_FEW ? 15u << 10 : exponent << 10 | fraction);
         beat[1 + codes + i] = (int32_t)sq_q4k_scaled(half, sq_rng_below(rng, 64));
         if (kind == SQ_STIMULUS_ILLEGAL)
-            beat[1 + codes + i] = sq_combine_draw_scale(
-                rng, (enum sq_stimulus)sq_rng_below(rng, kind + 1), sq_rng_below(rng, 2), i > 1);
+            beat[1 + codes + i] =
+                sq_combine_draw_scale(rng, (enum sq_stimulus)sq_rng_below(rng, SQ_STIMULUS_RANDOM),
+                                      sq_rng_below(rng, 2), i > 1);
     }
 }
 

@@ -15,7 +15,7 @@
 # First all faults are simulated, then what was not found goes to the prover, JOBS at a time.
 # Writes OUT_DIR/mutants.jsonl and prints a table; exit 1 with an open survivor, or with less than
 # 99 in a hundred found or proven equal. What ran to its end stays in OUT_DIR/done under a digest of
-# the sources and is not run again.
+# the sources and is not run again; proofs stay under one of the netlist.
 SQSIM=$1 LIST=$2 SURVIVORS=$3 OUT=$4 SEEDS=${5:-1} JOBS=${6:-1}
 YOSYS=${YOSYS:-yosys} ABC=${ABC:-yosys-abc}
 HERE=$(realpath "$(dirname "$0")") ROOT=$(realpath "$HERE/../..")
@@ -115,21 +115,34 @@ explained() {
   return 1
 }
 
-# judge RESULT NUMBER...: asks the prover about survivors and keeps what it says beside the result.
+# proofs_of RESULT: the file of what the prover said of its faults. It belongs to the netlist and to
+# the faults in it, whatever was simulated.
+proofs_of() {
+  local dir
+  if [ ! -s "$1.netlist" ]; then
+    dir=$(field "$(tail -1 "$1")" directory)
+    [ -s "$dir/original.il" ] || return 1
+    cat "$dir/original.il" "$dir/mutants.txt" | sha256sum | cut -c1-32 >"$1.netlist"
+  fi
+  echo "$OUT/done/$(cat "$1.netlist").said"
+}
+
+# judge RESULT NUMBER...: asks the prover about survivors and keeps what it says.
 judge() {
-  local result=$1 dir file number equal numbers=()
+  local result=$1 said dir file number equal numbers=()
+  said=$(proofs_of "$1") || return
   dir=$(field "$(tail -1 "$result")" directory)
   file=$(mktemp "$OUT/proof.XXXXXX")
   shift
   for number; do # of a clock nothing is proven
-    if sed -n "${number}p" "$dir/mutants.txt" | grep -q -- '-port CLK '; then echo "$number open" >>"$result.said"
+    if sed -n "${number}p" "$dir/mutants.txt" | grep -q -- '-port CLK '; then echo "$number open" >>"$said"
     else numbers+=("$number"); fi
   done
   if [ ${#numbers[@]} -gt 0 ] && netlist "$dir" "$file" "${numbers[@]}"; then
     equal=" $(unseen "$file" "${numbers[@]}" | tr '\n' ' ')"
     for number in "${numbers[@]}"; do
-      if [[ $equal == *" $number "* ]] || proven "$file" "$number"; then echo "$number equal" >>"$result.said"
-      elif [ $? = 1 ]; then echo "$number open" >>"$result.said"; fi
+      if [[ $equal == *" $number "* ]] || proven "$file" "$number"; then echo "$number equal" >>"$said"
+      elif [ $? = 1 ]; then echo "$number open" >>"$said"; fi
     done
   fi
   rm -f "$file" "$file".*
@@ -139,7 +152,7 @@ survivors() { sed -n 's/.*"mutant": *\([0-9]*\).*"killed": *false.*/\1/p' "$1"; 
 
 # verdict RESULT NUMBER CHANGE BLOCK POINT SEED: of a survivor.
 verdict() {
-  grep -qx "$2 equal" "$1.said" 2>/dev/null && echo "proven equal" || explained "$4" "$5" "$6" "$3" || echo OPEN
+  grep -qx "$2 equal" "$(proofs_of "$1")" 2>/dev/null && echo "proven equal" || explained "$4" "$5" "$6" "$3" || echo OPEN
 }
 
 : >"$OUT/used.txt"
@@ -159,14 +172,14 @@ for seed in ${SEEDS//,/ }; do
 done
 
 export OUT HERE YOSYS ABC PROOF_SECONDS
-export -f abc netlist effect unseen proven judge field
+export -f abc netlist effect unseen proven proofs_of judge field
 for seed in ${SEEDS//,/ }; do
   while read -r block point count cases; do
     case $block in ''|'#'*) continue ;; esac
     result=$(result_of "$block" "$point" "$count" "$cases" "$seed")
     [ -s "$result" ] || continue
     echo "$result" $(for number in $(survivors "$result"); do
-      grep -q "^$number " "$result.said" 2>/dev/null || echo "$number"
+      grep -q "^$number " "$(proofs_of "$result")" 2>/dev/null || echo "$number"
     done)
   done <"$LIST"
 done | grep ' ' >"$OUT/to_prove.txt"
