@@ -48,21 +48,65 @@ static void ports_of(const struct parts *s, struct sq_ports *p)
     sq_output_scale_fields(&s->c, p->in + n);
 }
 
+// What the array computes of the `n` beats of a scale group, both planes: tile [2 * rows * cols].
+static void sums_of(const struct parts *s, const unsigned *v, const int32_t *first, uint32_t n,
+                    int32_t *tile)
+{
+    const size_t stride = s->len + s->scale_len;
+    const uint32_t len[SQ_STREAMS_MAX] = {n};
+    int32_t *const beats = malloc(n * s->len * sizeof *beats);
+    assert(beats);
+    for (uint32_t b = 0; b < n; b++)
+        memcpy(beats + b * s->len, first + b * stride, s->len * sizeof *beats);
+    const struct sq_group group = {.record = beats, .len = len};
+    memset(tile, 0, sq_field_offset(s->ports.out, s->ports.n_out) * sizeof *tile);
+    (void)s->array->golden(v, &group, tile);
+    free(beats);
+}
+
+// A tile of sums, and the sums of the outputs over the scale groups.
+struct sums {
+    int32_t *tile;
+    float *y;
+};
+
+static struct sums alloc_sums(const struct parts *s)
+{
+    const struct sums sums = {
+        malloc(sq_field_offset(s->ports.out, s->ports.n_out) * sizeof *sums.tile),
+        calloc((size_t)s->c.rows * s->c.cols, sizeof *sums.y)};
+    assert(sums.tile && sums.y);
+    return sums;
+}
+
+static void free_sums(const struct sums *s)
+{
+    free(s->tile);
+    free(s->y);
+}
+
 static void draw_tile(const struct parts *s, const unsigned *v, struct sq_rng *rng,
                       enum sq_stimulus kind, int32_t *record, uint32_t *len)
 {
-    const size_t stride = s->len + s->scale_len;
+    const size_t stride = s->len + s->scale_len, pes = (size_t)s->c.rows * s->c.cols;
     const uint32_t groups = 1 + sq_rng_below(rng, GROUPS_MAX);
+    const struct sums sums = alloc_sums(s);
     for (uint32_t g = 0; g < groups; g++) {
         const uint32_t beats = 1 + sq_rng_below(rng, BEATS_MAX);
+        int32_t *const first = record + len[IN] * stride, *const scale =
+                                                              record + g * stride + s->len;
         for (uint32_t b = 0; b < beats; b++) {
-            int32_t *const beat = record + len[IN]++ * stride;
-            s->array->draw_beat(v, rng, kind, 0, beat);
-            beat[0] = b + 1 == beats;
+            s->array->draw_beat(v, rng, kind, 0, first + b * stride);
+            first[b * stride] = b + 1 == beats;
         }
-        sq_output_draw_scale(&s->c, rng, kind, g + 1 == groups, record + g * stride + s->len);
+        len[IN] += beats;
+        sums_of(s, v, first, beats, sums.tile);
+        sq_output_draw_scale(&s->c, rng, kind, g + 1 == groups, scale);
+        sq_output_aim_scale(&s->c, rng, sums.tile, sums.tile + pes, sums.y, scale);
+        sq_output_add(&s->c, sums.tile, sums.tile + pes, scale, sums.y);
     }
     len[SCALE] = groups;
+    free_sums(&sums);
 }
 
 // Beats of the scale group that begins at `beat`, of the `n` that are left.
@@ -93,28 +137,18 @@ static uint64_t golden_tile(const struct parts *s, const unsigned *v, const stru
                             int32_t *out)
 {
     const size_t stride = s->len + s->scale_len, pes = (size_t)s->c.rows * s->c.cols;
-    const size_t tile_len = sq_field_offset(s->ports.out, s->ports.n_out);
-    int32_t *const beats = malloc(in->len[IN] * s->len * sizeof *beats);
-    int32_t *const tile = malloc(tile_len * sizeof *tile);
-    float *const y = calloc(pes, sizeof *y);
+    const struct sums sums = alloc_sums(s);
     uint32_t at = 0;
-    assert(beats && tile && y);
     for (uint32_t g = 0; g < in->len[SCALE]; g++) {
         const int32_t *const first = in->record + at * stride;
-        const uint32_t len[SQ_STREAMS_MAX] = {group_beats(first, stride, in->len[IN] - at)};
-        for (uint32_t b = 0; b < len[IN]; b++)
-            memcpy(beats + b * s->len, first + b * stride, s->len * sizeof *beats);
-        const struct sq_group group = {.record = beats, .len = len, .wrap = in->wrap};
-        memset(tile, 0, tile_len * sizeof *tile);
-        (void)s->array->golden(v, &group, tile);
-        sq_output_add(&s->c, tile, tile + pes, in->record + g * stride + s->len, y);
-        at += len[IN];
+        const uint32_t beats = group_beats(first, stride, in->len[IN] - at);
+        sums_of(s, v, first, beats, sums.tile);
+        sq_output_add(&s->c, sums.tile, sums.tile + pes, in->record + g * stride + s->len, sums.y);
+        at += beats;
     }
     const int32_t *const last = in->record + (in->len[SCALE] - 1) * stride + s->len;
-    const size_t n = sq_output_end(&s->c, last, y, out);
-    free(beats);
-    free(tile);
-    free(y);
+    const size_t n = sq_output_end(&s->c, last, sums.y, out);
+    free_sums(&sums);
     return n;
 }
 

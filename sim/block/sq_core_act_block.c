@@ -378,21 +378,21 @@ static uint32_t whole(uint32_t n, uint32_t of)
     return (n + of - 1) / of * of;
 }
 
-// Jobs to their ends whose counts have every other bit, of one or of several banks a group, with
-// weights that wait now and then: a bit that depends on another one ends one too early, or never,
-// and none comes right again by an even number of cycles. Of points whose banks take one step, as
-// others would take long.
+// Jobs to their ends whose counts have every other bit or all, of one or of several banks a group,
+// with codes and weights that wait now and then: a bit that depends on another one ends one too
+// early, or never, and none comes right again by an even number of cycles. Of points whose banks
+// take one step, as others would take long.
 static enum sq_status draw_counts(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
     // groups of a bank, or of whole tiles
-    static const struct sq_job job[] = {{1, 0x1556}, {0x1556, 1}, {1, 0x2aac},
-                                        {0x2aac, 1}, {2, 0x2aa},  {2, 0x154}};
+    static const struct sq_job job[] = {{1, 0x1556}, {0x1556, 1}, {1, 0x2aac}, {0x2aac, 1},
+                                        {2, 0x2aa},  {2, 0x154},  {1, 0x1ffe}, {0x1ffe, 1}};
     const unsigned *const v = c->point->value;
     const unsigned n_jobs = low_steps(v) == 1 ? SQ_LEN(job) : 0;
     SQ_TRY(alloc_jobs(c, n_jobs > 0 ? n_jobs : 1, err));
     put_job(c, rng, 0, v[DEPTH], 1);
     c->len[0][0] = c->len[0][1] = v[DEPTH] * low_steps(v);
-    c->stall[1] = (struct sq_stall){SQ_STALL_RANDOM, 1};
+    c->stall[0] = c->stall[1] = (struct sq_stall){SQ_STALL_RANDOM, 1};
     for (unsigned g = 0; g < n_jobs; g++) {
         const bool is_one = job[g].group_banks == 1;
         const uint32_t banks = is_one ? 1 : whole(job[g].group_banks, v[DEPTH]);

@@ -62,7 +62,7 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *
 void sq_core_stimulus_free(struct sq_core_stimulus *s);
 
 // The ends of the ranges of sq_core: `limit` and `draw_directed` of struct sq_block.
-enum { SQ_CORE_N_DIRECTED = 4 };
+enum { SQ_CORE_N_DIRECTED = 5 };
 int64_t sq_core_limit(const unsigned *value, size_t f);
 enum sq_status sq_core_draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                      struct sq_error *err);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The directed cases of sq_core: both sums at both ends of their range, banks and groups counted as
-// far as their registers go, every bit of the number of groups, every wrong number of mask codes.
+// The directed cases of sq_core: both sums at both ends of their range and of every size, banks and
+// groups counted as far as their registers go, every bit of the number of groups, every wrong
+// number of mask codes.
 #include <stdlib.h>
 
 #include "models/sq_format.h"
@@ -72,6 +73,29 @@ static enum sq_status draw_sums(struct sq_case *c, const struct sq_core_config *
     return status;
 }
 
+// Sums of every size: groups of up to 2^1 .. 2^13 banks, as long as a sum has bits for them.
+static enum sq_status draw_sizes(struct sq_case *c, const struct sq_core_config *g,
+                                 struct sq_rng *rng, struct sq_error *err)
+{
+    enum { JOBS = 12, BITS = 13 };
+    const int act = sq_mask_code(g->act_bits);
+    struct sq_job job[JOBS];
+    struct sq_core_stimulus s;
+    SQ_TRY(alloc(g, JOBS, &s, err));
+    for (unsigned j = 0; j < JOBS; j++) {
+        const uint32_t most = UINT32_C(2) << sq_rng_below(rng, BITS);
+        const int lo = (int)sq_rng_below(rng, (uint32_t)sq_qmax(g->low_bits)) + 1;
+        const int hi = (int)sq_rng_below(rng, (uint32_t)sq_qmax(g->high_bits)) + 1;
+        job[j] = (struct sq_job){1 + sq_rng_below(rng, most), 1};
+        put_bank(g, &s, j, act + (int)sq_rng_below(rng, (uint32_t)-act),
+                 sq_rng_below(rng, 2) ? lo : -lo, sq_rng_below(rng, 2) ? hi : -hi);
+    }
+    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
+    const enum sq_status status = sq_core_jobs(c, job, JOBS, &o, 1, err);
+    sq_core_stimulus_free(&s);
+    return status;
+}
+
 enum { BANKS = 16, SMALL_PE_BANKS = 32, RESET_EVERY = 48 };
 
 // Jobs over small operands, as many different banks as `BANKS`, so that no sum comes near its end.
@@ -98,16 +122,26 @@ static enum sq_status draw_jobs(struct sq_case *c, const struct sq_core_config *
     return status;
 }
 
-// As many banks in a group as the port can say; on small cores also more groups than 16 bits count.
+// As many banks in a group as the port can say; on small cores also more groups than 16 bits count,
+// and counts of every other bit, so that a bit which spoils another is seen, read or waiting.
 static enum sq_status draw_counts(struct sq_case *c, const struct sq_core_config *g,
                                   struct sq_rng *rng, struct sq_error *err)
 {
     const bool is_small = g->rows * g->cols * g->bank <= SMALL_PE_BANKS;
-    const struct sq_job job[4] = {{SQ_JOB_GROUP_BANKS_MAX, 1},
-                                  {1, is_small ? 0x10100 : 0x101},
-                                  {0x101, is_small ? 0x101 : 3},
-                                  {0x8001, 2}};
-    return draw_jobs(c, g, job, is_small ? 4 : 3, rng, err);
+    const struct sq_job job[] = {{SQ_JOB_GROUP_BANKS_MAX, 1},
+                                 {1, is_small ? 0x10100 : 0x101},
+                                 {0x101, is_small ? 0x101 : 3},
+                                 {0x8001, 2},
+                                 {1, 0x5554},
+                                 {1, 0xaaaa},
+                                 {0x5554, 1},
+                                 {0xaaaa, 1},
+                                 {2, 0x2aa},
+                                 {2, 0x154},
+                                 {1, 0x3fff}};
+    if (is_small)
+        c->stall[1] = (struct sq_stall){SQ_STALL_RANDOM, 1};
+    return draw_jobs(c, g, job, is_small ? SQ_LEN(job) : 3, rng, err);
 }
 
 // 2^n groups, n from 6 to 31, one job after the other, each cut off by a reset: a bit that is lost
@@ -155,7 +189,8 @@ enum sq_status sq_core_draw_directed(struct sq_case *c, unsigned number, struct 
     struct sq_core_config g;
     sq_core_get(c->point->value, &g);
     return number == 0   ? draw_sums(c, &g, err)
-           : number == 1 ? draw_bits(c, &g, rng, err)
-           : number == 2 ? draw_counts(c, &g, rng, err)
+           : number == 1 ? draw_sizes(c, &g, rng, err)
+           : number == 2 ? draw_bits(c, &g, rng, err)
+           : number == 3 ? draw_counts(c, &g, rng, err)
                          : draw_masks(c, &g, rng, err);
 }

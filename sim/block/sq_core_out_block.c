@@ -47,6 +47,7 @@ enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, u
     const int32_t *job = core->beats;
     memcpy(c->stall, core->stall, sizeof c->stall);
     memcpy(c->stall_seed, core->stall_seed, sizeof c->stall_seed);
+    memcpy(c->wrap, core->wrap, sizeof c->wrap);
     c->n_groups = core->n_groups;
     c->n_beats = core->n_beats;
     SQ_TRY(sq_case_alloc(c, err));
@@ -62,19 +63,87 @@ enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, u
     return SQ_OK;
 }
 
-// Scales of a drawn case; tiles of outputs are of one or several scale groups.
-static void draw_scales(struct sq_case *c, struct sq_rng *rng)
+// A job without its scales, as the core has it, and the sums of one of its scale groups and of the
+// outputs so far.
+struct sums {
+    struct sq_group job;
+    int32_t *beats, *tile; // tile: both planes
+    float *y;
+};
+
+static uint32_t stored(const struct sq_group *in, unsigned stream)
+{
+    const uint32_t len = in->len[stream], wrap = in->wrap[stream];
+    return wrap > 0 && len > wrap ? wrap : len;
+}
+
+static struct sums alloc_sums(const unsigned *v, const struct sq_group *in)
+{
+    const struct sq_output_config c = config_of(v);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
+    const size_t pes = (size_t)c.rows * c.cols;
+    const size_t lo = stored(in, LO), hi = stored(in, HI), n = lo > hi ? lo : hi;
+    const struct sums s = {.beats = malloc(n * len * sizeof *s.beats),
+                           .tile = malloc(2 * pes * sizeof *s.tile),
+                           .y = calloc(pes, sizeof *s.y),
+                           .job = {.len = in->len, .wrap = in->wrap}};
+    assert(s.beats && s.tile && s.y);
+    for (size_t i = 0; i < n; i++)
+        memcpy(s.beats + i * len, in->record + i * stride, len * sizeof *s.beats);
+    return s;
+}
+
+static void free_sums(const struct sums *s)
+{
+    free(s->beats);
+    free(s->tile);
+    free(s->y);
+}
+
+static void sum_group(const unsigned *v, struct sums *s, uint32_t g)
+{
+    s->job.record = s->beats;
+    s->job.from = g;
+    memset(s->tile, 0, 2 * (size_t)v[ROWS] * v[COLS] * sizeof *s->tile);
+    (void)sq_core_block.golden(v, &s->job, s->tile);
+}
+
+// Scales of the job at `record`; tiles of outputs are of one or several scale groups.
+static void draw_scales(const struct sq_case *c, size_t job, struct sq_rng *rng,
+                        enum sq_stimulus kind, int32_t *record)
 {
     const unsigned *const v = c->point->value;
     const struct sq_output_config config = config_of(v);
-    const enum sq_stimulus kind = (enum sq_stimulus)sq_rng_below(rng, SQ_STIMULUS_RANDOM);
-    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
+    const size_t len = core_len(v), pes = (size_t)config.rows * config.cols;
+    const struct sq_group in = {.record = record, .len = c->len[job], .wrap = c->wrap};
+    struct sums s = alloc_sums(v, &in);
+    for (uint32_t g = 0; g < in.len[SCALE]; g++) {
+        int32_t *const scale = record + g * (len + sq_output_scale_len(&config)) + len;
+        const bool is_last = g + 1 == in.len[SCALE] || sq_rng_below(rng, 4) == 0;
+        sq_output_draw_scale(&config, rng, kind, is_last, scale);
+        sum_group(v, &s, g);
+        sq_output_aim_scale(&config, rng, s.tile, s.tile + pes, s.y, scale);
+        sq_output_add(&config, s.tile, s.tile + pes, scale, s.y);
+        if (is_last)
+            memset(s.y, 0, pes * sizeof *s.y);
+    }
+    free_sums(&s);
+}
+
+// A case of the core, which is freed, with scales of its jobs.
+static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, struct sq_rng *rng,
+                               struct sq_error *err)
+{
+    const struct sq_output_config config = config_of(c->point->value);
+    const size_t stride = core_len(c->point->value) + sq_output_scale_len(&config);
+    const enum sq_status status = sq_core_out_case(c, core, 1, err);
+    sq_case_free(core);
+    if (status != SQ_OK)
+        return status;
     int32_t *record = c->beats;
     for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride)
-        for (uint32_t i = 0; i < c->len[g][SCALE]; i++) {
-            const bool is_last = i + 1 == c->len[g][SCALE] || sq_rng_below(rng, 4) == 0;
-            sq_output_draw_scale(&config, rng, kind, is_last, record + i * stride + len);
-        }
+        draw_scales(c, g, rng, (enum sq_stimulus)sq_rng_below(rng, SQ_STIMULUS_RANDOM), record);
+    return SQ_OK;
 }
 
 // A case of the core that runs to its end.
@@ -88,40 +157,36 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
         if (core.max_cycles > 0)
             sq_case_free(&core);
     } while (core.max_cycles > 0);
-    const enum sq_status status = sq_core_out_case(c, &core, 1, err);
-    sq_case_free(&core);
+    SQ_TRY(draw_out(c, &core, rng, err));
     c->stall[SCALE] = c->stall[sq_rng_below(rng, 2) ? LO : ACT];
     c->stall_seed[SCALE] = c->seed * 4 + 7;
-    if (status == SQ_OK)
-        draw_scales(c, rng);
-    return status;
+    return SQ_OK;
+}
+
+// The core's sums at both ends of their range, and of every size, which binary32 has to round.
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    struct sq_case core = *c;
+    core.block = &sq_core_block;
+    SQ_TRY(sq_core_draw_directed(&core, number, rng, err));
+    return draw_out(c, &core, rng, err);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const struct sq_output_config c = config_of(v);
     const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
-    const size_t pes = (size_t)c.rows * c.cols;
-    const size_t n = in->len[LO] > in->len[HI] ? in->len[LO] : in->len[HI];
-    int32_t *const beats = malloc(n * len * sizeof *beats), *const tile =
-                                                                malloc(2 * pes * sizeof *tile);
-    float *const y = calloc(pes, sizeof *y);
+    struct sums s = alloc_sums(v, in);
     size_t n_out = 0;
-    assert(beats && tile && y);
-    for (size_t i = 0; i < n; i++)
-        memcpy(beats + i * len, in->record + i * stride, len * sizeof *beats);
     for (uint32_t g = 0; g < in->len[SCALE]; g++) {
         const int32_t *const scale = in->record + g * stride + len;
-        const struct sq_group group = {beats, in->len, in->wrap, g};
-        memset(tile, 0, 2 * pes * sizeof *tile);
-        (void)sq_core_block.golden(v, &group, tile);
-        sq_output_add(&c, tile, tile + pes, scale, y);
+        sum_group(v, &s, g);
+        sq_output_add(&c, s.tile, s.tile + (size_t)c.rows * c.cols, scale, s.y);
         if (scale[0])
-            n_out += sq_output_end(&c, scale, y, out + n_out * c.port_len);
+            n_out += sq_output_end(&c, scale, s.y, out + n_out * c.port_len);
     }
-    free(beats);
-    free(tile);
-    free(y);
+    free_sums(&s);
     return n_out;
 }
 
@@ -236,6 +301,8 @@ const struct sq_block sq_core_out_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
+    .n_directed = 2, // the first of sq_core's
+    .draw_directed = draw_directed,
     .golden = golden,
     .timing = &timing,
     .init = init,

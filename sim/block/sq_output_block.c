@@ -55,11 +55,16 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 {
     const struct sq_output_config c = config_of(v);
     const uint32_t n = 1 + sq_rng_below(rng, sq_rng_below(rng, 2) ? GROUPS_MAX : 1);
+    const size_t tile = tile_of(v);
+    float y[SQ_OUTPUT_TILE_MAX] = {0};
     (void)number;
     for (uint32_t g = 0; g < n; g++, record += record_len(v)) {
-        for (size_t i = 0; i < 2 * tile_of(v); i++)
+        int32_t *const scale = record + 2 * tile;
+        for (size_t i = 0; i < 2 * tile; i++)
             record[i] = sq_output_draw_sum(&c, rng, kind);
-        sq_output_draw_scale(&c, rng, kind, g + 1 == n, record + 2 * tile_of(v));
+        sq_output_draw_scale(&c, rng, kind, g + 1 == n, scale);
+        sq_output_aim_scale(&c, rng, record, record + tile, y, scale);
+        sq_output_add(&c, record, record + tile, scale, y);
     }
     len[0] = len[1] = n;
 }

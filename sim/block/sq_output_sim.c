@@ -119,6 +119,41 @@ void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,
     }
 }
 
+// A number that is `ulps` steps above or below what `x` rounds to, if it is normal; else the scale
+// that was there.
+static int32_t steps_from(double x, int ulps, int32_t scale)
+{
+    const double magnitude = x < 0 ? -x : x;
+    if (!(magnitude > 1e-30 && magnitude < 1e30))
+        return scale;
+    return (int32_t)sq_combine_bits((float)x) + ulps;
+}
+
+void sq_output_aim_scale(const struct sq_output_config *c, struct sq_rng *rng, const int32_t *p_lo,
+                         const int32_t *p_hi, const float *y, int32_t *beat)
+{
+    enum { ULPS = 3 };
+    const size_t pe = sq_rng_below(rng, c->rows * c->cols);
+    int32_t *const col = beat + 1 + pe % c->cols;
+    int32_t *const row = beat + 1 + 2 * (size_t)c->cols + pe / c->cols;
+    struct scales s = scales_of(c, beat, pe);
+    const double t = sq_combine_group(c->form, 0, p_lo[pe], p_hi[pe], s.lo, s.hi, s.a);
+    if (sq_rng_below(rng, 2)) { // the columns' scale that takes the sum to about 0
+        const int ulps = (int)sq_rng_below(rng, 2 * ULPS + 1) - ULPS;
+        if (c->form == SQ_COMBINE_TWO)
+            col[c->cols] = steps_from(-y[pe] / t * s.hi, 0, col[c->cols]);
+        col[0] = steps_from(-y[pe] / t * as_float(col[0]), ulps, col[0]);
+    }
+    if (beat[0] && c->kind == SQ_OUTPUT_BFLOAT16 && c->form != SQ_COMBINE_SCALED &&
+        sq_rng_below(rng, 2)) {
+        s = scales_of(c, beat, pe); // the rows' scale that takes the output to a tie of bfloat16
+        const float sum = sq_combine_group(c->form, y[pe], p_lo[pe], p_hi[pe], s.lo, s.hi, s.a);
+        const uint32_t out = sq_combine_bits(sq_combine_end(c->form, sum, s.a));
+        const double tie = as_float((int32_t)((out & 0xffff0000) | 0x8000));
+        row[0] = steps_from(tie / sum, (int)sq_rng_below(rng, 3) - 1, row[0]);
+    }
+}
+
 // ---- time -----------------------------------------------------------------------------------
 
 enum { REQUANT_STAGES = 3 };

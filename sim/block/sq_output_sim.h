@@ -49,6 +49,10 @@ size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, flo
 // A scale beat, as encoders write them or at the ends of the range; and a sum.
 void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,
                           enum sq_stimulus kind, bool is_last, int32_t *beat);
+// The scales of a tile so that of one of its outputs, with even chance each, the sum with `y`
+// nearly cancels, and the last product lies at the middle between two bfloat16 or next to it.
+void sq_output_aim_scale(const struct sq_output_config *c, struct sq_rng *rng, const int32_t *p_lo,
+                         const int32_t *p_hi, const float *y, int32_t *beat);
 int32_t sq_output_draw_sum(const struct sq_output_config *c, struct sq_rng *rng,
                            enum sq_stimulus kind);
 

@@ -97,7 +97,7 @@ static const struct sq_area_unit area[] = {
     {"q4k_weight", "sq_q4k_weight", 32, false, {{"Bytes", 16}}},
 };
 
-static const struct sq_faults faults[] = {{"b4", 15, 400}};
+static const struct sq_faults faults[] = {{"b4", 15, 2000}};
 
 const struct sq_block sq_q4k_weight_block = {
     .name = "q4k_weight",
