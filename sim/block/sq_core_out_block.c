@@ -130,9 +130,9 @@ static void draw_scales(const struct sq_case *c, size_t job, struct sq_rng *rng,
     free_sums(&s);
 }
 
-// A case of the core, which is freed, with scales of its jobs.
-static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, struct sq_rng *rng,
-                               struct sq_error *err)
+// A case of the core, which is freed, with scales for each job, of one of the first n_kinds kinds.
+static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, uint32_t n_kinds,
+                               struct sq_rng *rng, struct sq_error *err)
 {
     const struct sq_output_config config = config_of(c->point->value);
     const size_t stride = core_len(c->point->value) + sq_output_scale_len(&config);
@@ -142,7 +142,7 @@ static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, struct s
         return status;
     int32_t *record = c->beats;
     for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride)
-        draw_scales(c, g, rng, (enum sq_stimulus)sq_rng_below(rng, SQ_STIMULUS_RANDOM), record);
+        draw_scales(c, g, rng, (enum sq_stimulus)sq_rng_below(rng, n_kinds), record);
     return SQ_OK;
 }
 
@@ -157,20 +157,21 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
         if (core.max_cycles > 0)
             sq_case_free(&core);
     } while (core.max_cycles > 0);
-    SQ_TRY(draw_out(c, &core, rng, err));
+    SQ_TRY(draw_out(c, &core, SQ_STIMULUS_RANDOM, rng, err));
     c->stall[SCALE] = c->stall[sq_rng_below(rng, 2) ? LO : ACT];
     c->stall_seed[SCALE] = c->seed * 4 + 7;
     return SQ_OK;
 }
 
-// The core's sums at both ends of their range, and of every size, which binary32 has to round.
+// The core's sums at both ends of their range, and of every size, which binary32 has to round: with
+// scales as encoders write them, so that no output is infinite.
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     struct sq_case core = *c;
     core.block = &sq_core_block;
-    SQ_TRY(sq_core_draw_directed(&core, number, rng, err));
-    return draw_out(c, &core, rng, err);
+    SQ_TRY(sq_core_draw_directed(&core, number > 0, rng, err));
+    return draw_out(c, &core, SQ_STIMULUS_UNIFORM + 1, rng, err);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -301,7 +302,7 @@ const struct sq_block sq_core_out_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
-    .n_directed = 2, // the first of sq_core's
+    .n_directed = 4, // the first of sq_core's, the second three times
     .draw_directed = draw_directed,
     .golden = golden,
     .timing = &timing,
