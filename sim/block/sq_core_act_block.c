@@ -379,20 +379,22 @@ static uint32_t whole(uint32_t n, uint32_t of)
 }
 
 // Jobs to their ends whose counts have every other bit or all, of one or of several banks a group,
-// with codes and weights that wait now and then: a bit that depends on another one ends one too
-// early, or never, and none comes right again by an even number of cycles. Of points whose banks
-// take one step, as others would take long.
+// with weights that wait now and then, longer than for a mask: a bit that depends on another one
+// ends one too early, or never, and none comes right again by an even number of cycles. Of points
+// whose banks take one step, as others would take long.
 static enum sq_status draw_counts(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
     // groups of a bank, or of whole tiles
     static const struct sq_job job[] = {{1, 0x1556}, {0x1556, 1}, {1, 0x2aac}, {0x2aac, 1},
-                                        {2, 0x2aa},  {2, 0x154},  {1, 0x1ffe}, {0x1ffe, 1}};
+                                        {2, 0x2aa},  {2, 0x154},  {1, 0x1ffe}, {0x1ffe, 1},
+                                        {1, 0x1556}, {1, 0x2aac}, {1, 0x1ffe}, {1, 0x3fe},
+                                        {1, 0x3fe},  {1, 0x1fe},  {1, 0x1fe},  {1, 0xfe}};
     const unsigned *const v = c->point->value;
     const unsigned n_jobs = low_steps(v) == 1 ? SQ_LEN(job) : 0;
     SQ_TRY(alloc_jobs(c, n_jobs > 0 ? n_jobs : 1, err));
     put_job(c, rng, 0, v[DEPTH], 1);
     c->len[0][0] = c->len[0][1] = v[DEPTH] * low_steps(v);
-    c->stall[0] = c->stall[1] = (struct sq_stall){SQ_STALL_RANDOM, 1};
+    c->stall[1] = (struct sq_stall){SQ_STALL_RANDOM, 2 * v[HIGH_W]}; // a mask takes as many cycles
     for (unsigned g = 0; g < n_jobs; g++) {
         const bool is_one = job[g].group_banks == 1;
         const uint32_t banks = is_one ? 1 : whole(job[g].group_banks, v[DEPTH]);

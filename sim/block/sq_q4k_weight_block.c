@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_q4k_weight: codes, steps and minima of Q4_K blocks to weights in binary32.
+#include <string.h>
+
 #include "models/sq_combine.h"
 #include "models/sq_q4k_dec.h"
 #include "sim/block/sq_case.h"
@@ -33,8 +35,25 @@ static void ports(const unsigned *v, struct sq_ports *p)
                            .outputs = 24};
 }
 
+static float as_float(int32_t bits)
+{
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+// A minimum of half or a quarter of the last bit of a product, or of a bit more than that: a tie.
+static int32_t draw_tie(struct sq_rng *rng, float product)
+{
+    enum { PLACES = 24, FRACTION = 23 };
+    const uint32_t exponent = sq_combine_bits(product) >> FRACTION & 0xff;
+    const uint32_t more = sq_rng_below(rng, 2) << sq_rng_below(rng, FRACTION);
+    const uint32_t down = PLACES + sq_rng_below(rng, 2);
+    return exponent > down && exponent < 0xff ? (int32_t)((exponent - down) << FRACTION | more) : 0;
+}
+
 // Steps and minima as the decoder makes them: a binary16 number, not negative, times 0..63;
-// illegal: any binary32 number, which the product and the sum have to round as well.
+// illegal: any binary32 number, which the product and the sum have to round as well, and ties.
 static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
                       int32_t *beat)
 {
@@ -56,13 +75,11 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
                 sq_combine_draw_scale(rng, (enum sq_stimulus)sq_rng_below(rng, SQ_STIMULUS_RANDOM),
                                       sq_rng_below(rng, 2), i > 1);
     }
-}
-
-static float as_float(int32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    for (size_t half = 0; kind == SQ_STIMULUS_ILLEGAL && half < 2; half++)
+        if (sq_rng_below(rng, 2)) {
+            const int32_t code = beat[1 + half * v[BYTES] + sq_rng_below(rng, v[BYTES])];
+            beat[3 + codes + half] = draw_tie(rng, (float)code * as_float(beat[1 + codes + half]));
+        }
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)

@@ -43,7 +43,7 @@ static void draw_lane(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
         const uint32_t below = sq_rng_below(rng, 2) << sq_rng_below(rng, places - 1);
         *acc = (int32_t)(((uint32_t)sq_rng_below(rng, 4) << places) | 1u << (places - 1) | below);
         *acc = sq_rng_below(rng, 2) ? -*acc : *acc;
-        *mul = 1 << factor;
+        *mul = sq_rng_below(rng, 2) ? 1 << factor : -(1 << factor);
         *shift = (int32_t)(places + factor);
     } else if (kind == SQ_STIMULUS_EXTREME) {
         *acc = (int32_t[]){-acc_max - 1, acc_max, -1, 0}[sq_rng_below(rng, 4)];
