@@ -120,7 +120,10 @@ static void draw_scales(const struct sq_case *c, size_t job, struct sq_rng *rng,
     for (uint32_t g = 0; g < in.len[SCALE]; g++) {
         int32_t *const scale = record + g * (len + sq_output_scale_len(&config)) + len;
         const bool is_last = g + 1 == in.len[SCALE] || sq_rng_below(rng, 4) == 0;
+        const uint32_t without = sq_rng_below(rng, 4); // a plane, so that the other one shows whole
         sq_output_draw_scale(&config, rng, kind, is_last, scale);
+        if (without < 2)
+            memset(scale + 1 + without * config.cols, 0, config.cols * sizeof *scale);
         sum_group(v, &s, g);
         sq_output_aim_scale(&config, rng, s.tile, s.tile + pes, s.y, scale);
         sq_output_add(&config, s.tile, s.tile + pes, scale, s.y);
@@ -302,7 +305,7 @@ const struct sq_block sq_core_out_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
-    .n_directed = 4, // the first of sq_core's, the second three times
+    .n_directed = 9, // the first of sq_core's, the second eight times
     .draw_directed = draw_directed,
     .golden = golden,
     .timing = &timing,
