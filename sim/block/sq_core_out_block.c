@@ -149,6 +149,8 @@ static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, uint32_t
     return SQ_OK;
 }
 
+enum { LONG_ONE_IN = 16, LONG_STALL = 400 };
+
 // A case of the core that runs to its end.
 static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
 {
@@ -163,6 +165,8 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     SQ_TRY(draw_out(c, &core, SQ_STIMULUS_RANDOM, rng, err));
     c->stall[SCALE] = c->stall[sq_rng_below(rng, 2) ? LO : ACT];
     c->stall_seed[SCALE] = c->seed * 4 + 7;
+    if (sq_rng_below(rng, LONG_ONE_IN) == 0) // so long that the core has to wait for its last tile
+        c->stall[SQ_SINK] = (struct sq_stall){SQ_STALL_RANDOM, LONG_STALL};
     return SQ_OK;
 }
 
