@@ -10,8 +10,9 @@
 #           pattern is a regular expression over the line that Yosys lists the fault with. A reason
 #           of one of these seeds that no survivor needs is an error.
 # A survivor is first given to ABC, which is to prove that no input, however long, shows the fault:
-# from the state after reset on, every output is the same in every cycle. What that leaves open within
-# PROOF_SECONDS (300, of processor time: the load does not matter) needs a reason.
+# from the state after reset on, every output is the same in every cycle; or to find an input that
+# shows it within SHOWN_FRAMES cycles. What has no proof within PROOF_SECONDS (300, of processor time:
+# the load does not matter) needs a reason.
 # First all faults are simulated, then what was not found goes to the prover, JOBS at a time.
 # Writes OUT_DIR/mutants.jsonl and prints a table; exit 1 with an open survivor, or with less than
 # 99 in a hundred found or proven equal. What ran to its end stays in OUT_DIR/done under a digest of
@@ -19,7 +20,7 @@
 SQSIM=$1 LIST=$2 SURVIVORS=$3 OUT=$4 SEEDS=${5:-1} JOBS=${6:-1}
 YOSYS=${YOSYS:-yosys} ABC=${ABC:-yosys-abc}
 HERE=$(realpath "$(dirname "$0")") ROOT=$(realpath "$HERE/../..")
-PROOF_SECONDS=${PROOF_SECONDS:-300}
+PROOF_SECONDS=${PROOF_SECONDS:-300} SHOWN_FRAMES=16 SHOWN_CONFLICTS=20000
 FAILED=0 N_ALL=0 N_KILLED=0 N_PROVEN=0 N_REASON=0
 mkdir -p "$OUT/done" || exit 2
 : >"$OUT/mutants.jsonl" && : >"$OUT/survivors.txt" || exit 2
@@ -66,16 +67,26 @@ EOF
   } >"$out.ys"
   "$YOSYS" -q -s "$out.ys" >"$out.log" 2>&1 || { tail -1 "$out.log" >&2; return 2; }
 }
-effect() { # OUT FAULTS [OWN]: OUT.blif
-  awk -v faults="$2" -v own="$3" -v map="$1.map" -f "$HERE/effect.awk" "$1.aag" >"$1.blif"
+effect() { # OUT FAULTS [OWN]: the circuit of effect.awk, into OUT.blif, of OWN into OUT.own.blif
+  awk -v faults="$2" -v own="$3" -v map="$1.map" -f "$HERE/effect.awk" "$1.aag" >"$1${3:+.own}.blif"
 }
 
-# unseen OUT NUMBER...: prints those of the faults that change no output and no next state, in
-# every state that the netlist reaches without them. One circuit for all: what is equal or
-# constant in the netlist is found once (scorr), and most faults fall to it; for the others ABC
-# looks for an inductive invariant (pdr). If scorr does not end for all, each is tried alone.
+# shown OUT NUMBER: the cycle in which an input shows the fault, if it is one of the first and the search
+# is easy: then there is no proof to look for.
+shown() {
+  local own=$1.own
+  effect "$1" "$2" own &&
+    abc "$own" "read_blif $own.blif; strash; scleanup; bmc3 -F $SHOWN_FRAMES -C $SHOWN_CONFLICTS" || return 2
+  sed -n 's/.*was asserted in frame \([0-9]*\)\..*/\1/p' "$own.log"
+}
+
+# unseen OUT NUMBER...: prints "NUMBER equal" of the faults that change no output and no next state,
+# in every state that the netlist reaches without them, and "NUMBER open CYCLE" of those that an input
+# shows. One circuit for all: what is equal or constant in the netlist is found once (scorr), and most
+# faults fall to it; for the others ABC looks for such an input, then for an inductive invariant (pdr).
+# If scorr does not end for all, each is tried alone.
 unseen() {
-  local out=$1 number line latches outputs n=0
+  local out=$1 number line cycle latches outputs n=0
   shift
   rm -f "$out.aig"
   effect "$out" "$*" && abc "$out" "read_blif $out.blif; strash; scleanup; scorr; write_aiger $out.aig" || return 2
@@ -85,10 +96,11 @@ unseen() {
   fi
   read -r _ _ _ latches outputs _ < <(head -1 "$out.aig")
   for line in $(head -n $((1 + latches + outputs)) "$out.aig" | tail -n "$outputs"); do
-    if [ "$line" = 0 ]; then echo "$1"
+    if [ "$line" = 0 ]; then echo "$1 equal"
+    elif cycle=$(shown "$out" "$1") && [ -n "$cycle" ]; then echo "$1 open $cycle"
     elif [ "$line" != 1 ]; then
       abc "$out" "read_aiger $out.aig; cone -s -O $n; scleanup; pdr; print_status" || return 2
-      grep -q '^Status = 1 ' "$out.log" && echo "$1"
+      grep -q '^Status = 1 ' "$out.log" && echo "$1 equal"
     fi
     shift
     n=$((n + 1))
@@ -98,9 +110,9 @@ unseen() {
 # proven OUT NUMBER: whether the netlist has the same outputs with the fault and without, while
 # its registers may differ. 0 proven, 1 not, 2 a tool failed.
 proven() {
-  effect "$1" "$2" 1 &&
-    abc "$1" "read_blif $1.blif; strash; scleanup; scorr; pdr; print_status" || return 2
-  grep -q '^Status = 1 ' "$1.log"
+  effect "$1" "$2" own &&
+    abc "$1.own" "read_blif $1.own.blif; strash; scleanup; scorr; pdr; print_status" || return 2
+  grep -q '^Status = 1 ' "$1.own.log"
 }
 
 # explained BLOCK POINT SEED CHANGE: prints the reason given for a survivor.
@@ -129,7 +141,7 @@ proofs_of() {
 
 # judge RESULT NUMBER...: asks the prover about survivors and keeps what it says.
 judge() {
-  local result=$1 said dir file number equal numbers=()
+  local result=$1 said dir file number settled numbers=()
   said=$(proofs_of "$1") || return
   dir=$(field "$(tail -1 "$result")" directory)
   file=$(mktemp "$OUT/proof.XXXXXX")
@@ -139,9 +151,10 @@ judge() {
     else numbers+=("$number"); fi
   done
   if [ ${#numbers[@]} -gt 0 ] && netlist "$dir" "$file" "${numbers[@]}"; then
-    equal=" $(unseen "$file" "${numbers[@]}" | tr '\n' ' ')"
+    settled=$(unseen "$file" "${numbers[@]}")
     for number in "${numbers[@]}"; do
-      if [[ $equal == *" $number "* ]] || proven "$file" "$number"; then echo "$number equal" >>"$said"
+      if grep "^$number " <<<"$settled" >>"$said"; then continue; fi
+      if proven "$file" "$number"; then echo "$number equal" >>"$said"
       elif [ $? = 1 ]; then echo "$number open" >>"$said"; fi
     done
   fi
@@ -152,7 +165,10 @@ survivors() { sed -n 's/.*"mutant": *\([0-9]*\).*"killed": *false.*/\1/p' "$1"; 
 
 # verdict RESULT NUMBER CHANGE BLOCK POINT SEED: of a survivor.
 verdict() {
-  grep -qx "$2 equal" "$(proofs_of "$1")" 2>/dev/null && echo "proven equal" || explained "$4" "$5" "$6" "$3" || echo OPEN
+  local said
+  said=$(grep "^$2 " "$(proofs_of "$1")" 2>/dev/null | tail -1)
+  if [ "$said" = "$2 equal" ]; then echo "proven equal"
+  else explained "$4" "$5" "$6" "$3" || echo "OPEN${said#"$2 open"}" | sed 's/OPEN \(.*\)/OPEN: an input shows it in cycle \1/'; fi
 }
 
 : >"$OUT/used.txt"
@@ -171,8 +187,8 @@ for seed in ${SEEDS//,/ }; do
   done <"$LIST"
 done
 
-export OUT HERE YOSYS ABC PROOF_SECONDS
-export -f abc netlist effect unseen proven proofs_of judge field
+export OUT HERE YOSYS ABC PROOF_SECONDS SHOWN_FRAMES SHOWN_CONFLICTS
+export -f abc netlist effect shown unseen proven proofs_of judge field
 for seed in ${SEEDS//,/ }; do
   while read -r block point count cases; do
     case $block in ''|'#'*) continue ;; esac
@@ -197,7 +213,7 @@ for seed in ${SEEDS//,/ }; do
       why=$(verdict "$result" "$number" "$change" "$block" "$point" "$seed")
       case $why in
         'proven equal') equal=$((equal + 1)) ;;
-        OPEN) FAILED=1 ;;
+        OPEN*) FAILED=1 ;;
         *) N_REASON=$((N_REASON + 1)) ;;
       esac
       [[ $change == *' -src '* ]] && source=" at ${change##*-src }" || source=
