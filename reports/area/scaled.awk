@@ -19,7 +19,8 @@ BEGIN {
     "pe_split_pow2_a_k2_fixed|k = 2|39|" pow2 "2|.080;pe_split_pow2_a_k4_fixed|k = 4|40|" pow2 "4|;" \
     "pe_own_e4m3_a_b32k1_fixed|low codes at a block's scale, high ones at the row's, k = 1 of 32 (half a PE of 32 weights)|40, 21|" own "1|.105;" \
     "pe_own_e4m3_a_b32k2_fixed|k = 2 of 32|40, 22|" own "2|.059;" \
-    "pe_own_a_b32k4|own scales per token, two accumulators, k = 4 of 32 (half)|24, 24|sq_a_dynamic operand=act sparsity=0.875|.128;" \
+    "pe_own_a_b32k2|own scales per token, two accumulators, k = 2 of 32 (half)|22, 22|sq_a_dynamic operand=act sparsity=0.9375|;" \
+    "pe_own_a_b32k4|k = 4 of 32 (half)|23, 23|sq_a_dynamic operand=act sparsity=0.875|.128;" \
     "pe_own_a_k1|k = 1 of 16|22, 22||;pe_own_a_k2|k = 2|23, 23||;pe_own_a_k4|k = 4|24, 24||;" \
     "pe_split_a_k2_acc24|split, one step per token, k = 2 of 16|24||5.9;" \
     "pe_nvfp4_a|NVFP4, blocks added in binary32|32|nvfp4" nv "|.188;" \
