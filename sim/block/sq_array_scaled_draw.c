@@ -74,10 +74,10 @@ static int32_t draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum s
 static void draw_mask(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *mask)
 {
     const unsigned end = sq_rng_below(rng, 3);
-    if (!sq_array_scaled_has_mask(v) ||
-        (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)) {
+    const unsigned way = kind == SQ_STIMULUS_ILLEGAL ? sq_rng_below(rng, 8) : 7;
+    if (!sq_array_scaled_has_mask(v) || way < 3) {
         for (unsigned i = 0; i < (sq_array_scaled_has_mask(v) ? v[BANK] : 1); i++)
-            mask[i] = sq_draw_bits(rng, 1, true);
+            mask[i] = way == 0 ? 1 : sq_draw_bits(rng, 1, true);
         return;
     }
     for (unsigned t = 0; t < v[HIGH]; t++) {
@@ -88,12 +88,16 @@ static void draw_mask(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     }
 }
 
-// Own scales: k mask codes and no others, but for illegal banks.
+// Own scales: k mask codes and no others, but for illegal banks: any codes, or mask codes alone.
 static void draw_mask_codes(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                             int32_t *code)
 {
-    if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0)
+    const unsigned way = kind == SQ_STIMULUS_ILLEGAL ? sq_rng_below(rng, 8) : 7;
+    if (way < 3) {
+        for (unsigned i = 0; i < v[BANK] && way == 0; i++)
+            code[i] = MASK_CODE;
         return;
+    }
     for (unsigned i = 0; i < v[BANK]; i++)
         code[i] = code[i] == MASK_CODE ? 7 : code[i];
     for (unsigned t = 0; t < v[HIGH];) {

@@ -64,8 +64,10 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     const bool is_all = kind == SQ_STIMULUS_ALL, is_illegal = kind == SQ_STIMULUS_ILLEGAL;
     const uint32_t rows = is_all ? 3 : 1 + sq_rng_below(rng, ROWS_MAX);
     uint32_t limit = ROW_GROUPS_MAX + sq_rng_below(rng, 20), count = 0, end = 0;
-    if (is_all || kind == SQ_STIMULUS_EXTREME)
-        limit = is_all ? ALL_GROUPS : whole;
+    if (is_all)
+        limit = ALL_GROUPS;
+    else if (kind == SQ_STIMULUS_EXTREME) // up to the end of the index, and back again
+        limit = sq_rng_below(rng, 4) ? whole : limit;
     else if (kind == SQ_STIMULUS_UNIFORM && sq_rng_below(rng, 2))
         limit += sq_rng_below(rng, whole);
     if (limit > whole)
