@@ -66,6 +66,7 @@ enum { SQ_CORE_N_DIRECTED = 5 };
 int64_t sq_core_limit(const unsigned *value, size_t f);
 enum sq_status sq_core_draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                      struct sq_error *err);
+enum sq_status sq_core_draw_tiles(struct sq_case *c, struct sq_rng *rng, struct sq_error *err);
 
 // Parameters of the points of sq_core and sq_gather, in the order of reports.
 enum {

@@ -171,14 +171,33 @@ static enum sq_status draw_masks(struct sq_case *c, const struct sq_core_config 
         n -= n <= g->high_per_bank;
         job[j] = (struct sq_job){1, 1};
         put_bank(g, &s, j, 1, 1, 1);
+        const unsigned from = j % TIMES == 0 ? g->bank - n : 0; // at either end
         for (size_t i = 0; i < (size_t)g->cols * g->bank; i++)
             s.lo[(size_t)j * g->cols * g->bank + i] =
-                (int8_t)(i % g->bank < n ? sq_mask_code(g->low_bits)
-                                         : (int)sq_rng_below(rng, 3) - 1);
+                (int8_t)(i % g->bank - from < n ? sq_mask_code(g->low_bits)
+                                                : (int)sq_rng_below(rng, 3) - 1);
     }
     c->reset_every = 2 * (sq_core_low_steps(g) + sq_core_high_steps(g)) + CYCLES;
     const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
     const enum sq_status status = sq_core_jobs(c, job, n_jobs, &o, 0, err);
+    sq_core_stimulus_free(&s);
+    return status;
+}
+
+// Jobs of many tiles, for a side that is long in coming.
+enum sq_status sq_core_draw_tiles(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    const struct sq_job job[] = {{1, 24}, {1, 24}, {1, 24}, {1, 24}, {3, 8}};
+    enum { BANKS_OF_ALL = 4 * 24 + 3 * 8 };
+    struct sq_core_config g;
+    struct sq_core_stimulus s;
+    sq_core_get(c->point->value, &g);
+    SQ_TRY(alloc(&g, BANKS_OF_ALL, &s, err));
+    for (size_t j = 0; j < BANKS_OF_ALL; j++)
+        put_bank(&g, &s, j, (int)sq_rng_below(rng, 7) - 3, (int)sq_rng_below(rng, 3) - 1,
+                 (int)sq_rng_below(rng, 7) - 3);
+    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
+    const enum sq_status status = sq_core_jobs(c, job, SQ_LEN(job), &o, 0, err);
     sq_core_stimulus_free(&s);
     return status;
 }

@@ -171,13 +171,25 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
 }
 
 // The core's sums at both ends of their range, and of every size, which binary32 has to round: with
-// scales as encoders write them, so that no output is infinite.
+// scales as encoders write them, so that no output is infinite. Then many tiles while one side is
+// long in coming, and banks of a wrong number of mask codes.
+enum { SUMS = 1, SIZES = 8, TILES = SUMS + SIZES, MASKS = TILES + 3, STAGE_CYCLES = 64 };
+
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     struct sq_case core = *c;
     core.block = &sq_core_block;
-    SQ_TRY(sq_core_draw_directed(&core, number > 0, rng, err));
+    if (number >= MASKS) {
+        SQ_TRY(sq_core_draw_directed(&core, SQ_CORE_N_DIRECTED - 1, rng, err));
+        c->reset_every = core.reset_every + STAGE_CYCLES;
+    } else if (number >= TILES) {
+        SQ_TRY(sq_core_draw_tiles(&core, rng, err));
+        core.stall[(const unsigned[]){SQ_SINK, ACT, HI}[number - TILES]] =
+            (struct sq_stall){SQ_STALL_INTERVAL, LONG_STALL};
+    } else {
+        SQ_TRY(sq_core_draw_directed(&core, number >= SUMS, rng, err));
+    }
     return draw_out(c, &core, SQ_STIMULUS_UNIFORM + 1, rng, err);
 }
 
@@ -281,7 +293,7 @@ static const struct sq_point points[] = {
     {"slow", true, {2, 2, 4, 1, 4, 8, 4, 4, 2, SQ_GATHER_LOG, 4, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1}},
     {"pass", true, {2, 2, 8, 2, 8, 8, 3, 4, 2, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BFLOAT16, 1, 4, 0}},
     {"int8", false, {1, 2, 5, 3, 4, 8, 2, 16, 8, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_INT8, 1, 2, 1}},
-    {"one", false, {1, 1, 1, 1, 8, 8, 4, 4, 1, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1, SQ_CORE_COUNT_HIGH}},
+    {"one", true, {1, 1, 1, 1, 8, 8, 4, 4, 1, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1, SQ_CORE_COUNT_HIGH}},
 };
 #undef X
 
@@ -309,7 +321,7 @@ const struct sq_block sq_core_out_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
-    .n_directed = 9, // the first of sq_core's, the second eight times
+    .n_directed = MASKS + 1,
     .draw_directed = draw_directed,
     .golden = golden,
     .timing = &timing,

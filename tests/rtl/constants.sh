@@ -117,10 +117,11 @@ export -f merge reduce invariants
   }' | while read -r name top parameters; do
     [ -f "$OUT/points/${name}_coverage.dat" ] && echo "$name $top $parameters"
   done >"$WORK/points.txt"
-digest=$(cat rtl/*.sv rtl/*.svh "$HERE"/constants.* "$WORK/points.txt" | sha256sum)
-[ "$digest" = "$(cat "$WORK/digest" 2>/dev/null)" ] || rm -f "$WORK"/*.bits
-echo "$digest" >"$WORK/digest"
-while read -r name top parameters; do
+sources=$(cat rtl/*.sv rtl/*.svh "$HERE"/constants.* | sha256sum)
+while read -r name top parameters; do # what was made of other sources or parameters is made again
+  digest=$(sha256sum <<<"$sources $top $parameters")
+  [ "$digest" = "$(cat "$WORK/$name.digest" 2>/dev/null)" ] || rm -f "$WORK/$name."*
+  echo "$digest" >"$WORK/$name.digest"
   [ -s "$WORK/$name.bits" ] || printf '%s\n' "$name" "$top" "$parameters"
 done <"$WORK/points.txt" | xargs -r -d '\n' -P "$JOBS" -n 3 bash -c 'reduce "$@"' reduce || exit 1
 
