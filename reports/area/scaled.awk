@@ -40,7 +40,7 @@ END {
       split(row[i], c, "|")
       a = area[c[1], t]
       if (!a) continue
-      printf "| %s | %s | %.*f | %.2f | %+.1f %% | %+.1f %% | %s |\n", c[2], c[3], t == "asap7" ? 1 : 0, a, path[c[1], t],
+      printf "| %s | %s | %.*f | %.2f | %+.1f %% | %+.1f %% | %s |\n", c[2], c[3], t ~ /^asap7/ ? 1 : 0, a, path[c[1], t],
         100 * (a / area["pe_nvfp4_a_fixed", t] - 1), 100 * (a / area["pe_int4x6_acc24", t] - 1), kl_of(c[4], c[5])
     }
     print "<!-- end -->\n"
@@ -50,7 +50,7 @@ END {
       "act_scale_split_e4m3_k2_tree act_scale_split_e4m3_k2 act_scale_split_e4m3_k4 act_scale_split_pow2_k1_tree act_scale_split_pow2_k2_tree " \
       "act_scale_split_pow2_k4 act_scale_own_b32k1 act_scale_own_b32k2 line_split_a_k2 combine_one combine_two", u, " ")
     for (i = 1; i <= m; i++)
-      if ((u[i], t) in area) printf "| %s | %.*f | %.2f |\n", u[i], t == "asap7" ? 1 : 0, units[u[i], t], path[u[i], t]
+      if ((u[i], t) in area) printf "| %s | %.*f | %.2f |\n", u[i], t ~ /^asap7/ ? 1 : 0, units[u[i], t], path[u[i], t]
     print "<!-- end -->\n"
   }
 }

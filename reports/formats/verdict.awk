@@ -83,7 +83,7 @@ function lacks(a, b,   what) { # what row a lacks to beat row b
   else if (a in bound) what = what " area?"
   return what
 }
-function cell(x) { return x ? sprintf("%.0f", x) : "" }
+function cell(x) { return x ? sprintf("%.*f", library ~ /^asap7/ ? 1 : 0, x) : "" }
 END {
   print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | line | encoder | output | array, um2 a PE |\n|---|---|---|---|---|---|---|---|---|"
   for (i = 1; i <= rows; i++) if (label[i] == "NVFP4") base = i
