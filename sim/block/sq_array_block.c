@@ -143,11 +143,13 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     for (size_t f = 1; f < 4; f++) {
         // The nibbles of split codes and plain operands use their whole range.
         const bool is_whole = f == 1 || (c.layout == SQ_ARRAY_SPLIT && kind == SQ_STIMULUS_UNIFORM);
+        const bool are_equal = sq_rng_below(rng, 8) == 0;
         int32_t *x = beat + sq_field_offset(p.in, f);
         for (size_t i = 0; i < p.in[f].count; i++)
-            x[i] = is_end && f == 1 ? sq_mask_code(p.in[f].width)
-                   : is_end         ? (v[LAYOUT] == SQ_ARRAY_DENSE ? sq_mask_code(p.in[f].width)
-                                                                   : -sq_qmax(p.in[f].width))
+            x[i] = are_equal && i > 0 ? x[0]
+                   : is_end && f == 1 ? sq_mask_code(p.in[f].width)
+                   : is_end           ? (v[LAYOUT] == SQ_ARRAY_DENSE ? sq_mask_code(p.in[f].width)
+                                                                     : -sq_qmax(p.in[f].width))
                    : is_whole && kind == SQ_STIMULUS_UNIFORM
                        ? sq_draw_bits(rng, p.in[f].width, false)
                    : is_whole && kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2)

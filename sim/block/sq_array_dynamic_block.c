@@ -38,8 +38,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     (void)number;
     for (size_t i = 0; i < acts; i++)
         beat[1 + i] = sq_split_draw(rng, kind);
-    for (size_t i = 0; i < weights; i++)
-        beat[1 + acts + i] = sq_draw_code(rng, v[WEIGHT_W], kind);
+    sq_draw_codes(rng, v[WEIGHT_W], kind, weights, beat + 1 + acts);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)

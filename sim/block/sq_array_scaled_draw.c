@@ -71,6 +71,16 @@ static int32_t draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum s
     return sq_draw_bits(rng, bits, true);
 }
 
+// n of them, at times all the same. Returns x + n.
+static int32_t *draw_elements(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind,
+                              size_t n, int32_t *x)
+{
+    const bool are_equal = sq_rng_below(rng, 8) == 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] = are_equal && i > 0 ? x[0] : draw_element(e, rng, kind);
+    return x + n;
+}
+
 static void draw_mask(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *mask)
 {
     const unsigned end = sq_rng_below(rng, 3);
@@ -113,9 +123,7 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
     struct sq_ports p;
     (void)number;
     sq_array_scaled_ports(v, &p);
-    int32_t *x = beat + 1;
-    for (size_t i = 0; i < p.in[1].count; i++)
-        *x++ = draw_element(v[ACT_ELEMENT], rng, kind);
+    int32_t *x = draw_elements(v[ACT_ELEMENT], rng, kind, p.in[1].count, beat + 1);
     for (unsigned line = 0; line < v[ROWS] && v[OWN]; line++)
         draw_mask_codes(v, rng, kind, beat + 1 + line * v[BANK]);
     for (size_t i = 0; i < p.in[2].count; i++)
@@ -124,8 +132,7 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
         draw_mask(v, rng, kind, x);
     for (size_t i = 0; i < p.in[4].count; i++)
         *x++ = draw_scale(v[ACT_SCALE], rng, kind);
-    for (size_t i = 0; i < p.in[5].count; i++)
-        *x++ = draw_element(v[WEIGHT_ELEMENT], rng, kind);
+    x = draw_elements(v[WEIGHT_ELEMENT], rng, kind, p.in[5].count, x);
     for (size_t i = 0; i < p.in[6].count; i++)
         *x++ = draw_scale(v[WEIGHT_SCALE], rng, kind);
 }

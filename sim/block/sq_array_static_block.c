@@ -37,8 +37,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     (void)number;
     ports(v, &p);
     for (size_t f = 1; f < p.n_in; f++)
-        for (size_t i = 0; i < p.in[f].count; i++)
-            beat[sq_field_offset(p.in, f) + i] = sq_draw_code(rng, p.in[f].width, kind);
+        sq_draw_codes(rng, p.in[f].width, kind, p.in[f].count, beat + sq_field_offset(p.in, f));
 }
 
 // Codes of one part of a line times the weights of its channels, over the banks of a beat.

@@ -48,8 +48,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
         passes = 1 + sq_rng_below(rng, PASSES_MAX);
     len[1] = len[0] * passes;
     for (uint32_t i = 0; i < len[1]; i++, record += 2 + acts + weights) {
-        for (size_t w = 0; w < weights; w++)
-            record[2 + acts + w] = sq_draw_code(rng, v[WEIGHT_W], kind);
+        sq_draw_codes(rng, v[WEIGHT_W], kind, weights, record + 2 + acts);
         if (i >= len[0])
             continue;
         record[0] = i + 1 == len[0];

@@ -144,3 +144,10 @@ int32_t sq_draw_code(struct sq_rng *rng, unsigned width, enum sq_stimulus kind)
         return (int)sq_rng_below(rng, 3) - 1;
     return (int)sq_rng_below(rng, (uint32_t)(2 * q + 1)) - q;
 }
+
+void sq_draw_codes(struct sq_rng *rng, unsigned width, enum sq_stimulus kind, size_t n, int32_t *x)
+{
+    const bool are_equal = sq_rng_below(rng, 8) == 0;
+    for (size_t i = 0; i < n; i++)
+        x[i] = are_equal && i > 0 ? x[0] : sq_draw_code(rng, width, kind);
+}

@@ -179,8 +179,8 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     }
     len[1] = uses * low_steps(v);
     for (uint32_t s = 0; s < len[1]; s++)
-        for (size_t i = weight_at(v, 0); i < job_at(v); i++) // surplus lanes too
-            record[s * n + i] = sq_draw_code(rng, v[WEIGHT_W], kind);
+        sq_draw_codes(rng, v[WEIGHT_W], kind, job_at(v) - weight_at(v, 0), // surplus lanes too
+                      record + s * n + weight_at(v, 0));
     len[2] = 1;
     record[job_at(v)] = (int32_t)group;
     record[job_at(v) + 1] = (int32_t)(uses / group);
@@ -337,8 +337,8 @@ static void put_job(struct sq_case *c, struct sq_rng *rng, size_t g, uint32_t ba
         draw_bank(v, rng, SQ_STIMULUS_UNIFORM, record + b * len);
     }
     for (size_t s = 0; s < n; s++)
-        for (size_t i = weight_at(v, 0); i < job_at(v); i++)
-            record[s * len + i] = sq_draw_code(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM);
+        sq_draw_codes(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM, job_at(v) - weight_at(v, 0),
+                      record + s * len + weight_at(v, 0));
     record[job_at(v)] = (int32_t)banks;
     record[job_at(v) + 1] = (int32_t)groups;
     c->len[g][2] = 1;

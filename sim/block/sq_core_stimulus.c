@@ -70,6 +70,7 @@ enum flavour {
     UNIFORM, // legal codes, any mask
     EXTREME, // largest magnitudes, any sign
     CLUSTER, // masks at the ends of the bank
+    EQUAL,   // of a bank all activations the same, all low codes, all high codes
     ILLEGAL, // any bits: wrong mask counts, -2^(h-1) high codes
     N_FLAVOURS,
 };
@@ -84,16 +85,22 @@ static int8_t legal_code(struct sq_rng *r, unsigned bits, enum flavour f)
     const int q = sq_qmax(bits);
     if (f == EXTREME)
         return (int8_t)(sq_rng_below(r, 2) ? q : -q);
+    if (f == EQUAL && sq_rng_below(r, 2))
+        return (int8_t)((int)sq_rng_below(r, 3) - 1);
     return (int8_t)((int)sq_rng_below(r, (uint32_t)(2 * q + 1)) - q);
 }
 
-// k mask codes in a bank of legal codes.
-static void random_bank(struct sq_rng *r, const struct sq_core_config *g, enum flavour f,
-                        int8_t *lo)
+// Each run of `line` codes gets the first one of it.
+static void repeat_first(int8_t *x, uint64_t n, uint64_t line)
+{
+    for (uint64_t i = 0; i < n; i++)
+        x[i] = x[i - i % line];
+}
+
+// k mask codes in a bank of codes, of legal ones but for ILLEGAL.
+static void put_masks(struct sq_rng *r, const struct sq_core_config *g, enum flavour f, int8_t *lo)
 {
     const int8_t mask = (int8_t)sq_mask_code(g->low_bits);
-    for (unsigned i = 0; i < g->bank; i++)
-        lo[i] = f == ILLEGAL ? any_code(r, g->low_bits) : legal_code(r, g->low_bits, f);
     if (f == ILLEGAL && sq_rng_below(r, 2))
         return;
     for (unsigned i = 0; i < g->bank; i++) // chance mask codes of any_code
@@ -138,12 +145,19 @@ static void random_operands(struct sq_rng *r, enum flavour f, const struct sq_co
         s->act[i] = f == EXTREME ? (int8_t)(sq_rng_below(r, 2) ? sq_qmax(g->act_bits)
                                                                : sq_mask_code(g->act_bits))
                                  : any_code(r, g->act_bits);
-    for (uint64_t i = 0; i < n * g->cols; i++)
-        random_bank(r, g, f, s->lo + i * g->bank);
-    for (unsigned c = 0; c < g->cols && has_one; c++)
-        spoil_bank(r, g, s->lo + (sq_rng_below(r, (uint32_t)n) * g->cols + c) * g->bank);
+    for (uint64_t i = 0; i < n * g->cols * g->bank; i++)
+        s->lo[i] = f == ILLEGAL ? any_code(r, g->low_bits) : legal_code(r, g->low_bits, f);
     for (uint64_t i = 0; i < n * g->cols * g->high_per_bank; i++)
         s->hi[i] = f == ILLEGAL ? any_code(r, g->high_bits) : legal_code(r, g->high_bits, f);
+    if (f == EQUAL) {
+        repeat_first(s->act, n * g->rows * g->bank, (uint64_t)g->rows * g->bank);
+        repeat_first(s->lo, n * g->cols * g->bank, (uint64_t)g->cols * g->bank);
+        repeat_first(s->hi, n * g->cols * g->high_per_bank, (uint64_t)g->cols * g->high_per_bank);
+    }
+    for (uint64_t i = 0; i < n * g->cols; i++)
+        put_masks(r, g, f, s->lo + i * g->bank);
+    for (unsigned c = 0; c < g->cols && has_one; c++)
+        spoil_bank(r, g, s->lo + (sq_rng_below(r, (uint32_t)n) * g->cols + c) * g->bank);
 }
 
 // Free, one stalled stream, or all streams stalled: each bottleneck alone and all at once.

@@ -32,9 +32,8 @@ static void draw_beat(const unsigned *value, struct sq_rng *rng, enum sq_stimulu
         beat[g] = kind == SQ_STIMULUS_ALL       ? (int32_t)(number >> (4 * g) & 15)
                   : kind == SQ_STIMULUS_ILLEGAL ? sq_draw_bits(rng, 4, true)
                                                 : legal[sq_rng_below(rng, 6)];
-    for (unsigned i = 0; i < value[ROWS] * groups * 4; i++)
-        beat[groups + i] =
-            sq_draw_code(rng, value[ACT_W], kind == SQ_STIMULUS_ALL ? SQ_STIMULUS_ILLEGAL : kind);
+    sq_draw_codes(rng, value[ACT_W], kind == SQ_STIMULUS_ALL ? SQ_STIMULUS_ILLEGAL : kind,
+                  (size_t)value[ROWS] * groups * 4, beat + groups);
 }
 
 static uint64_t golden(const unsigned *value, const struct sq_group *in, int32_t *out)
