@@ -132,29 +132,36 @@ static void draw_mask(const struct sq_array_config *c, struct sq_rng *rng, enum 
     }
 }
 
+// Plain operands use their whole range, and so do the nibbles of split codes.
+static int32_t draw_operand(const struct sq_array_config *c, struct sq_rng *rng,
+                            enum sq_stimulus kind, bool is_plain, unsigned width)
+{
+    if (kind == SQ_STIMULUS_UNIFORM && (is_plain || c->layout == SQ_ARRAY_SPLIT))
+        return sq_draw_bits(rng, width, false);
+    if (kind == SQ_STIMULUS_EXTREME && is_plain && sq_rng_below(rng, 2))
+        return sq_mask_code(width);
+    return sq_draw_code(rng, width, kind);
+}
+
 static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
                       int32_t *beat)
 {
     const struct sq_array_config c = config_of(v);
     struct sq_ports p;
-    const bool is_end = kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 8) == 0; // the largest sum
+    const bool is_one_in_8 = sq_rng_below(rng, 8) == 0;
+    const bool is_least = is_one_in_8 && kind == SQ_STIMULUS_ILLEGAL; // all -2^(n-1)
+    const bool is_end = is_one_in_8 && kind == SQ_STIMULUS_EXTREME;   // the largest legal sum
     (void)number;
     ports(v, &p);
     for (size_t f = 1; f < 4; f++) {
-        // The nibbles of split codes and plain operands use their whole range.
-        const bool is_whole = f == 1 || (c.layout == SQ_ARRAY_SPLIT && kind == SQ_STIMULUS_UNIFORM);
-        const bool are_equal = sq_rng_below(rng, 8) == 0;
+        const unsigned width = p.in[f].width;
+        const bool is_plain = f == 1, are_equal = sq_rng_below(rng, 8) == 0;
+        const bool is_whole = is_least || is_plain || v[LAYOUT] == SQ_ARRAY_DENSE;
         int32_t *x = beat + sq_field_offset(p.in, f);
         for (size_t i = 0; i < p.in[f].count; i++)
-            x[i] = are_equal && i > 0 ? x[0]
-                   : is_end && f == 1 ? sq_mask_code(p.in[f].width)
-                   : is_end           ? (v[LAYOUT] == SQ_ARRAY_DENSE ? sq_mask_code(p.in[f].width)
-                                                                     : -sq_qmax(p.in[f].width))
-                   : is_whole && kind == SQ_STIMULUS_UNIFORM
-                       ? sq_draw_bits(rng, p.in[f].width, false)
-                   : is_whole && kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2)
-                       ? sq_mask_code(p.in[f].width)
-                       : sq_draw_code(rng, p.in[f].width, kind);
+            x[i] = is_least || is_end   ? (is_whole ? sq_mask_code(width) : -sq_qmax(width))
+                   : are_equal && i > 0 ? x[0]
+                                        : draw_operand(&c, rng, kind, is_plain, width);
     }
     for (unsigned i = 0; i < coded_lines(v) * v[BANKS]; i++)
         draw_mask(&c, rng, kind, beat + sq_field_offset(p.in, 2) + i * sq_array_low_lanes(&c),

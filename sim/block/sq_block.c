@@ -149,5 +149,7 @@ void sq_draw_codes(struct sq_rng *rng, unsigned width, enum sq_stimulus kind, si
 {
     const bool are_equal = sq_rng_below(rng, 8) == 0;
     for (size_t i = 0; i < n; i++)
-        x[i] = are_equal && i > 0 ? x[0] : sq_draw_code(rng, width, kind);
+        x[i] = are_equal && kind == SQ_STIMULUS_ILLEGAL ? sq_mask_code(width)
+               : are_equal && i > 0                     ? x[0]
+                                                        : sq_draw_code(rng, width, kind);
 }

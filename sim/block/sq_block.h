@@ -225,7 +225,7 @@ static inline int32_t sq_field_unsigned(uint32_t v, unsigned width)
 int32_t sq_draw_bits(struct sq_rng *rng, unsigned width, bool is_unsigned);
 // A code of 0.3 (no mask code), by flavour.
 int32_t sq_draw_code(struct sq_rng *rng, unsigned width, enum sq_stimulus kind);
-// n of them, at times all the same.
+// n of them, at times all the same; of ILLEGAL then -2^(width-1).
 void sq_draw_codes(struct sq_rng *rng, unsigned width, enum sq_stimulus kind, size_t n, int32_t *x);
 
 #define SQ_LEN(array) (sizeof(array) / sizeof(array)[0])

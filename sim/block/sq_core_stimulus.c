@@ -154,6 +154,13 @@ static void random_operands(struct sq_rng *r, enum flavour f, const struct sq_co
         repeat_first(s->lo, n * g->cols * g->bank, (uint64_t)g->cols * g->bank);
         repeat_first(s->hi, n * g->cols * g->high_per_bank, (uint64_t)g->cols * g->high_per_bank);
     }
+    if (f == ILLEGAL) // a bank whose every high product is the largest that codes can make
+        for (uint64_t j = sq_rng_below(r, 4); j < n; j += 4) {
+            const uint64_t acts = (uint64_t)g->rows * g->bank;
+            const uint64_t codes = (uint64_t)g->cols * g->high_per_bank;
+            memset(s->act + j * acts, sq_mask_code(g->act_bits), acts);
+            memset(s->hi + j * codes, sq_mask_code(g->high_bits), codes);
+        }
     for (uint64_t i = 0; i < n * g->cols; i++)
         put_masks(r, g, f, s->lo + i * g->bank);
     for (unsigned c = 0; c < g->cols && has_one; c++)

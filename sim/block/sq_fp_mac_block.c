@@ -80,18 +80,37 @@ static void draw_near(const unsigned *v, struct sq_rng *rng, bool is_second, int
     }
 }
 
+// A binary16 of that biased exponent, at times a power of two.
+static int32_t draw_half(struct sq_rng *rng, uint32_t exponent)
+{
+    const uint32_t any = (uint32_t)sq_rng_next(rng);
+    return (int32_t)((any & 0x8000) | exponent << 10 | (any >> 31 ? any & 0x3ff : 0));
+}
+
+// Products of 2^-27 to 2^-22: of binary16 the least is 2^-24, and half of it is a tie with 0.
+static void draw_tiny(const unsigned *v, struct sq_rng *rng, int32_t *record)
+{
+    for (size_t l = 0; l < v[LANES]; l++) {
+        const uint32_t exponent = 1 + sq_rng_below(rng, 2);
+        record[FLAGS + l] = draw_half(rng, exponent);
+        record[FLAGS + v[LANES] + l] = draw_half(rng, 3 + sq_rng_below(rng, 5) - exponent);
+    }
+}
+
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len)
 {
     const size_t stride = FLAGS + 2 * (size_t)v[LANES];
     // Of one step, since NaN hides what follows: a number that one bit tells from infinity.
     const bool is_nan = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 2);
-    const unsigned shares = is_nan ? 1 : 1 + sq_rng_below(rng, SHARES_MAX);
+    const bool is_tiny = v[IS_HALF] && kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2);
+    const bool is_alone = is_nan || is_tiny;
+    const unsigned shares = is_alone ? 1 : 1 + sq_rng_below(rng, SHARES_MAX);
     const bool is_near = kind == SQ_STIMULUS_FEW && sq_rng_below(rng, 2);
     unsigned n = 0;
     (void)number;
     for (unsigned s = 0; s < shares; s++) {
-        const unsigned steps = is_nan ? 1 : 1 + sq_rng_below(rng, STEPS_MAX);
+        const unsigned steps = is_alone ? 1 : 1 + sq_rng_below(rng, STEPS_MAX);
         for (unsigned i = 0; i < steps; i++, record += stride) {
             record[1] = s + 1 == shares && i + 1 == steps;
             record[0] =
@@ -102,6 +121,8 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                 record[FLAGS + sq_rng_below(rng, (uint32_t)stride - FLAGS)] =
                     v[IS_HALF] ? 0x7c00 | 1 << sq_rng_below(rng, 10)
                                : 0x7f800000 | 1 << sq_rng_below(rng, 23);
+            if (is_tiny)
+                draw_tiny(v, rng, record);
             if (is_near)
                 draw_near(v, rng, n % 2, record);
             n++;

@@ -72,8 +72,11 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
         limit += sq_rng_below(rng, whole);
     if (limit > whole)
         limit = whole;
-    if (is_illegal && sq_rng_below(rng, 2)) // row_index[0], anywhere where the others still fit
-        end = sq_rng_below(rng, (UINT32_MAX >> (32 - v[AT_W])) - GROUPS_MAX);
+    if (is_illegal && sq_rng_below(rng, 2)) { // row_index[0], anywhere where the others still fit
+        const uint32_t most = (UINT32_MAX >> (32 - v[AT_W])) - GROUPS_MAX;
+        const uint32_t bit = UINT32_C(1) << sq_rng_below(rng, v[AT_W]);
+        end = bit < most && sq_rng_below(rng, 2) ? bit : sq_rng_below(rng, most);
+    }
     record[0] = (int32_t)end;
     for (uint32_t r = 0; r < rows; r++) {
         uint32_t n = sq_rng_below(rng, ROW_GROUPS_MAX + 1), offset;

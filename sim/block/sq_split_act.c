@@ -11,8 +11,9 @@ int32_t sq_split_draw(struct sq_rng *rng, enum sq_stimulus kind)
 {
     const uint32_t which = sq_rng_below(rng, 4);
     int code = (int)sq_rng_below(rng, 256) + CODE_MIN;
-    if (kind == SQ_STIMULUS_EXTREME) // ends of the range, and around the clamp of the low part
-        code = (int[]){CODE_MIN, CODE_MAX, -8, 8}[which];
+    if (kind == SQ_STIMULUS_EXTREME) // ends of the range, equal magnitudes or next to it, the clamp
+        code = (int[]){CODE_MIN, CODE_MIN + 1,  CODE_MAX, CODE_MAX - 1, -8,
+                       8,        -CODE_MAX - 1, -CODE_MAX}[sq_rng_below(rng, 8)];
     else if (kind == SQ_STIMULUS_FEW)
         code = (int)which * 8 - 16;
     else if (which < 3) // mostly small, as activations are

@@ -41,6 +41,11 @@ mutate many_banks_and_groups core p03 any rtl/sq_core_ctl.sv \
 mutate offset_of_20_bits gqsa_walk g16 any rtl/sq_gqsa_walk.sv \
   "s/at_q <= at_q + 1'b1/at_q <= {at_q[AtW-1:20], at_q[19:0] + 20'd1}/"
 
+mutate high_sum_of_one_bit_less core p03 value rtl/sq_pe.sv \
+  "s/high_sum_q <= high_sum;/high_sum_q <= (high_sum[HighSumW-1] ^ high_sum[HighSumW-2]) ? ~high_sum : high_sum;/"
+mutate first_offset_of_16_bits gqsa_walk g16 value rtl/sq_gqsa_walk.sv \
+  "s/offset_error_q <= in_offset_i != '0/offset_error_q <= in_offset_i[15:0] != '0/"
+
 # ---- corners ------------------------------------------------------------------------------------
 mutate all_masked_is_legal core p03 value rtl/sq_core.sv \
   "s/count != CountW'(HighPerBank)) mask/count != CountW'(HighPerBank) \&\& count != CountW'(BankLen)) mask/"
@@ -54,6 +59,9 @@ mutate bfloat16_half_up combine two_bf16 value rtl/sq_combine.sv "s/32'(ended\[1
 mutate zero_times_infinity combine two value rtl/sq_fp_mul.sv "s/(a_top && b_i\[30:0\] == '0) ||/$F ||/"
 mutate comparison_without_bit_11 fp_mac whole value rtl/sq_fp_add.sv \
   "s/swap = b_i\[30:0\] > a_i\[30:0\]/swap = {b_i[30:12], b_i[10:0]} > {a_i[30:12], a_i[10:0]}/"
+mutate half_of_the_least fp_mac half_1 value rtl/sq_fp_to_half.sv "s/exponent < 8'd102/exponent < 8'd103/"
+mutate largest_magnitude_less act_split b8 value rtl/sq_act_split.sv \
+  "s/value\[8\] ? 8'(-value)/value[8] ? 8'(-value) - 8'(value == -9'sd136)/"
 mutate nan_of_low_bits_is_infinity fp_mac whole value rtl/sq_fp_mul.sv "s/a_i\[22:0\] != '0/a_i[22:4] != '0/"
 mutate rounded_to_infinity combine two value rtl/sq_fp_round.sv \
   "s/else y_o = {sign_i, rounded}/else y_o = {sign_i, rounded - 31'(rounded == {8'hff, 23'd0})}/"
