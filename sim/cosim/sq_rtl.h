@@ -68,9 +68,9 @@ struct sq_rtl_api {
     // one thread at a time). The count of a point is SQ_RTL_ONCE where a model counted it, plus
     // SQ_RTL_TWICE where one model counted it twice or more after reset: a bit that did has risen
     // and fallen, and did not only leave its random initial value. Sums over files keep that
-    // apart. The clock counts 0: Verilator 5.006 gives its counter, the first one, to all whose
-    // own it has optimised away, as of bits that are tied to a literal. Returns 0, or -1 in an
-    // object without coverage.
+    // apart. The clock counts 0: Verilator 5.006 gives its counter, the first one, to bits that
+    // are tied to a literal, and but for -fno-gate to many that gates drive. Returns 0, or -1 in
+    // an object without coverage.
     int (*write_coverage)(const char *path);
 };
 

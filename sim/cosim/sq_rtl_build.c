@@ -110,10 +110,10 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
         fprintf(out, "-Wall\n");
     if (!has_netlist(p) && !p->trace)
         write_parameters(out, p, "-G%s=%u\n");
-    if (p->coverage) // toggle coverage has every bit of every signal
+    if (p->coverage) // toggle coverage has every bit of every signal, each a counter of its own
         fprintf(out,
-                "--coverage-line\n--coverage-toggle\n--coverage-max-width\n1000000\n-CFLAGS\n"
-                "-DSQ_BRIDGE_SYMS=V%s__Syms.h\n",
+                "--coverage-line\n--coverage-toggle\n--coverage-max-width\n1000000\n-fno-gate\n"
+                "-CFLAGS\n-DSQ_BRIDGE_SYMS=V%s__Syms.h\n",
                 top);
     if (has_netlist(p)) {
         fprintf(out, "netlist.v\n");
