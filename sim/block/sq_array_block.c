@@ -102,15 +102,16 @@ static void ports(const unsigned *v, struct sq_ports *p)
         .out = {{"p_lo", pes, 32, false}, {"p_hi", pes, 32, false}, {"error", 1, 1, true}}};
 }
 
-// The mask of a line: k ones (mask bits, or mask codes in `low`), legal nibbles.
+// The mask of a line: k ones (mask bits, or mask codes in `low`), legal nibbles; an illegal one is
+// any, or of too few ones.
 static void draw_mask(const struct sq_array_config *c, struct sq_rng *rng, enum sq_stimulus kind,
                       int32_t *low, int32_t *mask)
 {
     static const int32_t legal[6] = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe};
     const unsigned n_mask = mask_bits(c);
     const bool is_24 = c->layout == SQ_ARRAY_SP24, is_sentinel = c->layout == SQ_ARRAY_SENTINEL;
-    const bool is_any =
-        c->layout == SQ_ARRAY_DENSE || (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4) == 0);
+    const unsigned flavour = kind == SQ_STIMULUS_ILLEGAL ? sq_rng_below(rng, 8) : 8;
+    const bool is_any = c->layout == SQ_ARRAY_DENSE || flavour < 2;
     for (unsigned i = 0; i < n_mask; i++)
         mask[i] = is_24 && !is_any ? legal[sq_rng_below(rng, 6)]
                   : is_any         ? sq_draw_bits(rng, is_24 ? 4 : 1, true)
@@ -121,8 +122,9 @@ static void draw_mask(const struct sq_array_config *c, struct sq_rng *rng, enum 
     for (unsigned i = 0; is_sentinel && i < c->bank; i++) // chance mask codes
         if (low[i] == mc)
             low[i] = 0;
-    const unsigned end = sq_rng_below(rng, 3), last = c->bank - c->high_per_bank;
-    for (unsigned t = 0; t < c->high_per_bank; t++) {
+    const unsigned n = flavour == 2 ? sq_rng_below(rng, c->high_per_bank) : c->high_per_bank;
+    const unsigned end = sq_rng_below(rng, 3), last = c->bank - n;
+    for (unsigned t = 0; t < n; t++) {
         unsigned i = end == 0 ? t : last + t; // at one end of the bank, or anywhere
         if (end == 2)
             do
