@@ -102,6 +102,17 @@ static void draw_edge(const unsigned *v, struct sq_rng *rng, unsigned exponent, 
         beat[sq_rng_below(rng, v[BANK])] = edge + (int32_t)sq_rng_below(rng, 3) - 1;
 }
 
+// Zeros but for at most k + 1 elements: so few that zeros are masked as well.
+static void keep_few(const unsigned *v, struct sq_rng *rng, int32_t *beat)
+{
+    unsigned left = sq_rng_below(rng, v[HIGH] + 2);
+    for (unsigned i = 0; i < v[BANK]; i++) {
+        const bool is_kept = sq_rng_below(rng, v[BANK] - i) < left;
+        left -= is_kept;
+        beat[i] &= is_kept ? 0xffff : 0x8000;
+    }
+}
+
 static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
                       int32_t *beat)
 {
@@ -132,6 +143,8 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     if (kind == SQ_STIMULUS_UNIFORM && sq_rng_below(rng, 4) == 0) // one stands out
         beat[sq_rng_below(rng, v[BANK])] =
             bfloat16(exponent + 3 + sq_rng_below(rng, 6), sq_rng_below(rng, 128));
+    if (sq_rng_below(rng, 8) == 0)
+        keep_few(v, rng, beat);
 }
 
 // ---- output ---------------------------------------------------------------------------------

@@ -109,6 +109,43 @@ static void draw_tile(const struct parts *s, const unsigned *v, struct sq_rng *r
     free_sums(&sums);
 }
 
+// Tiles of one scale group whose sums are those of the array's directed case, at both ends of their
+// range, of one plane and of the other, then of every size.
+static enum sq_status draw_ends(const struct parts *s, struct sq_case *c, struct sq_rng *rng,
+                                struct sq_error *err)
+{
+    enum { ENDS = 4, SIZES = 12 };
+    const size_t stride = s->len + s->scale_len;
+    struct sq_case array = *c;
+    uint32_t beats[ENDS + SIZES];
+    array.block = s->array;
+    SQ_TRY(s->array->draw_directed(&array, 0, rng, err));
+    const uint32_t n = array.len[0][IN];
+    c->n_groups = ENDS + SIZES;
+    for (size_t g = 0; g < ENDS + SIZES; g++) {
+        const uint32_t some = 1 + sq_rng_below(rng, UINT32_C(2) << sq_rng_below(rng, 13));
+        beats[g] = g < ENDS || some > n ? n : some;
+        c->n_beats += beats[g];
+    }
+    const enum sq_status status = sq_case_alloc(c, err);
+    int32_t *record = c->beats;
+    for (size_t g = 0; g < ENDS + SIZES && status == SQ_OK; g++) { // signs alternate
+        const int32_t *const last = array.beats + ((g % 2 + 1) * n - 1) * s->len;
+        const unsigned without = g < ENDS ? (unsigned)g / 2 : sq_rng_below(rng, 3);
+        c->len[g][IN] = beats[g];
+        c->len[g][SCALE] = 1;
+        sq_output_draw_scale(&s->c, rng, SQ_STIMULUS_UNIFORM, true, record + s->len);
+        if (without < 2)
+            sq_output_drop_plane(&s->c, without, record + s->len);
+        for (uint32_t b = 0; b < beats[g]; b++, record += stride) {
+            memcpy(record, last, s->len * sizeof *record);
+            record[0] = b + 1 == beats[g];
+        }
+    }
+    sq_case_free(&array);
+    return status;
+}
+
 // Beats of the scale group that begins at `beat`, of the `n` that are left.
 static uint32_t group_beats(const int32_t *beat, size_t stride, uint32_t n)
 {
@@ -220,6 +257,13 @@ static const struct sq_timing timing = {sizeof(struct state), comb, clock};
         (void)number;                                                                              \
         draw_tile(&s, v, rng, kind, record, len);                                                  \
     }                                                                                              \
+    static enum sq_status name##_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,  \
+                                          struct sq_error *err)                                    \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), c->point->value);                                \
+        (void)number;                                                                              \
+        return draw_ends(&s, c, rng, err);                                                         \
+    }                                                                                              \
     static bool name##_cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)        \
     {                                                                                              \
         const struct parts s = parts_of(&(array), v);                                              \
@@ -291,6 +335,8 @@ const struct sq_block sq_array_out_block = {
     .n_faults = SQ_LEN(any_faults),
     .ports = any_ports,
     .draw_group = any_draw,
+    .n_directed = 1,
+    .draw_directed = any_directed,
     .cut = any_cut,
     .golden = any_golden,
     .timing = &timing,
@@ -311,6 +357,8 @@ const struct sq_block sq_array_static_out_block = {
     .n_faults = SQ_LEN(fixed_faults),
     .ports = fixed_ports,
     .draw_group = fixed_draw,
+    .n_directed = 1,
+    .draw_directed = fixed_directed,
     .cut = fixed_cut,
     .golden = fixed_golden,
     .timing = &timing,

@@ -79,6 +79,7 @@ enum sq_stimulus {
     SQ_STIMULUS_ILLEGAL,                  // any bits
     SQ_STIMULUS_RANDOM,                   // end of those drawn at random
     SQ_STIMULUS_ALL = SQ_STIMULUS_RANDOM, // group `number` of n_all
+    SQ_STIMULUS_MIXED, // of a case: each beat or group has one of those drawn at random
 };
 
 struct sq_group {

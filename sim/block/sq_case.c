@@ -61,6 +61,20 @@ static struct sq_stall draw_other_stall(const struct sq_port *port, struct sq_rn
     return stall;
 }
 
+static enum sq_stimulus draw_kind(struct sq_rng *r, bool is_all)
+{
+    if (is_all)
+        return SQ_STIMULUS_ALL;
+    const bool is_mixed = sq_rng_below(r, 5) == 0;
+    return is_mixed ? SQ_STIMULUS_MIXED : (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM);
+}
+
+// Of one beat or group.
+static enum sq_stimulus kind_of(struct sq_rng *r, enum sq_stimulus kind)
+{
+    return kind == SQ_STIMULUS_MIXED ? (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM) : kind;
+}
+
 // Groups of single beats, or with has_last of 1 to 24, beat by beat.
 static enum sq_status draw_beats(struct sq_case *c, const struct sq_ports *p, struct sq_rng *r,
                                  bool is_all, struct sq_error *err)
@@ -75,12 +89,11 @@ static enum sq_status draw_beats(struct sq_case *c, const struct sq_ports *p, st
         c->len[g][0] = most == 1 ? 1 : 1 + sq_rng_below(r, most);
         c->n_beats += c->len[g][0];
     }
-    const enum sq_stimulus kind =
-        is_all ? SQ_STIMULUS_ALL : (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM);
+    const enum sq_stimulus kind = draw_kind(r, is_all);
     int32_t *beat = c->beats;
     for (size_t g = 0; g < c->n_groups; g++)
         for (uint32_t b = 0; b < c->len[g][0]; b++, beat += len) {
-            c->block->draw_beat(c->point->value, r, kind, g, beat);
+            c->block->draw_beat(c->point->value, r, kind_of(r, kind), g, beat);
             if (p->has_last)
                 beat[0] = b + 1 == c->len[g][0];
         }
@@ -91,8 +104,7 @@ static enum sq_status draw_groups(struct sq_case *c, const struct sq_ports *p, s
                                   bool is_all, struct sq_error *err)
 {
     const size_t len = sq_field_offset(p->in, p->n_in);
-    const enum sq_stimulus kind =
-        is_all ? SQ_STIMULUS_ALL : (enum sq_stimulus)sq_rng_below(r, SQ_STIMULUS_RANDOM);
+    const enum sq_stimulus kind = draw_kind(r, is_all);
     c->n_groups = is_all ? p->n_all : 1 + sq_rng_below(r, sq_rng_below(r, 4) ? 8 : 40);
     for (unsigned s = 1; s < SQ_STREAMS_MAX; s++)
         c->stall[s] = draw_other_stall(&p->stream[s], r);
@@ -100,7 +112,8 @@ static enum sq_status draw_groups(struct sq_case *c, const struct sq_ports *p, s
     SQ_TRY(sq_case_alloc(c, err));
     c->n_beats = 0;
     for (size_t g = 0; g < c->n_groups; g++) {
-        c->block->draw_group(c->point->value, r, kind, g, c->beats + c->n_beats * len, c->len[g]);
+        c->block->draw_group(c->point->value, r, kind_of(r, kind), g, c->beats + c->n_beats * len,
+                             c->len[g]);
         assert(c->len[g][0] >= 1 && sq_case_records(c, g) <= p->records);
         c->n_beats += sq_case_records(c, g);
     }

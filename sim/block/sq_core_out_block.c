@@ -123,7 +123,7 @@ static void draw_scales(const struct sq_case *c, size_t job, struct sq_rng *rng,
         const uint32_t without = sq_rng_below(rng, 4); // a plane, so that the other one shows whole
         sq_output_draw_scale(&config, rng, kind, is_last, scale);
         if (without < 2)
-            memset(scale + 1 + without * config.cols, 0, config.cols * sizeof *scale);
+            sq_output_drop_plane(&config, without, scale);
         sum_group(v, &s, g);
         sq_output_aim_scale(&config, rng, s.tile, s.tile + pes, s.y, scale);
         sq_output_add(&config, s.tile, s.tile + pes, scale, s.y);

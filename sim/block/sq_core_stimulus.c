@@ -72,6 +72,7 @@ enum flavour {
     CLUSTER, // masks at the ends of the bank
     EQUAL,   // of a bank all activations the same, all low codes, all high codes
     ILLEGAL, // any bits: wrong mask counts, -2^(h-1) high codes
+    MIXED,   // every bank one of these
     N_FLAVOURS,
 };
 
@@ -167,6 +168,22 @@ static void random_operands(struct sq_rng *r, enum flavour f, const struct sq_co
         spoil_bank(r, g, s->lo + (sq_rng_below(r, (uint32_t)n) * g->cols + c) * g->bank);
 }
 
+static void draw_operands(struct sq_rng *r, const struct sq_core_config *g,
+                          struct sq_core_stimulus *s)
+{
+    const enum flavour f = (enum flavour)sq_rng_below(r, N_FLAVOURS);
+    if (f != MIXED)
+        random_operands(r, f, g, s);
+    for (uint64_t j = 0; j < s->n_banks && f == MIXED; j++) {
+        struct sq_core_stimulus bank = *s;
+        bank.n_banks = 1;
+        bank.act += j * g->rows * g->bank;
+        bank.lo += j * g->cols * g->bank;
+        bank.hi += j * g->cols * g->high_per_bank;
+        random_operands(r, (enum flavour)sq_rng_below(r, MIXED), g, &bank);
+    }
+}
+
 // Free, one stalled stream, or all streams stalled: each bottleneck alone and all at once.
 static void random_stalls(struct sq_rng *r, struct sq_stall stall[4])
 {
@@ -233,6 +250,6 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *
     if (sq_rng_below(r, 6) == 0)
         random_endless(r, s);
     SQ_TRY(alloc_operands(config, s, err));
-    random_operands(r, (enum flavour)sq_rng_below(r, N_FLAVOURS), config, s);
+    draw_operands(r, config, s);
     return SQ_OK;
 }

@@ -102,7 +102,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 {
     const size_t stride = FLAGS + 2 * (size_t)v[LANES];
     // Of one step, since NaN hides what follows: a number that one bit tells from infinity.
-    const bool is_nan = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 2);
+    const bool is_nan = sq_rng_below(rng, kind == SQ_STIMULUS_ILLEGAL ? 2 : 16) == 0;
     const bool is_tiny = v[IS_HALF] && kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2);
     const bool is_alone = is_nan || is_tiny;
     const unsigned shares = is_alone ? 1 : 1 + sq_rng_below(rng, SHARES_MAX);

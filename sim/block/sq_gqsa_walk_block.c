@@ -8,7 +8,7 @@
 
 enum { GROUP, GROUP_W, AT_W, ROW_W };
 enum { ROWS_MAX = 12, ROW_GROUPS_MAX = 8, FIELDS = 4, ALL_GROUPS = 4 };
-enum { GROUPS_MAX = ROWS_MAX * ROW_GROUPS_MAX };
+enum { GROUPS_MAX = ROWS_MAX * ROW_GROUPS_MAX, BEFORE_MAX = 2 };
 
 // G, bits of a group index, of an offset, of a row. all3x4: every matrix of 3 rows of 4 groups.
 static const struct sq_point points[] = {
@@ -55,6 +55,20 @@ static uint32_t add_groups(struct sq_rng *rng, int32_t *record, uint32_t count, 
         record[count++ * FIELDS + 3] = (int32_t)group++;
     }
     return count;
+}
+
+// Matrices without rows, which give no step, in front of one with rows: row_index[0] is their last.
+static void put_before(const unsigned *v, struct sq_rng *rng, uint32_t n, int32_t *record,
+                       uint32_t *len)
+{
+    for (uint32_t i = len[0]; i-- > 0;)
+        memcpy(record + (i + n) * FIELDS, record + i * FIELDS, 3 * sizeof *record);
+    for (uint32_t i = 0; i < n; i++) {
+        record[i * FIELDS] = sq_draw_bits(rng, v[AT_W] < 31 ? v[AT_W] : 31, true);
+        record[i * FIELDS + 1] = sq_draw_bits(rng, v[GROUP_W] + 1, true);
+        record[i * FIELDS + 2] = 1;
+    }
+    len[0] += n;
 }
 
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
@@ -109,6 +123,8 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     record[rows * FIELDS + 2] = 1;
     len[0] = rows + 1;
     len[1] = count;
+    if (!is_all && sq_rng_below(rng, 8) == 0)
+        put_before(v, rng, 1 + sq_rng_below(rng, BEFORE_MAX), record, len);
 }
 
 // ---- the ends of rows and offsets -----------------------------------------------------------
@@ -178,11 +194,15 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     uint16_t group[SQ_WALK_GROUPS_MAX];
     struct sq_gqsa_step step[SQ_WALK_ROWS_MAX + SQ_WALK_GROUPS_MAX];
     assert(len[0] <= SQ_WALK_ROWS_MAX + 1 && len[1] <= SQ_WALK_GROUPS_MAX);
-    for (uint32_t i = 0; i < len[0]; i++)
-        offset[i] = (uint32_t)record[i * FIELDS];
+    uint32_t before = 0; // matrices without rows
+    while (record[before * FIELDS + 2])
+        before++;
+    for (uint32_t i = before; i < len[0]; i++)
+        offset[i - before] = (uint32_t)record[i * FIELDS];
     for (uint32_t i = 0; i < len[1]; i++)
         group[i] = (uint16_t)record[i * FIELDS + 3];
-    const size_t n = sq_gqsa_walk(offset, len[0] - 1, group, (uint32_t)record[1], step);
+    const size_t n = sq_gqsa_walk(offset, len[0] - before - 1, group,
+                                  (uint32_t)record[before * FIELDS + 1], step);
     for (const struct sq_gqsa_step *s = step; s < step + n; s++) {
         const int32_t beat[9] = {
             (int32_t)s->row,  (int32_t)s->at, (int32_t)s->group, (int32_t)(s->group * v[GROUP]),

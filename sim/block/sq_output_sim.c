@@ -119,6 +119,13 @@ void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,
     }
 }
 
+void sq_output_drop_plane(const struct sq_output_config *c, unsigned plane, int32_t *beat)
+{
+    const bool is_row = c->form == SQ_COMBINE_SCALED;
+    const size_t n = is_row ? c->rows : c->cols;
+    memset(beat + 1 + (is_row ? 2 * (size_t)c->cols : 0) + plane * n, 0, n * sizeof *beat);
+}
+
 // A number that is `ulps` steps above or below what `x` rounds to, if it is normal; else the scale
 // that was there.
 static int32_t steps_from(double x, int ulps, int32_t scale)

@@ -49,6 +49,8 @@ size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, flo
 // A scale beat, as encoders write them or at the ends of the range; and a sum.
 void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,
                           enum sq_stimulus kind, bool is_last, int32_t *beat);
+// Scales of 0 for the low (0) or the high (1) sums, so that the other ones show whole.
+void sq_output_drop_plane(const struct sq_output_config *c, unsigned plane, int32_t *beat);
 // The scales of a tile so that of one of its outputs, with even chance each, the sum with `y`
 // nearly cancels, and the last product lies at the middle between two bfloat16 or next to it.
 void sq_output_aim_scale(const struct sq_output_config *c, struct sq_rng *rng, const int32_t *p_lo,

@@ -361,7 +361,7 @@ static void foretell_gqsa_walk(const struct input *in, struct world *w)
         }
         if (opens || offset > start)
             start = offset; // after a row whose offset falls the next one starts where it did
-        opens = *field(in, 0, i, "last") && !opens;
+        opens = *field(in, 0, i, "last"); // of a matrix without rows row_index[0] is the last
     }
 }
 
