@@ -6,11 +6,10 @@
 #
 # COVERAGE_DIR has merged.dat and points/ of coverage.sh. Every point is read by Yosys as it was
 # simulated, flattened, all signals made outputs. ABC looks for what is constant in all cycles and for
-# all inputs, from the state after reset (scorr -k; all that is equal takes five times as long and
-# brings no more constants): an output that becomes 0 or 1 is one. For what is left of the bits that
-# no point toggled it looks for an invariant (pdr). Registers without reset start at 0. A bit is a
-# constant if it is one in every copy of the module in every point that has it: constants.txt gets
-# "file signal[bit]".
+# all inputs, from the state after reset (&scorr -k, of seconds where scorr takes minutes): an output
+# that becomes 0 or 1 is one. For what is left of the bits that no point toggled it looks for an
+# invariant (pdr). Registers without reset start at 0. A bit is a constant if it is one in every copy
+# of the module in every point that has it: constants.txt gets "file signal[bit]".
 # Small points are asked for all bits, large ones only for those that no point toggled: the former
 # check the proofs. In the simulation those registers start at random, so that a constant may toggle
 # until they are loaded. Such a bit must be none once they start at any value; exit 1 if it is one
@@ -38,7 +37,7 @@ EOF
 # merge BASE COMMAND: BASE.raw through ABC; what is too large for scorr is left with the constants that
 # it has by structure.
 merge() {
-  (ulimit -t $SECONDS_OF_POINT; exec "$ABC" -c "read_aiger $1.raw; strash; $2; write_aiger $1.aig") &&
+  (ulimit -t $SECONDS_OF_POINT; exec "$ABC" -c "&read $1.raw; $2; &write $1.aig") &&
     [ -s "$1.aig" ]
 }
 
@@ -101,7 +100,7 @@ ask() {
       bits == "" || ($1 " " $2) in asked' >"$base.asked"
   open=$(awk '{ for (i = 4; i <= NF; i++) if ($i != "in") print $i }' "$base.asked" | sort -nu)
   with_outputs "$base.raw" 0 $open >"$base.part" && mv "$base.part" "$base.raw"
-  merge "$base" 'scorr -k' || merge "$base" strash || return 1
+  merge "$base" '&scorr -k -C 1000' || merge "$base" '&st' || return 1
   read -r _ _ _ latches outputs _ < <(head -1 "$base.aig")
   head -n $((1 + latches + outputs)) "$base.aig" | tail -n +$((2 + latches)) |
     paste -d' ' - <(echo "$open") |
@@ -136,11 +135,11 @@ still_constant() {
 # have a bit that no point toggled. Each is asked for alone, once as 0 and once as 1.
 invariants() {
   local base=$WORK/$1 open o n=0
-  : >"$base.proven"
+  [ ! -e "$base.proven" ] || return 0 # of a run that was cut
   open=$(awk 'NR == FNR { never[$1 " " $2]; next }
     ($1 " " $2) in never && !/ in( |$)/ { for (i = 4; i <= NF; i++) print $i }' \
     "$WORK/never.txt" "$base.bits" | sort -nu)
-  [ -n "$open" ] || return 0
+  [ -n "$open" ] || { : >"$base.proven"; return 0; }
   with_outputs "$base.aig" 1 $open >"$base.open"
   for o in $open $open; do
     printf 'read_aiger %s; cone -s -O %d; scleanup; echo output %d; pdr -F %d\n' \
@@ -148,7 +147,8 @@ invariants() {
     n=$((n + 1))
   done >"$base.abc"
   (ulimit -t $SECONDS_OF_INVARIANTS; exec "$ABC" -f "$base.abc" >"$base.log" 2>&1)
-  awk '/^output [0-9]+/ { o = $2 } /^Property proved/ { print o }' "$base.log" >"$base.proven"
+  awk '/^output [0-9]+/ { o = $2 } /^Property proved/ { print o }' "$base.log" >"$base.proven.new"
+  mv "$base.proven.new" "$base.proven"
   rm -f "$base.open" "$base.abc"
 }
 
