@@ -19,9 +19,9 @@ YOSYS=${YOSYS:-yosys} ABC=${ABC:-yosys-abc}
 HERE=$(realpath "$(dirname "$0")")
 WORK=$OUT/constants
 FRAMES=30            # that the invariant of a bit may need
-SECONDS_OF_POINT=300 # of processor time, for constants; and for invariants
+SECONDS_OF_POINT=300 # of processor time, for what is constant
 SECONDS_OF_INVARIANTS=100
-ANDS=30000 # of a point of which all bits are asked
+ANDS=30000 # gates of a point of which all bits are asked, at most
 mkdir -p "$WORK" && cd "$HERE/../.." || exit 2
 
 # toggles DAT: "file signal[bit] 1", or 0 where it never toggled; a bit of all modules of a file.
@@ -168,7 +168,7 @@ while read -r name top parameters; do # what was made of other sources or parame
   digest=$(sha256sum <<<"$sources $top $parameters")
   [ "$digest" = "$(cat "$WORK/$name.digest" 2>/dev/null)" ] || rm -f "$WORK/$name."*
   echo "$digest" >"$WORK/$name.digest"
-  [ -s "$WORK/$name.bits" ] || printf '%s\n' "$name" "$top" "$parameters"
+  [ -e "$WORK/$name.bits" ] || printf '%s\n' "$name" "$top" "$parameters"
 done <"$WORK/points.txt" | xargs -r -d '\n' -P "$JOBS" -n 3 bash -c 'reduce "$@"' reduce || exit 1
 
 cut -d' ' -f1 "$WORK/points.txt" | xargs -P "$JOBS" -n 1 bash -c 'invariants "$1"' invariants || exit 1

@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 mkdir "$W/points"
 : >"$W/none"
+# Three cases of a seed that covers the lines and leaves bits that more cases toggle.
 (cd "$W" && "$SQSIM" cosim --block topk --point all4x2r --cases 3 --seed 2 \
   --coverage "$W/points" >"$W.out" 2>"$W.err"); RC=$?
 ok "a point leaves its counters" [ "$RC" = 0 -a -s "$W/points/topk_all4x2r_coverage.dat" ]
