@@ -64,7 +64,7 @@ static void put_before(const unsigned *v, struct sq_rng *rng, uint32_t n, int32_
     for (uint32_t i = len[0]; i-- > 0;)
         memcpy(record + (i + n) * FIELDS, record + i * FIELDS, 3 * sizeof *record);
     for (uint32_t i = 0; i < n; i++) {
-        record[i * FIELDS] = sq_draw_bits(rng, v[AT_W] < 31 ? v[AT_W] : 31, true);
+        record[i * FIELDS] = sq_field_unsigned((uint32_t)sq_rng_next(rng), v[AT_W]);
         record[i * FIELDS + 1] = sq_draw_bits(rng, v[GROUP_W] + 1, true);
         record[i * FIELDS + 2] = 1;
     }
