@@ -28,10 +28,9 @@ void *SqArena::take_bytes(size_t nbytes)
     return p;
 }
 
-// ---- device state
-// ----------------------------------------------------------------------------------- NVML is
-// opened at run time: it comes with the driver and has no header in every toolkit. Only queries are
-// looked up.
+// ---- device state ------------------------------------------------------------------------------
+// NVML is opened at run time: it comes with the driver, and not every toolkit has its header. Only
+// queries are looked up.
 
 namespace
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measuring: device memory by the arena, the state of the device (read, never set), and times by
-// graph replay over rotated buffers, candidates interleaved (GPU.md 5).
+// graph replay over rotated buffers, candidates interleaved (gpu/README.md, "On a GPU").
 #ifndef SQ_BENCH_CUH
 #define SQ_BENCH_CUH
 

@@ -18,7 +18,7 @@ extern "C" {
 namespace
 {
 
-constexpr double kFloatMax = 1e-5, kHalfMax = 5e-3; // GPU.md 5.4: sums in binary32, in binary16
+constexpr double kFloatMax = 1e-5, kHalfMax = 5e-3; // gpu/README.md, "Tolerances"
 constexpr int kRepeats = 2;
 
 // Fraction of a row that is kept or an outlier: rows differ, as pruned layers' do.

@@ -2,12 +2,13 @@
 // SpQR decode, twice.
 //
 // Published: a thread per tile row, second order rebuilt by three xor shuffles, weights dequantised
-// one by one in binary16, binary32 multiply-add, x in shared memory. About 7.7 instructions a
-// weight (GPU.md 2.3): bound by issue on a fast memory.
+// one by one in binary16, binary32 multiply-add, x in shared memory. 9.9 instructions a weight
+// in the machine code (gpu/README.md, "Predictions"): bound by issue on a fast memory.
 //
 // Repacked: the same bits in an order (sq_gemv_maps.cuh) in which one mask yields two codes as
 // binary16, scale and zero of a row are one pair, and a quad of tiles shares its second order by
-// two shuffles a tile: s (sum q x - z sum x). About 2.9 instructions a weight.
+// two shuffles a tile: s (sum q x - z sum x). 4.05 instructions a weight in the
+// machine code.
 #include "gpu/sq_gemv.cuh"
 #include "gpu/sq_gemv_maps.cuh"
 #include "gpu/sq_ptx.cuh"

@@ -15,7 +15,7 @@ extern "C" {
 namespace
 {
 
-constexpr double kRelMax = 1e-2; // BF16 output (GPU.md 5.4)
+constexpr double kRelMax = 1e-2; // BF16 output (gpu/README.md, "Tolerances")
 constexpr float kWeightScale = 0.02f;
 
 // Means over the first rows only: enough to choose channels, and the choice is input, not result.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // All kernels on one layer shape: operands made on the GPU, every kernel checked against the slow
-// references (GPU.md 5.4), then, where asked for, timed against each other.
+// references (gpu/README.md, "Tolerances"), then, where asked for, timed against each other.
 #ifndef SQ_LAYER_BENCH_CUH
 #define SQ_LAYER_BENCH_CUH
 

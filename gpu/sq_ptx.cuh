@@ -82,9 +82,8 @@ SQ_PTX void mma_sp_s8_m16n8k64(int32_t (&d)[4], const uint32_t (&a)[4], const ui
                    "r"(b[3]), "r"(e));
 }
 
-// ---- binary16 pairs, sm_80 and newer
-// ------------------------------------------------------------- Both halves of a word at once, each
-// operation rounded once to nearest even; never contracted.
+// ---- binary16 pairs, sm_80 and newer -----------------------------------------------------------
+// Both halves of a word at once, each operation rounded once to nearest even; never contracted.
 
 SQ_PTX uint32_t f16x2_fma(uint32_t a, uint32_t b, uint32_t c)
 {

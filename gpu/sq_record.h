@@ -10,8 +10,9 @@
 //   derived.pct_of_copy      = 100 gbps / ceilings.copy_gbps;  pct_of_read: of ceilings.read_gbps
 //                              (a ceiling of 0 was not measured, and what follows from it is 0)
 //   derived.tops_dense_equiv = 2 macs_dense / median_us / 1e6;  tops_executed: of macs_executed
-//   derived.floor_us         = max(bytes_counted / copy_gbps / 1e3, 2 macs_executed / peak_tops /
-//   1e6) derived.speedup_vs.NAME  = timing.baselines_us.NAME / median_us
+//   derived.floor_us         = max(bytes_counted / copy_gbps / 1e3,
+//                                  2 macs_executed / peak_tops / 1e6)
+//   derived.speedup_vs.NAME  = timing.baselines_us.NAME / median_us
 //
 // Rules beyond types: source is measured, published, projected or simulated, published needs a
 // citation; int4_mode native only on compute capability 8.0, 8.6, 8.7, 8.9; min <= p10 <= median <=

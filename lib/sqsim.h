@@ -13,11 +13,11 @@
  *   x[m][k], product y[m][n] = x w^T.
  *   Whatever can fail returns enum sqsim_status and takes a struct sqsim_error last, which may be
  *   NULL. Results go through pointers; after a failure a handle is NULL and y[] and w[] hold
- * nothing of use. Handles are freed by their _free function, which takes NULL too. Nothing prints,
- * exits or keeps state. Handles may be read by several threads at a time. Results do not depend on
- * the number of threads (OpenMP's). Arguments that are pointers must not be NULL unless it says so.
- * Strings are the caller's and copied where they are kept; those returned belong to the handle they
- * come from.
+ *   nothing of use. Handles are freed by their _free function, which takes NULL too.
+ *   Nothing prints, exits or keeps state. Handles may be read by several threads at a time. Results
+ *   do not depend on the number of threads (OpenMP's). Arguments that are pointers must not be NULL
+ *   unless it says so. Strings are the caller's and copied where they are kept; those returned
+ *   belong to the handle they come from.
  *
  * The names of formats, options and figures are those of `sqsim eval`, `quantize` and `run --json`
  * (docs/json.md); what a format is, to the bit, is in docs/SPEC.md.

@@ -3,8 +3,8 @@
 // read them, and its product.
 //
 //   values  int8  [N][K/2]   two of every four columns, ascending, -127..127
-//   meta    bytes [N][K/8]   16-bit little-endian words, group g of 4 columns in bits 4g..4g+3
-//   (E.3) scale   float [N]        one per row, finite and > 0
+//   meta    bytes [N][K/8]   16-bit little-endian words, group g of 4 columns in bits 4g..4g+3 (E.3)
+//   scale   float [N]        one per row, finite and > 0
 //
 // K is the stored width, a multiple of 64 (hardware tiles of s8, E.8); columns beyond k_orig, which
 // is a multiple of 4, hold zeros. Nothing here allocates.

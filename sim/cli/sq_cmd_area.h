@@ -24,8 +24,7 @@ struct sq_area_table {
     char *command;       // the command line
 };
 
-// ---- a module of somebody else (sq_cmd_area_source.c)
-// ---------------------------------------------
+// ---- a module of somebody else (sq_cmd_area_source.c) -------------------------------------------
 
 enum { SQ_AREA_FILES_MAX = 64 };
 struct sq_area_files {

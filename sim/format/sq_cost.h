@@ -22,8 +22,7 @@
 //   gqsa          array behind a walker in each column: a group a beat. A tile of columns takes
 //                 as long as its fullest one (slice_k), or columns share its groups (stream_k)  F.8
 //   spqt          array: active columns of a tile of tokens, found by a scan one tile ahead;
-//   static:
-//                 as many as the busiest multiplier has in its slice of K                     G.7
+//                 static: as many as the busiest multiplier has in its slice of K             G.7
 //   spqr          array behind a decoder: words of 16, then the outliers of the fullest column  H.7
 //   mx*, nv*, sq_b  array: whole blocks
 //

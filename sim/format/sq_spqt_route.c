@@ -112,8 +112,7 @@ static enum sq_status check_spqt(struct sq_route_work *w, struct sq_error *err)
     return SQ_OK;
 }
 
-// ---- q4k_dec: the superblocks of the active columns
-// ----------------------------------------------
+// ---- q4k_dec: the superblocks of the active columns ---------------------------------------------
 
 enum { Q4K_BYTES = 16, Q4K_BEATS = SQ_Q4K_NBYTES / Q4K_BYTES };
 

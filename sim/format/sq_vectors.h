@@ -10,11 +10,14 @@
 //                beyond the largest                    -> code
 //   mask         a block (mxplus, sq_b)                -> which elements are high
 //   scale        a block, the scales above it          -> scale codes: ties, 0, subnormal, the
-//   largest code         a block with all its scales           -> codes dot          two blocks of
-//   codes at scale 1        -> their sum: nothing is lost, 1 beside the largest scaled       the
-//   same, scales 0, subnormal, largest, across the range accumulate   24 blocks a side -> binary32,
-//   blocks ascending: cases that another
-//                order or another width of the sum gives another bit
+//                                                         largest
+//   code         a block with all its scales           -> codes
+//   dot          two blocks of codes at scale 1        -> their sum: nothing is lost, 1 beside the
+//                                                         largest
+//   scaled       the same, scales 0, subnormal, largest, across the range
+//   accumulate   24 blocks a side                      -> binary32, blocks ascending: cases to
+//                                                         which another order or another width of
+//                                                         the sum gives another bit
 //
 // Fields are U8 (codes, marks) or F32 (as the 32 bits of binary32 wherever text holds them). A high
 // element of two parts, or the upper nibble of a split code, has its code in the field `high`.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The suite of a format (sq_vectors.h) in files, and a unit's answers read back.
 //
-//   FORMAT.jsonl        a case a line: {"rule": R, "case": I, "in": {FIELD: [integers]}, "out":
-//   {FIELD:
-//                       [integers]}}; binary32 as its 32 bits
+//   FORMAT.jsonl        a case a line:
+//                       {"rule": R, "case": I, "in": {FIELD: [integers]}, "out": {FIELD: [integers]}};
+//                       binary32 as its 32 bits
 //   FORMAT.safetensors  a tensor R.FIELD a field, [cases] or [cases][count], U8 and F32
 //
 // Answers are either of the two; only what stands in "out", or in the tensors of the answers, is

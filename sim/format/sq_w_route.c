@@ -46,8 +46,7 @@ static enum sq_status values(struct sq_trace *r, struct sq_error *err)
     return sq_trace_compare(r, "y", SQ_F32, r->p.m * r->p.n, y, err);
 }
 
-// ---- what the core takes
-// -------------------------------------------------------------------------
+// ---- what the core takes ------------------------------------------------------------------------
 
 static enum sq_status copy_operand(struct sq_product *p, struct sq_operand *w, struct sq_error *err)
 {
@@ -104,8 +103,7 @@ static bool is_own_layer(const struct sq_product *p)
     return is_own(p) && !p->file;
 }
 
-// ---- gather
-// --------------------------------------------------------------------------------------
+// ---- gather -------------------------------------------------------------------------------------
 
 // Beats: for (channel) for (tile of tokens) for (bank).
 struct gather {
@@ -211,8 +209,7 @@ static enum sq_status check_gather(struct sq_route_work *w, struct sq_error *err
     return SQ_OK;
 }
 
-// ---- arrays
-// --------------------------------------------------------------------------------------
+// ---- arrays -------------------------------------------------------------------------------------
 
 static bool is_tied(const struct sq_product *p)
 {

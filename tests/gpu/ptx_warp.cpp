@@ -135,8 +135,7 @@ template <class T, bool is_max> PtxOpcode atomic_opcode()
     return o;
 }
 
-// ---- asynchronous copies: done when they must have been
-// ------------------------------------------
+// ---- asynchronous copies: done when they must have been -----------------------------------------
 
 void cp_async(PtxWarp &w, const PtxInstruction &i, uint32_t lanes)
 {
@@ -181,8 +180,7 @@ void cp_async_wait(PtxWarp &w, const PtxInstruction &i, uint32_t lanes)
     }
 }
 
-// ---- warp-wide
-// ------------------------------------------------------------------------------------
+// ---- warp-wide ----------------------------------------------------------------------------------
 
 // All that the member mask names and that live must be here.
 void need_members(const PtxWarp &w, uint32_t members, uint32_t lanes)
@@ -317,8 +315,7 @@ void nothing(PtxWarp &, const PtxInstruction &, uint32_t)
 {
 }
 
-// ---- the table
-// ------------------------------------------------------------------------------------
+// ---- the table ----------------------------------------------------------------------------------
 
 PtxOpcode opcode(PtxRun run, std::initializer_list<uint8_t> nbytes, PtxSpace space = PtxSpace::None)
 {

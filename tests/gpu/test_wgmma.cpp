@@ -7,7 +7,7 @@
 // high, both; K that fills no step, and more steps than the ring has stages; M below and over the
 // 256 rows of a cluster, odd; N that ends inside a tile; fewer and more tiles than clusters (the
 // persistent loop), so every barrier goes round several times. Rounding of real data is checked on
-// the GPU (GPU.md 5.4).
+// the GPU (gpu/README.md, "Tolerances").
 #include "tests/gpu/gpu_fixture.h"
 
 #include "gpu/sq_kernels.cuh"
