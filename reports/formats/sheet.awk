@@ -7,6 +7,7 @@ function field(c) { return $at[c] }
 function note(kind, row) { if (!((kind, row) in noted)) { noted[kind, row]; notes[kind] = notes[kind] (notes[kind] ? "; " : "") row } }
 function number(c, format, scale, kind) {
   if (field(c) == "") { if (kind) note(kind, field("format")); return "-" }
+  if (field(c) == "not modelled") return "not modelled"
   return sprintf(format, field(c) * scale)
 }
 function kl(s) {

@@ -10,11 +10,18 @@ cd "$HERE/../.."
 export SQSIM_HOME=${SQSIM_HOME:-$PWD}
 MACHINE=server64 GPU=h200 MODEL=llama-3-8b LIBRARIES="nangate45 sg13g2"
 
-seconds() { # MACHINE PHASE "FORMAT OPTION=VALUE...": of its last line
-  local option options=()
+seconds() { # MACHINE PHASE "FORMAT OPTION=VALUE...": of its last line; "not modelled" where a GPU has no time for it
+  local option options=() run
   for option in ${3#* }; do [ "$option" = "${3%% *}" ] || options+=("--${option%%=*}" "${option#*=}"); done
-  "$SQSIM" run --machine "sim/machines/$1.yaml" --workload "traces/workloads/${MODEL}_$2.csv" --format "${3%% *}" \
-    "${options[@]}" --json | tail -1 | grep -o "\"$4\":[^,}]*" | cut -d: -f2
+  if run=$("$SQSIM" run --machine "sim/machines/$1.yaml" --workload "traces/workloads/${MODEL}_$2.csv" --format "${3%% *}" \
+    "${options[@]}" --json 2>&1); then
+    tail -1 <<<"$run" | grep -o "\"$4\":[^,}]*" | cut -d: -f2
+  elif [[ $run == *"not modelled on a GPU"* ]]; then
+    echo "not modelled"
+  else
+    echo "$run" >&2
+    return 1
+  fi
 }
 loss() { # CSV VARIANT: weight bits, activation bits, loss, loss more, KL and its interval
   [ -f "$1" ] || { echo ",,,,,,"; return; }

@@ -25,7 +25,7 @@ static void print_head(const struct visit *v, const char *model)
 {
     const struct sq_core_config *g = &v->options.config;
     const bool is_all = v->in->options.is_all;
-    char format[96] = "every format";
+    char format[96] = "every format with a route to RTL";
     if (v->in->is_json)
         return;
     if (!is_all)

@@ -172,12 +172,6 @@ static double act_nbits(const struct sq_recipe *r)
     return (1 - high_share(r)) * r->act.low_bits + high_share(r) * r->act.high_bits + !is_static(r);
 }
 
-static bool is_integer(const struct sq_recipe *r)
-{
-    (void)r;
-    return true;
-}
-
 static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 {
     const struct sq_format f = sq_recipe_banks(r);
@@ -187,7 +181,7 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 #define SQ_A                                                                                       \
     .settle = settle, .text = text, SQ_GRID_VALUES, .check_cost = check_cost,                      \
     .weight_nbytes = sq_grid_weight_nbytes, .act_nbits = act_nbits, .act_scales = 2,               \
-    .equivalent_bits = sq_grid_equivalent_bits, .is_gpu_integer = is_integer,                      \
+    .equivalent_bits = sq_grid_equivalent_bits, .gpu_product = sq_gpu_product_int8,                \
     .is_gpu_record = is_record
 
 extern const struct sq_format_routes sq_a_static_routes, sq_a_dynamic_routes;

@@ -69,9 +69,10 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     sq_cost_pieces(u, 1, u->low_lanes);
 }
 
-static bool is_integer(const struct sq_recipe *r)
+static enum sq_gpu_product gpu_product(const struct sq_recipe *r)
 {
-    return r->weight.low_bits <= 8 && sq_recipe_act_bits(r) <= 8;
+    return r->weight.low_bits <= 8 && sq_recipe_act_bits(r) <= 8 ? SQ_GPU_PRODUCT_INT8
+                                                                 : SQ_GPU_PRODUCT_BF16;
 }
 
 static bool is_library(const struct sq_recipe *r)
@@ -104,7 +105,7 @@ const struct sq_format_ops sq_format_dense = {
     .pe = make_pe,
     .weight_nbytes = sq_grid_weight_nbytes,
     .equivalent_bits = sq_grid_equivalent_bits,
-    .is_gpu_integer = is_integer,
+    .gpu_product = gpu_product,
     .is_gpu_library = is_library,
     .gpu_name = "w4",
     .is_gpu_record = is_record,

@@ -56,6 +56,11 @@ struct sq_figure {
 };
 #define SQ_FIGURES_MAX 6u
 
+enum sq_gpu_product { SQ_GPU_PRODUCT_BF16, SQ_GPU_PRODUCT_INT8 };
+// Of formats that always take the one or the other.
+enum sq_gpu_product sq_gpu_product_bf16(const struct sq_recipe *r);
+enum sq_gpu_product sq_gpu_product_int8(const struct sq_recipe *r);
+
 // A measured kernel of gpu/, as far as a format recognizes its own by it.
 struct sq_gpu_sample {
     const char *dtype_a, *dtype_w;
@@ -194,8 +199,10 @@ struct sq_format_ops {
     const struct sq_format_routes *routes; // to RTL blocks, and kernel traces; NULL: none
 
     // ---- GPU (sim/gpu/sq_gpu_predict.h) ---------------------------------------------------------
+    // The tensor core product that a decoded tile goes to; NULL: no kernel in gpu/ multiplies this
+    // format, and a GPU has no time for it ("not modelled").
+    enum sq_gpu_product (*gpu_product)(const struct sq_recipe *r);
     bool is_gpu_sparse;                                // 2:4
-    bool (*is_gpu_integer)(const struct sq_recipe *r); // INT8 products; NULL: BF16
     bool (*is_gpu_library)(const struct sq_recipe *r); // a library's product counts; NULL: not
     const char *gpu_name;                              // of its records; NULL: `name`
     bool (*is_gpu_record)(const struct sq_recipe *r, const struct sq_gpu_sample *s); // NULL: any

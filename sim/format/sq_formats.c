@@ -50,6 +50,18 @@ const struct sq_format_ops *sq_format_find(const char *name)
     return NULL;
 }
 
+enum sq_gpu_product sq_gpu_product_bf16(const struct sq_recipe *r)
+{
+    (void)r;
+    return SQ_GPU_PRODUCT_BF16;
+}
+
+enum sq_gpu_product sq_gpu_product_int8(const struct sq_recipe *r)
+{
+    (void)r;
+    return SQ_GPU_PRODUCT_INT8;
+}
+
 bool sq_gpu_is_f16(const struct sq_gpu_sample *s)
 {
     return strcmp(s->dtype_a, "f16") == 0;

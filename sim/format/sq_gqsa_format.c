@@ -479,5 +479,6 @@ const struct sq_format_ops sq_format_gqsa = {
     .weight_nbytes = sq_gqsa_weight_nbytes,
     .has_own_size = true,
     .equivalent_bits = sq_gqsa_equivalent_bits,
+    .gpu_product = sq_gpu_product_bf16,
     .is_gpu_record = is_record,
 };

@@ -369,6 +369,6 @@ const struct sq_format_ops sq_format_sp24 = {
     .has_own_size = true,
     .equivalent_bits = equivalent_bits,
     .is_gpu_sparse = true,
-    .is_gpu_integer = always,
+    .gpu_product = sq_gpu_product_int8,
     .is_gpu_library = always,
 };

@@ -447,4 +447,5 @@ const struct sq_format_ops sq_format_spqr = {
     .weight_nbytes = weight_nbytes,
     .has_own_size = true,
     .equivalent_bits = equivalent_bits,
+    .gpu_product = sq_gpu_product_bf16,
 };

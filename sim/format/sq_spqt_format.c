@@ -483,5 +483,6 @@ const struct sq_format_ops sq_format_spqt = {
     .weight_nbytes = weight_nbytes,
     .has_own_size = true,
     .equivalent_bits = equivalent_bits,
+    .gpu_product = sq_gpu_product_bf16,
     .is_gpu_record = is_record,
 };

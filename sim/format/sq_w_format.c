@@ -132,5 +132,6 @@ const struct sq_format_ops sq_format_sq_w = {
     .pe = make_pe,
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
+    .gpu_product = sq_gpu_product_bf16,
     .is_gpu_record = is_record,
 };

@@ -72,8 +72,8 @@ struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_g
     struct sq_gpu_gemm g = {.m = size->m,
                             .n = size->n,
                             .k = size->k,
-                            .dtype = f->is_gpu_integer && f->is_gpu_integer(r) ? SQ_GPU_INT8
-                                                                               : SQ_GPU_BF16,
+                            .dtype = f->gpu_product(r) == SQ_GPU_PRODUCT_INT8 ? SQ_GPU_INT8
+                                                                              : SQ_GPU_BF16,
                             .is_sparse = f->is_gpu_sparse,
                             .out_nbytes = 2,
                             .is_cold = true};
@@ -191,6 +191,10 @@ enum sq_status sq_gpu_total_recipe(const struct sq_gpu *gpu, const struct sq_rec
 {
     memset(t, 0, sizeof *t);
     SQ_TRY(sq_cost_check(r, err));
+    if (!r->format->gpu_product)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "format %s is not modelled on a GPU: no kernel in gpu/ multiplies it",
+                       r->format->name);
     for (size_t i = 0; i < w->n; i++) {
         const struct sq_workload_row *row = &w->row[i];
         const struct sq_gpu_gemm g = sq_gpu_of_recipe(r, &row->gemm);

@@ -10,6 +10,7 @@
 //     sp24                                    INT8 2:4
 //     sq_w, gqsa, spqt, spqr                  BF16: several scales meet within one product; pruned
 //                                             groups and skipped columns are not left out
+// A format without a kernel in gpu/ (the block-scaled ones) is not modelled, and is refused.
 #ifndef SQ_GPU_PREDICT_H
 #define SQ_GPU_PREDICT_H
 
@@ -28,7 +29,7 @@ enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 1 + 2 * 5 };
 // of the second in 4 bits. Returns how many.
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);
 
-// The product of a stored format.
+// The product of a stored format that has one (sq_format_ops.gpu_product is not NULL).
 struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_gemm *size);
 
 // A workload in one kernel or one format. Times are sums over rows times their count.

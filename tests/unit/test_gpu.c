@@ -173,6 +173,33 @@ static void test_formats(void **state)
     }
 }
 
+// MX, NVFP4 and sq_b had the time of BF16: a format without a kernel in gpu/ is refused by name.
+static void test_formats_without_a_kernel(void **state)
+{
+    (void)state;
+    const struct sq_workload_row row = {.gemm = {2048, 4096, 4096}, .count = 1};
+    const struct sq_workload w = {1, (struct sq_workload_row *)&row};
+    struct sq_gpu gpu;
+    unsigned refused = 0;
+    assert_int_equal(sq_gpu_load("sim/machines/h200.yaml", &gpu, NULL), SQ_OK);
+    for (size_t i = 0; sq_formats[i]; i++) {
+        struct sq_recipe r;
+        struct sq_gpu_total t;
+        struct sq_error err;
+        assert_int_equal(sq_format_recipe(sq_formats[i], SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
+        const enum sq_status status = sq_gpu_total_recipe(&gpu, &r, &w, NULL, &t, &err);
+        if (sq_formats[i]->gpu_product) {
+            assert_int_equal(status, SQ_OK);
+            continue;
+        }
+        assert_int_equal(status, SQ_ERR_ARG);
+        assert_non_null(strstr(err.text, sq_formats[i]->name));
+        assert_non_null(strstr(err.text, "not modelled on a GPU"));
+        refused++;
+    }
+    assert_int_equal(refused, 10); // mx*, nv*, sq_b
+}
+
 // ---- records --------------------------------------------------------------------------------
 
 static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq_error *err)
@@ -452,6 +479,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_split),          cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_formats_without_a_kernel),
         cmocka_unit_test(test_format_records), cmocka_unit_test(test_shipped),
         cmocka_unit_test(test_model),          cmocka_unit_test(test_records),
         cmocka_unit_test(test_shapes),         cmocka_unit_test(test_lies),
