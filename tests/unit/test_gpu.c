@@ -478,12 +478,17 @@ static void test_closed_forms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split),          cmocka_unit_test(test_formats),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_formats),
         cmocka_unit_test(test_formats_without_a_kernel),
-        cmocka_unit_test(test_format_records), cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_model),          cmocka_unit_test(test_records),
-        cmocka_unit_test(test_shapes),         cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_statistics),     cmocka_unit_test(test_fit),
+        cmocka_unit_test(test_format_records),
+        cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_records),
+        cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_lies),
+        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_fit),
         cmocka_unit_test(test_closed_forms),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
