@@ -72,10 +72,8 @@ uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job
 uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
                        const struct sq_tile_list *list)
 {
-    enum {
-        PIPELINES = 512
-    }; // the first bank's 128 low steps, the last one's 64 high steps, and
-       // registers between
+    // The first bank's 128 low steps, the last one's 64 high steps, and registers between.
+    enum { PIPELINES = 512 };
     const struct parts p = parts_of(unit, job, list);
     const uint64_t paths = unit->kind == SQ_UNIT_CORE || unit->kind == SQ_UNIT_CORE_ACT
                                ? max_u64(p.low, p.high)
