@@ -45,7 +45,7 @@ both() {
   "$VERILATOR" --lint-only -Wall -y . -I. lint.vlt sq_pkg.sv "$top.sv" --top-module "$top" \
     "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
   "$YOSYS" -q -e . -w 'Replacing memory' -p "
-    read_verilog -sv -I. $(needs "$top")
+    read_verilog -nodpi -sv -I. $(needs "$top")
     ${set:+chparam $set $top}
     hierarchy -check -top $top
     proc

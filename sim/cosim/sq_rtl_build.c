@@ -71,7 +71,7 @@ static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, cons
                                    struct sq_error *err)
 {
     const char *top = p->block->top;
-    fprintf(out, "read_verilog -sv -I rtl");
+    fprintf(out, "read_verilog -nodpi -sv -I rtl");
     SQ_TRY(write_sources(out, home, " ", "", err));
     fprintf(out, "\nhierarchy -check -top %s", top);
     write_parameters(out, p, " -chparam %s %u");

@@ -191,7 +191,7 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
 void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *b, const char *entry)
 {
     fprintf(out,
-            "read_liberty -ignore_miss_func %s\nread_verilog ..%s/netlist.v\n"
+            "read_liberty -ignore_miss_func %s\nread_verilog -nodpi ..%s/netlist.v\n"
             "hierarchy -check -top %s\nflatten\nopt_clean\ncheck -assert\n",
             SQ_SYNTH_LIBERTY, entry, b->top);
 }

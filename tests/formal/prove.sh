@@ -10,7 +10,7 @@
 aiger() {
   local rtl=$1
   timeout "$HANG" yosys -q -p "
-    read_verilog -defer -formal -sv -I $rtl $(sed "s|^|$rtl/|" "$rtl/files.f" | tr '\n' ' ') \
+    read_verilog -nodpi -defer -formal -sv -I $rtl $(sed "s|^|$rtl/|" "$rtl/files.f" | tr '\n' ' ') \
       $(echo "$ROOT"/tests/formal/*.sv)
     ${3:+chparam $(sed -E 's/([A-Za-z0-9]+) ([0-9]+)/-set \1 \2/g' <<<"$3") $2}
     hierarchy -check -top $2
@@ -56,7 +56,7 @@ induct() {
   for pair in $6; do join+="connect -set ${pair%=*} ${pair#*=}; "; done
   for name in $7; do remove+=" */c:$name"; done
   timeout "$HANG" yosys -q -p "
-    read_verilog -defer -formal -sv -I $rtl $(sed "s|^|$rtl/|" "$rtl/files.f" | tr '\n' ' ') \
+    read_verilog -nodpi -defer -formal -sv -I $rtl $(sed "s|^|$rtl/|" "$rtl/files.f" | tr '\n' ' ') \
       $(echo "$ROOT"/tests/formal/*.sv)
     chparam $(sed -E 's/([A-Za-z0-9]+) ([0-9]+)/-set \1 \2/g' <<<"$3") $2
     hierarchy -check -top $2

@@ -48,7 +48,7 @@ read_point() {
   [ -z "$4" ] || start=
   rm -f "$base.aig"
   {
-    echo "read_verilog -defer -formal -mem2reg -sv -I rtl $(sed 's|^|rtl/|' rtl/files.f | tr '\n' ' ')"
+    echo "read_verilog -nodpi -defer -formal -mem2reg -sv -I rtl $(sed 's|^|rtl/|' rtl/files.f | tr '\n' ' ')"
     echo "chparam $3 $2"
     echo "hierarchy -check -top $2"
     sed 's|.*|setattr -set sq_file "&" A:src=*&:*/w:*|' rtl/files.f

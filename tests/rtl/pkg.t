@@ -11,7 +11,7 @@ verilator_takes() {
   (cd "$W" && timeout $HANG "${VERILATOR:-verilator}" --lint-only -Wno-DECLFILENAME "$1" pkg_check.sv) >"$W.err" 2>&1
 }
 yosys_takes() {
-  (cd "$W" && timeout $HANG "${YOSYS:-yosys}" -q -p "read_verilog -sv $1 pkg_check.sv; hierarchy -top pkg_check") \
+  (cd "$W" && timeout $HANG "${YOSYS:-yosys}" -q -p "read_verilog -nodpi -sv $1 pkg_check.sv; hierarchy -top pkg_check") \
     >"$W.err" 2>&1
 }
 cp "$ROOT/rtl/sq_pkg.sv" "$W/sq_pkg.sv"

@@ -234,10 +234,12 @@ static void prove(const char *rtl, const struct sq_synth_block *b, const char *p
                  b->param[i].name, b->param[i].value);
     snprintf(
         proof, sizeof proof,
-        "read_verilog -sv -I%s %s/sq_mul.sv %s/sq_dot.sv %s/sq_acc.sv %s/sq_pe_dense.sv; chparam%s "
+        "read_verilog -nodpi -sv -I%s %s/sq_mul.sv %s/sq_dot.sv %s/sq_acc.sv %s/sq_pe_dense.sv; "
+        "chparam%s "
         "%s; hierarchy -check -top %s; proc; flatten; "
         "opt_clean; rename %s gold; design -stash gold; "
-        "read_verilog %s; rename %s gate; proc; rename -hide w:* w:*_q %%d; design -stash gate; "
+        "read_verilog -nodpi %s; rename %s gate; proc; rename -hide w:* w:*_q %%d; design -stash "
+        "gate; "
         "design -copy-from gold gold; design -copy-from gate gate; %s",
         rtl, rtl, rtl, rtl, rtl, chparam, b->top, b->top, b->top, path, b->top,
         has_registers ? "equiv_make gold gate equiv; hierarchy -top equiv; "
