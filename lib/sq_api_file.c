@@ -41,6 +41,11 @@ static enum sq_status check_names(const char *const *name, size_t n, struct sq_e
         if (length < 1 || length > NAME_MAX_NBYTES)
             return SQ_FAIL(err, SQ_ERR_RANGE, "name %zu has %zu bytes, need 1..%d", i, length,
                            NAME_MAX_NBYTES);
+        for (const char *c = name[i]; *c; c++) // which readers refuse
+            if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                return SQ_FAIL(err, SQ_ERR_ARG,
+                               "name %zu has a control character (byte %d, 0x%02x)", i,
+                               (int)(c - name[i]), (unsigned char)*c);
         for (size_t j = 0; j < i; j++)
             if (strcmp(name[i], name[j]) == 0)
                 return SQ_FAIL(err, SQ_ERR_ARG, "two layers are called %.60s", name[i]);

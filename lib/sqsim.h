@@ -126,8 +126,8 @@ enum sqsim_status sqsim_decode(const sqsim_layer *layer, float *w, struct sqsim_
 typedef struct sqsim_file sqsim_file;
 
 /* The file appears complete or not at all. All layers are of one format and its options, are named
- * differently (1..255 bytes of UTF-8) and have a packed form (SQSIM_ERR_UNSUPPORTED: operand =
- * act).
+ * differently (1..255 bytes of UTF-8 without control characters) and have a packed form
+ * (SQSIM_ERR_UNSUPPORTED: operand = act).
  */
 enum sqsim_status sqsim_file_write(const char *path, const char *const *name,
                                    const sqsim_layer *const *layer, size_t n_layers,
@@ -190,6 +190,22 @@ enum sqsim_status sqsim_evaluate(const char *model, const sqsim_format *format, 
 enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file, const char *tokens,
                                       size_t sequences, sqsim_figures **figures,
                                       struct sqsim_error *err);
+
+/* ---- sweeps ---------------------------------------------------------------------------------- */
+
+/* The points of a database of `sqsim sweep --db`, by sweep and parameters. Every row and every
+ * specification is checked against its digest as it is read: SQSIM_ERR_DAMAGED, never a wrong
+ * number. parameters, measures and provenance are JSON objects (docs/json.md); NULL past the last.
+ */
+typedef struct sqsim_points sqsim_points;
+enum sqsim_status sqsim_points_read(const char *path, sqsim_points **points,
+                                    struct sqsim_error *err);
+size_t sqsim_points_n(const sqsim_points *points);
+const char *sqsim_points_sweep(const sqsim_points *points, size_t i);
+const char *sqsim_points_parameters(const sqsim_points *points, size_t i);
+const char *sqsim_points_measures(const sqsim_points *points, size_t i);
+const char *sqsim_points_provenance(const sqsim_points *points, size_t i);
+void sqsim_points_free(sqsim_points *points);
 
 #ifdef __cplusplus
 }

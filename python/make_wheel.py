@@ -4,7 +4,7 @@
 
 A wheel is a ZIP with three files of metadata: the standard library writes it, so that `make wheel`
 needs nothing but Python. The tag names this machine (linux_x86_64): the library inside needs the
-system's OpenBLAS, LAPACKE, jansson, libcyaml and xxhash, as the Debian package libsqsim0 lists them.
+system's OpenBLAS, LAPACKE, jansson, libcyaml, SQLite and xxhash, as the Debian package libsqsim0 lists them.
 """
 import base64
 import hashlib
@@ -30,8 +30,8 @@ Summary: sparse-quantized LLM formats: encode, multiply, time, evaluate
 License: Apache-2.0
 Requires-Python: >=3.9
 Requires-Dist: numpy
-Provides-Extra: frames
-Requires-Dist: pandas; extra == "frames"
+Provides-Extra: pandas
+Requires-Dist: pandas; extra == "pandas"
 """.encode()
 contents[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: sqsim\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
 record = ""

@@ -9,8 +9,8 @@
 Names of formats and options are those of `sqsim eval` and `sqsim run`, with "_" for "-". What
 libsqsim refuses raises sqsim.Error with its sentence.
 """
+import collections.abc
 import ctypes
-import weakref
 
 import numpy
 
@@ -37,24 +37,26 @@ def formats():
     return names
 
 
-class _Format:
-    def __init__(self, name, purpose, options):
-        self.handle = _lib.format_new(name.encode(), purpose, _lib.options(options))
-        weakref.finalize(self, _lib.format_free, self.handle)
+class _Format(_lib.Owner):
+    __slots__ = ()
+
+    @classmethod
+    def make(cls, name, purpose, options):
+        options = _lib.options(options)
+        return cls._own(_lib.format_new(_lib.text(name, "format"), purpose, options), _lib.format_free)
 
 
 def needs_calibration(format="sq_w", **options):
     """Whether encode() and evaluate() want calibration tokens."""
-    f = _Format(format, _VALUES, options)
-    return bool(_lib.format_needs_calibration(f.handle))
+    f = _Format.make(format, _VALUES, options)
+    return bool(_lib.format_needs_calibration(f._handle))
 
 
-class Layer:
-    """An encoded matrix of weights."""
+class Layer(_lib.Owner):
+    """An encoded matrix of weights. It never changes: threads may share it, a copy of it is itself."""
 
-    def __init__(self, handle):
-        self._handle = handle
-        weakref.finalize(self, _lib.layer_free, handle)
+    __slots__ = ()
+    _made_by = "sqsim.encode or a WeightFile"
 
     @property
     def shape(self):
@@ -80,6 +82,9 @@ class Layer:
         _lib.decode(self._handle, w)
         return w
 
+    def __repr__(self):
+        return f"<sqsim.Layer {self.shape[0]} x {self.shape[1]}, {self.bits:.4g} bits a weight>"
+
 
 def encode(w, format="sq_w", calibration=None, **options):
     """A Layer of w[n, k]; calibration: tokens x[m, k], where the format needs them."""
@@ -90,8 +95,8 @@ def encode(w, format="sq_w", calibration=None, **options):
         if calibration.shape[1] != w.shape[1]:
             raise ValueError(f"calibration has {calibration.shape[1]} columns, need {w.shape[1]}")
         tokens, m = calibration.ctypes.data, calibration.shape[0]
-    f = _Format(format, _VALUES, options)
-    return Layer(_lib.encode(f.handle, w, *w.shape, tokens, m))
+    f = _Format.make(format, _VALUES, options)
+    return Layer._own(_lib.encode(f._handle, w, *w.shape, tokens, m), _lib.layer_free)
 
 
 # ---- files ------------------------------------------------------------------------------------
@@ -99,24 +104,33 @@ def encode(w, format="sq_w", calibration=None, **options):
 
 def write(path, layers):
     """{"name": Layer} of one format and its options into a .sq.safetensors file."""
-    names = (ctypes.c_char_p * len(layers))(*[name.encode() for name in layers])
+    layers = dict(layers)
+    for name, layer in layers.items():
+        if not isinstance(layer, Layer):
+            raise TypeError(f"{name} is of type {type(layer).__name__}, need sqsim.Layer")
+    names = (ctypes.c_char_p * len(layers))(*[_lib.text(name, "name of a layer") for name in layers])
     handles = (ctypes.c_void_p * len(layers))(*[layer._handle.value for layer in layers.values()])
-    _lib.file_write(_lib.path(path), names, handles, len(layers))
+    _lib.file_write(_lib.path(path, "path"), names, handles, len(layers))
 
 
 def validate(path):
     """Raises Error with what is wrong first with a file."""
-    _lib.validate(_lib.path(path))
+    _lib.validate(_lib.path(path, "path"))
 
 
-class WeightFile:
-    """A .sq.safetensors file of write() or `sqsim quantize`, as a mapping from names to Layers."""
+class WeightFile(_lib.Owner, collections.abc.Mapping):
+    """A .sq.safetensors file of write() or `sqsim quantize`, as a mapping from names to Layers. The
+    layers it gives are copies, which outlive it."""
 
-    def __init__(self, path, **options):
-        self._handle = _lib.file_open(_lib.path(path), _lib.options(options))
-        weakref.finalize(self, _lib.file_close, self._handle)
+    __slots__ = ("_index",)
+
+    def __new__(cls, path, **options):
+        options = _lib.options(options)
+        self = cls._own(_lib.file_open(_lib.path(path, "path"), options), _lib.file_close)
         count = _lib.file_n_layers(self._handle)
-        self._index = {_lib.file_name(self._handle, i).decode(): i for i in range(count)}
+        index = {_lib.file_name(self._handle, i).decode(): i for i in range(count)}
+        object.__setattr__(self, "_index", index)
+        return self
 
     @property
     def format(self):
@@ -133,7 +147,12 @@ class WeightFile:
 
     def __getitem__(self, name):
         """Copied and validated."""
-        return Layer(_lib.file_load(self._handle, self._index[name]))
+        return Layer._own(_lib.file_load(self._handle, self._index[name]), _lib.layer_free)
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return self is other
 
 
 # ---- figures ----------------------------------------------------------------------------------
@@ -142,21 +161,27 @@ class WeightFile:
 def cycles(format, m, n, k, machine=None, **options):
     """Figures of Y[m][n] = X[m][k] W[n][k]^T by the cycle model; machine: a YAML file, None: the
     default core with streams that never stall, sq_w only."""
-    f = _Format(format, _TIME, options)
-    return _lib.figures(_lib.cycles(f.handle, _lib.path(machine), m, n, k))
+    m, n, k = _lib.size(m, "m"), _lib.size(n, "n"), _lib.size(k, "k")
+    f = _Format.make(format, _TIME, options)
+    return _lib.figures(_lib.cycles(f._handle, _lib.optional_path(machine, "machine"), m, n, k))
 
 
 def evaluate(model, format=None, weights=None, tokens=None, calib=None, sequences=0, **options):
     """Loss, perplexity and stored bits of a Hugging Face directory: as it is, in a format, or with
     the weights of a file. Token files default to those beside the model."""
-    model, tokens = _lib.path(model), _lib.path(tokens)
+    model, sequences = _lib.path(model, "model"), _lib.size(sequences, "sequences")
+    tokens, calib = _lib.optional_path(tokens, "tokens"), _lib.optional_path(calib, "calib")
     if weights is not None:
         if format is not None or calib is not None:
             raise ValueError("the file of weights says the format and needs no calibration")
-        handle = WeightFile(weights, **options)
-        return _lib.figures(_lib.evaluate_file(model, handle._handle, tokens, sequences))
-    f = None if format is None else _Format(format, _VALUES, options)
-    return _lib.figures(_lib.evaluate(model, f.handle if f else None, tokens, _lib.path(calib), sequences))
+        if isinstance(weights, WeightFile) and options:
+            raise ValueError(f"{next(iter(options))} belongs to where the file of weights is opened")
+        file = weights if isinstance(weights, WeightFile) else WeightFile(weights, **options)
+        return _lib.figures(_lib.evaluate_file(model, file._handle, tokens, sequences))
+    if format is None and options:
+        raise ValueError(f"{next(iter(options))} without a format")
+    f = None if format is None else _Format.make(format, _VALUES, options)
+    return _lib.figures(_lib.evaluate(model, f._handle if f else None, tokens, calib, sequences))
 
 
 from .frames import frame, read_json, read_sweep  # noqa: E402

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """libsqsim by ctypes: sqsim.h, function by function. Arrays are numpy's; errors are exceptions."""
 import ctypes
+import operator
 import os
+import weakref
 
 import numpy
 
@@ -81,29 +83,118 @@ figures_value = _declare("figures_value", ctypes.c_double, _handle, _size)
 figures_free = _declare("figures_free", None, _handle)
 cycles = _may_fail("cycles", _handle, _text, *[ctypes.c_uint64] * 3, _out)
 evaluate = _may_fail("evaluate", _text, _handle, _text, _text, _size, _out)
+points_read = _may_fail("points_read", _text, _out)
+points_n = _declare("points_n", _size, _handle)
+points_sweep = _declare("points_sweep", _text, _handle, _size)
+points_parameters = _declare("points_parameters", _text, _handle, _size)
+points_measures = _declare("points_measures", _text, _handle, _size)
+points_free = _declare("points_free", None, _handle)
 evaluate_file = _may_fail("evaluate_file", _text, _handle, _text, _size, _out)
 
 
-def path(name):
-    """A path as C wants it; None stays None."""
-    return None if name is None else os.fsencode(name)
+# ---- what goes in: C reads what these pass on, so they refuse what C would read as something else ----
+
+
+def text(value, what):
+    """A string as C wants it: UTF-8 without NUL, at which C would end it."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is {_kind(value)}, need str")
+    if "\0" in value:
+        raise ValueError(f"{what} = {value!r} has a NUL character")
+    return value.encode()
+
+
+def path(name, what):
+    """A path as C wants it: str, bytes or os.PathLike without NUL."""
+    if not isinstance(name, (str, bytes, os.PathLike)):
+        raise TypeError(f"{what} is {_kind(name)}, need a path")
+    encoded = os.fsencode(name)
+    if b"\0" in encoded:
+        raise ValueError(f"{what} = {name!r} has a NUL character")
+    return encoded
+
+
+def optional_path(name, what):
+    return None if name is None else path(name, what)
+
+
+def size(value, what, most=2**63 - 1):
+    """A whole number 0..most, which ctypes would take modulo 2^64."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {_kind(value)}, need a whole number") from None
+    if not 0 <= value <= most:
+        raise ValueError(f"{what} = {value}, need 0..{most}")
+    return value
 
 
 def options(given):
     """{"bank": 64, "lazy": True} as names and values in turn; "_" and "-" are the same."""
     words = []
     for name, value in given.items():
-        if value is not None and value is not False:
-            words += [name.replace("_", "-"), "" if value is True else str(value)]
-    return (ctypes.c_char_p * (len(words) + 1))(*[w.encode() for w in words], None)
+        if isinstance(value, numpy.bool_):
+            value = bool(value)
+        if value is None or value is False:
+            continue
+        if not isinstance(value, (bool, str, int, float, numpy.number)):
+            raise TypeError(f"option {name} is {_kind(value)}, need a number, a word or a bool")
+        words.append(text(name.replace("_", "-"), "an option"))
+        words.append(b"" if value is True else text(str(value), f"option {name}"))
+    return (ctypes.c_char_p * (len(words) + 1))(*words, None)
 
 
 def matrix(array, what):
-    """float32, row-major, two dimensions."""
-    array = numpy.ascontiguousarray(array, dtype=numpy.float32)
+    """float32, row-major, two dimensions. Numbers only: numpy would take the real part of complex
+    ones, parse strings, and read what a mask hides."""
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError(f"{what} is a masked array, need one without masked elements")
+    array = numpy.asarray(array)
+    if array.dtype.kind not in "fiub" and array.dtype.name != "bfloat16":
+        raise TypeError(f"{what} has dtype {array.dtype}, need floating-point numbers or integers")
     if array.ndim != 2:
         raise ValueError(f"{what} has {array.ndim} dimensions, need 2")
-    return array
+    return numpy.ascontiguousarray(array, dtype=numpy.float32)
+
+
+def _kind(value):
+    return "None" if value is None else f"of type {type(value).__name__}"
+
+
+class Owner:
+    """Has a handle of C, which goes when the last reference does. Nothing else may own it: a copy is
+    the object itself, which never changes, and there is no pickle of it. Made by _own() alone."""
+
+    __slots__ = ("_handle", "__weakref__")
+    _made_by = "its functions"
+
+    def __new__(cls, *_arguments, **_options):
+        raise TypeError(f"{cls.__name__} is made by {cls._made_by}")
+
+    @classmethod
+    def _own(cls, handle, free):
+        self = object.__new__(cls)
+        object.__setattr__(self, "_handle", handle)
+        # Not at exit: another thread may be in C then, and the process gives back all of it.
+        weakref.finalize(self, free, handle).atexit = False
+        return self
+
+    def __setattr__(self, name, _value):
+        raise AttributeError(f"{name} of a {type(self).__name__} cannot be set")
+
+    __delattr__ = lambda self, name: self.__setattr__(name, None)  # noqa: E731
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, _memo):
+        return self
+
+    def __reduce_ex__(self, _protocol):
+        raise TypeError(f"a {type(self).__name__} cannot be pickled: write its layers with sqsim.write and pass the path")
+
+
+# ---- what comes out --------------------------------------------------------------------------
 
 
 def figures(handle):
@@ -116,3 +207,12 @@ def figures(handle):
         return found
     finally:
         figures_free(handle)
+
+
+def points(handle):
+    """(sweep, parameters, measures) of every point, the last two as JSON texts."""
+    try:
+        return [tuple(part(handle, i).decode() for part in (points_sweep, points_parameters, points_measures))
+                for i in range(points_n(handle))]
+    finally:
+        points_free(handle)

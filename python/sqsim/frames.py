@@ -2,7 +2,8 @@
 """Results as rows, and as pandas frames where pandas is installed."""
 import json
 import os
-import sqlite3
+
+from . import _library as _lib
 
 
 def flatten(row, prefix=""):
@@ -29,24 +30,25 @@ def read_json(text_or_path):
 
 def read_sweep(db, sweep=None):
     """Points of a sweep database as rows: parameters, then measures. sweep: one of its sweeps; may
-    be left out where there is only one."""
-    connection = sqlite3.connect(f"file:{os.path.abspath(db)}?mode=ro", uri=True)
-    try:
-        names = [name for (name,) in connection.execute("SELECT name FROM sweep ORDER BY name")]
-        if sweep is None and len(names) != 1:
-            raise ValueError(f"sweep = None, need one of {', '.join(names) or 'none: the database is empty'}")
-        if sweep is not None and sweep not in names:
-            raise ValueError(f"sweep = {sweep}, need one of {', '.join(names)}")
-        points = connection.execute("SELECT parameters, measures FROM point WHERE sweep = ? ORDER BY parameters",
-                                    (sweep or names[0],))
-        return [{**flatten(json.loads(p)), **flatten(json.loads(m))} for p, m in points]
-    finally:
-        connection.close()
+    be left out where there is only one. Rows are checked against their digests: a damaged one raises
+    sqsim.Error."""
+    points = _lib.points(_lib.points_read(_lib.path(db, "db")))
+    names = sorted({name for name, _, _ in points})
+    if sweep is None and len(names) != 1:
+        raise ValueError(f"sweep = None, need one of {', '.join(names) or 'none: the database is empty'}")
+    if sweep is not None and sweep not in names:
+        raise ValueError(f"sweep = {sweep}, need one of {', '.join(names)}")
+    return [{**flatten(json.loads(parameters)), **flatten(json.loads(measures))}
+            for name, parameters, measures in points if name == (sweep or names[0])]
 
 
 def frame(source, sweep=None):
     """A pandas frame of rows, of a sweep database (.db), or of --json lines (text or a file)."""
-    import pandas
+    try:
+        import pandas
+    except ImportError as missing:
+        raise ImportError("sqsim.frame needs pandas: pip install 'sqsim[pandas]'; "
+                          "read_sweep and read_json give the same rows without it") from missing
 
     if isinstance(source, list):
         return pandas.DataFrame(source)

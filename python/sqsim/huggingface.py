@@ -6,6 +6,8 @@ import shutil
 
 import numpy
 
+from . import _library as _lib
+
 _DTYPES = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 
 
@@ -70,13 +72,14 @@ def export_huggingface(model, weights, target, dtype="float32"):
     must not exist; it appears complete or not at all."""
     from . import WeightFile
 
+    model, target = os.fsdecode(_lib.path(model, "model")), os.fsdecode(_lib.path(target, "target"))
     if dtype not in _DTYPES:
         raise ValueError(f"dtype = {dtype}, need {', '.join(_DTYPES)}")
     if os.path.exists(target):
         raise FileExistsError(f"{target} exists")
     if not isinstance(weights, WeightFile):
         weights = WeightFile(weights)
-    work = f"{os.fspath(target).rstrip('/')}.new-{os.getpid()}"
+    work = f"{target.rstrip('/')}.new-{os.getpid()}"
     os.makedirs(work)
     try:
         replaced, total = set(), 0

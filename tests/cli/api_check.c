@@ -176,9 +176,17 @@ static void check_refusals(const char *scratch)
     const sqsim_layer *const two[] = {layer, layer};
     const char *const same[] = {"a", "a"};
     CHECK(sqsim_file_write("x", same, two, 2, &err) == SQSIM_ERR_ARG, "two of a name");
+    const char *const control[] = {"a", "b\001"}, *const deleted[] = {"\177"};
+    CHECK(sqsim_file_write("x", control, two, 2, &err) == SQSIM_ERR_ARG &&
+              strstr(err.text, "name 1 has a control character"),
+          "a name that no reader opens");
+    CHECK(sqsim_file_write("x", deleted, two, 1, &err) == SQSIM_ERR_ARG, "DEL in a name");
     CHECK(sqsim_file_write("x", same, two, 0, &err) == SQSIM_ERR_RANGE, "none");
     CHECK(sqsim_file_write("/nowhere/x", same, two, 1, &err) == SQSIM_ERR_IO, "nowhere");
     CHECK(sqsim_file_open(scratch, NULL, &file, &err) != SQSIM_OK && !file, "a folder");
+    sqsim_points *points;
+    CHECK(sqsim_points_read("/nowhere", &points, &err) == SQSIM_ERR_IO && !points, "no database");
+    sqsim_points_free(NULL);
     sqsim_layer_free(layer);
     sqsim_format_free(format);
     sqsim_format_free(timed);

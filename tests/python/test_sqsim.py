@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package as its users have it: installed from the wheel (tests/cli/python.t). Judged by
 arithmetic in numpy, by `sqsim` ($SQSIM) on the same files, and by the safetensors package."""
+import ctypes
+import gc
+import importlib.metadata
 import json
 import os
 import pathlib
+import pickle
+import sqlite3
 import subprocess
+import sys
 
 import numpy
 import pytest
@@ -78,6 +84,184 @@ def test_refusals_are_exceptions():
         sqsim.encode(W[0], algorithm="rtn")
 
 
+# ---- what must never reach C -------------------------------------------------------------------
+
+
+def fresh(code, *arguments):
+    """Python code in a process of its own, so that a crash is a failed test and nothing more."""
+    return subprocess.run([sys.executable, "-c", "import copy, gc, pickle, threading, numpy, sqsim\n" + code, *map(str, arguments)],
+                          capture_output=True, text=True, check=False)
+
+
+def test_copies_are_the_object_itself():
+    done = fresh("""
+w = numpy.random.default_rng(1).standard_normal((64, 512)).astype("f4")
+layer = sqsim.encode(w, algorithm="rtn")
+want = layer.decode()
+for again in (copy.copy(layer), copy.deepcopy(layer), copy.deepcopy([layer])[0]):
+    layer = None
+    del layer
+    gc.collect()
+    other = [sqsim.encode(-w, algorithm="rtn") for _ in range(8)]  # takes the memory, if it was freed
+    assert numpy.array_equal(again.decode(), want)
+    layer = again
+print("same")
+""")
+    assert done.stdout == "same\n", (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_no_pickles(protocol, tmp_path):
+    layer = sqsim.encode(W, algorithm="rtn")
+    sqsim.write(tmp_path / "w", {"a": layer})
+    for thing in (layer, sqsim.WeightFile(tmp_path / "w")):
+        with pytest.raises(TypeError, match="cannot be pickled"):
+            pickle.dumps(thing, protocol)
+
+
+def test_handles_are_made_by_functions_alone():
+    for make in (sqsim.Layer, lambda: sqsim.Layer(5), lambda: sqsim.Layer(ctypes.c_void_p(8))):
+        with pytest.raises(TypeError, match="sqsim.Layer|Layer is made by"):
+            make()
+    layer = sqsim.encode(W, algorithm="rtn")
+    for change in (lambda: setattr(layer, "_handle", None), lambda: delattr(layer, "_handle"),
+                   lambda: object.__new__(sqsim.Layer).decode()):
+        with pytest.raises(AttributeError):
+            change()
+    assert layer.decode().shape == W.shape
+
+
+@pytest.mark.parametrize("call", [
+    "sqsim.validate(X)", "sqsim.WeightFile(X)", "sqsim.write(X, {'a': L})", "sqsim.evaluate(X)",
+    "sqsim.evaluate(X, 'sq_w', algorithm='rtn')", "sqsim.evaluate(X, weights='w')", "sqsim.evaluate(M, weights=X or 5)",
+    "sqsim.read_sweep(X)", "sqsim.frame(X)", "sqsim.export_huggingface(X, 'w', 'new')",
+    "sqsim.export_huggingface(M, X, 'new')", "sqsim.export_huggingface(M, 'w', X)"])
+def test_paths_that_are_none(call):
+    done = fresh(f"""
+M = {str(MODEL)!r}
+L = sqsim.encode(numpy.ones((8, 64), "f4"), algorithm="rtn")
+for X in (None, 5, {{}}, b"a\\0b", "a\\0b"):
+    try:
+        {call}
+    except (TypeError, ValueError):
+        print("refused")
+""")
+    assert (done.returncode, done.stdout) == (0, 5 * "refused\n"), done.stderr
+
+
+@pytest.mark.parametrize("value", [2**64 + 8, 2**64, -1, -2**63, 2**63, 8.0, "8", None, numpy.float32(8)])
+def test_sizes_are_whole_numbers_in_range(value):
+    for sizes in ((value, 64, 64), (64, value, 64), (64, 64, value)):
+        with pytest.raises((ValueError, TypeError), match="[mnk] = |[mnk] is "):
+            sqsim.cycles("sq_w", *sizes)
+    with pytest.raises((ValueError, TypeError), match="sequences"):
+        sqsim.evaluate(MODEL, sequences=value)
+    with pytest.raises(sqsim.Error, match="need 1"):
+        sqsim.cycles("sq_w", 2**40, 64, 64)
+    assert sqsim.cycles("sq_w", numpy.int8(8), 64, 64) == sqsim.cycles("sq_w", 8, 64, 64)
+
+
+@pytest.mark.parametrize("bank", [2**64 + 32, 2**32 + 32, -32, "32 ", " 32", "+32", "3\0002", 32.5, [32], float("nan"), 1e300])
+def test_options_are_whole_numbers_in_range(bank):
+    with pytest.raises((sqsim.Error, ValueError, TypeError)):
+        sqsim.encode(W, algorithm="rtn", bank=bank)
+
+
+def test_names_with_nul_are_refused(tmp_path):
+    layer = sqsim.encode(W, algorithm="rtn")
+    for call in (lambda: sqsim.encode(W, "sq_w\0x", algorithm="rtn"), lambda: sqsim.encode(W, algorithm="rtn\0x"),
+                 lambda: sqsim.encode(W, **{"algorithm": "rtn", "bank\0x": 64}), lambda: sqsim.needs_calibration("sq_w\0"),
+                 lambda: sqsim.cycles("sq_w\0x", 1, 64, 64), lambda: sqsim.write(tmp_path / "w", {"a\0b": layer})):
+        with pytest.raises(ValueError, match="NUL"):
+            call()
+    for wrong in (None, 5, b"sq_w"):
+        with pytest.raises(TypeError, match="format is "):
+            sqsim.encode(W, wrong)
+    for wrong in (None, 5, W):
+        with pytest.raises(TypeError, match="need sqsim.Layer"):
+            sqsim.write(tmp_path / "w", {"a": wrong})
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("format", ["sq_w", "gqsa", "mxfp4"])
+def test_what_is_written_opens_again(format, tmp_path):
+    layer = sqsim.encode(W, format, **({"operand": "weights"} if format == "mxfp4" else {"algorithm": "rtn"}))
+    names = [chr(c) for c in range(1, 256)] + ["lo", "a.lo", "a.", ".a", ".", "..", "__metadata__", "sq_digest", 'a"sq_digest":"',
+             "k_orig", "N", "x.N", "\\", "\u2028", "\U0001f600", "a" * 255, "\ufeff", "\ud800", "a/b", ""]
+    for number, name in enumerate(names):
+        path = tmp_path / str(number)
+        try:
+            sqsim.write(path, {name: layer, name + "x" if len(name) < 255 else "x": layer})
+        except (sqsim.Error, UnicodeEncodeError):
+            assert not path.exists(), name
+            continue
+        file = sqsim.WeightFile(path)
+        assert name in file and numpy.array_equal(file[name].decode(), layer.decode())
+    for control in [*range(1, 32), 127]:
+        assert not (tmp_path / str(control - 1)).exists()
+    assert (tmp_path / str(ord("a") - 1)).exists()
+
+
+def test_arrays_that_are_no_matrix_of_numbers():
+    for wrong in (W + 1j, W.astype(str), W.astype(object), W.view([("x", "f4")]), W.view("M8[s]") if W.itemsize == 8 else W.astype("M8[s]"),
+                  numpy.ma.masked_array(W, W > 0)):
+        with pytest.raises(TypeError):
+            sqsim.encode(wrong, algorithm="rtn")
+        with pytest.raises(TypeError):
+            sqsim.encode(W, algorithm="rtn").product(wrong)
+    for wrong in (W[:0], W[:, :0]):
+        with pytest.raises(sqsim.Error, match="= 0, need 1"):
+            sqsim.encode(wrong, algorithm="rtn")
+    with pytest.raises(sqsim.Error, match="m = 0"):
+        sqsim.encode(W, algorithm="rtn").product(X[:0])
+    with pytest.raises(sqsim.Error):
+        sqsim.encode(W, calibration=X[:0])
+    for wrong in (5, [1, 2], W[None], "a", None):
+        with pytest.raises((TypeError, ValueError)):
+            sqsim.encode(wrong, algorithm="rtn")
+    with pytest.warns(RuntimeWarning), pytest.raises(sqsim.Error):
+        sqsim.encode(W.astype(float) * 1e300, algorithm="rtn")
+    want = sqsim.encode(W, algorithm="rtn").decode()
+    for same in (W[::-1][::-1], W.T.copy().T, W.astype(">f4"), W.astype(float), numpy.repeat(W, 2, axis=1)[:, ::2]):
+        assert numpy.array_equal(sqsim.encode(same, algorithm="rtn").decode(), want)
+    assert numpy.array_equal(sqsim.encode(numpy.broadcast_to(W[:1], W.shape), algorithm="rtn").decode(),
+                             numpy.broadcast_to(want[:1], W.shape))
+
+
+def test_threads_share_layers_and_files(weights):
+    done = fresh("""
+import sys
+file = sqsim.WeightFile(sys.argv[1])
+name, layer = next(iter(file)), file[next(iter(file))]
+x = numpy.random.default_rng(1).standard_normal((4, layer.shape[1])).astype("f4")
+want, wrong = layer.product(x), []
+def work():
+    for _ in range(10):
+        if not numpy.array_equal(file[name].product(x), want) or not numpy.array_equal(layer.product(x), want):
+            wrong.append(1)
+threads = [threading.Thread(target=work) for _ in range(6)]
+for t in threads: t.start()
+for t in threads: t.join()
+def forever():
+    while True: layer.product(x)
+for _ in range(3): threading.Thread(target=forever, daemon=True).start()
+print("wrong", len(wrong), flush=True)
+""", weights)
+    assert (done.returncode, done.stdout) == (0, "wrong 0\n"), done.stderr
+
+
+def test_layers_outlive_their_file(weights):
+    file = sqsim.WeightFile(weights)
+    name = next(iter(file))
+    layer, want = file[name], file[name].decode()
+    del file
+    gc.collect()
+    assert numpy.array_equal(layer.decode(), want)
+
+
+# ---- files -------------------------------------------------------------------------------------
+
+
 def test_files_both_ways(tmp_path):
     path = tmp_path / "two.sq.safetensors"
     layers = {name: sqsim.encode(w, algorithm="rtn", bank=64) for name, w in (("a", W), ("b.c", -W))}
@@ -121,6 +305,21 @@ def weights_alone(tmp_path_factory):
     return path
 
 
+def read_tensors(path):
+    """Names to float64 arrays of a safetensors file, by its specification."""
+    data = path.read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    tensors = {}
+    for name, entry in json.loads(data[8:start]).items():
+        if name != "__metadata__":
+            part = data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]]
+            values = numpy.frombuffer(part, {"F32": "<f4", "F16": "<f2", "BF16": "<u2"}[entry["dtype"]])
+            if entry["dtype"] == "BF16":
+                values = (values.astype("<u4") << 16).view("<f4")
+            tensors[name] = values.reshape(entry["shape"]).astype(float)
+    return tensors
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_export_is_a_model_again(weights_alone, tmp_path, dtype):
     target = tmp_path / "exported"
@@ -128,9 +327,15 @@ def test_export_is_a_model_again(weights_alone, tmp_path, dtype):
     assert json.loads((target / "config.json").read_text())["torch_dtype"] == dtype
     rows, _ = run("inspect", target)
     assert len(rows) >= 14
-    # As it is: the loss of the decoded weights, but for what rounding them to 16 bits changes.
+    # Every weight is the decoded one, rounded to the nearest of the dtype, ties to even; the loss follows.
+    file, bits = sqsim.WeightFile(weights_alone), {"float32": 24, "bfloat16": 8, "float16": 11}[dtype]
+    tensors = read_tensors(target / "model.safetensors")
+    for name in file:
+        mantissa, exponent = numpy.frexp(file[name].decode().astype(float))
+        step = exponent - bits if dtype != "float16" else numpy.maximum(exponent, -13) - bits
+        assert numpy.array_equal(tensors[name + ".weight"], numpy.ldexp(numpy.rint(numpy.ldexp(mantissa, exponent - step)), step))
     assert sqsim.evaluate(target, sequences=2)["loss"] == pytest.approx(
-        sqsim.evaluate(MODEL, weights=weights_alone, sequences=2)["loss"], abs=1e-6 if dtype == "float32" else 1e-4)
+        sqsim.evaluate(MODEL, weights=weights_alone, sequences=2)["loss"], abs=1e-6 if dtype == "float32" else 1e-3)
     with pytest.raises(FileExistsError):
         sqsim.export_huggingface(MODEL, weights_alone, target)
 
@@ -171,6 +376,33 @@ def test_sweeps_as_rows_and_frames(tmp_path):
     assert json.loads((tmp_path / "s.csv.json").read_text())["provenance"]["tool"].startswith("sqsim")
 
 
+def test_damaged_sweeps_are_refused(tmp_path):
+    spec, db = tmp_path / "s.yaml", tmp_path / "s.db"
+    spec.write_text("name: s\naxes: {n: [64], k: [128], m: [1, 8]}\nmeasures: [cycles]\n")
+    run("sweep", spec, "--db", db)
+    rows = sqsim.read_sweep(db)
+    # A name is a name: not a URI, in which %62 is b and ? begins options.
+    for name in ("a%62.db", "a?mode=memory", "a#b", "file:x"):
+        db.with_name("ab.db").write_bytes(b"")
+        (tmp_path / name).write_bytes(db.read_bytes())
+        assert sqsim.read_sweep(tmp_path / name) == rows
+    for change in ("UPDATE point SET measures = replace(measures, '\"cycles\":', '\"cycles\":1')",
+                   "UPDATE point SET parameters = replace(parameters, '\"m\":1', '\"m\":2')",
+                   "UPDATE provenance SET text = text || ' '", "UPDATE sweep SET spec = spec || ' '"):
+        other = tmp_path / "other.db"
+        other.write_bytes(db.read_bytes())
+        connection = sqlite3.connect(other)
+        with connection:
+            assert connection.execute(change).rowcount >= 1
+        connection.close()
+        with pytest.raises(sqsim.Error, match="damaged"):
+            sqsim.read_sweep(other)
+    for wrong, why in ((tmp_path / "none.db", "No such file"), (spec, "database"), (tmp_path, "regular")):
+        with pytest.raises(sqsim.Error, match=why):
+            sqsim.read_sweep(wrong)
+    assert not (tmp_path / "none.db").exists()
+
+
 def test_json_as_rows_and_frames():
     done = subprocess.run([PROGRAM, "run", "--m", "1", "--workload", "--json"], capture_output=True, check=False)
     assert done.returncode == 2
@@ -182,3 +414,16 @@ def test_json_as_rows_and_frames():
 
 def test_number_of_the_readme():
     assert sqsim.cycles("sq_w", m=2048, n=28672, k=8192)["cycles"] == 29360133
+
+
+def test_pandas_is_an_extra():
+    metadata = importlib.metadata.metadata("sqsim")
+    assert metadata.get_all("Provides-Extra") == ["pandas"]
+    assert metadata.get_all("Requires-Dist") == ["numpy", 'pandas; extra == "pandas"']
+    done = fresh("""
+import sys
+sys.modules["pandas"] = None
+try: sqsim.frame([{"a": 1}])
+except ImportError as error: print(error)
+""")
+    assert "pip install 'sqsim[pandas]'" in done.stdout, done.stderr

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points of sqsim.h: the rows of a database of `sqsim sweep --db`, checked as they are read.
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/sq_api.h"
+#include "sim/sweep/sq_sweep_db.h"
+
+struct sqsim_points {
+    size_t n, capacity;
+    struct sq_api_point {
+        char *sweep, *parameters, *measures, *provenance;
+    } * point;
+};
+
+void sqsim_points_free(sqsim_points *points)
+{
+    for (size_t i = 0; points && i < points->n; i++) {
+        const struct sq_api_point *p = &points->point[i];
+        free(p->sweep);
+        free(p->parameters);
+        free(p->measures);
+        free(p->provenance);
+    }
+    if (points)
+        free(points->point);
+    free(points);
+}
+
+static enum sq_status add_point(void *context, const struct sq_sweep_row *row, struct sq_error *err)
+{
+    struct sqsim_points *p = context;
+    if (p->n == p->capacity) {
+        const size_t capacity = p->capacity ? 2 * p->capacity : 64;
+        struct sq_api_point *more = realloc(p->point, capacity * sizeof *more);
+        if (!more)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", capacity);
+        p->point = more;
+        p->capacity = capacity;
+    }
+    struct sq_api_point *to = &p->point[p->n++];
+    *to = (struct sq_api_point){strdup(row->sweep), strdup(row->parameters), strdup(row->measures),
+                                strdup(row->provenance)};
+    return to->sweep && to->parameters && to->measures && to->provenance
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", p->n);
+}
+
+// The specification that points come from has a digest as well.
+static enum sq_status check_specs(struct sq_sweep_db *db, const struct sqsim_points *p,
+                                  struct sq_error *err)
+{
+    for (size_t i = 0; i < p->n; i++) { // by ascending sweep
+        char *title, *spec;
+        if (i > 0 && strcmp(p->point[i].sweep, p->point[i - 1].sweep) == 0)
+            continue;
+        SQ_TRY(sq_sweep_db_spec(db, p->point[i].sweep, &title, &spec, err));
+        free(title);
+        free(spec);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status read_points(const char *path, struct sqsim_points *p, struct sq_error *err)
+{
+    struct sq_sweep_db *db;
+    SQ_TRY(sq_sweep_db_open(&db, path, false, err));
+    enum sq_status status = sq_sweep_db_each(db, add_point, p, err);
+    if (status == SQ_OK)
+        status = check_specs(db, p, err);
+    sq_sweep_db_close(db);
+    return status;
+}
+
+enum sqsim_status sqsim_points_read(const char *path, sqsim_points **points,
+                                    struct sqsim_error *err)
+{
+    struct sq_error inner;
+    struct sqsim_points *p = *points = calloc(1, sizeof *p);
+    enum sq_status status = p ? read_points(path, p, &inner)
+                              : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for points");
+    if (status != SQ_OK) {
+        sqsim_points_free(p);
+        *points = NULL;
+    }
+    return sq_api_status(status, &inner, err);
+}
+
+size_t sqsim_points_n(const sqsim_points *points)
+{
+    return points->n;
+}
+
+const char *sqsim_points_sweep(const sqsim_points *points, size_t i)
+{
+    return i < points->n ? points->point[i].sweep : NULL;
+}
+
+const char *sqsim_points_parameters(const sqsim_points *points, size_t i)
+{
+    return i < points->n ? points->point[i].parameters : NULL;
+}
+
+const char *sqsim_points_measures(const sqsim_points *points, size_t i)
+{
+    return i < points->n ? points->point[i].measures : NULL;
+}
+
+const char *sqsim_points_provenance(const sqsim_points *points, size_t i)
+{
+    return i < points->n ? points->point[i].provenance : NULL;
+}
