@@ -45,7 +45,10 @@ struct sq_checkpoint {
 // or a file. One sentence per refusal: SQ_ERR_IO, SQ_ERR_DAMAGED, SQ_ERR_UNSUPPORTED, SQ_ERR_SHAPE,
 // SQ_ERR_RANGE. Refused as well: encoded weights, channel masks, kernel traces and token files (by
 // their metadata and tensors: their floats are scales and values, not weights), and a stored head
-// that is not the embedding where tie_word_embeddings is true.
+// that is not the embedding where tie_word_embeddings is true. So is, by its name, every tensor of
+// a model that the forward pass would leave out (scales, adapters, blocks beyond num_hidden_layers)
+// but for the frequencies of the rotary embedding (inv_freq), which follow from the config; and in
+// a bag every tensor that says that weights are quantized or have an adapter.
 enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, struct sq_error *err);
 void sq_checkpoint_close(struct sq_checkpoint *ck);
 

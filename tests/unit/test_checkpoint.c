@@ -331,6 +331,78 @@ static void tensor_refusals(void **state)
     model_free(m);
 }
 
+// The forward pass would leave these out: it must not do so without a word.
+static void tensors_without_a_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *part;
+    } bad[] = {
+        {"model.layers.0.self_attn.q_proj.weight_scale", "q_proj.weight_scale' has no place"},
+        {"model.layers.1.mlp.up_proj.lora_A.weight", "up_proj.lora_A.weight' has no place"},
+        {"model.layers.7.mlp.up_proj.weight", "up_proj.weight' is of block 7, need 0..1"},
+        {"model.layers.2.input_layernorm.weight", "is of block 2, need 0..1"},
+        {"model.layers.00.mlp.up_proj.weight", "has no place"},
+        {"model.layers.1.self_attn.q_norm.weight", "has no place"},
+        {"model.layers.1.mlp.up_proj", "has no place"},
+        {"model.layers.1.", "has no place"},
+        {"model.layers.", "has no place"},
+        {"rope_freqs.weight", "has no place"}, // of GGUF
+        {"lm_head.bias", "'lm_head.bias' has no place"},
+        {"extra", "'extra' has no place"},
+    };
+    static const char *const good[] = {"model.layers.1.self_attn.rotary_emb.inv_freq",
+                                       "model.rotary_emb.inv_freq"};
+    struct model *m = model_new();
+    const size_t n = m->n;
+    for (size_t i = 0; i < LEN(bad); i++, m->n = n) {
+        add(m, bad[i].name, 8, i % 2 ? 8 : 0);
+        write_tensors(m, "model.safetensors", 0, m->n);
+        refused(m, SQ_ERR_UNSUPPORTED, bad[i].part);
+    }
+    for (size_t i = 0; i < LEN(good); i++, m->n = n) {
+        add(m, good[i], 2, 0);
+        write_tensors(m, "model.safetensors", 0, m->n);
+        check_model(m->dir);
+    }
+    add(m, "model.layers.1.mlp.up_proj.weight_scale", 8, 8); // in the second shard
+    write_index(m, NULL, NULL);
+    write_tensors(m, "a.safetensors", 0, m->n / 2);
+    write_tensors(m, "b.safetensors", m->n / 2, m->n);
+    unlink(tmpdir_path(m->dir, "model.safetensors"));
+    refused(m, SQ_ERR_UNSUPPORTED, "up_proj.weight_scale' has no place");
+    model_free(m);
+}
+
+// A file of tensors whose names say that the others are no whole weights.
+static void bags_of_quantized_weights(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"w.weight_scale",  "w.weight_scale_inv", "w.scales",
+                                      "w.qzeros",        "weight_scale",       "w.input_scale",
+                                      "w.lora_A.weight", "w.weight_zero_point"};
+    static const char *const good[] = {"layer_scale.weight", "scaled", "zeroth.weight",
+                                       "scale_mlp.w", "lorax"};
+    struct model *m = model_new();
+    const char *path = tmpdir_path(m->dir, "bag.safetensors");
+    const size_t n = m->n;
+    struct sq_checkpoint ck;
+    struct sq_error err;
+    for (size_t i = 0; i < LEN(bad); i++, m->n = n) {
+        add(m, bad[i], 8, i % 2 ? 8 : 0);
+        write_tensors(m, "bag.safetensors", n - 1, m->n);
+        check_refused(sq_checkpoint_open(&ck, path, &err), SQ_ERR_UNSUPPORTED, &err, bad[i]);
+    }
+    for (size_t i = 0; i < LEN(good); i++, m->n = n) {
+        add(m, good[i], 8, 8);
+        write_tensors(m, "bag.safetensors", n, m->n);
+        if (sq_checkpoint_open(&ck, path, &err) != SQ_OK)
+            fail_msg("%s", err.text);
+        sq_checkpoint_close(&ck);
+    }
+    model_free(m);
+}
+
 static void real_model(void **state)
 {
     (void)state;
@@ -359,9 +431,10 @@ static void real_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_file_and_bag), cmocka_unit_test(shards),
-        cmocka_unit_test(config_refusals),     cmocka_unit_test(config_variants_that_open),
-        cmocka_unit_test(tensor_refusals),     cmocka_unit_test(real_model),
+        cmocka_unit_test(single_file_and_bag),       cmocka_unit_test(shards),
+        cmocka_unit_test(config_refusals),           cmocka_unit_test(config_variants_that_open),
+        cmocka_unit_test(tensor_refusals),           cmocka_unit_test(tensors_without_a_place),
+        cmocka_unit_test(bags_of_quantized_weights), cmocka_unit_test(real_model),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
