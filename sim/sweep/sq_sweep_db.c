@@ -314,13 +314,24 @@ enum sq_status sq_sweep_db_put(struct sq_sweep_db *db, const struct sq_sweep_row
     return write_row(db, PUT, 6, text, err);
 }
 
+// A text without a NUL: behind one there may be anything that no reader sees, so that two rows
+// would be read as one and the same.
+static bool is_whole(sqlite3_stmt *s, int i)
+{
+    return sqlite3_column_type(s, i) == SQLITE_TEXT &&
+           strlen(column(s, i)) == (size_t)sqlite3_column_bytes(s, i);
+}
+
 // Whether column n holds the digest of the n columns before it.
 static bool is_intact(sqlite3_stmt *s, unsigned n)
 {
     const char *text[5];
     char digest[SQ_DIGEST_SIZE];
-    for (unsigned i = 0; i < n; i++)
+    for (unsigned i = 0; i < n; i++) {
+        if (!is_whole(s, (int)i))
+            return false;
         text[i] = column(s, (int)i);
+    }
     digest_texts(n, text, digest);
     return strcmp(column(s, (int)n), digest) == 0;
 }
@@ -328,8 +339,9 @@ static bool is_intact(sqlite3_stmt *s, unsigned n)
 static enum sq_status row_of(const struct sq_sweep_db *db, sqlite3_stmt *s,
                              struct sq_sweep_row *row, struct sq_error *err)
 {
+    const bool is_good = is_intact(s, 5); // before column(), which makes a text of any type
     *row = (struct sq_sweep_row){column(s, 0), column(s, 1), {0, 0}, column(s, 3), column(s, 4)};
-    if (!is_intact(s, 5) || !sq_digest_parse(column(s, 2), &row->key))
+    if (!is_good || !sq_digest_parse(column(s, 2), &row->key))
         return SQ_FAIL(err, SQ_ERR_DAMAGED,
                        "'%s' is damaged: point %.80s of %.30s does not match its digest; run the "
                        "sweep again, into a new database if that does not help",

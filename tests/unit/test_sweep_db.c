@@ -109,6 +109,39 @@ static void sql(const char *path, const char *text)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+// A second row whose text differs behind a NUL only: by its digest it is the first once more.
+static void test_rows_with_a_nul(void **state)
+{
+    (void)state;
+    static const char *const insert[] = {
+        "INSERT INTO point SELECT sweep, CAST(parameters || x'0061' AS TEXT), key, measures, "
+        "provenance, digest FROM point",
+        "INSERT INTO point SELECT CAST(sweep || x'00' AS TEXT), parameters, key, measures, "
+        "provenance, digest FROM point",
+        "INSERT INTO point SELECT CAST(sweep AS BLOB), parameters, key, measures, provenance, "
+        "digest FROM point",
+        "UPDATE point SET measures = CAST(measures || x'0061' AS TEXT)"};
+    for (size_t i = 0; i < LEN(insert); i++) {
+        char dir[64];
+        struct sq_error err;
+        uint64_t added;
+        unsigned n = 0;
+        tmpdir_make(dir);
+        const char *path = tmpdir_path(dir, "a.db");
+        struct sq_sweep_db *db = open_db(path), *into = open_db(tmpdir_path(dir, "b.db"));
+        put(db, "{\"a\":1}", 1, "{\"x\":1}");
+        sql(path, insert[i]);
+        check_refused(sq_sweep_db_each(db, count_row, &n, &err), SQ_ERR_DAMAGED, &err,
+                      "does not match its digest");
+        assert_true(n <= 1);
+        check_refused(sq_sweep_db_merge(into, path, &added, &err), SQ_ERR_DAMAGED, &err,
+                      "does not match its digest");
+        sq_sweep_db_close(into);
+        sq_sweep_db_close(db);
+        tmpdir_remove(dir);
+    }
+}
+
 // A text of a row that is not what was written: no reader takes it, a new row heals it.
 static void test_damaged_rows(void **state)
 {
@@ -233,8 +266,11 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),         cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_damaged_rows), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_rows_with_a_nul),
+        cmocka_unit_test(test_damaged_rows),
+        cmocka_unit_test(test_fields),
         cmocka_unit_test(test_threads),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
