@@ -243,6 +243,20 @@ void sq_cli_stage(const char *label, const char *text)
     end_line(false);
 }
 
+json_t *sq_cli_json_number(double v)
+{
+    return isnan(v) ? json_null() : isinf(v) ? json_string("inf") : json_real(v);
+}
+
+const char *sq_cli_number_text(double v, int decimals, char text[32])
+{
+    if (isnan(v))
+        snprintf(text, 32, "-");
+    else
+        snprintf(text, 32, "%.*f", decimals, v);
+    return text;
+}
+
 char *sq_cli_json_dump(json_t *object)
 {
     char *line = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(12)); // one write, not 100

@@ -120,6 +120,10 @@ void sq_cli_json_line(json_t *object);
 // several threads at once.
 char *sq_cli_json_dump(json_t *object);
 
+// A figure: null for NaN, "inf" for infinity. The same for people, "-" for NaN, into text[32].
+json_t *sq_cli_json_number(double v);
+const char *sq_cli_number_text(double v, int decimals, char text[32]);
+
 // Provenance object that every --json summary carries: tool, revision, data ("real"/"synthetic"),
 // basis ("measured RTL"/"modelled"/...), seed. Strings may be NULL.
 json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed);

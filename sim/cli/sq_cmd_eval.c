@@ -25,6 +25,7 @@ enum {
     KEY_JOBS,
     KEY_JSON,
     KEY_PROGRESS,
+    FEW_TOKENS = 100, // below which a loss says little
 };
 
 static const struct argp_option options[] = {
@@ -201,6 +202,15 @@ static void begins(void *context, enum sq_eval_stage stage, size_t block, size_t
     sq_cli_stage(name[stage], text);
 }
 
+static void note_few(size_t n_tokens)
+{
+    sq_cli_settle();
+    fprintf(stderr,
+            "sqsim eval: note: loss and perplexity are of %zu predicted token%s, which says little "
+            "of a model\n",
+            n_tokens, n_tokens == 1 ? "" : "s");
+}
+
 static enum sq_status evaluate(const struct sq_eval_args *in, const char *model,
                                const struct sq_recipe *r, struct sq_checkpoint *ck,
                                struct sq_tokens *tokens, struct sq_tokens *calib,
@@ -240,9 +250,12 @@ static enum sq_status evaluate(const struct sq_eval_args *in, const char *model,
         free(context.mask[i].mask);
     free(context.mask);
     sq_cli_progress_end();
-    if (status == SQ_OK)
-        sq_eval_print_summary(&context, r, &result, &divergence, tokens);
-    return status;
+    if (status != SQ_OK)
+        return status;
+    sq_eval_print_summary(&context, r, &result, &divergence, tokens);
+    if (result.n_tokens < FEW_TOKENS)
+        note_few(result.n_tokens);
+    return SQ_OK;
 }
 
 // The rules of --layer-format, each of which is of some layer.

@@ -6,11 +6,6 @@
 
 #include "sim/cli/sq_cmd_eval.h"
 
-static json_t *json_number(double v)
-{
-    return isnan(v) ? json_null() : isinf(v) ? json_string("inf") : json_real(v);
-}
-
 // Keeps the mask of a layer for --output; without memory the file is refused at the end.
 static void keep_mask(struct sq_eval_args *in, const struct sq_layer_metrics *m)
 {
@@ -33,16 +28,15 @@ void sq_eval_print_head(const struct sq_recipe *r)
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m)
 {
     struct sq_eval_args *in = context;
+    char text[32];
     if (in->mask)
         keep_mask(in, m);
     if (!in->is_json) {
         sq_cli_progress_end();
         printf("%-36s %6zu x %-6zu %7.5g", m->name, m->n, m->k, m->act_bits);
-        if (isnan(m->stored_bits))
-            printf(" %8s", "-");
-        else
-            printf(" %8.4f", m->stored_bits);
-        printf(" %10.6f %8.3f", m->relative_error, m->sqnr_db);
+        printf(" %8s", sq_cli_number_text(m->stored_bits, 4, text));
+        printf(" %10s", sq_cli_number_text(m->relative_error, 6, text));
+        printf(" %8s", sq_cli_number_text(m->sqnr_db, 3, text));
         if (!isnan(m->mask_recall))
             printf(" %8.4f", m->mask_recall);
         printf(m->is_dense ? " dense\n" : "\n");
@@ -53,10 +47,10 @@ void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m)
     json_object_set_new(o, "n", json_integer((json_int_t)m->n));
     json_object_set_new(o, "k", json_integer((json_int_t)m->k));
     json_object_set_new(o, "activation_bits", json_real(m->act_bits));
-    json_object_set_new(o, "stored_bits_per_weight", json_number(m->stored_bits));
-    json_object_set_new(o, "relative_error", json_real(m->relative_error));
-    json_object_set_new(o, "sqnr_db", json_number(m->sqnr_db));
-    json_object_set_new(o, "mask_recall", json_number(m->mask_recall));
+    json_object_set_new(o, "stored_bits_per_weight", sq_cli_json_number(m->stored_bits));
+    json_object_set_new(o, "relative_error", sq_cli_json_number(m->relative_error));
+    json_object_set_new(o, "sqnr_db", sq_cli_json_number(m->sqnr_db));
+    json_object_set_new(o, "mask_recall", sq_cli_json_number(m->mask_recall));
     json_object_set_new(o, "dense", json_boolean(m->is_dense));
     sq_cli_json_line(o);
 }
@@ -81,15 +75,15 @@ static json_t *json_interval(const struct sq_interval *i)
 
 static void divergence_json(const struct sq_divergence *d, json_t *o)
 {
-    json_object_set_new(o, "loss_reference", json_number(d->loss_reference));
-    json_object_set_new(o, "loss_difference", json_number(d->loss_difference));
-    json_object_set_new(o, "loss_difference_se", json_number(d->loss_difference_se));
+    json_object_set_new(o, "loss_reference", sq_cli_json_number(d->loss_reference));
+    json_object_set_new(o, "loss_difference", sq_cli_json_number(d->loss_difference));
+    json_object_set_new(o, "loss_difference_se", sq_cli_json_number(d->loss_difference_se));
     json_object_set_new(o, "loss_difference_95", json_interval(&d->loss_difference_95));
-    json_object_set_new(o, "kl_mean", json_number(d->kl_mean));
+    json_object_set_new(o, "kl_mean", sq_cli_json_number(d->kl_mean));
     json_object_set_new(o, "kl_mean_95", json_interval(&d->kl_mean_95));
-    json_object_set_new(o, "kl_median", json_number(d->kl_median));
-    json_object_set_new(o, "kl_p99", json_number(d->kl_p99));
-    json_object_set_new(o, "top1_agreement", json_number(d->top1_agreement));
+    json_object_set_new(o, "kl_median", sq_cli_json_number(d->kl_median));
+    json_object_set_new(o, "kl_p99", sq_cli_json_number(d->kl_p99));
+    json_object_set_new(o, "top1_agreement", sq_cli_json_number(d->top1_agreement));
 }
 
 static void print_bits(const struct sq_recipe *r, const struct sq_eval_result *e)
@@ -125,9 +119,9 @@ void sq_eval_print_summary(const struct sq_eval_args *in, const struct sq_recipe
     }
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "activation_bits", json_number(e->act_bits));
-    json_object_set_new(o, "stored_bits_per_weight", json_number(e->stored_bits));
-    json_object_set_new(o, "payload_bits_per_weight", json_number(e->payload_bits));
+    json_object_set_new(o, "activation_bits", sq_cli_json_number(e->act_bits));
+    json_object_set_new(o, "stored_bits_per_weight", sq_cli_json_number(e->stored_bits));
+    json_object_set_new(o, "payload_bits_per_weight", sq_cli_json_number(e->payload_bits));
     json_object_set_new(o, "loss", json_real(e->loss));
     json_object_set_new(o, "perplexity", json_real(e->perplexity));
     divergence_json(d, o);

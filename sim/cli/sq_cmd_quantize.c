@@ -117,19 +117,15 @@ struct work {
     double weights, nbits;
 };
 
-static json_t *json_number(double db)
-{
-    return isnan(db) ? json_null() : isinf(db) ? json_string("inf") : json_real(db);
-}
-
 static void print_layer(const struct work *work, size_t i, double bits, double db)
 {
     const struct sq_layer *l = &work->ck->layer[i];
     const size_t padded = sq_recipe_padded(&work->r, l->k);
     sq_cli_progress_end();
     if (!work->in->is_json) {
-        printf("%-36s %6zu x %-6zu %8zu %8.4f %9.3f%s\n", l->name, l->n, l->k, padded, bits, db,
-               work->is_dense[i] ? " dense" : "");
+        char text[32];
+        printf("%-36s %6zu x %-6zu %8zu %8.4f %9s%s\n", l->name, l->n, l->k, padded, bits,
+               sq_cli_number_text(db, 3, text), work->is_dense[i] ? " dense" : "");
         return;
     }
     const struct sq_quant_layer *q = &work->layer[i];
@@ -141,11 +137,11 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
     json_object_set_new(o, "k", json_integer((json_int_t)l->k));
     json_object_set_new(o, "k_padded", json_integer((json_int_t)padded));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
-    json_object_set_new(o, "sqnr_db", json_number(db));
+    json_object_set_new(o, "sqnr_db", sq_cli_json_number(db));
     if (!work->is_streamed)
         json_object_set_new(o, "dense", json_boolean(work->is_dense[i]));
     for (size_t f = 0; f < n_figures; f++)
-        json_object_set_new(o, figure[f].key, json_number(figure[f].value));
+        json_object_set_new(o, figure[f].key, sq_cli_json_number(figure[f].value));
     sq_cli_json_line(o);
 }
 
@@ -162,14 +158,14 @@ static void print_summary(const struct work *work)
     const double bits = work->nbits / work->weights, db = sq_sqnr_db(&work->sqnr);
     const char *output = work->in->output, *padding = work->r.format->padding;
     if (!work->in->is_json) {
-        char equivalent[48] = "";
+        char equivalent[48] = "", text[32];
         if (work->is_streamed)
             snprintf(equivalent, sizeof equivalent, " (%.4f without scales)",
                      work->r.format->equivalent_bits(&work->r));
-        printf("activations of %.5g bits, %.4f stored bits per weight%s, SQNR %.3f dB, %zu layers, "
+        printf("activations of %.5g bits, %.4f stored bits per weight%s, SQNR %s dB, %zu layers, "
                "%.0f weights%s%s\n",
-               sq_cost_act_nbits(&work->r), bits, equivalent, db, work->ck->n_layers, work->weights,
-               padding ? ", " : "", padding ? padding : "");
+               sq_cost_act_nbits(&work->r), bits, equivalent, sq_cli_number_text(db, 3, text),
+               work->ck->n_layers, work->weights, padding ? ", " : "", padding ? padding : "");
         if (output)
             printf("written: %s\n", output);
         return;
@@ -184,7 +180,7 @@ static void print_summary(const struct work *work)
         json_object_set_new(o, "equivalent_bits",
                             json_real(work->r.format->equivalent_bits(&work->r)));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
-    json_object_set_new(o, "sqnr_db", json_number(db));
+    json_object_set_new(o, "sqnr_db", sq_cli_json_number(db));
     json_object_set_new(o, "output", output ? sq_cli_json_text(output) : json_null());
     json_object_set_new(o, "provenance", sq_cli_provenance(source_of(work->ck), "golden model", 0));
     sq_cli_json_line(o);

@@ -196,11 +196,6 @@ static json_t *json_counts(const uint64_t counts[SQ_N_CAUSES])
     return o;
 }
 
-static json_t *json_or_null(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 static json_t *json_causes(const struct sq_core_stats *s)
 {
     json_t *o = json_object();
@@ -249,8 +244,8 @@ static void print_layer(const struct visit *v, const struct sq_layer_run *r)
     json_object_set_new(o, "cycles", json_integer((json_int_t)r->stats.cycles));
     json_object_set_new(o, "utilisation_low", json_real(low));
     json_object_set_new(o, "utilisation_high", json_real(high));
-    json_object_set_new(o, "relative_error", json_or_null(r->relative_error));
-    json_object_set_new(o, "weight_sqnr_db", json_or_null(r->weight_sqnr_db));
+    json_object_set_new(o, "relative_error", sq_cli_json_number(r->relative_error));
+    json_object_set_new(o, "weight_sqnr_db", sq_cli_json_number(r->weight_sqnr_db));
     json_object_set_new(o, "causes", json_causes(&r->stats));
     sq_cli_json_line(o);
 }

@@ -59,3 +59,8 @@ double sq_sqnr_db(const struct sq_sqnr *s)
         return NAN;
     return s->noise == 0 ? INFINITY : 10.0 * log10(s->signal / s->noise);
 }
+
+double sq_sqnr_relative(const struct sq_sqnr *s)
+{
+    return s->signal == 0 ? NAN : sqrt(s->noise / s->signal);
+}

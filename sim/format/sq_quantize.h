@@ -20,5 +20,7 @@ void sq_sqnr_add(struct sq_sqnr *s, const float *w, const struct sq_matrix *m, f
 // 10 log10(signal / noise): +infinity for an exact encoding, NaN where the signal is zero (SPEC J
 // refuses to name a number there).
 double sq_sqnr_db(const struct sq_sqnr *s);
+// sqrt(noise / signal), of outputs the relative error (SPEC J.1); NaN where the signal is zero.
+double sq_sqnr_relative(const struct sq_sqnr *s);
 
 #endif

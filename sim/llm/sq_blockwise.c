@@ -9,6 +9,7 @@
 #include "models/quant/sq_smooth.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
+#include "sim/format/sq_quantize.h"
 
 // The layers that share input i of a block.
 static const struct {
@@ -313,11 +314,9 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
     }
     free(want);
     SQ_TRY(status);
-    if (signal == 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "layer %.60s: the reference output is 0 everywhere",
-                       l->name);
-    metrics.relative_error = sqrt(noise / signal);
-    metrics.sqnr_db = noise == 0 ? INFINITY : 10 * log10(signal / noise);
+    const struct sq_sqnr sum = {signal, noise};
+    metrics.relative_error = sq_sqnr_relative(&sum);
+    metrics.sqnr_db = sq_sqnr_db(&sum);
     if (metrics.mask)
         SQ_TRY(sq_quant_layer_recall(q, sq_recipe_of_layer(e->r, l->name), l->x, l->m,
                                      &metrics.mask_recall, err));

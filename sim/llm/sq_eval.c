@@ -119,6 +119,8 @@ static enum sq_status run_all(struct run *run, const struct sq_checkpoint *ck,
 {
     double nll = 0;
     *result = (struct sq_eval_result){0};
+    if (sq_tokens_predicted(tokens) == 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "no token is predicted, need 1 or more");
     if (run->r)
         SQ_TRY(sq_recipe_check(run->r, err));
     enum sq_status status = sq_llama_init(&run->eval, ck, tokens, err);

@@ -72,8 +72,7 @@ static enum sq_status compute_values(struct sq_layer_run *r, const struct sq_lay
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", r->name);
     if (o->reference) {
         r->output = sq_output_error(x, w, r->y, r->m, r->n, r->k);
-        if (r->output.signal > 0)
-            r->relative_error = sqrt(r->output.noise / r->output.signal);
+        r->relative_error = sq_sqnr_relative(&r->output);
     }
     return SQ_OK;
 }

@@ -13,7 +13,7 @@ typedef const struct sq_sweep_result result;
 static double relative_error(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
-    return r->output_signal > 0 ? sqrt(r->output_noise / r->output_signal) : NAN;
+    return sq_sqnr_relative(&(struct sq_sqnr){r->output_signal, r->output_noise});
 }
 
 static double output_sqnr_db(point *p, result *r, unsigned index)

@@ -138,6 +138,31 @@ else
   skip "a terminal" "no script program"
 fi
 
+# ---- little to go by --------------------------------------------------------------------------------
+header='{"ids":{"dtype":"I32","shape":[2],"data_offsets":[16,24]},"offsets":{"dtype":"I64","shape":[2],"data_offsets":[0,16]}}'
+tensor "$W/two.safetensors" "$header" 0
+printf '\0\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\101\0\0\0\102\0\0\0' >>"$W/two.safetensors"
+sq eval --format dense --algorithm rtn --summary --tokens two.safetensors
+ok "perplexity of one token: a note" [ "$RC" = 0 -a "$(cat "$W.err")" = "sqsim eval: note: loss and perplexity \
+are of 1 predicted token, which says little of a model" ]
+ok "and the result" out_has '^loss .*, 1 tokens'
+python3 - "$ROOT/traces/tiny-llama" "$W/zeros" <<'P'
+import json, os, shutil, struct, sys
+shutil.copytree(sys.argv[1], sys.argv[2])
+path = os.path.join(sys.argv[2], "model.safetensors")
+data = bytearray(open(path, "rb").read())
+n = struct.unpack("<Q", data[:8])[0]
+first, end = json.loads(data[8:8 + n])["model.layers.1.mlp.up_proj.weight"]["data_offsets"]
+data[8 + n + first:8 + n + end] = bytes(end - first)
+open(path, "wb").write(data)
+P
+accept "a layer of zeros" eval zeros --format dense --algorithm rtn --sequences 1 --json
+ok "its errors are no numbers" out_has 'up_proj".*"relative_error":null,"sqnr_db":null'
+ok "and every line is JSON" python3 -c "import json,sys; [json.loads(l, parse_constant=sys.exit) for l in open('$W.out')]"
+sq eval zeros --format dense --algorithm rtn --sequences 1
+ok "text: a dash" out_has '^model.layers.1.mlp.up_proj  *512 x 256 .* - *-$'
+rm -rf "$W/zeros"
+
 # ---- masks ----------------------------------------------------------------------------------------
 accept "--output" eval --sequences 1 --calib-sequences 3 --format sq_a_static --algorithm rtn -o m.safetensors
 accept "inspect reads the masks" inspect m.safetensors --json

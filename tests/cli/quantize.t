@@ -126,6 +126,11 @@ tensor "$W/zero" '{"w":{"dtype":"F32","shape":[1,64],"data_offsets":[0,256]}}' 0
 head -c 256 /dev/zero >>"$W/zero"
 accept "all-zero weights" quantize zero --algorithm rtn --json
 ok "SQNR of zero weights is null" [ "$(number sqnr_db)" = null ]
+sq quantize zero --algorithm rtn
+ok "and in text a dash" [ "$(grep -c 'nan' "$W.out")" = 0 -a "$(grep -c ' -$' "$W.out")" = 1 -a \
+  "$(grep -c 'SQNR - dB' "$W.out")" = 1 ]
+tensor "$W/scaled" '{"w":{"dtype":"F32","shape":[1,64],"data_offsets":[0,256]},"w.weight_scale":{"dtype":"F32","shape":[1,1],"data_offsets":[256,260]}}' 260
+refuse "'w.weight_scale' belongs to weights that are quantized already" quantize scaled -o x
 
 # ---- the real models, where they are ----------------------------------------------------------------
 real=$ROOT/../shared/data/models/stories260K
