@@ -28,6 +28,7 @@ libsqlite3-dev /usr/include/sqlite3.h
 libxxhash-dev /usr/include/xxhash.h
 libpcre2-dev /usr/include/pcre2.h
 libutf8proc-dev /usr/include/utf8proc.h
+nettle-dev /usr/include/nettle/sha2.h
 libcsv-dev /usr/include/csv.h
 libcyaml-dev /usr/include/cyaml/cyaml.h
 libsystemc-dev /usr/include/systemc.h

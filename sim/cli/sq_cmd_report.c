@@ -52,9 +52,10 @@ static const struct argp_option report_options[] = {
     {"json", KEY_JSON, NULL, 0, "one JSON object per sweep, the summary last", 3},
     {0}};
 static const char report_doc[] =
-    "Shows what a sweep found: Pareto fronts, bank against sparsity, where the cycles go. Prints a "
-    "summary; -o also writes one self-contained HTML page (no network) with CSV and JSON beside "
-    "it.\v"
+    "Shows what a sweep found: Pareto fronts, bank against sparsity, where the cycles go, of each "
+    "workload and machine by itself. Prints a summary; -o also writes one self-contained HTML page "
+    "(no network) with CSV and JSON beside it. Points that the specification, as it was last run, "
+    "no longer has are left out of all of them, and counted.\v"
     "Examples:\n"
     "  sqsim report --db grid.db\n"
     "  sqsim report --db grid.db -o report\n"
@@ -70,6 +71,11 @@ static void print_json(const struct arguments *in, const struct sq_report *r)
         json_object_set_new(o, "sweep", json_string(r->sweep[i].name));
         json_object_set_new(o, "title", json_string(r->sweep[i].title ? r->sweep[i].title : ""));
         json_object_set_new(o, "points", json_integer((json_int_t)r->sweep[i].n_rows));
+        json_object_set_new(o, "pairs", json_integer((json_int_t)r->sweep[i].n_pairs));
+        json_object_set_new(o, "stale", json_integer((json_int_t)r->sweep[i].n_stale));
+        json_object_set_new(o, "unchecked",
+                            r->sweep[i].unchecked[0] ? sq_cli_json_text(r->sweep[i].unchecked)
+                                                     : json_null());
         sq_cli_json_line(o);
     }
     o = json_object();
@@ -95,11 +101,11 @@ int sq_cmd_report(int argc, char **argv)
     }
     if (sq_report_load(&report, in.db, in.sweep, &err) != SQ_OK)
         return sq_cli_fail("report", &err);
-    enum sq_status status = SQ_OK;
+    enum sq_status status = sq_report_hide_stale(&report, sq_cli_home(), &err);
     char *page = sq_cli_home_path("sim/sweep/sq_report.html");
     if (!page)
         status = SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory for a report");
-    else if (in.output)
+    else if (status == SQ_OK && in.output)
         status = sq_report_write(&report, in.output, page, &err);
     if (status == SQ_OK && in.is_json)
         print_json(&in, &report);

@@ -4,6 +4,7 @@
 #ifndef SQ_REPORT_H
 #define SQ_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,13 +15,30 @@ struct sq_report_row {
     char *parameters, *measures, *provenance; // JSON objects
     struct sq_digest key;
     char *order; // sorts like the parameters: numbers by value, texts as texts
+    char *pair;  // the parameters that say which work and machine, a JSON object
+};
+
+// Points that may be compared: the same work on the same machine. Rows `first` to
+// `first + n_rows - 1`.
+struct sq_report_pair {
+    const char *of; // JSON object, owned by its rows
+    size_t first, n_rows;
 };
 
 struct sq_report_sweep {
     char *name, *title, *spec;
     size_t n_rows;
-    struct sq_report_row *row; // by parameters
+    struct sq_report_row *row; // by pair, then by parameters
+    size_t n_pairs;
+    struct sq_report_pair *pair;
+    // What sq_report_hide_stale found: points left out, or why it could not tell ("": it could).
+    size_t n_stale;
+    char unchecked[200];
 };
+
+// The axes that tell pairs apart: model, workload, machine, m, n, k. A front, a heat map or a
+// smallest value over two of them would compare one token with a prefill of 2048.
+bool sq_report_is_of_pair(const char *parameter);
 
 struct sq_report {
     size_t n_sweeps;
@@ -35,15 +53,23 @@ enum sq_status sq_report_load(struct sq_report *r, const char *path, const char 
                               struct sq_error *err);
 void sq_report_free(struct sq_report *r);
 
+// Leaves out the points that the specification of their sweep, as it was last run, no longer has.
+// Where the specification cannot be read (a machine file that is not here) all points stay, and
+// `unchecked` says why. Machines are read from below `home`. SQ_ERR_RANGE where no point is left.
+enum sq_status sq_report_hide_stale(struct sq_report *r, const char *home, struct sq_error *err);
+
 // DIR/index.html, DIR/results.json, DIR/NAME.csv of each sweep. DIR is made where missing (not its
-// parents). `page` is the template, sim/sweep/sq_report.html. The page shows at most
+// parents). `page` is the template, sim/sweep/sq_report.html. Its Content-Security-Policy allows
+// the scripts and the style that are in it, by SHA-256, and nothing else. The page shows at most
 // SQ_REPORT_PAGE_ROWS points of a sweep and says so; the other files hold all. After a failure DIR
 // is as it was: no file has its name before all are written.
 #define SQ_REPORT_PAGE_ROWS 5000u
 enum sq_status sq_report_write(const struct sq_report *r, const char *dir, const char *page,
                                struct sq_error *err);
 
-// Ranges of the measures, Pareto fronts, bank x sparsity tables.
+// Ranges of the measures, Pareto fronts, bank x sparsity tables, of each pair; of more than
+// SQ_REPORT_TEXT_PAIRS pairs only the ranges, of all together.
+#define SQ_REPORT_TEXT_PAIRS 24u
 enum sq_status sq_report_text(const struct sq_report *r, FILE *out, struct sq_error *err);
 
 // ---- two databases ----------------------------------------------------------------------------

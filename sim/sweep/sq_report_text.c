@@ -8,10 +8,11 @@
 #include "sim/sweep/sq_report.h"
 #include "sim/sweep/sq_sweep_export.h"
 
-// One sweep as a table: a value per row and column, NaN where there is none.
+// Rows of one sweep, from `first` on, as a table: a value per row and column, NaN where there is
+// none.
 struct table {
     const struct sq_report_sweep *sweep;
-    size_t n_columns, n_parameters, n_rows;
+    size_t first, n_columns, n_parameters, n_rows;
     char (*name)[40];
     bool *varies; // of parameters
     double *value;
@@ -70,8 +71,8 @@ static enum sq_status shape_table(struct table *t, const struct sq_fields *p,
 static enum sq_status read_row(struct table *t, size_t row, struct sq_error *err)
 {
     struct sq_fields p, m;
-    SQ_TRY(sq_fields_read(&p, t->sweep->row[row].parameters, err));
-    enum sq_status status = sq_fields_read(&m, t->sweep->row[row].measures, err);
+    SQ_TRY(sq_fields_read(&p, t->sweep->row[t->first + row].parameters, err));
+    enum sq_status status = sq_fields_read(&m, t->sweep->row[t->first + row].measures, err);
     if (status == SQ_OK) {
         if (row == 0)
             status = shape_table(t, &p, &m, err);
@@ -83,11 +84,11 @@ static enum sq_status read_row(struct table *t, size_t row, struct sq_error *err
     return status;
 }
 
-static enum sq_status read_table(struct table *t, const struct sq_report_sweep *s,
-                                 struct sq_error *err)
+static enum sq_status read_table(struct table *t, const struct sq_report_sweep *s, size_t first,
+                                 size_t n_rows, struct sq_error *err)
 {
-    *t = (struct table){.sweep = s, .n_rows = s->n_rows};
-    for (size_t i = 0; i < s->n_rows; i++)
+    *t = (struct table){.sweep = s, .first = first, .n_rows = n_rows};
+    for (size_t i = 0; i < n_rows; i++)
         SQ_TRY(read_row(t, i, err));
     for (size_t i = 1; i < t->n_rows; i++)
         for (size_t c = 0; c < t->n_parameters; c++)
@@ -241,24 +242,68 @@ static void put_head(FILE *out, const struct table *t)
                 fprintf(out, pass ? " %s=%s" : " %s", t->name[c], t->text[c]);
     }
     fputc('\n', out);
+    if (s->n_stale)
+        fprintf(out, "%zu points that the specification no longer has are left out\n", s->n_stale);
+    if (s->unchecked[0]) {
+        fputs("not compared with the specification: ", out);
+        sq_put_text(out, s->unchecked);
+        fputc('\n', out);
+    }
+}
+
+static void put_body(FILE *out, const struct table *t)
+{
+    static const char *const maps[] = {"relative_error", "cycles", "stored_bits", "pe_area_um2",
+                                       "gather_area_um2"};
+    put_ranges(out, t);
+    put_front(out, t, "cycles");
+    put_front(out, t, "stored_bits");
+    put_front(out, t, "pe_area_um2");
+    for (size_t j = 0; j < sizeof maps / sizeof maps[0]; j++)
+        put_heat_map(out, t, maps[j]);
+}
+
+// Each pair by itself: what is best for one of them says nothing of another.
+static enum sq_status put_pairs(FILE *out, const struct table *whole, struct sq_error *err)
+{
+    const struct sq_report_sweep *s = whole->sweep;
+    for (size_t i = 0; i < s->n_pairs; i++) {
+        struct table t;
+        const enum sq_status status = read_table(&t, s, s->pair[i].first, s->pair[i].n_rows, err);
+        if (status == SQ_OK) {
+            fputs("\n==", out);
+            for (size_t c = 0; c < t.n_parameters; c++)
+                if (whole->varies[c] && !t.varies[c] && sq_report_is_of_pair(t.name[c]))
+                    fprintf(out, " %s=%s", t.name[c], t.text[c]);
+            fprintf(out, ": %zu points\n", t.n_rows);
+            put_body(out, &t);
+        }
+        free_table(&t);
+        SQ_TRY(status);
+    }
+    return SQ_OK;
 }
 
 enum sq_status sq_report_text(const struct sq_report *r, FILE *out, struct sq_error *err)
 {
-    static const char *const maps[] = {"relative_error", "cycles", "stored_bits", "pe_area_um2",
-                                       "gather_area_um2"};
     for (size_t i = 0; i < r->n_sweeps; i++) {
+        const struct sq_report_sweep *s = &r->sweep[i];
         struct table t;
-        const enum sq_status status = read_table(&t, &r->sweep[i], err);
+        enum sq_status status = read_table(&t, s, 0, s->n_rows, err);
         if (status == SQ_OK) {
             fputs(i ? "\n" : "", out);
             put_head(out, &t);
-            put_ranges(out, &t);
-            put_front(out, &t, "cycles");
-            put_front(out, &t, "stored_bits");
-            put_front(out, &t, "pe_area_um2");
-            for (size_t j = 0; j < sizeof maps / sizeof maps[0]; j++)
-                put_heat_map(out, &t, maps[j]);
+            if (s->n_pairs == 1)
+                put_body(out, &t);
+            else if (s->n_pairs <= SQ_REPORT_TEXT_PAIRS)
+                status = put_pairs(out, &t, err);
+            else {
+                put_ranges(out, &t);
+                fprintf(out,
+                        "\n%zu different workloads and machines: their fronts are in the page "
+                        "(-o)\n",
+                        s->n_pairs);
+            }
         }
         free_table(&t);
         SQ_TRY(status);

@@ -47,6 +47,47 @@ accept "the default database" report --json
 ok "is sweep.db" [ "$(number points)" = 84 ]
 ok "without -o nothing is written" [ ! -e "$W/report" ]
 
+# ---- workloads and machines, each by itself -------------------------------------------------------
+sq sweep "$ROOT/sim/sweeps/mixed.yaml" --db mixed.db
+accept "prefill and decode on two machines" report --db mixed.db -o mixed
+ok "four of workload and machine" [ "$(grep -c '^== workload=.* machine=.*: 30 points$' "$W.out")" = 4 ]
+ok "ranges and a heat map of each" [ "$(grep -c '^time_ms ' "$W.out"),$(grep -c '^cycles, smallest of each' "$W.out")" = 4,4 ]
+accept "--json" report --db mixed.db --json
+ok "counts them" out_has '"sweep":"mixed".*"points":120,"pairs":4,"stale":0,"unchecked":null'
+ok "the page's data: four pairs, each row in its own" python3 - "$W/mixed/index.html" <<'EOS'
+import json, sys
+sweep = json.loads(open(sys.argv[1]).read().split('id="data">')[1].split("</script>")[0])["sweeps"][0]
+pairs = [(p["of"]["workload"], p["of"]["machine"]) for p in sweep["pairs"]]
+assert len(set(pairs)) == len(pairs) == 4, pairs
+assert [p["points"] for p in sweep["pairs"]] == [30] * 4
+assert all(pairs[r["pair"]] == (r["p"]["workload"], r["p"]["machine"]) for r in sweep["rows"])
+EOS
+
+# ---- points that the specification no longer has ---------------------------------------------------
+cp "$W/sweep.db" "$W/stale.db"
+sed 's/bank: .*/bank: [16, 32]/; s/n: .*/n: [256]/' "$W/one.yaml" >"$W/fewer.yaml"
+sq sweep fewer.yaml --db stale.db -o fewer.csv
+accept "a specification with fewer banks" report --db stale.db -o stale
+ok "their points are left out" out_has '^32 points; varied: k bank'
+ok "and counted" out_has '^52 points that the specification no longer has are left out'
+ok "CSV is that of the sweep" cmp "$W/fewer.csv" "$W/stale/one.csv"
+ok "JSON holds the same" [ "$(grep -c '"key"' "$W/stale/results.json")" = 32 ]
+ok "the page as well, and says so" grep -q '"points":32,"stale":52,"unchecked":""' "$W/stale/index.html"
+accept "--json" report --db stale.db --json
+ok "says so" out_has '"points":32,"pairs":2,"stale":52,"unchecked":null'
+cp "$ROOT/sim/machines/edge4.yaml" "$W/gone.yaml"
+printf '%s\n' 'name: gone' 'axes:' '  machine: [gone.yaml]' '  n: [256]' '  k: [512]' '  bank: [16, 32]' 'measures: [cycles]' >"$W/of_gone.yaml"
+sq sweep of_gone.yaml --db gone.db
+rm "$W/gone.yaml"
+accept "a machine that is not here any more" report --db gone.db
+ok "all points, and why" out_has "^not compared with the specification: .*cannot open 'gone.yaml'"
+printf '%s\n' 'name: one' 'axes:' '  n: [64]' '  k: [64]' 'measures: [cycles]' >"$W/other.yaml"
+if command -v sqlite3 >/dev/null; then
+  cp "$W/sweep.db" "$W/other.db"; sq sweep other.yaml --db other.db
+  sqlite3 "$W/other.db" "DELETE FROM point WHERE parameters LIKE '{\"m\":32,\"n\":64,%'"
+  refuse "sweep one: none of its 84 points is of its specification" report --db other.db -o none
+fi
+
 # ---- files --------------------------------------------------------------------------------------
 accept "-o" report --db a.db -o out
 ok "page, JSON, a CSV per sweep" [ "$(ls "$W/out" | tr '\n' ' ')" = "index.html one.csv results.json two.csv " ]
@@ -70,7 +111,7 @@ look() { # ADDRESS: the page after its scripts ran in $W.dom, the log in $W.err
     --disable-dev-shm-usage --user-data-dir="$W/profile" --enable-logging=stderr --v=0 \
     --allow-file-access-from-files --virtual-time-budget=20000 --dump-dom "$1" >"$W.dom" 2>"$W.err")
 }
-clean() { ! grep -i "console.*\(error\|uncaught\|warn\)" "$W.err"; }
+clean() { ! grep -i "console.*\(error\|uncaught\|warn\|violates\)" "$W.err"; }
 rows() { grep -o '<tbody>.*</tbody>' <(tr -d '\n' <"$W.dom") | head -1 | grep -o '<tr>' | wc -l; }
 if [ -n "$browser" ]; then
   look "file://$W/out/index.html"
@@ -82,7 +123,8 @@ if [ -n "$browser" ]; then
   bars_sum() { grep -o 'data-cycles="[^"]*" data-sum="[^"]*"' "$W.dom" | tr '"' ' ' |
     awk '{n++; if ($2 != $4) bad++} END {exit !(n >= '"$1"' && !bad)}'; }
   ok "page: causes add up to the cycles" bars_sum 80
-  ok "page: whole labels" grep -q '>k=512 bank=16 sparsity=0.9375 high_lanes=4<' "$W.dom"
+  ok "page: whole labels" grep -q '>bank=16 sparsity=0.9375 high_lanes=4<' "$W.dom"
+  ok "page: under their workload" grep -q '<h3>k=512</h3>' "$W.dom"
   ok "page: saved as SVG" [ "$(grep -o 'Save as SVG</button>' "$W.dom" | wc -l)" -ge 6 ]
   ok "page: links" grep -q '<a href="one.csv">' "$W.dom"
   look "file://$W/out/index.html#one?bank=32%20sparsity%3C0.9%20high_lanes!=2"
@@ -101,16 +143,63 @@ if [ -n "$browser" ]; then
   ok "state: axes of the address" grep -q 'aria-label="cycles against stored_bits, ' "$W.dom"
   ok "state: colour of the address" grep -q 'id="legend">sparsity:' "$W.dom"
   ok "state: order of the address" grep -q 'data-column="cycles" aria-sort="descending"' "$W.dom"
-  # Ties of the front: equal in both numbers, all ringed.
-  want=$(python3 - "$W/out/results.json" <<'EOS'
+  # Ties of the front: equal in both numbers, all ringed. Points on the front of each pair, by Python.
+  fronts_of() { # JSON SWEEP X Y: of both less is better but for utilisation
+    python3 - "$@" <<'EOS'
 import json, sys
-p = [(r["measures"]["cycles"], r["measures"]["stored_bits"]) for r in json.load(open(sys.argv[1])) if r["sweep"] == "one"]
-print(sum(not any(q[0] <= a[0] and q[1] <= a[1] and q != a for q in p) for a in p))
+path, sweep, x, y = sys.argv[1:]
+axes, pairs = ["model", "workload", "machine", "m", "n", "k"], {}
+for r in json.load(open(path)):
+    if r["sweep"] == sweep:
+        of = tuple(r["parameters"].get(a) for a in axes)
+        pairs.setdefault(of, []).append([r["measures"][k] * (-1 if "util" in k else 1) for k in (x, y)])
+for p in pairs.values():
+    print(sum(not any(q[0] <= a[0] and q[1] <= a[1] and q != a for q in p) for a in p), "of", len(p))
 EOS
-)
+  }
+  drawn() { grep -o '[0-9]* of [0-9]* points on the front"' "$W.dom" | sed 's/ points.*//'; }
+  want=$(fronts_of "$W/out/results.json" one cycles stored_bits)
   look "file://$W/out/index.html#one??x=cycles&y=stored_bits"
-  ok "front: $want points, ties among them" grep -q "$want of 84 points on the front" "$W.dom"
-  ok "front: there are ties" [ "$want" -ge 2 ]
+  ok "front: one of each k" [ "$(drawn)" = "$want" ]
+  ok "front: there are ties" [ "${want%% *}" -ge 2 ]
+  look "file://$W/mixed/index.html"
+  ok "mixed: no console errors" clean
+  ok "mixed: four fronts" [ "$(grep -o ' data-front="' "$W.dom" | wc -l)" = 4 ]
+  ok "mixed: each of its own points" [ "$(drawn)" = "$(fronts_of "$W/mixed/results.json" mixed time_ms utilisation_low)" ]
+  ok "mixed: heat maps of each" [ "$(grep -o 'aria-label="time_ms by bank and sparsity"' "$W.dom" | wc -l)" = 4 ]
+  ok "mixed: tables of each" [ "$(grep -o '<tr class="pair"><th[^>]*>workload=llama-3-8b_[a-z]*_[0-9]* machine=[a-z0-9]*<' "$W.dom" | sort -u | wc -l)" = 4 ]
+  look "file://$W/mixed/index.html#mixed??pair=3&zoom=3,100,1000,0.1,1"
+  ok "mixed: one pair of the address" [ "$(grep -o ' data-front="' "$W.dom" | wc -l),$(rows)" = 1,30 ]
+  look "file://$W/stale/index.html"
+  ok "stale: said on the page" grep -q '52 points that the specification no longer has are left out' "$W.dom"
+
+  # ---- what the page may run: its own scripts and style, nothing else
+  policy=$(grep -o 'Content-Security-Policy" content="[^"]*' "$W/out/index.html" | cut -d'"' -f3)
+  ok "policy: nothing from anywhere, scripts and style by hash" grep -Eqx "default-src 'none'; script-src( 'sha256-[^']{44}'){2}; style-src 'sha256-[^']{44}'; img-src data:; base-uri 'none'; form-action 'none'" <<<"$policy"
+  python3 - "$W/out/index.html" "$W/out/planted.html" <<'EOS'
+import sys
+planted = """<script>document.body.dataset.script = 1</script><img src=x onerror="document.body.dataset.handler = 1">
+<p style="color: red" id="styled"></p><iframe src="javascript:parent.document.body.dataset.address = 1"></iframe></body>"""
+open(sys.argv[2], "w").write(open(sys.argv[1]).read().replace("</body>", planted))
+EOS
+  look "file://$W/out/planted.html"
+  ok "policy: planted scripts and styles do not run" eval '! grep -Eq "data-(script|handler|address)=" "$W.dom"'
+  ok "policy: refused by it" [ "$(grep -c "violates the following Content Security Policy" "$W.err")" -ge 4 ]
+  ok "policy: the page is drawn all the same" [ "$(rows)" = 84 ]
+  sed 's/<meta http-equiv="Content-Security-Policy"[^>]*>//' "$W/out/planted.html" >"$W/out/open.html"
+  look "file://$W/out/open.html"
+  ok "policy: without it they would run" grep -Eq 'data-script="1"' "$W.dom"
+  rm "$W/out/planted.html" "$W/out/open.html"
+  if command -v sqlite3 >/dev/null; then
+    cp "$W/m.db" "$W/label.db"
+    sqlite3 "$W/label.db" "UPDATE point SET parameters = replace(parameters, '$ROOT/sim/machines/edge4.yaml', '<img src=x onerror=document.body.dataset.ran=1><script>document.body.dataset.ran=1')"
+    sqlite3 "$W/label.db" "UPDATE sweep SET spec = 'none'" # no specification that would leave the label out
+    "$REDIGEST" "$W/label.db"
+    sq report --db label.db -o label
+    look "file://$W/label/index.html"
+    ok "a label with markup is text" grep -q '&lt;img src=x onerror=document.body.dataset.ran=1&gt;' "$W.dom"
+    ok "and does not run" eval '! grep -q "data-ran=" "$W.dom"'
+  fi
   cat >"$W/phone.html" <<'EOS'
 <!DOCTYPE html><title>phone</title><iframe id="f" src="out/index.html" style="width:390px;height:900px;border:0"></iframe>
 <script>onload = () => setTimeout(() => { const d = f.contentDocument;
@@ -123,7 +212,9 @@ EOS
   if [ -r "$AXE" ]; then
     python3 - "$AXE" "$W/out/index.html" "$W/out/axe.html" <<'EOS'
 import sys
+import re
 axe, page = open(sys.argv[1]).read().replace("</script", "<\\/script"), open(sys.argv[2]).read()
+page = re.sub('<meta http-equiv="Content-Security-Policy"[^>]*>', "", page) # axe is not the page's own
 run = """<script>onload = () => setTimeout(() => axe.run(document).then(r => {
   document.body.dataset.axe = r.violations.length + " violations " + r.violations.map(v => v.id) +
     " of " + (r.passes.length + r.violations.length); }), 800);</script>"""
@@ -139,6 +230,9 @@ EOS
   ok "large sweep: first 5000, and says so" [ "$(rows)" = 5000 ]
   ok "large sweep: aloud" grep -q 'The page holds the first 5000 of 8129 points' "$W.dom"
   sed 's/const data = /const data = undefined_name + /' "$W/out/index.html" >"$W/out/broken.html"
+  look "file://$W/out/broken.html"
+  ok "a page that was changed is refused, and that noticed" eval '! clean >/dev/null && [ "$(rows)" = 0 ]'
+  sed -i 's/<meta http-equiv="Content-Security-Policy"[^>]*>//' "$W/out/broken.html"
   look "file://$W/out/broken.html"
   ok "a broken page would be noticed" eval '! clean >/dev/null'
   rm -f "$W.dom" "$W/out/broken.html"
