@@ -10,7 +10,7 @@ TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/cli/redigest $(BUILD)/
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
             OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
-include tests/fuzz/rules.mk
+include tests/fuzz/rules.mk tests/bench/rules.mk
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
@@ -25,14 +25,14 @@ test: setup
 
 # The parts in one place each; SAN=1 runs any of them under ASan and UBSan.
 .PHONY: test-build
-test-build: all $(UNIT_BIN) $(TEST_TOOLS) $(BUILD)/man/sqsim.1
+test-build: all $(UNIT_BIN) $(TEST_TOOLS) $(BENCH_BIN) $(BUILD)/man/sqsim.1
 	$(Q)$(MAKE) --no-print-directory SAN=1 san-build
 .PHONY: san-build
 san-build: all $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN)
 
 test-all:
 	$(Q)$(MAKE) --no-print-directory lint
-	$(Q)$(PROVE) $(UNIT_BIN) $(CLI_TEST) $(RTL_TEST)
+	$(Q)$(PROVE) $(UNIT_BIN) $(CLI_TEST) $(BENCH_TEST) $(RTL_TEST)
 	$(Q)$(MAKE) --no-print-directory SAN=1 test-san
 
 ## test-unit: models and simulator, test programs only (SAN=1 for the sanitizers)
@@ -138,10 +138,3 @@ mutants: $(BUILD)/sqsim
 	  build/mutants $(SEED) $(JOBS)
 
 -include $(UNIT_BIN:=.o.d) $(TEST_TOOLS:=.o.d)
-
-## bench: rates and their ratios from one run (not a test)
-BENCH_SRC := $(wildcard tests/bench/bench_*.c)
-BENCH_BIN := $(BENCH_SRC:tests/%.c=$(BUILD)/tests/%)
-.PHONY: bench
-bench: $(BENCH_BIN)
-	$(Q)for b in $(BENCH_BIN); do echo "== $${b##*/}"; $$b || exit 1; done

@@ -2,46 +2,26 @@
 // SQ Algorithm 1 on one layer against its own BLAS and LAPACK calls: 4096 x 4096 weights, 8192
 // calibration tokens unless told otherwise, default format, two threads. First the algorithm from
 // activations to codes; then nothing but the calls it makes, on the same blocks and threads. The
-// goal is a ratio of at most 2 and less than 1.5 GB of memory. Prints, asserts nothing: not a test.
+// goal is a ratio of at most 2 and less than 1.5 GB of memory.
 //
-//   bench_algorithm1 [N K T]
+//   bench_algorithm1 [--quick] [N K T]
 #include <cblas.h>
 #include <lapacke.h>
 #include <omp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "models/quant/sq_blas.h"
 #include "models/quant/sq_codes_alloc.h"
 #include "models/quant/sq_gptq.h"
-#include "models/sq_rng.h"
+#include "tests/bench/bench.h"
 
 enum { TILE = 256, TOKENS = 512, ROWS = 64, BLOCK = 128 }; // as sq_calibration.c and sq_gptq.c
 
-static void *need(void *p)
+static double *zeros(size_t n)
 {
-    if (!p) {
-        fprintf(stderr, "bench_algorithm1: out of memory\n");
-        exit(3);
-    }
-    return p;
-}
-
-static void check(enum sq_status status, const struct sq_error *err)
-{
-    if (status != SQ_OK) {
-        fprintf(stderr, "bench_algorithm1: %s\n", err->text);
-        exit(3);
-    }
-}
-
-static float *random_floats(struct sq_rng *r, size_t n)
-{
-    float *x = need(malloc(n * sizeof *x));
-    for (size_t i = 0; i < n; i++)
-        x[i] = (float)(sq_rng_unit(r) + sq_rng_unit(r) - 1);
+    double *x = calloc(n, sizeof *x);
+    if (!x)
+        bench_die("out of memory");
     return x;
 }
 
@@ -67,13 +47,13 @@ static void algorithm1(const float *x, const float *w, size_t n, size_t k, size_
                              .high_per_bank = 8};
     const struct sq_gptq options = {0};
     at[0] = omp_get_wtime();
-    check(sq_calibration_init(&c, k, true, &err), &err);
-    check(sq_calibration_add(&c, x, t, &err), &err);
+    bench_need(sq_calibration_init(&c, k, true, &err), &err);
+    bench_need(sq_calibration_add(&c, x, t, &err), &err);
     at[1] = omp_get_wtime();
-    check(sq_factor_init(&f, &c, NULL, 0.01, &err), &err);
+    bench_need(sq_factor_init(&f, &c, NULL, 0.01, &err), &err);
     at[2] = omp_get_wtime();
-    check(sq_codes_alloc(&codes, &err), &err);
-    check(sq_gptq_encode(&codes, w, &f, &options, NULL, &err), &err);
+    bench_need(sq_codes_alloc(&codes, &err), &err);
+    bench_need(sq_gptq_encode(&codes, w, &f, &options, NULL, &err), &err);
     at[3] = omp_get_wtime();
     sq_calibration_free(&c);
     sq_factor_free(&f);
@@ -108,7 +88,7 @@ static void blas_updates(const double *u, size_t n, size_t k)
 {
 #pragma omp parallel
     {
-        double *w = need(calloc(ROWS, k * sizeof *w)), *e = need(calloc(ROWS, BLOCK * sizeof *e));
+        double *w = zeros(ROWS * k), *e = zeros(ROWS * BLOCK);
 #pragma omp for schedule(dynamic)
         for (size_t row = 0; row < n; row += ROWS)
             for (size_t end = BLOCK; end < k; end += BLOCK)
@@ -121,7 +101,8 @@ static void blas_updates(const double *u, size_t n, size_t k)
 
 int main(int argc, char **argv)
 {
-    size_t dim[3] = {4096, 4096, 8192};
+    const size_t full = bench_is_quick(&argc, argv) ? 256 : 4096;
+    size_t dim[3] = {full, full, 2 * full};
     for (int i = 1; i < argc && i < 4; i++)
         dim[i - 1] = strtoul(argv[i], NULL, 10);
     const size_t n = dim[0], k = dim[1], t = dim[2];
@@ -132,12 +113,11 @@ int main(int argc, char **argv)
     }
     omp_set_num_threads(2);
     sq_blas_serial();
-    struct sq_rng r = {1};
-    float *x = random_floats(&r, t * k), *w = random_floats(&r, n * k);
+    float *x = bench_matrix(t * k, 1), *w = bench_matrix(n * k, 2);
     double a[4], b[4];
     algorithm1(x, w, n, k, t, a);
     const double memory = peak_gigabytes();
-    double *wide = need(malloc(TOKENS * k * sizeof *wide)), *h = need(calloc(k, k * sizeof *h));
+    double *wide = bench_alloc(TOKENS * k * sizeof *wide), *h = zeros(k * k);
     for (size_t i = 0; i < TOKENS * k; i++)
         wide[i] = (double)x[i];
     b[0] = omp_get_wtime();
@@ -147,15 +127,15 @@ int main(int argc, char **argv)
     b[2] = omp_get_wtime();
     blas_updates(h, n, k);
     b[3] = omp_get_wtime();
-    static const char *const part[] = {"statistics", "factor U", "masks and codes"};
-    printf("algorithm 1, N = %zu, K = %zu, T = %zu, 2 threads\n", n, k, t);
-    printf("%-16s %10s %10s %8s\n", "", "ours s", "BLAS s", "ratio");
-    for (unsigned i = 0; i < 3; i++)
-        printf("%-16s %10.2f %10.2f %8.2f\n", part[i], a[i + 1] - a[i], b[i + 1] - b[i],
-               (a[i + 1] - a[i]) / (b[i + 1] - b[i]));
-    printf("%-16s %10.2f %10.2f %8.2f\n", "all", a[3] - a[0], b[3] - b[0],
-           (a[3] - a[0]) / (b[3] - b[0]));
-    printf("peak memory %.2f GB, weights and activations included\n", memory);
+    static const char *const part[] = {"statistics", "factor U", "masks, codes", "all"};
+    char name[96];
+    for (unsigned i = 0; i < 4; i++) {
+        const unsigned from = i < 3 ? i : 0, to = i < 3 ? i + 1 : 3;
+        const double ours = a[to] - a[from], blas = b[to] - b[from];
+        snprintf(name, sizeof name, "%s %zux%zu, %zu tokens", part[i], n, k, t);
+        BENCH_ROW("algorithm 1, two threads", name, {"ours_s", ours}, {"blas_s", blas},
+                  {"ratio", ours / blas}, {"peak_gb", memory});
+    }
     free(x), free(w), free(wide), free(h);
     return 0;
 }

@@ -1,202 +1,250 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a cycle and a value cost on this machine, all in one run: the golden product of a 512^3
-// GEMM beside OpenBLAS' SGEMM on one thread, the same GEMM through both engines of the cycle model,
-// and the verilated RTL of a small core; then the product up to 8192^3, with the memory it takes
-// beside its operands. Medians of five (of one from 2048^3 on); the ratios are what to quote.
-#include <cblas.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+// Cycles a second: a verilated block, the same in lock step with the model, its cycle model stepped
+// alone, all three over the same cases with free streams; and of the core the fast engine. "model
+// over RTL" is the golden product of a 512^3 GEMM against the rate at which the verilated core
+// multiplies: what it saves to ask the model.
+//
+//   bench_core [--quick]
+#include <omp.h>
 
-#include "models/sq_rng.h"
+#include "sim/cosim/sq_feed.h"
+#include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/llm/sq_layer.h"
+#include "tests/bench/bench.h"
 
-enum { SIZE = 512, LARGEST = 8192, REPEATS = 5, RTL_CYCLES = 20000 };
+enum { SIZE = 512, REPEATS = 5, CYCLES = 100000, QUICK_CYCLES = 300 };
 
-static double now(void)
+// One of the blocks that compute tiles from jobs; those that are not there yet are left out.
+static const char *const measured[] = {"core", "engine", "chip"};
+
+// ---- one case -------------------------------------------------------------------------------
+
+struct world {
+    const struct sq_case *c;
+    struct sq_ports ports;
+    struct sq_port_words in;
+    struct sq_feed feed[SQ_STREAMS_MAX];
+    struct sq_offer offer[SQ_STREAMS_MAX];
+    unsigned n;
+    uint64_t left; // input beats
+    struct sq_rng noise;
+};
+
+static void world_init(struct world *w, const struct sq_case *c)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    memset(w, 0, sizeof *w);
+    w->c = c;
+    w->noise = (struct sq_rng){c->seed};
+    w->ports = sq_ports_of(c->block, c->point->value);
+    if (!sq_port_alloc(&w->in, w->ports.in, w->ports.n_in))
+        bench_die("out of memory");
+    w->n = sq_feed_init(w->feed, c, &w->ports);
+    for (unsigned i = 0; i < w->n; i++)
+        w->left += w->feed[i].source.left;
 }
 
-static int ascending(const void *a, const void *b)
+static void world_offer(struct world *w)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    for (unsigned i = 0; i < w->n; i++)
+        sq_feed_drive(&w->feed[i], w->feed[i].source.left > 0, &w->in, &w->noise, &w->offer[i]);
 }
 
-static double median_of(double *v, unsigned n)
+static void world_take(struct world *w, unsigned stream)
 {
-    qsort(v, n, sizeof *v, ascending);
-    return v[n / 2];
+    sq_feed_take(&w->feed[stream]);
+    w->feed[stream].source.left--;
+    w->left--;
 }
 
-static double median(double *v)
+// Cycles up to the last input beat, of the verilated block; seconds are added to *seconds.
+static uint64_t run_rtl(const struct sq_case *c, const struct sq_rtl_api *rtl, double *seconds)
 {
-    return median_of(v, REPEATS);
+    struct world w;
+    uint64_t cycles = 0;
+    void *model = rtl->create(c->seed, NULL, 0, 0);
+    if (!model)
+        bench_die("cannot make a verilated block");
+    world_init(&w, c);
+    const double start = bench_cpu();
+    for (; w.left > 0; cycles++) {
+        uint8_t valid[SQ_STREAMS_MAX] = {0}, answer[SQ_STREAMS_MAX + 1];
+        world_offer(&w);
+        for (unsigned i = 0; i < w.n; i++)
+            valid[i] = w.offer[i].valid;
+        rtl->comb(model, valid, true, (const uint32_t *const *)w.in.word, answer);
+        for (unsigned i = 0; i < w.n; i++)
+            if (valid[i] && answer[i])
+                world_take(&w, i);
+        (void)rtl->clock(model);
+    }
+    *seconds += bench_cpu() - start;
+    rtl->destroy(model);
+    sq_port_free(&w.in);
+    return cycles;
 }
 
-static float *random_matrix(size_t n, uint64_t seed)
+// The same of the cycle model.
+static uint64_t run_model(const struct sq_case *c, double *seconds)
 {
-    struct sq_rng r = {seed};
-    float *x = malloc(n * sizeof *x);
-    for (size_t i = 0; x && i < n; i++)
-        x[i] = (float)(2 * sq_rng_unit(&r) - 1);
-    return x;
+    const struct sq_timing *t = c->block->timing;
+    struct world w;
+    uint64_t cycles = 0;
+    void *state = calloc(1, t->nbytes);
+    if (!state)
+        bench_die("out of memory");
+    world_init(&w, c);
+    c->block->init(c->point->value, state);
+    const double start = bench_cpu();
+    for (; w.left > 0; cycles++) {
+        struct sq_handshake out = {{0}, false};
+        world_offer(&w);
+        t->comb(state, w.offer, true, &out);
+        t->clock(state, w.offer, true);
+        for (unsigned i = 0; i < w.n; i++)
+            if (w.offer[i].valid && out.in_ready[i])
+                world_take(&w, i);
+    }
+    *seconds += bench_cpu() - start;
+    free(state);
+    sq_port_free(&w.in);
+    return cycles;
 }
 
-static _Noreturn void die(const struct sq_error *err)
+struct rates {
+    double rtl, lockstep, stepping; // cycles a second
+};
+
+static void measure(const struct sq_block *block, const struct sq_point *point, uint64_t limit,
+                    struct rates *r)
 {
-    fprintf(stderr, "bench_core: %s\n", err->text);
-    exit(2);
+    const struct sq_rtl_point at = {.block = block, .point = point};
+    uint64_t cycles = 0, compared = 0;
+    double rtl_seconds = 0, lockstep_seconds = 0, model_seconds = 0;
+    struct sq_error err;
+    struct sq_rtl rtl;
+    bool built;
+    bench_need(sq_rtl_load(&rtl, &at, ".", &built, &err), &err);
+    for (uint64_t number = sq_case_n_fixed(block, point); cycles < limit; number++) {
+        struct sq_case c;
+        struct sq_result result;
+        bench_need(sq_case_draw(block, point, 1, number, &c, &err), &err);
+        memset(c.stall, 0, sizeof c.stall);
+        c.reset_every = 0;
+        if (c.max_cycles > 0) { // its operands come over and over, without an end
+            sq_case_free(&c);
+            continue;
+        }
+        const uint64_t n = run_rtl(&c, rtl.api, &rtl_seconds);
+        if (run_model(&c, &model_seconds) != n)
+            bench_die("the cycle model and the RTL take different numbers of cycles");
+        const double start = bench_cpu();
+        bench_need(sq_lockstep_run(&c, rtl.api, NULL, &result, &err), &err);
+        lockstep_seconds += bench_cpu() - start;
+        if (result.mismatch.kind != SQ_MISMATCH_NONE)
+            bench_die("model and RTL differ");
+        compared += result.compared.cycles;
+        cycles += n;
+        sq_case_free(&c);
+    }
+    sq_rtl_unload(&rtl);
+    *r = (struct rates){(double)cycles / rtl_seconds, (double)compared / lockstep_seconds,
+                        (double)cycles / model_seconds};
 }
 
-// Seconds per call of the golden product, and the layer that it leaves.
-static double bench_values(const struct sq_layer_options *o, size_t size, unsigned repeats,
-                           struct sq_layer_run *r)
+// ---- engines and values of a GEMM -----------------------------------------------------------
+
+// Cycles a second of an engine on the job of a cube.
+static double engine_rate(const struct sq_layer_run *r, bool is_fast)
 {
-    float *x = random_matrix(size * size, 1), *w = random_matrix(size * size, 2);
+    static const struct sq_rates free_streams = {1, 1, 1, 1};
+    double seconds[REPEATS];
+    struct sq_core_stats s = {0};
+    for (unsigned i = 0; i < REPEATS; i++) {
+        const double start = bench_cpu();
+        s = is_fast ? sq_core_run_fast(&r->core, &r->job, &free_streams)
+                    : sq_core_run_step(&r->core, &r->job, &free_streams);
+        seconds[i] = bench_cpu() - start;
+    }
+    if (s.cycles != r->stats.cycles)
+        bench_die("an engine takes another number of cycles than the layer");
+    return (double)s.cycles / bench_median(seconds, REPEATS);
+}
+
+// MAC a second of the golden product, on one thread.
+static double value_rate(const struct sq_layer_options *o, size_t size, struct sq_layer_run *r)
+{
+    float *x = bench_matrix(size * size, 1), *w = bench_matrix(size * size, 2);
     double seconds[REPEATS];
     struct sq_error err;
-    if (!x || !w)
-        exit(2);
-    for (unsigned i = 0; i < repeats; i++) {
+    for (unsigned i = 0; i < REPEATS; i++) {
         if (i > 0)
             sq_layer_free(r);
-        if (sq_layer_compute(r, o, "bench", x, w, size, size, size, &err) != SQ_OK)
-            die(&err);
+        bench_need(sq_layer_compute(r, o, "bench", x, w, size, size, size, &err), &err);
         seconds[i] = r->seconds_values;
     }
     free(x);
     free(w);
-    return median_of(seconds, repeats);
+    return (double)size * (double)size * (double)size / bench_median(seconds, REPEATS);
 }
 
-static double bench_sgemm(void)
+static const struct sq_block *find_block(const char *name)
 {
-    float *x = random_matrix((size_t)SIZE * SIZE, 1), *w = random_matrix((size_t)SIZE * SIZE, 2);
-    float *y = random_matrix((size_t)SIZE * SIZE, 3);
-    double seconds[REPEATS];
-    if (!x || !w || !y)
-        exit(2);
-    openblas_set_num_threads(1);
-    for (unsigned i = 0; i < REPEATS; i++) {
-        const double start = now();
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, SIZE, SIZE, SIZE, 1, x, SIZE, w, SIZE,
-                    0, y, SIZE);
-        seconds[i] = now() - start;
-    }
-    free(x);
-    free(w);
-    free(y);
-    return median(seconds);
+    for (size_t i = 0; i < sq_n_blocks; i++)
+        if (strcmp(sq_blocks[i]->name, name) == 0)
+            return sq_blocks[i];
+    return NULL;
 }
 
-static double peak_nbytes(void)
+// The default PE, 2 x 4 of them, where the block is made of a core; else, and in a quick run, the
+// first quick point of its table.
+static struct sq_point choose_point(const struct sq_block *b, bool is_quick)
 {
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return 1024. * (double)usage.ru_maxrss;
+    struct sq_point p = b->points[0];
+    struct sq_core_config core = sq_core_config_default();
+    core.rows = 2;
+    core.cols = 4;
+    for (size_t i = b->n_points; i-- > 0;)
+        if (b->points[i].is_quick)
+            p = b->points[i];
+    if (is_quick || !b->set_core)
+        return p;
+    p.name = "2x4";
+    b->set_core(p.value, &core);
+    return p;
 }
 
-// X, W and Y in binary32, the codes of both.
-static double operand_nbytes(const struct sq_layer_options *o, double size)
+int main(int argc, char **argv)
 {
-    return size * size * (3 * 4 + 1 + sq_format_equivalent_bits(&o->format) / 8);
-}
-
-static void bench_growth(const struct sq_layer_options *o)
-{
-    printf("%8s %14s %14s %20s %20s\n", "size", "million MAC/s", "cycles", "operands MB",
-           "beside them MB");
-    for (size_t size = SIZE; size <= LARGEST; size *= 2) {
-        struct sq_layer_run r;
-        const double macs = (double)size * (double)size * (double)size;
-        const double seconds = bench_values(o, size, size < 2048 ? REPEATS : 1, &r);
-        const double operands = operand_nbytes(o, (double)size), peak = peak_nbytes();
-        printf("%6zu^3 %14.0f %14llu %20.1f %20.1f\n", size, 1e-6 * macs / seconds,
-               (unsigned long long)r.stats.cycles, 1e-6 * operands, 1e-6 * (peak - operands));
-        sq_layer_free(&r);
-    }
-}
-
-static double bench_engine(const struct sq_core_config *config, const struct sq_job *job, bool fast)
-{
-    static const struct sq_rates rates = {1, 1, 1, 1};
-    double seconds[REPEATS];
-    for (unsigned i = 0; i < REPEATS; i++) {
-        const double start = now();
-        const struct sq_core_stats s =
-            fast ? sq_core_run_fast(config, job, &rates) : sq_core_run_step(config, job, &rates);
-        seconds[i] = now() - start;
-        if (s.cycles < sq_job_bound(config, job))
-            exit(1);
-    }
-    return median(seconds);
-}
-
-// Seconds per cycle of the verilated core with free streams and random data.
-static double bench_rtl(const struct sq_rtl_point *point)
-{
-    struct sq_error err;
-    struct sq_rtl rtl;
-    struct sq_rng r = {3};
-    bool built;
-    uint32_t *data = calloc(4096, sizeof *data);
-    double seconds[REPEATS];
-    if (!data || sq_rtl_load(&rtl, point, ".", &built, &err) != SQ_OK)
-        die(&err);
-    for (unsigned i = 0; i < 4096; i++)
-        data[i] = (uint32_t)sq_rng_next(&r);
-    void *model = rtl.api->create(1, NULL, 0);
-    const struct sq_rtl_core_in in = {1, 1, 1, 1, 1, 4, 0xffffffff, data, data, data};
-    struct sq_rtl_core_out out;
-    for (unsigned i = 0; i < REPEATS; i++) {
-        const double start = now();
-        for (unsigned c = 0; c < RTL_CYCLES; c++) {
-            for (unsigned word = 0; word < 64; word++) // new operands in every cycle
-                data[word] = data[word] * 1664525u + 1013904223u;
-            rtl.api->core_comb(model, &in, &out);
-            rtl.api->clock(model);
-        }
-        seconds[i] = (now() - start) / RTL_CYCLES;
-    }
-    rtl.api->destroy(model);
-    sq_rtl_unload(&rtl);
-    free(data);
-    return median(seconds);
-}
-
-int main(void)
-{
+    const bool is_quick = bench_is_quick(&argc, argv);
+    const size_t size = is_quick ? 128 : SIZE;
     const struct sq_core_config big = sq_core_config_default();
-    struct sq_core_config small = big;
-    small.rows = 2;
-    small.cols = 4;
     const struct sq_layer_options o = {.config = big, .format = sq_format_default(), .jobs = 1};
-    const struct sq_rtl_point point = {.block = SQ_RTL_CORE, .config = small};
     struct sq_layer_run r;
-
-    const double macs = (double)SIZE * SIZE * SIZE;
-    const double values = macs / bench_values(&o, SIZE, REPEATS, &r), sgemm = macs / bench_sgemm();
-    const double step = (double)r.stats.cycles / bench_engine(&big, &r.job, false);
-    const double fast = (double)r.stats.cycles / bench_engine(&big, &r.job, true);
-    const double rtl_cycles = 1 / bench_rtl(&point);
-    const double rtl = rtl_cycles * small.rows * small.cols * small.low_lanes;
-
-    printf("golden values, 512^3, one thread   %10.0f million MAC/s\n", values * 1e-6);
-    printf("OpenBLAS SGEMM, 512^3, one thread  %10.0f million MAC/s\n", sgemm * 1e-6);
-    printf("values against SGEMM               %10.2f x\n", values / sgemm);
-    printf("verilated core 2x4, L=16           %10.0f million low MAC/s (%.0f k cycles/s)\n",
-           rtl * 1e-6, rtl_cycles * 1e-3);
-    printf("values against RTL                 %10.1f x\n", values / rtl);
-    printf("stepping engine                    %10.1f million cycles/s\n", step * 1e-6);
-    printf("fast engine, 512^3                 %10.1f million cycles/s\n", fast * 1e-6);
+    omp_set_num_threads(1);
+    const double values = value_rate(&o, size, &r), fast = engine_rate(&r, true);
+    const double step = engine_rate(&r, false);
     sq_layer_free(&r);
-    bench_growth(&o);
+    for (size_t i = 0; i < sizeof measured / sizeof measured[0]; i++) {
+        const struct sq_block *b = find_block(measured[i]);
+        struct rates rates;
+        char name[64];
+        if (!b)
+            continue;
+        const struct sq_point p = choose_point(b, is_quick);
+        measure(b, &p, is_quick ? QUICK_CYCLES : CYCLES, &rates);
+        snprintf(name, sizeof name, "%s %s", b->name, p.name);
+        BENCH_ROW("cycles a second", name, {"rtl", rates.rtl}, {"lockstep", rates.lockstep},
+                  {"stepping", rates.stepping}, {"step/rtl", rates.stepping / rates.rtl});
+        if (!b->get_core)
+            continue;
+        struct sq_core_config core = big;
+        b->get_core(p.value, &core);
+        const double rtl = rates.rtl * core.rows * core.cols * core.low_lanes;
+        snprintf(name, sizeof name, "%s %s, %zu^3", b->name, p.name, size);
+        BENCH_ROW("model over RTL", name, {"rtl_mac_s", rtl}, {"values_mac_s", values},
+                  {"values/rtl", values / rtl}, {"step_cycles", step}, {"fast_cycles", fast},
+                  {"fast/rtl", fast / rates.rtl});
+    }
     return 0;
 }

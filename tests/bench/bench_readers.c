@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time and memory of `inspect`, `run` and `compare` against the length of what they read: encoded
-// layers, plain tensors, rows of a workload, measured shapes, n and n/2 of each (n = 100000, or the
-// first argument). Time is what the program used (user and system); 2n over n says how it grows.
-// Prints, asserts nothing: not a test.
-#include <stdlib.h>
-#include <string.h>
+// layers, plain tensors, rows of a workload, measured shapes, n and n/2 of each (n = 100000). Time
+// is what the program used (user and system); n over n/2 says how it grows.
+//
+//   bench_readers [--quick] [N]
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "models/sq_rng.h"
 #include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_weight_file.h"
+#include "tests/bench/bench.h"
 
 static char dir[] = "/tmp/sq-bench-XXXXXX";
 static char path[64];
@@ -27,7 +25,7 @@ static void need(bool is_good, const char *what)
 {
     if (!is_good) {
         fprintf(stderr, "bench_readers: cannot %s\n", what);
-        exit(1);
+        exit(3);
     }
 }
 
@@ -201,8 +199,7 @@ static struct rusage run(unsigned c)
     int status;
     struct rusage use;
     need(wait4(child, &status, 0, &use) == child, "wait");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-        printf("exit status %d: ", status);
+    need(WIFEXITED(status) && WEXITSTATUS(status) == 0, commands[c].what);
     return use;
 }
 
@@ -214,7 +211,8 @@ static double seconds(const struct rusage *u)
 
 int main(int argc, char **argv)
 {
-    const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
+    const bool is_quick = bench_is_quick(&argc, argv);
+    const size_t n = argc > 1 ? strtoul(argv[1], NULL, 10) : is_quick ? 200 : 100000;
     struct rusage use[2][N_COMMANDS];
     need(n >= 100 && n <= 500000, "take a size outside 100..500000");
     need(mkdtemp(dir) != NULL, "make a directory");
@@ -223,15 +221,11 @@ int main(int argc, char **argv)
         for (unsigned c = 0; c < N_COMMANDS; c++)
             use[half][c] = run(c);
     }
-    printf("%-24s %10s %10s %10s %10s %8s\n", "", "s at n", "s at n/2", "MB at n", "MB at n/2",
-           "n / n/2");
     for (unsigned c = 0; c < N_COMMANDS; c++) {
         const struct rusage *a = &use[0][c], *b = &use[1][c];
-        printf("%-24s %10.3f %10.3f %10.1f %10.1f %8.2f\n", commands[c].what, seconds(a),
-               seconds(b), 1e-3 * (double)a->ru_maxrss, 1e-3 * (double)b->ru_maxrss,
-               seconds(a) / seconds(b));
+        BENCH_ROW("readers", commands[c].what, {"n", (double)n}, {"cpu_s", seconds(a)},
+                  {"mb", 1e-3 * (double)a->ru_maxrss}, {"of_half", seconds(a) / seconds(b)});
     }
-    printf("n = %zu\n", n);
     static const char *const names[] = {"sq_w",         "sp24",        "plain",
                                         "workload.csv", "records.csv", "records.json"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)

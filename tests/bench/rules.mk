@@ -1,0 +1,15 @@
+# tests/bench/: one program bench_NAME.c per question (bench.h). Times are no test, but that every
+# program runs is one: bench.t.
+BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+BENCH_BIN := $(BENCH_SRC:tests/%.c=$(BUILD)/tests/%)
+BENCH_TEST := $(wildcard tests/bench/*.t)
+-include $(BENCH_BIN:=.o.d)
+
+## bench: rates of products, encoders, RTL, machines, sweeps, readers, eval; also into JSON=FILE (build/bench.json)
+## bench-check: every benchmark for a moment; part of `make test`
+JSON ?= $(BUILD)/bench.json
+.PHONY: bench bench-check
+bench: $(BENCH_BIN) $(BUILD)/sqsim
+	$(Q)tests/bench/bench.sh $(BUILD) $(JSON)
+bench-check: $(BENCH_BIN) $(BUILD)/sqsim
+	$(Q)$(PROVE) $(BENCH_TEST)
