@@ -39,11 +39,11 @@ include models/rules.mk sim/rules.mk lib/rules.mk rtl/rules.mk tests/rules.mk
 -include gpu/rules.mk traces/rules.mk reports/rules.mk
 
 # ---- top level ------------------------------------------------------------------------------
-## all: libraries and the program build/sqsim
+## all (start): build the libraries and the program build/sqsim
 .PHONY: all
 all: $(BUILD)/sqsim $(BUILD)/libsqsim.so
 
-## demo: a real model encoded, multiplied, timed, equal to RTL, and priced
+## demo (start): encode a trained model, multiply, time it, compare it with its RTL, and price it; 2 minutes
 .PHONY: demo
 demo: setup
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) all
@@ -52,13 +52,13 @@ demo: setup
 	@echo; echo "== its silicon, synthesised by Yosys"
 	$(Q)$(BUILD)/sqsim area --jobs $(JOBS) $(DEMO_AREA)
 
-## setup: install what is missing with apt-get (Debian 12), one line elsewhere
+## setup (start): install what is missing with apt-get (Debian 12), one line elsewhere
 .PHONY: setup
 setup:
 	$(Q)./setup.sh
 
-## format: apply clang-format to every C and C++ file
-## format-check: fail if clang-format would change a file
+## format (test): apply clang-format to every C and C++ file
+## format-check (test): fail if clang-format would change a file
 .PHONY: format format-check
 FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*/*.[ch] sim/*/*.cpp lib/*.[ch] \
             gpu/*.[ch] gpu/*.cu gpu/*.cuh reports/*/*.[ch] tests/*/*.c tests/*/*.h tests/*/*.cpp)
@@ -67,13 +67,14 @@ format:
 format-check:
 	$(Q)clang-format --dry-run -Werror $(FORMATTED)
 
-## clean: remove build/
+## clean (start): remove build/
 .PHONY: clean
 clean:
 	$(Q)rm -rf build
 
-## help: this list
+# A line "## target (group): what it does" above a target puts it here; a test holds each to it.
 .PHONY: help
 help:
 	@echo "sqsim: make TARGET [SAN=1] [SEED=n] [CASES=n] [JOBS=n] [V=1]"
-	@sed -n 's/^## \([a-z-]*\): /  \1|/p' $(MAKEFILE_LIST) | column -t -s '|' -c 100
+	@for g in start test verify reports gpu packages; do echo; echo "$$g"; \
+	  sed -n "s/^## \([a-z0-9-]*\) ($$g): /  \1|/p" $(MAKEFILE_LIST) | column -t -s '|' -c 100; done

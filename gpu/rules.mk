@@ -57,7 +57,7 @@ $(GPU_BUILD)/sq_facts.o: NVCC_FLAGS += -include $(BUILD)/sq_revision.h \
 $(GPU_BUILD)/sq_gpu_measure: $(GPU_OBJ) $(GPU_LIBS)
 	$(Q)$(NVCC) -o $@ $^ -L$(CUDA_LIB) -lcublasLt $(GPU_LDLIBS) -ldl -Xlinker -rpath=$(CUDA_LIB)
 
-## gpu: CUDA kernels for sm_80, sm_89, sm_90, sm_90a, no warnings, no spills, machine code checked (skipped without nvcc)
+## gpu (gpu): CUDA kernels for sm_80, sm_89, sm_90, sm_90a, no warnings, no spills, machine code checked (skipped without nvcc)
 .PHONY: gpu
 ifeq ($(NVCC),)
 gpu:
@@ -69,7 +69,7 @@ gpu: $(GPU_BUILD)/sq_gpu_measure $(BUILD)/tests/gpu/machine_code
 	  "sm_90a, 0 warnings, 0 spills, lint clean: $<"
 endif
 
-## gpu-measure: on a GPU: check, time, write reports/gpu and traces/gpu (BUDGET=seconds); else check what is stored
+## gpu-measure (gpu): on a GPU: check, time, write reports/gpu and traces/gpu (BUDGET=seconds); else check what is stored
 GPU_PROGRAM := $(if $(NVCC),sq_gpu_measure,sq_gpu_verify)
 # The traces then go through cycle model and RTL; sqsim says so where Verilator is missing (exit 3).
 .PHONY: gpu-measure
@@ -161,7 +161,7 @@ $(PTX_BIN): $(BUILD)/tests/gpu/ptx/%: $(BUILD)/ptx/%.o $(PTX_OBJ) $(PTX_RUN) $(G
 
 -include $(PTX_OBJ:.o=.d) $(PTX_RUN:.o=.d) $(PTX_TESTS:%=$(BUILD)/ptx/%.d)
 
-## test-gpu: kernels in the emulator, maps, records; machine code where nvcc is
+## test-gpu (gpu): kernels in the emulator, maps, records; machine code where nvcc is
 .PHONY: test-gpu
 test-gpu: $(GPU_TEST_BIN) $(GPU_TEST_CBIN) $(GPU_CODE_BIN) $(GPU_BUILD)/sq_gpu_verify \
           $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(PTX_BIN) $(BUILD)/sqsim $(if $(NVCC),gpu)
@@ -179,5 +179,5 @@ else
 UNIT_BIN += $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
 test-build test-unit: $(GPU_TEST_BIN) $(GPU_TEST_CBIN)
 RTL_TEST += tests/gpu/verify.t tests/gpu/trace.t tests/gpu/mutants.t tests/gpu/ptx.t tests/gpu/cute.t tests/gpu/measure.t
-test-build test-rtl: $(GPU_TEST_BIN) $(PTX_BIN) $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(GPU_BUILD)/sq_gpu_verify
+test-build test-rtl for-gpu: $(GPU_TEST_BIN) $(PTX_BIN) $(GPU_TRACES) $(BUILD)/tests/gpu/fake_measure $(GPU_BUILD)/sq_gpu_verify
 endif

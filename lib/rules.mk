@@ -46,7 +46,7 @@ DATA = $(shell git ls-files traces rtl sim/machines sim/sweeps 2>/dev/null | gre
           find traces rtl sim/machines sim/sweeps -type f) \
         sim/cosim/sq_rtl.h sim/cosim/sq_bridge.h sim/sweep/sq_report.html
 
-## install: program, libsqsim, header, manual pages, completion; PREFIX (/usr/local), DESTDIR
+## install (packages): program, libsqsim, header, manual pages, completion; PREFIX (/usr/local), DESTDIR
 .PHONY: install
 install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim.pc \
     $(BUILD)/sqsim-sysc.pc $(BUILD)/libsqsim-sysc.a
@@ -63,7 +63,7 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 	$(Q)$(INSTALL) -D -m 644 lib/completion/_sqsim $(DESTDIR)$(ZSHDIR)/_sqsim
 	$(Q)for f in $(DATA); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(DATADIR)/$$f; done
 
-## uninstall: remove what install put there, with the same PREFIX and DESTDIR
+## uninstall (packages): remove what install put there, with the same PREFIX and DESTDIR
 .PHONY: uninstall
 uninstall:
 	$(Q)rm -f $(addprefix $(DESTDIR),$(BINDIR)/sqsim $(LIBDIR)/libsqsim.so.$(VERSION) $(LIBDIR)/$(SONAME) \
@@ -72,13 +72,13 @@ uninstall:
 	  $(ZSHDIR)/_sqsim $(MANDIR)/man1/sqsim.1 $(MANDIR)/man1/sqsim-*.1)
 	$(Q)rm -rf $(DESTDIR)$(DATADIR) $(DESTDIR)$(INCLUDEDIR)/sqsim-sysc
 
-## deb: a Debian package of the same in build/, checked by lintian where it is
+## deb (packages): a Debian package of the same in build/, checked by lintian where it is
 .PHONY: deb
 DEB ?= $(BUILD)/deb
 deb: all
 	$(Q)lib/deb.sh $(DEB) $(VERSION) $(MAKE)
 
-## wheel: the Python package with libsqsim inside, into build/wheel, for pip install
+## wheel (packages): the Python package with libsqsim inside, into build/wheel, for pip install
 .PHONY: wheel
 PYTHON ?= python3
 WHEEL ?= $(BUILD)/wheel
@@ -86,7 +86,7 @@ wheel: all
 	$(Q)cp $(BUILD)/libsqsim.so $(BUILD)/libsqsim.stripped.so && strip --strip-unneeded $(BUILD)/libsqsim.stripped.so
 	$(Q)$(PYTHON) python/make_wheel.py $(BUILD)/libsqsim.stripped.so $(VERSION) $(WHEEL)
 
-## dist: the sources of the last commit as build/sqsim-VERSION.tar.gz
+## dist (packages): the sources of the last commit as build/sqsim-VERSION.tar.gz
 .PHONY: dist
 DIST ?= $(BUILD)
 dist:

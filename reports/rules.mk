@@ -1,9 +1,18 @@
 # reports/: generated; the committed ones are reference results.
+## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
+# Each NAME is a target, described where it is built; make report alone lists them.
+REPORTS := accuracy area area-clock area-flow area-scaled formats fuzz-report gpu-report joined sheet sweep \
+           verdict verification
+.PHONY: report
+report:
+	$(Q)case " $(REPORTS) " in *" $(or $(R),none) "*) $(MAKE) --no-print-directory $(R) ;; \
+	  *) echo "make report R=NAME; NAME is one of: $(REPORTS)"; [ -z "$(R)" ] || exit 2 ;; esac
+
 # The first library gets the longer list of reports/area/measure.sh.
 LIBERTIES ?= $(wildcard $(foreach l,nangate45 sg13g2 sky130hd asap7,../shared/data/liberty/$(l)*.lib*))
 AREA      := reports/area/area_osu018
 
-## area: regenerate reports/area by synthesis; LIBERTIES="FILE ..." names further libraries
+# area: regenerate reports/area by synthesis; LIBERTIES="FILE ..." names further libraries
 .PHONY: area area-flow
 area: $(BUILD)/sqsim
 	$(Q)$< area --jobs $(JOBS) --output $(AREA).txt
@@ -17,7 +26,7 @@ area: $(BUILD)/sqsim
 	  echo "area: skipped other libraries than osu018: none found, LIBERTIES=\"FILE ...\" names some;" \
 	    "the page stays as it is"; fi
 
-## area-clock: the PEs at clock periods, where LIBERTIES has nangate45 or sg13g2
+# area-clock: the PEs at clock periods, where LIBERTIES has nangate45 or sg13g2
 CLOCK := $(BUILD)/area/clock
 .PHONY: area-clock
 area-clock: $(BUILD)/sqsim
@@ -30,7 +39,7 @@ area-clock: $(BUILD)/sqsim
 	  reports/area/page.sh reports/area/clock.md reports/area/README.md; else \
 	  echo "area-clock: skipped: no nangate45 library, LIBERTIES=\"FILE ...\" names some; the page stays as it is"; fi
 
-## area-scaled: PEs, lines and encoders of block-scaled formats beside plain integers, reports/area/scaled.csv
+# area-scaled: PEs, lines and encoders of block-scaled formats beside plain integers, reports/area/scaled.csv
 # What is in the cache is not made again: a run that was stopped goes on.
 .PHONY: area-scaled
 area-scaled: $(BUILD)/sqsim
@@ -42,13 +51,13 @@ area-scaled: $(BUILD)/sqsim
 	  reports/area/page.sh reports/area/scaled.md reports/area/README.md; \
 	  else echo "area-scaled: skipped: no library, LIBERTIES=\"FILE ...\" names some; the table stays as it is"; fi
 
-## area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
+# area-flow: regenerate reports/area/flow_osu018.txt: what each step of the synthesis script brings
 area-flow: $(BUILD)/sqsim
 	$(Q)reports/area/flow.sh $(BUILD)/sqsim $(JOBS) > reports/area/flow_osu018.txt.new
 	$(Q)mv reports/area/flow_osu018.txt.new reports/area/flow_osu018.txt
 	$(Q)cat reports/area/flow_osu018.txt
 
-## sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
+# sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
 # build/sweep.db keeps what was computed before.
 .PHONY: sweep
 SWEEP   := reports/sweep/paper_grid

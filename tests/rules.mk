@@ -4,6 +4,11 @@ UNIT_SRC := $(wildcard tests/unit/test_*.c tests/sim/test_*.c)
 UNIT_BIN := $(UNIT_SRC:tests/%.c=$(BUILD)/tests/%)
 CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
+# Only in test-all: what takes minutes and finds what others find as well.
+LONG_TEST :=
+# In quick: models and machines without their long properties, the commands' refusals, a small co-simulation.
+QUICK_BIN  = $(filter-out $(addprefix $(BUILD)/tests/,sim/test_machine_rtl sim/test_vectors_rtl sim/test_eval_rtl),$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/sim/%,$(UNIT_BIN)))
+QUICK_TEST := $(addprefix tests/cli/,$(addsuffix .t,main docs structure inspect))
 # Programs that shell tests run.
 TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/cli/gguf_dump $(BUILD)/tests/cli/token_dump $(BUILD)/kl_grid $(BUILD)/kl_table
 # JOBS tests at a time, each on one thread unless it asks for more: on small matrices the threads of
@@ -17,33 +22,52 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@.o
 	$(Q)$(CC) $(CFLAGS_ALL) $@.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS) -lcmocka -o $@
 
-## test: set up, build and run everything quick, sanitizer build included
-.PHONY: test test-all test-unit test-cli test-rtl test-san test-long
+# ---- tiers: what each finds and how long it takes is in tests/README.md ---------------------------
+## t (start): run one test: make t T=unit/test_gqsa, T=cli/area.t, T="unit/test_gemm every_*"
+.PHONY: t for-cli for-rtl for-formal for-fuzz for-gpu
+t:
+	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) tests/one.sh $(BUILD) $(T)
+# What a shell test of a folder needs before it runs (for-gpu: gpu/rules.mk).
+for-cli for-rtl for-formal for-fuzz: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
+for-fuzz: $(FUZZ_BIN)
+
+## quick (start): what one runs before a commit: two minutes from a warm build
+.PHONY: quick
+quick: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
+	$(Q)$(MAKE) --no-print-directory -j$(JOBS) format-check $(QUICK_BIN)
+	$(Q)$(PROVE) $(QUICK_BIN) $(QUICK_TEST)
+
+## test (start): set up, build, and run every test that finds its faults in minutes; what CI runs
+.PHONY: test test-build test-run
 test: setup
 	$(Q)$(MAKE) --no-print-directory -j$(JOBS) test-build
-	$(Q)$(MAKE) --no-print-directory test-all
+	$(Q)$(MAKE) --no-print-directory test-run
+test-build: all $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BENCH_BIN) $(BUILD)/man/sqsim.1
+test-run:
+	$(Q)$(MAKE) --no-print-directory lint
+	$(Q)$(PROVE) $(UNIT_BIN) $(filter-out $(LONG_TEST),$(CLI_TEST) $(BENCH_TEST) $(RTL_TEST) $(FUZZ_TEST))
 
-# The parts in one place each; SAN=1 runs any of them under ASan and UBSan.
-.PHONY: test-build
-test-build: all $(UNIT_BIN) $(TEST_TOOLS) $(BENCH_BIN) $(BUILD)/man/sqsim.1
-	$(Q)$(MAKE) --no-print-directory SAN=1 san-build
-.PHONY: san-build
+## test-all (test): test, then the sanitizers, whole fault lists and long campaigns; hours
+.PHONY: test-all san-build
+test-all: test
+	$(Q)$(PROVE) $(LONG_TEST)
+	$(Q)$(MAKE) --no-print-directory SAN=1 -j$(JOBS) san-build
+	$(Q)$(MAKE) --no-print-directory SAN=1 test-san
+	$(Q)$(MAKE) --no-print-directory mutation
+	$(Q)$(MAKE) --no-print-directory kill-test
+	$(Q)$(MAKE) --no-print-directory cosim-all
 san-build: all $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN)
 
-test-all:
-	$(Q)$(MAKE) --no-print-directory lint
-	$(Q)$(PROVE) $(UNIT_BIN) $(CLI_TEST) $(BENCH_TEST) $(RTL_TEST)
-	$(Q)$(MAKE) --no-print-directory SAN=1 test-san
-
-## test-unit: models and simulator, test programs only (SAN=1 for the sanitizers)
+.PHONY: test-unit test-cli test-rtl test-san
+## test-unit (test): models and simulator, test programs only (SAN=1 for the sanitizers)
 test-unit: $(UNIT_BIN)
 	$(Q)$(PROVE) $(UNIT_BIN)
 
-## test-cli: the program's commands and refusals
+## test-cli (test): the program's commands and refusals
 test-cli: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 	$(Q)$(PROVE) $(CLI_TEST)
 
-## test-rtl: verilated blocks and co-simulation
+## test-rtl (test): verilated blocks and co-simulation
 test-rtl: $(BUILD)/sqsim $(TEST_TOOLS)
 	$(Q)$(PROVE) $(RTL_TEST)
 
@@ -53,47 +77,47 @@ SAN_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .t,area cache claims 
 test-san: $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(FUZZ_TEST) $(UNIT_BIN) $(SAN_CLI)
 
-## cosim: CASES random cases over all points, SEED (2000, 1)
+## cosim (verify): CASES random cases over all points, SEED (2000, 1)
 .PHONY: cosim
 cosim: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --cases $(CASES) --seed $(SEED) --jobs $(JOBS)
 
-## cosim-all: every block at every point, ALL_CASES cases, SEED (22000, 1); every layer in every format
+## cosim-all (verify): every block at every point, ALL_CASES cases, SEED (22000, 1); every layer in every format
 ALL_CASES ?= 22000
 .PHONY: cosim-all
 cosim-all: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --block all --cases $(ALL_CASES) --seed $(SEED) --jobs $(JOBS)
 	$(Q)$(BUILD)/sqsim cosim --layers --format all
 
-## banks-rtl: every point of the bank sweep of activation SQ, machine = RTL; an hour of builds
+## banks-rtl (verify): every point of the bank sweep of activation SQ, machine = RTL; an hour of builds
 .PHONY: banks-rtl
 banks-rtl: $(BUILD)/tests/sim/test_machine_rtl
 	$(Q)SQ_BANKS=all $(PROVE) -v $<
 
-## kill-test: KILLS kills each of sweep, cosim, area, quantize at random moments (50); half an hour
+## kill-test (verify): KILLS kills each of sweep, cosim, area, quantize at random moments (50); half an hour
 KILLS ?= 50
 .PHONY: kill-test
 kill-test: $(BUILD)/sqsim
 	$(Q)KILLS=$(KILLS) $(PROVE) -v tests/cli/kill.t
 
-## flip-test: FLIPS flipped bits in each cache of tool results (500); half an hour
+## flip-test (verify): FLIPS flipped bits in each cache of tool results (500); half an hour
 FLIPS ?= 500
 .PHONY: flip-test
 flip-test: $(BUILD)/sqsim
 	$(Q)FLIPS=$(FLIPS) $(PROVE) -v tests/cli/cache.t
 
-## element-check: every binary32 as E2M1 and E4M3 against ml_dtypes (SQ_PYTHON, python3); minutes
+## element-check (verify): every binary32 as E2M1 and E4M3 against ml_dtypes (SQ_PYTHON, python3); minutes
 SQ_PYTHON ?= python3
 .PHONY: element-check
 element-check: $(BUILD)/tests/cli/element_codes
 	$(Q)$(SQ_PYTHON) tests/cli/elements.py $< --all || { [ $$? = 77 ] && echo "skipped: $(SQ_PYTHON) has no ml_dtypes"; }
 
-## coverage: lines and toggled bits of rtl/ under the co-simulation, into build/coverage
+## coverage (verify): lines and toggled bits of rtl/ under the co-simulation, into build/coverage
 .PHONY: coverage
 coverage: $(BUILD)/sqsim
 	$(Q)tests/rtl/coverage.sh $(BUILD)/sqsim build/coverage $(SEED) $(JOBS)
 
-## formal: all proofs of tests/formal/proofs.sh, their table into reports/verification/formal.md
+## formal (verify): all proofs of tests/formal/proofs.sh, their table into reports/verification/formal.md
 .PHONY: formal
 FORMAL_MD := reports/verification/formal.md
 formal: $(BUILD)/sqsim
@@ -103,35 +127,35 @@ formal: $(BUILD)/sqsim
 	  "$$(yosys -V | cut -d'(' -f1)"; cat tests/formal/table_head.md $(BUILD)/formal.rows; } > $(FORMAL_MD).new
 	$(Q)mv $(FORMAL_MD).new $(FORMAL_MD)
 
-## waves: a waveform of one small co-simulation under build/waves, for GTKWave; BLOCK=NAME (core)
+## waves (verify): a waveform of one small co-simulation under build/waves, for GTKWave; BLOCK=NAME (core)
 .PHONY: waves
 BLOCK ?= core
 POINT ?= $(if $(filter core,$(BLOCK)),p09,quick)
 waves: $(BUILD)/sqsim
 	$(Q)$(BUILD)/sqsim cosim --block $(BLOCK) --point $(POINT) --seed $(SEED) --waves build/waves
 
-## waves-picture: a bug in the gather as GTKWave shows it, into docs/pictures/gather_bug.png
+## waves-picture (reports): a bug in the gather as GTKWave shows it, into docs/pictures/gather_bug.png
 .PHONY: waves-picture
 waves-picture: $(BUILD)/sqsim
 	$(Q)tests/rtl/waves_picture.sh $< docs/pictures/gather_bug.png
 
-## page-pictures: the page of a sweep in a browser, 1280 and 390 pixels wide, into docs/pictures
+## page-pictures (reports): the page of a sweep in a browser, 1280 and 390 pixels wide, into docs/pictures
 .PHONY: page-pictures
 page-pictures: $(BUILD)/sqsim
 	$(Q)tests/cli/page_pictures.sh $< docs/pictures
 
-## bitflip-test: single flipped bits in databases and encoded files, FLIPS of them (500)
+## bitflip-test (verify): single flipped bits in databases and encoded files, FLIPS of them (500)
 .PHONY: bitflip-test
 FLIPS ?= 500
 bitflip-test: $(BUILD)/sqsim
 	$(Q)FLIPS=$(FLIPS) $(PROVE) -v tests/cli/bitflip.t
 
-## mutation: sources with one wrong cycle or bit, or that hang, must fail the co-simulation (a sixth of them in `test`)
+## mutation (verify): sources with one wrong cycle or bit, or that hang, must fail the co-simulation (a sixth of them in test)
 .PHONY: mutation
 mutation: $(BUILD)/sqsim
 	$(Q)SQ_FAULTS=1 SQ_BS_CASES=600 $(PROVE) $(addprefix tests/rtl/,$(addsuffix .t,mutation faults bs front layers core_act hang))
 
-## mutants: 100 and more faults in the netlist of each block; survivors proven equal (SEED=1,2,3)
+## mutants (verify): 100 and more faults in the netlist of each block; survivors proven equal (SEED=1,2,3)
 .PHONY: mutants
 mutants: $(BUILD)/sqsim
 	$(Q)tests/rtl/mutants.sh $(BUILD)/sqsim tables tests/rtl/mutant_survivors.txt \

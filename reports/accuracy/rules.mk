@@ -24,7 +24,7 @@ $(BUILD)/kl_grid $(BUILD)/kl_table: $(BUILD)/%: $(ACCURACY)/%.c $(BUILD)/libsqsi
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $^ $(LDLIBS) -o $@
 
-## smollm2: fetch SmolLM2-135M into build/smollm2 and evaluate it as it is; SMOLLM2=FILE: a copy
+## smollm2 (reports): fetch SmolLM2-135M into build/smollm2 and evaluate it as it is; SMOLLM2=FILE: a copy
 # Exit 3 of the script says that it could not: a line, and no failure.
 SMOLLM2_DIR       := $(BUILD)/smollm2
 SMOLLM2_SEQUENCES ?= 4
@@ -60,7 +60,7 @@ accuracy-tiny: $(BUILD)/kl_grid $(BUILD)/kl_table
 	$(Q)cp $(TINY_KL).csv $(ACCURACY)/tiny-llama-kl.csv
 	$(Q)$(call kl_page,tiny-llama-kl,$(TINY_KL),make accuracy)
 
-## accuracy: regenerate reports/accuracy; SUBJECT=smollm2: that model, going on where it stopped
+# accuracy: regenerate reports/accuracy; SUBJECT=smollm2: that model, going on where it stopped
 .PHONY: accuracy
 ifeq ($(SUBJECT),smollm2)
 accuracy: accuracy-smollm2

@@ -28,7 +28,7 @@ $(SHEET_VARIANTS): $(FORMATS)/sheet.txt
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -F' *[|] *' '!/^#/ && $$2 != "reference" {print $$1 " | " $$2 ($$3 ? " " $$3 : "")}' $< > $@
 
-## formats: regenerate reports/formats: accuracy, bits, cycles, balance, decoder area, and the sheet of all formats
+# formats: regenerate reports/formats: accuracy, bits, cycles, balance, decoder area, and the sheet of all formats
 .PHONY: formats
 formats: $(BUILD)/format_sheet $(BUILD)/kl_grid $(BUILD)/sqsim $(SHEET_VARIANTS)
 	$(Q)$(call format_accuracy,tiny-llama,traces/tiny-llama)
@@ -57,13 +57,13 @@ for f in pareto banks; do { echo "<!-- $$head -->"; sed 1d $(BUILD)/$$f.svg; } >
   mv $(FORMATS)/$$f.svg.new $(FORMATS)/$$f.svg || exit 1; done && cat $(FORMATS)/sheet.md
 endef
 
-## sheet: the sheet of all formats and its pictures from what reports/ holds; needs no model
+# sheet: the sheet of all formats and its pictures from what reports/ holds; needs no model
 .PHONY: sheet
 sheet: $(BUILD)/sqsim
 	$(Q)$(sheet)
 
 # KL of reports/accuracy (make accuracy SUBJECT=smollm2) x um2 of reports/area (make area-scaled), by RULE.md.
-## verdict: join KL, stored bits and um2 into reports/formats/verdict.md, a section for each library of scaled.csv
+# verdict: join KL, stored bits and um2 into reports/formats/verdict.md, a section for each library of scaled.csv
 .PHONY: verdict
 verdict:
 	$(Q){ printf '<!-- make verdict; revision %s; %s -->\n# The verdict\n\nBy the rule of [RULE.md](RULE.md).\n' "$$(reports/revision.sh)" \

@@ -5,7 +5,7 @@ verification_page = $(VERIFICATION)/tables.sh $(BUILD)/sqsim $(1) $(2) >$(VERIFI
   mv $(VERIFICATION)/$(1).md.new $(VERIFICATION)/$(1).md
 
 MUTANT_SEEDS ?= 1,2,3
-## verification: coverage, mutants, cosim-all, and the pages of reports/verification from them; -coverage, -mutants, -cosim: one alone
+# verification: coverage, mutants, cosim-all, and the pages of reports/verification from them; -coverage, -mutants, -cosim: one alone
 .PHONY: verification verification-coverage verification-mutants verification-cosim
 verification: verification-coverage verification-mutants verification-cosim
 verification-coverage: coverage

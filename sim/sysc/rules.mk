@@ -29,7 +29,7 @@ $(SYSC_DIR)/sq_tlm_platform: sim/sysc/sq_tlm_platform.cpp sim/sysc/sq_tlm_core.h
 	$(Q)mkdir -p $(@D)
 	$(Q)$(SYSC_CXX) $< $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -o $@
 
-## sysc: SystemC: C models and RTL in lock step, and the TLM-2.0 platform
+## sysc (verify): SystemC: C models and RTL in lock step, and the TLM-2.0 platform
 .PHONY: sysc
 sysc: $(SYSC_DIR)/sq_sc_lockstep $(SYSC_DIR)/sq_tlm_platform
 	$(Q)SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 $(SYSC_DIR)/sq_sc_lockstep $(CASES) $(SEED)

@@ -5,8 +5,8 @@ BENCH_BIN := $(BENCH_SRC:tests/%.c=$(BUILD)/tests/%)
 BENCH_TEST := $(wildcard tests/bench/*.t)
 -include $(BENCH_BIN:=.o.d)
 
-## bench: rates of products, encoders, RTL, machines, sweeps, readers, eval; also into JSON=FILE (build/bench.json)
-## bench-check: every benchmark for a moment; part of `make test`
+## bench (verify): rates of products, encoders, RTL, machines, sweeps, readers, eval; also into JSON=FILE (build/bench.json)
+## bench-check (verify): every benchmark for a moment; part of `make test`
 JSON ?= $(BUILD)/bench.json
 .PHONY: bench bench-check
 bench: $(BENCH_BIN) $(BUILD)/sqsim

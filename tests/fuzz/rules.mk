@@ -55,10 +55,10 @@ endef
 $(eval $(call fuzz_build,$(FUZZ_DIR),$(CLANG),-fsanitize=fuzzer-no-link,-fsanitize=fuzzer))
 $(eval $(call fuzz_build,$(FUZZ_DIR)-afl,$(AFL_CC),,-fsanitize=fuzzer))
 
-## fuzz: libFuzzer over every reader, SECONDS=n each (60), TARGET="NAME .." (all)
-## fuzz-afl: the same harnesses under AFL++
-## fuzz-corpus: what `make fuzz` found, minimised, into tests/fuzz/corpus
-## fuzz-report: reports/verification/fuzz.md from the logs of `make fuzz`
+## fuzz (verify): libFuzzer over every reader, SECONDS=n each (60), TARGET="NAME .." (all)
+## fuzz-afl (verify): the same harnesses under AFL++
+## fuzz-corpus (verify): what `make fuzz` found, minimised, into tests/fuzz/corpus
+# fuzz-report: reports/verification/fuzz.md from the logs of `make fuzz`
 .PHONY: fuzz fuzz-afl fuzz-corpus fuzz-report
 ifeq ($(shell command -v $(CLANG)),)
 fuzz fuzz-corpus:
