@@ -158,3 +158,58 @@ enum sqsim_status sqsim_decode(const sqsim_layer *layer, float *w, struct sqsim_
     }
     return SQSIM_OK;
 }
+
+// ---- stored tensors -------------------------------------------------------------------------
+
+const char *sqsim_layer_format(const sqsim_layer *layer)
+{
+    return layer->recipe.format->name;
+}
+
+static size_t parts_of(const struct sqsim_layer *l, struct sq_part part[SQ_LAYER_PARTS_MAX])
+{
+    return isnan(sqsim_layer_bits(l)) ? 0 : sq_layer_parts(&l->quant, part);
+}
+
+static bool find_part(const struct sqsim_layer *l, size_t i, struct sq_part *part)
+{
+    struct sq_part all[SQ_LAYER_PARTS_MAX];
+    if (i >= parts_of(l, all))
+        return false;
+    *part = all[i];
+    return true;
+}
+
+size_t sqsim_layer_n_parts(const sqsim_layer *layer)
+{
+    struct sq_part all[SQ_LAYER_PARTS_MAX];
+    return parts_of(layer, all);
+}
+
+const char *sqsim_layer_part_name(const sqsim_layer *layer, size_t i)
+{
+    struct sq_part part;
+    return find_part(layer, i, &part) ? part.name : NULL;
+}
+
+const char *sqsim_layer_part_dtype(const sqsim_layer *layer, size_t i)
+{
+    struct sq_part part;
+    return find_part(layer, i, &part) ? sq_dtype_name(part.dtype) : NULL;
+}
+
+size_t sqsim_layer_part_shape(const sqsim_layer *layer, size_t i, size_t shape[3])
+{
+    struct sq_part part;
+    if (!find_part(layer, i, &part))
+        return 0;
+    for (unsigned d = 0; d < part.n_dims; d++)
+        shape[d] = part.dim[d];
+    return part.n_dims;
+}
+
+const void *sqsim_layer_part_data(const sqsim_layer *layer, size_t i)
+{
+    struct sq_part part;
+    return find_part(layer, i, &part) ? part.data : NULL;
+}

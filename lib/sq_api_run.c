@@ -128,8 +128,9 @@ static enum sq_status read_tokens(const struct evaluation *e, const char *path, 
                                   struct sq_error *err)
 {
     char beside[4096];
-    if (snprintf(beside, sizeof beside, "%s/%s", e->model, usual) >= (int)sizeof beside)
+    if (strlen(e->model) > sizeof beside - 96)
         return SQ_FAIL(err, SQ_ERR_RANGE, "path of the model is longer than 4000 bytes");
+    sq_tokens_beside(e->model, usual, beside, sizeof beside);
     return sq_tokens_read(t, path ? path : beside, c->vocab_size, c->max_position, err);
 }
 
@@ -159,9 +160,9 @@ static enum sq_status evaluate(const struct evaluation *e, struct sqsim_figures 
     struct sq_eval_result result;
     SQ_TRY(sq_checkpoint_open(&ck, e->model, err));
     enum sq_status status =
-        ck.is_model
-            ? read_tokens(e, e->tokens, "tokens_eval.safetensors", &ck.config, &tokens, err)
-            : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "the model must be a directory with config.json");
+        ck.is_model ? read_tokens(e, e->tokens, "tokens_eval.safetensors", &ck.config, &tokens, err)
+                    : SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                              "the model must be a directory with config.json or a GGUF file");
     if (status == SQ_OK)
         status = evaluate_tokens(e, &ck, &tokens, &result, err);
     sq_tokens_free(&tokens);

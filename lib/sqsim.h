@@ -112,6 +112,18 @@ size_t sqsim_layer_k(const sqsim_layer *layer); /* as given, without padding */
  * weights are as they were. */
 double sqsim_layer_bits(const sqsim_layer *layer);
 
+const char *sqsim_layer_format(const sqsim_layer *layer); /* "sq_w" */
+
+/* The stored tensors of a layer, as a file of it has them (docs/files.md says of each format which
+ * they are): codes, scales, masks, indices. dtype is "F32", "F16", "U8", "I8", "I32" or "I64",
+ * shape[] takes the lengths of its dimensions, whose number is returned; data is little-endian and
+ * belongs to the layer. NULL and 0 past the last; a layer of operand = act has none. */
+size_t sqsim_layer_n_parts(const sqsim_layer *layer);
+const char *sqsim_layer_part_name(const sqsim_layer *layer, size_t i);
+const char *sqsim_layer_part_dtype(const sqsim_layer *layer, size_t i);
+size_t sqsim_layer_part_shape(const sqsim_layer *layer, size_t i, size_t shape[3]);
+const void *sqsim_layer_part_data(const sqsim_layer *layer, size_t i);
+
 /* The golden product: y[m][n] of x[m][k], activations quantized as the format says, m 1..2^24. Bit
  * for bit what the hardware computes. SQSIM_ERR_NON_FINITE, _OVERFLOW, _MEMORY. */
 enum sqsim_status sqsim_product(const sqsim_layer *layer, const float *x, size_t m, float *y,
@@ -173,7 +185,7 @@ enum sqsim_status sqsim_cycles(const sqsim_format *format, const char *machine, 
                                uint64_t n, uint64_t k, sqsim_figures **figures,
                                struct sqsim_error *err);
 
-/* A Hugging Face directory of a Llama-type model, every linear layer of its decoder in the integers
+/* A Llama-type model, a Hugging Face directory or a GGUF file, every linear layer of its decoder in the integers
  * of the format. tokens, calib: token files (docs/files.md), NULL: tokens_eval.safetensors and
  * tokens_calib.safetensors beside the model. sequences: the first so many of `tokens`, 0: all.
  *
@@ -190,6 +202,33 @@ enum sqsim_status sqsim_evaluate(const char *model, const sqsim_format *format, 
 enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file, const char *tokens,
                                       size_t sequences, sqsim_figures **figures,
                                       struct sqsim_error *err);
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+/* A GGUF file, read as the Hugging Face model it was made from (SQSIM_ERR_UNSUPPORTED: anything
+ * else; a Hugging Face directory has these tensors and files in itself). */
+typedef struct sqsim_model sqsim_model;
+enum sqsim_status sqsim_model_open(const char *path, sqsim_model **model, struct sqsim_error *err);
+void sqsim_model_close(sqsim_model *model);
+/* Tensors under the names of Hugging Face, ascending; NULL and 0 past the last. */
+size_t sqsim_model_n_tensors(const sqsim_model *model);
+const char *sqsim_model_tensor_name(const sqsim_model *model, size_t i);
+/* Returns how many dimensions it has, the last of which varies fastest. */
+size_t sqsim_model_tensor_shape(const sqsim_model *model, size_t i, size_t shape[8]);
+/* As binary32, rows in the order of Hugging Face, into out[], which has room for its elements. */
+enum sqsim_status sqsim_model_tensor_read(const sqsim_model *model, size_t i, float *out,
+                                          struct sqsim_error *err);
+/* "config.json", "generation_config.json", "tokenizer.json" or "tokenizer_config.json", as far as
+ * GGUF holds it; the text is valid until the next call. SQSIM_ERR_UNSUPPORTED where it does not (a
+ * SentencePiece vocabulary), SQSIM_ERR_ARG for another name. By one thread at a time. */
+enum sqsim_status sqsim_model_file(sqsim_model *model, const char *name, const char **text,
+                                   struct sqsim_error *err);
+
+/* A text in UTF-8 by the tokenizer of a model, a Hugging Face directory or a GGUF file, as a token
+ * file for sqsim_evaluate: windows of so many tokens one after the other, 0: 2048 or, where that is
+ * shorter, the model's context. What is left behind the last whole window is not used. */
+enum sqsim_status sqsim_tokenize(const char *model, const char *text, size_t window,
+                                 const char *path, struct sqsim_error *err);
 
 /* ---- sweeps ---------------------------------------------------------------------------------- */
 

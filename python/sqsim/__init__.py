@@ -11,6 +11,7 @@ libsqsim refuses raises sqsim.Error with its sentence.
 """
 import collections.abc
 import ctypes
+import math
 
 import numpy
 
@@ -18,15 +19,19 @@ from . import _library as _lib
 from ._library import Error
 
 __all__ = ["Error", "Layer", "WeightFile", "cycles", "encode", "evaluate", "export_huggingface",
-           "formats", "frame", "needs_calibration", "read_json", "read_sweep", "validate", "version",
-           "write"]
+           "formats", "frame", "needs_calibration", "read_json", "read_sweep", "tokenize", "unpack",
+           "validate", "version", "write", "__version__"]
 
 _VALUES, _TIME = 0, 1
+_DTYPES = {"F32": "<f4", "F16": "<f2", "U8": "u1", "I8": "i1", "I32": "<i4", "I64": "<i8"}
 
 
 def version():
     """Version and revision of libsqsim."""
     return _lib.version().decode()
+
+
+__version__ = version().split()[0]  # of the library, so of its sources
 
 
 def formats():
@@ -63,6 +68,10 @@ class Layer(_lib.Owner):
         return _lib.layer_n(self._handle), _lib.layer_k(self._handle)
 
     @property
+    def format(self):
+        return _lib.layer_format(self._handle).decode()
+
+    @property
     def bits(self):
         """Stored bits per weight, everything counted; NaN of operand = act, whose weights are as they were."""
         return _lib.layer_bits(self._handle)
@@ -82,8 +91,38 @@ class Layer(_lib.Owner):
         _lib.decode(self._handle, w)
         return w
 
+    def arrays(self):
+        """What is stored of the layer, {name: array}: codes, scales, masks, indices, read-only copies.
+        docs/files.md ("Weights") says for every format which there are, with dtype and shape: of sq_w
+        `s_lo` and `s_hi` float32 [n, k / group], `lo` and `hi` uint8 [n, bytes], streams of codes for
+        unpack(); F16 is float16, I64 int64. Empty with operand = act, whose weights are as they were."""
+        found = {}
+        for i in range(_lib.layer_n_parts(self._handle)):
+            dtype = numpy.dtype(_DTYPES[_lib.layer_part_dtype(self._handle, i).decode()])
+            shape = _lib.shape(_lib.layer_part_shape, self._handle, i)
+            nbytes = dtype.itemsize * math.prod(shape)
+            data = ctypes.string_at(_lib.layer_part_data(self._handle, i), nbytes) if nbytes else b""
+            found[_lib.layer_part_name(self._handle, i).decode()] = numpy.frombuffer(data, dtype).reshape(shape)
+        return found
+
     def __repr__(self):
-        return f"<sqsim.Layer {self.shape[0]} x {self.shape[1]}, {self.bits:.4g} bits a weight>"
+        return f"<sqsim.Layer {self.format} {self.shape[0]} x {self.shape[1]}, {self.bits:.4g} bits a weight>"
+
+
+def unpack(stream, bits, signed=True):
+    """The codes of a stream, uint8 [n, bytes] as arrays() gives it: int8 (signed) or uint8 [n, 8 bytes /
+    bits], in their order, the first in the low bits. Bits of padding at the end of a row are codes, too."""
+    stream, bits = numpy.asarray(stream), _lib.size(bits, "bits", 8)
+    if stream.dtype != numpy.uint8 or stream.ndim != 2:
+        raise TypeError(f"stream is {stream.dtype} with {stream.ndim} dimensions, need uint8 with 2")
+    if bits < 1:
+        raise ValueError("bits = 0, need 1..8")
+    count = 8 * stream.shape[1] // bits
+    planes = numpy.unpackbits(stream, axis=1, bitorder="little")[:, :count * bits].reshape(len(stream), count, bits)
+    codes = numpy.packbits(planes, axis=2, bitorder="little").reshape(len(stream), count)
+    if not signed:
+        return codes
+    return (codes.astype(numpy.int16) - ((codes >> (bits - 1)).astype(numpy.int16) << bits)).astype(numpy.int8)
 
 
 def encode(w, format="sq_w", calibration=None, **options):
@@ -167,8 +206,9 @@ def cycles(format, m, n, k, machine=None, **options):
 
 
 def evaluate(model, format=None, weights=None, tokens=None, calib=None, sequences=0, **options):
-    """Loss, perplexity and stored bits of a Hugging Face directory: as it is, in a format, or with
-    the weights of a file. Token files default to those beside the model."""
+    """Loss, perplexity and stored bits of a model, a Hugging Face directory or a GGUF file: as it is,
+    in a format, or with the weights of a file (a path or a WeightFile). tokens, calib: token files, by
+    default tokens_eval.safetensors and tokens_calib.safetensors beside the model; tokenize() makes them."""
     model, sequences = _lib.path(model, "model"), _lib.size(sequences, "sequences")
     tokens, calib = _lib.optional_path(tokens, "tokens"), _lib.optional_path(calib, "calib")
     if weights is not None:
@@ -182,6 +222,12 @@ def evaluate(model, format=None, weights=None, tokens=None, calib=None, sequence
         raise ValueError(f"{next(iter(options))} without a format")
     f = None if format is None else _Format.make(format, _VALUES, options)
     return _lib.figures(_lib.evaluate(model, f._handle if f else None, tokens, calib, sequences))
+
+
+def tokenize(model, text, path, window=0):
+    """A UTF-8 text by the tokenizer of a model as a token file for evaluate(), in windows of so many
+    tokens; 0: 2048, or the model's context where that is shorter."""
+    _lib.tokenize(_lib.path(model, "model"), _lib.path(text, "text"), _lib.size(window, "window"), _lib.path(path, "path"))
 
 
 from .frames import frame, read_json, read_sweep  # noqa: E402

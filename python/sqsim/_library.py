@@ -32,6 +32,7 @@ def _load():
 _lib = _load()
 _handle, _text, _size = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t
 _floats = numpy.ctypeslib.ndpointer(dtype=numpy.float32, ndim=2, flags="C_CONTIGUOUS")
+_sizes = ctypes.POINTER(_size)
 _strings = ctypes.POINTER(ctypes.c_char_p)
 
 
@@ -67,6 +68,12 @@ layer_free = _declare("layer_free", None, _handle)
 layer_n = _declare("layer_n", _size, _handle)
 layer_k = _declare("layer_k", _size, _handle)
 layer_bits = _declare("layer_bits", ctypes.c_double, _handle)
+layer_format = _declare("layer_format", _text, _handle)
+layer_n_parts = _declare("layer_n_parts", _size, _handle)
+layer_part_name = _declare("layer_part_name", _text, _handle, _size)
+layer_part_dtype = _declare("layer_part_dtype", _text, _handle, _size)
+layer_part_shape = _declare("layer_part_shape", _size, _handle, _size, _sizes)
+layer_part_data = _declare("layer_part_data", ctypes.c_void_p, _handle, _size)
 product = _may_fail("product", _handle, _floats, _size, _floats)
 decode = _may_fail("decode", _handle, _floats)
 file_write = _may_fail("file_write", _text, _strings, ctypes.POINTER(_handle), _size)
@@ -89,6 +96,14 @@ points_sweep = _declare("points_sweep", _text, _handle, _size)
 points_parameters = _declare("points_parameters", _text, _handle, _size)
 points_measures = _declare("points_measures", _text, _handle, _size)
 points_free = _declare("points_free", None, _handle)
+model_open = _may_fail("model_open", _text, _out)
+model_close = _declare("model_close", None, _handle)
+model_n_tensors = _declare("model_n_tensors", _size, _handle)
+model_tensor_name = _declare("model_tensor_name", _text, _handle, _size)
+model_tensor_shape = _declare("model_tensor_shape", _size, _handle, _size, _sizes)
+model_tensor_read = _may_fail("model_tensor_read", _handle, _size, ctypes.c_void_p)
+model_file = _may_fail("model_file", _handle, _text, ctypes.POINTER(ctypes.c_char_p))
+tokenize = _may_fail("tokenize", _text, _text, _size, _text)
 evaluate_file = _may_fail("evaluate_file", _text, _handle, _text, _size, _out)
 
 
@@ -216,3 +231,9 @@ def points(handle):
                 for i in range(points_n(handle))]
     finally:
         points_free(handle)
+
+
+def shape(function, handle, i):
+    """Of tensor i, by a function that fills its lengths in and returns how many there are."""
+    lengths = (_size * 8)()
+    return tuple(lengths[:function(handle, i, lengths)])

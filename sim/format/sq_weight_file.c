@@ -45,7 +45,7 @@ static char *number(uint64_t v)
     return strdup(text);
 }
 
-enum { N_INFO = 6, N_PER_ITEM = 4, N_PARTS = SQ_PARTS_MAX + 1 };
+enum { N_INFO = 6, N_PER_ITEM = 4 };
 
 static void add_info(struct content *c, const struct sq_recipe *r, const char *source)
 {
@@ -77,8 +77,7 @@ static void add_item(struct content *c, const struct sq_recipe *r,
     add(c, join(item->name, "input_digest"), strdup(digest));
 }
 
-// What the format stores, and what SmoothQuant divides activations by.
-static size_t parts_of(const struct sq_quant_layer *q, struct sq_part part[N_PARTS])
+size_t sq_layer_parts(const struct sq_quant_layer *q, struct sq_part part[SQ_LAYER_PARTS_MAX])
 {
     size_t n = q->format->parts(q->state, part);
     if (q->sigma)
@@ -90,8 +89,8 @@ static size_t parts_of(const struct sq_quant_layer *q, struct sq_part part[N_PAR
 // that every tensor is aligned.
 static void add_tensors(struct content *c, const struct sq_weight_item *item, size_t nbytes)
 {
-    struct sq_part part[N_PARTS];
-    const size_t n = parts_of(item->layer, part);
+    struct sq_part part[SQ_LAYER_PARTS_MAX];
+    const size_t n = sq_layer_parts(item->layer, part);
     for (size_t i = 0; i < n; i++) {
         if (sq_dtype_nbytes(part[i].dtype) != nbytes)
             continue;
@@ -123,7 +122,7 @@ enum sq_status sq_weight_file_write(const char *path, const struct sq_recipe *r,
 {
     struct content c = {
         .pair = calloc(N_INFO + SQ_VALUES_MAX + N_PER_ITEM * n, sizeof *c.pair),
-        .tensor = calloc(N_PARTS * n + 1, sizeof *c.tensor),
+        .tensor = calloc(SQ_LAYER_PARTS_MAX * n + 1, sizeof *c.tensor),
     };
     c.failed = !c.pair || !c.tensor;
     if (!c.failed)
@@ -358,7 +357,7 @@ enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
 {
     const struct sq_weight_entry *e = &f->layer[i];
     const struct sq_part_source source = {&f->st, e->name, e->n, e->k_orig};
-    struct sq_part part[N_PARTS];
+    struct sq_part part[SQ_LAYER_PARTS_MAX];
     struct sq_error why;
     *q = (struct sq_quant_layer){
         .format = f->recipe.format, .n = e->n, .k = e->k, .k_orig = e->k_orig};
@@ -369,7 +368,7 @@ enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
         sq_quant_layer_free(q);
         return SQ_FAIL(err, status, "layer '%.60s' is not valid: %.150s", e->name, why.text);
     }
-    if (e->n_tensors == parts_of(q, part))
+    if (e->n_tensors == sq_layer_parts(q, part))
         return SQ_OK;
     sq_quant_layer_free(q);
     return DAMAGED("layer '%.60s' has %zu tensors, more than its format knows", e->name,

@@ -15,6 +15,11 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_digest.h"
 
+// The tensors of a layer: what its format stores and, smoothed, `sigma`, by which activations are
+// divided. Valid as long as the layer; returns how many.
+#define SQ_LAYER_PARTS_MAX (SQ_PARTS_MAX + 1u)
+size_t sq_layer_parts(const struct sq_quant_layer *q, struct sq_part part[SQ_LAYER_PARTS_MAX]);
+
 struct sq_weight_item {
     const char *name; // of the layer
     size_t n, k_orig;

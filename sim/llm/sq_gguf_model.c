@@ -156,13 +156,26 @@ static json_t *architecture(const struct sq_gguf *g)
 enum sq_status sq_gguf_model_config(const struct sq_gguf *g, const char *what,
                                     struct sq_model_config *c, struct sq_error *err)
 {
+    json_t *json;
+    SQ_TRY(sq_gguf_model_json(g, what, &json, c, err));
+    json_decref(json);
+    return SQ_OK;
+}
+
+enum sq_status sq_gguf_model_json(const struct sq_gguf *g, const char *what, json_t **config,
+                                  struct sq_model_config *c, struct sq_error *err)
+{
     json_t *arch = architecture(g);
+    *config = NULL;
     if (!arch)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: general.architecture is missing or no name", what);
     const struct reader r = {g, what, json_string_value(arch), json_object()};
     const enum sq_status status = read_config(&r, c, err);
-    json_decref(r.config);
     json_decref(arch);
+    if (status == SQ_OK)
+        *config = r.config;
+    else
+        json_decref(r.config);
     return status;
 }
 

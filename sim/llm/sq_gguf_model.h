@@ -12,6 +12,9 @@
 // and a file without output.weight has it tied. `what` names the file.
 enum sq_status sq_gguf_model_config(const struct sq_gguf *g, const char *what,
                                     struct sq_model_config *c, struct sq_error *err);
+// The same, and the config.json itself, which the caller owns.
+enum sq_status sq_gguf_model_json(const struct sq_gguf *g, const char *what, json_t **config,
+                                  struct sq_model_config *c, struct sq_error *err);
 
 // Whether rows of q_proj and k_proj lie as the pairs of the rotary embedding: of each head row 2i +
 // j is row i + j head_dim / 2 of Hugging Face. So converters write architecture "llama", and no

@@ -301,20 +301,15 @@ enum sq_status sq_tokenizer_read(struct sq_tokenizer *t, const char *path, struc
 
 // ---- GGUF -----------------------------------------------------------------------------------
 
-enum { TYPE_NORMAL = 1, TYPE_CONTROL = 3, TYPE_USER = 4 }; // of llama.cpp
-
 // Steps by the name of the pre-tokenizer, and whether it takes whole pieces of the vocabulary.
-static const struct {
-    const char *name, *step[2];
-    bool ignores_merges, is_nfc;
-} known[] = {
+static const struct sq_tokenizer_kind known[] = {
     {"gpt-2", {SQ_REGEX_GPT2, NULL}, false, false},
     {"smollm", {SQ_REGEX_DIGIT, SQ_REGEX_GPT2}, false, false},
     {"llama-bpe", {SQ_REGEX_LLAMA3, NULL}, true, false},
     {"qwen2", {SQ_REGEX_QWEN2, NULL}, false, true},
 };
 
-static enum sq_status find_text(const struct reader *r, const struct sq_gguf *g, const char *key,
+static enum sq_status find_text(const char *what, const struct sq_gguf *g, const char *key,
                                 char out[64], struct sq_error *err)
 {
     const struct sq_gguf_value *v = sq_gguf_find(g, key);
@@ -323,54 +318,72 @@ static enum sq_status find_text(const struct reader *r, const struct sq_gguf *g,
     if (is)
         snprintf(out, 64, "%s", json_string_value(j));
     json_decref(j);
-    return is ? SQ_OK : UNSUPPORTED("%s: %s is missing or no name", r->what, key);
+    return is ? SQ_OK : UNSUPPORTED("%s: %s is missing or no name", what, key);
 }
 
-static enum sq_status choose_steps(struct reader *r, const char *name, struct sq_error *err)
-{
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(known[i].name, name) != 0)
-            continue;
-        r->t->ignores_merges = known[i].ignores_merges;
-        r->t->is_nfc = known[i].is_nfc;
-        for (size_t j = 0; j < 2 && known[i].step[j]; j++)
-            SQ_TRY(sq_pretokenizer_add(&r->t->pretokenizer, known[i].step[j], false, err));
-        return SQ_OK;
-    }
-    return UNSUPPORTED("%s: tokenizer.ggml.pre = %.60s, need gpt-2, llama-bpe, qwen2 or smollm",
-                       r->what, name);
-}
-
-static enum sq_status find_strings(const struct reader *r, const struct sq_gguf *g, const char *key,
+static enum sq_status find_strings(const char *what, const struct sq_gguf *g, const char *key,
                                    const struct sq_gguf_value **v, struct sq_error *err)
 {
     *v = sq_gguf_find(g, key);
     if (!*v || !(*v)->is_array || (*v)->type != SQ_GGUF_STRING || (*v)->n >= MAX_ID)
-        return DAMAGED("%s: %s is no array of less than %d strings", r->what, key, MAX_ID);
+        return DAMAGED("%s: %s is no array of less than %d strings", what, key, MAX_ID);
     return SQ_OK;
 }
 
-static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_gguf *g,
-                                      const struct sq_gguf_value *tokens, struct sq_error *err)
+enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
+                                   struct sq_tokenizer_source *s, struct sq_error *err)
 {
-    const struct sq_gguf_value *type = sq_gguf_find(g, "tokenizer.ggml.token_type");
-    if (type && (!type->is_array || type->n != tokens->n || type->type == SQ_GGUF_STRING))
-        return DAMAGED("%s: tokenizer.ggml.token_type is no array of %zu integers", r->what,
-                       tokens->n);
+    char kind[64], pre[64];
+    *s = (struct sq_tokenizer_source){0};
+    SQ_TRY(find_text(what, g, "tokenizer.ggml.model", kind, err));
+    if (strcmp(kind, "gpt2") != 0)
+        return UNSUPPORTED("%s: tokenizer.ggml.model = %s, need gpt2: only byte-level BPE is "
+                           "supported (no SentencePiece, no WordPiece)",
+                           what, kind);
+    SQ_TRY(find_text(what, g, "tokenizer.ggml.pre", pre, err));
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i].name, pre) == 0)
+            s->kind = &known[i];
+    if (!s->kind)
+        return UNSUPPORTED("%s: tokenizer.ggml.pre = %.60s, need gpt-2, llama-bpe, qwen2 or smollm",
+                           what, pre);
+    SQ_TRY(find_strings(what, g, "tokenizer.ggml.tokens", &s->tokens, err));
+    SQ_TRY(find_strings(what, g, "tokenizer.ggml.merges", &s->merges, err));
+    s->type = sq_gguf_find(g, "tokenizer.ggml.token_type");
+    if (s->type &&
+        (!s->type->is_array || s->type->n != s->tokens->n || s->type->type == SQ_GGUF_STRING))
+        return DAMAGED("%s: tokenizer.ggml.token_type is no array of %zu integers", what,
+                       s->tokens->n);
+    return SQ_OK;
+}
+
+enum sq_token_class sq_tokenizer_class(const struct sq_tokenizer_source *s, size_t token)
+{
+    enum { NORMAL = 1, CONTROL = 3, USER = 4 }; // of llama.cpp
+    const int64_t kind = s->type ? sq_gguf_integer(s->type, token) : NORMAL;
+    return kind == NORMAL    ? SQ_TOKEN_NORMAL
+           : kind == CONTROL ? SQ_TOKEN_CONTROL
+           : kind == USER    ? SQ_TOKEN_USER
+                             : SQ_TOKEN_UNUSED;
+}
+
+static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_tokenizer_source *s,
+                                      struct sq_error *err)
+{
     size_t nbytes = 1;
-    const uint8_t *at = tokens->at;
-    for (size_t i = 0; i < tokens->n; i++)
+    const uint8_t *at = s->tokens->at;
+    for (size_t i = 0; i < s->tokens->n; i++)
         nbytes += sq_gguf_next(&at).n;
     r->t->text = malloc(nbytes);
     if (!r->t->text)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
-    at = tokens->at;
-    for (size_t i = 0; i < tokens->n; i++) {
+    at = s->tokens->at;
+    for (size_t i = 0; i < s->tokens->n; i++) {
         const struct sq_gguf_text text = sq_gguf_next(&at);
-        const int64_t kind = type ? sq_gguf_integer(type, i) : TYPE_NORMAL;
-        if (kind == TYPE_CONTROL || kind == TYPE_USER)
+        const enum sq_token_class class = sq_tokenizer_class(s, i);
+        if (class == SQ_TOKEN_CONTROL || class == SQ_TOKEN_USER)
             SQ_TRY(add_added(r, 0, text.at, text.n, (int64_t)i, err));
-        else if (kind == TYPE_NORMAL)
+        else if (class == SQ_TOKEN_NORMAL)
             SQ_TRY(add_token(r, text.at, text.n, (int64_t)i, err));
     }
     return SQ_OK;
@@ -387,22 +400,17 @@ static void read_gguf_bos(const struct sq_gguf *g, struct sq_tokenizer *t)
 
 static enum sq_status read_gguf(struct reader *r, const struct sq_gguf *g, struct sq_error *err)
 {
-    char kind[64], pre[64];
-    const struct sq_gguf_value *tokens, *merges;
-    SQ_TRY(find_text(r, g, "tokenizer.ggml.model", kind, err));
-    if (strcmp(kind, "gpt2") != 0)
-        return UNSUPPORTED("%s: tokenizer.ggml.model = %s, need gpt2: only byte-level BPE is "
-                           "supported (no SentencePiece, no WordPiece)",
-                           r->what, kind);
-    SQ_TRY(find_text(r, g, "tokenizer.ggml.pre", pre, err));
-    SQ_TRY(choose_steps(r, pre, err));
-    SQ_TRY(find_strings(r, g, "tokenizer.ggml.tokens", &tokens, err));
-    SQ_TRY(find_strings(r, g, "tokenizer.ggml.merges", &merges, err));
-    SQ_TRY(add_gguf_tokens(r, g, tokens, err));
+    struct sq_tokenizer_source s;
+    SQ_TRY(sq_tokenizer_source(g, r->what, &s, err));
+    r->t->ignores_merges = s.kind->ignores_merges;
+    r->t->is_nfc = s.kind->is_nfc;
+    for (size_t i = 0; i < 2 && s.kind->step[i]; i++)
+        SQ_TRY(sq_pretokenizer_add(&r->t->pretokenizer, s.kind->step[i], false, err));
+    SQ_TRY(add_gguf_tokens(r, &s, err));
     sq_tokenizer_sort(r->t);
-    SQ_TRY(make_room_for_merges(r, merges->n, err));
-    const uint8_t *at = merges->at;
-    for (size_t i = 0; i < merges->n; i++) {
+    SQ_TRY(make_room_for_merges(r, s.merges->n, err));
+    const uint8_t *at = s.merges->at;
+    for (size_t i = 0; i < s.merges->n; i++) {
         const struct sq_gguf_text text = sq_gguf_next(&at);
         SQ_TRY(add_merge_text(r, text.at, text.n, err));
     }

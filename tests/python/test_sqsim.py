@@ -4,13 +4,16 @@ arithmetic in numpy, by `sqsim` ($SQSIM) on the same files, and by the safetenso
 import ctypes
 import gc
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
 import pickle
+import shutil
 import sqlite3
 import subprocess
 import sys
+import warnings
 
 import numpy
 import pytest
@@ -324,6 +327,7 @@ def read_tensors(path):
 def test_export_is_a_model_again(weights_alone, tmp_path, dtype):
     target = tmp_path / "exported"
     sqsim.export_huggingface(MODEL, weights_alone, target, dtype=dtype)
+    shutil.copy(MODEL / "tokens_eval.safetensors", target)
     assert json.loads((target / "config.json").read_text())["torch_dtype"] == dtype
     rows, _ = run("inspect", target)
     assert len(rows) >= 14
@@ -356,6 +360,184 @@ def test_export_of_another_model_leaves_nothing(tmp_path):
     with pytest.raises(ValueError, match="no.such.layer"):
         sqsim.export_huggingface(MODEL, path, tmp_path / "e")
     assert os.listdir(tmp_path) == ["w.sq.safetensors"]
+
+
+def letters():
+    """The byte-level alphabet of GPT-2, by byte."""
+    keep = [*range(33, 127), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    rest = [b for b in range(256) if b not in keep]
+    return [chr(b) if b in keep else chr(256 + rest.index(b)) for b in range(256)]
+
+
+@pytest.fixture(scope="module")
+def gguf(tmp_path_factory):
+    """The embedded model as GGUF, with a byte-level tokenizer: one merge, one control token."""
+    spec = importlib.util.spec_from_file_location("gguf_write", ROOT / "tests" / "cli" / "gguf_write.py")
+    writer = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(writer)
+    tokens = letters()
+    tokens[254], tokens[255] = "<|end|>", "he"
+    more = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "smollm", "tokenizer.ggml.tokens": tokens,
+            "tokenizer.ggml.token_type": [3 if t == "<|end|>" else 1 for t in tokens], "tokenizer.ggml.merges": ["h e"],
+            "tokenizer.ggml.bos_token_id": 254, "tokenizer.ggml.eos_token_id": 254, "tokenizer.ggml.add_bos_token": True,
+            "tokenizer.chat_template": "{{ messages }}"}
+    container = writer.container
+    writer.container = lambda values, tensors: container({**values, **more}, tensors)
+    path = tmp_path_factory.mktemp("gguf") / "m.gguf"
+    writer.main(str(MODEL), str(path))
+    for name in ("tokens_eval.safetensors", "tokens_calib.safetensors"):
+        shutil.copy(MODEL / name, path.parent)
+    return path
+
+
+STORY = "Then the hen saw the other 12 sheep.<|end|>She said: \u00e9l\u00e8ve, he!\n\n  Who?" * 3
+
+
+def test_gguf_is_evaluated(gguf, weights, tmp_path):
+    for how in ({}, {"format": "sq_w", "algorithm": "rtn"}, {"weights": weights}, {"format": "sq_a_static"}):
+        figures = [sqsim.evaluate(model, sequences=1, **how) for model in (gguf, MODEL)]
+        assert str(figures[0]) == str(figures[1])  # NaN bits as well
+    assert sqsim.evaluate(gguf, weights=sqsim.WeightFile(weights), sequences=1) == sqsim.evaluate(gguf, weights=weights, sequences=1)
+    (tmp_path / "story").write_text(STORY)
+    sqsim.tokenize(gguf, tmp_path / "story", tmp_path / "ids", window=32)
+    ids = sqsim.evaluate(gguf, tokens=tmp_path / "ids")
+    _, summary = run("eval", gguf, "--text", tmp_path / "story", "--window", 32, "--format", "dense", "--weight-bits", 16,
+                     "--act-bits", 16, "--summary")
+    assert (ids["loss"], ids["tokens"]) == (pytest.approx(summary["loss"], abs=1e-11), summary["tokens"])
+    for wrong in (1, 257):
+        with pytest.raises(sqsim.Error, match=f"window = {wrong}"):
+            sqsim.tokenize(gguf, tmp_path / "story", tmp_path / "no", window=wrong)
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_gguf_is_exported(gguf, weights_alone, tmp_path, dtype):
+    target = tmp_path / "exported"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sqsim.export_huggingface(gguf, weights_alone, target, dtype=dtype)
+    assert sorted(p.name for p in target.iterdir()) == [
+        "config.json", "generation_config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+    config, of_model = (json.loads((d / "config.json").read_text()) for d in (target, MODEL))
+    for key in of_model.keys() - {"torch_dtype", "bos_token_id", "eos_token_id", "rms_norm_eps", "transformers_version",
+                                  "head_dim", "hidden_act", "initializer_range", "attention_bias", "mlp_bias", "model_type"}:
+        assert config.get(key) == of_model[key], key
+    assert (config["model_type"], config["torch_dtype"], config["bos_token_id"]) == ("llama", dtype, 254)
+    assert config["rms_norm_eps"] == pytest.approx(of_model["rms_norm_eps"], rel=1e-6)
+    other = tmp_path / "other"
+    sqsim.export_huggingface(MODEL, weights_alone, other, dtype=dtype)
+    a, b = (read_tensors(d / "model.safetensors") for d in (target, other))
+    assert a.keys() == b.keys()
+    for name in b:  # the embedding and norms, which are F16, in the dtype as well
+        assert numpy.array_equal(a[name], b[name]) or dtype == "bfloat16" and relative(a[name], b[name]) < 2**-8, name
+    shutil.copy(MODEL / "tokens_eval.safetensors", target)
+    assert sqsim.evaluate(target, sequences=1)["loss"] == pytest.approx(
+        sqsim.evaluate(gguf, weights=weights_alone, sequences=1)["loss"], abs=1e-6 if dtype == "float32" else 2e-2)
+
+
+def test_tokenizer_of_gguf_is_exported(gguf, weights_alone, tmp_path):
+    sqsim.export_huggingface(gguf, weights_alone, tmp_path / "e")
+    (tmp_path / "story").write_text(STORY)
+    for model in (gguf, tmp_path / "e"):
+        sqsim.tokenize(model, tmp_path / "story", tmp_path / f"ids-{model.name}", window=64)
+    assert (tmp_path / "ids-m.gguf").read_bytes() == (tmp_path / "ids-e").read_bytes()
+    ids = numpy.frombuffer((tmp_path / "ids-e").read_bytes()[-4 * 128:], "<i4")  # two windows, BOS first
+    assert ids[0] == 254 and 255 in ids and list(ids).count(254) > 1
+    config = json.loads((tmp_path / "e" / "tokenizer_config.json").read_text())
+    assert config["bos_token"] == config["eos_token"] == "<|end|>" and config["chat_template"] == "{{ messages }}"
+    tokenizers = pytest.importorskip("tokenizers")
+    package = tokenizers.Tokenizer.from_file(str(tmp_path / "e" / "tokenizer.json"))
+    assert package.encode(STORY).ids[:len(ids)] == list(ids)
+    assert package.decode(package.encode(STORY).ids, skip_special_tokens=False).removeprefix("<|end|>") == STORY
+
+
+def test_what_gguf_does_not_hold_is_said(weights_alone, tmp_path):
+    subprocess.run([sys.executable, ROOT / "tests" / "cli" / "gguf_write.py", MODEL, tmp_path / "m.gguf",
+                    "tokenizer.ggml.model=llama"], check=True)
+    with pytest.warns(UserWarning) as said:
+        sqsim.export_huggingface(tmp_path / "m.gguf", weights_alone, tmp_path / "e")
+    text = [str(w.message) for w in said]
+    assert any("no tokenizer.json" in t and "only byte-level BPE" in t for t in text) and len(text) == 3, text
+    assert sorted(p.name for p in (tmp_path / "e").iterdir()) == ["config.json", "model.safetensors"]
+    (tmp_path / "no.gguf").write_bytes(b"GGUF")
+    for wrong in ("no.gguf", "none.gguf"):
+        with pytest.raises(sqsim.Error):
+            sqsim.export_huggingface(tmp_path / wrong, weights_alone, tmp_path / "f")
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith("f")]
+
+
+def test_export_takes_what_a_checkpoint_has(weights_alone, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(MODEL, model)
+    kept = ["LICENSE", "USE_POLICY.md", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "generation_config.json"]
+    for name in [*kept, "train.py", "README.md", ".env", "model_old.safetensors", "optimizer.pt", "notes.txt"]:
+        (model / name).write_text("{}")
+    (model / "sub").mkdir()
+    sqsim.export_huggingface(model, weights_alone, tmp_path / "e")
+    assert sorted(p.name for p in (tmp_path / "e").iterdir()) == sorted([*kept, "config.json", "model.safetensors"])
+    for name in ("../model/model.safetensors", "/etc/passwd", "x"):
+        (model / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
+        with pytest.raises(ValueError, match="names the shard"):
+            sqsim.export_huggingface(model, weights_alone, tmp_path / "f")
+    assert not (tmp_path / "f").exists()
+
+
+@pytest.mark.parametrize("name", sqsim.formats())
+def test_layers_have_their_arrays(name, tmp_path):
+    layer = sqsim.encode(W, name, calibration=X)
+    arrays = layer.arrays()
+    stored = sum(a.nbytes for n, a in arrays.items() if not n.startswith("perm_"))  # which follow from the mask
+    assert layer.format == name and stored > 0
+    if name not in ("spqr", "gqsa"):  # sizes that only the layer knows
+        assert stored * 8 / W.size == pytest.approx(layer.bits, rel=0.05)
+    for a in arrays.values():
+        with pytest.raises(ValueError, match="read-only"):
+            a[...] = 0
+    sqsim.write(tmp_path / "w", {"x": layer})  # the tensors of a file are these
+    data = (tmp_path / "w").read_bytes()
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    assert {n for n in header if n != "__metadata__"} == {"x." + n for n in arrays}
+    kinds = {"F32": "f4", "F16": "f2", "U8": "u1", "I8": "i1", "I32": "i4", "I64": "i8"}
+    for n, a in arrays.items():
+        entry = header["x." + n]
+        assert (tuple(entry["shape"]), numpy.dtype(kinds[entry["dtype"]])) == (a.shape, a.dtype)
+        assert a.tobytes() == data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]]
+    loaded = sqsim.WeightFile(tmp_path / "w")["x"].arrays()
+    assert all(numpy.array_equal(loaded[n], arrays[n]) for n in arrays)
+    copied = layer.arrays()
+    del layer
+    gc.collect()
+    assert all(numpy.array_equal(copied[n], arrays[n]) for n in arrays)
+
+
+def test_codes_times_scales_are_the_weights():
+    layer = sqsim.encode(W, "dense", algorithm="rtn", smooth="none", weight_bits=4, group=64)
+    a = layer.arrays()
+    codes = sqsim.unpack(a["lo"], 4)
+    assert codes.shape == W.shape and codes.dtype == numpy.int8 and a["s_lo"].shape == (48, 4)
+    assert numpy.array_equal(layer.decode(), codes * numpy.repeat(a["s_lo"], 64, axis=1))
+    layer = sqsim.encode(W, "sq_w", algorithm="rtn", bank=32, group=128)
+    a = layer.arrays()
+    low, high = sqsim.unpack(a["lo"], 4), sqsim.unpack(a["hi"], 8)
+    is_high, w = low == -8, numpy.array(low * numpy.repeat(a["s_lo"], 128, axis=1))
+    for row in range(48):  # high codes follow each other in the order of their elements
+        w[row, is_high[row]] = high[row] * numpy.repeat(a["s_hi"], 128, axis=1)[row, is_high[row]]
+    assert numpy.array_equal(layer.decode(), w)
+    assert sqsim.encode(W, "dense", operand="act", algorithm="rtn").arrays() == {}
+    bits = RNG.integers(0, 256, (3, 21), dtype=numpy.uint8)
+    for width in range(1, 9):
+        rows = [int.from_bytes(row.tobytes(), "little") for row in bits]
+        want = [[row >> width * i & (1 << width) - 1 for i in range(168 // width)] for row in rows]
+        assert sqsim.unpack(bits, width, signed=False).tolist() == want
+        assert sqsim.unpack(bits, width).tolist() == [[v - (v >> width - 1 << width) for v in row] for row in want]
+    for wrong in (0, 9, -1, 2**64 + 4):
+        with pytest.raises(ValueError):
+            sqsim.unpack(bits, wrong)
+
+
+def test_version_is_one():
+    assert sqsim.__version__ == importlib.metadata.version("sqsim") == sqsim.version().split()[0]
 
 
 def test_sweeps_as_rows_and_frames(tmp_path):
