@@ -8,6 +8,10 @@
 
 #include "models/sq_bits.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 static size_t n_groups(const struct sq_codes *c)
 {
     return c->k / c->group;
@@ -100,7 +104,7 @@ void sq_codes_decode_row(const struct sq_codes *c, size_t row, float *out)
 // SPEC 0.4 (iii) on the bit patterns, whose order is that of the scores: the largest T such that
 // high_per_bank keys reach it. Padding has the key -1 and fills up what real elements leave.
 static inline __attribute__((always_inline)) void
-mask_body(const int32_t *key, unsigned bank, unsigned high_per_bank, uint8_t *is_high)
+mask_one_body(const int32_t *key, unsigned bank, unsigned high_per_bank, uint8_t *is_high)
 {
     int32_t threshold = 0;
     unsigned count = 0;
@@ -127,37 +131,198 @@ mask_body(const int32_t *key, unsigned bank, unsigned high_per_bank, uint8_t *is
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx2"))) static void mask_avx2(const int32_t *key, unsigned bank,
-                                                      unsigned high_per_bank, uint8_t *is_high)
+__attribute__((target("avx2"))) static void mask_one_avx2(const int32_t *key, unsigned bank,
+                                                          unsigned high_per_bank, uint8_t *is_high)
 {
-    mask_body(key, bank, high_per_bank, is_high);
+    mask_one_body(key, bank, high_per_bank, is_high);
 }
 #endif
 
-static void mask_bank(const int32_t *key, unsigned bank, unsigned high_per_bank, uint8_t *is_high)
+static int32_t key_of(const float *score, size_t i, size_t n)
 {
+    int32_t key = -1;
+    if (i < n)
+        memcpy(&key, &score[i], sizeof key);
+    return key;
+}
+
+// A bank alone: cheaper than LANES of them as below.
+static void mask_one(const float *score, size_t n, unsigned bank, unsigned high_per_bank,
+                     uint8_t *is_high)
+{
+    int32_t key[SQ_BANK_MAX];
+    for (unsigned i = 0; i < bank; i++)
+        key[i] = key_of(score, i, n);
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2")) {
-        mask_avx2(key, bank, high_per_bank, is_high);
+        mask_one_avx2(key, bank, high_per_bank, is_high);
         return;
     }
 #endif
-    mask_body(key, bank, high_per_bank, is_high);
+    mask_one_body(key, bank, high_per_bank, is_high);
 }
+
+// The high_per_bank-th largest key of a bank by a sorting network (Batcher's merge exchange), LANES
+// banks side by side; and those that SPEC 0.4 selects: all above it, then the lowest that equal it.
+enum { LANES = 16 };
+typedef int32_t keys[LANES];
+
+static inline __attribute__((always_inline)) void order(keys *key, unsigned larger,
+                                                        unsigned smaller)
+{
+#pragma omp simd
+    for (unsigned l = 0; l < LANES; l++) {
+        const int32_t a = key[larger][l], b = key[smaller][l];
+        key[larger][l] = a > b ? a : b;
+        key[smaller][l] = a > b ? b : a;
+    }
+}
+
+static inline __attribute__((always_inline)) void sort_body(keys *key, unsigned bank)
+{
+    for (unsigned p = bank / 2; p > 0; p /= 2) {
+        unsigned r = 0, d = p;
+        for (unsigned q = bank / 2;; q /= 2) {
+            for (unsigned run = r; run + d < bank; run += 2 * p) // of places i with (i & p) == r
+                for (unsigned i = run; i < run + p && i + d < bank; i++)
+                    order(key, i, i + d);
+            if (q == p)
+                break;
+            d = q - p;
+            r = p;
+        }
+    }
+}
+
+// Rows of bits of LANES banks: bit i of mask[i / 32][l] is that of element i of bank l.
+enum { WORD = 32 };
+typedef uint32_t masks[LANES];
+
+// What SPEC 0.4 selects of the banks in the columns of key[bank].
+static inline __attribute__((always_inline)) void select_body(keys *key, unsigned bank,
+                                                              unsigned high_per_bank, masks *mask)
+{
+    _Alignas(64) keys sorted[SQ_BANK_MAX], threshold, left;
+    for (unsigned i = 0; i < bank; i++)
+        memcpy(sorted[i], key[i], sizeof *sorted);
+    sort_body(sorted, bank);
+    memcpy(threshold, sorted[high_per_bank - 1], sizeof threshold);
+    for (unsigned l = 0; l < LANES; l++)
+        left[l] = (int32_t)high_per_bank;
+    for (unsigned i = 0; i < bank; i++)
+#pragma omp simd
+        for (unsigned l = 0; l < LANES; l++)
+            left[l] -= key[i][l] > threshold[l];
+    for (unsigned i = 0; i < bank; i++)
+#pragma omp simd
+        for (unsigned l = 0; l < LANES; l++) {
+            const int32_t a = key[i][l], t = threshold[l];
+            const int32_t is_last = (a == t) & (left[l] > 0);
+            left[l] -= is_last;
+            mask[i / WORD][l] |= (uint32_t)((a > t) | is_last) << i % WORD;
+        }
+}
+
+static void load_banks(const float *score, size_t n, unsigned bank, keys *key)
+{
+    for (unsigned l = 0; l < LANES; l++)
+        for (unsigned i = 0; i < bank; i++)
+            key[i][l] = key_of(score, l * bank + i, n);
+}
+
+static void store_banks(masks *mask, unsigned bank, unsigned n_banks, uint8_t *is_high)
+{
+    for (unsigned l = 0; l < n_banks; l++)
+        for (unsigned i = 0; i < bank; i++)
+            is_high[l * bank + i] = (uint8_t)(mask[i / WORD][l] >> i % WORD & 1);
+}
+
+// The masks of n_banks <= LANES banks, of whose scores n are real.
+typedef void mask_fn(const float *score, size_t n, unsigned bank, unsigned high_per_bank,
+                     unsigned n_banks, uint8_t *is_high);
+
+static void mask_portable(const float *score, size_t n, unsigned bank, unsigned high_per_bank,
+                          unsigned n_banks, uint8_t *is_high)
+{
+    _Alignas(64) keys key[SQ_BANK_MAX];
+    masks mask[SQ_BANK_MAX / WORD] = {{0}};
+    load_banks(score, n, bank, key);
+    select_body(key, bank, high_per_bank, mask);
+    store_banks(mask, bank, n_banks, is_high);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void mask_avx2(const float *score, size_t n, unsigned bank,
+                                                      unsigned high_per_bank, unsigned n_banks,
+                                                      uint8_t *is_high)
+{
+    _Alignas(64) keys key[SQ_BANK_MAX];
+    _Alignas(64) masks mask[SQ_BANK_MAX / WORD] = {{0}};
+    load_banks(score, n, bank, key);
+    select_body(key, bank, high_per_bank, mask);
+    store_banks(mask, bank, n_banks, is_high);
+}
+
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512")))
+
+// Columns by gathers.
+AVX512 static void load_banks_avx512(const float *score, unsigned bank, keys *key)
+{
+    const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    const __m512i at = _mm512_mullo_epi32(lane, _mm512_set1_epi32((int)bank));
+    for (unsigned i = 0; i < bank; i++)
+        _mm512_store_si512(key[i], _mm512_i32gather_epi32(at, score + i, 4));
+}
+
+AVX512 static void mask_avx512(const float *score, size_t n, unsigned bank, unsigned high_per_bank,
+                               unsigned n_banks, uint8_t *is_high)
+{
+    _Alignas(64) keys key[SQ_BANK_MAX];
+    _Alignas(64) masks mask[SQ_BANK_MAX / WORD] = {{0}};
+    if (n >= (size_t)bank * LANES)
+        load_banks_avx512(score, bank, key);
+    else
+        load_banks(score, n, bank, key);
+    if (bank == WORD) // loops of known length
+        select_body(key, WORD, high_per_bank, mask);
+    else
+        select_body(key, bank, high_per_bank, mask);
+    if (bank % WORD != 0) {
+        store_banks(mask, bank, n_banks, is_high);
+        return;
+    }
+    for (unsigned l = 0; l < n_banks; l++)
+        for (unsigned w = 0; w < bank / WORD; w++)
+            _mm256_storeu_si256((__m256i *)(void *)(is_high + l * bank + w * WORD),
+                                _mm256_maskz_set1_epi8(mask[w][l], 1));
+}
+
+static mask_fn *select_mask(void)
+{
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") ? mask_avx512
+           : __builtin_cpu_supports("avx2")                                         ? mask_avx2
+                                                                                    : mask_portable;
+}
+#else
+static mask_fn *select_mask(void)
+{
+    return mask_portable;
+}
+#endif
 
 void sq_mask_row(const float *score, size_t k, size_t k_orig, unsigned bank, unsigned high_per_bank,
                  uint8_t *is_high)
 {
-    assert(bank <= SQ_BANK_MAX && k % bank == 0);
-    for (size_t first = 0; first < k; first += bank) {
-        int32_t key[SQ_BANK_MAX];
-        for (unsigned i = 0; i < bank; i++) {
-            if (first + i < k_orig)
-                memcpy(&key[i], &score[first + i], sizeof key[i]);
-            else
-                key[i] = -1;
-        }
-        mask_bank(key, bank, high_per_bank, is_high + first);
+    mask_fn *const mask = select_mask();
+    const size_t n_banks = k / bank;
+    assert(bank <= SQ_BANK_MAX && k % bank == 0 && high_per_bank >= 1 && high_per_bank <= bank);
+    for (size_t b = 0; b < n_banks; b += LANES) {
+        const size_t at = b * bank, left = n_banks - b, n = k_orig > at ? k_orig - at : 0;
+        if (left == 1)
+            mask_one(score + at, n, bank, high_per_bank, is_high + at);
+        else
+            mask(score + at, n, bank, high_per_bank, left < LANES ? (unsigned)left : LANES,
+                 is_high + at);
     }
 }
 
@@ -170,10 +335,8 @@ static void encode_group(struct sq_codes *c, size_t row, size_t g, const float *
     const uint8_t *is_high = c->is_high ? c->is_high + row * c->k : NULL;
     int16_t *code = c->code + row * c->k;
     float amax[2] = {0, 0}; // of the low and the high elements
-    for (size_t i = begin; i < real; i++) {
-        const bool high = is_high && is_high[i];
-        amax[high] = fabsf(x[i]) > amax[high] ? fabsf(x[i]) : amax[high];
-    }
+    if (real > begin)
+        sq_grid_amax(x + begin, is_high ? is_high + begin : NULL, real - begin, amax);
     float *s_lo = &c->s_lo[row * n_groups(c) + g], *s_hi = &c->s_hi[row * n_groups(c) + g];
     sq_grid_scales(&c->grid, amax[0], amax[1], s_lo, s_hi);
     if (real > begin)
@@ -192,7 +355,9 @@ void sq_codes_encode_row(struct sq_codes *c, size_t row, const float *x)
 static enum sq_status check_finite(const char *what, const float *x, size_t row, size_t n,
                                    struct sq_error *err)
 {
-    for (size_t i = 0; i < n; i++)
+    float amax[2];
+    sq_grid_amax(x, NULL, n, amax);
+    for (size_t i = 0; !isfinite(amax[0]) && i < n; i++)
         if (!isfinite(x[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "%s[%zu][%zu] = %g, need a finite number", what,
                            row, i, (double)x[i]);

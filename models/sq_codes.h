@@ -82,19 +82,33 @@ enum sq_status sq_codes_encode_act(struct sq_codes *c, const float *x, enum sq_s
 // p_hi, [x->n][w->n][groups], receive the integers where not NULL (single: p_lo only); not for fp.
 // scratch holds sq_gemm_codes_scratch bytes, 64-byte aligned. Refuses other pairs of grids and
 // unequal k (SQ_ERR_UNSUPPORTED, SQ_ERR_SHAPE).
+//
+// Codes may stand elsewhere than in *x and *w, whose `code` is then not read: `act` as int8, dense
+// activations; weights of int8 in any stored form, a row at a time by `row`.
+//
+// A row of `from` as planes of w->k integers: plane[k], and at plane + stride the high ones of grid
+// own. Its scales by group are in s_lo, s_hi[groups].
+typedef void sq_gemm_row_fn(const void *from, size_t row, int16_t *plane, size_t stride,
+                            float *s_lo, float *s_hi);
+
 struct sq_gemm_codes {
     const struct sq_codes *x, *w;
-    float *y;
-    int32_t *p_lo, *p_hi;
-    const void *cells; // weights laid out for many calls; NULL: in each call
-    unsigned kernel;   // an enum sq_gemm_kernel (sq_gemm_kernels.h), 0: the fastest
+    const int8_t *act;    // [x->n][x->k], NULL: x->code
+    sq_gemm_row_fn *row;  // NULL: from w
+    const void *from;     //
+    size_t n0, n1;        // channels of w, n1 = 0: all
+    float *y;             //
+    int32_t *p_lo, *p_hi; //
+    const void *cells;    // weights laid out for many calls; NULL: in each call
+    unsigned kernel;      // an enum sq_gemm_kernel (sq_gemm_kernels.h), 0: the fastest
 };
 enum sq_status sq_gemm_codes_check(const struct sq_gemm_codes *g, struct sq_error *err);
 size_t sq_gemm_codes_scratch(const struct sq_gemm_codes *g);
 // The weights of a layer as the products read them: bytes, a multiple of 64, and 64-byte aligned
 // (0: for fp there are none); blocks 0.. of SQ_GEMM_CODES_BLOCK channels, in any order and on any
-// thread. scratch: sq_gemm_codes_load_scratch bytes. x is read for its grid alone.
-enum { SQ_GEMM_CODES_BLOCK = 16 };
+// thread. scratch: sq_gemm_codes_load_scratch bytes. x is read for its grid alone. With cells, n0
+// is a multiple of a block; a benchmark times sq_gemm_codes with cells.
+enum { SQ_GEMM_CODES_BLOCK = 32 };
 size_t sq_gemm_codes_cells(const struct sq_gemm_codes *g);
 size_t sq_gemm_codes_load_scratch(const struct sq_gemm_codes *g);
 void sq_gemm_codes_load(const struct sq_gemm_codes *g, size_t block, void *cells, void *scratch);

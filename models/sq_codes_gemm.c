@@ -23,8 +23,9 @@ _Static_assert(2056LL * 136 * GROUP_MAX_12 <= INT32_MAX, "and those of wider cod
 
 enum {
     CHANNELS = SQ_CODES_CHANNELS, // of a block
-    TOKENS = SQ_CODES_TOKENS,
-    PIECE = 128, // tokens whose planes are laid out at a time
+    TOKENS = SQ_CODES_TOKENS_MAX, // of a tile
+    PIECE = 128,                  // tokens whose planes are laid out at a time, ...
+    ROWS = PIECE + TOKENS,        // and with them the rows of zeros of a tile's end
 };
 
 static bool is_fp_pair(const struct sq_gemm_codes *g)
@@ -63,17 +64,25 @@ static unsigned n_planes(const struct sq_codes *c)
     return c->grid.kind == SQ_GRID_OWN || c->grid.kind == SQ_GRID_SHIFT ? 2 : 1;
 }
 
+// Split integers: the low plane is 0 at high positions, the high one elsewhere.
+static void split_planes(const int16_t *code, const uint8_t *is_high, size_t k, int16_t *lo,
+                         int16_t *hi)
+{
+#pragma omp simd
+    for (size_t i = 0; i < k; i++) {
+        const int16_t keep = (int16_t)-is_high[i];
+        lo[i] = (int16_t)(code[i] & ~keep);
+        hi[i] = (int16_t)(code[i] & keep);
+    }
+}
+
 // One row as n_planes rows of k integers each, `stride` apart.
 static void load_planes(const struct sq_codes *c, size_t row, int16_t *plane, size_t stride)
 {
     const int16_t *code = c->code + row * c->k;
     const uint8_t *is_high = c->is_high ? c->is_high + row * c->k : NULL;
     if (n_planes(c) == 2) {
-        for (size_t i = 0; i < c->k; i++) {
-            const int16_t keep = (int16_t)-is_high[i];
-            plane[i] = (int16_t)(code[i] & ~keep);
-            plane[stride + i] = (int16_t)(code[i] & keep);
-        }
+        split_planes(code, is_high, c->k, plane, plane + stride);
     } else if (c->grid.kind == SQ_GRID_TIED) {
         for (size_t i = 0; i < c->k; i++)
             plane[i] = sq_grid_merged(&c->grid, code[i], is_high[i]);
@@ -82,7 +91,29 @@ static void load_planes(const struct sq_codes *c, size_t row, int16_t *plane, si
     }
 }
 
+// A row of the weights, and its scales by group.
+static void load_weights(const struct sq_gemm_codes *g, size_t row, int16_t *plane, size_t stride,
+                         float *s_lo, float *s_hi)
+{
+    const struct sq_codes *w = g->w;
+    if (g->row) {
+        g->row(g->from, row, plane, stride, s_lo, s_hi);
+        return;
+    }
+    const size_t n_groups = w->k / w->group;
+    load_planes(w, row, plane, stride);
+    for (size_t i = 0; i < n_groups; i++) {
+        const float lo = w->s_lo[row * n_groups + i], hi = w->s_hi[row * n_groups + i];
+        s_lo[i] = sq_grid_is_single(&w->grid) ? sq_grid_single_scale(&w->grid, lo, hi) : lo;
+        s_hi[i] = hi;
+    }
+}
+
 // ---- combine --------------------------------------------------------------------------------
+
+// Sums of a tile, and outputs on their way.
+typedef int32_t sums[CHANNELS];
+typedef float outputs[CHANNELS];
 
 // One accumulator: the products of the larger scale shifted left, exact in 41 bits.
 static void combine_shifted(const struct sq_codes *x, size_t token, const float *s_w,
@@ -94,50 +125,68 @@ static void combine_shifted(const struct sq_codes *x, size_t token, const float 
         y[c] = y[c] + (float)(lo[c] * by_lo + hi[c] * by_hi) * s_w[c];
 }
 
-// One group of a block: the FP32 roundings of sq_codes.h for CHANNELS channels of one token.
+// One group of a block: the FP32 roundings of sq_codes.h for CHANNELS channels of n tokens.
 static inline __attribute__((always_inline)) void combine_body(const struct sq_gemm_codes *j,
-                                                               size_t token, const float *s_lo,
-                                                               const float *s_hi, const int32_t *lo,
-                                                               const int32_t *hi, float *y)
+                                                               size_t token, unsigned n,
+                                                               const float *s_lo, const float *s_hi,
+                                                               sums *lo, sums *hi, outputs *y)
 {
     if (j->w->grid.kind == SQ_GRID_OWN) {
+        for (unsigned t = 0; t < n; t++)
 #pragma omp simd
-        for (unsigned c = 0; c < CHANNELS; c++)
-            y[c] = sq_combine_group(SQ_COMBINE_TWO, y[c], lo[c], hi[c], s_lo[c], s_hi[c], 1.0f);
+            for (unsigned c = 0; c < CHANNELS; c++)
+                y[t][c] = sq_combine_group(SQ_COMBINE_TWO, y[t][c], lo[t][c], hi[t][c], s_lo[c],
+                                           s_hi[c], 1.0f);
     } else if (j->x->grid.kind == SQ_GRID_SHIFT) {
-        combine_shifted(j->x, token, s_lo, lo, hi, y);
+        for (unsigned t = 0; t < n; t++)
+            combine_shifted(j->x, token + t, s_lo, lo[t], hi[t], y[t]);
     } else if (j->x->grid.kind == SQ_GRID_OWN) {
-        const float x_lo = j->x->s_lo[token], x_hi = j->x->s_hi[token];
+        for (unsigned t = 0; t < n; t++) {
+            const float x_lo = j->x->s_lo[token + t], x_hi = j->x->s_hi[token + t];
 #pragma omp simd
-        for (unsigned c = 0; c < CHANNELS; c++)
-            y[c] = sq_combine_group(SQ_COMBINE_SCALED, y[c], lo[c], hi[c], x_lo, x_hi, s_lo[c]);
+            for (unsigned c = 0; c < CHANNELS; c++)
+                y[t][c] = sq_combine_group(SQ_COMBINE_SCALED, y[t][c], lo[t][c], hi[t][c], x_lo,
+                                           x_hi, s_lo[c]);
+        }
     } else {
+        for (unsigned t = 0; t < n; t++)
 #pragma omp simd
-        for (unsigned c = 0; c < CHANNELS; c++)
-            y[c] = sq_combine_group(SQ_COMBINE_ONE, y[c], lo[c], 0, s_lo[c], 1.0f, 1.0f);
+            for (unsigned c = 0; c < CHANNELS; c++)
+                y[t][c] =
+                    sq_combine_group(SQ_COMBINE_ONE, y[t][c], lo[t][c], 0, s_lo[c], 1.0f, 1.0f);
     }
 }
 
-typedef void combine_fn(const struct sq_gemm_codes *j, size_t token, const float *s_lo,
-                        const float *s_hi, const int32_t *lo, const int32_t *hi, float *y);
+typedef void combine_fn(const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
+                        const float *s_hi, sums *lo, sums *hi, outputs *y);
 
-static void combine_portable(const struct sq_gemm_codes *j, size_t token, const float *s_lo,
-                             const float *s_hi, const int32_t *lo, const int32_t *hi, float *y)
+static void combine_portable(const struct sq_gemm_codes *j, size_t token, unsigned n,
+                             const float *s_lo, const float *s_hi, sums *lo, sums *hi, outputs *y)
 {
-    combine_body(j, token, s_lo, s_hi, lo, hi, y);
+    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx512f,prefer-vector-width=512"))) static void
-combine_avx512(const struct sq_gemm_codes *j, size_t token, const float *s_lo, const float *s_hi,
-               const int32_t *lo, const int32_t *hi, float *y)
+combine_avx512(const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
+               const float *s_hi, sums *lo, sums *hi, outputs *y)
 {
-    combine_body(j, token, s_lo, s_hi, lo, hi, y);
+    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
+}
+
+__attribute__((target("avx2"))) static void combine_avx2(const struct sq_gemm_codes *j,
+                                                         size_t token, unsigned n,
+                                                         const float *s_lo, const float *s_hi,
+                                                         sums *lo, sums *hi, outputs *y)
+{
+    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
 }
 
 static combine_fn *select_combine(void)
 {
-    return __builtin_cpu_supports("avx512f") ? combine_avx512 : combine_portable;
+    return __builtin_cpu_supports("avx512f") ? combine_avx512
+           : __builtin_cpu_supports("avx2")  ? combine_avx2
+                                             : combine_portable;
 }
 #else
 static combine_fn *select_combine(void)
@@ -166,41 +215,50 @@ static void finish(const struct sq_codes *x, size_t token, const float *y, unsig
 // How the operands of a product stand in memory, with codes in words (sq_codes_dot.h).
 struct layout {
     struct sq_codes_dot dot;
-    size_t k, n_groups;          // k rounded up to whole words
-    size_t plane, bias, scale;   // bytes of a block of channels: a plane of cells, ...
+    size_t k, n_groups;          // k rounded up to whole words, and whole steps of AMX
+    size_t row;                  // bytes from one token to the next
+    size_t plane, start, scale;  // bytes of a block of channels: a plane of cells, ...
     unsigned w_planes, x_planes; //
 };
 
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
 static bool is_int8(const struct sq_codes *c)
 {
-    return c->grid.kind == SQ_GRID_DENSE
-               ? c->grid.low_bits <= 8
-               : (c->grid.kind == SQ_GRID_OWN || c->grid.kind == SQ_GRID_SHIFT) &&
-                     c->grid.high_bits <= 8;
+    return c->grid.kind == SQ_GRID_DENSE ? c->grid.low_bits <= 8
+                                         : c->grid.kind != SQ_GRID_SPLIT && c->grid.high_bits <= 8;
 }
 
 static struct layout layout_of(const struct sq_gemm_codes *g)
 {
-    const size_t k = (g->w->k + SQ_CODES_WORD - 1) / SQ_CODES_WORD * SQ_CODES_WORD;
     const size_t n_groups = g->w->k / g->w->group;
-    const bool is_whole = g->w->group % SQ_CODES_WORD == 0 || n_groups == 1; // words of a group
-    const struct sq_codes_dot dot =
-        sq_codes_dot_of((enum sq_gemm_kernel)g->kernel, is_whole && is_int8(g->w) && is_int8(g->x));
+    const bool is_one = n_groups == 1;
+    const bool is_whole = is_one || g->w->group % SQ_CODES_WORD == 0; // words of a group
+    const struct sq_codes_dot dot = sq_codes_dot_of(
+        (enum sq_gemm_kernel)g->kernel, is_whole && is_int8(g->w) && (g->act || is_int8(g->x)),
+        is_one || g->w->group % SQ_CODES_STEP == 0);
+    const size_t unit = dot.kernel == SQ_GEMM_AMX ? SQ_CODES_STEP : SQ_CODES_WORD;
+    const size_t k = round_up(g->w->k, unit);
     return (struct layout){.dot = dot,
                            .k = k,
                            .n_groups = n_groups,
+                           // an odd number of cache lines: tokens of a tile share no set
+                           .row = (round_up(k * dot.nbytes, 64) / 64 | 1) * 64,
                            .plane = k * CHANNELS * dot.nbytes,
-                           .bias = n_groups * CHANNELS * sizeof(int32_t),
+                           .start = n_groups * CHANNELS * sizeof(int32_t),
                            .scale = n_groups * CHANNELS * sizeof(float),
                            .w_planes = n_planes(g->w),
                            .x_planes = n_planes(g->x)};
 }
 
-// A block of channels: cells and biases of each plane, low and high scales by group,
+// A block of channels: cells and starts of each plane, low and high scales by group,
 // [..][CHANNELS]. All parts are multiples of 64 bytes.
 static size_t block_nbytes(const struct layout *l)
 {
-    return l->w_planes * (l->plane + l->bias) + 2 * l->scale;
+    return l->w_planes * (l->plane + l->start) + 2 * l->scale;
 }
 
 static const uint8_t *cells_of(const struct layout *l, const uint8_t *block, unsigned plane)
@@ -208,49 +266,32 @@ static const uint8_t *cells_of(const struct layout *l, const uint8_t *block, uns
     return block + plane * l->plane;
 }
 
-static const int32_t *bias_of(const struct layout *l, const uint8_t *block, unsigned plane)
+static const int32_t *start_of(const struct layout *l, const uint8_t *block, unsigned plane)
 {
-    return (const int32_t *)(const void *)(block + l->w_planes * l->plane + plane * l->bias);
+    return (const int32_t *)(const void *)(block + l->w_planes * l->plane + plane * l->start);
 }
 
 static const float *scales_of(const struct layout *l, const uint8_t *block, bool is_high)
 {
-    block += l->w_planes * (l->plane + l->bias);
+    block += l->w_planes * (l->plane + l->start);
     return (const float *)(const void *)(block + is_high * l->scale);
 }
 
-// Scratch of a call: planes of a piece of tokens, two rows of codes on their way, and a block of
-// channels where those of the whole layer are not given.
+// Scratch of a call: planes of a piece of tokens, two rows of codes and scales on their way, and a
+// block of channels where those of the whole layer are not given.
 static size_t tokens_nbytes(const struct layout *l)
 {
-    return l->x_planes * PIECE * l->k * l->dot.nbytes;
+    return l->x_planes * ROWS * l->row;
 }
 
 static size_t rows_nbytes(const struct layout *l)
 {
-    return (2 * l->k * sizeof(int16_t) + 63) / 64 * 64;
+    return round_up(2 * l->k * sizeof(int16_t) + 2 * l->n_groups * sizeof(float), 64);
 }
 
-static void load_scales(const struct layout *l, const struct sq_codes *w, size_t channel,
-                        unsigned n, float *s_lo, float *s_hi)
-{
-    const bool is_single = sq_grid_is_single(&w->grid);
-    for (size_t g = 0; g < l->n_groups; g++)
-        for (unsigned c = 0; c < CHANNELS; c++) {
-            const size_t at = (channel + c) * l->n_groups + g;
-            float lo = 0, hi = 0;
-            if (c < n) {
-                hi = w->s_hi[at];
-                lo = is_single ? sq_grid_single_scale(&w->grid, w->s_lo[at], hi) : w->s_lo[at];
-            }
-            s_lo[g * CHANNELS + c] = lo;
-            s_hi[g * CHANNELS + c] = hi;
-        }
-}
-
-// One channel of a plane into its cells, and 128 times the sum of each group's codes.
-static void put_channel(const struct layout *l, const struct sq_codes *w, const int16_t *code,
-                        unsigned c, uint8_t *cells, int32_t *bias)
+// One channel of a plane into its cells, and -128 times the sum of each group's codes.
+static void put_channel(const struct layout *l, size_t group, const int16_t *code, unsigned c,
+                        uint8_t *cells, int32_t *start)
 {
     const unsigned word = SQ_CODES_WORD / l->dot.nbytes; // codes
     uint8_t *at = cells + c * SQ_CODES_WORD;
@@ -262,117 +303,144 @@ static void put_channel(const struct layout *l, const struct sq_codes *w, const 
     }
     for (size_t g = 0; l->dot.nbytes == 1 && g < l->n_groups; g++) {
         int32_t sum = 0;
-        for (size_t i = g * w->group; i < (g + 1) * w->group; i++)
+        for (size_t i = g * group; i < (g + 1) * group; i++)
             sum += code[i];
-        bias[g * CHANNELS + c] = 128 * sum;
+        start[g * CHANNELS + c] = -128 * sum;
     }
 }
 
-static void load_channels(const struct layout *l, const struct sq_codes *w, size_t channel,
+static void load_channels(const struct layout *l, const struct sq_gemm_codes *g, size_t channel,
                           int16_t *rows, uint8_t *block)
 {
-    const unsigned n = w->n - channel < CHANNELS ? (unsigned)(w->n - channel) : CHANNELS;
-    uint8_t *bias = block + l->w_planes * l->plane, *scale = bias + l->w_planes * l->bias;
-    memset(block, 0, l->w_planes * (l->plane + l->bias));
+    const size_t end = g->n1 ? g->n1 : g->w->n;
+    const unsigned n = end - channel < CHANNELS ? (unsigned)(end - channel) : CHANNELS;
+    float *const scale = (float *)(void *)(rows + 2 * l->k);
+    uint8_t *const start = block + l->w_planes * l->plane;
+    float *const s_lo = (float *)(void *)(start + l->w_planes * l->start);
+    float *const s_hi = s_lo + l->n_groups * CHANNELS;
+    memset(block, 0, block_nbytes(l));
     memset(rows, 0, 2 * l->k * sizeof *rows); // and behind them
     for (unsigned c = 0; c < n; c++) {
-        load_planes(w, channel + c, rows, l->k);
+        load_weights(g, channel + c, rows, l->k, scale, scale + l->n_groups);
         for (unsigned p = 0; p < l->w_planes; p++)
-            put_channel(l, w, rows + p * l->k, c, block + p * l->plane,
-                        (int32_t *)(void *)(bias + p * l->bias));
-    }
-    load_scales(l, w, channel, n, (float *)(void *)scale, (float *)(void *)(scale + l->scale));
-}
-
-// n <= PIECE tokens as planes [planes][PIECE][k]; rows up to a whole block of tokens are zeros.
-static void load_tokens(const struct layout *l, const struct sq_codes *x, size_t token, size_t n,
-                        int16_t *rows, uint8_t *out)
-{
-    const size_t row = l->k * l->dot.nbytes;
-    for (size_t t = 0; t < (n + TOKENS - 1) / TOKENS * TOKENS; t++) {
-        memset(rows, 0, 2 * l->k * sizeof *rows);
-        if (t < n)
-            load_planes(x, token + t, rows, l->k);
-        for (unsigned p = 0; p < l->x_planes; p++) {
-            const int16_t *from = rows + p * l->k;
-            uint8_t *to = out + (p * PIECE + t) * row;
-            if (l->dot.nbytes == 2) {
-                memcpy(to, from, row);
-                continue;
-            }
-#pragma omp simd
-            for (size_t i = 0; i < l->k; i++)
-                to[i] = (uint8_t)(from[i] + 128);
+            put_channel(l, g->w->group, rows + p * l->k, c, block + p * l->plane,
+                        (int32_t *)(void *)(start + p * l->start));
+        for (size_t i = 0; i < l->n_groups; i++) {
+            s_lo[i * CHANNELS + c] = scale[i];
+            s_hi[i * CHANNELS + c] = scale[l->n_groups + i];
         }
     }
+}
+
+// A plane of a token: as it is, or narrowed and moved up by 128.
+static void put_token(const struct layout *l, const int16_t *from, uint8_t *to)
+{
+    if (l->dot.nbytes == 2) {
+        memcpy(to, from, l->k * sizeof *from);
+        return;
+    }
+#pragma omp simd
+    for (size_t i = 0; i < l->k; i++)
+        to[i] = (uint8_t)(from[i] + 128);
+}
+
+static void put_act(const struct layout *l, const int8_t *act, size_t k, uint8_t *to)
+{
+    if (l->dot.nbytes == 2) {
+        int16_t *wide = (int16_t *)(void *)to;
+        for (size_t i = 0; i < l->k; i++)
+            wide[i] = i < k ? act[i] : 0;
+        return;
+    }
+#pragma omp simd
+    for (size_t i = 0; i < k; i++)
+        to[i] = (uint8_t)(act[i] ^ 0x80);
+    memset(to + k, 0x80, l->k - k);
+}
+
+// n <= PIECE tokens as planes [planes][ROWS][row]; rows up to a whole tile are of no meaning.
+static void load_tokens(const struct layout *l, const struct sq_gemm_codes *g, size_t token,
+                        size_t n, int16_t *rows, uint8_t *out)
+{
+    memset(rows, 0, 2 * l->k * sizeof *rows);
+    for (size_t t = 0; t < n; t++) {
+        if (g->act) {
+            put_act(l, g->act + (token + t) * g->x->k, g->x->k, out + t * l->row);
+            continue;
+        }
+        load_planes(g->x, token + t, rows, l->k);
+        for (unsigned p = 0; p < l->x_planes; p++)
+            put_token(l, rows + p * l->k, out + (p * ROWS + t) * l->row);
+    }
+    for (unsigned p = 0; p < l->x_planes; p++)
+        memset(out + (p * ROWS + n) * l->row, 0, (round_up(n, TOKENS) - n) * l->row);
 }
 
 // ---- blocks ---------------------------------------------------------------------------------
 
-// TOKENS x CHANNELS of a product; rows beyond n_tokens and n_channels are zeros.
+// A piece of tokens times a block of channels.
 struct block {
     const uint8_t *x, *w; // planes of the first token, a block of channels
-    size_t token, channel;
-    unsigned n_tokens, n_channels;
+    size_t token, channel, n_tokens;
+    unsigned n_channels;
 };
 
-static void store_integers(const struct sq_gemm_codes *j, const struct block *b, size_t g,
-                           size_t n_groups, int32_t lo[TOKENS][CHANNELS],
-                           int32_t hi[TOKENS][CHANNELS])
+static void store_integers(const struct sq_gemm_codes *j, const struct block *b, size_t t,
+                           unsigned n, size_t g, sums *lo, sums *hi)
 {
-    for (unsigned t = 0; t < b->n_tokens; t++)
+    const size_t n_groups = j->w->k / j->w->group;
+    for (unsigned i = 0; i < n; i++)
         for (unsigned c = 0; c < b->n_channels; c++) {
-            const size_t at = ((b->token + t) * j->w->n + b->channel + c) * n_groups + g;
+            const size_t at = ((b->token + t + i) * j->w->n + b->channel + c) * n_groups + g;
             if (j->p_lo)
-                j->p_lo[at] = lo[t][c];
+                j->p_lo[at] = lo[i][c];
             if (j->p_hi)
-                j->p_hi[at] = hi[t][c];
+                j->p_hi[at] = hi[i][c];
         }
 }
 
-// The integers of group g from plane x of the tokens and plane w of the channels.
+// The integers of group g of n tokens from t on, from plane x of the tokens and plane w of the
+// channels.
 static void dot_group(const struct layout *l, const struct sq_codes *w, const struct block *b,
-                      size_t g, unsigned x_plane, unsigned w_plane, int32_t sum[TOKENS][CHANNELS])
+                      size_t g, size_t t, unsigned n, unsigned x_plane, unsigned w_plane, sums *sum)
 {
     const size_t at = g * w->group, left = at < w->k_orig ? w->k_orig - at : 0;
     const size_t len = left < w->group ? left : w->group; // codes of padding are 0
-    const size_t word = SQ_CODES_WORD / l->dot.nbytes, row = l->k * l->dot.nbytes;
-    l->dot.dot(b->x + x_plane * PIECE * row + at * l->dot.nbytes, l->k / word,
-               cells_of(l, b->w, w_plane) + at * CHANNELS * l->dot.nbytes, (len + word - 1) / word,
-               bias_of(l, b->w, w_plane) + g * CHANNELS, sum);
+    const size_t unit = l->dot.kernel == SQ_GEMM_AMX ? SQ_CODES_STEP : SQ_CODES_WORD;
+    const struct sq_codes_tile tile = {
+        .x = b->x + (x_plane * ROWS + t) * l->row + at * l->dot.nbytes,
+        .stride = l->row,
+        .n_tokens = n,
+        .cell = cells_of(l, b->w, w_plane) + at * CHANNELS * l->dot.nbytes,
+        .n = round_up(len * l->dot.nbytes, unit) / SQ_CODES_WORD,
+        .start = start_of(l, b->w, w_plane) + g * CHANNELS,
+    };
+    l->dot.dot(&tile, sum);
 }
 
+// A group at a time, so that its cells stay in the first cache for all tokens.
 static void do_block(const struct sq_gemm_codes *j, const struct layout *l, const struct block *b,
                      combine_fn *combine)
 {
     const bool has_two = l->w_planes + l->x_planes > 2;
     const float *s_lo = scales_of(l, b->w, false), *s_hi = scales_of(l, b->w, true);
-    float y[TOKENS][CHANNELS] = {{0}};
-    int32_t lo[TOKENS][CHANNELS], hi[TOKENS][CHANNELS] = {{0}};
-    for (size_t g = 0; g < l->n_groups; g++) {
-        dot_group(l, j->w, b, g, 0, 0, lo);
-        if (has_two)
-            dot_group(l, j->w, b, g, l->x_planes - 1, l->w_planes - 1, hi);
-        for (unsigned t = 0; t < b->n_tokens; t++)
-            combine(j, b->token + t, s_lo + g * CHANNELS, s_hi + g * CHANNELS, lo[t], hi[t], y[t]);
-        if (j->p_lo || j->p_hi)
-            store_integers(j, b, g, l->n_groups, lo, hi);
-    }
-    for (unsigned t = 0; t < b->n_tokens; t++)
+    _Alignas(64) outputs y[PIECE];
+    _Alignas(64) sums lo[TOKENS], hi[TOKENS] = {{0}};
+    memset(y, 0, b->n_tokens * sizeof *y);
+    for (size_t g = 0; g < l->n_groups; g++, s_lo += CHANNELS, s_hi += CHANNELS)
+        for (size_t t = 0; t < b->n_tokens; t += l->dot.n_tokens) {
+            const size_t left = b->n_tokens - t;
+            const unsigned n = left < l->dot.n_tokens ? (unsigned)left : l->dot.n_tokens;
+            dot_group(l, j->w, b, g, t, n, 0, 0, lo);
+            if (has_two)
+                dot_group(l, j->w, b, g, t, n, l->x_planes - 1, l->w_planes - 1, hi);
+            combine(j, b->token + t, n, s_lo, s_hi, lo, hi, y + t);
+            if (j->p_lo || j->p_hi)
+                store_integers(j, b, t, n, g, lo, hi);
+        }
+    for (size_t t = 0; t < b->n_tokens; t++)
         finish(j->x, b->token + t, y[t], b->n_channels,
                j->y + (b->token + t) * j->w->n + b->channel);
-}
-
-// n <= PIECE tokens, whose planes are in x, times a block of channels.
-static void do_piece(const struct sq_gemm_codes *g, const struct layout *l, size_t token, size_t n,
-                     const uint8_t *x, struct block *b, combine_fn *combine)
-{
-    for (size_t t = 0; t < n; t += TOKENS) {
-        b->x = x + t * l->k * l->dot.nbytes;
-        b->token = token + t;
-        b->n_tokens = n - t < TOKENS ? (unsigned)(n - t) : TOKENS;
-        do_block(g, l, b, combine);
-    }
 }
 
 // ---- entry ----------------------------------------------------------------------------------
@@ -392,7 +460,7 @@ size_t sq_gemm_codes_load_scratch(const struct sq_gemm_codes *g)
 void sq_gemm_codes_load(const struct sq_gemm_codes *g, size_t block, void *cells, void *scratch)
 {
     const struct layout l = layout_of(g);
-    load_channels(&l, g->w, block * CHANNELS, scratch, (uint8_t *)cells + block * block_nbytes(&l));
+    load_channels(&l, g, block * CHANNELS, scratch, (uint8_t *)cells + block * block_nbytes(&l));
 }
 
 size_t sq_gemm_codes_scratch(const struct sq_gemm_codes *g)
@@ -409,20 +477,26 @@ void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *sc
         return;
     }
     const struct layout l = layout_of(g);
+    const size_t end = g->n1 ? g->n1 : g->w->n;
     combine_fn *const combine = select_combine();
     int16_t *rows = scratch;
     uint8_t *x = (uint8_t *)scratch + rows_nbytes(&l), *own = x + tokens_nbytes(&l);
+    assert((uintptr_t)scratch % 64 == 0 && (uintptr_t)g->cells % 64 == 0);
+    assert(!g->cells || g->n0 % CHANNELS == 0);
+    sq_codes_dot_begin(&l.dot);
     for (size_t t = m0; t < m1; t += PIECE) {
-        const size_t n = m1 - t < PIECE ? m1 - t : PIECE;
-        load_tokens(&l, g->x, t, n, rows, x);
-        for (size_t c = 0; c < g->w->n; c += CHANNELS) {
-            struct block b = {.channel = c, .w = own};
-            b.n_channels = g->w->n - c < CHANNELS ? (unsigned)(g->w->n - c) : CHANNELS;
+        struct block b = {.x = x, .token = t, .n_tokens = m1 - t < PIECE ? m1 - t : PIECE};
+        load_tokens(&l, g, t, b.n_tokens, rows, x);
+        for (size_t c = g->n0; c < end; c += CHANNELS) {
+            b.channel = c;
+            b.n_channels = end - c < CHANNELS ? (unsigned)(end - c) : CHANNELS;
+            b.w = own;
             if (g->cells)
                 b.w = (const uint8_t *)g->cells + c / CHANNELS * block_nbytes(&l);
             else
-                load_channels(&l, g->w, c, rows, own);
-            do_piece(g, &l, t, n, x, &b, combine);
+                load_channels(&l, g, c, rows, own);
+            do_block(g, &l, &b, combine);
         }
     }
+    sq_codes_dot_end(&l.dot);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner kernels of sq_gemm_sq_w, selectable for tests and benchmarks; everybody else calls
-// sq_gemm_sq_w, which takes the fastest one the processor has. All give identical integers, hence
+// The inner kernels of sq_gemm_codes and sq_gemm_sq_w, selectable for tests and benchmarks;
+// everybody else takes the fastest one the processor has. All give identical integers, hence
 // identical bits of Y. Internal to models/ and tests/.
 #ifndef SQ_GEMM_KERNELS_H
 #define SQ_GEMM_KERNELS_H
@@ -12,12 +12,13 @@ enum sq_gemm_kernel {
     SQ_GEMM_PORTABLE = 1, // C only
     SQ_GEMM_AVX2 = 2,     // int16 pairs, vpmaddwd
     SQ_GEMM_VNNI = 3,     // AVX-512 VNNI, vpdpbusd on activations + 128
-    SQ_GEMM_N_KERNELS = 4,
+    SQ_GEMM_AMX = 4,      // tiles of int8; what does not fit them as SQ_GEMM_VNNI
+    SQ_GEMM_N_KERNELS = 5,
 };
 
 const char *sq_gemm_kernel_name(enum sq_gemm_kernel kernel);
 
-// Whether this build and this processor can run it.
+// Whether this build, this processor and the system can run it.
 bool sq_gemm_kernel_is_supported(enum sq_gemm_kernel kernel);
 
 // sq_gemm_sq_w with a given, supported kernel.

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_codes.h"
 #include "models/sq_half.h"
 
 enum { MAX_CODE = 15, MAX_COLUMNS = 65536 };
@@ -214,38 +215,25 @@ void sq_gqsa_gemv_int8(const struct sq_gqsa *m, const int8_t *x, float s_a, int3
     }
 }
 
-// A row for n <= CHUNK tokens.
-enum { CHUNK = 32, MAX_GROUP = 128 };
-static void row_chunk(const struct sq_gqsa *m, size_t row, const int8_t *act, size_t n,
-                      float sum[CHUNK])
+struct sq_codes sq_gqsa_codes(const struct sq_gqsa *m)
 {
-    memset(sum, 0, n * sizeof *sum);
-    for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
-        const int8_t *at = act + (size_t)m->groups[e] * m->group;
-        const float scale = sq_gqsa_scale(m, e);
-        int16_t v[MAX_GROUP]; // sum q x - z sum x = sum (q - z) x, exact
-        for (size_t i = 0; i < m->group; i++)
-            v[i] = (int16_t)((int)sq_gqsa_code(m, e, i) - m->zero[e]);
-        for (size_t t = 0; t < n; t++) {
-            int32_t dot = 0;
-            for (size_t i = 0; i < m->group; i++)
-                dot += v[i] * at[t * m->k + i];
-            sum[t] += (float)dot * scale;
-        }
-    }
+    return (struct sq_codes){
+        .grid = {SQ_GRID_DENSE, 0, 8}, .n = m->n, .k = m->k, .k_orig = m->k, .group = m->group};
 }
 
-void sq_gqsa_gemm_int8(const struct sq_gqsa *m, const int8_t *act, const float *s_a,
-                       size_t n_tokens, float *y)
+void sq_gqsa_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
+                 float *s_hi)
 {
-    for (size_t first = 0; first < n_tokens; first += CHUNK) {
-        const size_t n = n_tokens - first < CHUNK ? n_tokens - first : CHUNK;
-        for (size_t row = 0; row < m->n; row++) {
-            float sum[CHUNK];
-            row_chunk(m, row, act + first * m->k, n, sum);
-            for (size_t t = 0; t < n; t++)
-                y[(first + t) * m->n + row] = sum[t] * s_a[first + t] + 0.0f;
-        }
+    const struct sq_gqsa *m = from;
+    (void)stride;
+    memset(plane, 0, m->k * sizeof *plane);
+    for (size_t g = 0; g < m->k / m->group; g++)
+        s_lo[g] = s_hi[g] = 0;
+    for (size_t e = m->row_index[row]; e < m->row_index[row + 1]; e++) {
+        const size_t g = m->groups[e];
+        for (size_t i = 0; i < m->group; i++)
+            plane[g * m->group + i] = (int16_t)((int)sq_gqsa_code(m, e, i) - m->zero[e]);
+        s_lo[g] = s_hi[g] = sq_gqsa_scale(m, e);
     }
 }
 

@@ -74,10 +74,13 @@ void sq_gqsa_gemv(const struct sq_gqsa *m, const float *x, float *y);
 void sq_gqsa_gemv_int8(const struct sq_gqsa *m, const int8_t *x, float s_a, int32_t *sum_x,
                        float *y, int32_t *acc);
 
-// The same for act[n_tokens][k], s_a[n_tokens] into y[n_tokens][n], each kept group read once for
-// up to 32 tokens.
-void sq_gqsa_gemm_int8(const struct sq_gqsa *m, const int8_t *act, const float *s_a,
-                       size_t n_tokens, float *y);
+// The same by sq_gemm_codes (sq_codes.h), acc = sum (q - zero) x: *m as its w, without codes, and
+// its rows, pruned groups as zeros of scale 0, which add +0. sq_gqsa_gemv_int8 is the plain loop
+// that it is held to.
+struct sq_codes;
+struct sq_codes sq_gqsa_codes(const struct sq_gqsa *m);
+void sq_gqsa_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
+                 float *s_hi);
 
 // Codes, indices, scales, zeros, offsets over n * k_orig weights (F.6).
 double sq_gqsa_stored_bits_per_weight(const struct sq_gqsa *m);

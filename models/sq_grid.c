@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "models/sq_format.h"
 #include "models/sq_fp.h"
@@ -156,29 +157,107 @@ int16_t sq_grid_code(const struct sq_grid *g, float x, bool is_high, float s_lo,
     }
 }
 
-// Integer codes in vectors. Clamping before rounding gives what rounding before clamping gives, and
-// keeps the quotient where adding 1.5 * 2^23 rounds it to the nearest integer, ties to even.
-static void integer_codes(const float *x, const uint8_t *is_high, size_t n, const float s[2],
-                          const float min[2], const float max[2], int16_t *code)
+// ---- rows in vectors ------------------------------------------------------------------------
+
+// Each body is compiled for several instruction sets; the values are the same.
+#define BODY static inline __attribute__((always_inline))
+
+// Bit patterns of magnitudes have the order of the magnitudes, NaN the largest.
+BODY void amax_body(const float *x, const uint8_t *is_high, size_t n, int32_t *low, int32_t *high)
+{
+    int32_t lo = 0, hi = 0;
+    if (!is_high) {
+#pragma omp simd reduction(max : lo)
+        for (size_t i = 0; i < n; i++) {
+            int32_t bits;
+            memcpy(&bits, x + i, sizeof bits);
+            bits &= INT32_MAX;
+            lo = bits > lo ? bits : lo;
+        }
+    } else {
+#pragma omp simd reduction(max : lo, hi)
+        for (size_t i = 0; i < n; i++) {
+            int32_t bits;
+            memcpy(&bits, x + i, sizeof bits);
+            bits &= INT32_MAX;
+            const int32_t of_high = bits & -(int32_t)is_high[i], of_low = bits ^ of_high;
+            lo = of_low > lo ? of_low : lo;
+            hi = of_high > hi ? of_high : hi;
+        }
+    }
+    *low = lo;
+    *high = hi;
+}
+
+// Clamping before rounding gives what rounding before clamping gives, and keeps the quotient where
+// adding 1.5 * 2^23 rounds it to the nearest integer, ties to even.
+BODY int16_t integer_code(float x, float s, float least, float most)
 {
     const float magic = 0x1.8p23f;
+    float q = x / s;
+    q = q < least ? least : q;
+    q = q > most ? most : q;
+    return (int16_t)((q + magic) - magic);
+}
+
+struct integer_codes {
+    float s[2], min[2], max[2]; // of low and high elements
+};
+
+BODY void codes_body(const struct integer_codes *c, const float *x, const uint8_t *is_high,
+                     size_t n, int16_t *code)
+{
+    if (!is_high) {
+        const float s = c->s[0], min = c->min[0], max = c->max[0];
+#pragma omp simd
+        for (size_t i = 0; i < n; i++)
+            code[i] = integer_code(x[i], s, min, max);
+        return;
+    }
+    const struct integer_codes by = *c;
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         const float low = is_high[i] ? 0.0f : 1.0f; // selection by products: both factors exact
         const float high = 1.0f - low;
-        float q = x[i] / (low * s[0] + high * s[1]);
-        const float least = low * min[0] + high * min[1], most = low * max[0] + high * max[1];
-        q = q < least ? least : q;
-        q = q > most ? most : q;
-        code[i] = (int16_t)((q + magic) - magic);
+        code[i] =
+            integer_code(x[i], low * by.s[0] + high * by.s[1], low * by.min[0] + high * by.min[1],
+                         low * by.max[0] + high * by.max[1]);
     }
+}
+
+#define ROW_FUNCTIONS(level, target)                                                               \
+    target static void amax_##level(const float *x, const uint8_t *is_high, size_t n,              \
+                                    int32_t *low, int32_t *high)                                   \
+    {                                                                                              \
+        amax_body(x, is_high, n, low, high);                                                       \
+    }                                                                                              \
+    target static void codes_##level(const struct integer_codes *c, const float *x,                \
+                                     const uint8_t *is_high, size_t n, int16_t *code)              \
+    {                                                                                              \
+        codes_body(c, x, is_high, n, code);                                                        \
+    }
+ROW_FUNCTIONS(portable, )
+#if defined(__x86_64__)
+ROW_FUNCTIONS(avx2, __attribute__((target("avx2"))))
+ROW_FUNCTIONS(avx512, __attribute__((target("avx512f,avx512bw,prefer-vector-width=512"))))
+#define ROW_FUNCTION(name)                                                                         \
+    (__builtin_cpu_supports("avx512bw") ? name##_avx512                                            \
+     : __builtin_cpu_supports("avx2")   ? name##_avx2                                              \
+                                        : name##_portable)
+#else
+#define ROW_FUNCTION(name) name##_portable
+#endif
+
+void sq_grid_amax(const float *x, const uint8_t *is_high, size_t n, float amax[2])
+{
+    int32_t bits[2];
+    ROW_FUNCTION(amax)(x, is_high, n, &bits[0], &bits[1]);
+    memcpy(amax, bits, sizeof bits);
 }
 
 void sq_grid_codes(const struct sq_grid *g, const float *x, const uint8_t *is_high, size_t n,
                    float s_lo, float s_hi, int16_t *code)
 {
-    enum { CHUNK = 256 };
-    static const uint8_t all_low[CHUNK];
     if (g->kind == SQ_GRID_FP || g->kind == SQ_GRID_FP8) {
         for (size_t i = 0; i < n; i++)
             code[i] = sq_grid_code(g, x[i], is_high && is_high[i], s_lo, s_hi);
@@ -187,12 +266,10 @@ void sq_grid_codes(const struct sq_grid *g, const float *x, const uint8_t *is_hi
     const float low = (float)sq_qmax(g->low_bits);
     const bool is_split = g->kind == SQ_GRID_SPLIT, has_high = sq_grid_is_mixed(g);
     const float high = has_high && !is_split ? (float)sq_qmax(g->high_bits) : low;
-    const float s[2] = {s_lo, is_split ? s_lo : s_hi};
-    const float min[2] = {-low, is_split ? (float)split_min(g) : -high};
-    const float max[2] = {low, is_split ? (float)split_max(g) : high};
-    for (size_t i = 0; i < n; i += CHUNK)
-        integer_codes(x + i, is_high ? is_high + i : all_low, n - i < CHUNK ? n - i : CHUNK, s, min,
-                      max, code + i);
+    const struct integer_codes c = {.s = {s_lo, is_split ? s_lo : s_hi},
+                                    .min = {-low, is_split ? (float)split_min(g) : -high},
+                                    .max = {low, is_split ? (float)split_max(g) : high}};
+    ROW_FUNCTION(codes)(&c, x, is_high, n, code);
 }
 
 float sq_grid_value(const struct sq_grid *g, int16_t code, bool is_high, float s_lo, float s_hi)

@@ -57,6 +57,10 @@ enum sq_status sq_grid_check(const struct sq_grid *g, struct sq_error *err);
 void sq_grid_scales(const struct sq_grid *g, float amax_lo, float amax_hi, float *s_lo,
                     float *s_hi);
 
+// The largest magnitudes of the low and of the high elements of x[n]; is_high may be NULL: all low.
+// Infinite or NaN where one of them is.
+void sq_grid_amax(const float *x, const uint8_t *is_high, size_t n, float amax[2]);
+
 // Code of x, finite, as a low or a high element; clamps or saturates.
 int16_t sq_grid_code(const struct sq_grid *g, float x, bool is_high, float s_lo, float s_hi);
 

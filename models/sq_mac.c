@@ -3,6 +3,7 @@
 // The matrix product that uses them in blocks is sq_gemm.c.
 #include "models/sq_mac.h"
 #include "models/sq_combine.h"
+#include "models/sq_grid.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,16 +11,22 @@
 static enum sq_status quantize_token(const float *x, size_t token, size_t k_orig, unsigned act_bits,
                                      int8_t *codes, float *s_a, struct sq_error *err)
 {
-    float amax = 0.0f;
-    for (size_t i = 0; i < k_orig; i++) {
+    enum { CHUNK = 256 };
+    const struct sq_grid grid = {SQ_GRID_DENSE, 0, act_bits};
+    float amax[2];
+    sq_grid_amax(x, NULL, k_orig, amax);
+    for (size_t i = 0; !isfinite(amax[0]) && i < k_orig; i++)
         if (!isfinite(x[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", token,
                            i, (double)x[i]);
-        amax = fmaxf(amax, fabsf(x[i]));
+    *s_a = sq_scale_from_amax(amax[0], act_bits);
+    for (size_t i = 0; i < k_orig; i += CHUNK) {
+        const size_t n = k_orig - i < CHUNK ? k_orig - i : CHUNK;
+        int16_t wide[CHUNK];
+        sq_grid_codes(&grid, x + i, NULL, n, *s_a, *s_a, wide);
+        for (size_t j = 0; j < n; j++)
+            codes[i + j] = (int8_t)wide[j];
     }
-    *s_a = sq_scale_from_amax(amax, act_bits);
-    for (size_t i = 0; i < k_orig; i++)
-        codes[i] = sq_quantize(x[i], *s_a, act_bits);
     return SQ_OK;
 }
 

@@ -26,15 +26,22 @@ void sq_dot_group(const int8_t *lo, const int8_t *hi, const int8_t *act, size_t 
 float sq_combine(const int32_t *p_lo, const int32_t *p_hi, const float *s_lo, const float *s_hi,
                  size_t n_groups);
 
-// Scratch the caller provides to sq_gemm_sq_w: the two planes of `SQ_GEMM_COLS` rows.
-#define SQ_GEMM_COLS 8u
+// Scratch the caller provides to sq_gemm_sq_w, for any number of tokens and any kernel.
 size_t sq_gemm_scratch_nbytes(const struct sq_matrix *w);
 
 // Y[m][n] = X W^T on a validated matrix: act[m][w->k], s_a[m] -> y[m][w->n]. p_lo, p_hi, each
 // [m][w->n][n_groups], receive the integers; either may be NULL. scratch is 64-byte aligned, of
 // sq_gemm_scratch_nbytes. Single-threaded; rows [n0, n1) of w only, so that callers can split work
-// (y and p keep their full strides).
+// (y and p keep their full strides). Each call unpacks its rows; for many products with one matrix
+// there are cells (sq_codes.h) by the functions below.
 void sq_gemm_sq_w(const struct sq_matrix *w, const int8_t *act, const float *s_a, size_t m,
                   size_t n0, size_t n1, float *y, int32_t *p_lo, int32_t *p_hi, void *scratch);
+
+// The same in the terms of struct sq_gemm_codes: what its w and x are, without codes, and its row.
+struct sq_codes;
+struct sq_codes sq_gemm_sq_w_codes(const struct sq_matrix *w);
+struct sq_codes sq_gemm_act_codes(float *s_a, size_t m, size_t k); // the codes: its act
+void sq_gemm_sq_w_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
+                      float *s_hi);
 
 #endif

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_codes.h"
+
 enum { TILE = SQ_SP24_TILE };
 
 size_t sq_sp24_padded(size_t k_orig)
@@ -163,6 +165,26 @@ void sq_gemm_sp24(const struct sq_sp24 *m, const int8_t *act, const float *s_a, 
             }
         }
     }
+}
+
+struct sq_codes sq_sp24_codes(const struct sq_sp24 *m)
+{
+    return (struct sq_codes){
+        .grid = {SQ_GRID_DENSE, 0, 8}, .n = m->n, .k = m->k, .k_orig = m->k, .group = m->k};
+}
+
+void sq_sp24_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
+                 float *s_hi)
+{
+    const struct sq_sp24 *m = from;
+    (void)stride;
+    for (size_t j = 0; j < m->k; j += TILE) {
+        int8_t dense[TILE];
+        unpack_tile(m, row, j, dense);
+        for (size_t i = 0; i < TILE; i++)
+            plane[j + i] = dense[i];
+    }
+    *s_lo = *s_hi = m->scale[row];
 }
 
 double sq_sp24_stored_bits_per_weight(const struct sq_sp24 *m)

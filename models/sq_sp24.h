@@ -50,6 +50,13 @@ int32_t sq_sp24_dot(const struct sq_sp24 *m, size_t row, const int8_t *act);
 void sq_gemm_sp24(const struct sq_sp24 *m, const int8_t *act, const float *s_a, size_t n_tokens,
                   float *y, int32_t *p);
 
+// The same product by sq_gemm_codes (sq_codes.h): *m as its w, without codes, and its rows; scratch
+// and cells are the caller's. sq_gemm_sp24 is the plain loop that it is held to.
+struct sq_codes;
+struct sq_codes sq_sp24_codes(const struct sq_sp24 *m);
+void sq_sp24_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
+                 float *s_hi);
+
 // Values, metadata and FP32 scales, over the n * k_orig weights of the model.
 double sq_sp24_stored_bits_per_weight(const struct sq_sp24 *m);
 

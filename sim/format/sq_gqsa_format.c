@@ -9,7 +9,7 @@
 #include "models/quant/sq_gqsa_quant.h"
 #include "models/quant/sq_sensitivity.h"
 #include "models/sq_fp.h"
-#include "models/sq_mac.h"
+#include "sim/format/sq_cells.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_gqsa_cost.h"
@@ -17,8 +17,9 @@
 
 struct state {
     struct sq_gqsa m;
-    uint8_t *zeros;  // packed, as stored
-    uint8_t *groups; // little-endian u16, as stored
+    uint8_t *zeros;        // packed, as stored
+    uint8_t *groups;       // little-endian u16, as stored
+    struct sq_cells cells; // beside activations of int8
 };
 
 static void gqsa_free(void *context)
@@ -33,6 +34,7 @@ static void gqsa_free(void *context)
     free(s->m.zero);
     free(s->zeros);
     free(s->groups);
+    free(s->cells.cells);
     free(s);
 }
 
@@ -211,6 +213,15 @@ static void fill_stored(struct state *s)
     }
 }
 
+// What apply() reads.
+static enum sq_status finish(struct state *s, const struct sq_recipe *r, struct sq_error *err)
+{
+    if (r->is_act_f16)
+        return SQ_OK;
+    s->cells = (struct sq_cells){.w = sq_gqsa_codes(&s->m), .row = sq_gqsa_row, .from = &s->m};
+    return sq_cells_init(&s->cells, err);
+}
+
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
@@ -230,32 +241,19 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
         status = sq_gqsa_encode(&s->m, w, method, in->calibration, in->factor, err);
     }
     free(is_kept);
-    *state = s;
+    if (status == SQ_OK)
+        status = finish(s, r, err);
     if (status == SQ_OK) {
         fill_stored(s);
-        return SQ_OK;
+    } else {
+        gqsa_free(s);
+        s = NULL;
     }
-    gqsa_free(s);
-    *state = NULL;
+    *state = s;
     return status;
 }
 
 // ---- multiplying ----------------------------------------------------------------------------
-
-static enum sq_status apply_int8(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y,
-                                 struct sq_error *err)
-{
-    int8_t *act = malloc(n_tokens * m->k);
-    float *s_a = malloc(n_tokens * sizeof *s_a);
-    enum sq_status status = act && s_a ? SQ_OK : no_memory(n_tokens, m->k, err);
-    if (status == SQ_OK)
-        status = sq_act_quantize(x, n_tokens, m->k_orig, m->k, 8, act, s_a, err);
-    if (status == SQ_OK)
-        sq_gqsa_gemm_int8(m, act, s_a, n_tokens, y);
-    free(act);
-    free(s_a);
-    return status;
-}
 
 static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y,
                                 struct sq_error *err)
@@ -281,7 +279,8 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
                             float *y, struct sq_error *err)
 {
     const struct state *s = state;
-    return r->is_act_f16 ? apply_f16(&s->m, x, m, y, err) : apply_int8(&s->m, x, m, y, err);
+    return r->is_act_f16 ? apply_f16(&s->m, x, m, y, err)
+                         : sq_cells_apply(&s->cells, x, m, s->m.k_orig, 8, y, err);
 }
 
 static double stored_nbits(const void *state)
@@ -399,7 +398,9 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     *state = NULL;
     SQ_TRY(find_parts(r, from, t, err));
     struct state *s = state_new(from->n, from->k_orig, r->group, t[GROUPS]->dim[0]);
-    const enum sq_status status = s ? copy(s, t, err) : no_memory(from->n, from->k_orig, err);
+    enum sq_status status = s ? copy(s, t, err) : no_memory(from->n, from->k_orig, err);
+    if (status == SQ_OK)
+        status = finish(s, r, err);
     if (status != SQ_OK)
         gqsa_free(s);
     else

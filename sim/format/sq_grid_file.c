@@ -246,7 +246,9 @@ enum sq_status sq_grid_load(void **state, const struct sq_recipe *r,
     *state = NULL;
     if (!q)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer");
-    const enum sq_status status = load(q, r, from, err);
+    enum sq_status status = load(q, r, from, err);
+    if (status == SQ_OK)
+        status = sq_grid_prepare(q, r, err);
     if (status != SQ_OK)
         sq_grid_free(q);
     else

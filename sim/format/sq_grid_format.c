@@ -259,6 +259,8 @@ enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float
     free(rotated);
     if (status == SQ_OK)
         status = sq_grid_store(q, err);
+    if (status == SQ_OK)
+        status = sq_grid_prepare(q, r, err);
     if (status != SQ_OK)
         sq_grid_free(q);
     else
@@ -275,6 +277,7 @@ void sq_grid_free(void *state)
     sq_operand_free(&q->packed);
     free(q->mask);
     free(q->values);
+    free(q->cells.cells);
     for (unsigned s = 0; s < SQ_CODES_STREAMS; s++)
         free(q->stream[s]);
     free(q->mask_bits);
@@ -294,7 +297,9 @@ enum sq_status sq_grid_layer_load(const struct sq_operand_file *file, size_t i,
     q->w = (struct sq_codes){.grid = *grid, .n = e->n, .k = e->k, .k_orig = e->k_orig};
     *layer = (struct sq_quant_layer){
         .format = &sq_format_sq_w, .state = q, .n = e->n, .k = e->k, .k_orig = e->k_orig};
-    const enum sq_status status = sq_operand_file_load(file, i, &q->packed, err);
+    enum sq_status status = sq_operand_file_load(file, i, &q->packed, err);
+    if (status == SQ_OK)
+        status = sq_grid_prepare(q, &(struct sq_recipe){0}, err);
     if (status != SQ_OK)
         sq_quant_layer_free(layer);
     return status;

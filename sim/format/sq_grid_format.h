@@ -5,6 +5,7 @@
 #define SQ_GRID_FORMAT_H
 
 #include "models/sq_codes_pack.h"
+#include "sim/format/sq_cells.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_operand_file.h"
 
@@ -14,6 +15,7 @@ struct sq_grid_layer {
     struct sq_operand packed; // grid own: the same as packed SQ-format, what the datapath reads
     uint8_t *mask;            // [w.k], the static channel mask, NULL where there is none
     float *values;            // [w.n][w.k_orig], where one side is not encoded; NULL otherwise
+    struct sq_cells cells;    // the weights as products read them; none: 16-bit sides, fp
     unsigned rotation;        // by a Hadamard matrix of this size, 0: none
     // As stored; NULL where there is none.
     uint8_t *stream[SQ_CODES_STREAMS]; // of weights that are not packed
@@ -43,6 +45,9 @@ bool sq_recipe_is_packed(const struct sq_recipe *r);
 struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, size_t k);
 // What a file holds, from codes and mask.
 enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err);
+// q->cells, from codes or packed weights; nothing where the recipe makes no product of codes.
+enum sq_status sq_grid_prepare(struct sq_grid_layer *q, const struct sq_recipe *r,
+                               struct sq_error *err);
 
 // ---- members of struct sq_format_ops --------------------------------------------------------
 
@@ -53,8 +58,6 @@ enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float
 void sq_grid_free(void *state);
 enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                              float *y, struct sq_error *err);
-enum sq_status sq_grid_apply_all(const void *state, const struct sq_recipe *r, const float *x,
-                                 size_t m, float *y, bool *is_done, struct sq_error *err);
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
 double sq_grid_stored_nbits(const void *state);
 void sq_grid_decode_row(const void *state, size_t row, float *out);
@@ -68,8 +71,7 @@ void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all
                            const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS]);
 #define SQ_GRID_VALUES                                                                             \
     .check = sq_grid_recipe_check, .needs = sq_grid_needs, .has_smoothing = true,                  \
-    .init = sq_grid_init, .free = sq_grid_free, .apply = sq_grid_apply,                            \
-    .apply_all = sq_grid_apply_all, .padded = sq_grid_padded,                                      \
+    .init = sq_grid_init, .free = sq_grid_free, .apply = sq_grid_apply, .padded = sq_grid_padded,  \
     .stored_nbits = sq_grid_stored_nbits, .decode_row = sq_grid_decode_row, .mask = sq_grid_mask,  \
     .has_file = true, .parts = sq_grid_parts, .load = sq_grid_load, .values = sq_grid_file_values
 

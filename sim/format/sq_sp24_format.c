@@ -7,13 +7,14 @@
 
 #include "models/quant/sq_prune24.h"
 #include "models/quant/sq_sensitivity.h"
-#include "models/sq_mac.h"
+#include "sim/format/sq_cells.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 
 struct state {
     struct sq_sp24 m;
     int8_t *dense; // [n][k_orig], NULL where the layer is pruned
+    struct sq_cells cells;
 };
 
 static void sp24_free(void *context)
@@ -25,6 +26,7 @@ static void sp24_free(void *context)
     free(s->m.meta);
     free(s->m.scale);
     free(s->dense);
+    free(s->cells.cells);
     free(s);
 }
 
@@ -147,6 +149,26 @@ static enum sq_status encode(struct state *s, const struct sq_recipe *r, const f
     return status;
 }
 
+// The rows of a layer that stays dense.
+static void dense_row(const void *from, size_t row, int16_t *plane, size_t stride, float *s_lo,
+                      float *s_hi)
+{
+    const struct state *s = from;
+    (void)stride;
+    for (size_t i = 0; i < s->m.k_orig; i++)
+        plane[i] = s->dense[row * s->m.k_orig + i];
+    *s_lo = *s_hi = s->m.scale[row];
+}
+
+// What apply() reads.
+static enum sq_status finish(struct state *s, struct sq_error *err)
+{
+    s->cells = (struct sq_cells){.w = sq_sp24_codes(&s->m),
+                                 .row = s->dense ? dense_row : sq_sp24_row,
+                                 .from = s->dense ? (const void *)s : &s->m};
+    return sq_cells_init(&s->cells, err);
+}
+
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
@@ -155,7 +177,9 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
         return SQ_FAIL(err, SQ_ERR_SHAPE, "N x K = %zu x %zu: 2:4 needs K to be a multiple of 4", n,
                        k);
     struct state *s = state_new(n, k, in->is_dense);
-    const enum sq_status status = s ? encode(s, r, w, in, err) : no_memory(n, k, err);
+    enum sq_status status = s ? encode(s, r, w, in, err) : no_memory(n, k, err);
+    if (status == SQ_OK)
+        status = finish(s, err);
     if (status != SQ_OK)
         sp24_free(s);
     else
@@ -163,37 +187,11 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     return status;
 }
 
-// The dense layers' product: the same combine as sq_gemm_sp24.
-static void gemm_dense(const struct state *s, const int8_t *act, const float *s_a, size_t m,
-                       float *y)
-{
-    const size_t n = s->m.n, k = s->m.k_orig;
-    for (size_t row = 0; row < n; row++)
-        for (size_t t = 0; t < m; t++) {
-            const int8_t *w = s->dense + row * k, *a = act + t * s->m.k;
-            int32_t sum = 0;
-            for (size_t i = 0; i < k; i++)
-                sum += w[i] * a[i];
-            y[t * n + row] = ((float)sum * s->m.scale[row]) * s_a[t] + 0.0f;
-        }
-}
-
 static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                             float *y, struct sq_error *err)
 {
     const struct state *s = state;
-    int8_t *act = malloc(m * s->m.k);
-    float *s_a = malloc(m * sizeof *s_a);
-    enum sq_status status = act && s_a ? SQ_OK : no_memory(m, s->m.k, err);
-    if (status == SQ_OK)
-        status = sq_act_quantize(x, m, s->m.k_orig, s->m.k, r->act.low_bits, act, s_a, err);
-    if (status == SQ_OK && s->dense)
-        gemm_dense(s, act, s_a, m, y);
-    else if (status == SQ_OK)
-        sq_gemm_sp24(&s->m, act, s_a, m, y, NULL);
-    free(act);
-    free(s_a);
-    return status;
+    return sq_cells_apply(&s->cells, x, m, s->m.k_orig, r->act.low_bits, y, err);
 }
 
 static size_t padded(const struct sq_recipe *r, size_t k_orig)
@@ -277,8 +275,9 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     SQ_TRY(sq_part_find(from, "values", SQ_I8, 2,
                         (size_t[]){from->n, is_dense ? from->k_orig : k / 2}, &values, err));
     struct state *s = state_new(from->n, from->k_orig, is_dense);
-    const enum sq_status status =
-        s ? copy(s, from, values, err) : no_memory(from->n, from->k_orig, err);
+    enum sq_status status = s ? copy(s, from, values, err) : no_memory(from->n, from->k_orig, err);
+    if (status == SQ_OK)
+        status = finish(s, err);
     if (status != SQ_OK)
         sp24_free(s);
     else

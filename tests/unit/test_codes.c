@@ -271,14 +271,16 @@ static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, s
     free(wf), free(xf), free(score), free(y), free(scratch);
 }
 
-// Largest codes of both signs, more tokens than a piece, a group that is no multiple of a word.
+// Largest codes of both signs, more tokens than a piece, a group that is no multiple of a word;
+// groups of whole steps of AMX, a row that ends within one, tokens around its tiles of 16 and 32.
 static void corners_of_kernels(void **state)
 {
     (void)state;
-    static const size_t shape[][3] = {{300, 96, 32}, {130, 90, 30}, {9, 51, 51}, {1, 1, 1}};
+    static const size_t shape[][3] = {{300, 96, 32}, {130, 90, 30},  {9, 51, 51},    {1, 1, 1},
+                                      {16, 192, 64}, {17, 256, 128}, {33, 130, 130}, {161, 64, 64}};
     struct sq_rng r = {fixture_seed()};
     for (size_t i = 0; i < LEN(shape); i++) {
-        const size_t m = shape[i][0], k = shape[i][1], n = 18;
+        const size_t m = shape[i][0], k = shape[i][1], n = 18 + 31 * (i % 2);
         struct sq_codes w =
             codes_new((struct sq_grid){SQ_GRID_DENSE, 0, 8}, n, k, k, shape[i][2], 0, 0);
         struct sq_codes x = codes_new((struct sq_grid){SQ_GRID_DENSE, 0, 8}, m, k, k, k, 0, 0);

@@ -7,6 +7,8 @@
 #include <math.h>
 
 #include "models/quant/sq_gqsa_quant.h"
+#include "models/sq_codes.h"
+#include "models/sq_gemm_kernels.h"
 #include "models/sq_half.h"
 #include "tests/unit/gqsa_fixture.h"
 
@@ -145,7 +147,7 @@ static struct sq_gqsa random_matrix(struct sq_rng *r, unsigned group)
     return m;
 }
 
-// 70 tokens at once: token by token the same bits.
+// 70 tokens at once, by every kernel: token by token the bits of the plain loop.
 static void check_gemm(const struct sq_gqsa *m, struct sq_rng *r)
 {
     enum { TOKENS = 70 };
@@ -156,10 +158,20 @@ static void check_gemm(const struct sq_gqsa *m, struct sq_rng *r)
         x[i] = (int8_t)((int)sq_rng_below(r, 256) - 128);
     for (size_t t = 0; t < TOKENS; t++)
         s_a[t] = (float)(0.001 + sq_rng_unit(r));
-    sq_gqsa_gemm_int8(m, x, s_a, TOKENS, y);
-    for (size_t t = 0; t < TOKENS; t++) {
-        sq_gqsa_gemv_int8(m, x + t * m->k, s_a[t], sum_x, one, NULL);
-        assert_memory_equal(one, y + t * N, sizeof one);
+    const struct sq_codes w = sq_gqsa_codes(m), a = sq_gemm_act_codes(s_a, TOKENS, m->k);
+    for (unsigned kernel = 0; kernel < SQ_GEMM_N_KERNELS; kernel++) {
+        const struct sq_gemm_codes g = {
+            .x = &a, .w = &w, .act = x, .row = sq_gqsa_row, .from = m, .y = y, .kernel = kernel};
+        if (!sq_gemm_kernel_is_supported((enum sq_gemm_kernel)kernel))
+            continue;
+        void *scratch = fixture_alloc(sq_gemm_codes_scratch(&g));
+        memset(y, 0xa5, TOKENS * N * sizeof *y);
+        sq_gemm_codes(&g, 0, TOKENS, scratch);
+        for (size_t t = 0; t < TOKENS; t++) {
+            sq_gqsa_gemv_int8(m, x + t * m->k, s_a[t], sum_x, one, NULL);
+            assert_memory_equal(one, y + t * N, sizeof one);
+        }
+        free(scratch);
     }
     free(x), free(sum_x), free(y);
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/sq_cells.h"
+
+#include <stdlib.h>
+
+#include "models/sq_mac.h"
+
+static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+}
+
+enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct sq_error *err)
+{
+    const size_t n = g->w->n, nbytes = sq_gemm_codes_cells(g);
+    bool is_out_of_memory = false;
+    *cells = NULL;
+    if (nbytes == 0)
+        return SQ_OK;
+    void *to = aligned_alloc(64, nbytes);
+    if (!to)
+        return no_memory(n, g->w->k, err);
+#pragma omp parallel for schedule(dynamic)
+    for (size_t b = 0; b < n; b += SQ_GEMM_CODES_BLOCK) {
+        void *scratch = malloc(sq_gemm_codes_load_scratch(g));
+        if (scratch) {
+            sq_gemm_codes_load(g, b / SQ_GEMM_CODES_BLOCK, to, scratch);
+        } else {
+#pragma omp atomic write
+            is_out_of_memory = true;
+        }
+        free(scratch);
+    }
+    *cells = to; // freed with what it belongs to, also after a failure
+    return is_out_of_memory ? no_memory(n, g->w->k, err) : SQ_OK;
+}
+
+static struct sq_gemm_codes product_of(const struct sq_cells *c, const struct sq_codes *x)
+{
+    return (struct sq_gemm_codes){
+        .x = x, .w = &c->w, .row = c->row, .from = c->from, .cells = c->cells};
+}
+
+enum sq_status sq_cells_init(struct sq_cells *c, struct sq_error *err)
+{
+    const struct sq_codes x = sq_gemm_act_codes(NULL, 1, c->w.k);
+    const struct sq_gemm_codes g = product_of(c, &x);
+    return sq_cells_new(&g, &c->cells, err);
+}
+
+enum sq_status sq_cells_apply(const struct sq_cells *c, const float *x, size_t m, size_t k_orig,
+                              unsigned act_bits, float *y, struct sq_error *err)
+{
+    const size_t k = c->w.k;
+    int8_t *act = malloc(m * k);
+    float *s_a = malloc(m * sizeof *s_a);
+    const struct sq_codes a = sq_gemm_act_codes(s_a, m, k);
+    struct sq_gemm_codes g = product_of(c, &a);
+    void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
+    enum sq_status status = act && s_a && scratch ? SQ_OK : no_memory(c->w.n, k, err);
+    if (status == SQ_OK)
+        status = sq_act_quantize(x, m, k_orig, k, act_bits, act, s_a, err);
+    if (status == SQ_OK) {
+        g.act = act;
+        g.y = y;
+        sq_gemm_codes(&g, 0, m, scratch);
+    }
+    free(act);
+    free(s_a);
+    free(scratch);
+    return status;
+}

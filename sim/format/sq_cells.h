@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Weights of int8 laid out once a layer as the products read them (models/sq_codes.h), and their
+// product with activations of int8 that have one scale a token. For the states of formats.
+#ifndef SQ_CELLS_H
+#define SQ_CELLS_H
+
+#include "models/sq_codes.h"
+
+// Cells of the weights of *g on all threads, *cells = NULL where it needs none; the caller frees
+// them. g->x is read for its grid alone.
+enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct sq_error *err);
+
+// Weights w, rows of which `row` takes out of `from`, and their cells.
+struct sq_cells {
+    struct sq_codes w; // without codes
+    sq_gemm_row_fn *row;
+    const void *from;
+    void *cells;
+};
+
+// c->cells of the other members.
+enum sq_status sq_cells_init(struct sq_cells *c, struct sq_error *err);
+// y[m][w.n] of x[m][k_orig], quantized to act_bits a token (sq_act_quantize).
+enum sq_status sq_cells_apply(const struct sq_cells *c, const float *x, size_t m, size_t k_orig,
+                              unsigned act_bits, float *y, struct sq_error *err);
+
+#endif
