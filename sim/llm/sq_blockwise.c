@@ -303,9 +303,11 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
         .stored_bits = sq_quant_layer_nbits(q) / ((double)l->n * (double)l->k),
         .act_bits = sq_cost_act_nbits(sq_recipe_of_layer(e->r, l->name)),
         .is_dense = e->is_dense && e->is_dense[l->layer]};
+    const float *w;
+    SQ_TRY(sq_llama_weights(l, &w, err));
     double *want = malloc(l->m * l->n * sizeof *want), signal = 0, noise = 0;
     enum sq_status status =
-        want ? sq_blas_xwt_f64(l->x, l->w, l->m, l->n, l->k, want, err)
+        want ? sq_blas_xwt_f64(l->x, w, l->m, l->n, l->k, want, err)
              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the reference of %.60s", l->name);
     for (size_t i = 0; status == SQ_OK && i < l->m * l->n; i++) {
         const double d = want[i] - (double)l->y[i];

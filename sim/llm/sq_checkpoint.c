@@ -495,14 +495,23 @@ void sq_checkpoint_forget(const struct sq_checkpoint *ck, const struct sq_tensor
             sq_tensor_forget(&ck->shard[i], t);
 }
 
-// Row 2i + j of each head, as it is stored, goes to i + j half.
-static enum sq_status read_interleaved(const struct sq_layer *l, float *out, struct sq_error *err)
+// Row r as it is stored stands there in Hugging Face's order: row 2i + j of each head at i + j half.
+static size_t place_of(const struct sq_layer *l, size_t r)
 {
-    const size_t head_dim = l->n / l->n_interleaved_heads, half = head_dim / 2;
-    for (size_t r = 0; r < l->n; r++) {
-        const size_t in_head = r % head_dim, to = r - in_head + in_head / 2 + in_head % 2 * half;
-        const struct sq_tensor row = sq_tensor_rows(l->weight, r, 1);
-        SQ_TRY(sq_tensor_read_f32(&row, out + to * l->k, err));
+    if (!l->n_interleaved_heads)
+        return r;
+    const size_t head_dim = l->n / l->n_interleaved_heads, in_head = r % head_dim;
+    return r - in_head + in_head / 2 + in_head % 2 * (head_dim / 2);
+}
+
+// Rows [first, end).
+static enum sq_status read_rows(const struct sq_layer *l, size_t first, size_t end, float *out,
+                                struct sq_error *err)
+{
+    const size_t at_once = l->n_interleaved_heads ? 1 : end - first;
+    for (size_t r = first; r < end; r += at_once) {
+        const struct sq_tensor rows = sq_tensor_rows(l->weight, r, at_once);
+        SQ_TRY(sq_tensor_read_f32(&rows, out + place_of(l, r) * l->k, err));
     }
     return SQ_OK;
 }
@@ -510,11 +519,19 @@ static enum sq_status read_interleaved(const struct sq_layer *l, float *out, str
 enum sq_status sq_checkpoint_read_layer(const struct sq_checkpoint *ck, size_t i, float *out,
                                         struct sq_error *err)
 {
+    enum { ROWS = 64 }; // of a piece
     if (i >= ck->n_layers)
         return SQ_FAIL(err, SQ_ERR_ARG, "layer = %zu, need 0..%zu", i, ck->n_layers - 1);
     const struct sq_layer *l = &ck->layer[i];
-    const enum sq_status status = l->n_interleaved_heads ? read_interleaved(l, out, err)
-                                                         : sq_tensor_read_f32(l->weight, out, err);
+    bool is_good = true;
+#pragma omp parallel for schedule(dynamic) reduction(&& : is_good)
+    for (size_t r = 0; r < l->n; r += ROWS)
+        is_good = read_rows(l, r, r + ROWS < l->n ? r + ROWS : l->n, out, NULL) == SQ_OK && is_good;
+    // Once more in order for the sentence: that of the first row, with its place in the tensor.
+    const enum sq_status status = is_good ? SQ_OK
+                                  : l->n_interleaved_heads
+                                      ? read_rows(l, 0, l->n, out, err)
+                                      : sq_tensor_read_f32(l->weight, out, err);
     sq_checkpoint_forget(ck, l->weight);
     return status;
 }

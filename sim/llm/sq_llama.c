@@ -11,6 +11,7 @@
 
 enum {
     QUERY_BLOCK = 64, // queries of one attention block
+    NORM_TOKENS = 8,
     NAME_MAX_LEN = 80,
 };
 
@@ -126,7 +127,7 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
 enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
                              const struct sq_tokens *tokens, struct sq_error *err)
 {
-    *s = (struct sq_llama){.ck = ck, .tokens = tokens};
+    *s = (struct sq_llama){.ck = ck, .tokens = tokens, .held = SIZE_MAX};
     if (ck->is_model && longest_sequence(tokens) > ck->config.window)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "a sequence of %zu tokens is longer than sliding_window = %zu; only full "
@@ -155,21 +156,41 @@ void sq_llama_free(struct sq_llama *s)
 
 // ---- the operations of a block --------------------------------------------------------------
 
+// Sums of squares of n <= NORM_TOKENS tokens, each by ascending index: side by side they do not wait
+// for one another's additions.
+static void squares(const float *h, size_t n, size_t width, double sum[NORM_TOKENS])
+{
+    const float *row[NORM_TOKENS];
+    for (size_t t = 0; t < NORM_TOKENS; t++) {
+        row[t] = h + (t < n ? t : 0) * width;
+        sum[t] = 0;
+    }
+    for (size_t i = 0; i < width; i++)
+        for (size_t t = 0; t < NORM_TOKENS; t++)
+            sum[t] += (double)row[t][i] * (double)row[t][i];
+}
+
 // out = h / rms(h) * gain, per token; s->w holds the gain meanwhile.
 static enum sq_status rms_norm(struct sq_llama *s, const char *name, float *out,
                                struct sq_error *err)
 {
     const size_t width = s->ck->config.hidden_size, n = sq_tokens_count(s->tokens);
+    s->held = SIZE_MAX;
     SQ_TRY(sq_checkpoint_read(s->ck, name, s->w, width, err));
 #pragma omp parallel for
-    for (size_t t = 0; t < n; t++) {
-        const float *h = s->h + t * width;
-        double sum = 0;
-        for (size_t i = 0; i < width; i++)
-            sum += (double)h[i] * (double)h[i];
-        const float scale = (float)(1 / sqrt(sum / (double)width + s->ck->config.rms_norm_eps));
-        for (size_t i = 0; i < width; i++)
-            out[t * width + i] = h[i] * scale * s->w[i];
+    for (size_t first = 0; first < n; first += NORM_TOKENS) {
+        const size_t end = min_size(first + NORM_TOKENS, n);
+        double sum[NORM_TOKENS];
+        squares(s->h + first * width, end - first, width, sum);
+        for (size_t t = first; t < end; t++) {
+            const double mean = sum[t - first] / (double)width;
+            const float scale = (float)(1 / sqrt(mean + s->ck->config.rms_norm_eps));
+            const float *h = s->h + t * width;
+            float *to = out + t * width;
+#pragma omp simd
+            for (size_t i = 0; i < width; i++)
+                to[i] = h[i] * scale * s->w[i];
+        }
     }
     return SQ_OK;
 }
@@ -318,26 +339,40 @@ __attribute__((target("avx2"))) static void swiglu_avx2(float *gate, const float
 {
     swiglu_body(gate, up, n);
 }
+__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static void
+swiglu_avx512(float *gate, const float *up, size_t n)
+{
+    swiglu_body(gate, up, n);
+}
 #endif
+
+// The same bits by each: every element is computed for itself.
+static void swiglu_row(float *gate, const float *up, size_t n)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+        swiglu_avx512(gate, up, n);
+        return;
+    }
+    if (__builtin_cpu_supports("avx2")) {
+        swiglu_avx2(gate, up, n);
+        return;
+    }
+#endif
+    swiglu_body(gate, up, n);
+}
 
 // Rows of `width`.
 static void swiglu(float *gate, const float *up, size_t n, size_t width)
 {
 #pragma omp parallel for
-    for (size_t t = 0; t < n; t++) {
-#if defined(__x86_64__)
-        if (__builtin_cpu_supports("avx2")) {
-            swiglu_avx2(gate + t * width, up + t * width, width);
-            continue;
-        }
-#endif
-        swiglu_body(gate + t * width, up + t * width, width);
-    }
+    for (size_t t = 0; t < n; t++)
+        swiglu_row(gate + t * width, up + t * width, width);
 }
 
 static void add(float *h, const float *y, size_t n)
 {
-#pragma omp parallel for
+#pragma omp parallel for simd
     for (size_t i = 0; i < n; i++)
         h[i] += y[i];
 }
@@ -358,11 +393,25 @@ struct pass {
 static enum sq_status add_bias(struct sq_llama *s, const struct sq_layer *l, float *y,
                                struct sq_error *err)
 {
+    s->held = SIZE_MAX;
     SQ_TRY(sq_tensor_read_f32(l->bias, s->w, err));
 #pragma omp parallel for
     for (size_t t = 0; t < sq_tokens_count(s->tokens); t++)
         for (size_t i = 0; i < l->n; i++)
             y[t * l->n + i] += s->w[i];
+    return SQ_OK;
+}
+
+enum sq_status sq_llama_weights(const struct sq_llama_linear *l, const float **w,
+                                struct sq_error *err)
+{
+    struct sq_llama *s = l->model;
+    *w = s->w;
+    if (s->held == l->layer)
+        return SQ_OK;
+    s->held = SIZE_MAX;
+    SQ_TRY(sq_checkpoint_read_layer(s->ck, l->layer, s->w, err));
+    s->held = l->layer;
     return SQ_OK;
 }
 
@@ -373,7 +422,7 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
     struct sq_llama *s = p->s;
     const size_t layer = p->block * N_LINEAR + part;
     const struct sq_layer *l = &s->ck->layer[layer];
-    SQ_TRY(sq_checkpoint_read_layer(s->ck, layer, s->w, err));
+    const float *w;
     const struct sq_llama_linear call = {.layer = layer,
                                          .name = l->name,
                                          .shared = p->block * N_LINEAR + shared[part],
@@ -381,13 +430,15 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
                                          .n = l->n,
                                          .k = l->k,
                                          .x = x,
-                                         .w = s->w,
-                                         .y = y};
+                                         .y = y,
+                                         .model = s};
     bool is_done = false;
     if (p->hook)
         SQ_TRY(p->hook(p->context, &call, &is_done, err));
-    if (!is_done)
-        sq_blas_xwt(x, s->w, call.m, call.n, call.k, y);
+    if (!is_done) {
+        SQ_TRY(sq_llama_weights(&call, &w, err));
+        sq_blas_xwt(x, w, call.m, call.n, call.k, y);
+    }
     return l->bias ? add_bias(s, l, y, err) : SQ_OK;
 }
 

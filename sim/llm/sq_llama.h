@@ -19,9 +19,13 @@ struct sq_llama_linear {
     const char *name; // ck->layer[layer].name
     size_t shared;    // the first layer with this very input: q for q, k, v; gate for gate, up
     size_t m, n, k;
-    const float *x, *w; // valid during the call
+    const float *x; // valid during the call
     float *y;
+    struct sq_llama *model; // private
 };
+// Its weights w[n][k], valid during the hook's call; they are read when they are asked for.
+enum sq_status sq_llama_weights(const struct sq_llama_linear *l, const float **w,
+                                struct sq_error *err);
 
 // Called before each linear layer. Sets *is_done where it has filled l->y; otherwise the product is
 // computed in binary32. A status other than SQ_OK ends the pass and is passed on.
@@ -37,6 +41,7 @@ struct sq_llama {
     float *x; // [tokens][hidden_size] after sq_llama_norm, private before
     // private
     float *q, *k, *v, *gate, *up, *w;
+    size_t held;     // the layer whose weights w holds; SIZE_MAX: none
     float *rotation; // [positions][head_dim]: cosines, then sines, of the head_dim/2 angles
 };
 

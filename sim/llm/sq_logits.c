@@ -10,7 +10,7 @@
 
 enum {
     VOCAB_BLOCK = 4096, // rows of lm_head in memory at a time
-    LOGIT_TOKENS = 256, // tokens of one block of logits
+    LOGIT_TOKENS = 512, // tokens of one block of logits
     LANES = 8,
 };
 
@@ -26,44 +26,53 @@ struct logits {
     size_t top;
 };
 
-// Both sets' logits of one token, and sum over the vocabulary of e^(p - max p) (p - q).
-struct pair {
-    struct logits reference, own;
+// A model's logits of one token, and the sum over the vocabulary of e^(p - max p) (p - q), p of the
+// reference, q of the model.
+struct own {
+    struct logits logits;
     double cross;
 };
 
 struct blocks {
     const struct sq_tokens *tokens;
-    const float *x, *x_reference;
+    size_t n_models;
+    const float *const *x; // [n_models]
+    const float *x_reference;
     size_t width;
     float *w;                       // [VOCAB_BLOCK][width]
-    float *logit, *logit_reference; // [LOGIT_TOKENS][VOCAB_BLOCK]
-    struct pair *pair;              // [tokens]
+    float *logit, *logit_reference; // [n_models][LOGIT_TOKENS][VOCAB_BLOCK], [LOGIT_TOKENS][...]
+    struct own *own;                // [tokens][n_models]
+    struct logits *reference;       // [tokens]
 };
 
-// The factor by which the sums so far shrink under the new maximum.
-static double raise_max(struct logits *l, const float *logit, size_t n, size_t first)
+// ---- a row of logits ----------------------------------------------------------------------------
+
+// LANES at once, whatever the width of the vectors: the same sums on every processor.
+typedef float vec_f __attribute__((vector_size(4 * LANES)));
+typedef double vec_d __attribute__((vector_size(8 * LANES)));
+typedef int64_t vec_i __attribute__((vector_size(8 * LANES)));
+typedef uint64_t vec_u __attribute__((vector_size(8 * LANES)));
+
+// Vectors go through pointers: how they are passed depends on the processor.
+static inline __attribute__((always_inline)) void widen(const float *x, vec_d *out)
 {
-    const double before = l->max;
-    for (size_t i = 0; i < n; i++)
-        if ((double)logit[i] > l->max) {
-            l->max = (double)logit[i];
-            l->top = first + i;
-        }
-    const double shrink = exp(before - l->max);
-    l->sum *= shrink;
-    return shrink;
+    vec_f v;
+    memcpy(&v, x, sizeof v);
+    *out = __builtin_convertvector(v, vec_d);
 }
 
-// e^x for x <= 0, relative error below 1e-15, 0 replaced by e^-708: x = i ln 2 + r, e^r by its
+// *to = e^*to of what is <= 0, relative error below 1e-15, 0 replaced by e^-708: x = i ln 2 + r, e^r by its
 // Taylor polynomial, 2^i by its bits. In vectors, unlike exp, which took most of the scores' time.
-static inline __attribute__((always_inline)) double exp_nonpositive(double x)
+static inline __attribute__((always_inline)) void exp_nonpositive(vec_d *to)
 {
+    vec_d x = *to;
     const double magic = 0x1.8p52; // adding it rounds to an integer, found in the low bits
-    x = x < -708 ? -708 : x;       // keeps NaN
-    const double shifted = x * 0x1.71547652b82fep0 + magic, i = shifted - magic;
-    const double r = x - i * 0x1.62e42fefa38p-1 - i * 0x1.ef35793c7673p-45;
-    double p = 1.0 / 6227020800;
+    const vec_d least = (vec_d){0} - 708;
+    const vec_i is_less = x < least; // keeps NaN
+    x = (vec_d)(((vec_i)least & is_less) | ((vec_i)x & ~is_less));
+    const vec_d shifted = x * 0x1.71547652b82fep0 + magic, i = shifted - magic;
+    const vec_d r = x - i * 0x1.62e42fefa38p-1 - i * 0x1.ef35793c7673p-45;
+    vec_d p = (vec_d){0} + 1.0 / 6227020800;
     p = p * r + 1.0 / 479001600;
     p = p * r + 1.0 / 39916800;
     p = p * r + 1.0 / 3628800;
@@ -76,81 +85,133 @@ static inline __attribute__((always_inline)) double exp_nonpositive(double x)
     p = p * r + 1.0 / 6;
     p = p * r + 1.0 / 2;
     p = (p * r + 1) * r + 1;
-    uint64_t bits;
-    memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits << 52) + (UINT64_C(1023) << 52);
-    double scale;
-    memcpy(&scale, &bits, sizeof scale);
-    return p * scale;
+    *to = p * (vec_d)(((vec_u)shifted << 52) + (UINT64_C(1023) << 52));
 }
 
-// Sums over logits of e = e^(logit - max), and of e (logit - own), in LANES partial sums whatever
-// the width of the vectors, so that they are the same on every processor.
-struct sums {
-    double e, cross;
-};
-
-static inline __attribute__((always_inline)) struct sums
-sums_body(const float *logit, const float *own, double max, size_t n)
+// e[i] = e^(logit[i] - max) where e is not NULL; their sum. A row is padded to whole vectors.
+static inline __attribute__((always_inline)) double exps_body(const float *logit, double max,
+                                                              size_t n, double *e)
 {
-    double e[LANES] = {0}, cross[LANES] = {0};
+    vec_d sum = {0};
     size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-#pragma omp simd
-        for (size_t c = 0; c < LANES; c++) {
-            const double x = exp_nonpositive((double)logit[i + c] - max);
-            e[c] += x;
-            cross[c] += x * ((double)logit[i + c] - (double)own[i + c]);
-        }
-    for (; i < n; i++) {
-        const double x = exp_nonpositive((double)logit[i] - max);
-        e[i % LANES] += x;
-        cross[i % LANES] += x * ((double)logit[i] - (double)own[i]);
+    for (; i + LANES <= n; i += LANES) {
+        vec_d v;
+        widen(logit + i, &v);
+        v -= max;
+        exp_nonpositive(&v);
+        sum += v;
+        if (e)
+            memcpy(e + i, &v, sizeof v);
     }
-    struct sums s = {0, 0};
-    for (size_t c = 0; c < LANES; c++) {
-        s.e += e[c];
-        s.cross += cross[c];
+    if (i < n) {
+        float rest[LANES] = {0};
+        memcpy(rest, logit + i, (n - i) * sizeof *rest);
+        vec_d v;
+        widen(rest, &v);
+        v -= max;
+        exp_nonpositive(&v);
+        for (size_t c = 0; c < n - i; c++)
+            sum[c] += v[c];
+        if (e)
+            memcpy(e + i, &v, (n - i) * sizeof *e);
     }
-    return s;
+    double all = 0;
+    for (size_t c = 0; c < LANES; c++)
+        all += sum[c];
+    return all;
+}
+
+// Sum of e (logit - own).
+static inline __attribute__((always_inline)) double cross_body(const double *e, const float *logit,
+                                                               const float *own, size_t n)
+{
+    vec_d sum = {0};
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        vec_d v, p, q;
+        memcpy(&v, e + i, sizeof v);
+        widen(logit + i, &p);
+        widen(own + i, &q);
+        sum += v * (p - q);
+    }
+    for (size_t c = 0; i < n; i++, c++)
+        sum[c] += e[i] * ((double)logit[i] - (double)own[i]);
+    double all = 0;
+    for (size_t c = 0; c < LANES; c++)
+        all += sum[c];
+    return all;
+}
+
+static inline __attribute__((always_inline)) float max_body(const float *x, size_t n)
+{
+    float max = -INFINITY; // NaN is passed over
+#pragma omp simd reduction(max : max)
+    for (size_t i = 0; i < n; i++)
+        max = x[i] > max ? x[i] : max;
+    return max;
 }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static struct sums
-sums_avx512(const float *logit, const float *own, double max, size_t n)
+#define WIDE __attribute__((target("avx512f,avx512dq,prefer-vector-width=512")))
+WIDE static double exps_avx512(const float *logit, double max, size_t n, double *e)
 {
-    return sums_body(logit, own, max, n);
+    return exps_body(logit, max, n, e);
 }
+WIDE static double cross_avx512(const double *e, const float *logit, const float *own, size_t n)
+{
+    return cross_body(e, logit, own, n);
+}
+WIDE static float max_avx512(const float *x, size_t n)
+{
+    return max_body(x, n);
+}
+static bool is_wide(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+}
+#define PICK(name, ...) (is_wide() ? name##_avx512(__VA_ARGS__) : name##_body(__VA_ARGS__))
+#else
+#define PICK(name, ...) name##_body(__VA_ARGS__)
 #endif
 
-static struct sums sums_of(const float *logit, const float *own, double max, size_t n)
-{
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-        return sums_avx512(logit, own, max, n);
-#endif
-    return sums_body(logit, own, max, n);
-}
+// ---- sums over blocks ---------------------------------------------------------------------------
 
-static void add_logits(struct logits *l, const float *logit, size_t n, size_t first, size_t target)
+// The logits [first, first + n) of a token: the new maximum, the factor by which the sums so far
+// shrink under it, and the sum of its exponentials, which are left in e where it is not NULL.
+static double add_logits(struct logits *l, const float *logit, size_t n, size_t first,
+                         size_t target, double *e)
 {
-    (void)raise_max(l, logit, n, first);
-    l->sum += sums_of(logit, logit, l->max, n).e;
+    const double before = l->max;
+    const float max = PICK(max, logit, n);
+    if ((double)max > l->max) {
+        size_t i = 0;
+        while (logit[i] != max)
+            i++;
+        l->max = (double)max;
+        l->top = first + i;
+    }
+    const double shrink = exp(before - l->max);
+    l->sum = l->sum * shrink + PICK(exps, logit, l->max, n, e);
     if (target >= first && target < first + n)
         l->target = (double)logit[target - first];
+    return shrink;
 }
 
-// The same of the reference, with what ties it to `own`.
-static void add_reference(struct pair *p, const float *logit, const float *own, size_t n,
-                          size_t first, size_t target)
+// The same of token t of every model, whose logits are row `row` of the blocks.
+static void add_token(const struct blocks *b, size_t t, size_t row, size_t n, size_t first)
 {
-    struct logits *l = &p->reference;
-    p->cross *= raise_max(l, logit, n, first);
-    const struct sums s = sums_of(logit, own, l->max, n);
-    l->sum += s.e;
-    p->cross += s.cross;
-    if (target >= first && target < first + n)
-        l->target = (double)logit[target - first];
+    double e[VOCAB_BLOCK];
+    const size_t target = (size_t)b->tokens->id[t + 1];
+    const float *reference = b->x_reference ? b->logit_reference + row * n : NULL;
+    const double shrink =
+        reference ? add_logits(&b->reference[t], reference, n, first, target, e) : 0;
+    for (size_t j = 0; j < b->n_models; j++) {
+        struct own *o = &b->own[t * b->n_models + j];
+        const float *own = b->logit + (j * LOGIT_TOKENS * VOCAB_BLOCK) + row * n;
+        (void)add_logits(&o->logits, own, n, first, target, NULL);
+        if (reference)
+            o->cross = o->cross * shrink + PICK(cross, e, reference, own, n);
+    }
 }
 
 // Rows [first, first + n) of lm_head against all tokens.
@@ -159,19 +220,15 @@ static void add_vocab_block(const struct blocks *b, size_t first, size_t n)
     const size_t count = sq_tokens_count(b->tokens);
     for (size_t t = 0; t < count; t += LOGIT_TOKENS) {
         const size_t m = min_size(LOGIT_TOKENS, count - t), at = t * b->width;
-        sq_blas_xwt(b->x + at, b->w, m, n, b->width, b->logit);
+        for (size_t j = 0; j < b->n_models; j++)
+            sq_blas_xwt(b->x[j] + at, b->w, m, n, b->width,
+                        b->logit + j * LOGIT_TOKENS * VOCAB_BLOCK);
         if (b->x_reference)
             sq_blas_xwt(b->x_reference + at, b->w, m, n, b->width, b->logit_reference);
 #pragma omp parallel for
-        for (size_t i = 0; i < m; i++) {
-            if (t + i + 1 == count) // the next token is the target; the caller skips boundaries
-                continue;
-            const size_t target = (size_t)b->tokens->id[t + i + 1];
-            const float *own = b->logit + i * n;
-            add_logits(&b->pair[t + i].own, own, n, first, target);
-            if (b->x_reference)
-                add_reference(&b->pair[t + i], b->logit_reference + i * n, own, n, first, target);
-        }
+        for (size_t i = 0; i < m; i++)
+            if (t + i + 1 < count) // the next token is the target; the caller skips boundaries
+                add_token(b, t + i, i, n, first);
     }
 }
 
@@ -180,42 +237,49 @@ static double log_sum(const struct logits *l)
     return l->max + log(l->sum);
 }
 
-static struct sq_token_score score_of(const struct pair *p, bool has_reference)
+// reference NULL: there is none.
+static struct sq_token_score score_of(const struct own *own, const struct logits *reference)
 {
-    struct sq_token_score s = {.nll = log_sum(&p->own) - p->own.target};
-    if (has_reference) {
-        const double kl = p->cross / p->reference.sum - log_sum(&p->reference) + log_sum(&p->own);
-        s.nll_reference = log_sum(&p->reference) - p->reference.target;
+    struct sq_token_score s = {.nll = log_sum(&own->logits) - own->logits.target};
+    if (reference) {
+        const double kl = own->cross / reference->sum - log_sum(reference) + log_sum(&own->logits);
+        s.nll_reference = log_sum(reference) - reference->target;
         s.kl = kl < 0 ? 0 : kl; // it is the rounding that is below 0; keeps NaN
-        s.is_same_top = p->reference.top == p->own.top;
+        s.is_same_top = reference->top == own->logits.top;
     }
     return s;
 }
 
-static enum sq_status allocate(struct blocks *b, size_t vocab, struct sq_error *err)
+static enum sq_status allocate(struct blocks *b, struct sq_error *err)
 {
-    const size_t count = sq_tokens_count(b->tokens), block = min_size(VOCAB_BLOCK, vocab);
-    b->pair = calloc(count, sizeof *b->pair);
-    b->w = calloc(block, b->width * sizeof *b->w);
-    b->logit = calloc(LOGIT_TOKENS, block * sizeof *b->logit);
-    b->logit_reference = calloc(b->x_reference ? LOGIT_TOKENS : 1, block * sizeof *b->logit);
-    if (!b->pair || !b->w || !b->logit || !b->logit_reference)
+    const size_t count = sq_tokens_count(b->tokens), n = b->n_models;
+    b->own = calloc(count, n * sizeof *b->own);
+    b->reference = calloc(count, sizeof *b->reference);
+    b->w = calloc(VOCAB_BLOCK, b->width * sizeof *b->w);
+    b->logit = calloc(n * LOGIT_TOKENS, VOCAB_BLOCK * sizeof *b->logit);
+    b->logit_reference = calloc(LOGIT_TOKENS, VOCAB_BLOCK * sizeof *b->logit);
+    if (!b->own || !b->reference || !b->w || !b->logit || !b->logit_reference)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the loss of %zu tokens", count);
     for (size_t i = 0; i < count; i++)
-        b->pair[i].own.max = b->pair[i].reference.max = -INFINITY;
+        b->reference[i].max = -INFINITY;
+    for (size_t i = 0; i < count * n; i++)
+        b->own[i].logits.max = -INFINITY;
     return SQ_OK;
 }
 
-enum sq_status sq_logits_score(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
-                               const float *x, const float *x_reference,
-                               struct sq_token_score *score, struct sq_error *err)
+enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
+                                   const float *const *x, size_t n_models, const float *x_reference,
+                                   struct sq_token_score *const *score, struct sq_error *err)
 {
     const struct sq_model_config *c = &ck->config;
     const struct sq_tensor *head = sq_checkpoint_find(
         ck, c->tie_word_embeddings ? "model.embed_tokens.weight" : "lm_head.weight");
-    struct blocks b = {
-        .tokens = tokens, .x = x, .x_reference = x_reference, .width = c->hidden_size};
-    enum sq_status status = allocate(&b, c->vocab_size, err);
+    struct blocks b = {.tokens = tokens,
+                       .n_models = n_models,
+                       .x = x,
+                       .x_reference = x_reference,
+                       .width = c->hidden_size};
+    enum sq_status status = allocate(&b, err);
     for (size_t first = 0; status == SQ_OK && first < c->vocab_size; first += VOCAB_BLOCK) {
         const size_t n = min_size(VOCAB_BLOCK, c->vocab_size - first);
         const struct sq_tensor rows = sq_tensor_rows(head, first, n);
@@ -224,13 +288,22 @@ enum sq_status sq_logits_score(const struct sq_checkpoint *ck, const struct sq_t
             add_vocab_block(&b, first, n);
     }
     for (size_t i = 0; status == SQ_OK && i < sq_tokens_count(tokens); i++)
-        score[i] = score_of(&b.pair[i], x_reference);
+        for (size_t j = 0; j < n_models; j++)
+            score[j][i] = score_of(&b.own[i * n_models + j], x_reference ? &b.reference[i] : NULL);
     sq_checkpoint_forget(ck, head);
-    free(b.pair);
+    free(b.own);
+    free(b.reference);
     free(b.w);
     free(b.logit);
     free(b.logit_reference);
     return status;
+}
+
+enum sq_status sq_logits_score(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
+                               const float *x, const float *x_reference,
+                               struct sq_token_score *score, struct sq_error *err)
+{
+    return sq_logits_score_all(ck, tokens, &x, 1, x_reference, &score, err);
 }
 
 enum sq_status sq_logits_nll(const struct sq_tokens *tokens, const struct sq_token_score *score,

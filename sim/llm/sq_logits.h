@@ -3,7 +3,7 @@
 // surprise, and where there are two sets of states, how far the second's distribution is from the
 // first's (SPEC J.5, J.7).
 //
-// Blocks of lm_head's rows meet blocks of tokens, so no more than 256 x 4096 logits of each set
+// Blocks of lm_head's rows meet blocks of tokens, so no more than 512 x 4096 logits of each set
 // exist at a time; a token keeps a few running sums in binary64.
 #ifndef SQ_LOGITS_H
 #define SQ_LOGITS_H
@@ -25,6 +25,12 @@ struct sq_token_score {
 enum sq_status sq_logits_score(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
                                const float *x, const float *x_reference,
                                struct sq_token_score *score, struct sq_error *err);
+
+// The same of several models over the same tokens, x[n_models] and score[n_models]: the reference's
+// logits are made once, and each model's scores are those that it gets alone.
+enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct sq_tokens *tokens,
+                                   const float *const *x, size_t n_models, const float *x_reference,
+                                   struct sq_token_score *const *score, struct sq_error *err);
 
 // The sum of nll over all tokens that are predicted, by ascending index. SQ_ERR_NON_FINITE where a
 // logit was NaN or infinite.

@@ -19,8 +19,10 @@ static enum sq_status hook(void *context, const struct sq_llama_linear *l, bool 
                            struct sq_error *err)
 {
     const struct visitor *v = context;
+    const float *w;
+    SQ_TRY(sq_llama_weights(l, &w, err));
     *is_done = false; // the model goes on in binary32
-    return v->visit(v->context, l->layer, l->name, l->x, l->w, v->m, l->n, l->k, err);
+    return v->visit(v->context, l->layer, l->name, l->x, w, v->m, l->n, l->k, err);
 }
 
 enum sq_status sq_model_tokens(const struct sq_checkpoint *ck, const char *model,

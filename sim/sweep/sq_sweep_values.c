@@ -159,10 +159,12 @@ static enum sq_status hook(void *context, const struct sq_llama_linear *l, bool 
 {
     struct task *t = context;
     const struct sq_quant_layer *q = &t->layer[l->layer % SQ_BLOCK_LAYERS];
+    const float *w;
     *is_done = false; // the model goes on in binary32
+    SQ_TRY(sq_llama_weights(l, &w, err));
     if (t->at == 0)
-        SQ_TRY(sq_quant_layer_sqnr(q, l->w, &t->e->weight, err));
-    return add_output(t, t->at, q, l->x, l->w, err);
+        SQ_TRY(sq_quant_layer_sqnr(q, w, &t->e->weight, err));
+    return add_output(t, t->at, q, l->x, w, err);
 }
 
 static enum sq_status start(struct task *t, struct passes *p, struct sq_error *err)

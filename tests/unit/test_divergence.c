@@ -86,7 +86,7 @@ static float *random_floats(struct sq_rng *rng, size_t n, double scale)
     return f;
 }
 
-enum { WIDTH = 24, N_TOKENS = 150 }; // more than two blocks of tokens
+enum { WIDTH = 24, N_TOKENS = 1100 }; // more than two blocks of tokens
 
 static void check_vocab(struct sq_rng *rng, size_t vocab)
 {
@@ -99,7 +99,7 @@ static void check_vocab(struct sq_rng *rng, size_t vocab)
         id[i] = (int32_t)sq_rng_below(rng, (uint32_t)vocab);
     for (size_t i = 0; i < N_TOKENS * WIDTH; i++)
         x[i] = reference[i] + noise[i];
-    const struct sq_tokens t = {2, (size_t[]){0, 70, N_TOKENS}, id, 0};
+    const struct sq_tokens t = {2, (size_t[]){0, 600, N_TOKENS}, id, 0};
     struct sq_tensor head = {.name = "lm_head.weight",
                              .dtype = SQ_F32,
                              .n_dims = 2,
@@ -110,7 +110,7 @@ static void check_vocab(struct sq_rng *rng, size_t vocab)
     const struct sq_checkpoint ck = {.config = {.vocab_size = vocab, .hidden_size = WIDTH},
                                      .gguf = {.n_tensors = 1},
                                      .tensor = &head};
-    struct sq_token_score score[N_TOKENS], want[N_TOKENS], again[N_TOKENS];
+    static struct sq_token_score score[N_TOKENS], want[N_TOKENS], again[N_TOKENS];
     assert_int_equal(sq_logits_score(&ck, &t, x, reference, score, NULL), SQ_OK);
     assert_true(check_scores(w, vocab, WIDTH, &t, x, reference, score, want) <= 1);
     omp_set_num_threads(3);
@@ -118,6 +118,16 @@ static void check_vocab(struct sq_rng *rng, size_t vocab)
     omp_set_num_threads(1);
     for (size_t i = 0; i + 1 < N_TOKENS; i++)
         assert_true(again[i].kl == score[i].kl && again[i].nll == score[i].nll);
+    // Several models at once: each has the scores that it has alone.
+    const float *const models[] = {noise, x, reference};
+    struct sq_token_score *const scores[] = {want, again, fixture_exact(sizeof score)};
+    assert_int_equal(sq_logits_score_all(&ck, &t, models, 3, reference, scores, NULL), SQ_OK);
+    for (size_t i = 0; i + 1 < N_TOKENS; i++)
+        assert_true(again[i].kl == score[i].kl && again[i].nll == score[i].nll &&
+                    again[i].nll_reference == score[i].nll_reference &&
+                    again[i].is_same_top == score[i].is_same_top && scores[2][i].kl == 0 &&
+                    scores[0][i].kl > 0);
+    free(scores[2]);
     assert_int_equal(sq_logits_score(&ck, &t, x, x, score, NULL), SQ_OK);
     for (size_t i = 0; i + 1 < N_TOKENS; i++)
         assert_true(score[i].kl == 0 && score[i].is_same_top &&
