@@ -152,6 +152,9 @@ struct sq_block {
     // One way, of 0, 1, ..., to make a group smaller in place; false where it does not apply. NULL:
     // groups stay whole.
     bool (*cut)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
+    // The same of a group whose beats come over and over: its numbers and lengths alone, the beats
+    // stay. NULL: such groups stay whole.
+    bool (*cut_wrapped)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
 
     // Output beats of a group, zero before: from in->from on, at most `outputs` of sq_ports.
     // Returns how many the group has in all, >= 1.

@@ -353,40 +353,62 @@ static bool clear(const struct layout *l, size_t from, size_t to, uint32_t n, bo
     return is_changed;
 }
 
+// Fewer tiles, from *first on, or fewer banks of each; false where `way` is none of these.
+static bool cut_job(unsigned way, struct sq_job *job, uint32_t *first)
+{
+    const struct sq_job old = *job;
+    *first = 0;
+    switch (way) {
+    case 0: // first half of the tiles
+        job->groups /= 2;
+        break;
+    case 1: // half the banks of each
+        job->group_banks /= 2;
+        break;
+    case 2: // an eighth of them less, of few one
+        job->group_banks -= job->group_banks > 16 ? job->group_banks / 8 : 1;
+        break;
+    case 3: // second half
+        *first = job->groups / 2;
+        job->groups -= *first;
+        break;
+    case 4: // all but the first
+        *first = 1;
+        job->groups--;
+        break;
+    default:
+        return false;
+    }
+    return job->groups > 0 && job->group_banks > 0 &&
+           (job->groups != old.groups || job->group_banks != old.group_banks);
+}
+
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
     const struct layout l = layout_of(v);
     struct sq_job job = {(uint32_t)record[0], (uint32_t)record[1]};
-    uint32_t first = 0;
-    switch (way) {
-    case 0: // first half of the tiles
-        job.groups /= 2;
-        break;
-    case 1: // second half
-        first = job.groups / 2;
-        job.groups -= first;
-        break;
-    case 2: // all but the first
-        first = 1;
-        job.groups--;
-        break;
-    case 3: // half the banks of each
-        job.group_banks /= 2;
-        break;
-    case 4: // an eighth of them less, of few one
-        job.group_banks -= job.group_banks > 16 ? job.group_banks / 8 : 1;
-        break;
-    case 5:
+    uint32_t first;
+    if (way == 5)
         return clear(&l, l.lo, l.hi, len[LO], true, record);
-    case 6:
+    if (way == 6)
         return clear(&l, l.hi, l.len, len[HI], false, record);
-    default:
-        return false;
-    }
-    if (job.groups == 0 || job.group_banks == 0 ||
-        (job.groups == (uint32_t)record[1] && job.group_banks == (uint32_t)record[0]))
+    if (!cut_job(way, &job, &first))
         return false;
     keep(&l, job, first, record, len);
+    return true;
+}
+
+// Which tiles they are makes no difference where banks come over and over.
+static bool cut_wrapped(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    const struct layout l = layout_of(v);
+    struct sq_job job = {(uint32_t)record[0], (uint32_t)record[1]};
+    uint32_t first;
+    if (!cut_job(way, &job, &first))
+        return false;
+    record[0] = (int32_t)job.group_banks;
+    record[1] = (int32_t)job.groups;
+    set_len(&l, &job, len);
     return true;
 }
 
@@ -468,6 +490,7 @@ const struct sq_block sq_core_block = {
     .draw_directed = sq_core_draw_directed,
     .limit = sq_core_limit,
     .cut = cut,
+    .cut_wrapped = cut_wrapped,
     .golden = golden,
     .timing = &timing,
     .init = init,

@@ -199,7 +199,7 @@ char *sq_cosim_command(const struct sq_cosim_args *in, const struct sq_case *c,
         fputc(' ', out);
         sq_put_argument(out, in->argv[i]);
     }
-    if (number)
+    if (number && !(is_custom && in->has_case)) // or it is among the arguments
         fprintf(out, " --case %llu", (unsigned long long)*number);
     fclose(out);
     return text;

@@ -83,7 +83,8 @@ enum sq_status sq_lockstep_run(const struct sq_case *c, const struct sq_rtl_api 
                                struct sq_error *err);
 
 // Fewer groups, smaller groups, free streams, as long as the case still fails; *result is that of
-// the case that remains. A case with max_cycles stays as it is.
+// the case that remains. Beats that come over and over are stored where they are few enough, so that
+// some of them can go.
 enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct sq_result *result,
                          struct sq_error *err);
 

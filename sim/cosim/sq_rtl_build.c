@@ -107,7 +107,7 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
     if (has_netlist(p))
         fprintf(out, "-Wno-fatal\n-Wno-lint\n-Wno-style\n");
     else
-        fprintf(out, "-Wall\n");
+        fprintf(out, "-Wall\n-Wno-UNUSED\n"); // a bug may leave a bit unused; lint looks at it
     if (!has_netlist(p) && !p->trace)
         write_parameters(out, p, "-G%s=%u\n");
     if (p->coverage) // toggle coverage has every bit of every signal, each a counter of its own

@@ -4,7 +4,22 @@
 
 #include "sim/cosim/sq_lockstep.h"
 
-enum { WHOLE = -1, SLACK_CYCLES = 200000 };
+enum { WHOLE = -1, SLACK_CYCLES = 200000, STORED_MAX = 1 << 24 }; // integers, of a case
+
+// Beats come over and over.
+static bool is_wrapped(const struct sq_case *c)
+{
+    bool is = false;
+    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
+        is = is || c->wrap[s] > 0;
+    return is;
+}
+
+static bool cut_group(const struct sq_case *c, unsigned way, int32_t *record, uint32_t *len)
+{
+    const struct sq_block *b = c->block;
+    return (is_wrapped(c) ? b->cut_wrapped : b->cut)(c->point->value, way, record, len);
+}
 
 // Groups [from, from + n) of *c; group `cut` of them made smaller in one way of the block. False in
 // *applies where that way does not apply; *out is then free.
@@ -26,7 +41,7 @@ static enum sq_status make(const struct sq_case *c, size_t from, size_t n, size_
         memcpy(out->len[g - from], c->len[g], sizeof *c->len);
         memcpy(to, beat, sq_case_records(c, g) * len * sizeof *beat);
         if (way != WHOLE && g == cut)
-            *applies = c->block->cut(c->point->value, (unsigned)way, to, out->len[g - from]);
+            *applies = cut_group(c, (unsigned)way, to, out->len[g - from]);
         out->n_beats += sq_case_records(out, g - from);
     }
     if (!*applies)
@@ -41,9 +56,11 @@ static enum sq_status try_case(struct sq_case *c, struct sq_case *candidate,
                                struct sq_error *err)
 {
     struct sq_result r;
-    candidate->max_cycles = 4 * result->mismatch.cycle + SLACK_CYCLES;
+    const uint64_t max_cycles = candidate->max_cycles;
+    const uint64_t enough = 4 * result->mismatch.cycle + SLACK_CYCLES;
+    candidate->max_cycles = max_cycles > 0 && max_cycles < enough ? max_cycles : enough;
     const enum sq_status status = sq_lockstep_run(candidate, rtl, NULL, &r, err);
-    candidate->max_cycles = 0;
+    candidate->max_cycles = max_cycles;
     if (status == SQ_OK && r.mismatch.kind != SQ_MISMATCH_NONE) {
         sq_case_free(c);
         *c = *candidate;
@@ -72,13 +89,9 @@ static enum sq_status drop_groups(struct sq_case *c, const struct sq_rtl_api *rt
     return SQ_OK;
 }
 
-// A case in which beats come over and over has its groups whole.
 static bool can_cut(const struct sq_case *c)
 {
-    bool has_wrap = false;
-    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
-        has_wrap = has_wrap || c->wrap[s] > 0;
-    return c->block->cut && !has_wrap;
+    return is_wrapped(c) ? c->block->cut_wrapped != NULL : c->block->cut != NULL;
 }
 
 enum { WAYS_MAX = 16 }; // of a block's cut
@@ -94,6 +107,52 @@ static enum sq_status cut_groups(struct sq_case *c, const struct sq_rtl_api *rtl
                 SQ_TRY(try_case(c, &smaller, rtl, result, shrunk, err));
         }
     return SQ_OK;
+}
+
+// Beat i of every stream of a group that has one, where record i has it.
+static void copy_record(const struct sq_case *c, const struct sq_ports *p, const uint32_t *n_beats,
+                        const int32_t *group, uint32_t i, int32_t *to)
+{
+    const size_t len = sq_field_offset(p->in, p->n_in);
+    for (size_t s = 0, f = 0; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++) {
+        const uint32_t from = c->wrap[s] > 0 ? i % c->wrap[s] : i;
+        const size_t begin = sq_field_offset(p->in, f);
+        f += p->stream[s].n_fields;
+        const size_t end = sq_field_offset(p->in, f);
+        if (i < n_beats[s])
+            memcpy(to + begin, group + from * len + begin, (end - begin) * sizeof *to);
+    }
+}
+
+static uint32_t longest(const uint32_t *len)
+{
+    uint32_t n = 0;
+    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
+        n = len[s] > n ? len[s] : n;
+    return n;
+}
+
+// The same beats, each of them stored: so that `cut` can take some away.
+static enum sq_status unwrap(struct sq_case *c, const struct sq_rtl_api *rtl,
+                             struct sq_result *result, bool *shrunk, struct sq_error *err)
+{
+    const struct sq_ports p = sq_ports_of(c->block, c->point->value);
+    const size_t len = sq_field_offset(p.in, p.n_in);
+    struct sq_case whole = *c;
+    whole.n_beats = 0;
+    for (size_t g = 0; g < c->n_groups; g++)
+        whole.n_beats += longest(c->len[g]);
+    if (!is_wrapped(c) || !c->block->cut || whole.n_beats > STORED_MAX / len)
+        return SQ_OK;
+    memset(whole.wrap, 0, sizeof whole.wrap);
+    SQ_TRY(sq_case_alloc(&whole, err));
+    memcpy(whole.len, c->len, c->n_groups * sizeof *c->len);
+    const int32_t *group = c->beats;
+    int32_t *to = whole.beats;
+    for (size_t g = 0; g < c->n_groups; group += sq_case_records(c, g) * len, g++)
+        for (uint32_t i = 0; i < longest(c->len[g]); i++, to += len)
+            copy_record(c, &p, c->len[g], group, i, to);
+    return try_case(c, &whole, rtl, result, shrunk, err);
 }
 
 static enum sq_status drop_resets(struct sq_case *c, const struct sq_rtl_api *rtl,
@@ -126,13 +185,15 @@ static enum sq_status free_streams(struct sq_case *c, const struct sq_rtl_api *r
 enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct sq_result *result,
                          struct sq_error *err)
 {
-    for (bool shrunk = c->max_cycles == 0; shrunk;) {
+    for (bool shrunk = true; shrunk;) {
         shrunk = false;
         SQ_TRY(drop_groups(c, rtl, result, &shrunk, err));
         SQ_TRY(drop_resets(c, rtl, result, &shrunk, err));
         SQ_TRY(free_streams(c, rtl, result, &shrunk, err));
         if (!shrunk)
             SQ_TRY(cut_groups(c, rtl, result, &shrunk, err));
+        if (!shrunk)
+            SQ_TRY(unwrap(c, rtl, result, &shrunk, err));
     }
     return SQ_OK;
 }

@@ -47,6 +47,26 @@ else
   skip "what the wave holds" "no fst2vcd (Debian: gtkwave)"
 fi
 
+# ---- what is left of a case -------------------------------------------------------------------
+# The activations of the core's high path lose bit 0, which is then used by nothing: lint would say so, the
+# co-simulation builds it and shrinks the first case that fails, hundreds of equal banks, to one.
+mkdir -p "$W/core" && cp -r "$W/bug/." "$W/core/" && cp rtl/sq_gather.sv "$W/core/rtl/"
+sed -i "s/gathered_q <= gathered;/gathered_q <= {gathered[HighLanes*ActW-1:1], 1'b0};/" "$W/core/rtl/sq_pe.sv"
+core() { (cd "$W" && SQSIM_HOME=$W/core timeout $HANG "$SQSIM" cosim "$@" >"$W.out" 2>"$W.err" </dev/null); RC=$?; }
+core --point p03 --cases 3 -o "$W/waves-core"
+ok "a bug that leaves a bit unused is found: exit 1" [ "$RC" = 1 ]
+ok "shrunk to one bank of one job" out_has "shrunk to 1 job(s), 1 input beat(s); stalls job=free/1 act=free/1 lo=free/1 hi=free/1 out=free/1"
+ok "which fails in the first ten cycles" out_has "MISMATCH core-p03-seed1-case1: cycle [0-9], beat 0: p_hi"
+again=$(sed -n 's/^  again: sqsim //p' "$W.out")
+ok "the command that repeats it" [ "$again" = "cosim --block core --point p03 --seed 1 --case 1" ]
+core ${again#cosim }
+ok "does" out_has "MISMATCH core-p03-seed1-case1: cycle [0-9], beat 0: p_hi"
+core --rows 2 --cols 1 --bank 4 --sparsity 0.5 --low-bits 3 --low-lanes 8 --high-lanes 2 --case 1
+again=$(sed -n 's/^  again: sqsim //p' "$W.out")
+ok "of a point of one's own, too: exit 1" [ "$RC" = 1 -a "$(grep -o -e --case <<<"$again" | wc -l)" = 1 ]
+core ${again#cosim }
+ok "with its case once" [ "$RC" = 1 -a "$again" = "$(sed -n 's/^  again: sqsim //p' "$W.out")" ]
+
 # ---- --waves ----------------------------------------------------------------------------------
 accept "--waves --json" cosim --block gather --point p03 --waves "$W/asked" --json
 ok "one object" [ "$(wc -l <"$W.out")" = 1 ]
