@@ -12,6 +12,7 @@ make make
 ccache ccache
 verilator verilator
 yosys yosys
+bubblewrap bwrap
 gnuplot-nox gnuplot
 opensta sta
 clang-format clang-format

@@ -102,7 +102,7 @@ Description: models of sparse-quantized LLM formats - development
  This package holds the header and what pkg-config reads.
 END
 package sqsim science "$(depends "$DIR/sqsim/usr/bin/sqsim")" \
-  "Recommends: g++, make, opensta, qflow-tech-osu018, verilator, yosys
+  "Recommends: bubblewrap, g++, make, opensta, qflow-tech-osu018, verilator, yosys
 Suggests: gnuplot-nox, gtkwave" <<END
 Description: simulator and RTL testbench for sparse-quantized LLM formats
  What a format costs in accuracy, cycles, bytes and area, from the same tensors,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/cli/sq_cli_synth.h"
+#include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_area.h"
 #include "sim/io/sq_quote.h"
 
@@ -140,6 +141,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = state->child_inputs[1] = &in->format;
         state->child_inputs[2] = &in->core;
         state->child_inputs[3] = &in->files;
+        state->child_inputs[4] = in->err;
         break;
     case KEY_BLOCK:
         status = add_block(in, arg);
@@ -438,11 +440,10 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
 
 int sq_cmd_area(int argc, char **argv)
 {
-    static const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
-                                                 {&sq_cli_act_argp, 0, NULL, 0},
-                                                 {&sq_cli_core_argp, 0, NULL, 0},
-                                                 {&sq_area_files_argp, 0, NULL, 0},
-                                                 {0}};
+    static const struct argp_child children[] = {
+        {&sq_cli_format_argp, 0, NULL, 0}, {&sq_cli_act_argp, 0, NULL, 0},
+        {&sq_cli_core_argp, 0, NULL, 0},   {&sq_area_files_argp, 0, NULL, 0},
+        {&sq_cli_tools_argp, 0, NULL, 0},  {0}};
     const struct argp argp = {
         .options = options, .parser = parse, .doc = doc, .children = children};
     struct sq_error err;

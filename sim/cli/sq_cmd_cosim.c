@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/sq_trace.h"
@@ -158,6 +159,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &in->options;
         state->child_inputs[1] = &in->core;
+        state->child_inputs[2] = in->err;
         return 0;
     case KEY_BLOCK:
     case KEY_CASES:
@@ -411,8 +413,10 @@ int sq_cmd_cosim(int argc, char **argv)
     in.options.takes_all = true;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     in.jobs = processors < 1 ? 1 : processors > 64 ? 64 : (unsigned)processors;
-    const struct argp_child children[] = {
-        {sq_cli_options_argp(SQ_IN_EVAL), 0, NULL, 0}, {&sq_cli_core_argp, 0, NULL, 0}, {0}};
+    const struct argp_child children[] = {{sq_cli_options_argp(SQ_IN_EVAL), 0, NULL, 0},
+                                          {&sq_cli_core_argp, 0, NULL, 0},
+                                          {&sq_cli_tools_argp, 0, NULL, 0},
+                                          {0}};
     const struct argp argp = {options, parse, "[MODEL | TRACE...]", doc, children, NULL, NULL};
 
     if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)

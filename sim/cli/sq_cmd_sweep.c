@@ -9,6 +9,7 @@
 
 #include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cli_synth.h"
+#include "sim/cli/sq_cli_tools.h"
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
 
@@ -72,6 +73,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     enum sq_status status = SQ_OK;
     uint64_t v;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = in->err;
+        break;
     case KEY_DB:
         in->db = arg;
         break;
@@ -370,7 +374,8 @@ int sq_cmd_sweep(int argc, char **argv)
                            .jobs = 1,
                            .err = &err};
     struct sq_sweep_grid spec = {0};
-    const struct argp argp = {options, parse, "SPEC | --merge FILE...", doc, NULL, NULL, NULL};
+    static const struct argp_child children[] = {{&sq_cli_tools_argp, 0, NULL, 0}, {0}};
+    const struct argp argp = {options, parse, "SPEC | --merge FILE...", doc, children, NULL, NULL};
     enum sq_status status = file ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
     if (status == SQ_OK)
         status = sq_cli_parse(&argp, argc, argv, &in, &err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_tools.h"
 #include "sim/io/sq_version.h"
 
 // One line per command; a command lives in sq_cmd_NAME.c.
@@ -68,6 +69,7 @@ int main(int argc, char **argv)
     sq_cli_guard_stdout();
     signal(SIGCHLD, SIG_DFL); // whoever started us may have ignored it
     sq_cli_signals();
+    sq_cli_tools_note();
     if (argc < 2) {
         fprintf(stderr, "sqsim: no command, see sqsim --help\n");
         return SQ_EXIT_USAGE;

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sim/cosim/sq_rtl_bridge.h"
 #include "sim/io/sq_cache.h"
+#include "sim/io/sq_confine.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_process.h"
@@ -142,7 +144,8 @@ static void write_make(FILE *out, const struct sq_rtl_point *p)
 
 struct job {
     const char *home, *entry;
-    char *script; // of Yosys; "" where it is not run
+    char ccache[PATH_NBYTES]; // its folder; "" where there is none
+    char *script;             // of Yosys; "" where it is not run
     char *verilator, *make, *bridge;
     char *view; // "" without tracing
 };
@@ -259,6 +262,7 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
                                const char *text, struct sq_error *err)
 {
     char log[PATH_NBYTES + 32], kept[PATH_NBYTES + 32], name[PATH_NBYTES];
+    char rtl[PATH_NBYTES + 32], sim[PATH_NBYTES + 32];
     char *argv[MAX_ARGUMENTS + 2] = {name}, *copy = strdup(text), *save = NULL;
     size_t n = 1;
     int code = 0;
@@ -267,11 +271,17 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
     snprintf(name, sizeof name, "%s", tool);
     snprintf(log, sizeof log, "%s/log", work);
     snprintf(kept, sizeof kept, "%s.log", j->entry);
+    snprintf(rtl, sizeof rtl, "%s/rtl", work); // links to those of home
+    snprintf(sim, sizeof sim, "%s/sim", work);
     for (char *one = strtok_r(copy, "\n", &save); one && n <= MAX_ARGUMENTS;
          one = strtok_r(NULL, "\n", &save))
         argv[n++] = one;
+    const struct sq_confine confine = {.dir = work,
+                                       .reads = (const char *const[]){rtl, sim, NULL},
+                                       .keeps = *j->ccache ? j->ccache : NULL,
+                                       .variable = "CCACHE_DIR"};
     enum sq_status status = n <= MAX_ARGUMENTS
-                                ? sq_process_run(work, argv, log, &code, err)
+                                ? sq_confine_run(&confine, argv, log, &code, err)
                                 : SQ_FAIL(err, SQ_ERR_RANGE, "more than %d sources", MAX_ARGUMENTS);
     free(copy);
     if (status == SQ_OK && code != 0) {
@@ -288,11 +298,10 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
 static enum sq_status link_home(const struct job *j, const char *work, const char *name,
                                 struct sq_error *err)
 {
-    char absolute[PATH_MAX], target[PATH_MAX + 8], path[PATH_NBYTES + 8];
-    if (!realpath(j->home, absolute))
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot find %s: %s", sq_path_tail(j->home),
-                       strerror(errno));
-    snprintf(target, sizeof target, "%s/%s", absolute, name);
+    char target[PATH_MAX], path[PATH_NBYTES + 8];
+    snprintf(path, sizeof path, "%.1000s/%s", j->home, name);
+    if (!realpath(path, target)) // through every link: a confined tool sees the last folder only
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot find %s: %s", sq_path_tail(path), strerror(errno));
     snprintf(path, sizeof path, "%s/%s", work, name);
     if (symlink(target, path) != 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(path), strerror(errno));
@@ -319,21 +328,24 @@ static enum sq_status run_yosys(const struct job *j, const char *work, struct sq
                     "-q\n-e\nimplicitly declared\n-s\nnetlist.ys\n", err);
 }
 
-// With ccache where there is one: what it makes is the same.
-static enum sq_status run_make(const struct job *j, const char *work, struct sq_error *err)
+// With ccache where there is one that has a folder: what it makes is the same.
+static enum sq_status run_make(struct job *j, const char *work, struct sq_error *err)
 {
-    char version[64], text[1024];
-    const bool has_ccache =
-        sq_process_version("ccache", "--version", version, sizeof version, NULL) == SQ_OK;
-    snprintf(text, sizeof text, "%s%s", j->make, has_ccache ? "OBJCACHE=ccache\n" : "");
-    return run_tool(j, work, "make", text, err);
+    char text[1024], folder[PATH_NBYTES];
+    if (sq_process_version("ccache", "-kcache_dir", folder, sizeof folder, NULL) == SQ_OK &&
+        (access(folder, W_OK) == 0 || mkdir(folder, 0700) == 0))
+        snprintf(j->ccache, sizeof j->ccache, "%s", folder);
+    snprintf(text, sizeof text, "%s%s", j->make, *j->ccache ? "OBJCACHE=ccache\n" : "");
+    const enum sq_status status = run_tool(j, work, "make", text, err);
+    j->ccache[0] = '\0';
+    return status;
 }
 
 // Leaves model.so, and of a netlist what made it.
 static enum sq_status build(void *context, const char *work, struct sq_error *err)
 {
     static const char *const passing[] = {"obj", "rtl", "sim"};
-    const struct job *j = context;
+    struct job *j = context;
     char path[PATH_NBYTES + 16];
     snprintf(path, sizeof path, "%s.log", j->entry);
     unlink(path); // of an earlier failure

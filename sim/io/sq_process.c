@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -41,7 +42,22 @@ struct job {
     char *const *argv;
     char **env;
     int in, out, log, life; // all >= 3
+    struct sq_process_limits limits;
 };
+
+static bool limit(int what, uint64_t most)
+{
+    const struct rlimit both = {.rlim_cur = most, .rlim_max = most};
+    return most == 0 || setrlimit((__rlimit_resource_t)what, &both) == 0;
+}
+
+// What one process may take. A process that leaves the group is ended by its processor time.
+static bool limit_all(const struct sq_process_limits *l)
+{
+    const struct rlimit none = {0};
+    return limit(RLIMIT_CPU, l->seconds) && limit(RLIMIT_AS, l->nbytes_memory) &&
+           limit(RLIMIT_FSIZE, l->nbytes_file) && setrlimit(RLIMIT_CORE, &none) == 0;
+}
 
 static _Noreturn void run_tool(const struct job *j)
 {
@@ -50,7 +66,7 @@ static _Noreturn void run_tool(const struct job *j)
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); // of the guard, which has one thread
     bool is_ready = dup2(j->in, 0) == 0 && dup2(j->out, 1) == 1 && dup2(j->log, 2) == 2 &&
-                    (!j->dir || chdir(j->dir) == 0);
+                    (!j->dir || chdir(j->dir) == 0) && limit_all(&j->limits);
     if (is_ready) {
         close_range(3, ~0u, CLOSE_RANGE_CLOEXEC);
         sigprocmask(SIG_SETMASK, &none, NULL);
@@ -77,9 +93,17 @@ static int end_group(pid_t tool)
     return state;
 }
 
-// Until the tool ends, the program is gone, or it says SIGTERM.
-static void await_end(pid_t tool)
+static int64_t now_ms(void)
 {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+// Until the tool ends, the program is gone, it says SIGTERM, or the time is over: true.
+static bool await_end(pid_t tool, unsigned seconds)
+{
+    const int64_t end = now_ms() + (int64_t)seconds * 1000;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGCHLD);
@@ -90,11 +114,16 @@ static void await_end(pid_t tool)
         struct signalfd_siginfo what = {0};
         siginfo_t child = {.si_pid = 0};
         if (waitid(P_PID, (id_t)tool, &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid > 0)
-            return;
-        if (poll(wait, 2, -1) < 0 || wait[0].revents)
-            return;
-        if (read(signals, &what, sizeof what) == sizeof what && what.ssi_signo == SIGTERM)
-            return;
+            return false;
+        const int64_t left = end - now_ms();
+        if (seconds > 0 && left <= 0)
+            return true;
+        // At most a day at a time: an int of milliseconds holds 24.
+        const int n = poll(wait, 2, seconds == 0 ? -1 : left < 86400000 ? (int)left : 86400000);
+        if (n < 0 || (n > 0 && wait[0].revents))
+            return false;
+        if (n > 0 && read(signals, &what, sizeof what) == sizeof what && what.ssi_signo == SIGTERM)
+            return false;
     }
 }
 
@@ -104,7 +133,7 @@ static _Noreturn void guard(const struct job *j)
     prctl(PR_SET_NAME, "sq-guard");
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     signal(SIGCHLD, SIG_DFL); // whoever started the program may have ignored it
-    setpgid(0, 0);            // the terminal's ^C is for the program, which tells us
+    setsid(); // the terminal's ^C is for the program, which tells us; no tool reaches the terminal
     const pid_t tool = _Fork();
     if (tool == 0)
         run_tool(j);
@@ -112,8 +141,10 @@ static _Noreturn void guard(const struct job *j)
         _exit(126);
     setpgid(tool, tool);
     close_range(1, ~0u, 0);
-    await_end(tool);
-    const int state = end_group(tool);
+    const bool is_late = await_end(tool, j->limits.seconds);
+    const int state = end_group(tool), reason = ETIME;
+    if (is_late && send(0, &reason, sizeof reason, MSG_NOSIGNAL) < 0)
+        _exit(126);
     _exit(WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state));
 }
 
@@ -213,14 +244,18 @@ static enum sq_status run_job(struct job *j, int life, int *code, struct sq_erro
         finish(&r, life, &state, &failure);
     if (failure == ENOENT && (!j->dir || access(j->dir, X_OK) == 0))
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s is not installed", j->argv[0]);
+    if (failure == ETIME)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%.60s ran for more than %u seconds, which is its limit",
+                       j->argv[0], j->limits.seconds);
     if (failure != 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot start %.60s: %s", j->argv[0], strerror(failure));
     *code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
     return SQ_OK;
 }
 
-enum sq_status sq_process_run_on(const char *dir, char *const argv[], int in, int out, int log,
-                                 int *code, struct sq_error *err)
+static enum sq_status run_with(const char *dir, char *const argv[], int in, int out, int log,
+                               const struct sq_process_limits *limits, int *code,
+                               struct sq_error *err)
 {
     char here[] = "TMPDIR=.", usual[] = "TMPDIR=/tmp";
     int life[2];
@@ -232,7 +267,8 @@ enum sq_status sq_process_run_on(const char *dir, char *const argv[], int in, in
                     raise_fd(in),
                     raise_fd(out),
                     raise_fd(log),
-                    raise_fd(life[1])};
+                    raise_fd(life[1]),
+                    limits ? *limits : (struct sq_process_limits){0}};
     close(life[1]);
     const enum sq_status status = run_job(&j, life[0], code, err);
     close(life[0]);
@@ -243,15 +279,28 @@ enum sq_status sq_process_run_on(const char *dir, char *const argv[], int in, in
     return status;
 }
 
-enum sq_status sq_process_run(const char *dir, char *const argv[], const char *log, int *code,
-                              struct sq_error *err)
+enum sq_status sq_process_run_on(const char *dir, char *const argv[], int in, int out, int log,
+                                 int *code, struct sq_error *err)
+{
+    return run_with(dir, argv, in, out, log, NULL, code, err);
+}
+
+enum sq_status sq_process_run_limited(const char *dir, char *const argv[], const char *log,
+                                      const struct sq_process_limits *limits, int *code,
+                                      struct sq_error *err)
 {
     const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%.80s': %s", log, strerror(errno));
-    const enum sq_status status = sq_process_run_on(dir, argv, -1, fd, fd, code, err);
+    const enum sq_status status = run_with(dir, argv, -1, fd, fd, limits, code, err);
     close(fd);
     return status;
+}
+
+enum sq_status sq_process_run(const char *dir, char *const argv[], const char *log, int *code,
+                              struct sq_error *err)
+{
+    return sq_process_run_limited(dir, argv, log, NULL, code, err);
 }
 
 const char *sq_process_tool(const char *variable, const char *fallback)

@@ -5,6 +5,8 @@
 #ifndef SQ_PROCESS_H
 #define SQ_PROCESS_H
 
+#include <stdint.h>
+
 #include "models/sq_status.h"
 
 // Runs argv[0] (looked up in PATH; argv ends with NULL) in directory `dir` (NULL: this one) with
@@ -15,7 +17,20 @@
 enum sq_status sq_process_run(const char *dir, char *const argv[], const char *log, int *code,
                               struct sq_error *err);
 
-// The same with open descriptors: standard input `in`, output `out`, errors `log`; -1: none. They
+// What a tool may take; 0: as much as it likes. `seconds` is by the clock for all that it starts, and
+// of processor time for each process; bytes are those of one process and of one file.
+struct sq_process_limits {
+    unsigned seconds;
+    uint64_t nbytes_memory, nbytes_file;
+};
+
+// The same within limits. SQ_ERR_RANGE where the time was over: everything of the tool is gone then.
+// A process without memory or file sees that in its own calls.
+enum sq_status sq_process_run_limited(const char *dir, char *const argv[], const char *log,
+                                      const struct sq_process_limits *limits, int *code,
+                                      struct sq_error *err);
+
+// sq_process_run with open descriptors: standard input `in`, output `out`, errors `log`; -1: none. They
 // stay the caller's.
 enum sq_status sq_process_run_on(const char *dir, char *const argv[], int in, int out, int log,
                                  int *code, struct sq_error *err);

@@ -82,7 +82,8 @@ enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char
 void sq_synth_close(struct sq_synth *s);
 
 // A file of somebody else, for blocks with is_foreign; before the first of these is synthesized. It
-// may use modules and headers of rtl/ by name. What it is called below the working directory, and
+// may use modules and headers of rtl/ by name, and include files below its own folder by a path in
+// quotes. What it is called below the working directory, and
 // in what Yosys says of it, is the last part of `path`, or source<N>.sv where that is no plain name
 // or taken. SQ_ERR_IO, SQ_ERR_RANGE.
 enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct sq_error *err);

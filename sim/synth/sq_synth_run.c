@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "sim/io/sq_cache.h"
+#include "sim/io/sq_confine.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
 #include "sim/io/sq_process.h"
@@ -66,8 +67,9 @@ static void find_line(const char *dir, const char *log, const char *mark, char *
 
 // ---- yosys ------------------------------------------------------------------------------------
 
+// `reads`: what it sees beside its own folder, NULL at the end; NULL: nothing.
 static enum sq_status run_yosys(const char *top, const char *work, const char *script,
-                                struct sq_error *err)
+                                const char *const *reads, struct sq_error *err)
 {
     char log[SQ_SYNTH_PATH_LEN + 32], name[32], yosys[SQ_SYNTH_PATH_LEN], text[160];
     int code;
@@ -76,12 +78,21 @@ static enum sq_status run_yosys(const char *top, const char *work, const char *s
     snprintf(yosys, sizeof yosys, "%s", sq_process_tool("YOSYS", "yosys"));
     char quiet[] = "-q", refuse[] = "-e", what[] = "implicitly declared", from[] = "-s";
     char *const argv[] = {yosys, quiet, refuse, what, from, name, NULL};
-    SQ_TRY(sq_process_run(work, argv, log, &code, err));
+    const struct sq_confine confine = {.dir = work, .reads = reads};
+    SQ_TRY(sq_confine_run(&confine, argv, log, &code, err));
     if (code == 0)
         return SQ_OK;
+    find_line(work, "yosys.log", "bad_alloc", text, sizeof text);
+    if (text[0])
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "yosys needs more than %" PRIu64 " MiB for %.40s, which is its limit",
+                       sq_confine_limits().nbytes_memory >> 20, top);
     find_line(work, "yosys.log", "ERROR: ", text, sizeof text);
     if (text[0])
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "yosys refuses %.40s: %s", top, text);
+    if (code > 128)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "yosys was ended by signal %d (%.40s) on %.40s",
+                       code - 128, strsignal(code - 128), top);
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "yosys ended with status %d on %.40s", code, top);
 }
 
@@ -116,7 +127,8 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     snprintf(sta, sizeof sta, "%s", sq_process_tool("STA", "sta"));
     snprintf(log, sizeof log, "%s/path.txt", work);
     char *const argv[] = {sta, quiet, quit, script, NULL};
-    SQ_TRY(sq_process_run(work, argv, log, &code, err));
+    const struct sq_confine confine = {.dir = work};
+    SQ_TRY(sq_confine_run(&confine, argv, log, &code, err));
     find_line(work, "path.txt", "critical_path_ns ", text, sizeof text);
     char *end;
     *ns = strtod(text, &end);
@@ -158,7 +170,7 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     SQ_TRY(save(work, "synth.ys", text, n, status, err));
-    return run_yosys(b->top, work, "synth.ys", err);
+    return run_yosys(b->top, work, "synth.ys", NULL, err);
 }
 
 // ---- cache entries ----------------------------------------------------------------------------
@@ -272,7 +284,8 @@ enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_s
     fprintf(out, "write_verilog -noattr %s.v\n", b->top);
     fclose(out);
     SQ_TRY(save(work, "netlist.ys", text, n, status, err));
-    SQ_TRY(run_yosys(b->top, work, "netlist.ys", err));
+    const char *const reads[] = {s->lib.nand2 ? area : NULL, NULL};
+    SQ_TRY(run_yosys(b->top, work, "netlist.ys", reads, err));
     remove_in(work, "yosys.log");
     remove_in(work, "rtl");
     remove_in(work, SQ_SYNTH_LIBERTY);

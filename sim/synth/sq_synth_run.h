@@ -12,10 +12,10 @@ enum { SQ_SYNTH_PATH_LEN = 1024, SQ_SYNTH_MAX_SOURCES = 256 };
 // ---- sources (sq_synth_source.c) ---------------------------------------------------------------
 
 struct sq_synth_source {
-    char name[64];
+    char name[64];   // below rtl/ of the working directory
     char *text;      // owned
     bool is_module;  // of files.f; the others are named by scripts or included
-    bool is_foreign; // of sq_synth_add_source, a module as well
+    bool is_foreign; // of sq_synth_add_source, or included by one of these
 };
 
 // One file of `dir` as a string the caller frees; name and contents into *digest.
@@ -25,6 +25,10 @@ enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_d
 // by sq_synth_free_sources, also after a failure.
 enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err);
 void sq_synth_free_sources(struct sq_synth *s);
+// Adds what source number `source`, read from `path`, includes from below its folder, and what that
+// includes. SQ_ERR_ARG for a name that leads elsewhere and for files that include themselves.
+enum sq_status sq_synth_add_includes(struct sq_synth *s, size_t source, const char *path,
+                                     struct sq_error *err);
 
 // Marks the sources that the block is built of; SQ_ERR_ARG where there is no such module.
 enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_block *block,

@@ -90,7 +90,9 @@ enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct 
     if (!f->text)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
     s->n_sources++; // owns the text
-    return is_text ? SQ_OK : SQ_FAIL(err, SQ_ERR_ARG, "'%s' is no text", sq_path_tail(path));
+    if (!is_text)
+        return SQ_FAIL(err, SQ_ERR_ARG, "'%s' is no text", sq_path_tail(path));
+    return sq_synth_add_includes(s, s->n_sources - 1, path, err);
 }
 
 void sq_synth_free_sources(struct sq_synth *s)
@@ -162,11 +164,27 @@ void sq_synth_select_named(const struct sq_synth *s, const char *script,
         used[i] = used[i] || strstr(script, s->source[i].name) != NULL;
 }
 
+// The folders of path[from...], of a file that was included by such a path.
+static enum sq_status make_folders(char *path, size_t from, struct sq_error *err)
+{
+    for (char *c = strchr(path + from, '/'); c; c = strchr(c + 1, '/')) {
+        *c = '\0';
+        const bool is_bad = mkdir(path, 0700) != 0 && errno != EEXIST;
+        const int reason = errno;
+        if (is_bad)
+            return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(path),
+                           strerror(reason));
+        *c = '/';
+    }
+    return SQ_OK;
+}
+
 static enum sq_status write_source(const char *work, const struct sq_synth_source *f,
                                    struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN + 128];
     snprintf(path, sizeof path, "%s/rtl/%s", work, f->name);
+    SQ_TRY(make_folders(path, strlen(work) + strlen("/rtl/"), err));
     FILE *out = fopen(path, "w");
     bool bad = !out || fputs(f->text, out) < 0;
     bad = (out && fclose(out) != 0) || bad;

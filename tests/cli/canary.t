@@ -14,6 +14,7 @@ printf '%s\n' '#!/bin/sh' "echo \"\$0 \$*\" >>'$W/RAN'" >"$W/bin/touch"
 chmod +x "$W/bin/touch"
 ln -s "$ROOT/rtl" "$ROOT/sim" "$ROOT/traces" "$W/home" # so that the cache is ours
 PATH=$W/bin:$PATH
+export BWRAP=/nonexistent # so that the spy sees what bubblewrap would hide from it
 export ROOT SQSIM SQSIM_HOME=$W/home REDIGEST=${REDIGEST:-$(dirname "$SQSIM")/tests/cli/redigest}
 
 ok "the spy sees a command" eval 'touch CANARY && [ -s "$W/RAN" ]'
@@ -46,6 +47,7 @@ def run(field, *args):
     wrong = fields.setdefault(field, [0, ""])
     wrong[0] += 1
     new = set(os.listdir(W)) - there
+    p.stderr = b"".join(x for x in p.stderr.splitlines(True) if not x.startswith(b"sqsim: bubblewrap"))
     seen = p.stdout + p.stderr
     if p.returncode not in (0, 1, 2) or (p.returncode == 2 and p.stderr.count(b"\n") != 1):
         wrong[1] = f"exit {p.returncode}: {args} {p.stderr[:200]}"

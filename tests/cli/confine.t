@@ -43,4 +43,113 @@ for f in dpi package function; do
 done
 ok "no command ran" [ ! -e "$W/RAN" ]
 
+
+# ---- files: a source reads below its own folder and ours, whatever it says
+evil() { printf '%s\nmodule evil %s; %s assign y_o = a_i; endmodule\n' "$1" "$ports" "$2"; }
+EVIL=(area --json --source)
+nothing() { printf '12\n34\n56\n78\n' >"$W/secret.hex"; echo 'localparam int X = 1;' >"$W/secret.svh"; }
+nothing
+refuse_source() { # PATTERN NAME OPTIONS...: with bubblewrap and without it
+  local pattern=$1 name=$2; shift 2
+  rm -rf "$W/home/build"; mkdir "$W/home/build"
+  sq area --source "src/$name" --top evil "$@"
+  ok "$name: $pattern" one_line "$pattern"
+  BWRAP=/nonexistent sq area --source "src/$name" --top evil "$@"
+  ok "... without bubblewrap" one_line "$pattern"
+}
+one_line() {
+  [ "$RC" = 2 ] && [ "$(wc -l <"$W.err")" = 1 ] && grep -Eq -- "$1" "$W.err" && [ ! -s "$W.out" ] && return
+  echo "# exit $RC, want 2 and one line that matches: $1"; sed 's/^/# stderr: /' "$W.err"
+  return 1
+}
+evil "\`include \"$W/secret.svh\"" | src absolute.sv
+refuse_source 'need a path below the folder' absolute.sv
+evil '`include "../secret.svh"' | src parent.sv
+refuse_source 'need a path below the folder' parent.sv
+ln -s ../secret.svh "$W/src/link.svh"
+evil '`include "link.svh"' | src by_link.sv
+refuse_source 'leads out of the folder of the source, by a link' by_link.sv
+ln -s .. "$W/src/up"
+evil '`include "up/secret.svh"' | src by_folder.sv
+refuse_source 'leads out of the folder of the source, by a link' by_folder.sv
+evil "$(printf '`define P "%s"\n`include `P' "$W/secret.svh")" | src by_macro.sv
+refuse_source "include needs a name in quotes|open include file" by_macro.sv
+evil '' "reg [7:0] m [0:3]; initial \$readmemh(\"$W/secret.hex\", m);" | src rom.sv
+refuse_source 'Can not open file|which needs bubblewrap' rom.sv
+evil '' "integer f; initial begin f = \$fopen(\"$W/RAN\"); \$fwrite(f, \"x\"); end" | src fopen.sv
+refuse_source "resolve function name" fopen.sv
+mkfifo "$W/src/fifo.sv" "$W/src/fifo.svh"
+refuse_source 'no regular file' fifo.sv
+evil '`include "fifo.svh"' | src by_fifo.sv
+refuse_source 'no regular file' by_fifo.sv
+evil '' 'initial $system("touch RAN");' | src system.sv
+sq area --source src/system.sv --top evil
+ok "no command ran, no file was written" [ -z "$(find "$W" -name RAN)" ]
+
+# what it may include
+mkdir "$W/src/sub"
+echo '`define WIDTH 3
+`include "deep.svh"' >"$W/src/sub/width.svh"
+echo 'localparam int Deep = 1;' >"$W/src/sub/deep.svh"
+{ echo '// `include "nothing.svh" is a comment'
+  printf '`include "sub/width.svh"\n`include "sq_assert.svh"\n'
+  echo 'module mine (input clk_i, input [`WIDTH:0] a_i, output logic [`WIDTH:0] y_o);
+    `ifdef NEVER `include "missing.svh" `endif
+    always_ff @(posedge clk_i) y_o <= a_i + y_o; endmodule'; } | src mine.sv
+accept "files below its own folder, and ours" "${EVIL[@]}" src/mine.sv --top mine --clock clk_i
+before=$(number area_um2)
+sed -i 's/3/7/' "$W/src/sub/width.svh"
+sq "${EVIL[@]}" src/mine.sv --top mine --clock clk_i
+ok "another content of what is included is another result" \
+  [ "$RC" = 0 -a "$(grep -o '"area_um2":[0-9.]*' "$W.out")" != "$before" ]
+
+# ---- what does not end
+evil '`include "itself.sv"' | src itself.sv
+refuse_source 'itself.sv includes itself' itself.sv
+echo '`include "b.svh"' >"$W/src/a.svh"
+echo '`include "a.svh"' >"$W/src/b.svh"
+evil '`include "a.svh"' | src ring.sv
+refuse_source 'a.svh includes itself, by way of b.svh' ring.sv
+few=(--tool-seconds 1800 --tool-memory 200)
+ended='yosys (needs more than 200 MiB|was ended by signal)|ERROR: |refuses evil'
+evil '`define A `A `A' '`A' | src macro.sv
+refuse_source "$ended" macro.sv "${few[@]}"
+evil '' 'genvar i; generate for (i = 0; i >= 0; i = i + 1) begin : g wire x; end endgenerate' | src generate.sv
+refuse_source "$ended" generate.sv "${few[@]}"
+evil '' 'function integer f(input integer n); f = f(n + 1); endfunction localparam X = f(0);' | src calls.sv
+refuse_source "$ended" calls.sv "${few[@]}"
+evil '' 'function integer f(input integer n); begin f = 0; while (1) f = f + 1; end endfunction localparam X = f(0);' |
+  src forever.sv
+refuse_source 'yosys ran for more than 1 seconds, which is its limit' forever.sv --tool-seconds 1
+echo "module evil #(parameter N = 1) $ports; evil #(N + 1) u (clk_i, a_i, y_o); endmodule" | src modules.sv
+refuse_source 'yosys ran for more than 1 seconds, which is its limit' modules.sv --tool-seconds 1
+refuse "tool-seconds = 0, need 1..604800" area --tool-seconds 0
+refuse "tool-memory = 1, need 64.." cosim --tool-memory 1
+
+# ---- a library is no way to other files either
+sed "0,/cell (/s|cell (|include_file\\\\\n(\"$W/secret.svh\");\ncell (|" $LIB >"$W/lib.lib"
+refuse "include_file is not supported" area --block mul --a-bits 2 --b-bits 2 --liberty lib.lib
+
+# ---- what a tool sees of the machine
+mkdir "$W/tools"
+cat >"$W/tools/yosys" <<'EOS'
+#!/bin/sh
+case $1 in -V) exec /usr/bin/env yosys -V ;; esac
+echo "ERROR: home $(ls "$SPY" 2>/dev/null | wc -l) passwd $(cat /etc/passwd 2>/dev/null | wc -l)" \
+  "net $(grep -c : /proc/net/dev) write $(touch "$SPY/RAN" /usr/RAN /RAN 2>/dev/null && echo 1 || echo 0)" \
+  "own $(touch mine && echo 1)"
+exit 1
+EOS
+chmod +x "$W/tools/yosys"
+if bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
+  SPY=$W/src YOSYS=$W/tools/yosys sq area --block mul --a-bits 2 --b-bits 4
+  ok "a tool sees no file but its own, one network device, writes in its folder" \
+    one_line 'home 0 passwd 0 net 1 write 0 own 1'
+else
+  skip "what a confined tool sees" "bwrap does not run here"
+fi
+rm -rf "$W/home/build"
+BWRAP=/nonexistent sq_all area --block mul --a-bits 2 --b-bits 2 --block mul --a-bits 3
+ok "without bubblewrap: works, and says so once" [ "$RC" = 0 -a "$(grep -c bubblewrap "$W.err")" = 1 -a "$(wc -l <"$W.err")" = 1 ]
+
 finish

@@ -130,9 +130,9 @@ EOS
   for signal in KILL TERM INT HUP; do
     fresh
     rm -f "$W/is-stuck"
-    export "$1=$W/stuck"
+    export "$1=$W/stuck" BWRAP=/nonexistent # a confined tool could not write is-stuck
     start "${command[@]}"
-    unset "$1"
+    unset "$1" BWRAP
     while [ ! -e "$W/is-stuck" ] && kill -0 $PID 2>/dev/null; do sleep 0.02; done
     kill -$signal $PID
     wait $PID 2>/dev/null
