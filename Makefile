@@ -36,7 +36,7 @@ LDLIBS  = -llapacke -lopenblas -ljansson -lcyaml -lsqlite3 -lcsv -lxxhash -lpcre
 
 # ---- parts ----------------------------------------------------------------------------------
 include models/rules.mk sim/rules.mk lib/rules.mk rtl/rules.mk tests/rules.mk
--include gpu/rules.mk traces/rules.mk reports/rules.mk
+-include gpu/rules.mk docs/rules.mk reports/rules.mk
 
 # ---- top level ------------------------------------------------------------------------------
 ## all (start): build the libraries and the program build/sqsim
