@@ -20,6 +20,10 @@ SEED      ?= 1
 CASES     ?= 2000
 SAN       ?= 0
 V         ?= 0
+# A folder of files that others made, for tests and reports (docs/data.md); empty: what needs it is skipped, aloud.
+SQ_DATA   ?=
+override SQ_DATA := $(if $(SQ_DATA),$(abspath $(SQ_DATA)))
+export SQ_DATA
 DEMO_AREA ?= --block mul --block mac_low --block mac_high --block gather --block pe
 Q := $(if $(filter 1,$(V)),,@)
 

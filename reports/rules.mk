@@ -9,7 +9,7 @@ report:
 	  *) echo "make report R=NAME; NAME is one of: $(REPORTS)"; [ -z "$(R)" ] || exit 2 ;; esac
 
 # The first library gets the longer list of reports/area/measure.sh.
-LIBERTIES ?= $(wildcard $(foreach l,nangate45 sg13g2 sky130hd asap7,../shared/data/liberty/$(l)*.lib*))
+LIBERTIES ?= $(if $(SQ_DATA),$(wildcard $(foreach l,nangate45 sg13g2 sky130hd asap7,$(SQ_DATA)/liberty/$(l)*.lib*)))
 AREA      := reports/area/area_osu018
 
 # area: regenerate reports/area by synthesis; LIBERTIES="FILE ..." names further libraries

@@ -1,8 +1,8 @@
 # reports/accuracy: the grid of formats on models and outlier-profile inputs. Two to six minutes a
 # model on two idle cores; STORIES and PROFILE are not shipped.
 ACCURACY := reports/accuracy
-STORIES  ?= ../shared/data/models/stories260K
-PROFILE  ?= ../shared/data/act_scales/opt-125m.act_scales.safetensors
+STORIES  ?= $(SQ_DATA)/models/stories260K
+PROFILE  ?= $(SQ_DATA)/act_scales/opt-125m.act_scales.safetensors
 
 $(BUILD)/accuracy_grid: $(ACCURACY)/accuracy_grid.c $(ACCURACY)/subject.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)

@@ -161,7 +161,7 @@ sq sweep s.yaml --db "$W/s.db" -o "$W/s.csv"
 ok "sweep: banks only of sq_b, 16 and 32" [ "$RC:$(grep -c ',mxfp4,' "$W/s.csv"),$(grep -c ',nvint5,' "$W/s.csv"),$(grep -c ',sq_b,' "$W/s.csv")" = 0:1,1,2 ]
 
 # ---- a trained model whose K is no multiple of a block --------------------------------------------
-real=$ROOT/../shared/data/models/stories260K
+real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   s() { sq eval "$real" --sequences 4 --summary --json "$@"; }
   s --format nvfp4; nv=$(loss)
@@ -169,6 +169,6 @@ if [ -d "$real" ]; then
   s --format sq_b --high-per-bank 1; ok "stories260K: sq_b beats nvfp4" less "$(loss)" "$nv"
   s --format mxfp4 --rotate 32; ok "stories260K: rotated, with padding" [ "$RC" = 0 ]
 else
-  skip "stories260K" "../shared/data/models/stories260K does not exist"
+  skip "stories260K" "SQ_DATA has no models/stories260K"
 fi
 finish

@@ -171,7 +171,7 @@ e --weights m.safetensors --act-bits 16
 ok "eval reads what quantize wrote" [ "$(loss)" = "$base" ]
 
 # ---- a trained model ------------------------------------------------------------------------------
-real=$ROOT/../shared/data/models/stories260K
+real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   r() { sq eval "$real" --sequences 4 --calib-sequences 16 --summary --json "$@"; }
   r --format sp24 --prune wanda --algorithm rtn; wanda=$(loss)
@@ -180,6 +180,6 @@ if [ -d "$real" ]; then
   r $s --algorithm gptq; ok "stories260K: compensation beats none" less "$(loss)" "$rtn"
   r $s --algorithm lite; ok "stories260K: refitted survivors beat none" less "$(loss)" "$rtn"
 else
-  skip "stories260K" "../shared/data/models/stories260K does not exist"
+  skip "stories260K" "SQ_DATA has no models/stories260K"
 fi
 finish

@@ -178,7 +178,7 @@ refuse "config.json" quantize huge --format spqr
 refuse "config.json" quantize huge --format spqt
 
 # ---- stories260K, where it is -----------------------------------------------------------------------
-real=$ROOT/../shared/data/models/stories260K
+real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   for f in spqt spqr; do
     accept "stories260K in $f" quantize "$real" --format $f --json -o s
@@ -194,6 +194,6 @@ if [ -d "$real" ]; then
   sq eval "$real" --sequences 8 --summary --json --format spqr --outlier-form absolute
   ok "adding what the kernel adds helps" between "$spqr" "$(loss)" 3
 else
-  skip "stories260K" "../shared/data/models/stories260K does not exist"
+  skip "stories260K" "SQ_DATA has no models/stories260K"
 fi
 finish

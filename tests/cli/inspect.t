@@ -55,7 +55,7 @@ refuse "unexpected argument 'enc'" inspect two enc
 mkfifo "$W/fifo"
 refuse "it is no regular file" inspect fifo
 
-real=$ROOT/../shared/data/models/stories260K
+real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   accept "model directory" inspect "$real" --json
   ok "its config" out_has '"intermediate_size":172'
@@ -65,6 +65,6 @@ if [ -d "$real" ]; then
   printf '[[[[[[[[[[[[[[[[[[[[[[' >"$W/model/config.json"
   refuse "nests deeper" inspect model
 else
-  skip "model directory" "../shared/data/models/stories260K does not exist"
+  skip "model directory" "SQ_DATA has no models/stories260K"
 fi
 finish

@@ -322,7 +322,7 @@ else
   refuse "none.lib" run --m 1 --n 1 --k 1 --fair area --liberty none.lib
 fi
 
-D=$SQSIM_HOME/../shared/data/workloads/scalesim
+D=$DATA/workloads/scalesim
 for f in GEMM_mnk_gpt2 GEMM_mnk_transformer_partial GEMM_mnk_vit_l GEMM_mnk_vit_s ispass25_models_vit_bg \
          llama_llama3b mlperf_Transformer mlperf_Transformer_short translation_gpt2 \
          translation_gpt2_multihead_layers; do
@@ -330,7 +330,7 @@ for f in GEMM_mnk_gpt2 GEMM_mnk_transformer_partial GEMM_mnk_vit_l GEMM_mnk_vit_
     run --workload "$D/$f.csv"
     ok "SCALE-Sim $f.csv as it is" [ "$RC" = 0 ]
   else
-    skip "SCALE-Sim $f.csv" "no ../shared/data"
+    skip "SCALE-Sim $f.csv" "SQ_DATA has no workloads/scalesim"
   fi
 done
 if [ -e "$D/sparsity_gemm.csv" ]; then

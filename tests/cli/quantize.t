@@ -133,14 +133,14 @@ tensor "$W/scaled" '{"w":{"dtype":"F32","shape":[1,64],"data_offsets":[0,256]},"
 refuse "'w.weight_scale' belongs to weights that are quantized already" quantize scaled -o x
 
 # ---- the real models, where they are ----------------------------------------------------------------
-real=$ROOT/../shared/data/models/stories260K
+real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   accept "stories260K" quantize "$real" --json -o s.safetensors
   ok "35 layers" [ "$(number layers)" = 35 ]
   ok "K = 172 is padded to 256" out_has '"layer":"model.layers.0.mlp.down_proj","n":64,"k":172,"k_padded":256'
   accept "and validates" inspect s.safetensors
 else
-  skip "stories260K" "../shared/data/models/stories260K does not exist"
+  skip "stories260K" "SQ_DATA has no models/stories260K"
 fi
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   accept "the embedded model is the default" quantize --json

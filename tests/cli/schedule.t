@@ -47,10 +47,10 @@ refuse "unexpected argument" schedule gqsa.st spqt.st
 refuse "absent" schedule absent.st
 refuse "absent" schedule spqt.st --model absent
 head -c 3000 "$W/gqsa.st" >"$W/cut.st"; refuse "cut.st" schedule cut.st
-D=$SQSIM_HOME/../shared/data/models/stories260K
+D=$DATA/models/stories260K
 if [ -d "$D" ]; then
   refuse "is not in the file" schedule spqt.st --model "$D"
 else
-  skip "another model" "no stories260K"
+  skip "another model" "SQ_DATA has no models/stories260K"
 fi
 finish

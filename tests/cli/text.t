@@ -117,7 +117,7 @@ for kind, steps in KINDS.items():
             print(f"# {kind}, {name}: {len(text.encode())} bytes, {len(want)} ids equal")
 sys.exit(wrong != 0)
 EOS
-english=$ROOT/../shared/data/text/wikitext2_raw_test.txt
+english=$DATA/text/wikitext2_raw_test.txt
 [ -r "$english" ] || { english=$W/english; cat "$ROOT"/docs/*.md "$ROOT"/docs/spec/*.md "$ROOT"/README.md >"$english"; }
 if "$PYTHON" -c 'import tokenizers' 2>/dev/null; then
   ok "ids of the package tokenizers" "$PYTHON" "$W/package.py" "$DUMP" "$W" "$english"

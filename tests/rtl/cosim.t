@@ -54,12 +54,12 @@ ok "every layer of the embedded model" clean 200000
 ok "14 layers" [ "$(number layers)" = 14 ]
 sq cosim "$ROOT/traces/tiny-llama" --m 3 --tokens "$ROOT/traces/tiny-llama/tokens_eval.safetensors" --json
 ok "other tokens, M not a multiple of the rows" clean 100000
-real=$ROOT/../shared/data/models/stories260K
+real=$DATA/models/stories260K
 if [ -d "$real" ]; then
   sq cosim "$real" --m 2 --bank 4 --sparsity 0.5 --group 32 --json
   ok "stories260K, K = 172 padded" clean 30000
 else
-  skip "stories260K, K = 172 padded" "no ../shared/data/models/stories260K"
+  skip "stories260K, K = 172 padded" "SQ_DATA has no models/stories260K"
 fi
 
 sq cosim --list

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What split codes on activations cost in accuracy, next to INT6 and INT8 activations, on tokens
-// with the outliers of real models: channel maxima of OPT (../shared/data/act_scales), tokens drawn
+// with the outliers of real models: channel maxima of OPT (act_scales of SQ_DATA), tokens drawn
 // as Gaussians of a standard deviation of max / 3.5. With independent weights the relative error of
 // an output is that of its activations: sqrt(sum (x - x')^2 / sum x^2). One scale per token; masks
 // are the k largest |x| of each bank. Nothing is exhausted: 20 layers per model, 4 tokens each.
@@ -23,6 +23,7 @@
 #include "models/sq_grid.h"
 #include "models/sq_rng.h"
 #include "sim/io/sq_safetensors.h"
+#include "tests/data.h"
 #include "tests/skip.h"
 
 enum { BANK = 16, LAYERS = 20, TOKENS = 4 };
@@ -107,13 +108,14 @@ static void compare(const char *path)
 static void split_activations_err_less_than_int6(void **state)
 {
     (void)state;
-    static const char *const path[] = {"../shared/data/act_scales/opt-125m.act_scales.safetensors",
-                                       "../shared/data/act_scales/opt-1.3b.act_scales.safetensors"};
+    static const char *const name[] = {"act_scales/opt-125m.act_scales.safetensors",
+                                       "act_scales/opt-1.3b.act_scales.safetensors"};
     for (size_t i = 0; i < 2; i++) {
-        if (access(path[i], R_OK) != 0) {
-            SQ_SKIP("no %s", path[i]);
+        char path[512];
+        if (access(test_data(name[i], path), R_OK) != 0) {
+            SQ_SKIP("no %s", path);
         }
-        compare(path[i]);
+        compare(path);
     }
 }
 

@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include "sim/llm/sq_checkpoint.h"
+#include "tests/data.h"
 #include "tests/skip.h"
 #include "tests/unit/tmpdir.h"
 
@@ -406,8 +407,8 @@ static void bags_of_quantized_weights(void **state)
 static void real_model(void **state)
 {
     (void)state;
-    static const char path[] = "../shared/data/models/stories260K";
-    if (access(path, R_OK) != 0) {
+    char path[512];
+    if (access(test_data("models/stories260K", path), R_OK) != 0) {
         SQ_SKIP("%s does not exist", path);
     }
     struct sq_checkpoint ck;

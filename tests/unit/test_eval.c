@@ -14,10 +14,11 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_sparsity_scan.h"
+#include "tests/data.h"
 #include "tests/skip.h"
 #include "tests/unit/fixture.h"
 
-static const char stories[] = "../shared/data/models/stories260K";
+static const char stories_name[] = "models/stories260K";
 static const char tiny_llama[] = "traces/tiny-llama";
 
 struct model {
@@ -96,7 +97,8 @@ static void stories260k_w8a8(void **state)
 {
     (void)state;
     struct model m;
-    if (access(stories, R_OK) != 0) {
+    char stories[512];
+    if (access(test_data(stories_name, stories), R_OK) != 0) {
         SQ_SKIP("no %s here", stories);
     }
     model_open(&m, stories, 0, 0);
@@ -120,7 +122,8 @@ static void padding_is_told_apart(void **state)
     assert_int_equal(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL), SQ_OK);
     assert_true(result.payload_bits == 8.25 && result.stored_bits == 8.25);
     model_close(&m);
-    if (access(stories, R_OK) != 0) {
+    char stories[512];
+    if (access(test_data(stories_name, stories), R_OK) != 0) {
         SQ_SKIP("no %s here", stories);
     }
     model_open(&m, stories, 1, 1);
@@ -161,7 +164,8 @@ static void stories260k_orderings(void **state)
 {
     (void)state;
     struct model m;
-    if (access(stories, R_OK) != 0) {
+    char stories[512];
+    if (access(test_data(stories_name, stories), R_OK) != 0) {
         SQ_SKIP("no %s here", stories);
     }
     model_open(&m, stories, 16, 8);

@@ -6,6 +6,7 @@
 #include <zlib.h>
 
 #include "sim/synth/sq_liberty.h"
+#include "tests/data.h"
 #include "tests/unit/tmpdir.h"
 
 static char dir[64];
@@ -238,17 +239,22 @@ static void test_real(void **state)
         double area;
     } known[] = {
         {"/usr/share/qflow/tech/osu018/osu018_stdcells.lib", "NAND2X1", "FAX1", 24},
-        {"../shared/data/liberty/nangate45_typ.lib.gz", "NAND2_X1", "FA_X1", 0.798},
-        {"../shared/data/liberty/sg13g2_stdcell_typ_1p20V_25C.lib", "sg13g2_nand2_1", "", 7.2576},
+        {"liberty/nangate45_typ.lib.gz", "NAND2_X1", "FA_X1", 0.798},
+        {"liberty/sg13g2_stdcell_typ_1p20V_25C.lib", "sg13g2_nand2_1", "", 7.2576},
     };
     for (size_t i = 0; i < LEN(known); i++) {
         struct sq_liberty lib;
         struct sq_error err;
-        if (access(known[i].path, R_OK) != 0) {
-            print_message("# skipped: %s is not there\n", known[i].path);
+        char path[512];
+        if (known[i].path[0] == '/')
+            snprintf(path, sizeof path, "%s", known[i].path);
+        else
+            test_data(known[i].path, path);
+        if (access(path, R_OK) != 0) {
+            print_message("# skipped: %s is not there\n", path);
             continue;
         }
-        if (sq_liberty_read(&lib, known[i].path, &err) != SQ_OK)
+        if (sq_liberty_read(&lib, path, &err) != SQ_OK)
             fail_msg("%s", err.text);
         assert_string_equal(lib.nand2->name, known[i].nand2);
         assert_true(lib.nand2->area == known[i].area);

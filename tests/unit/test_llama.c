@@ -10,12 +10,12 @@
 #include <omp.h>
 
 #include "sim/llm/sq_llama.h"
+#include "tests/data.h"
 #include "tests/skip.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/slow_llama.h"
 #include "tests/unit/tmpdir.h"
 
-static const char stories[] = "../shared/data/models/stories260K";
 static const char tiny_llama[] = "traces/tiny-llama";
 
 // ---- random models --------------------------------------------------------------------------
@@ -270,7 +270,8 @@ static void check_real(const char *dir, size_t want_predicted, double want, doub
 static void stories260k_loss(void **state)
 {
     (void)state;
-    check_real(stories, 16259, 1.3837, 0.0002);
+    char stories[512];
+    check_real(test_data("models/stories260K", stories), 16259, 1.3837, 0.0002);
 }
 
 static void tiny_llama_loss(void **state)

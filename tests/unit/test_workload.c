@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "sim/machine/sq_workload.h"
+#include "tests/data.h"
 #include "tests/skip.h"
 
 static enum sq_status parse(const char *text, struct sq_workload *w, struct sq_error *err)
@@ -269,13 +270,14 @@ static void test_real_configs(void **state)
                                         "deepseek-ai--DeepSeek-R1"};
     // Linear parameters: published totals less embeddings, norms and the prediction layer.
     static const double want[] = {68.451e9, 31.2e9, 46.4e9, 29.91e9, 669.2e9};
-    if (access("../shared/data/workloads/hf_configs", R_OK) != 0) {
-        SQ_SKIP("real config files, no %s here", "../shared/data");
+    char configs[512];
+    if (access(test_data("workloads/hf_configs", configs), R_OK) != 0) {
+        SQ_SKIP("real config files, no %s here", configs);
     }
     for (unsigned i = 0; i < 5; i++) {
-        char path[160];
+        char path[640];
         struct sq_workload w;
-        snprintf(path, sizeof path, "../shared/data/workloads/hf_configs/%s_config.json", names[i]);
+        snprintf(path, sizeof path, "%s/%s_config.json", configs, names[i]);
         from(path, false, 1, 2048, SQ_ROUTING_BALANCED, &w);
         const double got = (double)parameters(&w);
         if (got < 0.995 * want[i] || got > 1.005 * want[i])
