@@ -8,9 +8,10 @@
 #include "models/sq_status.h"
 
 // `schema` is a pointer to a mapping (CYAML_VALUE_MAPPING with CYAML_FLAG_POINTER); *data receives
-// the structure, released by sq_yaml_free. Refused with file, line and reason: a file that is none,
-// is longer than 1 MiB or no YAML, aliases, unknown keys (with the nearest known one), keys given
-// twice, missing ones, values the schema rejects. SQ_ERR_IO or SQ_ERR_ARG; *data is NULL then.
+// the structure, released by sq_yaml_free. Refused in a sentence: a file that is none, is longer than
+// 1 MiB or no YAML, aliases, unknown keys (with the nearest known one), keys given twice, missing
+// ones, values the schema rejects (line, field, value and what is needed). SQ_ERR_IO or SQ_ERR_ARG;
+// *data is NULL then.
 enum sq_status sq_yaml_load(const char *path, const cyaml_schema_value_t *schema, void **data,
                             struct sq_error *err);
 

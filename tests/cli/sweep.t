@@ -210,8 +210,8 @@ no "axis fair needs axis machine" '  fair: [peak]'
 no "unknown key 'bnak', did you mean bank" '  bnak: [8]'
 no "key 'n' does not belong here in mapping" '  bank: [8]' cycles 'n: 3'
 no "unknown key 'mesures', did you mean measures" '  bank: [8]' cycles 'mesures: [cycles]'
-no "Insufficient entries" '  bank: []'
-no "Mapping field already seen: bank" '  bank: [8]\n  bank: [16]'
+no "'bad.yaml' line 3: bank = \[\], need a list of at least 1" '  bank: []'
+no "'bad.yaml' has key 'bank' twice" '  bank: [8]\n  bank: [16]'
 no "axis bank = 12, need 4, 8, 16" '  bank: [12]'
 no "axis bank = 256, need 4..128" '  bank: [8, 256]'
 no "axis bank = -8, need 4..128" '  bank: [-8]'
@@ -234,7 +234,26 @@ no "axis model has 'x' twice" '  model: [x, x]'
 no "unknown measure 'cycels', did you mean cycles" '  bank: [8]' cycels
 no "a measure of values with axes n and k" '  n: [64]\n  k: [64]' relative_error
 no "of the core's PE and gather are of format sq_w, not of sp24" '  format: [sp24]\n  machine: [sim/machines/default.yaml]' pe_area_um2
-no "Expecting SEQUENCE" '  bank: 8'
+no "'bad.yaml' line 3: bank = 8, need a list, as \[A, B\]" '  bank: 8'
+no "line 3: bank = {a: 1}, need a list" '  bank: {a: 1}'
+no "line 4: measures = {a: 1}\], need one value" '  bank: [8]' '{a: 1}'
+no "line 3: bank = \[8\]\], need one value" '  bank: [[8]]'
+no "is no YAML: .* (line: 3" '  bank: [8'
+no "has an alias" '  bank: &a [8]\n  m: *a'
+yaml() { # PATTERN TEXT: the whole file
+  printf "$2" >"$W/bad.yaml"
+  refuse "$1" sweep bad.yaml --db none.db
+}
+yaml "'bad.yaml' lacks key 'axes'" 'name: x\nmeasures: [cycles]\n'
+yaml "'bad.yaml' line 1: name = xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx.., need at most 60 characters" \
+  "name: $(printf 'x%.0s' {1..70})\naxes: {bank: [8]}\nmeasures: [cycles]\n"
+yaml "'bad.yaml' line 1: name = \"\", need at least 1 character$" 'name: ""\naxes: {bank: [8]}\nmeasures: [cycles]\n'
+yaml "'bad.yaml' line 3: measures = nothing, need a list" 'name: x\naxes: {bank: [8]}\nmeasures:\n'
+yaml "'bad.yaml' is one value or a list, need keys with values" '[x]\n'
+yaml "'bad.yaml' holds no keys and values" '# nothing\n'
+yaml "'bad.yaml' is no YAML: it holds a zero byte" '\0\1\2'
+yaml "'bad.yaml' is no YAML: .*UTF-8" 'name: \377\n'
+
 no "unknown name 'bnak', did you mean bank" '  bank: [8]' cycles 'constraints: ["bnak < 9"]'
 no "need one of <= >=" '  bank: [8]' cycles 'constraints: ["bank = 9"]'
 no "goes on after" '  bank: [8]' cycles 'constraints: ["bank < 9 9"]'
