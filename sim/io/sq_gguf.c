@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
 #define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
@@ -315,11 +316,12 @@ static enum sq_status read_tensors(struct reader *r, struct sq_gguf *g, uint64_t
 bool sq_gguf_is(const char *path)
 {
     struct sq_file_view map;
+    const char *dot = strrchr(path, '.');
     if (sq_file_map(path, &map, NULL) != SQ_OK)
         return false;
     const bool is = map.nbytes >= 4 && memcmp(map.data, "GGUF", 4) == 0;
     sq_file_unmap(&map);
-    return is;
+    return is || (dot && strcasecmp(dot, ".gguf") == 0);
 }
 
 static enum sq_status read_all(struct reader *r, struct sq_gguf *g, struct sq_error *err)

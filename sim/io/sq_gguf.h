@@ -50,8 +50,8 @@ struct sq_gguf {
     struct sq_file_view map;
 };
 
-// Whether a regular file begins with "GGUF" (no safetensors file does). False where it cannot be
-// read.
+// Whether a regular file begins with "GGUF" (no safetensors file does) or is called .gguf, so that
+// one with other contents is refused as what it should be. False where it cannot be read.
 bool sq_gguf_is(const char *path);
 
 // *g owns the mapping until close, which is harmless after a failure. Errors: SQ_ERR_IO,

@@ -35,16 +35,42 @@ static void read_config_bos(const char *model, struct sq_tokenizer *t)
     json_decref(root);
 }
 
-static enum sq_status open_tokenizer(const struct sq_checkpoint *ck, const char *model,
-                                     struct sq_tokenizer *t, struct sq_error *err)
+// A token of the model is a byte of the text: it has 256 of them, and the token file beside it says
+// so under "tokenizer" ("bytes: ..", as traces/tiny-llama/train.py writes it).
+static bool is_of_bytes(const struct sq_checkpoint *ck, const char *model, const char *beside)
 {
     char path[PATH_SIZE];
+    struct sq_safetensors file;
+    sq_tokens_beside(model, beside, path, sizeof path);
+    if (ck->config.vocab_size != 256 || sq_safetensors_open(&file, path, NULL) != SQ_OK)
+        return false;
+    const char *tokenizer = sq_safetensors_metadata(&file, "tokenizer");
+    const bool is = tokenizer && strncmp(tokenizer, "bytes:", 6) == 0;
+    sq_safetensors_close(&file);
+    return is;
+}
+
+// *is_bytes: *t has no tokens, only what is said of BOS, which such token files put first.
+static enum sq_status open_tokenizer(const struct sq_checkpoint *ck, const char *model,
+                                     const char *beside, struct sq_tokenizer *t, bool *is_bytes,
+                                     struct sq_error *err)
+{
+    char path[PATH_SIZE];
+    *is_bytes = false;
     if (ck->tensor)
         return sq_tokenizer_of_gguf(t, &ck->gguf, sq_path_tail(model), err);
     snprintf(path, sizeof path, "%s/tokenizer.model", model);
     const bool is_sentencepiece = access(path, F_OK) == 0;
     snprintf(path, sizeof path, "%s/tokenizer.json", model);
-    if (is_sentencepiece && access(path, F_OK) != 0)
+    const bool has_json = access(path, F_OK) == 0;
+    if (!is_sentencepiece && !has_json && is_of_bytes(ck, model, beside)) {
+        *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
+        read_config_bos(model, t);
+        t->adds_bos = t->bos != SQ_TOKEN_NONE;
+        *is_bytes = true;
+        return SQ_OK;
+    }
+    if (is_sentencepiece && !has_json)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "%s has a SentencePiece tokenizer.model and no tokenizer.json: only "
                        "byte-level BPE is supported",
@@ -123,16 +149,30 @@ static enum sq_status settle(struct sq_token_source *s, const struct sq_tokenize
     return SQ_OK;
 }
 
+// As sq_tokenizer_encode, of a model whose tokens are bytes.
+static enum sq_status bytes_of(const struct sq_file_view *text, struct ids *ids,
+                               struct sq_error *err)
+{
+    ids->n = text->nbytes;
+    ids->id = malloc((ids->n + 1) * sizeof *ids->id);
+    if (!ids->id)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", ids->n);
+    for (size_t i = 0; i < ids->n; i++)
+        ids->id[i] = text->data[i];
+    return SQ_OK;
+}
+
 static enum sq_status read_text(struct sq_token_source *s, const struct sq_checkpoint *ck,
-                                const struct sq_tokenizer *t, struct sq_tokens *tokens,
-                                struct sq_error *err)
+                                const struct sq_tokenizer *t, bool is_bytes,
+                                struct sq_tokens *tokens, struct sq_error *err)
 {
     struct sq_file_view text;
     struct ids ids;
     SQ_TRY(settle(s, t, ck->config.max_position, err));
     SQ_TRY(sq_file_map(s->text, &text, err));
-    enum sq_status status =
-        sq_tokenizer_encode(t, (const char *)text.data, text.nbytes, &ids.id, &ids.n, err);
+    enum sq_status status = is_bytes ? bytes_of(&text, &ids, err)
+                                     : sq_tokenizer_encode(t, (const char *)text.data, text.nbytes,
+                                                           &ids.id, &ids.n, err);
     sq_file_unmap(&text);
     SQ_TRY(status);
     if (s->bos == SQ_BOS_FIRST) { // encode leaves room for one
@@ -167,8 +207,9 @@ enum sq_status sq_token_source_read(struct sq_token_source *s, const struct sq_c
         return sq_tokens_read(tokens, s->tokens ? s->tokens : path, ck->config.vocab_size,
                               ck->config.max_position, err);
     }
-    SQ_TRY(open_tokenizer(ck, model, &t, err));
-    const enum sq_status status = read_text(s, ck, &t, tokens, err);
+    bool is_bytes;
+    SQ_TRY(open_tokenizer(ck, model, beside, &t, &is_bytes, err));
+    const enum sq_status status = read_text(s, ck, &t, is_bytes, tokens, err);
     sq_tokenizer_free(&t);
     return status;
 }

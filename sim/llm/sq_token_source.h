@@ -25,8 +25,9 @@ struct sq_token_source {
 };
 
 // The tokens; of a text, what *source left to its default is set to what it was. `model` is the
-// path *ck was opened with: DIR/tokenizer.json, or the vocabulary in the GGUF file; `beside` names
-// the default token file (sq_tokens_beside). Errors as sq_tokens_read and sq_tokenizer_read;
+// path *ck was opened with: DIR/tokenizer.json, or the vocabulary in the GGUF file; without either,
+// a model of 256 tokens whose default token file says "tokenizer": "bytes: .." takes the bytes of
+// the text, BOS first. `beside` names that file (sq_tokens_beside). Errors as sq_tokens_read and sq_tokenizer_read;
 // SQ_ERR_RANGE for a window outside 2..context, a stride outside 1..window, a text of fewer than
 // two tokens, SQ_ERR_ARG for both a token file and a text and for window, stride or BOS without a
 // text.

@@ -89,8 +89,19 @@ static enum sq_status number(const struct reader *r, const char *column, const c
 struct form {
     bool is_conv;
     unsigned n_columns;
-    unsigned m, n, k, count; // GEMM form: column indices; count 0 = none
+    bool has_name;           // in the first column
+    unsigned m, n, k, count; // GEMM form: columns, from 1 on; 0 = none
 };
+
+// Where the column of that name is kept; NULL where it is none.
+static unsigned *column_of(struct form *form, const char *name)
+{
+    return strcasecmp(name, "M") == 0       ? &form->m
+           : strcasecmp(name, "N") == 0     ? &form->n
+           : strcasecmp(name, "K") == 0     ? &form->k
+           : strcasecmp(name, "Count") == 0 ? &form->count
+                                            : NULL;
+}
 
 static enum sq_status read_header(const struct reader *r, struct form *form)
 {
@@ -103,20 +114,17 @@ static enum sq_status read_header(const struct reader *r, struct form *form)
             return SQ_OK;
         return fail_line(r, "a convolution table needs 8 columns, or 9 with Batch Size");
     }
-    for (unsigned i = 1; i < r->n; i++) {
+    form->has_name = !column_of(form, r->csv.cell[0]);
+    for (unsigned i = form->has_name; i < r->n; i++) {
         const char *name = r->csv.cell[i];
-        unsigned *to = strcasecmp(name, "M") == 0       ? &form->m
-                       : strcasecmp(name, "N") == 0     ? &form->n
-                       : strcasecmp(name, "K") == 0     ? &form->k
-                       : strcasecmp(name, "Count") == 0 ? &form->count
-                                                        : NULL;
+        unsigned *to = column_of(form, name);
         if (!to || *to) {
             snprintf(sentence, sizeof sentence,
                      "column %.30s %s; known are M, N, K and Count after the name", name,
                      to ? "is there twice" : "is not read");
             return fail_line(r, sentence);
         }
-        *to = i;
+        *to = i + 1;
     }
     if (form->m && form->n && form->k)
         return SQ_OK;
@@ -149,12 +157,16 @@ static enum sq_status read_conv(const struct reader *r, const struct form *form,
     return SQ_OK;
 }
 
-static enum sq_status read_row(const struct reader *r, const struct form *form,
+// index: of the row, from 0 on.
+static enum sq_status read_row(const struct reader *r, const struct form *form, size_t index,
                                struct sq_workload_row *row)
 {
     char sentence[80];
     memset(row, 0, sizeof *row);
-    snprintf(row->name, sizeof row->name, "%.63s", r->csv.cell[0]);
+    if (form->is_conv || form->has_name)
+        snprintf(row->name, sizeof row->name, "%.63s", r->csv.cell[0]);
+    else
+        snprintf(row->name, sizeof row->name, "gemm_%zu", index + 1);
     if (r->n != form->n_columns) {
         snprintf(sentence, sizeof sentence, "%u values, the header has %u columns", r->n,
                  form->n_columns);
@@ -163,11 +175,11 @@ static enum sq_status read_row(const struct reader *r, const struct form *form,
     if (form->is_conv)
         return read_conv(r, form, row);
     row->count = 1;
-    SQ_TRY(number(r, "M", r->csv.cell[form->m], SQ_GEMM_MAX, &row->gemm.m));
-    SQ_TRY(number(r, "N", r->csv.cell[form->n], SQ_GEMM_MAX, &row->gemm.n));
-    SQ_TRY(number(r, "K", r->csv.cell[form->k], SQ_GEMM_MAX, &row->gemm.k));
+    SQ_TRY(number(r, "M", r->csv.cell[form->m - 1], SQ_GEMM_MAX, &row->gemm.m));
+    SQ_TRY(number(r, "N", r->csv.cell[form->n - 1], SQ_GEMM_MAX, &row->gemm.n));
+    SQ_TRY(number(r, "K", r->csv.cell[form->k - 1], SQ_GEMM_MAX, &row->gemm.k));
     if (form->count)
-        return number(r, "Count", r->csv.cell[form->count], SQ_WORKLOAD_COUNT_MAX, &row->count);
+        return number(r, "Count", r->csv.cell[form->count - 1], SQ_WORKLOAD_COUNT_MAX, &row->count);
     return SQ_OK;
 }
 
@@ -201,7 +213,7 @@ static enum sq_status parse_all(struct reader *r, struct sq_workload *w)
             break;
         if (form.is_conv && r->n == 1)
             continue; // a heading
-        SQ_TRY(read_row(r, &form, &row));
+        SQ_TRY(read_row(r, &form, w->n, &row));
         SQ_TRY(add(r, w, &row));
     }
     if (w->n == 0)

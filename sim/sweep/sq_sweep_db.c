@@ -2,6 +2,7 @@
 #include "sim/sweep/sq_sweep_db.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,11 +205,25 @@ static enum sq_status open_read_only(struct sq_sweep_db *db, struct sq_error *er
     return status;
 }
 
+// SQLite tries again to read a file that it may not make, and then says that there is none.
+static enum sq_status fail_new(const struct sq_sweep_db *db, struct sq_error *err)
+{
+    const int fd = open(db->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno != EEXIST)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot make database '%s': %s", sq_path_tail(db->path),
+                       strerror(errno));
+    if (fd >= 0) {
+        close(fd);
+        unlink(db->path); // ours, and nothing in it
+    }
+    return fail(db, "open", err);
+}
+
 static enum sq_status open_file(struct sq_sweep_db *db, bool create, struct sq_error *err)
 {
     const int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
     if (!is_open(db, db->path, flags))
-        return fail(db, "open", err);
+        return create ? fail_new(db, err) : fail(db, "open", err);
     if (create || pragma(db, "SELECT count(*) FROM sqlite_master") >= 0)
         return SQ_OK;
     const int code = sqlite3_errcode(db->handle) & 0xff;

@@ -190,7 +190,7 @@ if $as test -x "$SQSIM" -a -r "$W/small.yaml" 2>/dev/null; then
   for db in new old; do
     (cd "$W" && $as timeout $HANG "$SQSIM" sweep small.yaml --db locked/$db.db >"$W.out" 2>"$W.err")
     RC=$?
-    ok "read-only directory, $db database" refused_well "cannot .* database 'locked/$db.db'" "" ""
+    ok "read-only directory, $db database" refused_well "cannot .* database 'locked/$db.db': Permission denied" "" ""
   done
   ok "nothing was made there" [ "$(ls "$W/locked")" = old.db ]
 else

@@ -52,7 +52,15 @@ sq run m --tokens ids --m 8; cp "$W.out" "$W/want"; sq run m --text story --m 8
 ok "sees the same activations" cmp "$W/want" "$W.out"
 
 refuse "need one of them" eval m --text story --tokens ids
-refuse "no tokenizer.json\|tokenizer.json'" eval --text story
+# The embedded model says in its token files that a token is a byte: the same as by the alphabet of bytes.
+accept "a model whose tokens are bytes" eval --text story --window 64 $EVAL
+ok "BOS first, as its token files have it" out_has '2 windows of 64 tokens, stride 64, BOS first'
+cp "$W.out" "$W/bytes"; sq eval m --text story --window 64 --bos first $EVAL
+ok "the same figures" [ "$(grep perplexity "$W/bytes")" = "$(grep perplexity "$W.out")" ]
+printf 'Caf\351, byte by byte: a text that is no UTF-8. %.0s' 1 2 3 >"$W/latin1"
+accept "bytes are never broken" eval --text latin1 $EVAL
+mkdir "$W/silent" && cp "$MODEL"/* "$W/silent" && cp "$W/ids" "$W/silent/tokens_eval.safetensors"
+refuse "tokenizer.json'" eval silent --text story
 refuse "window = 1, need 2" eval m --text story --window 1
 refuse "window = 257, need 2..256" eval m --text story --window 257
 refuse "stride = 65, need 1..64" eval m --text story --window 64 --stride 65

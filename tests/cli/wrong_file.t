@@ -30,6 +30,10 @@ done
 refuse "holds tokens, which --tokens takes" run "$TINY/tokens_eval.safetensors"
 refuse "holds tokens, which --tokens takes" quantize "$TINY/tokens_eval.safetensors"
 
+# ---- a file called .gguf is refused as one, whatever is in it ------------------------------------
+head -c 300 "$W/good" >"$W/junk.gguf"
+for c in inspect run quantize eval; do refuse "junk.gguf: does not begin with GGUF" $c junk.gguf; done
+
 # ---- a head of its own, and a config that ties it ---------------------------------------------
 mkdir "$W/tied"
 python3 - "$TINY" "$W/tied" <<'PY'

@@ -50,6 +50,15 @@ static void test_forms(void **state)
     assert_int_equal(parse("name,K,Count,N,M\na,1,2,3,4\n", &w, NULL), SQ_OK);
     expect(&w, 0, "a", 4, 3, 1, 2);
     sq_workload_free(&w);
+    // Without a column of names they are made.
+    assert_int_equal(parse("M,N,K\n1,2,3\n\n4,5,6\n", &w, NULL), SQ_OK);
+    assert_int_equal(w.n, 2);
+    expect(&w, 0, "gemm_1", 1, 2, 3, 1);
+    expect(&w, 1, "gemm_2", 4, 5, 6, 1);
+    sq_workload_free(&w);
+    assert_int_equal(parse("count,k,n,m\n2,3,4,5\n", &w, NULL), SQ_OK);
+    expect(&w, 0, "gemm_1", 5, 4, 3, 2);
+    sq_workload_free(&w);
     // A convolution as its GEMM; a heading; a batch.
     assert_int_equal(
         parse("Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
@@ -73,6 +82,8 @@ static void test_lies(void **state)
         {"a,1,2,3\nb,1,2,3\n", "column 1 is not read"},
         {"Layer,M,N\na,1,2\n", "no header with columns M, N and K"},
         {"Layer,M,N,K,M\na,1,2,3,4\n", "column M is there twice"},
+        {"M,N,K,M\n1,2,3,4\n", "column M is there twice"},
+        {"M,N,Layer,K\n1,2,a,3\n", "column Layer is not read"},
         {"Layer,M,N,K,Sparsity\na,1,2,3,2:4\n", "column Sparsity is not read"},
         {"Layer,M,N,K\na,0,2,3\n", "line 2: M = 0, need 1..16777216"},
         {"Layer,M,N,K\na,1,-2,3\n", "line 2: N = -2"},
