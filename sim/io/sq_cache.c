@@ -16,6 +16,7 @@
 
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_owner.h"
 
 enum { PATH_LEN = 2048 };
 #define WORK ".work-" // between the name of an entry and a random number: a private directory
@@ -58,7 +59,6 @@ static void lock_works(void)
         pause();
 }
 
-// Not mkdtemp: a cache may be for others to read, as the umask says.
 static enum sq_status work_open(struct work *w, const char *entry, struct sq_error *err)
 {
     int result;
@@ -67,7 +67,7 @@ static enum sq_status work_open(struct work *w, const char *entry, struct sq_err
         uint32_t random = 0;
         (void)!getrandom(&random, sizeof random, 0);
         snprintf(w->path, sizeof w->path, "%.1900s" WORK "%08" PRIx32, entry, random);
-        result = mkdir(w->path, 0777);
+        result = mkdir(w->path, 0700);
     } while (result != 0 && errno == EEXIST);
     const int reason = errno;
     if (result == 0) {
@@ -192,7 +192,7 @@ void sq_cache_root(const char *home, char *path, size_t nbytes)
 
 // ---- filling -----------------------------------------------------------------------------------
 
-// mkdir -p of what comes before the last '/'.
+// mkdir -p of what comes before the last '/', for the user alone.
 static enum sq_status make_parents(const char *entry, struct sq_error *err)
 {
     char part[PATH_LEN];
@@ -201,7 +201,7 @@ static enum sq_status make_parents(const char *entry, struct sq_error *err)
         if (*c != '/')
             continue;
         *c = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        if (mkdir(part, 0700) != 0 && errno != EEXIST)
             return SQ_FAIL(err, SQ_ERR_IO, "cannot make the directory '%s': %s", sq_path_tail(part),
                            strerror(errno));
         *c = '/';
@@ -227,7 +227,7 @@ static enum sq_status lock_entry(const char *entry, int *fd, struct sq_error *er
 {
     char path[PATH_LEN];
     snprintf(path, sizeof path, "%.*s/lock", (int)(name_of(entry) - entry - 1), entry);
-    *fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+    *fd = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (*fd >= 0 && lock_name(*fd, name_of(entry), strlen(name_of(entry)), true) == 0)
         return SQ_OK;
     const int reason = errno;
@@ -274,6 +274,18 @@ static enum sq_status fill_entry(const char *entry, const char *const *files, sq
     return status;
 }
 
+// That nobody else made the entry, or can change it from here on.
+static enum sq_status check_owner(const char *entry, struct sq_error *err)
+{
+    char parent[PATH_LEN];
+    struct stat st;
+    snprintf(parent, sizeof parent, "%.*s", (int)(name_of(entry) - entry), entry);
+    if (lstat(entry, &st) != 0)
+        return sq_owner_check_path(parent, err);
+    SQ_TRY(sq_owner_check_path(entry, err));
+    return S_ISDIR(st.st_mode) ? sq_owner_check_files(entry, err) : SQ_OK;
+}
+
 enum sq_status sq_cache_get(const char *entry, const char *const *files, sq_cache_fill *fill,
                             void *context, bool *is_filled, struct sq_error *err)
 {
@@ -281,9 +293,11 @@ enum sq_status sq_cache_get(const char *entry, const char *const *files, sq_cach
     *is_filled = false;
     if (strlen(entry) > 1600 || !strchr(entry, '/'))
         return SQ_FAIL(err, SQ_ERR_RANGE, "path of %zu bytes, need <= 1600", strlen(entry));
+    if (access(entry, F_OK) != 0)
+        SQ_TRY(make_parents(entry, err));
+    SQ_TRY(check_owner(entry, err));
     if (is_intact(entry, files))
         return SQ_OK;
-    SQ_TRY(make_parents(entry, err));
     SQ_TRY(lock_entry(entry, &fd, err));
     enum sq_status status = SQ_OK;
     *is_filled = !is_intact(entry, files); // another may have filled it meanwhile

@@ -21,7 +21,9 @@ typedef enum sq_status sq_cache_fill(void *context, const char *work, struct sq_
 // it listed); *is_filled: by calling `fill`, as they were missing or damaged. What is there and
 // undamaged is used without writing anything. The parent directory is made on demand; leftovers of
 // killed processes in it are removed when something is filled. Thread-safe. Errors: those of fill,
-// SQ_ERR_IO where the cache cannot be written, SQ_ERR_INTERNAL where fill left a file out.
+// SQ_ERR_IO where the cache cannot be written or is not the user's alone (sq_owner.h: the entry, its
+// files, every folder above it), SQ_ERR_INTERNAL where fill left a file out. What is made is for the
+// user alone, mode 0700.
 enum sq_status sq_cache_get(const char *entry, const char *const *files, sq_cache_fill *fill,
                             void *context, bool *is_filled, struct sq_error *err);
 
