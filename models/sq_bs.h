@@ -132,10 +132,27 @@ void sq_bs_rotate(float *x, size_t k, unsigned n);
 //   Y     = fl(Y + fl(A[pq] * fl(g_w * g_x)))
 //
 // (float)P is rounded to nearest even. Products of E4M3 scales are exact; of E8M0 scales exponents
-// are added, whatever binary32 could hold. A scale that a part does not have is 1. Formats of the
-// same kind, elements and block only, the same k (asserted). Scratch: sq_bs_gemm_scratch bytes,
-// 64-byte aligned.
-size_t sq_bs_gemm_scratch(const struct sq_bs *w, const struct sq_bs *x);
-void sq_bs_gemm(const struct sq_bs *w, const struct sq_bs *x, float *y, void *scratch);
+// are added, whatever binary32 could hold. fl(g_w * g_x) has the significand of binary32 and an
+// exponent of any size: it neither overflows nor underflows. A scale that a part does not have is
+// 1. Operands of one block, number of parts and k (asserted).
+struct sq_bs_product {
+    const struct sq_bs *w, *x;
+    const void *panels; // what sq_bs_load made of all of w; NULL: of each panel in turn, in scratch
+    float *y;           // [x->n][w->n]
+    unsigned kernel; // enum sq_gemm_kernel: 0, the fastest of this processor; all have one result
+};
+
+// The weights of a layer as the loops take them, once for many products: sq_bs_panels bytes for
+// all, and each panel of SQ_BS_PANEL rows by a call, in any order and thread; sq_bs_load_scratch
+// bytes each. Of x the format is read; NULL: that of w. Memory is 64-byte aligned.
+enum { SQ_BS_PANEL = 32 };
+size_t sq_bs_panels(const struct sq_bs_product *g);
+size_t sq_bs_load_scratch(const struct sq_bs_product *g);
+void sq_bs_load(const struct sq_bs_product *g, size_t panel, void *panels, void *scratch);
+
+// Y of all tokens of x. What a benchmark calls: the panels once a layer, then this, which lays out
+// the codes of the tokens itself. Scratch: sq_bs_gemm_scratch bytes, 64-byte aligned.
+size_t sq_bs_gemm_scratch(const struct sq_bs_product *g);
+void sq_bs_gemm(const struct sq_bs_product *g, void *scratch);
 
 #endif

@@ -1,150 +1,289 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of block-scaled operands (sq_bs.h, SPEC Q.7).
+// Products of block-scaled operands (sq_bs.h, SPEC Q.7): the order of the loops around those of
+// sq_bs_dot.h.
 //
-// Sums of a block are exact in any order, so the loops may be vectors: every element product is a
-// multiple of 2^-18 below 2^18 (E4M3 x E4M3 is the widest), 32 of them need 41 bits of binary64's
-// 53. E5M2 alone does not fit, 2^-32 .. 2^37: its blocks are summed in integers of 128 bits.
+//   for a piece of tokens             its groups stay in the second cache
+//     for a panel of channels
+//       for each pass                 a pair of parts; its A of the whole piece starts at 0
+//         for a run of blocks         of the panel, in the first cache
+//           for a group of tokens     the tile
+//       Y of the piece and the panel
 #include <assert.h>
+#include <float.h>
+#include <string.h>
 
-#include "models/sq_bs.h"
-#include "models/sq_dot.h"
+#include "models/sq_bs_panel.h"
+#include "models/sq_bs_plain.h"
 
-enum { CHANNELS = SQ_DOT_CHANNELS }; // of a block of weights
-__extension__ typedef __int128 int128;
-
-// Every row of one operand: elements by part [n][parts][k], scales [n][parts][blocks].
-struct plane {
-    double *element, *scale;
+enum {
+    CHANNELS = SQ_BS_CHANNELS,
+    TOKENS = SQ_BS_TOKENS,
+    GROUPS = 22,           // of a piece: 132 tokens
+    RUN_NBYTES = 20 << 10, // of a panel at a time
+    TILE = TOKENS * CHANNELS,
 };
 
-static size_t n_blocks(const struct sq_bs *c)
+static size_t round_up(size_t n)
 {
-    return c->k / c->f.block;
+    return (n + 63) / 64 * 64;
 }
 
-static size_t plane_doubles(const struct sq_bs *c, size_t rows)
+static size_t n_panels(const struct sq_bs *w)
 {
-    return rows * sq_bs_n_parts(&c->f) * (c->k + n_blocks(c));
+    return (w->n + CHANNELS - 1) / CHANNELS;
 }
 
-size_t sq_bs_gemm_scratch(const struct sq_bs *w, const struct sq_bs *x)
+static size_t min_size(size_t a, size_t b)
 {
-    return (plane_doubles(x, x->n) + plane_doubles(w, CHANNELS)) * sizeof(double);
+    return a < b ? a : b;
 }
 
-// Row `row` of *c, one element every `stride` doubles; part p is `part_stride` doubles on. The
-// elements of the other part are 0.
-static void load_row(const struct sq_bs *c, size_t row, size_t stride, struct plane to)
+static size_t groups_of(size_t m)
 {
-    const unsigned n_parts = sq_bs_n_parts(&c->f);
-    for (size_t i = 0; i < c->k; i++) {
-        const bool is_high = c->is_high && c->is_high[row * c->k + i];
-        const double v = (double)sq_bs_element(&c->f, is_high, sq_bs_get(c, row, i));
-        const unsigned part = n_parts == 2 && is_high;
-        for (unsigned p = 0; p < n_parts; p++)
-            to.element[(p * c->k + i) * stride] = p == part ? v : 0;
+    return min_size((m + TOKENS - 1) / TOKENS, GROUPS);
+}
+
+static struct sq_bs_plan plan_of(const struct sq_bs_product *g)
+{
+    const struct sq_bs_format *x = g->x ? &g->x->f : &g->w->f;
+    return sq_bs_plan_of(&g->w->f, x, g->w->k, (enum sq_gemm_kernel)g->kernel);
+}
+
+// ---- memory ---------------------------------------------------------------------------------
+
+// Blocks of a plane that are multiplied at a time.
+static size_t run_of(size_t block)
+{
+    return block < RUN_NBYTES ? RUN_NBYTES / block : 1;
+}
+
+static bool has_wide(const struct sq_bs_plan *plan)
+{
+    for (unsigned i = 0; i < plan->n_w; i++)
+        if (plan->w[i].form == SQ_BS_WIDE)
+            return true;
+    return false;
+}
+
+// Of a call, one behind the other.
+struct place {
+    uint8_t *groups, *panel, *wide; // a piece of tokens; a panel that is not given; a run of it
+    void *row, *plain;
+    float *a; // [SQ_BS_PASSES][groups][TILE]
+    size_t nbytes;
+};
+
+static struct place places(const struct sq_bs_product *g, const struct sq_bs_plan *plan, void *at)
+{
+    const size_t groups = groups_of(g->x->n), widened = sq_bs_widened(plan);
+    const size_t nbytes[] = {groups * plan->group,
+                             g->panels ? 0 : plan->panel,
+                             has_wide(plan) ? round_up(run_of(widened) * widened) : 0,
+                             round_up(sq_bs_row_scratch(plan)),
+                             round_up(sq_bs_plain_scratch(g->w)),
+                             SQ_BS_PASSES * groups * TILE * sizeof(float)};
+    uint8_t *to[6];
+    size_t sum = 0;
+    for (unsigned i = 0; i < 6; i++, sum += nbytes[i - 1])
+        to[i] = at ? (uint8_t *)at + sum : NULL;
+    return (struct place){.groups = to[0],
+                          .panel = to[1],
+                          .wide = to[2],
+                          .row = to[3],
+                          .plain = to[4],
+                          .a = (float *)(void *)to[5],
+                          .nbytes = sum};
+}
+
+size_t sq_bs_panels(const struct sq_bs_product *g)
+{
+    return n_panels(g->w) * plan_of(g).panel;
+}
+
+size_t sq_bs_load_scratch(const struct sq_bs_product *g)
+{
+    const struct sq_bs_plan plan = plan_of(g);
+    return round_up(sq_bs_row_scratch(&plan));
+}
+
+void sq_bs_load(const struct sq_bs_product *g, size_t panel, void *panels, void *scratch)
+{
+    const struct sq_bs_plan plan = plan_of(g);
+    sq_bs_load_panel(&plan, g->w, panel * CHANNELS, (uint8_t *)panels + panel * plan.panel,
+                     scratch);
+}
+
+size_t sq_bs_gemm_scratch(const struct sq_bs_product *g)
+{
+    const struct sq_bs_plan plan = plan_of(g);
+    return places(g, &plan, NULL).nbytes;
+}
+
+// ---- one piece of tokens by one panel -------------------------------------------------------
+
+struct piece {
+    const struct sq_bs_product *g;
+    const struct sq_bs_plan *plan;
+    const struct place *at;
+    const uint8_t *panel;
+    size_t token, channel; // the first
+    size_t n_tokens, n_channels, n_groups;
+    bool is_normal; // all scales above the blocks
+};
+
+static float *a_of(const struct piece *s, unsigned p, unsigned q)
+{
+    return s->at->a + (2 * q + p) * s->n_groups * TILE;
+}
+
+// Blocks j .. j + n of a pass for all groups.
+static void do_run(const struct piece *s, const struct sq_bs_pass *pass, sq_bs_dot_fn *dot,
+                   size_t j, size_t n)
+{
+    const struct sq_bs_plane *w = &s->plan->w[pass->w], *x = &s->plan->x[pass->x];
+    struct sq_bs_run r = {.w = s->panel + w->at + j * w->block,
+                          .w_block = w->block,
+                          .x_block = x->block,
+                          .n_blocks = n,
+                          .block = (unsigned)s->plan->block,
+                          .n_high = pass->form == SQ_BS_SPARSE ? s->plan->x_format.high_per_block
+                                                               : s->plan->w_format.high_per_block};
+    if (pass->form == SQ_BS_WIDE) {
+        sq_bs_widen(s->plan, r.w, n, s->at->wide);
+        r.w = s->at->wide;
+        r.w_block = sq_bs_widened(s->plan);
     }
-    for (unsigned p = 0; p < n_parts; p++)
-        for (size_t j = 0; j < n_blocks(c); j++) {
-            const uint8_t code = sq_bs_has_scale(&c->f, p) ? c->scale[p][row * n_blocks(c) + j] : 0;
-            to.scale[(p * n_blocks(c) + j) * stride] = !sq_bs_has_scale(&c->f, p) ? 1
-                                                       : sq_bs_is_e8m0(&c->f)
-                                                           ? (double)sq_e8m0_decode(code)
-                                                           : (double)sq_e4m3_decode(code);
+    for (size_t i = 0; i < s->n_groups; i++) {
+        r.x = s->at->groups + i * s->plan->group + x->at + j * x->block;
+        r.a = a_of(s, pass->p, pass->q) + i * TILE;
+        r.a2 = a_of(s, 1, 1) + i * TILE;
+        dot(&r);
+    }
+}
+
+static void do_pass(const struct piece *s, const struct sq_bs_pass *pass)
+{
+    sq_bs_dot_fn *const dot =
+        sq_bs_dot_of(s->plan->kernel, pass->form, pass->is_rounded, s->plan->is_summed);
+    const size_t run =
+        run_of(pass->form == SQ_BS_WIDE ? sq_bs_widened(s->plan) : s->plan->w[pass->w].block);
+    for (size_t j = 0; j < s->plan->n_blocks; j += run)
+        do_run(s, pass, dot, j, min_size(run, s->plan->n_blocks - j));
+}
+
+// Sums of high by high elements that are integers become numbers.
+static void take_back(const struct piece *s)
+{
+    const int32_t *offset = ((const struct sq_bs_panel_head *)(const void *)s->panel)->high_offset;
+    float *a = a_of(s, 1, 1);
+    for (size_t t = 0; t < s->n_groups * TOKENS; t++, a += CHANNELS)
+        for (unsigned c = 0; c < CHANNELS; c++) {
+            uint32_t sum;
+            memcpy(&sum, &a[c], sizeof sum);
+            a[c] = (float)(int32_t)(sum - (uint32_t)offset[c]);
         }
 }
 
-// ---- one block ------------------------------------------------------------------------------
+// ---- outputs --------------------------------------------------------------------------------
 
-// Elements are whole multiples of 2^-16. Rounded once, straight to binary32: a sum in binary64
-// would round twice.
-static void dot_e5m2(const double *x, const double *w, size_t len, float sum[CHANNELS])
+// Whether products of scales above the blocks are normal numbers of binary32, so that they need no
+// care.
+static bool is_normal(const struct sq_bs *c)
 {
-    for (size_t c = 0; c < CHANNELS; c++) {
-        int128 s = 0;
-        for (size_t i = 0; i < len; i++)
-            s += (int128)(int64_t)(x[i] * 0x1p16) * (int64_t)(w[i * CHANNELS + c] * 0x1p16);
-        sum[c] = (float)s * 0x1p-32f; // exact: far from a subnormal
+    for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++)
+        for (size_t i = 0; i < c->n; i++)
+            if (!(c->global[p][i] >= 0x1p-60f && c->global[p][i] <= 0x1p60f))
+                return false;
+    return true;
+}
+
+// y + a * (g_w * g_x), from 0 where this is the first pair of parts.
+static void add_row(const float *restrict a, const float *restrict g_w, float g_x, size_t n,
+                    bool is_first, float *restrict y)
+{
+    if (is_first)
+        for (size_t c = 0; c < n; c++)
+            y[c] = 0 + a[c] * (g_w[c] * g_x);
+    else
+        for (size_t c = 0; c < n; c++)
+            y[c] = y[c] + a[c] * (g_w[c] * g_x);
+}
+
+static void add_outputs(const struct piece *s, unsigned p, unsigned q)
+{
+    const float *g_w = s->g->w->global[p] + s->channel, *g_x = s->g->x->global[q] + s->token;
+    const float *a = a_of(s, p, q);
+    const bool is_first = p == 0 && q == 0;
+    float *y = s->g->y + s->token * s->g->w->n + s->channel;
+    for (size_t t = 0; t < s->n_tokens; t++, a += CHANNELS, y += s->g->w->n)
+        if (s->is_normal)
+            add_row(a, g_w, g_x[t], s->n_channels, is_first, y);
+        else
+            for (size_t c = 0; c < s->n_channels; c++)
+                y[c] = sq_bs_add_scaled(is_first ? 0 : y[c], a[c], g_w[c], g_x[t]);
+}
+
+// Pairs of rows that the loops do not reach, again, channels from c.
+static void do_plain(const struct piece *s, size_t c)
+{
+    const uint8_t *reach = ((const struct sq_bs_panel_head *)(const void *)s->panel)->reach + c;
+    const size_t n = min_size(s->n_channels - c, SQ_BS_PLAIN_CHANNELS);
+    bool is_loaded = false;
+    for (size_t t = 0; t < s->n_tokens; t++) {
+        const struct sq_bs_group_head *group =
+            (const void *)(s->at->groups + t / TOKENS * s->plan->group);
+        float *to = s->g->y + (s->token + t) * s->g->w->n + s->channel + c;
+        float y[SQ_BS_PLAIN_CHANNELS];
+        bool is_near = true;
+        for (size_t i = 0; i < n; i++)
+            is_near = is_near && reach[i] + group->reach[t % TOKENS] <= SQ_BS_REACH;
+        if (is_near)
+            continue;
+        if (!is_loaded)
+            sq_bs_plain_load(s->g->w, s->channel + c, s->at->plain);
+        is_loaded = true;
+        sq_bs_plain(s->g->w, s->channel + c, s->g->x, s->token + t, s->at->plain, y);
+        memcpy(to, y, n * sizeof *y);
     }
 }
 
-static void block_sums(const struct sq_bs_format *f, const double *x, const double *w,
-                       float sum[CHANNELS])
+static void do_piece(const struct piece *s)
 {
-    double exact[CHANNELS];
-    if (f->element == SQ_ELEMENT_E5M2) {
-        dot_e5m2(x, w, f->block, sum);
-        return;
-    }
-    sq_dot(x, w, f->block, exact);
-    for (size_t c = 0; c < CHANNELS; c++)
-        sum[c] = (float)exact[c];
+    const unsigned n_parts = sq_bs_n_parts(&s->plan->w_format);
+    for (unsigned q = 0; q < n_parts; q++)
+        for (unsigned p = 0; p < n_parts; p++)
+            memset(a_of(s, p, q), 0, s->n_groups * TILE * sizeof(float));
+    for (unsigned i = 0; i < s->plan->n_passes; i++)
+        do_pass(s, &s->plan->pass[i]);
+    if (s->plan->is_summed)
+        take_back(s);
+    for (unsigned q = 0; q < n_parts; q++)
+        for (unsigned p = 0; p < n_parts; p++)
+            add_outputs(s, p, q);
+    for (size_t c = 0; c < s->n_channels; c += SQ_BS_PLAIN_CHANNELS)
+        do_plain(s, c);
 }
 
 // ---- all of them ----------------------------------------------------------------------------
 
-// A[pq] of one token and CHANNELS channels. The product of a binary32 and two scales is exact in
-// binary64, so that it is rounded once: fl(P * fl(s_w * s_x)) where that product is exact.
-static void accumulate(const struct sq_bs *c, const struct plane *x, const struct plane *w,
-                       float a[CHANNELS])
+void sq_bs_gemm(const struct sq_bs_product *g, void *scratch)
 {
-    for (size_t ch = 0; ch < CHANNELS; ch++)
-        a[ch] = 0;
-    for (size_t j = 0; j < n_blocks(c); j++) {
-        float sum[CHANNELS];
-        block_sums(&c->f, x->element + j * c->f.block, w->element + j * c->f.block * CHANNELS, sum);
-        for (size_t ch = 0; ch < CHANNELS; ch++)
-            a[ch] = a[ch] + (float)((double)sum[ch] * (x->scale[j] * w->scale[j * CHANNELS + ch]));
-    }
-}
-
-static struct plane part_of(const struct sq_bs *c, struct plane all, unsigned part, size_t stride)
-{
-    return (struct plane){all.element + part * c->k * stride,
-                          all.scale + part * n_blocks(c) * stride};
-}
-
-static void token(const struct sq_bs *w, const struct sq_bs *x, size_t t, size_t c0, size_t n,
-                  struct plane xs, struct plane ws, float *y)
-{
-    const unsigned n_parts = sq_bs_n_parts(&w->f);
-    for (size_t c = 0; c < n; c++)
-        y[c] = 0;
-    for (unsigned q = 0; q < n_parts; q++)
-        for (unsigned p = 0; p < n_parts; p++) {
-            const struct plane xp = part_of(x, xs, q, 1), wp = part_of(w, ws, p, CHANNELS);
-            float a[CHANNELS];
-            accumulate(w, &xp, &wp, a);
-            for (size_t c = 0; c < n; c++)
-                y[c] = y[c] + a[c] * (w->global[p][c0 + c] * x->global[q][t]);
+    const struct sq_bs_plan plan = plan_of(g);
+    const struct place at = places(g, &plan, scratch);
+    const bool are_normal = is_normal(g->w) && is_normal(g->x);
+    assert(g->w->k == g->x->k);
+    for (size_t t = 0; t < g->x->n; t += GROUPS * TOKENS) {
+        struct piece s = {.g = g, .plan = &plan, .at = &at, .token = t, .is_normal = are_normal};
+        s.n_tokens = min_size(g->x->n - t, GROUPS * TOKENS);
+        s.n_groups = groups_of(s.n_tokens);
+        sq_bs_load_groups(&plan, g->x, t, s.n_groups, at.groups, at.row);
+        for (size_t i = 0; i < n_panels(g->w); i++) {
+            s.channel = i * CHANNELS;
+            s.n_channels = min_size(g->w->n - s.channel, CHANNELS);
+            s.panel = g->panels ? (const uint8_t *)g->panels + i * plan.panel : at.panel;
+            if (!g->panels)
+                sq_bs_load_panel(&plan, g->w, s.channel, at.panel, at.row);
+            do_piece(&s);
         }
-}
-
-static struct plane planes(const struct sq_bs *c, double *at, size_t rows)
-{
-    return (struct plane){at, at + rows * sq_bs_n_parts(&c->f) * c->k};
-}
-
-void sq_bs_gemm(const struct sq_bs *w, const struct sq_bs *x, float *y, void *scratch)
-{
-    const unsigned n_parts = sq_bs_n_parts(&w->f);
-    const size_t k = w->k, blocks = n_blocks(w);
-    double *const at = scratch;
-    const struct plane xs = planes(x, at, x->n);
-    const struct plane ws = planes(w, at + plane_doubles(x, x->n), CHANNELS);
-    assert(w->k == x->k && w->f.block == x->f.block && n_parts == sq_bs_n_parts(&x->f));
-    for (size_t t = 0; t < x->n; t++)
-        load_row(x, t, 1,
-                 (struct plane){xs.element + t * n_parts * k, xs.scale + t * n_parts * blocks});
-    for (size_t i = 0; i < plane_doubles(w, CHANNELS); i++)
-        ws.element[i] = 0; // channels beyond the last
-    for (size_t c0 = 0; c0 < w->n; c0 += CHANNELS) {
-        const size_t n = w->n - c0 < CHANNELS ? w->n - c0 : CHANNELS;
-        for (size_t c = 0; c < n; c++)
-            load_row(w, c0 + c, CHANNELS, (struct plane){ws.element + c, ws.scale + c});
-        for (size_t t = 0; t < x->n; t++)
-            token(w, x, t, c0, n,
-                  (struct plane){xs.element + t * n_parts * k, xs.scale + t * n_parts * blocks}, ws,
-                  y + t * w->n + c0);
     }
 }

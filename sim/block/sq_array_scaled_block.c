@@ -176,12 +176,12 @@ static void product_binary32(const unsigned *v, const struct side *x, const stru
                              int32_t *out)
 {
     const size_t pes = (size_t)v[ROWS] * v[COLS];
-    const size_t n = (sq_bs_gemm_scratch(&w->c, &x->c) + 63) / 64 * 64;
     float *y = calloc(pes, sizeof *y);
-    void *scratch = aligned_alloc(64, n);
+    const struct sq_bs_product g = {.w = &w->c, .x = &x->c, .y = y};
+    void *scratch = aligned_alloc(64, (sq_bs_gemm_scratch(&g) + 63) / 64 * 64);
     if (!y || !scratch)
         abort();
-    sq_bs_gemm(&w->c, &x->c, y, scratch);
+    sq_bs_gemm(&g, scratch);
     for (size_t i = 0; i < pes; i++)
         out[i] = (int32_t)sq_combine_bits(y[i]);
     free(y);

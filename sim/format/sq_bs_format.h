@@ -38,6 +38,8 @@ enum sq_status sq_bs_layer_init(void **state, const struct sq_recipe *r, const f
 void sq_bs_layer_free(void *state);
 enum sq_status sq_bs_layer_apply(const void *state, const struct sq_recipe *r, const float *x,
                                  size_t m, float *y, struct sq_error *err);
+enum sq_status sq_bs_layer_apply_all(const void *state, const struct sq_recipe *r, const float *x,
+                                     size_t m, float *y, bool *is_done, struct sq_error *err);
 double sq_bs_layer_nbits(const void *state);
 void sq_bs_layer_decode_row(const void *state, size_t row, float *out);
 size_t sq_bs_layer_parts(const void *state, struct sq_part part[SQ_PARTS_MAX]);
@@ -48,11 +50,12 @@ enum sq_status sq_bs_layer_load(void **state, const struct sq_recipe *r,
     .uncalibrated = "--algorithm rtn", .settle = sq_bs_settle, .text = sq_bs_text,                 \
     .has_smoothing = true, .check = sq_bs_recipe_check, .needs = sq_bs_needs,                      \
     .init = sq_bs_layer_init, .free = sq_bs_layer_free, .apply = sq_bs_layer_apply,                \
-    .padded = sq_bs_recipe_padded, .stored_nbits = sq_bs_layer_nbits,                              \
-    .decode_row = sq_bs_layer_decode_row, .has_file = true, .parts = sq_bs_layer_parts,            \
-    .load = sq_bs_layer_load, .check_cost = sq_bs_recipe_check, .unit = sq_bs_unit,                \
-    .pe = sq_bs_pe, .weight_nbytes = sq_bs_weight_nbytes, .act_nbits = sq_bs_act_nbits,            \
-    .n_act_scales = sq_bs_n_act_scales, .equivalent_bits = sq_bs_equivalent_bits
+    .apply_all = sq_bs_layer_apply_all, .padded = sq_bs_recipe_padded,                             \
+    .stored_nbits = sq_bs_layer_nbits, .decode_row = sq_bs_layer_decode_row, .has_file = true,     \
+    .parts = sq_bs_layer_parts, .load = sq_bs_layer_load, .check_cost = sq_bs_recipe_check,        \
+    .unit = sq_bs_unit, .pe = sq_bs_pe, .weight_nbytes = sq_bs_weight_nbytes,                      \
+    .act_nbits = sq_bs_act_nbits, .n_act_scales = sq_bs_n_act_scales,                              \
+    .equivalent_bits = sq_bs_equivalent_bits
 
 // ---- rows of option tables ------------------------------------------------------------------
 

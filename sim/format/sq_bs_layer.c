@@ -219,41 +219,108 @@ static enum sq_status encode_act(const struct state *s, const float *x, struct s
     return SQ_OK;
 }
 
-// x[m][w.k] as the product takes it.
-static enum sq_status multiply(const struct state *s, float *x, size_t m, float *y,
-                               struct sq_error *err)
+// Finite operands may leave binary32 in both directions, and infinities then cancel to no number.
+static enum sq_status check_numbers(const float *y, size_t m, size_t n, struct sq_error *err)
+{
+    for (size_t i = 0; i < m * n; i++)
+        if (isnan(y[i]))
+            return SQ_FAIL(err, SQ_ERR_NON_FINITE,
+                           "y[%zu][%zu] is no number: its terms are beyond binary32, of both signs",
+                           i / n, i % n);
+    return SQ_OK;
+}
+
+static size_t whole_lines(size_t nbytes)
+{
+    return (nbytes + 63) / 64 * 64;
+}
+
+// x[m][w.k] as the product takes it; panels: of sq_bs_load, or NULL.
+static enum sq_status multiply(const struct state *s, const void *panels, float *x, size_t m,
+                               float *y, struct sq_error *err)
 {
     const size_t k = s->w.k, n = s->w.n;
     struct sq_bs a = {.f = s->w.f, .n = m, .k = k, .k_orig = k};
+    const struct sq_bs_product g = {.w = &s->w, .x = &a, .panels = panels, .y = y};
     for (size_t i = 0; i < m * k; i++)
         if (!isfinite(x[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
                            i % k, (double)x[i]);
     enum sq_status status = s->operand == SQ_OPERAND_WEIGHTS ? SQ_OK : encode_act(s, x, &a, err);
-    const size_t nbytes = s->operand == SQ_OPERAND_BOTH ? sq_bs_gemm_scratch(&s->w, &a)
-                                                        : sq_gemm_values_scratch(m, k);
-    void *scratch = aligned_alloc(64, (nbytes + 63) / 64 * 64);
+    const size_t nbytes =
+        s->operand == SQ_OPERAND_BOTH ? sq_bs_gemm_scratch(&g) : sq_gemm_values_scratch(m, k);
+    void *scratch = aligned_alloc(64, whole_lines(nbytes));
     if (status == SQ_OK && !scratch)
         status = no_memory(n, k, err);
     for (size_t t = 0; status == SQ_OK && s->operand == SQ_OPERAND_ACT && t < m; t++)
         sq_bs_decode_row(&a, t, x + t * k);
     if (status == SQ_OK && s->operand == SQ_OPERAND_BOTH)
-        sq_bs_gemm(&s->w, &a, y, scratch);
+        sq_bs_gemm(&g, scratch);
     else if (status == SQ_OK)
         sq_gemm_values(s->values, n, x, m, k, y, scratch);
+    if (status == SQ_OK)
+        status = check_numbers(y, m, n, err);
     bs_free(&a);
     free(scratch);
+    return status;
+}
+
+// What the pieces of a product have in common.
+struct product {
+    const struct state *s;
+    const void *panels;
+    const float *x;
+    float *y;
+};
+
+static enum sq_status piece(void *context, size_t t, size_t m, struct sq_error *err)
+{
+    const struct product *p = context;
+    const struct state *s = p->s;
+    float *xs = turned(p->x + t * s->k, m, s->k, s->w.k, s->rotation);
+    const enum sq_status status =
+        xs ? multiply(s, p->panels, xs, m, p->y + t * s->w.n, err) : no_memory(m, s->w.k, err);
+    free(xs);
     return status;
 }
 
 enum sq_status sq_bs_layer_apply(const void *state, const struct sq_recipe *r, const float *x,
                                  size_t m, float *y, struct sq_error *err)
 {
-    const struct state *s = state;
+    struct product p = {state, NULL, x, y};
     (void)r;
-    float *xs = turned(x, m, s->k, s->w.k, s->rotation);
-    const enum sq_status status = xs ? multiply(s, xs, m, y, err) : no_memory(m, s->w.k, err);
-    free(xs);
+    return piece(&p, 0, m, err);
+}
+
+// The weights are laid out once, for all pieces; all threads share them.
+enum sq_status sq_bs_layer_apply_all(const void *state, const struct sq_recipe *r, const float *x,
+                                     size_t m, float *y, bool *is_done, struct sq_error *err)
+{
+    const struct state *s = state;
+    const struct sq_bs_product g = {.w = &s->w};
+    bool is_out_of_memory = false;
+    (void)r;
+    *is_done = s->operand == SQ_OPERAND_BOTH;
+    if (!*is_done)
+        return SQ_OK;
+    void *panels = aligned_alloc(64, whole_lines(sq_bs_panels(&g)));
+    if (!panels)
+        return no_memory(s->w.n, s->w.k, err);
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < s->w.n; i += SQ_BS_PANEL) {
+        void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
+        if (scratch) {
+            sq_bs_load(&g, i / SQ_BS_PANEL, panels, scratch);
+        } else {
+#pragma omp atomic write
+            is_out_of_memory = true;
+        }
+        free(scratch);
+    }
+    struct product p = {s, panels, x, y};
+    const enum sq_status status =
+        is_out_of_memory ? no_memory(s->w.n, s->w.k, err) : sq_each_piece(m, piece, &p, err);
+    free(panels);
     return status;
 }
 

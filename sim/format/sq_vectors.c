@@ -345,9 +345,10 @@ static float product(const struct row *w, const struct row *x)
 {
     static _Thread_local _Alignas(64) uint8_t scratch[1 << 19];
     float y = 0;
-    if (sq_bs_gemm_scratch(&w->c, &x->c) > sizeof scratch)
+    const struct sq_bs_product g = {.w = &w->c, .x = &x->c, .y = &y};
+    if (sq_bs_gemm_scratch(&g) > sizeof scratch)
         abort();
-    sq_bs_gemm(&w->c, &x->c, &y, scratch);
+    sq_bs_gemm(&g, scratch);
     return y;
 }
 

@@ -276,7 +276,9 @@ static float slow_product(const struct sq_bs *w, size_t c, const struct sq_bs *x
                          ? (float)ldexp((double)sum, sq_floor_log2(sw) + sq_floor_log2(sx))
                          : sum * (sw * sx);
             }
-            y += a * (w->global[p][c] * x->global[q][t]);
+            int e_w, e_x; // a product of significands, rounded; exponents are added
+            const float g = frexpf(w->global[p][c], &e_w) * frexpf(x->global[q][t], &e_x);
+            y += (float)ldexp((double)a * (double)g, e_w + e_x);
         }
     return y;
 }
@@ -295,8 +297,9 @@ static void products(void **state)
             fill(&r, xa, M * K, false);
             bs_encode(&w, xw, true);
             bs_encode(&x, xa, false);
-            void *scratch = fixture_alloc(sq_bs_gemm_scratch(&w, &x));
-            sq_bs_gemm(&w, &x, y, scratch);
+            const struct sq_bs_product g = {.w = &w, .x = &x, .y = y};
+            void *scratch = fixture_alloc(sq_bs_gemm_scratch(&g));
+            sq_bs_gemm(&g, scratch);
             for (size_t t = 0; t < M; t++)
                 for (size_t c = 0; c < N; c++) {
                     const float want = slow_product(&w, c, &x, t), got = y[t * N + c];
@@ -321,16 +324,17 @@ static void order(void **state)
     xw[32] = 1, xa[32] = 1;
     xw[64] = 1, xa[64] = 1;
     struct sq_bs w = bs_alloc(&f, 1, 96), x = bs_alloc(&f, 1, 96);
-    void *scratch = fixture_alloc(sq_bs_gemm_scratch(&w, &x));
+    const struct sq_bs_product g = {.w = &w, .x = &x, .y = &y};
+    void *scratch = fixture_alloc(sq_bs_gemm_scratch(&g));
     bs_encode(&w, xw, true);
     bs_encode(&x, xa, false);
-    sq_bs_gemm(&w, &x, &y, scratch);
+    sq_bs_gemm(&g, scratch);
     assert_true(y == 0x1p24f);
     // Scales beyond binary32 together, but not with the sum: 2^-100 * 2^-100 * 2^120 * 2^120.
     xw[0] = 0x1p120f, xa[0] = 0x1p-110f, xw[32] = 0x1p-120f, xa[32] = 0x1p119f;
     bs_encode(&w, xw, true);
     bs_encode(&x, xa, false);
-    sq_bs_gemm(&w, &x, &y, scratch);
+    sq_bs_gemm(&g, scratch);
     assert_true(y == 0x1p10f + 0.5f + 1);
     free(scratch);
     bs_free(&w);
@@ -346,10 +350,11 @@ static void once_rounded(void **state)
                 xa[32] = {0x1p12f, 1, 0x1p-16f, 0, 0x1p15f};
     float y;
     struct sq_bs w = bs_alloc(&f, 1, 32), x = bs_alloc(&f, 1, 32);
-    void *scratch = fixture_alloc(sq_bs_gemm_scratch(&w, &x));
+    const struct sq_bs_product g = {.w = &w, .x = &x, .y = &y};
+    void *scratch = fixture_alloc(sq_bs_gemm_scratch(&g));
     bs_encode(&w, xw, true);
     bs_encode(&x, xa, false);
-    sq_bs_gemm(&w, &x, &y, scratch);
+    sq_bs_gemm(&g, scratch);
     assert_true(y == 0x1p24f + 2);
     free(scratch);
     bs_free(&w);

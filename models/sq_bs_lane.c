@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sq_bs_lane.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXPONENT_MAX = 40 }; // of a scale of E8M0 that is not far from 1
+
+#define INLINE static inline __attribute__((always_inline))
+
+// ---- elements -------------------------------------------------------------------------------
+
+static enum sq_element element_of(const struct sq_bs_format *f, unsigned part)
+{
+    return part ? sq_bs_high_element(f) : f->element;
+}
+
+bool sq_bs_is_wide(const struct sq_bs_format *f, unsigned part)
+{
+    const enum sq_element e = element_of(f, part);
+    return e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2;
+}
+
+// An element is a multiple of 2^-unit.
+static int unit_of(const struct sq_bs_format *f, unsigned part)
+{
+    const enum sq_element e = element_of(f, part);
+    return e == SQ_ELEMENT_E2M1     ? 1
+           : e == SQ_ELEMENT_E2M3   ? 3
+           : e == SQ_ELEMENT_E3M2   ? 4
+           : e == SQ_ELEMENT_MXINT8 ? 6
+                                    : 0;
+}
+
+int64_t sq_bs_most(const struct sq_bs_format *f, unsigned part)
+{
+    const enum sq_element e = element_of(f, part);
+    return f->kind == SQ_BS_PLUS  ? 15
+           : sq_element_is_int(e) ? INT64_C(1) << (sq_element_bits(e) - 1)
+                                  : (int64_t)ldexpf(sq_element_max(e), unit_of(f, part));
+}
+
+void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
+{
+    for (unsigned i = 0; i < 256; i++)
+        t->scale[i] = sq_bs_is_e8m0(f) ? sq_e8m0_decode((uint8_t)i) : sq_e4m3_decode((uint8_t)i);
+    for (unsigned p = 0; p < sq_bs_n_parts(f); p++) {
+        t->unit[p] = ldexpf(1, -unit_of(f, p));
+        for (unsigned i = 0; sq_bs_is_wide(f, p) && i < 256; i++)
+            t->value[p][i] = (double)sq_element_decode(element_of(f, p), (uint8_t)i);
+    }
+}
+
+INLINE int above(int x, int least)
+{
+    return x > least ? x - least : 0;
+}
+
+// A small float of a sign, 2 or 3 `exponent` and some `fraction` bits in units of its smallest
+// number: from code to code the steps double with every exponent but the first.
+INLINE int float_code(int code, int exponent, int fraction)
+{
+    const int sign = 1 << (exponent + fraction), magnitude = code & (sign - 1);
+    int v = magnitude + above(magnitude, 2 << fraction) + 2 * above(magnitude, 3 << fraction);
+    if (exponent == 3)
+        v += 4 * above(magnitude, 4 << fraction) + 8 * above(magnitude, 5 << fraction) +
+             16 * above(magnitude, 6 << fraction) + 32 * above(magnitude, 7 << fraction);
+    return code & sign ? -v : v;
+}
+
+INLINE int int_code(int code, int bits)
+{
+    const int sign = 1 << (bits - 1);
+    return ((code & (2 * sign - 1)) ^ sign) - sign;
+}
+
+INLINE int integer_of(enum sq_element e, int code)
+{
+    return e == SQ_ELEMENT_E2M1   ? float_code(code, 2, 1)
+           : e == SQ_ELEMENT_E2M3 ? float_code(code, 2, 3)
+           : e == SQ_ELEMENT_E3M2 ? float_code(code, 3, 2)
+           : e == SQ_ELEMENT_INT4 ? int_code(code, 4)
+           : e == SQ_ELEMENT_INT5 ? int_code(code, 5)
+                                  : int_code(code, 8);
+}
+
+// What the loops below are compiled for, once an element, without a branch in them.
+INLINE void integers_of(enum sq_element e, const uint8_t *code, size_t n, int16_t *out)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (int16_t)integer_of(e, code[i]);
+}
+
+INLINE void decode(enum sq_element e, const uint8_t *code, size_t n, int16_t *out)
+{
+    switch (e) {
+    case SQ_ELEMENT_E2M1:
+        integers_of(SQ_ELEMENT_E2M1, code, n, out);
+        break;
+    case SQ_ELEMENT_E2M3:
+        integers_of(SQ_ELEMENT_E2M3, code, n, out);
+        break;
+    case SQ_ELEMENT_E3M2:
+        integers_of(SQ_ELEMENT_E3M2, code, n, out);
+        break;
+    case SQ_ELEMENT_INT4:
+        integers_of(SQ_ELEMENT_INT4, code, n, out);
+        break;
+    case SQ_ELEMENT_INT5:
+        integers_of(SQ_ELEMENT_INT5, code, n, out);
+        break;
+    default:
+        integers_of(SQ_ELEMENT_INT8, code, n, out);
+    }
+}
+
+// High elements of one part: 1.3 fixed point of PLUS, or the upper nibble of split codes.
+INLINE void add_high(const struct sq_bs_format *f, const uint8_t *code, const uint8_t *high,
+                     const uint8_t *is_high, size_t n, int16_t *x)
+{
+    if (f->kind == SQ_BS_PLUS)
+        for (size_t i = 0; i < n; i++) {
+            const int m = 8 + (code[i] & 7), v = code[i] & 8 ? -m : m;
+            x[i] = is_high[i] ? (int16_t)v : x[i];
+        }
+    else if (f->is_split)
+        for (size_t i = 0; i < n; i++)
+            x[i] = (int16_t)(x[i] + (is_high[i] ? 16 * int_code(high[i], 4) : 0));
+}
+
+INLINE void load_integers(const struct sq_bs *c, size_t row, unsigned part, int16_t *x)
+{
+    const size_t at = row * c->k;
+    const uint8_t *code = c->code + at, *is_high = c->is_high ? c->is_high + at : NULL;
+    const uint8_t *high = c->high ? c->high + at : NULL;
+    decode(element_of(&c->f, part), part ? high : code, c->k, x);
+    if (sq_bs_n_parts(&c->f) == 2)
+        for (size_t i = 0; i < c->k; i++)
+            x[i] = (is_high[i] != 0) == (part != 0) ? x[i] : 0;
+    else if (is_high)
+        add_high(&c->f, code, high, is_high, c->k, x);
+}
+
+INLINE void sums_of(const int16_t *x, size_t n_blocks, size_t block, int32_t *sum)
+{
+    for (size_t j = 0; j < n_blocks; j++, x += block) {
+        int32_t s = 0;
+        for (size_t i = 0; i < block; i++)
+            s += x[i];
+        sum[j] = s;
+    }
+}
+
+// The integers of a row and their sums.
+INLINE void integers_body(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
+{
+    for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++) {
+        if (sq_bs_is_wide(&c->f, p))
+            continue;
+        load_integers(c, row, p, l->x[p]);
+        if (c->f.block == 16)
+            sums_of(l->x[p], c->k / 16, 16, l->sum[p]);
+        else
+            sums_of(l->x[p], c->k / 32, 32, l->sum[p]);
+    }
+}
+
+INLINE void bytes_body(const int16_t *x, size_t n, int offset, uint8_t *to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint8_t)(x[i] + offset);
+}
+
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512")))
+#define AVX2 __attribute__((target("avx2")))
+
+AVX512 static void integers_avx512(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
+{
+    integers_body(c, row, l);
+}
+
+AVX2 static void integers_avx2(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
+{
+    integers_body(c, row, l);
+}
+
+AVX512 static void bytes_avx512(const int16_t *x, size_t n, int offset, uint8_t *to)
+{
+    bytes_body(x, n, offset, to);
+}
+#endif
+
+static void load_all(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
+{
+#if defined(__x86_64__)
+    if (sq_gemm_kernel_is_supported(SQ_GEMM_VNNI)) {
+        integers_avx512(c, row, l);
+        return;
+    }
+    if (sq_gemm_kernel_is_supported(SQ_GEMM_AVX2)) {
+        integers_avx2(c, row, l);
+        return;
+    }
+#endif
+    integers_body(c, row, l);
+}
+
+void sq_bs_lane_bytes(const int16_t *x, size_t n, int offset, uint8_t *to)
+{
+#if defined(__x86_64__)
+    if (sq_gemm_kernel_is_supported(SQ_GEMM_VNNI)) {
+        bytes_avx512(x, n, offset, to);
+        return;
+    }
+#endif
+    bytes_body(x, n, offset, to);
+}
+
+void sq_bs_lane_values(const struct sq_bs_lane *l, const struct sq_bs *c, size_t row, unsigned part,
+                       const struct sq_bs_tables *t)
+{
+    if (row >= c->n) {
+        memset(l->value, 0, c->k * sizeof *l->value);
+        return;
+    }
+    const uint8_t *code = (part ? c->high : c->code) + row * c->k;
+    const uint8_t *is_high = sq_bs_n_parts(&c->f) == 2 ? c->is_high + row * c->k : NULL;
+    const bool is_wide = sq_bs_is_wide(&c->f, part);
+    for (size_t i = 0; is_wide && i < c->k; i++)
+        l->value[i] = t->value[part][code[i]];
+    for (size_t i = 0; is_wide && is_high && i < c->k; i++)
+        l->value[i] = (is_high[i] != 0) == (part != 0) ? l->value[i] : 0;
+    for (size_t i = 0; !is_wide && i < c->k; i++)
+        l->value[i] = l->x[part][i];
+}
+
+// ---- blocks ---------------------------------------------------------------------------------
+
+// Bit i: mark[i] is 1; of 8 marks at a time.
+static uint32_t marks_of(const uint8_t *mark, size_t n)
+{
+    uint32_t bits = 0;
+    for (size_t i = 0; i < n; i += 8) {
+        uint64_t eight;
+        memcpy(&eight, mark + i, sizeof eight);
+        eight = (eight & UINT64_C(0x0101010101010101)) * UINT64_C(0x0102040810204080);
+        bits |= (uint32_t)(eight >> 56) << i;
+    }
+    return bits;
+}
+
+// E8M0 only: a block of zeros has no scale to speak of.
+static bool is_zero(const struct sq_bs *c, const struct sq_bs_lane *l, size_t j,
+                    const uint8_t *code)
+{
+    const size_t b = c->f.block;
+    unsigned any = 0;
+    if (sq_bs_is_wide(&c->f, 0))
+        for (size_t i = 0; i < b; i++)
+            any |= code[i] & 0x7fu;
+    else
+        for (size_t i = 0; i < b; i++)
+            any |= (unsigned)l->x[0][j * b + i];
+    return any == 0;
+}
+
+// Binades from the last bit of the smallest E5M2 number of a block to the largest, 0 without any.
+static unsigned span(const uint8_t *code, size_t n)
+{
+    unsigned largest = 0, smallest = 0xff;
+    for (size_t i = 0; i < n; i++) {
+        const unsigned magnitude = code[i] & 0x7fu;
+        largest = magnitude > largest ? magnitude : largest;
+        smallest = magnitude > 0 && magnitude < smallest ? magnitude : smallest;
+    }
+    largest >>= 2; // exponents; the subnormal ones' last bit is that of exponent 1
+    smallest >>= 2;
+    return largest == 0 ? 3 : largest - (smallest > 0 ? smallest : 1) + 3;
+}
+
+// Scales of a row whose format has E8M0, its only part, and its reach.
+static void load_e8m0(const struct sq_bs *c, size_t row, const struct sq_bs_tables *t,
+                      struct sq_bs_lane *l)
+{
+    const size_t b = c->f.block, n = c->k / b;
+    for (size_t j = 0; j < n; j++) {
+        const uint8_t *code = c->code + row * c->k + j * b, s = c->scale[0][row * n + j];
+        const bool is_none = is_zero(c, l, j, code);
+        l->scale[0][j] = (is_none ? 1 : t->scale[s]) * t->unit[0];
+        if (!is_none && abs(s - SQ_E8M0_BIAS) > EXPONENT_MAX)
+            l->reach = SQ_BS_REACH_NONE;
+        if (c->f.element == SQ_ELEMENT_E5M2) {
+            const unsigned own = span(code, b);
+            l->reach = own > l->reach ? (uint8_t)own : l->reach;
+        }
+    }
+}
+
+static void load_scales(const struct sq_bs *c, size_t row, const struct sq_bs_tables *t,
+                        struct sq_bs_lane *l)
+{
+    const size_t n = c->k / c->f.block;
+    for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++)
+        for (size_t j = 0; j < n; j++)
+            l->scale[p][j] =
+                (sq_bs_has_scale(&c->f, p) ? t->scale[c->scale[p][row * n + j]] : 1) * t->unit[p];
+}
+
+static void load_marks(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
+{
+    const size_t b = c->f.block;
+    for (size_t j = 0; j < c->k / b; j++) {
+        l->mark[j] = marks_of(c->is_high + row * c->k + j * b, b);
+        if ((unsigned)__builtin_popcount(l->mark[j]) > c->f.high_per_block)
+            l->reach = SQ_BS_REACH_NONE;
+    }
+}
+
+void sq_bs_lane_load(struct sq_bs_lane *l, const struct sq_bs *c, size_t row,
+                     const struct sq_bs_tables *t)
+{
+    const size_t n = c->k / c->f.block;
+    l->reach = 0;
+    if (row >= c->n) {
+        for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+            memset(l->x[p], 0, c->k * sizeof *l->x[p]);
+            memset(l->sum[p], 0, n * sizeof *l->sum[p]);
+            memset(l->scale[p], 0, n * sizeof *l->scale[p]);
+        }
+        memset(l->mark, 0, n * sizeof *l->mark);
+        return;
+    }
+    load_all(c, row, l);
+    if (sq_bs_is_e8m0(&c->f))
+        load_e8m0(c, row, t, l);
+    else
+        load_scales(c, row, t, l);
+    if (c->f.kind == SQ_BS_SQ)
+        load_marks(c, row, l);
+}
+
+// ---- memory ---------------------------------------------------------------------------------
+
+static size_t round_up(size_t n)
+{
+    return (n + 63) / 64 * 64;
+}
+
+size_t sq_bs_lane_nbytes(size_t k, size_t n_blocks)
+{
+    return 2 * round_up(2 * k) + round_up(8 * k) + round_up(k) + 5 * round_up(4 * n_blocks);
+}
+
+struct sq_bs_lane sq_bs_lane_in(void *memory, size_t k, size_t n_blocks)
+{
+    uint8_t *at = memory;
+    struct sq_bs_lane l = {0};
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++, at += round_up(2 * k))
+        l.x[p] = (int16_t *)(void *)at;
+    l.value = (double *)(void *)at;
+    at += round_up(8 * k);
+    l.byte = at;
+    at += round_up(k);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++, at += 2 * round_up(4 * n_blocks)) {
+        l.sum[p] = (int32_t *)(void *)at;
+        l.scale[p] = (float *)(void *)(at + round_up(4 * n_blocks));
+    }
+    l.mark = (uint32_t *)(void *)at;
+    return l;
+}
