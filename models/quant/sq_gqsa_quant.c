@@ -51,6 +51,11 @@ static void prune(const double *score, size_t n, size_t n_pruned, struct ranked 
         is_kept[scratch[i].index] = i >= n_pruned;
 }
 
+size_t sq_gqsa_n_pruned(size_t n_groups, double sparsity)
+{
+    return (size_t)round(sparsity * (double)n_groups);
+}
+
 enum sq_status sq_gqsa_prune(const double *score, size_t n, size_t columns, double sparsity,
                              bool is_row_balanced, uint8_t *is_kept, struct sq_error *err)
 {
@@ -63,7 +68,7 @@ enum sq_status sq_gqsa_prune(const double *score, size_t n, size_t columns, doub
     struct ranked *scratch = malloc(at_once * sizeof *scratch);
     if (!scratch)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu groups", at_once);
-    const size_t n_pruned = (size_t)round(sparsity * (double)at_once);
+    const size_t n_pruned = sq_gqsa_n_pruned(at_once, sparsity);
     for (size_t i = 0; i < all; i += at_once)
         prune(score + i, at_once, n_pruned, scratch, is_kept + i);
     free(scratch);

@@ -12,6 +12,8 @@
 void sq_gqsa_saliency(const float *w, size_t n, size_t k_orig, unsigned group,
                       const float *weight_of, double *score);
 
+// How many of so many groups that compete are pruned, whatever their scores are.
+size_t sq_gqsa_n_pruned(size_t n_groups, double sparsity);
 // is_kept[n][columns] 0 or 1: the round(sparsity * n * columns) lowest scores of the matrix are
 // pruned, or, balanced, round(sparsity * columns) in every row. Ties: the lower index is pruned
 // first. sparsity 0..1 (SQ_ERR_RANGE), scores no NaN (SQ_ERR_NON_FINITE). Allocates

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "sim/cli/sq_cli.h"
-#include "sim/format/sq_operand_file.h"
+#include "sim/format/sq_grid_format.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
@@ -139,17 +139,18 @@ static enum sq_status print_operand(const struct arguments *in, const struct sq_
                                     size_t i, double *bits, double *weights, struct sq_error *err)
 {
     const struct sq_operand_file_entry *e = &t->entry[i];
-    struct sq_operand o;
+    const struct sq_grid own = {SQ_GRID_OWN, t->format.high_bits, t->format.low_bits};
+    struct sq_quant_layer q;
     struct sq_error why;
-    enum sq_status status = sq_operand_file_load(t, i, &o, &why);
+    enum sq_status status = sq_grid_layer_load(t, i, &own, &q, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "operand '%.60s' is not valid: %.150s",
                        *e->name ? e->name : "(the file)", why.text);
-    double per_weight = sq_stored_bits_per_weight(&o.m);
-    *bits += per_weight * (double)e->n * (double)e->k_orig;
-    *weights += (double)e->n * (double)e->k_orig;
-    sq_operand_free(&o);
-    print_valid(in, e->name, e->n, e->k_orig, e->k, per_weight);
+    const double nbits = sq_quant_layer_nbits(&q), size = (double)e->n * (double)e->k_orig;
+    *bits += nbits;
+    *weights += size;
+    sq_quant_layer_free(&q);
+    print_valid(in, e->name, e->n, e->k_orig, e->k, nbits / size);
     return SQ_OK;
 }
 

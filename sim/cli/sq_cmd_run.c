@@ -182,7 +182,7 @@ struct visit {
     const struct arguments *in;
     struct sq_layer_options options;
     size_t n_layers;
-    double macs, seconds;
+    double macs, seconds, weights, nbits;
     uint64_t cycles, bound;
     struct sq_core_stats stats; // sums
 };
@@ -261,6 +261,8 @@ static enum sq_status visit_layer(void *context, size_t index, const char *name,
     print_layer(v, &r);
     v->n_layers++;
     v->macs += (double)m * (double)n * (double)k;
+    v->weights += (double)n * (double)k;
+    v->nbits += sq_recipe_nbits(&v->in->recipe, n, k);
     v->seconds += r.seconds_values;
     v->cycles = sq_sat_add(v->cycles, r.stats.cycles);
     v->bound += sq_job_bound(&r.core, &r.job);
@@ -289,9 +291,9 @@ static void print_summary(const struct visit *v, const char *data)
     const double high = sq_utilisation(v->macs * g->high_per_bank / g->bank, pe * g->high_lanes);
     if (!v->in->is_json) {
         printf("%zu GEMM, %.0f MAC, %llu cycles (bound %llu), low path %.1f %%, high path "
-               "%.1f %%\n",
+               "%.1f %%, %.4f stored bits per weight\n",
                v->n_layers, v->macs, (unsigned long long)v->cycles, (unsigned long long)v->bound,
-               100 * low, 100 * high);
+               100 * low, 100 * high, v->nbits / v->weights);
         if (v->seconds > 0)
             fprintf(stderr, "values: %.3f s, %.0f million MAC/s on one thread\n", v->seconds,
                     v->macs / v->seconds * 1e-6);
@@ -304,6 +306,7 @@ static void print_summary(const struct visit *v, const char *data)
     json_object_set_new(o, "banks_per_beat", json_integer(banks_per_beat(v)));
     json_object_set_new(o, "layers", json_integer((json_int_t)v->n_layers));
     json_object_set_new(o, "macs", json_real(v->macs));
+    json_object_set_new(o, "stored_bits_per_weight", json_real(v->nbits / v->weights));
     json_object_set_new(o, "bound_cycles", json_integer((json_int_t)v->bound));
     json_object_set_new(o, "cycles", json_integer((json_int_t)v->cycles));
     json_object_set_new(o, "utilisation_low", json_real(low));

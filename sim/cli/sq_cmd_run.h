@@ -39,6 +39,7 @@ enum sq_status sq_run_on_gpu(const struct sq_run_request *request, const struct 
 // One layer of an encoded file (sq_cmd_run_own.c).
 struct sq_run_layer {
     struct sq_own own;       // before = NULL: nothing of its own
+    double nbits;            // stored, as counted
     struct sq_recipe recipe; // with the shares that its rows have
 };
 // The layers of an encoded file: the request's model, or its `weights`, whose layers then see the

@@ -29,6 +29,7 @@ struct result {
     double cycles, nbytes[SQ_N_STREAMS];
     double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
     struct sq_mapping_use use;
+    double weights, nbits; // stored
 };
 
 struct timed {
@@ -48,10 +49,12 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static enum sq_status time_gemm(const struct run *r, const struct sq_recipe *recipe,
+// `layer`: of a file, NULL for shapes.
+static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *layer,
                                 const struct sq_gemm *gemm, struct sq_unit_memo *memo,
                                 struct timed *timed, struct sq_error *err)
 {
+    const struct sq_recipe *recipe = layer ? &layer->recipe : &r->request->recipe;
     const struct sq_machine *hw = &r->machine;
     struct result *out = &timed->result;
     uint64_t compute, dram;
@@ -73,6 +76,8 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_recipe *rec
         out->high[i] = (double)s.high[i];
     }
     out->use = sq_mapping_used(hw, p, out->cycles);
+    out->weights = (double)gemm->n * (double)gemm->k;
+    out->nbits = layer ? layer->nbits : sq_recipe_nbits(recipe, (size_t)gemm->n, (size_t)gemm->k);
     return SQ_OK;
 }
 
@@ -89,6 +94,8 @@ static void add_times(struct result *sum, const struct result *x, double n)
     sum->use.low += n * x->use.low;
     sum->use.high_slots += n * x->use.high_slots;
     sum->use.high += n * x->use.high;
+    sum->weights += n * x->weights;
+    sum->nbits += n * x->nbits;
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         sum->nbytes[i] += n * x->nbytes[i];
     for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++) {
@@ -116,6 +123,12 @@ static const char *bound_name(const struct result *x)
 static const char *own_text(const struct run *r)
 {
     return r->layer && r->layer[0].own.before ? r->request->recipe.format->own_text : NULL;
+}
+
+// What of the weights is not counted but taken as the share that an option says; NULL: nothing.
+static const char *expected_text(const struct run *r)
+{
+    return r->layer ? NULL : sq_recipe_sized_by(&r->request->recipe);
 }
 
 static double total_nbytes(const struct result *x)
@@ -153,6 +166,7 @@ static void put_json(const struct run *r, const struct result *x, json_t *o)
     if (has_high(x))
         json_object_set_new(causes, "high", json_path(x->high, x));
     json_object_set_new(o, "macs", json_count(x->macs));
+    json_object_set_new(o, "stored_bits_per_weight", json_real(x->nbits / x->weights));
     json_object_set_new(o, "bound_cycles", json_count(x->bound));
     json_object_set_new(o, "compute_cycles", json_count(x->compute));
     json_object_set_new(o, "dram_cycles", json_count(x->dram));
@@ -196,6 +210,8 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
     const char *own = own_text(r), *law = own ? NULL : sq_cost_law(&r->request->recipe);
     json_object_set_new(o, "drawn", law ? json_string(law) : json_null());
     json_object_set_new(o, "own", own ? json_string(own) : json_null());
+    json_object_set_new(o, "stored_bits_expected",
+                        expected_text(r) ? json_string(expected_text(r)) : json_null());
     put_json(r, sum, o);
     json_object_set_new(o, "seconds_host", json_real(seconds));
     json_object_set_new(o, "provenance",
@@ -283,9 +299,11 @@ static void print_row(const struct run *r, const struct sq_workload_row *row,
 static void print_sum(const struct run *r, const struct result *x, double seconds)
 {
     printf("%.4g MAC, %.0f cycles (bound %.0f) = %.6g ms, low path %.1f %%, high path %.1f %%, "
-           "%.6g GB, %s-bound\n",
+           "%.6g GB, %s-bound, %.4f stored bits per weight%s%s\n",
            x->macs, x->cycles, x->bound, 1e3 * x->cycles / r->machine.clock_hz, 100 * use_low(x),
-           100 * use_high(x), total_nbytes(x) * 1e-9, bound_name(x));
+           100 * use_high(x), total_nbytes(x) * 1e-9, bound_name(x), x->nbits / x->weights,
+           expected_text(r) ? ", expected by the share of " : "",
+           expected_text(r) ? expected_text(r) : "");
     if (r->request->is_causes)
         print_causes(x);
     fprintf(stderr, "timed in %.2f ms\n", 1e3 * seconds);
@@ -312,11 +330,6 @@ struct block {
     struct sq_unit_memo *memo; // of every thread
 };
 
-static const struct sq_recipe *recipe_of(const struct run *r, size_t i)
-{
-    return r->layer ? &r->layer[i].recipe : &r->request->recipe;
-}
-
 static void time_block(const struct run *r, struct block *b)
 {
     const struct sq_workload_row *row = r->workload.row + b->first;
@@ -329,7 +342,7 @@ static void time_block(const struct run *r, struct block *b)
 #pragma omp parallel for schedule(dynamic, 16)
     for (size_t i = 0; i < b->n; i++)
         if (b->same[i] == i)
-            b->status[i] = time_gemm(r, recipe_of(r, b->first + i), &row[i].gemm,
+            b->status[i] = time_gemm(r, r->layer ? &r->layer[b->first + i] : NULL, &row[i].gemm,
                                      &b->memo[omp_get_thread_num()], &b->timed[i], &b->err[i]);
 }
 

@@ -14,11 +14,12 @@ static enum sq_status read_layer(const struct sq_weight_file *f, size_t i,
                                  struct sq_error *err)
 {
     struct sq_quant_layer q = {0};
+    enum sq_status status = SQ_OK;
     layer->recipe = *asked;
-    if (!asked->format->own)
-        return SQ_OK;
     SQ_TRY(sq_weight_file_load(f, i, &q, err));
-    const enum sq_status status = asked->format->own(q.state, &layer->own, &layer->recipe, err);
+    layer->nbits = sq_quant_layer_nbits(&q);
+    if (asked->format->own)
+        status = asked->format->own(q.state, &layer->own, &layer->recipe, err);
     sq_quant_layer_free(&q);
     return status == SQ_OK ? sq_cost_check(&layer->recipe, err) : status;
 }
@@ -78,6 +79,7 @@ static enum sq_status see_layer(void *context, size_t index, const struct sq_qua
     struct sq_run_layer *const layer = &v->layer[index];
     const struct sq_format_ops *const f = v->in->recipe.format;
     layer->recipe = v->in->recipe;
+    layer->nbits = sq_quant_layer_nbits(q);
     if (f->own_tokens)
         SQ_TRY(f->own_tokens(q->state, x, m, v->rows, &layer->own, &layer->recipe, err));
     else if (f->own)

@@ -45,6 +45,8 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
 {
     if (is_static(r))
         r->select = SQ_SELECT_STATIC;
+    else if (r->select == SQ_SELECT_STATIC) // that of no option: only timed
+        r->select = SQ_SELECT_DYNAMIC_FP;
     if (scope == SQ_IN_FILE) // which says the rest
         return SQ_OK;
     if (r->act.kind == SQ_GRID_DENSE)
@@ -193,7 +195,10 @@ static bool static_is_smoothed(const struct sq_recipe *r)
     return true;
 }
 
+static const char *const derived[] = {"perm_hi", "perm_lo", NULL}; // of `mask`
+
 const struct sq_format_ops sq_format_sq_a_static = {.routes = &sq_a_static_routes,
+                                                    .derived = derived,
                                                     .name = "sq_a_static",
                                                     .option = static_options,
                                                     .has_mask = true,

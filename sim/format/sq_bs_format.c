@@ -105,11 +105,11 @@ void sq_bs_text(const struct sq_recipe *r, char text[96])
 {
     const struct sq_bs_format f = sq_bs_of(r);
     if (is_sq_b(r))
-        snprintf(text, 96, "sq_b b=%u k=%u, %s%s, %.6g bits", f.block, f.high_per_block,
-                 r->bs.element ? "fp " : "", f.is_split ? "split" : "sentinel", sq_bs_bits(&f));
+        snprintf(text, 96, "sq_b b=%u k=%u, %s%s", f.block, f.high_per_block,
+                 r->bs.element ? "fp " : "", f.is_split ? "split" : "sentinel");
     else
-        snprintf(text, 96, "%s %s, blocks of %u, %.6g bits", r->format->name,
-                 sq_element_name(f.element), f.block, sq_bs_bits(&f));
+        snprintf(text, 96, "%s %s, blocks of %u", r->format->name, sq_element_name(f.element),
+                 f.block);
 }
 
 enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *err)

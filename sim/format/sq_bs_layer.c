@@ -326,12 +326,9 @@ enum sq_status sq_bs_layer_apply_all(const void *state, const struct sq_recipe *
 
 // ---- what it stands for ---------------------------------------------------------------------
 
-double sq_bs_layer_nbits(const void *state)
+void *sq_bs_layer_outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const struct state *s = state;
-    return s->operand == SQ_OPERAND_ACT
-               ? NAN
-               : sq_bs_stored_nbits(&s->w) + (s->is_act_static ? 32 * sq_bs_n_parts(&s->w.f) : 0);
+    return state_new(r, n, k);
 }
 
 // Of rotated weights what they are in the columns of the model: the rotation is its own inverse.
@@ -377,7 +374,7 @@ size_t sq_bs_layer_parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
         part[n++] =
             (struct sq_part){"act_global", SQ_F32, 1, {sq_bs_n_parts(&w->f)}, s->act_global};
     for (enum sq_bs_stream i = 0; i < SQ_BS_STREAMS; i++)
-        if (s->stream[i])
+        if (sq_bs_row_nbytes(&w->f, w->k, i) > 0)
             part[n++] = (struct sq_part){
                 stream_name[i], SQ_U8, 2, {w->n, sq_bs_row_nbytes(&w->f, w->k, i)}, s->stream[i]};
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)

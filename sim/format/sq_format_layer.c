@@ -106,8 +106,11 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
                                    size_t n, size_t k, const struct sq_quant_input *in,
                                    struct sq_error *err)
 {
-    *q = (struct sq_quant_layer){
-        .format = r->format, .n = n, .k = sq_recipe_padded(r, k), .k_orig = k};
+    *q = (struct sq_quant_layer){.format = r->format,
+                                 .n = n,
+                                 .k = sq_recipe_padded(r, k),
+                                 .k_orig = k,
+                                 .is_unstored = r->bs.operand == SQ_OPERAND_ACT};
     const enum sq_status status = quantize(q, r, w, in, err);
     if (status != SQ_OK)
         sq_quant_layer_free(q);
@@ -122,9 +125,53 @@ void sq_quant_layer_free(struct sq_quant_layer *q)
     *q = (struct sq_quant_layer){0};
 }
 
+// ---- stored bits ----------------------------------------------------------------------------
+
+static bool is_derived(const struct sq_format_ops *f, const char *name)
+{
+    for (size_t i = 0; f->derived && f->derived[i]; i++)
+        if (strcmp(f->derived[i], name) == 0)
+            return true;
+    return false;
+}
+
+// Of the tensors of an encoding, or of its outline.
+static double count_parts(const struct sq_format_ops *f, const void *state)
+{
+    struct sq_part part[SQ_PARTS_MAX];
+    const size_t n = f->parts(state, part);
+    double nbytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        double size = is_derived(f, part[i].name) ? 0 : (double)sq_dtype_nbytes(part[i].dtype);
+        for (unsigned d = 0; d < part[i].n_dims; d++)
+            size *= (double)part[i].dim[d];
+        nbytes += size;
+    }
+    return 8 * nbytes;
+}
+
+static double sigma_nbits(bool is_smooth, size_t k)
+{
+    return is_smooth ? 32 * (double)k : 0;
+}
+
 double sq_quant_layer_nbits(const struct sq_quant_layer *q)
 {
-    return q->format->stored_nbits(q->state) + (q->sigma ? 32 * (double)q->k_orig : 0);
+    return q->is_unstored ? NAN
+                          : count_parts(q->format, q->state) + sigma_nbits(q->sigma, q->k_orig);
+}
+
+double sq_recipe_nbits(const struct sq_recipe *r, size_t n, size_t k)
+{
+    void *state = r->bs.operand == SQ_OPERAND_ACT ? NULL : r->format->outline(r, n, k);
+    const double nbits = state ? count_parts(r->format, state) + sigma_nbits(r->is_smooth, k) : NAN;
+    r->format->free(state);
+    return nbits;
+}
+
+const char *sq_recipe_sized_by(const struct sq_recipe *r)
+{
+    return r->format->sized_by ? r->format->sized_by(r) : NULL;
 }
 
 enum sq_status sq_quant_layer_sqnr(const struct sq_quant_layer *q, const float *w,

@@ -117,8 +117,12 @@ struct sq_format_ops {
 
     // K as stored, of a layer of k_orig columns.
     size_t (*padded)(const struct sq_recipe *r, size_t k_orig);
-    // Every stored bit of the layer: codes, indices, scales, padding; NaN: no stored form exists.
-    double (*stored_nbits)(const void *state);
+    // A layer of w[n][k] without its data, of which parts() says name, dtype and shape, and free()
+    // is asked: what sizes are counted from. Where the weights decide how much is kept, as much as
+    // the shares of the recipe say, and `sized_by` names it ("outliers"); NULL: the shape decides
+    // all. NULL without memory.
+    void *(*outline)(const struct sq_recipe *r, size_t n, size_t k);
+    const char *(*sized_by)(const struct sq_recipe *r); // may be NULL
     // Row `row` as the values it stands for, out[k]: for weight errors.
     void (*decode_row)(const void *state, size_t row, float *out);
     // The static channel mask, [k] as stored; NULL: the format has none.
@@ -140,6 +144,8 @@ struct sq_format_ops {
     bool has_file; // quantize writes it
     // The tensors, valid as long as the state; returns how many.
     size_t (*parts)(const void *state, struct sq_part part[SQ_PARTS_MAX]);
+    const char *const *derived; // names of those that follow from the others, so that they store
+                                // nothing and are not counted, up to a NULL; NULL: none
     // Back from a file, copied and validated: what apply() relies on.
     enum sq_status (*load)(void **state, const struct sq_recipe *r, const struct sq_part_source *s,
                            struct sq_error *err);
@@ -189,9 +195,8 @@ struct sq_format_ops {
     // The RTL that multiplies with the lanes of *u, a PE, into *pe, which is all 0; no parts: there
     // is none of so many lanes. NULL: none at all.
     void (*pe)(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe);
-    bool has_own_size;                              // stored bits depend on the weights, no formula
-    double (*act_nbits)(const struct sq_recipe *r); // of an activation; NULL: act bits
-    unsigned act_scales;                            // FP32 a token; 0: one
+    double (*act_nbits)(const struct sq_recipe *r);       // of an activation; NULL: act bits
+    unsigned act_scales;                                  // FP32 a token; 0: one
     unsigned (*n_act_scales)(const struct sq_recipe *r);  // the same by options; NULL: act_scales
     double (*equivalent_bits)(const struct sq_recipe *r); // of a weight, no scales (SPEC A.5)
 

@@ -283,10 +283,20 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
                          : sq_cells_apply(&s->cells, x, m, s->m.k_orig, 8, y, err);
 }
 
-static double stored_nbits(const void *state)
+// As many groups are kept as sq_gqsa_prune keeps, whatever the weights are.
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const struct state *s = state;
-    return sq_gqsa_stored_bits_per_weight(&s->m) * (double)s->m.n * (double)s->m.k_orig;
+    const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
+    const size_t at_once = r->is_row_balanced ? columns : n * columns;
+    struct state *s = calloc(1, sizeof *s);
+    if (s)
+        s->m = (struct sq_gqsa){.n = n,
+                                .k = columns * r->group,
+                                .k_orig = k,
+                                .nnz = n * columns / at_once *
+                                       (at_once - sq_gqsa_n_pruned(at_once, r->sparsity)),
+                                .group = r->group};
+    return s;
 }
 
 static void decode_row(const void *state, size_t row, float *out)
@@ -460,7 +470,7 @@ const struct sq_format_ops sq_format_gqsa = {
     .free = gqsa_free,
     .apply = apply,
     .padded = padded,
-    .stored_nbits = stored_nbits,
+    .outline = outline,
     .decode_row = decode_row,
     .figures = figures,
     .share = share,
@@ -478,7 +488,6 @@ const struct sq_format_ops sq_format_gqsa = {
     .own_text = "kept groups",
     .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn by seed",
     .weight_nbytes = sq_gqsa_weight_nbytes,
-    .has_own_size = true,
     .equivalent_bits = sq_gqsa_equivalent_bits,
     .gpu_product = sq_gpu_product_bf16,
     .is_gpu_record = is_record,

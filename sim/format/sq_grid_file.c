@@ -62,15 +62,13 @@ enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err)
     return store_codes(q, err);
 }
 
-// The channel mask counts a bit a channel; its order follows from it.
-double sq_grid_stored_nbits(const void *state)
+// Own weights have the streams of struct sq_codes as well: packed or not, their bytes are the same.
+void *sq_grid_outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const struct sq_grid_layer *q = state;
-    const struct sq_codes *w = &q->w;
-    const double mask = q->mask ? (double)w->k : 0;
-    if (q->packed.buffer)
-        return sq_stored_bits_per_weight(&q->packed.m) * (double)w->n * (double)w->k_orig + mask;
-    return w->code ? sq_codes_stored_nbits(w) + mask : NAN;
+    struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
+    if (q && r->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
+        q->n_high = q->w.k / r->bank * r->high_per_bank;
+    return q;
 }
 
 // ---- out --------------------------------------------------------------------------------------
@@ -101,12 +99,12 @@ size_t sq_grid_parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
     if (sq_codes_has_high_scale(&w->grid))
         n = put(part, n, "s_hi", SQ_F32, w->n, w->k / w->group, w->s_hi);
     for (enum sq_codes_stream s = 0; s < SQ_CODES_STREAMS; s++)
-        if (q->stream[s])
+        if (sq_codes_row_nbytes(w, s) > 0)
             n = put(part, n, stream_name[s], SQ_U8, w->n, sq_codes_row_nbytes(w, s), q->stream[s]);
-    if (!q->mask)
+    if (q->n_high == 0)
         return n;
     n = put(part, n, "perm_hi", SQ_I32, q->n_high, 0, q->perm);
-    n = put(part, n, "perm_lo", SQ_I32, w->k - q->n_high, 0, q->perm + w->k);
+    n = put(part, n, "perm_lo", SQ_I32, w->k - q->n_high, 0, q->perm ? q->perm + w->k : NULL);
     return put(part, n, "mask", SQ_U8, (w->k + 7) / 8, 0, q->mask_bits);
 }
 

@@ -125,7 +125,7 @@ enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct 
 {
     if (sq_given_text(given, "percdamp") && !r->is_gptq)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
-    if ((scope & SQ_GRID_CODED) && !sq_given_text(given, "smooth"))
+    if (scope != SQ_IN_FILE && !sq_given_text(given, "smooth"))
         r->is_smooth = r->format->is_smoothed && r->format->is_smoothed(r);
     return settle_operand(r, scope, given, err);
 }

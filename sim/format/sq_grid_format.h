@@ -59,7 +59,7 @@ void sq_grid_free(void *state);
 enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                              float *y, struct sq_error *err);
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
-double sq_grid_stored_nbits(const void *state);
+void *sq_grid_outline(const struct sq_recipe *r, size_t n, size_t k);
 void sq_grid_decode_row(const void *state, size_t row, float *out);
 const uint8_t *sq_grid_mask(const void *state);
 size_t sq_grid_parts(const void *state, struct sq_part part[SQ_PARTS_MAX]);
@@ -72,7 +72,7 @@ void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all
 #define SQ_GRID_VALUES                                                                             \
     .check = sq_grid_recipe_check, .needs = sq_grid_needs, .has_smoothing = true,                  \
     .init = sq_grid_init, .free = sq_grid_free, .apply = sq_grid_apply, .padded = sq_grid_padded,  \
-    .stored_nbits = sq_grid_stored_nbits, .decode_row = sq_grid_decode_row, .mask = sq_grid_mask,  \
+    .outline = sq_grid_outline, .decode_row = sq_grid_decode_row, .mask = sq_grid_mask,            \
     .has_file = true, .parts = sq_grid_parts, .load = sq_grid_load, .values = sq_grid_file_values
 
 // ---- sides that stay as they are, rotations (sq_grid_values.c) ---------------------------------

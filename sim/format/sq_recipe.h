@@ -111,7 +111,8 @@ struct sq_quant_layer {
     void *state; // its encoding
     size_t n, k; // k: as stored, padded
     size_t k_orig;
-    float *sigma; // [k_orig], NULL where not smoothed
+    float *sigma;     // [k_orig], NULL where not smoothed
+    bool is_unstored; // its weights are those of the model
 };
 
 // What the layers that share an input have in common; the members belong to the caller.
@@ -131,9 +132,25 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
                                    size_t n, size_t k, const struct sq_quant_input *in,
                                    struct sq_error *err);
 void sq_quant_layer_free(struct sq_quant_layer *q);
-// Stored bits of the layer, every index, mask and scale counted, sigma among them; NaN for
-// --operand act, whose weights are those of the model.
+// ---- stored bits ----------------------------------------------------------------------------
+//
+// One definition for every command: eight times the bytes of a layer's tensors in the file that
+// quantize writes. That is codes, high codes, indices, masks, offsets, permutations and padding of
+// rows; scales and zeros of groups, blocks, rows and tensor; what fixes activations of this layer
+// (thresholds, static scales); sigma, 32 bits a channel, of a smoothed layer. Left out are what
+// follows from other tensors (perm_hi and perm_lo of sq_a_static: its mask says them), and what is
+// of the file and no layer: metadata, header, alignment.
+//
+// A weight of the model is what they are divided by: n times k_orig, padding is no weight.
+
+// Of an encoded layer, counted. NaN for --operand act, whose weights are those of the model.
 double sq_quant_layer_nbits(const struct sq_quant_layer *q);
+// The same of shape and options alone, as the layer would be encoded: the same tensors, without
+// data. Exact, unless sq_recipe_sized_by says what the weights decide.
+double sq_recipe_nbits(const struct sq_recipe *r, size_t n, size_t k);
+// What of the weights decides the size, of which sq_recipe_nbits takes the share in the recipe:
+// "outliers"; NULL: nothing does.
+const char *sq_recipe_sized_by(const struct sq_recipe *r);
 
 // Adds what the encoding makes of w[n][k_orig], the weights as the model has them (SPEC J.2).
 struct sq_sqnr;

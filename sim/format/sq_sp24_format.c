@@ -200,12 +200,19 @@ static size_t padded(const struct sq_recipe *r, size_t k_orig)
     return sq_sp24_padded(k_orig);
 }
 
-static double stored_nbits(const void *state)
+// Of a pruned layer: which ones stay dense, the sensitivity of all of a model says.
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const struct state *s = state;
-    const double weights = (double)s->m.n * (double)s->m.k_orig;
-    return s->dense ? 8 * weights + 32 * (double)s->m.n
-                    : sq_sp24_stored_bits_per_weight(&s->m) * weights;
+    struct state *s = calloc(1, sizeof *s);
+    (void)r;
+    if (s)
+        s->m = (struct sq_sp24){.n = n, .k = sq_sp24_padded(k), .k_orig = k};
+    return s;
+}
+
+static const char *sized_by(const struct sq_recipe *r)
+{
+    return r->dense_fraction > 0 ? "dense layers" : NULL;
 }
 
 static void decode_row(const void *state, size_t row, float *out)
@@ -356,7 +363,8 @@ const struct sq_format_ops sq_format_sp24 = {
     .free = sp24_free,
     .apply = apply,
     .padded = padded,
-    .stored_nbits = stored_nbits,
+    .outline = outline,
+    .sized_by = sized_by,
     .decode_row = decode_row,
     .has_file = true,
     .parts = parts,
@@ -365,7 +373,6 @@ const struct sq_format_ops sq_format_sp24 = {
     .unit = unit,
     .pe = make_pe,
     .weight_nbytes = weight_nbytes,
-    .has_own_size = true,
     .equivalent_bits = equivalent_bits,
     .is_gpu_sparse = true,
     .gpu_product = sq_gpu_product_int8,

@@ -5,6 +5,7 @@
 // Files: `dense64` I64 [N / 16][K / 16][16], the words, whose bits 63:62 are 0; `row_offsets` I32
 // [N + 1] and `col_val` I32 [outliers], bit patterns, or with ptcsr = 1 in the metadata
 // [ceil(N / 16) + 1] and [words] (SPEC H.4); `in_perm` U8 [K][2], little-endian.
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +20,10 @@ enum { T = SQ_SPQR_TILE };
 
 struct state {
     struct sq_spqr m;
-    struct sq_spqr_ptcsr p; // offsets NULL: the outliers are stored as CSR
-    float *plane;           // dense part, decoded
-    uint8_t *in_perm;       // [k][2]
+    bool is_ptcsr; // how outliers are stored: as *p, else as CSR
+    struct sq_spqr_ptcsr p;
+    float *plane;     // dense part, decoded
+    uint8_t *in_perm; // [k][2]
 };
 
 static void spqr_free(void *context)
@@ -126,6 +128,7 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
 
 static enum sq_status make_ptcsr(struct state *s, struct sq_error *err)
 {
+    s->is_ptcsr = true;
     s->p.offsets = malloc((sq_spqr_padded(s->m.n) / T + 1) * sizeof *s->p.offsets);
     s->p.word = malloc((sq_spqr_ptcsr_words(&s->m.outliers) + 1) * sizeof *s->p.word);
     return s->p.offsets && s->p.word ? sq_spqr_to_ptcsr(&s->m.outliers, &s->p, err)
@@ -162,8 +165,8 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
     for (size_t t = 0; status == SQ_OK && t < m; t++) {
         status = sq_spqr_load(&s->m, x + t * s->m.k, row, err);
         if (status == SQ_OK)
-            status = sq_spqr_gemv(&s->m, s->p.offsets ? &s->p : NULL, s->plane, row, y + t * s->m.n,
-                                  err);
+            status =
+                sq_spqr_gemv(&s->m, s->is_ptcsr ? &s->p : NULL, s->plane, row, y + t * s->m.n, err);
     }
     free(row);
     return status;
@@ -175,12 +178,26 @@ static size_t padded(const struct sq_recipe *r, size_t k_orig)
     return sq_spqr_padded(k_orig);
 }
 
-static double stored_nbits(const void *state)
+// With as many outliers as their share says; as PTCSR, which pads to the fullest of 16 rows, with
+// as many in every row.
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const struct state *s = state;
-    const double weights = (double)s->m.n * (double)s->m.k;
-    return weights * (sq_spqr_dense_bits(&s->m) + sq_spqr_perm_bits(&s->m) +
-                      (s->p.offsets ? sq_spqr_ptcsr_bits(&s->m) : sq_spqr_csr_bits(&s->m)));
+    const double nnz = r->outlier_share * (double)n * (double)k;
+    struct state *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->m.n = n;
+    s->m.k = k;
+    s->m.outliers.nnz = (size_t)llround(nnz);
+    s->is_ptcsr = r->is_ptcsr;
+    s->p.n_words = sq_spqr_padded(n) * (size_t)ceil(nnz / (double)n - 1e-9);
+    return s;
+}
+
+static const char *sized_by(const struct sq_recipe *r)
+{
+    (void)r;
+    return "outliers";
 }
 
 static void decode_row(const void *state, size_t row, float *out)
@@ -200,7 +217,7 @@ static enum sq_status share(const void *state, const struct sq_sharing *how,
     const size_t rows = s->m.n;
     double padded = 0;
     (void)how;
-    if (s->p.offsets)
+    if (s->is_ptcsr)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "it holds PTCSR, need CSR");
     for (size_t i = 0; i < rows; i += T) {
         uint32_t most = 0;
@@ -229,7 +246,7 @@ static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
     const size_t rows = sq_spqr_padded(s->m.n) / T, tiles = sq_spqr_padded(s->m.k) / T;
     const struct sq_spqr_csr *c = &s->m.outliers;
     part[0] = (struct sq_part){"dense64", SQ_I64, 3, {rows, tiles, T}, s->m.dense};
-    if (s->p.offsets) {
+    if (s->is_ptcsr) {
         part[1] = (struct sq_part){"row_offsets", SQ_I32, 1, {rows + 1}, s->p.offsets};
         part[2] = (struct sq_part){"col_val", SQ_I32, 1, {s->p.n_words}, s->p.word};
     } else {
@@ -253,6 +270,7 @@ static uint32_t *copy_words(const struct sq_tensor *t)
 static enum sq_status load_ptcsr(struct state *s, const struct sq_tensor *offsets,
                                  const struct sq_tensor *words, struct sq_error *err)
 {
+    s->is_ptcsr = true;
     s->p =
         (struct sq_spqr_ptcsr){s->m.n, words->n_elements, copy_words(offsets), copy_words(words)};
     if (!s->p.offsets || !s->p.word)
@@ -425,7 +443,8 @@ const struct sq_format_ops sq_format_spqr = {
     .free = spqr_free,
     .apply = apply,
     .padded = padded,
-    .stored_nbits = stored_nbits,
+    .outline = outline,
+    .sized_by = sized_by,
     .decode_row = decode_row,
     .share = share,
     .share_unit = "bytes",
@@ -445,7 +464,6 @@ const struct sq_format_ops sq_format_spqr = {
     .own_text = "outliers",
     .law = "outliers of a row binomial, tiles of columns drawn by seed",
     .weight_nbytes = weight_nbytes,
-    .has_own_size = true,
     .equivalent_bits = equivalent_bits,
     .gpu_product = sq_gpu_product_bf16,
 };

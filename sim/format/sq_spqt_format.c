@@ -199,10 +199,13 @@ static size_t padded(const struct sq_recipe *r, size_t k_orig)
     return k_orig;
 }
 
-static double stored_nbits(const void *state)
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const struct state *s = state;
-    return 8.0 * SQ_Q4K_NBYTES * (double)sq_spqt_n_blocks(s->m.n, s->m.k) + 32;
+    struct state *s = calloc(1, sizeof *s);
+    (void)r;
+    if (s)
+        s->m = (struct sq_spqt){n, k, NULL};
+    return s;
 }
 
 static void decode_row(const void *state, size_t row, float *out)
@@ -461,7 +464,7 @@ const struct sq_format_ops sq_format_spqt = {
     .free = spqt_free,
     .apply = apply,
     .padded = padded,
-    .stored_nbits = stored_nbits,
+    .outline = outline,
     .decode_row = decode_row,
     .share = share,
     .share_unit = "columns",
@@ -481,7 +484,6 @@ const struct sq_format_ops sq_format_spqt = {
     .scan = scan,
     .lead_in = lead_in,
     .weight_nbytes = weight_nbytes,
-    .has_own_size = true,
     .equivalent_bits = equivalent_bits,
     .gpu_product = sq_gpu_product_bf16,
     .is_gpu_record = is_record,

@@ -97,6 +97,7 @@ enum sq_engine {
         16, // the whole model in bit-exact integers over its evaluation tokens: seconds
     SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
     SQ_ENGINE_ARRAY = 64,   // synthesis of the PE of the format as the machine has it, with timing
+    SQ_ENGINE_SIZE = 128,   // encodes a model in a format whose size its weights decide
 };
 
 struct sq_sweep_result {
@@ -114,8 +115,12 @@ struct sq_sweep_result {
     // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
     double pe_area_um2, pe_critical_path_ns, gather_area_um2, gather_critical_path_ns;
     // SQ_ENGINE_EVAL
-    double loss, perplexity, evaluated_bits; // stored bits per weight of what was encoded
+    double loss, perplexity;
+    // Any of VALUES, EVAL, SIZE: stored bits per weight of what was encoded; 0: nothing was
+    double evaluated_bits;
 };
+
+enum { SQ_NOTE_SIZE = 160 };
 
 struct sq_sweep_point;
 struct sq_measure {
@@ -124,6 +129,10 @@ struct sq_measure {
     unsigned engines;  // bits of enum sq_engine
     double (*get)(const struct sq_sweep_point *p, const struct sq_sweep_result *r, unsigned index);
     unsigned index; // handed to get
+    // What a reader must know of this value: why there is none, or that it is an expectation; into
+    // text, which is empty. NULL: nothing ever.
+    void (*note)(const struct sq_sweep_point *p, const struct sq_sweep_result *r, double value,
+                 char text[SQ_NOTE_SIZE]);
 };
 // Every measure there is. "causes" in a specification stands for low_busy .. high_draining.
 extern const struct sq_measure sq_measures[];

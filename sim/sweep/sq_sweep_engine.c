@@ -12,8 +12,11 @@
 #include "sim/sweep/sq_sweep_grid.h"
 #include "sim/synth/sq_synth.h"
 
-// The engines that read weights and tokens.
-enum { VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL };
+// The engines that read weights and tokens; of them those whose measures are values.
+enum {
+    VALUES = SQ_ENGINE_VALUES | SQ_ENGINE_EVAL,
+    ENCODING = VALUES | SQ_ENGINE_SIZE,
+};
 
 struct input_model {
     const char *name; // as in the specification
@@ -35,7 +38,7 @@ struct sq_sweep_inputs {
     struct input_model *model;
     struct input_table *table;
     const struct sq_digest *machine_digest; // of the specification
-    struct sq_sweep_memo *memo;             // of VALUES
+    struct sq_sweep_memo *memo;             // of ENCODING
     bool has_synth;
     struct sq_synth synth;
     char provenance[400];
@@ -91,7 +94,7 @@ static enum sq_status open_model(struct input_model *m, const char *name, const 
         const uint64_t shape[2] = {m->ck.layer[i].n, m->ck.layer[i].k};
         sq_digest_add(&m->shapes_digest, shape, sizeof shape);
     }
-    return engines & VALUES ? digest_values(m, has_eval, err) : SQ_OK;
+    return engines & ENCODING ? digest_values(m, has_eval, err) : SQ_OK;
 }
 
 static enum sq_status open_table(struct input_table *t, const char *name, const char *home,
@@ -146,7 +149,7 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
     for (; in->n_tables < n_tables; in->n_tables++)
         SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
                           o->home, err));
-    if (in->engines & VALUES)
+    if (in->engines & ENCODING)
         SQ_TRY(sq_sweep_memo_open(&in->memo, s, err));
     if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ARRAY)) || has_fair_area(s)) {
         char rtl[1024];
@@ -245,29 +248,13 @@ struct gemm {
     double count;
 };
 
-static double stored_nbits(const struct sq_sweep_point *p, const struct sq_gemm *g)
-{
-    const size_t k = (size_t)g->k;
-    if (sq_cost_is_core(&p->recipe)) {
-        const struct sq_matrix shape = {
-            .format = p->format, .n = (size_t)g->n, .k = sq_k_padded(&p->format, k), .k_orig = k};
-        return sq_stored_bits_per_weight(&shape) * (double)g->n * (double)g->k;
-    }
-    const uint64_t group = p->recipe.group ? p->recipe.group : g->k;
-    const struct sq_stretch row = {
-        .elements = g->k, .groups = (g->k + group - 1) / group, .at_end = true};
-    uint64_t nbytes[SQ_N_STREAMS];
-    sq_cost_nbytes(&p->recipe, 1, g->n, UINT32_MAX, &row, nbytes); // SpQt: every column is stored
-    return 8. * (double)(nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_INDEX] + nbytes[SQ_STREAM_SCALE]);
-}
-
 static void add_gemm(const struct sq_sweep_point *p, const struct gemm *g, double cycles,
                      const struct sq_mapping_use *use, struct sq_sweep_result *r)
 {
     const double weights = (double)g->size.n * (double)g->size.k * g->count;
     r->macs += (double)g->size.m * weights;
     r->weights += weights;
-    r->stored_nbits += g->count * stored_nbits(p, &g->size);
+    r->stored_nbits += g->count * sq_recipe_nbits(&p->recipe, (size_t)g->size.n, (size_t)g->size.k);
     r->cycles += cycles;
     r->low_slots += g->count * use->low_slots;
     r->low_macs += g->count * use->low;
@@ -361,11 +348,14 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
     return SQ_OK;
 }
 
-// Losses and errors, by the tokens beside the model.
+// Losses and errors, by the tokens beside the model; or what its weights take, where they decide.
+// Tensors that are no model have no tokens to calibrate by, so that nothing but shapes is left.
 static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
     const struct input_model *m = model_of(in, p);
+    if (!(in->engines & VALUES) && (!m->ck.is_model || !sq_recipe_sized_by(&p->recipe)))
+        return SQ_OK;
     const struct sq_sweep_source source = {&m->ck, m->path, m->tokens, m->eval_tokens,
                                            m->values_digest};
     return sq_sweep_values(in->memo, &source, in->engines, p, r, err);
@@ -420,7 +410,7 @@ static const struct {
     engine *run;
 } engines[] = {
     {SQ_ENGINE_TIMING, run_timing},
-    {VALUES, run_values},
+    {ENCODING, run_values},
     {SQ_ENGINE_PE, run_pe},
     {SQ_ENGINE_GATHER, run_gather},
 };

@@ -393,6 +393,7 @@ static bool can_evaluate(const struct sq_sweep_grid *s, const struct sq_sweep_po
 
 static enum sq_status collect_points(struct sq_sweep_grid *s, struct sq_error *err)
 {
+    bool has_own_size = false; // of a model in a format whose weights decide it
     double total = 1;
     for (unsigned a = 0; a < SQ_N_AXES; a++)
         if (s->axis[a].n)
@@ -415,14 +416,18 @@ static enum sq_status collect_points(struct sq_sweep_grid *s, struct sq_error *e
             holds = holds && sq_constraint_holds(&s->constraint[c], p.quantity);
         s->n_illegal += !is_legal;
         s->n_excluded += is_legal && !holds;
-        if (is_legal && holds)
+        if (is_legal && holds) {
             s->point[s->n_points++] = at;
+            has_own_size = has_own_size || (p.model && sq_recipe_sized_by(&p.recipe));
+        }
     }
     if (s->n_points == 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "no point is left of %.0f: %zu have no legal format or core, %zu are "
                        "excluded by constraints",
                        total, s->n_illegal, s->n_excluded);
+    if (!has_own_size)
+        s->engines &= ~(unsigned)SQ_ENGINE_SIZE;
     return SQ_OK;
 }
 

@@ -28,11 +28,11 @@ static double weight_sqnr_db(point *p, result *r, unsigned index)
     return sq_sqnr_db(&(struct sq_sqnr){r->weight_signal, r->weight_noise});
 }
 
-// Of what was encoded, where that depends on the weights: pruned rows, outliers, padding.
+// Of what was encoded, where the weights decide it; else of the shapes, which is the same number.
 static double stored_bits(point *p, result *r, unsigned index)
 {
     (void)index;
-    if (p->recipe.format->has_own_size && r->evaluated_bits > 0)
+    if (sq_recipe_sized_by(&p->recipe) && r->evaluated_bits > 0)
         return r->evaluated_bits;
     return r->stored_nbits / r->weights;
 }
@@ -172,6 +172,60 @@ static double macs_per_cycle_mm2(point *p, result *r, unsigned index)
     return r->macs / r->cycles / mm2;
 }
 
+// ---- notes ------------------------------------------------------------------------------------
+
+static void note_stored_bits(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    const char *by = sq_recipe_sized_by(&p->recipe);
+    if (isnan(value))
+        snprintf(text, SQ_NOTE_SIZE, "the weights stay as they are");
+    else if (by && !(r->evaluated_bits > 0))
+        snprintf(text, SQ_NOTE_SIZE, "expected, by the share of %s: nothing was encoded", by);
+}
+
+static void note_error(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p, (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "%s", isinf(value) ? "without any error" : "of zeros alone");
+}
+
+static void note_loss(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p, (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "the loss is beyond what a number holds");
+}
+
+static void note_high(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "%s has no high path", p->recipe.format->name);
+}
+
+static void note_format_area(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p, (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "only axis fair = area makes a PE by its area");
+}
+
+static void note_array_area(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "RTL has no PE of %s with these bits and lanes",
+                 p->recipe.format->name);
+}
+
+static void note_path(point *p, result *r, double value, char text[SQ_NOTE_SIZE])
+{
+    (void)p, (void)r;
+    if (!isfinite(value))
+        snprintf(text, SQ_NOTE_SIZE, "OpenSTA (sta) is not installed");
+}
+
 #define TIMING SQ_ENGINE_TIMING
 #define MODELLED "modelled: cycle model, equal to the RTL in every beat"
 #define MACHINE SQ_ENGINE_TIMING | SQ_ENGINE_MACHINE
@@ -181,49 +235,51 @@ static double macs_per_cycle_mm2(point *p, result *r, unsigned index)
 #define COUNTED "counted: bytes of the stored streams, scales included"
 #define SYNTHESIS "measured: synthesis by Yosys"
 #define STA "measured: OpenSTA on the synthesized netlist, before layout"
-#define CAUSES(path, get)                                                                          \
-    {path "_busy", "cycles", MODELLED, TIMING, get, SQ_CAUSE_BUSY},                                \
-        {path "_filling", "cycles", MODELLED, TIMING, get, SQ_CAUSE_FILLING},                      \
-        {path "_wait_act", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_ACT},                    \
-        {path "_wait_weight", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_WEIGHT},              \
-        {path "_wait_high", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_HIGH},                  \
-        {path "_wait_mask", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_MASK},                  \
-        {path "_blocked_output", "cycles", MODELLED, TIMING, get, SQ_CAUSE_BLOCKED_OUTPUT},        \
-        {path "_imbalance", "cycles", MODELLED, TIMING, get, SQ_CAUSE_IMBALANCE},                  \
-        {path "_wait_index", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_INDEX},                \
+#define CAUSES(path, get, note)                                                                    \
+    {path "_busy", "cycles", MODELLED, TIMING, get, SQ_CAUSE_BUSY, note},                          \
+        {path "_filling", "cycles", MODELLED, TIMING, get, SQ_CAUSE_FILLING, note},                \
+        {path "_wait_act", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_ACT, note},              \
+        {path "_wait_weight", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_WEIGHT, note},        \
+        {path "_wait_high", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_HIGH, note},            \
+        {path "_wait_mask", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_MASK, note},            \
+        {path "_blocked_output", "cycles", MODELLED, TIMING, get, SQ_CAUSE_BLOCKED_OUTPUT, note},  \
+        {path "_imbalance", "cycles", MODELLED, TIMING, get, SQ_CAUSE_IMBALANCE, note},            \
+        {path "_wait_index", "cycles", MODELLED, TIMING, get, SQ_CAUSE_WAIT_INDEX, note},          \
     {                                                                                              \
-        path "_draining", "cycles", MODELLED, TIMING, get, SQ_CAUSE_DRAINING                       \
+        path "_draining", "cycles", MODELLED, TIMING, get, SQ_CAUSE_DRAINING, note                 \
     }
 
 const struct sq_measure sq_measures[] = {
-    {"relative_error", "", GOLDEN, SQ_ENGINE_VALUES, relative_error, 0},
-    {"output_sqnr_db", "dB", GOLDEN, SQ_ENGINE_VALUES, output_sqnr_db, 0},
-    {"weight_sqnr_db", "dB", GOLDEN, SQ_ENGINE_VALUES, weight_sqnr_db, 0},
-    {"loss", "nats per token", EVALUATED, SQ_ENGINE_EVAL, loss, 0},
-    {"perplexity", "", EVALUATED, SQ_ENGINE_EVAL, perplexity, 0},
-    {"stored_bits", "bits per weight", COUNTED, TIMING, stored_bits, 0},
-    {"cycles", "cycles", MODELLED, TIMING, cycles, 0},
-    {"bound_cycles", "cycles", "closed form", TIMING, bound_cycles, 0},
-    {"macs", "", "closed form", TIMING, macs, 0},
-    {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0},
-    {"dram_bytes", "bytes", ON_MACHINE, MACHINE, dram_bytes, 0},
-    {"memory_cycles", "cycles", ON_MACHINE, MACHINE, memory_cycles, 0},
-    {"index_cycles", "cycles", ON_MACHINE, MACHINE, index_cycles, 0},
-    {"format_low_lanes", "", "closed form, by axis fair", MACHINE, format_low_lanes, 0},
-    {"format_high_lanes", "", "closed form, by axis fair", MACHINE, format_high_lanes, 0},
-    {"format_area_um2", "um2", SYNTHESIS " of the PE, fair by area", MACHINE, format_area_um2, 0},
+    {"relative_error", "", GOLDEN, SQ_ENGINE_VALUES, relative_error, 0, note_error},
+    {"output_sqnr_db", "dB", GOLDEN, SQ_ENGINE_VALUES, output_sqnr_db, 0, note_error},
+    {"weight_sqnr_db", "dB", GOLDEN, SQ_ENGINE_VALUES, weight_sqnr_db, 0, note_error},
+    {"loss", "nats per token", EVALUATED, SQ_ENGINE_EVAL, loss, 0, note_loss},
+    {"perplexity", "", EVALUATED, SQ_ENGINE_EVAL, perplexity, 0, note_loss},
+    {"stored_bits", "bits per weight", COUNTED, TIMING | SQ_ENGINE_SIZE, stored_bits, 0,
+     note_stored_bits},
+    {"cycles", "cycles", MODELLED, TIMING, cycles, 0, NULL},
+    {"bound_cycles", "cycles", "closed form", TIMING, bound_cycles, 0, NULL},
+    {"macs", "", "closed form", TIMING, macs, 0, NULL},
+    {"time_ms", "ms", ON_MACHINE, MACHINE, time_ms, 0, NULL},
+    {"dram_bytes", "bytes", ON_MACHINE, MACHINE, dram_bytes, 0, NULL},
+    {"memory_cycles", "cycles", ON_MACHINE, MACHINE, memory_cycles, 0, NULL},
+    {"index_cycles", "cycles", ON_MACHINE, MACHINE, index_cycles, 0, NULL},
+    {"format_low_lanes", "", "closed form, by axis fair", MACHINE, format_low_lanes, 0, NULL},
+    {"format_high_lanes", "", "closed form, by axis fair", MACHINE, format_high_lanes, 0, NULL},
+    {"format_area_um2", "um2", SYNTHESIS " of the PE, fair by area", MACHINE, format_area_um2, 0,
+     note_format_area},
     {"array_area_um2", "um2", SYNTHESIS " of the format's PE, times PEs and cores",
-     MACHINE | SQ_ENGINE_ARRAY, array_area_um2, 0},
-    {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0},
-    {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0},
-    {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0},
-    {"pe_critical_path_ns", "ns", STA, SQ_ENGINE_PE, pe_critical_path_ns, 0},
-    {"gather_area_um2", "um2", SYNTHESIS, SQ_ENGINE_GATHER, gather_area_um2, 0},
-    {"gather_critical_path_ns", "ns", STA, SQ_ENGINE_GATHER, gather_critical_path_ns, 0},
+     MACHINE | SQ_ENGINE_ARRAY, array_area_um2, 0, note_array_area},
+    {"utilisation_low", "", MODELLED, TIMING, utilisation_low, 0, NULL},
+    {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0, note_high},
+    {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0, NULL},
+    {"pe_critical_path_ns", "ns", STA, SQ_ENGINE_PE, pe_critical_path_ns, 0, note_path},
+    {"gather_area_um2", "um2", SYNTHESIS, SQ_ENGINE_GATHER, gather_area_um2, 0, NULL},
+    {"gather_critical_path_ns", "ns", STA, SQ_ENGINE_GATHER, gather_critical_path_ns, 0, note_path},
     {"macs_per_cycle_mm2", "1/mm2", SYNTHESIS " and cycle model", TIMING | SQ_ENGINE_PE,
-     macs_per_cycle_mm2, 0},
-    CAUSES("low", low_cause),
-    CAUSES("high", high_cause),
+     macs_per_cycle_mm2, 0, NULL},
+    CAUSES("low", low_cause, NULL),
+    CAUSES("high", high_cause, note_high),
 };
 const size_t sq_n_measures = sizeof sq_measures / sizeof sq_measures[0];
 _Static_assert(sizeof sq_measures / sizeof sq_measures[0] <= SQ_MEASURES_MAX, "a larger list");

@@ -44,13 +44,56 @@ static struct sq_digest key_of(const struct run *run, const struct task *t)
     return d;
 }
 
-enum { MEASURES_SIZE = 64 * SQ_MEASURES_MAX };
+enum { MEASURES_SIZE = (64 + 40 + SQ_NOTE_SIZE) * SQ_MEASURES_MAX };
 
-// Whole numbers in full, others with twelve digits, what is undefined as null.
+struct notes {
+    char text[SQ_MEASURES_MAX][SQ_NOTE_SIZE]; // of a measure, empty: none
+};
+
+static void make_notes(const struct sq_sweep_grid *s, const struct sq_sweep_point *p,
+                       const struct sq_sweep_result *r, struct notes *notes)
+{
+    for (size_t i = 0; i < s->n_measures; i++) {
+        const struct sq_measure *m = s->measure[i];
+        notes->text[i][0] = '\0';
+        if (m->note)
+            m->note(p, r, m->get(p, r, m->index), notes->text[i]);
+    }
+}
+
+// "utilisation_high, high_busy: dense has no high path; stored_bits: ...", null without any. No
+// note has a character that JSON escapes.
+static size_t write_notes(const struct sq_sweep_grid *s, struct notes *notes, char *text,
+                          size_t size)
+{
+    size_t at = (size_t)snprintf(text, size, ",\"notes\":");
+    bool any = false;
+    for (size_t i = 0; i < s->n_measures; i++) {
+        char same[SQ_NOTE_SIZE];
+        if (!notes->text[i][0])
+            continue;
+        memcpy(same, notes->text[i], sizeof same);
+        at +=
+            (size_t)snprintf(text + at, size - at, "%s%s", any ? "; " : "\"", s->measure[i]->name);
+        any = true;
+        for (size_t j = i + 1; j < s->n_measures; j++)
+            if (strcmp(notes->text[j], same) == 0) {
+                at += (size_t)snprintf(text + at, size - at, ", %s", s->measure[j]->name);
+                notes->text[j][0] = '\0';
+            }
+        at += (size_t)snprintf(text + at, size - at, ": %s", same);
+    }
+    return at + (size_t)snprintf(text + at, size - at, any ? "\"" : "null");
+}
+
+// Whole numbers in full, others with twelve digits, what is undefined as null; then what is to be
+// known of them.
 static void write_measures(const struct sq_sweep_grid *s, const struct sq_sweep_point *p,
                            const struct sq_sweep_result *r, char text[MEASURES_SIZE])
 {
+    struct notes notes;
     size_t at = 0;
+    make_notes(s, p, r, &notes);
     for (size_t i = 0; i < s->n_measures; i++) {
         const struct sq_measure *m = s->measure[i];
         const double v = m->get(p, r, m->index);
@@ -61,6 +104,7 @@ static void write_measures(const struct sq_sweep_grid *s, const struct sq_sweep_
         at += (size_t)snprintf(text + at, MEASURES_SIZE - at, "%c\"%s\":%s", i ? ',' : '{', m->name,
                                number);
     }
+    at += write_notes(s, &notes, text + at, MEASURES_SIZE - at);
     snprintf(text + at, MEASURES_SIZE - at, "}");
 }
 

@@ -332,7 +332,7 @@ for f in sq_w dense; do
     area=$(tail -1 "$W.out" | grep -o '"pe_area_um2":[0-9.]*' | cut -d: -f2)
     lanes="$(number low_lanes),$(number high_lanes)"
     [ "$w" = none ] && lanes="[0-9]*,[0-9]*"
-    ok "$f, fair by $w, is that of run" grep -q "^[^,]*,64,4096,4096,$f,.*,$w,$(number cycles),$lanes,${area%.*}[.0-9]*\$" "$W/fair.csv"
+    ok "$f, fair by $w, is that of run" grep -q "^[^,]*,64,4096,4096,$f,.*,$w,$(number cycles),$lanes,${area%.*}[.0-9]*,[^,]*\$" "$W/fair.csv"
   done
 done
 sed 's/,32,/,0,/' "$SQSIM_HOME/$T" >"$W/zero.csv"
@@ -361,7 +361,7 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
     printf '%s\n' 'name: ppl' 'axes:' '  bank: [32]' '  algorithm: [rtn, gptq]' 'measures: [loss, perplexity]' \
       >"$W/ppl.yaml"
     sq sweep ppl.yaml --db v.db -o ppl.csv; ok "perplexity" accepted
-    sq eval --algorithm gptq --smooth none --summary --json; ok "eval" [ "$RC" = 0 ]
+    sq eval --algorithm gptq --summary --json; ok "eval" [ "$RC" = 0 ]
     ok "is eval's" awk \
       "BEGIN{d = $(tail -1 "$W/ppl.csv" | cut -d, -f16) - $(number perplexity); exit !(d * d < 1e-16)}"
     ok "the algorithm matters" [ "$(cut -d, -f16 "$W/ppl.csv" | sort -u | wc -l)" = 3 ]

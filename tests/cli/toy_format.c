@@ -115,10 +115,13 @@ static size_t padded(const struct sq_recipe *r, size_t k_orig)
     return k_orig;
 }
 
-static double stored_nbits(const void *state)
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const struct state *s = state;
-    return (double)s->n * (8 * (double)row_nbytes(s->k) + 32);
+    struct state *s = calloc(1, sizeof *s);
+    (void)r;
+    if (s)
+        *s = (struct state){.n = n, .k = k};
+    return s;
 }
 
 static void decode_row(const void *state, size_t row, float *out)
@@ -194,7 +197,7 @@ const struct sq_format_ops sq_format_toy = {
     .free = toy_free,
     .apply = apply,
     .padded = padded,
-    .stored_nbits = stored_nbits,
+    .outline = outline,
     .decode_row = decode_row,
     .has_file = true,
     .parts = parts,

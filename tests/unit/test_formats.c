@@ -27,7 +27,7 @@ static void parts_are_whole(void **state)
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_format_ops *f = sq_formats[i];
         assert_true(f->check && f->needs && f->init && f->free && f->apply && f->padded &&
-                    f->stored_nbits && f->decode_row);
+                    f->outline && f->parts && f->decode_row);
         assert_true(!f->parts == !f->load);
         assert_true(!f->parts || f->has_file);
         assert_true(!f->share == !f->share_unit);
