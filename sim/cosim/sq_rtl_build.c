@@ -328,12 +328,13 @@ static enum sq_status run_yosys(const struct job *j, const char *work, struct sq
                     "-q\n-e\nimplicitly declared\n-s\nnetlist.ys\n", err);
 }
 
-// With ccache where there is one that has a folder: what it makes is the same.
+// With ccache where there is one that has a folder, which is relative, and no place to write, where
+// XDG_CACHE_HOME is empty: what it makes is the same.
 static enum sq_status run_make(struct job *j, const char *work, struct sq_error *err)
 {
     char text[1024], folder[PATH_NBYTES];
     if (sq_process_version("ccache", "-kcache_dir", folder, sizeof folder, NULL) == SQ_OK &&
-        (access(folder, W_OK) == 0 || mkdir(folder, 0700) == 0))
+        folder[0] == '/' && (access(folder, W_OK) == 0 || mkdir(folder, 0700) == 0))
         snprintf(j->ccache, sizeof j->ccache, "%s", folder);
     snprintf(text, sizeof text, "%s%s", j->make, *j->ccache ? "OBJCACHE=ccache\n" : "");
     const enum sq_status status = run_tool(j, work, "make", text, err);
