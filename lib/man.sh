@@ -7,7 +7,8 @@ command -v help2man >/dev/null || { echo "man: no help2man (Debian: help2man)" >
 mkdir -p "$DIR"
 version=$("$SQSIM" --version | head -1)
 page() { # NAME SUMMARY COMMAND
-  help2man -N -s 1 -n "$2" --version-string "$version" "$3" |
+  # One line of usage, however long: of a broken one help2man puts the rest under DESCRIPTION.
+  ARGP_HELP_FMT=rmargin=4000 help2man -N -s 1 -n "$2" --version-string "$version" "$3" |
     sed "s/^\.TH SQSIM /.TH ${1^^} /; s/^sqsim \\\\- /${1//-/\\\\-} \\\\- /" >"$DIR/$1.1.new"
   mv "$DIR/$1.1.new" "$DIR/$1.1"
 }

@@ -62,6 +62,7 @@ install: $(BUILD)/sqsim $(BUILD)/libsqsim.so $(BUILD)/man/sqsim.1 $(BUILD)/sqsim
 	$(Q)$(INSTALL) -D -m 644 lib/completion/sqsim.bash $(DESTDIR)$(BASHDIR)/sqsim
 	$(Q)$(INSTALL) -D -m 644 lib/completion/_sqsim $(DESTDIR)$(ZSHDIR)/_sqsim
 	$(Q)for f in $(DATA); do $(INSTALL) -D -m 644 $$f $(DESTDIR)$(DATADIR)/$$f; done
+	$(Q)[ -n "$(DESTDIR)" ] || lib/loader.sh $(LIBDIR) $(SONAME)
 
 ## uninstall (packages): remove what install put there, with the same PREFIX and DESTDIR
 .PHONY: uninstall

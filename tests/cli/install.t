@@ -14,6 +14,13 @@ done
 ok "make install" "${MAKE[@]}" install DESTDIR="$R" PREFIX=$PREFIX
 BIN=$R$PREFIX/bin LIB=$R$PREFIX/lib
 
+# Where the loader does not look, make install says what to do; nothing for a package (DESTDIR).
+ok "nothing is said of a DESTDIR" [ -z "$("${MAKE[@]}" install DESTDIR="$W/quiet" PREFIX=$PREFIX)" ]
+ok "a prefix of one's own: says how libsqsim is found" grep -qF "LD_LIBRARY_PATH=$W/own/lib" \
+  <("${MAKE[@]}" install PREFIX="$W/own")
+rm -rf "$W/quiet" "$W/own"
+"${MAKE[@]}" build/sqsim.pc build/sqsim-sysc.pc PREFIX=$PREFIX >/dev/null
+
 # ---- library ----------------------------------------------------------------------------------
 ok "every symbol begins with sqsim_" [ -z "$(nm -D --defined-only "$LIB/libsqsim.so" | awk '{print $3}' |
   grep -vE '^(sqsim_[a-z_]+@@SQSIM_0|SQSIM_0)$')" ]
@@ -61,8 +68,13 @@ if [ -e /usr/include/systemc.h ]; then
   ok "sc_main() of ten lines" [ "$(sed -n '/^int sc_main/,$p' tests/cli/mine_platform.cpp | wc -l)" -le 11 ]
   ok "a platform of one's own by pkg-config" g++ -std=c++17 -O1 -Wall -Wextra tests/cli/mine_platform.cpp \
     -o "$W/platform" $(pkg-config --cflags --libs sqsim-sysc)
-  ok "a job of zeros is answered with its reason" [ "$(SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/platform" | tail -1)" = \
-    "refused: lo: a bank of group 0 has not exactly 8 mask codes, 0 s" ]
+  ok "runs a job: 24 x 3 x 1 and 8 x 3 x 100" grep -qx "done: 72 and 2400, [0-9]* ns, " \
+    <(SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/platform")
+  sed 's/lo\[i\] = -8/lo[i] = 1/' tests/cli/mine_platform.cpp >"$W/maskless.cpp"
+  g++ -std=c++17 -O0 "$W/maskless.cpp" -o "$W/maskless" $(pkg-config --cflags --libs sqsim-sysc)
+  ok "a job that is none is answered with its reason" grep -q \
+    "^refused: 0 and 0, .* ns, lo: a bank of group 0 has not exactly 8 mask codes$" \
+    <(SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/maskless")
   sed 's/sq_core_config_default()/sq_core_config{}/' tests/cli/mine_platform.cpp >"$W/unset.cpp"
   ok "an unset configuration compiles" g++ -std=c++17 -O0 "$W/unset.cpp" -o "$W/unset" $(pkg-config --cflags --libs sqsim-sysc)
   SYSTEMC_DISABLE_COPYRIGHT_MESSAGE=1 "$W/unset" >"$W.out" 2>&1
@@ -99,6 +111,11 @@ for c in $("$SQSIM" --complete | cut -f1); do
   missing=$("$SQSIM" "$c" --complete | cut -f1 | grep -vx -- --help | while read -r o; do
     tr -d '\\' <"$MAN/sqsim-$c.1" | grep -qF -- "$o" || echo "$o"; done)
   ok "manual page of $c" [ -s "$MAN/sqsim-$c.1" -a -z "$missing" ]
+  ok "$c: usage under SYNOPSIS, a sentence under DESCRIPTION" awk '
+    /^\.SH/ { section = $2; next } /^\.(IP|PP|B)/ { next }
+    section == "DESCRIPTION" && !first { first = $0 }
+    section == "SYNOPSIS" { synopsis = synopsis $0 }
+    END { exit !(first ~ /^[A-Z]/ && synopsis ~ /json/) }' "$MAN/sqsim-$c.1"
 done
 ok "manual page of sqsim" grep -q '^.TH SQSIM "1"' "$MAN/sqsim.1"
 complete_to() { # WANT WORD...
