@@ -196,7 +196,7 @@ const struct argp *sq_cli_options_argp(unsigned scope)
     }
     put(help, " (");
     put(help, sq_formats[0]->name);
-    put(help, ")");
+    put(help, "); with --help: its options first");
     tables[table].option[0] = (struct argp_option){
         .name = "format", .key = KEY_FORMAT, .arg = "F", .doc = strdup(help), .group = 1};
     for (size_t i = 0; sq_formats[i]; i++)
@@ -205,6 +205,72 @@ const struct argp *sq_cli_options_argp(unsigned scope)
                 add_option(table, scope, taken(scope, i, o->name));
     tables[table].argp = (struct argp){.options = tables[table].option, .parser = parse};
     return &tables[table].argp;
+}
+
+// ---- the help of one format ---------------------------------------------------------------------
+
+enum { OF_FORMAT = 1, OF_COMMAND, COMMON, OF_OTHERS };
+
+static struct {
+    struct argp argp;
+    struct argp_option option[2 * SQ_OPTIONS_MAX];
+    size_t n;
+} shown;
+
+static void show(struct argp_option o, int group)
+{
+    o.group = group;
+    if (shown.n + 1 < sizeof shown.option / sizeof shown.option[0])
+        shown.option[shown.n++] = o;
+}
+
+static void show_heading(const char *text, const char *format, int group)
+{
+    char heading[80];
+    snprintf(heading, sizeof heading, text, format);
+    show((struct argp_option){.doc = strdup(heading)}, group);
+}
+
+static void show_formats(size_t table, size_t format)
+{
+    for (const struct argp_option *o = &tables[table].option[1]; o->name; o++) {
+        const struct sq_format_option *mine = taken(1u << table, format, o->name);
+        char help[HELP_NBYTES];
+        if (!mine) {
+            show(*o, OF_OTHERS);
+            continue;
+        }
+        describe(mine, help);
+        show((struct argp_option){o->name, o->key, o->arg, o->flags, strdup(help), 0}, OF_FORMAT);
+    }
+    show(tables[table].option[0], OF_COMMAND); // --format
+}
+
+const struct argp *sq_cli_options_help(const struct argp *argp, const char *format)
+{
+    const size_t n_tables = sizeof tables / sizeof tables[0];
+    size_t index = 0, table = n_tables;
+    for (const struct argp_child *c = argp->children; c && c->argp; c++)
+        for (size_t t = 0; t < n_tables; t++)
+            table = c->argp == &tables[t].argp ? t : table;
+    while (sq_formats[index] && strcmp(sq_formats[index]->name, format) != 0)
+        index++;
+    if (table == n_tables || !sq_formats[index])
+        return argp;
+    show_heading("Options of %s:", format, OF_FORMAT);
+    show_heading("Options of the command:", "", OF_COMMAND);
+    show_heading("Options of other formats than %s:", format, OF_OTHERS);
+    show_formats(table, index);
+    for (const struct argp_option *o = argp->options; o && o->name; o++)
+        show(*o, o->group < COMMON ? OF_COMMAND : COMMON);
+    for (const struct argp_child *c = argp->children; c->argp; c++)
+        for (const struct argp_option *o = c->argp->options;
+             c->argp != &tables[table].argp && o && o->name; o++)
+            show(*o, OF_COMMAND);
+    shown.argp = *argp;
+    shown.argp.options = shown.option;
+    shown.argp.children = NULL;
+    return &shown.argp;
 }
 
 enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq_format_ops *f,

@@ -22,6 +22,12 @@ struct sq_cli_options sq_cli_options_default(unsigned scope, struct sq_error *er
 // of them have a meaning is asked by sq_cli_recipe. Lives as long as the program.
 const struct argp *sq_cli_options_argp(unsigned scope);
 
+// What --help shows once a format is named: the options of `argp`, a command's, flat; first those of
+// the format with what they mean for it, then the command's, then those of other formats. `argp`
+// itself where it has no options of formats, or there is no such format. Lives as long as the
+// program.
+const struct argp *sq_cli_options_help(const struct argp *argp, const char *format);
+
 // The recipe of the options, checked; sentences begin with "--".
 enum sq_status sq_cli_recipe(const struct sq_cli_options *in, struct sq_recipe *r,
                              struct sq_error *err);

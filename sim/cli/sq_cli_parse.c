@@ -102,11 +102,24 @@ static enum sq_status check_short(const struct options *all, const char *keys, b
     return SQ_OK;
 }
 
-static void print_help_and_exit(const struct argp *argp, const char *command)
+// The word behind --format, wherever it stands; NULL where there is none.
+static const char *format_of(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strncmp(argv[i], "--format=", 9) == 0)
+            return argv[i] + 9;
+        else if (strcmp(argv[i], "--format") == 0 && i + 1 < argc)
+            return argv[i + 1];
+    return NULL;
+}
+
+static void print_help_and_exit(const struct argp *argp, int argc, char **argv)
 {
     char name[64];
+    const char *command = argv[0], *format = format_of(argc, argv);
     snprintf(name, sizeof name, "sqsim %.40s", command);
-    argp_help(argp, stdout, ARGP_HELP_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
+    argp_help(format ? sq_cli_options_help(argp, format) : argp, stdout,
+              ARGP_HELP_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
     exit(sq_cli_finish(command, SQ_EXIT_OK));
 }
 
@@ -138,7 +151,7 @@ static enum sq_status check_words(const struct argp *argp, int argc, char **argv
         if (strcmp(word, "--") == 0)
             return SQ_OK;
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-            print_help_and_exit(argp, argv[0]);
+            print_help_and_exit(argp, argc, argv);
         else if (strcmp(word, "--complete") == 0)
             print_options_and_exit(&all, argv[0]);
         else if (strncmp(word, "--", 2) == 0)

@@ -64,6 +64,19 @@ for c in $commands; do
   refuse "unexpected argument '[abc]'\|need\|cannot" "$c" a b c d
 done
 
+# With a format --help begins with its options and what they mean for it; no option is left out.
+options_of() { grep -oE '^ +(-[a-z], +)?--[a-z0-9-]+' "$W.out" | grep -oE -e '--[a-z0-9-]+' | sort; }
+for c in eval quantize run cosim vectors; do
+  sq "$c" --help; options_of >"$W/all"
+  for words in "--format sq_b --help" "--help --format=sq_b"; do
+    accept "$c $words" "$c" $words
+    ok "begins with them" [ "$(grep -m 2 -E '^ +Options of|^ +(-., )?--' "$W.out" | sed 's/^ *//; s/  .*//' | tr '\n' ' ' | grep -c '^Options of sq_b: --')" = 1 ]
+    ok "for that format" eval "! sed -n '/Options of sq_b:/,/Options of the command:/p' '$W.out' | grep -Eq 'sq_w|gqsa|dense:'"
+    ok "has all options, once" cmp "$W/all" <(options_of)
+  done
+done
+sq eval --format nvpf4 --help
+ok "of no format: as without" cmp "$W.out" <("$SQSIM" eval --help)
 cd "$W" && "$SQSIM" --help >/dev/full 2>"$W.err"; RC=$?; cd "$ROOT" || exit
 ok "help on a full disk" refused_well "cannot write standard output" "" ""
 finish
