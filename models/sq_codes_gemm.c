@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "models/sq_codes.h"
+#include "models/sq_codes_combine.h"
 #include "models/sq_codes_dot.h"
 #include "models/sq_codes_fp.h"
-#include "models/sq_combine.h"
 
 // Longest group whose INT32 sums cannot overflow with split codes: 136 * 136 * 2^16 < 2^31.
 #define GROUP_MAX 65536u
@@ -107,107 +107,6 @@ static void load_weights(const struct sq_gemm_codes *g, size_t row, int16_t *pla
         s_lo[i] = sq_grid_is_single(&w->grid) ? sq_grid_single_scale(&w->grid, lo, hi) : lo;
         s_hi[i] = hi;
     }
-}
-
-// ---- combine --------------------------------------------------------------------------------
-
-// Sums of a tile, and outputs on their way.
-typedef int32_t sums[CHANNELS];
-typedef float outputs[CHANNELS];
-
-// One accumulator: the products of the larger scale shifted left, exact in 41 bits.
-static void combine_shifted(const struct sq_codes *x, size_t token, const float *s_w,
-                            const int32_t *lo, const int32_t *hi, float *y)
-{
-    const int e = sq_grid_shift(x->s_lo[token], x->s_hi[token]);
-    const int64_t by_lo = INT64_C(1) << (e < 0 ? -e : 0), by_hi = INT64_C(1) << (e > 0 ? e : 0);
-    for (unsigned c = 0; c < CHANNELS; c++)
-        y[c] = y[c] + (float)(lo[c] * by_lo + hi[c] * by_hi) * s_w[c];
-}
-
-// One group of a block: the FP32 roundings of sq_codes.h for CHANNELS channels of n tokens.
-static inline __attribute__((always_inline)) void combine_body(const struct sq_gemm_codes *j,
-                                                               size_t token, unsigned n,
-                                                               const float *s_lo, const float *s_hi,
-                                                               sums *lo, sums *hi, outputs *y)
-{
-    if (j->w->grid.kind == SQ_GRID_OWN) {
-        for (unsigned t = 0; t < n; t++)
-#pragma omp simd
-            for (unsigned c = 0; c < CHANNELS; c++)
-                y[t][c] = sq_combine_group(SQ_COMBINE_TWO, y[t][c], lo[t][c], hi[t][c], s_lo[c],
-                                           s_hi[c], 1.0f);
-    } else if (j->x->grid.kind == SQ_GRID_SHIFT) {
-        for (unsigned t = 0; t < n; t++)
-            combine_shifted(j->x, token + t, s_lo, lo[t], hi[t], y[t]);
-    } else if (j->x->grid.kind == SQ_GRID_OWN) {
-        for (unsigned t = 0; t < n; t++) {
-            const float x_lo = j->x->s_lo[token + t], x_hi = j->x->s_hi[token + t];
-#pragma omp simd
-            for (unsigned c = 0; c < CHANNELS; c++)
-                y[t][c] = sq_combine_group(SQ_COMBINE_SCALED, y[t][c], lo[t][c], hi[t][c], x_lo,
-                                           x_hi, s_lo[c]);
-        }
-    } else {
-        for (unsigned t = 0; t < n; t++)
-#pragma omp simd
-            for (unsigned c = 0; c < CHANNELS; c++)
-                y[t][c] =
-                    sq_combine_group(SQ_COMBINE_ONE, y[t][c], lo[t][c], 0, s_lo[c], 1.0f, 1.0f);
-    }
-}
-
-typedef void combine_fn(const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
-                        const float *s_hi, sums *lo, sums *hi, outputs *y);
-
-static void combine_portable(const struct sq_gemm_codes *j, size_t token, unsigned n,
-                             const float *s_lo, const float *s_hi, sums *lo, sums *hi, outputs *y)
-{
-    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
-}
-
-#if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-combine_avx512(const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
-               const float *s_hi, sums *lo, sums *hi, outputs *y)
-{
-    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
-}
-
-__attribute__((target("avx2"))) static void combine_avx2(const struct sq_gemm_codes *j,
-                                                         size_t token, unsigned n,
-                                                         const float *s_lo, const float *s_hi,
-                                                         sums *lo, sums *hi, outputs *y)
-{
-    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
-}
-
-static combine_fn *select_combine(void)
-{
-    return __builtin_cpu_supports("avx512f") ? combine_avx512
-           : __builtin_cpu_supports("avx2")  ? combine_avx2
-                                             : combine_portable;
-}
-#else
-static combine_fn *select_combine(void)
-{
-    return combine_portable;
-}
-#endif
-
-// The last product, with the token's scale, of n channels.
-static void finish(const struct sq_codes *x, size_t token, const float *y, unsigned n, float *out)
-{
-    const float lo = x->s_lo[token], hi = x->s_hi[token];
-    if (x->grid.kind == SQ_GRID_OWN) {
-        for (unsigned c = 0; c < n; c++)
-            out[c] = sq_combine_end(SQ_COMBINE_SCALED, y[c], 1.0f);
-        return;
-    }
-    const float s = x->grid.kind == SQ_GRID_SHIFT ? (lo < hi ? lo : hi)
-                                                  : sq_grid_single_scale(&x->grid, lo, hi);
-    for (unsigned c = 0; c < n; c++)
-        out[c] = sq_combine_end(SQ_COMBINE_ONE, y[c], s);
 }
 
 // ---- layout ---------------------------------------------------------------------------------
@@ -386,7 +285,7 @@ struct block {
 };
 
 static void store_integers(const struct sq_gemm_codes *j, const struct block *b, size_t t,
-                           unsigned n, size_t g, sums *lo, sums *hi)
+                           unsigned n, size_t g, sq_codes_sums *lo, sq_codes_sums *hi)
 {
     const size_t n_groups = j->w->k / j->w->group;
     for (unsigned i = 0; i < n; i++)
@@ -402,7 +301,8 @@ static void store_integers(const struct sq_gemm_codes *j, const struct block *b,
 // The integers of group g of n tokens from t on, from plane x of the tokens and plane w of the
 // channels.
 static void dot_group(const struct layout *l, const struct sq_codes *w, const struct block *b,
-                      size_t g, size_t t, unsigned n, unsigned x_plane, unsigned w_plane, sums *sum)
+                      size_t g, size_t t, unsigned n, unsigned x_plane, unsigned w_plane,
+                      sq_codes_sums *sum)
 {
     const size_t at = g * w->group, left = at < w->k_orig ? w->k_orig - at : 0;
     const size_t len = left < w->group ? left : w->group; // codes of padding are 0
@@ -420,12 +320,12 @@ static void dot_group(const struct layout *l, const struct sq_codes *w, const st
 
 // A group at a time, so that its cells stay in the first cache for all tokens.
 static void do_block(const struct sq_gemm_codes *j, const struct layout *l, const struct block *b,
-                     combine_fn *combine)
+                     sq_codes_combine_fn *combine)
 {
     const bool has_two = l->w_planes + l->x_planes > 2;
     const float *s_lo = scales_of(l, b->w, false), *s_hi = scales_of(l, b->w, true);
-    _Alignas(64) outputs y[PIECE];
-    _Alignas(64) sums lo[TOKENS], hi[TOKENS] = {{0}};
+    _Alignas(64) sq_codes_outputs y[PIECE];
+    _Alignas(64) sq_codes_sums lo[TOKENS], hi[TOKENS] = {{0}};
     memset(y, 0, b->n_tokens * sizeof *y);
     for (size_t g = 0; g < l->n_groups; g++, s_lo += CHANNELS, s_hi += CHANNELS)
         for (size_t t = 0; t < b->n_tokens; t += l->dot.n_tokens) {
@@ -439,8 +339,8 @@ static void do_block(const struct sq_gemm_codes *j, const struct layout *l, cons
                 store_integers(j, b, t, n, g, lo, hi);
         }
     for (size_t t = 0; t < b->n_tokens; t++)
-        finish(j->x, b->token + t, y[t], b->n_channels,
-               j->y + (b->token + t) * j->w->n + b->channel);
+        sq_codes_finish(j->x, b->token + t, y[t], b->n_channels,
+                        j->y + (b->token + t) * j->w->n + b->channel);
 }
 
 // ---- entry ----------------------------------------------------------------------------------
@@ -478,7 +378,7 @@ void sq_gemm_codes(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *sc
     }
     const struct layout l = layout_of(g);
     const size_t end = g->n1 ? g->n1 : g->w->n;
-    combine_fn *const combine = select_combine();
+    sq_codes_combine_fn *const combine = sq_codes_combine_of();
     int16_t *rows = scratch;
     uint8_t *x = (uint8_t *)scratch + rows_nbytes(&l), *own = x + tokens_nbytes(&l);
     assert((uintptr_t)scratch % 64 == 0 && (uintptr_t)g->cells % 64 == 0);

@@ -68,6 +68,12 @@ void sq_gqsa_decode_row(const struct sq_gqsa *m, size_t row, float *out);
 // ascending group, each operation one rounding (F.5).
 void sq_gqsa_gemv(const struct sq_gqsa *m, const float *x, float *y);
 
+// The same for many tokens, y[n_tokens][n] of x[n_tokens][k]: the same bits, a lane (sq_lanes.h) for
+// each token. scratch: sq_gqsa_gemm_scratch bytes, 64-byte aligned. A benchmark times this call.
+size_t sq_gqsa_gemm_scratch(const struct sq_gqsa *m);
+void sq_gqsa_gemm(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y, void *scratch,
+                  unsigned level); // enum sq_lanes_level, 0: the fastest
+
 // The same on INT8 activations: acc = sum q x - zero * sum x in INT32, y = s_a * sum (float)acc *
 // scale. sum_x[k / G] is scratch: the sums of x, shared by all rows. acc, where not NULL, receives
 // [nnz].

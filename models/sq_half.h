@@ -7,6 +7,7 @@
 #define SQ_HALF_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -37,5 +38,8 @@ static inline float sq_half_round(float x)
 {
     return sq_half_to_float(sq_f32_to_f16(x));
 }
+
+// sq_half_round of n numbers, in vectors where the processor has them.
+void sq_half_round_all(const float *x, size_t n, float *out);
 
 #endif

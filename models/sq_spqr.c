@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_grid.h"
 #include "models/sq_half.h"
 
 enum { T = SQ_SPQR_TILE };
@@ -216,19 +217,31 @@ unsigned sq_spqr_workers(size_t k)
     return workers;
 }
 
-enum sq_status sq_spqr_load(const struct sq_spqr *m, const float *x, float *out,
-                            struct sq_error *err)
+// The first channel that is no binary16.
+static enum sq_status refuse_input(const struct sq_spqr *m, const float *x, struct sq_error *err)
 {
     for (size_t j = 0; j < m->k; j++) {
         const size_t channel = m->in_perm ? m->in_perm[j] : j;
         if (!isfinite(x[channel]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu] = %g, need a finite number", channel,
                            (double)x[channel]);
-        out[j] = sq_half_round(x[channel]);
-        if (!isfinite(out[j]))
+        if (!isfinite(sq_half_round(x[channel])))
             return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu] = %g, need at most 65504 in binary16",
                            channel, (double)x[channel]);
     }
+    return SQ_OK;
+}
+
+enum sq_status sq_spqr_load(const struct sq_spqr *m, const float *x, float *out,
+                            struct sq_error *err)
+{
+    float amax[2];
+    for (size_t j = 0; j < m->k; j++)
+        out[j] = x[m->in_perm ? m->in_perm[j] : j];
+    sq_half_round_all(out, m->k, out);
+    sq_grid_amax(out, NULL, m->k, amax);
+    if (!isfinite(amax[0]))
+        SQ_TRY(refuse_input(m, x, err));
     memset(out + m->k, 0, (sq_spqr_padded(m->k) - m->k) * sizeof *out);
     return SQ_OK;
 }

@@ -102,4 +102,17 @@ enum sq_status sq_spqr_load(const struct sq_spqr *m, const float *x, float *out,
 enum sq_status sq_spqr_gemv(const struct sq_spqr *m, const struct sq_spqr_ptcsr *p,
                             const float *plane, const float *x, float *y, struct sq_error *err);
 
+// The same for n_tokens at once, outliers from m->outliers: y[n_tokens][n] of x[n_tokens][padded k],
+// rows of sq_spqr_load. The error is that of the first token that has one. Scratch:
+// sq_spqr_gemm_scratch bytes, 64-byte aligned. A benchmark times this call.
+struct sq_spqr_gemm {
+    const struct sq_spqr *m;
+    const float *plane, *x;
+    float *y;
+    unsigned level; // enum sq_lanes_level (sq_lanes.h), 0: the fastest
+};
+size_t sq_spqr_gemm_scratch(const struct sq_spqr *m);
+enum sq_status sq_spqr_gemm(const struct sq_spqr_gemm *g, size_t n_tokens, void *scratch,
+                            struct sq_error *err);
+
 #endif

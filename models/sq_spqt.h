@@ -57,6 +57,9 @@ void sq_spqt_scan(uint32_t *a, size_t n);
 // `segment` columns (a power of two, 1..SQ_SPQT_SEGMENT), bases in ascending segment order.
 size_t sq_spqt_active(const float *x, size_t k, float theta, unsigned segment, uint32_t *idx);
 
+// The same columns without the prefix sums of the hardware.
+size_t sq_spqt_select(const float *x, size_t k, float theta, uint32_t *idx);
+
 // ---- products (SPEC G.7) --------------------------------------------------------------------
 
 enum sq_spqt_schedule {
@@ -75,6 +78,21 @@ void sq_spqt_gemv(const struct sq_spqt *m, const float *plane, const float *x, c
 // Dense prefill, y[m_tokens][n]: every column, in the order of the balanced product.
 void sq_spqt_gemm_dense(const struct sq_spqt *m, const float *plane, const float *x,
                         size_t m_tokens, unsigned workers, float *y);
+
+// Both for many tokens at once, the same bits: y[m_tokens][n] of x[m_tokens][k]. Token t multiplies
+// the n_idx[t] columns of idx[t][k], shared out as SQ_SPQT_BALANCED has it; idx NULL: every column.
+// A benchmark times this call.
+struct sq_spqt_gemm {
+    const struct sq_spqt *m;
+    const float *plane; // fastest where it is 64-byte aligned
+    const float *x;
+    const uint32_t *idx;
+    const size_t *n_idx;
+    unsigned workers;
+    float *y;
+    unsigned level; // enum sq_lanes_level (sq_lanes.h), 0: the fastest
+};
+void sq_spqt_gemm(const struct sq_spqt_gemm *g, size_t m_tokens);
 
 // B1: Q4_K as ggml lays it out, superblocks along a row, rows[n][k / 256][144], k % 256 == 0, and a
 // branch per weight: y = sum of x_k * w over |x_k| >= theta, k ascending.

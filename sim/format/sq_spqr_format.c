@@ -159,16 +159,26 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
                             float *y, struct sq_error *err)
 {
     const struct state *s = state;
-    float *row = malloc(sq_spqr_padded(s->m.k) * sizeof *row);
-    enum sq_status status = row ? SQ_OK : no_memory(s, err);
+    const size_t k = sq_spqr_padded(s->m.k);
+    float *rows = malloc(m * k * sizeof *rows);
+    void *scratch = aligned_alloc(64, (sq_spqr_gemm_scratch(&s->m) + 63) / 64 * 64);
+    enum sq_status status = rows && scratch ? SQ_OK : no_memory(s, err);
+    size_t n = 0; // tokens that could be loaded
     (void)r;
-    for (size_t t = 0; status == SQ_OK && t < m; t++) {
-        status = sq_spqr_load(&s->m, x + t * s->m.k, row, err);
-        if (status == SQ_OK)
-            status =
-                sq_spqr_gemv(&s->m, s->is_ptcsr ? &s->p : NULL, s->plane, row, y + t * s->m.n, err);
+    if (status == SQ_OK) {
+        while (n < m && (status = sq_spqr_load(&s->m, x + n * s->m.k, rows + n * k, err)) == SQ_OK)
+            n++;
+        struct sq_error earlier;
+        const struct sq_spqr_gemm g = {.m = &s->m, .plane = s->plane, .x = rows, .y = y};
+        const enum sq_status product = sq_spqr_gemm(&g, n, scratch, &earlier);
+        if (product != SQ_OK) {
+            status = product;
+            if (err)
+                *err = earlier;
+        }
     }
-    free(row);
+    free(rows);
+    free(scratch);
     return status;
 }
 

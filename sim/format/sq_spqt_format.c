@@ -125,7 +125,7 @@ static struct state *state_new(size_t n, size_t k)
     if (!s)
         return NULL;
     s->m = (struct sq_spqt){n, k, malloc(n_blocks * SQ_Q4K_NBYTES)};
-    s->plane = malloc(n_blocks * SQ_Q4K_LEN * sizeof *s->plane);
+    s->plane = aligned_alloc(64, n_blocks * SQ_Q4K_LEN * sizeof *s->plane);
     if (s->m.block && s->plane)
         return s;
     spqt_free(s);
@@ -176,20 +176,25 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
 {
     const struct state *s = state;
     const size_t n = s->m.n, k = s->m.k;
-    const unsigned workers = r->workers ? r->workers : SQ_SPQT_WORKERS;
-    uint32_t *idx = malloc(k * sizeof *idx);
-    enum sq_status status = idx ? SQ_OK : no_memory(n, k, err);
+    const bool is_dense = r->is_prefill_dense || s->theta == 0;
+    uint32_t *idx = is_dense ? NULL : malloc(m * k * sizeof *idx);
+    size_t *n_idx = malloc(m * sizeof *n_idx);
+    enum sq_status status = n_idx && (idx || is_dense) ? SQ_OK : no_memory(n, k, err);
     for (size_t t = 0; status == SQ_OK && t < m; t++)
         status = sq_spqt_check(x + t * k, k, s->theta, err);
-    if (status == SQ_OK && (r->is_prefill_dense || s->theta == 0))
-        sq_spqt_gemm_dense(&s->m, s->plane, x, m, workers, y);
-    else
-        for (size_t t = 0; status == SQ_OK && t < m; t++) {
-            const size_t n_idx = sq_spqt_active(x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx);
-            sq_spqt_gemv(&s->m, s->plane, x + t * k, idx, n_idx, workers, SQ_SPQT_BALANCED,
-                         y + t * n);
-        }
+    for (size_t t = 0; status == SQ_OK && !is_dense && t < m; t++)
+        n_idx[t] = sq_spqt_select(x + t * k, k, s->theta, idx + t * k);
+    if (status == SQ_OK)
+        sq_spqt_gemm(&(struct sq_spqt_gemm){.m = &s->m,
+                                            .plane = s->plane,
+                                            .x = x,
+                                            .idx = idx,
+                                            .n_idx = n_idx,
+                                            .workers = r->workers ? r->workers : SQ_SPQT_WORKERS,
+                                            .y = y},
+                     m);
     free(idx);
+    free(n_idx);
     return status;
 }
 

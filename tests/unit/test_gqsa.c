@@ -7,10 +7,10 @@
 #include <math.h>
 
 #include "models/quant/sq_gqsa_quant.h"
-#include "models/sq_codes.h"
-#include "models/sq_gemm_kernels.h"
 #include "models/sq_half.h"
+#include "models/sq_lanes.h"
 #include "tests/unit/gqsa_fixture.h"
+#include "tests/unit/kernels_fixture.h"
 
 enum { N = 23, K = 150 }; // K off every group but 2
 
@@ -153,27 +153,38 @@ static void check_gemm(const struct sq_gqsa *m, struct sq_rng *r)
     enum { TOKENS = 70 };
     int8_t *x = fixture_exact(TOKENS * m->k);
     int32_t *sum_x = fixture_exact(m->k / m->group * sizeof *sum_x);
-    float s_a[TOKENS], *y = fixture_exact(TOKENS * N * sizeof *y), one[N];
+    float s_a[TOKENS], *y = fixture_exact(TOKENS * N * sizeof *y);
     for (size_t i = 0; i < TOKENS * m->k; i++)
         x[i] = (int8_t)((int)sq_rng_below(r, 256) - 128);
     for (size_t t = 0; t < TOKENS; t++)
         s_a[t] = (float)(0.001 + sq_rng_unit(r));
-    const struct sq_codes w = sq_gqsa_codes(m), a = sq_gemm_act_codes(s_a, TOKENS, m->k);
-    for (unsigned kernel = 0; kernel < SQ_GEMM_N_KERNELS; kernel++) {
-        const struct sq_gemm_codes g = {
-            .x = &a, .w = &w, .act = x, .row = sq_gqsa_row, .from = m, .y = y, .kernel = kernel};
-        if (!sq_gemm_kernel_is_supported((enum sq_gemm_kernel)kernel))
+    const struct sq_codes w = sq_gqsa_codes(m);
+    for (size_t t = 0; t < TOKENS; t++)
+        sq_gqsa_gemv_int8(m, x + t * m->k, s_a[t], sum_x, y + t * N, NULL);
+    every_kernel_gives(&w, sq_gqsa_row, m, x, s_a, TOKENS, y, NULL);
+    free(x), free(sum_x), free(y);
+}
+
+// 70 tokens in binary32 at every level of the processor: the bits of sq_gqsa_gemv.
+static void check_float_gemm(const struct sq_gqsa *m, struct sq_rng *r)
+{
+    enum { TOKENS = 70 };
+    float *x = fixture_exact(TOKENS * m->k * sizeof *x), *y = fixture_exact(TOKENS * N * sizeof *y);
+    float one[N];
+    void *scratch = fixture_alloc(sq_gqsa_gemm_scratch(m));
+    for (size_t i = 0; i < TOKENS * m->k; i++)
+        x[i] = (float)fixture_gauss(r);
+    for (unsigned level = 0; level < SQ_LANES_LEVELS; level++) {
+        if (!sq_lanes_has((enum sq_lanes_level)level))
             continue;
-        void *scratch = fixture_alloc(sq_gemm_codes_scratch(&g));
         memset(y, 0xa5, TOKENS * N * sizeof *y);
-        sq_gemm_codes(&g, 0, TOKENS, scratch);
+        sq_gqsa_gemm(m, x, TOKENS, y, scratch, level);
         for (size_t t = 0; t < TOKENS; t++) {
-            sq_gqsa_gemv_int8(m, x + t * m->k, s_a[t], sum_x, one, NULL);
+            sq_gqsa_gemv(m, x + t * m->k, one);
             assert_memory_equal(one, y + t * N, sizeof one);
         }
-        free(scratch);
     }
-    free(x), free(sum_x), free(y);
+    free(x), free(y), free(scratch);
 }
 
 static void products(void **state)
@@ -193,6 +204,7 @@ static void products(void **state)
         sq_gqsa_gemv(&m, xf, y);
         sq_gqsa_gemv_int8(&m, x, 0.3f, sum_x, yi, acc);
         check_gemm(&m, &r);
+        check_float_gemm(&m, &r);
         for (size_t n = 0; n < N; n++) {
             float want = 0, want_int = 0;
             double exact = 0, size = 0;

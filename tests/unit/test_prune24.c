@@ -9,9 +9,7 @@
 
 #include "models/quant/sq_prune24.h"
 #include "models/quant/sq_sensitivity.h"
-#include "models/sq_codes.h"
-#include "models/sq_gemm_kernels.h"
-#include "tests/unit/fixture.h"
+#include "tests/unit/kernels_fixture.h"
 
 enum { N = 21, K = 140, T = 500, PADDED = 192 };
 
@@ -117,34 +115,6 @@ static void random_codes(struct sq_rng *r, int8_t *codes, size_t k)
             codes[4 * g + sq_rng_below(r, 4)] = (int8_t)((int)sq_rng_below(r, 255) - 127);
 }
 
-// y and p again by every kernel of sq_gemm_codes.
-static void check_kernels(const struct sq_sp24 *m, const int8_t *act, float *s_a, size_t tokens,
-                          const float *y, const int32_t *p)
-{
-    const struct sq_codes w = sq_sp24_codes(m), x = sq_gemm_act_codes(s_a, tokens, m->k);
-    float *again = fixture_exact(tokens * m->n * sizeof *again);
-    int32_t *sums = fixture_exact(tokens * m->n * sizeof *sums);
-    for (unsigned kernel = 0; kernel < SQ_GEMM_N_KERNELS; kernel++) {
-        const struct sq_gemm_codes g = {.x = &x,
-                                        .w = &w,
-                                        .act = act,
-                                        .row = sq_sp24_row,
-                                        .from = m,
-                                        .y = again,
-                                        .p_lo = sums,
-                                        .kernel = kernel};
-        if (!sq_gemm_kernel_is_supported((enum sq_gemm_kernel)kernel))
-            continue;
-        void *scratch = fixture_alloc(sq_gemm_codes_scratch(&g));
-        memset(again, 0xa5, tokens * m->n * sizeof *again);
-        sq_gemm_codes(&g, 0, tokens, scratch);
-        assert_memory_equal(again, y, tokens * m->n * sizeof *y);
-        assert_memory_equal(sums, p, tokens * m->n * sizeof *p);
-        free(scratch);
-    }
-    free(again), free(sums);
-}
-
 // unpack after pack is the identity, and the product is the dense one.
 static void round_trip_and_product(void **state)
 {
@@ -178,7 +148,8 @@ static void round_trip_and_product(void **state)
             const float scaled = (float)want * m.scale[n];
             CHECK_EQ(float_bits(y[t * N + n]), float_bits(scaled * s_a[t]), "token %zu\n", t);
         }
-    check_kernels(&m, act, s_a, TOKENS, y, p);
+    const struct sq_codes w = sq_sp24_codes(&m);
+    every_kernel_gives(&w, sq_sp24_row, &m, act, s_a, TOKENS, y, p);
     free(dense), free(act);
     sp24_free(&m);
 }

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "models/sq_half.h"
+#include "models/sq_lanes.h"
 #include "models/sq_spqr.h"
 #include "tests/unit/fixture.h"
 
@@ -337,6 +338,36 @@ static float slow_output(const struct owned *o, size_t row)
     return (float)(half)sum;
 }
 
+// 19 tokens at once, x times different factors, at every level of the processor: the bits of
+// sq_spqr_gemv. One token is too large: the sentence is that of sq_spqr_gemv.
+static void check_gemm(const struct owned *o, const float *x)
+{
+    enum { TOKENS = 19, LARGE = 17 };
+    const size_t n = o->m.n, k = sq_spqr_padded(o->m.k);
+    float *rows = fixture_exact(TOKENS * k * sizeof *rows);
+    float *y = fixture_exact(TOKENS * n * sizeof *y), *want = fixture_exact(TOKENS * n * sizeof *y);
+    void *scratch = fixture_alloc(sq_spqr_gemm_scratch(&o->m));
+    for (size_t t = 0; t < TOKENS; t++) {
+        for (size_t i = 0; i < k; i++)
+            rows[t * k + i] = (float)(half)(x[i] * (1 - 0.37f * (float)(t % 5)));
+        assert_int_equal(sq_spqr_gemv(&o->m, NULL, o->plane, rows + t * k, want + t * n, NULL), 0);
+    }
+    for (unsigned level = 0; level <= sq_lanes_level_of(SQ_LANES_AUTO); level++) {
+        const struct sq_spqr_gemm g = {&o->m, o->plane, rows, y, level};
+        memset(y, 0xa5, TOKENS * n * sizeof *y);
+        assert_int_equal(sq_spqr_gemm(&g, TOKENS, scratch, NULL), SQ_OK);
+        CHECK_EQ(memcmp(y, want, TOKENS * n * sizeof *y), 0, "%zu x %zu level %u\n", n, k, level);
+    }
+    struct sq_error one = {.text = ""}, many = one;
+    const struct sq_spqr_gemm g = {&o->m, o->plane, rows, y, 0};
+    for (size_t i = 0; i < k; i++)
+        rows[LARGE * k + i] = x[i] < 0 ? -65504 : 65504;
+    const enum sq_status status = sq_spqr_gemv(&o->m, NULL, o->plane, rows + LARGE * k, y, &one);
+    CHECK_EQ(sq_spqr_gemm(&g, TOKENS, scratch, &many), status, "%s, %s\n", one.text, many.text);
+    assert_string_equal(many.text, one.text);
+    free(rows), free(y), free(want), free(scratch);
+}
+
 static void products(void **state)
 {
     (void)state;
@@ -360,6 +391,7 @@ static void products(void **state)
             assert_int_equal(sq_spqr_gemv(&o.m, NULL, o.plane, x, y, NULL), SQ_OK);
             assert_int_equal(sq_spqr_gemv(&o.m, &o.p, o.plane, x, other, NULL), SQ_OK);
             assert_memory_equal(other, y, n * sizeof *y);
+            check_gemm(&o, x);
             for (size_t i = 0; i < n; i++) {
                 double sum = 0;
                 CHECK_EQ(float_bits(y[i]), float_bits(slow_output(&o, i)), "%zu x %zu row %zu\n", n,
@@ -399,6 +431,7 @@ static void order_of_the_sums(void **state)
         sq_spqr_decode_dense(&o.m, o.plane);
         assert_int_equal(sq_spqr_load(&o.m, o.x, x, NULL), SQ_OK);
         assert_int_equal(sq_spqr_gemv(&o.m, NULL, o.plane, x, y, NULL), SQ_OK);
+        check_gemm(&o, x);
         for (size_t i = 0; i < 16; i++) {
             CHECK_EQ(float_bits(y[i]), float_bits(slow_output(&o, i)), "K = %zu row %zu\n", k, i);
             n_nonzero += y[i] != 0;

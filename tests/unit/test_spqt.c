@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "models/quant/sq_spqt_calib.h"
+#include "models/sq_lanes.h"
 #include "models/sq_spqt.h"
 #include "tests/unit/fixture.h"
 
@@ -182,6 +183,52 @@ static void products(void **state)
     }
 }
 
+// Many tokens at once, at every level of the processor: the bits of sq_spqt_gemv and of
+// sq_spqt_gemm_dense; tokens around a tile of 4 and a piece of 64, rows around a slice, a token
+// without active columns.
+static void many_tokens(void **state)
+{
+    (void)state;
+    static const size_t shape[][3] = {{300, 97, 7}, {64, 64, 4}, {129, 5, 67}, {513, 172, 3}};
+    static const unsigned workers[] = {1, 3, 64, 400};
+    struct sq_rng r = {fixture_seed()};
+    for (size_t s = 0; s < LEN(shape); s++) {
+        const size_t n = shape[s][0], k = shape[s][1], m = shape[s][2];
+        struct layer l = layer_new(&r, n, k);
+        float *x = fixture_exact(m * k * sizeof *x), *y = fixture_exact(m * n * sizeof *y);
+        float *want = fixture_exact(m * n * sizeof *y), *dense = fixture_exact(m * n * sizeof *y);
+        uint32_t *idx = fixture_exact(m * k * sizeof *idx), *one = fixture_exact(k * sizeof *one);
+        size_t *n_idx = fixture_exact(m * sizeof *n_idx);
+        for (size_t i = 0; i < m * k; i++)
+            x[i] = i / k == 1 ? 0 : (float)(sq_rng_unit(&r) * 2 - 1);
+        for (size_t t = 0; t < m; t++) {
+            n_idx[t] = sq_spqt_active(x + t * k, k, .4f, 1024, one);
+            CHECK_EQ(sq_spqt_select(x + t * k, k, .4f, idx + t * k), n_idx[t], "token %zu\n", t);
+            assert_memory_equal(idx + t * k, one, n_idx[t] * sizeof *idx);
+        }
+        for (size_t p = 0; p < LEN(workers); p++) {
+            for (size_t t = 0; t < m; t++)
+                sq_spqt_gemv(&l.m, l.plane, x + t * k, idx + t * k, n_idx[t], workers[p],
+                             SQ_SPQT_BALANCED, want + t * n);
+            sq_spqt_gemm_dense(&l.m, l.plane, x, m, workers[p], dense);
+            for (unsigned level = 0; level < SQ_LANES_LEVELS; level++)
+                for (unsigned is_dense = 0; is_dense < 2; is_dense++) {
+                    const struct sq_spqt_gemm g = {&l.m,  l.plane,    x, is_dense ? NULL : idx,
+                                                   n_idx, workers[p], y, level};
+                    if (!sq_lanes_has((enum sq_lanes_level)level))
+                        continue;
+                    memset(y, 0xa5, m * n * sizeof *y);
+                    sq_spqt_gemm(&g, m);
+                    CHECK_EQ(memcmp(y, is_dense ? dense : want, m * n * sizeof *y), 0,
+                             "%zu x %zu x %zu workers %u level %u dense %u\n", m, n, k, workers[p],
+                             level, is_dense);
+                }
+        }
+        free(x), free(y), free(want), free(dense), free(idx), free(one), free(n_idx);
+        layer_free(&l);
+    }
+}
+
 // B1 has other weights, those of row superblocks; the products agree within quantization.
 static void naive_product(void **state)
 {
@@ -340,6 +387,7 @@ int main(void)
         cmocka_unit_test(shares),        cmocka_unit_test(products),
         cmocka_unit_test(naive_product), cmocka_unit_test(storage),
         cmocka_unit_test(thresholds),    cmocka_unit_test(greedy),
+        cmocka_unit_test(many_tokens),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
