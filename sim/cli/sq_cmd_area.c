@@ -378,6 +378,23 @@ static enum sq_status synthesize(struct sq_area_table *t, unsigned jobs, struct 
     return status;
 }
 
+// What was found of the clock of a module of somebody else, once.
+static void note_clock(const struct sq_area_table *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const struct sq_area_row *row = &t->row[i];
+        if (!row->synth.is_foreign)
+            continue;
+        if (!row->result.clock[0])
+            fprintf(stderr, "sqsim area: %s has no flip-flops: its path is from input to output\n",
+                    row->synth.top);
+        else if (!row->synth.clock)
+            fprintf(stderr, "sqsim area: %s is clocked by port %s alone\n", row->synth.top,
+                    row->result.clock);
+        return;
+    }
+}
+
 static enum sq_status write_table(const struct arguments *in, const struct sq_area_table *t,
                                   struct sq_error *err)
 {
@@ -432,6 +449,8 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");
     enum sq_status status = synthesize(t, in->jobs, err);
+    if (status == SQ_OK)
+        note_clock(t);
     if (status == SQ_OK)
         status = write_table(in, t, err);
     sq_synth_close(&synth);

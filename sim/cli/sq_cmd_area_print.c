@@ -139,6 +139,8 @@ static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row 
     json_object_set_new(o, "block", json_string(sq_area_title(&row->block)));
     json_object_set_new(o, "module", json_string(row->synth.top));
     json_object_set_new(o, "parameters", parameters);
+    if (row->synth.is_foreign)
+        json_object_set_new(o, "clock", *r->clock ? json_string(r->clock) : json_null());
     json_object_set_new(o, "keep_parts", json_boolean(t->keeps_parts));
     json_object_set_new(o, "area_um2", json_real(r->area));
     json_object_set_new(o, "nand2_equivalents", json_real(r->nand2_equivalents));

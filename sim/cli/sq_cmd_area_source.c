@@ -14,7 +14,7 @@ static const struct argp_option options[] = {
      "SystemVerilog of your own, for --top, beside the blocks of --block; may repeat", 1},
     {"top", KEY_TOP, "MODULE", 0, "module of --source", 1},
     {"param", KEY_PARAM, "NAME=N", 0, "parameter of --top, 0..2147483647; may repeat", 1},
-    {"clock", KEY_CLOCK, "PORT", 0, "clock port of --top (clk_i)", 1},
+    {"clock", KEY_CLOCK, "PORT", 0, "clock port of --top (the only one)", 1},
     {"weights", KEY_WEIGHTS, "N", 0, "weights that --top takes in a cycle, for um2/(w/c)", 1},
     {0}};
 

@@ -28,7 +28,7 @@ enum sq_area_kind {
 const char *sq_area_kind_name(enum sq_area_kind kind); // "mul", ..., "gather_rank", ..., "unit"
 
 struct sq_area_source {
-    const char *top, *clock; // clock: input port, NULL = clk_i
+    const char *top, *clock; // clock: input port, NULL = the only one
     size_t n_params;
     struct sq_synth_param param[SQ_SYNTH_MAX_PARAMS];
     double weights; // per cycle; 0 = not given

@@ -53,7 +53,7 @@ struct sq_synth_block {
     bool keeps_parts;
     // Of the sources that sq_synth_add_source added, with the modules of ours that they name.
     bool is_foreign;
-    const char *clock; // input port; NULL: clk_i
+    const char *clock; // of such a module: the input port; NULL: the only one there is
     enum sq_synth_recipe recipe;
     unsigned target_ps; // what ABC is asked for, from SQ_SYNTH_NF on; 0 before
 };
@@ -96,7 +96,8 @@ struct sq_synth_cells {
 struct sq_synth_result {
     double area; // sum over cells; square micrometres (sq_liberty.h)
     double sequential_area;
-    double nand2_equivalents; // area / area of the smallest 2-input NAND
+    double nand2_equivalents;    // area / area of the smallest 2-input NAND
+    char clock[SQ_LIB_NAME_LEN]; // port of the clock; of a foreign module without flip-flops ""
     bool has_delay;
     double critical_path_ns; // longest path, clock-to-clock or port-to-port, with setup time
     char mapper[8]; // "nf" or "amap": which netlist is the smaller one; else sq_synth_recipe_name

@@ -159,18 +159,20 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
     SQ_TRY(expand_front(out, s, b, err));
     if (!s->lib.nand2)
         return SQ_OK;
+    if (b->is_foreign)
+        sq_synth_print_clocks(out);
     return expand_map(out, s, b, s->liberty_path, err);
 }
 
 // ---- OpenSTA ----------------------------------------------------------------------------------
 
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *b,
-                        const char *netlist)
+                        const char *netlist, const char *clock)
 {
     fprintf(out,
             "read_liberty %s\nread_verilog %s\nlink_design %s\n"
             "set_cmd_units -time ns\n"
-            "set port [get_ports -quiet %s]\n"
+            "%s%s%s"
             "if {[llength $port] > 0} {\n"
             "  create_clock -name clk -period 10 $port\n"
             "} else {\n"
@@ -181,8 +183,15 @@ void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_syn
             "set_input_transition 0.05 [all_inputs]\n"
             "set_load %.9g [all_outputs]\n"
             "report_checks -path_delay max\n"
-            "puts \"critical_path_ns [expr 10 - [worst_slack -max]]\"\n",
-            SQ_SYNTH_LIBERTY, netlist, b->top, b->clock ? b->clock : "clk_i",
+            "set out [open " SQ_SYNTH_DELAY " w]\n"
+            "if {[check_setup -no_clock]} {\n"
+            "  puts $out [expr 10 - [worst_slack -max]]\n"
+            "} else {\n"
+            "  puts $out unclocked\n"
+            "}\n"
+            "close $out\n",
+            SQ_SYNTH_LIBERTY, netlist, b->top,
+            *clock ? "set port [get_ports -quiet " : "set port {", clock, *clock ? "]\n" : "}\n",
             4 * s->lib.nand2_input_cap);
 }
 
@@ -208,7 +217,7 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
     if (s->lib.nand2) {
         sq_synth_print_adder(out, &s->lib.adder);
-        sq_synth_print_sta(out, s, b, "");
+        sq_synth_print_sta(out, s, b, "", b->clock ? b->clock : b->is_foreign ? "any" : "clk_i");
         sq_synth_print_flatten(out, b, "");
     }
     enum sq_status status = sq_synth_print_script(out, s, b, err);

@@ -110,8 +110,8 @@ static enum sq_status save(const char *work, const char *name, char *text, size_
 
 // path.txt shows the path.
 static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth_block *b,
-                                 const char *work, const char *mapper, double *ns,
-                                 struct sq_error *err)
+                                 const char *work, const char *mapper, const char *clock,
+                                 double *ns, struct sq_error *err)
 {
     char *tcl = NULL, text[160], log[SQ_SYNTH_PATH_LEN + 32], netlist[32];
     size_t n = 0;
@@ -120,18 +120,23 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     FILE *out = open_memstream(&tcl, &n);
     if (!out)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
-    sq_synth_print_sta(out, s, b, netlist);
+    sq_synth_print_sta(out, s, b, netlist, clock);
     fclose(out);
     SQ_TRY(save(work, "sta.tcl", tcl, n, SQ_OK, err));
     char sta[SQ_SYNTH_PATH_LEN], quiet[] = "-no_splash", quit[] = "-exit", script[] = "sta.tcl";
+    char own[] = "-no_init"; // no ~/.sta
     snprintf(sta, sizeof sta, "%s", sq_process_tool("STA", "sta"));
     snprintf(log, sizeof log, "%s/path.txt", work);
-    char *const argv[] = {sta, quiet, quit, script, NULL};
+    char *const argv[] = {sta, quiet, own, quit, script, NULL};
     const struct sq_confine confine = {.dir = work};
     SQ_TRY(sq_confine_run(&confine, argv, log, &code, err));
-    find_line(work, "path.txt", "critical_path_ns ", text, sizeof text);
+    find_line(work, SQ_SYNTH_DELAY, "", text, sizeof text);
     char *end;
     *ns = strtod(text, &end);
+    if (code == 0 && strcmp(text, "unclocked") == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "%.40s has flip-flops that %s%.60s does not reach: no path is known", b->top,
+                       *clock ? "the clock " : "no clock", clock);
     if (code == 0 && end != text && *ns > 0 && *ns < 1e6)
         return SQ_OK;
     find_line(work, "path.txt", "Error: ", text, sizeof text);
@@ -206,10 +211,10 @@ static enum sq_status read_cells(const struct sq_synth *s, const char *work, con
 }
 
 static enum sq_status write_result(const char *work, json_t *cells, const char *mapper,
-                                   const double *ns, struct sq_error *err)
+                                   const double *ns, const char *clock, struct sq_error *err)
 {
-    json_t *root = json_pack("{s:s, s:o, s:O}", "mapper", mapper, "critical_path_ns",
-                             ns ? json_real(*ns) : json_null(), "cells", cells);
+    json_t *root = json_pack("{s:s, s:o, s:s, s:O}", "mapper", mapper, "critical_path_ns",
+                             ns ? json_real(*ns) : json_null(), "clock", clock, "cells", cells);
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
     json_decref(root);
     if (!text)
@@ -230,6 +235,10 @@ static void tidy(const char *work, const char *mapper)
         snprintf(to, sizeof to, "%s%s", made[i / 3], kind[i % 3]);
         remove_in(work, to);
     }
+    remove_in(work, "clock_rise.txt");
+    remove_in(work, "clock_fall.txt");
+    remove_in(work, "inputs.txt");
+    remove_in(work, SQ_SYNTH_DELAY);
     remove_in(work, "yosys.log");
     remove_in(work, "adder.v");
     remove_in(work, "sta.tcl");
@@ -244,6 +253,7 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     const bool has_two = b->recipe == SQ_SYNTH_AREA;
     const char *const *made = has_two ? both : one;
     json_t *cells[2] = {NULL, NULL};
+    char clock[SQ_LIB_NAME_LEN] = "clk_i";
     double area[2], ns = 0;
     (void)entry;
     SQ_TRY(write_liberty(s, work, err));
@@ -253,12 +263,14 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
         status = read_cells(s, work, made[1], &cells[1], &area[1], err);
     const int best = status == SQ_OK && has_two && area[1] < area[0];
     const bool is_timed = s->sta_version[0] && !b->keeps_parts;
+    if (status == SQ_OK && b->is_foreign)
+        status = sq_synth_find_clock(b, work, clock, err);
     if (status == SQ_OK && is_timed)
-        status = find_delay(s, b, work, made[best], &ns, err);
+        status = find_delay(s, b, work, made[best], clock, &ns, err);
     if (status == SQ_OK)
         status =
             write_result(work, cells[best], has_two ? made[best] : sq_synth_recipe_name(b->recipe),
-                         is_timed ? &ns : NULL, err);
+                         is_timed ? &ns : NULL, clock, err);
     if (status == SQ_OK)
         tidy(work, made[best]);
     json_decref(cells[0]);

@@ -71,15 +71,27 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
                                      const struct sq_synth_block *block, struct sq_error *err);
 // Yosys again: the netlist of an area entry ("/..."), its cells replaced by their functions.
 void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *block, const char *entry);
-// The script of OpenSTA for the longest path of a netlist in ns. Inputs arrive at 0 with a slew of
-// 50 ps, outputs drive four NAND2 inputs, a path into a flip-flop includes its setup time.
+// The script of OpenSTA that writes the longest path of a netlist in ns to SQ_SYNTH_DELAY, or, where
+// the clock (an input port; where there is none, no clock) does not reach all flip-flops, how many.
+// Inputs arrive at 0 with a slew of 50 ps, outputs drive four NAND2 inputs, a path into a flip-flop
+// includes its setup time.
+#define SQ_SYNTH_DELAY "delay.txt"
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
-                        const char *netlist);
+                        const char *netlist, const char *clock);
 
 // All of this together, for the digest; and the sources it names. The caller frees *text.
 enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synth_block *block,
                                   char **text, bool used[SQ_SYNTH_MAX_SOURCES],
                                   struct sq_error *err);
+
+// ---- the clock of a module of somebody else (sq_synth_clock.c) ----------------------------------
+
+// Commands of Yosys, before mapping, that list what the next function reads in `work`.
+void sq_synth_print_clocks(FILE *out);
+// The port that clocks all flip-flops: block->clock, or without that the only one; "" where there
+// are none. SQ_ERR_ARG where there is no such port, or another clock as well.
+enum sq_status sq_synth_find_clock(const struct sq_synth_block *block, const char *work,
+                                   char clock[SQ_LIB_NAME_LEN], struct sq_error *err);
 
 // ---- cache entries (sq_synth_run.c) ------------------------------------------------------------
 

@@ -186,6 +186,53 @@ accept "another content" area --json --source mine.sv --top my_mac --param W=6 -
 [ "$slow" = null ] || ok "is another result" [ "$(value critical_path_ns)" != "$slow" ]
 sed 's/+ a_i \*/+ a_i */; s/b_i;/;/' "$W/my mac.sv" >"$W/broken.sv"
 refuse "my_mac: rtl/broken.sv:7: syntax error" area --source broken.sv --top my_mac
+# The clock: a path found with none, or with another port, has no meaning.
+accept "the path of its flip-flops" "${mine[@]}" --param W=3
+path=$(value critical_path_ns)
+sq area --json --source "my mac.sv" --top my_mac --param W=3
+ok "without --clock: the only one, and said" [ "$RC" = 0 -a "$(value clock)" = '"clk"' -a \
+  "$(value critical_path_ns)" = "$path" -a "$(cat "$W.err")" = "sqsim area: my_mac is clocked by port clk alone" ]
+refuse "clock = clkk: my_mac has no such input of one bit, did you mean clk?" area --source "my mac.sv" --top my_mac --clock clkk
+refuse "clock = sum_o: my_mac has no such input of one bit" area --source "my mac.sv" --top my_mac --clock sum_o
+cat >"$W/clocks.sv" <<'EOS'
+module two (input ck_a, input ck_b, input [1:0] d, output logic [1:0] q);
+  always_ff @(posedge ck_a) q[0] <= d[0] & q[1];
+  always_ff @(posedge ck_b) q[1] <= d[1] & q[0];
+endmodule
+module edges (input clk, input [1:0] d, output logic [1:0] q);
+  always_ff @(posedge clk) q[0] <= d[0] & q[1];
+  always_ff @(negedge clk) q[1] <= d[1] & q[0];
+endmodule
+module gated (input clk, input en, input d, output logic q, output logic r);
+  wire gck = clk & en;
+  always_ff @(posedge gck) q <= d;
+  always_ff @(posedge clk) r <= d & q;
+endmodule
+module divided (input clk, input d, output logic q, output logic half);
+  always_ff @(posedge clk) half <= ~half;
+  always_ff @(posedge half) q <= d;
+endmodule
+module sums (input [3:0] a, input [3:0] b, input x, output [3:0] y);
+  assign y = a + b + x;
+endmodule
+module odd (input \clk;exec , input d, output logic q);
+  always_ff @(posedge \clk;exec ) q <= d;
+endmodule
+EOS
+clocks=(area --json --source clocks.sv --top)
+refuse "two has flip-flops clocked by ck_a, ck_b: name the port" "${clocks[@]}" two
+refuse "clock = ck_a: two has flip-flops clocked by ck_a, ck_b, need one clock for all" "${clocks[@]}" two --clock ck_a
+refuse "edges has flip-flops at the rising and others at the falling edge" "${clocks[@]}" edges --clock clk
+refuse "gated has flip-flops clocked by clk, gck: name the port" "${clocks[@]}" gated
+refuse "odd has flip-flops clocked by clk;exec: name the port" "${clocks[@]}" odd
+refuse "clock = x: two has no such input" "${clocks[@]}" two --clock x
+accept "a clock behind a gate" "${clocks[@]}" gated --clock clk
+[ "$path" = null ] || refuse "divided has flip-flops that the clock clk does not reach" "${clocks[@]}" divided --clock clk
+sq "${clocks[@]}" sums
+ok "no flip-flops: said, path from input to output" [ "$RC" = 0 -a "$(value clock)" = null -a \
+  "$(cat "$W.err")" = "sqsim area: sums has no flip-flops: its path is from input to output" ]
+[ "$path" = null ] || ok "... which is longer than a gate" awk "BEGIN{exit !($(value critical_path_ns) > 0.3)}"
+refuse "clock = clk: sums has no such input" "${clocks[@]}" sums --clock clk
 refuse "object for defparam .X" "${mine[@]}" --param X=1
 refuse "Module .nope' not found" area --source mine.sv --top nope
 refuse "--top = 'a b', need a Verilog identifier" area --source mine.sv --top 'a b'
