@@ -8,7 +8,8 @@ BENCH_TEST := $(wildcard tests/bench/*.t)
 ## bench (verify): rates of products, encoders, RTL, machines, sweeps, readers, eval; also into JSON=FILE (build/bench.json)
 ## bench-check (verify): every benchmark for a moment; part of `make test`
 JSON ?= $(BUILD)/bench.json
-.PHONY: bench bench-check
+.PHONY: bench bench-check for-bench
+for-bench: all $(BENCH_BIN)
 bench: $(BENCH_BIN) $(BUILD)/sqsim
 	$(Q)tests/bench/bench.sh $(BUILD) $(JSON)
 bench-check: $(BENCH_BIN) $(BUILD)/sqsim

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Every target that `make help` and `make report` list, in a copy of the sources and of what is built:
+#
+#   elsewhere  another test runs it: that test still does
+#   long       more than a minute, installs, removes, or needs a GPU's compiler: make -n, and
+#              the programs that it needs are built
+#   the rest   is run, and ends well
+#
+# A target that nobody put into a table is run, so that a new one is tested from its first day.
+. tests/cli/lib.sh
+declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/cli/install.t [uninstall]=tests/cli/install.t
+  [deb]=tests/cli/deb.t [wheel]=tests/cli/python.t [dist]=tests/rtl/packages.t)
+long=" demo setup clean lint quick test test-all test-unit test-cli test-rtl test-san test-gpu t \
+ cosim cosim-all banks-rtl kill-test flip-test bitflip-test element-check coverage formal mutation mutants \
+ fuzz fuzz-afl fuzz-corpus bench bench-check bench-peers analyze gpu gpu-measure area area-clock area-scaled area-flow \
+ doc-pictures sweep accuracy smollm2 formats verdict verification verification-coverage verification-mutants verification-cosim "
+# What is built by the compilers of libFuzzer, AFL++ and GPUs, whole, takes minutes: tests/fuzz and test-gpu have it.
+OTHERS='^build/(fuzz|gpu|emu|ptx|tests/gpu)'
+
+C=$W/copy
+mkdir "$C"
+git ls-files -z 2>/dev/null | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || echo "$f"; done' sh |
+  tr '\n' '\0' | xargs -0 cp -a --parents -t "$C"
+[ -f "$C/Makefile" ] || { skip "targets of make help" "no git checkout"; finish; }
+mkdir "$C/build"
+(cd build && tar c --exclude=./san --exclude=./fuzz* --exclude=./smollm2 --exclude=./peers --exclude=./emu --exclude=./ptx \
+  --exclude=./gpu --exclude=*.db --exclude=*.db-* .) 2>/dev/null | tar x -C "$C/build"
+# Targets ask git for the revision.
+git -C "$C" init -q && git -C "$C" add -A &&
+  git -C "$C" -c user.name=test -c user.email=test -c commit.gpgsign=false commit -qm copy >/dev/null
+unset MAKEFLAGS MFLAGS MAKELEVEL
+export BUILD=build
+in_copy() { (cd "$C" && timeout $HANG "$@" >"$W.out" 2>"$W.err" </dev/null); }
+in_copy make help
+ok "make help lists targets" grep -q '^  all ' "$W.out"
+targets=$(sed -n 's/^  \([a-z0-9-]*\)  *.*/\1/p' "$W.out")
+in_copy make report
+ok "make report lists targets" grep -q '^make report .* one of: ' "$W.out"
+targets="$targets"$'\n'$(sed -n 's/^make report .* one of: //p' "$W.out" | tr ' ' '\n')
+in_copy make -pq help # the database: targets and what they need
+sed -n '/^# Files/,$p' "$W.out" | grep -E '^[A-Za-z0-9_/.-]+:' >"$W/rules"
+
+done_well() { "$@" && return; sed 's/^/# /' "$W.err" | tail -5; return 1; }
+programs=
+for t in $targets; do
+  if [ -n "${elsewhere[$t]-}" ]; then
+    ok "$t: run by ${elsewhere[$t]}" grep -Eq "make|MAKE" "${elsewhere[$t]}"
+    ok "$t: named there" grep -Eq "(^|[ (])$t( |\$)" "${elsewhere[$t]}"
+  elif [[ $long == *" $t "* ]]; then
+    ok "make -n $t" done_well in_copy make -n "$t"
+    needs=$(sed -n "s/^$t: *//p" "$W/rules" | tr ' ' '\n' | grep '^build/' | grep -Ev "$OTHERS" | tr '\n' ' ')
+    programs="$programs $needs"
+  else
+    ok "make $t" done_well in_copy make "$t"
+  fi
+done
+ok "what the long ones need is built" done_well in_copy make -j2 $(tr ' ' '\n' <<<"$programs" | sort -u)
+for t in "${!elsewhere[@]}"; do
+  ok "$t, of the table, is a target" grep -qx "$t" <<<"$targets"
+done
+finish
