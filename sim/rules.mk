@@ -38,8 +38,9 @@ $(BUILD)/sq_code.h: FORCE
 	$(Q)mkdir -p $(@D)
 	$(Q)printf '#define SQ_CODE "%.16s"\n' "$$(cat $(CODE_SRC) | sha256sum)" > $@.new
 	$(Q)cmp -s $@.new $@ && rm $@.new || mv $@.new $@
-$(BUILD)/obj/sim/cli/sq_cmd_sweep.o: $(BUILD)/sq_code.h
-$(BUILD)/obj/sim/cli/sq_cmd_sweep.o: CFLAGS_ALL += -include $(BUILD)/sq_code.h
+SEES_CODE := $(BUILD)/obj/sim/cli/sq_cmd_sweep.o $(BUILD)/obj/sim/llm/sq_reference.o
+$(SEES_CODE): $(BUILD)/sq_code.h
+$(SEES_CODE): CFLAGS_ALL += -include $(BUILD)/sq_code.h
 
 -include $(SIM_LIB_OBJ:.o=.d) $(SIM_PROG_OBJ:.o=.d)
 

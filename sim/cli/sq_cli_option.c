@@ -140,22 +140,38 @@ struct sq_cli_options sq_cli_options_default(unsigned scope, struct sq_error *er
     return (struct sq_cli_options){.scope = scope, .format = sq_formats[0], .err = err};
 }
 
+static enum sq_status set_format(struct sq_cli_options *in, const char *option, const char *text)
+{
+    const char *name[FORMATS_MAX + 1];
+    size_t index;
+    const size_t n = offered(in->scope, name);
+    name[n] = "all";
+    SQ_TRY(sq_cli_name(option, text, name, n + in->takes_all, &index, in->err));
+    in->is_all = index == n;
+    in->format = in->is_all ? sq_formats[0] : sq_format_find(name[index]);
+    in->is_format_given = true;
+    return SQ_OK;
+}
+
+enum sq_status sq_cli_options_format(struct sq_cli_options *in, const char *option,
+                                     const char *text)
+{
+    SQ_TRY(set_format(in, option, text));
+    in->after = option;
+    return SQ_OK;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct sq_cli_options *in = state->input;
     const size_t table = table_of(in->scope);
-    const char *name[FORMATS_MAX + 1];
-    size_t index;
-    if (key == KEY_FORMAT) {
-        const size_t n = offered(in->scope, name);
-        name[n] = "all";
-        if (sq_cli_name("--format", arg, name, n + in->takes_all, &index, in->err) != SQ_OK)
-            return EINVAL;
-        in->is_all = index == n;
-        in->format = in->is_all ? sq_formats[0] : sq_format_find(name[index]);
-        in->is_format_given = true;
-        return 0;
+    if (key == KEY_FORMAT && in->after) {
+        (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--format = %.40s behind %s, need it before", arg,
+                      in->after);
+        return EINVAL;
     }
+    if (key == KEY_FORMAT)
+        return set_format(in, "--format", arg) == SQ_OK ? 0 : EINVAL;
     if (key < KEY_FIRST || (size_t)(key - KEY_FIRST) >= tables[table].n)
         return ARGP_ERR_UNKNOWN;
     if (in->given.n == SQ_OPTIONS_MAX) {

@@ -12,11 +12,17 @@ struct sq_cli_options {
     unsigned scope; // one of enum sq_scope
     const struct sq_format_ops *format;
     bool is_format_given;
+    const char *after; // another option has said the format, and --format is refused; NULL: none
     bool takes_all, is_all; // --format all: may be given; was, `format` is then the default
     struct sq_given given;
     struct sq_error *err;
 };
 struct sq_cli_options sq_cli_options_default(unsigned scope, struct sq_error *err);
+
+// The format by another option than --format, which is refused from then on: what follows belongs
+// to it.
+enum sq_status sq_cli_options_format(struct sq_cli_options *in, const char *option,
+                                     const char *text);
 
 // The options of every format that the scope offers: all are parsed, whatever --format says; which
 // of them have a meaning is asked by sq_cli_recipe. Lives as long as the program.

@@ -10,6 +10,7 @@
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cmd_eval.h"
 #include "sim/format/sq_layer_file.h"
+#include "sim/llm/sq_reference.h"
 
 enum {
     KEY_TOKENS = 0x3000,
@@ -17,6 +18,8 @@ enum {
     KEY_TEXT,
     KEY_CALIB_TEXT,
     KEY_WEIGHTS,
+    KEY_AND,
+    KEY_NO_CACHE,
     KEY_LAYER_FORMAT,
     KEY_SEQUENCES,
     KEY_CALIB_SEQUENCES,
@@ -27,12 +30,19 @@ enum {
     KEY_PROGRESS,
     FEW_TOKENS = 100, // below which a loss says little
 };
+// A pass of fewer products takes less than a second: it is not worth a file.
+#define CACHE_PRODUCTS 1e11
 
 static const struct argp_option options[] = {
     {"tokens", KEY_TOKENS, "FILE", 0, "token file (MODEL/tokens_eval.safetensors)", 0},
     {"text", KEY_TEXT, "FILE", 0, "a text in its place, by the model's own tokenizer", 0},
     {"calib", KEY_CALIB, "FILE", 0, "calibration tokens (MODEL/tokens_calib.safetensors)", 0},
     {"calib-text", KEY_CALIB_TEXT, "FILE", 0, "a text in their place", 0},
+    {"and", KEY_AND, "FORMAT", 0,
+     "another format in the same run, with the options of a format behind it; the pass of the "
+     "model "
+     "as it is, its logits and the calibration are made once",
+     0},
     {"weights", KEY_WEIGHTS, "FILE", 0, "weights that `sqsim quantize -o` wrote, of any format", 0},
     {"layer-format", KEY_LAYER_FORMAT, "RULES", 0,
      "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,...", 0},
@@ -43,6 +53,9 @@ static const struct argp_option options[] = {
     {"sequential", KEY_SEQUENTIAL, NULL, 0,
      "calibrate each layer behind the encoded ones before it, not on the model as it is", 0},
     {"summary", KEY_SUMMARY, NULL, 0, "no errors per layer, which take a reference product each",
+     3},
+    {"no-cache", KEY_NO_CACHE, NULL, 0,
+     "compute the states of the model as it is even where an earlier run kept them, and keep none",
      3},
     {"jobs", KEY_JOBS, "N", 0, "threads (all processors); the result does not depend on it", 3},
     {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 3},
@@ -66,6 +79,7 @@ static const char doc[] =
     "  sqsim eval ~/models/stories260K --format sq_a_static --bank 8 --json\n"
     "  sqsim eval SmolLM2-135M-Instruct.Q4_1.gguf --text wiki.test.raw --window 512 --bank 32\n"
     "  sqsim eval --format sp24 --prune wanda --algorithm rtn\n"
+    "  sqsim eval --format nvfp4 --and mxfp4 --and sq_b --bank 32\n"
     "  sqsim eval --format gqsa --sparsity 0.4 --algorithm lite\n"
     "  sqsim eval --format sq_a_static --layer-format '*.down_proj=sq_a_dynamic'\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n";
@@ -87,9 +101,22 @@ static enum sq_status set_jobs(const char *text, struct sq_error *err)
     return SQ_OK;
 }
 
+// The format that the options belonged to is complete; those that follow are of another.
+static enum sq_status next_format(struct sq_eval_args *in, const char *name)
+{
+    if (in->n_formats == SQ_EVAL_JOBS)
+        return SQ_FAIL(in->err, SQ_ERR_RANGE, "--and: %d formats, need 1..%d", SQ_EVAL_JOBS + 1,
+                       SQ_EVAL_JOBS);
+    in->format[in->n_formats - 1].options = in->options;
+    in->format[in->n_formats++].in = in;
+    in->options = sq_cli_options_default(SQ_IN_EVAL, in->err);
+    return sq_cli_options_format(&in->options, "--and", name);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct sq_eval_args *in = state->input;
+    struct sq_eval_format *f = &in->format[in->n_formats - 1];
     enum sq_status status = SQ_OK;
     switch (key) {
     case ARGP_KEY_INIT:
@@ -109,10 +136,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         in->calib_text = arg;
         break;
     case KEY_WEIGHTS:
-        in->weights = arg;
+        f->weights = arg;
         break;
     case KEY_LAYER_FORMAT:
-        in->layer_format = arg;
+        f->layer_format = arg;
+        break;
+    case KEY_AND:
+        status = next_format(in, arg);
+        break;
+    case KEY_NO_CACHE:
+        in->is_cache_off = true;
         break;
     case 'o':
         in->output = arg;
@@ -211,82 +244,145 @@ static void note_few(size_t n_tokens)
             n_tokens, n_tokens == 1 ? "" : "s");
 }
 
-static enum sq_status evaluate(const struct sq_eval_args *in, const char *model,
-                               const struct sq_recipe *r, struct sq_checkpoint *ck,
-                               struct sq_tokens *tokens, struct sq_tokens *calib,
-                               struct sq_error *err)
+static bool is_calibrated(const struct sq_eval_format *f)
 {
-    const bool is_calibrated = r && !in->weights && sq_recipe_needs_calibration(r);
-    struct sq_eval_result result;
-    struct sq_divergence divergence = {NAN, NAN, NAN, {NAN, NAN}, NAN, NAN, NAN, {NAN, NAN}, NAN};
-    if (!ck->is_model)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "MODEL must be a directory with config.json, or a GGUF file");
-    if (in->is_sequential && !is_calibrated)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--sequential: nothing here needs calibration tokens");
-    if (!is_calibrated && (in->calib || in->calib_text || in->n_calib_sequences))
-        sq_cli_note_calib("eval");
-    struct sq_eval_args context = *in;
-    const struct sq_eval_watch watch = {.begins = begins};
-    sq_cli_stage("eval", "reading tokens");
-    SQ_TRY(read_all_tokens(in, ck, model, &context.text.source, tokens,
-                           is_calibrated ? calib : NULL, err));
-    context.mask = in->output ? calloc(ck->n_layers, sizeof *context.mask) : NULL;
-    if (in->output && !context.mask)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", ck->n_layers);
-    sq_eval_report *report = r && !in->is_summary ? sq_eval_print_layer : NULL;
-    if (report && !in->is_json)
-        sq_eval_print_head(r);
-    enum sq_status status =
-        sq_eval_compared(ck, is_calibrated ? calib : NULL, in->weights, tokens, r, report, &context,
-                         &watch, &result, &divergence, err);
-    for (size_t i = 0; status == SQ_OK && i < context.n_masks; i++)
-        if (!context.mask[i].mask)
-            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", context.n_masks);
-    if (status == SQ_OK && in->output)
-        status = sq_masks_write(in->output, context.mask, context.n_masks, r->bank,
-                                r->high_per_bank, "real", err);
-    for (size_t i = 0; i < context.n_masks; i++)
-        free(context.mask[i].mask);
-    free(context.mask);
-    sq_cli_progress_end();
-    if (status != SQ_OK)
-        return status;
-    sq_eval_print_summary(&context, r, &result, &divergence, tokens);
-    if (result.n_tokens < FEW_TOKENS)
-        note_few(result.n_tokens);
-    return SQ_OK;
+    return sq_eval_recipe(f) && !f->weights && sq_recipe_needs_calibration(&f->r);
 }
 
-// The rules of --layer-format, each of which is of some layer.
-static enum sq_status read_rules(struct sq_eval_args *in, const struct sq_checkpoint *ck,
-                                 struct sq_recipe *r, struct sq_error *err)
+static bool any_calibrated(const struct sq_eval_args *in)
 {
-    struct sq_error why;
-    if (!in->layer_format)
-        return SQ_OK;
-    if (in->output)
-        return SQ_FAIL(err, SQ_ERR_ARG, "--layer-format does not go with --output");
-    if (sq_layer_rules_read(in->layer_format, &in->options.given, in->rule, &r->n_rules, &why) !=
-        SQ_OK)
-        return SQ_FAIL(err, why.code, "--%.240s", why.text);
-    r->rule = in->rule;
-    for (size_t i = 0; i < r->n_rules; i++) {
-        bool is_used = false;
-        for (size_t l = 0; l < ck->n_layers; l++)
-            is_used = is_used || sq_recipe_of_layer(r, ck->layer[l].name) == &in->rule[i].recipe;
-        if (!is_used)
-            return SQ_FAIL(err, SQ_ERR_ARG,
-                           "--layer-format: '%.60s' is the first match of no layer",
-                           in->rule[i].pattern);
+    for (size_t i = 0; i < in->n_formats; i++)
+        if (is_calibrated(&in->format[i]))
+            return true;
+    return false;
+}
+
+// The masks of --output, which one format has.
+static enum sq_status write_masks(const struct sq_eval_args *in, struct sq_error *err)
+{
+    const struct sq_recipe *r = &in->format[0].r;
+    for (size_t i = 0; i < in->n_masks; i++)
+        if (!in->mask[i].mask)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", in->n_masks);
+    return sq_masks_write(in->output, in->mask, in->n_masks, r->bank, r->high_per_bank, "real",
+                          err);
+}
+
+// Where a format's lines go: of several, those of the first come before those of the second.
+static enum sq_status open_outputs(struct sq_eval_args *in, struct sq_error *err)
+{
+    for (size_t i = 0; i < in->n_formats; i++) {
+        struct sq_eval_format *f = &in->format[i];
+        f->out = in->n_formats > 1 ? open_memstream(&f->text, &f->n_text) : stdout;
+        if (!f->out)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu formats", in->n_formats);
     }
     return SQ_OK;
 }
 
-static enum sq_status check_output(const struct sq_eval_args *in, const struct sq_recipe *r,
-                                   struct sq_error *err)
+static void close_outputs(struct sq_eval_args *in, bool is_said)
 {
-    if (in->output && !r->format->has_mask)
+    for (size_t i = 0; in->n_formats > 1 && i < in->n_formats; i++) {
+        struct sq_eval_format *f = &in->format[i];
+        if (f->out && fclose(f->out) == 0 && is_said)
+            fwrite(f->text, 1, f->n_text, stdout);
+        free(f->text);
+    }
+}
+
+static enum sq_status run_jobs(struct sq_eval_args *in, const struct sq_checkpoint *ck,
+                               const struct sq_tokens *tokens, const struct sq_tokens *calib,
+                               struct sq_eval_job *job, struct sq_error *err)
+{
+    const struct sq_eval_watch watch = {.begins = begins};
+    char *dir = sq_cli_cache_path("reference");
+    const struct sq_reference_cache cache = {dir, CACHE_PRODUCTS};
+    for (size_t i = 0; i < in->n_formats; i++) {
+        struct sq_eval_format *f = &in->format[i];
+        job[i] = (struct sq_eval_job){
+            .r = sq_eval_recipe(f),
+            .path = f->weights,
+            .report = in->is_summary ? NULL : sq_eval_print_layer,
+            .context = f,
+            .divergence = {NAN, NAN, NAN, {NAN, NAN}, NAN, NAN, NAN, {NAN, NAN}, NAN}};
+        sq_eval_print_head(f);
+    }
+    const enum sq_status status = sq_eval_jobs(ck, calib, tokens, job, in->n_formats,
+                                               in->is_cache_off ? NULL : &cache, &watch, err);
+    free(dir);
+    return status;
+}
+
+static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struct sq_checkpoint *ck,
+                               struct sq_tokens *tokens, struct sq_tokens *calib,
+                               struct sq_error *err)
+{
+    const bool has_calib = any_calibrated(in);
+    struct sq_eval_job job[SQ_EVAL_JOBS];
+    struct sq_token_source source;
+    if (!ck->is_model)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "MODEL must be a directory with config.json, or a GGUF file");
+    if (in->is_sequential && !has_calib)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--sequential: nothing here needs calibration tokens");
+    if (!has_calib && (in->calib || in->calib_text || in->n_calib_sequences))
+        sq_cli_note_calib("eval");
+    sq_cli_stage("eval", "reading tokens");
+    SQ_TRY(read_all_tokens(in, ck, model, &source, tokens, has_calib ? calib : NULL, err));
+    in->text.source = source;
+    in->mask = in->output ? calloc(ck->n_layers, sizeof *in->mask) : NULL;
+    if (in->output && !in->mask)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", ck->n_layers);
+    enum sq_status status = open_outputs(in, err);
+    if (status == SQ_OK)
+        status = run_jobs(in, ck, tokens, has_calib ? calib : NULL, job, err);
+    if (status == SQ_OK && in->output)
+        status = write_masks(in, err);
+    for (size_t i = 0; i < in->n_masks; i++)
+        free(in->mask[i].mask);
+    free(in->mask);
+    sq_cli_progress_end();
+    for (size_t i = 0; status == SQ_OK && i < in->n_formats; i++)
+        sq_eval_print_summary(&in->format[i], &job[i], tokens);
+    close_outputs(in, status == SQ_OK);
+    if (status == SQ_OK && job[0].result.n_tokens < FEW_TOKENS)
+        note_few(job[0].result.n_tokens);
+    return status;
+}
+
+// The rules of --layer-format, each of which is of some layer.
+static enum sq_status read_rules(struct sq_eval_format *f, const struct sq_checkpoint *ck,
+                                 struct sq_error *err)
+{
+    struct sq_recipe *r = &f->r;
+    struct sq_error why;
+    if (!f->layer_format)
+        return SQ_OK;
+    if (f->in->output)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--layer-format does not go with --output");
+    if (sq_recipe_is_reference(r))
+        return SQ_FAIL(err, SQ_ERR_ARG, "--layer-format needs a --format for the others");
+    if (sq_layer_rules_read(f->layer_format, &f->options.given, f->rule, &r->n_rules, &why) !=
+        SQ_OK)
+        return SQ_FAIL(err, why.code, "--%.240s", why.text);
+    r->rule = f->rule;
+    for (size_t i = 0; i < r->n_rules; i++) {
+        bool is_used = false;
+        for (size_t l = 0; l < ck->n_layers; l++)
+            is_used = is_used || sq_recipe_of_layer(r, ck->layer[l].name) == &f->rule[i].recipe;
+        if (!is_used)
+            return SQ_FAIL(err, SQ_ERR_ARG,
+                           "--layer-format: '%.60s' is the first match of no layer",
+                           f->rule[i].pattern);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status check_output(const struct sq_eval_args *in, struct sq_error *err)
+{
+    if (in->output && in->n_formats > 1)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--output does not go with --and");
+    if (in->output && !in->format[0].r.format->has_mask)
         return SQ_FAIL(err, SQ_ERR_ARG, "--output writes static masks: --format sq_a_static");
     if (in->output && in->is_summary)
         return SQ_FAIL(err, SQ_ERR_ARG, "--output does not go with --summary");
@@ -294,22 +390,47 @@ static enum sq_status check_output(const struct sq_eval_args *in, const struct s
 }
 
 // --weights says the format itself.
-static enum sq_status recipe_of_weights(const struct sq_eval_args *in, struct sq_recipe *r,
-                                        struct sq_error *err)
+static enum sq_status recipe_of_weights(struct sq_eval_format *f, struct sq_error *err)
 {
     struct sq_layer_file file;
     struct sq_error why;
-    bool is_free = !in->options.is_format_given && !in->layer_format;
-    for (size_t i = 0; i < in->options.given.n; i++)
-        is_free = is_free && strcmp(in->options.given.option[i].name, "act-bits") == 0;
+    bool is_free = !f->options.is_format_given && !f->layer_format;
+    for (size_t i = 0; i < f->options.given.n; i++)
+        is_free = is_free && strcmp(f->options.given.option[i].name, "act-bits") == 0;
     if (!is_free)
         return SQ_FAIL(err, SQ_ERR_ARG, "--weights FILE says the format; only --act-bits is free");
-    const enum sq_status status = sq_layer_file_open(&file, in->weights, &in->options.given, &why);
+    const enum sq_status status = sq_layer_file_open(&file, f->weights, &f->options.given, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "%s%.280s", strncmp(why.text, "act-bits", 8) ? "" : "--",
                        why.text);
-    *r = file.recipe;
+    f->r = file.recipe;
     sq_layer_file_close(&file);
+    return SQ_OK;
+}
+
+// Every format's recipe, before any other file is opened.
+static enum sq_status read_recipes(struct sq_eval_args *in, struct sq_error *err)
+{
+    for (size_t i = 0; i < in->n_formats; i++) {
+        struct sq_eval_format *f = &in->format[i];
+        SQ_TRY(f->weights ? recipe_of_weights(f, err) : sq_cli_recipe(&f->options, &f->r, err));
+    }
+    return check_output(in, err);
+}
+
+// What of them depends on the model.
+static enum sq_status settle_recipes(struct sq_eval_args *in, const struct sq_checkpoint *ck,
+                                     const char *model, struct sq_error *err)
+{
+    const bool is_calib = in->calib || in->calib_text || in->is_sequential;
+    for (size_t i = 0; i < in->n_formats; i++) {
+        struct sq_eval_format *f = &in->format[i];
+        if (!f->weights)
+            SQ_TRY(
+                sq_cli_recipe_calibrated(&f->options, ck, model, is_calib, &f->r, &f->is_rtn, err));
+        SQ_TRY(read_rules(f, ck, err));
+        f->r.is_sequential = in->is_sequential;
+    }
     return SQ_OK;
 }
 
@@ -323,43 +444,43 @@ int sq_cmd_eval(int argc, char **argv)
                               .doc = doc,
                               .children = children};
     struct sq_error err;
-    struct sq_eval_args in = {
-        .options = sq_cli_options_default(SQ_IN_EVAL, &err), .text = {.err = &err}, .err = &err};
+    struct sq_eval_args in = {.options = sq_cli_options_default(SQ_IN_EVAL, &err),
+                              .text = {.err = &err},
+                              .format = calloc(SQ_EVAL_JOBS, sizeof *in.format),
+                              .n_formats = 1,
+                              .err = &err};
     struct sq_checkpoint ck;
-    struct sq_recipe r;
     struct sq_tokens tokens = {0}, calib = {0};
-    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    enum sq_status status =
+        in.format ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory for options");
+    if (status == SQ_OK) {
+        in.format[0].in = &in;
+        status = sq_cli_parse(&argp, argc, argv, &in, &err);
+        in.format[in.n_formats - 1].options = in.options;
+    }
     if (status == SQ_OK)
-        status =
-            in.weights ? recipe_of_weights(&in, &r, &err) : sq_cli_recipe(&in.options, &r, &err);
-    if (status == SQ_OK)
-        status = check_output(&in, &r, &err);
-    if (status != SQ_OK)
+        status = read_recipes(&in, &err);
+    if (status != SQ_OK) {
+        free(in.format);
         return sq_cli_fail("eval", &err);
+    }
     char *embedded = sq_cli_home_path("traces/tiny-llama");
     const char *model = in.model ? in.model : embedded;
     status = sq_checkpoint_open(&ck, model, &err);
-    bool is_rtn = false;
     if (status == SQ_OK) {
-        if (!in.weights)
-            status = sq_cli_recipe_calibrated(&in.options, &ck, model,
-                                              in.calib || in.calib_text || in.is_sequential, &r,
-                                              &is_rtn, &err);
+        status = settle_recipes(&in, &ck, model, &err);
         if (status == SQ_OK)
-            status =
-                sq_recipe_is_reference(&r) && in.layer_format
-                    ? SQ_FAIL(&err, SQ_ERR_ARG, "--layer-format needs a --format for the others")
-                    : read_rules(&in, &ck, &r, &err);
-        r.is_sequential = in.is_sequential;
-        if (status == SQ_OK)
-            status = evaluate(&in, model, sq_recipe_is_reference(&r) ? NULL : &r, &ck, &tokens,
-                              &calib, &err);
+            status = evaluate(&in, model, &ck, &tokens, &calib, &err);
         sq_checkpoint_close(&ck);
     }
+    bool is_rtn = false;
+    for (size_t i = 0; i < in.n_formats; i++)
+        is_rtn = is_rtn || in.format[i].is_rtn;
     if (status == SQ_OK && is_rtn)
         sq_cli_note_rtn("eval");
     sq_tokens_free(&tokens);
     sq_tokens_free(&calib);
     free(embedded);
+    free(in.format);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("eval", &err);
 }

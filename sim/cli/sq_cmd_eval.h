@@ -9,27 +9,45 @@
 #include "sim/format/sq_mask_file.h"
 #include "sim/llm/sq_eval.h"
 
-struct sq_eval_args {
-    const char *model, *tokens, *calib, *weights; // NULL: the default
-    const char *calib_text;                       // NULL: none
-    struct sq_cli_text text;                      // --text, and how texts are cut
-    const char *layer_format;                     // NULL: none
+struct sq_eval_args;
+
+// One of the formats of a command.
+struct sq_eval_format {
+    const struct sq_eval_args *in;
+    struct sq_cli_options options;
+    const char *weights;      // NULL: quantized here
+    const char *layer_format; // NULL: none
     struct sq_layer_rule rule[SQ_LAYER_RULES_MAX];
-    const char *output;   // NULL: no file of masks
-    struct sq_mask *mask; // what was collected for it
+    struct sq_recipe r;
+    bool is_rtn; // in place of gptq, without calibration tokens
+    FILE *out;   // stdout, or what is said of it until all of them are done
+    char *text;
+    size_t n_text;
+};
+
+struct sq_eval_args {
+    const char *model, *tokens, *calib; // NULL: the default
+    const char *calib_text;             // NULL: none
+    struct sq_cli_text text;            // --text, and how texts are cut
+    const char *output;                 // NULL: no file of masks
+    struct sq_mask *mask;               // what was collected for it
     size_t n_masks;
     unsigned n_sequences, n_calib_sequences; // 0: all
-    bool is_sequential, is_summary, is_json;
-    struct sq_cli_options options;
+    bool is_sequential, is_summary, is_json, is_cache_off;
+    struct sq_eval_format *format; // [SQ_EVAL_JOBS]
+    size_t n_formats;
+    struct sq_cli_options options; // of the last of them, while they are read
     struct sq_error *err;
 };
 
-void sq_eval_print_head(const struct sq_recipe *r); // of the table of layers
-// A sq_eval_report; context is the struct sq_eval_args, whose masks it collects.
+// NULL for the model as it is.
+const struct sq_recipe *sq_eval_recipe(const struct sq_eval_format *f);
+// What stands before the layers of a format: its name, where there are several, and the table's
+// head.
+void sq_eval_print_head(const struct sq_eval_format *f);
+// A sq_eval_report; context is the struct sq_eval_format, whose masks it collects.
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m);
-// r NULL: the model as it is.
-void sq_eval_print_summary(const struct sq_eval_args *in, const struct sq_recipe *r,
-                           const struct sq_eval_result *e, const struct sq_divergence *d,
+void sq_eval_print_summary(const struct sq_eval_format *f, const struct sq_eval_job *job,
                            const struct sq_tokens *tokens);
 
 #endif

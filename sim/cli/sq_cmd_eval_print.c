@@ -18,28 +18,60 @@ static void keep_mask(struct sq_eval_args *in, const struct sq_layer_metrics *m)
         memcpy(keep->mask, m->mask, m->k_padded);
 }
 
-void sq_eval_print_head(const struct sq_recipe *r)
+const struct sq_recipe *sq_eval_recipe(const struct sq_eval_format *f)
 {
+    return sq_recipe_is_reference(&f->r) ? NULL : &f->r;
+}
+
+// As sq_cli_json_line.
+static void put_json(const struct sq_eval_format *f, json_t *object)
+{
+    char *line = sq_cli_json_dump(object);
+    if (line)
+        fprintf(f->out, "%s\n", line);
+    free(line);
+}
+
+static void print_name(const struct sq_eval_format *f)
+{
+    const struct sq_recipe *r = sq_eval_recipe(f);
+    char text[96] = "the model as it is";
+    if (r && r->format->text)
+        r->format->text(r, text);
+    else if (r)
+        snprintf(text, sizeof text, "%s", r->format->name);
+    fprintf(f->out, "%s%s\n", f == f->in->format ? "" : "\n", text);
+}
+
+void sq_eval_print_head(const struct sq_eval_format *f)
+{
+    const struct sq_recipe *r = sq_eval_recipe(f);
+    if (f->in->is_json)
+        return;
     sq_cli_progress_end();
-    printf("%-36s %15s %7s %8s %10s %8s%s\n", "layer", "N x K     ", "A bits", "W bits",
-           "rel. error", "SQNR dB", r->format->has_mask ? "   recall" : "");
+    if (f->in->n_formats > 1)
+        print_name(f);
+    if (r && !f->in->is_summary)
+        fprintf(f->out, "%-36s %15s %7s %8s %10s %8s%s\n", "layer", "N x K     ", "A bits",
+                "W bits", "rel. error", "SQNR dB", r->format->has_mask ? "   recall" : "");
 }
 
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m)
 {
-    struct sq_eval_args *in = context;
+    const struct sq_eval_format *f = context;
+    FILE *out = f->out;
     char text[32];
-    if (in->mask)
-        keep_mask(in, m);
-    if (!in->is_json) {
+    if (f->in->mask)
+        keep_mask((struct sq_eval_args *)(uintptr_t)f->in, m);
+    if (!f->in->is_json) {
         sq_cli_progress_end();
-        printf("%-36s %6zu x %-6zu %7.5g", m->name, m->n, m->k, m->act_bits);
-        printf(" %8s", sq_cli_number_text(m->stored_bits, 4, text));
-        printf(" %10s", sq_cli_number_text(m->relative_error, 6, text));
-        printf(" %8s", sq_cli_number_text(m->sqnr_db, 3, text));
+        fprintf(out, "%-36s %6zu x %-6zu %7.5g", m->name, m->n, m->k, m->act_bits);
+        fprintf(out, " %8s", sq_cli_number_text(m->stored_bits, 4, text));
+        fprintf(out, " %10s", sq_cli_number_text(m->relative_error, 6, text));
+        fprintf(out, " %8s", sq_cli_number_text(m->sqnr_db, 3, text));
         if (!isnan(m->mask_recall))
-            printf(" %8.4f", m->mask_recall);
-        printf(m->is_dense ? " dense\n" : "\n");
+            fprintf(out, " %8.4f", m->mask_recall);
+        fprintf(out, m->is_dense ? " dense\n" : "\n");
         return;
     }
     json_t *o = json_object();
@@ -52,20 +84,21 @@ void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m)
     json_object_set_new(o, "sqnr_db", sq_cli_json_number(m->sqnr_db));
     json_object_set_new(o, "mask_recall", sq_cli_json_number(m->mask_recall));
     json_object_set_new(o, "dense", json_boolean(m->is_dense));
-    sq_cli_json_line(o);
+    put_json(f, o);
 }
 
-static void print_divergence(const struct sq_divergence *d)
+static void print_divergence(FILE *out, const struct sq_divergence *d)
 {
-    printf("against the model as it is: loss %.6f %+.6f", d->loss_reference, d->loss_difference);
+    fprintf(out, "against the model as it is: loss %.6f %+.6f", d->loss_reference,
+            d->loss_difference);
     if (!isnan(d->loss_difference_se))
-        printf(", standard error %.6f, 95 %% %+.6f..%+.6f", d->loss_difference_se,
-               d->loss_difference_95.low, d->loss_difference_95.high);
-    printf("; KL mean %.6f", d->kl_mean);
+        fprintf(out, ", standard error %.6f, 95 %% %+.6f..%+.6f", d->loss_difference_se,
+                d->loss_difference_95.low, d->loss_difference_95.high);
+    fprintf(out, "; KL mean %.6f", d->kl_mean);
     if (!isnan(d->kl_mean_95.low))
-        printf(", 95 %% %.6f..%.6f", d->kl_mean_95.low, d->kl_mean_95.high);
-    printf(", median %.6f, 99 %% of tokens below %.6f; top-1 agreement %.4f\n", d->kl_median,
-           d->kl_p99, d->top1_agreement);
+        fprintf(out, ", 95 %% %.6f..%.6f", d->kl_mean_95.low, d->kl_mean_95.high);
+    fprintf(out, ", median %.6f, 99 %% of tokens below %.6f; top-1 agreement %.4f\n", d->kl_median,
+            d->kl_p99, d->top1_agreement);
 }
 
 static json_t *json_interval(const struct sq_interval *i)
@@ -86,35 +119,37 @@ static void divergence_json(const struct sq_divergence *d, json_t *o)
     json_object_set_new(o, "top1_agreement", sq_cli_json_number(d->top1_agreement));
 }
 
-static void print_bits(const struct sq_recipe *r, const struct sq_eval_result *e)
+static void print_bits(FILE *out, const struct sq_recipe *r, const struct sq_eval_result *e)
 {
-    printf("activations of %.5g bits", e->act_bits);
+    fprintf(out, "activations of %.5g bits", e->act_bits);
     if (isnan(e->stored_bits))
-        printf(r->bs.operand == SQ_OPERAND_ACT ? ", weights as they are" : ", mixed weights");
+        fprintf(out, r->bs.operand == SQ_OPERAND_ACT ? ", weights as they are" : ", mixed weights");
     else
-        printf(", %.4f stored bits per weight", e->stored_bits);
+        fprintf(out, ", %.4f stored bits per weight", e->stored_bits);
     if (e->payload_bits < e->stored_bits) // false of NaN
-        printf(" (%.4f but for the padding of rows)", e->payload_bits);
+        fprintf(out, " (%.4f but for the padding of rows)", e->payload_bits);
     if (r->format->padding)
-        printf(", %s", r->format->padding);
+        fprintf(out, ", %s", r->format->padding);
     if (e->n_dense_layers)
-        printf(", %zu layers dense", e->n_dense_layers);
-    printf("\n");
+        fprintf(out, ", %zu layers dense", e->n_dense_layers);
+    fprintf(out, "\n");
 }
 
-void sq_eval_print_summary(const struct sq_eval_args *in, const struct sq_recipe *r,
-                           const struct sq_eval_result *e, const struct sq_divergence *d,
+void sq_eval_print_summary(const struct sq_eval_format *f, const struct sq_eval_job *job,
                            const struct sq_tokens *tokens)
 {
+    const struct sq_eval_args *in = f->in;
+    const struct sq_eval_result *e = &job->result;
+    const struct sq_recipe *r = sq_eval_recipe(f);
     char cuts[160];
     sq_cli_text_of(&in->text.source, tokens, cuts);
     if (!in->is_json) {
         if (r)
-            print_bits(r, e);
-        printf("loss %.6f nats per token, perplexity %.4f, %zu tokens, %s\n", e->loss,
-               e->perplexity, e->n_tokens, cuts);
+            print_bits(f->out, r, e);
+        fprintf(f->out, "loss %.6f nats per token, perplexity %.4f, %zu tokens, %s\n", e->loss,
+                e->perplexity, e->n_tokens, cuts);
         if (r)
-            print_divergence(d);
+            print_divergence(f->out, &job->divergence);
         return;
     }
     json_t *o = json_object();
@@ -124,20 +159,20 @@ void sq_eval_print_summary(const struct sq_eval_args *in, const struct sq_recipe
     json_object_set_new(o, "payload_bits_per_weight", sq_cli_json_number(e->payload_bits));
     json_object_set_new(o, "loss", json_real(e->loss));
     json_object_set_new(o, "perplexity", json_real(e->perplexity));
-    divergence_json(d, o);
+    divergence_json(&job->divergence, o);
     json_object_set_new(o, "tokens", json_integer((json_int_t)e->n_tokens));
     sq_cli_text_json(&in->text.source, tokens, o);
     json_object_set_new(o, "dense_layers", json_integer((json_int_t)e->n_dense_layers));
     if (r)
-        sq_cli_recipe_json(r, in->weights ? SQ_IN_FILE : SQ_IN_EVAL, o);
+        sq_cli_recipe_json(r, f->weights ? SQ_IN_FILE : SQ_IN_EVAL, o);
     if (r)
         json_object_set_new(o, "sequential", json_boolean(r->is_sequential));
     if (r)
         json_object_set_new(o, "layer_format",
-                            in->layer_format ? json_string(in->layer_format) : json_null());
+                            f->layer_format ? json_string(f->layer_format) : json_null());
     else
         json_object_set_new(o, "format", json_string("reference"));
     json_object_set_new(o, "provenance",
                         sq_cli_provenance("real", r ? "golden model" : "binary32 model", 0));
-    sq_cli_json_line(o);
+    put_json(f, o);
 }

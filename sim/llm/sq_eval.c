@@ -6,24 +6,39 @@
 #include <string.h>
 
 #include "sim/format/sq_cost.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_file.h"
 #include "sim/format/sq_layer_rule.h"
+#include "sim/llm/sq_reference.h"
 #include "sim/llm/sq_sensitivity_scan.h"
 #include "sim/llm/sq_sparsity_scan.h"
 
-// What one evaluation is made of.
+// One format on its way through the blocks.
 struct run {
-    const struct sq_recipe *r;        // NULL: the model as it is
-    const struct sq_layer_file *file; // weights from there; NULL: quantized here
-    struct sq_llama *calib;           // NULL: not calibrated
-    const uint8_t *is_dense;          // by layer of the model; NULL: none
-    double nbits, weights, columns;   // of the layers so far; columns: with padding
-    double act_nbits, inputs;         // of them: bits of a token's activations, their number
-    struct sq_llama eval;
-    sq_eval_report *report;
-    void *context;
-    const float *reference;            // last hidden states of the model as it is; NULL: alone
-    struct sq_divergence *divergence;  // from it
+    const struct sq_recipe *r;    // NULL: the model as it is
+    bool is_from_file;            // weights from `file`, else quantized here
+    struct sq_layer_file file;    //
+    struct sq_recipe own;         // what r points to where the scan changed the recipe
+    double *sparsity;             // by layer of the model, of the scan; NULL: not scanned
+    uint8_t *is_dense;            // by layer of the model; NULL: none
+    double nbits, weights;        // of the layers so far
+    double columns;               // with padding
+    double act_nbits, inputs;     // bits of a token's activations, their number
+    struct sq_llama eval;         //
+    struct sq_llama behind;       // calibration behind encoded layers; empty: it is the shared one
+    struct sq_eval_job *job;      //
+    struct sq_token_score *score; // [tokens]
+};
+
+// All of them, and what they share.
+struct evaluation {
+    const struct sq_checkpoint *ck;
+    const struct sq_tokens *calib_tokens, *tokens; // calib_tokens may be NULL
+    struct run run[SQ_EVAL_JOBS];
+    size_t n_runs;
+    struct sq_llama calib; // the model as it is over the calibration tokens; empty: nobody needs it
+    unsigned needs;        // of all that read it, enum sq_need
+    const float *reference; // last hidden states of the model as it is; NULL: not compared
     const struct sq_eval_watch *watch; // may be NULL
 };
 
@@ -34,176 +49,244 @@ static void say(const struct sq_eval_watch *watch, enum sq_eval_stage stage, siz
         watch->begins(watch->context, stage, block, n_blocks);
 }
 
+static bool is_calibrated(const struct run *run)
+{
+    return run->r && !run->is_from_file && sq_recipe_needs_calibration(run->r);
+}
+
 // The layers of a block from a file.
 static enum sq_status load(const struct run *run, size_t block,
                            struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err)
 {
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
         const struct sq_layer *l = &run->eval.ck->layer[block * SQ_BLOCK_LAYERS + i];
-        SQ_TRY(sq_layer_file_find(run->file, l->name, l->n, l->k, &layer[i], err));
+        SQ_TRY(sq_layer_file_find(&run->file, l->name, l->n, l->k, &layer[i], err));
     }
     return SQ_OK;
 }
 
-static double act_nbits(const struct run *run, size_t block, size_t i)
+// in: what the shared calibration saw.
+static enum sq_status encode(struct run *run, size_t block, const struct sq_eval_inputs *in,
+                             struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err)
 {
-    const struct sq_layer *l = &run->eval.ck->layer[block * SQ_BLOCK_LAYERS + i];
-    return sq_cost_act_nbits(sq_recipe_of_layer(run->r, l->name));
+    if (run->is_from_file)
+        return load(run, block, layer, err);
+    if (run->behind.ck)
+        return sq_eval_encode_behind(&run->behind, block, run->r, run->is_dense, layer, err);
+    // What others need and this recipe does not is none of its business.
+    struct sq_eval_inputs mine = *in;
+    if (!(sq_recipe_needs(run->r) & SQ_NEED_SAMPLE))
+        memset(mine.sample, 0, sizeof mine.sample);
+    return sq_eval_encode(run->eval.ck, block, run->r, is_calibrated(run) ? &mine : NULL,
+                          run->is_dense, layer, err);
 }
 
-// One block of both token sets, in lock step.
-static enum sq_status step(struct run *run, size_t block, struct sq_error *err)
+static void count(struct run *run, size_t block, const struct sq_quant_layer *layer)
 {
-    struct sq_eval_inputs in = {0};
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
+        const char *name = run->eval.ck->layer[block * SQ_BLOCK_LAYERS + i].name;
+        run->nbits += sq_quant_layer_nbits(&layer[i]);
+        run->weights += (double)layer[i].n * (double)layer[i].k_orig;
+        run->columns += (double)layer[i].n * (double)layer[i].k;
+        run->act_nbits +=
+            (double)layer[i].k_orig * sq_cost_act_nbits(sq_recipe_of_layer(run->r, name));
+        run->inputs += (double)layer[i].k_orig;
+    }
+}
+
+// One block of run j.
+static enum sq_status step(struct evaluation *e, size_t j, size_t block,
+                           const struct sq_eval_inputs *in, struct sq_error *err)
+{
+    struct run *run = &e->run[j];
     struct sq_quant_layer layer[SQ_BLOCK_LAYERS] = {0};
-    enum sq_status status = SQ_OK;
-    const size_t n_blocks = run->eval.ck->config.n_layers;
+    const size_t at = block * e->n_runs + j, n_blocks = e->ck->config.n_layers * e->n_runs;
     if (!run->r) {
-        say(run->watch, SQ_EVAL_REFERENCE, block, n_blocks);
+        say(e->watch, SQ_EVAL_REFERENCE, at, n_blocks);
         return sq_llama_block(&run->eval, block, NULL, NULL, err);
     }
-    const bool is_behind = run->calib && run->r->is_sequential;
-    if (run->calib && !is_behind)
-        say(run->watch, SQ_EVAL_CALIBRATION, block, n_blocks);
-    if (run->calib && !is_behind)
-        status = sq_eval_collect(run->calib, block, sq_recipe_needs(run->r), &in, err);
-    say(run->watch, SQ_EVAL_ENCODING, block, n_blocks);
-    if (is_behind)
-        status = sq_eval_encode_behind(run->calib, block, run->r, run->is_dense, layer, err);
-    if (status == SQ_OK && !is_behind)
-        status = run->file ? load(run, block, layer, err)
-                           : sq_eval_encode(run->eval.ck, block, run->r, run->calib ? &in : NULL,
-                                            run->is_dense, layer, err);
-    sq_eval_inputs_free(&in);
-    say(run->watch, SQ_EVAL_PRODUCTS, block, n_blocks);
+    say(e->watch, SQ_EVAL_ENCODING, at, n_blocks);
+    enum sq_status status = encode(run, block, in, layer, err);
+    say(e->watch, SQ_EVAL_PRODUCTS, at, n_blocks);
     if (status == SQ_OK)
-        status = sq_eval_block(&run->eval, block, run->r, layer, run->is_dense, run->report,
-                               run->context, err);
-    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++) {
-        if (status == SQ_OK) {
-            run->nbits += sq_quant_layer_nbits(&layer[i]);
-            run->weights += (double)layer[i].n * (double)layer[i].k_orig;
-            run->columns += (double)layer[i].n * (double)layer[i].k;
-            run->act_nbits += (double)layer[i].k_orig * act_nbits(run, block, i);
-            run->inputs += (double)layer[i].k_orig;
-        }
+        status = sq_eval_block(&run->eval, block, run->r, layer, run->is_dense, run->job->report,
+                               run->job->context, err);
+    if (status == SQ_OK)
+        count(run, block, layer);
+    for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
         sq_quant_layer_free(&layer[i]);
+    return status;
+}
+
+// A block of all of them.
+static enum sq_status step_all(struct evaluation *e, size_t block, struct sq_error *err)
+{
+    struct sq_eval_inputs in = {0};
+    enum sq_status status = SQ_OK;
+    if (e->calib.ck) {
+        say(e->watch, SQ_EVAL_CALIBRATION, block * e->n_runs, e->ck->config.n_layers * e->n_runs);
+        status = sq_eval_collect(&e->calib, block, e->needs, &in, err);
+    }
+    for (size_t j = 0; status == SQ_OK && j < e->n_runs; j++)
+        status = step(e, j, block, &in, err);
+    sq_eval_inputs_free(&in);
+    return status;
+}
+
+// ---- scores -----------------------------------------------------------------------------------
+
+// The loss of every run, and where there is a reference how far from it they are.
+static enum sq_status score(struct evaluation *e, struct sq_error *err)
+{
+    const size_t n = sq_tokens_count(e->tokens);
+    const float *x[SQ_EVAL_JOBS];
+    struct sq_token_score *token[SQ_EVAL_JOBS];
+    for (size_t j = 0; j < e->n_runs; j++) {
+        struct run *run = &e->run[j];
+        struct sq_llama *s = &run->eval;
+        run->score = calloc(n, sizeof *run->score);
+        if (!run->score)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the scores of %zu tokens", n);
+        SQ_TRY(sq_llama_norm(s, err)); // into memory that they share
+        memcpy(s->h, s->x, n * e->ck->config.hidden_size * sizeof *s->h);
+        x[j] = s->h;
+        token[j] = run->score;
+    }
+    SQ_TRY(sq_logits_score_all(e->ck, e->tokens, x, e->n_runs, e->reference, token, err));
+    for (size_t j = 0; j < e->n_runs; j++) {
+        struct run *run = &e->run[j];
+        struct sq_eval_result *result = &run->job->result;
+        double nll;
+        SQ_TRY(sq_logits_nll(e->tokens, run->score, &nll, err));
+        if (run->r && e->reference)
+            SQ_TRY(sq_divergence_of(e->tokens, run->score, &run->job->divergence, err));
+        result->n_tokens = sq_tokens_predicted(e->tokens);
+        result->loss = nll / (double)result->n_tokens;
+        result->perplexity = exp(result->loss);
+        result->stored_bits = run->r ? run->nbits / run->weights : NAN;
+        result->payload_bits = run->r ? run->nbits / run->columns : NAN;
+        result->act_bits = run->r ? run->act_nbits / run->inputs : NAN;
+        for (size_t i = 0; run->is_dense && i < e->ck->n_layers; i++)
+            result->n_dense_layers += run->is_dense[i];
+    }
+    return SQ_OK;
+}
+
+// ---- before the first block -------------------------------------------------------------------
+
+// What is chosen per layer: which stays dense, how sparse each is.
+static enum sq_status scan(struct evaluation *e, struct run *run, struct sq_error *err)
+{
+    const size_t n = e->ck->n_layers;
+    enum sq_status status = SQ_OK;
+    if (run->r->dense_fraction > 0 || run->r->is_greedy)
+        say(e->watch, SQ_EVAL_SCAN, 0, e->ck->config.n_layers);
+    if (run->r->dense_fraction > 0) {
+        double *error = calloc(n, sizeof *error);
+        run->is_dense = calloc(n, 1);
+        status = run->is_dense && error
+                     ? sq_eval_sensitive(e->ck, e->calib_tokens, run->r, error, run->is_dense, err)
+                     : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n);
+        free(error);
+    }
+    if (status == SQ_OK && run->r->is_greedy) {
+        run->sparsity = calloc(n, sizeof *run->sparsity);
+        SQ_TRY(run->sparsity
+                   ? sq_sparsity_scan_layers(e->ck, e->calib_tokens, run->r, run->sparsity, err)
+                   : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n));
+        run->own = *run->r;
+        run->own.layer_sparsity = run->sparsity;
+        run->r = &run->own;
     }
     return status;
 }
 
-// The loss of the tokens, and where there is a reference how far from it they are.
-static enum sq_status score(struct run *run, double *nll, struct sq_error *err)
+// Weights, scans and the passes over the calibration tokens of run j.
+static enum sq_status prepare(struct evaluation *e, struct run *run, struct sq_error *err)
 {
-    struct sq_llama *s = &run->eval;
-    if (!run->reference)
-        return sq_llama_nll(s, nll, err);
-    const size_t count = sq_tokens_count(s->tokens);
-    struct sq_token_score *token = calloc(count, sizeof *token);
-    enum sq_status status =
-        token ? sq_llama_norm(s, err)
-              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the scores of %zu tokens", count);
-    if (status == SQ_OK)
-        status = sq_logits_score(s->ck, s->tokens, s->x, run->reference, token, err);
-    if (status == SQ_OK)
-        status = sq_logits_nll(s->tokens, token, nll, err);
-    if (status == SQ_OK)
-        status = sq_divergence_of(s->tokens, token, run->divergence, err);
-    free(token);
-    return status;
+    if (!run->r)
+        return SQ_OK;
+    SQ_TRY(sq_recipe_check(run->r, err));
+    if (run->job->path) {
+        SQ_TRY(sq_layer_file_open(&run->file, run->job->path, NULL, err));
+        run->is_from_file = true;
+    }
+    if (!is_calibrated(run))
+        return SQ_OK;
+    if (!e->calib_tokens)
+        return SQ_FAIL(err, SQ_ERR_ARG, "this recipe needs calibration tokens");
+    SQ_TRY(scan(e, run, err));
+    if (run->r->is_sequential)
+        return sq_llama_init(&run->behind, e->ck, e->calib_tokens, err);
+    e->needs |= sq_recipe_needs(run->r);
+    return e->calib.ck ? SQ_OK : sq_llama_init(&e->calib, e->ck, e->calib_tokens, err);
 }
 
-static enum sq_status run_all(struct run *run, const struct sq_checkpoint *ck,
-                              const struct sq_tokens *tokens, struct sq_eval_result *result,
-                              struct sq_error *err)
+static enum sq_status evaluate(struct evaluation *e, struct sq_error *err)
 {
-    double nll = 0;
-    *result = (struct sq_eval_result){0};
-    if (sq_tokens_predicted(tokens) == 0)
+    const size_t n_blocks = e->ck->config.n_layers * e->n_runs;
+    if (sq_tokens_predicted(e->tokens) == 0)
         return SQ_FAIL(err, SQ_ERR_RANGE, "no token is predicted, need 1 or more");
-    if (run->r)
-        SQ_TRY(sq_recipe_check(run->r, err));
-    enum sq_status status = sq_llama_init(&run->eval, ck, tokens, err);
-    for (size_t i = 0; status == SQ_OK && i < ck->config.n_layers; i++)
-        status = step(run, i, err);
-    say(run->watch, SQ_EVAL_SCORES, ck->config.n_layers, ck->config.n_layers);
-    if (status == SQ_OK)
-        status = score(run, &nll, err);
-    sq_llama_free(&run->eval);
-    result->n_tokens = sq_tokens_predicted(tokens);
-    result->loss = nll / (double)result->n_tokens;
-    result->perplexity = exp(result->loss);
-    result->stored_bits = run->r ? run->nbits / run->weights : NAN;
-    result->payload_bits = run->r ? run->nbits / run->columns : NAN;
-    result->act_bits = run->r ? run->act_nbits / run->inputs : NAN;
-    for (size_t i = 0; run->is_dense && i < ck->n_layers; i++)
-        result->n_dense_layers += run->is_dense[i];
+    for (size_t j = 0; j < e->n_runs; j++)
+        SQ_TRY(prepare(e, &e->run[j], err));
+    for (size_t j = 0; j < e->n_runs; j++)
+        SQ_TRY(j ? sq_llama_init_beside(&e->run[j].eval, &e->run[0].eval, err)
+                 : sq_llama_init(&e->run[0].eval, e->ck, e->tokens, err));
+    for (size_t i = 0; i < e->ck->config.n_layers; i++)
+        SQ_TRY(step_all(e, i, err));
+    say(e->watch, SQ_EVAL_SCORES, n_blocks, n_blocks);
+    return score(e, err);
+}
+
+static void clean(struct evaluation *e)
+{
+    for (size_t j = e->n_runs; j-- > 0;) { // the first owns the memory of the others
+        struct run *run = &e->run[j];
+        sq_llama_free(&run->eval);
+        sq_llama_free(&run->behind);
+        if (run->is_from_file)
+            sq_layer_file_close(&run->file);
+        free(run->is_dense);
+        free(run->sparsity);
+        free(run->score);
+    }
+    sq_llama_free(&e->calib);
+}
+
+static enum sq_status evaluate_jobs(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
+                                    const struct sq_tokens *tokens, struct sq_eval_job *job,
+                                    size_t n_jobs, const float *reference,
+                                    const struct sq_eval_watch *watch, struct sq_error *err)
+{
+    struct evaluation *e = calloc(1, sizeof *e);
+    if (!e)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu formats", n_jobs);
+    *e = (struct evaluation){.ck = ck,
+                             .calib_tokens = calib,
+                             .tokens = tokens,
+                             .n_runs = n_jobs,
+                             .reference = reference,
+                             .watch = watch};
+    for (size_t j = 0; j < n_jobs; j++) {
+        job[j].result = (struct sq_eval_result){0};
+        e->run[j] = (struct run){.r = job[j].r, .job = &job[j]};
+    }
+    const enum sq_status status = evaluate(e, err);
+    clean(e);
+    free(e);
     return status;
 }
 
-static enum sq_status eval_recipe(struct run *run, const struct sq_checkpoint *ck,
-                                  const struct sq_tokens *calib, const struct sq_tokens *tokens,
-                                  struct sq_eval_result *result, struct sq_error *err)
-{
-    const struct sq_recipe *r = run->r;
-    struct sq_llama c = {0};
-    uint8_t *is_dense = NULL;
-    double *error = NULL, *sparsity = NULL;
-    struct sq_recipe greedy;
-    enum sq_status status = r ? sq_recipe_check(r, err) : SQ_OK;
-    if (status == SQ_OK && r && sq_recipe_needs_calibration(r)) {
-        if (!calib)
-            return SQ_FAIL(err, SQ_ERR_ARG, "this recipe needs calibration tokens");
-        if (r->dense_fraction > 0 || r->is_greedy)
-            say(run->watch, SQ_EVAL_SCAN, 0, ck->config.n_layers);
-        if (r->dense_fraction > 0) {
-            is_dense = calloc(ck->n_layers, 1);
-            error = calloc(ck->n_layers, sizeof *error);
-            status = is_dense && error ? sq_eval_sensitive(ck, calib, r, error, is_dense, err)
-                                       : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers",
-                                                 ck->n_layers);
-            run->is_dense = is_dense;
-        }
-        if (r->is_greedy) {
-            sparsity = calloc(ck->n_layers, sizeof *sparsity);
-            status = sparsity ? sq_sparsity_scan_layers(ck, calib, r, sparsity, err)
-                              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers",
-                                        ck->n_layers);
-            greedy = *r;
-            greedy.layer_sparsity = sparsity;
-            run->r = &greedy;
-        }
-        if (status == SQ_OK)
-            status = sq_llama_init(&c, ck, calib, err);
-        run->calib = &c;
-    }
-    if (status == SQ_OK)
-        status = run_all(run, ck, tokens, result, err);
-    sq_llama_free(&c);
-    free(is_dense);
-    free(error);
-    free(sparsity);
-    return status;
-}
+// ---- entries ----------------------------------------------------------------------------------
 
 enum sq_status sq_eval(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
                        const struct sq_tokens *tokens, const struct sq_recipe *r,
                        sq_eval_report *report, void *context, struct sq_eval_result *result,
                        struct sq_error *err)
 {
-    struct run run = {.r = r, .report = report, .context = context};
-    return eval_recipe(&run, ck, calib, tokens, result, err);
-}
-
-static enum sq_status eval_file(struct run *run, const char *path, const struct sq_checkpoint *ck,
-                                const struct sq_tokens *tokens, struct sq_eval_result *result,
-                                struct sq_error *err)
-{
-    struct sq_layer_file file;
-    SQ_TRY(sq_layer_file_open(&file, path, NULL, err));
-    run->file = &file;
-    const enum sq_status status = run_all(run, ck, tokens, result, err);
-    sq_layer_file_close(&file);
+    struct sq_eval_job job = {.r = r, .report = report, .context = context};
+    const enum sq_status status = evaluate_jobs(ck, calib, tokens, &job, 1, NULL, NULL, err);
+    *result = job.result;
     return status;
 }
 
@@ -212,51 +295,27 @@ enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
                             sq_eval_report *report, void *context, struct sq_eval_result *result,
                             struct sq_error *err)
 {
-    struct run run = {.r = r, .report = report, .context = context};
-    return eval_file(&run, path, ck, tokens, result, err);
-}
-
-// The last hidden states of the model as it is; all else of its pass is gone before the other's.
-static enum sq_status reference_states(const struct sq_checkpoint *ck,
-                                       const struct sq_tokens *tokens,
-                                       const struct sq_eval_watch *watch, float **x,
-                                       struct sq_error *err)
-{
-    struct sq_llama s;
-    const size_t count = sq_tokens_count(tokens), nbytes = ck->config.hidden_size * sizeof **x;
-    SQ_TRY(sq_llama_init(&s, ck, tokens, err));
-    enum sq_status status = SQ_OK;
-    for (size_t i = 0; status == SQ_OK && i < ck->config.n_layers; i++) {
-        say(watch, SQ_EVAL_REFERENCE, i, ck->config.n_layers);
-        status = sq_llama_block(&s, i, NULL, NULL, err);
-    }
-    if (status == SQ_OK)
-        status = sq_llama_norm(&s, err);
-    *x = calloc(count, nbytes);
-    if (status == SQ_OK && !*x)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the states of %zu tokens", count);
-    if (status == SQ_OK)
-        memcpy(*x, s.x, count * nbytes);
-    sq_llama_free(&s);
+    struct sq_eval_job job = {.r = r, .path = path, .report = report, .context = context};
+    const enum sq_status status = evaluate_jobs(ck, NULL, tokens, &job, 1, NULL, NULL, err);
+    *result = job.result;
     return status;
 }
 
-enum sq_status sq_eval_compared(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
-                                const char *path, const struct sq_tokens *tokens,
-                                const struct sq_recipe *r, sq_eval_report *report, void *context,
-                                const struct sq_eval_watch *watch, struct sq_eval_result *result,
-                                struct sq_divergence *divergence, struct sq_error *err)
+enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
+                            const struct sq_tokens *tokens, struct sq_eval_job *job, size_t n_jobs,
+                            const struct sq_reference_cache *cache,
+                            const struct sq_eval_watch *watch, struct sq_error *err)
 {
     float *x = NULL;
-    struct run run = {
-        .r = r, .report = report, .context = context, .divergence = divergence, .watch = watch};
-    if (!r)
-        return run_all(&run, ck, tokens, result, err);
-    enum sq_status status = reference_states(ck, tokens, watch, &x, err);
-    run.reference = x;
+    bool is_compared = false;
+    if (n_jobs < 1 || n_jobs > SQ_EVAL_JOBS)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%zu formats, need 1..%d", n_jobs, SQ_EVAL_JOBS);
+    for (size_t j = 0; j < n_jobs; j++)
+        is_compared = is_compared || job[j].r;
+    enum sq_status status =
+        is_compared ? sq_reference_states(ck, tokens, cache, watch, &x, err) : SQ_OK;
     if (status == SQ_OK)
-        status = path ? eval_file(&run, path, ck, tokens, result, err)
-                      : eval_recipe(&run, ck, calib, tokens, result, err);
+        status = evaluate_jobs(ck, calib, tokens, job, n_jobs, x, watch, err);
     free(x);
     return status;
 }

@@ -49,13 +49,27 @@ enum sq_status sq_eval_file(const struct sq_checkpoint *ck, const char *path,
                             sq_eval_report *report, void *context, struct sq_eval_result *result,
                             struct sq_error *err);
 
-// Either of them beside the model as it is over the same tokens: sq_eval_file where path is not
-// NULL, sq_eval where it is. *result is theirs, *divergence is of the two; with r NULL there is but
-// the model as it is, and *divergence stays as it was. watch may be NULL.
-enum sq_status sq_eval_compared(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
-                                const char *path, const struct sq_tokens *tokens,
-                                const struct sq_recipe *r, sq_eval_report *report, void *context,
-                                const struct sq_eval_watch *watch, struct sq_eval_result *result,
-                                struct sq_divergence *divergence, struct sq_error *err);
+// One format of several, and what comes of it.
+struct sq_eval_job {
+    const struct sq_recipe *r; // NULL: the model as it is
+    const char *path;          // weights from a file, as sq_eval_file; NULL: quantized here
+    sq_eval_report *report;    // may be NULL
+    void *context;
+    struct sq_eval_result result;
+    struct sq_divergence divergence; // from the model as it is; left as it was where r is NULL
+};
+
+enum { SQ_EVAL_JOBS = 16 }; // at most
+
+// n_jobs formats beside the model as it is over the same tokens. They go through the blocks side by
+// side: the pass of the model as it is, its logits and the inputs in calibration are made once, and
+// every job gets what it would get alone. Beside one block each has its residual stream in memory.
+// reference: where the states of the model as it is are kept (sq_reference.h), NULL: nowhere. watch
+// may be NULL; its blocks are those of all jobs.
+struct sq_reference_cache;
+enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
+                            const struct sq_tokens *tokens, struct sq_eval_job *job, size_t n_jobs,
+                            const struct sq_reference_cache *cache,
+                            const struct sq_eval_watch *watch, struct sq_error *err);
 
 #endif

@@ -146,10 +146,26 @@ enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
     return status;
 }
 
+enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *of,
+                                    struct sq_error *err)
+{
+    const size_t n = sq_tokens_count(of->tokens);
+    *s = *of;
+    s->is_beside = true;
+    s->h = calloc(n, of->ck->config.hidden_size * sizeof(float));
+    const enum sq_status status =
+        s->h ? embed(s, err)
+             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the activations of %zu tokens", n);
+    if (status != SQ_OK)
+        sq_llama_free(s);
+    return status;
+}
+
 void sq_llama_free(struct sq_llama *s)
 {
     float *const buffer[] = {s->h, s->x, s->q, s->k, s->v, s->gate, s->up, s->w, s->rotation};
-    for (size_t i = 0; i < sizeof buffer / sizeof buffer[0]; i++)
+    const size_t n_owned = s->is_beside ? 1 : sizeof buffer / sizeof buffer[0];
+    for (size_t i = 0; i < n_owned; i++)
         free(buffer[i]);
     *s = (struct sq_llama){0};
 }
@@ -478,6 +494,7 @@ enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *h
                               struct sq_error *err)
 {
     const struct pass p = {s, block, hook, context};
+    s->held = SIZE_MAX; // another pass may have used the memory
     if (block >= s->ck->config.n_layers)
         return SQ_FAIL(err, SQ_ERR_ARG, "block = %zu, need 0..%zu", block,
                        s->ck->config.n_layers - 1);

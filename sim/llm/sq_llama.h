@@ -41,6 +41,7 @@ struct sq_llama {
     float *x; // [tokens][hidden_size] after sq_llama_norm, private before
     // private
     float *q, *k, *v, *gate, *up, *w;
+    bool is_beside;  // all but h is another's
     size_t held;     // the layer whose weights w holds; SIZE_MAX: none
     float *rotation; // [positions][head_dim]: cosines, then sines, of the head_dim/2 angles
 };
@@ -49,6 +50,10 @@ struct sq_llama {
 // vocabulary; SQ_ERR_NON_FINITE for weights. After a failure *s is empty.
 enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
                              const struct sq_tokens *tokens, struct sq_error *err);
+// The same beside another pass of the same model and tokens, with which it shares all memory but
+// the residual stream: blocks of the two may take turns, *of must live longer.
+enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *of,
+                                    struct sq_error *err);
 void sq_llama_free(struct sq_llama *s);
 
 // Decoder block `block`, to be called for 0, 1, .. n_layers-1 in order; hook may be NULL.

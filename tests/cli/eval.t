@@ -138,6 +138,41 @@ else
   skip "a terminal" "no script program"
 fi
 
+# ---- several formats --------------------------------------------------------------------------------
+# In one run each says what it says alone, to the last digit, and in the order in which they are named.
+short="--sequences 2 --calib-sequences 3 --json"
+sq quantize --format gqsa --algorithm rtn -o file.safetensors
+: >"$W/alone"
+for f in "nvfp4 --algorithm gptq" "sq_b --bank 16" "sq_a_static --smooth 0.25" "dense --weight-bits 16 --act-bits 16" \
+  "sp24 --dense-layers 0.2" "spqt" "spqr" "dense --layer-format *.down_proj=sq_w" "gqsa --algorithm lite"; do
+  set -f; sq eval $short --format $f; set +f
+  cat "$W.out" >>"$W/alone"
+done
+sq eval $short --weights file.safetensors
+cat "$W.out" >>"$W/alone"
+set -f
+accept "ten formats in one run" eval $short --format nvfp4 --algorithm gptq --and sq_b --bank 16 \
+  --and sq_a_static --smooth 0.25 --and dense --weight-bits 16 --act-bits 16 --and sp24 --dense-layers 0.2 --and spqt --and spqr \
+  --and dense --layer-format '*.down_proj=sq_w' --and gqsa --algorithm lite
+set +f
+head -n -15 "$W/alone" >"$W/nine"
+ok "each as alone" cmp "$W.out" "$W/nine"
+sq eval $short --weights file.safetensors --and gqsa --algorithm lite
+ok "a file of weights is one of them" cmp <(head -15 "$W.out") <(tail -15 "$W/alone")
+ok "a summary for each" [ "$(grep -c '^{"summary":true' "$W.out")" = 2 ]
+sq eval $short --sequential --format nvfp4 --algorithm gptq; cp "$W.out" "$W/alone"
+sq eval $short --sequential --format mxfp4 --algorithm gptq; cat "$W.out" >>"$W/alone"
+sq eval $short --sequential --format nvfp4 --algorithm gptq --and mxfp4 --algorithm gptq
+ok "sequential calibration: as alone" cmp "$W.out" "$W/alone"
+sq eval --sequences 2 --summary --and nvfp4
+ok "text: a line with the name of each" [ "$(grep -c '^SQ(8,4,32,0.75)\|^nvfp4 ' "$W.out")" = 2 -a "$(grep -c '^loss' "$W.out")" = 2 ]
+refuse "--and = nosuch, need" eval --format nvfp4 --and nosuch
+refuse "--format = nvfp4 behind --and, need it before" eval --and sq_b --format nvfp4
+refuse "sq_w has\|nvfp4" eval --and nvfp4 --sparsity 0.5
+refuse "--and: 17 formats, need 1..16" eval $(printf -- '--and nvfp4 %.0s' $(seq 16))
+refuse "--output does not go with --and" eval --format sq_a_static --and sq_a_static -o x.safetensors
+rm -f "$W/alone" "$W/nine" "$W/file.safetensors"
+
 # ---- little to go by --------------------------------------------------------------------------------
 header='{"ids":{"dtype":"I32","shape":[2],"data_offsets":[16,24]},"offsets":{"dtype":"I64","shape":[2],"data_offsets":[0,16]}}'
 tensor "$W/two.safetensors" "$header" 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A quantized model against the model as it is (sq_logits, sq_divergence, sq_eval_compared).
+// A quantized model against the model as it is (sq_logits, sq_divergence, sq_eval_jobs).
 //
 // Judges: a plain softmax in binary64 over the whole vocabulary of one token at a time, on the
 // embedded model and on random states over vocabularies below, at and above a block of lm_head;
@@ -8,8 +8,11 @@
 #include <omp.h>
 
 #include "sim/format/sq_format_ops.h"
+#include "sim/io/sq_cache.h"
 #include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_reference.h"
 #include "tests/unit/fixture.h"
+#include "tests/unit/tmpdir.h"
 
 static const char tiny_llama[] = "traces/tiny-llama";
 
@@ -308,8 +311,11 @@ static void compare(const struct model *m, const struct sq_recipe *r, struct sq_
                     struct sq_divergence *d)
 {
     struct sq_error err = {.text = ""};
-    CHECK_EQ(sq_eval_compared(&m->ck, NULL, NULL, &m->tokens, r, NULL, NULL, NULL, result, d, &err),
-             SQ_OK, "%s\n", err.text);
+    struct sq_eval_job job = {.r = r, .divergence = *d};
+    const enum sq_status status = sq_eval_jobs(&m->ck, NULL, &m->tokens, &job, 1, NULL, NULL, &err);
+    *result = job.result;
+    *d = job.divergence;
+    CHECK_EQ(status, SQ_OK, "%s\n", err.text);
 }
 
 // All of it again, from the states on by the slow judge.
@@ -380,12 +386,114 @@ static void ordered(void **state)
     model_close(&m);
 }
 
+// ---- kept states ---------------------------------------------------------------------------------
+
+static void count_block(void *context, enum sq_eval_stage stage, size_t block, size_t n_blocks)
+{
+    (void)block, (void)n_blocks;
+    *(size_t *)context += stage == SQ_EVAL_REFERENCE;
+}
+
+// The states with this cache; returns how many blocks were computed for them.
+static size_t kept(const struct model *m, const struct sq_reference_cache *cache, float **x)
+{
+    size_t n = 0;
+    const struct sq_eval_watch watch = {count_block, &n};
+    struct sq_error err;
+    CHECK_EQ(sq_reference_states(&m->ck, &m->tokens, cache, &watch, x, &err), SQ_OK, "%s\n",
+             err.text);
+    return n;
+}
+
+// The only entry of the directory, its file of states.
+static char *only_states(const char *dir)
+{
+    static char path[400];
+    DIR *d = opendir(dir);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        if (strlen(e->d_name) == 32)
+            snprintf(path, sizeof path, "%s/%s/states", dir, e->d_name);
+    closedir(d);
+    return path;
+}
+
+static size_t n_entries(const char *dir)
+{
+    size_t n = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += strlen(e->d_name) == 32;
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void kept_states(void **state)
+{
+    (void)state;
+    struct model m;
+    char dir[64];
+    float *want, *x;
+    model_open(&m, 3);
+    const size_t n_blocks = m.ck.config.n_layers;
+    const size_t nbytes = sq_tokens_count(&m.tokens) * m.ck.config.hidden_size * sizeof *x;
+    tmpdir_make(dir);
+    const struct sq_reference_cache cache = {tmpdir_path(dir, "reference"), 0};
+    const struct sq_reference_cache idle = {cache.dir, 1e15};
+    assert_int_equal(kept(&m, NULL, &want), n_blocks);
+    assert_int_equal(kept(&m, &idle, &x), n_blocks); // too few products
+    assert_memory_equal(x, want, nbytes);
+    assert_int_equal(n_entries(cache.dir), 0);
+    free(x);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(kept(&m, &cache, &x), i ? 0 : n_blocks);
+        assert_memory_equal(x, want, nbytes);
+        assert_int_equal(n_entries(cache.dir), 1);
+        free(x);
+    }
+    // One bit of it: made anew.
+    size_t n;
+    uint8_t *bytes = read_bytes(only_states(cache.dir), &n);
+    bytes[n / 2] ^= 4;
+    write_bytes(only_states(cache.dir), bytes, n);
+    free(bytes);
+    assert_int_equal(kept(&m, &cache, &x), n_blocks);
+    assert_memory_equal(x, want, nbytes);
+    free(x);
+    // Other tokens, another cut of the same, another model: entries of their own, but no more than
+    // there may be, and the last one is there.
+    m.tokens.n_sequences = 2;
+    assert_int_equal(kept(&m, &cache, &x), n_blocks);
+    free(x);
+    m.ck.config.rms_norm_eps *= 2;
+    assert_int_equal(kept(&m, &cache, &x), n_blocks);
+    free(x);
+    assert_int_equal(n_entries(cache.dir), 3);
+    for (size_t i = 0; i < SQ_REFERENCE_ENTRIES; i++) {
+        m.tokens.id[0] = (int32_t)i + 1;
+        assert_int_equal(kept(&m, &cache, &x), n_blocks);
+        free(x);
+    }
+    assert_int_equal(n_entries(cache.dir), SQ_REFERENCE_ENTRIES);
+    assert_int_equal(kept(&m, &cache, &x), 0);
+    free(x);
+    // Where nothing can be written they are computed.
+    const struct sq_reference_cache nowhere = {"/dev/null/reference", 0};
+    assert_int_equal(kept(&m, &nowhere, &x), n_blocks);
+    free(x);
+    free(want);
+    sq_cache_remove(dir);
+    model_close(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vocabularies), cmocka_unit_test(tops_of_two_blocks),
         cmocka_unit_test(by_hand),      cmocka_unit_test(any_order),
         cmocka_unit_test(recomputed),   cmocka_unit_test(ordered),
+        cmocka_unit_test(kept_states),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);

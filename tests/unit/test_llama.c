@@ -148,6 +148,70 @@ static void random_models_equal_slow(void **state)
     free(id);
 }
 
+// The last states of a set of sequences, [tokens][hidden size].
+static float *last_states(const struct sq_checkpoint *ck, const struct sq_tokens *t)
+{
+    struct sq_llama l;
+    const size_t n = sq_tokens_count(t) * ck->config.hidden_size;
+    float *x = fixture_exact(n * sizeof *x);
+    assert_int_equal(sq_llama_init(&l, ck, t, NULL), SQ_OK);
+    for (size_t b = 0; b < ck->config.n_layers; b++)
+        assert_int_equal(sq_llama_block(&l, b, NULL, NULL, NULL), SQ_OK);
+    assert_int_equal(sq_llama_norm(&l, NULL), SQ_OK);
+    memcpy(x, l.x, n * sizeof *x);
+    sq_llama_free(&l);
+    return x;
+}
+
+// Sequences go through a layer together; each has the states that it has alone.
+static void batched_equals_one_at_a_time(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed()};
+    const struct shape shape = {24, 40, 2, 4, 2, 6, 37, true, false, false, 0};
+    size_t offset[] = {0, 2, 9, 9 + POSITIONS - 60, 600};
+    int32_t id[600];
+    const struct sq_tokens all = {4, offset, id, 0};
+    struct sq_checkpoint ck;
+    char dir[64];
+    write_model(tmpdir_make(dir), &shape, &r);
+    for (size_t i = 0; i < LEN(id); i++)
+        id[i] = (int32_t)sq_rng_below(&r, (uint32_t)shape.vocab);
+    offset[4] = offset[3] + 33;
+    assert_int_equal(sq_checkpoint_open(&ck, dir, NULL), SQ_OK);
+    float *x = last_states(&ck, &all);
+    for (size_t i = 0; i < all.n_sequences; i++) {
+        size_t own[] = {0, offset[i + 1] - offset[i]};
+        const struct sq_tokens one = {1, own, id + offset[i], 0};
+        float *alone = last_states(&ck, &one);
+        for (size_t j = 0; j < own[1] * ck.config.hidden_size; j++) {
+            const float d = alone[j] - x[offset[i] * ck.config.hidden_size + j];
+            if (!(fabsf(d) < 2e-5f))
+                fail_msg("seed %llu sequence %zu state %zu is off by %g",
+                         (unsigned long long)fixture_seed(), i, j, (double)d);
+        }
+        free(alone);
+    }
+    // Two passes that share memory and take turns have what each has alone.
+    struct sq_llama one, two;
+    assert_int_equal(sq_llama_init(&one, &ck, &all, NULL), SQ_OK);
+    assert_int_equal(sq_llama_init_beside(&two, &one, NULL), SQ_OK);
+    for (size_t b = 0; b < ck.config.n_layers; b++) {
+        assert_int_equal(sq_llama_block(&one, b, NULL, NULL, NULL), SQ_OK);
+        assert_int_equal(sq_llama_block(&two, b, NULL, NULL, NULL), SQ_OK);
+    }
+    struct sq_llama *const both[] = {&one, &two};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(sq_llama_norm(both[i], NULL), SQ_OK);
+        assert_memory_equal(both[i]->x, x, offset[4] * ck.config.hidden_size * sizeof *x);
+    }
+    sq_llama_free(&two);
+    sq_llama_free(&one);
+    free(x);
+    sq_checkpoint_close(&ck);
+    tmpdir_remove(dir);
+}
+
 // A window of sixteen takes sequences of sixteen, and no longer ones.
 static void windows_bound_sequences(void **state)
 {
@@ -297,9 +361,13 @@ static void thread_count_changes_no_bit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_models_equal_slow), cmocka_unit_test(windows_bound_sequences),
-        cmocka_unit_test(hooks_see_and_replace),    cmocka_unit_test(stories260k_loss),
-        cmocka_unit_test(tiny_llama_loss),          cmocka_unit_test(thread_count_changes_no_bit),
+        cmocka_unit_test(random_models_equal_slow),
+        cmocka_unit_test(batched_equals_one_at_a_time),
+        cmocka_unit_test(windows_bound_sequences),
+        cmocka_unit_test(hooks_see_and_replace),
+        cmocka_unit_test(stories260k_loss),
+        cmocka_unit_test(tiny_llama_loss),
+        cmocka_unit_test(thread_count_changes_no_bit),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
