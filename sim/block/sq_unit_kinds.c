@@ -301,11 +301,12 @@ static void array_start(struct sq_unit_job_run *r)
     begin_pass(r);
 }
 
-// The unit that finds columns: two tiles ahead of the array at most, one of them at work.
+// The unit that finds columns, from the first cycle on: two tiles ahead of the array at most, one of
+// them at work.
 static void scan_clock(struct sq_unit_job_run *r, bool tile_ends)
 {
     struct sq_unit_world *w = &r->w;
-    if (w->lead == 0 && w->scans > 0 && w->found < 2 && --w->scan == 0) {
+    if (w->scans > 0 && w->found < 2 && --w->scan == 0) {
         w->found++;
         w->scans--;
         w->scan = r->job->scan;

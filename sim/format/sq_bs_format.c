@@ -186,7 +186,9 @@ void sq_bs_unit(const struct sq_recipe *r, const struct sq_core_config *has, uin
     const double cells = low * low + 2 * share * low * high + share * share * high * high;
     (void)m;
     u->stored = sq_bs_recipe_padded(r, (size_t)k);
-    u->unit.stages = sq_array_scaled_stages(true, f.kind == SQ_BS_SQ);
+    // High codes at a scale of the row have exact sums of their own, all others are in binary32.
+    const bool has_own_high = sq_bs_n_parts(&f) > 1 && !sq_bs_has_scale(&f, 1);
+    u->unit.stages = sq_array_scaled_stages(!has_own_high, f.kind == SQ_BS_SQ);
     u->flush = 0; // a PE scales its blocks
     sq_cost_pieces(u, f.block, sq_cost_products(has, 1, 1) / cells);
     u->low_lanes = (u->span + u->span_beats - 1) / u->span_beats;

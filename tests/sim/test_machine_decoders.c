@@ -6,7 +6,8 @@
 //   gqsa  a gqsa_walk for each column, whose steps the array takes; the tile ends when all of its
 //         rows have ended
 //   spqr  a beat of spqr_dec for each word of the array's columns, then the outliers of the fullest
-//   spqt  spqt_idx finds the columns of a tile of tokens, one tile ahead; q4k_dec must have codes
+//   spqt  spqt_idx finds the columns of a tile of tokens, one tile ahead, from the first cycle on,
+//         while q4k_dec takes the header of its first superblock; the array needs both
 //
 // The machine plans the job; groups and outliers of a column are drawn here and given to it as
 // those of an encoded layer. Not in any RTL, so not here: what adds up the sums of a row that
@@ -234,7 +235,7 @@ static void index_feed(struct chain *c)
     enum { SEGMENT = 32 };
     const uint32_t segments = (uint32_t)(c->elements + SEGMENT - 1) / SEGMENT;
     int32_t beat[SEGMENT + 2] = {0};
-    if (!c->is_scanning && c->is_decoding && c->scans > 0 && c->found < 2) {
+    if (!c->is_scanning && c->scans > 0 && c->found < 2) {
         c->is_scanning = true;
         c->segment = 0;
     }

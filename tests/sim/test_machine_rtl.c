@@ -2,7 +2,7 @@
 // Jobs of machines on verilated RTL: random small machines and GEMMs are planned, and the job of
 // their core goes through the block that the unit stands for, beat by beat in lock step with its
 // cycle model. The last output must leave in the cycle in which sq_unit_run_fast says it does.
-// Sampled: 96 jobs, six machines and GEMMs for each of twelve points of blocks; of array_stored
+// Sampled: 96 jobs, six machines and GEMMs for each of thirteen points of blocks; of array_stored
 // and array_dynamic, which no format takes by default, jobs of their own. Then the bank sweep of
 // activation SQ: every bank, sparsity and mask of sim/sweeps/act_banks.yaml, on PEs of its machine
 // and on narrow ones that take less than a bank a cycle; of these 126, six here, those of
@@ -22,8 +22,8 @@ enum { MACHINES = 6 };
 // A point of a block, and the multipliers of a machine that makes a unit of just that size of it.
 static const struct {
     const char *block, *point;
-    const struct sq_format_ops *format; // NULL: a unit of kind, with TopK of own
-    unsigned kind, own, bank, k, depth, passes;
+    const struct sq_format_ops *format;                 // NULL: a unit of kind, with TopK of own
+    unsigned kind, own, bank, k, depth, passes;         // own: TopK; of sq_b 1, split codes
     unsigned low_lanes, high_lanes, low_bits, act_bits; // of the machine; high bits 8
 } rows[] = {
     {"core", "", &sq_format_sq_w, SQ_UNIT_CORE, 0, 8, 2, 9, 8, 4, 1, 4, 8},
@@ -37,7 +37,8 @@ static const struct {
     {"array_scaled", "nvfp4", &sq_format_nvfp4, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 4},
     {"array_scaled", "mxfp4", &sq_format_mxfp4, SQ_UNIT_ARRAY, 0, 32, 0, 12, 8, 14, 1, 4, 8},
     {"array_scaled", "nvint4", &sq_format_nvint4, SQ_UNIT_ARRAY, 0, 16, 0, 12, 8, 14, 1, 4, 4},
-    {"array_scaled", "split", &sq_format_sq_b, SQ_UNIT_ARRAY, 0, 16, 2, 12, 8, 19, 1, 4, 4},
+    {"array_scaled", "split", &sq_format_sq_b, SQ_UNIT_ARRAY, 1, 16, 2, 12, 8, 19, 1, 4, 4},
+    {"array_scaled", "own_b16", &sq_format_sq_b, SQ_UNIT_ARRAY, 0, 16, 2, 12, 8, 24, 1, 4, 4},
     {"array_stored", "radix", NULL, SQ_UNIT_STORED, SQ_TOPK_RADIX, 8, 2, 4, 12, 0, 0, 0, 0},
     {"array_stored", "rank", NULL, SQ_UNIT_STORED, SQ_TOPK_RANK, 8, 2, 3, 12, 0, 0, 0, 0},
     {"array_dynamic", "rank", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RANK, 8, 2, 9, 8, 0, 0, 0, 0},
@@ -76,6 +77,7 @@ static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile
         s.bank = rows[row].bank;
         s.high_per_bank = rows[row].k;
         s.own[0] = rows[row].own;
+        s.bs.is_split = s.format == &sq_format_sq_b && rows[row].own;
     } else {
         s.weight.low_bits = 4;
     }
