@@ -109,11 +109,15 @@ static const struct sq_timing timing = {sizeof(struct sq_buffer_sim), comb, cloc
 
 static const struct sq_faults faults[] = {{"d4", 100, 200}};
 
+static const struct sq_free act_buffer_free[] = {
+    {"Width", 1, 64, false}, {"Depth", 1, 64, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_act_buffer_block = {
     .name = "act_buffer",
     .top = "sq_act_buffer",
     .group = "tile",
     .param = {"Width", "Depth", "PassW", NULL},
+    .free = act_buffer_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .coverage_cases = 60,

@@ -59,11 +59,15 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"b8", 100, 200}};
 
+static const struct sq_free act_split_free[] = {
+    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_act_split_block = {
     .name = "act_split",
     .top = "sq_act_split",
     .group = "bank",
     .param = {"BankLen", "HighPerBank", "Topk", NULL},
+    .free = act_split_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -353,12 +353,30 @@ static const struct sq_faults faults[] = {
     {"int6x8", 20, 60},      {"sentinel", 20, 60},  {"tied", 20, 60}, {"split_w", 20, 60},
     {"split_a_2b8", 20, 60}, {"compact_a", 20, 60}, {"sp24", 20, 60}};
 
+// Only layouts with high codes have k of them; HighLen is k or the bank.
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    const bool has_high = v[LAYOUT] != DENSE && v[LAYOUT] != SP24;
+    if (!has_high && (given >> HIGH & 1))
+        return SQ_FAIL(err, SQ_ERR_ARG, "HighPerBank = %u of a point without high codes", v[HIGH]);
+    if (!has_high)
+        v[HIGH] = old[HIGH];
+    v[HIGH_LEN] = has_high && old[HIGH_LEN] == old[BANK] ? v[BANK] : v[HIGH];
+    return SQ_OK;
+}
+
+static const struct sq_free array_free[] = {
+    {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 16, false},
+    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_array_block = {
     .name = "array",
     .top = "sq_array",
     .group = "tile",
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
               "OneAcc", "PlainW", "LowW", "HighW", "Gather", NULL},
+    .free = array_free,
+    .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

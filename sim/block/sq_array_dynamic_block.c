@@ -116,11 +116,16 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"rank", 100, 60}};
 
+static const struct sq_free array_dynamic_free[] = {
+    {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 8, false},
+    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_array_dynamic_block = {
     .name = "array_dynamic",
     .top = "sq_array_dynamic",
     .group = "tile",
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "WeightW", "Topk", "Gather", NULL},
+    .free = array_dynamic_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

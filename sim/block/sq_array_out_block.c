@@ -320,12 +320,44 @@ static const struct sq_area_unit any_area[] = {
 static const struct sq_faults any_faults[] = {{"few", 20, 200}};
 static const struct sq_faults fixed_faults[] = {{"b4_tied", 15, 3000}};
 
+static enum sq_status settle_out(const struct sq_block *array, unsigned *v, const unsigned *old,
+                                 uint32_t given, struct sq_error *err)
+{
+    size_t n = 0;
+    while (array->param[n])
+        n++;
+    if (array->settle)
+        SQ_TRY(array->settle(v, old, given, err));
+    return sq_output_settle(v[ROWS], v[COLS], v + n, old + n, given >> n, err);
+}
+
+static enum sq_status any_settle(unsigned *v, const unsigned *old, uint32_t given,
+                                 struct sq_error *err)
+{
+    return settle_out(&sq_array_block, v, old, given, err);
+}
+
+static enum sq_status fixed_settle(unsigned *v, const unsigned *old, uint32_t given,
+                                   struct sq_error *err)
+{
+    return settle_out(&sq_array_static_block, v, old, given, err);
+}
+
+// Of both: the sizes of the array and of the stage.
+static const struct sq_free sizes[] = {
+    {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 16, false},
+    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, SQ_OUTPUT_FREE,
+    {NULL, 0, 0, false},
+};
+
 const struct sq_block sq_array_out_block = {
     .name = "array_out",
     .top = "sq_array_out",
     .group = "tile",
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
               "OneAcc", "PlainW", "LowW", "HighW", "Gather", SQ_OUTPUT_PARAM_NAMES, NULL},
+    .free = sizes,
+    .settle = any_settle,
     .points = any_points,
     .n_points = SQ_LEN(any_points),
     .area = any_area,
@@ -350,6 +382,8 @@ const struct sq_block sq_array_static_out_block = {
     .group = "tile",
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "OneAcc", "WeightW", "LowW",
               "HighW", SQ_OUTPUT_PARAM_NAMES, NULL},
+    .free = sizes,
+    .settle = fixed_settle,
     .points = fixed_points,
     .n_points = SQ_LEN(fixed_points),
     .coverage_cases = 60,

@@ -303,12 +303,46 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"nvfp4", 20, 60}, {"split_a_pow4", 20, 60}};
 
+// Bits of a signed sum that may be `limit` in both signs.
+static unsigned signed_bits(uint64_t limit)
+{
+    unsigned bits = 1;
+    while (limit >> (bits - 1))
+        bits++;
+    return bits;
+}
+
+// Exact sums are as wide as those of the largest layer.
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    (void)given;
+    (void)err;
+    if (v[BANK] == old[BANK] && v[HIGH] == old[HIGH])
+        return SQ_OK;
+    if (v[ACC] == SQ_SCALED_FIXED)
+        v[ACC_W] = signed_bits((uint64_t)sq_scaled_limit(
+            v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE], v[BANK],
+            sq_array_scaled_has_mask(v) ? v[HIGH] : 0, SQ_K_MAX));
+    if (v[OWN])
+        v[HIGH_ACC_W] = signed_bits((uint64_t)SQ_K_MAX / v[BANK] * v[HIGH] * 128 *
+                                    sq_scaled_element_max(v[WEIGHT_ELEMENT]));
+    return SQ_OK;
+}
+
+static const struct sq_free array_scaled_free[] = {{"Rows", 1, 64, false},
+                                                   {"Cols", 1, 64, false},
+                                                   {"BankLen", 16, 32, true},
+                                                   {"HighPerBank", 1, 16, false},
+                                                   {NULL, 0, 0, false}};
+
 const struct sq_block sq_array_scaled_block = {
     .name = "array_scaled",
     .top = "sq_array_scaled",
     .group = "tile",
     .param = {"Rows", "Cols", "BankLen", "HighPerBank", "ActElement", "WeightElement", "ActScale",
               "WeightScale", "Acc", "AccW", "OwnHigh", "HighAccW", NULL},
+    .free = array_scaled_free,
+    .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

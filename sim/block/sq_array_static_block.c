@@ -139,12 +139,17 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"b8_tied", 100, 60}};
 
+static const struct sq_free array_static_free[] = {
+    {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 8, false},
+    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_array_static_block = {
     .name = "array_static",
     .top = "sq_array_static",
     .group = "tile",
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "OneAcc", "WeightW", "LowW",
               "HighW", NULL},
+    .free = array_static_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

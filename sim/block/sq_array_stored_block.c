@@ -198,12 +198,18 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"rank", 100, 60}};
 
+static const struct sq_free array_stored_free[] = {
+    {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 8, false},
+    {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, {"Depth", 1, 64, false},
+    {NULL, 0, 0, false}};
+
 const struct sq_block sq_array_stored_block = {
     .name = "array_stored",
     .top = "sq_array_stored",
     .group = "tile",
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "WeightW", "Topk", "Gather",
               "Depth", "PassW", NULL},
+    .free = array_stored_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

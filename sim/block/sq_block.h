@@ -53,6 +53,14 @@ struct sq_point {
     unsigned value[SQ_PARAMS_MAX]; // in the order of the block's parameters
 };
 
+// A parameter of the RTL that a point of one's own may set, in place of that of a point of the
+// table.
+struct sq_free {
+    const char *param;
+    unsigned min, max;
+    bool is_power; // of two
+};
+
 // Faults that `make mutants` puts into the netlist of a point, and cases that each is run for
 // before it counts as survived.
 struct sq_faults {
@@ -126,6 +134,12 @@ struct sq_block {
     const char *param[SQ_PARAMS_MAX + 1]; // RTL parameters, NULL at the end; "": not one of the RTL
     const struct sq_point *points;
     size_t n_points;
+    // Up to a NULL name; NULL: the block has the points of its table and no others.
+    const struct sq_free *free;
+    // Of a point in which the parameters of `given` (bit i: parameter i) replaced those of `old`:
+    // the others that follow from them, and what the RTL refuses, in a sentence. May be NULL.
+    enum sq_status (*settle)(unsigned *value, const unsigned *old, uint32_t given,
+                             struct sq_error *err);
     const struct sq_area_unit *area;
     size_t n_area;
     unsigned coverage_cases;     // of `make coverage`, over its points
@@ -200,6 +214,15 @@ extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_m
     sq_q4k_weight_block;
 // Row i of the area tables of all blocks; NULL behind the last.
 const struct sq_area_unit *sq_area_unit(size_t i);
+
+// The point `base` with the parameters of `given` (bit i: parameter i) as in `value`. Banks keep
+// their share of high elements where only their length is given. Refuses what is outside its range
+// or what the RTL does not build, with parameter, value and range.
+enum sq_status sq_point_own(const struct sq_block *block, const struct sq_point *base,
+                            const unsigned *value, uint32_t given, struct sq_point *own,
+                            struct sq_error *err);
+// Of the parameters of a block: the number of this one, SQ_PARAMS_MAX where it has none.
+size_t sq_param_find(const struct sq_block *block, const char *name);
 
 // Cycles from a free start to the first output of `block`, all streams offered, as its cycle model
 // has it: what a decoder lets the array behind it wait.

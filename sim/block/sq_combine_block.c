@@ -206,11 +206,15 @@ static const struct sq_area_unit area[] = {
 static const struct sq_faults faults[] = {
     {"two", 40, 400}, {"scaled", 40, 8000}, {"two_bf16", 20, 8000}};
 
+static const struct sq_free combine_free[] = {
+    {"Lanes", 1, 16, false}, {"Slots", 1, 64, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_combine_block = {
     .name = "combine",
     .top = "sq_combine",
     .group = "tile",
     .param = {"Lanes", "Slots", "Form", "IsBf16", NULL},
+    .free = combine_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

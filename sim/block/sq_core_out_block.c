@@ -306,12 +306,39 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"one", 20, 2000}};
 
+// ---- points of one's own --------------------------------------------------------------------
+
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    struct sq_core_config core;
+    if (!(given >> SQ_CORE_HIGH_LANES & 1) && v[SQ_CORE_HIGH_LANES] > v[SQ_CORE_BANK])
+        v[SQ_CORE_HIGH_LANES] = v[SQ_CORE_BANK];
+    sq_core_get(v, &core);
+    SQ_TRY(sq_core_config_check(&core, err));
+    return sq_output_settle(v[ROWS], v[COLS], v + OUTPUT, old + OUTPUT, given >> OUTPUT, err);
+}
+
+static const struct sq_free core_out_free[] = {{"Rows", 1, 64, false},
+                                               {"Cols", 1, 64, false},
+                                               {"LowLanes", 1, 128, false},
+                                               {"HighLanes", 1, 64, false},
+                                               {"ActW", 4, 8, true},
+                                               {"HighW", 4, 8, true},
+                                               {"LowW", 2, 4, false},
+                                               {"BankLen", 4, 128, true},
+                                               {"HighPerBank", 1, 64, false},
+                                               {"Gather", 0, 1, false},
+                                               SQ_OUTPUT_FREE,
+                                               {NULL, 0, 0, false}};
+
 const struct sq_block sq_core_out_block = {
     .name = "core_out",
     .top = "sq_core_out",
     .group = "job",
     .param = {"Rows", "Cols", "LowLanes", "HighLanes", "ActW", "HighW", "LowW", "BankLen",
               "HighPerBank", "Gather", SQ_OUTPUT_PARAM_NAMES, "CountStart", NULL},
+    .free = core_out_free,
+    .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -189,11 +189,14 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"half_1", 10, 400}, {"whole", 10, 400}};
 
+static const struct sq_free fp_mac_free[] = {{"Lanes", 1, 16, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_fp_mac_block = {
     .name = "fp_mac",
     .top = "sq_fp_mac",
     .group = "row",
     .param = {"Lanes", "IsHalf", NULL},
+    .free = fp_mac_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

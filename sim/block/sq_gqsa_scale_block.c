@@ -123,11 +123,15 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"one", 20, 6000}};
 
+static const struct sq_free gqsa_scale_free[] = {
+    {"Lanes", 1, 16, false}, {"SumW", 8, 26, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_gqsa_scale_block = {
     .name = "gqsa_scale",
     .top = "sq_gqsa_scale",
     .group = "row",
     .param = {"Lanes", "SumW", NULL},
+    .free = gqsa_scale_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

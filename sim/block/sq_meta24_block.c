@@ -74,11 +74,15 @@ static size_t row_len(const unsigned *v, size_t f)
     return f == 0 ? 2 * (size_t)v[GROUPS] : 0;
 }
 
+static const struct sq_free meta24_free[] = {
+    {"Rows", 1, 16, false}, {"Groups", 1, 16, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_meta24_block = {
     .name = "meta24",
     .top = "sq_meta24",
     .group = "beat",
     .param = {"Rows", "Groups", "ActW", NULL},
+    .free = meta24_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -142,11 +142,21 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"one_1", 20, 400}};
 
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    return sq_output_settle(v[ROWS], v[COLS], v + OUTPUT, old + OUTPUT, given >> OUTPUT, err);
+}
+
+static const struct sq_free output_free[] = {
+    {"Rows", 1, 64, false}, {"Cols", 1, 64, false}, SQ_OUTPUT_FREE, {NULL, 0, 0, false}};
+
 const struct sq_block sq_output_block = {
     .name = "output",
     .top = "sq_output",
     .group = "tile",
     .param = {"Rows", "Cols", SQ_OUTPUT_PARAM_NAMES, NULL},
+    .free = output_free,
+    .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -28,6 +28,33 @@ struct sq_output_port sq_output_port_of(const struct sq_output_config *c)
                                    .hold = c->hold};
 }
 
+// ---- points of one's own --------------------------------------------------------------------
+
+// The largest divisor of n that is at most `most`.
+static unsigned divisor(unsigned n, unsigned most)
+{
+    while (n % most != 0)
+        most--;
+    return most;
+}
+
+enum sq_status sq_output_settle(unsigned rows, unsigned cols, unsigned *value, const unsigned *old,
+                                uint32_t given, struct sq_error *err)
+{
+    unsigned *const lanes = &value[SQ_OUTPUT_LANES], *const port = &value[SQ_OUTPUT_PORT_LEN];
+    if (!(given >> SQ_OUTPUT_LANES & 1))
+        *lanes = divisor(rows * cols, old[SQ_OUTPUT_LANES]);
+    if (rows * cols % *lanes != 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "Lanes = %u, need a divisor of Rows * Cols = %u", *lanes,
+                       rows * cols);
+    if (!(given >> SQ_OUTPUT_PORT_LEN & 1))
+        *port = divisor(*lanes, old[SQ_OUTPUT_PORT_LEN]);
+    if (*lanes % *port != 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "PortLen = %u, need a divisor of Lanes = %u", *port,
+                       *lanes);
+    return SQ_OK;
+}
+
 // ---- values ---------------------------------------------------------------------------------
 
 void sq_output_scale_fields(const struct sq_output_config *c, struct sq_field *field)

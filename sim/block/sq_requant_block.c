@@ -99,11 +99,14 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"int4", 100, 4000}};
 
+static const struct sq_free requant_free[] = {{"Lanes", 1, 64, false}, {NULL, 0, 0, false}};
+
 const struct sq_block sq_requant_block = {
     .name = "requant",
     .top = "sq_requant",
     .group = "beat",
     .param = {"Lanes", "OutW", "AccW", "MulW", NULL},
+    .free = requant_free,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -92,11 +92,27 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"b16", 50, 200}, {"b16r", 50, 200}};
 
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    (void)old;
+    (void)given;
+    if (v[ARCH] == SQ_TOPK_TREE && v[K] > 2)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "HighPerBank = %u of a tree, need 1..2", v[K]);
+    return SQ_OK;
+}
+
+static const struct sq_free topk_free[] = {{"BankLen", 4, 128, true},
+                                           {"HighPerBank", 1, 127, false},
+                                           {"MagW", 1, 15, false},
+                                           {NULL, 0, 0, false}};
+
 const struct sq_block sq_topk_block = {
     .name = "topk",
     .top = "sq_topk",
     .group = "bank",
     .param = {"BankLen", "HighPerBank", "MagW", "Topk", NULL},
+    .free = topk_free,
+    .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

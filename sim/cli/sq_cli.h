@@ -180,6 +180,7 @@ void sq_cli_format_json(const struct sq_format *f, json_t *object);
 struct sq_cli_core {
     struct sq_core_config config; // only the five fields above are set by the options
     bool given;                   // any of them was
+    bool is_given[5];             // rows, cols, low-lanes, high-lanes, gather
     struct sq_error *err;
 };
 struct sq_cli_core sq_cli_core_default(struct sq_error *err);

@@ -54,7 +54,7 @@ static error_t parse_core(int key, char *arg, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
-    in->given = true;
+    in->given = in->is_given[key - KEY_ROWS] = true;
     return status == SQ_OK ? 0 : EINVAL;
 }
 

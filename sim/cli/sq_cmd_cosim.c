@@ -18,6 +18,7 @@ enum {
     KEY_CASE,
     KEY_SEED,
     KEY_POINT,
+    KEY_PARAMETER,
     KEY_NETLIST,
     KEY_LAYERS,
     KEY_LAYER,
@@ -42,6 +43,10 @@ static const struct argp_option options[] = {
      "only case N of each point, 0..10^9 (what a failure prints to be repeated)", 0},
     {"seed", KEY_SEED, "S", 0, "seed of all random choices (1)", 0},
     {"point", KEY_POINT, "P", 0, "a point of the table, `quick` or `all` (all); may repeat", 0},
+    {"parameter", KEY_PARAMETER, "NAME=N", 0,
+     "a size of the block by its name in the RTL (Lanes=4), in place of that of the point; may "
+     "repeat. --rows, --cols, --bank, --sparsity and the like are short for some of them",
+     0},
     {"list", KEY_LIST, NULL, 0,
      "print the table of points and stop; with --json also of all blocks", 0},
     {"netlist", KEY_NETLIST, NULL, 0, "simulate the Yosys netlist of each point, not the RTL", 0},
@@ -84,7 +89,8 @@ static const char doc[] =
     "printed with its operands and the command that repeats it, "
     "shrunk to a small case, and left as an FST window with a GTKWave save file; exit status 1. "
     "With core options or those of the banks of sq_w "
-    "the one point they describe replaces the table. With --layers, each layer is encoded as eval "
+    "the one point they describe replaces the table; for other blocks they replace the sizes of a "
+    "point. With --layers, each layer is encoded as eval "
     "does it, and the blocks that decode and multiply it get its codes, masks and indices, and "
     "the activations that it sees. TRACE is what a CUDA kernel left (make "
     "gpu-measure): its operands go through every block that takes them, and what the blocks "
@@ -94,6 +100,7 @@ static const char doc[] =
     "  sqsim cosim --bank 64 --sparsity 0.875 --rows 4 --cols 4 --gather log --cases 100\n"
     "  sqsim cosim --block gather --seed 7\n"
     "  sqsim cosim --block array --point split_a\n"
+    "  sqsim cosim --block core_out --rows 3 --cols 5 --bank 16 --parameter Depth=4 --cases 100\n"
     "  sqsim cosim --block all --cases 9000\n"
     "  sqsim cosim --block topk --point b8 --mutants 20 --cases 40\n"
     "  sqsim cosim --layers\n"
@@ -135,6 +142,12 @@ static enum sq_status parse_value(int key, const char *arg, struct sq_cosim_args
                            SQ_COSIM_MAX_POINTS);
         in->wanted[in->n_wanted++] = arg;
         return SQ_OK;
+    case KEY_PARAMETER: // its names as well
+        if (in->n_parameters == SQ_PARAMS_MAX)
+            return SQ_FAIL(in->err, SQ_ERR_RANGE, "--parameter given more than %d times",
+                           SQ_PARAMS_MAX);
+        in->parameter[in->n_parameters++] = arg;
+        return SQ_OK;
     case KEY_M:
         SQ_TRY(sq_cli_uint("--m", arg, 1, 1 << 20, &v, in->err));
         in->m = v;
@@ -166,6 +179,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CASE:
     case KEY_SEED:
     case KEY_POINT:
+    case KEY_PARAMETER:
     case KEY_M:
     case KEY_MUTANTS:
     case KEY_JOBS:
@@ -239,6 +253,7 @@ static enum sq_status check_trace(const struct sq_cosim_args *in)
     sizes.core.given = false;
     const char *option = in->has_block               ? "--block"
                          : in->n_wanted > 0          ? "--point"
+                         : in->n_parameters > 0      ? "--parameter"
                          : in->is_model              ? "--layers"
                          : in->source.tokens         ? "--tokens"
                          : in->source.text           ? "--text"
@@ -265,7 +280,7 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
 {
     if (in->is_trace)
         return check_trace(in);
-    if ((in->is_all || !in->block->set_core) && (in->is_model || has_point_options(in)))
+    if (in->is_all ? in->is_model || sq_cosim_has_own(in) : !in->block->set_core && in->is_model)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
                        sq_cosim_block_name(in));
     for (size_t i = 0; i < in->n_wanted && in->is_all; i++)
@@ -329,6 +344,10 @@ static enum sq_status check_banks(const struct sq_cosim_args *in)
         bool is_bank = false;
         for (size_t j = 0; j < sizeof banks / sizeof banks[0]; j++)
             is_bank = is_bank || strcmp(given->option[i].name, banks[j]) == 0;
+        if (strcmp(given->option[i].name, "high-per-bank") == 0)
+            return SQ_FAIL(
+                in->err, SQ_ERR_ARG,
+                "--high-per-bank of the core follows from --sparsity: did you mean that?");
         if (!is_bank)
             return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s needs --layers", given->option[i].name);
     }
@@ -340,6 +359,9 @@ static enum sq_status custom_point(struct sq_cosim_args *in)
 {
     struct sq_core_config config;
     struct sq_recipe r;
+    if (in->n_parameters > 0)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--parameter = %.40s of %s, which has core options",
+                       in->parameter[0], in->block->name);
     SQ_TRY(check_banks(in));
     if (in->n_wanted > 0)
         SQ_TRY(sq_cosim_choose_points(in));
@@ -432,7 +454,10 @@ int sq_cmd_cosim(int argc, char **argv)
         small_core(&in);
         return sq_cosim_model(&in);
     }
-    if (in.block->set_core && custom_point(&in) != SQ_OK)
+    const bool is_own = !in.block->set_core && sq_cosim_has_own(&in);
+    if ((in.block->set_core ? custom_point(&in)
+         : is_own           ? sq_cosim_own_point(&in)
+                            : SQ_OK) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_trace)
         return sq_cosim_traces(&in);

@@ -8,6 +8,11 @@
 // Fills in->points from in->wanted (all points of in->block without).
 enum sq_status sq_cosim_choose_points(struct sq_cosim_args *in);
 
+// Core options, those of banks and --parameter for a block whose table says which parameters are
+// free: the one point that they make of the one of --point, by default the first of the table.
+bool sq_cosim_has_own(const struct sq_cosim_args *in);
+enum sq_status sq_cosim_own_point(struct sq_cosim_args *in);
+
 // The table of points of in->block; --json: of every block with in->is_all.
 int sq_cosim_list(const struct sq_cosim_args *in);
 

@@ -14,6 +14,8 @@ struct sq_cosim_args {
     struct sq_cli_core core;
     const struct sq_block *block;
     const char *wanted[SQ_COSIM_MAX_POINTS]; // names given with --point
+    const char *parameter[SQ_PARAMS_MAX];    // NAME=N of --parameter
+    size_t n_parameters;
     size_t n_wanted;
     struct sq_point points[SQ_COSIM_MAX_POINTS]; // chosen, without repeats
     size_t n_points;

@@ -51,6 +51,7 @@ struct sq_format_option {
     const char *help;          // a phrase, without range and default
     const char *text;          // why only these values, or none
     const char *absent;        // what a format without it is told: "has no ..."; NULL: who has it
+    const char *by; // of one that is shown and never taken: the option that it follows from
 };
 
 // Offset and size of a field, for a table.

@@ -157,6 +157,10 @@ static enum sq_status refuse_option(const struct sq_format_ops *f, unsigned scop
     if (absent)
         return SQ_FAIL(err, SQ_ERR_ARG, "%s: %s %s", name, f->name, absent);
     join(format, takers(scope, name, NULL, format), list, sizeof list);
+    for (const struct sq_format_option *o = f->option; o->name; o++)
+        if (o->by && strcmp(o->name, name) == 0)
+            return SQ_FAIL(err, SQ_ERR_ARG, "%s of %s follows from --%s: did you mean that?", name,
+                           f->name, o->by);
     return SQ_FAIL(err, SQ_ERR_ARG, "%s has no use with --format %s; --%s needs --format %s", name,
                    f->name, name, list);
 }

@@ -121,7 +121,7 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
     SQ_NUMBER("group", taken, shown, sq_group_choice, 128, group, "weights per scale")
 #define SQ_GRID_TAIL                                                                               \
     {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_GRID_SEEN,                       \
-     SQ_FIELD(high_per_bank)},                                                                     \
+     SQ_FIELD(high_per_bank), .by = "sparsity"},                                                   \
     SQ_REAL("smooth", SQ_GRID_CODED, SQ_GRID_SEEN, 0, 1, 0.5, alpha,                                  \
             "SmoothQuant with this exponent (0.5 in Algorithm 1, sq_w by gptq, and 2, "           \
             "sq_a_static; none elsewhere)", .flag = offsetof(struct sq_recipe, is_smooth),        \
@@ -145,7 +145,7 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
             "bits of a low code", .absent = SQ_NO_BANKS),                                          \
     SQ_BANK_OPTION((scopes) & ~SQ_GRID_CODED, SQ_IN_RUN),                                          \
     {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_IN_RUN,                          \
-     SQ_FIELD(high_per_bank)},                                                                     \
+     SQ_FIELD(high_per_bank), .by = "sparsity"},                                                   \
     SQ_REAL("sparsity", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 0.5, 0.9375, 0.75, sparsity,           \
             "fraction of low codes: 1/2, 3/4, 7/8 or 15/16")
 #define SQ_VARIANT_OPTION(grid)                                                                    \

@@ -58,7 +58,33 @@ mutate tile_lost array split_a_2b8 'valid_o\|ready_o' rtl/sq_array.sv \
 sq cosim --block array --list
 ok "--list shows the array points" [ "$(wc -l <"$W.out")" -ge 20 ]
 refuse "did you mean split_a" cosim --block array --point splita
-refuse "only the points" cosim --block topk --bank 16
+refuse "only the points" cosim --block spqr_dec --bank 16
+
+# Sizes of one's own: Rows * Cols that the lanes of the stage do not divide, exact sums of another bank.
+while read -r block more; do
+  sq cosim --block "$block" $more --cases 8 --seed "$SEED" --json
+  ok "$block $more" clean 100
+  ok "is that point" [ "$(grep -c '"point":"custom"' "$W.out")" = 1 ]
+done <<'END'
+core_out --rows 3 --cols 5 --bank 16 --low-lanes 5 --parameter Depth=3
+array_scaled --point split_a_fixed --rows 1 --cols 3 --bank 32
+topk --bank 64 --high-per-bank 3 --parameter MagW=5
+array_out --point split --rows 3 --cols 5 --bank 16 --sparsity 0.5
+END
+ok "the parameters are those that were asked for" out_has '"Rows":3,"Cols":5,"Banks":1,"BankLen":16,"HighPerBank":8'
+refuse "rows = 65, need 1..64" cosim --block array_out --rows 65
+refuse "BankLen = 12, need one of 4, 8, 16, 32, 64, 128" cosim --block core_out --bank 12
+refuse "HighPerBank = 8, need less than BankLen = 8" cosim --block array --point split_a --bank 8 --high-per-bank 8
+refuse "Lanes = 4, need a divisor of Rows \\* Cols = 15" cosim --block core_out --rows 3 --cols 5 --parameter Lanes=4
+refuse "Depth = 1, need 2..64" cosim --block output --parameter Depth=1
+refuse "did you mean Lanes" cosim --block fp_mac --parameter Lanez=3
+refuse "fp_mac has no parameter Rows" cosim --block fp_mac --rows 3
+refuse "Layout of array comes with --point; free are Rows, Cols" cosim --block array --parameter Layout=2
+refuse "need NAME=N" cosim --block array --parameter Rows
+refuse "Rows of array is given twice" cosim --block array --rows 2 --parameter Rows=3
+refuse "high-per-bank of the core follows from --sparsity" cosim --high-per-bank 3
+refuse "high-per-bank of sq_w follows from --sparsity" run --m 1 --n 64 --k 64 --high-per-bank 3
+refuse "core options" cosim --parameter Rows=3
 refuse "only the points" cosim --block array --layers
 refuse "did you mean topk" cosim --block topkk
 finish
