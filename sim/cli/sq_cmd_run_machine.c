@@ -20,6 +20,7 @@ struct run {
     struct sq_run_layer *layer; // of the workload, from a file; NULL: shapes alone
     const char *data;           // what that is
     const char *name;           // of the workload
+    int name_width;             // of the column of its rows
 };
 
 // One GEMM, or the sum of many. A GEMM's counts pass 2^63 nowhere (sq_mapping_make); sums are
@@ -256,6 +257,15 @@ static void print_causes(const struct result *x)
     }
 }
 
+// No name is cut: q_proj and k_proj of one layer would read the same.
+static int name_width(const struct sq_workload *w)
+{
+    size_t width = 24;
+    for (size_t i = 0; i < w->n; i++)
+        width = strlen(w->row[i].name) > width ? strlen(w->row[i].name) : width;
+    return (int)width;
+}
+
 static void print_head(const struct run *r)
 {
     const struct sq_machine *m = &r->machine;
@@ -276,8 +286,8 @@ static void print_head(const struct run *r)
                recipe->format->own_tokens ? "model's tokens" : "file's rows");
     else if (sq_cost_law(recipe))
         printf("drawn: %s\n", sq_cost_law(recipe));
-    printf("%-24s %22s %6s %12s %12s %7s %7s %10s %8s\n", "layer", "MxNxK", "count", "bound",
-           "cycles", "low", "high", "MB", "bound by");
+    printf("%-*s %22s %6s %12s %12s %7s %7s %10s %8s\n", r->name_width, "layer", "MxNxK", "count",
+           "bound", "cycles", "low", "high", "MB", "bound by");
 }
 
 static void print_row(const struct run *r, const struct sq_workload_row *row,
@@ -287,9 +297,9 @@ static void print_row(const struct run *r, const struct sq_workload_row *row,
     char shape[64];
     snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)row->gemm.m,
              (unsigned long long)row->gemm.n, (unsigned long long)row->gemm.k);
-    printf("%-24.24s %22s %6llu %12.0f %12.0f %6.1f%% %6.1f%% %10.2f %8s\n", row->name, shape,
-           (unsigned long long)row->count, x->bound, x->cycles, 100 * use_low(x), 100 * use_high(x),
-           total_nbytes(x) * 1e-6, bound_name(x));
+    printf("%-*s %22s %6llu %12.0f %12.0f %6.1f%% %6.1f%% %10.2f %8s\n", r->name_width, row->name,
+           shape, (unsigned long long)row->count, x->bound, x->cycles, 100 * use_low(x),
+           100 * use_high(x), total_nbytes(x) * 1e-6, bound_name(x));
     if (r->request->is_causes) {
         print_plan(&timed->plan);
         print_causes(x);
@@ -439,8 +449,7 @@ static enum sq_status workload_of(const struct sq_run_request *in, const char *m
     w->row = calloc(ck.n_layers, sizeof *w->row);
     w->n = w->row ? ck.n_layers : 0;
     for (size_t i = 0; i < w->n; i++) {
-        snprintf(w->row[i].name, sizeof w->row[i].name, "%.63s",
-                 in->gemm.n ? "gemm" : ck.layer[i].name);
+        sq_workload_name(&w->row[i], in->gemm.n ? "gemm" : ck.layer[i].name);
         w->row[i].gemm = (struct sq_gemm){.m = in->gemm.m,
                                           .n = in->gemm.n ? in->gemm.n : ck.layer[i].n,
                                           .k = in->gemm.n ? in->gemm.k : ck.layer[i].k};
@@ -488,6 +497,7 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
     if (status == SQ_OK && !r.data)
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
                               : workload_of(in, in->model ? in->model : model, &r.workload, err);
+    r.name_width = name_width(&r.workload);
     if (status == SQ_OK)
         status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
     sq_run_free_own(r.layer, r.workload.n);

@@ -37,7 +37,7 @@ static enum sq_status read_layers(const struct sq_weight_file *f, const struct s
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
     for (size_t i = 0; i < f->n_layers; i++) {
         struct sq_workload_row *row = &w->row[w->n++];
-        snprintf(row->name, sizeof row->name, "%.63s", f->layer[i].name);
+        sq_workload_name(row, f->layer[i].name);
         SQ_TRY(read_layer(f, i, &in->recipe, &(*layer)[i], err));
         row->count = 1;
         row->gemm = (struct sq_gemm){.m = in->gemm.m, .n = f->layer[i].n, .k = f->layer[i].k_orig};
@@ -101,7 +101,7 @@ static enum sq_status see_layers(struct seen *v, const struct sq_checkpoint *ck,
     for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++) {
         struct sq_workload_row *row = &v->w->row[v->w->n++];
         all[i] = 1;
-        snprintf(row->name, sizeof row->name, "%.63s", ck->layer[i].name);
+        sq_workload_name(row, ck->layer[i].name);
         row->count = 1;
         row->gemm = (struct sq_gemm){.m = v->in->gemm.m, .n = ck->layer[i].n, .k = ck->layer[i].k};
     }

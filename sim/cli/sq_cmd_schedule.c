@@ -126,7 +126,7 @@ static void print_text(struct printer *p, const struct line *l)
     char shape[32] = "";
     if (l->n)
         snprintf(shape, sizeof shape, "%zux%zu", l->n, l->k);
-    printf("%-40.40s %11s %12.0f", l->name, shape, l->value[0]);
+    printf("%-40s %11s %12.0f", l->name, shape, l->value[0]);
     for (unsigned c = 1; c < l->n_columns; c++)
         printf(" %12.0f %+7.1f %%", l->value[c], 100 * loss(l, c));
     printf("\n");

@@ -70,6 +70,14 @@ static enum sq_status next_line(struct reader *r, bool *more)
     return SQ_OK;
 }
 
+void sq_workload_name(struct sq_workload_row *row, const char *name)
+{
+    const size_t n = strlen(name), most = sizeof row->name - 1;
+    const bool is_long = n > most;
+    snprintf(row->name, sizeof row->name, "%s%s", is_long ? ".." : "",
+             is_long ? name + n - (most - 2) : name);
+}
+
 static enum sq_status number(const struct reader *r, const char *column, const char *text,
                              uint64_t max, uint64_t *value)
 {
@@ -164,7 +172,7 @@ static enum sq_status read_row(const struct reader *r, const struct form *form, 
     char sentence[80];
     memset(row, 0, sizeof *row);
     if (form->is_conv || form->has_name)
-        snprintf(row->name, sizeof row->name, "%.63s", r->csv.cell[0]);
+        sq_workload_name(row, r->csv.cell[0]);
     else
         snprintf(row->name, sizeof row->name, "gemm_%zu", index + 1);
     if (r->n != form->n_columns) {

@@ -43,6 +43,10 @@ enum sq_status sq_workload_parse(const char *text, size_t nbytes, const char *wh
                                  struct sq_workload *w, struct sq_error *err);
 void sq_workload_free(struct sq_workload *w);
 
+// The row's name. Of one longer than 63 characters the end is kept, behind "..": names of layers
+// differ there.
+void sq_workload_name(struct sq_workload_row *row, const char *name);
+
 void sq_workload_write(const struct sq_workload *w, FILE *out);
 
 // ---- from a model ---------------------------------------------------------------------------

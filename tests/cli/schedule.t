@@ -33,6 +33,18 @@ accept "as text" schedule spqr.st
 ok "says what is counted" out_has "^bytes of the outliers"
 accept "the default output" schedule gqsa.st
 ok "a line per layer and the sum" [ "$(grep -c '%' "$W.out")" = 15 ]
+python3 - "$W/long" <<'EOS'
+import json, struct, sys
+names = ["model.language_model.layers.0.self_attn.%s_proj.weight" % c for c in "qk"]
+n = 64 * 256 * 4
+head = {name: {"dtype": "F32", "shape": [64, 256], "data_offsets": [i * n, (i + 1) * n]} for i, name in enumerate(names)}
+text = json.dumps(head).encode()
+data = b"".join(struct.pack("<f", (i * 37 % 101) / 101 - .4) for i in range(2 * 64 * 256))
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+EOS
+accept "layers of long names" quantize long --format gqsa --algorithm rtn -o long.st
+sq schedule long.st
+ok "are told apart" [ "$(grep -cE 'self_attn.(q|k)_proj(.weight)? ' "$W.out")" = 2 ]
 accept "--help" schedule --help
 
 accept "a file of sp24" quantize --format sp24 -o sp24.st

@@ -59,6 +59,16 @@ static void test_forms(void **state)
     assert_int_equal(parse("count,k,n,m\n2,3,4,5\n", &w, NULL), SQ_OK);
     expect(&w, 0, "gemm_1", 5, 4, 3, 2);
     sq_workload_free(&w);
+    // Names too long to be kept differ at their ends.
+    assert_int_equal(
+        parse("name,M,N,K\n"
+              "model.language_model.transformer.layers.0.feed_forward.experts.11.w1,1,2,3\n"
+              "model.language_model.transformer.layers.0.feed_forward.experts.11.w2,1,2,3\n",
+              &w, NULL),
+        SQ_OK);
+    expect(&w, 0, "..anguage_model.transformer.layers.0.feed_forward.experts.11.w1", 1, 2, 3, 1);
+    assert_string_not_equal(w.row[0].name, w.row[1].name);
+    sq_workload_free(&w);
     // A convolution as its GEMM; a heading; a batch.
     assert_int_equal(
         parse("Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, "
