@@ -5,6 +5,7 @@
 #include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define UNSUPPORTED(...) SQ_FAIL(err, SQ_ERR_UNSUPPORTED, __VA_ARGS__)
 
@@ -75,9 +76,9 @@ static enum sq_status compile(struct sq_pretokenizer *p, const char *regex, uint
     int code;
     PCRE2_SIZE at;
     PCRE2_UCHAR why[120];
-    pcre2_code *step =
-        pcre2_compile((PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
-                      PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | options, &code, &at, NULL);
+    pcre2_code *step = pcre2_compile(
+        (PCRE2_SPTR)regex, PCRE2_ZERO_TERMINATED,
+        PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_USE_OFFSET_LIMIT | options, &code, &at, NULL);
     if (!step) {
         pcre2_get_error_message(code, why, sizeof why);
         return UNSUPPORTED("regular expression of the tokenizer: %.120s at %zu", (char *)why,
@@ -114,30 +115,79 @@ void sq_pretokenizer_free(struct sq_pretokenizer *p)
 
 // ---- cutting --------------------------------------------------------------------------------
 
+// PCRE2 limits the steps at one place of the text, but an expression can look from every place to
+// the end. So the time is looked at, after each match, and where there is none, after a window of
+// places that grows while it takes no time.
+enum { FIRST_WINDOW = 16, QUICK_NS = 10000000 };
+
 struct cut {
     const struct sq_pretokenizer *p;
+    struct sq_cut_time *time;
     sq_piece_visit *visit;
     void *context;
+    pcre2_match_context *limits;
     pcre2_match_data *match[SQ_PRETOKENIZER_MAX];
 };
 
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+struct sq_cut_time sq_cut_time_of(size_t nbytes)
+{
+    return (struct sq_cut_time){.most_ns = 2000000000 + 2000 * (int64_t)nbytes,
+                                .begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+// The clock of the wall is the cheap one to ask; on a busy machine it runs ahead of the work.
+static bool is_over(const struct sq_cut_time *t)
+{
+    return t->spent_ns > t->most_ns && clock_ns(CLOCK_THREAD_CPUTIME_ID) - t->begin_ns > t->most_ns;
+}
+
+// The next match at or behind `at`: PCRE2's answer.
+static int find(struct cut *c, unsigned step, const char *text, size_t n, size_t at)
+{
+    size_t window = FIRST_WINDOW;
+    for (;;) {
+        const size_t last = n - at > window ? at + window : n;
+        const int64_t begin = clock_ns(CLOCK_MONOTONIC);
+        pcre2_set_offset_limit(c->limits, last);
+        const int found =
+            pcre2_match(c->p->step[step], (PCRE2_SPTR)text, n, at,
+                        PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, c->match[step], c->limits);
+        const int64_t took = clock_ns(CLOCK_MONOTONIC) - begin;
+        c->time->spent_ns += took;
+        if (is_over(c->time))
+            return PCRE2_ERROR_MATCHLIMIT;
+        if (found != PCRE2_ERROR_NOMATCH || last == n)
+            return found;
+        if (took < QUICK_NS)
+            window *= 2;
+        at = last + 1;
+        while (at < n && ((unsigned char)text[at] & 0xc0) == 0x80)
+            at++; // to the next character
+    }
+}
+
 // Pieces of step `step` and those after it. A match of nothing cuts nothing.
-static enum sq_status cut_from(const struct cut *c, unsigned step, const char *text, size_t n,
+static enum sq_status cut_from(struct cut *c, unsigned step, const char *text, size_t n,
                                struct sq_error *err)
 {
     if (step == c->p->n)
         return n > 0 ? c->visit(c->context, text, n, err) : SQ_OK;
     size_t done = 0, at = 0;
     while (at < n) {
-        const int found = pcre2_match(c->p->step[step], (PCRE2_SPTR)text, n, at,
-                                      PCRE2_NO_UTF_CHECK | PCRE2_NOTEMPTY, c->match[step], NULL);
+        const int found = find(c, step, text, n, at);
         if (found == PCRE2_ERROR_NOMATCH)
             break;
         if (found < 0)
             return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "the tokenizer's regular expression gives up on the text (PCRE2 error "
-                           "%d)",
-                           found);
+                           "the tokenizer's regular expression %s on the text (PCRE2 error %d)",
+                           found == PCRE2_ERROR_MATCHLIMIT ? "takes too long" : "gives up", found);
         const PCRE2_SIZE *o = pcre2_get_ovector_pointer(c->match[step]);
         const size_t begin = o[0], end = o[1];
         SQ_TRY(cut_from(c, step + 1, text + done, begin - done, err));
@@ -148,10 +198,13 @@ static enum sq_status cut_from(const struct cut *c, unsigned step, const char *t
 }
 
 enum sq_status sq_pretokenizer_cut(const struct sq_pretokenizer *p, const char *text, size_t n,
-                                   sq_piece_visit *visit, void *context, struct sq_error *err)
+                                   struct sq_cut_time *time, sq_piece_visit *visit, void *context,
+                                   struct sq_error *err)
 {
-    struct cut c = {.p = p, .visit = visit, .context = context};
+    struct cut c = {.p = p, .visit = visit, .context = context, .time = time};
     enum sq_status status = SQ_OK;
+    if (!(c.limits = pcre2_match_context_create(NULL)))
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a match");
     for (unsigned i = 0; i < p->n; i++) {
         c.match[i] = pcre2_match_data_create_from_pattern(p->step[i], NULL);
         if (!c.match[i])
@@ -161,5 +214,6 @@ enum sq_status sq_pretokenizer_cut(const struct sq_pretokenizer *p, const char *
         status = cut_from(&c, 0, text, n, err);
     for (unsigned i = 0; i < p->n; i++)
         pcre2_match_data_free(c.match[i]);
+    pcre2_match_context_free(c.limits);
     return status;
 }

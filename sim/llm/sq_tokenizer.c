@@ -5,7 +5,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
-enum { MAX_PIECE = 1 << 30 };
+// Of added tokens, at one byte of the text, on average.
+enum { MAX_PIECE = 1 << 30, LOOKS_A_BYTE = 64 };
 
 // ---- tables ---------------------------------------------------------------------------------
 
@@ -38,12 +39,6 @@ static const struct sq_merge *find_merge(const struct sq_tokenizer *t, int32_t l
     return t->n_merges ? bsearch(&wanted, t->merge, t->n_merges, sizeof *t->merge, by_pair) : NULL;
 }
 
-static int by_falling_length(const void *a, const void *b)
-{
-    const struct sq_token *s = a, *t = b;
-    return s->n != t->n ? (s->n < t->n) - (s->n > t->n) : by_bytes(a, b);
-}
-
 // A pair that stands twice has the later rank, as in a map filled in order.
 static int by_pair_and_rank(const void *a, const void *b)
 {
@@ -52,13 +47,29 @@ static int by_pair_and_rank(const void *a, const void *b)
     return order ? order : (s->rank < t->rank) - (s->rank > t->rank);
 }
 
+static void sort_added(struct sq_tokenizer *t, int pass)
+{
+    struct sq_token *a = t->added[pass];
+    size_t n = 0;
+    if (t->n_added[pass] > 0)
+        qsort(a, t->n_added[pass], sizeof *a, by_bytes);
+    for (size_t i = 0; i < t->n_added[pass]; i++)
+        if (n == 0 || by_bytes(&a[n - 1], &a[i]) != 0)
+            a[n++] = a[i];
+    t->n_added[pass] = n;
+    for (size_t byte = 0, i = 0; byte <= 256; byte++) {
+        while (i < n && (unsigned char)a[i].at[0] < byte)
+            i++;
+        t->first[pass][byte] = i;
+    }
+}
+
 void sq_tokenizer_sort(struct sq_tokenizer *t)
 {
     if (t->n_tokens > 0)
         qsort(t->token, t->n_tokens, sizeof *t->token, by_bytes);
     for (int i = 0; i < 2; i++)
-        if (t->n_added[i] > 0)
-            qsort(t->added[i], t->n_added[i], sizeof *t->added[i], by_falling_length);
+        sort_added(t, i);
     for (unsigned byte = 0; byte < 256; byte++)
         t->of_byte[byte] = sq_tokenizer_find(t, &(const char){(char)byte}, 1);
 }
@@ -105,6 +116,8 @@ struct encoder {
     struct symbol *symbol;
     struct candidate *heap;
     size_t n_heap, piece_room; // room of both
+    struct sq_cut_time time;
+    size_t n_looks, most_looks; // at added tokens
 };
 
 static bool is_before(const struct candidate *a, const struct candidate *b)
@@ -223,7 +236,7 @@ static enum sq_status encode_piece(void *context, const char *piece, size_t n, s
 static enum sq_status encode_plain(struct encoder *e, const char *text, size_t n,
                                    struct sq_error *err)
 {
-    return sq_pretokenizer_cut(&e->t->pretokenizer, text, n, encode_piece, e, err);
+    return sq_pretokenizer_cut(&e->t->pretokenizer, text, n, &e->time, encode_piece, e, err);
 }
 
 static enum sq_status encode_from(struct encoder *e, unsigned pass, const char *text, size_t n,
@@ -244,30 +257,57 @@ static enum sq_status encode_normalized(struct encoder *e, const char *text, siz
     return status;
 }
 
-// The added token of this pass that begins here, the longest; NULL where there is none.
-static const struct sq_token *added_at(const struct sq_tokenizer *t, unsigned pass,
-                                       const char *text, size_t n)
+// The first of added[from..to) whose byte number `at` is not less than `byte`.
+static size_t lower_bound(const struct sq_token *added, size_t from, size_t to, size_t at,
+                          unsigned byte)
 {
-    for (size_t i = 0; i < t->n_added[pass]; i++) {
-        const struct sq_token *a = &t->added[pass][i];
-        if (a->n <= n && memcmp(a->at, text, a->n) == 0)
-            return a;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if ((unsigned char)added[middle].at[at] < byte)
+            from = middle + 1;
+        else
+            to = middle;
     }
-    return NULL;
+    return from;
+}
+
+// The added token of this pass that begins here, the longest; NULL where there is none. Byte by
+// byte, the range of those that begin as the text does.
+static const struct sq_token *added_at(struct encoder *e, unsigned pass, const char *text, size_t n)
+{
+    const struct sq_token *added = e->t->added[pass], *longest = NULL;
+    const unsigned first = (unsigned char)text[0];
+    size_t from = e->t->first[pass][first], to = e->t->first[pass][first + 1];
+    for (size_t at = 1; from < to; at++) {
+        if (added[from].n == at)
+            longest = &added[from++]; // the others are longer
+        if (to - from == 1) {
+            const struct sq_token *last = &added[from];
+            e->n_looks += 1 + last->n / 64;
+            return last->n <= n && memcmp(last->at, text, last->n) == 0 ? last : longest;
+        }
+        if (at == n)
+            break;
+        const unsigned byte = (unsigned char)text[at];
+        from = lower_bound(added, from, to, at, byte);
+        to = lower_bound(added, from, to, at, byte + 1);
+        e->n_looks++;
+    }
+    return longest;
 }
 
 // Pass 0: added tokens of the text as it is, then NFC; pass 1: those of the normalized text.
 static enum sq_status encode_from(struct encoder *e, unsigned pass, const char *text, size_t n,
                                   struct sq_error *err)
 {
-    bool starts[256] = {false}; // bytes that begin an added token
-    for (size_t i = 0; i < e->t->n_added[pass]; i++)
-        starts[(unsigned char)e->t->added[pass][i].at[0]] = true;
     size_t done = 0;
     for (size_t at = 0; at <= n; at++) {
-        const struct sq_token *a = NULL;
-        if (at < n && starts[(unsigned char)text[at]])
-            a = added_at(e->t, pass, text + at, n - at);
+        const struct sq_token *a = at < n ? added_at(e, pass, text + at, n - at) : NULL;
+        if (e->n_looks > e->most_looks)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "the added tokens of the tokenizer are too many and too alike for the "
+                           "text: more than %d comparisons a byte",
+                           LOOKS_A_BYTE);
         if (!a && at < n)
             continue;
         if (pass == 0 && e->t->is_nfc && at > done)
@@ -302,7 +342,8 @@ static enum sq_status check_utf8(const char *text, size_t nbytes, struct sq_erro
 enum sq_status sq_tokenizer_encode(const struct sq_tokenizer *t, const char *text, size_t nbytes,
                                    int32_t **id, size_t *n, struct sq_error *err)
 {
-    struct encoder e = {.t = t};
+    struct encoder e = {
+        .t = t, .time = sq_cut_time_of(nbytes), .most_looks = LOOKS_A_BYTE * (nbytes + 1024)};
     SQ_TRY(check_utf8(text, nbytes, err));
     enum sq_status status = make_room(&e, 1, err);
     if (status == SQ_OK)

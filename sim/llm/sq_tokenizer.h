@@ -35,7 +35,8 @@ struct sq_tokenizer {
     size_t n_tokens, n_merges;
     size_t n_added[2];         // before and after NFC
     struct sq_token *token;    // by ascending bytes
-    struct sq_token *added[2]; // longest first
+    struct sq_token *added[2]; // by ascending bytes
+    size_t first[2][257];      // of added, by first byte
     struct sq_merge *merge;    // by ascending left, right
     int32_t of_byte[256];      // SQ_TOKEN_NONE: dropped, as tokenizers does
     struct sq_pretokenizer pretokenizer;

@@ -187,6 +187,64 @@ static void long_pieces(void **state)
     json_decref(file);
 }
 
+// Tables that take hours where they are walked from every byte of a text of a megabyte: thousands of
+// added tokens that begin alike, expressions that look from every place to the end, or try every way
+// to divide what they saw. The first are found as others are, the second refused.
+static void hostile_tables(void **state)
+{
+    (void)state;
+    enum { N = 1 << 20, N_ADDED = 20000 };
+    static const char *const regex[] = {"[ab]*[cd]", "(?:a+)+b", "a(?=[ab]*c|)", "(a|aa|aaa)+x",
+                                        "(?:[ab]|a)*[cd]"};
+    struct sq_tokenizer t;
+    struct sq_error err;
+    int32_t *id;
+    size_t n, n_refused = 0;
+    char *text = fixture_alloc(N);
+    memset(text, 'a', N);
+    json_t *file = tokenizer_of(json_array_get(kinds, 1)), *added = json_array();
+    for (int i = 0; i < N_ADDED; i++)
+        json_array_append_new(added, json_pack("{s:i, s:o}", "id", i, "content",
+                                               json_sprintf("%.*s<%d>", 20, text, i)));
+    json_array_append_new(added, json_pack("{s:i, s:s}", "id", N_ADDED, "content", "aaaaaaaa"));
+    json_object_set_new(file, "added_tokens", added);
+    assert_int_equal(sq_tokenizer_read(&t, write_json(file, 0), NULL), SQ_OK);
+    assert_int_equal(sq_tokenizer_encode(&t, text, N, &id, &n, NULL), SQ_OK);
+    assert_int_equal(n, N / 8);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(id[i], N_ADDED);
+    free(id);
+    sq_tokenizer_free(&t);
+    // Prefixes of one another, each with an end of its own: the text is none of them.
+    json_array_clear(added);
+    for (int i = 1; i < 2000; i++)
+        json_array_append_new(
+            added, json_pack("{s:i, s:o}", "id", i, "content", json_sprintf("%.*sb", i, text)));
+    assert_int_equal(sq_tokenizer_read(&t, write_json(file, 0), NULL), SQ_OK);
+    assert_int_equal(sq_tokenizer_encode(&t, text, N, &id, &n, &err), SQ_ERR_RANGE);
+    assert_non_null(strstr(err.text, "too many and too alike"));
+    sq_tokenizer_free(&t);
+    json_array_clear(added);
+    for (size_t i = 0; i < LEN(regex); i++) {
+        json_object_set_new(file, "pre_tokenizer",
+                            json_pack("{s:s, s:[{s:s, s:{s:s}, s:s}, {s:s, s:b, s:b}]}", "type",
+                                      "Sequence", "pretokenizers", "type", "Split", "pattern",
+                                      "Regex", regex[i], "behavior", "Isolated", "type",
+                                      "ByteLevel", "add_prefix_space", 0, "use_regex", 0));
+        CHECK_EQ(sq_tokenizer_read(&t, write_json(file, 0), &err), SQ_OK, "%s\n", err.text);
+        const enum sq_status status = sq_tokenizer_encode(&t, text, N, &id, &n, &err);
+        if (status == SQ_OK) // PCRE2 saw that nothing can match
+            free(id);
+        else if (status != SQ_ERR_RANGE || !strstr(err.text, "the tokenizer's regular expression"))
+            fail_msg("%s: %s", regex[i], err.text);
+        n_refused += status != SQ_OK;
+        sq_tokenizer_free(&t);
+    }
+    assert_true(n_refused > 0);
+    free(text);
+    json_decref(file);
+}
+
 static void text_that_is_no_utf8(void **state)
 {
     (void)state;
@@ -319,9 +377,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_of_the_package),   cmocka_unit_test(merges_as_text),
-        cmocka_unit_test(long_pieces),          cmocka_unit_test(text_that_is_no_utf8),
-        cmocka_unit_test(json_that_is_refused), cmocka_unit_test(gguf_that_is_refused),
-        cmocka_unit_test(bos_of_a_template),
+        cmocka_unit_test(long_pieces),          cmocka_unit_test(hostile_tables),
+        cmocka_unit_test(text_that_is_no_utf8), cmocka_unit_test(json_that_is_refused),
+        cmocka_unit_test(gguf_that_is_refused), cmocka_unit_test(bos_of_a_template),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, set_up, tear_down);
