@@ -45,7 +45,7 @@ $(SEES_CODE): CFLAGS_ALL += -include $(BUILD)/sq_code.h
 -include $(SIM_LIB_OBJ:.o=.d) $(SIM_PROG_OBJ:.o=.d)
 
 # Values stay the same; without it no comparison of floats inside a loop becomes a vector operation.
-$(BUILD)/obj/sim/llm/sq_llama.o: CFLAGS_ALL += -O3 -fno-trapping-math
+$(BUILD)/obj/sim/llm/sq_llama.o $(BUILD)/obj/sim/llm/sq_softmax.o: CFLAGS_ALL += -O3 -fno-trapping-math
 
 include sim/sysc/rules.mk
 

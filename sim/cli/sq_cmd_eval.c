@@ -10,7 +10,6 @@
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cmd_eval.h"
 #include "sim/format/sq_layer_file.h"
-#include "sim/llm/sq_reference.h"
 
 enum {
     KEY_TOKENS = 0x3000,

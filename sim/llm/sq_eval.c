@@ -9,7 +9,6 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_file.h"
 #include "sim/format/sq_layer_rule.h"
-#include "sim/llm/sq_reference.h"
 #include "sim/llm/sq_sensitivity_scan.h"
 #include "sim/llm/sq_sparsity_scan.h"
 

@@ -9,6 +9,7 @@
 
 #include "sim/llm/sq_blockwise.h"
 #include "sim/llm/sq_divergence.h"
+#include "sim/llm/sq_reference.h"
 
 struct sq_eval_result {
     double loss, perplexity; // nats per predicted token, and its exponential
@@ -17,22 +18,6 @@ struct sq_eval_result {
     double payload_bits;     // the same per stored column, padding of rows counted as weights
     double act_bits;         // of an activation (sq_cost_act_nbits), layers by their K; NaN: r NULL
     size_t n_dense_layers;   // sp24: kept dense
-};
-
-// What begins: a stage of the evaluation, in `block` of n_blocks; block = n_blocks: behind them.
-enum sq_eval_stage {
-    SQ_EVAL_REFERENCE,   // the model as it is, over the tokens
-    SQ_EVAL_SCAN,        // what is chosen per layer: which stays dense, how sparse each is
-    SQ_EVAL_CALIBRATION, // inputs of the block's layers
-    SQ_EVAL_ENCODING,    // the block's layers
-    SQ_EVAL_PRODUCTS,    // the block over the tokens
-    SQ_EVAL_SCORES,      // loss, KL
-    SQ_EVAL_STAGES
-};
-// Called in the caller's thread.
-struct sq_eval_watch {
-    void (*begins)(void *context, enum sq_eval_stage stage, size_t block, size_t n_blocks);
-    void *context;
 };
 
 // All of it. `calib` may be NULL where the recipe needs no calibration (SQ_ERR_ARG otherwise); r
@@ -66,7 +51,6 @@ enum { SQ_EVAL_JOBS = 16 }; // at most
 // every job gets what it would get alone. Beside one block each has its residual stream in memory.
 // reference: where the states of the model as it is are kept (sq_reference.h), NULL: nowhere. watch
 // may be NULL; its blocks are those of all jobs.
-struct sq_reference_cache;
 enum sq_status sq_eval_jobs(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
                             const struct sq_tokens *tokens, struct sq_eval_job *job, size_t n_jobs,
                             const struct sq_reference_cache *cache,

@@ -6,7 +6,23 @@
 #ifndef SQ_REFERENCE_H
 #define SQ_REFERENCE_H
 
-#include "sim/llm/sq_eval.h"
+#include "sim/llm/sq_llama.h"
+
+// What begins: a stage of the evaluation, in `block` of n_blocks; block = n_blocks: behind them.
+enum sq_eval_stage {
+    SQ_EVAL_REFERENCE,   // the model as it is, over the tokens
+    SQ_EVAL_SCAN,        // what is chosen per layer: which stays dense, how sparse each is
+    SQ_EVAL_CALIBRATION, // inputs of the block's layers
+    SQ_EVAL_ENCODING,    // the block's layers
+    SQ_EVAL_PRODUCTS,    // the block over the tokens
+    SQ_EVAL_SCORES,      // loss, KL
+    SQ_EVAL_STAGES
+};
+// Called in the caller's thread.
+struct sq_eval_watch {
+    void (*begins)(void *context, enum sq_eval_stage stage, size_t block, size_t n_blocks);
+    void *context;
+};
 
 // Entries of a directory (sq_cache.h), one for each model and token set, named by the digest of
 // both, of the program's sources and of the kernels that OpenBLAS has chosen: they decide on last

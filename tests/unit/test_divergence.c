@@ -10,7 +10,6 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_cache.h"
 #include "sim/llm/sq_eval.h"
-#include "sim/llm/sq_reference.h"
 #include "tests/unit/fixture.h"
 #include "tests/unit/tmpdir.h"
 
