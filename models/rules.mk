@@ -19,3 +19,4 @@ $(BUILD)/obj/models/sq_bs_gemm.o $(BUILD)/obj/models/sq_bs_dot.o $(BUILD)/obj/mo
 $(BUILD)/obj/models/sq_bs_plain.o $(BUILD)/obj/models/sq_gemm_values.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_sp24.o $(BUILD)/obj/models/sq_gqsa.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_spqt_gemm.o $(BUILD)/obj/models/sq_spqr_gemm.o $(BUILD)/obj/models/sq_gqsa_gemm.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/models/sq_bs_encode.o: CFLAGS_ALL += -O3 -fno-trapping-math

@@ -106,10 +106,14 @@ struct sq_bs {
 size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig);
 
 // Globals of rows [0, n) of x[n][k_orig]. `is_tensor`: those of the low part, and of high ones with
-// a scale of the block, are of all rows together. SQ_ERR_NON_FINITE with the place.
+// a scale of the block, are of all rows together. Marks high elements. SQ_ERR_NON_FINITE with the
+// place.
 enum sq_status sq_bs_globals(struct sq_bs *c, const float *x, bool is_tensor, struct sq_error *err);
-// Row `row` of x[k_orig], by the globals in *c.
+// Row `row` of x[k_orig], by the globals in *c. In two steps: the marks of high elements, which are
+// those of sq_bs_globals too, and all that follows from them.
 void sq_bs_encode_row(struct sq_bs *c, size_t row, const float *x);
+void sq_bs_mark_row(struct sq_bs *c, size_t row, const float *x);
+void sq_bs_encode_marked(struct sq_bs *c, size_t row, const float *x);
 // Block j of a row, without its steps; block and elements back into it.
 void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_block *b);
 void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_block *b);

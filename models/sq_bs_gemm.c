@@ -197,30 +197,88 @@ static bool is_normal(const struct sq_bs *c)
     return true;
 }
 
-// y + a * (g_w * g_x), from 0 where this is the first pair of parts.
-static void add_row(const float *restrict a, const float *restrict g_w, float g_x, size_t n,
-                    bool is_first, float *restrict y)
+// y + a * (g_w * g_x), from 0 where this is the first pair of parts, of a piece by a panel.
+struct outputs {
+    const float *a, *g_w, *g_x;
+    size_t n_tokens, n_channels, stride; // of y
+    bool is_first;
+    float *y;
+};
+
+static inline __attribute__((always_inline)) void outputs_body(const struct outputs *o)
 {
-    if (is_first)
-        for (size_t c = 0; c < n; c++)
-            y[c] = 0 + a[c] * (g_w[c] * g_x);
-    else
-        for (size_t c = 0; c < n; c++)
-            y[c] = y[c] + a[c] * (g_w[c] * g_x);
+    for (size_t t = 0; t < o->n_tokens; t++) {
+        const float *a = o->a + t * CHANNELS, g_x = o->g_x[t];
+        float *y = o->y + t * o->stride;
+        if (o->n_channels == CHANNELS) {
+#pragma omp simd
+            for (size_t c = 0; c < CHANNELS; c++)
+                y[c] = (o->is_first ? 0 : y[c]) + a[c] * (o->g_w[c] * g_x);
+        } else {
+            for (size_t c = 0; c < o->n_channels; c++)
+                y[c] = (o->is_first ? 0 : y[c]) + a[c] * (o->g_w[c] * g_x);
+        }
+    }
+}
+
+static void outputs_portable(const struct outputs *o)
+{
+    outputs_body(o);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,prefer-vector-width=512"))) static void
+outputs_avx512(const struct outputs *o)
+{
+    outputs_body(o);
+}
+#endif
+
+static void put_outputs(const struct outputs *o)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        outputs_avx512(o);
+        return;
+    }
+#endif
+    outputs_portable(o);
 }
 
 static void add_outputs(const struct piece *s, unsigned p, unsigned q)
 {
-    const float *g_w = s->g->w->global[p] + s->channel, *g_x = s->g->x->global[q] + s->token;
-    const float *a = a_of(s, p, q);
-    const bool is_first = p == 0 && q == 0;
-    float *y = s->g->y + s->token * s->g->w->n + s->channel;
-    for (size_t t = 0; t < s->n_tokens; t++, a += CHANNELS, y += s->g->w->n)
-        if (s->is_normal)
-            add_row(a, g_w, g_x[t], s->n_channels, is_first, y);
-        else
-            for (size_t c = 0; c < s->n_channels; c++)
-                y[c] = sq_bs_add_scaled(is_first ? 0 : y[c], a[c], g_w[c], g_x[t]);
+    const struct outputs o = {.a = a_of(s, p, q),
+                              .g_w = s->g->w->global[p] + s->channel,
+                              .g_x = s->g->x->global[q] + s->token,
+                              .n_tokens = s->n_tokens,
+                              .n_channels = s->n_channels,
+                              .stride = s->g->w->n,
+                              .is_first = p == 0 && q == 0,
+                              .y = s->g->y + s->token * s->g->w->n + s->channel};
+    if (s->is_normal) {
+        put_outputs(&o);
+        return;
+    }
+    for (size_t t = 0; t < o.n_tokens; t++)
+        for (size_t c = 0; c < o.n_channels; c++) {
+            float *y = &o.y[t * o.stride + c];
+            *y = sq_bs_add_scaled(o.is_first ? 0 : *y, o.a[t * CHANNELS + c], o.g_w[c], o.g_x[t]);
+        }
+}
+
+// Whether the loops reach all pairs of rows.
+static bool is_near(const struct piece *s)
+{
+    const struct sq_bs_panel_head *panel = (const void *)s->panel;
+    unsigned w = 0, x = 0;
+    for (unsigned c = 0; c < CHANNELS; c++)
+        w = panel->reach[c] > w ? panel->reach[c] : w;
+    for (size_t i = 0; i < s->n_groups; i++) {
+        const struct sq_bs_group_head *group = (const void *)(s->at->groups + i * s->plan->group);
+        for (unsigned t = 0; t < TOKENS; t++)
+            x = group->reach[t] > x ? group->reach[t] : x;
+    }
+    return w + x <= SQ_BS_REACH;
 }
 
 // Pairs of rows that the loops do not reach, again, channels from c.
@@ -234,10 +292,10 @@ static void do_plain(const struct piece *s, size_t c)
             (const void *)(s->at->groups + t / TOKENS * s->plan->group);
         float *to = s->g->y + (s->token + t) * s->g->w->n + s->channel + c;
         float y[SQ_BS_PLAIN_CHANNELS];
-        bool is_near = true;
+        bool are_near = true;
         for (size_t i = 0; i < n; i++)
-            is_near = is_near && reach[i] + group->reach[t % TOKENS] <= SQ_BS_REACH;
-        if (is_near)
+            are_near = are_near && reach[i] + group->reach[t % TOKENS] <= SQ_BS_REACH;
+        if (are_near)
             continue;
         if (!is_loaded)
             sq_bs_plain_load(s->g->w, s->channel + c, s->at->plain);
@@ -260,7 +318,7 @@ static void do_piece(const struct piece *s)
     for (unsigned q = 0; q < n_parts; q++)
         for (unsigned p = 0; p < n_parts; p++)
             add_outputs(s, p, q);
-    for (size_t c = 0; c < s->n_channels; c += SQ_BS_PLAIN_CHANNELS)
+    for (size_t c = 0; !is_near(s) && c < s->n_channels; c += SQ_BS_PLAIN_CHANNELS)
         do_plain(s, c);
 }
 

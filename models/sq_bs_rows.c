@@ -5,35 +5,27 @@
 #include <string.h>
 
 #include "models/sq_bs.h"
+#include "models/sq_grid.h"
 
 size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig)
 {
     return (k_orig + f->block - 1) / f->block * f->block;
 }
 
-// Real elements of block j.
-static size_t n_real(const struct sq_bs *c, size_t j)
-{
-    const size_t first = j * c->f.block;
-    return first >= c->k_orig ? 0 : c->k_orig - first < c->f.block ? c->k_orig - first : c->f.block;
-}
-
 // ---- globals --------------------------------------------------------------------------------
 
-static enum sq_status row_amax(const struct sq_bs *c, size_t row, const float *x,
-                               float amax[SQ_BS_PARTS], struct sq_error *err)
+// Marks the high elements.
+static enum sq_status row_amax(struct sq_bs *c, size_t row, const float *x, float amax[SQ_BS_PARTS],
+                               struct sq_error *err)
 {
-    amax[0] = amax[1] = 0;
-    for (size_t i = 0; i < c->k_orig; i++)
+    sq_grid_amax(x, NULL, c->k_orig, amax);
+    for (size_t i = 0; !isfinite(amax[0]) && i < c->k_orig; i++)
         if (!isfinite(x[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", row, i,
                            (double)x[i]);
-    for (size_t j = 0; j < c->k / c->f.block && n_real(c, j) > 0; j++) {
-        float block[SQ_BS_PARTS];
-        sq_bs_amax(&c->f, x + j * c->f.block, n_real(c, j), block);
-        for (unsigned p = 0; p < SQ_BS_PARTS; p++)
-            amax[p] = fmaxf(amax[p], block[p]);
-    }
+    sq_bs_mark_row(c, row, x);
+    if (c->f.kind == SQ_BS_SQ)
+        sq_grid_amax(x, c->is_high + row * c->k, c->k_orig, amax);
     return SQ_OK;
 }
 
@@ -97,23 +89,6 @@ static void globals_at(const struct sq_bs *c, size_t row, float global[SQ_BS_PAR
 {
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
         global[p] = c->global[p] ? c->global[p][row] : 1;
-}
-
-void sq_bs_encode_row(struct sq_bs *c, size_t row, const float *x)
-{
-    const size_t block = c->f.block;
-    float global[SQ_BS_PARTS];
-    globals_at(c, row, global);
-    for (size_t j = 0; j < c->k / block; j++) {
-        const size_t first = j * block, n = n_real(c, j);
-        struct sq_bs_block b;
-        sq_bs_choose(&c->f, x + (n ? first : 0), n, global, &b);
-        sq_bs_put_block(c, row, j, &b);
-        for (size_t i = 0; i < block; i++) {
-            const struct sq_bs_code zero = {0, 0};
-            sq_bs_put(c, row, first + i, i < n ? sq_bs_encode(&c->f, &b, i, x[first + i]) : zero);
-        }
-    }
 }
 
 void sq_bs_decode_block(const struct sq_bs *c, size_t row, size_t j, float *out)

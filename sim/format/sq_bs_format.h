@@ -38,8 +38,6 @@ enum sq_status sq_bs_layer_init(void **state, const struct sq_recipe *r, const f
 void sq_bs_layer_free(void *state);
 enum sq_status sq_bs_layer_apply(const void *state, const struct sq_recipe *r, const float *x,
                                  size_t m, float *y, struct sq_error *err);
-enum sq_status sq_bs_layer_apply_all(const void *state, const struct sq_recipe *r, const float *x,
-                                     size_t m, float *y, bool *is_done, struct sq_error *err);
 void *sq_bs_layer_outline(const struct sq_recipe *r, size_t n, size_t k);
 void sq_bs_layer_decode_row(const void *state, size_t row, float *out);
 size_t sq_bs_layer_parts(const void *state, struct sq_part part[SQ_PARTS_MAX]);
@@ -50,12 +48,11 @@ enum sq_status sq_bs_layer_load(void **state, const struct sq_recipe *r,
     .uncalibrated = "--algorithm rtn", .settle = sq_bs_settle, .text = sq_bs_text,                 \
     .has_smoothing = true, .check = sq_bs_recipe_check, .needs = sq_bs_needs,                      \
     .init = sq_bs_layer_init, .free = sq_bs_layer_free, .apply = sq_bs_layer_apply,                \
-    .apply_all = sq_bs_layer_apply_all, .padded = sq_bs_recipe_padded,                             \
-    .outline = sq_bs_layer_outline, .decode_row = sq_bs_layer_decode_row, .has_file = true,        \
-    .parts = sq_bs_layer_parts, .load = sq_bs_layer_load, .check_cost = sq_bs_recipe_check,        \
-    .unit = sq_bs_unit, .pe = sq_bs_pe, .weight_nbytes = sq_bs_weight_nbytes,                      \
-    .act_nbits = sq_bs_act_nbits, .n_act_scales = sq_bs_n_act_scales,                              \
-    .equivalent_bits = sq_bs_equivalent_bits
+    .padded = sq_bs_recipe_padded, .outline = sq_bs_layer_outline,                                 \
+    .decode_row = sq_bs_layer_decode_row, .has_file = true, .parts = sq_bs_layer_parts,            \
+    .load = sq_bs_layer_load, .check_cost = sq_bs_recipe_check, .unit = sq_bs_unit,                \
+    .pe = sq_bs_pe, .weight_nbytes = sq_bs_weight_nbytes, .act_nbits = sq_bs_act_nbits,            \
+    .n_act_scales = sq_bs_n_act_scales, .equivalent_bits = sq_bs_equivalent_bits
 
 // ---- rows of option tables ------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ struct state {
     struct sq_bs w; // rotated; of operand act only shape and format
     float *values;  // [n][w.k], what the product takes where one side is not encoded
     uint8_t *stream[SQ_BS_STREAMS]; // as stored, NULL where there is none
+    void *panels;                   // of operand both, as the product takes the weights
     unsigned rotation;
     enum sq_operands operand;
     bool is_act_static;
@@ -66,6 +67,7 @@ void sq_bs_layer_free(void *state)
         return;
     bs_free(&s->w);
     free(s->values);
+    free(s->panels);
     for (unsigned i = 0; i < SQ_BS_STREAMS; i++)
         free(s->stream[i]);
     free(s);
@@ -128,11 +130,38 @@ static enum sq_status encode(struct state *s, const struct sq_recipe *r, const f
         return encode_gptq(s, w, in, r->percdamp, err);
 #pragma omp parallel for schedule(static)
     for (size_t row = 0; row < s->w.n; row++)
-        sq_bs_encode_row(&s->w, row, w + row * s->w.k_orig);
+        sq_bs_encode_marked(&s->w, row, w + row * s->w.k_orig);
     return SQ_OK;
 }
 
-// What is stored, and what the product of values takes.
+static size_t whole_lines(size_t nbytes)
+{
+    return (nbytes + 63) / 64 * 64;
+}
+
+// The weights as the product of codes takes them, once for all of them.
+static enum sq_status lay_out(struct state *s, struct sq_error *err)
+{
+    const struct sq_bs_product g = {.w = &s->w};
+    bool is_out_of_memory = false;
+    s->panels = aligned_alloc(64, whole_lines(sq_bs_panels(&g)));
+    if (!s->panels)
+        return no_memory(s->w.n, s->w.k, err);
+#pragma omp parallel for schedule(dynamic)
+    for (size_t i = 0; i < s->w.n; i += SQ_BS_PANEL) {
+        void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
+        if (scratch) {
+            sq_bs_load(&g, i / SQ_BS_PANEL, s->panels, scratch);
+        } else {
+#pragma omp atomic write
+            is_out_of_memory = true;
+        }
+        free(scratch);
+    }
+    return is_out_of_memory ? no_memory(s->w.n, s->w.k, err) : SQ_OK;
+}
+
+// What is stored, and what the product takes.
 static enum sq_status finish(struct state *s, struct sq_error *err)
 {
     const struct sq_bs *w = &s->w;
@@ -144,8 +173,8 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
         for (size_t row = 0; nbytes && row < w->n; row++)
             sq_bs_pack_row(w, row, i, s->stream[i] + row * nbytes);
     }
-    if (s->operand != SQ_OPERAND_WEIGHTS)
-        return SQ_OK;
+    if (s->operand == SQ_OPERAND_BOTH)
+        return lay_out(s, err);
     s->values = malloc(w->n * w->k * sizeof *s->values);
     if (!s->values)
         return no_memory(w->n, w->k, err);
@@ -215,14 +244,18 @@ static enum sq_status encode_act(const struct state *s, const float *x, struct s
         for (size_t t = 0; t < a->n; t++)
             a->global[p][t] = s->act_global[p];
     for (size_t t = 0; t < a->n; t++)
-        sq_bs_encode_row(a, t, x + t * a->k);
+        sq_bs_encode_marked(a, t, x + t * a->k);
     return SQ_OK;
 }
 
 // Finite operands may leave binary32 in both directions, and infinities then cancel to no number.
 static enum sq_status check_numbers(const float *y, size_t m, size_t n, struct sq_error *err)
 {
+    unsigned n_bad = 0;
+#pragma omp simd reduction(| : n_bad)
     for (size_t i = 0; i < m * n; i++)
+        n_bad |= y[i] != y[i];
+    for (size_t i = 0; n_bad && i < m * n; i++)
         if (isnan(y[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE,
                            "y[%zu][%zu] is no number: its terms are beyond binary32, of both signs",
@@ -230,97 +263,79 @@ static enum sq_status check_numbers(const float *y, size_t m, size_t n, struct s
     return SQ_OK;
 }
 
-static size_t whole_lines(size_t nbytes)
+static enum sq_status multiply_codes(const struct state *s, const struct sq_bs *a, float *y,
+                                     struct sq_error *err)
 {
-    return (nbytes + 63) / 64 * 64;
+    const struct sq_bs_product g = {.w = &s->w, .x = a, .panels = s->panels, .y = y};
+    void *scratch = aligned_alloc(64, whole_lines(sq_bs_gemm_scratch(&g)));
+    if (!scratch)
+        return no_memory(s->w.n, s->w.k, err);
+    sq_bs_gemm(&g, scratch);
+    free(scratch);
+    return SQ_OK;
 }
 
-// x[m][w.k] as the product takes it; panels: of sq_bs_load, or NULL.
-static enum sq_status multiply(const struct state *s, const void *panels, float *x, size_t m,
-                               float *y, struct sq_error *err)
+static enum sq_status multiply_values(const struct state *s, const float *x, size_t m, float *y,
+                                      struct sq_error *err)
 {
-    const size_t k = s->w.k, n = s->w.n;
-    struct sq_bs a = {.f = s->w.f, .n = m, .k = k, .k_orig = k};
-    const struct sq_bs_product g = {.w = &s->w, .x = &a, .panels = panels, .y = y};
-    for (size_t i = 0; i < m * k; i++)
+    void *scratch = aligned_alloc(64, whole_lines(sq_gemm_values_scratch(m, s->w.k)));
+    if (!scratch)
+        return no_memory(s->w.n, s->w.k, err);
+    sq_gemm_values(s->values, s->w.n, x, m, s->w.k, y, scratch);
+    free(scratch);
+    return SQ_OK;
+}
+
+// Values of encoded activations, in memory the caller frees.
+static float *decoded(const struct sq_bs *a)
+{
+    float *x = malloc(a->n * a->k * sizeof *x);
+    for (size_t t = 0; x && t < a->n; t++)
+        sq_bs_decode_row(a, t, x + t * a->k);
+    return x;
+}
+
+static enum sq_status multiply_encoded(const struct state *s, const float *x, size_t m, float *y,
+                                       struct sq_error *err)
+{
+    struct sq_bs a = {.f = s->w.f, .n = m, .k = s->w.k, .k_orig = s->w.k};
+    float *values = NULL;
+    enum sq_status status = encode_act(s, x, &a, err);
+    if (status == SQ_OK && s->operand == SQ_OPERAND_BOTH) {
+        status = multiply_codes(s, &a, y, err);
+    } else if (status == SQ_OK) {
+        values = decoded(&a);
+        status = values ? multiply_values(s, values, m, y, err) : no_memory(m, s->w.k, err);
+    }
+    free(values);
+    bs_free(&a);
+    return status;
+}
+
+// x[m][w.k] as the product takes it.
+static enum sq_status multiply(const struct state *s, const float *x, size_t m, float *y,
+                               struct sq_error *err)
+{
+    const size_t k = s->w.k;
+    for (size_t i = 0; s->operand == SQ_OPERAND_WEIGHTS && i < m * k; i++)
         if (!isfinite(x[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
                            i % k, (double)x[i]);
-    enum sq_status status = s->operand == SQ_OPERAND_WEIGHTS ? SQ_OK : encode_act(s, x, &a, err);
-    const size_t nbytes =
-        s->operand == SQ_OPERAND_BOTH ? sq_bs_gemm_scratch(&g) : sq_gemm_values_scratch(m, k);
-    void *scratch = aligned_alloc(64, whole_lines(nbytes));
-    if (status == SQ_OK && !scratch)
-        status = no_memory(n, k, err);
-    for (size_t t = 0; status == SQ_OK && s->operand == SQ_OPERAND_ACT && t < m; t++)
-        sq_bs_decode_row(&a, t, x + t * k);
-    if (status == SQ_OK && s->operand == SQ_OPERAND_BOTH)
-        sq_bs_gemm(&g, scratch);
-    else if (status == SQ_OK)
-        sq_gemm_values(s->values, n, x, m, k, y, scratch);
-    if (status == SQ_OK)
-        status = check_numbers(y, m, n, err);
-    bs_free(&a);
-    free(scratch);
-    return status;
-}
-
-// What the pieces of a product have in common.
-struct product {
-    const struct state *s;
-    const void *panels;
-    const float *x;
-    float *y;
-};
-
-static enum sq_status piece(void *context, size_t t, size_t m, struct sq_error *err)
-{
-    const struct product *p = context;
-    const struct state *s = p->s;
-    float *xs = turned(p->x + t * s->k, m, s->k, s->w.k, s->rotation);
-    const enum sq_status status =
-        xs ? multiply(s, p->panels, xs, m, p->y + t * s->w.n, err) : no_memory(m, s->w.k, err);
-    free(xs);
-    return status;
+    SQ_TRY(s->operand == SQ_OPERAND_WEIGHTS ? multiply_values(s, x, m, y, err)
+                                            : multiply_encoded(s, x, m, y, err));
+    return check_numbers(y, m, s->w.n, err);
 }
 
 enum sq_status sq_bs_layer_apply(const void *state, const struct sq_recipe *r, const float *x,
                                  size_t m, float *y, struct sq_error *err)
 {
-    struct product p = {state, NULL, x, y};
-    (void)r;
-    return piece(&p, 0, m, err);
-}
-
-// The weights are laid out once, for all pieces; all threads share them.
-enum sq_status sq_bs_layer_apply_all(const void *state, const struct sq_recipe *r, const float *x,
-                                     size_t m, float *y, bool *is_done, struct sq_error *err)
-{
     const struct state *s = state;
-    const struct sq_bs_product g = {.w = &s->w};
-    bool is_out_of_memory = false;
     (void)r;
-    *is_done = s->operand == SQ_OPERAND_BOTH;
-    if (!*is_done)
-        return SQ_OK;
-    void *panels = aligned_alloc(64, whole_lines(sq_bs_panels(&g)));
-    if (!panels)
-        return no_memory(s->w.n, s->w.k, err);
-#pragma omp parallel for schedule(dynamic)
-    for (size_t i = 0; i < s->w.n; i += SQ_BS_PANEL) {
-        void *scratch = aligned_alloc(64, whole_lines(sq_bs_load_scratch(&g)));
-        if (scratch) {
-            sq_bs_load(&g, i / SQ_BS_PANEL, panels, scratch);
-        } else {
-#pragma omp atomic write
-            is_out_of_memory = true;
-        }
-        free(scratch);
-    }
-    struct product p = {s, panels, x, y};
-    const enum sq_status status =
-        is_out_of_memory ? no_memory(s->w.n, s->w.k, err) : sq_each_piece(m, piece, &p, err);
-    free(panels);
+    if (!s->rotation && s->k == s->w.k)
+        return multiply(s, x, m, y, err);
+    float *xs = turned(x, m, s->k, s->w.k, s->rotation);
+    const enum sq_status status = xs ? multiply(s, xs, m, y, err) : no_memory(m, s->w.k, err);
+    free(xs);
     return status;
 }
 

@@ -120,6 +120,46 @@ static void blocks_as_the_slow_encoder(void **state)
     }
 }
 
+// Whole rows at once, as one block after the other by the rules of single blocks.
+static void rows_as_their_blocks(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed() + 6};
+    enum { N = 2, K = 1100 };
+    static float x[N * K];
+    for (size_t i = 0; i < LEN(bs_formats); i++)
+        for (unsigned round = 0; round < 12; round++) {
+            const struct sq_bs_format *f = &bs_formats[i];
+            const size_t k = round < 3 ? K : 1 + sq_rng_below(&r, K);
+            struct sq_bs c = bs_alloc(f, N, k);
+            fill(&r, x, N * k, round % 2);
+            for (size_t e = 0; round == 5 && e < N * k; e++)
+                x[e] = ldexpf(x[e], sq_rng_below(&r, 2) ? -140 : 0);
+            bs_encode(&c, x, round % 4 < 2);
+            for (size_t at = 0; at < N * c.k / f->block; at++) {
+                const size_t row = at / (c.k / f->block), j = at % (c.k / f->block);
+                const size_t first = j * f->block;
+                const size_t n = k - first < f->block ? k - first : f->block;
+                const float global[2] = {c.global[0][row], c.global[1] ? c.global[1][row] : 1};
+                struct sq_bs_block got, want;
+                sq_bs_get_block(&c, row, j, &got);
+                sq_bs_steps(f, global, &got);
+                sq_bs_choose(f, x + row * k + first, n, global, &want);
+                CHECK_EQ(got.scale[0], want.scale[0], "format %zu, round %u\n", i, round);
+                CHECK_EQ(got.scale[1], want.scale[1], "format %zu, round %u\n", i, round);
+                assert_memory_equal(got.is_high, want.is_high, sizeof want.is_high);
+                for (size_t e = 0; e < f->block; e++) {
+                    const struct sq_bs_code zero = {0, 0}, g = sq_bs_get(&c, row, first + e);
+                    const struct sq_bs_code w =
+                        e < n ? sq_bs_encode(f, &want, e, x[row * k + first + e]) : zero;
+                    CHECK_EQ(g.code, w.code, "format %zu, %a\n", i, (double)x[row * k + first + e]);
+                    CHECK_EQ(g.high, w.high, "format %zu, %a\n", i, (double)x[row * k + first + e]);
+                }
+            }
+            bs_free(&c);
+        }
+}
+
 // Which divisions, in which order: at ties of E4M3 another order rounds to another scale.
 static void divisions(void **state)
 {
@@ -407,6 +447,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_as_the_slow_encoder),
+        cmocka_unit_test(rows_as_their_blocks),
         cmocka_unit_test(divisions),
         cmocka_unit_test(globals),
         cmocka_unit_test(rules),
