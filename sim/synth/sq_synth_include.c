@@ -122,7 +122,8 @@ static enum sq_status read_file(struct visit *v, const char *name, size_t *index
     struct sq_synth_source *f = &s->source[s->n_sources++];
     *f = (struct sq_synth_source){.text = text, .is_foreign = true};
     snprintf(f->name, sizeof f->name, "%s", name);
-    return SQ_OK;
+    f->path = strdup(path);
+    return f->path ? SQ_OK : SQ_FAIL(v->err, SQ_ERR_MEMORY, "out of memory");
 }
 
 // As Yosys looks for it: beside the file that includes it, then below the folder of the source. A

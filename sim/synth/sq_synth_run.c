@@ -68,10 +68,10 @@ static void find_line(const char *dir, const char *log, const char *mark, char *
 // ---- yosys ------------------------------------------------------------------------------------
 
 // `reads`: what it sees beside its own folder, NULL at the end; NULL: nothing.
-static enum sq_status run_yosys(const char *top, const char *work, const char *script,
-                                const char *const *reads, struct sq_error *err)
+static enum sq_status run_yosys(const struct sq_synth *s, const char *top, const char *work,
+                                const char *script, const char *const *reads, struct sq_error *err)
 {
-    char log[SQ_SYNTH_PATH_LEN + 32], name[32], yosys[SQ_SYNTH_PATH_LEN], text[160];
+    char log[SQ_SYNTH_PATH_LEN + 32], name[32], yosys[SQ_SYNTH_PATH_LEN], text[240];
     int code;
     snprintf(log, sizeof log, "%s/yosys.log", work);
     snprintf(name, sizeof name, "%s", script);
@@ -88,6 +88,7 @@ static enum sq_status run_yosys(const char *top, const char *work, const char *s
                        "yosys needs more than %" PRIu64 " MiB for %.40s, which is its limit",
                        sq_confine_limits().nbytes_memory >> 20, top);
     find_line(work, "yosys.log", "ERROR: ", text, sizeof text);
+    sq_synth_own_place(s, text, sizeof text);
     if (text[0])
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "yosys refuses %.40s: %s", top, text);
     if (code > 128)
@@ -175,7 +176,7 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     SQ_TRY(save(work, "synth.ys", text, n, status, err));
-    return run_yosys(b->top, work, "synth.ys", NULL, err);
+    return run_yosys(s, b->top, work, "synth.ys", NULL, err);
 }
 
 // ---- cache entries ----------------------------------------------------------------------------
@@ -297,7 +298,7 @@ enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_s
     fclose(out);
     SQ_TRY(save(work, "netlist.ys", text, n, status, err));
     const char *const reads[] = {s->lib.nand2 ? area : NULL, NULL};
-    SQ_TRY(run_yosys(b->top, work, "netlist.ys", reads, err));
+    SQ_TRY(run_yosys(s, b->top, work, "netlist.ys", reads, err));
     remove_in(work, "yosys.log");
     remove_in(work, "rtl");
     remove_in(work, SQ_SYNTH_LIBERTY);

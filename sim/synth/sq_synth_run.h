@@ -14,6 +14,7 @@ enum { SQ_SYNTH_PATH_LEN = 1024, SQ_SYNTH_MAX_SOURCES = 256 };
 struct sq_synth_source {
     char name[64];   // below rtl/ of the working directory
     char *text;      // owned
+    char *path;      // owned; of a foreign one: as its user knows it
     bool is_module;  // of files.f; the others are named by scripts or included
     bool is_foreign; // of sq_synth_add_source, or included by one of these
 };
@@ -25,6 +26,9 @@ enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_d
 // by sq_synth_free_sources, also after a failure.
 enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err);
 void sq_synth_free_sources(struct sq_synth *s);
+// What Yosys says of foreign sources, for their user: the own path in place of rtl/NAME. Where it
+// names no line but a word (of something not declared), the first line that has the word.
+void sq_synth_own_place(const struct sq_synth *s, char *text, size_t size);
 // Adds what source number `source`, read from `path`, includes from below its folder, and what that
 // includes. SQ_ERR_ARG for a name that leads elsewhere and for files that include themselves.
 enum sq_status sq_synth_add_includes(struct sq_synth *s, size_t source, const char *path,

@@ -84,12 +84,13 @@ enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct 
         snprintf(f->name, sizeof f->name, "%s", name);
     else
         snprintf(f->name, sizeof f->name, "source%zu.sv", s->n_sources);
+    f->path = strdup(path);
     f->text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
     const bool is_text = f->text && strlen(f->text) == map.nbytes;
     sq_file_unmap(&map);
-    if (!f->text)
+    s->n_sources++; // owns both
+    if (!f->text || !f->path)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
-    s->n_sources++; // owns the text
     if (!is_text)
         return SQ_FAIL(err, SQ_ERR_ARG, "'%s' is no text", sq_path_tail(path));
     return sq_synth_add_includes(s, s->n_sources - 1, path, err);
@@ -97,8 +98,10 @@ enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct 
 
 void sq_synth_free_sources(struct sq_synth *s)
 {
-    for (size_t i = 0; i < s->n_sources; i++)
+    for (size_t i = 0; i < s->n_sources; i++) {
         free(s->source[i].text);
+        free(s->source[i].path);
+    }
     free(s->source);
 }
 
@@ -109,8 +112,8 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-// The text has this word outside a // comment.
-static bool mentions(const char *text, const char *word, size_t n)
+// The first place of this word outside a // comment; NULL where there is none.
+static const char *mention(const char *text, const char *word, size_t n)
 {
     for (const char *at = text; (at = memmem(at, strlen(at), word, n)) != NULL; at += n) {
         if (is_word(at[n]) || (at > text && is_word(at[-1])))
@@ -119,9 +122,44 @@ static bool mentions(const char *text, const char *word, size_t n)
         while (line > text && line[-1] != '\n' && !(line[0] == '/' && line[1] == '/'))
             line--;
         if (line[0] != '/' || line[1] != '/')
-            return true;
+            return at;
     }
-    return false;
+    return NULL;
+}
+
+static void put_place(const char *path, size_t line, char *text, size_t size)
+{
+    char *old = strdup(text);
+    if (old && line)
+        snprintf(text, size, "%s:%zu: %s", sq_path_tail(path), line, old);
+    else if (old)
+        snprintf(text, size, "%s%s", sq_path_tail(path), strchr(old, ':'));
+    free(old);
+}
+
+void sq_synth_own_place(const struct sq_synth *s, char *text, size_t size)
+{
+    const char *quote = strstr(text, "`\\"), *at;
+    for (size_t i = 0; i < s->n_sources; i++) {
+        const struct sq_synth_source *f = &s->source[i];
+        const size_t n = strlen(f->name);
+        if (f->path && strncmp(text, "rtl/", 4) == 0 && strncmp(text + 4, f->name, n) == 0 &&
+            text[4 + n] == ':') {
+            put_place(f->path, 0, text, size);
+            return;
+        }
+    }
+    for (size_t i = 0; quote && strncmp(text, "rtl/", 4) != 0 && i < s->n_sources; i++) {
+        const struct sq_synth_source *f = &s->source[i];
+        const size_t n = strcspn(quote + 2, "'");
+        size_t line = 1;
+        if (!f->path || n == 0 || !(at = mention(f->text, quote + 2, n)))
+            continue;
+        for (const char *c = f->text; c < at; c++)
+            line += *c == '\n';
+        put_place(f->path, line, text, size);
+        return;
+    }
 }
 
 // A module lies in the file of its name, so a file uses those files whose names it mentions.
@@ -131,7 +169,7 @@ static void mark(const struct sq_synth *s, size_t i, bool used[SQ_SYNTH_MAX_SOUR
     for (size_t j = 0; j < s->n_sources; j++) {
         const char *name = s->source[j].name;
         if (!used[j] && !s->source[j].is_foreign &&
-            mentions(s->source[i].text, name, strcspn(name, ".")))
+            mention(s->source[i].text, name, strcspn(name, ".")))
             mark(s, j, used);
     }
 }

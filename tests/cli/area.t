@@ -185,7 +185,15 @@ sed 's/sum_o + a_i/a_i/' "$W/my mac.sv" >"$W/mine.sv"
 accept "another content" area --json --source mine.sv --top my_mac --param W=6 --clock clk
 [ "$slow" = null ] || ok "is another result" [ "$(value critical_path_ns)" != "$slow" ]
 sed 's/+ a_i \*/+ a_i */; s/b_i;/;/' "$W/my mac.sv" >"$W/broken.sv"
-refuse "my_mac: rtl/broken.sv:7: syntax error" area --source broken.sv --top my_mac
+# Errors have the user's own path, whatever the copy that Yosys reads is called, and a line.
+refuse "my_mac: broken.sv:7: syntax error" area --source broken.sv --top my_mac
+mkdir "$W/of mine" && cp "$W/broken.sv" "$W/of mine/a b.sv"
+refuse "my_mac: ./of mine/a b.sv:7: syntax error" area --source "./of mine/a b.sv" --top my_mac
+cp "$W/broken.sv" "$W/of mine/broken.svh"; echo '`include "broken.svh"' >"$W/of mine/top.sv"
+refuse "my_mac: of mine/broken.svh:7: syntax error" area --source "of mine/top.sv" --top my_mac
+sed '/always_ff/s/sum_o + a_i/bb/; s/^module/\/\/ bb\nmodule/' "$W/my mac.sv" >"$W/undeclared.sv"
+line=$(grep -n '[^/] *bb' "$W/undeclared.sv" | grep -v '//' | head -1 | cut -d: -f1)
+refuse "my_mac: undeclared.sv:$line: Identifier .*bb' is implicitly declared" area --source undeclared.sv --top my_mac --clock clk
 # The clock: a path found with none, or with another port, has no meaning.
 accept "the path of its flip-flops" "${mine[@]}" --param W=3
 path=$(value critical_path_ns)
