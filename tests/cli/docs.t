@@ -76,7 +76,7 @@ for folder in $(grep -oE '^(sim/)?[a-z]+/sq_[a-z0-9_]+\.[ch]$' "$W/words" | sed 
   case $folder in quant | models) continue ;; esac
   ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/sq_[a-z0-9_]+\.[ch]" sim | tee >(cat >&2))" ]
 done
-(cd "$ROOT" && grep -rhoE '\b(sq|SQ)_[A-Za-z0-9_]+\b' models sim rtl gpu tests/unit) | sort -u >"$W/names"
+(cd "$ROOT" && X | sort -u >"$W/names"
 ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |
   grep -vxFf "$W/names" | sed 's/^/# nobody is called /' | tee >(cat >&2))" ]
 

@@ -206,4 +206,5 @@ const struct sq_format_ops sq_format_toy = {
     .unit = unit,
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
+    .gpu_product = sq_gpu_product_bf16,
 };

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# docs/tutorial.md and the five minutes of README.md, followed as they stand: every command exits 0, and prints what the text
+# says of it.
+. "$(dirname "$0")/lib.sh"
+mkdir -p "$W/bin" "$W/build"
+ln -s "$SQSIM" "$W/bin/sqsim"
+ln -s "$SQSIM" "$W/build/sqsim"
+ln -s "$ROOT/sim" "$ROOT/traces" "$W"
+follow() { # COMMANDS: in $W
+  (cd "$W" && PATH=$W/bin:$PATH timeout $HANG bash -euc "$1" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+  [ $RC = 0 ] || sed 's/^/# /' "$W.err"
+  return $RC
+}
+block() { awk '/^```sh/ {n++; on = 1; next} /^```/ {on = 0} on && n == want' want="$1" "$ROOT/docs/tutorial.md"; }
+
+n=$(grep -c '^```sh' "$ROOT/docs/tutorial.md")
+ok "the tutorial has its steps" [ "$n" = 6 ]
+says=("" "stored bits\|bits" "KL mean" "cycles" "0 value mismatches, 0 cycle mismatches" "meta24" "cycles")
+for i in $(seq "$n"); do
+  ok "step $((i + 1))" follow "$(block "$i")"
+  ok "step $((i + 1)) prints ${says[i]}" grep -q "${says[i]}" "$W.out"
+done
+ok "the page is there" [ -s "$W/page/index.html" ]
+
+while read -r command; do
+  ok "five minutes: $command" follow "$command"
+done < <(sed -n '/^## Five minutes/,/^## Formats/s/^    \(build\/sqsim .*[^ ]\) *# .*/\1/p' "$ROOT/README.md")
+ok "their page is there" [ -s "$W/page/results.json" ]
+finish
