@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "models/sq_bits.h"
-#include "models/sq_format.h"
+#include "models/sq_codes.h"
 
 // What one row of the output is made of.
 struct row {
@@ -59,7 +59,9 @@ static enum sq_status check_shape(const struct sq_matrix *m, struct sq_error *er
 
 static enum sq_status check_finite(const struct row *r, size_t row, struct sq_error *err)
 {
-    for (size_t i = 0; i < r->k_orig; i++)
+    float amax[2];
+    sq_grid_amax(r->w, NULL, r->k_orig, amax);
+    for (size_t i = 0; !isfinite(amax[0]) && i < r->k_orig; i++)
         if (!isfinite(r->w[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number", row, i,
                            (double)r->w[i]);
@@ -88,14 +90,15 @@ static enum sq_status check_mask(const struct row *r, const uint8_t *mask, size_
     return SQ_OK;
 }
 
-// The mask of one bank by magnitude. Padding scores 0 and lies behind every real element, so the
-// lowest index of equal scores is a real one while there is one.
-static void select_bank(const struct row *r, size_t first, uint8_t *mask)
+// The masks of n elements, whole banks, by magnitude. Padding scores 0 and lies behind every real
+// element, so the lowest index of equal scores is a real one while there is one.
+enum { CHUNK = 16 * SQ_BANK_MAX }; // a multiple of every bank
+static void select_banks(const struct row *r, size_t first, size_t n, uint8_t *mask)
 {
-    float score[SQ_BANK_MAX];
-    for (unsigned i = 0; i < r->f->bank; i++)
+    float score[CHUNK];
+    for (size_t i = 0; i < n; i++)
         score[i] = fabsf(weight(r, first + i));
-    sq_topk(score, r->f->bank, r->f->high_per_bank, mask);
+    sq_mask_row(score, n, n, r->f->bank, r->f->high_per_bank, mask);
 }
 
 static void put_mask(const struct row *r, size_t first, const uint8_t *mask, size_t n)
@@ -113,7 +116,8 @@ static void put_scales(const struct row *r, size_t g)
     float amax_lo = 0.0f, amax_hi = 0.0f;
     for (size_t i = g * len; i < (g + 1) * len; i++) {
         float *amax = is_high(r, i) ? &amax_hi : &amax_lo;
-        *amax = fmaxf(*amax, fabsf(weight(r, i)));
+        const float magnitude = fabsf(weight(r, i));
+        *amax = magnitude > *amax ? magnitude : *amax;
     }
     r->s_lo[g] = sq_scale_from_amax(amax_lo, r->f->low_bits);
     r->s_hi[g] = sq_scale_from_amax(amax_hi, r->f->high_bits);
@@ -134,15 +138,15 @@ static void put_codes(const struct row *r)
 {
     const size_t len = sq_group_len(r->f, r->k);
     size_t c = 0;
-    for (size_t i = 0; i < r->k; i++) {
-        const size_t g = i / len;
-        if (is_high(r, i))
-            sq_bits_put(r->hi, c++, r->f->high_bits,
-                        sq_quantize(weight(r, i), r->s_hi[g], r->f->high_bits));
-        else
-            sq_bits_put(r->lo, i, r->f->low_bits,
-                        sq_quantize(weight(r, i), r->s_lo[g], r->f->low_bits));
-    }
+    for (size_t g = 0, i = 0; i < r->k; g++)
+        for (const size_t end = i + len; i < end; i++) {
+            if (is_high(r, i))
+                sq_bits_put(r->hi, c++, r->f->high_bits,
+                            sq_quantize(weight(r, i), r->s_hi[g], r->f->high_bits));
+            else
+                sq_bits_put(r->lo, i, r->f->low_bits,
+                            sq_quantize(weight(r, i), r->s_lo[g], r->f->low_bits));
+        }
     assert(c == sq_hi_row_codes(r->f, r->k));
 }
 
@@ -184,10 +188,11 @@ enum sq_status sq_encode_rtn(const float *w, struct sq_matrix *m, struct sq_erro
         const struct row r = row_of(w + row * m->k_orig, m, row);
         SQ_TRY(check_finite(&r, row, err));
         clear(&r);
-        for (size_t first = 0; first < r.k; first += r.f->bank) {
-            uint8_t mask[SQ_BANK_MAX];
-            select_bank(&r, first, mask);
-            put_mask(&r, first, mask, r.f->bank);
+        for (size_t first = 0; first < r.k; first += CHUNK) {
+            const size_t n = r.k - first < CHUNK ? r.k - first : CHUNK;
+            uint8_t mask[CHUNK];
+            select_banks(&r, first, n, mask);
+            put_mask(&r, first, mask, n);
         }
         put_all_scales(&r);
         put_codes(&r);

@@ -28,13 +28,11 @@ float sq_scale_from_amax(float amax, unsigned bits)
 
 int8_t sq_quantize(float x, float s, unsigned bits)
 {
-    const float qmax = (float)sq_qmax(bits);
-    float q = rintf(x / s); // may be infinite for a foreign scale: clamp before the conversion
-    if (q > qmax)
-        q = qmax;
-    if (q < -qmax)
-        q = -qmax;
-    return (int8_t)q;
+    const float qmax = (float)sq_qmax(bits), magic = 0x1.8p23f;
+    float q = x / s; // may be infinite for a foreign scale: clamp before the conversion
+    q = q > qmax ? qmax : q;
+    q = q < -qmax ? -qmax : q;
+    return (int8_t)((q + magic) - magic); // the nearest integer, ties to even, without a call
 }
 
 // ---- bit streams ----------------------------------------------------------------------------

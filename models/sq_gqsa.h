@@ -74,6 +74,11 @@ size_t sq_gqsa_gemm_scratch(const struct sq_gqsa *m);
 void sq_gqsa_gemm(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y, void *scratch,
                   unsigned level); // enum sq_lanes_level, 0: the fastest
 
+// x[n_tokens][k_orig] rounded to binary16, zeros behind: out[n_tokens][k]. SQ_ERR_OVERFLOW names token
+// and channel.
+enum sq_status sq_gqsa_load(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *out,
+                            struct sq_error *err);
+
 // The same on INT8 activations: acc = sum q x - zero * sum x in INT32, y = s_a * sum (float)acc *
 // scale. sum_x[k / G] is scratch: the sums of x, shared by all rows. acc, where not NULL, receives
 // [nnz].

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The product of GQSA with binary32 activations for many tokens (SPEC F.5). A lane is a token, so
 // every output adds its columns and its groups in the order of sq_gqsa_gemv.
+#include <math.h>
 #include <string.h>
 
 #include "models/sq_gqsa.h"
+#include "models/sq_grid.h"
+#include "models/sq_half.h"
 #include "models/sq_lanes.h"
 
 enum { VECTORS = 4, TOKENS = VECTORS * SQ_LANES, MAX_GROUP = 128 };
@@ -89,4 +92,21 @@ void sq_gqsa_gemm(const struct sq_gqsa *m, const float *x, size_t n_tokens, floa
                 y[(first + t) * m->n + row] = out[t];
         }
     }
+}
+
+enum sq_status sq_gqsa_load(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *out,
+                            struct sq_error *err)
+{
+    for (size_t t = 0; t < n_tokens; t++, out += m->k) {
+        const float *from = x + t * m->k_orig;
+        float amax[2];
+        sq_half_round_all(from, m->k_orig, out);
+        sq_grid_amax(out, NULL, m->k_orig, amax);
+        for (size_t i = 0; !isfinite(amax[0]) && i < m->k_orig; i++)
+            if (!isfinite(out[i]))
+                return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu][%zu] = %g, need at most 65504", t, i,
+                               (double)from[i]);
+        memset(out + m->k_orig, 0, (m->k - m->k_orig) * sizeof *out);
+    }
+    return SQ_OK;
 }

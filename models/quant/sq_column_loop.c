@@ -7,13 +7,14 @@
 
 #include "models/quant/sq_blas.h"
 
-enum { ROWS = 64 }; // of a tile
+enum { ROWS = 64, BESIDE = 8 }; // of a tile, and of them side by side
 
 struct tile {
     size_t row, n_rows;
-    double *w; // [ROWS][k], compensated as the columns go by
-    double *e; // [ROWS][block]
-    void *scratch;
+    double *w;     // [ROWS][k], compensated as the columns go by
+    double *e;     // [ROWS][block]
+    char *scratch; // [ROWS][scratch_nbytes]
+    size_t scratch_nbytes;
 };
 
 static size_t min_size(size_t a, size_t b)
@@ -21,32 +22,82 @@ static size_t min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-// Columns [begin, end) of row r of the tile: value, error, compensation inside the block.
-static void do_row(const struct sq_column_loop *l, const struct tile *t, size_t r, size_t begin,
-                   size_t end, double *row_e2)
+// w[i] -= error * u[i], each product and difference rounded by itself: any vector gives these bits.
+static inline __attribute__((always_inline)) void
+pass_on_body(double *restrict w, const double *restrict u, size_t n, double error)
 {
-    const size_t k = l->factor->k, row = t->row + r;
-    double *w = t->w + r * k, *e = t->e + r * l->block;
-    for (size_t j = begin; j < end; j++) {
-        const double value = l->column(l->context, row, j, w, t->scratch);
-        const double *u = l->factor->u + j * k, error = (w[j] - value) / u[j];
-        e[j - begin] = error;
-        row_e2[row] += error * error;
 #pragma omp simd
-        for (size_t i = j; i < end; i++)
-            w[i] -= error * u[i];
+    for (size_t i = 0; i < n; i++)
+        w[i] -= error * u[i];
+}
+
+typedef void pass_on_fn(double *restrict w, const double *restrict u, size_t n, double error);
+
+static void pass_on_portable(double *restrict w, const double *restrict u, size_t n, double error)
+{
+    pass_on_body(w, u, n, error);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void
+pass_on_avx2(double *restrict w, const double *restrict u, size_t n, double error)
+{
+    pass_on_body(w, u, n, error);
+}
+
+__attribute__((target("avx512f,prefer-vector-width=512"))) static void
+pass_on_avx512(double *restrict w, const double *restrict u, size_t n, double error)
+{
+    pass_on_body(w, u, n, error);
+}
+
+static pass_on_fn *select_pass_on(void)
+{
+    return __builtin_cpu_supports("avx512f") ? pass_on_avx512
+           : __builtin_cpu_supports("avx2")  ? pass_on_avx2
+                                             : pass_on_portable;
+}
+#else
+static pass_on_fn *select_pass_on(void)
+{
+    return pass_on_portable;
+}
+#endif
+
+// Columns [begin, end) of rows [r, r_end) of the tile: value, error, compensation inside the block.
+// The rows go side by side, since a row alone waits for its divisions.
+static void do_rows(const struct sq_column_loop *l, const struct tile *t, size_t r, size_t r_end,
+                    size_t begin, size_t end, pass_on_fn *pass_on, double *row_e2)
+{
+    const size_t k = l->factor->k;
+    for (size_t j = begin; j < end; j++) {
+        const double *u = l->factor->u + j * k;
+        double error[BESIDE];
+        for (size_t i = r; i < r_end; i++) {
+            const double *w = t->w + i * k;
+            const double value =
+                l->column(l->context, t->row + i, j, w, t->scratch + i * t->scratch_nbytes);
+            error[i - r] = (w[j] - value) / u[j];
+        }
+        for (size_t i = r; i < r_end; i++) {
+            const double e = error[i - r];
+            t->e[i * l->block + j - begin] = e;
+            row_e2[t->row + i] += e * e;
+            pass_on(t->w + i * k + j, u + j, end - j, e);
+        }
     }
 }
 
 static void do_tile(const struct sq_column_loop *l, const struct tile *t, double *row_e2)
 {
     const size_t k = l->factor->k;
+    pass_on_fn *const pass_on = select_pass_on();
     for (size_t r = 0; l->begin_row && r < t->n_rows; r++)
-        l->begin_row(l->context, t->row + r, t->w + r * k, t->scratch);
+        l->begin_row(l->context, t->row + r, t->w + r * k, t->scratch + r * t->scratch_nbytes);
     for (size_t begin = 0; begin < k; begin += l->block) {
         const size_t end = min_size(begin + l->block, k);
-        for (size_t r = 0; r < t->n_rows; r++)
-            do_row(l, t, r, begin, end, row_e2);
+        for (size_t r = 0; r < t->n_rows; r += BESIDE)
+            do_rows(l, t, r, min_size(r + BESIDE, t->n_rows), begin, end, pass_on, row_e2);
         if (end < k)
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)t->n_rows, (int)(k - end),
                         (int)(end - begin), -1, t->e, (int)l->block, l->factor->u + begin * k + end,
@@ -59,21 +110,24 @@ static void load_tile(const struct sq_column_loop *l, struct tile *t, const floa
     const size_t k = l->factor->k;
     t->row = row;
     t->n_rows = min_size(ROWS, l->n - row);
-    for (size_t i = 0; i < t->n_rows * k; i++)
-        t->w[i] = l->factor->is_dead[i % k] ? 0 : (double)w[row * k + i];
+    for (size_t r = 0; r < t->n_rows; r++)
+        for (size_t j = 0; j < k; j++)
+            t->w[r * k + j] = l->factor->is_dead[j] ? 0 : (double)w[(row + r) * k + j];
 }
 
 // False without memory.
 static bool run(const struct sq_column_loop *l, const float *w, double *row_e2)
 {
     const size_t n_tiles = (l->n + ROWS - 1) / ROWS;
+    const size_t scratch_nbytes = (l->scratch_nbytes / 64 + 1) * 64;
     bool is_out_of_memory = false;
     sq_blas_serial();
 #pragma omp parallel
     {
         struct tile t = {.w = malloc(ROWS * l->factor->k * sizeof *t.w),
                          .e = malloc(ROWS * l->block * sizeof *t.e),
-                         .scratch = calloc(1, l->scratch_nbytes + 1)};
+                         .scratch = calloc(ROWS, scratch_nbytes),
+                         .scratch_nbytes = scratch_nbytes};
         if (!t.w || !t.e || !t.scratch) {
 #pragma omp atomic write
             is_out_of_memory = true;

@@ -16,7 +16,8 @@
 #define SQ_COLUMN_BLOCK 128u // columns of a block by default
 
 // w[k]: the row at this moment: columns before the current one are done, the current one and those
-// after it are compensated. `scratch`: scratch_nbytes of the calling thread, zeros at first.
+// after it are compensated. `scratch`: scratch_nbytes that stay the row's own from its first column
+// to its last, zeros before a thread's first rows. Between two columns of a row come others' ones.
 struct sq_column_loop {
     const struct sq_factor *factor;
     size_t n, block; // rows; columns of a block, >= 1

@@ -11,6 +11,7 @@
 
 struct job {
     struct sq_codes *c;
+    size_t n_groups; // of a row
     bool is_lazy;
     float *weight_of; // [k]: the importance of a weight is (|w| * weight_of[j])^2
 };
@@ -59,7 +60,8 @@ static void start_group(const struct job *p, size_t row, const double *w, float 
         choose(p, row, w, score, j, j + c->group);
     for (size_t i = j; i < min_size(j + c->group, c->k_orig); i++) {
         float *a = &amax[is_high && is_high[i]];
-        *a = fmaxf(*a, fabsf((float)w[i]));
+        const float magnitude = fabsf((float)w[i]);
+        *a = magnitude > *a ? magnitude : *a;
     }
     sq_grid_scales(&c->grid, amax[0], amax[1], &c->s_lo[g], &c->s_hi[g]);
 }
@@ -88,11 +90,12 @@ static double do_column(void *context, size_t row, size_t j, const double *w, vo
 {
     const struct job *p = context;
     struct sq_codes *c = p->c;
-    if (j % c->group == 0)
+    const uint32_t column = (uint32_t)j, group = (uint32_t)c->group; // shorter divisions
+    if (column % group == 0)
         start_group(p, row, w, scratch, j);
-    if (p->is_lazy && c->is_high && j % c->bank == 0)
+    if (p->is_lazy && c->is_high && column % c->bank == 0)
         choose(p, row, w, scratch, j, j + c->bank);
-    const size_t g = row * (c->k / c->group) + j / c->group;
+    const size_t g = row * p->n_groups + column / group;
     const bool is_high = c->is_high && c->is_high[row * c->k + j];
     const int16_t code = sq_grid_code(&c->grid, (float)w[j], is_high, c->s_lo[g], c->s_hi[g]);
     c->code[row * c->k + j] = code;
@@ -122,7 +125,7 @@ enum sq_status sq_gptq_encode(struct sq_codes *c, const float *w, const struct s
 {
     const size_t block = min_size(options->block ? options->block : SQ_COLUMN_BLOCK, c->k);
     SQ_TRY(check(c, f, block, err));
-    struct job p = {.c = c, .is_lazy = options->is_lazy};
+    struct job p = {.c = c, .n_groups = c->k / c->group, .is_lazy = options->is_lazy};
     p.weight_of = malloc(f->k * sizeof *p.weight_of);
     if (!p.weight_of)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu weights", c->n, c->k);

@@ -51,7 +51,7 @@ static float row_scale(const float *w, size_t k)
 {
     float amax = 0;
     for (size_t j = 0; j < k; j++)
-        amax = fmaxf(amax, fabsf(w[j]));
+        amax = fabsf(w[j]) > amax ? fabsf(w[j]) : amax; // NaN is refused where it is rounded
     return sq_scale_from_amax(amax, 8);
 }
 

@@ -6,8 +6,11 @@
 void sq_smooth_weights(const float *w, size_t n, size_t k, float *wx)
 {
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < k; j++)
-            wx[j] = fmaxf(wx[j], fabsf(w[i * k + j]));
+#pragma omp simd
+        for (size_t j = 0; j < k; j++) {
+            const float magnitude = fabsf(w[i * k + j]);
+            wx[j] = magnitude > wx[j] ? magnitude : wx[j];
+        }
 }
 
 void sq_smooth_sigma(const float *ax, const float *wx, size_t k, double alpha, float *sigma)

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "models/quant/sq_blas.h"
+#include "models/quant/sq_spqr_errors.h"
 #include "models/sq_half.h"
 
-enum { T = SQ_SPQR_TILE, TOP = 7 }; // largest code
+enum { T = SQ_SPQR_TILE, TOP = SQ_SPQR_TOP };
 
 // ---- buffers --------------------------------------------------------------------------------
 
@@ -45,8 +46,7 @@ void sq_spqr_free(struct sq_spqr *m)
 
 static unsigned code_of(double v, double s, double z)
 {
-    const double r = s == 0 ? 0 : rint(v / s + z);
-    return r > 0 ? (unsigned)fmin(r, TOP) : 0;
+    return s == 0 ? 0 : (unsigned)sq_spqr_rounded_code(v / s + z);
 }
 
 // s = (max - min) / 7, z = -min / s. Values so close together that z would be lost in binary16 are
@@ -55,12 +55,12 @@ static bool fit(const double *v, size_t n, double *s, double *z)
 {
     double min = INFINITY, max = -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        min = fmin(min, v[i]);
-        max = fmax(max, v[i]);
+        min = sq_spqr_least(min, v[i]);
+        max = sq_spqr_most(max, v[i]);
     }
-    if (max - min <= fmax(fabs(min), fabs(max)) / 1024) {
-        min = fmin(min, 0);
-        max = fmax(max, 0);
+    if (max - min <= sq_spqr_most(fabs(min), fabs(max)) / 1024) {
+        min = sq_spqr_least(min, 0);
+        max = sq_spqr_most(max, 0);
     }
     *s = (max - min) / TOP;
     *z = *s > 0 ? -min / *s : 0;
@@ -74,8 +74,8 @@ static void fit_second(const double *v, const bool *is_used, uint16_t *scale, ui
     double min = INFINITY, max = -INFINITY;
     for (unsigned r = 0; r < T; r++)
         if (is_used[r]) {
-            min = fmin(min, v[r]);
-            max = fmax(max, v[r]);
+            min = sq_spqr_least(min, v[r]);
+            max = sq_spqr_most(max, v[r]);
         }
     *scale = *zero = 0;
     memset(code, 0, T);
@@ -124,34 +124,15 @@ static void load(const struct job *p, struct tile_row *t, size_t row)
             t->w[r * k + j] = p->f->is_dead[j] ? 0 : (double)p->w[(row + r) * k + p->m->in_perm[j]];
 }
 
-// sum ((w^ - w) / U_jj)^2 of n values under a quantizer of their own.
-static double error_of(const double *v, const double *u, size_t n)
-{
-    double s, z, sum = 0;
-    if (!fit(v, n, &s, &z))
-        return 0;
-    for (size_t i = 0; i < n; i++) {
-        const double e = (s * ((double)code_of(v[i], s, z) - z) - v[i]) / u[i];
-        sum += e * e;
-    }
-    return sum;
-}
-
 // Values whose absence spares the others more than tau, replaced by the mean of the others.
 static void replace_candidates(const double *v, const double *u, size_t n, double tau, double *out)
 {
-    const double base = error_of(v, u, n);
+    double error[SQ_SPQR_ERRORS], sum = 0;
     bool is_candidate[T];
-    double sum = 0, rest_v[T], rest_u[T];
     size_t n_others = 0;
+    sq_spqr_errors(v, u, n, error);
     for (size_t i = 0; i < n; i++) {
-        size_t rest = 0;
-        for (size_t j = 0; j < n; j++)
-            if (j != i) {
-                rest_v[rest] = v[j];
-                rest_u[rest++] = u[j];
-            }
-        is_candidate[i] = rest > 0 && base - error_of(rest_v, rest_u, rest) > tau;
+        is_candidate[i] = n > 1 && error[SQ_SPQR_ALL] - error[i] > tau;
         sum += is_candidate[i] ? 0 : v[i];
         n_others += !is_candidate[i];
     }

@@ -8,8 +8,6 @@
 
 #include "models/quant/sq_gqsa_quant.h"
 #include "models/quant/sq_sensitivity.h"
-#include "models/sq_grid.h"
-#include "models/sq_half.h"
 #include "sim/format/sq_cells.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
@@ -256,24 +254,6 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
 
 // ---- multiplying ----------------------------------------------------------------------------
 
-// Tokens rounded to binary16, zeros behind k_orig.
-static enum sq_status load_f16(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *out,
-                               struct sq_error *err)
-{
-    for (size_t t = 0; t < n_tokens; t++, out += m->k) {
-        const float *from = x + t * m->k_orig;
-        float amax[2];
-        sq_half_round_all(from, m->k_orig, out);
-        sq_grid_amax(out, NULL, m->k_orig, amax);
-        for (size_t i = 0; !isfinite(amax[0]) && i < m->k_orig; i++)
-            if (!isfinite(out[i]))
-                return SQ_FAIL(err, SQ_ERR_OVERFLOW, "x[%zu][%zu] = %g, need at most 65504", t, i,
-                               (double)from[i]);
-        memset(out + m->k_orig, 0, (m->k - m->k_orig) * sizeof *out);
-    }
-    return SQ_OK;
-}
-
 static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y,
                                 struct sq_error *err)
 {
@@ -281,7 +261,7 @@ static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t 
     void *scratch = aligned_alloc(64, (sq_gqsa_gemm_scratch(m) + 63) / 64 * 64);
     enum sq_status status = tokens && scratch ? SQ_OK : no_memory(n_tokens, m->k, err);
     if (status == SQ_OK)
-        status = load_f16(m, x, n_tokens, tokens, err);
+        status = sq_gqsa_load(m, x, n_tokens, tokens, err);
     if (status == SQ_OK)
         sq_gqsa_gemm(m, tokens, n_tokens, y, scratch, 0);
     free(tokens);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <omp.h>
 
+#include "models/quant/sq_spqr_errors.h"
 #include "models/quant/sq_spqr_quant.h"
 #include "models/sq_half.h"
 #include "tests/unit/fixture.h"
@@ -256,6 +257,59 @@ static void refusals(void **state)
     layer_free(&l);
 }
 
+// sum ((w^ - w) / u)^2 of values under their own quantizer, value by value (SPEC H.5).
+static double slow_error(const double *v, const double *u, size_t n)
+{
+    double min = INFINITY, max = -INFINITY, sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        min = fmin(min, v[i]);
+        max = fmax(max, v[i]);
+    }
+    if (max - min <= fmax(fabs(min), fabs(max)) / 1024) {
+        min = fmin(min, 0);
+        max = fmax(max, 0);
+    }
+    const double s = (max - min) / 7, z = s > 0 ? -min / s : 0;
+    for (size_t i = 0; s > 0 && i < n; i++) {
+        const double code = fmin(fmax(rint(v[i] / s + z), 0), 7),
+                     e = (s * (code - z) - v[i]) / u[i];
+        sum += e * e;
+    }
+    return sum;
+}
+
+// All of a group and each one left out, of groups of every length, some values alike or 0: the bits
+// of plain loops.
+static void errors_of_groups(void **state)
+{
+    (void)state;
+    struct sq_rng r = {fixture_seed()};
+    for (unsigned round = 0; round < 4000; round++) {
+        double v[16], u[16], rest_v[16], rest_u[16], error[SQ_SPQR_ERRORS];
+        const size_t n = 1 + round % 16;
+        for (size_t i = 0; i < n; i++) {
+            v[i] = round % 7 == 0 ? (double)sq_rng_below(&r, 2) : fixture_gauss(&r);
+            v[i] *= round % 11 == 0 ? 1e-3 : 1;
+            v[i] += round % 13 == 0 ? 9 : 0;
+            u[i] = 0.1 + sq_rng_unit(&r);
+        }
+        sq_spqr_errors(v, u, n, error);
+        double want = slow_error(v, u, n);
+        assert_memory_equal(&error[SQ_SPQR_ALL], &want, sizeof want);
+        for (size_t i = 0; n > 1 && i < n; i++) {
+            size_t rest = 0;
+            for (size_t j = 0; j < n; j++)
+                if (j != i) {
+                    rest_v[rest] = v[j];
+                    rest_u[rest++] = u[j];
+                }
+            want = slow_error(rest_v, rest_u, rest);
+            CHECK_EQ(memcmp(&error[i], &want, sizeof want), 0, "round %u: %zu of %zu\n", round, i,
+                     n);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +319,7 @@ int main(void)
         cmocka_unit_test(order_and_outliers),
         cmocka_unit_test(thread_count_changes_nothing),
         cmocka_unit_test(degenerate_weights),
+        cmocka_unit_test(errors_of_groups),
         cmocka_unit_test(refusals),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
