@@ -88,6 +88,14 @@ enum sq_status sq_cli_name(const char *option, const char *text, const char *con
 // The nearest of names by edit distance, or NULL if none is near.
 const char *sq_cli_suggest(const char *text, const char *const *names, size_t n);
 
+// ---- memory -----------------------------------------------------------------------------------
+
+// First of all: under a limit of memory (ulimit -v) that OpenBLAS' threads do not fit into, starts
+// the program again with less of them.
+void sq_cli_fit_memory(char **argv);
+// SQ_ERR_TOOL where the limit leaves OpenBLAS no buffer: it would wait for one for ever.
+enum sq_status sq_cli_check_memory(struct sq_error *err);
+
 // ---- signals ----------------------------------------------------------------------------------
 
 // From here on INT, TERM and HUP (where they are not ignored) end the tools that run, remove what

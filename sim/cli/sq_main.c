@@ -62,6 +62,8 @@ static int unknown(const char *name)
 
 int main(int argc, char **argv)
 {
+    struct sq_error err;
+    sq_cli_fit_memory(argv);
     // Full files and closed pipes are answered by write(), not by a signal that leaves things
     // behind.
     signal(SIGPIPE, SIG_IGN);
@@ -84,7 +86,10 @@ int main(int argc, char **argv)
         return sq_cli_finish("version", SQ_EXIT_OK);
     }
     for (size_t i = 0; i < N_COMMANDS; i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            if (sq_cli_check_memory(&err) != SQ_OK)
+                return sq_cli_fail(argv[1], &err);
             return sq_cli_finish(argv[1], commands[i].run(argc - 1, argv + 1));
+        }
     return unknown(argv[1]);
 }

@@ -155,13 +155,31 @@ static enum sq_status check_path(const char *path, bool create, struct sq_error 
     return SQ_OK;
 }
 
+// A database of somebody else may hold triggers, views and functions in its schema: none of them
+// runs, and none of our statements can damage the file.
+static bool is_tame(sqlite3 *handle)
+{
+    static const int option[][2] = {{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                                    {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
+                                    {SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+                                    {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                                    {SQLITE_DBCONFIG_DEFENSIVE, 1}};
+    for (size_t i = 0; i < sizeof option / sizeof option[0]; i++) {
+        int now = -1;
+        if (sqlite3_db_config(handle, option[i][0], option[i][1], &now) != SQLITE_OK ||
+            now != option[i][1])
+            return false;
+    }
+    return true;
+}
+
 static bool is_open(struct sq_sweep_db *db, const char *name, int flags)
 {
     if (sqlite3_open_v2(name, &db->handle, flags, NULL) != SQLITE_OK)
         return false;
     sqlite3_busy_timeout(db->handle, BUSY_MS);
     sqlite3_extended_result_codes(db->handle, 1);
-    return is_done(db, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+    return is_tame(db->handle) && is_done(db, "PRAGMA cell_size_check = ON");
 }
 
 // The path as a URI of a file that nobody writes: SQLite then needs no files beside it. The caller

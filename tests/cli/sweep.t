@@ -66,6 +66,23 @@ accept "run" run --m 8 --n 1000 --k 512 --bank 32 --sparsity 0.875 --low-lanes 1
 ok "sweep = run" [ "$(grep '^8,1000,512,sq_w,8/4,32,0.875,128,8,rtn,crossbar,32,32,16,2,' "$W/a.csv" |
   cut -d, -f16)" = "$(number cycles)" ]
 
+# A database of somebody else: its triggers do not run, its views are no tables.
+if python3 -c 'import sqlite3' 2>/dev/null; then
+  change() { python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.executescript(sys.argv[2]); d.close()' "$W/$1" "$2"; }
+  cp "$W/small.db" "$W/trigger.db"
+  change trigger.db 'CREATE TRIGGER evil AFTER INSERT ON sweep BEGIN DELETE FROM point; END;
+    CREATE TRIGGER worse AFTER INSERT ON point BEGIN UPDATE point SET measures = 0 WHERE sweep <> new.sweep; END;'
+  sed 's/name: small/name: other/' "$W/small.yaml" >"$W/other.yaml"
+  accept "a database with triggers" sweep other.yaml --db trigger.db
+  accept "... keeps what it had" sweep small.yaml --db trigger.db --json
+  ok "... all of it" [ "$(number computed),$(number cached)" = 0,360 ]
+  cp "$W/small.db" "$W/view.db"
+  change view.db 'ALTER TABLE point RENAME TO kept; CREATE VIEW point AS SELECT * FROM kept;'
+  refuse "view.db" report --db view.db
+else
+  skip "a database of somebody else" "python3 without sqlite3"
+fi
+
 # ---- shards and merge -------------------------------------------------------------------------
 for i in 1 2 3; do
   accept "--shard $i/3" sweep fast.yaml --db "s$i.db" --shard "$i/3" -o "s$i.csv"
