@@ -36,6 +36,11 @@ enum sq_status sq_run_on_gpu(const struct sq_run_request *request, const struct 
                              const struct sq_workload *workload, const char *name,
                              struct sq_error *err);
 
+// One row per layer of the checkpoint `model` at M tokens, or the request's one GEMM
+// (sq_cmd_run_own.c).
+enum sq_status sq_run_shapes(const struct sq_run_request *in, const char *model,
+                             struct sq_workload *w, struct sq_error *err);
+
 // One layer of an encoded file (sq_cmd_run_own.c).
 struct sq_run_layer {
     struct sq_own own;       // before = NULL: nothing of its own

@@ -7,7 +7,6 @@
 #include <time.h>
 
 #include "sim/io/sq_checked.h"
-#include "sim/llm/sq_checkpoint.h"
 #include "sim/machine/sq_machine_run.h"
 
 struct run {
@@ -438,28 +437,6 @@ void sq_run_override_core(struct sq_core_config *core, const struct sq_core_conf
     core->gather = given->gather <= SQ_GATHER_LOG ? given->gather : core->gather;
 }
 
-// One row per layer of a checkpoint at M tokens, or the one GEMM.
-static enum sq_status workload_of(const struct sq_run_request *in, const char *model,
-                                  struct sq_workload *w, struct sq_error *err)
-{
-    struct sq_checkpoint ck = {.n_layers = 1};
-    memset(w, 0, sizeof *w);
-    if (!in->gemm.n)
-        SQ_TRY(sq_checkpoint_open(&ck, model, err));
-    w->row = calloc(ck.n_layers, sizeof *w->row);
-    w->n = w->row ? ck.n_layers : 0;
-    for (size_t i = 0; i < w->n; i++) {
-        sq_workload_name(&w->row[i], in->gemm.n ? "gemm" : ck.layer[i].name);
-        w->row[i].gemm = (struct sq_gemm){.m = in->gemm.m,
-                                          .n = in->gemm.n ? in->gemm.n : ck.layer[i].n,
-                                          .k = in->gemm.n ? in->gemm.k : ck.layer[i].k};
-        w->row[i].count = 1;
-    }
-    if (!in->gemm.n)
-        sq_checkpoint_close(&ck);
-    return w->n ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
-}
-
 // A machine of ours, or a GPU.
 static enum sq_status load_machine(const char *path, struct run *r, struct sq_error *err)
 {
@@ -496,7 +473,7 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
         r.request = &of_file;
     if (status == SQ_OK && !r.data)
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
-                              : workload_of(in, in->model ? in->model : model, &r.workload, err);
+                              : sq_run_shapes(in, in->model ? in->model : model, &r.workload, err);
     r.name_width = name_width(&r.workload);
     if (status == SQ_OK)
         status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);

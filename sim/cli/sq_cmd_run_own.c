@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of an encoded file on a machine: their shapes, and what their rows, or the tokens that
+// Layers on a machine: their shapes; of an encoded file also what their rows, or the tokens that
 // they see, have of what is drawn elsewhere.
 #include <stdlib.h>
 #include <string.h>
@@ -192,4 +192,25 @@ void sq_run_free_own(struct sq_run_layer *layer, size_t n)
     for (size_t i = 0; layer && i < n; i++)
         free(layer[i].own.before);
     free(layer);
+}
+
+enum sq_status sq_run_shapes(const struct sq_run_request *in, const char *model,
+                             struct sq_workload *w, struct sq_error *err)
+{
+    struct sq_checkpoint ck = {.n_layers = 1};
+    memset(w, 0, sizeof *w);
+    if (!in->gemm.n)
+        SQ_TRY(sq_checkpoint_open(&ck, model, err));
+    w->row = calloc(ck.n_layers, sizeof *w->row);
+    w->n = w->row ? ck.n_layers : 0;
+    for (size_t i = 0; i < w->n; i++) {
+        sq_workload_name(&w->row[i], in->gemm.n ? "gemm" : ck.layer[i].name);
+        w->row[i].gemm = (struct sq_gemm){.m = in->gemm.m,
+                                          .n = in->gemm.n ? in->gemm.n : ck.layer[i].n,
+                                          .k = in->gemm.n ? in->gemm.k : ck.layer[i].k};
+        w->row[i].count = 1;
+    }
+    if (!in->gemm.n)
+        sq_checkpoint_close(&ck);
+    return w->n ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
 }
