@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Split codes on activations with a dynamic mask: a mask unit per row and bank in front of sq_array.
 // Weights wait beside the activations, so that both meet. With the rank TopK a beat enters per cycle
-// and the MACs never wait for a mask; the radix TopK takes 9 cycles a bank, which is hidden only
-// where the masked activations are used 9 times or more (SPEC C.4) by someone who stores them.
+// and the MACs never wait for a mask. The radix TopK takes 9 cycles a bank; only reusing stored
+// masks 9 times or more hides it (SPEC C.4; sq_array_stored).
 module sq_array_dynamic #(
   parameter int unsigned Rows = 2,
   parameter int unsigned Cols = 2,

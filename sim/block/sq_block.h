@@ -181,9 +181,10 @@ struct sq_block {
     void (*offer)(const unsigned *value, unsigned stream, const int32_t *record,
                   struct sq_offer *offer);
 
-    // The status fields of a cycle, from the state before its edge and into those of the cycle
-    // before (zero after reset); and what element i of field f is called. `due` is the group whose
-    // output comes next, without records behind the last one. NULL: there are none.
+    // Status fields (outputs without a handshake). `status` holds the previous cycle's values on
+    // entry, zero after reset; update it in place from the state before the edge. `due` is the
+    // group whose output comes next; behind the last group it has no records. status_name: what
+    // element i of field f is called. NULL: the block has no status.
     void (*status)(const unsigned *value, const void *state, const struct sq_group *due,
                    int32_t *status);
     const char *(*status_name)(size_t f, size_t i);

@@ -50,8 +50,8 @@ enum sq_status sq_case_sums(struct sq_case *c, uint32_t n,
                             void (*fill)(const unsigned *value, int sign, int32_t *beat),
                             struct sq_error *err);
 
-// How many beats those groups take, if one makes sums of at most `most` (> 0): `need`, which
-// reaches the limits, or as many as reach SQ_SUM_FULL, where those are few.
+// The number of beats of those groups, where one beat makes a sum of at most `most` (> 0): `need`
+// beats, which reach the limit of the sum; or the beats that reach SQ_SUM_FULL, if they are fewer.
 uint32_t sq_case_sum_beats(int64_t need, int64_t most);
 
 // For `cut` of blocks with has_last: the group becomes its last beat.

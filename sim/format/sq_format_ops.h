@@ -161,28 +161,31 @@ struct sq_format_ops {
     // array of plain operands that flushes at the end of every group, but has no span and lanes.
     void (*unit)(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                  uint64_t k, struct sq_cost_unit *u);
-    // One tile of columns over `elements` of K, and the share of its products that is made: drawn,
-    // with rng = NULL the mean. NULL: every tile is the same.
+    // The work of one tile of columns over `elements` of K, and in *kept the share of its products
+    // that is made: a random draw, or the mean where rng is NULL. NULL: every tile is the same.
     void (*draw)(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                  uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept);
     const char *law; // by which it is drawn
-    // The same of an encoded layer: what its rows have of it, into *own, whose `before` the caller
-    // frees, and into the shares of *r; and a tile whose columns have count[u->lines]. NULL: all
-    // layers of a shape are alike, or what differs is no weight.
+    // The work of an encoded layer instead of a draw. own() counts what each row has (kept groups,
+    // outliers) into *own, whose `before` the caller frees, and sets the shares of *r. own_tile()
+    // makes the work of a tile whose columns have count[u->lines] of it. NULL: all layers of a
+    // shape take the same time, or what differs does not come from the weights.
     enum sq_status (*own)(const void *state, struct sq_own *own, struct sq_recipe *r,
                           struct sq_error *err);
     void (*own_tile)(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
                      const uint32_t *count, struct sq_tile_work *tile, double *kept);
-    const char *own_text; // of what, for people
-    // The same where tokens decide: of x[m][k] that the layer sees, a row of *own for each tile of
-    // `rows` tokens, in pieces of one element. NULL: no token decides anything.
+    const char *own_text; // what own() counts, for people
+    // The work that the tokens decide: from the activations x[m][k] of the layer, one row of *own
+    // for each tile of `rows` tokens, one piece per element of K. NULL: no token decides anything.
     enum sq_status (*own_tokens)(const void *state, const float *x, size_t m, unsigned rows,
                                  struct sq_own *own, struct sq_recipe *r, struct sq_error *err);
-    // The tile of tokens of row `row`, over `elements` of K from `first` on, all of them there.
+    // The work of the tile of tokens in row `row` of *own, over `elements` of K from `first` on; all
+    // of them exist.
     void (*own_tokens_tile)(const struct sq_recipe *r, const struct sq_cost_unit *u,
                             const struct sq_own *own, uint64_t row, uint64_t first,
                             uint64_t elements, struct sq_tile_work *tile, double *kept);
-    // Cycles in which the columns of a tile of tokens are found; NULL: there is nothing to find.
+    // Cycles that a unit needs to find the active columns of a tile of tokens. NULL: the format has
+    // no such unit.
     uint64_t (*scan)(const struct sq_recipe *r, uint64_t elements);
     // Cycles before anything can be fetched; NULL: none.
     uint64_t (*lead_in)(const struct sq_recipe *r, uint64_t k);

@@ -36,23 +36,28 @@ struct sq_gemm {
 struct sq_step_class {
     struct sq_unit_job job; // of every core, alike; tiles = 0: no step is of this kind
     uint64_t nbytes[SQ_N_STREAMS];
-    // DRAM cycles: load by [weights loaded][activations loaded] (s_a with the first chunk:
-    // [1] holds it), store with the outputs of a finished block.
+    // DRAM cycles of the load of a step: [are weights loaded][are activations loaded][is it the
+    // first chunk of K, which also brings the token scales]; and of the store of a finished block.
     uint64_t load[2][2][2]; // [weights][activations][first chunk]
     uint64_t store;
 };
 
-// Sums over the steps of a plan, saturating. `paced`: what the steps take when each waits for the
-// slowest of its job, its load with the store of the block that it ends, and half of job and load
-// with the latency between (two buffer halves in turn). `limit`: what they take when nothing
-// overlaps.
+// Sums over the steps of a plan, saturating.
+//
+//   compute, dram   cycles of all jobs; cycles of all transfers
+//   paced           an estimate of the whole: each step takes the largest of
+//                     its job;
+//                     its load, and the store of the block that it ends;
+//                     half of (job + load + DRAM latency), because a buffer has two halves, of
+//                     which one is filled while the other is read
+//   limit           cycles when nothing overlaps
 struct sq_mapping_sums {
     uint64_t nbytes[SQ_N_STREAMS];
     uint64_t compute, dram, paced, limit;
 };
 
-// Tiles of columns that are drawn for one kind of step (rows do not matter), or taken from the
-// layer's own, evenly over all that steps of this kind have; more repeat them.
+// The work of a tile of columns may depend on data (kept groups, outliers). For each kind of step
+// this many tiles are drawn, or taken evenly from the layer's own; further tiles repeat them.
 #define SQ_TILES_DRAWN 16u
 
 struct sq_mapping {
@@ -81,10 +86,11 @@ static inline struct sq_tile_list sq_mapping_list(const struct sq_mapping *p, un
     return (struct sq_tile_list){p->n_drawn[index / 2], p->drawn[index / 2]};
 }
 
-// Of every depth of a block and order of the loops the mapping that a closed-form estimate finds
-// best, unless that is far from the best of all, which is the first; then those of the formats that
-// are never faster (`slower` of sq_format_ops): a format takes no longer than they do. *n of them,
-// >= 1. Refused: sizes outside 1..2^24, a format that does not fit the multipliers, buffers that do
+// The candidates among which sq_mapping_make chooses, *n >= 1 of them, the best by estimate first.
+// For every depth of a block and order of the loops there is one, the best by a closed-form
+// estimate, unless it is far worse than the first. Behind them come the candidates of those formats
+// that are never faster (`slower` of sq_format_ops), so that a format never takes longer than they
+// do. Refused: sizes outside 1..2^24, a format that does not fit the multipliers, buffers that do
 // not hold one tile, a GEMM whose cycles or bytes could pass SQ_COUNT_MAX = 2^63 - 1
 // (sq_checked.h). What is not refused overflows in no count of a plan or its run. sq_mapping_make
 // (sq_machine_run.h) takes the best.

@@ -116,11 +116,16 @@ void sq_synth_result_free(struct sq_synth_result *result);
 
 const char *sq_synth_recipe_name(enum sq_synth_recipe recipe); // "area", "tree", ...
 
-// The block at a clock period: the smallest of what SQ_SYNTH_AREA to SQ_SYNTH_CELLS make, if one
-// meets the period by OpenSTA; else the first of the other recipes that does, each with the period
-// as its target, and once more with the target lessened by as much as the period was missed; else
-// the fastest netlist of all. *block gets the recipe and target of the result. It meets the period
-// where critical_path_ns <= period_ns. A definite search: the same result again, from any cache.
+// The block at a clock period, by a fixed search:
+//
+//   1. the smallest netlist of the recipes SQ_SYNTH_AREA to SQ_SYNTH_CELLS that meets the period
+//      by OpenSTA;
+//   2. if none does: the other recipes in turn, each with the period as its target, and retried
+//      once with the target shortened by the slack violation; the first that meets the period;
+//   3. if none does: the fastest netlist of all.
+//
+// *block gets the recipe and the target of the result. The period is met where critical_path_ns <=
+// period_ns. The search is deterministic, whatever the cache holds.
 // period_ns in SQ_SYNTH_MIN_PERIOD..SQ_SYNTH_MAX_PERIOD. Errors: SQ_ERR_TOOL without OpenSTA, those
 // of sq_synth_area.
 #define SQ_SYNTH_MIN_PERIOD 0.01
