@@ -121,15 +121,31 @@ INLINE void encode_plus(struct tile *t, unsigned block)
         }
 }
 
-INLINE void encode_two_parts(struct tile *t, unsigned block, enum sq_element low,
-                             enum sq_element high)
+INLINE void encode_two_floats(struct tile *t, unsigned block)
 {
     for (unsigned i = 0; i < block; i++)
         for (unsigned l = 0; l < LANES; l++) {
-            const int32_t h = code_of(high, quotient(t->x[i][l], t->step[1][l]), true);
-            const int32_t c = code_of(low, quotient(t->x[i][l], t->step[0][l]), true);
-            t->high[i][l] = t->is_high[i][l] && t->step[1][l] > 0 ? h : 0;
-            t->code[i][l] = !t->is_high[i][l] && t->step[0][l] > 0 ? c : 0;
+            const bool is_high = t->is_high[i][l];
+            const float step = is_high ? t->step[1][l] : t->step[0][l];
+            const float q = quotient(t->x[i][l], step);
+            const int32_t h = code_of(SQ_ELEMENT_E4M3, q, true);
+            const int32_t c = code_of(SQ_ELEMENT_E2M1, q, true);
+            t->high[i][l] = is_high && step > 0 ? h : 0;
+            t->code[i][l] = !is_high && step > 0 ? c : 0;
+        }
+}
+
+// INT4 and INT8: they differ in how far they reach.
+INLINE void encode_two_integers(struct tile *t, unsigned block)
+{
+    for (unsigned i = 0; i < block; i++)
+        for (unsigned l = 0; l < LANES; l++) {
+            const bool is_high = t->is_high[i][l];
+            const float step = is_high ? t->step[1][l] : t->step[0][l];
+            const int32_t c =
+                integer_code(quotient(t->x[i][l], step), is_high ? 127 : 7, is_high ? 0xff : 0xf);
+            t->high[i][l] = is_high && step > 0 ? c : 0;
+            t->code[i][l] = !is_high && step > 0 ? c : 0;
         }
 }
 
@@ -329,9 +345,9 @@ INLINE void encode_sq(const struct sq_bs_format *f, struct tile *t, const float 
     for (unsigned l = 0; !f->is_high_block && l < LANES; l++)
         t->step[1][l] = global[1];
     if (f->element == SQ_ELEMENT_INT4)
-        encode_two_parts(t, f->block, SQ_ELEMENT_INT4, SQ_ELEMENT_INT8);
+        encode_two_integers(t, f->block);
     else
-        encode_two_parts(t, f->block, SQ_ELEMENT_E2M1, SQ_ELEMENT_E4M3);
+        encode_two_floats(t, f->block);
 }
 
 INLINE void tile_body(const struct sq_bs_format *f, struct tile *t, const float *global)

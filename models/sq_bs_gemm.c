@@ -197,28 +197,47 @@ static bool is_normal(const struct sq_bs *c)
     return true;
 }
 
-// y + a * (g_w * g_x), from 0 where this is the first pair of parts, of a piece by a panel.
+// The outputs of a piece by a panel, from A of all pairs of parts.
 struct outputs {
-    const float *a, *g_w, *g_x;
+    const float *a[SQ_BS_PASSES], *g_w[SQ_BS_PASSES], *g_x[SQ_BS_PASSES];
+    unsigned n_pairs;
     size_t n_tokens, n_channels, stride; // of y
-    bool is_first;
     float *y;
 };
 
+#define SCALED(i, c) (a##i[c] * (w##i[c] * x##i))
+
+static inline __attribute__((always_inline)) void one_body(const struct outputs *o, size_t t,
+                                                           size_t n)
+{
+    const float *restrict a0 = o->a[0] + t * CHANNELS, *restrict w0 = o->g_w[0];
+    const float x0 = o->g_x[0][t];
+    float *restrict y = o->y + t * o->stride;
+    for (size_t c = 0; c < n; c++)
+        y[c] = 0 + SCALED(0, c);
+}
+
+static inline __attribute__((always_inline)) void four_body(const struct outputs *o, size_t t,
+                                                            size_t n)
+{
+    const size_t at = t * CHANNELS;
+    const float *restrict a0 = o->a[0] + at, *restrict a1 = o->a[1] + at,
+                          *restrict a2 = o->a[2] + at, *restrict a3 = o->a[3] + at;
+    const float *restrict w0 = o->g_w[0], *restrict w1 = o->g_w[1], *restrict w2 = o->g_w[2],
+                          *restrict w3 = o->g_w[3];
+    const float x0 = o->g_x[0][t], x1 = o->g_x[1][t], x2 = o->g_x[2][t], x3 = o->g_x[3][t];
+    float *restrict y = o->y + t * o->stride;
+    for (size_t c = 0; c < n; c++)
+        y[c] = 0 + SCALED(0, c) + SCALED(1, c) + SCALED(2, c) + SCALED(3, c);
+}
+
 static inline __attribute__((always_inline)) void outputs_body(const struct outputs *o)
 {
-    for (size_t t = 0; t < o->n_tokens; t++) {
-        const float *a = o->a + t * CHANNELS, g_x = o->g_x[t];
-        float *y = o->y + t * o->stride;
-        if (o->n_channels == CHANNELS) {
-#pragma omp simd
-            for (size_t c = 0; c < CHANNELS; c++)
-                y[c] = (o->is_first ? 0 : y[c]) + a[c] * (o->g_w[c] * g_x);
-        } else {
-            for (size_t c = 0; c < o->n_channels; c++)
-                y[c] = (o->is_first ? 0 : y[c]) + a[c] * (o->g_w[c] * g_x);
-        }
-    }
+    for (size_t t = 0; t < o->n_tokens; t++)
+        if (o->n_pairs == 1)
+            one_body(o, t, o->n_channels);
+        else
+            four_body(o, t, o->n_channels);
 }
 
 static void outputs_portable(const struct outputs *o)
@@ -245,25 +264,34 @@ static void put_outputs(const struct outputs *o)
     outputs_portable(o);
 }
 
-static void add_outputs(const struct piece *s, unsigned p, unsigned q)
+static void put_with_care(const struct outputs *o)
 {
-    const struct outputs o = {.a = a_of(s, p, q),
-                              .g_w = s->g->w->global[p] + s->channel,
-                              .g_x = s->g->x->global[q] + s->token,
-                              .n_tokens = s->n_tokens,
-                              .n_channels = s->n_channels,
-                              .stride = s->g->w->n,
-                              .is_first = p == 0 && q == 0,
-                              .y = s->g->y + s->token * s->g->w->n + s->channel};
-    if (s->is_normal) {
-        put_outputs(&o);
-        return;
-    }
-    for (size_t t = 0; t < o.n_tokens; t++)
-        for (size_t c = 0; c < o.n_channels; c++) {
-            float *y = &o.y[t * o.stride + c];
-            *y = sq_bs_add_scaled(o.is_first ? 0 : *y, o.a[t * CHANNELS + c], o.g_w[c], o.g_x[t]);
+    for (size_t t = 0; t < o->n_tokens; t++)
+        for (size_t c = 0; c < o->n_channels; c++) {
+            float y = 0;
+            for (unsigned i = 0; i < o->n_pairs; i++)
+                y = sq_bs_add_scaled(y, o->a[i][t * CHANNELS + c], o->g_w[i][c], o->g_x[i][t]);
+            o->y[t * o->stride + c] = y;
         }
+}
+
+static void do_outputs(const struct piece *s)
+{
+    const unsigned n_parts = sq_bs_n_parts(&s->plan->w_format);
+    struct outputs o = {.n_pairs = n_parts * n_parts,
+                        .n_tokens = s->n_tokens,
+                        .n_channels = s->n_channels,
+                        .stride = s->g->w->n,
+                        .y = s->g->y + s->token * s->g->w->n + s->channel};
+    for (unsigned i = 0; i < o.n_pairs; i++) { // (0, 0), (1, 0), (0, 1), (1, 1)
+        o.a[i] = a_of(s, i % n_parts, i / n_parts);
+        o.g_w[i] = s->g->w->global[i % n_parts] + s->channel;
+        o.g_x[i] = s->g->x->global[i / n_parts] + s->token;
+    }
+    if (s->is_normal)
+        put_outputs(&o);
+    else
+        put_with_care(&o);
 }
 
 // Whether the loops reach all pairs of rows.
@@ -315,9 +343,7 @@ static void do_piece(const struct piece *s)
         do_pass(s, &s->plan->pass[i]);
     if (s->plan->is_summed)
         take_back(s);
-    for (unsigned q = 0; q < n_parts; q++)
-        for (unsigned p = 0; p < n_parts; p++)
-            add_outputs(s, p, q);
+    do_outputs(s);
     for (size_t c = 0; !is_near(s) && c < s->n_channels; c += SQ_BS_PLAIN_CHANNELS)
         do_plain(s, c);
 }

@@ -52,20 +52,12 @@ void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
     }
 }
 
-INLINE int above(int x, int least)
-{
-    return x > least ? x - least : 0;
-}
-
-// A small float of a sign, 2 or 3 `exponent` and some `fraction` bits in units of its smallest
-// number: from code to code the steps double with every exponent but the first.
+// A small float of a sign, `exponent` and `fraction` bits, in units of its smallest number.
 INLINE int float_code(int code, int exponent, int fraction)
 {
-    const int sign = 1 << (exponent + fraction), magnitude = code & (sign - 1);
-    int v = magnitude + above(magnitude, 2 << fraction) + 2 * above(magnitude, 3 << fraction);
-    if (exponent == 3)
-        v += 4 * above(magnitude, 4 << fraction) + 8 * above(magnitude, 5 << fraction) +
-             16 * above(magnitude, 6 << fraction) + 32 * above(magnitude, 7 << fraction);
+    const int sign = 1 << (exponent + fraction), e = (code & (sign - 1)) >> fraction;
+    const int is_normal = e > 0, low = code & ((1 << fraction) - 1);
+    const int v = (low | is_normal << fraction) << (e - is_normal);
     return code & sign ? -v : v;
 }
 

@@ -319,14 +319,39 @@ size_t sq_bs_widened(const struct sq_bs_plan *plan)
     return CHANNELS * (plan->block * sizeof(double) + sizeof(float));
 }
 
+static inline __attribute__((always_inline)) void widen_body(const float *from, size_t n,
+                                                             double *to)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] = (double)from[i];
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,prefer-vector-width=512"))) static void
+widen_avx512(const float *from, size_t n, double *to)
+{
+    widen_body(from, n, to);
+}
+#endif
+
+static void widen(const float *from, size_t n, double *to)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f")) {
+        widen_avx512(from, n, to);
+        return;
+    }
+#endif
+    widen_body(from, n, to);
+}
+
 void sq_bs_widen(const struct sq_bs_plan *plan, const uint8_t *blocks, size_t n, uint8_t *out)
 {
     const size_t elements = plan->block * CHANNELS;
     for (size_t j = 0; j < n; j++, out += sq_bs_widened(plan)) {
         const float *from = (const float *)(const void *)blocks + j * (elements + CHANNELS);
         double *to = (double *)(void *)out;
-        for (size_t i = 0; i < elements; i++)
-            to[i] = (double)from[i];
+        widen(from, elements, to);
         memcpy(to + elements, from + elements, CHANNELS * sizeof *from);
     }
 }
