@@ -99,7 +99,8 @@ enum sq_status sq_cli_check_memory(struct sq_error *err);
 // ---- signals ----------------------------------------------------------------------------------
 
 // From here on INT, TERM and HUP (where they are not ignored) end the tools that run, remove what
-// they were making (sq_process.h, sq_cache.h) and let the program die of the signal.
+// they were making (sq_process.h, sq_cache.h) and let the program die of the signal. A mapped file
+// that becomes shorter (SIGBUS) ends the program with one line and exit code 2.
 void sq_cli_signals(void);
 // What to do last, in another thread, while those of the command may still compute; f NULL:
 // nothing. It writes with write() or dprintf(), as others may hold the streams.

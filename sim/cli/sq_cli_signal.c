@@ -5,10 +5,12 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sim/cli/sq_cli.h"
 #include "sim/io/sq_cache.h"
+#include "sim/io/sq_file.h"
 #include "sim/io/sq_process.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -43,8 +45,34 @@ static void *end(void *unused)
     return unused;
 }
 
+static void put(const char *text)
+{
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        _exit(SQ_EXIT_USAGE);
+}
+
+// A page of a mapped file that is no longer there. What is half-written has no name yet, tools end
+// with the program.
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+    const char *name = sq_file_at(info->si_addr);
+    (void)context;
+    if (!name) { // a fault of ours
+        signal(number, SIG_DFL);
+        return; // and it comes again
+    }
+    put("sqsim: the file '");
+    for (const char *c = name; *c; c++)
+        put((const char[]){*c >= 0x20 && *c < 0x7f ? *c : '?', '\0'});
+    put("' became shorter, or cannot be read, while it was in use\n");
+    _exit(SQ_EXIT_USAGE);
+}
+
 void sq_cli_signals(void)
 {
+    struct sigaction bus = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+    sigemptyset(&bus.sa_mask);
+    sigaction(SIGBUS, &bus, NULL);
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);

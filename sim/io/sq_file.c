@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,6 +30,46 @@ static const char *kind_of(mode_t mode)
 
 // ---- in -------------------------------------------------------------------------------------
 
+// What is mapped, for a handler of SIGBUS: a signal is the program's, not a caller's.
+static struct mapped {
+    atomic_uintptr_t begin; // 0: free, 1: being filled
+    atomic_size_t nbytes;
+    char name[97];
+} mapped[256];
+
+static void note_map(const struct sq_file_view *map, const char *path)
+{
+    for (size_t i = 0; i < sizeof mapped / sizeof mapped[0]; i++) {
+        uintptr_t free_one = 0;
+        if (!atomic_compare_exchange_strong(&mapped[i].begin, &free_one, 1))
+            continue;
+        memccpy(mapped[i].name, sq_path_tail(path), '\0', sizeof mapped[i].name - 1);
+        mapped[i].nbytes = map->nbytes;
+        mapped[i].begin = (uintptr_t)map->data;
+        return;
+    }
+}
+
+static void forget_map(const struct sq_file_view *map)
+{
+    for (size_t i = 0; i < sizeof mapped / sizeof mapped[0]; i++) {
+        uintptr_t this_one = (uintptr_t)map->data;
+        if (atomic_compare_exchange_strong(&mapped[i].begin, &this_one, 0))
+            return;
+    }
+}
+
+const char *sq_file_at(const void *address)
+{
+    for (size_t i = 0; i < sizeof mapped / sizeof mapped[0]; i++) {
+        const uintptr_t begin = mapped[i].begin;
+        if (begin > 1 && (uintptr_t)address >= begin &&
+            (uintptr_t)address - begin < mapped[i].nbytes)
+            return mapped[i].name;
+    }
+    return NULL;
+}
+
 enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err)
 {
     *map = (struct sq_file_view){0};
@@ -48,6 +90,8 @@ enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq
             status = fail_io(err, "map", path, errno);
         else
             *map = (struct sq_file_view){data, (size_t)st.st_size};
+        if (map->data)
+            note_map(map, path);
     }
     close(fd);
     return status;
@@ -55,8 +99,10 @@ enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq
 
 void sq_file_unmap(struct sq_file_view *map)
 {
-    if (map->data)
+    if (map->data) {
+        forget_map(map);
         munmap((void *)(uintptr_t)map->data, map->nbytes);
+    }
     *map = (struct sq_file_view){0};
 }
 
@@ -75,11 +121,36 @@ void sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nb
 
 // ---- out ------------------------------------------------------------------------------------
 
+// The directory of `path`; the caller frees it. NULL without memory.
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
+// File systems that cannot say that something is on a disk, as some of networks, have no better.
+static int sync_fd(int fd)
+{
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOSYS || errno == EROFS ? 0 : -1;
+}
+
+// The new name in its directory. Where that may not be read (mode -wx) it stays with the system.
+static int sync_directory(const char *path)
+{
+    char *dir = directory_of(path);
+    const int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    const int result = fd < 0 ? 0 : sync_fd(fd), code = errno;
+    if (fd >= 0)
+        close(fd);
+    free(dir);
+    errno = code;
+    return result;
+}
+
 // An unnamed file in the directory of `path`, or one under the name `temp`; -1 and errno.
 static int open_beside(const char *path, const char *temp)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+    char *dir = directory_of(path);
     if (!dir) {
         errno = ENOMEM;
         return -1;
@@ -157,17 +228,20 @@ enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
         sq_outfile_abort(out);
         return flushed;
     }
-    int bad = name_temp(fileno(out->stream), out->temp);
+    int bad = sync_fd(fileno(out->stream));
+    bad = bad || name_temp(fileno(out->stream), out->temp);
     if (!bad) {
         bad = fclose(out->stream);
         out->stream = NULL;
         bad = bad || rename(out->temp, out->path);
     }
+    const bool is_renamed = !bad;
+    bad = bad || sync_directory(out->path);
     int code = errno;
     enum sq_status status = bad ? fail_io(err, "write", out->path, code) : SQ_OK;
-    if (!bad) {
+    if (is_renamed) {
         free(out->temp);
-        out->temp = NULL; // renamed: nothing to remove
+        out->temp = NULL; // nothing to remove
     }
     sq_outfile_abort(out);
     return status;

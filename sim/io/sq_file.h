@@ -13,8 +13,8 @@
 // The last 96 bytes of a path: what error sentences show, so that the reason still fits.
 const char *sq_path_tail(const char *path);
 
-// Bytes of a regular file. A file that another process truncates while it is mapped raises SIGBUS:
-// not promised otherwise.
+// Bytes of a regular file. A file that another process truncates while it is mapped raises SIGBUS
+// where it is read; a program that handles it (sqsim does) asks sq_file_at for the name.
 struct sq_file_view {
     const uint8_t *data; // NULL when the file is empty
     size_t nbytes;
@@ -24,6 +24,10 @@ struct sq_file_view {
 enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err);
 void sq_file_unmap(struct sq_file_view *map);
 
+// The tail of the path of the mapped file that holds this address; NULL where none does, or more
+// than 256 were mapped. Async-signal-safe, for a handler of SIGBUS.
+const char *sq_file_at(const void *address);
+
 // Lets the system drop the pages inside [at, at + nbytes), which were read, so that large files
 // stay out of memory; reading them again is allowed.
 void sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nbytes);
@@ -31,7 +35,8 @@ void sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nb
 // Output beside `path` under no name, or a temporary one where the file system cannot do without;
 // commit gives it its name in one step (an existing file is replaced), abort removes it. Refuses
 // what is no regular file, a missing parent, no permission, with one sentence; after a failure, and
-// after a kill, nothing is left behind. Write to `stream`; write errors may be left to commit.
+// after a kill, nothing is left behind. Write to `stream`; write errors may be left to commit. What
+// is committed is on the disk (fsync of the file before it gets its name, of the directory after).
 struct sq_outfile {
     FILE *stream;
     char *path; // owned

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "sim/io/sq_safetensors.h"
 #include "tests/unit/tmpdir.h"
@@ -285,6 +286,51 @@ static void failed_writes_leave_nothing(void **state)
     tmpdir_remove(dir);
 }
 
+// In place of libc's: what was synced.
+static struct {
+    unsigned n_files, n_directories;
+    off_t nbytes;
+} synced;
+int fsync(int fd)
+{
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    synced.n_files += S_ISREG(st.st_mode);
+    synced.n_directories += S_ISDIR(st.st_mode);
+    synced.nbytes += S_ISREG(st.st_mode) ? st.st_size : 0;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+static void committed_is_on_the_disk(void **state)
+{
+    (void)state;
+    char dir[64];
+    struct sq_outfile out;
+    const char *path = tmpdir_path(tmpdir_make(dir), "x");
+    assert_int_equal(sq_outfile_open(&out, path, NULL), SQ_OK);
+    fputs("twelve bytes", out.stream);
+    memset(&synced, 0, sizeof synced);
+    assert_int_equal(sq_outfile_commit(&out, NULL), SQ_OK);
+    assert_true(synced.n_files == 1 && synced.nbytes == 12 && synced.n_directories == 1);
+    tmpdir_remove(dir);
+}
+
+static void mapped_files_have_names(void **state)
+{
+    (void)state;
+    char dir[64];
+    struct sq_file_view map;
+    const char *path = tmpdir_path(tmpdir_make(dir), "name");
+    write_bytes(path, "abc", 3);
+    assert_int_equal(sq_file_map(path, &map, NULL), SQ_OK);
+    const uint8_t *at = map.data;
+    assert_string_equal(sq_file_at(at + 2), path);
+    assert_null(sq_file_at(at + 3));
+    sq_file_unmap(&map);
+    assert_null(sq_file_at(at));
+    tmpdir_remove(dir);
+}
+
 static void forgotten_pages_come_back(void **state)
 {
     (void)state;
@@ -321,6 +367,8 @@ int main(void)
         cmocka_unit_test(non_finite_is_named),
         cmocka_unit_test(odd_files_do_not_hang),
         cmocka_unit_test(failed_writes_leave_nothing),
+        cmocka_unit_test(committed_is_on_the_disk),
+        cmocka_unit_test(mapped_files_have_names),
         cmocka_unit_test(forgotten_pages_come_back),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
