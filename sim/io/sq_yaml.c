@@ -15,7 +15,6 @@ enum { YAML_MAX_NBYTES = 1 << 20, MAX_KEYS = 128 };
 // What libcyaml logs about a failure: the reason first, then where it happened, innermost first.
 struct log {
     char reason[160];
-    char place[120];     // the innermost, as it is logged
     char field[64];      // the innermost mapping field, "" at the top
     size_t line, column; // of the value, from 1 on; 0: unknown
 };
@@ -23,8 +22,6 @@ struct log {
 static void keep_place(struct log *log, const char *line)
 {
     const char *field = strstr(line, "in mapping field '"), *at = strstr(line, "(line: ");
-    if (!log->place[0])
-        snprintf(log->place, sizeof log->place, "%.118s", line);
     if (!log->line && at && sscanf(at, "(line: %zu, column: %zu)", &log->line, &log->column) != 2)
         log->line = 0;
     if (!log->field[0] && field) {
@@ -71,21 +68,44 @@ static size_t collect_keys(const cyaml_schema_value_t *schema, const char **keys
     return n;
 }
 
-static enum sq_status unknown_key(const struct log *log, const char *what,
-                                  const cyaml_schema_value_t *schema, struct sq_error *err)
+// " (line 3)": the first line from that of the value read last on which begins with the key; "" where
+// none does, as within { }.
+static const char *line_of_key(const char *text, size_t nbytes, const struct log *log,
+                               const char *key, char line[32])
 {
+    const char *at = text, *const end = text + nbytes;
+    const size_t n = strlen(key);
+    *line = '\0';
+    for (size_t i = 1; at < end && n > 0; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        while (at < end && (*at == ' ' || *at == '-'))
+            at++;
+        if (i >= log->line && (size_t)(end - at) > n && memcmp(at, key, n) == 0 && at[n] == ':') {
+            snprintf(line, 32, " (line %zu)", i);
+            break;
+        }
+        at = stop ? stop + 1 : end;
+    }
+    return line;
+}
+
+static enum sq_status unknown_key(const struct log *log, const char *text, size_t nbytes,
+                                  const char *what, const cyaml_schema_value_t *schema,
+                                  struct sq_error *err)
+{
+    char line[32];
     const char *keys[MAX_KEYS];
     const char *colon = strchr(log->reason, ':');
     const char *key = colon ? colon + 2 : "";
     const size_t n = collect_keys(schema, keys, 0);
     for (size_t i = 0; i < n; i++)
         if (strcmp(key, keys[i]) == 0) // of another mapping
-            return SQ_FAIL(err, SQ_ERR_ARG, "'%s': key '%.40s' does not belong here%.60s",
-                           sq_path_tail(what), key, log->place);
+            return SQ_FAIL(err, SQ_ERR_ARG, "'%s': key '%.40s' does not belong here%s",
+                           sq_path_tail(what), key, line_of_key(text, nbytes, log, key, line));
     const char *nearest = sq_suggest(key, keys, n);
-    return SQ_FAIL(err, SQ_ERR_ARG, "'%s': unknown key '%.40s'%s%.40s%s%.60s", sq_path_tail(what),
-                   key, nearest ? ", did you mean " : "", nearest ? nearest : "",
-                   nearest ? "?" : "", log->place);
+    return SQ_FAIL(err, SQ_ERR_ARG, "'%s': unknown key '%.40s'%s%.40s%s%s", sq_path_tail(what), key,
+                   nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "",
+                   line_of_key(text, nbytes, log, key, line));
 }
 
 // ---- one sentence: field, value, range ----------------------------------------------------------
@@ -200,23 +220,26 @@ static enum sq_status refuse(const struct log *log, cyaml_err_t code, const char
                              size_t nbytes, const char *what, const cyaml_schema_value_t *schema,
                              struct sq_error *err)
 {
+    char line[48] = "";
     const char *name = sq_path_tail(what), *colon = strchr(log->reason, ':');
     const char *key = colon && colon[1] ? colon + 2 : "";
+    if (log->line) // of the value that was read last
+        snprintf(line, sizeof line, ", at or after line %zu", log->line);
     switch (code) {
     case CYAML_OK:
         return SQ_FAIL(err, SQ_ERR_ARG, "'%s' holds no keys and values", name);
     case CYAML_ERR_OOM:
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for '%s'", name);
     case CYAML_ERR_INVALID_KEY:
-        return unknown_key(log, what, schema, err);
+        return unknown_key(log, text, nbytes, what, schema, err);
     case CYAML_ERR_ALIAS:
     case CYAML_ERR_INVALID_ALIAS:
-        return SQ_FAIL(err, SQ_ERR_ARG, "'%s' has an alias (*NAME), need the value itself%.60s",
-                       name, log->place);
+        return SQ_FAIL(err, SQ_ERR_ARG, "'%s' has an alias (*NAME), need the value itself%s", name,
+                       line);
     case CYAML_ERR_MAPPING_FIELD_MISSING:
         return SQ_FAIL(err, SQ_ERR_ARG, "'%s' lacks key '%.60s'", name, key);
     case CYAML_ERR_LIBYAML_PARSER:
-        return SQ_FAIL(err, SQ_ERR_ARG, "'%s' is no YAML: %.90s%.60s", name, key, log->place);
+        return SQ_FAIL(err, SQ_ERR_ARG, "'%s' is no YAML: %.90s%s", name, key, line);
     case CYAML_ERR_UNEXPECTED_EVENT:
         if (holds(log->reason, "already seen"))
             return SQ_FAIL(err, SQ_ERR_ARG, "'%s' has key '%.60s' twice", name, key);
@@ -228,8 +251,8 @@ static enum sq_status refuse(const struct log *log, cyaml_err_t code, const char
     case CYAML_ERR_SEQUENCE_ENTRIES_MAX:
         return bad_value(log, code, text, nbytes, what, schema, err);
     default:
-        return SQ_FAIL(err, SQ_ERR_ARG, "'%s': %.90s%.60s", name,
-                       log->reason[0] ? log->reason : cyaml_strerror(code), log->place);
+        return SQ_FAIL(err, SQ_ERR_ARG, "'%s': %.90s%s", name,
+                       log->reason[0] ? log->reason : cyaml_strerror(code), line);
     }
 }
 

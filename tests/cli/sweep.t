@@ -224,8 +224,8 @@ no() { # PATTERN AXES [MEASURES [REST]]
   refuse "$pattern" sweep bad.yaml --db none.db
 }
 no "axis fair needs axis machine" '  fair: [peak]'
-no "unknown key 'bnak', did you mean bank" '  bnak: [8]'
-no "key 'n' does not belong here in mapping" '  bank: [8]' cycles 'n: 3'
+no "unknown key 'bnak', did you mean bank? (line 3)" '  bnak: [8]'
+no "key 'n' does not belong here (line 5)" '  bank: [8]' cycles 'n: 3'
 no "unknown key 'mesures', did you mean measures" '  bank: [8]' cycles 'mesures: [cycles]'
 no "'bad.yaml' line 3: bank = \[\], need a list of at least 1" '  bank: []'
 no "'bad.yaml' has key 'bank' twice" '  bank: [8]\n  bank: [16]'
@@ -255,7 +255,7 @@ no "'bad.yaml' line 3: bank = 8, need a list, as \[A, B\]" '  bank: 8'
 no "line 3: bank = {a: 1}, need a list" '  bank: {a: 1}'
 no "line 4: measures = {a: 1}\], need one value" '  bank: [8]' '{a: 1}'
 no "line 3: bank = \[8\]\], need one value" '  bank: [[8]]'
-no "is no YAML: .* (line: 3" '  bank: [8'
+no "is no YAML: .*, at or after line 3" '  bank: [8'
 no "has an alias" '  bank: &a [8]\n  m: *a'
 yaml() { # PATTERN TEXT: the whole file
   printf "$2" >"$W/bad.yaml"
