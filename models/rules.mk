@@ -16,7 +16,7 @@ $(BUILD)/libsqmodels.a: $(MODELS_OBJ)
 $(BUILD)/obj/models/sq_grid.o $(BUILD)/obj/models/sq_codes.o: CFLAGS_ALL += -O3 -fno-trapping-math
 $(BUILD)/obj/models/sq_codes_gemm.o $(BUILD)/obj/models/sq_codes_combine.o $(BUILD)/obj/models/sq_codes_dot.o $(BUILD)/obj/models/sq_codes_fp.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_bs_gemm.o $(BUILD)/obj/models/sq_bs_dot.o $(BUILD)/obj/models/sq_bs_panel.o $(BUILD)/obj/models/sq_bs_lane.o: CFLAGS_ALL += -O3
-$(BUILD)/obj/models/sq_bs_plain.o $(BUILD)/obj/models/sq_gemm_values.o: CFLAGS_ALL += -O3
+$(BUILD)/obj/models/sq_bs_plain.o $(BUILD)/obj/models/sq_gemm_values.o $(BUILD)/obj/models/sq_dot.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_sp24.o $(BUILD)/obj/models/sq_gqsa.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_spqt_gemm.o $(BUILD)/obj/models/sq_spqr_gemm.o $(BUILD)/obj/models/sq_gqsa_gemm.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_bs_encode.o: CFLAGS_ALL += -O3 -fno-trapping-math

@@ -390,10 +390,9 @@ enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, float *sc
 // and by |code * s| agree, and the high codes come out as the INT8 codes themselves.
 static void through_int8(const float *x, size_t n, float *out)
 {
-    float amax = 0;
-    for (size_t i = 0; i < n; i++)
-        amax = fabsf(x[i]) > amax ? fabsf(x[i]) : amax;
-    const float s = sq_scale_from_amax(amax, 8);
+    float amax[2];
+    sq_grid_amax(x, NULL, n, amax);
+    const float s = sq_scale_from_amax(amax[0], 8);
     for (size_t i = 0; i < n; i++)
         out[i] = (float)sq_quantize(x[i], s, 8) * s;
 }

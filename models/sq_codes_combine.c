@@ -46,51 +46,61 @@ combine_body(const struct sq_gemm_codes *j, size_t token, unsigned n, const floa
     }
 }
 
-static void combine_portable(const struct sq_gemm_codes *j, size_t token, unsigned n,
-                             const float *s_lo, const float *s_hi, sq_codes_sums *lo,
-                             sq_codes_sums *hi, sq_codes_outputs *y)
+static inline __attribute__((always_inline)) void finish_body(const struct sq_gemm_codes *j,
+                                                              size_t token, size_t n_tokens,
+                                                              size_t channel, unsigned n_channels,
+                                                              sq_codes_outputs *y)
 {
-    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
+    const struct sq_codes *x = j->x;
+    for (size_t t = 0; t < n_tokens; t++) {
+        const float lo = x->s_lo[token + t], hi = x->s_hi[token + t];
+        float *out = j->y + (token + t) * j->w->n + channel;
+        if (x->grid.kind == SQ_GRID_OWN) {
+            for (unsigned c = 0; c < n_channels; c++)
+                out[c] = sq_combine_end(SQ_COMBINE_SCALED, y[t][c], 1.0f);
+            continue;
+        }
+        const float s = x->grid.kind == SQ_GRID_SHIFT ? (lo < hi ? lo : hi)
+                                                      : sq_grid_single_scale(&x->grid, lo, hi);
+        for (unsigned c = 0; c < n_channels; c++)
+            out[c] = sq_combine_end(SQ_COMBINE_ONE, y[t][c], s);
+    }
 }
 
+#define LEVEL(level, target)                                                                       \
+    target static void combine_##level(const struct sq_gemm_codes *j, size_t token, unsigned n,    \
+                                       const float *s_lo, const float *s_hi, sq_codes_sums *lo,    \
+                                       sq_codes_sums *hi, sq_codes_outputs *y)                     \
+    {                                                                                              \
+        combine_body(j, token, n, s_lo, s_hi, lo, hi, y);                                          \
+    }                                                                                              \
+    target static void finish_##level(const struct sq_gemm_codes *j, size_t token,                 \
+                                      size_t n_tokens, size_t channel, unsigned n_channels,        \
+                                      sq_codes_outputs *y)                                         \
+    {                                                                                              \
+        if (n_channels == CHANNELS) /* loops of known length */                                    \
+            finish_body(j, token, n_tokens, channel, CHANNELS, y);                                 \
+        else                                                                                       \
+            finish_body(j, token, n_tokens, channel, n_channels, y);                               \
+    }
+LEVEL(portable, )
 #if defined(__x86_64__)
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void
-combine_avx512(const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
-               const float *s_hi, sq_codes_sums *lo, sq_codes_sums *hi, sq_codes_outputs *y)
-{
-    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
-}
-
-__attribute__((target("avx2"))) static void
-combine_avx2(const struct sq_gemm_codes *j, size_t token, unsigned n, const float *s_lo,
-             const float *s_hi, sq_codes_sums *lo, sq_codes_sums *hi, sq_codes_outputs *y)
-{
-    combine_body(j, token, n, s_lo, s_hi, lo, hi, y);
-}
-
-sq_codes_combine_fn *sq_codes_combine_of(void)
-{
-    return __builtin_cpu_supports("avx512f") ? combine_avx512
-           : __builtin_cpu_supports("avx2")  ? combine_avx2
-                                             : combine_portable;
-}
+LEVEL(avx2, __attribute__((target("avx2"))))
+LEVEL(avx512, __attribute__((target("avx512f,prefer-vector-width=512"))))
+#define BEST(name)                                                                                 \
+    (__builtin_cpu_supports("avx512f") ? name##_avx512                                             \
+     : __builtin_cpu_supports("avx2")  ? name##_avx2                                               \
+                                       : name##_portable)
 #else
-sq_codes_combine_fn *sq_codes_combine_of(void)
-{
-    return combine_portable;
-}
+#define BEST(name) name##_portable
 #endif
 
-void sq_codes_finish(const struct sq_codes *x, size_t token, const float *y, unsigned n, float *out)
+sq_codes_combine_fn *sq_codes_combine_of(void)
 {
-    const float lo = x->s_lo[token], hi = x->s_hi[token];
-    if (x->grid.kind == SQ_GRID_OWN) {
-        for (unsigned c = 0; c < n; c++)
-            out[c] = sq_combine_end(SQ_COMBINE_SCALED, y[c], 1.0f);
-        return;
-    }
-    const float s = x->grid.kind == SQ_GRID_SHIFT ? (lo < hi ? lo : hi)
-                                                  : sq_grid_single_scale(&x->grid, lo, hi);
-    for (unsigned c = 0; c < n; c++)
-        out[c] = sq_combine_end(SQ_COMBINE_ONE, y[c], s);
+    return BEST(combine);
+}
+
+sq_codes_finish_fn *sq_codes_finish_of(void)
+{
+    return BEST(finish);
 }

@@ -15,8 +15,10 @@ typedef void sq_codes_combine_fn(const struct sq_gemm_codes *j, size_t token, un
                                  sq_codes_sums *hi, sq_codes_outputs *y);
 sq_codes_combine_fn *sq_codes_combine_of(void);
 
-// The last product, with the token's scale, of n channels.
-void sq_codes_finish(const struct sq_codes *x, size_t token, const float *y, unsigned n,
-                     float *out);
+// The last product, with the token's scale, into j->y: n_tokens from `token` on, n_channels from
+// `channel` on.
+typedef void sq_codes_finish_fn(const struct sq_gemm_codes *j, size_t token, size_t n_tokens,
+                                size_t channel, unsigned n_channels, sq_codes_outputs *y);
+sq_codes_finish_fn *sq_codes_finish_of(void);
 
 #endif

@@ -126,12 +126,10 @@ DOT_VNNI(dot_vnni_int16, "vpdpwssd")
 
 // ---- AMX: 32 tokens, two tiles of channels ----------------------------------------------------
 
-// Sums wrap modulo 2^32 as those of vpdpbusd do. Assembly in one block each, since the registers of
-// tiles are unknown to the compiler. A stride of 0 gives every token the same start.
+// Both sides signed, so that sums start at 0. Assembly in one block each, since the registers of
+// tiles are unknown to the compiler.
 enum { AMX_TOKENS = 32, TILE_ROWS = 16 };
 
-#define TILE_START                                                                                 \
-    "tileloadd (%[start], %[zero], 1), %%tmm0\n\ttileloadd 64(%[start], %[zero], 1), %%tmm1\n\t"
 #define TILE_ROWS_OF_CELLS                                                                         \
     "tileloadd (%[w], %[row], 1), %%tmm6\n\ttileloadd 64(%[w], %[row], 1), %%tmm7\n\t"
 
@@ -139,11 +137,11 @@ static void amx_half(const char *x, long stride, const struct sq_codes_tile *til
 {
     const char *w = tile->cell;
     const size_t n_steps = tile->n / (SQ_CODES_STEP / SQ_CODES_WORD);
-    const long row = CHANNELS * SQ_CODES_WORD, zero = 0;
-    __asm__ volatile(TILE_START : : [start] "r"(tile->start), [zero] "r"(zero) : "memory");
+    const long row = CHANNELS * SQ_CODES_WORD;
+    __asm__ volatile("tilezero %tmm0\n\ttilezero %tmm1");
     for (size_t i = 0; i < n_steps; i++, x += SQ_CODES_STEP, w += TILE_ROWS * row)
         __asm__ volatile("tileloadd (%[x], %[stride], 1), %%tmm4\n\t" TILE_ROWS_OF_CELLS
-                         "tdpbusd %%tmm6, %%tmm4, %%tmm0\n\ttdpbusd %%tmm7, %%tmm4, %%tmm1"
+                         "tdpbssd %%tmm6, %%tmm4, %%tmm0\n\ttdpbssd %%tmm7, %%tmm4, %%tmm1"
                          :
                          : [x] "r"(x), [stride] "r"(stride), [w] "r"(w), [row] "r"(row)
                          : "memory");
@@ -158,19 +156,15 @@ static void amx_whole(const char *x, long stride, const struct sq_codes_tile *ti
 {
     const char *w = tile->cell, *x2 = x + TILE_ROWS * stride;
     const size_t n_steps = tile->n / (SQ_CODES_STEP / SQ_CODES_WORD);
-    const long row = CHANNELS * SQ_CODES_WORD, zero = 0;
-    __asm__ volatile(TILE_START "tileloadd (%[start], %[zero], 1), %%tmm2\n\t"
-                                "tileloadd 64(%[start], %[zero], 1), %%tmm3"
-                     :
-                     : [start] "r"(tile->start), [zero] "r"(zero)
-                     : "memory");
+    const long row = CHANNELS * SQ_CODES_WORD;
+    __asm__ volatile("tilezero %tmm0\n\ttilezero %tmm1\n\ttilezero %tmm2\n\ttilezero %tmm3");
     for (size_t i = 0; i < n_steps;
          i++, x += SQ_CODES_STEP, x2 += SQ_CODES_STEP, w += TILE_ROWS * row)
         __asm__ volatile(
             "tileloadd (%[x], %[stride], 1), %%tmm4\n\t"
             "tileloadd (%[x2], %[stride], 1), %%tmm5\n\t" TILE_ROWS_OF_CELLS
-            "tdpbusd %%tmm6, %%tmm4, %%tmm0\n\ttdpbusd %%tmm7, %%tmm4, %%tmm1\n\t"
-            "tdpbusd %%tmm6, %%tmm5, %%tmm2\n\ttdpbusd %%tmm7, %%tmm5, %%tmm3"
+            "tdpbssd %%tmm6, %%tmm4, %%tmm0\n\ttdpbssd %%tmm7, %%tmm4, %%tmm1\n\t"
+            "tdpbssd %%tmm6, %%tmm5, %%tmm2\n\ttdpbssd %%tmm7, %%tmm5, %%tmm3"
             :
             : [x] "r"(x), [x2] "r"(x2), [stride] "r"(stride), [w] "r"(w), [row] "r"(row)
             : "memory");
@@ -240,13 +234,13 @@ static bool has_amx(void)
 }
 
 static const struct sq_codes_dot int16_dot[SQ_GEMM_N_KERNELS] = {
-    [SQ_GEMM_PORTABLE] = {SQ_GEMM_PORTABLE, 2, 4, dot_portable},
-    [SQ_GEMM_AVX2] = {SQ_GEMM_AVX2, 2, AVX2_TOKENS, dot_avx2},
-    [SQ_GEMM_VNNI] = {SQ_GEMM_VNNI, 2, VNNI_TOKENS, dot_vnni_int16},
+    [SQ_GEMM_PORTABLE] = {SQ_GEMM_PORTABLE, 2, 4, 0, dot_portable},
+    [SQ_GEMM_AVX2] = {SQ_GEMM_AVX2, 2, AVX2_TOKENS, 0, dot_avx2},
+    [SQ_GEMM_VNNI] = {SQ_GEMM_VNNI, 2, VNNI_TOKENS, 0, dot_vnni_int16},
 };
 static const struct sq_codes_dot int8_dot[SQ_GEMM_N_KERNELS] = {
-    [SQ_GEMM_VNNI] = {SQ_GEMM_VNNI, 1, VNNI_TOKENS, dot_vnni_int8},
-    [SQ_GEMM_AMX] = {SQ_GEMM_AMX, 1, AMX_TOKENS, dot_amx},
+    [SQ_GEMM_VNNI] = {SQ_GEMM_VNNI, 1, VNNI_TOKENS, 128, dot_vnni_int8},
+    [SQ_GEMM_AMX] = {SQ_GEMM_AMX, 1, AMX_TOKENS, 0, dot_amx},
 };
 
 bool sq_gemm_kernel_is_supported(enum sq_gemm_kernel kernel)
@@ -270,7 +264,7 @@ static void amx_end(void)
 }
 
 static const struct sq_codes_dot int16_dot[SQ_GEMM_N_KERNELS] = {
-    [SQ_GEMM_PORTABLE] = {SQ_GEMM_PORTABLE, 2, 4, dot_portable},
+    [SQ_GEMM_PORTABLE] = {SQ_GEMM_PORTABLE, 2, 4, 0, dot_portable},
 };
 static const struct sq_codes_dot int8_dot[SQ_GEMM_N_KERNELS];
 

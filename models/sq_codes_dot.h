@@ -18,8 +18,8 @@ enum {
     SQ_CODES_STEP = 64, // bytes of a row of a tile of AMX
 };
 
-// Rows of x are zeros up to a whole tile of tokens. Codes of int8 are those of x plus 128, and
-// start is -128 times the sum of the cells'.
+// Rows of x are zeros up to a whole tile of tokens. Codes of x are moved up by the kernel's offset,
+// and start is minus the offset times the sum of the cells'.
 struct sq_codes_tile {
     const void *x;        // of the first token
     size_t stride;        // bytes from one token to the next
@@ -37,6 +37,7 @@ struct sq_codes_dot {
     enum sq_gemm_kernel kernel;
     unsigned nbytes;   // of a code, 1 or 2
     unsigned n_tokens; // of a tile
+    int offset;        // 128 where codes of x have no sign
     sq_codes_dot_fn *dot;
 };
 

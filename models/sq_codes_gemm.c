@@ -188,7 +188,8 @@ static size_t rows_nbytes(const struct layout *l)
     return round_up(2 * l->k * sizeof(int16_t) + 2 * l->n_groups * sizeof(float), 64);
 }
 
-// One channel of a plane into its cells, and -128 times the sum of each group's codes.
+// One channel of a plane into its cells, and minus the kernel's offset times the sum of each group's
+// codes.
 static void put_channel(const struct layout *l, size_t group, const int16_t *code, unsigned c,
                         uint8_t *cells, int32_t *start)
 {
@@ -200,11 +201,11 @@ static void put_channel(const struct layout *l, size_t group, const int16_t *cod
                                               (int8_t)code[i + 3 % word]};
         memcpy(at, l->dot.nbytes == 2 ? (const void *)(code + i) : narrow, SQ_CODES_WORD);
     }
-    for (size_t g = 0; l->dot.nbytes == 1 && g < l->n_groups; g++) {
+    for (size_t g = 0; l->dot.offset && g < l->n_groups; g++) {
         int32_t sum = 0;
         for (size_t i = g * group; i < (g + 1) * group; i++)
             sum += code[i];
-        start[g * CHANNELS + c] = -128 * sum;
+        start[g * CHANNELS + c] = -l->dot.offset * sum;
     }
 }
 
@@ -231,16 +232,17 @@ static void load_channels(const struct layout *l, const struct sq_gemm_codes *g,
     }
 }
 
-// A plane of a token: as it is, or narrowed and moved up by 128.
+// A plane of a token: as it is, or narrowed and moved up by the offset.
 static void put_token(const struct layout *l, const int16_t *from, uint8_t *to)
 {
     if (l->dot.nbytes == 2) {
         memcpy(to, from, l->k * sizeof *from);
         return;
     }
+    const int16_t offset = (int16_t)l->dot.offset;
 #pragma omp simd
     for (size_t i = 0; i < l->k; i++)
-        to[i] = (uint8_t)(from[i] + 128);
+        to[i] = (uint8_t)(from[i] + offset);
 }
 
 static void put_act(const struct layout *l, const int8_t *act, size_t k, uint8_t *to)
@@ -251,10 +253,11 @@ static void put_act(const struct layout *l, const int8_t *act, size_t k, uint8_t
             wide[i] = i < k ? act[i] : 0;
         return;
     }
+    const uint8_t offset = (uint8_t)l->dot.offset;
 #pragma omp simd
     for (size_t i = 0; i < k; i++)
-        to[i] = (uint8_t)(act[i] ^ 0x80);
-    memset(to + k, 0x80, l->k - k);
+        to[i] = (uint8_t)(act[i] ^ offset); // 128 is the sign
+    memset(to + k, offset, l->k - k);
 }
 
 // n <= PIECE tokens as planes [planes][ROWS][row]; rows up to a whole tile are of no meaning.
@@ -338,9 +341,7 @@ static void do_block(const struct sq_gemm_codes *j, const struct layout *l, cons
             if (j->p_lo || j->p_hi)
                 store_integers(j, b, t, n, g, lo, hi);
         }
-    for (size_t t = 0; t < b->n_tokens; t++)
-        sq_codes_finish(j->x, b->token + t, y[t], b->n_channels,
-                        j->y + (b->token + t) * j->w->n + b->channel);
+    sq_codes_finish_of()(j, b->token, b->n_tokens, b->channel, b->n_channels, y);
 }
 
 // ---- entry ----------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ static enum sq_status apply_codes(const struct sq_grid_layer *q, const struct sq
 static enum sq_status apply_f16(const struct sq_grid_layer *q, const float *x, size_t m, float *y,
                                 struct sq_error *err)
 {
-    void *scratch = malloc(sq_gemm_f16_scratch(&q->w, m));
+    void *scratch = aligned_alloc(64, (sq_gemm_f16_scratch(&q->w, m) + 63) / 64 * 64);
     if (!scratch)
         return no_memory(q->w.n, q->w.k, err);
     const enum sq_status status = sq_gemm_f16(&q->w, x, m, y, scratch, err);
