@@ -345,6 +345,15 @@ static enum sq_status write_file(const struct work *work, struct sq_error *err)
     return status;
 }
 
+// Before anything is encoded for it.
+static enum sq_status check_output(const char *path, struct sq_error *err)
+{
+    struct sq_outfile out;
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    sq_outfile_abort(&out);
+    return SQ_OK;
+}
+
 static enum sq_status encode(struct work *work, const char *model, struct sq_error *err)
 {
     char format[96];
@@ -387,8 +396,8 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
     enum sq_status status = SQ_OK;
     if (!work.layer || !work.is_dense)
         status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
-    if (status == SQ_OK && work.is_streamed && in->output)
-        status = begin_stream(&work, err);
+    if (status == SQ_OK && in->output)
+        status = work.is_streamed ? begin_stream(&work, err) : check_output(in->output, err);
     if (status == SQ_OK)
         status = encode(&work, model, err);
     if (status == SQ_OK && (ferror(stdout) || fflush(stdout) != 0))

@@ -103,7 +103,8 @@ struct sq_given {
 // The text of an option that was given, the last one; NULL: not given. `given` may be NULL.
 const char *sq_given_text(const struct sq_given *given, const char *name);
 
-extern const char *const sq_topk_choice[]; // of --topk, a field that is 0 where nobody says
+extern const char *const sq_topk_choice[];    // of --topk, a field that is 0 where nobody says
+extern const char *const sq_b_codes_choice[]; // of --codes, likewise
 
 // ---- tables -------------------------------------------------------------------------------------
 

@@ -123,7 +123,6 @@ static enum sq_status read_size(const char *what, const char *text, double min, 
 static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine *m,
                                struct sq_error *err)
 {
-    double latency_ns;
     uint64_t burst, port;
     memset(m, 0, sizeof *m);
     snprintf(m->name, sizeof m->name, "%.63s", raw->name);
@@ -140,12 +139,11 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     SQ_TRY(read_size("buffers.output", raw->buffers.output, 64, 1073741824, &m->out_nbytes, err));
     SQ_TRY(sq_quantity_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e6, 1e15,
                              &m->dram_bytes_per_s, err));
-    SQ_TRY(sq_quantity_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6, &latency_ns,
-                             err));
+    SQ_TRY(sq_quantity_parse("dram.latency", raw->dram.latency, SQ_DIM_TIME, 0, 1e6,
+                             &m->dram_latency_ns, err));
     SQ_TRY(read_size("dram.burst", raw->dram.burst, 16, 4096, &burst, err));
     m->burst_nbytes = (unsigned)burst;
-    m->dram_latency = (uint64_t)ceil(latency_ns * m->clock_hz * 1e-9);
-    sq_machine_derive(m);
+    sq_machine_set_clock(m, m->clock_hz);
     return SQ_OK;
 }
 
@@ -168,6 +166,13 @@ void sq_machine_derive(struct sq_machine *m)
     const uint64_t common = gcd(num, den);
     m->burst_num = num / common;
     m->burst_den = den / common;
+}
+
+void sq_machine_set_clock(struct sq_machine *m, double hz)
+{
+    m->clock_hz = hz;
+    m->dram_latency = (uint64_t)ceil(m->dram_latency_ns * hz * 1e-9);
+    sq_machine_derive(m);
 }
 
 static enum sq_status settle(struct raw_machine *raw, const char *what, struct sq_machine *m,

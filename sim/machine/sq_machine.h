@@ -41,6 +41,7 @@ struct sq_machine {
     uint64_t act_nbytes, weight_nbytes, out_nbytes; // buffers of one core
     double dram_bytes_per_s;
     unsigned burst_nbytes;
+    double dram_latency_ns;
     // In clock cycles: one burst occupies the DRAM for burst_num/burst_den of them (lowest terms).
     uint64_t dram_latency;
     uint64_t burst_num, burst_den;
@@ -53,8 +54,11 @@ enum sq_status sq_machine_load(const char *path, struct sq_machine *machine, str
 enum sq_status sq_machine_parse(const char *text, size_t nbytes, const char *what,
                                 struct sq_machine *machine, struct sq_error *err);
 
-// Recomputes the derived fields from the others; for callers that change a loaded machine.
+// Recomputes the cycles of a burst from the others; for callers that change a loaded machine.
 void sq_machine_derive(struct sq_machine *machine);
+// Another clock for the cores and buffers: the DRAM keeps its bandwidth and its latency, in other
+// numbers of cycles.
+void sq_machine_set_clock(struct sq_machine *machine, double hz);
 
 // The core as one format uses it. A format wider than the multipliers is refused; a narrower one
 // leaves their upper bits unused.

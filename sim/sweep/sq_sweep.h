@@ -12,8 +12,10 @@
 //   measures: [relative_error, cycles]
 //
 // A point multiplies a model's layers (`model`) or one GEMM (`n` and `k`) by m tokens, or takes the
-// GEMMs of a table (`workload`). `machine` adds buffers and DRAM (sq_machine.h); its core is the
-// one that rows, cols, low_lanes, high_lanes and gather change where they are axes. Without a
+// GEMMs of a table (`workload`). With both a model and a table, times are those of the table, and
+// losses and errors, at m tokens, those of the model in the same options of its format. `machine`
+// adds buffers and DRAM (sq_machine.h); its core is the one that rows, cols, low_lanes, high_lanes
+// and gather change where they are axes, as cores, clock, bandwidth, port and buffers. Without a
 // machine, cycles are of one core with free streams, which only format sq_w has. Combinations that
 // no legal format or core has (SPEC A.2, A.8) are dropped and counted. An axis that a format does
 // not have (bank of dense) does not multiply its points.
@@ -47,6 +49,8 @@ enum sq_quantity {
     SQ_AXIS_WEIGHT_BITS,
     SQ_AXIS_PRECISION,
     SQ_AXIS_BANK,
+    SQ_AXIS_HIGH_PER_BANK, // k: an axis of sq_b; of the others it follows
+    SQ_AXIS_CODES,
     SQ_AXIS_SPARSITY,
     SQ_AXIS_GROUP,
     SQ_AXIS_ACT_BITS,
@@ -57,11 +61,17 @@ enum sq_quantity {
     SQ_AXIS_COLS,
     SQ_AXIS_LOW_LANES,
     SQ_AXIS_HIGH_LANES,
+    SQ_AXIS_CORES, // from here to the last: of a machine, in place of its own
+    SQ_AXIS_CLOCK,
+    SQ_AXIS_BANDWIDTH,
+    SQ_AXIS_OUTPUT,
+    SQ_AXIS_ACT_BUFFER,
+    SQ_AXIS_WEIGHT_BUFFER,
+    SQ_AXIS_OUT_BUFFER,
     SQ_AXIS_FAIR,
     SQ_N_AXES,
     SQ_HIGH_BITS = SQ_N_AXES,
     SQ_LOW_BITS,
-    SQ_HIGH_PER_BANK,
     SQ_EQUIVALENT_BITS, // of a weight: codes and indices, no scales (SPEC A.5, E.5, F.6)
     SQ_LOW_STEPS,
     SQ_HIGH_STEPS,
@@ -82,7 +92,8 @@ struct sq_axis {
 };
 extern const struct sq_axis sq_axes[SQ_N_AXES];
 
-// Paths of models, workloads and machines that exist below the program's home stand for those.
+// Paths of models, workloads and machines that exist below the program's home stand for those, then
+// those in the working directory, then those beside the specification.
 #define SQ_EMBEDDED_MODEL "traces/tiny-llama"
 
 // ---- measures -------------------------------------------------------------------------------
@@ -150,13 +161,15 @@ struct sq_sweep_format {
 
 struct sq_sweep_grid {
     char *name, *title, *text; // text: the file as it was
+    char *folder;              // of the file; NULL: there is none
     struct {
         size_t n;
         double *value; // of names: the index
         char **name;   // of paths
     } axis[SQ_N_AXES];
     struct sq_sweep_format *of_format; // [sq_n_formats()], which axes each has
-    bool is_gemm, is_workload;         // n and k, or a table, in place of a model
+    bool is_gemm, is_workload;         // n and k, or a table, in place of a model ...
+    bool is_join;                      // ... or a table beside one, which has the values
     struct sq_machine *machine;        // one per value of the machine axis, NULL without
     struct sq_digest *machine_digest;  // of the files
     size_t n_constraints;
@@ -187,7 +200,7 @@ struct sq_sweep_point {
     struct sq_recipe recipe;
     struct sq_format format;      // its banks, 0 where it has none
     struct sq_core_config config; // sq_w
-    const char *model, *workload; // NULL where the source is another
+    const char *model, *workload; // NULL where the source is another; both: a join
     const char *machine_name;     // NULL: one core with free streams
     struct sq_machine machine;    // as the axes changed it
     size_t machine_index, m, n, k;

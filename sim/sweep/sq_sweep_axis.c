@@ -31,6 +31,10 @@ const struct sq_axis sq_axes[SQ_N_AXES] = {
     [SQ_AXIS_PRECISION] = {"precision", 0, 0, false, precisions, false, "8/4",
                            .option = "high-bits"},
     [SQ_AXIS_BANK] = {"bank", SQ_BANK_MIN, SQ_BANK_MAX, true, NULL, false, "32", .option = "bank"},
+    [SQ_AXIS_HIGH_PER_BANK] = {"high_per_bank", 1, 16, true, NULL, false, NULL,
+                               .option = "high-per-bank", .is_optional = true},
+    [SQ_AXIS_CODES] = {"codes", 0, 0, false, sq_b_codes_choice, false, NULL, .option = "codes",
+                       .is_optional = true},
     [SQ_AXIS_SPARSITY] = {"sparsity", 0, .99, false, NULL, false, "0.75", .option = "sparsity"},
     [SQ_AXIS_GROUP] = {"group", 0, 128, true, NULL, false, "128", .option = "group"},
     [SQ_AXIS_ACT_BITS] = {"act_bits", 4, 16, true, NULL, false, "8", .option = "act-bits"},
@@ -43,11 +47,22 @@ const struct sq_axis sq_axes[SQ_N_AXES] = {
     [SQ_AXIS_COLS] = {"cols", 1, 64, true, NULL, false, "32"},
     [SQ_AXIS_LOW_LANES] = {"low_lanes", 1, 128, true, NULL, false, "16"},
     [SQ_AXIS_HIGH_LANES] = {"high_lanes", 1, 64, true, NULL, false, "4"},
+    [SQ_AXIS_CORES] = {"cores", 1, 1024, true, NULL, false, NULL, .is_optional = true},
+    [SQ_AXIS_CLOCK] = {"clock_ghz", .001, 10, false, NULL, false, NULL, .is_optional = true},
+    [SQ_AXIS_BANDWIDTH] = {"bandwidth_gb_s", .001, 1e6, false, NULL, false, NULL,
+                           .is_optional = true},
+    [SQ_AXIS_OUTPUT] = {"output_bytes", 1, 8192, true, NULL, false, NULL, .is_optional = true},
+    [SQ_AXIS_ACT_BUFFER] = {"act_buffer_kib", 1, 1 << 20, true, NULL, false, NULL,
+                            .is_optional = true},
+    [SQ_AXIS_WEIGHT_BUFFER] = {"weight_buffer_kib", 1, 1 << 20, true, NULL, false, NULL,
+                               .is_optional = true},
+    [SQ_AXIS_OUT_BUFFER] = {"out_buffer_kib", 1, 1 << 20, true, NULL, false, NULL,
+                            .is_optional = true},
     [SQ_AXIS_FAIR] = {"fair", 0, 0, false, sq_fair_names, false, NULL, .is_optional = true},
 };
 
-static const char *const derived[] = {"high_bits",       "low_bits",  "high_per_bank",
-                                      "equivalent_bits", "low_steps", "high_steps"};
+static const char *const derived[] = {"high_bits", "low_bits", "equivalent_bits", "low_steps",
+                                      "high_steps"};
 
 const char *sq_quantity_name(enum sq_quantity q)
 {
@@ -88,8 +103,6 @@ static uint32_t absent_axes(const struct sq_sweep_grid *s)
     for (unsigned a = 0; a < SQ_N_AXES; a++)
         if (s->axis[a].n == 0)
             absent |= BIT(a);
-    if (s->is_workload)
-        absent |= BIT(SQ_AXIS_M);
     return absent;
 }
 
@@ -105,7 +118,7 @@ bool sq_sweep_point_at(const struct sq_sweep_grid *s, uint64_t at, struct sq_swe
         not_first |= at % n ? BIT(a) : 0;
         at /= n;
     }
-    if (!s->is_gemm && !s->is_workload)
+    if (s->axis[SQ_AXIS_MODEL].n > 0)
         p->model = s->axis[SQ_AXIS_MODEL].name[(size_t)p->quantity[SQ_AXIS_MODEL]];
     if (s->is_workload)
         p->workload = s->axis[SQ_AXIS_WORKLOAD].name[(size_t)p->quantity[SQ_AXIS_WORKLOAD]];
@@ -151,12 +164,35 @@ static void take(const struct sq_sweep_point *p, unsigned axis, unsigned *value)
         *value = to_uint(p->quantity[axis]);
 }
 
+static void take_size(const struct sq_sweep_point *p, unsigned axis, uint64_t *nbytes)
+{
+    if (!(p->absent & BIT(axis)))
+        *nbytes = 1024 * (uint64_t)p->quantity[axis];
+}
+
+// What is around the cores.
+static void settle_machine(struct sq_sweep_point *p)
+{
+    const double *q = p->quantity;
+    struct sq_machine *m = &p->machine;
+    take(p, SQ_AXIS_CORES, &m->cores);
+    take_size(p, SQ_AXIS_ACT_BUFFER, &m->act_nbytes);
+    take_size(p, SQ_AXIS_WEIGHT_BUFFER, &m->weight_nbytes);
+    take_size(p, SQ_AXIS_OUT_BUFFER, &m->out_nbytes);
+    if (!(p->absent & BIT(SQ_AXIS_OUTPUT)))
+        m->port_nbits = 8 * to_uint(q[SQ_AXIS_OUTPUT]);
+    if (!(p->absent & BIT(SQ_AXIS_BANDWIDTH)))
+        m->dram_bytes_per_s = 1e9 * q[SQ_AXIS_BANDWIDTH];
+    sq_machine_set_clock(m, p->absent & BIT(SQ_AXIS_CLOCK) ? m->clock_hz : 1e9 * q[SQ_AXIS_CLOCK]);
+}
+
 static bool settle_core(const struct sq_sweep_grid *s, struct sq_sweep_point *p)
 {
     double *q = p->quantity;
     struct sq_core_config core = sq_core_config_default();
     if (s->machine) {
         p->machine = s->machine[p->machine_index];
+        settle_machine(p);
         core = p->machine.core;
     }
     take(p, SQ_AXIS_ROWS, &core.rows);
@@ -195,7 +231,7 @@ bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point 
         return false;
     q[SQ_HIGH_BITS] = p->format.high_bits;
     q[SQ_LOW_BITS] = p->format.low_bits;
-    q[SQ_HIGH_PER_BANK] = p->format.high_per_bank;
+    q[SQ_AXIS_HIGH_PER_BANK] = p->recipe.high_per_bank;
     q[SQ_EQUIVALENT_BITS] = p->recipe.format->equivalent_bits(&p->recipe);
     if (!sq_cost_is_core(&p->recipe))
         return true;

@@ -79,11 +79,11 @@ static enum sq_status digest_values(struct input_model *m, bool has_eval, struct
 }
 
 static enum sq_status open_model(struct input_model *m, const char *name, const char *home,
-                                 unsigned engines, struct sq_error *err)
+                                 const char *folder, unsigned engines, struct sq_error *err)
 {
     const bool has_eval = engines & SQ_ENGINE_EVAL;
     m->name = name;
-    sq_sweep_path(name, home, m->path);
+    sq_sweep_path(name, home, folder, m->path);
     sq_tokens_beside(m->path, "tokens_calib.safetensors", m->tokens, sizeof m->tokens);
     sq_tokens_beside(m->path, "tokens_eval.safetensors", m->eval_tokens, sizeof m->eval_tokens);
     SQ_TRY(sq_checkpoint_open(&m->ck, m->path, err));
@@ -98,11 +98,11 @@ static enum sq_status open_model(struct input_model *m, const char *name, const 
 }
 
 static enum sq_status open_table(struct input_table *t, const char *name, const char *home,
-                                 struct sq_error *err)
+                                 const char *folder, struct sq_error *err)
 {
     char path[SQ_SWEEP_PATH_SIZE];
     t->name = name;
-    sq_sweep_path(name, home, path);
+    sq_sweep_path(name, home, folder, path);
     SQ_TRY(digest_file(path, &t->digest, err));
     return sq_workload_read(path, &t->rows, err);
 }
@@ -145,10 +145,10 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
                        n + n_tables);
     for (; in->n_models < n; in->n_models++)
         SQ_TRY(open_model(&in->model[in->n_models], s->axis[SQ_AXIS_MODEL].name[in->n_models],
-                          o->home, in->engines, err));
+                          o->home, s->folder, in->engines, err));
     for (; in->n_tables < n_tables; in->n_tables++)
         SQ_TRY(open_table(&in->table[in->n_tables], s->axis[SQ_AXIS_WORKLOAD].name[in->n_tables],
-                          o->home, err));
+                          o->home, s->folder, err));
     if (in->engines & ENCODING)
         SQ_TRY(sq_sweep_memo_open(&in->memo, s, err));
     if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ARRAY)) || has_fair_area(s)) {
@@ -339,7 +339,7 @@ static enum sq_status run_timing(const struct sq_sweep_inputs *in, const struct 
         const struct gemm g = {t->rows.row[i].gemm, (double)t->rows.row[i].count};
         SQ_TRY(time_gemm(p, &machine, &g, r, err));
     }
-    for (size_t i = 0; m && i < m->ck.n_layers; i++) {
+    for (size_t i = 0; m && !t && i < m->ck.n_layers; i++) {
         const struct gemm g = {{p->m, m->ck.layer[i].n, m->ck.layer[i].k}, 1};
         SQ_TRY(time_gemm(p, &machine, &g, r, err));
     }
@@ -354,7 +354,7 @@ static enum sq_status run_values(const struct sq_sweep_inputs *in, const struct 
                                  struct sq_sweep_result *r, struct sq_error *err)
 {
     const struct input_model *m = model_of(in, p);
-    if (!(in->engines & VALUES) && (!m->ck.is_model || !sq_recipe_sized_by(&p->recipe)))
+    if (!m || (!(in->engines & VALUES) && (!m->ck.is_model || !sq_recipe_sized_by(&p->recipe))))
         return SQ_OK;
     const struct sq_sweep_source source = {&m->ck, m->path, m->tokens, m->eval_tokens,
                                            m->values_digest};

@@ -262,11 +262,9 @@ static enum sq_status check_sources(const struct raw *raw, struct sq_error *err)
                        has_n ? "k" : "n");
     if (has_n && axis[SQ_AXIS_MODEL].n)
         return SQ_FAIL(err, SQ_ERR_ARG, "axis model together with n and k, need one of them");
-    if (has_table && (axis[SQ_AXIS_MODEL].n || has_n || axis[SQ_AXIS_M].n))
+    if (has_table && (has_n || (axis[SQ_AXIS_M].n && !axis[SQ_AXIS_MODEL].n)))
         return SQ_FAIL(err, SQ_ERR_ARG, "axis workload together with %s, need one of them",
-                       axis[SQ_AXIS_MODEL].n ? "model"
-                       : has_n               ? "n and k"
-                                             : "m");
+                       has_n ? "n and k" : "m");
     return SQ_OK;
 }
 
@@ -291,9 +289,10 @@ static enum sq_status read_axes(struct sq_sweep_grid *s, const struct raw *raw,
     SQ_TRY(sq_sweep_resolve_formats(s, err));
     s->is_gemm = axis[SQ_AXIS_N].n > 0;
     s->is_workload = axis[SQ_AXIS_WORKLOAD].n > 0;
+    s->is_join = s->is_workload && axis[SQ_AXIS_MODEL].n > 0;
     for (unsigned a = 0; a < SQ_N_AXES; a++) {
-        if ((a == SQ_AXIS_MODEL && (s->is_gemm || s->is_workload)) ||
-            (a == SQ_AXIS_M && s->is_workload))
+        if ((a == SQ_AXIS_MODEL && (s->is_gemm || (s->is_workload && !s->is_join))) ||
+            (a == SQ_AXIS_M && s->is_workload && !s->is_join))
             continue;
         for (unsigned i = 0; i < axis[a].n; i++)
             SQ_TRY(add_text(s, a, axis[a].entry[i], err));
@@ -360,15 +359,22 @@ static enum sq_status read_measures(struct sq_sweep_grid *s, const struct raw *r
                        nearest ? ", did you mean " : "", nearest ? nearest : "",
                        nearest ? "?" : "");
     }
-    if ((s->is_gemm || s->is_workload) && (s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)))
+    const bool has_values = s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL);
+    if (s->is_join && !(has_values && (s->engines & SQ_ENGINE_TIMING)))
+        return SQ_FAIL(
+            err, SQ_ERR_ARG,
+            "axis workload together with model, without a measure of %s: need one of them",
+            has_values ? "time" : "values");
+    if ((s->is_gemm || (s->is_workload && !s->is_join)) && has_values)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "a measure of values with axes %s, which have none: need a model",
                        s->is_gemm ? "n and k" : "of a workload");
     if (!s->machine && (s->engines & SQ_ENGINE_MACHINE))
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "time_ms, the DRAM measures and array_area_um2 need axis machine");
-    if (!s->machine && s->axis[SQ_AXIS_FAIR].n > 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "axis fair needs axis machine");
+    for (unsigned a = SQ_AXIS_CORES; !s->machine && a < SQ_N_AXES; a++)
+        if (s->axis[a].n > 0)
+            return SQ_FAIL(err, SQ_ERR_ARG, "axis %s needs axis machine", sq_axes[a].name);
     return check_engines(s, err);
 }
 
@@ -381,53 +387,6 @@ static enum sq_status read_constraints(struct sq_sweep_grid *s, const struct raw
     for (; s->n_constraints < raw->constraints.n; s->n_constraints++)
         SQ_TRY(sq_constraint_parse(raw->constraints.entry[s->n_constraints],
                                    &s->constraint[s->n_constraints], err));
-    return SQ_OK;
-}
-
-// Narrower than what can be timed: the integers of sp24 are 8 bits.
-static bool can_evaluate(const struct sq_sweep_grid *s, const struct sq_sweep_point *p)
-{
-    return !(s->engines & (SQ_ENGINE_VALUES | SQ_ENGINE_EVAL)) ||
-           sq_recipe_check(&p->recipe, NULL) == SQ_OK;
-}
-
-static enum sq_status collect_points(struct sq_sweep_grid *s, struct sq_error *err)
-{
-    bool has_own_size = false; // of a model in a format whose weights decide it
-    double total = 1;
-    for (unsigned a = 0; a < SQ_N_AXES; a++)
-        if (s->axis[a].n)
-            total *= (double)s->axis[a].n;
-    if (total > SQ_SWEEP_POINTS_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%.4g points, need 1..%u: fewer values or axes", total,
-                       SQ_SWEEP_POINTS_MAX);
-    s->point = malloc((size_t)total * sizeof *s->point);
-    if (!s->point)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %.0f points", total);
-    for (uint32_t at = 0; at < (uint32_t)total; at++) {
-        struct sq_sweep_point p;
-        if (!sq_sweep_point_at(s, at, &p)) {
-            s->n_repeated++;
-            continue;
-        }
-        const bool is_legal = sq_sweep_point_settle(s, &p) && can_evaluate(s, &p);
-        bool holds = true;
-        for (size_t c = 0; is_legal && c < s->n_constraints; c++)
-            holds = holds && sq_constraint_holds(&s->constraint[c], p.quantity);
-        s->n_illegal += !is_legal;
-        s->n_excluded += is_legal && !holds;
-        if (is_legal && holds) {
-            s->point[s->n_points++] = at;
-            has_own_size = has_own_size || (p.model && sq_recipe_sized_by(&p.recipe));
-        }
-    }
-    if (s->n_points == 0)
-        return SQ_FAIL(err, SQ_ERR_ARG,
-                       "no point is left of %.0f: %zu have no legal format or core, %zu are "
-                       "excluded by constraints",
-                       total, s->n_illegal, s->n_excluded);
-    if (!has_own_size)
-        s->engines &= ~(unsigned)SQ_ENGINE_SIZE;
     return SQ_OK;
 }
 
@@ -444,19 +403,24 @@ static enum sq_status read_raw(struct sq_sweep_grid *s, const struct raw *raw, c
     SQ_TRY(sq_sweep_read_machines(s, home, err));
     SQ_TRY(read_measures(s, raw, err));
     SQ_TRY(read_constraints(s, raw, err));
-    return collect_points(s, err);
+    return sq_sweep_collect_points(s, err);
 }
 
-enum sq_status sq_sweep_grid_parse(struct sq_sweep_grid *s, const char *text, size_t nbytes,
-                                   const char *what, const char *home, struct sq_error *err)
+// `folder`, NULL or of the heap, becomes part of *s.
+static enum sq_status parse(struct sq_sweep_grid *s, const char *text, size_t nbytes,
+                            const char *what, const char *home, char *folder, struct sq_error *err)
 {
     struct schema schema;
     struct sq_error inner;
     void *raw = NULL;
     make_schema(&schema);
-    memset(s, 0, sizeof *s);
-    SQ_TRY(sq_yaml_parse(text, nbytes, what, &schema.file, &raw, err));
-    enum sq_status status = read_raw(s, raw, home, &inner);
+    *s = (struct sq_sweep_grid){.folder = folder};
+    enum sq_status status = sq_yaml_parse(text, nbytes, what, &schema.file, &raw, err);
+    if (status != SQ_OK) {
+        sq_sweep_grid_free(s);
+        return status;
+    }
+    status = read_raw(s, raw, home, &inner);
     if (status != SQ_OK)
         status = SQ_FAIL(err, status, "'%s': %.200s", sq_path_tail(what), inner.text);
     else if (!(s->text = strndup(text, nbytes)))
@@ -467,14 +431,21 @@ enum sq_status sq_sweep_grid_parse(struct sq_sweep_grid *s, const char *text, si
     return status;
 }
 
+enum sq_status sq_sweep_grid_parse(struct sq_sweep_grid *s, const char *text, size_t nbytes,
+                                   const char *what, const char *home, struct sq_error *err)
+{
+    return parse(s, text, nbytes, what, home, NULL, err);
+}
+
 enum sq_status sq_sweep_grid_load(struct sq_sweep_grid *s, const char *path, const char *home,
                                   struct sq_error *err)
 {
+    const char *slash = strrchr(path, '/');
     struct sq_file_view map;
     memset(s, 0, sizeof *s);
     SQ_TRY(sq_file_map(path, &map, err));
-    const enum sq_status status =
-        sq_sweep_grid_parse(s, (const char *)map.data, map.nbytes, path, home, err);
+    const enum sq_status status = parse(s, (const char *)map.data, map.nbytes, path, home,
+                                        slash ? strndup(path, (size_t)(slash - path)) : NULL, err);
     sq_file_unmap(&map);
     return status;
 }
@@ -493,6 +464,7 @@ void sq_sweep_grid_free(struct sq_sweep_grid *s)
     free(s->name);
     free(s->title);
     free(s->text);
+    free(s->folder);
     free(s->constraint);
     free(s->point);
     memset(s, 0, sizeof *s);

@@ -17,11 +17,18 @@ bool sq_sweep_point_at(const struct sq_sweep_grid *s, uint64_t at, struct sq_swe
 // What follows from them; false where no legal format or core has these values.
 bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point *p);
 
+// ---- points (sq_sweep_points.c) ---------------------------------------------------------------
+
+// s->point and the counts of those that were dropped, once all else of *s is there.
+enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error *err);
+
 // ---- files (sq_sweep_machine.c) ---------------------------------------------------------------
 
-// `name` below `home` where such a file exists, else as it is, in path[SQ_SWEEP_PATH_SIZE].
+// `name` below `home` where such a file exists, else as it is, else, where no such file exists, below
+// `folder` (NULL: none) if there is one, in path[SQ_SWEEP_PATH_SIZE].
 enum { SQ_SWEEP_PATH_SIZE = 1024 };
-void sq_sweep_path(const char *name, const char *home, char path[SQ_SWEEP_PATH_SIZE]);
+void sq_sweep_path(const char *name, const char *home, const char *folder,
+                   char path[SQ_SWEEP_PATH_SIZE]);
 // s->machine and their digests, by the names of the axis.
 enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
                                       struct sq_error *err);

@@ -28,11 +28,17 @@ static double weight_sqnr_db(point *p, result *r, unsigned index)
     return sq_sqnr_db(&(struct sq_sqnr){r->weight_signal, r->weight_noise});
 }
 
-// Of what was encoded, where the weights decide it; else of the shapes, which is the same number.
+// Of what was encoded, where the weights decide it; else of the shapes, which is the same number. A
+// table's layers are not those of the model that was encoded beside it.
+static bool is_counted(point *p, result *r)
+{
+    return sq_recipe_sized_by(&p->recipe) && r->evaluated_bits > 0 && !p->workload;
+}
+
 static double stored_bits(point *p, result *r, unsigned index)
 {
     (void)index;
-    if (sq_recipe_sized_by(&p->recipe) && r->evaluated_bits > 0)
+    if (is_counted(p, r))
         return r->evaluated_bits;
     return r->stored_nbits / r->weights;
 }
@@ -179,8 +185,8 @@ static void note_stored_bits(point *p, result *r, double value, char text[SQ_NOT
     const char *by = sq_recipe_sized_by(&p->recipe);
     if (isnan(value))
         snprintf(text, SQ_NOTE_SIZE, "the weights stay as they are");
-    else if (by && !(r->evaluated_bits > 0))
-        snprintf(text, SQ_NOTE_SIZE, "expected, by the share of %s: nothing was encoded", by);
+    else if (by && !is_counted(p, r))
+        snprintf(text, SQ_NOTE_SIZE, "expected, by the share of %s", by);
 }
 
 static void note_error(point *p, result *r, double value, char text[SQ_NOTE_SIZE])

@@ -58,6 +58,9 @@ static void make_notes(const struct sq_sweep_grid *s, const struct sq_sweep_poin
         notes->text[i][0] = '\0';
         if (m->note)
             m->note(p, r, m->get(p, r, m->index), notes->text[i]);
+        if (s->is_join && !notes->text[i][0])
+            snprintf(notes->text[i], SQ_NOTE_SIZE, "of the %s",
+                     m->engines & SQ_ENGINE_TIMING ? "workload" : "model");
     }
 }
 

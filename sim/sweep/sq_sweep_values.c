@@ -262,7 +262,8 @@ static struct sq_digest key_of(const struct sq_sweep_source *source, const struc
 {
     static const unsigned axes[] = {SQ_AXIS_FORMAT,   SQ_AXIS_WEIGHT_BITS, SQ_AXIS_PRECISION,
                                     SQ_AXIS_BANK,     SQ_AXIS_SPARSITY,    SQ_AXIS_GROUP,
-                                    SQ_AXIS_ACT_BITS, SQ_AXIS_ALGORITHM};
+                                    SQ_AXIS_ACT_BITS, SQ_AXIS_ALGORITHM,   SQ_AXIS_HIGH_PER_BANK,
+                                    SQ_AXIS_CODES};
     struct sq_digest d = source->digest;
     for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++)
         if (!((p->absent | p->foreign) & (UINT32_C(1) << axes[i]))) {

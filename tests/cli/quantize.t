@@ -148,4 +148,10 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
 else
   skip "the embedded model" "traces/tiny-llama does not exist"
 fi
+# An output that cannot be written is refused before anything is encoded, of every kind of file.
+for f in sq_w gqsa nvfp4; do
+  sq quantize --format $f --algorithm rtn -o no/such/x.safetensors
+  ok "$f: no folder for the output" [ "$RC" = 2 ]
+  ok "$f: no layer was encoded" [ "$(grep -c ' x ' "$W.out")" = 0 ]
+done
 finish

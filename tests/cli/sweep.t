@@ -357,6 +357,50 @@ printf '%s\n' 'name: z' 'axes: {workload: [zero.csv]}' 'measures: [cycles]' >"$W
 refuse "zero.csv" sweep z.yaml --db z.db
 ok "before any work" [ ! -e "$W/z.db" ]
 
+# ---- what is around the cores, k and codes of sq_b ----------------------------------------------
+mkdir -p "$W/below"
+cp "$SQSIM_HOME/sim/machines/default.yaml" "$W/below/mine.yaml"
+printf '%s\n' 'name: around' 'axes:' '  machine: [mine.yaml]' '  m: [64]' '  n: [512]' '  k: [512]' '  format: [sq_b, dense]' \
+  '  weight_bits: [4]' '  high_per_bank: [1, 2]' '  codes: [sentinel, split]' '  cores: [1, 4]' '  clock_ghz: [0.5, 1]' \
+  '  bandwidth_gb_s: [64, 128]' '  output_bytes: [16, 64]' '  act_buffer_kib: [128]' '  weight_buffer_kib: [64]' '  out_buffer_kib: [256]' \
+  'constraints: ["high_per_bank <= 2"]' 'measures: [cycles, time_ms, stored_bits, utilisation_high]' >"$W/below/around.yaml"
+accept "axes of a machine that lies beside the specification" sweep below/around.yaml --db around.db -o around.csv --json
+ok "80 points: dense has neither k nor codes" [ "$(number points)" = 80 ]
+around() { # CORES CLOCK BANDWIDTH OUTPUT K CODES: cycles and stored bits of sq_b
+  awk -F, -v v="$1,$2,$3,$4,$5,$6" 'NR == 1 {for (i = 1; i <= NF; i++) at[$i] = i; next}
+    $at["format"] == "sq_b" && $at["cores"] "," $at["clock_ghz"] "," $at["bandwidth_gb_s"] "," $at["output_bytes"] "," $at["high_per_bank"] "," $at["codes"] == v {
+      print $at["cycles"] "," $at["stored_bits"]}' "$W/around.csv"
+}
+for v in "1 0.5 64 16 1 sentinel" "4 1 128 64 2 split" "4 0.5 128 16 2 sentinel"; do
+  set -- $v
+  sed "s/^clock: .*/clock: $2 GHz/; s/^cores: .*/cores: $1/; s/bandwidth: .*/bandwidth: $3 GB\/s/; s/^  output: 64 B.*/  output: $4 B/
+    s/^  activation: .*/  activation: 128 KiB/; s/^  weight: .*/  weight: 64 KiB/; s/^  output: 512 KiB/  output: 256 KiB/" \
+    "$SQSIM_HOME/sim/machines/default.yaml" >"$W/like.yaml"
+  sq run --machine like.yaml --m 64 --n 512 --k 512 --format sq_b --high-per-bank $5 --codes $6 --json
+  ok "$v: cycles and stored bits of run" [ "$(around $v)" = "$(number cycles),$(number stored_bits_per_weight)" ]
+done
+ok "a blank measure says why" grep -q ',dense,.*,,utilisation_high: dense has no high path$' "$W/around.csv"
+cp "$W/below/mine.yaml" "$W/mine.yaml"; sed -i 's/^cores: .*/cores: 2/' "$W/mine.yaml"
+sed '/cores:/d; s/^name: .*/name: near/' "$W/below/around.yaml" >"$W/below/near.yaml"
+accept "a machine in the working directory" sweep below/near.yaml --db near.db -o near.csv
+cp "$W/mine.yaml" "$W/below/mine.yaml"; rm "$W/mine.yaml"
+accept "is the one that is taken" sweep below/near.yaml --db near2.db -o near2.csv
+ok "before one beside the specification" cmp "$W/near.csv" "$W/near2.csv"
+
+# ---- time on a table, quality on a model ----------------------------------------------------------
+if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
+  printf '%s\n' 'name: join' 'axes:' '  machine: [sim/machines/default.yaml]' '  workload: [traces/workloads/llama-3-8b_decode_1.csv]' \
+    '  model: [traces/tiny-llama]' '  format: [nvfp4, mxfp4]' 'measures: [cycles, loss]' >"$W/join.yaml"
+  accept "a table beside a model" sweep join.yaml --db join.db -o join.csv
+  for f in nvfp4 mxfp4; do
+    sq run --format $f --workload "$SQSIM_HOME/traces/workloads/llama-3-8b_decode_1.csv" --json; cycles=$(number cycles)
+    sq eval --format $f --algorithm rtn --summary --json
+    ok "$f: cycles of the table, loss of the model" awk -F, -v f=$f -v c="$cycles" -v l="$(number loss)" \
+      '$0 ~ "," f "," {d = $(NF-2) - c; e = $(NF-1) - l; found = d == 0 && e * e < 1e-20} END {exit !found}' "$W/join.csv"
+  done
+  ok "and says which is of which" [ "$(grep -c ',cycles: of the workload; loss: of the model$' "$W/join.csv")" = 2 ]
+fi
+
 # ---- values and areas -------------------------------------------------------------------------
 if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   printf '%s\n' 'name: v' 'axes:' '  bank: [8, 64]' '  m: [4]' '  sparsity: [0.5, 0.875]' \

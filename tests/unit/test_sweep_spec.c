@@ -147,7 +147,13 @@ static void test_format_refusals(void **state)
         {"machine: [a, a], n: [8], k: [8]", "macs", "axis machine has 'a' twice"},
         {"workload: [w.csv], n: [8], k: [8]", "macs", "workload together with n and k"},
         {"workload: [w.csv], m: [8]", "macs", "workload together with m"},
-        {"workload: [w.csv], model: [x]", "macs", "workload together with model"},
+        {"workload: [w.csv], model: [x]", "macs",
+         "workload together with model, without a measure"},
+        {"workload: [w.csv], model: [x]", "loss",
+         "workload together with model, without a measure"},
+        {"n: [8], k: [8], cores: [2]", "macs", "axis cores needs axis machine"},
+        {"n: [8], k: [8], clock_ghz: [0]", "macs", "axis clock_ghz = 0, need 0.001..10"},
+        {"n: [8], k: [8], output_bytes: [0.5]", "macs", "axis output_bytes = 0.5, need 1..8192"},
         {"workload: [w.csv]", "perplexity", "of a workload"},
         {"sparsity: [0.6], n: [8], k: [8]", "macs", "sparsity"},
         {"act_bits: [16], n: [8], k: [8]", "macs", "act_bits = 16, need 4 or 8"},
@@ -180,7 +186,7 @@ static void test_constraints(void **state)
     unsigned held = 0;
     for (unsigned i = 0; i < 3000; i++) {
         double q[SQ_N_QUANTITIES], a, b;
-        const unsigned x = SQ_AXIS_BANK, y = SQ_AXIS_LOW_LANES, z = SQ_HIGH_PER_BANK;
+        const unsigned x = SQ_AXIS_BANK, y = SQ_AXIS_LOW_LANES, z = SQ_AXIS_HIGH_PER_BANK;
         const unsigned op = sq_rng_below(&r, 6), f = 1 + sq_rng_below(&r, 4);
         char text[100];
         struct sq_constraint c;
