@@ -4,6 +4,7 @@
 
 #include "models/sq_combine.h"
 #include "models/sq_half.h"
+#include "sim/block/sq_case.h"
 #include "sim/block/sq_pipeline.h"
 
 enum { LANES, IS_HALF };
@@ -131,6 +132,118 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     }
 }
 
+// ---- directed cases -------------------------------------------------------------------------
+
+enum { NEAREST = 22, FARTHEST = 28, N_FRACTIONS = 6, SIGNIFICANDS = 96, POWER = 12 };
+
+static unsigned fraction_bits(const unsigned *v)
+{
+    return v[IS_HALF] ? 10 : 23;
+}
+
+// (1 + fraction / 2^bits) 2^exponent
+static int32_t number(const unsigned *v, bool is_negative, int exponent, uint32_t fraction)
+{
+    const unsigned bits = fraction_bits(v), bias = v[IS_HALF] ? 15 : 127;
+    return (int32_t)((uint32_t)is_negative << (width_of(v) - 1) |
+                     (uint32_t)(exponent + (int)bias) << bits | fraction);
+}
+
+// The same product in every lane.
+static void put_step(const unsigned *v, bool is_end, bool is_last, int32_t w, int32_t x,
+                     int32_t *record)
+{
+    record[0] = is_end || is_last;
+    record[1] = is_last;
+    for (size_t l = 0; l < v[LANES]; l++) {
+        record[FLAGS + l] = w;
+        record[FLAGS + v[LANES] + l] = x;
+    }
+}
+
+// 2^k and 2^(k - d) (1 + e), of any signs and order, d around the place where nothing but the sticky
+// bit is left of the smaller one: 2^k - 2^(k-25) (1 + e) is rounded by it alone. Added within a
+// share or between two. Of binary16 2^k is taken off again, which shows how the sum was rounded.
+static enum sq_status draw_far(struct sq_case *c, struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const size_t stride = FLAGS + 2 * (size_t)v[LANES];
+    const uint32_t bits = fraction_bits(v), ones = (1u << bits) - 1;
+    const uint32_t fraction[N_FRACTIONS] = {0, 1, ones, 1u << (bits - 1), 2, ones - 1};
+    const uint32_t steps = v[IS_HALF] ? 3 : 2;
+    const int32_t one = number(v, false, 0, 0), small = number(v, false, -4, 0);
+    c->n_groups = (size_t)(FARTHEST - NEAREST + 1) * N_FRACTIONS * 16;
+    c->n_beats = c->n_groups * steps;
+    SQ_TRY(sq_case_alloc(c, err));
+    int32_t *record = c->beats;
+    for (size_t g = 0; g < c->n_groups; g++, record += steps * stride) {
+        const bool is_minus = g & 1, is_other = g & 2, is_swapped = g & 4, is_shared = !(g & 8);
+        const int d = NEAREST + (int)(g / 16 / N_FRACTIONS);
+        const int32_t large = number(v, is_minus, POWER, 0);
+        const int32_t near =
+            number(v, is_minus ^ is_other, POWER - d + 4, fraction[g / 16 % N_FRACTIONS]);
+        int32_t *const first = record + (is_swapped ? stride : 0), *const second =
+                                                                       record +
+                                                                       (is_swapped ? 0 : stride);
+        const bool is_end = steps == 2;
+        put_step(v, !is_shared || first != record, first != record && is_end, large, one, first);
+        put_step(v, !is_shared || second != record, second != record && is_end, near, small,
+                 second);
+        if (!is_end)
+            put_step(v, true, true, number(v, !is_minus, POWER, 0), one, record + 2 * stride);
+        c->len[g][0] = steps;
+    }
+    return SQ_OK;
+}
+
+// Significands of nothing but ones, on one side or both, at times all but one bit.
+static enum sq_status draw_ones(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const size_t stride = FLAGS + 2 * (size_t)v[LANES];
+    const uint32_t bits = fraction_bits(v), ones = (1u << bits) - 1;
+    c->n_groups = c->n_beats = SIGNIFICANDS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < SIGNIFICANDS; g++) {
+        const uint32_t other = g % 4 < 2    ? ones
+                               : g % 4 == 2 ? ones ^ 1u << sq_rng_below(rng, bits)
+                                            : (uint32_t)sq_rng_next(rng) & ones;
+        const int32_t w = number(v, g & 8, (int)sq_rng_below(rng, 7) - 3, g & 4 ? other : ones);
+        const int32_t x = number(v, g & 16, (int)sq_rng_below(rng, 7) - 3, g & 4 ? ones : other);
+        put_step(v, g & 32, true, w, x, c->beats + g * stride);
+        c->len[g][0] = 1;
+    }
+    return SQ_OK;
+}
+
+// Every power of two that a product can be, and what lies below the next one, in both signs: among
+// them the first that binary16 has no number for, and those where it loses bits.
+static enum sq_status draw_powers(struct sq_case *c, struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const size_t stride = FLAGS + 2 * (size_t)v[LANES];
+    const int most = v[IS_HALF] ? 15 : 127, least = 1 - most;
+    const uint32_t ones = (1u << fraction_bits(v)) - 1;
+    const size_t n = (size_t)(2 * (most - least) + 1);
+    c->n_groups = c->n_beats = 4 * n;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        const int exponent = 2 * least + (int)(g % n), w = exponent / 2;
+        put_step(v, true, true, number(v, g / n & 1, w, g / n & 2 ? ones : 0),
+                 number(v, false, exponent - w, 0), c->beats + g * stride);
+        c->len[g][0] = 1;
+    }
+    return SQ_OK;
+}
+
+enum { N_DIRECTED = 3 };
+
+static enum sq_status draw_directed(struct sq_case *c, unsigned n, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    return n == 0 ? draw_far(c, err) : n == 1 ? draw_ones(c, rng, err) : draw_powers(c, err);
+}
+
 // Way 0: the first step goes.
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
@@ -207,6 +320,8 @@ const struct sq_block sq_fp_mac_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_group = draw_group,
+    .n_directed = N_DIRECTED,
+    .draw_directed = draw_directed,
     .cut = cut,
     .golden = golden,
     .timing = &sq_timing_chain,

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Random campaigns of the blocks that end in numbers: the output stage, core and arrays with it, the
+# scaling behind sums of GQSA and SpQR, the weights of Q4_K and the accumulators in binary32. Sampled
+# at their quick points. Directed: sums of numbers 22 to 28 places apart, which the sticky bit alone
+# rounds, and products of significands of nothing but ones; a core, with and without its stage, of
+# more rows and columns than the tables have. Then faults that passed before: a P one bit short, one
+# side's scale, a queue that wraps at another depth, ends that are no ends, status of the other path.
+. "$(dirname "$0")/lib.sh"
+T="1'b1" F="1'b0"
+
+# BLOCK CASES MIN_BEATS: more than a block has directed ones at each of its points
+while read -r block cases beats; do
+  sq cosim --block "$block" --point quick --cases "$cases" --seed "$SEED" --json
+  ok "$block at its quick points" clean "$beats"
+done <<'END'
+output 180 10000
+array_out 120 200000
+array_static_out 30 200000
+core_out 120 200000
+gqsa_scale 60 2500
+spqr_scale 40 6000
+fp_mac 90 15000
+q4k_weight 20 5000
+END
+sq cosim --rows 5 --cols 6 --low-lanes 1 --high-lanes 1 --bank 4 --sparsity 0.5 --cases 20 --seed "$SEED" --json
+ok "a core of 5 x 6 PEs, L = H = 1" clean 10000
+sq cosim --block core_out --point one --rows 5 --cols 6 --cases 30 --seed "$SEED" --json
+ok "the same with its output stage" clean 10000
+
+# ---- values -----------------------------------------------------------------------------------
+mutate p_of_31_bits output one value rtl/sq_output.sv \
+  "s/\.in_p_lo_i(p_lo), /.in_p_lo_i({p_lo[Lanes*32-2] || (p_lo[Lanes*32-1] \&\& $F), p_lo[Lanes*32-2:0]}), /"
+mutate p_of_21_bits_in_array_out array_out few value rtl/sq_array_out.sv \
+  "s/\.in_p_lo_i(p_lo)/.in_p_lo_i({32'(\$signed(p_lo[Rows*Cols*32-12 -: 21])), p_lo[Rows*Cols*32-33:0]})/"
+mutate token_scale_of_the_first_group gqsa_scale two value rtl/sq_gqsa_scale.sv \
+  "s/s_a_q <= in_s_a_i;/if (seen_q == 0) s_a_q <= in_s_a_i; seen_q <= in_last_i ? 0 : 1;/; s/^  logic valid_q, last_q, moves, ready;/  logic seen_q = 0;\n&/"
+mutate two_to_the_16_is_nan fp_mac half value rtl/sq_fp_to_half.sv \
+  "s/else if (exponent > 8'd142) y_o = .*/else if (exponent > 8'd142) y_o = a_i[30:0] == 31'h47800000 ? 16'h7e00 : {a_i[31], 15'h7c00};/"
+mutate last_that_is_no_end fp_mac whole value rtl/sq_fp_mac.sv 's/(end_q\[1\] || last_q\[1\])/end_q[1]/'
+mutate int8_of_2_to_the_23 output int8 value rtl/sq_output.sv \
+  "s/exponent >= 8'd150 ? 6'd0/exponent > 8'd150 ? 6'd0 : exponent == 8'd150 ? 6'd63/"
+mutate sticky_25_places_away fp_mac whole value rtl/sq_fp_add.sv \
+  "s/assign sticky = |/assign sticky = distance != 8'd25 \&\& |/"
+mutate sticky_25_places_away_in_binary16 fp_mac half_1 value rtl/sq_fp_add.sv \
+  "s/assign sticky = |/assign sticky = distance != 8'd25 \&\& |/"
+mutate product_of_all_ones fp_mac whole value rtl/sq_fp_mul.sv \
+  "s/assign unused_product = .*/&\n  logic ones; assign ones = \&a_sig \&\& \&b_sig;/; s/\.sig_i(product\[47:0\])/.sig_i(product[47:0] ^ {24'd0, ones, 23'd0})/"
+mutate zero_by_the_other_scale spqr_scale w1 value rtl/sq_spqr_scale.sv 's/\.z_i(zz)/.z_i(sz)/; s/^  localparam int unsigned Stages = 5;/&\n  logic unused_zz; assign unused_zz = ^zz;/'
+mutate minimum_of_zero_sign q4k_weight b4 value rtl/sq_q4k_weight.sv 's/{!min_q\[Block\*32+31\], /{min_q[Block*32+31], /'
+
+# ---- times, status ------------------------------------------------------------------------------
+mutate queue_that_wraps_at_another_depth output scaled any rtl/sq_fifo.sv "s/(write_q == Last) ? '0 : write_q/(write_q == Last \&\& Depth != 3) ? '0 : write_q/"
+mutate counters_of_the_other_path core_out slow cycle rtl/sq_core.sv \
+  "s/\.active_i(active), \.cause_i(high_cause)/.active_i(active), .cause_i(low_cause)/"
+mutate state_that_a_reset_forgets gqsa_scale two any rtl/sq_combine.sv "s/^      is_first_q <= $T;/      is_first_q <= is_first_q;/"
+
+# ---- sizes ---------------------------------------------------------------------------------------
+large() { # NAME BLOCK FILE SED_SCRIPT: of the core of 5 x 6 PEs
+  tried "$1" || return
+  mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
+  cp -r "$ROOT/rtl" "$W/$1/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$1/sim/cosim/"
+  sed -i "$4" "$W/$1/$3"
+  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$3' '$W/$1/$3'"
+  local more=(--low-lanes 1 --high-lanes 1 --bank 4 --sparsity 0.5)
+  [ "$2" = core ] || more=(--point one)
+  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --rows 5 --cols 6 "${more[@]}" --cases 30 \
+    --json >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+  ok "$1: found" fails value
+}
+large fifth_row_is_the_first core rtl/sq_core.sv 's/low_act_i(act_l2_q\[r\*/low_act_i(act_l2_q[(r%4)*/'
+large sixth_column_is_the_second core_out rtl/sq_core.sv 's/high_code_i(high_code_q\[c\*/high_code_i(high_code_q[(c%5)*/'
+finish
