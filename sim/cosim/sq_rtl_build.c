@@ -287,6 +287,7 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
     if (status == SQ_OK && code != 0) {
         char why[200];
         first_complaint(log, why);
+        SQ_TRY(sq_confine_check_disk(work, log, !*why, err));
         (void)rename(log, kept);
         return SQ_FAIL(err, SQ_ERR_BUILD, "%s; see %s", *why ? why : "the RTL did not build",
                        sq_path_tail(kept));

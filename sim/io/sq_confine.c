@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "sim/io/sq_file.h"
@@ -260,4 +261,30 @@ enum sq_status sq_confine_run(const struct sq_confine *c, char *const argv[], co
                                       : sq_process_run_limited(c->dir, argv, log, &l, code, err);
     free(program);
     return status;
+}
+
+// ---- after a run ---------------------------------------------------------------------------------
+
+enum { FULL_NBYTES = 1 << 20 }; // tools remove some of their files when they fail
+
+enum sq_status sq_confine_check_disk(const char *dir, const char *log, bool is_silent,
+                                     struct sq_error *err)
+{
+    static const int reasons[] = {ENOSPC, EDQUOT, EFBIG};
+    char line[512];
+    int reason = 0;
+    struct statvfs disk;
+    FILE *f = fopen(log, "re");
+    while (f && reason == 0 && fgets(line, sizeof line, f))
+        for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+            if (strstr(line, strerrordesc_np(reasons[i])))
+                reason = reasons[i];
+    if (f)
+        fclose(f);
+    if (reason == 0 && is_silent && statvfs(dir, &disk) == 0 &&
+        (uint64_t)disk.f_bavail * disk.f_frsize < FULL_NBYTES)
+        reason = ENOSPC;
+    return reason == 0 ? SQ_OK
+                       : SQ_FAIL(err, SQ_ERR_TOOL, "a tool could not write in '%s': %s",
+                                 sq_path_tail(dir), strerror(reason));
 }

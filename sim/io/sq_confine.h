@@ -29,6 +29,12 @@ struct sq_confine {
 enum sq_status sq_confine_run(const struct sq_confine *c, char *const argv[], const char *log,
                               int *code, struct sq_error *err);
 
+// After a run that failed: whether the disk, the quota or the limit of file sizes was in its way. The
+// log says so, or it is silent (`is_silent`: nothing was found in it) and the disk is full.
+// SQ_ERR_TOOL, one sentence with the folder; else SQ_OK.
+enum sq_status sq_confine_check_disk(const char *dir, const char *log, bool is_silent,
+                                     struct sq_error *err);
+
 // The limits of every run from here on; a program has one set of them. Without a call: an hour, 8
 // GiB of memory for a process, 16 GiB for a file.
 void sq_confine_set_limits(const struct sq_process_limits *limits);

@@ -45,10 +45,17 @@ struct job {
     struct sq_process_limits limits;
 };
 
+// Where the user has a lower limit, that one stays.
 static bool limit(int what, uint64_t most)
 {
-    const struct rlimit both = {.rlim_cur = most, .rlim_max = most};
-    return most == 0 || setrlimit((__rlimit_resource_t)what, &both) == 0;
+    struct rlimit l;
+    if (most == 0)
+        return true;
+    if (getrlimit((__rlimit_resource_t)what, &l) != 0)
+        return false;
+    l.rlim_cur = l.rlim_cur < most ? l.rlim_cur : most;
+    l.rlim_max = l.rlim_max < most ? l.rlim_max : most;
+    return setrlimit((__rlimit_resource_t)what, &l) == 0;
 }
 
 // What one process may take. A process that leaves the group is ended by its processor time.

@@ -82,6 +82,8 @@ static enum sq_status run_yosys(const struct sq_synth *s, const char *top, const
     SQ_TRY(sq_confine_run(&confine, argv, log, &code, err));
     if (code == 0)
         return SQ_OK;
+    find_line(work, "yosys.log", "ERROR: ", text, sizeof text);
+    SQ_TRY(sq_confine_check_disk(work, log, !text[0], err));
     find_line(work, "yosys.log", "bad_alloc", text, sizeof text);
     if (text[0])
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,

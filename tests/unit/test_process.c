@@ -6,6 +6,7 @@
 // filled by threads at once, by a program that dies.
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "sim/io/sq_cache.h"
@@ -109,6 +110,38 @@ static void test_background(void **state)
     (void)state;
     assert_int_equal(shell(dir, "sleep 1000 & echo $! >left", "log"), 0);
     await_gone(number_in("left"));
+}
+
+// Within limits: nothing is left when the time is over; a tool sees those of memory and file size, or
+// the user's own where these are lower; its terminal is out of reach.
+static void test_limits(void **state)
+{
+    (void)state;
+    struct sq_process_limits limits = {.seconds = 1};
+    char sh[] = "sh", c[] = "-c", wait[] = "sleep 1000 & echo $! >left; sleep 1000",
+         print[] = "ulimit -v; ulimit -f; ulimit -c; ! true </dev/tty";
+    char *const waits[] = {sh, c, wait, NULL}, *const prints[] = {sh, c, print, NULL};
+    struct sq_error err;
+    struct rlimit old, own = {1 << 20, 1 << 20};
+    int code;
+    unlink(tmpdir_path(dir, "left"));
+    check_refused(sq_process_run_limited(dir, waits, tmpdir_path(dir, "log"), &limits, &code, &err),
+                  SQ_ERR_RANGE, &err, "sh ran for more than 1 seconds, which is its limit");
+    await_gone(number_in("left"));
+    limits = (struct sq_process_limits){100, (uint64_t)1 << 32, 1 << 30};
+    getrlimit(RLIMIT_FSIZE, &old);
+    own.rlim_max = old.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &own);
+    const enum sq_status status =
+        sq_process_run_limited(dir, prints, tmpdir_path(dir, "log"), &limits, &code, &err);
+    setrlimit(RLIMIT_FSIZE, &old);
+    assert_true(status == SQ_OK && code == 0);
+    size_t n;
+    char *text = (char *)read_bytes(tmpdir_path(dir, "log"), &n);
+    const char want[] = "4194304\n2048\n0\n"; // KiB, and blocks of 512 bytes
+    assert_true(n >= sizeof want - 1);
+    assert_memory_equal(text, want, sizeof want - 1);
+    free(text);
 }
 
 // A program is killed: its tool and what that started are gone.
@@ -330,15 +363,11 @@ static void test_leftovers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_tool_gets),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_background),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_end_all),
-        cmocka_unit_test(test_flips),
-        cmocka_unit_test(test_at_once),
-        cmocka_unit_test(test_unfilled),
+        cmocka_unit_test(test_what_a_tool_gets), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_background),       cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_killed),           cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_end_all),          cmocka_unit_test(test_flips),
+        cmocka_unit_test(test_at_once),          cmocka_unit_test(test_unfilled),
         cmocka_unit_test(test_leftovers),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
