@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/sq_api.h"
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 
 enum { NAME_MAX_NBYTES = 255 };
 

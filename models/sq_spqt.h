@@ -62,6 +62,13 @@ size_t sq_spqt_select(const float *x, size_t k, float theta, uint32_t *idx);
 
 // ---- products (SPEC G.7) --------------------------------------------------------------------
 
+// Both hold 256 weights of Q4_K in 144 bytes: 16 of scales, then a nibble for each weight.
+enum sq_spqt_layout {
+    SQ_SPQT_ZIGZAG, // 256 rows of one column (G.4); along K the columns follow each other
+    SQ_SPQT_ROW,    // 256 columns of one row, as ggml stores it
+    SQ_SPQT_LAYOUTS,
+};
+
 enum sq_spqt_schedule {
     SQ_SPQT_BALANCED, // worker p takes active columns [p n_ns / P, (p+1) n_ns / P)
     SQ_SPQT_STATIC,   // B2: worker p takes the active ones of columns [p K / P, (p+1) K / P)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli.h"
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 
 enum {
     KEY_FORMAT = 0x1000,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cmd_cosim.h"
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 #include "sim/llm/sq_encoded_visit.h"
 
 struct visit {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "sim/cli/sq_cli.h"
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"

@@ -11,7 +11,7 @@
 
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_text.h"
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_sensitivity_scan.h"

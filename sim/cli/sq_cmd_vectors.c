@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli_option.h"
-#include "sim/format/sq_bs_format.h"
-#include "sim/format/sq_vectors_file.h"
+#include "sim/format/bs/sq_bs_format.h"
+#include "sim/format/bs/sq_vectors_file.h"
 
 enum { KEY_JSON = 0x2000, KEY_OUT, KEY_CHECK, SEED = 1 };
 

@@ -8,7 +8,7 @@
 
 #include "sim/block/sq_core_run.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/format/sq_w_route.h"
+#include "sim/format/grid/sq_w_route.h"
 
 // ---- core -----------------------------------------------------------------------------------
 

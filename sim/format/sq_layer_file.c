@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 
 // The recipe that the file and the free options say together.
 static enum sq_status settle(struct sq_layer_file *f, const struct sq_given *given,

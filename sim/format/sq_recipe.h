@@ -19,7 +19,6 @@
 #include "models/quant/sq_prune24.h"
 #include "models/sq_codes.h"
 #include "models/sq_spqt.h"
-#include "sim/format/sq_spqt_cost.h"
 
 struct sq_format_ops;
 struct sq_layer_rule;

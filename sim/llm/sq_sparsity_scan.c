@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "models/quant/sq_spqt_calib.h"
+#include "sim/format/spqt/sq_spqt_format.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_spqt_format.h"
 
 // One block: its layers, what they see, and the residual stream before and after it.
 struct block {

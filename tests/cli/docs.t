@@ -72,9 +72,9 @@ lost() { # of the words that match PATTERN, those that no file below FOLDER... i
   done 2>&1
 }
 ok "headers, modules, kernels" [ -z "$(lost '(quant/)?sq_[a-z0-9_]*\.(h|c|sv|cu|cuh)' models rtl gpu | tee >(cat >&2))" ]
-for folder in $(grep -oE '^(sim/)?[a-z]+/sq_[a-z0-9_]+\.[ch]$' "$W/words" | sed 's,^sim/,,; s,/.*,,' | sort -u); do
+for folder in $(grep -oE '^(sim/)?[a-z]+/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]$' "$W/words" | sed 's,^sim/,,; s,/.*,,' | sort -u); do
   case $folder in quant | models) continue ;; esac
-  ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/sq_[a-z0-9_]+\.[ch]" sim | tee >(cat >&2))" ]
+  ok "sim/$folder" [ -z "$(lost "(sim/)?$folder/([a-z0-9]+/)?sq_[a-z0-9_]+\.[ch]" sim | tee >(cat >&2))" ]
 done
 (cd "$ROOT" && X | sort -u >"$W/names"
 ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |

@@ -11,7 +11,7 @@
 #include "models/sq_mac.h"
 #include "sim/cosim/sq_layer_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_layer.h"
 #include "tests/skip.h"

@@ -14,8 +14,8 @@
 // columns share (gqsa, stream_k, rows of different length), and outliers on their way to the array.
 // Sampled: 12 machines and GEMMs for each of five rows.
 #include "sim/cosim/sq_port.h"
+#include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_spqt_cost.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/machine_fixture.h"
 

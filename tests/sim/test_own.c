@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "sim/format/sq_spqt_format.h"
+#include "sim/format/spqt/sq_spqt_format.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
 

@@ -6,7 +6,7 @@
 // weights. tests/cli/stored_bits.t asks the same of the commands, on a real model.
 #include <math.h>
 
-#include "sim/format/sq_grid_format.h"
+#include "sim/format/grid/sq_grid_format.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/tmpdir.h"

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/bs/sq_vectors.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sq_rng.h"
+
+enum { BLOCKS = 24, RANDOM = 64, CODES = 256 };
+
+// ---- tables ---------------------------------------------------------------------------------
+
+uint32_t sq_vector_get(const struct sq_vector_field *f, size_t at, size_t i)
+{
+    const uint8_t *p = f->data + (at * f->count + i) * sq_dtype_nbytes(f->dtype);
+    return f->dtype == SQ_U8
+               ? p[0]
+               : (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+void sq_vector_put(struct sq_vector_field *f, size_t at, size_t i, uint32_t bits)
+{
+    uint8_t *p = f->data + (at * f->count + i) * sq_dtype_nbytes(f->dtype);
+    for (size_t b = 0; b < sq_dtype_nbytes(f->dtype); b++)
+        p[b] = (uint8_t)(bits >> 8 * b);
+}
+
+static bool is_nan(uint32_t bits)
+{
+    return (bits & 0x7fffffffu) > 0x7f800000u;
+}
+
+bool sq_vector_same(const struct sq_vector_field *f, uint32_t a, uint32_t b)
+{
+    return a == b || (f->dtype == SQ_F32 && is_nan(a) && is_nan(b));
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+struct maker {
+    struct sq_vectors *v;
+    struct sq_rng rng;
+    bool failed;
+};
+
+// Room for n cases; fields by name follow with add().
+static struct sq_vector_rule *begin(struct maker *m, const char *name, const char *says, size_t n)
+{
+    struct sq_vector_rule *r = &m->v->rule[m->v->n_rules++];
+    *r = (struct sq_vector_rule){.name = name, .says = says, .n = n};
+    return r;
+}
+
+static struct sq_vector_field *add(struct maker *m, struct sq_vector_rule *r, const char *name,
+                                   enum sq_dtype dtype, size_t count)
+{
+    struct sq_vector_field *f = &r->field[r->n_fields++];
+    *f = (struct sq_vector_field){name, dtype, count, NULL};
+    f->data = calloc(r->n * count + 1, sq_dtype_nbytes(dtype));
+    m->failed = m->failed || !f->data;
+    return f;
+}
+
+void sq_vectors_free(struct sq_vectors *v)
+{
+    for (size_t r = 0; r < v->n_rules; r++)
+        for (size_t f = 0; f < v->rule[r].n_fields; f++)
+            free(v->rule[r].field[f].data);
+    memset(v, 0, sizeof *v);
+}
+
+// ---- elements -------------------------------------------------------------------------------
+
+// The codes of the low elements, or the high ones where they have a code of their own.
+static bool is_code(const struct sq_bs_format *f, bool is_high, unsigned code)
+{
+    const enum sq_element e = is_high ? sq_bs_high_element(f) : f->element;
+    const bool is_negative_zero = code == 1u << (sq_element_bits(e) - 1);
+    return sq_element_is_number(e, (uint8_t)code) &&
+           !(f->kind == SQ_BS_SQ && !sq_element_is_int(e) && is_negative_zero);
+}
+
+static float value_of(const struct sq_bs_format *f, bool is_high, unsigned code)
+{
+    const struct sq_bs_code c = {is_high ? 0 : (uint8_t)code, is_high ? (uint8_t)code : 0};
+    return sq_bs_element(f, is_high, c);
+}
+
+static uint32_t code_of(const struct sq_bs_format *f, bool is_high, float x)
+{
+    struct sq_bs_block b = {.step = {1, 1}};
+    b.is_high[0] = is_high;
+    const struct sq_bs_code c = sq_bs_encode(f, &b, 0, x);
+    return is_high ? c.high : c.code;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static void element_rules(struct maker *m, bool is_high)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    float value[CODES];
+    unsigned code[CODES];
+    size_t n = 0;
+    for (unsigned c = 0; c < CODES; c++)
+        if (is_code(f, is_high, c))
+            code[n++] = c;
+    struct sq_vector_rule *r =
+        begin(m, is_high ? "decode_high" : "decode", "a code has another value", n);
+    struct sq_vector_field *in = add(m, r, "code", SQ_U8, 1);
+    r->n_in = 1;
+    struct sq_vector_field *out = add(m, r, "value", SQ_F32, 1);
+    struct sq_vector_rule *back =
+        begin(m, is_high ? "encode_high" : "encode", "a value does not go back to its code", n);
+    struct sq_vector_field *x = add(m, back, "x", SQ_F32, 1);
+    back->n_in = 1;
+    struct sq_vector_field *again = add(m, back, "code", SQ_U8, 1);
+    for (size_t i = 0; i < n && !m->failed; i++) {
+        value[i] = value_of(f, is_high, code[i]);
+        sq_vector_put(in, i, 0, code[i]);
+        sq_vector_put(out, i, 0, bits_of(value[i]));
+        sq_vector_put(x, i, 0, bits_of(value[i]));
+        sq_vector_put(again, i, 0, code_of(f, is_high, value[i]));
+    }
+    if (m->failed)
+        return;
+    qsort(value, n, sizeof *value, ascending);
+    r = begin(m, is_high ? "tie_high" : "tie",
+              "a number between two values goes to the wrong one: the nearest, halves to the even "
+              "code, beyond the largest the largest",
+              3 * (n - 1) + 4);
+    x = add(m, r, "x", SQ_F32, 1);
+    r->n_in = 1;
+    out = add(m, r, "code", SQ_U8, 1);
+    for (size_t i = 0; i < r->n && !m->failed; i++) {
+        const size_t pair = i / 3 < n - 1 ? i / 3 : n - 2;
+        const float half = (value[pair] + value[pair + 1]) / 2;
+        float at = i % 3 == 0   ? half
+                   : i % 3 == 1 ? nextafterf(half, -INFINITY)
+                                : nextafterf(half, INFINITY);
+        if (i >= 3 * (n - 1)) // beyond the ends
+            at = (i % 2 ? 1.0f : -1.0f) * value[n - 1] * (i < r->n - 2 ? 1.25f : 1e6f);
+        sq_vector_put(x, i, 0, bits_of(at));
+        sq_vector_put(out, i, 0, code_of(f, is_high, at));
+    }
+}
+
+// ---- blocks ---------------------------------------------------------------------------------
+
+// Block `i` of the suite: zeros; ties of magnitudes; one scale tie after another; scales below the
+// smallest and beyond the largest; any.
+static void draw_block(struct maker *m, size_t i, float *x)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    const float top = sq_element_max(f->element);
+    const int e = (int)(i % 24) - 12; // scales 2^-12 .. 2^11: E4M3 has 2^-9 .. 448
+    for (size_t k = 0; k < f->block; k++) {
+        const float u = (float)(int32_t)(sq_rng_below(&m->rng, 2001)) / 1000 - 1;
+        x[k] = i == 0       ? 0
+               : i % 4 == 1 ? (float)((int)sq_rng_below(&m->rng, 9) - 4) * ldexpf(0.25f, e)
+                            : u * top * ldexpf(1, e);
+    }
+    if (i % 4 == 2) // the scale falls between two codes: 17/16, 19/16, .. of a power of two
+        x[sq_rng_below(&m->rng, f->block)] =
+            top * ldexpf(17.0f + 2 * (float)sq_rng_below(&m->rng, 8), e - 4);
+}
+
+struct blocks {
+    struct sq_vector_field *x, *global, *mask, *scale, *code, *high;
+};
+
+static bool has_mask(const struct sq_bs_format *f)
+{
+    return f->kind == SQ_BS_SQ || f->kind == SQ_BS_PLUS;
+}
+
+static size_t n_scales(const struct sq_bs_format *f)
+{
+    return 1u + sq_bs_has_scale(f, 1);
+}
+
+// Fields of a rule over blocks, up to those that `last` names.
+static struct blocks block_rule(struct maker *m, const char *name, const char *says)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    struct sq_vector_rule *r = begin(m, name, says, RANDOM + 128);
+    struct blocks b = {.x = add(m, r, "x", SQ_F32, f->block)};
+    const bool asks_mask = strcmp(name, "mask") == 0, asks_scale = strcmp(name, "scale") == 0;
+    if (!asks_mask)
+        b.global = add(m, r, "global", SQ_F32, sq_bs_n_parts(f));
+    r->n_in = r->n_fields;
+    if (has_mask(f)) {
+        b.mask = add(m, r, "mask", SQ_U8, f->block);
+        r->n_in += !asks_mask;
+    }
+    if (!asks_mask)
+        b.scale = add(m, r, "scale", SQ_U8, n_scales(f));
+    r->n_in += !asks_mask && !asks_scale;
+    if (!asks_mask && !asks_scale) {
+        b.code = add(m, r, "code", SQ_U8, f->block);
+        if (f->kind == SQ_BS_SQ)
+            b.high = add(m, r, "high", SQ_U8, f->block);
+    }
+    return b;
+}
+
+static void put_block(const struct sq_bs_format *f, struct blocks *to, size_t at, const float *x,
+                      const float *global, const struct sq_bs_block *b)
+{
+    for (size_t k = 0; k < f->block; k++) {
+        const struct sq_bs_code c = sq_bs_encode(f, b, k, x[k]);
+        sq_vector_put(to->x, at, k, bits_of(x[k]));
+        if (to->mask)
+            sq_vector_put(to->mask, at, k, b->is_high[k]);
+        if (to->code)
+            sq_vector_put(to->code, at, k, c.code);
+        if (to->high)
+            sq_vector_put(to->high, at, k, c.high);
+    }
+    for (size_t p = 0; to->global && p < to->global->count; p++)
+        sq_vector_put(to->global, at, p, bits_of(global[p]));
+    for (size_t p = 0; to->scale && p < to->scale->count; p++)
+        sq_vector_put(to->scale, at, p, b->scale[p]);
+}
+
+static void block_rules(struct maker *m)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    struct blocks mask = {0};
+    if (has_mask(f))
+        mask = block_rule(m, "mask",
+                          "other elements are high: the largest, the lower place of equals");
+    struct blocks scale = block_rule(
+        m, "scale",
+        "a block gets another scale: nearest, halves to even, subnormals kept, 0x7e at most");
+    struct blocks code = block_rule(m, "code", "an element over its step gets another code");
+    for (size_t i = 0; i < RANDOM + 128 && !m->failed; i++) {
+        float x[SQ_BS_BLOCK_MAX];
+        const float g = i < 128 ? 1.0f : 0.37f;
+        const float global[SQ_BS_PARTS] = {sq_bs_is_e8m0(f) ? 1 : g, sq_bs_is_e8m0(f) ? 1 : g / 3};
+        struct sq_bs_block b;
+        draw_block(m, i, x);
+        sq_bs_choose(f, x, f->block, global, &b);
+        if (mask.x)
+            put_block(f, &mask, i, x, global, &b);
+        put_block(f, &scale, i, x, global, &b);
+        put_block(f, &code, i, x, global, &b);
+    }
+}
+
+// ---- products -------------------------------------------------------------------------------
+
+// One row of `n` blocks with all that sq_bs_gemm reads.
+struct row {
+    struct sq_bs c;
+    uint8_t code[BLOCKS * SQ_BS_BLOCK_MAX], high[BLOCKS * SQ_BS_BLOCK_MAX],
+        mask[BLOCKS * SQ_BS_BLOCK_MAX], scale[SQ_BS_PARTS][BLOCKS];
+    float global[SQ_BS_PARTS];
+};
+
+static void open_row(struct row *r, const struct sq_bs_format *f, size_t n)
+{
+    memset(r, 0, sizeof *r);
+    r->c = (struct sq_bs){.f = *f, .n = 1, .k = n * f->block, .k_orig = n * f->block};
+    r->c.code = r->code;
+    r->c.high = f->kind == SQ_BS_SQ ? r->high : NULL;
+    r->c.is_high = has_mask(f) ? r->mask : NULL;
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        r->c.scale[p] = sq_bs_has_scale(f, p) ? r->scale[p] : NULL;
+        r->c.global[p] = p < sq_bs_n_parts(f) ? &r->global[p] : NULL;
+        r->global[p] = 1;
+    }
+}
+
+static uint8_t draw_code(struct maker *m, bool is_high)
+{
+    unsigned code;
+    do
+        code = sq_rng_below(&m->rng, CODES);
+    while (!is_code(&m->v->f, is_high, code));
+    return (uint8_t)code;
+}
+
+// Elements of block j: all of them at random; or (`which` 0..3) extremes beside the smallest.
+static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned which)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    const size_t b = f->block, n_high = f->kind == SQ_BS_SQ     ? f->high_per_block
+                                        : f->kind == SQ_BS_PLUS ? 1
+                                                                : 0;
+    const bool has_own = f->kind == SQ_BS_SQ && !f->is_split;
+    for (size_t t = 0; t < n_high;) {
+        const size_t i = j * b + sq_rng_below(&m->rng, (uint32_t)b);
+        t += !r->mask[i];
+        r->mask[i] = 1;
+    }
+    for (size_t k = 0; k < b; k++) {
+        const size_t i = j * b + k;
+        const bool is_high = has_own && r->mask[i];
+        const bool is_small = k == (which & 1 ? b - 1 : 0);
+        const float most =
+            is_high ? sq_element_max(sq_bs_high_element(f)) : sq_element_max(f->element);
+        uint8_t c = draw_code(m, is_high);
+        if (which < 4) // one of the smallest numbers beside largest ones, all of one sign or not
+            c = (uint8_t)code_of(f, is_high, which < 2 || k % 2 ? most : -most);
+        if (which < 4 && is_small)
+            c = 1;
+        if (is_high)
+            r->high[i] = c;
+        else
+            r->code[i] = c;
+        if (f->is_split && r->mask[i])
+            r->high[i] = draw_code(m, false);
+    }
+}
+
+// Scales of block j: 1; or across their range, `at` counting.
+static void draw_scales(struct maker *m, struct row *r, size_t j, bool is_one, size_t at)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    static const uint8_t e4m3[] = {0, 1, 2, 3, 5, 7, 8, 9, 0x38, 0x7d, 0x7e};
+    static const uint8_t e8m0[] = {120, 127, 134, 60, 190, 0, 30, 250};
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        if (r->c.scale[p] && sq_bs_is_e8m0(f))
+            r->scale[p][j] = is_one    ? 127
+                             : at < 64 ? e8m0[at % 8]
+                                       : (uint8_t)(120 + sq_rng_below(&m->rng, 16));
+        else if (r->c.scale[p])
+            r->scale[p][j] = is_one     ? 0x38
+                             : at < 121 ? e4m3[at % 11]
+                                        : (uint8_t)(0x20 + sq_rng_below(&m->rng, 0x30));
+}
+
+static float product(const struct row *w, const struct row *x)
+{
+    static _Thread_local _Alignas(64) uint8_t scratch[1 << 19];
+    float y = 0;
+    const struct sq_bs_product g = {.w = &w->c, .x = &x->c, .y = &y};
+    if (sq_bs_gemm_scratch(&g) > sizeof scratch)
+        abort();
+    sq_bs_gemm(&g, scratch);
+    return y;
+}
+
+static void reverse(const struct row *from, struct row *to, const struct sq_bs_format *f)
+{
+    const size_t b = f->block;
+    open_row(to, f, BLOCKS);
+    for (size_t j = 0; j < BLOCKS; j++) {
+        const size_t k = BLOCKS - 1 - j;
+        memcpy(to->code + j * b, from->code + k * b, b);
+        memcpy(to->high + j * b, from->high + k * b, b);
+        memcpy(to->mask + j * b, from->mask + k * b, b);
+        for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+            to->scale[p][j] = from->scale[p][k];
+    }
+}
+
+struct side {
+    struct sq_vector_field *code, *high, *mask, *scale;
+};
+
+static struct side add_side(struct maker *m, struct sq_vector_rule *r, size_t blocks, bool is_w)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    struct side s = {.code = add(m, r, is_w ? "w_code" : "x_code", SQ_U8, blocks * f->block)};
+    if (f->kind == SQ_BS_SQ)
+        s.high = add(m, r, is_w ? "w_high" : "x_high", SQ_U8, blocks * f->block);
+    if (has_mask(f))
+        s.mask = add(m, r, is_w ? "w_mask" : "x_mask", SQ_U8, blocks * f->block);
+    s.scale = add(m, r, is_w ? "w_scale" : "x_scale", SQ_U8, blocks * n_scales(f));
+    return s;
+}
+
+static void put_side(const struct sq_bs_format *f, const struct side *s, size_t at,
+                     const struct row *r, size_t blocks)
+{
+    for (size_t i = 0; i < blocks * f->block; i++) {
+        sq_vector_put(s->code, at, i, r->code[i]);
+        if (s->high)
+            sq_vector_put(s->high, at, i, r->high[i]);
+        if (s->mask)
+            sq_vector_put(s->mask, at, i, r->mask[i]);
+    }
+    for (size_t j = 0; j < blocks; j++)
+        for (size_t p = 0; p < n_scales(f); p++)
+            sq_vector_put(s->scale, at, j * n_scales(f) + p, r->scale[p][j]);
+}
+
+static void draw_row(struct maker *m, struct row *r, size_t blocks, bool is_one, size_t at,
+                     unsigned which)
+{
+    open_row(r, &m->v->f, blocks);
+    for (size_t j = 0; j < blocks; j++) {
+        draw_elements(m, r, j, which);
+        draw_scales(m, r, j, is_one, blocks > 1 ? CODES : at);
+    }
+}
+
+static void product_rule(struct maker *m, const char *name, const char *says, size_t blocks,
+                         size_t n)
+{
+    const struct sq_bs_format *f = &m->v->f;
+    const bool is_one = strcmp(name, "dot") == 0;
+    struct sq_vector_rule *r = begin(m, name, says, n);
+    const struct side ws = add_side(m, r, blocks, true), xs = add_side(m, r, blocks, false);
+    r->n_in = r->n_fields;
+    struct sq_vector_field *y = add(m, r, "y", SQ_F32, 1);
+    for (size_t i = 0; i < n && !m->failed; i++) {
+        struct row w, x, w_back, x_back;
+        for (unsigned tries = 0; tries < 200; tries++) { // one that shows the order
+            draw_row(m, &w, blocks, is_one, i / 11, is_one && i < 16 ? (unsigned)i / 4 : 4);
+            draw_row(m, &x, blocks, is_one, i, is_one && i < 16 ? (unsigned)i % 4 : 4);
+            if (blocks == 1)
+                break;
+            reverse(&w, &w_back, f);
+            reverse(&x, &x_back, f);
+            if (bits_of(product(&w, &x)) != bits_of(product(&w_back, &x_back)))
+                break;
+        }
+        put_side(f, &ws, i, &w, blocks);
+        put_side(f, &xs, i, &x, blocks);
+        sq_vector_put(y, i, 0, bits_of(product(&w, &x)));
+    }
+}
+
+enum sq_status sq_vectors_make(struct sq_vectors *v, const struct sq_bs_format *f, uint64_t seed,
+                               struct sq_error *err)
+{
+    struct maker m = {.v = v, .rng = {seed}};
+    memset(v, 0, sizeof *v);
+    v->f = *f;
+    element_rules(&m, false);
+    if (sq_bs_n_parts(f) == 2 && !m.failed)
+        element_rules(&m, true);
+    if (!m.failed)
+        block_rules(&m);
+    if (!m.failed)
+        product_rule(&m, "dot", "a block's sum of products is not exact: a bit is lost", 1, RANDOM);
+    if (!m.failed)
+        product_rule(&m, "scaled",
+                     "a sum times its two scales is another: subnormal scales are numbers", 1,
+                     121 + RANDOM);
+    if (!m.failed)
+        product_rule(&m, "accumulate",
+                     "blocks are added in another order, or with another rounding than one of "
+                     "binary32 an addition",
+                     BLOCKS, RANDOM);
+    if (!m.failed)
+        return SQ_OK;
+    sq_vectors_free(v);
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the vectors");
+}

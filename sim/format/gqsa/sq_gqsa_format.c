@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: Apache-2.0
+// GQSA (SPEC F) as a format. Activations: INT8, or binary16 (the paper's W4A16). K is
+// padded to whole groups.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_gqsa_quant.h"
+#include "models/quant/sq_sensitivity.h"
+#include "sim/format/gqsa/sq_gqsa_cost.h"
+#include "sim/format/sq_cells.h"
+#include "sim/format/sq_encoded.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_work_split.h"
+
+struct state {
+    struct sq_gqsa m;
+    uint8_t *zeros;        // packed, as stored
+    uint8_t *groups;       // little-endian u16, as stored
+    struct sq_cells cells; // beside activations of int8
+};
+
+static void gqsa_free(void *context)
+{
+    struct state *s = context;
+    if (!s)
+        return;
+    free(s->m.row_index);
+    free(s->m.groups);
+    free(s->m.codes);
+    free(s->m.scale);
+    free(s->m.zero);
+    free(s->zeros);
+    free(s->groups);
+    free(s->cells.cells);
+    free(s);
+}
+
+static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
+{
+    const unsigned g = r->group;
+    if (!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 or 16 for gqsa",
+                       r->act.low_bits);
+    if (g < 4 || g > 128 || (g & (g - 1)) != 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 4, 8, 16, 32, 64 or 128", g);
+    if (!(r->sparsity >= 0 && r->sparsity <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..1", r->sparsity);
+    if ((unsigned)r->prune > SQ_PRUNE_SPARSEGPT)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "prune = %s, need magnitude, wanda or sparsegpt for gqsa",
+                       r->prune == SQ_PRUNE_NONE ? "none" : "unknown");
+    if (r->is_lite && r->is_gptq)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "lite and gptq exclude each other");
+    return SQ_OK;
+}
+
+static unsigned needs(const struct sq_recipe *r)
+{
+    return (r->prune == SQ_PRUNE_WANDA ? SQ_NEED_HESSIAN : 0u) |
+           (r->prune == SQ_PRUNE_SPARSEGPT || r->is_gptq || r->is_lite ? SQ_NEED_FACTOR : 0u);
+}
+
+// ---- options --------------------------------------------------------------------------------
+
+enum { CODED = SQ_IN_EVAL | SQ_IN_QUANTIZE, TIMED = SQ_IN_RUN | SQ_IN_SWEEP };
+
+#define ALGORITHM                                                                                  \
+    "rounding to nearest, compensated in one pass, or survivors and scales refitted (lite)"
+
+static const char *const algorithm_choice[] = {"rtn", "gptq", "lite", NULL};
+static const char *const prune_choice[] = {"magnitude", "wanda", "sparsegpt", NULL};
+static const char *const score_choice[] = {"c0", "c1", "c2", "c3", NULL};
+static const char *const scope_choice[] = {"matrix", "row", NULL};
+static const char *const schedule_choice[] = {"stream_k", "slice_k", NULL};
+static const char *const group_choice[] = {"4", "8", "16", "32", "64", "128", NULL};
+static const char *const act_choice[] = {"8", "16", NULL};
+static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
+
+static const struct sq_format_option options[] = {
+    SQ_WORD("algorithm", CODED, CODED, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
+            ALGORITHM),
+    SQ_SAID("algorithm", SQ_IN_FILE, "file"),
+    SQ_WORD("prune", CODED, CODED, prune_choice, 0, SQ_FOLLOWS, prune,
+            "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
+    SQ_REAL("sparsity", CODED, CODED, 0.01, 0.99, 0.5, sparsity,
+            "fraction of the groups that is pruned"),
+    SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, group_choice, 16, group,
+              "weights per group, which has one scale and is kept or not"),
+    SQ_WORD("scope", CODED, CODED, scope_choice, 0, 0, is_row_balanced,
+            "groups compete in the whole matrix or in their row"),
+    {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
+    SQ_UINT("group", TIMED, SQ_IN_RUN, 4, 128, 16, group, "weights per group"),
+    SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, sparsity,
+            "fraction of the groups that is pruned"),
+    SQ_WORD("scope", TIMED & ~SQ_IN_SWEEP, TIMED, scope_choice, 0, 0, is_row_balanced,
+            "groups compete in the whole matrix or in their row"),
+    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, schedule_choice, 0, 0, own[0],
+            "columns of a tile share its groups, or each takes its own"),
+    SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, percdamp, "damping of the Hessian"),
+    SQ_WORD("score", CODED, 0, score_choice, 0, 0, gptq.score, "sparsegpt: importance of a weight"),
+    SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, act.low_bits,
+              "bits of an activation; 16 is binary16"),
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+              "bits of an activation"),
+    {0}};
+
+static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                             struct sq_error *err)
+{
+    if (!(scope & (CODED | SQ_IN_SWEEP)))
+        return SQ_OK;
+    if (!sq_given_text(given, "prune"))
+        r->prune = r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
+    if (sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR)
+        return SQ_FAIL(err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
+    if (sq_given_text(given, "score") && r->prune != SQ_PRUNE_SPARSEGPT)
+        return SQ_FAIL(err, SQ_ERR_ARG, "score needs --prune sparsegpt");
+    return SQ_OK;
+}
+
+static void text(const struct sq_recipe *r, char out[96])
+{
+    snprintf(out, 96, "gqsa A%u, %g pruned in groups of %u", sq_recipe_act_bits(r), r->sparsity,
+             r->group);
+}
+
+static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+}
+
+static size_t padded(const struct sq_recipe *r, size_t k_orig)
+{
+    return sq_gqsa_padded(k_orig, r->group);
+}
+
+static struct state *state_new(size_t n, size_t k_orig, unsigned group, size_t nnz)
+{
+    struct state *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->m = (struct sq_gqsa){.n = n,
+                            .k = sq_gqsa_padded(k_orig, group),
+                            .k_orig = k_orig,
+                            .nnz = nnz,
+                            .group = group,
+                            .row_index = malloc((n + 1) * sizeof(uint32_t)),
+                            .groups = malloc(nnz * sizeof(uint16_t) + 1),
+                            .codes = malloc(nnz * (group / 2) + 1),
+                            .scale = malloc(nnz * sizeof(uint16_t) + 1),
+                            .zero = malloc(nnz + 1)};
+    s->zeros = malloc(sq_gqsa_zero_nbytes(nnz) + 1);
+    s->groups = malloc(2 * nnz + 1);
+    if (s->m.row_index && s->m.groups && s->m.codes && s->m.scale && s->m.zero && s->zeros &&
+        s->groups)
+        return s;
+    gqsa_free(s);
+    return NULL;
+}
+
+// ---- encoding -------------------------------------------------------------------------------
+
+// The factor of each column's importance.
+static enum sq_status fill_weight_of(const struct sq_recipe *r, const struct sq_quant_input *in,
+                                     size_t k, float *weight_of, struct sq_error *err)
+{
+    if (r->prune == SQ_PRUNE_SPARSEGPT) {
+        sq_score_weights(in->factor, r->gptq.score, weight_of);
+        return SQ_OK;
+    }
+    for (size_t i = 0; i < k; i++)
+        weight_of[i] = 1;
+    if (r->prune == SQ_PRUNE_MAGNITUDE)
+        return SQ_OK;
+    double *norm = malloc(k * sizeof *norm);
+    enum sq_status status =
+        norm ? sq_channel_norms(in->calibration, norm, err) : no_memory(1, k, err);
+    for (size_t i = 0; status == SQ_OK && i < k; i++)
+        weight_of[i] = (float)norm[i];
+    free(norm);
+    return status;
+}
+
+static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n, size_t k,
+                             const struct sq_quant_input *in, uint8_t *is_kept,
+                             struct sq_error *err)
+{
+    const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
+    float *weight_of = malloc(k * sizeof *weight_of);
+    double *score = malloc(n * columns * sizeof *score);
+    enum sq_status status = weight_of && score ? SQ_OK : no_memory(n, k, err);
+    if (status == SQ_OK)
+        status = fill_weight_of(r, in, k, weight_of, err);
+    if (status == SQ_OK) {
+        sq_gqsa_saliency(w, n, k, r->group, weight_of, score);
+        status = sq_gqsa_prune(score, n, columns, r->sparsity, r->is_row_balanced, is_kept, err);
+    }
+    free(weight_of);
+    free(score);
+    return status;
+}
+
+// What a file holds beside the arrays of *m.
+static void fill_stored(struct state *s)
+{
+    sq_gqsa_pack_zeros(s->m.zero, s->m.nnz, s->zeros);
+    for (size_t e = 0; e < s->m.nnz; e++) {
+        s->groups[2 * e] = (uint8_t)s->m.groups[e];
+        s->groups[2 * e + 1] = (uint8_t)(s->m.groups[e] >> 8);
+    }
+}
+
+// What apply() reads.
+static enum sq_status finish(struct state *s, const struct sq_recipe *r, struct sq_error *err)
+{
+    if (r->is_act_f16)
+        return SQ_OK;
+    s->cells = (struct sq_cells){.w = sq_gqsa_codes(&s->m), .row = sq_gqsa_row, .from = &s->m};
+    return sq_cells_init(&s->cells, err);
+}
+
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
+    const enum sq_gqsa_method method = r->is_lite   ? SQ_GQSA_LITE
+                                       : r->is_gptq ? SQ_GQSA_SEQUENTIAL
+                                                    : SQ_GQSA_RTN;
+    uint8_t *is_kept = malloc(n * columns);
+    struct state *s = NULL;
+    enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : no_memory(n, k, err);
+    if (status == SQ_OK) {
+        s = state_new(n, k, r->group, sq_gqsa_count(is_kept, n, columns));
+        status = s ? sq_gqsa_check_shape(&s->m, err) : no_memory(n, k, err);
+    }
+    if (status == SQ_OK) {
+        sq_gqsa_set_groups(&s->m, is_kept);
+        status = sq_gqsa_encode(&s->m, w, method, in->calibration, in->factor, err);
+    }
+    free(is_kept);
+    if (status == SQ_OK)
+        status = finish(s, r, err);
+    if (status == SQ_OK) {
+        fill_stored(s);
+    } else {
+        gqsa_free(s);
+        s = NULL;
+    }
+    *state = s;
+    return status;
+}
+
+// ---- multiplying ----------------------------------------------------------------------------
+
+static enum sq_status apply_f16(const struct sq_gqsa *m, const float *x, size_t n_tokens, float *y,
+                                struct sq_error *err)
+{
+    float *tokens = malloc(n_tokens * m->k * sizeof *tokens);
+    void *scratch = aligned_alloc(64, (sq_gqsa_gemm_scratch(m) + 63) / 64 * 64);
+    enum sq_status status = tokens && scratch ? SQ_OK : no_memory(n_tokens, m->k, err);
+    if (status == SQ_OK)
+        status = sq_gqsa_load(m, x, n_tokens, tokens, err);
+    if (status == SQ_OK)
+        sq_gqsa_gemm(m, tokens, n_tokens, y, scratch, 0);
+    free(tokens);
+    free(scratch);
+    return status;
+}
+
+static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err)
+{
+    const struct state *s = state;
+    return r->is_act_f16 ? apply_f16(&s->m, x, m, y, err)
+                         : sq_cells_apply(&s->cells, x, m, s->m.k_orig, 8, y, err);
+}
+
+// As many groups are kept as sq_gqsa_prune keeps, whatever the weights are.
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
+{
+    const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
+    const size_t at_once = r->is_row_balanced ? columns : n * columns;
+    struct state *s = calloc(1, sizeof *s);
+    if (s)
+        s->m = (struct sq_gqsa){.n = n,
+                                .k = columns * r->group,
+                                .k_orig = k,
+                                .nnz = n * columns / at_once *
+                                       (at_once - sq_gqsa_n_pruned(at_once, r->sparsity)),
+                                .group = r->group};
+    return s;
+}
+
+static void decode_row(const void *state, size_t row, float *out)
+{
+    sq_gqsa_decode_row(&((const struct state *)state)->m, row, out);
+}
+
+// Groups of each row; NULL without memory.
+static uint32_t *row_counts(const struct sq_gqsa *m)
+{
+    uint32_t *nnz = malloc(m->n * sizeof *nnz);
+    for (size_t r = 0; nnz && r < m->n; r++)
+        nnz[r] = m->row_index[r + 1] - m->row_index[r];
+    return nnz;
+}
+
+// Makespan over ideal with 64 workers, tiles of one row (SPEC F.8); 1 where there is no work.
+static double loss(enum sq_work_split_kind kind, const uint32_t *nnz, size_t n)
+{
+    enum { WORKERS = 64 };
+    struct sq_work_split s;
+    if (sq_work_split(kind, nnz, n, WORKERS, 1, &s, NULL, NULL) != SQ_OK)
+        return NAN;
+    return s.total > 0 ? (double)s.makespan / (double)s.ideal : 1;
+}
+
+static size_t figures(const void *state, struct sq_figure figure[SQ_FIGURES_MAX])
+{
+    const struct sq_gqsa *m = &((const struct state *)state)->m;
+    uint32_t *nnz = row_counts(m);
+    if (!nnz)
+        return 0;
+    figure[0] = (struct sq_figure){"groups_kept", (double)m->nnz};
+    figure[1] = (struct sq_figure){"slice_k_loss", loss(SQ_SLICE_K, nnz, m->n)};
+    figure[2] = (struct sq_figure){"slice_k_dynamic_loss", loss(SQ_SLICE_K_DYNAMIC, nnz, m->n)};
+    figure[3] = (struct sq_figure){"stream_k_loss", loss(SQ_STREAM_K, nnz, m->n)};
+    free(nnz);
+    return 4;
+}
+
+static enum sq_status share(const void *state, const struct sq_sharing *how,
+                            struct sq_figure figure[SQ_FIGURES_MAX], size_t *n,
+                            struct sq_error *err)
+{
+    const struct sq_gqsa *m = &((const struct state *)state)->m;
+    uint32_t *nnz = row_counts(m);
+    enum sq_status status = nnz ? SQ_OK : no_memory(m->n, m->k, err);
+    *n = 1 + SQ_WORK_SPLITS;
+    for (unsigned kind = 0; status == SQ_OK && kind < SQ_WORK_SPLITS; kind++) {
+        struct sq_work_split s;
+        status = sq_work_split((enum sq_work_split_kind)kind, nnz, m->n, how->workers,
+                               how->tile_rows, &s, NULL, err);
+        figure[0] = (struct sq_figure){"ideal", (double)s.ideal};
+        figure[1 + kind] = (struct sq_figure){sq_work_split_name((enum sq_work_split_kind)kind),
+                                              (double)s.makespan};
+    }
+    free(nnz);
+    return status;
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
+{
+    const struct state *s = state;
+    const struct sq_gqsa *m = &s->m;
+    part[0] = (struct sq_part){"row_index", SQ_I32, 1, {m->n + 1}, m->row_index};
+    part[1] = (struct sq_part){"s_w", SQ_F16, 1, {m->nnz}, m->scale};
+    part[2] = (struct sq_part){"groups", SQ_U8, 2, {m->nnz, 2}, s->groups};
+    part[3] = (struct sq_part){"values", SQ_U8, 2, {m->nnz, m->group / 2}, m->codes};
+    part[4] = (struct sq_part){"zero", SQ_U8, 1, {sq_gqsa_zero_nbytes(m->nnz)}, s->zeros};
+    return 5;
+}
+
+enum { ROW_INDEX, SCALE, GROUPS, VALUES, ZERO, N_PARTS };
+
+static enum sq_status find_parts(const struct sq_recipe *r, const struct sq_part_source *from,
+                                 const struct sq_tensor *t[N_PARTS], struct sq_error *err)
+{
+    const size_t any = SIZE_MAX;
+    SQ_TRY(sq_part_find(from, "groups", SQ_U8, 2, (size_t[]){any, 2}, &t[GROUPS], err));
+    const size_t nnz = t[GROUPS]->dim[0];
+    SQ_TRY(sq_part_find(from, "row_index", SQ_I32, 1, (size_t[]){from->n + 1}, &t[ROW_INDEX], err));
+    SQ_TRY(sq_part_find(from, "s_w", SQ_F16, 1, (size_t[]){nnz}, &t[SCALE], err));
+    SQ_TRY(sq_part_find(from, "values", SQ_U8, 2, (size_t[]){nnz, r->group / 2}, &t[VALUES], err));
+    return sq_part_find(from, "zero", SQ_U8, 1, (size_t[]){sq_gqsa_zero_nbytes(nnz)}, &t[ZERO],
+                        err);
+}
+
+static enum sq_status copy(struct state *s, const struct sq_tensor *const t[N_PARTS],
+                           struct sq_error *err)
+{
+    struct sq_gqsa *m = &s->m;
+    memcpy(m->row_index, t[ROW_INDEX]->data, t[ROW_INDEX]->nbytes);
+    memcpy(m->scale, t[SCALE]->data, t[SCALE]->nbytes);
+    memcpy(m->codes, t[VALUES]->data, t[VALUES]->nbytes);
+    for (size_t e = 0; e < m->nnz; e++)
+        m->groups[e] =
+            (uint16_t)(t[GROUPS]->data[2 * e] | (unsigned)t[GROUPS]->data[2 * e + 1] << 8);
+    SQ_TRY(sq_gqsa_unpack_zeros(t[ZERO]->data, m->nnz, m->zero, err));
+    fill_stored(s);
+    return sq_gqsa_validate(m, err);
+}
+
+static enum sq_status load(void **state, const struct sq_recipe *r,
+                           const struct sq_part_source *from, struct sq_error *err)
+{
+    const struct sq_tensor *t[N_PARTS];
+    *state = NULL;
+    SQ_TRY(find_parts(r, from, t, err));
+    struct state *s = state_new(from->n, from->k_orig, r->group, t[GROUPS]->dim[0]);
+    enum sq_status status = s ? copy(s, t, err) : no_memory(from->n, from->k_orig, err);
+    if (status == SQ_OK)
+        status = finish(s, r, err);
+    if (status != SQ_OK)
+        gqsa_free(s);
+    else
+        *state = s;
+    return status;
+}
+
+static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
+{
+    value[0] = (struct sq_metadata_value){"group", &r->group, 4, 128};
+    return 1;
+}
+
+const struct sq_gqsa *sq_gqsa_encoded(const void *state)
+{
+    return &((const struct state *)state)->m;
+}
+
+// ---- time and traffic -----------------------------------------------------------------------
+
+static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
+{
+    return sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16) && sq_gpu_is_share(s, r->sparsity);
+}
+
+extern const struct sq_format_routes sq_gqsa_routes;
+
+static enum sq_status own(const void *state, struct sq_own *out, struct sq_recipe *r,
+                          struct sq_error *err)
+{
+    const struct sq_gqsa *m = &((const struct state *)state)->m;
+    SQ_TRY(sq_cost_own_new(out, m->n, m->k / m->group, m->group, err));
+    for (size_t row = 0; row < m->n; row++)
+        for (uint32_t e = m->row_index[row]; e < m->row_index[row + 1]; e++)
+            sq_cost_own_count(out, row, m->groups[e]);
+    r->group = m->group;
+    r->sparsity = 1 - sq_cost_own_sum(out) / (double)(m->n * out->n_pieces);
+    return SQ_OK;
+}
+
+// Behind the walker of a column, which is not in it.
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
+}
+
+const struct sq_format_ops sq_format_gqsa = {
+    .routes = &sq_gqsa_routes,
+    .name = "gqsa",
+    .option = options,
+    .uncalibrated = "--prune magnitude --algorithm rtn",
+    .settle = settle,
+    .text = text,
+    .check = check,
+    .needs = needs,
+    .init = init,
+    .free = gqsa_free,
+    .apply = apply,
+    .padded = padded,
+    .outline = outline,
+    .decode_row = decode_row,
+    .figures = figures,
+    .share = share,
+    .share_unit = "groups",
+    .has_file = true,
+    .parts = parts,
+    .load = load,
+    .values = values,
+    .check_cost = sq_gqsa_check_cost,
+    .unit = sq_gqsa_unit,
+    .pe = make_pe,
+    .draw = sq_gqsa_draw,
+    .own = own,
+    .own_tile = sq_gqsa_own_tile,
+    .own_text = "kept groups",
+    .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn by seed",
+    .weight_nbytes = sq_gqsa_weight_nbytes,
+    .equivalent_bits = sq_gqsa_equivalent_bits,
+    .gpu_product = sq_gpu_product_bf16,
+    .is_gpu_record = is_record,
+};

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers of sq_w through the core with its output stage: codes and scales to binary32.
+#include <string.h>
+
+#include "models/sq_mac.h"
+#include "sim/block/sq_core_block.h"
+#include "sim/format/grid/sq_w_route.h"
+#include "sim/format/sq_tile_route.h"
+
+// Operands of the tiles of a product, banks in order: a row of tiles is a whole row of W.
+struct core_banks {
+    struct sq_core_config g;
+    size_t groups, group_banks, tiles_m, tiles_n; // of a tile; of the product
+    int8_t *act, *lo, *hi;
+};
+
+static size_t tile_banks(const struct core_banks *b)
+{
+    return b->groups * b->group_banks;
+}
+
+static enum sq_status alloc_banks(struct sq_product *p, struct core_banks *b, struct sq_error *err)
+{
+    const size_t n = b->tiles_m * b->tiles_n * tile_banks(b);
+    if (n > UINT32_MAX / 2 / b->g.bank)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu banks for core_out, need at most %u",
+                       sq_path_tail(p->source), n, UINT32_MAX / 2 / b->g.bank);
+    SQ_PRODUCT_KEEP(p, b->act, n * b->g.rows * b->g.bank);
+    SQ_PRODUCT_KEEP(p, b->lo, n * b->g.cols * b->g.bank);
+    SQ_PRODUCT_KEEP(p, b->hi, n * b->g.cols * b->g.high_per_bank);
+    return SQ_OK;
+}
+
+// Column c of tile t, whose row codes are lo[k], hi; NULL: none of the product's, masks of zeros.
+static void put_column(const struct core_banks *b, size_t t, unsigned c, const int8_t *lo,
+                       const int8_t *hi)
+{
+    const unsigned len = b->g.bank, high = b->g.high_per_bank;
+    for (size_t j = 0; j < tile_banks(b); j++) {
+        const size_t line = (t * tile_banks(b) + j) * b->g.cols + c;
+        if (lo) {
+            memcpy(b->lo + line * len, lo + j * len, len);
+            memcpy(b->hi + line * high, hi + j * high, high);
+        } else {
+            memset(b->lo + line * len, sq_mask_code(b->g.low_bits), high);
+        }
+    }
+}
+
+static void put_tile(const struct core_banks *b, const struct sq_matrix *m, const int8_t *x,
+                     size_t n_x, size_t t, int8_t *lo, int8_t *hi)
+{
+    const size_t token = t % b->tiles_m * b->g.rows, channel = t / b->tiles_m * b->g.cols;
+    for (unsigned c = 0; c < b->g.cols; c++) {
+        const bool is_there = channel + c < m->n;
+        if (is_there)
+            sq_row_codes(m, channel + c, lo, hi);
+        put_column(b, t, c, is_there ? lo : NULL, hi);
+    }
+    for (size_t r = 0; r < b->g.rows && token + r < n_x; r++)
+        for (size_t j = 0; j < tile_banks(b); j++)
+            memcpy(b->act + ((t * tile_banks(b) + j) * b->g.rows + r) * b->g.bank,
+                   x + (token + r) * m->k + j * b->g.bank, b->g.bank);
+}
+
+// The case: one job over all tiles, then the scales of each of its groups.
+static enum sq_status fill_core_out(struct sq_route_work *w, const struct core_banks *b,
+                                    struct sq_error *err)
+{
+    const size_t tiles = b->tiles_m * b->tiles_n, groups = tiles * b->groups;
+    const struct sq_job job = {(uint32_t)b->group_banks, (uint32_t)groups};
+    const struct sq_core_operands o = {tiles * tile_banks(b), b->act, b->lo, b->hi};
+    struct sq_case core = {.point = w->point};
+    struct sq_tile_scales s;
+    SQ_TRY(sq_tile_scales_of(w->p, &s, err));
+    SQ_TRY(sq_core_case(&core, &job, &o, w->stream->seed, err));
+    sq_case_free(w->stream);
+    const enum sq_status status = sq_core_out_case(w->stream, &core, (uint32_t)b->groups, err);
+    sq_case_free(&core);
+    SQ_TRY(status);
+    for (size_t g = 0; g < groups; g++) {
+        const size_t t = g / b->groups;
+        sq_tile_scales_put(&s, w->p, t % b->tiles_m * b->g.rows, b->g.rows,
+                           t / b->tiles_m * b->g.cols, b->g.cols, g % b->groups,
+                           w->stream->beats + (g + 1) * w->len - 1 - 2 * (b->g.rows + b->g.cols));
+    }
+    return SQ_OK;
+}
+
+static struct core_banks banks_of(const struct sq_route_work *w, const struct sq_core_config *g,
+                                  size_t groups)
+{
+    return (struct core_banks){.g = *g,
+                               .groups = groups,
+                               .group_banks = w->p->k / groups / g->bank,
+                               .tiles_m = (w->p->m + g->rows - 1) / g->rows,
+                               .tiles_n = (w->p->n + g->cols - 1) / g->cols};
+}
+
+enum sq_status sq_w_make_core_out(struct sq_route_work *w, struct sq_error *err)
+{
+    struct sq_core_config config;
+    struct sq_operand operand;
+    const int8_t *x;
+    int8_t *lo, *hi;
+    size_t groups;
+    SQ_TRY(sq_w_config(w->p, w->core, &config, err));
+    SQ_TRY(sq_product_groups(w->p, &groups, err));
+    sq_core_set(w->point->value, &config);
+    SQ_TRY(sq_route_set_output(w, config.rows, config.cols, 1, err));
+    struct core_banks b = banks_of(w, &config, groups);
+    const unsigned low = sq_core_low_steps(&config), high = sq_core_high_steps(&config);
+    const size_t tiles = b.tiles_m * b.tiles_n;
+    w->stream->max_outputs = tiles * config.rows;
+    SQ_TRY(sq_route_begin(w, 1, tiles * tile_banks(&b) * (low > high ? low : high), err));
+    SQ_TRY(alloc_banks(w->p, &b, err));
+    SQ_PRODUCT_TENSOR(w->p, "x", SQ_I8, w->p->m * w->p->k, x);
+    SQ_PRODUCT_KEEP(w->p, lo, w->p->k);
+    SQ_PRODUCT_KEEP(w->p, hi, w->p->k);
+    SQ_TRY(sq_w_operand(w->p, &operand, err));
+    for (size_t t = 0; t < tiles; t++)
+        put_tile(&b, &operand.m, x, w->p->m, t, lo, hi);
+    sq_operand_free(&operand);
+    return fill_core_out(w, &b, err);
+}
+
+enum sq_status sq_w_check_core_out(struct sq_route_work *w, struct sq_error *err)
+{
+    const size_t rows = w->point->value[SQ_CORE_ROWS], cols = w->point->value[SQ_CORE_COLS];
+    const size_t tiles_m = (w->p->m + rows - 1) / rows, tiles_n = (w->p->n + cols - 1) / cols;
+    const float *y;
+    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
+    (void)sq_route_golden(w, 0, 0);
+    for (size_t t = 0; t < tiles_m * tiles_n; t++)
+        sq_tiles_expect_y(w, y, t % tiles_m * rows, rows, t / tiles_m * cols, cols,
+                          w->golden + t * rows * cols);
+    return SQ_OK;
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hardware of spqr. Routes: spqr_dec; for layers spqr_scale, and fp_mac in the order of SPEC
+// H.7.
+#include <string.h>
+
+#include "models/sq_fp.h"
+#include "models/sq_half.h"
+#include "models/sq_spqr.h"
+#include "sim/format/spqr/sq_spqr_route.h"
+#include "sim/format/sq_encoded.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_trace.h"
+
+static enum sq_status values(struct sq_trace *r, struct sq_error *err)
+{
+    const size_t n_words = sq_spqr_n_words(r->p.n, r->p.k),
+                 nnz = sq_product_count(&r->p, "col_val");
+    struct sq_spqr m = {.n = r->p.n, .k = r->p.k};
+    const uint64_t *words;
+    const uint32_t *row_offsets, *col_val;
+    const uint16_t *x;
+    uint16_t *y;
+    uint8_t *seen;
+    float *plane, *values, *loaded, *row;
+    if (r->p.n % SQ_SPQR_TILE != 0 || r->p.k % SQ_SPQR_TILE != 0 || r->p.k > SQ_SPQR_K_MAX)
+        return SQ_FAIL(err, SQ_ERR_SHAPE,
+                       "%s: metadata N = %zu, K = %zu, need multiples of %d, K up to %d",
+                       sq_path_tail(r->p.source), r->p.n, r->p.k, SQ_SPQR_TILE, SQ_SPQR_K_MAX);
+    m.outliers = (struct sq_spqr_csr){.n = r->p.n, .nnz = nnz == SIZE_MAX ? 0 : nnz};
+    SQ_TRACE_INPUT(r, "dense64", SQ_I64, n_words, words);
+    SQ_TRACE_INPUT(r, "row_offsets", SQ_I32, r->p.n + 1, row_offsets);
+    SQ_TRACE_INPUT(r, "col_val", SQ_I32, m.outliers.nnz, col_val);
+    SQ_TRACE_INPUT(r, "x", SQ_F16, r->p.m * r->p.k, x);
+    SQ_TRACE_KEEP(r, m.dense, n_words);
+    SQ_TRACE_KEEP(r, m.outliers.row_offsets, r->p.n + 1);
+    SQ_TRACE_KEEP(r, m.outliers.col_val, m.outliers.nnz);
+    memcpy(m.dense, words, n_words * sizeof *words);
+    memcpy(m.outliers.row_offsets, row_offsets, (r->p.n + 1) * sizeof *row_offsets);
+    memcpy(m.outliers.col_val, col_val, m.outliers.nnz * sizeof *col_val);
+    SQ_TRACE_KEEP(r, seen, r->p.k);
+    SQ_TRACE_KEEP(r, plane, r->p.n * r->p.k);
+    SQ_TRACE_KEEP(r, values, r->p.k);
+    SQ_TRACE_KEEP(r, loaded, r->p.k);
+    SQ_TRACE_KEEP(r, row, r->p.n);
+    SQ_TRACE_KEEP(r, y, r->p.m * r->p.n);
+    SQ_TRY(sq_spqr_validate(&m, n_words, r->p.n + 1, m.outliers.nnz, seen, err));
+    SQ_TRY(sq_trace_compare(r, "words", SQ_I64, n_words, m.dense, err));
+    sq_spqr_decode_dense(&m, plane);
+    for (size_t t = 0; t < r->p.m; t++) {
+        for (size_t i = 0; i < r->p.k; i++)
+            values[i] = sq_half_to_float(x[t * r->p.k + i]);
+        SQ_TRY(sq_spqr_load(&m, values, loaded, err));
+        SQ_TRY(sq_spqr_gemv(&m, NULL, plane, loaded, row, err));
+        for (size_t i = 0; i < r->p.n; i++)
+            y[t * r->p.n + i] = sq_f32_to_f16(row[i]);
+    }
+    return sq_trace_compare(r, "y", SQ_F16, r->p.m * r->p.n, y, err);
+}
+
+// ---- spqr_dec: words to codes ------------------------------------------------------------------
+
+enum { SPQR_WORDS = 4, SPQR_BEATS = SQ_SPQR_TILE / SPQR_WORDS };
+
+static enum sq_status make_spqr(struct sq_route_work *w, struct sq_error *err)
+{
+    const size_t n_words = sq_spqr_n_words(w->p->n, w->p->k), n_tiles = n_words / SQ_SPQR_TILE;
+    struct sq_case *c = w->stream;
+    const uint64_t *words;
+    SQ_PRODUCT_TENSOR(w->p, "words", SQ_I64, n_words, words);
+    sq_route_set(w, "Words", SPQR_WORDS);
+    SQ_TRY(sq_route_begin(w, n_tiles, n_tiles * SPQR_BEATS, err));
+    for (size_t i = 0; i < n_words; i++) {
+        c->beats[2 * i] = sq_field_unsigned((uint32_t)words[i], 32);
+        c->beats[2 * i + 1] = sq_field_unsigned((uint32_t)(words[i] >> 32), 32);
+    }
+    for (size_t t = 0; t < n_tiles; t++)
+        c->len[t][0] = SPQR_BEATS;
+    return SQ_OK;
+}
+
+// One tile from the block's beats.
+static void collect_tile(const struct sq_route_work *w, struct sq_spqr_tile *tile)
+{
+    const int32_t *const out = w->golden;
+    const size_t scale = SPQR_WORDS * SQ_SPQR_TILE, zero = scale + SPQR_WORDS,
+                 second = zero + SPQR_WORDS;
+    for (size_t r = 0; r < SQ_SPQR_TILE; r++) {
+        const int32_t *beat = out + r / SPQR_WORDS * w->out_len;
+        for (size_t j = 0; j < SQ_SPQR_TILE; j++)
+            tile->code[r][j] = (uint8_t)beat[r % SPQR_WORDS * SQ_SPQR_TILE + j];
+        tile->scale[r] = (uint8_t)beat[scale + r % SPQR_WORDS];
+        tile->zero[r] = (uint8_t)beat[zero + r % SPQR_WORDS];
+    }
+    for (size_t i = 0; i < 4; i++)
+        tile->second[i] = (uint16_t)((uint32_t)out[second + i / 2] >> (16 * (i % 2)));
+}
+
+// The tokens' products from what the block decodes, in the order of sq_spqr_gemv's plane.
+static enum sq_status multiply(struct sq_route_work *w, const float *plane, struct sq_error *err)
+{
+    struct sq_product *p = w->p;
+    struct sq_spqr m;
+    const uint16_t *x, *y;
+    float *values, *loaded, *row;
+    SQ_TRY(sq_spqr_take_matrix(p, &m, err));
+    SQ_PRODUCT_TENSOR(p, "x", SQ_F16, p->m * p->k, x);
+    SQ_PRODUCT_TENSOR(p, "y", SQ_F16, p->m * p->n, y);
+    SQ_PRODUCT_KEEP(p, values, p->k);
+    SQ_PRODUCT_KEEP(p, loaded, sq_spqr_padded(p->k));
+    SQ_PRODUCT_KEEP(p, row, p->n);
+    for (size_t t = 0; t < p->m; t++) {
+        SQ_TRY(sq_spqr_load_token(&m, x, t, values, loaded, err));
+        SQ_TRY(sq_spqr_gemv(&m, NULL, plane, loaded, row, err));
+        for (size_t i = 0; i < p->n; i++)
+            sq_route_expect(w, "y", t * p->n + i, y[t * p->n + i], sq_f32_to_f16(row[i]));
+    }
+    return SQ_OK;
+}
+
+// plane as sq_spqr_decode_dense makes it: tiles, columns, 16 rows.
+static enum sq_status check_spqr(struct sq_route_work *w, struct sq_error *err)
+{
+    float *plane;
+    SQ_PRODUCT_KEEP(w->p, plane, SQ_SPQR_TILE * sq_spqr_n_words(w->p->n, w->p->k));
+    for (size_t t = 0; t < w->stream->n_groups; t++) {
+        struct sq_spqr_tile tile;
+        (void)sq_route_golden(w, t, t * SPQR_BEATS);
+        collect_tile(w, &tile);
+        sq_route_expect(w, "words", t * SQ_SPQR_TILE, 0, w->golden[w->out_len - 1]); // not refused
+        for (unsigned r = 0; r < SQ_SPQR_TILE; r++) {
+            float s, z;
+            sq_spqr_row(&tile, r, &s, &z);
+            for (size_t j = 0; j < SQ_SPQR_TILE; j++)
+                plane[(t * SQ_SPQR_TILE + j) * SQ_SPQR_TILE + r] =
+                    sq_spqr_value(s, z, tile.code[r][j]);
+        }
+    }
+    return multiply(w, plane, err);
+}
+
+static const struct sq_route routes[] = {
+    {&sq_spqr_dec_block, make_spqr, check_spqr, NULL},
+    {&sq_spqr_scale_block, sq_spqr_make_scale, sq_spqr_check_scale, sq_spqr_is_layer},
+    {&sq_fp_mac_block, sq_spqr_make_mac, sq_spqr_check_mac, sq_spqr_is_layer},
+};
+
+// ---- layers ------------------------------------------------------------------------------------
+
+// The outliers as CSR, whatever a file holds.
+static void put_outliers(struct sq_product *p, const struct sq_spqr_csr *c)
+{
+    sq_product_put(p, "row_offsets", SQ_I32, c->n + 1, c->row_offsets);
+    sq_product_put(p, "col_val", SQ_I32, c->nnz, c->col_val);
+}
+
+static enum sq_status put_perm(struct sq_product *p, const struct sq_spqr *m, struct sq_error *err)
+{
+    uint8_t *perm;
+    if (!m->in_perm)
+        return SQ_OK;
+    SQ_PRODUCT_KEEP(p, perm, 2 * m->k);
+    for (size_t j = 0; j < m->k; j++) {
+        perm[2 * j] = (uint8_t)m->in_perm[j];
+        perm[2 * j + 1] = (uint8_t)(m->in_perm[j] >> 8);
+    }
+    sq_product_put(p, "in_perm", SQ_U8, 2 * m->k, perm);
+    return SQ_OK;
+}
+
+static enum sq_status product(const struct sq_quant_layer *q, const struct sq_recipe *r, float *x,
+                              struct sq_product *p, struct sq_error *err)
+{
+    const struct sq_spqr *m = sq_spqr_encoded(q->state);
+    uint16_t *half, *y;
+    float *row;
+    p->n = m->n;
+    p->k = m->k;
+    SQ_PRODUCT_KEEP(p, half, p->m * p->k);
+    SQ_PRODUCT_KEEP(p, row, p->m * p->n);
+    SQ_PRODUCT_KEEP(p, y, p->m * p->n);
+    for (size_t i = 0; i < p->m * p->k; i++) {
+        half[i] = sq_f32_to_f16(x[i]);
+        x[i] = sq_half_to_float(half[i]);
+    }
+    SQ_TRY(q->format->apply(q->state, r, x, p->m, row, err));
+    for (size_t i = 0; i < p->m * p->n; i++)
+        y[i] = sq_f32_to_f16(row[i]);
+    put_outliers(p, &m->outliers);
+    sq_product_put(p, "words", SQ_I64, sq_spqr_n_words(m->n, m->k), m->dense);
+    sq_product_put(p, "x", SQ_F16, p->m * p->k, half);
+    sq_product_put(p, "y", SQ_F16, p->m * p->n, y);
+    return put_perm(p, m, err);
+}
+
+const struct sq_format_routes sq_spqr_routes = {
+    .route = routes,
+    .n_routes = SQ_LEN(routes),
+    .trace_values = values,
+    .product = product,
+};

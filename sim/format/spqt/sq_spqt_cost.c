@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/spqt/sq_spqt_cost.h"
+
+#include <math.h>
+
+#include "models/sq_q4k.h"
+#include "sim/block/sq_spqt_idx_block.h"
+
+const char *const sq_spqt_layout_names[SQ_SPQT_LAYOUTS + 1] = {"zigzag", "row"};
+const char *const sq_spqt_schedule_names[] = {"balanced", "static", NULL};
+
+// ---- bytes ----------------------------------------------------------------------------------
+
+enum { BLOCK = SQ_Q4K_NBYTES, COLUMNS = SQ_Q4K_LEN, SCALES = BLOCK - COLUMNS / 2 };
+
+static unsigned gcd(unsigned a, unsigned b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+// Columns of one superblock that have bytes in [begin, end) of it.
+static unsigned columns_in(enum sq_spqt_layout layout, unsigned begin, unsigned end)
+{
+    if (layout == SQ_SPQT_ZIGZAG)
+        return 1;
+    return begin < SCALES ? COLUMNS : 2 * (end - begin);
+}
+
+double sq_spqt_fetched(enum sq_spqt_layout layout, unsigned burst, double active)
+{
+    if (burst == 0)
+        return 1 - pow(1 - active, columns_in(layout, 0, BLOCK));
+    const unsigned n = BLOCK / gcd(BLOCK, burst); // bursts until the pattern repeats
+    double fetched = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned columns = 0;
+        for (unsigned at = i * burst, end; at < (i + 1) * burst; at = end) {
+            const unsigned block_end = (at / BLOCK + 1) * BLOCK;
+            end = block_end < (i + 1) * burst ? block_end : (i + 1) * burst;
+            columns += columns_in(layout, at % BLOCK, at % BLOCK + end - at);
+        }
+        fetched += 1 - pow(1 - active, columns);
+    }
+    return fetched / n;
+}
+
+// ---- cycles ---------------------------------------------------------------------------------
+
+double sq_spqt_busiest(uint64_t k, uint64_t workers, double active)
+{
+    const uint64_t slice = (k + workers - 1) / workers;
+    if (active <= 0 || active >= 1)
+        return active <= 0 ? 0 : (double)slice;
+    // P(count = t) by its ratio to the one before, in logarithms: the first ones are tiny.
+    const double odds = log(active) - log1p(-active);
+    double log_p = (double)slice * log1p(-active), cumulative = 0, sum = 0;
+    for (uint64_t t = 0; t < slice; t++) {
+        cumulative += exp(log_p);
+        sum += 1 - pow(fmin(cumulative, 1), (double)workers);
+        log_p += odds + log((double)(slice - t) / (double)(t + 1));
+    }
+    return sum;
+}
+
+uint64_t sq_spqt_index_cycles(uint64_t k, double active)
+{
+    return sq_spqt_idx_cycles(k, (uint64_t)llround((double)k * active));
+}

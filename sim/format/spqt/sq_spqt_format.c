@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: Apache-2.0
+// SpQt (SPEC G) as a format: Q4_K superblocks down the columns, and one threshold per
+// input, the quantile of |x| over the calibration sample, or one per layer (sq_sparsity_scan.h).
+// Rows are padded to superblocks of 256.
+//
+// SpQt is a decode format. Here every token is thresholded, as if each were decoded on its own;
+// with is_prefill_dense, or a sparsity of 0, none is, as in prefill. Activations are binary32.
+//
+// Files: `theta` F32 [1], `superblocks` U8 [ceil(N / 256)][K][144].
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/quant/sq_spqt_calib.h"
+#include "models/sq_spqt.h"
+#include "sim/block/sq_block.h"
+#include "sim/format/spqt/sq_spqt_cost.h"
+#include "sim/format/spqt/sq_spqt_format.h"
+#include "sim/format/sq_encoded.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_work_split.h"
+
+struct state {
+    struct sq_spqt m;
+    float theta;
+    float *plane; // decoded
+};
+
+static void spqt_free(void *context)
+{
+    struct state *s = context;
+    if (!s)
+        return;
+    free(s->m.block);
+    free(s->plane);
+    free(s);
+}
+
+static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
+{
+    if (!(r->sparsity >= 0 && r->sparsity <= 0.95))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..0.95 for spqt", r->sparsity);
+    if (r->workers > 1024)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "workers = %u, need 1..1024", r->workers);
+    return SQ_OK;
+}
+
+static unsigned needs(const struct sq_recipe *r)
+{
+    return r->sparsity > 0 ? SQ_NEED_SAMPLE : 0u;
+}
+
+// ---- options --------------------------------------------------------------------------------
+
+enum { CODED = SQ_IN_EVAL | SQ_IN_QUANTIZE, TIMED = SQ_IN_RUN | SQ_IN_SWEEP };
+
+#define PADDING "rows padded to superblocks of 256"
+
+static const char *const prefill_choice[] = {"sparse", "dense", NULL};
+static const char *const thresholds_choice[] = {"uniform", "greedy", NULL};
+static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
+
+static const struct sq_format_option options[] = {
+    SQ_SAID("padding", CODED | SQ_IN_FILE, PADDING),
+    SQ_SAID("algorithm", CODED, "q4_k"),
+    SQ_SAID("algorithm", SQ_IN_FILE, "file"),
+    SQ_REAL("sparsity", CODED, CODED, 0, 0.95, 0.5, sparsity,
+            "fraction of the activations below the threshold"),
+    SQ_WORD("prefill", CODED, CODED | SQ_IN_FILE, prefill_choice, 0, 0, is_prefill_dense,
+            "sparse thresholds every token, dense none, as in prefill"),
+    SQ_WORD("thresholds", CODED, CODED, thresholds_choice, 0, 0, is_greedy,
+            "uniform: the sparsity is of every input; greedy: of every layer, shared out in each "
+            "block where it costs least"),
+    SQ_UINT("workers", CODED, CODED | SQ_IN_FILE, 1, 1024, SQ_SPQT_WORKERS, workers,
+            "workers that share the active columns"),
+    {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE, .text = "binary32"},
+    SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, sparsity,
+            "fraction of the activations that is skipped"),
+    SQ_WORD("layout", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_layout_names, 0, 0, layout,
+            "superblocks down the columns (zigzag) or along the rows"),
+    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_schedule_names, 0, 0, schedule,
+            "active columns balanced, or static: a slice of K for each multiplier"),
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+              "bits of an activation"),
+    SQ_REFUSED("act-bits", SQ_IN_EVAL, "spqt multiplies binary32 activations"),
+    SQ_REFUSED("act-bits", SQ_IN_FILE, "spqt has binary32 activations"),
+    SQ_REFUSED("algorithm", CODED, "spqt has one algorithm"),
+    SQ_REFUSED("score", CODED, "spqt does not choose weights by importance"),
+    SQ_REFUSED("group", CODED, "the groups of spqt are fixed"),
+    SQ_REFUSED("percdamp", CODED, "nothing here uses a damped Hessian"),
+    {0}};
+
+static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
+                             struct sq_error *err)
+{
+    const char *sparsity = sq_given_text(given, "sparsity");
+    if (scope & (CODED | SQ_IN_FILE))
+        r->act.low_bits = 32; // it multiplies them as they are
+    if (!(scope & CODED) || !r->is_prefill_dense)
+        return SQ_OK;
+    if (sparsity)
+        return SQ_FAIL(err, SQ_ERR_ARG, "sparsity = %.40s: dense prefill skips nothing", sparsity);
+    if (sq_given_text(given, "thresholds"))
+        return SQ_FAIL(err, SQ_ERR_ARG, "thresholds: dense prefill skips nothing");
+    r->sparsity = 0;
+    return SQ_OK;
+}
+
+static void text(const struct sq_recipe *r, char out[96])
+{
+    snprintf(out, 96, "spqt A%u, %g of the activations skipped, %s layout, %s",
+             sq_recipe_act_bits(r), r->sparsity, sq_spqt_layout_names[r->layout],
+             sq_spqt_schedule_names[r->schedule]);
+}
+
+static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
+{
+    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+}
+
+static struct state *state_new(size_t n, size_t k)
+{
+    const size_t n_blocks = sq_spqt_n_blocks(n, k);
+    struct state *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->m = (struct sq_spqt){n, k, malloc(n_blocks * SQ_Q4K_NBYTES)};
+    s->plane = aligned_alloc(64, n_blocks * SQ_Q4K_LEN * sizeof *s->plane);
+    if (s->m.block && s->plane)
+        return s;
+    spqt_free(s);
+    return NULL;
+}
+
+void sq_spqt_set_theta(void *state, float theta)
+{
+    ((struct state *)state)->theta = theta;
+}
+
+static enum sq_status fill_theta(struct state *s, const struct sq_recipe *r,
+                                 const struct sq_quant_input *in, struct sq_error *err)
+{
+    const double sparsity = r->layer_sparsity ? r->layer_sparsity[in->layer] : r->sparsity;
+    struct sq_spqt_histogram h;
+    if (sparsity == 0)
+        return SQ_OK;
+    if (!in->sample)
+        return SQ_FAIL(err, SQ_ERR_ARG, "spqt needs a calibration sample for its threshold");
+    SQ_TRY(sq_spqt_histogram_init(&h, err));
+    enum sq_status status = sq_spqt_histogram_add(&h, in->sample, in->n_sample * s->m.k, err);
+    if (status == SQ_OK)
+        status = sq_spqt_threshold(&h, sparsity, &s->theta, err);
+    sq_spqt_histogram_free(&h);
+    return status;
+}
+
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
+{
+    struct state *s = state_new(n, k);
+    *state = NULL;
+    enum sq_status status = s ? sq_spqt_encode(w, &s->m, err) : no_memory(n, k, err);
+    if (status == SQ_OK)
+        status = fill_theta(s, r, in, err);
+    if (status != SQ_OK) {
+        spqt_free(s);
+        return status;
+    }
+    sq_spqt_decode(&s->m, s->plane);
+    *state = s;
+    return SQ_OK;
+}
+
+static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err)
+{
+    const struct state *s = state;
+    const size_t n = s->m.n, k = s->m.k;
+    const bool is_dense = r->is_prefill_dense || s->theta == 0;
+    uint32_t *idx = is_dense ? NULL : malloc(m * k * sizeof *idx);
+    size_t *n_idx = malloc(m * sizeof *n_idx);
+    enum sq_status status = n_idx && (idx || is_dense) ? SQ_OK : no_memory(n, k, err);
+    for (size_t t = 0; status == SQ_OK && t < m; t++)
+        status = sq_spqt_check(x + t * k, k, s->theta, err);
+    for (size_t t = 0; status == SQ_OK && !is_dense && t < m; t++)
+        n_idx[t] = sq_spqt_select(x + t * k, k, s->theta, idx + t * k);
+    if (status == SQ_OK)
+        sq_spqt_gemm(&(struct sq_spqt_gemm){.m = &s->m,
+                                            .plane = s->plane,
+                                            .x = x,
+                                            .idx = idx,
+                                            .n_idx = n_idx,
+                                            .workers = r->workers ? r->workers : SQ_SPQT_WORKERS,
+                                            .y = y},
+                     m);
+    free(idx);
+    free(n_idx);
+    return status;
+}
+
+static size_t padded(const struct sq_recipe *r, size_t k_orig)
+{
+    (void)r;
+    return k_orig;
+}
+
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
+{
+    struct state *s = calloc(1, sizeof *s);
+    (void)r;
+    if (s)
+        s->m = (struct sq_spqt){n, k, NULL};
+    return s;
+}
+
+static void decode_row(const void *state, size_t row, float *out)
+{
+    const struct state *s = state;
+    const size_t k = s->m.k;
+    for (size_t c = 0; c < k; c++)
+        out[c] = s->plane[(row / SQ_Q4K_LEN * k + c) * SQ_Q4K_LEN + row % SQ_Q4K_LEN];
+}
+
+static enum sq_status share(const void *state, const struct sq_sharing *how,
+                            struct sq_figure figure[SQ_FIGURES_MAX], size_t *n,
+                            struct sq_error *err)
+{
+    const struct state *s = state;
+    const size_t k = s->m.k, workers = how->workers;
+    uint32_t *idx = malloc(k * sizeof *idx);
+    if (!idx)
+        return no_memory(s->m.n, k, err);
+    figure[0] = (struct sq_figure){"ideal", 0};
+    figure[1] = (struct sq_figure){"balanced", 0};
+    figure[2] = (struct sq_figure){"static", 0};
+    *n = 3;
+    for (size_t t = 0; t < how->m; t++) {
+        const size_t n_idx = sq_spqt_active(how->x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx);
+        figure[0].value += (double)((n_idx + workers - 1) / workers);
+        figure[1].value += (double)sq_work_split_columns(idx, n_idx, k, workers, false);
+        figure[2].value += (double)sq_work_split_columns(idx, n_idx, k, workers, true);
+    }
+    free(idx);
+    return SQ_OK;
+}
+
+const struct sq_spqt *sq_spqt_encoded(const void *state, float *theta)
+{
+    const struct state *s = state;
+    *theta = s->theta;
+    return &s->m;
+}
+
+// ---- files ----------------------------------------------------------------------------------
+
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
+{
+    const struct state *s = state;
+    const size_t n_rows = sq_spqt_n_rows(s->m.n);
+    part[0] = (struct sq_part){"theta", SQ_F32, 1, {1}, &s->theta};
+    part[1] =
+        (struct sq_part){"superblocks", SQ_U8, 3, {n_rows, s->m.k, SQ_Q4K_NBYTES}, s->m.block};
+    return 2;
+}
+
+static enum sq_status load(void **state, const struct sq_recipe *r,
+                           const struct sq_part_source *from, struct sq_error *err)
+{
+    const size_t n = from->n, k = from->k_orig;
+    const struct sq_tensor *theta, *blocks;
+    (void)r;
+    *state = NULL;
+    SQ_TRY(sq_part_find(from, "theta", SQ_F32, 1, (size_t[]){1}, &theta, err));
+    SQ_TRY(sq_part_find(from, "superblocks", SQ_U8, 3,
+                        (size_t[]){sq_spqt_n_rows(n), k, SQ_Q4K_NBYTES}, &blocks, err));
+    struct state *s = state_new(n, k);
+    if (!s)
+        return no_memory(n, k, err);
+    memcpy(&s->theta, theta->data, sizeof s->theta);
+    memcpy(s->m.block, blocks->data, blocks->nbytes);
+    enum sq_status status = sq_spqt_validate(&s->m, blocks->nbytes, err);
+    if (status == SQ_OK)
+        status = sq_spqt_check(NULL, 0, s->theta, err);
+    if (status != SQ_OK) {
+        spqt_free(s);
+        return status;
+    }
+    sq_spqt_decode(&s->m, s->plane);
+    *state = s;
+    return SQ_OK;
+}
+
+static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
+{
+    r->workers = r->workers ? r->workers : SQ_SPQT_WORKERS;
+    value[0] = (struct sq_metadata_value){"workers", &r->workers, 1, 1024};
+    return 1;
+}
+
+// ---- time and traffic -----------------------------------------------------------------------
+
+static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
+{
+    SQ_TRY(sq_cost_check_act(r, true, err));
+    if (!(r->sparsity >= 0 && r->sparsity < 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 <= sparsity < 1 for spqt",
+                       r->sparsity);
+    return SQ_OK;
+}
+
+// Share of the columns that at least one of m tokens has.
+static double active(const struct sq_recipe *r, uint64_t m)
+{
+    return 1 - pow(r->sparsity, (double)m);
+}
+
+// Shares of the columns that own_tokens found: that any token of a tile has, that any has at all.
+enum { OF_TILE, OF_ALL };
+
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
+{
+    (void)k;
+    u->low_lanes = sq_cost_products(has, 4, sq_recipe_act_bits(r));
+    u->unit.lead = sq_block_lead(&sq_q4k_dec_block, (const unsigned[]){SQ_Q4K_HEAD_NBYTES});
+    u->flush = 0;
+    u->low = r->rows ? r->own_real[OF_TILE] : active(r, m < has->rows ? m : has->rows);
+    sq_cost_pieces(u, 1, u->low_lanes);
+}
+
+// The active columns of a tile of tokens, and of the busiest multiplier, which is asked for where
+// each has a slice of K.
+static void fill_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                      uint64_t all, uint64_t busiest, struct sq_tile_work *tile, double *kept)
+{
+    const uint64_t lanes = u->low_lanes, least = all < lanes ? 1 : (all + lanes - 1) / lanes;
+    const bool is_static = r->schedule == SQ_SPQT_STATIC;
+    tile->beats = (uint32_t)(is_static && busiest > least ? busiest : least);
+    tile->idle = (uint32_t)(tile->beats - least);
+    *kept = u->low > 0 ? (double)all / ((double)elements * u->low) : 0;
+}
+
+static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
+                 uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept)
+{
+    const uint64_t lanes = u->low_lanes;
+    uint64_t all = 0, busiest = 0;
+    (void)m;
+    for (uint64_t i = 0, at = 0; rng && i < lanes; i++) {
+        const uint64_t end = (i + 1) * elements / lanes;
+        const uint32_t n = sq_cost_binomial(rng, end - at, u->low);
+        all += n;
+        busiest = n > busiest ? n : busiest;
+        at = end;
+    }
+    if (!rng) {
+        all = sq_cost_binomial(NULL, elements, u->low);
+        busiest = r->schedule == SQ_SPQT_STATIC
+                      ? (uint64_t)ceil(sq_spqt_busiest(elements, lanes, u->low))
+                      : 0;
+    }
+    fill_tile(r, u, elements, all, busiest, tile, kept);
+}
+
+static void own_tokens_tile(const struct sq_recipe *r, const struct sq_cost_unit *u,
+                            const struct sq_own *own, uint64_t row, uint64_t first,
+                            uint64_t elements, struct sq_tile_work *tile, double *kept)
+{
+    const uint32_t *before = own->before + row * (own->n_pieces + 1) + first;
+    const uint64_t lanes = u->low_lanes, all = before[elements] - before[0];
+    uint64_t busiest = 0;
+    for (uint64_t i = 0; i < lanes; i++) {
+        const uint64_t n =
+            before[(i + 1) * elements / lanes] - (uint64_t)before[i * elements / lanes];
+        busiest = n > busiest ? n : busiest;
+    }
+    fill_tile(r, u, elements > 0 ? elements : 1, all, busiest, tile, kept);
+}
+
+// For the index unit tokens have as many columns as all of them have on average.
+static enum sq_status own_tokens(const void *state, const float *x, size_t m, unsigned rows,
+                                 struct sq_own *out, struct sq_recipe *r, struct sq_error *err)
+{
+    const struct state *s = state;
+    const size_t k = s->m.k, tiles = (m + rows - 1) / rows;
+    uint32_t *idx = malloc(k * sizeof *idx);
+    bool *any = calloc(k, sizeof *any);
+    double active_sum = 0, all = 0;
+    enum sq_status status = idx && any ? SQ_OK : no_memory(s->m.n, k, err);
+    if (status == SQ_OK)
+        status = sq_cost_own_new(out, tiles, k, 1, err);
+    for (size_t t = 0; status == SQ_OK && t < m; t++) {
+        status = sq_spqt_check(x + t * k, k, s->theta, err);
+        const size_t n =
+            status == SQ_OK ? sq_spqt_active(x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx) : 0;
+        active_sum += (double)n;
+        for (size_t i = 0; i < n; i++) {
+            out->before[t / rows * (k + 1) + idx[i] + 1] = 1;
+            any[idx[i]] = true;
+        }
+    }
+    for (size_t i = 0; status == SQ_OK && i < k; i++)
+        all += any[i];
+    if (status == SQ_OK) {
+        r->sparsity = 1 - active_sum / (double)(m * k);
+        r->own_real[OF_TILE] = sq_cost_own_sum(out) / (double)(tiles * k);
+        r->own_real[OF_ALL] = all / (double)k;
+    }
+    free(idx);
+    free(any);
+    return status;
+}
+
+// One index unit for each row of the array: of one token.
+static uint64_t scan(const struct sq_recipe *r, uint64_t elements)
+{
+    return sq_spqt_index_cycles(elements, active(r, 1));
+}
+
+static uint64_t lead_in(const struct sq_recipe *r, uint64_t k)
+{
+    return scan(r, k);
+}
+
+// 4 + 0.5 bits a weight, of the columns any token has, in whole superblocks (G.3); zigzag has 256
+// output channels in one, and rounds them up.
+static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+{
+    const uint64_t rows = r->layout == SQ_SPQT_ZIGZAG ? (n + 255) / 256 * 256 : n;
+    const double share = r->rows ? r->own_real[OF_ALL] : active(r, m_all);
+    const double kept =
+        sq_spqt_fetched(r->layout, t->burst_nbytes, share) * (double)t->elements * (double)rows;
+    nbytes[SQ_STREAM_LO] = sq_cost_bytes(4 * kept);
+    nbytes[SQ_STREAM_SCALE] = sq_cost_bytes(0.5 * kept);
+}
+
+static double equivalent_bits(const struct sq_recipe *r)
+{
+    (void)r;
+    return 4;
+}
+
+// It multiplies floating point whatever its activations were stored as.
+static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
+{
+    return sq_gpu_is_share(s, r->sparsity);
+}
+
+extern const struct sq_format_routes sq_spqt_routes;
+
+// Behind the decoder of a column, which is not in it.
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+{
+    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
+}
+
+const struct sq_format_ops sq_format_spqt = {
+    .routes = &sq_spqt_routes,
+    .name = "spqt",
+    .option = options,
+    .uncalibrated = "--prefill dense",
+    .padding = PADDING,
+    .settle = settle,
+    .text = text,
+    .check = check,
+    .needs = needs,
+    .init = init,
+    .free = spqt_free,
+    .apply = apply,
+    .padded = padded,
+    .outline = outline,
+    .decode_row = decode_row,
+    .share = share,
+    .share_unit = "columns",
+    .needs_share_tokens = true,
+    .has_file = true,
+    .parts = parts,
+    .load = load,
+    .values = values,
+    .check_cost = check_cost,
+    .unit = unit,
+    .pe = make_pe,
+    .draw = draw,
+    .law = "active columns of a tile of tokens binomial, tokens independent, tiles drawn by seed",
+    .own_tokens = own_tokens,
+    .own_tokens_tile = own_tokens_tile,
+    .own_text = "active columns",
+    .scan = scan,
+    .lead_in = lead_in,
+    .weight_nbytes = weight_nbytes,
+    .equivalent_bits = equivalent_bits,
+    .gpu_product = sq_gpu_product_bf16,
+    .is_gpu_record = is_record,
+};
