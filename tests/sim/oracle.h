@@ -28,6 +28,8 @@ struct world {
     } in[ORACLE_STREAMS];
     size_t n_out, max_out;
     uint64_t *shown, *left; // of output beat i: first offered, taken
+    size_t n_status;        // values of the status outputs; 0: nobody asks
+    int32_t *status;        // [end][n_status] in each cycle
 };
 
 static inline uint64_t later(uint64_t a, uint64_t b)

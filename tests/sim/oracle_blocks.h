@@ -394,6 +394,72 @@ static bool next_bank(const struct input *in, struct world *w, struct oracle_cor
     return true;
 }
 
+// A job that is done, or was under way when the run ended: its cycles, and where its steps begin.
+struct ran {
+    uint64_t taken, left;
+    size_t low, high;
+};
+
+// Banks of a column with another number of mask codes than k are an error for good, seen in the
+// cycle after their last low step.
+static void foretell_masks(const struct input *in, struct world *w, const struct oracle_core *c)
+{
+    const unsigned bank = param(in, "BankLen"), lanes = param(in, "LowLanes");
+    const int32_t mask = -(1 << (param(in, "LowW") - 1));
+    const size_t cols = param(in, "Cols"), at = 16;
+    for (size_t b = 0; w->n_status > at && (b + 1) * c->low_steps <= c->low_log.n; b++)
+        for (size_t col = 0; col < cols; col++) {
+            unsigned n = 0;
+            for (unsigned i = 0; i < bank; i++) {
+                const size_t beat = b * c->low_steps + i / lanes;
+                n += beat < w->in[2].n &&
+                     field(in, 2, beat, "data")[col * lanes + i % lanes] == mask;
+            }
+            const uint64_t seen = c->low_log.step[(b + 1) * c->low_steps - 1].t + 1;
+            for (uint64_t t = seen; n != param(in, "HighPerBank") && t < w->end; t++)
+                w->status[t * w->n_status + at + col] = 1;
+        }
+}
+
+// The counters of a job, cycle by cycle: from the cycle after it was taken up to the one in which
+// its last tile leaves, one cause a path; they stay until the next job is taken.
+static void foretell_status(const struct input *in, struct world *w, const struct oracle_core *c,
+                            const struct ran *job, size_t n_jobs)
+{
+    enum { FILLING = 1, WAIT_ACT, WAIT_WEIGHT, WAIT_HIGH, WAIT_MASK, BLOCKED, DRAINING };
+    static const int low_cause[] = {[DONE] = DRAINING,  [STANDS] = BLOCKED,     [HELD] = WAIT_HIGH,
+                                    [FIRST] = WAIT_ACT, [SECOND] = WAIT_WEIGHT, [STEP] = 0};
+    const int32_t start = (int32_t)param(in, "CountStart");
+    int32_t now[16];
+    uint64_t t = 0;
+    for (unsigned i = 0; i < 16; i++)
+        now[i] = start;
+    for (size_t j = 0; w->n_status > 0 && j <= n_jobs; j++) {
+        const uint64_t until = j < n_jobs && job[j].taken < w->end ? job[j].taken + 1 : w->end;
+        for (; t < until; t++)
+            memcpy(w->status + t * w->n_status, now, sizeof now);
+        if (t == w->end)
+            break;
+        const size_t low_end = j + 1 < n_jobs ? job[j + 1].low : c->low_log.n;
+        const size_t high_end = j + 1 < n_jobs ? job[j + 1].high : c->high_log.n;
+        size_t low = job[j].low, high = job[j].high;
+        const uint64_t first = c->low_log.step[job[j].low + c->low_steps - 1].t; // a bank is there
+        for (unsigned i = 0; i < 16; i++)
+            now[i] = start;
+        for (; t < w->end && t <= job[j].left; t++) {
+            memcpy(w->status + t * w->n_status, now, sizeof now);
+            now[low_cause[why(&c->low_log, &c->low, &low, low_end, t)]]++;
+            const enum why h = why(&c->high_log, &c->high, &high, high_end, t);
+            now[8 + (h == DONE     ? DRAINING
+                     : h == STANDS ? BLOCKED
+                     : h == FIRST  ? (t > first ? WAIT_MASK : FILLING)
+                     : h == SECOND ? WAIT_WEIGHT
+                                   : 0)]++;
+        }
+    }
+    foretell_masks(in, w, c);
+}
+
 // A core whose tiles go to `tile`, or, NULL, to the sink.
 static void foretell_core_into(const struct input *in, struct world *w,
                                uint64_t (*tile)(void *to, struct world *w, uint64_t t), void *to)
@@ -402,9 +468,13 @@ static void foretell_core_into(const struct input *in, struct world *w,
     struct oracle_core c = {.low_steps = (param(in, "BankLen") + low_lanes - 1) / low_lanes,
                             .high_steps = (param(in, "HighPerBank") + high_lanes - 1) / high_lanes};
     struct job_source j = {.stream = 0};
+    struct ran *job = calloc(w->in[0].n + 1, sizeof *job);
     size_t low = 0, high = 0;
+    assert(job);
     while (c.low_step < w->end && next_bank(in, w, &c, &j)) {
         const bool last = j.bank + 1 == j.banks;
+        if (j.group == 0 && j.bank == 0)
+            job[j.n - 1] = (struct ran){w->in[0].taken[j.n - 1], NEVER, low, high};
         for (unsigned s = 0; s < c.low_steps; s++, low++) {
             uint64_t act = offered(w, 1, low), lo = offered(w, 2, low);
             core_low(&c, s + 1 == c.low_steps, last && s + 1 == c.low_steps, &act, &lo);
@@ -421,7 +491,13 @@ static void foretell_core_into(const struct input *in, struct world *w,
             c.tile_left = tile(to, w, later(c.low_total, c.high_total));
         else if (last)
             core_tile(&c, w);
+        if (last && j.group + 1 == j.groups)
+            job[j.n - 1].left = c.tile_left;
     }
+    foretell_status(in, w, &c, job, j.n);
+    free(job);
+    free(c.low_log.step);
+    free(c.high_log.step);
     for (unsigned k = 0; k < 2; k++) { // what the registers still take
         taken(w, 1, low + k, enter(&c.act, offered(w, 1, low + k)));
         taken(w, 2, low + k, enter(&c.lo, offered(w, 2, low + k)));

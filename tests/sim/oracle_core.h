@@ -21,7 +21,30 @@ struct register2 { // a stream register: the entry before, and when the last two
     uint64_t entered, gone1, gone2;
 };
 
+// What each step of a path waited for: `first` and `second` are the first cycles in which what it
+// needs is there (activations and codes, the mask of its bank and codes), `held` that of the bank
+// buffer, `t` when it was accepted.
+struct step {
+    uint64_t first, second, held, t;
+};
+
+struct steps {
+    size_t n, cap;
+    struct step *step;
+};
+
+static inline void add_step(struct steps *s, struct step step)
+{
+    if (s->n == s->cap) {
+        s->cap = s->cap ? 2 * s->cap : 256;
+        s->step = realloc(s->step, s->cap * sizeof *s->step);
+        assert(s->step);
+    }
+    s->step[s->n++] = step;
+}
+
 struct oracle_core {
+    struct steps low_log, high_log;
     unsigned low_steps, high_steps;
     struct stalls low, high;
     struct register2 act, lo, hi;
@@ -55,6 +78,7 @@ static inline void core_low(struct oracle_core *c, bool bank_last, bool group_la
     if (bank_last)
         t = later(t, c->bank_free);
     t = moving(&c->low, t);
+    add_step(&c->low_log, (struct step){*act + 1, *lo + 1, bank_last ? c->bank_free : 0, t});
     go_on(&c->act, t);
     go_on(&c->lo, t);
     c->low_step = t + 1;
@@ -72,6 +96,7 @@ static inline void core_high(struct oracle_core *c, bool group_first, bool bank_
 {
     *hi = enter(&c->hi, *hi);
     const uint64_t t = moving(&c->high, later(*hi + 1, later(c->high_step, c->bank + 1)));
+    add_step(&c->high_log, (struct step){c->bank + 1, *hi + 1, 0, t});
     go_on(&c->hi, t);
     c->high_step = t + 1;
     if (bank_last)
@@ -89,6 +114,29 @@ static inline void core_high(struct oracle_core *c, bool group_first, bool bank_
 static inline void core_tile(struct oracle_core *c, struct world *w)
 {
     c->tile_left = give(w, later(c->low_total, c->high_total));
+}
+
+// ---- causes (sim/block/sq_cause.h) --------------------------------------------------------------
+
+// Why the path did what it did in cycle t of a job, by the first of these that holds: all of its steps
+// were accepted; it stands still for a tile; the bank buffer is held; what it needs first, then
+// what it needs second, is missing. `n` steps of the job from `at` on, which is moved to the next
+// one to be accepted.
+enum why { DONE, STANDS, HELD, FIRST, SECOND, STEP };
+
+static inline enum why why(const struct steps *s, const struct stalls *stalls, size_t *at,
+                           size_t end, uint64_t t)
+{
+    while (*at < end && s->step[*at].t < t)
+        ++*at;
+    if (*at == end)
+        return DONE;
+    const struct step *next = &s->step[*at];
+    return moving(stalls, t) != t ? STANDS
+           : t < next->held       ? HELD
+           : t < next->first      ? FIRST
+           : t < next->second     ? SECOND
+                                  : STEP;
 }
 
 // A job that is offered from t on; when it is taken.
