@@ -348,36 +348,6 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
     return sq_cli_core_config(&core, &in->format, config, err);
 }
 
-static enum sq_status synthesize(struct sq_area_table *t, unsigned jobs, struct sq_error *err)
-{
-    enum sq_status status = SQ_OK;
-    uint64_t done = 0;
-#pragma omp parallel for schedule(dynamic, 1) num_threads((int)jobs)
-    for (size_t i = 0; i < t->n; i++) {
-        struct sq_error mine;
-        enum sq_status so_far;
-#pragma omp atomic read
-        so_far = status;
-        if (so_far != SQ_OK)
-            continue;
-        struct sq_area_row *row = &t->row[i];
-        enum sq_status got =
-            t->has_periods
-                ? sq_synth_at_period(t->synth, &row->synth, row->period_ns, &row->result, &mine)
-                : sq_synth_area(t->synth, &row->synth, &row->result, &mine);
-#pragma omp critical
-        {
-            if (got == SQ_OK)
-                sq_cli_progress("area", ++done, t->n);
-            else if (status == SQ_OK) {
-                *err = mine;
-                status = got;
-            }
-        }
-    }
-    return status;
-}
-
 // What was found of the clock of a module of somebody else, once.
 static void note_clock(const struct sq_area_table *t)
 {
@@ -448,7 +418,7 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     t->synth = &synth;
     if (!synth.sta_version[0] && !t->has_periods)
         fprintf(stderr, "sqsim area: OpenSTA (sta) is not installed, no delays\n");
-    enum sq_status status = synthesize(t, in->jobs, err);
+    enum sq_status status = sq_area_synthesize(t, in->jobs, err);
     if (status == SQ_OK)
         note_clock(t);
     if (status == SQ_OK)

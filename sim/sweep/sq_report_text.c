@@ -251,6 +251,47 @@ static void put_head(FILE *out, const struct table *t)
     }
 }
 
+// Why measures are blank, and what is an expectation: each of the first few different notes with
+// its number of points.
+static enum sq_status put_notes(FILE *out, const struct sq_report_sweep *s, struct sq_error *err)
+{
+    enum { NOTES_MAX = 8 };
+    struct {
+        char text[400];
+        size_t n;
+    } note[NOTES_MAX] = {{{0}, 0}};
+    size_t n_notes = 0, n_others = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        struct sq_fields m;
+        char text[sizeof note[0].text];
+        size_t f = 0, at = 0;
+        SQ_TRY(sq_fields_read(&m, s->row[i].measures, err));
+        while (f < m.n && strcmp(m.field[f].name, "notes") != 0)
+            f++;
+        snprintf(text, sizeof text, "%s", f < m.n ? m.field[f].text : "");
+        sq_fields_free(&m);
+        while (at < n_notes && strcmp(note[at].text, text) != 0)
+            at++;
+        if (!text[0])
+            continue;
+        if (at == NOTES_MAX) {
+            n_others++;
+            continue;
+        }
+        if (at == n_notes)
+            memcpy(note[n_notes++].text, text, sizeof text);
+        note[at].n++;
+    }
+    for (size_t i = 0; i < n_notes; i++) {
+        fprintf(out, "of %zu points: ", note[i].n);
+        sq_put_text(out, note[i].text);
+        fputc('\n', out);
+    }
+    if (n_others > 0)
+        fprintf(out, "of %zu points: other notes\n", n_others);
+    return SQ_OK;
+}
+
 static void put_body(FILE *out, const struct table *t)
 {
     static const char *const maps[] = {"relative_error", "cycles", "stored_bits", "pe_area_um2",
@@ -293,11 +334,12 @@ enum sq_status sq_report_text(const struct sq_report *r, FILE *out, struct sq_er
         if (status == SQ_OK) {
             fputs(i ? "\n" : "", out);
             put_head(out, &t);
-            if (s->n_pairs == 1)
+            status = put_notes(out, s, err);
+            if (status == SQ_OK && s->n_pairs == 1)
                 put_body(out, &t);
-            else if (s->n_pairs <= SQ_REPORT_TEXT_PAIRS)
+            else if (status == SQ_OK && s->n_pairs <= SQ_REPORT_TEXT_PAIRS)
                 status = put_pairs(out, &t, err);
-            else {
+            else if (status == SQ_OK) {
                 put_ranges(out, &t);
                 fprintf(out,
                         "\n%zu different workloads and machines: their fronts are in the page "

@@ -87,6 +87,13 @@ else
   sq area --block dot --low-lanes 2 --a-bits 4 --b-bits 3 --period "$less"
   ok "... as text" grep -Eq '^ *[0-9.]+ yes dot ' "$W.out"
 fi
+if command -v script >/dev/null; then
+  (cd "$W" && script -qec "'$SQSIM' area --block mul --a-bits 4 --b-bits 3" /dev/null </dev/null) >"$W/raw"
+  tr '\r' '\n' <"$W/raw" | sed 's/\x1b\[K//g' | grep . >"$W/said"
+  ok "a terminal: what is at work, before it is done" grep -q '^area: 0 of 1 done; at work: mul for [0-9]* s$' "$W/said"
+else
+  skip "progress on a terminal" "no script"
+fi
 change "--rows" "${finish_core[@]}" -- --rows 2
 change "--cols" "${finish_core[@]}" -- --cols 2
 sq area --json "${finish_core[@]}" --rows 1 --cols 2 --keep-parts

@@ -380,6 +380,10 @@ for v in "1 0.5 64 16 1 sentinel" "4 1 128 64 2 split" "4 0.5 128 16 2 sentinel"
   ok "$v: cycles and stored bits of run" [ "$(around $v)" = "$(number cycles),$(number stored_bits_per_weight)" ]
 done
 ok "a blank measure says why" grep -q ',dense,.*,,utilisation_high: dense has no high path$' "$W/around.csv"
+accept "as text" report --db around.db
+ok "so does the text" grep -qx 'of [0-9]* points: utilisation_high: dense has no high path' "$W.out"
+accept "as a page" report --db around.db -o around.page
+ok "and the page" grep -q '"notes":"utilisation_high: dense has no high path"' "$W/around.page/index.html"
 cp "$W/below/mine.yaml" "$W/mine.yaml"; sed -i 's/^cores: .*/cores: 2/' "$W/mine.yaml"
 sed '/cores:/d; s/^name: .*/name: near/' "$W/below/around.yaml" >"$W/below/near.yaml"
 accept "a machine in the working directory" sweep below/near.yaml --db near.db -o near.csv
