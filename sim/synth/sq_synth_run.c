@@ -138,8 +138,11 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     *ns = strtod(text, &end);
     if (code == 0 && strcmp(text, "unclocked") == 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
-                       "%.40s has flip-flops that %s%.60s does not reach: no path is known", b->top,
-                       *clock ? "the clock " : "no clock", clock);
+                       *clock ? "%.40s has flip-flops that the clock %.60s does not reach: no path "
+                                "is known"
+                              : "%.40s has cells with a clock, but no flip-flop of its own%s: no "
+                                "path is known",
+                       b->top, clock);
     if (code == 0 && end != text && *ns > 0 && *ns < 1e6)
         return SQ_OK;
     find_line(work, "path.txt", "Error: ", text, sizeof text);
@@ -184,14 +187,18 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
 // ---- cache entries ----------------------------------------------------------------------------
 
 // The cells of one netlist and their area.
-static enum sq_status read_cells(const struct sq_synth *s, const char *work, const char *mapper,
-                                 json_t **cells, double *area, struct sq_error *err)
+static enum sq_status read_cells(const struct sq_synth *s, const char *top, const char *work,
+                                 const char *mapper, json_t **cells, double *area,
+                                 struct sq_error *err)
 {
     char path[SQ_SYNTH_PATH_LEN + 32];
     const char *name;
     json_t *root, *count;
     snprintf(path, sizeof path, "%s/%s.json", work, mapper);
-    SQ_TRY(sq_json_load(path, 1 << 24, &root, err));
+    // Of a module without cells Yosys 0.23 writes no valid JSON.
+    if (sq_json_load(path, 1 << 24, &root, NULL) != SQ_OK)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
+                       top);
     *cells = json_incref(
         json_object_get(json_object_get(root, "design"), "num_cells_by_type")); // NULL stays NULL
     json_decref(root);
@@ -261,9 +268,9 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     (void)entry;
     SQ_TRY(write_liberty(s, work, err));
     SQ_TRY(synthesize(s, b, work, err));
-    enum sq_status status = read_cells(s, work, made[0], &cells[0], &area[0], err);
+    enum sq_status status = read_cells(s, b->top, work, made[0], &cells[0], &area[0], err);
     if (status == SQ_OK && has_two)
-        status = read_cells(s, work, made[1], &cells[1], &area[1], err);
+        status = read_cells(s, b->top, work, made[1], &cells[1], &area[1], err);
     const int best = status == SQ_OK && has_two && area[1] < area[0];
     const bool is_timed = s->sta_version[0] && !b->keeps_parts;
     if (status == SQ_OK && b->is_foreign)

@@ -103,6 +103,22 @@ sq "${EVIL[@]}" src/mine.sv --top mine --clock clk_i
 ok "another content of what is included is another result" \
   [ "$RC" = 0 -a "$(grep -o '"area_um2":[0-9.]*' "$W.out")" != "$before" ]
 
+# ---- what would give a wrong number
+echo "module evil $ports; endmodule" | src empty.sv
+refuse_source 'evil has no cells' empty.sv
+{ echo '(* blackbox *) module DFFPOSX1 (input CLK, input D, output Q); endmodule'
+  echo "module evil $ports; DFFPOSX1 u (.CLK(a_i[0]), .D(a_i[1]), .Q(y_o[0])); endmodule"; } | src cell.sv
+command -v "${STA:-sta}" >/dev/null && refuse_source 'evil has cells with a clock, but no flip-flop' cell.sv
+{ echo 'module NAND2X1 (input A, input B, output Y); assign Y = A; endmodule'
+  echo 'module DFFPOSX1 (input CLK, input D, output Q); assign Q = 0; endmodule'
+  echo "module evil $ports; logic [7:0] q; always_ff @(posedge clk_i) q <= ~(a_i & q); assign y_o = q; endmodule"; } | src names.sv
+sed 1,2d "$W/src/names.sv" | src plain.sv
+sq area --json --source src/names.sv --top evil
+cp "$W.out" "$W/names"
+sq area --json --source src/plain.sv --top evil
+ok "modules called as cells are: no cell of the library is another" [ "$RC" = 0 -a \
+  "$(head -1 "$W/names" | grep -o '"area_um2":[0-9.]*')" = "$(head -1 "$W.out" | grep -o '"area_um2":[0-9.]*')" ]
+
 # ---- what does not end
 evil '`include "itself.sv"' | src itself.sv
 refuse_source 'itself.sv includes itself' itself.sv
