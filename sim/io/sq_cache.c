@@ -104,16 +104,20 @@ void sq_cache_end_all(void)
 
 // ---- digests -----------------------------------------------------------------------------------
 
-// A line of SQ_CACHE_LIST.
-static enum sq_status file_line(const char *entry, const char *name, char line[PATH_LEN],
-                                struct sq_error *err)
+// A line of SQ_CACHE_LIST for a file in `dir`. Its digest begins with the name of the entry, which is
+// that of all that went in: what was made for one job is never the result of another.
+static enum sq_status file_line(const char *dir, const char *entry, const char *name,
+                                char line[PATH_LEN], struct sq_error *err)
 {
     char path[PATH_LEN];
     struct sq_file_view map;
-    snprintf(path, sizeof path, "%.1700s/%.255s", entry, name);
+    snprintf(path, sizeof path, "%.1700s/%.255s", dir, name);
     SQ_TRY(sq_file_map(path, &map, err));
     char hex[SQ_DIGEST_SIZE];
-    sq_digest_hex(sq_digest_of(map.data, map.nbytes), hex);
+    struct sq_digest digest = {0};
+    sq_digest_add(&digest, name_of(entry), strlen(name_of(entry)));
+    sq_digest_add(&digest, map.data, map.nbytes);
+    sq_digest_hex(digest, hex);
     snprintf(line, PATH_LEN, "%s %zu %.255s\n", hex, map.nbytes, name);
     sq_file_unmap(&map);
     return SQ_OK;
@@ -127,13 +131,13 @@ static bool is_wanted(const char *name, const char *const *files)
     return !files;
 }
 
-// Whether the wanted files are listed and are what the list says.
-static bool is_intact(const char *entry, const char *const *files)
+// Whether the wanted files of the entry are listed and are what the list says, in `dir`.
+static bool is_intact(const char *dir, const char *entry, const char *const *files)
 {
     char path[PATH_LEN], line[PATH_LEN], real[PATH_LEN], name[256];
     size_t n_intact = 0, n_wanted = 0;
     bool is_good = true;
-    snprintf(path, sizeof path, "%.1900s/" SQ_CACHE_LIST, entry);
+    snprintf(path, sizeof path, "%.1900s/" SQ_CACHE_LIST, dir);
     FILE *list = fopen(path, "re");
     if (!list)
         return false;
@@ -141,7 +145,7 @@ static bool is_intact(const char *entry, const char *const *files)
         is_good = sscanf(line, "%*s %*s %255s", name) == 1;
         if (!is_good || !is_wanted(name, files))
             continue;
-        is_good = file_line(entry, name, real, NULL) == SQ_OK && strcmp(line, real) == 0;
+        is_good = file_line(dir, entry, name, real, NULL) == SQ_OK && strcmp(line, real) == 0;
         n_intact++;
     }
     fclose(list);
@@ -150,7 +154,7 @@ static bool is_intact(const char *entry, const char *const *files)
     return is_good && n_intact > 0 && (!files || n_intact == n_wanted);
 }
 
-static enum sq_status write_list(const char *work, struct sq_error *err)
+static enum sq_status write_list(const char *work, const char *entry, struct sq_error *err)
 {
     char path[PATH_LEN], line[PATH_LEN];
     struct sq_outfile out;
@@ -163,7 +167,7 @@ static enum sq_status write_list(const char *work, struct sq_error *err)
     for (struct dirent *e; status == SQ_OK && (e = readdir(dir));) {
         if (e->d_name[0] == '.' || strncmp(e->d_name, SQ_CACHE_LIST, sizeof SQ_CACHE_LIST - 1) == 0)
             continue;
-        status = file_line(work, e->d_name, line, err);
+        status = file_line(work, entry, e->d_name, line, err);
         if (status == SQ_OK)
             fputs(line, out.stream);
     }
@@ -264,8 +268,8 @@ static enum sq_status fill_entry(const char *entry, const char *const *files, sq
     SQ_TRY(work_open(&w, entry, err));
     enum sq_status status = fill(context, w.path, err);
     if (status == SQ_OK)
-        status = write_list(w.path, err);
-    if (status == SQ_OK && !is_intact(w.path, files))
+        status = write_list(w.path, entry, err);
+    if (status == SQ_OK && !is_intact(w.path, entry, files))
         status = SQ_FAIL(err, SQ_ERR_INTERNAL, "'%s' was not filled", sq_path_tail(entry));
     if (status == SQ_OK && rename(w.path, entry) != 0)
         status = SQ_FAIL(err, SQ_ERR_IO, "cannot rename '%s': %s", sq_path_tail(w.path),
@@ -296,11 +300,11 @@ enum sq_status sq_cache_get(const char *entry, const char *const *files, sq_cach
     if (access(entry, F_OK) != 0)
         SQ_TRY(make_parents(entry, err));
     SQ_TRY(check_owner(entry, err));
-    if (is_intact(entry, files))
+    if (is_intact(entry, entry, files))
         return SQ_OK;
     SQ_TRY(lock_entry(entry, &fd, err));
     enum sq_status status = SQ_OK;
-    *is_filled = !is_intact(entry, files); // another may have filled it meanwhile
+    *is_filled = !is_intact(entry, entry, files); // another may have filled it meanwhile
     if (*is_filled) {
         remove_leftovers(entry, fd);
         status = fill_entry(entry, files, fill, context, err);

@@ -2,8 +2,9 @@
 // Directories of results that tools made, named by the digest of all that they depend on. An entry
 // is filled in a private directory beside it and renamed when it is complete, so that nothing that
 // ends the program leaves half an entry. It holds a list of its files with their digests
-// (SQ_CACHE_LIST); a file that differs is never used: the entry is made anew. Several processes and
-// threads may share a cache: those that want the same entry wait for the one that fills it.
+// (SQ_CACHE_LIST), which cover the name of the entry as well; a file that differs is never used: the
+// entry is made anew. Several processes and threads may share a cache: those that want the same
+// entry wait for the one that fills it.
 #ifndef SQ_CACHE_H
 #define SQ_CACHE_H
 

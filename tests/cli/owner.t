@@ -69,6 +69,15 @@ if [ "$(id -u)" = 0 ]; then
 else
   skip "entries of another user" "only root can play another user"
 fi
+# The digest beside an entry is that of its name, too.
+other=(area --json --block mul --a-bits 2 --b-bits 3)
+accept "another job" "${other[@]}"
+cp "$W.out" "$W/other"
+path=$(ls -d "$W"/cache/sqsim/synth/sq_mul-* | grep -vxF "$entry")
+rm -rf "$path"
+cp -a "$entry" "$path"
+sq "${other[@]}"
+ok "an entry under the name of another: made anew" [ "$RC" = 0 -a -z "$(cmp "$W/other" "$W.out")" ]
 accept "as it was: used" "${area[@]}"
 ok "the same result" cmp -s "$W/want" "$W.out"
 
