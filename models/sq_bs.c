@@ -96,14 +96,6 @@ static void amax_of(const float *x, size_t n, const uint8_t *is_high, float amax
     }
 }
 
-void sq_bs_amax(const struct sq_bs_format *f, const float *x, size_t n, float amax[SQ_BS_PARTS])
-{
-    uint8_t is_high[SQ_BS_BLOCK_MAX];
-    if (f->kind == SQ_BS_SQ)
-        choose_high(f, x, n, is_high);
-    amax_of(x, n, f->kind == SQ_BS_SQ ? is_high : NULL, amax);
-}
-
 static float positive(float x)
 {
     return x > 0 ? x : 1.0f;

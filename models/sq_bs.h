@@ -64,10 +64,8 @@ struct sq_bs_block {
     uint8_t is_high[SQ_BS_BLOCK_MAX]; // SQ: k of them; PLUS: the largest; else zeros
 };
 
-// The largest magnitudes of the n real elements x[n] of a block, by part: of the k highest in part
-// 1, which split codes have as well.
-void sq_bs_amax(const struct sq_bs_format *f, const float *x, size_t n, float amax[SQ_BS_PARTS]);
-// The scales above the blocks from the largest of those; 1 where there is none, or all is 0.
+// The scales above the blocks from the largest magnitudes by part (those of the k highest of a
+// block in part 1, which split codes have as well); 1 where there is none, or all is 0.
 void sq_bs_globals_of(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],
                       float global[SQ_BS_PARTS]);
 // Of the n real elements x[n], finite; the others of the block are 0 and never chosen as high while
