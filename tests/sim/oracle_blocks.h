@@ -429,8 +429,8 @@ static void foretell_status(const struct input *in, struct world *w, const struc
     enum { FILLING = 1, WAIT_ACT, WAIT_WEIGHT, WAIT_HIGH, WAIT_MASK, BLOCKED, DRAINING };
     static const int low_cause[] = {[DONE] = DRAINING,  [STANDS] = BLOCKED,     [HELD] = WAIT_HIGH,
                                     [FIRST] = WAIT_ACT, [SECOND] = WAIT_WEIGHT, [STEP] = 0};
-    const int32_t start = (int32_t)param(in, "CountStart");
-    int32_t now[16];
+    const uint32_t start = param(in, "CountStart");
+    uint32_t now[16]; // carries into the sign of a status value
     uint64_t t = 0;
     for (unsigned i = 0; i < 16; i++)
         now[i] = start;
