@@ -263,7 +263,11 @@ __attribute__((target("avx2"))) static void mask_avx2(const float *score, size_t
     store_banks(mask, bank, n_banks, is_high);
 }
 
+#if defined(__clang__) // leaves out all of an attribute of which it does not know one word
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+#else
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512")))
+#endif
 
 // Columns by gathers.
 AVX512 static void load_banks_avx512(const float *score, unsigned bank, keys *key)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/sq_half.h"
 
-#if defined(__x86_64__)
+// clang before 15 cannot ask a processor for F16C.
+#if defined(__x86_64__) && (!defined(__clang__) || __clang_major__ > 14)
+#define HAS_F16C
 #include <immintrin.h>
 #endif
 
@@ -11,7 +13,7 @@ static void round_all_portable(const float *x, size_t n, float *out)
         out[i] = sq_half_round(x[i]);
 }
 
-#if defined(__x86_64__)
+#ifdef HAS_F16C
 __attribute__((target("avx2,f16c"))) static void round_all_f16c(const float *x, size_t n,
                                                                 float *out)
 {
@@ -27,7 +29,7 @@ __attribute__((target("avx2,f16c"))) static void round_all_f16c(const float *x, 
 
 void sq_half_round_all(const float *x, size_t n, float *out)
 {
-#if defined(__x86_64__)
+#ifdef HAS_F16C
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) {
         round_all_f16c(x, n, out);
         return;

@@ -23,7 +23,11 @@ static inline sq_lanes_at *sq_lanes_to(float *p)
 #define SQ_LANES_BODY static inline __attribute__((always_inline))
 #if defined(__x86_64__)
 #define SQ_LANES_AVX2 __attribute__((target("avx2")))
+#if defined(__clang__) // leaves out all of an attribute of which it does not know one word
+#define SQ_LANES_AVX512 __attribute__((target("avx512f,avx512bw")))
+#else
 #define SQ_LANES_AVX512 __attribute__((target("avx512f,avx512bw,prefer-vector-width=512")))
+#endif
 #endif
 
 // Instruction sets that a body is compiled for; 0: the last one of the processor.

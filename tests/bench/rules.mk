@@ -14,3 +14,8 @@ bench: $(BENCH_BIN) $(BUILD)/sqsim
 	$(Q)tests/bench/bench.sh $(BUILD) $(JSON)
 bench-check: $(BENCH_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(BENCH_TEST)
+
+## bench-peers (verify): llama.cpp and SCALE-Sim from PyPI on the same work, where pip can install them; after make smollm2
+.PHONY: bench-peers
+bench-peers: $(BUILD)/sqsim
+	$(Q)tests/bench/peers.sh $(BUILD)

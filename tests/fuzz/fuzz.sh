@@ -17,7 +17,7 @@ mkdir -p "$corpus" "$dir/found"
 
 merge() {
   rm -rf "$corpus.min" && mkdir "$corpus.min"
-  "$dir/$name" -merge=1 -max_len=4096 "$corpus.min" "$corpus" 2>"$dir/merge.log" || { tail -20 "$dir/merge.log"; exit 1; }
+  "$dir/$name" -merge=1 -max_len=4096 "$corpus.min" "$corpus" 2>"$dir/merge.out" || { tail -20 "$dir/merge.out"; exit 1; }
   mkdir -p tests/fuzz/corpus
   tar c --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=644 -C "$corpus.min" $(ls "$corpus.min") |
     gzip -9n >"$committed.new"

@@ -4,6 +4,12 @@
 # the committed corpora.
 set -eu
 dir=$1
+ls "$dir"/*.log >/dev/null 2>&1 || { echo "fuzz-report: skipped: no logs in $dir; make fuzz leaves them" >&2; exit 3; }
+revisions=$(grep -aho '^fuzz.sh: .*revision .*' "$dir"/*.log | sed 's/.*revision //' | sort -u)
+case $revisions in
+*-dirty* | *unknown*) echo "fuzz-report: refused: runs of a changed checkout: $(echo $revisions)" >&2; exit 1 ;;
+esac
+[ "$(wc -l <<<"$revisions")" = 1 ] || { echo "fuzz-report: refused: runs of several revisions: $(echo $revisions)" >&2; exit 1; }
 echo "<!-- make fuzz-report; $(reports/revision.sh); $(clang --version | head -1) -->"
 cat <<'END'
 # Fuzzing of the readers
@@ -15,7 +21,7 @@ harness, `models/` and `sim/` together; flat: seconds since the last new edge wh
 stopped; slowest: seconds of wall time of one execution.
 
 END
-echo "Revisions that ran: $(grep -aho 'revision .*' "$dir"/*.log | sort | uniq -c | sort -rn | awk '{ printf "%s%s", (NR > 1) ? ", " : "", $3 }')."
+echo "Revision that ran: $revisions."
 echo
 echo '| target | executions | per second | edges | flat, s | slowest, s | inputs kept | kB packed | crashes, leaks, hangs |'
 echo '|---|---|---|---|---|---|---|---|---|'
