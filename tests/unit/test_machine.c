@@ -15,6 +15,7 @@
 
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
+#include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_work_split.h"
 #include "sim/io/sq_quantity.h"
