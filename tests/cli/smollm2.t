@@ -10,6 +10,16 @@ if [ ! -f "$SMOLLM2" ]; then
   skip "losses equal to numpy's" "no $SMOLLM2: make smollm2 fetches it"
   finish
 fi
+# The states of the model as it is, kept by the first run, are those that the second computes anew.
+kept() { sq eval "$(realpath "$SMOLLM2")" --sequences 2 --format dense --algorithm rtn --summary --json --progress "$@"; }
+kept
+cp "$W.out" "$W/first"
+kept
+ok "a kept reference: the same to the last digit" cmp -s "$W.out" "$W/first"
+ok "and no pass for it" [ "$RC" = 0 -a "$(grep -c 'the model as it is' "$W.err")" = 0 ]
+kept --no-cache
+ok "--no-cache: the same" cmp -s "$W.out" "$W/first"
+ok "by a pass" [ "$(grep -c 'the model as it is' "$W.err")" = 30 ]
 if ! "$PYTHON" -c 'import numpy, gguf' 2>/dev/null; then
   skip "losses equal to numpy's" "$PYTHON has not both numpy and gguf"
   finish
