@@ -76,6 +76,11 @@ static inline void stall(struct stalls *s, uint64_t from, uint64_t to)
     s->at[s->n++][1] = to;
 }
 
+static inline void free_stalls(struct stalls *s)
+{
+    free(s->at);
+}
+
 // First cycle from t on in which they move.
 static inline uint64_t moving(const struct stalls *s, uint64_t t)
 {

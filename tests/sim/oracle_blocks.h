@@ -52,11 +52,6 @@ static inline void taken(struct world *w, unsigned stream, size_t i, uint64_t t)
         w->in[stream].taken[i] = t;
 }
 
-static inline void free_stalls(struct stalls *s)
-{
-    free(s->at);
-}
-
 // ---- one beat for each, one tile for each group ------------------------------------------------
 
 static void foretell_unit(struct world *w, struct unit u)
@@ -496,8 +491,6 @@ static void foretell_core_into(const struct input *in, struct world *w,
     }
     foretell_status(in, w, &c, job, j.n);
     free(job);
-    free(c.low_log.step);
-    free(c.high_log.step);
     for (unsigned k = 0; k < 2; k++) { // what the registers still take
         taken(w, 1, low + k, enter(&c.act, offered(w, 1, low + k)));
         taken(w, 2, low + k, enter(&c.lo, offered(w, 2, low + k)));
@@ -506,8 +499,7 @@ static void foretell_core_into(const struct input *in, struct world *w,
         go_on(&c.lo, NEVER);
         go_on(&c.hi, NEVER);
     }
-    free_stalls(&c.low);
-    free_stalls(&c.high);
+    free_core(&c);
 }
 
 static void foretell_core(const struct input *in, struct world *w)
@@ -567,8 +559,7 @@ static void foretell_core_act(const struct input *in, struct world *w)
     }
     free_stalls(&mask.stalls);
     free_stalls(&stages.stalls);
-    free_stalls(&c.low);
-    free_stalls(&c.high);
+    free_core(&c);
     free(tile);
 }
 

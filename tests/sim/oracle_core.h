@@ -55,6 +55,14 @@ struct oracle_core {
     uint64_t low_total, high_total;
 };
 
+static inline void free_core(struct oracle_core *c)
+{
+    free_stalls(&c->low);
+    free_stalls(&c->high);
+    free(c->low_log.step);
+    free(c->high_log.step);
+}
+
 static inline uint64_t enter(struct register2 *r, uint64_t offered)
 {
     r->entered = later(offered, later(r->entered, r->gone2));

@@ -372,8 +372,7 @@ static void test_core_meets_its_closed_form(void **state)
                     for (uint64_t b = 0; b < n; b++)
                         free_bank(&c, b % banks == 0, (b + 1) % banks == 0, &w);
                     assert_int_equal(left[groups - 1] - start, ls + (n - 1) * most + hs + 3);
-                    free_stalls(&c.low);
-                    free_stalls(&c.high);
+                    free_core(&c);
                 }
 }
 
