@@ -72,7 +72,7 @@ test-rtl: $(BUILD)/sqsim $(TEST_TOOLS)
 	$(Q)$(PROVE) $(RTL_TEST)
 
 # Under the sanitizers: what reads, encodes, simulates; not what builds RTL, installs, kills, or holds documents.
-SAN_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .t,area cache claims confine deb defaults docs install joined kill owner \
+SAN_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .t,area cache claims confine deb defaults docs fault install joined kill owner \
   python readme reports sheet structure sweep_values targets toy_format verdict)),$(CLI_TEST))
 test-san: $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(FUZZ_TEST) $(UNIT_BIN) $(SAN_CLI)

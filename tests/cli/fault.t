@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Memory and disks that end: the n-th allocation, or the n-th write to a file, and all behind it fail, for n spread
+# over what the command does without faults (FAULTS, 24, of each). The command ends by itself, never by a signal,
+# with a code and a sentence, leaves no half-written file and no temporary one (of several files the first may be there, whole); where it says 0 its result is
+# that of the run without faults. A database, which a kill may leave as well, is completed by the next run.
+. tests/cli/lib.sh
+if san; then skip "faults of malloc and write" "the sanitizers have a malloc of their own"; finish; fi
+FAULTS=${FAULTS:-24}
+SHIM=$(dirname "$W")/$(basename "$W").so
+trap 'chmod -R u+w "$W"; rm -rf "$W" "$W.out" "$W.err" "$W".*' EXIT
+if ! ${CC:-gcc} -shared -fPIC -O1 -o "$SHIM" tests/cli/fault.c -ldl 2>/dev/null; then
+  skip "faults of malloc and write" "no compiler"; finish
+fi
+cat >"$W/grid.yaml" <<'Y'
+name: faults
+axes:
+  m: [16, 32]
+  n: [64]
+  k: [64]
+  format: [dense, nvfp4]
+  weight_bits: [4]
+  machine: [sim/machines/default.yaml]
+measures: [cycles]
+Y
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+faulty() { # VARIABLE=N ARGS...: as sq, under the shim
+  local fault=$1; shift
+  (cd "$W/now" && timeout 120 env "$fault" LD_PRELOAD="$SHIM" "$SQSIM" "$@" >"$W.out" 2>"$W.err" </dev/null)
+  RC=$?
+}
+begin() { rm -rf "$W/now"; mkdir "$W/now"; cp "$W/grid.yaml" "$W/now"; [ ! -f "$W/base.db" ] || cp "$W/base.db" "$W/now"; }
+# try WHAT KEPT ARGS...: KEPT is a name that may stay behind a fault (a database), or "-".
+try() {
+  local what=$1 kept=$2 bad= counts n total fault left; shift 2
+  begin
+  faulty FAULT_COUNT="$W.count" "$@"
+  ok "$what without faults" [ "$RC" = 0 ]
+  (cd "$W/now" && find . -type f ! -name '*.yaml' ! -name 'base.db*' | sort | xargs -r sha256sum) >"$W.want"
+  counts=$(cat "$W.count")
+  for fault in ALLOC WRITE; do
+    total=${counts%% *}; [ $fault = ALLOC ] || total=${counts##* }
+    bad=
+    for ((i = 0; i < FAULTS && i < total; i++)); do
+      n=$((1 + i * total / FAULTS)); [ "$total" -gt "$FAULTS" ] || n=$((i + 1))
+      begin
+      faulty FAULT_$fault=$n "$@"
+      left=$(cd "$W/now" && find . -type f ! -name '*.yaml' ! -name 'base.db*' ! -name "$kept*" | sort | xargs -r sha256sum)
+      case $RC in
+      0) [ "$kept" != - ] || [ "$left" = "$(cat "$W.want")" ] || bad="$bad $n:0-with-another-result" ;;
+      1 | 2 | 3) left=$([ -z "$left" ] || grep -vxFf "$W.want" <<<"$left")
+        [ -z "$left" ] || bad="$bad $n:left:$(awk '{print $2}' <<<"$left" | head -1)"
+        grep -q '[a-z]' "$W.err" || bad="$bad $n:silent" ;;
+      *) bad="$bad $n:exit-$RC" ;;
+      esac
+      if [ "$kept" != - ] && [ -f "$W/now/$kept" ]; then
+        (cd "$W/now" && "$SQSIM" "$@" >/dev/null 2>"$W.err") || bad="$bad $n:not-completed"
+      fi
+    done
+    ok "$what, $fault of $total:$bad" [ -z "$bad" ]
+  done
+}
+try quantize - quantize --format mxfp4 -o out.safetensors
+try eval - eval --format nvfp4 --sequences 1 --summary
+try sweep grid.db sweep grid.yaml --db grid.db --jobs 1
+(cd "$W" && "$SQSIM" sweep grid.yaml --db base.db --jobs 1 >/dev/null 2>&1)
+try report - report --db base.db -o page
+finish
