@@ -65,7 +65,7 @@ setup:
 ## format-check (test): fail if clang-format would change a file
 .PHONY: format format-check
 FORMATTED = $(wildcard models/*.[ch] models/quant/*.[ch] sim/*/*.[ch] sim/*/*/*.[ch] sim/*/*.cpp lib/*.[ch] \
-            gpu/*.[ch] gpu/*.cu gpu/*.cuh reports/*/*.[ch] tests/*/*.c tests/*/*.h tests/*/*.cpp)
+            gpu/*.[ch] gpu/*.cu gpu/*.cuh reports/*/*.[ch] tests/*.h tests/*/*.c tests/*/*.h tests/*/*.cpp)
 format:
 	$(Q)clang-format -i $(FORMATTED)
 format-check:

@@ -5,8 +5,6 @@
 #define GPU_FIXTURE_H
 
 #include <cinttypes>
-#include <csetjmp>
-#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -15,13 +13,13 @@
 #include <vector>
 
 extern "C" {
-#include <cmocka.h>
 
 #include "models/sq_codes.h"
 #include "models/sq_format.h"
 #include "models/sq_mac.h"
 #include "models/sq_rng.h"
 }
+#include "tests/test.h"
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
 

@@ -12,8 +12,6 @@
 //   the decode kernels multiply as they say: dp4a, pairs of binary16;
 //   no memory barrier stands in a loop, and loops with products move few registers;
 //   no kernel touches local memory (no spills, no arrays that left the registers).
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,9 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/io/sq_file.h"
+#include "tests/test.h"
 
 enum {
     DP4A = 0x026,
@@ -201,9 +198,8 @@ static struct counts read_cubin(const char *name, const char *arch, const char *
     return c;
 }
 
-static void int4_is_native_on_8x_only(void **state)
+SQ_TEST(int4_is_native_on_8x_only)
 {
-    (void)state;
     const struct counts a100 = read_cubin("sq_gemm_imma", "80", "gemm_imma_kernel");
     const struct counts ada = read_cubin("sq_gemm_imma", "89", "gemm_imma_kernel");
     const struct counts hopper = read_cubin("sq_gemm_imma", "90", "gemm_imma_kernel");
@@ -215,9 +211,8 @@ static void int4_is_native_on_8x_only(void **state)
     assert_true(hopper.imma > 0);
 }
 
-static void sparse_products_are_there(void **state)
+SQ_TEST(sparse_products_are_there)
 {
-    (void)state;
     static const char *const arch[] = {"80", "89", "90"};
     for (int i = 0; i < 3; i++) {
         const struct counts c = read_cubin("sq_gemm_sp24", arch[i], "gemm_sp24_kernel");
@@ -225,18 +220,16 @@ static void sparse_products_are_there(void **state)
     }
 }
 
-static void pair_is_one_kernel_of_both_types(void **state)
+SQ_TEST(pair_is_one_kernel_of_both_types)
 {
-    (void)state;
     const struct counts c = read_cubin("sq_gemm_wgmma", "90a", "PairEE");
     assert_int_equal(c.functions, 1);
     assert_true(c.hgmma >= 4 && c.hgmma % 4 == 0);
     assert_true(c.qgmma >= 4 && c.qgmma % 4 == 0);
 }
 
-static void integer_warpgroup_products(void **state)
+SQ_TEST(integer_warpgroup_products)
 {
-    (void)state;
     const struct counts dense = read_cubin("sq_gemm_wgmma_s8", "90a", "DenseEE");
     const struct counts sparse = read_cubin("sq_gemm_wgmma_s8", "90a", "SparseEE");
     const struct counts packed = read_cubin("sq_gemm_wgmma_s8", "90a", "PackedEE");
@@ -250,9 +243,8 @@ static void integer_warpgroup_products(void **state)
 }
 
 // At least the products of one step of one lane: a kernel that multiplies otherwise has fewer.
-static void decode_kernels_multiply_as_they_say(void **state)
+SQ_TEST(decode_kernels_multiply_as_they_say)
 {
-    (void)state;
     static const char *const arch[] = {"80", "89", "90"};
     for (int i = 0; i < 3; i++) {
         // kernels for 1 token (8 rows of 32 codes), 2, 4 and 8 (4 rows)
@@ -269,9 +261,8 @@ static void decode_kernels_multiply_as_they_say(void **state)
     }
 }
 
-static void nothing_in_local_memory(void **state)
+SQ_TEST(nothing_in_local_memory)
 {
-    (void)state;
     static const char *const file[] = {
         "sq_gemm_imma", "sq_gemm_sp24", "sq_gemm_sqw",  "sq_encode",     "sq_gemv_w4",
         "sq_gemv_gqsa", "sq_gemv_spqt", "sq_gemv_spqr", "sq_encode_q4k", "sq_encode_gqsa"};
@@ -288,9 +279,8 @@ static void nothing_in_local_memory(void **state)
 
 // A memory barrier in a loop waits for the whole memory system each time round; `.release.cluster`
 // of an mbarrier is one. Moves: what the wgmma operands or the fragments cost beside the products.
-static void loops_are_lean(void **state)
+SQ_TEST(loops_are_lean)
 {
-    (void)state;
     static const struct {
         const char *file, *function;
         double moves; // at most, per product in the same loop
@@ -322,19 +312,4 @@ static void loops_are_lean(void **state)
                 fail_msg("%s sm_%s: %u moves beside %u products", kernel[k].file, arch[a], c.moves,
                          c.products);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(int4_is_native_on_8x_only),
-        cmocka_unit_test(sparse_products_are_there),
-        cmocka_unit_test(pair_is_one_kernel_of_both_types),
-        cmocka_unit_test(integer_warpgroup_products),
-        cmocka_unit_test(decode_kernels_multiply_as_they_say),
-        cmocka_unit_test(nothing_in_local_memory),
-        cmocka_unit_test(loops_are_lean),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

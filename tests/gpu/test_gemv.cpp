@@ -72,9 +72,8 @@ void run_w4(const Case &c, bool is_unit)
     assert_memory_equal(y.data, again.data, 4 * y.size);
 }
 
-void dense_baselines(void **state)
+SQ_TEST(dense_baselines)
 {
-    (void)state;
     for (const bool is_unit : {true, false}) {
         for (size_t m = 1; m <= 8; m++)
             run_w4({m, 5, 256}, is_unit);
@@ -147,9 +146,8 @@ void run_spqt(size_t n, size_t k, int n_splits, float threshold, bool is_unit)
     assert_true(is_unit ? error == 0 : error <= 1e-10 * norm);
 }
 
-void spqt(void **state)
+SQ_TEST(spqt)
 {
-    (void)state;
     for (const bool is_unit : {true, false})
         for (const float threshold : {0.0f, 0.4f, 6.5f, 1e9f}) {
             run_spqt(256, 504, 1, threshold, is_unit);
@@ -255,9 +253,8 @@ void run_spqr(size_t n, size_t k, bool is_unit)
     }
 }
 
-void spqr(void **state)
+SQ_TEST(spqr)
 {
-    (void)state;
     for (const bool is_unit : {true, false}) {
         run_spqr(16, 256, is_unit);
         run_spqr(32, 1280, is_unit); // more quads than workers, and not a multiple
@@ -265,9 +262,8 @@ void spqr(void **state)
 }
 
 // Repacked alone: K of one quad, which the published kernel does not take.
-void spqr_narrow(void **state)
+SQ_TEST(spqr_narrow)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const Case c = {1, 16, 64};
     Spqr s = make_spqr(&r, 16, 64, true);
@@ -288,9 +284,8 @@ void spqr_narrow(void **state)
 
 // ---- refusals -----------------------------------------------------------------------------------
 
-void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     const SqGemvW4A16 tokens = {9, 4, 128, nullptr, nullptr, nullptr, nullptr};
     assert_int_equal(sq_gemv_w4a16(&tokens, nullptr, nullptr), SQ_ERR_SHAPE);
     const SqGemvW4A8 columns = {1, 4, 96, nullptr, nullptr, nullptr, nullptr, nullptr};
@@ -323,13 +318,3 @@ void refusals(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_baselines), cmocka_unit_test(spqt),     cmocka_unit_test(spqr),
-        cmocka_unit_test(spqr_narrow),     cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

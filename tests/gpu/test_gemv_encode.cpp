@@ -76,18 +76,16 @@ void run_case(size_t n, size_t k)
         }
 }
 
-void columns(void **state)
+SQ_TEST(columns)
 {
-    (void)state;
     run_case(256, 32);
     run_case(512, 77);
     run_case(300, 45);
     run_case(1, 12);
 }
 
-void beyond_binary16(void **state)
+SQ_TEST(beyond_binary16)
 {
-    (void)state;
     std::vector<float> w(256 * 2, 1.0f);
     for (size_t i = 0; i < 256; i++)
         w[2 * i] = i % 2 ? 3e9f : 0.0f;
@@ -99,9 +97,8 @@ void beyond_binary16(void **state)
 }
 
 // Groups of every kind of value_of, four of five kept.
-void gqsa_groups(void **state)
+SQ_TEST(gqsa_groups)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const size_t n = 41, k = 208;
     Buffer<float> w(n * k);
@@ -144,9 +141,8 @@ void gqsa_groups(void **state)
 }
 
 // binary16 both ways: every pattern and its neighbourhood of ties.
-void binary16(void **state)
+SQ_TEST(binary16)
 {
-    (void)state;
     for (uint32_t h = 0; h < 0x7c00; h++) {
         const uint16_t bits = static_cast<uint16_t>(h);
         const float x = sq_half_to_float(bits);
@@ -161,15 +157,3 @@ void binary16(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns),
-        cmocka_unit_test(beyond_binary16),
-        cmocka_unit_test(gqsa_groups),
-        cmocka_unit_test(binary16),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

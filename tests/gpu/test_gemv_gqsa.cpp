@@ -130,9 +130,8 @@ void run_gqsa(const Case &c, bool is_unit, uint32_t n_workers, Density density)
     assert_memory_equal(y.data, again.data, 4 * y.size);
 }
 
-void gqsa(void **state)
+SQ_TEST(gqsa)
 {
-    (void)state;
     const auto half = [](size_t) { return 0.5; };
     const auto skewed = [](size_t row) { return row % 4 == 0 ? 0.0 : row % 4 == 1 ? 0.95 : 0.2; };
     const auto one_row = [](size_t row) { return row == 3 ? 1.0 : 0.0; };
@@ -151,12 +150,3 @@ void gqsa(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gqsa),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -23,9 +23,8 @@ float half_of(uint32_t pair)
     return sq_half_to_float(static_cast<uint16_t>(pair));
 }
 
-void constants(void **state)
+SQ_TEST(constants)
 {
-    (void)state;
     assert_true(half_of(kF16x2Minus1032) == -1032.0f);
     assert_true(half_of(kF16x2Sixteenth) == 0.0625f);
     assert_true(half_of(kF16x2Minus72) == -72.0f);
@@ -36,9 +35,8 @@ void constants(void **state)
     assert_true(half_of(kF16x2Minus16) == -16.0f);
 }
 
-void code_orders(void **state)
+SQ_TEST(code_orders)
 {
-    (void)state;
     bool pairs[32] = {}, gqsa[16] = {};
     for (int i = 0; i < 32; i++)
         pairs[sq_pairs_position(i)] = true;
@@ -60,9 +58,8 @@ void code_orders(void **state)
         }
 }
 
-void gqsa_words(void **state)
+SQ_TEST(gqsa_words)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (int i = 0; i < 1000; i++) {
         const SqGqsaMeta m = {sq_rng_below(&r, 4096), sq_rng_below(&r, 16),
@@ -75,9 +72,8 @@ void gqsa_words(void **state)
 }
 
 // Ranges follow each other, differ by at most one group, and cover the list: SPEC F.8.
-void stream_ranges(void **state)
+SQ_TEST(stream_ranges)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (int i = 0; i < 200; i++) {
         const uint32_t groups = i == 0 ? 0xfffffff0u : sq_rng_below(&r, 100000);
@@ -93,9 +89,8 @@ void stream_ranges(void **state)
     }
 }
 
-void q4k_bits(void **state)
+SQ_TEST(q4k_bits)
 {
-    (void)state;
     const uint8_t v9[12] = {0x41, 0x82, 0xc3, 0xc4, 0x8a, 0x4b, 0x0c, 0xcd, 0xa5, 0xb6, 0xc7, 0xdf};
     const uint8_t scale[8] = {1, 2, 3, 4, 0x15, 0x26, 0x37, 0x3f};
     const uint8_t min[8] = {10, 11, 12, 13, 0x2a, 0x1b, 0x0c, 0x3d};
@@ -138,9 +133,8 @@ void q4k_bits(void **state)
     }
 }
 
-void spqr_words(void **state)
+SQ_TEST(spqr_words)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (int i = 0; i < 500; i++) {
         struct sq_spqr_tile t;
@@ -183,9 +177,8 @@ void spqr_words(void **state)
 }
 
 // 32 bits spread over four tiles come back; all chunks of a small matrix are used once.
-void spqr_quads(void **state)
+SQ_TEST(spqr_quads)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (int i = 0; i < 1000; i++) {
         const uint32_t carried = static_cast<uint32_t>(sq_rng_next(&r));
@@ -210,15 +203,3 @@ void spqr_quads(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(constants),  cmocka_unit_test(code_orders),
-        cmocka_unit_test(gqsa_words), cmocka_unit_test(stream_ranges),
-        cmocka_unit_test(q4k_bits),   cmocka_unit_test(spqr_words),
-        cmocka_unit_test(spqr_quads),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

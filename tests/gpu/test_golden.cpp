@@ -50,9 +50,8 @@ int remove_traces(void **state)
     return rmdir(directory);
 }
 
-void traces_replay(void **state)
+SQ_TEST(traces_replay)
 {
-    (void)state;
     const SqGoldenInfo info = {"traces/tiny-llama", directory, "emulated", "none", 1};
     size_t n = 0, n_files = 0, n_again = 0;
     CHECK_OK(sq_golden_traces(&info, nullptr, &n, err));
@@ -108,9 +107,8 @@ struct Place {
     long at, nbytes;
 };
 
-void a_changed_bit_is_found(void **state)
+SQ_TEST(a_changed_bit_is_found)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     size_t n_checked = 0;
     for (const char *name : kSqGoldenTraces) {
@@ -132,9 +130,8 @@ void a_changed_bit_is_found(void **state)
     assert_true(n_checked >= 3 * 7 * kSqGoldenCount);
 }
 
-void references_agree_with_kernels(void **state)
+SQ_TEST(references_agree_with_kernels)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const int m = 21, n = 34, k = 96, rows = 7, row0 = 2, step = 3;
     std::vector<int> x(static_cast<size_t>(m * k)), w(static_cast<size_t>(n * k));
@@ -168,13 +165,5 @@ void references_agree_with_kernels(void **state)
 
 } // namespace
 
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(traces_replay),
-        cmocka_unit_test(a_changed_bit_is_found),
-        cmocka_unit_test(references_agree_with_kernels),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, make_traces, remove_traces);
-}
+SQ_BEFORE_ALL(make_traces)
+SQ_AFTER_ALL(remove_traces)

@@ -62,9 +62,8 @@ struct sq_matrix golden_matrix(const Format &f, size_t n, size_t k, unsigned gro
         {8, 4, f.bank, f.high, group}, n, k, k, m->lo.data, m->hi.data, m->s_lo.data, m->s_hi.data};
 }
 
-void weights(void **state)
+SQ_TEST(weights)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (const Format &f : formats) {
         const size_t n = 15, k = 384;
@@ -107,9 +106,8 @@ struct GoldenTokens {
     std::vector<float> s_lo, s_hi, score;
 };
 
-void dynamic_mask(void **state)
+SQ_TEST(dynamic_mask)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (const Format &f : formats) {
         const size_t m = 5, k = f.bank == 16 ? 4224 : 320; // more than 256 banks of 16
@@ -191,9 +189,8 @@ struct Lists {
     Buffer<uint16_t> hi, lo;
 };
 
-void static_mask(void **state)
+SQ_TEST(static_mask)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const size_t m = 5, k = 512;
     const Lists lists(k, 32, 8);
@@ -240,9 +237,8 @@ void static_mask(void **state)
     }
 }
 
-void plain_tokens(void **state)
+SQ_TEST(plain_tokens)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const size_t m = 5, k = 288;
     Buffer<uint16_t> x(m * k);
@@ -269,9 +265,8 @@ void plain_tokens(void **state)
 }
 
 // High part: exactly x / s. Low part: E4M3 of x / s, none saturated.
-void pair_tokens(void **state)
+SQ_TEST(pair_tokens)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const size_t m = 3, k = 256; // the rows without subnormals
     const Lists lists(k, 32, 8);
@@ -311,9 +306,8 @@ void pair_tokens(void **state)
     }
 }
 
-void weight_product(void **state)
+SQ_TEST(weight_product)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const struct {
         unsigned bank, high, group;
@@ -356,9 +350,8 @@ void weight_product(void **state)
     }
 }
 
-void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     SqEncodeW w = {};
     w.n = 1;
     w.k = 128;
@@ -374,15 +367,3 @@ void refusals(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights),     cmocka_unit_test(dynamic_mask),
-        cmocka_unit_test(static_mask), cmocka_unit_test(plain_tokens),
-        cmocka_unit_test(pair_tokens), cmocka_unit_test(weight_product),
-        cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -85,9 +85,8 @@ void run_case(SqImma kind, Shape s)
         }
 }
 
-void every_kind_and_shape(void **state)
+SQ_TEST(every_kind_and_shape)
 {
-    (void)state;
     const Shape shapes[] = {{1, 2, 32, 32},     {17, 130, 96, 32},   {129, 128, 160, 64},
                             {3, 34, 1056, 544}, {130, 258, 352, 96}, {64, 126, 32, 704}};
     for (const Shape &s : shapes)
@@ -97,9 +96,8 @@ void every_kind_and_shape(void **state)
 
 // The whole way of static activation SQ: golden encoder, golden product; the same codes reordered
 // as SPEC B.5 says and multiplied by the kernel.
-void static_activations_against_golden(void **state)
+SQ_TEST(static_activations_against_golden)
 {
-    (void)state;
     const size_t m = 5, n = 6, k = 256;
     const unsigned bank = 32, high = 8;
     struct sq_rng r = {fixture_seed()};
@@ -164,9 +162,8 @@ void static_activations_against_golden(void **state)
     }
 }
 
-void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     SqGemmImma g = {};
     struct sq_error err = {};
     g.m = 1;
@@ -184,14 +181,3 @@ void refusals(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_and_shape),
-        cmocka_unit_test(static_activations_against_golden),
-        cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -54,9 +54,8 @@ size_t n_lines(FILE *f)
     return n;
 }
 
-void decode(void **state)
+SQ_TEST(decode)
 {
-    (void)state;
     Fixture f;
     FILE *const out = tmpfile();
     int n_checks = 0;
@@ -92,9 +91,8 @@ void decode(void **state)
     fclose(out);
 }
 
-void encoders(void **state)
+SQ_TEST(encoders)
 {
-    (void)state;
     Fixture f;
     FILE *const out = tmpfile();
     int n_checks = 0;
@@ -108,9 +106,8 @@ void encoders(void **state)
 
 // What no reference judges at this size is not called exact, and is not timed where the golden
 // model did not agree.
-void only_by_traces(void **state)
+SQ_TEST(only_by_traces)
 {
-    (void)state;
     for (int is_golden = 0; is_golden < 2; is_golden++) {
         Fixture f;
         FILE *const out = tmpfile();
@@ -133,9 +130,8 @@ void only_by_traces(void **state)
 }
 
 // The compared tokens: of every residue class of small tiles some, first and last, none twice.
-void compared_rows(void **state)
+SQ_TEST(compared_rows)
 {
-    (void)state;
     for (int m : {1, 2, 15, 16, 17, 33, 256, 257, 2048, 4096, 4097}) {
         const SqRefRows r = sq_ref_rows(m, 16);
         bool is_seen[32] = {};
@@ -157,9 +153,8 @@ void compared_rows(void **state)
 
 // Six numbers of 65,536 that belong elsewhere pass a norm of 1e-2; each is off by more than
 // allowed.
-void a_few_wrong_elements(void **state)
+SQ_TEST(a_few_wrong_elements)
 {
-    (void)state;
     constexpr int kM = 64, kN = 1024, kK = 128;
     struct sq_rng r = {fixture_seed()};
     Buffer<uint16_t> x(kM * kK), w(kN * kK), y(kM * kN);
@@ -187,16 +182,3 @@ void a_few_wrong_elements(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(decode),
-        cmocka_unit_test(encoders),
-        cmocka_unit_test(only_by_traces),
-        cmocka_unit_test(compared_rows),
-        cmocka_unit_test(a_few_wrong_elements),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

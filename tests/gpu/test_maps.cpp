@@ -10,9 +10,8 @@
 namespace
 {
 
-void fragments_are_bijections(void **state)
+SQ_TEST(fragments_are_bijections)
 {
-    (void)state;
     int a[16][32] = {{0}}, b[8][32] = {{0}}, d[16][8] = {{0}};
     static int big[64][256];
     for (int lane = 0; lane < 32; lane++) {
@@ -45,9 +44,8 @@ void fragments_are_bijections(void **state)
 
 // What ldmatrix delivers for the addresses of sq_ldmatrix_a is the A fragment, register by
 // register.
-void ldmatrix_gives_the_fragment(void **state)
+SQ_TEST(ldmatrix_gives_the_fragment)
 {
-    (void)state;
     for (int lane = 0; lane < 32; lane++)
         for (int reg = 0; reg < 4; reg++)
             for (int byte = 0; byte < 4; byte++) {
@@ -81,9 +79,8 @@ template <int kChunks> void check_tile()
         }
 }
 
-void tiles_have_no_bank_conflicts(void **state)
+SQ_TEST(tiles_have_no_bank_conflicts)
 {
-    (void)state;
     check_tile<2>();
     check_tile<4>();
     check_tile<8>();
@@ -94,9 +91,8 @@ void tiles_have_no_bank_conflicts(void **state)
         }
 }
 
-void descriptor_fields(void **state)
+SQ_TEST(descriptor_fields)
 {
-    (void)state;
     const uint64_t d = sq_wgmma_descriptor<128>(0x2d400);
     CHECK_EQ(d & 0x3fff, 0x2d400 >> 4, "address: ");
     CHECK_EQ(d >> 16 & 0x3fff, 1, "leading: ");
@@ -108,9 +104,8 @@ void descriptor_fields(void **state)
     CHECK_EQ(half >> 32, 32 | UINT64_C(2) << 30, "rows of 64 bytes, stride and mode: ");
 }
 
-void every_tile_once(void **state)
+SQ_TEST(every_tile_once)
 {
-    (void)state;
     for (int rows = 1; rows <= 20; rows++)
         for (int cols = 1; cols <= 9; cols++) {
             std::vector<int> seen(static_cast<size_t>(rows * cols));
@@ -125,9 +120,8 @@ void every_tile_once(void **state)
         }
 }
 
-void nibbles_unpack_exactly(void **state)
+SQ_TEST(nibbles_unpack_exactly)
 {
-    (void)state;
     for (uint32_t pair = 0; pair < 65536; pair++) {
         const uint32_t word = pair | pair << 16;
         uint32_t low, high;
@@ -154,17 +148,3 @@ void nibbles_unpack_exactly(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fragments_are_bijections),
-        cmocka_unit_test(ldmatrix_gives_the_fragment),
-        cmocka_unit_test(tiles_have_no_bank_conflicts),
-        cmocka_unit_test(descriptor_fields),
-        cmocka_unit_test(every_tile_once),
-        cmocka_unit_test(nibbles_unpack_exactly),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -43,9 +43,8 @@ template <int kBank, int kHigh> void check_bank(struct sq_rng *r)
     }
 }
 
-void selection(void **state)
+SQ_TEST(selection)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     check_bank<4, 2>(&r);
     check_bank<4, 1>(&r);
@@ -73,9 +72,8 @@ void check_code(float x, const SqScale &s, unsigned bits)
              static_cast<double>(x), static_cast<double>(s.s));
 }
 
-void integer_codes(void **state)
+SQ_TEST(integer_codes)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (int round = 0; round < 3000; round++) {
         const int exponent = static_cast<int>(sq_rng_below(&r, 250)) - 125;
@@ -99,9 +97,8 @@ void integer_codes(void **state)
     CHECK_EQ(zero.s == 1.0f && sq_code(0, zero, 7) == 0, 1, "zero: ");
 }
 
-void small_floats(void **state)
+SQ_TEST(small_floats)
 {
-    (void)state;
     for (int code = 0; code < 256; code++) {
         if ((code & 0x7f) == 0x7f)
             continue; // NaN
@@ -129,9 +126,8 @@ void small_floats(void **state)
     CHECK_EQ(sq_to_bf16(1.01171875f), 0x3f82, "tie to even: "); // 1 + 3 * 2^-8
 }
 
-void power_of_two_scales(void **state)
+SQ_TEST(power_of_two_scales)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     CHECK_EQ(sq_pow2_scale(0) == 1.0f, 1, "zero: ");
     CHECK_EQ(sq_pow2_scale(448) == 1.0f, 1, "448: ");
@@ -147,15 +143,3 @@ void power_of_two_scales(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(selection),
-        cmocka_unit_test(integer_codes),
-        cmocka_unit_test(small_floats),
-        cmocka_unit_test(power_of_two_scales),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpu/sq_record.c: a record that is written is accepted; one in which any derived number, claim or
 // required field was changed is refused. Directed: every rule of sq_record.h, one change each.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "gpu/sq_record.h"
+#include "tests/test.h"
 
 static const struct sq_record_run run = {.ts_utc = "2026-11-20T15:30:00Z",
                                          .revision = "abc",
@@ -72,9 +69,8 @@ static json_t *make(void)
     return json;
 }
 
-static void written_record_is_accepted(void **state)
+SQ_TEST(written_record_is_accepted)
 {
-    (void)state;
     json_t *json = make();
     struct sq_error err = {0};
     if (sq_record_check(json, "record", &err) != SQ_OK)
@@ -106,9 +102,8 @@ static void refuse(const char *object, const char *key, json_t *value, enum sq_s
     json_decref(json);
 }
 
-static void derived_numbers_are_recomputed(void **state)
+SQ_TEST(derived_numbers_are_recomputed)
 {
-    (void)state;
     static const char *const derived[] = {
         "gbps", "pct_of_copy", "pct_of_read", "tops_dense_equiv", "tops_executed", "floor_us"};
     for (int i = 0; i < 6; i++) {
@@ -120,9 +115,8 @@ static void derived_numbers_are_recomputed(void **state)
     refuse("work", "bytes_counted", json_real(8000001), SQ_ERR_DAMAGED);
 }
 
-static void claims_are_checked(void **state)
+SQ_TEST(claims_are_checked)
 {
-    (void)state;
     refuse(NULL, "source", json_string("guessed"), SQ_ERR_DAMAGED);
     refuse(NULL, "source", json_string("published"), SQ_ERR_DAMAGED); // no citation
     refuse("check", "status", json_string("fail"), SQ_ERR_DAMAGED);
@@ -147,9 +141,8 @@ static void claims_are_checked(void **state)
     json_decref(json);
 }
 
-static void files_line_by_line(void **state)
+SQ_TEST(files_line_by_line)
 {
-    (void)state;
     char path[] = "/tmp/sq-record-XXXXXX";
     const int fd = mkstemp(path);
     FILE *f = fdopen(fd, "w");
@@ -179,16 +172,4 @@ static void files_line_by_line(void **state)
     json_decref(json);
     fclose(f);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_record_is_accepted),
-        cmocka_unit_test(derived_numbers_are_recomputed),
-        cmocka_unit_test(claims_are_checked),
-        cmocka_unit_test(files_line_by_line),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,9 +49,8 @@ unsigned canonical_bitmap(unsigned used)
     return count == 0 ? 0x3 : 0;
 }
 
-void every_group_compresses(void **state)
+SQ_TEST(every_group_compresses)
 {
-    (void)state;
     const int value[3] = {0, 5, -128};
     for (int pattern = 0; pattern < 81; pattern++) {
         int code[4], rest = pattern;
@@ -75,9 +74,8 @@ void every_group_compresses(void **state)
 }
 
 // Prune by repeated search of the smallest magnitude, the lowest index first.
-void every_group_prunes(void **state)
+SQ_TEST(every_group_prunes)
 {
-    (void)state;
     for (int pattern = 0; pattern < 256; pattern++) {
         uint32_t word = 0;
         int magnitude[4];
@@ -100,9 +98,8 @@ void every_group_prunes(void **state)
     }
 }
 
-void metadata_lanes(void **state)
+SQ_TEST(metadata_lanes)
 {
-    (void)state;
     int seen[16][4] = {{0}};
     for (int lane = 0; lane < 32; lane++) {
         const SqCell at = sq_meta24_lane(lane);
@@ -167,9 +164,8 @@ void check_operand(const Sparse &s, const Buffer<int8_t> &w, int n, int k)
     }
 }
 
-void vector_v6(void **state)
+SQ_TEST(vector_v6)
 {
-    (void)state;
     const int8_t row[16] = {0, 5, 0, -3, 7, 0, 0, 9, 0, 0, 0, 4, 0, 0, 0, 0};
     const int8_t want[8] = {5, -3, 7, 9, 0, 4, 0, 0};
     Buffer<int8_t> w(16 * 64);
@@ -229,18 +225,16 @@ void run_case(int m, int n, int k)
         }
 }
 
-void products(void **state)
+SQ_TEST(products)
 {
-    (void)state;
     run_case(1, 16, 64);
     run_case(17, 144, 192);
     run_case(130, 128, 640);
     run_case(3, 272, 1088);
 }
 
-void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     SqGemmSp24 g = {};
     g.m = 1;
     g.n = 24;
@@ -252,17 +246,3 @@ void refusals(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_group_compresses),
-        cmocka_unit_test(every_group_prunes),
-        cmocka_unit_test(metadata_lanes),
-        cmocka_unit_test(vector_v6),
-        cmocka_unit_test(products),
-        cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

@@ -76,24 +76,21 @@ void run_case(int m, int n, int k_lo, int k_hi, int n_sms)
         }
 }
 
-void parts(void **state)
+SQ_TEST(parts)
 {
-    (void)state;
     run_case(1, 8, 128, 64, 2);
     run_case(130, 264, 0, 72, 2);
     run_case(63, 256, 144, 0, 2);
 }
 
-void many_stages(void **state)
+SQ_TEST(many_stages)
 {
-    (void)state;
     run_case(257, 272, 912, 456, 2); // 8 + 8 steps, 4 tiles on one cluster
     run_case(65, 1032, 272, 200, 4); // 5 tiles on two clusters
 }
 
-void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     SqGemmPair g = {};
     g.m = 1;
     g.n = 12;
@@ -107,14 +104,3 @@ void refusals(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts),
-        cmocka_unit_test(many_stages),
-        cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

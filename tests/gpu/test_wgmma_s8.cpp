@@ -64,9 +64,8 @@ void run_case(SqImma kind, int m, int n, int k, int n_sms)
         }
 }
 
-void dense_and_packed(void **state)
+SQ_TEST(dense_and_packed)
 {
-    (void)state;
     for (SqImma kind : {SQ_IMMA_W8A8, SQ_IMMA_W4A8}) {
         run_case(kind, 1, 2, 32, 2);
         run_case(kind, 130, 264, 192, 2);
@@ -78,9 +77,8 @@ void dense_and_packed(void **state)
 }
 
 // Golden quantizers and golden product; the same codes multiplied by the kernel.
-void against_golden(void **state)
+SQ_TEST(against_golden)
 {
-    (void)state;
     for (SqImma kind : {SQ_IMMA_W8A8, SQ_IMMA_W4A8}) {
         const size_t m = 5, n = 6, k = 256;
         const unsigned w_bits = kind == SQ_IMMA_W8A8 ? 8 : 4;
@@ -183,9 +181,8 @@ void run_sparse(int m, int n, int k, int n_sms)
         }
 }
 
-void sparse(void **state)
+SQ_TEST(sparse)
 {
-    (void)state;
     run_sparse(1, 16, 64, 2);
     run_sparse(17, 144, 192, 2);
     run_sparse(131, 128, 704, 2); // six steps
@@ -193,9 +190,8 @@ void sparse(void **state)
     run_sparse(1030, 48, 128, 4); // 5 tiles on two clusters
 }
 
-void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     struct sq_error err = {};
     SqGemmImma g = {};
     g.m = 1;
@@ -217,15 +213,3 @@ void refusals(void **state)
 }
 
 } // namespace
-
-int main()
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_and_packed),
-        cmocka_unit_test(against_golden),
-        cmocka_unit_test(sparse),
-        cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, nullptr, nullptr);
-}

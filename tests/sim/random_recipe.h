@@ -8,6 +8,7 @@
 
 #include "models/sq_rng.h"
 #include "sim/format/sq_format_ops.h"
+#include "tests/test.h"
 
 // Of the defaults on a machine.
 static inline struct sq_recipe default_of(const struct sq_format_ops *f)

@@ -137,9 +137,8 @@ static void check_load(const struct load *l)
     assert_in_range(cycles - ready, (TILES - 3) * missing, TILES * missing);
 }
 
-static void masks_are_hidden_from_the_bound_on(void **state)
+SQ_TEST(masks_are_hidden_from_the_bound_on)
 {
-    (void)state;
     static const unsigned low_lanes[] = {16, 8, 6, 4, 2, 1}, high_lanes[] = {8, 4, 3, 2, 1};
     for (unsigned i = 0; i < LEN(low_lanes) * LEN(high_lanes); i++)
         for (unsigned n = 0; n < 2 * 5 * 9; n++) {
@@ -231,9 +230,8 @@ static struct sq_case free_case(const struct sq_point *point)
 }
 
 // Two steps a bank: four passes hide the radix unit, three do not; one hides the rank unit.
-static void the_rtl_waits_below_the_bound_only(void **state)
+SQ_TEST(the_rtl_waits_below_the_bound_only)
 {
-    (void)state;
     struct sq_rtl rtl;
     for (unsigned i = 0; i < 2; i++) {
         const struct sq_point *const point = i == 0 ? &radix : &rank;
@@ -260,9 +258,8 @@ static void the_rtl_waits_below_the_bound_only(void **state)
 
 // V5 as INT8 codes: the sums are those of SPEC, and the RTL delivers them under every pair of
 // stalls.
-static void v5(void **state)
+SQ_TEST(v5)
 {
-    (void)state;
     struct sq_rtl rtl;
     for (unsigned i = 0; i < 2; i++) {
         struct sq_case c = free_case(i == 0 ? &radix : &rank);
@@ -286,15 +283,4 @@ static void v5(void **state)
         sq_case_free(&c);
         sq_rtl_unload(&rtl);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(masks_are_hidden_from_the_bound_on),
-        cmocka_unit_test(the_rtl_waits_below_the_bound_only),
-        cmocka_unit_test(v5),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,13 @@
 // accounting. State space: lanes, bank, k, group length, groups, four stream rates. Sampled at
 // random, 10,000 configurations, with small values preferred (where the events are); directed: jobs
 // of one group, one bank, long groups (G = K) and many groups.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/block/sq_core_run.h"
+#include "tests/test.h"
 
 static uint64_t test_seed(void)
 {
@@ -63,9 +60,8 @@ static void check(const struct sq_core_config *c, const struct sq_job *job,
     assert_int_equal(a.high[SQ_CAUSE_BUSY], sq_job_high_beats(c, job));
 }
 
-static void test_random(void **state)
+SQ_TEST(test_random)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     for (unsigned checked = 0; checked < 10000;) {
         const struct sq_core_config c = random_config(&r);
@@ -81,9 +77,8 @@ static void test_random(void **state)
     }
 }
 
-static void test_directed(void **state)
+SQ_TEST(test_directed)
 {
-    (void)state;
     static const struct sq_job jobs[] = {{1, 1}, {1, 2}, {2, 1}, {1, 5000}, {5000, 1}, {3000, 3}};
     static const struct sq_rates rates[] = {{1, 1, 1, 1}, {2, 1, 1, 1}, {1, 3, 1, 1},
                                             {1, 1, 5, 1}, {1, 1, 1, 9}, {7, 5, 3, 11}};
@@ -97,9 +92,8 @@ static void test_directed(void **state)
 
 // With free streams a group takes exactly the slower path times its banks, plus a constant for the
 // fill and drain of the job, for every shape: no hidden bubbles.
-static void test_full_throughput(void **state)
+SQ_TEST(test_full_throughput)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     const struct sq_rates rates = {1, 1, 1, 1};
     for (unsigned i = 0; i < 2000; i++) {
@@ -110,15 +104,4 @@ static void test_full_throughput(void **state)
         const uint64_t b = sq_core_run_fast(&c, &job_b, &rates).cycles;
         assert_int_equal(b - a, sq_job_bound(&c, &job_b) - sq_job_bound(&c, &job_a));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_directed),
-        cmocka_unit_test(test_full_throughput),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,9 +134,8 @@ static void check_layer(const struct sq_layer_run *r, const struct sq_core_confi
     }
 }
 
-static void layers_of_algorithm_1_equal_the_rtl(void **state)
+SQ_TEST(layers_of_algorithm_1_equal_the_rtl)
 {
-    (void)state;
     const struct sq_core_config config = quick_point();
     const struct sq_point core = sq_core_point(&config);
     const struct sq_rtl_point point = {.block = &sq_core_block, .point = &core};
@@ -165,11 +164,4 @@ static void layers_of_algorithm_1_equal_the_rtl(void **state)
     }
     sq_rtl_unload(&rtl);
     sq_checkpoint_close(&ck);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(layers_of_algorithm_1_equal_the_rtl)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,9 @@
 // are right: cycles >= bound = the bound summed here in 128 bits, causes that sum to the cycles,
 // utilisation in 0..1, at least the bytes that any machine must move. Sampled: sizes, machines and
 // formats, by their logarithm, with the corners (1, 2^24, 2^24 + 1, 2^40, 2^64 - 1) drawn often.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <string.h>
@@ -23,6 +19,7 @@
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_roofline.h"
 #include "tests/sim/random_recipe.h"
+#include "tests/test.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -118,9 +115,8 @@ static void check_run(const struct sq_machine *m, const struct sq_recipe *s,
     assert_true((long double)dram * per_cycle >= nbytes * (1 - 1e-15L));
 }
 
-static void test_machine(void **state)
+SQ_TEST(test_machine)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     unsigned sizes = 0, counts = 0, tiles = 0, done = 0;
     for (unsigned i = 0; i < 1200; i++) {
@@ -146,9 +142,8 @@ static void test_machine(void **state)
 }
 
 // What the program printed with exit 0: 835596.8 % of the low path, cycles below the bound.
-static void test_limits_together(void **state)
+SQ_TEST(test_limits_together)
 {
-    (void)state;
     const struct sq_gemm huge = {SQ_GEMM_MAX, SQ_GEMM_MAX, SQ_GEMM_MAX};
     struct sq_machine m;
     struct sq_error err;
@@ -162,9 +157,8 @@ static void test_limits_together(void **state)
     }
 }
 
-static void test_core(void **state)
+SQ_TEST(test_core)
 {
-    (void)state;
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct sq_rng r = {test_seed() + 1};
     unsigned refused = 0, done = 0;
@@ -198,9 +192,8 @@ static void test_core(void **state)
     assert_true(refused > 100 && done > 100);
 }
 
-static void test_gpu(void **state)
+SQ_TEST(test_gpu)
 {
-    (void)state;
     struct sq_rng r = {test_seed() + 2};
     struct sq_gpu gpu;
     unsigned refused = 0, done = 0;
@@ -238,9 +231,8 @@ static void test_gpu(void **state)
     assert_true(refused > 50 && done > 100);
 }
 
-static void test_saturation(void **state)
+SQ_TEST(test_saturation)
 {
-    (void)state;
     uint64_t sum = 1;
     assert_int_equal(sq_sat_add(UINT64_MAX - 1, 1), UINT64_MAX);
     assert_int_equal(sq_sat_add(UINT64_MAX, 1), SQ_COUNT_OVER);
@@ -260,15 +252,4 @@ static void test_saturation(void **state)
     assert_int_equal(sq_roof_dense_cycles(1 << 24, 1 << 24, 1 << 24, 1), SQ_COUNT_OVER);
     assert_int_equal(sq_roof_weight_cycles(1 << 24, 1 << 24, 1 << 24, 1, 1, .5), SQ_COUNT_OVER);
     assert_int_equal(sq_roof_act_cycles(1 << 24, 1 << 24, 1 << 24, 1, 1, .5), SQ_COUNT_OVER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machine),    cmocka_unit_test(test_limits_together),
-        cmocka_unit_test(test_core),       cmocka_unit_test(test_gpu),
-        cmocka_unit_test(test_saturation),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

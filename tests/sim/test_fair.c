@@ -5,16 +5,13 @@
 // takes no longer than on the machine as it was, where its bits were those of the format. By area:
 // tests/cli/machine.t, with a library.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "sim/machine/sq_fair.h"
 #include "tests/sim/random_recipe.h"
+#include "tests/test.h"
 
 static unsigned products(const struct sq_core_config *c)
 {
@@ -42,9 +39,8 @@ static void check_best(const struct sq_recipe *r, const struct sq_core_config *c
         }
 }
 
-static void test_peak(void **state)
+SQ_TEST(test_peak)
 {
-    (void)state;
     struct sq_rng rng = {7};
     unsigned both = 0;
     for (unsigned i = 0; i < 300; i++) {
@@ -83,9 +79,8 @@ static void test_peak(void **state)
 // The default machine has 96 bits of weights in a cycle, L = 16 and H = 4 are what SQ(8,4) at s =
 // .75 wants. With fewer high codes one bank needs 72 and two do not fit; of low codes of 2 bits
 // four banks of 8 do.
-static void test_lanes(void **state)
+SQ_TEST(test_lanes)
 {
-    (void)state;
     static const struct {
         unsigned bank, high, high_bits, low_bits, low_lanes, high_lanes;
     } want[] = {{32, 8, 8, 4, 16, 4}, {4, 1, 8, 4, 16, 4},  {16, 1, 8, 4, 16, 1},
@@ -102,11 +97,4 @@ static void test_lanes(void **state)
         assert_int_equal(pe.low_lanes, want[i].low_lanes);
         assert_int_equal(pe.high_lanes, want[i].high_lanes);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_peak), cmocka_unit_test(test_lanes)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

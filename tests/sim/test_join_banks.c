@@ -71,9 +71,8 @@ static void visit_lanes(const struct sq_format *f)
         check(f, 64, (size_t)banks * f->bank);
 }
 
-static void test_core(void **state)
+SQ_TEST(test_core)
 {
-    (void)state;
     each_format(visit_lanes);
 }
 
@@ -94,16 +93,14 @@ static void visit_machine(const struct sq_format *f)
     }
 }
 
-static void test_machine(void **state)
+SQ_TEST(test_machine)
 {
-    (void)state;
     each_format(visit_machine);
 }
 
 // One PE, whose operands are the same bytes however wide a bank is.
-static void test_sums(void **state)
+SQ_TEST(test_sums)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     unsigned joined = 0;
     for (unsigned i = 0; i < 300; i++) {
@@ -127,12 +124,4 @@ static void test_sums(void **state)
         sq_core_stimulus_free(&s);
     }
     assert_true(joined > 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_core), cmocka_unit_test(test_machine),
-                                       cmocka_unit_test(test_sums)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -426,9 +426,8 @@ static void run_job(struct sq_rng *r, size_t row)
     free(own.before);
 }
 
-static void test_jobs(void **state)
+SQ_TEST(test_jobs)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (unsigned i = 0; i < N_BLOCKS; i++) {
         const struct sq_point point = point_named(blocks[i].block, blocks[i].point);
@@ -442,11 +441,4 @@ static void test_jobs(void **state)
             run_job(&r, row);
     for (unsigned i = 0; i < N_BLOCKS; i++)
         sq_rtl_unload(&blocks[i].rtl);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,20 +6,17 @@
 // events are; 4,000 plans with all times made longer, 2,000 pairs of static and dynamic masks,
 // those with and without the time that making them takes; directed: traffic with everything in the
 // buffers, memory-bound and compute-bound limits.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
+#include "tests/test.h"
 
 static uint64_t test_seed(void)
 {
@@ -87,9 +84,8 @@ static void check(const struct sq_machine *m, const struct sq_mapping *p, unsign
     assert_true(a.nbytes[SQ_STREAM_ACT] >= p->gemm.m * p->gemm.k / 2);
 }
 
-static void test_random(void **state)
+SQ_TEST(test_random)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     unsigned refused = 0;
     for (unsigned checked = 0; checked < 10000;) {
@@ -114,9 +110,8 @@ static void test_random(void **state)
 }
 
 // Buffers that hold everything: every operand crosses the DRAM once, in the bytes of SPEC D.9.
-static void test_traffic(void **state)
+SQ_TEST(test_traffic)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     struct sq_machine m = small_machine(&r);
     m.core = sq_core_config_default();
@@ -146,9 +141,8 @@ static void test_traffic(void **state)
 // SpQt, one token, half of the columns, bursts of 64 bytes (tests/unit/test_machine, by hand): 7/12
 // of the superblocks, rows rounded up to 256; row by row all of them. Each chunk of K ends with a
 // whole byte.
-static void test_spqt_traffic(void **state)
+SQ_TEST(test_spqt_traffic)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     struct sq_machine m = small_machine(&r);
     m.core = sq_core_config_default();
@@ -178,9 +172,8 @@ static void test_spqt_traffic(void **state)
 }
 
 // A DRAM far too slow: time = bytes / rate; far too fast: time = the core's.
-static void test_limits(void **state)
+SQ_TEST(test_limits)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     struct sq_machine m = small_machine(&r);
     m.core = sq_core_config_default();
@@ -210,9 +203,8 @@ static void test_limits(void **state)
 
 // Transfers go in an order that no time changes: a plan of shorter jobs and transfers never ends
 // later. (Loads as soon as they may, and stores when there is none, has anomalies.)
-static void test_monotone(void **state)
+SQ_TEST(test_monotone)
 {
-    (void)state;
     struct sq_rng r = {test_seed() + 4};
     unsigned longer = 0;
     for (unsigned checked = 0; checked < 4000;) {
@@ -277,9 +269,8 @@ static uint64_t free_masks(const struct sq_machine *m, const struct sq_recipe *d
 // Activation SQ by a static mask takes no longer than by a dynamic one of as many high codes: the
 // same bit products, fewer of them, no bitmap to fetch, even if making masks took no time; and it
 // takes the blocks that the other one takes where its own are worse.
-static void test_static(void **state)
+SQ_TEST(test_static)
 {
-    (void)state;
     struct sq_rng r = {test_seed() + 3};
     unsigned checked = 0, equal = 0, costs = 0;
     for (unsigned i = 0; i < 2000; i++) {
@@ -316,9 +307,8 @@ static void test_static(void **state)
 }
 
 // On the machines that come with the program, layers of Llama-3-70B and of the sweeps.
-static void test_static_shipped(void **state)
+SQ_TEST(test_static_shipped)
 {
-    (void)state;
     static const char *const machines[] = {"default", "edge4", "server64"};
     static const struct sq_gemm gemm[] = {
         {2048, 4096, 4096},  {2048, 8192, 8192}, {2048, 1024, 8192}, {2048, 28672, 8192},
@@ -347,16 +337,4 @@ static void test_static_shipped(void **state)
                         fail_static(&s, m.cores, &gemm[j], a.cycles, b.cycles);
                 }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),         cmocka_unit_test(test_traffic),
-        cmocka_unit_test(test_spqt_traffic),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_monotone),       cmocka_unit_test(test_static),
-        cmocka_unit_test(test_static_shipped),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,9 +238,8 @@ static void run_jobs(struct sq_rng *r, size_t row)
     sq_rtl_unload(&rtl);
 }
 
-static void test_jobs(void **state)
+SQ_TEST(test_jobs)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++)
         run_jobs(&r, row);
@@ -334,9 +333,8 @@ static bool is_quick(const struct sq_sweep_point *at, bool is_narrow)
            at->recipe.bank == (is_narrow ? SQ_BANK_MIN : 32);
 }
 
-static void test_bank_sweep(void **state)
+SQ_TEST(test_bank_sweep)
 {
-    (void)state;
     const char *const which = getenv("SQ_BANKS");
     const bool is_all = which && strcmp(which, "all") == 0;
     const unsigned long bank = which ? strtoul(which, NULL, 10) : 0;
@@ -363,12 +361,4 @@ static void test_bank_sweep(void **state)
     else
         fprintf(stderr, "# %u points of the bank sweep, %u jobs: machine = RTL\n", points, jobs);
     assert_true(is_all ? points == 2 * s.n_points : which ? points > 0 : points == 6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_jobs),
-                                       cmocka_unit_test(test_bank_sweep)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

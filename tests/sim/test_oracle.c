@@ -7,15 +7,11 @@
 //
 // Space: points x cases; the cases are those of the co-simulation, cut after CYCLES. The source of
 // a beat and the readiness of the sink are what they were in the run; the rest is foretold.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sq_array.h"
 #include "models/sq_topk.h"
@@ -24,6 +20,7 @@
 #include "tests/sim/oracle_blocks.h"
 #include "tests/sim/oracle_output.h"
 #include "tests/sim/oracle_scaled.h"
+#include "tests/test.h"
 
 enum { CASES = 60, CYCLES = 6000, QUIET = 2000 };
 
@@ -281,9 +278,8 @@ static void draw(const struct sq_block *block, const struct sq_point *point, uin
 }
 
 // An account of another block, a cycle shorter or longer, is found.
-static void test_wrong_account_is_found(void **state)
+SQ_TEST(test_wrong_account_is_found)
 {
-    (void)state;
     const struct {
         const struct sq_block *block;
         void (*foretell)(const struct input *in, struct world *w);
@@ -298,15 +294,13 @@ static void test_wrong_account_is_found(void **state)
     }
 }
 
-static void test_every_block_has_an_oracle(void **state)
+SQ_TEST(test_every_block_has_an_oracle)
 {
-    (void)state;
     assert_int_equal(sq_n_blocks, SQ_LEN(oracles));
 }
 
-static void test_cycle_model_is_oracle(void **state)
+SQ_TEST(test_cycle_model_is_oracle)
 {
-    (void)state;
     const char *seed = getenv("SQ_SEED"), *only = getenv("ORACLE_BLOCK");
     unsigned wrong = 0;
     for (size_t b = 0; b < sq_n_blocks; b++) {
@@ -353,9 +347,8 @@ static void free_bank(struct oracle_core *c, bool first, bool last, struct world
 }
 
 // SPEC R.2: free streams, a job of n banks.
-static void test_core_meets_its_closed_form(void **state)
+SQ_TEST(test_core_meets_its_closed_form)
 {
-    (void)state;
     enum { END = 4000 };
     uint64_t next[END + 1], shown[64], left[64];
     for (unsigned t = 0; t <= END; t++)
@@ -374,16 +367,4 @@ static void test_core_meets_its_closed_form(void **state)
                     assert_int_equal(left[groups - 1] - start, ls + (n - 1) * most + hs + 3);
                     free_core(&c);
                 }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_core_meets_its_closed_form),
-        cmocka_unit_test(test_wrong_account_is_found),
-        cmocka_unit_test(test_every_block_has_an_oracle),
-        cmocka_unit_test(test_cycle_model_is_oracle),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

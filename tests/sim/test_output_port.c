@@ -2,15 +2,12 @@
 // sq_output_port.h: the closed forms against the cycle model of the output stage, stepped, behind a
 // source that gives a tile of sums every so many cycles and has one register for it. Tiles of 1..16
 // outputs, all lanes and words that divide, 1..4 scale groups, intervals 1..20, a queue of a tile.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include <cmocka.h>
-
 #include "sim/block/sq_output_sim.h"
+#include "tests/test.h"
 
 enum { FIRST = 2, CYCLES = 20000 };
 
@@ -71,9 +68,8 @@ static void check(const struct sq_output_config *c)
             }
 }
 
-static void test_closed_form_is_stepping(void **state)
+SQ_TEST(test_closed_form_is_stepping)
 {
-    (void)state;
     for (unsigned tile = 1; tile <= 16; tile++)
         for (unsigned lanes = 1; lanes <= tile; lanes++)
             for (unsigned port = 1; port <= lanes; port++)
@@ -93,23 +89,12 @@ static void test_closed_form_is_stepping(void **state)
 }
 
 // The default core of SPEC R.1: 1024 pairs every 8 cycles, groups of 128 of K = 4096.
-static void test_default_core(void **state)
+SQ_TEST(test_default_core)
 {
-    (void)state;
     const struct sq_output_port p = {
         .rows = 32, .cols = 32, .lanes = 128, .form = 1, .out_bits = 16, .port_bits = 512};
     assert_int_equal(sq_output_slots(&p), 8);
     assert_int_equal(sq_output_drain(&p), 32);
     assert_int_equal(sq_output_tile_cycles(&p, 32, 8), 256); // no stall
     assert_int_equal(sq_output_tile_cycles(&p, 1, 8), 32);   // the port is the bound
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_closed_form_is_stepping),
-        cmocka_unit_test(test_default_core),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

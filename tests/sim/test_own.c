@@ -5,18 +5,15 @@
 // else the tiles are some of them. Stepping and events agree. Formats without anything of their own
 // take the same time with and without.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/format/spqt/sq_spqt_format.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
+#include "tests/test.h"
 
 enum { PIECE = 16 };
 
@@ -71,9 +68,8 @@ static bool is_own_tile(const struct sq_recipe *r, const struct sq_mapping *p,
     return false;
 }
 
-static void test_tiles(void **state)
+SQ_TEST(test_tiles)
 {
-    (void)state;
     struct sq_rng rng = {11};
     for (unsigned i = 0; i < 200; i++) {
         const bool is_gqsa = i % 2;
@@ -110,9 +106,8 @@ static void test_tiles(void **state)
 }
 
 // One full row decides what its tile takes where each column takes its own groups.
-static void test_fullest(void **state)
+SQ_TEST(test_fullest)
 {
-    (void)state;
     struct sq_rng rng = {12};
     struct sq_machine m = machine_of(&rng, 1, 1 << 16);
     struct sq_recipe r = default_of(&sq_format_gqsa);
@@ -140,9 +135,8 @@ static void test_fullest(void **state)
 
 // SpQt: the columns that a tile of tokens has, counted anew, in all and in the busiest of the
 // slices of K that multipliers have; in one tile they are what every tile of channels takes.
-static void test_tokens(void **state)
+SQ_TEST(test_tokens)
 {
-    (void)state;
     struct sq_rng rng = {14};
     for (unsigned i = 0; i < 60; i++) {
         struct sq_machine m = machine_of(&rng, 1, 1 << 24);
@@ -212,9 +206,8 @@ static void test_tokens(void **state)
     }
 }
 
-static void test_nothing_own(void **state)
+SQ_TEST(test_nothing_own)
 {
-    (void)state;
     struct sq_rng rng = {13};
     struct sq_own own = random_rows(&rng, 256, 512, true);
     const struct sq_machine m = machine_of(&rng, 2, 1 << 18);
@@ -232,13 +225,4 @@ static void test_nothing_own(void **state)
         assert_memory_equal(&with, &without, sizeof with);
     }
     free(own.before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tiles), cmocka_unit_test(test_fullest),
-                                       cmocka_unit_test(test_tokens),
-                                       cmocka_unit_test(test_nothing_own)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,13 @@
 //
 // Exhausted: every magnitude width of the TopK units, both array depths, every legal pair of bank
 // and sparsity with every ratio r = L/H in {1, 2, 4, 8, 16} that has whole steps.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/block/sq_core_run.h"
 #include "sim/block/sq_pipeline.h"
+#include "tests/test.h"
 
 // Cycle in which beat n is accepted and its result is first offered, with free streams; every
 // `group`-th beat is the last of its group.
@@ -49,22 +46,19 @@ static void claim(enum sq_pipeline_kind kind, unsigned depth, unsigned latency, 
     }
 }
 
-static void topk_rank_takes_a_bank_per_cycle_and_two_cycles(void **state)
+SQ_TEST(topk_rank_takes_a_bank_per_cycle_and_two_cycles)
 {
-    (void)state;
     claim(SQ_TIMING_PIPE, 2, 2, 1);
 }
 
-static void topk_radix_takes_one_cycle_per_bit_and_one(void **state)
+SQ_TEST(topk_radix_takes_one_cycle_per_bit_and_one)
 {
-    (void)state;
     for (unsigned bits = 1; bits <= 15; bits++)
         claim(SQ_TIMING_SERIAL, bits, bits + 1, bits + 1);
 }
 
-static void arrays_take_a_beat_per_cycle(void **state)
+SQ_TEST(arrays_take_a_beat_per_cycle)
 {
-    (void)state;
     for (unsigned depth = 2; depth <= 3; depth++) {
         claim(SQ_TIMING_ARRAY, depth, depth + 1, 1);
         for (unsigned group = 2; group < 9; group++) {
@@ -77,9 +71,8 @@ static void arrays_take_a_beat_per_cycle(void **state)
 }
 
 // SPEC D.2: the high path is hidden iff s >= 1 - 1/r. Long jobs: the cycles per bank tell.
-static void high_path_is_hidden_from_one_minus_one_over_r(void **state)
+SQ_TEST(high_path_is_hidden_from_one_minus_one_over_r)
 {
-    (void)state;
     unsigned n_hidden = 0, n_not = 0;
     for (unsigned bank = 8; bank <= 128; bank *= 2)
         for (unsigned shift = 1; shift <= 4; shift++)
@@ -108,9 +101,8 @@ static void high_path_is_hidden_from_one_minus_one_over_r(void **state)
 
 // V13 on an array of 16 x 16 PEs with L = 16, H = 4: 4096 and 1024 MAC per cycle, M = 2048,
 // N = K = 4096. The exact numbers of the vector ignore fills; ours may only add those.
-static void v13(void **state)
+SQ_TEST(v13)
 {
-    (void)state;
     static const struct {
         unsigned k; // of a bank of 32
         uint64_t cycles;
@@ -127,17 +119,4 @@ static void v13(void **state)
         const uint64_t cycles = sq_core_run_fast(&c, &job, &free_streams).cycles;
         assert_in_range(cycles, want[i].cycles, want[i].cycles + 16);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(topk_rank_takes_a_bank_per_cycle_and_two_cycles),
-        cmocka_unit_test(topk_radix_takes_one_cycle_per_bit_and_one),
-        cmocka_unit_test(arrays_take_a_beat_per_cycle),
-        cmocka_unit_test(high_path_is_hidden_from_one_minus_one_over_r),
-        cmocka_unit_test(v13),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

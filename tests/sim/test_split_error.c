@@ -7,8 +7,6 @@
 //
 // The claim under test is that of reports/area/README.md: bank 16, k = 4 and k = 2, at a step that
 // clips nothing, err less than INT6 on average.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,14 +15,13 @@
 #include <math.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "models/sq_format.h"
 #include "models/sq_grid.h"
 #include "models/sq_rng.h"
 #include "sim/io/sq_safetensors.h"
 #include "tests/data.h"
 #include "tests/skip.h"
+#include "tests/test.h"
 
 enum { BANK = 16, LAYERS = 20, TOKENS = 4 };
 
@@ -105,9 +102,8 @@ static void compare(const char *path)
     assert_true(k4 > e8); // and it is no INT8
 }
 
-static void split_activations_err_less_than_int6(void **state)
+SQ_TEST(split_activations_err_less_than_int6)
 {
-    (void)state;
     static const char *const name[] = {"act_scales/opt-125m.act_scales.safetensors",
                                        "act_scales/opt-1.3b.act_scales.safetensors"};
     for (size_t i = 0; i < 2; i++) {
@@ -117,13 +113,4 @@ static void split_activations_err_less_than_int6(void **state)
         }
         compare(path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(split_activations_err_less_than_int6),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,17 +5,14 @@
 //
 // Exhausted: every number of words a beat; every matrix of 3 rows of 4 groups; both TopK units with
 // 1 to 16 passes over tiles of 1 to 8 banks, on either side of the boundary of SPEC C.4.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "models/sq_topk.h"
 #include "sim/block/sq_array_stored_block.h"
 #include "sim/block/sq_spqt_idx_block.h"
+#include "tests/test.h"
 
 enum { MAG_W = 8 }; // of split codes on activations
 
@@ -29,9 +26,8 @@ static void *start(const struct sq_block *block, const unsigned *value)
 }
 
 // SpQR: a beat per cycle, and the first of a tile leaves a cycle after its last one came.
-static void spqr_takes_a_beat_per_cycle(void **state)
+SQ_TEST(spqr_takes_a_beat_per_cycle)
 {
-    (void)state;
     for (unsigned beats = 1; beats <= 16; beats *= 2) {
         const struct sq_offer in[2] = {{.valid = true}};
         void *const s = start(&sq_spqr_dec_block, (unsigned[]){16 / beats}); // words a beat
@@ -48,9 +44,8 @@ static void spqr_takes_a_beat_per_cycle(void **state)
 
 // SpQt: latency 3; a segment per cycle where it has no more than `lanes` indices, otherwise n of
 // them take about n / lanes cycles: exactly as many cycles as full beats leave.
-static void spqt_takes_what_its_lanes_carry(void **state)
+SQ_TEST(spqt_takes_what_its_lanes_carry)
 {
-    (void)state;
     for (unsigned lanes = 1; lanes <= 16; lanes++)
         for (uint32_t n = 0; n <= 32; n++) {
             const struct sq_timing *const timing = sq_spqt_idx_block.timing;
@@ -80,9 +75,8 @@ static void spqt_takes_what_its_lanes_carry(void **state)
 
 // GQSA: a row costs max(1, groups) cycles; one cycle more for row_index[0] and one for each of the
 // registers before and behind the walk.
-static void walk_costs_a_cycle_per_group_or_empty_row(void **state)
+SQ_TEST(walk_costs_a_cycle_per_group_or_empty_row)
 {
-    (void)state;
     for (unsigned m = 0; m < 1u << 12; m++) {
         uint32_t offset[4] = {0};
         unsigned steps = 0, next = 0, n_out = 0, last_out = 0;
@@ -138,9 +132,8 @@ static unsigned waits_for_masks(enum sq_topk_arch arch, unsigned tiles, uint32_t
 
 // SPEC C.4: the mask unit makes a bank every II cycles (rank 1, radix 9); it is hidden iff a bank
 // is used at least II times.
-static void masks_are_hidden_from_the_interval_of_their_unit(void **state)
+SQ_TEST(masks_are_hidden_from_the_interval_of_their_unit)
 {
-    (void)state;
     for (uint32_t banks = 1; banks <= 8; banks++)
         for (uint32_t passes = 1; passes <= 16; passes++) {
             const unsigned rank = waits_for_masks(SQ_TOPK_RANK, 50, banks, passes);
@@ -152,16 +145,4 @@ static void masks_are_hidden_from_the_interval_of_their_unit(void **state)
                 assert_in_range(radix, 47 * banks * (MAG_W + 1 - passes),
                                 50 * banks * (MAG_W + 1 - passes));
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spqr_takes_a_beat_per_cycle),
-        cmocka_unit_test(spqt_takes_what_its_lanes_carry),
-        cmocka_unit_test(walk_costs_a_cycle_per_group_or_empty_row),
-        cmocka_unit_test(masks_are_hidden_from_the_interval_of_their_unit),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

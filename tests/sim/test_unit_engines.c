@@ -4,20 +4,17 @@
 // and closed forms by hand. State space: kind of unit x its parameters x job (tiles, passes,
 // flushes, beats, port, scan) x lists of tiles. Sampled at random, 10,000 jobs of all kinds, small
 // ones where the ends of counters meet and long ones where periods are skipped.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sq_rng.h"
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_run.h"
 #include "sim/block/sq_pipeline.h"
 #include "sim/block/sq_unit.h"
+#include "tests/test.h"
 
 static uint64_t test_seed(void)
 {
@@ -90,9 +87,8 @@ static uint64_t sum(const uint64_t counts[SQ_N_UNIT_CAUSES])
     return n;
 }
 
-static void test_random(void **state)
+SQ_TEST(test_random)
 {
-    (void)state;
     static struct sq_unit_memo memo;
     struct sq_rng r = {test_seed()};
     for (unsigned i = 0; i < 10000; i++) {
@@ -117,9 +113,8 @@ static void test_random(void **state)
     }
 }
 
-static void test_core(void **state)
+SQ_TEST(test_core)
 {
-    (void)state;
     static const struct sq_rates free_streams = {1, 1, 1, 1};
     struct sq_rng r = {test_seed()};
     for (unsigned i = 0; i < 1000; i++) {
@@ -144,9 +139,8 @@ static void test_core(void **state)
 }
 
 // An array without stalls: all beats, its stages, and the register that its results leave from.
-static void test_array(void **state)
+SQ_TEST(test_array)
 {
-    (void)state;
     const struct sq_tile_work tile[2] = {{7, 3}, {2, 0}};
     const struct sq_tile_list list = {2, tile};
     struct sq_unit u;
@@ -173,9 +167,8 @@ static void test_array(void **state)
 }
 
 // Jobs as long as whole layers take as long as short ones: what is compared is the sum.
-static void test_long(void **state)
+SQ_TEST(test_long)
 {
-    (void)state;
     struct sq_rng r = {test_seed() + 2};
     for (unsigned i = 0; i < 300; i++) {
         const struct sq_unit u = random_unit(&r);
@@ -191,16 +184,4 @@ static void test_long(void **state)
         assert_true(sq_unit_bound(&u, &j, NULL) <= s.cycles);
         assert_true(s.cycles <= sq_unit_limit(&u, &j, NULL));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_core),
-        cmocka_unit_test(test_array),
-        cmocka_unit_test(test_long),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,9 +125,8 @@ static bool replay(const char *name, const struct sq_point *point, const int32_t
 }
 
 // x = [.1, -8, .4, .7, -.3, 6, -.7, .2] as magnitudes of FP16; mask {1, 5}.
-static void v5_mask(void **state)
+SQ_TEST(v5_mask)
 {
-    (void)state;
     static const int32_t mag[8] = {0x2e66, 0x4800, 0x3666, 0x399a, 0x34cd, 0x4600, 0x399a, 0x3266};
     static const int32_t mask[8] = {0, 1, 0, 0, 0, 1, 0, 0};
     static const struct sq_point rank = {"v5", false, {8, 2, 15, SQ_TOPK_RANK}};
@@ -137,9 +136,8 @@ static void v5_mask(void **state)
 }
 
 // Its codes against integer weights: P_lo = 81, P_hi = 316.
-static void v5_sums(void **state)
+SQ_TEST(v5_sums)
 {
-    (void)state;
     static const int32_t beat[1 + 8 + 6 + 2 + 8] = {1,                               // last
                                                     1,    2,  -3, 4,  -5, 6, -7, 0,  // weights
                                                     1,    4,  7,  -3, -7, 2,         // low plane
@@ -160,9 +158,8 @@ static const int32_t v6_row[16] = {0, 5, 0, -3, 7, 0, 0, 9, 0, 0, 0, 4, 0, 0, 0,
 static const int32_t v6_values[8] = {5, -3, 7, 9, 0, 4, 0, 0};
 static const int32_t v6_meta[4] = {0xd, 0xc, 0xc, 0x4};
 
-static void v6(void **state)
+SQ_TEST(v6)
 {
-    (void)state;
     static const struct sq_point select = {"v6", false, {1, 4, 8}};
     static const struct sq_point products = {
         "v6", false, {1, 1, 2, 8, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 8, 0}};
@@ -182,9 +179,8 @@ static void v6(void **state)
 }
 
 // SPEC E.2 spelled out: six nibbles are legal, ten raise the flag and select nothing.
-static void every_nibble(void **state)
+SQ_TEST(every_nibble)
 {
-    (void)state;
     static const int8_t pair[16][2] = {{-1},   {-1},   {-1}, {-1}, {0, 1}, {-1},   {-1},   {-1},
                                        {0, 2}, {1, 2}, {-1}, {-1}, {0, 3}, {1, 3}, {2, 3}, {-1}};
     static const struct sq_point point = {"nibbles", false, {1, 1, 8}};
@@ -256,9 +252,8 @@ static struct sq_core_config one_pe(unsigned low_lanes, unsigned high_lanes, uns
 
 // r = L / H: with the sparsity below the boundary the low path waits for the high path and the high
 // path gives the time; on the boundary the low path never waits.
-static void d2_boundary(void **state)
+SQ_TEST(d2_boundary)
 {
-    (void)state;
     enum { BANK = 16, BANKS = 40, GROUPS = 6 };
     for (unsigned r = 2; r <= 16; r *= 2)
         for (unsigned k = BANK / r; k <= 2 * BANK / r && k <= BANK / 2; k *= 2) {
@@ -285,9 +280,8 @@ static void d2_boundary(void **state)
 
 // M = 2048, N = K = 4096 on 16 x 16 PEs with L = 16, H = 4 (4096 and 1024 MAC per cycle): 32768
 // tiles of 128 banks of 32. The period of a tile on the RTL, times the tiles, is the vector.
-static void v13(void **state)
+SQ_TEST(v13)
 {
-    (void)state;
     enum { BANKS = 4096 / 32, TILES = 2048 / 16 * (4096 / 16) };
     static const struct {
         unsigned k;
@@ -308,14 +302,4 @@ static void v13(void **state)
         assert_in_range(long_job - (long_job - short_job) / 32 * 34, 0, 16);
         sq_rtl_unload(&rtl);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v5_mask),      cmocka_unit_test(v5_sums),     cmocka_unit_test(v6),
-        cmocka_unit_test(every_nibble), cmocka_unit_test(d2_boundary), cmocka_unit_test(v13),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

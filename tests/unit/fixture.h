@@ -3,18 +3,15 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
+#include "tests/test.h"
 
 #define LEN(a) (sizeof(a) / sizeof(a)[0])
 

@@ -10,9 +10,8 @@
 #include "models/sq_requant.h"
 
 // x of V5 at s8 = s_hi = 8/127, rounded by hand; s_lo = 0.1.
-static void v5(void **state)
+SQ_TEST(v5)
 {
-    (void)state;
     static const int8_t code[8] = {2, -127, 6, 11, -5, 95, -11, 3};
     static const int8_t want_lo[8] = {1, -8, 4, 7, -3, -8, -7, 2}, want_hi[2] = {-127, 95};
     static const int weight[8] = {1, 2, -3, 4, -5, 6, -7, 0};
@@ -40,9 +39,8 @@ static int magnitude(int8_t code, unsigned bits)
 }
 
 // The code that is none, -128, is no small one: it is kept before 126, and ties with 127.
-static void no_code_ranks_high(void **state)
+SQ_TEST(no_code_ranks_high)
 {
-    (void)state;
     static const int8_t code[4] = {126, -128, 3, -126}, tied[4] = {0, 127, -128, 5};
     static const int8_t want[4] = {7, -8, 3, -7};
     const struct sq_act_quant q = {.mul = 1, .shift = 0, .low_bits = 4, .high_bits = 8};
@@ -72,9 +70,8 @@ static int slow_low(int code, const struct sq_act_quant *q)
     return x > qmax ? qmax : x < -qmax ? -qmax : (int)x;
 }
 
-static void equals_the_rules(void **state)
+SQ_TEST(equals_the_rules)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned n = 0; n < 20000; n++) {
         const unsigned bank = 4u << sq_rng_below(&rng, 4), k = 1 + sq_rng_below(&rng, bank - 1);
@@ -98,15 +95,4 @@ static void equals_the_rules(void **state)
         }
         assert_int_equal(high, k);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v5),
-        cmocka_unit_test(no_code_ranks_high),
-        cmocka_unit_test(equals_the_rules),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,9 +27,8 @@ static void draw_mask(struct sq_rng *r, unsigned bank, unsigned k, int32_t *mask
     }
 }
 
-static void split_codes_are_products_of_the_code(void **state)
+SQ_TEST(split_codes_are_products_of_the_code)
 {
-    (void)state;
     const struct sq_grid grid = {SQ_GRID_SPLIT, 8, 4};
     struct sq_rng rng = {fixture_seed()};
     for (int code = -136; code <= 119; code++) { // every code
@@ -64,9 +63,8 @@ static void split_codes_are_products_of_the_code(void **state)
 }
 
 // P_lo, P_hi by A.7 for the same elements in sentinel and compact form, and merged (tied).
-static void sentinel_and_compact(void **state)
+SQ_TEST(sentinel_and_compact)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned n = 0; n < ROUNDS; n++) {
         const unsigned bank = 4u << sq_rng_below(&rng, 4), k = 1 + sq_rng_below(&rng, bank / 2);
@@ -108,9 +106,8 @@ static void sentinel_and_compact(void **state)
     }
 }
 
-static void sp24_equals_the_dense_row(void **state)
+SQ_TEST(sp24_equals_the_dense_row)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned n = 0; n < ROUNDS; n++) {
         int8_t w[16] = {0}, value[8];
@@ -147,9 +144,8 @@ static void sp24_equals_the_dense_row(void **state)
     }
 }
 
-static void v5_and_malformed(void **state)
+SQ_TEST(v5_and_malformed)
 {
-    (void)state;
     const int32_t low[] = {1, 4, 7, -3, -7, 2}, high[] = {-127, 95};
     const int32_t mask[] = {0, 1, 0, 0, 0, 1, 0, 0}, w[] = {1, 2, -3, 4, -5, 6, -7, 0};
     const struct sq_array_config c = {SQ_ARRAY_COMPACT, false, 8, 2, 2, 4, 8, true};
@@ -162,9 +158,8 @@ static void v5_and_malformed(void **state)
     assert_false(sq_array_bank(&c, &(struct sq_array_line){low, high, three}, w, &p_lo, &p_hi));
 }
 
-static void dynamic_masks_keep_the_high_codes_and_clamp_the_others(void **state)
+SQ_TEST(dynamic_masks_keep_the_high_codes_and_clamp_the_others)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned n = 0; n < ROUNDS; n++) {
         const unsigned bank = 4u << sq_rng_below(&rng, 4), k = 1 + sq_rng_below(&rng, bank / 2);
@@ -185,17 +180,4 @@ static void dynamic_masks_keep_the_high_codes_and_clamp_the_others(void **state)
                      "bank %u k %u element %u code %d\n", bank, k, i, code[i]);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(split_codes_are_products_of_the_code),
-        cmocka_unit_test(sentinel_and_compact),
-        cmocka_unit_test(sp24_equals_the_dense_row),
-        cmocka_unit_test(v5_and_malformed),
-        cmocka_unit_test(dynamic_masks_keep_the_high_codes_and_clamp_the_others),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,9 +88,8 @@ static void slow_block(const struct sq_bs_format *f, const float *x, size_t n, f
         out[i] = step > 0 ? (float)nearest(f->element, (double)(x[i] / step)) * step : 0;
 }
 
-static void blocks_as_the_slow_encoder(void **state)
+SQ_TEST(blocks_as_the_slow_encoder)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     enum { N = 6, K = 150 };
     float x[N * K], got[192], want[SQ_BS_BLOCK_MAX];
@@ -121,9 +120,8 @@ static void blocks_as_the_slow_encoder(void **state)
 }
 
 // Whole rows at once, as one block after the other by the rules of single blocks.
-static void rows_as_their_blocks(void **state)
+SQ_TEST(rows_as_their_blocks)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 6};
     enum { N = 2, K = 1100 };
     static float x[N * K];
@@ -161,9 +159,8 @@ static void rows_as_their_blocks(void **state)
 }
 
 // Which divisions, in which order: at ties of E4M3 another order rounds to another scale.
-static void divisions(void **state)
+SQ_TEST(divisions)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 4};
     const struct sq_bs_format f = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16};
     unsigned differs = 0, unlike = 0;
@@ -183,9 +180,8 @@ static void divisions(void **state)
 }
 
 // Weights: one scale above all blocks, but of high elements without one of their bank one a row.
-static void globals(void **state)
+SQ_TEST(globals)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 5};
     enum { N = 3, K = 64 };
     float x[N * K];
@@ -207,9 +203,8 @@ static void globals(void **state)
 }
 
 // The ceil rule clips nothing; ocp clips only what it must: less than one binade.
-static void rules(void **state)
+SQ_TEST(rules)
 {
-    (void)state;
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         const struct sq_bs_format *f = &bs_formats[i];
         if (f->kind != SQ_BS_MX)
@@ -245,9 +240,8 @@ static double error_of(const struct sq_bs *c, const float *x, size_t row)
     return sum;
 }
 
-static void choices(void **state)
+SQ_TEST(choices)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 1};
     enum { N = 4, K = 160 };
     float x[N * K];
@@ -323,9 +317,8 @@ static float slow_product(const struct sq_bs *w, size_t c, const struct sq_bs *x
     return y;
 }
 
-static void products(void **state)
+SQ_TEST(products)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 2};
     enum { N = 11, M = 5, K = 140 };
     static float xw[N * K], xa[M * K];
@@ -355,9 +348,8 @@ static void products(void **state)
 }
 
 // What no order of roundings but the stated one gives: 2^24 + 1 + 1 by blocks is 2^24.
-static void order(void **state)
+SQ_TEST(order)
 {
-    (void)state;
     const struct sq_bs_format f = {.kind = SQ_BS_MX, .element = SQ_ELEMENT_E2M1, .block = 32};
     float xw[96] = {0}, xa[96] = {0}, y;
     xw[0] = 4096, xa[0] = 4096;
@@ -382,9 +374,8 @@ static void order(void **state)
 }
 
 // 2^24 + 1 + 2^-32 in one block of E5M2: binary64 rounds it to a tie of binary32, and that down.
-static void once_rounded(void **state)
+SQ_TEST(once_rounded)
 {
-    (void)state;
     const struct sq_bs_format f = {.kind = SQ_BS_MX, .element = SQ_ELEMENT_E5M2, .block = 32};
     const float xw[32] = {0x1p12f, 1, 0x1p-16f, 0x1p15f},
                 xa[32] = {0x1p12f, 1, 0x1p-16f, 0, 0x1p15f};
@@ -401,9 +392,8 @@ static void once_rounded(void **state)
     bs_free(&x);
 }
 
-static void values(void **state)
+SQ_TEST(values)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 3};
     enum { N = 19, M = 6, K = 70 };
     float w[N * K], x[M * K], y[M * N];
@@ -422,9 +412,8 @@ static void values(void **state)
 }
 
 // H H = 1 but for roundings; the first column of H is constant, rows are orthogonal.
-static void rotation(void **state)
+SQ_TEST(rotation)
 {
-    (void)state;
     for (unsigned n = 16; n <= 32; n *= 2)
         for (unsigned i = 0; i < n; i++) {
             float x[64] = {0}, y[64];
@@ -441,23 +430,4 @@ static void rotation(void **state)
             for (unsigned j = 0; j < 64; j++)
                 assert_true(fabsf(y[j] - x[j]) < 1e-6f);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_as_the_slow_encoder),
-        cmocka_unit_test(rows_as_their_blocks),
-        cmocka_unit_test(divisions),
-        cmocka_unit_test(globals),
-        cmocka_unit_test(rules),
-        cmocka_unit_test(choices),
-        cmocka_unit_test(products),
-        cmocka_unit_test(order),
-        cmocka_unit_test(once_rounded),
-        cmocka_unit_test(values),
-        cmocka_unit_test(rotation),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,9 +191,8 @@ static void check_shape(struct sq_rng *r, const struct sq_bs_format *f_w,
     bs_free(&x);
 }
 
-static void formats(void **state)
+SQ_TEST(formats)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     static const struct shape edge[] = {{1, 1, 1}, {32, 6, 64}, {33, 7, 70}, {31, 5, 97}};
     for (size_t i = 0; i < FORMATS; i++)
@@ -208,9 +207,8 @@ static void formats(void **state)
 }
 
 // More tokens than a piece has, more blocks than a run.
-static void long_ones(void **state)
+SQ_TEST(long_ones)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 1};
     for (size_t i = 0; i < FORMATS; i++) {
         const struct sq_bs_format f = format(i);
@@ -220,9 +218,8 @@ static void long_ones(void **state)
 }
 
 // High by high elements that leave 24 bits when all blocks are added.
-static void beyond_integers(void **state)
+SQ_TEST(beyond_integers)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 2};
     const struct sq_bs_format f = {
         .kind = SQ_BS_SQ, .element = SQ_ELEMENT_INT4, .block = 32, .high_per_block = 4};
@@ -231,9 +228,8 @@ static void beyond_integers(void **state)
 }
 
 // What sq_array_scaled multiplies: a side may be split or at another kind of scale.
-static void pairs(void **state)
+SQ_TEST(pairs)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 3};
     const struct sq_bs_format nv = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16},
                               fp = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16},
@@ -257,9 +253,8 @@ static void pairs(void **state)
 }
 
 // No encoder writes them, and no loop may read beyond its places.
-static void more_marks_than_stated(void **state)
+SQ_TEST(more_marks_than_stated)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 4};
     const struct sq_bs_format f = {
         .kind = SQ_BS_SQ, .element = SQ_ELEMENT_INT4, .block = 32, .high_per_block = 2};
@@ -278,9 +273,8 @@ static void more_marks_than_stated(void **state)
 
 // Products of scales above the blocks that binary32 does not hold, while A brings the output back,
 // or is 0: fl(g_w * g_x) was infinite or 0, and 0 times infinity no number.
-static void scales_far_apart(void **state)
+SQ_TEST(scales_far_apart)
 {
-    (void)state;
     static const struct {
         float w, x, y; // one element; the largest of the row beside it; w * x
     } cases[] = {
@@ -313,9 +307,8 @@ static void scales_far_apart(void **state)
 }
 
 // fl(g_w * g_x) as a number of 24 bits with any exponent: 2^-80 * 2^-80 * 2^20 * .. stays exact.
-static void compensated(void **state)
+SQ_TEST(compensated)
 {
-    (void)state;
     const struct sq_bs_format f = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16};
     struct sq_bs w = bs_alloc(&f, 1, 16), x = bs_alloc(&f, 1, 16);
     float y;
@@ -377,9 +370,8 @@ static bool is_refused(struct sq_rng *r, const struct sq_recipe *recipe)
     return status != SQ_OK;
 }
 
-static void finite_operands_give_numbers(void **state)
+SQ_TEST(finite_operands_give_numbers)
 {
-    (void)state;
     static const char *const name[] = {"mxfp4", "mxfp6",    "mxfp8",  "mxint8", "mxplus",
                                        "nvfp4", "nvfp4_46", "nvint4", "nvint5", "sq_b"};
     struct sq_rng r = {fixture_seed() + 5};
@@ -396,20 +388,4 @@ static void finite_operands_give_numbers(void **state)
                 n_refused += is_refused(&r, &recipe);
         }
     assert_true(n_refused > 20 && n_refused < 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats),
-        cmocka_unit_test(long_ones),
-        cmocka_unit_test(beyond_integers),
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(more_marks_than_stated),
-        cmocka_unit_test(scales_far_apart),
-        cmocka_unit_test(compensated),
-        cmocka_unit_test(finite_operands_give_numbers),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,9 +43,8 @@ static void weights(struct sq_rng *r, float *w)
 }
 
 // H = 1: errors have nowhere to go.
-static void without_correlation(void **state)
+SQ_TEST(without_correlation)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     static float w[N * K], eye[K * K];
     struct sq_calibration c;
@@ -74,9 +73,8 @@ static void without_correlation(void **state)
     sq_calibration_free(&c);
 }
 
-static void with_correlation(void **state)
+SQ_TEST(with_correlation)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 1};
     static float w[N * K], x[M * K];
     struct sq_calibration c;
@@ -111,9 +109,8 @@ static void with_correlation(void **state)
     sq_calibration_free(&c);
 }
 
-static void rotated_inputs(void **state)
+SQ_TEST(rotated_inputs)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed() + 2};
     static float x[M * K], turned[M * PADDED];
     struct sq_calibration c, want, got;
@@ -140,15 +137,4 @@ static void rotated_inputs(void **state)
     assert_int_equal(sq_calibration_init(&c, K, false, NULL), SQ_OK);
     assert_int_equal(sq_bs_rotate_calibration(&c, PADDED, 16, &got, NULL), SQ_ERR_ARG);
     sq_calibration_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_correlation),
-        cmocka_unit_test(with_correlation),
-        cmocka_unit_test(rotated_inputs),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,8 @@ static void check(const struct sq_bs_format *f, const float *x, size_t k, const 
 }
 
 // V16: MXFP4, rules ocp and ceil. V19: MX+.
-static void mx(void **state)
+SQ_TEST(mx)
 {
-    (void)state;
     const float x[6] = {7, -3, .75f, .25f, 5, -.2f};
     struct sq_bs_format f = {.kind = SQ_BS_MX, .element = SQ_ELEMENT_E2M1, .block = 32};
     check(&f, x, 6, (uint8_t[]){7, 0xd, 2, 0, 6, 8}, 6, (uint8_t[]){127});
@@ -40,9 +39,8 @@ static void mx(void **state)
 }
 
 // V17: NVFP4 and 4/6. V18: NVINT4.
-static void nv(void **state)
+SQ_TEST(nv)
 {
-    (void)state;
     const float x[17] = {60, 25, -50, 0, [16] = 2688}; // g = 1
     struct sq_bs_format f = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16};
     check(&f, x, 17, (uint8_t[]){7, 4, 0xe, 0}, 4, (uint8_t[]){0x52, 0x7e}); // 10, 448
@@ -58,9 +56,8 @@ static void nv(void **state)
 }
 
 // V20: SQ own, sentinel; V21: split codes.
-static void sq(void **state)
+SQ_TEST(sq)
 {
-    (void)state;
     const float x[20] = {3136, -1568, 448, 12700, 224, [16] = 70, -35, 15, -9000};
     struct sq_bs_format f = {
         .kind = SQ_BS_SQ, .element = SQ_ELEMENT_INT4, .block = 16, .high_per_block = 1};
@@ -150,9 +147,8 @@ static void forget(struct sq_bs *a, struct sq_bs *b, uint8_t *stream[SQ_BS_STREA
         free(stream[s]);
 }
 
-static void round_trip(void **state)
+SQ_TEST(round_trip)
 {
-    (void)state;
     for (size_t i = 0; i < LEN(bs_formats); i++)
         for (size_t k = 64; k <= 131; k += 67) {
             const struct sq_bs_format *f = &bs_formats[i];
@@ -170,9 +166,8 @@ static void round_trip(void **state)
         }
 }
 
-static void bits(void **state)
+SQ_TEST(bits)
 {
-    (void)state;
     static const double want[] = {4.25, 4.25, 6.25, 6.25,    6.25, 6.25, 8.25, 8.25, 8.25,
                                   8.25, 8.25, 8.25, 4.40625, 4.5,  4.5,  4.5,  5.5,  4.5,
                                   6,    5.25, 5.5,  8.5,     5.75, 6,    5.75, 6.25};
@@ -216,9 +211,8 @@ static void refuse(const struct sq_bs_format *f, size_t k, const struct lie *lie
     forget(&a, &b, stream);
 }
 
-static void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     const enum sq_bs_stream scale = SQ_BS_STREAMS;
     static const struct sq_bs_format e4m3 = {
         .kind = SQ_BS_MX, .element = SQ_ELEMENT_E4M3, .block = 32};
@@ -257,9 +251,8 @@ static void refusals(void **state)
 }
 
 // The first place behind the last real column of a block.
-static void place_of_padding(void **state)
+SQ_TEST(place_of_padding)
 {
-    (void)state;
     static const struct sq_bs_format plus = {
         .kind = SQ_BS_PLUS, .element = SQ_ELEMENT_E2M1, .block = 32};
     uint8_t *stream[SQ_BS_STREAMS];
@@ -271,9 +264,8 @@ static void place_of_padding(void **state)
     forget(&a, &b, stream);
 }
 
-static void formats(void **state)
+SQ_TEST(formats)
 {
-    (void)state;
     struct sq_bs_format f = {
         .kind = SQ_BS_SQ, .element = SQ_ELEMENT_INT4, .block = 32, .high_per_block = 16};
     assert_int_equal(sq_bs_check(&f, NULL), SQ_OK);
@@ -294,16 +286,4 @@ static void formats(void **state)
     struct sq_bs c = bs_alloc(&f, 1, 32);
     assert_int_equal(sq_bs_globals(&c, x, true, NULL), SQ_ERR_NON_FINITE);
     bs_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mx),      cmocka_unit_test(nv),
-        cmocka_unit_test(sq),      cmocka_unit_test(round_trip),
-        cmocka_unit_test(bits),    cmocka_unit_test(refusals),
-        cmocka_unit_test(formats), cmocka_unit_test(place_of_padding),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

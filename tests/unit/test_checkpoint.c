@@ -128,9 +128,8 @@ static void check_model(const char *path)
     sq_checkpoint_close(&ck);
 }
 
-static void single_file_and_bag(void **state)
+SQ_TEST(single_file_and_bag)
 {
-    (void)state;
     struct model *m = model_new();
     write_tensors(m, "model.safetensors", 0, m->n);
     check_model(m->dir);
@@ -159,9 +158,8 @@ static void write_index(const struct model *m, const char *only, const char *whe
     json_decref(root);
 }
 
-static void shards(void **state)
+SQ_TEST(shards)
 {
-    (void)state;
     struct model *m = model_new();
     write_index(m, NULL, NULL);
     refused(m, SQ_ERR_IO, "a.safetensors': No such file");
@@ -250,9 +248,8 @@ static void write_changed(const struct model *m, const char *field, const char *
     json_decref(root);
 }
 
-static void config_refusals(void **state)
+SQ_TEST(config_refusals)
 {
-    (void)state;
     struct model *m = model_new();
     write_tensors(m, "model.safetensors", 0, m->n);
     for (size_t i = 0; i < LEN(config_cases); i++) {
@@ -266,9 +263,8 @@ static void config_refusals(void **state)
     model_free(m);
 }
 
-static void config_variants_that_open(void **state)
+SQ_TEST(config_variants_that_open)
 {
-    (void)state;
     static const char *const good[][2] = {
         {"architectures", NULL},
         {"head_dim", "null"},
@@ -305,9 +301,8 @@ static void config_variants_that_open(void **state)
     model_free(m);
 }
 
-static void tensor_refusals(void **state)
+SQ_TEST(tensor_refusals)
 {
-    (void)state;
     struct model *m = model_new();
     refused(m, SQ_ERR_IO, "neither model.safetensors nor");
     write_tensors(m, "model.safetensors", 1, m->n);
@@ -333,9 +328,8 @@ static void tensor_refusals(void **state)
 }
 
 // The forward pass would leave these out: it must not do so without a word.
-static void tensors_without_a_place(void **state)
+SQ_TEST(tensors_without_a_place)
 {
-    (void)state;
     static const struct {
         const char *name, *part;
     } bad[] = {
@@ -376,9 +370,8 @@ static void tensors_without_a_place(void **state)
 }
 
 // A file of tensors whose names say that the others are no whole weights.
-static void bags_of_quantized_weights(void **state)
+SQ_TEST(bags_of_quantized_weights)
 {
-    (void)state;
     static const char *const bad[] = {"w.weight_scale",  "w.weight_scale_inv", "w.scales",
                                       "w.qzeros",        "weight_scale",       "w.input_scale",
                                       "w.lora_A.weight", "w.weight_zero_point"};
@@ -404,9 +397,8 @@ static void bags_of_quantized_weights(void **state)
     model_free(m);
 }
 
-static void real_model(void **state)
+SQ_TEST(real_model)
 {
-    (void)state;
     char path[512];
     if (access(test_data("models/stories260K", path), R_OK) != 0) {
         SQ_SKIP("%s does not exist", path);
@@ -427,16 +419,4 @@ static void real_model(void **state)
     }
     assert_true(sum > 1.0); // weights, not zeros
     sq_checkpoint_close(&ck);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_file_and_bag),       cmocka_unit_test(shards),
-        cmocka_unit_test(config_refusals),           cmocka_unit_test(config_variants_that_open),
-        cmocka_unit_test(tensor_refusals),           cmocka_unit_test(tensors_without_a_place),
-        cmocka_unit_test(bags_of_quantized_weights), cmocka_unit_test(real_model),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

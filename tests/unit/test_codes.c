@@ -83,9 +83,8 @@ static void rtn_and_packing_agree(struct sq_format f, void *context)
     p->count++;
 }
 
-static void every_format_packs(void **state)
+SQ_TEST(every_format_packs)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     struct packed_case p = {&r, 0};
     for_each_format(rtn_and_packing_agree, &p);
@@ -93,9 +92,8 @@ static void every_format_packs(void **state)
 }
 
 // The product of grid own with dense activations is SPEC A.7: equal to sq_gemm_sq_w in every bit.
-static void products_agree_with_packed(void **state)
+SQ_TEST(products_agree_with_packed)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     static const struct sq_format formats[] = {
         {8, 4, 32, 8, 128}, {8, 3, 16, 2, 32}, {4, 2, 8, 4, 0}, {8, 4, 128, 8, 128}};
@@ -135,9 +133,8 @@ static void products_agree_with_packed(void **state)
 
 // ---- vector V5 ------------------------------------------------------------------------------
 
-static void dynamic_vector_v5(void **state)
+SQ_TEST(dynamic_vector_v5)
 {
-    (void)state;
     const float x[8] = {.1f, -8, .4f, .7f, -.3f, 6, -.7f, .2f};
     const int16_t weight[8] = {1, 2, -3, 4, -5, 6, -7, 0};
     struct sq_codes cx = codes_new((struct sq_grid){SQ_GRID_OWN, 8, 4}, 1, 8, 8, 8, 8, 2);
@@ -273,9 +270,8 @@ static void check_pair(struct sq_rng *r, struct sq_grid gw, struct sq_grid gx, s
 
 // Largest codes of both signs, more tokens than a piece, a group that is no multiple of a word;
 // groups of whole steps of AMX, a row that ends within one, tokens around its tiles of 16 and 32.
-static void corners_of_kernels(void **state)
+SQ_TEST(corners_of_kernels)
 {
-    (void)state;
     static const size_t shape[][3] = {{300, 96, 32}, {130, 90, 30},  {9, 51, 51},    {1, 1, 1},
                                       {16, 192, 64}, {17, 256, 128}, {33, 130, 130}, {161, 64, 64}};
     struct sq_rng r = {fixture_seed()};
@@ -302,9 +298,8 @@ static void corners_of_kernels(void **state)
     }
 }
 
-static void every_pair_of_grids(void **state)
+SQ_TEST(every_pair_of_grids)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     static const struct sq_grid grid[] = {
         {SQ_GRID_DENSE, 0, 4}, {SQ_GRID_DENSE, 0, 6}, {SQ_GRID_DENSE, 0, 8}, {SQ_GRID_TIED, 8, 4},
@@ -325,9 +320,8 @@ static void every_pair_of_grids(void **state)
 __extension__ typedef _Float16 f16;
 
 // W4A16: binary16 activations against a plain sum in binary64.
-static void sixteen_bit_activations(void **state)
+SQ_TEST(sixteen_bit_activations)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const size_t n = 13, m = 3, k = 128, k_orig = 100;
     struct sq_codes w = codes_new((struct sq_grid){SQ_GRID_DENSE, 0, 4}, n, k, k_orig, 64, 0, 0);
@@ -356,9 +350,8 @@ static void sixteen_bit_activations(void **state)
 
 // ---- selection ------------------------------------------------------------------------------
 
-static void static_and_int8_selection(void **state)
+SQ_TEST(static_and_int8_selection)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const size_t m = 40, k = 64;
     float *x = random_x(&r, m * k);
@@ -397,9 +390,8 @@ static void static_and_int8_selection(void **state)
 }
 
 // Ties, zeros and padding: the same choice as sq_topk.
-static void masks_equal_topk(void **state)
+SQ_TEST(masks_equal_topk)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (unsigned bank = 4; bank <= 128; bank *= 2)
         for (unsigned round = 0; round < 300; round++) {
@@ -414,9 +406,8 @@ static void masks_equal_topk(void **state)
         }
 }
 
-static void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     struct sq_error err;
     float x[16] = {0}, score[32], y[4];
     x[9] = NAN;
@@ -445,21 +436,4 @@ static void refusals(void **state)
     assert_int_equal(sq_codes_alloc(&bad, &err), SQ_ERR_SHAPE);
     bad.bank = 8, bad.high_per_bank = 8;
     assert_int_equal(sq_codes_alloc(&bad, &err), SQ_ERR_SHAPE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_packs),
-        cmocka_unit_test(products_agree_with_packed),
-        cmocka_unit_test(dynamic_vector_v5),
-        cmocka_unit_test(every_pair_of_grids),
-        cmocka_unit_test(corners_of_kernels),
-        cmocka_unit_test(sixteen_bit_activations),
-        cmocka_unit_test(static_and_int8_selection),
-        cmocka_unit_test(masks_equal_topk),
-        cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,9 +60,8 @@ static const struct sq_grid grids[] = {
     {SQ_GRID_SPLIT, 8, 4}, {SQ_GRID_SPLIT, 8, 3}, {SQ_GRID_SPLIT, 8, 2}, {SQ_GRID_SPLIT, 4, 2},
     {SQ_GRID_FP, 8, 4}};
 
-static void there_and_back(void **state)
+SQ_TEST(there_and_back)
 {
-    (void)state;
     for (size_t g = 0; g < LEN(grids); g++)
         for (size_t k = 64; k <= 100; k += 18) { // 64, 82, 100
             struct sq_codes c = encoded(grids[g], k, g + 1), to = encoded(grids[g], k, 99);
@@ -91,9 +90,8 @@ static void there_and_back(void **state)
 }
 
 // own: the bytes of sq_codes_pack, which the datapath reads.
-static void own_is_the_packed_format(void **state)
+SQ_TEST(own_is_the_packed_format)
 {
-    (void)state;
     struct sq_codes c = encoded((struct sq_grid){SQ_GRID_OWN, 8, 4}, 64, 5);
     uint8_t lo[N * ROW] = {0}, hi[N * ROW] = {0};
     float s[2][N * 2];
@@ -131,12 +129,11 @@ static void refuse(struct sq_grid g, size_t k, enum sq_codes_stream s, size_t by
     sq_codes_free(&c);
 }
 
-static void refusals(void **state)
+SQ_TEST(refusals)
 {
     const struct sq_grid dense = {SQ_GRID_DENSE, 0, 4}, three = {SQ_GRID_DENSE, 0, 3},
                          tied = {SQ_GRID_TIED, 8, 4}, split = {SQ_GRID_SPLIT, 8, 4},
                          fp = {SQ_GRID_FP, 8, 4};
-    (void)state;
     refuse(dense, 64, SQ_CODES_LOW, 3, 0x80, SQ_ERR_CODE, "column 7: low code -8");
     refuse(dense, 82, SQ_CODES_LOW, 41, 0x10, SQ_ERR_PADDING, "column 83: padding has code 1");
     refuse(three, 64, SQ_CODES_LOW, 0, 0x04, SQ_ERR_CODE, "column 0: low code -4");
@@ -149,13 +146,12 @@ static void refusals(void **state)
     refuse(fp, 64, SQ_CODES_LOW, 0, 0x11, SQ_ERR_MASK_COUNT, "high codes");
 }
 
-static void low_codes_of_split_are_symmetric(void **state)
+SQ_TEST(low_codes_of_split_are_symmetric)
 {
     struct sq_codes c = encoded((struct sq_grid){SQ_GRID_SPLIT, 8, 4}, 64, 7);
     struct row r = packed(&c, 0);
     struct sq_error err;
     size_t i = 0;
-    (void)state;
     while (c.is_high[i])
         i++;
     r.data[SQ_CODES_LOW][i / 2] =
@@ -164,9 +160,8 @@ static void low_codes_of_split_are_symmetric(void **state)
     sq_codes_free(&c);
 }
 
-static void padding_bits(void **state)
+SQ_TEST(padding_bits)
 {
-    (void)state;
     struct sq_codes c = encoded((struct sq_grid){SQ_GRID_DENSE, 0, 3}, 64, 3);
     c.k = c.k_orig = c.group = 63; // rows of 189 bits
     struct row r = packed(&c, 0);
@@ -179,10 +174,9 @@ static void padding_bits(void **state)
     sq_codes_free(&c);
 }
 
-static void scales(void **state)
+SQ_TEST(scales)
 {
     static const float bad[] = {0, -1, INFINITY, NAN};
-    (void)state;
     for (size_t g = 0; g < LEN(grids); g++)
         for (size_t i = 0; i < LEN(bad); i++) {
             struct sq_codes c = encoded(grids[g], 64, 1);
@@ -198,15 +192,4 @@ static void scales(void **state)
     c.s_lo[0] = 0x1p-149f; // a sixteenth of it is 0
     assert_int_equal(sq_codes_settle_scales(&c, NULL), SQ_ERR_SCALE);
     sq_codes_free(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back), cmocka_unit_test(own_is_the_packed_format),
-        cmocka_unit_test(refusals),       cmocka_unit_test(low_codes_of_split_are_symmetric),
-        cmocka_unit_test(padding_bits),   cmocka_unit_test(scales),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,14 @@
 // limits; every text of up to six of the eight characters that mean something, each cut from its
 // own block: no byte is read twice or beyond, cells of accepted texts are those of a parser of
 // twenty lines.
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/io/sq_csv_read.h"
+#include "tests/test.h"
 
 // "LINE:cell|cell;..." of all rows, or the error.
 static void flat(const char *text, size_t n, size_t max_row, char *out, size_t cap)
@@ -39,9 +36,8 @@ static void flat(const char *text, size_t n, size_t max_row, char *out, size_t c
     sq_csv_reader_free(&r);
 }
 
-static void test_rows(void **state)
+SQ_TEST(test_rows)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", ""},
         {"\n \r\n\t\n", ""},
@@ -76,9 +72,8 @@ static void test_rows(void **state)
     assert_string_equal(got, "'t' line 2: holds a zero byte, no text");
 }
 
-static void test_many_cells(void **state)
+SQ_TEST(test_many_cells)
 {
-    (void)state;
     char text[300];
     struct sq_csv_reader r;
     bool more;
@@ -125,9 +120,8 @@ static void plain(const char *text, char *out)
     *out = '\0';
 }
 
-static void test_exhausted(void **state)
+SQ_TEST(test_exhausted)
 {
-    (void)state;
     static const char alphabet[] = "ab, \r\n\"";
     enum { LETTERS = sizeof alphabet - 1, LONGEST = 6 };
     size_t n_accepted = 0;
@@ -149,15 +143,4 @@ static void test_exhausted(void **state)
             free(text);
         }
     assert_true(n_accepted > 50000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_many_cells),
-        cmocka_unit_test(test_exhausted),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 #include "sim/io/sq_digest.h"
 #include "tests/unit/fixture.h"
 
-static void known_values(void **state)
+SQ_TEST(known_values)
 {
-    (void)state;
     static const struct {
         const char *text, *want; // as printed by xxhsum -H2 of Debian's xxhash 0.8.1
     } c[] = {
@@ -27,9 +26,8 @@ static void known_values(void **state)
     }
 }
 
-static void only_hex_digits_are_parsed(void **state)
+SQ_TEST(only_hex_digits_are_parsed)
 {
-    (void)state;
     static const char *const wrong[] = {
         "",
         "3c9e102628997f44ac87b0b131c6992",
@@ -52,9 +50,8 @@ static struct sq_digest chain(const char *a, size_t n_a, const char *b, size_t n
     return d;
 }
 
-static void pieces_are_told_apart(void **state)
+SQ_TEST(pieces_are_told_apart)
 {
-    (void)state;
     const struct sq_digest d = chain("ab", 2, "c", 1);
     assert_true(sq_digest_is_equal(d, chain("ab", 2, "c", 1)));
     assert_false(sq_digest_is_equal(d, chain("a", 1, "bc", 2)));
@@ -66,9 +63,8 @@ static void pieces_are_told_apart(void **state)
     assert_false(sq_digest_is_equal((struct sq_digest){0, 1}, (struct sq_digest){1, 1}));
 }
 
-static void every_bit_counts(void **state)
+SQ_TEST(every_bit_counts)
 {
-    (void)state;
     static const size_t length[] = {1, 3, 8, 16, 17, 128, 129, 240, 241, 1024, 1500};
     char text[1500];
     for (size_t i = 0; i < sizeof text; i++)
@@ -85,16 +81,4 @@ static void every_bit_counts(void **state)
             assert_false(sq_digest_is_equal(d, whole));
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(only_hex_digits_are_parsed),
-        cmocka_unit_test(pieces_are_told_apart),
-        cmocka_unit_test(every_bit_counts),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

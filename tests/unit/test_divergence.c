@@ -144,9 +144,8 @@ static void check_vocab(struct sq_rng *rng, size_t vocab)
     free(x);
 }
 
-static void vocabularies(void **state)
+SQ_TEST(vocabularies)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     const size_t vocab[] = {5, 300, 4095, 4096, 4097, 9001};
     for (size_t i = 0; i < LEN(vocab); i++)
@@ -154,9 +153,8 @@ static void vocabularies(void **state)
 }
 
 // The most likely tokens stand at the same place of two blocks of lm_head, and are not the same.
-static void tops_of_two_blocks(void **state)
+SQ_TEST(tops_of_two_blocks)
 {
-    (void)state;
     enum { VOCAB = 9000, BLOCK = 4096 };
     float w[VOCAB] = {[3] = 1, [3 + BLOCK] = -1};
     int32_t id[4] = {0};
@@ -179,9 +177,8 @@ static void tops_of_two_blocks(void **state)
 
 // ---- statistics -------------------------------------------------------------------------------
 
-static void by_hand(void **state)
+SQ_TEST(by_hand)
 {
-    (void)state;
     // Two sequences of three and two predicted tokens; the last score of each counts for nothing.
     const struct sq_token_score score[] = {
         {2, 1, .10, true},   {3, 2.5, .20, false}, {1, 1, .30, true},  {99, 0, 99, true},
@@ -225,9 +222,8 @@ static void make_up(struct sq_rng *rng, struct sq_token_score *score, size_t n)
 
 // Bit by bit, whatever order the sequences come in; and the interval is around the mean and of the
 // width that the standard error says.
-static void any_order(void **state)
+SQ_TEST(any_order)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     struct sq_token_score score[MADE_UP * LONGEST], turned[MADE_UP * LONGEST];
     size_t offset[MADE_UP + 1] = {0}, back[MADE_UP + 1] = {0};
@@ -318,9 +314,8 @@ static void compare(const struct model *m, const struct sq_recipe *r, struct sq_
 }
 
 // All of it again, from the states on by the slow judge.
-static void recomputed(void **state)
+SQ_TEST(recomputed)
 {
-    (void)state;
     struct model m;
     struct sq_eval_result result, alone;
     struct sq_divergence got, want;
@@ -367,9 +362,8 @@ static void recomputed(void **state)
 }
 
 // More bits are nearer, in KL and in the most likely token.
-static void ordered(void **state)
+SQ_TEST(ordered)
 {
-    (void)state;
     struct model m;
     struct sq_eval_result result;
     struct sq_divergence fine, middle, coarse;
@@ -428,9 +422,8 @@ static size_t n_entries(const char *dir)
     return n;
 }
 
-static void kept_states(void **state)
+SQ_TEST(kept_states)
 {
-    (void)state;
     struct model m;
     char dir[64];
     float *want, *x;
@@ -484,16 +477,4 @@ static void kept_states(void **state)
     free(want);
     sq_cache_remove(dir);
     model_close(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vocabularies), cmocka_unit_test(tops_of_two_blocks),
-        cmocka_unit_test(by_hand),      cmocka_unit_test(any_order),
-        cmocka_unit_test(recomputed),   cmocka_unit_test(ordered),
-        cmocka_unit_test(kept_states),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,9 +64,8 @@ static void check_end(const char *name, size_t n)
 
 // ---- tables ---------------------------------------------------------------------------------
 
-static void axes(void **state)
+SQ_TEST(axes)
 {
-    (void)state;
     for (size_t i = 0; i < SQ_N_AXES; i++) {
         const struct sq_axis *a = &sq_axes[i];
         char row[400];
@@ -84,9 +83,8 @@ static void axes(void **state)
     check_end("axes", SQ_N_AXES);
 }
 
-static void derived_quantities(void **state)
+SQ_TEST(derived_quantities)
 {
-    (void)state;
     for (size_t i = SQ_N_AXES; i < SQ_N_QUANTITIES; i++) {
         char row[100];
         snprintf(row, sizeof row, "| `%s` |", sq_quantity_name((enum sq_quantity)i));
@@ -95,9 +93,8 @@ static void derived_quantities(void **state)
     check_end("derived", SQ_N_QUANTITIES - SQ_N_AXES);
 }
 
-static void measures(void **state)
+SQ_TEST(measures)
 {
-    (void)state;
     for (size_t i = 0; i < sq_n_measures; i++) {
         const struct sq_measure *m = &sq_measures[i];
         char row[300];
@@ -108,9 +105,8 @@ static void measures(void **state)
 }
 
 // The machine model has two causes of its own behind those of the core.
-static void causes_and_streams(void **state)
+SQ_TEST(causes_and_streams)
 {
-    (void)state;
     char row[100];
     for (size_t i = 0; i < SQ_N_UNIT_CAUSES; i++) {
         snprintf(row, sizeof row, "| `%s` |", sq_cause_name((enum sq_cause)i));
@@ -136,9 +132,8 @@ static void squeeze(char *s)
     *to = '\0';
 }
 
-static void schema(void **state)
+SQ_TEST(schema)
 {
-    (void)state;
     char dir[64];
     struct sq_sweep_db *db;
     sqlite3 *handle;
@@ -165,15 +160,4 @@ static void schema(void **state)
         documented++;
     CHECK_EQ(documented, n, "tables of the database\n");
     tmpdir_remove(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(axes),     cmocka_unit_test(derived_quantities),
-        cmocka_unit_test(measures), cmocka_unit_test(causes_and_streams),
-        cmocka_unit_test(schema),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

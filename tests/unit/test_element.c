@@ -34,9 +34,8 @@ static uint8_t code_of(enum sq_element e, unsigned m, bool is_negative)
     return (uint8_t)(sq_element_is_int(e) ? (0u - m) & ((1u << bits) - 1) : m | 1u << (bits - 1));
 }
 
-static void codes_and_ties(void **state)
+SQ_TEST(codes_and_ties)
 {
-    (void)state;
     for (enum sq_element e = 0; e < SQ_ELEMENTS; e++) {
         const struct values t = values_of(e);
         for (unsigned sign = 0; sign < 2; sign++)
@@ -68,9 +67,8 @@ static void codes_and_ties(void **state)
 }
 
 // A byte is a number, or no number of this element.
-static void bytes(void **state)
+SQ_TEST(bytes)
 {
-    (void)state;
     // Two signs of every magnitude but the integers' zero; NaN, infinities and bits above excluded.
     static const unsigned n_numbers[SQ_ELEMENTS] = {16, 64, 64, 254, 248, 15, 31, 255, 255};
     for (enum sq_element e = 0; e < SQ_ELEMENTS; e++) {
@@ -86,9 +84,8 @@ static void bytes(void **state)
     assert_true(isnan(sq_fp_decode(SQ_FP_E5M2, 0x7d)) && isinf(sq_fp_decode(SQ_FP_E5M2, 0xfc)));
 }
 
-static void figures(void **state)
+SQ_TEST(figures)
 {
-    (void)state;
     static const float most[SQ_ELEMENTS] = {6, 7.5f, 28, 448, 57344, 7, 15, 127, 1.984375f};
     static const int emax[SQ_ELEMENTS] = {2, 2, 4, 8, 15, 2, 3, 6, 0};
     for (enum sq_element e = 0; e < SQ_ELEMENTS; e++) {
@@ -100,9 +97,8 @@ static void figures(void **state)
     assert_true(sq_element_decode(SQ_ELEMENT_E5M2, 1) == 0x1p-16f);
 }
 
-static void block_scales(void **state)
+SQ_TEST(block_scales)
 {
-    (void)state;
     for (int c = 0; c < 255; c++) {
         assert_true((double)sq_e8m0_decode((uint8_t)c) == ldexp(1, c - 127));
         CHECK_EQ(sq_e8m0_encode(c - 127), c, "2^%d\n", c - 127);
@@ -133,9 +129,8 @@ static unsigned nearest(const struct values *t, double x)
     return below < above || (below == above && lo % 2 == 0) ? lo : hi;
 }
 
-static void random_numbers(void **state)
+SQ_TEST(random_numbers)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     unsigned done = 0;
     for (enum sq_element e = 0; e < SQ_ELEMENTS; e++) {
@@ -156,15 +151,4 @@ static void random_numbers(void **state)
         }
     }
     assert_true(done > 9900000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(codes_and_ties), cmocka_unit_test(bytes),
-        cmocka_unit_test(figures),        cmocka_unit_test(block_scales),
-        cmocka_unit_test(random_numbers),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@
 static const float v1_w[8] = {0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f};
 static const float v2_w[8] = {1, -2, .25f, 7, -3.5f, .5f, -1, 0};
 
-static void encode_v1(void **state)
+SQ_TEST(encode_v1)
 {
-    (void)state;
     struct sq_matrix m = matrix_new((struct sq_format){8, 4, 8, 2, 0}, 1, 8);
     assert_int_equal(sq_encode_rtn(v1_w, &m, NULL), SQ_OK);
     assert_memory_equal(m.lo, ((uint8_t[]){0x91, 0x40, 0x08, 0x8e}), 4);
@@ -39,9 +38,8 @@ static void encode_v1(void **state)
     matrix_free(&m);
 }
 
-static void encode_v2_with_its_tie(void **state)
+SQ_TEST(encode_v2_with_its_tie)
 {
-    (void)state;
     struct sq_matrix m = matrix_new((struct sq_format){4, 2, 8, 4, 0}, 1, 8);
     assert_int_equal(sq_encode_rtn(v2_w, &m, NULL), SQ_OK);
     assert_memory_equal(m.lo, ((uint8_t[]){0x8a, 0x32}), 2);
@@ -148,17 +146,15 @@ static void encode_one_format(struct sq_format f, void *context)
     }
 }
 
-static void every_format_equals_slow(void **state)
+SQ_TEST(every_format_equals_slow)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     assert_int_equal(for_each_format(encode_one_format, &rng), N_FORMATS);
 }
 
 // A row of zeros: scales 1, masks at the first k places, every code 0; a row of one outlier too.
-static void zero_rows_have_scale_one(void **state)
+SQ_TEST(zero_rows_have_scale_one)
 {
-    (void)state;
     struct sq_matrix m = matrix_new((struct sq_format){8, 3, 16, 4, 32}, 1, 33);
     float w[33] = {0};
     w[0] = -0.0f;
@@ -179,9 +175,8 @@ static void zero_rows_have_scale_one(void **state)
 }
 
 // Bank 1 of K = 10, b = 8 has two real zeros and six paddings: both zeros are chosen, then padding.
-static void padding_is_chosen_last(void **state)
+SQ_TEST(padding_is_chosen_last)
 {
-    (void)state;
     struct sq_matrix m = matrix_new((struct sq_format){8, 4, 8, 4, 0}, 1, 10);
     const float w[10] = {1, 2, 3, 4, 5, 6, 7, 8, 0, 0};
     assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_OK);
@@ -194,9 +189,8 @@ static void padding_is_chosen_last(void **state)
     matrix_free(&m);
 }
 
-static void encoder_refusals(void **state)
+SQ_TEST(encoder_refusals)
 {
-    (void)state;
     struct sq_error err;
     float w[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     const float bad[] = {NAN, INFINITY, -INFINITY};
@@ -229,18 +223,4 @@ static void encoder_refusals(void **state)
     m.k_orig = m.k = SQ_GROUP_LEN_MAX + 8; // refused before a byte of it is touched
     assert_int_equal(sq_encode_rtn(w, &m, NULL), SQ_ERR_UNSUPPORTED);
     matrix_free(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encode_v1),
-        cmocka_unit_test(encode_v2_with_its_tie),
-        cmocka_unit_test(every_format_equals_slow),
-        cmocka_unit_test(zero_rows_have_scale_one),
-        cmocka_unit_test(padding_is_chosen_last),
-        cmocka_unit_test(encoder_refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

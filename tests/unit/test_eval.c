@@ -93,9 +93,8 @@ static struct sq_recipe sq_a(unsigned bank, enum sq_select select)
 
 // ---- orderings ------------------------------------------------------------------------------
 
-static void stories260k_w8a8(void **state)
+SQ_TEST(stories260k_w8a8)
 {
-    (void)state;
     struct model m;
     char stories[512];
     if (access(test_data(stories_name, stories), R_OK) != 0) {
@@ -111,9 +110,8 @@ static void stories260k_w8a8(void **state)
 }
 
 // K = 64 at groups of 128 is half padding: 8 bits and a scale a stored column, more a weight.
-static void padding_is_told_apart(void **state)
+SQ_TEST(padding_is_told_apart)
 {
-    (void)state;
     struct model m;
     struct sq_eval_result result;
     struct sq_recipe r = dense(8, 8);
@@ -133,9 +131,8 @@ static void padding_is_told_apart(void **state)
 }
 
 // SpQt: projections of one input have one sparsity, and a block's weights the mean that was asked.
-static void thresholds_are_of_inputs(void **state)
+SQ_TEST(thresholds_are_of_inputs)
 {
-    (void)state;
     struct model m;
     struct sq_recipe r;
     struct sq_error err = {.text = ""};
@@ -160,9 +157,8 @@ static void thresholds_are_of_inputs(void **state)
 }
 
 // The loss at the better of two banks lies strictly between W4A4 and W8A8.
-static void stories260k_orderings(void **state)
+SQ_TEST(stories260k_orderings)
 {
-    (void)state;
     struct model m;
     char stories[512];
     if (access(test_data(stories_name, stories), R_OK) != 0) {
@@ -193,9 +189,8 @@ static void stories260k_orderings(void **state)
 // ---- integers -------------------------------------------------------------------------------
 
 // Bit for bit: what eval computes for packed weights is sq_act_quantize and sq_gemm_sq_w.
-static void packed_layers_are_golden(void **state)
+SQ_TEST(packed_layers_are_golden)
 {
-    (void)state;
     enum { N = 150, K = 200, M = 300 };
     struct sq_rng rng = {fixture_seed()};
     const struct sq_recipe r = {.format = &sq_format_sq_w,
@@ -229,9 +224,8 @@ static void packed_layers_are_golden(void **state)
 }
 
 // Every kind of recipe, tiny layers: the output is the product of the decoded operands.
-static void recipes_multiply_what_they_store(void **state)
+SQ_TEST(recipes_multiply_what_they_store)
 {
-    (void)state;
     enum { N = 20, K = 100, M = 140 };
     struct sq_rng rng = {fixture_seed()};
     const struct sq_grid d4 = {SQ_GRID_DENSE, 0, 4}, d8 = {SQ_GRID_DENSE, 0, 8};
@@ -304,9 +298,8 @@ static void recipes_multiply_what_they_store(void **state)
     }
 }
 
-static void thread_count_changes_no_bit(void **state)
+SQ_TEST(thread_count_changes_no_bit)
 {
-    (void)state;
     struct model m;
     model_open(&m, tiny_llama, 4, 2);
     struct sq_recipe r[] = {sq_w(32, 4), sq_a(16, SQ_SELECT_STATIC), dense(4, 8)};
@@ -339,9 +332,8 @@ static void watch(void *context, const struct sq_layer_metrics *l)
     assert_true(fabs(l->sqnr_db + 20 * log10(l->relative_error)) < 1e-9); // SPEC J.2
 }
 
-static void metrics_of_layers(void **state)
+SQ_TEST(metrics_of_layers)
 {
-    (void)state;
     struct model m;
     struct sq_eval_result result;
     struct seen fine = {0}, coarse = {0}, masked = {0};
@@ -359,9 +351,8 @@ static void metrics_of_layers(void **state)
 
 // ---- refusals -------------------------------------------------------------------------------
 
-static void recipe_refusals(void **state)
+SQ_TEST(recipe_refusals)
 {
-    (void)state;
     struct sq_recipe r = sq_w(32, 8);
     struct sq_error err;
     r.act = (struct sq_grid){SQ_GRID_OWN, 8, 4};
@@ -390,21 +381,4 @@ static void recipe_refusals(void **state)
     assert_int_equal(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, &err), SQ_ERR_ARG);
     assert_string_equal(err.text, "this recipe needs calibration tokens");
     model_close(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stories260k_w8a8),
-        cmocka_unit_test(padding_is_told_apart),
-        cmocka_unit_test(thresholds_are_of_inputs),
-        cmocka_unit_test(stories260k_orderings),
-        cmocka_unit_test(packed_layers_are_golden),
-        cmocka_unit_test(recipes_multiply_what_they_store),
-        cmocka_unit_test(thread_count_changes_no_bit),
-        cmocka_unit_test(metrics_of_layers),
-        cmocka_unit_test(recipe_refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

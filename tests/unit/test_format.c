@@ -9,9 +9,8 @@
 
 static const unsigned widths[] = {2, 3, 4, 8};
 
-static void code_tables_of_spec_0_3(void **state)
+SQ_TEST(code_tables_of_spec_0_3)
 {
-    (void)state;
     static const int qmax[] = {1, 3, 7, 127}, mc[] = {-2, -4, -8, -128};
     for (size_t i = 0; i < LEN(widths); i++) {
         assert_int_equal(sq_qmax(widths[i]), qmax[i]);
@@ -22,9 +21,8 @@ static void code_tables_of_spec_0_3(void **state)
             assert_int_equal(sq_sign_extend((uint32_t)v, bits), v);
 }
 
-static void scale_of_zero_and_of_underflow_is_one(void **state)
+SQ_TEST(scale_of_zero_and_of_underflow_is_one)
 {
-    (void)state;
     assert_true(sq_scale_from_amax(0.0f, 4) == 1.0f);
     assert_true(sq_scale_from_amax(0x1p-149f, 8) == 1.0f); // 2^-149 / 127 underflows
     assert_true(sq_scale_from_amax(0x1p-149f, 2) == 0x1p-149f);
@@ -33,9 +31,8 @@ static void scale_of_zero_and_of_underflow_is_one(void **state)
     assert_int_equal(float_bits(sq_scale_from_amax(8.0f, 8)), 0x3D810204); // V5
 }
 
-static void scale_validity(void **state)
+SQ_TEST(scale_validity)
 {
-    (void)state;
     assert_true(sq_scale_is_valid(1.0f) && sq_scale_is_valid(0x1p-149f));
     const float zero = 0.0f, bad[] = {0.0f, -0.0f, -1.0f, 1.0f / zero, -1.0f / zero, zero / zero};
     for (size_t i = 0; i < LEN(bad); i++)
@@ -43,9 +40,8 @@ static void scale_validity(void **state)
 }
 
 // Every half step, where ties-to-even decides, and its two float neighbours; clamping beyond.
-static void quantizer_rounds_half_to_even_and_clamps(void **state)
+SQ_TEST(quantizer_rounds_half_to_even_and_clamps)
 {
-    (void)state;
     assert_int_equal(sq_quantize(0.5f, 1.0f, 4), 0);
     assert_int_equal(sq_quantize(1.5f, 1.0f, 4), 2);
     assert_int_equal(sq_quantize(-3.5f, 1.0f, 4), -4);
@@ -63,9 +59,8 @@ static void quantizer_rounds_half_to_even_and_clamps(void **state)
             }
 }
 
-static void pack_then_unpack_is_identity(void **state)
+SQ_TEST(pack_then_unpack_is_identity)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (size_t w = 0; w < LEN(widths); w++)
         for (size_t n = 0; n <= 67; n++) {
@@ -88,9 +83,8 @@ static void pack_then_unpack_is_identity(void **state)
         }
 }
 
-static void element_zero_is_in_the_low_bits(void **state)
+SQ_TEST(element_zero_is_in_the_low_bits)
 {
-    (void)state;
     const int8_t codes[] = {1, -7, 0, 4};
     uint8_t out[2];
     sq_pack(codes, 4, 4, out);
@@ -113,9 +107,8 @@ static void all_definitions_agree(const float *score, unsigned n, unsigned k)
                  (unsigned long long)fixture_seed(), n, k);
 }
 
-static void topk_v4(void **state)
+SQ_TEST(topk_v4)
 {
-    (void)state;
     const float tie[8] = {5, 7, 7, 7, 1, 7, 0, 0}, equal[8] = {2, 2, 2, 2, 2, 2, 2, 2};
     const uint8_t tie_mask[8] = {0, 1, 1}, equal_mask[8] = {1, 1, 1, 1};
     uint8_t mask[8];
@@ -125,9 +118,8 @@ static void topk_v4(void **state)
     assert_memory_equal(mask, equal_mask, 8);
 }
 
-static void topk_definitions_agree_on_every_small_bank(void **state)
+SQ_TEST(topk_definitions_agree_on_every_small_bank)
 {
-    (void)state;
     for (unsigned pattern = 0; pattern < 65536; pattern++) {
         float score[8];
         for (unsigned i = 0; i < 8; i++)
@@ -143,9 +135,8 @@ static void topk_definitions_agree_on_every_small_bank(void **state)
     }
 }
 
-static void topk_definitions_agree_on_banks_with_many_ties(void **state)
+SQ_TEST(topk_definitions_agree_on_banks_with_many_ties)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned round = 0; round < 2000; round++) {
         float score[SQ_BANK_MAX];
@@ -157,9 +148,8 @@ static void topk_definitions_agree_on_banks_with_many_ties(void **state)
 }
 
 // SPEC A.5: h_low + (1-s) h_high for weights, and the printed rows of (4/8).
-static void equivalent_bits_of_weights(void **state)
+SQ_TEST(equivalent_bits_of_weights)
 {
-    (void)state;
     static const struct {
         unsigned high, low;
         double bits[4]; // s = .5, .75, .875, .9375
@@ -195,28 +185,8 @@ static void sizes_of_one_format(struct sq_format f, void *context)
     assert_int_equal(sq_k_padded(&f, SIZE_MAX), 0); // would wrap
 }
 
-static void sizes_of_every_format(void **state)
+SQ_TEST(sizes_of_every_format)
 {
-    (void)state;
     assert_int_equal(for_each_format(sizes_of_one_format, NULL), N_FORMATS);
     assert_true(sq_packed_nbytes(SIZE_MAX, 8) == SIZE_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_tables_of_spec_0_3),
-        cmocka_unit_test(scale_of_zero_and_of_underflow_is_one),
-        cmocka_unit_test(scale_validity),
-        cmocka_unit_test(quantizer_rounds_half_to_even_and_clamps),
-        cmocka_unit_test(pack_then_unpack_is_identity),
-        cmocka_unit_test(element_zero_is_in_the_low_bits),
-        cmocka_unit_test(topk_v4),
-        cmocka_unit_test(topk_definitions_agree_on_every_small_bank),
-        cmocka_unit_test(topk_definitions_agree_on_banks_with_many_ties),
-        cmocka_unit_test(equivalent_bits_of_weights),
-        cmocka_unit_test(sizes_of_every_format),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

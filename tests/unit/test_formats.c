@@ -8,9 +8,8 @@
 
 static const unsigned scopes[] = {SQ_IN_EVAL, SQ_IN_QUANTIZE, SQ_IN_FILE, SQ_IN_RUN, SQ_IN_SWEEP};
 
-static void names_are_those_of_the_list(void **state)
+SQ_TEST(names_are_those_of_the_list)
 {
-    (void)state;
     for (size_t i = 0; i < sq_n_formats(); i++) {
         assert_string_equal(sq_formats[i]->name, sq_format_names[i]);
         assert_ptr_equal(sq_format_find(sq_format_names[i]), sq_formats[i]);
@@ -21,9 +20,8 @@ static void names_are_those_of_the_list(void **state)
 }
 
 // A format has everything of a part or nothing.
-static void parts_are_whole(void **state)
+SQ_TEST(parts_are_whole)
 {
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_format_ops *f = sq_formats[i];
         assert_true(f->check && f->needs && f->init && f->free && f->apply && f->padded &&
@@ -41,9 +39,8 @@ static bool is_number(const struct sq_format_option *o)
     return o->kind <= SQ_OPTION_FLAG;
 }
 
-static void rows_are_complete(void **state)
+SQ_TEST(rows_are_complete)
 {
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++)
         for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++) {
             if (o->taken && o->kind == SQ_OPTION_REFUSED)
@@ -63,9 +60,8 @@ static void rows_are_complete(void **state)
 }
 
 // No key of JSON twice in a scope.
-static void shown_once(void **state)
+SQ_TEST(shown_once)
 {
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++)
         for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
             for (const struct sq_format_option *p = o + 1; p->name; p++)
@@ -75,9 +71,8 @@ static void shown_once(void **state)
 }
 
 // What is said when the default is given is what holds when nothing is.
-static void defaults_are_what_they_say(void **state)
+SQ_TEST(defaults_are_what_they_say)
 {
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++)
         for (size_t s = 0; s < LEN(scopes); s++) {
             const struct sq_format_ops *f = sq_formats[i];
@@ -106,10 +101,9 @@ static void defaults_are_what_they_say(void **state)
 
 // eval and quantize start from the same recipe: an option of both is the same row, so that its
 // default, its range and its help cannot differ, and so is what is settled from it.
-static void eval_and_quantize_start_alike(void **state)
+SQ_TEST(eval_and_quantize_start_alike)
 {
     unsigned shared = 0;
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_format_ops *f = sq_formats[i];
         struct sq_recipe eval, quantize;
@@ -150,9 +144,8 @@ static void refuse(const struct sq_format_ops *f, unsigned scope, const char *na
 
 // By a sentence that begins with the option: what lies outside a range, is no number, is no word of
 // the list, or belongs to another format.
-static void refusals_name_the_option(void **state)
+SQ_TEST(refusals_name_the_option)
 {
-    (void)state;
     unsigned outside = 0, foreign = 0;
     for (size_t i = 0; sq_formats[i]; i++)
         for (size_t j = 0; sq_formats[j]; j++)
@@ -180,9 +173,8 @@ static void refusals_name_the_option(void **state)
     assert_true(outside > 100 && foreign > 100);
 }
 
-static void sentences(void **state)
+SQ_TEST(sentences)
 {
-    (void)state;
     static const struct {
         const struct sq_format_ops *f;
         unsigned scope;
@@ -206,20 +198,4 @@ static void sentences(void **state)
         assert_int_not_equal(sq_format_recipe(row[i].f, row[i].scope, &one, &r, &err), SQ_OK);
         assert_string_equal(err.text, row[i].text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_are_those_of_the_list),
-        cmocka_unit_test(parts_are_whole),
-        cmocka_unit_test(rows_are_complete),
-        cmocka_unit_test(shown_once),
-        cmocka_unit_test(defaults_are_what_they_say),
-        cmocka_unit_test(eval_and_quantize_start_alike),
-        cmocka_unit_test(refusals_name_the_option),
-        cmocka_unit_test(sentences),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

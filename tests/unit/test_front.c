@@ -30,9 +30,8 @@ static void v11_words(uint64_t word[SQ_SPQR_TILE])
     }
 }
 
-static void v11(void **state)
+SQ_TEST(v11)
 {
-    (void)state;
     uint64_t word[SQ_SPQR_TILE];
     struct sq_spqr_tile t;
     v11_words(word);
@@ -50,9 +49,8 @@ static void v11(void **state)
     assert_memory_equal(t.second, ((uint16_t[]){0x3800, 0x3400, 0xbc00, 0xc000}), 8);
 }
 
-static void every_single_bit_of_a_tile(void **state)
+SQ_TEST(every_single_bit_of_a_tile)
 {
-    (void)state;
     uint64_t word[SQ_SPQR_TILE];
     struct sq_spqr_tile good, t;
     v11_words(word);
@@ -82,9 +80,8 @@ static void every_single_bit_of_a_tile(void **state)
     }
 }
 
-static void spqr_words_of_the_encoder(void **state)
+SQ_TEST(spqr_words_of_the_encoder)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned n = 0; n < 1000; n++) {
         struct sq_spqr_tile in = {.error = 0}, out;
@@ -105,9 +102,8 @@ static void spqr_words_of_the_encoder(void **state)
 
 // ---- SpQt -----------------------------------------------------------------------------------
 
-static void v10(void **state)
+SQ_TEST(v10)
 {
-    (void)state;
     static const float x[8] = {.1f, -.9f, 0, .5f, -.5f, .02f, 1.2f, -.3f};
     const unsigned theta = sq_f32_to_f16(.3f);
     uint8_t mask[8];
@@ -127,9 +123,8 @@ static void v10(void **state)
     assert_true(beat[1].last);
 }
 
-static void magnitudes_compare_as_numbers(void **state)
+SQ_TEST(magnitudes_compare_as_numbers)
 {
-    (void)state;
     for (int x = -127; x <= 127; x++)
         for (unsigned theta = 0; theta <= 128; theta++)
             assert_int_equal(sq_spqt_keep_int8((int8_t)x, theta), abs(x) >= (int)theta);
@@ -169,9 +164,8 @@ static void check_beats(const uint8_t *mask, size_t segments, size_t width, size
     assert_true(beat[n - 1].n < lanes || idx[n_idx - 1] >= (segments - 1) * width);
 }
 
-static void every_mask_of_16_columns(void **state)
+SQ_TEST(every_mask_of_16_columns)
 {
-    (void)state;
     uint8_t mask[16];
     for (unsigned m = 0; m < 1u << 16; m++) {
         for (unsigned i = 0; i < 16; i++)
@@ -181,9 +175,8 @@ static void every_mask_of_16_columns(void **state)
     }
 }
 
-static void spqt_columns_of_the_format(void **state)
+SQ_TEST(spqt_columns_of_the_format)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     enum { K = 2048 };
     static float x[K];
@@ -204,9 +197,9 @@ static void spqt_columns_of_the_format(void **state)
 
 // ---- GQSA -----------------------------------------------------------------------------------
 
-static void walk_of_the_worked_matrix(void **state)
+SQ_TEST(walk_of_the_worked_matrix)
 {
-    (void)state; // SPEC F.4: rows {1}, {0, 1}, {}, {0}
+    // SPEC F.4: rows {1}, {0, 1}, {}, {0}
     static const uint32_t row_index[5] = {0, 1, 3, 3, 4};
     static const uint16_t groups[4] = {1, 0, 1, 0};
     static const struct sq_gqsa_step want[5] = {
@@ -228,9 +221,8 @@ static void walk_of_the_worked_matrix(void **state)
     }
 }
 
-static void refused_matrices(void **state)
+SQ_TEST(refused_matrices)
 {
-    (void)state;
     struct sq_gqsa_step step[8];
     // {1, 1}: equal groups. SPEC M.
     assert_int_equal(sq_gqsa_walk((uint32_t[]){0, 2}, 1, (uint16_t[]){1, 1}, 2, step), 2);
@@ -254,9 +246,8 @@ static void refused_matrices(void **state)
     assert_int_equal(step[1].error, 0);
 }
 
-static void every_matrix_of_3_rows_of_4_groups(void **state)
+SQ_TEST(every_matrix_of_3_rows_of_4_groups)
 {
-    (void)state;
     for (unsigned m = 0; m < 1u << 12; m++) {
         uint32_t row_index[4] = {0};
         uint16_t groups[12];
@@ -292,9 +283,8 @@ static int slow_requant(int32_t acc, int16_t mul, unsigned shift, unsigned bits)
     return (int)(q > qmax ? qmax : q < -qmax ? -qmax : q);
 }
 
-static void requant_is_rne_and_clamps(void **state)
+SQ_TEST(requant_is_rne_and_clamps)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     static const int32_t acc[] = {INT32_MIN, INT32_MAX, -1, 0, 1, -128, 127};
     static const int16_t mul[] = {INT16_MIN, INT16_MAX, -1, 0, 1};
@@ -319,9 +309,8 @@ static void requant_is_rne_and_clamps(void **state)
     assert_int_equal(sq_requant(-128, 1, 0, 8), -127); // the mask code never
 }
 
-static void ratios_become_multipliers(void **state)
+SQ_TEST(ratios_become_multipliers)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     int16_t mul;
     unsigned shift;
@@ -339,24 +328,4 @@ static void ratios_become_multipliers(void **state)
     assert_false(sq_requant_choose(0x1.1p14, &mul, &shift));
     assert_false(sq_requant_choose(0x1p-49, &mul, &shift));
     assert_false(sq_requant_choose(0, &mul, &shift) || sq_requant_choose(NAN, &mul, &shift));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v11),
-        cmocka_unit_test(every_single_bit_of_a_tile),
-        cmocka_unit_test(spqr_words_of_the_encoder),
-        cmocka_unit_test(v10),
-        cmocka_unit_test(magnitudes_compare_as_numbers),
-        cmocka_unit_test(every_mask_of_16_columns),
-        cmocka_unit_test(spqt_columns_of_the_format),
-        cmocka_unit_test(walk_of_the_worked_matrix),
-        cmocka_unit_test(refused_matrices),
-        cmocka_unit_test(every_matrix_of_3_rows_of_4_groups),
-        cmocka_unit_test(requant_is_rne_and_clamps),
-        cmocka_unit_test(ratios_become_multipliers),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,9 +41,8 @@ static void equals_slow(struct sq_rng *r, unsigned bank, unsigned k, unsigned lo
     free(codes), free(act), free(lo), free(gathered);
 }
 
-static void every_mask_of_small_banks(void **state)
+SQ_TEST(every_mask_of_small_banks)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned bank = 4; bank <= 16; bank *= 2)
         for (unsigned bits = 0; bits < 1u << bank; bits++) {
@@ -55,9 +54,8 @@ static void every_mask_of_small_banks(void **state)
         }
 }
 
-static void large_banks_at_every_density(void **state)
+SQ_TEST(large_banks_at_every_density)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned bank = 32; bank <= 128; bank *= 2)
         for (unsigned density = 0; density <= 64; density++)
@@ -71,9 +69,8 @@ static void large_banks_at_every_density(void **state)
 }
 
 // The contract in words: too few leave slots 0, too many are ignored but still count as 0 below.
-static void too_few_and_too_many_mask_codes(void **state)
+SQ_TEST(too_few_and_too_many_mask_codes)
 {
-    (void)state;
     const int8_t act[4] = {11, 12, 13, 14};
     int8_t lo[4], gathered[2];
     assert_false(sq_gather_bank((int8_t[]){1, -8, 2, 3}, act, 4, 2, 4, lo, gathered));
@@ -84,15 +81,4 @@ static void too_few_and_too_many_mask_codes(void **state)
     assert_memory_equal(lo, ((int8_t[]){0, 0, 0, 3}), 4);
     assert_true(sq_gather_bank((int8_t[]){-4, 1, -4, 3}, act, 4, 2, 3, lo, gathered));
     assert_memory_equal(gathered, ((int8_t[]){11, 13}), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_mask_of_small_banks),
-        cmocka_unit_test(large_banks_at_every_density),
-        cmocka_unit_test(too_few_and_too_many_mask_codes),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,16 +107,14 @@ static void one_format(struct sq_format f, void *context)
     }
 }
 
-static void every_format(void **state)
+SQ_TEST(every_format)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     assert_int_equal(for_each_format(one_format, &rng), N_FORMATS);
 }
 
-static void every_block_tail(void **state)
+SQ_TEST(every_block_tail)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     const struct sq_format f = {8, 4, 4, 1, 32};
     for (size_t m = 1; m <= 37; m++) {
@@ -127,9 +125,8 @@ static void every_block_tail(void **state)
 }
 
 // Any split of the channels gives the whole product's bits: the tile order does not matter.
-static void every_split_of_the_channels(void **state)
+SQ_TEST(every_split_of_the_channels)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     struct problem p = problem_new(&rng, (struct sq_format){8, 3, 16, 4, 64}, 5, 11, 100);
     for (size_t n0 = 0; n0 <= 11; n0++)
@@ -139,9 +136,8 @@ static void every_split_of_the_channels(void **state)
 }
 
 // One group over the whole row: 1028 = 2 chunks of 512 and 4 codes.
-static void a_group_longer_than_a_chunk(void **state)
+SQ_TEST(a_group_longer_than_a_chunk)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (size_t k = 508; k <= 1028; k += 4) {
         struct problem p =
@@ -152,9 +148,8 @@ static void a_group_longer_than_a_chunk(void **state)
 }
 
 // The largest sums there are: all codes and activations at their ends, K = SQ_GROUP_LEN_MAX.
-static void extreme_sums_do_not_overflow(void **state)
+SQ_TEST(extreme_sums_do_not_overflow)
 {
-    (void)state;
     const size_t k = SQ_GROUP_LEN_MAX;
     struct sq_matrix w = matrix_new((struct sq_format){8, 4, 4, 2, 0}, 1, k);
     float *ones = fixture_exact(k * sizeof *ones), s_a = 1, y;
@@ -179,9 +174,8 @@ static void extreme_sums_do_not_overflow(void **state)
 
 // All 65536 pairs of a weight and an activation, through every kernel: one weight a channel (hi of
 // the masked place), one activation a token.
-static void every_int8_pair(void **state)
+SQ_TEST(every_int8_pair)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     struct problem p = problem_new(&rng, (struct sq_format){8, 4, 4, 1, 0}, 256, 255, 4);
     for (size_t n = 0; n < 255; n++) { // lo: MC at place n % 4, low codes elsewhere; hi: n - 127
@@ -203,9 +197,8 @@ static void every_int8_pair(void **state)
 }
 
 // A negative Y that underflows is +0, not -0 (SPEC 0.2).
-static void negative_underflow_is_plus_zero(void **state)
+SQ_TEST(negative_underflow_is_plus_zero)
 {
-    (void)state;
     struct sq_matrix w = matrix_new((struct sq_format){8, 4, 4, 1, 0}, 1, 4);
     const float one[4] = {1, 1, 1, 1}, tiny = 0x1p-149f;
     const int8_t act[4] = {-1};
@@ -219,9 +212,8 @@ static void negative_underflow_is_plus_zero(void **state)
     matrix_free(&w);
 }
 
-static void v1_and_v2_as_products(void **state)
+SQ_TEST(v1_and_v2_as_products)
 {
-    (void)state;
     const float w[2][8] = {{0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f},
                            {1, -2, .25f, 7, -3.5f, .5f, -1, 0}};
     const struct sq_format f[2] = {{8, 4, 8, 2, 0}, {4, 2, 8, 4, 0}};
@@ -243,22 +235,14 @@ static void v1_and_v2_as_products(void **state)
     }
 }
 
-int main(void)
+static int name_missing_kernels(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v1_and_v2_as_products),
-        cmocka_unit_test(every_format),
-        cmocka_unit_test(every_block_tail),
-        cmocka_unit_test(every_split_of_the_channels),
-        cmocka_unit_test(a_group_longer_than_a_chunk),
-        cmocka_unit_test(extreme_sums_do_not_overflow),
-        cmocka_unit_test(every_int8_pair),
-        cmocka_unit_test(negative_underflow_is_plus_zero),
-    };
+    (void)state;
     for (unsigned kernel = 0; kernel < SQ_GEMM_N_KERNELS; kernel++)
         if (!sq_gemm_kernel_is_supported((enum sq_gemm_kernel)kernel))
             printf("# kernel %s skipped: not on this processor\n",
                    sq_gemm_kernel_name((enum sq_gemm_kernel)kernel));
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }
+
+SQ_BEFORE_ALL(name_missing_kernels)

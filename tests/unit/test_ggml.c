@@ -46,9 +46,8 @@ static uint64_t digest_of(const float *v, size_t n)
     return h;
 }
 
-static void blocks_have_the_values_of_ggml(void **state)
+SQ_TEST(blocks_have_the_values_of_ggml)
 {
-    (void)state;
     assert_int_equal(LEN(vector), SQ_DTYPE_END - SQ_DTYPE_COUNT);
     uint8_t *bytes = fixture_alloc(N_BLOCKS * MAX_NBYTES);
     float *v = fixture_alloc(N_BLOCKS * MAX_LENGTH * sizeof *v);
@@ -72,9 +71,8 @@ static void blocks_have_the_values_of_ggml(void **state)
     free(v);
 }
 
-static void infinite_scales_are_refused(void **state)
+SQ_TEST(infinite_scales_are_refused)
 {
-    (void)state;
     uint8_t block[MAX_NBYTES];
     float v[MAX_LENGTH];
     for (size_t i = 0; i < LEN(vector); i++) {
@@ -90,9 +88,8 @@ static void infinite_scales_are_refused(void **state)
     }
 }
 
-static void rows_are_whole_blocks(void **state)
+SQ_TEST(rows_are_whole_blocks)
 {
-    (void)state;
     struct sq_error err;
     struct sq_tensor t = {.name = "t", .dtype = SQ_Q4_K, .n_dims = 2, .dim = {256, 32}};
     assert_int_equal(sq_tensor_derive("f", &t, &err), SQ_ERR_DAMAGED);
@@ -105,15 +102,4 @@ static void rows_are_whole_blocks(void **state)
     assert_non_null(strstr(err.text, "overflows"));
     assert_string_equal(sq_dtype_name(SQ_DTYPE_END), "?");
     assert_int_equal(sq_dtype_nbytes(SQ_DTYPE_END), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_have_the_values_of_ggml),
-        cmocka_unit_test(infinite_scales_are_refused),
-        cmocka_unit_test(rows_are_whole_blocks),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

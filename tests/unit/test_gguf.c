@@ -67,9 +67,8 @@ static void check_values(const struct sq_gguf *g)
     assert_true(json_is_true(sq_gguf_json(sq_gguf_find(g, "on"))));
 }
 
-static void both_versions_every_alignment(void **state)
+SQ_TEST(both_versions_every_alignment)
 {
-    (void)state;
     for (unsigned version = 2; version <= 3; version++)
         for (uint32_t alignment = 8; alignment <= 4096; alignment *= 2) {
             struct gguf_bytes b = valid(version, alignment);
@@ -96,9 +95,8 @@ static void both_versions_every_alignment(void **state)
         }
 }
 
-static void every_scalar_type(void **state)
+SQ_TEST(every_scalar_type)
 {
-    (void)state;
     static const struct {
         unsigned type, nbytes;
         uint64_t bits;
@@ -154,9 +152,8 @@ static void refused(struct gguf_bytes *b, enum sq_status want, const char *part)
     gguf_free(b);
 }
 
-static void heads_that_lie(void **state)
+SQ_TEST(heads_that_lie)
 {
-    (void)state;
     struct gguf_bytes b = {0};
     gguf_raw(&b, "GGUX", 4);
     refused(&b, SQ_ERR_DAMAGED, "does not begin with GGUF");
@@ -185,9 +182,8 @@ static struct gguf_bytes one_value(void)
     return b;
 }
 
-static void values_that_lie(void **state)
+SQ_TEST(values_that_lie)
 {
-    (void)state;
     static const char zeros[64];
     struct gguf_bytes b = one_value();
     gguf_number(&b, UINT64_MAX, 8); // length of the key
@@ -248,9 +244,8 @@ static struct gguf_bytes one_tensor(const char *name, uint64_t k, uint64_t n, un
     return b;
 }
 
-static void tensors_that_lie(void **state)
+SQ_TEST(tensors_that_lie)
 {
-    (void)state;
     static const struct {
         const char *name;
         uint64_t k, n;
@@ -302,9 +297,8 @@ static struct gguf_bytes two_tensors(const char *second, uint64_t offset)
     return b;
 }
 
-static void tensors_beside_each_other(void **state)
+SQ_TEST(tensors_beside_each_other)
 {
-    (void)state;
     struct sq_gguf g;
     struct gguf_bytes b = two_tensors("u", 160);
     assert_int_equal(sq_gguf_open(&g, file_of(&b), NULL), SQ_OK);
@@ -320,9 +314,8 @@ static void tensors_beside_each_other(void **state)
     refused(&b, SQ_ERR_DAMAGED, "duplicate tensor 't'");
 }
 
-static void every_prefix_is_refused(void **state)
+SQ_TEST(every_prefix_is_refused)
 {
-    (void)state;
     struct gguf_bytes b = valid(3, 32);
     for (size_t n = 0; n < b.n; n++) {
         struct sq_gguf g;
@@ -348,17 +341,5 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_versions_every_alignment),
-        cmocka_unit_test(every_scalar_type),
-        cmocka_unit_test(heads_that_lie),
-        cmocka_unit_test(values_that_lie),
-        cmocka_unit_test(tensors_that_lie),
-        cmocka_unit_test(tensors_beside_each_other),
-        cmocka_unit_test(every_prefix_is_refused),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)

@@ -243,9 +243,8 @@ static void compare(const char *gguf, const char *directory)
     free(y);
 }
 
-static void same_as_the_directory(void **state)
+SQ_TEST(same_as_the_directory)
 {
-    (void)state;
     for (int is_tied = 0; is_tied < 2; is_tied++) {
         struct model *m = model_new(is_tied);
         compare(write_gguf(m, NULL, NULL),
@@ -256,9 +255,8 @@ static void same_as_the_directory(void **state)
 }
 
 // convert_hf_to_gguf.py, Llama 3.
-static void frequencies_as_a_tensor(void **state)
+SQ_TEST(frequencies_as_a_tensor)
 {
-    (void)state;
     struct model *m = model_new(true);
     const double factor = 8, low = 1, high = 4, context = 32;
     float divisor[HEAD / 2];
@@ -277,9 +275,8 @@ static void frequencies_as_a_tensor(void **state)
     model_free(m);
 }
 
-static void metadata_that_is_refused(void **state)
+SQ_TEST(metadata_that_is_refused)
 {
-    (void)state;
     static const struct {
         struct meta meta;
         enum sq_status status;
@@ -321,9 +318,8 @@ static void metadata_that_is_refused(void **state)
 }
 
 // A second tensor that would get the name of the first, and names that only look like a block's.
-static void names(void **state)
+SQ_TEST(names)
 {
-    (void)state;
     struct model *m = model_new(true);
     struct sq_checkpoint ck;
     struct sq_error err;
@@ -342,9 +338,8 @@ static void names(void **state)
 }
 
 // Overlapping windows: what is context is seen, and not predicted again.
-static void context_is_not_predicted(void **state)
+SQ_TEST(context_is_not_predicted)
 {
-    (void)state;
     struct model *m = model_new(true);
     struct sq_checkpoint ck;
     size_t whole[] = {0, 12, 24}, prefix[] = {0, 5};
@@ -382,13 +377,5 @@ static int tear_down(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_the_directory),    cmocka_unit_test(frequencies_as_a_tensor),
-        cmocka_unit_test(metadata_that_is_refused), cmocka_unit_test(names),
-        cmocka_unit_test(context_is_not_predicted),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)

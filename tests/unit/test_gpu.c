@@ -5,15 +5,11 @@
 // the model itself made finds them again. Closed forms: V13, Table 10, mux counts of SPEC D.9, and
 // the counts that SCALE-Sim printed.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sq_rng.h"
 #include "sim/format/sq_format_ops.h"
@@ -21,6 +17,7 @@
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/gpu/sq_gpu_predict.h"
 #include "sim/machine/sq_roofline.h"
+#include "tests/test.h"
 
 static uint64_t test_seed(void)
 {
@@ -46,9 +43,8 @@ static double seconds(const struct sq_gpu *gpu, uint64_t m, uint64_t n, uint64_t
     return t.seconds;
 }
 
-static void test_shipped(void **state)
+SQ_TEST(test_shipped)
 {
-    (void)state;
     static const char *const names[] = {"a100_pcie_80g", "rtx4090", "h100_pcie", "h200"};
     for (unsigned i = 0; i < 4; i++) {
         struct sq_gpu gpu, again;
@@ -68,9 +64,8 @@ static void test_shipped(void **state)
     }
 }
 
-static void test_model(void **state)
+SQ_TEST(test_model)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     struct sq_gpu gpu;
     load("a100_pcie_80g", &gpu);
@@ -96,9 +91,8 @@ static void test_model(void **state)
 
 // The split of two data types lies between them, and cold operands never take less time; one token
 // waits for its bytes.
-static void test_split(void **state)
+SQ_TEST(test_split)
 {
-    (void)state;
     struct sq_rng r = {test_seed()};
     struct sq_gpu gpu;
     load("h200", &gpu);
@@ -137,9 +131,8 @@ static void test_split(void **state)
 }
 
 // Formats: the product of their kernel and the stored bits of SPEC A.5, F.6, G.3, H.6.
-static void test_formats(void **state)
+SQ_TEST(test_formats)
 {
-    (void)state;
     const struct sq_gemm size = {1, 4096, 4096};
     const struct {
         const struct sq_format_ops *format;
@@ -174,9 +167,8 @@ static void test_formats(void **state)
 }
 
 // MX, NVFP4 and sq_b had the time of BF16: a format without a kernel in gpu/ is refused by name.
-static void test_formats_without_a_kernel(void **state)
+SQ_TEST(test_formats_without_a_kernel)
 {
-    (void)state;
     const struct sq_workload_row row = {.gemm = {2048, 4096, 4096}, .count = 1};
     const struct sq_workload w = {1, (struct sq_workload_row *)&row};
     struct sq_gpu gpu;
@@ -213,9 +205,8 @@ static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq
     "\"},\"problem\":{\"M\":" m ",\"N\":64,\"K\":32,\"format\":\"" format                          \
     "\",\"dtype_w\":\"" dtype "\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":" us "}}\n"
 
-static void test_records(void **state)
+SQ_TEST(test_records)
 {
-    (void)state;
     struct sq_gpu_records g;
     assert_int_equal(read(HEAD "A100,x,2:4,BF16,BF16,q,64,128,256,12.5\n"
                                "RTX4090,x,dense,INT8,INT32,q,64,128,256,1\n"
@@ -256,9 +247,8 @@ static void test_records(void **state)
 // Shapes are numbered in order of appearance and found by their index as a walk finds them: 5,000
 // records of up to 300 shapes, each place sampled. A shape that repeats without end is refused:
 // what looks at all records of a shape for each of them would be quadratic.
-static void test_shapes(void **state)
+SQ_TEST(test_shapes)
 {
-    (void)state;
     enum { N = 5000, LINE = 64 };
     char *text = malloc((size_t)N * LINE + sizeof HEAD);
     size_t at = (size_t)sprintf(text, HEAD), number[N], seen = 0;
@@ -300,9 +290,8 @@ static void test_shapes(void **state)
 }
 
 // The split of two data types is modelled; our other kernels are kept by their format.
-static void test_format_records(void **state)
+SQ_TEST(test_format_records)
 {
-    (void)state;
     struct sq_gpu_records g;
     struct sq_gpu gpu;
     struct sq_gpu_gap gap;
@@ -338,9 +327,8 @@ static void test_format_records(void **state)
     sq_gpu_records_free(&g);
 }
 
-static void test_lies(void **state)
+SQ_TEST(test_lies)
 {
-    (void)state;
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -379,9 +367,8 @@ static void test_lies(void **state)
 
 // ---- statistics and fit ---------------------------------------------------------------------
 
-static void test_statistics(void **state)
+SQ_TEST(test_statistics)
 {
-    (void)state;
     double odd[] = {3, 1, 2}, even[] = {4, 1, 3, 2};
     assert_true(sq_median(odd, 3) == 2 && sq_median(even, 4) == 2.5 && isnan(sq_median(odd, 0)));
     const double x[] = {1, 2, 3, 4, 5}, up[] = {2, 3, 5, 8, 13}, down[] = {9, 7, 5, 3, 1};
@@ -414,9 +401,8 @@ static void make_records(const struct sq_gpu *gpu, struct sq_gpu_records *g)
         }
 }
 
-static void test_fit(void **state)
+SQ_TEST(test_fit)
 {
-    (void)state;
     struct sq_gpu truth, gpu;
     struct sq_gpu_records g;
     struct sq_gpu_comparison before, after;
@@ -453,9 +439,8 @@ static void test_fit(void **state)
 
 // ---- closed forms ---------------------------------------------------------------------------
 
-static void test_closed_forms(void **state)
+SQ_TEST(test_closed_forms)
 {
-    (void)state;
     static const double s[] = {.5, .75, .875, .9375};
     static const uint64_t weight[] = {16777216, 8388608, 8388608, 8388608},
                           act[] = {20971520, 14680064, 11534336, 9961472};
@@ -473,24 +458,4 @@ static void test_closed_forms(void **state)
             assert_true(fabs(sq_table10_speedup(&sq_table10[i], j) -
                              sq_table10[i].paper_speedup[j]) <= (i == 0 ? 0.02 : 0.06));
     assert_int_equal(sq_scalesim_os_cycles(128, 128, 128, 32, 32), 3039); // a run of SCALE-Sim v3
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_formats_without_a_kernel),
-        cmocka_unit_test(test_format_records),
-        cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_model),
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_shapes),
-        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_statistics),
-        cmocka_unit_test(test_fit),
-        cmocka_unit_test(test_closed_forms),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

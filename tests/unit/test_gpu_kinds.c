@@ -2,18 +2,15 @@
 // Kinds of GPU kernels beside test_gpu.c: INT4, W4A8 and their records; short calls, few tiles and
 // splits of K, each by the constant that it hangs on; rows left aside, each with its reason.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/gpu/sq_gpu_predict.h"
+#include "tests/test.h"
 
 static void load(const char *name, struct sq_gpu *gpu)
 {
@@ -40,9 +37,8 @@ static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq
 
 // INT4 on a GPU that has it: its rate, bytes of half the size, the split (INT8, INT4) between the
 // two, and W4A8 at INT8's rate with the weights of INT4.
-static void test_int4(void **state)
+SQ_TEST(test_int4)
 {
-    (void)state;
     struct sq_gpu gpu;
     struct sq_gpu_time t4, t8, mixed, w4a8;
     load("a100_pcie_80g", &gpu);
@@ -87,9 +83,8 @@ static void test_int4(void **state)
 
 // Short calls run above the sustained rate, long ones do not; kernels of full rate want two large
 // tiles on every SM; K is split no further than the kind allows.
-static void test_kernels(void **state)
+SQ_TEST(test_kernels)
 {
-    (void)state;
     struct sq_gpu gpu, plain;
     load("a100_pcie_80g", &gpu);
     struct sq_gpu_kind *k =
@@ -120,9 +115,8 @@ static void test_kernels(void **state)
 }
 
 // INT4 and W4A8 are kinds of their own: a record of one is never found for the other.
-static void test_int4_records(void **state)
+SQ_TEST(test_int4_records)
 {
-    (void)state;
     struct sq_gpu_records g;
 #define LIBRARY(a, w)                                                                              \
     "{\"schema_version\":1,\"source\":\"measured\",\"device\":{\"name\":\"A100\"},\"kernel\":"     \
@@ -140,9 +134,8 @@ static void test_int4_records(void **state)
 }
 
 // Of repeats the fastest counts, of equal ones the first; what is left aside has reason and line.
-static void test_left(void **state)
+SQ_TEST(test_left)
 {
-    (void)state;
     struct sq_gpu_records g;
     const char *text = "gpu,sparsity,dtype_in,dtype_out,M,N,K,lat_us,p10_us,p90_us,kernel\n"
                        "A100,2:4,BF16,BF16,64,128,256,5,4,6,slow\n"
@@ -164,16 +157,4 @@ static void test_left(void **state)
     assert_string_equal(g.left.item[1].reason, "MXFP6 dense to BF16: no kind of the model");
     assert_true(g.left.item[1].n == 2 && g.left.item[1].line == 7 && g.left.item[2].n == 2);
     sq_gpu_records_free(&g);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_int4),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_int4_records),
-        cmocka_unit_test(test_left),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ enum { N = 23, K = 150 }; // K off every group but 2
 
 // ---- group quantizer ------------------------------------------------------------------------
 
-static void v7(void **state)
+SQ_TEST(v7)
 {
-    (void)state;
     const float w[4] = {-1.5f, -.5f, 0, 2.25f};
     uint8_t q[4], zero;
     uint16_t scale;
@@ -30,9 +29,8 @@ static void v7(void **state)
         assert_true((float)(q[i] - zero) * sq_half_to_float(scale) == w[i]);
 }
 
-static void quantizer_corners(void **state)
+SQ_TEST(quantizer_corners)
 {
-    (void)state;
     uint8_t q[4], zero;
     uint16_t scale;
     struct sq_error err;
@@ -75,9 +73,8 @@ static struct sq_gqsa worked_bsr(void)
     return m;
 }
 
-static void worked_arrays_and_refusals(void **state)
+SQ_TEST(worked_arrays_and_refusals)
 {
-    (void)state;
     struct sq_gqsa m = worked_bsr();
     struct sq_error err;
     assert_int_equal(m.nnz, 4);
@@ -187,9 +184,8 @@ static void check_float_gemm(const struct sq_gqsa *m, struct sq_rng *r)
     free(x), free(y), free(scratch);
 }
 
-static void products(void **state)
+SQ_TEST(products)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (unsigned group = 4; group <= 128; group *= 2) {
         struct sq_gqsa m = random_matrix(&r, group);
@@ -236,22 +232,8 @@ static void products(void **state)
 }
 
 // F.6: 3.125 at G = 16 and half of the groups, and the offsets.
-static void stored_bits(void **state)
+SQ_TEST(stored_bits)
 {
-    (void)state;
     const struct sq_gqsa m = {.n = 64, .k = 256, .k_orig = 256, .group = 16, .nnz = 64 * 16 / 2};
     assert_true(sq_gqsa_stored_bits_per_weight(&m) == 3.125 + 32.0 * 65 / (64 * 256));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v7),
-        cmocka_unit_test(quantizer_corners),
-        cmocka_unit_test(worked_arrays_and_refusals),
-        cmocka_unit_test(products),
-        cmocka_unit_test(stored_bits),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

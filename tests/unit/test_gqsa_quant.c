@@ -16,9 +16,8 @@ enum { N = 23, K = 150, T = 600 }; // K off every group but 2
 
 // ---- pruning --------------------------------------------------------------------------------
 
-static void pruning(void **state)
+SQ_TEST(pruning)
 {
-    (void)state;
     const float w[12] = {1, 2, 0, 0, 3, 0, 0, 0, 0, 0, 0, 5};
     const float one[6] = {1, 1, 1, 1, 1, 1}, other[6] = {2, 1, 1, 1, 1, 1};
     double score[4];
@@ -117,9 +116,8 @@ static double relative_error(const struct layer *l, const struct sq_gqsa *m)
 }
 
 // F.7: compensation beats none, by any method, scope and G.
-static void compensation_beats_none(void **state)
+SQ_TEST(compensation_beats_none)
 {
-    (void)state;
     for (unsigned group = 4; group <= 32; group *= 2)
         for (unsigned is_balanced = 0; is_balanced < 2; is_balanced++) {
             struct layer l = layer_new(group, 0.4, is_balanced);
@@ -142,9 +140,8 @@ static void compensation_beats_none(void **state)
 }
 
 // (b): the gradient at the survivors is zero, everything else is zero.
-static void survivors_are_optimal(void **state)
+SQ_TEST(survivors_are_optimal)
 {
-    (void)state;
     struct layer l = layer_new(8, 0.5, false);
     double w[K], *scratch = fixture_exact((K * K + 2 * K) * sizeof *scratch);
     uint8_t keep[K];
@@ -190,9 +187,8 @@ static double row_error(const struct layer *l, const struct sq_gqsa *m, size_t n
 
 // (c): the error of a row never rises and is the one that is reported; it falls in every row,
 // unless scales are so small that binary16 has few of them.
-static void refit_never_harms(void **state)
+SQ_TEST(refit_never_harms)
 {
-    (void)state;
     for (unsigned group = 4; group <= 128; group *= 2)
         for (unsigned is_tiny = 0; is_tiny < 2; is_tiny++) {
             struct layer l = layer_new(group, 0.3, false);
@@ -221,9 +217,8 @@ static void refit_never_harms(void **state)
 }
 
 // Real pruning patterns: Stream-K is within one group of ideal, whole-matrix slices are not.
-static void schedules_of_a_pattern(void **state)
+SQ_TEST(schedules_of_a_pattern)
 {
-    (void)state;
     struct layer l = layer_new(4, 0.5, false);
     struct sq_gqsa m = encode(&l, 4, SQ_GQSA_RTN);
     uint32_t nnz[N];
@@ -239,9 +234,8 @@ static void schedules_of_a_pattern(void **state)
     layer_free(&l);
 }
 
-static void encoder_refusals(void **state)
+SQ_TEST(encoder_refusals)
 {
-    (void)state;
     struct layer l = layer_new(8, 0.5, false);
     struct sq_gqsa m = encode(&l, 8, SQ_GQSA_RTN);
     struct sq_error err;
@@ -268,18 +262,4 @@ static void encoder_refusals(void **state)
     l.factor.k++;
     gqsa_free(&m);
     layer_free(&l);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pruning),
-        cmocka_unit_test(compensation_beats_none),
-        cmocka_unit_test(survivors_are_optimal),
-        cmocka_unit_test(refit_never_harms),
-        cmocka_unit_test(schedules_of_a_pattern),
-        cmocka_unit_test(encoder_refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

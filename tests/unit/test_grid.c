@@ -34,9 +34,8 @@ static void check_codec(uint8_t (*encode)(float), float (*decode)(uint8_t), unsi
     CHECK_EQ(encode(-1e-30f), 0, "a negative zero is the mask code\n");
 }
 
-static void small_floats(void **state)
+SQ_TEST(small_floats)
 {
-    (void)state;
     check_codec(sq_e2m1_encode, sq_e2m1_decode, 7, 8);
     check_codec(sq_e4m3_encode, sq_e4m3_decode, 0x7e, 0x80);
     static const float e2m1[8] = {0, .5f, 1, 1.5f, 2, 3, 4, 6};
@@ -49,9 +48,8 @@ static void small_floats(void **state)
 
 __extension__ typedef _Float16 f16; // the compiler's own conversion is the judge
 
-static void binary16(void **state)
+SQ_TEST(binary16)
 {
-    (void)state;
     for (uint32_t h = 0; h < 0x7c00; h++) {
         f16 f;
         const uint16_t bits = (uint16_t)h;
@@ -78,9 +76,8 @@ static void binary16(void **state)
 }
 
 // V3, with the scales the vector states.
-static void fp_vector_v3(void **state)
+SQ_TEST(fp_vector_v3)
 {
-    (void)state;
     const struct sq_grid g = {SQ_GRID_FP, 8, 4};
     const float w[8] = {.5f, -3, .25f, 1.5f, -448, 0, -6, 224};
     const uint8_t mask[8] = {0, 0, 0, 0, 1, 0, 0, 1};
@@ -104,9 +101,8 @@ static const struct sq_grid mixed[] = {
 
 // No part of own, tied and fp clips at its own scales, and an element is off by at most half a step
 // (fp: half the widest step, 1/3 of the magnitude). Split clips its high part only.
-static void codes_are_near(void **state)
+SQ_TEST(codes_are_near)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (size_t i = 0; i < LEN(mixed); i++)
         for (unsigned round = 0; round < 2000; round++) {
@@ -128,9 +124,8 @@ static void codes_are_near(void **state)
 }
 
 // sq_grid_codes is sq_grid_code, also at ties, far outside the range and across its chunks.
-static void vectors_equal_single_codes(void **state)
+SQ_TEST(vectors_equal_single_codes)
 {
-    (void)state;
     enum { COUNT = 600 };
     struct sq_rng r = {fixture_seed()};
     static const struct sq_grid dense[] = {
@@ -155,9 +150,8 @@ static void vectors_equal_single_codes(void **state)
     }
 }
 
-static void tied_scales_merge(void **state)
+SQ_TEST(tied_scales_merge)
 {
-    (void)state;
     const struct sq_grid g = {SQ_GRID_TIED, 8, 4};
     float lo, hi;
     sq_grid_scales(&g, 7, 127, &lo, &hi); // the high part needs s_hi = 1
@@ -174,9 +168,8 @@ static void tied_scales_merge(void **state)
 }
 
 // SPEC A.11: code 16 H + L, L in -8..7, reaching -136..119.
-static void split_codes_split(void **state)
+SQ_TEST(split_codes_split)
 {
-    (void)state;
     static const int reach[][4] = {{8, 4, -136, 119}, {12, 4, -2056, 2039}, {8, 3, -132, 123},
                                    {8, 2, -130, 125}, {4, 2, -10, 5},       {4, 3, -12, 3}};
     for (size_t i = 0; i < LEN(reach); i++) {
@@ -201,9 +194,8 @@ static void split_codes_split(void **state)
 }
 
 // s_hi = 2^e s_lo, the smallest at which the high part does not clip.
-static void shifted_scales(void **state)
+SQ_TEST(shifted_scales)
 {
-    (void)state;
     const struct sq_grid g = {SQ_GRID_SHIFT, 8, 4};
     static const float want[][4] = {
         // amax_lo, amax_hi, s_lo, s_hi
@@ -229,9 +221,8 @@ static void shifted_scales(void **state)
     }
 }
 
-static void grid_refusals(void **state)
+SQ_TEST(grid_refusals)
 {
-    (void)state;
     static const struct sq_grid bad[] = {
         {SQ_GRID_DENSE, 0, 1}, {SQ_GRID_DENSE, 0, 9}, {SQ_GRID_DENSE, 8, 4}, {SQ_GRID_OWN, 8, 8},
         {SQ_GRID_OWN, 4, 4},   {SQ_GRID_TIED, 6, 4},  {SQ_GRID_SPLIT, 8, 1}, {SQ_GRID_SPLIT, 12, 3},
@@ -245,21 +236,4 @@ static void grid_refusals(void **state)
         assert_int_equal(sq_grid_check(&good[i], NULL), SQ_OK);
     for (size_t i = 0; i < LEN(mixed); i++)
         assert_int_equal(sq_grid_check(&mixed[i], NULL), SQ_OK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_floats),
-        cmocka_unit_test(binary16),
-        cmocka_unit_test(fp_vector_v3),
-        cmocka_unit_test(codes_are_near),
-        cmocka_unit_test(vectors_equal_single_codes),
-        cmocka_unit_test(tied_scales_merge),
-        cmocka_unit_test(split_codes_split),
-        cmocka_unit_test(shifted_scales),
-        cmocka_unit_test(grid_refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

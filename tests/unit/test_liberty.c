@@ -13,9 +13,8 @@ static char dir[64];
 
 // ---- functions --------------------------------------------------------------------------------
 
-static void test_truth(void **state)
+SQ_TEST(test_truth)
 {
-    (void)state;
     char in[3][SQ_LIB_NAME_LEN] = {"A", "B", "CI"};
     const struct {
         const char *text;
@@ -90,9 +89,8 @@ static const char whole[] =
                 ADDER("FAN", "16", "!(X1^X2^X3)", "!(X1 X2 + X3 (X1+X2))")
                     ADDER("HALF", "2", "X1^X2", "X1 X2"));
 
-static void test_library(void **state)
+SQ_TEST(test_library)
 {
-    (void)state;
     struct sq_liberty lib;
     struct sq_error err;
     if (read_text(whole, sizeof whole - 1, &lib, &err) != SQ_OK)
@@ -114,9 +112,8 @@ static void test_library(void **state)
 }
 
 // No prefix is a library, plain or compressed.
-static void test_truncated(void **state)
+SQ_TEST(test_truncated)
 {
-    (void)state;
     struct sq_liberty lib;
     struct sq_error err;
     const size_t end = strlen(whole) - 1; // the last newline may be missing
@@ -143,9 +140,8 @@ static void test_truncated(void **state)
     free(bytes);
 }
 
-static void test_refused(void **state)
+SQ_TEST(test_refused)
 {
-    (void)state;
     const struct {
         const char *text;
         enum sq_status status;
@@ -183,9 +179,8 @@ static void test_refused(void **state)
 
 // What Yosys would write into a netlist is a plain name, wherever it stands; real libraries have
 // indices and lists of pins.
-static void test_names(void **state)
+SQ_TEST(test_names)
 {
-    (void)state;
     static const char *const good[] = {"cell(_a_1) { }",
                                        "cell(\"A\") { pin(\"B\") { } }",
                                        "cell(A) { pin(A,B , \"C\") { } }",
@@ -231,9 +226,8 @@ static void test_names(void **state)
     }
 }
 
-static void test_real(void **state)
+SQ_TEST(test_real)
 {
-    (void)state;
     static const struct {
         const char *path, *nand2, *adder;
         double area;
@@ -263,16 +257,19 @@ static void test_real(void **state)
     }
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_truth),     cmocka_unit_test(test_library),
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_real),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
+    (void)state;
     tmpdir_make(dir);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    tmpdir_remove(dir);
-    return failed;
+    return 0;
 }
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tmpdir_remove(dir);
+    return 0;
+}
+
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)

@@ -120,9 +120,8 @@ static const struct shape shapes[] = {
     {24, 40, 2, 4, 2, 6, 37, true, false, true, POSITIONS - 60}, // no longer than the window
 };
 
-static void random_models_equal_slow(void **state)
+SQ_TEST(random_models_equal_slow)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     size_t offset[] = {0, 2, 9, 9 + POSITIONS - 60}; // the last one spans three query blocks
     const size_t count = offset[LEN(offset) - 1];
@@ -164,9 +163,8 @@ static float *last_states(const struct sq_checkpoint *ck, const struct sq_tokens
 }
 
 // Sequences go through a layer together; each has the states that it has alone.
-static void batched_equals_one_at_a_time(void **state)
+SQ_TEST(batched_equals_one_at_a_time)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const struct shape shape = {24, 40, 2, 4, 2, 6, 37, true, false, false, 0};
     size_t offset[] = {0, 2, 9, 9 + POSITIONS - 60, 600};
@@ -213,9 +211,8 @@ static void batched_equals_one_at_a_time(void **state)
 }
 
 // A window of sixteen takes sequences of sixteen, and no longer ones.
-static void windows_bound_sequences(void **state)
+SQ_TEST(windows_bound_sequences)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     const struct shape shape = {24, 40, 1, 4, 2, 6, 37, true, false, true, 16};
     size_t offset[] = {0, 5, 21};
@@ -266,9 +263,8 @@ static enum sq_status refuse(void *context, const struct sq_llama_linear *l, boo
     return l->layer < 3 ? SQ_OK : SQ_FAIL(err, SQ_ERR_RANGE, "layer %zu refused", l->layer);
 }
 
-static void hooks_see_and_replace(void **state)
+SQ_TEST(hooks_see_and_replace)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     char dir[64];
     struct sq_checkpoint ck;
@@ -331,22 +327,19 @@ static void check_real(const char *dir, size_t want_predicted, double want, doub
     print_message("# %s: loss %.6f\n", dir, loss);
 }
 
-static void stories260k_loss(void **state)
+SQ_TEST(stories260k_loss)
 {
-    (void)state;
     char stories[512];
     check_real(test_data("models/stories260K", stories), 16259, 1.3837, 0.0002);
 }
 
-static void tiny_llama_loss(void **state)
+SQ_TEST(tiny_llama_loss)
 {
-    (void)state;
     check_real(tiny_llama, 15347, 0.8882, 0.0001);
 }
 
-static void thread_count_changes_no_bit(void **state)
+SQ_TEST(thread_count_changes_no_bit)
 {
-    (void)state;
     size_t n;
     omp_set_num_threads(1);
     const double one = real_loss(tiny_llama, 5, &n);
@@ -356,19 +349,4 @@ static void thread_count_changes_no_bit(void **state)
         assert_memory_equal(&one, &many, sizeof one);
     }
     omp_set_num_threads(omp_get_num_procs());
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_models_equal_slow),
-        cmocka_unit_test(batched_equals_one_at_a_time),
-        cmocka_unit_test(windows_bound_sequences),
-        cmocka_unit_test(hooks_see_and_replace),
-        cmocka_unit_test(stories260k_loss),
-        cmocka_unit_test(tiny_llama_loss),
-        cmocka_unit_test(thread_count_changes_no_bit),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

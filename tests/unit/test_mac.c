@@ -13,9 +13,8 @@
 
 static const int8_t act[8] = {3, -1, 2, 4, 1, -2, 5, -3};
 
-static void dot_of_v1_and_v2(void **state)
+SQ_TEST(dot_of_v1_and_v2)
 {
-    (void)state;
     const int8_t lo1[8] = {1, -7, 0, 4, 0, 0, -2, 0}, hi1[8] = {0, 0, 0, 0, -127, 0, 0, 64};
     const int8_t lo2[8] = {0, 0, 0, 0, 0, 0, -1, 0}, hi2[8] = {1, -2, 0, 7, -4, 0, 0, 0};
     const float half = 0.5f, quarter = 0.25f, one = 1.0f;
@@ -32,9 +31,8 @@ static void dot_of_v1_and_v2(void **state)
 
 // Naive hardware multiplies the mask code as -8. On the raw codes of V1 that gives 32; the gather
 // unit's clean codes give 16; the difference is 8 times the activations at the masked places.
-static void mask_code_multiplies_as_zero(void **state)
+SQ_TEST(mask_code_multiplies_as_zero)
 {
-    (void)state;
     const int8_t raw[8] = {1, -7, 0, 4, -8, 0, -2, -8}, zero[8] = {0};
     int8_t clean[8], gathered[2];
     int32_t naive, right, none;
@@ -51,9 +49,8 @@ static void mask_code_multiplies_as_zero(void **state)
     assert_int_equal(right, -319);
 }
 
-static void every_int4_and_int8_pair(void **state)
+SQ_TEST(every_int4_and_int8_pair)
 {
-    (void)state;
     for (int w = -128; w < 128; w++)
         for (int a = -128; a < 128; a++) {
             int8_t lo[9] = {0}, hi[9] = {0}, x[9] = {0};
@@ -67,9 +64,8 @@ static void every_int4_and_int8_pair(void **state)
 }
 
 // (t1 + t2) first, then the sum over groups: other orders give other bits for these operands.
-static void combine_rounds_in_the_normative_order(void **state)
+SQ_TEST(combine_rounds_in_the_normative_order)
 {
-    (void)state;
     const int32_t p_lo[2] = {1, 1}, p_hi[2] = {1, -1};
     const float s_lo[2] = {0x1p24f, 1.0f}, s_hi[2] = {1.0f, 0x1p24f};
     // group 0: 2^24 + 1 -> 2^24; group 1: 1 - 2^24 exactly; the sum is 1. Flat order gives 0.
@@ -82,9 +78,8 @@ static void combine_rounds_in_the_normative_order(void **state)
     assert_true(sq_combine(&large, &nothing, &one, &one, 1) == 16777216.0f);
 }
 
-static void activations_equal_slow(void **state)
+SQ_TEST(activations_equal_slow)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned round = 0; round < 400; round++) {
         const size_t m = 1 + sq_rng_below(&rng, 4), k_orig = 1 + sq_rng_below(&rng, 40);
@@ -110,9 +105,8 @@ static void activations_equal_slow(void **state)
     }
 }
 
-static void activation_refusals(void **state)
+SQ_TEST(activation_refusals)
 {
-    (void)state;
     float x[4] = {1, 2, 3, 4}, s_a[2];
     int8_t codes[8];
     struct sq_error err;
@@ -126,18 +120,4 @@ static void activation_refusals(void **state)
         assert_int_equal(sq_act_quantize(x, 2, 2, 4, 8, codes, s_a, &err), SQ_ERR_NON_FINITE);
     }
     assert_string_equal(err.text, "x[1][1] = inf, need a finite number");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dot_of_v1_and_v2),
-        cmocka_unit_test(mask_code_multiplies_as_zero),
-        cmocka_unit_test(every_int4_and_int8_pair),
-        cmocka_unit_test(combine_rounds_in_the_normative_order),
-        cmocka_unit_test(activations_equal_slow),
-        cmocka_unit_test(activation_refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,11 @@
 // negative, absurd, of the wrong type or without a unit; damaged, circular and huge YAML too.
 // Fields x damages are exhausted. Then the search for a mapping: what it must refuse and choose.
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
@@ -21,6 +17,7 @@
 #include "sim/io/sq_quantity.h"
 #include "sim/machine/sq_machine.h"
 #include "sim/machine/sq_machine_run.h"
+#include "tests/test.h"
 
 static const char good[] = "name: test\n"
                            "clock: 1.5 GHz\n"
@@ -48,9 +45,8 @@ static enum sq_status parse(const char *text, struct sq_machine *m, struct sq_er
     return sq_machine_parse(text, strlen(text), "test.yaml", m, err);
 }
 
-static void test_good(void **state)
+SQ_TEST(test_good)
 {
-    (void)state;
     struct sq_machine m;
     struct sq_error err;
     assert_int_equal(parse(good, &m, &err), SQ_OK);
@@ -70,9 +66,8 @@ static void test_good(void **state)
     assert_int_equal(m.burst_den, 1);
 }
 
-static void test_shipped(void **state)
+SQ_TEST(test_shipped)
 {
-    (void)state;
     static const char *const names[] = {"default", "edge4", "server64"};
     for (unsigned i = 0; i < 3; i++) {
         char path[64];
@@ -112,9 +107,8 @@ static void refused(const char *key, const char *value, const char *want)
     assert_true(strlen(err.text) > 0 && !strchr(err.text, '\n'));
 }
 
-static void test_refusals(void **state)
+SQ_TEST(test_refusals)
 {
-    (void)state;
     static const char *const counts[] = {"cores",      "rows",     "cols",      "low_lanes",
                                          "high_lanes", "low_bits", "high_bits", "act_bits"};
     static const char *const quantities[] = {"clock",  "activation", "weight",
@@ -147,9 +141,8 @@ static void test_refusals(void **state)
     refused("name", NULL, "name");
 }
 
-static void test_yaml(void **state)
+SQ_TEST(test_yaml)
 {
-    (void)state;
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -198,9 +191,8 @@ static struct sq_recipe timed(const struct sq_format_ops *f, unsigned act_bits,
 
 // Bits per weight of each format by SPEC A.5, D.9, E.5, F.6, G.3, H.6, and elements per cycle of
 // the default core (low 16 x 4 x 8, high 4 x 8 x 8 bits: 768 bit products).
-static void test_schemes(void **state)
+SQ_TEST(test_schemes)
 {
-    (void)state;
     static const unsigned R = 256; // output channels of K = 4096, batch 1
     const struct {
         const struct sq_format_ops *format;
@@ -251,9 +243,8 @@ static void test_schemes(void **state)
     assert_int_equal(job.beats, (4096 + 23) / 24);
 }
 
-static void test_scheme_refusals(void **state)
+SQ_TEST(test_scheme_refusals)
 {
-    (void)state;
     struct sq_recipe r[] = {
         timed(&sq_format_dense, 8, 1, 0, 0, 0),       timed(&sq_format_dense, 6, 8, 0, 0, 0),
         timed(&sq_format_sp24, 16, 0, 0, 0, 0),       timed(&sq_format_gqsa, 8, 0, 0, 0.5, 0),
@@ -282,9 +273,8 @@ static void test_scheme_refusals(void **state)
 
 // SPEC P10 and G.8. By hand, half of the columns active and bursts of 64: four superblocks of 144
 // bytes are nine bursts, of which three hold the end of one superblock and the start of the next.
-static void test_spqt_cost(void **state)
+SQ_TEST(test_spqt_cost)
 {
-    (void)state;
     static const double p = 0.5;
     assert_true(fabs(sq_spqt_fetched(SQ_SPQT_ZIGZAG, 64, p) - (6 * p + 3 * 0.75) / 9) < 1e-12);
     // 144 = 9 x 16: no burst holds two superblocks, and none is half needed.
@@ -332,9 +322,8 @@ static void test_spqt_cost(void **state)
     assert_int_equal(sq_spqt_index_cycles(4096, 1), 3 + 512);
 }
 
-static void test_plan_refusals(void **state)
+SQ_TEST(test_plan_refusals)
 {
-    (void)state;
     static const struct sq_gemm bad[] = {{0, 1, 1},
                                          {1, 0, 1},
                                          {1, 1, 0},
@@ -362,9 +351,8 @@ static void test_plan_refusals(void **state)
 // The largest GEMM: refused on a small machine, whose buffers make it move 2^66 bytes, and on the
 // largest behind 1 MB/s, 2^68 cycles; behind 1 GB/s it is timed, and quickly. test_extremes has the
 // figures between.
-static void test_extremes(void **state)
+SQ_TEST(test_extremes)
 {
-    (void)state;
     const struct sq_gemm huge = {SQ_GEMM_MAX, SQ_GEMM_MAX, SQ_GEMM_MAX};
     const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     struct sq_machine m;
@@ -394,9 +382,8 @@ static void test_extremes(void **state)
 
 // More cores never make a GEMM slower than the bound of fewer, and a matrix-vector product with
 // few columns splits K.
-static void test_cores(void **state)
+SQ_TEST(test_cores)
 {
-    (void)state;
     const struct sq_recipe s = timed(&sq_format_sq_w, 8, 0, 128, 0, 0);
     const struct sq_gemm wide = {512, 2048, 2048}, narrow = {1, 64, 16384};
     struct sq_machine m;
@@ -414,17 +401,4 @@ static void test_cores(void **state)
     sq_machine_derive(&m);
     assert_int_equal(sq_mapping_make(&m, &s, &narrow, &p, NULL), SQ_OK);
     assert_true(p.cores_k > 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),      cmocka_unit_test(test_shipped),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_yaml),
-        cmocka_unit_test(test_schemes),   cmocka_unit_test(test_scheme_refusals),
-        cmocka_unit_test(test_spqt_cost), cmocka_unit_test(test_plan_refusals),
-        cmocka_unit_test(test_extremes),  cmocka_unit_test(test_cores),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,9 +7,8 @@
 
 enum { K = 20, BANK = 4, HIGH = 1 };
 
-static void round_trip(void **state)
+SQ_TEST(round_trip)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     char dir[64];
     const char *path = tmpdir_path(tmpdir_make(dir), "m.safetensors");
@@ -67,9 +66,8 @@ static enum sq_status read_back(const char *path, const struct file *f, struct s
     return status;
 }
 
-static void contradictions(void **state)
+SQ_TEST(contradictions)
 {
-    (void)state;
     static const struct file good = {
         {0x21, 0x08}, {0, 5, 11}, {1, 2, 3, 4, 6, 7, 8, 9, 10}, 2, 3, 9, "4", "1"};
     char dir[64];
@@ -102,12 +100,4 @@ static void contradictions(void **state)
     check_refused(sq_masks_read(&st, "other", 12, bits, &err), SQ_ERR_DAMAGED, &err, "other.mask");
     sq_safetensors_close(&st);
     tmpdir_remove(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip),
-                                       cmocka_unit_test(contradictions)};
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

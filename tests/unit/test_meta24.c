@@ -5,9 +5,8 @@
 #include "models/sq_meta24.h"
 #include "tests/unit/fixture.h"
 
-static void six_legal_and_ten_illegal_nibbles(void **state)
+SQ_TEST(six_legal_and_ten_illegal_nibbles)
 {
-    (void)state;
     static const int pair[6][3] = {{0x4, 0, 1}, {0x8, 0, 2}, {0xc, 0, 3},
                                    {0x9, 1, 2}, {0xd, 1, 3}, {0xe, 2, 3}};
     const int8_t act[4] = {11, -22, 33, -44};
@@ -30,9 +29,8 @@ static void six_legal_and_ten_illegal_nibbles(void **state)
     assert_int_equal(n_legal, 6);
 }
 
-static void every_group(void **state)
+SQ_TEST(every_group)
 {
-    (void)state;
     static const int8_t values[5] = {-128, -1, 0, 1, 127};
     for (unsigned n = 0; n < 625; n++) {
         const int8_t w[4] = {values[n % 5], values[n / 5 % 5], values[n / 25 % 5], values[n / 125]};
@@ -59,9 +57,8 @@ static void every_group(void **state)
     }
 }
 
-static void v6_and_refusals(void **state)
+SQ_TEST(v6_and_refusals)
 {
-    (void)state;
     const int8_t row[16] = {0, 5, 0, -3, 7, 0, 0, 9, 0, 0, 0, 4, 0, 0, 0, 0};
     int8_t value[8];
     uint8_t nibble[4];
@@ -74,15 +71,4 @@ static void v6_and_refusals(void **state)
     assert_int_equal(sq_meta24_encode((int8_t[]){1, 2, 3, 0}, 4, value, nibble, &err),
                      SQ_ERR_MASK_COUNT);
     assert_int_equal(sq_meta24_encode(row, 6, value, nibble, &err), SQ_ERR_SHAPE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(six_legal_and_ten_illegal_nibbles),
-        cmocka_unit_test(every_group),
-        cmocka_unit_test(v6_and_refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,17 +83,15 @@ static void round_trip(struct sq_format f, void *context)
         sq_operand_free(&o[i]);
 }
 
-static void every_format_round_trips(void **state)
+SQ_TEST(every_format_round_trips)
 {
-    (void)state;
     char dir[64];
     assert_int_equal(for_each_format(round_trip, tmpdir_path(tmpdir_make(dir), "t")), N_FORMATS);
     tmpdir_remove(dir);
 }
 
-static void jobs_do_not_change_bytes(void **state)
+SQ_TEST(jobs_do_not_change_bytes)
 {
-    (void)state;
     struct sq_operand a = encoded(sq_format_default(), 77, 300, 1);
     struct sq_operand b = encoded(sq_format_default(), 77, 300, 5);
     check_same(&a, &b);
@@ -102,9 +100,8 @@ static void jobs_do_not_change_bytes(void **state)
 }
 
 // SPEC J.2 by a second formula: -20 log10 of the relative Frobenius error.
-static void sqnr_of_known_errors(void **state)
+SQ_TEST(sqnr_of_known_errors)
 {
-    (void)state;
     struct sq_format f = {8, 4, 8, 2, 0};
     const float w[] = {0.5f, -3.5f, 0.25f, 1.75f, -31.75f, 0, -1, 15.875f}; // SPEC A.10 V1
     const float w_hat[] = {0.5f, -3.5f, 0, 2, -31.75f, 0, -1, 16};
@@ -178,9 +175,8 @@ static enum sq_status write_and_load(const char *path, const struct spoiled *s, 
     return status;
 }
 
-static void metadata_lies(void **state)
+SQ_TEST(metadata_lies)
 {
-    (void)state;
     static const struct {
         const char *key, *value;
         enum sq_status status;
@@ -231,9 +227,8 @@ static void metadata_lies(void **state)
     tmpdir_remove(dir);
 }
 
-static void tensor_lies(void **state)
+SQ_TEST(tensor_lies)
 {
-    (void)state;
     char dir[64];
     const char *path = tmpdir_path(tmpdir_make(dir), "t");
     struct spoiled s;
@@ -270,9 +265,8 @@ static void tensor_lies(void **state)
     tmpdir_remove(dir);
 }
 
-static void single_bit_damage(void **state)
+SQ_TEST(single_bit_damage)
 {
-    (void)state;
     char dir[64];
     const char *path = tmpdir_path(tmpdir_make(dir), "t");
     struct spoiled s;
@@ -306,9 +300,8 @@ static void single_bit_damage(void **state)
     tmpdir_remove(dir);
 }
 
-static void writer_refuses(void **state)
+SQ_TEST(writer_refuses)
 {
-    (void)state;
     char dir[64];
     const char *path = tmpdir_path(tmpdir_make(dir), "t");
     struct sq_operand_file_info info = {sq_format_default(), "golden", "real", 0};
@@ -338,19 +331,4 @@ static void writer_refuses(void **state)
     assert_int_equal(sq_operand_alloc(&o, &info.format, 1, SIZE_MAX, &err), SQ_ERR_SHAPE);
     assert_int_equal(count_files(dir), 0);
     tmpdir_remove(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format_round_trips),
-        cmocka_unit_test(jobs_do_not_change_bytes),
-        cmocka_unit_test(sqnr_of_known_errors),
-        cmocka_unit_test(metadata_lies),
-        cmocka_unit_test(tensor_lies),
-        cmocka_unit_test(single_bit_damage),
-        cmocka_unit_test(writer_refuses),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

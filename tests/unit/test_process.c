@@ -60,9 +60,8 @@ static void await_gone(pid_t pid)
         usleep(1000);
 }
 
-static void test_what_a_tool_gets(void **state)
+SQ_TEST(test_what_a_tool_gets)
 {
-    (void)state;
     setenv("MAKEFLAGS", "n", 1);
     assert_int_equal(shell(dir, "cat; pwd; echo $TMPDIR $MAKEFLAGS; echo error >&2", "log"), 0);
     unsetenv("MAKEFLAGS");
@@ -80,9 +79,8 @@ static void test_what_a_tool_gets(void **state)
     check_log("log", "4\nSigBlk:\t0000000000000000\nleader\n"); // ls has the directory open
 }
 
-static void test_refused(void **state)
+SQ_TEST(test_refused)
 {
-    (void)state;
     struct sq_error err;
     int code;
     char text[64], none[] = "/nonexistent/tool", plain[] = "sq-no-such-tool", dot[] = "/";
@@ -105,18 +103,16 @@ static void test_refused(void **state)
 }
 
 // What a tool leaves in the background ends with it.
-static void test_background(void **state)
+SQ_TEST(test_background)
 {
-    (void)state;
     assert_int_equal(shell(dir, "sleep 1000 & echo $! >left", "log"), 0);
     await_gone(number_in("left"));
 }
 
 // Within limits: nothing is left when the time is over; a tool sees those of memory and file size, or
 // the user's own where these are lower; its terminal is out of reach.
-static void test_limits(void **state)
+SQ_TEST(test_limits)
 {
-    (void)state;
     struct sq_process_limits limits = {.seconds = 1};
     char sh[] = "sh", c[] = "-c", wait[] = "sleep 1000 & echo $! >left; sleep 1000",
          print[] = "ulimit -v; ulimit -f; ulimit -c; ! true </dev/tty";
@@ -145,9 +141,8 @@ static void test_limits(void **state)
 }
 
 // A program is killed: its tool and what that started are gone.
-static void test_killed(void **state)
+SQ_TEST(test_killed)
 {
-    (void)state;
     for (int i = 0; i < 5; i++) {
         int result;
         unlink(tmpdir_path(dir, "tool"));
@@ -170,9 +165,8 @@ static void *run_short(void *log)
     return NULL;
 }
 
-static void test_threads(void **state)
+SQ_TEST(test_threads)
 {
-    (void)state;
     pthread_t thread[8];
     char log[8][8];
     for (int i = 0; i < 8; i++) {
@@ -203,9 +197,8 @@ static void *get_for_ever(void *unused)
     return unused;
 }
 
-static void test_end_all(void **state)
+SQ_TEST(test_end_all)
 {
-    (void)state;
     int result;
     const pid_t program = fork();
     assert_true(program >= 0);
@@ -253,9 +246,8 @@ static bool get(const char *name, const char *const *files, int *n_filled)
 }
 
 // Every bit of a file and of the list, whether all files are wanted or this one.
-static void test_flips(void **state)
+SQ_TEST(test_flips)
 {
-    (void)state;
     static const char *const one[] = {"one", NULL};
     static const char *const changed[] = {"one", "two", SQ_CACHE_LIST};
     int n_filled = 0;
@@ -297,9 +289,8 @@ static void *get_b(void *n_filled)
     return NULL;
 }
 
-static void test_at_once(void **state)
+SQ_TEST(test_at_once)
 {
-    (void)state;
     pthread_t thread[8];
     int n_filled = 0;
     for (int i = 0; i < 8; i++)
@@ -315,9 +306,8 @@ static enum sq_status fill_badly(void *context, const char *work, struct sq_erro
     return *(const bool *)context ? SQ_OK : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no");
 }
 
-static void test_unfilled(void **state)
+SQ_TEST(test_unfilled)
 {
-    (void)state;
     struct sq_error err;
     bool yes = true, no = false, is_filled;
     const char *entry = tmpdir_path(dir, "cache2/c");
@@ -332,9 +322,8 @@ static void test_unfilled(void **state)
 }
 
 // A program dies while it fills: the next one removes what it left, not what another still fills.
-static void test_leftovers(void **state)
+SQ_TEST(test_leftovers)
 {
-    (void)state;
     int result, n_filled = 0;
     const pid_t program = fork();
     assert_true(program >= 0);
@@ -360,19 +349,19 @@ static void test_leftovers(void **state)
     assert_int_equal(count_files(tmpdir_path(dir, "spare")), 3); // lock, other, third
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_tool_gets), cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_background),       cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_killed),           cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_end_all),          cmocka_unit_test(test_flips),
-        cmocka_unit_test(test_at_once),          cmocka_unit_test(test_unfilled),
-        cmocka_unit_test(test_leftovers),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
+    (void)state;
     tmpdir_make(dir);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    sq_cache_remove(dir);
-    return failed;
+    return 0;
 }
+
+static int tear_down(void **state)
+{
+    (void)state;
+    sq_cache_remove(dir);
+    return 0;
+}
+
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)

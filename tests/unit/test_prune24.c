@@ -86,9 +86,8 @@ static enum sq_status validate(const struct sq_sp24 *m, struct sq_error *err)
 
 // ---- packing --------------------------------------------------------------------------------
 
-static void v6_packed(void **state)
+SQ_TEST(v6_packed)
 {
-    (void)state;
     const int8_t row[16] = {0, 5, 0, -3, 7, 0, 0, 9, 0, 0, 0, 4, 0, 0, 0, 0};
     struct sq_sp24 m = sp24_new(1, 16);
     int8_t back[64];
@@ -116,10 +115,9 @@ static void random_codes(struct sq_rng *r, int8_t *codes, size_t k)
 }
 
 // unpack after pack is the identity, and the product is the dense one.
-static void round_trip_and_product(void **state)
+SQ_TEST(round_trip_and_product)
 {
     enum { TOKENS = 41 };
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     struct sq_sp24 m = sp24_new(N, K);
     int8_t *dense = fixture_exact(N * K), *act = fixture_exact(TOKENS * PADDED), back[PADDED];
@@ -154,9 +152,8 @@ static void round_trip_and_product(void **state)
     sp24_free(&m);
 }
 
-static void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     struct sq_sp24 m = sp24_new(2, K);
     int8_t codes[K] = {0};
     struct sq_error err;
@@ -205,9 +202,8 @@ static void refusals(void **state)
 
 // ---- which are pruned -----------------------------------------------------------------------
 
-static void every_order_of_four(void **state)
+SQ_TEST(every_order_of_four)
 {
-    (void)state;
     for (unsigned n = 0; n < 81; n++) {
         double score[4] = {n % 3, n / 3 % 3, n / 9 % 3, n / 27};
         uint8_t kept[4], want[4] = {1, 1, 1, 1};
@@ -235,9 +231,8 @@ static unsigned first_nibble(enum sq_prune criterion, const float *w, const doub
     return nibble;
 }
 
-static void v15(void **state)
+SQ_TEST(v15)
 {
-    (void)state;
     const float w[4] = {.9f, -.5f, .4f, .3f}, tie[4] = {1, -1, 1, -1};
     const double norm[4] = {.1, 1, 1, 2};
     assert_int_equal(first_nibble(SQ_PRUNE_MAGNITUDE, w, NULL), 0x4);
@@ -284,9 +279,8 @@ static void slow_row(const struct layer *l, const float *w, const struct sq_prun
     free(v), free(score);
 }
 
-static void loop_is_e7(void **state)
+SQ_TEST(loop_is_e7)
 {
-    (void)state;
     struct layer l = layer_new(N, K, T, fixture_seed());
     struct sq_sp24 m = sp24_new(N, K);
     int8_t *codes = fixture_exact(N * K), want[K];
@@ -312,9 +306,8 @@ static void loop_is_e7(void **state)
 }
 
 // J.3 with D = W - W^, pruned weights included.
-static void identity_of_errors(void **state)
+SQ_TEST(identity_of_errors)
 {
-    (void)state;
     struct layer l = layer_new(N, K, T, fixture_seed() + 7);
     struct sq_sp24 m = sp24_new(N, K);
     int8_t *codes = fixture_exact(N * K);
@@ -357,9 +350,8 @@ static double relative_error(const struct layer *l, enum sq_prune criterion, boo
 }
 
 // The order of E.7's reference check: magnitude > Wanda > SparseGPT, joint as good as SparseGPT.
-static void order_of_the_criteria(void **state)
+SQ_TEST(order_of_the_criteria)
 {
-    (void)state;
     for (uint64_t s = 0; s < 3; s++) {
         struct layer l = layer_new(96, 256, 1024, fixture_seed() + s);
         const double magnitude = relative_error(&l, SQ_PRUNE_MAGNITUDE, false);
@@ -380,9 +372,8 @@ static void order_of_the_criteria(void **state)
 
 // ---- refusals of the encoder, dense rows, sensitivity -----------------------------------------
 
-static void encoder_refusals(void **state)
+SQ_TEST(encoder_refusals)
 {
-    (void)state;
     struct layer l = layer_new(N, K, T, 3);
     struct sq_sp24 m = sp24_new(N, K);
     int8_t *codes = fixture_exact(N * K);
@@ -424,9 +415,8 @@ static void encoder_refusals(void **state)
     layer_free(&l);
 }
 
-static void sensitive_layers(void **state)
+SQ_TEST(sensitive_layers)
 {
-    (void)state;
     struct layer l = layer_new(N, K, T, 5);
     double energy, want = 0;
     assert_int_equal(sq_output_energy(&l.calibration, l.w, N, &energy, NULL), SQ_OK);
@@ -456,22 +446,4 @@ static void sensitive_layers(void **state)
     assert_int_equal(sq_channel_norms(&plain, (double[4]){0}, &err), SQ_ERR_ARG);
     assert_int_equal(sq_output_energy(&plain, (float[4]){0}, 1, &energy, &err), SQ_ERR_ARG);
     sq_calibration_free(&plain);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v6_packed),
-        cmocka_unit_test(round_trip_and_product),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(every_order_of_four),
-        cmocka_unit_test(v15),
-        cmocka_unit_test(loop_is_e7),
-        cmocka_unit_test(identity_of_errors),
-        cmocka_unit_test(order_of_the_criteria),
-        cmocka_unit_test(encoder_refusals),
-        cmocka_unit_test(sensitive_layers),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

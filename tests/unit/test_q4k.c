@@ -227,9 +227,8 @@ static void column_of(struct sq_rng *r, unsigned kind, float *v)
     }
 }
 
-static void ten_thousand_columns(void **state)
+SQ_TEST(ten_thousand_columns)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     unsigned n_refused[KINDS] = {0};
     for (unsigned n = 0; n < 10000; n++) {
@@ -256,9 +255,8 @@ static void ten_thousand_columns(void **state)
 
 // The error of a value is at most about half a step of its block; a constant block is exact up to
 // the roundings of scale, minimum and binary16.
-static void decode_is_close(void **state)
+SQ_TEST(decode_is_close)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (unsigned n = 0; n < 200; n++) {
         float v[256], back[256];
@@ -277,9 +275,8 @@ static void decode_is_close(void **state)
 
 // ---- layout ---------------------------------------------------------------------------------
 
-static void vectors_v9_v9b(void **state)
+SQ_TEST(vectors_v9_v9b)
 {
-    (void)state;
     struct sq_q4k s = {.d = 0x3800,
                        .dmin = 0x3400,
                        .scale = {1, 2, 3, 4, 0x15, 0x26, 0x37, 0x3f},
@@ -301,9 +298,8 @@ static void vectors_v9_v9b(void **state)
         CHECK_EQ(float_bits(v[i]), float_bits(want[i / 32]), "value %u\n", i);
 }
 
-static void every_scale_in_every_block(void **state)
+SQ_TEST(every_scale_in_every_block)
 {
-    (void)state;
     for (unsigned j = 0; j < 8; j++)
         for (unsigned a = 0; a < 64; a++) {
             struct sq_q4k s = {.d = 0x3c00}, back;
@@ -331,10 +327,9 @@ static void every_scale_in_every_block(void **state)
 
 // What hardware decodes is what the product takes: steps and minima of every binary16 that is
 // legal, by every factor, and whole superblocks of any bits.
-static void hardware_decoder(void **state)
+SQ_TEST(hardware_decoder)
 {
     struct sq_rng r = {fixture_seed()};
-    (void)state;
     for (uint32_t pattern = 0; pattern < 1u << 16; pattern++)
         for (unsigned factor = 0; factor < 64 && (pattern & 0x7c00) != 0x7c00; factor++) {
             const float want = sq_half_to_float((uint16_t)pattern) * (float)factor;
@@ -365,9 +360,8 @@ static void hardware_decoder(void **state)
     }
 }
 
-static void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     struct sq_error err;
     float v[256] = {0};
     struct sq_q4k s = {.d = 0x7c00};
@@ -381,15 +375,4 @@ static void refusals(void **state)
     v[200] = NAN;
     assert_int_equal(sq_q4k_encode(v, &s, &err), SQ_ERR_NON_FINITE);
     assert_string_equal(err.text, "value 200 = nan, need a finite number");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand_columns), cmocka_unit_test(decode_is_close),
-        cmocka_unit_test(vectors_v9_v9b),       cmocka_unit_test(every_scale_in_every_block),
-        cmocka_unit_test(hardware_decoder),     cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,9 +88,8 @@ static double *slow_hessian(const struct layer *l, double lambda)
     return h;
 }
 
-static void factor_is_of_the_inverse(void **state)
+SQ_TEST(factor_is_of_the_inverse)
 {
-    (void)state;
     struct layer l = layer_new();
     const struct sq_factor *f = &l.factor;
     double *h = slow_hessian(&l, f->lambda), trace = 0;
@@ -123,9 +122,8 @@ static void factor_is_of_the_inverse(void **state)
     layer_free(&l);
 }
 
-static void singular_and_empty(void **state)
+SQ_TEST(singular_and_empty)
 {
-    (void)state;
     struct sq_calibration c;
     struct sq_factor f;
     struct sq_error err;
@@ -152,9 +150,8 @@ static void singular_and_empty(void **state)
 }
 
 // A channel that is 0 in every token costs nothing: its weights become 0.
-static void dead_channels(void **state)
+SQ_TEST(dead_channels)
 {
-    (void)state;
     struct sq_calibration c;
     struct sq_factor f;
     const float x[2][3] = {{1, 0, 2}, {2, 0, -1}}, w[3] = {1, 9, 2};
@@ -176,9 +173,8 @@ static void dead_channels(void **state)
 
 // H = [[4,2],[2,3]], grid step 1, w = (0.6, 0.9): both codes 1. A third weight of 7 in a channel of
 // its own sets the step.
-static void micro_vector(void **state)
+SQ_TEST(micro_vector)
 {
-    (void)state;
     struct sq_calibration c;
     struct sq_factor f;
     // (2/T) X^T X with T = 2: X^T X = H
@@ -242,9 +238,8 @@ static double trace_error(const struct layer *l, const struct sq_codes *c)
 
 // SPEC J.3, for every grid, score and option; and GPTQ must beat rounding to nearest on it (with
 // codes of 2 bits it need not: -1, 0, 1 leave nothing to choose).
-static void identity_of_errors(void **state)
+SQ_TEST(identity_of_errors)
 {
-    (void)state;
     struct layer l = layer_new();
     for (size_t v = 0; v < LEN(variants); v++) {
         struct sq_codes c = codes_new(variants[v].grid, variants[v].group);
@@ -278,9 +273,8 @@ static void check_same(const struct sq_codes *a, const struct sq_codes *b, size_
                              : fabsf(a->s_lo[i] - b->s_lo[i]) <= 1e-6f * a->s_lo[i]);
 }
 
-static void blocked_equals_unblocked(void **state)
+SQ_TEST(blocked_equals_unblocked)
 {
-    (void)state;
     struct layer l = layer_new();
     for (size_t v = 0; v < LEN(variants); v++) {
         struct sq_codes one = codes_new(variants[v].grid, variants[v].group);
@@ -297,9 +291,8 @@ static void blocked_equals_unblocked(void **state)
     layer_free(&l);
 }
 
-static void thread_count_changes_no_code(void **state)
+SQ_TEST(thread_count_changes_no_code)
 {
-    (void)state;
     for (size_t v = 0; v < LEN(variants); v += 3) {
         struct sq_codes one = codes_new(variants[v].grid, variants[v].group);
         struct sq_codes many = codes_new(variants[v].grid, variants[v].group);
@@ -320,9 +313,8 @@ static void thread_count_changes_no_code(void **state)
 }
 
 // The masks are the k largest of the stated importance in every bank.
-static void scores_choose_the_mask(void **state)
+SQ_TEST(scores_choose_the_mask)
 {
-    (void)state;
     struct layer l = layer_new();
     for (unsigned s = 0; s < SQ_SCORES; s++) {
         struct sq_codes c = codes_new((struct sq_grid){SQ_GRID_OWN, 8, 4}, 128);
@@ -350,9 +342,8 @@ static void scores_choose_the_mask(void **state)
     layer_free(&l);
 }
 
-static void gptq_refusals(void **state)
+SQ_TEST(gptq_refusals)
 {
-    (void)state;
     struct layer l = layer_new();
     struct sq_codes c = codes_new((struct sq_grid){SQ_GRID_OWN, 8, 4}, 64);
     struct sq_error err;
@@ -373,9 +364,8 @@ static void gptq_refusals(void **state)
 // ---- SmoothQuant ----------------------------------------------------------------------------
 
 // X W^T stays; the factor for sigma is the factor of the smoothed inputs.
-static void smoothing_invariance(void **state)
+SQ_TEST(smoothing_invariance)
 {
-    (void)state;
     struct layer l = layer_new();
     float wx[K] = {0}, sigma[K];
     float *x = fixture_exact(T * K * sizeof *x), *w = fixture_exact(N * K * sizeof *w);
@@ -414,9 +404,8 @@ static void smoothing_invariance(void **state)
 
 // ---- Algorithm 2 ----------------------------------------------------------------------------
 
-static void algorithm2_vector_v14(void **state)
+SQ_TEST(algorithm2_vector_v14)
 {
-    (void)state;
     const float abar[8] = {1, 4, 2, 1, 3, 3, 1, 2};
     float wbar[8] = {1, .5f, 1.5f, 1, 1, 1, 4, 1};
     uint8_t mask[8];
@@ -443,23 +432,4 @@ static void algorithm2_vector_v14(void **state)
     assert_true(wbar[0] == 1 && wbar[1] == 1);
     sq_mean_weight(w, 2, 2, wbar);
     assert_true(wbar[0] == 2 && wbar[1] == 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factor_is_of_the_inverse),
-        cmocka_unit_test(singular_and_empty),
-        cmocka_unit_test(dead_channels),
-        cmocka_unit_test(micro_vector),
-        cmocka_unit_test(identity_of_errors),
-        cmocka_unit_test(blocked_equals_unblocked),
-        cmocka_unit_test(thread_count_changes_no_code),
-        cmocka_unit_test(scores_choose_the_mask),
-        cmocka_unit_test(gptq_refusals),
-        cmocka_unit_test(smoothing_invariance),
-        cmocka_unit_test(algorithm2_vector_v14),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,8 @@
 #include "sim/io/sq_quote.h"
 #include "tests/unit/fixture.h"
 
-static void test_names(void **state)
+SQ_TEST(test_names)
 {
-    (void)state;
     for (int c = 1; c < 256; c++) {
         const char first[] = {(char)c, '\0'}, second[] = {'A', (char)c, '\0'};
         const bool is_letter = c < 128 && isalpha(c), is_digit = c < 128 && isdigit(c);
@@ -51,9 +50,8 @@ static size_t encode(unsigned c, char *out)
                            (int)(0x80 | (c >> 6 & 63)), (int)(0x80 | (c & 63)));
 }
 
-static void test_code_points(void **state)
+SQ_TEST(test_code_points)
 {
-    (void)state;
     static const unsigned marks[] = {0x61c, 0x200e, 0x200f, 0x2028, 0x2029};
     for (unsigned c = 1; c < 0x110000; c++) {
         char text[8], got[64], want[64];
@@ -76,9 +74,8 @@ static void test_code_points(void **state)
 }
 
 // Whatever the bytes: what comes out is UTF-8, and pieces give what the whole gives.
-static void test_bytes(void **state)
+SQ_TEST(test_bytes)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     static const unsigned char odd[] = {0x1b, '\n', 0xc2, 0x9b, 0xe2, 0x80, 0xae, 0xf0, 0x9f,
                                         0x98, 0x80, 0xff, 0xc0, 0xed, 0xa0, 0xf4, 'a',  0x7f};
@@ -106,9 +103,8 @@ static void test_bytes(void **state)
     }
 }
 
-static void test_cut(void **state)
+SQ_TEST(test_cut)
 {
-    (void)state;
     char out[6];
     assert_true(sq_quote_text(out, sizeof out, "abcde"));
     assert_false(sq_quote_text(out, sizeof out, "abcdef"));
@@ -133,9 +129,8 @@ static void check_put(void (*put)(FILE *, const char *), const char *text, const
     free(got);
 }
 
-static void test_languages(void **state)
+SQ_TEST(test_languages)
 {
-    (void)state;
     check_put(sq_put_gnuplot, "", "\"\"");
     check_put(sq_put_gnuplot, "H200, a.b: c_d-e", "\"H200, a.b: c_d-e\"");
     check_put(sq_put_gnuplot, "'\"`@\\\n", "\"\\047\\042\\140\\100\\134\\134u000a\"");
@@ -153,9 +148,8 @@ static void test_languages(void **state)
 }
 
 // A machine that calibration writes reads back with the same names, whatever they are.
-static void test_yaml(void **state)
+SQ_TEST(test_yaml)
 {
-    (void)state;
     static const char *const names[] = {"A100", "x\nsms: 1", "a\"b\\", "# no",
                                         "null", "'",         ": -",    "\xc2\x9b\xe2\x80\xae",
                                         " x ",  "%",         "- a",    "\xf0\x9f\x98\x80"};
@@ -180,15 +174,4 @@ static void test_yaml(void **state)
         assert_int_equal(again.sms, gpu.sms);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_code_points),
-        cmocka_unit_test(test_bytes),     cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_languages), cmocka_unit_test(test_yaml),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

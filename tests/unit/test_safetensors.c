@@ -13,9 +13,8 @@
 
 // ---- round trip -----------------------------------------------------------------------------
 
-static void round_trip_every_dtype(void **state)
+SQ_TEST(round_trip_every_dtype)
 {
-    (void)state;
     char dir[64];
     const char *path = tmpdir_path(tmpdir_make(dir), "all.safetensors");
     struct sq_rng r = {fixture_seed()};
@@ -59,9 +58,8 @@ static void round_trip_every_dtype(void **state)
 }
 
 // The same tensors give the same bytes, in whatever order the pieces arrive.
-static void bytes_are_deterministic(void **state)
+SQ_TEST(bytes_are_deterministic)
 {
-    (void)state;
     char dir[64];
     tmpdir_make(dir);
     const char *a = tmpdir_path(dir, "a"), *b = tmpdir_path(dir, "b");
@@ -93,9 +91,8 @@ static void bytes_are_deterministic(void **state)
 }
 
 // Every single flip of a file with metadata is refused or leaves every tensor and value as it was.
-static void no_flip_passes(void **state)
+SQ_TEST(no_flip_passes)
 {
-    (void)state;
     char dir[64];
     const char *path = tmpdir_path(tmpdir_make(dir), "x");
     uint8_t y[40] = {3};
@@ -134,9 +131,8 @@ static void no_flip_passes(void **state)
     tmpdir_remove(dir);
 }
 
-static void writer_refuses(void **state)
+SQ_TEST(writer_refuses)
 {
-    (void)state;
     char dir[64];
     tmpdir_make(dir);
     const char *path = tmpdir_path(dir, "x");
@@ -171,9 +167,8 @@ static double f16_value(unsigned h)
                    : sign * ldexp(f, -24);
 }
 
-static void conversions_exhaustive(void **state)
+SQ_TEST(conversions_exhaustive)
 {
-    (void)state;
     for (unsigned h = 0; h < 65536; h++) {
         double want = f16_value(h);
         float got = sq_f16_to_f32((uint16_t)h);
@@ -185,9 +180,8 @@ static void conversions_exhaustive(void **state)
     }
 }
 
-static void non_finite_is_named(void **state)
+SQ_TEST(non_finite_is_named)
 {
-    (void)state;
     static const uint8_t f32[] = {0, 0, 128, 63, 0, 0, 192, 127}, f16[] = {0, 60, 0, 252};
     static const uint8_t bf16[] = {128, 63, 128, 127};
     const struct {
@@ -214,9 +208,8 @@ static void non_finite_is_named(void **state)
 
 // ---- the file system ------------------------------------------------------------------------
 
-static void odd_files_do_not_hang(void **state)
+SQ_TEST(odd_files_do_not_hang)
 {
-    (void)state;
     char dir[64];
     tmpdir_make(dir);
     const char *fifo = tmpdir_path(dir, "fifo"), *empty = tmpdir_path(dir, "empty");
@@ -236,9 +229,8 @@ static void odd_files_do_not_hang(void **state)
 }
 
 // A failed or abandoned write leaves the old file as it was and nothing beside it.
-static void failed_writes_leave_nothing(void **state)
+SQ_TEST(failed_writes_leave_nothing)
 {
-    (void)state;
     char dir[64];
     tmpdir_make(dir);
     const char *path = tmpdir_path(dir, "out");
@@ -301,9 +293,8 @@ int fsync(int fd)
     return (int)syscall(SYS_fsync, fd);
 }
 
-static void committed_is_on_the_disk(void **state)
+SQ_TEST(committed_is_on_the_disk)
 {
-    (void)state;
     char dir[64];
     struct sq_outfile out;
     const char *path = tmpdir_path(tmpdir_make(dir), "x");
@@ -315,9 +306,8 @@ static void committed_is_on_the_disk(void **state)
     tmpdir_remove(dir);
 }
 
-static void mapped_files_have_names(void **state)
+SQ_TEST(mapped_files_have_names)
 {
-    (void)state;
     char dir[64];
     struct sq_file_view map;
     const char *path = tmpdir_path(tmpdir_make(dir), "name");
@@ -331,9 +321,8 @@ static void mapped_files_have_names(void **state)
     tmpdir_remove(dir);
 }
 
-static void forgotten_pages_come_back(void **state)
+SQ_TEST(forgotten_pages_come_back)
 {
-    (void)state;
     char dir[64];
     const char *path = tmpdir_path(tmpdir_make(dir), "x");
     static uint8_t big[40000];
@@ -354,23 +343,4 @@ static void forgotten_pages_come_back(void **state)
     sq_safetensors_close(&st);
     free(bytes);
     tmpdir_remove(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip_every_dtype),
-        cmocka_unit_test(bytes_are_deterministic),
-        cmocka_unit_test(no_flip_passes),
-        cmocka_unit_test(writer_refuses),
-        cmocka_unit_test(conversions_exhaustive),
-        cmocka_unit_test(non_finite_is_named),
-        cmocka_unit_test(odd_files_do_not_hang),
-        cmocka_unit_test(failed_writes_leave_nothing),
-        cmocka_unit_test(committed_is_on_the_disk),
-        cmocka_unit_test(mapped_files_have_names),
-        cmocka_unit_test(forgotten_pages_come_back),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,9 +82,8 @@ static const struct {
     {"", 3, SQ_ERR_DAMAGED, "start with '{'"},
 };
 
-static void every_lie_is_refused(void **state)
+SQ_TEST(every_lie_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < LEN(lies); i++) {
         size_t n;
         uint8_t *bytes = make_file(lies[i].header, strlen(lies[i].header), lies[i].n_data, &n);
@@ -97,9 +96,8 @@ static void every_lie_is_refused(void **state)
     }
 }
 
-static void nesting_is_bounded(void **state)
+SQ_TEST(nesting_is_bounded)
 {
-    (void)state;
     enum { DEPTH = 100000 };
     char *header = fixture_exact(DEPTH);
     memset(header, '[', DEPTH);
@@ -114,9 +112,8 @@ static void nesting_is_bounded(void **state)
     free(header);
 }
 
-static void header_length_lies(void **state)
+SQ_TEST(header_length_lies)
 {
-    (void)state;
     static const uint64_t length[] = {3,         1000,       100000001,     UINT64_C(1) << 32,
                                       INT64_MAX, UINT64_MAX, UINT64_MAX - 7};
     for (size_t i = 0; i < LEN(length); i++) {
@@ -132,9 +129,8 @@ static void header_length_lies(void **state)
 }
 
 // Every proper prefix of a good file is refused.
-static void every_truncation(void **state)
+SQ_TEST(every_truncation)
 {
-    (void)state;
     static const char header[] = "{\"a\":" T("F32", "[2]", 0, 8) ",\"b\":" T("I8", "[1]", 8, 9) "}";
     size_t n;
     uint8_t *whole = make_file(header, sizeof header - 1, 9, &n);
@@ -218,9 +214,8 @@ static void judge(const struct sq_safetensors *st, const uint8_t *bytes, size_t 
     free(seen);
 }
 
-static void mutated_headers(void **state)
+SQ_TEST(mutated_headers)
 {
-    (void)state;
     enum { CASES = 20000, CAP = 512, DATA = 32 };
     unsigned accepted = 0;
     for (uint32_t i = 0; i < CASES; i++) {
@@ -248,15 +243,4 @@ static void mutated_headers(void **state)
     print_message("# %u of %d mutated files accepted and judged, seed %llu\n", accepted, CASES,
                   (unsigned long long)fixture_seed());
     assert_in_range(accepted, CASES / 10, CASES * 9 / 10); // both sides of the fence are visited
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_lie_is_refused), cmocka_unit_test(nesting_is_bounded),
-        cmocka_unit_test(header_length_lies),   cmocka_unit_test(every_truncation),
-        cmocka_unit_test(mutated_headers),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,9 +21,8 @@ static half half_of(uint16_t bits)
 
 // ---- binary16 -------------------------------------------------------------------------------
 
-static void every_half(void **state)
+SQ_TEST(every_half)
 {
-    (void)state;
     for (unsigned h = 0; h < 0x10000; h++) {
         const float want = (float)half_of((uint16_t)h), got = sq_half_to_float((uint16_t)h);
         CHECK_EQ(sq_half_is_finite((uint16_t)h), isfinite(want) != 0, "0x%04x\n", h);
@@ -50,9 +49,8 @@ static struct sq_spqr_tile tile_v11(void)
     return t;
 }
 
-static void vector_v11(void **state)
+SQ_TEST(vector_v11)
 {
-    (void)state;
     const struct sq_spqr_tile t = tile_v11();
     struct sq_spqr_tile back;
     struct sq_error err;
@@ -87,9 +85,8 @@ static void random_tile(struct sq_rng *r, struct sq_spqr_tile *t)
     }
 }
 
-static void tiles(void **state)
+SQ_TEST(tiles)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (unsigned n = 0; n < 2000; n++) {
         struct sq_spqr_tile t, back;
@@ -118,9 +115,8 @@ static void tiles(void **state)
     }
 }
 
-static void refused_words(void **state)
+SQ_TEST(refused_words)
 {
-    (void)state;
     const struct sq_spqr_tile t = tile_v11();
     struct sq_spqr_tile back;
     struct sq_error err;
@@ -146,9 +142,8 @@ static void refused_words(void **state)
 
 // ---- outliers -------------------------------------------------------------------------------
 
-static void vector_v12(void **state)
+SQ_TEST(vector_v12)
 {
-    (void)state;
     uint32_t row_offsets[17] = {0, 1, 3}, col_val[3] = {0x3e000007, 0xb8000002, 0x40000009};
     uint32_t offsets[2], word[32], back_offsets[17], back[3];
     for (unsigned i = 3; i < 17; i++)
@@ -174,9 +169,8 @@ static void vector_v12(void **state)
     assert_memory_equal(back, col_val, sizeof col_val);
 }
 
-static void refused_outliers(void **state)
+SQ_TEST(refused_outliers)
 {
-    (void)state;
     static const uint32_t good[] = {0x3e000001, 0x3e000003, 0xb8000003, 0x3c000000};
     uint32_t row_offsets[4] = {0, 2, 3, 4}, e[4];
     struct sq_error err;
@@ -215,9 +209,8 @@ static void refused_outliers(void **state)
     assert_int_equal(sq_spqr_csr_validate(&c, 4, 4, 4, &err), SQ_ERR_OFFSETS);
 }
 
-static void refused_ptcsr(void **state)
+SQ_TEST(refused_ptcsr)
 {
-    (void)state;
     uint32_t offsets[3] = {0, 32, 32}, word[48] = {[0] = 0x3e000001, [16] = 0x3e000002};
     struct sq_error err;
     struct sq_spqr_ptcsr p = {17, 32, offsets, word};
@@ -368,9 +361,8 @@ static void check_gemm(const struct owned *o, const float *x)
     free(rows), free(y), free(want), free(scratch);
 }
 
-static void products(void **state)
+SQ_TEST(products)
 {
-    (void)state;
     static const size_t shape[][2] = {{16, 16},  {64, 172}, {20, 256}, {33, 32},
                                       {48, 128}, {16, 512}, {1, 1},    {7, 64}};
     struct sq_rng r = {fixture_seed()};
@@ -412,9 +404,8 @@ static void products(void **state)
 
 // The second half of the columns cancels the first: what is left is the roundings, which tell one
 // order of the sums from another even in binary16.
-static void order_of_the_sums(void **state)
+SQ_TEST(order_of_the_sums)
 {
-    (void)state;
     static const size_t columns[] = {32, 64, 96, 256, 512, 768};
     struct sq_rng r = {fixture_seed()};
     size_t n_nonzero = 0;
@@ -442,9 +433,8 @@ static void order_of_the_sums(void **state)
     assert_true(n_nonzero > 24);
 }
 
-static void storage_and_refusals(void **state)
+SQ_TEST(storage_and_refusals)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     struct owned o = random_matrix(&r, 64, 172, 100);
     struct sq_error err;
@@ -479,22 +469,4 @@ static void storage_and_refusals(void **state)
     assert_int_equal(sq_spqr_load(&o.m, o.x, o.plane, &err), SQ_ERR_NON_FINITE);
     o.m.in_perm = in_perm;
     matrix_free_owned(&o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half),
-        cmocka_unit_test(vector_v11),
-        cmocka_unit_test(tiles),
-        cmocka_unit_test(refused_words),
-        cmocka_unit_test(vector_v12),
-        cmocka_unit_test(refused_outliers),
-        cmocka_unit_test(refused_ptcsr),
-        cmocka_unit_test(products),
-        cmocka_unit_test(order_of_the_sums),
-        cmocka_unit_test(storage_and_refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

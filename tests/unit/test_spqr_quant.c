@@ -84,9 +84,8 @@ static double trace_error(const struct layer *l, const struct sq_spqr *m, bool i
     return sum;
 }
 
-static void identity_of_errors(void **state)
+SQ_TEST(identity_of_errors)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         struct layer l = layer_new(fixture_seed() + seed);
         double sum, with;
@@ -109,9 +108,8 @@ static void identity_of_errors(void **state)
 }
 
 // Adding S = fp16(w - D) is as good as the intended replacement, and better than adding fp16(w).
-static void adding_is_as_good_as_replacing(void **state)
+SQ_TEST(adding_is_as_good_as_replacing)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 3; seed++) {
         struct layer l = layer_new(fixture_seed() + seed);
         struct sq_spqr relative = encode(&l, SQ_SPQR_RELATIVE, false, NULL);
@@ -131,9 +129,8 @@ static void adding_is_as_good_as_replacing(void **state)
 }
 
 // At an outlier the dense code is that of 0, and the two forms differ by its value.
-static void codes_under_outliers(void **state)
+SQ_TEST(codes_under_outliers)
 {
-    (void)state;
     struct layer l = layer_new(fixture_seed());
     struct sq_spqr relative = encode(&l, SQ_SPQR_RELATIVE, false, NULL);
     struct sq_spqr absolute = encode(&l, SQ_SPQR_RELATIVE, true, NULL);
@@ -159,9 +156,8 @@ static void codes_under_outliers(void **state)
     layer_free(&l);
 }
 
-static void order_and_outliers(void **state)
+SQ_TEST(order_and_outliers)
 {
-    (void)state;
     struct layer l = layer_new(fixture_seed());
     struct sq_spqr m = encode(&l, SQ_SPQR_RELATIVE, false, NULL);
     const double *xtx = l.calibration.xtx;
@@ -186,9 +182,8 @@ static void order_and_outliers(void **state)
     layer_free(&l);
 }
 
-static void thread_count_changes_nothing(void **state)
+SQ_TEST(thread_count_changes_nothing)
 {
-    (void)state;
     struct layer l = layer_new(fixture_seed());
     omp_set_num_threads(1);
     struct sq_spqr a = encode(&l, SQ_SPQR_RELATIVE, false, NULL);
@@ -204,9 +199,8 @@ static void thread_count_changes_nothing(void **state)
 }
 
 // All zero, constant, almost constant, one row: legal, and as close as 3 bits of scale allow.
-static void degenerate_weights(void **state)
+SQ_TEST(degenerate_weights)
 {
-    (void)state;
     struct layer l = layer_new(fixture_seed());
     for (unsigned kind = 0; kind < 4; kind++) {
         for (size_t i = 0; i < N * K; i++)
@@ -234,9 +228,8 @@ static void degenerate_weights(void **state)
     layer_free(&l);
 }
 
-static void refusals(void **state)
+SQ_TEST(refusals)
 {
-    (void)state;
     struct layer l = layer_new(fixture_seed());
     struct sq_spqr_options o = {SQ_SPQR_PERCDAMP, 0, false};
     struct sq_error err;
@@ -280,9 +273,8 @@ static double slow_error(const double *v, const double *u, size_t n)
 
 // All of a group and each one left out, of groups of every length, some values alike or 0: the bits
 // of plain loops.
-static void errors_of_groups(void **state)
+SQ_TEST(errors_of_groups)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (unsigned round = 0; round < 4000; round++) {
         double v[16], u[16], rest_v[16], rest_u[16], error[SQ_SPQR_ERRORS];
@@ -308,20 +300,4 @@ static void errors_of_groups(void **state)
                      n);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identity_of_errors),
-        cmocka_unit_test(adding_is_as_good_as_replacing),
-        cmocka_unit_test(codes_under_outliers),
-        cmocka_unit_test(order_and_outliers),
-        cmocka_unit_test(thread_count_changes_nothing),
-        cmocka_unit_test(degenerate_weights),
-        cmocka_unit_test(errors_of_groups),
-        cmocka_unit_test(refusals),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

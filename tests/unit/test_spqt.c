@@ -11,9 +11,8 @@
 
 // ---- indices --------------------------------------------------------------------------------
 
-static void vector_v10(void **state)
+SQ_TEST(vector_v10)
 {
-    (void)state;
     const float x[8] = {.1f, -.9f, 0, .5f, -.5f, .02f, 1.2f, -.3f};
     uint32_t scan[8] = {0, 1, 0, 1, 1, 0, 1, 1}, idx[8];
     sq_spqt_scan(scan, 8);
@@ -24,9 +23,8 @@ static void vector_v10(void **state)
     }
 }
 
-static void scans_and_segments(void **state)
+SQ_TEST(scans_and_segments)
 {
-    (void)state;
     enum { K = 2500 };
     struct sq_rng r = {fixture_seed()};
     static float x[K];
@@ -54,9 +52,8 @@ static void scans_and_segments(void **state)
         }
 }
 
-static void shares(void **state)
+SQ_TEST(shares)
 {
-    (void)state;
     static const unsigned want[2][4] = {{3, 3, 3}, {2, 3, 2, 3}}; // SPEC G.7: 9 over 3, 10 over 4
     size_t begin, end;
     for (unsigned v = 0; v < 2; v++)
@@ -150,9 +147,8 @@ static float slow_output(const struct layer *l, size_t n, float theta, unsigned 
     return y;
 }
 
-static void products(void **state)
+SQ_TEST(products)
 {
-    (void)state;
     static const size_t shape[][2] = {{64, 64}, {172, 64}, {256, 300}, {300, 172}, {1, 1}};
     static const float theta[] = {0, .1f, .5f, .95f, 2};
     static const unsigned workers[] = {1, 3, 64, 400};
@@ -186,9 +182,8 @@ static void products(void **state)
 // Many tokens at once, at every level of the processor: the bits of sq_spqt_gemv and of
 // sq_spqt_gemm_dense; tokens around a tile of 4 and a piece of 64, rows around a slice, a token
 // without active columns.
-static void many_tokens(void **state)
+SQ_TEST(many_tokens)
 {
-    (void)state;
     static const size_t shape[][3] = {{300, 97, 7}, {64, 64, 4}, {129, 5, 67}, {513, 172, 3}};
     static const unsigned workers[] = {1, 3, 64, 400};
     struct sq_rng r = {fixture_seed()};
@@ -230,9 +225,8 @@ static void many_tokens(void **state)
 }
 
 // B1 has other weights, those of row superblocks; the products agree within quantization.
-static void naive_product(void **state)
+SQ_TEST(naive_product)
 {
-    (void)state;
     enum { N = 8, K = 512 };
     struct sq_rng r = {fixture_seed()};
     struct layer l = layer_new(&r, N, K);
@@ -264,9 +258,8 @@ static void naive_product(void **state)
 
 // ---- storage --------------------------------------------------------------------------------
 
-static void storage(void **state)
+SQ_TEST(storage)
 {
-    (void)state;
     assert_int_equal(sq_spqt_address(4096, 0, 5), 720);
     assert_int_equal(sq_spqt_address(4096, 3, 5), 144 * (3 * 4096 + 5));
     assert_true(sq_spqt_stored_bits(4096, 11008) == 4.5);
@@ -296,9 +289,8 @@ static void storage(void **state)
 
 // ---- calibration ----------------------------------------------------------------------------
 
-static void thresholds(void **state)
+SQ_TEST(thresholds)
 {
-    (void)state;
     enum { N = 20000 };
     struct sq_rng r = {fixture_seed()};
     struct sq_spqt_histogram h;
@@ -356,9 +348,8 @@ static enum sq_status quadratic(void *context, const double *sparsity, double *e
     return SQ_OK;
 }
 
-static void greedy(void **state)
+SQ_TEST(greedy)
 {
-    (void)state;
     struct cost c = {{1, 2, 4}, 0};
     const double count[3] = {100, 100, 100}, other[3] = {100, 300, 200};
     double s[3];
@@ -378,17 +369,4 @@ static void greedy(void **state)
     assert_int_equal(sq_sparsity_scan(count, 3, .5, 0, .6, quadratic, &c, s, &err), SQ_ERR_RANGE);
     assert_int_equal(sq_sparsity_scan(count, 3, .5, .1, 1, quadratic, &c, s, &err), SQ_ERR_RANGE);
     assert_int_equal(sq_sparsity_scan(count, 0, .5, .1, .9, quadratic, &c, s, &err), SQ_ERR_RANGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(vector_v10),    cmocka_unit_test(scans_and_segments),
-        cmocka_unit_test(shares),        cmocka_unit_test(products),
-        cmocka_unit_test(naive_product), cmocka_unit_test(storage),
-        cmocka_unit_test(thresholds),    cmocka_unit_test(greedy),
-        cmocka_unit_test(many_tokens),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,9 +204,8 @@ static bool check_encoded(const struct sq_format_ops *f, struct sq_rng *rng)
     return is_done;
 }
 
-static void encoded_shape_and_file(void **state)
+SQ_TEST(encoded_shape_and_file)
 {
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++) {
         struct sq_rng rng = {fixture_seed() + 1000 * i};
         unsigned done = 0;
@@ -261,9 +260,8 @@ static bool check_run(const struct sq_format_ops *f, struct sq_rng *rng)
     return true;
 }
 
-static void run_says_the_same(void **state)
+SQ_TEST(run_says_the_same)
 {
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++) {
         struct sq_rng rng = {fixture_seed() + 2000 * i};
         unsigned done = 0;
@@ -320,9 +318,8 @@ static bool check_sweep(const struct sq_format_ops *f, struct sq_rng *rng)
     return is_done;
 }
 
-static void sweep_says_the_same(void **state)
+SQ_TEST(sweep_says_the_same)
 {
-    (void)state;
     for (size_t i = 0; sq_formats[i]; i++) {
         struct sq_rng rng = {fixture_seed() + 3000 * i};
         unsigned done = 0;
@@ -332,16 +329,19 @@ static void sweep_says_the_same(void **state)
     }
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encoded_shape_and_file),
-        cmocka_unit_test(run_says_the_same),
-        cmocka_unit_test(sweep_says_the_same),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
+    (void)state;
     tmpdir_make(directory);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    tmpdir_remove(directory);
-    return failed;
+    return 0;
 }
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tmpdir_remove(directory);
+    return 0;
+}
+
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)

@@ -40,9 +40,8 @@ static const char *get(struct sq_sweep_db *db, const char *parameters, uint64_t 
     return found ? row.measures : "";
 }
 
-static void test_rows(void **state)
+SQ_TEST(test_rows)
 {
-    (void)state;
     char dir[64];
     uint64_t key;
     tmpdir_make(dir);
@@ -71,9 +70,8 @@ static enum sq_status count_row(void *context, const struct sq_sweep_row *row, s
     return SQ_OK;
 }
 
-static void test_merge(void **state)
+SQ_TEST(test_merge)
 {
-    (void)state;
     char dir[64];
     uint64_t key, added;
     struct sq_error err;
@@ -110,9 +108,8 @@ static void sql(const char *path, const char *text)
 }
 
 // A second row whose text differs behind a NUL only: by its digest it is the first once more.
-static void test_rows_with_a_nul(void **state)
+SQ_TEST(test_rows_with_a_nul)
 {
-    (void)state;
     static const char *const insert[] = {
         "INSERT INTO point SELECT sweep, CAST(parameters || x'0061' AS TEXT), key, measures, "
         "provenance, digest FROM point",
@@ -143,9 +140,8 @@ static void test_rows_with_a_nul(void **state)
 }
 
 // A text of a row that is not what was written: no reader takes it, a new row heals it.
-static void test_damaged_rows(void **state)
+SQ_TEST(test_damaged_rows)
 {
-    (void)state;
     static const struct {
         const char *change, *says;
         bool is_spec;
@@ -199,9 +195,8 @@ static void test_damaged_rows(void **state)
     }
 }
 
-static void test_fields(void **state)
+SQ_TEST(test_fields)
 {
-    (void)state;
     struct sq_fields f;
     struct sq_error err;
     assert_int_equal(sq_fields_read(&f, "{\"a\":3,\"b\":\"x,y\",\"c\":0.25,\"d\":null}", &err),
@@ -220,9 +215,8 @@ static void test_fields(void **state)
 
 // ---- running ----------------------------------------------------------------------------------
 
-static void test_threads(void **state)
+SQ_TEST(test_threads)
 {
-    (void)state;
     static const char text[] = "name: t\naxes: {n: [100], k: [64..2048*2], bank: [8..128*2],\n"
                                "  m: [1, 33], sparsity: [0.5, 0.75]}\nmeasures: [cycles, causes]\n";
     char dir[64];
@@ -261,18 +255,4 @@ static void test_threads(void **state)
     assert_int_equal(count.computed, s.n_points);
     sq_sweep_grid_free(&s);
     tmpdir_remove(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_rows_with_a_nul),
-        cmocka_unit_test(test_damaged_rows),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_threads),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,9 +18,8 @@ static void parse(struct sq_sweep_grid *s, const char *text)
 
 // ---- points -----------------------------------------------------------------------------------
 
-static void test_every_format(void **state)
+SQ_TEST(test_every_format)
 {
-    (void)state;
     struct sq_sweep_grid s;
     parse(&s, "name: all\n"
               "axes:\n"
@@ -50,9 +49,8 @@ static void test_every_format(void **state)
     sq_sweep_grid_free(&s);
 }
 
-static void test_defaults(void **state)
+SQ_TEST(test_defaults)
 {
-    (void)state;
     struct sq_sweep_grid s;
     struct sq_sweep_point p;
     char text[SQ_PARAMETERS_SIZE];
@@ -73,9 +71,8 @@ static void test_defaults(void **state)
     sq_sweep_grid_free(&s);
 }
 
-static void test_ranges(void **state)
+SQ_TEST(test_ranges)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t n;
@@ -97,9 +94,8 @@ static void test_ranges(void **state)
 // ---- formats and machines ---------------------------------------------------------------------
 
 // An axis that a format does not have makes no points of it, and stands in no row.
-static void test_formats(void **state)
+SQ_TEST(test_formats)
 {
-    (void)state;
     struct sq_sweep_grid s;
     struct sq_sweep_point p;
     char text[SQ_PARAMETERS_SIZE];
@@ -131,9 +127,8 @@ static void test_formats(void **state)
     sq_sweep_grid_free(&s);
 }
 
-static void test_format_refusals(void **state)
+SQ_TEST(test_format_refusals)
 {
-    (void)state;
     static const struct {
         const char *axes, *measure, *text;
     } bad[] = {
@@ -178,9 +173,8 @@ static bool compare(unsigned op, double a, double b)
     return results[op];
 }
 
-static void test_constraints(void **state)
+SQ_TEST(test_constraints)
 {
-    (void)state;
     static const char *const ops[] = {"<=", ">=", "==", "!=", "<", ">"};
     struct sq_rng r = {fixture_seed()};
     unsigned held = 0;
@@ -203,9 +197,8 @@ static void test_constraints(void **state)
     assert_in_range(held, 500, 2500); // both answers occur
 }
 
-static void test_names(void **state)
+SQ_TEST(test_names)
 {
-    (void)state;
     struct sq_constraint c;
     double q[SQ_N_QUANTITIES] = {0};
     q[SQ_AXIS_GATHER] = 1;
@@ -233,9 +226,8 @@ static void test_names(void **state)
 
 // ---- damage -----------------------------------------------------------------------------------
 
-static void test_damaged_texts(void **state)
+SQ_TEST(test_damaged_texts)
 {
-    (void)state;
     static const char good[] = "name: x\naxes:\n  bank: [4..128*2]\n  m: [1, 2, 3]\n  n: [8]\n"
                                "  k: [8, 16]\nconstraints: [\"bank * 2 <= 64\"]\n"
                                "measures: [cycles, causes]\n";
@@ -258,16 +250,4 @@ static void test_damaged_texts(void **state)
         sq_sweep_grid_free(&s);
     }
     assert_in_range(refused, 2000, 3999);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_format), cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_ranges),       cmocka_unit_test(test_constraints),
-        cmocka_unit_test(test_formats),      cmocka_unit_test(test_format_refusals),
-        cmocka_unit_test(test_names),        cmocka_unit_test(test_damaged_texts),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,15 @@
 // once; sums of errors are those of another walk over the layers (sq_encoded_layers), losses those
 // of sq_eval, both to the bit. Refused values fail in every point.
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "sim/llm/sq_encoded_visit.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/sweep/sq_sweep_grid.h"
+#include "tests/test.h"
 
 #define MODEL "traces/tiny-llama"
 
@@ -131,9 +128,8 @@ static void check_errors(const struct sq_checkpoint *ck, const struct sq_sweep_p
     assert_true(v.nbits == r->evaluated_bits * r->weights);
 }
 
-static void test_errors_and_encodings(void **state)
+SQ_TEST(test_errors_and_encodings)
 {
-    (void)state;
     struct sq_sweep_grid s;
     struct sq_sweep_inputs *in;
     struct sq_checkpoint ck;
@@ -178,9 +174,8 @@ static void *work(void *context)
     return NULL;
 }
 
-static void test_losses_in_threads(void **state)
+SQ_TEST(test_losses_in_threads)
 {
-    (void)state;
     struct sq_sweep_grid s;
     struct sq_sweep_inputs *in;
     struct sq_checkpoint ck;
@@ -219,9 +214,8 @@ static void test_losses_in_threads(void **state)
 }
 
 // More tokens than the file has.
-static void test_failure(void **state)
+SQ_TEST(test_failure)
 {
-    (void)state;
     struct sq_sweep_grid s;
     struct sq_sweep_inputs *in;
     struct sq_sweep_point p;
@@ -239,15 +233,4 @@ static void test_failure(void **state)
     }
     sq_sweep_inputs_close(in);
     sq_sweep_grid_free(&s);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors_and_encodings),
-        cmocka_unit_test(test_losses_in_threads),
-        cmocka_unit_test(test_failure),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

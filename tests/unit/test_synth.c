@@ -103,9 +103,8 @@ static void check_cells(const struct sq_synth *s, const char *top, const char *c
     sq_synth_result_free(&r);
 }
 
-static void test_by_hand(void **state)
+SQ_TEST(test_by_hand)
 {
-    (void)state;
     char rtl[128];
     struct sq_synth s = open_synth(make_rtl(rtl, "rtl1"), "cache1");
     check_cells(&s, "tiny_and", "AND2X", 32); // NAND2 and inverter would be 40
@@ -129,9 +128,8 @@ static bool same_result(const struct sq_synth_result *a, const struct sq_synth_r
     return same;
 }
 
-static void test_cache(void **state)
+SQ_TEST(test_cache)
 {
-    (void)state;
     const struct sq_synth_block one = {.top = "tiny_nand"}, three = {.top = "tiny_nand",
                                                                      .n_params = 1,
                                                                      .param = {{"Width", 3}}};
@@ -169,9 +167,8 @@ static void test_cache(void **state)
 }
 
 // A block depends on what it is built of, and on nothing else.
-static void test_depends(void **state)
+SQ_TEST(test_depends)
 {
-    (void)state;
     const struct sq_synth_block top = {.top = "tiny_top"}, nand = {.top = "tiny_nand"};
     char rtl[128];
     make_rtl(rtl, "rtl8");
@@ -189,9 +186,8 @@ static void test_depends(void **state)
 
 // Two PEs of the same inputs: flat, Yosys finds that one suffices; kept as parts, both are counted,
 // in an entry of its own.
-static void test_keeps_parts(void **state)
+SQ_TEST(test_keeps_parts)
 {
-    (void)state;
     char rtl[128];
     struct sq_synth s = open_synth(make_rtl(rtl, "rtl9"), "cache9");
     const struct sq_synth_block flat = {.top = "tiny_twins"};
@@ -264,9 +260,8 @@ static char *netlist(const struct sq_synth *s, const struct sq_synth_block *b)
 }
 
 // The area is that of the cells, and the netlist is the source: proven, for both kinds of netlist.
-static void test_product(void **state)
+SQ_TEST(test_product)
 {
-    (void)state;
     static const struct sq_area_item product = {.kind = SQ_AREA_MUL, .a_bits = 4, .b_bits = 4};
     const struct sq_synth_block block = sq_area_synth(&product);
     char rtl[128];
@@ -294,9 +289,8 @@ static void test_product(void **state)
 
 // Every recipe makes the same function of a dense PE: three lanes (no power of two: all constants
 // of the trees count), both orders of widths, and a sum of more than 20 bits for the prefix adders.
-static void test_recipes(void **state)
+SQ_TEST(test_recipes)
 {
-    (void)state;
     char rtl[128];
     struct sq_synth s = open_synth(make_rtl(rtl, "rtl10"), "cache10");
     for (int wide = 0; wide < 2; wide++) {
@@ -326,9 +320,8 @@ static void test_recipes(void **state)
 
 // The search: relaxed, the smallest netlist; tight, a larger and faster one that meets; too tight,
 // the fastest, said so. The same again from an empty cache.
-static void test_period(void **state)
+SQ_TEST(test_period)
 {
-    (void)state;
     static const struct sq_area_item dot = {
         .kind = SQ_AREA_DOT, .a_bits = 4, .b_bits = 4, .config.low_lanes = 4};
     char rtl[128];
@@ -367,9 +360,8 @@ static void test_period(void **state)
 }
 
 // Where the sources and the cache lie does not matter: not even ties are broken by a path.
-static void test_elsewhere(void **state)
+SQ_TEST(test_elsewhere)
 {
-    (void)state;
     static const struct sq_area_item product = {.kind = SQ_AREA_MUL, .a_bits = 8, .b_bits = 8};
     char here[128], there[128];
     struct sq_synth s = open_synth(make_rtl(here, "r"), "c"),
@@ -385,9 +377,8 @@ static void test_elsewhere(void **state)
     sq_synth_close(&far);
 }
 
-static void test_processes_at_once(void **state)
+SQ_TEST(test_processes_at_once)
 {
-    (void)state;
     char rtl[128];
     make_rtl(rtl, "rtl5");
     pid_t child[3];
@@ -418,9 +409,8 @@ static void check_area_refused(const struct sq_synth *s, struct sq_synth_block b
     check_refused(sq_synth_area(s, &b, &r, &err), want, &err, part);
 }
 
-static void test_refused(void **state)
+SQ_TEST(test_refused)
 {
-    (void)state;
     char rtl[128], cache[128];
     make_rtl(rtl, "rtl6");
     snprintf(cache, sizeof cache, "%.64s/cache6", dir);
@@ -457,28 +447,21 @@ static void test_refused(void **state)
     unsetenv("YOSYS");
 }
 
-int main(void)
+static int set_up(void **state)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_cache),
-        cmocka_unit_test(test_depends),
-        cmocka_unit_test(test_product),
-        cmocka_unit_test(test_processes_at_once),
-        cmocka_unit_test(test_elsewhere),
-        cmocka_unit_test(test_keeps_parts),
-        cmocka_unit_test(test_recipes),
-        cmocka_unit_test(test_period),
-        cmocka_unit_test(test_refused),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    if (access(liberty, R_OK) != 0) {
-        printf("1..0 # SKIP %s is not there (package qflow-tech-osu018)\n", liberty);
-        return 0;
-    }
+    (void)state;
     tmpdir_make(dir);
-    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
     char command[128];
     snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command) != 0 || failed;
+    return system(command);
 }
+
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)
+SQ_NEEDS(liberty, "qflow-tech-osu018")

@@ -46,9 +46,8 @@ static void check_windows(const struct sq_tokens *t, const int32_t *id, size_t n
                                           : 0);
 }
 
-static void every_window_and_stride(void **state)
+SQ_TEST(every_window_and_stride)
 {
-    (void)state;
     enum { N = 40 };
     struct sq_checkpoint ck = a_model();
     char text[N + 1];
@@ -80,9 +79,8 @@ static void every_window_and_stride(void **state)
     sq_tokens_free(&t);
 }
 
-static void sources_that_are_refused(void **state)
+SQ_TEST(sources_that_are_refused)
 {
-    (void)state;
     struct sq_checkpoint ck = a_model(), small = ck;
     small.config.vocab_size = 20;
     write_bytes(tmpdir_path(dir, "text"), "0123456789", 10);
@@ -119,12 +117,5 @@ static void sources_that_are_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_window_and_stride),
-        cmocka_unit_test(sources_that_are_refused),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)

@@ -120,9 +120,8 @@ static void check_ids(const struct sq_tokenizer *t, const json_t *kind, const ch
     }
 }
 
-static void ids_of_the_package(void **state)
+SQ_TEST(ids_of_the_package)
 {
-    (void)state;
     size_t i;
     json_t *kind;
     assert_int_equal(json_array_size(kinds), 4);
@@ -147,9 +146,8 @@ static void ids_of_the_package(void **state)
     }
 }
 
-static void merges_as_text(void **state)
+SQ_TEST(merges_as_text)
 {
-    (void)state;
     json_t *file = tokenizer_of(json_array_get(kinds, 0)), *merges = json_array(), *m;
     size_t i;
     json_array_foreach(get(model, "merges"), i, m)
@@ -164,9 +162,8 @@ static void merges_as_text(void **state)
 }
 
 // A piece of a megabyte takes no quadratic time, and joins as a short one does.
-static void long_pieces(void **state)
+SQ_TEST(long_pieces)
 {
-    (void)state;
     enum { N = 1 << 20 };
     struct sq_tokenizer t;
     json_t *file = tokenizer_of(json_array_get(kinds, 1));
@@ -190,9 +187,8 @@ static void long_pieces(void **state)
 // Tables that take hours where they are walked from every byte of a text of a megabyte: thousands of
 // added tokens that begin alike, expressions that look from every place to the end, or try every way
 // to divide what they saw. The first are found as others are, the second refused.
-static void hostile_tables(void **state)
+SQ_TEST(hostile_tables)
 {
-    (void)state;
     enum { N = 1 << 20, N_ADDED = 20000 };
     static const char *const regex[] = {"[ab]*[cd]", "(?:a+)+b", "a(?=[ab]*c|)", "(a|aa|aaa)+x",
                                         "(?:[ab]|a)*[cd]"};
@@ -245,9 +241,8 @@ static void hostile_tables(void **state)
     json_decref(file);
 }
 
-static void text_that_is_no_utf8(void **state)
+SQ_TEST(text_that_is_no_utf8)
 {
-    (void)state;
     static const char *const bad[] = {"ab\xff", "ab\xc3", "ab\xed\xa0\x80", "ab\xf5\x80\x80\x80",
                                       "ab\xc0\x80"};
     struct sq_tokenizer t;
@@ -267,9 +262,8 @@ static void text_that_is_no_utf8(void **state)
 
 // ---- refusals -------------------------------------------------------------------------------
 
-static void json_that_is_refused(void **state)
+SQ_TEST(json_that_is_refused)
 {
-    (void)state;
     static const struct {
         const char *object, *key, *value; // object: NULL, the top
         enum sq_status status;
@@ -330,9 +324,8 @@ static void json_that_is_refused(void **state)
     assert_int_equal(sq_tokenizer_read(&t, tmpdir_path(dir, "none"), NULL), SQ_ERR_IO);
 }
 
-static void gguf_that_is_refused(void **state)
+SQ_TEST(gguf_that_is_refused)
 {
-    (void)state;
     static const struct {
         const char *type, *pre, *merge;
         enum sq_status status;
@@ -356,9 +349,8 @@ static void gguf_that_is_refused(void **state)
 }
 
 // The template of Llama 3, and what it says about BOS.
-static void bos_of_a_template(void **state)
+SQ_TEST(bos_of_a_template)
 {
-    (void)state;
     json_t *file = tokenizer_of(json_array_get(kinds, 0));
     json_object_set_new(file, "post_processor",
                         json_pack("{s:s, s:[{s:s},{s:s, s:[{s:{s:s}}, {s:{}}], s:{s:{s:[i]}}}]}",
@@ -373,14 +365,5 @@ static void bos_of_a_template(void **state)
     json_decref(file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_the_package),   cmocka_unit_test(merges_as_text),
-        cmocka_unit_test(long_pieces),          cmocka_unit_test(hostile_tables),
-        cmocka_unit_test(text_that_is_no_utf8), cmocka_unit_test(json_that_is_refused),
-        cmocka_unit_test(gguf_that_is_refused), cmocka_unit_test(bos_of_a_template),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, set_up, tear_down);
-}
+SQ_BEFORE_ALL(set_up)
+SQ_AFTER_ALL(tear_down)

@@ -19,9 +19,8 @@ static void write_tokens(const char *path, const int32_t *id, size_t n_ids, cons
     assert_int_equal(sq_safetensors_write(path, t, 2, NULL, 0, NULL), SQ_OK);
 }
 
-static void token_files(void **state)
+SQ_TEST(token_files)
 {
-    (void)state;
     char dir[64];
     tmpdir_make(dir);
     const char *path = tmpdir_path(dir, "t.safetensors");
@@ -60,13 +59,4 @@ static void token_files(void **state)
     write_tokens(path, negative, 5, (int64_t[]){0, 3, 5}, 3);
     check_refused(sq_tokens_read(&t, path, 9, 3, &err), SQ_ERR_INDEX, &err, "ids[4] = -1");
     tmpdir_remove(dir);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(token_files),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static void equals_slow(const uint16_t *mag, unsigned bank, unsigned k)
         CHECK_EQ(got[i], want[i], "bank %u k %u element %u\n", bank, k, i);
 }
 
-static void every_small_bank(void **state)
+SQ_TEST(every_small_bank)
 {
-    (void)state;
     static const unsigned shape[][2] = {{4, 4}, {8, 2}};
     for (size_t s = 0; s < LEN(shape); s++) {
         const unsigned bank = shape[s][0], bits = shape[s][1];
@@ -36,9 +35,8 @@ static void every_small_bank(void **state)
     }
 }
 
-static void large_banks(void **state)
+SQ_TEST(large_banks)
 {
-    (void)state;
     struct sq_rng rng = {fixture_seed()};
     for (unsigned n = 0; n < 2000; n++) {
         const unsigned bank = 16u << sq_rng_below(&rng, 4), spread = 1 + sq_rng_below(&rng, 65535);
@@ -49,9 +47,8 @@ static void large_banks(void **state)
     }
 }
 
-static void vectors(void **state)
+SQ_TEST(vectors)
 {
-    (void)state;
     uint8_t mask[8];
     sq_topk_bank((uint16_t[]){5, 7, 7, 7, 1, 7, 0, 0}, 8, 2, mask); // V4
     assert_memory_equal(mask, ((uint8_t[]){0, 1, 1, 0, 0, 0, 0, 0}), 8);
@@ -67,15 +64,4 @@ static void vectors(void **state)
     assert_memory_equal(mask, ((uint8_t[]){0, 1, 0, 0, 0, 1, 0, 0}), 8);
     assert_int_equal(sq_magnitude_int(-128), 128);
     assert_int_equal(sq_magnitude_int(127), 127);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_small_bank),
-        cmocka_unit_test(large_banks),
-        cmocka_unit_test(vectors),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,9 +29,8 @@ static struct sq_matrix padded(void)
     return m;
 }
 
-static void one_mask_code_missing(void **state)
+SQ_TEST(one_mask_code_missing)
 {
-    (void)state;
     struct sq_matrix m = v1();
     struct sq_error err;
     m.lo[3] = 0x0e;
@@ -43,9 +42,8 @@ static void one_mask_code_missing(void **state)
     matrix_free(&m);
 }
 
-static void high_code_minus_128(void **state)
+SQ_TEST(high_code_minus_128)
 {
-    (void)state;
     struct sq_matrix m = v1();
     struct sq_error err;
     m.hi[0] = 0x80;
@@ -55,9 +53,8 @@ static void high_code_minus_128(void **state)
     matrix_free(&m);
 }
 
-static void nonzero_padding_bits(void **state)
+SQ_TEST(nonzero_padding_bits)
 {
-    (void)state;
     struct sq_matrix m = padded();
     struct sq_error err;
     for (unsigned bit = 4; bit < 8; bit++) {
@@ -73,9 +70,8 @@ static void nonzero_padding_bits(void **state)
     matrix_free(&m);
 }
 
-static void bad_scales(void **state)
+SQ_TEST(bad_scales)
 {
-    (void)state;
     const float bad[] = {NAN, INFINITY, -INFINITY, 0.0f, -0.0f, -0.5f};
     struct sq_error err;
     struct sq_matrix m = v1();
@@ -92,9 +88,8 @@ static void bad_scales(void **state)
     matrix_free(&m);
 }
 
-static void shapes_and_lengths(void **state)
+SQ_TEST(shapes_and_lengths)
 {
-    (void)state;
     struct sq_matrix m = v1();
     struct sq_error err;
     const size_t lengths[][3] = {{3, 2, 1}, {5, 2, 1}, {4, 1, 1}, {4, 3, 1},
@@ -130,9 +125,8 @@ static void shapes_and_lengths(void **state)
     matrix_free(&m);
 }
 
-static void unsupported_formats(void **state)
+SQ_TEST(unsupported_formats)
 {
-    (void)state;
     struct sq_matrix m = v1();
     static const struct sq_format bad[] = {{8, 8, 8, 2, 0}, {8, 5, 8, 2, 0},    {4, 4, 8, 2, 0},
                                            {8, 4, 6, 2, 0}, {8, 4, 256, 2, 0},  {8, 4, 2, 1, 0},
@@ -189,9 +183,8 @@ static void flip_every_bit(struct sq_matrix m)
     matrix_free(&m);
 }
 
-static void every_bit_flip_is_judged_right(void **state)
+SQ_TEST(every_bit_flip_is_judged_right)
 {
-    (void)state;
     flip_every_bit(v1());
     flip_every_bit(padded());
     const float w[8] = {1, -2, .25f, 7, -3.5f, .5f, -1, 0};
@@ -201,9 +194,8 @@ static void every_bit_flip_is_judged_right(void **state)
 }
 
 // Every LO stream of the smallest row (4 codes of 3 bits, 4 padding bits), with a random HI byte.
-static void every_small_lo_stream_is_judged_right(void **state)
+SQ_TEST(every_small_lo_stream_is_judged_right)
 {
-    (void)state;
     unsigned n_legal = 0;
     struct sq_rng rng = {fixture_seed()};
     struct sq_matrix m = padded();
@@ -216,20 +208,4 @@ static void every_small_lo_stream_is_judged_right(void **state)
     }
     assert_in_range(n_legal, 1000, 1372); // 4 * 7^3 of the 2^16 have one mask code, most a legal hi
     matrix_free(&m);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_mask_code_missing),
-        cmocka_unit_test(high_code_minus_128),
-        cmocka_unit_test(nonzero_padding_bits),
-        cmocka_unit_test(bad_scales),
-        cmocka_unit_test(shapes_and_lengths),
-        cmocka_unit_test(unsupported_formats),
-        cmocka_unit_test(every_bit_flip_is_judged_right),
-        cmocka_unit_test(every_small_lo_stream_is_judged_right),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,9 +16,8 @@ static struct sq_work_split run(enum sq_work_split_kind kind, const uint32_t *nn
     return s;
 }
 
-static void v8(void **state)
+SQ_TEST(v8)
 {
-    (void)state;
     const uint32_t nnz[4] = {1, 2, 0, 1};
     uint64_t load[2];
     // Row tiles of one: worker 0 has rows 0 and 2, worker 1 rows 1 and 3.
@@ -40,9 +39,8 @@ static void v8(void **state)
     assert_int_equal(dynamic.makespan, 2);
 }
 
-static void corners(void **state)
+SQ_TEST(corners)
 {
-    (void)state;
     const uint32_t nnz[3] = {0, 0, 2};
     uint64_t load[5];
     struct sq_work_split s = run(SQ_STREAM_K, nnz, 3, 5, 1, load);
@@ -85,9 +83,8 @@ static void judge(const uint32_t *nnz, size_t n, size_t workers, const struct sq
     CHECK_EQ(s->max_partials, most, "%zu rows, %zu workers\n", n, workers);
 }
 
-static void random_matrices(void **state)
+SQ_TEST(random_matrices)
 {
-    (void)state;
     struct sq_rng r = {fixture_seed()};
     for (unsigned round = 0; round < 4000; round++) {
         uint32_t nnz[MAX_ROWS];
@@ -119,15 +116,4 @@ static void random_matrices(void **state)
             }
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v8),
-        cmocka_unit_test(corners),
-        cmocka_unit_test(random_matrices),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,6 @@
 // read back, every kind of lie refused with its line; truncation of a good file at every byte never
 // gives more than it holds. Models: parameter counts of SPEC I, exactly; tokens of experts close
 // under both routings for many sizes (exhausted: 1..300 tokens).
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,11 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "sim/machine/sq_workload.h"
 #include "tests/data.h"
 #include "tests/skip.h"
+#include "tests/test.h"
 
 static enum sq_status parse(const char *text, struct sq_workload *w, struct sq_error *err)
 {
@@ -34,9 +31,8 @@ static void expect(const struct sq_workload *w, size_t i, const char *name, uint
     assert_int_equal(w->row[i].count, count);
 }
 
-static void test_forms(void **state)
+SQ_TEST(test_forms)
 {
-    (void)state;
     struct sq_workload w;
     assert_int_equal(
         parse("\xef\xbb\xbfLayer, M,\xc2\xa0N, K,\r\n\r\nQKT,1024,1024,64,\r\n,,,\nL1, 1 ,2,3", &w,
@@ -80,9 +76,8 @@ static void test_forms(void **state)
     sq_workload_free(&w);
 }
 
-static void test_lies(void **state)
+SQ_TEST(test_lies)
 {
-    (void)state;
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -128,9 +123,8 @@ static void test_lies(void **state)
 }
 
 // Names in quotes, out and in again; a filter's last step over the edge counts, as in SCALE-Sim.
-static void test_quoted(void **state)
+SQ_TEST(test_quoted)
 {
-    (void)state;
     static const char text[] = "Layer,M,N,K\n\"a,b\",1,\"2\",3\r\n\"say \"\"x\"\"\",1,2,3\n"
                                "\"two\nlines\",1,2,3\n\" c \",4,5,6\n";
     static const char *const names[] = {"a,b", "say \"x\"", "two\nlines", "c"};
@@ -167,9 +161,8 @@ static void test_quoted(void **state)
     }
 }
 
-static void test_truncated(void **state)
+SQ_TEST(test_truncated)
 {
-    (void)state;
     static const char text[] = "Layer,M,N,K,Count,\nab,12,34,56,78,\ncd,1,2,3,4,\n";
     for (size_t n = 0; n < sizeof text - 1; n++) {
         struct sq_workload w;
@@ -205,9 +198,8 @@ static uint64_t parameters(const struct sq_workload *w)
     return sum;
 }
 
-static void test_parameters(void **state)
+SQ_TEST(test_parameters)
 {
-    (void)state;
     static const struct {
         const char *config;
         uint64_t parameters; // SPEC I
@@ -230,9 +222,8 @@ static void test_parameters(void **state)
     sq_workload_free(&w);
 }
 
-static void test_experts(void **state)
+SQ_TEST(test_experts)
 {
-    (void)state;
     for (unsigned routing = 0; routing < 2; routing++)
         for (uint64_t m = 1; m <= 300; m++) {
             struct sq_workload w;
@@ -260,9 +251,8 @@ static void test_experts(void **state)
 }
 
 // What rounding and the limit of m tokens leave over was handed out token by token: 2^36 steps.
-static void test_many_tokens(void **state)
+SQ_TEST(test_many_tokens)
 {
-    (void)state;
     static const char config[] =
         "{\"model_type\":\"mixtral\",\"hidden_size\":64,\"intermediate_size\":128,"
         "\"num_hidden_layers\":1,\"num_attention_heads\":4,\"num_local_experts\":4096,"
@@ -283,9 +273,8 @@ static void test_many_tokens(void **state)
     unlink(path);
 }
 
-static void test_real_configs(void **state)
+SQ_TEST(test_real_configs)
 {
-    (void)state;
     static const char *const names[] = {"meta-llama--Meta-Llama-3.1-70B", "Qwen--Qwen3-32B",
                                         "mistralai--Mixtral-8x7B-v0.1", "Qwen--Qwen3-30B-A3B",
                                         "deepseek-ai--DeepSeek-R1"};
@@ -307,9 +296,8 @@ static void test_real_configs(void **state)
     }
 }
 
-static void test_bad_configs(void **state)
+SQ_TEST(test_bad_configs)
 {
-    (void)state;
     static const struct {
         const char *text, *want;
     } cases[] = {
@@ -351,17 +339,4 @@ static void test_bad_configs(void **state)
     const struct sq_workload_options many = {false, 1 << 20, 1 << 20, SQ_ROUTING_BALANCED};
     assert_int_equal(sq_workload_from_config("traces/workloads/llama-3-8b.json", &many, &w, NULL),
                      SQ_ERR_RANGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),        cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_quoted),       cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_parameters),   cmocka_unit_test(test_experts),
-        cmocka_unit_test(test_real_configs), cmocka_unit_test(test_bad_configs),
-        cmocka_unit_test(test_many_tokens),
-    };
-    cmocka_set_message_output(CM_OUTPUT_TAP);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
