@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/sq_gemm_kernels.h"
+
 enum { EXPONENT_MAX = 40 }; // of a scale of E8M0 that is not far from 1
 
 #define INLINE static inline __attribute__((always_inline))

@@ -22,17 +22,16 @@
 // an offset that the accumulator's start takes back: start = SQ_BS_MAGIC_BITS - offset * (sum of
 // the other side). With split codes tokens have one as well, which `magic` takes back.
 //
-// A row's reach says which pairs of rows the loops may multiply: those whose reaches are at most
-// SQ_BS_REACH together. The others need the plain loops: scales of E8M0 so far from 1 that a
-// product might leave the normal numbers of binary32; blocks of E5M2 that span so many binades that
-// a sum needs more than the 53 bits of binary64; more marks in a block than its format has.
+// The loops multiply pairs of rows whose reaches are at most SQ_BS_REACH together (sq_bs_lane.h);
+// the others need the plain loops.
 #ifndef SQ_BS_PANEL_H
 #define SQ_BS_PANEL_H
 
 #include "models/sq_bs.h"
 #include "models/sq_bs_dot.h"
+#include "models/sq_bs_lane.h"
 
-enum { SQ_BS_REACH = 48, SQ_BS_REACH_NONE = 255, SQ_BS_PLANES = 3, SQ_BS_PASSES = 4 };
+enum { SQ_BS_PLANES = 3, SQ_BS_PASSES = 4 };
 
 struct sq_bs_plane {
     enum sq_bs_form form;

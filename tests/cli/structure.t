@@ -35,7 +35,7 @@ none "includes point down" "$(awk -v order="$ORDER" '
   $1 ~ /^sim\// && $2 ~ /^sim\// && rank[folder($2)] > rank[folder($1)] { print }
   $1 ~ /^(sim|lib)\// && $2 ~ /^(gpu|tests|reports|sim\/cli)\// && $1 !~ /^sim\/cli/ { print }
   $1 ~ /^models\// && $2 !~ /^models\// { print }
-  $1 !~ /^lib\// && $2 ~ /^lib\// { print }
+  $1 !~ /^(lib|tests)\// && $2 ~ /^lib\// { print }
   $1 !~ /^tests\// && $2 ~ /^tests\// && $2 !~ /emulate/ { print }' "$T")"
 
 # A family of formats has a room, sim/format/NAME/: it includes itself and the core beside the rooms. The core includes no
