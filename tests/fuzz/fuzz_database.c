@@ -29,17 +29,17 @@ static void check_pages(void)
     FUZZ_CHECK(json_is_array(json));
     json_decref(json);
     text = (const char *)fuzz_written("mem/report/index.html", &n);
-    static const char first[] = "<style></style>[[", last[] = "]]";
+    static const char first[] = "<style></style>[[", last[] = "]]!function("; // D3 begins so
     const char *data = memmem(text, n, first, sizeof first - 1);
     FUZZ_CHECK(data);
     data += sizeof first - 1;
-    const char *library = memmem(data, n - (size_t)(data - text), "!function(", 10); // of D3
-    FUZZ_CHECK(library);
-    const size_t nbytes = (size_t)(library - data) - (sizeof last - 1);
+    json_error_t
+        end; // a name may hold any text, that of the marks as well: where JSON ends, they are
+    json = json_loadb(data, n - (size_t)(data - text), JSON_DISABLE_EOF_CHECK, &end);
+    FUZZ_CHECK(json_is_object(json));
+    const size_t nbytes = (size_t)end.position;
     FUZZ_CHECK(memcmp(data + nbytes, last, sizeof last - 1) == 0);
     FUZZ_CHECK(memchr(data, '<', nbytes) == NULL);
-    json = json_loadb(data, nbytes, 0, NULL);
-    FUZZ_CHECK(json_is_object(json));
     json_decref(json);
 }
 

@@ -51,6 +51,15 @@ static void use(const struct input *in)
         FUZZ_CHECK(sq_recipe_check(&recipe, &err) == SQ_OK);
 }
 
+// --help, what argp takes for it (--he), and the letters of it, alone or among others.
+static bool asks_for_help(const char *word)
+{
+    const size_t n = strlen(word);
+    if (word[0] == '-' && word[1] != '-')
+        return strpbrk(word, "h?") != NULL;
+    return n > 2 && strncmp(word, "--help", n) == 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static const unsigned scopes[] = {SQ_IN_EVAL, SQ_IN_QUANTIZE, SQ_IN_RUN, SQ_IN_RUN};
@@ -68,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     char *text = fuzz_text(&r), *words[WORDS_MAX + 1] = {"command"}, *next = text;
     int n_words = 1;
     for (char *word; n_words < WORDS_MAX && (word = strsep(&next, "\n"));)
-        if (strcmp(word, "--help") != 0) // prints and ends the program
+        if (!asks_for_help(word)) // which prints and ends the program
             words[n_words++] = word;
     struct input in = {.options = sq_cli_options_default(scopes[mode & 3], &err),
                        .format = sq_cli_format_default(&err),
