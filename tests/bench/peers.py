@@ -134,7 +134,7 @@ def scale(program, directory):
     for name, text in (("c.cfg", CONFIG), ("layout.csv", "Layer,\n")):
         with open(os.path.join(directory, name), "w") as f:
             f.write(text)
-    print("A GEMM on 32 x 32 PEs of one multiplier, output stationary in both, W4A8 in sqsim. SCALE-Sim counts cycles of the "
+    print("A GEMM on 32 x 32 PEs of one multiplier, output stationary in both, 8 bits. SCALE-Sim counts cycles of the "
           "array; sqsim those of a machine with buffers and DRAM")
     print(f"{'M = N = K':12} {'MAC cycles':>12} {'SCALE-Sim':>12} {'sqsim':>12} {'SCALE-Sim s':>12} {'sqsim s':>8} {'times as fast':>14}")
     for size in (128, 256):
@@ -150,7 +150,7 @@ def scale(program, directory):
         with open(glob.glob(out + "/*/COMPUTE_REPORT.csv")[0]) as f:
             row = {k.strip(): v for k, v in list(csv.DictReader(f))[0].items() if k}
         cycles = float(next(v for k, v in row.items() if k.startswith("Total Cycles")))
-        s, _, r = sqsim(program, "run", "--machine", machine, "--format", "dense", "--weight-bits", "4", "--json",
+        s, _, r = sqsim(program, "run", "--machine", machine, "--format", "dense", "--weight-bits", "8", "--json",
                         "--m", str(size), "--n", str(size), "--k", str(size))
         print(f"{size:<12} {size ** 3 // 1024:12} {cycles:12.0f} {r['cycles']:12} {theirs:12.2f} {s:8.3f} {theirs / s:14.0f}", flush=True)
 
