@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Area at a clock period (sq_synth.h): the search among the recipes.
+#include <math.h>
+
+#include "sim/synth/sq_synth_run.h"
+
+// The best so far: the smallest that meets, else the fastest.
+struct search {
+    const struct sq_synth *synth;
+    double period_ns;
+    bool has_any, meets;
+    struct sq_synth_block block;
+    struct sq_synth_result result;
+};
+
+static enum sq_status try_one(struct search *f, struct sq_synth_block block,
+                              enum sq_synth_recipe recipe, unsigned target_ps, double *ns,
+                              struct sq_error *err)
+{
+    struct sq_synth_result r;
+    block.recipe = recipe;
+    block.target_ps = target_ps;
+    SQ_TRY(sq_synth_area(f->synth, &block, &r, err));
+    *ns = r.critical_path_ns;
+    const bool meets = *ns <= f->period_ns;
+    bool is_better = !f->has_any || (meets && !f->meets);
+    if (f->has_any && meets && f->meets)
+        is_better = r.area < f->result.area;
+    if (f->has_any && !meets && !f->meets)
+        is_better = *ns < f->result.critical_path_ns;
+    if (!is_better) {
+        sq_synth_result_free(&r);
+        return SQ_OK;
+    }
+    sq_synth_result_free(&f->result);
+    f->has_any = true;
+    f->meets = meets;
+    f->block = block;
+    f->result = r;
+    return SQ_OK;
+}
+
+// ABC knows neither flip-flops nor input slews: its target is met when OpenSTA's path is too long,
+// so the second target is less by the ratio of the two.
+static enum sq_status try_sized(struct search *f, const struct sq_synth_block *block,
+                                enum sq_synth_recipe recipe, struct sq_error *err)
+{
+    double ns, target = 1000 * f->period_ns;
+    for (int attempt = 0; attempt < 2 && !f->meets; attempt++) {
+        SQ_TRY(try_one(f, *block, recipe, (unsigned)fmax(1, rint(target)), &ns, err));
+        target *= f->period_ns / ns;
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_block *block,
+                                  double period_ns, struct sq_synth_result *result,
+                                  struct sq_error *err)
+{
+    struct search f = {.synth = s, .period_ns = period_ns};
+    enum sq_status status = SQ_OK;
+    double ns;
+    *result = (struct sq_synth_result){0};
+    if (!(period_ns >= SQ_SYNTH_MIN_PERIOD && period_ns <= SQ_SYNTH_MAX_PERIOD))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "period = %g ns, need %g..%g", period_ns,
+                       SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD);
+    if (!s->sta_version[0])
+        return SQ_FAIL(err, SQ_ERR_TOOL, "sta does not run: a period needs OpenSTA");
+    if (block->keeps_parts)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%.40s keeps its parts: no delays", block->top);
+    for (int r = SQ_SYNTH_AREA; r < SQ_SYNTH_NF && status == SQ_OK; r++)
+        status = try_one(&f, *block, (enum sq_synth_recipe)r, 0, &ns, err);
+    for (int r = SQ_SYNTH_NF; r < SQ_SYNTH_N_RECIPES && status == SQ_OK && !f.meets; r++)
+        status = try_sized(&f, block, (enum sq_synth_recipe)r, err);
+    if (status != SQ_OK) {
+        sq_synth_result_free(&f.result);
+        return status;
+    }
+    *block = f.block;
+    *result = f.result;
+    return SQ_OK;
+}
