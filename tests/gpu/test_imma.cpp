@@ -122,7 +122,12 @@ SQ_TEST(static_activations_against_golden)
     assert_int_equal(sq_codes_encode_rtn(&wc, w.data(), score.data(), nullptr), SQ_OK);
     std::vector<float> y(m * n);
     std::vector<int32_t> p_lo(m * n), p_hi(m * n);
-    struct sq_gemm_codes golden = {&xc, &wc, y.data(), p_lo.data(), p_hi.data(), nullptr, 0};
+    struct sq_gemm_codes golden = {};
+    golden.x = &xc;
+    golden.w = &wc;
+    golden.y = y.data();
+    golden.p_lo = p_lo.data();
+    golden.p_hi = p_hi.data();
     assert_int_equal(sq_gemm_codes_check(&golden, nullptr), SQ_OK);
     Buffer<uint8_t> scratch(sq_gemm_codes_scratch(&golden));
     sq_gemm_codes(&golden, 0, m, scratch.data);

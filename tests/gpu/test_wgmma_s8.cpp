@@ -107,7 +107,12 @@ SQ_TEST(against_golden)
         assert_int_equal(sq_codes_encode_rtn(&wc, w.data(), score.data(), nullptr), SQ_OK);
         std::vector<float> y(m * n);
         std::vector<int32_t> p(m * n), none(m * n);
-        struct sq_gemm_codes golden = {&xc, &wc, y.data(), p.data(), none.data(), nullptr, 0};
+        struct sq_gemm_codes golden = {};
+        golden.x = &xc;
+        golden.w = &wc;
+        golden.y = y.data();
+        golden.p_lo = p.data();
+        golden.p_hi = none.data();
         assert_int_equal(sq_gemm_codes_check(&golden, nullptr), SQ_OK);
         Buffer<uint8_t> scratch(sq_gemm_codes_scratch(&golden));
         sq_gemm_codes(&golden, 0, m, scratch.data);
