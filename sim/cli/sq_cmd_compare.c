@@ -39,7 +39,10 @@ struct arguments {
 
 static const struct argp_option options[] = {
     {"gpu", KEY_GPU, "RECORDS", 0,
-     "measured times: CSV, or JSON records one per line; with --machine, up to 8 pairs", 0},
+     "measured times: CSV (also aiconfigurator's), or JSON records one per line; with --machine, "
+     "up "
+     "to 8 pairs",
+     0},
     {"workload", KEY_WORKLOAD, "FILE", 0,
      "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4 (Llama-2-7B, "
      "Llama-3-8B and 70B)",
@@ -47,7 +50,8 @@ static const struct argp_option options[] = {
     {"m", KEY_M, "M", 0, "predict: tokens, 1..16777216; up to 4 (4096 and 1)", 0},
     {"machine", KEY_MACHINE, "FILE", 0,
      "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given", 0},
-    {"min-m", KEY_MIN_M, "M", 0, "rows with fewer tokens are left out, 1..16777216 (128)", 0},
+    {"min-m", KEY_MIN_M, "M", 0,
+     "rows with fewer tokens are left out, 1..16777216 (128); 1: none is", 0},
     {"worst", KEY_WORST, "N", 0, "how many of the worst rows are listed, 0..1000 (10)", 0},
     {"plot", KEY_PLOT, "FILE", 0, "scatter plot of latencies and speedups, .svg or .png", 0},
     {"calibrate", KEY_CALIBRATE, "FILE", 0,
@@ -276,12 +280,14 @@ static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comp
         json_object_set_new(o, "k", json_integer((json_int_t)p->gemm.k));
         if (p->name[0])
             json_object_set_new(o, "name", sq_cli_json_text(p->name));
+        json_object_set_new(o, "timed", json_string(sq_gpu_timed_name(p->gemm.timed)));
         json_object_set_new(o, "measured_us", json_real(1e6 * p->measured_s));
         if (p->high_s > 0) {
             json_object_set_new(o, "p10_us", json_real(1e6 * p->low_s));
             json_object_set_new(o, "p90_us", json_real(1e6 * p->high_s));
         }
         json_object_set_new(o, "predicted_us", json_real(1e6 * p->predicted.seconds));
+        json_object_set_new(o, "quantize_us", json_real(1e6 * p->predicted.quantize_s));
         json_object_set_new(o, "error", json_real(p->error));
         json_object_set_new(o, "reason", json_string(reason));
         sq_cli_json_line(o);
@@ -354,6 +360,18 @@ static void print_kinds(const struct sq_gpu *gpu, const struct sq_gpu_comparison
     }
 }
 
+// Where times hold more than the kernel.
+static void print_timed(const struct sq_gpu_comparison *c)
+{
+    size_t n[SQ_GPU_N_TIMED] = {0};
+    for (size_t i = 0; i < c->n; i++)
+        n[c->point[i].gemm.timed]++;
+    if (n[SQ_GPU_TIMED_KERNEL] < c->n)
+        printf("timed: %zu rows the kernel alone, %zu with quantizing, %zu a framework's call (its "
+               "host time is not modelled)\n",
+               n[SQ_GPU_TIMED_KERNEL], n[SQ_GPU_TIMED_QUANTIZING], n[SQ_GPU_TIMED_CALL]);
+}
+
 static void print_worst(const struct arguments *in, const struct sq_gpu *gpu,
                         const struct sq_gpu_comparison *c, double *scratch)
 {
@@ -410,6 +428,7 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
     sq_compare_print_left(&g->left);
     sq_compare_print_left(&c->left);
     print_kinds(gpu, c, scratch);
+    print_timed(c);
     print_figures(c);
     print_worst(in, gpu, c, scratch);
     free(scratch);

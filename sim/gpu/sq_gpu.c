@@ -4,10 +4,30 @@
 #include <math.h>
 #include <string.h>
 
+// Bytes of an activation and of a weight, scales included.
+static const struct {
+    const char *name;
+    double act, weight;
+} dtypes[SQ_GPU_N_DTYPES] = {
+    [SQ_GPU_INT8] = {"INT8", 1, 1},
+    [SQ_GPU_BF16] = {"BF16", 2, 2},
+    [SQ_GPU_FP8] = {"FP8", 1, 1},
+    [SQ_GPU_INT4] = {"INT4", 0.5, 0.5},
+    [SQ_GPU_FP8B] = {"FP8B", 1 + 4. / 128, 1 + 4. / 128 / 128},
+    [SQ_GPU_NVFP4] = {"NVFP4", 0.5 + 1. / 16, 0.5 + 1. / 16},
+    [SQ_GPU_W8A16] = {"W8A16", 2, 1},
+    [SQ_GPU_W4A16] = {"W4A16", 2, 0.5},
+};
+
 const char *sq_gpu_dtype_name(enum sq_gpu_dtype dtype)
 {
-    static const char *const names[SQ_GPU_N_DTYPES] = {"INT8", "BF16", "FP8", "INT4"};
-    return names[dtype];
+    return dtypes[dtype].name;
+}
+
+const char *sq_gpu_timed_name(enum sq_gpu_timed timed)
+{
+    static const char *const names[SQ_GPU_N_TIMED] = {"kernel", "quantizing", "call"};
+    return names[timed];
 }
 
 const char *sq_gpu_source_name(enum sq_gpu_source source)
@@ -49,15 +69,10 @@ enum { N_TILES = sizeof tiles / sizeof tiles[0], N_SPARSE_TILES = 10 };
 enum { MIN_SPLIT_K = 256 };
 static const double full_area = 256 * 128;
 
-static double element_nbytes(enum sq_gpu_dtype dtype)
-{
-    return dtype == SQ_GPU_BF16 ? 2 : dtype == SQ_GPU_INT4 ? 0.5 : 1;
-}
-
 // The one or two parts of K, one after the other in every tile.
 struct part {
     const struct sq_gpu_kind *kind;
-    double share, size; // of K; bytes of an element
+    double share, act, weight; // of K; bytes of an activation, of a weight
 };
 struct parts {
     unsigned n;
@@ -65,20 +80,25 @@ struct parts {
 };
 
 // Bytes of a row of K activations, and of K weights: those of 2:4 are half the values, and metadata
-// of 4 bits per 4 elements (SPEC E.5).
+// of 4 bits per 4 elements (SPEC E.5), or per 8 where an element has 4 bits: pairs are kept.
 static double row_nbytes(const struct parts *parts, double k)
 {
     double size = 0;
     for (unsigned i = 0; i < parts->n; i++)
-        size += parts->part[i].share * parts->part[i].size;
+        size += parts->part[i].share * parts->part[i].act;
     return k * size;
 }
 
 static double weight_row_nbytes(const struct parts *parts, const struct sq_gpu_gemm *g, double k)
 {
+    double size = 0;
     if (g->weight_bits > 0)
         return k * g->weight_bits / 8;
-    return row_nbytes(parts, k) * (g->is_sparse ? 0.5 + 0.125 / parts->part[0].size : 1);
+    for (unsigned i = 0; i < parts->n; i++)
+        size += parts->part[i].share * parts->part[i].weight;
+    if (g->is_sparse)
+        size = size / 2 + (size < 1 ? 0.0625 : 0.125);
+    return k * size;
 }
 
 static double clamp01(double v)
@@ -101,10 +121,11 @@ static double operand_nbytes(const struct parts *parts, const struct sq_gpu_gemm
 static double dram_seconds(const struct sq_gpu *gpu, const struct parts *parts,
                            const struct sq_gpu_gemm *g)
 {
-    const double size = parts->part[0].size, m = (double)g->m, n = (double)g->n;
+    const double size = parts->part[0].act, m = (double)g->m, n = (double)g->n;
     const double weights = n * weight_row_nbytes(parts, g, (double)g->k);
     const double all = operand_nbytes(parts, g);
-    double nbytes = all * (g->is_cold ? 1 : miss_rate(gpu, all));
+    const double others = g->copies > 1 ? (g->copies - 1) * weights : 0;
+    double nbytes = all * (g->is_cold ? 1 : miss_rate(gpu, all + others));
     if (g->is_sparse && gpu->rereads_24) {
         const double panels = ceil(m / (256 / size));              // 256 bytes of tokens each
         const double together = fmax(1, gpu->sms / ceil(n / 128)); // panels in work at a time
@@ -202,7 +223,7 @@ static enum sq_status find_part(const struct sq_gpu *gpu, enum sq_gpu_dtype dtyp
     if (!kind)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "machine %s has no %s %s", gpu->name,
                        is_sparse ? "2:4" : "dense", sq_gpu_dtype_name(dtype));
-    parts->part[parts->n++] = (struct part){kind, share, element_nbytes(dtype)};
+    parts->part[parts->n++] = (struct part){kind, share, dtypes[dtype].act, dtypes[dtype].weight};
     return SQ_OK;
 }
 
@@ -216,6 +237,16 @@ static enum sq_status check_gemm(const struct sq_gpu_gemm *g, struct sq_error *e
     if (!(g->low_share >= 0 && g->low_share <= (g->is_sparse ? 0 : 1)))
         return SQ_FAIL(err, SQ_ERR_RANGE, "low share = %g, need 0..1, 0 for 2:4", g->low_share);
     return SQ_OK;
+}
+
+// Of the kernel that reads activations of 16 bits and writes them as they are multiplied.
+static double quantize_seconds(const struct sq_gpu *gpu, const struct parts *parts,
+                               const struct sq_gpu_gemm *g)
+{
+    const double row = row_nbytes(parts, (double)g->k), wide = 2 * (double)g->k;
+    if (g->timed == SQ_GPU_TIMED_KERNEL || row >= wide)
+        return 0;
+    return gpu->launch_s + (double)g->m * (wide + row) / gpu->dram_bytes_per_s;
 }
 
 enum sq_status sq_gpu_time_gemm(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g,
@@ -242,5 +273,7 @@ enum sq_status sq_gpu_time_gemm(const struct sq_gpu *gpu, const struct sq_gpu_ge
                                       .split = 1};
         keep_best(gpu, &t, 0, time);
     }
+    time->quantize_s = quantize_seconds(gpu, &parts, g);
+    time->seconds += time->quantize_s;
     return SQ_OK;
 }

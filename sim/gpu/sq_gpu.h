@@ -29,6 +29,11 @@
 // Static activation SQ (SPEC D.4) in one kernel: K is split, the high part multiplied in one data
 // type and the low part in another, in every tile one after the other; the change costs nothing.
 //
+// A time may hold more than its GEMM (enum sq_gpu_timed): the activations, 16 bits each, are read,
+// quantized and written by a kernel of their own, which costs their bytes at the bandwidth of the
+// DRAM and one launch. Weights of 8 and 4 bits beside activations of 16 (W8A16, W4A16) are widened
+// in front of the tensor core: the rate is a kind of its own, the bytes are the stored ones.
+//
 // Left out: temperature, and clocks of their own for every kind; the libraries' choice among
 // kernels where it is not the fastest, kernel families (one rate per data type), Stream-K,
 // instruction issue, DRAM refresh and channel conflicts, host time, and 8 < M < 128 beyond the
@@ -42,8 +47,29 @@
 
 #include "models/sq_status.h"
 
-enum sq_gpu_dtype { SQ_GPU_INT8, SQ_GPU_BF16, SQ_GPU_FP8, SQ_GPU_INT4, SQ_GPU_N_DTYPES };
-const char *sq_gpu_dtype_name(enum sq_gpu_dtype dtype); // "INT8", "BF16", "FP8", "INT4"
+enum sq_gpu_dtype {
+    SQ_GPU_INT8,
+    SQ_GPU_BF16,
+    SQ_GPU_FP8, // one scale a tensor
+    SQ_GPU_INT4,
+    SQ_GPU_FP8B,  // FP8, a scale for 128 activations and for 128 x 128 weights
+    SQ_GPU_NVFP4, // a scale of 8 bits for every 16 elements
+    SQ_GPU_W8A16, // weights are stored in 8 or 4 bits and multiplied as 16
+    SQ_GPU_W4A16,
+    SQ_GPU_N_DTYPES
+};
+// "INT8", "BF16", "FP8", "INT4", "FP8B", "NVFP4", "W8A16", "W4A16"
+const char *sq_gpu_dtype_name(enum sq_gpu_dtype dtype);
+
+// What a measured time holds.
+enum sq_gpu_timed {
+    SQ_GPU_TIMED_KERNEL,     // the kernel of the GEMM alone
+    SQ_GPU_TIMED_QUANTIZING, // and the kernel that quantizes its activations
+    SQ_GPU_TIMED_CALL,       // both, called by a framework: host time may be in it, and is no part
+                             // of the model
+    SQ_GPU_N_TIMED
+};
+const char *sq_gpu_timed_name(enum sq_gpu_timed timed); // "kernel", "quantizing", "call"
 
 // Where a ceiling comes from.
 enum sq_gpu_source {
@@ -55,7 +81,8 @@ enum sq_gpu_source {
 };
 const char *sq_gpu_source_name(enum sq_gpu_source source); // "measured", ...
 
-// One data type, dense or 2:4; INT4 dense only, on GPUs that multiply it (before Hopper).
+// One data type, dense or 2:4; INT4, FP8B, W8A16 and W4A16 dense only; INT4 on GPUs that multiply
+// it (before Hopper).
 struct sq_gpu_kind {
     enum sq_gpu_dtype dtype;
     bool is_sparse;
@@ -104,19 +131,22 @@ struct sq_gpu_gemm {
     double low_share;
     enum sq_gpu_dtype low_dtype;
     double weight_bits; // stored bits per weight, scales and indices included; 0: as multiplied
+    enum sq_gpu_timed timed;
+    unsigned copies; // so many weights take turns, and the L2 has to keep all of them; 0: one
 };
 
 // Weights of 4 bits that are widened and multiplied as INT8 (W4A8): no tensor core takes both.
 bool sq_gpu_is_w4a8(const struct sq_gpu_gemm *gemm);
 
 // Whether two GEMM of one shape form a speedup: 2:4 against dense of the same data type, or INT8,
-// FP8, INT4 or an SQ split against BF16, all dense.
+// FP8, INT4, any other type or an SQ split against BF16, all dense.
 bool sq_gpu_is_speedup(const struct sq_gpu_gemm *fast, const struct sq_gpu_gemm *slow);
 
 // What decided a prediction.
 struct sq_gpu_time {
     double seconds;
     double compute_s, l2_s, dram_s; // of the best kernel
+    double quantize_s;              // of the kernel before it, 0: none is timed
     unsigned tile_m, tile_n, split; // tile_m = 0: the kernel without tiles
     uint64_t rounds;                // tiles of the busiest SM
     double fill;                    // tiles / (SMs x rounds), 0..1

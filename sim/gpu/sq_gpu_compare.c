@@ -256,7 +256,10 @@ void sq_gpu_comparison_free(struct sq_gpu_comparison *c)
 
 void sq_gpu_reason(const struct sq_gpu *gpu, const struct sq_gpu_time *t, char text[64])
 {
-    if (gpu->launch_s > 0.25 * t->seconds)
+    if (t->quantize_s > 0.25 * t->seconds)
+        snprintf(text, 64, "quantizing the activations is %.0f %%",
+                 100 * sq_utilisation(t->quantize_s, t->seconds));
+    else if (gpu->launch_s > 0.25 * t->seconds)
         snprintf(text, 64, "launch cost is %.0f %%",
                  100 * sq_utilisation(gpu->launch_s, t->seconds));
     else if (t->dram_s >= t->compute_s && t->dram_s >= t->l2_s)

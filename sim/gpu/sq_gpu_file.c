@@ -44,8 +44,10 @@ struct raw_gpu {
         }                                                                                          \
     }
 
-static const cyaml_strval_t dtypes[] = {
-    {"INT8", SQ_GPU_INT8}, {"BF16", SQ_GPU_BF16}, {"FP8", SQ_GPU_FP8}, {"INT4", SQ_GPU_INT4}};
+static const cyaml_strval_t dtypes[] = {{"INT8", SQ_GPU_INT8},   {"BF16", SQ_GPU_BF16},
+                                        {"FP8", SQ_GPU_FP8},     {"INT4", SQ_GPU_INT4},
+                                        {"FP8B", SQ_GPU_FP8B},   {"NVFP4", SQ_GPU_NVFP4},
+                                        {"W8A16", SQ_GPU_W8A16}, {"W4A16", SQ_GPU_W4A16}};
 static const cyaml_strval_t sparsities[] = {{"dense", 0}, {"2:4", 1}};
 
 static const cyaml_strval_t panels[] = {{"once", 0}, {"reread", 1}};
@@ -141,8 +143,10 @@ static enum sq_status read_kind(const struct raw_kind *raw, const struct sq_gpu 
     if (sq_gpu_find_kind(gpu, kind->dtype, kind->is_sparse))
         return SQ_FAIL(err, SQ_ERR_ARG, "kinds has %s %s twice", kind->is_sparse ? "2:4" : "dense",
                        sq_gpu_dtype_name(kind->dtype));
-    if (kind->dtype == SQ_GPU_INT4 && kind->is_sparse)
-        return SQ_FAIL(err, SQ_ERR_ARG, "kinds has 2:4 INT4, need it dense");
+    if (kind->is_sparse && (kind->dtype == SQ_GPU_INT4 || kind->dtype == SQ_GPU_FP8B ||
+                            kind->dtype == SQ_GPU_W8A16 || kind->dtype == SQ_GPU_W4A16))
+        return SQ_FAIL(err, SQ_ERR_ARG, "kinds has 2:4 %s, need it dense",
+                       sq_gpu_dtype_name(kind->dtype));
     SQ_TRY(number("kinds.macs", raw->macs, 1, 1e6, &kind->macs, err));
     SQ_TRY(number("kinds.sustained", raw->sustained, 0.01, 1.2, &kind->sustained, err));
     SQ_TRY(number("kinds.alone", raw->alone, 0.05, 2, &kind->alone, err));

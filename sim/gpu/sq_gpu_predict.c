@@ -12,7 +12,9 @@ static const double shares[] = {0, 0.5, 0.75, 0.875, 1};
 
 static unsigned add_plain(const struct sq_gpu *gpu, bool is_sparse, struct sq_gpu_kernel kernel[])
 {
-    static const enum sq_gpu_dtype order[] = {SQ_GPU_BF16, SQ_GPU_INT8, SQ_GPU_FP8, SQ_GPU_INT4};
+    static const enum sq_gpu_dtype order[SQ_GPU_N_DTYPES] = {
+        SQ_GPU_BF16, SQ_GPU_INT8,  SQ_GPU_FP8,   SQ_GPU_INT4,
+        SQ_GPU_FP8B, SQ_GPU_NVFP4, SQ_GPU_W8A16, SQ_GPU_W4A16};
     unsigned n = 0;
     for (unsigned i = 0; i < SQ_GPU_N_DTYPES; i++) {
         if (!sq_gpu_find_kind(gpu, order[i], is_sparse))

@@ -24,7 +24,8 @@ struct sq_gpu_kernel {
     struct sq_gpu_gemm gemm;
 };
 enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 1 + 2 * 5 };
-// Those that the machine has the kinds for: dense BF16 first, INT8, FP8, INT4, W4A8, 2:4 of each,
+// Those that the machine has the kinds for: dense BF16 first, INT8, FP8, INT4, FP8B, NVFP4, W8A16,
+// W4A16, W4A8, 2:4 of each,
 // and the static SQ splits (BF16, FP8) and (INT8, INT4) with s = 0, .5, .75, .875, 1, the weights
 // of the second in 4 bits. Returns how many.
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);

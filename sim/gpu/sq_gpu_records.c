@@ -51,9 +51,10 @@ static bool read_dtype(const char *text, enum sq_gpu_dtype *dtype)
     static const struct {
         const char *name;
         enum sq_gpu_dtype dtype;
-    } names[] = {{"INT8", SQ_GPU_INT8}, {"s8", SQ_GPU_INT8},  {"BF16", SQ_GPU_BF16},
-                 {"FP8", SQ_GPU_FP8},   {"e4m3", SQ_GPU_FP8}, {"FP8E4M3", SQ_GPU_FP8},
-                 {"INT4", SQ_GPU_INT4}, {"s4", SQ_GPU_INT4}};
+    } names[] = {{"INT8", SQ_GPU_INT8}, {"s8", SQ_GPU_INT8},    {"BF16", SQ_GPU_BF16},
+                 {"FP8", SQ_GPU_FP8},   {"e4m3", SQ_GPU_FP8},   {"FP8E4M3", SQ_GPU_FP8},
+                 {"INT4", SQ_GPU_INT4}, {"s4", SQ_GPU_INT4},    {"FP4", SQ_GPU_NVFP4},
+                 {"FP8B", SQ_GPU_FP8B}, {"NVFP4", SQ_GPU_NVFP4}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcasecmp(text, names[i].name) == 0) {
             *dtype = names[i].dtype;
@@ -131,16 +132,27 @@ static enum sq_status read_size(struct reader *r, const char *name, const char *
     return SQ_OK;
 }
 
+// Where each of `names` is among the cells; the first `needed` must be there.
 static enum sq_status csv_header(struct reader *r, char *const *cell, unsigned n,
-                                 unsigned at[N_COLUMNS])
+                                 const char *const names[], unsigned n_names, unsigned needed,
+                                 unsigned at[])
 {
-    for (unsigned c = 0; c < N_COLUMNS; c++) {
+    for (unsigned c = 0; c < n_names; c++) {
         at[c] = 0;
-        while (at[c] < n && strcasecmp(cell[at[c]], column_names[c]) != 0)
+        while (at[c] < n && strcasecmp(cell[at[c]], names[c]) != 0)
             at[c]++;
-        if (at[c] == n && c < P10)
-            REFUSE(r, "no column %s in the header", column_names[c]);
+        if (at[c] == n && c < needed)
+            REFUSE(r, "no column %s in the header", names[c]);
     }
+    return SQ_OK;
+}
+
+static enum sq_status csv_cells(struct reader *r, unsigned n, const char *const names[],
+                                unsigned needed, const unsigned at[])
+{
+    for (unsigned c = 0; c < needed; c++)
+        if (at[c] >= n)
+            REFUSE(r, "%u values, no %s among them", n, names[c]);
     return SQ_OK;
 }
 
@@ -177,9 +189,7 @@ static enum sq_status csv_row(struct reader *r, char *const *cell, unsigned n,
 {
     struct sq_gpu_record record = {.seconds = 0};
     double us;
-    for (unsigned c = 0; c < N_COLUMNS; c++)
-        if (at[c] >= n && c < P10)
-            REFUSE(r, "%u values, no %s among them", n, column_names[c]);
+    SQ_TRY(csv_cells(r, n, column_names, P10, at));
     SQ_TRY(read_size(r, "M", cell[at[M]], &record.gemm.m));
     SQ_TRY(read_size(r, "N", cell[at[N]], &record.gemm.n));
     SQ_TRY(read_size(r, "K", cell[at[K]], &record.gemm.k));
@@ -203,6 +213,73 @@ static enum sq_status csv_row(struct reader *r, char *const *cell, unsigned n,
         r->g->other_kind++;
         sq_gpu_leave(&r->g->left, r->line, "%.12s %.12s to %.12s: no kind of the model",
                      cell[at[DTYPE_IN]], cell[at[SPARSITY]], cell[at[DTYPE_OUT]]);
+        return SQ_OK;
+    }
+    return add(r, &record);
+}
+
+// ---- CSV of aiconfigurator ------------------------------------------------------------------
+
+enum layer_column { DEVICE, SOURCE, TYPE, LAYER_M, LAYER_N, LAYER_K, MS, N_LAYER_COLUMNS };
+static const char *const layer_names[N_LAYER_COLUMNS] = {
+    "device", "kernel_source", "gemm_dtype", "m", "n", "k", "latency"};
+
+// Its types; how many weights take turns in the frameworks' layers (sq_gpu_records.h).
+static const struct {
+    const char *name;
+    enum sq_gpu_dtype dtype;
+    unsigned trt_copies, vllm_copies;
+} layer_types[] = {{"bfloat16", SQ_GPU_BF16, 5, 6},  {"fp8", SQ_GPU_FP8, 5, 6},
+                   {"fp8_block", SQ_GPU_FP8B, 5, 1}, {"nvfp4", SQ_GPU_NVFP4, 5, 1},
+                   {"int8_wo", SQ_GPU_W8A16, 0, 0},  {"int4_wo", SQ_GPU_W4A16, 0, 0},
+                   {"sq", SQ_GPU_INT8, 0, 0}};
+
+// What a time holds, of which kernel: false for a type that is not known.
+static bool read_layer(const char *type, const char *source, struct sq_gpu_gemm *g)
+{
+    const bool is_trt = strcmp(source, "torch_flow") == 0 || strcmp(source, "deepgemm") == 0;
+    for (size_t i = 0; i < sizeof layer_types / sizeof layer_types[0]; i++) {
+        if (strcmp(type, layer_types[i].name) != 0)
+            continue;
+        g->dtype = layer_types[i].dtype;
+        g->out_nbytes = 2;
+        if (strncmp(source, "trt_flow", 8) == 0) {
+            g->is_cold = true;
+            return true;
+        }
+        g->copies = is_trt ? layer_types[i].trt_copies : layer_types[i].vllm_copies;
+        if (g->dtype != SQ_GPU_BF16)
+            g->timed =
+                g->dtype == SQ_GPU_FP8B && !is_trt ? SQ_GPU_TIMED_CALL : SQ_GPU_TIMED_QUANTIZING;
+        return g->copies > 0;
+    }
+    return false;
+}
+
+static enum sq_status layer_row(struct reader *r, char *const *cell, unsigned n,
+                                const unsigned at[N_LAYER_COLUMNS])
+{
+    struct sq_gpu_record record = {.seconds = 0};
+    double ms;
+    SQ_TRY(csv_cells(r, n, layer_names, N_LAYER_COLUMNS, at));
+    SQ_TRY(read_size(r, "m", cell[at[LAYER_M]], &record.gemm.m));
+    SQ_TRY(read_size(r, "n", cell[at[LAYER_N]], &record.gemm.n));
+    SQ_TRY(read_size(r, "k", cell[at[LAYER_K]], &record.gemm.k));
+    if (is_no_time(cell[at[MS]])) {
+        r->g->no_time++;
+        sq_gpu_leave(&r->g->left, r->line, "no time (latency = %.20s)", cell[at[MS]]);
+        return SQ_OK;
+    }
+    SQ_TRY(read_number(r, "latency", cell[at[MS]], 1e6, &ms));
+    record.seconds = ms * 1e-3;
+    if (!holds(cell[at[DEVICE]], r->device)) {
+        r->g->other_device++;
+        return SQ_OK;
+    }
+    if (!read_layer(cell[at[TYPE]], cell[at[SOURCE]], &record.gemm)) {
+        r->g->other_kind++;
+        sq_gpu_leave(&r->g->left, r->line, "%.16s of %.32s: no kind of the model", cell[at[TYPE]],
+                     cell[at[SOURCE]]);
         return SQ_OK;
     }
     return add(r, &record);
@@ -356,17 +433,32 @@ static enum sq_status json_row(struct reader *r, const json_t *o)
 
 // ---- files ----------------------------------------------------------------------------------
 
+static bool has_column(char *const *cell, unsigned n, const char *name)
+{
+    unsigned i = 0;
+    while (i < n && strcasecmp(cell[i], name) != 0)
+        i++;
+    return i < n;
+}
+
 static enum sq_status read_csv(struct reader *r, const char *text, size_t nbytes)
 {
     struct sq_csv_reader csv;
-    unsigned at[N_COLUMNS];
-    bool more, has_header = false;
+    unsigned at[N_COLUMNS + N_LAYER_COLUMNS];
+    bool more, has_header = false, is_layers = false;
     SQ_TRY(sq_csv_reader_init(&csv, text, nbytes, r->what, MAX_LINE - 1, r->err));
     enum sq_status status = sq_csv_next(&csv, &more, r->err);
     while (status == SQ_OK && more) {
         const unsigned n = csv.n < SQ_CSV_CELLS_MAX ? csv.n : SQ_CSV_CELLS_MAX;
         r->line = csv.line;
-        status = has_header ? csv_row(r, csv.cell, n, at) : csv_header(r, csv.cell, n, at);
+        if (!has_header) {
+            is_layers = has_column(csv.cell, n, layer_names[TYPE]);
+            status = is_layers ? csv_header(r, csv.cell, n, layer_names, N_LAYER_COLUMNS,
+                                            N_LAYER_COLUMNS, at)
+                               : csv_header(r, csv.cell, n, column_names, N_COLUMNS, P10, at);
+        } else {
+            status = is_layers ? layer_row(r, csv.cell, n, at) : csv_row(r, csv.cell, n, at);
+        }
         has_header = true;
         if (status == SQ_OK)
             status = sq_csv_next(&csv, &more, r->err);

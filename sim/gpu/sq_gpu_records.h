@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measured GEMM times: CSV with a header (gpu, sparsity, dtype_in, dtype_out, M, N, K, lat_us;
-// where there p10_us, p90_us and kernel; more columns are not read), or JSON records, one per line,
-// of schema_version 1:
+// where there p10_us, p90_us and kernel; more columns are not read), CSV of aiconfigurator's
+// collectors, found by its column gemm_dtype (device, kernel_source, gemm_dtype, m, n, k, latency
+// in ms), or JSON records, one per line, of schema_version 1:
 //   {"schema_version":1,"source":"measured","device":{"name":"NVIDIA H200"},
 //    "problem":{"M":..,"N":..,"K":..,"format":"dense"|"2:4"|"sp24","dtype_w":"s8"|"bf16"|"e4m3"..,
 //               "dtype_out":"s32"|"f32"|"bf16"|"f16"},"timing":{"median_us":..}}
@@ -61,6 +62,13 @@ struct sq_gpu_records {
     struct sq_gpu_place *place, *format_place;
 };
 
+// What a time of aiconfigurator holds is a matter of its collectors: bfloat16 and the plugins of
+// TensorRT (trt_flow: int8_wo, int4_wo, sq) are the kernel alone; fp8, fp8_block and nvfp4 are the
+// layer of a framework, which quantizes the activations, in a CUDA graph; but fp8_block of vLLM
+// (vllm_default, DeepGemmFp8BlockScaledMMKernel) is called without one. Plugins run once, behind
+// other layers (cold); of the layers of TensorRT-LLM (torch_flow, deepgemm) five weights take
+// turns, of vLLM six, but one of its fp8_block and nvfp4.
+//
 // Rows whose device holds `device` (case and blanks do not count). Refused with the line: missing
 // columns or fields, sizes outside 1..2^24, times that are no positive number of at most 1e9 us
 // (nan, - and nothing are no time: left aside);

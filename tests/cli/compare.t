@@ -221,6 +221,22 @@ refuse "has no dense BF16" compare --machine no16.yaml
   ok "rank correlation of all speedups of both (of the A100 alone below 0.85)" at_most 0.84 "$(number spearman)"
 }
 
+# ---- times of frameworks' layers --------------------------------------------------------------
+# FP8 times of TensorRT-LLM hold the kernel that quantizes: with it the model is nearer to them.
+L=$D/aiconfigurator
+accept "layers of a framework" compare --gpu "$L/gemm_h200_sxm_trtllm_1.2.0rc5.csv" --machine "$H200" --min-m 1 --json
+ok "M = 1 is not left out" out_has '"dtype":"BF16".*"m":1,'
+ok "FP8 is timed with quantizing" out_has '"dtype":"FP8".*"timed":"quantizing"'
+ok "INT8, a plugin, alone" out_has '"dtype":"INT8".*"timed":"kernel"'
+ok "quantizing brings FP8 nearer" awk -F'[:,{}]' '/"dtype":"FP8"/ {for (i = 1; i < NF; i++) v[$i] = $(i + 1)
+  m = v["\"measured_us\""]; p = v["\"predicted_us\""]; q = v["\"quantize_us\""]
+  with += (p - m) / m < 0 ? (m - p) / m : (p - m) / m; p -= q; alone += (p - m) / m < 0 ? (m - p) / m : (p - m) / m; n++}
+  END {print "# with", with / n, "alone", alone / n; exit !(n == 70 && with < 0.8 * alone)}' "$W.out"
+accept "in words" compare --gpu "$L/gemm_h200_sxm_trtllm_1.2.0rc5.csv" --machine "$H200"
+ok "what is timed" out_has "^timed: [1-9][0-9]* rows the kernel alone, [1-9][0-9]* with quantizing, 0 a framework's call"
+accept "times of kernels" compare --gpu "$D/A100.csv" --machine "$A" --worst 0
+ok "a file of kernels says nothing of it" [ "$(grep -c '^timed' "$W.out")" = 0 ]
+
 # ---- bad rows -------------------------------------------------------------------------------
 # One row in fifty times too fast and one thirty times too slow in the calibration set, doubled 2:4
 # rows, a row without a time, one of an unknown type.
@@ -228,7 +244,7 @@ awk -F, -v OFS=, 'NR == 1 {print $0, "p10_us", "p90_us", "kernel"; next}
   {l = $10} $4 == "INT8" && $3 == "dense" && $7 == 8192 && $8 == 3072 && $9 == 8192 {$10 = l / 50}
   $4 == "BF16" && $3 == "dense" && $7 == 512 && $9 == 18944 {$10 = l * 30}
   {print $0, l * .97, l * 1.03, "mine" NR} $3 == "2:4" && NR % 7 == 0 {$10 = l * 1.2; print $0, "", "", "slow"}
-  NR == 20 {$10 = "nan"; print $0, "", "", ""} NR == 21 {$4 = "NVFP4"; print $0, "", "", ""}' "$D/A100.csv" >"$W/A100.csv"
+  NR == 20 {$10 = "nan"; print $0, "", "", ""} NR == 21 {$4 = "MXFP6"; print $0, "", "", ""}' "$D/A100.csv" >"$W/A100.csv"
 accept "--calibrate with bad rows" compare --gpu A100.csv --machine "$A" --calibrate bad.yaml --steps 3000
 ok "36 rows count" out_has "^36 calibration rows of 377"
 for row in "line 77: INT8 dense 8192x3072x8192" "line 105: BF16 dense 512x3584x18944"; do
@@ -236,7 +252,7 @@ for row in "line 77: INT8 dense 8192x3072x8192" "line 105: BF16 dense 512x3584x1
 done
 ok "no other" [ "$(grep -c outlier "$W.out")" = 2 ]
 ok "no time" out_has "^  left out: 1 from line 21 on: no time (lat_us = nan)$"
-ok "an unknown type by its name" out_has "^  left out: 1 from line 23 on: NVFP4 dense to INT32: no kind of the model$"
+ok "an unknown type by its name" out_has "^  left out: 1 from line 23 on: MXFP6 dense to INT32: no kind of the model$"
 ok "doubled rows" out_has "^  left out: 25 from line [0-9]* on: repeated"
 accept "the same in JSON" compare --gpu A100.csv --machine "$A" --calibrate bad.yaml --steps 3000 --json
 ok "outliers" out_has '"outliers": *\[77, *105\]'

@@ -14,6 +14,10 @@ static const char machine[] =
     " source: expected}, "
     "{dtype: BF16, sparsity: dense, macs: 2048, sustained: 0.8, alone: 0.85, area: 0.05, round: 1,"
     " source: measured}, "
+    "{dtype: FP8, sparsity: dense, macs: 4096, sustained: 0.7, alone: 0.85, area: 0.05, round: 1,"
+    " source: expected}, "
+    "{dtype: W4A16, sparsity: dense, macs: 2048, sustained: 0.6, alone: 0.85, area: 0.05, round: 1,"
+    " source: expected}, "
     "{dtype: INT8, sparsity: '2:4', macs: 8192, sustained: 0.5, alone: 0.85, area: 0.05, round: 1,"
     " source: expected}]}\n";
 
