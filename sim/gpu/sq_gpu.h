@@ -112,6 +112,7 @@ struct sq_gpu {
     double l2_soft;          // over that size, the hit rate falls to 0 within this share
     double l2_bytes_per_s;   //
     double dram_bytes_per_s; // sustained by streams
+    double dram_peak;        // of the data sheet, 0: not given
     enum sq_gpu_source dram_source;
     double launch_s, round_s, split_s;
     double boost_s;  // a call of this length loses half of its boost

@@ -22,7 +22,7 @@ struct raw_gpu {
         char *size, *usable, *soft, *bandwidth;
     } l2;
     struct {
-        char *bandwidth;
+        char *bandwidth, *peak; // peak may be left out
         int source;
     } dram;
     int panels;
@@ -79,6 +79,7 @@ static const cyaml_schema_field_t l2_fields[] = {
     TEXT_FIELD("bandwidth", struct raw_gpu, l2.bandwidth), CYAML_FIELD_END};
 static const cyaml_schema_field_t dram_fields[] = {
     TEXT_FIELD("bandwidth", struct raw_gpu, dram.bandwidth),
+    OPTIONAL_FIELD("peak", struct raw_gpu, dram.peak),
     CYAML_FIELD_ENUM("source", CYAML_FLAG_STRICT, struct raw_gpu, dram.source, sources,
                      SQ_GPU_N_SOURCES),
     CYAML_FIELD_END};
@@ -185,6 +186,9 @@ static enum sq_status read_all(const struct raw_gpu *raw, struct sq_gpu *g, stru
                              &g->l2_bytes_per_s, err));
     SQ_TRY(sq_quantity_parse("dram.bandwidth", raw->dram.bandwidth, SQ_DIM_RATE, 1e9, 1e15,
                              &g->dram_bytes_per_s, err));
+    if (raw->dram.peak)
+        SQ_TRY(sq_quantity_parse("dram.peak", raw->dram.peak, SQ_DIM_RATE, 1e9, 1e15, &g->dram_peak,
+                                 err));
     g->dram_source = (enum sq_gpu_source)raw->dram.source;
     g->rereads_24 = raw->panels != 0;
     g->launch_s *= 1e-9; // sq_quantity_parse gives ns
@@ -235,8 +239,10 @@ void sq_gpu_write(const struct sq_gpu *g, const char *comment, FILE *out)
     fprintf(out, "\nsms: %u\nclock: %.4g GHz\n", g->sms, g->clock_hz * 1e-9);
     fprintf(out, "l2:\n  size: %.4g MiB\n  usable: %.4g\n  soft: %.4g\n  bandwidth: %.4g TB/s\n",
             g->l2_nbytes / 1048576, g->l2_usable, g->l2_soft, g->l2_bytes_per_s * 1e-12);
-    fprintf(out, "dram:\n  bandwidth: %.4g TB/s\n  source: %s\n", g->dram_bytes_per_s * 1e-12,
-            sq_gpu_source_name(g->dram_source));
+    fprintf(out, "dram:\n  bandwidth: %.4g TB/s\n", g->dram_bytes_per_s * 1e-12);
+    if (g->dram_peak > 0)
+        fprintf(out, "  peak: %.4g TB/s\n", g->dram_peak * 1e-12);
+    fprintf(out, "  source: %s\n", sq_gpu_source_name(g->dram_source));
     fprintf(out,
             "launch: %.4g us\nround: %.4g us\nsplit: %.4g us\nboost: %.4g us\nlone: %.4g\n"
             "panels: %s\nkinds:\n",

@@ -101,7 +101,7 @@ ok "and what was not fitted" out_has "^constants expected: launch 2.5 us"
 ok "nothing is measured" [ "$(grep -c '^  measured' "$W.out")" = 0 ]
 L7=$SQSIM_HOME/traces/workloads/llama-2-7b.json
 accept "--json" compare --machine "$H200" --workload "$L7" --json
-ok "a line per cell and the summary" [ "$(rows)" = 25 ]
+ok "a line per cell and the summary" [ "$(rows)" = 31 ]
 ok "its provenance" out_has '"summary".*"basis":"modelled, not measured"'
 # By hand: one token waits for its bytes at 4.3 TB/s, and for 224 launches of 2.5 us. N + K of the
 # seven linears: activations and outputs, two bytes each.

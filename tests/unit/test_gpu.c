@@ -45,8 +45,10 @@ static double seconds(const struct sq_gpu *gpu, uint64_t m, uint64_t n, uint64_t
 
 SQ_TEST(test_shipped)
 {
-    static const char *const names[] = {"a100_pcie_80g", "rtx4090", "h100_pcie", "h200"};
-    for (unsigned i = 0; i < 4; i++) {
+    static const char *const names[] = {"a100_pcie_80g", "a100_sxm",  "b200",     "gb10",
+                                        "gb200",         "h100_pcie", "h100_sxm", "h200",
+                                        "l40s",          "rtx4090",   "rtx5080",  "rtx_pro_6000"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
         struct sq_gpu gpu, again;
         char *text;
         size_t nbytes;
@@ -57,6 +59,8 @@ SQ_TEST(test_shipped)
         fclose(f);
         assert_int_equal(sq_gpu_parse(text, nbytes, "written", &again, NULL), SQ_OK);
         assert_int_equal(again.n_kinds, gpu.n_kinds);
+        assert_true(gpu.dram_peak > gpu.dram_bytes_per_s);
+        assert_true(fabs(again.dram_peak / gpu.dram_peak - 1) < 1e-3);
         assert_true(
             fabs(seconds(&again, 512, 4096, 4096, true) / seconds(&gpu, 512, 4096, 4096, true) -
                  1) < 1e-3);
