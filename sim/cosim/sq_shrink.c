@@ -49,6 +49,14 @@ static enum sq_status make(const struct sq_case *c, size_t from, size_t n, size_
     return SQ_OK;
 }
 
+// Whether a smaller case may stand for the larger: a beat that moves in a wrong cycle is not traded
+// for a counter that is off at the end, which says less.
+static bool says_as_much(const struct sq_mismatch *smaller, const struct sq_mismatch *larger)
+{
+    return smaller->kind != SQ_MISMATCH_NONE &&
+           (smaller->kind != SQ_MISMATCH_COUNTER || larger->kind == SQ_MISMATCH_COUNTER);
+}
+
 // Runs the candidate, which is consumed; if it still fails it replaces *c. One that takes far
 // longer than what failed (a job that only resets had cut off) counts as one that does not.
 static enum sq_status try_case(struct sq_case *c, struct sq_case *candidate,
@@ -61,7 +69,7 @@ static enum sq_status try_case(struct sq_case *c, struct sq_case *candidate,
     candidate->max_cycles = max_cycles > 0 && max_cycles < enough ? max_cycles : enough;
     const enum sq_status status = sq_lockstep_run(candidate, rtl, NULL, &r, err);
     candidate->max_cycles = max_cycles;
-    if (status == SQ_OK && r.mismatch.kind != SQ_MISMATCH_NONE) {
+    if (status == SQ_OK && says_as_much(&r.mismatch, &result->mismatch)) {
         sq_case_free(c);
         *c = *candidate;
         *result = r;
