@@ -31,6 +31,10 @@
 // of SpQt also goes ahead of everything: nothing can be fetched before the first tile's columns are
 // known (G.8, C_idx).
 //
+// Decoders of gqsa and spqr stand between buffer and array, those of SpQt between DRAM and buffer:
+// headers of superblocks take the time of their own bytes on the DRAM, a job waits for one
+// superblock (`lead`), and the buffer holds codes and steps (sim/machine/README.md).
+//
 // Bytes of SpQt (G.3, P10): of what is stored, (8 + 1) 16 K per 256 output channels as codes and
 // scales, the share that its layout fetches in whole bursts (sq_spqt_cost.h). zigzag rounds the
 // channels up to superblocks of 256.
@@ -140,6 +144,9 @@ double sq_cost_act_nbits(const struct sq_recipe *r);
 // from SQ_STREAM_OUT on are left alone.
 void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
                     const struct sq_stretch *stretch, uint64_t nbytes[SQ_N_STREAMS]);
+
+// Bytes of weights in a buffer, of those that sq_cost_nbytes says.
+uint64_t sq_cost_held_nbytes(const struct sq_recipe *r, const uint64_t nbytes[SQ_N_STREAMS]);
 
 // ---- for the formats ------------------------------------------------------------------------
 

@@ -164,6 +164,14 @@ void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t 
     nbytes[SQ_STREAM_ACT_SCALE] = 4 * n_scales * m;
 }
 
+uint64_t sq_cost_held_nbytes(const struct sq_recipe *r, const uint64_t nbytes[SQ_N_STREAMS])
+{
+    if (r->format->held_nbytes)
+        return r->format->held_nbytes(nbytes);
+    return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_INDEX] +
+           nbytes[SQ_STREAM_SCALE];
+}
+
 // ---- for the formats ------------------------------------------------------------------------
 
 unsigned sq_cost_products(const struct sq_core_config *has, unsigned a, unsigned b)

@@ -195,6 +195,9 @@ struct sq_format_ops {
     // Bytes of n output channels over the stretch, SQ_STREAM_LO to SQ_STREAM_SCALE, which are 0.
     void (*weight_nbytes)(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS]);
+    // Bytes that a buffer holds of weights which the DRAM moves as nbytes, where a decoder stands in
+    // front of the buffer; NULL: as many.
+    uint64_t (*held_nbytes)(const uint64_t nbytes[SQ_N_STREAMS]);
     // The RTL that multiplies with the lanes of *u, a PE, into *pe, which is all 0; no parts: there
     // is none of so many lanes. NULL: none at all.
     void (*pe)(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe);

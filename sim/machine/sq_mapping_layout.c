@@ -68,12 +68,6 @@ static void count_nbytes(const struct sq_mapping_context *c, uint64_t m, uint64_
     nbytes[SQ_STREAM_PARTIAL] = cores_k > 1 ? 8 * m * n * cores_k : 0;
 }
 
-static uint64_t weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS])
-{
-    return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_INDEX] +
-           nbytes[SQ_STREAM_SCALE];
-}
-
 // ---- one mapping ----------------------------------------------------------------------------
 
 static uint64_t bursts(const struct sq_mapping_context *c, uint64_t nbytes)
@@ -131,7 +125,7 @@ static void operand_nbytes(const struct sq_mapping_context *c,
     count_nbytes(c, block->m * c->rows, block->n * c->cols, 0, min_u64(block->k, c->n_slices), 1,
                  nbytes);
     *act = nbytes[SQ_STREAM_ACT] + nbytes[SQ_STREAM_ACT_SCALE];
-    *weight = weight_nbytes(nbytes);
+    *weight = sq_cost_held_nbytes(c->recipe, nbytes);
 }
 
 bool sq_mapping_operands_fit(const struct sq_mapping_context *c,

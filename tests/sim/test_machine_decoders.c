@@ -7,12 +7,17 @@
 //         rows have ended
 //   spqr  a beat of spqr_dec for each word of the array's columns, then the outliers of the fullest
 //   spqt  spqt_idx finds the columns of a tile of tokens, one tile ahead, from the first cycle on,
-//         while q4k_dec takes the header of its first superblock; the array needs both
+//         while q4k_dec takes the last superblock of the load, header and codes; the array begins
+//         when the buffer has all of its codes and a tile has its columns
+//
+// The decoders of spqt stand between the DRAM and the buffer. That they keep up with it, headers
+// included, and are done at most a lead after the load is a test of its own.
 //
 // The machine plans the job; groups and outliers of a column are drawn here and given to it as
 // those of an encoded layer. Not in any RTL, so not here: what adds up the sums of a row that
 // columns share (gqsa, stream_k, rows of different length), and outliers on their way to the array.
 // Sampled: 12 machines and GEMMs for each of five rows.
+#include "models/sq_q4k.h"
 #include "sim/cosim/sq_port.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/sq_format_ops.h"
@@ -20,6 +25,9 @@
 #include "tests/sim/machine_fixture.h"
 
 enum { MACHINES = 12, ROWS = 2, COLS = 2, BEAT_MAX = 512 };
+
+// Beats of a superblock in q4k_dec, and what it gives of them.
+enum { Q4K_BYTES = 16, Q4K_BEATS = SQ_Q4K_NBYTES / Q4K_BYTES, Q4K_OUTPUTS = Q4K_BEATS - 1 };
 
 static const struct {
     const struct sq_format_ops *format;
@@ -143,7 +151,9 @@ struct chain {
     // in, the next one; whether its row of this tile has ended.
     uint32_t told[COLS], at[COLS], row[COLS], group[COLS];
     bool has_ended[COLS];
-    bool is_decoding;                       // spqt: there were codes
+    // spqt: beats in and codes out of the last superblock; whether the buffer has them all
+    uint32_t taken, decoded;
+    bool is_stored;
     uint32_t segment, scans, found, n_idle; // the vector going in; tiles to scan, found
     bool is_scanning;
 };
@@ -229,6 +239,27 @@ static void spqr_take(struct chain *c)
 
 // ---- spqt -------------------------------------------------------------------------------------
 
+// The buffer takes codes whenever they come.
+static void superblock_feed(struct part *p, bool is_there)
+{
+    const int32_t zeros[SQ_Q4K_NBYTES / 4] = {0};
+    if (is_there)
+        offer(p, 0, zeros);
+    see(p, true);
+}
+
+// The codes that leave are in the buffer from the next cycle on.
+static void superblock_move(struct chain *c)
+{
+    struct part *p = &c->front[0];
+    c->taken += takes(p, 0);
+    if (!gives(p))
+        return;
+    c->decoded++;
+    c->is_stored = given(p, "last");
+    CHECK_EQ(c->is_stored, c->decoded == Q4K_OUTPUTS, "q4k_dec: codes of a superblock\n");
+}
+
 // The columns of a token in segments of the unit, spread evenly.
 static void index_feed(struct chain *c)
 {
@@ -269,13 +300,16 @@ static void feed(struct chain *c, const struct sq_format_ops *f)
 {
     const int32_t zeros[2 * 16] = {0};
     for (unsigned col = 0; col < COLS && c->front[col].model; col++) {
+        if (f == &sq_format_spqt) {
+            superblock_feed(&c->front[col], c->taken < Q4K_BEATS);
+            continue;
+        }
         if (f == &sq_format_gqsa)
             walk_feed(c, col);
         else
             offer(&c->front[col], 0, zeros);
         see(&c->front[col], false);
     }
-    c->is_decoding = c->is_decoding || gives(&c->front[0]);
     if (c->index.model)
         index_feed(c);
 }
@@ -290,7 +324,7 @@ static bool offers(struct chain *c, const struct sq_format_ops *f, bool *last)
     if (f == &sq_format_spqr)
         return spqr_offers(c, last);
     *last = c->beat + 1 == c->list.tile[c->pass % c->list.n].beats;
-    return c->is_decoding && c->found > 0;
+    return c->is_stored && c->found > 0;
 }
 
 // Whether a tile of tokens ended.
@@ -334,8 +368,10 @@ static uint64_t run(struct chain *c, const struct sq_format_ops *f)
             c->wait = c->job.drain - 1;
         for (unsigned col = 0; f == &sq_format_gqsa && col < COLS; col++)
             walk_move(c, col);
-        if (c->index.model)
+        if (c->index.model) {
             index_move(c, tile_ends);
+            superblock_move(c);
+        }
         for (unsigned col = 0; col < COLS; col++)
             edge(&c->front[col]);
         edge(&c->index);
@@ -426,19 +462,89 @@ static void run_job(struct sq_rng *r, size_t row)
     free(own.before);
 }
 
+static bool has_rtl;
+
+static int load_blocks(void **state)
+{
+    (void)state;
+    has_rtl = true;
+    for (unsigned i = 0; i < N_BLOCKS && has_rtl; i++) {
+        const struct sq_point point = point_named(blocks[i].block, blocks[i].point);
+        has_rtl = load_rtl(&blocks[i].rtl, blocks[i].block, &point);
+    }
+    if (!has_rtl)
+        fprintf(stderr, "# skipped: no Verilator here\n");
+    return 0;
+}
+
+static int unload_blocks(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < N_BLOCKS && has_rtl; i++)
+        sq_rtl_unload(&blocks[i].rtl);
+    return 0;
+}
+
+SQ_BEFORE_ALL(load_blocks)
+SQ_AFTER_ALL(unload_blocks)
+
 SQ_TEST(test_jobs)
 {
     struct sq_rng r = {fixture_seed()};
-    for (unsigned i = 0; i < N_BLOCKS; i++) {
-        const struct sq_point point = point_named(blocks[i].block, blocks[i].point);
-        if (!load_rtl(&blocks[i].rtl, blocks[i].block, &point)) {
-            fprintf(stderr, "# skipped: no Verilator here\n");
-            return;
-        }
-    }
-    for (size_t row = 0; row < LEN(rows); row++)
+    for (size_t row = 0; has_rtl && row < LEN(rows); row++)
         for (unsigned i = 0; i < MACHINES; i++)
             run_job(&r, row);
-    for (unsigned i = 0; i < N_BLOCKS; i++)
-        sq_rtl_unload(&blocks[i].rtl);
+}
+
+// The cycle from which on the buffer has the codes of `n` superblocks, of which the DRAM brings
+// `rate` bytes a cycle from cycle 0 on. As many decoders as 16 bytes a cycle of each are enough
+// for take superblocks in turn, each beat in a cycle after its last byte came.
+static uint64_t run_load(uint64_t rate, uint64_t n)
+{
+    enum { DECODERS_MAX = 16 };
+    struct part decoder[DECODERS_MAX];
+    uint64_t taken[DECODERS_MAX] = {0}, cycle = 0, left = n * Q4K_OUTPUTS;
+    const unsigned n_decoders = (unsigned)((rate + Q4K_BYTES - 1) / Q4K_BYTES);
+    assert_true(n_decoders <= DECODERS_MAX);
+    for (unsigned d = 0; d < n_decoders; d++)
+        part_open(&decoder[d], Q4K);
+    for (; left > 0; cycle++) {
+        assert_true(cycle < 1000000);
+        for (unsigned d = 0; d < n_decoders; d++) {
+            struct part *p = &decoder[d];
+            const uint64_t at = taken[d] / Q4K_BEATS * n_decoders + d;
+            const uint64_t end = at * SQ_Q4K_NBYTES + (taken[d] % Q4K_BEATS + 1) * Q4K_BYTES;
+            const bool is_there = at < n && end <= cycle * rate;
+            superblock_feed(p, is_there);
+            CHECK_EQ(takes(p, 0), is_there, "q4k_dec: a beat that it did not take\n");
+            taken[d] += is_there;
+            left -= gives(p);
+            edge(p);
+        }
+    }
+    for (unsigned d = 0; d < n_decoders; d++)
+        part_close(&decoder[d]);
+    return cycle;
+}
+
+// Headers take the time that their bytes take on the DRAM: what is behind the end of the load is
+// at most what a job is charged in front, and all of that where a superblock comes at once.
+SQ_TEST(test_loads)
+{
+    static const unsigned rates[] = {1, 8, 16, 24, 64, 100, 144, 256};
+    const struct sq_core_config core = {ROWS, COLS, 6, 1, 8, 8, 4, 0, 0, SQ_GATHER_CROSSBAR};
+    struct sq_rng r = {fixture_seed()};
+    struct sq_cost_unit u;
+    struct sq_recipe s;
+    assert_int_equal(sq_format_recipe(&sq_format_spqt, SQ_IN_RUN, NULL, &s, NULL), SQ_OK);
+    sq_cost_unit(&s, &core, 1, 256, &u);
+    for (size_t i = 0; has_rtl && i < LEN(rates); i++)
+        for (uint64_t n = 1; n <= 200; n += 1 + sq_rng_below(&r, 50)) {
+            const uint64_t load = (n * SQ_Q4K_NBYTES + rates[i] - 1) / rates[i];
+            const uint64_t behind = run_load(rates[i], n) - load;
+            CHECK_EQ(behind <= u.unit.lead, true, "%u bytes a cycle, %llu superblocks: %llu\n",
+                     rates[i], (unsigned long long)n, (unsigned long long)behind);
+            if (n == 1 && rates[i] >= SQ_Q4K_NBYTES)
+                CHECK_EQ(behind, u.unit.lead, "a superblock that comes at once\n");
+        }
 }

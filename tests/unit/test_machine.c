@@ -271,6 +271,24 @@ SQ_TEST(test_scheme_refusals)
     assert_int_equal(sq_cost_check(&w9, &err), SQ_ERR_RANGE);
 }
 
+// Buffers hold superblocks decoded: 128 bytes of codes, D and Mn of eight blocks in binary32. Half a
+// buffer holds those of a bank of 128 columns, or the machine is refused.
+SQ_TEST(test_spqt_buffer)
+{
+    enum { DECODED = 128 + 8 * (4 + 4) };
+    const struct sq_recipe s = timed(&sq_format_spqt, 8, 0, 0, 0, 0);
+    const struct sq_gemm g = {16, 256, 1024};
+    struct sq_machine m;
+    struct sq_mapping p;
+    struct sq_error err = {.text = ""};
+    assert_int_equal(parse(good, &m, NULL), SQ_OK);
+    m.weight_nbytes = 2 * 128 * DECODED;
+    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
+    m.weight_nbytes--;
+    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, &err), SQ_ERR_RANGE);
+    assert_non_null(strstr(err.text, "does not hold one tile"));
+}
+
 // SPEC P10 and G.8. By hand, half of the columns active and bursts of 64: four superblocks of 144
 // bytes are nine bursts, of which three hold the end of one superblock and the start of the next.
 SQ_TEST(test_spqt_cost)

@@ -309,6 +309,8 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
+enum { DECODER_NBYTES = 16 }; // that sq_q4k_dec takes in a cycle
+
 // Share of the columns that at least one of m tokens has.
 static double active(const struct sq_recipe *r, uint64_t m)
 {
@@ -318,12 +320,21 @@ static double active(const struct sq_recipe *r, uint64_t m)
 // Shares of the columns that own_tokens found: that any token of a tile has, that any has at all.
 enum { OF_TILE, OF_ALL };
 
+// Cycles until the buffer has the codes of a superblock whose bytes are all there (sq_cost.h): the
+// first ones leave the decoder, and then one beat a cycle.
+static uint32_t lead(void)
+{
+    static const unsigned point[] = {DECODER_NBYTES};
+    return sq_block_lead(&sq_q4k_dec_block, point) +
+           (uint32_t)sq_ports_of(&sq_q4k_dec_block, point).outputs;
+}
+
 static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                  uint64_t k, struct sq_cost_unit *u)
 {
     (void)k;
     u->low_lanes = sq_cost_products(has, 4, sq_recipe_act_bits(r));
-    u->unit.lead = sq_block_lead(&sq_q4k_dec_block, (const unsigned[]){SQ_Q4K_HEAD_NBYTES});
+    u->unit.lead = lead();
     u->flush = 0;
     u->low = r->rows ? r->own_real[OF_TILE] : active(r, m < has->rows ? m : has->rows);
     sq_cost_pieces(u, 1, u->low_lanes);
@@ -436,6 +447,13 @@ static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
     nbytes[SQ_STREAM_SCALE] = sq_cost_bytes(0.5 * kept);
 }
 
+// In place of the header of a superblock, D and Mn of its blocks.
+static uint64_t held_nbytes(const uint64_t nbytes[SQ_N_STREAMS])
+{
+    enum { STEPS_NBYTES = SQ_Q4K_BLOCKS * 2 * sizeof(float) };
+    return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_SCALE] * STEPS_NBYTES / SQ_Q4K_HEAD_NBYTES;
+}
+
 static double equivalent_bits(const struct sq_recipe *r)
 {
     (void)r;
@@ -450,7 +468,7 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 
 extern const struct sq_format_routes sq_spqt_routes;
 
-// Behind the decoder of a column, which is not in it.
+// The decoders in front of the buffer are not in it.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
@@ -490,6 +508,7 @@ const struct sq_format_ops sq_format_spqt = {
     .scan = scan,
     .lead_in = lead_in,
     .weight_nbytes = weight_nbytes,
+    .held_nbytes = held_nbytes,
     .equivalent_bits = equivalent_bits,
     .gpu_product = sq_gpu_product_bf16,
     .is_gpu_record = is_record,
