@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lock-step co-simulation of a block: cycle model and verilated RTL see the same streams. In every
-// cycle, and in 64 cycles after the last output, all handshake and status outputs must agree, a beat
-// that is offered must hold the integers of the golden model (whether it is taken or not), and no
-// assertion of the RTL may fail. Zero tolerance: the first difference stops the run and is
+// cycle, and in 64 cycles after the last output, all handshake and status outputs must agree, a
+// beat that is offered must hold the integers of the golden model (whether it is taken or not), and
+// no assertion of the RTL may fail. Zero tolerance: the first difference stops the run and is
 // described. A run in which nothing moves any more (a hang) ends too.
 #ifndef SQ_LOCKSTEP_H
 #define SQ_LOCKSTEP_H
