@@ -117,7 +117,8 @@ INLINE void encode_plus(struct tile *t, unsigned block)
             const float q = quotient(t->x[i][l], t->step[0][l]), steps = rintf(fabsf(q) * 2);
             const int32_t m = steps > 15 ? 7 : steps < 8 ? 0 : (int32_t)steps - 8;
             const int32_t code = m | (bits_of(q) >> 31 ? 8 : 0);
-            t->code[i][l] = t->is_high[i][l] && t->step[0][l] > 0 ? code : t->code[i][l];
+            const bool is_plus = (t->is_high[i][l] != 0) & (t->scale[0][l] > 0); // unmark_zeros
+            t->code[i][l] = is_plus ? code : t->code[i][l];
         }
 }
 

@@ -158,6 +158,38 @@ SQ_TEST(rows_as_their_blocks)
         }
 }
 
+// Rows of powers of two beside their blocks: a largest element of every exponent of binary32, its
+// fraction on both sides of that of the largest number of the format.
+SQ_TEST(powers_of_two_of_any_size)
+{
+    enum { BLOCK = 32, FIRST = -149, N = 128 - FIRST };
+    static float x[N * BLOCK];
+    for (size_t i = 0; i < LEN(bs_formats); i++) {
+        const struct sq_bs_format *f = &bs_formats[i];
+        const float one[2] = {1, 1};
+        int exponent;
+        if (f->kind != SQ_BS_MX && f->kind != SQ_BS_PLUS)
+            continue;
+        const float top = 2 * frexpf(sq_element_max(f->element), &exponent);
+        const float fraction[] = {1, nextafterf(top, 0), top, nextafterf(top, 2), nextafterf(2, 0)};
+        for (size_t m = 0; m < LEN(fraction); m++) {
+            struct sq_bs c = bs_alloc(f, 1, N * BLOCK);
+            for (int e = FIRST; e < 128; e++)
+                x[(e - FIRST) * BLOCK + 3] = -ldexpf(fraction[m], e);
+            bs_encode(&c, x, false);
+            for (size_t j = 0; j < N; j++) {
+                struct sq_bs_block want;
+                sq_bs_choose(f, x + j * BLOCK, BLOCK, one, &want);
+                CHECK_EQ(c.scale[0][j], want.scale[0], "format %zu, %a\n", i,
+                         (double)x[j * BLOCK + 3]);
+                CHECK_EQ(c.code[j * BLOCK + 3], sq_bs_encode(f, &want, 3, x[j * BLOCK + 3]).code,
+                         "format %zu, %a\n", i, (double)x[j * BLOCK + 3]);
+            }
+            bs_free(&c);
+        }
+    }
+}
+
 // Which divisions, in which order: at ties of E4M3 another order rounds to another scale.
 SQ_TEST(divisions)
 {
