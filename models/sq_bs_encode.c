@@ -85,6 +85,15 @@ INLINE float e4m3_value(int32_t code)
     return code < 8 ? (float)code * 0x1p-9f : v;
 }
 
+// The value of a scale as E8M0: a normal number's bits, or 2^-127.
+INLINE float e8m0_value(int32_t code)
+{
+    const uint32_t bits = code > 0 ? (uint32_t)code << 23 : UINT32_C(1) << 22;
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
 // The value of a code of E2M1, without a table.
 INLINE float e2m1_value(int32_t code)
 {
@@ -117,7 +126,8 @@ INLINE void encode_plus(struct tile *t, unsigned block)
             const float q = quotient(t->x[i][l], t->step[0][l]), steps = rintf(fabsf(q) * 2);
             const int32_t m = steps > 15 ? 7 : steps < 8 ? 0 : (int32_t)steps - 8;
             const int32_t code = m | (bits_of(q) >> 31 ? 8 : 0);
-            const bool is_plus = (t->is_high[i][l] != 0) & (t->scale[0][l] > 0); // unmark_zeros
+            // Not in a block of scale code 0: sq_bs_encode_marked takes the mark away.
+            const bool is_plus = (t->is_high[i][l] != 0) & (t->scale[0][l] > 0);
             t->code[i][l] = is_plus ? code : t->code[i][l];
         }
 }
@@ -178,8 +188,8 @@ INLINE void largest(struct tile *t, unsigned block, bool has_high)
     for (unsigned i = 0; i < block; i++)
         for (unsigned l = 0; l < LANES; l++) {
             const uint32_t m = bits_of(t->x[i][l]) & 0x7fffffffu; // ordered as the numbers are
-            const uint32_t low = has_high && t->is_high[i][l] ? 0 : m;
-            const uint32_t high = has_high && t->is_high[i][l] ? m : 0;
+            const uint32_t all = has_high ? 0 - (uint32_t)(t->is_high[i][l] != 0) : 0;
+            const uint32_t low = m & ~all, high = m & all; // no branch: it becomes vectors
             amax[0][l] = low > amax[0][l] ? low : amax[0][l];
             amax[1][l] = high > amax[1][l] ? high : amax[1][l];
         }
@@ -269,7 +279,7 @@ INLINE void split_scales(const struct sq_bs_format *f, struct tile *t, float glo
             const float eighths = 1 - (float)i / 16;
             if (f->is_power_of_two) {
                 scale[l] = most > 0 ? sq_e8m0_encode(ceil_exponent(most) - (int)i) : 0;
-                step[l] = sq_e8m0_decode((uint8_t)scale[l]);
+                step[l] = e8m0_value(scale[l]);
             } else {
                 scale[l] = most > 0 ? e4m3_code(most * eighths / global) : 0;
                 step[l] = e4m3_value(scale[l]) * global;
@@ -284,17 +294,23 @@ INLINE void split_scales(const struct sq_bs_format *f, struct tile *t, float glo
     take(t, &best);
 }
 
-// Powers of two by the rule that sq_bs_choose has.
-static void mx_scales(const struct sq_bs_format *f, struct tile *t)
+// Powers of two by the rule that sq_bs_choose has: the exponent of amax less that of the largest
+// element, one more where CEIL finds amax above it.
+INLINE void mx_scales(const struct sq_bs_format *f, struct tile *t)
 {
-    const struct sq_bs_format plain = {
-        .kind = SQ_BS_MX, .element = f->element, .block = f->block, .rule = f->rule};
-    const float one[SQ_BS_PARTS] = {1, 1};
+    const uint32_t fraction = (UINT32_C(1) << 23) - 1, top = bits_of(sq_element_max(f->element));
+    const bool is_ceil = f->rule == SQ_BS_CEIL;
+    const int32_t less =
+        is_ceil ? (int32_t)(top >> 23) - SQ_E8M0_BIAS : sq_element_emax(f->element);
     for (unsigned l = 0; l < LANES; l++) {
-        struct sq_bs_block b;
-        sq_bs_choose(&plain, &t->amax[0][l], 1, one, &b);
-        t->scale[0][l] = b.scale[0];
-        t->step[0][l] = b.step[0];
+        const float amax = t->amax[0][l];
+        const bool is_small = amax < 0x1p-100f; // it may be subnormal
+        const uint32_t bits = bits_of(is_small ? amax * 0x1p24f : amax);
+        const int32_t more = is_ceil && (bits & fraction) > (top & fraction);
+        const int32_t code = (int32_t)(bits >> 23) - (is_small ? 24 : 0) - less + more;
+        const int32_t most = SQ_E8M0_NAN - 1, scale = code < 0 ? 0 : code > most ? most : code;
+        t->scale[0][l] = scale;
+        t->step[0][l] = e8m0_value(scale);
     }
 }
 
