@@ -423,6 +423,7 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
         note_clock(t);
     if (status == SQ_OK)
         status = write_table(in, t, err);
+    t->synth = NULL;
     sq_synth_close(&synth);
     return status;
 }

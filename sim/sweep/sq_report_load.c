@@ -41,7 +41,10 @@ static char *order_of(const struct sq_fields *f)
             else
                 fprintf(out, "%s ", field->text);
         }
-    return out && fclose(out) == 0 ? order : NULL;
+    if (out && fclose(out) == 0)
+        return order;
+    free(order);
+    return NULL;
 }
 
 static char *pair_of(const struct sq_fields *f)
@@ -64,7 +67,7 @@ static struct sq_report_sweep *sweep_of(struct sq_report *r, const char *name)
         return NULL;
     r->sweep = grown;
     r->sweep[r->n_sweeps] = (struct sq_report_sweep){.name = strdup(name)};
-    return &r->sweep[r->n_sweeps++];
+    return r->sweep[r->n_sweeps].name ? &r->sweep[r->n_sweeps++] : NULL;
 }
 
 static enum sq_status add_row(void *context, const struct sq_sweep_row *row, struct sq_error *err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shim for LD_PRELOAD (fault.t): allocation number FAULT_ALLOC of the process, or write number FAULT_WRITE to a
 // file, fails, and all behind it; numbers from 1 on. A write fails as on a full disk. Without either it counts
-// into the file that FAULT_COUNT names: "allocations writes".
+// into the file that FAULT_COUNT names: "allocations writes". Of copies (strdup) number FAULT_COPY alone fails.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,15 +20,16 @@ void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 void *__libc_memalign(size_t alignment, size_t n);
 
-static atomic_ulong n_alloc, n_write;
-static unsigned long fail_alloc, fail_write;
+static atomic_ulong n_alloc, n_write, n_copy;
+static unsigned long fail_alloc, fail_write, fail_copy;
 static bool is_on; // after main's libraries have started: what they need to load is not ours
 
 __attribute__((constructor)) static void begin(void)
 {
-    const char *a = getenv("FAULT_ALLOC"), *w = getenv("FAULT_WRITE");
+    const char *a = getenv("FAULT_ALLOC"), *w = getenv("FAULT_WRITE"), *c = getenv("FAULT_COPY");
     fail_alloc = a ? strtoul(a, NULL, 10) : 0;
     fail_write = w ? strtoul(w, NULL, 10) : 0;
+    fail_copy = c ? strtoul(c, NULL, 10) : 0;
     is_on = true;
 }
 
@@ -57,6 +58,13 @@ static void *none(void)
 void *malloc(size_t n)
 {
     return fails_alloc() ? none() : __libc_malloc(n);
+}
+
+char *strdup(const char *text)
+{
+    const size_t n = strlen(text) + 1;
+    char *copy = is_on && ++n_copy == fail_copy ? none() : malloc(n);
+    return copy ? memcpy(copy, text, n) : NULL;
 }
 
 void *calloc(size_t n, size_t size)

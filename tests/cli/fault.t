@@ -65,4 +65,12 @@ try eval - eval --format nvfp4 --sequences 1 --summary
 try sweep grid.db sweep grid.yaml --db grid.db --jobs 1
 (cd "$W" && "$SQSIM" sweep grid.yaml --db base.db --jobs 1 >/dev/null 2>&1)
 try report - report --db base.db -o page
+# One copy of a text alone: the rows behind a sweep without a name were compared with it.
+bad=
+for n in $(seq 40); do
+  begin
+  faulty FAULT_COPY=$n report --db base.db -o page
+  [ "$RC" -le 3 ] || bad="$bad $n:exit-$RC"
+done
+ok "report, one copy of a text of 40 fails:$bad" [ -z "$bad" ]
 finish
