@@ -16,6 +16,7 @@ bubblewrap bwrap
 gnuplot-nox gnuplot
 opensta sta
 clang-format clang-format
+cppcheck cppcheck
 perl prove
 help2man help2man
 pkg-config pkg-config

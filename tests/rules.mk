@@ -15,7 +15,7 @@ TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/cli/redigest $(BUILD)/
 # BLAS and OpenMP spend ten times the work waiting for one another.
 PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
             OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
-include tests/fuzz/rules.mk tests/bench/rules.mk
+include tests/fuzz/rules.mk tests/bench/rules.mk tests/analyze/rules.mk
 
 $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)mkdir -p $(@D)
@@ -51,6 +51,7 @@ test-run:
 .PHONY: test-all san-build
 test-all: test
 	$(Q)$(PROVE) $(LONG_TEST)
+	$(Q)$(MAKE) --no-print-directory analyze
 	$(Q)$(MAKE) --no-print-directory SAN=1 -j$(JOBS) san-build
 	$(Q)$(MAKE) --no-print-directory SAN=1 test-san
 	$(Q)$(MAKE) --no-print-directory mutation
@@ -72,7 +73,7 @@ test-rtl: $(BUILD)/sqsim $(TEST_TOOLS)
 	$(Q)$(PROVE) $(RTL_TEST)
 
 # Under the sanitizers: what reads, encodes, simulates; not what builds RTL, installs, kills, or holds documents.
-SAN_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .t,area cache claims confine deb defaults docs fault install joined kill owner \
+SAN_CLI := $(filter-out $(addprefix tests/cli/,$(addsuffix .t,analyze area cache claims confine deb defaults docs fault install joined kill owner \
   python readme reports sheet structure sweep_values targets toy_format verdict)),$(CLI_TEST))
 test-san: $(UNIT_BIN) $(TEST_TOOLS) $(FUZZ_BIN) $(BUILD)/sqsim
 	$(Q)$(PROVE) $(FUZZ_TEST) $(UNIT_BIN) $(SAN_CLI)
