@@ -7,7 +7,13 @@
 
 static void predict(const struct sq_gpu *gpu, const struct sq_gpu_kind *kind, uint64_t m)
 {
-    const struct sq_gpu_gemm g = {m, 4096, 8192, kind->dtype, kind->is_sparse, 2, true, 0, 0, 0};
+    const struct sq_gpu_gemm g = {.m = m,
+                                  .n = 4096,
+                                  .k = 8192,
+                                  .dtype = kind->dtype,
+                                  .is_sparse = kind->is_sparse,
+                                  .out_nbytes = 2,
+                                  .is_cold = true};
     struct sq_gpu_time t;
     struct sq_error err;
     const enum sq_status status = sq_gpu_time_gemm(gpu, &g, &t, &err);
