@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // What gcc -fanalyzer is told, since it sees one file at a time: SQ_FAIL gives the status it was given,
 // which is never SQ_OK. For the analysis only.
 #include "models/sq_status.h"
