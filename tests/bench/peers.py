@@ -79,7 +79,7 @@ def llama(program, model, tokens):
     rtn = ["--algorithm", "rtn"]
     for name, options in {"sqsim dense W8A8": ["--format", "dense", "--weight-bits", "8", "--act-bits", "8", *rtn],
                           "sqsim nvfp4": ["--format", "nvfp4", *rtn], "sqsim sq_b": ["--format", "sq_b", *rtn]}.items():
-        s, gb, r = sqsim(program, "eval", model, "--tokens", tokens, "--summary", "--json", *options)
+        s, gb, r = sqsim(program, "eval", model, "--tokens", tokens, "--summary", "--no-cache", "--json", *options)
         print(f"{name:34} {s:8.2f} {s / seconds:12.2f} {gb:8.2f} {r['loss']:9.5f} {r['loss_reference']:14.5f}", flush=True)
 
 
