@@ -306,7 +306,10 @@ static void print_json_summary(const char *machine, const char *records, size_t 
                    {"median_speedup_error", c->median_speedup_error},
                    {"spearman", c->spearman},
                    {"spearman_24", c->spearman_24},
-                   {"spearman_latency", c->spearman_latency}};
+                   {"spearman_latency", c->spearman_latency},
+                   {"roofline_error", c->roofline_error},
+                   {"roofline_speedup_error", c->roofline_speedup_error},
+                   {"roofline_spearman", c->roofline_spearman}};
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "machine", sq_cli_json_text(machine));
@@ -412,6 +415,11 @@ static void print_figures(const struct sq_gpu_comparison *c)
     if (c->n_speedups > 0)
         printf("speedup: %zu pairs, median error %.2f %%, rank correlation %.3f, within 2:4 %.3f\n",
                c->n_speedups, 100 * c->median_speedup_error, c->spearman, c->spearman_24);
+    if (c->n_roofline > 0)
+        printf("baseline, t0 + max(MACs / rate, bytes / bandwidth), fitted to one shape in ten: "
+               "%zu rows, median error %.2f %%, of speedups %.2f %%, rank correlation %.3f\n",
+               c->n_roofline, 100 * c->roofline_error, 100 * c->roofline_speedup_error,
+               c->roofline_spearman);
 }
 
 static enum sq_status print_text(const struct arguments *in, size_t index, const struct sq_gpu *gpu,

@@ -118,6 +118,16 @@ static double operand_nbytes(const struct parts *parts, const struct sq_gpu_gemm
     return n * weight_row_nbytes(parts, g, k) + m * row_nbytes(parts, k) + m * n * g->out_nbytes;
 }
 
+double sq_gpu_gemm_nbytes(const struct sq_gpu_gemm *g)
+{
+    const double low = g->low_share;
+    const struct parts parts = {
+        2,
+        {{NULL, 1 - low, dtypes[g->dtype].act, dtypes[g->dtype].weight},
+         {NULL, low, dtypes[g->low_dtype].act, dtypes[g->low_dtype].weight}}};
+    return operand_nbytes(&parts, g);
+}
+
 static double dram_seconds(const struct sq_gpu *gpu, const struct parts *parts,
                            const struct sq_gpu_gemm *g)
 {

@@ -169,6 +169,9 @@ const struct sq_gpu_kind *sq_gpu_find_kind(const struct sq_gpu *gpu, enum sq_gpu
 // equivalent).
 double sq_gpu_ops_per_s(const struct sq_gpu *gpu, const struct sq_gpu_kind *kind);
 
+// Bytes of its operands and outputs, each once.
+double sq_gpu_gemm_nbytes(const struct sq_gpu_gemm *gemm);
+
 // SQ_ERR_UNSUPPORTED for a kind the machine does not have, SQ_ERR_RANGE for sizes.
 enum sq_status sq_gpu_time_gemm(const struct sq_gpu *gpu, const struct sq_gpu_gemm *gemm,
                                 struct sq_gpu_time *time, struct sq_error *err);

@@ -76,6 +76,8 @@ static enum sq_status predict_all(const struct sq_gpu *gpu, const struct sq_gpu_
                                   struct sq_gpu_comparison *c, struct sq_error *err)
 {
     enum sq_status lacking = SQ_OK;
+    struct sq_gpu_roofline roofline;
+    sq_gpu_roofline_fit(g, min_m, &roofline);
     for (size_t i = 0; i < g->n; i++) {
         const struct sq_gpu_record *r = &g->r[i];
         struct sq_gpu_point *p = &c->point[c->n];
@@ -102,6 +104,7 @@ static enum sq_status predict_all(const struct sq_gpu *gpu, const struct sq_gpu_
         }
         SQ_TRY(status);
         p->error = p->predicted.seconds / p->measured_s - 1;
+        p->roofline_s = r->is_calibration ? 0 : sq_gpu_roofline_seconds(&roofline, &r->gemm);
         c->n++;
     }
     return c->n > 0 ? SQ_OK : lacking; // *err says which kind
@@ -156,6 +159,30 @@ static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
     return status;
 }
 
+// x and y have room for all points and all speedups.
+static void summarise_roofline(struct sq_gpu_comparison *c, double *x, double *y)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->point[i].roofline_s > 0)
+            x[n++] = fabs(c->point[i].roofline_s / c->point[i].measured_s - 1);
+    c->n_roofline = n;
+    c->roofline_error = sq_median(x, n);
+    n = 0;
+    for (size_t i = 0; i < c->n_speedups; i++) {
+        const struct sq_gpu_speedup *s = &c->speedup[i];
+        const double fast = c->point[s->fast].roofline_s, slow = c->point[s->slow].roofline_s;
+        if (fast > 0 && slow > 0) {
+            x[n] = s->measured;
+            y[n++] = slow / fast;
+        }
+    }
+    c->roofline_spearman = sq_spearman(x, y, n);
+    for (size_t i = 0; i < n; i++)
+        x[i] = fabs(y[i] / x[i] - 1);
+    c->roofline_speedup_error = sq_median(x, n);
+}
+
 static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *err)
 {
     c->mean_abs_error = 0;
@@ -194,6 +221,7 @@ static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *er
         for (size_t i = 0; i < c->n_speedups; i++)
             x[i] = fabs(c->speedup[i].predicted / c->speedup[i].measured - 1);
         c->median_speedup_error = sq_median(x, c->n_speedups);
+        summarise_roofline(c, x, y);
     }
     const bool done = x && y;
     free(x);

@@ -4,7 +4,7 @@
 #ifndef SQ_GPU_COMPARE_H
 #define SQ_GPU_COMPARE_H
 
-#include "sim/gpu/sq_gpu_records.h"
+#include "sim/gpu/sq_gpu_roofline.h"
 
 // One measured row and its prediction; rows of the calibration set (where the machine was
 // calibrated on this very file) and rows below min_m are not among them.
@@ -15,6 +15,7 @@ struct sq_gpu_point {
     double error;         // predicted / measured - 1
     double low_s, high_s; // of the measurement, 0: not given
     char name[32];        // of its kernel
+    double roofline_s;    // by the baseline; 0 where it has no such kind or the row fixed it
 };
 
 // A ratio of two points of the same shape: 2:4 against dense of the same data type, INT8 and FP8
@@ -36,6 +37,10 @@ struct sq_gpu_comparison {
     double median_speedup_error;  // NaN without speedups, as all that follow
     double spearman, spearman_24; // of the speedups: all, 2:4 against dense alone
     double spearman_latency;
+    // The same of the roofline (sq_gpu_roofline.h), fitted to one shape in ten of this very file, on
+    // the rows that it has.
+    size_t n_roofline;
+    double roofline_error, roofline_speedup_error, roofline_spearman;
     size_t n_spread, n_inside; // points with an interval; predicted within it
     struct sq_gpu_lefts left;  // rows of kinds that the machine does not have
 };

@@ -16,6 +16,7 @@
 #include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/gpu/sq_gpu_predict.h"
+#include "sim/gpu/sq_gpu_roofline.h"
 #include "sim/machine/sq_roofline.h"
 #include "tests/test.h"
 
@@ -208,6 +209,48 @@ static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq
     "{\"schema_version\":1,\"source\":\"" source "\",\"device\":{\"name\":\"" device               \
     "\"},\"problem\":{\"M\":" m ",\"N\":64,\"K\":32,\"format\":\"" format                          \
     "\",\"dtype_w\":\"" dtype "\",\"dtype_out\":\"s32\"},\"timing\":{\"median_us\":" us "}}\n"
+
+// Times that a roofline made give its constants back, from one shape in ten: the other rows are
+// predicted within a percent. A kind without rows is not fitted.
+SQ_TEST(test_roofline)
+{
+    static const struct sq_gpu_roof made = {4e-6, 2e14, 1.5e12};
+    static char text[1 << 16] = HEAD;
+    struct sq_rng rng = {5};
+    struct sq_gpu_records g;
+    struct sq_gpu_roofline fit;
+    size_t at = strlen(text);
+    for (unsigned i = 0; i < 400; i++) {
+        const struct sq_gpu_gemm gemm = {.m = UINT64_C(128) << sq_rng_below(&rng, 6),
+                                         .n = 256 * (1 + sq_rng_below(&rng, 64)),
+                                         .k = 256 * (1 + sq_rng_below(&rng, 64)),
+                                         .dtype = SQ_GPU_INT8,
+                                         .out_nbytes = 4};
+        const double macs = (double)gemm.m * (double)gemm.n * (double)gemm.k;
+        const double s =
+            made.t0_s + fmax(macs / made.macs_per_s, sq_gpu_gemm_nbytes(&gemm) / made.bytes_per_s);
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "A100,x,dense,INT8,INT32,q,%llu,%llu,%llu,%.9g\n",
+                               (unsigned long long)gemm.m, (unsigned long long)gemm.n,
+                               (unsigned long long)gemm.k, 1e6 * s);
+    }
+    assert_int_equal(read(text, &g, NULL), SQ_OK);
+    sq_gpu_roofline_fit(&g, 1, &fit);
+    unsigned checked = 0;
+    for (size_t i = 0; i < g.n; i++) {
+        const struct sq_gpu_record *r = &g.r[i];
+        if (r->is_calibration)
+            continue;
+        const double s = sq_gpu_roofline_seconds(&fit, &r->gemm);
+        if (fabs(s / r->seconds - 1) > 0.01)
+            fail_msg("row %zu: %g s, want %g", i, s, r->seconds);
+        checked++;
+    }
+    assert_true(checked > 300);
+    const struct sq_gpu_gemm other = {.m = 1, .n = 1, .k = 1, .dtype = SQ_GPU_BF16};
+    assert_true(sq_gpu_roofline_seconds(&fit, &other) == 0);
+    sq_gpu_records_free(&g);
+}
 
 SQ_TEST(test_records)
 {
