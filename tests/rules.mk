@@ -6,7 +6,7 @@ CLI_TEST := $(wildcard tests/cli/*.t)
 RTL_TEST := $(wildcard tests/rtl/*.t tests/formal/*.t)
 # Only in test-all: five minutes for the measuring program on a device that is not there, and faults in kernels.
 LONG_TEST := tests/gpu/measure.t tests/gpu/mutants.t
-# In quick: models and machines without their long properties, the commands' refusals, a small co-simulation.
+# In quick: the programs of tests but for those that build RTL, the commands' refusals, documents and structure.
 QUICK_BIN  = $(filter-out $(addprefix $(BUILD)/tests/,sim/test_machine_rtl sim/test_vectors_rtl sim/test_eval_rtl),$(filter $(BUILD)/tests/unit/% $(BUILD)/tests/sim/%,$(UNIT_BIN)))
 QUICK_TEST := $(addprefix tests/cli/,$(addsuffix .t,main docs structure inspect))
 # Programs that shell tests run.
