@@ -45,8 +45,8 @@ struct job {
     struct sq_process_limits limits;
 };
 
-// Where the user has a lower limit, that one stays.
-static bool limit(int what, uint64_t most)
+// Where the user has a lower limit, that one stays. The soft limit is `most`, the hard one `hard`.
+static bool limit(int what, uint64_t most, uint64_t hard)
 {
     struct rlimit l;
     if (most == 0)
@@ -54,16 +54,22 @@ static bool limit(int what, uint64_t most)
     if (getrlimit((__rlimit_resource_t)what, &l) != 0)
         return false;
     l.rlim_cur = l.rlim_cur < most ? l.rlim_cur : most;
-    l.rlim_max = l.rlim_max < most ? l.rlim_max : most;
+    l.rlim_max = l.rlim_max < hard ? l.rlim_max : hard;
     return setrlimit((__rlimit_resource_t)what, &l) == 0;
 }
 
-// What one process may take. A process that leaves the group is ended by its processor time.
+// What one process may take. The guard's clock ends a tool; the limit of processor time is for a
+// process that leaves the group, or that has several threads. It is a second longer than the clock's,
+// so that of a busy tool with one thread the clock is always first, and it comes as SIGXCPU, which
+// says its reason: SIGKILL (at the hard limit) does not.
 static bool limit_all(const struct sq_process_limits *l)
 {
     const struct rlimit none = {0};
-    return limit(RLIMIT_CPU, l->seconds) && limit(RLIMIT_AS, l->nbytes_memory) &&
-           limit(RLIMIT_FSIZE, l->nbytes_file) && setrlimit(RLIMIT_CORE, &none) == 0;
+    const uint64_t cpu = l->seconds ? (uint64_t)l->seconds + 1 : 0;
+    return limit(RLIMIT_CPU, cpu, cpu + 1) &&
+           limit(RLIMIT_AS, l->nbytes_memory, l->nbytes_memory) &&
+           limit(RLIMIT_FSIZE, l->nbytes_file, l->nbytes_file) &&
+           setrlimit(RLIMIT_CORE, &none) == 0;
 }
 
 static _Noreturn void run_tool(const struct job *j)
@@ -251,12 +257,13 @@ static enum sq_status run_job(struct job *j, int life, int *code, struct sq_erro
         finish(&r, life, &state, &failure);
     if (failure == ENOENT && (!j->dir || access(j->dir, X_OK) == 0))
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s is not installed", j->argv[0]);
-    if (failure == ETIME)
+    const int end = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    if (failure == ETIME || (failure == 0 && j->limits.seconds > 0 && end == 128 + SIGXCPU))
         return SQ_FAIL(err, SQ_ERR_RANGE, "%.60s ran for more than %u seconds, which is its limit",
                        j->argv[0], j->limits.seconds);
     if (failure != 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot start %.60s: %s", j->argv[0], strerror(failure));
-    *code = WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    *code = end;
     return SQ_OK;
 }
 

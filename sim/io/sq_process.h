@@ -18,7 +18,7 @@ enum sq_status sq_process_run(const char *dir, char *const argv[], const char *l
                               struct sq_error *err);
 
 // What a tool may take; 0: as much as it likes. `seconds` is by the clock for all that it starts, and
-// of processor time for each process; bytes are those of one process and of one file.
+// one more of processor time for each process; bytes are those of one process and of one file.
 struct sq_process_limits {
     unsigned seconds;
     uint64_t nbytes_memory, nbytes_file;

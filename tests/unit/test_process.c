@@ -115,8 +115,10 @@ SQ_TEST(test_limits)
 {
     struct sq_process_limits limits = {.seconds = 1};
     char sh[] = "sh", c[] = "-c", wait[] = "sleep 1000 & echo $! >left; sleep 1000",
-         print[] = "ulimit -v; ulimit -f; ulimit -c; ! true </dev/tty";
-    char *const waits[] = {sh, c, wait, NULL}, *const prints[] = {sh, c, print, NULL};
+         print[] = "ulimit -v; ulimit -f; ulimit -c; ulimit -St; ulimit -Ht; ! true </dev/tty",
+         cpu[] = "kill -XCPU $$";
+    char *const waits[] = {sh, c, wait, NULL}, *const prints[] = {sh, c, print, NULL},
+                *const cpus[] = {sh, c, cpu, NULL};
     struct sq_error err;
     struct rlimit old, own = {1 << 20, 1 << 20};
     int code;
@@ -124,6 +126,9 @@ SQ_TEST(test_limits)
     check_refused(sq_process_run_limited(dir, waits, tmpdir_path(dir, "log"), &limits, &code, &err),
                   SQ_ERR_RANGE, &err, "sh ran for more than 1 seconds, which is its limit");
     await_gone(number_in("left"));
+    // Its processor time is over: the same sentence. The clock is first: 100 of 101 seconds.
+    check_refused(sq_process_run_limited(dir, cpus, tmpdir_path(dir, "log"), &limits, &code, &err),
+                  SQ_ERR_RANGE, &err, "sh ran for more than 1 seconds, which is its limit");
     limits = (struct sq_process_limits){100, (uint64_t)1 << 32, 1 << 30};
     getrlimit(RLIMIT_FSIZE, &old);
     own.rlim_max = old.rlim_max;
@@ -134,7 +139,7 @@ SQ_TEST(test_limits)
     assert_true(status == SQ_OK && code == 0);
     size_t n;
     char *text = (char *)read_bytes(tmpdir_path(dir, "log"), &n);
-    const char want[] = "4194304\n2048\n0\n"; // KiB, and blocks of 512 bytes
+    const char want[] = "4194304\n2048\n0\n101\n102\n"; // KiB, blocks of 512 bytes, none, seconds
     assert_true(n >= sizeof want - 1);
     assert_memory_equal(text, want, sizeof want - 1);
     free(text);
