@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What area reports need to know about a standard-cell library in Liberty format: names and areas
 // of the cells, which of them store state, the reference gate, the full adder. Delays, tables and
-// power are skipped; OpenSTA reads those itself.
+// power are read by sq_liberty_power.h where energies need them; OpenSTA reads them itself.
 //
 // Liberty gives no unit of area; SPEC D.6 assumes square micrometres, and so does every report.
 #ifndef SQ_LIBERTY_H

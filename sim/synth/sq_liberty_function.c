@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_liberty_truth: the expressions of Liberty's `function` attribute.
+// The expressions of Liberty: `function`, `when`, `next_state`. Yosys reads them as well, but only to
+// map onto cells: the netlist that it writes names cells, and whoever interprets that netlist
+// (sim/energy/) must know what each computes and when a state holds. So they are read here.
 #include <ctype.h>
 #include <string.h>
 
 #include "sim/synth/sq_liberty.h"
+#include "sim/synth/sq_liberty_expr.h"
 
-// Liberty precedence, tightest first: ! and ', ^, and, or. A value is a truth table.
-struct expr {
+// Liberty precedence, tightest first: ! and ', ^, and, or.
+struct parser {
     const char *at;
-    char (*in)[SQ_LIB_NAME_LEN];
+    const char *const *name;
     size_t n;
     unsigned depth;
     bool bad;
+    struct sq_lib_expr *out;
 };
 
-static unsigned parse_or(struct expr *e);
+static void parse_or(struct parser *e);
 
-static char peek(struct expr *e)
+static void emit(struct parser *e, unsigned op)
+{
+    if (e->out->n == SQ_LIB_EXPR_LEN)
+        e->bad = true;
+    else
+        e->out->op[e->out->n++] = (uint8_t)op;
+}
+
+static char peek(struct parser *e)
 {
     while (isspace((unsigned char)*e->at))
         e->at++;
@@ -28,87 +40,122 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '[' || c == ']';
 }
 
-static unsigned parse_name(struct expr *e)
+static void parse_name(struct parser *e)
 {
-    static const unsigned table[3] = {0xaa, 0xcc, 0xf0};
     size_t len = 0;
     while (is_name_char(e->at[len]))
         len++;
     const char *name = e->at;
     e->at += len;
     for (size_t i = 0; i < e->n; i++)
-        if (strlen(e->in[i]) == len && strncmp(e->in[i], name, len) == 0)
-            return table[i];
+        if (strlen(e->name[i]) == len && strncmp(e->name[i], name, len) == 0) {
+            emit(e, (unsigned)i);
+            return;
+        }
     if (len == 1 && (*name == '0' || *name == '1'))
-        return *name == '1' ? 0xff : 0;
-    e->bad = true;
-    return 0;
+        emit(e, *name == '1' ? SQ_LIB_ONE : SQ_LIB_ZERO);
+    else
+        e->bad = true;
 }
 
-static unsigned parse_factor(struct expr *e)
+static void parse_factor(struct parser *e)
 {
-    unsigned v = 0;
-    char c = peek(e);
-    if (e->bad || ++e->depth > 64) {
+    const char c = peek(e);
+    if (e->bad || ++e->depth > SQ_LIB_EXPR_NESTED) {
         e->bad = true;
-        return 0;
+        return;
     }
     if (c == '!') {
         e->at++;
-        v = ~parse_factor(e);
+        parse_factor(e);
+        emit(e, SQ_LIB_NOT);
     } else if (c == '(') {
         e->at++;
-        v = parse_or(e);
+        parse_or(e);
         e->bad = e->bad || peek(e) != ')';
         e->at += !e->bad;
     } else if (is_name_char(c)) {
-        v = parse_name(e);
+        parse_name(e);
     } else {
         e->bad = true;
     }
     while (!e->bad && peek(e) == '\'') {
         e->at++;
-        v = ~v;
+        emit(e, SQ_LIB_NOT);
     }
     e->depth--;
-    return v;
 }
 
-static unsigned parse_xor(struct expr *e)
+static void parse_xor(struct parser *e)
 {
-    unsigned v = parse_factor(e);
+    parse_factor(e);
     while (!e->bad && peek(e) == '^') {
         e->at++;
-        v ^= parse_factor(e);
+        parse_factor(e);
+        emit(e, SQ_LIB_XOR);
     }
-    return v;
 }
 
-static unsigned parse_and(struct expr *e)
+static void parse_and(struct parser *e)
 {
-    unsigned v = parse_xor(e);
+    parse_xor(e);
     for (char c; !e->bad && (c = peek(e)) != '\0' && c != ')' && c != '+' && c != '|';) {
         if (c == '*' || c == '&')
             e->at++;
-        v &= parse_xor(e);
+        parse_xor(e);
+        emit(e, SQ_LIB_AND);
     }
-    return v;
 }
 
-static unsigned parse_or(struct expr *e)
+static void parse_or(struct parser *e)
 {
-    unsigned v = parse_and(e);
+    parse_and(e);
     for (char c; !e->bad && ((c = peek(e)) == '+' || c == '|');) {
         e->at++;
-        v |= parse_and(e);
+        parse_and(e);
+        emit(e, SQ_LIB_OR);
     }
-    return v;
+}
+
+bool sq_lib_expr_parse(const char *text, const char *const *name, size_t n, struct sq_lib_expr *out)
+{
+    struct parser e = {.at = text, .name = name, .n = n, .out = out};
+    *out = (struct sq_lib_expr){0};
+    if (n > SQ_LIB_NOT)
+        return false;
+    parse_or(&e);
+    return !e.bad && peek(&e) == '\0';
+}
+
+uint64_t sq_lib_expr_eval(const struct sq_lib_expr *e, const uint64_t *value)
+{
+    uint64_t stack[SQ_LIB_EXPR_DEPTH];
+    unsigned top = 0;
+    for (unsigned i = 0; i < e->n; i++) {
+        const unsigned op = e->op[i];
+        if (op < SQ_LIB_NOT)
+            stack[top++] = value[op];
+        else if (op == SQ_LIB_NOT)
+            stack[top - 1] = ~stack[top - 1];
+        else if (op >= SQ_LIB_ZERO)
+            stack[top++] = op == SQ_LIB_ONE ? UINT64_MAX : 0;
+        else {
+            const uint64_t b = stack[--top], a = stack[top - 1];
+            stack[top - 1] = op == SQ_LIB_AND ? a & b : op == SQ_LIB_OR ? a | b : a ^ b;
+        }
+    }
+    return stack[0];
 }
 
 bool sq_liberty_truth(const char *function, char in[][SQ_LIB_NAME_LEN], size_t n, unsigned *table)
 {
-    struct expr e = {.at = function, .in = in, .n = n};
-    unsigned v = parse_or(&e);
-    *table = v & ((1u << (1u << n)) - 1);
-    return !e.bad && peek(&e) == '\0';
+    static const uint64_t column[3] = {0xaa, 0xcc, 0xf0};
+    const char *name[3] = {NULL};
+    struct sq_lib_expr e;
+    for (size_t i = 0; i < n; i++)
+        name[i] = in[i];
+    if (!sq_lib_expr_parse(function, name, n, &e))
+        return false;
+    *table = (unsigned)(sq_lib_expr_eval(&e, column) & ((1u << (1u << n)) - 1));
+    return true;
 }

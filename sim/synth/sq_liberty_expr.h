@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Boolean expression of a Liberty file, compiled once and evaluated on 64 cases at a time: bit i
+// of a word is case i.
+#ifndef SQ_LIBERTY_EXPR_H
+#define SQ_LIBERTY_EXPR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Of a level of parentheses three values wait at most: one each for `or`, `and` and `xor`.
+enum { SQ_LIB_EXPR_LEN = 255, SQ_LIB_EXPR_NESTED = 64, SQ_LIB_EXPR_DEPTH = 4 * SQ_LIB_EXPR_NESTED };
+
+// An operation: the number of a variable, or one of these.
+enum sq_lib_op {
+    SQ_LIB_NOT = 200, // from here on no variables
+    SQ_LIB_AND,
+    SQ_LIB_OR,
+    SQ_LIB_XOR,
+    SQ_LIB_ZERO,
+    SQ_LIB_ONE,
+};
+
+struct sq_lib_expr {
+    uint8_t n;
+    uint8_t op[SQ_LIB_EXPR_LEN]; // postfix
+};
+
+// Operators ! ' ^ * & + | and juxtaposition, over n named variables. False where the text is no
+// such expression.
+bool sq_lib_expr_parse(const char *text, const char *const *name, size_t n,
+                       struct sq_lib_expr *out);
+
+// Of an expression that was parsed: value[i] is variable i.
+uint64_t sq_lib_expr_eval(const struct sq_lib_expr *e, const uint64_t *value);
+
+#endif
