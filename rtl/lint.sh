@@ -24,17 +24,20 @@ fail() { # WHAT: shows the log
 : >"$LOG.list"
 lint() { echo "$*" >>"$LOG.list"; }
 
+# path MODULE: its file, which may lie in a folder.
+path() { grep -xE "(.*/)?$1\\.sv" files.f; }
+
 # needs MODULE: its file and those of all modules below it, in the order of files.f. Reading all files
 # for each run is nearly all of Yosys' time.
 needs() {
   local known=" sq_pkg " next=$1 all file
   while [ -n "$next" ]; do
     known+="$next " all=$next next=
-    for file in $(grep -ohwE 'sq_[a-z0-9_]+' $(printf '%s.sv ' $all) | sort -u); do
-      [[ $known = *" $file "* ]] || { [ -e "$file.sv" ] && next+="$file "; }
+    for file in $(grep -ohwE 'sq_[a-z0-9_]+' $(for file in $all; do path "$file"; done) | sort -u); do
+      [[ $known = *" $file "* ]] || { path "$file" >/dev/null && next+="$file "; }
     done
   done
-  for file in $(<files.f); do [[ $known = *" ${file%.sv} "* ]] && printf '%s ' "$file"; done
+  for file in $(<files.f); do [[ $known = *" $(basename "$file" .sv) "* ]] && printf '%s ' "$file"; done
 }
 
 # both MODULE [NAME=VALUE...]: through both tools
@@ -42,7 +45,7 @@ both() {
   local top=$1 set="" g=() p; shift
   LOG=$(mktemp "$LOG.XXXXXX")
   for p; do g+=("-G$p"); set+=" -set ${p%=*} ${p#*=}"; done
-  "$VERILATOR" --lint-only -Wall -y . -I. lint.vlt sq_pkg.sv "$top.sv" --top-module "$top" \
+  "$VERILATOR" --lint-only -Wall -y . -y top -I. lint.vlt sq_pkg.sv "$(path "$top")" --top-module "$top" \
     "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
   "$YOSYS" -q -e . -w 'Replacing memory' -p "
     read_verilog -nodpi -sv -I. $(needs "$top")
@@ -160,6 +163,8 @@ done
 lint sq_core_act Rows=1 Cols=2 LowLanes=8 HighLanes=3 BankLen=4 HighPerBank=1 LowW=2 HighW=4 Depth=1
 lint sq_array_static BankLen=4 HighPerBank=2 Rows=1
 lint sq_array_static BankLen=8 HighPerBank=1 OneAcc=1 Cols=1
+lint sq_sram
+lint sq_sram Width=8 Depth=3
 # The blocks, at their quick points.
 "$SQSIM" cosim --block all --list --json >"$LOG.points" 2>"$LOG" || fail "no list of points: $SQSIM"
 while read -r top parameters; do
@@ -167,18 +172,19 @@ while read -r top parameters; do
 done < <(sed -n 's/.*"top":"\([^"]*\)".*"quick":true,"parameters":{\([^}]*\)}.*/\1 \2/p' "$LOG.points" |
   tr -d '"' | tr ':,' '= ')
 while read -r file; do
-  grep -q "lint ${file%.sv}\b" lint.sh || grep -q "\"top\":\"${file%.sv}\"" "$LOG.points" || [ "$file" = sq_pkg.sv ] ||
+  module=$(basename "$file" .sv)
+  grep -q "lint $module\b" lint.sh || grep -q "\"top\":\"$module\"" "$LOG.points" || [ "$module" = sq_pkg ] ||
     { : >"$LOG"; fail "$file is in files.f, but not linted here"; }
 done <files.f
 
 export LOG VERILATOR YOSYS FAILED
-export -f both fail needs
+export -f both fail needs path
 # Parameters such as OneAcc=1'b1 are words as they stand.
 xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -I{} bash -c 'both $1' lint {} <"$LOG.list" || FAILED=1
 
 # Yosys shrinks arrays of a typedef to one element, without a word; the others of these words it
 # refuses or reads differently (comments are not looked at).
-for f in *.sv *.svh; do
+for f in *.sv *.svh top/*.sv; do
   sed 's|//.*||' "$f" | grep -nE "_[te] +\[|\b(import|inside|unique|return)\b|parameter +type|'\{|\
 assert +property" >"$LOG" && fail "$f: leave these out, Yosys does not read them as meant"
 done

@@ -28,14 +28,33 @@ enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_d
     return *text ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", name);
 }
 
+// A file, or one in a folder.
+static bool is_source_name(const char *name)
+{
+    char folder[sizeof((struct sq_synth_source *)NULL)->name];
+    const char *slash = strchr(name, '/');
+    if (!slash)
+        return sq_name_is_file(name);
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - name), name);
+    return sq_name_is_stem(folder) && sq_name_is_file(slash + 1);
+}
+
+static const char *file_of(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
 static enum sq_status read_one(struct sq_synth *s, const char *name, bool is_module,
                                struct sq_error *err)
 {
     if (s->n_sources == SQ_SYNTH_MAX_SOURCES || strlen(name) >= sizeof s->source[0].name)
         return SQ_FAIL(err, SQ_ERR_RANGE, "files.f: '%.60s' is too long or one of more than %d",
                        name, SQ_SYNTH_MAX_SOURCES);
-    if (!sq_name_is_file(name))
-        return SQ_FAIL(err, SQ_ERR_ARG, "files.f: '%.60s', need letters, digits, _, - and .", name);
+    if (!is_source_name(name))
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "files.f: '%.60s', need letters, digits, _, - and ., in at most one folder",
+                       name);
     struct sq_synth_source *f = &s->source[s->n_sources++];
     f->is_module = is_module;
     snprintf(f->name, sizeof f->name, "%s", name);
@@ -167,7 +186,7 @@ static void mark(const struct sq_synth *s, size_t i, bool used[SQ_SYNTH_MAX_SOUR
 {
     used[i] = true;
     for (size_t j = 0; j < s->n_sources; j++) {
-        const char *name = s->source[j].name;
+        const char *name = file_of(s->source[j].name);
         if (!used[j] && !s->source[j].is_foreign &&
             mention(s->source[i].text, name, strcspn(name, ".")))
             mark(s, j, used);
@@ -188,7 +207,7 @@ enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_b
         return SQ_OK;
     for (size_t i = 0; i < s->n_sources; i++)
         if (s->source[i].is_module && !s->source[i].is_foreign &&
-            strcmp(s->source[i].name, name) == 0) {
+            strcmp(file_of(s->source[i].name), name) == 0) {
             mark(s, i, used);
             return SQ_OK;
         }

@@ -51,7 +51,7 @@ read_point() {
     echo "read_verilog -nodpi -defer -formal -mem2reg -sv -I rtl $(sed 's|^|rtl/|' rtl/files.f | tr '\n' ' ')"
     echo "chparam $3 $2"
     echo "hierarchy -check -top $2"
-    sed 's|.*|setattr -set sq_file "&" A:src=*&:*/w:*|' rtl/files.f
+    sed 's|.*/||; s|.*|setattr -set sq_file "&" A:src=*&:*/w:*|' rtl/files.f
     cat <<EOF
 proc
 flatten
@@ -163,7 +163,7 @@ export -f merge read_point with_outputs ask reduce still_constant invariants
     [ -f "$OUT/points/${name}_coverage.dat" ] && echo "$name $top $parameters"
   done >"$WORK/points.txt"
 toggles "$OUT/merged.dat" | sed -n 's/ 0$//p' | sort >"$WORK/never.txt"
-sources=$(cat "$WORK/never.txt" rtl/*.sv rtl/*.svh "$HERE"/constants.* | sha256sum)
+sources=$(cat "$WORK/never.txt" rtl/*.sv rtl/*/*.sv rtl/*.svh "$HERE"/constants.* | sha256sum)
 while read -r name top parameters; do # what was made of other sources or parameters is made again
   digest=$(sha256sum <<<"$sources $top $parameters")
   [ "$digest" = "$(cat "$WORK/$name.digest" 2>/dev/null)" ] || rm -f "$WORK/$name."*

@@ -51,6 +51,7 @@ cat "$OUT/coverage.txt"
 awk -f "$HERE/reach.awk" "$OUT/all.jsonl" >"$OUT/reach.txt" || FAILED=1
 cat "$OUT/reach.txt"
 while read -r file; do # a package has no signals
+  file=${file##*/}
   [ "$file" = sq_pkg.sv ] || grep -q "^$file " "$OUT/coverage.txt" ||
     { echo "coverage: no point builds $file"; FAILED=1; }
 done <"$RTL/files.f"

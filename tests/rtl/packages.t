@@ -11,14 +11,14 @@ PATH=$(dirname "$(command -v "$PYTHON")"):$PATH # its fusesoc, its verilator dri
 if [ "${UPDATE:-0}" = 1 ]; then # writes the lists anew
   (echo +incdir+rtl; sed 's,^,rtl/,' rtl/files.f) >sqsim.f
   for f in sqsim.core Bender.yml; do
-    awk 'FNR == NR {file[n++] = $0; next} !/- rtl\/sq_[a-z0-9_]*\.sv$/ {print; next}
+    awk 'FNR == NR {file[n++] = $0; next} !/- rtl\/[a-z0-9_\/]*\.sv$/ {print; next}
       !done++ {for (i = 0; i < n; i++) {sub("rtl/.*", "rtl/" file[i]); print}}' rtl/files.f $f >"$W/list" && cp "$W/list" $f
   done
 fi
 ok "sqsim.f" diff <(echo +incdir+rtl; sed 's,^,rtl/,' rtl/files.f) sqsim.f
-ok "sqsim.core" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_]*\.sv\)$,\1,p' sqsim.core)
-ok "Bender.yml" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_]*\.sv\)$,\1,p' Bender.yml)
-ok "every module is listed" diff <(sort rtl/files.f) <(cd rtl && ls -- *.sv | grep -v '^synth_' | sort)
+ok "sqsim.core" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_/]*\.sv\)$,\1,p' sqsim.core)
+ok "Bender.yml" diff rtl/files.f <(sed -n 's,^ *- rtl/\([a-z0-9_/]*\.sv\)$,\1,p' Bender.yml)
+ok "every module is listed" diff <(sort rtl/files.f) <(cd rtl && ls -- *.sv top/*.sv | grep -v '^synth_' | sort)
 ok "version of sqsim.core" grep -q "^name: sqsim:sqsim:sqsim:$("$SQSIM" --version | sed -n '1s/sqsim //p')$" sqsim.core
 
 tool() { # DESCRIPTION COMMAND...: 77 says that something is not here
