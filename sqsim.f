@@ -67,3 +67,5 @@ rtl/sq_gqsa_scale.sv
 rtl/sq_spqr_scale.sv
 rtl/sq_fp_mac.sv
 rtl/sq_q4k_weight.sv
+rtl/top/sq_sram.sv
+rtl/top/sq_operand_buffer.sv

@@ -66,3 +66,5 @@ sq_gqsa_scale.sv
 sq_spqr_scale.sv
 sq_fp_mac.sv
 sq_q4k_weight.sv
+top/sq_sram.sv
+top/sq_operand_buffer.sv

@@ -37,7 +37,8 @@
     X(gqsa_scale)    \
     X(spqr_scale)    \
     X(fp_mac)        \
-    X(q4k_weight)
+    X(q4k_weight)    \
+    X(operand_buffer)
 // clang-format on
 
 enum { SQ_LEAD_NBYTES = 64 }; // states of decoders

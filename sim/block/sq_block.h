@@ -19,7 +19,7 @@
 #include "models/sq_status.h"
 #include "sim/block/sq_core_sim.h"
 
-enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 10, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 19 };
+enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 12, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 19 };
 
 struct sq_field {
     const char *name; // of the port: STREAM_name_i, out_name_o; of a status: name_o

@@ -20,6 +20,7 @@
 #include "tests/sim/oracle_blocks.h"
 #include "tests/sim/oracle_output.h"
 #include "tests/sim/oracle_scaled.h"
+#include "tests/sim/oracle_top.h"
 #include "tests/test.h"
 
 enum { CASES = 60, CYCLES = 6000, QUIET = 2000 };
@@ -55,6 +56,7 @@ static const struct {
     {"spqr_scale", foretell_spqr_scale},
     {"fp_mac", foretell_fp_mac},
     {"q4k_weight", foretell_meta24}, // latency 2, a beat per cycle
+    {"operand_buffer", foretell_operand_buffer},
 };
 
 // ---- the run of a cycle model ----------------------------------------------------------------

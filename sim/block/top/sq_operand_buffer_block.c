@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_operand_buffer: a group is a half, filled once and read by one job or by several that keep it.
+#include <assert.h>
+
+#include "sim/block/sq_case.h"
+
+enum { WIDTH, DEPTH, COUNT_W, MACRO };
+enum { BASE, ROWS, COLS, BEATS, ROW_STRIDE, COL_STRIDE, BEAT_STRIDE, KEEP, N_JOB };
+enum { JOBS_MAX = 3, COUNT_MAX = 4 };
+
+// bits of a beat, beats of a half, bits of a count, words of a macro
+static const struct sq_point points[] = {
+    {"w16", true, {16, 5, 4, 0}},
+    {"w64", true, {64, 16, 16, 0}},
+    {"w8", false, {8, 2, 8, 0}},
+    {"w136", false, {136, 40, 5, 0}},
+};
+
+static unsigned address_bits(unsigned depth)
+{
+    unsigned n = 1;
+    while (UINT32_C(1) << n < depth)
+        n++;
+    return n;
+}
+
+static unsigned bytes(const unsigned *v)
+{
+    return v[WIDTH] / 8;
+}
+
+static size_t record_len(const unsigned *v)
+{
+    return N_JOB + bytes(v) + 2; // data, poison, last
+}
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const unsigned a = address_bits(v[DEPTH]), n = v[COUNT_W];
+    *p = (struct sq_ports){
+        .stream = {{"job", N_JOB}, {"in", 3}},
+        .n_in = N_JOB + 3,
+        .n_out = 3,
+        .in = {{"base", 1, a, true},
+               {"rows", 1, n, true},
+               {"cols", 1, n, true},
+               {"beats", 1, n, true},
+               {"row_stride", 1, a, true},
+               {"col_stride", 1, a, true},
+               {"beat_stride", 1, a, true},
+               {"keep", 1, 1, true},
+               {"data", bytes(v), 8, true},
+               {"poison", 1, 1, true},
+               {"last", 1, 1, true}},
+        .out = {{"data", bytes(v), 8, true}, {"error", 1, 1, true}, {"last", 1, 1, true}},
+        .records = v[DEPTH] > JOBS_MAX ? v[DEPTH] : JOBS_MAX,
+        .outputs = (size_t)JOBS_MAX * COUNT_MAX * COUNT_MAX * v[DEPTH],
+        .has_jobs = true};
+}
+
+// ---- what comes in ----------------------------------------------------------------------------
+
+static uint32_t size_of(const int32_t *job)
+{
+    return (uint32_t)(job[ROWS] * job[COLS] * job[BEATS]);
+}
+
+// The place of a beat, before it is taken modulo 2^AddrW.
+static uint32_t place(const int32_t *job, uint32_t row, uint32_t col, uint32_t beat)
+{
+    return (uint32_t)job[BASE] + row * (uint32_t)job[ROW_STRIDE] + col * (uint32_t)job[COL_STRIDE] +
+           beat * (uint32_t)job[BEAT_STRIDE];
+}
+
+static uint32_t below(struct sq_rng *rng, uint32_t n)
+{
+    return n > 1 ? sq_rng_below(rng, n) : 0;
+}
+
+// A job over `filled` places: as a tile of rows or of columns is laid out, so that one of the outer
+// counters repeats what the other walks over; or with any strides, backwards as well.
+static void draw_job(const unsigned *v, struct sq_rng *rng, uint32_t filled, int32_t *job)
+{
+    const uint32_t mask = (UINT32_C(1) << address_bits(v[DEPTH])) - 1;
+    const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1;
+    const uint32_t beats = 1 + below(rng, filled < most ? filled : most);
+    const uint32_t walks = filled / beats < COUNT_MAX ? filled / beats : COUNT_MAX;
+    const uint32_t repeats = 1 + sq_rng_below(rng, COUNT_MAX);
+    const bool by_rows = sq_rng_below(rng, 2), is_backwards = sq_rng_below(rng, 4) == 0;
+    const uint32_t n = 1 + below(rng, walks), room = filled - n * beats;
+    const uint32_t gap = n > 1 ? below(rng, room / (n - 1) + 1) : 0;
+    const uint32_t base = below(rng, room - gap * (n - 1) + 1), step = beats + gap;
+    job[BASE] = (int32_t)(is_backwards ? base + (n - 1) * step + beats - 1 : base);
+    job[ROWS] = (int32_t)(by_rows ? n : repeats);
+    job[COLS] = (int32_t)(by_rows ? repeats : n);
+    job[BEATS] = (int32_t)beats;
+    const uint32_t stride = (is_backwards ? 0 - step : step) & mask;
+    job[ROW_STRIDE] = (int32_t)(by_rows ? stride : 0);
+    job[COL_STRIDE] = (int32_t)(by_rows ? 0 : stride);
+    job[BEAT_STRIDE] = (int32_t)((is_backwards ? 0u - 1u : 1u) & mask);
+    if (n == 1) // strides that are added but never lead to a place that is read
+        job[by_rows ? ROW_STRIDE : COL_STRIDE] =
+            sq_field_unsigned((uint32_t)sq_rng_next(rng), 31) & (int32_t)mask;
+}
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    const size_t n = record_len(v);
+    (void)number;
+    len[0] = 1 + (sq_rng_below(rng, 3) == 0 ? sq_rng_below(rng, JOBS_MAX) : 0);
+    len[1] = kind == SQ_STIMULUS_EXTREME ? v[DEPTH] : 1 + sq_rng_below(rng, v[DEPTH]);
+    for (uint32_t j = 0; j < len[0]; j++) {
+        draw_job(v, rng, len[1], record + j * n);
+        record[j * n + KEEP] = j + 1 < len[0];
+    }
+    for (uint32_t i = 0; i < len[1]; i++) {
+        int32_t *const beat = record + i * n + N_JOB;
+        for (unsigned b = 0; b < bytes(v); b++)
+            beat[b] = kind == SQ_STIMULUS_FEW ? (int32_t)i : (int32_t)(sq_rng_next(rng) & 0xff);
+        beat[bytes(v)] = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 3) == 0;
+        beat[bytes(v) + 1] = i + 1 == len[1];
+    }
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const size_t n = record_len(v), data = bytes(v);
+    const uint32_t mask = (UINT32_C(1) << address_bits(v[DEPTH])) - 1;
+    uint64_t n_out = 0;
+    for (uint32_t j = 0; j < in->len[0]; j++) {
+        const int32_t *const job = in->record + j * n;
+        for (uint32_t i = 0; i < size_of(job); i++, n_out++) {
+            const uint32_t beats = (uint32_t)job[BEATS], cols = (uint32_t)job[COLS];
+            const uint32_t beat = i % beats, col = i / beats % cols, row = i / beats / cols;
+            const uint32_t at = place(job, row, col, beat) & mask;
+            const int32_t *const filled = in->record + at * n + N_JOB;
+            assert(at < in->len[1]);
+            for (size_t b = 0; b <= data; b++) // poison becomes error
+                *out++ = filled[b];
+            *out++ = beat + 1 == beats;
+        }
+    }
+    return n_out;
+}
+
+// The last job goes; then jobs become smaller: one row, one column, one beat.
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    static const unsigned count[] = {ROWS, COLS, BEATS};
+    if (way == 0 && len[0] > 1) {
+        len[0]--;
+        record[(len[0] - 1) * record_len(v) + KEEP] = 0;
+        return true;
+    }
+    if (way < 1 || way > SQ_LEN(count) || record[count[way - 1]] == 1)
+        return false;
+    record[count[way - 1]] = 1;
+    return true;
+}
+
+// ---- when ---------------------------------------------------------------------------------------
+
+// The contract of the module's head: which half is full, how many places the job still reads, what
+// is on its way to the output. `ahead`: beats that were read and have not left, the one that comes
+// out of the memory in this cycle among them.
+struct buffer_sim {
+    bool full[2];
+    unsigned fill, read; // half that is filled, read next
+    uint32_t left;       // places that the job has still to read; 0: there is no job
+    bool keep;
+    unsigned ahead;
+};
+
+static bool reads(const struct buffer_sim *s)
+{
+    return s->left > 0 && s->full[s->read] && s->ahead < 2;
+}
+
+static bool takes_job(const struct buffer_sim *s)
+{
+    return s->left == 0 || (s->left == 1 && reads(s));
+}
+
+static void init(const unsigned *v, void *state)
+{
+    (void)v;
+    (void)state; // zeroed: both halves are empty
+}
+
+static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
+{
+    o->n = stream == 0 ? size_of(record) : 0;
+    o->last = stream == 0 ? record[KEEP] : record[N_JOB + bytes(v) + 1];
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct buffer_sim *s = state;
+    (void)in;
+    (void)out_ready;
+    out->in_ready[0] = takes_job(s);
+    out->in_ready[1] = !s->full[s->fill];
+    out->out_valid = s->ahead > 0;
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct buffer_sim *s = state;
+    const bool read = reads(s), job = in[0].valid && takes_job(s);
+    const bool filled = in[1].valid && !s->full[s->fill] && in[1].last;
+    const bool leaves = s->ahead > 0 && out_ready;
+    if (read && --s->left == 0 && !s->keep) {
+        s->full[s->read] = false;
+        s->read = !s->read;
+    }
+    if (job) {
+        s->left = in[0].n;
+        s->keep = in[0].last;
+    }
+    if (filled) {
+        s->full[s->fill] = true;
+        s->fill = !s->fill;
+    }
+    s->ahead += read;
+    s->ahead -= leaves;
+}
+
+static const struct sq_timing timing = {sizeof(struct buffer_sim), comb, clock};
+
+static const struct sq_faults faults[] = {{"w16", 100, 200}};
+
+static const struct sq_free own[] = {
+    {"Depth", 2, 4096, false}, {"Macro", 0, 2048, false}, {NULL, 0, 0, false}};
+
+// sq_sram knows macros of five sizes.
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    const unsigned n = v[MACRO];
+    (void)old;
+    (void)given;
+    if (n == 0 || n == 64 || n == 256 || n == 512 || n == 1024 || n == 2048)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_ARG, "Macro = %u, need 0, 64, 256, 512, 1024 or 2048 words", n);
+}
+
+const struct sq_block sq_operand_buffer_block = {
+    .name = "operand_buffer",
+    .top = "sq_operand_buffer",
+    .group = "half",
+    .param = {"Width", "Depth", "CountW", "Macro", NULL},
+    .free = own,
+    .settle = settle,
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .coverage_cases = 60,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_group = draw_group,
+    .cut = cut,
+    .golden = golden,
+    .timing = &timing,
+    .init = init,
+    .offer = offer,
+};
