@@ -45,6 +45,8 @@ rtl/sq_core_act.sv
 rtl/sq_fp_round.sv
 rtl/sq_fp_from_int.sv
 rtl/sq_fp_mul.sv
+rtl/sq_fp_mul_wide.sv
+rtl/sq_fp_scale.sv
 rtl/sq_fp_add.sv
 rtl/sq_combine.sv
 rtl/sq_fifo.sv

@@ -270,7 +270,7 @@ static void put_with_care(const struct outputs *o)
         for (size_t c = 0; c < o->n_channels; c++) {
             float y = 0;
             for (unsigned i = 0; i < o->n_pairs; i++)
-                y = sq_bs_add_scaled(y, o->a[i][t * CHANNELS + c], o->g_w[i][c], o->g_x[i][t]);
+                y = sq_combine_add_scaled(y, o->a[i][t * CHANNELS + c], o->g_w[i][c], o->g_x[i][t]);
             o->y[t * o->stride + c] = y;
         }
 }

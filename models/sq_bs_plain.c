@@ -137,6 +137,6 @@ void sq_bs_plain(const struct sq_bs *w, size_t c0, const struct sq_bs *x, size_t
             float a[CHANNELS];
             accumulate(w, &xp, &wp, a);
             for (size_t c = 0; c < n; c++)
-                y[c] = sq_bs_add_scaled(y[c], a[c], w->global[p][c0 + c], x->global[q][t]);
+                y[c] = sq_combine_add_scaled(y[c], a[c], w->global[p][c0 + c], x->global[q][t]);
         }
 }

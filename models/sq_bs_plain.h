@@ -4,9 +4,8 @@
 #ifndef SQ_BS_PLAIN_H
 #define SQ_BS_PLAIN_H
 
-#include <math.h>
-
 #include "models/sq_bs.h"
+#include "models/sq_combine.h"
 
 enum { SQ_BS_PLAIN_CHANNELS = 8 };
 
@@ -15,14 +14,5 @@ size_t sq_bs_plain_scratch(const struct sq_bs *w);
 void sq_bs_plain_load(const struct sq_bs *w, size_t c0, void *scratch);
 void sq_bs_plain(const struct sq_bs *w, size_t c0, const struct sq_bs *x, size_t t, void *scratch,
                  float y[SQ_BS_PLAIN_CHANNELS]);
-
-// fl(y + fl(a * fl(g_w * g_x))), where the product of the scales has the 24 bits of binary32 but an
-// exponent of any size: it neither overflows nor underflows, whatever a brings.
-static inline float sq_bs_add_scaled(float y, float a, float g_w, float g_x)
-{
-    int e;
-    const double g = frexp((double)g_w * (double)g_x, &e); // exact
-    return y + (float)((double)a * ldexp((double)(float)g, e));
-}
 
 #endif

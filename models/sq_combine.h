@@ -5,7 +5,10 @@
 //   ONE     t = (float)P_lo * s_lo                                   Y = (Y + t) ... * s_a
 //   TWO     t = (float)P_lo * s_lo + (float)P_hi * s_hi              Y = (Y + t) ... * s_a
 //   SCALED  t = ((float)P_lo * s_lo + (float)P_hi * s_hi) * s_g      Y = (Y + t) ...
+//   FLOAT   t = A * (s_lo * s_g)                                     Y = (Y + t) ...
 //
+// FLOAT: A is binary32, the sum of a pair of parts of block-scaled operands, s_lo and s_g are the
+// scales above their blocks (SPEC Q.7); a scale that is not finite and positive counts as 0.
 // ONE: formats with one accumulator. TWO: the operand with two scales is the weights. SCALED: it is
 // the activations; s_lo, s_hi of the token, s_g of channel and group. Y starts at +0; an underflow
 // below zero ends as +0 (SPEC 0.2).
@@ -13,15 +16,47 @@
 #define SQ_COMBINE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
-enum sq_combine_form { SQ_COMBINE_ONE = 0, SQ_COMBINE_TWO = 1, SQ_COMBINE_SCALED = 2 };
+enum sq_combine_form {
+    SQ_COMBINE_ONE = 0,
+    SQ_COMBINE_TWO = 1,
+    SQ_COMBINE_SCALED = 2,
+    SQ_COMBINE_FLOAT = 3
+};
 
-// Y after one group. s_hi, p_hi are not read by ONE, s_g by ONE and TWO.
+// Register stages of the unit before its output register.
+static inline unsigned sq_combine_stages(enum sq_combine_form form)
+{
+    return 3 + (form == SQ_COMBINE_FLOAT ? 0 : (unsigned)form);
+}
+
+// fl(y + fl(a * fl(g_w * g_x))), where the product of the scales has the 24 bits of binary32 but an
+// exponent of any size: it neither overflows nor underflows, whatever a brings.
+static inline float sq_combine_add_scaled(float y, float a, float g_w, float g_x)
+{
+    int e;
+    const double g = frexp((double)g_w * (double)g_x, &e); // exact
+    return y + (float)((double)a * ldexp((double)(float)g, e));
+}
+
+static inline float sq_combine_float(float y, int32_t a, float s_lo, float s_g)
+{
+    const bool are_scales = s_lo > 0 && s_g > 0 && isfinite(s_lo) && isfinite(s_g);
+    float sum;
+    memcpy(&sum, &a, sizeof sum);
+    return sq_combine_add_scaled(y, sum, are_scales ? s_lo : 0.0f, are_scales ? s_g : 0.0f);
+}
+
+// Y after one group. s_hi, p_hi are not read by ONE and FLOAT, s_g by ONE and TWO; p_lo of FLOAT is
+// the bits of A.
 static inline float sq_combine_group(enum sq_combine_form form, float y, int32_t p_lo, int32_t p_hi,
                                      float s_lo, float s_hi, float s_g)
 {
+    if (form == SQ_COMBINE_FLOAT)
+        return sq_combine_float(y, p_lo, s_lo, s_g);
     const float t1 = (float)p_lo * s_lo;
     if (form == SQ_COMBINE_ONE)
         return y + t1;
@@ -29,10 +64,10 @@ static inline float sq_combine_group(enum sq_combine_form form, float y, int32_t
     return y + (form == SQ_COMBINE_TWO ? t : t * s_g);
 }
 
-// The output, after the last group. SCALED does not read s_a.
+// The output, after the last group. SCALED and FLOAT do not read s_a.
 static inline float sq_combine_end(enum sq_combine_form form, float y, float s_a)
 {
-    return (form == SQ_COMBINE_SCALED ? y : y * s_a) + 0.0f;
+    return (form == SQ_COMBINE_SCALED || form == SQ_COMBINE_FLOAT ? y : y * s_a) + 0.0f;
 }
 
 // Bits of y; every NaN (infinity of an overflow minus infinity) is 7fc00000.

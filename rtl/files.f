@@ -44,6 +44,8 @@ sq_core_act.sv
 sq_fp_round.sv
 sq_fp_from_int.sv
 sq_fp_mul.sv
+sq_fp_mul_wide.sv
+sq_fp_scale.sv
 sq_fp_add.sv
 sq_combine.sv
 sq_fifo.sv

@@ -130,13 +130,15 @@ lint sq_requant Lanes=1 OutW=2
 for w in 28 32 48; do lint sq_fp_round SigW=$w; done
 lint sq_fp_from_int
 lint sq_fp_mul
+lint sq_fp_mul_wide
+lint sq_fp_scale
 lint sq_fp_add
 lint sq_fp_from_half
 lint sq_fp_to_half
 lint sq_fp_half_ops
 for d in 2 5; do lint sq_fifo Depth=$d; done
-for f in 0 1 2; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$f Hold=1; done
-for f in 0 1 2; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1; done
+for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3; done
+for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1; done
 for e in "Element=0 Scale=0" "Element=1 Scale=3" "Element=2 Scale=2"; do lint sq_block_line $e; done
 lint sq_acc_binary32
 lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"

@@ -8,8 +8,9 @@
 // in_last_i stands with all beats of the last group, each of which gives an output beat.
 //
 //   integers to binary32 | products | [sum of the two | [times s_g |]] Y = Y + t | end, out
-// Latency Form + 4, a beat per cycle. Stages move together; they stop while
-// an output waits for a place.
+//   FLOAT: s_lo s_a      | p_lo times it |                             Y = Y + t | out
+// Latency combine_stages + 1, a beat per cycle. Stages move together; they stop while
+// an output waits for a place. A tag of TagW bits stands with a beat and leaves with its output.
 `include "sq_assert.svh"
 
 module sq_combine #(
@@ -17,6 +18,7 @@ module sq_combine #(
   parameter  int unsigned Slots = 1,
   parameter  int unsigned Form = sq_pkg::COMBINE_TWO,
   parameter  int unsigned IsBf16 = 0,  // 1: bfloat16 out
+  parameter  int unsigned TagW = 1,
   localparam int unsigned OutW = IsBf16 != 0 ? 16 : 32
 ) (
   input  logic                  clk_i,
@@ -25,22 +27,24 @@ module sq_combine #(
   input  logic                  in_valid_i,
   output logic                  in_ready_o,
   input  logic                  in_last_i,
-  input  logic [Lanes*32-1:0]   in_p_lo_i,
-  input  logic [Lanes*32-1:0]   in_p_hi_i,  // not ONE
+  input  logic [Lanes*32-1:0]   in_p_lo_i,  // FLOAT: binary32
+  input  logic [Lanes*32-1:0]   in_p_hi_i,  // TWO, SCALED
   input  logic [Lanes*32-1:0]   in_s_lo_i,  // binary32, like the others
-  input  logic [Lanes*32-1:0]   in_s_hi_i,  // not ONE
-  input  logic [Lanes*32-1:0]   in_s_a_i,   // of the token, with in_last_i; SCALED: s_g
+  input  logic [Lanes*32-1:0]   in_s_hi_i,  // TWO, SCALED
+  input  logic [Lanes*32-1:0]   in_s_a_i,   // of the token, with in_last_i; SCALED: s_g; FLOAT: all
+  input  logic [TagW-1:0]       in_tag_i,
   // outputs
   output logic                  out_valid_o,
   input  logic                  out_ready_i,
-  output logic [Lanes*OutW-1:0] out_y_o
+  output logic [Lanes*OutW-1:0] out_y_o,
+  output logic [TagW-1:0]       out_tag_o
 );
 
-  if (Slots < 1 || Form > sq_pkg::COMBINE_SCALED) begin : gen_bad
-    $error("Slots >= 1, Form 0..2");
+  if (Slots < 1 || Form > sq_pkg::COMBINE_FLOAT) begin : gen_bad
+    $error("Slots >= 1, Form 0..3");
   end
 
-  localparam int unsigned Stages = Form + 3;  // before the output register
+  localparam int unsigned Stages = sq_pkg::combine_stages(Form);
   localparam int unsigned SlotW = Slots > 1 ? $clog2(Slots) : 1;
 
   // ---- control: valid and last of every stage, what the sum stage is at
@@ -75,25 +79,57 @@ module sq_combine #(
     end
   end
 
+  logic [Stages*TagW-1:0] tag_q;  // the newest in the low bits
+  logic [TagW-1:0] out_tag_q;
+  always_ff @(posedge clk_i) begin
+    if (advance) begin
+      tag_q <= (Stages * TagW)'({tag_q, in_tag_i});
+      if (valid_q[Stages-1] && last_q[Stages-1]) out_tag_q <= tag_q[Stages*TagW-1 -: TagW];
+    end
+  end
+  assign out_tag_o = out_tag_q;
+
   // ---- lanes
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-    logic [31:0] lo, lo_q, s_lo_q, s_a_q, t_lo, t_lo_q, s_a_q2;
-    sq_fp_from_int u_lo (.a_i(in_p_lo_i[l*32 +: 32]), .y_o(lo));
-    sq_fp_mul u_t_lo (.a_i(lo_q), .b_i(s_lo_q), .y_o(t_lo));
-
+    logic [31:0] lo, lo_q, t_lo, t_lo_q, s_a_q2;
     always_ff @(posedge clk_i) begin
       if (advance) begin
         lo_q <= lo;
-        s_lo_q <= in_s_lo_i[l*32 +: 32];
-        s_a_q <= in_s_a_i[l*32 +: 32];
         t_lo_q <= t_lo;
-        s_a_q2 <= s_a_q;
       end
+    end
+    if (Form == sq_pkg::COMBINE_FLOAT) begin : gen_pair
+      logic [23:0] sig, sig_q;
+      logic signed [9:0] exp, exp_q;
+      assign lo = in_p_lo_i[l*32 +: 32];
+      sq_fp_mul_wide u_pair (
+        .a_i(in_s_lo_i[l*32 +: 32]), .b_i(in_s_a_i[l*32 +: 32]), .sig_o(sig), .exp_o(exp)
+      );
+      sq_fp_scale u_t_lo (.a_i(lo_q), .sig_i(sig_q), .exp_i(exp_q), .y_o(t_lo));
+      always_ff @(posedge clk_i) begin
+        if (advance) begin
+          sig_q <= sig;
+          exp_q <= exp;
+        end
+      end
+      assign s_a_q2 = '0;  // not read
+    end else begin : gen_single
+      logic [31:0] s_lo_q, s_a_q, s_a;
+      sq_fp_from_int u_lo (.a_i(in_p_lo_i[l*32 +: 32]), .y_o(lo));
+      sq_fp_mul u_t_lo (.a_i(lo_q), .b_i(s_lo_q), .y_o(t_lo));
+      always_ff @(posedge clk_i) begin
+        if (advance) begin
+          s_lo_q <= in_s_lo_i[l*32 +: 32];
+          s_a_q <= in_s_a_i[l*32 +: 32];
+          s_a <= s_a_q;
+        end
+      end
+      assign s_a_q2 = s_a;
     end
 
     logic [31:0] t, s_a;  // what is added, and the scale that travels with it
-    if (Form == sq_pkg::COMBINE_ONE) begin : gen_one
+    if (Form == sq_pkg::COMBINE_ONE || Form == sq_pkg::COMBINE_FLOAT) begin : gen_one
       logic unused_hi;
       assign unused_hi = ^{in_p_hi_i[l*32 +: 32], in_s_hi_i[l*32 +: 32]};
       assign t = t_lo_q;
@@ -139,7 +175,7 @@ module sq_combine #(
 
     // The end: times the token's scale; -0 becomes +0.
     logic [31:0] product, ended;
-    if (Form == sq_pkg::COMBINE_SCALED) begin : gen_no_product
+    if (Form == sq_pkg::COMBINE_SCALED || Form == sq_pkg::COMBINE_FLOAT) begin : gen_no_product
       assign product = y_q[31:0];
       logic unused_s_a;
       assign unused_s_a = ^s_a_end_q;
@@ -165,6 +201,6 @@ module sq_combine #(
   end
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_y_o)
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_tag_o})
 
 endmodule

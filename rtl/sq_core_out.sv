@@ -86,9 +86,9 @@ module sq_core_out #(
   ) u_output (
     .clk_i, .rst_ni,
     .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
-    .scale_valid_i, .scale_ready_o, .scale_last_i,
-    .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i,
-    .out_valid_o, .out_ready_i, .out_y_o
+    .in_tag_i(1'b0), .scale_valid_i, .scale_ready_o, .scale_last_i,
+    .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i, .scale_tag_i(1'b0),
+    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o()
   );
 
 endmodule

@@ -10,13 +10,15 @@
 //   ONE     t = P_lo col_lo                                at the end times row_lo
 //   TWO     t = P_lo col_lo + P_hi col_hi                  at the end times row_lo
 //   SCALED  t = (P_lo row_lo + P_hi row_hi) col_lo
+//   FLOAT   t = P_lo (col_lo row_lo)                       P_lo is binary32 (sq_array_scaled)
 // OutKind: binary32, bfloat16, or INT8: the output rounded to the nearest integer, ties to even,
 // clamped to -127..127 (its scale is taken into the others).
 //
 //   tile -> Lanes outputs per cycle -> sq_combine [-> sq_requant] -> sq_fifo -> words
 // A tile takes Rows * Cols / Lanes cycles. Hold = 1: it is moved at once to registers of its own, so
 // that PEs without a register for their totals go on; 0: it stays where it is until its last cycle.
-// The queue of Depth beats keeps outputs while the port takes them, as the next tile comes; with a
+// A tag of TagW bits (kinds of errors) stands with a tile as long as the tile is offered; those of
+// the tiles of an output, or'ed, leave with each of its words. The queue of Depth beats keeps outputs while the port takes them, as the next tile comes; with a
 // beat for each cycle of a tile only a port that is too slow over all groups stops the PEs.
 `include "sq_assert.svh"
 
@@ -29,6 +31,7 @@ module sq_output #(
   parameter  int unsigned PortLen = 1,  // divides Lanes
   parameter  int unsigned Depth = 2,  // >= 2
   parameter  int unsigned Hold = 0,
+  parameter  int unsigned TagW = 1,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
   input  logic                    clk_i,
@@ -37,7 +40,8 @@ module sq_output #(
   input  logic                    in_valid_i,
   output logic                    in_ready_o,
   input  logic [Rows*Cols*32-1:0] in_p_lo_i,
-  input  logic [Rows*Cols*32-1:0] in_p_hi_i,  // not ONE
+  input  logic [Rows*Cols*32-1:0] in_p_hi_i,  // TWO, SCALED
+  input  logic [TagW-1:0]         in_tag_i,
   // scales of a tile, binary32
   input  logic                    scale_valid_i,
   output logic                    scale_ready_o,
@@ -46,10 +50,12 @@ module sq_output #(
   input  logic [Cols*32-1:0]      scale_col_hi_i,  // TWO
   input  logic [Rows*32-1:0]      scale_row_lo_i,
   input  logic [Rows*32-1:0]      scale_row_hi_i,  // SCALED
+  input  logic [TagW-1:0]         scale_tag_i,  // or'ed to that of the tile
   // outputs
   output logic                    out_valid_o,
   input  logic                    out_ready_i,
-  output logic [PortLen*OutW-1:0] out_y_o
+  output logic [PortLen*OutW-1:0] out_y_o,
+  output logic [TagW-1:0]         out_tag_o
 );
 
   localparam int unsigned Tile = Rows * Cols;
@@ -78,9 +84,11 @@ module sq_output #(
   end
 
   logic [Lanes*32-1:0] p_lo, p_hi;
+  logic [TagW-1:0] tag;
   if (Hold != 0) begin : gen_hold
     logic held_q, take;
     logic [Tile*32-1:0] p_lo_q, p_hi_q;  // the next slot in the low bits
+    logic [TagW-1:0] tag_q;
     assign in_ready_o = !held_q || (slot_fire && is_end);
     assign take = in_valid_i && in_ready_o;
     assign tile_valid = held_q;
@@ -92,6 +100,7 @@ module sq_output #(
       if (take) begin
         p_lo_q <= in_p_lo_i;
         p_hi_q <= in_p_hi_i;
+        tag_q <= in_tag_i;
       end else if (slot_fire) begin
         p_lo_q <= p_lo_q >> (Lanes * 32);
         p_hi_q <= p_hi_q >> (Lanes * 32);
@@ -99,9 +108,11 @@ module sq_output #(
     end
     assign p_lo = p_lo_q[Lanes*32-1:0];
     assign p_hi = p_hi_q[Lanes*32-1:0];
+    assign tag = tag_q | scale_tag_i;
   end else begin : gen_pass
     assign in_ready_o = slot_ready && scale_valid_i && is_end;
     assign tile_valid = in_valid_i;
+    assign tag = in_tag_i | scale_tag_i;
     always_comb begin
       p_lo = '0;
       p_hi = '0;
@@ -110,6 +121,14 @@ module sq_output #(
         p_hi = p_hi | (in_p_hi_i[s*Lanes*32 +: Lanes*32] & {(Lanes * 32){at[s]}});
       end
     end
+  end
+
+  // What the tiles before had, of the same outputs.
+  logic [TagW-1:0] before_q, all_tags;
+  assign all_tags = tag | before_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) before_q <= '0;
+    else if (slot_fire && is_end) before_q <= scale_last_i ? '0 : all_tags;
   end
 
   // Scales of a lane: of the column and the row that its output has in this slot.
@@ -162,15 +181,17 @@ module sq_output #(
   logic unit_valid, unit_ready, queue_valid, queue_ready, beat_valid, beat_ready;
   logic [Lanes*UnitW-1:0] unit_y;
   logic [Lanes*OutW-1:0] queue_y, beat_y;
+  logic [TagW-1:0] unit_tag, queue_tag;
 
   sq_combine #(
     .Lanes(Lanes), .Slots(Slots), .Form(Form),
-    .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0)
+    .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .TagW(TagW)
   ) u_combine (
     .clk_i, .rst_ni,
     .in_valid_i(slot_valid), .in_ready_o(slot_ready), .in_last_i(scale_last_i),
     .in_p_lo_i(p_lo), .in_p_hi_i(p_hi), .in_s_lo_i(s_lo), .in_s_hi_i(s_hi), .in_s_a_i(s_a),
-    .out_valid_o(unit_valid), .out_ready_i(unit_ready), .out_y_o(unit_y)
+    .in_tag_i(all_tags),
+    .out_valid_o(unit_valid), .out_ready_i(unit_ready), .out_y_o(unit_y), .out_tag_o(unit_tag)
   );
 
   if (OutKind == sq_pkg::OUT_INT8) begin : gen_int8
@@ -194,16 +215,22 @@ module sq_output #(
       .in_mul_i({Lanes{2'b01}}), .in_shift_i(shift),
       .out_valid_o(queue_valid), .out_ready_i(queue_ready), .out_code_o(queue_y)
     );
+    logic [3*TagW-1:0] tag_q;  // of its three stages
+    always_ff @(posedge clk_i) begin
+      if (unit_ready) tag_q <= (3 * TagW)'({tag_q, unit_tag});
+    end
+    assign queue_tag = tag_q[3*TagW-1 -: TagW];
   end else begin : gen_float
     assign queue_valid = unit_valid;
     assign unit_ready = queue_ready;
     assign queue_y = unit_y;
+    assign queue_tag = unit_tag;
   end
 
-  sq_fifo #(.Width(Lanes * OutW), .Depth(Depth)) u_queue (
+  sq_fifo #(.Width(Lanes * OutW + TagW), .Depth(Depth)) u_queue (
     .clk_i, .rst_ni,
-    .in_valid_i(queue_valid), .in_ready_o(queue_ready), .in_data_i(queue_y),
-    .out_valid_o(beat_valid), .out_ready_i(beat_ready), .out_data_o(beat_y)
+    .in_valid_i(queue_valid), .in_ready_o(queue_ready), .in_data_i({queue_tag, queue_y}),
+    .out_valid_o(beat_valid), .out_ready_i(beat_ready), .out_data_o({out_tag_o, beat_y})
   );
   sq_bank_steps #(.Lines(1), .Lanes(PortLen), .BankLen(Lanes), .Width(OutW)) u_words (
     .clk_i, .rst_ni,
@@ -212,6 +239,6 @@ module sq_output #(
   );
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_y_o)
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_tag_o})
 
 endmodule

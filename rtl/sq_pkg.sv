@@ -23,6 +23,7 @@ package sq_pkg;
   localparam int unsigned COMBINE_ONE = 0;  // one sum
   localparam int unsigned COMBINE_TWO = 1;  // two sums, scales of the weights
   localparam int unsigned COMBINE_SCALED = 2;  // two sums, scales of the token, then one of the group
+  localparam int unsigned COMBINE_FLOAT = 3;  // a binary32 sum, the product of two scales
 
   // What leaves sq_output: enum sq_output_kind.
   localparam int unsigned OUT_BINARY32 = 0;
@@ -91,6 +92,11 @@ package sq_pkg;
       sq_pkg::LAYOUT_DENSE, sq_pkg::LAYOUT_SP24: operand_stages = 1;
       default: operand_stages = 2;
     endcase
+  endfunction
+
+  // Register stages of sq_combine before its output register.
+  function automatic int unsigned combine_stages(int unsigned form);
+    combine_stages = ((form == sq_pkg::COMBINE_FLOAT) ? 0 : form) + 3;
   endfunction
 
   // Bits of an output.

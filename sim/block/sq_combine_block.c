@@ -12,6 +12,7 @@ static const struct sq_point points[] = {
     {"two", true, {2, 4, SQ_COMBINE_TWO, 0}},
     {"one", true, {3, 1, SQ_COMBINE_ONE, 0}},
     {"scaled", true, {1, 3, SQ_COMBINE_SCALED, 0}},
+    {"float", true, {2, 3, SQ_COMBINE_FLOAT, 0}},
     {"two_bf16", true, {1, 1, SQ_COMBINE_TWO, 1}},
     {"one_bf16", false, {4, 8, SQ_COMBINE_ONE, 1}},
     {"two_wide", false, {8, 8, SQ_COMBINE_TWO, 0}},
@@ -47,6 +48,11 @@ int32_t sq_combine_draw_sum(struct sq_rng *rng, enum sq_stimulus kind, bool is_t
     if (kind == SQ_STIMULUS_FEW) // sums that cancel, sums of one bit
         return (int32_t[]){0, 1, -1, 1 << 23, -(1 << 23), 3}[sq_rng_below(rng, 6)];
     return sq_rng_below(rng, 2) ? -magnitude : magnitude;
+}
+
+int32_t sq_combine_draw_float(struct sq_rng *rng, int32_t sum)
+{
+    return sq_rng_below(rng, 4) == 0 ? sum : (int32_t)sq_combine_bits((float)sum);
 }
 
 int32_t sq_combine_draw_scale(struct sq_rng *rng, enum sq_stimulus kind, bool is_tiny, bool is_end)
@@ -129,6 +135,8 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                 record[l] = (int32_t[]){257, -259, 0}[sq_rng_below(rng, 3)];
                 record[lanes + l] = 0;
             }
+            if (v[FORM] == SQ_COMBINE_FLOAT)
+                record[l] = sq_combine_draw_float(rng, record[l]);
         }
         record += 5 * (size_t)lanes;
     }
@@ -184,7 +192,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 static void init(const unsigned *v, void *state)
 {
     struct sq_chain *c = state;
-    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY, 3 + v[FORM]);
+    sq_pipeline_init(&c->back, SQ_TIMING_ARRAY, sq_combine_stages((enum sq_combine_form)v[FORM]));
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
@@ -199,6 +207,7 @@ static const struct sq_area_unit area[] = {
     {"combine_one", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 0}}},
     {"combine_two", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 1}}},
     {"combine_scaled", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 2}}},
+    {"combine_float", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 4}, {"Form", 3}}},
     {"combine_two_bf16", "sq_combine", 1, false, {{"Lanes", 1}, {"Slots", 8}, {"Form", 1}, {"IsBf16", 1}}},
 };
 // clang-format on

@@ -9,6 +9,8 @@
 // any exponent where extremes are wanted. is_tiny: small sums, and scales around the smallest
 // normal value, which the last factor (is_end) moves below it.
 int32_t sq_combine_draw_sum(struct sq_rng *rng, enum sq_stimulus kind, bool is_tiny);
+// The bits of that sum as binary32, or, one time in four, its own bits: any exponent.
+int32_t sq_combine_draw_float(struct sq_rng *rng, int32_t sum);
 int32_t sq_combine_draw_scale(struct sq_rng *rng, enum sq_stimulus kind, bool is_tiny, bool is_end);
 
 #endif

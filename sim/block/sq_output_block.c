@@ -14,6 +14,7 @@ static const struct sq_point points[] = {
     {"one", true, {3, 2, 2, SQ_COMBINE_ONE, BF16, 2, 4, 0}},
     {"scaled", true, {2, 3, 3, SQ_COMBINE_SCALED, B32, 1, 3, 1}},
     {"int8", true, {1, 4, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 1, 2, 0}},
+    {"float", true, {2, 2, 2, SQ_COMBINE_FLOAT, B32, 1, 2, 0}},
     {"all", true, {2, 2, 4, SQ_COMBINE_TWO, BF16, 2, 2, 1}},
     {"one_1", true, {1, 1, 1, SQ_COMBINE_ONE, B32, 1, 2, 0}},
     {"int8_two", false, {2, 2, 2, SQ_COMBINE_TWO, SQ_OUTPUT_INT8, 2, 2, 1}},

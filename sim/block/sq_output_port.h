@@ -17,6 +17,8 @@
 
 #include <stdint.h>
 
+#include "models/sq_combine.h"
+
 // All at least 1. The RTL wants lanes that divide rows * cols, and words without a rest.
 struct sq_output_port {
     uint32_t rows, cols, lanes;
@@ -49,7 +51,8 @@ static inline uint64_t sq_output_drain(const struct sq_output_port *p)
 // Cycles from a tile of sums at the stage to the first word of its outputs on the port.
 static inline uint64_t sq_output_latency(const struct sq_output_port *p)
 {
-    return p->form + 5 + (p->hold ? 1 : 0) + (p->out_bits == 8 ? 3 : 0);
+    return sq_combine_stages((enum sq_combine_form)p->form) + 2 + (p->hold ? 1 : 0) +
+           (p->out_bits == 8 ? 3 : 0);
 }
 
 // Cycles between tiles of sums where the PEs give one every group_cycles.

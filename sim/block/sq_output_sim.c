@@ -128,9 +128,9 @@ static bool is_near(const struct sq_output_config *c, enum sq_stimulus kind)
 int32_t sq_output_draw_sum(const struct sq_output_config *c, struct sq_rng *rng,
                            enum sq_stimulus kind)
 {
-    if (is_near(c, kind))
-        return (int32_t)sq_rng_below(rng, 601) - 300;
-    return sq_combine_draw_sum(rng, kind, false);
+    const int32_t sum = is_near(c, kind) ? (int32_t)sq_rng_below(rng, 601) - 300
+                                         : sq_combine_draw_sum(rng, kind, false);
+    return c->form == SQ_COMBINE_FLOAT ? sq_combine_draw_float(rng, sum) : sum;
 }
 
 void sq_output_draw_scale(const struct sq_output_config *c, struct sq_rng *rng,
@@ -196,7 +196,7 @@ void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c)
 {
     const struct sq_output_port p = sq_output_port_of(c);
     memset(s, 0, sizeof *s);
-    sq_pipeline_init(&s->combine, SQ_TIMING_ARRAY, 3 + c->form);
+    sq_pipeline_init(&s->combine, SQ_TIMING_ARRAY, sq_combine_stages(c->form));
     sq_pipeline_init(&s->requant, SQ_TIMING_PIPE, REQUANT_STAGES);
     s->has_requant = c->kind == SQ_OUTPUT_INT8;
     s->hold = c->hold;

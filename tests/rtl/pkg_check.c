@@ -42,6 +42,7 @@ static void constants(void)
     require("sq_pkg::COMBINE_ONE", SQ_COMBINE_ONE);
     require("sq_pkg::COMBINE_TWO", SQ_COMBINE_TWO);
     require("sq_pkg::COMBINE_SCALED", SQ_COMBINE_SCALED);
+    require("sq_pkg::COMBINE_FLOAT", SQ_COMBINE_FLOAT);
     require("sq_pkg::OUT_BINARY32", SQ_OUTPUT_BINARY32);
     require("sq_pkg::OUT_BFLOAT16", SQ_OUTPUT_BFLOAT16);
     require("sq_pkg::OUT_INT8", SQ_OUTPUT_INT8);

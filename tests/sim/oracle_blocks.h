@@ -150,10 +150,16 @@ static void foretell_array_dynamic(const struct input *in, struct world *w)
     foretell_tail(in, w, (struct tail){.depth = 3}, &front);
 }
 
-// R.1: integers, products, [their sum, [times s_g,]] the sum over groups; then the output.
+// R.1: integers, products, [their sum, [times s_g,]] the sum over groups; then the output. Binary32
+// sums at the product of their scales take as long as integers at one scale.
+static unsigned combine_depth(const struct input *in)
+{
+    return 3 + (param(in, "Form") == 3 ? 0 : param(in, "Form"));
+}
+
 static void foretell_combine(const struct input *in, struct world *w)
 {
-    foretell_tail(in, w, (struct tail){.depth = 3 + param(in, "Form")}, NULL);
+    foretell_tail(in, w, (struct tail){.depth = combine_depth(in)}, NULL);
 }
 
 // G.3: 16 bytes of a superblock of 144 are kept and give nothing; the others leave a cycle later.

@@ -23,7 +23,7 @@ struct oracle_output {
 
 static inline struct oracle_output oracle_output(const struct input *in)
 {
-    struct oracle_output o = {.units = {.depth = 3 + param(in, "Form")},
+    struct oracle_output o = {.units = {.depth = combine_depth(in)},
                               .requant = {.depth = 3},
                               .is_int8 = param(in, "OutKind") == 2,
                               .hold = param(in, "Hold"),

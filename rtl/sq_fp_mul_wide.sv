@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Product of two scales, binary32, as a significand of 24 bits (to nearest, ties to even) and an
+// exponent of any size, so that it neither overflows nor underflows (SPEC Q.7):
+//
+//   sig_o * 2^(exp_o - 23), sig_o has its top bit set
+// Combinational. A factor that is no scale (zero, negative, no finite number) makes sig_o 0.
+module sq_fp_mul_wide (
+  input  logic [31:0]       a_i,
+  input  logic [31:0]       b_i,
+  output logic [23:0]       sig_o,
+  output logic signed [9:0] exp_o
+);
+
+  // Factors with their leading ones in place: significand * 2^(exponent - 150).
+  logic [63:0] factor;
+  logic [47:0] sig;
+  logic [19:0] exp;
+  logic [1:0] is_scale;
+  assign factor = {b_i, a_i};
+  for (genvar f = 0; f < 2; f++) begin : gen_factor
+    logic [31:0] x;
+    logic [31:0] top;
+    logic [4:0] zeros;
+    assign x = factor[f*32 +: 32];
+    assign is_scale[f] = !x[31] && x[30:23] != 8'hff && x[30:0] != '0;
+    always_comb begin
+      top = {x[30:23] != 8'd0, x[22:0], 8'd0};
+      for (int unsigned i = 0; i < 5; i++) begin
+        zeros[4-i] = top >> (32 - (32'd1 << (4 - i))) == '0;
+        if (zeros[4-i]) top = top << (32'd1 << (4 - i));
+      end
+    end
+    assign sig[f*24 +: 24] = top[31:8];
+    assign exp[f*10 +: 10] = 10'(x[30:23]) + 10'(x[30:23] == 8'd0) - 10'(zeros);
+  end
+
+  logic signed [49:0] product;
+  logic unused_product;
+  sq_mul #(.AW(25), .BW(25)) u_mul (
+    .a_i({1'b0, sig[23:0]}), .b_i({1'b0, sig[47:24]}), .p_o(product)
+  );
+  assign unused_product = ^product[49:48];
+
+  // 1.x or 1x.x; rounding may carry into the next power of two.
+  logic carry, half, sticky, up, over;
+  logic [23:0] kept;
+  logic [24:0] rounded;
+  assign carry = product[47];
+  assign kept = carry ? product[47:24] : product[46:23];
+  assign half = carry ? product[23] : product[22];
+  assign sticky = |product[21:0] || (carry && product[22]);
+  assign up = half && (sticky || kept[0]);
+  assign rounded = {1'b0, kept} + 25'(up);
+  assign over = rounded[24];
+  assign sig_o = is_scale != 2'b11 ? 24'd0 : over ? 24'h800000 : rounded[23:0];
+  // 150 - 23 a factor; a product of two significands of 2^23 has its point at bit 46
+  assign exp_o = exp[9:0] + exp[19:10] + 10'(carry) + 10'(over) - 10'd254;
+
+endmodule
