@@ -114,6 +114,10 @@ static void functions(void)
         require(text, bits_of(n - 1));
     }
     require("sq_pkg::index_w(1)", 1);
+    for (unsigned form = SQ_COMBINE_ONE; form <= SQ_COMBINE_FLOAT; form++) {
+        snprintf(text, sizeof text, "sq_pkg::combine_stages(%u)", form);
+        require(text, sq_combine_stages((enum sq_combine_form)form));
+    }
     for (unsigned kind = SQ_OUTPUT_BINARY32; kind <= SQ_OUTPUT_INT8; kind++) {
         snprintf(text, sizeof text, "sq_pkg::out_w(%u)", kind);
         require(text, sq_output_bits((enum sq_output_kind)kind));
