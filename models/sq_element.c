@@ -5,7 +5,22 @@
 
 #include "models/sq_bits.h"
 
-enum { MXINT8_POINT = 6 }; // fraction bits
+static const struct sq_element_type table[SQ_ELEMENTS] = {
+    [SQ_ELEMENT_E2M1] = {"e2m1", 4, 1, 12, 12, false},
+    [SQ_ELEMENT_E2M3] = {"e2m3", 6, 3, 60, 60, false},
+    [SQ_ELEMENT_E3M2] = {"e3m2", 6, 4, 448, 448, false},
+    [SQ_ELEMENT_E4M3] = {"e4m3", 8, 9, 448u << 9, 448u << 9, false},
+    [SQ_ELEMENT_E5M2] = {"e5m2", 8, 16, 57344u << 16, 57344u << 16, false},
+    [SQ_ELEMENT_INT4] = {"int4", 4, 0, 7, 8, true},
+    [SQ_ELEMENT_INT5] = {"int5", 5, 0, 15, 16, true},
+    [SQ_ELEMENT_INT8] = {"int8", 8, 0, 127, 128, true},
+    [SQ_ELEMENT_MXINT8] = {"mxint8", 8, 6, 127, 128, true},
+};
+
+const struct sq_element_type *sq_element_type(enum sq_element e)
+{
+    return &table[e];
+}
 
 static enum sq_fp fp_of(enum sq_element e)
 {
@@ -14,35 +29,28 @@ static enum sq_fp fp_of(enum sq_element e)
 
 const char *sq_element_name(enum sq_element e)
 {
-    static const char *const name[SQ_ELEMENTS] = {"e2m1", "e2m3", "e3m2", "e4m3",  "e5m2",
-                                                  "int4", "int5", "int8", "mxint8"};
-    return name[e];
+    return table[e].name;
 }
 
 bool sq_element_is_int(enum sq_element e)
 {
-    return e >= SQ_ELEMENT_INT4;
+    return table[e].is_int;
 }
 
 unsigned sq_element_bits(enum sq_element e)
 {
-    return !sq_element_is_int(e)  ? sq_fp_bits(fp_of(e))
-           : e == SQ_ELEMENT_INT4 ? 4
-           : e == SQ_ELEMENT_INT5 ? 5
-                                  : 8;
-}
-
-// Of integers: the number of steps that a code counts.
-static int qmax(enum sq_element e)
-{
-    return (1 << (sq_element_bits(e) - 1)) - 1;
+    return table[e].bits;
 }
 
 float sq_element_max(enum sq_element e)
 {
-    if (!sq_element_is_int(e))
-        return sq_fp_max(fp_of(e));
-    return ldexpf((float)qmax(e), e == SQ_ELEMENT_MXINT8 ? -MXINT8_POINT : 0);
+    return ldexpf((float)table[e].most, -(int)table[e].fraction);
+}
+
+uint8_t sq_element_negative(enum sq_element e, uint8_t code)
+{
+    const unsigned sign = 1u << (table[e].bits - 1), mask = 2 * sign - 1;
+    return (uint8_t)(!table[e].is_int ? code ^ sign : code == sign ? sign - 1 : -code & mask);
 }
 
 int sq_floor_log2(float x)
@@ -61,8 +69,8 @@ uint8_t sq_element_encode(enum sq_element e, float x)
 {
     if (!sq_element_is_int(e))
         return sq_fp_encode(fp_of(e), x);
-    const float steps = e == SQ_ELEMENT_MXINT8 ? ldexpf(x, MXINT8_POINT) : x; // exact, or huge
-    const float most = (float)qmax(e), q = rintf(steps);
+    const float steps = x * (float)(1 << table[e].fraction); // exact, or huge
+    const float most = (float)table[e].most, q = rintf(steps);
     const int clamped = (int)(q > most ? most : q < -most ? -most : q);
     return (uint8_t)((unsigned)clamped & ((1u << sq_element_bits(e)) - 1));
 }
@@ -71,8 +79,7 @@ float sq_element_decode(enum sq_element e, uint8_t code)
 {
     if (!sq_element_is_int(e))
         return sq_fp_decode(fp_of(e), code);
-    const float q = (float)sq_sign_extend(code, sq_element_bits(e));
-    return e == SQ_ELEMENT_MXINT8 ? ldexpf(q, -MXINT8_POINT) : q;
+    return (float)sq_sign_extend(code, table[e].bits) / (float)(1 << table[e].fraction);
 }
 
 bool sq_element_is_number(enum sq_element e, uint8_t code)

@@ -23,6 +23,18 @@ enum sq_element {
     SQ_ELEMENTS
 };
 
+// An element as the integer that hardware multiplies: the element is that integer times
+// 2^-fraction. rtl/sq_pkg.sv has the same numbers for the elements that have RTL.
+struct sq_element_type {
+    const char *name;
+    unsigned bits;     // of a code
+    unsigned fraction; // E2M1 is counted in halves: 1
+    uint32_t most;     // the largest integer: 12 of E2M1, 7 of INT4
+    uint32_t lowest;   // the largest magnitude of any code: 12 of E2M1, 8 of INT4
+    bool is_int;       // two's complement; else a sign above the magnitude, so that zero has two
+};
+const struct sq_element_type *sq_element_type(enum sq_element e);
+
 const char *sq_element_name(enum sq_element e); // "e2m1", "int4", "mxint8", ...
 unsigned sq_element_bits(enum sq_element e);
 float sq_element_max(enum sq_element e); // the largest magnitude
@@ -33,6 +45,8 @@ bool sq_element_is_int(enum sq_element e);
 uint8_t sq_element_encode(enum sq_element e, float x);
 // Exact; NaN or infinite for a code that sq_element_is_number denies, but for the lowest integer.
 float sq_element_decode(enum sq_element e, uint8_t code);
+// The code of -v for the code of v; of the lowest pattern of integers that of the largest.
+uint8_t sq_element_negative(enum sq_element e, uint8_t code);
 // Whether the byte is the code of a value: no bits above it, no NaN, no infinity, not -qmax - 1.
 bool sq_element_is_number(enum sq_element e, uint8_t code);
 

@@ -5,19 +5,41 @@
 
 enum { SPLIT_LOWEST = 136, E4M3_TOP = 14 << 14, POW4_TOP = 1 << 15 };
 
-unsigned sq_scaled_code_bits(enum sq_scaled_element e)
+static const struct sq_element_type *type(enum sq_scaled_element e)
 {
-    return e == SQ_SCALED_INT5 ? 5 : 4;
+    return sq_element_type(sq_scaled_element_of(e));
 }
 
+enum sq_element sq_scaled_element_of(enum sq_scaled_element e)
+{
+    static const enum sq_element of[] = {[SQ_SCALED_INT4] = SQ_ELEMENT_INT4,
+                                         [SQ_SCALED_INT5] = SQ_ELEMENT_INT5,
+                                         [SQ_SCALED_E2M1] = SQ_ELEMENT_E2M1};
+    return of[e];
+}
+
+unsigned sq_scaled_code_bits(enum sq_scaled_element e)
+{
+    return type(e)->bits;
+}
+
+// Of two's complement.
 unsigned sq_scaled_element_bits(enum sq_scaled_element e)
 {
-    return e == SQ_SCALED_INT4 ? 4 : 5;
+    unsigned bits = 1;
+    while (UINT32_C(1) << (bits - 1) < (type(e)->is_int ? type(e)->lowest : type(e)->most + 1))
+        bits++;
+    return bits;
 }
 
 unsigned sq_scaled_element_fraction(enum sq_scaled_element e)
 {
-    return e == SQ_SCALED_E2M1;
+    return type(e)->fraction;
+}
+
+unsigned sq_scaled_element_max(enum sq_scaled_element e)
+{
+    return type(e)->lowest;
 }
 
 bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code)
@@ -42,11 +64,6 @@ uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code)
            : s == SQ_SCALED_POW4 ? UINT32_C(1) << code
            : exponent == 0       ? fraction
                                  : (8 + fraction) << (exponent - 1);
-}
-
-unsigned sq_scaled_element_max(enum sq_scaled_element e)
-{
-    return e == SQ_SCALED_E2M1 ? 12 : e == SQ_SCALED_INT5 ? 16 : 8;
 }
 
 static int64_t top(enum sq_scaled_scale s)

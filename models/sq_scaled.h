@@ -22,6 +22,8 @@ enum sq_scaled_scale {
 };
 enum sq_scaled_acc { SQ_SCALED_BINARY32 = 0, SQ_SCALED_FIXED = 1 };
 
+enum sq_element
+sq_scaled_element_of(enum sq_scaled_element e); // models/sq_element.h has its numbers
 // Stored bits of an element; bits, largest magnitude (of any code) and fraction bits of the integer
 // that is multiplied (E2M1 is counted in halves).
 unsigned sq_scaled_code_bits(enum sq_scaled_element e);

@@ -59,13 +59,19 @@ static int32_t draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_st
                                      : (int32_t)sq_rng_below(rng, 0x7f);
 }
 
+// The code of the lowest element: -8 of INT4, -6 of E2M1.
+static int32_t lowest(enum sq_scaled_element e)
+{
+    const bool is_int = sq_element_is_int(sq_scaled_element_of(e));
+    const unsigned bits = sq_scaled_code_bits(e);
+    return is_int ? 1 << (bits - 1) : (1 << bits) - 1;
+}
+
 static int32_t draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind)
 {
     const unsigned bits = sq_scaled_code_bits(e);
     if (kind == SQ_STIMULUS_EXTREME) // the ends: 7 and -8, 6 and -6
-        return (int32_t)(sq_rng_below(rng, 2)  ? (1u << (bits - 1)) - 1
-                         : e == SQ_SCALED_E2M1 ? 15
-                                               : 1u << (bits - 1));
+        return sq_rng_below(rng, 2) ? (1 << (bits - 1)) - 1 : lowest(e);
     if (kind == SQ_STIMULUS_FEW)
         return (int32_t)sq_rng_below(rng, 3);
     return sq_draw_bits(rng, bits, true);
@@ -145,9 +151,8 @@ static void fill(const unsigned *v, int sign, int32_t *beat)
     sq_array_scaled_ports(v, &p);
     int32_t *x = beat + 1;
     for (size_t i = 0; i < p.in[1].count; i++)
-        *x++ = v[ACT_ELEMENT] == SQ_SCALED_E2M1   ? 15
-               : v[OWN] && i % v[BANK] >= v[HIGH] ? 9 // -7: 1000 is the mask code
-                                                  : 1 << (sq_scaled_code_bits(v[ACT_ELEMENT]) - 1);
+        *x++ = v[OWN] && i % v[BANK] >= v[HIGH] ? 9 // -7: 1000 is the mask code
+                                                : lowest(v[ACT_ELEMENT]);
     for (size_t i = 0; i < p.in[2].count; i++)
         *x++ = v[OWN] ? 128 : 8;
     for (size_t i = 0; i < p.in[3].count; i++)
@@ -155,17 +160,15 @@ static void fill(const unsigned *v, int sign, int32_t *beat)
     for (size_t i = 0; i < p.in[4].count; i++)
         *x++ = v[ACT_SCALE] == SQ_SCALED_POW4 ? 15 : 0x7e;
     for (size_t i = 0; i < p.in[5].count; i++)
-        *x++ = v[WEIGHT_ELEMENT] == SQ_SCALED_E2M1 ? (sign > 0 ? 15 : 7)
-               : sign > 0 ? 1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)
-                          : (1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)) - 1;
+        *x++ = sign > 0 ? lowest(v[WEIGHT_ELEMENT])
+                        : (1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)) - 1;
     for (size_t i = 0; i < p.in[6].count; i++)
         *x++ = v[WEIGHT_SCALE] == SQ_SCALED_POW4 ? 15 : 0x7e;
 }
 
 static int32_t negative(enum sq_scaled_element e, int32_t code)
 {
-    const int32_t sign = 1 << (sq_scaled_code_bits(e) - 1);
-    return e == SQ_SCALED_E2M1 ? code ^ sign : code == sign ? sign - 1 : -code & (2 * sign - 1);
+    return sq_element_negative(sq_scaled_element_of(e), (uint8_t)code);
 }
 
 // Groups of two beats whose sums almost cancel: of the second all weights have the other sign, one

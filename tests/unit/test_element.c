@@ -152,3 +152,29 @@ SQ_TEST(random_numbers)
     }
     assert_true(done > 9900000);
 }
+
+// The table of elements against their codes: bits, fraction bits, the largest integers, the sign.
+SQ_TEST(table_of_types)
+{
+    for (enum sq_element e = 0; e < SQ_ELEMENTS; e++) {
+        const struct sq_element_type *t = sq_element_type(e);
+        double most = 0, lowest = 0;
+        bool is_odd = false; // a smaller fraction would not do
+        assert_string_equal(t->name, sq_element_name(e));
+        for (unsigned code = 0; code < 1u << t->bits; code++) {
+            const uint8_t minus = sq_element_negative(e, (uint8_t)code);
+            const double v = ldexp((double)sq_element_decode(e, (uint8_t)code), (int)t->fraction);
+            if (!isfinite(v))
+                continue;
+            assert_true(v == rint(v));
+            is_odd = is_odd || fmod(v, 2) != 0;
+            lowest = fmax(lowest, fabs(v));
+            if (!sq_element_is_number(e, (uint8_t)code))
+                continue;
+            most = fmax(most, fabs(v));
+            assert_true(ldexp((double)sq_element_decode(e, minus), (int)t->fraction) == -v);
+        }
+        assert_true(is_odd && most == (double)t->most && lowest == (double)t->lowest);
+        assert_false(sq_element_is_number(e, (uint8_t)(1u << (t->bits - 1))) == t->is_int);
+    }
+}
