@@ -10,11 +10,16 @@
 //   SQ     INT4 with INT8 or   16, 32 E4M3 of the low part;       the same; high part `own`:   Q.5
 //          E2M1 with E4M3             high part own or of the     one of the row or token
 //                                     block
-//   SQ     split codes         16, 32 one step for both, E4M3     the same; power of two: none
+//   SPLIT  16 H + L, -136..119 16, 32 one step for both, E4M3     the same; power of two: none
 //                                     or a power of two
+//   46     E2M1                16     as NV, for 6 or for 4, by   the same                     Q.3
+//                                     squared error
 //
-// A part is what shares a scale: part 0 is all elements or the low ones, part 1 the high ones of SQ
-// where codes are not split. A block's step is (float)scale * global, rounded once; an element's
+// What a kind decides about a block is a table of functions (sq_bs_kind.h): all else is the same
+// for all kinds. So a further kind is one file.
+//
+// A part is what shares a scale: part 0 is all elements or the low ones, part 1 the high ones of
+// SQ. A block's step is (float)scale * global, rounded once; an element's
 // value is (float)element * step, rounded once.
 //
 // Nothing here allocates: the caller owns the buffers.
@@ -26,32 +31,43 @@
 #include "models/sq_element.h"
 #include "models/sq_status.h"
 
-enum sq_bs_kind { SQ_BS_MX, SQ_BS_PLUS, SQ_BS_NV, SQ_BS_SQ };
+struct sq_bs_kind;
+extern const struct sq_bs_kind sq_bs_mx, sq_bs_plus, sq_bs_nv, sq_bs_four_six, sq_bs_sq,
+    sq_bs_split;
+#define SQ_BS_MX (&sq_bs_mx)
+#define SQ_BS_PLUS (&sq_bs_plus)
+#define SQ_BS_NV (&sq_bs_nv)
+#define SQ_BS_FOUR_SIX (&sq_bs_four_six)
+#define SQ_BS_SQ (&sq_bs_sq)
+#define SQ_BS_SPLIT (&sq_bs_split)
+
 enum sq_bs_rule { SQ_BS_OCP, SQ_BS_CEIL };
 enum { SQ_BS_BLOCK_MAX = 32, SQ_BS_PARTS = 2 };
 
 struct sq_bs_format {
-    enum sq_bs_kind kind;
-    enum sq_element element; // SQ: the low one
+    const struct sq_bs_kind *kind;
+    enum sq_element element; // SQ, SPLIT: the low one
     unsigned block;          // 16 or 32
     enum sq_bs_rule rule;    // MX
-    bool is_four_six;        // NV, E2M1: a block's scale for 6 or for 4, by squared error
-    // SQ
-    unsigned high_per_block; // 1..block/2
-    bool is_high_block;      // high elements at a scale of their block, else of the row
-    bool is_split;           // INT4: 16 H + L, -136..119, at one step; else sentinel
-    bool is_power_of_two;    // split: the step
-    bool is_by_maximum;      // split: the smallest step at which nothing clips, else by error
+    unsigned high_per_block; // SQ, SPLIT: 1..block/2
+    bool is_high_block;      // SQ: high elements at a scale of their block, else of the row
+    bool is_power_of_two;    // SPLIT: the step
+    bool is_by_maximum;      // SPLIT: the smallest step at which nothing clips, else by error
 };
 
 // SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.
 enum sq_status sq_bs_check(const struct sq_bs_format *f, struct sq_error *err);
-unsigned sq_bs_n_parts(const struct sq_bs_format *f);             // 1 or 2
+unsigned sq_bs_n_parts(const struct sq_bs_format *f);   // 1 or 2
+unsigned sq_bs_n_marks(const struct sq_bs_format *f);   // marked elements of a block, is_high
+unsigned sq_bs_high_bits(const struct sq_bs_format *f); // of what a marked one has in `high`, or 0
 enum sq_element sq_bs_high_element(const struct sq_bs_format *f); // SQ: INT8 or E4M3
 bool sq_bs_is_e8m0(const struct sq_bs_format *f);                 // the scale of a block; else E4M3
 // Whether part p has a scale above that of its blocks, and whether a block has one of part p.
 bool sq_bs_has_global(const struct sq_bs_format *f, unsigned part);
 bool sq_bs_has_scale(const struct sq_bs_format *f, unsigned part);
+// What a code of a block's scale stands for, and whether it stands for something.
+float sq_bs_scale(const struct sq_bs_format *f, unsigned part, uint8_t code);
+bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code);
 // Stored bits of an element without what is above the blocks: 4.25 of mxfp4, SPEC Q.5 of SQ.
 double sq_bs_bits(const struct sq_bs_format *f);
 
@@ -61,7 +77,7 @@ double sq_bs_bits(const struct sq_bs_format *f);
 struct sq_bs_block {
     uint8_t scale[SQ_BS_PARTS];       // codes
     float step[SQ_BS_PARTS];          // 0: all elements of the part are 0
-    uint8_t is_high[SQ_BS_BLOCK_MAX]; // SQ: k of them; PLUS: the largest; else zeros
+    uint8_t is_high[SQ_BS_BLOCK_MAX]; // SQ, SPLIT: k of them; PLUS: the largest; else zeros
 };
 
 // The scales above the blocks from the largest magnitudes by part (those of the k highest of a
@@ -83,8 +99,12 @@ struct sq_bs_code {
 };
 struct sq_bs_code sq_bs_encode(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                                float x);
-// What is multiplied, exact: E2M1 5.0, INT4 -7, split 16 H + L.
-float sq_bs_element(const struct sq_bs_format *f, bool is_high, struct sq_bs_code c);
+// What is multiplied, exact: E2M1 5.0, INT4 -7, split 16 H + L. Of element i of the block, whose
+// scales and marks may matter, but no steps. And whether an encoder may write it.
+float sq_bs_element(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
+                    struct sq_bs_code c);
+bool sq_bs_is_legal(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
+                    struct sq_bs_code c);
 // The same times the step.
 float sq_bs_value(const struct sq_bs_format *f, const struct sq_bs_block *b, size_t i,
                   struct sq_bs_code c);
@@ -95,8 +115,8 @@ struct sq_bs {
     struct sq_bs_format f;
     size_t n, k, k_orig;         // rows; columns, whole blocks; those of them that are real
     uint8_t *code;               // [n][k]
-    uint8_t *high;               // [n][k], SQ; NULL otherwise
-    uint8_t *is_high;            // [n][k], SQ and PLUS; NULL otherwise
+    uint8_t *high;               // [n][k]; NULL without high bits
+    uint8_t *is_high;            // [n][k]; NULL without marks
     uint8_t *scale[SQ_BS_PARTS]; // [n][k / block]; part 1: NULL unless of the block
     float *global[SQ_BS_PARTS];  // [n]; part 1: NULL where there is one part
 };
@@ -116,6 +136,8 @@ void sq_bs_encode_marked(struct sq_bs *c, size_t row, const float *x);
 void sq_bs_get_block(const struct sq_bs *c, size_t row, size_t j, struct sq_bs_block *b);
 void sq_bs_put_block(struct sq_bs *c, size_t row, size_t j, const struct sq_bs_block *b);
 struct sq_bs_code sq_bs_get(const struct sq_bs *c, size_t row, size_t i);
+// Elements of block j, f.block floats, as they are multiplied.
+void sq_bs_elements(const struct sq_bs *c, size_t row, size_t j, float *out);
 void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code);
 // Block j of a row as values, f.block floats; one row, k floats.
 void sq_bs_decode_block(const struct sq_bs *c, size_t row, size_t j, float *out);

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/sq_gemm_kernels.h"
+#include "models/sq_bs_kind.h"
+#include "models/sq_bs_tile.h"
 
 enum { EXPONENT_MAX = 40 }; // of a scale of E8M0 that is not far from 1
-
-#define INLINE static inline __attribute__((always_inline))
 
 // ---- elements -------------------------------------------------------------------------------
 
@@ -24,31 +23,18 @@ bool sq_bs_is_wide(const struct sq_bs_format *f, unsigned part)
     return e == SQ_ELEMENT_E4M3 || e == SQ_ELEMENT_E5M2;
 }
 
-// An element is a multiple of 2^-unit.
-static int unit_of(const struct sq_bs_format *f, unsigned part)
-{
-    const enum sq_element e = element_of(f, part);
-    return e == SQ_ELEMENT_E2M1     ? 1
-           : e == SQ_ELEMENT_E2M3   ? 3
-           : e == SQ_ELEMENT_E3M2   ? 4
-           : e == SQ_ELEMENT_MXINT8 ? 6
-                                    : 0;
-}
-
 int64_t sq_bs_most(const struct sq_bs_format *f, unsigned part)
 {
-    const enum sq_element e = element_of(f, part);
-    return f->kind == SQ_BS_PLUS  ? 15
-           : sq_element_is_int(e) ? INT64_C(1) << (sq_element_bits(e) - 1)
-                                  : (int64_t)ldexpf(sq_element_max(e), unit_of(f, part));
+    return f->kind->most ? f->kind->most : sq_element_type(element_of(f, part))->lowest;
 }
 
 void sq_bs_tables_of(const struct sq_bs_format *f, struct sq_bs_tables *t)
 {
-    for (unsigned i = 0; i < 256; i++)
-        t->scale[i] = sq_bs_is_e8m0(f) ? sq_e8m0_decode((uint8_t)i) : sq_e4m3_decode((uint8_t)i);
     for (unsigned p = 0; p < sq_bs_n_parts(f); p++) {
-        t->unit[p] = ldexpf(1, -unit_of(f, p));
+        for (unsigned i = 0; i < 256; i++)
+            t->scale[p][i] = sq_bs_scale(f, p, (uint8_t)i);
+        t->unit[p] =
+            sq_bs_is_wide(f, p) ? 1 : ldexpf(1, -(int)sq_element_type(element_of(f, p))->fraction);
         for (unsigned i = 0; sq_bs_is_wide(f, p) && i < 256; i++)
             t->value[p][i] = (double)sq_element_decode(element_of(f, p), (uint8_t)i);
     }
@@ -109,31 +95,16 @@ INLINE void decode(enum sq_element e, const uint8_t *code, size_t n, int16_t *ou
     }
 }
 
-// High elements of one part: 1.3 fixed point of PLUS, or the upper nibble of split codes.
-INLINE void add_high(const struct sq_bs_format *f, const uint8_t *code, const uint8_t *high,
-                     const uint8_t *is_high, size_t n, int16_t *x)
-{
-    if (f->kind == SQ_BS_PLUS)
-        for (size_t i = 0; i < n; i++) {
-            const int m = 8 + (code[i] & 7), v = code[i] & 8 ? -m : m;
-            x[i] = is_high[i] ? (int16_t)v : x[i];
-        }
-    else if (f->is_split)
-        for (size_t i = 0; i < n; i++)
-            x[i] = (int16_t)(x[i] + (is_high[i] ? 16 * int_code(high[i], 4) : 0));
-}
-
+// Integers of a part without its kind's marks of one part.
 INLINE void load_integers(const struct sq_bs *c, size_t row, unsigned part, int16_t *x)
 {
-    const size_t at = row * c->k;
-    const uint8_t *code = c->code + at, *is_high = c->is_high ? c->is_high + at : NULL;
-    const uint8_t *high = c->high ? c->high + at : NULL;
-    decode(element_of(&c->f, part), part ? high : code, c->k, x);
-    if (sq_bs_n_parts(&c->f) == 2)
-        for (size_t i = 0; i < c->k; i++)
-            x[i] = (is_high[i] != 0) == (part != 0) ? x[i] : 0;
-    else if (is_high)
-        add_high(&c->f, code, high, is_high, c->k, x);
+    const size_t at = row * c->k, k = c->k;
+    decode(element_of(&c->f, part), (part ? c->high : c->code) + at, k, x);
+    if (!c->f.kind->has_two_parts)
+        return;
+    const uint8_t *is_high = c->is_high + at;
+    for (size_t i = 0; i < k; i++)
+        x[i] = (is_high[i] != 0) == (part != 0) ? x[i] : 0;
 }
 
 INLINE void sums_of(const int16_t *x, size_t n_blocks, size_t block, int32_t *sum)
@@ -146,13 +117,18 @@ INLINE void sums_of(const int16_t *x, size_t n_blocks, size_t block, int32_t *su
     }
 }
 
-// The integers of a row and their sums.
-INLINE void integers_body(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
+// The integers of a row and their sums; `marked`: what the kind does to marked elements.
+INLINE void integers_body(const struct sq_bs *c, size_t row, struct sq_bs_lane *l,
+                          const struct sq_bs_loops *own)
 {
+    const size_t at = row * c->k;
     for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++) {
         if (sq_bs_is_wide(&c->f, p))
             continue;
         load_integers(c, row, p, l->x[p]);
+        if (own->marked)
+            own->marked(c->code + at, c->high ? c->high + at : NULL, c->is_high + at, c->k,
+                        l->x[p]);
         if (c->f.block == 16)
             sums_of(l->x[p], c->k / 16, 16, l->sum[p]);
         else
@@ -166,50 +142,52 @@ INLINE void bytes_body(const int16_t *x, size_t n, int offset, uint8_t *to)
         to[i] = (uint8_t)(x[i] + offset);
 }
 
-#if defined(__x86_64__)
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512")))
-#define AVX2 __attribute__((target("avx2")))
+typedef void integers_fn(const struct sq_bs *c, size_t row, struct sq_bs_lane *l,
+                         const struct sq_bs_loops *own);
+typedef void bytes_fn(const int16_t *x, size_t n, int offset, uint8_t *to);
 
-AVX512 static void integers_avx512(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
-{
-    integers_body(c, row, l);
-}
-
-AVX2 static void integers_avx2(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
-{
-    integers_body(c, row, l);
-}
-
-AVX512 static void bytes_avx512(const int16_t *x, size_t n, int offset, uint8_t *to)
-{
-    bytes_body(x, n, offset, to);
-}
-#endif
-
-static void load_all(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
-{
-#if defined(__x86_64__)
-    if (sq_gemm_kernel_is_supported(SQ_GEMM_VNNI)) {
-        integers_avx512(c, row, l);
-        return;
+#define AT(level, target)                                                                          \
+    target static void integers_##level(const struct sq_bs *c, size_t row, struct sq_bs_lane *l,   \
+                                        const struct sq_bs_loops *own)                             \
+    {                                                                                              \
+        integers_body(c, row, l, own);                                                             \
+    }                                                                                              \
+    target static void bytes_##level(const int16_t *x, size_t n, int offset, uint8_t *to)          \
+    {                                                                                              \
+        bytes_body(x, n, offset, to);                                                              \
     }
-    if (sq_gemm_kernel_is_supported(SQ_GEMM_AVX2)) {
-        integers_avx2(c, row, l);
-        return;
+AT(portable, )
+AT(avx2, SQ_BS_AVX2_TARGET)
+AT(avx512, SQ_BS_AVX512_TARGET)
+
+static integers_fn *const integers_at[SQ_BS_LEVELS] = {integers_portable, integers_avx2,
+                                                       integers_avx512};
+static bytes_fn *const bytes_at[SQ_BS_LEVELS] = {bytes_portable, bytes_avx2, bytes_avx512};
+
+// Of a kind without loops: element by element, by part.
+static void integers_by_element(const struct sq_bs *c, size_t row, const struct sq_bs_tables *t,
+                                struct sq_bs_lane *l)
+{
+    const size_t b = c->f.block;
+    for (size_t j = 0; j < c->k / b; j++) {
+        float element[SQ_BS_BLOCK_MAX];
+        sq_bs_elements(c, row, j, element);
+        for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++) {
+            l->sum[p][j] = 0;
+            for (size_t i = 0; i < b; i++) {
+                const size_t at = j * b + i;
+                const bool is_high = c->is_high && c->is_high[row * c->k + at];
+                const bool is_own = (is_high && c->f.kind->has_two_parts) == (p != 0);
+                l->x[p][at] = is_own ? (int16_t)(element[i] / t->unit[p]) : 0;
+                l->sum[p][j] += l->x[p][at];
+            }
+        }
     }
-#endif
-    integers_body(c, row, l);
 }
 
 void sq_bs_lane_bytes(const int16_t *x, size_t n, int offset, uint8_t *to)
 {
-#if defined(__x86_64__)
-    if (sq_gemm_kernel_is_supported(SQ_GEMM_VNNI)) {
-        bytes_avx512(x, n, offset, to);
-        return;
-    }
-#endif
-    bytes_body(x, n, offset, to);
+    bytes_at[sq_bs_level()](x, n, offset, to);
 }
 
 void sq_bs_lane_values(const struct sq_bs_lane *l, const struct sq_bs *c, size_t row, unsigned part,
@@ -220,7 +198,7 @@ void sq_bs_lane_values(const struct sq_bs_lane *l, const struct sq_bs *c, size_t
         return;
     }
     const uint8_t *code = (part ? c->high : c->code) + row * c->k;
-    const uint8_t *is_high = sq_bs_n_parts(&c->f) == 2 ? c->is_high + row * c->k : NULL;
+    const uint8_t *is_high = c->f.kind->has_two_parts ? c->is_high + row * c->k : NULL;
     const bool is_wide = sq_bs_is_wide(&c->f, part);
     for (size_t i = 0; is_wide && i < c->k; i++)
         l->value[i] = t->value[part][code[i]];
@@ -282,7 +260,7 @@ static void load_e8m0(const struct sq_bs *c, size_t row, const struct sq_bs_tabl
     for (size_t j = 0; j < n; j++) {
         const uint8_t *code = c->code + row * c->k + j * b, s = c->scale[0][row * n + j];
         const bool is_none = is_zero(c, l, j, code);
-        l->scale[0][j] = (is_none ? 1 : t->scale[s]) * t->unit[0];
+        l->scale[0][j] = (is_none ? 1 : t->scale[0][s]) * t->unit[0];
         if (!is_none && abs(s - SQ_E8M0_BIAS) > EXPONENT_MAX)
             l->reach = SQ_BS_REACH_NONE;
         if (c->f.element == SQ_ELEMENT_E5M2) {
@@ -299,7 +277,8 @@ static void load_scales(const struct sq_bs *c, size_t row, const struct sq_bs_ta
     for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++)
         for (size_t j = 0; j < n; j++)
             l->scale[p][j] =
-                (sq_bs_has_scale(&c->f, p) ? t->scale[c->scale[p][row * n + j]] : 1) * t->unit[p];
+                (sq_bs_has_scale(&c->f, p) ? t->scale[p][c->scale[p][row * n + j]] : 1) *
+                t->unit[p];
 }
 
 static void load_marks(const struct sq_bs *c, size_t row, struct sq_bs_lane *l)
@@ -326,12 +305,17 @@ void sq_bs_lane_load(struct sq_bs_lane *l, const struct sq_bs *c, size_t row,
         memset(l->mark, 0, n * sizeof *l->mark);
         return;
     }
-    load_all(c, row, l);
+    if (c->f.kind->loops)
+        integers_at[sq_bs_level()](c, row, l, &c->f.kind->loops[sq_bs_level()]);
+    else if (!sq_bs_is_wide(&c->f, 0))
+        integers_by_element(c, row, t, l);
+    else // what its codes stand for is not in the tables
+        l->reach = SQ_BS_REACH_NONE;
     if (sq_bs_is_e8m0(&c->f))
         load_e8m0(c, row, t, l);
     else
         load_scales(c, row, t, l);
-    if (c->f.kind == SQ_BS_SQ)
+    if (c->high)
         load_marks(c, row, l);
 }
 

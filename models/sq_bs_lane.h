@@ -16,12 +16,12 @@ enum { SQ_BS_REACH = 48, SQ_BS_REACH_NONE = 255 };
 
 // All codes of a format.
 struct sq_bs_tables {
-    float scale[256];               // of a block; what a unit of an element is, is in `unit`
+    float scale[SQ_BS_PARTS][256];  // of a block; what a unit of an element is, is in `unit`
     float unit[SQ_BS_PARTS];        // an element is an integer times it
     double value[SQ_BS_PARTS][256]; // E4M3, E5M2: what is multiplied
 };
 
-// The largest magnitude of an element of a part of any code, in units; E4M3 and E5M2 are no
+// The largest magnitude of an element of a part of any code, in units. E4M3 and E5M2 are wide: no
 // integers here.
 int64_t sq_bs_most(const struct sq_bs_format *f, unsigned part);
 bool sq_bs_is_wide(const struct sq_bs_format *f, unsigned part);

@@ -2,9 +2,9 @@
 // Block-scaled rows as they are stored: little-endian bit streams (SPEC 0.5) of whole bytes a row,
 // padding bits 0.
 //
-//   CODES  K codes of the element's bits. SQ, sentinel: 1000b where an element is high; split: L
-//   HIGH   SQ: the high codes, ascending position: 8 bits, split: H, 4 bits
-//   MASK   split: K bits, 1 where an element is high
+//   CODES  K codes of the element's bits. SQ: 1000b where an element is high; SPLIT: L
+//   HIGH   the high codes, ascending position: SQ 8 bits; SPLIT H, 4 bits
+//   MASK   SPLIT: K bits, 1 where an element is high
 //   INDEX  PLUS: 5 bits a block, the place of its largest element; 0 in a block of scale code 0
 //
 // Scales are bytes as they stand in struct sq_bs.
@@ -15,6 +15,8 @@
 
 enum sq_bs_stream { SQ_BS_CODES, SQ_BS_HIGH, SQ_BS_MASK, SQ_BS_INDEX, SQ_BS_STREAMS };
 
+// Bits of a block; 0 where the format has no such stream.
+unsigned sq_bs_stream_bits(const struct sq_bs_format *f, enum sq_bs_stream s);
 // Bytes of a row of k columns; 0 where the format has no such stream.
 size_t sq_bs_row_nbytes(const struct sq_bs_format *f, size_t k, enum sq_bs_stream s);
 // Stored bits of the whole operand: streams, scales of blocks, globals (binary32; one, of high

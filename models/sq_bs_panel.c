@@ -4,16 +4,15 @@
 #include <assert.h>
 #include <string.h>
 
+#include "models/sq_bs_kind.h"
 #include "models/sq_bs_lane.h"
 
 enum {
     CHANNELS = SQ_BS_CHANNELS,
     TOKENS = SQ_BS_TOKENS,
-    OFFSET = 128,       // of unsigned bytes
-    SPLIT_OFFSET = 136, // of weights in split codes, -136..119, and
-    SPLIT_OFFSET_X = 8, // of tokens
-    GATHER_MAX = 4,     // high elements of a block: one word of places
-    TABLE_HIGH = 32,    // place of the high elements in the table of a token
+    OFFSET = 128,    // of unsigned bytes
+    GATHER_MAX = 4,  // high elements of a block: one word of places
+    TABLE_HIGH = 32, // place of the high elements in the table of a token
 };
 
 // ---- the plan -------------------------------------------------------------------------------
@@ -23,9 +22,15 @@ static size_t round_up(size_t n)
     return (n + 63) / 64 * 64;
 }
 
-static bool is_split(const struct sq_bs_format *f)
+// What is added to elements: of weights, which are unsigned bytes, and of tokens, signed ones.
+static int offset_w(const struct sq_bs_format *f)
 {
-    return f->kind == SQ_BS_SQ && f->is_split;
+    return OFFSET + f->kind->offset;
+}
+
+static int offset_x(const struct sq_bs_format *f)
+{
+    return f->kind->offset;
 }
 
 // The largest significand of a scale of a block.
@@ -41,13 +46,13 @@ static bool is_exact(const struct sq_bs_plan *plan, unsigned p, unsigned q)
     const size_t n_w = p ? w->high_per_block : plan->block;
     const size_t n_x = q ? x->high_per_block : plan->block;
     const int64_t sum = (int64_t)(n_w < n_x ? n_w : n_x) * sq_bs_most(w, p) * sq_bs_most(x, q);
-    return !is_split(w) && !is_split(x) &&
+    return offset_x(w) == 0 && offset_x(x) == 0 &&
            sum * most_scale(w, p) * most_scale(x, q) <= INT64_C(1) << 24;
 }
 
 static bool fits_int8(const struct sq_bs_format *f, unsigned part)
 {
-    return is_split(f) || sq_bs_most(f, part) <= 128;
+    return sq_bs_most(f, part) <= OFFSET + f->kind->offset;
 }
 
 static enum sq_bs_form form_of(const struct sq_bs_plan *plan, unsigned p, unsigned q)
@@ -232,8 +237,7 @@ static void put_floats(const struct sq_bs_plan *plan, const float *x, size_t off
 static void put_weights_int8(const struct sq_bs_plan *plan, unsigned part, struct sq_bs_lane *l,
                              struct target at)
 {
-    const int offset = is_split(&plan->w_format) ? SPLIT_OFFSET : OFFSET;
-    const int own = is_split(&plan->x_format) ? SPLIT_OFFSET_X : 0;
+    const int offset = offset_w(&plan->w_format), own = offset_x(&plan->x_format);
     const size_t scales = plan->block * CHANNELS;
     sq_bs_lane_bytes(l->x[part], plan->k, offset, l->byte);
     put_words(plan, l->byte, plan->block / 4, at);
@@ -410,8 +414,7 @@ static void put_tokens(const struct sq_bs_plan *plan, const struct sq_bs_plane *
     const size_t b = plan->block;
     switch (plane->form) {
     case SQ_BS_INT8: {
-        const int by = is_split(&plan->w_format) ? SPLIT_OFFSET : OFFSET;
-        const int offset = is_split(&plan->x_format) ? SPLIT_OFFSET_X : 0;
+        const int by = offset_w(&plan->w_format), offset = offset_x(&plan->x_format);
         sq_bs_lane_bytes(l->x[plane->part], plan->k, offset, l->byte);
         put_words(plan, l->byte, b / 4, at);
         put_starts(plan, l, plane->part, by, offset * (int)b, b * TOKENS, at);

@@ -36,21 +36,20 @@ size_t sq_bs_plain_scratch(const struct sq_bs *w)
 // elements of the other part are 0.
 static void load_row(const struct sq_bs *c, size_t row, size_t stride, struct plane to)
 {
-    const unsigned n_parts = sq_bs_n_parts(&c->f);
-    for (size_t i = 0; i < c->k; i++) {
-        const bool is_high = c->is_high && c->is_high[row * c->k + i];
-        const double v = (double)sq_bs_element(&c->f, is_high, sq_bs_get(c, row, i));
-        const unsigned part = n_parts == 2 && is_high;
-        for (unsigned p = 0; p < n_parts; p++)
-            to.element[(p * c->k + i) * stride] = p == part ? v : 0;
-    }
-    for (unsigned p = 0; p < n_parts; p++)
-        for (size_t j = 0; j < n_blocks(c); j++) {
-            const uint8_t code = sq_bs_has_scale(&c->f, p) ? c->scale[p][row * n_blocks(c) + j] : 0;
-            to.scale[(p * n_blocks(c) + j) * stride] = !sq_bs_has_scale(&c->f, p) ? 1
-                                                       : sq_bs_is_e8m0(&c->f)
-                                                           ? (double)sq_e8m0_decode(code)
-                                                           : (double)sq_e4m3_decode(code);
+    const size_t b = c->f.block, blocks = n_blocks(c);
+    for (unsigned p = 0; p < sq_bs_n_parts(&c->f); p++)
+        for (size_t j = 0; j < blocks; j++) {
+            float element[SQ_BS_BLOCK_MAX];
+            sq_bs_elements(c, row, j, element);
+            for (size_t i = 0; i < b; i++) {
+                const size_t at = j * b + i;
+                const bool is_high = c->is_high && c->is_high[row * c->k + at];
+                const bool is_own = (is_high && sq_bs_n_parts(&c->f) == 2) == (p != 0);
+                to.element[(p * c->k + at) * stride] = is_own ? (double)element[i] : 0;
+            }
+            const bool has_scale = sq_bs_has_scale(&c->f, p);
+            to.scale[(p * blocks + j) * stride] =
+                has_scale ? (double)sq_bs_scale(&c->f, p, c->scale[p][row * blocks + j]) : 1;
         }
 }
 

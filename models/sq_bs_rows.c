@@ -24,7 +24,7 @@ static enum sq_status row_amax(struct sq_bs *c, size_t row, const float *x, floa
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", row, i,
                            (double)x[i]);
     sq_bs_mark_row(c, row, x);
-    if (c->f.kind == SQ_BS_SQ)
+    if (c->high)
         sq_grid_amax(x, c->is_high + row * c->k, c->k_orig, amax);
     return SQ_OK;
 }
@@ -76,6 +76,15 @@ struct sq_bs_code sq_bs_get(const struct sq_bs *c, size_t row, size_t i)
 {
     const size_t at = row * c->k + i;
     return (struct sq_bs_code){c->code[at], c->high ? c->high[at] : 0};
+}
+
+void sq_bs_elements(const struct sq_bs *c, size_t row, size_t j, float *out)
+{
+    const size_t block = c->f.block;
+    struct sq_bs_block b;
+    sq_bs_get_block(c, row, j, &b);
+    for (size_t i = 0; i < block; i++)
+        out[i] = sq_bs_element(&c->f, &b, i, sq_bs_get(c, row, j * block + i));
 }
 
 void sq_bs_put(struct sq_bs *c, size_t row, size_t i, struct sq_bs_code code)

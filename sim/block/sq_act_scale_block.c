@@ -29,16 +29,15 @@ static const struct sq_point points[] = {
 
 static struct sq_bs_format format_of(const unsigned *v)
 {
-    static const enum sq_element element[] = {SQ_ELEMENT_INT4, SQ_ELEMENT_INT5, SQ_ELEMENT_E2M1};
-    const bool is_e8m0 = v[SCALE] == SQ_SCALED_E8M0, is_split = v[HIGH] > 0 && !v[OWN];
-    return (struct sq_bs_format){.kind = v[HIGH] > 0 ? SQ_BS_SQ
-                                         : is_e8m0   ? SQ_BS_MX
-                                                     : SQ_BS_NV,
-                                 .element = element[v[ELEMENT]],
+    const bool is_e8m0 = v[SCALE] == SQ_SCALED_E8M0;
+    return (struct sq_bs_format){.kind = v[HIGH] > 0 && v[OWN] ? SQ_BS_SQ
+                                         : v[HIGH] > 0         ? SQ_BS_SPLIT
+                                         : is_e8m0             ? SQ_BS_MX
+                                                               : SQ_BS_NV,
+                                 .element = sq_scaled_element_of(v[ELEMENT]),
                                  .block = v[BANK],
                                  .rule = SQ_BS_OCP,
                                  .high_per_block = v[HIGH],
-                                 .is_split = is_split,
                                  .is_power_of_two = is_e8m0,
                                  .is_by_maximum = true};
 }
@@ -78,10 +77,7 @@ static int32_t draw_tie(struct sq_rng *rng, unsigned exponent)
 // own.
 static unsigned top_of(const unsigned *v)
 {
-    return v[HIGH] > 0                    ? 119
-           : v[ELEMENT] == SQ_SCALED_E2M1 ? 6
-           : v[ELEMENT] == SQ_SCALED_INT5 ? 15
-                                          : 7;
+    return v[HIGH] > 0 ? 119 : (unsigned)sq_element_max(sq_scaled_element_of(v[ELEMENT]));
 }
 
 // n * 2^exponent in bfloat16, its low bits cut off.

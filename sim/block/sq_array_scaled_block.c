@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_array_scaled: block-scaled formats, a block of every line per cycle.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,17 +46,15 @@ static const struct sq_point points[] = {
 // A side of the product: its blocks as struct sq_bs holds them, without a scale above them.
 static struct sq_bs_format format_of(const unsigned *v, bool is_act)
 {
-    static const enum sq_element element[] = {
-        [INT4] = SQ_ELEMENT_INT4, [INT5] = SQ_ELEMENT_INT5, [E2M1] = SQ_ELEMENT_E2M1};
     const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == E8M0;
     const bool is_split = is_act && sq_array_scaled_has_mask(v);
-    return (struct sq_bs_format){.kind = is_split  ? SQ_BS_SQ
+    return (struct sq_bs_format){.kind = is_split  ? SQ_BS_SPLIT
                                          : is_e8m0 ? SQ_BS_MX
                                                    : SQ_BS_NV,
-                                 .element = element[v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT]],
+                                 .element =
+                                     sq_scaled_element_of(v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT]),
                                  .block = v[BANK],
                                  .high_per_block = v[HIGH],
-                                 .is_split = is_split,
                                  .is_power_of_two = is_split && is_e8m0};
 }
 
@@ -190,8 +189,11 @@ static void product_binary32(const unsigned *v, const struct side *x, const stru
 
 static int64_t integer(const struct sq_bs *c, size_t row, size_t i)
 {
-    const float v = sq_bs_element(&c->f, c->is_high[row * c->k + i], sq_bs_get(c, row, i));
-    return (int64_t)(c->f.element == SQ_ELEMENT_E2M1 ? 2 * v : v);
+    const size_t b = c->f.block;
+    struct sq_bs_block block;
+    sq_bs_get_block(c, row, i / b, &block);
+    const float v = sq_bs_element(&c->f, &block, i % b, sq_bs_get(c, row, i));
+    return (int64_t)ldexpf(v, (int)sq_element_type(c->f.element)->fraction);
 }
 
 static void product_fixed(const unsigned *v, const struct side *x, const struct side *w,

@@ -14,9 +14,9 @@
     {                                                                                              \
         .kind = SQ_BS_NV, .element = SQ_ELEMENT_##element_, .block = 16                            \
     }
-#define SQ(element_, block_, k_, ...)                                                              \
+#define SQ(kind_, element_, block_, k_, ...)                                                       \
     {                                                                                              \
-        .kind = SQ_BS_SQ, .element = SQ_ELEMENT_##element_, .block = (block_),                     \
+        .kind = SQ_BS_##kind_, .element = SQ_ELEMENT_##element_, .block = (block_),                \
         .high_per_block = (k_), __VA_ARGS__                                                        \
     }
 static const struct sq_bs_format bs_formats[] = {
@@ -34,18 +34,18 @@ static const struct sq_bs_format bs_formats[] = {
     MX(MXINT8, CEIL),
     {.kind = SQ_BS_PLUS, .element = SQ_ELEMENT_E2M1, .block = 32},
     NV(E2M1),
-    {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16, .is_four_six = true},
+    {.kind = SQ_BS_FOUR_SIX, .element = SQ_ELEMENT_E2M1, .block = 16},
     NV(INT4),
     NV(INT5),
-    SQ(INT4, 32, 1, .is_split = false),
-    SQ(INT4, 16, 2, .is_high_block = true),
-    SQ(E2M1, 32, 4, .is_split = false),
-    SQ(E2M1, 16, 1, .is_high_block = true),
-    SQ(E2M1, 32, 16, .is_high_block = true), // block sums of more than 24 bits
-    SQ(INT4, 32, 4, .is_split = true),
-    SQ(INT4, 16, 2, .is_split = true, .is_by_maximum = true),
-    SQ(INT4, 16, 1, .is_split = true, .is_power_of_two = true),
-    SQ(INT4, 32, 8, .is_split = true, .is_power_of_two = true, .is_by_maximum = true),
+    SQ(SQ, INT4, 32, 1, .is_high_block = false),
+    SQ(SQ, INT4, 16, 2, .is_high_block = true),
+    SQ(SQ, E2M1, 32, 4, .is_high_block = false),
+    SQ(SQ, E2M1, 16, 1, .is_high_block = true),
+    SQ(SQ, E2M1, 32, 16, .is_high_block = true), // block sums of more than 24 bits
+    SQ(SPLIT, INT4, 32, 4, .is_by_maximum = false),
+    SQ(SPLIT, INT4, 16, 2, .is_by_maximum = true),
+    SQ(SPLIT, INT4, 16, 1, .is_power_of_two = true),
+    SQ(SPLIT, INT4, 32, 8, .is_power_of_two = true, .is_by_maximum = true),
 };
 #undef MX
 #undef NV
@@ -57,8 +57,8 @@ static inline struct sq_bs bs_alloc(const struct sq_bs_format *f, size_t n, size
     struct sq_bs c = {.f = *f, .n = n, .k = sq_bs_padded(f, k_orig), .k_orig = k_orig};
     const size_t blocks = c.k / f->block;
     c.code = calloc(n, c.k);
-    c.high = f->kind == SQ_BS_SQ ? calloc(n, c.k) : NULL;
-    c.is_high = f->kind == SQ_BS_SQ || f->kind == SQ_BS_PLUS ? calloc(n, c.k) : NULL;
+    c.high = sq_bs_high_bits(f) > 0 ? calloc(n, c.k) : NULL;
+    c.is_high = sq_bs_n_marks(f) > 0 ? calloc(n, c.k) : NULL;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         c.scale[p] = sq_bs_has_scale(f, p) ? calloc(n, blocks) : NULL;
         c.global[p] = p < sq_bs_n_parts(f) ? calloc(n, sizeof(float)) : NULL;

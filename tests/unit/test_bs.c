@@ -95,7 +95,7 @@ SQ_TEST(blocks_as_the_slow_encoder)
     float x[N * K], got[192], want[SQ_BS_BLOCK_MAX];
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         const struct sq_bs_format *f = &bs_formats[i];
-        if ((f->kind != SQ_BS_MX && f->kind != SQ_BS_NV) || f->is_four_six)
+        if (f->kind != SQ_BS_MX && f->kind != SQ_BS_NV)
             continue;
         for (unsigned round = 0; round < 40; round++) {
             struct sq_bs c = bs_alloc(f, N, K);
@@ -279,12 +279,13 @@ SQ_TEST(choices)
     float x[N * K];
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         const struct sq_bs_format *f = &bs_formats[i];
-        const bool is_chosen = f->is_four_six || (f->is_split && !f->is_by_maximum);
+        const bool is_four_six = f->kind == SQ_BS_FOUR_SIX;
+        const bool is_chosen = is_four_six || (f->kind == SQ_BS_SPLIT && !f->is_by_maximum);
         unsigned better = 0;
         for (unsigned round = 0; is_chosen && round < 20; round++) {
             struct sq_bs_format plain = *f;
-            plain.is_four_six = false;
-            plain.is_by_maximum = f->is_split;
+            plain.kind = is_four_six ? SQ_BS_NV : SQ_BS_SPLIT;
+            plain.is_by_maximum = !is_four_six;
             struct sq_bs a = bs_alloc(f, N, K), b = bs_alloc(&plain, N, K);
             fill(&r, x, N * K, false);
             bs_encode(&a, x, true);
@@ -308,13 +309,15 @@ static float exact_sum(const struct sq_bs *w, size_t c, const struct sq_bs *x, s
 {
     const unsigned n_parts = sq_bs_n_parts(&w->f);
     int128 sum = 0;
+    float of_w[SQ_BS_BLOCK_MAX], of_x[SQ_BS_BLOCK_MAX];
+    sq_bs_elements(w, c, j, of_w);
+    sq_bs_elements(x, t, j, of_x);
     for (size_t i = j * w->f.block; i < (j + 1) * w->f.block; i++) {
         const bool hw = w->is_high && w->is_high[c * w->k + i];
         const bool hx = x->is_high && x->is_high[t * x->k + i];
         if (n_parts == 2 && (hw != p || hx != q))
             continue;
-        const float a = sq_bs_element(&w->f, hw, sq_bs_get(w, c, i));
-        const float b = sq_bs_element(&x->f, hx, sq_bs_get(x, t, i));
+        const float a = of_w[i % w->f.block], b = of_x[i % w->f.block];
         sum += (int128)(int64_t)ldexpf(a, 16) * (int64_t)ldexpf(b, 16);
     }
     return ldexpf((float)sum, -32);

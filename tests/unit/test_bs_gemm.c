@@ -9,6 +9,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "models/sq_bs_kind.h"
 #include "models/sq_bs_plain.h"
 #include "models/sq_gemm_kernels.h"
 #include "sim/format/sq_format_ops.h"
@@ -80,7 +81,7 @@ static void draw(struct sq_rng *r, struct sq_bs *c, bool is_wild)
 {
     const struct sq_bs_format *f = &c->f;
     const size_t b = f->block, blocks = c->k / b;
-    const bool is_split = f->kind == SQ_BS_SQ && f->is_split;
+    const bool is_split = f->kind == SQ_BS_SPLIT;
     for (size_t at = 0; at < c->n * blocks; at++) {
         const unsigned how = sq_rng_below(r, 4);
         draw_marks(r, c, at * b);
@@ -183,9 +184,8 @@ static void check_shape(struct sq_rng *r, const struct sq_bs_format *f_w,
         draw(r, &w, how == 2);
         draw(r, &x, how == 2);
     }
-    (void)snprintf(what, sizeof what, "kind %u %s block %u high %u%s, operands %u", f_w->kind,
-                   sq_element_name(f_w->element), f_w->block, f_w->high_per_block,
-                   f_w->is_split ? " split" : "", how);
+    (void)snprintf(what, sizeof what, "kind %s %s block %u high %u, operands %u", f_w->kind->name,
+                   sq_element_name(f_w->element), f_w->block, f_w->high_per_block, how);
     check_pair(&w, &x, what);
     bs_free(&w);
     bs_free(&x);
@@ -234,16 +234,14 @@ SQ_TEST(pairs)
     const struct sq_bs_format nv = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16},
                               fp = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16},
                               mx = {.kind = SQ_BS_MX, .element = SQ_ELEMENT_INT4, .block = 16},
-                              split = {.kind = SQ_BS_SQ,
+                              split = {.kind = SQ_BS_SPLIT,
                                        .element = SQ_ELEMENT_INT4,
                                        .block = 16,
-                                       .high_per_block = 2,
-                                       .is_split = true},
-                              pow2 = {.kind = SQ_BS_SQ,
+                                       .high_per_block = 2},
+                              pow2 = {.kind = SQ_BS_SPLIT,
                                       .element = SQ_ELEMENT_INT4,
                                       .block = 16,
                                       .high_per_block = 4,
-                                      .is_split = true,
                                       .is_power_of_two = true};
     const struct sq_bs_format *const pair[][2] = {{&nv, &split}, {&split, &nv},   {&fp, &nv},
                                                   {&nv, &pow2},  {&pow2, &split}, {&mx, &fp}};

@@ -44,7 +44,7 @@ SQ_TEST(nv)
     const float x[17] = {60, 25, -50, 0, [16] = 2688}; // g = 1
     struct sq_bs_format f = {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16};
     check(&f, x, 17, (uint8_t[]){7, 4, 0xe, 0}, 4, (uint8_t[]){0x52, 0x7e}); // 10, 448
-    f.is_four_six = true;
+    f.kind = SQ_BS_FOUR_SIX;
     check(&f, x, 17, (uint8_t[]){6, 3, 0xd, 0}, 4, (uint8_t[]){0x57, 0x7e}); // 15: 31.25 < 125
 
     const float tie[17] = {12, [16] = 2688}; // 6 at scale 2, 4 at scale 3: both exact, 6 wins
@@ -80,7 +80,8 @@ SQ_TEST(sq)
     bs_free(&c);
 
     const float y[20] = {3136, 53312, [16] = 56, -25, 1190, -3};
-    f.is_split = f.is_by_maximum = true;
+    f.kind = SQ_BS_SPLIT;
+    f.is_by_maximum = true;
     c = bs_alloc(&f, 1, 20);
     bs_encode(&c, y, true);
     assert_true(c.global[0][0] == 1 && c.scale[0][0] == 0x7e && c.scale[0][1] == 0x52);
@@ -224,11 +225,8 @@ SQ_TEST(refusals)
         .kind = SQ_BS_PLUS, .element = SQ_ELEMENT_E2M1, .block = 32};
     static const struct sq_bs_format own = {
         .kind = SQ_BS_SQ, .element = SQ_ELEMENT_INT4, .block = 16, .high_per_block = 1};
-    static const struct sq_bs_format split = {.kind = SQ_BS_SQ,
-                                              .element = SQ_ELEMENT_INT4,
-                                              .block = 16,
-                                              .high_per_block = 1,
-                                              .is_split = true};
+    static const struct sq_bs_format split = {
+        .kind = SQ_BS_SPLIT, .element = SQ_ELEMENT_INT4, .block = 16, .high_per_block = 1};
     refuse(&e4m3, 64, &(struct lie){"NaN", SQ_ERR_CODE, SQ_BS_CODES, 3, 0x7f});
     refuse(&e4m3, 64, &(struct lie){"-NaN", SQ_ERR_CODE, SQ_BS_CODES, 3, 0xff});
     refuse(&e4m3, 64, &(struct lie){"448 is none", SQ_OK, SQ_BS_CODES, 3, 0x7e});
@@ -275,11 +273,8 @@ SQ_TEST(formats)
     assert_int_equal(sq_bs_check(&f, NULL), SQ_ERR_RANGE);
     f = (struct sq_bs_format){.kind = SQ_BS_MX, .element = SQ_ELEMENT_E2M1, .block = 24};
     assert_int_equal(sq_bs_check(&f, NULL), SQ_ERR_UNSUPPORTED);
-    f = (struct sq_bs_format){.kind = SQ_BS_SQ,
-                              .element = SQ_ELEMENT_E2M1,
-                              .block = 32,
-                              .high_per_block = 1,
-                              .is_split = true};
+    f = (struct sq_bs_format){
+        .kind = SQ_BS_SPLIT, .element = SQ_ELEMENT_E2M1, .block = 32, .high_per_block = 1};
     assert_int_equal(sq_bs_check(&f, NULL), SQ_ERR_UNSUPPORTED);
     float x[32] = {[5] = INFINITY};
     f = bs_formats[0];

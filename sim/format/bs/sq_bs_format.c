@@ -25,7 +25,7 @@ static const struct {
     {"mxint8", {.kind = SQ_BS_MX, .element = SQ_ELEMENT_MXINT8, .block = 32}},
     {"mxplus", {.kind = SQ_BS_PLUS, .element = SQ_ELEMENT_E2M1, .block = 32}},
     {"nvfp4", {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16}},
-    {"nvfp4_46", {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16, .is_four_six = true}},
+    {"nvfp4_46", {.kind = SQ_BS_FOUR_SIX, .element = SQ_ELEMENT_E2M1, .block = 16}},
     {"nvint4", {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16}},
     {"nvint5", {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT5, .block = 16}},
     {"sq_b", {.kind = SQ_BS_SQ}},
@@ -57,7 +57,7 @@ struct sq_bs_format sq_bs_of(const struct sq_recipe *r)
     f.block = r->bank;
     f.high_per_block = r->high_per_bank;
     f.is_high_block = o->is_high_block;
-    f.is_split = o->is_split;
+    f.kind = o->is_split ? SQ_BS_SPLIT : SQ_BS_SQ;
     f.is_power_of_two = o->is_power_of_two;
     f.is_by_maximum = o->is_by_maximum;
     return f;
@@ -106,7 +106,7 @@ void sq_bs_text(const struct sq_recipe *r, char text[96])
     const struct sq_bs_format f = sq_bs_of(r);
     if (is_sq_b(r))
         snprintf(text, 96, "sq_b b=%u k=%u, %s%s", f.block, f.high_per_block,
-                 r->bs.element ? "fp " : "", f.is_split ? "split" : "sentinel");
+                 r->bs.element ? "fp " : "", r->bs.is_split ? "split" : "sentinel");
     else
         snprintf(text, 96, "%s %s, blocks of %u", r->format->name, sq_element_name(f.element),
                  f.block);
@@ -181,14 +181,14 @@ void sq_bs_unit(const struct sq_recipe *r, const struct sq_core_config *has, uin
                 struct sq_cost_unit *u)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    const unsigned low = sq_element_bits(f.element), high = f.is_split ? 4 : 8;
-    const double share = f.kind == SQ_BS_SQ ? (double)f.high_per_block / f.block : 0;
+    const unsigned low = sq_element_bits(f.element), high = sq_bs_high_bits(&f);
+    const double share = high ? (double)f.high_per_block / f.block : 0;
     const double cells = low * low + 2 * share * low * high + share * share * high * high;
     (void)m;
     u->stored = sq_bs_recipe_padded(r, (size_t)k);
     // High codes at a scale of the row have exact sums of their own, all others are in binary32.
     const bool has_own_high = sq_bs_n_parts(&f) > 1 && !sq_bs_has_scale(&f, 1);
-    u->unit.stages = sq_array_scaled_stages(!has_own_high, f.kind == SQ_BS_SQ);
+    u->unit.stages = sq_array_scaled_stages(!has_own_high, high > 0);
     u->flush = 0; // a PE scales its blocks
     sq_cost_pieces(u, f.block, sq_cost_products(has, 1, 1) / cells);
     u->low_lanes = (u->span + u->span_beats - 1) / u->span_beats;
@@ -199,7 +199,7 @@ void sq_bs_unit(const struct sq_recipe *r, const struct sq_core_config *has, uin
 void sq_bs_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    const unsigned scale = f.kind == SQ_BS_NV ? SQ_SCALED_E4M3 : SQ_SCALED_E8M0;
+    const unsigned scale = sq_bs_is_e8m0(&f) ? SQ_SCALED_E8M0 : SQ_SCALED_E4M3;
     const unsigned element = f.element == SQ_ELEMENT_E2M1   ? SQ_SCALED_E2M1
                              : f.element == SQ_ELEMENT_INT5 ? SQ_SCALED_INT5
                                                             : SQ_SCALED_INT4;
@@ -214,7 +214,7 @@ void sq_bs_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq
                                                    {"WeightScale", scale},
                                                    {"Acc", SQ_SCALED_BINARY32},
                                                    {"AccW", 32}}};
-    if (has_element && (f.kind == SQ_BS_NV || f.kind == SQ_BS_MX) && u->span_beats == 1)
+    if (has_element && sq_bs_n_marks(&f) == 0 && u->span_beats == 1)
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
 
@@ -226,11 +226,9 @@ void sq_bs_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
     const bool has_row_scale = sq_bs_has_global(&f, 1) && !sq_bs_has_scale(&f, 1);
     (void)m_all;
     nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(e * sq_element_bits(f.element));
-    if (f.kind == SQ_BS_SQ)
-        nbytes[SQ_STREAM_HI] = n * sq_cost_bytes(blocks * f.high_per_block * (f.is_split ? 4 : 8));
-    nbytes[SQ_STREAM_INDEX] = f.is_split             ? n * sq_cost_bytes(e)
-                              : f.kind == SQ_BS_PLUS ? n * sq_cost_bytes(5 * blocks)
-                                                     : 0;
+    nbytes[SQ_STREAM_HI] = n * sq_cost_bytes(blocks * sq_bs_stream_bits(&f, SQ_BS_HIGH));
+    nbytes[SQ_STREAM_INDEX] = n * sq_cost_bytes(blocks * (sq_bs_stream_bits(&f, SQ_BS_MASK) +
+                                                          sq_bs_stream_bits(&f, SQ_BS_INDEX)));
     nbytes[SQ_STREAM_SCALE] = n * (sq_cost_bytes(8 * blocks * (sq_bs_has_scale(&f, 1) ? 2 : 1)) +
                                    (has_row_scale && t->at_end ? 4 : 0));
 }
@@ -252,6 +250,6 @@ unsigned sq_bs_n_act_scales(const struct sq_recipe *r)
 double sq_bs_equivalent_bits(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    const double high = f.kind == SQ_BS_SQ ? (double)f.high_per_block / f.block : 0;
-    return sq_element_bits(f.element) + (f.is_split ? 4 : 8) * high;
+    const unsigned high = sq_bs_stream_bits(&f, SQ_BS_HIGH); // of a block
+    return sq_element_bits(f.element) + (double)high / f.block;
 }

@@ -43,12 +43,12 @@ static void bs_free(struct sq_bs *c)
 static enum sq_status bs_alloc(struct sq_bs *c, struct sq_error *err)
 {
     const struct sq_bs_format *f = &c->f;
-    const bool is_sq = f->kind == SQ_BS_SQ, is_marked = is_sq || f->kind == SQ_BS_PLUS;
+    const bool has_high = sq_bs_high_bits(f) > 0, is_marked = sq_bs_n_marks(f) > 0;
     bool is_done = true;
     c->code = calloc(c->n, c->k);
-    c->high = is_sq ? calloc(c->n, c->k) : NULL;
+    c->high = has_high ? calloc(c->n, c->k) : NULL;
     c->is_high = is_marked ? calloc(c->n, c->k) : NULL;
-    is_done = c->code && (c->high || !is_sq) && (c->is_high || !is_marked);
+    is_done = c->code && (c->high || !has_high) && (c->is_high || !is_marked);
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         c->scale[p] = sq_bs_has_scale(f, p) ? calloc(c->n, c->k / f->block) : NULL;
         c->global[p] = p < sq_bs_n_parts(f) ? calloc(c->n, sizeof(float)) : NULL;

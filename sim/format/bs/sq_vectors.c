@@ -83,13 +83,14 @@ static bool is_code(const struct sq_bs_format *f, bool is_high, unsigned code)
     const enum sq_element e = is_high ? sq_bs_high_element(f) : f->element;
     const bool is_negative_zero = code == 1u << (sq_element_bits(e) - 1);
     return sq_element_is_number(e, (uint8_t)code) &&
-           !(f->kind == SQ_BS_SQ && !sq_element_is_int(e) && is_negative_zero);
+           !(sq_bs_high_bits(f) > 0 && !sq_element_is_int(e) && is_negative_zero);
 }
 
 static float value_of(const struct sq_bs_format *f, bool is_high, unsigned code)
 {
     const struct sq_bs_code c = {is_high ? 0 : (uint8_t)code, is_high ? (uint8_t)code : 0};
-    return sq_bs_element(f, is_high, c);
+    const struct sq_bs_block b = {.is_high = {is_high}};
+    return sq_bs_element(f, &b, 0, c);
 }
 
 static uint32_t code_of(const struct sq_bs_format *f, bool is_high, float x)
@@ -181,7 +182,7 @@ struct blocks {
 
 static bool has_mask(const struct sq_bs_format *f)
 {
-    return f->kind == SQ_BS_SQ || f->kind == SQ_BS_PLUS;
+    return sq_bs_n_marks(f) > 0;
 }
 
 static size_t n_scales(const struct sq_bs_format *f)
@@ -208,7 +209,7 @@ static struct blocks block_rule(struct maker *m, const char *name, const char *s
     r->n_in += !asks_mask && !asks_scale;
     if (!asks_mask && !asks_scale) {
         b.code = add(m, r, "code", SQ_U8, f->block);
-        if (f->kind == SQ_BS_SQ)
+        if (sq_bs_high_bits(f) > 0)
             b.high = add(m, r, "high", SQ_U8, f->block);
     }
     return b;
@@ -273,7 +274,7 @@ static void open_row(struct row *r, const struct sq_bs_format *f, size_t n)
     memset(r, 0, sizeof *r);
     r->c = (struct sq_bs){.f = *f, .n = 1, .k = n * f->block, .k_orig = n * f->block};
     r->c.code = r->code;
-    r->c.high = f->kind == SQ_BS_SQ ? r->high : NULL;
+    r->c.high = sq_bs_high_bits(f) > 0 ? r->high : NULL;
     r->c.is_high = has_mask(f) ? r->mask : NULL;
     for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
         r->c.scale[p] = sq_bs_has_scale(f, p) ? r->scale[p] : NULL;
@@ -295,10 +296,8 @@ static uint8_t draw_code(struct maker *m, bool is_high)
 static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned which)
 {
     const struct sq_bs_format *f = &m->v->f;
-    const size_t b = f->block, n_high = f->kind == SQ_BS_SQ     ? f->high_per_block
-                                        : f->kind == SQ_BS_PLUS ? 1
-                                                                : 0;
-    const bool has_own = f->kind == SQ_BS_SQ && !f->is_split;
+    const size_t b = f->block, n_high = sq_bs_n_marks(f);
+    const bool has_own = sq_bs_n_parts(f) == 2;
     for (size_t t = 0; t < n_high;) {
         const size_t i = j * b + sq_rng_below(&m->rng, (uint32_t)b);
         t += !r->mask[i];
@@ -319,7 +318,7 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
             r->high[i] = c;
         else
             r->code[i] = c;
-        if (f->is_split && r->mask[i])
+        if (r->c.high && !has_own && r->mask[i])
             r->high[i] = draw_code(m, false);
     }
 }
@@ -374,7 +373,7 @@ static struct side add_side(struct maker *m, struct sq_vector_rule *r, size_t bl
 {
     const struct sq_bs_format *f = &m->v->f;
     struct side s = {.code = add(m, r, is_w ? "w_code" : "x_code", SQ_U8, blocks * f->block)};
-    if (f->kind == SQ_BS_SQ)
+    if (sq_bs_high_bits(f) > 0)
         s.high = add(m, r, is_w ? "w_high" : "x_high", SQ_U8, blocks * f->block);
     if (has_mask(f))
         s.mask = add(m, r, is_w ? "w_mask" : "x_mask", SQ_U8, blocks * f->block);
