@@ -239,10 +239,22 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
         SQ_TRY(need(ck, full, l->n, l->k, &l->weight, err));
         ck->n_layers++;
     }
-    static const char *const norm[] = {"input_layernorm", "post_attention_layernorm"};
-    for (size_t i = 0; i < 2; i++) {
-        snprintf(full, sizeof full, "model.layers.%u.%s.weight", (unsigned)block, norm[i]);
-        SQ_TRY(need(ck, full, c->hidden_size, 0, NULL, err));
+    const struct {
+        const char *part;
+        bool has;
+        size_t n;
+    } norm[] = {
+        {"input_layernorm", true, c->hidden_size},
+        {"post_attention_layernorm", true, c->hidden_size},
+        {"self_attn.q_norm", c->has_qk_norm, c->head_dim},
+        {"self_attn.k_norm", c->has_qk_norm, c->head_dim},
+        {"pre_feedforward_layernorm", c->has_post_norm, c->hidden_size},
+        {"post_feedforward_layernorm", c->has_post_norm, c->hidden_size},
+    };
+    for (size_t i = 0; i < sizeof norm / sizeof norm[0]; i++) {
+        snprintf(full, sizeof full, "model.layers.%u.%s.weight", (unsigned)block, norm[i].part);
+        if (norm[i].has)
+            SQ_TRY(need(ck, full, norm[i].n, 0, NULL, err));
     }
     return SQ_OK;
 }

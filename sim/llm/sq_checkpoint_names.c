@@ -43,12 +43,18 @@ static bool has_place(const struct sq_model_config *c, bool is_gguf, const char 
                                        NULL};
     static const char *const bias[] = {"self_attn.q_proj.bias", "self_attn.k_proj.bias",
                                        "self_attn.v_proj.bias", NULL};
+    static const char *const of_head[] = {"self_attn.q_norm.weight", "self_attn.k_norm.weight",
+                                          NULL};
+    static const char *const post[] = {"pre_feedforward_layernorm.weight",
+                                       "post_feedforward_layernorm.weight", NULL};
     unsigned block;
     const char *rest = block_part(name, &block);
     if (!rest)
         return is_one_of(name, top) || (is_gguf && strcmp(name, "rope_freqs.weight") == 0);
     return block < c->n_layers &&
-           (is_one_of(rest, part) || (c->has_qkv_bias && is_one_of(rest, bias)));
+           (is_one_of(rest, part) || (c->has_qkv_bias && is_one_of(rest, bias)) ||
+            (c->has_qk_norm && is_one_of(rest, of_head)) ||
+            (c->has_post_norm && is_one_of(rest, post)));
 }
 
 enum sq_status sq_checkpoint_check_name(const struct sq_model_config *c, bool is_gguf,

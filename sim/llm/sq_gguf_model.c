@@ -19,8 +19,9 @@ struct reader {
 static const struct {
     const char *arch, *name;
 } architectures[] = {
-    {"llama", "LlamaForCausalLM"}, {"qwen2", "Qwen2ForCausalLM"}, {"qwen3", "Qwen3ForCausalLM"},
-    {"phi3", "Phi3ForCausalLM"},   {"gemma", "GemmaForCausalLM"}, {"gemma2", "Gemma2ForCausalLM"},
+    {"llama", "LlamaForCausalLM"},   {"qwen2", "Qwen2ForCausalLM"}, {"qwen3", "Qwen3ForCausalLM"},
+    {"phi3", "Phi3ForCausalLM"},     {"gemma", "GemmaForCausalLM"}, {"gemma2", "Gemma2ForCausalLM"},
+    {"gemma3", "Gemma3ForCausalLM"},
 };
 
 // ARCH.key as JSON; NULL where there is none.
@@ -85,6 +86,9 @@ static enum sq_status copy_all(const struct reader *r, struct sq_error *err)
         {"attention.key_length", "head_dim"},
         {"attention.layer_norm_rms_epsilon", "rms_norm_eps"},
         {"attention.sliding_window", "sliding_window"},
+        {"attn_logit_softcapping", "attn_logit_softcapping"},
+        {"final_logit_softcapping", "final_logit_softcapping"},
+        {"rope.freq_base_swa", "rope_local_base_freq"},
         {"context_length", "max_position_embeddings"},
     };
     for (size_t i = 0; i < sizeof field / sizeof field[0]; i++)
@@ -139,6 +143,7 @@ static enum sq_status read_config(const struct reader *r, struct sq_model_config
     SQ_TRY(copy_all(r, err));
     SQ_TRY(name_architecture(r, err));
     SQ_TRY(sq_model_config_of(r->config, r->what, c, err));
+    c->has_offset_gain = false;
     return check_heads(r, c, err);
 }
 
@@ -179,30 +184,55 @@ enum sq_status sq_gguf_model_json(const struct sq_gguf *g, const char *what, jso
     return status;
 }
 
-bool sq_gguf_model_is_interleaved(const struct sq_gguf *g)
+static bool is_architecture(const struct sq_gguf *g, const char *name)
 {
     json_t *arch = architecture(g);
-    const bool is = arch && strcmp(json_string_value(arch), "llama") == 0;
+    const bool is = arch && strcmp(json_string_value(arch), name) == 0;
     json_decref(arch);
     return is;
 }
 
+bool sq_gguf_model_is_interleaved(const struct sq_gguf *g)
+{
+    return is_architecture(g, "llama");
+}
+
 // ---- tensors --------------------------------------------------------------------------------
 
-// Parts of names, without ".weight" and ".bias".
-static const struct {
+// Parts of names, without ".weight" and ".bias", up to a NULL. Gemma has two norms more in a block, so
+// that the norm in front of the MLP has another name.
+struct part {
     const char *gguf, *name;
-} whole[] = {{"token_embd", "model.embed_tokens"},
-             {"output_norm", "model.norm"},
-             {"output", "lm_head"}},
-  of_block[] = {
-      {"attn_norm", "input_layernorm"},    {"ffn_norm", "post_attention_layernorm"},
-      {"attn_q", "self_attn.q_proj"},      {"attn_k", "self_attn.k_proj"},
-      {"attn_v", "self_attn.v_proj"},      {"attn_output", "self_attn.o_proj"},
-      {"ffn_gate", "mlp.gate_proj"},       {"ffn_up", "mlp.up_proj"},
-      {"ffn_down", "mlp.down_proj"},       {"attn_q_norm", "self_attn.q_norm"},
-      {"attn_k_norm", "self_attn.k_norm"},
 };
+static const struct part whole[] = {{"token_embd", "model.embed_tokens"},
+                                    {"output_norm", "model.norm"},
+                                    {"output", "lm_head"},
+                                    {NULL, NULL}},
+                         of_block[] = {{"attn_norm", "input_layernorm"},
+                                       {"attn_q", "self_attn.q_proj"},
+                                       {"attn_k", "self_attn.k_proj"},
+                                       {"attn_v", "self_attn.v_proj"},
+                                       {"attn_output", "self_attn.o_proj"},
+                                       {"ffn_gate", "mlp.gate_proj"},
+                                       {"ffn_up", "mlp.up_proj"},
+                                       {"ffn_down", "mlp.down_proj"},
+                                       {"attn_q_norm", "self_attn.q_norm"},
+                                       {"attn_k_norm", "self_attn.k_norm"},
+                                       {NULL, NULL}},
+                         of_llama[] = {{"ffn_norm", "post_attention_layernorm"}, {NULL, NULL}},
+                         of_gemma[] = {{"ffn_norm", "pre_feedforward_layernorm"},
+                                       {"post_attention_norm", "post_attention_layernorm"},
+                                       {"post_ffw_norm", "post_feedforward_layernorm"},
+                                       {NULL, NULL}};
+
+// The other name of the part text[n]; NULL where the list has none.
+static const char *find_part(const struct part *list, const char *text, size_t n)
+{
+    for (; list->gguf; list++)
+        if (strlen(list->gguf) == n && memcmp(text, list->gguf, n) == 0)
+            return list->name;
+    return NULL;
+}
 
 // "blk.N." with N as it is printed: bytes of it, 0 where the name begins otherwise.
 static size_t block_of(const char *name, unsigned *block)
@@ -215,7 +245,7 @@ static size_t block_of(const char *name, unsigned *block)
 }
 
 // The name of Hugging Face, or the same.
-static void rename_tensor(const char *name, char out[NAME_SIZE])
+static void rename_tensor(const char *name, bool is_gemma, char out[NAME_SIZE])
 {
     unsigned block = 0;
     const size_t skip = block_of(name, &block);
@@ -224,12 +254,13 @@ static void rename_tensor(const char *name, char out[NAME_SIZE])
     snprintf(out, NAME_SIZE, "%s", name);
     if (!kind || (strcmp(kind, ".weight") != 0 && strcmp(kind, ".bias") != 0))
         return;
-    for (size_t i = 0; !skip && i < sizeof whole / sizeof whole[0]; i++)
-        if (strlen(whole[i].gguf) == n && memcmp(part, whole[i].gguf, n) == 0)
-            snprintf(out, NAME_SIZE, "%s%s", whole[i].name, kind);
-    for (size_t i = 0; skip && i < sizeof of_block / sizeof of_block[0]; i++)
-        if (strlen(of_block[i].gguf) == n && memcmp(part, of_block[i].gguf, n) == 0)
-            snprintf(out, NAME_SIZE, "model.layers.%u.%s%s", block, of_block[i].name, kind);
+    const char *new_part = find_part(skip ? of_block : whole, part, n);
+    if (skip && !new_part)
+        new_part = find_part(is_gemma ? of_gemma : of_llama, part, n);
+    if (new_part && skip)
+        snprintf(out, NAME_SIZE, "model.layers.%u.%s%s", block, new_part, kind);
+    else if (new_part)
+        snprintf(out, NAME_SIZE, "%s%s", new_part, kind);
 }
 
 static int by_name(const void *a, const void *b)
@@ -243,10 +274,11 @@ enum sq_status sq_gguf_model_tensors(const struct sq_gguf *g, const char *what,
     char name[NAME_SIZE];
     struct sq_tensor *t = calloc(g->n_tensors + 1, sizeof *t);
     enum sq_status status = SQ_OK;
+    const bool is_gemma = is_architecture(g, "gemma3");
     size_t n = 0;
     while (t && n < g->n_tensors) {
         t[n] = g->tensor[n];
-        rename_tensor(g->tensor[n].name, name);
+        rename_tensor(g->tensor[n].name, is_gemma, name);
         t[n].name = strdup(name);
         if (!t[n++].name)
             break;

@@ -29,10 +29,9 @@ static size_t max_size(size_t a, size_t b)
 // ---- set-up ---------------------------------------------------------------------------------
 
 // Rotary frequency of pair i; Llama 3.1 stretches long wavelengths by `factor` and blends between.
-static double frequency(const struct sq_model_config *c, size_t i)
+static double frequency(const struct sq_rope *r, size_t head_dim, size_t i)
 {
-    const struct sq_rope *r = &c->rope;
-    const double f = pow(r->theta, -2.0 * (double)i / (double)c->head_dim);
+    const double f = pow(r->theta, -2.0 * (double)i / (double)head_dim) / r->linear;
     if (!r->is_llama3)
         return f;
     const double wavelength = 2 * acos(-1.0) / f, context = (double)r->original_max_position;
@@ -57,18 +56,30 @@ static enum sq_status read_divisors(const struct sq_checkpoint *ck, float *divis
                : SQ_OK;
 }
 
-static enum sq_status fill_rotation(const struct sq_checkpoint *ck, size_t n_positions,
-                                    float *rotation, struct sq_error *err)
+// rotation[i]: what frequency i is divided by, on entry; each is used before its place is.
+static void fill_rotation(const struct sq_rope *r, size_t head_dim, size_t n_positions,
+                          float *rotation)
 {
-    const size_t head_dim = ck->config.head_dim, half = head_dim / 2;
-    SQ_TRY(read_divisors(ck, rotation, half, err)); // each is used before its place is
+    const size_t half = head_dim / 2;
     for (size_t i = 0; i < half; i++) {
-        const double f = frequency(&ck->config, i) / (double)rotation[i];
+        const double f = frequency(r, head_dim, i) / (double)rotation[i];
         for (size_t p = 0; p < n_positions; p++) {
             rotation[p * head_dim + i] = (float)cos((double)p * f);
             rotation[p * head_dim + half + i] = (float)sin((double)p * f);
         }
     }
+}
+
+static enum sq_status fill_rotations(struct sq_llama *s, size_t n_positions, struct sq_error *err)
+{
+    const struct sq_model_config *c = &s->ck->config;
+    const struct sq_rope local = {.theta = c->local_theta, .linear = 1};
+    SQ_TRY(read_divisors(s->ck, s->rotation, c->head_dim / 2, err));
+    fill_rotation(&c->rope, c->head_dim, n_positions, s->rotation);
+    for (size_t i = 0; s->local && i < c->head_dim / 2; i++)
+        s->local[i] = 1;
+    if (s->local)
+        fill_rotation(&local, c->head_dim, n_positions, s->local);
     return SQ_OK;
 }
 
@@ -89,7 +100,10 @@ static enum sq_status embed(struct sq_llama *s, struct sq_error *err)
         if (id < 0 || (size_t)id >= c->vocab_size)
             return SQ_FAIL(err, SQ_ERR_INDEX, "token %zu = %d, need 0..%zu, the vocabulary", i,
                            (int)id, c->vocab_size - 1);
-        SQ_TRY(read_rows(t, (size_t)id, 1, s->h + i * c->hidden_size, err));
+        float *h = s->h + i * c->hidden_size;
+        SQ_TRY(read_rows(t, (size_t)id, 1, h, err));
+        for (size_t j = 0; j < c->hidden_size; j++)
+            h[j] *= (float)c->embedding_scale;
     }
     sq_checkpoint_forget(s->ck, t);
     return SQ_OK;
@@ -120,7 +134,10 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
     s->up = calloc(n, c->intermediate_size * sizeof(float));
     s->w = calloc(max_size(largest, c->hidden_size), sizeof(float));
     s->rotation = calloc(longest_sequence(s->tokens), c->head_dim * sizeof(float));
-    if (!s->h || !s->x || !s->q || !s->k || !s->v || !s->gate || !s->up || !s->w || !s->rotation)
+    if (c->local_window > 0)
+        s->local = calloc(longest_sequence(s->tokens), c->head_dim * sizeof(float));
+    if (!s->h || !s->x || !s->q || !s->k || !s->v || !s->gate || !s->up || !s->w || !s->rotation ||
+        (c->local_window > 0 && !s->local))
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the activations of %zu tokens", n);
     return SQ_OK;
 }
@@ -139,7 +156,7 @@ enum sq_status sq_llama_init(struct sq_llama *s, const struct sq_checkpoint *ck,
                        "a forward pass needs a model directory with config.json, or GGUF");
     enum sq_status status = allocate(s, err);
     if (status == SQ_OK)
-        status = fill_rotation(ck, longest_sequence(tokens), s->rotation, err);
+        status = fill_rotations(s, longest_sequence(tokens), err);
     if (status == SQ_OK)
         status = embed(s, err);
     if (status != SQ_OK)
@@ -164,7 +181,8 @@ enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *o
 
 void sq_llama_free(struct sq_llama *s)
 {
-    float *const buffer[] = {s->h, s->x, s->q, s->k, s->v, s->gate, s->up, s->w, s->rotation};
+    float *const buffer[] = {s->h,    s->x,  s->q, s->k,        s->v,
+                             s->gate, s->up, s->w, s->rotation, s->local};
     const size_t n_owned = s->is_beside ? 1 : sizeof buffer / sizeof buffer[0];
     for (size_t i = 0; i < n_owned; i++)
         free(buffer[i]);
@@ -187,22 +205,23 @@ static void squares(const float *h, size_t n, size_t width, double sum[NORM_TOKE
             sum[t] += (double)row[t][i] * (double)row[t][i];
 }
 
-// out = h / rms(h) * gain, per token; s->w holds the gain meanwhile.
-static enum sq_status rms_norm(struct sq_llama *s, const char *name, float *out,
-                               struct sq_error *err)
+// out = in / rms(in) * gain, of n rows; s->w holds the gain meanwhile. out may be in.
+static enum sq_status rms_norm(struct sq_llama *s, const char *name, const float *in, size_t n,
+                               size_t width, float *out, struct sq_error *err)
 {
-    const size_t width = s->ck->config.hidden_size, n = sq_tokens_count(s->tokens);
     s->held = SIZE_MAX;
     SQ_TRY(sq_checkpoint_read(s->ck, name, s->w, width, err));
+    for (size_t i = 0; s->ck->config.has_offset_gain && i < width; i++)
+        s->w[i] += 1;
 #pragma omp parallel for
     for (size_t first = 0; first < n; first += NORM_TOKENS) {
         const size_t end = min_size(first + NORM_TOKENS, n);
         double sum[NORM_TOKENS];
-        squares(s->h + first * width, end - first, width, sum);
+        squares(in + first * width, end - first, width, sum);
         for (size_t t = first; t < end; t++) {
             const double mean = sum[t - first] / (double)width;
             const float scale = (float)(1 / sqrt(mean + s->ck->config.rms_norm_eps));
-            const float *h = s->h + t * width;
+            const float *h = in + t * width;
             float *to = out + t * width;
 #pragma omp simd
             for (size_t i = 0; i < width; i++)
@@ -224,21 +243,33 @@ static void rotate(float *v, size_t n_heads, size_t head_dim, const float *rotat
         }
 }
 
-static void rotate_all(struct sq_llama *s)
+static void rotate_all(struct sq_llama *s, const float *table)
 {
     const struct sq_model_config *c = &s->ck->config;
     const size_t q = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
 #pragma omp parallel for schedule(dynamic)
     for (size_t i = 0; i < s->tokens->n_sequences; i++)
         for (size_t t = s->tokens->offset[i]; t < s->tokens->offset[i + 1]; t++) {
-            const float *rotation = s->rotation + (t - s->tokens->offset[i]) * c->head_dim;
+            const float *rotation = table + (t - s->tokens->offset[i]) * c->head_dim;
             rotate(s->q + t * q, c->n_heads, c->head_dim, rotation);
             rotate(s->k + t * kv, c->n_kv_heads, c->head_dim, rotation);
         }
 }
 
+static void soft_cap(float *x, size_t n, double cap)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(cap * tanh((double)x[i] / cap));
+}
+
+// The first key that query i sees: as many as `window`, itself among them.
+static size_t first_key(size_t i, size_t window)
+{
+    return i + 1 > window ? i + 1 - window : 0;
+}
+
 // One head of one sequence into s->x; score is scratch of QUERY_BLOCK * length floats.
-static void attend(struct sq_llama *s, size_t sequence, size_t head, float *score)
+static void attend(struct sq_llama *s, size_t sequence, size_t head, size_t window, float *score)
 {
     const struct sq_model_config *c = &s->ck->config;
     const size_t d = c->head_dim, ld_q = c->n_heads * d, ld_kv = c->n_kv_heads * d;
@@ -247,19 +278,26 @@ static void attend(struct sq_llama *s, size_t sequence, size_t head, float *scor
     const size_t length = s->tokens->offset[sequence + 1] - begin;
     const float *k = s->k + begin * ld_kv + kv_head * d, *v = s->v + begin * ld_kv + kv_head * d;
     for (size_t i = 0; i < length; i += QUERY_BLOCK) {
-        const size_t rows = min_size(QUERY_BLOCK, length - i), keys = i + rows;
-        const size_t at = (begin + i) * ld_q + head * d;
+        const size_t rows = min_size(QUERY_BLOCK, length - i), first = first_key(i, window);
+        const size_t keys = i + rows - first, at = (begin + i) * ld_q + head * d;
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)keys, (int)d,
-                    1 / sqrtf((float)d), s->q + at, (int)ld_q, k, (int)ld_kv, 0, score, (int)keys);
-        for (size_t r = 0; r < rows; r++)
-            sq_softmax_prefix(score + r * keys, i + r + 1, keys);
+                    1 / sqrtf((float)c->query_scale), s->q + at, (int)ld_q, k + first * ld_kv,
+                    (int)ld_kv, 0, score, (int)keys);
+        if (c->attention_cap > 0)
+            soft_cap(score, rows * keys, c->attention_cap);
+        for (size_t r = 0; r < rows; r++) {
+            const size_t skip = first_key(i + r, window) - first;
+            float *row = score + r * keys;
+            memset(row, 0, skip * sizeof *row);
+            sq_softmax_prefix(row + skip, i + r + 1 - first - skip, keys - skip);
+        }
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)d, (int)keys, 1,
-                    score, (int)keys, v, (int)ld_kv, 0, s->x + at, (int)ld_q);
+                    score, (int)keys, v + first * ld_kv, (int)ld_kv, 0, s->x + at, (int)ld_q);
     }
 }
 
 // Causal attention of every head over s->q, s->k, s->v into s->x.
-static enum sq_status attention(struct sq_llama *s, struct sq_error *err)
+static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_error *err)
 {
     const size_t longest = longest_sequence(s->tokens);
     bool is_out_of_memory = false;
@@ -276,7 +314,7 @@ static enum sq_status attention(struct sq_llama *s, struct sq_error *err)
         for (size_t i = 0; i < s->tokens->n_sequences; i++)
             for (size_t head = 0; head < s->ck->config.n_heads; head++)
                 if (!is_out_of_memory)
-                    attend(s, i, head, score);
+                    attend(s, i, head, window, score);
         free(score);
     }
     if (is_out_of_memory)
@@ -285,11 +323,11 @@ static enum sq_status attention(struct sq_llama *s, struct sq_error *err)
 }
 
 // Rows of `width`.
-static void swiglu(float *gate, const float *up, size_t n, size_t width)
+static void gate_rows(float *gate, const float *up, size_t n, size_t width, bool is_geglu)
 {
 #pragma omp parallel for
     for (size_t t = 0; t < n; t++)
-        sq_swiglu(gate + t * width, up + t * width, width);
+        (is_geglu ? sq_geglu : sq_swiglu)(gate + t * width, up + t * width, width);
 }
 
 static void add(float *h, const float *y, size_t n)
@@ -364,20 +402,45 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
     return l->bias ? add_bias(s, l, y, err) : SQ_OK;
 }
 
+// A norm of the block over n rows of `width`.
+static enum sq_status norm(const struct pass *p, const char *which, const float *in, size_t n,
+                           size_t width, float *out, struct sq_error *err)
+{
+    char name[NAME_MAX_LEN];
+    snprintf(name, sizeof name, "model.layers.%zu.%s.weight", p->block, which);
+    return rms_norm(p->s, name, in, n, width, out, err);
+}
+
+// s->h += y, normed where the model does so.
+static enum sq_status add_normed(const struct pass *p, const char *which, float *y,
+                                 struct sq_error *err)
+{
+    const struct sq_model_config *c = &p->s->ck->config;
+    const size_t n = sq_tokens_count(p->s->tokens);
+    if (c->has_post_norm)
+        SQ_TRY(norm(p, which, y, n, c->hidden_size, y, err));
+    add(p->s->h, y, n * c->hidden_size);
+    return SQ_OK;
+}
+
 static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
 {
     struct sq_llama *s = p->s;
-    char name[NAME_MAX_LEN];
-    snprintf(name, sizeof name, "model.layers.%zu.input_layernorm.weight", p->block);
-    SQ_TRY(rms_norm(s, name, s->x, err));
+    const struct sq_model_config *c = &s->ck->config;
+    const size_t n = sq_tokens_count(s->tokens);
+    const bool is_local = sq_model_config_is_local(c, p->block);
+    SQ_TRY(norm(p, "input_layernorm", s->h, n, c->hidden_size, s->x, err));
     SQ_TRY(linear(p, Q, s->x, s->q, err));
     SQ_TRY(linear(p, K, s->x, s->k, err));
     SQ_TRY(linear(p, V, s->x, s->v, err));
-    rotate_all(s);
-    SQ_TRY(attention(s, err));
+    if (c->has_qk_norm) {
+        SQ_TRY(norm(p, "self_attn.q_norm", s->q, n * c->n_heads, c->head_dim, s->q, err));
+        SQ_TRY(norm(p, "self_attn.k_norm", s->k, n * c->n_kv_heads, c->head_dim, s->k, err));
+    }
+    rotate_all(s, is_local ? s->local : s->rotation);
+    SQ_TRY(attention(s, is_local ? c->local_window : SIZE_MAX, err));
     SQ_TRY(linear(p, O, s->x, s->q, err));
-    add(s->h, s->q, sq_tokens_count(s->tokens) * s->ck->config.hidden_size);
-    return SQ_OK;
+    return add_normed(p, "post_attention_layernorm", s->q, err);
 }
 
 static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
@@ -385,15 +448,13 @@ static enum sq_status mlp_half(const struct pass *p, struct sq_error *err)
     struct sq_llama *s = p->s;
     const struct sq_model_config *c = &s->ck->config;
     const size_t n = sq_tokens_count(s->tokens);
-    char name[NAME_MAX_LEN];
-    snprintf(name, sizeof name, "model.layers.%zu.post_attention_layernorm.weight", p->block);
-    SQ_TRY(rms_norm(s, name, s->x, err));
+    SQ_TRY(norm(p, c->has_post_norm ? "pre_feedforward_layernorm" : "post_attention_layernorm",
+                s->h, n, c->hidden_size, s->x, err));
     SQ_TRY(linear(p, GATE, s->x, s->gate, err));
     SQ_TRY(linear(p, UP, s->x, s->up, err));
-    swiglu(s->gate, s->up, n, c->intermediate_size);
+    gate_rows(s->gate, s->up, n, c->intermediate_size, c->is_geglu);
     SQ_TRY(linear(p, DOWN, s->gate, s->q, err));
-    add(s->h, s->q, n * c->hidden_size);
-    return SQ_OK;
+    return add_normed(p, "post_feedforward_layernorm", s->q, err);
 }
 
 enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *hook, void *context,
@@ -412,7 +473,8 @@ enum sq_status sq_llama_block(struct sq_llama *s, size_t block, sq_llama_hook *h
 
 enum sq_status sq_llama_norm(struct sq_llama *s, struct sq_error *err)
 {
-    return rms_norm(s, "model.norm.weight", s->x, err);
+    return rms_norm(s, "model.norm.weight", s->h, sq_tokens_count(s->tokens),
+                    s->ck->config.hidden_size, s->x, err);
 }
 
 enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *err)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward pass of a Llama-type decoder in binary32: RMSNorm, rotary embedding (half-split, as
-// Hugging Face's rotate_half), grouped-query causal attention, SwiGLU, tied or own lm_head.
+// Hugging Face's rotate_half), grouped-query causal attention, SwiGLU, tied or own lm_head; and what
+// Qwen and Gemma 3 have besides (sq_model_config.h).
 //
 // All tokens go through one linear layer before the next layer is read, so memory is the largest
 // layer plus the activations of the token set. A hook sees the input of every linear layer and may
@@ -44,6 +45,7 @@ struct sq_llama {
     bool is_beside;  // all but h is another's
     size_t held;     // the layer whose weights w holds; SIZE_MAX: none
     float *rotation; // [positions][head_dim]: cosines, then sines, of the head_dim/2 angles
+    float *local;    // the same of the blocks with a window; NULL: there are none
 };
 
 // Embeds the tokens. SQ_ERR_UNSUPPORTED where *ck is no model; SQ_ERR_INDEX for a token outside the

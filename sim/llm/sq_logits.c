@@ -39,6 +39,7 @@ struct blocks {
     const float *const *x; // [n_models]
     const float *x_reference;
     size_t width;
+    double cap;                     // soft cap of the logits, 0: none
     float *w;                       // [VOCAB_BLOCK][width]
     float *logit, *logit_reference; // [n_models][LOGIT_TOKENS][VOCAB_BLOCK], [LOGIT_TOKENS][...]
     struct own *own;                // [tokens][n_models]
@@ -214,6 +215,14 @@ static void add_token(const struct blocks *b, size_t t, size_t row, size_t n, si
     }
 }
 
+// Logits of m tokens and n rows of lm_head.
+static void multiply(const struct blocks *b, const float *x, size_t m, size_t n, float *logit)
+{
+    sq_blas_xwt(x, b->w, m, n, b->width, logit);
+    for (size_t i = 0; b->cap > 0 && i < m * n; i++)
+        logit[i] = (float)(b->cap * tanh((double)logit[i] / b->cap));
+}
+
 // Rows [first, first + n) of lm_head against all tokens.
 static void add_vocab_block(const struct blocks *b, size_t first, size_t n)
 {
@@ -221,10 +230,9 @@ static void add_vocab_block(const struct blocks *b, size_t first, size_t n)
     for (size_t t = 0; t < count; t += LOGIT_TOKENS) {
         const size_t m = min_size(LOGIT_TOKENS, count - t), at = t * b->width;
         for (size_t j = 0; j < b->n_models; j++)
-            sq_blas_xwt(b->x[j] + at, b->w, m, n, b->width,
-                        b->logit + j * LOGIT_TOKENS * VOCAB_BLOCK);
+            multiply(b, b->x[j] + at, m, n, b->logit + j * LOGIT_TOKENS * VOCAB_BLOCK);
         if (b->x_reference)
-            sq_blas_xwt(b->x_reference + at, b->w, m, n, b->width, b->logit_reference);
+            multiply(b, b->x_reference + at, m, n, b->logit_reference);
 #pragma omp parallel for
         for (size_t i = 0; i < m; i++)
             if (t + i + 1 < count) // the next token is the target; the caller skips boundaries
@@ -278,7 +286,8 @@ enum sq_status sq_logits_score_all(const struct sq_checkpoint *ck, const struct 
                        .n_models = n_models,
                        .x = x,
                        .x_reference = x_reference,
-                       .width = c->hidden_size};
+                       .width = c->hidden_size,
+                       .cap = c->logit_cap};
     enum sq_status status = allocate(&b, err);
     for (size_t first = 0; status == SQ_OK && first < c->vocab_size; first += VOCAB_BLOCK) {
         const size_t n = min_size(VOCAB_BLOCK, c->vocab_size - first);

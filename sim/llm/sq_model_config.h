@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hugging Face config.json of a Llama-type decoder: the numbers the forward pass needs.
+// Hugging Face config.json of a decoder: the numbers the forward pass needs. All decoders have the
+// blocks of Llama; what the others have besides is a field.
+//
+//   Llama, Mistral   nothing
+//   Qwen 2           biases of q, k, v
+//   Qwen 3           norms of every head of q and k
+//   Gemma 3          these norms; norms of what attention and MLP add; GeGLU; scaled embeddings;
+//                    most blocks look back over a window only
 #ifndef SQ_MODEL_CONFIG_H
 #define SQ_MODEL_CONFIG_H
 
@@ -11,7 +18,8 @@
 
 // Rotary frequencies: plain, or with the wavelength-dependent scaling of Llama 3.1 and later.
 struct sq_rope {
-    double theta; // base, >= 1
+    double theta;  // base, >= 1
+    double linear; // every frequency is divided by it, >= 1; 1: none
     bool is_llama3;
     double factor, low_freq_factor, high_freq_factor; // only where is_llama3
     size_t original_max_position;                     //
@@ -33,12 +41,27 @@ struct sq_model_config {
     bool has_qkv_bias;        // Qwen2
     // Tokens that attention looks back over, itself among them; longer sequences are refused.
     size_t window; // 1..max_position
+
+    bool has_qk_norm;                // every head of q and of k is normed before it is rotated
+    bool has_post_norm;              // what attention and MLP give is normed before it is added
+    bool has_offset_gain;            // norms are stored as gain - 1; a GGUF file holds the gain
+    bool is_geglu;                   // gate by GELU in its tanh form; else by SiLU
+    double embedding_scale;          // factor of the embedding, 1 or sqrt(hidden_size)
+    double query_scale;              // scores are q k / sqrt(query_scale); default: head_dim
+    double attention_cap, logit_cap; // c: x becomes c tanh(x / c); 0: none
+    // Blocks whose attention looks back over `local_window` tokens, itself among them: all but every
+    // global_every-th one. 0: no block does.
+    size_t local_window, global_every;
+    double local_theta; // the base of their rotary embedding, never scaled
 };
 
-// Reads and checks the file. Accepted are LlamaForCausalLM, MistralForCausalLM and
-// Qwen2ForCausalLM; a sliding window bounds the sequences. What would need another forward pass
-// (other biases, other activations, query norms, other rotary scalings, quantised weights) is
-// SQ_ERR_UNSUPPORTED with one sentence that names the field.
+// Whether block `block` (0..n_layers-1) looks back over local_window only.
+bool sq_model_config_is_local(const struct sq_model_config *c, size_t block);
+
+// Reads and checks the file. Accepted are LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM,
+// Qwen3ForCausalLM and Gemma3ForCausalLM; the sliding window of the first four bounds the sequences.
+// What would need another forward pass (other biases, other activations, other rotary scalings,
+// quantised weights) is SQ_ERR_UNSUPPORTED with one sentence that names the field.
 enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
                                     struct sq_error *err);
 // The same on an object in memory, which stays the caller's; `what` names it in sentences.

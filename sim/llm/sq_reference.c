@@ -82,6 +82,17 @@ static struct sq_digest key_of(const struct sq_checkpoint *ck, const struct sq_t
                              c->rope.high_freq_factor,
                              (double)c->rope.original_max_position,
                              c->has_qkv_bias,
+                             c->rope.linear,
+                             c->has_qk_norm,
+                             c->has_post_norm,
+                             c->has_offset_gain,
+                             c->is_geglu,
+                             c->embedding_scale,
+                             c->query_scale,
+                             c->attention_cap,
+                             (double)c->local_window,
+                             (double)c->global_every,
+                             c->local_theta,
                              ck->n_layers ? (double)ck->layer[0].n_interleaved_heads : 0};
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
         add_number(&d, number[i]);

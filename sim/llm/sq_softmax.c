@@ -61,41 +61,59 @@ void sq_softmax_prefix(float *row, size_t n, size_t width)
     softmax_body(row, n, width);
 }
 
-// gate = silu(gate) * up, silu(g) = g / (1 + e^-g)
+// g / (1 + e^-x)
+static inline __attribute__((always_inline)) float gated(float g, float x)
+{
+    const float e = exp_nonpositive(-fabsf(x));
+    return g * (x > 0 ? 1 : e) / (1 + e);
+}
+
 static inline __attribute__((always_inline)) void swiglu_body(float *gate, const float *up,
                                                               size_t n)
 {
 #pragma omp simd
-    for (size_t i = 0; i < n; i++) {
-        const float g = gate[i], e = exp_nonpositive(-fabsf(g));
-        gate[i] = g * (g > 0 ? 1 : e) / (1 + e) * up[i];
-    }
+    for (size_t i = 0; i < n; i++)
+        gate[i] = gated(gate[i], gate[i]) * up[i];
 }
 
-#if defined(__x86_64__)
-__attribute__((target("avx2"))) static void swiglu_avx2(float *gate, const float *up, size_t n)
+static inline __attribute__((always_inline)) void geglu_body(float *gate, const float *up, size_t n)
 {
-    swiglu_body(gate, up, n);
+    const float twice = 2 * 0x1.988454p-1f; // sqrt(2 / pi)
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+        const float g = gate[i], u = g * (1 + 0.044715f * (g * g));
+        gate[i] = gated(g, twice * u) * up[i];
+    }
 }
-__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static void
-swiglu_avx512(float *gate, const float *up, size_t n)
-{
-    swiglu_body(gate, up, n);
-}
-#endif
 
 // The same bits by each: every element is computed for itself.
-void sq_swiglu(float *gate, const float *up, size_t n)
-{
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-        swiglu_avx512(gate, up, n);
-        return;
+#define OF_EVERY_PROCESSOR(name)                                                                   \
+    __attribute__((target("avx2"))) static void name##_avx2(float *gate, const float *up,          \
+                                                            size_t n)                              \
+    {                                                                                              \
+        name##_body(gate, up, n);                                                                  \
+    }                                                                                              \
+    __attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static void name##_avx512( \
+        float *gate, const float *up, size_t n)                                                    \
+    {                                                                                              \
+        name##_body(gate, up, n);                                                                  \
+    }                                                                                              \
+    void sq_##name(float *gate, const float *up, size_t n)                                         \
+    {                                                                                              \
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))               \
+            name##_avx512(gate, up, n);                                                            \
+        else if (__builtin_cpu_supports("avx2"))                                                   \
+            name##_avx2(gate, up, n);                                                              \
+        else                                                                                       \
+            name##_body(gate, up, n);                                                              \
     }
-    if (__builtin_cpu_supports("avx2")) {
-        swiglu_avx2(gate, up, n);
-        return;
+#else
+#define OF_EVERY_PROCESSOR(name)                                                                   \
+    void sq_##name(float *gate, const float *up, size_t n)                                         \
+    {                                                                                              \
+        name##_body(gate, up, n);                                                                  \
     }
 #endif
-    swiglu_body(gate, up, n);
-}
+OF_EVERY_PROCESSOR(swiglu)
+OF_EVERY_PROCESSOR(geglu)

@@ -11,4 +11,8 @@ void sq_softmax_prefix(float *row, size_t n, size_t width);
 // gate = silu(gate) * up, silu(g) = g / (1 + e^-g), of n elements.
 void sq_swiglu(float *gate, const float *up, size_t n);
 
+// gate = gelu(gate) * up, gelu(g) = g / (1 + e^-2u), u = sqrt(2 / pi) (g + 0.044715 g^3): the form
+// by tanh, of n elements.
+void sq_geglu(float *gate, const float *up, size_t n);
+
 #endif

@@ -230,7 +230,9 @@ static const struct {
     {"rope_parameters", "{\"rope_theta\":0}", SQ_ERR_RANGE, "rope_theta = 0"},
     {"architectures", "[\"Qwen2ForCausalLM\"]", SQ_ERR_DAMAGED, "q_proj.bias' is missing"},
     {"sliding_window", "0", SQ_ERR_RANGE, "sliding_window = 0"},
-    {"architectures", "[\"Qwen3ForCausalLM\"]", SQ_ERR_UNSUPPORTED, "norms on q and k"},
+    {"architectures", "[\"Qwen3ForCausalLM\"]", SQ_ERR_DAMAGED, "q_norm.weight' is missing"},
+    {"architectures", "[\"Gemma3ForCausalLM\"]", SQ_ERR_DAMAGED, "q_norm.weight' is missing"},
+    {"architectures", "[\"Gemma2ForCausalLM\"]", SQ_ERR_UNSUPPORTED, "order of local blocks"},
     {"architectures", "[\"GPT2LMHeadModel\"]", SQ_ERR_UNSUPPORTED, "need LlamaForCausalLM"},
 };
 

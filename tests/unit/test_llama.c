@@ -23,7 +23,9 @@ static const char tiny_llama[] = "traces/tiny-llama";
 struct shape {
     size_t hidden, intermediate, n_layers, n_heads, n_kv_heads, head_dim, vocab;
     bool is_tied, is_llama3, is_qwen2;
-    size_t window; // 0: none
+    size_t window;     // 0: none
+    const char *other; // "Qwen3", "Gemma3"; NULL: as is_qwen2 says
+    const char *more;  // of the config, ",\"key\":value"
 };
 
 enum { MAX_TENSORS = 64 };
@@ -61,14 +63,18 @@ static void write_config(const char *dir, const struct shape *s)
         "\"head_dim\":%zu,\"vocab_size\":%zu,\"max_position_embeddings\":%d,"
         "\"rms_norm_eps\":1e-5,\"rope_theta\":500.0,\"hidden_act\":\"silu\"%s,"
         "\"use_sliding_window\":%s,\"sliding_window\":%zu,"
-        "\"tie_word_embeddings\":%s}",
-        s->is_qwen2 ? "Qwen2" : "Llama", s->hidden, s->intermediate, s->n_layers, s->n_heads,
-        s->n_kv_heads, s->head_dim, s->vocab, POSITIONS,
+        "\"tie_word_embeddings\":%s%s}",
+        s->other      ? s->other
+        : s->is_qwen2 ? "Qwen2"
+                      : "Llama",
+        s->hidden, s->intermediate, s->n_layers, s->n_heads, s->n_kv_heads, s->head_dim, s->vocab,
+        POSITIONS,
         s->is_llama3 ? ",\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8.0,"
                        "\"low_freq_factor\":1.0,\"high_freq_factor\":4.0,"
                        "\"original_max_position_embeddings\":64}"
                      : "",
-        s->window ? "true" : "false", s->window ? s->window : 1, s->is_tied ? "true" : "false");
+        s->window ? "true" : "false", s->window ? s->window : 1, s->is_tied ? "true" : "false",
+        s->more ? s->more : "");
     write_bytes(tmpdir_path(dir, "config.json"), text, (size_t)n);
 }
 
@@ -99,6 +105,14 @@ static void write_model(const char *dir, const struct shape *s, struct sq_rng *r
             if (s->is_qwen2 && p < 3)
                 add_tensor(&m, r, name, part[p].n, 0);
         }
+        static const char *const beside[] = {"self_attn.q_norm", "self_attn.k_norm",
+                                             "pre_feedforward_layernorm",
+                                             "post_feedforward_layernorm"};
+        const size_t n_beside = !s->other ? 0 : strcmp(s->other, "Gemma3") == 0 ? 4 : 2;
+        for (size_t p = 0; p < n_beside; p++) {
+            snprintf(name, sizeof name, "model.layers.%zu.%s.weight", i, beside[p]);
+            add_tensor(&m, r, name, p < 2 ? s->head_dim : s->hidden, 0);
+        }
     }
     add_tensor(&m, r, "model.norm.weight", s->hidden, 0);
     if (!s->is_tied)
@@ -113,11 +127,23 @@ static void write_model(const char *dir, const struct shape *s, struct sq_rng *r
 // ---- tests ----------------------------------------------------------------------------------
 
 static const struct shape shapes[] = {
-    {24, 40, 2, 4, 2, 6, 37, true, false, false, 0},
-    {24, 44, 1, 4, 4, 10, 37, false, false, false, 0}, // q wider than the model
-    {40, 12, 2, 6, 1, 4, 5000, false, true, false, 0}, // more than one block of the vocabulary
-    {8, 20, 1, 1, 1, 32, 3, true, true, false, 0},
-    {24, 40, 2, 4, 2, 6, 37, true, false, true, POSITIONS - 60}, // no longer than the window
+    {24, 40, 2, 4, 2, 6, 37, true, false, false, 0, NULL, NULL},
+    {24, 44, 1, 4, 4, 10, 37, false, false, false, 0, NULL, NULL}, // q wider than the model
+    {40, 12, 2, 6, 1, 4, 5000, false, true, false, 0, NULL,
+     NULL}, // more than one block of the vocabulary
+    {8, 20, 1, 1, 1, 32, 3, true, true, false, 0, NULL, NULL},
+    {24, 40, 2, 4, 2, 6, 37, true, false, true, POSITIONS - 60, NULL,
+     NULL}, // no longer than the window
+    {24, 40, 2, 4, 2, 6, 37, false, false, false, 0, "Qwen3", NULL},
+    {24, 40, 3, 4, 1, 6, 37, true, false, false, 17, "Gemma3",
+     ",\"sliding_window_pattern\":2,\"query_pre_attn_scalar\":9"},
+    {24, 40, 3, 4, 2, 6, 37, true, false, false, 70, "Gemma3", // several blocks of queries
+     ",\"layer_types\":[\"sliding_attention\",\"sliding_attention\",\"full_attention\"],"
+     "\"rope_local_base_freq\":77,\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":8}"},
+    {24, 40, 2, 2, 1, 8, 37, false, false, false, 1, "Gemma3", // each token sees itself
+     ",\"attn_logit_softcapping\":2.5,\"final_logit_softcapping\":3,"
+     "\"rope_parameters\":{\"full_attention\":{\"rope_type\":\"default\",\"rope_theta\":300},"
+     "\"sliding_attention\":{\"rope_type\":\"default\",\"rope_theta\":30}}"},
 };
 
 SQ_TEST(random_models_equal_slow)
@@ -166,7 +192,7 @@ static float *last_states(const struct sq_checkpoint *ck, const struct sq_tokens
 SQ_TEST(batched_equals_one_at_a_time)
 {
     struct sq_rng r = {fixture_seed()};
-    const struct shape shape = {24, 40, 2, 4, 2, 6, 37, true, false, false, 0};
+    const struct shape shape = {24, 40, 2, 4, 2, 6, 37, true, false, false, 0, NULL, NULL};
     size_t offset[] = {0, 2, 9, 9 + POSITIONS - 60, 600};
     int32_t id[600];
     const struct sq_tokens all = {4, offset, id, 0};
@@ -214,7 +240,7 @@ SQ_TEST(batched_equals_one_at_a_time)
 SQ_TEST(windows_bound_sequences)
 {
     struct sq_rng r = {fixture_seed()};
-    const struct shape shape = {24, 40, 1, 4, 2, 6, 37, true, false, true, 16};
+    const struct shape shape = {24, 40, 1, 4, 2, 6, 37, true, false, true, 16, NULL, NULL};
     size_t offset[] = {0, 5, 21};
     int32_t id[22] = {0};
     struct sq_tokens t = {2, offset, id, 0};
