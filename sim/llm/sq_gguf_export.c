@@ -43,11 +43,24 @@ static json_t *model_type(const json_t *config)
     return json_string(type);
 }
 
+// What has no form in the files of Hugging Face that are made here.
+static enum sq_status check_export(const struct sq_model_config *c, const char *what,
+                                   struct sq_error *err)
+{
+    return c->has_post_norm
+               ? SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                         "%s: its norms hold the gain, those of Hugging Face's Gemma 3 gain - 1; "
+                         "need a model of another architecture",
+                         what)
+               : SQ_OK;
+}
+
 static enum sq_status export_config(const struct sq_gguf *g, const char *what, json_t **json,
                                     struct sq_error *err)
 {
     struct sq_model_config checked;
     SQ_TRY(sq_gguf_model_json(g, what, json, &checked, err));
+    SQ_TRY(check_export(&checked, what, err));
     json_object_set_new(*json, "model_type", model_type(*json));
     put_ids(g, *json);
     return SQ_OK;
@@ -155,6 +168,9 @@ static enum sq_status export_tokenizer(const struct sq_gguf *g, const char *what
     const int32_t bos_id = t.adds_bos ? t.bos : SQ_TOKEN_NONE;
     sq_tokenizer_free(&t);
     SQ_TRY(sq_tokenizer_source(g, what, &s, err));
+    if (!s.kind)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: its tokenizer is SentencePiece, need byte-level BPE", what);
     json_t *const vocab = json_object(), *const added = json_array(), *const merges = json_array();
     json_t *const lead = token_text(s.tokens, bos_id);
     json_t *const model = json_pack(

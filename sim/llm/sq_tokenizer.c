@@ -70,7 +70,7 @@ void sq_tokenizer_sort(struct sq_tokenizer *t)
         qsort(t->token, t->n_tokens, sizeof *t->token, by_bytes);
     for (int i = 0; i < 2; i++)
         sort_added(t, i);
-    for (unsigned byte = 0; byte < 256; byte++)
+    for (unsigned byte = 0; byte < 256 && !t->rank; byte++)
         t->of_byte[byte] = sq_tokenizer_find(t, &(const char){(char)byte}, 1);
 }
 
@@ -90,6 +90,7 @@ void sq_tokenizer_free(struct sq_tokenizer *t)
     free(t->added[0]);
     free(t->added[1]);
     free(t->merge);
+    free(t->rank);
     free(t->text);
     sq_pretokenizer_free(&t->pretokenizer);
     *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
@@ -98,15 +99,16 @@ void sq_tokenizer_free(struct sq_tokenizer *t)
 // ---- merging --------------------------------------------------------------------------------
 
 struct symbol {
-    int32_t id;            // SQ_TOKEN_NONE: joined to the one before
+    int32_t id;            // SQ_TOKEN_NONE: no token
     int32_t before, after; // places, -1 at the ends
+    int32_t at, n;         // its bytes in the piece; n = 0: joined to the one before
 };
 
 // A pair that may be joined: the heap's order is rank, then place.
 struct candidate {
     uint32_t rank;
     int32_t place;
-    int32_t left, right, id; // as they were: another pair by now means it is out of date
+    int32_t left, right, id; // bytes of both as they were: others by now mean it is out of date
 };
 
 struct encoder {
@@ -149,30 +151,64 @@ static struct candidate pop(struct encoder *e)
 }
 
 // Offers the pair that begins at `place`.
-static void offer(struct encoder *e, int32_t place)
+static void offer(struct encoder *e, const char *piece, int32_t place)
 {
-    const struct symbol *s = e->symbol;
-    if (place < 0 || s[place].after < 0)
+    if (place < 0 || e->symbol[place].after < 0)
         return;
-    const int32_t left = s[place].id, right = s[s[place].after].id;
-    const struct sq_merge *m = find_merge(e->t, left, right);
-    if (m)
-        push(e, (struct candidate){m->rank, place, left, right, m->id});
+    const struct symbol *left = &e->symbol[place], *right = &e->symbol[left->after];
+    struct candidate c = {.place = place, .left = left->n, .right = right->n};
+    if (e->t->rank) {
+        c.id = sq_tokenizer_find(e->t, piece + left->at, (size_t)(left->n + right->n));
+        if (c.id == SQ_TOKEN_NONE)
+            return;
+        c.rank = e->t->rank[c.id];
+    } else {
+        const struct sq_merge *m = find_merge(e->t, left->id, right->id);
+        if (!m)
+            return;
+        c.id = m->id;
+        c.rank = m->rank;
+    }
+    push(e, c);
 }
 
-static void join(struct encoder *e, const struct candidate *c)
+static void join(struct encoder *e, const char *piece, const struct candidate *c)
 {
     struct symbol *s = &e->symbol[c->place];
-    if (s->id != c->left || s->after < 0 || e->symbol[s->after].id != c->right)
+    if (s->n != c->left || s->after < 0 || e->symbol[s->after].n != c->right)
         return;
     struct symbol *gone = &e->symbol[s->after];
     s->id = c->id;
+    s->n += gone->n;
     s->after = gone->after;
-    gone->id = SQ_TOKEN_NONE;
+    gone->n = 0;
     if (s->after >= 0)
         e->symbol[s->after].before = c->place;
-    offer(e, s->before);
-    offer(e, c->place);
+    offer(e, piece, s->before);
+    offer(e, piece, c->place);
+}
+
+// Symbols of the piece: its bytes, or its characters. Returns how many.
+static int32_t split(struct encoder *e, const char *piece, size_t n)
+{
+    int32_t length = 0;
+    for (size_t at = 0, step = 1; at < n; at += step) {
+        int32_t id = e->t->of_byte[(unsigned char)piece[at]];
+        if (e->t->rank) {
+            utf8proc_int32_t c;
+            step = (size_t)utf8proc_iterate((const utf8proc_uint8_t *)piece + at,
+                                            (utf8proc_ssize_t)(n - at), &c);
+            id = sq_tokenizer_find(e->t, piece + at, step);
+        }
+        if (e->t->rank || id != SQ_TOKEN_NONE) {
+            e->symbol[length] =
+                (struct symbol){id, length - 1, length + 1, (int32_t)at, (int32_t)step};
+            length++;
+        }
+    }
+    if (length > 0)
+        e->symbol[length - 1].after = -1;
+    return length;
 }
 
 // Each join takes a symbol away and offers two pairs: 3 n candidates at most.
@@ -208,34 +244,54 @@ static enum sq_status encode_piece(void *context, const char *piece, size_t n, s
         e->id[e->n++] = whole;
         return SQ_OK;
     }
-    int32_t length = 0;
-    for (size_t i = 0; i < n; i++) {
-        const int32_t id = e->t->of_byte[(unsigned char)piece[i]];
-        if (id != SQ_TOKEN_NONE) {
-            e->symbol[length] = (struct symbol){id, length - 1, length + 1};
-            length++;
-        }
-    }
+    const int32_t length = split(e, piece, n);
     if (length == 0)
         return SQ_OK;
-    e->symbol[length - 1].after = -1;
     e->n_heap = 0;
     for (int32_t i = 0; i < length; i++)
-        offer(e, i);
+        offer(e, piece, i);
     while (e->n_heap > 0) {
         const struct candidate c = pop(e);
-        join(e, &c);
+        join(e, piece, &c);
     }
-    for (int32_t i = 0; i >= 0; i = e->symbol[i].after)
-        e->id[e->n++] = e->symbol[i].id;
+    for (int32_t i = 0; i >= 0; i = e->symbol[i].after) {
+        const struct symbol *s = &e->symbol[i];
+        if (s->id != SQ_TOKEN_NONE)
+            e->id[e->n++] = s->id;
+        for (int32_t b = 0; s->id == SQ_TOKEN_NONE && b < s->n; b++)
+            e->id[e->n++] = e->t->of_byte[(unsigned char)piece[s->at + b]];
+    }
     return SQ_OK;
 }
 
 // ---- the text -------------------------------------------------------------------------------
 
+// SentencePiece: every space as U+2581, one more in front where the tokenizer says so.
+static enum sq_status encode_spaced(struct encoder *e, const char *text, size_t n,
+                                    struct sq_error *err)
+{
+    static const char space[] = "\xe2\x96\x81";
+    char *piece = malloc(3 * n + 3);
+    size_t length = 0;
+    if (!piece)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a text of %zu bytes", n);
+    for (size_t i = e->t->is_space_first ? 0 : 1; i <= n; i++)
+        if (i == 0 || text[i - 1] == ' ') {
+            memcpy(piece + length, space, 3);
+            length += 3;
+        } else {
+            piece[length++] = text[i - 1];
+        }
+    const enum sq_status status = encode_piece(e, piece, length, err);
+    free(piece);
+    return status;
+}
+
 static enum sq_status encode_plain(struct encoder *e, const char *text, size_t n,
                                    struct sq_error *err)
 {
+    if (e->t->rank)
+        return encode_spaced(e, text, n, err);
     return sq_pretokenizer_cut(&e->t->pretokenizer, text, n, &e->time, encode_piece, e, err);
 }
 

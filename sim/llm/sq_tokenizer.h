@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text to token ids by byte-level BPE, the tokenizer of GPT-2, Llama 3, Qwen and SmolLM: from
-// tokenizer.json of Hugging Face or from the vocabulary in a GGUF file. Ids are those of the Python
-// package tokenizers, without what its post-processor puts around the text.
+// Text to token ids by one of two kinds of BPE.
+//
+// Byte-level BPE is the tokenizer of GPT-2, Llama 3, Qwen and SmolLM: from tokenizer.json of Hugging
+// Face or from the vocabulary in a GGUF file. Ids are those of the Python package tokenizers, without
+// what its post-processor puts around the text.
 //
 // Added tokens ("<|endoftext|>") are found in the text first, the longest at the leftmost place;
 // what is between them is brought to NFC where the tokenizer says so, cut into pieces
 // (sq_pretokenizer.h), and each piece becomes the bytes of its UTF-8, of which the pair with the
 // lowest rank among the merges, and of those the leftmost, is joined until there is none.
+//
+// SentencePiece BPE is the tokenizer of Llama 2 and Gemma: from a GGUF file, ids of llama.cpp. A space
+// becomes U+2581, the whole text between added tokens is one piece of characters, and the neighbours
+// whose joined text is the token of the highest score are joined. A character that is no token
+// becomes the tokens of its bytes.
 #ifndef SQ_TOKENIZER_H
 #define SQ_TOKENIZER_H
 
@@ -32,6 +39,10 @@ struct sq_tokenizer {
     bool adds_bos; // its own package puts bos before a text
     // private
     bool is_nfc, ignores_merges;
+    // SentencePiece: rank[id], lowest first, of each token by its score; NULL: byte-level
+    uint32_t *rank;
+    size_t n_rank;
+    bool is_space_first; // a space is put before the text and behind added tokens
     size_t n_tokens, n_merges;
     size_t n_added[2];         // before and after NFC
     struct sq_token *token;    // by ascending bytes
@@ -47,7 +58,8 @@ struct sq_tokenizer {
 // which part: SentencePiece (byte fallback), WordPiece, a normalizer other than NFC. After a
 // failure *t is empty.
 enum sq_status sq_tokenizer_read(struct sq_tokenizer *t, const char *path, struct sq_error *err);
-// tokenizer.ggml.* of a GGUF file; its pre-tokenizer is one of gpt-2, llama-bpe, qwen2, smollm.
+// tokenizer.ggml.* of a GGUF file: SentencePiece ("llama"), or byte-level ("gpt2") with one of the
+// pre-tokenizers gpt-2, llama-bpe, qwen2, smollm.
 enum sq_status sq_tokenizer_of_gguf(struct sq_tokenizer *t, const struct sq_gguf *g,
                                     const char *what, struct sq_error *err);
 void sq_tokenizer_free(struct sq_tokenizer *t);

@@ -72,8 +72,11 @@ static enum sq_status add_token(struct reader *r, const char *text, size_t n, in
     if (id < 0 || id >= MAX_ID)
         return DAMAGED("%s: id of a token = %lld, need 0..%d", r->what, (long long)id, MAX_ID - 1);
     char *to = r->t->text + r->text_n;
-    size_t length;
-    to_bytes(text, n, to, &length);
+    size_t length = n;
+    if (r->t->rank)
+        memcpy(to, text, n); // SentencePiece has the text itself
+    else
+        to_bytes(text, n, to, &length);
     r->text_n += length;
     return length ? append(&r->t->token, &r->t->n_tokens, &r->token_room,
                            (struct sq_token){to, length, (int32_t)id}, err)
@@ -330,16 +333,10 @@ static enum sq_status find_strings(const char *what, const struct sq_gguf *g, co
     return SQ_OK;
 }
 
-enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
-                                   struct sq_tokenizer_source *s, struct sq_error *err)
+static enum sq_status find_byte_level(const char *what, const struct sq_gguf *g,
+                                      struct sq_tokenizer_source *s, struct sq_error *err)
 {
-    char kind[64], pre[64];
-    *s = (struct sq_tokenizer_source){0};
-    SQ_TRY(find_text(what, g, "tokenizer.ggml.model", kind, err));
-    if (strcmp(kind, "gpt2") != 0)
-        return UNSUPPORTED("%s: tokenizer.ggml.model = %s, need gpt2: only byte-level BPE is "
-                           "supported (no SentencePiece, no WordPiece)",
-                           what, kind);
+    char pre[64];
     SQ_TRY(find_text(what, g, "tokenizer.ggml.pre", pre, err));
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(known[i].name, pre) == 0)
@@ -347,8 +344,33 @@ enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
     if (!s->kind)
         return UNSUPPORTED("%s: tokenizer.ggml.pre = %.60s, need gpt-2, llama-bpe, qwen2 or smollm",
                            what, pre);
+    return find_strings(what, g, "tokenizer.ggml.merges", &s->merges, err);
+}
+
+static enum sq_status find_scores(const char *what, const struct sq_gguf *g,
+                                  struct sq_tokenizer_source *s, struct sq_error *err)
+{
+    s->scores = sq_gguf_find(g, "tokenizer.ggml.scores");
+    return s->scores && s->scores->is_array && s->scores->type == SQ_GGUF_F32 &&
+                   s->scores->n == s->tokens->n
+               ? SQ_OK
+               : DAMAGED("%s: tokenizer.ggml.scores is no array of %zu binary32 numbers", what,
+                         s->tokens->n);
+}
+
+enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
+                                   struct sq_tokenizer_source *s, struct sq_error *err)
+{
+    char kind[64];
+    *s = (struct sq_tokenizer_source){0};
+    SQ_TRY(find_text(what, g, "tokenizer.ggml.model", kind, err));
+    const bool is_spm = strcmp(kind, "llama") == 0;
+    if (!is_spm && strcmp(kind, "gpt2") != 0)
+        return UNSUPPORTED("%s: tokenizer.ggml.model = %s, need gpt2 (byte-level BPE) or llama "
+                           "(SentencePiece)",
+                           what, kind);
     SQ_TRY(find_strings(what, g, "tokenizer.ggml.tokens", &s->tokens, err));
-    SQ_TRY(find_strings(what, g, "tokenizer.ggml.merges", &s->merges, err));
+    SQ_TRY(is_spm ? find_scores(what, g, s, err) : find_byte_level(what, g, s, err));
     s->type = sq_gguf_find(g, "tokenizer.ggml.token_type");
     if (s->type &&
         (!s->type->is_array || s->type->n != s->tokens->n || s->type->type == SQ_GGUF_STRING))
@@ -359,12 +381,65 @@ enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
 
 enum sq_token_class sq_tokenizer_class(const struct sq_tokenizer_source *s, size_t token)
 {
-    enum { NORMAL = 1, CONTROL = 3, USER = 4 }; // of llama.cpp
+    enum { NORMAL = 1, CONTROL = 3, USER = 4, BYTE = 6 }; // of llama.cpp
     const int64_t kind = s->type ? sq_gguf_integer(s->type, token) : NORMAL;
     return kind == NORMAL    ? SQ_TOKEN_NORMAL
            : kind == CONTROL ? SQ_TOKEN_CONTROL
            : kind == USER    ? SQ_TOKEN_USER
+           : kind == BYTE    ? SQ_TOKEN_BYTE
                              : SQ_TOKEN_UNUSED;
+}
+
+// "<0x0A>"
+static enum sq_status add_byte(struct reader *r, struct sq_gguf_text text, int64_t id,
+                               struct sq_error *err)
+{
+    char copy[7] = "";
+    unsigned byte;
+    int end = 0;
+    if (text.n == 6)
+        memcpy(copy, text.at, 6);
+    if (sscanf(copy, "<0x%2X>%n", &byte, &end) != 1 || end != 6)
+        return DAMAGED("%s: token %lld is a byte, need <0x00>..<0xFF>", r->what, (long long)id);
+    r->t->of_byte[byte] = (int32_t)id;
+    return SQ_OK;
+}
+
+struct scored {
+    float score;
+    int32_t id;
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const struct scored *s = a, *t = b;
+    return (s->score < t->score) - (s->score > t->score);
+}
+
+// Ranks of all tokens, highest score first; equal scores have one rank, so that the leftmost pair wins.
+static enum sq_status rank_scores(struct reader *r, const struct sq_tokenizer_source *s,
+                                  struct sq_error *err)
+{
+    const size_t n = s->scores->n;
+    struct scored *order = malloc((n + 1) * sizeof *order);
+    r->t->rank = calloc(n + 1, sizeof *r->t->rank);
+    r->t->n_rank = n;
+    enum sq_status status =
+        order && r->t->rank ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    for (size_t i = 0; status == SQ_OK && i < n; i++) {
+        memcpy(&order[i].score, s->scores->at + i * sizeof(float), sizeof(float));
+        order[i].id = (int32_t)i;
+        if (order[i].score != order[i].score)
+            status = DAMAGED("%s: the score of token %zu is no number", r->what, i);
+    }
+    if (status == SQ_OK)
+        qsort(order, n, sizeof *order, by_score);
+    for (size_t i = 0, rank = 0; status == SQ_OK && i < n; i++) {
+        rank += i > 0 && order[i].score != order[i - 1].score;
+        r->t->rank[order[i].id] = (uint32_t)rank;
+    }
+    free(order);
+    return status;
 }
 
 static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_tokenizer_source *s,
@@ -383,6 +458,8 @@ static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_tokenize
         const enum sq_token_class class = sq_tokenizer_class(s, i);
         if (class == SQ_TOKEN_CONTROL || class == SQ_TOKEN_USER)
             SQ_TRY(add_added(r, 0, text.at, text.n, (int64_t)i, err));
+        else if (class == SQ_TOKEN_BYTE && r->t->rank)
+            SQ_TRY(add_byte(r, text, (int64_t)i, err));
         else if (class == SQ_TOKEN_NORMAL)
             SQ_TRY(add_token(r, text.at, text.n, (int64_t)i, err));
     }
@@ -398,10 +475,31 @@ static void read_gguf_bos(const struct sq_gguf *g, struct sq_tokenizer *t)
     t->adds_bos = t->bos >= 0 && adds && !adds->is_array && sq_gguf_integer(adds, 0) != 0;
 }
 
+static enum sq_status read_spm(struct reader *r, const struct sq_gguf *g,
+                               const struct sq_tokenizer_source *s, struct sq_error *err)
+{
+    const struct sq_gguf_value *first = sq_gguf_find(g, "tokenizer.ggml.add_space_prefix");
+    const struct sq_gguf_value *unknown = sq_gguf_find(g, "tokenizer.ggml.unknown_token_id");
+    const int64_t id = unknown && !unknown->is_array ? sq_gguf_integer(unknown, 0) : 0;
+    if (id < 0 || (uint64_t)id >= s->tokens->n)
+        return DAMAGED("%s: tokenizer.ggml.unknown_token_id = %lld, need 0..%zu", r->what,
+                       (long long)id, s->tokens->n - 1);
+    for (unsigned byte = 0; byte < 256; byte++)
+        r->t->of_byte[byte] = (int32_t)id;
+    r->t->is_space_first = !first || first->is_array || sq_gguf_integer(first, 0) != 0;
+    SQ_TRY(rank_scores(r, s, err));
+    SQ_TRY(add_gguf_tokens(r, s, err));
+    sq_tokenizer_sort(r->t);
+    read_gguf_bos(g, r->t);
+    return SQ_OK;
+}
+
 static enum sq_status read_gguf(struct reader *r, const struct sq_gguf *g, struct sq_error *err)
 {
     struct sq_tokenizer_source s;
     SQ_TRY(sq_tokenizer_source(g, r->what, &s, err));
+    if (!s.kind)
+        return read_spm(r, g, &s, err);
     r->t->ignores_merges = s.kind->ignores_merges;
     r->t->is_nfc = s.kind->is_nfc;
     for (size_t i = 0; i < 2 && s.kind->step[i]; i++)

@@ -28,8 +28,9 @@ struct sq_tokenizer_kind {
 };
 
 struct sq_tokenizer_source {
-    const struct sq_tokenizer_kind *kind;
-    const struct sq_gguf_value *tokens, *merges; // arrays of strings
+    const struct sq_tokenizer_kind *kind;        // NULL: SentencePiece
+    const struct sq_gguf_value *tokens, *merges; // arrays of strings; SentencePiece has no merges
+    const struct sq_gguf_value *scores;          // of each token; of SentencePiece alone
     const struct sq_gguf_value *type;            // of each token; NULL: all are normal
 };
 
@@ -37,8 +38,15 @@ struct sq_tokenizer_source {
 enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
                                    struct sq_tokenizer_source *s, struct sq_error *err);
 
-// Control and user tokens are found in the text as they are; unused ones no text becomes.
-enum sq_token_class { SQ_TOKEN_NORMAL, SQ_TOKEN_CONTROL, SQ_TOKEN_USER, SQ_TOKEN_UNUSED };
+// Control and user tokens are found in the text as they are; unused ones no text becomes. "<0x0A>" is
+// the byte 10 where a character is no token (SentencePiece).
+enum sq_token_class {
+    SQ_TOKEN_NORMAL,
+    SQ_TOKEN_CONTROL,
+    SQ_TOKEN_USER,
+    SQ_TOKEN_BYTE,
+    SQ_TOKEN_UNUSED,
+};
 enum sq_token_class sq_tokenizer_class(const struct sq_tokenizer_source *s, size_t token);
 
 #endif

@@ -265,6 +265,131 @@ SQ_TEST(config_refusals)
     model_free(m);
 }
 
+// What a config of Gemma 3 says and what it leaves out.
+SQ_TEST(config_of_gemma3)
+{
+    static const char head[] =
+        "{\"model_type\":\"gemma3_text\",\"hidden_size\":64,\"intermediate_size\":12,"
+        "\"num_hidden_layers\":7,\"num_attention_heads\":2,\"vocab_size\":16,\"head_dim\":32";
+    static const struct {
+        const char *more;
+        enum sq_status status;
+        const char *part; // of the sentence
+        double query, attention_cap, logit_cap, local, theta;
+        size_t window, global[2]; // first blocks that look back over everything; 7: none
+    } c[] = {
+        {"", SQ_OK, NULL, 32, 0, 0, 1e4, 1e4, 4096, {5, 7}},
+        {",\"sliding_window\":5,\"sliding_window_pattern\":2,\"query_pre_attn_scalar\":9,"
+         "\"attn_logit_softcapping\":50,\"final_logit_softcapping\":null,\"rope_theta\":1e6,"
+         "\"rope_local_base_freq\":77",
+         SQ_OK,
+         NULL,
+         9,
+         50,
+         0,
+         77,
+         1e6,
+         5,
+         {1, 3}},
+        {",\"final_logit_softcapping\":30,\"layer_types\":[\"sliding_attention\","
+         "\"sliding_attention\",\"full_attention\",\"sliding_attention\",\"sliding_attention\","
+         "\"full_attention\",\"sliding_attention\"]",
+         SQ_OK,
+         NULL,
+         32,
+         0,
+         30,
+         1e4,
+         1e4,
+         4096,
+         {2, 5}},
+        {",\"layer_types\":[\"full_attention\"]",
+         SQ_ERR_SHAPE,
+         "layer_types has 1 words, need 7",
+         0,
+         0,
+         0,
+         0,
+         0,
+         0,
+         {0, 0}},
+        {",\"layer_types\":[\"sliding_attention\",\"full_attention\",\"full_attention\","
+         "\"sliding_attention\",\"sliding_attention\",\"sliding_attention\",\"full_attention\"]",
+         SQ_ERR_UNSUPPORTED,
+         "layer_types of block 2 = full_attention",
+         0,
+         0,
+         0,
+         0,
+         0,
+         0,
+         {0, 0}},
+        {",\"layer_types\":[1,2,3,4,5,6,7]",
+         SQ_ERR_UNSUPPORTED,
+         "need full_attention or",
+         0,
+         0,
+         0,
+         0,
+         0,
+         0,
+         {0, 0}},
+        {",\"hidden_activation\":\"silu\"",
+         SQ_ERR_UNSUPPORTED,
+         "need gelu_pytorch_tanh",
+         0,
+         0,
+         0,
+         0,
+         0,
+         0,
+         {0, 0}},
+        {",\"use_bidirectional_attention\":true",
+         SQ_ERR_UNSUPPORTED,
+         "need false",
+         0,
+         0,
+         0,
+         0,
+         0,
+         0,
+         {0, 0}},
+        {",\"attn_logit_softcapping\":0",
+         SQ_ERR_RANGE,
+         "attn_logit_softcapping = 0",
+         0,
+         0,
+         0,
+         0,
+         0,
+         0,
+         {0, 0}},
+    };
+    for (size_t i = 0; i < LEN(c); i++) {
+        char text[1024];
+        struct sq_model_config m;
+        struct sq_error err = {.text = ""};
+        snprintf(text, sizeof text, "%s%s}", head, c[i].more);
+        json_t *root = json_loads(text, 0, NULL);
+        assert_non_null(root);
+        CHECK_EQ(sq_model_config_of(root, "c", &m, &err), c[i].status, "%zu: %s\n", i, err.text);
+        json_decref(root);
+        if (c[i].part && !strstr(err.text, c[i].part))
+            fail_msg("'%s' does not say '%s'", err.text, c[i].part);
+        if (c[i].status != SQ_OK)
+            continue;
+        assert_true(m.has_qk_norm && m.has_post_norm && m.has_offset_gain && m.is_geglu &&
+                    m.tie_word_embeddings && !m.has_qkv_bias && m.embedding_scale == 8);
+        assert_true(m.query_scale == c[i].query && m.attention_cap == c[i].attention_cap &&
+                    m.logit_cap == c[i].logit_cap && m.local_theta == c[i].local &&
+                    m.rope.theta == c[i].theta && m.local_window == c[i].window);
+        for (size_t b = 0; b < 7; b++)
+            if (b <= c[i].global[1])
+                assert_true(sq_model_config_is_local(&m, b) ==
+                            (b != c[i].global[0] && b != c[i].global[1]));
+    }
+}
+
 SQ_TEST(config_variants_that_open)
 {
     static const char *const good[][2] = {

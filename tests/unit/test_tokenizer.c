@@ -331,7 +331,8 @@ SQ_TEST(gguf_that_is_refused)
         enum sq_status status;
         const char *part;
     } bad[] = {
-        {"llama", "default", NULL, SQ_ERR_UNSUPPORTED, "no SentencePiece"},
+        {"bert", "default", NULL, SQ_ERR_UNSUPPORTED, "need gpt2 (byte-level BPE) or llama"},
+        {"llama", "default", NULL, SQ_ERR_DAMAGED, "tokenizer.ggml.scores is no array of"},
         {"gpt2", "deepseek-llm", NULL, SQ_ERR_UNSUPPORTED, "need gpt-2, llama-bpe, qwen2"},
         {"gpt2", "gpt-2", "ab", SQ_ERR_DAMAGED, "has no two parts"},
         {"gpt2", "gpt-2", "zzz qqq", SQ_ERR_DAMAGED, "outside the vocabulary"},
@@ -345,6 +346,97 @@ SQ_TEST(gguf_that_is_refused)
         CHECK_EQ(open_gguf(&t, path, &err), bad[i].status, "%s\n", err.text);
         if (!strstr(err.text, bad[i].part))
             fail_msg("'%s' does not say '%s'", err.text, bad[i].part);
+    }
+}
+
+// ---- SentencePiece --------------------------------------------------------------------------
+
+enum { UNKNOWN = 2, CONTROL = 3, USER = 4, BYTE = 6 }; // types of llama.cpp; 1: normal
+static const struct {
+    const char *text;
+    uint32_t type;
+    float score;
+} spm[] = {
+    {"<unk>", UNKNOWN, 0},
+    {"<s>", CONTROL, 0},
+    {"<0xC3>", BYTE, 0},
+    {"<0xA9>", BYTE, 0},
+    {"a", 1, -9},
+    {"b", 1, -9},
+    {"c", 1, -9},
+    {"ab", 1, -1},
+    {"bc", 1, -0.5f},
+    {"abc", 1, -2},
+    {"ba", 1, -1},
+    {"\xe2\x96\x81", 1, -9},
+    {"  ", USER, 0},
+    {"\xe2\x96\x81"
+     "a",
+     1, -3},
+    {"<0x0a>", BYTE, 0},
+};
+
+static void open_spm(struct sq_tokenizer *t, bool is_space_first)
+{
+    struct gguf_bytes b = {0};
+    struct sq_error err = {.text = ""};
+    gguf_head(&b, 3, 0, 6);
+    gguf_text(&b, "tokenizer.ggml.model", "llama");
+    gguf_u32(&b, "tokenizer.ggml.unknown_token_id", 0);
+    gguf_u32(&b, "tokenizer.ggml.add_space_prefix", is_space_first);
+    gguf_array(&b, "tokenizer.ggml.tokens", GGUF_STRING, LEN(spm));
+    for (size_t i = 0; i < LEN(spm); i++)
+        gguf_string(&b, spm[i].text);
+    gguf_array(&b, "tokenizer.ggml.token_type", GGUF_I32, LEN(spm));
+    for (size_t i = 0; i < LEN(spm); i++)
+        gguf_number(&b, spm[i].type, 4);
+    gguf_array(&b, "tokenizer.ggml.scores", GGUF_F32, LEN(spm));
+    for (size_t i = 0; i < LEN(spm); i++) {
+        uint32_t bits;
+        memcpy(&bits, &spm[i].score, sizeof bits);
+        gguf_number(&b, bits, 4);
+    }
+    const char *path = tmpdir_path(dir, "spm.gguf");
+    write_bytes(path, b.at, b.n);
+    gguf_free(&b);
+    CHECK_EQ(open_gguf(t, path, &err), SQ_OK, "%s\n", err.text);
+}
+
+// Ids by hand; those of Gemma's own vocabulary were compared with llama.cpp's.
+SQ_TEST(sentence_piece)
+{
+    enum { UNK, S, C3, A9, A, B, C, AB, BC, ABC, BA, SPACE, TWO, SPACE_A, NEWLINE };
+    static const struct {
+        const char *text;
+        bool is_space_first;
+        size_t n;
+        int32_t id[8];
+    } good[] = {
+        {"abc", false, 1, {ABC}},             // bc has the higher score, then a with it
+        {"ab ab", false, 3, {AB, SPACE, AB}}, // ab before " a"
+        {" a", false, 1, {SPACE_A}},          //
+        {"aba", false, 2, {AB, A}},           // equal scores: the leftmost
+        {"a  b", false, 3, {A, TWO, B}},      // a token of the text as it is
+        {"<s>c", false, 2, {S, C}},           //
+        {"\xc3\xa9", false, 2, {C3, A9}},     // bytes
+        {"\xc3\xaf", false, 2, {C3, UNK}},    // a byte without a token
+        {"\n", false, 1, {NEWLINE}},          //
+        {"c", true, 2, {SPACE, C}},           //
+        {"<s>a  c", true, 5, {S, SPACE_A, TWO, SPACE, C}}, // behind added tokens as well
+    };
+    for (size_t i = 0; i < LEN(good); i++) {
+        struct sq_tokenizer t;
+        struct sq_error err;
+        int32_t *id;
+        size_t n;
+        open_spm(&t, good[i].is_space_first);
+        CHECK_EQ(sq_tokenizer_encode(&t, good[i].text, strlen(good[i].text), &id, &n, &err), SQ_OK,
+                 "%s\n", err.text);
+        CHECK_EQ(n, good[i].n, "text %zu\n", i);
+        for (size_t k = 0; k < n; k++)
+            CHECK_EQ(id[k], good[i].id[k], "text %zu, token %zu\n", i, k);
+        free(id);
+        sq_tokenizer_free(&t);
     }
 }
 
