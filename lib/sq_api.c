@@ -60,7 +60,7 @@ static enum sq_status make_format(const char *name, enum sqsim_purpose purpose,
     struct sq_given given;
     if (!ops)
         return SQ_FAIL(err, SQ_ERR_ARG, "format = %.40s, which there is not", name);
-    if (!is_time && !ops->check)
+    if (!is_time && !ops->values)
         return SQ_FAIL(err, SQ_ERR_ARG, "format = %s is only timed", name);
     SQ_TRY(sq_api_options(option, &given, err));
     f->purpose = purpose;

@@ -24,7 +24,7 @@ static enum sq_status check_layer(const struct sqsim_layer *l, const struct sqsi
 {
     if (l->is_loaded)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.60s comes from a file: copy that", name);
-    if (!l->recipe.format->has_file || isnan(sqsim_layer_bits(l)))
+    if (!l->recipe.format->file || isnan(sqsim_layer_bits(l)))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "layer %.60s: no packed form of %s exists", name,
                        l->recipe.format->name);
     if (l->recipe.format != first->recipe.format ||

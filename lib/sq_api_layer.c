@@ -152,7 +152,7 @@ enum sqsim_status sqsim_decode(const sqsim_layer *layer, float *w, struct sqsim_
     (void)err; // a layer that exists decodes
     for (size_t row = 0; row < q->n; row++) {
         float *to = w + row * q->k_orig;
-        q->format->decode_row(q->state, row, to);
+        q->format->values->decode_row(q->state, row, to);
         for (size_t j = 0; q->sigma && j < q->k_orig; j++)
             to[j] /= q->sigma[j];
     }

@@ -10,7 +10,7 @@ enum { KEY_FORMAT = 0x6000, KEY_FIRST, HELP_NBYTES = 1200, FORMATS_MAX = 64 };
 
 static bool offers(unsigned scope, const struct sq_format_ops *f)
 {
-    return scope == SQ_IN_QUANTIZE ? f->has_file : scope == SQ_IN_RUN || f->check;
+    return scope == SQ_IN_QUANTIZE ? f->file != NULL : scope == SQ_IN_RUN || f->values;
 }
 
 static size_t offered(unsigned scope, const char *name[FORMATS_MAX])

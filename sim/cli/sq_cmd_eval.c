@@ -381,7 +381,7 @@ static enum sq_status check_output(const struct sq_eval_args *in, struct sq_erro
 {
     if (in->output && in->n_formats > 1)
         return SQ_FAIL(err, SQ_ERR_ARG, "--output does not go with --and");
-    if (in->output && !in->format[0].r.format->has_mask)
+    if (in->output && !in->format[0].r.format->values->mask)
         return SQ_FAIL(err, SQ_ERR_ARG, "--output writes static masks: --format sq_a_static");
     if (in->output && in->is_summary)
         return SQ_FAIL(err, SQ_ERR_ARG, "--output does not go with --summary");

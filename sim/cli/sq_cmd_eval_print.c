@@ -53,7 +53,7 @@ void sq_eval_print_head(const struct sq_eval_format *f)
         print_name(f);
     if (r && !f->in->is_summary)
         fprintf(f->out, "%-36s %15s %7s %8s %10s %8s%s\n", "layer", "N x K     ", "A bits",
-                "W bits", "rel. error", "SQNR dB", r->format->has_mask ? "   recall" : "");
+                "W bits", "rel. error", "SQNR dB", r->format->values->mask ? "   recall" : "");
 }
 
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m)

@@ -130,7 +130,8 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
     }
     const struct sq_quant_layer *q = &work->layer[i];
     struct sq_figure figure[SQ_FIGURES_MAX];
-    const size_t n_figures = q->format->figures ? q->format->figures(q->state, figure) : 0;
+    const size_t n_figures =
+        q->format->values->figures ? q->format->values->figures(q->state, figure) : 0;
     json_t *o = json_object();
     json_object_set_new(o, "layer", sq_cli_json_text(l->name));
     json_object_set_new(o, "n", json_integer((json_int_t)l->n));
@@ -161,7 +162,7 @@ static void print_summary(const struct work *work)
         char equivalent[48] = "", text[32];
         if (work->is_streamed)
             snprintf(equivalent, sizeof equivalent, " (%.4f without scales)",
-                     work->r.format->equivalent_bits(&work->r));
+                     work->r.format->cost->equivalent_bits(&work->r));
         printf("activations of %.5g bits, %.4f stored bits per weight%s, SQNR %s dB, %zu layers, "
                "%.0f weights%s%s\n",
                sq_cost_act_nbits(&work->r), bits, equivalent, sq_cli_number_text(db, 3, text),
@@ -178,7 +179,7 @@ static void print_summary(const struct work *work)
     sq_cli_recipe_json(&work->r, SQ_IN_QUANTIZE, o);
     if (work->is_streamed)
         json_object_set_new(o, "equivalent_bits",
-                            json_real(work->r.format->equivalent_bits(&work->r)));
+                            json_real(work->r.format->cost->equivalent_bits(&work->r)));
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
     json_object_set_new(o, "sqnr_db", sq_cli_json_number(db));
     json_object_set_new(o, "output", output ? sq_cli_json_text(output) : json_null());

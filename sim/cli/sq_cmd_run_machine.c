@@ -122,7 +122,7 @@ static const char *bound_name(const struct result *x)
 // What is the layers' own; NULL: nothing.
 static const char *own_text(const struct run *r)
 {
-    return r->layer && r->layer[0].own.before ? r->request->recipe.format->own_text : NULL;
+    return r->layer && r->layer[0].own.before ? r->request->recipe.format->cost->own->text : NULL;
 }
 
 // What of the weights is not counted but taken as the share that an option says; NULL: nothing.
@@ -282,7 +282,7 @@ static void print_head(const struct run *r)
     sq_run_fair_text(r->request, &r->fair);
     if (own_text(r))
         printf("own: %s of the %s\n", own_text(r),
-               recipe->format->own_tokens ? "model's tokens" : "file's rows");
+               sq_cost_is_own_of_tokens(recipe) ? "model's tokens" : "file's rows");
     else if (sq_cost_law(recipe))
         printf("drawn: %s\n", sq_cost_law(recipe));
     printf("%-*s %22s %6s %12s %12s %7s %7s %10s %8s\n", r->name_width, "layer", "MxNxK", "count",

@@ -8,18 +8,29 @@
 #include "sim/cli/sq_cmd_run.h"
 #include "sim/llm/sq_encoded_visit.h"
 
+// What the layer has of what is drawn elsewhere: by its weights, or by tokens x[m][k]; NULL: none
+// are known.
+static enum sq_status count_own(struct sq_run_layer *layer, const void *state, const float *x,
+                                size_t m, unsigned rows, struct sq_error *err)
+{
+    const struct sq_format_own *own = layer->recipe.format->cost->own;
+    if (own && own->tokens && x)
+        SQ_TRY(own->tokens(state, x, m, rows, &layer->own, &layer->recipe, err));
+    else if (own && own->weights)
+        SQ_TRY(own->weights(state, &layer->own, &layer->recipe, err));
+    return SQ_OK;
+}
+
 // Options that a file does not have are the request's.
 static enum sq_status read_layer(const struct sq_weight_file *f, size_t i,
                                  const struct sq_recipe *asked, struct sq_run_layer *layer,
                                  struct sq_error *err)
 {
     struct sq_quant_layer q = {0};
-    enum sq_status status = SQ_OK;
     layer->recipe = *asked;
     SQ_TRY(sq_weight_file_load(f, i, &q, err));
     layer->nbits = sq_quant_layer_nbits(&q);
-    if (asked->format->own)
-        status = asked->format->own(q.state, &layer->own, &layer->recipe, err);
+    const enum sq_status status = count_own(layer, q.state, NULL, 0, 0, err);
     sq_quant_layer_free(&q);
     return status == SQ_OK ? sq_cost_check(&layer->recipe, err) : status;
 }
@@ -47,20 +58,18 @@ static enum sq_status read_layers(const struct sq_weight_file *f, const struct s
     return SQ_OK;
 }
 
-// Group and shares of all layers together.
-static void sum_up(const struct sq_workload *w, const struct sq_run_layer *layer,
-                   struct sq_recipe *r)
+// Group and share of all layers together.
+static void sum_up(const struct sq_workload *w, struct sq_run_layer *layer, struct sq_recipe *r)
 {
-    double weights = 0, sparsity = 0, outliers = 0;
+    double *(*const share)(struct sq_recipe *) = r->format->cost->own->share;
+    double weights = 0, sum = 0;
     for (size_t i = 0; i < w->n; i++) {
         const double n = (double)w->row[i].gemm.n * (double)w->row[i].gemm.k;
         weights += n;
-        sparsity += n * layer[i].recipe.sparsity;
-        outliers += n * layer[i].recipe.outlier_share;
+        sum += n * *share(&layer[i].recipe);
     }
     r->group = layer[0].recipe.group;
-    r->sparsity = sparsity / weights;
-    r->outlier_share = outliers / weights;
+    *share(r) = sum / weights;
 }
 
 // ---- with the tokens that they see ----------------------------------------------------------
@@ -77,13 +86,9 @@ static enum sq_status see_layer(void *context, size_t index, const struct sq_qua
 {
     struct seen *v = context;
     struct sq_run_layer *const layer = &v->layer[index];
-    const struct sq_format_ops *const f = v->in->recipe.format;
     layer->recipe = v->in->recipe;
     layer->nbits = sq_quant_layer_nbits(q);
-    if (f->own_tokens)
-        SQ_TRY(f->own_tokens(q->state, x, m, v->rows, &layer->own, &layer->recipe, err));
-    else if (f->own)
-        SQ_TRY(f->own(q->state, &layer->own, &layer->recipe, err));
+    SQ_TRY(count_own(layer, q->state, x, m, v->rows, err));
     if (layer->own.before)
         layer->recipe.rows = &layer->own;
     return sq_cost_check(&layer->recipe, err);

@@ -158,19 +158,19 @@ static void put_sum(struct printer *p, const struct sq_format_ops *format, const
     const struct line *l = &p->sum;
     if (!p->in->is_json) {
         print_text(p, l);
-        if (format->share_text)
-            printf("%s\n", format->share_text);
+        if (format->share->text)
+            printf("%s\n", format->share->text);
         else
-            printf("%s of the slowest of %llu workers, layer by layer%s\n", format->share_unit,
+            printf("%s of the slowest of %llu workers, layer by layer%s\n", format->share->unit,
                    (unsigned long long)p->in->workers,
-                   format->needs_share_tokens ? ", summed over tokens" : "");
+                   format->share->needs_tokens ? ", summed over tokens" : "");
         return;
     }
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "format", json_string(format->name));
     json_object_set_new(o, "workers", json_integer((json_int_t)p->in->workers));
-    json_object_set_new(o, "unit", json_string(format->share_unit));
+    json_object_set_new(o, "unit", json_string(format->share->unit));
     for (unsigned c = 0; c < l->n_columns; c++)
         json_object_set_new(o, l->column[c], json_integer((json_int_t)l->value[c]));
     json_object_set_new(o, "provenance",
@@ -198,7 +198,7 @@ static enum sq_status put_layer(const struct visit *v, size_t i, const float *x,
     struct sq_error why;
     size_t n = 0;
     SQ_TRY(sq_weight_file_load(v->file, i, &q, err));
-    const enum sq_status status = q.format->share(q.state, &how, figure, &n, &why);
+    const enum sq_status status = q.format->share->loads(q.state, &how, figure, &n, &why);
     sq_quant_layer_free(&q);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "layer %.60s: %.160s", e->name, why.text);
@@ -256,7 +256,7 @@ static enum sq_status schedule_file(struct printer *p, const struct sq_weight_fi
                        "format %s has the same work in every row, need one of %s", format->name,
                        sharing_formats(list, sizeof list));
     }
-    if (format->needs_share_tokens)
+    if (format->share->needs_tokens)
         SQ_TRY(put_model(&v, &is_real, err));
     else
         for (size_t i = 0; i < f->n_layers; i++)

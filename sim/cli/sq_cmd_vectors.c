@@ -59,7 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 // "mxfp4, nvfp4, ...": the formats that have a suite.
 static bool has_suite(const struct sq_format_ops *f)
 {
-    return f->init == sq_bs_layer_init;
+    return f->values == &sq_bs_coded;
 }
 
 static enum sq_status refuse(const struct sq_format_ops *f, struct sq_error *err)

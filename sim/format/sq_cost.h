@@ -114,9 +114,10 @@ struct sq_own {
     uint32_t *before; // [n][n_pieces + 1]: of a row, in its first pieces
 };
 // The tile of channels from `row` on, over `elements` of K from `first` on, as sq_cost_draw has
-// them; false where the format has nothing of its own. Whether the recipe has: its rows are given.
+// them. Whether the recipe has something of its own: its rows are given; whether tokens decide it.
 bool sq_cost_has_own(const struct sq_recipe *r);
-bool sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
+bool sq_cost_is_own_of_tokens(const struct sq_recipe *r);
+void sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
                  uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
                  double *kept);
 // For formats: none yet, SQ_ERR_MEMORY; one more in a piece; in the end all, after which no more

@@ -56,11 +56,11 @@ struct sq_format sq_recipe_banks(const struct sq_recipe *r)
 enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_format_ops *f = r->format;
-    if (!f || !f->check)
+    if (!f || !f->values)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format %s has no values", f ? f->name : "(none)");
-    if (r->is_smooth && !f->has_smoothing)
+    if (r->is_smooth && !f->values->has_smoothing)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "smooth: %s has no smoothing", f->name);
-    SQ_TRY(f->check(r, err));
+    SQ_TRY(f->values->check(r, err));
     if (!(r->alpha >= 0 && r->alpha <= 1))
         return SQ_FAIL(err, SQ_ERR_RANGE, "alpha = %g, need 0..1", r->alpha);
     if (!(r->percdamp >= 0 && r->percdamp <= 1))
@@ -70,9 +70,9 @@ enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
 
 unsigned sq_recipe_needs(const struct sq_recipe *r)
 {
-    unsigned needs = r->format->needs(r);
+    unsigned needs = r->format->values->needs(r);
     for (size_t i = 0; i < r->n_rules; i++)
-        needs |= r->rule[i].recipe.format->needs(&r->rule[i].recipe);
+        needs |= r->rule[i].recipe.format->values->needs(&r->rule[i].recipe);
     return needs;
 }
 
@@ -83,7 +83,7 @@ bool sq_recipe_needs_calibration(const struct sq_recipe *r)
 
 size_t sq_recipe_padded(const struct sq_recipe *r, size_t k_orig)
 {
-    return r->format->padded(r, k_orig);
+    return r->format->values->padded(r, k_orig);
 }
 
 // ---- one layer ------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ static enum sq_status quantize(struct sq_quant_layer *q, const struct sq_recipe 
         memcpy(q->sigma, in->sigma, k * sizeof *q->sigma);
         sq_smooth_apply_weights(w, n, k, q->sigma);
     }
-    return q->format->init(&q->state, r, w, n, k, in, err);
+    return q->format->values->init(&q->state, r, w, n, k, in, err);
 }
 
 enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_recipe *r, float *w,
@@ -120,7 +120,7 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
 void sq_quant_layer_free(struct sq_quant_layer *q)
 {
     if (q->format)
-        q->format->free(q->state);
+        q->format->values->free(q->state);
     free(q->sigma);
     *q = (struct sq_quant_layer){0};
 }
@@ -129,8 +129,8 @@ void sq_quant_layer_free(struct sq_quant_layer *q)
 
 static bool is_derived(const struct sq_format_ops *f, const char *name)
 {
-    for (size_t i = 0; f->derived && f->derived[i]; i++)
-        if (strcmp(f->derived[i], name) == 0)
+    for (size_t i = 0; f->file->derived && f->file->derived[i]; i++)
+        if (strcmp(f->file->derived[i], name) == 0)
             return true;
     return false;
 }
@@ -139,7 +139,7 @@ static bool is_derived(const struct sq_format_ops *f, const char *name)
 static double count_parts(const struct sq_format_ops *f, const void *state)
 {
     struct sq_part part[SQ_PARTS_MAX];
-    const size_t n = f->parts(state, part);
+    const size_t n = f->file->parts(state, part);
     double nbytes = 0;
     for (size_t i = 0; i < n; i++) {
         double size = is_derived(f, part[i].name) ? 0 : (double)sq_dtype_nbytes(part[i].dtype);
@@ -163,15 +163,15 @@ double sq_quant_layer_nbits(const struct sq_quant_layer *q)
 
 double sq_recipe_nbits(const struct sq_recipe *r, size_t n, size_t k)
 {
-    void *state = r->bs.operand == SQ_OPERAND_ACT ? NULL : r->format->outline(r, n, k);
+    void *state = r->bs.operand == SQ_OPERAND_ACT ? NULL : r->format->file->outline(r, n, k);
     const double nbits = state ? count_parts(r->format, state) + sigma_nbits(r->is_smooth, k) : NAN;
-    r->format->free(state);
+    r->format->values->free(state);
     return nbits;
 }
 
 const char *sq_recipe_sized_by(const struct sq_recipe *r)
 {
-    return r->format->sized_by ? r->format->sized_by(r) : NULL;
+    return r->format->file->sized_by ? r->format->file->sized_by(r) : NULL;
 }
 
 enum sq_status sq_quant_layer_sqnr(const struct sq_quant_layer *q, const float *w,
@@ -183,7 +183,7 @@ enum sq_status sq_quant_layer_sqnr(const struct sq_quant_layer *q, const float *
     if (!row)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
     for (size_t r = 0; r < q->n; r++) {
-        q->format->decode_row(q->state, r, row);
+        q->format->values->decode_row(q->state, r, row);
         for (size_t j = 0; j < k; j++) {
             const double exact = (double)w[r * k + j];
             const double error = exact - (double)row[j] / (q->sigma ? (double)q->sigma[j] : 1);
@@ -199,7 +199,7 @@ enum sq_status sq_quant_layer_sqnr(const struct sq_quant_layer *q, const float *
 
 const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q)
 {
-    return q->format->mask ? q->format->mask(q->state) : NULL;
+    return q->format->values->mask ? q->format->values->mask(q->state) : NULL;
 }
 
 // ---- multiplying ----------------------------------------------------------------------------
@@ -235,17 +235,15 @@ static enum sq_status multiply(void *context, size_t first, size_t m, struct sq_
 {
     const struct product *p = context;
     const struct sq_quant_layer *q = p->q;
-    return q->format->apply(q->state, p->r, p->x + first * q->k_orig, m, p->y + first * q->n, err);
+    return q->format->values->apply(q->state, p->r, p->x + first * q->k_orig, m,
+                                    p->y + first * q->n, err);
 }
 
 static enum sq_status apply(const struct sq_quant_layer *q, const struct sq_recipe *r,
                             const float *x, size_t m, float *y, struct sq_error *err)
 {
     struct product p = {q, r, x, y};
-    bool is_done = false;
-    if (q->format->apply_all)
-        SQ_TRY(q->format->apply_all(q->state, r, x, m, y, &is_done, err));
-    return is_done ? SQ_OK : sq_each_piece(m, multiply, &p, err);
+    return sq_each_piece(m, multiply, &p, err);
 }
 
 // x / sigma in memory the caller frees; *status tells of failure.

@@ -260,7 +260,7 @@ enum sq_status sq_format_recipe(const struct sq_format_ops *f, unsigned scope,
         SQ_TRY(take(f, scope, given->option[i].name, given->option[i].text, r, err));
     SQ_TRY(sq_format_settle(scope, given, r, err));
     if (scope == SQ_IN_RUN)
-        return f->check_cost(r, err);
+        return f->cost->check(r, err);
     if (scope == SQ_IN_FILE)
         return SQ_OK;
     return sq_recipe_is_reference(r) ? SQ_OK : sq_recipe_check(r, err);

@@ -10,7 +10,7 @@
 void sq_route_put_parts(struct sq_product *p, const struct sq_quant_layer *q)
 {
     struct sq_part part[SQ_PARTS_MAX];
-    const size_t n = q->format->parts(q->state, part);
+    const size_t n = q->format->file->parts(q->state, part);
     for (size_t i = 0; i < n; i++) {
         size_t n_elements = 1;
         for (unsigned d = 0; d < part[i].n_dims; d++)

@@ -34,7 +34,7 @@ static enum sq_status read_recipe(char *text, const struct sq_given *given, stru
     struct sq_error why;
     const char *name = strsep(&text, ":");
     const struct sq_format_ops *f = sq_format_find(name);
-    if (!f || !f->init)
+    if (!f || !f->values)
         return SQ_FAIL(err, SQ_ERR_ARG, "layer-format: '%.40s' is no format with values", name);
     struct sq_given own = taken(given, f);
     for (char *option; (option = strsep(&text, ":"));) {

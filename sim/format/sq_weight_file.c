@@ -52,7 +52,7 @@ static void add_info(struct content *c, const struct sq_recipe *r, const char *s
     const struct sq_format_ops *ops = r->format;
     struct sq_recipe copy = *r;
     struct sq_metadata_value value[SQ_VALUES_MAX];
-    const size_t n = ops->values ? ops->values(&copy, value) : 0;
+    const size_t n = ops->file->numbers ? ops->file->numbers(&copy, value) : 0;
     add(c, strdup("system"), strdup(ops->name));
     add(c, strdup("version"), strdup("1"));
     add(c, strdup("producer"), strdup("golden"));
@@ -72,14 +72,14 @@ static void add_item(struct content *c, const struct sq_recipe *r,
     char digest[SQ_DIGEST_LABEL_SIZE];
     sq_digest_label(item->input_digest, digest);
     add(c, join(item->name, "N"), number(item->n));
-    add(c, join(item->name, "K"), number(r->format->padded(r, item->k_orig)));
+    add(c, join(item->name, "K"), number(r->format->values->padded(r, item->k_orig)));
     add(c, join(item->name, "k_orig"), number(item->k_orig));
     add(c, join(item->name, "input_digest"), strdup(digest));
 }
 
 size_t sq_layer_parts(const struct sq_quant_layer *q, struct sq_part part[SQ_LAYER_PARTS_MAX])
 {
-    size_t n = q->format->parts(q->state, part);
+    size_t n = q->format->file->parts(q->state, part);
     if (q->sigma)
         part[n++] = (struct sq_part){"sigma", SQ_F32, 1, {q->k_orig}, q->sigma};
     return n;
@@ -151,7 +151,7 @@ static const char *system_of(const struct sq_safetensors *st)
 bool sq_weight_file_is(const struct sq_safetensors *st)
 {
     const struct sq_format_ops *f = system_of(st) ? sq_format_find(system_of(st)) : NULL;
-    return f && f->load && !sq_operand_file_is_encoded(st);
+    return f && f->file && !sq_operand_file_is_encoded(st);
 }
 
 // "prefix.key" or "key" as a decimal number, digits only.
@@ -187,7 +187,7 @@ static enum sq_status read_smooth(const struct sq_safetensors *st, struct sq_rec
         return SQ_OK;
     r->is_smooth = true;
     r->alpha = *text >= '0' && *text <= '9' ? strtod(text, &end) : NAN;
-    if (!r->format->has_smoothing || !end || *end || !(r->alpha >= 0 && r->alpha <= 1))
+    if (!r->format->values->has_smoothing || !end || *end || !(r->alpha >= 0 && r->alpha <= 1))
         return DAMAGED("metadata smooth = %.20s, need 0..1, of a format that has it", text);
     return SQ_OK;
 }
@@ -206,7 +206,7 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
                        version ? version : "(missing)");
     r->format = sq_format_find(system_of(st));
     const struct sq_format_ops *ops = r->format;
-    const size_t n = ops->values ? ops->values(r, value) : 0;
+    const size_t n = ops->file->numbers ? ops->file->numbers(r, value) : 0;
     for (size_t i = 0; i < n; i++) {
         uint64_t v;
         SQ_TRY(read_number(st, "", value[i].key, value[i].min, value[i].max, &v, err));
@@ -234,7 +234,7 @@ static enum sq_status read_entry(const struct sq_weight_file *f, struct sq_weigh
     SQ_TRY(read_number(&f->st, e->name, "N", 1, DIM_MAX, &n, err));
     SQ_TRY(read_number(&f->st, e->name, "K", 1, DIM_MAX, &k, err));
     SQ_TRY(read_number(&f->st, e->name, "k_orig", 1, DIM_MAX, &k_orig, err));
-    const size_t padded = f->recipe.format->padded(&f->recipe, k_orig);
+    const size_t padded = f->recipe.format->values->padded(&f->recipe, k_orig);
     if (k != padded)
         return SQ_FAIL(err, SQ_ERR_SHAPE,
                        "layer '%.60s': K = %" PRIu64 ", k_orig = %" PRIu64 " is padded to %zu",
@@ -361,7 +361,7 @@ enum sq_status sq_weight_file_load(const struct sq_weight_file *f, size_t i,
     struct sq_error why;
     *q = (struct sq_quant_layer){
         .format = f->recipe.format, .n = e->n, .k = e->k, .k_orig = e->k_orig};
-    enum sq_status status = q->format->load(&q->state, &f->recipe, &source, &why);
+    enum sq_status status = q->format->file->load(&q->state, &f->recipe, &source, &why);
     if (status == SQ_OK && f->recipe.is_smooth)
         status = load_sigma(q, &source, &why);
     if (status != SQ_OK) {

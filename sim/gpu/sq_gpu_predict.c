@@ -74,9 +74,9 @@ struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_g
     struct sq_gpu_gemm g = {.m = size->m,
                             .n = size->n,
                             .k = size->k,
-                            .dtype = f->gpu_product(r) == SQ_GPU_PRODUCT_INT8 ? SQ_GPU_INT8
-                                                                              : SQ_GPU_BF16,
-                            .is_sparse = f->is_gpu_sparse,
+                            .dtype = f->gpu->product(r) == SQ_GPU_PRODUCT_INT8 ? SQ_GPU_INT8
+                                                                               : SQ_GPU_BF16,
+                            .is_sparse = f->gpu->is_sparse,
                             .out_nbytes = 2,
                             .is_cold = true};
     uint64_t nbytes[SQ_N_STREAMS], sum = 0;
@@ -126,15 +126,15 @@ static bool is_of_recipe(const struct sq_gpu_format_record *record, const struct
 {
     const struct sq_format_ops *f = r->format;
     const struct sq_gpu_sample sample = {record->dtype_a, record->dtype_w, record->sparsity};
-    return strcmp(record->format, f->gpu_name ? f->gpu_name : f->name) == 0 &&
-           (!f->is_gpu_record || f->is_gpu_record(r, &sample));
+    return strcmp(record->format, f->gpu->record ? f->gpu->record : f->name) == 0 &&
+           (!f->gpu->is_record || f->gpu->is_record(r, &sample));
 }
 
 static double measured_recipe(const struct sq_gpu_records *records, const struct sq_recipe *r,
                               const struct sq_gpu_gemm *g)
 {
     double best = NAN;
-    const bool is_library = r->format->is_gpu_library && r->format->is_gpu_library(r);
+    const bool is_library = r->format->gpu->is_library && r->format->gpu->is_library(r);
     const struct sq_gpu_record *record = is_library ? sq_gpu_find_record(records, g) : NULL;
     if (record)
         return record->seconds;
@@ -193,7 +193,7 @@ enum sq_status sq_gpu_total_recipe(const struct sq_gpu *gpu, const struct sq_rec
 {
     memset(t, 0, sizeof *t);
     SQ_TRY(sq_cost_check(r, err));
-    if (!r->format->gpu_product)
+    if (!r->format->gpu)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "format %s is not modelled on a GPU: no kernel in gpu/ multiplies it",
                        r->format->name);

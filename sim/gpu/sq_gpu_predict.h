@@ -30,7 +30,7 @@ enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 1 + 2 * 5 };
 // of the second in 4 bits. Returns how many.
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);
 
-// The product of a stored format that has one (sq_format_ops.gpu_product is not NULL).
+// The product of a stored format that has one (its table has a `gpu`).
 struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_gemm *size);
 
 // A workload in one kernel or one format. Times are sums over rows times their count.

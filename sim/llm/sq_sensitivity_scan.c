@@ -21,7 +21,7 @@ static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
     enum sq_status status = sq_output_energy(c, w, n, &signal, err);
     for (size_t i = 0; status == SQ_OK && i < n; i++) {
-        q->format->decode_row(q->state, i, row);
+        q->format->values->decode_row(q->state, i, row);
         for (size_t j = 0; j < k; j++)
             w[i * k + j] -= row[j];
     }

@@ -115,7 +115,7 @@ static enum sq_status format_area(const struct sq_synth *synth, const struct sq_
     if (!rebuild(machine, r, products, &core))
         return SQ_OK;
     const struct sq_cost_unit u = unit_of(r, &core);
-    r->format->pe(r, &u, &pe);
+    r->format->cost->pe(r, &u, &pe);
     return area_of(synth, &pe, area, err);
 }
 
@@ -124,8 +124,8 @@ enum sq_status sq_fair_area(const struct sq_synth *synth, const struct sq_recipe
 {
     const struct sq_cost_unit u = unit_of(r, &machine->core);
     struct sq_cost_pe pe = {.n_parts = 0};
-    if (r->format->pe)
-        r->format->pe(r, &u, &pe);
+    if (r->format->cost->pe)
+        r->format->cost->pe(r, &u, &pe);
     SQ_TRY(area_of(synth, &pe, um2, err));
     if (pe.n_parts == 0)
         *um2 = NAN;
@@ -178,7 +178,7 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
     struct sq_core_config core = machine->core;
     *pe = (struct sq_fair_pe){.reference = products, .area_um2 = NAN, .reference_um2 = NAN};
     if (fair == SQ_FAIR_AREA) {
-        if (!r->format->pe)
+        if (!r->format->cost->pe)
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",
                            r->format->name);
         SQ_TRY(reference_area(synth, machine, &pe->reference_um2, err));

@@ -208,7 +208,7 @@ static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, u
                      uint64_t e, uint32_t n, double *kept)
 {
     const bool is_last_n = i & 1, is_last_k = i & 2;
-    const bool is_tokens = c->recipe->format->own_tokens_tile != NULL;
+    const bool is_tokens = sq_cost_is_own_of_tokens(c->recipe);
     const uint64_t row = is_last_n ? (p->count_n - 1) * p->block_n : 0;
     const uint64_t rows = (is_last_n ? c->gemm.n : (p->count_n - 1) * p->block_n) - row;
     const uint64_t tiles = ceil_div(rows, c->cols);

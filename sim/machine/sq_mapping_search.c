@@ -251,7 +251,8 @@ enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct 
     struct sq_mapping_context c = {.machine = machine, .recipe = recipe, .gemm = *gemm};
     struct sq_recipe slower;
     SQ_TRY(search_own(&c, plan, n, err));
-    for (unsigned i = 0; recipe->format->slower && recipe->format->slower(recipe, i, &slower); i++)
+    for (unsigned i = 0;
+         recipe->format->cost->slower && recipe->format->cost->slower(recipe, i, &slower); i++)
         search_slower(&c, &slower, plan, n);
     return SQ_OK;
 }

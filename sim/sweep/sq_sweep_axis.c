@@ -89,7 +89,8 @@ enum sq_status sq_sweep_resolve_formats(struct sq_sweep_grid *s, struct sq_error
         for (unsigned a = 0; a < SQ_N_AXES; a++) {
             if (sq_axes[a].option)
                 f->option[a] = sq_option_find(sq_formats[i], SQ_IN_SWEEP, sq_axes[a].option);
-            if (a == SQ_AXIS_GATHER ? sq_formats[i]->is_core : !sq_axes[a].option || f->option[a])
+            if (a == SQ_AXIS_GATHER ? sq_formats[i]->cost->is_core
+                                    : !sq_axes[a].option || f->option[a])
                 f->axes |= BIT(a);
         }
         f->second = sq_option_find(sq_formats[i], SQ_IN_SWEEP, "low-bits");
@@ -232,7 +233,7 @@ bool sq_sweep_point_settle(const struct sq_sweep_grid *s, struct sq_sweep_point 
     q[SQ_HIGH_BITS] = p->format.high_bits;
     q[SQ_LOW_BITS] = p->format.low_bits;
     q[SQ_AXIS_HIGH_PER_BANK] = p->recipe.high_per_bank;
-    q[SQ_EQUIVALENT_BITS] = p->recipe.format->equivalent_bits(&p->recipe);
+    q[SQ_EQUIVALENT_BITS] = p->recipe.format->cost->equivalent_bits(&p->recipe);
     if (!sq_cost_is_core(&p->recipe))
         return true;
     struct sq_core_config core = p->config;

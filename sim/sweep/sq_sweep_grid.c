@@ -330,7 +330,7 @@ static enum sq_status check_engines(const struct sq_sweep_grid *s, struct sq_err
     for (size_t i = 0; i < s->axis[SQ_AXIS_FORMAT].n; i++) {
         const size_t index = (size_t)s->axis[SQ_AXIS_FORMAT].value[i];
         const char *format = sq_format_names[index];
-        if (sq_formats[index]->is_core)
+        if (sq_formats[index]->cost->is_core)
             continue;
         if ((s->engines & SQ_ENGINE_TIMING) && !s->machine)
             return SQ_FAIL(err, SQ_ERR_ARG,

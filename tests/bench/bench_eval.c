@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     BENCH_ROW("evaluation, all threads", "as it is, binary32", {"tokens_s", reference},
               {"of_reference", 1});
     for (size_t f = 0; f < sq_n_formats(); f++) {
-        if (!sq_formats[f]->check)
+        if (!sq_formats[f]->values)
             continue;
         const struct sq_recipe r = bench_recipe(sq_formats[f], true);
         const double rate = tokens_a_second(&m, &r);

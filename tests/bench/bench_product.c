@@ -199,10 +199,10 @@ int main(int argc, char **argv)
         c.copy = bench_alloc(n * sizeof(float));
         c.y = bench_alloc(n * sizeof(float));
         for (size_t f = 0; f < sq_n_formats(); f++)
-            if (sq_formats[f]->check)
+            if (sq_formats[f]->values)
                 measure(&c, sq_formats[f]);
         for (size_t f = 0; i == 0 && f < sq_n_formats(); f++)
-            if (sq_formats[f]->check)
+            if (sq_formats[f]->values)
                 measure_encoders(&c, sq_formats[f]);
         free(c.x), free(c.w), free(c.copy), free(c.y);
     }

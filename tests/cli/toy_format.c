@@ -188,23 +188,38 @@ static double equivalent_bits(const struct sq_recipe *r)
     return 1;
 }
 
-const struct sq_format_ops sq_format_toy = {
-    .name = "toy",
-    .option = options,
+static const struct sq_format_values coded = {
     .check = check,
     .needs = needs,
     .init = init,
     .free = toy_free,
     .apply = apply,
     .padded = padded,
-    .outline = outline,
     .decode_row = decode_row,
-    .has_file = true,
+};
+
+static const struct sq_format_file stored = {
+    .outline = outline,
     .parts = parts,
     .load = load,
-    .check_cost = check_cost,
+};
+
+static const struct sq_format_cost timed = {
+    .check = check_cost,
     .unit = unit,
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
-    .gpu_product = sq_gpu_product_bf16,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .product = sq_gpu_product_bf16,
+};
+
+const struct sq_format_ops sq_format_toy = {
+    .name = "toy",
+    .option = options,
+    .values = &coded,
+    .file = &stored,
+    .cost = &timed,
+    .gpu = &on_gpu,
 };

@@ -125,7 +125,7 @@ static void write_template(unsigned i, const char *path)
     r.sparsity = 0.5;
     r.group = 16;
     r.is_ptcsr = i == 7;
-    if (r.format->init == sq_format_dense.init) {
+    if (r.format->file == sq_format_dense.file) {
         r.weight = system[i - ENCODED_SQ_W].weight;
         r.weight.low_bits = r.weight.low_bits ? r.weight.low_bits : 4;
         r.act = system[i - ENCODED_SQ_W].act;
@@ -230,12 +230,12 @@ static void use_layer(const struct sq_weight_file *f, const struct sq_weight_ent
     float *x = malloc(e->k_orig * sizeof *x), *y = malloc(e->n * sizeof *y);
     FUZZ_CHECK(x && y);
     for (size_t row = 0; row < e->n; row++)
-        q->format->decode_row(q->state, row, x);
+        q->format->values->decode_row(q->state, row, x);
     for (size_t i = 0; i < e->k_orig; i++)
         x[i] = i % 3 ? 1.5f : -2.0f;
     fuzz_status(sq_quant_layer_apply(q, &f->recipe, x, 1, y, &err), &err);
     FUZZ_CHECK(sq_quant_layer_nbits(q) > 0);
-    fuzz_sink += q->format->figures ? q->format->figures(q->state, figure) : 0;
+    fuzz_sink += q->format->values->figures ? q->format->values->figures(q->state, figure) : 0;
     free(x), free(y);
     if (!rewrite)
         return;

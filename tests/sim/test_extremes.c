@@ -210,7 +210,7 @@ SQ_TEST(test_gpu)
         bool fits = true;
         for (unsigned d = 0; d < 3; d++)
             fits = fits && size[d] >= 1 && size[d] <= SQ_GEMM_MAX;
-        if (!s.format->gpu_product) {
+        if (!s.format->gpu) {
             assert_int_equal(status, SQ_ERR_ARG);
             assert_non_null(strstr(err.text, "not modelled on a GPU"));
             continue;

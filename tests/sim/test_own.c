@@ -61,7 +61,7 @@ static bool is_own_tile(const struct sq_recipe *r, const struct sq_mapping *p,
                  i++)
                 count[c] += own->before[(t * p->cost.lines + c) * (own->n_pieces + 1) + i + 1] -
                             own->before[(t * p->cost.lines + c) * (own->n_pieces + 1) + i];
-        r->format->own_tile(r, &p->cost, e, count, &want, &kept);
+        r->format->cost->own->tile(r, &p->cost, e, count, &want, &kept);
         if (memcmp(&want, got, sizeof want) == 0)
             return true;
     }
@@ -153,11 +153,12 @@ SQ_TEST(test_tokens)
         for (size_t e = 0; e < tokens * k; e++)
             x[e] = (float)(2 * sq_rng_unit(&rng) - 1);
         assert_int_equal(
-            sq_format_spqt.init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL), SQ_OK);
+            sq_format_spqt.values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL),
+            SQ_OK);
         sq_spqt_set_theta(layer, theta);
         r.schedule = i % 2 ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED;
-        assert_int_equal(sq_format_spqt.own_tokens(layer, x, tokens, m.core.rows, &own, &r, NULL),
-                         SQ_OK);
+        assert_int_equal(
+            sq_format_spqt.cost->own->tokens(layer, x, tokens, m.core.rows, &own, &r, NULL), SQ_OK);
         assert_int_equal(own.n, (tokens + m.core.rows - 1) / m.core.rows);
         r.rows = &own;
         const struct sq_gemm g = {tokens, n, k};
@@ -185,7 +186,7 @@ SQ_TEST(test_tokens)
             struct sq_tile_work work;
             double kept;
             const uint32_t even = has > 0 ? (has + lanes - 1) / lanes : 1;
-            assert_true(sq_cost_own(&r, &p.cost, &own, tile, 0, k, &work, &kept));
+            sq_cost_own(&r, &p.cost, &own, tile, 0, k, &work, &kept);
             assert_int_equal(work.beats, i % 2 && busiest > even ? busiest : even);
             assert_int_equal(work.beats - work.idle, even);
             uint32_t n_drawn = 0;
@@ -199,7 +200,7 @@ SQ_TEST(test_tokens)
         const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
         const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
         assert_memory_equal(&a, &b, sizeof a);
-        sq_format_spqt.free(layer);
+        sq_format_spqt.values->free(layer);
         free(own.before);
         free(w);
         free(x);
@@ -217,7 +218,7 @@ SQ_TEST(test_nothing_own)
         struct sq_recipe r = default_of(sq_formats[i]);
         struct sq_machine_stats with, without;
         struct sq_mapping p;
-        if (sq_formats[i]->own_tile || sq_formats[i]->own_tokens_tile)
+        if (sq_formats[i]->cost->own)
             continue;
         assert_int_equal(sq_mapping_run(&m, &r, &g, &p, &without, NULL, NULL), SQ_OK);
         r.rows = &own;

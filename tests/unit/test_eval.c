@@ -284,7 +284,7 @@ SQ_TEST(recipes_multiply_what_they_store)
             for (size_t n = 0; n < N; n++) {
                 double want = 0, size = 0;
                 sq_codes_decode_row(&a, t, xr);
-                q.format->decode_row(q.state, n, wr);
+                q.format->values->decode_row(q.state, n, wr);
                 for (size_t j = 0; j < K; j++) {
                     want += (double)xr[j] * (double)wr[j];
                     size += fabs((double)xr[j] * (double)wr[j]);

@@ -24,13 +24,12 @@ SQ_TEST(parts_are_whole)
 {
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_format_ops *f = sq_formats[i];
-        assert_true(f->check && f->needs && f->init && f->free && f->apply && f->padded &&
-                    f->outline && f->parts && f->decode_row);
-        assert_true(!f->parts == !f->load);
-        assert_true(!f->parts || f->has_file);
-        assert_true(!f->share == !f->share_unit);
-        assert_true(f->check_cost && f->weight_nbytes && f->equivalent_bits);
-        assert_true(!f->has_mask || f->mask);
+        const struct sq_format_values *v = f->values;
+        assert_true(v->check && v->needs && v->init && v->free && v->apply && v->padded &&
+                    v->decode_row);
+        assert_true(f->file->outline && f->file->parts && f->file->load);
+        assert_true(!f->share || (f->share->loads && f->share->unit));
+        assert_true(f->cost->check && f->cost->weight_nbytes && f->cost->equivalent_bits);
     }
 }
 
@@ -79,7 +78,7 @@ SQ_TEST(defaults_are_what_they_say)
             struct sq_recipe plain, given;
             struct sq_error err;
             const bool is_file = scopes[s] == SQ_IN_QUANTIZE || scopes[s] == SQ_IN_FILE;
-            if (scopes[s] == SQ_IN_SWEEP || (is_file && !f->has_file))
+            if (scopes[s] == SQ_IN_SWEEP || (is_file && !f->file))
                 continue;
             if (sq_format_recipe(f, scopes[s], NULL, &plain, &err) != SQ_OK)
                 fail_msg("%s: %s", f->name, err.text);
@@ -108,7 +107,7 @@ SQ_TEST(eval_and_quantize_start_alike)
         const struct sq_format_ops *f = sq_formats[i];
         struct sq_recipe eval, quantize;
         struct sq_error err;
-        if (!f->has_file)
+        if (!f->file)
             continue;
         for (const struct sq_format_option *o = f->option; o->name; o++) {
             const struct sq_format_option *e = sq_option_find(f, SQ_IN_EVAL, o->name),

@@ -185,7 +185,7 @@ SQ_TEST(test_formats_without_a_kernel)
         struct sq_error err;
         assert_int_equal(sq_format_recipe(sq_formats[i], SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
         const enum sq_status status = sq_gpu_total_recipe(&gpu, &r, &w, NULL, &t, &err);
-        if (sq_formats[i]->gpu_product) {
+        if (sq_formats[i]->gpu) {
             assert_int_equal(status, SQ_OK);
             continue;
         }

@@ -187,8 +187,8 @@ static bool check_encoded(const struct sq_format_ops *f, struct sq_rng *rng)
         const double nbits = sq_quant_layer_nbits(&q);
         struct sq_recipe as_is = r;
         struct sq_own own = {0};
-        if (f->own)
-            assert_int_equal(f->own(q.state, &own, &as_is, &err), SQ_OK);
+        if (f->cost->own && f->cost->own->weights)
+            assert_int_equal(f->cost->own->weights(q.state, &own, &as_is, &err), SQ_OK);
         free(own.before);
         if (!(sq_recipe_sized_by(&r) && r.is_ptcsr)) // padded to the fullest row
             CHECK_EQ(sq_recipe_nbits(&as_is, l.n, l.k), nbits, "%s: its shape\n", what);
@@ -223,7 +223,7 @@ static bool quantize_recipe(const struct sq_format_ops *f, struct words *w, stru
     struct sq_error err;
     struct sq_given given = {0};
     for (size_t i = 0; i < w->given.n; i++)
-        if (is_taken(f, SQ_IN_QUANTIZE, w->given.option[i].name) && !f->sized_by)
+        if (is_taken(f, SQ_IN_QUANTIZE, w->given.option[i].name) && !f->file->sized_by)
             given.option[given.n++] = w->given.option[i];
     return sq_format_recipe(f, SQ_IN_QUANTIZE, &given, r, &err) == SQ_OK;
 }

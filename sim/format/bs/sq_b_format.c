@@ -2,6 +2,9 @@
 // Block-scaled SQ (SPEC Q.5): banks with k high elements and a scale of their own.
 #include "sim/format/bs/sq_bs_format.h"
 
+#include <stdio.h>
+#include <string.h>
+
 enum { ALL = SQ_BS_CODED | SQ_IN_RUN, SEEN = SQ_BS_SEEN | SQ_IN_RUN };
 
 static const char *const bank_choice[] = {"16", "32", NULL};
@@ -30,9 +33,52 @@ static const struct sq_format_option options[] = {
     SQ_BS_TAIL,
     {0}};
 
-const struct sq_format_ops sq_format_sq_b = {
-    .name = "sq_b",
-    .option = options,
-    .values = sq_bs_values,
-    SQ_BS_MEMBERS,
-};
+static void choose(const struct sq_recipe *r, struct sq_bs_format *f)
+{
+    const struct sq_bs_options *o = &r->bs;
+    f->element = o->element ? SQ_ELEMENT_E2M1 : SQ_ELEMENT_INT4;
+    f->block = r->bank;
+    f->high_per_block = r->high_per_bank;
+    f->is_high_block = o->is_high_block;
+    f->kind = o->is_split ? SQ_BS_SPLIT : SQ_BS_SQ;
+    f->is_power_of_two = o->is_power_of_two;
+    f->is_by_maximum = o->is_by_maximum;
+}
+
+static enum sq_status settle(const struct sq_recipe *r, struct sq_error *err)
+{
+    const struct sq_bs_options *o = &r->bs;
+    if (!o->is_split && (o->is_power_of_two || o->is_by_maximum))
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --codes split",
+                       o->is_power_of_two ? "step = pow2" : "step-by = maximum");
+    if (o->is_split && (o->is_high_block || o->element))
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --codes sentinel",
+                       o->element ? "element = fp" : "high-scale = bank");
+    return SQ_OK;
+}
+
+static size_t numbers(struct sq_recipe *r, struct sq_metadata_value *value)
+{
+    struct sq_bs_options *o = &r->bs;
+    const struct sq_metadata_value all[] = {
+        {"act_scale", &o->is_act_static, 0, 1},
+        {"element", &o->element, 0, 1},
+        {"bank", &r->bank, 16, 32},
+        {"k", &r->high_per_bank, 1, 16},
+        {"codes", &o->is_split, 0, 1},
+        {"high_scale", &o->is_high_block, 0, 1},
+        {"step", &o->is_power_of_two, 0, 1},
+        {"step_by", &o->is_by_maximum, 0, 1},
+    };
+    memcpy(value, all, sizeof all);
+    return sizeof all / sizeof all[0];
+}
+
+static void text(const struct sq_recipe *r, char out[96])
+{
+    snprintf(out, 96, "sq_b b=%u k=%u, %s%s", r->bank, r->high_per_bank, r->bs.element ? "fp " : "",
+             r->bs.is_split ? "split" : "sentinel");
+}
+
+SQ_BS_FORMAT(sq_b, options, .blocks = {.kind = SQ_BS_SQ}, .choose = choose, .settle = settle,
+             .numbers = numbers, .text = text);

@@ -3,7 +3,6 @@
 #include "sim/format/bs/sq_bs_format.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "models/sq_scaled.h"
 
@@ -14,52 +13,17 @@ const char *const sq_bs_act_scale_choice[] = {"token", "static", NULL};
 
 // ---- the format -----------------------------------------------------------------------------
 
-// By name; the element of mxfp6 and mxfp8, and all but the kind of sq_b, come from options.
-static const struct {
-    const char *name;
-    struct sq_bs_format f;
-} table[] = {
-    {"mxfp4", {.kind = SQ_BS_MX, .element = SQ_ELEMENT_E2M1, .block = 32}},
-    {"mxfp6", {.kind = SQ_BS_MX, .block = 32}},
-    {"mxfp8", {.kind = SQ_BS_MX, .block = 32}},
-    {"mxint8", {.kind = SQ_BS_MX, .element = SQ_ELEMENT_MXINT8, .block = 32}},
-    {"mxplus", {.kind = SQ_BS_PLUS, .element = SQ_ELEMENT_E2M1, .block = 32}},
-    {"nvfp4", {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16}},
-    {"nvfp4_46", {.kind = SQ_BS_FOUR_SIX, .element = SQ_ELEMENT_E2M1, .block = 16}},
-    {"nvint4", {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16}},
-    {"nvint5", {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT5, .block = 16}},
-    {"sq_b", {.kind = SQ_BS_SQ}},
-};
-
-static bool is_sq_b(const struct sq_recipe *r)
+static const struct sq_bs_variant *variant_of(const struct sq_recipe *r)
 {
-    return r->format == &sq_format_sq_b;
-}
-
-static bool has_element(const struct sq_recipe *r)
-{
-    return strcmp(r->format->name, "mxfp6") == 0 || strcmp(r->format->name, "mxfp8") == 0;
+    return r->format->variant;
 }
 
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r)
 {
-    const struct sq_bs_options *o = &r->bs;
-    struct sq_bs_format f = {.kind = SQ_BS_SQ};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strcmp(table[i].name, r->format->name) == 0)
-            f = table[i].f;
-    f.rule = (enum sq_bs_rule)o->rule;
-    if (has_element(r))
-        f.element = (enum sq_element)o->element;
-    if (!is_sq_b(r))
-        return f;
-    f.element = o->element ? SQ_ELEMENT_E2M1 : SQ_ELEMENT_INT4;
-    f.block = r->bank;
-    f.high_per_block = r->high_per_bank;
-    f.is_high_block = o->is_high_block;
-    f.kind = o->is_split ? SQ_BS_SPLIT : SQ_BS_SQ;
-    f.is_power_of_two = o->is_power_of_two;
-    f.is_by_maximum = o->is_by_maximum;
+    struct sq_bs_format f = variant_of(r)->blocks;
+    f.rule = (enum sq_bs_rule)r->bs.rule;
+    if (variant_of(r)->choose)
+        variant_of(r)->choose(r, &f);
     return f;
 }
 
@@ -69,17 +33,6 @@ unsigned sq_bs_rotation_of(const struct sq_recipe *r)
 }
 
 // ---- options --------------------------------------------------------------------------------
-
-static enum sq_status settle_sq_b(const struct sq_bs_options *o, struct sq_error *err)
-{
-    if (!o->is_split && (o->is_power_of_two || o->is_by_maximum))
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --codes split",
-                       o->is_power_of_two ? "step = pow2" : "step-by = maximum");
-    if (o->is_split && (o->is_high_block || o->element))
-        return SQ_FAIL(err, SQ_ERR_ARG, "%s needs --codes sentinel",
-                       o->element ? "element = fp" : "high-scale = bank");
-    return SQ_OK;
-}
 
 enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                             struct sq_error *err)
@@ -98,15 +51,14 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
                        o->is_act_static ? "--act-scale static" : "--rotate and GPTQ");
     if (o->operand == SQ_OPERAND_WEIGHTS && o->is_act_static)
         return SQ_FAIL(err, SQ_ERR_ARG, "act-scale = static: --operand weights leaves activations");
-    return is_sq_b(r) ? settle_sq_b(o, err) : SQ_OK;
+    return variant_of(r)->settle ? variant_of(r)->settle(r, err) : SQ_OK;
 }
 
 void sq_bs_text(const struct sq_recipe *r, char text[96])
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    if (is_sq_b(r))
-        snprintf(text, 96, "sq_b b=%u k=%u, %s%s", f.block, f.high_per_block,
-                 r->bs.element ? "fp " : "", r->bs.is_split ? "split" : "sentinel");
+    if (variant_of(r)->text)
+        variant_of(r)->text(r, text);
     else
         snprintf(text, 96, "%s %s, blocks of %u", r->format->name, sq_element_name(f.element),
                  f.block);
@@ -144,32 +96,11 @@ size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig)
 }
 
 // Numbers that say what the codes mean, and what becomes of activations.
-size_t sq_bs_values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
+size_t sq_bs_numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
-    struct sq_bs_options *o = &r->bs;
-    size_t n = 0;
-    value[n++] = (struct sq_metadata_value){"operand", &o->operand, 0, SQ_OPERAND_WEIGHTS};
-    value[n++] = (struct sq_metadata_value){"rotate", &o->rotation, 0, 2};
-    if (sq_bs_of(r).kind == SQ_BS_MX)
-        value[n++] = (struct sq_metadata_value){"rule", &o->rule, 0, SQ_BS_CEIL};
-    else if (sq_bs_of(r).kind != SQ_BS_PLUS)
-        value[n++] = (struct sq_metadata_value){"act_scale", &o->is_act_static, 0, 1};
-    if (strcmp(r->format->name, "mxfp6") == 0)
-        value[n++] =
-            (struct sq_metadata_value){"element", &o->element, SQ_ELEMENT_E2M3, SQ_ELEMENT_E3M2};
-    if (strcmp(r->format->name, "mxfp8") == 0)
-        value[n++] =
-            (struct sq_metadata_value){"element", &o->element, SQ_ELEMENT_E4M3, SQ_ELEMENT_E5M2};
-    if (!is_sq_b(r))
-        return n;
-    value[n++] = (struct sq_metadata_value){"element", &o->element, 0, 1};
-    value[n++] = (struct sq_metadata_value){"bank", &r->bank, 16, 32};
-    value[n++] = (struct sq_metadata_value){"k", &r->high_per_bank, 1, 16};
-    value[n++] = (struct sq_metadata_value){"codes", &o->is_split, 0, 1};
-    value[n++] = (struct sq_metadata_value){"high_scale", &o->is_high_block, 0, 1};
-    value[n++] = (struct sq_metadata_value){"step", &o->is_power_of_two, 0, 1};
-    value[n++] = (struct sq_metadata_value){"step_by", &o->is_by_maximum, 0, 1};
-    return n;
+    value[0] = (struct sq_metadata_value){"operand", &r->bs.operand, 0, SQ_OPERAND_WEIGHTS};
+    value[1] = (struct sq_metadata_value){"rotate", &r->bs.rotation, 0, 2};
+    return 2 + (variant_of(r)->numbers ? variant_of(r)->numbers(r, value + 2) : 0);
 }
 
 // ---- time and traffic -----------------------------------------------------------------------
@@ -177,8 +108,8 @@ size_t sq_bs_values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUE
 // Products of sq_b: every pair of low codes, and those with a high code on either side; split codes
 // are nibbles, so that all products are of 4 x 4 bits. Masks of both sides are taken as
 // independent.
-void sq_bs_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m, uint64_t k,
-                struct sq_cost_unit *u)
+static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
+                 uint64_t k, struct sq_cost_unit *u)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     const unsigned low = sq_element_bits(f.element), high = sq_bs_high_bits(&f);
@@ -196,7 +127,7 @@ void sq_bs_unit(const struct sq_recipe *r, const struct sq_core_config *has, uin
 
 // Blocks of both operands in FP4 or INT4 and INT5, one a cycle in each PE, accumulated in binary32.
 // No PE has high elements on both sides.
-void sq_bs_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
+static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     const unsigned scale = sq_bs_is_e8m0(&f) ? SQ_SCALED_E8M0 : SQ_SCALED_E4M3;
@@ -218,8 +149,8 @@ void sq_bs_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
 
-void sq_bs_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
-                         const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
+static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
+                          const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
     const struct sq_bs_format f = sq_bs_of(r);
     const double e = (double)t->elements, blocks = e / f.block;
@@ -233,23 +164,33 @@ void sq_bs_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                                    (has_row_scale && t->at_end ? 4 : 0));
 }
 
-double sq_bs_act_nbits(const struct sq_recipe *r)
+static double act_nbits(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     return sq_bs_bits(&f);
 }
 
 // Those above the blocks; fixed ones belong to the layer.
-unsigned sq_bs_n_act_scales(const struct sq_recipe *r)
+static unsigned n_act_scales(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     return r->bs.is_act_static ? 0 : (unsigned)sq_bs_has_global(&f, 0) + sq_bs_has_global(&f, 1);
 }
 
 // Codes alone (SPEC A.5).
-double sq_bs_equivalent_bits(const struct sq_recipe *r)
+static double equivalent_bits(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     const unsigned high = sq_bs_stream_bits(&f, SQ_BS_HIGH); // of a block
     return sq_element_bits(f.element) + (double)high / f.block;
 }
+
+const struct sq_format_cost sq_bs_timed = {
+    .check = sq_bs_recipe_check,
+    .unit = unit,
+    .pe = make_pe,
+    .weight_nbytes = weight_nbytes,
+    .act_nbits = act_nbits,
+    .n_act_scales = n_act_scales,
+    .equivalent_bits = equivalent_bits,
+};

@@ -60,7 +60,7 @@ static enum sq_status bs_alloc(struct sq_bs *c, struct sq_error *err)
     return is_done ? SQ_OK : no_memory(c->n, c->k, err);
 }
 
-void sq_bs_layer_free(void *state)
+static void layer_free(void *state)
 {
     struct state *s = state;
     if (!s)
@@ -211,8 +211,8 @@ static enum sq_status keep(struct state *s, const float *w, struct sq_error *err
     return s->values ? SQ_OK : no_memory(s->w.n, s->w.k, err);
 }
 
-enum sq_status sq_bs_layer_init(void **state, const struct sq_recipe *r, const float *w, size_t n,
-                                size_t k, const struct sq_quant_input *in, struct sq_error *err)
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
     struct state *s = state_new(r, n, k);
     float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation) : NULL;
@@ -227,7 +227,7 @@ enum sq_status sq_bs_layer_init(void **state, const struct sq_recipe *r, const f
         status = fix_act(s, in, k, err);
     free(rotated);
     if (status != SQ_OK)
-        sq_bs_layer_free(s);
+        layer_free(s);
     else
         *state = s;
     return status;
@@ -326,8 +326,8 @@ static enum sq_status multiply(const struct state *s, const float *x, size_t m, 
     return check_numbers(y, m, s->w.n, err);
 }
 
-enum sq_status sq_bs_layer_apply(const void *state, const struct sq_recipe *r, const float *x,
-                                 size_t m, float *y, struct sq_error *err)
+static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err)
 {
     const struct state *s = state;
     (void)r;
@@ -341,13 +341,13 @@ enum sq_status sq_bs_layer_apply(const void *state, const struct sq_recipe *r, c
 
 // ---- what it stands for ---------------------------------------------------------------------
 
-void *sq_bs_layer_outline(const struct sq_recipe *r, size_t n, size_t k)
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
     return state_new(r, n, k);
 }
 
 // Of rotated weights what they are in the columns of the model: the rotation is its own inverse.
-void sq_bs_layer_decode_row(const void *state, size_t row, float *out)
+static void decode_row(const void *state, size_t row, float *out)
 {
     const struct state *s = state;
     float block[SQ_BS_BLOCK_MAX];
@@ -376,7 +376,7 @@ static size_t n_globals(const struct sq_bs *w, unsigned part)
     return sq_bs_has_scale(&w->f, part) ? 1 : w->n;
 }
 
-size_t sq_bs_layer_parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 {
     const struct state *s = state;
     const struct sq_bs *w = &s->w;
@@ -454,8 +454,8 @@ static enum sq_status load_codes(struct state *s, const struct sq_part_source *f
     return finish(s, err);
 }
 
-enum sq_status sq_bs_layer_load(void **state, const struct sq_recipe *r,
-                                const struct sq_part_source *from, struct sq_error *err)
+static enum sq_status load(void **state, const struct sq_recipe *r,
+                           const struct sq_part_source *from, struct sq_error *err)
 {
     struct state *s = state_new(r, from->n, from->k_orig);
     *state = NULL;
@@ -465,8 +465,26 @@ enum sq_status sq_bs_layer_load(void **state, const struct sq_recipe *r,
     if (status == SQ_OK)
         status = load_codes(s, from, err);
     if (status != SQ_OK)
-        sq_bs_layer_free(s);
+        layer_free(s);
     else
         *state = s;
     return status;
 }
+
+const struct sq_format_values sq_bs_coded = {
+    .check = sq_bs_recipe_check,
+    .needs = sq_bs_needs,
+    .has_smoothing = true,
+    .init = init,
+    .free = layer_free,
+    .apply = apply,
+    .padded = sq_bs_recipe_padded,
+    .decode_row = decode_row,
+};
+
+const struct sq_format_file sq_bs_stored = {
+    .parts = parts,
+    .outline = outline,
+    .load = load,
+    .numbers = sq_bs_numbers,
+};

@@ -22,17 +22,39 @@ static const struct sq_format_option fp6_options[] = {
 static const struct sq_format_option fp8_options[] = {
     SQ_BS_HEAD, ELEMENT(fp8_choice, SQ_ELEMENT_E4M3), RULE, SQ_BS_TAIL, {0}};
 
-#define MX(name_, options)                                                                         \
-    const struct sq_format_ops sq_format_##name_ = {                                               \
-        .name = #name_,                                                                            \
-        .option = options,                                                                         \
-        .values = sq_bs_values,                                                                    \
-        SQ_BS_MEMBERS,                                                                             \
-    }
-extern const struct sq_format_ops sq_format_mxfp6, sq_format_mxfp8, sq_format_mxint8,
-    sq_format_mxplus;
-MX(mxfp4, plain_options);
-MX(mxfp6, fp6_options);
-MX(mxfp8, fp8_options);
-MX(mxint8, plain_options);
-MX(mxplus, plus_options);
+// ---- beside the scale of a block -------------------------------------------------------------
+
+static void choose_element(const struct sq_recipe *r, struct sq_bs_format *f)
+{
+    f->element = (enum sq_element)r->bs.element;
+}
+
+static size_t numbers(struct sq_recipe *r, struct sq_metadata_value *value)
+{
+    value[0] = (struct sq_metadata_value){"rule", &r->bs.rule, 0, SQ_BS_CEIL};
+    return 1;
+}
+
+static size_t fp6_numbers(struct sq_recipe *r, struct sq_metadata_value *value)
+{
+    value[1] =
+        (struct sq_metadata_value){"element", &r->bs.element, SQ_ELEMENT_E2M3, SQ_ELEMENT_E3M2};
+    return numbers(r, value) + 1;
+}
+
+static size_t fp8_numbers(struct sq_recipe *r, struct sq_metadata_value *value)
+{
+    value[1] =
+        (struct sq_metadata_value){"element", &r->bs.element, SQ_ELEMENT_E4M3, SQ_ELEMENT_E5M2};
+    return numbers(r, value) + 1;
+}
+
+#define MX(name_, options, element_, ...)                                                          \
+    SQ_BS_FORMAT(name_, options, .blocks = {.kind = SQ_BS_MX, .element = (element_), .block = 32}, \
+                 __VA_ARGS__)
+MX(mxfp4, plain_options, SQ_ELEMENT_E2M1, .numbers = numbers);
+MX(mxfp6, fp6_options, SQ_ELEMENT_E2M3, .choose = choose_element, .numbers = fp6_numbers);
+MX(mxfp8, fp8_options, SQ_ELEMENT_E4M3, .choose = choose_element, .numbers = fp8_numbers);
+MX(mxint8, plain_options, SQ_ELEMENT_MXINT8, .numbers = numbers);
+SQ_BS_FORMAT(mxplus, plus_options,
+             .blocks = {.kind = SQ_BS_PLUS, .element = SQ_ELEMENT_E2M1, .block = 32});

@@ -4,15 +4,16 @@
 
 static const struct sq_format_option options[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, SQ_BS_TAIL, {0}};
 
-#define NV(name_)                                                                                  \
-    const struct sq_format_ops sq_format_##name_ = {                                               \
-        .name = #name_,                                                                            \
-        .option = options,                                                                         \
-        .values = sq_bs_values,                                                                    \
-        SQ_BS_MEMBERS,                                                                             \
-    }
-extern const struct sq_format_ops sq_format_nvfp4_46, sq_format_nvint5;
-NV(nvfp4);
-NV(nvfp4_46);
-NV(nvint4);
-NV(nvint5);
+static size_t numbers(struct sq_recipe *r, struct sq_metadata_value *value)
+{
+    value[0] = (struct sq_metadata_value){"act_scale", &r->bs.is_act_static, 0, 1};
+    return 1;
+}
+
+#define NV(name_, kind_, element_)                                                                 \
+    SQ_BS_FORMAT(name_, options, .blocks = {.kind = (kind_), .element = (element_), .block = 16},  \
+                 .numbers = numbers)
+NV(nvfp4, SQ_BS_NV, SQ_ELEMENT_E2M1);
+NV(nvfp4_46, SQ_BS_FOUR_SIX, SQ_ELEMENT_E2M1);
+NV(nvint4, SQ_BS_NV, SQ_ELEMENT_INT4);
+NV(nvint5, SQ_BS_NV, SQ_ELEMENT_INT5);

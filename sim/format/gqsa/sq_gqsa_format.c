@@ -451,38 +451,67 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
 }
 
-const struct sq_format_ops sq_format_gqsa = {
-    .routes = &sq_gqsa_routes,
-    .name = "gqsa",
-    .option = options,
-    .uncalibrated = "--prune magnitude --algorithm rtn",
-    .settle = settle,
-    .text = text,
+static const struct sq_format_values coded = {
     .check = check,
     .needs = needs,
     .init = init,
     .free = gqsa_free,
     .apply = apply,
     .padded = padded,
-    .outline = outline,
     .decode_row = decode_row,
     .figures = figures,
-    .share = share,
-    .share_unit = "groups",
-    .has_file = true,
+};
+
+static const struct sq_format_file stored = {
+    .outline = outline,
     .parts = parts,
     .load = load,
-    .values = values,
-    .check_cost = sq_gqsa_check_cost,
+    .numbers = values,
+};
+
+static const struct sq_format_share shared = {
+    .loads = share,
+    .unit = "groups",
+};
+
+static double *share_of(struct sq_recipe *r)
+{
+    return &r->sparsity;
+}
+
+static const struct sq_format_own of_layer = {
+    .share = share_of,
+    .weights = own,
+    .tile = sq_gqsa_own_tile,
+    .text = "kept groups",
+};
+
+static const struct sq_format_cost timed = {
+    .check = sq_gqsa_check_cost,
     .unit = sq_gqsa_unit,
     .pe = make_pe,
     .draw = sq_gqsa_draw,
-    .own = own,
-    .own_tile = sq_gqsa_own_tile,
-    .own_text = "kept groups",
     .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn by seed",
     .weight_nbytes = sq_gqsa_weight_nbytes,
     .equivalent_bits = sq_gqsa_equivalent_bits,
-    .gpu_product = sq_gpu_product_bf16,
-    .is_gpu_record = is_record,
+    .own = &of_layer,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .product = sq_gpu_product_bf16,
+    .is_record = is_record,
+};
+
+const struct sq_format_ops sq_format_gqsa = {
+    .name = "gqsa",
+    .option = options,
+    .uncalibrated = "--prune magnitude --algorithm rtn",
+    .settle = settle,
+    .text = text,
+    .values = &coded,
+    .file = &stored,
+    .share = &shared,
+    .cost = &timed,
+    .gpu = &on_gpu,
+    .routes = &sq_gqsa_routes,
 };

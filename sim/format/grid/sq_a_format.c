@@ -37,7 +37,8 @@ static const struct sq_format_option dynamic_options[] = {
 
 static bool is_static(const struct sq_recipe *r)
 {
-    return r->format == &sq_format_sq_a_static;
+    const struct sq_grid_variant *kind = r->format->variant;
+    return !kind->is_by_token;
 }
 
 static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
@@ -52,7 +53,7 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     if (r->act.kind == SQ_GRID_DENSE)
         r->act.kind = SQ_GRID_OWN;
     SQ_TRY(sq_grid_settle_banks(r, err));
-    return sq_grid_settle(r, scope, given, err);
+    return sq_grid_settle(r, scope, given, is_static(r), err); // step 1 of Algorithm 2 (SPEC B.5)
 }
 
 static void text(const struct sq_recipe *r, char out[96])
@@ -180,38 +181,46 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
     return strstr(s->dtype_w, "s4") && sq_gpu_is_share(s, sq_format_sparsity(&f));
 }
 
-#define SQ_A                                                                                       \
-    .settle = settle, .text = text, SQ_GRID_VALUES, .check_cost = check_cost,                      \
-    .weight_nbytes = sq_grid_weight_nbytes, .act_nbits = act_nbits, .act_scales = 2,               \
-    .equivalent_bits = sq_grid_equivalent_bits, .gpu_product = sq_gpu_product_int8,                \
-    .is_gpu_record = is_record
+static unsigned n_act_scales(const struct sq_recipe *r)
+{
+    (void)r;
+    return 2;
+}
+
+#define TIMED                                                                                      \
+    .check = check_cost, .weight_nbytes = sq_grid_weight_nbytes, .act_nbits = act_nbits,           \
+    .n_act_scales = n_act_scales, .equivalent_bits = sq_grid_equivalent_bits
+
+static const struct sq_format_cost static_timed = {TIMED, .unit = static_unit, .slower = slower,
+                                                   .pe = static_pe};
+static const struct sq_format_cost dynamic_timed = {TIMED, .unit = dynamic_unit, .pe = dynamic_pe};
+static const struct sq_format_gpu on_gpu = {.product = sq_gpu_product_int8, .is_record = is_record};
 
 extern const struct sq_format_routes sq_a_static_routes, sq_a_dynamic_routes;
 
-// Step 1 of Algorithm 2 (SPEC B.5).
-static bool static_is_smoothed(const struct sq_recipe *r)
-{
-    (void)r;
-    return true;
-}
+const struct sq_format_ops sq_format_sq_a_static = {
+    .name = "sq_a_static",
+    .option = static_options,
+    .settle = settle,
+    .text = text,
+    .values = &sq_grid_masked,
+    .file = &sq_grid_stored,
+    .cost = &static_timed,
+    .gpu = &on_gpu,
+    .routes = &sq_a_static_routes,
+    .variant = &(const struct sq_grid_variant){.mixes_act = true},
+};
 
-static const char *const derived[] = {"perm_hi", "perm_lo", NULL}; // of `mask`
-
-const struct sq_format_ops sq_format_sq_a_static = {.routes = &sq_a_static_routes,
-                                                    .derived = derived,
-                                                    .name = "sq_a_static",
-                                                    .option = static_options,
-                                                    .has_mask = true,
-                                                    .is_smoothed = static_is_smoothed,
-                                                    .unit = static_unit,
-                                                    .slower = slower,
-                                                    .pe = static_pe,
-                                                    SQ_A};
-
-const struct sq_format_ops sq_format_sq_a_dynamic = {.routes = &sq_a_dynamic_routes,
-                                                     .name = "sq_a_dynamic",
-                                                     .option = dynamic_options,
-                                                     .uncalibrated = "--algorithm rtn",
-                                                     .unit = dynamic_unit,
-                                                     .pe = dynamic_pe,
-                                                     SQ_A};
+const struct sq_format_ops sq_format_sq_a_dynamic = {
+    .name = "sq_a_dynamic",
+    .option = dynamic_options,
+    .uncalibrated = "--algorithm rtn",
+    .settle = settle,
+    .text = text,
+    .values = &sq_grid_coded,
+    .file = &sq_grid_stored,
+    .cost = &dynamic_timed,
+    .gpu = &on_gpu,
+    .routes = &sq_a_dynamic_routes,
+    .variant = &(const struct sq_grid_variant){.mixes_act = true, .is_by_token = true},
+};

@@ -40,7 +40,7 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
                        r->act.low_bits);
     if (r->own[0])
         r->act = (struct sq_grid){SQ_GRID_FP8, 0, 8};
-    return sq_grid_settle(r, scope, given, err);
+    return sq_grid_settle(r, scope, given, false, err);
 }
 
 static void text(const struct sq_recipe *r, char out[96])
@@ -92,21 +92,31 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), r->weight.low_bits);
 }
 
+static const struct sq_format_cost timed = {
+    .check = check_cost,
+    .unit = unit,
+    .pe = make_pe,
+    .weight_nbytes = sq_grid_weight_nbytes,
+    .equivalent_bits = sq_grid_equivalent_bits,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .product = gpu_product,
+    .is_library = is_library,
+    .record = "w4",
+    .is_record = is_record,
+};
+
 const struct sq_format_ops sq_format_dense = {
-    .routes = &sq_dense_routes,
     .name = "dense",
     .option = options,
     .uncalibrated = "--algorithm rtn",
     .settle = settle,
     .text = text,
-    SQ_GRID_VALUES,
-    .check_cost = check_cost,
-    .unit = unit,
-    .pe = make_pe,
-    .weight_nbytes = sq_grid_weight_nbytes,
-    .equivalent_bits = sq_grid_equivalent_bits,
-    .gpu_product = gpu_product,
-    .is_gpu_library = is_library,
-    .gpu_name = "w4",
-    .is_gpu_record = is_record,
+    .values = &sq_grid_coded,
+    .file = &sq_grid_stored,
+    .cost = &timed,
+    .gpu = &on_gpu,
+    .routes = &sq_dense_routes,
+    .variant = &(const struct sq_grid_variant){0},
 };

@@ -36,6 +36,11 @@ struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q)
 
 // ---- the recipe -----------------------------------------------------------------------------
 
+static const struct sq_grid_variant *variant_of(const struct sq_recipe *r)
+{
+    return r->format->variant;
+}
+
 static bool is_mixed_act(const struct sq_recipe *r)
 {
     return !r->is_act_f16 && sq_grid_is_mixed(&r->act);
@@ -66,7 +71,7 @@ static enum sq_status check_pair(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
-enum sq_status sq_grid_recipe_check(const struct sq_recipe *r, struct sq_error *err)
+static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     SQ_TRY(sq_grid_check(&r->weight, err));
     if (!r->is_act_f16)
@@ -86,7 +91,7 @@ enum sq_status sq_grid_recipe_check(const struct sq_recipe *r, struct sq_error *
     return SQ_OK;
 }
 
-unsigned sq_grid_needs(const struct sq_recipe *r)
+static unsigned needs(const struct sq_recipe *r)
 {
     return (r->is_smooth ? SQ_NEED_INPUTS : 0u) | (r->is_gptq ? SQ_NEED_FACTOR : 0u) |
            (is_mixed_act(r) && r->select == SQ_SELECT_STATIC ? SQ_NEED_INPUTS : 0u);
@@ -109,7 +114,7 @@ static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
     if (r->bs.operand == SQ_OPERAND_WEIGHTS && sq_given_text(given, "act-bits"))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights leaves activations as they are");
-    if (is_act && (r->format == &sq_format_sq_w || r->is_act_f16))
+    if (is_act && (variant_of(r)->mixes_weights || r->is_act_f16))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = act needs encoded activations of 4 to 8 bits");
     if (r->bs.operand == SQ_OPERAND_WEIGHTS && is_mixed_act(r))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights: %s encodes activations",
@@ -124,12 +129,12 @@ static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
 }
 
 enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
-                              struct sq_error *err)
+                              bool is_smoothed, struct sq_error *err)
 {
     if (sq_given_text(given, "percdamp") && !r->is_gptq)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
     if (scope != SQ_IN_FILE && !sq_given_text(given, "smooth"))
-        r->is_smooth = r->format->is_smoothed && r->format->is_smoothed(r);
+        r->is_smooth = is_smoothed;
     return settle_operand(r, scope, given, err);
 }
 
@@ -244,8 +249,25 @@ struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, siz
     return q;
 }
 
-enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float *w, size_t n,
-                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
+static void layer_free(void *state)
+{
+    struct sq_grid_layer *q = state;
+    if (!q)
+        return;
+    sq_codes_free(&q->w);
+    sq_operand_free(&q->packed);
+    free(q->mask);
+    free(q->values);
+    free(q->cells.cells);
+    for (unsigned s = 0; s < SQ_CODES_STREAMS; s++)
+        free(q->stream[s]);
+    free(q->mask_bits);
+    free(q->perm);
+    free(q);
+}
+
+static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
     struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
     *state = NULL;
@@ -265,27 +287,10 @@ enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float
     if (status == SQ_OK)
         status = sq_grid_prepare(q, r, err);
     if (status != SQ_OK)
-        sq_grid_free(q);
+        layer_free(q);
     else
         *state = q;
     return status;
-}
-
-void sq_grid_free(void *state)
-{
-    struct sq_grid_layer *q = state;
-    if (!q)
-        return;
-    sq_codes_free(&q->w);
-    sq_operand_free(&q->packed);
-    free(q->mask);
-    free(q->values);
-    free(q->cells.cells);
-    for (unsigned s = 0; s < SQ_CODES_STREAMS; s++)
-        free(q->stream[s]);
-    free(q->mask_bits);
-    free(q->perm);
-    free(q);
 }
 
 enum sq_status sq_grid_layer_load(const struct sq_operand_file *file, size_t i,
@@ -308,7 +313,7 @@ enum sq_status sq_grid_layer_load(const struct sq_operand_file *file, size_t i,
     return status;
 }
 
-void sq_grid_decode_row(const void *state, size_t row, float *out)
+static void decode_row(const void *state, size_t row, float *out)
 {
     const struct sq_grid_layer *q = state;
     if (q->values)
@@ -321,14 +326,14 @@ void sq_grid_decode_row(const void *state, size_t row, float *out)
         sq_bs_rotate(out, q->w.k_orig, q->rotation);
 }
 
-const uint8_t *sq_grid_mask(const void *state)
+static const uint8_t *mask_of(const void *state)
 {
     return ((const struct sq_grid_layer *)state)->mask;
 }
 
 bool sq_recipe_is_grid(const struct sq_recipe *r)
 {
-    return r->format->init == sq_grid_init;
+    return r->format->file == &sq_grid_stored;
 }
 
 bool sq_recipe_is_packed(const struct sq_recipe *r)
@@ -374,7 +379,7 @@ enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err)
 }
 
 // Own weights have the streams of struct sq_codes as well: packed or not, their bytes are the same.
-void *sq_grid_outline(const struct sq_recipe *r, size_t n, size_t k)
+static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
     struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
     if (q && r->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
@@ -393,7 +398,7 @@ static size_t put(struct sq_part *part, size_t n, const char *name, enum sq_dtyp
     return n + 1;
 }
 
-size_t sq_grid_parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
+static size_t parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 {
     const struct sq_grid_layer *q = state;
     const struct sq_codes *w = &q->w;
@@ -420,11 +425,9 @@ size_t sq_grid_parts(const void *state, struct sq_part part[SQ_PARTS_MAX])
 }
 
 // What codes mean, and what becomes of activations where that is no choice of the reader.
-size_t sq_grid_file_values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
+static size_t numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
-    const bool is_w = r->format == &sq_format_sq_w,
-               is_dynamic = r->format == &sq_format_sq_a_dynamic,
-               is_act = r->format == &sq_format_sq_a_static || is_dynamic;
+    const bool is_w = variant_of(r)->mixes_weights, is_act = variant_of(r)->mixes_act;
     size_t n = 0;
     value[n++] = (struct sq_metadata_value){"grid", (unsigned *)&r->weight.kind,
                                             is_w ? SQ_GRID_OWN : SQ_GRID_DENSE,
@@ -445,7 +448,7 @@ size_t sq_grid_file_values(struct sq_recipe *r, struct sq_metadata_value value[S
         value[n++] = (struct sq_metadata_value){"act_high", &r->act.high_bits, 4, 12};
         value[n++] = (struct sq_metadata_value){"act_low", &r->act.low_bits, 2, 4};
     }
-    if (is_dynamic)
+    if (variant_of(r)->is_by_token)
         value[n++] = (struct sq_metadata_value){"select", (unsigned *)&r->select,
                                                 SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_INT8};
     return n;
@@ -548,8 +551,8 @@ static enum sq_status load(struct sq_grid_layer *q, const struct sq_recipe *r,
     return r->bs.operand == SQ_OPERAND_WEIGHTS ? sq_grid_keep_values(q, r, NULL, err) : SQ_OK;
 }
 
-enum sq_status sq_grid_load(void **state, const struct sq_recipe *r,
-                            const struct sq_part_source *from, struct sq_error *err)
+static enum sq_status load_layer(void **state, const struct sq_recipe *r,
+                                 const struct sq_part_source *from, struct sq_error *err)
 {
     struct sq_grid_layer *q = sq_grid_layer_new(r, from->n, from->k_orig);
     *state = NULL;
@@ -559,8 +562,24 @@ enum sq_status sq_grid_load(void **state, const struct sq_recipe *r,
     if (status == SQ_OK)
         status = sq_grid_prepare(q, r, err);
     if (status != SQ_OK)
-        sq_grid_free(q);
+        layer_free(q);
     else
         *state = q;
     return status;
 }
+
+#define VALUES                                                                                     \
+    .check = check, .needs = needs, .has_smoothing = true, .init = init, .free = layer_free,       \
+    .apply = sq_grid_apply, .padded = sq_grid_padded, .decode_row = decode_row
+
+const struct sq_format_values sq_grid_coded = {VALUES};
+const struct sq_format_values sq_grid_masked = {VALUES, .mask = mask_of};
+
+static const char *const derived[] = {"perm_hi", "perm_lo", NULL}; // of `mask`
+const struct sq_format_file sq_grid_stored = {
+    .parts = parts,
+    .derived = derived,
+    .outline = outline,
+    .load = load_layer,
+    .numbers = numbers,
+};

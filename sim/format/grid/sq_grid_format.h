@@ -49,31 +49,26 @@ enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err);
 enum sq_status sq_grid_prepare(struct sq_grid_layer *q, const struct sq_recipe *r,
                                struct sq_error *err);
 
-// ---- members of struct sq_format_ops --------------------------------------------------------
+// ---- the tables -----------------------------------------------------------------------------
 
-enum sq_status sq_grid_recipe_check(const struct sq_recipe *r, struct sq_error *err);
-unsigned sq_grid_needs(const struct sq_recipe *r);
-enum sq_status sq_grid_init(void **state, const struct sq_recipe *r, const float *w, size_t n,
-                            size_t k, const struct sq_quant_input *in, struct sq_error *err);
-void sq_grid_free(void *state);
+extern const struct sq_format_ops sq_format_sq_w, sq_format_dense, sq_format_sq_a_static,
+    sq_format_sq_a_dynamic;
+
+// What one of them is beside the others: its table points here. All false: plain codes.
+struct sq_grid_variant {
+    bool mixes_weights, mixes_act; // high and low codes
+    bool is_by_token;              // mixes_act: each token has a mask of its own
+};
+
+extern const struct sq_format_values sq_grid_coded;
+extern const struct sq_format_values sq_grid_masked; // of layers with one mask of channels
+extern const struct sq_format_file sq_grid_stored;
 enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                              float *y, struct sq_error *err);
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
-void *sq_grid_outline(const struct sq_recipe *r, size_t n, size_t k);
-void sq_grid_decode_row(const void *state, size_t row, float *out);
-const uint8_t *sq_grid_mask(const void *state);
-size_t sq_grid_parts(const void *state, struct sq_part part[SQ_PARTS_MAX]);
-enum sq_status sq_grid_load(void **state, const struct sq_recipe *r,
-                            const struct sq_part_source *from, struct sq_error *err);
-size_t sq_grid_file_values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
 double sq_grid_equivalent_bits(const struct sq_recipe *r);
 void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                            const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS]);
-#define SQ_GRID_VALUES                                                                             \
-    .check = sq_grid_recipe_check, .needs = sq_grid_needs, .has_smoothing = true,                  \
-    .init = sq_grid_init, .free = sq_grid_free, .apply = sq_grid_apply, .padded = sq_grid_padded,  \
-    .outline = sq_grid_outline, .decode_row = sq_grid_decode_row, .mask = sq_grid_mask,            \
-    .has_file = true, .parts = sq_grid_parts, .load = sq_grid_load, .values = sq_grid_file_values
 
 // ---- sides that stay as they are, rotations (sq_grid_values.c) ---------------------------------
 
@@ -93,9 +88,10 @@ struct sq_codes sq_grid_act_codes(const struct sq_grid_layer *q, const struct sq
 
 // ---- settling -------------------------------------------------------------------------------
 
-// --smooth, --percdamp; the grid and the banks of the mixed operand.
+// --smooth, which is on where nobody says if is_smoothed, and --percdamp; the banks of the mixed
+// operand.
 enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
-                              struct sq_error *err);
+                              bool is_smoothed, struct sq_error *err);
 enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err);
 // "SQ(8,4,32,0.75) G=128" or "... G=row".
 void sq_banks_text(const struct sq_format *f, char text[64]);
@@ -122,9 +118,9 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
 #define SQ_GRID_TAIL                                                                               \
     {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_GRID_SEEN,                       \
      SQ_FIELD(high_per_bank), .by = "sparsity"},                                                   \
-    SQ_REAL("smooth", SQ_GRID_CODED, SQ_GRID_SEEN, 0, 1, 0.5, alpha,                                  \
-            "SmoothQuant with this exponent (0.5 in Algorithm 1, sq_w by gptq, and 2, "           \
-            "sq_a_static; none elsewhere)", .flag = offsetof(struct sq_recipe, is_smooth),        \
+    SQ_REAL("smooth", SQ_GRID_CODED, SQ_GRID_SEEN, 0, 1, 0.5, alpha,                               \
+            "SmoothQuant with this exponent (0.5 in Algorithm 1, sq_w by gptq, and 2, "            \
+            "sq_a_static; none elsewhere)", .flag = offsetof(struct sq_recipe, is_smooth),         \
             .off = "none", .absent = "has no smoothing"),                                          \
     SQ_WORD("operand", SQ_GRID_CODED, SQ_GRID_SEEN, sq_operand_choice, 0, SQ_OPERAND_BOTH,         \
             bs.operand, "what is encoded; the other side is binary32"),                            \
@@ -140,7 +136,7 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
 #define SQ_BANK_BITS(grid, scopes)                                                                 \
     SQ_UINT("high-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 4, 8, 8, grid.high_bits,              \
             "bits of a high code, 4 or 8; 12: three nibbles, split activations", .also = 12,       \
-            .absent = SQ_NO_BANKS),                                 \
+            .absent = SQ_NO_BANKS),                                                                \
     SQ_UINT("low-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 2, 4, 4, grid.low_bits,                \
             "bits of a low code", .absent = SQ_NO_BANKS),                                          \
     SQ_BANK_OPTION((scopes) & ~SQ_GRID_CODED, SQ_IN_RUN),                                          \
@@ -149,7 +145,7 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
     SQ_REAL("sparsity", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 0.5, 0.9375, 0.75, sparsity,           \
             "fraction of low codes: 1/2, 3/4, 7/8 or 15/16")
 #define SQ_VARIANT_OPTION(grid)                                                                    \
-    SQ_WORD("variant", SQ_GRID_CODED, 0, sq_variant_choice, SQ_GRID_OWN, SQ_GRID_OWN, grid.kind,      \
+    SQ_WORD("variant", SQ_GRID_CODED, 0, sq_variant_choice, SQ_GRID_OWN, SQ_GRID_OWN, grid.kind,   \
             "scales of high and low codes", .absent = SQ_NO_BANKS)
 // clang-format on
 

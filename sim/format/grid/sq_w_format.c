@@ -47,7 +47,7 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     if (r->weight.kind == SQ_GRID_DENSE)
         r->weight.kind = SQ_GRID_OWN;
     SQ_TRY(sq_grid_settle_banks(r, err));
-    return sq_grid_settle(r, scope, given, err);
+    return sq_grid_settle(r, scope, given, r->is_gptq, err); // step 1 of Algorithm 1 (SPEC B.4)
 }
 
 static void text(const struct sq_recipe *r, char out[96])
@@ -111,27 +111,30 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_core(pe, &u->unit.core);
 }
 
-// Step 1 of Algorithm 1 (SPEC B.4).
-static bool is_smoothed(const struct sq_recipe *r)
-{
-    return r->is_gptq;
-}
-
-const struct sq_format_ops sq_format_sq_w = {
-    .routes = &sq_w_routes,
-    .name = "sq_w",
-    .option = options,
-    .uncalibrated = "--algorithm rtn",
-    .settle = settle,
-    .text = text,
-    SQ_GRID_VALUES,
-    .is_smoothed = is_smoothed,
-    .check_cost = check_cost,
+static const struct sq_format_cost timed = {
+    .check = check_cost,
     .is_core = true,
     .unit = unit,
     .pe = make_pe,
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
-    .gpu_product = sq_gpu_product_bf16,
-    .is_gpu_record = is_record,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .product = sq_gpu_product_bf16,
+    .is_record = is_record,
+};
+
+const struct sq_format_ops sq_format_sq_w = {
+    .name = "sq_w",
+    .option = options,
+    .uncalibrated = "--algorithm rtn",
+    .settle = settle,
+    .text = text,
+    .values = &sq_grid_coded,
+    .file = &sq_grid_stored,
+    .cost = &timed,
+    .gpu = &on_gpu,
+    .routes = &sq_w_routes,
+    .variant = &(const struct sq_grid_variant){.mixes_weights = true},
 };

@@ -351,30 +351,45 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
         sq_cost_pe_add(pe, 1, &block);
 }
 
-const struct sq_format_ops sq_format_sp24 = {
-    .routes = &sq_sp24_routes,
-    .name = "sp24",
-    .option = options,
-    .uncalibrated = "--prune magnitude --algorithm rtn",
-    .settle = settle,
+static const struct sq_format_values coded = {
     .check = check,
     .needs = needs,
     .init = init,
     .free = sp24_free,
     .apply = apply,
     .padded = padded,
+    .decode_row = decode_row,
+};
+
+static const struct sq_format_file stored = {
     .outline = outline,
     .sized_by = sized_by,
-    .decode_row = decode_row,
-    .has_file = true,
     .parts = parts,
     .load = load,
-    .check_cost = check_cost,
+};
+
+static const struct sq_format_cost timed = {
+    .check = check_cost,
     .unit = unit,
     .pe = make_pe,
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
-    .is_gpu_sparse = true,
-    .gpu_product = sq_gpu_product_int8,
-    .is_gpu_library = always,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .is_sparse = true,
+    .product = sq_gpu_product_int8,
+    .is_library = always,
+};
+
+const struct sq_format_ops sq_format_sp24 = {
+    .name = "sp24",
+    .option = options,
+    .uncalibrated = "--prune magnitude --algorithm rtn",
+    .settle = settle,
+    .values = &coded,
+    .file = &stored,
+    .cost = &timed,
+    .gpu = &on_gpu,
+    .routes = &sq_sp24_routes,
 };

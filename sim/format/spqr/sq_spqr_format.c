@@ -440,40 +440,68 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 3);
 }
 
-const struct sq_format_ops sq_format_spqr = {
-    .routes = &sq_spqr_routes,
-    .name = "spqr",
-    .option = options,
-    .padding = PADDING,
-    .settle = settle,
-    .text = text,
+static const struct sq_format_values coded = {
     .check = check,
     .needs = needs,
     .init = init,
     .free = spqr_free,
     .apply = apply,
     .padded = padded,
+    .decode_row = decode_row,
+};
+
+static const struct sq_format_file stored = {
     .outline = outline,
     .sized_by = sized_by,
-    .decode_row = decode_row,
-    .share = share,
-    .share_unit = "bytes",
-    .share_text =
-        "bytes of the outliers: values and columns alone, with the offsets of CSR, padded "
-        "as PTCSR",
-    .has_file = true,
     .parts = parts,
     .load = load,
-    .values = values,
-    .check_cost = check_cost,
+    .numbers = values,
+};
+
+static const struct sq_format_share shared = {
+    .loads = share,
+    .unit = "bytes",
+    .text = "bytes of the outliers: values and columns alone, with the offsets of CSR, padded "
+            "as PTCSR",
+};
+
+static double *share_of(struct sq_recipe *r)
+{
+    return &r->outlier_share;
+}
+
+static const struct sq_format_own of_layer = {
+    .share = share_of,
+    .weights = own,
+    .tile = own_tile,
+    .text = "outliers",
+};
+
+static const struct sq_format_cost timed = {
+    .check = check_cost,
     .unit = unit,
     .pe = make_pe,
     .draw = draw,
-    .own = own,
-    .own_tile = own_tile,
-    .own_text = "outliers",
     .law = "outliers of a row binomial, tiles of columns drawn by seed",
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
-    .gpu_product = sq_gpu_product_bf16,
+    .own = &of_layer,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .product = sq_gpu_product_bf16,
+};
+
+const struct sq_format_ops sq_format_spqr = {
+    .name = "spqr",
+    .option = options,
+    .padding = PADDING,
+    .settle = settle,
+    .text = text,
+    .values = &coded,
+    .file = &stored,
+    .share = &shared,
+    .cost = &timed,
+    .gpu = &on_gpu,
+    .routes = &sq_spqr_routes,
 };

@@ -182,7 +182,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
         half[i] = sq_f32_to_f16(x[i]);
         x[i] = sq_half_to_float(half[i]);
     }
-    SQ_TRY(q->format->apply(q->state, r, x, p->m, row, err));
+    SQ_TRY(q->format->values->apply(q->state, r, x, p->m, row, err));
     for (size_t i = 0; i < p->m * p->n; i++)
         y[i] = sq_f32_to_f16(row[i]);
     put_outliers(p, &m->outliers);

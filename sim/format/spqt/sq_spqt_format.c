@@ -474,42 +474,71 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
 }
 
-const struct sq_format_ops sq_format_spqt = {
-    .routes = &sq_spqt_routes,
-    .name = "spqt",
-    .option = options,
-    .uncalibrated = "--prefill dense",
-    .padding = PADDING,
-    .settle = settle,
-    .text = text,
+static const struct sq_format_values coded = {
     .check = check,
     .needs = needs,
     .init = init,
     .free = spqt_free,
     .apply = apply,
     .padded = padded,
-    .outline = outline,
     .decode_row = decode_row,
-    .share = share,
-    .share_unit = "columns",
-    .needs_share_tokens = true,
-    .has_file = true,
+};
+
+static const struct sq_format_file stored = {
+    .outline = outline,
     .parts = parts,
     .load = load,
-    .values = values,
-    .check_cost = check_cost,
+    .numbers = values,
+};
+
+static const struct sq_format_share shared = {
+    .loads = share,
+    .unit = "columns",
+    .needs_tokens = true,
+};
+
+static double *share_of(struct sq_recipe *r)
+{
+    return &r->sparsity;
+}
+
+static const struct sq_format_own of_layer = {
+    .share = share_of,
+    .tokens = own_tokens,
+    .tokens_tile = own_tokens_tile,
+    .text = "active columns",
+};
+
+static const struct sq_format_cost timed = {
+    .check = check_cost,
     .unit = unit,
     .pe = make_pe,
     .draw = draw,
     .law = "active columns of a tile of tokens binomial, tokens independent, tiles drawn by seed",
-    .own_tokens = own_tokens,
-    .own_tokens_tile = own_tokens_tile,
-    .own_text = "active columns",
     .scan = scan,
     .lead_in = lead_in,
     .weight_nbytes = weight_nbytes,
     .held_nbytes = held_nbytes,
     .equivalent_bits = equivalent_bits,
-    .gpu_product = sq_gpu_product_bf16,
-    .is_gpu_record = is_record,
+    .own = &of_layer,
+};
+
+static const struct sq_format_gpu on_gpu = {
+    .product = sq_gpu_product_bf16,
+    .is_record = is_record,
+};
+
+const struct sq_format_ops sq_format_spqt = {
+    .name = "spqt",
+    .option = options,
+    .padding = PADDING,
+    .uncalibrated = "--prefill dense",
+    .settle = settle,
+    .text = text,
+    .values = &coded,
+    .file = &stored,
+    .share = &shared,
+    .cost = &timed,
+    .gpu = &on_gpu,
+    .routes = &sq_spqt_routes,
 };

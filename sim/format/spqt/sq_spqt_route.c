@@ -264,7 +264,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
     sq_product_put(p, "x", SQ_F16, p->m * p->k, half);
     sq_product_put(p, "theta", SQ_F32, 1, pattern);
     SQ_PRODUCT_KEEP(p, y, p->m * p->n);
-    SQ_TRY(q->format->apply(q->state, r, x, p->m, y, err));
+    SQ_TRY(q->format->values->apply(q->state, r, x, p->m, y, err));
     sq_product_put(p, "y", SQ_F32, p->m * p->n, y);
     sq_product_put(p, "superblocks", SQ_U8, sq_spqt_n_blocks(m->n, m->k) * SQ_Q4K_NBYTES, m->block);
     sq_product_put_number(p, "workers", r->workers ? r->workers : SQ_SPQT_WORKERS);

@@ -19,12 +19,12 @@ const char *sq_stream_name(enum sq_stream_id id)
 
 enum sq_status sq_cost_check(const struct sq_recipe *r, struct sq_error *err)
 {
-    return r->format->check_cost(r, err);
+    return r->format->cost->check(r, err);
 }
 
 bool sq_cost_is_core(const struct sq_recipe *r)
 {
-    return r->format->is_core;
+    return r->format->cost->is_core;
 }
 
 // ---- jobs -----------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, u
     u->span_beats = 1;
     u->low = 1;
     u->lines = has->cols;
-    r->format->unit(r, has, m, k, u);
+    r->format->cost->unit(r, has, m, k, u);
     if (u->step == 0)
         u->step = u->flush ? u->flush : SQ_BANK_MAX;
 }
@@ -59,17 +59,17 @@ void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64
     job->beats = (uint32_t)(is_core ? sq_cost_beats(u, flush)
                                     : elements / flush * sq_cost_beats(u, flush) +
                                           sq_cost_beats(u, elements % flush));
-    if (r->format->draw) {
+    if (r->format->cost->draw) {
         struct sq_tile_work tile;
         double kept;
-        r->format->draw(r, u, m, elements, NULL, &tile, &kept);
+        r->format->cost->draw(r, u, m, elements, NULL, &tile, &kept);
         job->beats = tile.beats;
     }
 }
 
 uint32_t sq_cost_scan(const struct sq_recipe *r, uint64_t elements)
 {
-    return r->format->scan ? (uint32_t)r->format->scan(r, elements) : 0;
+    return r->format->cost->scan ? (uint32_t)r->format->cost->scan(r, elements) : 0;
 }
 
 bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
@@ -77,10 +77,10 @@ bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint6
                   double *kept)
 {
     struct sq_rng rng = {seed};
-    if (!r->format->draw)
+    if (!r->format->cost->draw)
         return false;
     for (uint32_t i = 0; i < n; i++)
-        r->format->draw(r, u, m, elements, &rng, &tile[i], &kept[i]);
+        r->format->cost->draw(r, u, m, elements, &rng, &tile[i], &kept[i]);
     return true;
 }
 
@@ -105,20 +105,26 @@ double sq_cost_own_sum(struct sq_own *own)
     return sum;
 }
 
-bool sq_cost_has_own(const struct sq_recipe *r)
+bool sq_cost_is_own_of_tokens(const struct sq_recipe *r)
 {
-    return r->rows && (r->format->own_tile || r->format->own_tokens_tile);
+    return r->format->cost->own->tokens != NULL;
 }
 
-bool sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
+bool sq_cost_has_own(const struct sq_recipe *r)
+{
+    return r->rows && r->format->cost->own;
+}
+
+void sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
                  uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
                  double *kept)
 {
-    if (r->format->own_tokens_tile) {
+    const struct sq_format_own *layer = r->format->cost->own;
+    if (layer->tokens) {
         first = first < own->n_pieces ? first : own->n_pieces;
         elements = elements < own->n_pieces - first ? elements : own->n_pieces - first;
-        r->format->own_tokens_tile(r, u, own, row, first, elements, tile, kept);
-        return true;
+        layer->tokens_tile(r, u, own, row, first, elements, tile, kept);
+        return;
     }
     uint32_t count[SQ_LINES_MAX];
     uint64_t from = first / own->piece, to = (first + elements + own->piece - 1) / own->piece;
@@ -128,26 +134,24 @@ bool sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const 
         const uint32_t *before = own->before + (row + c) * (own->n_pieces + 1);
         count[c] = row + c < own->n ? before[to] - before[from] : 0;
     }
-    if (r->format->own_tile)
-        r->format->own_tile(r, u, elements, count, tile, kept);
-    return r->format->own_tile != NULL;
+    layer->tile(r, u, elements, count, tile, kept);
 }
 
 const char *sq_cost_law(const struct sq_recipe *r)
 {
-    return r->format->draw ? r->format->law : NULL;
+    return r->format->cost->draw ? r->format->cost->law : NULL;
 }
 
 uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k)
 {
-    return r->format->lead_in ? r->format->lead_in(r, k) : 0;
+    return r->format->cost->lead_in ? r->format->cost->lead_in(r, k) : 0;
 }
 
 double sq_cost_act_nbits(const struct sq_recipe *r)
 {
     if (r->bs.operand == SQ_OPERAND_WEIGHTS)
         return 32; // they stay as they are
-    return r->format->act_nbits ? r->format->act_nbits(r) : sq_recipe_act_bits(r);
+    return r->format->cost->act_nbits ? r->format->cost->act_nbits(r) : sq_recipe_act_bits(r);
 }
 
 void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
@@ -156,18 +160,16 @@ void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t 
     const struct sq_format_ops *f = r->format;
     for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)
         nbytes[id] = 0;
-    f->weight_nbytes(r, n, m_all, t, nbytes);
+    f->cost->weight_nbytes(r, n, m_all, t, nbytes);
     nbytes[SQ_STREAM_ACT] = m * sq_cost_bytes((double)t->elements * sq_cost_act_nbits(r));
-    const unsigned n_scales = f->n_act_scales ? f->n_act_scales(r)
-                              : f->act_scales ? f->act_scales
-                                              : 1;
+    const unsigned n_scales = f->cost->n_act_scales ? f->cost->n_act_scales(r) : 1;
     nbytes[SQ_STREAM_ACT_SCALE] = 4 * n_scales * m;
 }
 
 uint64_t sq_cost_held_nbytes(const struct sq_recipe *r, const uint64_t nbytes[SQ_N_STREAMS])
 {
-    if (r->format->held_nbytes)
-        return r->format->held_nbytes(nbytes);
+    if (r->format->cost->held_nbytes)
+        return r->format->cost->held_nbytes(nbytes);
     return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_INDEX] +
            nbytes[SQ_STREAM_SCALE];
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a format files ask (SPEC O.1): the tensors of a layer's encoding and how large they are,
+// the way back, and the numbers of the recipe that a file must carry.
+#ifndef SQ_FORMAT_FILE_H
+#define SQ_FORMAT_FILE_H
+
+#include "sim/format/sq_recipe.h"
+#include "sim/io/sq_safetensors.h"
+
+// One tensor of a layer's encoding: "values" becomes "<layer>.values" in a file.
+struct sq_part {
+    const char *name;
+    enum sq_dtype dtype;
+    unsigned n_dims;
+    uint64_t dim[3];
+    const void *data;
+};
+#define SQ_PARTS_MAX 8u   // of one layer
+#define SQ_VALUES_MAX 12u // numbers of a recipe in the metadata of a file
+
+// A layer in a file on its way in.
+struct sq_part_source {
+    const struct sq_safetensors *file;
+    const char *layer;
+    size_t n, k_orig;
+};
+
+// "<layer>.<part>" of a source with this dtype and shape (SQ_ERR_DAMAGED where it is missing,
+// SQ_ERR_STREAM_LEN for another shape); a dimension of SIZE_MAX may have any length.
+enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, enum sq_dtype dtype,
+                            unsigned n_dims, const size_t *dim, const struct sq_tensor **t,
+                            struct sq_error *err);
+
+// A whole number of the recipe under its name in the metadata.
+struct sq_metadata_value {
+    const char *key;
+    unsigned *number;
+    unsigned min, max;
+};
+
+struct sq_format_file {
+    // The tensors, valid as long as the state; returns how many.
+    size_t (*parts)(const void *state, struct sq_part part[SQ_PARTS_MAX]);
+    const char *const *derived; // names of those that follow from the others, so that they store
+                                // nothing and are not counted, up to a NULL; NULL: none
+    // A layer of w[n][k] without its data, of which parts() says name, dtype and shape, and free()
+    // is asked: what sizes are counted from. Where the weights decide how much is kept, as much as
+    // the shares of the recipe say, and `sized_by` names it ("outliers"); NULL: the shape decides
+    // all. NULL without memory.
+    void *(*outline)(const struct sq_recipe *r, size_t n, size_t k);
+    const char *(*sized_by)(const struct sq_recipe *r); // may be NULL
+    // Back from a file, copied and validated: what apply() relies on.
+    enum sq_status (*load)(void **state, const struct sq_recipe *r, const struct sq_part_source *s,
+                           struct sq_error *err);
+    // Numbers of the recipe that a file must carry so that it can be read and multiplied, as
+    // metadata keys. They are stored and set through `value`; NULL where there are none.
+    size_t (*numbers)(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
+};
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a format the values ask: what a recipe may be, a layer's encoding, its product. An
+// encoding is an opaque state that its format makes, multiplies, measures, writes and reads back;
+// sq_recipe.h is how it is used.
+#ifndef SQ_FORMAT_VALUES_H
+#define SQ_FORMAT_VALUES_H
+
+#include "sim/format/sq_recipe.h"
+
+// What of a layer's input init() wants in struct sq_quant_input.
+enum sq_need {
+    SQ_NEED_INPUTS = 1,      // calibration: abs_max, abs_sum, n_tokens
+    SQ_NEED_HESSIAN = 1 | 2, // calibration->xtx as well
+    SQ_NEED_FACTOR = 3 | 4,  // factor as well
+    SQ_NEED_SAMPLE = 8,      // sample[n_sample][k]: the first tokens of the calibration
+};
+
+// A figure of one layer's encoding that only this format has.
+struct sq_figure {
+    const char *key;
+    double value;
+};
+#define SQ_FIGURES_MAX 6u
+
+struct sq_format_values {
+    // The recipe's fields that the format uses; SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.
+    enum sq_status (*check)(const struct sq_recipe *r, struct sq_error *err);
+    unsigned (*needs)(const struct sq_recipe *r); // of enum sq_need, 0: nothing
+    bool has_smoothing;
+
+    // *state of w[n][k]; NULL after a failure. Refuses shapes the format does not have
+    // (SQ_ERR_SHAPE) and what is not finite.
+    enum sq_status (*init)(void **state, const struct sq_recipe *r, const float *w, size_t n,
+                           size_t k, const struct sq_quant_input *in, struct sq_error *err);
+    void (*free)(void *state); // NULL is harmless
+
+    // y[m][n] of x[m][k], bit-exact and independent of how tokens are split into calls; 1..128
+    // tokens, called from several threads at once.
+    enum sq_status (*apply)(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                            float *y, struct sq_error *err);
+
+    // K as stored, of a layer of k_orig columns.
+    size_t (*padded)(const struct sq_recipe *r, size_t k_orig);
+    // Row `row` as the values it stands for, out[k]: for weight errors.
+    void (*decode_row)(const void *state, size_t row, float *out);
+    // The static channel mask, [k] as stored; NULL: the format has none.
+    const uint8_t *(*mask)(const void *state);
+    // Figures that quantize prints per layer; returns how many. NULL where there are none.
+    size_t (*figures)(const void *state, struct sq_figure figure[SQ_FIGURES_MAX]);
+};
+
+#endif
