@@ -144,22 +144,29 @@ const char *sq_cli_suggest(const char *text, const char *const *names, size_t n)
     return sq_suggest(text, names, n);
 }
 
+const char *sq_cli_join(const char *const *names, size_t n, char *text, size_t nbytes)
+{
+    *text = '\0';
+    for (size_t i = 0, at = 0; i < n && at < nbytes; i++)
+        at += (size_t)snprintf(text + at, nbytes - at, "%s%s",
+                               i == 0       ? ""
+                               : i + 1 == n ? " or "
+                                            : ", ",
+                               names[i]);
+    return text;
+}
+
 enum sq_status sq_cli_name(const char *option, const char *text, const char *const *names, size_t n,
                            size_t *index, struct sq_error *err)
 {
-    char list[232] = "";
-    for (size_t i = 0, at = 0; i < n; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *index = i;
+    char list[232];
+    for (*index = 0; *index < n; ++*index)
+        if (strcmp(text, names[*index]) == 0)
             return SQ_OK;
-        }
-        const char *gap = i == 0 ? "" : i + 1 == n ? " or " : ", ";
-        if (at < sizeof list)
-            at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", gap, names[i]);
-    }
     const char *nearest = n > 1 ? sq_cli_suggest(text, names, n) : NULL;
-    return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need %s%s%s%s", option, text, list,
-                   nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
+    return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need %s%s%s%s", option, text,
+                   sq_cli_join(names, n, list, sizeof list), nearest ? " (did you mean " : "",
+                   nearest ? nearest : "", nearest ? "?)" : "");
 }
 
 // ---- progress, JSON, provenance -------------------------------------------------------------

@@ -5,7 +5,6 @@
 #ifndef SQ_CLI_H
 #define SQ_CLI_H
 
-#include <argp.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,18 +63,6 @@ int sq_cli_fail(const char *command, const struct sq_error *err);
 // Says on stderr that calibration tokens were named for a recipe that needs none.
 void sq_cli_note_calib(const char *command);
 
-// Parses argv with the given argp and its children. Option names are matched whole: no abbreviation
-// silently means another option. argp's own multi-line messages are replaced by one line that names
-// the nearest known option for a typo. --help prints on stdout and exits 0. Positional arguments
-// that the parser does not take (ARGP_ERR_UNKNOWN for ARGP_KEY_ARG) are refused here. -h is --help.
-// --complete prints what completion scripts want, a line each, and exits 0: "--name", argument or
-// nothing, words it may be; separated by tabs.
-//
-// A parser function that refuses a value fills the same *err (keep the pointer in `input`) and
-// returns EINVAL; sq_cli_uint and its relatives fill it. Returns that status, or SQ_ERR_ARG.
-enum sq_status sq_cli_parse(const struct argp *argp, int argc, char **argv, void *input,
-                            struct sq_error *err);
-
 // Whole string must be a number in [min, max]; the error reads "--bank = 33, need 4..128".
 enum sq_status sq_cli_uint(const char *option, const char *text, uint64_t min, uint64_t max,
                            uint64_t *value, struct sq_error *err);
@@ -85,6 +72,8 @@ enum sq_status sq_cli_double(const char *option, const char *text, double min, d
 // Index of `text` in names[0..n-1]; the error lists the names and the nearest one.
 enum sq_status sq_cli_name(const char *option, const char *text, const char *const *names, size_t n,
                            size_t *index, struct sq_error *err);
+// "none, peak or area" into text[nbytes], cut where it is longer; returns text.
+const char *sq_cli_join(const char *const *names, size_t n, char *text, size_t nbytes);
 // The nearest of names by edit distance, or NULL if none is near.
 const char *sq_cli_suggest(const char *text, const char *const *names, size_t n);
 
@@ -155,50 +144,5 @@ const char *sq_cli_revision(void);
 // stderr. Where nobody reads the pipe any more (`| head`) the program ends by SIGPIPE without a
 // word, as other tools do. Returns `code` otherwise.
 int sq_cli_finish(const char *command, int code);
-
-// ---- options several commands share -----------------------------------------------------------
-
-// --format --high-bits --low-bits --bank --sparsity --group, and --act-bits apart, as argp
-// children:
-//
-//   struct input { struct sq_cli_format format; ... } in = {.format = sq_cli_format_default(&err)};
-//   const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
-//                                         {&sq_cli_act_argp, 0, NULL, 0}, {0}};
-//   in the parser, on ARGP_KEY_INIT:
-//       state->child_inputs[0] = state->child_inputs[1] = &in->format;
-//
-// After a successful sq_cli_parse, format.format is a legal combination (sq_format_check).
-struct sq_cli_format {
-    struct sq_format format;
-    double sparsity;      // as given; format.high_per_bank follows at the end of parsing
-    unsigned act_bits;    // 4 or 8; only commands with sq_cli_act_argp offer it
-    struct sq_error *err; // where parsing reports
-};
-struct sq_cli_format sq_cli_format_default(struct sq_error *err);
-extern const struct argp sq_cli_format_argp;
-extern const struct argp sq_cli_act_argp;
-
-// "SQ(8,4,32,0.75) G=128" or "... G=row" into text[64].
-void sq_cli_format_text(const struct sq_format *f, char text[64]);
-// The same as keys of a JSON object: format, high_bits, low_bits, bank, high_per_bank, sparsity,
-// group (0 = row).
-void sq_cli_format_json(const struct sq_format *f, json_t *object);
-
-// --rows --cols --low-lanes --high-lanes --gather: what a core has besides its format. Child input:
-// struct sq_cli_core. After a successful parse sq_cli_core_config() joins it with the format.
-struct sq_cli_core {
-    struct sq_core_config config; // only the five fields above are set by the options
-    bool given;                   // any of them was
-    bool is_given[5];             // rows, cols, low-lanes, high-lanes, gather
-    struct sq_error *err;
-};
-struct sq_cli_core sq_cli_core_default(struct sq_error *err);
-extern const struct argp sq_cli_core_argp;
-// SQ_ERR_RANGE and the like where the combination is illegal (sq_core_config_check).
-enum sq_status sq_cli_core_config(const struct sq_cli_core *core,
-                                  const struct sq_cli_format *format, struct sq_core_config *config,
-                                  struct sq_error *err);
-// Keys rows, cols, low_lanes, high_lanes, act_bits, gather.
-void sq_cli_core_json(const struct sq_core_config *config, json_t *object);
 
 #endif

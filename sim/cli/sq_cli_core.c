@@ -1,84 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-// The core options that several commands share (sq_cli.h).
-#include <errno.h>
+#include "sim/cli/sq_cli_core.h"
 
-#include "sim/cli/sq_cli.h"
+#include "sim/format/grid/sq_grid_format.h"
 
-enum {
-    KEY_ROWS = 0x1100,
-    KEY_COLS,
-    KEY_LOW_LANES,
-    KEY_HIGH_LANES,
-    KEY_GATHER,
-};
+// ---- banks --------------------------------------------------------------------------------------
 
-static const char *const gathers[] = {"crossbar", "log"};
-
-struct sq_cli_core sq_cli_core_default(struct sq_error *err)
+struct sq_cli_banks sq_cli_banks_default(void)
 {
-    return (struct sq_cli_core){.config = sq_core_config_default(), .err = err};
+    const struct sq_format f = sq_format_default();
+    return (struct sq_cli_banks){.format = f, .sparsity = sq_format_sparsity(&f), .act_bits = 8};
 }
 
-static enum sq_status set(const char *option, const char *text, uint64_t max, unsigned *value,
-                          struct sq_error *err)
+// The combination, once everything was read.
+enum sq_status sq_cli_banks_end(void *banks, struct sq_error *err)
 {
-    uint64_t v;
-    SQ_TRY(sq_cli_uint(option, text, 1, max, &v, err));
-    *value = (unsigned)v;
+    struct sq_cli_banks *in = banks;
+    struct sq_format *f = &in->format;
+    struct sq_error inner;
+    enum sq_status status =
+        sq_format_high_per_bank(f->bank, in->sparsity, &f->high_per_bank, &inner);
+    if (status == SQ_OK)
+        status = sq_format_check(f, &inner);
+    return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.200s", inner.text);
+}
+
+static const char *const stored[] = {"sq_w", NULL}; // whose banks a core has
+static const char *const groups[] = {"32", "64", "128", "row", NULL};
+static const char *const four_or_eight[] = {"4", "8", NULL};
+
+#define AT(field) SQ_CLI_AT(struct sq_cli_banks, field), .group = SQ_CLI_OF_FORMAT
+const struct sq_cli_row sq_cli_banks_rows[] = {
+    SQ_CLI_WORD("format", "F", stored, AT(stored), "stored format: SQ-format on weights"),
+    SQ_CLI_NUMBER("high-bits", "N", four_or_eight, AT(format.high_bits), "bits of a high code"),
+    SQ_CLI_UINT("low-bits", "N", 2, 4, AT(format.low_bits), "bits of a low code"),
+    SQ_CLI_UINT("bank", "N", SQ_BANK_MIN, SQ_BANK_MAX, AT(format.bank),
+                "elements per bank, a power of two"),
+    SQ_CLI_REAL("sparsity", "S", 0.5, 0.9375, AT(sparsity),
+                "fraction of low codes: 1/2, 3/4, 7/8 or 15/16"),
+    SQ_CLI_NUMBER("group", "N", groups, AT(format.group), "elements per scale"),
+    SQ_CLI_NUMBER("act-bits", "N", four_or_eight, AT(act_bits), "bits of an activation"),
+    SQ_CLI_END};
+#undef AT
+
+void sq_cli_banks_text(const struct sq_format *f, char text[64])
+{
+    sq_banks_text(f, text);
+}
+
+void sq_cli_banks_json(const struct sq_format *f, json_t *object)
+{
+    json_object_set_new(object, "format", json_string("sq_w"));
+    json_object_set_new(object, "high_bits", json_integer(f->high_bits));
+    json_object_set_new(object, "low_bits", json_integer(f->low_bits));
+    json_object_set_new(object, "bank", json_integer(f->bank));
+    json_object_set_new(object, "high_per_bank", json_integer(f->high_per_bank));
+    json_object_set_new(object, "sparsity", json_real(sq_format_sparsity(f)));
+    json_object_set_new(object, "group", json_integer(f->group));
+}
+
+// ---- core ---------------------------------------------------------------------------------------
+
+static const char *const gathers[] = {"crossbar", "log", NULL};
+
+#define AT(field, number)                                                                          \
+    SQ_CLI_AT(struct sq_cli_core, config.field),                                                   \
+        .group = SQ_CLI_OF_CORE, .given = offsetof(struct sq_cli_core, is_given[number])
+const struct sq_cli_row sq_cli_core_rows[] = {
+    SQ_CLI_UINT("rows", "N", 1, 64, AT(rows, 0), "PE rows = tokens"),
+    SQ_CLI_UINT("cols", "N", 1, 64, AT(cols, 1), "PE columns = output channels"),
+    SQ_CLI_UINT("low-lanes", "N", 1, 128, AT(low_lanes, 2), "low multipliers per PE"),
+    SQ_CLI_UINT("high-lanes", "N", 1, 64, AT(high_lanes, 3),
+                "high multipliers per PE, at most the bank"),
+    SQ_CLI_WORD("gather", "A", gathers, AT(gather, 4), "gather architecture"),
+    SQ_CLI_END};
+#undef AT
+
+enum sq_status sq_cli_core_end(void *core, struct sq_error *err)
+{
+    struct sq_cli_core *in = core;
+    (void)err;
+    for (unsigned i = 0; i < 5; i++)
+        in->given = in->given || in->is_given[i];
     return SQ_OK;
 }
 
-static error_t parse_core(int key, char *arg, struct argp_state *state)
-{
-    struct sq_cli_core *in = state->input;
-    enum sq_status status = SQ_OK;
-    size_t index;
-    switch (key) {
-    case KEY_ROWS:
-        status = set("--rows", arg, 64, &in->config.rows, in->err);
-        break;
-    case KEY_COLS:
-        status = set("--cols", arg, 64, &in->config.cols, in->err);
-        break;
-    case KEY_LOW_LANES:
-        status = set("--low-lanes", arg, 128, &in->config.low_lanes, in->err);
-        break;
-    case KEY_HIGH_LANES:
-        status = set("--high-lanes", arg, 64, &in->config.high_lanes, in->err);
-        break;
-    case KEY_GATHER:
-        status = sq_cli_name("--gather", arg, gathers, 2, &index, in->err);
-        if (status == SQ_OK)
-            in->config.gather = (enum sq_gather_arch)index;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    in->given = in->is_given[key - KEY_ROWS] = true;
-    return status == SQ_OK ? 0 : EINVAL;
-}
-
-static const struct argp_option core_options[] = {
-    {"rows", KEY_ROWS, "N", 0, "PE rows = tokens, 1..64 (32)", 2},
-    {"cols", KEY_COLS, "N", 0, "PE columns = output channels, 1..64 (32)", 2},
-    {"low-lanes", KEY_LOW_LANES, "N", 0, "low multipliers per PE, 1..128 (16)", 2},
-    {"high-lanes", KEY_HIGH_LANES, "N", 0, "high multipliers per PE, 1..64, at most the bank (4)",
-     2},
-    {"gather", KEY_GATHER, "A", 0, "gather architecture: crossbar or log (crossbar)", 2},
-    {0}};
-const struct argp sq_cli_core_argp = {.options = core_options, .parser = parse_core};
-
-enum sq_status sq_cli_core_config(const struct sq_cli_core *core,
-                                  const struct sq_cli_format *format, struct sq_core_config *config,
-                                  struct sq_error *err)
+enum sq_status sq_cli_core_config(const struct sq_cli_core *core, const struct sq_cli_banks *banks,
+                                  struct sq_core_config *config, struct sq_error *err)
 {
     struct sq_error inner;
     *config = core->config;
-    config->act_bits = format->act_bits;
-    config->high_bits = format->format.high_bits;
-    config->low_bits = format->format.low_bits;
-    config->bank = format->format.bank;
-    config->high_per_bank = format->format.high_per_bank;
+    config->act_bits = banks->act_bits;
+    config->high_bits = banks->format.high_bits;
+    config->low_bits = banks->format.low_bits;
+    config->bank = banks->format.bank;
+    config->high_per_bank = banks->format.high_per_bank;
     const enum sq_status status = sq_core_config_check(config, &inner);
     return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.200s", inner.text);
 }

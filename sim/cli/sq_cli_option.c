@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cli_option.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_FORMAT = 0x6000, KEY_FIRST, HELP_NBYTES = 1200, FORMATS_MAX = 64 };
+enum { HELP_NBYTES = 1200, FORMATS_MAX = 64, WORDS_MAX = FORMATS_MAX };
 
 static bool offers(unsigned scope, const struct sq_format_ops *f)
 {
@@ -48,9 +47,9 @@ static void describe(const struct sq_format_option *o, char text[HELP_NBYTES])
     put(text, ")");
 }
 
-static const struct sq_format_option *taken(unsigned scope, size_t format, const char *name)
+static const struct sq_format_option *taken(unsigned scope, const struct sq_format_ops *f,
+                                            const char *name)
 {
-    const struct sq_format_ops *f = sq_formats[format];
     const struct sq_format_option *o = offers(scope, f) ? sq_option_find(f, scope, name) : NULL;
     return o && o->kind != SQ_OPTION_REFUSED ? o : NULL;
 }
@@ -63,14 +62,14 @@ static void help_of(unsigned scope, const char *name, char help[HELP_NBYTES])
     bool is_done[FORMATS_MAX] = {false};
     *help = '\0';
     for (size_t i = 0; sq_formats[i]; i++) {
-        const struct sq_format_option *o = taken(scope, i, name);
+        const struct sq_format_option *o = taken(scope, sq_formats[i], name);
         char who[HELP_NBYTES] = "";
         size_t n = 0;
         if (!o || is_done[i])
             continue;
         describe(o, mine);
         for (size_t j = i; sq_formats[j]; j++) {
-            const struct sq_format_option *p = taken(scope, j, name);
+            const struct sq_format_option *p = taken(scope, sq_formats[j], name);
             if (!p)
                 continue;
             describe(p, other);
@@ -97,33 +96,25 @@ static const char *argument(const struct sq_format_option *o)
                                          : "N";
 }
 
-static void add_word(const char *word, char *words, size_t nbytes)
+bool sq_cli_options_help(const struct sq_cli_row *row, const char *format, char *help,
+                         size_t nbytes)
 {
-    const size_t n = strlen(words), length = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)); at += length)
-        if ((at == words || at[-1] == ' ') && (at[length] == ' ' || !at[length]))
-            return;
-    snprintf(words + n, nbytes - n, "%s%s", n ? " " : "", word);
-}
-
-void sq_cli_option_words(const char *name, char *words, size_t nbytes)
-{
-    *words = '\0';
-    for (size_t i = 0; sq_formats[i]; i++) {
-        if (strcmp(name, "format") == 0)
-            add_word(sq_formats[i]->name, words, nbytes);
-        for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
-            for (size_t c = 0; strcmp(o->name, name) == 0 && o->choice && o->choice[c]; c++)
-                add_word(o->choice[c], words, nbytes);
+    const struct sq_format_ops *f = sq_format_find(format);
+    const struct sq_format_option *o = taken(row->scope, f, row->name);
+    char text[HELP_NBYTES];
+    if (o) {
+        describe(o, text);
+        snprintf(help, nbytes, "%s", text);
     }
+    return o;
 }
 
-// ---- parsing ------------------------------------------------------------------------------------
+// ---- rows ---------------------------------------------------------------------------------------
 
-// One set of options per bit of a scope, made once and kept.
+// One table per bit of a scope, made once and kept.
 static struct {
-    struct argp argp;
-    struct argp_option option[SQ_OPTIONS_MAX];
+    struct sq_cli_row row[SQ_OPTIONS_MAX];
+    const char *word[SQ_OPTIONS_MAX][WORDS_MAX + 1]; // that the option of that row may be
     size_t n;
 } tables[8];
 
@@ -135,18 +126,19 @@ static size_t table_of(unsigned scope)
     return i;
 }
 
-struct sq_cli_options sq_cli_options_default(unsigned scope, struct sq_error *err)
+struct sq_cli_options sq_cli_options_default(unsigned scope)
 {
-    return (struct sq_cli_options){.scope = scope, .format = sq_formats[0], .err = err};
+    return (struct sq_cli_options){.scope = scope, .format = sq_formats[0]};
 }
 
-static enum sq_status set_format(struct sq_cli_options *in, const char *option, const char *text)
+static enum sq_status choose(struct sq_cli_options *in, const char *option, const char *text,
+                             struct sq_error *err)
 {
     const char *name[FORMATS_MAX + 1];
     size_t index;
     const size_t n = offered(in->scope, name);
     name[n] = "all";
-    SQ_TRY(sq_cli_name(option, text, name, n + in->takes_all, &index, in->err));
+    SQ_TRY(sq_cli_name(option, text, name, n + in->takes_all, &index, err));
     in->is_all = index == n;
     in->format = in->is_all ? sq_formats[0] : sq_format_find(name[index]);
     in->is_format_given = true;
@@ -154,140 +146,94 @@ static enum sq_status set_format(struct sq_cli_options *in, const char *option, 
 }
 
 enum sq_status sq_cli_options_format(struct sq_cli_options *in, const char *option,
-                                     const char *text)
+                                     const char *text, struct sq_error *err)
 {
-    SQ_TRY(set_format(in, option, text));
+    SQ_TRY(choose(in, option, text, err));
     in->after = option;
     return SQ_OK;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static enum sq_status set_format(void *context, const struct sq_cli_row *row, const char *text,
+                                 struct sq_error *err)
 {
-    struct sq_cli_options *in = state->input;
-    const size_t table = table_of(in->scope);
-    if (key == KEY_FORMAT && in->after) {
-        (void)SQ_FAIL(in->err, SQ_ERR_ARG, "--format = %.40s behind %s, need it before", arg,
-                      in->after);
-        return EINVAL;
-    }
-    if (key == KEY_FORMAT)
-        return set_format(in, "--format", arg) == SQ_OK ? 0 : EINVAL;
-    if (key < KEY_FIRST || (size_t)(key - KEY_FIRST) >= tables[table].n)
-        return ARGP_ERR_UNKNOWN;
-    if (in->given.n == SQ_OPTIONS_MAX) {
-        (void)SQ_FAIL(in->err, SQ_ERR_ARG, "more than %d options of a format", SQ_OPTIONS_MAX);
-        return EINVAL;
-    }
-    in->given.option[in->given.n].name = tables[table].option[1 + key - KEY_FIRST].name;
-    in->given.option[in->given.n++].text = arg ? arg : "";
-    return 0;
+    struct sq_cli_options *in = context;
+    (void)row;
+    if (in->after)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--format = %.40s behind %s, need it before", text,
+                       in->after);
+    return choose(in, "--format", text, err);
 }
 
-static void add_option(size_t table, unsigned scope, const struct sq_format_option *o)
+// Kept as text: what it means depends on the format.
+static enum sq_status keep(void *context, const struct sq_cli_row *row, const char *text,
+                           struct sq_error *err)
 {
-    struct argp_option *to = &tables[table].option[1 + tables[table].n];
+    struct sq_given *given = &((struct sq_cli_options *)context)->given;
+    if (given->n == SQ_OPTIONS_MAX)
+        return SQ_FAIL(err, SQ_ERR_ARG, "more than %d options of a format", SQ_OPTIONS_MAX);
+    given->option[given->n].name = row->name;
+    given->option[given->n++].text = text ? text : "";
+    return SQ_OK;
+}
+
+static void add_word(const char **words, const char *word)
+{
+    size_t n = 0;
+    for (; words[n]; n++)
+        if (strcmp(words[n], word) == 0)
+            return;
+    if (n < WORDS_MAX)
+        words[n] = word;
+}
+
+static void add_row(size_t table, unsigned scope, const struct sq_format_option *o)
+{
+    const size_t n = tables[table].n;
+    const char **words = tables[table].word[n];
     char help[HELP_NBYTES];
-    for (struct argp_option *p = &tables[table].option[1]; p < to; p++)
-        if (strcmp(p->name, o->name) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(tables[table].row[i].name, o->name) == 0)
             return;
     help_of(scope, o->name, help);
-    *to = (struct argp_option){.name = o->name,
-                               .key = KEY_FIRST + (int)tables[table].n++,
-                               .arg = argument(o),
-                               .doc = strdup(help),
-                               .group = 1};
+    for (size_t i = 0; sq_formats[i]; i++)
+        for (const struct sq_format_option *p = sq_formats[i]->option; p->name; p++)
+            for (size_t c = 0; strcmp(p->name, o->name) == 0 && p->choice && p->choice[c]; c++)
+                add_word(words, p->choice[c]);
+    tables[table].row[tables[table].n++] = (struct sq_cli_row){.name = o->name,
+                                                               .arg = argument(o),
+                                                               .help = strdup(help),
+                                                               .kind = SQ_CLI_IS_OWN,
+                                                               .group = SQ_CLI_OF_FORMAT,
+                                                               .choice = words,
+                                                               .set = keep,
+                                                               .scope = scope};
 }
 
-const struct argp *sq_cli_options_argp(unsigned scope)
+const struct sq_cli_row *sq_cli_options_rows(unsigned scope)
 {
     const size_t table = table_of(scope);
-    char help[HELP_NBYTES] = "";
-    const char *name[FORMATS_MAX];
-    const size_t n = offered(scope, name);
+    char help[HELP_NBYTES], list[HELP_NBYTES];
+    const char **name = tables[table].word[0];
     if (tables[table].n)
-        return &tables[table].argp;
-    for (size_t i = 0; i < n; i++) {
-        put(help, i == 0 ? "" : i + 1 == n ? " or " : ", ");
-        put(help, name[i]);
-    }
-    put(help, " (");
-    put(help, sq_formats[0]->name);
-    put(help, "); with --help: its options first");
-    tables[table].option[0] = (struct argp_option){
-        .name = "format", .key = KEY_FORMAT, .arg = "F", .doc = strdup(help), .group = 1};
+        return tables[table].row;
+    snprintf(help, sizeof help, "%s (%s); with --help: its options first",
+             sq_cli_join(name, offered(scope, name), list, sizeof list), sq_formats[0]->name);
+    tables[table].row[tables[table].n++] = (struct sq_cli_row){.name = "format",
+                                                               .arg = "F",
+                                                               .help = strdup(help),
+                                                               .kind = SQ_CLI_IS_OWN,
+                                                               .group = SQ_CLI_OF_FORMAT,
+                                                               .choice = name,
+                                                               .set = set_format,
+                                                               .scope = scope};
     for (size_t i = 0; sq_formats[i]; i++)
         for (const struct sq_format_option *o = sq_formats[i]->option; o->name; o++)
-            if (taken(scope, i, o->name) && tables[table].n + 2 < SQ_OPTIONS_MAX)
-                add_option(table, scope, taken(scope, i, o->name));
-    tables[table].argp = (struct argp){.options = tables[table].option, .parser = parse};
-    return &tables[table].argp;
+            if (taken(scope, sq_formats[i], o->name) && tables[table].n + 1 < SQ_OPTIONS_MAX)
+                add_row(table, scope, o);
+    return tables[table].row;
 }
 
-// ---- the help of one format ---------------------------------------------------------------------
-
-enum { OF_FORMAT = 1, OF_COMMAND, COMMON, OF_OTHERS };
-
-static struct {
-    struct argp argp;
-    struct argp_option option[2 * SQ_OPTIONS_MAX];
-    size_t n;
-} shown;
-
-static void show(struct argp_option o, int group)
-{
-    o.group = group;
-    if (shown.n + 1 < sizeof shown.option / sizeof shown.option[0])
-        shown.option[shown.n++] = o;
-}
-
-static void show_heading(const char *text, const char *format, int group)
-{
-    char heading[80];
-    snprintf(heading, sizeof heading, text, format);
-    show((struct argp_option){.doc = strdup(heading)}, group);
-}
-
-static void show_formats(size_t table, size_t format)
-{
-    for (const struct argp_option *o = &tables[table].option[1]; o->name; o++) {
-        const struct sq_format_option *mine = taken(1u << table, format, o->name);
-        char help[HELP_NBYTES];
-        if (!mine) {
-            show(*o, OF_OTHERS);
-            continue;
-        }
-        describe(mine, help);
-        show((struct argp_option){o->name, o->key, o->arg, o->flags, strdup(help), 0}, OF_FORMAT);
-    }
-    show(tables[table].option[0], OF_COMMAND); // --format
-}
-
-const struct argp *sq_cli_options_help(const struct argp *argp, const char *format)
-{
-    const size_t n_tables = sizeof tables / sizeof tables[0];
-    size_t index = 0, table = n_tables;
-    for (const struct argp_child *c = argp->children; c && c->argp; c++)
-        for (size_t t = 0; t < n_tables; t++)
-            table = c->argp == &tables[t].argp ? t : table;
-    while (sq_formats[index] && strcmp(sq_formats[index]->name, format) != 0)
-        index++;
-    if (table == n_tables || !sq_formats[index])
-        return argp;
-    show_heading("Options of %s:", format, OF_FORMAT);
-    show_heading("Options of the command:", "", OF_COMMAND);
-    show_heading("Options of other formats than %s:", format, OF_OTHERS);
-    show_formats(table, index);
-    for (const struct argp_option *o = argp->options; o && o->name; o++)
-        show(*o, o->group < COMMON ? OF_COMMAND : COMMON);
-    for (const struct argp_child *c = argp->children; c->argp; c++)
-        for (const struct argp_option *o = c->argp->options;
-             c->argp != &tables[table].argp && o && o->name; o++)
-            show(*o, OF_COMMAND);
-    shown.argp = *argp;
-    shown.argp.options = shown.option;
-    shown.argp.children = NULL;
-    return &shown.argp;
-}
+// ---- recipes ------------------------------------------------------------------------------------
 
 enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq_format_ops *f,
                                 unsigned scope, struct sq_recipe *r, struct sq_error *err)

@@ -4,10 +4,10 @@
 #ifndef SQ_CLI_OPTION_H
 #define SQ_CLI_OPTION_H
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_row.h"
 #include "sim/format/sq_format_ops.h"
 
-// argp child input; start from sq_cli_options_default.
+// What was given of them, the field of a SQ_CLI_FORMATS row; start from sq_cli_options_default.
 struct sq_cli_options {
     unsigned scope; // one of enum sq_scope
     const struct sq_format_ops *format;
@@ -15,24 +15,20 @@ struct sq_cli_options {
     const char *after; // another option has said the format, and --format is refused; NULL: none
     bool takes_all, is_all; // --format all: may be given; was, `format` is then the default
     struct sq_given given;
-    struct sq_error *err;
 };
-struct sq_cli_options sq_cli_options_default(unsigned scope, struct sq_error *err);
+struct sq_cli_options sq_cli_options_default(unsigned scope);
 
 // The format by another option than --format, which is refused from then on: what follows belongs
 // to it.
 enum sq_status sq_cli_options_format(struct sq_cli_options *in, const char *option,
-                                     const char *text);
+                                     const char *text, struct sq_error *err);
 
-// The options of every format that the scope offers: all are parsed, whatever --format says; which
-// of them have a meaning is asked by sq_cli_recipe. Lives as long as the program.
-const struct argp *sq_cli_options_argp(unsigned scope);
-
-// What --help shows once a format is named: the options of `argp`, a command's, flat; first those of
-// the format with what they mean for it, then the command's, then those of other formats. `argp`
-// itself where it has no options of formats, or there is no such format. Lives as long as the
-// program.
-const struct argp *sq_cli_options_help(const struct argp *argp, const char *format);
+// The options of every format that the scope offers: all are read, whatever --format says; which of
+// them have a meaning is asked by sq_cli_recipe. Lives as long as the program.
+const struct sq_cli_row *sq_cli_options_rows(unsigned scope);
+// Whether a format takes the option of such a row; `help` is then what it means for that format.
+bool sq_cli_options_help(const struct sq_cli_row *row, const char *format, char *help,
+                         size_t nbytes);
 
 // The recipe of the options, checked; sentences begin with "--".
 enum sq_status sq_cli_recipe(const struct sq_cli_options *in, struct sq_recipe *r,
@@ -40,10 +36,6 @@ enum sq_status sq_cli_recipe(const struct sq_cli_options *in, struct sq_recipe *
 // The same with the format and the scope of a file of weights.
 enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq_format_ops *f,
                                 unsigned scope, struct sq_recipe *r, struct sq_error *err);
-
-// The words that an option of that name may be in any format, separated by blanks; empty where it
-// has none, or is no option of a format.
-void sq_cli_option_words(const char *name, char *words, size_t nbytes);
 
 // Key format, and those that the format's table shows in this scope.
 void sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope, json_t *object);

@@ -1,105 +1,153 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_cli_parse: a first pass over argv that knows every option of the argp tree and refuses what
-// getopt would guess at or report in several lines, then argp itself.
-#include <errno.h>
+// Words of a command line into the fields that the rows of its table name (sq_cli_row.h).
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/sq_cli_option.h"
 
-enum { MAX_OPTIONS = 128 };
-
-struct options {
-    const struct argp_option *option[MAX_OPTIONS];
-    size_t n;
+// What is read: twice, since an unknown option or --help anywhere comes before what is wrong with a
+// value.
+struct reading {
+    const struct sq_cli_line *line;
+    struct sq_cli_rows all;
+    int argc;
+    char **argv;
+    bool is_setting; // the second time
+    struct sq_error *err;
 };
 
-static void collect(const struct argp *argp, struct options *all)
+static void collect(const struct sq_cli_row *row, char *in, struct sq_cli_rows *all)
 {
-    for (const struct argp_option *o = argp->options; o && (o->name || o->key || o->doc); o++)
-        if (all->n < MAX_OPTIONS)
-            all->option[all->n++] = o;
-    for (const struct argp_child *c = argp->children; c && c->argp; c++)
-        collect(c->argp, all);
+    for (; row->kind != SQ_CLI_IS_END; row++)
+        if (row->kind == SQ_CLI_IS_PART)
+            collect(row->rows ? row->rows : sq_cli_options_rows(row->scope), in + row->offset, all);
+        else {
+            assert(all->n < SQ_CLI_ROWS_MAX);
+            all->item[all->n++] = (struct sq_cli_item){row, in};
+        }
 }
 
-static const struct argp_option *find_long(const struct options *all, const char *name, size_t n)
+// ---- fields -------------------------------------------------------------------------------------
+
+uint64_t sq_cli_field(const struct sq_cli_item *item)
+{
+    const void *field = item->in + item->row->offset;
+    return item->row->nbytes == sizeof(bool)       ? *(const bool *)field
+           : item->row->nbytes == sizeof(uint32_t) ? *(const uint32_t *)field
+                                                   : *(const uint64_t *)field;
+}
+
+static void put(void *field, size_t nbytes, uint64_t v)
+{
+    if (nbytes == sizeof(bool))
+        *(bool *)field = v != 0;
+    else if (nbytes == sizeof(uint32_t))
+        *(uint32_t *)field = (uint32_t)v;
+    else
+        *(uint64_t *)field = v;
+}
+
+// The field, or the next element of a list.
+static enum sq_status place(const struct sq_cli_item *item, const char *option, void **field,
+                            struct sq_error *err)
+{
+    const struct sq_cli_row *r = item->row;
+    *field = item->in + r->offset;
+    if (!r->count)
+        return SQ_OK;
+    size_t *n = (void *)(item->in + r->count);
+    if (*n == r->capacity)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s given more than %zu times", option, r->capacity);
+    *field = item->in + r->offset + r->nbytes * (*n)++;
+    return SQ_OK;
+}
+
+static enum sq_status set_word(const struct sq_cli_row *r, const char *option, const char *text,
+                               void *field, struct sq_error *err)
+{
+    char list[200];
+    size_t n = 0, index = 0;
+    while (r->choice[n])
+        n++;
+    if (r->kind == SQ_CLI_IS_WORD)
+        SQ_TRY(sq_cli_name(option, text, r->choice, n, &index, err));
+    while (index < n && strcmp(text, r->choice[index]) != 0)
+        index++;
+    if (index == n) // no number is meant for another
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s = %.40s, need %s", option, text,
+                       sq_cli_join(r->choice, n, list, sizeof list));
+    put(field, r->nbytes,
+        r->kind == SQ_CLI_IS_WORD ? r->min + index : strtoull(r->choice[index], NULL, 10));
+    return SQ_OK;
+}
+
+static enum sq_status set(const struct sq_cli_item *item, const char *text, struct sq_error *err)
+{
+    const struct sq_cli_row *r = item->row;
+    char option[48];
+    void *field;
+    uint64_t v;
+    if (r->given)
+        *(bool *)(item->in + r->given) = true;
+    if (r->kind == SQ_CLI_IS_OWN)
+        return r->set(item->in, r, text, err);
+    snprintf(option, sizeof option, "%s%s", r->name ? "--" : "", r->name ? r->name : r->arg);
+    SQ_TRY(place(item, option, &field, err));
+    switch (r->kind) {
+    case SQ_CLI_IS_FLAG:
+        put(field, r->nbytes, 1);
+        return SQ_OK;
+    case SQ_CLI_IS_UINT:
+        SQ_TRY(sq_cli_uint(option, text, r->min, r->max, &v, err));
+        put(field, r->nbytes, v);
+        return SQ_OK;
+    case SQ_CLI_IS_REAL:
+        return sq_cli_double(option, text, r->least, r->most, field, err);
+    case SQ_CLI_IS_WORD:
+    case SQ_CLI_IS_NUMBER:
+        return set_word(r, option, text, field, err);
+    default:
+        *(const char **)field = text;
+        return SQ_OK;
+    }
+}
+
+// ---- words --------------------------------------------------------------------------------------
+
+static const struct sq_cli_item *find_long(const struct sq_cli_rows *all, const char *name,
+                                           size_t n)
 {
     for (size_t i = 0; i < all->n; i++) {
-        const char *known = all->option[i]->name;
+        const char *known = all->item[i].row->name;
         if (known && strlen(known) == n && strncmp(known, name, n) == 0)
-            return all->option[i];
+            return &all->item[i];
     }
     return NULL;
 }
 
-static const struct argp_option *find_short(const struct options *all, char key)
+static const struct sq_cli_item *find_letter(const struct sq_cli_rows *all, char letter)
 {
     for (size_t i = 0; i < all->n; i++)
-        if (all->option[i]->key == key && key > ' ' && key <= '~')
-            return all->option[i];
+        if (all->item[i].row->letter == letter)
+            return &all->item[i];
     return NULL;
 }
 
-// An alias takes what the option before it takes.
-static bool takes_value(const struct options *all, const struct argp_option *o)
-{
-    for (size_t i = 0; i < all->n; i++)
-        if (all->option[i] == o)
-            while (i > 0 && (all->option[i]->flags & OPTION_ALIAS))
-                o = all->option[--i];
-    return o->arg != NULL;
-}
-
-static enum sq_status unknown_long(const struct options *all, const char *name, size_t n,
+static enum sq_status unknown_long(const struct sq_cli_rows *all, const char *name, size_t n,
                                    struct sq_error *err)
 {
-    const char *names[MAX_OPTIONS + 1] = {"help"};
+    const char *names[SQ_CLI_ROWS_MAX + 1] = {"help"};
     size_t n_names = 1;
     for (size_t i = 0; i < all->n; i++)
-        if (all->option[i]->name)
-            names[n_names++] = all->option[i]->name;
+        if (all->item[i].row->name)
+            names[n_names++] = all->item[i].row->name;
     char text[64];
     snprintf(text, sizeof text, "%.*s", n < 60 ? (int)n : 60, name);
     const char *nearest = sq_cli_suggest(text, names, n_names);
     return SQ_FAIL(err, SQ_ERR_ARG, "unknown option --%s, %s%s%s", text,
                    nearest ? "did you mean --" : "see --help", nearest ? nearest : "",
                    nearest ? "?" : "");
-}
-
-// One "--name" or "--name=value"; *skip = the value is the next word.
-static enum sq_status check_long(const struct options *all, const char *name, bool has_next,
-                                 bool *skip, struct sq_error *err)
-{
-    size_t n = strcspn(name, "=");
-    const struct argp_option *o = find_long(all, name, n);
-    if (!o)
-        return unknown_long(all, name, n, err);
-    bool has_value = name[n] == '=';
-    if (!takes_value(all, o) && has_value)
-        return SQ_FAIL(err, SQ_ERR_ARG, "option --%s takes no value", o->name);
-    *skip = takes_value(all, o) && !has_value;
-    if (*skip && !has_next)
-        return SQ_FAIL(err, SQ_ERR_ARG, "option --%s needs a value", o->name);
-    return SQ_OK;
-}
-
-// One "-o" or "-oFILE" or a cluster of flags.
-static enum sq_status check_short(const struct options *all, const char *keys, bool has_next,
-                                  bool *skip, struct sq_error *err)
-{
-    for (const char *c = keys; *c; c++) {
-        const struct argp_option *o = find_short(all, *c);
-        if (!o)
-            return SQ_FAIL(err, SQ_ERR_ARG, "unknown option -%c, see --help", *c);
-        if (!takes_value(all, o))
-            continue;
-        *skip = c[1] == '\0';
-        if (*skip && !has_next)
-            return SQ_FAIL(err, SQ_ERR_ARG, "option -%c needs a value", *c);
-        return SQ_OK;
-    }
-    return SQ_OK;
 }
 
 // The word behind --format, wherever it stands; NULL where there is none.
@@ -113,70 +161,104 @@ static const char *format_of(int argc, char **argv)
     return NULL;
 }
 
-static void print_help_and_exit(const struct argp *argp, int argc, char **argv)
+static void help(const struct reading *r)
 {
-    char name[64];
-    const char *command = argv[0], *format = format_of(argc, argv);
-    snprintf(name, sizeof name, "sqsim %.40s", command);
-    argp_help(format ? sq_cli_options_help(argp, format) : argp, stdout,
-              ARGP_HELP_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC, name);
-    exit(sq_cli_finish(command, SQ_EXIT_OK));
+    sq_cli_help_and_exit(r->line, &r->all, r->argv[0], format_of(r->argc, r->argv));
 }
 
-// "--bank\tN\t", "--algorithm\tWORD\trtn gptq", "--json\t\t"; an alias has the argument of its
-// option.
-static void print_options_and_exit(const struct options *all, const char *command)
+// One "name" or "name=value"; *skip: the value is the next word.
+static enum sq_status take_long(struct reading *r, const char *name, const char *next, bool *skip)
 {
-    char words[512];
-    for (size_t i = 0; i < all->n; i++) {
-        const struct argp_option *o = all->option[i];
-        const char *arg = takes_value(all, o) ? o->arg ? o->arg : "X" : "";
-        if (!o->name || (o->flags & OPTION_HIDDEN))
-            continue;
-        sq_cli_option_words(o->name, words, sizeof words);
-        printf("--%s\t%s\t%s\n", o->name, arg, *arg ? words : "");
+    const size_t n = strcspn(name, "=");
+    if (strcmp(name, "help") == 0)
+        help(r);
+    if (strcmp(name, "complete") == 0)
+        sq_cli_complete_and_exit(&r->all, r->argv[0]);
+    const struct sq_cli_item *item = find_long(&r->all, name, n);
+    if (!item)
+        return unknown_long(&r->all, name, n, r->err);
+    const bool has_value = name[n] == '=', takes = item->row->arg;
+    if (!takes && has_value)
+        return SQ_FAIL(r->err, SQ_ERR_ARG, "option --%s takes no value", item->row->name);
+    *skip = takes && !has_value;
+    if (*skip && !next)
+        return SQ_FAIL(r->err, SQ_ERR_ARG, "option --%s needs a value", item->row->name);
+    return r->is_setting ? set(item, has_value ? name + n + 1 : next, r->err) : SQ_OK;
+}
+
+// One "o" or "oFILE" or several flags.
+static enum sq_status take_letters(struct reading *r, const char *letters, const char *next,
+                                   bool *skip)
+{
+    for (const char *c = letters; *c; c++) {
+        if (strcmp(letters, "h") == 0)
+            help(r);
+        const struct sq_cli_item *item = find_letter(&r->all, *c);
+        if (!item)
+            return SQ_FAIL(r->err, SQ_ERR_ARG, "unknown option -%c, see --help", *c);
+        const bool takes = item->row->arg;
+        *skip = takes && !c[1];
+        if (*skip && !next)
+            return SQ_FAIL(r->err, SQ_ERR_ARG, "option -%c needs a value", *c);
+        if (r->is_setting)
+            SQ_TRY(set(item, c[1] ? c + 1 : next, r->err));
+        if (takes)
+            break;
     }
-    printf("--help\t\t\n");
-    exit(sq_cli_finish(command, SQ_EXIT_OK));
+    return SQ_OK;
 }
 
-static enum sq_status check_words(const struct argp *argp, int argc, char **argv,
-                                  struct sq_error *err)
+// Whether an argument, no list, has been given.
+static bool is_full(const struct sq_cli_item *item)
 {
-    struct options all = {.n = 0};
-    collect(argp, &all);
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        bool skip = false, has_next = i + 1 < argc;
-        if (strcmp(word, "--") == 0)
-            return SQ_OK;
-        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-            print_help_and_exit(argp, argc, argv);
-        else if (strcmp(word, "--complete") == 0)
-            print_options_and_exit(&all, argv[0]);
-        else if (strncmp(word, "--", 2) == 0)
-            SQ_TRY(check_long(&all, word + 2, has_next, &skip, err));
-        else if (word[0] == '-' && word[1] != '\0')
-            SQ_TRY(check_short(&all, word + 1, has_next, &skip, err));
+    const struct sq_cli_row *r = item->row;
+    return r->count   ? *(const size_t *)(const void *)(item->in + r->count) == r->capacity
+           : r->given ? *(const bool *)(item->in + r->given)
+                      : r->nbytes && *(const char *const *)(const void *)(item->in + r->offset);
+}
+
+static enum sq_status take_argument(struct reading *r, const char *word)
+{
+    for (size_t i = 0; i < r->all.n; i++)
+        if (!r->all.item[i].row->name && !is_full(&r->all.item[i]))
+            return set(&r->all.item[i], word, r->err);
+    return SQ_FAIL(r->err, SQ_ERR_ARG, "unexpected argument '%.80s', see --help", word);
+}
+
+static enum sq_status take_words(struct reading *r)
+{
+    bool is_option = true; // until "--"
+    for (int i = 1; i < r->argc; i++) {
+        const char *word = r->argv[i], *next = i + 1 < r->argc ? r->argv[i + 1] : NULL;
+        bool skip = false;
+        if (is_option && strcmp(word, "--") == 0)
+            is_option = false;
+        else if (is_option && strncmp(word, "--", 2) == 0)
+            SQ_TRY(take_long(r, word + 2, next, &skip));
+        else if (is_option && word[0] == '-' && word[1])
+            SQ_TRY(take_letters(r, word + 1, next, &skip));
+        else if (r->is_setting)
+            SQ_TRY(take_argument(r, word));
         i += skip;
     }
     return SQ_OK;
 }
 
-enum sq_status sq_cli_parse(const struct argp *argp, int argc, char **argv, void *input,
+static enum sq_status end_parts(const struct sq_cli_row *row, char *in, struct sq_error *err)
+{
+    for (; row->kind != SQ_CLI_IS_END; row++)
+        if (row->end)
+            SQ_TRY(row->end(in + row->offset, err));
+    return SQ_OK;
+}
+
+enum sq_status sq_cli_parse(const struct sq_cli_line *line, int argc, char **argv, void *in,
                             struct sq_error *err)
 {
-    *err = (struct sq_error){.code = SQ_OK};
-    SQ_TRY(check_words(argp, argc, argv, err));
-    int index = argc;
-    error_t e =
-        argp_parse(argp, argc, argv, ARGP_IN_ORDER | ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP,
-                   &index, input);
-    if (err->code != SQ_OK)
-        return err->code;
-    if (e != 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "bad arguments (%s), see --help", strerror(e));
-    if (index < argc)
-        return SQ_FAIL(err, SQ_ERR_ARG, "unexpected argument '%.80s', see --help", argv[index]);
-    return SQ_OK;
+    struct reading r = {.line = line, .argc = argc, .argv = argv, .err = err};
+    collect(line->rows, in, &r.all);
+    SQ_TRY(take_words(&r));
+    r.is_setting = true;
+    SQ_TRY(take_words(&r));
+    return end_parts(line->rows, in, err);
 }

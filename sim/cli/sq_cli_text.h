@@ -4,15 +4,12 @@
 #ifndef SQ_CLI_TEXT_H
 #define SQ_CLI_TEXT_H
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_row.h"
 #include "sim/llm/sq_token_source.h"
 
-// argp child input.
-struct sq_cli_text {
-    struct sq_token_source source; // window, stride and bos are set here; text is the command's
-    struct sq_error *err;
-};
-extern const struct argp sq_cli_text_argp;
+// A part of a command's rows, whose field is a struct sq_token_source: window, stride and bos are set
+// here, the text is the command's.
+extern const struct sq_cli_row sq_cli_text_rows[];
 
 // "8 sequences of tokens.safetensors", "8 windows of 512 tokens, stride 512, BOS none", of what was
 // read.

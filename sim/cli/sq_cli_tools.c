@@ -1,47 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cli_tools.h"
 
-#include <errno.h>
-#include <stdio.h>
-
-#include "sim/cli/sq_cli.h"
 #include "sim/io/sq_confine.h"
 
-enum { KEY_SECONDS = 0x2600, KEY_MEMORY, MAX_SECONDS = 604800, MAX_MIB = 16777216 };
+#define AT(field) SQ_CLI_AT(struct sq_cli_tools, field), .group = SQ_CLI_OF_TOOLS
+const struct sq_cli_row sq_cli_tools_rows[] = {
+    SQ_CLI_UINT("tool-seconds", "N", 1, 604800, AT(seconds),
+                "end a run of Yosys, OpenSTA, Verilator or the compiler after N seconds"),
+    SQ_CLI_UINT("tool-memory", "MIB", 64, 16777216, AT(mib),
+                "memory that one process of them may take", .unit = "MiB"),
+    SQ_CLI_END};
+#undef AT
 
-static const struct argp_option options[] = {
-    {"tool-seconds", KEY_SECONDS, "N", 0,
-     "end a run of Yosys, OpenSTA, Verilator or the compiler after N seconds, 1..604800 (3600)", 4},
-    {"tool-memory", KEY_MEMORY, "MIB", 0,
-     "memory that one process of them may take, 64..16777216 MiB (8192)", 4},
-    {0}};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
+struct sq_cli_tools sq_cli_tools_default(void)
 {
-    struct sq_error *err = state->input;
-    struct sq_process_limits limits = sq_confine_limits();
-    enum sq_status status = SQ_OK;
-    uint64_t v;
-    switch (key) {
-    case KEY_SECONDS:
-        status = sq_cli_uint("--tool-seconds", arg, 1, MAX_SECONDS, &v, err);
-        if (status == SQ_OK)
-            limits.seconds = (unsigned)v;
-        break;
-    case KEY_MEMORY:
-        status = sq_cli_uint("--tool-memory", arg, 64, MAX_MIB, &v, err);
-        if (status == SQ_OK)
-            limits.nbytes_memory = v << 20;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    if (status == SQ_OK)
-        sq_confine_set_limits(&limits);
-    return status == SQ_OK ? 0 : EINVAL;
+    const struct sq_process_limits limits = sq_confine_limits();
+    return (struct sq_cli_tools){limits.seconds, limits.nbytes_memory >> 20};
 }
 
-const struct argp sq_cli_tools_argp = {.options = options, .parser = parse};
+enum sq_status sq_cli_tools_end(void *tools, struct sq_error *err)
+{
+    const struct sq_cli_tools *in = tools;
+    struct sq_process_limits limits = sq_confine_limits();
+    (void)err;
+    limits.seconds = in->seconds;
+    limits.nbytes_memory = in->mib << 20;
+    sq_confine_set_limits(&limits);
+    return SQ_OK;
+}
 
 static void say_missing(void)
 {

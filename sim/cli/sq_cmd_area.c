@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim area: area and delay of the blocks by synthesis (sq_synth.h).
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_synth.h"
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_area.h"
@@ -16,21 +16,10 @@
 
 enum { MAX_BLOCKS = 64, MAX_NAMES = 192, MAX_PERIODS = 32 };
 
-enum {
-    KEY_BLOCK = 0x2300,
-    KEY_LIBERTY,
-    KEY_A_BITS,
-    KEY_B_BITS,
-    KEY_KEEP,
-    KEY_PERIOD,
-    KEY_JOBS,
-    KEY_JSON,
-    KEY_OUTPUT = 'o',
-};
-
 struct arguments {
-    struct sq_cli_format format;
+    struct sq_cli_banks banks;
     struct sq_cli_core core;
+    struct sq_cli_tools tools;
     struct sq_area_files files;
     size_t n_blocks;
     struct sq_area_item block[MAX_BLOCKS]; // kind and unit
@@ -42,32 +31,7 @@ struct arguments {
     unsigned jobs;
     bool keeps_parts;
     bool is_json;
-    struct sq_error *err;
 };
-
-static const struct argp_option options[] = {
-    {"block", KEY_BLOCK, "B", 0,
-     "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, gather_select, "
-     "gather_mux, pe, core, or a unit: pe_*, line_*, mask_*, array_*, topk_*, meta24; may be "
-     "repeated (all but core and units)",
-     0},
-    {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells, plain or .gz (qflow-tech-osu018)", 0},
-    {"a-bits", KEY_A_BITS, "N", 0, "first factor of mul, mul_star and dot, 2..16", 0},
-    {"b-bits", KEY_B_BITS, "N", 0, "second factor of them, 2..16", 0},
-    {"keep-parts", KEY_KEEP, NULL, 0,
-     "array_* and core: synthesize each PE, line and mask unit once and count it as often as it is "
-     "there, "
-     "no delays; for arrays beyond 4x4",
-     0},
-    {"period", KEY_PERIOD, "NS,...", 0,
-     "clock periods, 0.01..1000: the smallest netlist of a fixed search that meets each by "
-     "OpenSTA, "
-     "sums and sizes for speed where needed; prints which recipe, and whether it is met",
-     0},
-    {"jobs", KEY_JOBS, "N", 0, "synthesis runs at a time, 1..64 (1)", 3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per block, the summary last", 3},
-    {"output", KEY_OUTPUT, "FILE", 0, "write there instead of standard output", 3},
-    {0}};
 
 static const char doc[] =
     "Synthesizes blocks of the design with Yosys against a standard-cell library and prints area, "
@@ -86,17 +50,10 @@ static const char doc[] =
     "  sqsim area --source my_mac.sv --top my_mac --param W=8 --block pe_int4x8\n"
     "  sqsim area --block pe --liberty ~/pdk/sky130_fd_sc_hd__tt_025C_1v80.lib\n";
 
-static enum sq_status set_uint(const char *option, const char *text, uint64_t min, uint64_t max,
-                               unsigned *value, struct sq_error *err)
+static enum sq_status add_block(void *context, const struct sq_cli_row *option, const char *text,
+                                struct sq_error *err)
 {
-    uint64_t v;
-    SQ_TRY(sq_cli_uint(option, text, min, max, &v, err));
-    *value = (unsigned)v;
-    return SQ_OK;
-}
-
-static enum sq_status add_block(struct arguments *in, const char *text)
-{
+    struct arguments *in = context;
     const char *names[MAX_NAMES];
     size_t index, n_units = 0;
     for (int i = 0; i < SQ_AREA_UNIT; i++)
@@ -105,76 +62,65 @@ static enum sq_status add_block(struct arguments *in, const char *text)
         assert(SQ_AREA_UNIT + n_units < MAX_NAMES);
         names[SQ_AREA_UNIT + n_units] = u->name;
     }
-    SQ_TRY(sq_cli_name("--block", text, names, SQ_AREA_UNIT + n_units, &index, in->err));
+    SQ_TRY(sq_cli_name("--block", text, names, SQ_AREA_UNIT + n_units, &index, err));
+    (void)option;
     if (in->n_blocks == MAX_BLOCKS)
-        return SQ_FAIL(in->err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS);
+        return SQ_FAIL(err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS);
     struct sq_area_item *b = &in->block[in->n_blocks++];
     b->kind = index < SQ_AREA_UNIT ? (enum sq_area_kind)index : SQ_AREA_UNIT;
     b->unit = index < SQ_AREA_UNIT ? NULL : sq_area_unit(index - SQ_AREA_UNIT);
     return SQ_OK;
 }
 
-static enum sq_status add_periods(struct arguments *in, const char *text)
+static enum sq_status add_periods(void *context, const struct sq_cli_row *option, const char *text,
+                                  struct sq_error *err)
 {
+    struct arguments *in = context;
+    (void)option;
     char *save = NULL, *list = strdup(text);
-    enum sq_status status = list ? SQ_OK : SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory");
+    enum sq_status status = list ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
     if (list && (!*list || strstr(list, ",,") || list[0] == ',' || list[strlen(list) - 1] == ','))
-        status = SQ_FAIL(in->err, SQ_ERR_ARG, "--period '%.40s': a period is empty", text);
+        status = SQ_FAIL(err, SQ_ERR_ARG, "--period '%.40s': a period is empty", text);
     for (char *one = list ? strtok_r(list, ",", &save) : NULL; one && status == SQ_OK;
          one = strtok_r(NULL, ",", &save)) {
         if (in->n_periods == MAX_PERIODS)
-            status = SQ_FAIL(in->err, SQ_ERR_RANGE, "more than %d periods", MAX_PERIODS);
+            status = SQ_FAIL(err, SQ_ERR_RANGE, "more than %d periods", MAX_PERIODS);
         else
             status = sq_cli_double("--period", one, SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD,
-                                   &in->period_ns[in->n_periods++], in->err);
+                                   &in->period_ns[in->n_periods++], err);
     }
     free(list);
     return status;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *in = state->input;
-    enum sq_status status = SQ_OK;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &in->format;
-        state->child_inputs[2] = &in->core;
-        state->child_inputs[3] = &in->files;
-        state->child_inputs[4] = in->err;
-        break;
-    case KEY_BLOCK:
-        status = add_block(in, arg);
-        break;
-    case KEY_LIBERTY:
-        in->liberty = arg;
-        break;
-    case KEY_A_BITS:
-        status = set_uint("--a-bits", arg, 2, 16, &in->a_bits, in->err);
-        break;
-    case KEY_B_BITS:
-        status = set_uint("--b-bits", arg, 2, 16, &in->b_bits, in->err);
-        break;
-    case KEY_KEEP:
-        in->keeps_parts = true;
-        break;
-    case KEY_PERIOD:
-        status = add_periods(in, arg);
-        break;
-    case KEY_JOBS:
-        status = set_uint("--jobs", arg, 1, 64, &in->jobs, in->err);
-        break;
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case KEY_OUTPUT:
-        in->output = arg;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
-}
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_OWN("block", "B", add_block,
+               "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, "
+               "gather_select, gather_mux, pe, core, or a unit: pe_*, line_*, mask_*, array_*, "
+               "topk_*, meta24; may repeat",
+               .usual = "all but core and units"),
+    SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells, plain or .gz",
+                .usual = "qflow-tech-osu018"),
+    SQ_CLI_UINT("a-bits", "N", 2, 16, AT(a_bits), "first factor of mul, mul_star and dot"),
+    SQ_CLI_UINT("b-bits", "N", 2, 16, AT(b_bits), "second factor of them"),
+    SQ_CLI_FLAG("keep-parts", AT(keeps_parts),
+                "array_* and core: synthesize each PE, line and mask unit once and count it as "
+                "often as it is there, no delays; for arrays beyond 4x4"),
+    SQ_CLI_OWN("period", "NS,...", add_periods,
+               "clock periods, 0.01..1000 ns: the smallest netlist of a fixed search that meets "
+               "each by OpenSTA, sums and sizes for speed where needed; prints which recipe, and "
+               "whether it is met"),
+    SQ_CLI_BANKS(AT(banks)),
+    SQ_CLI_CORE(AT(core)),
+    SQ_CLI_PART(sq_area_files_rows, AT(files)),
+    SQ_CLI_TOOLS(AT(tools)),
+    SQ_CLI_UINT("jobs", "N", 1, 64, AT(jobs), "synthesis runs at a time", .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per block, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_TEXT("output", "FILE", AT(output), "write there instead of standard output",
+                .letter = 'o', .group = SQ_CLI_COMMON),
+    SQ_CLI_END};
 
 // ---- the table --------------------------------------------------------------------------------
 
@@ -345,7 +291,7 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
     struct sq_cli_core core = in->core;
     if (core.config.gather == GATHER_BOTH)
         core.config.gather = SQ_GATHER_CROSSBAR;
-    return sq_cli_core_config(&core, &in->format, config, err);
+    return sq_cli_core_config(&core, &in->banks, config, err);
 }
 
 // What was found of the clock of a module of somebody else, once.
@@ -430,22 +376,16 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
 
 int sq_cmd_area(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&sq_cli_format_argp, 0, NULL, 0}, {&sq_cli_act_argp, 0, NULL, 0},
-        {&sq_cli_core_argp, 0, NULL, 0},   {&sq_area_files_argp, 0, NULL, 0},
-        {&sq_cli_tools_argp, 0, NULL, 0},  {0}};
-    const struct argp argp = {
-        .options = options, .parser = parse, .doc = doc, .children = children};
+    static const struct sq_cli_line line = {rows, "", doc};
     struct sq_error err;
     struct arguments in = {.jobs = 1,
-                           .err = &err,
-                           .files.err = &err,
-                           .format = sq_cli_format_default(&err),
-                           .core = sq_cli_core_default(&err)};
+                           .banks = sq_cli_banks_default(),
+                           .core.config = sq_core_config_default(),
+                           .tools = sq_cli_tools_default()};
     in.core.config.rows = in.core.config.cols = 2;
     in.core.config.gather = GATHER_BOTH;
     struct sq_area_table table = {.command = join(argc, argv)};
-    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK && !table.command)
         status = SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
     if (status == SQ_OK)

@@ -4,7 +4,7 @@
 #ifndef SQ_CMD_AREA_H
 #define SQ_CMD_AREA_H
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_row.h"
 #include "sim/synth/sq_area_block.h"
 
 struct sq_area_row {
@@ -32,12 +32,10 @@ struct sq_area_files {
     size_t n;
     struct sq_area_source module;
     char *name[SQ_SYNTH_MAX_PARAMS]; // of parameters; owned
-    struct sq_error *err;            // where parsing reports
 };
 
-// --source, --top, --param, --clock, --weights: an argp child whose input is a struct
-// sq_area_files.
-extern const struct argp sq_area_files_argp;
+// --source, --top, --param, --clock, --weights: a part of the rows of `area`.
+extern const struct sq_cli_row sq_area_files_rows[];
 // None of them, or a module and its sources.
 enum sq_status sq_area_files_check(const struct sq_area_files *f, struct sq_error *err);
 enum sq_status sq_area_files_add(const struct sq_area_files *f, struct sq_synth *s,

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim area of a module that is not ours (sq_cmd_area.h): the same scripts, library and cache.
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/sq_cmd_area.h"
 #include "sim/io/sq_quote.h"
 
-enum { KEY_SOURCE = 0x2400, KEY_TOP, KEY_PARAM, KEY_CLOCK, KEY_WEIGHTS, NAME_MAX_LEN = 40 };
-
-static const struct argp_option options[] = {
-    {"source", KEY_SOURCE, "FILE", 0,
-     "SystemVerilog of your own, for --top, beside the blocks of --block; may repeat", 1},
-    {"top", KEY_TOP, "MODULE", 0, "module of --source", 1},
-    {"param", KEY_PARAM, "NAME=N", 0, "parameter of --top, 0..2147483647; may repeat", 1},
-    {"clock", KEY_CLOCK, "PORT", 0, "clock port of --top (the only one)", 1},
-    {"weights", KEY_WEIGHTS, "N", 0, "weights that --top takes in a cycle, for um2/(w/c)", 1},
-    {0}};
+enum { NAME_MAX_LEN = 40 };
 
 static enum sq_status check_name(const char *option, const char *name, struct sq_error *err)
 {
@@ -26,11 +16,23 @@ static enum sq_status check_name(const char *option, const char *name, struct sq
                    option, name, NAME_MAX_LEN);
 }
 
-static enum sq_status add_param(struct sq_area_files *f, const char *text, struct sq_error *err)
+static enum sq_status set_name(void *files, const struct sq_cli_row *row, const char *text,
+                               struct sq_error *err)
 {
+    char option[32];
+    snprintf(option, sizeof option, "--%s", row->name);
+    *(const char **)(void *)((char *)files + row->offset) = text;
+    return check_name(option, text, err);
+}
+
+static enum sq_status add_param(void *files, const struct sq_cli_row *row, const char *text,
+                                struct sq_error *err)
+{
+    struct sq_area_files *f = files;
     struct sq_area_source *m = &f->module;
     const size_t n = strcspn(text, "=");
     uint64_t v;
+    (void)row;
     if (text[n] != '=')
         return SQ_FAIL(err, SQ_ERR_ARG, "--param = '%.60s', need NAME=N", text);
     if (m->n_params == SQ_SYNTH_MAX_PARAMS)
@@ -45,39 +47,17 @@ static enum sq_status add_param(struct sq_area_files *f, const char *text, struc
     return SQ_OK;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct sq_area_files *f = state->input;
-    enum sq_status status = SQ_OK;
-    switch (key) {
-    case KEY_SOURCE:
-        if (f->n == SQ_AREA_FILES_MAX)
-            status = SQ_FAIL(f->err, SQ_ERR_RANGE, "--source given more than %d times",
-                             SQ_AREA_FILES_MAX);
-        else
-            f->path[f->n++] = arg;
-        break;
-    case KEY_TOP:
-        f->module.top = arg;
-        status = check_name("--top", arg, f->err);
-        break;
-    case KEY_PARAM:
-        status = add_param(f, arg, f->err);
-        break;
-    case KEY_CLOCK:
-        f->module.clock = arg;
-        status = check_name("--clock", arg, f->err);
-        break;
-    case KEY_WEIGHTS:
-        status = sq_cli_double("--weights", arg, 1e-6, 1e6, &f->module.weights, f->err);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
-}
-
-const struct argp sq_area_files_argp = {.options = options, .parser = parse};
+#define AT(field) SQ_CLI_AT(struct sq_area_files, field)
+const struct sq_cli_row sq_area_files_rows[] = {
+    SQ_CLI_TEXT("source", "FILE", SQ_CLI_LIST_AT(struct sq_area_files, path, n),
+                "SystemVerilog of your own, for --top, beside the blocks of --block"),
+    SQ_CLI_OWN("top", "MODULE", set_name, "module of --source", AT(module.top)),
+    SQ_CLI_OWN("param", "NAME=N", add_param, "parameter of --top, 0..2147483647; may repeat"),
+    SQ_CLI_OWN("clock", "PORT", set_name, "clock port of --top (the only one)", AT(module.clock)),
+    SQ_CLI_REAL("weights", "N", 1e-6, 1e6, AT(module.weights),
+                "weights that --top takes in a cycle, for um2/(w/c)"),
+    SQ_CLI_END};
+#undef AT
 
 enum sq_status sq_area_files_check(const struct sq_area_files *f, struct sq_error *err)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim compare: the times and speedups a GPU model predicts against measured ones; and the
 // calibration of its constants.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,20 +9,6 @@
 #include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/io/sq_quote.h"
-
-enum {
-    KEY_GPU = 0x4000,
-    KEY_MACHINE,
-    KEY_WORKLOAD,
-    KEY_M,
-    KEY_MIN_M,
-    KEY_WORST,
-    KEY_PLOT,
-    KEY_CALIBRATE,
-    KEY_SEED,
-    KEY_STEPS,
-    KEY_JSON,
-};
 
 enum { MAX_GPUS = 8 };
 
@@ -34,33 +19,37 @@ struct arguments {
     const char *plot, *calibrate;
     uint64_t min_m, worst, seed, steps;
     bool worst_given, min_given, seed_given, steps_given, is_json;
-    struct sq_error *err;
 };
 
-static const struct argp_option options[] = {
-    {"gpu", KEY_GPU, "RECORDS", 0,
-     "measured times: CSV (also aiconfigurator's), or JSON records one per line; with --machine, "
-     "up "
-     "to 8 pairs",
-     0},
-    {"workload", KEY_WORKLOAD, "FILE", 0,
-     "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4 (Llama-2-7B, "
-     "Llama-3-8B and 70B)",
-     0},
-    {"m", KEY_M, "M", 0, "predict: tokens, 1..16777216; up to 4 (4096 and 1)", 0},
-    {"machine", KEY_MACHINE, "FILE", 0,
-     "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given", 0},
-    {"min-m", KEY_MIN_M, "M", 0,
-     "rows with fewer tokens are left out, 1..16777216 (128); 1: none is", 0},
-    {"worst", KEY_WORST, "N", 0, "how many of the worst rows are listed, 0..1000 (10)", 0},
-    {"plot", KEY_PLOT, "FILE", 0, "scatter plot of latencies and speedups, .svg or .png", 0},
-    {"calibrate", KEY_CALIBRATE, "FILE", 0,
-     "fit the machine's constants to one shape in ten and write the machine here", 0},
-    {"steps", KEY_STEPS, "N", 0,
-     "steps of each of four searches with --calibrate, 0..1000000 (50000)", 3},
-    {"seed", KEY_SEED, "S", 0, "seed of --calibrate (1)", 3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per row, the summary last", 3},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+#define LIST(field, n) SQ_CLI_LIST_AT(struct arguments, field, n)
+#define GIVEN(field) .given = offsetof(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_TEXT("gpu", "RECORDS", LIST(records, n_records),
+                "measured times: CSV (also aiconfigurator's), or JSON records one per line; with "
+                "--machine, up to 8 pairs"),
+    SQ_CLI_TEXT("workload", "FILE", LIST(predict.workload, predict.n_workloads),
+                "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4",
+                .usual = "Llama-2-7B, Llama-3-8B and 70B"),
+    SQ_CLI_UINT("m", "M", 1, 1 << 24, LIST(predict.m, predict.n_m), "predict: tokens; up to 4",
+                .usual = "4096 and 1"),
+    SQ_CLI_TEXT("machine", "FILE", LIST(machine, n_machines),
+                "the GPU as a machine; predict: sim/machines/h200.yaml, unless another is given"),
+    SQ_CLI_UINT("min-m", "M", 1, 1 << 24, AT(min_m),
+                "rows with fewer tokens are left out; 1: none is", GIVEN(min_given)),
+    SQ_CLI_UINT("worst", "N", 0, 1000, AT(worst), "how many of the worst rows are listed",
+                GIVEN(worst_given)),
+    SQ_CLI_TEXT("plot", "FILE", AT(plot), "scatter plot of latencies and speedups, .svg or .png"),
+    SQ_CLI_TEXT("calibrate", "FILE", AT(calibrate),
+                "fit the machine's constants to one shape in ten and write the machine here"),
+    SQ_CLI_UINT("steps", "N", 0, 1000000, AT(steps),
+                "steps of each of four searches with --calibrate", GIVEN(steps_given),
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(seed), "seed of --calibrate", GIVEN(seed_given),
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per row, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_END};
 
 static const char doc[] =
     "Predicts every measured GEMM from the machine file and prints the errors: latencies, speedups "
@@ -79,7 +68,7 @@ static bool is_predict(const struct arguments *in)
     return in->n_records == 0 || in->predict.n_workloads > 0 || in->predict.n_m > 0;
 }
 
-static enum sq_status check_predict(const struct arguments *in)
+static enum sq_status check_predict(const struct arguments *in, struct sq_error *err)
 {
     const char *unused = in->calibrate     ? "calibrate"
                          : in->min_given   ? "min-m"
@@ -88,86 +77,32 @@ static enum sq_status check_predict(const struct arguments *in)
                          : in->steps_given ? "steps"
                                            : NULL;
     if (unused)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s compares times: no --gpu given, or a --workload",
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s compares times: no --gpu given, or a --workload",
                        unused);
     if (in->n_machines > 1 || in->n_records > 1)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "predictions are of one machine, %zu given",
+        return SQ_FAIL(err, SQ_ERR_ARG, "predictions are of one machine, %zu given",
                        in->n_machines > 1 ? in->n_machines : in->n_records);
     return SQ_OK;
 }
 
-static enum sq_status check(const struct arguments *in)
+static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
     if (is_predict(in))
-        return check_predict(in);
+        return check_predict(in, err);
     if (in->n_machines == 0)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "no --machine given, need one");
+        return SQ_FAIL(err, SQ_ERR_ARG, "no --machine given, need one");
     if (in->n_records != in->n_machines)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
+        return SQ_FAIL(err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
                        in->n_records, in->n_machines);
     if (in->calibrate && in->n_records > 1)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--calibrate takes one GPU, not %zu", in->n_records);
+        return SQ_FAIL(err, SQ_ERR_ARG, "--calibrate takes one GPU, not %zu", in->n_records);
     if (!in->calibrate && (in->seed_given || in->steps_given))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s without --calibrate",
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s without --calibrate",
                        in->seed_given ? "seed" : "steps");
     if (in->calibrate && (in->plot || in->worst_given || in->min_given))
-        return SQ_FAIL(in->err, SQ_ERR_ARG,
+        return SQ_FAIL(err, SQ_ERR_ARG,
                        "--calibrate writes a machine: no --plot, --worst, --min-m with it");
     return SQ_OK;
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *in = state->input;
-    enum sq_status status = SQ_OK;
-    switch (key) {
-    case KEY_GPU:
-    case KEY_MACHINE:
-        if ((key == KEY_GPU ? in->n_records : in->n_machines) == MAX_GPUS)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG, "more than %d GPUs", MAX_GPUS);
-        else if (key == KEY_GPU)
-            in->records[in->n_records++] = arg;
-        else
-            in->machine[in->n_machines++] = arg;
-        break;
-    case KEY_WORKLOAD:
-        status = sq_compare_add_workload(&in->predict, arg, in->err);
-        break;
-    case KEY_M:
-        status = sq_compare_add_m(&in->predict, arg, in->err);
-        break;
-    case KEY_MIN_M:
-        status = sq_cli_uint("--min-m", arg, 1, 1 << 24, &in->min_m, in->err);
-        in->min_given = true;
-        break;
-    case KEY_WORST:
-        status = sq_cli_uint("--worst", arg, 0, 1000, &in->worst, in->err);
-        in->worst_given = true;
-        break;
-    case KEY_PLOT:
-        in->plot = arg;
-        break;
-    case KEY_CALIBRATE:
-        in->calibrate = arg;
-        break;
-    case KEY_STEPS:
-        status = sq_cli_uint("--steps", arg, 0, 1000000, &in->steps, in->err);
-        in->steps_given = true;
-        break;
-    case KEY_SEED:
-        status = sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
-        in->seed_given = true;
-        break;
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case ARGP_KEY_END:
-        status = check(in);
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
 }
 
 static const char *base_name(const char *path)
@@ -196,11 +131,11 @@ static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_
     SQ_TRY(sq_outfile_open(&out, in->calibrate, err));
     sq_gpu_write(gpu, comment, out.stream);
     SQ_TRY(sq_outfile_commit(&out, err));
-    size_t rows = 0;
+    size_t n_rows = 0;
     for (size_t i = 0; i < g->n; i++)
-        rows += g->r[i].is_calibration && !g->r[i].is_repeat;
+        n_rows += g->r[i].is_calibration && !g->r[i].is_repeat;
     if (!in->is_json) {
-        printf("%zu calibration rows of %zu, mean error %.2f %% of them\n", rows, g->n,
+        printf("%zu calibration rows of %zu, mean error %.2f %% of them\n", n_rows, g->n,
                100 * error);
         sq_compare_print_outliers(gpu, g);
         sq_compare_print_left(&g->left);
@@ -209,7 +144,7 @@ static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "rows", json_integer((json_int_t)g->n));
-    json_object_set_new(o, "calibration_rows", json_integer((json_int_t)rows));
+    json_object_set_new(o, "calibration_rows", json_integer((json_int_t)n_rows));
     json_object_set_new(o, "mean_abs_error", json_real(error));
     json_object_set_new(o, "outliers", sq_compare_json_outliers(gpu, g));
     json_object_set_new(o, "left_out", sq_compare_json_left(&g->left));
@@ -496,11 +431,13 @@ static void print_all(const struct arguments *in, const struct sq_gpu_comparison
 int sq_cmd_compare(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.min_m = 128, .worst = 10, .seed = 1, .steps = 50000, .err = &err};
-    const struct argp argp = {options, parse, "", doc, NULL, NULL, NULL};
+    struct arguments in = {.min_m = 128, .worst = 10, .seed = 1, .steps = 50000};
+    static const struct sq_cli_line line = {rows, "", doc};
     struct sq_gpu_comparison all = {.n = 0};
     size_t skipped = 0;
-    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
+    if (status == SQ_OK)
+        status = check(&in, &err);
     if (status == SQ_OK && is_predict(&in)) {
         in.predict.machine = in.n_machines ? in.machine[0] : NULL;
         in.predict.records = in.n_records ? in.records[0] : NULL;

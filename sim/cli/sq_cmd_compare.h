@@ -3,7 +3,7 @@
 #ifndef SQ_CMD_COMPARE_H
 #define SQ_CMD_COMPARE_H
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_row.h"
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/io/sq_file.h"
 
@@ -46,10 +46,6 @@ struct sq_compare_predict {
     const char *plot;        // NULL: none
     bool is_json;
 };
-enum sq_status sq_compare_add_workload(struct sq_compare_predict *p, const char *path,
-                                       struct sq_error *err);
-enum sq_status sq_compare_add_m(struct sq_compare_predict *p, const char *text,
-                                struct sq_error *err);
 // Prints the table, or one JSON object per cell and the summary.
 enum sq_status sq_compare_predict(const struct sq_compare_predict *p, struct sq_error *err);
 

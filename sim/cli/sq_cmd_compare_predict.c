@@ -28,25 +28,6 @@ struct table {
     size_t n_measured; // GEMMs with a record
 };
 
-// ---- arguments ------------------------------------------------------------------------------
-
-enum sq_status sq_compare_add_workload(struct sq_compare_predict *p, const char *path,
-                                       struct sq_error *err)
-{
-    if (p->n_workloads == SQ_COMPARE_MAX)
-        return SQ_FAIL(err, SQ_ERR_ARG, "more than %d --workload", SQ_COMPARE_MAX);
-    p->workload[p->n_workloads++] = path;
-    return SQ_OK;
-}
-
-enum sq_status sq_compare_add_m(struct sq_compare_predict *p, const char *text,
-                                struct sq_error *err)
-{
-    if (p->n_m == SQ_COMPARE_MAX)
-        return SQ_FAIL(err, SQ_ERR_ARG, "more than %d --m", SQ_COMPARE_MAX);
-    return sq_cli_uint("--m", text, 1, 1 << 24, &p->m[p->n_m++], err);
-}
-
 // ---- work -----------------------------------------------------------------------------------
 
 static bool is_csv(const char *path)

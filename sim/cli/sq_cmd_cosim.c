@@ -1,86 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim cosim: verilated RTL against golden values and cycle model.
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/sq_trace.h"
-
-enum {
-    KEY_BLOCK = 0x2000,
-    KEY_CASES,
-    KEY_CASE,
-    KEY_SEED,
-    KEY_POINT,
-    KEY_PARAMETER,
-    KEY_NETLIST,
-    KEY_LAYERS,
-    KEY_LAYER,
-    KEY_TOKENS,
-    KEY_CALIB,
-    KEY_WEIGHTS,
-    KEY_TEXT,
-    KEY_M,
-    KEY_JOBS,
-    KEY_JSON,
-    KEY_LIST,
-    KEY_WAVES,
-    KEY_COVERAGE,
-    KEY_MUTANTS
-};
-
-static const struct argp_option options[] = {
-    {"block", KEY_BLOCK, "B", 0,
-     "core, gather, topk, meta24, array, act_split, array_dynamic, ... or all (core)", 0},
-    {"cases", KEY_CASES, "N", 0, "random cases over all points, 1..10^9 (2000)", 0},
-    {"case", KEY_CASE, "N", 0,
-     "only case N of each point, 0..10^9 (what a failure prints to be repeated)", 0},
-    {"seed", KEY_SEED, "S", 0, "seed of all random choices (1)", 0},
-    {"point", KEY_POINT, "P", 0, "a point of the table, `quick` or `all` (all); may repeat", 0},
-    {"parameter", KEY_PARAMETER, "NAME=N", 0,
-     "a size of the block by its name in the RTL (Lanes=4), in place of that of the point; may "
-     "repeat. --rows, --cols, --bank, --sparsity and the like are short for some of them",
-     0},
-    {"list", KEY_LIST, NULL, 0,
-     "print the table of points and stop; with --json also of all blocks", 0},
-    {"netlist", KEY_NETLIST, NULL, 0, "simulate the Yosys netlist of each point, not the RTL", 0},
-    {"layers", KEY_LAYERS, NULL, 0,
-     "every linear layer of MODEL, encoded and whole, through the blocks of --format (all: of each "
-     "format in turn, which has a line), in place of "
-     "random cases (the embedded traces/tiny-llama without MODEL)",
-     0},
-    {"layer", KEY_LAYER, "PATTERN", 0,
-     "--layers: only those whose name matches, as file names do: 'model.layers.0.*'", 0},
-    {"tokens", KEY_TOKENS, "FILE", 0,
-     "token file whose first sequences feed --layers (the model's tokens_calib.safetensors)", 0},
-    {"calib", KEY_CALIB, "FILE", 0,
-     "--layers, where calibrated: calibration tokens (MODEL/tokens_calib.safetensors)", 0},
-    {"weights", KEY_WEIGHTS, "FILE", 0,
-     "--layers: as they are in what `sqsim quantize -o` wrote of MODEL, of any format", 0},
-    {"text", KEY_TEXT, "FILE", 0, "a text in its place, by the model's own tokenizer", 0},
-    {"m", KEY_M, "M", 0, "tokens with --layers, 1..1048576 (8)", 0},
-    {"output", 'o', "DIR", 0, "where a failing case leaves its waveform (build/cosim)", 0},
-    {"waves", KEY_WAVES, "DIR", 0,
-     "leave a waveform of case 0 of the first point there, whatever it shows, and stop", 0},
-    {"coverage", KEY_COVERAGE, "DIR", 0,
-     "compile with line and toggle counters; each point leaves DIR/<point>.dat for "
-     "verilator_coverage",
-     0},
-    {"mutants", KEY_MUTANTS, "N", 0,
-     "1..60000 faults that Yosys puts into the netlist of the one --point, each run until the "
-     "co-simulation finds it or for --cases cases; lists the survivors",
-     0},
-    {"jobs", KEY_JOBS, "N", 0, "threads, 1..64 (all processors); the result does not depend on it",
-     3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per point or block of a layer, the summary last",
-     3},
-    {0}};
 
 static const char doc[] =
     "Runs the RTL, compiled by Verilator, in lock step with the cycle model: every handshake "
@@ -109,126 +37,80 @@ static const char doc[] =
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8 --layer 'model.layers.0.*' --m 4\n"
     "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n";
 
-static enum sq_status parse_block(struct sq_cosim_args *in, const char *arg)
+static enum sq_status set_block(void *context, const struct sq_cli_row *row, const char *text,
+                                struct sq_error *err)
 {
+    struct sq_cosim_args *in = context;
     const char *names[SQ_COSIM_MAX_POINTS];
     size_t index;
+    (void)row;
     for (size_t i = 0; i < sq_n_blocks; i++)
         names[i] = sq_blocks[i]->name;
     names[sq_n_blocks] = "all";
-    SQ_TRY(sq_cli_name("--block", arg, names, sq_n_blocks + 1, &index, in->err));
+    SQ_TRY(sq_cli_name("--block", text, names, sq_n_blocks + 1, &index, err));
     in->is_all = index == sq_n_blocks;
     in->block = sq_blocks[in->is_all ? 0 : index];
+    in->has_block = true;
     return SQ_OK;
 }
 
-static enum sq_status parse_value(int key, const char *arg, struct sq_cosim_args *in)
-{
-    uint64_t v;
-    switch (key) {
-    case KEY_BLOCK:
-        in->has_block = true;
-        return parse_block(in, arg);
-    case KEY_CASES:
-        return sq_cli_uint("--cases", arg, 1, 1000000000, &in->cases, in->err);
-    case KEY_CASE:
-        in->has_case = true;
-        return sq_cli_uint("--case", arg, 0, 1000000000, &in->number, in->err);
-    case KEY_SEED:
-        return sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
-    case KEY_POINT: // its table depends on --block
-        if (in->n_wanted == SQ_COSIM_MAX_POINTS)
-            return SQ_FAIL(in->err, SQ_ERR_RANGE, "--point given more than %d times",
-                           SQ_COSIM_MAX_POINTS);
-        in->wanted[in->n_wanted++] = arg;
-        return SQ_OK;
-    case KEY_PARAMETER: // its names as well
-        if (in->n_parameters == SQ_PARAMS_MAX)
-            return SQ_FAIL(in->err, SQ_ERR_RANGE, "--parameter given more than %d times",
-                           SQ_PARAMS_MAX);
-        in->parameter[in->n_parameters++] = arg;
-        return SQ_OK;
-    case KEY_M:
-        SQ_TRY(sq_cli_uint("--m", arg, 1, 1 << 20, &v, in->err));
-        in->m = v;
-        return SQ_OK;
-    case KEY_MUTANTS:
-        SQ_TRY(sq_cli_uint("--mutants", arg, 1, SQ_RTL_MUTANTS_MAX, &v, in->err));
-        in->n_mutants = (unsigned)v;
-        return SQ_OK;
-    case KEY_JOBS:
-        SQ_TRY(sq_cli_uint("--jobs", arg, 1, 64, &v, in->err));
-        in->jobs = (unsigned)v;
-        return SQ_OK;
-    default:
-        return SQ_ERR_INTERNAL;
-    }
-}
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct sq_cosim_args *in = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &in->options;
-        state->child_inputs[1] = &in->core;
-        state->child_inputs[2] = in->err;
-        return 0;
-    case KEY_BLOCK:
-    case KEY_CASES:
-    case KEY_CASE:
-    case KEY_SEED:
-    case KEY_POINT:
-    case KEY_PARAMETER:
-    case KEY_M:
-    case KEY_MUTANTS:
-    case KEY_JOBS:
-        return parse_value(key, arg, in) == SQ_OK ? 0 : EINVAL;
-    case KEY_NETLIST:
-        in->is_netlist = true;
-        return 0;
-    case KEY_LAYERS:
-        in->is_model = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (in->n_files == SQ_COSIM_MAX_FILES)
-            return ARGP_ERR_UNKNOWN;
-        in->file[in->n_files++] = arg;
-        return 0;
-    case KEY_LAYER:
-        in->layer = arg;
-        return 0;
-    case KEY_TOKENS:
-        in->source.tokens = arg;
-        return 0;
-    case KEY_TEXT:
-        in->source.text = arg;
-        return 0;
-    case KEY_CALIB:
-        in->calib = arg;
-        return 0;
-    case KEY_WEIGHTS:
-        in->weights = arg;
-        return 0;
-    case KEY_WAVES:
-        in->waves = arg;
-        return 0;
-    case KEY_COVERAGE:
-        in->coverage = arg;
-        return 0;
-    case 'o':
-        in->output = arg;
-        return 0;
-    case KEY_JSON:
-        in->is_json = true;
-        return 0;
-    case KEY_LIST:
-        in->is_list = true;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+#define AT(field) SQ_CLI_AT(struct sq_cosim_args, field)
+#define LIST(field, n) SQ_CLI_LIST_AT(struct sq_cosim_args, field, n)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_OWN("block", "B", set_block,
+               "core, gather, topk, meta24, array, act_split, array_dynamic, ... or all",
+               .usual = "core"),
+    SQ_CLI_UINT("cases", "N", 1, 1000000000, AT(cases), "random cases over all points"),
+    SQ_CLI_UINT("case", "N", 0, 1000000000, AT(number),
+                "only case N of each point (what a failure prints to be repeated)",
+                .given = offsetof(struct sq_cosim_args, has_case)),
+    SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(seed), "seed of all random choices"),
+    SQ_CLI_TEXT("point", "P", LIST(wanted, n_wanted), "a point of the table, `quick` or `all`",
+                .usual = "all"),
+    SQ_CLI_TEXT("parameter", "NAME=N", LIST(parameter, n_parameters),
+                "a size of the block by its name in the RTL (Lanes=4), in place of that of the "
+                "point. --rows, --cols, --bank, --sparsity and the like are short for some of "
+                "them"),
+    SQ_CLI_FLAG("list", AT(is_list),
+                "print the table of points and stop; with --json also of all blocks"),
+    SQ_CLI_FLAG("netlist", AT(is_netlist), "simulate the Yosys netlist of each point, not the RTL"),
+    SQ_CLI_FLAG("layers", AT(is_model),
+                "every linear layer of MODEL, encoded and whole, through the blocks of --format "
+                "(all: of each format in turn, which has a line), in place of random cases (the "
+                "embedded traces/tiny-llama without MODEL)"),
+    SQ_CLI_TEXT("layer", "PATTERN", AT(layer),
+                "--layers: only those whose name matches, as file names do: 'model.layers.0.*'"),
+    SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens),
+                "token file whose first sequences feed --layers",
+                .usual = "the model's tokens_calib.safetensors"),
+    SQ_CLI_TEXT("calib", "FILE", AT(calib), "--layers, where calibrated: calibration tokens",
+                .usual = "MODEL/tokens_calib.safetensors"),
+    SQ_CLI_TEXT("weights", "FILE", AT(weights),
+                "--layers: as they are in what `sqsim quantize -o` wrote of MODEL, of any format"),
+    SQ_CLI_TEXT("text", "FILE", AT(source.text),
+                "a text in its place, by the model's own tokenizer"),
+    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens with --layers"),
+    SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
+                .letter = 'o', .usual = "build/cosim"),
+    SQ_CLI_TEXT("waves", "DIR", AT(waves),
+                "leave a waveform of case 0 of the first point there, whatever it shows, and "
+                "stop"),
+    SQ_CLI_TEXT("coverage", "DIR", AT(coverage),
+                "compile with line and toggle counters; each point leaves DIR/<point>.dat for "
+                "verilator_coverage"),
+    SQ_CLI_UINT("mutants", "N", 1, SQ_RTL_MUTANTS_MAX, AT(n_mutants),
+                "faults that Yosys puts into the netlist of the one --point, each run until the "
+                "co-simulation finds it or for --cases cases; lists the survivors"),
+    SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
+    SQ_CLI_CORE(AT(core)),
+    SQ_CLI_TOOLS(AT(tools)),
+    SQ_CLI_UINT("jobs", "N", 1, 64, AT(jobs), "threads; the result does not depend on it",
+                .usual = "all processors", .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json),
+                "one JSON object per point or block of a layer, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("MODEL", LIST(file, n_files)),
+    SQ_CLI_END};
 
 // Core or format options were given.
 static bool has_point_options(const struct sq_cosim_args *in)
@@ -373,8 +255,8 @@ static enum sq_status custom_point(struct sq_cosim_args *in)
             "--point names a point of the table, core and format options describe another");
     small_core(in);
     SQ_TRY(sq_cli_recipe(&in->options, &r, in->err));
-    const struct sq_cli_format f = {.format = sq_recipe_banks(&r),
-                                    .act_bits = sq_recipe_act_bits(&r)};
+    const struct sq_cli_banks f = {.format = sq_recipe_banks(&r),
+                                   .act_bits = sq_recipe_act_bits(&r)};
     SQ_TRY(sq_cli_core_config(&in->core, &f, &config, in->err));
     in->points[0] = (struct sq_point){.name = "custom"};
     in->n_points = 1;
@@ -423,8 +305,9 @@ static int run_all(const struct sq_cosim_args *in)
 int sq_cmd_cosim(int argc, char **argv)
 {
     struct sq_error err;
-    struct sq_cosim_args in = {.options = sq_cli_options_default(SQ_IN_EVAL, &err),
-                               .core = sq_cli_core_default(&err),
+    struct sq_cosim_args in = {.options = sq_cli_options_default(SQ_IN_EVAL),
+                               .core.config = sq_core_config_default(),
+                               .tools = sq_cli_tools_default(),
                                .block = &sq_core_block,
                                .cases = 2000,
                                .seed = 1,
@@ -435,13 +318,9 @@ int sq_cmd_cosim(int argc, char **argv)
     in.options.takes_all = true;
     const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     in.jobs = processors < 1 ? 1 : processors > 64 ? 64 : (unsigned)processors;
-    const struct argp_child children[] = {{sq_cli_options_argp(SQ_IN_EVAL), 0, NULL, 0},
-                                          {&sq_cli_core_argp, 0, NULL, 0},
-                                          {&sq_cli_tools_argp, 0, NULL, 0},
-                                          {0}};
-    const struct argp argp = {options, parse, "[MODEL | TRACE...]", doc, children, NULL, NULL};
+    static const struct sq_cli_line line = {rows, "[MODEL | TRACE...]", doc};
 
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     sort_files(&in);
     if (check_modes(&in) != SQ_OK)

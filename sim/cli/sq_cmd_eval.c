@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim eval: loss and layer errors of a model in the bit-exact integers of a format.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,55 +10,9 @@
 #include "sim/cli/sq_cmd_eval.h"
 #include "sim/format/sq_layer_file.h"
 
-enum {
-    KEY_TOKENS = 0x3000,
-    KEY_CALIB,
-    KEY_TEXT,
-    KEY_CALIB_TEXT,
-    KEY_WEIGHTS,
-    KEY_AND,
-    KEY_NO_CACHE,
-    KEY_LAYER_FORMAT,
-    KEY_SEQUENCES,
-    KEY_CALIB_SEQUENCES,
-    KEY_SEQUENTIAL,
-    KEY_SUMMARY,
-    KEY_JOBS,
-    KEY_JSON,
-    KEY_PROGRESS,
-    FEW_TOKENS = 100, // below which a loss says little
-};
+enum { FEW_TOKENS = 100 }; // below which a loss says little
 // A pass of fewer products takes less than a second: it is not worth a file.
 #define CACHE_PRODUCTS 1e11
-
-static const struct argp_option options[] = {
-    {"tokens", KEY_TOKENS, "FILE", 0, "token file (MODEL/tokens_eval.safetensors)", 0},
-    {"text", KEY_TEXT, "FILE", 0, "a text in its place, by the model's own tokenizer", 0},
-    {"calib", KEY_CALIB, "FILE", 0, "calibration tokens (MODEL/tokens_calib.safetensors)", 0},
-    {"calib-text", KEY_CALIB_TEXT, "FILE", 0, "a text in their place", 0},
-    {"and", KEY_AND, "FORMAT", 0,
-     "another format in the same run, with the options of a format behind it; the pass of the "
-     "model "
-     "as it is, its logits and the calibration are made once",
-     0},
-    {"weights", KEY_WEIGHTS, "FILE", 0, "weights that `sqsim quantize -o` wrote, of any format", 0},
-    {"layer-format", KEY_LAYER_FORMAT, "RULES", 0,
-     "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,...", 0},
-    {"output", 'o', "FILE", 0, "sq_a_static: write the channel masks of Algorithm 2", 0},
-    {"sequences", KEY_SEQUENCES, "N", 0, "the first N sequences of the token file only", 0},
-    {"calib-sequences", KEY_CALIB_SEQUENCES, "N", 0,
-     "the first N sequences of the calibration tokens only", 0},
-    {"sequential", KEY_SEQUENTIAL, NULL, 0,
-     "calibrate each layer behind the encoded ones before it, not on the model as it is", 0},
-    {"summary", KEY_SUMMARY, NULL, 0, "no errors per layer, which take a reference product each",
-     3},
-    {"no-cache", KEY_NO_CACHE, NULL, 0,
-     "compute the states of the model as it is even where an earlier run kept them, and keep none",
-     3},
-    {"jobs", KEY_JOBS, "N", 0, "threads (all processors); the result does not depend on it", 3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 3},
-    {"progress", KEY_PROGRESS, NULL, 0, "say what is being done on stderr, terminal or not", 3},
-    {0}};
 
 static const char doc[] =
     "Evaluates MODEL, a Hugging Face directory or a GGUF file of a Llama-type model, with every "
@@ -83,103 +36,80 @@ static const char doc[] =
     "  sqsim eval --format sq_a_static --layer-format '*.down_proj=sq_a_dynamic'\n"
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n";
 
-static enum sq_status set_uint(const char *option, const char *text, uint64_t max, unsigned *value,
-                               struct sq_error *err)
+static enum sq_status set_weights(void *context, const struct sq_cli_row *row, const char *text,
+                                  struct sq_error *err)
 {
-    uint64_t v;
-    SQ_TRY(sq_cli_uint(option, text, 1, max, &v, err));
-    *value = (unsigned)v;
+    struct sq_eval_args *in = context;
+    (void)row, (void)err;
+    in->format[in->n_formats - 1].weights = text;
     return SQ_OK;
 }
 
-static enum sq_status set_jobs(const char *text, struct sq_error *err)
+static enum sq_status set_layer_format(void *context, const struct sq_cli_row *row,
+                                       const char *text, struct sq_error *err)
 {
-    unsigned jobs;
-    SQ_TRY(set_uint("--jobs", text, 1024, &jobs, err));
-    omp_set_num_threads((int)jobs);
+    struct sq_eval_args *in = context;
+    (void)row, (void)err;
+    in->format[in->n_formats - 1].layer_format = text;
     return SQ_OK;
 }
 
 // The format that the options belonged to is complete; those that follow are of another.
-static enum sq_status next_format(struct sq_eval_args *in, const char *name)
+static enum sq_status next_format(void *context, const struct sq_cli_row *row, const char *name,
+                                  struct sq_error *err)
 {
+    struct sq_eval_args *in = context;
+    (void)row;
     if (in->n_formats == SQ_EVAL_JOBS)
-        return SQ_FAIL(in->err, SQ_ERR_RANGE, "--and: %d formats, need 1..%d", SQ_EVAL_JOBS + 1,
+        return SQ_FAIL(err, SQ_ERR_RANGE, "--and: %d formats, need 1..%d", SQ_EVAL_JOBS + 1,
                        SQ_EVAL_JOBS);
     in->format[in->n_formats - 1].options = in->options;
     in->format[in->n_formats++].in = in;
-    in->options = sq_cli_options_default(SQ_IN_EVAL, in->err);
-    return sq_cli_options_format(&in->options, "--and", name);
+    in->options = sq_cli_options_default(SQ_IN_EVAL);
+    return sq_cli_options_format(&in->options, "--and", name, err);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct sq_eval_args *in = state->input;
-    struct sq_eval_format *f = &in->format[in->n_formats - 1];
-    enum sq_status status = SQ_OK;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &in->options;
-        state->child_inputs[1] = &in->text;
-        break;
-    case KEY_TOKENS:
-        in->tokens = arg;
-        break;
-    case KEY_CALIB:
-        in->calib = arg;
-        break;
-    case KEY_TEXT:
-        in->text.source.text = arg;
-        break;
-    case KEY_CALIB_TEXT:
-        in->calib_text = arg;
-        break;
-    case KEY_WEIGHTS:
-        f->weights = arg;
-        break;
-    case KEY_LAYER_FORMAT:
-        f->layer_format = arg;
-        break;
-    case KEY_AND:
-        status = next_format(in, arg);
-        break;
-    case KEY_NO_CACHE:
-        in->is_cache_off = true;
-        break;
-    case 'o':
-        in->output = arg;
-        break;
-    case KEY_SEQUENCES:
-        status = set_uint("--sequences", arg, INT32_MAX, &in->n_sequences, in->err);
-        break;
-    case KEY_CALIB_SEQUENCES:
-        status = set_uint("--calib-sequences", arg, INT32_MAX, &in->n_calib_sequences, in->err);
-        break;
-    case KEY_SEQUENTIAL:
-        in->is_sequential = true;
-        break;
-    case KEY_SUMMARY:
-        in->is_summary = true;
-        break;
-    case KEY_JOBS:
-        status = set_jobs(arg, in->err);
-        break;
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case KEY_PROGRESS:
-        sq_cli_progress_everywhere();
-        break;
-    case ARGP_KEY_ARG:
-        if (in->model)
-            return ARGP_ERR_UNKNOWN;
-        in->model = arg;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
-}
+#define AT(field) SQ_CLI_AT(struct sq_eval_args, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_TEXT("tokens", "FILE", AT(tokens), "token file",
+                .usual = "MODEL/tokens_eval.safetensors"),
+    SQ_CLI_TEXT("text", "FILE", AT(source.text),
+                "a text in its place, by the model's own tokenizer"),
+    SQ_CLI_TEXT("calib", "FILE", AT(calib), "calibration tokens",
+                .usual = "MODEL/tokens_calib.safetensors"),
+    SQ_CLI_TEXT("calib-text", "FILE", AT(calib_text), "a text in their place"),
+    SQ_CLI_OWN("and", "FORMAT", next_format,
+               "another format in the same run, with the options of a format behind it; the pass "
+               "of the model as it is, its logits and the calibration are made once"),
+    SQ_CLI_OWN("weights", "FILE", set_weights,
+               "weights that `sqsim quantize -o` wrote, of any format"),
+    SQ_CLI_OWN("layer-format", "RULES", set_layer_format,
+               "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,..."),
+    SQ_CLI_TEXT("output", "FILE", AT(output), "sq_a_static: write the channel masks of Algorithm 2",
+                .letter = 'o'),
+    SQ_CLI_UINT("sequences", "N", 1, INT32_MAX, AT(n_sequences),
+                "the first N sequences of the token file only"),
+    SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),
+                "the first N sequences of the calibration tokens only"),
+    SQ_CLI_FLAG("sequential", AT(is_sequential),
+                "calibrate each layer behind the encoded ones before it, not on the model as it "
+                "is"),
+    SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
+    SQ_CLI_PART(sq_cli_text_rows, AT(source)),
+    SQ_CLI_FLAG("summary", AT(is_summary),
+                "no errors per layer, which take a reference product each", .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("no-cache", AT(is_cache_off),
+                "compute the states of the model as it is even where an earlier run kept them, and "
+                "keep none",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_UINT("jobs", "N", 1, 1024, AT(jobs), "threads; the result does not depend on it",
+                .usual = "all processors", .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("progress", AT(is_progress), "say what is being done on stderr, terminal or not",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("MODEL", AT(model)),
+    SQ_CLI_END};
 
 // ---- work -------------------------------------------------------------------------------------
 
@@ -201,7 +131,7 @@ static enum sq_status read_all_tokens(const struct sq_eval_args *in, const struc
                                       struct sq_tokens *tokens, struct sq_tokens *calib,
                                       struct sq_error *err)
 {
-    const struct sq_token_source cuts = in->text.source;
+    const struct sq_token_source cuts = in->source;
     struct sq_token_source other = {.tokens = in->calib};
     if (in->calib_text)
         other = (struct sq_token_source){
@@ -328,7 +258,7 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
         sq_cli_note_calib("eval");
     sq_cli_stage("eval", "reading tokens");
     SQ_TRY(read_all_tokens(in, ck, model, &source, tokens, has_calib ? calib : NULL, err));
-    in->text.source = source;
+    in->source = source;
     in->mask = in->output ? calloc(ck->n_layers, sizeof *in->mask) : NULL;
     if (in->output && !in->mask)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", ck->n_layers);
@@ -435,28 +365,24 @@ static enum sq_status settle_recipes(struct sq_eval_args *in, const struct sq_ch
 
 int sq_cmd_eval(int argc, char **argv)
 {
-    const struct argp_child children[] = {
-        {sq_cli_options_argp(SQ_IN_EVAL), 0, NULL, 0}, {&sq_cli_text_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "[MODEL]",
-                              .doc = doc,
-                              .children = children};
+    static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     struct sq_error err;
-    struct sq_eval_args in = {.options = sq_cli_options_default(SQ_IN_EVAL, &err),
-                              .text = {.err = &err},
+    struct sq_eval_args in = {.options = sq_cli_options_default(SQ_IN_EVAL),
                               .format = calloc(SQ_EVAL_JOBS, sizeof *in.format),
-                              .n_formats = 1,
-                              .err = &err};
+                              .n_formats = 1};
     struct sq_checkpoint ck;
     struct sq_tokens tokens = {0}, calib = {0};
     enum sq_status status =
         in.format ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory for options");
     if (status == SQ_OK) {
         in.format[0].in = &in;
-        status = sq_cli_parse(&argp, argc, argv, &in, &err);
+        status = sq_cli_parse(&line, argc, argv, &in, &err);
         in.format[in.n_formats - 1].options = in.options;
     }
+    if (in.is_progress)
+        sq_cli_progress_everywhere();
+    if (in.jobs)
+        omp_set_num_threads((int)in.jobs);
     if (status == SQ_OK)
         status = read_recipes(&in, &err);
     if (status != SQ_OK) {

@@ -28,16 +28,16 @@ struct sq_eval_format {
 struct sq_eval_args {
     const char *model, *tokens, *calib; // NULL: the default
     const char *calib_text;             // NULL: none
-    struct sq_cli_text text;            // --text, and how texts are cut
+    struct sq_token_source source;      // --text, and how texts are cut
     const char *output;                 // NULL: no file of masks
     struct sq_mask *mask;               // what was collected for it
     size_t n_masks;
     unsigned n_sequences, n_calib_sequences; // 0: all
-    bool is_sequential, is_summary, is_json, is_cache_off;
+    unsigned jobs;                           // 0: all processors
+    bool is_sequential, is_summary, is_json, is_cache_off, is_progress;
     struct sq_eval_format *format; // [SQ_EVAL_JOBS]
     size_t n_formats;
     struct sq_cli_options options; // of the last of them, while they are read
-    struct sq_error *err;
 };
 
 // NULL for the model as it is.

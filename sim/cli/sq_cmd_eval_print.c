@@ -142,7 +142,7 @@ void sq_eval_print_summary(const struct sq_eval_format *f, const struct sq_eval_
     const struct sq_eval_result *e = &job->result;
     const struct sq_recipe *r = sq_eval_recipe(f);
     char cuts[160];
-    sq_cli_text_of(&in->text.source, tokens, cuts);
+    sq_cli_text_of(&in->source, tokens, cuts);
     if (!in->is_json) {
         if (r)
             print_bits(f->out, r, e);
@@ -161,7 +161,7 @@ void sq_eval_print_summary(const struct sq_eval_format *f, const struct sq_eval_
     json_object_set_new(o, "perplexity", json_real(e->perplexity));
     divergence_json(&job->divergence, o);
     json_object_set_new(o, "tokens", json_integer((json_int_t)e->n_tokens));
-    sq_cli_text_json(&in->text.source, tokens, o);
+    sq_cli_text_json(&in->source, tokens, o);
     json_object_set_new(o, "dense_layers", json_integer((json_int_t)e->n_dense_layers));
     if (r)
         sq_cli_recipe_json(r, f->weights ? SQ_IN_FILE : SQ_IN_EVAL, o);

@@ -1,33 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim explain: where a number comes from.
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_core.h"
 #include "sim/llm/sq_layer.h"
 #include "sim/machine/sq_roofline.h"
 
-enum { KEY_M = 0x5000, KEY_N, KEY_K, KEY_JSON };
-
 enum topic { CYCLES, TABLE10, V13, ROOFLINE, N_TOPICS };
-static const char *const topics[N_TOPICS] = {"cycles", "table10", "v13", "roofline"};
+static const char *const topics[] = {"cycles", "table10", "v13", "roofline", NULL};
 
 struct arguments {
-    struct sq_cli_format format;
+    struct sq_cli_banks banks;
     struct sq_cli_core core;
-    size_t topic;
+    enum topic topic;
     bool has_topic, has_shape, is_json;
     uint64_t m, n, k;
-    struct sq_error *err;
 };
 
-static const struct argp_option options[] = {
-    {"m", KEY_M, "M", 0, "cycles: rows of X, 1..1048576 (128)", 0},
-    {"n", KEY_N, "N", 0, "cycles: output channels (128)", 0},
-    {"k", KEY_K, "K", 0, "cycles: input channels (128)", 0},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per line, the summary last", 3},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+#define SIZE(field) AT(field), .given = offsetof(struct arguments, has_shape)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_UINT("m", "M", 1, 1 << 20, SIZE(m), "cycles: rows of X"),
+    SQ_CLI_UINT("n", "N", 1, 1 << 20, SIZE(n), "cycles: output channels"),
+    SQ_CLI_UINT("k", "K", 1, 1 << 20, SIZE(k), "cycles: input channels"),
+    SQ_CLI_BANKS(AT(banks)),
+    SQ_CLI_CORE(AT(core)),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per line, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_WORD(NULL, "topic", topics, AT(topic), NULL,
+                .given = offsetof(struct arguments, has_topic)),
+    SQ_CLI_END};
 
 static const char doc[] =
     "Shows where a number comes from. TOPIC is cycles (the ladder of one GEMM: bound, cycle model, "
@@ -40,45 +43,13 @@ static const char doc[] =
     "  sqsim explain table10 --json\n"
     "  sqsim explain roofline\n";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
-    struct arguments *in = state->input;
-    enum sq_status status = SQ_OK;
-    uint64_t *size = key == KEY_M ? &in->m : key == KEY_N ? &in->n : &in->k;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = state->child_inputs[1] = &in->format;
-        state->child_inputs[2] = &in->core;
-        break;
-    case KEY_M:
-    case KEY_N:
-    case KEY_K:
-        status = sq_cli_uint(key == KEY_M   ? "--m"
-                             : key == KEY_N ? "--n"
-                                            : "--k",
-                             arg, 1, 1 << 20, size, in->err);
-        in->has_shape = true;
-        break;
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case ARGP_KEY_ARG:
-        if (in->has_topic)
-            return ARGP_ERR_UNKNOWN;
-        status = sq_cli_name("topic", arg, topics, N_TOPICS, &in->topic, in->err);
-        in->has_topic = true;
-        break;
-    case ARGP_KEY_END:
-        if (!in->has_topic)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG,
-                             "no topic given, need cycles, table10, v13 or roofline");
-        else if (in->topic != CYCLES && (in->has_shape || in->core.given))
-            status = SQ_FAIL(in->err, SQ_ERR_ARG, "shape and core options only go with cycles");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
+    if (!in->has_topic)
+        return SQ_FAIL(err, SQ_ERR_ARG, "no topic given, need cycles, table10, v13 or roofline");
+    if (in->topic != CYCLES && (in->has_shape || in->core.given))
+        return SQ_FAIL(err, SQ_ERR_ARG, "shape and core options only go with cycles");
+    return SQ_OK;
 }
 
 static void put(json_t *o, const char *key, double v)
@@ -101,10 +72,10 @@ static void summary(json_t *o, const char *basis)
 static enum sq_status explain_cycles(const struct arguments *in, struct sq_error *err)
 {
     static const struct sq_rates free_streams = {1, 1, 1, 1};
-    const struct sq_format *f = &in->format.format;
+    const struct sq_format *f = &in->banks.format;
     struct sq_core_config g;
     struct sq_job job;
-    SQ_TRY(sq_cli_core_config(&in->core, &in->format, &g, err));
+    SQ_TRY(sq_cli_core_config(&in->core, &in->banks, &g, err));
     const size_t k_padded = sq_k_padded(f, in->k);
     g = sq_gemm_core(&g, f, k_padded);
     SQ_TRY(sq_gemm_job(&g, f, in->m, in->n, k_padded, &job, err));
@@ -295,21 +266,16 @@ static void explain_roofline(const struct arguments *in)
 int sq_cmd_explain(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.format = sq_cli_format_default(&err),
-                           .core = sq_cli_core_default(&err),
+    struct arguments in = {.banks = sq_cli_banks_default(),
+                           .core.config = sq_core_config_default(),
                            .m = 128,
                            .n = 128,
-                           .k = 128,
-                           .err = &err};
-    const struct argp_child children[] = {{&sq_cli_format_argp, 0, NULL, 0},
-                                          {&sq_cli_act_argp, 0, NULL, 0},
-                                          {&sq_cli_core_argp, 0, NULL, 0},
-                                          {0}};
-    const struct argp argp = {options, parse, "TOPIC", doc, children, NULL, NULL};
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
+                           .k = 128};
+    static const struct sq_cli_line line = {rows, "TOPIC", doc};
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || check(&in, &err) != SQ_OK)
         return sq_cli_fail("explain", &err);
     enum sq_status status = SQ_OK;
-    switch ((enum topic)in.topic) {
+    switch (in.topic) {
     case CYCLES:
         status = explain_cycles(&in, &err);
         break;

@@ -1,27 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim inspect: what a safetensors or GGUF file, an encoded model or a model directory holds.
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_core.h"
 #include "sim/format/grid/sq_grid_format.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_gguf_model.h"
 
-enum { KEY_JSON = 0x2000 };
-
 struct arguments {
     const char *path; // NULL: the embedded model
     bool is_json;
 };
 
-static const struct argp_option options[] = {
-    {"json", KEY_JSON, NULL, 0, "one JSON object per tensor and operand, the summary last", 0},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per tensor and operand, the summary last"),
+    SQ_CLI_ARGUMENT("FILE", AT(path)), SQ_CLI_END};
 
 static const char doc[] =
     "Lists tensors, shapes, dtypes, bytes and metadata of a safetensors file, a GGUF file or a "
@@ -33,18 +31,6 @@ static const char doc[] =
     "  sqsim inspect llama.sq.safetensors\n"
     "  sqsim inspect ~/models/Llama-3.2-1B --json\n"
     "  sqsim inspect SmolLM2-135M-Instruct.Q4_1.gguf\n";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *in = state->input;
-    if (key == KEY_JSON)
-        in->is_json = true;
-    else if (key == ARGP_KEY_ARG && !in->path)
-        in->path = arg;
-    else
-        return ARGP_ERR_UNKNOWN;
-    return 0;
-}
 
 // ---- tensors and metadata -------------------------------------------------------------------
 
@@ -166,12 +152,12 @@ static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safe
         status = print_operand(in, &t, i, &bits, &weights, err);
     if (status == SQ_OK) {
         json_t *extra = json_object();
-        sq_cli_format_json(&t.format, extra);
+        sq_cli_banks_json(&t.format, extra);
         json_object_set_new(extra, "operands", json_integer((json_int_t)t.n_operands));
         json_object_set_new(extra, "stored_bits_per_weight", json_real(bits / weights));
         json_object_set_new(extra, "valid", json_true());
         char format[64], kind[160];
-        sq_cli_format_text(&t.format, format);
+        sq_cli_banks_text(&t.format, format);
         snprintf(kind, sizeof kind, "%s, %zu operands, %.4f stored bits per weight, valid", format,
                  t.n_operands, bits / weights);
         print_summary(in, in->is_json ? "sq_w" : kind, total, extra);
@@ -356,11 +342,10 @@ static enum sq_status inspect(const struct arguments *in, const char *path, stru
 
 int sq_cmd_inspect(int argc, char **argv)
 {
-    static const struct argp argp = {
-        .options = options, .parser = parse, .args_doc = "[FILE|MODEL_DIR]", .doc = doc};
+    static const struct sq_cli_line line = {rows, "[FILE|MODEL_DIR]", doc};
     struct arguments in = {0};
     struct sq_error err;
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("inspect", &err);
     char *embedded = sq_cli_home_path("traces/tiny-llama");
     struct totals total = {.metadata = json_object()};

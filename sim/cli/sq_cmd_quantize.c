@@ -17,33 +17,37 @@
 #include "sim/llm/sq_sensitivity_scan.h"
 #include "sim/llm/sq_sparsity_scan.h"
 
-enum { KEY_JOBS = 0x2000, KEY_JSON, KEY_CALIB, KEY_CALIB_TEXT, KEY_CALIB_SEQUENCES, KEY_PROGRESS };
-
 struct arguments {
     struct sq_cli_options options;
-    struct sq_recipe r;         // of the options
-    const char *model;          // NULL: the embedded one
-    const char *output;         // NULL: report only
-    struct sq_cli_text calib;   // a token file or a text, or the file beside the model
-    uint64_t n_calib_sequences; // 0: all
+    struct sq_recipe r;           // of the options
+    const char *model;            // NULL: the embedded one
+    const char *output;           // NULL: report only
+    struct sq_token_source calib; // a token file or a text, or the file beside the model
+    uint64_t n_calib_sequences;   // 0: all
     unsigned jobs;
-    bool is_json;
-    struct sq_error *err;
+    bool is_json, is_progress;
 };
 
-static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "write the encoded layers (safetensors); without it, report only",
-     0},
-    {"calib", KEY_CALIB, "FILE", 0,
-     "where calibrated: calibration tokens (MODEL/tokens_calib.safetensors)", 1},
-    {"calib-text", KEY_CALIB_TEXT, "FILE", 0, "a text in their place, by the model's own tokenizer",
-     1},
-    {"calib-sequences", KEY_CALIB_SEQUENCES, "N", 0,
-     "the first N sequences of the calibration tokens only", 1},
-    {"jobs", KEY_JOBS, "N", 0, "threads (all processors); the result does not depend on it", 2},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 2},
-    {"progress", KEY_PROGRESS, NULL, 0, "say what is being done on stderr, terminal or not", 2},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_TEXT("output", "FILE", AT(output),
+                "write the encoded layers (safetensors); without it, report only", .letter = 'o'),
+    SQ_CLI_TEXT("calib", "FILE", AT(calib.tokens), "where calibrated: calibration tokens",
+                .usual = "MODEL/tokens_calib.safetensors"),
+    SQ_CLI_TEXT("calib-text", "FILE", AT(calib.text),
+                "a text in their place, by the model's own tokenizer"),
+    SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),
+                "the first N sequences of the calibration tokens only"),
+    SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options)),
+    SQ_CLI_PART(sq_cli_text_rows, AT(calib)),
+    SQ_CLI_UINT("jobs", "N", 1, 1024, AT(jobs), "threads; the result does not depend on it",
+                .usual = "all processors", .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("progress", AT(is_progress), "say what is being done on stderr, terminal or not",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("MODEL", AT(model)),
+    SQ_CLI_END};
 
 static const char doc[] =
     "Encodes every linear layer of MODEL in a format and prints stored "
@@ -58,50 +62,6 @@ static const char doc[] =
     "  sqsim quantize -o w.safetensors && sqsim eval --weights w.safetensors\n"
     "  sqsim quantize --format gqsa --algorithm lite --sparsity 0.4 -o g.safetensors\n"
     "  sqsim quantize layer.safetensors --bank 16 --sparsity 0.875 --json\n";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *in = state->input;
-    uint64_t v;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &in->options;
-        state->child_inputs[1] = &in->calib;
-        return 0;
-    case 'o':
-        in->output = arg;
-        return 0;
-    case KEY_JOBS:
-        if (sq_cli_uint("--jobs", arg, 1, 1024, &v, in->err) != SQ_OK)
-            return EINVAL;
-        in->jobs = (unsigned)v;
-        return 0;
-    case KEY_JSON:
-        in->is_json = true;
-        return 0;
-    case KEY_PROGRESS:
-        sq_cli_progress_everywhere();
-        return 0;
-    case KEY_CALIB:
-        in->calib.source.tokens = arg;
-        return 0;
-    case KEY_CALIB_TEXT:
-        in->calib.source.text = arg;
-        return 0;
-    case KEY_CALIB_SEQUENCES:
-        return sq_cli_uint("--calib-sequences", arg, 1, INT32_MAX, &in->n_calib_sequences,
-                           in->err) == SQ_OK
-                   ? 0
-                   : EINVAL;
-    case ARGP_KEY_ARG:
-        if (in->model)
-            return ARGP_ERR_UNKNOWN;
-        in->model = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 // ---- what is printed ------------------------------------------------------------------------
 
@@ -280,7 +240,7 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
     struct sq_tokens tokens;
     struct sq_llama calib = {0};
     const char *other = work->r.format->uncalibrated;
-    struct sq_token_source source = work->in->calib.source;
+    struct sq_token_source source = work->in->calib;
     if (!work->ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "calibration needs a model directory with config.json, or GGUF%s%s%s",
@@ -415,24 +375,18 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
 
 int sq_cmd_quantize(int argc, char **argv)
 {
-    const struct argp_child children[] = {
-        {sq_cli_options_argp(SQ_IN_QUANTIZE), 0, NULL, 0}, {&sq_cli_text_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {.options = options,
-                              .parser = parse,
-                              .args_doc = "[MODEL]",
-                              .doc = doc,
-                              .children = children};
+    static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     struct sq_error err;
     long n_cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE, &err),
-                           .calib = {.err = &err},
-                           .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1,
-                           .err = &err};
+    struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE),
+                           .jobs = n_cpus > 0 ? (unsigned)n_cpus : 1};
     struct sq_checkpoint ck;
-    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
+    if (in.is_progress)
+        sq_cli_progress_everywhere();
     if (status == SQ_OK) // before any file is opened
         status = sq_cli_recipe(&in.options, &in.r, &err);
-    const bool is_calib = in.calib.source.tokens || in.calib.source.text || in.n_calib_sequences;
+    const bool is_calib = in.calib.tokens || in.calib.text || in.n_calib_sequences;
     bool is_rtn = false;
     if (status != SQ_OK)
         return sq_cli_fail("quantize", &err);

@@ -1,56 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim report: a sweep database as HTML, CSV, JSON and text. sqsim compare-runs: two of them.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_row.h"
 #include "sim/sweep/sq_report.h"
-
-enum { KEY_DB = 0x3100, KEY_SWEEP, KEY_JSON };
 
 struct arguments {
     const char *db, *output, *sweep;
     const char *file[2];
-    size_t n_files, max_files;
+    size_t n_files;
     bool is_json;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *in = state->input;
-    switch (key) {
-    case KEY_DB:
-        in->db = arg;
-        return 0;
-    case 'o':
-        in->output = arg;
-        return 0;
-    case KEY_SWEEP:
-        in->sweep = arg;
-        return 0;
-    case KEY_JSON:
-        in->is_json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (in->n_files == in->max_files)
-            return ARGP_ERR_UNKNOWN;
-        in->file[in->n_files++] = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
+#define AT(field) SQ_CLI_AT(struct arguments, field)
 
 // ---- report -------------------------------------------------------------------------------------
 
-static const struct argp_option report_options[] = {
-    {"db", KEY_DB, "FILE", 0, "database of sqsim sweep (sweep.db)", 0},
-    {"output", 'o', "DIR", 0, "write index.html, results.json and a CSV per sweep there", 0},
-    {"sweep", KEY_SWEEP, "NAME", 0, "only this sweep of the database (all)", 0},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per sweep, the summary last", 3},
-    {0}};
+static const struct sq_cli_row report_rows[] = {
+    SQ_CLI_TEXT("db", "FILE", AT(db), "database of sqsim sweep", .usual = "sweep.db"),
+    SQ_CLI_TEXT("output", "DIR", AT(output),
+                "write index.html, results.json and a CSV per sweep there", .letter = 'o'),
+    SQ_CLI_TEXT("sweep", "NAME", AT(sweep), "only this sweep of the database", .usual = "all"),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per sweep, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_END};
 static const char report_doc[] =
     "Shows what a sweep found: Pareto fronts, bank against sparsity, where the cycles go, of each "
     "workload and machine by itself. Prints a summary; -o also writes one self-contained HTML page "
@@ -91,9 +66,9 @@ int sq_cmd_report(int argc, char **argv)
 {
     struct sq_error err;
     struct arguments in = {.db = "sweep.db"};
-    const struct argp argp = {report_options, parse, "", report_doc, NULL, NULL, NULL};
+    static const struct sq_cli_line line = {report_rows, "", report_doc};
     struct sq_report report;
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("report", &err);
     if (in.output && !*in.output) {
         (void)SQ_FAIL(&err, SQ_ERR_ARG, "--output = '', need the name of a directory");
@@ -118,10 +93,11 @@ int sq_cmd_report(int argc, char **argv)
 
 // ---- compare-runs -------------------------------------------------------------------------------
 
-static const struct argp_option compare_options[] = {
-    {"sweep", KEY_SWEEP, "NAME", 0, "only this sweep (all)", 0},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per measure that changed, the summary last", 3},
-    {0}};
+static const struct sq_cli_row compare_rows[] = {
+    SQ_CLI_TEXT("sweep", "NAME", AT(sweep), "only this sweep", .usual = "all"),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per measure that changed, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("A B", SQ_CLI_LIST_AT(struct arguments, file, n_files)), SQ_CLI_END};
 static const char compare_doc[] =
     "Shows what changed between two sweep databases: points that only one has, and for every "
     "measure how many points differ and where most. Exit status 0: no difference, 1: some.\v"
@@ -177,11 +153,11 @@ static void print_changes(const struct arguments *in, const struct sq_changes *c
 int sq_cmd_compare_runs(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.max_files = 2};
-    const struct argp argp = {compare_options, parse, "A B", compare_doc, NULL, NULL, NULL};
+    struct arguments in = {0};
+    static const struct sq_cli_line line = {compare_rows, "A B", compare_doc};
     struct sq_report a, b = {0};
     static struct sq_changes changes; // large
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("compare-runs", &err);
     if (in.n_files < 2) {
         (void)SQ_FAIL(&err, SQ_ERR_ARG, "needs two databases of sqsim sweep");

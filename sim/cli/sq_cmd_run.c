@@ -6,34 +6,14 @@
 #include <string.h>
 
 #include "models/sq_rng.h"
-#include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cmd_run.h"
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
 
-enum {
-    KEY_M = 0x2000,
-    KEY_N,
-    KEY_K,
-    KEY_TOKENS,
-    KEY_TEXT,
-    KEY_TIMING_ONLY,
-    KEY_MACHINE,
-    KEY_WORKLOAD,
-    KEY_WEIGHTS,
-    KEY_RECORDS,
-    KEY_FAIR,
-    KEY_LIBERTY,
-    KEY_CAUSES,
-    KEY_SEED,
-    KEY_JOBS,
-    KEY_JSON
-};
-
 struct arguments {
     struct sq_cli_options options;
-    struct sq_recipe recipe;     // of the options
-    struct sq_cli_format format; // its banks, on a core
+    struct sq_recipe recipe;   // of the options
+    struct sq_cli_banks banks; // its banks, on a core
     struct sq_cli_core core;
     const char *model;             // NULL: the embedded one, unless n and k are given
     struct sq_token_source source; // a token file or a text, or the model's own
@@ -45,34 +25,45 @@ struct arguments {
     unsigned jobs; // 0 = not given
     bool seed_given;
     bool timing_only, is_causes, is_json;
-    struct sq_error *err;
 };
 
-static const struct argp_option options[] = {
-    {"m", KEY_M, "M", 0, "rows of X = tokens, 1..1048576 (32)", 0},
-    {"n", KEY_N, "N", 0, "output channels of one synthetic GEMM, in place of a model", 0},
-    {"k", KEY_K, "K", 0, "input channels of it", 0},
-    {"tokens", KEY_TOKENS, "FILE", 0, "token file (the model's tokens_calib.safetensors)", 0},
-    {"text", KEY_TEXT, "FILE", 0, "a text in its place, by the model's own tokenizer", 0},
-    {"timing-only", KEY_TIMING_ONLY, NULL, 0, "cycles without values: nothing is encoded", 0},
-    {"machine", KEY_MACHINE, "FILE", 0,
-     "time on this machine, or GPU: cores, buffers, DRAM (sim/machines/default.yaml)", 0},
-    {"workload", KEY_WORKLOAD, "CSV", 0, "GEMMs of a SCALE-Sim table or of `sqsim workload`", 0},
-    {"weights", KEY_WEIGHTS, "FILE", 0,
-     "on a machine: the layers of MODEL as quantize wrote them there, and what they see of M "
-     "tokens",
-     0},
-    {"fair", KEY_FAIR, "WORD", 0,
-     "on a machine: PEs of the format that have no more bit products (peak) or um2 (area) than the "
-     "machine's own, none, peak or area (none)",
-     0},
-    {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells of --fair area (qflow-tech-osu018)", 0},
-    {"records", KEY_RECORDS, "FILE", 0, "on a GPU: measured times beside the predicted ones", 0},
-    {"causes", KEY_CAUSES, NULL, 0, "also print where the cycles of both paths went", 0},
-    {"seed", KEY_SEED, "S", 0, "seed of synthetic operands (1)", 3},
-    {"jobs", KEY_JOBS, "N", 0, "threads of the encoder (1)", 3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 3},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "rows of X = tokens", .usual = "32"),
+    SQ_CLI_UINT("n", "N", 1, 1 << 20, AT(n),
+                "output channels of one synthetic GEMM, in place of a model"),
+    SQ_CLI_UINT("k", "K", 1, 1 << 20, AT(k), "input channels of it"),
+    SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file",
+                .usual = "the model's tokens_calib.safetensors"),
+    SQ_CLI_TEXT("text", "FILE", AT(source.text),
+                "a text in its place, by the model's own tokenizer"),
+    SQ_CLI_FLAG("timing-only", AT(timing_only), "cycles without values: nothing is encoded"),
+    SQ_CLI_TEXT("machine", "FILE", AT(machine),
+                "time on this machine, or GPU: cores, buffers, DRAM",
+                .usual = "sim/machines/default.yaml"),
+    SQ_CLI_TEXT("workload", "CSV", AT(workload),
+                "GEMMs of a SCALE-Sim table or of `sqsim workload`"),
+    SQ_CLI_TEXT("weights", "FILE", AT(weights),
+                "on a machine: the layers of MODEL as quantize wrote them there, and what they see "
+                "of M tokens"),
+    SQ_CLI_WORD("fair", "WORD", sq_fair_names, AT(fair),
+                "on a machine: PEs of the format that have no more bit products (peak) or um2 "
+                "(area) than the machine's own"),
+    SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells of --fair area",
+                .usual = "qflow-tech-osu018"),
+    SQ_CLI_TEXT("records", "FILE", AT(records),
+                "on a GPU: measured times beside the predicted ones"),
+    SQ_CLI_FLAG("causes", AT(is_causes), "also print where the cycles of both paths went"),
+    SQ_CLI_FORMATS(SQ_IN_RUN, AT(options)),
+    SQ_CLI_CORE(AT(core)),
+    SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(seed), "seed of synthetic operands",
+                .given = offsetof(struct arguments, seed_given), .group = SQ_CLI_COMMON),
+    SQ_CLI_UINT("jobs", "N", 1, 64, AT(jobs), "threads of the encoder", .usual = "1",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("MODEL", AT(model)),
+    SQ_CLI_END};
 
 static const char doc[] =
     "Times one core on every linear layer of MODEL (default: the embedded "
@@ -101,80 +92,6 @@ static const char doc[] =
     "  sqsim run --format spqt --weights my.sq.safetensors --m 1 ~/models/my-llama\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
     "traces/workloads/llama-2-7b_decode_1.csv --format gqsa\n";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *in = state->input;
-    enum sq_status status = SQ_OK;
-    uint64_t v;
-    size_t index = 0;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &in->options;
-        state->child_inputs[1] = &in->core;
-        break;
-    case KEY_M:
-        status = sq_cli_uint("--m", arg, 1, 1 << 20, &in->m, in->err);
-        break;
-    case KEY_N:
-        status = sq_cli_uint("--n", arg, 1, 1 << 20, &in->n, in->err);
-        break;
-    case KEY_K:
-        status = sq_cli_uint("--k", arg, 1, 1 << 20, &in->k, in->err);
-        break;
-    case KEY_SEED:
-        status = sq_cli_uint("--seed", arg, 0, UINT64_MAX, &in->seed, in->err);
-        in->seed_given = true;
-        break;
-    case KEY_MACHINE:
-        in->machine = arg;
-        break;
-    case KEY_WORKLOAD:
-        in->workload = arg;
-        break;
-    case KEY_WEIGHTS:
-        in->weights = arg;
-        break;
-    case KEY_RECORDS:
-        in->records = arg;
-        break;
-    case KEY_FAIR:
-        status = sq_cli_name("--fair", arg, sq_fair_names, SQ_FAIR_AREA + 1, &index, in->err);
-        in->fair = (enum sq_fair)index;
-        break;
-    case KEY_LIBERTY:
-        in->liberty = arg;
-        break;
-    case KEY_JOBS:
-        status = sq_cli_uint("--jobs", arg, 1, 64, &v, in->err);
-        if (status == SQ_OK)
-            in->jobs = (unsigned)v;
-        break;
-    case KEY_TOKENS:
-        in->source.tokens = arg;
-        break;
-    case KEY_TEXT:
-        in->source.text = arg;
-        break;
-    case KEY_TIMING_ONLY:
-        in->timing_only = true;
-        break;
-    case KEY_CAUSES:
-        in->is_causes = true;
-        break;
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case ARGP_KEY_ARG:
-        if (in->model)
-            return ARGP_ERR_UNKNOWN;
-        in->model = arg;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
-}
 
 // ---- what is printed ------------------------------------------------------------------------
 
@@ -301,7 +218,7 @@ static void print_summary(const struct visit *v, const char *data)
     }
     json_t *o = json_object();
     json_object_set_new(o, "summary", json_true());
-    sq_cli_format_json(&v->in->format.format, o);
+    sq_cli_banks_json(&v->in->banks.format, o);
     sq_cli_core_json(g, o);
     json_object_set_new(o, "banks_per_beat", json_integer(banks_per_beat(v)));
     json_object_set_new(o, "layers", json_integer((json_int_t)v->n_layers));
@@ -325,7 +242,7 @@ static void print_head(const struct visit *v, const char *what)
     const struct sq_core_config *g = &v->options.config;
     if (v->in->is_json)
         return;
-    sq_cli_format_text(&v->in->format.format, format);
+    sq_cli_banks_text(&v->in->banks.format, format);
     printf("%s, M=%llu, %s, INT%u activations; core %ux%u PEs, L=%u, H=%u", what,
            (unsigned long long)v->in->m, format, g->act_bits, g->rows, g->cols, g->low_lanes,
            g->high_lanes);
@@ -398,7 +315,7 @@ static bool is_on_machine(const struct arguments *in)
     return in->machine || in->workload || in->fair || in->weights || !sq_cost_is_core(&in->recipe);
 }
 
-static enum sq_status check_machine_arguments(const struct arguments *in)
+static enum sq_status check_machine_arguments(const struct arguments *in, struct sq_error *err)
 {
     const bool has_inputs = in->weights != NULL;
     const char *unused = in->source.tokens && !has_inputs ? "--tokens"
@@ -407,40 +324,39 @@ static enum sq_status check_machine_arguments(const struct arguments *in)
                          : in->jobs                       ? "--jobs"
                                                           : NULL;
     if (unused)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "%s has no use on a machine: nothing is encoded",
-                       unused);
+        return SQ_FAIL(err, SQ_ERR_ARG, "%s has no use on a machine: nothing is encoded", unused);
     if (in->weights && (in->workload || in->n))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--weights and %s given, need one of them",
+        return SQ_FAIL(err, SQ_ERR_ARG, "--weights and %s given, need one of them",
                        in->workload ? "--workload" : "--n and --k");
     if (in->workload && (in->model || in->n || in->m))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--workload and %s given, need one of them",
+        return SQ_FAIL(err, SQ_ERR_ARG, "--workload and %s given, need one of them",
                        in->model ? "a model" : "--m, --n or --k");
     return SQ_OK;
 }
 
-static enum sq_status check_arguments(struct arguments *in)
+static enum sq_status check_arguments(struct arguments *in, struct sq_error *err)
 {
-    SQ_TRY(sq_cli_recipe(&in->options, &in->recipe, in->err));
+    SQ_TRY(sq_cli_recipe(&in->options, &in->recipe, err));
     const bool on_machine = is_on_machine(in);
-    in->format.format = sq_recipe_banks(&in->recipe);
-    in->format.act_bits = sq_recipe_act_bits(&in->recipe);
+    in->banks.format = sq_recipe_banks(&in->recipe);
+    in->banks.act_bits = sq_recipe_act_bits(&in->recipe);
     if ((in->n == 0) != (in->k == 0))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s given without --%s", in->n ? "n" : "k",
                        in->n ? "k" : "n");
     if (in->n && (in->model || in->source.tokens || in->source.text))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
+        return SQ_FAIL(err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
     if (in->liberty && in->fair != SQ_FAIR_AREA)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--liberty needs --fair area");
+        return SQ_FAIL(err, SQ_ERR_ARG, "--liberty needs --fair area");
     if (!on_machine && in->records)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--records needs --machine");
+        return SQ_FAIL(err, SQ_ERR_ARG, "--records needs --machine");
     if (on_machine)
-        SQ_TRY(check_machine_arguments(in));
+        SQ_TRY(check_machine_arguments(in, err));
     in->m = in->m ? in->m : 32;
     in->jobs = in->jobs ? in->jobs : 1;
     return SQ_OK;
 }
 
-static int run_machine(const struct arguments *in)
+static int run_machine(const struct arguments *in, struct sq_error *err)
 {
     const struct sq_run_request request = {
         .machine = in->machine,
@@ -458,32 +374,29 @@ static int run_machine(const struct arguments *in)
         .is_causes = in->is_causes,
         .is_json = in->is_json,
     };
-    const enum sq_status status = sq_run_on_machine(&request, in->err);
-    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("run", in->err);
+    const enum sq_status status = sq_run_on_machine(&request, err);
+    return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("run", err);
 }
 
 int sq_cmd_run(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.options = sq_cli_options_default(SQ_IN_RUN, &err),
-                           .core = {.config = {.gather = SQ_GATHER_LOG + 1}, .err = &err},
-                           .seed = 1,
-                           .err = &err};
-    const struct argp_child children[] = {
-        {sq_cli_options_argp(SQ_IN_RUN), 0, NULL, 0}, {&sq_cli_core_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {options, parse, "[MODEL]", doc, children, NULL, NULL};
+    struct arguments in = {.options = sq_cli_options_default(SQ_IN_RUN),
+                           .core.config.gather = SQ_GATHER_LOG + 1,
+                           .seed = 1};
+    static const struct sq_cli_line line = {rows, "[MODEL]", doc};
     struct visit v = {.in = &in};
     const char *data = "synthetic";
 
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK || check_arguments(&in) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || check_arguments(&in, &err) != SQ_OK)
         return sq_cli_fail("run", &err);
     if (is_on_machine(&in))
-        return run_machine(&in);
-    struct sq_cli_core core = sq_cli_core_default(&err);
+        return run_machine(&in, &err);
+    struct sq_cli_core core = {.config = sq_core_config_default()};
     sq_run_override_core(&core.config, &in.core.config);
-    if (sq_cli_core_config(&core, &in.format, &v.options.config, &err) != SQ_OK)
+    if (sq_cli_core_config(&core, &in.banks, &v.options.config, &err) != SQ_OK)
         return sq_cli_fail("run", &err);
-    v.options.format = in.format.format;
+    v.options.format = in.banks.format;
     v.options.jobs = in.jobs;
     v.options.no_values = in.timing_only;
     v.options.reference = in.n == 0;

@@ -3,6 +3,7 @@
 #ifndef SQ_CMD_RUN_H
 #define SQ_CMD_RUN_H
 
+#include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_option.h"
 #include "sim/format/sq_cost.h"
 #include "sim/gpu/sq_gpu.h"

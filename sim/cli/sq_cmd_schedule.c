@@ -1,32 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim schedule: how evenly the work of a real sparse layer falls on workers.
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_row.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_layer.h"
-
-enum { KEY_JSON = 0x2000, KEY_MODEL, KEY_WORKERS, KEY_TILE_ROWS, KEY_TOKENS };
 
 struct arguments {
     const char *path, *model;
     uint64_t workers, tile_rows, tokens;
     bool is_json;
-    struct sq_error *err;
 };
 
-static const struct argp_option options[] = {
-    {"model", KEY_MODEL, "DIR", 0,
-     "spqt: whose activations decide (the embedded traces/tiny-llama)", 0},
-    {"tokens", KEY_TOKENS, "N", 0, "spqt: calibration tokens that are read, 1..65536 (64)", 0},
-    {"workers", KEY_WORKERS, "P", 0, "workers that share a layer, 1..65536 (64)", 0},
-    {"tile-rows", KEY_TILE_ROWS, "R", 0, "gqsa: rows of a slice-K tile, 1..65536 (16)", 0},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per layer, the summary last", 3},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_TEXT("model", "DIR", AT(model), "spqt: whose activations decide",
+                .usual = "the embedded traces/tiny-llama"),
+    SQ_CLI_UINT("tokens", "N", 1, 65536, AT(tokens), "spqt: calibration tokens that are read"),
+    SQ_CLI_UINT("workers", "P", 1, SQ_SPQT_WORKERS_MAX, AT(workers), "workers that share a layer"),
+    SQ_CLI_UINT("tile-rows", "R", 1, 65536, AT(tile_rows), "gqsa: rows of a slice-K tile"),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("FILE", AT(path)),
+    SQ_CLI_END};
 
 static const char doc[] =
     "Shares out the work of every layer of FILE, as `sqsim quantize` wrote it, to P workers, and "
@@ -52,42 +51,13 @@ static const char *sharing_formats(char *list, size_t nbytes)
     return list;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
     char list[160];
-    struct arguments *in = state->input;
-    enum sq_status status = SQ_OK;
-    switch (key) {
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case KEY_MODEL:
-        in->model = arg;
-        break;
-    case KEY_TOKENS:
-        status = sq_cli_uint("--tokens", arg, 1, 65536, &in->tokens, in->err);
-        break;
-    case KEY_WORKERS:
-        status = sq_cli_uint("--workers", arg, 1, SQ_SPQT_WORKERS_MAX, &in->workers, in->err);
-        break;
-    case KEY_TILE_ROWS:
-        status = sq_cli_uint("--tile-rows", arg, 1, 65536, &in->tile_rows, in->err);
-        break;
-    case ARGP_KEY_ARG:
-        if (in->path)
-            return ARGP_ERR_UNKNOWN;
-        in->path = arg;
-        break;
-    case ARGP_KEY_END:
-        if (!in->path)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG,
-                             "no file given, need one of `sqsim quantize --format %s`",
-                             sharing_formats(list, sizeof list));
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
+    if (in->path)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_ARG, "no file given, need one of `sqsim quantize --format %s`",
+                   sharing_formats(list, sizeof list));
 }
 
 // ---- output ---------------------------------------------------------------------------------
@@ -269,10 +239,10 @@ int sq_cmd_schedule(int argc, char **argv)
 {
     struct sq_error err;
     struct sq_weight_file f;
-    struct arguments in = {.workers = 64, .tile_rows = 16, .tokens = 64, .err = &err};
-    const struct argp argp = {options, parse, "FILE", doc, NULL, NULL, NULL};
+    static const struct sq_cli_line line = {rows, "FILE", doc};
+    struct arguments in = {.workers = 64, .tile_rows = 16, .tokens = 64};
     struct printer p = {.in = &in, .sum = {.name = "all layers"}};
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK ||
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || check(&in, &err) != SQ_OK ||
         sq_weight_file_open(&f, in.path, &err) != SQ_OK)
         return sq_cli_fail("schedule", &err);
     const enum sq_status status = schedule_file(&p, &f, &err);

@@ -17,8 +17,6 @@
 #error "SQ_CODE, the digest of the sources, comes from sim/rules.mk"
 #endif
 
-enum { KEY_DB = 0x3000, KEY_SHARD, KEY_JOBS, KEY_MERGE, KEY_DRY_RUN, KEY_LIBERTY, KEY_JSON };
-
 struct arguments {
     const char *db, *output, *liberty;
     const char **file; // the specification, or the databases to merge
@@ -26,20 +24,9 @@ struct arguments {
     size_t shard, n_shards;
     unsigned jobs;
     bool is_merge, is_dry_run, is_json;
+    struct sq_cli_tools tools;
     struct sq_error *err;
 };
-
-static const struct argp_option options[] = {
-    {"db", KEY_DB, "FILE", 0, "database of the results, created where missing (sweep.db)", 0},
-    {"output", 'o', "FILE", 0, "when done, all points of SPEC as CSV; provenance in FILE.json", 0},
-    {"shard", KEY_SHARD, "I/N", 0, "only part I of N parts, 1/N .. N/N (1/1)", 0},
-    {"merge", KEY_MERGE, NULL, 0, "add the databases FILE... to --db instead of running", 0},
-    {"dry-run", KEY_DRY_RUN, NULL, 0,
-     "check SPEC and count its points and those already in --db, compute nothing", 0},
-    {"liberty", KEY_LIBERTY, "FILE", 0, "standard cells for areas (qflow-tech-osu018)", 0},
-    {"jobs", KEY_JOBS, "N", 0, "points computed at a time, 1..256 (1)", 3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per point, the summary last", 3},
-    {0}};
 
 static const char doc[] =
     "Computes every point of the grid that SPEC spans and that the database lacks. May be killed "
@@ -51,8 +38,11 @@ static const char doc[] =
     "  sqsim sweep --merge part*.db --db all.db\n"
     "  parallel sqsim sweep big.yaml --db part{}.db --shard {}/8 ::: 1 2 3 4 5 6 7 8\n";
 
-static enum sq_status parse_shard(struct arguments *in, const char *text)
+static enum sq_status set_shard(void *context, const struct sq_cli_row *row, const char *text,
+                                struct sq_error *err)
 {
+    struct arguments *in = context;
+    (void)row;
     char first[32] = "";
     uint64_t i, n;
     const char *slash = strchr(text, '/');
@@ -60,56 +50,40 @@ static enum sq_status parse_shard(struct arguments *in, const char *text)
         memcpy(first, text, (size_t)(slash - text));
     if (!slash || sq_cli_uint("", slash + 1, 1, 1000000, &n, NULL) != SQ_OK ||
         sq_cli_uint("", first, 1, n, &i, NULL) != SQ_OK)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--shard = %.40s, need I/N with 1 <= I <= N <= 1000000",
+        return SQ_FAIL(err, SQ_ERR_ARG, "--shard = %.40s, need I/N with 1 <= I <= N <= 1000000",
                        text);
     in->shard = i - 1;
     in->n_shards = n;
     return SQ_OK;
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static enum sq_status add_file(void *context, const struct sq_cli_row *row, const char *text,
+                               struct sq_error *err)
 {
-    struct arguments *in = state->input;
-    enum sq_status status = SQ_OK;
-    uint64_t v;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = in->err;
-        break;
-    case KEY_DB:
-        in->db = arg;
-        break;
-    case 'o':
-        in->output = arg;
-        break;
-    case KEY_SHARD:
-        status = parse_shard(in, arg);
-        break;
-    case KEY_JOBS:
-        status = sq_cli_uint("--jobs", arg, 1, 256, &v, in->err);
-        if (status == SQ_OK)
-            in->jobs = (unsigned)v;
-        break;
-    case KEY_MERGE:
-        in->is_merge = true;
-        break;
-    case KEY_DRY_RUN:
-        in->is_dry_run = true;
-        break;
-    case KEY_LIBERTY:
-        in->liberty = arg;
-        break;
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case ARGP_KEY_ARG:
-        in->file[in->n_files++] = arg;
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
+    struct arguments *in = context; // with room for all words
+    (void)row, (void)err;
+    in->file[in->n_files++] = text;
+    return SQ_OK;
 }
+
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_TEXT("db", "FILE", AT(db), "database of the results, created where missing",
+                .usual = "sweep.db"),
+    SQ_CLI_TEXT("output", "FILE", AT(output),
+                "when done, all points of SPEC as CSV; provenance in FILE.json", .letter = 'o'),
+    SQ_CLI_OWN("shard", "I/N", set_shard, "only part I of N parts, 1/N .. N/N (1/1)"),
+    SQ_CLI_FLAG("merge", AT(is_merge), "add the databases FILE... to --db instead of running"),
+    SQ_CLI_FLAG("dry-run", AT(is_dry_run),
+                "check SPEC and count its points and those already in --db, compute nothing"),
+    SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells for areas",
+                .usual = "qflow-tech-osu018"),
+    SQ_CLI_UINT("jobs", "N", 1, 256, AT(jobs), "points computed at a time", .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per point, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_TOOLS(AT(tools)),
+    SQ_CLI_OWN(NULL, "SPEC", add_file, NULL),
+    SQ_CLI_END};
 
 static enum sq_status check(const struct arguments *in)
 {
@@ -372,13 +346,13 @@ int sq_cmd_sweep(int argc, char **argv)
                            .file = file,
                            .n_shards = 1,
                            .jobs = 1,
+                           .tools = sq_cli_tools_default(),
                            .err = &err};
     struct sq_sweep_grid spec = {0};
-    static const struct argp_child children[] = {{&sq_cli_tools_argp, 0, NULL, 0}, {0}};
-    const struct argp argp = {options, parse, "SPEC | --merge FILE...", doc, children, NULL, NULL};
+    static const struct sq_cli_line line = {rows, "SPEC | --merge FILE...", doc};
     enum sq_status status = file ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
     if (status == SQ_OK)
-        status = sq_cli_parse(&argp, argc, argv, &in, &err);
+        status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK)
         status = check(&in);
     if (status == SQ_OK && in.is_merge)

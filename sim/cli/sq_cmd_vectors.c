@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim vectors: a block-scaled format as a conformance suite, and a unit's answers judged by it.
-#include <errno.h>
 #include <string.h>
 
 #include "sim/cli/sq_cli_option.h"
 #include "sim/format/bs/sq_bs_format.h"
 #include "sim/format/bs/sq_vectors_file.h"
 
-enum { KEY_JSON = 0x2000, KEY_OUT, KEY_CHECK, SEED = 1 };
+enum { SEED = 1 };
 
 struct arguments {
     struct sq_cli_options options;
     const char *out, *check;
     bool is_json;
-    struct sq_error *err;
 };
 
-static const struct argp_option options[] = {
-    {"out", KEY_OUT, "DIR", 0, "write FORMAT.jsonl and FORMAT.safetensors there", 1},
-    {"check", KEY_CHECK, "ANSWERS", 0,
-     "judge what a unit answered: JSON lines, or a file NAME.safetensors", 1},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per rule, the summary last", 2},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_TEXT("out", "DIR", AT(out), "write FORMAT.jsonl and FORMAT.safetensors there"),
+    SQ_CLI_TEXT("check", "ANSWERS", AT(check),
+                "judge what a unit answered: JSON lines, or a file NAME.safetensors"),
+    SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options)),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per rule, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_END};
 
 static const char doc[] =
     "The golden model of a block-scaled format (SPEC Q) as cases for those who build a unit for "
@@ -34,27 +35,6 @@ static const char doc[] =
     "  sqsim vectors --format nvfp4 --out /tmp\n"
     "  sqsim vectors --format sq_b --codes split --step pow2 --out /tmp\n"
     "  sqsim vectors --format nvfp4 --check answers.jsonl\n";
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *in = state->input;
-    switch (key) {
-    case ARGP_KEY_INIT:
-        state->child_inputs[0] = &in->options;
-        return 0;
-    case KEY_JSON:
-        in->is_json = true;
-        return 0;
-    case KEY_OUT:
-        in->out = arg;
-        return 0;
-    case KEY_CHECK:
-        in->check = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
 
 // "mxfp4, nvfp4, ...": the formats that have a suite.
 static bool has_suite(const struct sq_format_ops *f)
@@ -197,11 +177,10 @@ static enum sq_status run(const struct arguments *in, int *code, struct sq_error
 int sq_cmd_vectors(int argc, char **argv)
 {
     struct sq_error err = {0};
-    struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE, &err), .err = &err};
-    const struct argp_child children[] = {{sq_cli_options_argp(SQ_IN_QUANTIZE), 0, NULL, 0}, {0}};
-    const struct argp argp = {options, parse, "", doc, children, NULL, NULL};
+    static const struct sq_cli_line line = {rows, "", doc};
+    struct arguments in = {.options = sq_cli_options_default(SQ_IN_QUANTIZE)};
     int code = SQ_EXIT_OK;
-    enum sq_status status = sq_cli_parse(&argp, argc, argv, &in, &err);
+    enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK)
         status = run(&in, &code, &err);
     return status == SQ_OK ? sq_cli_finish("vectors", code) : sq_cli_fail("vectors", &err);

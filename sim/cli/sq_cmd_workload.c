@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim workload: the linear layers of a model as a table of GEMMs, from its config.json.
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "sim/cli/sq_cli.h"
+#include "sim/cli/sq_cli_row.h"
 #include "sim/machine/sq_workload.h"
-
-enum {
-    KEY_PHASE = 0x3000,
-    KEY_BATCH,
-    KEY_SEQ,
-    KEY_ROUTING,
-    KEY_JSON,
-};
 
 struct arguments {
     struct sq_workload_options options;
     bool seq_given, is_json;
     const char *config, *output;
-    struct sq_error *err;
 };
 
-static const char *const phases[] = {"prefill", "decode"};
-static const char *const routings[] = {"balanced", "skewed"};
+static const char *const phases[] = {"prefill", "decode", NULL};
+static const char *const routings[] = {"balanced", "skewed", NULL};
 
-static const struct argp_option options[] = {
-    {"phase", KEY_PHASE, "P", 0,
-     "prefill: batch x seq tokens; decode: one token a sequence (prefill)", 0},
-    {"batch", KEY_BATCH, "N", 0, "sequences, 1..16777216 (1)", 0},
-    {"seq", KEY_SEQ, "N", 0, "tokens of a sequence in prefill, 1..16777216 (2048)", 0},
-    {"routing", KEY_ROUTING, "R", 0,
-     "tokens of experts: balanced, or skewed (expert r proportional to 1/(r+1)) (balanced)", 0},
-    {"output", 'o', "FILE", 0, "write the table here (standard output)", 3},
-    {"json", KEY_JSON, NULL, 0, "one JSON object per row, the summary last, in place of the table",
-     3},
-    {0}};
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_WORD("phase", "P", phases, AT(options.is_decode),
+                "prefill: batch x seq tokens; decode: one token a sequence"),
+    SQ_CLI_UINT("batch", "N", 1, SQ_GEMM_MAX, AT(options.batch), "sequences"),
+    SQ_CLI_UINT("seq", "N", 1, SQ_GEMM_MAX, AT(options.seq), "tokens of a sequence in prefill",
+                .given = offsetof(struct arguments, seq_given)),
+    SQ_CLI_WORD("routing", "R", routings, AT(options.routing),
+                "tokens of experts: balanced, or skewed (expert r proportional to 1/(r+1))"),
+    SQ_CLI_TEXT("output", "FILE", AT(output), "write the table here", .letter = 'o',
+                .usual = "standard output", .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("json", AT(is_json),
+                "one JSON object per row, the summary last, in place of the table",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("CONFIG", AT(config)),
+    SQ_CLI_END};
 
 static const char doc[] =
     "Lists the linear layers of a decoder by its Hugging Face config.json (or the directory that "
@@ -46,54 +41,16 @@ static const char doc[] =
     "  sqsim workload ~/models/my-llama --phase decode --batch 8\n"
     "  sqsim workload traces/workloads/qwen3-30b-a3b.json --seq 128 --routing skewed\n";
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
-    struct arguments *in = state->input;
-    struct sq_workload_options *o = &in->options;
-    enum sq_status status = SQ_OK;
-    size_t index;
-    switch (key) {
-    case KEY_PHASE:
-        status = sq_cli_name("--phase", arg, phases, 2, &index, in->err);
-        o->is_decode = status == SQ_OK && index == 1;
-        break;
-    case KEY_BATCH:
-        status = sq_cli_uint("--batch", arg, 1, SQ_GEMM_MAX, &o->batch, in->err);
-        break;
-    case KEY_SEQ:
-        status = sq_cli_uint("--seq", arg, 1, SQ_GEMM_MAX, &o->seq, in->err);
-        in->seq_given = true;
-        break;
-    case KEY_ROUTING:
-        status = sq_cli_name("--routing", arg, routings, 2, &index, in->err);
-        if (status == SQ_OK)
-            o->routing = (enum sq_routing)index;
-        break;
-    case 'o':
-        in->output = arg;
-        break;
-    case KEY_JSON:
-        in->is_json = true;
-        break;
-    case ARGP_KEY_ARG:
-        if (in->config)
-            return ARGP_ERR_UNKNOWN;
-        in->config = arg;
-        break;
-    case ARGP_KEY_END:
-        if (!in->config)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG, "no config.json given, need one");
-        else if (in->seq_given && o->is_decode)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG,
-                             "--seq with --phase decode: a sequence has one "
-                             "token there");
-        else if (in->is_json && in->output)
-            status = SQ_FAIL(in->err, SQ_ERR_ARG, "--json and --output given, need one of them");
-        break;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-    return status == SQ_OK ? 0 : EINVAL;
+    if (!in->config)
+        return SQ_FAIL(err, SQ_ERR_ARG, "no config.json given, need one");
+    if (in->seq_given && in->options.is_decode)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--seq with --phase decode: a sequence has one token there");
+    if (in->is_json && in->output)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--json and --output given, need one of them");
+    return SQ_OK;
 }
 
 static void print_json(const struct sq_workload *w, const struct arguments *in)
@@ -138,12 +95,12 @@ static enum sq_status write_table(const struct sq_workload *w, const char *path,
 int sq_cmd_workload(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.options = {.batch = 1, .seq = 2048}, .err = &err};
-    const struct argp argp = {options, parse, "CONFIG", doc, NULL, NULL, NULL};
+    static const struct sq_cli_line line = {rows, "CONFIG", doc};
+    struct arguments in = {.options = {.batch = 1, .seq = 2048}};
     struct sq_workload w;
     struct stat st;
     char inside[4200];
-    if (sq_cli_parse(&argp, argc, argv, &in, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || check(&in, &err) != SQ_OK)
         return sq_cli_fail("workload", &err);
     if (stat(in.config, &st) == 0 && S_ISDIR(st.st_mode)) {
         snprintf(inside, sizeof inside, "%.4096s/config.json", in.config);

@@ -3,7 +3,9 @@
 #ifndef SQ_COSIM_REPORT_H
 #define SQ_COSIM_REPORT_H
 
+#include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_option.h"
+#include "sim/cli/sq_cli_tools.h"
 #include "sim/cosim/sq_route_cosim.h"
 #include "sim/llm/sq_token_source.h"
 
@@ -12,6 +14,7 @@ enum { SQ_COSIM_MAX_POINTS = 64, SQ_COSIM_MAX_FILES = 256 };
 struct sq_cosim_args {
     struct sq_cli_options options; // of the format
     struct sq_cli_core core;
+    struct sq_cli_tools tools;
     const struct sq_block *block;
     const char *wanted[SQ_COSIM_MAX_POINTS]; // names given with --point
     const char *parameter[SQ_PARAMS_MAX];    // NAME=N of --parameter

@@ -187,7 +187,7 @@ refuse "predictions are of one machine, 2 given" compare --machine "$H200" --mac
 refuse "--calibrate compares times" compare --machine "$H200" --calibrate x.yaml
 refuse "has its own M" compare --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" --m 3
 refuse "--m = 0, need 1..16777216" compare --machine "$H200" --m 0
-refuse "more than 4 --m" compare --machine "$H200" --m 1 --m 2 --m 3 --m 4 --m 5
+refuse "--m given more than 4 times" compare --machine "$H200" --m 1 --m 2 --m 3 --m 4 --m 5
 # The 2:4 weight of 153 MB is read once on Hopper: never slower than dense (1.64-1.92 were measured).
 printf 'Layer,M,N,K,\nup,%s,37888,3584,\n' 4096 >"$W/up.csv"
 accept "a large 2:4 weight on an H100" compare --machine "$M/h100_pcie.yaml" --workload up.csv --json

@@ -48,7 +48,7 @@ ok "the file has it" grep -q '"smooth":"0.5"' "$W/smoothed.st"
 
 # ---- every option of both in --help: text, range, default ----------------------------------------
 paragraphs() { # COMMAND: "--option text", a line each
-  "$SQSIM" "$1" --help | awk '/^ +(-., )?--/ {if (p) print p; p = ""} {$1 = $1; p = p " " $0} END {print p}' |
+  "$SQSIM" "$1" --help | awk '/^ [A-Z].*:$/ {next} /^  (    |-., )--/ {if (p) print p; p = ""; on = 1} on {$1 = $1; p = p " " $0} END {print p}' |
     grep -o -- '--[a-z].*' | LC_ALL=C sort
 }
 paragraphs eval >"$W/eval"

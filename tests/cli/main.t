@@ -54,7 +54,7 @@ for c in $commands; do
   ok "$c -h is --help" cmp -s "$W.out" <("$SQSIM" "$c" --help)
   accept "$c --complete" "$c" --complete
   ok "$c --complete lists the options" cmp <(cut -f1 "$W.out" | grep -vx -e --help | sort) \
-    <("$SQSIM" "$c" --help | grep -oE '^ +(-[a-z], +)?--[a-z0-9-]+' | grep -oE -e '--[a-z0-9-]+' | sort)
+    <("$SQSIM" "$c" --help | grep -oE '^  (    |-[a-z], )--[a-z0-9-]+' | grep -oE -e '--[a-z0-9-]+' | sort)
   ok "$c --complete has three columns" [ -z "$(awk -F '\t' 'NF != 3' "$W.out")" ]
   refuse "unknown option --no-such-option" "$c" --no-such-option
   refuse "unknown option --jsn, did you mean --json" "$c" --jsn
@@ -65,7 +65,7 @@ for c in $commands; do
 done
 
 # With a format --help begins with its options and what they mean for it; no option is left out.
-options_of() { grep -oE '^ +(-[a-z], +)?--[a-z0-9-]+' "$W.out" | grep -oE -e '--[a-z0-9-]+' | sort; }
+options_of() { grep -oE '^  (    |-[a-z], )--[a-z0-9-]+' "$W.out" | grep -oE -e '--[a-z0-9-]+' | sort; }
 for c in eval quantize run cosim vectors; do
   sq "$c" --help; options_of >"$W/all"
   for words in "--format sq_b --help" "--help --format=sq_b"; do
@@ -77,6 +77,16 @@ for c in eval quantize run cosim vectors; do
 done
 sq eval --format nvpf4 --help
 ok "of no format: as without" cmp "$W.out" <("$SQSIM" eval --help)
+# What an option may be, and is where nobody gives it, comes from the row and the field of the command.
+sq area --complete
+ok "--complete has the words of a command's own options" grep -qx -- $'--gather\tA\tcrossbar log' "$W.out"
+sq area --help
+ok "--help has the default of the command" grep -q -- '--rows=N .*1..64 (2)$' "$W.out"
+sq explain --help
+ok "which differs" grep -q -- '--rows=N .*1..64 (32)$' "$W.out"
+ok "--help has headings" [ "$(grep -c '^ Format:$\|^ Core:$\|^ Output and work:$' "$W.out")" = 3 ]
+refuse "--point given more than 64 times" cosim $(printf -- '--point all %.0s' {1..65})
+refuse '--act-bits = 5, need 4 or 8$' explain cycles --act-bits 5
 # OpenBLAS maps a buffer for each of its threads before main, for ever where there is no room: the
 # program could not end.
 if ! san; then
