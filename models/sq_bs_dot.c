@@ -269,10 +269,9 @@ VNNI static void int16_vnni(const struct sq_bs_run *r)
 }
 
 // Only the words of a token that hold a high element.
-VNNI static void sparse_vnni(const struct sq_bs_run *r)
+VNNI INLINE void sparse_body(const struct sq_bs_run *r, unsigned n_high)
 {
     const uint8_t *w = r->w, *x = r->x;
-    const unsigned n_high = r->n_high;
     __m512 a[TOKENS][2];
     load_tile(r->a, a);
     for (size_t j = 0; j < r->n_blocks; j++, w += r->w_block, x += r->x_block) {
@@ -283,6 +282,7 @@ VNNI static void sparse_vnni(const struct sq_bs_run *r)
         const __m512 scale0 = _mm512_loadu_ps(s_w), scale1 = _mm512_loadu_ps(s_w + 16);
         __m512i s[TOKENS][2];
         EACH_TOKEN s[t][0] = s[t][1] = _mm512_set1_epi32(start[t]);
+#pragma GCC unroll 2
         for (unsigned i = 0; i < n_high; i++)
             EACH_TOKEN
             {
@@ -298,6 +298,16 @@ VNNI static void sparse_vnni(const struct sq_bs_run *r)
         }
     }
     store_tile(r->a, a);
+}
+
+VNNI static void sparse_vnni(const struct sq_bs_run *r)
+{
+    if (r->n_high == 1)
+        sparse_body(r, 1);
+    else if (r->n_high == 2)
+        sparse_body(r, 2);
+    else
+        sparse_body(r, r->n_high);
 }
 
 #define VBMI __attribute__((target("avx512f,avx512bw,avx512vnni,avx512vbmi")))

@@ -23,16 +23,8 @@ enum sq_bs_level sq_bs_level(void)
 
 void sq_bs_mark_row(struct sq_bs *c, size_t row, const float *x)
 {
-    const size_t b = c->f.block;
-    const unsigned k = sq_bs_n_marks(&c->f);
-    float score[LANES * SQ_BS_BLOCK_MAX];
-    for (size_t first = 0; c->is_high && first < c->k; first += LANES * b) {
-        const size_t n = c->k - first < LANES * b ? c->k - first : LANES * b;
-        const size_t left = first < c->k_orig ? c->k_orig - first : 0, real = left < n ? left : n;
-        for (size_t i = 0; i < real; i++)
-            score[i] = fabsf(x[first + i]);
-        sq_mask_row(score, n, real, (unsigned)b, k, c->is_high + row * c->k + first);
-    }
+    if (c->is_high)
+        sq_mask_row(x, c->k, c->k_orig, c->f.block, sq_bs_n_marks(&c->f), c->is_high + row * c->k);
 }
 
 // A block of scale code 0 has no place.

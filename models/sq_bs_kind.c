@@ -102,10 +102,7 @@ void sq_bs_globals_of(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS
 
 void sq_bs_mark(const struct sq_bs_format *f, const float *x, size_t n, uint8_t *is_high)
 {
-    float score[SQ_BS_BLOCK_MAX];
-    for (size_t i = 0; i < n; i++)
-        score[i] = fabsf(x[i]);
-    sq_mask_row(score, f->block, n, f->block, sq_bs_n_marks(f), is_high);
+    sq_mask_row(x, f->block, n, f->block, sq_bs_n_marks(f), is_high);
 }
 
 static void amax_of(const float *x, size_t n, const uint8_t *is_high, float amax[SQ_BS_PARTS])

@@ -14,18 +14,18 @@ size_t sq_bs_padded(const struct sq_bs_format *f, size_t k_orig)
 
 // ---- globals --------------------------------------------------------------------------------
 
-// Marks the high elements.
+// Marks the high elements. Numbers that are not finite have the largest magnitudes, so that the
+// largest tell of them.
 static enum sq_status row_amax(struct sq_bs *c, size_t row, const float *x, float amax[SQ_BS_PARTS],
                                struct sq_error *err)
 {
-    sq_grid_amax(x, NULL, c->k_orig, amax);
-    for (size_t i = 0; !isfinite(amax[0]) && i < c->k_orig; i++)
+    sq_bs_mark_row(c, row, x);
+    sq_grid_amax(x, c->high ? c->is_high + row * c->k : NULL, c->k_orig, amax);
+    const bool is_finite = isfinite(amax[0]) && isfinite(amax[1]);
+    for (size_t i = 0; !is_finite && i < c->k_orig; i++)
         if (!isfinite(x[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", row, i,
                            (double)x[i]);
-    sq_bs_mark_row(c, row, x);
-    if (c->high)
-        sq_grid_amax(x, c->is_high + row * c->k, c->k_orig, amax);
     return SQ_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "models/sq_bs_kind.h"
+#include "models/sq_transpose.h"
 
 #define INLINE static inline __attribute__((always_inline, unused))
 
@@ -284,7 +285,7 @@ INLINE void sq_bs_tile_load(const struct sq_bs *c, size_t row, size_t j, size_t 
 }
 
 // Codes as bytes, by element and block, to where they belong.
-INLINE void sq_bs_tile_store(int32_t code[][LANES], size_t b, size_t n, uint8_t *to)
+INLINE void sq_bs_tile_store_plane(int32_t code[][LANES], size_t b, size_t n, uint8_t *to)
 {
     uint8_t byte[SQ_BS_BLOCK_MAX][LANES];
     for (size_t i = 0; i < b; i++)
@@ -298,24 +299,18 @@ INLINE void sq_bs_tile_store(int32_t code[][LANES], size_t b, size_t n, uint8_t 
 
 typedef void sq_bs_tile_body(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned block,
                              const float *global);
+// 16 whole blocks of a row into a tile; n blocks of it as bytes to where they belong.
+typedef void sq_bs_tile_in(const struct sq_bs *c, size_t row, size_t j, size_t b, const float *x,
+                           struct sq_bs_tile *t);
+typedef void sq_bs_tile_out(struct sq_bs *c, size_t row, size_t j, size_t n, size_t b,
+                            struct sq_bs_tile *t);
 
-// Blocks j .. j + n, n <= LANES, of a row: struct sq_bs_loops.
-INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, struct sq_bs *c, size_t row, size_t j,
-                              size_t n, size_t b, const float *x, const float *global)
+INLINE void sq_bs_tile_store(struct sq_bs *c, size_t row, size_t j, size_t n, size_t b,
+                             struct sq_bs_tile *t)
 {
-    const size_t blocks = c->k / b;
-    struct sq_bs_tile t;
-    if (n == LANES && (j + LANES) * b <= c->k_orig)
-        sq_bs_tile_load(c, row, j, b, x, &t);
-    else
-        sq_bs_tile_load_some(c, row, j, n, x, &t);
-    body(&c->f, &t, (unsigned)b, global);
-    sq_bs_tile_store(t.code, b, n, c->code + row * c->k + j * b);
+    sq_bs_tile_store_plane(t->code, b, n, c->code + row * c->k + j * b);
     if (c->high)
-        sq_bs_tile_store(t.high, b, n, c->high + row * c->k + j * b);
-    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
-        for (size_t l = 0; c->scale[p] && l < n; l++)
-            c->scale[p][row * blocks + j + l] = (uint8_t)t.scale[p][l];
+        sq_bs_tile_store_plane(t->high, b, n, c->high + row * c->k + j * b);
 }
 
 #if defined(__x86_64__)
@@ -327,15 +322,105 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, struct sq_bs *c, size_t row
 #define SQ_BS_AVX512_TARGET
 #endif
 
-#define SQ_BS_TILE_AT(body, level, target)                                                         \
+#if defined(__x86_64__)
+// The same by transposition of 16 x 16 numbers.
+SQ_BS_AVX512_TARGET INLINE void sq_bs_tile_load_avx512(const struct sq_bs *c, size_t row, size_t j,
+                                                       size_t b, const float *x,
+                                                       struct sq_bs_tile *t)
+{
+    const __m512i one = _mm512_set1_epi32(1);
+    for (size_t first = 0; first < b; first += LANES) {
+        __m512i v[LANES];
+#pragma GCC unroll 16
+        for (size_t l = 0; l < LANES; l++)
+            v[l] = _mm512_loadu_si512(x + (j + l) * b + first);
+        sq_transpose16(v);
+#pragma GCC unroll 16
+        for (size_t l = 0; l < LANES; l++)
+            _mm512_storeu_si512(t->x[first + l], v[l]);
+    }
+    if (!c->is_high)
+        return;
+    uint32_t mark[LANES]; // bit i: element i
+    for (size_t l = 0; l < LANES; l++) {
+        const uint8_t *from = c->is_high + row * c->k + (j + l) * b;
+        const __m256i marks =
+            b == 32 ? _mm256_loadu_si256((const __m256i *)(const void *)from)
+                    : _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)from));
+        mark[l] = _mm256_test_epi8_mask(marks, marks) & (uint32_t)((UINT64_C(1) << b) - 1);
+    }
+    __m512i left = _mm512_loadu_si512(mark);
+    for (size_t i = 0; i < b; i++, left = _mm512_srli_epi32(left, 1))
+        _mm512_storeu_si512(t->is_high[i], _mm512_and_si512(left, one));
+}
+
+// Codes are bytes: four elements of a block in a number.
+SQ_BS_AVX512_TARGET INLINE __m512i sq_bs_tile_four(int32_t code[4][LANES])
+{
+    const __m512i a = _mm512_loadu_si512(code[0]), b = _mm512_loadu_si512(code[1]),
+                  c = _mm512_loadu_si512(code[2]), d = _mm512_loadu_si512(code[3]);
+    return _mm512_or_si512(_mm512_or_si512(a, _mm512_slli_epi32(b, 8)),
+                           _mm512_or_si512(_mm512_slli_epi32(c, 16), _mm512_slli_epi32(d, 24)));
+}
+
+// b / 4 numbers of codes and as many of high codes are a row of the transposed matrix.
+SQ_BS_AVX512_TARGET INLINE void sq_bs_tile_store_avx512(struct sq_bs *c, size_t row, size_t j,
+                                                        size_t n, size_t b, struct sq_bs_tile *t)
+{
+    const size_t at = row * c->k + j * b;
+    _Alignas(64) uint8_t byte[LANES][64];
+    __m512i v[LANES];
+#pragma GCC unroll 16
+    for (size_t i = 0; i < LANES; i++)
+        v[i] = i < b / 4              ? sq_bs_tile_four(t->code + 4 * i)
+               : c->high && i < b / 2 ? sq_bs_tile_four(t->high + 4 * (i - b / 4))
+                                      : _mm512_setzero_si512();
+    sq_transpose16(v);
+#pragma GCC unroll 16
+    for (size_t l = 0; l < LANES; l++)
+        _mm512_store_si512(byte[l], v[l]);
+    for (size_t l = 0; l < n; l++)
+        memcpy(c->code + at + l * b, byte[l], b);
+    for (size_t l = 0; c->high && l < n; l++)
+        memcpy(c->high + at + l * b, byte[l] + b, b);
+}
+#else
+#define sq_bs_tile_load_avx512 sq_bs_tile_load
+#define sq_bs_tile_store_avx512 sq_bs_tile_store
+#endif
+
+// Blocks j .. j + n, n <= LANES, of a row: struct sq_bs_loops.
+INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_tile_out *out,
+                              struct sq_bs *c, size_t row, size_t j, size_t n, size_t b,
+                              const float *x, const float *global)
+{
+    const size_t blocks = c->k / b;
+    struct sq_bs_tile t;
+    if (n == LANES && (j + LANES) * b <= c->k_orig)
+        in(c, row, j, b, x, &t);
+    else
+        sq_bs_tile_load_some(c, row, j, n, x, &t);
+    body(&c->f, &t, (unsigned)b, global);
+    out(c, row, j, n, b, &t);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        for (size_t l = 0; c->scale[p] && l < n; l++)
+            c->scale[p][row * blocks + j + l] = (uint8_t)t.scale[p][l];
+}
+
+#define SQ_BS_TILE_AT(body, level, in, out, target)                                                \
     target static void body##_##level(struct sq_bs *c, size_t row, size_t j, size_t n,             \
                                       const float *x, const float *global)                         \
     {                                                                                              \
         if (c->f.block == 16)                                                                      \
-            sq_bs_tile_of_row(body, c, row, j, n, 16, x, global);                                  \
+            sq_bs_tile_of_row(body, in, out, c, row, j, n, 16, x, global);                         \
         else                                                                                       \
-            sq_bs_tile_of_row(body, c, row, j, n, 32, x, global);                                  \
+            sq_bs_tile_of_row(body, in, out, c, row, j, n, 32, x, global);                         \
     }
+#define SQ_BS_TILES(body)                                                                          \
+    SQ_BS_TILE_AT(body, portable, sq_bs_tile_load, sq_bs_tile_store, )                             \
+    SQ_BS_TILE_AT(body, avx2, sq_bs_tile_load, sq_bs_tile_store, SQ_BS_AVX2_TARGET)                \
+    SQ_BS_TILE_AT(body, avx512, sq_bs_tile_load_avx512, sq_bs_tile_store_avx512,                   \
+                  SQ_BS_AVX512_TARGET)
 #define SQ_BS_MARKED_AT(body, level, target)                                                       \
     target static void body##_##level(const uint8_t *code, const uint8_t *high,                    \
                                       const uint8_t *is_high, size_t n, int16_t *x)                \
@@ -346,15 +431,11 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, struct sq_bs *c, size_t row
 // struct sq_bs_loops name[SQ_BS_LEVELS] of an inline sq_bs_tile_body; and of an inline function for
 // marked elements.
 #define SQ_BS_LOOPS(name, body)                                                                    \
-    SQ_BS_TILE_AT(body, portable, )                                                                \
-    SQ_BS_TILE_AT(body, avx2, SQ_BS_AVX2_TARGET)                                                   \
-    SQ_BS_TILE_AT(body, avx512, SQ_BS_AVX512_TARGET)                                               \
+    SQ_BS_TILES(body)                                                                              \
     static const struct sq_bs_loops name[SQ_BS_LEVELS] = {                                         \
         {body##_portable, NULL}, {body##_avx2, NULL}, {body##_avx512, NULL}};
 #define SQ_BS_LOOPS_MARKED(name, body, marked)                                                     \
-    SQ_BS_TILE_AT(body, portable, )                                                                \
-    SQ_BS_TILE_AT(body, avx2, SQ_BS_AVX2_TARGET)                                                   \
-    SQ_BS_TILE_AT(body, avx512, SQ_BS_AVX512_TARGET)                                               \
+    SQ_BS_TILES(body)                                                                              \
     SQ_BS_MARKED_AT(marked, portable, )                                                            \
     SQ_BS_MARKED_AT(marked, avx2, SQ_BS_AVX2_TARGET)                                               \
     SQ_BS_MARKED_AT(marked, avx512, SQ_BS_AVX512_TARGET)                                           \

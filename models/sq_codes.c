@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/sq_bits.h"
+#include "models/sq_transpose.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -101,7 +102,7 @@ void sq_codes_decode_row(const struct sq_codes *c, size_t row, float *out)
 
 // ---- masks ----------------------------------------------------------------------------------
 
-// SPEC 0.4 (iii) on the bit patterns, whose order is that of the scores: the largest T such that
+// SPEC 0.4 (iii) on the bit patterns, whose order is that of the magnitudes: the largest T such that
 // high_per_bank keys reach it. Padding has the key -1 and fills up what real elements leave.
 static inline __attribute__((always_inline)) void
 mask_one_body(const int32_t *key, unsigned bank, unsigned high_per_bank, uint8_t *is_high)
@@ -140,10 +141,11 @@ __attribute__((target("avx2"))) static void mask_one_avx2(const int32_t *key, un
 
 static int32_t key_of(const float *score, size_t i, size_t n)
 {
-    int32_t key = -1;
-    if (i < n)
-        memcpy(&key, &score[i], sizeof key);
-    return key;
+    int32_t key;
+    if (i >= n)
+        return -1;
+    memcpy(&key, &score[i], sizeof key);
+    return key & INT32_MAX;
 }
 
 // A bank alone: cheaper than LANES of them as below.
@@ -264,18 +266,145 @@ __attribute__((target("avx2"))) static void mask_avx2(const float *score, size_t
 }
 
 #if defined(__clang__) // leaves out all of an attribute of which it does not know one word
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,popcnt")))
 #else
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,prefer-vector-width=512")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,popcnt,prefer-vector-width=512")))
 #endif
 
-// Columns by gathers.
+#define FORCED static inline __attribute__((always_inline))
+
+// Columns of 16 banks by transposition, or by gathers of short ones.
 AVX512 static void load_banks_avx512(const float *score, unsigned bank, keys *key)
 {
+    const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
     const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
     const __m512i at = _mm512_mullo_epi32(lane, _mm512_set1_epi32((int)bank));
+    for (unsigned i = 0; bank % LANES != 0 && i < bank; i++)
+        _mm512_store_si512(key[i],
+                           _mm512_and_si512(_mm512_i32gather_epi32(at, score + i, 4), magnitude));
+    for (unsigned i = 0; bank % LANES == 0 && i < bank; i += LANES) {
+        __m512i v[LANES];
+#pragma GCC unroll 16
+        for (unsigned l = 0; l < LANES; l++)
+            v[l] = _mm512_and_si512(_mm512_loadu_si512(score + l * bank + i), magnitude);
+        sq_transpose16(v);
+#pragma GCC unroll 16
+        for (unsigned l = 0; l < LANES; l++)
+            _mm512_store_si512(key[i + l], v[l]);
+    }
+}
+
+enum { FEW = 4, EIGHT = 8 };
+
+// The k-th largest key of each column, k <= FEW: the k largest so far, in order.
+AVX512 FORCED __m512i kth_of_few(keys *key, unsigned bank, unsigned k)
+{
+    __m512i top[FEW];
+#pragma GCC unroll 4
+    for (unsigned r = 0; r < k; r++)
+        top[r] = _mm512_set1_epi32(INT32_MIN);
+    for (unsigned i = 0; i < bank; i++) {
+        __m512i x = _mm512_load_si512(key[i]);
+#pragma GCC unroll 4
+        for (unsigned r = 0; r < k; r++) {
+            const __m512i smaller = _mm512_min_epi32(top[r], x);
+            top[r] = _mm512_max_epi32(top[r], x);
+            x = smaller;
+        }
+    }
+    return top[k - 1];
+}
+
+AVX512 FORCED void order_two(__m512i v[EIGHT], unsigned larger, unsigned smaller)
+{
+    const __m512i a = v[larger], b = v[smaller];
+    v[larger] = _mm512_max_epi32(a, b);
+    v[smaller] = _mm512_min_epi32(a, b);
+}
+
+// Eight keys of each column, the largest first: Batcher's network of 19 comparators.
+AVX512 FORCED void sort_eight(__m512i v[EIGHT])
+{
+    static const uint8_t pair[19][2] = {{0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 2}, {1, 3}, {4, 6},
+                                        {5, 7}, {2, 4}, {3, 5}, {0, 1}, {2, 3}, {4, 5}, {6, 7},
+                                        {1, 4}, {3, 6}, {1, 2}, {3, 4}, {5, 6}};
+#pragma GCC unroll 19
+    for (unsigned i = 0; i < 19; i++)
+        order_two(v, pair[i][0], pair[i][1]);
+}
+
+// The k-th largest key, k <= EIGHT, of banks of whole eights: the eight largest so far, in order.
+// The larger ones of them and of the next eight, in opposite order, are the eight largest of both,
+// and three rounds sort them.
+AVX512 FORCED __m512i kth_of_eights(keys *key, unsigned bank, unsigned k)
+{
+    __m512i top[EIGHT];
+    for (unsigned i = 0; i < bank; i += EIGHT) {
+        __m512i v[EIGHT];
+#pragma GCC unroll 8
+        for (unsigned r = 0; r < EIGHT; r++)
+            v[r] = _mm512_load_si512(key[i + r]);
+        sort_eight(v);
+#pragma GCC unroll 8
+        for (unsigned r = 0; r < EIGHT; r++)
+            top[r] = i ? _mm512_max_epi32(top[r], v[EIGHT - 1 - r]) : v[r];
+#pragma GCC unroll 3
+        for (unsigned d = EIGHT / 2; i && d > 0; d /= 2)
+#pragma GCC unroll 8
+            for (unsigned r = 0; r < EIGHT; r++)
+                if ((r & d) == 0)
+                    order_two(top, r, r + d);
+    }
+    _Alignas(64) keys sorted[EIGHT];
+#pragma GCC unroll 8
+    for (unsigned r = 0; r < EIGHT; r++)
+        _mm512_store_si512(sorted[r], top[r]);
+    return _mm512_load_si512(sorted[k - 1]);
+}
+
+AVX512 FORCED __m512i kth_of_all(keys *key, unsigned bank, unsigned k)
+{
+    _Alignas(64) keys sorted[SQ_BANK_MAX];
     for (unsigned i = 0; i < bank; i++)
-        _mm512_store_si512(key[i], _mm512_i32gather_epi32(at, score + i, 4));
+        memcpy(sorted[i], key[i], sizeof *sorted);
+    sort_body(sorted, bank);
+    return _mm512_load_si512(sorted[k - 1]);
+}
+
+// The masks of the keys that reach the k-th largest; false: in some column they are more than k.
+AVX512 FORCED bool reaching(keys *key, unsigned bank, unsigned k, __m512i kth, masks *mask)
+{
+    const unsigned words = (bank + WORD - 1) / WORD;
+    unsigned n_wrong = 0;
+    for (unsigned w = 0; w < words; w++) {
+        __m512i bits = _mm512_setzero_si512(), bit = _mm512_set1_epi32(1);
+        for (unsigned i = w * WORD; i < bank && i < (w + 1) * WORD; i++) {
+            const __mmask16 reach = _mm512_cmpge_epi32_mask(_mm512_load_si512(key[i]), kth);
+            bits = _mm512_mask_or_epi32(bits, reach, bits, bit);
+            bit = _mm512_add_epi32(bit, bit);
+        }
+        _mm512_store_si512(mask[w], bits);
+    }
+    for (unsigned l = 0; l < LANES; l++) {
+        unsigned n = 0;
+        for (unsigned w = 0; w < words; w++)
+            n += (unsigned)__builtin_popcount(mask[w][l]);
+        n_wrong += n != k;
+    }
+    return n_wrong == 0;
+}
+
+AVX512 FORCED void select_avx512(keys *key, unsigned bank, unsigned k, masks *mask)
+{
+    const __m512i kth = k == 1                            ? kth_of_few(key, bank, 1)
+                        : k == 2                          ? kth_of_few(key, bank, 2)
+                        : k <= FEW                        ? kth_of_few(key, bank, k)
+                        : k <= EIGHT && bank % EIGHT == 0 ? kth_of_eights(key, bank, k)
+                                                          : kth_of_all(key, bank, k);
+    if (reaching(key, bank, k, kth, mask))
+        return;
+    memset(mask, 0, SQ_BANK_MAX / WORD * sizeof *mask);
+    select_body(key, bank, k, mask);
 }
 
 AVX512 static void mask_avx512(const float *score, size_t n, unsigned bank, unsigned high_per_bank,
@@ -288,9 +417,9 @@ AVX512 static void mask_avx512(const float *score, size_t n, unsigned bank, unsi
     else
         load_banks(score, n, bank, key);
     if (bank == WORD) // loops of known length
-        select_body(key, WORD, high_per_bank, mask);
+        select_avx512(key, WORD, high_per_bank, mask);
     else
-        select_body(key, bank, high_per_bank, mask);
+        select_avx512(key, bank, high_per_bank, mask);
     if (bank % WORD != 0) {
         store_banks(mask, bank, n_banks, is_high);
         return;
@@ -368,21 +497,20 @@ static enum sq_status check_finite(const char *what, const float *x, size_t row,
     return SQ_OK;
 }
 
-static void mask_by_magnitude(struct sq_codes *c, size_t row, const float *x, float *score)
+static void mask_by_magnitude(struct sq_codes *c, size_t row, const float *x)
 {
-    for (size_t i = 0; i < c->k_orig; i++)
-        score[i] = fabsf(x[i]);
-    sq_mask_row(score, c->k, c->k_orig, c->bank, c->high_per_bank, c->is_high + row * c->k);
+    sq_mask_row(x, c->k, c->k_orig, c->bank, c->high_per_bank, c->is_high + row * c->k);
 }
 
 enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, float *score,
                                    struct sq_error *err)
 {
+    (void)score;
     for (size_t row = 0; row < c->n; row++) {
         const float *x = w + row * c->k_orig;
         SQ_TRY(check_finite("w", x, row, c->k_orig, err));
         if (c->is_high)
-            mask_by_magnitude(c, row, x, score);
+            mask_by_magnitude(c, row, x);
         sq_codes_encode_row(c, row, x);
     }
     return SQ_OK;
@@ -416,7 +544,7 @@ enum sq_status sq_codes_encode_act(struct sq_codes *c, const float *x, enum sq_s
         if (c->is_high && select == SQ_SELECT_STATIC)
             memcpy(c->is_high + row * c->k, mask, c->k);
         else if (c->is_high)
-            mask_by_magnitude(c, row, in, score);
+            mask_by_magnitude(c, row, in);
         sq_codes_encode_row(c, row, in);
     }
     return SQ_OK;

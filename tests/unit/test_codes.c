@@ -406,6 +406,32 @@ SQ_TEST(masks_equal_topk)
         }
 }
 
+// Rows of many banks go side by side: every k, signs, ties in some banks, a row that ends in a
+// bank.
+SQ_TEST(masks_of_many_banks)
+{
+    enum { BANKS = 35, BANK_MAX = 128 };
+    struct sq_rng r = {fixture_seed()};
+    float *x = fixture_alloc(BANKS * BANK_MAX * sizeof *x), score[BANK_MAX];
+    uint8_t *got = fixture_alloc(BANKS * BANK_MAX), want[BANK_MAX];
+    for (unsigned bank = 4; bank <= BANK_MAX; bank *= 2)
+        for (unsigned k = 1; k < bank && k <= 40; k++) {
+            const unsigned n = bank * (17 + sq_rng_below(&r, BANKS - 16));
+            const unsigned real = n - sq_rng_below(&r, bank + 3), steps = k % 3 ? 100000 : 40;
+            for (unsigned i = 0; i < n; i++)
+                x[i] = (float)sq_rng_below(&r, steps) * (sq_rng_below(&r, 2) ? 0.5f : -0.5f);
+            sq_mask_row(x, n, real, bank, k, got);
+            for (unsigned b = 0; b < n / bank; b++) {
+                for (unsigned i = 0; i < bank; i++)
+                    score[i] = b * bank + i < real ? fabsf(x[b * bank + i]) : -1.0f;
+                sq_topk(score, bank, k, want);
+                assert_memory_equal(got + b * bank, want, bank);
+            }
+        }
+    free(x);
+    free(got);
+}
+
 SQ_TEST(refusals)
 {
     struct sq_error err;
