@@ -52,6 +52,9 @@ rtl/sq_combine.sv
 rtl/sq_fifo.sv
 rtl/sq_output.sv
 rtl/sq_block_line.sv
+rtl/sq_dot_element.sv
+rtl/sq_scale_pair.sv
+rtl/sq_scaled_ctl.sv
 rtl/sq_acc_binary32.sv
 rtl/sq_acc_fixed.sv
 rtl/sq_pe_scaled.sv

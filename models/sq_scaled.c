@@ -12,9 +12,12 @@ static const struct sq_element_type *type(enum sq_scaled_element e)
 
 enum sq_element sq_scaled_element_of(enum sq_scaled_element e)
 {
-    static const enum sq_element of[] = {[SQ_SCALED_INT4] = SQ_ELEMENT_INT4,
-                                         [SQ_SCALED_INT5] = SQ_ELEMENT_INT5,
-                                         [SQ_SCALED_E2M1] = SQ_ELEMENT_E2M1};
+    static const enum sq_element of[] = {
+        [SQ_SCALED_INT4] = SQ_ELEMENT_INT4,     [SQ_SCALED_INT5] = SQ_ELEMENT_INT5,
+        [SQ_SCALED_E2M1] = SQ_ELEMENT_E2M1,     [SQ_SCALED_E2M3] = SQ_ELEMENT_E2M3,
+        [SQ_SCALED_E3M2] = SQ_ELEMENT_E3M2,     [SQ_SCALED_E4M3_ELEMENT] = SQ_ELEMENT_E4M3,
+        [SQ_SCALED_E5M2] = SQ_ELEMENT_E5M2,     [SQ_SCALED_INT8] = SQ_ELEMENT_INT8,
+        [SQ_SCALED_MXINT8] = SQ_ELEMENT_MXINT8, [SQ_SCALED_PLUS] = SQ_ELEMENT_E2M1};
     return of[e];
 }
 
@@ -23,10 +26,12 @@ unsigned sq_scaled_code_bits(enum sq_scaled_element e)
     return type(e)->bits;
 }
 
-// Of two's complement.
+// Of two's complement; E4M3 and E5M2: a signed significand of 4 and of 3 bits, a shift of 4 and of 5.
 unsigned sq_scaled_element_bits(enum sq_scaled_element e)
 {
     unsigned bits = 1;
+    if (e == SQ_SCALED_E4M3_ELEMENT || e == SQ_SCALED_E5M2)
+        return 9;
     while (UINT32_C(1) << (bits - 1) < (type(e)->is_int ? type(e)->lowest : type(e)->most + 1))
         bits++;
     return bits;
@@ -39,7 +44,18 @@ unsigned sq_scaled_element_fraction(enum sq_scaled_element e)
 
 unsigned sq_scaled_element_max(enum sq_scaled_element e)
 {
-    return type(e)->lowest;
+    return e == SQ_SCALED_PLUS ? 15 : type(e)->lowest;
+}
+
+uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative)
+{
+    const unsigned sign = 1u << (sq_scaled_code_bits(e) - 1);
+    unsigned magnitude = sign - 1; // all ones, but for what is no number
+    if (type(e)->is_int)
+        return (uint8_t)(is_negative ? sign : magnitude);
+    while (!sq_element_is_number(sq_scaled_element_of(e), (uint8_t)magnitude))
+        magnitude--;
+    return (uint8_t)(is_negative ? sign | magnitude : magnitude);
 }
 
 bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code)

@@ -13,7 +13,19 @@
 
 #include "models/sq_bs.h"
 
-enum sq_scaled_element { SQ_SCALED_INT4 = 0, SQ_SCALED_INT5 = 1, SQ_SCALED_E2M1 = 2 };
+enum sq_scaled_element {
+    SQ_SCALED_INT4 = 0,
+    SQ_SCALED_INT5 = 1,
+    SQ_SCALED_E2M1 = 2,
+    SQ_SCALED_E2M3 = 3,
+    SQ_SCALED_E3M2 = 4,
+    SQ_SCALED_E4M3_ELEMENT = 5,
+    SQ_SCALED_E5M2 = 6,
+    SQ_SCALED_INT8 = 7,
+    SQ_SCALED_MXINT8 = 8, // in steps of 1/64
+    SQ_SCALED_PLUS = 9,   // E2M1; the largest of a block is 1.3 fixed point
+    SQ_SCALED_ELEMENTS
+};
 enum sq_scaled_scale {
     SQ_SCALED_NONE = 0,
     SQ_SCALED_E4M3 = 1,
@@ -22,14 +34,24 @@ enum sq_scaled_scale {
 };
 enum sq_scaled_acc { SQ_SCALED_BINARY32 = 0, SQ_SCALED_FIXED = 1 };
 
+// Kinds of errors of stored operands, a bit each.
+enum sq_scaled_error {
+    SQ_SCALED_ERROR_CODE = 0, // a code of no value
+    SQ_SCALED_ERROR_SCALE = 1,
+    SQ_SCALED_ERROR_MASK = 2, // not k high elements; a place where there is none
+    SQ_SCALED_ERRORS = 3
+};
+
 enum sq_element
 sq_scaled_element_of(enum sq_scaled_element e); // models/sq_element.h has its numbers
-// Stored bits of an element; bits, largest magnitude (of any code) and fraction bits of the integer
-// that is multiplied (E2M1 is counted in halves).
+// Stored bits of an element; bits, largest magnitude (of any code) and fraction bits of what is
+// multiplied: an integer (E2M1 is counted in halves), of E4M3 and E5M2 a significand and a shift.
 unsigned sq_scaled_code_bits(enum sq_scaled_element e);
 unsigned sq_scaled_element_bits(enum sq_scaled_element e);
 unsigned sq_scaled_element_max(enum sq_scaled_element e);
 unsigned sq_scaled_element_fraction(enum sq_scaled_element e);
+// Of the codes of an element the one of the largest magnitude, of either sign.
+uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative);
 
 // Whether a byte is a scale of this kind: E4M3 without sign and NaN, E8M0 without NaN, 0..15.
 bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code);

@@ -51,6 +51,9 @@ sq_combine.sv
 sq_fifo.sv
 sq_output.sv
 sq_block_line.sv
+sq_dot_element.sv
+sq_scale_pair.sv
+sq_scaled_ctl.sv
 sq_acc_binary32.sv
 sq_acc_fixed.sv
 sq_pe_scaled.sv

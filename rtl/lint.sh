@@ -140,6 +140,10 @@ for d in 2 5; do lint sq_fifo Depth=$d; done
 for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3; done
 for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1; done
 for e in "Element=0 Scale=0" "Element=1 Scale=3" "Element=2 Scale=2"; do lint sq_block_line $e; done
+for e in 3 4 5 6 8 9; do lint sq_block_line BankLen=32 Element=$e Scale=2; done
+for e in "AElement=0 BElement=4" "AElement=2 BElement=5" "AElement=6 BElement=6"; do lint sq_dot_element Lanes=3 $e; done
+for e in "ActScale=1 WeightScale=0" "ActScale=0 WeightScale=0" "ActScale=2 WeightScale=1"; do lint sq_scale_pair $e; done
+lint sq_scaled_ctl
 lint sq_acc_binary32
 lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"
 for s in 1 4; do lint sq_acc_fixed SigW=$s; done

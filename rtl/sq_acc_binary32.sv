@@ -2,14 +2,14 @@
 // The tail of a PE that adds in binary32 (SPEC Q.7): sum register, scaled sum, accumulator, output
 // register. A = fl(A + fl(P * sig * 2^(exp + Bias))), blocks in the order in which they come.
 //
-// P * sig has at most 24 bits (21 or 22 in all PEs), so that only its exponent can round: where
-// IsWide says that exponents reach the ends of binary32 (E8M0). Datapath only, like sq_acc.
+// P of more than 24 bits is rounded to binary32 first, as Q.7 has it. Where P * sig has at most 24
+// bits, only its exponent can round: where IsWide says that exponents reach the ends of binary32
+// (E8M0). Datapath only, like sq_acc.
 module sq_acc_binary32 #(
-  parameter  int unsigned SumW = 13,
-  parameter  int unsigned SigW = 8,
-  parameter  int unsigned ExpW = 7,  // signed
-  parameter  bit          IsWide = 1'b0,
-  localparam int unsigned MagW = SumW + SigW
+  parameter int unsigned SumW = 13,
+  parameter int unsigned SigW = 8,
+  parameter int unsigned ExpW = 7,  // signed
+  parameter bit          IsWide = 1'b0
 ) (
   input  logic                   clk_i,
   input  logic                   en_i,     // all stages move
@@ -29,27 +29,57 @@ module sq_acc_binary32 #(
 
   // Sign and magnitude; -2^(SumW-1) is its own.
   logic [SumW-1:0] magnitude;
-  logic [MagW-1:0] product;
   assign magnitude = sum_q[SumW-1] ? SumW'(0) - sum_q : sum_q;
+
+  // (float)P = kept * 2^up; without rounding, kept is P.
+  localparam bit IsRounded = SumW > 25;
+  localparam int unsigned KeptW = IsRounded ? 24 : SumW;
+  localparam int unsigned MagW = KeptW + SigW;
+  logic [KeptW-1:0] kept;
+  logic [MagW-1:0] product;
+  logic [7:0] up;
+  if (IsRounded) begin : gen_float
+    localparam int unsigned TopSteps = $clog2(SumW);
+    logic [SumW-1:0] top;
+    logic [TopSteps-1:0] zeros;
+    logic [24:0] rounded;
+    logic is_odd;
+    always_comb begin
+      top = magnitude;
+      for (int unsigned i = 0; i < TopSteps; i++) begin
+        zeros[TopSteps-1-i] = top >> (SumW - (32'd1 << (TopSteps - 1 - i))) == '0;
+        if (zeros[TopSteps-1-i]) top = top << (32'd1 << (TopSteps - 1 - i));
+      end
+    end
+    assign is_odd = |(top << 25) || top[SumW-24];
+    assign rounded = {1'b0, top[SumW-1 -: 24]} + 25'(top[SumW-25] && is_odd);
+    assign kept = rounded[24] ? 24'h800000 : rounded[23:0];
+    assign up = 8'(SumW - 24) - 8'(zeros) + 8'(rounded[24]);
+  end else begin : gen_whole
+    assign kept = magnitude;
+    assign up = '0;
+  end
   if (SigW == 1) begin : gen_power
-    assign product = {1'b0, sig_q[0] ? magnitude : SumW'(0)};
+    assign product = {1'b0, sig_q[0] ? kept : KeptW'(0)};
   end else begin : gen_product
     logic signed [MagW+1:0] full;
     logic unused_full;
-    sq_mul #(.AW(SumW + 1), .BW(SigW + 1)) u_mul (
-      .a_i({1'b0, magnitude}), .b_i({1'b0, sig_q}), .p_o(full)
+    sq_mul #(.AW(KeptW + 1), .BW(SigW + 1)) u_mul (
+      .a_i({1'b0, kept}), .b_i({1'b0, sig_q}), .p_o(full)
     );
     assign unused_full = ^full[MagW+1:MagW];
     assign product = full[MagW-1:0];
   end
 
-  if (IsWide) begin : gen_wide
+  if (IsWide || MagW > 24) begin : gen_round
     localparam int unsigned RoundW = MagW < 27 ? 27 : MagW;
     sq_fp_round #(.SigW(RoundW)) u_round (
-      .sign_i(sum_q[SumW-1]), .exp_i(11'(exp_q) + 11'(127 + MagW - 1)),
+      .sign_i(sum_q[SumW-1]), .exp_i(11'(exp_q) + 11'($signed(up)) + 11'(127 + MagW - 1)),
       .sig_i(RoundW'(product) << (RoundW - MagW)), .y_o(scaled)
     );
   end else begin : gen_exact
+    logic unused_up;
+    assign unused_up = ^up;
     // Leading zeros, counted on the way as in sq_fp_round.
     localparam int unsigned Steps = $clog2(MagW);
     logic [MagW-1:0] top;

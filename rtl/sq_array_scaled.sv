@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows x Cols PEs for block-scaled formats (SPEC Q), output-stationary, a block of every line per
-// cycle: MXFP4, NVFP4, NVINT4, NVINT5, and activations of split codes with a step per bank
-// (HighPerBank > 0; Q.5), or of high elements at a scale of the row (OwnHigh), against INT4 weights. The scale of a block is worked in by the PE; a scale above the
-// blocks is left to what takes the outputs, once for all of K.
+// cycle: MX formats and MX+, NVFP4, NVINT4, NVINT5, and activations of split codes with a step per bank
+// (HighPerBank > 0; Q.5), or of high elements at a scale of the row (OwnHigh), against INT4 weights.
+// The scale of a block is worked in by the PE; a scale above the blocks is left to what takes the
+// outputs, once for all of K.
 //
 //   stage 1        decoded elements and scales (split: low nibbles, ranks of the high ones)
 //   [stage 2]      split: select controls
 //   sum            P, significand and exponent of the pair of scales
 //   [scaled]       BINARY32: P times its scale
 //   accumulator, output register
-// An error is one of the group: a scale that is no number, whose block counts as zeros, or a bank
-// with other than HighPerBank mask bits, of which the first ones count.
+// An error is one of the group: a code of no value, a scale that is no number, whose block counts as
+// zeros, or a bank with other than HighPerBank mask bits, of which the first ones count.
 `include "sq_assert.svh"
 
 module sq_array_scaled #(
@@ -31,6 +32,7 @@ module sq_array_scaled #(
   localparam int unsigned HighW = (OwnHigh != 0) ? 8 : 4,
   localparam int unsigned MaskW = (HighPerBank > 0 && OwnHigh == 0) ? BankLen : 1,
   localparam int unsigned Lanes = (HighPerBank > 0) ? HighPerBank : 1,
+  localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
   localparam int unsigned Pes = Rows * Cols
 ) (
   input  logic                                clk_i,
@@ -43,15 +45,17 @@ module sq_array_scaled #(
   input  logic [Rows*Lanes*HighW-1:0]         in_high_i,  // upper nibbles or INT8, compact
   input  logic [Rows*MaskW-1:0]               in_mask_i,
   input  logic [Rows*8-1:0]                   in_act_scale_i,
+  input  logic [Rows*PlaceW-1:0]              in_act_place_i,  // PLUS: of the largest
   input  logic [Cols*BankLen*WeightCodeW-1:0] in_weight_i,
   input  logic [Cols*8-1:0]                   in_weight_scale_i,
+  input  logic [Cols*PlaceW-1:0]              in_weight_place_i,
   // a tile, PE after PE: binary32, or AccW bits as two words
   output logic                                out_valid_o,
   input  logic                                out_ready_i,
   output logic [Pes*32-1:0]                   out_y_o,
   output logic [Pes*32-1:0]                   out_y_top_o,
   output logic [Pes*32-1:0]                   out_y_high_o,  // OwnHigh: integers
-  output logic                                out_error_o
+  output logic [sq_pkg::N_ERRORS-1:0]         out_error_o
 );
 
   if (AccW > 64 || (Acc == sq_pkg::ACC_BINARY32 && AccW != 32)) begin : gen_bad_acc
@@ -74,44 +78,23 @@ module sq_array_scaled #(
       sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes);
   localparam int unsigned Stages = sq_pkg::scaled_stages(Acc, HighPerBank);
 
-  // ---- control: flags of the beat in each stage and, last, of what is accumulated --------------
-  logic [Stages:0] valid_q, last_q, error_q;
-  logic first_q;  // the next sum to be accumulated starts a group
-  logic group_error_q, group_error;
-  logic result_valid_q, result_error_q;
-  logic advance, acc, last;
-  logic [Rows-1:0] act_error, mask_error;
-  logic [Cols-1:0] weight_error;
-
-  assign acc = valid_q[Stages];
-  assign last = last_q[Stages];
-  assign advance = !(acc && last && result_valid_q && !out_ready_i);
+  // ---- control ----------------------------------------------------------------------------------
+  localparam int unsigned ErrorW = sq_pkg::N_ERRORS;
+  logic advance, acc, first, last;
+  logic [Rows-1:0] act_error, act_code_error, act_place_error, mask_error;
+  logic [Cols-1:0] weight_error, weight_code_error, weight_place_error;
+  logic [ErrorW-1:0] error;
+  always_comb begin
+    error = '0;
+    error[sq_pkg::ERROR_CODE] = |{act_code_error, weight_code_error};
+    error[sq_pkg::ERROR_SCALE] = |{act_error, weight_error};
+    error[sq_pkg::ERROR_MASK] = |{act_place_error, mask_error, weight_place_error};
+  end
+  sq_scaled_ctl #(.Stages(Stages)) u_ctl (
+    .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_error_i(error),
+    .acc_o(acc), .first_o(first), .last_o(last), .out_valid_o, .out_ready_i, .out_error_o
+  );
   assign in_ready_o = advance;
-  assign out_valid_o = result_valid_q;
-  assign out_error_o = result_error_q;
-  assign group_error = error_q[Stages] || (group_error_q && !first_q);
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) begin
-      valid_q <= '0;
-      first_q <= 1'b1;
-      result_valid_q <= 1'b0;
-    end else begin
-      if (advance) valid_q <= {valid_q[Stages-1:0], in_valid_i};
-      if (advance && acc) first_q <= last;
-      if (advance && acc && last) result_valid_q <= 1'b1;
-      else if (out_ready_i) result_valid_q <= 1'b0;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (advance) begin
-      last_q <= {last_q[Stages-1:0], in_last_i};
-      error_q <= {error_q[Stages-1:0], |{act_error, mask_error, weight_error}};
-      if (acc) group_error_q <= group_error;
-      if (acc && last) result_error_q <= group_error;
-    end
-  end
 
   // ---- rows -------------------------------------------------------------------------------------
   logic [Rows*ActLineW-1:0] act;
@@ -124,11 +107,30 @@ module sq_array_scaled #(
     logic [ActLineW-1:0] element;
     logic [ActSigW-1:0] sig, sig_q;
     logic [7:0] exp, exp_q;
+    logic code_error;
+    logic [BankLen-1:0] skip;  // low nibbles are any; 1000 is the mask code
+    if (OwnHigh != 0) begin : gen_skip_all
+      assign skip = '1;
+    end else if (HighPerBank > 0) begin : gen_skip_mask
+      assign skip = in_mask_i[r*MaskW +: MaskW];
+    end else begin : gen_skip_none
+      assign skip = '0;
+    end
     sq_block_line #(.BankLen(BankLen), .Element(ActElement), .Scale(ActScale)) u_line (
-      .code_i(in_act_i[r*BankLen*ActCodeW +: BankLen*ActCodeW]),
-      .scale_i(in_act_scale_i[r*8 +: 8]),
-      .element_o(element), .sig_o(sig), .exp_o(exp), .error_o(act_error[r])
+      .code_i(in_act_i[r*BankLen*ActCodeW +: BankLen*ActCodeW]), .skip_i(skip),
+      .scale_i(in_act_scale_i[r*8 +: 8]), .place_i(in_act_place_i[r*PlaceW +: PlaceW]),
+      .element_o(element), .sig_o(sig), .exp_o(exp), .error_o(act_error[r]),
+      .code_error_o(code_error), .place_error_o(act_place_error[r])
     );
+    if (OwnHigh != 0) begin : gen_high_code
+      logic [Lanes-1:0] is_lowest;
+      for (genvar t = 0; t < Lanes; t++) begin : gen_lane
+        assign is_lowest[t] = in_high_i[r*HighLineW+t*HighW +: HighW] == {1'b1, {(HighW - 1){1'b0}}};
+      end
+      assign act_code_error[r] = code_error || |is_lowest;
+    end else begin : gen_no_high_code
+      assign act_code_error[r] = code_error;
+    end
     always_ff @(posedge clk_i) begin
       if (advance) begin
         sig_q <= sig;
@@ -183,10 +185,12 @@ module sq_array_scaled #(
     localparam int unsigned ColumnW = WeightLineW + WeightSigW + 8;
     sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale)) u_line (
       .code_i(in_weight_i[c*BankLen*WeightCodeW +: BankLen*WeightCodeW]),
-      .scale_i(in_weight_scale_i[c*8 +: 8]),
+      .skip_i({BankLen{1'b0}}),
+      .scale_i(in_weight_scale_i[c*8 +: 8]), .place_i(in_weight_place_i[c*PlaceW +: PlaceW]),
       .element_o(column[c*ColumnW +: WeightLineW]),
       .sig_o(column[c*ColumnW+WeightLineW +: WeightSigW]),
-      .exp_o(column[c*ColumnW+WeightLineW+WeightSigW +: 8]), .error_o(weight_error[c])
+      .exp_o(column[c*ColumnW+WeightLineW+WeightSigW +: 8]), .error_o(weight_error[c]),
+      .code_error_o(weight_code_error[c]), .place_error_o(weight_place_error[c])
     );
     assign weight[c*WeightLineW +: WeightLineW] = column_q[c*ColumnW +: WeightLineW];
     assign weight_sig[c*WeightSigW +: WeightSigW] = column_q[c*ColumnW+WeightLineW +: WeightSigW];
@@ -224,7 +228,7 @@ module sq_array_scaled #(
       .weight_i(weight[Col*WeightLineW +: WeightLineW]),
       .weight_sig_i(weight_sig[Col*WeightSigW +: WeightSigW]),
       .weight_exp_i(weight_exp[Col*8 +: 8]),
-      .acc_i(acc), .first_i(first_q), .last_i(last), .y_o(y),
+      .acc_i(acc), .first_i(first), .last_i(last), .y_o(y),
       .y_high_o(out_y_high_o[p*32 +: 32])
     );
     assign word = Acc == sq_pkg::ACC_FIXED ? 64'($signed(y)) : 64'(y);

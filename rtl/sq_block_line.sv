@@ -1,26 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Edge of sq_array_scaled: a block of codes of a line (row or column) as the integers that its PEs
+// Edge of sq_array_scaled and sq_array_parts: a block of codes of a line (row or column) as the integers that its PEs
 // multiply, and its scale as significand and exponent (SPEC Q.1, Q.3). Combinational, once a line.
 //
-//   E2M1  twice its value, -12 .. 12
+// Elements (sq_pkg: element_w, element_fraction) are signed integers in units of the smallest step:
+//   E2M1, E2M3, E3M2   2, 8 and 16 times their values
+//   PLUS               E2M1, but that the element at place_i of a block with a scale is
+//                      sign, 1.xxx * 4
+//   E4M3, E5M2         a signed significand in the low bits and a shift above it
+// Scales:
 //   E4M3  value = sig_o * 2^(exp_o - 9), exp_o = 0 for subnormals and the smallest normals
 //   E8M0  value = 2^(exp_o - 127), sig_o = 1
 //   POW4  value = 2^exp_o, sig_o = 1
-// A scale that is no number, or has a sign, is an error; its block is taken as zeros.
+// A scale that is no number, or has a sign, is an error; its block is taken as zeros. So is a code
+// of no value, but where skip_i says that it is none (mask codes, low nibbles of split codes): the
+// lowest integer is taken as it is, what is no number in E4M3 or E5M2 as zero. So is a place in a
+// block whose scale code is 0.
 module sq_block_line #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
   parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
+  parameter  bit          HasMinusZero = 1'b1,  // 0: -0 of E4M3 is a code of no value
   localparam int unsigned CodeW = sq_pkg::element_code_w(Element),
   localparam int unsigned ElementW = sq_pkg::element_w(Element),
+  localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
   localparam int unsigned SigW = sq_pkg::scale_sig_w(Scale)
 ) (
   input  logic [BankLen*CodeW-1:0]    code_i,  // element 0 in the low bits
+  input  logic [BankLen-1:0]          skip_i,
   input  logic [7:0]                  scale_i,
+  input  logic [PlaceW-1:0]           place_i,  // PLUS
   output logic [BankLen*ElementW-1:0] element_o,
   output logic [SigW-1:0]             sig_o,
   output logic [7:0]                  exp_o,
-  output logic                        error_o
+  output logic                        error_o,  // of the scale
+  output logic                        code_error_o,
+  output logic                        place_error_o
 );
 
   if (Scale == sq_pkg::SCALE_E4M3) begin : gen_e4m3
@@ -43,21 +57,79 @@ module sq_block_line #(
     assign exp_o = '0;
   end
 
+  logic [BankLen-1:0] is_none;
+  assign code_error_o = |is_none;
+  if (Element == sq_pkg::ELEMENT_PLUS) begin : gen_place
+    assign place_error_o = scale_i == '0 && place_i != '0;
+  end else begin : gen_no_place
+    logic unused_place;
+    assign unused_place = ^place_i;
+    assign place_error_o = 1'b0;
+  end
+
   for (genvar i = 0; i < BankLen; i++) begin : gen_element
     logic [ElementW-1:0] element;
-    if (Element == sq_pkg::ELEMENT_E2M1) begin : gen_e2m1
+    logic [CodeW-1:0] code;
+    assign code = code_i[i*CodeW +: CodeW];
+    if (Element == sq_pkg::ELEMENT_E2M1 || Element == sq_pkg::ELEMENT_PLUS) begin : gen_e2m1
       logic [3:0] magnitude;  // 0, 1, 2, 3, 4, 6, 8, 12
+      logic is_largest, unused_skip;
+      assign is_largest = Element == sq_pkg::ELEMENT_PLUS && place_i == PlaceW'(i) && scale_i != '0;
       always_comb begin
-        case (code_i[i*4 +: 3])
+        case (code[2:0])
           3'd5: magnitude = 4'd6;
           3'd6: magnitude = 4'd8;
           3'd7: magnitude = 4'd12;
-          default: magnitude = {1'b0, code_i[i*4 +: 3]};
+          default: magnitude = {1'b0, code[2:0]};
+        endcase
+        if (is_largest) magnitude = {1'b1, code[2:0]};
+      end
+      assign element = code[3] ? 5'd0 - {1'b0, magnitude} : {1'b0, magnitude};
+      assign is_none[i] = 1'b0;
+      assign unused_skip = skip_i[i];
+    end else if (Element == sq_pkg::ELEMENT_E2M3) begin : gen_e2m3
+      logic [5:0] magnitude;
+      logic unused_skip;
+      always_comb begin
+        case (code[4:3])
+          2'd0: magnitude = {3'd0, code[2:0]};
+          2'd1: magnitude = {3'd1, code[2:0]};
+          2'd2: magnitude = {2'd1, code[2:0], 1'd0};
+          default: magnitude = {1'd1, code[2:0], 2'd0};
         endcase
       end
-      assign element = code_i[i*4+3] ? 5'd0 - {1'b0, magnitude} : {1'b0, magnitude};
+      assign element = code[5] ? 7'd0 - {1'b0, magnitude} : {1'b0, magnitude};
+      assign is_none[i] = 1'b0;
+      assign unused_skip = skip_i[i];
+    end else if (Element == sq_pkg::ELEMENT_E3M2) begin : gen_e3m2
+      logic [8:0] magnitude;
+      logic unused_skip;
+      always_comb begin
+        if (code[4:2] == '0) magnitude = {7'd0, code[1:0]};
+        else magnitude = {6'd0, 1'b1, code[1:0]} << (code[4:2] - 3'd1);
+      end
+      assign element = code[5] ? 10'd0 - {1'b0, magnitude} : {1'b0, magnitude};
+      assign is_none[i] = 1'b0;
+      assign unused_skip = skip_i[i];
+    end else if (Element == sq_pkg::ELEMENT_E4M3) begin : gen_e4m3
+      logic [4:0] magnitude;
+      logic is_nan;
+      assign is_nan = code[6:0] == 7'h7f;
+      assign magnitude = {1'b0, code[6:3] != '0, code[2:0]};
+      assign element = is_nan ? 9'd0 : {code[6:3] == '0 ? 4'd0 : code[6:3] - 4'd1,
+                                        code[7] ? 5'd0 - magnitude : magnitude};
+      assign is_none[i] = !skip_i[i] && (is_nan || (!HasMinusZero && code == 8'h80));
+    end else if (Element == sq_pkg::ELEMENT_E5M2) begin : gen_e5m2
+      logic [3:0] magnitude;
+      logic is_nan;
+      assign is_nan = code[6:2] == '1;
+      assign magnitude = {1'b0, code[6:2] != '0, code[1:0]};
+      assign element = is_nan ? 9'd0 : {code[6:2] == '0 ? 5'd0 : code[6:2] - 5'd1,
+                                        code[7] ? 4'd0 - magnitude : magnitude};
+      assign is_none[i] = !skip_i[i] && is_nan;
     end else begin : gen_int
-      assign element = code_i[i*CodeW +: CodeW];
+      assign element = code;
+      assign is_none[i] = !skip_i[i] && code == {1'b1, {(CodeW - 1){1'b0}}};
     end
     assign element_o[i*ElementW +: ElementW] = error_o ? '0 : element;
   end

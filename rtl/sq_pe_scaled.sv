@@ -48,18 +48,24 @@ module sq_pe_scaled #(
     $error("OwnHigh needs high lanes and exact sums");
   end
 
-  localparam int unsigned LowSumW = ActW + WeightW + $clog2(BankLen);
+  localparam int unsigned LowSumW =
+      sq_pkg::element_dot_w(ActElement, WeightElement, BankLen);
   localparam int unsigned HighSumW = HighW + WeightW + $clog2(Lanes);
   localparam int unsigned Split = (OwnHigh != 0) ? 0 : HighLanes;  // split codes of a bank
-  // The largest |P|: split codes are -136 at least, E2M1 is 12 at most.
+  // The largest |P|: split codes are -136 at least, E2M1 is 12 at most. Of elements with an exponent
+  // the sum is as wide as that of their products.
+  localparam bit IsFloat = sq_pkg::element_exp_w(ActElement) > 0 ||
+      sq_pkg::element_exp_w(WeightElement) > 0;
   localparam int unsigned SumMax = sq_pkg::element_max(WeightElement) *
       (sq_pkg::element_max(ActElement) * (BankLen - Split) + 136 * Split);
-  localparam int unsigned SumW = $clog2(SumMax + 1) + 1;
+  localparam int unsigned SumW = IsFloat ? LowSumW : $clog2(SumMax + 1) + 1;
 
   // ---- P
   logic signed [LowSumW-1:0] low_sum;
   logic signed [SumW-1:0] sum;
-  sq_dot #(.Lanes(BankLen), .AW(ActW), .BW(WeightW)) u_low (
+  sq_dot_element #(
+    .Lanes(BankLen), .AElement(ActElement), .BElement(WeightElement)
+  ) u_low (
     .a_i(act_i), .b_i(weight_i), .sum_o(low_sum)
   );
   if (HighLanes > 0) begin : gen_high
@@ -93,39 +99,24 @@ module sq_pe_scaled #(
     end
   end
 
-  // ---- the scale of the pair of blocks: a product of significands, a sum of exponents
-  localparam bit IsPair = ActSigW > 1 && WeightSigW > 1;
-  localparam int unsigned SigW = IsPair ? ActSigW + WeightSigW :
-      (ActSigW > WeightSigW) ? ActSigW : WeightSigW;
+  // ---- the scale of the pair of blocks
+  localparam int unsigned SigW = sq_pkg::pair_sig_w(ActScale, WeightScale);
+  localparam int unsigned ExpW = sq_pkg::pair_exp_w(ActScale, WeightScale);
   logic [SigW-1:0] sig;
-  if (IsPair) begin : gen_pair
-    logic signed [SigW+1:0] product;
-    logic unused_product;
-    sq_mul #(.AW(ActSigW + 1), .BW(WeightSigW + 1)) u_mul (
-      .a_i({1'b0, act_sig_i}), .b_i({1'b0, weight_sig_i}), .p_o(product)
-    );
-    assign unused_product = ^product[SigW+1:SigW];
-    assign sig = product[SigW-1:0];
-  end else if (ActSigW > 1) begin : gen_act
-    logic unused_sig;
-    assign unused_sig = weight_sig_i[0];
-    assign sig = act_sig_i;
-  end else if (WeightSigW > 1) begin : gen_weight
-    logic unused_sig;
-    assign unused_sig = act_sig_i[0];
-    assign sig = weight_sig_i;
-  end else begin : gen_one
-    logic unused_sig;
-    assign unused_sig = act_sig_i[0] ^ weight_sig_i[0];
-    assign sig = 1'b1;
-  end
+  logic signed [ExpW-1:0] exp;
+  sq_scale_pair #(
+    .ActScale(ActScale), .WeightScale(WeightScale),
+    .Fraction(sq_pkg::element_fraction(ActElement) + sq_pkg::element_fraction(WeightElement))
+  ) u_pair (
+    .act_sig_i, .act_exp_i, .weight_sig_i, .weight_exp_i, .sig_o(sig), .exp_o(exp)
+  );
 
   // ---- the tail
   if (Acc == sq_pkg::ACC_FIXED) begin : gen_fixed
     localparam int unsigned ShiftW =
         ((ActScale == sq_pkg::SCALE_NONE || WeightScale == sq_pkg::SCALE_NONE) ? 4 : 5);
     logic unused_exp;
-    assign unused_exp = ^{act_exp_i[7:4], weight_exp_i[7:4]};
+    assign unused_exp = ^exp;
     sq_acc_fixed #(.SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .AccW(AccW)) u_acc (
       .clk_i, .en_i, .sum_i(sum), .sig_i(sig),
       .shift_i(ShiftW'(act_exp_i[3:0]) + ShiftW'(weight_exp_i[3:0])),
@@ -133,29 +124,9 @@ module sq_pe_scaled #(
     );
   end else begin : gen_binary32
     localparam bit IsWide = ActScale == sq_pkg::SCALE_E8M0 || WeightScale == sq_pkg::SCALE_E8M0;
-    localparam int unsigned ExpW = IsWide ? 10 : 7;
-    // Of a code 0, in two's complement: what the exponents of the scales and E2M1 count from.
-    localparam int unsigned Base = scale_base(ActScale) + scale_base(WeightScale) +
-        sq_pkg::element_fraction(ActElement) + sq_pkg::element_fraction(WeightElement);
-    logic signed [ExpW-1:0] exp;
-    if (IsWide) begin : gen_wide
-      assign exp = ExpW'(act_exp_i) + ExpW'(weight_exp_i) - ExpW'(Base);
-    end else begin : gen_narrow
-      logic unused_exp;
-      assign unused_exp = ^{act_exp_i[7:4], weight_exp_i[7:4]};
-      assign exp = ExpW'(act_exp_i[3:0]) + ExpW'(weight_exp_i[3:0]) - ExpW'(Base);
-    end
     sq_acc_binary32 #(.SumW(SumW), .SigW(SigW), .ExpW(ExpW), .IsWide(IsWide)) u_acc (
       .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .exp_i(exp), .acc_i, .first_i, .last_i, .y_o
     );
   end
-
-  function automatic int unsigned scale_base(int unsigned scale);
-    case (scale)
-      sq_pkg::SCALE_E4M3: scale_base = 9;
-      sq_pkg::SCALE_E8M0: scale_base = 127;
-      default: scale_base = 0;
-    endcase
-  endfunction
 
 endmodule

@@ -34,6 +34,13 @@ package sq_pkg;
   localparam int unsigned ELEMENT_INT4 = 0;
   localparam int unsigned ELEMENT_INT5 = 1;
   localparam int unsigned ELEMENT_E2M1 = 2;
+  localparam int unsigned ELEMENT_E2M3 = 3;
+  localparam int unsigned ELEMENT_E3M2 = 4;
+  localparam int unsigned ELEMENT_E4M3 = 5;
+  localparam int unsigned ELEMENT_E5M2 = 6;
+  localparam int unsigned ELEMENT_INT8 = 7;
+  localparam int unsigned ELEMENT_MXINT8 = 8;  // in steps of 1/64
+  localparam int unsigned ELEMENT_PLUS = 9;  // E2M1; the largest of a block is 1.3 fixed point
 
   // The scale of a block: enum sq_scaled_scale.
   localparam int unsigned SCALE_NONE = 0;
@@ -44,6 +51,12 @@ package sq_pkg;
   // What adds up the scaled sums of blocks: enum sq_scaled_acc.
   localparam int unsigned ACC_BINARY32 = 0;  // one rounding an addition (SPEC Q.7)
   localparam int unsigned ACC_FIXED = 1;  // an integer wide enough for all of them: exact
+
+  // Kinds of errors of stored operands, a bit each: enum sq_scaled_error.
+  localparam int unsigned ERROR_CODE = 0;  // a code of no value
+  localparam int unsigned ERROR_SCALE = 1;
+  localparam int unsigned ERROR_MASK = 2;  // not k high elements; a place where there is none
+  localparam int unsigned N_ERRORS = 3;
 
   // What a path did in one cycle: enum sq_cause. Exactly one applies in every cycle of a job.
   localparam int unsigned CAUSE_BUSY = 0;  // a step was accepted
@@ -109,30 +122,92 @@ package sq_pkg;
   endfunction
 
   // Bits of an element as it is stored and, signed, as it is multiplied; fraction bits of the latter:
-  // E2M1 is counted in halves, -12 .. 12.
+  // E2M1 is counted in halves, -12 .. 12. Of E4M3 and E5M2 a significand and, above it, a shift are
+  // multiplied (element_exp_w bits); the largest magnitude is that of the shifted one.
   function automatic int unsigned element_code_w(int unsigned element);
-    element_code_w = (element == sq_pkg::ELEMENT_INT5) ? 5 : 4;
+    case (element)
+      sq_pkg::ELEMENT_INT5: element_code_w = 5;
+      sq_pkg::ELEMENT_E2M3, sq_pkg::ELEMENT_E3M2: element_code_w = 6;
+      sq_pkg::ELEMENT_E4M3, sq_pkg::ELEMENT_E5M2, sq_pkg::ELEMENT_INT8, sq_pkg::ELEMENT_MXINT8:
+        element_code_w = 8;
+      default: element_code_w = 4;
+    endcase
   endfunction
 
   function automatic int unsigned element_w(int unsigned element);
-    element_w = (element == sq_pkg::ELEMENT_INT4) ? 4 : 5;
+    case (element)
+      sq_pkg::ELEMENT_INT4: element_w = 4;
+      sq_pkg::ELEMENT_E2M3: element_w = 7;
+      sq_pkg::ELEMENT_INT8, sq_pkg::ELEMENT_MXINT8: element_w = 8;
+      sq_pkg::ELEMENT_E4M3, sq_pkg::ELEMENT_E5M2: element_w = 9;
+      sq_pkg::ELEMENT_E3M2: element_w = 10;
+      default: element_w = 5;
+    endcase
+  endfunction
+
+  function automatic int unsigned element_exp_w(int unsigned element);
+    case (element)
+      sq_pkg::ELEMENT_E4M3: element_exp_w = 4;
+      sq_pkg::ELEMENT_E5M2: element_exp_w = 5;
+      default: element_exp_w = 0;
+    endcase
   endfunction
 
   function automatic int unsigned element_fraction(int unsigned element);
-    element_fraction = (element == sq_pkg::ELEMENT_E2M1) ? 1 : 0;
+    case (element)
+      sq_pkg::ELEMENT_E2M1, sq_pkg::ELEMENT_PLUS: element_fraction = 1;
+      sq_pkg::ELEMENT_E2M3: element_fraction = 3;
+      sq_pkg::ELEMENT_E3M2: element_fraction = 4;
+      sq_pkg::ELEMENT_E4M3: element_fraction = 9;
+      sq_pkg::ELEMENT_E5M2: element_fraction = 16;
+      sq_pkg::ELEMENT_MXINT8: element_fraction = 6;
+      default: element_fraction = 0;
+    endcase
   endfunction
 
   function automatic int unsigned element_max(int unsigned element);  // the largest magnitude
     case (element)
       sq_pkg::ELEMENT_INT5: element_max = 16;
       sq_pkg::ELEMENT_E2M1: element_max = 12;
+      sq_pkg::ELEMENT_PLUS: element_max = 15;
+      sq_pkg::ELEMENT_E2M3: element_max = 60;
+      sq_pkg::ELEMENT_INT8, sq_pkg::ELEMENT_MXINT8: element_max = 128;
+      sq_pkg::ELEMENT_E3M2: element_max = 448;
+      sq_pkg::ELEMENT_E4M3: element_max = 448 << 9;
+      sq_pkg::ELEMENT_E5M2: element_max = 7 << 29;
       default: element_max = 8;
+    endcase
+  endfunction
+
+  // Bits of a sum of `lanes` products of two elements: of their significands, shifted by at most 14
+  // (E4M3) and 29 (E5M2) places.
+  function automatic int unsigned element_dot_w(int unsigned a, int unsigned b, int unsigned lanes);
+    element_dot_w = sq_pkg::element_w(a) - sq_pkg::element_exp_w(a) + sq_pkg::element_w(b) -
+        sq_pkg::element_exp_w(b) + sq_pkg::element_shift(a) + sq_pkg::element_shift(b) +
+        $clog2(lanes);
+  endfunction
+
+  function automatic int unsigned element_shift(int unsigned element);
+    case (element)
+      sq_pkg::ELEMENT_E4M3: element_shift = 14;
+      sq_pkg::ELEMENT_E5M2: element_shift = 29;
+      default: element_shift = 0;
     endcase
   endfunction
 
   // Bits of a scale: its significand as an integer, and the largest shift of that integer.
   function automatic int unsigned scale_sig_w(int unsigned scale);
     scale_sig_w = (scale == sq_pkg::SCALE_E4M3) ? 4 : 1;
+  endfunction
+
+  // Of a pair of scales (sq_scale_pair): bits of its significand and of its exponent.
+  function automatic int unsigned pair_sig_w(int unsigned a, int unsigned b);
+    pair_sig_w = (a == sq_pkg::SCALE_E4M3 ? 4 : 0) + (b == sq_pkg::SCALE_E4M3 ? 4 : 0);
+    if (pair_sig_w == 0) pair_sig_w = 1;
+  endfunction
+
+  function automatic int unsigned pair_exp_w(int unsigned a, int unsigned b);
+    pair_exp_w = (a == sq_pkg::SCALE_E8M0 || b == sq_pkg::SCALE_E8M0) ? 10 : 7;
   endfunction
 
   // Register stages of sq_array_scaled between its operands and the accumulator.

@@ -16,6 +16,7 @@
 #define E2M1 SQ_SCALED_E2M1
 #define NONE SQ_SCALED_NONE
 #define E4M3 SQ_SCALED_E4M3
+#define E8(element) SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_E8M0, SQ_SCALED_E8M0
 #define E8M0 SQ_SCALED_E8M0
 #define POW4 SQ_SCALED_POW4
 #define FLOAT SQ_SCALED_BINARY32, 32
@@ -25,6 +26,12 @@
 static const struct sq_point points[] = {
     {"nvfp4", true, {2, 2, 16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT}},
     {"mxfp4", true, {1, 2, 32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT}},
+    {"mxfp6", true, {1, 2, 32, 0, E8(E2M3), FLOAT}},
+    {"mxfp6_e3m2", true, {2, 1, 32, 0, E8(E3M2), FLOAT}},
+    {"mxfp8", true, {1, 2, 32, 0, E8(E4M3_ELEMENT), FLOAT}},
+    {"mxfp8_e5m2", true, {1, 1, 32, 0, E8(E5M2), FLOAT}},
+    {"mxint8", true, {1, 2, 32, 0, E8(MXINT8), FLOAT}},
+    {"mxplus", true, {2, 2, 32, 0, E8(PLUS), FLOAT}},
     {"nvint4", true, {2, 1, 16, 0, INT4, INT4, E4M3, E4M3, FLOAT}},
     {"nvint5", false, {1, 2, 16, 0, INT5, INT5, E4M3, E4M3, FLOAT}},
     {"split", true, {2, 2, 16, 2, INT4, INT4, E4M3, E4M3, FLOAT}},
@@ -48,9 +55,10 @@ static struct sq_bs_format format_of(const unsigned *v, bool is_act)
 {
     const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == E8M0;
     const bool is_split = is_act && sq_array_scaled_has_mask(v);
-    return (struct sq_bs_format){.kind = is_split  ? SQ_BS_SPLIT
-                                         : is_e8m0 ? SQ_BS_MX
-                                                   : SQ_BS_NV,
+    return (struct sq_bs_format){.kind = is_split                       ? SQ_BS_SPLIT
+                                         : sq_array_scaled_has_place(v) ? SQ_BS_PLUS
+                                         : is_e8m0                      ? SQ_BS_MX
+                                                                        : SQ_BS_NV,
                                  .element =
                                      sq_scaled_element_of(v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT]),
                                  .block = v[BANK],
@@ -60,15 +68,15 @@ static struct sq_bs_format format_of(const unsigned *v, bool is_act)
 
 struct side {
     struct sq_bs c;
-    uint8_t *units; // [n][blocks] scales as they came, 0 of blocks that are none
-    int8_t *own;    // [n][k] high codes at an own scale
-    bool ok;
+    uint8_t *units;  // [n][blocks] scales as they came, 0 of blocks that are none
+    int8_t *own;     // [n][k] high codes at an own scale
+    unsigned errors; // bits of enum sq_scaled_error
 };
 
 static bool alloc_side(struct side *s, struct sq_bs_format f, size_t n, size_t blocks)
 {
     const size_t k = blocks * f.block;
-    s->ok = true;
+    s->errors = 0;
     s->c = (struct sq_bs){.f = f, .n = n, .k = k, .k_orig = k};
     s->c.code = calloc(n * k, 1);
     s->c.high = calloc(n * k, 1);
@@ -110,19 +118,48 @@ static bool place_high(const unsigned *v, const int32_t *high, const int32_t *ma
     return n == v[HIGH];
 }
 
-// Block j of row `row` from its place in a beat.
+// What a code stands for: that of no number counts as 0, the lowest integer as itself.
+static uint8_t load_code(struct side *s, enum sq_element e, bool is_skipped, int32_t code)
+{
+    if (is_skipped || sq_element_is_number(e, (uint8_t)code))
+        return (uint8_t)code;
+    s->errors |= 1u << SQ_SCALED_ERROR_CODE;
+    return sq_element_is_int(e) ? (uint8_t)code : 0;
+}
+
+// Block j of row `row` from its place in a beat. skip: where no code is looked at; NULL: nowhere.
 static void load_block(const unsigned *v, struct side *s, enum sq_scaled_scale kind, size_t row,
-                       size_t j, const int32_t *code, const int32_t *scale)
+                       size_t j, const int32_t *code, const int32_t *scale, const int32_t *skip)
 {
     static const uint8_t one[] = {[NONE] = 0x38, [E4M3] = 0x38, [E8M0] = 127, [POW4] = 0x38};
     const size_t blocks = s->c.k / v[BANK], at = row * blocks + j;
     const bool is_scale = sq_scaled_is_scale(kind, (uint8_t)*scale);
     const bool is_stored = kind == E4M3 || kind == E8M0;
-    s->ok = s->ok && is_scale;
+    if (!is_scale)
+        s->errors |= 1u << SQ_SCALED_ERROR_SCALE;
     s->units[at] = is_scale ? (uint8_t)*scale : 0;
     s->c.scale[0][at] = is_scale && is_stored ? (uint8_t)*scale : one[kind];
-    for (unsigned i = 0; i < v[BANK]; i++)
-        s->c.code[at * v[BANK] + i] = is_scale ? (uint8_t)code[i] : 0;
+    for (unsigned i = 0; i < v[BANK]; i++) {
+        const uint8_t to = load_code(s, s->c.f.element, skip && skip[i], code[i]);
+        s->c.code[at * v[BANK] + i] = is_scale ? to : 0;
+    }
+}
+
+// PLUS: the largest element of the block.
+static void load_place(const unsigned *v, struct side *s, size_t row, size_t j, int32_t scale,
+                       int32_t place)
+{
+    const size_t at = row * (s->c.k / v[BANK]) + j;
+    if (scale == 0 && place != 0)
+        s->errors |= 1u << SQ_SCALED_ERROR_MASK;
+    if (scale != 0 && sq_scaled_is_scale(E8M0, (uint8_t)scale))
+        s->c.is_high[at * v[BANK] + (size_t)place] = 1;
+}
+
+static void check_mask(struct side *s, bool is_right)
+{
+    if (!is_right)
+        s->errors |= 1u << SQ_SCALED_ERROR_MASK;
 }
 
 // The same for mask codes, whose elements are 0.
@@ -145,7 +182,10 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
     struct sq_ports p;
     sq_array_scaled_ports(v, &p);
     const size_t len = sq_field_offset(p.in, p.n_in), bank = v[BANK];
-    size_t at[8];
+    size_t at[SQ_FIELDS_MAX];
+    int32_t all[SQ_BANK_MAX];
+    for (size_t i = 0; i < SQ_BANK_MAX; i++)
+        all[i] = 1;
     for (size_t f = 0; f < p.n_in; f++)
         at[f] = sq_field_offset(p.in, f);
     for (size_t j = 0; j < in->len[0]; j++) {
@@ -153,21 +193,32 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
         for (size_t r = 0; r < v[ROWS]; r++) {
             const size_t e = (r * in->len[0] + j) * bank;
             const int32_t *scale = beat + at[4] + r;
-            load_block(v, x, v[ACT_SCALE], r, j, beat + at[1] + r * bank, scale);
+            load_block(v, x, v[ACT_SCALE], r, j, beat + at[1] + r * bank, scale,
+                       v[OWN]                        ? all
+                       : sq_array_scaled_has_mask(v) ? beat + at[3] + r * bank
+                                                     : NULL);
+            if (sq_array_scaled_has_place(v))
+                load_place(v, x, r, j, *scale, beat[at[SQ_ARRAY_SCALED_ACT_PLACE] + r]);
             if (v[HIGH] == 0)
                 continue;
             int32_t high[SQ_BANK_MAX] = {0};
+            for (size_t t = 0; t < v[HIGH] && v[OWN]; t++)
+                (void)load_code(x, SQ_ELEMENT_INT8, false, beat[at[2] + r * v[HIGH] + t]);
             if (sq_scaled_is_scale(v[ACT_SCALE], (uint8_t)*scale))
                 memcpy(high, beat + at[2] + r * v[HIGH], v[HIGH] * sizeof *high);
             if (v[OWN]) {
-                x->ok = place_own(v, high, x->c.code + e, x->own + e) && x->ok;
+                check_mask(x, place_own(v, high, x->c.code + e, x->own + e));
                 continue;
             }
-            x->ok = place_high(v, high, beat + at[3] + r * bank, x->c.high + e, x->c.is_high + e) &&
-                    x->ok;
+            check_mask(
+                x, place_high(v, high, beat + at[3] + r * bank, x->c.high + e, x->c.is_high + e));
         }
-        for (size_t c = 0; c < v[COLS]; c++)
-            load_block(v, w, v[WEIGHT_SCALE], c, j, beat + at[5] + c * bank, beat + at[6] + c);
+        for (size_t c = 0; c < v[COLS]; c++) {
+            const int32_t *scale = beat + at[6] + c;
+            load_block(v, w, v[WEIGHT_SCALE], c, j, beat + at[5] + c * bank, scale, NULL);
+            if (sq_array_scaled_has_place(v))
+                load_place(v, w, c, j, *scale, beat[at[SQ_ARRAY_SCALED_WEIGHT_PLACE] + c]);
+        }
     }
 }
 
@@ -233,7 +284,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         product_binary32(v, &x, &w, out);
     else
         product_fixed(v, &x, &w, out);
-    out[3 * v[ROWS] * v[COLS]] = !(x.ok && w.ok);
+    out[3 * v[ROWS] * v[COLS]] = (int32_t)(x.errors | w.errors);
     free_side(&x);
     free_side(&w);
     return 1;

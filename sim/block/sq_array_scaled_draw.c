@@ -18,6 +18,16 @@ bool sq_array_scaled_has_mask(const unsigned *v)
     return v[HIGH] > 0 && !v[OWN];
 }
 
+bool sq_array_scaled_has_place(const unsigned *v)
+{
+    return v[ACT_ELEMENT] == SQ_SCALED_PLUS;
+}
+
+static unsigned place_bits(const unsigned *v)
+{
+    return v[BANK] == 32 ? 5 : 4;
+}
+
 void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t rows = v[ROWS], cols = v[COLS], bank = v[BANK], pes = rows * cols;
@@ -36,12 +46,18 @@ void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
         .out = {{"y", pes, 32, true},
                 {"y_top", pes, 32, true},
                 {"y_high", pes, 32, true},
-                {"error", 1, 1, true}}};
+                {"error", 1, SQ_SCALED_ERRORS, true}}};
+    if (!sq_array_scaled_has_place(v))
+        return;
+    p->in[SQ_ARRAY_SCALED_ACT_PLACE] = (struct sq_field){"act_place", rows, place_bits(v), true};
+    p->in[SQ_ARRAY_SCALED_WEIGHT_PLACE] =
+        (struct sq_field){"weight_place", cols, place_bits(v), true};
+    p->stream[0].n_fields = p->n_in = SQ_ARRAY_SCALED_WEIGHT_PLACE + 1;
 }
 
 // ---- input ----------------------------------------------------------------------------------
 
-static int32_t draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind)
+int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind)
 {
     const uint32_t i = sq_rng_below(rng, 8);
     if (kind == SQ_STIMULUS_ILLEGAL)
@@ -59,31 +75,25 @@ static int32_t draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_st
                                      : (int32_t)sq_rng_below(rng, 0x7f);
 }
 
-// The code of the lowest element: -8 of INT4, -6 of E2M1.
-static int32_t lowest(enum sq_scaled_element e)
-{
-    const bool is_int = sq_element_is_int(sq_scaled_element_of(e));
-    const unsigned bits = sq_scaled_code_bits(e);
-    return is_int ? 1 << (bits - 1) : (1 << bits) - 1;
-}
-
-static int32_t draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind)
+int32_t sq_scaled_draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind)
 {
     const unsigned bits = sq_scaled_code_bits(e);
-    if (kind == SQ_STIMULUS_EXTREME) // the ends: 7 and -8, 6 and -6
-        return sq_rng_below(rng, 2) ? (1 << (bits - 1)) - 1 : lowest(e);
     if (kind == SQ_STIMULUS_FEW)
         return (int32_t)sq_rng_below(rng, 3);
-    return sq_draw_bits(rng, bits, true);
+    const bool is_negative = kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 2);
+    const int32_t code = kind == SQ_STIMULUS_EXTREME ? sq_scaled_element_end(e, is_negative)
+                                                     : sq_draw_bits(rng, bits, true);
+    if (kind == SQ_STIMULUS_ILLEGAL || sq_element_is_number(sq_scaled_element_of(e), (uint8_t)code))
+        return code;
+    return sq_scaled_element_end(e, false) ^ (int32_t)sq_rng_below(rng, 2);
 }
 
-// n of them, at times all the same. Returns x + n.
-static int32_t *draw_elements(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind,
-                              size_t n, int32_t *x)
+int32_t *sq_scaled_draw_elements(enum sq_scaled_element e, struct sq_rng *rng,
+                                 enum sq_stimulus kind, size_t n, int32_t *x)
 {
     const bool are_equal = sq_rng_below(rng, 8) == 0;
     for (size_t i = 0; i < n; i++)
-        x[i] = are_equal && i > 0 ? x[0] : draw_element(e, rng, kind);
+        x[i] = are_equal && i > 0 ? x[0] : sq_scaled_draw_element(e, rng, kind);
     return x + n;
 }
 
@@ -123,24 +133,51 @@ static void draw_mask_codes(const unsigned *v, struct sq_rng *rng, enum sq_stimu
     }
 }
 
+// Split codes: upper nibbles are any, and so are the lower ones below them.
+static void draw_nibbles(const unsigned *v, struct sq_rng *rng, int32_t *low, int32_t *high,
+                         const int32_t *mask)
+{
+    for (size_t i = 0; i < (size_t)v[ROWS] * v[HIGH]; i++)
+        high[i] = sq_rng_below(rng, 4) ? sq_draw_bits(rng, 4, true) : high[i];
+    for (size_t i = 0; i < (size_t)v[ROWS] * v[BANK]; i++)
+        low[i] = mask[i] && sq_rng_below(rng, 2) ? sq_draw_bits(rng, 4, true) : low[i];
+}
+
+static void draw_places(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, size_t n,
+                        const int32_t *scale, int32_t *place)
+{
+    for (size_t i = 0; i < n; i++)
+        place[i] =
+            scale[i] == 0 && kind != SQ_STIMULUS_ILLEGAL ? 0 : (int32_t)sq_rng_below(rng, v[BANK]);
+}
+
 void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                           uint64_t number, int32_t *beat)
 {
     struct sq_ports p;
     (void)number;
     sq_array_scaled_ports(v, &p);
-    int32_t *x = draw_elements(v[ACT_ELEMENT], rng, kind, p.in[1].count, beat + 1);
+    int32_t *field[SQ_FIELDS_MAX];
+    for (size_t f = 0; f < p.n_in; f++)
+        field[f] = beat + sq_field_offset(p.in, f);
+    sq_scaled_draw_elements(v[ACT_ELEMENT], rng, kind, p.in[1].count, field[1]);
     for (unsigned line = 0; line < v[ROWS] && v[OWN]; line++)
-        draw_mask_codes(v, rng, kind, beat + 1 + line * v[BANK]);
+        draw_mask_codes(v, rng, kind, field[1] + line * v[BANK]);
     for (size_t i = 0; i < p.in[2].count; i++)
-        *x++ = v[OWN] ? sq_draw_bits(rng, 8, true) : draw_element(SQ_SCALED_INT4, rng, kind);
-    for (unsigned r = 0; r < v[ROWS]; r++, x += p.in[3].count / v[ROWS])
-        draw_mask(v, rng, kind, x);
+        field[2][i] = sq_scaled_draw_element(v[OWN] ? SQ_SCALED_INT8 : SQ_SCALED_INT4, rng, kind);
+    for (unsigned r = 0; r < v[ROWS]; r++)
+        draw_mask(v, rng, kind, field[3] + r * (p.in[3].count / v[ROWS]));
+    if (sq_array_scaled_has_mask(v))
+        draw_nibbles(v, rng, field[1], field[2], field[3]);
     for (size_t i = 0; i < p.in[4].count; i++)
-        *x++ = draw_scale(v[ACT_SCALE], rng, kind);
-    x = draw_elements(v[WEIGHT_ELEMENT], rng, kind, p.in[5].count, x);
+        field[4][i] = sq_scaled_draw_scale(v[ACT_SCALE], rng, kind);
+    sq_scaled_draw_elements(v[WEIGHT_ELEMENT], rng, kind, p.in[5].count, field[5]);
     for (size_t i = 0; i < p.in[6].count; i++)
-        *x++ = draw_scale(v[WEIGHT_SCALE], rng, kind);
+        field[6][i] = sq_scaled_draw_scale(v[WEIGHT_SCALE], rng, kind);
+    if (!sq_array_scaled_has_place(v))
+        return;
+    draw_places(v, rng, kind, v[ROWS], field[4], field[SQ_ARRAY_SCALED_ACT_PLACE]);
+    draw_places(v, rng, kind, v[COLS], field[6], field[SQ_ARRAY_SCALED_WEIGHT_PLACE]);
 }
 
 // ---- the ends of the sums -------------------------------------------------------------------
@@ -152,7 +189,7 @@ static void fill(const unsigned *v, int sign, int32_t *beat)
     int32_t *x = beat + 1;
     for (size_t i = 0; i < p.in[1].count; i++)
         *x++ = v[OWN] && i % v[BANK] >= v[HIGH] ? 9 // -7: 1000 is the mask code
-                                                : lowest(v[ACT_ELEMENT]);
+                                                : sq_scaled_element_end(v[ACT_ELEMENT], true);
     for (size_t i = 0; i < p.in[2].count; i++)
         *x++ = v[OWN] ? 128 : 8;
     for (size_t i = 0; i < p.in[3].count; i++)
@@ -160,15 +197,9 @@ static void fill(const unsigned *v, int sign, int32_t *beat)
     for (size_t i = 0; i < p.in[4].count; i++)
         *x++ = v[ACT_SCALE] == SQ_SCALED_POW4 ? 15 : 0x7e;
     for (size_t i = 0; i < p.in[5].count; i++)
-        *x++ = sign > 0 ? lowest(v[WEIGHT_ELEMENT])
-                        : (1 << (sq_scaled_code_bits(v[WEIGHT_ELEMENT]) - 1)) - 1;
+        *x++ = sq_scaled_element_end(v[WEIGHT_ELEMENT], sign > 0);
     for (size_t i = 0; i < p.in[6].count; i++)
         *x++ = v[WEIGHT_SCALE] == SQ_SCALED_POW4 ? 15 : 0x7e;
-}
-
-static int32_t negative(enum sq_scaled_element e, int32_t code)
-{
-    return sq_element_negative(sq_scaled_element_of(e), (uint8_t)code);
 }
 
 // Groups of two beats whose sums almost cancel: of the second all weights have the other sign, one
@@ -188,14 +219,16 @@ static enum sq_status draw_cancel(struct sq_case *c, struct sq_rng *rng, struct 
         const size_t one = sq_rng_below(rng, v[BANK]);
         sq_array_scaled_draw(v, rng, SQ_STIMULUS_UNIFORM, g, first);
         for (size_t i = 0; i < p.in[5].count && g % 2; i++) // large sums
-            first[weights + i] = draw_element(v[WEIGHT_ELEMENT], rng, SQ_STIMULUS_EXTREME);
+            first[weights + i] =
+                sq_scaled_draw_element(v[WEIGHT_ELEMENT], rng, SQ_STIMULUS_EXTREME);
         for (size_t i = one; i < p.in[1].count && !v[OWN]; i += v[BANK])
             first[1 + i] = 1;
         for (size_t i = one; i < p.in[5].count; i += v[BANK])
             first[weights + i] = 1;
         memcpy(second, first, len * sizeof *first);
         for (size_t i = 0; i < p.in[5].count; i++)
-            second[weights + i] = negative(v[WEIGHT_ELEMENT], first[weights + i]);
+            second[weights + i] = sq_element_negative(sq_scaled_element_of(v[WEIGHT_ELEMENT]),
+                                                      (uint8_t)first[weights + i]);
         for (size_t i = one; i < p.in[5].count; i += v[BANK])
             second[weights + i] = (int32_t)sq_rng_below(rng, 2);
         second[0] = 1;

@@ -3,6 +3,7 @@
 #ifndef SQ_ARRAY_SCALED_DRAW_H
 #define SQ_ARRAY_SCALED_DRAW_H
 
+#include "models/sq_scaled.h"
 #include "sim/block/sq_block.h"
 
 enum {
@@ -23,6 +24,15 @@ enum { MASK_CODE = 8 };
 
 // Whether activations have mask bits; those with own scales have mask codes.
 bool sq_array_scaled_has_mask(const unsigned *v);
+// Fields of its ports from the places of MX+ on, which are there with PLUS alone.
+enum { SQ_ARRAY_SCALED_ACT_PLACE = 7, SQ_ARRAY_SCALED_WEIGHT_PLACE = 8 };
+bool sq_array_scaled_has_place(const unsigned *v);
+// An element, of ILLEGAL any code, else one that is a number; n of them, at times all the same,
+// returns x + n; a scale.
+int32_t sq_scaled_draw_element(enum sq_scaled_element e, struct sq_rng *rng, enum sq_stimulus kind);
+int32_t *sq_scaled_draw_elements(enum sq_scaled_element e, struct sq_rng *rng,
+                                 enum sq_stimulus kind, size_t n, int32_t *x);
+int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind);
 void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p);
 // struct sq_block: draw_beat, draw_directed.
 void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,

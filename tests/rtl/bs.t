@@ -11,7 +11,7 @@
 if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block array_scaled --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "arrays at every point" clean 60000
-  ok "sixteen points ran" [ "$(number points)" = 16 ]
+  ok "twenty-two points ran" [ "$(number points)" = 22 ]
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
@@ -62,10 +62,13 @@ mutate two_interleaved_sums array_scaled nvfp4 value rtl/sq_acc_binary32.sv \
 mutate subnormal_sum_flushed array_scaled mxfp4 value rtl/sq_fp_round.sv "s/if (!top\[SigW-1\])/if (!top[SigW-1] || is_sub)/"
 mutate tie_of_the_sum_goes_up array_scaled nvfp4 value rtl/sq_fp_round.sv "s/sticky || moved\[1\]/& || $T/"
 mutate high_nibbles_not_shifted array_scaled split value rtl/sq_pe_scaled.sv 's/high_sum) <<< 4/high_sum)/'
-mutate exponent_one_bit_short array_scaled mxfp4 value rtl/sq_pe_scaled.sv \
+mutate exponent_one_bit_short array_scaled mxfp4 value rtl/sq_scale_pair.sv \
   "s/ExpW'(weight_exp_i) -/(ExpW'(weight_exp_i) \& ExpW'(254)) -/"
 mutate high_sum_one_bit_short array_scaled own_b32 value rtl/sq_acc.sv \
   "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
 mutate shift_of_two_scales_one_bit_short array_scaled nvfp4_fixed value rtl/sq_pe_scaled.sv "s/SCALE_NONE) ? 4 : 5);/SCALE_NONE) ? 4 : 4);/"
-mutate tile_overwritten array_scaled split cycle rtl/sq_array_scaled.sv "s/assign advance = .*/assign advance = $T;/"
+mutate tile_overwritten array_scaled split cycle rtl/sq_scaled_ctl.sv "s/assign in_ready_o = .*/assign in_ready_o = $T;/"
+mutate sum_of_fp8_not_rounded_first array_scaled mxfp8 value rtl/sq_acc_binary32.sv "s/top\[SumW-25\] \&\& is_odd/$F \&\& is_odd/"
+mutate largest_like_the_others array_scaled mxplus value rtl/sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& $F) magnitude/"
+mutate infinity_is_a_number array_scaled mxfp8_e5m2 value rtl/sq_block_line.sv "s/code\[6:2\] == '1/code[6:0] == '1/"
 finish

@@ -49,6 +49,17 @@ static void constants(void)
     require("sq_pkg::ELEMENT_INT4", SQ_SCALED_INT4);
     require("sq_pkg::ELEMENT_INT5", SQ_SCALED_INT5);
     require("sq_pkg::ELEMENT_E2M1", SQ_SCALED_E2M1);
+    require("sq_pkg::ELEMENT_E2M3", SQ_SCALED_E2M3);
+    require("sq_pkg::ELEMENT_E3M2", SQ_SCALED_E3M2);
+    require("sq_pkg::ELEMENT_E4M3", SQ_SCALED_E4M3_ELEMENT);
+    require("sq_pkg::ELEMENT_E5M2", SQ_SCALED_E5M2);
+    require("sq_pkg::ELEMENT_INT8", SQ_SCALED_INT8);
+    require("sq_pkg::ELEMENT_MXINT8", SQ_SCALED_MXINT8);
+    require("sq_pkg::ELEMENT_PLUS", SQ_SCALED_PLUS);
+    require("sq_pkg::ERROR_CODE", SQ_SCALED_ERROR_CODE);
+    require("sq_pkg::ERROR_SCALE", SQ_SCALED_ERROR_SCALE);
+    require("sq_pkg::ERROR_MASK", SQ_SCALED_ERROR_MASK);
+    require("sq_pkg::N_ERRORS", SQ_SCALED_ERRORS);
     require("sq_pkg::SCALE_NONE", SQ_SCALED_NONE);
     require("sq_pkg::SCALE_E4M3", SQ_SCALED_E4M3);
     require("sq_pkg::SCALE_E8M0", SQ_SCALED_E8M0);
@@ -88,7 +99,7 @@ static void functions(void)
                 else if (layout == SQ_ARRAY_SPLIT || layout == SQ_ARRAY_COMPACT)
                     require(text, mask_len);
             }
-    for (unsigned e = SQ_SCALED_INT4; e <= SQ_SCALED_E2M1; e++) {
+    for (unsigned e = SQ_SCALED_INT4; e < SQ_SCALED_ELEMENTS; e++) {
         snprintf(text, sizeof text, "sq_pkg::element_code_w(%u)", e);
         require(text, sq_scaled_code_bits((enum sq_scaled_element)e));
         snprintf(text, sizeof text, "sq_pkg::element_w(%u)", e);

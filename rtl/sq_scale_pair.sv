@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The scale of a pair of blocks: a product of significands and a sum of exponents (sq_block_line),
+// exact. Fraction: fraction bits of the element products, so that sum * sig_o * 2^exp_o is the value.
+// Combinational.
+module sq_scale_pair #(
+  parameter  int unsigned ActScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned WeightScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned Fraction = 0,
+  localparam int unsigned ActSigW = sq_pkg::scale_sig_w(ActScale),
+  localparam int unsigned WeightSigW = sq_pkg::scale_sig_w(WeightScale),
+  localparam int unsigned SigW = sq_pkg::pair_sig_w(ActScale, WeightScale),
+  localparam int unsigned ExpW = sq_pkg::pair_exp_w(ActScale, WeightScale)
+) (
+  input  logic [ActSigW-1:0]     act_sig_i,
+  input  logic [7:0]             act_exp_i,
+  input  logic [WeightSigW-1:0]  weight_sig_i,
+  input  logic [7:0]             weight_exp_i,
+  output logic [SigW-1:0]        sig_o,
+  output logic signed [ExpW-1:0] exp_o
+);
+
+  if (ActSigW > 1 && WeightSigW > 1) begin : gen_pair
+    logic signed [SigW+1:0] product;
+    logic unused_product;
+    sq_mul #(.AW(ActSigW + 1), .BW(WeightSigW + 1)) u_mul (
+      .a_i({1'b0, act_sig_i}), .b_i({1'b0, weight_sig_i}), .p_o(product)
+    );
+    assign unused_product = ^product[SigW+1:SigW];
+    assign sig_o = product[SigW-1:0];
+  end else if (ActSigW > 1) begin : gen_act
+    logic unused_sig;
+    assign unused_sig = weight_sig_i[0];
+    assign sig_o = act_sig_i;
+  end else if (WeightSigW > 1) begin : gen_weight
+    logic unused_sig;
+    assign unused_sig = act_sig_i[0];
+    assign sig_o = weight_sig_i;
+  end else begin : gen_one
+    logic unused_sig;
+    assign unused_sig = act_sig_i[0] ^ weight_sig_i[0];
+    assign sig_o = 1'b1;
+  end
+
+  // Of a code 0, in two's complement: what the exponents of the scales and the elements count from.
+  localparam int unsigned Base = scale_base(ActScale) + scale_base(WeightScale) + Fraction;
+  if (ExpW == 10) begin : gen_wide
+    assign exp_o = ExpW'(act_exp_i) + ExpW'(weight_exp_i) - ExpW'(Base);
+  end else begin : gen_narrow
+    logic unused_exp;
+    assign unused_exp = ^{act_exp_i[7:4], weight_exp_i[7:4]};
+    assign exp_o = ExpW'(act_exp_i[3:0]) + ExpW'(weight_exp_i[3:0]) - ExpW'(Base);
+  end
+
+  function automatic int unsigned scale_base(int unsigned scale);
+    case (scale)
+      sq_pkg::SCALE_E4M3: scale_base = 9;
+      sq_pkg::SCALE_E8M0: scale_base = 127;
+      default: scale_base = 0;
+    endcase
+  endfunction
+
+endmodule
