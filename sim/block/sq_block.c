@@ -122,7 +122,12 @@ void sq_element_place(const struct sq_block *block, const unsigned *value, size_
 struct sq_offer sq_offer_of(const struct sq_block *block, const struct sq_ports *ports,
                             const unsigned *value, unsigned stream, const int32_t *record)
 {
-    struct sq_offer o = {.valid = true, .last = ports->has_last && record[0]};
+    size_t f = 0;
+    for (unsigned s = 0; s < stream; s++)
+        f += ports->stream[s].n_fields;
+    struct sq_offer o = {.valid = true,
+                         .last = ports->has_last && record[0],
+                         .beat = record + sq_field_offset(ports->in, f)};
     if (block->offer)
         block->offer(value, stream, record, &o);
     return o;

@@ -18,6 +18,7 @@
 #include "models/sq_rng.h"
 #include "models/sq_status.h"
 #include "sim/block/sq_core_sim.h"
+#include "sim/block/sq_env.h"
 
 enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 12, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 19 };
 
@@ -39,6 +40,11 @@ struct sq_ports {
     size_t n_in;
     struct sq_field out[SQ_FIELDS_MAX];
     size_t n_out;
+    // Streams between the block and its environment (sq_env.h): asks leave the block, replies come to
+    // it; up to the first without fields.
+    struct sq_port ask[SQ_ASKS_MAX], reply[SQ_REPLIES_MAX];
+    struct sq_field ask_field[SQ_FIELDS_MAX], reply_field[SQ_FIELDS_MAX];
+    size_t n_ask, n_reply;                 // fields of all asks, of all replies
     struct sq_field status[SQ_STATUS_MAX]; // outputs without a handshake, read between groups
     size_t n_status;
     size_t records, outputs; // of a group, at most (0: 1); outputs that golden gives at a time
@@ -104,6 +110,7 @@ struct sq_offer {
     bool valid, last;
     uint32_t n;
     struct sq_job job;
+    const int32_t *beat; // the fields of the stream, for blocks whose model passes data on
 };
 
 struct sq_handshake {
@@ -175,6 +182,11 @@ struct sq_block {
     uint64_t (*golden)(const unsigned *value, const struct sq_group *in, int32_t *out);
 
     const struct sq_timing *timing;
+    // NULL: the block has no environment. Else the state of its model begins with struct sq_pins:
+    // the runner puts the pins of the cycle there, the environment's side before comb and ask, all
+    // of them before clock. ask: the block's side.
+    const struct sq_env *env;
+    void (*ask)(const void *state, struct sq_pins *pins);
     void (*init)(const unsigned *value, void *state); // a zeroed state
     // What time depends on of a beat of a stream; `valid` is the runner's. NULL: on nothing but
     // has_last.

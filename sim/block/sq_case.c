@@ -166,6 +166,8 @@ enum sq_status sq_case_draw(const struct sq_block *block, const struct sq_point 
     if (number >= n_all && number < n_fixed)
         return block->draw_directed(c, (unsigned)(number - n_all), &r, err);
     SQ_TRY(draw_random(c, &p, &r, number < n_all, err));
+    if (block->env)
+        block->env->draw(&r, &c->env);
     if (number >= n_fixed && sq_rng_below(&r, RESET_ONE_IN) == 0)
         c->reset_every = 8 + sq_rng_below(&r, UINT32_C(1) << (3 + sq_rng_below(&r, 6)));
     return SQ_OK;

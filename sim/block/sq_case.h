@@ -15,6 +15,7 @@ struct sq_case {
     uint64_t seed; // of registers without reset, and of what stands on ports that offer nothing
     struct sq_stall stall[SQ_SIDES]; // of each input stream, and of the sink; all zero: free
     uint64_t stall_seed[SQ_SIDES];
+    struct sq_env_choice env; // of a block that has an environment
     size_t n_groups;
     uint32_t (*len)[SQ_STREAMS_MAX]; // beats of each stream in each group; owned
     size_t n_beats;                  // records, of all groups together

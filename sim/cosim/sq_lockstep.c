@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cosim/sq_env_run.h"
 #include "sim/cosim/sq_feed.h"
 
 #define QUIET_CYCLES 100000u // in lock step: far above the longest stall (16000 cycles)
@@ -37,6 +38,7 @@ struct run {
     bool is_packed; // `wanted` holds beat `at` of `want`
     int64_t limit[SQ_FIELDS_MAX];
     struct sq_port_words in, out, status, wanted, wanted_status;
+    struct sq_env_run env;
     struct sq_result *result;
 };
 
@@ -50,7 +52,8 @@ static bool alloc_run(struct run *run)
                             sq_port_alloc(&run->wanted_status, p->status, p->n_status);
     run->want = calloc(run->outputs * run->out_len, sizeof *run->want);
     run->sim = calloc(1, run->block->timing->nbytes);
-    return has_in && has_out && has_status && has_wanted && run->want && run->sim;
+    const bool has_env = sq_env_run_alloc(&run->env, run->c, p, run->rtl);
+    return has_env && has_in && has_out && has_status && has_wanted && run->want && run->sim;
 }
 
 static void free_run(struct run *run)
@@ -62,6 +65,7 @@ static void free_run(struct run *run)
     sq_port_free(&run->status);
     sq_port_free(&run->wanted);
     sq_port_free(&run->wanted_status);
+    sq_env_run_free(&run->env);
     free(run->want);
     free(run->sim);
 }
@@ -206,9 +210,27 @@ static bool check_handshake(struct run *run, const struct sq_handshake *got,
             differ(run, SQ_MISMATCH_HANDSHAKE, name, got->in_ready[i], want->in_ready[i]);
             return false;
         }
-    if (got->out_valid == want->out_valid)
+    if (got->out_valid != want->out_valid) {
+        differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", got->out_valid, want->out_valid);
+        return false;
+    }
+    const bool *differs = sq_env_run_handshake(&run->env, name);
+    if (differs)
+        differ(run, SQ_MISMATCH_HANDSHAKE, name, *differs, !*differs);
+    return !differs;
+}
+
+// What is asked of the environment.
+static bool check_asks(struct run *run)
+{
+    struct sq_port_difference d;
+    char name[32];
+    if (!sq_env_run_differs(&run->env, name, &d))
         return true;
-    differ(run, SQ_MISMATCH_HANDSHAKE, "out_valid_o", got->out_valid, want->out_valid);
+    differ(run, SQ_MISMATCH_VALUE, name, d.got, d.want);
+    run->result->mismatch.is_ask = true;
+    run->result->mismatch.field = (unsigned)d.field;
+    run->result->mismatch.index = (unsigned)d.element;
     return false;
 }
 
@@ -218,10 +240,12 @@ static void rtl_comb(struct run *run, const struct sq_offer *offer, bool ready,
     uint8_t valid[SQ_STREAMS_MAX] = {0}, answer[SQ_STREAMS_MAX + 1] = {0};
     for (unsigned i = 0; i < run->n_inputs; i++)
         valid[i] = offer[i].valid;
+    sq_env_run_drive_rtl(&run->env, run->model);
     run->rtl->comb(run->model, valid, ready, (const uint32_t *const *)run->in.word, answer);
     for (unsigned i = 0; i < run->n_inputs; i++)
         out->in_ready[i] = answer[i];
     out->out_valid = answer[run->n_inputs];
+    sq_env_run_read_rtl(&run->env, run->model);
 }
 
 // What the models say of this cycle, into the waveform.
@@ -238,8 +262,18 @@ static void show(struct run *run, const struct sq_handshake *want)
         run->block->status(run->value, run->sim, &due, run->result->status);
         sq_port_put(&run->wanted_status, 0, run->ports.n_status, run->result->status);
     }
+    sq_env_run_show(&run->env, run->model);
     run->rtl->show(run->model, answer, (const uint32_t *const *)run->wanted.word,
                    (const uint32_t *const *)run->wanted_status.word, run->window->element);
+}
+
+// Whether output is to come or, with an environment, input is left or a reply is owed.
+static bool is_owed(const struct run *run)
+{
+    bool is = run->group < run->c->n_groups || sq_env_run_is_busy(&run->env);
+    for (unsigned i = 0; run->block->env && i < run->n_inputs; i++)
+        is = is || run->input[i].source.left > 0;
+    return is;
 }
 
 // The RTL alone, from the cycle on in which its valid or ready differed, whose signals are given:
@@ -250,13 +284,16 @@ static void probe(struct run *run, struct sq_offer *offer, bool ready, struct sq
     uint64_t quiet = 0;
     run->rtl->no_assertions(run->model);
     for (uint64_t n = 0; n < PROBE_CYCLES && quiet < SQ_HANG_CYCLES; n++) {
-        if (run->group == run->c->n_groups)
+        if (!is_owed(run))
             break;
         bool moved = got->out_valid && ready;
-        if (moved && run->at == run->n_want)
-            expect(run);
-        if (moved && pass_output(run))
-            next_group(run);
+        moved = sq_env_run_clock_alone(&run->env) || moved;
+        if (got->out_valid && ready && run->group < run->c->n_groups) {
+            if (run->at == run->n_want)
+                expect(run);
+            if (pass_output(run))
+                next_group(run);
+        }
         for (unsigned i = 0; i < run->n_inputs; i++)
             if (offer[i].valid && got->in_ready[i]) {
                 take(run, &run->input[i]);
@@ -303,7 +340,7 @@ static bool check(struct run *run, struct sq_offer *offer, bool ready,
     if (run->is_past)
         return true;
     if (check_handshake(run, got, want))
-        return check_status(run) && (!want->out_valid || check_beat(run));
+        return check_status(run) && check_asks(run) && (!want->out_valid || check_beat(run));
     if (!run->window)
         probe(run, offer, ready, got);
     return false;
@@ -327,7 +364,9 @@ static bool cycle(struct run *run, unsigned *moved)
     struct sq_handshake want = {{0}, false}, got = {{0}, false};
     for (unsigned i = 0; i < run->n_inputs; i++)
         drive(run, &run->input[i], sq_source_valid(&run->input[i].source), &offer[i]);
+    sq_env_run_drive(&run->env, run->sim);
     run->block->timing->comb(run->sim, offer, ready, &want);
+    sq_env_run_ask(&run->env, run->sim);
     if (run->window)
         show(run, &want);
     rtl_comb(run, offer, ready, &got);
@@ -338,7 +377,12 @@ static bool cycle(struct run *run, unsigned *moved)
         measure(run);
     run->block->timing->clock(run->sim, offer, ready);
     const bool ends = move(run, offer, &want, out_fire, moved);
-    const char *const assertion = run->rtl->clock(run->model);
+    const char *complaint = NULL;
+    const unsigned moved_env = sq_env_run_clock(&run->env, &complaint);
+    *moved += moved_env;
+    n->beats += moved_env;
+    const char *assertion = run->rtl->clock(run->model);
+    assertion = assertion ? assertion : complaint;
     if (assertion && !run->is_past) {
         differ(run, SQ_MISMATCH_ASSERTION, assertion, 0, 1);
         if (!go_on(run))
@@ -376,6 +420,7 @@ static void reset(struct run *run)
     run->rtl->reset(run->model);
     memset(run->sim, 0, run->block->timing->nbytes);
     run->block->init(run->value, run->sim);
+    sq_env_run_reset(&run->env);
     memset(run->result->status, 0, sizeof run->result->status);
     run->now += SQ_RTL_RESET_CYCLES;
     run->next_reset = run->now + run->c->reset_every;
@@ -388,19 +433,19 @@ static void run_to_end(struct run *run)
     uint32_t tail = TAIL_CYCLES;
     uint64_t quiet = 0;
     run->next_reset = c->reset_every;
-    while (run->group < c->n_groups || tail > 0) {
+    while (is_owed(run) || tail > 0) {
         unsigned moved = 0;
+        const bool is_over = !is_owed(run);
         if (run->is_past && run->now >= run->window->to)
             return;
-        if (run->group == c->n_groups)
-            tail--;
-        else if (c->reset_every > 0 && run->now == run->next_reset)
+        tail = is_over ? tail - 1 : TAIL_CYCLES;
+        if (!is_over && c->reset_every > 0 && run->now == run->next_reset)
             reset(run);
         if (!cycle(run, &moved))
             return;
         if (c->max_cycles > 0 && run->result->compared.cycles == c->max_cycles)
             return;
-        quiet = moved > 0 || run->group == c->n_groups ? 0 : quiet + 1;
+        quiet = moved > 0 || is_over ? 0 : quiet + 1;
         if (quiet == QUIET_CYCLES) {
             differ(run, SQ_MISMATCH_HANG, "progress", 0, 1);
             run->result->mismatch.quiet = quiet;

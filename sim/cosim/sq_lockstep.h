@@ -2,7 +2,8 @@
 // Lock-step co-simulation of a block: cycle model and verilated RTL see the same streams. In every
 // cycle, and in 64 cycles after the last output, all handshake and status outputs must agree, a
 // beat that is offered must hold the integers of the golden model (whether it is taken or not), and
-// no assertion of the RTL may fail. Zero tolerance: the first difference stops the run and is
+// no assertion of the RTL may fail. A block with an environment (sq_env.h) must ask it the same in RTL
+// and model, signal for signal, and the run goes on until nothing is owed. Zero tolerance: the first difference stops the run and is
 // described. A run in which nothing moves any more (a hang) ends too.
 #ifndef SQ_LOCKSTEP_H
 #define SQ_LOCKSTEP_H
@@ -26,6 +27,7 @@ struct sq_mismatch {
     uint64_t beat;         // output beats that had left before; the divergent one for a value
     unsigned field, index; // of a value or counter: field and element
     bool is_status;        // of the status, not of the output
+    bool is_ask;           // of what it asks its environment
     char what[96];         // signal, field, counter or path of the assertion
     int64_t got, want;     // RTL, model; of an assertion 0 and 1
     uint64_t quiet;        // HANG: cycles without progress

@@ -26,7 +26,7 @@ void sq_mismatch_text(const struct sq_case *c, const struct sq_mismatch *m, char
     }
     if (m->kind == SQ_MISMATCH_VALUE)
         snprintf(element, sizeof element, "[%u]", m->index);
-    if (m->kind == SQ_MISMATCH_VALUE && !m->is_status)
+    if (m->kind == SQ_MISMATCH_VALUE && !m->is_status && !m->is_ask)
         sq_element_place(c->block, c->point->value, m->field, m->index, place);
     const int n =
         snprintf(text, cap, "%s%s%s: rtl 0x%llx (%lld), model 0x%llx (%lld)", m->what, element,

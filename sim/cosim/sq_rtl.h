@@ -43,6 +43,12 @@ struct sq_rtl_api {
     // valid: of each input stream. answer: ready of each input stream, then valid of the output.
     void (*comb)(void *model, const uint8_t *valid, uint8_t out_ready, const uint32_t *const *in,
                  uint8_t *answer);
+    // Blocks with an environment only, else NULL. drive_env, before comb: ready of each ask, then
+    // valid of each reply; fields of the replies. read_env, after it: valid of each ask, then ready
+    // of each reply; fields of the asks. show_env: as show, what the model says of the latter.
+    void (*drive_env)(void *model, const uint8_t *side, const uint32_t *const *reply);
+    void (*read_env)(void *model, uint8_t *side, uint32_t *const *ask);
+    void (*show_env)(void *model, const uint8_t *side, const uint32_t *const *ask);
     // NULL, or the first assertion that failed at this edge, by its path below the top; valid until
     // the next call of the thread.
     const char *(*clock)(void *model);

@@ -34,6 +34,68 @@ static void write_get(FILE *out, const char *function, const char *prefix,
     fprintf(out, "    (void)top, (void)word;\n}\n");
 }
 
+// The name before each field of a stream, in order.
+static const char *stream_of(const struct sq_port *stream, size_t field)
+{
+    while (field >= stream->n_fields)
+        field -= (stream++)->n_fields;
+    return stream->name;
+}
+
+static size_t count_streams(const struct sq_port *stream, size_t max)
+{
+    size_t n = 0;
+    while (n < max && stream[n].n_fields > 0)
+        n++;
+    return n;
+}
+
+// Both directions of the streams of an environment.
+static void write_env(FILE *out, const struct sq_ports *p, bool is_traced)
+{
+    const size_t asks = count_streams(p->ask, SQ_ASKS_MAX);
+    const size_t replies = count_streams(p->reply, SQ_REPLIES_MAX);
+    static const char top[] =
+        "    Top &top = *static_cast<sq_bridge::Model<Top> *>(opaque)->top;\n";
+    fprintf(
+        out,
+        "static void drive_env(void *opaque, const uint8_t *side, const uint32_t *const *reply)\n"
+        "{\n%s",
+        top);
+    for (size_t s = 0; s < asks; s++)
+        fprintf(out, "    top.%s_ready_i = side[%zu];\n", p->ask[s].name, s);
+    for (size_t s = 0; s < replies; s++)
+        fprintf(out, "    top.%s_valid_i = side[%zu];\n", p->reply[s].name, asks + s);
+    for (size_t f = 0; f < p->n_reply; f++)
+        fprintf(out, "    sq_bridge::put(top.%s_%s_i, reply[%zu]);\n", stream_of(p->reply, f),
+                p->reply_field[f].name, f);
+    fprintf(out,
+            "}\nstatic void read_env(void *opaque, uint8_t *side, uint32_t *const *ask)\n{\n%s",
+            top);
+    for (size_t s = 0; s < asks; s++)
+        fprintf(out, "    side[%zu] = top.%s_valid_o;\n", s, p->ask[s].name);
+    for (size_t s = 0; s < replies; s++)
+        fprintf(out, "    side[%zu] = top.%s_ready_o;\n", asks + s, p->reply[s].name);
+    for (size_t f = 0; f < p->n_ask; f++)
+        fprintf(out, "    sq_bridge::get(top.%s_%s_o, ask[%zu]);\n", stream_of(p->ask, f),
+                p->ask_field[f].name, f);
+    fprintf(out, "}\n");
+    if (!is_traced)
+        return;
+    fprintf(out,
+            "static void show_env(void *opaque, const uint8_t *side, const uint32_t *const *ask)\n"
+            "{\n%s",
+            top);
+    for (size_t s = 0; s < asks; s++)
+        fprintf(out, "    top.model_%s_valid_i = side[%zu];\n", p->ask[s].name, s);
+    for (size_t s = 0; s < replies; s++)
+        fprintf(out, "    top.model_%s_ready_i = side[%zu];\n", p->reply[s].name, asks + s);
+    for (size_t f = 0; f < p->n_ask; f++)
+        fprintf(out, "    sq_bridge::put(top.model_%s_%s_i, ask[%zu]);\n", stream_of(p->ask, f),
+                p->ask_field[f].name, f);
+    fprintf(out, "}\n");
+}
+
 // What the models say, on the inputs that only the top of a trace has.
 static void write_show(FILE *out, const struct sq_ports *p)
 {
@@ -62,15 +124,19 @@ void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct s
     write_get(out, "status", "", p->status, p->n_status);
     if (is_traced)
         write_show(out, p);
+    if (block->env)
+        write_env(out, p, is_traced);
     fprintf(out,
             "extern \"C\" SQ_RTL_EXPORT const struct sq_rtl_api *sq_rtl_entry(void)\n{\n"
             "    static const sq_rtl_api api = {sq_bridge::create<Top>,\n"
-            "        sq_bridge::destroy<Top>, comb, sq_bridge::clock<Top>, sq_bridge::reset<Top>,\n"
+            "        sq_bridge::destroy<Top>, comb, %s, %s,\n"
+            "        sq_bridge::clock<Top>, sq_bridge::reset<Top>,\n"
             "        %s, beat, status,\n"
             "        sq_bridge::no_assertions<Top>, sq_bridge::select_mutant, "
             "sq_bridge::write_coverage<Top>};\n"
             "    return &api;\n}\n",
-            is_traced ? "show" : "nullptr");
+            block->env ? "drive_env, read_env" : "nullptr, nullptr",
+            block->env && is_traced ? "show_env" : "nullptr", is_traced ? "show" : "nullptr");
 }
 
 // ---- the top of a trace -----------------------------------------------------------------------
@@ -95,20 +161,44 @@ static void write_pair(FILE *out, const char *prefix, const struct sq_field *f)
     write_port(out, "input", model, f, 'i');
 }
 
+// A stream into the block.
+static void write_view_input(FILE *out, const char *name, const struct sq_field *field, size_t n)
+{
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "%.30s_", name);
+    fprintf(out,
+            ",\n  input logic %s_valid_i,\n  output logic %s_ready_o,\n"
+            "  input logic model_%s_ready_i",
+            name, name, name);
+    for (size_t f = 0; f < n; f++)
+        write_port(out, "input", prefix, &field[f], 'i');
+}
+
+// A stream from the block to its environment.
+static void write_view_ask(FILE *out, const char *name, const struct sq_field *field, size_t n)
+{
+    char prefix[24];
+    snprintf(prefix, sizeof prefix, "%.22s_", name);
+    fprintf(out,
+            ",\n  output logic %s_valid_o,\n  input logic model_%s_valid_i,\n"
+            "  input logic %s_ready_i",
+            name, name, name);
+    for (size_t f = 0; f < n; f++)
+        write_pair(out, prefix, &field[f]);
+}
+
 static void write_view_ports(FILE *out, const struct sq_ports *p)
 {
     fprintf(out, "  input logic clk_i,\n  input logic rst_ni,\n  input logic [31:0] element_i");
-    for (size_t s = 0, f = 0; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++) {
-        const char *name = p->stream[s].name;
-        char prefix[32];
-        snprintf(prefix, sizeof prefix, "%.30s_", name);
-        fprintf(out,
-                ",\n  input logic %s_valid_i,\n  output logic %s_ready_o,\n"
-                "  input logic model_%s_ready_i",
-                name, name, name);
-        for (const size_t end = f + p->stream[s].n_fields; f < end; f++)
-            write_port(out, "input", prefix, &p->in[f], 'i');
-    }
+    for (size_t s = 0, f = 0; s < SQ_STREAMS_MAX; f += p->stream[s++].n_fields)
+        if (p->stream[s].n_fields > 0)
+            write_view_input(out, p->stream[s].name, p->in + f, p->stream[s].n_fields);
+    for (size_t s = 0, f = 0; s < SQ_ASKS_MAX; f += p->ask[s++].n_fields)
+        if (p->ask[s].n_fields > 0)
+            write_view_ask(out, p->ask[s].name, p->ask_field + f, p->ask[s].n_fields);
+    for (size_t s = 0, f = 0; s < SQ_REPLIES_MAX; f += p->reply[s++].n_fields)
+        if (p->reply[s].n_fields > 0)
+            write_view_input(out, p->reply[s].name, p->reply_field + f, p->reply[s].n_fields);
     fprintf(out, ",\n  output logic out_valid_o,\n  input logic model_out_valid_i,\n"
                  "  input logic out_ready_i");
     for (size_t f = 0; f < p->n_out; f++)

@@ -190,6 +190,19 @@ static enum sq_status free_streams(struct sq_case *c, const struct sq_rtl_api *r
     return SQ_OK;
 }
 
+// The environment that makes the least trouble.
+static enum sq_status calm_env(struct sq_case *c, const struct sq_rtl_api *rtl,
+                               struct sq_result *result, bool *shrunk, struct sq_error *err)
+{
+    struct sq_case smaller;
+    bool applies;
+    if (!c->block->env || c->env.kind == 0)
+        return SQ_OK;
+    SQ_TRY(make(c, 0, c->n_groups, 0, WHOLE, &smaller, &applies, err));
+    smaller.env = (struct sq_env_choice){0};
+    return try_case(c, &smaller, rtl, result, shrunk, err);
+}
+
 enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct sq_result *result,
                          struct sq_error *err)
 {
@@ -198,6 +211,7 @@ enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct
         SQ_TRY(drop_groups(c, rtl, result, &shrunk, err));
         SQ_TRY(drop_resets(c, rtl, result, &shrunk, err));
         SQ_TRY(free_streams(c, rtl, result, &shrunk, err));
+        SQ_TRY(calm_env(c, rtl, result, &shrunk, err));
         if (!shrunk)
             SQ_TRY(cut_groups(c, rtl, result, &shrunk, err));
         if (!shrunk)

@@ -83,28 +83,52 @@ static void put_element(FILE *out, const struct sq_field *f, const char *prefix,
     put(out, format, 0, label, "one_differs_", f->name, "", f->width);
 }
 
+// Output NAME SIDE of a stream, of both, beside what the stream's other end says, if that is `what`.
+static void put_if(FILE *out, const char *name, const char *side, const char *other,
+                   const char *what)
+{
+    char port[32], signal[32];
+    snprintf(signal, sizeof signal, "%.20s%s", name, side);
+    snprintf(port, sizeof port, "%.29s_o", signal);
+    if (strcmp(port, what) != 0)
+        return;
+    put(out, BINARY, 0, other, "", name, other, 1);
+    put_pair(out, BINARY, signal, "", "model_", signal, "o", 1, true);
+}
+
 static void put_handshake(FILE *out, const struct sq_ports *p, const char *what)
 {
-    char port[32];
-    for (size_t s = 0; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++) {
-        const char *name = p->stream[s].name;
-        snprintf(port, sizeof port, "%.20s_ready_o", name);
-        if (strcmp(port, what) != 0)
-            continue;
-        snprintf(port, sizeof port, "%.20s ready", name);
-        put(out, BINARY, 0, "valid", "", name, "_valid_i", 1);
-        put_pair(out, BINARY, port, "", "model_", name, "o", 1, true);
-    }
+    for (size_t s = 0; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++)
+        put_if(out, p->stream[s].name, "_ready", "_valid_i", what);
+    for (size_t s = 0; s < SQ_ASKS_MAX && p->ask[s].n_fields > 0; s++)
+        put_if(out, p->ask[s].name, "_valid", "_ready_i", what);
+    for (size_t s = 0; s < SQ_REPLIES_MAX && p->reply[s].n_fields > 0; s++)
+        put_if(out, p->reply[s].name, "_ready", "_valid_i", what);
+}
+
+// A field that is asked of the environment, whole.
+static void put_ask(FILE *out, const struct sq_ports *p, size_t field)
+{
+    const struct sq_field *f = &p->ask_field[field];
+    char prefix[24], model[32];
+    size_t s = 0;
+    while (field >= p->ask[s].n_fields)
+        field -= p->ask[s++].n_fields;
+    snprintf(prefix, sizeof prefix, "%.20s_", p->ask[s].name);
+    snprintf(model, sizeof model, "model_%s", prefix);
+    put_pair(out, HEX, f->name, prefix, model, f->name, "o", f->count * f->width, true);
 }
 
 static void put_difference(FILE *out, const struct sq_case *c, const struct sq_ports *p,
                            const struct sq_mismatch *m)
 {
     char place[48] = "";
-    if (m->kind == SQ_MISMATCH_VALUE && !m->is_status)
+    if (m->kind == SQ_MISMATCH_VALUE && !m->is_status && !m->is_ask)
         sq_element_place(c->block, c->point->value, m->field, m->index, place);
     fprintf(out, "@200\n-cycle %llu%s\n", (unsigned long long)m->cycle, place);
-    if (m->is_status)
+    if (m->is_ask)
+        put_ask(out, p, m->field);
+    else if (m->is_status)
         put_element(out, &p->status[m->field], "", m->index);
     else if (m->kind == SQ_MISMATCH_VALUE)
         put_element(out, &p->out[m->field], "out_", m->index);
@@ -138,6 +162,29 @@ static void put_output(FILE *out, const struct sq_ports *p)
     for (size_t f = 0; f < p->n_out; f++)
         put_pair(out, HEX, p->out[f].name, "out_", "model_out_", p->out[f].name, "o",
                  p->out[f].count * p->out[f].width, false);
+}
+
+// What goes to the environment of the block and what comes from it.
+static void put_env(FILE *out, const struct sq_ports *p)
+{
+    char text[64], prefix[24], model[32];
+    for (size_t s = 0, f = 0; s < SQ_ASKS_MAX && p->ask[s].n_fields > 0; s++) {
+        const char *name = p->ask[s].name;
+        snprintf(prefix, sizeof prefix, "%.20s_", name);
+        snprintf(model, sizeof model, "model_%s", prefix);
+        snprintf(text, sizeof text, "Stream %s", name);
+        heading(out, text);
+        snprintf(text, sizeof text, "%.20s_valid", name);
+        put_pair(out, BINARY, "valid", "", "model_", text, "o", 1, false);
+        put(out, BINARY, 0, "ready", "", name, "_ready_i", 1);
+        for (const size_t end = f + p->ask[s].n_fields; f < end; f++)
+            put_pair(out, HEX, p->ask_field[f].name, prefix, model, p->ask_field[f].name, "o",
+                     p->ask_field[f].count * p->ask_field[f].width, false);
+    }
+    for (size_t s = 0, f = 0; s < SQ_REPLIES_MAX && p->reply[s].n_fields > 0; s++) {
+        put_input(out, p->reply[s].name, p->reply_field + f, p->reply[s].n_fields);
+        f += p->reply[s].n_fields;
+    }
 }
 
 static void put_status(FILE *out, const struct sq_ports *p)
@@ -197,6 +244,7 @@ static enum sq_status write_gtkw(const struct sq_case *c, const char *path,
         put_input(out.stream, p.stream[i].name, p.in + f, p.stream[i].n_fields);
         f += p.stream[i].n_fields;
     }
+    put_env(out.stream, &p);
     put_status(out.stream, &p);
     put_inside(out.stream, c->block->waves);
     return sq_outfile_commit(&out, err);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment of a block: what stands behind streams whose answers depend on what was asked, such
+// as a memory behind a bus. The streams of a case are drawn before the run; these are answered in it.
+//
+// A block asks on up to three streams (its valid and fields, the environment's ready) and gets replies
+// on up to two (the environment's valid and fields, its ready). In every cycle the environment drives
+// its side from its state alone, then model and RTL see the same; what both ask must be equal, else
+// the run has found a difference; then the environment sees what was asked. So one environment serves
+// both, state for state.
+#ifndef SQ_ENV_H
+#define SQ_ENV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "models/sq_rng.h"
+
+enum { SQ_ASKS_MAX = 3, SQ_REPLIES_MAX = 2, SQ_ASK_LEN_MAX = 48, SQ_REPLY_LEN_MAX = 40 };
+
+// All signals between block and environment in one cycle; fields of all streams one after the other,
+// in the order of struct sq_ports.
+struct sq_pins {
+    bool ask_valid[SQ_ASKS_MAX], reply_ready[SQ_REPLIES_MAX]; // the block's
+    int32_t ask[SQ_ASK_LEN_MAX];
+    bool ask_ready[SQ_ASKS_MAX], reply_valid[SQ_REPLIES_MAX]; // the environment's
+    int32_t reply[SQ_REPLY_LEN_MAX];
+};
+
+// Which environment a case has. All zero: the one that makes the least trouble, to which the shrinker
+// goes back.
+struct sq_env_choice {
+    uint32_t kind, n[4];
+    uint64_t seed;
+};
+
+struct sq_env {
+    size_t nbytes; // of its state, plain data, zeroed before init
+    void (*draw)(struct sq_rng *rng, struct sq_env_choice *choice);
+    // After each reset, too; `value`: the parameters of the block.
+    void (*init)(const unsigned *value, const struct sq_env_choice *choice, void *env);
+    void (*drive)(const void *env, struct sq_pins *pins); // its side, of its state alone
+    // The edge. Returns what the block must not have done, a word or two; NULL: all is well.
+    const char *(*clock)(void *env, const struct sq_pins *pins);
+    bool (*is_busy)(const void *env); // it owes a reply
+};
+
+#endif
