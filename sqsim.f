@@ -74,3 +74,6 @@ rtl/sq_fp_mac.sv
 rtl/sq_q4k_weight.sv
 rtl/top/sq_sram.sv
 rtl/top/sq_operand_buffer.sv
+rtl/top/sq_dma_burst.sv
+rtl/top/sq_axi_check.sv
+rtl/top/sq_dma.sv

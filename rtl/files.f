@@ -73,3 +73,6 @@ sq_fp_mac.sv
 sq_q4k_weight.sv
 top/sq_sram.sv
 top/sq_operand_buffer.sv
+top/sq_dma_burst.sv
+top/sq_axi_check.sv
+top/sq_dma.sv

@@ -169,6 +169,12 @@ done
 lint sq_core_act Rows=1 Cols=2 LowLanes=8 HighLanes=3 BankLen=4 HighPerBank=1 LowW=2 HighW=4 Depth=1
 lint sq_array_static BankLen=4 HighPerBank=2 Rows=1
 lint sq_array_static BankLen=8 HighPerBank=1 OneAcc=1 Cols=1
+for d in "DataW=8 MaxBurst=1" "DataW=64" "DataW=1024 MaxBurst=16 CountW=4"; do
+  lint sq_dma_burst $d
+  lint sq_dma $d
+done
+lint sq_axi_check DataW=8
+lint sq_axi_check
 lint sq_sram
 lint sq_sram Width=8 Depth=3
 # The blocks, at their quick points.

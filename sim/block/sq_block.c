@@ -38,7 +38,8 @@
     X(spqr_scale)    \
     X(fp_mac)        \
     X(q4k_weight)    \
-    X(operand_buffer)
+    X(operand_buffer) \
+    X(dma)
 // clang-format on
 
 enum { SQ_LEAD_NBYTES = 64 }; // states of decoders

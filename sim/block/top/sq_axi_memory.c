@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/top/sq_axi_memory.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { FREE, IDEAL, RANDOM, KINDS };
+enum { AR, AW, W };              // asks
+enum { R, B };                   // replies
+enum { ADDR, LEN, SIZE, BURST }; // fields of an address
+enum { N_ADDR = 4, READS_MAX = 32 };
+
+static unsigned log2_of(unsigned n)
+{
+    unsigned bits = 0;
+    while (1u << bits < n)
+        bits++;
+    return bits;
+}
+
+void sq_axi_ports(unsigned data_bits, struct sq_ports *p)
+{
+    const size_t words = data_bits / 32;
+    const struct sq_field address[] = {
+        {"addr", 1, 32, true}, {"len", 1, 8, true}, {"size", 1, 3, true}, {"burst", 1, 2, true}};
+    p->ask[AR] = (struct sq_port){"axi_ar", N_ADDR};
+    p->ask[AW] = (struct sq_port){"axi_aw", N_ADDR};
+    p->ask[W] = (struct sq_port){"axi_w", 3};
+    memcpy(p->ask_field, address, sizeof address);
+    memcpy(p->ask_field + N_ADDR, address, sizeof address);
+    p->ask_field[2 * N_ADDR] = (struct sq_field){"data", words, 32, true};
+    p->ask_field[2 * N_ADDR + 1] = (struct sq_field){"strb", words, 4, true};
+    p->ask_field[2 * N_ADDR + 2] = (struct sq_field){"last", 1, 1, true};
+    p->n_ask = 2 * N_ADDR + 3;
+    p->reply[R] = (struct sq_port){"axi_r", 3};
+    p->reply[B] = (struct sq_port){"axi_b", 1};
+    p->reply_field[0] = (struct sq_field){"data", words, 32, true};
+    p->reply_field[1] = (struct sq_field){"resp", 1, 2, true};
+    p->reply_field[2] = (struct sq_field){"last", 1, 1, true};
+    p->reply_field[3] = (struct sq_field){"resp", 1, 2, true};
+    p->n_reply = 4;
+}
+
+// ---- the map --------------------------------------------------------------------------------------
+
+enum sq_axi_fault sq_axi_fault_at(uint32_t addr, unsigned nbytes)
+{
+    const uint32_t kind = addr >> 28;
+    const uint32_t behind = (addr / nbytes - (addr >> 20)) & 0xff;
+    if (kind == SQ_AXI_TWO)
+        return behind == 0 ? SQ_AXI_SLVERR : behind == 1 ? SQ_AXI_DECERR : SQ_AXI_GOOD;
+    return behind == 0 && kind < SQ_AXI_FAULTS ? (enum sq_axi_fault)kind : SQ_AXI_GOOD;
+}
+
+static int32_t mix(uint32_t addr, unsigned i, uint64_t salt)
+{
+    struct sq_rng rng = {(((uint64_t)addr << 8) + i) * UINT64_C(0x9e3779b97f4a7c15) ^ salt};
+    return (int32_t)(uint32_t)sq_rng_next(&rng);
+}
+
+int32_t sq_axi_read_word(uint32_t addr, unsigned i)
+{
+    return mix(addr, i, 1);
+}
+
+int32_t sq_axi_write_word(uint32_t addr, unsigned i)
+{
+    return mix(addr, i, 2);
+}
+
+// The response to a beat, or to a burst of writes.
+static int32_t response(uint32_t addr, uint32_t beats, unsigned nbytes)
+{
+    for (uint32_t i = 0; i < beats; i++) {
+        const enum sq_axi_fault fault = sq_axi_fault_at(addr + i * nbytes, nbytes);
+        if (fault == SQ_AXI_SLVERR || fault == SQ_AXI_DECERR)
+            return fault == SQ_AXI_SLVERR ? 2 : 3;
+    }
+    return 0;
+}
+
+// ---- the memory -----------------------------------------------------------------------------------
+
+struct memory {
+    struct sq_env_choice choice;
+    struct sq_rng rng;
+    unsigned words, nbytes;
+    uint64_t now, dram_free; // dram_free: in parts of a cycle, n[2] of them
+    bool ready[SQ_ASKS_MAX]; // of this cycle
+
+    struct read {
+        uint32_t addr, beats;
+        uint64_t start; // ideal: as dram_free
+    } read[READS_MAX];
+    unsigned n_reads;
+    uint32_t beat;  // of the first of them
+    uint32_t extra; // beats behind its end
+    uint32_t r_wait;
+    bool r_valid, r_ends; // offered; the burst ends with it
+    int32_t r[SQ_AXI_WORDS_MAX + 2];
+
+    bool has_aw;
+    uint32_t aw_addr, aw_beats, w_beats;
+    bool w_ended, b_valid;
+    uint32_t b_wait;
+    uint64_t b_due; // ideal
+};
+
+static void draw(struct sq_rng *rng, struct sq_env_choice *choice)
+{
+    choice->kind = sq_rng_below(rng, 4);
+    choice->kind = choice->kind < KINDS ? choice->kind : RANDOM;
+    choice->seed = sq_rng_next(rng);
+    if (choice->kind == RANDOM)
+        choice->n[0] = sq_rng_below(rng, 4);
+    if (choice->kind != IDEAL)
+        return;
+    choice->n[0] = sq_rng_below(rng, 2) ? sq_rng_below(rng, 60) : 0;
+    choice->n[1] = sq_rng_below(rng, 20);
+    choice->n[2] = 1 + sq_rng_below(rng, 12);
+    choice->n[3] = 32u << sq_rng_below(rng, 2);
+    if (choice->n[1] > 3 * choice->n[2]) // cycles of a burst
+        choice->n[1] = 3 * choice->n[2];
+}
+
+// Whether a channel waits in the next cycle.
+static bool waits(struct memory *m)
+{
+    static const uint32_t of_eight[] = {1, 2, 4, 6};
+    return m->choice.kind == RANDOM && sq_rng_below(&m->rng, 8) < of_eight[m->choice.n[0]];
+}
+
+// Cycles before the next reply.
+static uint32_t gap(struct memory *m)
+{
+    if (m->choice.kind != RANDOM || sq_rng_below(&m->rng, 4) > m->choice.n[0])
+        return 0;
+    return sq_rng_below(&m->rng, sq_rng_below(&m->rng, 8) == 0 ? SQ_AXI_WAIT_MAX : 4);
+}
+
+static void set_ready(struct memory *m)
+{
+    for (unsigned i = 0; i < SQ_ASKS_MAX; i++)
+        m->ready[i] = !waits(m);
+    m->ready[AR] = m->ready[AR] && m->n_reads < READS_MAX;
+    m->ready[AW] = m->ready[AW] && !m->has_aw && !m->b_valid;
+    m->ready[W] = m->ready[W] && !m->w_ended && !m->b_valid;
+}
+
+static void init(const unsigned *value, const struct sq_env_choice *choice, void *env)
+{
+    struct memory *m = env;
+    m->choice = *choice;
+    m->rng.state = choice->seed;
+    m->words = value[0] / 32;
+    m->nbytes = value[0] / 8;
+    assert(m->words >= 1 && m->words <= SQ_AXI_WORDS_MAX);
+    set_ready(m);
+}
+
+static void drive(const void *env, struct sq_pins *pins)
+{
+    const struct memory *m = env;
+    memcpy(pins->ask_ready, m->ready, sizeof m->ready);
+    pins->reply_valid[R] = m->r_valid;
+    pins->reply_valid[B] = m->b_valid;
+    if (m->r_valid)
+        memcpy(pins->reply, m->r, (m->words + 2) * sizeof *m->r);
+    if (m->b_valid)
+        pins->reply[m->words + 2] = response(m->aw_addr, m->aw_beats, m->nbytes);
+}
+
+// ---- ideal: one DRAM --------------------------------------------------------------------------------
+
+// Parts of a cycle that so many beats occupy it.
+static uint64_t occupies(const struct memory *m, uint32_t beats)
+{
+    const uint64_t burst = m->choice.n[3], nbytes = (uint64_t)beats * m->nbytes;
+    return (nbytes + burst - 1) / burst * m->choice.n[1];
+}
+
+// What came in the cycle that ends is worked on from the next one on.
+static uint64_t reserve(struct memory *m, uint32_t beats)
+{
+    const uint64_t next = (m->now + 1) * m->choice.n[2];
+    const uint64_t start = m->dram_free > next ? m->dram_free : next;
+    m->dram_free = start + occupies(m, beats);
+    return start;
+}
+
+static uint64_t cycle_of(const struct memory *m, uint64_t parts)
+{
+    return (parts + m->choice.n[2] - 1) / m->choice.n[2];
+}
+
+// ---- reads ------------------------------------------------------------------------------------------
+
+// Beat `beat` of the first read onto the port.
+static void show_beat(struct memory *m)
+{
+    const struct read *r = &m->read[0];
+    const uint32_t addr = r->addr + m->beat * m->nbytes;
+    const bool is_last = m->beat + 1 == r->beats, is_extra = m->beat >= r->beats;
+    const enum sq_axi_fault fault = sq_axi_fault_at(addr, m->nbytes);
+    for (unsigned i = 0; i < m->words; i++)
+        m->r[i] = sq_axi_read_word(addr, i);
+    m->r[m->words] = is_extra ? 0 : response(addr, 1, m->nbytes);
+    if (is_last && fault == SQ_AXI_LATE)
+        m->extra = 1 + (addr / m->nbytes & 3);
+    m->r_ends = is_extra ? m->beat + 1 == r->beats + m->extra
+                         : fault == SQ_AXI_EARLY || (is_last && m->extra == 0);
+    m->r[m->words + 1] = m->r_ends && !(is_last && fault == SQ_AXI_MISSING);
+    m->r_valid = true;
+}
+
+static bool is_due(const struct memory *m)
+{
+    if (m->choice.kind != IDEAL)
+        return true;
+    const uint32_t beats = m->beat < m->read[0].beats ? m->beat + 1 : m->read[0].beats;
+    return m->now >= cycle_of(m, m->read[0].start + occupies(m, beats)) + m->choice.n[0];
+}
+
+static void clock_reads(struct memory *m, const struct sq_pins *p)
+{
+    if (m->r_valid && p->reply_ready[R]) {
+        m->r_valid = false;
+        m->beat++;
+        m->r_wait = gap(m);
+        if (m->r_ends) {
+            m->n_reads--;
+            memmove(m->read, m->read + 1, m->n_reads * sizeof *m->read);
+            m->beat = m->extra = 0;
+        }
+    }
+    if (p->ask_valid[AR] && m->ready[AR]) {
+        const uint32_t beats = (uint32_t)p->ask[LEN] + 1;
+        m->read[m->n_reads++] = (struct read){(uint32_t)p->ask[ADDR], beats,
+                                              m->choice.kind == IDEAL ? reserve(m, beats) : 0};
+    }
+}
+
+// ---- writes -----------------------------------------------------------------------------------------
+
+// What a beat of a write must hold.
+static const char *check_write(const struct memory *m, const struct sq_pins *p)
+{
+    const int32_t *aw = p->ask + N_ADDR, *w = p->ask + 2 * N_ADDR;
+    if (!m->has_aw && !p->ask_valid[AW])
+        return "memory.data_before_address";
+    const uint32_t first = m->has_aw ? m->aw_addr : (uint32_t)aw[ADDR];
+    const uint32_t beats = m->has_aw ? m->aw_beats : (uint32_t)aw[LEN] + 1;
+    const uint32_t addr = first + m->w_beats * m->nbytes;
+    for (unsigned i = 0; i < m->words; i++)
+        if (w[i] != sq_axi_write_word(addr, i) || w[m->words + i] != 15)
+            return "memory.written_word";
+    return w[2 * m->words] == (m->w_beats + 1 == beats) ? NULL : "memory.last_of_write";
+}
+
+static const char *clock_writes(struct memory *m, const struct sq_pins *p)
+{
+    const char *complaint = NULL;
+    if (m->b_valid && p->reply_ready[B]) {
+        m->b_valid = m->has_aw = m->w_ended = false;
+        m->w_beats = 0;
+    }
+    if (p->ask_valid[W] && m->ready[W]) {
+        complaint = check_write(m, p);
+        m->w_beats++;
+        m->w_ended = p->ask[2 * N_ADDR + 2 * m->words];
+    }
+    if (p->ask_valid[AW] && m->ready[AW]) {
+        m->has_aw = true;
+        m->aw_addr = (uint32_t)p->ask[N_ADDR + ADDR];
+        m->aw_beats = (uint32_t)p->ask[N_ADDR + LEN] + 1;
+    }
+    if (m->has_aw && m->w_ended && !m->b_valid && m->b_due == 0) {
+        m->b_wait = gap(m);
+        m->b_due = m->choice.kind == IDEAL
+                       ? cycle_of(m, reserve(m, m->aw_beats) + occupies(m, m->aw_beats))
+                       : 1;
+    }
+    return complaint;
+}
+
+// An address as a manager may give it: whole beats of this size, INCR, no page crossed.
+static bool is_address(const struct memory *m, const int32_t *ask)
+{
+    const uint32_t addr = (uint32_t)ask[ADDR], n = ((uint32_t)ask[LEN] + 1) * m->nbytes;
+    return addr % m->nbytes == 0 && addr / 4096 == (addr + n - 1) / 4096 && ask[BURST] == 1 &&
+           ask[SIZE] == (int32_t)log2_of(m->nbytes);
+}
+
+static const char *clock(void *env, const struct sq_pins *p)
+{
+    struct memory *m = env;
+    const bool are_addresses = (!p->ask_valid[AR] || is_address(m, p->ask)) &&
+                               (!p->ask_valid[AW] || is_address(m, p->ask + N_ADDR));
+    clock_reads(m, p);
+    const char *complaint = clock_writes(m, p);
+    m->now++;
+    if (m->n_reads > 0 && !m->r_valid) {
+        if (m->r_wait > 0)
+            m->r_wait--;
+        else if (is_due(m))
+            show_beat(m);
+    }
+    if (m->b_due > 0 && m->now >= m->b_due) {
+        if (m->b_wait > 0) {
+            m->b_wait--;
+        } else {
+            m->b_valid = true;
+            m->b_due = 0;
+        }
+    }
+    set_ready(m);
+    return complaint ? complaint : are_addresses ? NULL : "memory.address";
+}
+
+static bool is_busy(const void *env)
+{
+    const struct memory *m = env;
+    return m->n_reads > 0 || m->has_aw || m->w_beats > 0;
+}
+
+const struct sq_env sq_axi_memory = {.nbytes = sizeof(struct memory),
+                                     .draw = draw,
+                                     .init = init,
+                                     .drive = drive,
+                                     .clock = clock,
+                                     .is_busy = is_busy};

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_dma: a group is a piece of work, some transfers of which at least one reads. What memory holds and
+// how it fails follows from addresses (sq_axi_memory.h); its time is the case's environment.
+#include <assert.h>
+#include <string.h>
+
+#include "sim/block/sq_case.h"
+#include "sim/block/top/sq_axi_memory.h"
+#include "sim/block/top/sq_dma_sim.h"
+
+enum { DATA_W, ADDR_W, COUNT_W, DEST_W, MAX_BURST, OUTSTANDING, QUIET };
+enum { JOBS_MAX = 6, TAIL = 4 }; // transfers of a group; fields of an output behind the data
+enum { PAGE = 4096, PLACES = PAGE * 200 }; // bytes
+
+// bits of a beat, an address, a count, a buffer's number; beats of a burst; bursts that are read at
+// once; cycles of silence
+static const struct sq_point points[] = {
+    {"w32", true, {32, 32, 10, 3, 16, 2, 100}},
+    {"w64", true, {64, 32, 16, 2, 256, 4, 400}},
+    {"w128", false, {128, 32, 12, 1, 64, 8, 400}},
+    {"w32_single", false, {32, 32, 8, 3, 1, 3, 100}},
+};
+
+static unsigned nbytes(const unsigned *v)
+{
+    return v[DATA_W] / 8;
+}
+
+static size_t words(const unsigned *v)
+{
+    return v[DATA_W] / 32;
+}
+
+static size_t record_len(const unsigned *v)
+{
+    return SQ_DMA_JOB_LEN + words(v);
+}
+
+// Beats of a transfer that is drawn, at most.
+static uint32_t longest(const unsigned *v)
+{
+    const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1, pages = 2 * PAGE / nbytes(v);
+    return most < pages ? most : pages;
+}
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    *p = (struct sq_ports){.stream = {{"job", SQ_DMA_JOB_LEN}, {"in", 1}},
+                           .n_in = SQ_DMA_JOB_LEN + 1,
+                           .n_out = 1 + TAIL,
+                           .in = {{"first", 1, 1, true},
+                                  {"write", 1, 1, true},
+                                  {"addr", 1, v[ADDR_W], true},
+                                  {"beats", 1, v[COUNT_W], true},
+                                  {"dest", 1, v[DEST_W], true},
+                                  {"data", words(v), 32, true}},
+                           .out = {{"data", words(v), 32, true},
+                                   {"dest", 1, v[DEST_W], true},
+                                   {"poison", 1, 1, true},
+                                   {"last", 1, 1, true},
+                                   {"status", 1, 3, true}},
+                           .n_status = 2,
+                           .status = {{"write_done", 1, 1, true}, {"write_status", 1, 3, true}},
+                           .records = (size_t)JOBS_MAX * longest(v),
+                           .outputs = (size_t)JOBS_MAX * longest(v),
+                           .has_jobs = true};
+    sq_axi_ports(v[DATA_W], p);
+}
+
+static const char *status_name(size_t f, size_t i)
+{
+    (void)i;
+    return f == 0 ? "write_done" : "write_status";
+}
+
+// ---- what comes in ----------------------------------------------------------------------------------
+
+static uint32_t job_of(const int32_t *record, enum sq_dma_field field)
+{
+    return (uint32_t)record[field];
+}
+
+// Often up to the end of a page, or across it; sometimes long.
+static uint32_t draw_beats(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind)
+{
+    const uint32_t most = longest(v);
+    const uint32_t n = kind == SQ_STIMULUS_EXTREME && sq_rng_below(rng, 4) == 0 ? most
+                       : sq_rng_below(rng, 12) == 0                             ? 300
+                                                                                : 24;
+    return 1 + sq_rng_below(rng, n < most ? n : most);
+}
+
+static uint32_t draw_addr(const unsigned *v, struct sq_rng *rng, uint32_t beats, uint32_t fault)
+{
+    const uint32_t size = nbytes(v);
+    uint32_t place = sq_rng_below(rng, PLACES / size) * size;
+    if (sq_rng_below(rng, 2)) // near the end of a page
+        place =
+            place / PAGE * PAGE + PAGE - (1 + sq_rng_below(rng, 2 * beats)) % (PAGE / size) * size;
+    const uint32_t bad = place / size + sq_rng_below(rng, beats);
+    return fault << 28 | (bad & 0xff) << 20 | place;
+}
+
+// The words of all transfers that write, into the records from the first one on.
+static void fill_data(const unsigned *v, int32_t *record, uint32_t *len)
+{
+    const size_t n = record_len(v);
+    len[1] = 0;
+    for (uint32_t j = 0; j < len[0]; j++)
+        for (uint32_t i = 0;
+             job_of(record + j * n, SQ_DMA_WRITE) && i < job_of(record + j * n, SQ_DMA_BEATS);
+             i++, len[1]++)
+            for (unsigned w = 0; w < words(v); w++)
+                record[len[1] * n + SQ_DMA_JOB_LEN + w] =
+                    sq_axi_write_word(job_of(record + j * n, SQ_DMA_ADDR) + i * nbytes(v), w);
+}
+
+static void put_job(int32_t *record, bool first, bool write, uint32_t addr, uint32_t beats,
+                    uint32_t dest)
+{
+    record[SQ_DMA_FIRST] = first;
+    record[SQ_DMA_WRITE] = write;
+    record[SQ_DMA_ADDR] = (int32_t)addr;
+    record[SQ_DMA_BEATS] = (int32_t)beats;
+    record[SQ_DMA_DEST] = (int32_t)dest;
+}
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    (void)number;
+    len[0] = 1 + sq_rng_below(rng, JOBS_MAX);
+    const uint32_t read = sq_rng_below(rng, len[0]); // at least this one
+    for (uint32_t j = 0; j < len[0]; j++) {
+        const uint32_t beats = draw_beats(v, rng, kind);
+        const bool is_bad = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 3) == 0;
+        const uint32_t fault = is_bad ? 1 + sq_rng_below(rng, SQ_AXI_FAULTS - 1) : 0;
+        put_job(record + j * record_len(v), j == 0, j != read && sq_rng_below(rng, 3) == 0,
+                draw_addr(v, rng, beats, fault), beats, sq_rng_below(rng, 1u << v[DEST_W]));
+    }
+    fill_data(v, record, len);
+}
+
+// Every fault in every beat of a short piece of work, each followed by a good one: a transfer across
+// a page, then another one, so that there are bursts behind the one that fails. Case by case another
+// memory.
+enum { SHORT = 7, DIRECTED = 4 };
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const uint32_t size = nbytes(v), place = 5 * PAGE - 3 * size;
+    c->n_groups = 2 * SHORT * (SQ_AXI_FAULTS - 1);
+    c->n_beats = c->n_groups * SHORT; // an upper bound
+    SQ_TRY(sq_case_alloc(c, err));
+    c->n_beats = 0;
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const record = c->beats + c->n_beats * record_len(v);
+        const uint32_t fault = g % 2 ? 0 : 1 + (uint32_t)(g / 2 / SHORT);
+        const uint32_t bad = (place / size + (uint32_t)(g / 2 % SHORT)) & 0xff;
+        put_job(record, true, false, fault << 28 | bad << 20 | place, SHORT, 1);
+        put_job(record + record_len(v), false, true, fault << 28 | bad << 20 | place, SHORT, 0);
+        put_job(record + 2 * record_len(v), false, false, 3 * PAGE, 5, 0);
+        c->len[g][0] = 3;
+        fill_data(v, record, c->len[g]);
+        c->n_beats += sq_case_records(c, g);
+    }
+    c->env = (struct sq_env_choice){.kind = number == 1  ? 1
+                                            : number > 0 ? 2
+                                                         : 0,
+                                    .n = {number == 1 ? 40 : number, 1, 2, 64},
+                                    .seed = sq_rng_next(rng)};
+    return SQ_OK;
+}
+
+// ---- what comes out ---------------------------------------------------------------------------------
+
+// Beats of the burst that begins there.
+static uint32_t burst_of(const unsigned *v, uint32_t addr, uint32_t left)
+{
+    const uint32_t room = (PAGE - addr % PAGE) / nbytes(v);
+    const uint32_t most = room < v[MAX_BURST] ? room : v[MAX_BURST];
+    return left < most ? left : most;
+}
+
+static int32_t error_of(const unsigned *v, uint32_t addr, bool ends_burst)
+{
+    switch (sq_axi_fault_at(addr, nbytes(v))) {
+    case SQ_AXI_SLVERR:
+        return SQ_DMA_SLVERR;
+    case SQ_AXI_DECERR:
+        return SQ_DMA_DECERR;
+    case SQ_AXI_EARLY:
+        return ends_burst ? 0 : SQ_DMA_EARLY;
+    case SQ_AXI_LATE:
+    case SQ_AXI_MISSING:
+        return ends_burst ? SQ_DMA_LATE : 0;
+    default:
+        return 0;
+    }
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    uint64_t n_out = 0;
+    int32_t broken = 0; // LAST came at a wrong time: nothing good comes any more
+    for (uint32_t j = 0; j < in->len[0]; j++) {
+        const int32_t *const job = in->record + j * record_len(v);
+        const uint32_t beats = job_of(job, SQ_DMA_BEATS);
+        uint32_t addr = job_of(job, SQ_DMA_ADDR), burst = 0;
+        int32_t status = 0;
+        for (uint32_t i = 0; !job_of(job, SQ_DMA_WRITE) && i < beats; i++, addr += nbytes(v)) {
+            burst = burst > 0 ? burst : burst_of(v, addr, beats - i);
+            const int32_t error = broken ? broken : error_of(v, addr, --burst == 0);
+            for (unsigned w = 0; w < words(v); w++)
+                *out++ = broken ? 0 : sq_axi_read_word(addr, w);
+            burst = broken ? 0 : burst;
+            broken = error >= SQ_DMA_EARLY ? error : broken;
+            status = status ? status : error;
+            *out++ = job[SQ_DMA_DEST];
+            *out++ = error != 0;
+            *out++ = i + 1 == beats;
+            *out++ = status;
+            n_out++;
+        }
+    }
+    return n_out;
+}
+
+// The last transfer goes; then they become shorter.
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    const size_t n = record_len(v);
+    if (way == 0) {
+        bool reads = false;
+        for (uint32_t j = 0; j + 1 < len[0]; j++)
+            reads = reads || !job_of(record + j * n, SQ_DMA_WRITE);
+        if (!reads)
+            return false;
+        len[0]--;
+    } else {
+        if (way > len[0] || record[(way - 1) * n + SQ_DMA_BEATS] == 1)
+            return false;
+        record[(way - 1) * n + SQ_DMA_BEATS] /= 2;
+    }
+    fill_data(v, record, len);
+    return true;
+}
+
+static void init(const unsigned *v, void *state)
+{
+    sq_dma_init(state, nbytes(v), v[MAX_BURST], v[OUTSTANDING], v[QUIET]);
+}
+
+static void status(const unsigned *v, const void *state, const struct sq_group *due, int32_t *value)
+{
+    (void)v;
+    (void)due;
+    sq_dma_status(state, value);
+}
+
+static const struct sq_timing timing = {sizeof(struct sq_dma_sim), sq_dma_comb, sq_dma_clock};
+
+static const struct sq_faults faults[] = {{"w32", 100, 120}};
+
+const struct sq_block sq_dma_block = {
+    .name = "dma",
+    .top = "sq_dma",
+    .group = "piece of work",
+    .param = {"DataW", "AddrW", "CountW", "DestW", "MaxBurst", "Outstanding", "Quiet", NULL},
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .coverage_cases = 60,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_group = draw_group,
+    .n_directed = DIRECTED,
+    .draw_directed = draw_directed,
+    .cut = cut,
+    .golden = golden,
+    .timing = &timing,
+    .env = &sq_axi_memory,
+    .ask = sq_dma_ask,
+    .init = init,
+    .status = status,
+    .status_name = status_name,
+};

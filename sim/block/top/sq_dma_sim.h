@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycle model of sq_dma: in which cycle it asks the memory what, takes beats and gives them. All
+// its outputs follow from its state. What the beats hold that were read is the golden model's affair;
+// what is written passes through here.
+#ifndef SQ_DMA_SIM_H
+#define SQ_DMA_SIM_H
+
+#include "sim/block/sq_block.h"
+
+// Fields of a transfer, as they come in.
+enum sq_dma_field {
+    SQ_DMA_FIRST,
+    SQ_DMA_WRITE,
+    SQ_DMA_ADDR,
+    SQ_DMA_BEATS,
+    SQ_DMA_DEST,
+    SQ_DMA_JOB_LEN
+};
+
+// What a transfer ended with; the first two as AXI responds.
+enum sq_dma_status { SQ_DMA_SLVERR = 2, SQ_DMA_DECERR = 3, SQ_DMA_EARLY = 4, SQ_DMA_LATE = 5 };
+
+enum { SQ_DMA_SLOTS_MAX = 16, SQ_DMA_WORDS_MAX = 16 };
+
+struct sq_dma_sim {
+    struct sq_pins pins; // first: of this cycle
+    uint32_t nbytes, max_burst, n_slots, silence;
+
+    // The transfer whose bursts come next.
+    struct sq_dma_transfer {
+        bool is_there, first, write;
+        uint32_t addr, left;
+    } next;
+    struct sq_dma_address { // that is shown
+        bool valid;
+        uint32_t addr, beats;
+    } ar, aw;
+
+    // Reads: bursts asked for whose beats have not all come.
+    uint32_t slot[SQ_DMA_SLOTS_MAX], n_used; // beats left
+    uint32_t out;                            // beats in the register behind them
+    bool broken;                             // LAST came at a wrong time
+    uint32_t quiet;                          // cycles of silence since
+
+    // Writes: a transfer, and its burst in flight.
+    struct sq_dma_transfer to;
+    uint32_t data_left; // beats of the burst that have not gone
+    bool is_owed;       // its response
+    int32_t write_status;
+    bool done;                       // in this cycle
+    int32_t in[2][SQ_DMA_WORDS_MAX]; // beats in the register in front
+    uint32_t n_in;
+};
+
+void sq_dma_init(struct sq_dma_sim *s, uint32_t nbytes, uint32_t max_burst, uint32_t outstanding,
+                 uint32_t quiet);
+// As struct sq_timing and struct sq_block have them.
+void sq_dma_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out);
+void sq_dma_ask(const void *state, struct sq_pins *pins);
+void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready);
+void sq_dma_status(const struct sq_dma_sim *s, int32_t status[2]);
+
+#endif

@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sq_dma against its models, with a memory behind AXI4 as environment: one that answers at once, an ideal
+# DRAM, one with random wait states on every channel. Sampled: transfers of up to two pages at the end of
+# pages, reads and writes mixed, stalls of transfers, words and sink, resets. Exhausted: six bus faults
+# (SLVERR, DECERR, both, LAST too early, too late, not at all) in every beat of a short transfer that reads and
+# of one that writes, with three memories, each followed by work that must be right. Every AXI signal of
+# every cycle is compared; the memory holds written words to their addresses. Then faults, each of which
+# must be found.
+. "$(dirname "$0")/lib.sh"
+T="1'b1" F="1'b0" D=rtl/top/sq_dma.sv
+
+sq cosim --block dma --point quick --cases 60 --seed "$SEED" --json
+ok "two points" clean 50000
+sq cosim --netlist --block dma --point w32 --cases 8 --seed "$SEED" --json
+ok "netlist" clean 15000
+
+# ---- bursts -----------------------------------------------------------------------------------------
+mutate page_crossed_by_a_beat dma w32 any rtl/top/sq_dma_burst.sv "s/- RoomW'(addr_i\[11:SizeW\])/& + RoomW'(addr_i[11:SizeW] != '0)/"
+mutate page_of_2_kib dma w32 any rtl/top/sq_dma_burst.sv "s/RoomW'(1) << PageW/RoomW'(1) << (PageW - 1)/; s/addr_i\[11:SizeW\]/addr_i[10:SizeW]/"
+mutate burst_too_long dma w32 any rtl/top/sq_dma_burst.sv "s/: RoomW'(MaxBurst);/: RoomW'(MaxBurst + 1);/"
+mutate last_beat_of_a_transfer_lost dma w32 any rtl/top/sq_dma_burst.sv "s/assign last_o = .*/assign last_o = LeftW'(left_i) <= LeftW'(limit) + LeftW'(1);/"
+mutate address_withdrawn dma w32 any $D "s/else if (axi_ar_ready_i) axi_ar_valid_o <= $F;/else axi_ar_valid_o <= $F;/"
+mutate one_more_outstanding dma w32 any $D "s/\.Depth(Outstanding)/.Depth(Outstanding + 1)/"
+
+# ---- beats that come --------------------------------------------------------------------------------
+mutate last_ignored dma w32 any $D "s/assign wrong = .*/assign wrong = $F \&\& axi_r_last_i;/"
+mutate last_too_late_ignored dma w32 any $D "s/assign wrong = .*/assign wrong = !broken_q \&\& axi_r_last_i \&\& !slot_end;/"
+mutate decerr_is_slverr dma w32 value $D "s/axi_r_resp_i\[1\] ? {1'b0, axi_r_resp_i}/axi_r_resp_i[1] ? {2'b01, axi_r_resp_i[0] \&\& $F}/"
+mutate poison_of_one_beat_only dma w32 value $D "s/poison = error != 3'd0/poison = error != 3'd0 \&\& !(broken_q \&\& slot_last)/"
+mutate status_of_the_transfer_before dma w32 value $D "s/status_q <= (slot_last \&\& slot_end) ? 3'd0 : status/status_q <= status/"
+mutate last_error_wins dma w32 value $D "s/(status_q != 3'd0) ? status_q : error/(error != 3'd0) ? error : status_q/"
+mutate no_silence_awaited dma w32 any $D "s/quiet_q == QuietW'(Quiet)/quiet_q == QuietW'(1)/"
+mutate lost_work_is_read_on dma w32 any $D "s/assign broken = .*/assign broken = $F;/"
+mutate stays_lost dma w32 any $D "s/else if (cur_q && first_q && (issue || hand_over)) broken_q <= $F;//"
+mutate first_does_not_wait dma w32 any $D "s/(!slot_valid && (!broken_q/(!broken_q || (slot_valid \&\& $F) || (!slot_valid \&\& (!broken_q/; s/== QuietW'(Quiet)));/== QuietW'(Quiet))));/"
+
+# ---- writes -----------------------------------------------------------------------------------------
+mutate response_lost dma w32 any $D "s/assign b_fire = .*/assign b_fire = axi_b_valid_i \&\& axi_b_ready_o \&\& !(out_valid_o \&\& !out_ready_i);/"
+mutate response_not_awaited dma w32 any $D "s/else if (b_fire) owed_q <= $F;/else if (w_fire \&\& axi_w_last_o) owed_q <= $F;/"
+mutate word_sent_twice dma w32 any $D "s/assign data_ready = .*/assign data_ready = data_q \&\& axi_w_ready_i \&\& !axi_aw_valid_o;/"
+mutate error_of_a_write_forgotten dma w32 any $D "s/if (b_fire) write_status_q <= write_status;/if (b_fire \&\& to_left_q == '0) write_status_q <= write_status;/"
+mutate done_a_cycle_early dma w32 any $D "s/write_done_o <= b_fire && to_left_q == '0;/write_done_o <= axi_b_ready_o \&\& to_left_q == '0 \&\& !b_fire;/"
+mutate state_that_a_reset_forgets dma w32 any $D "s/^      owed_q <= $F;/      owed_q <= owed_q;/"
+finish
