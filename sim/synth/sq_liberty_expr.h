@@ -24,6 +24,10 @@ enum sq_lib_op {
 struct sq_lib_expr {
     uint8_t n;
     uint8_t op[SQ_LIB_EXPR_LEN]; // postfix
+    // Most are products of variables below 32, each as it is or inverted, or such a product inverted
+    // as a whole.
+    bool is_product, is_inverted;
+    uint32_t plain, inverted;
 };
 
 // Operators ! ' ^ * & + | and juxtaposition, over n named variables. False where the text is no

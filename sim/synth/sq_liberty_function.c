@@ -117,6 +117,28 @@ static void parse_or(struct parser *e)
     }
 }
 
+// Variables with or without a NOT behind them, ANDs in any place, and a NOT at the end.
+static void find_product(struct sq_lib_expr *e)
+{
+    unsigned n = e->n, open = 0;
+    e->is_product = true;
+    if (n > 2 && e->op[n - 1] == SQ_LIB_NOT && e->op[n - 2] == SQ_LIB_AND) {
+        e->is_inverted = true;
+        n--;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned op = e->op[i];
+        if (op < 32) {
+            const bool has_not = i + 1 < n && e->op[i + 1] == SQ_LIB_NOT;
+            *(has_not ? &e->inverted : &e->plain) |= UINT32_C(1) << op;
+            i += has_not;
+            open++;
+        } else if (op != SQ_LIB_AND || open-- < 2) {
+            e->is_product = false;
+        }
+    }
+}
+
 bool sq_lib_expr_parse(const char *text, const char *const *name, size_t n, struct sq_lib_expr *out)
 {
     struct parser e = {.at = text, .name = name, .n = n, .out = out};
@@ -124,13 +146,24 @@ bool sq_lib_expr_parse(const char *text, const char *const *name, size_t n, stru
     if (n > SQ_LIB_NOT)
         return false;
     parse_or(&e);
-    return !e.bad && peek(&e) == '\0';
+    if (e.bad || peek(&e) != '\0')
+        return false;
+    find_product(out);
+    return true;
 }
 
 uint64_t sq_lib_expr_eval(const struct sq_lib_expr *e, const uint64_t *value)
 {
     uint64_t stack[SQ_LIB_EXPR_DEPTH];
     unsigned top = 0;
+    if (e->is_product) {
+        uint64_t all = UINT64_MAX;
+        for (uint32_t m = e->plain; m; m &= m - 1)
+            all &= value[__builtin_ctz(m)];
+        for (uint32_t m = e->inverted; m; m &= m - 1)
+            all &= ~value[__builtin_ctz(m)];
+        return e->is_inverted ? ~all : all;
+    }
     for (unsigned i = 0; i < e->n; i++) {
         const unsigned op = e->op[i];
         if (op < SQ_LIB_NOT)

@@ -23,7 +23,7 @@
 #include "sim/io/sq_digest.h"
 #include "sim/synth/sq_liberty.h"
 
-enum { SQ_SYNTH_MAX_PARAMS = 12 };
+enum { SQ_SYNTH_MAX_PARAMS = 20 };
 
 struct sq_synth_param {
     const char *name; // as the module declares it, e.g. "BankLen"
@@ -140,5 +140,11 @@ enum sq_status sq_synth_at_period(const struct sq_synth *s, struct sq_synth_bloc
 // *path names a file in the cache; the caller frees the string.
 enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_block *block,
                                 char **path, struct sq_error *err);
+
+// The netlist that sq_synth_area measures as JSON of Yosys: one module, in which names of cells and
+// nets begin with the path of the part they were in. It needs a library (SQ_ERR_ARG). *path names a
+// file in the cache; the caller frees the string.
+enum sq_status sq_synth_mapped(const struct sq_synth *s, const struct sq_synth_block *block,
+                               char **path, struct sq_error *err);
 
 #endif

@@ -210,33 +210,64 @@ void sq_synth_result_free(struct sq_synth_result *result)
     *result = (struct sq_synth_result){0};
 }
 
-// Out of an undamaged area entry. Its lock is another one than that of the netlist.
-static enum sq_status make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
-                                   const char *area, const char *work, struct sq_error *err)
+// Out of an undamaged area entry. Its lock is another one than that of what is made of it.
+static enum sq_status ensure_area(const struct sq_synth *s, const struct sq_synth_block *b,
+                                  const char *area, struct sq_error *err)
 {
     static const char *const files[] = {"netlist.v", NULL};
     struct fill fill = {s, b, area, sq_synth_make_area};
     bool is_filled;
+    return sq_cache_get(area, files, fill_entry, &fill, &is_filled, err);
+}
+
+static enum sq_status make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
+                                   const char *area, const char *work, struct sq_error *err)
+{
     if (s->lib.nand2)
-        SQ_TRY(sq_cache_get(area, files, fill_entry, &fill, &is_filled, err));
+        SQ_TRY(ensure_area(s, b, area, err));
     return sq_synth_make_netlist(s, b, area, work, err);
+}
+
+static enum sq_status make_mapped(const struct sq_synth *s, const struct sq_synth_block *b,
+                                  const char *area, const char *work, struct sq_error *err)
+{
+    SQ_TRY(ensure_area(s, b, area, err));
+    return sq_synth_make_mapped(s, b, area, work, err);
+}
+
+// The file `name` of the entry with this suffix, made where it is not there.
+static enum sq_status get_file(const struct sq_synth *s, const struct sq_synth_block *block,
+                               const char *suffix, const char *name, sq_synth_make *make,
+                               char **path, struct sq_error *err)
+{
+    char area[SQ_SYNTH_PATH_LEN], entry[SQ_SYNTH_PATH_LEN];
+    bool is_filled;
+    *path = NULL;
+    SQ_TRY(entry_path(s, block, "", area, err));
+    SQ_TRY(entry_path(s, block, suffix, entry, err));
+    const char *const files[] = {name, NULL};
+    struct fill fill = {s, block, area, make};
+    SQ_TRY(sq_cache_get(entry, files, fill_entry, &fill, &is_filled, err));
+    if (asprintf(path, "%s/%s", entry, name) < 0) {
+        *path = NULL;
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    }
+    return SQ_OK;
 }
 
 enum sq_status sq_synth_netlist(const struct sq_synth *s, const struct sq_synth_block *block,
                                 char **path, struct sq_error *err)
 {
-    char area[SQ_SYNTH_PATH_LEN], entry[SQ_SYNTH_PATH_LEN], name[64];
-    bool is_filled;
-    *path = NULL;
-    SQ_TRY(entry_path(s, block, "", area, err));
-    SQ_TRY(entry_path(s, block, "-netlist", entry, err));
+    char name[64];
     snprintf(name, sizeof name, "%.50s.v", block->top);
-    const char *const files[] = {name, NULL};
-    struct fill fill = {s, block, area, make_netlist};
-    SQ_TRY(sq_cache_get(entry, files, fill_entry, &fill, &is_filled, err));
-    if (asprintf(path, "%s/%s.v", entry, block->top) < 0) {
-        *path = NULL;
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
-    }
-    return SQ_OK;
+    return get_file(s, block, "-netlist", name, make_netlist, path, err);
+}
+
+enum sq_status sq_synth_mapped(const struct sq_synth *s, const struct sq_synth_block *block,
+                               char **path, struct sq_error *err)
+{
+    *path = NULL;
+    if (!s->lib.nand2)
+        return SQ_FAIL(err, SQ_ERR_ARG, "netlist of %s: no library was opened", block->top);
+    return get_file(s, block, "-mapped", "mapped.json", make_mapped, path, err);
 }

@@ -205,6 +205,15 @@ void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *b, const cha
             SQ_SYNTH_LIBERTY, entry, b->top);
 }
 
+// Modules that are not there stay cells: those of the library.
+void sq_synth_print_mapped(FILE *out, const struct sq_synth_block *b, const char *entry)
+{
+    fprintf(out,
+            "read_verilog -nodpi ..%s/netlist.v\nhierarchy -top %s\nflatten\nhierarchy -top %s\n"
+            "setundef -zero\nwrite_json mapped.json\n",
+            entry, b->top, b->top);
+}
+
 enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synth_block *b,
                                   char **text, bool used[SQ_SYNTH_MAX_SOURCES],
                                   struct sq_error *err)

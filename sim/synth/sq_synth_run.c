@@ -288,6 +288,23 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     return status;
 }
 
+enum sq_status sq_synth_make_mapped(const struct sq_synth *s, const struct sq_synth_block *b,
+                                    const char *area, const char *work, struct sq_error *err)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    sq_synth_print_mapped(out, b, strrchr(area, '/')); // entries are neighbours
+    fclose(out);
+    SQ_TRY(save(work, "mapped.ys", text, n, SQ_OK, err));
+    const char *const reads[] = {area, NULL};
+    SQ_TRY(run_yosys(s, b->top, work, "mapped.ys", reads, err));
+    remove_in(work, "yosys.log");
+    return SQ_OK;
+}
+
 enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
                                      const char *area, const char *work, struct sq_error *err)
 {

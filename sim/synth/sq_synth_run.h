@@ -75,6 +75,8 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
                                      const struct sq_synth_block *block, struct sq_error *err);
 // Yosys again: the netlist of an area entry ("/..."), its cells replaced by their functions.
 void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *block, const char *entry);
+// ... or as it is, flat, into mapped.json.
+void sq_synth_print_mapped(FILE *out, const struct sq_synth_block *block, const char *entry);
 // The script of OpenSTA that writes the longest path of a netlist in ns to SQ_SYNTH_DELAY, or, where
 // the clock (an input port; where there is none, no clock) does not reach all flip-flops, how many.
 // Inputs arrive at 0 with a slew of 50 ps, outputs drive four NAND2 inputs, a path into a flip-flop
@@ -104,6 +106,7 @@ enum sq_status sq_synth_find_clock(const struct sq_synth_block *block, const cha
 typedef enum sq_status sq_synth_make(const struct sq_synth *s, const struct sq_synth_block *block,
                                      const char *area, const char *work, struct sq_error *err);
 sq_synth_make sq_synth_make_area;    // result.json, netlist.v, path.txt, synth.ys; area = itself
+sq_synth_make sq_synth_make_mapped;  // mapped.json; reads netlist.v of the area entry
 sq_synth_make sq_synth_make_netlist; // <top>.v; reads netlist.v of the area entry with a library
 
 #endif
