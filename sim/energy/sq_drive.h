@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block's netlist at work on the operands of a case (sim/block/sq_case.h): 64 lanes, each at another
+// group of the case, streams never waiting. In every cycle all handshakes are compared with the
+// block's cycle model, and every beat that leaves with its golden model.
+#ifndef SQ_DRIVE_H
+#define SQ_DRIVE_H
+
+#include "sim/block/sq_case.h"
+#include "sim/energy/sq_toggle.h"
+
+struct sq_drive {
+    uint64_t cycles;    // counted, all lanes together
+    uint64_t beats;     // taken from the first stream in them
+    uint64_t outputs;   // output beats compared
+    char mismatch[160]; // the first difference; "": none
+};
+
+enum { SQ_DRIVE_FILL = 24, SQ_DRIVE_MAX_CYCLES = 1 << 20 };
+
+// Resets, fills for SQ_DRIVE_FILL cycles, then counts `cycles` in each of the n toggles, which are
+// all of the same netlist and see the same operands. A lane that is through with the case begins
+// again. SQ_ERR_UNSUPPORTED for a netlist without the ports of the block, SQ_ERR_MEMORY.
+enum sq_status sq_drive_run(const struct sq_case *c, struct sq_toggle *const *toggle, size_t n,
+                            uint64_t cycles, struct sq_drive *out, struct sq_error *err);
+
+// Operands where there are none: groups drawn uniformly from all legal values, of 16 beats where the
+// block takes any number, about `beats` of them. The caller frees with sq_case_free.
+enum sq_status sq_drive_draw(const struct sq_block *block, const struct sq_point *point,
+                             uint64_t seed, size_t beats, struct sq_case *c, struct sq_error *err);
+
+#endif
