@@ -19,6 +19,6 @@ $(BUILD)/obj/models/sq_bs_gemm.o $(BUILD)/obj/models/sq_bs_dot.o $(BUILD)/obj/mo
 $(BUILD)/obj/models/sq_bs_plain.o $(BUILD)/obj/models/sq_gemm_values.o $(BUILD)/obj/models/sq_dot.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_sp24.o $(BUILD)/obj/models/sq_gqsa.o: CFLAGS_ALL += -O3
 $(BUILD)/obj/models/sq_spqt_gemm.o $(BUILD)/obj/models/sq_spqr_gemm.o $(BUILD)/obj/models/sq_gqsa_gemm.o: CFLAGS_ALL += -O3
-$(BUILD)/obj/models/sq_bs_mx.o $(BUILD)/obj/models/sq_bs_nv.o $(BUILD)/obj/models/sq_bs_sq.o: CFLAGS_ALL += -O3 -fno-trapping-math
+$(BUILD)/obj/models/sq_bs_mx.o $(BUILD)/obj/models/sq_bs_nv.o $(BUILD)/obj/models/sq_bs_sq.o $(BUILD)/obj/models/sq_bs_razer.o $(BUILD)/obj/models/sq_bs_if4.o: CFLAGS_ALL += -O3 -fno-trapping-math
 $(BUILD)/obj/models/quant/sq_spqr_errors.o: CFLAGS_ALL += -O3 -fno-trapping-math
 $(BUILD)/obj/models/quant/sq_column_loop.o $(BUILD)/obj/models/quant/sq_calibration.o $(BUILD)/obj/models/quant/sq_smooth.o $(BUILD)/obj/models/quant/sq_algorithm2.o: CFLAGS_ALL += -O3 -fno-trapping-math

@@ -14,6 +14,10 @@
 //                                     or a power of two
 //   46     E2M1                16     as NV, for 6 or for 4, by   the same                     Q.3
 //                                     squared error
+//   IF4    E2M1 or INT4, of    16     E4M3; its sign says which   the same                 [R] Q.5c
+//          each block
+//   RAZER  E2M1 and a fifth    16     E4M3; its sign is that of   the same                 [R] Q.5c
+//          value, +5 or -5            the fifth value
 //
 // What a kind decides about a block is a table of functions (sq_bs_kind.h): all else is the same
 // for all kinds. So a further kind is one file.
@@ -33,13 +37,15 @@
 
 struct sq_bs_kind;
 extern const struct sq_bs_kind sq_bs_mx, sq_bs_plus, sq_bs_nv, sq_bs_four_six, sq_bs_sq,
-    sq_bs_split;
+    sq_bs_split, sq_bs_if4, sq_bs_razer;
 #define SQ_BS_MX (&sq_bs_mx)
 #define SQ_BS_PLUS (&sq_bs_plus)
 #define SQ_BS_NV (&sq_bs_nv)
 #define SQ_BS_FOUR_SIX (&sq_bs_four_six)
 #define SQ_BS_SQ (&sq_bs_sq)
 #define SQ_BS_SPLIT (&sq_bs_split)
+#define SQ_BS_IF4 (&sq_bs_if4)
+#define SQ_BS_RAZER (&sq_bs_razer)
 
 enum sq_bs_rule { SQ_BS_OCP, SQ_BS_CEIL };
 enum { SQ_BS_BLOCK_MAX = 32, SQ_BS_PARTS = 2 };
@@ -53,6 +59,10 @@ struct sq_bs_format {
     bool is_high_block;      // SQ: high elements at a scale of their block, else of the row
     bool is_power_of_two;    // SPLIT: the step
     bool is_by_maximum;      // SPLIT: the smallest step at which nothing clips, else by error
+    bool is_searched;        // NV: the scale of a block by squared error, Q.5c; else by its largest
+    // Scales above the blocks are powers of two (Q.5b, token2), so that an encoder subtracts
+    // exponents where it would divide.
+    bool is_global_power_of_two;
 };
 
 // SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.

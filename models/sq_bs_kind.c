@@ -88,16 +88,32 @@ int sq_bs_ceil_exponent(float amax, float most)
     return e_amax - e_most + (m_amax > m_most);
 }
 
+// The scale at which `limit` reaches amax; 0 where amax is 0, or too small for one.
+static float reach(const struct sq_bs_format *f, float amax, float limit)
+{
+    if (!f->is_global_power_of_two)
+        return amax / limit;
+    return amax > 0 ? ldexpf(1, sq_bs_ceil_exponent(amax, limit)) : 0;
+}
+
 void sq_bs_globals_of(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],
                       float global[SQ_BS_PARTS])
 {
+    const float sixteenth = 1.0f / 16;
+    float limit[SQ_BS_PARTS] = {SQ_E4M3_MAX * sq_bs_top(f, 0), 0};
     global[0] = global[1] = 1;
     if (sq_bs_is_e8m0(f))
         return;
-    if (f->kind->globals)
-        f->kind->globals(f, amax, global);
-    else
-        global[0] = sq_bs_positive(amax[0] / (SQ_E4M3_MAX * sq_bs_top(f, 0)));
+    if (f->kind->limits)
+        f->kind->limits(f, limit);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        global[p] = limit[p] > 0 ? reach(f, amax[p], limit[p]) : 0;
+    if (sq_bs_n_parts(f) == 1)
+        global[0] = fmaxf(global[0], global[1]);
+    else if (f->is_global_power_of_two && !f->is_high_block)
+        global[0] = global[1] * sixteenth; // Q.5b
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++)
+        global[p] = sq_bs_positive(global[p]);
 }
 
 void sq_bs_mark(const struct sq_bs_format *f, const float *x, size_t n, uint8_t *is_high)

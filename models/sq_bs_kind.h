@@ -29,6 +29,10 @@ struct sq_bs_loops {
     // would be without a mark. NULL: marks change nothing.
     void (*marked)(const uint8_t *code, const uint8_t *high, const uint8_t *is_high, size_t n,
                    int16_t *x);
+    // Of a kind whose values depend on the scale of their block: x[n_blocks][block] is what the codes
+    // are of f->element. NULL: they depend on nothing else.
+    void (*scaled)(const uint8_t *code, const uint8_t *scale, size_t n_blocks, size_t block,
+                   int16_t *x);
 };
 enum sq_bs_level { SQ_BS_PORTABLE, SQ_BS_AVX2, SQ_BS_AVX512, SQ_BS_LEVELS };
 enum sq_bs_level sq_bs_level(void); // the highest that this processor has
@@ -43,10 +47,10 @@ struct sq_bs_kind {
 
     // Fields of the format that are not checked for all kinds; NULL: they are good.
     enum sq_status (*check)(const struct sq_bs_format *f, struct sq_error *err);
-    // Scales above the blocks, from the largest magnitudes by part; NULL: of part 0 so that its
-    // largest element and scale reach it. Not asked where scales are E8M0.
-    void (*globals)(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],
-                    float global[SQ_BS_PARTS]);
+    // The largest magnitudes that a scale of 1 above the blocks reaches, by part. With marks and one
+    // part, limit[1] is that of marked elements; 0: they have no limit of their own. NULL: of part 0
+    // the product of its largest element and scale. Not asked where scales are E8M0.
+    void (*limits)(const struct sq_bs_format *f, float limit[SQ_BS_PARTS]);
     // Codes of the block's scales. The marks are there where marks are SENTINEL or MASKED; a kind that
     // is PLACED makes its own (sq_bs_mark). amax: the largest magnitudes of n elements, marked ones
     // in part 1.

@@ -129,6 +129,9 @@ INLINE void integers_body(const struct sq_bs *c, size_t row, struct sq_bs_lane *
         if (own->marked)
             own->marked(c->code + at, c->high ? c->high + at : NULL, c->is_high + at, c->k,
                         l->x[p]);
+        if (own->scaled)
+            own->scaled(c->code + at, c->scale[0] + at / c->f.block, c->k / c->f.block, c->f.block,
+                        l->x[p]);
         if (c->f.block == 16)
             sums_of(l->x[p], c->k / 16, 16, l->sum[p]);
         else

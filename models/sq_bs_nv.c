@@ -1,17 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocks of 16 at an E4M3 scale (SPEC Q.3): NV, whose largest element becomes the largest of its
-// format, and FOUR_SIX, where it becomes 6 or 4.
+// format, or whose scale is searched for (Q.5c); and FOUR_SIX, where the largest becomes 6 or 4.
 #include <math.h>
 
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 
+// Candidates of a search: the code by the largest element, then its neighbours by ascending code, held
+// to 0 .. 448.
+enum { BELOW = 6, ABOVE = 4, CANDIDATES = 1 + BELOW + ABOVE, LAST = 0x7e };
+
+INLINE int32_t candidate_of(int32_t code, unsigned i)
+{
+    const int32_t to = i == 0 ? 0 : (int32_t)i - 1 - BELOW, c = code + to + (i > BELOW);
+    return c < 0 ? 0 : c > LAST ? LAST : c;
+}
+
+static enum sq_status nv_check(const struct sq_bs_format *f, struct sq_error *err)
+{
+    if (f->is_searched && f->element != SQ_ELEMENT_E2M1 && f->element != SQ_ELEMENT_INT4 &&
+        f->element != SQ_ELEMENT_INT5)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "element = %s, need e2m1, int4 or int5 to search",
+                       sq_element_name(f->element));
+    return SQ_OK;
+}
+
 static void nv_choose(const struct sq_bs_format *f, const float *x, size_t n,
                       const float amax[SQ_BS_PARTS], const float global[SQ_BS_PARTS],
                       struct sq_bs_block *b)
 {
-    (void)x, (void)n;
+    uint8_t candidate[CANDIDATES];
     b->scale[0] = sq_e4m3_encode(amax[0] / sq_bs_top(f, 0) / global[0]);
+    for (unsigned i = 0; i < CANDIDATES; i++)
+        candidate[i] = (uint8_t)candidate_of(b->scale[0], i);
+    if (f->is_searched)
+        sq_bs_least_error(f, x, n, global, candidate, CANDIDATES, b);
+}
+
+INLINE float nv_e2m1(const struct sq_bs_tile *t, unsigned i, unsigned l, float step)
+{
+    return sq_bs_e2m1_value(
+        sq_bs_code_of(SQ_ELEMENT_E2M1, sq_bs_quotient(t->x[i][l], step), false));
+}
+
+INLINE float nearest_integer(float q, float most)
+{
+    const float r = rintf(q);
+    return r > most ? most : r < -most ? -most : r;
+}
+
+INLINE float nv_int4(const struct sq_bs_tile *t, unsigned i, unsigned l, float step)
+{
+    return nearest_integer(sq_bs_quotient(t->x[i][l], step), 7);
+}
+
+INLINE float nv_int5(const struct sq_bs_tile *t, unsigned i, unsigned l, float step)
+{
+    return nearest_integer(sq_bs_quotient(t->x[i][l], step), 15);
+}
+
+INLINE void nv_search(enum sq_element e, struct sq_bs_tile *t, unsigned block, float global)
+{
+    struct sq_bs_least best;
+    int32_t by_maximum[LANES];
+    memcpy(by_maximum, t->scale[0], sizeof by_maximum);
+    for (unsigned i = 0; i < CANDIDATES; i++) {
+        int32_t scale[LANES];
+        float step[LANES];
+        for (unsigned l = 0; l < LANES; l++) {
+            scale[l] = candidate_of(by_maximum[l], i);
+            step[l] = sq_bs_e4m3_value(scale[l]) * global;
+        }
+        sq_bs_least_start(&best, i, scale, step);
+        if (e == SQ_ELEMENT_E2M1)
+            sq_bs_least_try(t, block, nv_e2m1, scale, step, &best);
+        else if (e == SQ_ELEMENT_INT4)
+            sq_bs_least_try(t, block, nv_int4, scale, step, &best);
+        else
+            sq_bs_least_try(t, block, nv_int5, scale, step, &best);
+    }
+    sq_bs_least_take(t, &best);
 }
 
 INLINE void nv_tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned block,
@@ -19,6 +87,12 @@ INLINE void nv_tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned
 {
     sq_bs_tile_amax(t, block, false);
     sq_bs_tile_scales(t, 0, sq_element_max(f->element), global[0]);
+    if (f->is_searched && f->element == SQ_ELEMENT_E2M1)
+        nv_search(SQ_ELEMENT_E2M1, t, block, global[0]);
+    else if (f->is_searched && f->element == SQ_ELEMENT_INT4)
+        nv_search(SQ_ELEMENT_INT4, t, block, global[0]);
+    else if (f->is_searched)
+        nv_search(SQ_ELEMENT_INT5, t, block, global[0]);
     sq_bs_tile_elements(f->element, t, block);
 }
 
@@ -26,6 +100,7 @@ SQ_BS_LOOPS(nv_loops, nv_tile)
 
 const struct sq_bs_kind sq_bs_nv = {
     .name = "nv",
+    .check = nv_check,
     .choose = nv_choose,
     .encode = sq_bs_plain_encode,
     .element = sq_bs_plain_element,
@@ -52,12 +127,6 @@ static void four_six_choose(const struct sq_bs_format *f, const float *x, size_t
     sq_bs_least_error(f, x, n, global, candidate, 2, b);
 }
 
-INLINE float four_six_element(const struct sq_bs_tile *t, unsigned i, unsigned l, float step)
-{
-    return sq_bs_e2m1_value(
-        sq_bs_code_of(SQ_ELEMENT_E2M1, sq_bs_quotient(t->x[i][l], step), false));
-}
-
 INLINE void four_six_tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned block,
                           const float *global)
 {
@@ -73,7 +142,7 @@ INLINE void four_six_tile(const struct sq_bs_format *f, struct sq_bs_tile *t, un
             step[l] = sq_bs_e4m3_value(scale[l]) * global[0];
         }
         sq_bs_least_start(&best, i, scale, step);
-        sq_bs_least_try(t, block, four_six_element, scale, step, &best);
+        sq_bs_least_try(t, block, nv_e2m1, scale, step, &best);
     }
     sq_bs_least_take(t, &best);
     sq_bs_tile_codes(t, block, SQ_ELEMENT_E2M1);

@@ -27,12 +27,10 @@ static enum sq_status sq_check(const struct sq_bs_format *f, struct sq_error *er
     return check_high(f, err);
 }
 
-static void sq_globals(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],
-                       float global[SQ_BS_PARTS])
+static void sq_limits(const struct sq_bs_format *f, float limit[SQ_BS_PARTS])
 {
-    const float top = sq_bs_top(f, 1);
-    global[0] = sq_bs_positive(amax[0] / (SQ_E4M3_MAX * sq_bs_top(f, 0)));
-    global[1] = sq_bs_positive(f->is_high_block ? amax[1] / (SQ_E4M3_MAX * top) : amax[1] / top);
+    limit[0] = SQ_E4M3_MAX * sq_bs_top(f, 0);
+    limit[1] = (f->is_high_block ? SQ_E4M3_MAX : 1.0f) * sq_bs_top(f, 1);
 }
 
 static void sq_choose(const struct sq_bs_format *f, const float *x, size_t n,
@@ -121,7 +119,7 @@ const struct sq_bs_kind sq_bs_sq = {
     .marks = SQ_BS_SENTINEL,
     .high_bits = 8,
     .check = sq_check,
-    .globals = sq_globals,
+    .limits = sq_limits,
     .choose = sq_choose,
     .encode = sq_encode,
     .element = sq_element,
@@ -139,11 +137,10 @@ static enum sq_status split_check(const struct sq_bs_format *f, struct sq_error 
     return check_high(f, err);
 }
 
-static void split_globals(const struct sq_bs_format *f, const float amax[SQ_BS_PARTS],
-                          float global[SQ_BS_PARTS])
+static void split_limits(const struct sq_bs_format *f, float limit[SQ_BS_PARTS])
 {
-    global[0] = sq_bs_positive(
-        fmaxf(amax[0] / (SQ_E4M3_MAX * sq_bs_top(f, 0)), amax[1] / (SQ_E4M3_MAX * SPLIT_MAX)));
+    limit[0] = SQ_E4M3_MAX * sq_bs_top(f, 0);
+    limit[1] = SQ_E4M3_MAX * SPLIT_MAX;
 }
 
 // The step of a bank: the smallest at which nothing clips, t, or the best of five candidates: E4M3
@@ -270,7 +267,7 @@ const struct sq_bs_kind sq_bs_split = {
     .high_bits = 4,
     .offset = -128 - SPLIT_MIN,
     .check = split_check,
-    .globals = split_globals,
+    .limits = split_limits,
     .choose = split_choose,
     .encode = split_encode,
     .element = split_element,

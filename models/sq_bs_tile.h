@@ -433,14 +433,31 @@ INLINE void sq_bs_tile_of_row(sq_bs_tile_body *body, sq_bs_tile_in *in, sq_bs_ti
 #define SQ_BS_LOOPS(name, body)                                                                    \
     SQ_BS_TILES(body)                                                                              \
     static const struct sq_bs_loops name[SQ_BS_LEVELS] = {                                         \
-        {body##_portable, NULL}, {body##_avx2, NULL}, {body##_avx512, NULL}};
+        {body##_portable, NULL, NULL}, {body##_avx2, NULL, NULL}, {body##_avx512, NULL, NULL}};
 #define SQ_BS_LOOPS_MARKED(name, body, marked)                                                     \
     SQ_BS_TILES(body)                                                                              \
     SQ_BS_MARKED_AT(marked, portable, )                                                            \
     SQ_BS_MARKED_AT(marked, avx2, SQ_BS_AVX2_TARGET)                                               \
     SQ_BS_MARKED_AT(marked, avx512, SQ_BS_AVX512_TARGET)                                           \
-    static const struct sq_bs_loops name[SQ_BS_LEVELS] = {{body##_portable, marked##_portable},    \
-                                                          {body##_avx2, marked##_avx2},            \
-                                                          {body##_avx512, marked##_avx512}};
+    static const struct sq_bs_loops name[SQ_BS_LEVELS] = {                                         \
+        {body##_portable, marked##_portable, NULL},                                                \
+        {body##_avx2, marked##_avx2, NULL},                                                        \
+        {body##_avx512, marked##_avx512, NULL}};
+#define SQ_BS_SCALED_AT(body, level, target)                                                       \
+    target static void body##_##level(const uint8_t *code, const uint8_t *scale, size_t n_blocks,  \
+                                      size_t block, int16_t *x)                                    \
+    {                                                                                              \
+        body(code, scale, n_blocks, block, x);                                                     \
+    }
+// And of an inline function for values that depend on the scale.
+#define SQ_BS_LOOPS_SCALED(name, body, scaled)                                                     \
+    SQ_BS_TILES(body)                                                                              \
+    SQ_BS_SCALED_AT(scaled, portable, )                                                            \
+    SQ_BS_SCALED_AT(scaled, avx2, SQ_BS_AVX2_TARGET)                                               \
+    SQ_BS_SCALED_AT(scaled, avx512, SQ_BS_AVX512_TARGET)                                           \
+    static const struct sq_bs_loops name[SQ_BS_LEVELS] = {                                         \
+        {body##_portable, NULL, scaled##_portable},                                                \
+        {body##_avx2, NULL, scaled##_avx2},                                                        \
+        {body##_avx512, NULL, scaled##_avx512}};
 
 #endif

@@ -46,6 +46,15 @@ static const struct sq_bs_format bs_formats[] = {
     SQ(SPLIT, INT4, 16, 2, .is_by_maximum = true),
     SQ(SPLIT, INT4, 16, 1, .is_power_of_two = true),
     SQ(SPLIT, INT4, 32, 8, .is_power_of_two = true, .is_by_maximum = true),
+    {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16, .is_searched = true},
+    {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16, .is_searched = true},
+    {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT5, .block = 32, .is_searched = true},
+    {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16, .is_global_power_of_two = true},
+    {.kind = SQ_BS_RAZER, .element = SQ_ELEMENT_E2M1, .block = 16},
+    {.kind = SQ_BS_IF4, .element = SQ_ELEMENT_E2M1, .block = 16},
+    SQ(SQ, INT4, 32, 1, .is_global_power_of_two = true),
+    SQ(SQ, INT4, 16, 2, .is_high_block = true, .is_global_power_of_two = true),
+    SQ(SPLIT, INT4, 16, 2, .is_global_power_of_two = true),
 };
 #undef MX
 #undef NV

@@ -95,7 +95,7 @@ SQ_TEST(blocks_as_the_slow_encoder)
     float x[N * K], got[192], want[SQ_BS_BLOCK_MAX];
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         const struct sq_bs_format *f = &bs_formats[i];
-        if (f->kind != SQ_BS_MX && f->kind != SQ_BS_NV)
+        if ((f->kind != SQ_BS_MX && f->kind != SQ_BS_NV) || f->is_searched)
             continue;
         for (unsigned round = 0; round < 40; round++) {
             struct sq_bs c = bs_alloc(f, N, K);
@@ -117,6 +117,153 @@ SQ_TEST(blocks_as_the_slow_encoder)
             bs_free(&c);
         }
     }
+}
+
+// Squared error of a block at a step, by the values of e.
+static double slow_error(enum sq_element e, const float *x, size_t n, float step, float *out)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = step > 0 ? (float)nearest(e, (double)(x[i] / step)) * step : 0;
+        sum += ((double)x[i] - (double)out[i]) * ((double)x[i] - (double)out[i]);
+    }
+    return sum;
+}
+
+// The scale that the search of Q.5c finds: the code by the largest, else a better one of -6..+4 codes
+// beside it, the lower of two that are equally good.
+static void slow_search(const struct sq_bs_format *f, const float *x, size_t n, float global,
+                        float *out)
+{
+    float amax = 0, v[SQ_BS_BLOCK_MAX];
+    for (size_t i = 0; i < n; i++)
+        amax = fmaxf(amax, fabsf(x[i]));
+    int code = 0;
+    const float scale = e4m3_of(amax / sq_element_max(f->element) / global);
+    while (sq_e4m3_decode((uint8_t)code) != scale)
+        code++;
+    double least = slow_error(f->element, x, n, scale * global, out);
+    for (int c = code - 6; c <= code + 4; c++) {
+        if (c < 0 || c > 126)
+            continue;
+        const double e = slow_error(f->element, x, n, sq_e4m3_decode((uint8_t)c) * global, v);
+        if (e < least) {
+            least = e;
+            memcpy(out, v, n * sizeof *out);
+        }
+    }
+}
+
+// E2M1 with its largest at 6, or INT4 at 7.
+static void slow_if4(const float *x, size_t n, float global, float *out)
+{
+    float amax = 0, v[SQ_BS_BLOCK_MAX];
+    for (size_t i = 0; i < n; i++)
+        amax = fmaxf(amax, fabsf(x[i]));
+    const double e2m1 = slow_error(SQ_ELEMENT_E2M1, x, n, e4m3_of(amax / 6 / global) * global, out);
+    const double int4 = slow_error(SQ_ELEMENT_INT4, x, n, e4m3_of(amax / 7 / global) * global, v);
+    if (int4 < e2m1)
+        memcpy(out, v, n * sizeof *out);
+}
+
+SQ_TEST(searches_as_the_slow_encoder)
+{
+    struct sq_rng r = {fixture_seed() + 9};
+    enum { N = 4, K = 150 };
+    float x[N * K], got[192], want[SQ_BS_BLOCK_MAX];
+    for (size_t i = 0; i < LEN(bs_formats); i++) {
+        const struct sq_bs_format *f = &bs_formats[i];
+        const bool is_if4 = f->kind == SQ_BS_IF4;
+        for (unsigned round = 0; (is_if4 || f->is_searched) && round < 20; round++) {
+            struct sq_bs c = bs_alloc(f, N, K);
+            fill(&r, x, N * K, round % 2);
+            bs_encode(&c, x, round % 4 < 2);
+            for (size_t at = 0; at < N * K; at++) {
+                const size_t row = at / K, j = at % K, n = K - j < f->block ? K - j : f->block;
+                if (j == 0)
+                    sq_bs_decode_row(&c, row, got);
+                if (j % f->block != 0)
+                    continue;
+                if (is_if4)
+                    slow_if4(x + at, n, c.global[0][row], want);
+                else
+                    slow_search(f, x + at, n, c.global[0][row], want);
+                for (size_t e = 0; e < n; e++)
+                    if (got[j + e] != want[e])
+                        fail_msg("seed %llu, format %zu: %a became %a, want %a",
+                                 (unsigned long long)fixture_seed(), i, (double)x[at + e],
+                                 (double)got[j + e], (double)want[e]);
+            }
+            bs_free(&c);
+        }
+    }
+}
+
+// Q.5b: the smallest power of two at which nothing is out of reach, and of SQ with a high scale of
+// the row a sixteenth of that for the low part.
+SQ_TEST(globals_that_are_powers_of_two)
+{
+    static const struct {
+        struct sq_bs_format f;
+        double limit[2]; // of 448 and the largest element; 0: none
+        bool is_sixteenth, is_one;
+    } c[] = {
+        {{.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16}, {448 * 6, 0}, false, true},
+        {{.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16}, {448 * 7, 0}, false, true},
+        {{.kind = SQ_BS_SQ, .element = SQ_ELEMENT_INT4, .block = 32, .high_per_block = 1},
+         {0, 127},
+         true,
+         false},
+        {{.kind = SQ_BS_SQ, .element = SQ_ELEMENT_E2M1, .block = 32, .high_per_block = 1},
+         {0, 448},
+         true,
+         false},
+        {{.kind = SQ_BS_SQ,
+          .element = SQ_ELEMENT_INT4,
+          .block = 32,
+          .high_per_block = 1,
+          .is_high_block = true},
+         {448 * 7, 448 * 127},
+         false,
+         false},
+        {{.kind = SQ_BS_SPLIT, .element = SQ_ELEMENT_INT4, .block = 16, .high_per_block = 1},
+         {448 * 7, 448 * 119},
+         false,
+         true},
+    };
+    struct sq_rng r = {fixture_seed() + 10};
+    for (size_t i = 0; i < LEN(c); i++)
+        for (unsigned round = 0; round < 3000; round++) {
+            struct sq_bs_format f = c[i].f;
+            f.is_global_power_of_two = true;
+            const int e = (int)sq_rng_below(&r, 160) - 80;
+            float amax[2], global[2];
+            double want[2] = {0};
+            amax[1] = ldexpf(1 + (float)sq_rng_unit(&r), e);
+            amax[0] = amax[1] * (float)sq_rng_unit(&r);
+            for (unsigned p = 0; p < 2 && round % 3 == 0; p++) // on the limit, and beside it
+                if (c[i].limit[p] > 0)
+                    amax[p] = nextafterf(ldexpf((float)c[i].limit[p], e),
+                                         round % 2   ? INFINITY
+                                         : round % 5 ? 0
+                                                     : (float)c[i].limit[p]);
+            for (unsigned p = 0; p < 2; p++)
+                if (c[i].limit[p] > 0 && amax[p] > 0) {
+                    int power = -200;
+                    while (ldexp(c[i].limit[p], power) < (double)amax[p])
+                        power++;
+                    want[p] = ldexp(1, power);
+                }
+            if (c[i].is_one)
+                want[0] = fmax(want[0], want[1]);
+            if (c[i].is_sixteenth)
+                want[0] = want[1] / 16;
+            sq_bs_globals_of(&f, amax, global);
+            for (unsigned p = 0; p < sq_bs_n_parts(&f); p++)
+                if ((double)global[p] != (want[p] > 0 ? want[p] : 1))
+                    fail_msg("case %zu: amax %a, %a: global[%u] = %a, want %a", i, (double)amax[0],
+                             (double)amax[1], p, (double)global[p], want[p]);
+        }
 }
 
 // Whole rows at once, as one block after the other by the rules of single blocks.
@@ -226,8 +373,9 @@ SQ_TEST(globals)
             for (unsigned p = 0; p < sq_bs_n_parts(f); p++) {
                 const float *g = c.global[p];
                 const bool is_one = g[0] == g[1] && g[1] == g[2];
-                assert_int_equal(is_one,
-                                 !sq_bs_has_global(f, p) || (is_tensor && sq_bs_has_scale(f, p)));
+                const bool want = !sq_bs_has_global(f, p) || (is_tensor && sq_bs_has_scale(f, p));
+                if (want || !f->is_global_power_of_two) // rows alike have the same power of two
+                    assert_int_equal(is_one, want);
             }
         }
         bs_free(&c);
@@ -279,13 +427,15 @@ SQ_TEST(choices)
     float x[N * K];
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         const struct sq_bs_format *f = &bs_formats[i];
-        const bool is_four_six = f->kind == SQ_BS_FOUR_SIX;
+        const bool is_four_six = f->kind == SQ_BS_FOUR_SIX || f->kind == SQ_BS_RAZER ||
+                                 f->kind == SQ_BS_IF4 || f->is_searched;
         const bool is_chosen = is_four_six || (f->kind == SQ_BS_SPLIT && !f->is_by_maximum);
         unsigned better = 0;
         for (unsigned round = 0; is_chosen && round < 20; round++) {
             struct sq_bs_format plain = *f;
             plain.kind = is_four_six ? SQ_BS_NV : SQ_BS_SPLIT;
             plain.is_by_maximum = !is_four_six;
+            plain.is_searched = false;
             struct sq_bs a = bs_alloc(f, N, K), b = bs_alloc(&plain, N, K);
             fill(&r, x, N * K, false);
             bs_encode(&a, x, true);
@@ -328,7 +478,7 @@ static float scale_of(const struct sq_bs *c, size_t row, size_t j, unsigned p)
     if (!sq_bs_has_scale(&c->f, p))
         return 1;
     const uint8_t code = c->scale[p][row * (c->k / c->f.block) + j];
-    return sq_bs_is_e8m0(&c->f) ? sq_e8m0_decode(code) : sq_e4m3_decode(code);
+    return sq_bs_is_e8m0(&c->f) ? sq_e8m0_decode(code) : fabsf(sq_e4m3_decode(code));
 }
 
 static float slow_product(const struct sq_bs *w, size_t c, const struct sq_bs *x, size_t t)

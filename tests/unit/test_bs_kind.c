@@ -108,6 +108,33 @@ static void draw(struct sq_rng *r, struct sq_bs *c, bool is_tensor)
     free(x);
 }
 
+// The kind of models/ (sq_bs_razer.c), whose rows go through loops over vectors: the same codes.
+SQ_TEST(equals_the_kind_of_models)
+{
+    enum { N = 5, K = 1000 };
+    const struct sq_bs_format own = {.kind = SQ_BS_RAZER, .element = SQ_ELEMENT_E2M1, .block = 16};
+    struct sq_rng r = {fixture_seed()};
+    struct sq_bs a = bs_alloc(&razer, N, K), b = bs_alloc(&own, N, K);
+    float *x = fixture_alloc(N * K * sizeof *x);
+    for (unsigned round = 0; round < 4; round++) {
+        for (size_t i = 0; i < N * K; i++)
+            x[i] = (float)fixture_gauss(&r) * (sq_rng_below(&r, 30) ? 1.0f : 0.0f);
+        bs_encode(&a, x, round % 2);
+        bs_encode(&b, x, round % 2);
+        assert_memory_equal(a.code, b.code, N * a.k);
+        assert_memory_equal(a.scale[0], b.scale[0], N * a.k / 16);
+        for (size_t row = 0; row < N; row++) {
+            float v[1008], w[1008];
+            sq_bs_decode_row(&a, row, v);
+            sq_bs_decode_row(&b, row, w);
+            assert_memory_equal(v, w, sizeof v);
+        }
+    }
+    free(x);
+    bs_free(&a);
+    bs_free(&b);
+}
+
 SQ_TEST(is_stored_and_read_back)
 {
     struct sq_rng r = {fixture_seed()};

@@ -171,7 +171,8 @@ SQ_TEST(bits)
 {
     static const double want[] = {4.25, 4.25, 6.25, 6.25,    6.25, 6.25, 8.25, 8.25, 8.25,
                                   8.25, 8.25, 8.25, 4.40625, 4.5,  4.5,  4.5,  5.5,  4.5,
-                                  6,    5.25, 5.5,  8.5,     5.75, 6,    5.75, 6.25};
+                                  6,    5.25, 5.5,  8.5,     5.75, 6,    5.75, 6.25, 4.5,
+                                  4.5,  5.25, 4.5,  4.5,     4.5,  4.5,  6,    6};
     assert_int_equal(LEN(want), LEN(bs_formats));
     for (size_t i = 0; i < LEN(bs_formats); i++) {
         const struct sq_bs_format *f = &bs_formats[i];
