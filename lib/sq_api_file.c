@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "lib/sq_api.h"
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_operand_file.h"
 
 enum { NAME_MAX_NBYTES = 255 };
 
@@ -56,6 +57,7 @@ static enum sq_status check_names(const char *const *name, size_t n, struct sq_e
 static enum sq_status write_packed(const char *path, const char *const *name,
                                    const sqsim_layer *const *layer, size_t n, struct sq_error *err)
 {
+    const struct sq_format_packed *packed = layer[0]->recipe.format->file->packed;
     struct sq_operand_file_writer writer;
     const struct sq_operand_file_info info = {
         .format = sq_recipe_banks(&layer[0]->recipe), .producer = "golden", .source = "real"};
@@ -68,7 +70,7 @@ static enum sq_status write_packed(const char *path, const char *const *name,
     enum sq_status status = sq_operand_file_begin(&writer, path, &info, item, n, err);
     free(item);
     for (size_t i = 0; status == SQ_OK && i < n; i++)
-        status = sq_operand_file_put(&writer, i, &sq_grid_layer_of(&layer[i]->quant)->packed, err);
+        status = sq_operand_file_put(&writer, i, packed->operand(layer[i]->quant.state), err);
     if (status == SQ_OK)
         return sq_operand_file_commit(&writer, err);
     sq_operand_file_abort(&writer);

@@ -6,6 +6,7 @@
 
 #include "lib/sq_api.h"
 #include "models/quant/sq_smooth.h"
+#include "sim/llm/sq_layer_scan.h"
 #include "sim/machine/sq_mapping.h"
 
 enum { N_SAMPLE = 512 }; // tokens that formats with a sample see, as in an evaluation
@@ -74,7 +75,7 @@ static enum sq_status encode(const struct sqsim_format *format, const float *w, 
     struct sq_quant_input in = {0};
     if (format->purpose != SQSIM_VALUES)
         return SQ_FAIL(err, SQ_ERR_ARG, "the format was made for SQSIM_TIME, need SQSIM_VALUES");
-    if (r->is_greedy || r->dense_fraction > 0)
+    if (sq_layer_scan_is_needed(r))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "thresholds = greedy and dense-layers compare the layers of a model");
     SQ_TRY(check_size("n", n, err));

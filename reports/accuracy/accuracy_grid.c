@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "reports/accuracy/subject.h"
+#include "sim/format/grid/sq_grid_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
 // ---- one line ---------------------------------------------------------------------------------
@@ -34,16 +35,18 @@ static void line(const struct subject *s, const char *family, const struct sq_re
 {
     static const char *const score[] = {"c0", "c1", "c2", "c3"};
     const bool is_act = !r->is_act_f16 && sq_grid_is_mixed(&r->act);
-    const struct sq_grid *g = is_act ? &r->act : &r->weight;
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    const struct sq_grid *g = is_act ? &r->act : &o->weight;
     const bool is_mixed = sq_grid_is_mixed(g);
     const double start = omp_get_wtime(), value = subject_measure(s, r);
     printf("%s,%s%s,%s,%u,%u,%u,%g,%u,%u,%s,", family, r->format->name,
-           is_act && r->select == SQ_SELECT_DYNAMIC_INT8 ? "_int8" : "", sq_grid_name(g->kind),
+           is_act && o->select == SQ_SELECT_DYNAMIC_INT8 ? "_int8" : "", sq_grid_name(g->kind),
            is_mixed ? g->high_bits : 0, g->low_bits, is_mixed ? r->bank : 0,
-           is_mixed ? 1 - (double)r->high_per_bank / r->bank : 0, r->weight.low_bits,
-           r->is_act_f16 ? 16 : r->act.low_bits, r->is_gptq ? "gptq" : "rtn");
-    printf("%s%s,%g,%g,%.6f,%.2f\n", r->is_mask_by_act ? "act" : score[r->gptq.score],
-           r->gptq.is_lazy ? "_lazy" : "", r->is_smooth ? r->alpha : -1, operand_bits(r, g, is_act),
+           is_mixed ? 1 - (double)r->high_per_bank / r->bank : 0, o->weight.low_bits,
+           r->is_act_f16 ? 16 : r->act.low_bits,
+           r->algorithm == SQ_ALGORITHM_GPTQ ? "gptq" : "rtn");
+    printf("%s%s,%g,%g,%.6f,%.2f\n", o->is_mask_by_act ? "act" : score[o->gptq.score],
+           o->gptq.is_lazy ? "_lazy" : "", r->is_smooth ? r->alpha : -1, operand_bits(r, g, is_act),
            value, omp_get_wtime() - start);
     fflush(stdout);
     fprintf(stderr, "\r%u recipes", ++n_lines);
@@ -80,7 +83,7 @@ static struct sq_recipe weights(struct sq_grid grid, unsigned act_bits)
 {
     struct sq_recipe r = sq_recipe_default();
     r.format = sq_grid_is_mixed(&grid) ? &sq_format_sq_w : &sq_format_dense;
-    r.weight = grid;
+    sq_grid_set(&r)->weight = grid;
     r.act.low_bits = act_bits;
     return r;
 }
@@ -90,7 +93,7 @@ static struct sq_recipe activations(struct sq_grid grid, enum sq_select select)
     struct sq_recipe r = sq_recipe_default();
     r.format = select == SQ_SELECT_STATIC ? &sq_format_sq_a_static : &sq_format_sq_a_dynamic;
     r.act = grid;
-    r.select = select;
+    sq_grid_set(&r)->select = select;
     return r;
 }
 
@@ -104,7 +107,7 @@ static void baselines(const struct subject *s)
                 struct sq_recipe r =
                     weights((struct sq_grid){SQ_GRID_DENSE, 0, bits[i][0]}, bits[i][1]);
                 r.is_act_f16 = bits[i][1] == 16;
-                r.is_gptq = gptq;
+                r.algorithm = gptq ? SQ_ALGORITHM_GPTQ : SQ_ALGORITHM_RTN;
                 r.is_smooth = smooth;
                 line(s, "baseline", &r);
             }
@@ -112,9 +115,9 @@ static void baselines(const struct subject *s)
 
 static void smooth_and_rtn(const struct subject *s, struct sq_recipe *r)
 {
-    r->is_gptq = false;
+    r->algorithm = SQ_ALGORITHM_RTN;
     line(s, "rtn", r);
-    r->is_gptq = true;
+    r->algorithm = SQ_ALGORITHM_GPTQ;
     r->is_smooth = true;
     line(s, "smooth", r);
 }
@@ -122,21 +125,21 @@ static void smooth_and_rtn(const struct subject *s, struct sq_recipe *r)
 static void scores(const struct subject *s, struct sq_recipe *r)
 {
     for (unsigned score = 1; score < SQ_SCORES; score++) { // C0 is in the grid
-        r->gptq.score = (enum sq_score)score;
+        sq_grid_set(r)->gptq.score = (enum sq_score)score;
         line(s, "score", r);
     }
-    r->gptq.score = SQ_SCORE_C0;
-    r->gptq.is_lazy = true;
+    sq_grid_set(r)->gptq.score = SQ_SCORE_C0;
+    sq_grid_set(r)->gptq.is_lazy = true;
     line(s, "score", r);
 }
 
 static void mask_scores(const struct subject *s, struct sq_recipe *r)
 {
-    r->select = SQ_SELECT_STATIC;
-    r->is_mask_by_act = true;
+    sq_grid_set(r)->select = SQ_SELECT_STATIC;
+    sq_grid_set(r)->is_mask_by_act = true;
     line(s, "mask", r);
-    r->select = SQ_SELECT_DYNAMIC_INT8;
-    r->is_mask_by_act = false;
+    sq_grid_set(r)->select = SQ_SELECT_DYNAMIC_INT8;
+    sq_grid_set(r)->is_mask_by_act = false;
     line(s, "mask", r);
 }
 

@@ -135,7 +135,7 @@ static struct sq_recipe recipe_of(const char *variant)
 
 static double act_bits(const struct sq_recipe *r)
 {
-    return r->bs.operand == SQ_OPERAND_WEIGHTS ? NAN : sq_cost_act_nbits(r);
+    return r->operand == SQ_OPERAND_WEIGHTS ? NAN : sq_cost_act_nbits(r);
 }
 
 // KL of each sequence, a mean over its predicted tokens, as text.

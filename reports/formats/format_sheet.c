@@ -11,6 +11,11 @@
 #include <stdio.h>
 
 #include "reports/accuracy/subject.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
 static const struct subject *subject;
@@ -40,7 +45,7 @@ static struct sq_recipe base(void)
 static struct sq_recipe dense(unsigned weight_bits, unsigned act_bits)
 {
     struct sq_recipe r = base();
-    r.weight = (struct sq_grid){SQ_GRID_DENSE, 0, weight_bits};
+    sq_grid_set(&r)->weight = (struct sq_grid){SQ_GRID_DENSE, 0, weight_bits};
     r.is_act_f16 = act_bits == 16;
     r.act = (struct sq_grid){SQ_GRID_DENSE, 0, act_bits == 16 ? 8 : act_bits};
     return r;
@@ -57,7 +62,7 @@ static void put_sq(const char *class, unsigned high_bits, unsigned low_bits, dou
     struct sq_recipe r = base();
     char name[32];
     r.format = &sq_format_sq_w;
-    r.weight = (struct sq_grid){SQ_GRID_OWN, high_bits, low_bits};
+    sq_grid_set(&r)->weight = (struct sq_grid){SQ_GRID_OWN, high_bits, low_bits};
     r.bank = 32;
     r.high_per_bank = (unsigned)(32 * (1 - sparsity));
     snprintf(name, sizeof name, "sq_w %u/%u s=%g", high_bits, low_bits, sparsity);
@@ -71,7 +76,7 @@ static void put_sq_a(const char *class, enum sq_select select)
     r.act = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.bank = 32;
     r.high_per_bank = 8;
-    r.select = select;
+    sq_grid_set(&r)->select = select;
     put(class, select == SQ_SELECT_STATIC ? "sq_a_static 8/4 s=.75" : "sq_a_dynamic 8/4 s=.75",
         "gptq", "sq 8/4", &r);
 }
@@ -80,18 +85,17 @@ static void put_sq_a(const char *class, enum sq_select select)
 
 static struct sq_recipe of_format(const struct sq_format_ops *format)
 {
-    struct sq_recipe r = dense(8, 8);
-    r.format = format;
+    struct sq_recipe r = sq_recipe_of(format);
+    r.algorithm = SQ_ALGORITHM_GPTQ;
     r.group = format == &sq_format_gqsa ? 16 : 0;
-    r.sparsity = 0.5;
     return r;
 }
 
 static void put_sp24(const char *class, enum sq_prune prune, bool is_joint, const char *how)
 {
     struct sq_recipe r = of_format(&sq_format_sp24);
-    r.prune = prune;
-    r.is_gptq = is_joint;
+    sq_sp24_set(&r)->prune = prune;
+    r.algorithm = is_joint ? SQ_ALGORITHM_GPTQ : SQ_ALGORITHM_RTN;
     put(class, "sp24", how, "int8", &r);
 }
 
@@ -100,10 +104,9 @@ static void put_gqsa(const char *class, double sparsity, bool is_gptq, bool is_l
 {
     struct sq_recipe r = of_format(&sq_format_gqsa);
     char name[32];
-    r.sparsity = sparsity;
-    r.is_gptq = is_gptq;
-    r.is_lite = is_lite;
-    r.prune = SQ_PRUNE_SPARSEGPT;
+    r.algorithm = is_lite ? SQ_ALGORITHM_LITE : is_gptq ? SQ_ALGORITHM_GPTQ : SQ_ALGORITHM_RTN;
+    sq_gqsa_set(&r)->sparsity = sparsity;
+    sq_gqsa_set(&r)->prune = SQ_PRUNE_SPARSEGPT;
     snprintf(name, sizeof name, "gqsa g16 s=%g", sparsity);
     put(class, name, how, "int8", &r);
 }
@@ -112,10 +115,8 @@ static void put_spqt(const char *class, double sparsity)
 {
     struct sq_recipe r = of_format(&sq_format_spqt);
     char name[32];
-    r.sparsity = sparsity;
-    r.is_prefill_dense = sparsity == 0;
-    if (sparsity == 0)
-        r.sparsity = 0.5;
+    sq_spqt_set(&r)->sparsity = sparsity == 0 ? 0.5 : sparsity;
+    sq_spqt_set(&r)->is_prefill_dense = sparsity == 0;
     snprintf(name, sizeof name, "spqt s=%g", sparsity);
     put(class, name, "q4_k", "fp32", &r);
 }
@@ -124,8 +125,8 @@ static void put_spqr(const char *class, double outliers, bool is_absolute, const
 {
     struct sq_recipe r = of_format(&sq_format_spqr);
     r.percdamp = 1;
-    r.outliers = outliers;
-    r.is_absolute = is_absolute;
+    sq_spqr_set(&r)->outliers = outliers;
+    sq_spqr_set(&r)->is_absolute = is_absolute;
     put(class, "spqr", how, "fp16", &r);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cli_core.h"
 
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/sq_format_ops.h"
 
 // ---- banks --------------------------------------------------------------------------------------
 
@@ -24,13 +24,13 @@ enum sq_status sq_cli_banks_end(void *banks, struct sq_error *err)
     return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.200s", inner.text);
 }
 
-static const char *const stored[] = {"sq_w", NULL}; // whose banks a core has
 static const char *const groups[] = {"32", "64", "128", "row", NULL};
 static const char *const four_or_eight[] = {"4", "8", NULL};
 
 #define AT(field) SQ_CLI_AT(struct sq_cli_banks, field), .group = SQ_CLI_OF_FORMAT
 const struct sq_cli_row sq_cli_banks_rows[] = {
-    SQ_CLI_WORD("format", "F", stored, AT(stored), "stored format: SQ-format on weights"),
+    SQ_CLI_WORD("format", "F", sq_core_format_names, AT(stored),
+                "stored format: SQ-format on weights"),
     SQ_CLI_NUMBER("high-bits", "N", four_or_eight, AT(format.high_bits), "bits of a high code"),
     SQ_CLI_UINT("low-bits", "N", 2, 4, AT(format.low_bits), "bits of a low code"),
     SQ_CLI_UINT("bank", "N", SQ_BANK_MIN, SQ_BANK_MAX, AT(format.bank),
@@ -49,7 +49,7 @@ void sq_cli_banks_text(const struct sq_format *f, char text[64])
 
 void sq_cli_banks_json(const struct sq_format *f, json_t *object)
 {
-    json_object_set_new(object, "format", json_string("sq_w"));
+    json_object_set_new(object, "format", json_string(sq_core_format_names[0]));
     json_object_set_new(object, "high_bits", json_integer(f->high_bits));
     json_object_set_new(object, "low_bits", json_integer(f->low_bits));
     json_object_set_new(object, "bank", json_integer(f->bank));

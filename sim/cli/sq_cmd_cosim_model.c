@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cmd_cosim.h"
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_encoded_visit.h"
 
 struct visit {
@@ -29,9 +29,7 @@ static void print_head(const struct visit *v, const char *model)
     if (v->in->is_json)
         return;
     if (!is_all)
-        snprintf(format, sizeof format, "%s", v->r.format->name);
-    if (!is_all && sq_recipe_is_grid(&v->r))
-        v->r.format->text(&v->r, format);
+        sq_recipe_heading(&v->r, format);
     printf("%s, %s, %zu tokens; core %ux%u PEs, L=%u, H=%u, %s gather; arrays %ux%u\n", model,
            format, v->in->m, g->rows, g->cols, g->low_lanes, g->high_lanes,
            g->gather == SQ_GATHER_LOG ? "log" : "crossbar", v->options.array_rows,

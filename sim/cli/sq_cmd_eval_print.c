@@ -123,7 +123,7 @@ static void print_bits(FILE *out, const struct sq_recipe *r, const struct sq_eva
 {
     fprintf(out, "activations of %.5g bits", e->act_bits);
     if (isnan(e->stored_bits))
-        fprintf(out, r->bs.operand == SQ_OPERAND_ACT ? ", weights as they are" : ", mixed weights");
+        fprintf(out, r->operand == SQ_OPERAND_ACT ? ", weights as they are" : ", mixed weights");
     else
         fprintf(out, ", %.4f stored bits per weight", e->stored_bits);
     if (e->payload_bits < e->stored_bits) // false of NaN

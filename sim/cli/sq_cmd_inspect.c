@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 
 #include "sim/cli/sq_cli_core.h"
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/io/sq_quote.h"
 #include "sim/llm/sq_checkpoint.h"
@@ -125,10 +126,9 @@ static enum sq_status print_operand(const struct arguments *in, const struct sq_
                                     size_t i, double *bits, double *weights, struct sq_error *err)
 {
     const struct sq_operand_file_entry *e = &t->entry[i];
-    const struct sq_grid own = {SQ_GRID_OWN, t->format.high_bits, t->format.low_bits};
     struct sq_quant_layer q;
     struct sq_error why;
-    enum sq_status status = sq_grid_layer_load(t, i, &own, &q, &why);
+    enum sq_status status = sq_format_of_packed()->file->packed->load(t, i, &q, &why);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "operand '%.60s' is not valid: %.150s",
                        *e->name ? e->name : "(the file)", why.text);
@@ -160,7 +160,7 @@ static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safe
         sq_cli_banks_text(&t.format, format);
         snprintf(kind, sizeof kind, "%s, %zu operands, %.4f stored bits per weight, valid", format,
                  t.n_operands, bits / weights);
-        print_summary(in, in->is_json ? "sq_w" : kind, total, extra);
+        print_summary(in, in->is_json ? sq_format_of_packed()->name : kind, total, extra);
     }
     sq_operand_file_close(&t);
     return status;

@@ -11,11 +11,11 @@
 
 #include "sim/cli/sq_cli_calib.h"
 #include "sim/cli/sq_cli_text.h"
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_weight_file.h"
-#include "sim/llm/sq_sensitivity_scan.h"
-#include "sim/llm/sq_sparsity_scan.h"
+#include "sim/llm/sq_layer_scan.h"
 
 struct arguments {
     struct sq_cli_options options;
@@ -70,12 +70,17 @@ struct work {
     const struct sq_checkpoint *ck;
     struct sq_recipe r;
     struct sq_quant_layer *layer;         // [n_layers]
-    uint8_t *is_dense;                    // [n_layers]
+    struct sq_layer_choice choice;        // of the scan
     bool is_streamed;                     // sq_recipe_is_packed
     struct sq_operand_file_writer writer; // is_streamed and --output
     struct sq_sqnr sqnr;
     double weights, nbits;
 };
+
+static bool is_dense(const struct work *work, size_t i)
+{
+    return work->choice.is_dense && work->choice.is_dense[i];
+}
 
 static void print_layer(const struct work *work, size_t i, double bits, double db)
 {
@@ -85,7 +90,7 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
     if (!work->in->is_json) {
         char text[32];
         printf("%-36s %6zu x %-6zu %8zu %8.4f %9s%s\n", l->name, l->n, l->k, padded, bits,
-               sq_cli_number_text(db, 3, text), work->is_dense[i] ? " dense" : "");
+               sq_cli_number_text(db, 3, text), is_dense(work, i) ? " dense" : "");
         return;
     }
     const struct sq_quant_layer *q = &work->layer[i];
@@ -100,7 +105,7 @@ static void print_layer(const struct work *work, size_t i, double bits, double d
     json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
     json_object_set_new(o, "sqnr_db", sq_cli_json_number(db));
     if (!work->is_streamed)
-        json_object_set_new(o, "dense", json_boolean(work->is_dense[i]));
+        json_object_set_new(o, "dense", json_boolean(is_dense(work, i)));
     for (size_t f = 0; f < n_figures; f++)
         json_object_set_new(o, figure[f].key, sq_cli_json_number(figure[f].value));
     sq_cli_json_line(o);
@@ -157,7 +162,8 @@ static enum sq_status finish_layer(struct work *work, size_t i, const float *w,
     const size_t n = q->n, k = q->k_orig;
     struct sq_sqnr sqnr = {0};
     if (work->is_streamed && work->in->output)
-        SQ_TRY(sq_operand_file_put(&work->writer, i, &sq_grid_layer_of(q)->packed, err));
+        SQ_TRY(
+            sq_operand_file_put(&work->writer, i, q->format->file->packed->operand(q->state), err));
     SQ_TRY(sq_quant_layer_sqnr(q, w, &sqnr, err));
     const double nbits = sq_quant_layer_nbits(q), weights = (double)n * (double)k;
     print_layer(work, i, nbits / weights, sq_sqnr_db(&sqnr));
@@ -207,8 +213,8 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
     struct sq_eval_inputs in = {0};
     enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(&work->r), &in, err);
     if (status == SQ_OK)
-        status = sq_eval_encode(work->ck, block, &work->r, &in, work->is_dense, work->layer + first,
-                                err);
+        status =
+            sq_eval_encode(work->ck, block, &work->r, &in, &work->choice, work->layer + first, err);
     sq_eval_inputs_free(&in);
     for (size_t i = first; status == SQ_OK && i < first + SQ_BLOCK_LAYERS; i++) {
         float *w = NULL;
@@ -217,20 +223,6 @@ static enum sq_status do_block(struct work *work, struct sq_llama *calib, size_t
             status = finish_layer(work, i, w, err);
         free(w);
     }
-    return status;
-}
-
-// Which layers stay dense.
-static enum sq_status choose_dense(struct work *work, const struct sq_tokens *tokens,
-                                   struct sq_error *err)
-{
-    if (!(work->r.dense_fraction > 0))
-        return SQ_OK;
-    double *error = calloc(work->ck->n_layers, sizeof *error);
-    const enum sq_status status =
-        error ? sq_eval_sensitive(work->ck, tokens, &work->r, error, work->is_dense, err)
-              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", work->ck->n_layers);
-    free(error);
     return status;
 }
 
@@ -249,19 +241,11 @@ static enum sq_status do_model(struct work *work, const char *model, struct sq_e
         sq_token_source_read(&source, work->ck, model, "tokens_calib.safetensors", &tokens, err));
     if (work->in->n_calib_sequences && work->in->n_calib_sequences < tokens.n_sequences)
         tokens.n_sequences = (size_t)work->in->n_calib_sequences;
-    double *sparsity = work->r.is_greedy ? calloc(work->ck->n_layers, sizeof *sparsity) : NULL;
-    enum sq_status status = choose_dense(work, &tokens, err);
-    if (status == SQ_OK && work->r.is_greedy && !sparsity)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", work->ck->n_layers);
-    if (status == SQ_OK && sparsity)
-        status = sq_sparsity_scan_layers(work->ck, &tokens, &work->r, sparsity, err);
-    work->r.layer_sparsity = sparsity;
+    enum sq_status status = sq_layer_scan(work->ck, &tokens, &work->r, &work->choice, err);
     if (status == SQ_OK)
         status = sq_llama_init(&calib, work->ck, &tokens, err);
     for (size_t b = 0; status == SQ_OK && b < c->n_layers; b++)
         status = do_block(work, &calib, b, err);
-    work->r.layer_sparsity = NULL;
-    free(sparsity);
     sq_llama_free(&calib);
     sq_tokens_free(&tokens);
     return status;
@@ -318,9 +302,7 @@ static enum sq_status check_output(const char *path, struct sq_error *err)
 static enum sq_status encode(struct work *work, const char *model, struct sq_error *err)
 {
     char format[96];
-    snprintf(format, sizeof format, "%s", work->r.format->name);
-    if (sq_recipe_is_grid(&work->r))
-        work->r.format->text(&work->r, format);
+    sq_recipe_heading(&work->r, format);
     if (!work->in->is_json)
         printf("%s\n%-36s %15s %8s %8s %9s\n", format, "layer", "N x K     ", "k_padded", "bits",
                "SQNR dB");
@@ -351,11 +333,10 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
                         .ck = ck,
                         .r = in->r,
                         .layer = calloc(ck->n_layers, sizeof *work.layer),
-                        .is_dense = calloc(ck->n_layers, 1),
                         .is_streamed = sq_recipe_is_packed(&in->r)};
     omp_set_num_threads((int)in->jobs);
     enum sq_status status = SQ_OK;
-    if (!work.layer || !work.is_dense)
+    if (!work.layer)
         status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
     if (status == SQ_OK && in->output)
         status = work.is_streamed ? begin_stream(&work, err) : check_output(in->output, err);
@@ -369,7 +350,7 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
     for (size_t i = 0; work.layer && i < ck->n_layers; i++)
         sq_quant_layer_free(&work.layer[i]);
     free(work.layer);
-    free(work.is_dense);
+    sq_layer_scan_free(&work.choice);
     return status;
 }
 

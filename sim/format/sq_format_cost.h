@@ -57,6 +57,9 @@ struct sq_format_cost {
     // whatever the blocks: r takes its plans as well. False: there are no more. May be NULL.
     bool (*slower)(const struct sq_recipe *r, unsigned i, struct sq_recipe *other);
 
+    // Codes of the operand with high and low ones; NULL: activations.
+    const struct sq_grid *(*mixed)(const struct sq_recipe *r);
+
     // ---- traffic
     // Bytes of n output channels over the stretch, SQ_STREAM_LO to SQ_STREAM_SCALE, which are 0.
     void (*weight_nbytes)(const struct sq_recipe *r, uint64_t n, uint64_t m_all,

@@ -38,6 +38,20 @@ struct sq_metadata_value {
     unsigned min, max;
 };
 
+// Of the one format that also has a file of its own form: the packed SQ-format.
+struct sq_operand;
+struct sq_operand_file;
+struct sq_format_packed {
+    bool (*takes)(const struct sq_recipe *r); // whether quantize writes its layers so
+    // Bits, banks and group of such a file into *r.
+    void (*recipe)(const struct sq_format *f, struct sq_recipe *r);
+    // Operand i of a file as a layer, validated; free it with sq_quant_layer_free, after a failure
+    // it is empty.
+    enum sq_status (*load)(const struct sq_operand_file *file, size_t i,
+                           struct sq_quant_layer *layer, struct sq_error *err);
+    const struct sq_operand *(*operand)(const void *state); // what is written
+};
+
 struct sq_format_file {
     // The tensors, valid as long as the state; returns how many.
     size_t (*parts)(const void *state, struct sq_part part[SQ_PARTS_MAX]);
@@ -55,6 +69,7 @@ struct sq_format_file {
     // Numbers of the recipe that a file must carry so that it can be read and multiplied, as
     // metadata keys. They are stored and set through `value`; NULL where there are none.
     size_t (*numbers)(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
+    const struct sq_format_packed *packed; // NULL: no file of another form
 };
 
 #endif

@@ -3,11 +3,13 @@
 #include "sim/format/sq_recipe.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/quant/sq_algorithm2.h"
 #include "models/quant/sq_smooth.h"
+#include "models/sq_codes.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_rule.h"
 #include "sim/format/sq_quantize.h"
@@ -26,20 +28,16 @@ static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 
 // ---- the recipe -----------------------------------------------------------------------------
 
-struct sq_recipe sq_recipe_default(void)
+struct sq_recipe sq_recipe_of(const struct sq_format_ops *format)
 {
-    return (struct sq_recipe){.format = &sq_format_dense,
-                              .weight = {SQ_GRID_DENSE, 0, 4},
-                              .act = {SQ_GRID_DENSE, 0, 8},
-                              .group = 128,
-                              .is_gptq = true,
-                              .percdamp = 0.01,
-                              .alpha = 0.5};
+    return (struct sq_recipe){
+        .format = format, .act = {SQ_GRID_DENSE, 0, 8}, .percdamp = 0.01, .alpha = 0.5};
 }
 
 bool sq_recipe_is_reference(const struct sq_recipe *r)
 {
-    return r->weight.kind == SQ_GRID_DENSE && r->weight.low_bits == 16;
+    const struct sq_format_values *v = r->format->values;
+    return v && v->is_reference && v->is_reference(r);
 }
 
 unsigned sq_recipe_act_bits(const struct sq_recipe *r)
@@ -49,8 +47,32 @@ unsigned sq_recipe_act_bits(const struct sq_recipe *r)
 
 struct sq_format sq_recipe_banks(const struct sq_recipe *r)
 {
-    const struct sq_grid *g = sq_grid_is_mixed(&r->weight) ? &r->weight : &r->act;
+    const struct sq_grid *g = r->format->cost->mixed ? r->format->cost->mixed(r) : &r->act;
     return (struct sq_format){g->high_bits, g->low_bits, r->bank, r->high_per_bank, r->group};
+}
+
+void sq_banks_text(const struct sq_format *f, char text[64])
+{
+    int n = snprintf(text, 64, "SQ(%u,%u,%u,%g) G=", f->high_bits, f->low_bits, f->bank,
+                     sq_format_sparsity(f));
+    if (f->group == 0)
+        snprintf(text + n, 64 - (size_t)n, "row");
+    else
+        snprintf(text + n, 64 - (size_t)n, "%u", f->group);
+}
+
+bool sq_recipe_is_packed(const struct sq_recipe *r)
+{
+    const struct sq_format_packed *packed = r->format->file->packed;
+    return packed && packed->takes(r);
+}
+
+void sq_recipe_heading(const struct sq_recipe *r, char text[96])
+{
+    if (r->format->is_headed_by_text)
+        r->format->text(r, text);
+    else
+        snprintf(text, 96, "%s", r->format->name);
 }
 
 enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err)
@@ -110,7 +132,7 @@ enum sq_status sq_quant_layer_init(struct sq_quant_layer *q, const struct sq_rec
                                  .n = n,
                                  .k = sq_recipe_padded(r, k),
                                  .k_orig = k,
-                                 .is_unstored = r->bs.operand == SQ_OPERAND_ACT};
+                                 .is_unstored = r->operand == SQ_OPERAND_ACT};
     const enum sq_status status = quantize(q, r, w, in, err);
     if (status != SQ_OK)
         sq_quant_layer_free(q);
@@ -163,7 +185,7 @@ double sq_quant_layer_nbits(const struct sq_quant_layer *q)
 
 double sq_recipe_nbits(const struct sq_recipe *r, size_t n, size_t k)
 {
-    void *state = r->bs.operand == SQ_OPERAND_ACT ? NULL : r->format->file->outline(r, n, k);
+    void *state = r->operand == SQ_OPERAND_ACT ? NULL : r->format->file->outline(r, n, k);
     const double nbits = state ? count_parts(r->format, state) + sigma_nbits(r->is_smooth, k) : NAN;
     r->format->values->free(state);
     return nbits;

@@ -29,6 +29,7 @@ struct sq_format_ops {
                              struct sq_error *err);
     // One phrase for people, of at most 95 characters; NULL: name and activation bits.
     void (*text)(const struct sq_recipe *r, char text[96]);
+    bool is_headed_by_text; // tables of its layers are headed by text(), others by the name
 
     const struct sq_format_values *values; // NULL: the format is only timed
     const struct sq_format_file *file;     // a format with values has one
@@ -43,13 +44,11 @@ struct sq_format_ops {
 // Every format, in the order in which commands name them; a NULL follows. The first is the default.
 extern const struct sq_format_ops *const sq_formats[];
 extern const char *const sq_format_names[];
+extern const char *const sq_core_format_names[]; // of those whose banks a core alone multiplies
 size_t sq_n_formats(void);
 // NULL where there is none of that name.
 const struct sq_format_ops *sq_format_find(const char *name);
-
-// For code that means one of them.
-extern const struct sq_format_ops sq_format_sq_w, sq_format_dense, sq_format_sq_a_static,
-    sq_format_sq_a_dynamic, sq_format_sp24, sq_format_gqsa, sq_format_spqt, sq_format_spqr,
-    sq_format_mxfp4, sq_format_nvfp4, sq_format_nvint4, sq_format_sq_b;
+// The one whose layers the packed SQ-format holds (struct sq_format_packed).
+const struct sq_format_ops *sq_format_of_packed(void);
 
 #endif

@@ -54,33 +54,33 @@ struct sq_format_option {
     const char *by; // of one that is shown and never taken: the option that it follows from
 };
 
-// Offset and size of a field, for a table.
+// Where a row's value goes: a field that all recipes have, or one of the options of struct `type`.
 #define SQ_FIELD(field)                                                                            \
     .offset = offsetof(struct sq_recipe, field), .nbytes = sizeof((struct sq_recipe *)0)->field
+#define SQ_OWN(type, field)                                                                        \
+    .offset = offsetof(struct sq_recipe, options) + offsetof(struct type, field),                  \
+    .nbytes = sizeof((struct type *)0)->field
 
-// Rows of a table; more members may follow the last argument.
+// Rows of a table; `field_` is SQ_FIELD or SQ_OWN, and more members may follow the last argument.
 #define SQ_UINT(name_, taken_, shown_, min_, max_, fallback_, field_, ...)                         \
     {                                                                                              \
         .name = (name_), .kind = SQ_OPTION_UINT, .taken = (taken_), .shown = (shown_),             \
-        .min = (min_), .max = (max_), .fallback = (fallback_), SQ_FIELD(field_),                   \
-        .help = __VA_ARGS__                                                                        \
+        .min = (min_), .max = (max_), .fallback = (fallback_), field_, .help = __VA_ARGS__         \
     }
 #define SQ_REAL(name_, taken_, shown_, min_, max_, fallback_, field_, ...)                         \
     {                                                                                              \
         .name = (name_), .kind = SQ_OPTION_DOUBLE, .taken = (taken_), .shown = (shown_),           \
-        .min = (min_), .max = (max_), .fallback = (fallback_), SQ_FIELD(field_),                   \
-        .help = __VA_ARGS__                                                                        \
+        .min = (min_), .max = (max_), .fallback = (fallback_), field_, .help = __VA_ARGS__         \
     }
 #define SQ_NUMBER(name_, taken_, shown_, choice_, fallback_, field_, ...)                          \
     {                                                                                              \
         .name = (name_), .kind = SQ_OPTION_NUMBER, .taken = (taken_), .shown = (shown_),           \
-        .choice = (choice_), .fallback = (fallback_), SQ_FIELD(field_), .help = __VA_ARGS__        \
+        .choice = (choice_), .fallback = (fallback_), field_, .help = __VA_ARGS__                  \
     }
 #define SQ_WORD(name_, taken_, shown_, choice_, first_, fallback_, field_, ...)                    \
     {                                                                                              \
         .name = (name_), .kind = SQ_OPTION_NAME, .taken = (taken_), .shown = (shown_),             \
-        .min = (first_), .choice = (choice_), .fallback = (fallback_), SQ_FIELD(field_),           \
-        .help = __VA_ARGS__                                                                        \
+        .min = (first_), .choice = (choice_), .fallback = (fallback_), field_, .help = __VA_ARGS__ \
     }
 #define SQ_REFUSED(name_, taken_, text_)                                                           \
     {                                                                                              \

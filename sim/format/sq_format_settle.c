@@ -234,9 +234,7 @@ static enum sq_status take(const struct sq_format_ops *f, unsigned scope, const 
 
 void sq_format_defaults(const struct sq_format_ops *f, unsigned scope, struct sq_recipe *r)
 {
-    *r = sq_recipe_default();
-    r->format = f;
-    r->group = 0;
+    *r = sq_recipe_of(f);
     for (const struct sq_format_option *o = f->option; o->name; o++)
         if ((o->taken & scope) && o->nbytes && o->fallback != SQ_FOLLOWS)
             sq_option_put(o, o->fallback, r);
@@ -245,8 +243,6 @@ void sq_format_defaults(const struct sq_format_ops *f, unsigned scope, struct sq
 enum sq_status sq_format_settle(unsigned scope, const struct sq_given *given, struct sq_recipe *r,
                                 struct sq_error *err)
 {
-    r->is_gptq = r->algorithm == SQ_ALGORITHM_GPTQ;
-    r->is_lite = r->algorithm == SQ_ALGORITHM_LITE;
     r->is_act_f16 = r->act.low_bits == 16;
     return r->format->settle ? r->format->settle(r, scope, given, err) : SQ_OK;
 }

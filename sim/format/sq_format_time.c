@@ -149,7 +149,7 @@ uint64_t sq_cost_lead_in(const struct sq_recipe *r, uint64_t k)
 
 double sq_cost_act_nbits(const struct sq_recipe *r)
 {
-    if (r->bs.operand == SQ_OPERAND_WEIGHTS)
+    if (r->operand == SQ_OPERAND_WEIGHTS)
         return 32; // they stay as they are
     return r->format->cost->act_nbits ? r->format->cost->act_nbits(r) : sq_recipe_act_bits(r);
 }

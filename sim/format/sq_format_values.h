@@ -15,6 +15,9 @@ enum sq_need {
     SQ_NEED_SAMPLE = 8,      // sample[n_sample][k]: the first tokens of the calibration
 };
 
+// What a scan of the whole model decides for each layer before any is encoded.
+enum sq_scan { SQ_SCAN_NOTHING, SQ_SCAN_DENSE, SQ_SCAN_SPARSITY };
+
 // A figure of one layer's encoding that only this format has.
 struct sq_figure {
     const char *key;
@@ -27,6 +30,12 @@ struct sq_format_values {
     enum sq_status (*check)(const struct sq_recipe *r, struct sq_error *err);
     unsigned (*needs)(const struct sq_recipe *r); // of enum sq_need, 0: nothing
     bool has_smoothing;
+    // Whether the options leave the model as it is; NULL: never.
+    bool (*is_reference)(const struct sq_recipe *r);
+
+    // What a scan has to decide, into *share of how many layers, or of what in all of them; NULL:
+    // nothing. struct sq_quant_input brings it.
+    enum sq_scan (*scan)(const struct sq_recipe *r, double *share);
 
     // *state of w[n][k]; NULL after a failure. Refuses shapes the format does not have
     // (SQ_ERR_SHAPE) and what is not finite.

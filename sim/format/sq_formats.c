@@ -36,6 +36,14 @@
 FORMATS(DECLARE)
 const struct sq_format_ops *const sq_formats[] = {FORMATS(ADDRESS) NULL};
 const char *const sq_format_names[] = {FORMATS(NAME) NULL};
+const char *const sq_core_format_names[] = {"sq_w", NULL};
+
+struct sq_recipe sq_recipe_default(void)
+{
+    struct sq_recipe r;
+    (void)sq_format_recipe(&sq_format_dense, SQ_IN_EVAL, NULL, &r, NULL);
+    return r;
+}
 
 size_t sq_n_formats(void)
 {
@@ -48,6 +56,14 @@ const struct sq_format_ops *sq_format_find(const char *name)
         if (strcmp(sq_formats[i]->name, name) == 0)
             return sq_formats[i];
     return NULL;
+}
+
+const struct sq_format_ops *sq_format_of_packed(void)
+{
+    size_t i = 0;
+    while (!sq_formats[i]->file || !sq_formats[i]->file->packed)
+        i++;
+    return sq_formats[i];
 }
 
 enum sq_gpu_product sq_gpu_product_bf16(const struct sq_recipe *r)

@@ -3,25 +3,20 @@
 
 #include <string.h>
 
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/sq_format_ops.h"
 
 // The recipe that the file and the free options say together.
 static enum sq_status settle(struct sq_layer_file *f, const struct sq_given *given,
                              struct sq_error *err)
 {
-    const struct sq_format_ops *ops = f->is_packed ? &sq_format_sq_w : f->other.recipe.format;
+    const struct sq_format_ops *ops = f->is_packed ? sq_format_of_packed() : f->other.recipe.format;
     const bool is_told = sq_given_text(given, "act-bits");
     struct sq_recipe told;
     SQ_TRY(sq_format_recipe(ops, SQ_IN_FILE, given, &told, err));
     f->recipe = f->is_packed ? told : f->other.recipe;
-    if (f->is_packed) {
-        const struct sq_format *p = &f->packed.format;
-        f->recipe.weight = (struct sq_grid){SQ_GRID_OWN, p->high_bits, p->low_bits};
-        f->recipe.bank = p->bank;
-        f->recipe.high_per_bank = p->high_per_bank;
-        f->recipe.group = p->group;
-    }
-    if (is_told && f->recipe.bs.operand == SQ_OPERAND_WEIGHTS)
+    if (f->is_packed)
+        ops->file->packed->recipe(&f->packed.format, &f->recipe);
+    if (is_told && f->recipe.operand == SQ_OPERAND_WEIGHTS)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "act-bits: operand = weights leaves activations as they are");
     if (is_told) {
@@ -73,7 +68,7 @@ const char *sq_layer_file_name(const struct sq_layer_file *f, size_t i)
 enum sq_status sq_layer_file_load(const struct sq_layer_file *f, size_t i, struct sq_quant_layer *q,
                                   struct sq_error *err)
 {
-    return f->is_packed ? sq_grid_layer_load(&f->packed, i, &f->recipe.weight, q, err)
+    return f->is_packed ? f->recipe.format->file->packed->load(&f->packed, i, q, err)
                         : sq_weight_file_load(&f->other, i, q, err);
 }
 

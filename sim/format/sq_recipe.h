@@ -15,10 +15,7 @@
 #define SQ_RECIPE_H
 
 #include "models/quant/sq_calibration.h"
-#include "models/quant/sq_gptq.h"
-#include "models/quant/sq_prune24.h"
-#include "models/sq_codes.h"
-#include "models/sq_spqt.h"
+#include "models/sq_grid.h"
 
 struct sq_format_ops;
 struct sq_layer_rule;
@@ -26,74 +23,63 @@ struct sq_own;
 
 enum sq_algorithm { SQ_ALGORITHM_RTN, SQ_ALGORITHM_GPTQ, SQ_ALGORITHM_LITE };
 
-// Block-scaled formats (SPEC Q): what is encoded.
+// What is encoded; the other side stays binary32.
 enum sq_operands { SQ_OPERAND_BOTH, SQ_OPERAND_WEIGHTS, SQ_OPERAND_ACT };
 
-// What their options say; sq_bs_of (sq_bs_format.h) makes a format of it. Numbers of files.
-struct sq_bs_options {
-    unsigned element;         // mxfp6, mxfp8: an enum sq_element; sq_b: 0 int, 1 fp
-    unsigned rule;            // mx*: enum sq_bs_rule
-    unsigned operand;         // enum sq_operands
-    unsigned is_act_static;   // nv*, sq_b: scales above the blocks of activations, from calibration
-    unsigned rotation;        // by a Hadamard matrix: 0 none, 1 of 16, 2 of 32
-    unsigned is_high_block;   // sq_b: as in struct sq_bs_format
-    unsigned is_split;        //
-    unsigned is_power_of_two; //
-    unsigned is_by_maximum;   //
-};
+enum { SQ_OPTIONS_NBYTES = 88 };
 
 struct sq_recipe {
     const struct sq_format_ops *format; // one of sq_formats[]
-    struct sq_grid weight, act;         // of formats that are no grids: the bits of act alone
+    struct sq_grid act;                 // codes of activations; most formats: the bits alone
     bool is_act_f16;                    // binary16 activations; `act` is then ignored
-    unsigned bank, high_per_bank;       // of the mixed operand; 0 where none is mixed
+    unsigned operand;                   // enum sq_operands; a number of files
     unsigned group;                     // weight elements per scale; 0 = whole row
-    enum sq_select select;              // mixed activations
-    bool is_mask_by_act;                // static mask by mean |x| alone, not by |x| times |w|
-    enum sq_algorithm algorithm;        // as an option says it: the two flags
-    bool is_gptq;                       // GPTQ or SQ Algorithm 1; else round to nearest
-    struct sq_gptq gptq;                //
+    unsigned bank, high_per_bank;       // elements of a bank, and how many are high; 0: no banks
+    enum sq_algorithm algorithm;        // how weights are rounded
     double percdamp;                    // of the Hessian
     bool is_sequential; // calibrated behind quantized layers, not the model as it is
     bool is_smooth;     // SmoothQuant first
     double alpha;       // 0..1
-    // sp24, gqsa
-    enum sq_prune prune;   // what is pruned first
-    double sparsity;       // gqsa: share of the groups that is pruned
-    bool is_row_balanced;  // gqsa: in every row the same number of groups
-    bool is_lite;          // gqsa: survivors and scales refitted (SPEC F.7 b, c), not is_gptq
-    double dense_fraction; // sp24: share of the layers that stays dense, by sensitivity
-    // spqt: `sparsity` is the share of activations below the threshold
-    unsigned workers;               // of a superblock row, 0: 64
-    bool is_prefill_dense;          // every token as in prefill: no column is skipped
-    bool is_greedy;                 // a sparsity per layer (sq_sparsity_scan.h), of mean `sparsity`
-    const double *layer_sparsity;   // by layer of the model, of the caller; NULL: all `sparsity`
-    enum sq_spqt_layout layout;     // on a machine
-    enum sq_spqt_schedule schedule; // on a machine: how active columns go to the lanes of a PE
-    // spqr
-    double outliers;      // threshold over the mean error that a column may make, 0: 0.2
-    double outlier_share; // on a machine: rho, 0..0.25
-    unsigned is_absolute; // 0, 1: outliers stored as the published encoder has them
-    unsigned is_ptcsr;    // 0, 1: outliers stored as PTCSR
-    // on a machine: what the rows of the very layer have (sq_cost.h), of the caller; NULL: drawn
-    const struct sq_own *rows;
-    // block-scaled formats; sq_b has `bank` and `high_per_bank` as well
-    struct sq_bs_options bs;
     // layers with a recipe of their own (sq_layer_rule.h), of the caller
     const struct sq_layer_rule *rule;
     size_t n_rules;
-    // a format's own, for one that has none of its fields above
-    unsigned own[4];
-    double own_real[4];
+    // on a machine: what the rows of the very layer have (sq_cost.h), of the caller; NULL: drawn
+    const struct sq_own *rows;
+    // Everything else is the format's own: the bytes of a struct that its room declares
+    // (sq_<family>_recipe.h) and only getters read. They lie in the recipe and not behind a
+    // pointer, so that a recipe is copied by assignment and nobody has to free one.
+    _Alignas(double) unsigned char options[SQ_OPTIONS_NBYTES];
 };
 
+// The getters of struct NAME_recipe: NAME_recipe(r) to read, NAME_set(r) to write.
+#define SQ_RECIPE_OPTIONS(name)                                                                    \
+    _Static_assert(sizeof(struct name##_recipe) <= SQ_OPTIONS_NBYTES &&                            \
+                       _Alignof(struct name##_recipe) <= _Alignof(double),                         \
+                   "options must fit into a recipe: raise SQ_OPTIONS_NBYTES");                     \
+    static inline const struct name##_recipe *name##_recipe(const struct sq_recipe *r)             \
+    {                                                                                              \
+        return (const void *)r->options;                                                           \
+    }                                                                                              \
+    static inline struct name##_recipe *name##_set(struct sq_recipe *r)                            \
+    {                                                                                              \
+        return (void *)r->options;                                                                 \
+    }
+
+// The fields that all have at their defaults, the options of the format all 0.
+struct sq_recipe sq_recipe_of(const struct sq_format_ops *format);
 // dense W4A8, G = 128, GPTQ with percdamp .01, no smoothing.
 struct sq_recipe sq_recipe_default(void);
-// The model as it is: dense weights of 16 bits.
+// Whether its options leave the model as it is (dense weights of 16 bits).
 bool sq_recipe_is_reference(const struct sq_recipe *r);
 unsigned sq_recipe_act_bits(const struct sq_recipe *r); // 16: binary16
-// Bits, bank and group of the mixed operand.
+// Bits, bank and group of the operand with high and low codes.
 struct sq_format sq_recipe_banks(const struct sq_recipe *r);
+// "SQ(8,4,32,0.75) G=128" or "... G=row".
+void sq_banks_text(const struct sq_format *f, char text[64]);
+// Whether quantize writes its layers in the packed SQ-format (sq_operand_file.h).
+bool sq_recipe_is_packed(const struct sq_recipe *r);
+// What heads a table of its layers: name or text.
+void sq_recipe_heading(const struct sq_recipe *r, char text[96]);
 // SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE, SQ_ERR_SHAPE with the field.
 enum sq_status sq_recipe_check(const struct sq_recipe *r, struct sq_error *err);
 bool sq_recipe_needs_calibration(const struct sq_recipe *r); // any use of a calibration
@@ -121,8 +107,8 @@ struct sq_quant_input {
     const struct sq_factor *factor;           // NULL for round to nearest
     const float *sample;                      // [n_sample][k] tokens of the calibration, or NULL
     size_t n_sample;
-    bool is_dense; // sp24: this layer stays dense
-    size_t layer;  // of the model
+    bool is_dense;          // a scan of the model keeps this layer dense
+    const double *sparsity; // of this layer, as a scan of the model chose it; NULL: the recipe's
 };
 
 // w[n][k], as the model has it; *w is scaled by sigma. Free with sq_quant_layer_free; after a

@@ -197,14 +197,14 @@ static enum sq_status read_recipe(const struct sq_safetensors *st, struct sq_rec
 {
     const char *version = sq_safetensors_metadata(st, "version");
     struct sq_metadata_value value[SQ_VALUES_MAX];
-    *r = sq_recipe_default();
+    *r = (struct sq_recipe){0};
     if (!sq_weight_file_is(st))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata system = %.20s is not known",
                        system_of(st) ? system_of(st) : "(missing)");
     if (!version || strcmp(version, "1") != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "metadata version = %.20s, need 1",
                        version ? version : "(missing)");
-    r->format = sq_format_find(system_of(st));
+    *r = sq_recipe_of(sq_format_find(system_of(st)));
     const struct sq_format_ops *ops = r->format;
     const size_t n = ops->file->numbers ? ops->file->numbers(r, value) : 0;
     for (size_t i = 0; i < n; i++) {

@@ -114,9 +114,9 @@ static enum sq_status smooth(const struct sq_checkpoint *ck, size_t first, size_
 struct encoding {
     const struct sq_checkpoint *ck;
     const struct sq_recipe *r;
-    const struct sq_eval_inputs *in; // NULL: not calibrated
-    const uint8_t *is_dense;         // by layer of the model; NULL: none
-    float *w;                        // scratch for the largest layer
+    const struct sq_eval_inputs *in;      // NULL: not calibrated
+    const struct sq_layer_choice *choice; // NULL: none
+    float *w;                             // scratch for the largest layer
 };
 
 static enum sq_status encode_layer(const struct encoding *e, size_t l,
@@ -166,8 +166,10 @@ static enum sq_status encode_shared(const struct encoding *e, size_t block, size
                                 .n_sample = e->in ? e->in->n_sample : 0};
     for (size_t l = first; status == SQ_OK && l < end; l++) {
         struct sq_error why;
-        in.is_dense = e->is_dense && e->is_dense[l];
-        in.layer = l;
+        if (e->choice) {
+            in.is_dense = e->choice->is_dense && e->choice->is_dense[l];
+            in.sparsity = e->choice->sparsity ? &e->choice->sparsity[l] : NULL;
+        }
         status = encode_layer(e, l, &in, &layer[l - block * SQ_BLOCK_LAYERS], &why);
         if (status != SQ_OK)
             (void)SQ_FAIL(err, status, "layer %.60s: %.160s", e->ck->layer[l].name, why.text);
@@ -191,10 +193,10 @@ static enum sq_status encoding_init(struct encoding *e, size_t block, struct sq_
 
 enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
                               const struct sq_recipe *r, const struct sq_eval_inputs *in,
-                              const uint8_t *is_dense, struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
-                              struct sq_error *err)
+                              const struct sq_layer_choice *choice,
+                              struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err)
 {
-    struct encoding e = {ck, r, in, is_dense, NULL};
+    struct encoding e = {ck, r, in, choice, NULL};
     memset(layer, 0, SQ_BLOCK_LAYERS * sizeof *layer);
     enum sq_status status = encoding_init(&e, block, err);
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_INPUTS; i++)
@@ -244,13 +246,13 @@ static enum sq_status encode_behind(struct behind *b, struct sq_llama *s, size_t
 }
 
 enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const struct sq_recipe *r,
-                                     const uint8_t *is_dense,
+                                     const struct sq_layer_choice *choice,
                                      struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
                                      struct sq_error *err)
 {
     const size_t nbytes = sq_tokens_count(s->tokens) * s->ck->config.hidden_size * sizeof *s->h;
     struct sq_eval_inputs in = {0};
-    struct encoding e = {s->ck, r, &in, is_dense, NULL};
+    struct encoding e = {s->ck, r, &in, choice, NULL};
     struct behind b = {.e = &e, .layer = layer, .collector = {&in, sq_recipe_needs(r)}};
     float *before = malloc(nbytes);
     memset(layer, 0, SQ_BLOCK_LAYERS * sizeof *layer);

@@ -32,22 +32,28 @@ enum sq_status sq_eval_collect(struct sq_llama *s, size_t block, unsigned needs,
                                struct sq_eval_inputs *in, struct sq_error *err);
 void sq_eval_inputs_free(struct sq_eval_inputs *in);
 
+// What a scan of the model chose for each of its layers (sq_layer_scan.h); NULL: the recipe says
+// it.
+struct sq_layer_choice {
+    uint8_t *is_dense;
+    double *sparsity;
+};
+
 // The seven layers of a block; calibration may be NULL where the recipe needs none. Free each.
 enum sq_status sq_eval_quantize(const struct sq_checkpoint *ck, size_t block,
                                 const struct sq_recipe *r, const struct sq_calibration *calibration,
                                 struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err);
-// The same from collected inputs (NULL where the recipe needs none); is_dense[], by layer of the
-// model, says which stay dense (sp24), NULL: none.
+// The same from collected inputs (NULL where the recipe needs none); `choice` may be NULL.
 enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
                               const struct sq_recipe *r, const struct sq_eval_inputs *in,
-                              const uint8_t *is_dense, struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
-                              struct sq_error *err);
+                              const struct sq_layer_choice *choice,
+                              struct sq_quant_layer layer[SQ_BLOCK_LAYERS], struct sq_error *err);
 
 // The same, each layer from the inputs that the encoded ones before it give, in the block and, as
 // *s stands, before it; *s is behind the encoded block afterwards. Five passes of the block, not
 // one.
 enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const struct sq_recipe *r,
-                                     const uint8_t *is_dense,
+                                     const struct sq_layer_choice *choice,
                                      struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
                                      struct sq_error *err);
 
@@ -63,12 +69,12 @@ struct sq_layer_metrics {
     size_t k_padded;
     double stored_bits; // per weight; NaN for weights that are the model's
     double act_bits;    // of an activation (sq_cost_act_nbits)
-    bool is_dense;      // sp24: kept dense
+    bool is_dense;      // a scan kept it dense
 };
 typedef void sq_eval_report(void *context, const struct sq_layer_metrics *metrics);
 
 // The block of *s with the quantized layers; `report`, where not NULL, gets each layer's metrics;
-// is_dense as above.
+// is_dense, by layer of the model, says which stayed dense; NULL: none.
 enum sq_status sq_eval_block(struct sq_llama *s, size_t block, const struct sq_recipe *r,
                              const struct sq_quant_layer layer[SQ_BLOCK_LAYERS],
                              const uint8_t *is_dense, sq_eval_report *report, void *context,

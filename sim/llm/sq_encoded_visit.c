@@ -7,12 +7,13 @@
 
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_blockwise.h"
-#include "sim/llm/sq_sparsity_scan.h"
+#include "sim/llm/sq_layer_scan.h"
 
 struct walk {
     const struct sq_checkpoint *ck;
     const struct sq_encoded_options *o;
-    struct sq_recipe r; // o->recipe, with a sparsity per layer where that is greedy
+    const struct sq_recipe *r;
+    struct sq_layer_choice choice;
     sq_encoded_visit *visit;
     void *context;
     struct sq_quant_layer layer[SQ_BLOCK_LAYERS]; // of the block
@@ -40,7 +41,7 @@ static enum sq_status encode_one(void *context, size_t index, const char *name, 
     if (!copy)
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", name);
     memcpy(copy, w, n * k * sizeof *copy);
-    status = sq_quant_layer_init(&q, &v->r, copy, n, k, &none, &why);
+    status = sq_quant_layer_init(&q, v->r, copy, n, k, &none, &why);
     free(copy);
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "layer %.60s: %.160s", name, why.text);
@@ -79,9 +80,9 @@ static enum sq_status do_block(struct walk *v, struct sq_llama *calib, struct sq
         SQ_TRY(sq_llama_block(calib, block, NULL, NULL, err));
         return sq_llama_block(seen, block, NULL, NULL, err);
     }
-    enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(&v->r), &in, err);
+    enum sq_status status = sq_eval_collect(calib, block, sq_recipe_needs(v->r), &in, err);
     if (status == SQ_OK)
-        status = sq_eval_encode(v->ck, block, &v->r, &in, NULL, v->layer, err);
+        status = sq_eval_encode(v->ck, block, v->r, &in, &v->choice, v->layer, err);
     sq_eval_inputs_free(&in);
     SQ_TRY(status);
     status = sq_llama_block(seen, block, hook, v, err);
@@ -114,21 +115,14 @@ static enum sq_status calibrated(struct walk *v, struct sq_error *err)
     sq_tokens_beside(v->o->model, "tokens_calib.safetensors", beside, sizeof beside);
     SQ_TRY(sq_tokens_read(&calib, v->o->calib ? v->o->calib : beside, ck->config.vocab_size,
                           ck->config.max_position, err));
-    double *sparsity = v->r.is_greedy ? calloc(ck->n_layers, sizeof *sparsity) : NULL;
-    enum sq_status status = SQ_OK;
-    if (v->r.is_greedy && !sparsity)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
-    if (status == SQ_OK && sparsity)
-        status = sq_sparsity_scan_layers(ck, &calib, &v->r, sparsity, err);
-    v->r.layer_sparsity = sparsity;
+    enum sq_status status = sq_layer_scan(ck, &calib, v->r, &v->choice, err);
     if (status == SQ_OK)
         status = sq_model_tokens(ck, v->o->model, v->o->source, v->o->m, &seen, err);
     if (status == SQ_OK) {
         status = do_blocks(v, &calib, &seen, err);
         sq_tokens_free(&seen);
     }
-    v->r.layer_sparsity = NULL;
-    free(sparsity);
+    sq_layer_scan_free(&v->choice);
     sq_tokens_free(&calib);
     return status;
 }
@@ -137,10 +131,10 @@ enum sq_status sq_encoded_layers(const struct sq_checkpoint *ck, const struct sq
                                  sq_encoded_visit *visit, void *context, bool *is_real,
                                  struct sq_error *err)
 {
-    struct walk v = {.ck = ck, .o = o, .r = *o->recipe, .visit = visit, .context = context};
-    const char *other = v.r.format->uncalibrated;
+    struct walk v = {.ck = ck, .o = o, .r = o->recipe, .visit = visit, .context = context};
+    const char *other = v.r->format->uncalibrated;
     *is_real = ck->is_model;
-    if (o->file || !sq_recipe_needs_calibration(&v.r))
+    if (o->file || !sq_recipe_needs_calibration(v.r))
         return sq_model_visit(ck, o->model, o->source, o->m, o->seed, encode_one, &v, is_real, err);
     if (!ck->is_model)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,

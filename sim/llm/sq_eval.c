@@ -9,24 +9,21 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_file.h"
 #include "sim/format/sq_layer_rule.h"
-#include "sim/llm/sq_sensitivity_scan.h"
-#include "sim/llm/sq_sparsity_scan.h"
+#include "sim/llm/sq_layer_scan.h"
 
 // One format on its way through the blocks.
 struct run {
-    const struct sq_recipe *r;    // NULL: the model as it is
-    bool is_from_file;            // weights from `file`, else quantized here
-    struct sq_layer_file file;    //
-    struct sq_recipe own;         // what r points to where the scan changed the recipe
-    double *sparsity;             // by layer of the model, of the scan; NULL: not scanned
-    uint8_t *is_dense;            // by layer of the model; NULL: none
-    double nbits, weights;        // of the layers so far
-    double columns;               // with padding
-    double act_nbits, inputs;     // bits of a token's activations, their number
-    struct sq_llama eval;         //
-    struct sq_llama behind;       // calibration behind encoded layers; empty: it is the shared one
-    struct sq_eval_job *job;      //
-    struct sq_token_score *score; // [tokens]
+    const struct sq_recipe *r;     // NULL: the model as it is
+    bool is_from_file;             // weights from `file`, else quantized here
+    struct sq_layer_file file;     //
+    struct sq_layer_choice choice; // of the scan
+    double nbits, weights;         // of the layers so far
+    double columns;                // with padding
+    double act_nbits, inputs;      // bits of a token's activations, their number
+    struct sq_llama eval;          //
+    struct sq_llama behind;        // calibration behind encoded layers; empty: it is the shared one
+    struct sq_eval_job *job;       //
+    struct sq_token_score *score;  // [tokens]
 };
 
 // All of them, and what they share.
@@ -71,13 +68,13 @@ static enum sq_status encode(struct run *run, size_t block, const struct sq_eval
     if (run->is_from_file)
         return load(run, block, layer, err);
     if (run->behind.ck)
-        return sq_eval_encode_behind(&run->behind, block, run->r, run->is_dense, layer, err);
+        return sq_eval_encode_behind(&run->behind, block, run->r, &run->choice, layer, err);
     // What others need and this recipe does not is none of its business.
     struct sq_eval_inputs mine = *in;
     if (!(sq_recipe_needs(run->r) & SQ_NEED_SAMPLE))
         memset(mine.sample, 0, sizeof mine.sample);
     return sq_eval_encode(run->eval.ck, block, run->r, is_calibrated(run) ? &mine : NULL,
-                          run->is_dense, layer, err);
+                          &run->choice, layer, err);
 }
 
 static void count(struct run *run, size_t block, const struct sq_quant_layer *layer)
@@ -108,8 +105,8 @@ static enum sq_status step(struct evaluation *e, size_t j, size_t block,
     enum sq_status status = encode(run, block, in, layer, err);
     say(e->watch, SQ_EVAL_PRODUCTS, at, n_blocks);
     if (status == SQ_OK)
-        status = sq_eval_block(&run->eval, block, run->r, layer, run->is_dense, run->job->report,
-                               run->job->context, err);
+        status = sq_eval_block(&run->eval, block, run->r, layer, run->choice.is_dense,
+                               run->job->report, run->job->context, err);
     if (status == SQ_OK)
         count(run, block, layer);
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
@@ -165,39 +162,20 @@ static enum sq_status score(struct evaluation *e, struct sq_error *err)
         result->stored_bits = run->r ? run->nbits / run->weights : NAN;
         result->payload_bits = run->r ? run->nbits / run->columns : NAN;
         result->act_bits = run->r ? run->act_nbits / run->inputs : NAN;
-        for (size_t i = 0; run->is_dense && i < e->ck->n_layers; i++)
-            result->n_dense_layers += run->is_dense[i];
+        for (size_t i = 0; run->choice.is_dense && i < e->ck->n_layers; i++)
+            result->n_dense_layers += run->choice.is_dense[i];
     }
     return SQ_OK;
 }
 
 // ---- before the first block -------------------------------------------------------------------
 
-// What is chosen per layer: which stays dense, how sparse each is.
 static enum sq_status scan(struct evaluation *e, struct run *run, struct sq_error *err)
 {
-    const size_t n = e->ck->n_layers;
-    enum sq_status status = SQ_OK;
-    if (run->r->dense_fraction > 0 || run->r->is_greedy)
-        say(e->watch, SQ_EVAL_SCAN, 0, e->ck->config.n_layers);
-    if (run->r->dense_fraction > 0) {
-        double *error = calloc(n, sizeof *error);
-        run->is_dense = calloc(n, 1);
-        status = run->is_dense && error
-                     ? sq_eval_sensitive(e->ck, e->calib_tokens, run->r, error, run->is_dense, err)
-                     : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n);
-        free(error);
-    }
-    if (status == SQ_OK && run->r->is_greedy) {
-        run->sparsity = calloc(n, sizeof *run->sparsity);
-        SQ_TRY(run->sparsity
-                   ? sq_sparsity_scan_layers(e->ck, e->calib_tokens, run->r, run->sparsity, err)
-                   : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n));
-        run->own = *run->r;
-        run->own.layer_sparsity = run->sparsity;
-        run->r = &run->own;
-    }
-    return status;
+    if (!sq_layer_scan_is_needed(run->r))
+        return SQ_OK;
+    say(e->watch, SQ_EVAL_SCAN, 0, e->ck->config.n_layers);
+    return sq_layer_scan(e->ck, e->calib_tokens, run->r, &run->choice, err);
 }
 
 // Weights, scans and the passes over the calibration tokens of run j.
@@ -245,8 +223,7 @@ static void clean(struct evaluation *e)
         sq_llama_free(&run->behind);
         if (run->is_from_file)
             sq_layer_file_close(&run->file);
-        free(run->is_dense);
-        free(run->sparsity);
+        sq_layer_scan_free(&run->choice);
         free(run->score);
     }
     sq_llama_free(&e->calib);

@@ -54,8 +54,8 @@ static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block
 }
 
 enum sq_status sq_eval_sensitive(const struct sq_checkpoint *ck, const struct sq_tokens *calib,
-                                 const struct sq_recipe *r, double *error, uint8_t *is_dense,
-                                 struct sq_error *err)
+                                 const struct sq_recipe *r, double dense_fraction, double *error,
+                                 uint8_t *is_dense, struct sq_error *err)
 {
     struct sq_llama s;
     SQ_TRY(sq_llama_init(&s, ck, calib, err));
@@ -74,5 +74,5 @@ enum sq_status sq_eval_sensitive(const struct sq_checkpoint *ck, const struct sq
     }
     sq_llama_free(&s);
     SQ_TRY(status);
-    return sq_sensitive_layers(error, ck->n_layers, r->dense_fraction, is_dense, err);
+    return sq_sensitive_layers(error, ck->n_layers, dense_fraction, is_dense, err);
 }

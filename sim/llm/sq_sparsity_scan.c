@@ -12,7 +12,8 @@
 struct block {
     struct sq_llama *s;
     size_t index, n; // n: numbers in the stream
-    struct sq_recipe r;
+    const struct sq_recipe *r;
+    struct sq_layer_choice none; // no thresholds of their own
     struct sq_quant_layer layer[SQ_BLOCK_LAYERS];
     struct sq_spqt_histogram histogram[SQ_BLOCK_INPUTS];
     float *before, *after;
@@ -28,7 +29,7 @@ static enum sq_status error_of(void *context, const double *sparsity, double *er
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
         sq_spqt_set_theta(b->layer[i].state, theta[sq_block_input_of(i)]);
     memcpy(b->s->h, b->before, b->n * sizeof *b->before);
-    SQ_TRY(sq_eval_block(b->s, b->index, &b->r, b->layer, NULL, NULL, NULL, err));
+    SQ_TRY(sq_eval_block(b->s, b->index, b->r, b->layer, NULL, NULL, NULL, err));
     *error = 0;
     for (size_t i = 0; i < b->n; i++) {
         const double d = (double)b->s->h[i] - (double)b->after[i];
@@ -46,7 +47,7 @@ static enum sq_status prepare(struct block *b, struct sq_error *err)
         sq_eval_collect(b->s, b->index, SQ_NEED_INPUTS | SQ_NEED_SAMPLE, &in, err);
     if (status == SQ_OK) {
         memcpy(b->after, b->s->h, b->n * sizeof *b->after);
-        status = sq_eval_encode(b->s->ck, b->index, &b->r, NULL, NULL, b->layer, err);
+        status = sq_eval_encode(b->s->ck, b->index, b->r, NULL, &b->none, b->layer, err);
     }
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_INPUTS; i++) {
         status = sq_spqt_histogram_init(&b->histogram[i], err);
@@ -82,24 +83,24 @@ static enum sq_status do_block(struct block *b, double target, double *sparsity,
 
 enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
                                        const struct sq_tokens *calib, const struct sq_recipe *r,
-                                       double *sparsity, struct sq_error *err)
+                                       double target, double *sparsity, struct sq_error *err)
 {
     struct sq_tokens few = *calib;
     struct sq_llama s;
     while (few.n_sequences > 1 && sq_tokens_count(&few) > SQ_SPQT_TOKENS)
         few.n_sequences--;
     SQ_TRY(sq_llama_init(&s, ck, &few, err));
-    struct block b = {.s = &s, .n = sq_tokens_count(&few) * ck->config.hidden_size, .r = *r};
-    b.r.sparsity = 0; // no thresholds of its own
-    b.r.is_greedy = false;
+    struct block b = {.s = &s, .n = sq_tokens_count(&few) * ck->config.hidden_size, .r = r};
+    b.none.sparsity = calloc(ck->n_layers, sizeof(double));
     b.before = malloc(b.n * sizeof *b.before);
     b.after = malloc(b.n * sizeof *b.after);
     enum sq_status status =
-        b.before && b.after
+        b.before && b.after && b.none.sparsity
             ? SQ_OK
             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", sq_tokens_count(&few));
     for (; status == SQ_OK && b.index < ck->config.n_layers; b.index++)
-        status = do_block(&b, r->sparsity, sparsity + b.index * SQ_BLOCK_LAYERS, err);
+        status = do_block(&b, target, sparsity + b.index * SQ_BLOCK_LAYERS, err);
+    free(b.none.sparsity);
     free(b.before);
     free(b.after);
     sq_llama_free(&s);

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_weight_file.h"
@@ -73,15 +74,12 @@ static void write_trace(size_t n)
 
 static void write_sp24(size_t n)
 {
-    struct sq_recipe r = sq_recipe_default();
+    struct sq_recipe r = sq_recipe_of(&sq_format_sp24);
     const struct sq_quant_input in = {.calibration = NULL};
     struct sq_weight_item *item = calloc(n, sizeof *item);
     char(*name)[48] = layer_names(n);
     struct sq_quant_layer q;
     float weight[16 * 64];
-    r.format = &sq_format_sp24;
-    r.is_gptq = false;
-    r.group = 0;
     fill(weight, 16 * 64);
     struct sq_error err;
     if (sq_quant_layer_init(&q, &r, weight, 16, 64, &in, &err) != SQ_OK)

@@ -9,13 +9,18 @@
 
 // ---- options --------------------------------------------------------------------------------
 
+struct toy_recipe {
+    unsigned is_max;
+};
+SQ_RECIPE_OPTIONS(toy)
+
 static const char *const scale_choice[] = {"mean", "max", NULL};
 static const char *const act_choice[] = {"4", "8", NULL};
 
 static const struct sq_format_option options[] = {
     SQ_WORD("toy-scale", SQ_IN_EVAL | SQ_IN_QUANTIZE, SQ_IN_EVAL | SQ_IN_QUANTIZE, scale_choice, 0,
-            0, own[0], "scale of a row: of its magnitudes"),
-    SQ_NUMBER("act-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, act_choice, 8, act.low_bits,
+            0, SQ_OWN(toy_recipe, is_max), "scale of a row: of its magnitudes"),
+    SQ_NUMBER("act-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     {0}};
 
@@ -89,7 +94,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
             if (signbit(w[row * k + i]))
                 s->sign[row * row_nbytes(k) + i / 8] |= (uint8_t)(1u << i % 8);
         }
-        s->scale[row] = (float)(r->own[0] ? max : sum / (double)k);
+        s->scale[row] = (float)(toy_recipe(r)->is_max ? max : sum / (double)k);
     }
     return SQ_OK;
 }

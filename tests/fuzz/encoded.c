@@ -4,6 +4,11 @@
 #include "models/sq_element.h"
 #include "models/sq_mac.h"
 #include "models/sq_rng.h"
+#include "sim/format/bs/sq_bs_recipe.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_quantize.h"
 #include "sim/format/sq_weight_file.h"
 
@@ -71,7 +76,8 @@ static void write_template(unsigned i, const char *path)
         {8, 4, 16, 4, 32}, {8, 4, 8, 2, 0}, {4, 2, 32, 8, 32}};
     static const struct {
         const char *format;
-        struct sq_bs_options bs;
+        struct sq_bs_recipe bs;
+        unsigned operand;
         struct sq_grid weight, act; // of formats on a grid
         unsigned group;
         enum sq_select select;
@@ -86,20 +92,20 @@ static void write_template(unsigned i, const char *path)
         {.format = "mxfp8", .bs = {.element = SQ_ELEMENT_E5M2, .rotation = 2}},
         {.format = "mxplus"},
         {.format = "nvfp4", .bs = {.is_act_static = 1}},
-        {.format = "nvint5", .bs = {.operand = SQ_OPERAND_WEIGHTS}},
+        {.format = "nvint5", .operand = SQ_OPERAND_WEIGHTS},
         {.format = "sq_b"},
         {.format = "sq_b", .bs = {.element = 1, .is_high_block = 1, .is_act_static = 1}},
         {.format = "sq_b", .bs = {.is_split = 1}},
         {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 4}, .group = 32},
         {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 3}},
         {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 8}, .is_smooth = true},
-        {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 5}, .bs = {.operand = SQ_OPERAND_WEIGHTS}},
+        {.format = "dense", .weight = {SQ_GRID_DENSE, 0, 5}, .operand = SQ_OPERAND_WEIGHTS},
         {.format = "sq_w", .weight = {SQ_GRID_TIED, 8, 4}, .group = 32},
         {.format = "sq_w", .weight = {SQ_GRID_SPLIT, 8, 4}},
         {.format = "sq_w", .weight = {SQ_GRID_SPLIT, 8, 3}, .group = 32, .is_smooth = true},
         {.format = "sq_w", .weight = {SQ_GRID_FP, 8, 4}, .act = {SQ_GRID_FP8, 0, 8}},
         {.format = "sq_w", .weight = {SQ_GRID_OWN, 8, 4}, .group = 32, .is_smooth = true},
-        {.format = "sq_w", .weight = {SQ_GRID_OWN, 4, 2}, .bs = {.operand = SQ_OPERAND_WEIGHTS}},
+        {.format = "sq_w", .weight = {SQ_GRID_OWN, 4, 2}, .operand = SQ_OPERAND_WEIGHTS},
         {.format = "sq_a_static", .act = {SQ_GRID_OWN, 8, 4}},
         {.format = "sq_a_static", .act = {SQ_GRID_SPLIT, 8, 4}, .is_smooth = true},
         {.format = "sq_a_dynamic", .act = {SQ_GRID_OWN, 8, 4}, .select = SQ_SELECT_DYNAMIC_FP},
@@ -117,26 +123,31 @@ static void write_template(unsigned i, const char *path)
         write_sq_w(path, &formats[i], w);
         return;
     }
-    struct sq_recipe r = sq_recipe_default();
-    r.format = sq_format_find(system[i - ENCODED_SQ_W].format);
-    r.bs = system[i - ENCODED_SQ_W].bs;
+    struct sq_recipe r = sq_recipe_of(sq_format_find(system[i - ENCODED_SQ_W].format));
+    r.operand = system[i - ENCODED_SQ_W].operand;
     r.bank = 32;
     r.high_per_bank = 2;
-    r.sparsity = 0.5;
     r.group = 16;
-    r.is_ptcsr = i == 7;
-    if (r.format->file == sq_format_dense.file) {
-        r.weight = system[i - ENCODED_SQ_W].weight;
-        r.weight.low_bits = r.weight.low_bits ? r.weight.low_bits : 4;
+    if (r.format == &sq_format_gqsa)
+        sq_gqsa_set(&r)->sparsity = 0.5;
+    if (r.format == &sq_format_spqt)
+        sq_spqt_set(&r)->sparsity = 0.5;
+    if (r.format == &sq_format_spqr)
+        sq_spqr_set(&r)->is_ptcsr = i == 7;
+    if (r.format->values == sq_format_mxfp4.values)
+        *sq_bs_set(&r) = system[i - ENCODED_SQ_W].bs;
+    if (r.format->file->load == sq_format_dense.file->load) {
+        struct sq_grid *weight = &sq_grid_set(&r)->weight;
+        *weight = system[i - ENCODED_SQ_W].weight;
+        weight->low_bits = weight->low_bits ? weight->low_bits : 4;
         r.act = system[i - ENCODED_SQ_W].act;
         r.act.low_bits = r.act.low_bits ? r.act.low_bits : 8;
         r.bank = r.format == &sq_format_dense ? 0 : 8;
         r.high_per_bank = r.bank / 4;
         r.group = system[i - ENCODED_SQ_W].group;
-        r.select = system[i - ENCODED_SQ_W].select;
+        sq_grid_set(&r)->select = system[i - ENCODED_SQ_W].select;
     }
     r.is_smooth = system[i - ENCODED_SQ_W].is_smooth;
-    r.is_gptq = r.format == &sq_format_spqr;
     write_layer(path, &r, w, x);
 }
 

@@ -70,7 +70,7 @@ static void quantize_block(const struct sq_checkpoint *ck, const struct sq_core_
     struct sq_llama s;
     struct sq_recipe r = sq_recipe_default();
     r.format = &sq_format_sq_w;
-    r.weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
+    sq_grid_set(&r)->weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.act.low_bits = config->act_bits;
     r.bank = config->bank;
     r.high_per_bank = config->high_per_bank;

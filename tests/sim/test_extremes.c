@@ -13,6 +13,8 @@
 
 #include "models/sq_rng.h"
 #include "sim/block/sq_core_run.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/gpu/sq_gpu_predict.h"
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "sim/format/grid/sq_grid_recipe.h"
 #include "sim/machine/sq_fair.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/test.h"
@@ -91,8 +92,8 @@ SQ_TEST(test_lanes)
         struct sq_fair_pe pe;
         r.bank = want[i].bank;
         r.high_per_bank = want[i].high;
-        r.weight.high_bits = want[i].high_bits;
-        r.weight.low_bits = want[i].low_bits;
+        sq_grid_set(&r)->weight.high_bits = want[i].high_bits;
+        sq_grid_set(&r)->weight.low_bits = want[i].low_bits;
         assert_int_equal(sq_fair_machine(SQ_FAIR_PEAK, NULL, &r, &m, &pe, NULL), SQ_OK);
         assert_int_equal(pe.low_lanes, want[i].low_lanes);
         assert_int_equal(pe.high_lanes, want[i].high_lanes);

@@ -19,7 +19,10 @@
 // Sampled: 12 machines and GEMMs for each of five rows.
 #include "models/sq_q4k.h"
 #include "sim/cosim/sq_port.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/machine_fixture.h"
@@ -412,16 +415,21 @@ static void plan(struct sq_rng *r, size_t row, struct chain *c, struct sq_own *o
     memset(c, 0, sizeof *c);
     m.cores = 1; // a whole K each
     assert_int_equal(sq_format_recipe(rows[row].format, SQ_IN_RUN, NULL, &s, NULL), SQ_OK);
-    s.own[0] = rows[row].share;
-    s.schedule = rows[row].schedule;
-    s.sparsity = s.format == &sq_format_gqsa ? 0.5 : sq_rng_below(r, 10) / 10.0;
+    const double sparsity = s.format == &sq_format_gqsa ? 0.5 : sq_rng_below(r, 10) / 10.0;
+    if (s.format == &sq_format_gqsa) {
+        sq_gqsa_set(&s)->is_slice_k = rows[row].share;
+        sq_gqsa_set(&s)->sparsity = sparsity;
+    } else if (s.format == &sq_format_spqt) {
+        sq_spqt_set(&s)->schedule = rows[row].schedule;
+        sq_spqt_set(&s)->sparsity = sparsity;
+    }
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
     c->cost = p.cost;
     c->job = p.step[SQ_STEP_CLASSES - 1].job;
     c->job.drain = 7 * sq_rng_below(r, 3);
     const uint64_t first = (p.count_k - 1) * p.block_k * p.cost.step;
     c->elements = g.k - first;
-    c->active = (uint32_t)((double)c->elements * (1 - s.sparsity) + 0.5);
+    c->active = (uint32_t)((double)c->elements * (1 - sparsity) + 0.5);
     c->list = (struct sq_tile_list){c->job.passes < SQ_TILES_DRAWN ? c->job.passes : SQ_TILES_DRAWN,
                                     c->tile};
     double kept[SQ_TILES_DRAWN];

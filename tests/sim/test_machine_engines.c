@@ -14,6 +14,8 @@
 
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/test.h"
@@ -119,7 +121,7 @@ SQ_TEST(test_traffic)
     m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 30;
     const struct sq_recipe s = default_of(&sq_format_sq_w);
     struct sq_recipe w4 = default_of(&sq_format_dense);
-    w4.weight.low_bits = 4;
+    sq_grid_set(&w4)->weight.low_bits = 4;
     const struct sq_gemm g = {96, 160, 1024};
     struct sq_mapping p;
     uint64_t n[SQ_N_STREAMS], dram;
@@ -164,7 +166,7 @@ SQ_TEST(test_spqt_traffic)
     sq_mapping_traffic(&p, n, &dram);
     assert_in_range(n[SQ_STREAM_LO], 512 * g.k / 2 * 7 / 12,
                     512 * g.k / 2 * 7 / 12 + p.count_k - 1);
-    s.layout = SQ_SPQT_ROW;
+    sq_spqt_set(&s)->layout = SQ_SPQT_ROW;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
     sq_mapping_traffic(&p, n, &dram);
     assert_int_equal(n[SQ_STREAM_LO], g.n * g.k / 2);
@@ -291,7 +293,7 @@ SQ_TEST(test_static)
         do
             s.high_per_bank = d.high_per_bank = s.bank >> between(&r, 1, 4);
         while (s.high_per_bank == 0);
-        d.own[0] = sq_rng_below(&r, 2);
+        sq_grid_set(&d)->topk = sq_rng_below(&r, 2);
         if (sq_mapping_run(&m, &s, &g, &plan, &a, NULL, NULL) != SQ_OK ||
             sq_mapping_run(&m, &d, &g, &plan, &b, NULL, NULL) != SQ_OK)
             continue;
@@ -327,7 +329,7 @@ SQ_TEST(test_static_shipped)
                     struct sq_mapping plan;
                     s.bank = d.bank = bank;
                     s.high_per_bank = d.high_per_bank = k;
-                    d.own[0] = j % 2;
+                    sq_grid_set(&d)->topk = j % 2;
                     const enum sq_status status =
                         sq_mapping_run(&m, &s, &gemm[j], &plan, &a, NULL, NULL);
                     assert_int_equal(status, SQ_OK);

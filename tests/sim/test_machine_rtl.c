@@ -11,6 +11,9 @@
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
+#include "sim/format/bs/sq_bs_recipe.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/sweep/sq_sweep.h"
@@ -76,10 +79,12 @@ static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile
     if (rows[row].k > 0) {
         s.bank = rows[row].bank;
         s.high_per_bank = rows[row].k;
-        s.own[0] = rows[row].own;
-        s.bs.is_split = s.format == &sq_format_sq_b && rows[row].own;
-    } else {
-        s.weight.low_bits = 4;
+        if (s.format == &sq_format_sq_a_dynamic)
+            sq_grid_set(&s)->topk = rows[row].own;
+        if (s.format == &sq_format_sq_b)
+            sq_bs_set(&s)->is_split = rows[row].own;
+    } else if (s.format == &sq_format_dense) {
+        sq_grid_set(&s)->weight.low_bits = 4;
     }
     const struct sq_gemm g = {1 + sq_rng_below(r, 4 * tile_rows),
                               1 + sq_rng_below(r, rows[row].passes * tile_cols),
@@ -279,7 +284,7 @@ static struct sq_point act_point(const struct sq_block *block, const struct sq_r
     p.name = "banks";
     set_param(block, &p, "Rows", 1);
     set_param(block, &p, "Cols", 1);
-    set_param(block, &p, "WeightW", s->weight.low_bits);
+    set_param(block, &p, "WeightW", sq_grid_recipe(s)->weight.low_bits);
     set_param(block, &p, "LowW", s->act.low_bits);
     set_param(block, &p, "HighW", s->act.high_bits);
     set_param(block, &p, "BankLen", is_core ? core->bank : (u->low_lanes + u->high_lanes) / banks);

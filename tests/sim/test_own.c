@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqt/sq_spqt_format.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
 #include "tests/test.h"
@@ -82,10 +85,11 @@ SQ_TEST(test_tiles)
         struct sq_mapping p;
         const double sum = sq_cost_own_sum(&own);
         r.rows = &own;
-        r.sparsity = is_gqsa ? 1 - sum / (double)(own.n * own.n_pieces) : 0.5;
-        r.sparsity = r.sparsity < 0.99 ? r.sparsity : 0.99;
-        if (is_gqsa)
-            r.own[0] = sq_rng_below(&rng, 2);
+        if (is_gqsa) {
+            const double sparsity = 1 - sum / (double)(own.n * own.n_pieces);
+            sq_gqsa_set(&r)->sparsity = sparsity < 0.99 ? sparsity : 0.99;
+            sq_gqsa_set(&r)->is_slice_k = sq_rng_below(&rng, 2);
+        }
         assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
         const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
         const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
@@ -115,7 +119,7 @@ SQ_TEST(test_fullest)
     struct sq_own own;
     struct sq_mapping p;
     struct sq_machine_stats even, uneven;
-    r.own[0] = 1; // slice_k
+    sq_gqsa_set(&r)->is_slice_k = 1;
     for (unsigned is_uneven = 0; is_uneven < 2; is_uneven++) {
         assert_int_equal(sq_cost_own_new(&own, g.n, g.k / PIECE, PIECE, NULL), SQ_OK);
         for (size_t row = 0; row < g.n; row++)
@@ -148,7 +152,7 @@ SQ_TEST(test_tokens)
         struct sq_own own = {.before = NULL};
         void *layer;
         uint32_t active = 0, all = 0;
-        coded.sparsity = 0;
+        sq_spqt_set(&coded)->sparsity = 0;
         assert_true(w && x);
         for (size_t e = 0; e < tokens * k; e++)
             x[e] = (float)(2 * sq_rng_unit(&rng) - 1);
@@ -156,7 +160,7 @@ SQ_TEST(test_tokens)
             sq_format_spqt.values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL),
             SQ_OK);
         sq_spqt_set_theta(layer, theta);
-        r.schedule = i % 2 ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED;
+        sq_spqt_set(&r)->schedule = i % 2 ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED;
         assert_int_equal(
             sq_format_spqt.cost->own->tokens(layer, x, tokens, m.core.rows, &own, &r, NULL), SQ_OK);
         assert_int_equal(own.n, (tokens + m.core.rows - 1) / m.core.rows);
@@ -195,7 +199,8 @@ SQ_TEST(test_tokens)
             if (p.count_n == 1 && p.count_k == 1 && p.n_drawn[3] >= own.n)
                 assert_true(own.n > 1 ? n_drawn > 0 : n_drawn == p.n_drawn[3]);
         }
-        assert_true(fabs(1 - r.sparsity - (double)active / (double)(tokens * k)) < 1e-12);
+        assert_true(fabs(1 - sq_spqt_recipe(&r)->sparsity - (double)active / (double)(tokens * k)) <
+                    1e-12);
         assert_true(fabs(p.cost.low - (double)all / (double)(own.n * k)) < 1e-12);
         const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
         const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);

@@ -358,8 +358,7 @@ static bool is_refused(struct sq_rng *r, const struct sq_recipe *recipe)
     for (size_t i = 0; status == SQ_OK && i < M * N; i++)
         if (isnan(y[i]))
             fail_msg("seed %llu, %s, operand %u: y[%zu] is no number, status OK",
-                     (unsigned long long)fixture_seed(), recipe->format->name, recipe->bs.operand,
-                     i);
+                     (unsigned long long)fixture_seed(), recipe->format->name, recipe->operand, i);
     if (status != SQ_OK) {
         assert_int_equal(status, SQ_ERR_NON_FINITE);
         assert_non_null(strstr(err.text, "is no number"));
@@ -380,8 +379,8 @@ SQ_TEST(finite_operands_give_numbers)
             struct sq_error err;
             assert_int_equal(
                 sq_format_recipe(sq_format_find(name[i]), SQ_IN_EVAL, NULL, &recipe, &err), SQ_OK);
-            recipe.is_gptq = false;
-            recipe.bs.operand = operand;
+            recipe.algorithm = SQ_ALGORITHM_RTN;
+            recipe.operand = operand;
             for (unsigned round = 0; round < 40; round++)
                 n_refused += is_refused(&r, &recipe);
         }

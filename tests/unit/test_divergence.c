@@ -7,6 +7,7 @@
 #include <math.h>
 #include <omp.h>
 
+#include "sim/format/grid/sq_grid_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_cache.h"
 #include "sim/llm/sq_eval.h"
@@ -278,9 +279,9 @@ static void model_close(struct model *m)
 static struct sq_recipe rtn(unsigned weight_bits, unsigned act_bits)
 {
     struct sq_recipe r = sq_recipe_default();
-    r.weight.low_bits = weight_bits;
+    sq_grid_set(&r)->weight.low_bits = weight_bits;
     r.act.low_bits = act_bits;
-    r.is_gptq = false;
+    r.algorithm = SQ_ALGORITHM_RTN;
     return r;
 }
 

@@ -11,6 +11,8 @@
 
 #include "models/quant/sq_codes_alloc.h"
 #include "models/sq_mac.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/llm/sq_eval.h"
 #include "sim/llm/sq_sparsity_scan.h"
@@ -65,7 +67,7 @@ static double loss(const struct model *m, const struct sq_recipe *r)
 static struct sq_recipe dense(unsigned weight_bits, unsigned act_bits)
 {
     struct sq_recipe r = sq_recipe_default();
-    r.weight.low_bits = weight_bits;
+    sq_grid_set(&r)->weight.low_bits = weight_bits;
     r.act.low_bits = act_bits;
     return r;
 }
@@ -74,7 +76,7 @@ static struct sq_recipe sq_w(unsigned bank, unsigned act_bits)
 {
     struct sq_recipe r = dense(4, act_bits);
     r.format = &sq_format_sq_w;
-    r.weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
+    sq_grid_set(&r)->weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.bank = bank;
     r.high_per_bank = bank / 4;
     return r;
@@ -87,7 +89,7 @@ static struct sq_recipe sq_a(unsigned bank, enum sq_select select)
     r.act = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     r.bank = bank;
     r.high_per_bank = bank / 4;
-    r.select = select;
+    sq_grid_set(&r)->select = select;
     return r;
 }
 
@@ -102,7 +104,7 @@ SQ_TEST(stories260k_w8a8)
     }
     model_open(&m, stories, 0, 0);
     struct sq_recipe r = dense(8, 8);
-    r.is_gptq = false;
+    r.algorithm = SQ_ALGORITHM_RTN;
     const double reference = loss(&m, NULL), w8a8 = loss(&m, &r);
     print_message("# reference %.6f, W8A8 %.6f\n", reference, w8a8);
     assert_true(fabs(reference - 1.3837) <= 0.0002 && fabs(w8a8 - reference) <= 0.004);
@@ -115,7 +117,7 @@ SQ_TEST(padding_is_told_apart)
     struct model m;
     struct sq_eval_result result;
     struct sq_recipe r = dense(8, 8);
-    r.is_gptq = false;
+    r.algorithm = SQ_ALGORITHM_RTN;
     model_open(&m, tiny_llama, 1, 1);
     assert_int_equal(sq_eval(&m.ck, NULL, &m.eval, &r, NULL, NULL, &result, NULL), SQ_OK);
     assert_true(result.payload_bits == 8.25 && result.stored_bits == 8.25);
@@ -138,10 +140,9 @@ SQ_TEST(thresholds_are_of_inputs)
     struct sq_error err = {.text = ""};
     model_open(&m, tiny_llama, 1, 1);
     assert_int_equal(sq_format_recipe(&sq_format_spqt, SQ_IN_EVAL, NULL, &r, NULL), SQ_OK);
-    r.sparsity = 0.2;
     double s[14];
     assert_int_equal(m.ck.n_layers, 14);
-    CHECK_EQ(sq_sparsity_scan_layers(&m.ck, &m.calib, &r, s, &err), SQ_OK, "%s\n", err.text);
+    CHECK_EQ(sq_sparsity_scan_layers(&m.ck, &m.calib, &r, 0.2, s, &err), SQ_OK, "%s\n", err.text);
     for (size_t b = 0; b < 14; b += 7) {
         double sum = 0, count = 0;
         assert_true(s[b] == s[b + 1] && s[b] == s[b + 2] && s[b + 4] == s[b + 5]);
@@ -193,12 +194,12 @@ SQ_TEST(packed_layers_are_golden)
 {
     enum { N = 150, K = 200, M = 300 };
     struct sq_rng rng = {fixture_seed()};
-    const struct sq_recipe r = {.format = &sq_format_sq_w,
-                                .weight = {SQ_GRID_OWN, 8, 4},
-                                .act = {SQ_GRID_DENSE, 0, 8},
-                                .bank = 16,
-                                .high_per_bank = 4,
-                                .group = 64};
+    struct sq_recipe r = {.format = &sq_format_sq_w,
+                          .act = {SQ_GRID_DENSE, 0, 8},
+                          .bank = 16,
+                          .high_per_bank = 4,
+                          .group = 64};
+    sq_grid_set(&r)->weight = (struct sq_grid){SQ_GRID_OWN, 8, 4};
     float *w = fixture_exact(N * K * sizeof *w), *x = fixture_exact(M * K * sizeof *x);
     float *y = fixture_exact(2 * M * N * sizeof *y), s_a[M];
     random_weights(&rng, w, N * K);
@@ -229,42 +230,42 @@ SQ_TEST(recipes_multiply_what_they_store)
     enum { N = 20, K = 100, M = 140 };
     struct sq_rng rng = {fixture_seed()};
     const struct sq_grid d4 = {SQ_GRID_DENSE, 0, 4}, d8 = {SQ_GRID_DENSE, 0, 8};
-    const struct sq_recipe recipes[] = {
-        {.format = &sq_format_dense,
-         .weight = {SQ_GRID_DENSE, 0, 6},
-         .act = {SQ_GRID_DENSE, 0, 5},
-         .group = 32},
-        {.format = &sq_format_sq_w,
-         .weight = {SQ_GRID_TIED, 8, 4},
-         .act = d8,
-         .bank = 8,
-         .high_per_bank = 2,
-         .group = 64},
-        {.format = &sq_format_sq_w,
-         .weight = {SQ_GRID_SPLIT, 8, 4},
-         .act = d8,
-         .bank = 32,
-         .high_per_bank = 4},
-        {.format = &sq_format_sq_a_dynamic,
-         .weight = d4,
-         .act = {SQ_GRID_OWN, 8, 3},
-         .bank = 16,
-         .high_per_bank = 4,
-         .group = 32,
-         .select = SQ_SELECT_DYNAMIC_FP},
-        {.format = &sq_format_sq_a_dynamic,
-         .weight = d4,
-         .act = {SQ_GRID_SPLIT, 8, 4},
-         .bank = 16,
-         .high_per_bank = 4,
-         .group = 128,
-         .select = SQ_SELECT_DYNAMIC_FP},
+    const struct {
+        struct sq_recipe r;
+        struct sq_grid weight;
+        enum sq_select select;
+    } recipes[] = {
+        {{.format = &sq_format_dense, .act = {SQ_GRID_DENSE, 0, 5}, .group = 32},
+         {SQ_GRID_DENSE, 0, 6},
+         SQ_SELECT_STATIC},
+        {{.format = &sq_format_sq_w, .act = d8, .bank = 8, .high_per_bank = 2, .group = 64},
+         {SQ_GRID_TIED, 8, 4},
+         SQ_SELECT_STATIC},
+        {{.format = &sq_format_sq_w, .act = d8, .bank = 32, .high_per_bank = 4},
+         {SQ_GRID_SPLIT, 8, 4},
+         SQ_SELECT_STATIC},
+        {{.format = &sq_format_sq_a_dynamic,
+          .act = {SQ_GRID_OWN, 8, 3},
+          .bank = 16,
+          .high_per_bank = 4,
+          .group = 32},
+         d4,
+         SQ_SELECT_DYNAMIC_FP},
+        {{.format = &sq_format_sq_a_dynamic,
+          .act = {SQ_GRID_SPLIT, 8, 4},
+          .bank = 16,
+          .high_per_bank = 4,
+          .group = 128},
+         d4,
+         SQ_SELECT_DYNAMIC_FP},
     };
     float w[N * K], x[M * K], y[M * N];
     random_weights(&rng, w, N * K);
     random_weights(&rng, x, M * K);
     for (size_t i = 0; i < LEN(recipes); i++) {
-        const struct sq_recipe *r = &recipes[i];
+        struct sq_recipe recipe = recipes[i].r, *r = &recipe;
+        sq_grid_set(r)->weight = recipes[i].weight;
+        sq_grid_set(r)->select = recipes[i].select;
         const struct sq_quant_input none = {0};
         struct sq_quant_layer q;
         assert_int_equal(sq_recipe_check(r, NULL), SQ_OK);
@@ -279,7 +280,7 @@ SQ_TEST(recipes_multiply_what_they_store)
                              .high_per_bank = r->high_per_bank};
         float score[2 * 256], wr[K], xr[K];
         assert_int_equal(sq_codes_alloc(&a, NULL), SQ_OK);
-        assert_int_equal(sq_codes_encode_act(&a, x, r->select, NULL, score, NULL), SQ_OK);
+        assert_int_equal(sq_codes_encode_act(&a, x, recipes[i].select, NULL, score, NULL), SQ_OK);
         for (size_t t = 0; t < M; t++)
             for (size_t n = 0; n < N; n++) {
                 double want = 0, size = 0;
@@ -372,7 +373,8 @@ SQ_TEST(recipe_refusals)
     assert_int_equal(sq_recipe_check(&r, NULL), SQ_ERR_RANGE);
     r = dense(4, 4), r.alpha = 1.5;
     assert_int_equal(sq_recipe_check(&r, NULL), SQ_ERR_RANGE);
-    r = dense(4, 4), r.weight = (struct sq_grid){SQ_GRID_FP, 8, 4}, r.bank = 8, r.high_per_bank = 2;
+    r = dense(4, 4), r.bank = 8, r.high_per_bank = 2;
+    sq_grid_set(&r)->weight = (struct sq_grid){SQ_GRID_FP, 8, 4};
     assert_int_equal(sq_recipe_check(&r, NULL), SQ_ERR_UNSUPPORTED);
     struct model m;
     struct sq_eval_result result;

@@ -3,6 +3,9 @@
 // every option given with its default, one past its range and with a word that it does not have.
 #include <math.h>
 
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "tests/unit/fixture.h"
 
@@ -17,6 +20,12 @@ SQ_TEST(names_are_those_of_the_list)
     assert_null(sq_formats[sq_n_formats()]);
     assert_null(sq_format_names[sq_n_formats()]);
     assert_null(sq_format_find("sq_x"));
+    size_t n_core = 0;
+    for (size_t i = 0; sq_formats[i]; i++)
+        if (sq_formats[i]->cost->is_core)
+            assert_string_equal(sq_core_format_names[n_core++], sq_formats[i]->name);
+    assert_null(sq_core_format_names[n_core]);
+    assert_ptr_equal(sq_format_of_packed()->values->init, sq_formats[0]->values->init);
 }
 
 // A format has everything of a part or nothing.

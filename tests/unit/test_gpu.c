@@ -12,6 +12,11 @@
 #include <string.h>
 
 #include "models/sq_rng.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
@@ -160,9 +165,10 @@ SQ_TEST(test_formats)
         assert_int_equal(sq_format_recipe(row[i].format, SQ_IN_RUN, NULL, &r, NULL), SQ_OK);
         r.is_act_f16 = row[i].act_bits == 16;
         r.act.low_bits = row[i].act_bits;
-        r.outlier_share = 1. / 128;
+        if (r.format == &sq_format_spqr)
+            sq_spqr_set(&r)->outlier_share = 1. / 128;
         if (row[i].weight_bits)
-            r.weight.low_bits = row[i].weight_bits;
+            sq_grid_set(&r)->weight.low_bits = row[i].weight_bits;
         if (row[i].weight_bits == 16)
             r.group = 0;
         const struct sq_gpu_gemm g = sq_gpu_of_recipe(&r, &size);

@@ -11,7 +11,12 @@
 
 #include "models/sq_format.h"
 #include "models/sq_rng.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_work_split.h"
 #include "sim/io/sq_quantity.h"
@@ -170,6 +175,14 @@ SQ_TEST(test_yaml)
     assert_int_not_equal(sq_machine_load("sim/machines", &m, NULL), SQ_OK);
 }
 
+// An option by its name, where the format has it.
+static void put(struct sq_recipe *r, const char *name, double value)
+{
+    const struct sq_format_option *o = sq_option_find(r->format, SQ_IN_RUN, name);
+    if (o)
+        sq_option_put(o, value, r);
+}
+
 // A recipe on a machine; what the format does not have is left alone. Banks of 8/4, 32, s = 3/4.
 static struct sq_recipe timed(const struct sq_format_ops *f, unsigned act_bits,
                               unsigned weight_bits, unsigned group, double sparsity,
@@ -181,11 +194,10 @@ static struct sq_recipe timed(const struct sq_format_ops *f, unsigned act_bits,
         r.is_act_f16 = act_bits == 16;
         r.act.low_bits = act_bits;
     }
-    if (sq_option_find(f, SQ_IN_RUN, "weight-bits"))
-        r.weight.low_bits = weight_bits;
+    put(&r, "weight-bits", weight_bits);
     r.group = group;
-    r.sparsity = sparsity;
-    r.outlier_share = outliers;
+    put(&r, "sparsity", sparsity);
+    put(&r, "outliers", outliers);
     return r;
 }
 

@@ -6,7 +6,9 @@
 // weights. tests/cli/stored_bits.t asks the same of the commands, on a real model.
 #include <math.h>
 
-#include "sim/format/grid/sq_grid_format.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/tmpdir.h"
@@ -135,16 +137,15 @@ static void check_file(const struct sq_recipe *r, const struct sq_quant_layer *q
     if (sq_recipe_is_packed(r)) {
         const struct sq_operand_file_item item = {.name = "w", .n = q->n, .k_orig = q->k_orig};
         const struct sq_operand_file_info info = {sq_recipe_banks(r), "golden", "synthetic", 1};
-        const struct sq_grid own = {SQ_GRID_OWN, r->weight.high_bits, r->weight.low_bits};
+        const struct sq_format_packed *packed = r->format->file->packed;
         struct sq_operand_file_writer writer;
         struct sq_operand_file f;
         assert_int_equal(sq_operand_file_begin(&writer, path, &info, &item, 1, &err), SQ_OK);
-        assert_int_equal(sq_operand_file_put(&writer, 0, &sq_grid_layer_of(q)->packed, &err),
-                         SQ_OK);
+        assert_int_equal(sq_operand_file_put(&writer, 0, packed->operand(q->state), &err), SQ_OK);
         assert_int_equal(sq_operand_file_commit(&writer, &err), SQ_OK);
         assert_int_equal(sq_operand_file_open(&f, path, &err), SQ_OK);
         CHECK_EQ(bits_of_file(&f.file), nbits, "%s: the file\n", what);
-        assert_int_equal(sq_grid_layer_load(&f, 0, &own, &back, &err), SQ_OK);
+        assert_int_equal(packed->load(&f, 0, &back, &err), SQ_OK);
         CHECK_EQ(sq_quant_layer_nbits(&back), nbits, "%s: read back\n", what);
         sq_operand_file_close(&f);
     } else {
@@ -190,7 +191,8 @@ static bool check_encoded(const struct sq_format_ops *f, struct sq_rng *rng)
         if (f->cost->own && f->cost->own->weights)
             assert_int_equal(f->cost->own->weights(q.state, &own, &as_is, &err), SQ_OK);
         free(own.before);
-        if (!(sq_recipe_sized_by(&r) && r.is_ptcsr)) // padded to the fullest row
+        if (!(sq_recipe_sized_by(&r) && f == &sq_format_spqr &&
+              sq_spqr_recipe(&r)->is_ptcsr)) // padded to the fullest row
             CHECK_EQ(sq_recipe_nbits(&as_is, l.n, l.k), nbits, "%s: its shape\n", what);
         if (!sq_recipe_sized_by(&r))
             CHECK_EQ(sq_recipe_nbits(&r, l.n, l.k), nbits, "%s: exact by shape\n", what);
@@ -255,7 +257,8 @@ static bool check_run(const struct sq_format_ops *f, struct sq_rng *rng)
         give(&w, "algorithm", "rtn"); // which run has: nothing is compensated
     if (!quantize_recipe(f, &w, &quantize))
         return false;
-    quantize.outlier_share = run.outlier_share; // a share in run, a threshold in quantize
+    if (f == &sq_format_spqr) // a share in run, a threshold in quantize
+        sq_spqr_set(&quantize)->outlier_share = sq_spqr_recipe(&run)->outlier_share;
     check_equal(&run, &quantize, &w, "run", rng);
     return true;
 }
@@ -311,7 +314,8 @@ static bool check_sweep(const struct sq_format_ops *f, struct sq_rng *rng)
         return false;
     sq_sweep_grid_point(&s, 0, &p);
     const bool is_done = quantize_recipe(f, &w, &quantize);
-    quantize.outlier_share = p.recipe.outlier_share;
+    if (f == &sq_format_spqr)
+        sq_spqr_set(&quantize)->outlier_share = sq_spqr_recipe(&p.recipe)->outlier_share;
     if (is_done)
         check_equal(&p.recipe, &quantize, &w, "sweep", rng);
     sq_sweep_grid_free(&s);

@@ -6,6 +6,7 @@
 // are in tests/cli/sweep.t.
 #include <math.h>
 
+#include "sim/format/grid/sq_grid_recipe.h"
 #include "sim/sweep/sq_sweep_grid.h"
 #include "tests/unit/tmpdir.h"
 

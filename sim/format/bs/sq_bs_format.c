@@ -21,7 +21,7 @@ static const struct sq_bs_variant *variant_of(const struct sq_recipe *r)
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r)
 {
     struct sq_bs_format f = variant_of(r)->blocks;
-    f.rule = (enum sq_bs_rule)r->bs.rule;
+    f.rule = (enum sq_bs_rule)sq_bs_recipe(r)->rule;
     if (variant_of(r)->choose)
         variant_of(r)->choose(r, &f);
     return f;
@@ -29,7 +29,8 @@ struct sq_bs_format sq_bs_of(const struct sq_recipe *r)
 
 unsigned sq_bs_rotation_of(const struct sq_recipe *r)
 {
-    return r->bs.rotation ? 8u << r->bs.rotation : 0;
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
+    return o->rotation ? 8u << o->rotation : 0;
 }
 
 // ---- options --------------------------------------------------------------------------------
@@ -37,19 +38,20 @@ unsigned sq_bs_rotation_of(const struct sq_recipe *r)
 enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                             struct sq_error *err)
 {
-    const struct sq_bs_options *o = &r->bs;
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
     const struct sq_bs_format f = sq_bs_of(r);
     r->act = (struct sq_grid){SQ_GRID_DENSE, 0, sq_element_bits(f.element)};
     if (scope == SQ_IN_FILE)
         return SQ_OK;
-    if (sq_given_text(given, "percdamp") && !r->is_gptq)
+    if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
-    if (o->operand == SQ_OPERAND_ACT && (r->is_gptq || scope == SQ_IN_QUANTIZE))
+    if (r->operand == SQ_OPERAND_ACT &&
+        (r->algorithm == SQ_ALGORITHM_GPTQ || scope == SQ_IN_QUANTIZE))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
-    if (r->is_smooth && (o->is_act_static || (r->is_gptq && o->rotation)))
+    if (r->is_smooth && (o->is_act_static || (r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation)))
         return SQ_FAIL(err, SQ_ERR_ARG, "smooth does not go with %s",
                        o->is_act_static ? "--act-scale static" : "--rotate and GPTQ");
-    if (o->operand == SQ_OPERAND_WEIGHTS && o->is_act_static)
+    if (r->operand == SQ_OPERAND_WEIGHTS && o->is_act_static)
         return SQ_FAIL(err, SQ_ERR_ARG, "act-scale = static: --operand weights leaves activations");
     return variant_of(r)->settle ? variant_of(r)->settle(r, err) : SQ_OK;
 }
@@ -66,11 +68,11 @@ void sq_bs_text(const struct sq_recipe *r, char text[96])
 
 enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *err)
 {
-    const struct sq_bs_options *o = &r->bs;
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
     const struct sq_bs_format f = sq_bs_of(r);
-    if (o->operand > SQ_OPERAND_ACT || o->is_act_static > 1)
+    if (r->operand > SQ_OPERAND_ACT || o->is_act_static > 1)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "operand = %u, act-scale = %u, need 0..2, 0..1",
-                       o->operand, o->is_act_static);
+                       r->operand, o->is_act_static);
     if (o->rotation > 2)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..2", o->rotation);
     SQ_TRY(sq_bs_check(&f, err));
@@ -82,11 +84,12 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
 
 unsigned sq_bs_needs(const struct sq_recipe *r)
 {
-    const bool is_rotated_gptq = r->is_gptq && r->bs.rotation;
-    return (is_rotated_gptq ? SQ_NEED_HESSIAN
-            : r->is_gptq    ? SQ_NEED_FACTOR
-                            : 0u) |
-           (r->bs.is_act_static ? SQ_NEED_SAMPLE : 0u) | (r->is_smooth ? SQ_NEED_INPUTS : 0u);
+    const struct sq_bs_recipe *o = sq_bs_recipe(r);
+    const bool is_rotated_gptq = r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation;
+    return (is_rotated_gptq                     ? SQ_NEED_HESSIAN
+            : r->algorithm == SQ_ALGORITHM_GPTQ ? SQ_NEED_FACTOR
+                                                : 0u) |
+           (o->is_act_static ? SQ_NEED_SAMPLE : 0u) | (r->is_smooth ? SQ_NEED_INPUTS : 0u);
 }
 
 size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig)
@@ -98,8 +101,8 @@ size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig)
 // Numbers that say what the codes mean, and what becomes of activations.
 size_t sq_bs_numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
-    value[0] = (struct sq_metadata_value){"operand", &r->bs.operand, 0, SQ_OPERAND_WEIGHTS};
-    value[1] = (struct sq_metadata_value){"rotate", &r->bs.rotation, 0, 2};
+    value[0] = (struct sq_metadata_value){"operand", &r->operand, 0, SQ_OPERAND_WEIGHTS};
+    value[1] = (struct sq_metadata_value){"rotate", &sq_bs_set(r)->rotation, 0, 2};
     return 2 + (variant_of(r)->numbers ? variant_of(r)->numbers(r, value + 2) : 0);
 }
 
@@ -174,7 +177,9 @@ static double act_nbits(const struct sq_recipe *r)
 static unsigned n_act_scales(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    return r->bs.is_act_static ? 0 : (unsigned)sq_bs_has_global(&f, 0) + sq_bs_has_global(&f, 1);
+    return sq_bs_recipe(r)->is_act_static
+               ? 0
+               : (unsigned)sq_bs_has_global(&f, 0) + sq_bs_has_global(&f, 1);
 }
 
 // Codes alone (SPEC A.5).

@@ -11,6 +11,7 @@
 #define SQ_BS_FORMAT_H
 
 #include "models/sq_bs_pack.h"
+#include "sim/format/bs/sq_bs_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
 // What one format of the family is, beside the others: its table points here.
@@ -65,22 +66,25 @@ extern const char *const sq_bs_algorithm_choice[],
     *const sq_bs_operand_choice[], *const sq_bs_rotation_choice[], *const sq_bs_act_scale_choice[];
 
 // clang-format off
+#define SQ_BS_OWN(field) SQ_OWN(sq_bs_recipe, field)
 #define SQ_BS_HEAD                                                                                 \
     SQ_WORD("algorithm", SQ_BS_CODED | SQ_IN_SWEEP, SQ_BS_CODED, sq_bs_algorithm_choice, 0,        \
-            SQ_ALGORITHM_RTN, algorithm, "weights by rounding to nearest, or by GPTQ"),            \
+            SQ_ALGORITHM_RTN, SQ_FIELD(algorithm), "weights by rounding to nearest, or by GPTQ"),  \
     SQ_SAID("algorithm", SQ_IN_FILE, "file")
 #define SQ_BS_TAIL                                                                                 \
     SQ_WORD("operand", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_operand_choice, 0, SQ_OPERAND_BOTH,          \
-            bs.operand, "what is encoded; the other side is binary32"),                            \
-    SQ_WORD("rotate", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_rotation_choice, 0, 0, bs.rotation,           \
+            SQ_FIELD(operand), "what is encoded; the other side is binary32"),                     \
+    SQ_WORD("rotate", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_rotation_choice, 0, 0, SQ_BS_OWN(rotation),   \
             "both sides times a Hadamard matrix of this size"),                                    \
-    SQ_REAL("smooth", SQ_BS_CODED, SQ_BS_SEEN, 0, 1, 0.5, alpha,                                   \
+    SQ_REAL("smooth", SQ_BS_CODED, SQ_BS_SEEN, 0, 1, 0.5, SQ_FIELD(alpha),                         \
             "SmoothQuant with this exponent (none)",                                               \
             .flag = offsetof(struct sq_recipe, is_smooth), .off = "none",                          \
             .absent = "has no smoothing"),                                                         \
-    SQ_REAL("percdamp", SQ_BS_CODED, 0, 0, 1, 0.01, percdamp, "gptq: damping of the Hessian")
+    SQ_REAL("percdamp", SQ_BS_CODED, 0, 0, 1, 0.01, SQ_FIELD(percdamp),                            \
+            "gptq: damping of the Hessian")
 #define SQ_BS_ACT_SCALE                                                                            \
-    SQ_WORD("act-scale", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_act_scale_choice, 0, 0, bs.is_act_static,  \
+    SQ_WORD("act-scale", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_act_scale_choice, 0, 0,                    \
+            SQ_BS_OWN(is_act_static),                                                              \
             "scale above the blocks of activations: of each token, or one of the calibration")
 // clang-format on
 

@@ -84,8 +84,8 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
     s->w.k = sq_bs_padded(&s->w.f, k);
     s->rotation = sq_bs_rotation_of(r);
     s->w.k_orig = s->rotation ? s->w.k : k;
-    s->operand = (enum sq_operands)r->bs.operand;
-    s->is_act_static = r->bs.is_act_static;
+    s->operand = (enum sq_operands)r->operand;
+    s->is_act_static = sq_bs_recipe(r)->is_act_static;
     return s;
 }
 
@@ -126,7 +126,7 @@ static enum sq_status encode(struct state *s, const struct sq_recipe *r, const f
 {
     SQ_TRY(bs_alloc(&s->w, err));
     SQ_TRY(sq_bs_globals(&s->w, w, true, err));
-    if (r->is_gptq)
+    if (r->algorithm == SQ_ALGORITHM_GPTQ)
         return encode_gptq(s, w, in, r->percdamp, err);
 #pragma omp parallel for schedule(static)
     for (size_t row = 0; row < s->w.n; row++)

@@ -8,11 +8,11 @@ static const char *const fp8_choice[] = {"e4m3", "e5m2", NULL};
 
 // clang-format off
 #define RULE                                                                                       \
-    SQ_WORD("rule", SQ_BS_CODED, SQ_BS_SEEN, rule_choice, 0, SQ_BS_OCP, bs.rule,                   \
+    SQ_WORD("rule", SQ_BS_CODED, SQ_BS_SEEN, rule_choice, 0, SQ_BS_OCP, SQ_BS_OWN(rule),                   \
             "scale of a block: by the exponent of its largest element, or so that none clips")
 #define ELEMENT(choice, first)                                                                     \
     SQ_WORD("element", SQ_BS_CODED | SQ_IN_RUN, SQ_BS_SEEN | SQ_IN_RUN, choice, first, first,      \
-            bs.element, "code of an element")
+            SQ_BS_OWN(element), "code of an element")
 // clang-format on
 
 static const struct sq_format_option plain_options[] = {SQ_BS_HEAD, RULE, SQ_BS_TAIL, {0}};
@@ -26,26 +26,26 @@ static const struct sq_format_option fp8_options[] = {
 
 static void choose_element(const struct sq_recipe *r, struct sq_bs_format *f)
 {
-    f->element = (enum sq_element)r->bs.element;
+    f->element = (enum sq_element)sq_bs_recipe(r)->element;
 }
 
 static size_t numbers(struct sq_recipe *r, struct sq_metadata_value *value)
 {
-    value[0] = (struct sq_metadata_value){"rule", &r->bs.rule, 0, SQ_BS_CEIL};
+    value[0] = (struct sq_metadata_value){"rule", &sq_bs_set(r)->rule, 0, SQ_BS_CEIL};
     return 1;
 }
 
 static size_t fp6_numbers(struct sq_recipe *r, struct sq_metadata_value *value)
 {
-    value[1] =
-        (struct sq_metadata_value){"element", &r->bs.element, SQ_ELEMENT_E2M3, SQ_ELEMENT_E3M2};
+    value[1] = (struct sq_metadata_value){"element", &sq_bs_set(r)->element, SQ_ELEMENT_E2M3,
+                                          SQ_ELEMENT_E3M2};
     return numbers(r, value) + 1;
 }
 
 static size_t fp8_numbers(struct sq_recipe *r, struct sq_metadata_value *value)
 {
-    value[1] =
-        (struct sq_metadata_value){"element", &r->bs.element, SQ_ELEMENT_E4M3, SQ_ELEMENT_E5M2};
+    value[1] = (struct sq_metadata_value){"element", &sq_bs_set(r)->element, SQ_ELEMENT_E4M3,
+                                          SQ_ELEMENT_E5M2};
     return numbers(r, value) + 1;
 }
 

@@ -8,12 +8,13 @@
 
 enum sq_status sq_gqsa_check_cost(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
     if (r->group < 4 || r->group > 128)
         return SQ_FAIL(err, SQ_ERR_RANGE, "group = %u, need 4..128 for gqsa", r->group);
-    if (!(r->sparsity >= 0 && r->sparsity < 1))
+    if (!(o->sparsity >= 0 && o->sparsity < 1))
         return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 <= sparsity < 1 for gqsa",
-                       r->sparsity);
+                       o->sparsity);
     return SQ_OK;
 }
 
@@ -40,8 +41,8 @@ void sq_gqsa_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, const
 {
     const uint64_t at_once = u->span / r->group;
     struct sq_work_split split;
-    (void)sq_work_split(r->own[0] ? SQ_SLICE_K : SQ_STREAM_K, nnz, u->lines, u->lines, 1, &split,
-                        NULL, NULL);
+    (void)sq_work_split(sq_gqsa_recipe(r)->is_slice_k ? SQ_SLICE_K : SQ_STREAM_K, nnz, u->lines,
+                        u->lines, 1, &split, NULL, NULL);
     // Sums that columns share are added one after the other.
     const uint64_t shared = split.shared_rows > 0 ? split.max_partials : 0;
     const uint64_t steps = max_u64(1, (split.makespan + at_once - 1) / at_once);
@@ -62,19 +63,20 @@ void sq_gqsa_own_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, u
 void sq_gqsa_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                   uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept)
 {
+    const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     const uint64_t groups = (elements + r->group - 1) / r->group;
     uint32_t nnz[SQ_LINES_MAX];
     (void)m;
     if (!rng) { // as many in every column
-        const uint64_t mean = sq_cost_binomial(NULL, groups, 1 - r->sparsity);
+        const uint64_t mean = sq_cost_binomial(NULL, groups, 1 - o->sparsity);
         const uint64_t at_once = u->span / r->group, steps = (mean + at_once - 1) / at_once;
         *tile = (struct sq_tile_work){(uint32_t)max_u64(1, steps) * u->span_beats, 0};
-        *kept = 1 - r->sparsity;
+        *kept = 1 - o->sparsity;
         return;
     }
     for (unsigned c = 0; c < u->lines; c++)
-        nnz[c] = r->is_row_balanced ? sq_cost_binomial(NULL, groups, 1 - r->sparsity)
-                                    : sq_cost_binomial(rng, groups, 1 - r->sparsity);
+        nnz[c] = o->is_row_balanced ? sq_cost_binomial(NULL, groups, 1 - o->sparsity)
+                                    : sq_cost_binomial(rng, groups, 1 - o->sparsity);
     sq_gqsa_own_tile(r, u, elements, nnz, tile, kept);
 }
 
@@ -82,7 +84,7 @@ void sq_gqsa_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint6
 void sq_gqsa_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                            const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
-    const double kept = (1 - r->sparsity) * (double)t->elements;
+    const double kept = (1 - sq_gqsa_recipe(r)->sparsity) * (double)t->elements;
     (void)m_all;
     nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * kept);
     nbytes[SQ_STREAM_INDEX] = n * (sq_cost_bytes(16 * kept / r->group) + (t->at_end ? 4 : 0));
@@ -91,5 +93,5 @@ void sq_gqsa_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all
 
 double sq_gqsa_equivalent_bits(const struct sq_recipe *r)
 {
-    return (1 - r->sparsity) * (4 + 16. / r->group);
+    return (1 - sq_gqsa_recipe(r)->sparsity) * (4 + 16. / r->group);
 }

@@ -4,6 +4,7 @@
 #ifndef SQ_GQSA_COST_H
 #define SQ_GQSA_COST_H
 
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sq_cost.h"
 
 enum sq_status sq_gqsa_check_cost(const struct sq_recipe *r, struct sq_error *err);

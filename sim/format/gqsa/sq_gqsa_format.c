@@ -9,6 +9,7 @@
 #include "models/quant/sq_gqsa_quant.h"
 #include "models/quant/sq_sensitivity.h"
 #include "sim/format/gqsa/sq_gqsa_cost.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sq_cells.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
@@ -39,27 +40,30 @@ static void gqsa_free(void *context)
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     const unsigned g = r->group;
     if (!r->is_act_f16 && (r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 or 16 for gqsa",
                        r->act.low_bits);
     if (g < 4 || g > 128 || (g & (g - 1)) != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 4, 8, 16, 32, 64 or 128", g);
-    if (!(r->sparsity >= 0 && r->sparsity <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..1", r->sparsity);
-    if ((unsigned)r->prune > SQ_PRUNE_SPARSEGPT)
+    if (!(o->sparsity >= 0 && o->sparsity <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..1", o->sparsity);
+    if ((unsigned)o->prune > SQ_PRUNE_SPARSEGPT)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "prune = %s, need magnitude, wanda or sparsegpt for gqsa",
-                       r->prune == SQ_PRUNE_NONE ? "none" : "unknown");
-    if (r->is_lite && r->is_gptq)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "lite and gptq exclude each other");
+                       o->prune == SQ_PRUNE_NONE ? "none" : "unknown");
     return SQ_OK;
 }
 
 static unsigned needs(const struct sq_recipe *r)
 {
-    return (r->prune == SQ_PRUNE_WANDA ? SQ_NEED_HESSIAN : 0u) |
-           (r->prune == SQ_PRUNE_SPARSEGPT || r->is_gptq || r->is_lite ? SQ_NEED_FACTOR : 0u);
+    const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
+    return (o->prune == SQ_PRUNE_WANDA ? SQ_NEED_HESSIAN : 0u) |
+           (o->prune == SQ_PRUNE_SPARSEGPT || r->algorithm == SQ_ALGORITHM_GPTQ ||
+                    r->algorithm == SQ_ALGORITHM_LITE
+                ? SQ_NEED_FACTOR
+                : 0u);
 }
 
 // ---- options --------------------------------------------------------------------------------
@@ -78,31 +82,33 @@ static const char *const group_choice[] = {"4", "8", "16", "32", "64", "128", NU
 static const char *const act_choice[] = {"8", "16", NULL};
 static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
 
+#define OWN(field) SQ_OWN(sq_gqsa_recipe, field)
+
 static const struct sq_format_option options[] = {
-    SQ_WORD("algorithm", CODED, CODED, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
+    SQ_WORD("algorithm", CODED, CODED, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, SQ_FIELD(algorithm),
             ALGORITHM),
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),
-    SQ_WORD("prune", CODED, CODED, prune_choice, 0, SQ_FOLLOWS, prune,
+    SQ_WORD("prune", CODED, CODED, prune_choice, 0, SQ_FOLLOWS, OWN(prune),
             "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
-    SQ_REAL("sparsity", CODED, CODED, 0.01, 0.99, 0.5, sparsity,
+    SQ_REAL("sparsity", CODED, CODED, 0.01, 0.99, 0.5, OWN(sparsity),
             "fraction of the groups that is pruned"),
-    SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, group_choice, 16, group,
+    SQ_NUMBER("group", CODED, CODED | SQ_IN_FILE, group_choice, 16, SQ_FIELD(group),
               "weights per group, which has one scale and is kept or not"),
-    SQ_WORD("scope", CODED, CODED, scope_choice, 0, 0, is_row_balanced,
+    SQ_WORD("scope", CODED, CODED, scope_choice, 0, 0, OWN(is_row_balanced),
             "groups compete in the whole matrix or in their row"),
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
-    SQ_UINT("group", TIMED, SQ_IN_RUN, 4, 128, 16, group, "weights per group"),
-    SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, sparsity,
+    SQ_UINT("group", TIMED, SQ_IN_RUN, 4, 128, 16, SQ_FIELD(group), "weights per group"),
+    SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, OWN(sparsity),
             "fraction of the groups that is pruned"),
-    SQ_WORD("scope", TIMED & ~SQ_IN_SWEEP, TIMED, scope_choice, 0, 0, is_row_balanced,
+    SQ_WORD("scope", TIMED & ~SQ_IN_SWEEP, TIMED, scope_choice, 0, 0, OWN(is_row_balanced),
             "groups compete in the whole matrix or in their row"),
-    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, schedule_choice, 0, 0, own[0],
+    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, schedule_choice, 0, 0, OWN(is_slice_k),
             "columns of a tile share its groups, or each takes its own"),
-    SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, percdamp, "damping of the Hessian"),
-    SQ_WORD("score", CODED, 0, score_choice, 0, 0, gptq.score, "sparsegpt: importance of a weight"),
-    SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, act.low_bits,
+    SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, SQ_FIELD(percdamp), "damping of the Hessian"),
+    SQ_WORD("score", CODED, 0, score_choice, 0, 0, OWN(score), "sparsegpt: importance of a weight"),
+    SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation; 16 is binary16"),
-    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     {0}};
 
@@ -112,18 +118,19 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     if (!(scope & (CODED | SQ_IN_SWEEP)))
         return SQ_OK;
     if (!sq_given_text(given, "prune"))
-        r->prune = r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
+        sq_gqsa_set(r)->prune =
+            r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
     if (sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
-    if (sq_given_text(given, "score") && r->prune != SQ_PRUNE_SPARSEGPT)
+    if (sq_given_text(given, "score") && sq_gqsa_recipe(r)->prune != SQ_PRUNE_SPARSEGPT)
         return SQ_FAIL(err, SQ_ERR_ARG, "score needs --prune sparsegpt");
     return SQ_OK;
 }
 
 static void text(const struct sq_recipe *r, char out[96])
 {
-    snprintf(out, 96, "gqsa A%u, %g pruned in groups of %u", sq_recipe_act_bits(r), r->sparsity,
-             r->group);
+    snprintf(out, 96, "gqsa A%u, %g pruned in groups of %u", sq_recipe_act_bits(r),
+             sq_gqsa_recipe(r)->sparsity, r->group);
 }
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
@@ -166,13 +173,14 @@ static struct state *state_new(size_t n, size_t k_orig, unsigned group, size_t n
 static enum sq_status fill_weight_of(const struct sq_recipe *r, const struct sq_quant_input *in,
                                      size_t k, float *weight_of, struct sq_error *err)
 {
-    if (r->prune == SQ_PRUNE_SPARSEGPT) {
-        sq_score_weights(in->factor, r->gptq.score, weight_of);
+    const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
+    if (o->prune == SQ_PRUNE_SPARSEGPT) {
+        sq_score_weights(in->factor, o->score, weight_of);
         return SQ_OK;
     }
     for (size_t i = 0; i < k; i++)
         weight_of[i] = 1;
-    if (r->prune == SQ_PRUNE_MAGNITUDE)
+    if (o->prune == SQ_PRUNE_MAGNITUDE)
         return SQ_OK;
     double *norm = malloc(k * sizeof *norm);
     enum sq_status status =
@@ -187,6 +195,7 @@ static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n
                              const struct sq_quant_input *in, uint8_t *is_kept,
                              struct sq_error *err)
 {
+    const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
     float *weight_of = malloc(k * sizeof *weight_of);
     double *score = malloc(n * columns * sizeof *score);
@@ -195,7 +204,7 @@ static enum sq_status choose(const struct sq_recipe *r, const float *w, size_t n
         status = fill_weight_of(r, in, k, weight_of, err);
     if (status == SQ_OK) {
         sq_gqsa_saliency(w, n, k, r->group, weight_of, score);
-        status = sq_gqsa_prune(score, n, columns, r->sparsity, r->is_row_balanced, is_kept, err);
+        status = sq_gqsa_prune(score, n, columns, o->sparsity, o->is_row_balanced, is_kept, err);
     }
     free(weight_of);
     free(score);
@@ -225,9 +234,9 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
     const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
-    const enum sq_gqsa_method method = r->is_lite   ? SQ_GQSA_LITE
-                                       : r->is_gptq ? SQ_GQSA_SEQUENTIAL
-                                                    : SQ_GQSA_RTN;
+    const enum sq_gqsa_method method = r->algorithm == SQ_ALGORITHM_LITE   ? SQ_GQSA_LITE
+                                       : r->algorithm == SQ_ALGORITHM_GPTQ ? SQ_GQSA_SEQUENTIAL
+                                                                           : SQ_GQSA_RTN;
     uint8_t *is_kept = malloc(n * columns);
     struct state *s = NULL;
     enum sq_status status = is_kept ? choose(r, w, n, k, in, is_kept, err) : no_memory(n, k, err);
@@ -280,15 +289,16 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
 // As many groups are kept as sq_gqsa_prune keeps, whatever the weights are.
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
+    const struct sq_gqsa_recipe *o = sq_gqsa_recipe(r);
     const size_t columns = sq_gqsa_padded(k, r->group) / r->group;
-    const size_t at_once = r->is_row_balanced ? columns : n * columns;
+    const size_t at_once = o->is_row_balanced ? columns : n * columns;
     struct state *s = calloc(1, sizeof *s);
     if (s)
         s->m = (struct sq_gqsa){.n = n,
                                 .k = columns * r->group,
                                 .k_orig = k,
                                 .nnz = n * columns / at_once *
-                                       (at_once - sq_gqsa_n_pruned(at_once, r->sparsity)),
+                                       (at_once - sq_gqsa_n_pruned(at_once, o->sparsity)),
                                 .group = r->group};
     return s;
 }
@@ -427,7 +437,8 @@ const struct sq_gqsa *sq_gqsa_encoded(const void *state)
 
 static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 {
-    return sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16) && sq_gpu_is_share(s, r->sparsity);
+    return sq_gpu_is_f16(s) == (sq_recipe_act_bits(r) == 16) &&
+           sq_gpu_is_share(s, sq_gqsa_recipe(r)->sparsity);
 }
 
 extern const struct sq_format_routes sq_gqsa_routes;
@@ -441,7 +452,7 @@ static enum sq_status own(const void *state, struct sq_own *out, struct sq_recip
         for (uint32_t e = m->row_index[row]; e < m->row_index[row + 1]; e++)
             sq_cost_own_count(out, row, m->groups[e]);
     r->group = m->group;
-    r->sparsity = 1 - sq_cost_own_sum(out) / (double)(m->n * out->n_pieces);
+    sq_gqsa_set(r)->sparsity = 1 - sq_cost_own_sum(out) / (double)(m->n * out->n_pieces);
     return SQ_OK;
 }
 
@@ -476,7 +487,7 @@ static const struct sq_format_share shared = {
 
 static double *share_of(struct sq_recipe *r)
 {
-    return &r->sparsity;
+    return &sq_gqsa_set(r)->sparsity;
 }
 
 static const struct sq_format_own of_layer = {

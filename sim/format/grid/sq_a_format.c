@@ -16,22 +16,24 @@ static const char *const mask_score_choice[] = {"product", "act", NULL};
 
 #define OPTIONS                                                                                    \
     SQ_GRID_HEAD, SQ_GRID_GROUP(SQ_GRID_CODED, SQ_GRID_SEEN),                                      \
-        SQ_BANK_OPTION(SQ_GRID_CODED, SQ_GRID_SEEN), SQ_GRID_TAIL, SQ_BANK_BITS(act, ALL),         \
-        SQ_GRID_GROUP(ALL & ~SQ_GRID_CODED, SQ_IN_RUN), SQ_VARIANT_OPTION(act),                    \
-        SQ_UINT("weight-bits", ALL, SQ_IN_RUN, 2, 8, 4, weight.low_bits, "bits of a weight"),      \
+        SQ_BANK_OPTION(SQ_GRID_CODED, SQ_GRID_SEEN), SQ_GRID_TAIL,                                 \
+        SQ_BANK_BITS(SQ_FIELD, act, ALL), SQ_GRID_GROUP(ALL & ~SQ_GRID_CODED, SQ_IN_RUN),          \
+        SQ_VARIANT_OPTION(SQ_FIELD, act),                                                          \
+        SQ_UINT("weight-bits", ALL, SQ_IN_RUN, 2, 8, 4, SQ_GRID_FIELD(weight.low_bits),            \
+                "bits of a weight"),                                                               \
         SQ_REFUSED("act-bits", SQ_IN_EVAL | SQ_IN_FILE, "sq_a has --high-bits and --low-bits")
 
 static const struct sq_format_option static_options[] = {
     OPTIONS,
-    SQ_WORD("mask-score", SQ_GRID_CODED, 0, mask_score_choice, 0, 0, is_mask_by_act,
+    SQ_WORD("mask-score", SQ_GRID_CODED, 0, mask_score_choice, 0, 0, SQ_GRID_FIELD(is_mask_by_act),
             "masks by the product of mean |x| and mean |w|, or by act alone"),
     {0}};
 
 static const struct sq_format_option dynamic_options[] = {
     OPTIONS,
     SQ_WORD("select", SQ_GRID_CODED, 0, select_choice, SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_FP,
-            select, "masks by the fp or the int8 magnitude"),
-    SQ_WORD("topk", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, sq_topk_choice, 0, 0, own[0],
+            SQ_GRID_FIELD(select), "masks by the fp or the int8 magnitude"),
+    SQ_WORD("topk", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, sq_topk_choice, 0, 0, SQ_GRID_FIELD(topk),
             "unit that makes masks: a cycle for each bit of a magnitude, or a bank a cycle (rank)"),
     {0}};
 
@@ -45,9 +47,9 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
                              struct sq_error *err)
 {
     if (is_static(r))
-        r->select = SQ_SELECT_STATIC;
-    else if (r->select == SQ_SELECT_STATIC) // that of no option: only timed
-        r->select = SQ_SELECT_DYNAMIC_FP;
+        sq_grid_set(r)->select = SQ_SELECT_STATIC;
+    else if (sq_grid_recipe(r)->select == SQ_SELECT_STATIC) // that of no option: only timed
+        sq_grid_set(r)->select = SQ_SELECT_DYNAMIC_FP;
     if (scope == SQ_IN_FILE) // which says the rest
         return SQ_OK;
     if (r->act.kind == SQ_GRID_DENSE)
@@ -61,16 +63,18 @@ static void text(const struct sq_recipe *r, char out[96])
     const struct sq_format f = sq_recipe_banks(r);
     char banks[64];
     sq_banks_text(&f, banks);
-    snprintf(out, 96, "%s W%u, activations %s", r->format->name, r->weight.low_bits, banks);
+    snprintf(out, 96, "%s W%u, activations %s", r->format->name, sq_grid_recipe(r)->weight.low_bits,
+             banks);
 }
 
 // ---- time and traffic -----------------------------------------------------------------------
 
 static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
     const struct sq_format f = sq_recipe_banks(r);
-    if (r->weight.low_bits < 2 || r->weight.low_bits > 8)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "weight-bits = %u, need 2..8 for %s", r->weight.low_bits,
+    if (o->weight.low_bits < 2 || o->weight.low_bits > 8)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "weight-bits = %u, need 2..8 for %s", o->weight.low_bits,
                        r->format->name);
     return sq_format_check(&f, err);
 }
@@ -83,7 +87,7 @@ static double high_share(const struct sq_recipe *r)
 // Multiplications of a low and a high code, in bit products.
 static unsigned cells(const struct sq_recipe *r, unsigned low, unsigned high)
 {
-    return r->weight.low_bits * (low * r->act.low_bits + high * r->act.high_bits);
+    return sq_grid_recipe(r)->weight.low_bits * (low * r->act.low_bits + high * r->act.high_bits);
 }
 
 static unsigned all_cells(const struct sq_core_config *has)
@@ -125,6 +129,7 @@ static unsigned lanes(double n, unsigned most)
 static void dynamic_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                          uint64_t k, struct sq_cost_unit *u)
 {
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
     const struct sq_format f = sq_recipe_banks(r);
     const double times =
         (double)all_cells(has) / cells(r, has->low_lanes, has->high_lanes) * (1 + 1e-9);
@@ -132,11 +137,11 @@ static void dynamic_unit(const struct sq_recipe *r, const struct sq_core_config 
     u->low_lanes = lanes(times * has->low_lanes, 128);
     u->high_lanes = lanes(times * has->high_lanes, 64);
     u->unit.kind = SQ_UNIT_CORE_ACT;
-    u->unit.topk = r->own[0] ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
+    u->unit.topk = o->topk ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
     u->unit.core = *has;
     u->unit.core.low_bits = f.low_bits;
     u->unit.core.high_bits = f.high_bits;
-    u->unit.core.act_bits = r->weight.low_bits <= 4 ? 4 : 8;
+    u->unit.core.act_bits = o->weight.low_bits <= 4 ? 4 : 8;
     u->stored = sq_k_padded(&f, (size_t)k);
     sq_cost_banks(u, &f);
 }
@@ -147,7 +152,7 @@ static bool slower(const struct sq_recipe *r, unsigned i, struct sq_recipe *othe
 {
     *other = *r;
     other->format = &sq_format_sq_a_dynamic;
-    other->own[0] = i; // of sq_topk_choice
+    sq_grid_set(other)->topk = i; // of sq_topk_choice
     return sq_topk_choice[i] != NULL;
 }
 
@@ -155,10 +160,11 @@ static bool slower(const struct sq_recipe *r, unsigned i, struct sq_recipe *othe
 static void static_pe(const struct sq_recipe *r, const struct sq_cost_unit *u,
                       struct sq_cost_pe *pe)
 {
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
     if (r->act.high_bits > 8)
         return;
-    sq_cost_pe_dense(pe, u->low_lanes, r->act.low_bits, r->weight.low_bits);
-    sq_cost_pe_dense(pe, u->high_lanes, r->act.high_bits, r->weight.low_bits);
+    sq_cost_pe_dense(pe, u->low_lanes, r->act.low_bits, o->weight.low_bits);
+    sq_cost_pe_dense(pe, u->high_lanes, r->act.high_bits, o->weight.low_bits);
 }
 
 // Behind the mask unit of a row, which is not in it.
@@ -203,6 +209,7 @@ const struct sq_format_ops sq_format_sq_a_static = {
     .option = static_options,
     .settle = settle,
     .text = text,
+    .is_headed_by_text = true,
     .values = &sq_grid_masked,
     .file = &sq_grid_stored,
     .cost = &static_timed,
@@ -217,6 +224,7 @@ const struct sq_format_ops sq_format_sq_a_dynamic = {
     .uncalibrated = "--algorithm rtn",
     .settle = settle,
     .text = text,
+    .is_headed_by_text = true,
     .values = &sq_grid_coded,
     .file = &sq_grid_stored,
     .cost = &dynamic_timed,

@@ -262,13 +262,14 @@ static float bf16_round(float x)
 static enum sq_status dynamic_product(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                       float *x, struct sq_product *p, struct sq_error *err)
 {
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
     const size_t m = p->m, n = m * q->k;
     int8_t *code;
     float *wide, *scale;
-    for (size_t i = 0; i < m * q->k_orig && r->select == SQ_SELECT_DYNAMIC_FP; i++)
+    for (size_t i = 0; i < m * q->k_orig && o->select == SQ_SELECT_DYNAMIC_FP; i++)
         x[i] = bf16_round(x[i]);
     SQ_TRY(sq_grid_product(q, r, x, p, err));
-    if (r->select == SQ_SELECT_DYNAMIC_FP) {
+    if (o->select == SQ_SELECT_DYNAMIC_FP) {
         SQ_PRODUCT_KEEP(p, wide, n);
         for (size_t t = 0; t < m; t++)
             memcpy(wide + t * q->k, x + t * q->k_orig, q->k_orig * sizeof *x);

@@ -46,24 +46,31 @@ static bool is_mixed_act(const struct sq_recipe *r)
     return !r->is_act_f16 && sq_grid_is_mixed(&r->act);
 }
 
+static bool is_reference(const struct sq_recipe *r)
+{
+    const struct sq_grid *w = &sq_grid_recipe(r)->weight;
+    return w->kind == SQ_GRID_DENSE && w->low_bits == 16;
+}
+
 static enum sq_status check_pair(const struct sq_recipe *r, struct sq_error *err)
 {
-    const bool is_fp = r->weight.kind == SQ_GRID_FP, is_fp8 = r->act.kind == SQ_GRID_FP8;
-    if (is_mixed_act(r) && sq_grid_is_mixed(&r->weight))
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    const bool is_fp = o->weight.kind == SQ_GRID_FP, is_fp8 = r->act.kind == SQ_GRID_FP8;
+    if (is_mixed_act(r) && sq_grid_is_mixed(&o->weight))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "weights or activations may be sparse-quantized, never both");
-    if (r->weight.kind == SQ_GRID_SHIFT || r->weight.high_bits > 8)
+    if (o->weight.kind == SQ_GRID_SHIFT || o->weight.high_bits > 8)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "variant = %s, high-bits = %u: of activations only",
-                       sq_grid_name(r->weight.kind), r->weight.high_bits);
-    if (r->bs.operand == SQ_OPERAND_ACT)
+                       sq_grid_name(o->weight.kind), o->weight.high_bits);
+    if (r->operand == SQ_OPERAND_ACT)
         return r->act.kind != SQ_GRID_FP
                    ? SQ_OK
                    : SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "variant = fp: of weights only");
     if (is_fp != (is_fp8 && !r->is_act_f16) || r->act.kind == SQ_GRID_FP)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fp weights need fp8 activations, and only they");
-    if (r->is_act_f16 && r->weight.kind != SQ_GRID_DENSE)
+    if (r->is_act_f16 && o->weight.kind != SQ_GRID_DENSE)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "16-bit activations need dense weights");
-    if (!r->is_act_f16 && r->act.kind == SQ_GRID_DENSE && r->weight.kind == SQ_GRID_OWN &&
+    if (!r->is_act_f16 && r->act.kind == SQ_GRID_DENSE && o->weight.kind == SQ_GRID_OWN &&
         r->act.low_bits != 4 && r->act.low_bits != 8)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "act-bits = %u, need 4 or 8 beside sparse-quantized weights",
@@ -73,17 +80,18 @@ static enum sq_status check_pair(const struct sq_recipe *r, struct sq_error *err
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
-    SQ_TRY(sq_grid_check(&r->weight, err));
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    SQ_TRY(sq_grid_check(&o->weight, err));
     if (!r->is_act_f16)
         SQ_TRY(sq_grid_check(&r->act, err));
     SQ_TRY(check_pair(r, err));
     if (r->group != 0 && r->group != 32 && r->group != 64 && r->group != 128)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "group = %u, need 32, 64, 128 or 0 (row)",
                        r->group);
-    if (r->bs.rotation && is_mixed_act(r) && r->select == SQ_SELECT_STATIC)
+    if (o->rotation && is_mixed_act(r) && o->select == SQ_SELECT_STATIC)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "rotate: static masks are of channels that it mixes");
-    if (sq_grid_is_mixed(&r->weight) || is_mixed_act(r)) {
+    if (sq_grid_is_mixed(&o->weight) || is_mixed_act(r)) {
         const struct sq_format f = {8, 4, r->bank, r->high_per_bank,
                                     is_mixed_act(r) ? 0 : r->group};
         SQ_TRY(sq_format_check(&f, err));
@@ -93,8 +101,9 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 
 static unsigned needs(const struct sq_recipe *r)
 {
-    return (r->is_smooth ? SQ_NEED_INPUTS : 0u) | (r->is_gptq ? SQ_NEED_FACTOR : 0u) |
-           (is_mixed_act(r) && r->select == SQ_SELECT_STATIC ? SQ_NEED_INPUTS : 0u);
+    return (r->is_smooth ? SQ_NEED_INPUTS : 0u) |
+           (r->algorithm == SQ_ALGORITHM_GPTQ ? SQ_NEED_FACTOR : 0u) |
+           (is_mixed_act(r) && sq_grid_recipe(r)->select == SQ_SELECT_STATIC ? SQ_NEED_INPUTS : 0u);
 }
 
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig)
@@ -107,23 +116,23 @@ size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig)
 static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
                                      const struct sq_given *given, struct sq_error *err)
 {
-    const bool is_act = r->bs.operand == SQ_OPERAND_ACT;
+    const bool is_act = r->operand == SQ_OPERAND_ACT;
     const char *algorithm = sq_given_text(given, "algorithm");
     if (is_act && (scope == SQ_IN_QUANTIZE || sq_given_text(given, "weight-bits") ||
-                   (algorithm && r->is_gptq)))
+                   (algorithm && r->algorithm == SQ_ALGORITHM_GPTQ)))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
-    if (r->bs.operand == SQ_OPERAND_WEIGHTS && sq_given_text(given, "act-bits"))
+    if (r->operand == SQ_OPERAND_WEIGHTS && sq_given_text(given, "act-bits"))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights leaves activations as they are");
     if (is_act && (variant_of(r)->mixes_weights || r->is_act_f16))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = act needs encoded activations of 4 to 8 bits");
-    if (r->bs.operand == SQ_OPERAND_WEIGHTS && is_mixed_act(r))
+    if (r->operand == SQ_OPERAND_WEIGHTS && is_mixed_act(r))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights: %s encodes activations",
                        r->format->name);
     if (is_act) {
         r->algorithm = SQ_ALGORITHM_RTN;
-        r->is_gptq = false;
+        r->algorithm = SQ_ALGORITHM_RTN;
     }
-    if (r->bs.rotation && r->is_gptq)
+    if (sq_grid_recipe(r)->rotation && r->algorithm == SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_ARG, "rotate needs --algorithm rtn, or --operand act");
     return SQ_OK;
 }
@@ -131,7 +140,7 @@ static enum sq_status settle_operand(struct sq_recipe *r, unsigned scope,
 enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                               bool is_smoothed, struct sq_error *err)
 {
-    if (sq_given_text(given, "percdamp") && !r->is_gptq)
+    if (sq_given_text(given, "percdamp") && r->algorithm != SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp needs --algorithm gptq");
     if (scope != SQ_IN_FILE && !sq_given_text(given, "smooth"))
         r->is_smooth = is_smoothed;
@@ -140,34 +149,25 @@ enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct 
 
 enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err)
 {
-    SQ_TRY(sq_format_high_per_bank(r->bank, r->sparsity, &r->high_per_bank, err));
+    SQ_TRY(sq_format_high_per_bank(r->bank, sq_grid_recipe(r)->sparsity, &r->high_per_bank, err));
     struct sq_format f = sq_recipe_banks(r);
     if (f.high_bits == 12 && r->act.kind == SQ_GRID_SPLIT)
         f.high_bits = 8; // its banks are the same
     return sq_format_check(&f, err);
 }
 
-void sq_banks_text(const struct sq_format *f, char text[64])
-{
-    int n = snprintf(text, 64, "SQ(%u,%u,%u,%g) G=", f->high_bits, f->low_bits, f->bank,
-                     sq_format_sparsity(f));
-    if (f->group == 0)
-        snprintf(text + n, 64 - (size_t)n, "row");
-    else
-        snprintf(text + n, 64 - (size_t)n, "%u", f->group);
-}
-
 // Dense weights.
 double sq_grid_equivalent_bits(const struct sq_recipe *r)
 {
-    return r->weight.low_bits;
+    return sq_grid_recipe(r)->weight.low_bits;
 }
 
 void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                            const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
     (void)m_all;
-    nbytes[SQ_STREAM_LO] = n * sq_cost_bytes((double)t->elements * r->weight.low_bits);
+    nbytes[SQ_STREAM_LO] =
+        n * sq_cost_bytes((double)t->elements * sq_grid_recipe(r)->weight.low_bits);
     nbytes[SQ_STREAM_SCALE] = n * 4 * t->groups;
 }
 
@@ -176,8 +176,8 @@ void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all
 static enum sq_status encode(struct sq_grid_layer *q, const struct sq_recipe *r, const float *w,
                              const struct sq_quant_input *in, struct sq_error *err)
 {
-    if (r->is_gptq)
-        return sq_gptq_encode(&q->w, w, in->factor, &r->gptq, NULL, err);
+    if (r->algorithm == SQ_ALGORITHM_GPTQ)
+        return sq_gptq_encode(&q->w, w, in->factor, &sq_grid_recipe(r)->gptq, NULL, err);
     float *score = malloc(q->w.k * sizeof *score);
     if (!score)
         return no_memory(q->w.n, q->w.k, err);
@@ -188,7 +188,8 @@ static enum sq_status encode(struct sq_grid_layer *q, const struct sq_recipe *r,
 
 static enum sq_status pack(struct sq_grid_layer *q, const struct sq_recipe *r, struct sq_error *err)
 {
-    const struct sq_format f = {r->weight.high_bits, r->weight.low_bits, r->bank, r->high_per_bank,
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    const struct sq_format f = {o->weight.high_bits, o->weight.low_bits, r->bank, r->high_per_bank,
                                 r->group};
     SQ_TRY(sq_operand_alloc(&q->packed, &f, q->w.n, q->w.k_orig, err));
     return sq_codes_pack(&q->w, &q->packed.m, err);
@@ -206,8 +207,8 @@ static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe 
     } else {
         sq_mean_act(in->calibration->abs_sum, in->calibration->n_tokens, in->sigma, k, abar);
         sq_mean_weight(w, q->w.n, k, wbar);
-        status = sq_static_mask(abar, r->is_mask_by_act ? NULL : wbar, k, q->w.k, r->bank,
-                                r->high_per_bank, q->mask, err);
+        status = sq_static_mask(abar, sq_grid_recipe(r)->is_mask_by_act ? NULL : wbar, k, q->w.k,
+                                r->bank, r->high_per_bank, q->mask, err);
     }
     free(abar);
     free(wbar);
@@ -217,14 +218,16 @@ static enum sq_status fill_mask(struct sq_grid_layer *q, const struct sq_recipe 
 static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *r, const float *w,
                                const struct sq_quant_input *in, struct sq_error *err)
 {
-    if (r->weight.kind == SQ_GRID_OWN && !r->is_gptq) { // the same bytes, on all threads
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    if (o->weight.kind == SQ_GRID_OWN &&
+        r->algorithm != SQ_ALGORITHM_GPTQ) { // the same bytes, on all threads
         const struct sq_format f = sq_recipe_banks(r);
         SQ_TRY(sq_operand_alloc(&q->packed, &f, q->w.n, q->w.k_orig, err));
         return sq_operand_encode(&q->packed, w, (unsigned)omp_get_max_threads(), err);
     }
-    if (is_mixed_act(r) && r->select == SQ_SELECT_STATIC)
+    if (is_mixed_act(r) && o->select == SQ_SELECT_STATIC)
         SQ_TRY(fill_mask(q, r, w, in, err));
-    if (r->bs.operand == SQ_OPERAND_ACT)
+    if (r->operand == SQ_OPERAND_ACT)
         return SQ_OK;
     SQ_TRY(sq_codes_alloc(&q->w, err));
     SQ_TRY(encode(q, r, w, in, err));
@@ -233,19 +236,20 @@ static enum sq_status quantize(struct sq_grid_layer *q, const struct sq_recipe *
 
 struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const bool is_mixed = sq_grid_is_mixed(&r->weight);
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    const bool is_mixed = sq_grid_is_mixed(&o->weight);
     const size_t padded = sq_grid_padded(r, k);
     struct sq_grid_layer *q = calloc(1, sizeof *q);
     if (!q)
         return NULL;
-    q->w = (struct sq_codes){.grid = r->weight,
+    q->w = (struct sq_codes){.grid = o->weight,
                              .n = n,
                              .k = padded,
                              .k_orig = k,
                              .group = r->group ? r->group : padded,
                              .bank = is_mixed ? r->bank : 0,
                              .high_per_bank = is_mixed ? r->high_per_bank : 0};
-    q->rotation = r->bs.rotation ? 8u << r->bs.rotation : 0;
+    q->rotation = o->rotation ? 8u << o->rotation : 0;
     return q;
 }
 
@@ -279,7 +283,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     const float *from = rotated ? rotated : w;
     if (status == SQ_OK)
         status = quantize(q, r, from, in, err);
-    if (status == SQ_OK && r->bs.operand != SQ_OPERAND_BOTH)
+    if (status == SQ_OK && r->operand != SQ_OPERAND_BOTH)
         status = sq_grid_keep_values(q, r, from, err);
     free(rotated);
     if (status == SQ_OK)
@@ -290,26 +294,6 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
         layer_free(q);
     else
         *state = q;
-    return status;
-}
-
-enum sq_status sq_grid_layer_load(const struct sq_operand_file *file, size_t i,
-                                  const struct sq_grid *grid, struct sq_quant_layer *layer,
-                                  struct sq_error *err)
-{
-    const struct sq_operand_file_entry *e = &file->entry[i];
-    struct sq_grid_layer *q = calloc(1, sizeof *q);
-    *layer = (struct sq_quant_layer){0};
-    if (!q)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", e->name);
-    q->w = (struct sq_codes){.grid = *grid, .n = e->n, .k = e->k, .k_orig = e->k_orig};
-    *layer = (struct sq_quant_layer){
-        .format = &sq_format_sq_w, .state = q, .n = e->n, .k = e->k, .k_orig = e->k_orig};
-    enum sq_status status = sq_operand_file_load(file, i, &q->packed, err);
-    if (status == SQ_OK)
-        status = sq_grid_prepare(q, &(struct sq_recipe){0}, err);
-    if (status != SQ_OK)
-        sq_quant_layer_free(layer);
     return status;
 }
 
@@ -329,17 +313,6 @@ static void decode_row(const void *state, size_t row, float *out)
 static const uint8_t *mask_of(const void *state)
 {
     return ((const struct sq_grid_layer *)state)->mask;
-}
-
-bool sq_recipe_is_grid(const struct sq_recipe *r)
-{
-    return r->format->file == &sq_grid_stored;
-}
-
-bool sq_recipe_is_packed(const struct sq_recipe *r)
-{
-    return r->format == &sq_format_sq_w && r->weight.kind == SQ_GRID_OWN && !r->is_smooth &&
-           r->bs.operand == SQ_OPERAND_BOTH && r->bs.rotation == 0;
 }
 
 // ---- what is stored ---------------------------------------------------------------------------
@@ -382,7 +355,7 @@ enum sq_status sq_grid_store(struct sq_grid_layer *q, struct sq_error *err)
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
     struct sq_grid_layer *q = sq_grid_layer_new(r, n, k);
-    if (q && r->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
+    if (q && sq_grid_recipe(r)->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
         q->n_high = q->w.k / r->bank * r->high_per_bank;
     return q;
 }
@@ -429,15 +402,15 @@ static size_t numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VAL
 {
     const bool is_w = variant_of(r)->mixes_weights, is_act = variant_of(r)->mixes_act;
     size_t n = 0;
-    value[n++] = (struct sq_metadata_value){"grid", (unsigned *)&r->weight.kind,
+    value[n++] = (struct sq_metadata_value){"grid", (unsigned *)&sq_grid_set(r)->weight.kind,
                                             is_w ? SQ_GRID_OWN : SQ_GRID_DENSE,
                                             is_w ? SQ_GRID_FP : SQ_GRID_DENSE};
     if (is_w)
-        value[n++] = (struct sq_metadata_value){"h_high", &r->weight.high_bits, 4, 8};
-    value[n++] = (struct sq_metadata_value){"h_low", &r->weight.low_bits, 2, 8};
+        value[n++] = (struct sq_metadata_value){"h_high", &sq_grid_set(r)->weight.high_bits, 4, 8};
+    value[n++] = (struct sq_metadata_value){"h_low", &sq_grid_set(r)->weight.low_bits, 2, 8};
     value[n++] = (struct sq_metadata_value){"group", &r->group, 0, 128};
-    value[n++] = (struct sq_metadata_value){"operand", &r->bs.operand, 0, SQ_OPERAND_WEIGHTS};
-    value[n++] = (struct sq_metadata_value){"rotate", &r->bs.rotation, 0, 2};
+    value[n++] = (struct sq_metadata_value){"operand", &r->operand, 0, SQ_OPERAND_WEIGHTS};
+    value[n++] = (struct sq_metadata_value){"rotate", &sq_grid_set(r)->rotation, 0, 2};
     if (is_w || is_act) {
         value[n++] = (struct sq_metadata_value){"bank", &r->bank, SQ_BANK_MIN, SQ_BANK_MAX};
         value[n++] = (struct sq_metadata_value){"k", &r->high_per_bank, 1, SQ_BANK_MAX};
@@ -449,7 +422,7 @@ static size_t numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VAL
         value[n++] = (struct sq_metadata_value){"act_low", &r->act.low_bits, 2, 4};
     }
     if (variant_of(r)->is_by_token)
-        value[n++] = (struct sq_metadata_value){"select", (unsigned *)&r->select,
+        value[n++] = (struct sq_metadata_value){"select", (unsigned *)&sq_grid_set(r)->select,
                                                 SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_INT8};
     return n;
 }
@@ -541,14 +514,15 @@ static enum sq_status load_mask(struct sq_grid_layer *q, const struct sq_recipe 
 static enum sq_status load(struct sq_grid_layer *q, const struct sq_recipe *r,
                            const struct sq_part_source *from, struct sq_error *err)
 {
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
     if (q->rotation && from->k_orig % q->rotation != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "K = %zu, need a multiple of the rotation's %u",
                        from->k_orig, q->rotation);
-    if (r->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
+    if (o->select == SQ_SELECT_STATIC && sq_grid_is_mixed(&r->act))
         SQ_TRY(load_mask(q, r, from, err));
-    SQ_TRY(r->weight.kind == SQ_GRID_OWN ? load_packed(q, r, from, err) : load_codes(q, from, err));
+    SQ_TRY(o->weight.kind == SQ_GRID_OWN ? load_packed(q, r, from, err) : load_codes(q, from, err));
     SQ_TRY(store_codes(q, err));
-    return r->bs.operand == SQ_OPERAND_WEIGHTS ? sq_grid_keep_values(q, r, NULL, err) : SQ_OK;
+    return r->operand == SQ_OPERAND_WEIGHTS ? sq_grid_keep_values(q, r, NULL, err) : SQ_OK;
 }
 
 static enum sq_status load_layer(void **state, const struct sq_recipe *r,
@@ -568,18 +542,68 @@ static enum sq_status load_layer(void **state, const struct sq_recipe *r,
     return status;
 }
 
+// ---- the packed SQ-format ---------------------------------------------------------------------
+
+static bool takes_packed(const struct sq_recipe *r)
+{
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    return o->weight.kind == SQ_GRID_OWN && !r->is_smooth && r->operand == SQ_OPERAND_BOTH &&
+           o->rotation == 0;
+}
+
+static void recipe_of_packed(const struct sq_format *f, struct sq_recipe *r)
+{
+    sq_grid_set(r)->weight = (struct sq_grid){SQ_GRID_OWN, f->high_bits, f->low_bits};
+    r->bank = f->bank;
+    r->high_per_bank = f->high_per_bank;
+    r->group = f->group;
+}
+
+static enum sq_status load_operand(const struct sq_operand_file *file, size_t i,
+                                   struct sq_quant_layer *layer, struct sq_error *err)
+{
+    const struct sq_operand_file_entry *e = &file->entry[i];
+    const struct sq_grid grid = {SQ_GRID_OWN, file->format.high_bits, file->format.low_bits};
+    struct sq_grid_layer *q = calloc(1, sizeof *q);
+    *layer = (struct sq_quant_layer){0};
+    if (!q)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", e->name);
+    q->w = (struct sq_codes){.grid = grid, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    *layer = (struct sq_quant_layer){
+        .format = &sq_format_sq_w, .state = q, .n = e->n, .k = e->k, .k_orig = e->k_orig};
+    enum sq_status status = sq_operand_file_load(file, i, &q->packed, err);
+    if (status == SQ_OK)
+        status = sq_grid_prepare(q, &(struct sq_recipe){0}, err);
+    if (status != SQ_OK)
+        sq_quant_layer_free(layer);
+    return status;
+}
+
+static const struct sq_operand *operand_of(const void *state)
+{
+    return &((const struct sq_grid_layer *)state)->packed;
+}
+
+// ---- the tables -------------------------------------------------------------------------------
+
 #define VALUES                                                                                     \
-    .check = check, .needs = needs, .has_smoothing = true, .init = init, .free = layer_free,       \
-    .apply = sq_grid_apply, .padded = sq_grid_padded, .decode_row = decode_row
+    .check = check, .needs = needs, .has_smoothing = true, .is_reference = is_reference,           \
+    .init = init, .free = layer_free, .apply = sq_grid_apply, .padded = sq_grid_padded,            \
+    .decode_row = decode_row
 
 const struct sq_format_values sq_grid_coded = {VALUES};
 const struct sq_format_values sq_grid_masked = {VALUES, .mask = mask_of};
 
 static const char *const derived[] = {"perm_hi", "perm_lo", NULL}; // of `mask`
-const struct sq_format_file sq_grid_stored = {
-    .parts = parts,
-    .derived = derived,
-    .outline = outline,
-    .load = load_layer,
-    .numbers = numbers,
+static const struct sq_format_packed packed = {
+    .takes = takes_packed,
+    .recipe = recipe_of_packed,
+    .load = load_operand,
+    .operand = operand_of,
 };
+
+#define STORED                                                                                     \
+    .parts = parts, .derived = derived, .outline = outline, .load = load_layer, .numbers = numbers
+
+const struct sq_format_file sq_grid_stored = {STORED};
+const struct sq_format_file sq_grid_packed = {STORED, .packed = &packed};

@@ -5,6 +5,7 @@
 #define SQ_GRID_FORMAT_H
 
 #include "models/sq_codes_pack.h"
+#include "sim/format/grid/sq_grid_recipe.h"
 #include "sim/format/sq_cells.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_operand_file.h"
@@ -25,21 +26,10 @@ struct sq_grid_layer {
 };
 // Of a layer of one of these formats.
 struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q);
-// Operand i of a file as a layer of sq_w with this grid, validated; free it with
-// sq_quant_layer_free, after a failure it is empty.
-enum sq_status sq_grid_layer_load(const struct sq_operand_file *file, size_t i,
-                                  const struct sq_grid *grid, struct sq_quant_layer *layer,
-                                  struct sq_error *err);
-
 extern const char *const sq_group_choice[],
     *const sq_operand_choice[], *const sq_rotation_choice[], *const sq_algorithm_choice[],
                                                                  *const sq_variant_choice[],
                                                                      *const sq_score_choice[];
-
-// Whether the recipe's format is one of these; whether quantize writes its layers one by one, in
-// the packed SQ-format (sq_operand_file.h): sq_w at own scales and no more.
-bool sq_recipe_is_grid(const struct sq_recipe *r);
-bool sq_recipe_is_packed(const struct sq_recipe *r);
 
 // An empty layer of w[n][k]: shape, grid, rotation. NULL without memory; sq_grid_free.
 struct sq_grid_layer *sq_grid_layer_new(const struct sq_recipe *r, size_t n, size_t k);
@@ -51,9 +41,6 @@ enum sq_status sq_grid_prepare(struct sq_grid_layer *q, const struct sq_recipe *
 
 // ---- the tables -----------------------------------------------------------------------------
 
-extern const struct sq_format_ops sq_format_sq_w, sq_format_dense, sq_format_sq_a_static,
-    sq_format_sq_a_dynamic;
-
 // What one of them is beside the others: its table points here. All false: plain codes.
 struct sq_grid_variant {
     bool mixes_weights, mixes_act; // high and low codes
@@ -63,6 +50,7 @@ struct sq_grid_variant {
 extern const struct sq_format_values sq_grid_coded;
 extern const struct sq_format_values sq_grid_masked; // of layers with one mask of channels
 extern const struct sq_format_file sq_grid_stored;
+extern const struct sq_format_file sq_grid_packed; // also in the packed SQ-format
 enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                              float *y, struct sq_error *err);
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
@@ -93,9 +81,6 @@ struct sq_codes sq_grid_act_codes(const struct sq_grid_layer *q, const struct sq
 enum sq_status sq_grid_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                               bool is_smoothed, struct sq_error *err);
 enum sq_status sq_grid_settle_banks(struct sq_recipe *r, struct sq_error *err);
-// "SQ(8,4,32,0.75) G=128" or "... G=row".
-void sq_banks_text(const struct sq_format *f, char text[64]);
-
 // ---- rows of option tables ------------------------------------------------------------------
 
 #define SQ_NO_BANKS "has no banks, high or low codes"
@@ -105,47 +90,52 @@ void sq_banks_text(const struct sq_format *f, char text[64]);
 #define SQ_GRID_CODED (SQ_IN_EVAL | SQ_IN_QUANTIZE)
 #define SQ_GRID_SEEN (SQ_GRID_CODED | SQ_IN_FILE)
 
+#define SQ_GRID_FIELD(field) SQ_OWN(sq_grid_recipe, field)
+
 // What is shown of a grid, encoded here or in a file, and what its encoding is told.
 #define SQ_GRID_HEAD                                                                               \
     SQ_WORD("algorithm", SQ_GRID_CODED | SQ_IN_SWEEP, SQ_GRID_CODED, sq_algorithm_choice, 0,       \
-            SQ_ALGORITHM_GPTQ, algorithm,                                                          \
+            SQ_ALGORITHM_GPTQ, SQ_FIELD(algorithm),                                                \
             "weights by rounding to nearest, or compensated (sq_w: SQ Algorithm 1)"),              \
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),                                                      \
-    {.name = "weight", .kind = SQ_OPTION_GRID, .shown = SQ_GRID_SEEN, SQ_FIELD(weight)},           \
+    {.name = "weight", .kind = SQ_OPTION_GRID, .shown = SQ_GRID_SEEN, SQ_GRID_FIELD(weight)},      \
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_GRID_SEEN}
 #define SQ_GRID_GROUP(taken, shown)                                                                \
-    SQ_NUMBER("group", taken, shown, sq_group_choice, 128, group, "weights per scale")
+    SQ_NUMBER("group", taken, shown, sq_group_choice, 128, SQ_FIELD(group), "weights per scale")
 #define SQ_GRID_TAIL                                                                               \
     {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_GRID_SEEN,                       \
      SQ_FIELD(high_per_bank), .by = "sparsity"},                                                   \
-    SQ_REAL("smooth", SQ_GRID_CODED, SQ_GRID_SEEN, 0, 1, 0.5, alpha,                               \
+    SQ_REAL("smooth", SQ_GRID_CODED, SQ_GRID_SEEN, 0, 1, 0.5, SQ_FIELD(alpha),                     \
             "SmoothQuant with this exponent (0.5 in Algorithm 1, sq_w by gptq, and 2, "            \
             "sq_a_static; none elsewhere)", .flag = offsetof(struct sq_recipe, is_smooth),         \
             .off = "none", .absent = "has no smoothing"),                                          \
     SQ_WORD("operand", SQ_GRID_CODED, SQ_GRID_SEEN, sq_operand_choice, 0, SQ_OPERAND_BOTH,         \
-            bs.operand, "what is encoded; the other side is binary32"),                            \
-    SQ_WORD("rotate", SQ_GRID_CODED, SQ_GRID_SEEN, sq_rotation_choice, 0, 0, bs.rotation,          \
+            SQ_FIELD(operand), "what is encoded; the other side is binary32"),                     \
+    SQ_WORD("rotate", SQ_GRID_CODED, SQ_GRID_SEEN, sq_rotation_choice, 0, 0,                       \
+            SQ_GRID_FIELD(rotation),                                                               \
             "both sides times a Hadamard matrix of this size"),                                    \
-    SQ_REAL("percdamp", SQ_GRID_CODED, 0, 0, 1, 0.01, percdamp,                                    \
+    SQ_REAL("percdamp", SQ_GRID_CODED, 0, 0, 1, 0.01, SQ_FIELD(percdamp),                          \
             "gptq: damping of the Hessian")
 
 // Bits and share of the two parts of `grid`, the mixed operand, taken in `scopes`.
 #define SQ_BANK_OPTION(taken, shown)                                                               \
-    SQ_UINT("bank", taken, shown, SQ_BANK_MIN, SQ_BANK_MAX, 32, bank,                              \
+    SQ_UINT("bank", taken, shown, SQ_BANK_MIN, SQ_BANK_MAX, 32, SQ_FIELD(bank),                    \
             "elements per bank, a power of two", .absent = SQ_NO_BANKS)
-#define SQ_BANK_BITS(grid, scopes)                                                                 \
-    SQ_UINT("high-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 4, 8, 8, grid.high_bits,              \
+#define SQ_BANK_BITS(AT, grid, scopes)                                                             \
+    SQ_UINT("high-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 4, 8, 8, AT(grid.high_bits),          \
             "bits of a high code, 4 or 8; 12: three nibbles, split activations", .also = 12,       \
             .absent = SQ_NO_BANKS),                                                                \
-    SQ_UINT("low-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 2, 4, 4, grid.low_bits,                \
+    SQ_UINT("low-bits", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 2, 4, 4, AT(grid.low_bits),            \
             "bits of a low code", .absent = SQ_NO_BANKS),                                          \
     SQ_BANK_OPTION((scopes) & ~SQ_GRID_CODED, SQ_IN_RUN),                                          \
     {.name = "high-per-bank", .kind = SQ_OPTION_UINT, .shown = SQ_IN_RUN,                          \
      SQ_FIELD(high_per_bank), .by = "sparsity"},                                                   \
-    SQ_REAL("sparsity", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 0.5, 0.9375, 0.75, sparsity,           \
+    SQ_REAL("sparsity", scopes, SQ_IN_QUANTIZE | SQ_IN_RUN, 0.5, 0.9375, 0.75,                     \
+            SQ_GRID_FIELD(sparsity),                                                               \
             "fraction of low codes: 1/2, 3/4, 7/8 or 15/16")
-#define SQ_VARIANT_OPTION(grid)                                                                    \
-    SQ_WORD("variant", SQ_GRID_CODED, 0, sq_variant_choice, SQ_GRID_OWN, SQ_GRID_OWN, grid.kind,   \
+#define SQ_VARIANT_OPTION(AT, grid)                                                                \
+    SQ_WORD("variant", SQ_GRID_CODED, 0, sq_variant_choice, SQ_GRID_OWN,                           \
+            SQ_GRID_OWN, AT(grid.kind),                                                            \
             "scales of high and low codes", .absent = SQ_NO_BANKS)
 // clang-format on
 

@@ -13,10 +13,11 @@ enum { BEAT = 16 }; // columns of a beat of dense arrays: K is padded to whole b
 
 enum sq_status sq_grid_check_routes(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
     if (r->is_act_f16)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "act-bits = 16: no block multiplies binary16, need 4..8 with --layers");
-    if (r->bs.operand != SQ_OPERAND_BOTH || r->bs.rotation)
+    if (r->operand != SQ_OPERAND_BOTH || o->rotation)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "operand, rotate: no block multiplies binary32 or rotates, need both and "
                        "none with --layers");
@@ -24,7 +25,7 @@ enum sq_status sq_grid_check_routes(const struct sq_recipe *r, struct sq_error *
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "variant = shift, high-bits = 12: no block multiplies them yet, need own, "
                        "tied or split of 8 or 4 bits with --layers");
-    if (r->weight.kind == SQ_GRID_FP || r->act.kind == SQ_GRID_FP)
+    if (o->weight.kind == SQ_GRID_FP || r->act.kind == SQ_GRID_FP)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "variant = fp: no block multiplies FP8, need own, tied or split with "
                        "--layers");
@@ -131,7 +132,7 @@ static enum sq_status encode_act(const struct sq_codes *w, const struct sq_recip
     SQ_TRY(sq_codes_alloc(a, err));
     float *score = malloc(2 * a->k * sizeof *score);
     const enum sq_status status =
-        score ? sq_codes_encode_act(a, x, r->select, mask, score, err)
+        score ? sq_codes_encode_act(a, x, sq_grid_recipe(r)->select, mask, score, err)
               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu channels", a->k);
     free(score);
     return status;

@@ -38,7 +38,7 @@ enum sq_status sq_grid_keep_values(struct sq_grid_layer *q, const struct sq_reci
                                    const float *w, struct sq_error *err)
 {
     const size_t n = q->w.n, k = q->w.k_orig;
-    const bool is_kept = r->bs.operand == SQ_OPERAND_ACT;
+    const bool is_kept = r->operand == SQ_OPERAND_ACT;
     q->values = malloc(n * k * sizeof *q->values);
     if (!q->values)
         return no_memory(n, k, err);
@@ -65,7 +65,7 @@ static enum sq_status through_codes(const struct sq_grid_layer *q, const struct 
     float *score = malloc(2 * a.k * sizeof *score);
     enum sq_status status = score ? sq_codes_alloc(&a, err) : no_memory(m, a.k, err);
     if (status == SQ_OK)
-        status = sq_codes_encode_act(&a, x, r->select, q->mask, score, err);
+        status = sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err);
     for (size_t t = 0; status == SQ_OK && t < m; t++)
         sq_codes_decode_row(&a, t, out + t * a.k_orig);
     free(score);
@@ -84,10 +84,10 @@ enum sq_status sq_grid_apply_values(const struct sq_grid_layer *q, const struct 
         if (!isfinite(x[i]))
             status = SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number",
                              i / k, i % k, (double)x[i]);
-    if (status == SQ_OK && r->bs.operand == SQ_OPERAND_ACT)
+    if (status == SQ_OK && r->operand == SQ_OPERAND_ACT)
         status = through_codes(q, r, x, m, values, err);
     if (status == SQ_OK)
-        sq_gemm_values(q->values, q->w.n, r->bs.operand == SQ_OPERAND_ACT ? values : x, m, k, y,
+        sq_gemm_values(q->values, q->w.n, r->operand == SQ_OPERAND_ACT ? values : x, m, k, y,
                        scratch);
     free(values);
     free(scratch);
@@ -150,7 +150,7 @@ static enum sq_status apply_codes(const struct sq_grid_layer *q, const struct sq
     if (status == SQ_OK && (!score || !scratch))
         status = no_memory(q->w.n, q->w.k, err);
     if (status == SQ_OK)
-        status = sq_codes_encode_act(&a, x, r->select, q->mask, score, err);
+        status = sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err);
     if (status == SQ_OK)
         sq_gemm_codes(&g, 0, m, scratch);
     free(score);

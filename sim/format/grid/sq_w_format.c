@@ -14,40 +14,42 @@ static const struct sq_format_option options[] = {
     SQ_GRID_GROUP(SQ_GRID_CODED, SQ_GRID_CODED | SQ_IN_FILE),
     SQ_BANK_OPTION(SQ_GRID_CODED, SQ_GRID_CODED | SQ_IN_FILE),
     SQ_GRID_TAIL,
-    SQ_BANK_BITS(weight, ALL),
+    SQ_BANK_BITS(SQ_GRID_FIELD, weight, ALL),
     SQ_GRID_GROUP(ALL & ~SQ_GRID_CODED, SQ_IN_RUN),
-    SQ_VARIANT_OPTION(weight),
-    SQ_WORD("score", SQ_GRID_CODED, 0, sq_score_choice, 0, 0, gptq.score,
+    SQ_VARIANT_OPTION(SQ_GRID_FIELD, weight),
+    SQ_WORD("score", SQ_GRID_CODED, 0, sq_score_choice, 0, 0, SQ_GRID_FIELD(gptq.score),
             "gptq: importance of a weight", .absent = SQ_NEED_GPTQ),
     {.name = "lazy",
      .kind = SQ_OPTION_FLAG,
      .taken = SQ_GRID_CODED,
-     SQ_FIELD(gptq.is_lazy),
+     SQ_GRID_FIELD(gptq.is_lazy),
      .help = "gptq: mask of a bank from the compensated weights",
      .absent = SQ_NEED_GPTQ},
     SQ_REFUSED("weight-bits", SQ_GRID_CODED, "sq_w has --high-bits and --low-bits"),
-    SQ_UINT("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, 4, 8, 8, act.low_bits,
+    SQ_UINT("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, 4, 8, 8, SQ_FIELD(act.low_bits),
             "bits of an activation; own scales: 4 or 8", .also = 16),
-    SQ_NUMBER("act-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, act_choice, 8, act.low_bits,
+    SQ_NUMBER("act-bits", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     {0}};
 
 static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                              struct sq_error *err)
 {
-    if ((sq_given_text(given, "score") || r->gptq.is_lazy) && !r->is_gptq)
+    const struct sq_grid_recipe *o = sq_grid_recipe(r);
+    if ((sq_given_text(given, "score") || o->gptq.is_lazy) && r->algorithm != SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_ARG, "score and --lazy need %s--algorithm gptq",
                        scope & SQ_GRID_CODED ? "--format sq_w " : "");
     if (r->is_act_f16)
         return SQ_FAIL(err, SQ_ERR_ARG, "act-bits = 16: 16 bits need --format dense");
-    if (r->weight.kind == SQ_GRID_FP)
+    if (o->weight.kind == SQ_GRID_FP)
         r->act = (struct sq_grid){SQ_GRID_FP8, 0, 8};
     if (scope == SQ_IN_FILE)
         return SQ_OK;
-    if (r->weight.kind == SQ_GRID_DENSE)
-        r->weight.kind = SQ_GRID_OWN;
+    if (o->weight.kind == SQ_GRID_DENSE)
+        sq_grid_set(r)->weight.kind = SQ_GRID_OWN;
     SQ_TRY(sq_grid_settle_banks(r, err));
-    return sq_grid_settle(r, scope, given, r->is_gptq, err); // step 1 of Algorithm 1 (SPEC B.4)
+    return sq_grid_settle(r, scope, given, r->algorithm == SQ_ALGORITHM_GPTQ,
+                          err); // step 1 of Algorithm 1 (SPEC B.4)
 }
 
 static void text(const struct sq_recipe *r, char out[96])
@@ -84,7 +86,7 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
 static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
-    const struct sq_grid *g = &r->weight;
+    const struct sq_grid *g = &sq_grid_recipe(r)->weight;
     (void)m_all;
     nbytes[SQ_STREAM_LO] = n * sq_cost_bytes((double)t->elements * g->low_bits);
     nbytes[SQ_STREAM_HI] = n * sq_cost_bytes((double)t->banks * r->high_per_bank * g->high_bits);
@@ -111,7 +113,13 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_core(pe, &u->unit.core);
 }
 
+static const struct sq_grid *mixed(const struct sq_recipe *r)
+{
+    return &sq_grid_recipe(r)->weight;
+}
+
 static const struct sq_format_cost timed = {
+    .mixed = mixed,
     .check = check_cost,
     .is_core = true,
     .unit = unit,
@@ -131,8 +139,9 @@ const struct sq_format_ops sq_format_sq_w = {
     .uncalibrated = "--algorithm rtn",
     .settle = settle,
     .text = text,
+    .is_headed_by_text = true,
     .values = &sq_grid_coded,
-    .file = &sq_grid_stored,
+    .file = &sq_grid_packed,
     .cost = &timed,
     .gpu = &on_gpu,
     .routes = &sq_w_routes,

@@ -7,6 +7,7 @@
 
 #include "models/quant/sq_prune24.h"
 #include "models/quant/sq_sensitivity.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_cells.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
@@ -32,22 +33,24 @@ static void sp24_free(void *context)
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_sp24_recipe *o = sq_sp24_recipe(r);
     if (r->is_act_f16 || r->act.kind != SQ_GRID_DENSE || r->act.low_bits != 8)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "act-bits = %u, need 8 for sp24",
                        r->is_act_f16 ? 16 : r->act.low_bits);
-    if ((unsigned)r->prune >= SQ_PRUNES)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "prune = %u, need 0..%d", (unsigned)r->prune,
+    if ((unsigned)o->prune >= SQ_PRUNES)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "prune = %u, need 0..%d", (unsigned)o->prune,
                        SQ_PRUNES - 1);
-    if (r->prune == SQ_PRUNE_NONE && r->is_gptq)
+    if (o->prune == SQ_PRUNE_NONE && r->algorithm == SQ_ALGORITHM_GPTQ)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "prune = none needs algorithm rtn");
-    if (!(r->dense_fraction >= 0 && r->dense_fraction <= 1))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "dense-layers = %g, need 0..1", r->dense_fraction);
+    if (!(o->dense_fraction >= 0 && o->dense_fraction <= 1))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "dense-layers = %g, need 0..1", o->dense_fraction);
     return SQ_OK;
 }
 
 static struct sq_prune24 options_of(const struct sq_recipe *r)
 {
-    return (struct sq_prune24){.criterion = r->prune, .is_joint = r->is_gptq};
+    return (struct sq_prune24){.criterion = sq_sp24_recipe(r)->prune,
+                               .is_joint = r->algorithm == SQ_ALGORITHM_GPTQ};
 }
 
 static unsigned needs(const struct sq_recipe *r)
@@ -55,7 +58,7 @@ static unsigned needs(const struct sq_recipe *r)
     const struct sq_prune24 o = options_of(r);
     return (sq_prune24_needs_norm(&o) ? SQ_NEED_HESSIAN : 0u) |
            (sq_prune24_needs_factor(&o) ? SQ_NEED_FACTOR : 0u) |
-           (r->dense_fraction > 0 ? SQ_NEED_HESSIAN : 0u);
+           (sq_sp24_recipe(r)->dense_fraction > 0 ? SQ_NEED_HESSIAN : 0u);
 }
 
 // ---- options --------------------------------------------------------------------------------
@@ -69,25 +72,27 @@ static const char *const prune_choice[] = {"magnitude", "wanda", "sparsegpt", "n
 static const char *const row_choice[] = {"row", NULL};
 static const char *const act_choice[] = {"8", NULL}, *const timed_act_choice[] = {"4", "8", NULL};
 
+#define OWN(field) SQ_OWN(sq_sp24_recipe, field)
+
 static const struct sq_format_option options[] = {
-    SQ_WORD("algorithm", CODED, CODED, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, algorithm,
+    SQ_WORD("algorithm", CODED, CODED, algorithm_choice, 0, SQ_ALGORITHM_GPTQ, SQ_FIELD(algorithm),
             ALGORITHM),
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),
-    SQ_WORD("prune", CODED, CODED, prune_choice, 0, SQ_FOLLOWS, prune,
+    SQ_WORD("prune", CODED, CODED, prune_choice, 0, SQ_FOLLOWS, OWN(prune),
             "what is pruned first; by default sparsegpt, magnitude with --algorithm rtn"),
-    SQ_REAL("sparsity", CODED, CODED, 0.5, 0.5, 0.5, sparsity, "share that is pruned",
+    SQ_REAL("sparsity", CODED, CODED, 0.5, 0.5, 0.5, OWN(sparsity), "share that is pruned",
             .text = "sp24 keeps two of four"),
-    SQ_NUMBER("group", CODED, CODED, row_choice, 0, group, "weights per scale",
+    SQ_NUMBER("group", CODED, CODED, row_choice, 0, SQ_FIELD(group), "weights per scale",
               .text = "sp24 has a scale per row"),
-    SQ_REAL("dense-layers", CODED, CODED, 0, 1, 0, dense_fraction,
+    SQ_REAL("dense-layers", CODED, CODED, 0, 1, 0, OWN(dense_fraction),
             "the fraction of layers, most sensitive first, that stays dense INT8",
             .key = "dense_fraction"),
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
-    SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, percdamp, "damping of the Hessian"),
+    SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, SQ_FIELD(percdamp), "damping of the Hessian"),
     SQ_REFUSED("score", CODED, "sp24 has --prune"),
-    SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, act.low_bits,
+    SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
-    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     {0}};
 
@@ -97,7 +102,8 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     if (!(scope & (CODED | SQ_IN_SWEEP)))
         return SQ_OK;
     if (!sq_given_text(given, "prune"))
-        r->prune = r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
+        sq_sp24_set(r)->prune =
+            r->algorithm == SQ_ALGORITHM_RTN ? SQ_PRUNE_MAGNITUDE : SQ_PRUNE_SPARSEGPT;
     if (sq_given_text(given, "percdamp") && (needs(r) & SQ_NEED_FACTOR) != SQ_NEED_FACTOR)
         return SQ_FAIL(err, SQ_ERR_ARG, "percdamp: nothing here uses a damped Hessian");
     return SQ_OK;
@@ -212,7 +218,7 @@ static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 
 static const char *sized_by(const struct sq_recipe *r)
 {
-    return r->dense_fraction > 0 ? "dense layers" : NULL;
+    return sq_sp24_recipe(r)->dense_fraction > 0 ? "dense layers" : NULL;
 }
 
 static void decode_row(const void *state, size_t row, float *out)
@@ -351,7 +357,14 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
         sq_cost_pe_add(pe, 1, &block);
 }
 
+static enum sq_scan scan(const struct sq_recipe *r, double *share)
+{
+    *share = sq_sp24_recipe(r)->dense_fraction;
+    return *share > 0 ? SQ_SCAN_DENSE : SQ_SCAN_NOTHING;
+}
+
 static const struct sq_format_values coded = {
+    .scan = scan,
     .check = check,
     .needs = needs,
     .init = init,

@@ -5,8 +5,8 @@
 #include "models/sq_combine.h"
 #include "models/sq_mac.h"
 #include "models/sq_meta24.h"
+#include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_encoded.h"
-#include "sim/format/sq_recipe.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"
 
@@ -144,11 +144,12 @@ static const struct sq_route routes[] = {
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
-    if (r->dense_fraction > 0)
+    const struct sq_sp24_recipe *o = sq_sp24_recipe(r);
+    if (o->dense_fraction > 0)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
             "dense-layers = %g: a layer that stays dense has no 2:4, need 0 with --layers",
-            r->dense_fraction);
+            o->dense_fraction);
     return SQ_OK;
 }
 

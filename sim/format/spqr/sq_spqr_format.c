@@ -13,6 +13,7 @@
 #include "models/quant/sq_spqr_quant.h"
 #include "models/sq_spqr_dec.h"
 #include "sim/block/sq_block.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 
@@ -41,8 +42,9 @@ static void spqr_free(void *context)
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
-    if (!(r->outliers >= 0))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need a threshold above 0", r->outliers);
+    const struct sq_spqr_recipe *o = sq_spqr_recipe(r);
+    if (!(o->outliers >= 0))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need a threshold above 0", o->outliers);
     return SQ_OK;
 }
 
@@ -63,23 +65,28 @@ static const char *const layout_choice[] = {"csr", "ptcsr", NULL};
 static const char *const act_choice[] = {"16", NULL};
 static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
 
+#define OWN(field) SQ_OWN(sq_spqr_recipe, field)
+
 static const struct sq_format_option options[] = {
     SQ_SAID("padding", CODED | SQ_IN_FILE, PADDING),
     SQ_SAID("algorithm", CODED, "spqr"),
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),
-    SQ_REAL("outliers", CODED, CODED, 1e-6, 1e6, SQ_SPQR_RELATIVE, outliers,
+    SQ_REAL("outliers", CODED, CODED, 1e-6, 1e6, SQ_SPQR_RELATIVE, OWN(outliers),
             "a weight is one whose squared error exceeds this many times the mean variance of a "
             "column; 1e6 leaves none"),
-    SQ_WORD("outlier-form", CODED, CODED | SQ_IN_FILE, form_choice, 0, 0, is_absolute,
+    SQ_WORD("outlier-form", CODED, CODED | SQ_IN_FILE, form_choice, 0, 0, OWN(is_absolute),
             "relative stores w - dense, absolute w, as published"),
-    SQ_WORD("outlier-layout", CODED, CODED | SQ_IN_FILE, layout_choice, 0, 0, is_ptcsr,
+    SQ_WORD("outlier-layout", CODED, CODED | SQ_IN_FILE, layout_choice, 0, 0, OWN(is_ptcsr),
             "how outliers are stored"),
-    SQ_REAL("percdamp", CODED, CODED, 0, 1, SQ_SPQR_PERCDAMP, percdamp, "damping of the Hessian"),
+    SQ_REAL("percdamp", CODED, CODED, 0, 1, SQ_SPQR_PERCDAMP, SQ_FIELD(percdamp),
+            "damping of the Hessian"),
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE},
-    SQ_REAL("outliers", SQ_IN_RUN, SQ_IN_RUN, 0, 0.25, 0.01, outlier_share, "share of outliers"),
-    SQ_NUMBER("act-bits", SQ_IN_EVAL, 0, act_choice, 16, act.low_bits, "activations are binary16"),
+    SQ_REAL("outliers", SQ_IN_RUN, SQ_IN_RUN, 0, 0.25, 0.01, OWN(outlier_share),
+            "share of outliers"),
+    SQ_NUMBER("act-bits", SQ_IN_EVAL, 0, act_choice, 16, SQ_FIELD(act.low_bits),
+              "activations are binary16"),
     SQ_REFUSED("act-bits", SQ_IN_FILE, "spqr has binary16 activations"),
-    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     SQ_REFUSED("sparsity", CODED, "spqr has --outliers"),
     SQ_REFUSED("algorithm", CODED, "spqr has one algorithm"),
@@ -96,13 +103,14 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
         r->act.low_bits = 16;
     }
     if (scope == SQ_IN_SWEEP)
-        r->outlier_share = 0.01;
+        sq_spqr_set(r)->outlier_share = 0.01;
     return SQ_OK;
 }
 
 static void text(const struct sq_recipe *r, char out[96])
 {
-    snprintf(out, 96, "spqr A%u, outliers %g", sq_recipe_act_bits(r), r->outlier_share);
+    snprintf(out, 96, "spqr A%u, outliers %g", sq_recipe_act_bits(r),
+             sq_spqr_recipe(r)->outlier_share);
 }
 
 static enum sq_status no_memory(const struct state *s, struct sq_error *err)
@@ -138,13 +146,15 @@ static enum sq_status make_ptcsr(struct state *s, struct sq_error *err)
 static enum sq_status init(void **state, const struct sq_recipe *r, const float *w, size_t n,
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
-    const struct sq_spqr_options o = {r->percdamp, r->outliers > 0 ? r->outliers : SQ_SPQR_RELATIVE,
-                                      r->is_absolute};
+    const struct sq_spqr_options o = {r->percdamp,
+                                      sq_spqr_recipe(r)->outliers > 0 ? sq_spqr_recipe(r)->outliers
+                                                                      : SQ_SPQR_RELATIVE,
+                                      sq_spqr_recipe(r)->is_absolute};
     struct state *s = calloc(1, sizeof *s);
     *state = NULL;
     enum sq_status status =
         s ? sq_spqr_encode(&s->m, w, n, k, in->calibration, &o, NULL, err) : no_memory(s, err);
-    if (status == SQ_OK && r->is_ptcsr)
+    if (status == SQ_OK && sq_spqr_recipe(r)->is_ptcsr)
         status = make_ptcsr(s, err);
     if (status == SQ_OK)
         status = finish(s, err);
@@ -192,14 +202,15 @@ static size_t padded(const struct sq_recipe *r, size_t k_orig)
 // as many in every row.
 static void *outline(const struct sq_recipe *r, size_t n, size_t k)
 {
-    const double nnz = r->outlier_share * (double)n * (double)k;
+    const struct sq_spqr_recipe *o = sq_spqr_recipe(r);
+    const double nnz = o->outlier_share * (double)n * (double)k;
     struct state *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
     s->m.n = n;
     s->m.k = k;
     s->m.outliers.nnz = (size_t)llround(nnz);
-    s->is_ptcsr = r->is_ptcsr;
+    s->is_ptcsr = o->is_ptcsr;
     s->p.n_words = sq_spqr_padded(n) * (size_t)ceil(nnz / (double)n - 1e-9);
     return s;
 }
@@ -297,11 +308,12 @@ static enum sq_status load_ptcsr(struct state *s, const struct sq_tensor *offset
 static enum sq_status load_outliers(struct state *s, const struct sq_recipe *r,
                                     const struct sq_part_source *from, struct sq_error *err)
 {
+    const struct sq_spqr_recipe *o = sq_spqr_recipe(r);
     const struct sq_tensor *offsets, *entries;
-    const size_t n_offsets = (r->is_ptcsr ? sq_spqr_padded(s->m.n) / T : s->m.n) + 1;
+    const size_t n_offsets = (o->is_ptcsr ? sq_spqr_padded(s->m.n) / T : s->m.n) + 1;
     SQ_TRY(sq_part_find(from, "row_offsets", SQ_I32, 1, &n_offsets, &offsets, err));
     SQ_TRY(sq_part_find(from, "col_val", SQ_I32, 1, (size_t[]){SIZE_MAX}, &entries, err));
-    if (r->is_ptcsr)
+    if (o->is_ptcsr)
         return load_ptcsr(s, offsets, entries, err);
     struct sq_spqr_csr *c = &s->m.outliers;
     free(c->col_val);
@@ -323,7 +335,7 @@ static enum sq_status copy(struct state *s, const struct sq_recipe *r,
         (size_t[]){sq_spqr_padded(from->n) / T, sq_spqr_padded(from->k_orig) / T, T}, &dense, err));
     SQ_TRY(sq_part_find(from, "in_perm", SQ_U8, 2, (size_t[]){from->k_orig, 2}, &perm, err));
     SQ_TRY(sq_spqr_alloc(&s->m, from->n, from->k_orig, 0, err));
-    s->m.is_absolute = r->is_absolute;
+    s->m.is_absolute = sq_spqr_recipe(r)->is_absolute;
     memcpy(s->m.dense, dense->data, dense->nbytes);
     for (size_t j = 0; j < from->k_orig; j++)
         s->m.in_perm[j] = (uint16_t)(perm->data[2 * j] | perm->data[2 * j + 1] << 8);
@@ -351,8 +363,8 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
 
 static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
-    value[0] = (struct sq_metadata_value){"absolute", &r->is_absolute, 0, 1};
-    value[1] = (struct sq_metadata_value){"ptcsr", &r->is_ptcsr, 0, 1};
+    value[0] = (struct sq_metadata_value){"absolute", &sq_spqr_set(r)->is_absolute, 0, 1};
+    value[1] = (struct sq_metadata_value){"ptcsr", &sq_spqr_set(r)->is_ptcsr, 0, 1};
     return 2;
 }
 
@@ -360,9 +372,10 @@ static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALU
 
 static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_spqr_recipe *o = sq_spqr_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
-    if (!(r->outlier_share >= 0 && r->outlier_share <= 0.25))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need 0..0.25", r->outlier_share);
+    if (!(o->outlier_share >= 0 && o->outlier_share <= 0.25))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "outliers = %g, need 0..0.25", o->outlier_share);
     return SQ_OK;
 }
 
@@ -401,7 +414,7 @@ static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64
     uint32_t count[SQ_LINES_MAX];
     (void)m;
     for (unsigned c = 0; c < u->lines; c++)
-        count[c] = sq_cost_binomial(rng, elements, r->outlier_share);
+        count[c] = sq_cost_binomial(rng, elements, sq_spqr_recipe(r)->outlier_share);
     own_tile(r, u, elements, count, tile, kept);
 }
 
@@ -413,7 +426,7 @@ static enum sq_status own(const void *state, struct sq_own *out, struct sq_recip
     for (size_t row = 0; row < m->n; row++)
         for (uint32_t e = m->outliers.row_offsets[row]; e < m->outliers.row_offsets[row + 1]; e++)
             sq_cost_own_count(out, row, (m->outliers.col_val[e] & 0xffffu) / T);
-    r->outlier_share = sq_cost_own_sum(out) / (double)(m->n * m->k);
+    sq_spqr_set(r)->outlier_share = sq_cost_own_sum(out) / (double)(m->n * m->k);
     return SQ_OK;
 }
 
@@ -424,12 +437,13 @@ static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
     const double e = (double)t->elements;
     (void)m_all;
     nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(4 * e);
-    nbytes[SQ_STREAM_INDEX] = n * (sq_cost_bytes(32 * r->outlier_share * e) + (t->at_end ? 4 : 0));
+    nbytes[SQ_STREAM_INDEX] =
+        n * (sq_cost_bytes(32 * sq_spqr_recipe(r)->outlier_share * e) + (t->at_end ? 4 : 0));
 }
 
 static double equivalent_bits(const struct sq_recipe *r)
 {
-    return 4 + 32 * r->outlier_share;
+    return 4 + 32 * sq_spqr_recipe(r)->outlier_share;
 }
 
 extern const struct sq_format_routes sq_spqr_routes;
@@ -467,7 +481,7 @@ static const struct sq_format_share shared = {
 
 static double *share_of(struct sq_recipe *r)
 {
-    return &r->outlier_share;
+    return &sq_spqr_set(r)->outlier_share;
 }
 
 static const struct sq_format_own of_layer = {

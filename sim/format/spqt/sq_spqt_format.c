@@ -17,6 +17,7 @@
 #include "sim/block/sq_block.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/spqt/sq_spqt_format.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_work_split.h"
@@ -39,16 +40,17 @@ static void spqt_free(void *context)
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
-    if (!(r->sparsity >= 0 && r->sparsity <= 0.95))
-        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..0.95 for spqt", r->sparsity);
-    if (r->workers > 1024)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "workers = %u, need 1..1024", r->workers);
+    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
+    if (!(o->sparsity >= 0 && o->sparsity <= 0.95))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0..0.95 for spqt", o->sparsity);
+    if (o->workers > 1024)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "workers = %u, need 1..1024", o->workers);
     return SQ_OK;
 }
 
 static unsigned needs(const struct sq_recipe *r)
 {
-    return r->sparsity > 0 ? SQ_NEED_SAMPLE : 0u;
+    return sq_spqt_recipe(r)->sparsity > 0 ? SQ_NEED_SAMPLE : 0u;
 }
 
 // ---- options --------------------------------------------------------------------------------
@@ -61,27 +63,29 @@ static const char *const prefill_choice[] = {"sparse", "dense", NULL};
 static const char *const thresholds_choice[] = {"uniform", "greedy", NULL};
 static const char *const timed_act_choice[] = {"4", "8", "16", NULL};
 
+#define OWN(field) SQ_OWN(sq_spqt_recipe, field)
+
 static const struct sq_format_option options[] = {
     SQ_SAID("padding", CODED | SQ_IN_FILE, PADDING),
     SQ_SAID("algorithm", CODED, "q4_k"),
     SQ_SAID("algorithm", SQ_IN_FILE, "file"),
-    SQ_REAL("sparsity", CODED, CODED, 0, 0.95, 0.5, sparsity,
+    SQ_REAL("sparsity", CODED, CODED, 0, 0.95, 0.5, OWN(sparsity),
             "fraction of the activations below the threshold"),
-    SQ_WORD("prefill", CODED, CODED | SQ_IN_FILE, prefill_choice, 0, 0, is_prefill_dense,
+    SQ_WORD("prefill", CODED, CODED | SQ_IN_FILE, prefill_choice, 0, 0, OWN(is_prefill_dense),
             "sparse thresholds every token, dense none, as in prefill"),
-    SQ_WORD("thresholds", CODED, CODED, thresholds_choice, 0, 0, is_greedy,
+    SQ_WORD("thresholds", CODED, CODED, thresholds_choice, 0, 0, OWN(is_greedy),
             "uniform: the sparsity is of every input; greedy: of every layer, shared out in each "
             "block where it costs least"),
-    SQ_UINT("workers", CODED, CODED | SQ_IN_FILE, 1, 1024, SQ_SPQT_WORKERS, workers,
+    SQ_UINT("workers", CODED, CODED | SQ_IN_FILE, 1, 1024, SQ_SPQT_WORKERS, OWN(workers),
             "workers that share the active columns"),
     {.name = "act", .kind = SQ_OPTION_ACT, .shown = SQ_IN_EVAL | SQ_IN_FILE, .text = "binary32"},
-    SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, sparsity,
+    SQ_REAL("sparsity", TIMED, SQ_IN_RUN, 0, 0.99, 0.5, OWN(sparsity),
             "fraction of the activations that is skipped"),
-    SQ_WORD("layout", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_layout_names, 0, 0, layout,
+    SQ_WORD("layout", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_layout_names, 0, 0, OWN(layout),
             "superblocks down the columns (zigzag) or along the rows"),
-    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_schedule_names, 0, 0, schedule,
+    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_schedule_names, 0, 0, OWN(schedule),
             "active columns balanced, or static: a slice of K for each multiplier"),
-    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, act.low_bits,
+    SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     SQ_REFUSED("act-bits", SQ_IN_EVAL, "spqt multiplies binary32 activations"),
     SQ_REFUSED("act-bits", SQ_IN_FILE, "spqt has binary32 activations"),
@@ -97,21 +101,22 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
     const char *sparsity = sq_given_text(given, "sparsity");
     if (scope & (CODED | SQ_IN_FILE))
         r->act.low_bits = 32; // it multiplies them as they are
-    if (!(scope & CODED) || !r->is_prefill_dense)
+    if (!(scope & CODED) || !sq_spqt_recipe(r)->is_prefill_dense)
         return SQ_OK;
     if (sparsity)
         return SQ_FAIL(err, SQ_ERR_ARG, "sparsity = %.40s: dense prefill skips nothing", sparsity);
     if (sq_given_text(given, "thresholds"))
         return SQ_FAIL(err, SQ_ERR_ARG, "thresholds: dense prefill skips nothing");
-    r->sparsity = 0;
+    sq_spqt_set(r)->sparsity = 0;
     return SQ_OK;
 }
 
 static void text(const struct sq_recipe *r, char out[96])
 {
+    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
     snprintf(out, 96, "spqt A%u, %g of the activations skipped, %s layout, %s",
-             sq_recipe_act_bits(r), r->sparsity, sq_spqt_layout_names[r->layout],
-             sq_spqt_schedule_names[r->schedule]);
+             sq_recipe_act_bits(r), o->sparsity, sq_spqt_layout_names[o->layout],
+             sq_spqt_schedule_names[o->schedule]);
 }
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
@@ -141,7 +146,7 @@ void sq_spqt_set_theta(void *state, float theta)
 static enum sq_status fill_theta(struct state *s, const struct sq_recipe *r,
                                  const struct sq_quant_input *in, struct sq_error *err)
 {
-    const double sparsity = r->layer_sparsity ? r->layer_sparsity[in->layer] : r->sparsity;
+    const double sparsity = in->sparsity ? *in->sparsity : sq_spqt_recipe(r)->sparsity;
     struct sq_spqt_histogram h;
     if (sparsity == 0)
         return SQ_OK;
@@ -175,9 +180,10 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
 static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                             float *y, struct sq_error *err)
 {
+    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
     const struct state *s = state;
     const size_t n = s->m.n, k = s->m.k;
-    const bool is_dense = r->is_prefill_dense || s->theta == 0;
+    const bool is_dense = o->is_prefill_dense || s->theta == 0;
     uint32_t *idx = is_dense ? NULL : malloc(m * k * sizeof *idx);
     size_t *n_idx = malloc(m * sizeof *n_idx);
     enum sq_status status = n_idx && (idx || is_dense) ? SQ_OK : no_memory(n, k, err);
@@ -191,7 +197,7 @@ static enum sq_status apply(const void *state, const struct sq_recipe *r, const 
                                             .x = x,
                                             .idx = idx,
                                             .n_idx = n_idx,
-                                            .workers = r->workers ? r->workers : SQ_SPQT_WORKERS,
+                                            .workers = o->workers ? o->workers : SQ_SPQT_WORKERS,
                                             .y = y},
                      m);
     free(idx);
@@ -293,8 +299,9 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
 
 static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
-    r->workers = r->workers ? r->workers : SQ_SPQT_WORKERS;
-    value[0] = (struct sq_metadata_value){"workers", &r->workers, 1, 1024};
+    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
+    sq_spqt_set(r)->workers = o->workers ? o->workers : SQ_SPQT_WORKERS;
+    value[0] = (struct sq_metadata_value){"workers", &sq_spqt_set(r)->workers, 1, 1024};
     return 1;
 }
 
@@ -302,10 +309,11 @@ static size_t values(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALU
 
 static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
     SQ_TRY(sq_cost_check_act(r, true, err));
-    if (!(r->sparsity >= 0 && r->sparsity < 1))
+    if (!(o->sparsity >= 0 && o->sparsity < 1))
         return SQ_FAIL(err, SQ_ERR_RANGE, "sparsity = %g, need 0 <= sparsity < 1 for spqt",
-                       r->sparsity);
+                       o->sparsity);
     return SQ_OK;
 }
 
@@ -314,11 +322,8 @@ enum { DECODER_NBYTES = 16 }; // that sq_q4k_dec takes in a cycle
 // Share of the columns that at least one of m tokens has.
 static double active(const struct sq_recipe *r, uint64_t m)
 {
-    return 1 - pow(r->sparsity, (double)m);
+    return 1 - pow(sq_spqt_recipe(r)->sparsity, (double)m);
 }
-
-// Shares of the columns that own_tokens found: that any token of a tile has, that any has at all.
-enum { OF_TILE, OF_ALL };
 
 // Cycles until the buffer has the codes of a superblock whose bytes are all there (sq_cost.h): the
 // first ones leave the decoder, and then one beat a cycle.
@@ -336,7 +341,7 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     u->low_lanes = sq_cost_products(has, 4, sq_recipe_act_bits(r));
     u->unit.lead = lead();
     u->flush = 0;
-    u->low = r->rows ? r->own_real[OF_TILE] : active(r, m < has->rows ? m : has->rows);
+    u->low = r->rows ? sq_spqt_recipe(r)->of_tile : active(r, m < has->rows ? m : has->rows);
     sq_cost_pieces(u, 1, u->low_lanes);
 }
 
@@ -346,7 +351,7 @@ static void fill_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, u
                       uint64_t all, uint64_t busiest, struct sq_tile_work *tile, double *kept)
 {
     const uint64_t lanes = u->low_lanes, least = all < lanes ? 1 : (all + lanes - 1) / lanes;
-    const bool is_static = r->schedule == SQ_SPQT_STATIC;
+    const bool is_static = sq_spqt_recipe(r)->schedule == SQ_SPQT_STATIC;
     tile->beats = (uint32_t)(is_static && busiest > least ? busiest : least);
     tile->idle = (uint32_t)(tile->beats - least);
     *kept = u->low > 0 ? (double)all / ((double)elements * u->low) : 0;
@@ -367,7 +372,7 @@ static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64
     }
     if (!rng) {
         all = sq_cost_binomial(NULL, elements, u->low);
-        busiest = r->schedule == SQ_SPQT_STATIC
+        busiest = sq_spqt_recipe(r)->schedule == SQ_SPQT_STATIC
                       ? (uint64_t)ceil(sq_spqt_busiest(elements, lanes, u->low))
                       : 0;
     }
@@ -414,9 +419,9 @@ static enum sq_status own_tokens(const void *state, const float *x, size_t m, un
     for (size_t i = 0; status == SQ_OK && i < k; i++)
         all += any[i];
     if (status == SQ_OK) {
-        r->sparsity = 1 - active_sum / (double)(m * k);
-        r->own_real[OF_TILE] = sq_cost_own_sum(out) / (double)(tiles * k);
-        r->own_real[OF_ALL] = all / (double)k;
+        sq_spqt_set(r)->sparsity = 1 - active_sum / (double)(m * k);
+        sq_spqt_set(r)->of_tile = sq_cost_own_sum(out) / (double)(tiles * k);
+        sq_spqt_set(r)->of_all = all / (double)k;
     }
     free(idx);
     free(any);
@@ -439,10 +444,11 @@ static uint64_t lead_in(const struct sq_recipe *r, uint64_t k)
 static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
                           const struct sq_stretch *t, uint64_t nbytes[SQ_N_STREAMS])
 {
-    const uint64_t rows = r->layout == SQ_SPQT_ZIGZAG ? (n + 255) / 256 * 256 : n;
-    const double share = r->rows ? r->own_real[OF_ALL] : active(r, m_all);
+    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
+    const uint64_t rows = o->layout == SQ_SPQT_ZIGZAG ? (n + 255) / 256 * 256 : n;
+    const double share = r->rows ? o->of_all : active(r, m_all);
     const double kept =
-        sq_spqt_fetched(r->layout, t->burst_nbytes, share) * (double)t->elements * (double)rows;
+        sq_spqt_fetched(o->layout, t->burst_nbytes, share) * (double)t->elements * (double)rows;
     nbytes[SQ_STREAM_LO] = sq_cost_bytes(4 * kept);
     nbytes[SQ_STREAM_SCALE] = sq_cost_bytes(0.5 * kept);
 }
@@ -463,7 +469,7 @@ static double equivalent_bits(const struct sq_recipe *r)
 // It multiplies floating point whatever its activations were stored as.
 static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 {
-    return sq_gpu_is_share(s, r->sparsity);
+    return sq_gpu_is_share(s, sq_spqt_recipe(r)->sparsity);
 }
 
 extern const struct sq_format_routes sq_spqt_routes;
@@ -474,7 +480,14 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
 }
 
+static enum sq_scan scan_of(const struct sq_recipe *r, double *share)
+{
+    *share = sq_spqt_recipe(r)->sparsity;
+    return sq_spqt_recipe(r)->is_greedy ? SQ_SCAN_SPARSITY : SQ_SCAN_NOTHING;
+}
+
 static const struct sq_format_values coded = {
+    .scan = scan_of,
     .check = check,
     .needs = needs,
     .init = init,
@@ -499,7 +512,7 @@ static const struct sq_format_share shared = {
 
 static double *share_of(struct sq_recipe *r)
 {
-    return &r->sparsity;
+    return &sq_spqt_set(r)->sparsity;
 }
 
 static const struct sq_format_own of_layer = {

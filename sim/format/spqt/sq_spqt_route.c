@@ -7,6 +7,7 @@
 #include "models/sq_half.h"
 #include "models/sq_spqt.h"
 #include "models/sq_spqt_idx.h"
+#include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/spqt/sq_spqt_route.h"
 #include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
@@ -247,6 +248,7 @@ static enum sq_status put_active(struct sq_product *p, const float *wide, float 
 static enum sq_status product(const struct sq_quant_layer *q, const struct sq_recipe *r, float *x,
                               struct sq_product *p, struct sq_error *err)
 {
+    const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
     float theta, *wide, *pattern, *y;
     uint16_t *half;
     const struct sq_spqt *m = sq_spqt_encoded(q->state, &theta);
@@ -267,7 +269,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
     SQ_TRY(q->format->values->apply(q->state, r, x, p->m, y, err));
     sq_product_put(p, "y", SQ_F32, p->m * p->n, y);
     sq_product_put(p, "superblocks", SQ_U8, sq_spqt_n_blocks(m->n, m->k) * SQ_Q4K_NBYTES, m->block);
-    sq_product_put_number(p, "workers", r->workers ? r->workers : SQ_SPQT_WORKERS);
+    sq_product_put_number(p, "workers", o->workers ? o->workers : SQ_SPQT_WORKERS);
     return put_active(p, wide, theta, err);
 }
 

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recipes of block-scaled formats say beside what all say; sq_bs_of (sq_bs_format.h) makes a
+// format of it. Numbers of files.
+#ifndef SQ_BS_RECIPE_H
+#define SQ_BS_RECIPE_H
+
+#include "sim/format/sq_recipe.h"
+
+extern const struct sq_format_ops sq_format_mxfp4, sq_format_nvfp4, sq_format_nvint4,
+    sq_format_sq_b;
+
+struct sq_bs_recipe {
+    unsigned element;         // mxfp6, mxfp8: an enum sq_element; sq_b: 0 int, 1 fp
+    unsigned rule;            // mx*: enum sq_bs_rule
+    unsigned is_act_static;   // nv*, sq_b: scales above the blocks of activations, from calibration
+    unsigned rotation;        // by a Hadamard matrix: 0 none, 1 of 16, 2 of 32
+    unsigned is_high_block;   // sq_b: as in struct sq_bs_format
+    unsigned is_split;        //
+    unsigned is_power_of_two; //
+    unsigned is_by_maximum;   //
+};
+SQ_RECIPE_OPTIONS(sq_bs)
+
+#endif

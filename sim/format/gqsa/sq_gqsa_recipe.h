@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recipes of GQSA say beside what all say.
+#ifndef SQ_GQSA_RECIPE_H
+#define SQ_GQSA_RECIPE_H
+
+#include "models/quant/sq_gptq.h"
+#include "models/quant/sq_prune24.h"
+#include "sim/format/sq_recipe.h"
+
+extern const struct sq_format_ops sq_format_gqsa;
+
+struct sq_gqsa_recipe {
+    enum sq_prune prune;  // what is pruned first
+    enum sq_score score;  // sparsegpt: importance of a weight
+    double sparsity;      // share of the groups that is pruned
+    bool is_row_balanced; // in every row the same number of groups
+    unsigned is_slice_k;  // on a machine: each column takes its own groups; else they are shared
+};
+SQ_RECIPE_OPTIONS(sq_gqsa)
+
+#endif

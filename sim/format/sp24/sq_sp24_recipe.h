@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What recipes of 2:4 say beside what all say.
+#ifndef SQ_SP24_RECIPE_H
+#define SQ_SP24_RECIPE_H
+
+#include "models/quant/sq_prune24.h"
+#include "sim/format/sq_recipe.h"
+
+extern const struct sq_format_ops sq_format_sp24;
+
+struct sq_sp24_recipe {
+    enum sq_prune prune;   // what is pruned first
+    double sparsity;       // always 0.5
+    double dense_fraction; // share of the layers that stays dense, by sensitivity
+};
+SQ_RECIPE_OPTIONS(sq_sp24)
+
+#endif
