@@ -38,7 +38,7 @@ split_rows() { # MODEL WORKLOAD PAPER...
     row "SQ activations $1, s = $s, over W4A8" \
       "$(over "$2" default "--format dense --weight-bits 4" "--format sq_a_static --weight-bits 4 --sparsity $s")" \
       "$(kernel "$2" "SQ BF16+FP8 s=$s" BF16)" "modelled, BF16+FP8 over BF16" "${paper[i]}" \
-      "$([ "$1" = 70B ] && echo "the array waits for its DRAM in part; r is 1.8 on the H200, 1.92 in the paper" || echo "the paper pays for gather and quantising in small GEMM (r = 1.26); neither model does")"
+      "$([ "$1" = 70B ] && echo "the array waits for its DRAM in part; by the law of the power limit r is 1.6 on the H200, 1.92 in the paper" || echo "the paper pays for gather and quantising in small GEMM (r = 1.26); neither model does")"
     i=$((i + 1))
   done
 }

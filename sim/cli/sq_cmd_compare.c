@@ -10,15 +10,15 @@
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/io/sq_quote.h"
 
-enum { MAX_GPUS = 8 };
+enum { MAX_GPUS = 16 };
 
 struct arguments {
     const char *records[MAX_GPUS], *machine[MAX_GPUS]; // in pairs
     size_t n_records, n_machines;
     struct sq_compare_predict predict;
     const char *plot, *calibrate;
-    uint64_t min_m, worst, seed, steps;
-    bool worst_given, min_given, seed_given, steps_given, is_json;
+    uint64_t min_m, worst;
+    bool worst_given, min_given, is_cross, is_json;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -27,7 +27,7 @@ struct arguments {
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("gpu", "RECORDS", LIST(records, n_records),
                 "measured times: CSV (also aiconfigurator's), or JSON records one per line; with "
-                "--machine, up to 8 pairs"),
+                "--machine, up to 16 pairs"),
     SQ_CLI_TEXT("workload", "FILE", LIST(predict.workload, predict.n_workloads),
                 "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4",
                 .usual = "Llama-2-7B, Llama-3-8B and 70B"),
@@ -42,11 +42,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("plot", "FILE", AT(plot), "scatter plot of latencies and speedups, .svg or .png"),
     SQ_CLI_TEXT("calibrate", "FILE", AT(calibrate),
                 "fit the machine's constants to one shape in ten and write the machine here"),
-    SQ_CLI_UINT("steps", "N", 0, 1000000, AT(steps),
-                "steps of each of four searches with --calibrate", GIVEN(steps_given),
-                .group = SQ_CLI_COMMON),
-    SQ_CLI_UINT("seed", "S", 0, UINT64_MAX, AT(seed), "seed of --calibrate", GIVEN(seed_given),
-                .group = SQ_CLI_COMMON),
+    SQ_CLI_FLAG("cross", AT(is_cross),
+                "leave one GPU out: fit model and roofline to all others, print both errors on it; "
+                "without --gpu the measured times of the repository"),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per row, the summary last",
                 .group = SQ_CLI_COMMON),
     SQ_CLI_END};
@@ -61,7 +59,8 @@ static const char doc[] =
     "  sqsim compare --machine sim/machines/h100_pcie.yaml --workload my-model/config.json --m 16\n"
     "  sqsim compare --gpu reports/gpu/h200.jsonl --machine sim/machines/h200.yaml --plot "
     "h200.svg\n"
-    "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n";
+    "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n"
+    "  sqsim compare --cross\n";
 
 static bool is_predict(const struct arguments *in)
 {
@@ -73,8 +72,6 @@ static enum sq_status check_predict(const struct arguments *in, struct sq_error 
     const char *unused = in->calibrate     ? "calibrate"
                          : in->min_given   ? "min-m"
                          : in->worst_given ? "worst"
-                         : in->seed_given  ? "seed"
-                         : in->steps_given ? "steps"
                                            : NULL;
     if (unused)
         return SQ_FAIL(err, SQ_ERR_ARG, "--%s compares times: no --gpu given, or a --workload",
@@ -85,8 +82,23 @@ static enum sq_status check_predict(const struct arguments *in, struct sq_error 
     return SQ_OK;
 }
 
+static enum sq_status check_cross(const struct arguments *in, struct sq_error *err)
+{
+    if (in->n_records != in->n_machines)
+        return SQ_FAIL(err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
+                       in->n_records, in->n_machines);
+    if (in->calibrate || in->worst_given || in->min_given || in->predict.n_workloads > 0 ||
+        in->predict.n_m > 0)
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "--cross prints its table: no --calibrate, --worst, --min-m, --workload, "
+                       "--m with it");
+    return SQ_OK;
+}
+
 static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
+    if (in->is_cross)
+        return check_cross(in, err);
     if (is_predict(in))
         return check_predict(in, err);
     if (in->n_machines == 0)
@@ -96,9 +108,6 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
                        in->n_records, in->n_machines);
     if (in->calibrate && in->n_records > 1)
         return SQ_FAIL(err, SQ_ERR_ARG, "--calibrate takes one GPU, not %zu", in->n_records);
-    if (!in->calibrate && (in->seed_given || in->steps_given))
-        return SQ_FAIL(err, SQ_ERR_ARG, "--%s without --calibrate",
-                       in->seed_given ? "seed" : "steps");
     if (in->calibrate && (in->plot || in->worst_given || in->min_given))
         return SQ_FAIL(err, SQ_ERR_ARG,
                        "--calibrate writes a machine: no --plot, --worst, --min-m with it");
@@ -120,14 +129,12 @@ static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_
     struct sq_outfile out;
     char comment[320];
     double error;
-    SQ_TRY(sq_gpu_fit(g, in->seed, (unsigned)in->steps, gpu, &error, err));
+    SQ_TRY(sq_gpu_fit(g, gpu, &error, err));
     snprintf(gpu->calibration, sizeof gpu->calibration, "%.63s", records);
     snprintf(comment, sizeof comment,
              "# Constants fitted to one shape in ten of %.60s:\n"
-             "# sqsim compare --gpu %.60s --machine %.60s --calibrate FILE --seed %llu --steps "
-             "%llu\n",
-             sq_cli_text(records), sq_cli_text(records), sq_cli_text(machine),
-             (unsigned long long)in->seed, (unsigned long long)in->steps);
+             "# sqsim compare --gpu %.60s --machine %.60s --calibrate FILE\n",
+             sq_cli_text(records), sq_cli_text(records), sq_cli_text(machine));
     SQ_TRY(sq_outfile_open(&out, in->calibrate, err));
     sq_gpu_write(gpu, comment, out.stream);
     SQ_TRY(sq_outfile_commit(&out, err));
@@ -148,7 +155,7 @@ static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_
     json_object_set_new(o, "mean_abs_error", json_real(error));
     json_object_set_new(o, "outliers", sq_compare_json_outliers(gpu, g));
     json_object_set_new(o, "left_out", sq_compare_json_left(&g->left));
-    json_object_set_new(o, "provenance", sq_cli_provenance("real", "fitted", in->seed));
+    json_object_set_new(o, "provenance", sq_cli_provenance("real", "fitted", 0));
     sq_cli_json_line(o);
     return SQ_OK;
 }
@@ -206,7 +213,7 @@ static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comp
         const struct sq_gpu_point *p = &c->point[i];
         char reason[64];
         json_t *o = json_object();
-        sq_gpu_reason(gpu, &p->predicted, reason);
+        sq_gpu_reason(&p->predicted, reason);
         json_object_set_new(o, "machine", sq_cli_json_text(gpu->name));
         json_object_set_new(o, "dtype", json_string(sq_gpu_dtype_name(p->gemm.dtype)));
         json_object_set_new(o, "sparsity", json_string(sq_compare_sparsity(&p->gemm)));
@@ -310,8 +317,8 @@ static void print_timed(const struct sq_gpu_comparison *c)
                n[SQ_GPU_TIMED_KERNEL], n[SQ_GPU_TIMED_QUANTIZING], n[SQ_GPU_TIMED_CALL]);
 }
 
-static void print_worst(const struct arguments *in, const struct sq_gpu *gpu,
-                        const struct sq_gpu_comparison *c, double *scratch)
+static void print_worst(const struct arguments *in, const struct sq_gpu_comparison *c,
+                        double *scratch)
 {
     for (size_t i = 0; i < c->n; i++)
         scratch[i] = fabs(c->point[i].error);
@@ -325,17 +332,16 @@ static void print_worst(const struct arguments *in, const struct sq_gpu *gpu,
         scratch[worst] = -1;
         const struct sq_gpu_point *p = &c->point[worst];
         char reason[64];
-        sq_gpu_reason(gpu, &p->predicted, reason);
+        sq_gpu_reason(&p->predicted, reason);
         char interval[64] = "";
         if (p->high_s > 0)
             snprintf(interval, sizeof interval, " (%.1f to %.1f)", 1e6 * p->low_s, 1e6 * p->high_s);
-        printf("  %s%s%s %-5s %llux%llux%llu: measured %.1f us%s, predicted %.1f (%+.0f %%): tile "
-               "%ux%u, %s\n",
+        printf("  %s%s%s %-5s %llux%llux%llu: measured %.1f us%s, predicted %.1f (%+.0f %%): "
+               "%s\n",
                sq_cli_text(p->name), p->name[0] ? " " : "", sq_gpu_dtype_name(p->gemm.dtype),
                sq_compare_sparsity(&p->gemm), (unsigned long long)p->gemm.m,
                (unsigned long long)p->gemm.n, (unsigned long long)p->gemm.k, 1e6 * p->measured_s,
-               interval, 1e6 * p->predicted.seconds, 100 * p->error, p->predicted.tile_m,
-               p->predicted.tile_n, reason);
+               interval, 1e6 * p->predicted.seconds, 100 * p->error, reason);
     }
 }
 
@@ -373,7 +379,7 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
     print_kinds(gpu, c, scratch);
     print_timed(c);
     print_figures(c);
-    print_worst(in, gpu, c, scratch);
+    print_worst(in, c, scratch);
     free(scratch);
     return SQ_OK;
 }
@@ -431,13 +437,17 @@ static void print_all(const struct arguments *in, const struct sq_gpu_comparison
 int sq_cmd_compare(int argc, char **argv)
 {
     struct sq_error err;
-    struct arguments in = {.min_m = 128, .worst = 10, .seed = 1, .steps = 50000};
+    struct arguments in = {.min_m = 128, .worst = 10};
     static const struct sq_cli_line line = {rows, "", doc};
     struct sq_gpu_comparison all = {.n = 0};
     size_t skipped = 0;
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK)
         status = check(&in, &err);
+    if (status == SQ_OK && in.is_cross) {
+        status = sq_compare_cross(in.records, in.machine, in.n_records, in.plot, in.is_json, &err);
+        return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
+    }
     if (status == SQ_OK && is_predict(&in)) {
         in.predict.machine = in.n_machines ? in.machine[0] : NULL;
         in.predict.records = in.n_records ? in.records[0] : NULL;

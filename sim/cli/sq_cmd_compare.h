@@ -49,4 +49,10 @@ struct sq_compare_predict {
 // Prints the table, or one JSON object per cell and the summary.
 enum sq_status sq_compare_predict(const struct sq_compare_predict *p, struct sq_error *err);
 
+// ---- leave one GPU out ----------------------------------------------------------------------
+
+// Of n files and their machines, 0: those of the repository. `plot`: NULL for none.
+enum sq_status sq_compare_cross(const char *const records[], const char *const machine[], size_t n,
+                                const char *plot, bool is_json, struct sq_error *err);
+
 #endif

@@ -147,7 +147,7 @@ static const char *basis(const struct table *t)
 // One line for each source that a ceiling comes from.
 static void print_ceilings(const struct sq_gpu *gpu)
 {
-    for (unsigned s = 0; s < SQ_GPU_N_SOURCES; s++) {
+    for (unsigned s = SQ_GPU_N_SOURCES; s-- > 0;) {
         char line[512];
         size_t at = 0;
         if (gpu->dram_source == s)
@@ -163,9 +163,9 @@ static void print_ceilings(const struct sq_gpu *gpu)
         if (at > 0)
             printf("ceilings %s: %s\n", sq_gpu_source_name(s), line + 2);
     }
-    printf("constants %s%s: launch %.3g us, tiles\n",
+    printf("constants %s%s: launch %.3g us of BF16\n",
            gpu->calibration[0] ? "fitted to " : "expected", sq_cli_text(gpu->calibration),
-           1e6 * gpu->launch_s);
+           1e6 * sq_gpu_find_kind(gpu, SQ_GPU_BF16, false)->launch_s);
 }
 
 static void print_cell(unsigned kernel, double seconds, double speedup)

@@ -32,8 +32,8 @@ const char *sq_gpu_timed_name(enum sq_gpu_timed timed)
 
 const char *sq_gpu_source_name(enum sq_gpu_source source)
 {
-    static const char *const names[SQ_GPU_N_SOURCES] = {"measured", "fitted", "published",
-                                                        "expected"};
+    static const char *const names[SQ_GPU_N_SOURCES] = {"expected", "published", "fitted",
+                                                        "measured"};
     return names[source];
 }
 
@@ -58,162 +58,38 @@ bool sq_gpu_is_speedup(const struct sq_gpu_gemm *fast, const struct sq_gpu_gemm 
     return slow->dtype == SQ_GPU_BF16 && (fast->dtype != SQ_GPU_BF16 || fast->low_share > 0);
 }
 
-// Tiles (tokens x output channels). cuBLASLt offers all of them; the first N_SPARSE_TILES are those
-// of the 2:4 kernels.
-static const struct {
-    unsigned m, n;
-} tiles[] = {{256, 128}, {128, 256}, {128, 128}, {256, 64},  {64, 256},  {64, 128}, {128, 64},
-             {64, 64},   {32, 128},  {128, 32},  {192, 128}, {128, 192}, {96, 128}, {128, 96},
-             {160, 128}, {96, 192},  {64, 192},  {192, 64},  {64, 96}};
-enum { N_TILES = sizeof tiles / sizeof tiles[0], N_SPARSE_TILES = 10 };
-enum { MIN_SPLIT_K = 256 };
-static const double full_area = 256 * 128;
+// ---- bytes ----------------------------------------------------------------------------------
 
-// The one or two parts of K, one after the other in every tile.
-struct part {
-    const struct sq_gpu_kind *kind;
-    double share, act, weight; // of K; bytes of an activation, of a weight
-};
-struct parts {
-    unsigned n;
-    struct part part[2];
-};
-
-// Bytes of a row of K activations, and of K weights: those of 2:4 are half the values, and metadata
-// of 4 bits per 4 elements (SPEC E.5), or per 8 where an element has 4 bits: pairs are kept.
-static double row_nbytes(const struct parts *parts, double k)
+// Of an activation, or of a weight, where parts of K have two data types.
+static double mixed(double high, double low, double low_share)
 {
-    double size = 0;
-    for (unsigned i = 0; i < parts->n; i++)
-        size += parts->part[i].share * parts->part[i].act;
-    return k * size;
+    return (1 - low_share) * high + low_share * low;
 }
 
-static double weight_row_nbytes(const struct parts *parts, const struct sq_gpu_gemm *g, double k)
+static double row_nbytes(const struct sq_gpu_gemm *g)
 {
-    double size = 0;
+    return (double)g->k * mixed(dtypes[g->dtype].act, dtypes[g->low_dtype].act, g->low_share);
+}
+
+// Weights of 2:4 are half the values, and metadata of 4 bits per 4 elements (SPEC E.5), or per 8
+// where an element has 4 bits: pairs are kept.
+static double weight_row_nbytes(const struct sq_gpu_gemm *g)
+{
+    double size = mixed(dtypes[g->dtype].weight, dtypes[g->low_dtype].weight, g->low_share);
     if (g->weight_bits > 0)
-        return k * g->weight_bits / 8;
-    for (unsigned i = 0; i < parts->n; i++)
-        size += parts->part[i].share * parts->part[i].weight;
-    if (g->is_sparse)
+        size = g->weight_bits / 8;
+    else if (g->is_sparse)
         size = size / 2 + (size < 1 ? 0.0625 : 0.125);
-    return k * size;
-}
-
-static double clamp01(double v)
-{
-    return v < 0 ? 0 : v > 1 ? 1 : v;
-}
-
-// Share of a repeatedly read working set that misses the L2.
-static double miss_rate(const struct sq_gpu *gpu, double nbytes)
-{
-    return clamp01((nbytes / (gpu->l2_usable * gpu->l2_nbytes) - 1) / gpu->l2_soft);
-}
-
-static double operand_nbytes(const struct parts *parts, const struct sq_gpu_gemm *g)
-{
-    const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
-    return n * weight_row_nbytes(parts, g, k) + m * row_nbytes(parts, k) + m * n * g->out_nbytes;
+    return (double)g->k * size;
 }
 
 double sq_gpu_gemm_nbytes(const struct sq_gpu_gemm *g)
 {
-    const double low = g->low_share;
-    const struct parts parts = {
-        2,
-        {{NULL, 1 - low, dtypes[g->dtype].act, dtypes[g->dtype].weight},
-         {NULL, low, dtypes[g->low_dtype].act, dtypes[g->low_dtype].weight}}};
-    return operand_nbytes(&parts, g);
+    const double m = (double)g->m, n = (double)g->n;
+    return n * weight_row_nbytes(g) + m * row_nbytes(g) + m * n * g->out_nbytes;
 }
 
-static double dram_seconds(const struct sq_gpu *gpu, const struct parts *parts,
-                           const struct sq_gpu_gemm *g)
-{
-    const double size = parts->part[0].act, m = (double)g->m, n = (double)g->n;
-    const double weights = n * weight_row_nbytes(parts, g, (double)g->k);
-    const double all = operand_nbytes(parts, g);
-    const double others = g->copies > 1 ? (g->copies - 1) * weights : 0;
-    double nbytes = all * (g->is_cold ? 1 : miss_rate(gpu, all + others));
-    if (g->is_sparse && gpu->rereads_24) {
-        const double panels = ceil(m / (256 / size));              // 256 bytes of tokens each
-        const double together = fmax(1, gpu->sms / ceil(n / 128)); // panels in work at a time
-        nbytes += weights * miss_rate(gpu, weights) * fmax(0, panels / together - 1);
-    }
-    return nbytes / gpu->dram_bytes_per_s;
-}
-
-// Seconds of `rounds` tiles on one SM, two at a time; `work` seconds each at the full rate, of
-// which no more than `most` is reached.
-static double sm_seconds(double rounds, double work, double alone, double most)
-{
-    const double pairs = floor(rounds / 2), rest = rounds - 2 * pairs;
-    return pairs * 2 * work / fmin(most, 2 * alone) + rest * work / fmin(most, alone);
-}
-
-// Seconds of `rounds` tiles of tm x tn outputs over k elements on one SM.
-static double compute_seconds(const struct sq_gpu *gpu, const struct parts *parts, double rounds,
-                              double tm, double tn, double k)
-{
-    const double area = tm * tn / full_area;
-    double seconds = 0, round = 0;
-    for (unsigned i = 0; i < parts->n; i++) {
-        const struct sq_gpu_kind *kind = parts->part[i].kind;
-        const double macs_per_s =
-            kind->macs * gpu->clock_hz * kind->sustained * kind->boost * pow(area, kind->area);
-        const double alone = kind->alone * pow(area, gpu->lone);
-        const double most = area < 1 || rounds < 2 ? kind->few : 1;
-        round = fmax(round, kind->round);
-        seconds += sm_seconds(rounds, tm * tn * k * parts->part[i].share / macs_per_s, alone, most);
-    }
-    return seconds + ceil(rounds / 2) * gpu->round_s * round;
-}
-
-// Seconds of all work at the sustained rates, boosted as far as the call is short.
-static double power_seconds(const struct sq_gpu *gpu, const struct parts *parts,
-                            const struct sq_gpu_gemm *g)
-{
-    const double macs = (double)g->m * (double)g->n * (double)g->k;
-    double seconds = 0;
-    for (unsigned i = 0; i < parts->n; i++) {
-        const struct sq_gpu_kind *kind = parts->part[i].kind;
-        const double rate = kind->macs * gpu->clock_hz * kind->sustained * gpu->sms;
-        const double full = macs * parts->part[i].share / rate, x = macs / rate / gpu->boost_s;
-        seconds += full / (1 + (kind->boost - 1) / (1 + x * x));
-    }
-    return seconds;
-}
-
-static void keep_best(const struct sq_gpu *gpu, const struct sq_gpu_time *t, double more,
-                      struct sq_gpu_time *best)
-{
-    const double seconds = gpu->launch_s + fmax(fmax(t->compute_s, t->l2_s), t->dram_s) + more;
-    if (best->seconds > 0 && seconds >= best->seconds)
-        return;
-    *best = *t;
-    best->seconds = seconds;
-}
-
-static void try_kernel(const struct sq_gpu *gpu, const struct parts *parts,
-                       const struct sq_gpu_gemm *g, unsigned tile, unsigned split,
-                       const struct sq_gpu_time *floors, struct sq_gpu_time *best)
-{
-    const double tm = tiles[tile].m, tn = tiles[tile].n;
-    const double m = (double)g->m, n = (double)g->n, k = (double)g->k / split;
-    const double n_tiles = ceil(m / tm) * ceil(n / tn) * split;
-    const double rounds = ceil(n_tiles / gpu->sms);
-    struct sq_gpu_time t = {.tile_m = tiles[tile].m, .tile_n = tiles[tile].n, .split = split};
-
-    t.compute_s = fmax(floors->compute_s, compute_seconds(gpu, parts, rounds, tm, tn, k));
-    const double partial = split > 1 ? 8.0 * split * m * n : m * n * g->out_nbytes;
-    const double tile_nbytes = tm * row_nbytes(parts, k) + tn * weight_row_nbytes(parts, g, k);
-    t.l2_s = (n_tiles * tile_nbytes + partial) / gpu->l2_bytes_per_s;
-    t.dram_s = floors->dram_s;
-    t.rounds = (uint64_t)rounds;
-    t.fill = n_tiles / (gpu->sms * rounds);
-    keep_best(gpu, &t, split > 1 ? gpu->split_s : 0, best);
-}
+// ---- time -----------------------------------------------------------------------------------
 
 const struct sq_gpu_kind *sq_gpu_find_kind(const struct sq_gpu *gpu, enum sq_gpu_dtype dtype,
                                            bool is_sparse)
@@ -222,19 +98,6 @@ const struct sq_gpu_kind *sq_gpu_find_kind(const struct sq_gpu *gpu, enum sq_gpu
         if (gpu->kind[i].dtype == dtype && gpu->kind[i].is_sparse == is_sparse)
             return &gpu->kind[i];
     return NULL;
-}
-
-static enum sq_status find_part(const struct sq_gpu *gpu, enum sq_gpu_dtype dtype, bool is_sparse,
-                                double share, struct parts *parts, struct sq_error *err)
-{
-    const struct sq_gpu_kind *kind = sq_gpu_find_kind(gpu, dtype, is_sparse);
-    if (share <= 0)
-        return SQ_OK;
-    if (!kind)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "machine %s has no %s %s", gpu->name,
-                       is_sparse ? "2:4" : "dense", sq_gpu_dtype_name(dtype));
-    parts->part[parts->n++] = (struct part){kind, share, dtypes[dtype].act, dtypes[dtype].weight};
-    return SQ_OK;
 }
 
 static enum sq_status check_gemm(const struct sq_gpu_gemm *g, struct sq_error *err)
@@ -249,41 +112,53 @@ static enum sq_status check_gemm(const struct sq_gpu_gemm *g, struct sq_error *e
     return SQ_OK;
 }
 
-// Of the kernel that reads activations of 16 bits and writes them as they are multiplied.
-static double quantize_seconds(const struct sq_gpu *gpu, const struct parts *parts,
-                               const struct sq_gpu_gemm *g)
+// Adds the products of a share of K in one data type.
+static enum sq_status add_part(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g,
+                               enum sq_gpu_dtype dtype, double share, struct sq_gpu_time *t,
+                               double *dram, struct sq_error *err)
 {
-    const double row = row_nbytes(parts, (double)g->k), wide = 2 * (double)g->k;
+    const struct sq_gpu_kind *kind = sq_gpu_find_kind(gpu, dtype, g->is_sparse);
+    if (share <= 0)
+        return SQ_OK;
+    if (!kind)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "machine %s has no %s %s", gpu->name,
+                       g->is_sparse ? "2:4" : "dense", sq_gpu_dtype_name(dtype));
+    const double per_output = share * (double)g->k / (kind->macs * gpu->clock_hz * kind->sustained);
+    const double tail = g->is_gemv ? 0 : kind->tail;
+    t->compute_s += per_output * ((double)g->m * (double)g->n / gpu->sms + tail);
+    t->tail_s += per_output * tail;
+    t->launch_s += share * kind->launch_s * (g->is_alone ? gpu->alone : 1);
+    *dram += share * kind->dram;
+    return SQ_OK;
+}
+
+// Of the kernel that reads activations of 16 bits and writes them as they are multiplied.
+static double quantize_seconds(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g,
+                               const struct sq_gpu_time *t)
+{
+    const double row = row_nbytes(g), wide = 2 * (double)g->k;
     if (g->timed == SQ_GPU_TIMED_KERNEL || row >= wide)
         return 0;
-    return gpu->launch_s + (double)g->m * (wide + row) / gpu->dram_bytes_per_s;
+    return t->launch_s + (double)g->m * (wide + row) / gpu->dram_bytes_per_s;
+}
+
+static double joined(double a, double b, double knee)
+{
+    const double most = fmax(a, b);
+    return most * pow(1 + pow(fmin(a, b) / most, knee), 1 / knee);
 }
 
 enum sq_status sq_gpu_time_gemm(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g,
                                 struct sq_gpu_time *time, struct sq_error *err)
 {
-    struct parts parts = {.n = 0};
-    SQ_TRY(find_part(gpu, g->dtype, g->is_sparse, 1 - g->low_share, &parts, err));
-    SQ_TRY(find_part(gpu, g->low_dtype, g->is_sparse, g->low_share, &parts, err));
-    SQ_TRY(check_gemm(g, err));
-    const unsigned n_tiles = g->is_sparse ? N_SPARSE_TILES : N_TILES;
-    const struct sq_gpu_time floors = {.compute_s = power_seconds(gpu, &parts, g),
-                                       .dram_s = dram_seconds(gpu, &parts, g)};
-    unsigned splits = parts.part[0].kind->splits;
-    if (parts.n > 1 && parts.part[1].kind->splits < splits)
-        splits = parts.part[1].kind->splits;
+    double dram = 0;
     memset(time, 0, sizeof *time);
-    for (unsigned t = 0; t < n_tiles; t++)
-        for (unsigned split = 1; split <= splits; split *= 2)
-            if (split == 1 || g->k / split >= MIN_SPLIT_K)
-                try_kernel(gpu, &parts, g, t, split, &floors, time);
-    if (g->m <= SQ_GPU_GEMV_TOKENS) {
-        const struct sq_gpu_time t = {.l2_s = operand_nbytes(&parts, g) / gpu->l2_bytes_per_s,
-                                      .dram_s = floors.dram_s,
-                                      .split = 1};
-        keep_best(gpu, &t, 0, time);
-    }
-    time->quantize_s = quantize_seconds(gpu, &parts, g);
-    time->seconds += time->quantize_s;
+    SQ_TRY(check_gemm(g, err));
+    SQ_TRY(add_part(gpu, g, g->dtype, 1 - g->low_share, time, &dram, err));
+    SQ_TRY(add_part(gpu, g, g->low_dtype, g->low_share, time, &dram, err));
+    time->dram_s = sq_gpu_gemm_nbytes(g) / (dram * gpu->dram_peak);
+    time->quantize_s = quantize_seconds(gpu, g, time);
+    time->seconds =
+        time->launch_s + joined(time->compute_s, time->dram_s, gpu->knee) + time->quantize_s;
     return SQ_OK;
 }

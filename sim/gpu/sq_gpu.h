@@ -1,43 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real GPU as a machine: how long its vendor libraries take for one GEMM, from the machine's
-// ceilings and a few constants (sim/machines/a100_pcie_80g.yaml and others).
+// A real GPU as a machine: how long its vendor's libraries take for one GEMM, from the figures of a
+// data sheet and a few constants (sim/machines/h200.yaml and others).
 //
-// Y[M][N] = X[M][K] W[N][K]^T, W dense or 2:4. The library tries many kernels and the best counts,
-// so the model does the same: the minimum over tile shapes and splits of K of
+// Y[M][N] = X[M][K] W[N][K]^T, W dense or 2:4:
 //
-//   launch + max(compute, power, L2, DRAM) [+ split, when K is split]
+//   launch + (compute^knee + dram^knee)^(1 / knee) [+ quantize]
 //
-//   compute  every SM gets at most ceil(tiles / SMs) tiles (wave quantisation), two at a time; a
-//            tile alone on an SM reaches `alone` of its rate; every round of tiles costs `round`
-//            seconds for its first loads and its last stores. The rate of tiles below 256x128, or
-//            of a single round, is at most `few` of the full one: kernels of full rate want two
-//            large tiles on every SM
-//   power    all work at the sustained rate, however it is spread: a GPU at its power limit makes
-//   up
-//            for idle SMs by its clock. Tiles run at `boost` times the sustained rate, and calls
-//            too as long as they are short beside `boost_s`, before the limit acts
-//   L2       (tile rows + tile columns) x K of every tile, and the partial sums of a split
-//   DRAM     operands and outputs once, as far as they exceed the L2 (calls repeat on the same
-//            buffers), all of them where the call is cold; where a machine says panels: reread, a
-//            2:4 weight that exceeds it is read again for every panel of tokens (as many panels
-//            together as fill the SMs): before Hopper cuSPARSELt walks along the output channels
-//            first
+//   launch   seconds before the first and after the last product. A call that is timed alone, not
+//            in a row of calls, takes `alone` times as many: nothing hides its start
+//   compute  K x (M N / SMs + tail) products at the sustained rate of an SM. `tail` is in outputs:
+//            so many more than its share the busiest SM computes, because tiles come whole
+//   dram     operands and outputs once, at a share of the DRAM's peak
+//   knee     where compute and DRAM are nearly equal, they hide each other only in part
 //
-// Up to SQ_GPU_GEMV_TOKENS there is one more kernel, without tiles, that only waits for memory:
-// launch + max(L2, DRAM), every operand once. For 2:4 no library has it.
+// sq_gpu_law.h gives the constants of every GPU from its data sheet; a machine file may hold others,
+// which were measured, published or fitted to measured times (sq_gpu_fit.h).
 //
 // Static activation SQ (SPEC D.4) in one kernel: K is split, the high part multiplied in one data
-// type and the low part in another, in every tile one after the other; the change costs nothing.
+// type and the low part in another; the change costs nothing.
 //
 // A time may hold more than its GEMM (enum sq_gpu_timed): the activations, 16 bits each, are read,
 // quantized and written by a kernel of their own, which costs their bytes at the bandwidth of the
 // DRAM and one launch. Weights of 8 and 4 bits beside activations of 16 (W8A16, W4A16) are widened
-// in front of the tensor core: the rate is a kind of its own, the bytes are the stored ones.
+// in front of the tensor core: they are multiplied as 16 bits, the bytes are the stored ones.
 //
-// Left out: temperature, and clocks of their own for every kind; the libraries' choice among
-// kernels where it is not the fastest, kernel families (one rate per data type), Stream-K,
-// instruction issue, DRAM refresh and channel conflicts, host time, and 8 < M < 128 beyond the
-// launch cost.
+// Left out, since none of them brought a GPU that was not fitted nearer (README.md has the
+// figures): tiles and waves, splits of K, the L2, clocks that fall with a call's length. Left out
+// too: libraries that have no fast kernel for a kind, temperature, host time.
 #ifndef SQ_GPU_H
 #define SQ_GPU_H
 
@@ -71,15 +60,15 @@ enum sq_gpu_timed {
 };
 const char *sq_gpu_timed_name(enum sq_gpu_timed timed); // "kernel", "quantizing", "call"
 
-// Where a ceiling comes from.
+// Where a constant comes from.
 enum sq_gpu_source {
-    SQ_GPU_MEASURED,  // read on such a GPU
-    SQ_GPU_FITTED,    // to measured times (sq_gpu_fit.h)
+    SQ_GPU_EXPECTED,  // from the data sheet, by the law of all GPUs
     SQ_GPU_PUBLISHED, // derived from figures that others printed
-    SQ_GPU_EXPECTED,  // a guess, until it is measured
+    SQ_GPU_FITTED,    // to measured times (sq_gpu_fit.h)
+    SQ_GPU_MEASURED,  // read on such a GPU
     SQ_GPU_N_SOURCES
 };
-const char *sq_gpu_source_name(enum sq_gpu_source source); // "measured", ...
+const char *sq_gpu_source_name(enum sq_gpu_source source); // "expected", ...
 
 // One data type, dense or 2:4; INT4, FP8B, W8A16 and W4A16 dense only; INT4 on GPUs that multiply
 // it (before Hopper).
@@ -87,17 +76,14 @@ struct sq_gpu_kind {
     enum sq_gpu_dtype dtype;
     bool is_sparse;
     double macs;      // nominal multiply-accumulates per clock and SM (2:4: dense equivalent)
-    double sustained; // share of it that a large GEMM keeps
-    double alone;     // share of an SM's rate that one 256x128 tile reaches alone
-    double area;      // small tiles: rate x (area / 256 / 128)^area
-    double round;     // rounds cost `round` times the machine's
-    double boost;     // rate of tiles and of short calls over the sustained, 1 = none
-    double few;       // share of the rate with less than two large tiles on every SM, 1 = all
-    unsigned splits;  // K is split into at most so many parts
-    enum sq_gpu_source source; // of `sustained`
+    double sustained; // share of them that a large GEMM keeps
+    double launch_s;  //
+    double dram;      // share of the DRAM's peak
+    double tail;      // outputs that the busiest SM computes beyond its share
+    enum sq_gpu_source source; // of the four constants
 };
 
-enum { SQ_GPU_MAX_KINDS = 2 * SQ_GPU_N_DTYPES, SQ_GPU_GEMV_TOKENS = 8 };
+enum { SQ_GPU_MAX_KINDS = 2 * SQ_GPU_N_DTYPES };
 
 struct sq_gpu {
     char name[64];
@@ -107,17 +93,11 @@ struct sq_gpu {
                          // "" = none
     unsigned sms;
     double clock_hz;
-    double l2_nbytes;
-    double l2_usable;        // share of the L2 that keeps repeated operands
-    double l2_soft;          // over that size, the hit rate falls to 0 within this share
-    double l2_bytes_per_s;   //
+    double watts;            // power limit of the board
+    double dram_peak;        // bytes per second of the data sheet
     double dram_bytes_per_s; // sustained by streams
-    double dram_peak;        // of the data sheet, 0: not given
     enum sq_gpu_source dram_source;
-    double launch_s, round_s, split_s;
-    double boost_s;  // a call of this length loses half of its boost
-    bool rereads_24; // panels: reread, or once
-    double lone;     // a tile alone: alone x (area / 256 / 128)^lone
+    double alone, knee; // of all kinds
     unsigned n_kinds;
     struct sq_gpu_kind kind[SQ_GPU_MAX_KINDS];
 };
@@ -127,13 +107,14 @@ struct sq_gpu_gemm {
     enum sq_gpu_dtype dtype;
     bool is_sparse;
     unsigned out_nbytes; // of an output element, 1..4
-    bool is_cold;        // no operand is in the L2
+    bool is_cold;        // no operand is in the L2: kept apart from those that are, timed alike
+    bool is_alone;       // one call by itself is timed, not one in a row of calls
+    bool is_gemv;        // by a kernel that has no tiles: without the tail
     // Static activation SQ: this share of K, 0..1, is multiplied in low_dtype; dense only.
     double low_share;
     enum sq_gpu_dtype low_dtype;
     double weight_bits; // stored bits per weight, scales and indices included; 0: as multiplied
     enum sq_gpu_timed timed;
-    unsigned copies; // so many weights take turns, and the L2 has to keep all of them; 0: one
 };
 
 // Weights of 4 bits that are widened and multiplied as INT8 (W4A8): no tensor core takes both.
@@ -143,14 +124,12 @@ bool sq_gpu_is_w4a8(const struct sq_gpu_gemm *gemm);
 // FP8, INT4, any other type or an SQ split against BF16, all dense.
 bool sq_gpu_is_speedup(const struct sq_gpu_gemm *fast, const struct sq_gpu_gemm *slow);
 
-// What decided a prediction.
+// What a prediction consists of.
 struct sq_gpu_time {
     double seconds;
-    double compute_s, l2_s, dram_s; // of the best kernel
-    double quantize_s;              // of the kernel before it, 0: none is timed
-    unsigned tile_m, tile_n, split; // tile_m = 0: the kernel without tiles
-    uint64_t rounds;                // tiles of the busiest SM
-    double fill;                    // tiles / (SMs x rounds), 0..1
+    double launch_s, compute_s, dram_s;
+    double tail_s;     // of compute_s
+    double quantize_s; // of the kernel before it, 0: none is timed
 };
 
 // Reads sim/machines/NAME.yaml of a GPU. Refusals as for sq_machine_load.

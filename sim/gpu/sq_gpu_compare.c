@@ -282,23 +282,19 @@ void sq_gpu_comparison_free(struct sq_gpu_comparison *c)
     c->speedup = NULL;
 }
 
-void sq_gpu_reason(const struct sq_gpu *gpu, const struct sq_gpu_time *t, char text[64])
+void sq_gpu_reason(const struct sq_gpu_time *t, char text[64])
 {
-    if (t->quantize_s > 0.25 * t->seconds)
+    const double quarter = 0.25 * t->seconds;
+    if (t->quantize_s > quarter)
         snprintf(text, 64, "quantizing the activations is %.0f %%",
                  100 * sq_utilisation(t->quantize_s, t->seconds));
-    else if (gpu->launch_s > 0.25 * t->seconds)
-        snprintf(text, 64, "launch cost is %.0f %%",
-                 100 * sq_utilisation(gpu->launch_s, t->seconds));
-    else if (t->dram_s >= t->compute_s && t->dram_s >= t->l2_s)
+    else if (t->launch_s > quarter)
+        snprintf(text, 64, "launch cost is %.0f %%", 100 * sq_utilisation(t->launch_s, t->seconds));
+    else if (t->dram_s >= t->compute_s)
         snprintf(text, 64, "DRAM-bound");
-    else if (t->l2_s >= t->compute_s)
-        snprintf(text, 64, "L2-bound");
-    else if (t->split > 1)
-        snprintf(text, 64, "K split by %u", t->split);
-    else if (t->rounds <= 4 && t->fill < 0.9)
-        snprintf(text, 64, "%llu rounds, %.0f %% full", (unsigned long long)t->rounds,
-                 100 * sq_utilisation(t->fill, 1));
+    else if (t->tail_s > quarter)
+        snprintf(text, 64, "the tail of the busiest SM is %.0f %%",
+                 100 * sq_utilisation(t->tail_s, t->seconds));
     else
         snprintf(text, 64, "sustained rate");
 }

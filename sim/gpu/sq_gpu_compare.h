@@ -62,7 +62,7 @@ double sq_median(double *values, size_t n);
 // Rank correlation, ties by their mean rank. NaN for fewer than 2 values or a constant side.
 double sq_spearman(const double *x, const double *y, size_t n);
 
-// What decides the prediction, in words: "DRAM", "launch cost", "2 rounds, 63 % full", ...
-void sq_gpu_reason(const struct sq_gpu *gpu, const struct sq_gpu_time *t, char text[64]);
+// What decides the prediction, in words: "DRAM-bound", "launch cost is 40 %", "sustained rate", ...
+void sq_gpu_reason(const struct sq_gpu_time *t, char text[64]);
 
 #endif

@@ -3,46 +3,60 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "models/sq_rng.h"
+// ---- search ---------------------------------------------------------------------------------
 
-// A constant that is fitted: its range, where the search starts and is held near (0: where the
-// machine has it, to a power of two, so that a fitted machine gives itself again), and how
-// strongly: weight x log(value / usual)^2 is added to the cost. Measured rows are few, so what they
-// hardly tell stays usual; the weights are those with the least error of rows left out of the fit,
-// over all ten choices of the calibration set on two GPUs.
-struct constant {
-    double *value, min, max, usual, weight;
+enum { MAX_CONSTANTS = 8 };
+struct search {
+    unsigned n;
+    double start[MAX_CONSTANTS]; // logarithms, or exponents as they are
+    double (*cost)(const struct search *s, const double x[]);
+    const void *of; // what `cost` looks at
 };
-enum { N_SHARED = 9, N_OF_KIND = 6, N_CONSTANTS = N_SHARED + N_OF_KIND * SQ_GPU_MAX_KINDS };
-enum { N_SEARCHES = 4 };
-static const double pair_weight = 0.5;
 
-// ceiling[i]: `sustained` of kind i by its largest calibration row, 0 where it has none.
-static unsigned collect(struct sq_gpu *g, const double ceiling[], struct constant c[])
+// Each constant goes up or down by a step of its own, which grows where that helps and shrinks where
+// neither does.
+static void descend(const struct search *s, double first, double last, double x[])
 {
-    const struct constant shared[N_SHARED] = {
-        {&g->launch_s, 5e-7, 1e-4, 2.5e-6, .03}, {&g->round_s, 1e-8, 1e-4, 1.5e-6, .03},
-        {&g->split_s, 1e-8, 1e-4, 5e-6, .01},    {&g->lone, 0.001, 2, .25, .01},
-        {&g->l2_usable, 0.05, 1, .8, .01},       {&g->l2_soft, 0.01, 3, .5, .01},
-        {&g->boost_s, 1e-5, 1e-1, 1e-3, .01},    {&g->l2_bytes_per_s, 1e11, 1e14, 0, 0},
-        {&g->dram_bytes_per_s, 1e10, 1e13, 0, 0}};
-    unsigned n = 0;
-    for (; n < N_SHARED; n++)
-        c[n] = shared[n];
-    for (unsigned i = 0; i < g->n_kinds; i++) {
-        struct sq_gpu_kind *k = &g->kind[i];
-        if (ceiling[i] == 0)
-            continue;
-        c[n++] = (struct constant){&k->sustained, 0.01, 1.2, ceiling[i], 1};
-        c[n++] = (struct constant){&k->alone, 0.05, 2, .8, .03};
-        c[n++] = (struct constant){&k->area, 0.001, 2, .08, .01};
-        c[n++] = (struct constant){&k->round, 0.01, 100, 1, .01};
-        c[n++] = (struct constant){&k->boost, 1, 1.5, 1.1, .3};
-        c[n++] = (struct constant){&k->few, 0.5, 1, 1, .001};
+    double step[MAX_CONSTANTS], now = s->cost(s, x), longest = first;
+    for (unsigned i = 0; i < s->n; i++)
+        step[i] = first;
+    while (longest > last) {
+        for (unsigned i = 0; i < s->n; i++) {
+            const double before = x[i];
+            bool is_better = false;
+            for (int side = 1; side >= -1 && !is_better && step[i] > last; side -= 2) {
+                x[i] = before + side * step[i];
+                const double then = s->cost(s, x);
+                is_better = then < now - 1e-7;
+                now = is_better ? then : now;
+            }
+            x[i] = is_better ? x[i] : before;
+            step[i] *= is_better ? 1.3 : 0.5;
+        }
+        longest = 0;
+        for (unsigned i = 0; i < s->n; i++)
+            longest = fmax(longest, step[i]);
     }
-    return n;
 }
+
+static void find(const struct search *s, double x[])
+{
+    memcpy(x, s->start, s->n * sizeof *x);
+    descend(s, 0.4, 0.02, x);
+    descend(s, 0.1, 0.003, x);
+}
+
+static double far_from_start(const struct search *s, const double x[])
+{
+    double sum = 0;
+    for (unsigned i = 0; i < s->n; i++)
+        sum += (x[i] - s->start[i]) * (x[i] - s->start[i]);
+    return sum;
+}
+
+// ---- rows -----------------------------------------------------------------------------------
 
 static double log_error(const struct sq_gpu *gpu, const struct sq_gpu_record *r)
 {
@@ -50,160 +64,10 @@ static double log_error(const struct sq_gpu *gpu, const struct sq_gpu_record *r)
     return sq_gpu_time_gemm(gpu, &r->gemm, &t, NULL) == SQ_OK ? log(t.seconds / r->seconds) : 0;
 }
 
-// The calibration rows a machine has kinds for, and which of them form a speedup.
-enum { MAX_ROWS = 4096, MAX_PAIRS = 8192 };
-struct set {
-    size_t n, n_pairs;
-    const struct sq_gpu_record *row[MAX_ROWS];
-    unsigned short fast[MAX_PAIRS], slow[MAX_PAIRS];
-    double ceiling[SQ_GPU_MAX_KINDS]; // `sustained` by the largest row, 0 without one
-};
-
-static void choose(const struct sq_gpu_records *g, const struct sq_gpu *gpu, struct set *set)
-{
-    for (size_t i = 0; i < g->n && set->n < MAX_ROWS; i++) {
-        const struct sq_gpu_kind *kind =
-            sq_gpu_find_kind(gpu, g->r[i].gemm.dtype, g->r[i].gemm.is_sparse);
-        if (!g->r[i].is_calibration || g->r[i].is_repeat || !kind)
-            continue;
-        set->row[set->n++] = &g->r[i];
-    }
-    for (size_t i = 0; i < set->n; i++)
-        for (size_t j = 0; j < set->n && set->n_pairs < MAX_PAIRS; j++)
-            if (sq_gpu_is_speedup(&set->row[i]->gemm, &set->row[j]->gemm)) {
-                set->fast[set->n_pairs] = (unsigned short)i;
-                set->slow[set->n_pairs++] = (unsigned short)j;
-            }
-}
-
-// |e| + e^2, and beyond 0.3 only as its logarithm: a row that is wrong by any factor pulls with a
-// bounded force.
 static double loss(double e)
 {
-    const double size = fabs(e), far = 0.3;
-    return size <= far ? size + size * size : (far + far * far) * (1 + log(size / far));
-}
-
-// A time that spreads by 5 % either way counts half.
-static double weight_of(const struct sq_gpu_record *r)
-{
-    return 1 / (1 + (r->high_s - r->low_s) / (2 * 0.05 * r->seconds));
-}
-
-static double cost(const struct sq_gpu *gpu, const struct set *set, const struct constant c[],
-                   unsigned n_constants)
-{
-    double sum = 0, weights = 0, pairs = 0, error[MAX_ROWS];
-    for (size_t i = 0; i < set->n; i++) {
-        const double w = weight_of(set->row[i]);
-        error[i] = log_error(gpu, set->row[i]);
-        sum += w * (set->row[i]->gemm.m < 128 ? 0.3 : 1) * loss(error[i]);
-        weights += w;
-    }
-    for (size_t i = 0; i < set->n_pairs; i++)
-        if (set->row[set->fast[i]]->gemm.m >= 128)
-            pairs += fmin(1, fabs(error[set->fast[i]] - error[set->slow[i]]));
-    sum = sum / weights + (set->n_pairs ? pair_weight * pairs / (double)set->n_pairs : 0);
-    for (unsigned i = 0; i < n_constants; i++)
-        if (c[i].weight > 0) {
-            const double l = log(*c[i].value / c[i].usual);
-            sum += c[i].weight * l * l;
-        }
-    return sum;
-}
-
-// Large GEMM: launch and rounds cost about one percent of them. The best of several noisy rows is a
-// little optimistic, and a row that no other of its kind comes near is no ceiling but a mistake.
-static double best_rate(const struct set *set, const struct sq_gpu_kind *k)
-{
-    double best = 0, any = 0;
-    for (size_t i = 0; i < set->n; i++)
-        for (size_t j = 0; j < set->n; j++) {
-            const struct sq_gpu_gemm *x = &set->row[i]->gemm, *y = &set->row[j]->gemm;
-            if (x->dtype != k->dtype || x->is_sparse != k->is_sparse || x->low_share > 0 ||
-                y->dtype != k->dtype || y->is_sparse != k->is_sparse || y->low_share > 0)
-                continue;
-            const double rate = (double)x->m * (double)x->n * (double)x->k / set->row[i]->seconds;
-            const double other = (double)y->m * (double)y->n * (double)y->k / set->row[j]->seconds;
-            any = fmax(any, rate);
-            if (i != j && other > 0.8 * rate)
-                best = fmax(best, rate);
-        }
-    return best > 0 ? best : any;
-}
-
-static void set_ceilings(struct set *set, struct sq_gpu *gpu)
-{
-    for (unsigned i = 0; i < gpu->n_kinds; i++) {
-        struct sq_gpu_kind *k = &gpu->kind[i];
-        const double share = best_rate(set, k) / (k->macs * gpu->clock_hz * gpu->sms);
-        if (share == 0)
-            continue;
-        k->source = SQ_GPU_FITTED;
-        k->sustained = set->ceiling[i] = fmin(fmax(share, 0.01), 1.2);
-    }
-}
-
-static double clamped(double v, const struct constant *c)
-{
-    return fmin(fmax(v, c->min), c->max);
-}
-
-// Simulated annealing from the usual values: changes shrink, and worse places are taken less and
-// less. Returns the least cost.
-static double anneal(const struct set *set, struct sq_rng *rng, unsigned steps, struct sq_gpu *gpu)
-{
-    const double longest = 0.3, shortest = 0.005, hottest = 1e-4;
-    struct constant c[N_CONSTANTS];
-    const unsigned n = collect(gpu, set->ceiling, c);
-    for (unsigned i = 0; i < n; i++)
-        *c[i].value = clamped(c[i].usual > 0 ? c[i].usual : exp2(round(log2(*c[i].value))), &c[i]);
-    double now = cost(gpu, set, c, n), least = now;
-    struct sq_gpu best = *gpu;
-    for (unsigned i = 0; i < steps; i++) {
-        const double left = 1 - (double)i / steps;
-        const double reach = shortest + longest * left * left;
-        const struct sq_gpu before = *gpu;
-        for (unsigned changes = 1 + sq_rng_below(rng, 3); changes > 0; changes--) {
-            const struct constant *x = &c[sq_rng_below(rng, n)];
-            *x->value = clamped(*x->value * exp((sq_rng_unit(rng) - 0.5) * reach), x);
-        }
-        const double then = cost(gpu, set, c, n);
-        if (then >= now && sq_rng_unit(rng) >= exp((now - then) / (hottest * left))) {
-            *gpu = before;
-            continue;
-        }
-        now = then;
-        if (now < least) {
-            least = now;
-            best = *gpu;
-        }
-    }
-    *gpu = best;
-    return least;
-}
-
-static void fit(struct set *set, uint64_t seed, unsigned steps, struct sq_gpu *gpu)
-{
-    struct sq_rng rng = {seed};
-    double least = INFINITY;
-    set_ceilings(set, gpu);
-    gpu->dram_source = SQ_GPU_FITTED;
-    const struct sq_gpu start = *gpu;
-    for (unsigned i = 0; i < N_SEARCHES; i++) {
-        struct sq_gpu trial = start;
-        const double now = anneal(set, &rng, steps, &trial);
-        if (now < least) {
-            least = now;
-            *gpu = trial;
-        }
-    }
-}
-
-static int by_error(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+    const double far = 0.5;
+    return fabs(e) <= far ? fabs(e) : far * (1 + log(fabs(e) / far));
 }
 
 static bool is_fitted(const struct sq_gpu *gpu, const struct sq_gpu_record *r)
@@ -212,12 +76,196 @@ static bool is_fitted(const struct sq_gpu *gpu, const struct sq_gpu_record *r)
            sq_gpu_find_kind(gpu, r->gemm.dtype, r->gemm.is_sparse);
 }
 
+// Calibration rows of one kind, at most ROWS_MAX, evenly over the file.
+enum { ROWS_MAX = 512 };
+struct rows {
+    const struct sq_gpu_record *row[ROWS_MAX];
+    size_t n;
+};
+
+static bool is_of(const struct sq_gpu_record *r, const struct sq_gpu_kind *kind)
+{
+    return r->is_calibration && !r->is_repeat && r->gemm.dtype == kind->dtype &&
+           r->gemm.is_sparse == kind->is_sparse && r->gemm.low_share == 0;
+}
+
+static void choose(const struct sq_gpu_records *g, const struct sq_gpu_kind *kind,
+                   struct rows *rows)
+{
+    size_t n = 0, at = 0;
+    for (size_t i = 0; i < g->n; i++)
+        n += is_of(&g->r[i], kind);
+    const size_t stride = (n + ROWS_MAX - 1) / ROWS_MAX;
+    rows->n = 0;
+    for (size_t i = 0; i < g->n; i++)
+        if (is_of(&g->r[i], kind) && at++ % stride == 0)
+            rows->row[rows->n++] = &g->r[i];
+}
+
+static double mean_loss(const struct sq_gpu *gpu, const struct rows *rows)
+{
+    double sum = 0;
+    for (size_t i = 0; i < rows->n; i++)
+        sum += loss(log_error(gpu, rows->row[i]));
+    return sum / (double)rows->n;
+}
+
+// ---- one GPU --------------------------------------------------------------------------------
+
+enum { SUSTAINED, LAUNCH, DRAM, TAIL, N_CONSTANTS };
+
+static double clamped(double v, double min, double max)
+{
+    return fmin(fmax(v, min), max);
+}
+
+static void put_kind(const double x[], struct sq_gpu_kind *k)
+{
+    k->sustained = clamped(exp(x[SUSTAINED]), 0.01, 1.2);
+    k->launch_s = clamped(exp(x[LAUNCH]), 1e-8, 1e-2);
+    k->dram = clamped(exp(x[DRAM]), 0.01, 1);
+    k->tail = clamped(exp(x[TAIL]), 1, 1e6);
+}
+
+struct kind_fit {
+    const struct sq_gpu *gpu;
+    unsigned kind;
+    struct rows rows;
+};
+
+static double kind_cost(const struct search *s, const double x[])
+{
+    const struct kind_fit *f = s->of;
+    const double weight = 0.003; // of the start; rows beyond 30 outvote it
+    struct sq_gpu one = *f->gpu;
+    put_kind(x, &one.kind[f->kind]);
+    return mean_loss(&one, &f->rows) +
+           weight * fmin(1, 30 / (double)f->rows.n) * far_from_start(s, x);
+}
+
+static void fit_kind(struct kind_fit *f, struct sq_gpu *gpu)
+{
+    struct sq_gpu_kind *k = &gpu->kind[f->kind];
+    double x[N_CONSTANTS];
+    const struct search s = {
+        .n = N_CONSTANTS,
+        .start = {log(k->sustained), log(k->launch_s), log(k->dram), log(k->tail)},
+        .cost = kind_cost,
+        .of = f};
+    find(&s, x);
+    put_kind(x, k);
+    k->source = SQ_GPU_FITTED;
+}
+
+enum sq_status sq_gpu_fit(const struct sq_gpu_records *g, struct sq_gpu *gpu, double *error,
+                          struct sq_error *err)
+{
+    struct kind_fit *f = calloc(1, sizeof *f);
+    size_t fitted = 0;
+    double n = 0;
+    if (!f)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the calibration rows");
+    f->gpu = gpu;
+    for (f->kind = 0; f->kind < gpu->n_kinds; f->kind++) {
+        choose(g, &gpu->kind[f->kind], &f->rows);
+        if (f->rows.n > 0)
+            fit_kind(f, gpu);
+        fitted += f->rows.n;
+    }
+    free(f);
+    *error = 0;
+    for (size_t i = 0; i < g->n; i++)
+        if (is_fitted(gpu, &g->r[i]) && g->r[i].gemm.m >= 128) {
+            *error += fabs(expm1(log_error(gpu, &g->r[i])));
+            n++;
+        }
+    *error /= n > 0 ? n : 1;
+    return fitted > 0 ? SQ_OK
+                      : SQ_FAIL(err, SQ_ERR_RANGE, "no calibration row of any kind of machine %s",
+                                gpu->name);
+}
+
+// ---- the law --------------------------------------------------------------------------------
+
+struct law_file {
+    const struct sq_gpu *gpu;
+    unsigned kind;
+    struct rows rows;
+};
+struct law_fit {
+    size_t n;
+    struct law_file *file; // a kind of a file each
+};
+
+static void put_law(const double x[], struct sq_gpu_law *law)
+{
+    *law = (struct sq_gpu_law){exp(x[0]), x[1],      x[2],      exp(x[3]),
+                               exp(x[4]), exp(x[5]), exp(x[6]), exp(x[7])};
+    law->dram = fmin(law->dram, 1);
+    law->knee = clamped(law->knee, 1, 64);
+}
+
+static double law_cost(const struct search *s, const double x[])
+{
+    const struct law_fit *f = s->of;
+    struct sq_gpu_law law;
+    double sum = 0;
+    put_law(x, &law);
+    for (size_t i = 0; i < f->n; i++) {
+        struct sq_gpu one = *f->file[i].gpu; // this kind alone
+        one.kind[0] = one.kind[f->file[i].kind];
+        one.n_kinds = 1;
+        sq_gpu_law_apply(&law, &one);
+        sum += mean_loss(&one, &f->file[i].rows);
+    }
+    return sum / (double)f->n + 0.002 * far_from_start(s, x);
+}
+
+enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_records g[],
+                              const bool skip[], size_t n, struct sq_gpu_law *law,
+                              struct sq_error *err)
+{
+    struct law_fit f = {.n = 0};
+    double x[MAX_CONSTANTS];
+    f.file = calloc(n * SQ_GPU_MAX_KINDS, sizeof *f.file);
+    if (!f.file)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the calibration rows");
+    for (size_t i = 0; i < n; i++)
+        for (unsigned k = 0; k < gpu[i].n_kinds && !skip[i]; k++) {
+            struct law_file *file = &f.file[f.n];
+            file->gpu = &gpu[i];
+            file->kind = k;
+            choose(&g[i], &gpu[i].kind[k], &file->rows);
+            f.n += file->rows.n > 0;
+        }
+    const struct search s = {
+        .n = 8,
+        .start = {log(0.8), 0.2, 0.2, log(5e-6), log(2), log(0.85), log(2000), log(4)},
+        .cost = law_cost,
+        .of = &f};
+    if (f.n > 0)
+        find(&s, x);
+    if (f.n > 0)
+        put_law(x, law);
+    free(f.file);
+    return f.n > 0 ? SQ_OK : SQ_FAIL(err, SQ_ERR_RANGE, "no calibration row to fit a law to");
+}
+
+// ---- rows that are far off ------------------------------------------------------------------
+
+static int by_error(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 size_t sq_gpu_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
                        struct sq_gpu_outlier out[SQ_GPU_OUTLIERS_MAX])
 {
-    double size[MAX_ROWS];
+    enum { MOST = 4096 };
+    double size[MOST];
     size_t n = 0, found = 0;
-    for (size_t i = 0; i < g->n && n < MAX_ROWS; i++)
+    for (size_t i = 0; i < g->n && n < MOST; i++)
         if (is_fitted(gpu, &g->r[i]))
             size[n++] = fabs(log_error(gpu, &g->r[i]));
     if (n == 0)
@@ -230,29 +278,4 @@ size_t sq_gpu_outliers(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
             out[found++] = (struct sq_gpu_outlier){&g->r[i], g->r[i].seconds * exp(error)};
     }
     return found;
-}
-
-enum sq_status sq_gpu_fit(const struct sq_gpu_records *g, uint64_t seed, unsigned steps,
-                          struct sq_gpu *gpu, double *error, struct sq_error *err)
-{
-    struct set *set = calloc(1, sizeof *set);
-    double n = 0;
-    if (!set)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the calibration rows");
-    choose(g, gpu, set);
-    *error = 0;
-    if (set->n > 0)
-        fit(set, seed, steps, gpu);
-    for (size_t i = 0; i < set->n; i++)
-        if (set->row[i]->gemm.m >= 128) {
-            *error += fabs(log_error(gpu, set->row[i]));
-            n++;
-        }
-    *error /= n > 0 ? n : 1;
-    const bool is_empty = set->n == 0;
-    free(set);
-    if (is_empty)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "no calibration row of any kind of machine %s",
-                       gpu->name);
-    return SQ_OK;
 }

@@ -77,6 +77,7 @@ struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_g
                             .dtype = f->gpu->product(r) == SQ_GPU_PRODUCT_INT8 ? SQ_GPU_INT8
                                                                                : SQ_GPU_BF16,
                             .is_sparse = f->gpu->is_sparse,
+                            .is_gemv = size->m <= SQ_GPU_GEMV_TOKENS,
                             .out_nbytes = 2,
                             .is_cold = true};
     uint64_t nbytes[SQ_N_STREAMS], sum = 0;
@@ -159,7 +160,7 @@ static enum sq_status add_row(const struct sq_gpu *gpu, const struct sq_gpu_gemm
     struct sq_gpu_time time;
     SQ_TRY(sq_gpu_time_gemm(gpu, g, &time, err));
     t->seconds += count * time.seconds;
-    t->launch_s += count * gpu->launch_s;
+    t->launch_s += count * time.launch_s;
     t->dram_s += count * time.dram_s;
     t->measured_s += count * measured;
     t->shapes++;
@@ -225,13 +226,13 @@ enum sq_status sq_gpu_explain(const struct sq_gpu *gpu, const struct sq_gpu_reco
     struct sq_gpu_time t;
     SQ_TRY(sq_gpu_time_gemm(&as, &r->gemm, &t, err));
     double before = gap->predicted_s = t.seconds;
-    if (c->launch_s > 0)
-        as.launch_s = c->launch_s;
+    for (unsigned i = 0; i < as.n_kinds && c->launch_s > 0; i++)
+        as.kind[i].launch_s = c->launch_s;
     SQ_TRY(sq_gpu_time_gemm(&as, &r->gemm, &t, err));
     gap->launch_s = t.seconds - before;
     before = t.seconds;
-    if (c->copy_bytes_per_s > 0)
-        as.dram_bytes_per_s = c->copy_bytes_per_s;
+    for (unsigned i = 0; i < as.n_kinds && c->copy_bytes_per_s > 0; i++)
+        as.kind[i].dram = c->copy_bytes_per_s / as.dram_peak;
     SQ_TRY(sq_gpu_time_gemm(&as, &r->gemm, &t, err));
     gap->dram_s = t.seconds - before;
     before = t.seconds;

@@ -3,13 +3,13 @@
 // Every GEMM is cold: the layers of a model use each weight once per pass.
 //
 // A stored format runs on a GPU as its kernel in gpu/ does:
-//   up to SQ_GPU_GEMV_TOKENS tokens   launch + stored bytes / bandwidth; instructions are left out
-//   more                              decoded on the way to a tensor core product of
+//   stored bytes at the bandwidth of the DRAM, decoded on the way to a tensor core product of
 //     dense up to 8 bits, SQ on activations   INT8 (W16A16: BF16); no INT4 on Hopper, so both parts
 //                                             of a split run at the rate of INT8
 //     sp24                                    INT8 2:4
 //     sq_w, gqsa, spqt, spqr                  BF16: several scales meet within one product; pruned
 //                                             groups and skipped columns are not left out
+// The instructions that decode are left out. Up to SQ_GPU_GEMV_TOKENS tokens the kernel has no tiles.
 // A format without a kernel in gpu/ (the block-scaled ones) is not modelled, and is refused.
 #ifndef SQ_GPU_PREDICT_H
 #define SQ_GPU_PREDICT_H
@@ -17,6 +17,8 @@
 #include "sim/format/sq_recipe.h"
 #include "sim/gpu/sq_gpu_records.h"
 #include "sim/machine/sq_workload.h"
+
+enum { SQ_GPU_GEMV_TOKENS = 8 };
 
 // A kind of product by its name, sizes left 0.
 struct sq_gpu_kernel {

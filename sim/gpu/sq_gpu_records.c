@@ -224,15 +224,13 @@ enum layer_column { DEVICE, SOURCE, TYPE, LAYER_M, LAYER_N, LAYER_K, MS, N_LAYER
 static const char *const layer_names[N_LAYER_COLUMNS] = {
     "device", "kernel_source", "gemm_dtype", "m", "n", "k", "latency"};
 
-// Its types; how many weights take turns in the frameworks' layers (sq_gpu_records.h).
+// Its types.
 static const struct {
     const char *name;
     enum sq_gpu_dtype dtype;
-    unsigned trt_copies, vllm_copies;
-} layer_types[] = {{"bfloat16", SQ_GPU_BF16, 5, 6},  {"fp8", SQ_GPU_FP8, 5, 6},
-                   {"fp8_block", SQ_GPU_FP8B, 5, 1}, {"nvfp4", SQ_GPU_NVFP4, 5, 1},
-                   {"int8_wo", SQ_GPU_W8A16, 0, 0},  {"int4_wo", SQ_GPU_W4A16, 0, 0},
-                   {"sq", SQ_GPU_INT8, 0, 0}};
+} layer_types[] = {{"bfloat16", SQ_GPU_BF16}, {"fp8", SQ_GPU_FP8},       {"fp8_block", SQ_GPU_FP8B},
+                   {"nvfp4", SQ_GPU_NVFP4},   {"int8_wo", SQ_GPU_W8A16}, {"int4_wo", SQ_GPU_W4A16},
+                   {"sq", SQ_GPU_INT8}};
 
 // What a time holds, of which kernel: false for a type that is not known.
 static bool read_layer(const char *type, const char *source, struct sq_gpu_gemm *g)
@@ -244,14 +242,13 @@ static bool read_layer(const char *type, const char *source, struct sq_gpu_gemm 
         g->dtype = layer_types[i].dtype;
         g->out_nbytes = 2;
         if (strncmp(source, "trt_flow", 8) == 0) {
-            g->is_cold = true;
+            g->is_cold = g->is_alone = true;
             return true;
         }
-        g->copies = is_trt ? layer_types[i].trt_copies : layer_types[i].vllm_copies;
         if (g->dtype != SQ_GPU_BF16)
             g->timed =
                 g->dtype == SQ_GPU_FP8B && !is_trt ? SQ_GPU_TIMED_CALL : SQ_GPU_TIMED_QUANTIZING;
-        return g->copies > 0;
+        return g->dtype != SQ_GPU_W8A16 && g->dtype != SQ_GPU_W4A16 && g->dtype != SQ_GPU_INT8;
     }
     return false;
 }

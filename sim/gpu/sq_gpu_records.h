@@ -65,9 +65,8 @@ struct sq_gpu_records {
 // What a time of aiconfigurator holds is a matter of its collectors: bfloat16 and the plugins of
 // TensorRT (trt_flow: int8_wo, int4_wo, sq) are the kernel alone; fp8, fp8_block and nvfp4 are the
 // layer of a framework, which quantizes the activations, in a CUDA graph; but fp8_block of vLLM
-// (vllm_default, DeepGemmFp8BlockScaledMMKernel) is called without one. Plugins run once, behind
-// other layers (cold); of the layers of TensorRT-LLM (torch_flow, deepgemm) five weights take
-// turns, of vLLM six, but one of its fp8_block and nvfp4.
+// (vllm_default, DeepGemmFp8BlockScaledMMKernel) is called without one. Plugins run one call at a
+// time (is_alone), cold.
 //
 // Rows whose device holds `device` (case and blanks do not count). Refused with the line: missing
 // columns or fields, sizes outside 1..2^24, times that are no positive number of at most 1e9 us

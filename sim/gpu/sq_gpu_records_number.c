@@ -44,7 +44,7 @@ static bool same_kind(const struct sq_gpu_gemm *a, const struct sq_gpu_gemm *b)
     return a->dtype == b->dtype && a->is_sparse == b->is_sparse && a->is_cold == b->is_cold &&
            a->out_nbytes == b->out_nbytes && a->low_share == b->low_share &&
            a->low_dtype == b->low_dtype && a->weight_bits == b->weight_bits &&
-           a->timed == b->timed && a->copies == b->copies;
+           a->timed == b->timed && a->is_alone == b->is_alone;
 }
 
 // Whether another record of the same shape and kind is faster, or equal and before.

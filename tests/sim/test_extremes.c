@@ -227,7 +227,7 @@ SQ_TEST(test_gpu)
         const double m = (double)row.gemm.m;
         const double nbytes = 2 * m * (double)row.gemm.n + m * (double)row.gemm.k;
         assert_true(isfinite(t.seconds) && t.seconds >= t.dram_s && t.launch_s < t.seconds);
-        assert_true(t.dram_s >= 0.999 * (double)row.count * nbytes / gpu.dram_bytes_per_s);
+        assert_true(t.dram_s >= 0.999 * (double)row.count * nbytes / gpu.dram_peak);
         done++;
     }
     assert_true(refused > 50 && done > 100);

@@ -3,7 +3,7 @@
 // and its monotony over random shapes; records in both forms with every kind of lie; the
 // statistics against hand-made values; the calibration set is one shape in ten; a fit on times that
 // the model itself made finds them again. Closed forms: V13, Table 10, mux counts of SPEC D.9, and
-// the counts that SCALE-Sim printed.
+// the counts that SCALE-Sim printed. The law and leaving one GPU out: test_gpu_cross.c.
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -86,7 +86,8 @@ SQ_TEST(test_model)
         const double dense = seconds(&gpu, m, n, k, false), sparse = seconds(&gpu, m, n, k, true);
         const double ideal =
             (double)m * (double)n * (double)k / (2048 * 108 * gpu.clock_hz); // at the nominal rate
-        assert_true(dense > gpu.launch_s && dense > ideal && sparse > ideal / 2);
+        assert_true(dense > sq_gpu_find_kind(&gpu, SQ_GPU_INT8, false)->launch_s);
+        assert_true(dense > ideal && sparse > ideal / 2);
         // More work never takes less time.
         assert_true(seconds(&gpu, m + 256, n, k, false) >= dense * (1 - 1e-12));
         assert_true(seconds(&gpu, m, n + 256, k, false) >= dense * (1 - 1e-12));
@@ -99,8 +100,7 @@ SQ_TEST(test_model)
     assert_int_equal(sq_gpu_time_gemm(&gpu, &zero, &t, NULL), SQ_ERR_RANGE);
 }
 
-// The split of two data types lies between them, and cold operands never take less time; one token
-// waits for its bytes.
+// The split of two data types lies between them. Compute and DRAM hide each other, but not wholly.
 SQ_TEST(test_split)
 {
     struct sq_rng r = {test_seed()};
@@ -114,25 +114,19 @@ SQ_TEST(test_split)
                                 .low_dtype = SQ_GPU_FP8,
                                 .out_nbytes = 2};
         struct sq_gpu_time t;
-        double warm[9];
+        double before = INFINITY;
         for (unsigned s = 0; s <= 8; s++) {
             g.low_share = s / 8.;
-            g.is_cold = false;
             assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
-            warm[s] = t.seconds;
-            assert_true(s == 0 || warm[s] <= warm[s - 1] * (1 + 1e-12));
-            g.is_cold = true;
-            assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
-            assert_true(t.seconds >= warm[s]);
-            if (g.m <= SQ_GPU_GEMV_TOKENS)
-                assert_true(t.seconds >= gpu.launch_s + t.dram_s &&
-                            t.seconds <= gpu.launch_s + fmax(t.dram_s, t.l2_s) * (1 + 1e-12));
+            assert_true(t.seconds <= before * (1 + 1e-12));
+            before = t.seconds;
+            assert_true(t.seconds >= t.launch_s + fmax(t.compute_s, t.dram_s) &&
+                        t.seconds <= t.launch_s + t.compute_s + t.dram_s);
         }
         g.low_share = 0;
         g.dtype = SQ_GPU_FP8;
-        g.is_cold = false;
         assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
-        assert_true(t.seconds == warm[8]);
+        assert_true(t.seconds == before);
     }
     const struct sq_gpu_gemm bad = {
         .m = 1, .n = 1, .k = 1, .is_sparse = true, .low_share = 0.5, .dtype = SQ_GPU_INT8};
@@ -173,6 +167,7 @@ SQ_TEST(test_formats)
             r.group = 0;
         const struct sq_gpu_gemm g = sq_gpu_of_recipe(&r, &size);
         assert_true(g.dtype == row[i].dtype && g.is_sparse == row[i].is_sparse && g.is_cold);
+        assert_true(g.is_gemv);                                // one token
         assert_true(fabs(g.weight_bits - row[i].bits) < 0.01); // and 32 bits a row
     }
 }
@@ -368,7 +363,8 @@ SQ_TEST(test_format_records)
     assert_int_equal(sq_gpu_explain(&gpu, r, &gap, NULL), SQ_OK);
     assert_true(fabs(gap.predicted_s + gap.launch_s + gap.dram_s + gap.rate_s + gap.rest_s -
                      r->seconds) < 1e-12);
-    assert_true(fabs(gap.launch_s - 2e-6) < 1e-12 && gap.dram_s == 0 && gap.rate_s > 0);
+    assert_true(fabs(gap.launch_s - (4.5e-6 - sq_gpu_law.launch_s)) < 1e-12);
+    assert_true(gap.dram_s > 0 && gap.rate_s > 0); // 4 in place of 4.3 TB/s, 700 of 788 TFLOP/s
     const struct sq_gpu_gemm other = {.m = 4096,
                                       .n = 4096,
                                       .k = 4096,
@@ -462,28 +458,29 @@ SQ_TEST(test_fit)
     double error;
     load("a100_pcie_80g", &truth);
     make_records(&truth, &g);
-    gpu = truth;
-    gpu.dram_bytes_per_s *= 0.5; // a wrong start
-    gpu.l2_bytes_per_s *= 0.6;
-    gpu.launch_s *= 3;
-    gpu.round_s *= 2;
+    gpu = truth; // a wrong start
+    for (unsigned k = 0; k < gpu.n_kinds; k++) {
+        gpu.kind[k].sustained *= 0.8;
+        gpu.kind[k].launch_s *= 3;
+        gpu.kind[k].dram *= 0.5;
+    }
     assert_int_equal(sq_gpu_compare(&truth, &g, true, 128, &before, NULL), SQ_OK);
     assert_true(before.median_abs_error < 1e-12 && before.n_calibration > 0);
     assert_true(before.n + before.n_calibration + before.n_below == g.n);
     assert_true(fabs(before.spearman - 1) < 1e-9);
     sq_gpu_comparison_free(&before);
     assert_int_equal(sq_gpu_compare(&gpu, &g, true, 128, &before, NULL), SQ_OK);
-    assert_int_equal(sq_gpu_fit(&g, test_seed(), 1500, &gpu, &error, NULL), SQ_OK);
+    assert_int_equal(sq_gpu_fit(&g, &gpu, &error, NULL), SQ_OK);
     assert_int_equal(sq_gpu_compare(&gpu, &g, true, 128, &after, NULL), SQ_OK);
     assert_true(after.mean_abs_error < 0.06 && after.mean_abs_error < before.mean_abs_error / 2);
     // Rows outside the calibration set do not matter to the fit.
     struct sq_gpu other = truth, same = truth;
     for (size_t i = 0; i < g.n; i++)
         g.r[i].seconds *= g.r[i].is_calibration ? 1 : 10;
-    assert_int_equal(sq_gpu_fit(&g, 1, 50, &other, &error, NULL), SQ_OK);
+    assert_int_equal(sq_gpu_fit(&g, &other, &error, NULL), SQ_OK);
     for (size_t i = 0; i < g.n; i++)
         g.r[i].seconds *= g.r[i].is_calibration ? 1 : 0.1;
-    assert_int_equal(sq_gpu_fit(&g, 1, 50, &same, &error, NULL), SQ_OK);
+    assert_int_equal(sq_gpu_fit(&g, &same, &error, NULL), SQ_OK);
     assert_memory_equal(&other.kind, &same.kind, sizeof same.kind);
     sq_gpu_comparison_free(&before);
     sq_gpu_comparison_free(&after);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kinds of GPU kernels beside test_gpu.c: INT4, W4A8 and their records; short calls, few tiles and
-// splits of K, each by the constant that it hangs on; rows left aside, each with its reason.
+// Kinds of GPU kernels beside test_gpu.c: INT4, W4A8 and their records; every part of a time by hand;
+// rows left aside, each with its reason.
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
 #include "sim/gpu/sq_gpu_predict.h"
 #include "tests/test.h"
@@ -19,15 +20,6 @@ static void load(const char *name, struct sq_gpu *gpu)
     snprintf(path, sizeof path, "sim/machines/%s.yaml", name);
     if (sq_gpu_load(path, gpu, &err) != SQ_OK)
         fail_msg("%s", err.text);
-}
-
-static double seconds(const struct sq_gpu *gpu, uint64_t m, uint64_t n, uint64_t k, bool is_sparse)
-{
-    const struct sq_gpu_gemm g = {
-        .m = m, .n = n, .k = k, .dtype = SQ_GPU_INT8, .is_sparse = is_sparse, .out_nbytes = 2};
-    struct sq_gpu_time t;
-    assert_int_equal(sq_gpu_time_gemm(gpu, &g, &t, NULL), SQ_OK);
-    return t.seconds;
 }
 
 static enum sq_status read(const char *text, struct sq_gpu_records *g, struct sq_error *err)
@@ -42,6 +34,11 @@ SQ_TEST(test_int4)
     struct sq_gpu gpu;
     struct sq_gpu_time t4, t8, mixed, w4a8;
     load("a100_pcie_80g", &gpu);
+    const double launch = sq_gpu_law.launch_s; // constants of INT8 and INT4 alike
+    sq_gpu_law_apply(&sq_gpu_law, &gpu);
+    struct sq_gpu_kind *int4 =
+        (struct sq_gpu_kind *)(uintptr_t)sq_gpu_find_kind(&gpu, SQ_GPU_INT4, false);
+    int4->sustained = sq_gpu_find_kind(&gpu, SQ_GPU_INT8, false)->sustained;
     struct sq_gpu_gemm g = {.m = 16384, .n = 16384, .k = 16384, .out_nbytes = 2};
     for (unsigned i = 0; i < 2; i++) { // compute-bound, then bound by bytes
         g.dtype = SQ_GPU_INT8;
@@ -55,14 +52,13 @@ SQ_TEST(test_int4)
         g.weight_bits = 0;
         g.dtype = SQ_GPU_INT4;
         assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t4, NULL), SQ_OK);
-        const double r = (t8.seconds - gpu.launch_s) / (t4.seconds - gpu.launch_s);
-        const double half = (t8.seconds - gpu.launch_s) / (mixed.seconds - gpu.launch_s);
+        const double r = (t8.seconds - launch) / (t4.seconds - launch);
+        const double half = (t8.seconds - launch) / (mixed.seconds - launch);
         assert_true(r > 1.9 && r < 2.1);
         assert_true(half > 1.25 && half < 1.4); // SPEC D.4: 4 / 3
         const double w = i == 0 ? t8.seconds : t4.seconds;
         assert_true(fabs(w4a8.seconds / w - 1) < 0.01);
         g.m = 1;
-        g.is_cold = true;
     }
     char text[4096];
     FILE *f = fmemopen(text, sizeof text, "w");
@@ -70,10 +66,8 @@ SQ_TEST(test_int4)
                                        .is_sparse = true,
                                        .macs = 4096,
                                        .sustained = .5,
-                                       .alone = .8,
-                                       .boost = 1,
-                                       .few = 1,
-                                       .splits = 2};
+                                       .launch_s = 1e-6,
+                                       .dram = .8};
     sq_gpu_write(&gpu, "", f);
     fclose(f);
     struct sq_error err;
@@ -81,37 +75,36 @@ SQ_TEST(test_int4)
     assert_non_null(strstr(err.text, "kinds has 2:4 INT4"));
 }
 
-// Short calls run above the sustained rate, long ones do not; kernels of full rate want two large
-// tiles on every SM; K is split no further than the kind allows.
-SQ_TEST(test_kernels)
+// Every part by hand: 100 SMs of 1000 MACs at 1 GHz, half of which is kept; 1 TB/s, of which 0.8.
+SQ_TEST(test_parts)
 {
-    struct sq_gpu gpu, plain;
-    load("a100_pcie_80g", &gpu);
-    struct sq_gpu_kind *k =
-        (struct sq_gpu_kind *)(uintptr_t)sq_gpu_find_kind(&gpu, SQ_GPU_INT8, false);
-    k->boost = k->few = 1;
-    k->splits = 1;
-    plain = gpu;
-    k->boost = 1.1;
-    gpu.boost_s = 1e-3;
-    // 72 whole rounds of tiles, and 36 times as many tokens.
-    const double shortly =
-        seconds(&plain, 2304, 2304, 1024, false) - seconds(&gpu, 2304, 2304, 1024, false);
-    assert_true(shortly > 0);
-    const double longs =
-        seconds(&plain, 65536, 65536, 4096, false) / seconds(&gpu, 65536, 65536, 4096, false);
-    assert_true(longs >= 1 && longs < 1.02); // boost hides rounds, no more
-    k->boost = 1;
-    k->few = 0.5;
-    assert_true(seconds(&gpu, 256, 128, 16384, false) >
-                1.1 * seconds(&plain, 256, 128, 16384, false));
-    assert_true(
-        fabs(seconds(&gpu, 27648, 1024, 4096, false) / seconds(&plain, 27648, 1024, 4096, false) -
-             1) < 0.05);
-    k->few = 1;
-    k->splits = 16;
-    assert_true(seconds(&gpu, 256, 128, 65536, false) <
-                0.5 * seconds(&plain, 256, 128, 65536, false));
+    static const char text[] =
+        "{name: g, device: G, calibration: '', sms: 100, clock: 1 GHz, watts: 300, dram: {peak: 1 "
+        "TB/s}, kinds: [{dtype: INT8, sparsity: dense, macs: 1000, sustained: 0.5, launch: 3 us, "
+        "dram: 0.8, tail: 500}]}\n";
+    struct sq_gpu gpu;
+    struct sq_gpu_time t;
+    assert_int_equal(sq_gpu_parse(text, sizeof text - 1, "g", &gpu, NULL), SQ_OK);
+    struct sq_gpu_gemm g = {.m = 500, .n = 2000, .k = 4000, .dtype = SQ_GPU_INT8, .out_nbytes = 2};
+    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    // 10000 outputs an SM and 500 more, 4000 products each, 500 a nanosecond.
+    assert_true(fabs(t.compute_s - 84e-6) < 1e-12 && fabs(t.tail_s - 4e-6) < 1e-12);
+    // 2 MB of activations, 8 MB of weights, 2 MB of outputs at 0.8 MB a microsecond.
+    assert_true(fabs(t.dram_s - 15e-6) < 1e-12 && t.launch_s == 3e-6);
+    gpu.knee = 2; // a right triangle
+    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    assert_true(fabs(t.seconds - 3e-6 - hypot(84e-6, 15e-6)) < 1e-12);
+    g.is_alone = true; // nothing hides the start of a call
+    gpu.alone = 2;
+    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    assert_true(fabs(t.seconds - 6e-6 - hypot(84e-6, 15e-6)) < 1e-12);
+    char reason[64];
+    sq_gpu_reason(&t, reason);
+    assert_string_equal(reason, "sustained rate");
+    g.m = 1;
+    assert_int_equal(sq_gpu_time_gemm(&gpu, &g, &t, NULL), SQ_OK);
+    sq_gpu_reason(&t, reason);
+    assert_string_equal(reason, "launch cost is 36 %"); // 6 of 6 + hypot(4.16, 10.01)
 }
 
 // INT4 and W4A8 are kinds of their own: a record of one is never found for the other.

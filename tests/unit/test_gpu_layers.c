@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times of frameworks' layers: the columns of aiconfigurator, what each time holds, the kernel that
-// quantizes, weights that take turns, and the kinds that only such files have.
+// quantizes, calls timed alone, and the kinds that only such files have.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,21 +30,20 @@ static void test_layers(void **state)
         const char *source, *type;
         enum sq_gpu_dtype dtype;
         enum sq_gpu_timed timed;
-        unsigned copies;
-        bool is_cold;
+        bool is_alone;
     } row[] = {
-        {"torch_flow", "bfloat16", SQ_GPU_BF16, SQ_GPU_TIMED_KERNEL, 5, false},
-        {"torch_flow", "fp8", SQ_GPU_FP8, SQ_GPU_TIMED_QUANTIZING, 5, false},
-        {"torch_flow", "fp8_block", SQ_GPU_FP8B, SQ_GPU_TIMED_QUANTIZING, 5, false},
-        {"deepgemm", "fp8_block", SQ_GPU_FP8B, SQ_GPU_TIMED_QUANTIZING, 5, false},
-        {"torch_flow", "nvfp4", SQ_GPU_NVFP4, SQ_GPU_TIMED_QUANTIZING, 5, false},
-        {PLUGIN, "int8_wo", SQ_GPU_W8A16, SQ_GPU_TIMED_KERNEL, 0, true},
-        {PLUGIN, "int4_wo", SQ_GPU_W4A16, SQ_GPU_TIMED_KERNEL, 0, true},
-        {PLUGIN, "sq", SQ_GPU_INT8, SQ_GPU_TIMED_KERNEL, 0, true},
-        {"vllm_default", "bfloat16", SQ_GPU_BF16, SQ_GPU_TIMED_KERNEL, 6, false},
-        {"CutlassFP8ScaledMMLinearKernel", "fp8", SQ_GPU_FP8, SQ_GPU_TIMED_QUANTIZING, 6, false},
-        {"vllm_default", "fp8_block", SQ_GPU_FP8B, SQ_GPU_TIMED_CALL, 1, false},
-        {"FlashInferCuteDslNvFp4LinearKernel", "nvfp4", SQ_GPU_NVFP4, SQ_GPU_TIMED_QUANTIZING, 1,
+        {"torch_flow", "bfloat16", SQ_GPU_BF16, SQ_GPU_TIMED_KERNEL, false},
+        {"torch_flow", "fp8", SQ_GPU_FP8, SQ_GPU_TIMED_QUANTIZING, false},
+        {"torch_flow", "fp8_block", SQ_GPU_FP8B, SQ_GPU_TIMED_QUANTIZING, false},
+        {"deepgemm", "fp8_block", SQ_GPU_FP8B, SQ_GPU_TIMED_QUANTIZING, false},
+        {"torch_flow", "nvfp4", SQ_GPU_NVFP4, SQ_GPU_TIMED_QUANTIZING, false},
+        {PLUGIN, "int8_wo", SQ_GPU_W8A16, SQ_GPU_TIMED_KERNEL, true},
+        {PLUGIN, "int4_wo", SQ_GPU_W4A16, SQ_GPU_TIMED_KERNEL, true},
+        {PLUGIN, "sq", SQ_GPU_INT8, SQ_GPU_TIMED_KERNEL, true},
+        {"vllm_default", "bfloat16", SQ_GPU_BF16, SQ_GPU_TIMED_KERNEL, false},
+        {"CutlassFP8ScaledMMLinearKernel", "fp8", SQ_GPU_FP8, SQ_GPU_TIMED_QUANTIZING, false},
+        {"vllm_default", "fp8_block", SQ_GPU_FP8B, SQ_GPU_TIMED_CALL, false},
+        {"FlashInferCuteDslNvFp4LinearKernel", "nvfp4", SQ_GPU_NVFP4, SQ_GPU_TIMED_QUANTIZING,
          false},
     };
     enum { N = sizeof row / sizeof row[0] };
@@ -66,8 +65,8 @@ static void test_layers(void **state)
         assert_true(fabs(g.r[i].seconds - 12.5e-6) < 1e-12 && g.r[i].line == i + 2);
         assert_int_equal(x->dtype, row[i].dtype);
         assert_int_equal(x->timed, row[i].timed);
-        assert_int_equal(x->copies, row[i].copies);
-        assert_true(x->is_cold == row[i].is_cold && !x->is_sparse);
+        assert_true(x->is_alone == row[i].is_alone && x->is_cold == x->is_alone);
+        assert_true(!x->is_sparse);
     }
     assert_true(g.other_device == 1 && g.other_kind == 2 && g.no_time == 1);
     assert_string_equal(g.left.item[0].reason, "mxfp6 of torch_flow: no kind of the model");
@@ -98,17 +97,13 @@ static void test_lies(void **state)
 }
 
 static const char machine[] =
-    "{name: g, device: G, calibration: '', sms: 132, clock: 1.83 GHz, l2: {size: 60 MiB, usable: 1,"
-    " soft: 0.4, bandwidth: 10 TB/s}, dram: {bandwidth: 4 TB/s, source: measured}, launch: 2 us, "
-    "round: 2 us, split: 3 us, lone: 0.2, panels: once, kinds: ["
-    "{dtype: BF16, sparsity: dense, macs: 2048, sustained: 0.8, alone: 0.85, area: 0.05, round: 1,"
-    " source: measured}, "
-    "{dtype: FP8, sparsity: dense, macs: 4096, sustained: 0.8, alone: 0.85, area: 0.05, round: 1,"
-    " source: measured}, "
-    "{dtype: NVFP4, sparsity: dense, macs: 8192, sustained: 0.8, alone: 0.85, area: 0.05, round: 1,"
-    " source: measured}, "
-    "{dtype: W4A16, sparsity: dense, macs: 2048, sustained: 0.8, alone: 0.85, area: 0.05, round: 1,"
-    " source: measured}]}\n";
+    "{name: g, device: G, calibration: '', sms: 132, clock: 1.83 GHz, watts: 700, dram: {peak: 5 "
+    "TB/s, bandwidth: 4 TB/s, source: measured}, kinds: ["
+    "{dtype: BF16, sparsity: dense, macs: 2048, sustained: 0.8, launch: 2 us, source: measured}, "
+    "{dtype: FP8, sparsity: dense, macs: 4096, sustained: 0.8, launch: 2 us, source: measured}, "
+    "{dtype: NVFP4, sparsity: dense, macs: 8192, sustained: 0.8, launch: 2 us, source: measured}, "
+    "{dtype: W4A16, sparsity: dense, macs: 2048, sustained: 0.8, launch: 2 us, source: "
+    "measured}]}\n";
 
 static struct sq_gpu_time time_of(const struct sq_gpu *gpu, const struct sq_gpu_gemm *g)
 {
@@ -140,23 +135,21 @@ static void test_quantizing(void **state)
         }
 }
 
-// One token waits for the stored weights. One weight of 8 MB stays in the L2, eight that take turns
-// do not: as if it were cold.
-static void test_turns(void **state)
+// One token waits for the stored weights, whether they are in the L2 or not; a call by itself starts
+// later by what a row of calls hides.
+static void test_calls(void **state)
 {
     (void)state;
     struct sq_gpu gpu;
     assert_int_equal(sq_gpu_parse(machine, sizeof machine - 1, "g", &gpu, NULL), SQ_OK);
     struct sq_gpu_gemm g = {.m = 1, .n = 4096, .k = 4096, .dtype = SQ_GPU_W4A16, .out_nbytes = 2};
     const double weights = 4096. * 4096 / 2, others = 2. * (4096 + 4096);
-    g.copies = 1;
-    assert_true(time_of(&gpu, &g).dram_s == 0);
-    g.copies = 12;
-    const double turns = time_of(&gpu, &g).seconds;
-    g.copies = 0;
+    const double warm = time_of(&gpu, &g).seconds;
+    assert_true(fabs(time_of(&gpu, &g).dram_s - (weights + others) / 4e12) < 1e-12);
     g.is_cold = true;
-    assert_true(fabs(turns - (2e-6 + (weights + others) / 4e12)) < 1e-11);
-    assert_true(fabs(time_of(&gpu, &g).seconds - turns) < 1e-11);
+    assert_true(time_of(&gpu, &g).seconds == warm);
+    g.is_alone = true;
+    assert_true(fabs(time_of(&gpu, &g).seconds - warm - 2e-6 * (gpu.alone - 1)) < 1e-12);
 }
 
 // Weights that are widened, and scales of blocks, have no 2:4.
@@ -170,8 +163,7 @@ static void test_dense_only(void **state)
         char text[sizeof machine + 256], want[40];
         const char *kinds = strstr(machine, "kinds: [") + 8;
         snprintf(text, sizeof text,
-                 "%.*s{dtype: %s, sparsity: '2:4', macs: 1, sustained: 1, alone: 1, area: 1, "
-                 "round: 1, source: measured}, %s",
+                 "%.*s{dtype: %s, sparsity: '2:4', macs: 1, source: measured}, %s",
                  (int)(kinds - machine), machine, names[i], kinds);
         snprintf(want, sizeof want, "kinds has 2:4 %s", names[i]);
         assert_int_equal(sq_gpu_parse(text, strlen(text), "g", &gpu, &err), SQ_ERR_ARG);
@@ -183,7 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layers),     cmocka_unit_test(test_lies),
-        cmocka_unit_test(test_quantizing), cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_quantizing), cmocka_unit_test(test_calls),
         cmocka_unit_test(test_dense_only),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

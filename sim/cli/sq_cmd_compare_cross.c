@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim compare --cross: leave-one-GPU-out, the model and the roofline side by side.
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/cli/sq_cmd_compare.h"
+#include "sim/gpu/sq_gpu_cross.h"
+
+// The measured times of the repository, and their machines.
+static const struct {
+    const char *records, *machine;
+} usual[] = {
+    {"A100.csv", "a100_pcie_80g"},
+    {"RTX4090.csv", "rtx4090"},
+    {"B200.csv", "b200"},
+    {"aiconfigurator/gemm_a100_sxm_trtllm_1.0.0.csv", "a100_sxm"},
+    {"aiconfigurator/gemm_h200_sxm_trtllm_1.2.0rc5.csv", "h200"},
+    {"aiconfigurator/gemm_h200_sxm_vllm_0.22.0.csv", "h200"},
+    {"aiconfigurator/gemm_b200_sxm_trtllm_1.3.0rc20.csv", "b200"},
+    {"aiconfigurator/gemm_b200_sxm_vllm_0.24.0.csv", "b200"},
+    {"aiconfigurator/gemm_l40s_trtllm_1.0.0.csv", "l40s"},
+};
+enum { N_USUAL = sizeof usual / sizeof usual[0] };
+
+struct input {
+    size_t n;
+    char name[SQ_GPU_CROSS_MAX][64]; // of the files
+    struct sq_gpu gpu[SQ_GPU_CROSS_MAX];
+    struct sq_gpu_records g[SQ_GPU_CROSS_MAX];
+};
+
+static enum sq_status add_file(struct input *in, const char *records, const char *machine,
+                               struct sq_error *err)
+{
+    const char *slash = strrchr(records, '/');
+    struct sq_gpu *gpu = &in->gpu[in->n];
+    SQ_TRY(sq_gpu_load(machine, gpu, err));
+    SQ_TRY(sq_gpu_records_read(records, gpu->device, &in->g[in->n], err));
+    snprintf(in->name[in->n++], sizeof in->name[0], "%.63s", slash ? slash + 1 : records);
+    return SQ_OK;
+}
+
+static enum sq_status add_usual(struct input *in, struct sq_error *err)
+{
+    enum sq_status status = SQ_OK;
+    for (unsigned i = 0; i < N_USUAL && status == SQ_OK; i++) {
+        char file[128], yaml[64];
+        snprintf(file, sizeof file, "traces/gpu_measured/%s", usual[i].records);
+        snprintf(yaml, sizeof yaml, "sim/machines/%s.yaml", usual[i].machine);
+        char *records = sq_cli_home_path(file), *machine = sq_cli_home_path(yaml);
+        status = records && machine ? add_file(in, records, machine, err)
+                                    : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+        free(records);
+        free(machine);
+    }
+    return status;
+}
+
+// ---- output ---------------------------------------------------------------------------------
+
+static const char *rows_of(const struct sq_gpu_cross_line *l, char text[16])
+{
+    if (l->rows_of == SQ_GPU_CROSS_KIND)
+        snprintf(text, 16, "%s%s", sq_gpu_dtype_name(l->dtype), l->is_sparse ? " 2:4" : "");
+    else
+        snprintf(text, 16, "%s", l->rows_of == SQ_GPU_CROSS_ALL ? "all" : "kernels");
+    return text;
+}
+
+static void print_rank(double rank)
+{
+    if (isnan(rank))
+        printf(" %5s", "-");
+    else
+        printf(" %5.2f", rank);
+}
+
+static void print_line(const struct sq_gpu_cross_line *l)
+{
+    char text[16];
+    printf("  %-9s %-6s %5zu", rows_of(l, text), l->is_small ? "1..64" : ">=128", l->rows);
+    for (unsigned is_own = 0; is_own < 2; is_own++) {
+        const struct sq_gpu_score *m = &l->score[is_own][SQ_GPU_MODEL];
+        const struct sq_gpu_score *r = &l->score[is_own][SQ_GPU_ROOFLINE];
+        printf(" |%7.1f %%%7.1f %%", 100 * m->error, 100 * r->error);
+        print_rank(m->rank);
+        print_rank(r->rank);
+    }
+    printf("\n");
+}
+
+static void print_law(const char *name, const struct sq_gpu_law *law)
+{
+    printf("%s: share %.3g, per watt %.3g, watts %.3g, launch %.3g us, alone %.3g, DRAM %.3g, tail "
+           "%.4g, knee %.3g\n",
+           name, law->share, law->per_watt, law->watts, 1e6 * law->launch_s, law->alone, law->dram,
+           law->tail, law->knee);
+}
+
+static void print_text(const struct input *in, const struct sq_gpu_cross *cross)
+{
+    printf("%-24s |%-31s |%s\n", "", " GPU left out of the fit", " one shape in ten fitted");
+    printf("%-24s |%-19s %-11s |%-19s %s\n", "", " median error", "speedup", " median error",
+           "speedup");
+    printf("  %-9s %-6s %5s |%9s%10s%5s%6s  |%9s%10s%5s%6s\n", "rows", "M", "n", "model",
+           "roofline", "rank", "roof", "model", "roofline", "rank", "roof");
+    for (size_t i = 0; i < cross->n; i++) {
+        const struct sq_gpu_cross_line *l = &cross->line[i];
+        if (i == 0 || l->file != cross->line[i - 1].file) {
+            const bool is_all = l->file == SQ_GPU_CROSS_MAX;
+            printf("%s%s%s\n", is_all ? "all files" : sq_cli_text(in->name[l->file]),
+                   is_all ? "" : " on ", is_all ? "" : sq_cli_text(in->gpu[l->file].name));
+        }
+        print_line(l);
+    }
+    print_law("law of all files", &cross->law);
+    print_law("law of sqsim", &sq_gpu_law);
+}
+
+static json_t *json_score(const struct sq_gpu_score *s)
+{
+    const double value[] = {s->error, s->speedup, s->speedup_error, s->rank};
+    static const char *const key[] = {"median_abs_error", "speedup", "median_speedup_error",
+                                      "spearman"};
+    json_t *o = json_object();
+    for (unsigned i = 0; i < 4; i++)
+        json_object_set_new(o, key[i], isfinite(value[i]) ? json_real(value[i]) : json_null());
+    return o;
+}
+
+static void print_json(const struct input *in, const struct sq_gpu_cross *cross)
+{
+    static const char *const fit[] = {"uncalibrated", "calibrated"};
+    for (size_t i = 0; i < cross->n; i++) {
+        const struct sq_gpu_cross_line *l = &cross->line[i];
+        const bool is_all = l->file == SQ_GPU_CROSS_MAX;
+        char text[16];
+        json_t *o = json_object();
+        json_object_set_new(o, "records",
+                            is_all ? json_string("all") : sq_cli_json_text(in->name[l->file]));
+        json_object_set_new(o, "machine",
+                            is_all ? json_string("all") : sq_cli_json_text(in->gpu[l->file].name));
+        json_object_set_new(o, "kind", json_string(rows_of(l, text)));
+        json_object_set_new(o, "m", json_string(l->is_small ? "1..64" : ">=128"));
+        json_object_set_new(o, "rows", json_integer((json_int_t)l->rows));
+        json_object_set_new(o, "speedups", json_integer((json_int_t)l->pairs));
+        json_object_set_new(o, "measured_speedup",
+                            isnan(l->speedup) ? json_null() : json_real(l->speedup));
+        for (unsigned own = 0; own < 2; own++)
+            json_object_set_new(o, fit[own],
+                                json_pack("{s:o, s:o}", "model",
+                                          json_score(&l->score[own][SQ_GPU_MODEL]), "roofline",
+                                          json_score(&l->score[own][SQ_GPU_ROOFLINE])));
+        sq_cli_json_line(o);
+    }
+    const struct sq_gpu_law *law = &cross->law;
+    json_t *o = json_object();
+    json_object_set_new(o, "summary", json_true());
+    json_object_set_new(o, "files", json_integer((json_int_t)in->n));
+    json_object_set_new(o, "law",
+                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "share", law->share,
+                                  "per_watt", law->per_watt, "watts", law->watts, "launch_us",
+                                  1e6 * law->launch_s, "alone", law->alone, "dram", law->dram,
+                                  "tail", law->tail, "knee", law->knee));
+    json_object_set_new(o, "provenance",
+                        sq_cli_provenance("real", "modelled, against measured times", 0));
+    sq_cli_json_line(o);
+}
+
+// ---- plot -----------------------------------------------------------------------------------
+
+// A panel for each data type, and one for 2:4 of all.
+enum { N_PANELS = 8 };
+static const enum sq_gpu_dtype panels[N_PANELS - 1] = {
+    SQ_GPU_BF16, SQ_GPU_INT8, SQ_GPU_FP8, SQ_GPU_FP8B, SQ_GPU_NVFP4, SQ_GPU_W8A16, SQ_GPU_W4A16};
+
+static bool is_in_panel(const struct sq_gpu_gemm *g, unsigned panel)
+{
+    return panel < N_PANELS - 1 ? !g->is_sparse && g->dtype == panels[panel] : g->is_sparse;
+}
+
+static void plot_points(const struct sq_gpu_cross *c, FILE *f)
+{
+    for (unsigned p = 0; p < N_PANELS; p++)
+        for (unsigned is_small = 0; is_small < 2; is_small++) {
+            fprintf(f, "$p%u_%u << EOD\n", p, is_small);
+            for (size_t i = 0; i < c->n_points; i++) {
+                const struct sq_gpu_cross_point *x = &c->point[i];
+                if (is_in_panel(&x->gemm, p) && (x->gemm.m <= 64) == (is_small == 1))
+                    fprintf(f, "%.3g %.3g\n", 1e6 * x->measured_s,
+                            1e6 * x->predicted_s[0][SQ_GPU_MODEL]);
+            }
+            fprintf(f, "0 0\nEOD\n"); // no block is empty
+        }
+}
+
+static enum sq_status plot(const char *path, const struct sq_gpu_cross *c, struct sq_error *err)
+{
+    struct sq_compare_plot p;
+    SQ_TRY(sq_compare_plot_open(&p, path, err));
+    plot_points(c, p.script);
+    fputs("set multiplot layout 2,4 title 'GPUs that the law was not fitted to: predicted over "
+          "measured time, us'\n"
+          "set logscale xy\nset xrange [3:30000]\nset yrange [3:30000]\nset format '10^{%T}'\n"
+          "set key top left samplen .5\n",
+          p.script);
+    for (unsigned i = 0; i < N_PANELS; i++)
+        fprintf(
+            p.script,
+            "set title '%s'\nplot $p%u_0 title 'M >= 65' pt 7 ps .2, $p%u_1 title 'M <= 64' pt 7 "
+            "ps .2, x notitle lc 'black'\n",
+            i < N_PANELS - 1 ? sq_gpu_dtype_name(panels[i]) : "2:4", i, i);
+    return sq_compare_plot_close(&p, err);
+}
+
+// ---- command --------------------------------------------------------------------------------
+
+static void progress(size_t done, size_t total)
+{
+    sq_cli_progress("files fitted", done, total);
+}
+
+static enum sq_status cross(struct input *in, const char *const records[],
+                            const char *const machine[], size_t n, const char *picture,
+                            bool is_json, struct sq_error *err)
+{
+    struct sq_gpu_cross c;
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(add_file(in, records[i], machine[i], err));
+    if (n == 0)
+        SQ_TRY(add_usual(in, err));
+    SQ_TRY(sq_gpu_cross(in->gpu, in->g, in->n, progress, &c, err));
+    sq_cli_progress_end();
+    if (is_json)
+        print_json(in, &c);
+    else
+        print_text(in, &c);
+    const enum sq_status status = picture ? plot(picture, &c, err) : SQ_OK;
+    sq_gpu_cross_free(&c);
+    return status;
+}
+
+enum sq_status sq_compare_cross(const char *const records[], const char *const machine[], size_t n,
+                                const char *picture, bool is_json, struct sq_error *err)
+{
+    struct input *in = calloc(1, sizeof *in);
+    if (!in)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu files", n);
+    const enum sq_status status = cross(in, records, machine, n, picture, is_json, err);
+    for (size_t i = 0; i < SQ_GPU_CROSS_MAX; i++)
+        sq_gpu_records_free(&in->g[i]);
+    free(in);
+    return status;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leave-one-GPU-out: what the law (sq_gpu_law.h) and the roofline of three constants say of a GPU that
+// they were not fitted to, and what both say after a fit to one shape in ten of its own times.
+//
+//   uncalibrated  model: a law fitted to the files of all other machines.
+//                 roofline: means of the logarithms of what those files gave: the share of the nominal
+//                 rate, the share of the DRAM's peak, t0; of the same kind, where no other machine has
+//                 it of all kinds of its sparsity
+//   calibrated    model: each kind fitted to the file, from that law on (sq_gpu_fit)
+//                 roofline: each kind fitted to the file
+//
+// Machines are the same where their names are. What a machine file says of a kind beyond its data
+// sheet does not count. All figures are of rows outside the calibration sets.
+#ifndef SQ_GPU_CROSS_H
+#define SQ_GPU_CROSS_H
+
+#include "sim/gpu/sq_gpu_fit.h"
+
+enum { SQ_GPU_CROSS_MAX = 16 }; // files
+
+enum { SQ_GPU_MODEL, SQ_GPU_ROOFLINE, SQ_GPU_N_PREDICTORS };
+
+// Of one predictor.
+struct sq_gpu_score {
+    double error;   // median of |predicted / measured - 1|
+    double speedup; // median of predicted speedups (sq_gpu_is_speedup); NaN where there is none
+    double speedup_error; // median of |predicted / measured - 1| of them
+    double rank;          // rank correlation with the measured ones
+};
+
+// Which rows a line is about.
+enum sq_gpu_cross_rows {
+    SQ_GPU_CROSS_KIND,    // of one kind
+    SQ_GPU_CROSS_KERNELS, // that time the kernel alone
+    SQ_GPU_CROSS_ALL,
+};
+
+struct sq_gpu_cross_line {
+    size_t file; // SQ_GPU_CROSS_MAX: all files
+    enum sq_gpu_cross_rows rows_of;
+    enum sq_gpu_dtype dtype; // of SQ_GPU_CROSS_KIND
+    bool is_sparse;
+    bool is_small; // M of 1..64, else from 128 on
+    size_t rows, pairs;
+    double speedup;                                    // median of the measured ones
+    struct sq_gpu_score score[2][SQ_GPU_N_PREDICTORS]; // [1]: calibrated
+};
+
+// A row outside the calibration sets, and what is predicted.
+struct sq_gpu_cross_point {
+    struct sq_gpu_gemm gemm;
+    size_t file;
+    double measured_s, predicted_s[2][SQ_GPU_N_PREDICTORS]; // as `score`
+};
+
+struct sq_gpu_cross {
+    size_t n_points;
+    struct sq_gpu_cross_point *point; // owned; those that all predictors have a kind for
+    size_t n;
+    struct sq_gpu_cross_line *line; // owned: by files and M, kinds first; all files last
+    struct sq_gpu_law law;          // fitted to all files
+};
+
+// n files, gpu[i] the machine of records g[i]. `progress` (NULL: none) hears after each file.
+// SQ_ERR_ARG for fewer than two machines by name; refusals of the fits.
+enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_records g[], size_t n,
+                            void (*progress)(size_t done, size_t total), struct sq_gpu_cross *cross,
+                            struct sq_error *err);
+void sq_gpu_cross_free(struct sq_gpu_cross *cross);
+
+#endif
