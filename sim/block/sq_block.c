@@ -29,6 +29,7 @@
     X(core_act)      \
     X(array_scaled)  \
     X(act_scale)     \
+    X(hadamard)      \
     X(combine)       \
     X(output)        \
     X(array_out)     \

@@ -28,6 +28,7 @@ requant 100 8000 narrow sums to codes
 act_buffer 120 5000 d4 tiles given several times
 array_stored 40 3000 radix stored masks in front of an array
 array_static 60 5000 b8 static mask, both parts compact
+hadamard 60 3000 two activations to rotated ones
 combine 200 20000 two_bf16 sums of scale groups to binary32 and bfloat16
 END
 

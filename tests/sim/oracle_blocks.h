@@ -84,6 +84,15 @@ static void foretell_requant(const struct input *in, struct world *w)
     foretell_unit(w, (struct unit){.depth = 3});
 }
 
+// A stage for each halving, and one for the product.
+static void foretell_hadamard(const struct input *in, struct world *w)
+{
+    unsigned depth = 1;
+    for (unsigned n = param(in, "Len"); n > 1; n /= 2)
+        depth++;
+    foretell_unit(w, (struct unit){.depth = depth});
+}
+
 static struct unit mask_unit(const struct input *in, unsigned bits)
 {
     if (param(in, "Topk") == SQ_TOPK_TREE) // an element a stage

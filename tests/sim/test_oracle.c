@@ -55,6 +55,7 @@ static const struct {
     {"gqsa_scale", foretell_gqsa_scale},
     {"spqr_scale", foretell_spqr_scale},
     {"fp_mac", foretell_fp_mac},
+    {"hadamard", foretell_hadamard},
     {"q4k_weight", foretell_meta24}, // latency 2, a beat per cycle
     {"operand_buffer", foretell_operand_buffer},
 };

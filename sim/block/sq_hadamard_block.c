@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_hadamard: activations to rotated ones.
+#include <string.h>
+
+#include "models/sq_bs.h"
+#include "models/sq_combine.h"
+#include "sim/block/sq_pipeline.h"
+
+enum { LEN, IS_BF16 };
+enum { LEN_MAX = 32 };
+
+// elements, bfloat16 out; two: its netlist is quick
+static const struct sq_point points[] = {
+    {"n16", true, {16, 1}}, {"n16_binary32", true, {16, 0}}, {"n32", false, {32, 1}},
+    {"n8", false, {8, 0}},  {"two", false, {2, 1}},
+};
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    *p = (struct sq_ports){.stream = {{"in", 1}},
+                           .n_in = 1,
+                           .n_out = 1,
+                           .in = {{"x", v[LEN], 16, true}},
+                           .out = {{"y", v[LEN], v[IS_BF16] ? 16 : 32, true}}};
+}
+
+// A finite bfloat16 with the exponent field e, 0..254.
+static int32_t draw_number(struct sq_rng *rng, unsigned e)
+{
+    return (int32_t)(sq_rng_below(rng, 2) << 15 | e << 7 | sq_rng_below(rng, 128));
+}
+
+// UNIFORM: as activations are, of a few binades; EXTREME: the ends of the exponent; FEW: values that
+// cancel, and halves; ILLEGAL: any finite numbers, since others have no rotation. Sums of 32 numbers
+// below 2^122 are finite.
+static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
+                      int32_t *beat)
+{
+    enum { MOST = 248 };
+    const unsigned first = kind == SQ_STIMULUS_EXTREME ? (sq_rng_below(rng, 2) ? MOST - 8 : 0)
+                                                       : 1 + sq_rng_below(rng, MOST - 12);
+    (void)number;
+    for (size_t i = 0; i < v[LEN]; i++) {
+        const unsigned e = first + sq_rng_below(rng, kind == SQ_STIMULUS_FEW ? 2 : 8);
+        beat[i] = kind == SQ_STIMULUS_ILLEGAL ? draw_number(rng, sq_rng_below(rng, MOST))
+                                              : draw_number(rng, e);
+        if (kind == SQ_STIMULUS_FEW)
+            beat[i] &= 0xffe0; // few fractions: sums that cancel, ties
+        if (sq_rng_below(rng, 16) == 0)
+            beat[i] &= 0x8000;
+    }
+    // One outlier far above the others, which leaves sticky bits behind.
+    if (sq_rng_below(rng, 3) == 0)
+        beat[sq_rng_below(rng, v[LEN])] =
+            draw_number(rng, first + sq_rng_below(rng, MOST - first > 40 ? 40 : MOST - first));
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    float x[LEN_MAX];
+    uint32_t bits[LEN_MAX];
+    for (size_t i = 0; i < v[LEN]; i++)
+        bits[i] = (uint32_t)in->record[i] << 16;
+    memcpy(x, bits, sizeof x);
+    sq_bs_rotate(x, v[LEN], v[LEN]);
+    memcpy(bits, x, sizeof x);
+    for (size_t i = 0; i < v[LEN]; i++)
+        out[i] = v[IS_BF16] ? sq_combine_bf16(bits[i]) : (int32_t)bits[i];
+    return 1;
+}
+
+static unsigned stages(unsigned len)
+{
+    return len > 1 ? 1 + stages(len / 2) : 1;
+}
+
+static void init(const unsigned *v, void *state)
+{
+    struct sq_chain *c = state;
+    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, stages(v[LEN]));
+}
+
+static const struct sq_area_unit area[] = {
+    {"hadamard_16", "sq_hadamard", 16, false, {{"Len", 16}, {"IsBf16", 1}}},
+    {"hadamard_32", "sq_hadamard", 32, false, {{"Len", 32}, {"IsBf16", 1}}},
+};
+
+static const struct sq_faults faults[] = {{"two", 60, 3000}};
+
+static const struct sq_free hadamard_free[] = {{"Len", 2, LEN_MAX, true}, {NULL, 0, 0, false}};
+
+const struct sq_block sq_hadamard_block = {
+    .name = "hadamard",
+    .top = "sq_hadamard",
+    .group = "beat",
+    .param = {"Len", "IsBf16", NULL},
+    .free = hadamard_free,
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
+    .coverage_cases = 60,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = ports,
+    .draw_beat = draw_beat,
+    .golden = golden,
+    .timing = &sq_timing_chain,
+    .init = init,
+};
