@@ -34,8 +34,7 @@ cat <<'TEXT'
 What the model of a GPU (`sim/gpu/sq_gpu.h`) predicts for the linear layers of whole models, and what the kernels
 in [gpu](../../gpu/README.md) took on one, where `make gpu-measure` has left its records here. The lines
 under each head are the output of `sqsim compare`; a ceiling is `measured` (read on such a GPU), `fitted` to
-measured times, `published` or `expected`. M = 1 is launch and bytes alone: what a kernel would take that only
-waits for memory; no library has one for 2:4.
+measured times, `published`, or `expected` by a law from the data sheet. No library has a kernel for one token and 2:4.
 TEXT
 section sim/machines/h200.yaml
 cat <<'TEXT'
@@ -52,6 +51,23 @@ for pair in A100:a100_pcie_80g RTX4090:rtx4090; do
     --plot "$to/${pair#*:}.svg"
 done
 printf '```\n\n![A100](a100_pcie_80g.svg)\n![RTX 4090](rtx4090.svg)\n'
+cat <<'TEXT'
+
+## One GPU left out
+
+How far to trust a prediction for a GPU without measured times: model and roofline are fitted to one shape in ten of the times of
+all *other* GPUs, then tried on this one (left columns), and once more after a fit to one shape in ten of its own times (right
+columns). Each row gives the median error of times, model and roofline, and the rank correlation of predicted and measured speedups,
+model and roofline (`roof`). `kernels` are times of the kernel alone; `all` has those with quantizing and a framework's host time too.
+
+![predicted over measured times of GPUs left out of the fit](unseen.png)
+
+```text
+TEXT
+"$SQSIM" compare --cross --plot "$to/unseen.png"
+cat <<'TEXT'
+```
+TEXT
 for machine in sim/machines/{a100_pcie_80g,h100_pcie,rtx4090}.yaml; do
   [ -z "$("$HERE/records.sh" "$SQSIM" "$machine")" ] || section "$machine"
 done
