@@ -77,3 +77,5 @@ rtl/top/sq_operand_buffer.sv
 rtl/top/sq_dma_burst.sv
 rtl/top/sq_axi_check.sv
 rtl/top/sq_dma.sv
+rtl/sq_engine_count.sv
+rtl/sq_engine_array.sv

@@ -77,3 +77,5 @@ top/sq_operand_buffer.sv
 top/sq_dma_burst.sv
 top/sq_axi_check.sv
 top/sq_dma.sv
+sq_engine_count.sv
+sq_engine_array.sv

@@ -177,6 +177,7 @@ lint sq_axi_check DataW=8
 lint sq_axi_check
 lint sq_sram
 lint sq_sram Width=8 Depth=3
+lint sq_engine_count
 # The blocks, at their quick points.
 "$SQSIM" cosim --block all --list --json >"$LOG.points" 2>"$LOG" || fail "no list of points: $SQSIM"
 while read -r top parameters; do

@@ -40,7 +40,8 @@
     X(fp_mac)        \
     X(q4k_weight)    \
     X(operand_buffer) \
-    X(dma)
+    X(dma)           \
+    X(engine_array)
 // clang-format on
 
 enum { SQ_LEAD_NBYTES = 64 }; // states of decoders

@@ -18,6 +18,7 @@
 #include "sim/block/sq_case.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/oracle_blocks.h"
+#include "tests/sim/oracle_engines.h"
 #include "tests/sim/oracle_output.h"
 #include "tests/sim/oracle_scaled.h"
 #include "tests/sim/oracle_top.h"
@@ -58,6 +59,7 @@ static const struct {
     {"hadamard", foretell_hadamard},
     {"q4k_weight", foretell_meta24}, // latency 2, a beat per cycle
     {"operand_buffer", foretell_operand_buffer},
+    {"engine_array", foretell_engine_array},
 };
 
 // ---- the run of a cycle model ----------------------------------------------------------------

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine of formats that sq_array takes as they are stored: dense, SQ with mask codes, split codes,
+// compact parts with mask bits, 2:4 with its nibbles. Stored bits in, outputs out:
+//
+//   plain   codes of the plain operand ---+
+//   coded   codes, mask bits or nibbles --+-> sq_array -> sq_output -> words
+//   scale   binary32, of columns and rows ----------------^
+// A job is `tiles` tiles of outputs of `groups` scale groups each, of `beats` beats of both operands
+// each; a scale group has a beat of scales. With OnActs = 0 the coded operand is the weights.
+//
+// A beat that is malformed counts as it stands; its kind comes out with the outputs of its tile and
+// all later ones of the job, complete with the last word: MASK (sq_array), CODE (a code of -2^(w-1)
+// where it is neither a mask code nor a nibble of a split code), SCALE (not a positive number).
+`include "sq_assert.svh"
+
+module sq_engine_array #(
+  parameter  int unsigned Rows = 2,
+  parameter  int unsigned Cols = 2,
+  parameter  int unsigned Banks = 1,
+  parameter  int unsigned BankLen = 16,
+  parameter  int unsigned HighPerBank = 4,
+  parameter  int unsigned HighLen = HighPerBank,
+  parameter  int unsigned Layout = sq_pkg::LAYOUT_SPLIT,
+  parameter  int unsigned OnActs = 1,
+  parameter  int unsigned OneAcc = 1,
+  parameter  int unsigned PlainW = 4,
+  parameter  int unsigned LowW = 4,
+  parameter  int unsigned HighW = 4,
+  parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
+  // output stage
+  parameter  int unsigned Lanes = 2,
+  parameter  int unsigned Form = sq_pkg::COMBINE_ONE,
+  parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
+  parameter  int unsigned PortLen = 1,
+  parameter  int unsigned Depth = 2,
+  parameter  int unsigned Hold = 0,
+  localparam int unsigned CodedLines = (OnActs != 0) ? Rows : Cols,
+  localparam int unsigned PlainLines = (OnActs != 0) ? Cols : Rows,
+  localparam int unsigned LowLanes = sq_pkg::low_lanes(Layout, BankLen, HighPerBank),
+  localparam int unsigned MaskW = sq_pkg::mask_w(Layout, BankLen),
+  localparam int unsigned Plain = PlainLines * Banks * BankLen,
+  localparam int unsigned Low = CodedLines * Banks * LowLanes,
+  localparam int unsigned High = CodedLines * Banks * HighLen,
+  localparam int unsigned OutW = sq_pkg::out_w(OutKind)
+) (
+  input  logic                               clk_i,
+  input  logic                               rst_ni,
+  // jobs, all counts >= 1
+  input  logic                               job_valid_i,
+  output logic                               job_ready_o,
+  input  logic [15:0]                        job_beats_i,
+  input  logic [15:0]                        job_groups_i,
+  input  logic [15:0]                        job_tiles_i,
+  // Banks banks of all lines of the plain operand
+  input  logic                               plain_valid_i,
+  output logic                               plain_ready_o,
+  input  logic [Plain*PlainW-1:0]            plain_code_i,
+  // ... and of the coded one
+  input  logic                               coded_valid_i,
+  output logic                               coded_ready_o,
+  input  logic [Low*LowW-1:0]                coded_low_i,
+  input  logic [High*HighW-1:0]              coded_high_i,
+  input  logic [CodedLines*Banks*MaskW-1:0]  coded_mask_i,
+  // scales of a group
+  input  logic                               scale_valid_i,
+  output logic                               scale_ready_o,
+  input  logic [Cols*32-1:0]                 scale_col_lo_i,
+  input  logic [Cols*32-1:0]                 scale_col_hi_i,
+  input  logic [Rows*32-1:0]                 scale_row_lo_i,
+  input  logic [Rows*32-1:0]                 scale_row_hi_i,
+  // outputs
+  output logic                               out_valid_o,
+  input  logic                               out_ready_i,
+  output logic [PortLen*OutW-1:0]            out_y_o,
+  output logic                               out_last_o,   // of the job
+  output logic [sq_pkg::N_ERRORS-1:0]         out_error_o
+);
+
+
+  // ---- jobs: counted at the operands and, two jobs later at most, at the scales ------------------
+  logic in_job_ready, scale_job_ready, next_valid, next_ready;
+  logic in_busy, in_fire, in_last, in_job_last, unused_middle;
+  logic scale_busy, scale_fire, scale_last, scale_middle, scale_job_last;
+  logic [31:0] next;
+  assign job_ready_o = in_job_ready && scale_job_ready;
+
+  sq_engine_count u_in_count (
+    .clk_i, .rst_ni,
+    .job_valid_i(job_valid_i && scale_job_ready), .job_ready_o(in_job_ready),
+    .job_inner_i(job_beats_i), .job_middle_i(job_groups_i), .job_outer_i(job_tiles_i),
+    .busy_o(in_busy), .step_i(in_fire),
+    .inner_last_o(in_last), .middle_last_o(unused_middle), .last_o(in_job_last)
+  );
+  sq_fifo #(.Width(32), .Depth(2)) u_next (
+    .clk_i, .rst_ni,
+    .in_valid_i(job_valid_i && in_job_ready), .in_ready_o(scale_job_ready),
+    .in_data_i({job_tiles_i, job_groups_i}),
+    .out_valid_o(next_valid), .out_ready_i(next_ready), .out_data_o(next)
+  );
+  sq_engine_count u_scale_count (
+    .clk_i, .rst_ni,
+    .job_valid_i(next_valid), .job_ready_o(next_ready),
+    .job_inner_i(next[15:0]), .job_middle_i(next[31:16]), .job_outer_i(16'd1),
+    .busy_o(scale_busy), .step_i(scale_fire),
+    .inner_last_o(scale_last), .middle_last_o(scale_middle), .last_o(scale_job_last)
+  );
+
+  // ---- operands ----------------------------------------------------------------------------------
+  logic array_ready, tile_valid, tile_ready, mask_error;
+  logic [Rows*Cols*32-1:0] p_lo, p_hi;
+  assign plain_ready_o = array_ready && in_busy && coded_valid_i;
+  assign coded_ready_o = array_ready && in_busy && plain_valid_i;
+  assign in_fire = array_ready && in_busy && plain_valid_i && coded_valid_i;
+
+  sq_array #(
+    .Rows(Rows), .Cols(Cols), .Banks(Banks), .BankLen(BankLen), .HighPerBank(HighPerBank),
+    .HighLen(HighLen), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .PlainW(PlainW),
+    .LowW(LowW), .HighW(HighW), .Gather(Gather)
+  ) u_array (
+    .clk_i, .rst_ni,
+    .in_valid_i(in_busy && plain_valid_i && coded_valid_i), .in_ready_o(array_ready),
+    .in_last_i(in_last), .in_plain_i(plain_code_i), .in_low_i(coded_low_i),
+    .in_high_i(coded_high_i), .in_mask_i(coded_mask_i),
+    .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_p_lo_o(p_lo), .out_p_hi_o(p_hi),
+    .out_error_o(mask_error)
+  );
+
+  // ---- outputs -----------------------------------------------------------------------------------
+  logic stage_scale_ready, tile_ends_job, word_ends;
+  logic [sq_pkg::N_ERRORS-1:0] known;  // kinds up to the tile at hand
+  assign scale_ready_o = stage_scale_ready && scale_busy;
+  assign scale_fire = scale_valid_i && scale_ready_o;
+
+  sq_output #(
+    .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(Form), .OutKind(OutKind), .PortLen(PortLen),
+    .Depth(Depth), .Hold(Hold), .TagW(sq_pkg::N_ERRORS + 1)
+  ) u_output (
+    .clk_i, .rst_ni,
+    .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
+    .in_tag_i({(sq_pkg::N_ERRORS + 1){1'b0}}),  // a sized zero: Yosys reads the module again for '0
+    .scale_valid_i(scale_valid_i && scale_busy), .scale_ready_o(stage_scale_ready),
+    .scale_last_i(scale_last),
+    .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i,
+    .scale_tag_i({scale_job_last, known}),
+    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o({tile_ends_job, out_error_o})
+  );
+
+  // The word that is offered is the last of its tile.
+  localparam int unsigned Words = Rows * Cols / PortLen;
+  localparam int unsigned WordW = sq_pkg::index_w(Words);
+  logic [WordW-1:0] word_q;
+  assign word_ends = word_q == WordW'(Words - 1);
+  assign out_last_o = tile_ends_job && word_ends;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) word_q <= '0;
+    else if (out_valid_o && out_ready_i) word_q <= word_ends ? '0 : word_q + 1'b1;
+  end
+
+  // ---- errors ------------------------------------------------------------------------------------
+  // Illegal codes of a group go beside the array, whose stages move while it is ready.
+  localparam bit CheckLow = Layout != sq_pkg::LAYOUT_SENTINEL && Layout != sq_pkg::LAYOUT_SPLIT;
+  localparam bit CheckHigh = Layout == sq_pkg::LAYOUT_SENTINEL || Layout == sq_pkg::LAYOUT_COMPACT;
+  logic [Plain-1:0] bad_plain;
+  logic [Low-1:0] bad_low;
+  logic [High-1:0] bad_high;
+  for (genvar i = 0; i < Plain; i++) begin : gen_plain
+    assign bad_plain[i] = plain_code_i[i*PlainW +: PlainW] == PlainW'(1 << (PlainW - 1));
+  end
+  for (genvar i = 0; i < Low; i++) begin : gen_low
+    assign bad_low[i] = CheckLow && coded_low_i[i*LowW +: LowW] == LowW'(1 << (LowW - 1));
+  end
+  for (genvar i = 0; i < High; i++) begin : gen_high
+    assign bad_high[i] = CheckHigh && coded_high_i[i*HighW +: HighW] == HighW'(1 << (HighW - 1));
+  end
+
+  localparam int unsigned Stages = sq_pkg::operand_stages(Layout);  // of the array, before its sums
+  logic code_error, before_q, group_error_q;
+  logic [Stages:0] ends_q, code_q;  // of the beat in each stage: it ends a group; codes up to it
+  assign code_error = before_q || |bad_plain || |bad_low || |bad_high;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      before_q <= 1'b0;
+      ends_q <= '0;
+    end else begin
+      if (in_fire) before_q <= code_error && !in_last;
+      if (array_ready) ends_q <= {ends_q[Stages-1:0], in_fire && in_last};
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (array_ready) begin
+      code_q <= {code_q[Stages-1:0], code_error};
+      if (ends_q[Stages]) group_error_q <= code_q[Stages];
+    end
+  end
+
+  localparam bit TokenLast = Form != sq_pkg::COMBINE_SCALED;  // the row's scale: with the last group
+  logic [Cols-1:0] bad_col;
+  logic [Rows-1:0] bad_row;
+  for (genvar c = 0; c < Cols; c++) begin : gen_col
+    logic [31:0] lo, hi;
+    assign lo = scale_col_lo_i[c*32 +: 32];
+    assign hi = (Form == sq_pkg::COMBINE_TWO) ? scale_col_hi_i[c*32 +: 32] : lo;
+    assign bad_col[c] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
+                        hi[31] || &hi[30:23] || hi[30:0] == '0;
+  end
+  for (genvar r = 0; r < Rows; r++) begin : gen_row
+    logic [31:0] lo, hi;
+    assign lo = scale_row_lo_i[r*32 +: 32];
+    assign hi = (Form == sq_pkg::COMBINE_SCALED) ? scale_row_hi_i[r*32 +: 32] : lo;
+    assign bad_row[r] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
+                        hi[31] || &hi[30:23] || hi[30:0] == '0;
+  end
+
+  logic tile_fire;
+  logic [sq_pkg::N_ERRORS-1:0] tile_errors, scale_errors, errors_q;
+  assign tile_fire = tile_valid && tile_ready;
+  always_comb begin
+    tile_errors = '0;
+    tile_errors[sq_pkg::ERROR_MASK] = mask_error;
+    tile_errors[sq_pkg::ERROR_CODE] = group_error_q;
+    scale_errors = '0;
+    scale_errors[sq_pkg::ERROR_SCALE] = |bad_col || (|bad_row && (scale_last || !TokenLast));
+  end
+  // A tile goes with its scales, or before them if it is held; then the next one may go with them.
+  assign known = errors_q | scale_errors | ((Hold != 0) ? '0 : tile_errors);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) errors_q <= '0;
+    else errors_q <= (!scale_fire ? errors_q : scale_job_last ? '0 : known) |
+                     ((Hold != 0 && tile_fire) ? tile_errors : '0);
+  end
+
+  logic unused_job;
+  assign unused_job = ^{in_job_last, scale_middle, unused_middle};
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_last_o, out_error_o})
+
+endmodule

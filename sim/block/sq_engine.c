@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/sq_engine.h"
+
+#include <assert.h>
+#include <string.h>
+
+void sq_engine_word_fields(struct sq_field *field)
+{
+    field[0] = (struct sq_field){"last", 1, 1, true};
+    field[1] = (struct sq_field){"error", 1, SQ_SCALED_ERRORS, true};
+}
+
+bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level)
+{
+    for (unsigned i = 0; i <= level; i++)
+        if (c->at[i] + 1 != c->n[i])
+            return false;
+    return true;
+}
+
+bool sq_engine_count_ready(const struct sq_engine_count *c, bool step)
+{
+    return !c->is_busy || (step && sq_engine_count_last(c, 2));
+}
+
+void sq_engine_count_clock(struct sq_engine_count *c, const uint32_t job[3], bool step)
+{
+    if (sq_engine_count_ready(c, step)) {
+        *c = (struct sq_engine_count){.is_busy = job != NULL};
+        if (job)
+            memcpy(c->n, job, sizeof c->n);
+        return;
+    }
+    for (unsigned i = 0; step && i < 3; i++) {
+        if (++c->at[i] < c->n[i])
+            return;
+        c->at[i] = 0;
+    }
+}
+
+void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3], bool is_taken)
+{
+    assert(q->n > 0 || !is_taken);
+    assert(q->n < SQ_ENGINE_JOBS || !job);
+    q->n -= is_taken;
+    if (is_taken)
+        memmove(q->job, q->job + 1, q->n * sizeof *q->job);
+    if (job)
+        memcpy(q->job[q->n++], job, sizeof *q->job);
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What engines share: rtl/sq_engine_*.sv, a module for each way in which formats are stored. An engine
+// takes jobs and streams whose beats hold what is stored (codes, mask bits, scales, metadata,
+// indices), and gives words of outputs. With each word it says whether it is the last of the job, and
+// what was wrong in the job up to there.
+#ifndef SQ_ENGINE_H
+#define SQ_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "models/sq_scaled.h"
+#include "sim/block/sq_block.h"
+
+// The fields of every word behind its outputs: last, error (enum sq_scaled_error, a bit each).
+enum { SQ_ENGINE_WORD_FIELDS = 2 };
+void sq_engine_word_fields(struct sq_field *field);
+
+// A scale is a positive number (SPEC A.8): of its binary32 bits.
+static inline bool sq_engine_is_scale(int32_t bits)
+{
+    return bits > 0 && bits < 0x7f800000;
+}
+
+// ---- time of sq_engine_count.sv -------------------------------------------------------------
+
+struct sq_engine_count {
+    bool is_busy;
+    uint32_t at[3], n[3]; // inner, middle, outer
+};
+
+// The beat that goes next is the last of `level` 0 (inner), 1 (and the inner ones are the last of
+// middle), 2 (of the job).
+bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level);
+bool sq_engine_count_ready(const struct sq_engine_count *c, bool step);
+// The rising edge: `job` has come (NULL: none was offered), a beat goes.
+void sq_engine_count_clock(struct sq_engine_count *c, const uint32_t job[3], bool step);
+
+// ---- a queue of two jobs (sq_fifo.sv) -------------------------------------------------------
+
+enum { SQ_ENGINE_JOBS = 2 };
+struct sq_engine_jobs {
+    unsigned n;
+    uint32_t job[SQ_ENGINE_JOBS][3];
+};
+void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3], bool is_taken);
+
+#endif
