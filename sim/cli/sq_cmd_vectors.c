@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli_option.h"
-#include "sim/format/bs/sq_bs_format.h"
-#include "sim/format/bs/sq_vectors_file.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_vectors_file.h"
 
 enum { SEED = 1 };
 
@@ -36,18 +36,11 @@ static const char doc[] =
     "  sqsim vectors --format sq_b --codes split --step pow2 --out /tmp\n"
     "  sqsim vectors --format nvfp4 --check answers.jsonl\n";
 
-// "mxfp4, nvfp4, ...": the formats that have a suite.
-static bool has_suite(const struct sq_format_ops *f)
-{
-    return f->values == &sq_bs_coded;
-}
-
 static enum sq_status refuse(const struct sq_format_ops *f, struct sq_error *err)
 {
     char list[200] = "";
     for (size_t i = 0; sq_formats[i]; i++)
-        if (has_suite(sq_formats[i]) &&
-            strlen(list) + strlen(sq_formats[i]->name) + 2 < sizeof list)
+        if (sq_formats[i]->vectors && strlen(list) + strlen(sq_formats[i]->name) + 2 < sizeof list)
             strcat(strcat(list, *list ? "|" : ""), sq_formats[i]->name);
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s, need %s", f->name, list);
 }
@@ -156,11 +149,10 @@ static enum sq_status run(const struct arguments *in, int *code, struct sq_error
     struct sq_recipe recipe;
     struct sq_vectors v;
     struct sq_answers a;
-    if (!has_suite(in->options.format))
+    if (!in->options.format->vectors)
         return refuse(in->options.format, err);
     SQ_TRY(sq_cli_recipe(&in->options, &recipe, err));
-    const struct sq_bs_format f = sq_bs_of(&recipe);
-    SQ_TRY(sq_vectors_make(&v, &f, SEED, err));
+    SQ_TRY(recipe.format->vectors(&recipe, SEED, &v, err));
     enum sq_status status = SQ_OK;
     if (in->out)
         status = sq_vectors_write(&v, in->out, recipe.format->name, err);

@@ -23,6 +23,7 @@ bool sq_gpu_is_f16(const struct sq_gpu_sample *s); // its activations
 bool sq_gpu_is_share(const struct sq_gpu_sample *s, double share);
 
 struct sq_format_gpu {
+    bool is_split; // a record of it with two data types is a product split between them
     // The tensor core product that a decoded tile goes to.
     enum sq_gpu_product (*product)(const struct sq_recipe *r);
     bool is_sparse;                                // 2:4

@@ -16,6 +16,8 @@
 #include "sim/format/sq_format_share.h"
 #include "sim/format/sq_format_values.h"
 
+struct sq_vectors;
+
 struct sq_format_ops {
     const char *name; // fixed: --format, files, records, sweeps, "sp24"
     // What the recipe's fields are called and may be (sq_format_option.h), up to a NULL name.
@@ -37,6 +39,10 @@ struct sq_format_ops {
     const struct sq_format_cost *cost;
     const struct sq_format_gpu *gpu; // NULL: no kernel in gpu/ multiplies it, a GPU has no time
                                      // for it ("not modelled")
+    // Its conformance suite, the same for the same recipe and seed; SQ_ERR_MEMORY, *v is empty then.
+    // NULL: it has none.
+    enum sq_status (*vectors)(const struct sq_recipe *r, uint64_t seed, struct sq_vectors *v,
+                              struct sq_error *err);
     const struct sq_format_routes *routes; // to RTL blocks (sq_route.h); NULL: none
     const void *variant;                   // what only the room of the family reads
 };

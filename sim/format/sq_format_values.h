@@ -36,6 +36,8 @@ struct sq_format_values {
     // What a scan has to decide, into *share of how many layers, or of what in all of them; NULL:
     // nothing. struct sq_quant_input brings it.
     enum sq_scan (*scan)(const struct sq_recipe *r, double *share);
+    // SQ_SCAN_SPARSITY: activations below theta, finite and >= 0, are skipped from here on.
+    void (*set_threshold)(void *state, float theta);
 
     // *state of w[n][k]; NULL after a failure. Refuses shapes the format does not have
     // (SQ_ERR_SHAPE) and what is not finite.

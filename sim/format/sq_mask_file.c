@@ -99,7 +99,7 @@ static size_t fill_metadata(struct output *o, const struct sq_mask *mask, unsign
     size_t n = 0;
     snprintf(o->text[0], TEXT_LEN, "%u", bank);
     snprintf(o->text[1], TEXT_LEN, "%u", high_per_bank);
-    o->metadata[n++] = (struct sq_metadata){"system", "sq_a"};
+    o->metadata[n++] = (struct sq_metadata){"system", SQ_MASK_SYSTEM};
     o->metadata[n++] = (struct sq_metadata){"version", "1"};
     o->metadata[n++] = (struct sq_metadata){"bank", o->text[0]};
     o->metadata[n++] = (struct sq_metadata){"k", o->text[1]};

@@ -10,6 +10,8 @@
 
 #include "sim/io/sq_safetensors.h"
 
+#define SQ_MASK_SYSTEM "sq_a" // of the metadata
+
 struct sq_mask {
     char name[96];
     size_t k, k_orig;

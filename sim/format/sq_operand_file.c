@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/format/sq_operand_file.h"
 
+#include "sim/format/sq_format_ops.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +80,7 @@ static void add(struct pairs *p, char *key, char *value)
 static void add_info(struct pairs *p, const struct sq_operand_file_info *info)
 {
     const struct sq_format *f = &info->format;
-    add(p, strdup("system"), strdup("sq_w"));
+    add(p, strdup("system"), strdup(sq_format_of_packed()->name));
     add(p, strdup("version"), strdup("1"));
     add(p, strdup("h_high"), number(f->high_bits));
     add(p, strdup("h_low"), number(f->low_bits));

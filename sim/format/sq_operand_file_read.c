@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_operand_file.h"
 
 #define DAMAGED(...) SQ_FAIL(err, SQ_ERR_DAMAGED, __VA_ARGS__)
@@ -10,7 +11,8 @@
 bool sq_operand_file_is_encoded(const struct sq_safetensors *st)
 {
     const char *system = sq_safetensors_metadata(st, "system");
-    return system && strcmp(system, "sq_w") == 0 && !sq_safetensors_metadata(st, "grid");
+    return system && strcmp(system, sq_format_of_packed()->name) == 0 &&
+           !sq_safetensors_metadata(st, "grid");
 }
 
 // ---- metadata -------------------------------------------------------------------------------
@@ -52,7 +54,7 @@ static enum sq_status read_format(const struct sq_safetensors *st, struct sq_for
                                   struct sq_error *err)
 {
     size_t high, low, bank, k, group = 0;
-    SQ_TRY(need_text(st, "system", "sq_w", err));
+    SQ_TRY(need_text(st, "system", sq_format_of_packed()->name, err));
     SQ_TRY(need_text(st, "version", "1", err));
     SQ_TRY(need_text(st, "scale_type", "f32", err));
     SQ_TRY(read_number(st, "", "h_high", &high, err));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "sim/format/sq_format_ops.h"
 #include "sim/io/sq_csv_read.h"
 #include "sim/io/sq_file.h"
 #include "sim/io/sq_json.h"
@@ -81,7 +82,11 @@ static int read_sparsity(const char *text)
 {
     if (strcasecmp(text, "dense") == 0)
         return 0;
-    return strcmp(text, "2:4") == 0 || strcasecmp(text, "sp24") == 0 ? 1 : -1;
+    for (size_t i = 0; sq_formats[i]; i++)
+        if (strcasecmp(text, sq_formats[i]->name) == 0 && sq_formats[i]->gpu &&
+            sq_formats[i]->gpu->is_sparse)
+            return 1;
+    return strcmp(text, "2:4") == 0 ? 1 : -1;
 }
 
 // ---- rows -----------------------------------------------------------------------------------
@@ -326,9 +331,11 @@ static bool read_kind(const struct row *row, struct sq_gpu_gemm *g)
 {
     const bool is_library = row->impl[0] == '\0' || strcmp(row->impl, "cublaslt") == 0 ||
                             strcmp(row->impl, "cusparselt") == 0;
+    const struct sq_format_ops *f = sq_format_find(row->format);
+    const bool is_split = f && f->gpu && f->gpu->is_split;
     g->out_nbytes = out_nbytes(row->out);
     g->is_cold = strcmp(row->l2, "cold_rotated") == 0;
-    if (strcmp(row->format, "sq_a_static") == 0 && strcmp(row->dtype_w, "bf16+e4m3") == 0) {
+    if (is_split && strcmp(row->dtype_w, "bf16+e4m3") == 0) {
         g->dtype = SQ_GPU_BF16;
         g->low_dtype = SQ_GPU_FP8;
         g->low_share = row->sparsity;

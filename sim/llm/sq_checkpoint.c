@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/llm/sq_checkpoint.h"
+#include "sim/format/sq_mask_file.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -64,10 +65,10 @@ static enum sq_status check_kind(const struct sq_safetensors *st, const char *pa
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                    "'%s' holds %s%.20s, which %s takes; need unquantized weights",
                    sq_path_tail(path),
-                   !system                       ? "tokens"
-                   : is_trace                    ? "a kernel trace of "
-                   : strcmp(system, "sq_a") == 0 ? "channel masks of "
-                                                 : "weights encoded as ",
+                   !system                               ? "tokens"
+                   : is_trace                            ? "a kernel trace of "
+                   : strcmp(system, SQ_MASK_SYSTEM) == 0 ? "channel masks of "
+                                                         : "weights encoded as ",
                    system ? system : "",
                    !system    ? "--tokens"
                    : is_trace ? "cosim"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "models/quant/sq_spqt_calib.h"
-#include "sim/format/spqt/sq_spqt_format.h"
 #include "sim/format/sq_format_ops.h"
 
 // One block: its layers, what they see, and the residual stream before and after it.
@@ -27,7 +26,7 @@ static enum sq_status error_of(void *context, const double *sparsity, double *er
     for (size_t i = 0; i < SQ_BLOCK_INPUTS; i++)
         SQ_TRY(sq_spqt_threshold(&b->histogram[i], sparsity[i], &theta[i], err));
     for (size_t i = 0; i < SQ_BLOCK_LAYERS; i++)
-        sq_spqt_set_theta(b->layer[i].state, theta[sq_block_input_of(i)]);
+        b->r->format->values->set_threshold(b->layer[i].state, theta[sq_block_input_of(i)]);
     memcpy(b->s->h, b->before, b->n * sizeof *b->before);
     SQ_TRY(sq_eval_block(b->s, b->index, b->r, b->layer, NULL, NULL, NULL, err));
     *error = 0;

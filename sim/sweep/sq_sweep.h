@@ -86,9 +86,10 @@ struct sq_axis {
     bool is_integer;           //
     const char *const *choice; // names, NULL-terminated; NULL: numbers
     bool is_path;              // names of files instead, the specification's own
-    const char *fallback;      // the value where the specification leaves the axis out; NULL: none
-    const char *option;        // formats have it that take this option in a sweep; NULL: all
-    bool is_optional;          // left out: no axis, and the option's own default
+    const char *fallback; // the value where the specification leaves the axis out; "": the first
+                          // of `choice`; NULL: none
+    const char *option;   // formats have it that take this option in a sweep; NULL: all
+    bool is_optional;     // left out: no axis, and the option's own default
 };
 extern const struct sq_axis sq_axes[SQ_N_AXES];
 

@@ -297,7 +297,8 @@ static enum sq_status read_axes(struct sq_sweep_grid *s, const struct raw *raw,
         for (unsigned i = 0; i < axis[a].n; i++)
             SQ_TRY(add_text(s, a, axis[a].entry[i], err));
         if (axis[a].n == 0 && has_default(raw, a))
-            SQ_TRY(add_text(s, a, sq_axes[a].fallback, err));
+            SQ_TRY(add_text(s, a, *sq_axes[a].fallback ? sq_axes[a].fallback : sq_axes[a].choice[0],
+                            err));
         SQ_TRY(refuse_twice(s, a, err));
     }
     return check_formats(s, err);

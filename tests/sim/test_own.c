@@ -12,7 +12,6 @@
 
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
-#include "sim/format/spqt/sq_spqt_format.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/machine/sq_machine_run.h"
 #include "tests/sim/random_recipe.h"
@@ -159,7 +158,7 @@ SQ_TEST(test_tokens)
         assert_int_equal(
             sq_format_spqt.values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL),
             SQ_OK);
-        sq_spqt_set_theta(layer, theta);
+        sq_format_spqt.values->set_threshold(layer, theta);
         sq_spqt_set(&r)->schedule = i % 2 ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED;
         assert_int_equal(
             sq_format_spqt.cost->own->tokens(layer, x, tokens, m.core.rows, &own, &r, NULL), SQ_OK);

@@ -35,6 +35,7 @@ struct sq_bs_variant {
         .text = sq_bs_text,                                                                        \
         .values = &sq_bs_coded,                                                                    \
         .file = &sq_bs_stored,                                                                     \
+        .vectors = sq_bs_vectors,                                                                  \
         .cost = &sq_bs_timed,                                                                      \
         .variant = &(const struct sq_bs_variant){__VA_ARGS__},                                     \
     }
@@ -54,6 +55,8 @@ void sq_bs_text(const struct sq_recipe *r, char text[96]);
 enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *err);
 unsigned sq_bs_needs(const struct sq_recipe *r);
 size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig);
+enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, struct sq_vectors *v,
+                             struct sq_error *err);
 size_t sq_bs_numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
 
 // ---- rows of option tables ------------------------------------------------------------------

@@ -11,7 +11,6 @@
 #include "sim/format/gqsa/sq_gqsa_cost.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sq_cells.h"
-#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_work_split.h"
 

@@ -5,6 +5,7 @@
 
 #include "models/quant/sq_gptq.h"
 #include "models/quant/sq_prune24.h"
+#include "models/sq_gqsa.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_gqsa;
@@ -17,5 +18,8 @@ struct sq_gqsa_recipe {
     unsigned is_slice_k;  // on a machine: each column takes its own groups; else they are shared
 };
 SQ_RECIPE_OPTIONS(sq_gqsa)
+
+// What an encoded layer holds.
+const struct sq_gqsa *sq_gqsa_encoded(const void *state);
 
 #endif

@@ -6,7 +6,7 @@
 #include "models/sq_fp.h"
 #include "models/sq_gqsa.h"
 #include "models/sq_mac.h"
-#include "sim/format/sq_encoded.h"
+#include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/sq_recipe.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"

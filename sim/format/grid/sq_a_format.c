@@ -200,7 +200,10 @@ static unsigned n_act_scales(const struct sq_recipe *r)
 static const struct sq_format_cost static_timed = {TIMED, .unit = static_unit, .slower = slower,
                                                    .pe = static_pe};
 static const struct sq_format_cost dynamic_timed = {TIMED, .unit = dynamic_unit, .pe = dynamic_pe};
-static const struct sq_format_gpu on_gpu = {.product = sq_gpu_product_int8, .is_record = is_record};
+static const struct sq_format_gpu static_on_gpu = {
+    .is_split = true, .product = sq_gpu_product_int8, .is_record = is_record};
+static const struct sq_format_gpu dynamic_on_gpu = {.product = sq_gpu_product_int8,
+                                                    .is_record = is_record};
 
 extern const struct sq_format_routes sq_a_static_routes, sq_a_dynamic_routes;
 
@@ -213,7 +216,7 @@ const struct sq_format_ops sq_format_sq_a_static = {
     .values = &sq_grid_masked,
     .file = &sq_grid_stored,
     .cost = &static_timed,
-    .gpu = &on_gpu,
+    .gpu = &static_on_gpu,
     .routes = &sq_a_static_routes,
     .variant = &(const struct sq_grid_variant){.mixes_act = true},
 };
@@ -228,7 +231,7 @@ const struct sq_format_ops sq_format_sq_a_dynamic = {
     .values = &sq_grid_coded,
     .file = &sq_grid_stored,
     .cost = &dynamic_timed,
-    .gpu = &on_gpu,
+    .gpu = &dynamic_on_gpu,
     .routes = &sq_a_dynamic_routes,
     .variant = &(const struct sq_grid_variant){.mixes_act = true, .is_by_token = true},
 };

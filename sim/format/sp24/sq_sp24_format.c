@@ -9,7 +9,6 @@
 #include "models/quant/sq_sensitivity.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
 #include "sim/format/sq_cells.h"
-#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 
 struct state {

@@ -4,6 +4,7 @@
 #define SQ_SP24_RECIPE_H
 
 #include "models/quant/sq_prune24.h"
+#include "models/sq_sp24.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_sp24;
@@ -14,5 +15,8 @@ struct sq_sp24_recipe {
     double dense_fraction; // share of the layers that stays dense, by sensitivity
 };
 SQ_RECIPE_OPTIONS(sq_sp24)
+
+// What an encoded layer holds.
+const struct sq_sp24 *sq_sp24_encoded(const void *state); // NULL where it stays dense
 
 #endif

@@ -6,7 +6,6 @@
 #include "models/sq_mac.h"
 #include "models/sq_meta24.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
-#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"
 

@@ -14,7 +14,6 @@
 #include "models/sq_spqr_dec.h"
 #include "sim/block/sq_block.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
-#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 
 enum { T = SQ_SPQR_TILE };

@@ -3,6 +3,7 @@
 #ifndef SQ_SPQR_RECIPE_H
 #define SQ_SPQR_RECIPE_H
 
+#include "models/sq_spqr.h"
 #include "sim/format/sq_recipe.h"
 
 extern const struct sq_format_ops sq_format_spqr;
@@ -14,5 +15,8 @@ struct sq_spqr_recipe {
     unsigned is_ptcsr;    // 0, 1: outliers stored as PTCSR
 };
 SQ_RECIPE_OPTIONS(sq_spqr)
+
+// What an encoded layer holds.
+const struct sq_spqr *sq_spqr_encoded(const void *state);
 
 #endif

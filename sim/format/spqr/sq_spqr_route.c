@@ -6,8 +6,8 @@
 #include "models/sq_fp.h"
 #include "models/sq_half.h"
 #include "models/sq_spqr.h"
+#include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/spqr/sq_spqr_route.h"
-#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_trace.h"
 

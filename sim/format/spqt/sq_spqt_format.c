@@ -16,9 +16,7 @@
 #include "models/sq_spqt.h"
 #include "sim/block/sq_block.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
-#include "sim/format/spqt/sq_spqt_format.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
-#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_work_split.h"
 
@@ -138,7 +136,7 @@ static struct state *state_new(size_t n, size_t k)
     return NULL;
 }
 
-void sq_spqt_set_theta(void *state, float theta)
+static void set_threshold(void *state, float theta)
 {
     ((struct state *)state)->theta = theta;
 }
@@ -488,6 +486,7 @@ static enum sq_scan scan_of(const struct sq_recipe *r, double *share)
 
 static const struct sq_format_values coded = {
     .scan = scan_of,
+    .set_threshold = set_threshold,
     .check = check,
     .needs = needs,
     .init = init,

@@ -20,4 +20,7 @@ struct sq_spqt_recipe {
 };
 SQ_RECIPE_OPTIONS(sq_spqt)
 
+// What an encoded layer holds.
+const struct sq_spqt *sq_spqt_encoded(const void *state, float *theta);
+
 #endif

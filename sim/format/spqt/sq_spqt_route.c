@@ -9,7 +9,6 @@
 #include "models/sq_spqt_idx.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/spqt/sq_spqt_route.h"
-#include "sim/format/sq_encoded.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_trace.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/format/bs/sq_vectors_file.h"
+#include "sim/format/sq_vectors_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

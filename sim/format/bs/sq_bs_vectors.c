@@ -1,40 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/format/bs/sq_vectors.h"
+// The conformance suite of a block-scaled format (sq_vectors.h, SPEC Q).
+//
+//   decode       every code that is a number           -> its value
+//   encode       that value                            -> the code again
+//   tie          halves between neighbours, and the binary32 next to them on both sides;
+//                beyond the largest                    -> code
+//   mask         a block (mxplus, sq_b)                -> which elements are high
+//   scale        a block, the scales above it          -> scale codes: ties, 0, subnormal, the
+//                                                         largest
+//   code         a block with all its scales           -> codes
+//   dot          two blocks of codes at scale 1        -> their sum: nothing is lost, 1 beside the
+//                                                         largest
+//   scaled       the same, scales 0, subnormal, largest, across the range
+//   accumulate   24 blocks a side                      -> binary32, blocks ascending: cases to
+//                                                         which another order or another width of
+//                                                         the sum gives another bit
+//
+// A high element of two parts, or the upper nibble of a split code, has its code in the field
+// `high`.
+#include "sim/format/sq_vectors.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/sq_rng.h"
+#include "sim/format/bs/sq_bs_format.h"
 
 enum { BLOCKS = 24, RANDOM = 64, CODES = 256 };
-
-// ---- tables ---------------------------------------------------------------------------------
-
-uint32_t sq_vector_get(const struct sq_vector_field *f, size_t at, size_t i)
-{
-    const uint8_t *p = f->data + (at * f->count + i) * sq_dtype_nbytes(f->dtype);
-    return f->dtype == SQ_U8
-               ? p[0]
-               : (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-void sq_vector_put(struct sq_vector_field *f, size_t at, size_t i, uint32_t bits)
-{
-    uint8_t *p = f->data + (at * f->count + i) * sq_dtype_nbytes(f->dtype);
-    for (size_t b = 0; b < sq_dtype_nbytes(f->dtype); b++)
-        p[b] = (uint8_t)(bits >> 8 * b);
-}
-
-static bool is_nan(uint32_t bits)
-{
-    return (bits & 0x7fffffffu) > 0x7f800000u;
-}
-
-bool sq_vector_same(const struct sq_vector_field *f, uint32_t a, uint32_t b)
-{
-    return a == b || (f->dtype == SQ_F32 && is_nan(a) && is_nan(b));
-}
 
 static uint32_t bits_of(float x)
 {
@@ -44,6 +37,7 @@ static uint32_t bits_of(float x)
 }
 
 struct maker {
+    const struct sq_bs_format *f;
     struct sq_vectors *v;
     struct sq_rng rng;
     bool failed;
@@ -65,14 +59,6 @@ static struct sq_vector_field *add(struct maker *m, struct sq_vector_rule *r, co
     f->data = calloc(r->n * count + 1, sq_dtype_nbytes(dtype));
     m->failed = m->failed || !f->data;
     return f;
-}
-
-void sq_vectors_free(struct sq_vectors *v)
-{
-    for (size_t r = 0; r < v->n_rules; r++)
-        for (size_t f = 0; f < v->rule[r].n_fields; f++)
-            free(v->rule[r].field[f].data);
-    memset(v, 0, sizeof *v);
 }
 
 // ---- elements -------------------------------------------------------------------------------
@@ -109,7 +95,7 @@ static int ascending(const void *a, const void *b)
 
 static void element_rules(struct maker *m, bool is_high)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     float value[CODES];
     unsigned code[CODES];
     size_t n = 0;
@@ -162,7 +148,7 @@ static void element_rules(struct maker *m, bool is_high)
 // smallest and beyond the largest; any.
 static void draw_block(struct maker *m, size_t i, float *x)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     const float top = sq_element_max(f->element);
     const int e = (int)(i % 24) - 12; // scales 2^-12 .. 2^11: E4M3 has 2^-9 .. 448
     for (size_t k = 0; k < f->block; k++) {
@@ -193,7 +179,7 @@ static size_t n_scales(const struct sq_bs_format *f)
 // Fields of a rule over blocks, up to those that `last` names.
 static struct blocks block_rule(struct maker *m, const char *name, const char *says)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     struct sq_vector_rule *r = begin(m, name, says, RANDOM + 128);
     struct blocks b = {.x = add(m, r, "x", SQ_F32, f->block)};
     const bool asks_mask = strcmp(name, "mask") == 0, asks_scale = strcmp(name, "scale") == 0;
@@ -236,7 +222,7 @@ static void put_block(const struct sq_bs_format *f, struct blocks *to, size_t at
 
 static void block_rules(struct maker *m)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     struct blocks mask = {0};
     if (has_mask(f))
         mask = block_rule(m, "mask",
@@ -288,14 +274,14 @@ static uint8_t draw_code(struct maker *m, bool is_high)
     unsigned code;
     do
         code = sq_rng_below(&m->rng, CODES);
-    while (!is_code(&m->v->f, is_high, code));
+    while (!is_code(m->f, is_high, code));
     return (uint8_t)code;
 }
 
 // Elements of block j: all of them at random; or (`which` 0..3) extremes beside the smallest.
 static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned which)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     const size_t b = f->block, n_high = sq_bs_n_marks(f);
     const bool has_own = sq_bs_n_parts(f) == 2;
     for (size_t t = 0; t < n_high;) {
@@ -326,7 +312,7 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
 // Scales of block j: 1; or across their range, `at` counting.
 static void draw_scales(struct maker *m, struct row *r, size_t j, bool is_one, size_t at)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     static const uint8_t e4m3[] = {0, 1, 2, 3, 5, 7, 8, 9, 0x38, 0x7d, 0x7e};
     static const uint8_t e8m0[] = {120, 127, 134, 60, 190, 0, 30, 250};
     for (unsigned p = 0; p < SQ_BS_PARTS; p++)
@@ -371,7 +357,7 @@ struct side {
 
 static struct side add_side(struct maker *m, struct sq_vector_rule *r, size_t blocks, bool is_w)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     struct side s = {.code = add(m, r, is_w ? "w_code" : "x_code", SQ_U8, blocks * f->block)};
     if (sq_bs_high_bits(f) > 0)
         s.high = add(m, r, is_w ? "w_high" : "x_high", SQ_U8, blocks * f->block);
@@ -399,7 +385,7 @@ static void put_side(const struct sq_bs_format *f, const struct side *s, size_t 
 static void draw_row(struct maker *m, struct row *r, size_t blocks, bool is_one, size_t at,
                      unsigned which)
 {
-    open_row(r, &m->v->f, blocks);
+    open_row(r, m->f, blocks);
     for (size_t j = 0; j < blocks; j++) {
         draw_elements(m, r, j, which);
         draw_scales(m, r, j, is_one, blocks > 1 ? CODES : at);
@@ -409,7 +395,7 @@ static void draw_row(struct maker *m, struct row *r, size_t blocks, bool is_one,
 static void product_rule(struct maker *m, const char *name, const char *says, size_t blocks,
                          size_t n)
 {
-    const struct sq_bs_format *f = &m->v->f;
+    const struct sq_bs_format *f = m->f;
     const bool is_one = strcmp(name, "dot") == 0;
     struct sq_vector_rule *r = begin(m, name, says, n);
     const struct side ws = add_side(m, r, blocks, true), xs = add_side(m, r, blocks, false);
@@ -433,12 +419,12 @@ static void product_rule(struct maker *m, const char *name, const char *says, si
     }
 }
 
-enum sq_status sq_vectors_make(struct sq_vectors *v, const struct sq_bs_format *f, uint64_t seed,
-                               struct sq_error *err)
+enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, struct sq_vectors *v,
+                             struct sq_error *err)
 {
-    struct maker m = {.v = v, .rng = {seed}};
+    const struct sq_bs_format format = sq_bs_of(recipe), *f = &format;
+    struct maker m = {.f = f, .v = v, .rng = {seed}};
     memset(v, 0, sizeof *v);
-    v->f = *f;
     element_rules(&m, false);
     if (sq_bs_n_parts(f) == 2 && !m.failed)
         element_rules(&m, true);

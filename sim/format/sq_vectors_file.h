@@ -11,7 +11,7 @@
 #ifndef SQ_VECTORS_FILE_H
 #define SQ_VECTORS_FILE_H
 
-#include "sim/format/bs/sq_vectors.h"
+#include "sim/format/sq_vectors.h"
 
 // Both files, into a directory that exists; `name` is that of the format. SQ_ERR_IO.
 enum sq_status sq_vectors_write(const struct sq_vectors *v, const char *dir, const char *name,
