@@ -82,7 +82,6 @@ static void init(const unsigned *v, void *state)
 
 static const struct sq_area_unit area[] = {
     {"hadamard_16", "sq_hadamard", 16, false, {{"Len", 16}, {"IsBf16", 1}}},
-    {"hadamard_32", "sq_hadamard", 32, false, {{"Len", 32}, {"IsBf16", 1}}},
 };
 
 static const struct sq_faults faults[] = {{"two", 60, 3000}};
