@@ -86,6 +86,10 @@ for f in nvfp4 sq_b; do
   sq quantize --format $f --act-scale static -o s.st
   e --format $f --act-scale static; base=$(loss)
   e --weights s.st; ok "$f: static scales from a file" [ "$(loss)" = "$base" ]
+  c --format $f --act-scale token2; ok "$f --act-scale token2" differs
+  sq quantize --format $f --act-scale token2 -o s.st
+  e --format $f --act-scale token2; base=$(loss)
+  e --weights s.st; ok "$f: powers of two from a file" [ "$(loss)" = "$base" ]
 done
 
 # ---- refusals of files: from the end, 2 rows of 64 ------------------------------------------------

@@ -62,7 +62,7 @@ static size_t numbers(struct sq_recipe *r, struct sq_metadata_value *value)
 {
     struct sq_bs_recipe *o = sq_bs_set(r);
     const struct sq_metadata_value all[] = {
-        {"act_scale", &o->is_act_static, 0, 1},
+        {"act_scale", &o->act_scale, 0, SQ_BS_ACT_TOKEN2},
         {"element", &o->element, 0, 1},
         {"bank", &r->bank, 16, 32},
         {"k", &r->high_per_bank, 1, 16},

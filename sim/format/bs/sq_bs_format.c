@@ -9,7 +9,7 @@
 const char *const sq_bs_algorithm_choice[] = {"rtn", "gptq", NULL};
 const char *const sq_bs_operand_choice[] = {"both", "weights", "act", NULL};
 const char *const sq_bs_rotation_choice[] = {"none", "16", "32", NULL};
-const char *const sq_bs_act_scale_choice[] = {"token", "static", NULL};
+const char *const sq_bs_act_scale_choice[] = {"token", "static", "token2", NULL};
 
 // ---- the format -----------------------------------------------------------------------------
 
@@ -48,11 +48,14 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
     if (r->operand == SQ_OPERAND_ACT &&
         (r->algorithm == SQ_ALGORITHM_GPTQ || scope == SQ_IN_QUANTIZE))
         return SQ_FAIL(err, SQ_ERR_ARG, "operand = act leaves the weights as they are");
-    if (r->is_smooth && (o->is_act_static || (r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation)))
+    if (r->is_smooth &&
+        (o->act_scale == SQ_BS_ACT_STATIC || (r->algorithm == SQ_ALGORITHM_GPTQ && o->rotation)))
         return SQ_FAIL(err, SQ_ERR_ARG, "smooth does not go with %s",
-                       o->is_act_static ? "--act-scale static" : "--rotate and GPTQ");
-    if (r->operand == SQ_OPERAND_WEIGHTS && o->is_act_static)
-        return SQ_FAIL(err, SQ_ERR_ARG, "act-scale = static: --operand weights leaves activations");
+                       o->act_scale == SQ_BS_ACT_STATIC ? "--act-scale static"
+                                                        : "--rotate and GPTQ");
+    if (r->operand == SQ_OPERAND_WEIGHTS && o->act_scale != SQ_BS_ACT_TOKEN)
+        return SQ_FAIL(err, SQ_ERR_ARG, "act-scale = %s: --operand weights leaves activations",
+                       sq_bs_act_scale_choice[o->act_scale]);
     return variant_of(r)->settle ? variant_of(r)->settle(r, err) : SQ_OK;
 }
 
@@ -70,9 +73,9 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
 {
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
     const struct sq_bs_format f = sq_bs_of(r);
-    if (r->operand > SQ_OPERAND_ACT || o->is_act_static > 1)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "operand = %u, act-scale = %u, need 0..2, 0..1",
-                       r->operand, o->is_act_static);
+    if (r->operand > SQ_OPERAND_ACT || o->act_scale > SQ_BS_ACT_TOKEN2)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "operand = %u, act-scale = %u, need 0..2, 0..2",
+                       r->operand, o->act_scale);
     if (o->rotation > 2)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..2", o->rotation);
     SQ_TRY(sq_bs_check(&f, err));
@@ -89,7 +92,8 @@ unsigned sq_bs_needs(const struct sq_recipe *r)
     return (is_rotated_gptq                     ? SQ_NEED_HESSIAN
             : r->algorithm == SQ_ALGORITHM_GPTQ ? SQ_NEED_FACTOR
                                                 : 0u) |
-           (o->is_act_static ? SQ_NEED_SAMPLE : 0u) | (r->is_smooth ? SQ_NEED_INPUTS : 0u);
+           (o->act_scale == SQ_BS_ACT_STATIC ? SQ_NEED_SAMPLE : 0u) |
+           (r->is_smooth ? SQ_NEED_INPUTS : 0u);
 }
 
 size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig)
@@ -177,7 +181,7 @@ static double act_nbits(const struct sq_recipe *r)
 static unsigned n_act_scales(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    return sq_bs_recipe(r)->is_act_static
+    return sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC
                ? 0
                : (unsigned)sq_bs_has_global(&f, 0) + sq_bs_has_global(&f, 1);
 }

@@ -87,8 +87,9 @@ extern const char *const sq_bs_algorithm_choice[],
             "gptq: damping of the Hessian")
 #define SQ_BS_ACT_SCALE                                                                            \
     SQ_WORD("act-scale", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_act_scale_choice, 0, 0,                    \
-            SQ_BS_OWN(is_act_static),                                                              \
-            "scale above the blocks of activations: of each token, or one of the calibration")
+            SQ_BS_OWN(act_scale),                                                                  \
+            "scale above the blocks of activations: of each token, one of the calibration, or of "   \
+            "each token the next power of two")
 // clang-format on
 
 #endif

@@ -17,6 +17,7 @@ struct state {
     void *panels;                   // of operand both, as the product takes the weights
     unsigned rotation;
     enum sq_operands operand;
+    struct sq_bs_format act; // of activations
     bool is_act_static;
     float act_global[SQ_BS_PARTS]; // is_act_static
 };
@@ -85,7 +86,9 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
     s->rotation = sq_bs_rotation_of(r);
     s->w.k_orig = s->rotation ? s->w.k : k;
     s->operand = (enum sq_operands)r->operand;
-    s->is_act_static = sq_bs_recipe(r)->is_act_static;
+    s->is_act_static = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC;
+    s->act = s->w.f;
+    s->act.is_global_power_of_two = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_TOKEN2;
     return s;
 }
 
@@ -187,7 +190,7 @@ static enum sq_status finish(struct state *s, struct sq_error *err)
 static enum sq_status fix_act(struct state *s, const struct sq_quant_input *in, size_t k,
                               struct sq_error *err)
 {
-    struct sq_bs a = {.f = s->w.f, .n = in->n_sample, .k = s->w.k, .k_orig = s->w.k};
+    struct sq_bs a = {.f = s->act, .n = in->n_sample, .k = s->w.k, .k_orig = s->w.k};
     float *x = turned(in->sample, in->n_sample, k, s->w.k, s->rotation);
     enum sq_status status = x ? bs_alloc(&a, err) : no_memory(a.n, a.k, err);
     if (status == SQ_OK)
@@ -298,7 +301,7 @@ static float *decoded(const struct sq_bs *a)
 static enum sq_status multiply_encoded(const struct state *s, const float *x, size_t m, float *y,
                                        struct sq_error *err)
 {
-    struct sq_bs a = {.f = s->w.f, .n = m, .k = s->w.k, .k_orig = s->w.k};
+    struct sq_bs a = {.f = s->act, .n = m, .k = s->w.k, .k_orig = s->w.k};
     float *values = NULL;
     enum sq_status status = encode_act(s, x, &a, err);
     if (status == SQ_OK && s->operand == SQ_OPERAND_BOTH) {

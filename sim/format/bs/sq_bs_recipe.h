@@ -9,10 +9,17 @@
 extern const struct sq_format_ops sq_format_mxfp4, sq_format_nvfp4, sq_format_nvint4,
     sq_format_sq_b;
 
+// The scale above the blocks of activations (SPEC Q.5b).
+enum sq_bs_act_scale {
+    SQ_BS_ACT_TOKEN,  // of each token, from its largest magnitude
+    SQ_BS_ACT_STATIC, // a constant of the layer, from calibration
+    SQ_BS_ACT_TOKEN2, // of each token, the next power of two
+};
+
 struct sq_bs_recipe {
     unsigned element;         // mxfp6, mxfp8: an enum sq_element; sq_b: 0 int, 1 fp
     unsigned rule;            // mx*: enum sq_bs_rule
-    unsigned is_act_static;   // nv*, sq_b: scales above the blocks of activations, from calibration
+    unsigned act_scale;       // nv*, sq_b: enum sq_bs_act_scale
     unsigned rotation;        // by a Hadamard matrix: 0 none, 1 of 16, 2 of 32
     unsigned is_high_block;   // sq_b: as in struct sq_bs_format
     unsigned is_split;        //

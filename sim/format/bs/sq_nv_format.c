@@ -6,7 +6,8 @@ static const struct sq_format_option options[] = {SQ_BS_HEAD, SQ_BS_ACT_SCALE, S
 
 static size_t numbers(struct sq_recipe *r, struct sq_metadata_value *value)
 {
-    value[0] = (struct sq_metadata_value){"act_scale", &sq_bs_set(r)->is_act_static, 0, 1};
+    value[0] =
+        (struct sq_metadata_value){"act_scale", &sq_bs_set(r)->act_scale, 0, SQ_BS_ACT_TOKEN2};
     return 1;
 }
 
