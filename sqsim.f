@@ -1,5 +1,6 @@
 +incdir+rtl
 rtl/sq_pkg.sv
+rtl/top/sq_regs_pkg.sv
 rtl/sq_pipe_reg.sv
 rtl/sq_mul.sv
 rtl/sq_dot.sv
@@ -48,6 +49,7 @@ rtl/sq_fp_mul.sv
 rtl/sq_fp_mul_wide.sv
 rtl/sq_fp_scale.sv
 rtl/sq_fp_add.sv
+rtl/sq_hadamard.sv
 rtl/sq_combine.sv
 rtl/sq_fifo.sv
 rtl/sq_output.sv

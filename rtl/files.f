@@ -1,4 +1,5 @@
 sq_pkg.sv
+top/sq_regs_pkg.sv
 sq_pipe_reg.sv
 sq_mul.sv
 sq_dot.sv

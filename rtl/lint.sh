@@ -45,7 +45,7 @@ both() {
   local top=$1 set="" g=() p; shift
   LOG=$(mktemp "$LOG.XXXXXX")
   for p; do g+=("-G$p"); set+=" -set ${p%=*} ${p#*=}"; done
-  "$VERILATOR" --lint-only -Wall -y . -y top -I. lint.vlt sq_pkg.sv "$(path "$top")" --top-module "$top" \
+  "$VERILATOR" --lint-only -Wall -y . -y top -I. lint.vlt sq_pkg.sv top/sq_regs_pkg.sv "$(path "$top")" --top-module "$top" \
     "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
   "$YOSYS" -q -e . -w 'Replacing memory' -p "
     read_verilog -nodpi -sv -I. $(needs "$top")

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// For drivers of sq_top: offsets of its registers and of the words of a descriptor, in bytes; a field
+// is (word >> _SHIFT) & _MASK. What they mean is in docs/registers.md.
+// Written from sim/block/top/sq_regs.c by tests/unit/test_regs.c (UPDATE=1).
+#ifndef SQ_REGS_DRIVER_H
+#define SQ_REGS_DRIVER_H
+
+// clang-format off
+#define SQ_REG_ID_VALUE 0x504f5453u
+#define SQ_REG_VERSION_VALUE 1u
+#define SQ_DESC_KIND_VALUE 0x5351u
+#define SQ_DESC_NBYTES 64u
+
+#define SQ_REG_ID_OFFSET 0x00u
+#define SQ_REG_VERSION_OFFSET 0x04u
+#define SQ_REG_ARRAY_OFFSET 0x08u
+#define SQ_REG_CODES_OFFSET 0x0cu
+#define SQ_REG_BUFFER_OFFSET 0x10u
+#define SQ_REG_BUS_OFFSET 0x14u
+#define SQ_REG_CONTROL_OFFSET 0x20u
+#define SQ_REG_STATUS_OFFSET 0x24u
+#define SQ_REG_IRQ_ENABLE_OFFSET 0x28u
+#define SQ_REG_IRQ_STATE_OFFSET 0x2cu
+#define SQ_REG_DESCRIPTOR_OFFSET 0x30u
+#define SQ_REG_CYCLES_OFFSET 0x40u
+#define SQ_REG_BUSY_CYCLES_OFFSET 0x44u
+#define SQ_REG_WAIT_CYCLES_OFFSET 0x48u
+#define SQ_REG_BLOCKED_CYCLES_OFFSET 0x4cu
+#define SQ_REG_READ_BEATS_OFFSET 0x50u
+#define SQ_REG_WRITE_BEATS_OFFSET 0x54u
+#define SQ_REG_ARRAY_ROWS_SHIFT 0u
+#define SQ_REG_ARRAY_ROWS_MASK 0xffu // rows of a tile (tokens)
+#define SQ_REG_ARRAY_COLS_SHIFT 8u
+#define SQ_REG_ARRAY_COLS_MASK 0xffu // columns of a tile (channels)
+#define SQ_REG_ARRAY_BANK_SHIFT 16u
+#define SQ_REG_ARRAY_BANK_MASK 0xffffu // elements of K in a beat of operands
+#define SQ_REG_CODES_ACT_SHIFT 0u
+#define SQ_REG_CODES_ACT_MASK 0xffu // bits of an activation
+#define SQ_REG_CODES_WEIGHT_SHIFT 8u
+#define SQ_REG_CODES_WEIGHT_MASK 0xffu // bits of a weight
+#define SQ_REG_CODES_OUT_SHIFT 16u
+#define SQ_REG_CODES_OUT_MASK 0xffu // 0 binary32, 1 bfloat16, 2 INT8
+#define SQ_REG_CONTROL_START_SHIFT 0u
+#define SQ_REG_CONTROL_START_MASK 0x1u // a 1 runs the layer that DESCRIPTOR points at
+#define SQ_REG_STATUS_BUSY_SHIFT 0u
+#define SQ_REG_STATUS_BUSY_MASK 0x1u // a layer runs
+#define SQ_REG_STATUS_REFUSED_SHIFT 1u
+#define SQ_REG_STATUS_REFUSED_MASK 0x1u // the descriptor cannot be run; nothing was written
+#define SQ_REG_STATUS_OPERAND_SHIFT 2u
+#define SQ_REG_STATUS_OPERAND_MASK 0x1u // an operand with wrong parity was multiplied
+#define SQ_REG_STATUS_READ_SHIFT 4u
+#define SQ_REG_STATUS_READ_MASK 0x7u // the first error of reads: 2 SLVERR, 3 DECERR, 4 LAST too early, 5 LAST too late
+#define SQ_REG_STATUS_WRITTEN_SHIFT 8u
+#define SQ_REG_STATUS_WRITTEN_MASK 0x7u // the first error of writes: 2 SLVERR, 3 DECERR
+#define SQ_REG_STATUS_ENGINE_SHIFT 12u
+#define SQ_REG_STATUS_ENGINE_MASK 0x7u // what operands held: bit 0 a code of no value, 1 a scale that is no positive number, 2 a malformed mask
+#define SQ_REG_IRQ_ENABLE_DONE_SHIFT 0u
+#define SQ_REG_IRQ_ENABLE_DONE_MASK 0x1u // the interrupt output follows IRQ_STATE
+#define SQ_REG_IRQ_STATE_DONE_SHIFT 0u
+#define SQ_REG_IRQ_STATE_DONE_MASK 0x1u // a layer has ended, with an error or without
+
+#define SQ_DESC_KIND_OFFSET 0x00u
+#define SQ_DESC_ACT_OFFSET 0x04u
+#define SQ_DESC_WEIGHT_OFFSET 0x08u
+#define SQ_DESC_ROW_SCALE_OFFSET 0x0cu
+#define SQ_DESC_COL_SCALE_OFFSET 0x10u
+#define SQ_DESC_OUT_OFFSET 0x14u
+#define SQ_DESC_TILES_OFFSET 0x18u
+#define SQ_DESC_BLOCK_OFFSET 0x1cu
+#define SQ_DESC_BEATS_OFFSET 0x20u
+#define SQ_DESC_KIND_KIND_SHIFT 0u
+#define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h
+#define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
+#define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // as below
+#define SQ_DESC_TILES_ROWS_SHIFT 0u
+#define SQ_DESC_TILES_ROWS_MASK 0xffffu // tiles of rows
+#define SQ_DESC_TILES_COLS_SHIFT 16u
+#define SQ_DESC_TILES_COLS_MASK 0xffffu // tiles of columns
+#define SQ_DESC_BLOCK_ROWS_SHIFT 0u
+#define SQ_DESC_BLOCK_ROWS_MASK 0xffffu // tiles of rows
+#define SQ_DESC_BLOCK_COLS_SHIFT 16u
+#define SQ_DESC_BLOCK_COLS_MASK 0xffffu // tiles of columns
+#define SQ_DESC_BEATS_BEATS_SHIFT 0u
+#define SQ_DESC_BEATS_BEATS_MASK 0xffffu // beats of a scale group
+#define SQ_DESC_BEATS_GROUPS_SHIFT 16u
+#define SQ_DESC_BEATS_GROUPS_MASK 0xffffu // scale groups
+
+#endif

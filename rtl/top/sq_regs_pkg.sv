@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of sq_top in words of 32 bits, and the words of a descriptor. A field begins at bit _LOW
+// and has _W bits.
+// Written from sim/block/top/sq_regs.c by tests/unit/test_regs.c (UPDATE=1).
+package sq_regs_pkg;
+
+  localparam int unsigned ID_VALUE = 1347376211;
+  localparam int unsigned VERSION_VALUE = 1;
+  localparam int unsigned DESC_KIND_VALUE = 21329;
+  localparam int unsigned DESC_WORDS = 16;
+
+  localparam int unsigned REG_ID = 0;
+  localparam int unsigned REG_VERSION = 1;
+  localparam int unsigned REG_ARRAY = 2;
+  localparam int unsigned REG_CODES = 3;
+  localparam int unsigned REG_BUFFER = 4;
+  localparam int unsigned REG_BUS = 5;
+  localparam int unsigned REG_CONTROL = 8;
+  localparam int unsigned REG_STATUS = 9;
+  localparam int unsigned REG_IRQ_ENABLE = 10;
+  localparam int unsigned REG_IRQ_STATE = 11;
+  localparam int unsigned REG_DESCRIPTOR = 12;
+  localparam int unsigned REG_CYCLES = 16;
+  localparam int unsigned REG_BUSY_CYCLES = 17;
+  localparam int unsigned REG_WAIT_CYCLES = 18;
+  localparam int unsigned REG_BLOCKED_CYCLES = 19;
+  localparam int unsigned REG_READ_BEATS = 20;
+  localparam int unsigned REG_WRITE_BEATS = 21;
+  localparam int unsigned REG_ARRAY_ROWS_LOW = 0;
+  localparam int unsigned REG_ARRAY_ROWS_W = 8;
+  localparam int unsigned REG_ARRAY_COLS_LOW = 8;
+  localparam int unsigned REG_ARRAY_COLS_W = 8;
+  localparam int unsigned REG_ARRAY_BANK_LOW = 16;
+  localparam int unsigned REG_ARRAY_BANK_W = 16;
+  localparam int unsigned REG_CODES_ACT_LOW = 0;
+  localparam int unsigned REG_CODES_ACT_W = 8;
+  localparam int unsigned REG_CODES_WEIGHT_LOW = 8;
+  localparam int unsigned REG_CODES_WEIGHT_W = 8;
+  localparam int unsigned REG_CODES_OUT_LOW = 16;
+  localparam int unsigned REG_CODES_OUT_W = 8;
+  localparam int unsigned REG_CONTROL_START_LOW = 0;
+  localparam int unsigned REG_CONTROL_START_W = 1;
+  localparam int unsigned REG_STATUS_BUSY_LOW = 0;
+  localparam int unsigned REG_STATUS_BUSY_W = 1;
+  localparam int unsigned REG_STATUS_REFUSED_LOW = 1;
+  localparam int unsigned REG_STATUS_REFUSED_W = 1;
+  localparam int unsigned REG_STATUS_OPERAND_LOW = 2;
+  localparam int unsigned REG_STATUS_OPERAND_W = 1;
+  localparam int unsigned REG_STATUS_READ_LOW = 4;
+  localparam int unsigned REG_STATUS_READ_W = 3;
+  localparam int unsigned REG_STATUS_WRITTEN_LOW = 8;
+  localparam int unsigned REG_STATUS_WRITTEN_W = 3;
+  localparam int unsigned REG_STATUS_ENGINE_LOW = 12;
+  localparam int unsigned REG_STATUS_ENGINE_W = 3;
+  localparam int unsigned REG_IRQ_ENABLE_DONE_LOW = 0;
+  localparam int unsigned REG_IRQ_ENABLE_DONE_W = 1;
+  localparam int unsigned REG_IRQ_STATE_DONE_LOW = 0;
+  localparam int unsigned REG_IRQ_STATE_DONE_W = 1;
+
+  localparam int unsigned DESC_KIND = 0;
+  localparam int unsigned DESC_ACT = 1;
+  localparam int unsigned DESC_WEIGHT = 2;
+  localparam int unsigned DESC_ROW_SCALE = 3;
+  localparam int unsigned DESC_COL_SCALE = 4;
+  localparam int unsigned DESC_OUT = 5;
+  localparam int unsigned DESC_TILES = 6;
+  localparam int unsigned DESC_BLOCK = 7;
+  localparam int unsigned DESC_BEATS = 8;
+  localparam int unsigned DESC_KIND_KIND_LOW = 0;
+  localparam int unsigned DESC_KIND_KIND_W = 16;
+  localparam int unsigned DESC_KIND_COLS_OUTER_LOW = 16;
+  localparam int unsigned DESC_KIND_COLS_OUTER_W = 1;
+  localparam int unsigned DESC_TILES_ROWS_LOW = 0;
+  localparam int unsigned DESC_TILES_ROWS_W = 16;
+  localparam int unsigned DESC_TILES_COLS_LOW = 16;
+  localparam int unsigned DESC_TILES_COLS_W = 16;
+  localparam int unsigned DESC_BLOCK_ROWS_LOW = 0;
+  localparam int unsigned DESC_BLOCK_ROWS_W = 16;
+  localparam int unsigned DESC_BLOCK_COLS_LOW = 16;
+  localparam int unsigned DESC_BLOCK_COLS_W = 16;
+  localparam int unsigned DESC_BEATS_BEATS_LOW = 0;
+  localparam int unsigned DESC_BEATS_BEATS_W = 16;
+  localparam int unsigned DESC_BEATS_GROUPS_LOW = 16;
+  localparam int unsigned DESC_BEATS_GROUPS_W = 16;
+
+endpackage

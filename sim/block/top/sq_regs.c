@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/top/sq_regs.h"
+
+#include <stdbool.h>
+
+#define LEN(a) (sizeof(a) / sizeof(a)[0])
+
+const struct sq_reg sq_regs[] = {
+    {"ID", SQ_REG_ID, SQ_REG_READ, "\"STOP\" as four characters, the first in the low byte", {{0}}},
+    {"VERSION",
+     SQ_REG_VERSION,
+     SQ_REG_READ,
+     "of this page; another number is another set of registers",
+     {{0}}},
+    {"ARRAY",
+     SQ_REG_ARRAY,
+     SQ_REG_READ,
+     "the size of a tile of outputs",
+     {{"ROWS", 0, 8, "rows of a tile (tokens)"},
+      {"COLS", 8, 8, "columns of a tile (channels)"},
+      {"BANK", 16, 16, "elements of K in a beat of operands"}}},
+    {"CODES",
+     SQ_REG_CODES,
+     SQ_REG_READ,
+     "what goes in and comes out",
+     {{"ACT", 0, 8, "bits of an activation"},
+      {"WEIGHT", 8, 8, "bits of a weight"},
+      {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"}}},
+    {"BUFFER", SQ_REG_BUFFER, SQ_REG_READ, "beats of operands in half a buffer", {{0}}},
+    {"BUS", SQ_REG_BUS, SQ_REG_READ, "bytes of a beat on the memory bus", {{0}}},
+    {"CONTROL",
+     SQ_REG_CONTROL,
+     SQ_REG_WRITE,
+     "a write while a layer runs is answered with SLVERR and changes nothing",
+     {{"START", 0, 1, "a 1 runs the layer that DESCRIPTOR points at"}}},
+    {"STATUS",
+     SQ_REG_STATUS,
+     SQ_REG_READ,
+     "of the layer that runs or of the last one; a start clears all but BUSY",
+     {{"BUSY", SQ_STATUS_BUSY, 1, "a layer runs"},
+      {"REFUSED", SQ_STATUS_REFUSED, 1, "the descriptor cannot be run; nothing was written"},
+      {"OPERAND", SQ_STATUS_OPERAND, 1, "an operand with wrong parity was multiplied"},
+      {"READ", SQ_STATUS_READ, 3,
+       "the first error of reads: 2 SLVERR, 3 DECERR, 4 LAST too early, 5 LAST too late"},
+      {"WRITTEN", SQ_STATUS_WRITTEN, 3, "the first error of writes: 2 SLVERR, 3 DECERR"},
+      {"ENGINE", SQ_STATUS_ENGINE, 3,
+       "what operands held: bit 0 a code of no value, 1 a scale that is no positive number, 2 a "
+       "malformed mask"}}},
+    {"IRQ_ENABLE",
+     SQ_REG_IRQ_ENABLE,
+     SQ_REG_BOTH,
+     "",
+     {{"DONE", 0, 1, "the interrupt output follows IRQ_STATE"}}},
+    {"IRQ_STATE",
+     SQ_REG_IRQ_STATE,
+     SQ_REG_CLEAR,
+     "",
+     {{"DONE", 0, 1, "a layer has ended, with an error or without"}}},
+    {"DESCRIPTOR",
+     SQ_REG_DESCRIPTOR,
+     SQ_REG_BOTH,
+     "address of the descriptor of the layer, in bytes",
+     {{0}}},
+    {"CYCLES", SQ_REG_CYCLES, SQ_REG_READ, "in which the layer ran; a start clears it", {{0}}},
+    {"BUSY_CYCLES", SQ_REG_BUSY_CYCLES, SQ_REG_READ, "in which the engine took operands", {{0}}},
+    {"WAIT_CYCLES", SQ_REG_WAIT_CYCLES, SQ_REG_READ, "in which an operand was missing", {{0}}},
+    {"BLOCKED_CYCLES",
+     SQ_REG_BLOCKED_CYCLES,
+     SQ_REG_READ,
+     "in which both operands stood there and the engine took none; the three sum to CYCLES",
+     {{0}}},
+    {"READ_BEATS", SQ_REG_READ_BEATS, SQ_REG_READ, "beats that came from memory", {{0}}},
+    {"WRITE_BEATS", SQ_REG_WRITE_BEATS, SQ_REG_READ, "beats that went to memory", {{0}}},
+};
+const unsigned sq_n_regs = LEN(sq_regs);
+
+#define WORD(name) 4 * SQ_DESC_##name, SQ_REG_BOTH
+const struct sq_reg sq_desc[] = {
+    {"KIND",
+     WORD(KIND),
+     "what follows, and the order of blocks",
+     {{"KIND", 0, 16, "5351h"}, {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1, "as below"}}},
+    {"ACT", WORD(ACT), "address of the activations", {{0}}},
+    {"WEIGHT", WORD(WEIGHT), "address of the weights", {{0}}},
+    {"ROW_SCALE", WORD(ROW_SCALE), "address of the scales of the rows", {{0}}},
+    {"COL_SCALE", WORD(COL_SCALE), "address of the scales of the columns", {{0}}},
+    {"OUT", WORD(OUT), "address of the outputs", {{0}}},
+    {"TILES",
+     WORD(TILES),
+     "of the layer",
+     {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
+    {"BLOCK",
+     WORD(BLOCK),
+     "of a block, which fills half a buffer at most",
+     {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
+    {"BEATS",
+     WORD(BEATS),
+     "of a tile along K",
+     {{"BEATS", 0, 16, "beats of a scale group"}, {"GROUPS", 16, 16, "scale groups"}}},
+};
+const unsigned sq_n_desc = LEN(sq_desc);
+
+// ---- the three files ------------------------------------------------------------------------
+
+static const char *const licence = "// SPDX-License-Identifier: Apache-2.0\n";
+static const char *const written =
+    "Written from sim/block/top/sq_regs.c by tests/unit/test_regs.c (UPDATE=1).";
+
+struct table {
+    const char *prefix;
+    const struct sq_reg *reg;
+    unsigned n;
+};
+
+static void each_field(FILE *out, const struct table *t,
+                       void (*put)(FILE *out, const char *name, const struct sq_reg_field *f))
+{
+    char name[64];
+    for (unsigned i = 0; i < t->n; i++)
+        for (const struct sq_reg_field *f = t->reg[i].field; f->name; f++) {
+            snprintf(name, sizeof name, "%s_%s_%s", t->prefix, t->reg[i].name, f->name);
+            put(out, name, f);
+        }
+}
+
+static void put_package_field(FILE *out, const char *name, const struct sq_reg_field *f)
+{
+    fprintf(out, "  localparam int unsigned %s_LOW = %u;\n", name, f->low);
+    fprintf(out, "  localparam int unsigned %s_W = %u;\n", name, f->width);
+}
+
+static void write_package_table(FILE *out, const struct table *t, unsigned unit)
+{
+    for (unsigned i = 0; i < t->n; i++)
+        fprintf(out, "  localparam int unsigned %s_%s = %u;\n", t->prefix, t->reg[i].name,
+                t->reg[i].offset / unit);
+    each_field(out, t, put_package_field);
+}
+
+static const struct table tables[2] = {{"REG", sq_regs, LEN(sq_regs)},
+                                       {"DESC", sq_desc, LEN(sq_desc)}};
+
+void sq_regs_write_package(FILE *out)
+{
+    fprintf(
+        out,
+        "%s// The registers of sq_top in words of 32 bits, and the words of a descriptor. A field "
+        "begins at bit _LOW\n// and has _W bits.\n// %s\npackage sq_regs_pkg;\n\n",
+        licence, written);
+    fprintf(out, "  localparam int unsigned ID_VALUE = %u;\n", SQ_REG_ID_VALUE);
+    fprintf(out, "  localparam int unsigned VERSION_VALUE = %u;\n", SQ_REG_VERSION_VALUE);
+    fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", SQ_DESC_KIND_VALUE);
+    fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n\n", SQ_DESC_WORDS);
+    write_package_table(out, &tables[0], 4);
+    fprintf(out, "\n");
+    write_package_table(out, &tables[1], 4);
+    fprintf(out, "\nendpackage\n");
+}
+
+static void put_header_field(FILE *out, const char *name, const struct sq_reg_field *f)
+{
+    fprintf(out, "#define SQ_%s_SHIFT %uu\n", name, f->low);
+    fprintf(out, "#define SQ_%s_MASK 0x%xu // %s\n", name, (1u << f->width) - 1, f->text);
+}
+
+void sq_regs_write_header(FILE *out)
+{
+    fprintf(
+        out,
+        "%s// For drivers of sq_top: offsets of its registers and of the words of a descriptor, in "
+        "bytes; a field\n// is (word >> _SHIFT) & _MASK. What they mean is in docs/registers.md.\n"
+        "// %s\n#ifndef SQ_REGS_DRIVER_H\n#define SQ_REGS_DRIVER_H\n\n// clang-format off\n",
+        licence, written);
+    fprintf(out, "#define SQ_REG_ID_VALUE 0x%xu\n", SQ_REG_ID_VALUE);
+    fprintf(out, "#define SQ_REG_VERSION_VALUE %uu\n", SQ_REG_VERSION_VALUE);
+    fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", SQ_DESC_KIND_VALUE);
+    fprintf(out, "#define SQ_DESC_NBYTES %uu\n", 4 * SQ_DESC_WORDS);
+    for (unsigned t = 0; t < LEN(tables); t++) {
+        fprintf(out, "\n");
+        for (unsigned i = 0; i < tables[t].n; i++)
+            fprintf(out, "#define SQ_%s_%s_OFFSET 0x%02xu\n", tables[t].prefix,
+                    tables[t].reg[i].name, tables[t].reg[i].offset);
+        each_field(out, &tables[t], put_header_field);
+    }
+    fprintf(out, "\n#endif\n");
+}
+
+static const char *bits_of(const struct sq_reg_field *f, char text[16])
+{
+    if (f->width == 1)
+        snprintf(text, 16, "%u", f->low);
+    else
+        snprintf(text, 16, "%u..%u", f->low + f->width - 1, f->low);
+    return text;
+}
+
+static void write_page_table(FILE *out, const struct table *t, bool has_access)
+{
+    static const char *const access[] = {"read", "write", "read, write", "read, write 1 to clear"};
+    char bits[16];
+    fprintf(out, "| offset | name | bits | %swhat |\n|---|---|---|---|%s\n",
+            has_access ? "access | " : "", has_access ? "---|" : "");
+    for (unsigned i = 0; i < t->n; i++) {
+        const struct sq_reg *const r = &t->reg[i];
+        fprintf(out, "| %02xh | `%s` | | %s%s%s |\n", r->offset, r->name,
+                has_access ? access[r->access] : "", has_access ? " | " : "", r->text);
+        for (const struct sq_reg_field *f = r->field; f->name; f++)
+            fprintf(out, "| | `%s.%s` | %s | %s%s |\n", r->name, f->name, bits_of(f, bits),
+                    has_access ? "| " : "", f->text);
+    }
+}
+
+void sq_regs_write_page(FILE *out)
+{
+    fprintf(out, "# Registers of sq_top\n\n<!-- %s -->\n\n", written);
+    fprintf(
+        out,
+        "A host reaches them by AXI4-Lite, 32 bits at a time. All bytes of a word are written "
+        "(WSTRB is 1111b); an address\nthat is not in the table, and a write to what can only be "
+        "read, "
+        "are answered with SLVERR and change nothing.\nA reset clears all registers but those that "
+        "say what the chip is.\n\n");
+    write_page_table(out, &tables[0], true);
+    fprintf(out,
+            "\n## The descriptor of a layer\n\n"
+            "%u words of 32 bits, little-endian; words and bits that are not named are 0. All "
+            "addresses are "
+            "multiples of a\nbeat of the bus. How the operands lie there, and in which order "
+            "blocks are "
+            "worked on, is said in\n[rtl/top](../rtl/top/README.md).\n\n",
+            SQ_DESC_WORDS);
+    write_page_table(out, &tables[1], false);
+}

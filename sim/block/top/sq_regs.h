@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of sq_top and the words of a descriptor, in one table. From it are written
+// rtl/top/sq_regs_pkg.sv, lib/sq_regs.h for drivers, and docs/registers.md; tests/unit/test_regs.c
+// compares all three with the table (UPDATE=1 writes them anew).
+#ifndef SQ_REGS_H
+#define SQ_REGS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum sq_reg_access {
+    SQ_REG_READ,  // a write is answered with SLVERR and changes nothing
+    SQ_REG_WRITE, // reads as 0
+    SQ_REG_BOTH,
+    SQ_REG_CLEAR, // reads as it stands; a 1 that is written clears its bit
+};
+
+struct sq_reg_field {
+    const char *name; // "BUSY"; NULL: the register has no more
+    unsigned low, width;
+    const char *text;
+};
+
+enum { SQ_REG_FIELDS_MAX = 8 };
+
+struct sq_reg {
+    const char *name; // "STATUS"
+    uint32_t offset;  // bytes, a multiple of 4
+    enum sq_reg_access access;
+    const char *text;
+    struct sq_reg_field field[SQ_REG_FIELDS_MAX];
+};
+
+// The numbers that model, RTL and drivers say by name.
+enum sq_reg_offset {
+    SQ_REG_ID = 0x00,
+    SQ_REG_VERSION = 0x04,
+    SQ_REG_ARRAY = 0x08,
+    SQ_REG_CODES = 0x0c,
+    SQ_REG_BUFFER = 0x10,
+    SQ_REG_BUS = 0x14,
+    SQ_REG_CONTROL = 0x20,
+    SQ_REG_STATUS = 0x24,
+    SQ_REG_IRQ_ENABLE = 0x28,
+    SQ_REG_IRQ_STATE = 0x2c,
+    SQ_REG_DESCRIPTOR = 0x30,
+    SQ_REG_CYCLES = 0x40,
+    SQ_REG_BUSY_CYCLES = 0x44,
+    SQ_REG_WAIT_CYCLES = 0x48,
+    SQ_REG_BLOCKED_CYCLES = 0x4c,
+    SQ_REG_READ_BEATS = 0x50,
+    SQ_REG_WRITE_BEATS = 0x54,
+    SQ_REG_END = 0x58,
+};
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 1 }; // "STOP", little-endian
+
+// Where the fields of STATUS begin.
+enum {
+    SQ_STATUS_BUSY = 0,
+    SQ_STATUS_REFUSED = 1,
+    SQ_STATUS_OPERAND = 2,
+    SQ_STATUS_READ = 4,
+    SQ_STATUS_WRITTEN = 8,
+    SQ_STATUS_ENGINE = 12,
+};
+
+// Words of a descriptor, 32 bits each.
+enum sq_desc_word {
+    SQ_DESC_KIND,
+    SQ_DESC_ACT,
+    SQ_DESC_WEIGHT,
+    SQ_DESC_ROW_SCALE,
+    SQ_DESC_COL_SCALE,
+    SQ_DESC_OUT,
+    SQ_DESC_TILES,
+    SQ_DESC_BLOCK,
+    SQ_DESC_BEATS,
+    SQ_DESC_WORDS = 16, // the others are 0
+};
+enum { SQ_DESC_KIND_VALUE = 0x5351, SQ_DESC_COLS_OUTER = 16 }; // low half; bit of KIND
+
+extern const struct sq_reg sq_regs[];
+extern const unsigned sq_n_regs;
+extern const struct sq_reg sq_desc[]; // offsets in a descriptor
+extern const unsigned sq_n_desc;
+
+void sq_regs_write_package(FILE *out);
+void sq_regs_write_header(FILE *out);
+void sq_regs_write_page(FILE *out);
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of registers (sq_regs.h) and what is written from it. Exhausted: every offset and field
+// of the table, every byte of the three files. With UPDATE=1 the files are written first.
+#include "sim/block/top/sq_regs.h"
+#include "tests/unit/fixture.h"
+
+static const struct {
+    const char *path;
+    void (*write)(FILE *out);
+} files[] = {{"rtl/top/sq_regs_pkg.sv", sq_regs_write_package},
+             {"lib/sq_regs.h", sq_regs_write_header},
+             {"docs/registers.md", sq_regs_write_page}};
+
+static char *read_all(const char *path)
+{
+    FILE *const in = fopen(path, "r");
+    char *const text = calloc(1, 1 << 16);
+    assert_non_null(text);
+    if (!in)
+        fail_msg("cannot read %s; UPDATE=1 writes it", path);
+    assert_true(fread(text, 1, (1 << 16) - 1, in) > 0);
+    fclose(in);
+    return text;
+}
+
+SQ_TEST(generated_files_are_current)
+{
+    const char *const update = getenv("UPDATE");
+    for (size_t i = 0; i < LEN(files); i++) {
+        char *text = NULL;
+        size_t n;
+        FILE *const memory = open_memstream(&text, &n);
+        assert_non_null(memory);
+        files[i].write(memory);
+        fclose(memory);
+        if (update && strcmp(update, "1") == 0) {
+            FILE *const out = fopen(files[i].path, "w");
+            assert_non_null(out);
+            assert_int_equal(fwrite(text, 1, n, out), n);
+            fclose(out);
+        }
+        char *const stored = read_all(files[i].path);
+        if (strcmp(stored, text) != 0)
+            fail_msg("%s is not what the table says; UPDATE=1 writes it", files[i].path);
+        free(stored);
+        free(text);
+    }
+}
+
+static void check_table(const struct sq_reg *reg, unsigned n, uint32_t end)
+{
+    for (unsigned i = 0; i < n; i++) {
+        uint32_t seen = 0;
+        CHECK_EQ(reg[i].offset % 4, 0, "%s: ", reg[i].name);
+        assert_true(reg[i].offset < end);
+        assert_true(i == 0 || reg[i].offset > reg[i - 1].offset);
+        for (const struct sq_reg_field *f = reg[i].field; f->name; f++) {
+            assert_true(f->width >= 1 && f->low + f->width <= 32);
+            const uint32_t bits = ((f->width < 32 ? 1u << f->width : 0) - 1) << f->low;
+            CHECK_EQ(seen & bits, 0, "%s.%s: ", reg[i].name, f->name);
+            seen |= bits;
+        }
+    }
+}
+
+SQ_TEST(offsets_and_fields_do_not_overlap)
+{
+    check_table(sq_regs, sq_n_regs, SQ_REG_END);
+    check_table(sq_desc, sq_n_desc, 4 * SQ_DESC_WORDS);
+}
