@@ -81,3 +81,10 @@ rtl/top/sq_axi_check.sv
 rtl/top/sq_dma.sv
 rtl/sq_engine_count.sv
 rtl/sq_engine_array.sv
+rtl/sq_parts_line.sv
+rtl/sq_parts_tail.sv
+rtl/sq_pe_parts.sv
+rtl/sq_array_parts.sv
+rtl/sq_act_blocks.sv
+rtl/sq_engine_ctl.sv
+rtl/sq_engine_scaled.sv

@@ -82,6 +82,19 @@ uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code)
                                  : (8 + fraction) << (exponent - 1);
 }
 
+enum sq_scaled_element sq_scaled_high_element(enum sq_scaled_high high,
+                                              enum sq_scaled_element element)
+{
+    return high == SQ_SCALED_SPLIT     ? SQ_SCALED_INT4
+           : element == SQ_SCALED_E2M1 ? SQ_SCALED_E4M3_ELEMENT
+                                       : SQ_SCALED_INT8;
+}
+
+unsigned sq_scaled_pairs(enum sq_scaled_high high, bool has_weight_high)
+{
+    return high == SQ_SCALED_SPLIT ? 1 : has_weight_high ? 4 : 2;
+}
+
 static int64_t top(enum sq_scaled_scale s)
 {
     return s == SQ_SCALED_E4M3 ? E4M3_TOP : s == SQ_SCALED_POW4 ? POW4_TOP : 1;

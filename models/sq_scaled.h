@@ -32,6 +32,13 @@ enum sq_scaled_scale {
     SQ_SCALED_E8M0 = 2,
     SQ_SCALED_POW4 = 3, // 2^0..2^15; what the row has in common is above the blocks
 };
+// What stores the high elements of a block (SPEC Q.5): codes are those of the low ones and high_per_block
+// high ones, in ascending position.
+enum sq_scaled_high {
+    SQ_SCALED_SPLIT = 0, // mask bits, upper nibbles at the scale of the block
+    SQ_SCALED_OWN = 1,   // mask codes, high codes at a scale of the row
+    SQ_SCALED_BLOCK = 2, // mask codes, high codes at a second scale of the block
+};
 enum sq_scaled_acc { SQ_SCALED_BINARY32 = 0, SQ_SCALED_FIXED = 1 };
 
 // Kinds of errors of stored operands, a bit each.
@@ -57,6 +64,13 @@ uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative);
 bool sq_scaled_is_scale(enum sq_scaled_scale s, uint8_t code);
 // The scale as an integer, in units of the smallest one: E4M3 of 2^-9. Not of E8M0.
 uint32_t sq_scaled_units(enum sq_scaled_scale s, uint8_t code);
+
+// High elements beside low ones: INT4 (upper nibbles), INT8, or E4M3 beside E2M1.
+enum sq_scaled_element sq_scaled_high_element(enum sq_scaled_high high,
+                                              enum sq_scaled_element element);
+// Pairs of parts that have a total of their own (SPEC Q.7): of activations and weights with high
+// elements, or of activations alone.
+unsigned sq_scaled_pairs(enum sq_scaled_high high, bool has_weight_high);
 
 // The largest |A| of FIXED over `k` columns in blocks of `bank`, codes of any bits: with split
 // codes `high` elements of a block reach -136.

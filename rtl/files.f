@@ -80,3 +80,10 @@ top/sq_axi_check.sv
 top/sq_dma.sv
 sq_engine_count.sv
 sq_engine_array.sv
+sq_parts_line.sv
+sq_parts_tail.sv
+sq_pe_parts.sv
+sq_array_parts.sv
+sq_act_blocks.sv
+sq_engine_ctl.sv
+sq_engine_scaled.sv

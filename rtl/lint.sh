@@ -178,6 +178,18 @@ lint sq_axi_check
 lint sq_sram
 lint sq_sram Width=8 Depth=3
 lint sq_engine_count
+for p in 1 4; do lint sq_engine_ctl Pairs=$p Words=3 Hold=1; done
+for h in "High=0" "High=1" "High=2 Element=2"; do
+  lint sq_parts_line HighPerBank=1 $h
+  lint sq_pe_parts HighLanes=1 ${h/Element/ActElement}
+  lint sq_array_parts Rows=1 HighPerBank=2 WeightHigh=0 ${h/Element/ActElement}
+done
+lint sq_pe_parts High=0 ActScale=2 WeightScale=2
+lint sq_pe_parts ActElement=2 WeightElement=2 High=2
+for s in 0 2; do lint sq_parts_tail WeightScale=$s; done
+for h in "HighPerBank=0" "HighPerBank=1 High=0 Element=0 Topk=2" "HighPerBank=2 High=1 Element=0"; do
+  lint sq_act_blocks $h
+done
 # The blocks, at their quick points.
 "$SQSIM" cosim --block all --list --json >"$LOG.points" 2>"$LOG" || fail "no list of points: $SQSIM"
 while read -r top parameters; do

@@ -48,6 +48,11 @@ package sq_pkg;
   localparam int unsigned SCALE_E8M0 = 2;
   localparam int unsigned SCALE_POW4 = 3;  // 2^0 .. 2^15 times what the row has in common
 
+  // High elements of a block and what stores them: enum sq_scaled_high.
+  localparam int unsigned HIGH_SPLIT = 0;  // mask bits, upper nibbles at the scale of the block
+  localparam int unsigned HIGH_OWN = 1;  // mask codes, high codes at a scale of the row
+  localparam int unsigned HIGH_BLOCK = 2;  // mask codes, high codes at a second scale of the block
+
   // What adds up the scaled sums of blocks: enum sq_scaled_acc.
   localparam int unsigned ACC_BINARY32 = 0;  // one rounding an addition (SPEC Q.7)
   localparam int unsigned ACC_FIXED = 1;  // an integer wide enough for all of them: exact
@@ -213,6 +218,22 @@ package sq_pkg;
   // Register stages of sq_array_scaled between its operands and the accumulator.
   function automatic int unsigned scaled_stages(int unsigned acc, int unsigned k);
     scaled_stages = ((acc == sq_pkg::ACC_BINARY32) ? 2 : 1) + ((k > 0) ? 1 : 0);
+  endfunction
+
+  // Of a line of sq_array_parts: its high elements and their scale; the pairs of parts that have a
+  // total of their own.
+  function automatic int unsigned high_element(int unsigned high, int unsigned element);
+    high_element = sq_pkg::ELEMENT_INT8;
+    if (element == sq_pkg::ELEMENT_E2M1) high_element = sq_pkg::ELEMENT_E4M3;
+    if (high == sq_pkg::HIGH_SPLIT) high_element = sq_pkg::ELEMENT_INT4;
+  endfunction
+
+  function automatic int unsigned high_scale(int unsigned high, int unsigned scale);
+    high_scale = (high == sq_pkg::HIGH_BLOCK) ? scale : sq_pkg::SCALE_NONE;
+  endfunction
+
+  function automatic int unsigned parts_pairs(int unsigned high, int unsigned weight_high);
+    parts_pairs = (high == sq_pkg::HIGH_SPLIT) ? 1 : (weight_high != 0) ? 4 : 2;
   endfunction
 
   // Controls of sq_gather_mux.

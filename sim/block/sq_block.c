@@ -41,7 +41,8 @@
     X(q4k_weight)    \
     X(operand_buffer) \
     X(dma)           \
-    X(engine_array)
+    X(engine_array)   \
+    X(engine_scaled)
 // clang-format on
 
 enum { SQ_LEAD_NBYTES = 64 }; // states of decoders

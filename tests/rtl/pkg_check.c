@@ -64,6 +64,9 @@ static void constants(void)
     require("sq_pkg::SCALE_E4M3", SQ_SCALED_E4M3);
     require("sq_pkg::SCALE_E8M0", SQ_SCALED_E8M0);
     require("sq_pkg::SCALE_POW4", SQ_SCALED_POW4);
+    require("sq_pkg::HIGH_SPLIT", SQ_SCALED_SPLIT);
+    require("sq_pkg::HIGH_OWN", SQ_SCALED_OWN);
+    require("sq_pkg::HIGH_BLOCK", SQ_SCALED_BLOCK);
     require("sq_pkg::ACC_BINARY32", SQ_SCALED_BINARY32);
     require("sq_pkg::ACC_FIXED", SQ_SCALED_FIXED);
     require("sq_pkg::CAUSE_BUSY", SQ_CAUSE_BUSY);
@@ -109,6 +112,14 @@ static void functions(void)
         snprintf(text, sizeof text, "sq_pkg::element_fraction(%u)", e);
         require(text, sq_scaled_element_fraction((enum sq_scaled_element)e));
     }
+    for (unsigned high = SQ_SCALED_SPLIT; high <= SQ_SCALED_BLOCK; high++)
+        for (unsigned i = 0; i < 2; i++) { // INT4, E2M1; high elements on one side, on both
+            const enum sq_scaled_element e = i ? SQ_SCALED_E2M1 : SQ_SCALED_INT4;
+            snprintf(text, sizeof text, "sq_pkg::high_element(%u, %u)", high, e);
+            require(text, sq_scaled_high_element((enum sq_scaled_high)high, e));
+            snprintf(text, sizeof text, "sq_pkg::parts_pairs(%u, %u)", high, i);
+            require(text, sq_scaled_pairs((enum sq_scaled_high)high, i));
+        }
     for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_FIXED; acc++)
         for (unsigned k = 0; k <= 2; k++) { // the stage of the operands is not in the RTL's
             snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u)", acc, k);

@@ -21,9 +21,10 @@ struct oracle_output {
     uint64_t word; // from when on a word may be offered
 };
 
-static inline struct oracle_output oracle_output(const struct input *in)
+// depth: of the units.
+static inline struct oracle_output oracle_output_of(const struct input *in, unsigned depth)
 {
-    struct oracle_output o = {.units = {.depth = combine_depth(in)},
+    struct oracle_output o = {.units = {.depth = depth},
                               .requant = {.depth = 3},
                               .is_int8 = param(in, "OutKind") == 2,
                               .hold = param(in, "Hold"),
@@ -33,6 +34,11 @@ static inline struct oracle_output oracle_output(const struct input *in)
     o.gone = calloc(o.depth, sizeof *o.gone);
     assert(o.gone);
     return o;
+}
+
+static inline struct oracle_output oracle_output(const struct input *in)
+{
+    return oracle_output_of(in, combine_depth(in));
 }
 
 static inline void oracle_output_free(struct oracle_output *o)

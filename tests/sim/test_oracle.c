@@ -18,6 +18,7 @@
 #include "sim/block/sq_case.h"
 #include "tests/sim/oracle.h"
 #include "tests/sim/oracle_blocks.h"
+#include "tests/sim/oracle_engine_scaled.h"
 #include "tests/sim/oracle_engines.h"
 #include "tests/sim/oracle_output.h"
 #include "tests/sim/oracle_scaled.h"
@@ -60,6 +61,7 @@ static const struct {
     {"q4k_weight", foretell_meta24}, // latency 2, a beat per cycle
     {"operand_buffer", foretell_operand_buffer},
     {"engine_array", foretell_engine_array},
+    {"engine_scaled", foretell_engine_scaled},
 };
 
 // ---- the run of a cycle model ----------------------------------------------------------------

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Control of an engine whose operands are two streams that go together, and whose tiles are Pairs
+// tiles of sq_output (a total of each pair of parts): which beat ends a tile and a job, which
+// word is the last, and what was wrong in the job up to it. A job is `tiles` tiles of `blocks` beats
+// of both operands and one beat of scales.
+`include "sq_assert.svh"
+
+module sq_engine_ctl #(
+  parameter  int unsigned Pairs = 1,
+  parameter  int unsigned Words = 1,  // of a tile of outputs
+  parameter  int unsigned Hold = 0,   // of sq_output
+  localparam int unsigned PairW = sq_pkg::index_w(Pairs)
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  // jobs, both counts >= 1
+  input  logic                        job_valid_i,
+  output logic                        job_ready_o,
+  input  logic [15:0]                 job_blocks_i,
+  input  logic [15:0]                 job_tiles_i,
+  // operands, together to the array
+  input  logic                        act_valid_i,
+  output logic                        act_ready_o,
+  input  logic                        weight_valid_i,
+  output logic                        weight_ready_o,
+  output logic                        array_valid_o,
+  input  logic                        array_ready_i,
+  output logic                        array_last_o,
+  // a tile of a pair, as sq_output takes it
+  input  logic                        tile_fire_i,
+  input  logic [sq_pkg::N_ERRORS-1:0] tile_error_i,
+  // scales, Pairs times to the output stage
+  input  logic                        scale_valid_i,
+  output logic                        scale_ready_o,
+  input  logic                        scale_error_i,
+  output logic                        stage_valid_o,
+  input  logic                        stage_ready_i,
+  output logic                        stage_last_o,
+  output logic [PairW-1:0]            stage_pair_o,
+  output logic [sq_pkg::N_ERRORS:0]   stage_tag_o,   // the tile ends its job; errors
+  // words
+  input  logic                        word_fire_i,
+  input  logic [sq_pkg::N_ERRORS:0]   word_tag_i,
+  output logic                        word_last_o,   // of the job
+  output logic [sq_pkg::N_ERRORS-1:0] word_error_o
+);
+
+  // ---- jobs: counted at the operands and, two jobs later at most, at the scales -----------------
+  logic in_job_ready, scale_job_ready, next_valid, next_ready;
+  logic in_busy, in_fire, scale_busy, scale_fire, scale_job_last;
+  logic unused_in_tiles, unused_in_job, unused_scale_middle, unused_scale_job;
+  logic [15:0] next;
+  assign job_ready_o = in_job_ready && scale_job_ready;
+
+  sq_engine_count u_in_count (
+    .clk_i, .rst_ni,
+    .job_valid_i(job_valid_i && scale_job_ready), .job_ready_o(in_job_ready),
+    .job_inner_i(job_blocks_i), .job_middle_i(job_tiles_i), .job_outer_i(16'd1),
+    .busy_o(in_busy), .step_i(in_fire),
+    .inner_last_o(array_last_o), .middle_last_o(unused_in_tiles), .last_o(unused_in_job)
+  );
+  sq_fifo #(.Width(16), .Depth(2)) u_next (
+    .clk_i, .rst_ni,
+    .in_valid_i(job_valid_i && in_job_ready), .in_ready_o(scale_job_ready),
+    .in_data_i(job_tiles_i),
+    .out_valid_o(next_valid), .out_ready_i(next_ready), .out_data_o(next)
+  );
+  sq_engine_count u_scale_count (
+    .clk_i, .rst_ni,
+    .job_valid_i(next_valid), .job_ready_o(next_ready),
+    .job_inner_i(next), .job_middle_i(16'd1), .job_outer_i(16'd1),
+    .busy_o(scale_busy), .step_i(scale_fire),
+    .inner_last_o(scale_job_last), .middle_last_o(unused_scale_middle), .last_o(unused_scale_job)
+  );
+
+  // ---- operands ---------------------------------------------------------------------------------
+  assign array_valid_o = in_busy && act_valid_i && weight_valid_i;
+  assign act_ready_o = array_ready_i && in_busy && weight_valid_i;
+  assign weight_ready_o = array_ready_i && in_busy && act_valid_i;
+  assign in_fire = array_valid_o && array_ready_i;
+
+  // ---- scales -----------------------------------------------------------------------------------
+  logic [PairW-1:0] pair_q;
+  assign stage_valid_o = scale_valid_i && scale_busy;
+  assign stage_last_o = pair_q == PairW'(Pairs - 1);
+  assign stage_pair_o = pair_q;
+  assign scale_ready_o = scale_busy && stage_ready_i && stage_last_o;
+  assign scale_fire = scale_valid_i && scale_ready_o;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pair_q <= '0;
+    else if (stage_valid_o && stage_ready_i) pair_q <= stage_last_o ? '0 : pair_q + 1'b1;
+  end
+
+  // ---- errors -----------------------------------------------------------------------------------
+  // A tile goes with its scales, or before them if it is held; then the next one may go with them.
+  logic [sq_pkg::N_ERRORS-1:0] known, scale_errors, errors_q;
+  always_comb begin
+    scale_errors = '0;
+    scale_errors[sq_pkg::ERROR_SCALE] = scale_error_i;
+  end
+  assign known = errors_q | scale_errors | ((Hold != 0) ? '0 : tile_error_i);
+  assign stage_tag_o = {scale_job_last, known};
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) errors_q <= '0;
+    else errors_q <= (!scale_fire ? errors_q : scale_job_last ? '0 : known) |
+                     ((Hold != 0 && tile_fire_i) ? tile_error_i : '0);
+  end
+
+  // ---- words ------------------------------------------------------------------------------------
+  localparam int unsigned WordW = sq_pkg::index_w(Words);
+  logic [WordW-1:0] word_q;
+  logic word_ends;
+  assign word_ends = word_q == WordW'(Words - 1);
+  assign word_last_o = word_tag_i[sq_pkg::N_ERRORS] && word_ends;
+  assign word_error_o = word_tag_i[sq_pkg::N_ERRORS-1:0];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) word_q <= '0;
+    else if (word_fire_i) word_q <= word_ends ? '0 : word_q + 1'b1;
+  end
+
+  logic unused;
+  assign unused = ^{unused_in_tiles, unused_in_job, unused_scale_middle, unused_scale_job};
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(ArrayHeldOnStall, array_valid_o, array_ready_i, array_last_o)
+
+endmodule

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine of block-scaled formats (SPEC Q): MX formats and MX+, NVFP4, NVINT4, NVINT5, and banks
+// with high elements, on the side of the activations or (WeightHigh) on both. Stored bits in, outputs
+// out:
+//
+//   act     blocks of all rows ------[Encode: sq_act_blocks]--+
+//   weight  blocks of all columns ----------------------------+-> array -> sq_output -> words
+//   scale   binary32, above the blocks of columns and rows -----------------^
+// A job is `tiles` tiles of outputs of `blocks` beats of both operands and a beat of scales each.
+// Encode = 1: activations come as bfloat16, divided by what stands above their blocks (SPEC Q.5b):
+// a constant of the layer, or known of the token since the layer before put it out.
+//
+// The array is sq_array_scaled, or sq_array_parts where both sides have high elements, or those
+// of the activations have codes of their own; this one gives a total for each pair of parts, which go
+// through the output stage one after the other: the scales are those of their parts.
+//
+// A beat that is malformed counts as the array says; its kind comes out with the outputs of its
+// tile and all later ones of the job, complete with the last word: CODE (no value), SCALE (no
+// number; an activation that is not finite), MASK (other than HighPerBank high elements, a place in a
+// block of scale 0).
+`include "sq_assert.svh"
+
+module sq_engine_scaled #(
+  parameter  int unsigned Rows = 2,
+  parameter  int unsigned Cols = 2,
+  parameter  int unsigned BankLen = 16,
+  parameter  int unsigned HighPerBank = 0,
+  parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
+  parameter  int unsigned WeightHigh = 0,
+  parameter  int unsigned ActElement = sq_pkg::ELEMENT_E2M1,
+  parameter  int unsigned WeightElement = sq_pkg::ELEMENT_E2M1,
+  parameter  int unsigned ActScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned WeightScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned Encode = 0,
+  parameter  int unsigned Topk = sq_pkg::TOPK_RANK,  // Encode
+  // output stage
+  parameter  int unsigned Lanes = 2,
+  parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
+  parameter  int unsigned PortLen = 1,
+  parameter  int unsigned Depth = 2,
+  parameter  int unsigned Hold = 0,
+  localparam bit          HasHigh = HighPerBank > 0,
+  localparam bit          IsSplit = High == sq_pkg::HIGH_SPLIT,
+  localparam int unsigned HighLanes = HasHigh ? HighPerBank : 1,
+  localparam int unsigned MaskW = (HasHigh && IsSplit) ? BankLen : 1,
+  localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
+  localparam int unsigned XW = (Encode != 0) ? Rows * BankLen * 16 : 1,
+  localparam int unsigned ActLineW = BankLen * sq_pkg::element_code_w(ActElement),
+  localparam int unsigned WeightLineW = BankLen * sq_pkg::element_code_w(WeightElement),
+  localparam int unsigned ActHighW =
+      HighLanes * sq_pkg::element_code_w(sq_pkg::high_element(High, ActElement)),
+  localparam int unsigned WeightHighW =
+      HighLanes * sq_pkg::element_code_w(sq_pkg::high_element(High, WeightElement)),
+  localparam int unsigned OutW = sq_pkg::out_w(OutKind)
+) (
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  // jobs, both counts >= 1
+  input  logic                        job_valid_i,
+  output logic                        job_ready_o,
+  input  logic [15:0]                 job_blocks_i,
+  input  logic [15:0]                 job_tiles_i,
+  // a block of every row: bfloat16, or as it is stored
+  input  logic                        act_valid_i,
+  output logic                        act_ready_o,
+  input  logic [XW-1:0]               act_x_i,           // Encode
+  input  logic [Rows*ActLineW-1:0]    act_code_i,
+  input  logic [Rows*ActHighW-1:0]    act_high_i,        // HighPerBank > 0, compact
+  input  logic [Rows*MaskW-1:0]       act_mask_i,        // SPLIT
+  input  logic [Rows*8-1:0]           act_scale_i,
+  input  logic [Rows*8-1:0]           act_high_scale_i,  // BLOCK
+  input  logic [Rows*PlaceW-1:0]      act_place_i,       // PLUS
+  // ... and of every column; high elements with WeightHigh
+  input  logic                        weight_valid_i,
+  output logic                        weight_ready_o,
+  input  logic [Cols*WeightLineW-1:0] weight_code_i,
+  input  logic [Cols*WeightHighW-1:0] weight_high_i,
+  input  logic [Cols*MaskW-1:0]       weight_mask_i,
+  input  logic [Cols*8-1:0]           weight_scale_i,
+  input  logic [Cols*8-1:0]           weight_high_scale_i,
+  input  logic [Cols*PlaceW-1:0]      weight_place_i,
+  // scales above the blocks of a tile, of low and of high elements
+  input  logic                        scale_valid_i,
+  output logic                        scale_ready_o,
+  input  logic [Cols*32-1:0]          scale_col_lo_i,
+  input  logic [Cols*32-1:0]          scale_col_hi_i,
+  input  logic [Rows*32-1:0]          scale_row_lo_i,
+  input  logic [Rows*32-1:0]          scale_row_hi_i,
+  // outputs
+  output logic                        out_valid_o,
+  input  logic                        out_ready_i,
+  output logic [PortLen*OutW-1:0]     out_y_o,
+  output logic                        out_last_o,        // of the job
+  output logic [sq_pkg::N_ERRORS-1:0] out_error_o
+);
+
+  localparam int unsigned Pes = Rows * Cols;
+  localparam bit HasParts = HasHigh && (WeightHigh != 0 || !IsSplit);
+  localparam int unsigned Pairs = HasParts ? sq_pkg::parts_pairs(High, WeightHigh) : 1;
+  localparam int unsigned PairW = sq_pkg::index_w(Pairs);
+  localparam int unsigned ErrorW = sq_pkg::N_ERRORS;
+
+  // ---- activations ------------------------------------------------------------------------------
+  logic blocks_valid, blocks_ready;
+  logic [Rows*ActLineW-1:0] act_code;
+  logic [Rows*ActHighW-1:0] act_high;
+  logic [Rows*MaskW-1:0] act_mask;
+  logic [Rows*8-1:0] act_scale;
+  if (Encode != 0) begin : gen_encode
+    localparam int unsigned EncodedMaskW = HasHigh ? BankLen : 1;
+    logic [Rows*EncodedMaskW-1:0] mask;
+    logic unused_stored;
+    sq_act_blocks #(
+      .Rows(Rows), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High),
+      .Element(ActElement), .Scale(ActScale), .Topk(Topk)
+    ) u_blocks (
+      .clk_i, .rst_ni, .in_valid_i(act_valid_i), .in_ready_o(act_ready_o), .in_x_i(act_x_i),
+      .out_valid_o(blocks_valid), .out_ready_i(blocks_ready), .out_code_o(act_code),
+      .out_high_o(act_high), .out_mask_o(mask), .out_scale_o(act_scale)
+    );
+    if (EncodedMaskW == MaskW) begin : gen_mask
+      assign act_mask = mask;
+    end else begin : gen_no_mask  // its codes say it
+      logic unused_mask;
+      assign unused_mask = ^mask;
+      assign act_mask = '0;
+    end
+    assign unused_stored = ^{act_code_i, act_high_i, act_mask_i, act_scale_i};
+  end else begin : gen_coded
+    logic unused_x;
+    assign unused_x = ^act_x_i;
+    assign blocks_valid = act_valid_i;
+    assign act_ready_o = blocks_ready;
+    assign act_code = act_code_i;
+    assign act_high = act_high_i;
+    assign act_mask = act_mask_i;
+    assign act_scale = act_scale_i;
+  end
+
+  // ---- control ----------------------------------------------------------------------------------
+  logic array_valid, array_ready, array_last, tile_valid, tile_ready;
+  logic pair_valid, pair_ready, stage_valid, stage_ready, stage_last, scale_error;
+  logic [PairW-1:0] pair;
+  logic [ErrorW:0] stage_tag, word_tag;
+  logic [ErrorW-1:0] tile_error;
+  sq_engine_ctl #(.Pairs(Pairs), .Words(Pes / PortLen), .Hold(Hold)) u_ctl (
+    .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i,
+    .act_valid_i(blocks_valid), .act_ready_o(blocks_ready), .weight_valid_i, .weight_ready_o,
+    .array_valid_o(array_valid), .array_ready_i(array_ready), .array_last_o(array_last),
+    .tile_fire_i(pair_valid && pair_ready), .tile_error_i(tile_error),
+    .scale_valid_i, .scale_ready_o, .scale_error_i(scale_error),
+    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .stage_last_o(stage_last),
+    .stage_pair_o(pair), .stage_tag_o(stage_tag),
+    .word_fire_i(out_valid_o && out_ready_i), .word_tag_i(word_tag), .word_last_o(out_last_o),
+    .word_error_o(out_error_o)
+  );
+
+  // ---- the array: totals of a tile, pair after pair ---------------------------------------------
+  logic [Pairs*Pes*32-1:0] total;
+  logic [Pes*32-1:0] p;
+  if (HasParts) begin : gen_parts
+    logic unused_place;
+    logic [Rows*BankLen-1:0] row_mask;
+    logic [Cols*BankLen-1:0] col_mask;
+    assign unused_place = ^{act_place_i, weight_place_i};
+    if (IsSplit) begin : gen_mask
+      assign row_mask = act_mask;
+      assign col_mask = weight_mask_i;
+    end else begin : gen_no_mask
+      logic unused_mask;
+      assign unused_mask = ^{act_mask, weight_mask_i};
+      assign row_mask = '0;
+      assign col_mask = '0;
+    end
+    sq_array_parts #(
+      .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High),
+      .WeightHigh(WeightHigh), .ActElement(ActElement), .WeightElement(WeightElement),
+      .ActScale(ActScale), .WeightScale(WeightScale)
+    ) u_array (
+      .clk_i, .rst_ni, .in_valid_i(array_valid), .in_ready_o(array_ready), .in_last_i(array_last),
+      .in_act_i(act_code), .in_act_high_i(act_high), .in_act_mask_i(row_mask),
+      .in_act_scale_i(act_scale), .in_act_high_scale_i(act_high_scale_i),
+      .in_weight_i(weight_code_i), .in_weight_high_i(weight_high_i), .in_weight_mask_i(col_mask),
+      .in_weight_scale_i(weight_scale_i), .in_weight_high_scale_i(weight_high_scale_i),
+      .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_y_o(total), .out_error_o(tile_error)
+    );
+  end else begin : gen_scaled
+    logic [Pes*32-1:0] unused_top, unused_high;
+    logic unused_parts;
+    assign unused_parts =
+        ^{weight_high_i, weight_mask_i, act_high_scale_i, weight_high_scale_i, unused_top, unused_high};
+    sq_array_scaled #(
+      .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank),
+      .ActElement(ActElement), .WeightElement(WeightElement), .ActScale(ActScale),
+      .WeightScale(WeightScale)
+    ) u_array (
+      .clk_i, .rst_ni, .in_valid_i(array_valid), .in_ready_o(array_ready), .in_last_i(array_last),
+      .in_act_i(act_code), .in_high_i(act_high), .in_mask_i(act_mask), .in_act_scale_i(act_scale),
+      .in_act_place_i(act_place_i), .in_weight_i(weight_code_i),
+      .in_weight_scale_i(weight_scale_i), .in_weight_place_i(weight_place_i),
+      .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_y_o(total),
+      .out_y_top_o(unused_top), .out_y_high_o(unused_high), .out_error_o(tile_error)
+    );
+  end
+  sq_bank_steps #(.Lanes(Pes), .BankLen(Pairs * Pes), .Width(32)) u_pairs (
+    .clk_i, .rst_ni, .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_data_i(total),
+    .out_valid_o(pair_valid), .out_ready_i(pair_ready), .out_data_o(p)
+  );
+
+  // ---- scales: high ones of the column with every second pair, of the row behind those ---------
+  logic [Cols*32-1:0] scale_col;
+  logic [Rows*32-1:0] scale_row;
+  logic [Cols-1:0] bad_col;
+  logic [Rows-1:0] bad_row;
+  localparam bit HasColHi = Pairs == 4;
+  localparam bit HasRowHi = Pairs > 1;
+  if (Pairs == 4) begin : gen_four
+    assign scale_col = pair[0] ? scale_col_hi_i : scale_col_lo_i;
+    assign scale_row = pair[1] ? scale_row_hi_i : scale_row_lo_i;
+  end else if (Pairs == 2) begin : gen_two
+    assign scale_col = scale_col_lo_i;
+    assign scale_row = pair[0] ? scale_row_hi_i : scale_row_lo_i;
+  end else begin : gen_one
+    logic unused_pair;
+    assign unused_pair = pair[0];
+    assign scale_col = scale_col_lo_i;
+    assign scale_row = scale_row_lo_i;
+  end
+  for (genvar c = 0; c < Cols; c++) begin : gen_col_check
+    logic [31:0] lo, hi;
+    assign lo = scale_col_lo_i[c*32 +: 32];
+    assign hi = scale_col_hi_i[c*32 +: 32];
+    assign bad_col[c] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
+                        (HasColHi && (hi[31] || &hi[30:23] || hi[30:0] == '0));
+  end
+  for (genvar r = 0; r < Rows; r++) begin : gen_row_check
+    logic [31:0] lo, hi;
+    assign lo = scale_row_lo_i[r*32 +: 32];
+    assign hi = scale_row_hi_i[r*32 +: 32];
+    assign bad_row[r] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
+                        (HasRowHi && (hi[31] || &hi[30:23] || hi[30:0] == '0));
+  end
+  assign scale_error = |{bad_col, bad_row};
+
+  // ---- outputs ----------------------------------------------------------------------------------
+  sq_output #(
+    .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(sq_pkg::COMBINE_FLOAT), .OutKind(OutKind),
+    .PortLen(PortLen), .Depth(Depth), .Hold(Hold), .TagW(ErrorW + 1)
+  ) u_output (
+    .clk_i, .rst_ni,
+    .in_valid_i(pair_valid), .in_ready_o(pair_ready), .in_p_lo_i(p), .in_p_hi_i({(Pes * 32){1'b0}}),
+    .in_tag_i({(ErrorW + 1){1'b0}}),
+    .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i(stage_last),
+    .scale_col_lo_i(scale_col), .scale_col_hi_i({(Cols * 32){1'b0}}),
+    .scale_row_lo_i(scale_row), .scale_row_hi_i({(Rows * 32){1'b0}}), .scale_tag_i(stage_tag),
+    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)
+  );
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_last_o, out_error_o})
+
+endmodule

@@ -1,0 +1,757 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_engine_scaled: jobs of block-scaled operands to outputs. What is said of activations that come
+// as bfloat16, and when, is said by sq_act_scale; the product is that of the formats (SPEC Q.7).
+#include <assert.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sq_bs_plain.h"
+#include "models/sq_topk.h"
+#include "sim/block/sq_case.h"
+#include "sim/block/sq_engine.h"
+#include "sim/block/sq_engine_scaled_draw.h"
+#include "sim/block/sq_line.h"
+
+enum { ACT_SCALE_OUT_MAX = 1 + 3 * SQ_BS_BLOCK_MAX };
+
+// ---- operands -------------------------------------------------------------------------------
+
+struct operand {
+    struct sq_bs c;
+    unsigned errors; // bits of enum sq_scaled_error
+};
+
+static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct sq_es_side *s)
+{
+    const bool is_e8m0 = s->scale_kind == SQ_SCALED_E8M0;
+    const bool is_split = s->k > 0 && s->high_kind == SQ_SCALED_SPLIT;
+    return (struct sq_bs_format){.kind = l->pairs > 1                   ? SQ_BS_SQ
+                                         : is_split                     ? SQ_BS_SPLIT
+                                         : s->element == SQ_SCALED_PLUS ? SQ_BS_PLUS
+                                         : is_e8m0                      ? SQ_BS_MX
+                                                                        : SQ_BS_NV,
+                                 .element = sq_scaled_element_of(s->element),
+                                 .block = s->bank,
+                                 .high_per_block = l->act.k,
+                                 .is_high_block = s->high_kind == SQ_SCALED_BLOCK,
+                                 .is_power_of_two = is_split && is_e8m0};
+}
+
+static void alloc_operand(struct operand *o, struct sq_bs_format f, size_t n, size_t blocks)
+{
+    const size_t k = blocks * f.block;
+    *o = (struct operand){.c = {.f = f, .n = n, .k = k, .k_orig = k}};
+    o->c.code = calloc(n * k, 1);
+    o->c.high = calloc(n * k, 1);
+    o->c.is_high = calloc(n * k, 1);
+    bool ok = o->c.code && o->c.high && o->c.is_high;
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        o->c.scale[p] = calloc(n * blocks, 1);
+        o->c.global[p] = calloc(n, sizeof(float));
+        ok = ok && o->c.scale[p] && o->c.global[p];
+    }
+    if (!ok)
+        abort();
+}
+
+static void free_operand(struct operand *o)
+{
+    free(o->c.code);
+    free(o->c.high);
+    free(o->c.is_high);
+    for (unsigned p = 0; p < SQ_BS_PARTS; p++) {
+        free(o->c.scale[p]);
+        free(o->c.global[p]);
+    }
+}
+
+// A block of a line as it is stored.
+struct stored {
+    const int32_t *code, *high, *mask;
+    int32_t scale, high_scale, place;
+    int32_t encoded[ACT_SCALE_OUT_MAX], compact[SQ_BS_BLOCK_MAX];
+};
+
+// What sq_act_scale makes of a block; one with an element that is not finite is zeros at a scale
+// that is no number.
+static void encode(const unsigned *v, const struct sq_es_side *s, const int32_t *x,
+                   struct stored *b)
+{
+    unsigned value[SQ_PARAMS_MAX];
+    int32_t block[SQ_BS_BLOCK_MAX] = {0};
+    bool is_finite = true;
+    const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
+    for (unsigned i = 0; i < s->bank; i++)
+        is_finite = is_finite && (x[i] & 0x7f80) != 0x7f80;
+    if (is_finite)
+        memcpy(block, x, s->bank * sizeof *x);
+    const struct sq_group in = {.record = block};
+    memset(b->encoded, 0, sizeof b->encoded);
+    sq_es_encoder(v, value);
+    (void)sq_act_scale_block.golden(value, &in, b->encoded);
+    b->scale = is_finite ? b->encoded[0] : s->scale_kind == SQ_SCALED_E8M0 ? 0xff : 0x7f;
+    b->code = b->encoded + 1;
+    b->high = b->code + s->bank;
+    b->mask = b->high + (is_split ? s->bank : s->k);
+    if (s->k == 0 || !is_split)
+        return;
+    for (unsigned i = 0, n = 0; i < s->bank; i++)
+        if (b->mask[i])
+            b->compact[n++] = b->high[i];
+    b->high = b->compact;
+}
+
+static void get_stored(const unsigned *v, const struct sq_es_side *s, const int32_t *record,
+                       unsigned r, struct stored *b)
+{
+    const int line = (int)(r * s->bank);
+    b->high_scale = b->place = 0;
+    b->high = b->mask = NULL;
+    if (s->x != SQ_ES_NONE) {
+        encode(v, s, record + s->x + line, b);
+        return;
+    }
+    b->code = record + s->code + line;
+    b->scale = record[s->scale + (int)r];
+    if (s->high != SQ_ES_NONE)
+        b->high = record + s->high + (int)(r * s->k);
+    if (s->mask != SQ_ES_NONE)
+        b->mask = record + s->mask + line;
+    if (s->high_scale != SQ_ES_NONE)
+        b->high_scale = record[s->high_scale + (int)r];
+    if (s->place != SQ_ES_NONE)
+        b->place = record[s->place + (int)r];
+}
+
+static void raise(struct operand *o, enum sq_scaled_error kind, bool is_wrong)
+{
+    o->errors |= (unsigned)is_wrong << kind;
+}
+
+// What a code counts as: of no number 0, but for the lowest integer.
+static uint8_t load_code(struct operand *o, enum sq_element e, bool is_skipped, int32_t code)
+{
+    const bool is_number = sq_element_is_number(e, (uint8_t)code);
+    raise(o, SQ_SCALED_ERROR_CODE, !is_skipped && !is_number);
+    return is_number || sq_element_is_int(e) ? (uint8_t)code : 0;
+}
+
+// A code of a scale, or one of a scale that is 1.
+static uint8_t load_scale(struct operand *o, enum sq_scaled_scale kind, int32_t code,
+                          bool *is_scale)
+{
+    *is_scale = sq_scaled_is_scale(kind, (uint8_t)code);
+    raise(o, SQ_SCALED_ERROR_SCALE, !*is_scale);
+    return *is_scale && kind != SQ_SCALED_NONE ? (uint8_t)code
+           : kind == SQ_SCALED_E8M0            ? 127
+                                               : 0x38;
+}
+
+// Which elements are high ones: the first k that are marked, but for one that stands too far up for
+// its lane (sq_gather_mux, Window).
+static void load_high(struct operand *o, const struct sq_es_side *s, const struct stored *b,
+                      size_t at, bool is_scale)
+{
+    const bool is_split = s->high_kind == SQ_SCALED_SPLIT;
+    const enum sq_element e =
+        sq_scaled_element_of(sq_scaled_high_element(s->high_kind, s->element));
+    uint8_t high[SQ_BS_BLOCK_MAX];
+    bool has_scale = is_scale;
+    if (s->high_kind == SQ_SCALED_BLOCK)
+        o->c.scale[1][at / s->bank] = load_scale(o, s->scale_kind, b->high_scale, &has_scale);
+    for (unsigned t = 0; t < s->k; t++) {
+        raise(o, SQ_SCALED_ERROR_CODE, !is_split && b->high[t] == 0x80); // -0 of E4M3
+        high[t] = load_code(o, e, is_split, b->high[t]);
+    }
+    unsigned n = 0;
+    for (unsigned i = 0; i < s->bank; i++) {
+        if (is_split ? !b->mask[i] : b->code[i] != SQ_ES_MASK_CODE)
+            continue;
+        if (!is_split)
+            o->c.code[at + i] = 0;
+        if (n < s->k && i <= s->bank - s->k + n) {
+            o->c.is_high[at + i] = 1;
+            o->c.high[at + i] = has_scale || s->high_kind == SQ_SCALED_OWN ? high[n] : 0;
+        }
+        n++;
+    }
+    raise(o, SQ_SCALED_ERROR_MASK, n != s->k);
+}
+
+static void load_block(struct operand *o, const struct sq_es_side *s, const struct stored *b,
+                       size_t at)
+{
+    bool is_scale;
+    o->c.scale[0][at / s->bank] = load_scale(o, s->scale_kind, b->scale, &is_scale);
+    for (unsigned i = 0; i < s->bank; i++) {
+        const bool is_skipped =
+            s->k > 0 && (b->mask ? b->mask[i] != 0 : b->code[i] == SQ_ES_MASK_CODE);
+        const uint8_t code = load_code(o, o->c.f.element, is_skipped, b->code[i]);
+        o->c.code[at + i] = is_scale ? code : 0;
+    }
+    if (s->k > 0)
+        load_high(o, s, b, at, is_scale);
+    if (s->place == SQ_ES_NONE)
+        return;
+    raise(o, SQ_SCALED_ERROR_MASK, b->scale == 0 && b->place != 0);
+    if (b->scale != 0 && is_scale)
+        o->c.is_high[at + (size_t)b->place] = 1;
+}
+
+static void load_operand(const unsigned *v, const struct sq_es_layout *l,
+                         const struct sq_es_side *s, const int32_t *first, uint32_t blocks,
+                         struct operand *o)
+{
+    alloc_operand(o, format_of(l, s), s->lines, blocks);
+    for (uint32_t j = 0; j < blocks; j++)
+        for (unsigned r = 0; r < s->lines; r++) {
+            struct stored b;
+            get_stored(v, s, first + j * l->len, r, &b);
+            load_block(o, s, &b, (r * (size_t)blocks + j) * s->bank);
+        }
+}
+
+// ---- values ---------------------------------------------------------------------------------
+
+// A scale that is none counts as 0.
+static float scale_of(const int32_t *bits)
+{
+    float x;
+    memcpy(&x, bits, sizeof x);
+    return sq_engine_is_scale(*bits) ? x : 0;
+}
+
+static bool are_scales(const int32_t *bits, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!sq_engine_is_scale(bits[i]))
+            return false;
+    return true;
+}
+
+static bool is_wrong_scale(const struct sq_es_layout *l, const int32_t *scale)
+{
+    const size_t cols = l->c.cols, rows = l->c.rows;
+    return !are_scales(scale, l->pairs == 4 ? 2 * cols : cols) ||
+           !are_scales(scale + 2 * cols, l->pairs > 1 ? 2 * rows : rows);
+}
+
+// A tile, y [rows * cols], from its first record; scales col_lo, col_hi, row_lo, row_hi. Returns
+// bits of enum sq_scaled_error.
+static unsigned tile_of(const unsigned *v, const struct sq_es_layout *l, const int32_t *first,
+                        uint32_t blocks, const int32_t *scale, float *y)
+{
+    const size_t cols = l->c.cols, rows = l->c.rows;
+    struct operand x, w;
+    load_operand(v, l, &l->act, first, blocks, &x);
+    load_operand(v, l, &l->weight, first, blocks, &w);
+    for (size_t c = 0; c < cols; c++) {
+        w.c.global[0][c] = scale_of(scale + c);
+        w.c.global[1][c] = l->pairs == 4 ? scale_of(scale + cols + c) : 0;
+    }
+    for (size_t r = 0; r < rows; r++) {
+        x.c.global[0][r] = scale_of(scale + 2 * cols + r);
+        x.c.global[1][r] = l->pairs > 1 ? scale_of(scale + 2 * cols + rows + r) : 0;
+    }
+    void *const scratch = malloc(sq_bs_plain_scratch(&w.c));
+    if (!scratch)
+        abort();
+    for (size_t c0 = 0; c0 < cols; c0 += SQ_BS_PLAIN_CHANNELS) {
+        sq_bs_plain_load(&w.c, c0, scratch);
+        for (size_t r = 0; r < rows; r++) {
+            float some[SQ_BS_PLAIN_CHANNELS];
+            sq_bs_plain(&w.c, c0, &x.c, r, scratch, some);
+            for (size_t c = c0; c < cols && c < c0 + SQ_BS_PLAIN_CHANNELS; c++)
+                y[r * cols + c] = some[c - c0];
+        }
+    }
+    const unsigned errors = x.errors | w.errors;
+    free(scratch);
+    free_operand(&x);
+    free_operand(&w);
+    return errors | (unsigned)is_wrong_scale(l, scale) << SQ_SCALED_ERROR_SCALE;
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    const size_t pes = (size_t)l.c.rows * l.c.cols, words = pes / l.c.port_len;
+    const size_t word_len = l.c.port_len + SQ_ENGINE_WORD_FIELDS;
+    const uint32_t blocks = (uint32_t)in->record[SQ_ES_BLOCKS];
+    const uint32_t tiles = (uint32_t)in->record[SQ_ES_TILES];
+    float *const y = malloc(pes * sizeof *y);
+    int32_t *const bits = malloc(pes * sizeof *bits);
+    unsigned errors = 0;
+    if (!y || !bits)
+        abort();
+    for (uint32_t t = 0; t < tiles; t++) {
+        const int32_t *const scale = in->record + t * l.len + l.scale;
+        errors |= tile_of(v, &l, in->record + (size_t)t * blocks * l.len, blocks, scale, y);
+        (void)sq_output_end(&l.c, scale - 1, y, bits); // FLOAT reads no scale at the end
+        for (size_t w = 0; w < words; w++, out += word_len) {
+            memcpy(out, bits + w * l.c.port_len, l.c.port_len * sizeof *out);
+            out[l.c.port_len] = t + 1 == tiles && w + 1 == words;
+            out[l.c.port_len + 1] = (int32_t)errors;
+        }
+    }
+    free(y);
+    free(bits);
+    return tiles * words;
+}
+
+// ---- cases ----------------------------------------------------------------------------------
+
+static void put_job(uint32_t blocks, uint32_t tiles, int32_t *record, uint32_t *len)
+{
+    record[SQ_ES_BLOCKS] = (int32_t)blocks;
+    record[SQ_ES_TILES] = (int32_t)tiles;
+    len[SQ_ES_JOB] = 1;
+    len[SQ_ES_ACT] = len[SQ_ES_WEIGHT] = blocks * tiles;
+    len[SQ_ES_SCALE] = tiles;
+}
+
+static void draw_beat(const unsigned *v, const struct sq_es_layout *l, struct sq_rng *rng,
+                      enum sq_stimulus kind, int32_t *record)
+{
+    sq_es_draw_side(v, &l->act, rng, kind, record);
+    sq_es_draw_side(v, &l->weight, rng, kind, record);
+}
+
+// The scales of a tile, aimed at a cancellation or a tie of what its first pair of parts gives.
+static void draw_scale(const unsigned *v, const struct sq_es_layout *l, struct sq_rng *rng,
+                       enum sq_stimulus kind, const int32_t *first, uint32_t blocks, int32_t *scale)
+{
+    const size_t n = sq_output_scale_len(&l->c), pes = (size_t)l->c.rows * l->c.cols;
+    int32_t *const beat = calloc(n, sizeof *beat), *const sum = calloc(pes, sizeof *sum);
+    float *const y = calloc(pes, sizeof *y);
+    assert(beat && sum && y);
+    for (size_t i = 0; i < n - 1; i++) // of the first pair of parts alone
+        beat[i] =
+            i < l->c.cols || (i >= 2 * l->c.cols && i < 2 * l->c.cols + l->c.rows) ? 0x3f800000 : 0;
+    (void)tile_of(v, l, first, blocks, beat, y);
+    for (size_t i = 0; i < pes; i++) {
+        sum[i] = (int32_t)sq_combine_bits(y[i]);
+        y[i] = 0;
+    }
+    sq_output_draw_scale(&l->c, rng, kind, true, beat);
+    sq_output_aim_scale(&l->c, rng, sum, sum, y, beat);
+    memcpy(scale, beat + 1, (n - 1) * sizeof *scale);
+    free(beat);
+    free(sum);
+    free(y);
+}
+
+static void draw_tile(const unsigned *v, const struct sq_es_layout *l, struct sq_rng *rng,
+                      enum sq_stimulus kind, uint32_t blocks, int32_t *first, int32_t *scale)
+{
+    for (uint32_t b = 0; b < blocks; b++)
+        draw_beat(v, l, rng, kind, first + b * l->len);
+    draw_scale(v, l, rng, kind, first, blocks, scale + l->scale);
+}
+
+// One thing wrong, of the kind: of an operand of a beat, or, for a scale, above the blocks of a
+// tile. False where the format has no such thing.
+static bool spoil(const struct sq_es_layout *l, struct sq_rng *rng, enum sq_scaled_error kind,
+                  int32_t *record, int32_t *scales)
+{
+    static const int32_t wrong_scale[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
+    if (kind == SQ_SCALED_ERROR_SCALE && sq_rng_below(rng, 3) == 0) {
+        const bool is_row = sq_rng_below(rng, 2), is_high = sq_rng_below(rng, 2);
+        const size_t n = is_row ? l->c.rows : l->c.cols;
+        const bool has_high = is_row ? l->pairs > 1 : l->pairs == 4;
+        scales[l->scale + (is_row ? 2 * (size_t)l->c.cols : 0) + (is_high && has_high ? n : 0) +
+               sq_rng_below(rng, (uint32_t)n)] = wrong_scale[sq_rng_below(rng, 4)];
+        return true;
+    }
+    const bool is_weight_first = sq_rng_below(rng, 2);
+    return sq_es_spoil(is_weight_first ? &l->weight : &l->act, rng, kind, record) ||
+           sq_es_spoil(is_weight_first ? &l->act : &l->weight, rng, kind, record);
+}
+
+static const enum sq_scaled_error kinds[SQ_SCALED_ERRORS] = {
+    SQ_SCALED_ERROR_MASK, SQ_SCALED_ERROR_CODE, SQ_SCALED_ERROR_SCALE};
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    const uint32_t blocks = 1 + sq_rng_below(rng, SQ_ES_BLOCKS_MAX);
+    const uint32_t tiles = 1 + sq_rng_below(rng, SQ_ES_TILES_MAX);
+    const bool has_one = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4);
+    (void)number;
+    put_job(blocks, tiles, record, len);
+    for (uint32_t t = 0; t < tiles; t++)
+        draw_tile(v, &l, rng, has_one ? SQ_STIMULUS_UNIFORM : kind, blocks,
+                  record + t * blocks * l.len, record + t * l.len);
+    if (has_one) {
+        const uint32_t beat = sq_rng_below(rng, blocks * tiles);
+        (void)spoil(&l, rng, kinds[sq_rng_below(rng, SQ_SCALED_ERRORS)], record + beat * l.len,
+                    record + sq_rng_below(rng, tiles) * l.len);
+    }
+}
+
+// Every kind of error alone, in each beat of a job of two tiles of two blocks; behind each job one
+// without any.
+static enum sq_status draw_errors(const unsigned *v, const struct sq_es_layout *l,
+                                  struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { BLOCKS = 2, TILES = 2, RECORDS = BLOCKS * TILES, TIMES = 4 };
+    c->n_groups = (size_t)2 * TIMES * SQ_SCALED_ERRORS * RECORDS;
+    c->n_beats = c->n_groups * RECORDS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const record = c->beats + g * RECORDS * l->len;
+        const size_t beat = g / 2 % RECORDS;
+        put_job(BLOCKS, TILES, record, c->len[g]);
+        for (uint32_t t = 0; t < TILES; t++)
+            draw_tile(v, l, rng, SQ_STIMULUS_UNIFORM, BLOCKS, record + t * BLOCKS * l->len,
+                      record + t * l->len);
+        if (g % 2 == 0)
+            (void)spoil(l, rng, kinds[g / 2 / RECORDS % SQ_SCALED_ERRORS], record + beat * l->len,
+                        record + beat / BLOCKS * l->len);
+    }
+    return SQ_OK;
+}
+
+// Sums of a block at both ends of their range, whole and of one pair of parts after the other, alone
+// and behind one of the other sign.
+static enum sq_status draw_ends(const struct sq_es_layout *l, struct sq_case *c, struct sq_rng *rng,
+                                struct sq_error *err)
+{
+    enum { SIGNS = 2, DROPS = 5, LARGE = 2, BLOCKS = 2 };
+    c->n_groups = BLOCKS * SIGNS * DROPS * LARGE;
+    c->n_beats = c->n_groups * (BLOCKS + 1) / 2;
+    SQ_TRY(sq_case_alloc(c, err));
+    int32_t *record = c->beats;
+    for (unsigned g = 0; g < c->n_groups; g++) {
+        int32_t *const scale = record + l->scale;
+        const unsigned blocks = 1 + g % BLOCKS, sign = g / BLOCKS % SIGNS;
+        const unsigned drop = g / BLOCKS / SIGNS % DROPS, large = g / BLOCKS / SIGNS / DROPS;
+        const size_t cols = l->c.cols, rows = l->c.rows;
+        put_job(blocks, 1, record, c->len[g]);
+        for (unsigned b = 0; b < blocks; b++, record += l->len) {
+            sq_es_fill_side(&l->act, true, large, record);
+            sq_es_fill_side(&l->weight, (sign + b) % 2, large, record);
+        }
+        for (size_t i = 0; i < 2 * (cols + rows); i++)
+            scale[i] = 0x3f800000 - (int32_t)(sq_rng_below(rng, 8) << 23);
+        if (drop < 4) { // scales of the other parts are 0
+            memset(scale + (drop % 2 ? 0 : cols), 0, cols * sizeof *scale);
+            memset(scale + 2 * cols + (drop / 2 ? 0 : rows), 0, rows * sizeof *scale);
+        }
+    }
+    return SQ_OK;
+}
+
+// Jobs of two blocks whose products almost cancel: which operand of a sum is the larger one then
+// depends on low bits.
+static enum sq_status draw_cancel(const unsigned *v, const struct sq_es_layout *l,
+                                  struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { JOBS = 96, BLOCKS = 2 };
+    const struct sq_es_side *const w = &l->weight;
+    const enum sq_element e = sq_scaled_element_of(w->element);
+    c->n_groups = JOBS;
+    c->n_beats = JOBS * BLOCKS;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < JOBS; g++) {
+        int32_t *const record = c->beats + g * BLOCKS * l->len, *const code = record + w->code;
+        const size_t one = sq_rng_below(rng, w->bank);
+        const bool has_codes = w->k > 0 && w->high_kind != SQ_SCALED_SPLIT;
+        put_job(BLOCKS, 1, record, c->len[g]);
+        draw_beat(v, l, rng, g % 2 ? SQ_STIMULUS_EXTREME : SQ_STIMULUS_UNIFORM, record);
+        memcpy(record + l->len + SQ_ES_JOB_FIELDS, record + SQ_ES_JOB_FIELDS,
+               (l->len - SQ_ES_JOB_FIELDS) * sizeof *record);
+        for (size_t i = 0; i < (size_t)w->lines * w->bank; i++)
+            if (!(has_codes && code[i] == SQ_ES_MASK_CODE))
+                code[(size_t)l->len + i] = i % w->bank == one
+                                               ? (int32_t)sq_rng_below(rng, 2)
+                                               : sq_element_negative(e, (uint8_t)code[i]);
+        draw_scale(v, l, rng, SQ_STIMULUS_UNIFORM, record, BLOCKS, record + l->scale);
+    }
+    return SQ_OK;
+}
+
+enum { N_DIRECTED = 3 };
+
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const unsigned *const v = c->point->value;
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    return number == 0   ? draw_errors(v, &l, c, rng, err)
+           : number == 1 ? draw_ends(&l, c, rng, err)
+                         : draw_cancel(v, &l, c, rng, err);
+}
+
+// Half as many tiles, or one less; of one tile so with its blocks.
+static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+{
+    uint32_t n[SQ_ES_JOB_FIELDS] = {(uint32_t)record[SQ_ES_BLOCKS], (uint32_t)record[SQ_ES_TILES]};
+    const unsigned level = n[SQ_ES_TILES] > 1 ? SQ_ES_TILES : SQ_ES_BLOCKS;
+    (void)v;
+    if (way > 1 || n[level] == 1)
+        return false;
+    n[level] = way == 0 ? n[level] / 2 : n[level] - 1;
+    put_job(n[SQ_ES_BLOCKS], n[SQ_ES_TILES], record, len);
+    return true;
+}
+
+// ---- time -----------------------------------------------------------------------------------
+
+// Operands that go together, counted by the job; streams: activations, weights, jobs.
+enum { JOIN_ACT, JOIN_WEIGHT, JOIN_JOB, JOIN_STREAMS };
+
+static bool joins(const struct sq_engine_count *c, const struct sq_offer *in)
+{
+    return c->is_busy && in[JOIN_ACT].valid && in[JOIN_WEIGHT].valid;
+}
+
+static void join_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                      struct sq_handshake *out)
+{
+    const struct sq_engine_count *const c = state;
+    out->out_valid = joins(c, in);
+    out->in_ready[JOIN_ACT] = c->is_busy && in[JOIN_WEIGHT].valid && out_ready;
+    out->in_ready[JOIN_WEIGHT] = c->is_busy && in[JOIN_ACT].valid && out_ready;
+    out->in_ready[JOIN_JOB] = sq_engine_count_ready(c, joins(c, in) && out_ready);
+}
+
+static void join_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    const struct sq_offer *const o = &in[JOIN_JOB];
+    const uint32_t job[3] = {o->n, o->job.groups, 1};
+    sq_engine_count_clock(state, o->valid ? job : NULL, joins(state, in) && out_ready);
+}
+
+static void join_show(const void *state, struct sq_offer *out)
+{
+    out->last = sq_engine_count_last(state, 0);
+}
+
+static const struct sq_timing join_timing = {sizeof(struct sq_engine_count), join_comb, join_clock};
+
+// A tile that leaves a pair of parts at a time.
+struct pairs {
+    unsigned at, n;
+};
+
+static void pairs_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                       struct sq_handshake *out)
+{
+    const struct pairs *const p = state;
+    out->out_valid = in[0].valid;
+    out->in_ready[0] = out_ready && p->at + 1 == p->n;
+}
+
+static void pairs_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct pairs *const p = state;
+    if (in[0].valid && out_ready)
+        p->at = (p->at + 1) % p->n;
+}
+
+static const struct sq_timing pairs_timing = {sizeof(struct pairs), pairs_comb, pairs_clock};
+
+struct state {
+    struct sq_line line;
+    struct sq_chain encoder, array;
+    struct sq_engine_count in; // beats of operands
+    struct pairs tile, scale_pair;
+    struct sq_output_sim output;
+    struct sq_engine_count scale; // beats of scales
+    struct sq_engine_jobs next;   // jobs on their way to the scales
+};
+
+// The state `at` in front of a part that takes streams from[0], from[1], ...; returns its number.
+static unsigned add_part(struct state *s, const struct sq_timing *timing, size_t at, unsigned n_in,
+                         const unsigned *from, void (*show)(const void *, struct sq_offer *))
+{
+    struct sq_line_part part = {.timing = timing, .at = at, .n_in = n_in, .show = show};
+    memcpy(part.from, from, n_in * sizeof *from);
+    sq_line_add(&s->line, &part);
+    return SQ_LINE_FRONT + s->line.n - 1;
+}
+
+static void init(const unsigned *v, void *state)
+{
+    const struct sq_es_layout l = sq_es_layout_of(v);
+    struct state *const s = state;
+    unsigned act = SQ_ES_ACT;
+    sq_output_init(&s->output, &l.c);
+    s->tile.n = s->scale_pair.n = l.pairs;
+    if (v[SQ_ES_ENCODE]) {
+        unsigned value[SQ_PARAMS_MAX];
+        sq_es_encoder(v, value);
+        sq_act_scale_block.init(value, &s->encoder);
+        act = add_part(s, sq_act_scale_block.timing, offsetof(struct state, encoder), 1,
+                       (unsigned[]){SQ_ES_ACT}, NULL);
+    }
+    sq_pipeline_init(&s->array.back, SQ_TIMING_ARRAY,
+                     sq_array_scaled_stages(true, v[SQ_ES_HIGH_PER_BANK] > 0));
+    const unsigned both =
+        add_part(s, &join_timing, offsetof(struct state, in), JOIN_STREAMS,
+                 (unsigned[JOIN_STREAMS]){act, SQ_ES_WEIGHT, SQ_ES_JOB}, join_show);
+    const unsigned array =
+        add_part(s, &sq_timing_chain, offsetof(struct state, array), 1, (unsigned[]){both}, NULL);
+    const unsigned tile =
+        add_part(s, &pairs_timing, offsetof(struct state, tile), 1, (unsigned[]){array}, NULL);
+    (void)add_part(s, sq_output_block.timing, offsetof(struct state, output), 2,
+                   (unsigned[]){tile, SQ_ES_SCALE}, NULL);
+}
+
+static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
+{
+    (void)v;
+    if (stream != SQ_ES_JOB)
+        return;
+    o->n = (uint32_t)record[SQ_ES_BLOCKS];
+    o->job = (struct sq_job){.groups = (uint32_t)record[SQ_ES_TILES]};
+}
+
+// What the parts are offered, and what they answer.
+static void between(const struct state *s, const struct sq_offer *in, bool out_ready,
+                    struct sq_offer line[SQ_STREAMS_MAX], struct sq_handshake *h)
+{
+    memcpy(line, in, SQ_STREAMS_MAX * sizeof *line);
+    line[SQ_ES_JOB].valid = in[SQ_ES_JOB].valid && s->next.n < SQ_ENGINE_JOBS;
+    line[SQ_ES_SCALE] = (struct sq_offer){.valid = s->scale.is_busy && in[SQ_ES_SCALE].valid,
+                                          .last = s->scale_pair.at + 1 == s->scale_pair.n};
+    sq_line_comb(&s->line, line, out_ready, h);
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    const struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    between(s, in, out_ready, line, out);
+    out->in_ready[SQ_ES_JOB] = out->in_ready[SQ_ES_JOB] && s->next.n < SQ_ENGINE_JOBS;
+    out->in_ready[SQ_ES_SCALE] =
+        s->scale.is_busy && out->in_ready[SQ_ES_SCALE] && line[SQ_ES_SCALE].last;
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    struct sq_handshake h;
+    between(s, in, out_ready, line, &h);
+    const bool pair_step = line[SQ_ES_SCALE].valid && h.in_ready[SQ_ES_SCALE];
+    const bool scale_step = pair_step && line[SQ_ES_SCALE].last;
+    const bool takes = line[SQ_ES_JOB].valid && h.in_ready[SQ_ES_JOB];
+    const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
+    const uint32_t job[3] = {in[SQ_ES_JOB].job.groups, 1, 1};
+    sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
+    sq_engine_jobs_clock(&s->next, takes ? job : NULL, passes);
+    if (pair_step)
+        s->scale_pair.at = scale_step ? 0 : s->scale_pair.at + 1;
+    sq_line_clock(&s->line, line, out_ready);
+}
+
+static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+
+// ---- the table ------------------------------------------------------------------------------
+
+#define SPLIT SQ_SCALED_SPLIT
+#define OWN SQ_SCALED_OWN
+#define BLOCK SQ_SCALED_BLOCK
+#define INT4 SQ_SCALED_INT4
+#define INT5 SQ_SCALED_INT5
+#define E2M1 SQ_SCALED_E2M1
+#define E4M3 SQ_SCALED_E4M3
+#define E8M0 SQ_SCALED_E8M0
+#define BOTH(element, scale)                                                                       \
+    SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_##scale, SQ_SCALED_##scale
+#define ONE(element, scale) SQ_SCALED_##element, INT4, SQ_SCALED_##scale, SQ_SCALED_NONE
+#define CODED 0, 0
+#define ENCODED 1, SQ_TOPK_RANK
+#define TREE 1, SQ_TOPK_TREE
+#define RADIX 1, SQ_TOPK_RADIX
+#define BF16 SQ_OUTPUT_BFLOAT16
+#define INT8 SQ_OUTPUT_INT8
+#define FLOAT SQ_COMBINE_FLOAT
+// rows, cols, bank, k, what stores high elements, weights have them, elements and scales of both sides,
+// encoder | lanes, form, what leaves, outputs a word, queue, tiles held.
+// clang-format off
+static const struct sq_point points[] = {
+    {"nvfp4", true, {2, 2, 16, 0, 0, 0, BOTH(E2M1, E4M3), CODED, 2, FLOAT, BF16, 2, 2, 0}},
+    {"mxfp4", true, {1, 2, 32, 0, 0, 0, BOTH(E2M1, E8M0), ENCODED, 1, FLOAT, 0, 1, 2, 1}},
+    {"mxfp8", true, {1, 2, 32, 0, 0, 0, BOTH(E4M3_ELEMENT, E8M0), CODED, 2, FLOAT, 0, 1, 2, 0}},
+    {"mxplus", true, {2, 1, 32, 0, 0, 0, BOTH(PLUS, E8M0), CODED, 1, FLOAT, BF16, 1, 2, 0}},
+    {"nvint4_a", true, {2, 2, 16, 0, 0, 0, ONE(INT4, E4M3), ENCODED, 2, FLOAT, INT8, 1, 2, 0}},
+    {"split_a", true, {2, 2, 16, 2, SPLIT, 0, ONE(INT4, E4M3), TREE, 4, FLOAT, BF16, 2, 2, 1}},
+    {"split", true, {1, 2, 16, 2, SPLIT, 1, BOTH(INT4, E4M3), CODED, 2, FLOAT, 0, 2, 2, 0}},
+    {"own", true, {2, 2, 16, 2, OWN, 1, BOTH(INT4, E4M3), TREE, 2, FLOAT, 0, 1, 2, 0}},
+    {"block_fp", true, {1, 2, 32, 1, BLOCK, 1, BOTH(E2M1, E4M3), CODED, 1, FLOAT, BF16, 1, 2, 1}},
+    {"mxfp6", false, {1, 2, 32, 0, 0, 0, BOTH(E2M3, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mxfp6_e3m2", false, {2, 1, 32, 0, 0, 0, BOTH(E3M2, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mxfp8_e5m2", false, {1, 1, 32, 0, 0, 0, BOTH(E5M2, E8M0), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"mxint8", false, {1, 2, 32, 0, 0, 0, BOTH(MXINT8, E8M0), CODED, 1, FLOAT, BF16, 1, 2, 0}},
+    {"nvint5", false, {2, 1, 16, 0, 0, 0, BOTH(INT5, E4M3), ENCODED, 1, FLOAT, 0, 1, 3, 1}},
+    {"split_pow2", false, {1, 2, 16, 4, SPLIT, 1, BOTH(INT4, E8M0), RADIX, 1, FLOAT, 0, 1, 2, 0}},
+    {"split_b32", false, {1, 1, 32, 16, SPLIT, 1, BOTH(INT4, E4M3), ENCODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"own_a", false, {2, 1, 32, 1, OWN, 0, ONE(INT4, E4M3), TREE, 2, FLOAT, BF16, 1, 2, 0}},
+    {"own_fp", false, {1, 2, 16, 4, OWN, 1, BOTH(E2M1, E4M3), CODED, 2, FLOAT, 0, 1, 2, 1}},
+    {"block", false, {2, 1, 32, 4, BLOCK, 1, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
+    {"block_a", false, {1, 2, 16, 1, BLOCK, 0, BOTH(INT4, E4M3), CODED, 1, FLOAT, 0, 1, 2, 0}},
+};
+// clang-format on
+
+static const struct sq_faults faults[] = {{"block_fp", 20, 60}};
+
+static const struct sq_wave waves[] = {
+    {"jobs", NULL},
+    {"operands: a job is here", "u_ctl.in_busy"},
+    {"last block of a tile", "array_last"},
+    {"scales: a job is here", "u_ctl.scale_busy"},
+    {"tile", NULL},
+    {"tile offered", "tile_valid"},
+    {"tile taken", "tile_ready"},
+    {"pair of parts", "pair"},
+    {"errors", NULL},
+    {"kinds so far", "u_ctl.errors_q"},
+    {NULL, NULL},
+};
+
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    if (v[SQ_ES_HIGH_PER_BANK] > v[SQ_ES_BANK] / 2 ||
+        (v[SQ_ES_HIGH_PER_BANK] > 0) != (old[SQ_ES_HIGH_PER_BANK] > 0))
+        return SQ_FAIL(err, SQ_ERR_RANGE, "HighPerBank = %u, need %s", v[SQ_ES_HIGH_PER_BANK],
+                       old[SQ_ES_HIGH_PER_BANK] > 0 ? "1..BankLen / 2" : "0 as in the point");
+    return sq_output_settle(v[SQ_ES_ROWS], v[SQ_ES_COLS], v + SQ_ES_OUTPUT, old + SQ_ES_OUTPUT,
+                            given >> SQ_ES_OUTPUT, err);
+}
+
+static const struct sq_free sizes[] = {
+    {"Rows", 1, 64, false},        {"Cols", 1, 64, false}, {"BankLen", 16, 32, true},
+    {"HighPerBank", 0, 16, false}, SQ_OUTPUT_FREE,         {NULL, 0, 0, false},
+};
+
+const struct sq_block sq_engine_scaled_block = {
+    .name = "engine_scaled",
+    .top = "sq_engine_scaled",
+    .group = "job",
+    .param = {"Rows", "Cols", "BankLen", "HighPerBank", "High", "WeightHigh", "ActElement",
+              "WeightElement", "ActScale", "WeightScale", "Encode", "Topk", "Lanes", "", "OutKind",
+              "PortLen", "Depth", "Hold", NULL},
+    .free = sizes,
+    .settle = settle,
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .coverage_cases = 100,
+    .faults = faults,
+    .n_faults = SQ_LEN(faults),
+    .ports = sq_es_ports,
+    .draw_group = draw_group,
+    .n_directed = N_DIRECTED,
+    .draw_directed = draw_directed,
+    .cut = cut,
+    .golden = golden,
+    .timing = &timing,
+    .init = init,
+    .offer = offer,
+    .waves = waves,
+};
