@@ -45,9 +45,11 @@ static bool is_exact(const struct sq_bs_plan *plan, unsigned p, unsigned q)
     const struct sq_bs_format *w = &plan->w_format, *x = &plan->x_format;
     const size_t n_w = p ? w->high_per_block : plan->block;
     const size_t n_x = q ? x->high_per_block : plan->block;
-    const int64_t sum = (int64_t)(n_w < n_x ? n_w : n_x) * sq_bs_most(w, p) * sq_bs_most(x, q);
-    return offset_x(w) == 0 && offset_x(x) == 0 &&
-           sum * most_scale(w, p) * most_scale(x, q) <= INT64_C(1) << 24;
+    // In binary64: of two E5M2 it is above 2^64, and below 2^24 it is exact.
+    const double sum = (double)(n_w < n_x ? n_w : n_x) * (double)sq_bs_most(w, p) *
+                       (double)sq_bs_most(x, q) * (double)most_scale(w, p) *
+                       (double)most_scale(x, q);
+    return offset_x(w) == 0 && offset_x(x) == 0 && sum <= 0x1p24;
 }
 
 static bool fits_int8(const struct sq_bs_format *f, unsigned part)

@@ -215,10 +215,10 @@ struct sq_bs_least {
 INLINE void sq_bs_least_start(struct sq_bs_least *best, unsigned i, const int32_t scale[LANES],
                               const float step[LANES])
 {
-    for (unsigned l = 0; l < LANES; l++) {
-        best->error[l] = i ? best->error[l] : (double)INFINITY;
-        best->scale[l] = i ? best->scale[l] : scale[l];
-        best->step[l] = i ? best->step[l] : step[l];
+    for (unsigned l = 0; i == 0 && l < LANES; l++) {
+        best->error[l] = (double)INFINITY;
+        best->scale[l] = scale[l];
+        best->step[l] = step[l];
     }
 }
 
@@ -315,8 +315,12 @@ INLINE void sq_bs_tile_store(struct sq_bs *c, size_t row, size_t j, size_t n, si
 
 #if defined(__x86_64__)
 #define SQ_BS_AVX2_TARGET __attribute__((target("avx2")))
+#if defined(__clang__) // leaves out all of an attribute of which it does not know one word
+#define SQ_BS_AVX512_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq")))
+#else
 #define SQ_BS_AVX512_TARGET                                                                        \
     __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")))
+#endif
 #else
 #define SQ_BS_AVX2_TARGET
 #define SQ_BS_AVX512_TARGET

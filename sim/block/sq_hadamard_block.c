@@ -58,7 +58,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     float x[LEN_MAX];
-    uint32_t bits[LEN_MAX];
+    uint32_t bits[LEN_MAX] = {0};
     for (size_t i = 0; i < v[LEN]; i++)
         bits[i] = (uint32_t)in->record[i] << 16;
     memcpy(x, bits, sizeof x);

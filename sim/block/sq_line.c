@@ -30,10 +30,10 @@ static void offer_from_front(const struct sq_line *l, const struct sq_offer *in,
         struct sq_handshake shake = {.out_valid = false};
         for (unsigned s = 0; s < SQ_STREAMS_MAX; s++) {
             const unsigned from = part->from[s];
-            assert(s >= part->n_in || from < SQ_STREAMS_MAX || from < SQ_LINE_FRONT + p);
-            w->in[p][s] = s >= part->n_in        ? (struct sq_offer){.valid = false}
-                          : from < SQ_LINE_FRONT ? in[from]
-                                                 : w->out[from - SQ_LINE_FRONT];
+            assert(s >= part->n_in || from < SQ_LINE_FRONT + p);
+            w->in[p][s] = (struct sq_offer){.valid = false};
+            if (s < part->n_in)
+                w->in[p][s] = from < SQ_LINE_FRONT ? in[from] : w->out[from - SQ_LINE_FRONT];
         }
         part->timing->comb(state_of(l, p), w->in[p], false, &shake);
         w->out[p] = (struct sq_offer){.valid = false};

@@ -10,7 +10,7 @@
 
 #include "sim/block/sq_block.h"
 
-enum { SQ_LINE_PARTS_MAX = 6, SQ_LINE_FRONT = 16 };
+enum { SQ_LINE_PARTS_MAX = 6, SQ_LINE_FRONT = SQ_STREAMS_MAX };
 
 struct sq_line {
     unsigned n;

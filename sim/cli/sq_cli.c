@@ -333,8 +333,12 @@ static char *join(const char *folder, const char *relative)
 {
     size_t n = strlen(folder) + strlen(relative) + 2;
     char *path = malloc(n);
-    if (path)
-        snprintf(path, n, "%s/%s", folder, relative);
+    if (!path) {
+        struct sq_error err;
+        SQ_FAIL(&err, SQ_ERR_MEMORY, "no memory for the name of a file");
+        exit(sq_cli_fail("", &err));
+    }
+    snprintf(path, n, "%s/%s", folder, relative);
     return path;
 }
 

@@ -131,7 +131,8 @@ json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed);
 // a share/sqsim/traces (build/ and build/san/ differ). Static string.
 const char *sq_cli_home(void);
 
-// home/relative in memory the caller frees: the embedded defaults, e.g. "traces/tiny-llama".
+// home/relative in memory the caller frees: the embedded defaults, e.g. "traces/tiny-llama". Ends
+// the program with a sentence where there is no memory.
 char *sq_cli_home_path(const char *relative);
 
 // The same below where tools keep what they made (sq_cache_root): "synth".

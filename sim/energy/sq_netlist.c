@@ -54,7 +54,9 @@ static enum sq_status count_nets(struct reader *r, size_t *n_pins)
     json_t *item, *bits;
     r->n->n_nets = 2;
     json_object_foreach(json_object_get(r->module, "ports"), key, item)
+    {
         note_bits(r->n, json_object_get(item, "bits"));
+    }
     *n_pins = 0;
     json_object_foreach(json_object_get(r->module, "cells"), key, item)
     {
@@ -64,7 +66,10 @@ static enum sq_status count_nets(struct reader *r, size_t *n_pins)
             return damaged(r, "has a cell without a type");
         SQ_TRY(sq_lib_models_get(r->models, type, &model, r->err));
         *n_pins += model->n_pins;
-        json_object_foreach(json_object_get(item, "connections"), pin, bits) note_bits(r->n, bits);
+        json_object_foreach(json_object_get(item, "connections"), pin, bits)
+        {
+            note_bits(r->n, bits);
+        }
     }
     return SQ_OK;
 }

@@ -76,8 +76,10 @@ SQ_TEST(axes)
             n += (size_t)snprintf(row + n, sizeof row - n, "%s%s", c == a->choice ? "" : ", ", *c);
         if (!a->is_path && !a->choice)
             n += (size_t)snprintf(row + n, sizeof row - n, "%g..%.8g", a->min, a->max);
-        snprintf(row + n, sizeof row - n, " | %s%s|", a->fallback ? a->fallback : "",
-                 a->fallback ? " " : "");
+        const char *fallback = a->fallback ? a->fallback : "";
+        if (a->fallback && !*a->fallback)
+            fallback = a->choice[0];
+        snprintf(row + n, sizeof row - n, " | %s%s|", fallback, *fallback ? " " : "");
         check_row("axes", i, row);
     }
     check_end("axes", SQ_N_AXES);
