@@ -18,8 +18,9 @@
 // A tile takes Rows * Cols / Lanes cycles. Hold = 1: it is moved at once to registers of its own, so
 // that PEs without a register for their totals go on; 0: it stays where it is until its last cycle.
 // A tag of TagW bits (kinds of errors) stands with a tile as long as the tile is offered; those of
-// the tiles of an output, or'ed, leave with each of its words. The queue of Depth beats keeps outputs while the port takes them, as the next tile comes; with a
-// beat for each cycle of a tile only a port that is too slow over all groups stops the PEs.
+// the tiles of an output, or'ed, leave with each of its words. The queue of Depth beats keeps outputs
+// while the port takes them, as the next tile comes; with a beat for each cycle of a tile only a port
+// that is too slow over all groups stops the PEs.
 `include "sq_assert.svh"
 
 module sq_output #(

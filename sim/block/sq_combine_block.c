@@ -22,18 +22,25 @@ static const struct sq_point points[] = {
 static void ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t lanes = v[LANES];
-    *p = (struct sq_ports){.stream = {{"in", 6}},
-                           .n_in = 6,
-                           .n_out = 1,
+    *p = (struct sq_ports){.stream = {{"in", 7}},
+                           .n_in = 7,
+                           .n_out = 2,
                            .in = {{"last", 1, 1, true},
                                   {"p_lo", lanes, 32, false},
                                   {"p_hi", lanes, 32, false},
                                   {"s_lo", lanes, 32, false},
                                   {"s_hi", lanes, 32, false},
-                                  {"s_a", lanes, 32, false}},
-                           .out = {{"y", lanes, v[IS_BF16] ? 16 : 32, true}},
+                                  {"s_a", lanes, 32, false},
+                                  {"tag", 1, 1, true}},
+                           .out = {{"y", lanes, v[IS_BF16] ? 16 : 32, true}, {"tag", 1, 1, true}},
                            .records = (size_t)GROUPS_MAX * v[SLOTS],
                            .outputs = v[SLOTS]};
+}
+
+// Numbers of a beat: last, five operands of each lane, a tag.
+static size_t beat_len(const unsigned *v)
+{
+    return 2 + 5 * (size_t)v[LANES];
 }
 
 // ---- input ----------------------------------------------------------------------------------
@@ -139,13 +146,14 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
                 record[l] = sq_combine_draw_float(rng, record[l]);
         }
         record += 5 * (size_t)lanes;
+        *record++ = (int32_t)sq_rng_below(rng, 2);
     }
 }
 
 // Way 0: one scale group less.
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
-    const size_t beat = 1 + 5 * (size_t)v[LANES];
+    const size_t beat = beat_len(v);
     if (way > 0 || len[0] <= v[SLOTS])
         return false;
     len[0] -= v[SLOTS];
@@ -167,7 +175,7 @@ static uint32_t output(const unsigned *v, const struct sq_group *in, unsigned sl
 {
     const enum sq_combine_form form = (enum sq_combine_form)v[FORM];
     const unsigned lanes = v[LANES];
-    const size_t beat = 1 + 5 * (size_t)lanes;
+    const size_t beat = beat_len(v);
     float y = 0.0f, s_a = 0.0f;
     for (size_t i = slot; i < in->len[0]; i += v[SLOTS]) {
         const int32_t *b = in->record + i * beat + 1 + lane;
@@ -179,11 +187,15 @@ static uint32_t output(const unsigned *v, const struct sq_group *in, unsigned sl
     return v[IS_BF16] ? sq_combine_bf16(bits) : bits;
 }
 
+// An output leaves with the tag of its last beat.
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    for (unsigned slot = 0; slot < v[SLOTS]; slot++)
+    const size_t beat = beat_len(v);
+    for (unsigned slot = 0; slot < v[SLOTS]; slot++) {
         for (unsigned l = 0; l < v[LANES]; l++)
             *out++ = (int32_t)output(v, in, slot, l);
+        *out++ = in->record[(in->len[0] - v[SLOTS] + slot) * beat + beat - 1];
+    }
     return v[SLOTS];
 }
 

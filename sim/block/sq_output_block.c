@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_output: tiles of sums to outputs on a port.
+#include <string.h>
+
 #include "sim/block/sq_case.h"
 #include "sim/block/sq_output_sim.h"
 
@@ -32,23 +34,32 @@ static size_t tile_of(const unsigned *v)
     return (size_t)v[ROWS] * v[COLS];
 }
 
+// Numbers of a tile and of its scales, each with a tag behind it.
 static size_t record_len(const unsigned *v)
 {
     const struct sq_output_config c = config_of(v);
-    return 2 * tile_of(v) + sq_output_scale_len(&c);
+    return 2 * tile_of(v) + 1 + sq_output_scale_len(&c) + 1;
+}
+
+static const int32_t *scales_of(const unsigned *v, const int32_t *record)
+{
+    return record + 2 * tile_of(v) + 1;
 }
 
 static void ports(const unsigned *v, struct sq_ports *p)
 {
     const struct sq_output_config c = config_of(v);
-    *p = (struct sq_ports){.stream = {{"in", 2}, {"scale", SQ_OUTPUT_SCALE_FIELDS}},
-                           .n_in = 2 + SQ_OUTPUT_SCALE_FIELDS,
-                           .n_out = 1,
-                           .in = {{"p_lo", tile_of(v), 32, false}, {"p_hi", tile_of(v), 32, false}},
-                           .out = {sq_output_field(&c)},
-                           .records = GROUPS_MAX,
-                           .outputs = tile_of(v) / c.port_len};
-    sq_output_scale_fields(&c, p->in + 2);
+    const struct sq_field tag = {"tag", 1, 1, true};
+    *p = (struct sq_ports){
+        .stream = {{"in", 3}, {"scale", SQ_OUTPUT_SCALE_FIELDS + 1}},
+        .n_in = 3 + SQ_OUTPUT_SCALE_FIELDS + 1,
+        .n_out = 2,
+        .in = {{"p_lo", tile_of(v), 32, false}, {"p_hi", tile_of(v), 32, false}, tag},
+        .out = {sq_output_field(&c), tag},
+        .records = GROUPS_MAX,
+        .outputs = tile_of(v) / c.port_len};
+    sq_output_scale_fields(&c, p->in + 3);
+    p->in[3 + SQ_OUTPUT_SCALE_FIELDS] = tag;
 }
 
 static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
@@ -60,7 +71,9 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     float y[SQ_OUTPUT_TILE_MAX] = {0};
     (void)number;
     for (uint32_t g = 0; g < n; g++, record += record_len(v)) {
-        int32_t *const scale = record + 2 * tile;
+        int32_t *const scale = record + 2 * tile + 1;
+        record[2 * tile] = sq_rng_below(rng, 8) == 0;
+        record[record_len(v) - 1] = sq_rng_below(rng, 8) == 0;
         for (size_t i = 0; i < 2 * tile; i++)
             record[i] = sq_output_draw_sum(&c, rng, kind);
         sq_output_draw_scale(&c, rng, kind, g + 1 == n, scale);
@@ -76,7 +89,7 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
     if (way > 0 || len[0] == 1)
         return false;
     len[0] = --len[1];
-    record[(len[0] - 1) * record_len(v) + 2 * tile_of(v)] = 1;
+    record[(len[0] - 1) * record_len(v) + 2 * tile_of(v) + 1] = 1;
     return true;
 }
 
@@ -86,9 +99,17 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const size_t tile = tile_of(v);
     const int32_t *record = in->record;
     float y[SQ_OUTPUT_TILE_MAX] = {0};
-    for (uint32_t g = 0; g < in->len[0]; g++, record += record_len(v))
-        sq_output_add(&c, record, record + tile, record + 2 * tile, y);
-    return sq_output_end(&c, record - record_len(v) + 2 * tile, y, out);
+    int32_t port[SQ_OUTPUT_TILE_MAX], tag = 0;
+    for (uint32_t g = 0; g < in->len[0]; g++, record += record_len(v)) {
+        sq_output_add(&c, record, record + tile, scales_of(v, record), y);
+        tag |= record[2 * tile] | record[record_len(v) - 1];
+    }
+    const uint64_t words = sq_output_end(&c, scales_of(v, record - record_len(v)), y, port);
+    for (uint64_t w = 0; w < words; w++, out += c.port_len + 1) {
+        memcpy(out, port + w * c.port_len, c.port_len * sizeof *out);
+        out[c.port_len] = tag;
+    }
+    return words;
 }
 
 // ---- time -----------------------------------------------------------------------------------
@@ -102,7 +123,7 @@ static void init(const unsigned *v, void *state)
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
 {
     if (stream == 1)
-        o->last = record[2 * tile_of(v)];
+        o->last = *scales_of(v, record);
 }
 
 static struct sq_output_in stage_in(const struct sq_offer *in, bool out_ready)
