@@ -147,10 +147,10 @@ void sq_regs_write_package(FILE *out)
         "%s// The registers of sq_top in words of 32 bits, and the words of a descriptor. A field "
         "begins at bit _LOW\n// and has _W bits.\n// %s\npackage sq_regs_pkg;\n\n",
         licence, written);
-    fprintf(out, "  localparam int unsigned ID_VALUE = %u;\n", SQ_REG_ID_VALUE);
-    fprintf(out, "  localparam int unsigned VERSION_VALUE = %u;\n", SQ_REG_VERSION_VALUE);
-    fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", SQ_DESC_KIND_VALUE);
-    fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n\n", SQ_DESC_WORDS);
+    fprintf(out, "  localparam int unsigned ID_VALUE = %u;\n", (unsigned)SQ_REG_ID_VALUE);
+    fprintf(out, "  localparam int unsigned VERSION_VALUE = %u;\n", (unsigned)SQ_REG_VERSION_VALUE);
+    fprintf(out, "  localparam int unsigned DESC_KIND_VALUE = %u;\n", (unsigned)SQ_DESC_KIND_VALUE);
+    fprintf(out, "  localparam int unsigned DESC_WORDS = %u;\n\n", (unsigned)SQ_DESC_WORDS);
     write_package_table(out, &tables[0], 4);
     fprintf(out, "\n");
     write_package_table(out, &tables[1], 4);
@@ -171,10 +171,10 @@ void sq_regs_write_header(FILE *out)
         "bytes; a field\n// is (word >> _SHIFT) & _MASK. What they mean is in docs/registers.md.\n"
         "// %s\n#ifndef SQ_REGS_DRIVER_H\n#define SQ_REGS_DRIVER_H\n\n// clang-format off\n",
         licence, written);
-    fprintf(out, "#define SQ_REG_ID_VALUE 0x%xu\n", SQ_REG_ID_VALUE);
-    fprintf(out, "#define SQ_REG_VERSION_VALUE %uu\n", SQ_REG_VERSION_VALUE);
-    fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", SQ_DESC_KIND_VALUE);
-    fprintf(out, "#define SQ_DESC_NBYTES %uu\n", 4 * SQ_DESC_WORDS);
+    fprintf(out, "#define SQ_REG_ID_VALUE 0x%xu\n", (unsigned)SQ_REG_ID_VALUE);
+    fprintf(out, "#define SQ_REG_VERSION_VALUE %uu\n", (unsigned)SQ_REG_VERSION_VALUE);
+    fprintf(out, "#define SQ_DESC_KIND_VALUE 0x%xu\n", (unsigned)SQ_DESC_KIND_VALUE);
+    fprintf(out, "#define SQ_DESC_NBYTES %uu\n", 4u * SQ_DESC_WORDS);
     for (unsigned t = 0; t < LEN(tables); t++) {
         fprintf(out, "\n");
         for (unsigned i = 0; i < tables[t].n; i++)
@@ -228,6 +228,6 @@ void sq_regs_write_page(FILE *out)
             "multiples of a\nbeat of the bus. How the operands lie there, and in which order "
             "blocks are "
             "worked on, is said in\n[rtl/top](../rtl/top/README.md).\n\n",
-            SQ_DESC_WORDS);
+            (unsigned)SQ_DESC_WORDS);
     write_page_table(out, &tables[1], false);
 }
