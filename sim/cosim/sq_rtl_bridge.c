@@ -227,18 +227,47 @@ static void write_element(FILE *out, const char *prefix, const struct sq_field *
             f->name);
 }
 
+// Streams of one direction by name; fields of all of them.
+static void write_view_streams(FILE *out, const struct sq_port *stream, size_t max,
+                               const struct sq_field *field, bool is_input)
+{
+    const char own = is_input ? 'i' : 'o', other = is_input ? 'o' : 'i';
+    for (size_t s = 0, f = 0; s < count_streams(stream, max); s++) {
+        fprintf(out, ", .%s_valid_%c, .%s_ready_%c", stream[s].name, own, stream[s].name, other);
+        for (size_t i = 0; i < stream[s].n_fields; i++, f++)
+            fprintf(out, ", .%s_%s_%c", stream[s].name, field[f].name, own);
+    }
+}
+
+// The ports of the block that its table has at this point, by name: the RTL may have others.
+static void write_view_connections(FILE *out, const struct sq_ports *p)
+{
+    fprintf(out, ".clk_i, .rst_ni");
+    write_view_streams(out, p->stream, SQ_STREAMS_MAX, p->in, true);
+    write_view_streams(out, p->ask, SQ_ASKS_MAX, p->ask_field, false);
+    write_view_streams(out, p->reply, SQ_REPLIES_MAX, p->reply_field, true);
+    fprintf(out, ", .out_valid_o, .out_ready_i");
+    for (size_t f = 0; f < p->n_out; f++)
+        fprintf(out, ", .out_%s_o", p->out[f].name);
+    for (size_t f = 0; f < p->n_status; f++)
+        fprintf(out, ", .%s_o", p->status[f].name);
+}
+
 void sq_rtl_write_view(FILE *out, const struct sq_block *block, const unsigned *value,
                        const struct sq_ports *p)
 {
     size_t n = 0;
     fprintf(out, "/* verilator lint_off UNUSEDSIGNAL */\n/* verilator lint_off WIDTH */\n"
+                 "/* verilator lint_off PINMISSING */\n"
                  "module " SQ_RTL_VIEW " (\n");
     write_view_ports(out, p);
     fprintf(out, "\n);\n  %s", block->top);
     for (size_t i = 0; value && block->param[i]; i++)
         if (*block->param[i])
             fprintf(out, "%s.%s(%u)", n++ == 0 ? " #(" : ", ", block->param[i], value[i]);
-    fprintf(out, "%s rtl (.*);\n", n > 0 ? ")" : "");
+    fprintf(out, "%s rtl (", n > 0 ? ")" : "");
+    write_view_connections(out, p);
+    fprintf(out, ");\n");
     for (size_t f = 0; f < p->n_out; f++)
         write_element(out, "out_", &p->out[f]);
     for (size_t f = 0; f < p->n_status; f++)
