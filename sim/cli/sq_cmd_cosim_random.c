@@ -23,7 +23,8 @@ static void print_point(const struct sq_block *b, const struct sq_point *p, bool
     }
     printf("%-14s", p->name);
     for (size_t i = 0; has_values && b->param[i]; i++)
-        printf(" %s=%u", b->param[i], p->value[i]);
+        if (*b->param[i])
+            printf(" %s=%u", b->param[i], p->value[i]);
 }
 
 static void put_point(json_t *o, const struct sq_block *b, const struct sq_point *p)
@@ -32,7 +33,8 @@ static void put_point(json_t *o, const struct sq_block *b, const struct sq_point
     json_object_set_new(o, "block", json_string(b->name));
     json_object_set_new(o, "point", json_string(p->name));
     for (size_t i = 0; !b->get_core && b->param[i]; i++)
-        json_object_set_new(o, b->param[i], json_integer(p->value[i]));
+        if (*b->param[i])
+            json_object_set_new(o, b->param[i], json_integer(p->value[i]));
     if (!b->get_core)
         return;
     b->get_core(p->value, &c);

@@ -92,7 +92,8 @@ void sq_cosim_route_json(json_t *o, const struct sq_route_outcome *out)
     json_object_set_new(o, "block", json_string(out->block));
     json_object_set_new(o, "shape", json_string(out->shape));
     for (size_t i = 0; has_parameters && b->param[i]; i++)
-        json_object_set_new(o, b->param[i], json_integer(out->point.value[i]));
+        if (*b->param[i])
+            json_object_set_new(o, b->param[i], json_integer(out->point.value[i]));
     json_object_set_new(o, "values", json_integer((json_int_t)out->values));
     sq_cosim_put_compared(o, &out->compared, false);
     json_object_set_new(o, "cycles", json_integer((json_int_t)out->cycles));

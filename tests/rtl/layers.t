@@ -32,6 +32,9 @@ done <<'END'
 --format sq_a_static --variant split --bank 4 --weight-bits 2:array_out:4000
 --format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:topk,array_out:4000
 --format spqr --outlier-layout ptcsr:spqr_dec,spqr_scale,fp_mac:4000
+--format mxplus:engine_scaled:4000
+--format sq_b --bank 16 --high-per-bank 1 --act-scale token2:engine_scaled:8000
+--format sq_b --codes split --bank 16:engine_scaled:8000
 END
 
 # ---- a matrix that a walk of gqsa and a drawn vector of spqt do not hold: N x K = 192 x 1536
@@ -105,8 +108,13 @@ fault spqr both "" sq_spqr_scale.sv 's/weight_q <= weight;/weight_q <= weight ^ 
 fault spqt both "" sq_q4k_weight.sv 's/in_ready_o = moves;/in_ready_o = moves \&\& !last_q;/' \
   sq_fp_mac.sv 's/product_q <= product;/product_q <= product ^ 1;/'
 
+fault mxfp4 value "--algorithm rtn" sq_block_scale.sv "s/amax_i\[14:7\] - 8'd2 : 8'd0/amax_i[14:7] - 8'd1 : 8'd0/"
+fault mxplus value "--algorithm rtn" sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& code[0]) magnitude/"
+fault sq_b both "--bank 16 --high-per-bank 1 --algorithm rtn" sq_engine_scaled.sv 's/pair\[1\] ? scale_row_hi_i/pair[0] ? scale_row_hi_i/' \
+  sq_scaled_ctl.sv 's/in_ready_o = !(acc_o/in_ready_o = !(result_valid_q) \&\& !(acc_o/'
+
 # ---- from a file: the same layer, the same beats and cycles
-for f in sq_w "sq_w --variant tied" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24; do
+for f in sq_w "sq_w --variant tied" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
   sq quantize --format $f -o f.st
   sq cosim --layers $ONE --format $f --json
   sed 's/"provenance".*//' "$W.out" >"$W/encoded"
@@ -137,6 +145,8 @@ ok "tokens that nothing needs: said, and not read" bash -c "[ $RC = 0 ] && grep 
 refuse "--act-bits = 16: no block" cosim --layers --format dense --act-bits 16
 refuse "--act-bits = 16: no block" cosim --layers --format gqsa --act-bits 16
 refuse "--variant = fp: no block" cosim --layers --variant fp
+refuse "--operand = act: no block" cosim --layers --format nvfp4 --operand act
+refuse "--operand = weights: no block" cosim --layers --format sq_b --operand weights
 refuse "--dense-layers = 0.5: a layer that stays dense" cosim --layers --format sp24 --dense-layers 0.5
 refuse "--bank" cosim --layers --format gqsa --bank 8
 refuse "--format = gqsa needs --layers" cosim --format gqsa

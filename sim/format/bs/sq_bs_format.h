@@ -36,6 +36,7 @@ struct sq_bs_variant {
         .values = &sq_bs_coded,                                                                    \
         .file = &sq_bs_stored,                                                                     \
         .vectors = sq_bs_vectors,                                                                  \
+        .routes = &sq_bs_routes,                                                                   \
         .cost = &sq_bs_timed,                                                                      \
         .variant = &(const struct sq_bs_variant){__VA_ARGS__},                                     \
     }
@@ -49,6 +50,7 @@ unsigned sq_bs_rotation_of(const struct sq_recipe *r); // 0, 16 or 32
 extern const struct sq_format_values sq_bs_coded;
 extern const struct sq_format_file sq_bs_stored;
 extern const struct sq_format_cost sq_bs_timed;
+extern const struct sq_format_routes sq_bs_routes;
 enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                             struct sq_error *err);
 void sq_bs_text(const struct sq_recipe *r, char text[96]);
@@ -57,6 +59,12 @@ unsigned sq_bs_needs(const struct sq_recipe *r);
 size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig);
 enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, struct sq_vectors *v,
                              struct sq_error *err);
+// Of the state of a layer, operand both: its weights, which stay the layer's; tokens x[m][k_orig] as it
+// encodes them, which are the caller's to free, after a failure as well.
+const struct sq_bs *sq_bs_layer_weights(const void *state);
+enum sq_status sq_bs_layer_encode(const void *state, const float *x, size_t m, struct sq_bs *a,
+                                  struct sq_error *err);
+void sq_bs_rows_free(struct sq_bs *c);
 size_t sq_bs_numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX]);
 
 // ---- rows of option tables ------------------------------------------------------------------

@@ -29,7 +29,7 @@ static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 
 // ---- memory ---------------------------------------------------------------------------------
 
-static void bs_free(struct sq_bs *c)
+void sq_bs_rows_free(struct sq_bs *c)
 {
     free(c->code);
     free(c->high);
@@ -66,7 +66,7 @@ static void layer_free(void *state)
     struct state *s = state;
     if (!s)
         return;
-    bs_free(&s->w);
+    sq_bs_rows_free(&s->w);
     free(s->values);
     free(s->panels);
     for (unsigned i = 0; i < SQ_BS_STREAMS; i++)
@@ -198,7 +198,7 @@ static enum sq_status fix_act(struct state *s, const struct sq_quant_input *in, 
     for (unsigned p = 0; status == SQ_OK && p < sq_bs_n_parts(&a.f); p++)
         for (size_t i = 0; i < a.n; i++)
             s->act_global[p] = fmaxf(s->act_global[p], a.global[p][i]);
-    bs_free(&a);
+    sq_bs_rows_free(&a);
     free(x);
     return status;
 }
@@ -249,6 +249,23 @@ static enum sq_status encode_act(const struct state *s, const float *x, struct s
     for (size_t t = 0; t < a->n; t++)
         sq_bs_encode_marked(a, t, x + t * a->k);
     return SQ_OK;
+}
+
+const struct sq_bs *sq_bs_layer_weights(const void *state)
+{
+    const struct state *s = state;
+    return &s->w;
+}
+
+enum sq_status sq_bs_layer_encode(const void *state, const float *x, size_t m, struct sq_bs *a,
+                                  struct sq_error *err)
+{
+    const struct state *s = state;
+    float *xs = turned(x, m, s->k, s->w.k, s->rotation);
+    *a = (struct sq_bs){.f = s->act, .n = m, .k = s->w.k, .k_orig = s->w.k};
+    const enum sq_status status = xs ? encode_act(s, xs, a, err) : no_memory(m, s->w.k, err);
+    free(xs);
+    return status;
 }
 
 // Finite operands may leave binary32 in both directions, and infinities then cancel to no number.
@@ -311,7 +328,7 @@ static enum sq_status multiply_encoded(const struct state *s, const float *x, si
         status = values ? multiply_values(s, values, m, y, err) : no_memory(m, s->w.k, err);
     }
     free(values);
-    bs_free(&a);
+    sq_bs_rows_free(&a);
     return status;
 }
 
