@@ -83,7 +83,7 @@ struct sq_area_unit {
     struct sq_area_param {
         const char *name;
         unsigned value;
-    } param[11];
+    } param[16];
 };
 
 enum sq_stimulus {

@@ -699,6 +699,34 @@ static const struct sq_point points[] = {
 };
 // clang-format on
 
+// Whole engines of 4 x 4 PEs: 4 outputs a cycle, a tile in the queue, bfloat16 out; `_x`: activations
+// come as bfloat16. What stores high elements, if any, stands behind the elements and scales of both
+// sides.
+// clang-format off
+#define STAGE {"Rows", 4}, {"Cols", 4}, {"Lanes", 4}, {"OutKind", BF16}, {"PortLen", 4}, {"Depth", 4}
+#define SIDES(bank, element, scale)                                                                 \
+    {"BankLen", bank}, {"ActElement", SQ_SCALED_##element}, {"WeightElement", SQ_SCALED_##element},  \
+    {"ActScale", scale}, {"WeightScale", scale}
+#define HIGH(k, high) {"HighPerBank", k}, {"High", high}, {"WeightHigh", 1}
+#define ENGINE(name, bank, ...) {name, "sq_engine_scaled", 16 * bank, false, {STAGE, __VA_ARGS__}}
+static const struct sq_area_unit area[] = {
+    ENGINE("engine_mxfp4", 32, SIDES(32, E2M1, E8M0)),
+    ENGINE("engine_mxfp4_x", 32, SIDES(32, E2M1, E8M0), {"Encode", 1}),
+    ENGINE("engine_mxfp6", 32, SIDES(32, E2M3, E8M0)),
+    ENGINE("engine_mxfp8", 32, SIDES(32, E4M3_ELEMENT, E8M0)),
+    ENGINE("engine_mxint8", 32, SIDES(32, MXINT8, E8M0)),
+    ENGINE("engine_mxplus", 32, SIDES(32, PLUS, E8M0)),
+    ENGINE("engine_nvfp4", 16, SIDES(16, E2M1, E4M3)),
+    ENGINE("engine_nvfp4_x", 16, SIDES(16, E2M1, E4M3), {"Encode", 1}),
+    ENGINE("engine_nvint4", 16, SIDES(16, INT4, E4M3)),
+    ENGINE("engine_nvint5", 16, SIDES(16, INT5, E4M3)),
+    ENGINE("engine_sq_b_own", 32, SIDES(32, INT4, E4M3), HIGH(2, OWN)),
+    ENGINE("engine_sq_b_own_x", 32, SIDES(32, INT4, E4M3), HIGH(2, OWN), {"Encode", 1}, {"Topk", SQ_TOPK_TREE}),
+    ENGINE("engine_sq_b_bank", 32, SIDES(32, INT4, E4M3), HIGH(2, BLOCK)),
+    ENGINE("engine_sq_b_split", 32, SIDES(32, INT4, E4M3), HIGH(2, SPLIT)),
+};
+// clang-format on
+
 static const struct sq_faults faults[] = {{"block_fp", 20, 60}};
 
 static const struct sq_wave waves[] = {
@@ -741,6 +769,8 @@ const struct sq_block sq_engine_scaled_block = {
     .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
     .coverage_cases = 100,
     .faults = faults,
     .n_faults = SQ_LEN(faults),
