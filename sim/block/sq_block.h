@@ -39,7 +39,7 @@ struct sq_ports {
     struct sq_field in[SQ_FIELDS_MAX]; // of all input streams, in order
     size_t n_in;
     struct sq_field out[SQ_FIELDS_MAX];
-    size_t n_out;
+    size_t n_out; // 0: there is no output; the environment brings the work and looks at what comes
     // Streams between the block and its environment (sq_env.h): asks leave the block, replies come to
     // it; up to the first without fields.
     struct sq_port ask[SQ_ASKS_MAX], reply[SQ_REPLIES_MAX];

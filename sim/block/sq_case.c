@@ -8,8 +8,9 @@
 enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err)
 {
     const struct sq_ports p = sq_ports_of(c->block, c->point->value);
-    c->len = calloc(c->n_groups, sizeof *c->len);
-    c->beats = calloc(c->n_beats, sq_field_offset(p.in, p.n_in) * sizeof *c->beats);
+    // One more: the work of a case may be its environment's.
+    c->len = calloc(c->n_groups + 1, sizeof *c->len);
+    c->beats = calloc(c->n_beats + 1, (sq_field_offset(p.in, p.n_in) + 1) * sizeof *c->beats);
     if (c->len && c->beats)
         return SQ_OK;
     sq_case_free(c);

@@ -2,8 +2,8 @@
 // The environment of a block: what stands behind streams whose answers depend on what was asked, such
 // as a memory behind a bus. The streams of a case are drawn before the run; these are answered in it.
 //
-// A block asks on up to three streams (its valid and fields, the environment's ready) and gets replies
-// on up to two (the environment's valid and fields, its ready). In every cycle the environment drives
+// A block asks on up to five streams (its valid and fields, the environment's ready) and gets replies
+// on up to five (the environment's valid and fields, its ready). In every cycle the environment drives
 // its side from its state alone, then model and RTL see the same; what both ask must be equal, else
 // the run has found a difference; then the environment sees what was asked. So one environment serves
 // both, state for state.
@@ -16,7 +16,7 @@
 
 #include "models/sq_rng.h"
 
-enum { SQ_ASKS_MAX = 3, SQ_REPLIES_MAX = 2, SQ_ASK_LEN_MAX = 48, SQ_REPLY_LEN_MAX = 40 };
+enum { SQ_ASKS_MAX = 5, SQ_REPLIES_MAX = 5, SQ_ASK_LEN_MAX = 48, SQ_REPLY_LEN_MAX = 40 };
 
 // All signals between block and environment in one cycle; fields of all streams one after the other,
 // in the order of struct sq_ports.
@@ -25,6 +25,7 @@ struct sq_pins {
     int32_t ask[SQ_ASK_LEN_MAX];
     bool ask_ready[SQ_ASKS_MAX], reply_valid[SQ_REPLIES_MAX]; // the environment's
     int32_t reply[SQ_REPLY_LEN_MAX];
+    const int32_t *status; // the block's status outputs in this cycle; NULL: it has none
 };
 
 // Which environment a case has. All zero: the one that makes the least trouble, to which the shrinker
@@ -32,6 +33,10 @@ struct sq_pins {
 struct sq_env_choice {
     uint32_t kind, n[4];
     uint64_t seed;
+    // Of an environment that brings the work itself: which, and the numbers of the first piece and of
+    // the one behind the last. A reset loses the piece at hand.
+    uint32_t what, begin, end;
+    const void *given; // a work of the caller's, or NULL
 };
 
 struct sq_env {

@@ -33,6 +33,8 @@ void sq_env_run_reset(struct sq_env_run *e)
     if (!env_of(e))
         return;
     struct sq_env_choice choice = e->c->env;
+    const uint64_t pieces = choice.end - choice.begin;
+    choice.begin += (uint32_t)(e->resets < pieces ? e->resets : pieces);
     choice.seed += e->resets++;
     memset(e->state, 0, env_of(e)->nbytes);
     env_of(e)->init(e->c->point->value, &choice, e->state);
@@ -74,6 +76,7 @@ static void drive(struct sq_env_run *e)
 {
     memset(&e->pins, 0, sizeof e->pins);
     env_of(e)->drive(e->state, &e->pins);
+    e->pins.status = e->status;
     sq_port_put(&e->reply, 0, e->ports->n_reply, e->pins.reply);
 }
 

@@ -12,6 +12,7 @@ struct sq_env_run {
     const struct sq_case *c;
     const struct sq_ports *ports;
     const struct sq_rtl_api *rtl;
+    const int32_t *status; // of the block, in this cycle; NULL: it has none
     void *state;
     uint64_t resets;
     struct sq_pins pins;                   // of this cycle; the block's side is the model's

@@ -50,7 +50,8 @@ static bool alloc_run(struct run *run)
     const bool has_status = sq_port_alloc(&run->status, p->status, p->n_status);
     const bool has_wanted = sq_port_alloc(&run->wanted, p->out, p->n_out) &&
                             sq_port_alloc(&run->wanted_status, p->status, p->n_status);
-    run->want = calloc(run->outputs * run->out_len, sizeof *run->want);
+    run->want =
+        calloc(run->outputs * run->out_len + 1, sizeof *run->want); // a block may have no output
     run->sim = calloc(1, run->block->timing->nbytes);
     const bool has_env = sq_env_run_alloc(&run->env, run->c, p, run->rtl);
     return has_env && has_in && has_out && has_status && has_wanted && run->want && run->sim;
@@ -487,6 +488,7 @@ enum sq_status sq_lockstep_run(const struct sq_case *c, const struct sq_rtl_api 
             SQ_FAIL(err, SQ_ERR_IO, "cannot write the trace %s", w->fst_path ? w->fst_path : "");
         goto out;
     }
+    run.env.status = c->block->status ? result->status : NULL;
     c->block->init(run.value, run.sim);
     run.n_inputs = sq_feed_init(run.input, c, &run.ports);
     sq_source_init(&run.sink, &c->stall[SQ_SINK], c->stall_seed[SQ_SINK]);

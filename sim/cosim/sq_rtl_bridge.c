@@ -15,10 +15,11 @@ static void write_comb(FILE *out, const struct sq_ports *p)
         for (size_t i = 0; i < p->stream[s].n_fields; i++, f++)
             fprintf(out, "    sq_bridge::put(top.%s_%s_i, in[%zu]);\n", name, p->in[f].name, f);
     }
-    fprintf(out, "    top.out_ready_i = out_ready;\n    model->comb();\n");
+    fprintf(out, "%s    model->comb();\n    (void)valid, (void)out_ready, (void)in;\n",
+            p->n_out > 0 ? "    top.out_ready_i = out_ready;\n" : "");
     for (unsigned i = 0; i < s; i++)
         fprintf(out, "    answer[%u] = top.%s_ready_o;\n", i, p->stream[i].name);
-    fprintf(out, "    answer[%u] = top.out_valid_o;\n}\n", s);
+    fprintf(out, "    answer[%u] = %s;\n}\n", s, p->n_out > 0 ? "top.out_valid_o" : "0");
 }
 
 // Reads n ports PREFIXname_o.
@@ -106,12 +107,13 @@ static void write_show(FILE *out, const struct sq_ports *p)
             "    Top &top = *static_cast<sq_bridge::Model<Top> *>(opaque)->top;\n");
     for (; s < SQ_STREAMS_MAX && p->stream[s].n_fields > 0; s++)
         fprintf(out, "    top.model_%s_ready_i = answer[%u];\n", p->stream[s].name, s);
-    fprintf(out, "    top.model_out_valid_i = answer[%u];\n", s);
+    if (p->n_out > 0)
+        fprintf(out, "    top.model_out_valid_i = answer[%u];\n", s);
     for (size_t f = 0; f < p->n_out; f++)
         fprintf(out, "    sq_bridge::put(top.model_out_%s_i, out[%zu]);\n", p->out[f].name, f);
     for (size_t f = 0; f < p->n_status; f++)
         fprintf(out, "    sq_bridge::put(top.model_%s_i, status[%zu]);\n", p->status[f].name, f);
-    fprintf(out, "    top.element_i = element;\n    (void)status;\n}\n");
+    fprintf(out, "    top.element_i = element;\n    (void)answer, (void)out, (void)status;\n}\n");
 }
 
 void sq_rtl_write_bridge(FILE *out, const struct sq_block *block, const struct sq_ports *p,
@@ -199,8 +201,9 @@ static void write_view_ports(FILE *out, const struct sq_ports *p)
     for (size_t s = 0, f = 0; s < SQ_REPLIES_MAX; f += p->reply[s++].n_fields)
         if (p->reply[s].n_fields > 0)
             write_view_input(out, p->reply[s].name, p->reply_field + f, p->reply[s].n_fields);
-    fprintf(out, ",\n  output logic out_valid_o,\n  input logic model_out_valid_i,\n"
-                 "  input logic out_ready_i");
+    if (p->n_out > 0)
+        fprintf(out, ",\n  output logic out_valid_o,\n  input logic model_out_valid_i,\n"
+                     "  input logic out_ready_i");
     for (size_t f = 0; f < p->n_out; f++)
         write_pair(out, "out_", &p->out[f]);
     for (size_t f = 0; f < p->n_status; f++)

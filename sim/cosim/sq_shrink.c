@@ -89,7 +89,7 @@ static enum sq_status drop_groups(struct sq_case *c, const struct sq_rtl_api *rt
         const size_t n = way == 0 ? half : c->n_groups - from;
         struct sq_case smaller;
         bool applies;
-        if (n == 0 || n == c->n_groups)
+        if (c->n_groups < 2 || n == 0 || n == c->n_groups)
             continue;
         SQ_TRY(make(c, from, n, 0, WHOLE, &smaller, &applies, err));
         SQ_TRY(try_case(c, &smaller, rtl, result, shrunk, err));
@@ -199,8 +199,25 @@ static enum sq_status calm_env(struct sq_case *c, const struct sq_rtl_api *rtl,
     if (!c->block->env || c->env.kind == 0)
         return SQ_OK;
     SQ_TRY(make(c, 0, c->n_groups, 0, WHOLE, &smaller, &applies, err));
-    smaller.env = (struct sq_env_choice){0};
+    smaller.env.kind = 0;
+    memset(smaller.env.n, 0, sizeof smaller.env.n);
     return try_case(c, &smaller, rtl, result, shrunk, err);
+}
+
+// Fewer pieces of work of the environment: a half at either end goes, or one.
+static enum sq_status drop_pieces(struct sq_case *c, const struct sq_rtl_api *rtl,
+                                  struct sq_result *result, bool *shrunk, struct sq_error *err)
+{
+    for (unsigned way = 0; way < 4 && c->env.end - c->env.begin > 1; way++) {
+        struct sq_case smaller;
+        bool applies;
+        const uint32_t n = c->env.end - c->env.begin, gone = way < 2 ? n / 2 : 1;
+        SQ_TRY(make(c, 0, c->n_groups, 0, WHOLE, &smaller, &applies, err));
+        smaller.env.begin += way % 2 ? gone : 0;
+        smaller.env.end -= way % 2 ? 0 : gone;
+        SQ_TRY(try_case(c, &smaller, rtl, result, shrunk, err));
+    }
+    return SQ_OK;
 }
 
 enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct sq_result *result,
@@ -212,6 +229,7 @@ enum sq_status sq_shrink(struct sq_case *c, const struct sq_rtl_api *rtl, struct
         SQ_TRY(drop_resets(c, rtl, result, &shrunk, err));
         SQ_TRY(free_streams(c, rtl, result, &shrunk, err));
         SQ_TRY(calm_env(c, rtl, result, &shrunk, err));
+        SQ_TRY(drop_pieces(c, rtl, result, &shrunk, err));
         if (!shrunk)
             SQ_TRY(cut_groups(c, rtl, result, &shrunk, err));
         if (!shrunk)

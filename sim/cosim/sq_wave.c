@@ -156,6 +156,8 @@ static void put_input(FILE *out, const char *name, const struct sq_field *field,
 
 static void put_output(FILE *out, const struct sq_ports *p)
 {
+    if (p->n_out == 0)
+        return;
     heading(out, "Stream out");
     put_pair(out, BINARY, "valid", "", "model_", "out_valid", "o", 1, false);
     put(out, BINARY, 0, "ready", "", "out_ready", "_i", 1);
