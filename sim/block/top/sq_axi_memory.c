@@ -8,7 +8,7 @@ enum { FREE, IDEAL, RANDOM, KINDS };
 enum { AR, AW, W };              // asks
 enum { R, B };                   // replies
 enum { ADDR, LEN, SIZE, BURST }; // fields of an address
-enum { N_ADDR = 4, READS_MAX = 32 };
+enum { N_ADDR = 4, READS_MAX = SQ_AXI_READS_MAX };
 
 static unsigned log2_of(unsigned n)
 {
@@ -68,11 +68,34 @@ int32_t sq_axi_write_word(uint32_t addr, unsigned i)
     return mix(addr, i, 2);
 }
 
+static int32_t map_read(void *ctx, uint32_t addr, unsigned i)
+{
+    (void)ctx;
+    return sq_axi_read_word(addr, i);
+}
+
+static const char *map_write(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+{
+    (void)ctx;
+    for (unsigned i = 0; i < n; i++)
+        if (word[i] != sq_axi_write_word(addr, i))
+            return "memory.written_word";
+    return NULL;
+}
+
+static enum sq_axi_fault map_fault(void *ctx, uint32_t addr, unsigned nbytes)
+{
+    (void)ctx;
+    return sq_axi_fault_at(addr, nbytes);
+}
+
+static const struct sq_axi_content map = {map_read, map_write, map_fault};
+
 // The response to a beat, or to a burst of writes.
-static int32_t response(uint32_t addr, uint32_t beats, unsigned nbytes)
+static int32_t response(const struct sq_axi_memory *m, uint32_t addr, uint32_t beats)
 {
     for (uint32_t i = 0; i < beats; i++) {
-        const enum sq_axi_fault fault = sq_axi_fault_at(addr + i * nbytes, nbytes);
+        const enum sq_axi_fault fault = m->content->fault(m->ctx, addr + i * m->nbytes, m->nbytes);
         if (fault == SQ_AXI_SLVERR || fault == SQ_AXI_DECERR)
             return fault == SQ_AXI_SLVERR ? 2 : 3;
     }
@@ -81,32 +104,7 @@ static int32_t response(uint32_t addr, uint32_t beats, unsigned nbytes)
 
 // ---- the memory -----------------------------------------------------------------------------------
 
-struct memory {
-    struct sq_env_choice choice;
-    struct sq_rng rng;
-    unsigned words, nbytes;
-    uint64_t now, dram_free; // dram_free: in parts of a cycle, n[2] of them
-    bool ready[SQ_ASKS_MAX]; // of this cycle
-
-    struct read {
-        uint32_t addr, beats;
-        uint64_t start; // ideal: as dram_free
-    } read[READS_MAX];
-    unsigned n_reads;
-    uint32_t beat;  // of the first of them
-    uint32_t extra; // beats behind its end
-    uint32_t r_wait;
-    bool r_valid, r_ends; // offered; the burst ends with it
-    int32_t r[SQ_AXI_WORDS_MAX + 2];
-
-    bool has_aw;
-    uint32_t aw_addr, aw_beats, w_beats;
-    bool w_ended, b_valid;
-    uint32_t b_wait;
-    uint64_t b_due; // ideal
-};
-
-static void draw(struct sq_rng *rng, struct sq_env_choice *choice)
+void sq_axi_memory_draw(struct sq_rng *rng, struct sq_env_choice *choice)
 {
     choice->kind = sq_rng_below(rng, 4);
     choice->kind = choice->kind < KINDS ? choice->kind : RANDOM;
@@ -124,63 +122,65 @@ static void draw(struct sq_rng *rng, struct sq_env_choice *choice)
 }
 
 // Whether a channel waits in the next cycle.
-static bool waits(struct memory *m)
+static bool waits(struct sq_axi_memory *m)
 {
     static const uint32_t of_eight[] = {1, 2, 4, 6};
     return m->choice.kind == RANDOM && sq_rng_below(&m->rng, 8) < of_eight[m->choice.n[0]];
 }
 
 // Cycles before the next reply.
-static uint32_t gap(struct memory *m)
+static uint32_t gap(struct sq_axi_memory *m)
 {
     if (m->choice.kind != RANDOM || sq_rng_below(&m->rng, 4) > m->choice.n[0])
         return 0;
     return sq_rng_below(&m->rng, sq_rng_below(&m->rng, 8) == 0 ? SQ_AXI_WAIT_MAX : 4);
 }
 
-static void set_ready(struct memory *m)
+static void set_ready(struct sq_axi_memory *m)
 {
-    for (unsigned i = 0; i < SQ_ASKS_MAX; i++)
+    for (unsigned i = 0; i < SQ_AXI_ASKS; i++)
         m->ready[i] = !waits(m);
     m->ready[AR] = m->ready[AR] && m->n_reads < READS_MAX;
     m->ready[AW] = m->ready[AW] && !m->has_aw && !m->b_valid;
     m->ready[W] = m->ready[W] && !m->w_ended && !m->b_valid;
 }
 
-static void init(const unsigned *value, const struct sq_env_choice *choice, void *env)
+void sq_axi_memory_init(struct sq_axi_memory *m, unsigned data_bits,
+                        const struct sq_env_choice *choice, const struct sq_axi_content *content,
+                        void *ctx)
 {
-    struct memory *m = env;
     m->choice = *choice;
+    m->content = content;
+    m->ctx = ctx;
     m->rng.state = choice->seed;
-    m->words = value[0] / 32;
-    m->nbytes = value[0] / 8;
+    m->words = data_bits / 32;
+    m->nbytes = data_bits / 8;
     assert(m->words >= 1 && m->words <= SQ_AXI_WORDS_MAX);
     set_ready(m);
 }
 
-static void drive(const void *env, struct sq_pins *pins)
+void sq_axi_memory_drive(const struct sq_axi_memory *m, struct sq_pins *pins)
 {
-    const struct memory *m = env;
     memcpy(pins->ask_ready, m->ready, sizeof m->ready);
     pins->reply_valid[R] = m->r_valid;
     pins->reply_valid[B] = m->b_valid;
     if (m->r_valid)
         memcpy(pins->reply, m->r, (m->words + 2) * sizeof *m->r);
     if (m->b_valid)
-        pins->reply[m->words + 2] = response(m->aw_addr, m->aw_beats, m->nbytes);
+        pins->reply[m->words + 2] = response(m, m->aw_addr, m->aw_beats);
 }
 
 // ---- ideal: one DRAM --------------------------------------------------------------------------------
 
 // Parts of a cycle that so many beats occupy it.
-static uint64_t occupies(const struct memory *m, uint32_t beats)
+static uint64_t occupies(const struct sq_axi_memory *m, uint32_t beats)
 {
     const uint64_t burst = m->choice.n[3], nbytes = (uint64_t)beats * m->nbytes;
     return (nbytes + burst - 1) / burst * m->choice.n[1];
 }
 
 // What came in the cycle that ends is worked on from the next one on.
-static uint64_t reserve(struct memory *m, uint32_t beats)
+static uint64_t reserve(struct sq_axi_memory *m, uint32_t beats)
 {
     const uint64_t next = (m->now + 1) * m->choice.n[2];
     const uint64_t start = m->dram_free > next ? m->dram_free : next;
@@ -188,7 +188,7 @@ static uint64_t reserve(struct memory *m, uint32_t beats)
     return start;
 }
 
-static uint64_t cycle_of(const struct memory *m, uint64_t parts)
+static uint64_t cycle_of(const struct sq_axi_memory *m, uint64_t parts)
 {
     return (parts + m->choice.n[2] - 1) / m->choice.n[2];
 }
@@ -196,15 +196,15 @@ static uint64_t cycle_of(const struct memory *m, uint64_t parts)
 // ---- reads ------------------------------------------------------------------------------------------
 
 // Beat `beat` of the first read onto the port.
-static void show_beat(struct memory *m)
+static void show_beat(struct sq_axi_memory *m)
 {
-    const struct read *r = &m->read[0];
+    const struct sq_axi_read *r = &m->read[0];
     const uint32_t addr = r->addr + m->beat * m->nbytes;
     const bool is_last = m->beat + 1 == r->beats, is_extra = m->beat >= r->beats;
-    const enum sq_axi_fault fault = sq_axi_fault_at(addr, m->nbytes);
+    const enum sq_axi_fault fault = m->content->fault(m->ctx, addr, m->nbytes);
     for (unsigned i = 0; i < m->words; i++)
-        m->r[i] = sq_axi_read_word(addr, i);
-    m->r[m->words] = is_extra ? 0 : response(addr, 1, m->nbytes);
+        m->r[i] = m->content->read(m->ctx, addr, i);
+    m->r[m->words] = is_extra ? 0 : response(m, addr, 1);
     if (is_last && fault == SQ_AXI_LATE)
         m->extra = 1 + (addr / m->nbytes & 3);
     m->r_ends = is_extra ? m->beat + 1 == r->beats + m->extra
@@ -213,7 +213,7 @@ static void show_beat(struct memory *m)
     m->r_valid = true;
 }
 
-static bool is_due(const struct memory *m)
+static bool is_due(const struct sq_axi_memory *m)
 {
     if (m->choice.kind != IDEAL)
         return true;
@@ -221,7 +221,7 @@ static bool is_due(const struct memory *m)
     return m->now >= cycle_of(m, m->read[0].start + occupies(m, beats)) + m->choice.n[0];
 }
 
-static void clock_reads(struct memory *m, const struct sq_pins *p)
+static void clock_reads(struct sq_axi_memory *m, const struct sq_pins *p)
 {
     if (m->r_valid && p->reply_ready[R]) {
         m->r_valid = false;
@@ -235,15 +235,15 @@ static void clock_reads(struct memory *m, const struct sq_pins *p)
     }
     if (p->ask_valid[AR] && m->ready[AR]) {
         const uint32_t beats = (uint32_t)p->ask[LEN] + 1;
-        m->read[m->n_reads++] = (struct read){(uint32_t)p->ask[ADDR], beats,
-                                              m->choice.kind == IDEAL ? reserve(m, beats) : 0};
+        m->read[m->n_reads++] = (struct sq_axi_read){
+            (uint32_t)p->ask[ADDR], beats, m->choice.kind == IDEAL ? reserve(m, beats) : 0};
     }
 }
 
 // ---- writes -----------------------------------------------------------------------------------------
 
 // What a beat of a write must hold.
-static const char *check_write(const struct memory *m, const struct sq_pins *p)
+static const char *check_write(const struct sq_axi_memory *m, const struct sq_pins *p)
 {
     const int32_t *aw = p->ask + N_ADDR, *w = p->ask + 2 * N_ADDR;
     if (!m->has_aw && !p->ask_valid[AW])
@@ -252,12 +252,15 @@ static const char *check_write(const struct memory *m, const struct sq_pins *p)
     const uint32_t beats = m->has_aw ? m->aw_beats : (uint32_t)aw[LEN] + 1;
     const uint32_t addr = first + m->w_beats * m->nbytes;
     for (unsigned i = 0; i < m->words; i++)
-        if (w[i] != sq_axi_write_word(addr, i) || w[m->words + i] != 15)
-            return "memory.written_word";
+        if (w[m->words + i] != 15)
+            return "memory.strobe";
+    const char *const complaint = m->content->write(m->ctx, addr, w, m->words);
+    if (complaint)
+        return complaint;
     return w[2 * m->words] == (m->w_beats + 1 == beats) ? NULL : "memory.last_of_write";
 }
 
-static const char *clock_writes(struct memory *m, const struct sq_pins *p)
+static const char *clock_writes(struct sq_axi_memory *m, const struct sq_pins *p)
 {
     const char *complaint = NULL;
     if (m->b_valid && p->reply_ready[B]) {
@@ -284,16 +287,15 @@ static const char *clock_writes(struct memory *m, const struct sq_pins *p)
 }
 
 // An address as a manager may give it: whole beats of this size, INCR, no page crossed.
-static bool is_address(const struct memory *m, const int32_t *ask)
+static bool is_address(const struct sq_axi_memory *m, const int32_t *ask)
 {
     const uint32_t addr = (uint32_t)ask[ADDR], n = ((uint32_t)ask[LEN] + 1) * m->nbytes;
     return addr % m->nbytes == 0 && addr / 4096 == (addr + n - 1) / 4096 && ask[BURST] == 1 &&
            ask[SIZE] == (int32_t)log2_of(m->nbytes);
 }
 
-static const char *clock(void *env, const struct sq_pins *p)
+const char *sq_axi_memory_clock(struct sq_axi_memory *m, const struct sq_pins *p)
 {
-    struct memory *m = env;
     const bool are_addresses = (!p->ask_valid[AR] || is_address(m, p->ask)) &&
                                (!p->ask_valid[AW] || is_address(m, p->ask + N_ADDR));
     clock_reads(m, p);
@@ -317,14 +319,35 @@ static const char *clock(void *env, const struct sq_pins *p)
     return complaint ? complaint : are_addresses ? NULL : "memory.address";
 }
 
-static bool is_busy(const void *env)
+bool sq_axi_memory_is_busy(const struct sq_axi_memory *m)
 {
-    const struct memory *m = env;
     return m->n_reads > 0 || m->has_aw || m->w_beats > 0;
 }
 
-const struct sq_env sq_axi_memory = {.nbytes = sizeof(struct memory),
-                                     .draw = draw,
+// ---- alone, with the map ----------------------------------------------------------------------------
+
+static void init(const unsigned *value, const struct sq_env_choice *choice, void *env)
+{
+    sq_axi_memory_init(env, value[0], choice, &map, NULL);
+}
+
+static void drive(const void *env, struct sq_pins *pins)
+{
+    sq_axi_memory_drive(env, pins);
+}
+
+static const char *clock(void *env, const struct sq_pins *pins)
+{
+    return sq_axi_memory_clock(env, pins);
+}
+
+static bool is_busy(const void *env)
+{
+    return sq_axi_memory_is_busy(env);
+}
+
+const struct sq_env sq_axi_memory = {.nbytes = sizeof(struct sq_axi_memory),
+                                     .draw = sq_axi_memory_draw,
                                      .init = init,
                                      .drive = drive,
                                      .clock = clock,

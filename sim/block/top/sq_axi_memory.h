@@ -9,7 +9,8 @@
 //   kind 2  random: any wait states on every channel, n[0] = 0 few .. 3 many; between two beats that
 //           are read at most SQ_AXI_WAIT_MAX
 //
-// The map: what a beat holds, and how it fails, follows from its address alone, so that a golden model
+// What memory holds, and how it fails, is said by its content (struct sq_axi_content). The block sq_dma has a
+// map for it: what a beat holds, and how it fails, follows from its address alone, so that a golden model
 // can say what comes.
 //
 //   31..28  0: a good address; else enum sq_axi_fault
@@ -21,6 +22,7 @@
 #include "sim/block/sq_block.h"
 
 enum { SQ_AXI_WAIT_MAX = 32, SQ_AXI_WORDS_MAX = 16 }; // cycles; words of 32 bits in a beat
+enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32 };
 
 enum sq_axi_fault {
     SQ_AXI_GOOD,
@@ -33,10 +35,54 @@ enum sq_axi_fault {
     SQ_AXI_FAULTS
 };
 
+struct sq_axi_content {
+    int32_t (*read)(void *ctx, uint32_t addr, unsigned i); // word i of the beat that lies there
+    // n words of a beat that is written; a complaint, or NULL.
+    const char *(*write)(void *ctx, uint32_t addr, const int32_t *word, unsigned n);
+    enum sq_axi_fault (*fault)(void *ctx, uint32_t addr, unsigned nbytes); // of that beat
+};
+
+// The memory: plain data, zeroed before init. Its streams are the first ones of the pins.
+struct sq_axi_memory {
+    struct sq_env_choice choice;
+    const struct sq_axi_content *content;
+    void *ctx;
+    struct sq_rng rng;
+    unsigned words, nbytes;
+    uint64_t now, dram_free; // dram_free: in parts of a cycle, n[2] of them
+    bool ready[SQ_AXI_ASKS]; // of this cycle
+
+    struct sq_axi_read {
+        uint32_t addr, beats;
+        uint64_t start; // ideal: as dram_free
+    } read[SQ_AXI_READS_MAX];
+    unsigned n_reads;
+    uint32_t beat;  // of the first of them
+    uint32_t extra; // beats behind its end
+    uint32_t r_wait;
+    bool r_valid, r_ends; // offered; the burst ends with it
+    int32_t r[SQ_AXI_WORDS_MAX + 2];
+
+    bool has_aw;
+    uint32_t aw_addr, aw_beats, w_beats;
+    bool w_ended, b_valid;
+    uint32_t b_wait;
+    uint64_t b_due; // ideal
+};
+
+// As struct sq_env has them, for environments that are a memory and more.
+void sq_axi_memory_draw(struct sq_rng *rng, struct sq_env_choice *choice);
+void sq_axi_memory_init(struct sq_axi_memory *m, unsigned data_bits,
+                        const struct sq_env_choice *choice, const struct sq_axi_content *content,
+                        void *ctx);
+void sq_axi_memory_drive(const struct sq_axi_memory *m, struct sq_pins *pins);
+const char *sq_axi_memory_clock(struct sq_axi_memory *m, const struct sq_pins *pins);
+bool sq_axi_memory_is_busy(const struct sq_axi_memory *m);
+
 extern const struct sq_env sq_axi_memory;
 
-// The first parameter of the block is the width of a beat in bits, of whole words of 32 bits. Streams
-// and fields into a zeroed part of *p.
+// The first parameter of the block sq_dma is the width of a beat in bits, of whole words of 32 bits.
+// Streams and fields into *p, in front of others.
 void sq_axi_ports(unsigned data_bits, struct sq_ports *p);
 
 // SQ_AXI_TWO is told as what its beats respond.

@@ -124,16 +124,42 @@ static struct sq_dma_address next_burst(const struct sq_dma_sim *s, struct sq_dm
     return burst;
 }
 
-static void clock_beats(struct sq_dma_sim *s, bool gives)
+// The beat that goes to the output, `is_end`: the last one of its burst.
+static struct sq_dma_beat beat_of(const struct sq_dma_sim *s, bool last, bool is_end)
 {
-    const bool last = s->pins.reply[words(s) + 1], is_end = s->n_used > 0 && s->slot[0] == 1;
+    const int32_t resp = s->pins.reply[words(s)];
+    const int32_t error = s->broken        ? s->broken_status
+                          : last != is_end ? (last ? SQ_DMA_EARLY : SQ_DMA_LATE)
+                          : resp >= 2      ? resp
+                                           : 0;
+    struct sq_dma_beat b = {.dest = s->slot[0].dest,
+                            .status = s->status ? s->status : error,
+                            .poison = error != 0,
+                            .last = s->slot[0].is_last && is_end};
+    if (!s->broken)
+        memcpy(b.word, s->pins.reply, words(s) * sizeof *b.word);
+    return b;
+}
+
+static void clock_beats(struct sq_dma_sim *s, bool gives, bool leaves)
+{
+    const bool last = s->pins.reply[words(s) + 1], is_end = s->n_used > 0 && s->slot[0].left == 1;
     const bool is_silent = s->broken && !s->ar.valid && !s->pins.reply_valid[R];
     s->quiet = !is_silent ? 0 : s->quiet + (s->quiet < s->silence);
+    if (leaves) {
+        s->out--;
+        s->beat[0] = s->beat[1];
+    }
     if (!gives)
         return;
-    if (!s->broken && last != is_end)
+    const struct sq_dma_beat beat = beat_of(s, last, is_end);
+    s->beat[s->out++] = beat;
+    s->status = beat.last ? 0 : beat.status;
+    if (!s->broken && last != is_end) {
         s->broken = true;
-    if (--s->slot[0] > 0)
+        s->broken_status = last ? SQ_DMA_EARLY : SQ_DMA_LATE;
+    }
+    if (--s->slot[0].left > 0)
         return;
     s->n_used--;
     memmove(s->slot, s->slot + 1, s->n_used * sizeof *s->slot);
@@ -150,7 +176,7 @@ static void clock_bursts(struct sq_dma_sim *s, bool notes, bool was_broken)
         s->broken = false;
     s->next.first = false;
     const struct sq_dma_address burst = next_burst(s, &s->next);
-    s->slot[s->n_used++] = burst.beats;
+    s->slot[s->n_used++] = (struct sq_dma_slot){burst.beats, s->next.left == 0, s->next.dest};
     if (asks)
         s->ar = burst;
     s->next.is_there = s->next.left > 0;
@@ -195,9 +221,7 @@ void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready)
     const bool notes = notes_burst(s), hands = hands_over(s), gives = gives_beat(s);
     const bool takes = in[0].valid && !s->next.is_there, begins = begins_write(s);
     const bool leaves = s->out > 0 && out_ready, was_broken = s->broken;
-    clock_beats(s, gives);
-    s->out += gives;
-    s->out -= leaves;
+    clock_beats(s, gives, leaves);
     clock_bursts(s, notes, was_broken);
     clock_responses(s);
     clock_words(s, &in[1], begins);
@@ -212,5 +236,6 @@ void sq_dma_clock(void *state, const struct sq_offer *in, bool out_ready)
                                            .first = in[0].beat[SQ_DMA_FIRST],
                                            .write = in[0].beat[SQ_DMA_WRITE],
                                            .addr = (uint32_t)in[0].beat[SQ_DMA_ADDR],
-                                           .left = (uint32_t)in[0].beat[SQ_DMA_BEATS]};
+                                           .left = (uint32_t)in[0].beat[SQ_DMA_BEATS],
+                                           .dest = in[0].beat[SQ_DMA_DEST]};
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_dma: in which cycle it asks the memory what, takes beats and gives them. All
-// its outputs follow from its state. What the beats hold that were read is the golden model's affair;
-// what is written passes through here.
+// its outputs follow from its state. What beats hold passes through.
 #ifndef SQ_DMA_SIM_H
 #define SQ_DMA_SIM_H
 
@@ -30,6 +29,7 @@ struct sq_dma_sim {
     struct sq_dma_transfer {
         bool is_there, first, write;
         uint32_t addr, left;
+        int32_t dest;
     } next;
     struct sq_dma_address { // that is shown
         bool valid;
@@ -37,10 +37,21 @@ struct sq_dma_sim {
     } ar, aw;
 
     // Reads: bursts asked for whose beats have not all come.
-    uint32_t slot[SQ_DMA_SLOTS_MAX], n_used; // beats left
-    uint32_t out;                            // beats in the register behind them
-    bool broken;                             // LAST came at a wrong time
-    uint32_t quiet;                          // cycles of silence since
+    struct sq_dma_slot {
+        uint32_t left; // beats
+        bool is_last;  // burst of its transfer
+        int32_t dest;
+    } slot[SQ_DMA_SLOTS_MAX];
+    uint32_t n_used, out; // slots; beats in the register behind them
+    struct sq_dma_beat {
+        int32_t word[SQ_DMA_WORDS_MAX];
+        int32_t dest, status;
+        bool poison, last;
+    } beat[2];
+    int32_t status;        // first error of the transfer whose beats come
+    bool broken;           // LAST came at a wrong time
+    int32_t broken_status; // ... at which
+    uint32_t quiet;        // cycles of silence since
 
     // Writes: a transfer, and its burst in flight.
     struct sq_dma_transfer to;

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "sim/block/sq_case.h"
+#include "sim/block/top/sq_operand_buffer_sim.h"
 
 enum { WIDTH, DEPTH, COUNT_W, MACRO };
 enum { BASE, ROWS, COLS, BEATS, ROW_STRIDE, COL_STRIDE, BEAT_STRIDE, KEEP, N_JOB };
@@ -161,27 +162,6 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 // ---- when ---------------------------------------------------------------------------------------
 
-// The contract of the module's head: which half is full, how many places the job still reads, what
-// is on its way to the output. `ahead`: beats that were read and have not left, the one that comes
-// out of the memory in this cycle among them.
-struct buffer_sim {
-    bool full[2];
-    unsigned fill, read; // half that is filled, read next
-    uint32_t left;       // places that the job has still to read; 0: there is no job
-    bool keep;
-    unsigned ahead;
-};
-
-static bool reads(const struct buffer_sim *s)
-{
-    return s->left > 0 && s->full[s->read] && s->ahead < 2;
-}
-
-static bool takes_job(const struct buffer_sim *s)
-{
-    return s->left == 0 || (s->left == 1 && reads(s));
-}
-
 static void init(const unsigned *v, void *state)
 {
     (void)v;
@@ -197,37 +177,21 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
-    const struct buffer_sim *s = state;
+    const struct sq_operand_buffer_sim *s = state;
     (void)in;
     (void)out_ready;
-    out->in_ready[0] = takes_job(s);
-    out->in_ready[1] = !s->full[s->fill];
-    out->out_valid = s->ahead > 0;
+    out->in_ready[0] = sq_operand_buffer_takes_job(s);
+    out->in_ready[1] = sq_operand_buffer_has_room(s);
+    out->out_valid = sq_operand_buffer_offers(s);
 }
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)
 {
-    struct buffer_sim *s = state;
-    const bool read = reads(s), job = in[0].valid && takes_job(s);
-    const bool filled = in[1].valid && !s->full[s->fill] && in[1].last;
-    const bool leaves = s->ahead > 0 && out_ready;
-    if (read && --s->left == 0 && !s->keep) {
-        s->full[s->read] = false;
-        s->read = !s->read;
-    }
-    if (job) {
-        s->left = in[0].n;
-        s->keep = in[0].last;
-    }
-    if (filled) {
-        s->full[s->fill] = true;
-        s->fill = !s->fill;
-    }
-    s->ahead += read;
-    s->ahead -= leaves;
+    sq_operand_buffer_clock(state, in[0].valid ? in[0].n : 0, in[0].last, in[1].valid && in[1].last,
+                            out_ready);
 }
 
-static const struct sq_timing timing = {sizeof(struct buffer_sim), comb, clock};
+static const struct sq_timing timing = {sizeof(struct sq_operand_buffer_sim), comb, clock};
 
 static const struct sq_faults faults[] = {{"w16", 100, 200}};
 
