@@ -79,6 +79,12 @@ rtl/top/sq_operand_buffer.sv
 rtl/top/sq_dma_burst.sv
 rtl/top/sq_axi_check.sv
 rtl/top/sq_dma.sv
+rtl/top/sq_widen.sv
+rtl/top/sq_block_walk.sv
+rtl/top/sq_top_regs.sv
+rtl/top/sq_sequencer.sv
+rtl/top/sq_top_operand.sv
+rtl/top/sq_top.sv
 rtl/sq_engine_count.sv
 rtl/sq_engine_array.sv
 rtl/sq_parts_line.sv

@@ -78,6 +78,12 @@ top/sq_operand_buffer.sv
 top/sq_dma_burst.sv
 top/sq_axi_check.sv
 top/sq_dma.sv
+top/sq_widen.sv
+top/sq_block_walk.sv
+top/sq_top_regs.sv
+top/sq_sequencer.sv
+top/sq_top_operand.sv
+top/sq_top.sv
 sq_engine_count.sv
 sq_engine_array.sv
 sq_parts_line.sv

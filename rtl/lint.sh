@@ -175,6 +175,12 @@ for d in "DataW=8 MaxBurst=1" "DataW=64" "DataW=1024 MaxBurst=16 CountW=4"; do
 done
 lint sq_axi_check DataW=8
 lint sq_axi_check
+for r in 1 2 3; do lint sq_widen WordW=16 Ratio=$r; done
+lint sq_block_walk
+lint sq_top_regs
+for d in 16 64 512; do lint sq_sequencer DataW=$d; done
+lint sq_top_operand
+lint sq_top_operand DataW=32 Width=40 Depth=3
 lint sq_sram
 lint sq_sram Width=8 Depth=3
 lint sq_engine_count

@@ -41,6 +41,7 @@
     X(q4k_weight)    \
     X(operand_buffer) \
     X(dma)           \
+    X(top)           \
     X(engine_array)   \
     X(engine_scaled)
 // clang-format on

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a layer: fetches its descriptor, looks at it, walks its blocks (sq_block_walk), and says what the
+// DMA moves and what buffers and engine work on.
+//
+//   fetch   the descriptor, by a transfer of its own to DestDescriptor. One that came with an error, or that
+//           asks for what does not fit, is refused: refused_o with done_o, and nothing else happens.
+//   loads   for each block its activations, scales of rows, weights, scales of columns, as far as the
+//           block before had others. Behind those of the next block comes the store of this one.
+//   jobs    for each block one to every buffer and the engine, each taken when it is ready for it. An
+//           operand that the next block has too is kept.
+//   done_o  for a cycle, when the last store has its response.
+// A buffer gets the loads of the next block while a job reads its other half. A load that waits for room
+// waits for jobs whose own loads, and stores, are before it in the DMA's order; so nothing waits for ever.
+`include "sq_assert.svh"
+
+module sq_sequencer #(
+  parameter int unsigned DataW = 64,
+  parameter int unsigned Depth = 256,  // beats of operands in half a buffer
+  // bus beats of a beat of each operand, and of a tile of outputs
+  parameter int unsigned ActBeats = 1,
+  parameter int unsigned RowScaleBeats = 1,
+  parameter int unsigned WeightBeats = 1,
+  parameter int unsigned ColScaleBeats = 1,
+  parameter int unsigned OutBeats = 1
+) (
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  // the layer
+  input  logic             start_i,  // only while none runs
+  input  logic [31:0]      descriptor_i,
+  output logic             done_o,
+  output logic             refused_o,
+  // transfers of the DMA; destinations are those of sq_top
+  output logic             dma_valid_o,
+  input  logic             dma_ready_i,
+  output logic             dma_first_o,
+  output logic             dma_write_o,
+  output logic [31:0]      dma_addr_o,
+  output logic [31:0]      dma_beats_o,
+  output logic [2:0]       dma_dest_o,
+  input  logic             write_done_i,
+  // beats of the descriptor
+  input  logic             in_valid_i,
+  input  logic [DataW-1:0] in_data_i,
+  input  logic             in_poison_i,
+  input  logic             in_last_i,
+  // jobs: of the buffers (act, row scale, weight, column scale), of the engine
+  output logic [4:0]       job_valid_o,
+  input  logic [4:0]       job_ready_i,
+  output logic [15:0]      job_rows_o,
+  output logic [15:0]      job_cols_o,
+  output logic [15:0]      job_tiles_o,
+  output logic [15:0]      job_beats_o,  // of a scale group
+  output logic [15:0]      job_groups_o,
+  output logic [15:0]      job_tile_beats_o,
+  output logic             job_keep_rows_o,
+  output logic             job_keep_cols_o
+);
+
+  localparam int unsigned DescW = 32 * sq_regs_pkg::DESC_WORDS;
+  localparam int unsigned SizeW = $clog2(DataW / 8);
+  if (DataW > DescW || DataW < 16 || Depth > 65535) begin : gen_bad
+    $error("DataW = 16..512, Depth <= 65535");
+  end
+  localparam logic [2:0] DestDescriptor = 3'd4, Store = 3'd4;
+
+  typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN} state_e;
+  state_e state_q;
+  logic last_check, all_done, start_run;
+  logic [1:0] check_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) state_q <= IDLE;
+    else
+      case (state_q)
+        IDLE: if (start_i) state_q <= ASK;
+        ASK: if (dma_ready_i) state_q <= FETCH;
+        FETCH: if (in_valid_i && in_last_i) state_q <= CHECK;
+        CHECK: if (last_check) state_q <= start_run ? RUN : IDLE;
+        default: if (all_done) state_q <= IDLE;
+      endcase
+  end
+  assign refused_o = last_check && !start_run;
+  assign done_o = refused_o || (state_q == RUN && all_done);
+
+  // ---- the descriptor -----------------------------------------------------------------------------
+  logic [DescW-1:0] desc_q;
+  logic [31:0] at_q, kind, act, row_scale, weight, col_scale, out;
+  logic [15:0] rows, cols, row_block, col_block, beats, groups;
+  logic cols_outer;
+  assign kind = desc_q[sq_regs_pkg::DESC_KIND*32 +: 32];
+  assign act = desc_q[sq_regs_pkg::DESC_ACT*32 +: 32];
+  assign weight = desc_q[sq_regs_pkg::DESC_WEIGHT*32 +: 32];
+  assign row_scale = desc_q[sq_regs_pkg::DESC_ROW_SCALE*32 +: 32];
+  assign col_scale = desc_q[sq_regs_pkg::DESC_COL_SCALE*32 +: 32];
+  assign out = desc_q[sq_regs_pkg::DESC_OUT*32 +: 32];
+  assign {cols, rows} = desc_q[sq_regs_pkg::DESC_TILES*32 +: 32];
+  assign {col_block, row_block} = desc_q[sq_regs_pkg::DESC_BLOCK*32 +: 32];
+  assign {groups, beats} = desc_q[sq_regs_pkg::DESC_BEATS*32 +: 32];
+  assign cols_outer = kind[sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW];
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) at_q <= descriptor_i;
+    if (state_q == FETCH && in_valid_i) desc_q <= DescW'({in_data_i, desc_q} >> DataW);
+  end
+
+  // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, a
+  // tile, the blocks of both operands and the tiles of a job.
+  logic sound_q, counts, aligned, fits;
+  logic [31:0] product;
+  logic [15:0] tile_beats_q;
+  assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0;
+  assign aligned = (act[SizeW-1:0] | row_scale[SizeW-1:0] | weight[SizeW-1:0] | col_scale[SizeW-1:0] |
+                    out[SizeW-1:0]) == '0;
+  assign fits = (check_q == 2'd3) ? product < 32'h10000 : product <= 32'(Depth);
+  assign last_check = state_q == CHECK && check_q == 2'd3;
+  assign start_run = sound_q && fits;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == ASK) sound_q <= at_q[SizeW-1:0] == '0;
+    else if (state_q == FETCH && in_valid_i) sound_q <= sound_q && !in_poison_i;
+    else if (state_q == CHECK)
+      sound_q <= sound_q && fits && counts && aligned &&
+                 kind == (32'(cols_outer) << sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW | sq_regs_pkg::DESC_KIND_VALUE);
+    check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
+    if (state_q == CHECK && check_q == '0) tile_beats_q <= product[15:0];
+  end
+
+  // ---- loads and stores ---------------------------------------------------------------------------
+  // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 the store of the block before.
+  logic [2:0] kind_q;
+  logic first_q, transfer_q, free, need, issue, is_first;
+  logic load_active, rows_new, cols_new, rows_first, cols_first, store_active, step, store_step;
+  logic [15:0] load_rows, load_cols, store_rows, store_cols;
+  logic [1:0] unused_load;
+  logic [5:0] unused_store;
+  assign step = kind_q == Store && free && state_q == RUN;
+  assign store_step = step && need;
+
+  sq_block_walk u_load (
+    .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
+    .col_block_i(col_block), .start_i(last_check && start_run), .advance_i(step), .active_o(load_active),
+    .rows_o(load_rows), .cols_o(load_cols), .rows_first_o(rows_first), .cols_first_o(cols_first),
+    .rows_new_o(rows_new), .cols_new_o(cols_new), .rows_keep_o(unused_load[0]), .cols_keep_o(unused_load[1])
+  );
+  sq_block_walk u_store (
+    .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
+    .col_block_i(col_block), .start_i(last_check && start_run), .advance_i(store_step),
+    .active_o(store_active), .rows_o(store_rows), .cols_o(store_cols), .rows_first_o(unused_store[0]),
+    .cols_first_o(unused_store[1]), .rows_new_o(unused_store[2]), .cols_new_o(unused_store[3]),
+    .rows_keep_o(unused_store[4]), .cols_keep_o(unused_store[5])
+  );
+
+  logic [15:0] factor_a, factor_b;
+  logic [7:0] ratio;
+  logic [31:0] pointer_q[5];
+  logic [31:0] base, pointer, addr, length;
+
+  assign free = !transfer_q || dma_ready_i;
+  assign issue = state_q == RUN && free && need;
+  always_comb begin
+    need = load_active && rows_new;
+    is_first = rows_first;
+    base = act;
+    pointer = pointer_q[0];
+    factor_a = load_rows;
+    factor_b = tile_beats_q;
+    ratio = 8'(ActBeats);
+    case (kind_q)
+      3'd0: ;
+      3'd1: begin
+        base = row_scale;
+        pointer = pointer_q[1];
+        factor_b = 16'd1;
+        ratio = 8'(RowScaleBeats);
+      end
+      3'd2: begin
+        need = load_active && cols_new;
+        is_first = cols_first;
+        base = weight;
+        pointer = pointer_q[2];
+        factor_a = load_cols;
+        ratio = 8'(WeightBeats);
+      end
+      3'd3: begin
+        need = load_active && cols_new;
+        is_first = cols_first;
+        base = col_scale;
+        pointer = pointer_q[3];
+        factor_a = load_cols;
+        factor_b = groups;
+        ratio = 8'(ColScaleBeats);
+      end
+      default: begin
+        need = store_active && !first_q;
+        is_first = 1'b0;
+        base = out;
+        pointer = pointer_q[4];
+        factor_a = store_rows;
+        factor_b = store_cols;
+        ratio = 8'(OutBeats);
+      end
+    endcase
+    if (state_q == CHECK) begin
+      factor_a = (check_q == 2'd0) ? beats : (check_q == 2'd3) ? row_block : tile_beats_q;
+      factor_b = (check_q == 2'd0) ? groups : (check_q == 2'd1) ? row_block : col_block;
+    end
+  end
+  assign product = 32'(factor_a) * 32'(factor_b);
+  assign length = 32'(40'(product) * 40'(ratio));
+  assign addr = is_first ? base : pointer;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) transfer_q <= 1'b0;
+    else if (state_q == RUN && free) transfer_q <= need;
+  end
+  always_ff @(posedge clk_i) begin
+    if (state_q != RUN) begin
+      kind_q <= 3'd0;
+      first_q <= 1'b1;
+      pointer_q[4] <= out;
+    end else if (free) begin
+      kind_q <= (kind_q == Store) ? 3'd0 : kind_q + 1'b1;
+      if (kind_q == Store) first_q <= 1'b0;
+      if (need) begin
+        case (kind_q)
+          3'd0: pointer_q[0] <= addr + (length << SizeW);
+          3'd1: pointer_q[1] <= addr + (length << SizeW);
+          3'd2: pointer_q[2] <= addr + (length << SizeW);
+          3'd3: pointer_q[3] <= addr + (length << SizeW);
+          default: pointer_q[4] <= addr + (length << SizeW);
+        endcase
+      end
+    end
+  end
+
+  // The transfer that is shown.
+  logic write_q;
+  logic [2:0] dest_q;
+  logic [31:0] addr_q, beats_q;
+  always_ff @(posedge clk_i) begin
+    if (issue) begin
+      write_q <= kind_q == Store;
+      dest_q <= kind_q;
+      addr_q <= addr;
+      beats_q <= length;
+    end
+  end
+  assign dma_valid_o = state_q == ASK || transfer_q;
+  assign dma_first_o = state_q == ASK;
+  assign dma_write_o = state_q != ASK && write_q;
+  assign dma_addr_o = (state_q == ASK) ? {at_q[31:SizeW], SizeW'(0)} : addr_q;
+  assign dma_beats_o = (state_q == ASK) ? 32'(DescW / DataW) : beats_q;
+  assign dma_dest_o = (state_q == ASK) ? DestDescriptor : dest_q;
+
+  logic [2:0] owed_q;  // stores without their response
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) owed_q <= '0;
+    else owed_q <= owed_q + 3'(store_step) - 3'(write_done_i);
+  end
+  assign all_done = !store_active && owed_q == '0;
+
+  // ---- jobs ---------------------------------------------------------------------------------------
+  logic job_active, next_job, keep_rows, keep_cols;
+  logic [15:0] job_rows, job_cols;
+  logic [1:0] unused_first, unused_job;
+  logic [4:0] pending_q;
+  assign next_job = state_q == RUN && job_active && pending_q == '0;
+
+  sq_block_walk u_job (
+    .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
+    .col_block_i(col_block), .start_i(last_check && start_run), .advance_i(next_job), .active_o(job_active),
+    .rows_o(job_rows), .cols_o(job_cols), .rows_first_o(unused_first[0]), .cols_first_o(unused_first[1]),
+    .rows_new_o(unused_job[0]), .cols_new_o(unused_job[1]), .rows_keep_o(keep_rows), .cols_keep_o(keep_cols)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) pending_q <= '0;
+    else pending_q <= next_job ? '1 : pending_q & ~job_ready_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (next_job) begin
+      job_rows_o <= job_rows;
+      job_cols_o <= job_cols;
+      job_tiles_o <= 16'(32'(job_rows) * 32'(job_cols));
+      job_keep_rows_o <= keep_rows;
+      job_keep_cols_o <= keep_cols;
+    end
+  end
+  assign job_valid_o = pending_q;
+  assign job_beats_o = beats;
+  assign job_groups_o = groups;
+  assign job_tile_beats_o = tile_beats_q;
+
+  logic unused_bits;
+  assign unused_bits = ^{unused_load, unused_store, unused_job, unused_first};
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_first_o, dma_write_o, dma_addr_o, dma_beats_o, dma_dest_o})
+  `SQ_ASSERT(StartWhenIdle, !start_i || state_q == IDLE)
+  `SQ_ASSERT(ResponseOfStore, !write_done_i || owed_q != '0)
+
+endmodule

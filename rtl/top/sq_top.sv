@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chip: runs layers from memory to memory. A host writes operands and a descriptor into memory and the
+// descriptor's address into a register, starts, and gets an interrupt when the outputs lie in memory
+// (docs/registers.md).
+//
+//   lite  registers, AXI4-Lite            sq_top_regs -> sq_sequencer -> jobs, transfers
+//   axi   memory, AXI4 manager            sq_dma -> sq_top_operand (4) -> engine -> sq_widen -> sq_fifo -> sq_dma
+// The engine is sq_engine_array for dense codes: activations of ActW bits times weights of WeightW bits,
+// a scale for each channel and scale group, one for each token. How operands and outputs lie in memory
+// is said in README.md beside this file.
+// An error ends nothing early: as many beats move as without one, the outputs of the layer hold no meaning,
+// STATUS says what happened, and the next layer is right.
+`include "sq_assert.svh"
+
+module sq_top #(
+  parameter  int unsigned DataW = 64,  // bits of a beat of the bus
+  parameter  int unsigned Rows = 2,  // of a tile: tokens
+  parameter  int unsigned Cols = 2,  // channels
+  parameter  int unsigned BankLen = 4,  // elements of K in a beat
+  parameter  int unsigned ActW = 8,
+  parameter  int unsigned WeightW = 8,
+  parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
+  parameter  int unsigned PortLen = 1,  // outputs that leave the engine together
+  parameter  int unsigned Depth = 64,  // beats of half a buffer
+  parameter  int unsigned MaxBurst = 16,
+  parameter  int unsigned Outstanding = 4,
+  parameter  int unsigned Quiet = 400,  // sq_dma
+  parameter  int unsigned Macro = 0,  // sq_sram
+  localparam int unsigned Bytes = DataW / 8
+) (
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  // registers, AXI4-Lite
+  input  logic              lite_aw_valid_i,
+  output logic              lite_aw_ready_o,
+  input  logic [7:0]        lite_aw_addr_i,
+  input  logic              lite_w_valid_i,
+  output logic              lite_w_ready_o,
+  input  logic [31:0]       lite_w_data_i,
+  input  logic [3:0]        lite_w_strb_i,
+  output logic              lite_b_valid_o,
+  input  logic              lite_b_ready_i,
+  output logic [1:0]        lite_b_resp_o,
+  input  logic              lite_ar_valid_i,
+  output logic              lite_ar_ready_o,
+  input  logic [7:0]        lite_ar_addr_i,
+  output logic              lite_r_valid_o,
+  input  logic              lite_r_ready_i,
+  output logic [31:0]       lite_r_data_o,
+  output logic [1:0]        lite_r_resp_o,
+  output logic              irq_o,
+  // memory, AXI4
+  output logic              axi_ar_valid_o,
+  input  logic              axi_ar_ready_i,
+  output logic [31:0]       axi_ar_addr_o,
+  output logic [7:0]        axi_ar_len_o,
+  output logic [2:0]        axi_ar_size_o,
+  output logic [1:0]        axi_ar_burst_o,
+  input  logic              axi_r_valid_i,
+  output logic              axi_r_ready_o,
+  input  logic [DataW-1:0]  axi_r_data_i,
+  input  logic [1:0]        axi_r_resp_i,
+  input  logic              axi_r_last_i,
+  output logic              axi_aw_valid_o,
+  input  logic              axi_aw_ready_i,
+  output logic [31:0]       axi_aw_addr_o,
+  output logic [7:0]        axi_aw_len_o,
+  output logic [2:0]        axi_aw_size_o,
+  output logic [1:0]        axi_aw_burst_o,
+  output logic              axi_w_valid_o,
+  input  logic              axi_w_ready_i,
+  output logic [DataW-1:0]  axi_w_data_o,
+  output logic [Bytes-1:0]  axi_w_strb_o,
+  output logic              axi_w_last_o,
+  input  logic              axi_b_valid_i,
+  output logic              axi_b_ready_o,
+  input  logic [1:0]        axi_b_resp_i
+);
+
+  localparam int unsigned ActBits = Rows * BankLen * ActW;
+  localparam int unsigned WeightBits = Cols * BankLen * WeightW;
+  localparam int unsigned RowBits = Rows * 32;
+  localparam int unsigned ColBits = Cols * 32;
+  localparam int unsigned WordW = PortLen * sq_pkg::out_w(OutKind);
+  localparam int unsigned TileW = Rows * Cols * sq_pkg::out_w(OutKind);
+  localparam int unsigned AddrW = $clog2(Depth);
+  if (ActBits % 8 != 0 || WeightBits % 8 != 0 || TileW % DataW != 0 || DataW % WordW != 0) begin : gen_bad
+    $error("operands in whole bytes, tiles of outputs in whole beats, beats of whole words");
+  end
+
+  // ---- registers ----------------------------------------------------------------------------------
+  logic start, done, refused;
+  logic [31:0] descriptor;
+  logic [2:0] read_status, write_status, engine_errors;
+  logic operand_error, busy, missing;
+
+  sq_top_regs #(
+    .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .OutKind(OutKind),
+    .Depth(Depth), .DataW(DataW)
+  ) u_regs (
+    .clk_i, .rst_ni,
+    .lite_aw_valid_i, .lite_aw_ready_o, .lite_aw_addr_i, .lite_w_valid_i, .lite_w_ready_o, .lite_w_data_i,
+    .lite_w_strb_i, .lite_b_valid_o, .lite_b_ready_i, .lite_b_resp_o, .lite_ar_valid_i, .lite_ar_ready_o,
+    .lite_ar_addr_i, .lite_r_valid_o, .lite_r_ready_i, .lite_r_data_o, .lite_r_resp_o, .irq_o,
+    .start_o(start), .descriptor_o(descriptor), .done_i(done), .refused_i(refused),
+    .operand_i(operand_error), .read_status_i(read_status), .write_status_i(write_status),
+    .engine_i(engine_errors), .busy_i(busy), .wait_i(missing),
+    .read_i(axi_r_valid_i && axi_r_ready_o), .write_i(axi_w_valid_o && axi_w_ready_i)
+  );
+
+  // ---- sequencer ----------------------------------------------------------------------------------
+  logic dma_valid, dma_ready, dma_first, dma_write, write_done;
+  logic [31:0] dma_addr, dma_beats;
+  logic [2:0] dma_dest;
+  logic [4:0] job_valid, job_ready;
+  logic [15:0] job_rows, job_cols, job_tiles, job_beats, job_groups, job_tile_beats;
+  logic keep_rows, keep_cols;
+  logic load_valid, load_ready, load_poison, load_last;
+  logic [DataW-1:0] load;
+  logic [2:0] load_dest, load_status;
+
+  sq_sequencer #(
+    .DataW(DataW), .Depth(Depth), .ActBeats(sq_pkg::ceil_div(ActBits, DataW)),
+    .RowScaleBeats(sq_pkg::ceil_div(RowBits, DataW)), .WeightBeats(sq_pkg::ceil_div(WeightBits, DataW)),
+    .ColScaleBeats(sq_pkg::ceil_div(ColBits, DataW)), .OutBeats(TileW / DataW)
+  ) u_sequencer (
+    .clk_i, .rst_ni,
+    .start_i(start), .descriptor_i(descriptor), .done_o(done), .refused_o(refused),
+    .dma_valid_o(dma_valid), .dma_ready_i(dma_ready), .dma_first_o(dma_first), .dma_write_o(dma_write),
+    .dma_addr_o(dma_addr), .dma_beats_o(dma_beats), .dma_dest_o(dma_dest), .write_done_i(write_done),
+    .in_valid_i(load_valid && load_dest == 3'd4), .in_data_i(load), .in_poison_i(load_poison),
+    .in_last_i(load_last),
+    .job_valid_o(job_valid), .job_ready_i(job_ready), .job_rows_o(job_rows), .job_cols_o(job_cols),
+    .job_tiles_o(job_tiles), .job_beats_o(job_beats), .job_groups_o(job_groups),
+    .job_tile_beats_o(job_tile_beats), .job_keep_rows_o(keep_rows), .job_keep_cols_o(keep_cols)
+  );
+
+  // ---- memory -------------------------------------------------------------------------------------
+  logic store_valid, store_ready;
+  logic [DataW-1:0] store;
+
+  sq_dma #(
+    .DataW(DataW), .AddrW(32), .CountW(32), .DestW(3), .MaxBurst(MaxBurst), .Outstanding(Outstanding),
+    .Quiet(Quiet)
+  ) u_dma (
+    .clk_i, .rst_ni,
+    .job_valid_i(dma_valid), .job_ready_o(dma_ready), .job_first_i(dma_first), .job_write_i(dma_write),
+    .job_addr_i(dma_addr), .job_beats_i(dma_beats), .job_dest_i(dma_dest),
+    .in_valid_i(store_valid), .in_ready_o(store_ready), .in_data_i(store),
+    .out_valid_o(load_valid), .out_ready_i(load_ready), .out_data_o(load), .out_dest_o(load_dest),
+    .out_poison_o(load_poison), .out_last_o(load_last), .out_status_o(load_status),
+    .axi_ar_valid_o, .axi_ar_ready_i, .axi_ar_addr_o, .axi_ar_len_o, .axi_ar_size_o, .axi_ar_burst_o,
+    .axi_r_valid_i, .axi_r_ready_o, .axi_r_data_i, .axi_r_resp_i, .axi_r_last_i,
+    .axi_aw_valid_o, .axi_aw_ready_i, .axi_aw_addr_o, .axi_aw_len_o, .axi_aw_size_o, .axi_aw_burst_o,
+    .axi_w_valid_o, .axi_w_ready_i, .axi_w_data_o, .axi_w_strb_o, .axi_w_last_o,
+    .axi_b_valid_i, .axi_b_ready_o, .axi_b_resp_i,
+    .write_done_o(write_done), .write_status_o(write_status)
+  );
+  assign read_status = (load_valid && load_ready && load_poison) ? load_status : 3'd0;
+
+  // ---- operands -----------------------------------------------------------------------------------
+  logic [3:0] in_ready, valid, ready, wrong;
+  logic [ActBits-1:0] act;
+  logic [RowBits-1:0] row_scale;
+  logic [WeightBits-1:0] weight;
+  logic [ColBits-1:0] col_scale;
+  always_comb begin
+    case (load_dest)
+      3'd0: load_ready = in_ready[0];
+      3'd1: load_ready = in_ready[1];
+      3'd2: load_ready = in_ready[2];
+      3'd3: load_ready = in_ready[3];
+      default: load_ready = 1'b1;
+    endcase
+  end
+
+  sq_top_operand #(.DataW(DataW), .Width(ActBits), .Depth(Depth), .Macro(Macro)) u_act (
+    .clk_i, .rst_ni, .job_valid_i(job_valid[0]), .job_ready_o(job_ready[0]), .job_rows_i(job_rows),
+    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i(AddrW'(job_tile_beats)),
+    .job_col_stride_i({AddrW{1'b0}}), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_rows),
+    .in_valid_i(load_valid && load_dest == 3'd0), .in_ready_o(in_ready[0]), .in_data_i(load),
+    .in_poison_i(load_poison), .in_last_i(load_last),
+    .out_valid_o(valid[0]), .out_ready_i(ready[0]), .out_data_o(act), .out_error_o(wrong[0])
+  );
+  sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(Depth), .Macro(Macro)) u_row_scale (
+    .clk_i, .rst_ni, .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
+    .job_cols_i(job_cols), .job_beats_i(job_groups), .job_row_stride_i(AddrW'(1)),
+    .job_col_stride_i({AddrW{1'b0}}), .job_beat_stride_i({AddrW{1'b0}}), .job_keep_i(keep_rows),
+    .in_valid_i(load_valid && load_dest == 3'd1), .in_ready_o(in_ready[1]), .in_data_i(load),
+    .in_poison_i(load_poison), .in_last_i(load_last),
+    .out_valid_o(valid[1]), .out_ready_i(ready[1]), .out_data_o(row_scale), .out_error_o(wrong[1])
+  );
+  sq_top_operand #(.DataW(DataW), .Width(WeightBits), .Depth(Depth), .Macro(Macro)) u_weight (
+    .clk_i, .rst_ni, .job_valid_i(job_valid[2]), .job_ready_o(job_ready[2]), .job_rows_i(job_rows),
+    .job_cols_i(job_cols), .job_beats_i(job_tile_beats), .job_row_stride_i({AddrW{1'b0}}),
+    .job_col_stride_i(AddrW'(job_tile_beats)), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_cols),
+    .in_valid_i(load_valid && load_dest == 3'd2), .in_ready_o(in_ready[2]), .in_data_i(load),
+    .in_poison_i(load_poison), .in_last_i(load_last),
+    .out_valid_o(valid[2]), .out_ready_i(ready[2]), .out_data_o(weight), .out_error_o(wrong[2])
+  );
+  sq_top_operand #(.DataW(DataW), .Width(ColBits), .Depth(Depth), .Macro(Macro)) u_col_scale (
+    .clk_i, .rst_ni, .job_valid_i(job_valid[3]), .job_ready_o(job_ready[3]), .job_rows_i(job_rows),
+    .job_cols_i(job_cols), .job_beats_i(job_groups), .job_row_stride_i({AddrW{1'b0}}),
+    .job_col_stride_i(AddrW'(job_groups)), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_cols),
+    .in_valid_i(load_valid && load_dest == 3'd3), .in_ready_o(in_ready[3]), .in_data_i(load),
+    .in_poison_i(load_poison), .in_last_i(load_last),
+    .out_valid_o(valid[3]), .out_ready_i(ready[3]), .out_data_o(col_scale), .out_error_o(wrong[3])
+  );
+
+  // ---- engine -------------------------------------------------------------------------------------
+  logic scale_ready, y_valid, y_ready, y_last;
+  logic [WordW-1:0] y;
+  logic [sq_pkg::N_ERRORS-1:0] y_error;
+  assign ready[1] = scale_ready && valid[3];
+  assign ready[3] = scale_ready && valid[1];
+  assign operand_error = |(wrong & valid & ready);
+  assign busy = valid[0] && ready[0];
+  assign missing = !(valid[0] && valid[2]);
+  assign engine_errors = (y_valid && y_ready && y_last) ? y_error : '0;
+
+  sq_engine_array #(
+    .Rows(Rows), .Cols(Cols), .Banks(1), .BankLen(BankLen), .HighPerBank(1), .HighLen(1),
+    .Layout(sq_pkg::LAYOUT_DENSE), .OnActs(0), .OneAcc(1), .PlainW(ActW), .LowW(WeightW), .HighW(4),
+    .Lanes(PortLen), .Form(sq_pkg::COMBINE_ONE), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1)
+  ) u_engine (
+    .clk_i, .rst_ni,
+    .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats),
+    .job_groups_i(job_groups), .job_tiles_i(job_tiles),
+    .plain_valid_i(valid[0]), .plain_ready_o(ready[0]), .plain_code_i(act),
+    .coded_valid_i(valid[2]), .coded_ready_o(ready[2]), .coded_low_i(weight),
+    .coded_high_i({(Cols * 4){1'b0}}), .coded_mask_i({Cols{1'b0}}),
+    .scale_valid_i(valid[1] && valid[3]), .scale_ready_o(scale_ready),
+    .scale_col_lo_i(col_scale), .scale_col_hi_i({ColBits{1'b0}}),
+    .scale_row_lo_i(row_scale), .scale_row_hi_i({RowBits{1'b0}}),
+    .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error)
+  );
+
+  // ---- outputs ------------------------------------------------------------------------------------
+  logic wide_valid, wide_ready;
+  logic [1:0] unused_flags;
+  logic [DataW-1:0] wide;
+  sq_widen #(.WordW(WordW), .Ratio(DataW / WordW)) u_widen (
+    .clk_i, .rst_ni, .in_valid_i(y_valid), .in_ready_o(y_ready), .in_data_i(y), .in_poison_i(1'b0),
+    .in_last_i(y_last), .out_valid_o(wide_valid), .out_ready_i(wide_ready), .out_data_o(wide),
+    .out_poison_o(unused_flags[0]), .out_last_o(unused_flags[1])
+  );
+  sq_fifo #(.Width(DataW), .Depth(MaxBurst < 2 ? 2 : MaxBurst)) u_store (
+    .clk_i, .rst_ni, .in_valid_i(wide_valid), .in_ready_o(wide_ready), .in_data_i(wide),
+    .out_valid_o(store_valid), .out_ready_i(store_ready), .out_data_o(store)
+  );
+  logic unused_bits;
+  assign unused_bits = ^unused_flags;
+
+endmodule

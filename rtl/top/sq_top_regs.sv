@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// The registers of sq_top behind AXI4-Lite (docs/registers.md): a start, a status, an interrupt, and
+// counters that run while a layer does.
+//
+//   write  address and data may come in any order; the write is done, and answered, when both are there
+//   read   answered in the cycle behind its address
+// Each channel keeps one transfer, and no ready depends on a valid. An address that is in no row of the
+// table, a write to what can only be read, a write of less than a word, and a start while a layer runs
+// are answered with SLVERR and change nothing.
+`include "sq_assert.svh"
+
+module sq_top_regs #(
+  // what the chip is
+  parameter int unsigned Rows = 2,
+  parameter int unsigned Cols = 2,
+  parameter int unsigned BankLen = 16,
+  parameter int unsigned ActW = 8,
+  parameter int unsigned WeightW = 8,
+  parameter int unsigned OutKind = sq_pkg::OUT_BINARY32,
+  parameter int unsigned Depth = 256,
+  parameter int unsigned DataW = 64
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // AXI4-Lite
+  input  logic        lite_aw_valid_i,
+  output logic        lite_aw_ready_o,
+  input  logic [7:0]  lite_aw_addr_i,
+  input  logic        lite_w_valid_i,
+  output logic        lite_w_ready_o,
+  input  logic [31:0] lite_w_data_i,
+  input  logic [3:0]  lite_w_strb_i,
+  output logic        lite_b_valid_o,
+  input  logic        lite_b_ready_i,
+  output logic [1:0]  lite_b_resp_o,
+  input  logic        lite_ar_valid_i,
+  output logic        lite_ar_ready_o,
+  input  logic [7:0]  lite_ar_addr_i,
+  output logic        lite_r_valid_o,
+  input  logic        lite_r_ready_i,
+  output logic [31:0] lite_r_data_o,
+  output logic [1:0]  lite_r_resp_o,
+  output logic        irq_o,
+  // the layer
+  output logic        start_o,       // for a cycle
+  output logic [31:0] descriptor_o,  // its address
+  input  logic        done_i,        // for a cycle
+  // what happens in a cycle
+  input  logic        refused_i,
+  input  logic        operand_i,
+  input  logic [2:0]  read_status_i,   // 0: nothing wrong
+  input  logic [2:0]  write_status_i,
+  input  logic [2:0]  engine_i,
+  input  logic        busy_i,   // the engine takes operands
+  input  logic        wait_i,   // an operand is missing
+  input  logic        read_i,   // a beat came
+  input  logic        write_i   // a beat went
+);
+
+  localparam logic [1:0] Slverr = 2'b10;
+
+  // ---- writes -------------------------------------------------------------------------------------
+  logic aw_q, w_q, write, write_ok, start;
+  logic [5:0] aw_word_q;
+  logic [31:0] w_data_q;
+  logic [3:0] w_strb_q;
+  logic busy_q, irq_enable_q, irq_state_q;
+  logic [31:0] descriptor_q;
+
+  assign lite_aw_ready_o = !aw_q;
+  assign lite_w_ready_o = !w_q;
+  assign write = aw_q && w_q && !lite_b_valid_o;
+
+  always_comb begin
+    case (32'(aw_word_q))
+      sq_regs_pkg::REG_CONTROL: write_ok = !busy_q;
+      sq_regs_pkg::REG_IRQ_ENABLE,
+      sq_regs_pkg::REG_IRQ_STATE,
+      sq_regs_pkg::REG_DESCRIPTOR: write_ok = 1'b1;
+      default: write_ok = 1'b0;
+    endcase
+    if (w_strb_q != 4'hf) write_ok = 1'b0;
+  end
+  assign start = write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_CONTROL && w_data_q[0];
+  assign start_o = start;
+  assign descriptor_o = descriptor_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      aw_q <= 1'b0;
+      w_q <= 1'b0;
+      lite_b_valid_o <= 1'b0;
+      busy_q <= 1'b0;
+      irq_enable_q <= 1'b0;
+      irq_state_q <= 1'b0;
+      descriptor_q <= '0;
+    end else begin
+      if (lite_aw_ready_o) aw_q <= lite_aw_valid_i;
+      else if (write) aw_q <= 1'b0;
+      if (lite_w_ready_o) w_q <= lite_w_valid_i;
+      else if (write) w_q <= 1'b0;
+      if (write) lite_b_valid_o <= 1'b1;
+      else if (lite_b_ready_i) lite_b_valid_o <= 1'b0;
+      if (start) busy_q <= 1'b1;
+      else if (done_i) busy_q <= 1'b0;
+      if (write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_ENABLE) irq_enable_q <= w_data_q[0];
+      if (write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_DESCRIPTOR) descriptor_q <= w_data_q;
+      if (done_i) irq_state_q <= 1'b1;
+      else if (write && write_ok && 32'(aw_word_q) == sq_regs_pkg::REG_IRQ_STATE && w_data_q[0])
+        irq_state_q <= 1'b0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (lite_aw_ready_o) aw_word_q <= lite_aw_addr_i[7:2];
+    if (lite_w_ready_o) begin
+      w_data_q <= lite_w_data_i;
+      w_strb_q <= lite_w_strb_i;
+    end
+    if (write) lite_b_resp_o <= write_ok ? 2'b00 : Slverr;
+  end
+  assign irq_o = irq_enable_q && irq_state_q;
+
+  // ---- status and counters ------------------------------------------------------------------------
+  logic refused_q, operand_q;
+  logic [2:0] read_status_q, write_status_q, engine_q;
+  logic [31:0] cycles_q, busy_cycles_q, wait_cycles_q, blocked_cycles_q, read_beats_q, write_beats_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      refused_q <= 1'b0;
+      operand_q <= 1'b0;
+      read_status_q <= 3'd0;
+      write_status_q <= 3'd0;
+      engine_q <= 3'd0;
+      cycles_q <= '0;
+      busy_cycles_q <= '0;
+      wait_cycles_q <= '0;
+      blocked_cycles_q <= '0;
+      read_beats_q <= '0;
+      write_beats_q <= '0;
+    end else if (start) begin
+      refused_q <= 1'b0;
+      operand_q <= 1'b0;
+      read_status_q <= 3'd0;
+      write_status_q <= 3'd0;
+      engine_q <= 3'd0;
+      cycles_q <= '0;
+      busy_cycles_q <= '0;
+      wait_cycles_q <= '0;
+      blocked_cycles_q <= '0;
+      read_beats_q <= '0;
+      write_beats_q <= '0;
+    end else if (busy_q) begin
+      refused_q <= refused_q || refused_i;
+      operand_q <= operand_q || operand_i;
+      if (read_status_q == 3'd0) read_status_q <= read_status_i;
+      if (write_status_q == 3'd0) write_status_q <= write_status_i;
+      engine_q <= engine_q | engine_i;
+      cycles_q <= cycles_q + 1'b1;
+      if (busy_i) busy_cycles_q <= busy_cycles_q + 1'b1;
+      if (wait_i) wait_cycles_q <= wait_cycles_q + 1'b1;
+      if (!busy_i && !wait_i) blocked_cycles_q <= blocked_cycles_q + 1'b1;
+      if (read_i) read_beats_q <= read_beats_q + 1'b1;
+      if (write_i) write_beats_q <= write_beats_q + 1'b1;
+    end
+  end
+
+  // ---- reads --------------------------------------------------------------------------------------
+  logic read_ok, ar_fire;
+  logic [31:0] read_data, status;
+  assign lite_ar_ready_o = !lite_r_valid_o;
+  assign ar_fire = lite_ar_valid_i && lite_ar_ready_o;
+
+  always_comb begin
+    status = '0;
+    status[sq_regs_pkg::REG_STATUS_BUSY_LOW] = busy_q;
+    status[sq_regs_pkg::REG_STATUS_REFUSED_LOW] = refused_q;
+    status[sq_regs_pkg::REG_STATUS_OPERAND_LOW] = operand_q;
+    status[sq_regs_pkg::REG_STATUS_READ_LOW +: 3] = read_status_q;
+    status[sq_regs_pkg::REG_STATUS_WRITTEN_LOW +: 3] = write_status_q;
+    status[sq_regs_pkg::REG_STATUS_ENGINE_LOW +: 3] = engine_q;
+  end
+  always_comb begin
+    read_ok = 1'b1;
+    case (32'(lite_ar_addr_i[7:2]))
+      sq_regs_pkg::REG_ID: read_data = sq_regs_pkg::ID_VALUE;
+      sq_regs_pkg::REG_VERSION: read_data = sq_regs_pkg::VERSION_VALUE;
+      sq_regs_pkg::REG_ARRAY: read_data = {16'(BankLen), 8'(Cols), 8'(Rows)};
+      sq_regs_pkg::REG_CODES: read_data = {8'd0, 8'(OutKind), 8'(WeightW), 8'(ActW)};
+      sq_regs_pkg::REG_BUFFER: read_data = Depth;
+      sq_regs_pkg::REG_BUS: read_data = DataW / 8;
+      sq_regs_pkg::REG_CONTROL: read_data = '0;
+      sq_regs_pkg::REG_STATUS: read_data = status;
+      sq_regs_pkg::REG_IRQ_ENABLE: read_data = {31'd0, irq_enable_q};
+      sq_regs_pkg::REG_IRQ_STATE: read_data = {31'd0, irq_state_q};
+      sq_regs_pkg::REG_DESCRIPTOR: read_data = descriptor_q;
+      sq_regs_pkg::REG_CYCLES: read_data = cycles_q;
+      sq_regs_pkg::REG_BUSY_CYCLES: read_data = busy_cycles_q;
+      sq_regs_pkg::REG_WAIT_CYCLES: read_data = wait_cycles_q;
+      sq_regs_pkg::REG_BLOCKED_CYCLES: read_data = blocked_cycles_q;
+      sq_regs_pkg::REG_READ_BEATS: read_data = read_beats_q;
+      sq_regs_pkg::REG_WRITE_BEATS: read_data = write_beats_q;
+      default: begin
+        read_data = '0;
+        read_ok = 1'b0;
+      end
+    endcase
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) lite_r_valid_o <= 1'b0;
+    else if (lite_ar_ready_o) lite_r_valid_o <= lite_ar_valid_i;
+    else if (lite_r_ready_i) lite_r_valid_o <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (ar_fire) begin
+      lite_r_data_o <= read_data;
+      lite_r_resp_o <= read_ok ? 2'b00 : Slverr;
+    end
+  end
+
+  logic unused_bits;
+  assign unused_bits = ^{lite_aw_addr_i[1:0], lite_ar_addr_i[1:0]};
+
+  `SQ_ASSERT_BEGIN
+  `SQ_HELD(BHeld, lite_b_valid_o, lite_b_ready_i, lite_b_resp_o)
+  `SQ_HELD(RHeld, lite_r_valid_o, lite_r_ready_i, {lite_r_data_o, lite_r_resp_o})
+  `SQ_ASSERT(DoneOfLayer, busy_q || !done_i)
+
+endmodule

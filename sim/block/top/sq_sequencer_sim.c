@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/top/sq_sequencer_sim.h"
+
+#include <string.h>
+
+enum { ROWS, COLS };
+
+// ---- blocks -----------------------------------------------------------------------------------------
+
+void sq_block_walk_start(struct sq_block_walk *w, const uint32_t all[2], const uint32_t block[2],
+                         bool cols_outer)
+{
+    *w = (struct sq_block_walk){.is_active = true,
+                                .cols_outer = cols_outer,
+                                .all = {all[0], all[1]},
+                                .block = {block[0], block[1]},
+                                .is_new = {true, true}};
+}
+
+uint32_t sq_block_walk_tiles(const struct sq_block_walk *w, unsigned axis)
+{
+    const uint32_t left = w->all[axis] - w->done[axis];
+    return left < w->block[axis] ? left : w->block[axis];
+}
+
+static bool is_end(const struct sq_block_walk *w, unsigned axis)
+{
+    return w->all[axis] - w->done[axis] <= w->block[axis];
+}
+
+bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis)
+{
+    const unsigned outer = w->cols_outer ? COLS : ROWS, inner = !outer;
+    if (is_end(w, ROWS) && is_end(w, COLS))
+        return false; // nothing comes behind
+    return axis == outer ? !is_end(w, inner) : w->block[inner] >= w->all[inner];
+}
+
+void sq_block_walk_next(struct sq_block_walk *w)
+{
+    const bool keeps[2] = {sq_block_walk_keeps(w, ROWS), sq_block_walk_keeps(w, COLS)};
+    w->is_active = !(is_end(w, ROWS) && is_end(w, COLS));
+    for (unsigned a = 0; a < 2; a++) {
+        w->is_new[a] = !keeps[a];
+        if (!keeps[a])
+            w->done[a] = is_end(w, a) ? 0 : w->done[a] + w->block[a];
+    }
+}
+
+// ---- the descriptor ---------------------------------------------------------------------------------
+
+static const unsigned address_word[SQ_TOP_OPERANDS + 1] = {
+    SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT, SQ_DESC_COL_SCALE, SQ_DESC_OUT};
+
+void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS])
+{
+    memset(word, 0, SQ_DESC_WORDS * sizeof *word);
+    word[SQ_DESC_KIND] = SQ_DESC_KIND_VALUE | (uint32_t)l->cols_outer << SQ_DESC_COLS_OUTER;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        word[address_word[i]] = l->addr[i];
+    word[SQ_DESC_TILES] = l->tiles[COLS] << 16 | l->tiles[ROWS];
+    word[SQ_DESC_BLOCK] = l->block[COLS] << 16 | l->block[ROWS];
+    word[SQ_DESC_BEATS] = l->groups << 16 | l->beats;
+}
+
+bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], uint32_t depth, uint32_t nbytes,
+                         struct sq_top_layer *l)
+{
+    uint32_t addresses = 0;
+    *l = (struct sq_top_layer){
+        .tiles = {word[SQ_DESC_TILES] & 0xffff, word[SQ_DESC_TILES] >> 16},
+        .block = {word[SQ_DESC_BLOCK] & 0xffff, word[SQ_DESC_BLOCK] >> 16},
+        .beats = word[SQ_DESC_BEATS] & 0xffff,
+        .groups = word[SQ_DESC_BEATS] >> 16,
+        .cols_outer = word[SQ_DESC_KIND] >> SQ_DESC_COLS_OUTER & 1,
+    };
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        addresses |= l->addr[i] = word[address_word[i]];
+    const uint64_t tile = (uint64_t)l->beats * l->groups;
+    return (word[SQ_DESC_KIND] & ~(1u << SQ_DESC_COLS_OUTER)) == SQ_DESC_KIND_VALUE &&
+           addresses % nbytes == 0 && tile > 0 && l->tiles[0] > 0 && l->tiles[1] > 0 &&
+           l->block[0] > 0 && l->block[1] > 0 && tile * l->block[0] <= depth &&
+           tile * l->block[1] <= depth && (uint64_t)l->block[0] * l->block[1] < 1 << 16;
+}
+
+// ---- a cycle ----------------------------------------------------------------------------------------
+
+enum { CHECKS = 4 }; // cycles that the RTL looks at a descriptor
+
+void sq_sequencer_init(struct sq_sequencer_sim *s, uint32_t nbytes, uint32_t depth,
+                       const uint32_t bus_beats[SQ_TOP_OPERANDS + 1])
+{
+    s->nbytes = nbytes;
+    s->depth = depth;
+    memcpy(s->bus_beats, bus_beats, sizeof s->bus_beats);
+}
+
+bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
+{
+    if (s->state == SQ_SEQ_ASK) {
+        const int32_t fetch[SQ_DMA_JOB_LEN] = {
+            [SQ_DMA_FIRST] = true,
+            [SQ_DMA_ADDR] = (int32_t)(s->at / s->nbytes * s->nbytes),
+            [SQ_DMA_BEATS] = (int32_t)(4 * SQ_DESC_WORDS / s->nbytes),
+            [SQ_DMA_DEST] = SQ_TOP_DESCRIPTOR,
+        };
+        memcpy(transfer, fetch, sizeof fetch);
+        return true;
+    }
+    memcpy(transfer, s->transfer, sizeof s->transfer);
+    return s->has_transfer;
+}
+
+static bool ends_check(const struct sq_sequencer_sim *s)
+{
+    return s->state == SQ_SEQ_CHECK && s->check == CHECKS - 1;
+}
+
+static bool is_sound(const struct sq_sequencer_sim *s)
+{
+    struct sq_top_layer unused;
+    return s->sound && sq_top_layer_decode(s->word, s->depth, s->nbytes, &unused);
+}
+
+bool sq_sequencer_refuses(const struct sq_sequencer_sim *s)
+{
+    return ends_check(s) && !is_sound(s);
+}
+
+static bool all_done(const struct sq_sequencer_sim *s)
+{
+    return s->state == SQ_SEQ_RUN && !s->store.is_active && s->owed == 0;
+}
+
+bool sq_sequencer_is_done(const struct sq_sequencer_sim *s)
+{
+    return sq_sequencer_refuses(s) || all_done(s);
+}
+
+static void start_run(struct sq_sequencer_sim *s)
+{
+    struct sq_top_layer *const l = &s->layer;
+    (void)sq_top_layer_decode(s->word, s->depth, s->nbytes, l);
+    sq_block_walk_start(&s->load, l->tiles, l->block, l->cols_outer);
+    s->store = s->job = s->load;
+    s->kind = 0;
+    s->is_first = true;
+    s->next[SQ_TOP_STORE] = l->addr[SQ_TOP_STORE];
+}
+
+// Whether the transfer that is looked at is needed, and which it is.
+static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
+{
+    const struct sq_top_layer *const l = &s->layer;
+    const bool is_store = s->kind == SQ_TOP_STORE;
+    const unsigned axis = s->kind >= SQ_TOP_WEIGHT;
+    if (is_store ? !s->store.is_active || s->is_first : !s->load.is_active || !s->load.is_new[axis])
+        return false;
+    const uint32_t tiles =
+        is_store ? sq_block_walk_tiles(&s->store, ROWS) * sq_block_walk_tiles(&s->store, COLS)
+                 : sq_block_walk_tiles(&s->load, axis);
+    const uint32_t beats_of[] = {l->beats * l->groups, 1, l->beats * l->groups, l->groups, 1};
+    const uint32_t n = tiles * beats_of[s->kind] * s->bus_beats[s->kind];
+    const bool is_begin = !is_store && s->load.done[axis] == 0;
+    const uint32_t addr = is_begin ? l->addr[s->kind] : s->next[s->kind];
+    s->next[s->kind] = addr + n * s->nbytes;
+    transfer[SQ_DMA_FIRST] = false;
+    transfer[SQ_DMA_WRITE] = is_store;
+    transfer[SQ_DMA_ADDR] = (int32_t)addr;
+    transfer[SQ_DMA_BEATS] = (int32_t)n;
+    transfer[SQ_DMA_DEST] = (int32_t)s->kind;
+    return true;
+}
+
+static void clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
+{
+    const bool is_store = s->kind == SQ_TOP_STORE;
+    s->owed -= in->write_done;
+    if (s->has_transfer && !in->dma_ready)
+        return;
+    s->has_transfer = make_transfer(s, s->transfer);
+    s->kind = is_store ? 0 : s->kind + 1;
+    if (!is_store)
+        return;
+    s->owed += s->has_transfer;
+    s->is_first = false;
+    if (s->load.is_active)
+        sq_block_walk_next(&s->load);
+    if (s->has_transfer)
+        sq_block_walk_next(&s->store);
+}
+
+static void clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
+{
+    bool any = false;
+    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
+        any = any || s->pending[i];
+    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
+        s->pending[i] = any ? s->pending[i] && !in->job_ready[i] : s->job.is_active;
+    if (any || !s->job.is_active)
+        return;
+    for (unsigned a = 0; a < 2; a++) {
+        s->of.tiles[a] = sq_block_walk_tiles(&s->job, a);
+        s->of.keep[a] = sq_block_walk_keeps(&s->job, a);
+    }
+    sq_block_walk_next(&s->job);
+}
+
+static void clock_fetch(struct sq_sequencer_sim *s, const struct sq_dma_beat *beat)
+{
+    if (!beat)
+        return;
+    memcpy(s->word + s->n_words, beat->word, s->nbytes);
+    s->n_words += s->nbytes / 4;
+    s->sound = s->sound && !beat->poison;
+    if (beat->last)
+        s->state = SQ_SEQ_CHECK;
+}
+
+void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
+{
+    switch (s->state) {
+    case SQ_SEQ_IDLE:
+        s->at = in->descriptor;
+        s->sound = in->descriptor % s->nbytes == 0;
+        s->n_words = s->check = 0;
+        s->state = in->start ? SQ_SEQ_ASK : SQ_SEQ_IDLE;
+        break;
+    case SQ_SEQ_ASK:
+        s->state = in->dma_ready ? SQ_SEQ_FETCH : SQ_SEQ_ASK;
+        break;
+    case SQ_SEQ_FETCH:
+        clock_fetch(s, in->beat);
+        break;
+    case SQ_SEQ_CHECK:
+        if (ends_check(s)) {
+            s->state = is_sound(s) ? SQ_SEQ_RUN : SQ_SEQ_IDLE;
+            if (s->state == SQ_SEQ_RUN)
+                start_run(s);
+        }
+        s->check++;
+        break;
+    default:
+        if (all_done(s)) {
+            s->state = SQ_SEQ_IDLE;
+            break;
+        }
+        clock_transfers(s, in);
+        clock_jobs(s, in);
+    }
+}

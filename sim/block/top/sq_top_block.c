@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// sq_top: the chip. It has no streams of its own; a host and a memory are its environment, which bring the
+// layers and look at what comes (sq_top_host.h).
+#include "sim/block/sq_case.h"
+#include "sim/block/top/sq_top_host.h"
+#include "sim/block/top/sq_top_sim.h"
+
+// bus | rows, columns, bank | bits of codes | what leaves, outputs a word | half a buffer | DMA: burst,
+// outstanding, quiet | macro
+// clang-format off
+static const struct sq_point points[] = {
+    {"w8a8", true, {64, 2, 2, 4, 8, 8, SQ_OUTPUT_BINARY32, 1, 32, 16, 4, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, SQ_OUTPUT_BFLOAT16, 2, 16, 4, 2, 400, 0}},
+    {"wide", false, {128, 4, 4, 16, 8, 8, SQ_OUTPUT_BINARY32, 4, 64, 64, 8, 400, 0}},
+};
+// clang-format on
+
+static void ports(const unsigned *v, struct sq_ports *p)
+{
+    const struct sq_field lite_ask[] = {
+        {"resp", 1, 2, true}, {"data", 1, 32, true}, {"resp", 1, 2, true}};
+    const struct sq_field lite_reply[] = {
+        {"addr", 1, 8, true}, {"data", 1, 32, true}, {"strb", 1, 4, true}, {"addr", 1, 8, true}};
+    *p = (struct sq_ports){.n_status = 1, .status = {{"irq", 1, 1, true}}};
+    sq_axi_ports(v[SQ_TOP_DATA_W], p);
+    p->ask[SQ_AXI_ASKS] = (struct sq_port){"lite_b", 1};
+    p->ask[SQ_AXI_ASKS + 1] = (struct sq_port){"lite_r", 2};
+    for (size_t i = 0; i < SQ_LEN(lite_ask); i++)
+        p->ask_field[p->n_ask++] = lite_ask[i];
+    p->reply[SQ_AXI_REPLIES] = (struct sq_port){"lite_aw", 1};
+    p->reply[SQ_AXI_REPLIES + 1] = (struct sq_port){"lite_w", 2};
+    p->reply[SQ_AXI_REPLIES + 2] = (struct sq_port){"lite_ar", 1};
+    for (size_t i = 0; i < SQ_LEN(lite_reply); i++)
+        p->reply_field[p->n_reply++] = lite_reply[i];
+}
+
+static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    (void)rng;
+    return sq_case_alloc(c, err); // the environment brings the work
+}
+
+// Every fault in every beat of a short layer, with four memories; every wrong descriptor.
+enum { MEMORIES = 4, DIRECTED = MEMORIES + 1 };
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    const bool is_faults = number < MEMORIES;
+    c->env = (struct sq_env_choice){.kind = number == 1               ? 1
+                                            : number > 1 && is_faults ? 2
+                                                                      : 0,
+                                    .n = {number == 1 ? 40 : number - 1, 1, 2, 64},
+                                    .seed = sq_rng_next(rng),
+                                    .what = is_faults ? SQ_HOST_FAULTS : SQ_HOST_REFUSED,
+                                    .end = is_faults ? sq_host_n_faults(c->point->value)
+                                                     : SQ_HOST_N_REFUSED};
+    return sq_case_alloc(c, err);
+}
+
+static void comb(const void *state, const struct sq_offer *in, bool out_ready,
+                 struct sq_handshake *out)
+{
+    (void)state;
+    (void)in;
+    (void)out_ready;
+    *out = (struct sq_handshake){.out_valid = false};
+}
+
+static void status(const unsigned *v, const void *state, const struct sq_group *due, int32_t *value)
+{
+    (void)v;
+    (void)due;
+    value[0] = sq_top_regs_irq(&((const struct sq_top_sim *)state)->regs);
+}
+
+static const char *status_name(size_t f, size_t i)
+{
+    (void)f;
+    (void)i;
+    return "irq";
+}
+
+static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+{
+    (void)v;
+    (void)in;
+    (void)out;
+    return 0; // nothing leaves but to the environment
+}
+
+static const struct sq_timing timing = {sizeof(struct sq_top_sim), comb, sq_top_clock};
+
+const struct sq_block sq_top_block = {
+    .name = "top",
+    .top = "sq_top",
+    .group = "layer",
+    .param = {"DataW", "Rows", "Cols", "BankLen", "ActW", "WeightW", "OutKind", "PortLen", "Depth",
+              "MaxBurst", "Outstanding", "Quiet", "Macro", NULL},
+    .points = points,
+    .n_points = SQ_LEN(points),
+    .coverage_cases = 20,
+    .ports = ports,
+    .draw_case = draw_case,
+    .n_directed = DIRECTED,
+    .draw_directed = draw_directed,
+    .golden = golden,
+    .timing = &timing,
+    .env = &sq_top_host,
+    .ask = sq_top_ask,
+    .init = sq_top_init,
+    .status = status,
+    .status_name = status_name,
+};

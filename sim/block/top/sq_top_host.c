@@ -1,0 +1,581 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/top/sq_top_host.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { LITE_B = SQ_AXI_ASKS, LITE_R };
+enum { LITE_AW = SQ_AXI_REPLIES, LITE_W, LITE_AR };
+enum { ROWS, COLS };
+enum { MEMORY_WORDS = 1 << 15, OUT_WORDS = 1 << 12, LINES_MAX = 64, K_MAX = 1024 };
+enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: until the interrupt; that any layer takes
+enum { OKAY = 0, SLVERR = 2, ALL_BYTES = 15 };
+
+// What the host does next; an access each, but for RUN.
+enum step { DESCRIPTOR, ENABLE, START, RUN, STATUS, COUNTER, CLEAR, QUIET, NEXT };
+
+// The layer at hand.
+struct work {
+    struct sq_top_given image;
+    enum sq_axi_fault fault;
+    uint32_t fault_at;          // address of the beat
+    bool is_refused;            // the descriptor is wrong
+    uint32_t n_written;         // words of outputs
+    bool has_wrong, is_outside; // a word differed; was written elsewhere
+};
+
+struct access {
+    bool is_there, is_write;
+    uint32_t addr, data, strb;
+    uint32_t aw_wait, w_wait; // cycles before it is offered; gone: UINT32_MAX
+    bool is_extra;            // of no step: what must not disturb
+    uint32_t want_resp;
+};
+
+struct host {
+    struct sq_axi_memory memory;
+    const unsigned *value;
+    struct sq_env_choice choice;
+    struct sq_rng rng;
+    uint32_t number; // of the layer
+    enum step step;
+    bool has_irq; // enabled
+    uint64_t waited;
+    struct access access;
+    bool b_ready, r_ready;
+    uint32_t cycles[4]; // CYCLES and its three parts, as read
+    uint32_t n_cycles;
+    struct work work;
+    int32_t word[MEMORY_WORDS], want[OUT_WORDS];
+    bool written[OUT_WORDS];
+    int8_t act[LINES_MAX * K_MAX], weight[LINES_MAX * K_MAX];
+    float row_scale[LINES_MAX], col_scale[LINES_MAX * K_MAX];
+};
+
+static unsigned nbytes(const struct host *h)
+{
+    return h->value[SQ_TOP_DATA_W] / 8;
+}
+
+// ---- a layer ------------------------------------------------------------------------------------------
+
+static uint32_t up_to(struct sq_rng *rng, uint32_t n)
+{
+    return 1 + sq_rng_below(rng, n);
+}
+
+static void draw_shape(const struct host *h, struct sq_rng *rng, struct sq_top_layer *l)
+{
+    const uint32_t depth = h->value[SQ_TOP_DEPTH], k_max = K_MAX / h->value[SQ_TOP_BANK_LEN];
+    const uint32_t most = depth < k_max ? depth : k_max;
+    l->groups = up_to(rng, sq_rng_below(rng, 2) ? 1 : 4);
+    l->beats = up_to(rng, sq_rng_below(rng, 4) ? 4 : most / l->groups);
+    const uint32_t tile = l->beats * l->groups, room = depth / tile;
+    for (unsigned a = 0; a < 2; a++) {
+        const uint32_t lines = h->value[a == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
+        const uint32_t tiles = LINES_MAX / lines < 6 ? LINES_MAX / lines : 6;
+        l->tiles[a] = up_to(rng, tiles);
+        l->block[a] = up_to(rng, room < 7 ? room : sq_rng_below(rng, 8) ? 7 : room);
+    }
+    l->cols_outer = sq_rng_below(rng, 2);
+}
+
+static void draw_operands(struct host *h, struct sq_rng *rng, const struct sq_top_layer *l,
+                          bool is_illegal)
+{
+    const uint32_t k = l->beats * l->groups * h->value[SQ_TOP_BANK_LEN];
+    const uint32_t rows = l->tiles[ROWS] * h->value[SQ_TOP_ROWS];
+    const uint32_t cols = l->tiles[COLS] * h->value[SQ_TOP_COLS];
+    const enum sq_stimulus kind = (enum sq_stimulus)sq_rng_below(rng, 3);
+    assert(rows <= LINES_MAX && cols <= LINES_MAX && k <= K_MAX);
+    for (uint32_t i = 0; i < rows * k; i++)
+        h->act[i] = (int8_t)sq_draw_code(rng, h->value[SQ_TOP_ACT_W], kind);
+    for (uint32_t i = 0; i < cols * k; i++)
+        h->weight[i] = (int8_t)sq_draw_code(rng, h->value[SQ_TOP_WEIGHT_W], kind);
+    for (uint32_t i = 0; i < rows; i++)
+        h->row_scale[i] = (float)(0.001 + sq_rng_unit(rng));
+    for (uint32_t i = 0; i < cols * l->groups; i++)
+        h->col_scale[i] = (float)(0.001 + sq_rng_unit(rng));
+    if (!is_illegal)
+        return;
+    switch (sq_rng_below(rng, 4)) {
+    case 0:
+        h->act[sq_rng_below(rng, rows * k)] = (int8_t) - (1 << (h->value[SQ_TOP_ACT_W] - 1));
+        break;
+    case 1:
+        h->weight[sq_rng_below(rng, cols * k)] = (int8_t) - (1 << (h->value[SQ_TOP_WEIGHT_W] - 1));
+        break;
+    case 2:
+        h->row_scale[sq_rng_below(rng, rows)] = 0;
+        break;
+    default:
+        h->col_scale[sq_rng_below(rng, cols * l->groups)] = -1;
+    }
+}
+
+// The next region of memory, sometimes near the end of a page; a beat at least stays free behind it.
+static uint32_t place(const struct host *h, struct sq_rng *rng, uint32_t *at, uint32_t n)
+{
+    const uint32_t size = nbytes(h), room = (4096 - *at % 4096) / size;
+    const bool is_near_end = sq_rng_below(rng, 3) == 0 && room > 4;
+    *at += (is_near_end ? room - up_to(rng, 4) : sq_rng_below(rng, 8)) * size;
+    const uint32_t addr = *at;
+    *at += n + size;
+    return addr;
+}
+
+static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way, uint32_t depth)
+{
+    static const struct {
+        unsigned word;
+        uint32_t mask, bits;
+    } change[] = {
+        {SQ_DESC_KIND, 0xffff, SQ_DESC_KIND_VALUE + 1},
+        {SQ_DESC_KIND, 0x80000000u, 0x80000000u},
+        {SQ_DESC_TILES, 0xffff, 0},
+        {SQ_DESC_TILES, 0xffff0000u, 0},
+        {SQ_DESC_BLOCK, 0xffff, 0},
+        {SQ_DESC_BLOCK, 0xffff0000u, 0},
+        {SQ_DESC_BEATS, 0xffff, 0},
+        {SQ_DESC_BEATS, 0xffff0000u, 0},
+        {SQ_DESC_ACT, 1, 1},
+        {SQ_DESC_ROW_SCALE, 2, 2},
+        {SQ_DESC_WEIGHT, 1, 1},
+        {SQ_DESC_COL_SCALE, 2, 2},
+        {SQ_DESC_OUT, 1, 1},
+    };
+    const uint32_t n = sizeof change / sizeof *change;
+    const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff, groups = word[SQ_DESC_BEATS] >> 16;
+    const uint32_t fits = depth / (beats * groups);
+    if (way < n)
+        word[change[way].word] = (word[change[way].word] & ~change[way].mask) | change[way].bits;
+    else if (way == n)
+        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits + 1);
+    else if (way == n + 1)
+        word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff) | (fits + 1) << 16;
+    else
+        *descriptor += 1;
+}
+
+// The whole image of a layer.
+static void make_image(struct host *h, struct sq_rng *rng, struct sq_top_layer *l, bool is_illegal)
+{
+    struct work *const w = &h->work;
+    const struct sq_top_operands x = {h->act, h->weight, h->row_scale, h->col_scale};
+    uint32_t at = sq_rng_below(rng, 64) * nbytes(h), word[SQ_DESC_WORDS];
+    memset(h->written, 0, sizeof h->written);
+    w->image.descriptor = place(h, rng, &at, 4 * SQ_DESC_WORDS);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        l->addr[i] = place(h, rng, &at, sq_top_nbytes(h->value, l, (enum sq_top_part)i));
+    assert(at <= 4 * MEMORY_WORDS);
+    for (uint32_t i = 0; i < at / 4; i++)
+        h->word[i] = (int32_t)(uint32_t)sq_rng_next(rng); // also padding
+    draw_operands(h, rng, l, is_illegal);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        sq_top_put_operand(h->value, l, &x, (enum sq_top_part)i, h->word + l->addr[i] / 4);
+    sq_top_layer_encode(l, word);
+    memcpy(h->word + w->image.descriptor / 4, word, sizeof word);
+    w->image.word = h->word;
+    w->image.n_words = at / 4;
+    w->image.out = l->addr[SQ_TOP_STORE];
+    w->image.n_want = sq_top_nbytes(h->value, l, SQ_TOP_STORE) / 4;
+    assert(w->image.n_want <= OUT_WORDS);
+    memset(h->want, 0, sizeof h->want);
+    w->image.status = sq_top_golden(h->value, l, &x, h->want);
+    w->image.want = h->want;
+}
+
+static uint32_t region_beats(const struct host *h, const struct sq_top_layer *l, unsigned i)
+{
+    return (i == 0 ? 4 * SQ_DESC_WORDS : sq_top_nbytes(h->value, l, (enum sq_top_part)(i - 1))) /
+           nbytes(h);
+}
+
+// Beat number `n` of descriptor, operands and outputs.
+static uint32_t beat_at(const struct host *h, const struct sq_top_layer *l, uint32_t n)
+{
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS + 1; n -= region_beats(h, l, i++))
+        if (n < region_beats(h, l, i))
+            return (i == 0 ? h->work.image.descriptor : l->addr[i - 1]) + n * nbytes(h);
+    assert(false);
+    return 0;
+}
+
+static uint32_t all_beats(const struct host *h, const struct sq_top_layer *l)
+{
+    uint32_t n = 0;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS + 1; i++)
+        n += region_beats(h, l, i);
+    return n;
+}
+
+static const struct sq_top_layer short_layer = {
+    .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .cols_outer = false};
+
+uint32_t sq_host_n_faults(const unsigned *value)
+{
+    const struct host h = {.value = value};
+    return 2 * (SQ_AXI_FAULTS - 1) * all_beats(&h, &short_layer);
+}
+
+static void spoil(struct host *h, uint32_t way)
+{
+    uint32_t word[SQ_DESC_WORDS];
+    int32_t *const at = h->word + h->work.image.descriptor / 4;
+    memcpy(word, at, sizeof word);
+    spoil_descriptor(word, &h->work.image.descriptor, way, h->value[SQ_TOP_DEPTH]);
+    memcpy(at, word, sizeof word);
+    h->work.is_refused = true;
+}
+
+static void begin_layer(struct host *h)
+{
+    struct sq_rng rng = {(h->choice.seed + h->number) * UINT64_C(0x9e3779b97f4a7c15)};
+    struct sq_top_layer l = short_layer;
+    const uint32_t what = h->choice.what, half = h->number / 2;
+    const bool is_bad = what != SQ_HOST_ANY && h->number % 2 == 0;
+    (void)sq_rng_next(&rng);
+    memset(&h->work, 0, sizeof h->work);
+    h->step = DESCRIPTOR;
+    h->n_cycles = 0;
+    if (h->choice.given) {
+        h->work.image = *(const struct sq_top_given *)h->choice.given;
+        return;
+    }
+    if (what == SQ_HOST_ANY || what == SQ_HOST_WRONG)
+        draw_shape(h, &rng, &l);
+    const uint32_t way = sq_rng_below(&rng, 4);
+    make_image(h, &rng, &l, is_bad && what == SQ_HOST_WRONG && way == 0);
+    if (!is_bad)
+        return;
+    const uint32_t n = all_beats(h, &l);
+    if (what == SQ_HOST_FAULTS) {
+        h->work.fault = (enum sq_axi_fault)(1 + half / n % (SQ_AXI_FAULTS - 1));
+        h->work.fault_at = beat_at(h, &l, half % n);
+    } else if (what == SQ_HOST_REFUSED || way == 1) {
+        spoil(h, what == SQ_HOST_REFUSED ? half : sq_rng_below(&rng, SQ_HOST_N_REFUSED / 2));
+    } else if (way > 1) {
+        h->work.fault = (enum sq_axi_fault)(1 + sq_rng_below(&rng, SQ_AXI_FAULTS - 1));
+        h->work.fault_at = beat_at(h, &l, sq_rng_below(&rng, n));
+    }
+}
+
+// ---- memory -------------------------------------------------------------------------------------------
+
+static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
+{
+    const struct host *const h = ctx;
+    const uint32_t at = addr / 4 + i;
+    return at < h->work.image.n_words ? h->work.image.word[at] : (int32_t)(at * 0x9e3779b9u);
+}
+
+static const char *write_words(void *ctx, uint32_t addr, const int32_t *word, unsigned n)
+{
+    struct host *const h = ctx;
+    struct work *const w = &h->work;
+    const uint32_t first = (addr - w->image.out) / 4;
+    if (addr < w->image.out || first + n > w->image.n_want || w->is_refused)
+        return "memory.outside";
+    for (unsigned i = 0; i < n; i++) {
+        if (!h->choice.given && h->written[first + i])
+            return "memory.written_twice";
+        if (!h->choice.given)
+            h->written[first + i] = true;
+        w->has_wrong = w->has_wrong || word[i] != w->image.want[first + i];
+    }
+    w->n_written += n;
+    return w->has_wrong && w->fault == SQ_AXI_GOOD ? "memory.output" : NULL;
+}
+
+static enum sq_axi_fault fault_at(void *ctx, uint32_t addr, unsigned size)
+{
+    const struct work *const w = &((const struct host *)ctx)->work;
+    const uint32_t beat = w->fault_at / size, at = addr / size;
+    if (w->fault == SQ_AXI_TWO)
+        return at == beat ? SQ_AXI_SLVERR : at == beat + 1 ? SQ_AXI_DECERR : SQ_AXI_GOOD;
+    return at == beat ? w->fault : SQ_AXI_GOOD;
+}
+
+static const struct sq_axi_content content = {read_word, write_words, fault_at};
+
+// ---- what must have happened --------------------------------------------------------------------------
+
+static bool is_one_of(uint32_t status, enum sq_axi_fault fault)
+{
+    switch (fault) {
+    case SQ_AXI_SLVERR:
+        return status == SQ_DMA_SLVERR;
+    case SQ_AXI_DECERR:
+        return status == SQ_DMA_DECERR;
+    case SQ_AXI_TWO:
+        return status == SQ_DMA_SLVERR || status == SQ_DMA_DECERR;
+    case SQ_AXI_EARLY:
+        return status == SQ_DMA_EARLY;
+    case SQ_AXI_LATE:
+    case SQ_AXI_MISSING:
+        return status == SQ_DMA_LATE;
+    default:
+        return false;
+    }
+}
+
+static const char *check_status(const struct host *h, uint32_t status)
+{
+    const struct work *const w = &h->work;
+    const uint32_t read = status >> SQ_STATUS_READ & 7, written = status >> SQ_STATUS_WRITTEN & 7;
+    const uint32_t good =
+        w->is_refused ? 1u << SQ_STATUS_REFUSED : w->image.status << SQ_STATUS_ENGINE;
+    const bool is_good = status == good;
+    const bool can_pass =
+        w->fault != SQ_AXI_SLVERR && w->fault != SQ_AXI_DECERR && w->fault != SQ_AXI_TWO;
+    if (is_good && !can_pass)
+        return "host.fault_not_told";
+    if (!is_good && w->fault == SQ_AXI_GOOD)
+        return "host.status";
+    if (!is_good && (read ? !is_one_of(read, w->fault) || written : !is_one_of(written, w->fault)))
+        return "host.status_of_fault";
+    if (is_good && !w->is_refused && (w->has_wrong || w->n_written != w->image.n_want))
+        return "host.outputs";
+    return NULL;
+}
+
+// ---- accesses -----------------------------------------------------------------------------------------
+
+// Cycles that a channel of the host waits.
+static uint32_t pause(struct host *h)
+{
+    const bool is_random = h->choice.kind == 2;
+    return is_random && sq_rng_below(&h->rng, 2) ? sq_rng_below(&h->rng, 6) : 0;
+}
+
+static void begin_access(struct host *h, bool is_write, uint32_t addr, uint32_t data)
+{
+    h->access = (struct access){.is_there = true,
+                                .is_write = is_write,
+                                .addr = addr,
+                                .data = data,
+                                .strb = ALL_BYTES,
+                                .want_resp = OKAY,
+                                .aw_wait = pause(h),
+                                .w_wait = pause(h)};
+}
+
+// An access beside the steps, which changes nothing.
+static void begin_extra(struct host *h)
+{
+    static const struct {
+        uint32_t addr, data, strb;
+    } refused[] = {{SQ_REG_STATUS, 0xffffffffu, 15}, {SQ_REG_ID, 0, 15}, {SQ_REG_END, 1, 15},
+                   {SQ_REG_IRQ_ENABLE, 0, 7},        {0xfc, 1, 15},      {SQ_REG_IRQ_STATE, 1, 0},
+                   {SQ_REG_DESCRIPTOR, 4, 14}};
+    const uint32_t i = sq_rng_below(&h->rng, 12), n = sizeof refused / sizeof *refused;
+    const bool has_begun = h->step == RUN && h->waited < SURELY_RUNS;
+    if (i < 4 && !has_begun) {
+        begin_access(h, false, 4 * sq_rng_below(&h->rng, 64), 0);
+        h->access.want_resp = UINT32_MAX;
+    } else if (has_begun) {
+        begin_access(h, true, SQ_REG_CONTROL, 1);
+        h->access.aw_wait = h->access.w_wait = 0;
+        h->access.want_resp = SLVERR;
+    } else {
+        begin_access(h, true, refused[i % n].addr, refused[i % n].data);
+        h->access.strb = refused[i % n].strb;
+        h->access.want_resp = SLVERR;
+    }
+    h->access.is_extra = true;
+}
+
+static const uint32_t counters[] = {SQ_REG_CYCLES, SQ_REG_BUSY_CYCLES, SQ_REG_WAIT_CYCLES,
+                                    SQ_REG_BLOCKED_CYCLES};
+
+// The access of the next step, or none.
+static void begin_step(struct host *h)
+{
+    const bool is_random = h->choice.kind == 2;
+    if (h->step == RUN ? is_random && sq_rng_below(&h->rng, h->waited < SURELY_RUNS ? 4 : 24) == 0
+                       : is_random && h->step < STATUS && sq_rng_below(&h->rng, 8) == 0) {
+        begin_extra(h);
+        return;
+    }
+    switch (h->step) {
+    case DESCRIPTOR:
+        begin_access(h, true, SQ_REG_DESCRIPTOR, h->work.image.descriptor);
+        break;
+    case ENABLE:
+        h->has_irq = h->choice.kind != 2 || sq_rng_below(&h->rng, 4) > 0;
+        begin_access(h, true, SQ_REG_IRQ_ENABLE, h->has_irq);
+        break;
+    case START:
+        begin_access(h, true, SQ_REG_CONTROL, 1);
+        h->waited = 0;
+        break;
+    case RUN:
+        if (!h->has_irq)
+            begin_access(h, false, SQ_REG_STATUS, 0);
+        break;
+    case STATUS:
+        begin_access(h, false, SQ_REG_STATUS, 0);
+        break;
+    case COUNTER:
+        begin_access(h, false, counters[h->n_cycles], 0);
+        break;
+    case CLEAR:
+        begin_access(h, true, SQ_REG_IRQ_STATE, 1);
+        break;
+    case QUIET:
+        begin_access(h, false, SQ_REG_IRQ_STATE, 0);
+        break;
+    default:
+        break;
+    }
+}
+
+// Behind an access: what was read, and the step that follows.
+static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
+{
+    const struct access a = h->access;
+    h->access.is_there = false;
+    if (a.want_resp == UINT32_MAX ? resp != OKAY && resp != SLVERR : resp != a.want_resp)
+        return "host.response";
+    if (a.is_extra)
+        return NULL;
+    switch (h->step) {
+    case RUN: // it asked
+        if (data & 1u << SQ_STATUS_BUSY)
+            return NULL;
+        h->step = STATUS;
+        return NULL;
+    case STATUS:
+        h->step = COUNTER;
+        return check_status(h, data);
+    case COUNTER:
+        h->cycles[h->n_cycles++] = data;
+        if (h->n_cycles < 4)
+            return NULL;
+        h->step = CLEAR;
+        return h->cycles[0] == h->cycles[1] + h->cycles[2] + h->cycles[3] ? NULL : "host.counters";
+    case QUIET:
+        h->step = NEXT;
+        return data == 0 ? NULL : "host.interrupt_stays";
+    default:
+        h->step++;
+        return NULL;
+    }
+}
+
+// ---- the environment ----------------------------------------------------------------------------------
+
+static void draw(struct sq_rng *rng, struct sq_env_choice *choice)
+{
+    sq_axi_memory_draw(rng, choice);
+    choice->what = sq_rng_below(rng, 2) ? SQ_HOST_ANY : SQ_HOST_WRONG;
+    choice->begin = 0;
+    choice->end = 1 + sq_rng_below(rng, sq_rng_below(rng, 4) ? 4 : 16);
+}
+
+static void init(const unsigned *value, const struct sq_env_choice *choice, void *env)
+{
+    struct host *const h = env;
+    h->value = value;
+    h->choice = *choice;
+    h->rng.state = choice->seed ^ 0x5eed;
+    h->number = choice->begin;
+    sq_axi_memory_init(&h->memory, value[SQ_TOP_DATA_W], choice, &content, h);
+    h->step = NEXT;
+    if (h->number < choice->end)
+        begin_layer(h);
+}
+
+static void drive(const void *env, struct sq_pins *pins)
+{
+    const struct host *const h = env;
+    const struct access *const a = &h->access;
+    int32_t *const reply = pins->reply + h->value[SQ_TOP_DATA_W] / 32 + 3;
+    sq_axi_memory_drive(&h->memory, pins);
+    pins->ask_ready[LITE_B] = h->b_ready;
+    pins->ask_ready[LITE_R] = h->r_ready;
+    pins->reply_valid[LITE_AW] = a->is_there && a->is_write && a->aw_wait == 0;
+    pins->reply_valid[LITE_W] = a->is_there && a->is_write && a->w_wait == 0;
+    pins->reply_valid[LITE_AR] = a->is_there && !a->is_write && a->aw_wait == 0;
+    if (pins->reply_valid[LITE_AW])
+        reply[0] = (int32_t)a->addr;
+    if (pins->reply_valid[LITE_W]) {
+        reply[1] = (int32_t)a->data;
+        reply[2] = (int32_t)a->strb;
+    }
+    if (pins->reply_valid[LITE_AR])
+        reply[3] = (int32_t)a->addr;
+}
+
+static void pass_time(uint32_t *wait, bool is_valid, bool is_ready)
+{
+    if (is_valid && is_ready)
+        *wait = UINT32_MAX;
+    else if (*wait > 0 && *wait != UINT32_MAX)
+        --*wait;
+}
+
+static const char *clock_access(struct host *h, const struct sq_pins *p)
+{
+    const int32_t *const ask = p->ask + 8 + 2 * h->value[SQ_TOP_DATA_W] / 32 + 1;
+    struct access *const a = &h->access;
+    const bool b_fire = p->ask_valid[LITE_B] && h->b_ready,
+               r_fire = p->ask_valid[LITE_R] && h->r_ready;
+    const bool has_gone =
+        a->is_there && a->aw_wait == UINT32_MAX && (!a->is_write || a->w_wait == UINT32_MAX);
+    if ((p->ask_valid[LITE_B] && !(has_gone && a->is_write)) ||
+        (p->ask_valid[LITE_R] && !(has_gone && !a->is_write)))
+        return "host.answer_before_question";
+    if (a->is_there) {
+        pass_time(&a->aw_wait, p->reply_valid[a->is_write ? LITE_AW : LITE_AR],
+                  p->reply_ready[a->is_write ? LITE_AW : LITE_AR]);
+        pass_time(&a->w_wait, p->reply_valid[LITE_W], p->reply_ready[LITE_W]);
+    }
+    if (b_fire)
+        return end_access(h, (uint32_t)ask[0], 0);
+    return r_fire ? end_access(h, (uint32_t)ask[2], (uint32_t)ask[1]) : NULL;
+}
+
+static const char *clock_steps(struct host *h, bool irq)
+{
+    if (h->step == RUN && ++h->waited > PATIENCE)
+        return "host.no_end";
+    if (h->step == RUN && h->has_irq && irq && !h->access.is_there)
+        h->step = STATUS;
+    if (irq && (h->step < RUN || h->step == NEXT || (h->step == RUN && !h->has_irq)))
+        return "host.interrupt";
+    if (!irq && h->has_irq && (h->step == STATUS || h->step == COUNTER))
+        return "host.interrupt_withdrawn";
+    if (h->step == NEXT && h->number < h->choice.end) {
+        if (++h->number < h->choice.end)
+            begin_layer(h);
+        return NULL;
+    }
+    if (!h->access.is_there && h->step != NEXT)
+        begin_step(h);
+    return NULL;
+}
+
+static const char *clock(void *env, const struct sq_pins *pins)
+{
+    struct host *const h = env;
+    const char *const memory = sq_axi_memory_clock(&h->memory, pins);
+    const char *const access = clock_access(h, pins);
+    const char *const steps = clock_steps(h, pins->status[0]);
+    h->b_ready = pause(h) < 3;
+    h->r_ready = pause(h) < 3;
+    return memory ? memory : access ? access : steps;
+}
+
+static bool is_busy(const void *env)
+{
+    const struct host *const h = env;
+    return h->number < h->choice.end || sq_axi_memory_is_busy(&h->memory);
+}
+
+const struct sq_env sq_top_host = {.nbytes = sizeof(struct host),
+                                   .draw = draw,
+                                   .init = init,
+                                   .drive = drive,
+                                   .clock = clock,
+                                   .is_busy = is_busy};

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment of sq_top: a memory behind AXI4 (sq_axi_memory.h), and a host behind AXI4-Lite that
+// runs layer after layer: it writes descriptor and start, waits for the interrupt or asks STATUS, and
+// looks at status, counters and outputs. Streams: those of the memory, then asks lite_b, lite_r, replies
+// lite_aw, lite_w, lite_ar; status output irq.
+//
+//   kind, n   of the memory; the host waits now and then where the memory is random
+//   what      which layers (enum sq_host_what), numbers begin .. end - 1; each follows from seed and number
+//   given     a struct sq_top_given: one layer of the caller's, in place of those that are drawn
+//
+// It complains of a word that is written where it must not be or does not hold the golden output, an
+// output that was not written, a status, counter or register that is wrong, an interrupt that does not
+// come or stays.
+#ifndef SQ_TOP_HOST_H
+#define SQ_TOP_HOST_H
+
+#include "sim/block/top/sq_axi_memory.h"
+#include "sim/block/top/sq_top_image.h"
+
+enum sq_host_what {
+    SQ_HOST_ANY,   // layers of any shape, order and blocks
+    SQ_HOST_WRONG, // the same, half of them with a fault of the bus, illegal operands or a descriptor
+                   // that must be refused
+    SQ_HOST_FAULTS, // a short layer with every fault of the bus in every beat, a good one behind each
+    SQ_HOST_REFUSED, // every way in which a descriptor can be wrong, a good one behind each
+    SQ_HOST_WHATS,
+};
+// Layers of FAULTS and of REFUSED.
+uint32_t sq_host_n_faults(const unsigned *value);
+enum { SQ_HOST_N_REFUSED = 2 * 16 };
+
+// Words of memory from address 0 on; outputs where the layer of the descriptor says, in want.
+struct sq_top_given {
+    const int32_t *word;
+    uint32_t n_words, descriptor, status; // status: field ENGINE that must come
+    const int32_t *want;
+    uint32_t out, n_want; // in words, from address `out` on
+};
+
+extern const struct sq_env sq_top_host;
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycle model of sq_top_regs: registers behind AXI4-Lite. Its outputs follow from its state. Zeroed,
+// with what the chip is: after reset.
+#ifndef SQ_TOP_REGS_SIM_H
+#define SQ_TOP_REGS_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sim/block/top/sq_regs.h"
+
+struct sq_top_regs_sim {
+    uint32_t value[SQ_REG_END / 4]; // of every register, as it is read; CONTROL stays 0
+    bool has_aw, has_w, b_valid, r_valid;
+    uint32_t aw_addr, w_data, w_strb, b_resp, r_data, r_resp;
+};
+
+bool sq_top_regs_starts(const struct sq_top_regs_sim *s); // in this cycle
+bool sq_top_regs_irq(const struct sq_top_regs_sim *s);
+
+struct sq_top_regs_in {
+    // AXI4-Lite
+    bool aw_valid, w_valid, b_ready, ar_valid, r_ready;
+    uint32_t aw_addr, w_data, w_strb, ar_addr;
+    // what happens in this cycle, as the ports of the RTL
+    bool done, refused, operand, busy, wait, read, write;
+    uint32_t read_status, write_status, engine;
+};
+void sq_top_regs_clock(struct sq_top_regs_sim *s, const struct sq_top_regs_in *in);
+
+#endif

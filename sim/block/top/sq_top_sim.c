@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/top/sq_top_sim.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "models/sq_array.h"
+#include "sim/block/sq_engine.h"
+
+enum { AR, AW, W, LITE_B, LITE_R };         // asks
+enum { R, B, LITE_AW, LITE_W, LITE_AR };    // replies
+enum { JOB, PLAIN, CODED, SCALE, STREAMS }; // of the engine
+enum { ROW, COL, BEAT };                    // counters of a buffer
+
+// ---- words put together -----------------------------------------------------------------------------
+
+static bool widen_takes(const struct sq_widen_sim *w, bool out_ready)
+{
+    return !w->full || out_ready;
+}
+
+static void widen_clock(struct sq_widen_sim *w, const int32_t *in, bool poison, bool last,
+                        bool out_ready)
+{
+    if (!widen_takes(w, out_ready))
+        return;
+    w->full = false;
+    if (!in)
+        return;
+    w->poison = poison || (w->count > 0 && w->poison);
+    w->last = last;
+    for (uint32_t i = 0; i < w->bits; i += 8)
+        sq_top_put_bits(w->word, w->count * w->bits + i, 8, sq_top_get_bits(in, i, 8));
+    w->count++;
+    w->full = w->count == w->ratio;
+    w->count = w->full ? 0 : w->count;
+}
+
+// ---- an operand -------------------------------------------------------------------------------------
+
+static bool operand_takes(const struct sq_operand_sim *o)
+{
+    return widen_takes(&o->widen, sq_operand_buffer_has_room(&o->buffer));
+}
+
+// The place that is read goes into a queue, before the half may be filled again.
+static void read_place(struct sq_operand_sim *o, bool leaves)
+{
+    const uint32_t place =
+        o->at[ROW] * o->stride[ROW] + o->at[COL] * o->stride[COL] + o->at[BEAT] * o->stride[BEAT];
+    const unsigned left = o->buffer.ahead - leaves;
+    if (leaves)
+        o->out[0] = o->out[1];
+    if (!sq_operand_buffer_reads(&o->buffer))
+        return;
+    assert(place < SQ_TOP_DEPTH_MAX && left < 2);
+    o->out[left] = o->half[o->buffer.read][place];
+    for (int i = BEAT; i >= ROW; i--) {
+        if (++o->at[i] < o->n[i])
+            return;
+        o->at[i] = 0;
+    }
+}
+
+static void fill_place(struct sq_operand_sim *o)
+{
+    if (!o->widen.full || !sq_operand_buffer_has_room(&o->buffer))
+        return;
+    assert(o->fill < SQ_TOP_DEPTH_MAX);
+    struct sq_top_beat *const beat = &o->half[o->buffer.fill][o->fill];
+    memcpy(beat->word, o->widen.word, sizeof beat->word);
+    beat->poison = o->widen.poison;
+    o->fill = o->widen.last ? 0 : o->fill + 1;
+}
+
+// What a buffer is told: the job of `s`, as sq_top.sv wires it.
+static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_sim *s, unsigned part,
+                          const struct sq_dma_beat *in, bool out_ready)
+{
+    const bool is_row = part <= SQ_TOP_ROW_SCALE, is_scale = part & 1;
+    const uint32_t beats = is_scale ? s->layer.groups : s->layer.groups * s->layer.beats;
+    const uint32_t n[3] = {s->of.tiles[0], s->of.tiles[1], beats};
+    const uint32_t step = part == SQ_TOP_ROW_SCALE ? 1 : beats;
+    const uint32_t stride[3] = {is_row ? step : 0, is_row ? 0 : step, part != SQ_TOP_ROW_SCALE};
+    const bool has_room = sq_operand_buffer_has_room(&o->buffer);
+    const bool offers_last = o->widen.full && o->widen.last;
+    const bool takes = s->pending[part] && sq_operand_buffer_takes_job(&o->buffer);
+    read_place(o, o->buffer.ahead > 0 && out_ready);
+    fill_place(o);
+    sq_operand_buffer_clock(&o->buffer, s->pending[part] ? n[0] * n[1] * n[2] : 0,
+                            s->of.keep[!is_row], offers_last, out_ready);
+    widen_clock(&o->widen, in ? in->word : NULL, in && in->poison, in && in->last, has_room);
+    if (!takes)
+        return;
+    memcpy(o->n, n, sizeof n);
+    memcpy(o->stride, stride, sizeof stride);
+    memset(o->at, 0, sizeof o->at);
+}
+
+// ---- the engine's values ----------------------------------------------------------------------------
+
+static int32_t code_of(const int32_t *word, uint32_t at, unsigned width)
+{
+    const int32_t bits = sq_top_get_bits(word, at * width, width);
+    return bits - ((bits >> (width - 1) & 1) << width);
+}
+
+// A beat of both operands into the sums of its group.
+static void add_beat(struct sq_top_sim *s)
+{
+    struct sq_top_engine *const e = &s->engine;
+    const unsigned rows = e->c.rows, cols = e->c.cols, bank = s->value[SQ_TOP_BANK_LEN];
+    const unsigned act_w = s->value[SQ_TOP_ACT_W], weight_w = s->value[SQ_TOP_WEIGHT_W];
+    const int32_t *const act = s->operand[SQ_TOP_ACT].out[0].word;
+    const int32_t *const weight = s->operand[SQ_TOP_WEIGHT].out[0].word;
+    if (e->beats == 0) {
+        assert(e->n_sums < SQ_TOP_GROUPS_AHEAD);
+        e->sums[e->n_sums] = (struct sq_top_group){.has_illegal = false};
+    }
+    struct sq_top_group *const g = &e->sums[e->n_sums];
+    for (unsigned i = 0; i < rows * bank; i++)
+        g->has_illegal |= code_of(act, i, act_w) == -(1 << (act_w - 1));
+    for (unsigned i = 0; i < cols * bank; i++)
+        g->has_illegal |= code_of(weight, i, weight_w) == -(1 << (weight_w - 1));
+    for (unsigned i = 0; i < rows * cols; i++)
+        for (unsigned k = 0; k < bank; k++)
+            g->p[i] += code_of(act, i / cols * bank + k, act_w) *
+                       code_of(weight, i % cols * bank + k, weight_w);
+    if (++e->beats == s->sequencer.layer.beats) {
+        e->beats = 0;
+        e->n_sums++;
+    }
+}
+
+static void add_scale(struct sq_top_sim *s)
+{
+    struct sq_top_engine *const e = &s->engine;
+    assert(e->n_scales < SQ_TOP_GROUPS_AHEAD);
+    int32_t *const scale = e->scale[e->n_scales++];
+    memset(scale, 0, sizeof *e->scale);
+    e->scaled = e->scaled + 1 == s->sequencer.layer.groups ? 0 : e->scaled + 1;
+    scale[0] = e->scaled == 0;
+    memcpy(scale + 1, s->operand[SQ_TOP_COL_SCALE].out[0].word, e->c.cols * sizeof *scale);
+    memcpy(scale + 1 + 2 * e->c.cols, s->operand[SQ_TOP_ROW_SCALE].out[0].word,
+           e->c.rows * sizeof *scale);
+}
+
+static uint32_t errors_of(const struct sq_top_engine *e)
+{
+    const int32_t *const scale = e->scale[0];
+    bool is_wrong = false;
+    for (unsigned c = 0; c < e->c.cols; c++)
+        is_wrong = is_wrong || !sq_engine_is_scale(scale[1 + c]);
+    for (unsigned r = 0; scale[0] && r < e->c.rows; r++)
+        is_wrong = is_wrong || !sq_engine_is_scale(scale[1 + 2 * e->c.cols + r]);
+    return (uint32_t)is_wrong << SQ_SCALED_ERROR_SCALE | (uint32_t)e->sums[0].has_illegal
+                                                             << SQ_SCALED_ERROR_CODE;
+}
+
+static void end_tile(struct sq_top_engine *e)
+{
+    int32_t y[SQ_TOP_PES_MAX];
+    const uint32_t len = e->c.port_len, n = e->c.rows * e->c.cols / len;
+    (void)sq_output_end(&e->c, e->scale[0], e->y, y);
+    e->tiles[0]--;
+    for (uint32_t w = 0; w < n; w++) {
+        assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
+        struct sq_top_output_word *const word = &e->word[e->n_words++];
+        memcpy(word->y, y + w * len, len * sizeof *y);
+        word->last = e->tiles[0] == 0 && w + 1 == n;
+        word->errors = word->last ? e->errors : 0;
+    }
+    if (e->tiles[0] > 0)
+        return;
+    e->errors = 0;
+    e->n_jobs--;
+    memmove(e->tiles, e->tiles + 1, e->n_jobs * sizeof *e->tiles);
+}
+
+// A group whose sums and scales have come.
+static void combine(struct sq_top_engine *e)
+{
+    e->errors |= errors_of(e);
+    sq_output_add(&e->c, e->sums[0].p, e->sums[0].p, e->scale[0], e->y);
+    if (e->scale[0][0])
+        end_tile(e);
+    e->n_sums--;
+    e->n_scales--;
+    memmove(e->sums, e->sums + 1, (SQ_TOP_GROUPS_AHEAD - 1) * sizeof *e->sums);
+    memmove(e->scale, e->scale + 1, e->n_scales * sizeof *e->scale);
+}
+
+// ---- the whole --------------------------------------------------------------------------------------
+
+static void widen_init(struct sq_widen_sim *w, uint32_t bits, uint32_t ratio)
+{
+    w->bits = bits;
+    w->ratio = ratio;
+}
+
+void sq_top_init(const unsigned *v, void *state)
+{
+    struct sq_top_sim *const s = state;
+    const uint32_t word_w = v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v);
+    uint32_t bus_beats[SQ_TOP_OPERANDS + 1];
+    memcpy(s->value, v, sizeof s->value);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
+        assert(bus_beats[i] * v[SQ_TOP_DATA_W] <= 32 * SQ_TOP_WORDS_MAX);
+        widen_init(&s->operand[i].widen, v[SQ_TOP_DATA_W], bus_beats[i]);
+    }
+    assert(v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] <= SQ_TOP_PES_MAX);
+    assert(v[SQ_TOP_DEPTH] <= SQ_TOP_DEPTH_MAX && v[SQ_TOP_MAX_BURST] <= SQ_TOP_STORE_MAX);
+    widen_init(&s->widen, word_w, v[SQ_TOP_DATA_W] / word_w);
+    sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
+                v[SQ_TOP_QUIET]);
+    sq_sequencer_init(&s->sequencer, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_DEPTH], bus_beats);
+    s->engine.c = sq_top_output(v);
+    const unsigned engine[SQ_PARAMS_MAX] = {v[SQ_TOP_ROWS],
+                                            v[SQ_TOP_COLS],
+                                            1,
+                                            v[SQ_TOP_BANK_LEN],
+                                            1,
+                                            1,
+                                            SQ_ARRAY_DENSE,
+                                            0,
+                                            1,
+                                            v[SQ_TOP_ACT_W],
+                                            v[SQ_TOP_WEIGHT_W],
+                                            4,
+                                            0,
+                                            v[SQ_TOP_PORT_LEN],
+                                            SQ_COMBINE_ONE,
+                                            v[SQ_TOP_OUT_KIND],
+                                            v[SQ_TOP_PORT_LEN],
+                                            2,
+                                            1};
+    assert(sq_engine_array_block.timing->nbytes <= sizeof s->engine.time);
+    sq_engine_array_block.init(engine, s->engine.time);
+    uint32_t *const reg = s->regs.value;
+    reg[SQ_REG_ID / 4] = SQ_REG_ID_VALUE;
+    reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
+    reg[SQ_REG_ARRAY / 4] = v[SQ_TOP_BANK_LEN] << 16 | v[SQ_TOP_COLS] << 8 | v[SQ_TOP_ROWS];
+    reg[SQ_REG_CODES / 4] = v[SQ_TOP_OUT_KIND] << 16 | v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
+    reg[SQ_REG_BUFFER / 4] = v[SQ_TOP_DEPTH];
+    reg[SQ_REG_BUS / 4] = v[SQ_TOP_DATA_W] / 8;
+}
+
+// Where the fields of AXI4-Lite begin among those of the pins.
+static size_t lite_ask(const struct sq_top_sim *s)
+{
+    return 8 + 2 * s->value[SQ_TOP_DATA_W] / 32 + 1;
+}
+
+static size_t lite_reply(const struct sq_top_sim *s)
+{
+    return s->value[SQ_TOP_DATA_W] / 32 + 3;
+}
+
+void sq_top_ask(const void *state, struct sq_pins *pins)
+{
+    const struct sq_top_sim *const s = state;
+    sq_dma_ask(&s->dma, pins);
+    int32_t *const lite = pins->ask + lite_ask(s);
+    pins->ask_valid[LITE_B] = s->regs.b_valid;
+    pins->ask_valid[LITE_R] = s->regs.r_valid;
+    pins->reply_ready[LITE_AW] = !s->regs.has_aw;
+    pins->reply_ready[LITE_W] = !s->regs.has_w;
+    pins->reply_ready[LITE_AR] = !s->regs.r_valid;
+    lite[0] = (int32_t)s->regs.b_resp;
+    lite[1] = (int32_t)s->regs.r_data;
+    lite[2] = (int32_t)s->regs.r_resp;
+}
+
+// What stands between the parts in a cycle.
+struct wires {
+    const struct sq_dma_beat *load; // NULL: none
+    bool load_ready, valid[SQ_TOP_OPERANDS], ready[SQ_TOP_OPERANDS];
+    struct sq_offer engine[STREAMS];
+    struct sq_handshake shake;
+    bool scale_fires, y_ready, wide_ready;
+};
+
+static void find_wires(const struct sq_top_sim *s, struct wires *w)
+{
+    const struct sq_sequencer_sim *const q = &s->sequencer;
+    const uint32_t room = s->value[SQ_TOP_MAX_BURST] < 2 ? 2 : s->value[SQ_TOP_MAX_BURST];
+    *w = (struct wires){.load = s->dma.out > 0 ? &s->dma.beat[0] : NULL};
+    w->load_ready =
+        w->load && (w->load->dest >= SQ_TOP_OPERANDS || operand_takes(&s->operand[w->load->dest]));
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
+    w->engine[JOB].valid = q->pending[SQ_TOP_ENGINE];
+    w->engine[JOB].n = q->layer.beats;
+    w->engine[JOB].job.group_banks = q->layer.groups;
+    w->engine[JOB].job.groups = q->of.tiles[0] * q->of.tiles[1];
+    w->engine[PLAIN].valid = w->valid[SQ_TOP_ACT];
+    w->engine[CODED].valid = w->valid[SQ_TOP_WEIGHT];
+    w->engine[SCALE].valid = w->valid[SQ_TOP_ROW_SCALE] && w->valid[SQ_TOP_COL_SCALE];
+    w->wide_ready = s->n_store < room;
+    w->y_ready = widen_takes(&s->widen, w->wide_ready);
+    sq_engine_array_block.timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
+    w->scale_fires = w->engine[SCALE].valid && w->shake.in_ready[SCALE];
+    w->ready[SQ_TOP_ACT] = w->shake.in_ready[PLAIN];
+    w->ready[SQ_TOP_WEIGHT] = w->shake.in_ready[CODED];
+    w->ready[SQ_TOP_ROW_SCALE] = w->ready[SQ_TOP_COL_SCALE] = w->scale_fires;
+}
+
+static void find_events(const struct sq_top_sim *s, const struct wires *w,
+                        struct sq_top_regs_in *in)
+{
+    const struct sq_pins *const p = &s->pins;
+    const int32_t *const lite = p->reply + lite_reply(s);
+    int32_t written[2];
+    sq_dma_status(&s->dma, written);
+    *in = (struct sq_top_regs_in){
+        .aw_valid = p->reply_valid[LITE_AW],
+        .w_valid = p->reply_valid[LITE_W],
+        .ar_valid = p->reply_valid[LITE_AR],
+        .b_ready = p->ask_ready[LITE_B],
+        .r_ready = p->ask_ready[LITE_R],
+        .aw_addr = (uint32_t)lite[0],
+        .w_data = (uint32_t)lite[1],
+        .w_strb = (uint32_t)lite[2],
+        .ar_addr = (uint32_t)lite[3],
+        .done = sq_sequencer_is_done(&s->sequencer),
+        .refused = sq_sequencer_refuses(&s->sequencer),
+        .busy = w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT],
+        .wait = !(w->valid[SQ_TOP_ACT] && w->valid[SQ_TOP_WEIGHT]),
+        .read = p->reply_valid[R] && p->reply_ready[R],
+        .write = p->ask_valid[W] && p->ask_ready[W],
+        .read_status = w->load && w->load_ready && w->load->poison ? (uint32_t)w->load->status : 0,
+        .write_status = (uint32_t)written[1],
+    };
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        in->operand |= w->valid[i] && w->ready[i] && s->operand[i].out[0].poison;
+    if (w->shake.out_valid && w->y_ready)
+        in->engine = s->engine.word[0].errors;
+}
+
+// Values through the engine, and its edge.
+static void clock_engine(struct sq_top_sim *s, const struct wires *w)
+{
+    struct sq_top_engine *const e = &s->engine;
+    if (w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT])
+        add_beat(s);
+    if (w->scale_fires)
+        add_scale(s);
+    if (w->engine[JOB].valid && w->shake.in_ready[JOB]) {
+        assert(e->n_jobs < 4);
+        e->tiles[e->n_jobs++] = w->engine[JOB].job.groups;
+    }
+    while (e->n_sums > 0 && e->n_scales > 0)
+        combine(e);
+    sq_engine_array_block.timing->clock(e->time, w->engine, w->y_ready);
+}
+
+// A word of outputs as the port has it.
+static void pack_word(const struct sq_top_sim *s, int32_t word[SQ_TOP_WORDS_MAX])
+{
+    const unsigned bits = sq_top_out_bits(s->value);
+    memset(word, 0, SQ_TOP_WORDS_MAX * sizeof *word);
+    for (unsigned i = 0; i < s->value[SQ_TOP_PORT_LEN]; i++)
+        sq_top_put_bits(word, i * bits, bits, s->engine.word[0].y[i]);
+}
+
+static void clock_outputs(struct sq_top_sim *s, const struct wires *w, bool store_taken)
+{
+    struct sq_top_engine *const e = &s->engine;
+    int32_t word[SQ_TOP_WORDS_MAX];
+    const bool fires = w->shake.out_valid && w->y_ready;
+    if (s->widen.full && w->wide_ready)
+        memcpy(s->store[s->n_store++], s->widen.word, sizeof *s->store);
+    if (store_taken) {
+        s->n_store--;
+        memmove(s->store, s->store + 1, s->n_store * sizeof *s->store);
+    }
+    if (fires)
+        pack_word(s, word);
+    widen_clock(&s->widen, fires ? word : NULL, false, false, w->wide_ready);
+    if (fires) {
+        assert(e->n_words > 0);
+        e->n_words--;
+        memmove(e->word, e->word + 1, e->n_words * sizeof *e->word);
+    }
+}
+
+void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
+{
+    struct sq_top_sim *const s = state;
+    struct wires w;
+    struct sq_top_regs_in events;
+    int32_t transfer[SQ_DMA_JOB_LEN];
+    (void)unused;
+    (void)out_ready;
+    find_wires(s, &w);
+    find_events(s, &w, &events);
+
+    const bool store_taken = s->n_store > 0 && s->dma.n_in < 2;
+    const struct sq_offer dma[2] = {
+        {.valid = sq_sequencer_transfer(&s->sequencer, transfer), .beat = transfer},
+        {.valid = s->n_store > 0, .beat = s->store[0]}};
+    struct sq_sequencer_in in = {
+        .start = sq_top_regs_starts(&s->regs),
+        .descriptor = s->regs.value[SQ_REG_DESCRIPTOR / 4],
+        .dma_ready = !s->dma.next.is_there,
+        .write_done = s->dma.done,
+        .beat = w.load && w.load->dest == SQ_TOP_DESCRIPTOR ? w.load : NULL,
+    };
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        in.job_ready[i] = sq_operand_buffer_takes_job(&s->operand[i].buffer);
+    in.job_ready[SQ_TOP_ENGINE] = w.shake.in_ready[JOB];
+
+    // Whoever reads the state of another one goes first.
+    const struct sq_dma_beat load = w.load ? *w.load : (struct sq_dma_beat){.last = false};
+    clock_engine(s, &w);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        operand_clock(&s->operand[i], &s->sequencer, i,
+                      w.load && w.load->dest == (int32_t)i ? &load : NULL, w.ready[i]);
+    sq_sequencer_clock(&s->sequencer, &in);
+    s->dma.pins = s->pins;
+    sq_dma_clock(&s->dma, dma, w.load_ready);
+    clock_outputs(s, &w, store_taken);
+    sq_top_regs_clock(&s->regs, &events);
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycle model of sq_top: the models of its parts with what stands between them, and the data that
+// flow through. All its outputs follow from its state.
+#ifndef SQ_TOP_SIM_H
+#define SQ_TOP_SIM_H
+
+#include "sim/block/top/sq_dma_sim.h"
+#include "sim/block/top/sq_operand_buffer_sim.h"
+#include "sim/block/top/sq_top_image.h"
+#include "sim/block/top/sq_top_regs_sim.h"
+
+// Words that are put together (sq_widen). words: of a part; wide: of the whole.
+struct sq_widen_sim {
+    uint32_t bits, ratio; // of a part
+    uint32_t count;
+    bool full, poison, last;
+    int32_t word[SQ_TOP_WORDS_MAX];
+};
+
+struct sq_top_beat {
+    int32_t word[SQ_TOP_WORDS_MAX];
+    bool poison;
+};
+
+struct sq_operand_sim {
+    struct sq_widen_sim widen;
+    struct sq_operand_buffer_sim buffer;
+    uint32_t fill;                                // place of the next beat
+    struct sq_top_beat half[2][SQ_TOP_DEPTH_MAX]; // what lies there
+    struct sq_top_beat out[2];                    // on its way; as many as buffer.ahead
+    uint32_t n[3], at[3], stride[3];              // of the job: rows, columns, beats
+};
+
+enum { SQ_TOP_GROUPS_AHEAD = 16, SQ_TOP_OUTPUTS_AHEAD = 1024, SQ_TOP_ENGINE_NBYTES = 4096 };
+
+// What the engine computes; when, its own model says.
+struct sq_top_engine {
+    _Alignas(16) unsigned char time[SQ_TOP_ENGINE_NBYTES];
+    struct sq_output_config c;
+    // Scale groups, as their sums and their scales come.
+    struct sq_top_group {
+        int32_t p[SQ_TOP_PES_MAX];
+        bool has_illegal;
+    } sums[SQ_TOP_GROUPS_AHEAD];
+    int32_t scale[SQ_TOP_GROUPS_AHEAD][1 + 4 * SQ_TOP_PES_MAX];
+    uint32_t n_sums, n_scales, beats, groups, scaled; // begun, come; of the group, tile at hand
+    float y[SQ_TOP_PES_MAX];
+    uint32_t tiles[4], n_jobs, errors; // left of the jobs inside; of the first of them
+    struct sq_top_output_word {
+        int32_t y[SQ_TOP_PES_MAX];
+        uint32_t errors; // with the last word of a job
+        bool last;
+    } word[SQ_TOP_OUTPUTS_AHEAD];
+    uint32_t n_words;
+};
+
+enum { SQ_TOP_STORE_MAX = 256 }; // sq_fifo in front of the DMA
+
+struct sq_top_sim {
+    struct sq_pins pins; // first: of this cycle
+    unsigned value[SQ_TOP_PARAMS];
+    struct sq_top_regs_sim regs;
+    struct sq_sequencer_sim sequencer;
+    struct sq_dma_sim dma;
+    struct sq_operand_sim operand[SQ_TOP_OPERANDS];
+    struct sq_top_engine engine;
+    struct sq_widen_sim widen; // outputs to beats
+    int32_t store[SQ_TOP_STORE_MAX][SQ_TOP_WORDS_MAX];
+    uint32_t n_store;
+};
+
+// As struct sq_block and struct sq_timing have them.
+void sq_top_init(const unsigned *value, void *state);
+void sq_top_ask(const void *state, struct sq_pins *pins);
+void sq_top_clock(void *state, const struct sq_offer *in, bool out_ready);
+
+#endif

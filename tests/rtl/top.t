@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
+# signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
+# (descriptor, operands, outputs) with four memories, and sixteen descriptors that must be refused, each followed by a layer that
+# must be right. Sampled: shapes, blocks and their order, ragged blocks, illegal operands, waits of host and memory, polling and
+# interrupt, starts while a layer runs, resets. Then faults, each of which must be found.
+. "$(dirname "$0")/lib.sh"
+T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
+
+sq cosim --block top --point quick --cases 24 --seed "$SEED" --json
+ok "two points" clean 60000
+
+# ---- blocks -----------------------------------------------------------------------------------------
+mutate ragged_block_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign rows_o = .*/assign rows_o = row_block_i;/"
+mutate block_lost_at_the_edge top w8a8 any rtl/top/sq_block_walk.sv "s/assign cols_end = .*/assign cols_end = col_left_q < col_block_i + col_block_i;/"
+mutate kept_operand_loaded_again top w8a8 any rtl/top/sq_block_walk.sv "s/rows_new_o <= !rows_keep_o;/rows_new_o <= $T;/"
+mutate kept_operand_let_go top w8a8 any rtl/top/sq_top.sv "s/job_keep_i(keep_cols)/job_keep_i(keep_cols \&\& $F)/"
+mutate order_of_blocks_ignored top w8a8 any $S "s/assign cols_outer = .*/assign cols_outer = $F \&\& kind[16];/"
+
+# ---- transfers --------------------------------------------------------------------------------------
+mutate inner_operand_not_from_its_start top w8a8 any $S "s/is_first = cols_first;/is_first = cols_first \&\& rows_first;/"
+mutate store_a_block_early top w8a8 any $S "s/need = store_active && !first_q;/need = store_active;/"
+mutate outputs_over_those_before top w8a8 any $S "s/default: pointer_q\[4\] <= addr + (length << SizeW);/default: pointer_q[4] <= addr;/"
+mutate scales_of_one_group top w8a8 any $S "s/factor_b = groups;/factor_b = 16'd1;/"
+mutate response_not_awaited top w8a8 any $S "s/assign all_done = .*/assign all_done = !store_active;/"
+mutate store_of_an_old_layer_owed top w8a8 any $S "s/if (!rst_ni) owed_q <= '0;/if (!rst_ni) owed_q <= owed_q;/"
+
+# ---- operands and outputs ---------------------------------------------------------------------------
+mutate poison_of_the_first_word_only top w4a8 any rtl/top/sq_widen.sv "s/in_poison_i || (count_q/(in_poison_i \&\& count_q == '0) || (count_q/"
+mutate words_in_the_wrong_order top w8a8 any rtl/top/sq_widen.sv "s/({in_data_i, out_data_o} >> WordW)/({out_data_o, in_data_i})/"
+mutate scales_of_columns_alone_go top w8a8 any rtl/top/sq_top.sv "s/assign ready\[3\] = .*/assign ready[3] = scale_ready;/"
+mutate replay_of_a_row_too_few top w8a8 any rtl/top/sq_top.sv "s/job_row_stride_i(AddrW'(1))/job_row_stride_i(AddrW'(0))/"
+mutate errors_of_the_engine_lost top w8a8 any rtl/top/sq_top.sv "s/y_ready && y_last) ? y_error/y_ready \&\& y_last \&\& !store_valid) ? y_error/"
+
+# ---- descriptor -------------------------------------------------------------------------------------
+mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
+mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(Depth)/product <= 32'(Depth + 1)/"
+mutate no_tiles top w8a8 any $S "s/assign counts = .*/assign counts = row_block != '0 \&\& col_block != '0 \&\& beats != '0 \&\& groups != '0;/"
+mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
+
+# ---- registers --------------------------------------------------------------------------------------
+mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_enable_q \&\& (irq_state_q || done_i);/"
+mutate interrupt_without_leave top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_state_q;/"
+mutate interrupt_lost top w8a8 any $R "s/if (done_i) irq_state_q <= $T;/if (done_i \&\& !lite_b_valid_o) irq_state_q <= $T;/"
+mutate start_while_a_layer_runs top w8a8 any $R "s/write_ok = !busy_q;/write_ok = $T;/"
+mutate half_a_word_written top w8a8 any $R "s/if (w_strb_q != 4'hf) write_ok = $F;//"
+mutate status_of_the_layer_before top w8a8 any $R "0,/read_status_q <= 3'd0;/! s/read_status_q <= 3'd0;//"
+mutate last_error_wins top w8a8 any $R "s/if (read_status_q == 3'd0) read_status_q <= read_status_i;/if (read_status_i != 3'd0) read_status_q <= read_status_i;/"
+mutate cycles_that_stop_early top w8a8 any $R "s/cycles_q <= cycles_q + 1'b1;/if (!done_i) &/"
+mutate state_that_a_reset_forgets top w8a8 any $R "s/      busy_q <= $F;/      busy_q <= busy_q;/"
+finish
