@@ -5,12 +5,13 @@
 //   fetch   the descriptor, by a transfer of its own to DestDescriptor. One that came with an error, or that
 //           asks for what does not fit, is refused: refused_o with done_o, and nothing else happens.
 //   loads   for each block its activations, scales of rows, weights, scales of columns, as far as the
-//           block before had others. Behind those of the next block comes the store of this one.
+//           block before had others; behind them its store.
 //   jobs    for each block one to every buffer and the engine, each taken when it is ready for it. An
 //           operand that the next block has too is kept.
 //   done_o  for a cycle, when the last store has its response.
-// A buffer gets the loads of the next block while a job reads its other half. A load that waits for room
-// waits for jobs whose own loads, and stores, are before it in the DMA's order; so nothing waits for ever.
+// A buffer gets the loads of the next block while a job reads its other half. A load that waits for room,
+// and a store that waits for the one before it, wait for jobs whose own loads and stores are before them
+// in the DMA's order; so nothing waits for ever.
 `include "sq_assert.svh"
 
 module sq_sequencer #(
@@ -127,15 +128,13 @@ module sq_sequencer #(
   end
 
   // ---- loads and stores ---------------------------------------------------------------------------
-  // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 the store of the block before.
+  // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 its store.
   logic [2:0] kind_q;
-  logic first_q, transfer_q, free, need, issue, is_first;
-  logic load_active, rows_new, cols_new, rows_first, cols_first, store_active, step, store_step;
-  logic [15:0] load_rows, load_cols, store_rows, store_cols;
+  logic transfer_q, free, need, issue, is_first;
+  logic load_active, rows_new, cols_new, rows_first, cols_first, step;
+  logic [15:0] load_rows, load_cols;
   logic [1:0] unused_load;
-  logic [5:0] unused_store;
-  assign step = kind_q == Store && free && state_q == RUN;
-  assign store_step = step && need;
+  assign step = issue && kind_q == Store;
 
   sq_block_walk u_load (
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
@@ -143,14 +142,6 @@ module sq_sequencer #(
     .rows_o(load_rows), .cols_o(load_cols), .rows_first_o(rows_first), .cols_first_o(cols_first),
     .rows_new_o(rows_new), .cols_new_o(cols_new), .rows_keep_o(unused_load[0]), .cols_keep_o(unused_load[1])
   );
-  sq_block_walk u_store (
-    .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
-    .col_block_i(col_block), .start_i(last_check && start_run), .advance_i(store_step),
-    .active_o(store_active), .rows_o(store_rows), .cols_o(store_cols), .rows_first_o(unused_store[0]),
-    .cols_first_o(unused_store[1]), .rows_new_o(unused_store[2]), .cols_new_o(unused_store[3]),
-    .rows_keep_o(unused_store[4]), .cols_keep_o(unused_store[5])
-  );
-
   logic [15:0] factor_a, factor_b;
   logic [7:0] ratio;
   logic [31:0] pointer_q[5];
@@ -192,12 +183,11 @@ module sq_sequencer #(
         ratio = 8'(ColScaleBeats);
       end
       default: begin
-        need = store_active && !first_q;
+        need = load_active;
         is_first = 1'b0;
         base = out;
         pointer = pointer_q[4];
-        factor_a = store_rows;
-        factor_b = store_cols;
+        factor_b = load_cols;
         ratio = 8'(OutBeats);
       end
     endcase
@@ -217,11 +207,9 @@ module sq_sequencer #(
   always_ff @(posedge clk_i) begin
     if (state_q != RUN) begin
       kind_q <= 3'd0;
-      first_q <= 1'b1;
       pointer_q[4] <= out;
     end else if (free) begin
       kind_q <= (kind_q == Store) ? 3'd0 : kind_q + 1'b1;
-      if (kind_q == Store) first_q <= 1'b0;
       if (need) begin
         case (kind_q)
           3'd0: pointer_q[0] <= addr + (length << SizeW);
@@ -256,9 +244,9 @@ module sq_sequencer #(
   logic [2:0] owed_q;  // stores without their response
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) owed_q <= '0;
-    else owed_q <= owed_q + 3'(store_step) - 3'(write_done_i);
+    else owed_q <= owed_q + 3'(step) - 3'(write_done_i);
   end
-  assign all_done = !store_active && owed_q == '0;
+  assign all_done = !load_active && owed_q == '0;
 
   // ---- jobs ---------------------------------------------------------------------------------------
   logic job_active, next_job, keep_rows, keep_cols;
@@ -293,7 +281,7 @@ module sq_sequencer #(
   assign job_tile_beats_o = tile_beats_q;
 
   logic unused_bits;
-  assign unused_bits = ^{unused_load, unused_store, unused_job, unused_first};
+  assign unused_bits = ^{unused_load, unused_job, unused_first};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(TransferHeld, dma_valid_o, dma_ready_i, {dma_first_o, dma_write_o, dma_addr_o, dma_beats_o, dma_dest_o})

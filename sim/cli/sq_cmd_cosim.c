@@ -162,7 +162,8 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
 {
     if (in->is_trace)
         return check_trace(in);
-    if (in->is_all ? in->is_model || sq_cosim_has_own(in) : !in->block->set_core && in->is_model)
+    const bool takes_layers = in->block->set_core || in->block == &sq_top_block;
+    if (in->is_all ? in->is_model || sq_cosim_has_own(in) : !takes_layers && in->is_model)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--block %s has only the points of its table (--list)",
                        sq_cosim_block_name(in));
     for (size_t i = 0; i < in->n_wanted && in->is_all; i++)

@@ -102,8 +102,9 @@ static enum sq_status run_routes(struct visit *v, const char *name, const struct
                                  struct sq_product *p, struct sq_error *err)
 {
     const struct sq_format_routes *routes = q->format->routes;
-    for (size_t i = 0; i < routes->n_routes; i++) {
-        const struct sq_route *route = &routes->route[i];
+    const bool is_chip = v->in->block == &sq_top_block;
+    for (size_t i = 0; i < (is_chip ? 1 : routes->n_routes); i++) {
+        const struct sq_route *route = is_chip ? routes->chip : &routes->route[i];
         struct sq_route_outcome out;
         if (route->takes && !route->takes(p))
             continue;
@@ -135,9 +136,10 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
 
 // ---- options --------------------------------------------------------------------------------
 
-static bool has_products(const struct sq_format_ops *f)
+// --block top: whole layers on the chip.
+static bool has_products(const struct sq_cosim_args *in, const struct sq_format_ops *f)
 {
-    return f->routes && f->routes->product;
+    return f->routes && f->routes->product && (in->block != &sq_top_block || f->routes->chip);
 }
 
 static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f,
@@ -149,9 +151,10 @@ static enum sq_status take_recipe(struct visit *v, const struct sq_format_ops *f
         v->r = v->file.recipe;
     else
         SQ_TRY(sq_cli_recipe_of(&in->options, f, in->options.scope, &v->r, err));
-    if (!has_products(f))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: no block takes its layers",
-                       f->name);
+    if (!has_products(in, f))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: %s", f->name,
+                       in->block == &sq_top_block ? "the chip (--block top) does not run its layers"
+                                                  : "no block takes its layers");
     const enum sq_status status = f->routes->check ? f->routes->check(&v->r, &inner) : SQ_OK;
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "--%.220s", inner.text);
@@ -214,7 +217,7 @@ static enum sq_status run_all(struct visit *v, const char *model, const uint8_t 
     size_t done = 0;
     for (size_t i = 0; sq_formats[i]; i++) {
         struct visit one = *v;
-        if (!has_products(sq_formats[i]))
+        if (!has_products(v->in, sq_formats[i]))
             continue;
         SQ_TRY(take_recipe(&one, sq_formats[i], err));
         SQ_TRY(run(&one, model, is_wanted, is_real, err));

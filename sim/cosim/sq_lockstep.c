@@ -391,6 +391,8 @@ static bool cycle(struct run *run, unsigned *moved)
     }
     n->cycles++;
     run->now++;
+    if (run->ports.n_out == 0 && sq_env_run_is_busy(&run->env))
+        run->result->end = n->cycles;
     if (out_fire) {
         run->result->end = n->cycles;
         n->tiles++;

@@ -40,7 +40,8 @@ struct sq_route {
 // The hardware of a format: its routes, and where products come from.
 struct sq_format_routes {
     const struct sq_route *route;
-    size_t n_routes; // >= 1
+    size_t n_routes;             // >= 1
+    const struct sq_route *chip; // whole layers on sq_top; NULL: it does not run them
 
     // Kernel traces: metadata system and flags (NULL: the format's name; any); recomputes and
     // compares everything.

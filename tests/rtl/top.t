@@ -20,10 +20,10 @@ mutate order_of_blocks_ignored top w8a8 any $S "s/assign cols_outer = .*/assign 
 
 # ---- transfers --------------------------------------------------------------------------------------
 mutate inner_operand_not_from_its_start top w8a8 any $S "s/is_first = cols_first;/is_first = cols_first \&\& rows_first;/"
-mutate store_a_block_early top w8a8 any $S "s/need = store_active && !first_q;/need = store_active;/"
+mutate store_of_a_row_of_tiles top w8a8 any $S "s/factor_b = load_cols;/factor_b = 16'd1;/"
 mutate outputs_over_those_before top w8a8 any $S "s/default: pointer_q\[4\] <= addr + (length << SizeW);/default: pointer_q[4] <= addr;/"
 mutate scales_of_one_group top w8a8 any $S "s/factor_b = groups;/factor_b = 16'd1;/"
-mutate response_not_awaited top w8a8 any $S "s/assign all_done = .*/assign all_done = !store_active;/"
+mutate response_not_awaited top w8a8 any $S "s/assign all_done = .*/assign all_done = !load_active;/"
 mutate store_of_an_old_layer_owed top w8a8 any $S "s/if (!rst_ni) owed_q <= '0;/if (!rst_ni) owed_q <= owed_q;/"
 
 # ---- operands and outputs ---------------------------------------------------------------------------

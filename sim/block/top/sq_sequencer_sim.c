@@ -129,7 +129,7 @@ bool sq_sequencer_refuses(const struct sq_sequencer_sim *s)
 
 static bool all_done(const struct sq_sequencer_sim *s)
 {
-    return s->state == SQ_SEQ_RUN && !s->store.is_active && s->owed == 0;
+    return s->state == SQ_SEQ_RUN && !s->load.is_active && s->owed == 0;
 }
 
 bool sq_sequencer_is_done(const struct sq_sequencer_sim *s)
@@ -142,9 +142,8 @@ static void start_run(struct sq_sequencer_sim *s)
     struct sq_top_layer *const l = &s->layer;
     (void)sq_top_layer_decode(s->word, s->depth, s->nbytes, l);
     sq_block_walk_start(&s->load, l->tiles, l->block, l->cols_outer);
-    s->store = s->job = s->load;
+    s->job = s->load;
     s->kind = 0;
-    s->is_first = true;
     s->next[SQ_TOP_STORE] = l->addr[SQ_TOP_STORE];
 }
 
@@ -154,11 +153,11 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const struct sq_top_layer *const l = &s->layer;
     const bool is_store = s->kind == SQ_TOP_STORE;
     const unsigned axis = s->kind >= SQ_TOP_WEIGHT;
-    if (is_store ? !s->store.is_active || s->is_first : !s->load.is_active || !s->load.is_new[axis])
+    if (!s->load.is_active || (!is_store && !s->load.is_new[axis]))
         return false;
-    const uint32_t tiles =
-        is_store ? sq_block_walk_tiles(&s->store, ROWS) * sq_block_walk_tiles(&s->store, COLS)
-                 : sq_block_walk_tiles(&s->load, axis);
+    const uint32_t rows = sq_block_walk_tiles(&s->load, ROWS);
+    const uint32_t cols = sq_block_walk_tiles(&s->load, COLS);
+    const uint32_t tiles = is_store ? rows * cols : axis == ROWS ? rows : cols;
     const uint32_t beats_of[] = {l->beats * l->groups, 1, l->beats * l->groups, l->groups, 1};
     const uint32_t n = tiles * beats_of[s->kind] * s->bus_beats[s->kind];
     const bool is_begin = !is_store && s->load.done[axis] == 0;
@@ -180,14 +179,10 @@ static void clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequence
         return;
     s->has_transfer = make_transfer(s, s->transfer);
     s->kind = is_store ? 0 : s->kind + 1;
-    if (!is_store)
+    if (!is_store || !s->has_transfer)
         return;
-    s->owed += s->has_transfer;
-    s->is_first = false;
-    if (s->load.is_active)
-        sq_block_walk_next(&s->load);
-    if (s->has_transfer)
-        sq_block_walk_next(&s->store);
+    s->owed++;
+    sq_block_walk_next(&s->load);
 }
 
 static void clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)

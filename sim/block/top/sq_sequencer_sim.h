@@ -56,9 +56,8 @@ struct sq_sequencer_sim {
     uint32_t word[SQ_DESC_WORDS], n_words, check;
     struct sq_top_layer layer;
 
-    struct sq_block_walk load, store, job;
+    struct sq_block_walk load, job;
     unsigned kind; // of the transfer that is looked at
-    bool is_first; // the first block
     uint32_t next[SQ_TOP_OPERANDS + 1];
     bool has_transfer;
     int32_t transfer[SQ_DMA_JOB_LEN]; // that is shown

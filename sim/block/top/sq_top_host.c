@@ -244,6 +244,8 @@ static void begin_layer(struct host *h)
     }
     if (what == SQ_HOST_ANY || what == SQ_HOST_WRONG)
         draw_shape(h, &rng, &l);
+    if (what == SQ_HOST_REFUSED)
+        l.groups = 1; // tiles of a beat: a block may be too large by one
     const uint32_t way = sq_rng_below(&rng, 4);
     make_image(h, &rng, &l, is_bad && what == SQ_HOST_WRONG && way == 0);
     if (!is_bad)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel traces of dense: codes and product. Routes: the array; for layers with its output stage.
+// Kernel traces of dense: codes and product. Routes: the array; for layers with its output stage, or
+// the chip.
 #include "models/sq_format.h"
 #include "models/sq_mac.h"
 #include "sim/format/grid/sq_grid_product.h"
+#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"
 
@@ -65,9 +67,13 @@ static const struct sq_route routes[] = {
     {&sq_array_out_block, make_dense, sq_tiles_check, sq_tiles_has_scales},
 };
 
+static const struct sq_route chip = {&sq_top_block, sq_chip_make, sq_chip_check,
+                                     sq_tiles_has_scales};
+
 const struct sq_format_routes sq_dense_routes = {
     .route = routes,
     .n_routes = SQ_LEN(routes),
+    .chip = &chip,
     .trace_values = values,
     .check = sq_grid_check_routes,
     .product = sq_grid_product,

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/format/sq_chip_route.h"
+
+#include <string.h>
+
+#include "sim/block/top/sq_top_host.h"
+#include "sim/format/sq_tile_route.h"
+
+enum { BANK = 16, DEPTH = 256, PAGE = 4096, ROWS = 0, COLS = 1 };
+enum { BLOCK_CYCLES = 512 }; // of the engine in a block, at least
+
+// The chip: the array's tile, a bus as wide as a tile of outputs allows.
+static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
+{
+    static const char *const name[] = {"DataW",       "Rows",    "Cols",    "BankLen", "ActW",
+                                       "WeightW",     "OutKind", "PortLen", "Depth",   "MaxBurst",
+                                       "Outstanding", "Quiet",   "Macro",   NULL};
+    const unsigned data_w = w->array_rows * w->array_cols % 2 == 0 ? 64 : 32;
+    size_t act_bits, weight_bits;
+    SQ_TRY(sq_product_number(w->p, "act_bits", 4, 8, &act_bits, err));
+    SQ_TRY(sq_product_number(w->p, "weight_bits", 2, 8, &weight_bits, err));
+    const unsigned value[] = {data_w,
+                              w->array_rows,
+                              w->array_cols,
+                              BANK,
+                              (unsigned)act_bits,
+                              (unsigned)weight_bits,
+                              SQ_OUTPUT_BINARY32,
+                              data_w / 32,
+                              DEPTH,
+                              32,
+                              4,
+                              400,
+                              0};
+    sq_route_set_all(w, value, name);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        if (sq_top_bits(value, (enum sq_top_part)i) > 32 * SQ_TOP_WORDS_MAX ||
+            w->array_rows * w->array_cols > SQ_TOP_PES_MAX)
+            return SQ_FAIL(
+                err, SQ_ERR_RANGE,
+                "array %ux%u, need at most %d bits of an operand a beat and %d PEs on the chip",
+                w->array_rows, w->array_cols, 32 * SQ_TOP_WORDS_MAX, SQ_TOP_PES_MAX);
+    return SQ_OK;
+}
+
+static uint32_t ceil_div(size_t n, size_t by)
+{
+    return (uint32_t)((n + by - 1) / by);
+}
+
+// The operand with fewer tiles stays, as much of it as half a buffer takes.
+static enum sq_status shape_of(const struct sq_route_work *w, struct sq_top_layer *l,
+                               struct sq_error *err)
+{
+    const size_t k = w->p->k;
+    size_t groups;
+    SQ_TRY(sq_product_groups(w->p, &groups, err));
+    if (k % (groups * BANK) != 0 || k / BANK > DEPTH)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: K = %zu in %zu scale groups, need groups of whole banks of %d and K <= "
+                       "%d on the chip",
+                       sq_path_tail(w->p->source), k, groups, BANK, BANK * DEPTH);
+    l->groups = (uint32_t)groups;
+    l->beats = (uint32_t)(k / groups / BANK);
+    l->tiles[ROWS] = ceil_div(w->p->m, w->array_rows);
+    l->tiles[COLS] = ceil_div(w->p->n, w->array_cols);
+    if (l->tiles[ROWS] > UINT16_MAX || l->tiles[COLS] > UINT16_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %u x %u tiles, need at most %d of each on the chip",
+                       sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS], UINT16_MAX);
+    const uint32_t most = (uint32_t)(DEPTH / (k / BANK));
+    const unsigned outer = l->tiles[ROWS] < l->tiles[COLS] ? ROWS : COLS, inner = !outer;
+    l->cols_outer = outer == COLS;
+    l->block[outer] = l->tiles[outer] < most ? l->tiles[outer] : most;
+    // The engine waits for the first block: no larger than covers what lies between two of them.
+    const uint32_t enough = ceil_div(BLOCK_CYCLES, l->block[outer] * (k / BANK));
+    l->block[inner] = enough < most ? enough : most;
+    return SQ_OK;
+}
+
+// [lines of whole tiles][k], zeros beyond the last one.
+static enum sq_status pad_codes(struct sq_product *p, const char *name, size_t lines, size_t padded,
+                                int8_t **out, struct sq_error *err)
+{
+    const int8_t *code;
+    SQ_PRODUCT_TENSOR(p, name, SQ_I8, lines * p->k, code);
+    SQ_PRODUCT_KEEP(p, *out, padded * p->k);
+    memcpy(*out, code, lines * p->k);
+    return SQ_OK;
+}
+
+static enum sq_status pad_scales(struct sq_product *p, const char *name, size_t n, size_t padded,
+                                 float **out, struct sq_error *err)
+{
+    const float *scale;
+    SQ_PRODUCT_TENSOR(p, name, SQ_F32, n, scale);
+    SQ_PRODUCT_KEEP(p, *out, padded);
+    for (size_t i = 0; i < padded; i++)
+        (*out)[i] = i < n ? scale[i] : 1;
+    return SQ_OK;
+}
+
+static enum sq_status operands_of(struct sq_product *p, const unsigned *v,
+                                  const struct sq_top_layer *l, struct sq_top_operands *x,
+                                  struct sq_error *err)
+{
+    const size_t rows = (size_t)l->tiles[ROWS] * v[SQ_TOP_ROWS];
+    const size_t cols = (size_t)l->tiles[COLS] * v[SQ_TOP_COLS];
+    SQ_TRY(pad_codes(p, "code", p->m, rows, &x->act, err));
+    SQ_TRY(pad_codes(p, "w", p->n, cols, &x->weight, err));
+    SQ_TRY(pad_scales(p, "row_lo", p->m, rows, &x->row_scale, err));
+    return pad_scales(p, "col_lo", p->n * l->groups, cols * l->groups, &x->col_scale, err);
+}
+
+// Descriptor at address 0, then a region on pages of its own for each operand and the outputs.
+static enum sq_status make_image(struct sq_product *p, const unsigned *v, struct sq_top_layer *l,
+                                 const struct sq_top_operands *x, struct sq_top_given *image,
+                                 struct sq_error *err)
+{
+    uint32_t at = PAGE, word[SQ_DESC_WORDS];
+    int32_t *memory, *want;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        l->addr[i] = at;
+        at += ceil_div(sq_top_nbytes(v, l, (enum sq_top_part)i), PAGE) * PAGE;
+    }
+    SQ_PRODUCT_KEEP(p, memory, at / 4);
+    SQ_PRODUCT_KEEP(p, want, sq_top_nbytes(v, l, SQ_TOP_STORE) / 4);
+    sq_top_layer_encode(l, word);
+    memcpy(memory, word, sizeof word);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        sq_top_put_operand(v, l, x, (enum sq_top_part)i, memory + l->addr[i] / 4);
+    *image = (struct sq_top_given){.word = memory,
+                                   .n_words = at / 4,
+                                   .want = want,
+                                   .out = l->addr[SQ_TOP_STORE],
+                                   .n_want = sq_top_nbytes(v, l, SQ_TOP_STORE) / 4};
+    image->status = sq_top_golden(v, l, x, want);
+    return SQ_OK;
+}
+
+enum sq_status sq_chip_make(struct sq_route_work *w, struct sq_error *err)
+{
+    struct sq_case *const c = w->stream;
+    struct sq_top_layer l;
+    struct sq_top_operands x;
+    struct sq_top_given *image;
+    SQ_TRY(set_point(w, err));
+    SQ_TRY(shape_of(w, &l, err));
+    SQ_TRY(operands_of(w->p, w->point->value, &l, &x, err));
+    SQ_PRODUCT_KEEP(w->p, image, 1);
+    SQ_TRY(make_image(w->p, w->point->value, &l, &x, image, err));
+    // An ideal DRAM as fast as the bus, 40 cycles away.
+    c->env = (struct sq_env_choice){.kind = 1,
+                                    .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64},
+                                    .end = 1,
+                                    .given = image};
+    return sq_case_alloc(c, err);
+}
+
+// The golden outputs, tile after tile in their order, against y.
+enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
+{
+    const struct sq_top_given *const image = w->stream->env.given;
+    const unsigned rows = w->point->value[SQ_TOP_ROWS], cols = w->point->value[SQ_TOP_COLS];
+    const int32_t *out = image->want;
+    struct sq_top_layer l;
+    struct sq_block_walk b;
+    const float *y;
+    SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
+    SQ_TRY(shape_of(w, &l, err));
+    for (sq_block_walk_start(&b, l.tiles, l.block, l.cols_outer); b.is_active;
+         sq_block_walk_next(&b)) {
+        const uint32_t wide = sq_block_walk_tiles(&b, COLS);
+        const uint32_t n = sq_block_walk_tiles(&b, ROWS) * wide;
+        for (uint32_t i = 0; i < n; i++, out += rows * cols)
+            sq_tiles_expect_y(w, y, (size_t)(b.done[ROWS] + i / wide) * rows, rows,
+                              (size_t)(b.done[COLS] + i % wide) * cols, cols, out);
+    }
+    return SQ_OK;
+}
