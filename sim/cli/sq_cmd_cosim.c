@@ -76,8 +76,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("netlist", AT(is_netlist), "simulate the Yosys netlist of each point, not the RTL"),
     SQ_CLI_FLAG("layers", AT(is_model),
                 "every linear layer of MODEL, encoded and whole, through the blocks of --format "
-                "(all: of each format in turn, which has a line), in place of random cases (the "
-                "embedded traces/tiny-llama without MODEL)"),
+                "(all: of each format in turn, which has a line), or with --block top on the chip, "
+                "from memory to memory, in place of random cases (the embedded traces/tiny-llama "
+                "without MODEL)"),
     SQ_CLI_TEXT("layer", "PATTERN", AT(layer),
                 "--layers: only those whose name matches, as file names do: 'model.layers.0.*'"),
     SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens),

@@ -216,8 +216,9 @@ void sq_cosim_print_failure(const struct sq_cosim_args *in, const char *label,
     sq_mismatch_text(c, m, text, sizeof text);
     printf("MISMATCH %s: cycle %llu, beat %llu: %s", label, (unsigned long long)m->cycle,
            (unsigned long long)m->beat, text);
-    printf("\n  shrunk to %zu %s(s), %zu input beat(s); stalls", c->n_groups, c->block->group,
-           c->n_beats);
+    // The work of a case is its groups, or its environment's.
+    printf("\n  shrunk to %zu %s(s), %zu input beat(s); stalls",
+           c->n_groups + (c->env.end - c->env.begin), c->block->group, c->n_beats);
     print_stalls(c);
     if (c->reset_every > 0)
         printf("; reset every %llu cycles", (unsigned long long)c->reset_every);
