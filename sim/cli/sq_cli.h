@@ -41,6 +41,7 @@ int sq_cmd_area(int argc, char **argv);
 int sq_cmd_sweep(int argc, char **argv);
 int sq_cmd_report(int argc, char **argv);
 int sq_cmd_compare_runs(int argc, char **argv);
+int sq_cmd_image(int argc, char **argv);
 int sq_cmd_inspect(int argc, char **argv);
 int sq_cmd_vectors(int argc, char **argv);
 

@@ -22,6 +22,7 @@ static const struct sq_command commands[] = {
     {"compare", "predicted against measured times and speedups of a GPU", sq_cmd_compare},
     {"explain", "where a number comes from: closed forms beside the cycle model", sq_cmd_explain},
     {"schedule", "how evenly the work of a real sparse layer falls on workers", sq_cmd_schedule},
+    {"image", "layers as the chip reads them from memory", sq_cmd_image},
     {"inspect", "show what a file or a model directory holds", sq_cmd_inspect},
     {"vectors", "conformance vectors of a block-scaled format, and a unit judged by them",
      sq_cmd_vectors},

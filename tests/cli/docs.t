@@ -127,6 +127,8 @@ python3 "$ROOT/tests/cli/gguf_write.py" "$SQSIM_HOME/traces/tiny-llama" "$W/m.gg
 json inspect m.gguf
 json inspect gqsa.safetensors
 check inspect
+json image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj'
+check image
 json eval --algorithm rtn --sequences 1
 json eval --format sq_a_dynamic --algorithm rtn --sequences 1
 json eval --format dense --algorithm rtn --sequences 1

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// sqsim image: layers of a model as the chip (rtl/top/sq_top.sv) reads them from memory; and a memory
+// that the chip has written, judged by the layer's outputs.
+#include <errno.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/block/top/sq_top_host.h"
+#include "sim/cli/sq_cli_option.h"
+#include "sim/cli/sq_cli_row.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_route.h"
+#include "sim/io/sq_digest.h"
+#include "sim/io/sq_file.h"
+#include "sim/llm/sq_encoded_visit.h"
+
+struct arguments {
+    struct sq_cli_options options;
+    struct sq_token_source source;
+    const char *model, *layer, *output, *check, *calib;
+    uint64_t m, rows, cols, seed;
+    bool is_json;
+};
+
+#define AT(field) SQ_CLI_AT(struct arguments, field)
+static const struct sq_cli_row rows[] = {
+    SQ_CLI_TEXT("layer", "PATTERN", AT(layer),
+                "only layers whose name matches, as file names do: 'model.layers.0.*'"),
+    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens"),
+    SQ_CLI_UINT("rows", "N", 1, 16, AT(rows), "tokens of a tile of the chip"),
+    SQ_CLI_UINT("cols", "N", 1, 16, AT(cols), "channels of a tile of the chip"),
+    SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file whose first sequences are read",
+                .usual = "the model's tokens_calib.safetensors"),
+    SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",
+                .usual = "MODEL/tokens_calib.safetensors"),
+    SQ_CLI_TEXT("output", "DIR", AT(output),
+                "write LAYER.bin, the memory from address 0 on, and LAYER.json there",
+                .letter = 'o'),
+    SQ_CLI_TEXT("check", "FILE", AT(check),
+                "the memory after the run, of the one layer: are these its outputs?"),
+    SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
+    SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
+                .group = SQ_CLI_COMMON),
+    SQ_CLI_ARGUMENT("MODEL", AT(model)),
+    SQ_CLI_END};
+
+static const char doc[] =
+    "Writes layers of MODEL (default: the embedded traces/tiny-llama), with the activations of "
+    "its first tokens, as the chip reads them from memory: operands beat after beat, and a "
+    "descriptor at address 0, which the host writes into a register. LAYER.json says what lies "
+    "where, and the digest of the outputs that must come. `sqsim cosim --block top --layers` runs "
+    "the same image on the RTL.\v"
+    "Examples:\n"
+    "  mkdir images && sqsim image --format dense -o images\n"
+    "  sqsim image --format dense --weight-bits 8 --layer '*.0.mlp.up_proj' --rows 4 --cols 4 -o "
+    "images\n"
+    "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n";
+
+struct visit {
+    const struct arguments *in;
+    const struct sq_checkpoint *ck;
+    struct sq_recipe r;
+    size_t n, n_wrong; // layers; words of outputs that differ
+    uint64_t nbytes;
+    json_t *json; // of the layer at hand
+};
+
+static const char *const regions[] = {"act", "row_scale", "weight", "col_scale", "out"};
+
+static json_t *number(uint64_t n)
+{
+    return json_integer((json_int_t)n);
+}
+
+static json_t *digest_of(const int32_t *word, size_t n)
+{
+    char label[SQ_DIGEST_LABEL_SIZE];
+    sq_digest_label(sq_digest_of(word, n * sizeof *word), label);
+    return json_string(label);
+}
+
+// What lies where: the keys of LAYER.json.
+static json_t *describe(const struct visit *v, const char *name, const struct sq_route_work *w,
+                        const struct sq_top_given *image)
+{
+    const unsigned *const value = w->point->value;
+    struct sq_top_layer l;
+    json_t *const o = json_object(), *const at = json_object();
+    (void)sq_top_layer_decode((const uint32_t *)image->word, value[SQ_TOP_DEPTH],
+                              value[SQ_TOP_DATA_W] / 8, &l);
+    json_object_set_new(o, "layer", sq_cli_json_text(name));
+    json_object_set_new(o, "format", json_string(v->r.format->name));
+    json_object_set_new(o, "m", number(w->p->m));
+    json_object_set_new(o, "n", number(w->p->n));
+    json_object_set_new(o, "k", number(w->p->k));
+    for (size_t i = 0; w->stream->block->param[i]; i++)
+        json_object_set_new(o, w->stream->block->param[i], number(value[i]));
+    json_object_set_new(o, "bytes", number(4 * (uint64_t)image->n_words));
+    json_object_set_new(o, "digest", digest_of(image->word, image->n_words));
+    json_object_set_new(o, "descriptor", number(image->descriptor));
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        json_object_set_new(at, regions[i],
+                            json_pack("[I,I]", (json_int_t)l.addr[i],
+                                      (json_int_t)sq_top_nbytes(value, &l, (enum sq_top_part)i)));
+    json_object_set_new(o, "regions", at);
+    json_object_set_new(o, "tiles",
+                        json_pack("[I,I]", (json_int_t)l.tiles[0], (json_int_t)l.tiles[1]));
+    json_object_set_new(o, "block",
+                        json_pack("[I,I]", (json_int_t)l.block[0], (json_int_t)l.block[1]));
+    json_object_set_new(o, "groups", number(l.groups));
+    json_object_set_new(o, "beats", number(l.beats));
+    json_object_set_new(o, "cols_outer", json_boolean(l.cols_outer));
+    json_object_set_new(o, "outputs", digest_of(image->want, image->n_want));
+    return o;
+}
+
+// ---- files --------------------------------------------------------------------------------------
+
+static enum sq_status write_file(const char *dir, const char *name, const char *ending,
+                                 const void *data, size_t nbytes, struct sq_error *err)
+{
+    char path[PATH_MAX];
+    const int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, ending);
+    FILE *const f = n > 0 && (size_t)n < sizeof path ? fopen(path, "wb") : NULL;
+    if (!f)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot write %.200s%s in %.200s: %s", name, ending, dir,
+                       strerror(errno));
+    const bool is_written = fwrite(data, 1, nbytes, f) == nbytes;
+    if (fclose(f) != 0 || !is_written)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot write %.400s: %s", path, strerror(errno));
+    return SQ_OK;
+}
+
+static enum sq_status write_image(const struct visit *v, const char *name,
+                                  const struct sq_top_given *image, struct sq_error *err)
+{
+    if (!v->in->output)
+        return SQ_OK;
+    SQ_TRY(write_file(v->in->output, name, ".bin", image->word, 4 * (size_t)image->n_words, err));
+    char *const text = json_dumps(v->json, JSON_INDENT(2));
+    const enum sq_status status =
+        text ? write_file(v->in->output, name, ".json", text, strlen(text), err)
+             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %.80s.json", name);
+    free(text);
+    return status;
+}
+
+static enum sq_status check_memory(struct visit *v, const struct sq_top_given *image,
+                                   struct sq_error *err)
+{
+    struct sq_file_view f;
+    if (!v->in->check)
+        return SQ_OK;
+    SQ_TRY(sq_file_map(v->in->check, &f, err));
+    const size_t end = image->out + 4 * (size_t)image->n_want;
+    const enum sq_status status =
+        f.nbytes >= end ? SQ_OK
+                        : SQ_FAIL(err, SQ_ERR_DAMAGED, "%.200s: %zu bytes, the outputs end at %zu",
+                                  v->in->check, f.nbytes, end);
+    for (size_t i = 0; i < image->n_want && status == SQ_OK; i++)
+        v->n_wrong += memcmp(f.data + image->out + 4 * i, image->want + i, 4) != 0;
+    sq_file_unmap(&f);
+    return status;
+}
+
+// ---- layers -------------------------------------------------------------------------------------
+
+static void print_layer(const struct visit *v, const struct sq_route_work *w, const char *name,
+                        const struct sq_top_given *image)
+{
+    if (v->in->is_json) {
+        sq_cli_json_line(json_incref(v->json));
+        return;
+    }
+    printf("%-32s %4zu x %4zu x %4zu %9llu bytes, outputs at 0x%06x\n", name, w->p->m, w->p->n,
+           w->p->k, 4ull * image->n_words, image->out);
+}
+
+static enum sq_status take_product(struct visit *v, const char *name, struct sq_product *p,
+                                   struct sq_error *err)
+{
+    const struct sq_route *const chip = v->r.format->routes->chip;
+    struct sq_point point = {.name = "image"};
+    struct sq_case c = {.block = chip->block, .point = &point};
+    struct sq_route_work w = {.p = p,
+                              .array_rows = (unsigned)v->in->rows,
+                              .array_cols = (unsigned)v->in->cols,
+                              .point = &point,
+                              .stream = &c};
+    SQ_TRY(chip->make(&w, err));
+    sq_case_free(&c);
+    SQ_TRY(chip->check(&w, err));
+    if (w.value_mismatches > 0)
+        return SQ_FAIL(err, SQ_ERR_INTERNAL, "%.80s: %.160s", name, w.difference);
+    const struct sq_top_given *const image = c.env.given;
+    v->json = describe(v, name, &w, image);
+    enum sq_status status = write_image(v, name, image, err);
+    if (status == SQ_OK)
+        status = check_memory(v, image, err);
+    if (status == SQ_OK)
+        print_layer(v, &w, name, image);
+    json_decref(v->json);
+    v->n++;
+    v->nbytes += 4 * (uint64_t)image->n_words;
+    return status;
+}
+
+static enum sq_status visit_layer(void *context, size_t index, const struct sq_quant_layer *q,
+                                  const float *x, size_t m, struct sq_error *err)
+{
+    struct visit *const v = context;
+    const char *const name = v->ck->layer[index].name;
+    struct sq_product p = {.source = name};
+    enum sq_status status = sq_route_product(q, &v->r, x, m, &p, err);
+    if (status == SQ_OK)
+        status = take_product(v, name, &p, err);
+    sq_product_free(&p);
+    return status;
+}
+
+static enum sq_status choose(struct visit *v, uint8_t *is_wanted, struct sq_error *err)
+{
+    const char *const pattern = v->in->layer;
+    size_t n = 0;
+    for (size_t i = 0; i < v->ck->n_layers; i++) {
+        is_wanted[i] = !pattern || fnmatch(pattern, v->ck->layer[i].name, 0) == 0;
+        n += is_wanted[i];
+    }
+    if (n == 0)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s",
+                       pattern ? pattern : "", v->ck->n_layers,
+                       v->ck->n_layers ? v->ck->layer[0].name : "");
+    if (v->in->check && n != 1)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--check of %zu layers, need one (--layer)", n);
+    return SQ_OK;
+}
+
+static enum sq_status run(struct visit *v, const char *model, bool *is_real, struct sq_error *err)
+{
+    uint8_t *const is_wanted = calloc(v->ck->n_layers + 1, 1);
+    const struct sq_encoded_options o = {.recipe = &v->r,
+                                         .model = model,
+                                         .source = &v->in->source,
+                                         .calib = v->in->calib,
+                                         .m = v->in->m,
+                                         .seed = v->in->seed,
+                                         .is_wanted = is_wanted};
+    enum sq_status status =
+        is_wanted ? choose(v, is_wanted, err)
+                  : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", v->ck->n_layers);
+    if (status == SQ_OK)
+        status = sq_encoded_layers(v->ck, &o, visit_layer, v, is_real, err);
+    free(is_wanted);
+    return status;
+}
+
+static int summary(const struct visit *v, bool is_real)
+{
+    if (v->in->is_json) {
+        json_t *const o = json_object();
+        json_object_set_new(o, "summary", json_true());
+        json_object_set_new(o, "layers", number(v->n));
+        json_object_set_new(o, "bytes", number(v->nbytes));
+        json_object_set_new(o, "wrong", v->in->check ? number(v->n_wrong) : json_null());
+        json_object_set_new(
+            o, "provenance",
+            sq_cli_provenance(is_real ? "real" : "synthetic inputs", "golden model", v->in->seed));
+        sq_cli_json_line(o);
+    } else if (v->in->check) {
+        printf("%s: %zu words of outputs differ\n", v->n_wrong ? "FAIL" : "PASS", v->n_wrong);
+    } else {
+        printf("%zu layers, %llu bytes\n", v->n, (unsigned long long)v->nbytes);
+    }
+    return sq_cli_finish("image", v->n_wrong ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK);
+}
+
+int sq_cmd_image(int argc, char **argv)
+{
+    static const struct sq_cli_line line = {rows, "[MODEL]", doc};
+    struct arguments in = {
+        .options = sq_cli_options_default(SQ_IN_EVAL), .m = 8, .rows = 2, .cols = 2, .seed = 1};
+    struct sq_checkpoint ck;
+    struct sq_error err;
+    struct visit v = {.in = &in, .ck = &ck};
+    bool is_real = false;
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK ||
+        sq_cli_recipe(&in.options, &v.r, &err) != SQ_OK)
+        return sq_cli_fail("image", &err);
+    if (!v.r.format->routes || !v.r.format->routes->chip) {
+        (void)SQ_FAIL(&err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
+                      v.r.format->name);
+        return sq_cli_fail("image", &err);
+    }
+    char *const embedded = sq_cli_home_path("traces/tiny-llama");
+    const char *const model = in.model ? in.model : embedded;
+    enum sq_status status = sq_checkpoint_open(&ck, model, &err);
+    if (status == SQ_OK) {
+        status = run(&v, model, &is_real, &err);
+        sq_checkpoint_close(&ck);
+    }
+    free(embedded);
+    return status == SQ_OK ? summary(&v, is_real) : sq_cli_fail("image", &err);
+}
