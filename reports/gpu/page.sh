@@ -53,6 +53,39 @@ done
 printf '```\n\n![A100](a100_pcie_80g.svg)\n![RTX 4090](rtx4090.svg)\n'
 cat <<'TEXT'
 
+## Formats on accelerator and GPU
+
+How many times as fast each format is as its base: on the simulated accelerator (`sim/machines/default.yaml`), on each GPU as measured,
+and on each GPU as predicted by model and roofline that were fitted to all other GPUs. All figures of a line are of the same shapes. The
+last column says what changes the speedup most on the way from the simulated to the measured one, and its factor:
+
+- **data sheet**: rates and bandwidth of the GPU stand to each other in another way than those of the accelerator, whose array
+  multiplies 16 bits in four passes;
+- **power**: share of these rates that lasts, most of all by the power limit;
+- **launch and tail**: fixed costs of a kernel, and the busiest SM;
+- **quantizing**: a kernel that quantizes the activations, where it is timed too;
+- **library**: what the model does not explain, most of all the kernels of the library.
+
+### What the measured times say about the formats
+
+<!-- findings -->
+TEXT
+"$HERE/findings.sh" "$SQSIM"
+cat <<'TEXT'
+<!-- /findings -->
+
+### All formats, all GPUs
+
+![predicted over measured speedups](speedups.png)
+
+<!-- joined -->
+```text
+TEXT
+"$SQSIM" compare --joined --plot "$to/speedups.png"
+cat <<'TEXT'
+```
+<!-- /joined -->
+
 ## One GPU left out
 
 How far to trust a prediction for a GPU without measured times: model and roofline are fitted to one shape in ten of the times of

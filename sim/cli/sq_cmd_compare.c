@@ -16,9 +16,9 @@ struct arguments {
     const char *records[MAX_GPUS], *machine[MAX_GPUS]; // in pairs
     size_t n_records, n_machines;
     struct sq_compare_predict predict;
-    const char *plot, *calibrate;
+    const char *plot, *calibrate, *formats;
     uint64_t min_m, worst;
-    bool worst_given, min_given, is_cross, is_json;
+    bool worst_given, min_given, is_cross, is_joined, is_json;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
@@ -45,6 +45,12 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("cross", AT(is_cross),
                 "leave one GPU out: fit model and roofline to all others, print both errors on it; "
                 "without --gpu the measured times of the repository"),
+    SQ_CLI_FLAG("joined", AT(is_joined),
+                "formats on the simulated accelerator, on each GPU as measured and as predicted by "
+                "the fit to the others, and in their papers; files as with --cross"),
+    SQ_CLI_TEXT(
+        "formats", "FILE", AT(formats),
+        "--joined: which formats beside which kernels, CSV as traces/gpu_measured/formats.csv"),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per row, the summary last",
                 .group = SQ_CLI_COMMON),
     SQ_CLI_END};
@@ -60,7 +66,8 @@ static const char doc[] =
     "  sqsim compare --gpu reports/gpu/h200.jsonl --machine sim/machines/h200.yaml --plot "
     "h200.svg\n"
     "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n"
-    "  sqsim compare --cross\n";
+    "  sqsim compare --cross\n"
+    "  sqsim compare --joined\n";
 
 static bool is_predict(const struct arguments *in)
 {
@@ -82,23 +89,29 @@ static enum sq_status check_predict(const struct arguments *in, struct sq_error 
     return SQ_OK;
 }
 
-static enum sq_status check_cross(const struct arguments *in, struct sq_error *err)
+// --cross and --joined
+static enum sq_status check_files(const struct arguments *in, struct sq_error *err)
 {
+    if (in->is_cross && in->is_joined)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--cross and --joined given, need one");
     if (in->n_records != in->n_machines)
         return SQ_FAIL(err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
                        in->n_records, in->n_machines);
     if (in->calibrate || in->worst_given || in->min_given || in->predict.n_workloads > 0 ||
         in->predict.n_m > 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
-                       "--cross prints its table: no --calibrate, --worst, --min-m, --workload, "
-                       "--m with it");
+                       "--%s prints its table: no --calibrate, --worst, --min-m, --workload, "
+                       "--m with it",
+                       in->is_cross ? "cross" : "joined");
     return SQ_OK;
 }
 
 static enum sq_status check(const struct arguments *in, struct sq_error *err)
 {
-    if (in->is_cross)
-        return check_cross(in, err);
+    if (in->formats && !in->is_joined)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--formats %.60s has no use without --joined", in->formats);
+    if (in->is_cross || in->is_joined)
+        return check_files(in, err);
     if (is_predict(in))
         return check_predict(in, err);
     if (in->n_machines == 0)
@@ -183,7 +196,7 @@ static enum sq_status plot(const char *path, const char *name, const struct sq_g
 {
     struct sq_compare_plot p;
     char title[160];
-    SQ_TRY(sq_compare_plot_open(&p, path, err));
+    SQ_TRY(sq_compare_plot_open(&p, path, 480, err));
     plot_points(c, p.script);
     snprintf(title, sizeof title, "%.80s: median error %.1f %%, of speedups %.1f %%", name,
              100 * c->median_abs_error, 100 * c->median_speedup_error);
@@ -434,6 +447,20 @@ static void print_all(const struct arguments *in, const struct sq_gpu_comparison
     print_figures(all);
 }
 
+static enum sq_status run_files(const struct arguments *in, struct sq_error *err)
+{
+    struct sq_compare_input *files = calloc(1, sizeof *files);
+    if (!files)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu files", in->n_records);
+    enum sq_status status =
+        sq_compare_input_read(in->records, in->machine, in->n_records, files, err);
+    if (status == SQ_OK)
+        status = in->is_cross ? sq_compare_cross(files, in->plot, in->is_json, err)
+                              : sq_compare_joined(files, in->formats, in->plot, in->is_json, err);
+    sq_compare_input_free(files);
+    return status;
+}
+
 int sq_cmd_compare(int argc, char **argv)
 {
     struct sq_error err;
@@ -444,8 +471,8 @@ int sq_cmd_compare(int argc, char **argv)
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK)
         status = check(&in, &err);
-    if (status == SQ_OK && in.is_cross) {
-        status = sq_compare_cross(in.records, in.machine, in.n_records, in.plot, in.is_json, &err);
+    if (status == SQ_OK && (in.is_cross || in.is_joined)) {
+        status = run_files(&in, &err);
         return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
     }
     if (status == SQ_OK && is_predict(&in)) {

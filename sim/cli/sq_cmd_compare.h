@@ -4,7 +4,7 @@
 #define SQ_CMD_COMPARE_H
 
 #include "sim/cli/sq_cli_row.h"
-#include "sim/gpu/sq_gpu_fit.h"
+#include "sim/gpu/sq_gpu_cross.h"
 #include "sim/io/sq_file.h"
 
 // ---- plots ----------------------------------------------------------------------------------
@@ -18,8 +18,8 @@ struct sq_compare_plot {
     char *text; // of the script
     size_t nbytes;
 };
-// Terminal and output are set. SQ_ERR_ARG for a name that ends in neither .svg nor .png.
-enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path,
+// Terminal and output are set, 1000 wide. SQ_ERR_ARG for a name that ends in neither .svg nor .png.
+enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path, unsigned height,
                                     struct sq_error *err);
 // The file appears when gnuplot has succeeded. SQ_ERR_TOOL where it is missing or fails.
 enum sq_status sq_compare_plot_close(struct sq_compare_plot *p, struct sq_error *err);
@@ -49,10 +49,27 @@ struct sq_compare_predict {
 // Prints the table, or one JSON object per cell and the summary.
 enum sq_status sq_compare_predict(const struct sq_compare_predict *p, struct sq_error *err);
 
-// ---- leave one GPU out ----------------------------------------------------------------------
+// ---- several files --------------------------------------------------------------------------
 
-// Of n files and their machines, 0: those of the repository. `plot`: NULL for none.
-enum sq_status sq_compare_cross(const char *const records[], const char *const machine[], size_t n,
-                                const char *plot, bool is_json, struct sq_error *err);
+struct sq_compare_input {
+    size_t n;
+    char name[SQ_GPU_CROSS_MAX][64]; // of the files
+    struct sq_gpu gpu[SQ_GPU_CROSS_MAX];
+    struct sq_gpu_records g[SQ_GPU_CROSS_MAX];
+};
+// n files and their machines, 0: those of the repository; *in is zeroed. Free it, which is of
+// malloc, in any case.
+enum sq_status sq_compare_input_read(const char *const records[], const char *const machine[],
+                                     size_t n, struct sq_compare_input *in, struct sq_error *err);
+void sq_compare_input_free(struct sq_compare_input *in);
+
+// Leave one GPU out. `plot`: NULL for none.
+enum sq_status sq_compare_cross(const struct sq_compare_input *in, const char *plot, bool is_json,
+                                struct sq_error *err);
+
+// Formats on accelerator and GPUs side by side. `formats`: path of the table of formats, NULL: the
+// repository's (traces/gpu_measured/formats.csv); `machine`: of the accelerator, NULL: default.yaml.
+enum sq_status sq_compare_joined(const struct sq_compare_input *in, const char *formats,
+                                 const char *plot, bool is_json, struct sq_error *err);
 
 #endif

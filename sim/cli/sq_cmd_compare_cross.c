@@ -1,61 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim compare --cross: leave-one-GPU-out, the model and the roofline side by side.
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sim/cli/sq_cmd_compare.h"
 #include "sim/gpu/sq_gpu_cross.h"
-
-// The measured times of the repository, and their machines.
-static const struct {
-    const char *records, *machine;
-} usual[] = {
-    {"A100.csv", "a100_pcie_80g"},
-    {"RTX4090.csv", "rtx4090"},
-    {"B200.csv", "b200"},
-    {"aiconfigurator/gemm_a100_sxm_trtllm_1.0.0.csv", "a100_sxm"},
-    {"aiconfigurator/gemm_h200_sxm_trtllm_1.2.0rc5.csv", "h200"},
-    {"aiconfigurator/gemm_h200_sxm_vllm_0.22.0.csv", "h200"},
-    {"aiconfigurator/gemm_b200_sxm_trtllm_1.3.0rc20.csv", "b200"},
-    {"aiconfigurator/gemm_b200_sxm_vllm_0.24.0.csv", "b200"},
-    {"aiconfigurator/gemm_l40s_trtllm_1.0.0.csv", "l40s"},
-};
-enum { N_USUAL = sizeof usual / sizeof usual[0] };
-
-struct input {
-    size_t n;
-    char name[SQ_GPU_CROSS_MAX][64]; // of the files
-    struct sq_gpu gpu[SQ_GPU_CROSS_MAX];
-    struct sq_gpu_records g[SQ_GPU_CROSS_MAX];
-};
-
-static enum sq_status add_file(struct input *in, const char *records, const char *machine,
-                               struct sq_error *err)
-{
-    const char *slash = strrchr(records, '/');
-    struct sq_gpu *gpu = &in->gpu[in->n];
-    SQ_TRY(sq_gpu_load(machine, gpu, err));
-    SQ_TRY(sq_gpu_records_read(records, gpu->device, &in->g[in->n], err));
-    snprintf(in->name[in->n++], sizeof in->name[0], "%.63s", slash ? slash + 1 : records);
-    return SQ_OK;
-}
-
-static enum sq_status add_usual(struct input *in, struct sq_error *err)
-{
-    enum sq_status status = SQ_OK;
-    for (unsigned i = 0; i < N_USUAL && status == SQ_OK; i++) {
-        char file[128], yaml[64];
-        snprintf(file, sizeof file, "traces/gpu_measured/%s", usual[i].records);
-        snprintf(yaml, sizeof yaml, "sim/machines/%s.yaml", usual[i].machine);
-        char *records = sq_cli_home_path(file), *machine = sq_cli_home_path(yaml);
-        status = records && machine ? add_file(in, records, machine, err)
-                                    : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
-        free(records);
-        free(machine);
-    }
-    return status;
-}
 
 // ---- output ---------------------------------------------------------------------------------
 
@@ -98,7 +46,7 @@ static void print_law(const char *name, const struct sq_gpu_law *law)
            law->tail, law->knee);
 }
 
-static void print_text(const struct input *in, const struct sq_gpu_cross *cross)
+static void print_text(const struct sq_compare_input *in, const struct sq_gpu_cross *cross)
 {
     printf("%-24s |%-31s |%s\n", "", " GPU left out of the fit", " one shape in ten fitted");
     printf("%-24s |%-19s %-11s |%-19s %s\n", "", " median error", "speedup", " median error",
@@ -129,7 +77,7 @@ static json_t *json_score(const struct sq_gpu_score *s)
     return o;
 }
 
-static void print_json(const struct input *in, const struct sq_gpu_cross *cross)
+static void print_json(const struct sq_compare_input *in, const struct sq_gpu_cross *cross)
 {
     static const char *const fit[] = {"uncalibrated", "calibrated"};
     for (size_t i = 0; i < cross->n; i++) {
@@ -198,7 +146,7 @@ static void plot_points(const struct sq_gpu_cross *c, FILE *f)
 static enum sq_status plot(const char *path, const struct sq_gpu_cross *c, struct sq_error *err)
 {
     struct sq_compare_plot p;
-    SQ_TRY(sq_compare_plot_open(&p, path, err));
+    SQ_TRY(sq_compare_plot_open(&p, path, 480, err));
     plot_points(c, p.script);
     fputs("set multiplot layout 2,4 title 'GPUs that the law was not fitted to: predicted over "
           "measured time, us'\n"
@@ -221,15 +169,10 @@ static void progress(size_t done, size_t total)
     sq_cli_progress("files fitted", done, total);
 }
 
-static enum sq_status cross(struct input *in, const char *const records[],
-                            const char *const machine[], size_t n, const char *picture,
-                            bool is_json, struct sq_error *err)
+enum sq_status sq_compare_cross(const struct sq_compare_input *in, const char *picture,
+                                bool is_json, struct sq_error *err)
 {
     struct sq_gpu_cross c;
-    for (size_t i = 0; i < n; i++)
-        SQ_TRY(add_file(in, records[i], machine[i], err));
-    if (n == 0)
-        SQ_TRY(add_usual(in, err));
     SQ_TRY(sq_gpu_cross(in->gpu, in->g, in->n, progress, &c, err));
     sq_cli_progress_end();
     if (is_json)
@@ -238,18 +181,5 @@ static enum sq_status cross(struct input *in, const char *const records[],
         print_text(in, &c);
     const enum sq_status status = picture ? plot(picture, &c, err) : SQ_OK;
     sq_gpu_cross_free(&c);
-    return status;
-}
-
-enum sq_status sq_compare_cross(const char *const records[], const char *const machine[], size_t n,
-                                const char *picture, bool is_json, struct sq_error *err)
-{
-    struct input *in = calloc(1, sizeof *in);
-    if (!in)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu files", n);
-    const enum sq_status status = cross(in, records, machine, n, picture, is_json, err);
-    for (size_t i = 0; i < SQ_GPU_CROSS_MAX; i++)
-        sq_gpu_records_free(&in->g[i]);
-    free(in);
     return status;
 }

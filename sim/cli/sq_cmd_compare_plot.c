@@ -7,7 +7,7 @@
 
 // gnuplot reads the script as its input and writes the picture as its output: neither has a name,
 // and no shell sees one.
-enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path,
+enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path, unsigned height,
                                     struct sq_error *err)
 {
     const size_t len = strlen(path);
@@ -25,8 +25,7 @@ enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path,
         sq_outfile_abort(&p->out);
         return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a plot");
     }
-    fprintf(p->script, "set terminal %s\n",
-            is_svg ? "svg size 1000,480" : "pngcairo size 1000,480");
+    fprintf(p->script, "set terminal %s size 1000,%u\n", is_svg ? "svg" : "pngcairo", height);
     return SQ_OK;
 }
 

@@ -398,7 +398,7 @@ static void plot_columns(const struct table *t, const char *block, const char *x
 static enum sq_status plot(const struct table *t, const char *path, struct sq_error *err)
 {
     struct sq_compare_plot p;
-    SQ_TRY(sq_compare_plot_open(&p, path, err));
+    SQ_TRY(sq_compare_plot_open(&p, path, 480, err));
     char title[160];
     plot_blocks(t, p.script);
     snprintf(title, sizeof title, "%s, %s: speedup over BF16", t->gpu.name, basis(t));

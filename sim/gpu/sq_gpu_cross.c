@@ -9,11 +9,11 @@
 
 // ---- predictors -----------------------------------------------------------------------------
 
-// One file: its machine by the law of the others, the same fitted to the file; rooflines likewise.
+// One file: its machine as it was read, and what is predicted.
 struct file {
     const struct sq_gpu_records *g;
-    struct sq_gpu gpu, foreign, fitted;
-    struct sq_gpu_roofline foreign_roofline, roofline;
+    const struct sq_gpu *gpu;
+    struct sq_gpu_cross_file by;
 };
 
 static bool is_same(const struct sq_gpu *a, const struct sq_gpu *b)
@@ -28,12 +28,12 @@ struct share {
 
 static void add_roof(const struct file *f, const struct sq_gpu_kind *k, struct share *sum)
 {
-    const struct sq_gpu_roof *r = &f->roofline.roof[k->dtype][k->is_sparse];
+    const struct sq_gpu_roof *r = &f->by.roofline[1].roof[k->dtype][k->is_sparse];
     if (!(r->t0_s > 0))
         return;
     sum->t0_s += log(r->t0_s);
-    sum->rate += log(r->macs_per_s / (k->macs * f->gpu.clock_hz * f->gpu.sms));
-    sum->bandwidth += log(r->bytes_per_s / f->gpu.dram_peak);
+    sum->rate += log(r->macs_per_s / (k->macs * f->gpu->clock_hz * f->gpu->sms));
+    sum->bandwidth += log(r->bytes_per_s / f->gpu->dram_peak);
     sum->n++;
 }
 
@@ -43,16 +43,16 @@ static struct sq_gpu_roof roof_of_others(const struct file *file, size_t n, cons
     struct share sum = {.n = 0};
     for (unsigned any = 0; any < 2 && sum.n == 0; any++)
         for (size_t i = 0; i < n; i++)
-            for (unsigned k = 0; k < file[i].gpu.n_kinds && !is_same(&file[i].gpu, &f->gpu); k++) {
-                const struct sq_gpu_kind *other = &file[i].gpu.kind[k];
+            for (unsigned k = 0; k < file[i].gpu->n_kinds && !is_same(file[i].gpu, f->gpu); k++) {
+                const struct sq_gpu_kind *other = &file[i].gpu->kind[k];
                 if (other->is_sparse == kind->is_sparse && (any || other->dtype == kind->dtype))
                     add_roof(&file[i], other, &sum);
             }
     if (sum.n == 0)
         return (struct sq_gpu_roof){0, 0, 0};
     return (struct sq_gpu_roof){exp(sum.t0_s / sum.n),
-                                exp(sum.rate / sum.n) * kind->macs * f->gpu.clock_hz * f->gpu.sms,
-                                exp(sum.bandwidth / sum.n) * f->gpu.dram_peak};
+                                exp(sum.rate / sum.n) * kind->macs * f->gpu->clock_hz * f->gpu->sms,
+                                exp(sum.bandwidth / sum.n) * f->gpu->dram_peak};
 }
 
 static enum sq_status law_without(const struct sq_gpu gpu[], const struct sq_gpu_records g[],
@@ -72,28 +72,36 @@ static enum sq_status fit_file(const struct sq_gpu gpu[], const struct sq_gpu_re
     double error;
     SQ_TRY(law_without(gpu, g, n, &gpu[at], &law, err));
     f->g = &g[at];
-    f->gpu = f->foreign = gpu[at];
-    sq_gpu_law_apply(&law, &f->foreign);
-    f->fitted = f->foreign;
-    sq_gpu_roofline_fit(f->g, 1, &f->roofline);
-    return sq_gpu_fit(f->g, &f->fitted, &error, err);
+    f->gpu = &gpu[at];
+    f->by.gpu[0] = gpu[at];
+    sq_gpu_law_apply(&law, &f->by.gpu[0]);
+    f->by.gpu[1] = f->by.gpu[0];
+    sq_gpu_roofline_fit(f->g, 1, &f->by.roofline[1]);
+    return sq_gpu_fit(f->g, &f->by.gpu[1], &error, err);
 }
 
 // ---- rows -----------------------------------------------------------------------------------
 
+double sq_gpu_cross_seconds(const struct sq_gpu_cross_file *file, bool is_own, unsigned predictor,
+                            const struct sq_gpu_gemm *gemm)
+{
+    struct sq_gpu_time time;
+    if (predictor == SQ_GPU_ROOFLINE)
+        return sq_gpu_roofline_seconds(&file->roofline[is_own], gemm);
+    return sq_gpu_time_gemm(&file->gpu[is_own], gemm, &time, NULL) == SQ_OK ? time.seconds : 0;
+}
+
 static bool predict(const struct file *f, const struct sq_gpu_record *r,
                     struct sq_gpu_cross_point *p)
 {
-    struct sq_gpu_time foreign, own;
-    if (sq_gpu_time_gemm(&f->foreign, &r->gemm, &foreign, NULL) != SQ_OK ||
-        sq_gpu_time_gemm(&f->fitted, &r->gemm, &own, NULL) != SQ_OK)
-        return false;
-    *p = (struct sq_gpu_cross_point){
-        .gemm = r->gemm,
-        .measured_s = r->seconds,
-        .predicted_s = {{foreign.seconds, sq_gpu_roofline_seconds(&f->foreign_roofline, &r->gemm)},
-                        {own.seconds, sq_gpu_roofline_seconds(&f->roofline, &r->gemm)}}};
-    return p->predicted_s[0][SQ_GPU_ROOFLINE] > 0 && p->predicted_s[1][SQ_GPU_ROOFLINE] > 0;
+    bool has_all = true;
+    *p = (struct sq_gpu_cross_point){.gemm = r->gemm, .measured_s = r->seconds};
+    for (unsigned own = 0; own < 2; own++)
+        for (unsigned by = 0; by < SQ_GPU_N_PREDICTORS; by++) {
+            p->predicted_s[own][by] = sq_gpu_cross_seconds(&f->by, own == 1, by, &r->gemm);
+            has_all = has_all && p->predicted_s[own][by] > 0;
+        }
+    return has_all;
 }
 
 // Rows that all predictors have; speedups of them, as a row over another.
@@ -230,9 +238,9 @@ static enum sq_status score_all(const struct file *file, size_t n, const struct 
         for (unsigned is_small = 0; is_small < 2; is_small++) {
             struct sq_gpu_cross_line line = {.file = i < n ? i : SQ_GPU_CROSS_MAX,
                                              .is_small = is_small == 1};
-            for (unsigned k = 0; i < n && k < file[i].gpu.n_kinds; k++) {
-                line.dtype = file[i].gpu.kind[k].dtype;
-                line.is_sparse = file[i].gpu.kind[k].is_sparse;
+            for (unsigned k = 0; i < n && k < file[i].gpu->n_kinds; k++) {
+                line.dtype = file[i].gpu->kind[k].dtype;
+                line.is_sparse = file[i].gpu->kind[k].is_sparse;
                 add_line(t, x, y, z, line, cross);
             }
             line.rows_of = SQ_GPU_CROSS_KERNELS;
@@ -270,11 +278,13 @@ static enum sq_status cross_files(const struct sq_gpu gpu[], const struct sq_gpu
             progress(i + 1, n);
     }
     for (size_t i = 0; i < n; i++)
-        for (unsigned k = 0; k < file[i].gpu.n_kinds; k++) {
-            const struct sq_gpu_kind *kind = &file[i].gpu.kind[k];
-            file[i].foreign_roofline.roof[kind->dtype][kind->is_sparse] =
+        for (unsigned k = 0; k < file[i].gpu->n_kinds; k++) {
+            const struct sq_gpu_kind *kind = &file[i].gpu->kind[k];
+            file[i].by.roofline[0].roof[kind->dtype][kind->is_sparse] =
                 roof_of_others(file, n, &file[i], kind);
         }
+    for (size_t i = 0; i < n; i++)
+        cross->file[cross->n_files++] = file[i].by;
     SQ_TRY(law_without(gpu, g, n, NULL, &cross->law, err));
     SQ_TRY(make_table(file, n, t, err));
     return score_all(file, n, t, cross, err);
@@ -288,9 +298,10 @@ enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_recor
     memset(cross, 0, sizeof *cross);
     SQ_TRY(check(gpu, n, err));
     struct file *file = calloc(n, sizeof *file);
+    cross->file = calloc(n, sizeof *cross->file);
     const enum sq_status status =
-        file ? cross_files(gpu, g, n, progress, file, &t, cross, err)
-             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu files", n);
+        file && cross->file ? cross_files(gpu, g, n, progress, file, &t, cross, err)
+                            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu files", n);
     cross->point = t.row;
     cross->n_points = t.n;
     free(file);
@@ -302,6 +313,7 @@ enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_recor
 
 void sq_gpu_cross_free(struct sq_gpu_cross *cross)
 {
+    free(cross->file);
     free(cross->line);
     free(cross->point);
     memset(cross, 0, sizeof *cross);

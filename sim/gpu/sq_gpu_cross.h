@@ -15,6 +15,7 @@
 #define SQ_GPU_CROSS_H
 
 #include "sim/gpu/sq_gpu_fit.h"
+#include "sim/gpu/sq_gpu_roofline.h"
 
 enum { SQ_GPU_CROSS_MAX = 16 }; // files
 
@@ -53,7 +54,15 @@ struct sq_gpu_cross_point {
     double measured_s, predicted_s[2][SQ_GPU_N_PREDICTORS]; // as `score`
 };
 
+// What is predicted of a file's GPU.
+struct sq_gpu_cross_file {
+    struct sq_gpu gpu[2]; // by the law of the others; [1]: fitted to the file from there on
+    struct sq_gpu_roofline roofline[2];
+};
+
 struct sq_gpu_cross {
+    size_t n_files;
+    struct sq_gpu_cross_file *file; // owned
     size_t n_points;
     struct sq_gpu_cross_point *point; // owned; those that all predictors have a kind for
     size_t n;
@@ -66,6 +75,11 @@ struct sq_gpu_cross {
 enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_records g[], size_t n,
                             void (*progress)(size_t done, size_t total), struct sq_gpu_cross *cross,
                             struct sq_error *err);
+
+// Of a product on the GPU of a file; 0 where the predictor has no such kind, and for an SQ split by
+// the roofline. is_own: calibrated.
+double sq_gpu_cross_seconds(const struct sq_gpu_cross_file *file, bool is_own, unsigned predictor,
+                            const struct sq_gpu_gemm *gemm);
 void sq_gpu_cross_free(struct sq_gpu_cross *cross);
 
 #endif

@@ -2,6 +2,7 @@
 #include "sim/gpu/sq_gpu_predict.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/format/sq_format_ops.h"
@@ -57,6 +58,51 @@ unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ
         kernel[i].gemm.out_nbytes = 2;
     }
     return n;
+}
+
+// The first n characters of a text.
+static bool parse_dtype(const char *text, size_t n, enum sq_gpu_dtype *dtype)
+{
+    for (unsigned i = 0; i < SQ_GPU_N_DTYPES; i++) {
+        const char *name = sq_gpu_dtype_name(i);
+        *dtype = (enum sq_gpu_dtype)i;
+        if (strlen(name) == n && strncmp(text, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+// "SQ BF16+FP8 s=0.5"
+static bool parse_split(const char *text, struct sq_gpu_gemm *g)
+{
+    char *end;
+    const char *high = text + 3, *plus = strchr(text, '+'), *s = strstr(text, " s=");
+    if (strncmp(text, "SQ ", 3) != 0 || !plus || !s || s < plus ||
+        !parse_dtype(high, (size_t)(plus - high), &g->dtype) ||
+        !parse_dtype(plus + 1, (size_t)(s - plus - 1), &g->low_dtype))
+        return false;
+    g->low_share = strtod(s + 3, &end);
+    return end != s + 3 && *end == '\0' && g->low_share > 0 && g->low_share < 1;
+}
+
+enum sq_status sq_gpu_kernel_parse(const char *name, struct sq_gpu_kernel *kernel,
+                                   struct sq_error *err)
+{
+    struct sq_gpu_gemm g = {.out_nbytes = 2, .is_cold = true};
+    const size_t n = strcspn(name, " ");
+    if (strcmp(name, "W4A8") == 0)
+        g.weight_bits = 4; // of INT8, the first data type
+    else if (parse_dtype(name, n, &g.dtype) && (!name[n] || strcmp(name + n, " 2:4") == 0))
+        g.is_sparse = name[n] != '\0';
+    else if (!parse_split(name, &g))
+        return SQ_FAIL(
+            err, SQ_ERR_ARG,
+            "no kernel '%.40s', need a data type (BF16), one of 2:4 (INT8 2:4), W4A8, or "
+            "a split (SQ BF16+FP8 s=0.5)",
+            name);
+    snprintf(kernel->name, sizeof kernel->name, "%s", name);
+    kernel->gemm = g;
+    return SQ_OK;
 }
 
 // ---- formats --------------------------------------------------------------------------------

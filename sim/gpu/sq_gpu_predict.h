@@ -31,6 +31,10 @@ enum { SQ_GPU_KERNELS_MAX = 2 * SQ_GPU_N_DTYPES + 1 + 2 * 5 };
 // and the static SQ splits (BF16, FP8) and (INT8, INT4) with s = 0, .5, .75, .875, 1, the weights
 // of the second in 4 bits. Returns how many.
 unsigned sq_gpu_kernels(const struct sq_gpu *gpu, struct sq_gpu_kernel kernel[SQ_GPU_KERNELS_MAX]);
+// By such a name, of any machine; a split may have any share above 0 and below 1 and any two data
+// types. SQ_ERR_ARG names what is no kernel.
+enum sq_status sq_gpu_kernel_parse(const char *name, struct sq_gpu_kernel *kernel,
+                                   struct sq_error *err);
 
 // The product of a stored format that has one (its table has a `gpu`).
 struct sq_gpu_gemm sq_gpu_of_recipe(const struct sq_recipe *r, const struct sq_gemm *size);

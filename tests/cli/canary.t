@@ -22,6 +22,7 @@ rm "$W/RAN"
 
 cat >"$W/plant.py" <<'EOS'
 # Prints a line per field: its name, the number of runs, and what went wrong ("" = nothing).
+import csv as csv_module
 import json, os, random, shutil, sqlite3, struct, subprocess, sys
 
 W, LIB, HOME, SQSIM = sys.argv[1], sys.argv[2], os.environ["SQSIM_HOME"], os.environ["SQSIM"]
@@ -207,6 +208,14 @@ def tables(p):
         bad[i] = p
         write("r.csv", csv([head, good, bad]))
         run("records " + column, "compare", "--gpu", "r.csv", "--machine", gpu, "--plot", "r.svg")
+    columns = "name,m_min,m_max,format,base,kernel,base_kernel,workload,paper,source,note".split(",")
+    row = ["x", "128", "4096", "--format sp24", "--format dense", "INT8 2:4", "INT8", "llama-2-7b_decode_1", "1.5", "s", "n"]
+    for i, column in enumerate(columns):
+        bad = list(row)
+        bad[i] = p
+        with open(os.path.join(W, "in", "f.csv"), "w", newline="") as f:
+            csv_module.writer(f).writerows([columns, row, bad])
+        run("formats " + column, "compare", "--joined", "--formats", "f.csv", "--plot", "f.svg")
     name = "./" + write(file_name(p) + ".csv", csv([head, good, good]))
     copy = "./" + write(file_name(p) + ".gpu", open(gpu).read())
     run("records file name", "compare", "--gpu", name, "--machine", copy, "--plot", "r.svg")

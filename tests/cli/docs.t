@@ -182,6 +182,7 @@ printf '%s%s%s\n' '{"schema_version":1,"source":"measured","device":{"name":"NVI
 json compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml"
 json compare --gpu a.csv --machine "$M/a100_pcie_80g.yaml" --calibrate new.yaml
 json compare --cross
+json compare --joined
 json compare --gpu r.jsonl --machine "$M/h200.yaml" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b.json"
 check compare
 

@@ -33,6 +33,8 @@ ok "INT4 had no row: by the law" grep -q 'INT4.*source: expected' "$W/fitted.yam
 ok "INT8 had some" grep -q 'INT8, sparsity: "dense".*source: fitted' "$W/fitted.yaml"
 ok "step 5: leave one out" follow 5
 ok "all files" grep -q '^all files' "$W.out"
+ok "step 6: beside the accelerator" follow 6
+ok "formats on all GPUs" [ "$(grep -c '^  .* |.*x |.*|' "$W.out")" -gt 100 ]
 sed 's/^sms: .*/sms: FILL_SMS/' "$W/mine.yaml" >"$W/half.yaml"
 refuse "sms = FILL_SMS" compare --machine half.yaml
 finish
