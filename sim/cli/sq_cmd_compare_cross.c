@@ -40,10 +40,11 @@ static void print_line(const struct sq_gpu_cross_line *l)
 
 static void print_law(const char *name, const struct sq_gpu_law *law)
 {
-    printf("%s: share %.3g, per watt %.3g, watts %.3g, launch %.3g us, alone %.3g, DRAM %.3g, tail "
-           "%.4g, knee %.3g\n",
-           name, law->share, law->per_watt, law->watts, 1e6 * law->launch_s, law->alone, law->dram,
-           law->tail, law->knee);
+    printf(
+        "%s: share %.3g, per watt %.3g, watts %.3g, sparse %.3g, launch %.3g us, alone %.3g, DRAM "
+        "%.3g, quantize %.3g, tail %.4g, knee %.3g\n",
+        name, law->share, law->per_watt, law->watts, law->sparse, 1e6 * law->launch_s, law->alone,
+        law->dram, law->quantize, law->tail, law->knee);
 }
 
 static void print_text(const struct sq_compare_input *in, const struct sq_gpu_cross *cross)
@@ -107,8 +108,9 @@ static void print_json(const struct sq_compare_input *in, const struct sq_gpu_cr
     json_object_set_new(o, "summary", json_true());
     json_object_set_new(o, "files", json_integer((json_int_t)in->n));
     json_object_set_new(o, "law",
-                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "share", law->share,
-                                  "per_watt", law->per_watt, "watts", law->watts, "launch_us",
+                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "share",
+                                  law->share, "per_watt", law->per_watt, "watts", law->watts,
+                                  "sparse", law->sparse, "quantize", law->quantize, "launch_us",
                                   1e6 * law->launch_s, "alone", law->alone, "dram", law->dram,
                                   "tail", law->tail, "knee", law->knee));
     json_object_set_new(o, "provenance",

@@ -139,7 +139,7 @@ static double quantize_seconds(const struct sq_gpu *gpu, const struct sq_gpu_gem
     const double row = row_nbytes(g), wide = 2 * (double)g->k;
     if (g->timed == SQ_GPU_TIMED_KERNEL || row >= wide)
         return 0;
-    return t->launch_s + (double)g->m * (wide + row) / gpu->dram_bytes_per_s;
+    return t->launch_s + gpu->quantize * (double)g->m * (wide + row) / gpu->dram_bytes_per_s;
 }
 
 static double joined(double a, double b, double knee)

@@ -11,6 +11,8 @@
 //   compute  K x (M N / SMs + tail) products at the sustained rate of an SM. `tail` is in outputs:
 //            so many more than its share the busiest SM computes, because tiles come whole
 //   dram     operands and outputs once, at a share of the DRAM's peak
+//   quantize a launch, and `quantize` times as long as the bytes of that kernel take at the DRAM's
+//            rate: it reads activations for their scale before it reads them again
 //   knee     where compute and DRAM are nearly equal, they hide each other only in part
 //
 // sq_gpu_law.h gives the constants of every GPU from its data sheet; a machine file may hold others,
@@ -20,8 +22,7 @@
 // type and the low part in another; the change costs nothing.
 //
 // A time may hold more than its GEMM (enum sq_gpu_timed): the activations, 16 bits each, are read,
-// quantized and written by a kernel of their own, which costs their bytes at the bandwidth of the
-// DRAM and one launch. Weights of 8 and 4 bits beside activations of 16 (W8A16, W4A16) are widened
+// quantized and written by a kernel of their own. Weights of 8 and 4 bits beside activations of 16 (W8A16, W4A16) are widened
 // in front of the tensor core: they are multiplied as 16 bits, the bytes are the stored ones.
 //
 // Left out, since none of them brought a GPU that was not fitted nearer (README.md has the
@@ -97,7 +98,7 @@ struct sq_gpu {
     double dram_peak;        // bytes per second of the data sheet
     double dram_bytes_per_s; // sustained by streams
     enum sq_gpu_source dram_source;
-    double alone, knee; // of all kinds
+    double alone, knee, quantize; // of all kinds
     unsigned n_kinds;
     struct sq_gpu_kind kind[SQ_GPU_MAX_KINDS];
 };

@@ -7,7 +7,7 @@
 
 // ---- search ---------------------------------------------------------------------------------
 
-enum { MAX_CONSTANTS = 8 };
+enum { MAX_CONSTANTS = 10 };
 struct search {
     unsigned n;
     double start[MAX_CONSTANTS]; // logarithms, or exponents as they are
@@ -199,8 +199,16 @@ struct law_fit {
 
 static void put_law(const double x[], struct sq_gpu_law *law)
 {
-    *law = (struct sq_gpu_law){exp(x[0]), x[1],      x[2],      exp(x[3]),
-                               exp(x[4]), exp(x[5]), exp(x[6]), exp(x[7])};
+    *law = (struct sq_gpu_law){.share = exp(x[0]),
+                               .per_watt = x[1],
+                               .watts = x[2],
+                               .launch_s = exp(x[3]),
+                               .alone = exp(x[4]),
+                               .dram = exp(x[5]),
+                               .tail = exp(x[6]),
+                               .knee = exp(x[7]),
+                               .sparse = exp(x[8]),
+                               .quantize = exp(x[9])};
     law->dram = fmin(law->dram, 1);
     law->knee = clamped(law->knee, 1, 64);
 }
@@ -239,8 +247,8 @@ enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_rec
             f.n += file->rows.n > 0;
         }
     const struct search s = {
-        .n = 8,
-        .start = {log(0.8), 0.2, 0.2, log(5e-6), log(2), log(0.85), log(2000), log(4)},
+        .n = 10,
+        .start = {log(0.8), 0.2, 0.2, log(5e-6), log(2), log(0.85), log(2000), log(4), 0, 0},
         .cost = law_cost,
         .of = &f};
     if (f.n > 0)

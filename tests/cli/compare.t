@@ -93,18 +93,18 @@ ok "three models at M = 4096" [ "$(grep -o 'M=4096' "$W.out" | wc -l)" = 3 ]
 ok "and at M = 1" [ "$(grep -o 'M=1$\|M=1 ' "$W.out" | wc -l)" = 3 ]
 ok "measured ceilings are named" out_has "^ceilings measured: DRAM 4.3 TB/s, BF16 788 T/s$"
 ok "expected ones too" out_has "^ceilings expected: INT8 [0-9]* T/s, FP8"
-ok "and what was not fitted" out_has "^constants expected: launch 4.8 us"
+ok "and what was not fitted" out_has "^constants expected: launch 4.26 us"
 ok "nothing is measured" [ "$(grep -c '^  measured' "$W.out")" = 0 ]
 L7=$SQSIM_HOME/traces/workloads/llama-2-7b.json
 accept "--json" compare --machine "$H200" --workload "$L7" --json
 ok "a line per cell and the summary" [ "$(rows)" = 31 ]
 ok "its provenance" out_has '"summary".*"basis":"modelled, not measured"'
-# By hand: one token waits for its bytes at 4.3 TB/s, and for 224 launches of 4.8 us. N + K of the
+# By hand: one token waits for its bytes at 4.3 TB/s, and for 224 launches of 4.26 us. N + K of the
 # seven linears: activations and outputs, two bytes each.
 weights=6476005376 # SPEC I
 io=$((32 * (4 * (4096 + 4096) + 2 * (4096 + 11008) + 11008 + 4096)))
 ok "M = 1, BF16: bytes" near "$(cell BF16 1 dram_seconds)" "$(awk "BEGIN {printf \"%.12g\", (2 * $weights + 2 * $io) / 4.3e12}")"
-ok "launches" near "$(cell BF16 1 launch_seconds)" "$(awk 'BEGIN {printf "%.12g", 224 * 4.8e-6}')"
+ok "launches" near "$(cell BF16 1 launch_seconds)" "$(awk 'BEGIN {printf "%.12g", 224 * 4.26e-6}')"
 out=$((32 * (5 * 4096 + 2 * 11008))) in=$((io - 32 * (5 * 4096 + 2 * 11008)))
 ok "M = 1, FP8: bytes" near "$(cell FP8 1 dram_seconds)" "$(awk "BEGIN {printf \"%.12g\", ($weights + $in + 2 * $out) / 4.3e12}")"
 ok "M = 1, half in FP8: bytes" near "$(cell "SQ BF16+FP8 s=0.5" 1 dram_seconds)" \
@@ -170,7 +170,7 @@ ok "a gap for every measured GEMM" [ "$(number measured_gemms)" = 9 ]
 ok "the parts of a gap add up" awk -F'[:,{}]' '/"gap"/ {n++; for (i = 1; i < NF; i++) v[$i] = $(i + 1)
   d = v["\"measured_us\""] - v["\"predicted_us\""] - v["\"launch_us\""] - v["\"dram_us\""] - v["\"rate_us\""] - v["\"rest_us\""]
   if (d * d > 1e-12) {print "# " $0; bad = 1}} END {exit bad || n != 9}' "$W.out"
-ok "a launch of 3.5 in place of 4.8 us" [ "$(grep -c '"launch_us":-1.\(3\|29999\)' "$W.out")" = 9 ]
+ok "a launch of 3.5 in place of 4.26 us" [ "$(grep -c '"launch_us":-0.7\(6\|59999\)' "$W.out")" = 9 ]
 ok "the copy bandwidth explains nothing" [ "$(grep -c '"dram_us":0.0' "$W.out")" = 9 ]
 accept "in words" compare --machine "$H200" --workload "$L7" --gpu r.jsonl
 ok "the label follows the records" out_has "^h200, modelled, against measured times"
@@ -210,7 +210,7 @@ accept "both" compare --gpu "$D/A100.csv" --machine "$A" --gpu "$D/RTX4090.csv" 
 ok "rank correlation of all speedups of both" at_most 0.74 "$(number spearman)"
 
 # ---- one GPU left out -------------------------------------------------------------------------
-# Goals: M >= 128 kernels alone 12 % (missed on the shipped rows: 13.5), one shape in ten 6 %; M of
+# Goals: M >= 128 kernels alone 12 %, one shape in ten 6 %; M of
 # 1..64 15 %, kernels; and better than the roofline by a quarter on GPUs that neither was fitted to.
 of() { # KIND M FIT PREDICTOR KEY: of all files
   grep "^{\"records\":\"all\".*\"kind\":\"$1\",\"m\":\"$2\"" "$W.out" |
@@ -231,9 +231,11 @@ for m in ">=128" "1..64"; do
     done
   done
 done
-ok "unseen GPUs, kernels" at_most "$(of kernels ">=128" uncalibrated model median_abs_error)" 0.14
-ok "unseen GPUs, M of 1..64, kernels" at_most "$(of kernels 1..64 uncalibrated model median_abs_error)" 0.12
-ok "unseen GPUs, M of 1..64" at_most "$(of all 1..64 uncalibrated model median_abs_error)" 0.15
+ok "unseen GPUs, kernels" at_most "$(of kernels ">=128" uncalibrated model median_abs_error)" 0.12
+ok "unseen GPUs, all" at_most "$(of all ">=128" uncalibrated model median_abs_error)" 0.12
+ok "unseen GPUs, rank of all speedups" at_most 0.7 "$(of all ">=128" uncalibrated model spearman)"
+ok "unseen GPUs, M of 1..64, kernels" at_most "$(of kernels 1..64 uncalibrated model median_abs_error)" 0.11
+ok "unseen GPUs, M of 1..64" at_most "$(of all 1..64 uncalibrated model median_abs_error)" 0.13
 ok "one shape in ten" at_most "$(of all ">=128" calibrated model median_abs_error)" 0.06
 ok "one shape in ten, M of 1..64" at_most "$(of all 1..64 calibrated model median_abs_error)" 0.09
 ok "rank after one shape in ten" at_most 0.85 "$(of all ">=128" calibrated model spearman)"

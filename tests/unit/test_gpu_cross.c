@@ -26,7 +26,16 @@ static struct sq_gpu sheet(const char *name, unsigned sms, double watts, double 
     return g;
 }
 
-static const struct sq_gpu_law made = {0.7, 0.25, 0.1, 6e-6, 2, 0.8, 1500, 3};
+static const struct sq_gpu_law made = {.share = 0.7,
+                                       .per_watt = 0.25,
+                                       .watts = 0.1,
+                                       .sparse = 0.7,
+                                       .launch_s = 6e-6,
+                                       .alone = 2,
+                                       .dram = 0.8,
+                                       .quantize = 1,
+                                       .tail = 1500,
+                                       .knee = 3};
 
 // 60 shapes of every kind, M from 1 on, at the times of the law, `slower` times as long.
 static void make_records(const struct sq_gpu *gpu, double slower, struct sq_gpu_records *g)
@@ -61,15 +70,27 @@ static void make_records(const struct sq_gpu *gpu, double slower, struct sq_gpu_
 SQ_TEST(test_shares)
 {
     struct sq_gpu g = sheet("g", 100, 400, 2e12);
-    const struct sq_gpu_law law = {0.5, 0.5, 1, 1e-6, 2, 0.8, 100, 4};
+    const struct sq_gpu_law law = {.share = 0.5,
+                                   .per_watt = 0.5,
+                                   .watts = 1,
+                                   .sparse = 0.5,
+                                   .launch_s = 1e-6,
+                                   .alone = 2,
+                                   .dram = 0.8,
+                                   .quantize = 3,
+                                   .tail = 100,
+                                   .knee = 4};
     g.clock_hz = 1e9;
     g.kind[0].macs = 2000; // 400 T/s: a watt for each
     g.kind[1].macs = 8000; // a quarter of that
+    g.kind[2].macs = 8192; // 2:4: of half the energy; the edge of a tile is twice that of 2048
     sq_gpu_law_apply(&law, &g);
     assert_true(fabs(g.kind[0].sustained - 0.5) < 1e-12);
     assert_true(fabs(g.kind[1].sustained - 0.25) < 1e-12);
     assert_true(fabs(g.dram_bytes_per_s - 1.6e12) < 1 && g.kind[0].dram == 0.8);
-    assert_true(g.kind[2].launch_s == 1e-6 && g.kind[2].tail == 100 && g.knee == 4);
+    assert_true(g.kind[2].launch_s == 1e-6 && g.kind[2].tail == 200 && g.knee == 4);
+    assert_true(fabs(g.kind[2].sustained - 0.5 * sqrt(400 / (1638.4 / 2))) < 1e-12);
+    assert_true(g.quantize == 3);
     g.watts = 800; // twice: sqrt(2) x 2
     sq_gpu_law_apply(&law, &g);
     assert_true(fabs(g.kind[1].sustained - 0.25 * sqrt(8)) < 1e-12);
