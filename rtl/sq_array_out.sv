@@ -2,7 +2,7 @@
 // sq_array with its output stage: banks and scales in, outputs out. A group of beats that ends with
 // in_last_i is a scale group; it meets a beat of scales, the last of which makes outputs. Tiles wait
 // in the total registers of the PEs, so that the array works while one is read (sq_output, Hold = 0).
-// Malformed masks are not flagged here: operands are checked where they are made.
+// With each word stands whether a mask of its scale groups was malformed (sq_array).
 module sq_array_out #(
   parameter  int unsigned Rows = 2,
   parameter  int unsigned Cols = 2,
@@ -51,10 +51,11 @@ module sq_array_out #(
   // outputs
   output logic                                out_valid_o,
   input  logic                                out_ready_i,
-  output logic [PortLen*OutW-1:0]             out_y_o
+  output logic [PortLen*OutW-1:0]             out_y_o,
+  output logic                                out_error_o
 );
 
-  logic tile_valid, tile_ready, unused_error;
+  logic tile_valid, tile_ready, tile_error;
   logic [Rows*Cols*32-1:0] p_lo, p_hi;
 
   sq_array #(
@@ -65,7 +66,7 @@ module sq_array_out #(
     .clk_i, .rst_ni,
     .in_valid_i, .in_ready_o, .in_last_i, .in_plain_i, .in_low_i, .in_high_i, .in_mask_i,
     .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_p_lo_o(p_lo), .out_p_hi_o(p_hi),
-    .out_error_o(unused_error)
+    .out_error_o(tile_error)
   );
   sq_output #(
     .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(Form), .OutKind(OutKind), .PortLen(PortLen),
@@ -73,9 +74,9 @@ module sq_array_out #(
   ) u_output (
     .clk_i, .rst_ni,
     .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
-    .in_tag_i(1'b0), .scale_valid_i, .scale_ready_o, .scale_last_i,
+    .in_tag_i(tile_error), .scale_valid_i, .scale_ready_o, .scale_last_i,
     .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i, .scale_tag_i(1'b0),
-    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o()
+    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(out_error_o)
   );
 
 endmodule

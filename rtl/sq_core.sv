@@ -56,6 +56,7 @@ module sq_core #(
   input  logic                             out_ready_i,
   output logic [Rows*Cols*AccW-1:0]        out_p_lo_o,
   output logic [Rows*Cols*AccW-1:0]        out_p_hi_o,
+  output logic                             out_error_o,  // a bank of the group without exactly k mask codes
   // status
   output logic [Cols-1:0]                  mask_error_o,  // sticky: a bank without exactly k mask codes
   output logic [CountsW-1:0]               low_counts_o,  // cycles of the job per cause
@@ -159,6 +160,8 @@ module sq_core #(
   logic [Cols*HighStepCodeW-1:0] high_code_q;
   logic [Cols*CtlW-1:0] gather_ctl;
 
+  logic [Cols-1:0] bank_error;  // of the step that is accepted, if it ends a bank
+
   for (genvar c = 0; c < Cols; c++) begin : gen_col
     logic [LowLanes*LowW-1:0] clean;
     logic [LowLanes-1:0] slot;
@@ -201,9 +204,10 @@ module sq_core #(
         mask_error_q <= 1'b0;
       end else if (low_fire) begin
         count_q <= low_bank_last ? '0 : count;
-        if (low_bank_last && count != CountW'(HighPerBank)) mask_error_q <= 1'b1;
+        if (bank_error[c]) mask_error_q <= 1'b1;
       end
     end
+    assign bank_error[c] = low_bank_last && count != CountW'(HighPerBank);
     assign mask_error_o[c] = mask_error_q;
 
     always_ff @(posedge clk_i) begin
@@ -214,6 +218,19 @@ module sq_core #(
       if (high_en) begin
         high_code_q[c*HighStepCodeW +: HighStepCodeW] <= hi[c*HighStepCodeW +: HighStepCodeW];
       end
+    end
+  end
+
+  // Malformed banks of a group go beside its low products, to its total.
+  logic error_l1_q, error_l2_q, error_ls_q, group_error_q, group_error;
+  assign group_error = error_ls_q || (group_error_q && !low_first);
+  always_ff @(posedge clk_i) begin
+    if (low_en) begin
+      error_l1_q <= |bank_error;
+      error_l2_q <= error_l1_q;
+      error_ls_q <= error_l2_q;
+      if (low_acc) group_error_q <= group_error;
+      if (low_acc && low_last) out_error_o <= group_error;
     end
   end
 
@@ -264,6 +281,6 @@ module sq_core #(
   assign unused_high_fire = high_fire;
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(TileHeldOnStall, out_valid_o, out_ready_i, {out_p_lo_o, out_p_hi_o})
+  `SQ_HELD(TileHeldOnStall, out_valid_o, out_ready_i, {out_p_lo_o, out_p_hi_o, out_error_o})
 
 endmodule

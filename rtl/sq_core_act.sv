@@ -122,6 +122,7 @@ module sq_core_act #(
     .out_valid_o(hi_valid), .out_ready_i(hi_ready), .out_data_o(hi)
   );
 
+  logic bank_error;
   logic [Cols-1:0] mask_error;  // never: a TopK mask has k ones, a low code is no mask code
   sq_core #(
     .Rows(Rows), .Cols(Cols), .LowLanes(LowLanes), .HighLanes(HighLanes), .BankLen(BankLen),
@@ -133,13 +134,13 @@ module sq_core_act #(
     .act_valid_i(weight_valid_i), .act_ready_o(weight_ready_o), .act_data_i(weight_code_i),
     .lo_valid_i(lo_valid), .lo_ready_o(lo_ready), .lo_data_i(lo),
     .hi_valid_i(hi_valid), .hi_ready_o(hi_ready), .hi_data_i(hi),
-    .out_valid_o, .out_ready_i, .out_p_lo_o, .out_p_hi_o,
+    .out_valid_o, .out_ready_i, .out_p_lo_o, .out_p_hi_o, .out_error_o(bank_error),
     .mask_error_o(mask_error),
     .low_counts_o(), .high_counts_o()
   );
 
   logic unused_mask_error;
-  assign unused_mask_error = ^mask_error;
+  assign unused_mask_error = ^{mask_error, bank_error};
 
   `SQ_ASSERT_BEGIN
   `SQ_ASSERT(MasksLegal, mask_error == '0)

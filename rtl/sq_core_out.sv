@@ -3,7 +3,7 @@
 // beat of scales, and those with scale_last_i make outputs. Hold = 1, the default: the high path has
 // no register for its totals, so that it would stand still while a tile is read. What the core waits
 // for the output stage is its cause `blocked_output`.
-// Malformed masks are not flagged here: operands are checked where they are made.
+// With each word stands whether a bank of its scale groups had another number of mask codes than k.
 module sq_core_out #(
   parameter  int unsigned Rows = 2,
   parameter  int unsigned Cols = 2,
@@ -58,12 +58,13 @@ module sq_core_out #(
   output logic                             out_valid_o,
   input  logic                             out_ready_i,
   output logic [PortLen*OutW-1:0]          out_y_o,
+  output logic                             out_error_o,
   // status: cycles of the job per cause
   output logic [CountsW-1:0]               low_counts_o,
   output logic [CountsW-1:0]               high_counts_o
 );
 
-  logic tile_valid, tile_ready;
+  logic tile_valid, tile_ready, tile_error;
   logic [Rows*Cols*32-1:0] p_lo, p_hi;
   logic [Cols-1:0] unused_mask_error;
 
@@ -78,7 +79,7 @@ module sq_core_out #(
     .lo_valid_i, .lo_ready_o, .lo_data_i,
     .hi_valid_i, .hi_ready_o, .hi_data_i,
     .out_valid_o(tile_valid), .out_ready_i(tile_ready), .out_p_lo_o(p_lo), .out_p_hi_o(p_hi),
-    .mask_error_o(unused_mask_error), .low_counts_o, .high_counts_o
+    .out_error_o(tile_error), .mask_error_o(unused_mask_error), .low_counts_o, .high_counts_o
   );
   sq_output #(
     .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(Form), .OutKind(OutKind), .PortLen(PortLen),
@@ -86,9 +87,9 @@ module sq_core_out #(
   ) u_output (
     .clk_i, .rst_ni,
     .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
-    .in_tag_i(1'b0), .scale_valid_i, .scale_ready_o, .scale_last_i,
+    .in_tag_i(tile_error), .scale_valid_i, .scale_ready_o, .scale_last_i,
     .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i, .scale_tag_i(1'b0),
-    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o()
+    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(out_error_o)
   );
 
 endmodule

@@ -18,19 +18,22 @@ module sq_q4k_weight #(
   input  logic [63:0]         in_step_i,
   input  logic [63:0]         in_min_i,
   input  logic                in_last_i,
+  input  logic                in_error_i,
   // weights, binary32
   output logic                out_valid_o,
   input  logic                out_ready_i,
   output logic [Bytes*64-1:0] out_weight_o,
-  output logic                out_last_o
+  output logic                out_last_o,
+  output logic                out_error_o  // as it came
 );
 
-  logic valid_q, valid_q2, last_q, last_q2, moves;
+  logic valid_q, valid_q2, last_q, last_q2, error_q, error_q2, moves;
   logic [63:0] min_q;
   assign moves = !valid_q2 || out_ready_i;
   assign in_ready_o = moves;
   assign out_valid_o = valid_q2;
   assign out_last_o = last_q2;
+  assign out_error_o = error_q2;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -45,6 +48,8 @@ module sq_q4k_weight #(
     if (moves) begin
       last_q <= in_last_i;
       last_q2 <= last_q;
+      error_q <= in_error_i;
+      error_q2 <= error_q;
       min_q <= in_min_i;
     end
   end
@@ -67,6 +72,6 @@ module sq_q4k_weight #(
   end
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_weight_o, out_last_o})
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_weight_o, out_last_o, out_error_o})
 
 endmodule

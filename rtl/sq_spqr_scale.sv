@@ -21,26 +21,35 @@ module sq_spqr_scale #(
   input  logic [Words*3-1:0]  in_zero_i,
   input  logic [63:0]         in_second_i,
   input  logic                in_last_i,
+  input  logic [2:0]          in_error_i,
   // weights, [row][column]
   output logic                out_valid_o,
   input  logic                out_ready_i,
   output logic [Words*256-1:0] out_weight_o,
-  output logic                out_last_o
+  output logic                out_last_o,
+  output logic [2:0]          out_error_o  // as it came
 );
 
   localparam int unsigned Stages = 5;
   logic [Stages-1:0] valid_q, last_q;
+  logic [3*Stages-1:0] error_q;
   logic moves;
   assign moves = !valid_q[Stages-1] || out_ready_i;
   assign in_ready_o = moves;
   assign out_valid_o = valid_q[Stages-1];
   assign out_last_o = last_q[Stages-1];
+  assign out_error_o = error_q[3*Stages-1 -: 3];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= '0;
     else if (moves) valid_q <= {valid_q[Stages-2:0], in_valid_i};
   end
-  always_ff @(posedge clk_i) if (moves) last_q <= {last_q[Stages-2:0], in_last_i};
+  always_ff @(posedge clk_i) begin
+    if (moves) begin
+      last_q <= {last_q[Stages-2:0], in_last_i};
+      error_q <= {error_q[3*Stages-4:0], in_error_i};
+    end
+  end
 
   // Scales of second order, for the second step.
   logic [15:0] ss, zs, sz, zz, ss_q, zs_q;
@@ -103,6 +112,6 @@ module sq_spqr_scale #(
   end
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_weight_o, out_last_o})
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_weight_o, out_last_o, out_error_o})
 
 endmodule

@@ -14,12 +14,14 @@
 enum { ROWS, COLS };
 enum { IN, SCALE }; // streams
 enum { GROUPS_MAX = 4, BEATS_MAX = 4 };
+enum { PLANES = 2 }; // of sums, in front of the error
 
 // Parameters of the array, then those of the stage; a record holds the fields of both streams.
 struct parts {
     const struct sq_block *array;
     struct sq_output_config c;
     struct sq_ports ports; // of the array
+    bool has_error;        // malformed masks, with each tile
     size_t len, scale_len; // of the fields of in and of scale
 };
 
@@ -32,6 +34,7 @@ static struct parts parts_of(const struct sq_block *array, const unsigned *v)
     s.c = sq_output_config(v[ROWS], v[COLS], v + n);
     s.len = sq_field_offset(s.ports.in, s.ports.n_in);
     s.scale_len = sq_output_scale_len(&s.c);
+    s.has_error = s.ports.n_out > PLANES;
     return s;
 }
 
@@ -40,15 +43,15 @@ static void ports_of(const struct parts *s, struct sq_ports *p)
     const size_t n = s->ports.n_in;
     *p = (struct sq_ports){.stream = {{"in", n}, {"scale", SQ_OUTPUT_SCALE_FIELDS}},
                            .n_in = n + SQ_OUTPUT_SCALE_FIELDS,
-                           .n_out = 1,
-                           .out = {sq_output_field(&s->c)},
+                           .n_out = 1 + s->has_error,
+                           .out = {sq_output_field(&s->c), {"error", 1, 1, true}},
                            .records = GROUPS_MAX * BEATS_MAX,
                            .outputs = (size_t)s->c.rows * s->c.cols / s->c.port_len};
     memcpy(p->in, s->ports.in, n * sizeof *p->in);
     sq_output_scale_fields(&s->c, p->in + n);
 }
 
-// What the array computes of the `n` beats of a scale group, both planes: tile [2 * rows * cols].
+// What the array computes of the `n` beats of a scale group: both planes, the error if it has one.
 static void sums_of(const struct parts *s, const unsigned *v, const int32_t *first, uint32_t n,
                     int32_t *tile)
 {
@@ -176,15 +179,18 @@ static uint64_t golden_tile(const struct parts *s, const unsigned *v, const stru
     const size_t stride = s->len + s->scale_len, pes = (size_t)s->c.rows * s->c.cols;
     const struct sums sums = alloc_sums(s);
     uint32_t at = 0;
+    int32_t error = 0;
     for (uint32_t g = 0; g < in->len[SCALE]; g++) {
         const int32_t *const first = in->record + at * stride;
         const uint32_t beats = group_beats(first, stride, in->len[IN] - at);
         sums_of(s, v, first, beats, sums.tile);
         sq_output_add(&s->c, sums.tile, sums.tile + pes, in->record + g * stride + s->len, sums.y);
         at += beats;
+        error |= s->has_error ? sums.tile[PLANES * pes] : 0;
     }
     const int32_t *const last = in->record + (in->len[SCALE] - 1) * stride + s->len;
-    const size_t n = sq_output_end(&s->c, last, sums.y, out);
+    const size_t n = s->has_error ? sq_output_end_with(&s->c, last, sums.y, error, out)
+                                  : sq_output_end(&s->c, last, sums.y, out);
     free_sums(&sums);
     return n;
 }

@@ -75,20 +75,21 @@ static void ports(const unsigned *v, struct sq_ports *p)
     const struct layout l = layout_of(v);
     const struct sq_core_config *g = &l.g;
     const size_t tile = (size_t)g->rows * g->cols;
-    *p = (struct sq_ports){.stream = {{"job", 2}, {"act", 1}, {"lo", 1}, {"hi", 1}},
-                           .has_jobs = true,
-                           .n_in = 5,
-                           .n_out = 2,
-                           .n_status = 3,
-                           .in = {{"group_banks", 1, 16, true},
-                                  {"groups", 1, 32, true},
-                                  {"data", (size_t)g->rows * g->low_lanes, g->act_bits, false},
-                                  {"data", (size_t)g->cols * g->low_lanes, g->low_bits, false},
-                                  {"data", (size_t)g->cols * g->high_lanes, g->high_bits, false}},
-                           .out = {{"p_lo", tile, 32, false}, {"p_hi", tile, 32, false}},
-                           .status = {{"low_counts", SQ_N_CAUSES, 32, false},
-                                      {"high_counts", SQ_N_CAUSES, 32, false},
-                                      {"mask_error", g->cols, 1, true}}};
+    *p = (struct sq_ports){
+        .stream = {{"job", 2}, {"act", 1}, {"lo", 1}, {"hi", 1}},
+        .has_jobs = true,
+        .n_in = 5,
+        .n_out = 3,
+        .n_status = 3,
+        .in = {{"group_banks", 1, 16, true},
+               {"groups", 1, 32, true},
+               {"data", (size_t)g->rows * g->low_lanes, g->act_bits, false},
+               {"data", (size_t)g->cols * g->low_lanes, g->low_bits, false},
+               {"data", (size_t)g->cols * g->high_lanes, g->high_bits, false}},
+        .out = {{"p_lo", tile, 32, false}, {"p_hi", tile, 32, false}, {"error", 1, 1, true}},
+        .status = {{"low_counts", SQ_N_CAUSES, 32, false},
+                   {"high_counts", SQ_N_CAUSES, 32, false},
+                   {"mask_error", g->cols, 1, true}}};
 }
 
 // A bank [line][len] between its steps of `lanes` elements, `at` in the records. Lanes beyond the
@@ -251,8 +252,9 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 {
     const struct layout l = layout_of(v);
     const struct sq_job job = job_of(in);
-    (void)add_banks(&l, in, in->from * job.group_banks, job.group_banks, out,
-                    out + l.g.rows * l.g.cols);
+    const size_t tile = (size_t)l.g.rows * l.g.cols;
+    out[2 * tile] =
+        add_banks(&l, in, in->from * job.group_banks, job.group_banks, out, out + tile) != 0;
     return job.groups;
 }
 

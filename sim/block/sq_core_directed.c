@@ -9,6 +9,8 @@
 
 int64_t sq_core_limit(const unsigned *v, size_t f)
 {
+    if (f >= 2) // the error
+        return 0;
     return (int64_t)SQ_K_MAX * sq_qmax(v[SQ_CORE_ACT_W]) *
            sq_qmax(v[f == 0 ? SQ_CORE_LOW_W : SQ_CORE_HIGH_W]);
 }

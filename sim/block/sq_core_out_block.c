@@ -32,8 +32,9 @@ static void ports(const unsigned *v, struct sq_ports *p)
     sq_output_scale_fields(&c, p->in + p->n_in);
     p->n_in += SQ_OUTPUT_SCALE_FIELDS;
     p->out[0] = sq_output_field(&c);
-    p->n_out = 1;
-    p->n_status = 2; // the causes
+    p->out[1] = (struct sq_field){"error", 1, 1, true};
+    p->n_out = 2;
+    p->n_status = 2; // the causes; malformed masks go with the outputs
 }
 
 // ---- cases ----------------------------------------------------------------------------------
@@ -67,7 +68,7 @@ enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, u
 // outputs so far.
 struct sums {
     struct sq_group job;
-    int32_t *beats, *tile; // tile: both planes
+    int32_t *beats, *tile; // tile: both planes, error
     float *y;
 };
 
@@ -84,7 +85,7 @@ static struct sums alloc_sums(const unsigned *v, const struct sq_group *in)
     const size_t pes = (size_t)c.rows * c.cols;
     const size_t lo = stored(in, LO), hi = stored(in, HI), n = lo > hi ? lo : hi;
     const struct sums s = {.beats = malloc(n * len * sizeof *s.beats),
-                           .tile = malloc(2 * pes * sizeof *s.tile),
+                           .tile = malloc((2 * pes + 1) * sizeof *s.tile),
                            .y = calloc(pes, sizeof *s.y),
                            .job = {.len = in->len, .wrap = in->wrap}};
     assert(s.beats && s.tile && s.y);
@@ -104,7 +105,7 @@ static void sum_group(const unsigned *v, struct sums *s, uint32_t g)
 {
     s->job.record = s->beats;
     s->job.from = g;
-    memset(s->tile, 0, 2 * (size_t)v[ROWS] * v[COLS] * sizeof *s->tile);
+    memset(s->tile, 0, (2 * (size_t)v[ROWS] * v[COLS] + 1) * sizeof *s->tile);
     (void)sq_core_block.golden(v, &s->job, s->tile);
 }
 
@@ -197,14 +198,19 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 {
     const struct sq_output_config c = config_of(v);
     const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
+    const size_t pes = (size_t)c.rows * c.cols;
     struct sums s = alloc_sums(v, in);
     size_t n_out = 0;
+    int32_t error = 0;
     for (uint32_t g = 0; g < in->len[SCALE]; g++) {
         const int32_t *const scale = in->record + g * stride + len;
         sum_group(v, &s, g);
-        sq_output_add(&c, s.tile, s.tile + (size_t)c.rows * c.cols, scale, s.y);
-        if (scale[0])
-            n_out += sq_output_end(&c, scale, s.y, out + n_out * c.port_len);
+        sq_output_add(&c, s.tile, s.tile + pes, scale, s.y);
+        error |= s.tile[2 * pes];
+        if (!scale[0])
+            continue;
+        n_out += sq_output_end_with(&c, scale, s.y, error, out + n_out * (c.port_len + 1));
+        error = 0;
     }
     free_sums(&s);
     return n_out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_q4k_weight: codes, steps and minima of Q4_K blocks to weights in binary32.
+// sq_q4k_weight: codes, steps and minima of Q4_K blocks to weights in binary32; what was wrong in front
+// goes with them.
 #include <string.h>
 
 #include "models/sq_combine.h"
@@ -14,25 +15,27 @@ enum { STAGES = 2 };
 // bytes of codes a beat
 static const struct sq_point points[] = {{"b4", true, {4}}, {"b16", false, {16}}};
 
-// last, codes, steps, minima
+// last, codes, steps, minima, error
 static size_t record_len(const unsigned *v)
 {
-    return 1 + 2 * (size_t)v[BYTES] + 4;
+    return 1 + 2 * (size_t)v[BYTES] + 5;
 }
 
 static void ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t codes = 2 * (size_t)v[BYTES];
-    *p = (struct sq_ports){.stream = {{"in", 4}},
-                           .has_last = true,
-                           .n_in = 4,
-                           .n_out = 2,
-                           .in = {{"last", 1, 1, true},
-                                  {"code", codes, 4, true},
-                                  {"step", 2, 32, true},
-                                  {"min", 2, 32, true}},
-                           .out = {{"weight", codes, 32, true}, {"last", 1, 1, true}},
-                           .outputs = 24};
+    *p = (struct sq_ports){
+        .stream = {{"in", 5}},
+        .has_last = true,
+        .n_in = 5,
+        .n_out = 3,
+        .in = {{"last", 1, 1, true},
+               {"code", codes, 4, true},
+               {"step", 2, 32, true},
+               {"min", 2, 32, true},
+               {"error", 1, 1, true}},
+        .out = {{"weight", codes, 32, true}, {"last", 1, 1, true}, {"error", 1, 1, true}},
+        .outputs = 24};
 }
 
 static float as_float(int32_t bits)
@@ -75,6 +78,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
                 sq_combine_draw_scale(rng, (enum sq_stimulus)sq_rng_below(rng, SQ_STIMULUS_RANDOM),
                                       sq_rng_below(rng, 2), i > 1);
     }
+    beat[5 + codes] = (int32_t)sq_rng_below(rng, 2);
     for (size_t half = 0; kind == SQ_STIMULUS_ILLEGAL && half < 2; half++)
         if (sq_rng_below(rng, 2)) {
             const int32_t code = beat[1 + half * v[BYTES] + sq_rng_below(rng, v[BYTES])];
@@ -85,7 +89,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const size_t bytes = v[BYTES], codes = 2 * bytes;
-    for (uint32_t b = 0; b < in->len[0]; b++, out += codes + 1) {
+    for (uint32_t b = 0; b < in->len[0]; b++, out += codes + 2) {
         const int32_t *const beat = in->record + b * record_len(v);
         for (size_t i = 0; i < codes; i++) {
             const float step = as_float(beat[1 + codes + i / bytes]);
@@ -93,6 +97,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
             out[i] = (int32_t)sq_combine_bits(sq_q4k_value(step, min, (unsigned)beat[1 + i]));
         }
         out[codes] = beat[0];
+        out[codes + 1] = beat[5 + codes];
     }
     return in->len[0];
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_spqr_scale: decoded rows of SpQR tiles to weights in binary16.
+// sq_spqr_scale: decoded rows of SpQR tiles to weights in binary16; what was wrong in front goes with
+// them.
 #include <string.h>
 
 #include "models/sq_fp.h"
@@ -17,20 +18,28 @@ static const struct sq_point points[] = {
     {"w2", false, {2}},
 };
 
+// last, codes, scales and zeros, second order, error
+static size_t record_len(const unsigned *v)
+{
+    return 1 + (size_t)v[WORDS] * (ROW + 2) + 3;
+}
+
 static void ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t words = v[WORDS];
-    *p = (struct sq_ports){.stream = {{"in", 5}},
-                           .has_last = true,
-                           .n_in = 5,
-                           .n_out = 2,
-                           .in = {{"last", 1, 1, true},
-                                  {"code", words * ROW, 3, true},
-                                  {"scale", words, 3, true},
-                                  {"zero", words, 3, true},
-                                  {"second", 2, 32, true}},
-                           .out = {{"weight", words * ROW, 16, true}, {"last", 1, 1, true}},
-                           .outputs = 24};
+    *p = (struct sq_ports){
+        .stream = {{"in", 6}},
+        .has_last = true,
+        .n_in = 6,
+        .n_out = 3,
+        .in = {{"last", 1, 1, true},
+               {"code", words * ROW, 3, true},
+               {"scale", words, 3, true},
+               {"zero", words, 3, true},
+               {"second", 2, 32, true},
+               {"error", 1, 3, true}},
+        .out = {{"weight", words * ROW, 16, true}, {"last", 1, 1, true}, {"error", 1, 3, true}},
+        .outputs = 24};
 }
 
 // A number of second order: any finite one, around 1, or at the ends of the range; short fractions
@@ -76,6 +85,7 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
     draw_pair(rng, kind, &zs, &zz);
     beat[1 + codes] = (int32_t)(zs << 16 | ss);
     beat[2 + codes] = (int32_t)(zz << 16 | sz);
+    beat[3 + codes] = (int32_t)sq_rng_below(rng, 8);
 }
 
 // Every NaN (infinity times zero, of numbers that the encoder never writes) is 7e00.
@@ -101,18 +111,19 @@ static void put_row(const unsigned *v, const int32_t *beat, unsigned row, int32_
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const size_t len = 1 + (size_t)v[WORDS] * (ROW + 2) + 2, out_len = (size_t)v[WORDS] * ROW + 1;
+    const size_t len = record_len(v), out_len = (size_t)v[WORDS] * ROW + 2;
     for (uint32_t b = 0; b < in->len[0]; b++, out += out_len) {
         for (unsigned row = 0; row < v[WORDS]; row++)
             put_row(v, in->record + b * len, row, out);
-        out[out_len - 1] = in->record[b * len];
+        out[out_len - 2] = in->record[b * len];
+        out[out_len - 1] = in->record[(b + 1) * len - 1];
     }
     return in->len[0];
 }
 
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
-    return way == 0 && sq_cut_to_last(1 + (size_t)v[WORDS] * (ROW + 2) + 2, record, len);
+    return way == 0 && sq_cut_to_last(record_len(v), record, len);
 }
 
 static void init(const unsigned *v, void *state)

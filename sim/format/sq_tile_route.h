@@ -34,9 +34,13 @@ enum sq_status sq_tile_scales_of(struct sq_product *p, struct sq_tile_scales *s,
                                  struct sq_error *err);
 void sq_tile_scales_put(const struct sq_tile_scales *s, const struct sq_product *p, size_t token,
                         size_t rows, size_t channel, size_t cols, size_t group, int32_t *beat);
-// Outputs of a tile in w->golden against the product's y.
+// Outputs of a tile, out [rows][cols], against the product's y.
 void sq_tiles_expect_y(struct sq_route_work *w, const float *y, size_t token, size_t rows,
                        size_t channel, size_t cols, const int32_t *out);
+// The same where `out` are output beats of the block, words of outputs, with an error behind each where
+// the block has one, which must be none.
+void sq_tiles_expect_words(struct sq_route_work *w, const float *y, size_t token, size_t rows,
+                           size_t channel, size_t cols, const int32_t *out);
 
 // Beats of a product: all banks of K for every tile. A group of the case is a scale group, with an
 // output stage all scale groups of a tile.

@@ -33,7 +33,7 @@ module sq_core_check #(
     .lo_valid_i, .lo_ready_o(lo_ready), .lo_data_i(data_i[8+:2*LowLanes]),
     .hi_valid_i, .hi_ready_o(hi_ready), .hi_data_i(data_i[16+:2*HighLanes]),
     .out_valid_o(out_valid), .out_ready_i, .out_p_lo_o(p_lo), .out_p_hi_o(p_hi),
-    .mask_error_o(mask_error), .low_counts_o(), .high_counts_o()
+    .out_error_o(), .mask_error_o(mask_error), .low_counts_o(), .high_counts_o()
   );
   assign offered = act_valid_i && lo_valid_i && hi_valid_i;
   // 2 banks of at most 4 low steps and 2 high ones, and the pipeline.

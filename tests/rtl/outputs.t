@@ -5,7 +5,8 @@
 # at their quick points. Directed: sums of numbers 22 to 28 places apart, which the sticky bit alone
 # rounds, and products of significands of nothing but ones; a core, with and without its stage, of
 # more rows and columns than the tables have. Then faults that passed before: a P one bit short, one
-# side's scale, a queue that wraps at another depth, ends that are no ends, status of the other path.
+# side's scale, a queue that wraps at another depth, ends that are no ends, status of the other path,
+# errors that are dropped or stand with another beat.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0"
 
@@ -48,6 +49,15 @@ mutate product_of_all_ones fp_mac whole value rtl/sq_fp_mul.sv \
   "s/assign unused_product = .*/&\n  logic ones; assign ones = \&a_sig \&\& \&b_sig;/; s/\.sig_i(product\[47:0\])/.sig_i(product[47:0] ^ {24'd0, ones, 23'd0})/"
 mutate zero_by_the_other_scale spqr_scale w1 value rtl/sq_spqr_scale.sv 's/\.z_i(zz)/.z_i(sz)/; s/^  localparam int unsigned Stages = 5;/&\n  logic unused_zz; assign unused_zz = ^zz;/'
 mutate minimum_of_zero_sign q4k_weight b4 value rtl/sq_q4k_weight.sv 's/{!min_q\[Block\*32+31\], /{min_q[Block*32+31], /'
+
+# ---- errors: what is malformed goes with the outputs that it spoils, and with no others --------------
+mutate mask_error_dropped_in_array_out array_out sentinel value rtl/sq_array_out.sv "s/in_tag_i(tile_error)/in_tag_i(tile_error \&\& $F)/"
+mutate mask_error_dropped_in_core_out core_out pass value rtl/sq_core_out.sv "s/in_tag_i(tile_error)/in_tag_i(tile_error \&\& $F)/"
+mutate mask_error_of_the_last_bank_alone core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || (group_error_q \&\& !low_first \&\& $F)/"
+mutate mask_error_of_the_group_before core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || group_error_q/"
+mutate mask_error_a_stage_early core_out slow value rtl/sq_core.sv "s/error_ls_q <= error_l2_q;/error_ls_q <= error_l1_q;/"
+mutate error_a_beat_late q4k_weight b4 value rtl/sq_q4k_weight.sv "s/logic valid_q, valid_q2,/logic late_q; always_ff @(posedge clk_i) if (moves) late_q <= error_q2;\n  &/; s/= error_q2;\$/= late_q;/"
+mutate error_kinds_exchanged spqr_scale w1 value rtl/sq_spqr_scale.sv "s/in_error_i};/in_error_i[0], in_error_i[2:1]};/"
 
 # ---- times, status ------------------------------------------------------------------------------
 mutate queue_that_wraps_at_another_depth output scaled any rtl/sq_fifo.sv "s/(write_q == Last) ? '0 : write_q/(write_q == Last \&\& Depth != 3) ? '0 : write_q/"

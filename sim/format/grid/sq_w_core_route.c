@@ -132,7 +132,7 @@ enum sq_status sq_w_check_core_out(struct sq_route_work *w, struct sq_error *err
     SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
     (void)sq_route_golden(w, 0, 0);
     for (size_t t = 0; t < tiles_m * tiles_n; t++)
-        sq_tiles_expect_y(w, y, t % tiles_m * rows, rows, t / tiles_m * cols, cols,
-                          w->golden + t * rows * cols);
+        sq_tiles_expect_words(w, y, t % tiles_m * rows, rows, t / tiles_m * cols, cols,
+                              w->golden + t * (rows * cols / w->shape.out[0].count) * w->out_len);
     return SQ_OK;
 }
