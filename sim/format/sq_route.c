@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/format/sq_route.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,8 +55,10 @@ enum sq_status sq_route_begin(struct sq_route_work *w, size_t n_groups, size_t n
 size_t sq_route_field(const struct sq_route_work *w, const char *name)
 {
     size_t f = 0;
-    while (strcmp(w->shape.in[f].name, name) != 0)
+    while (strcmp(w->shape.in[f].name, name) != 0) {
         f++;
+        assert(f < w->shape.n_in);
+    }
     return sq_field_offset(w->shape.in, f);
 }
 

@@ -107,18 +107,21 @@ static int32_t bits_of(float x)
 }
 
 void sq_tile_scales_put(const struct sq_tile_scales *s, const struct sq_product *p, size_t token,
-                        size_t rows, size_t channel, size_t cols, size_t group, int32_t *beat)
+                        size_t rows, size_t channel, size_t cols, size_t group, int32_t *scale)
 {
-    int32_t *const row = beat + 1 + 2 * cols;
-    beat[0] = group + 1 == s->groups;
+    int32_t *const row = scale + 2 * cols;
+    for (size_t i = 0; i < 2 * (cols + rows); i++)
+        scale[i] = bits_of(1.0f); // of lines that are not there, and where the form reads none
     for (size_t i = 0; i < cols && channel + i < p->n; i++) {
         const size_t at = (channel + i) * s->groups + group;
-        beat[1 + i] = bits_of(s->col_lo[at]);
-        beat[1 + cols + i] = s->col_hi ? bits_of(s->col_hi[at]) : 0;
+        scale[i] = bits_of(s->col_lo[at]);
+        if (s->col_hi)
+            scale[cols + i] = bits_of(s->col_hi[at]);
     }
     for (size_t i = 0; i < rows && token + i < p->m; i++) {
         row[i] = bits_of(s->row_lo[token + i]);
-        row[rows + i] = s->row_hi ? bits_of(s->row_hi[token + i]) : 0;
+        if (s->row_hi)
+            row[rows + i] = bits_of(s->row_hi[token + i]);
     }
 }
 
@@ -152,23 +155,75 @@ static bool has_output(const struct sq_route_work *w)
     return sq_route_has(w, "PortLen");
 }
 
+// An engine takes jobs; the others take `last` with the last beat of a scale group and of a tile.
+static bool is_engine(const struct sq_route_work *w)
+{
+    return w->shape.has_jobs;
+}
+
+// Tiles of a group of the case: a job is a column of tiles.
+static size_t group_tiles(const struct sq_route_work *w, const struct sq_tiles *t)
+{
+    return is_engine(w) ? t->m : 1;
+}
+
 static enum sq_status put_scales(struct sq_route_work *w, const struct sq_tiles *t,
                                  struct sq_error *err)
 {
+    const size_t scales = 2 * (t->cols + t->rows), groups = group_tiles(w, t) * t->groups;
     struct sq_tile_scales s;
     SQ_TRY(sq_tile_scales_of(w->p, &s, err));
     for (size_t g = 0; g < t->all; g++) {
-        const size_t tile = g / t->groups, group = g % t->groups;
+        const size_t record = g / groups * groups * t->banks + g % groups;
+        int32_t *const to = w->stream->beats + (record + 1) * w->len - scales;
         sq_tile_scales_put(&s, w->p, sq_tiles_token(t, g, 0), t->rows, sq_tiles_channel(t, g, 0),
-                           t->cols, group,
-                           w->stream->beats + (tile * t->groups * t->banks + group) * w->len +
-                               w->len - 1 - 2 * (t->cols + t->rows));
-    }
-    for (size_t i = 0; i < w->stream->n_groups; i++) {
-        w->stream->len[i][0] = (uint32_t)(t->groups * t->banks);
-        w->stream->len[i][1] = (uint32_t)t->groups;
+                           t->cols, g % t->groups, to);
+        if (!is_engine(w))
+            to[-1] = (g + 1) % t->groups == 0; // the last of its tile
     }
     return SQ_OK;
+}
+
+// Lengths of the streams, in their order; and what stands in a job.
+static void put_lengths(struct sq_route_work *w, const struct sq_tiles *t)
+{
+    const uint32_t tiles = (uint32_t)group_tiles(w, t), groups = (uint32_t)t->groups,
+                   beats = (uint32_t)t->banks, all = tiles * groups * beats;
+    for (size_t i = 0; i < w->stream->n_groups; i++) {
+        uint32_t *const len = w->stream->len[i];
+        if (!is_engine(w)) {
+            len[0] = all;
+            len[1] = groups;
+            continue;
+        }
+        int32_t *const job = w->stream->beats + i * all * w->len;
+        job[sq_route_field(w, "beats")] = (int32_t)beats;
+        job[sq_route_field(w, "groups")] = (int32_t)groups;
+        job[sq_route_field(w, "tiles")] = (int32_t)tiles;
+        len[0] = 1;
+        len[1] = len[2] = all;
+        len[3] = tiles * groups;
+    }
+}
+
+// Jobs, where the block takes them, as far as its counts go.
+static enum sq_status begin_output(struct sq_route_work *w, struct sq_tiles *t,
+                                   struct sq_error *err)
+{
+    enum { COUNT_MAX = 65535 };
+    SQ_TRY(sq_route_set_output(w, (unsigned)t->rows, (unsigned)t->cols, 0, err));
+    w->shape = sq_ports_of(w->stream->block, w->point->value);
+    if (is_engine(w) && (t->m > COUNT_MAX || t->groups > COUNT_MAX || t->banks > COUNT_MAX))
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: %zu tiles of %zu scale groups of %zu banks in a job of %s, need at "
+                       "most %d each",
+                       sq_path_tail(w->p->source), t->m, t->groups, t->banks,
+                       w->stream->block->name, COUNT_MAX);
+    const size_t tiles = group_tiles(w, t);
+    w->stream->max_outputs = tiles * t->rows * t->cols / w->shape.out[0].count;
+    SQ_TRY(sq_route_begin(w, t->m * t->n / tiles, t->all * t->banks, err));
+    put_lengths(w, t);
+    return put_scales(w, t, err);
 }
 
 enum sq_status sq_tiles_begin(struct sq_route_work *w, struct sq_tiles *t, struct sq_error *err)
@@ -184,11 +239,8 @@ enum sq_status sq_tiles_begin(struct sq_route_work *w, struct sq_tiles *t, struc
     t->n = (w->p->n + t->cols - 1) / t->cols;
     t->banks = w->p->k / t->groups / t->bank;
     t->all = t->m * t->n * t->groups;
-    if (has_output(w)) {
-        SQ_TRY(sq_route_set_output(w, (unsigned)t->rows, (unsigned)t->cols, 0, err));
-        SQ_TRY(sq_route_begin(w, t->m * t->n, t->all * t->banks, err));
-        return put_scales(w, t, err);
-    }
+    if (has_output(w))
+        return begin_output(w, t, err);
     SQ_TRY(sq_route_begin(w, t->all, t->all * t->banks, err));
     for (size_t g = 0; g < t->all; g++)
         w->stream->len[g][0] = (uint32_t)t->banks;
@@ -198,8 +250,14 @@ enum sq_status sq_tiles_begin(struct sq_route_work *w, struct sq_tiles *t, struc
 int32_t *sq_tiles_beat(struct sq_route_work *w, const struct sq_tiles *t, size_t g, size_t bank)
 {
     int32_t *beat = w->stream->beats + (g * t->banks + bank) * w->len;
-    beat[sq_route_field(w, "last")] = bank + 1 == t->banks;
+    if (!is_engine(w))
+        beat[sq_route_field(w, "last")] = bank + 1 == t->banks;
     return beat;
+}
+
+int32_t *sq_tiles_plain(const struct sq_route_work *w, const char *name, int32_t *beat)
+{
+    return beat + sq_route_field(w, is_engine(w) ? "code" : name);
 }
 
 size_t sq_tiles_token(const struct sq_tiles *t, size_t g, size_t row)
@@ -323,8 +381,8 @@ enum sq_status sq_route_make_coded(struct sq_route_work *w, enum sq_array_layout
     c.mask_at = sq_route_field(w, "mask");
     for (size_t g = 0; g < t.all; g++)
         for (size_t b = 0; b < t.banks; b++) {
-            int32_t *const beat = sq_tiles_beat(w, &t, g, b),
-                           *to = beat + sq_route_field(w, "plain");
+            int32_t *const beat = sq_tiles_beat(w, &t, g, b), *const to =
+                                                                  sq_tiles_plain(w, "plain", beat);
             sq_tiles_put(w, &t, g, b, on_acts ? NULL : other, to, on_acts ? other : NULL, to);
             for (size_t i = 0; i < (on_acts ? t.rows : t.cols); i++) {
                 const size_t line = on_acts ? sq_tiles_token(&t, g, i) : sq_tiles_channel(&t, g, i);
@@ -340,12 +398,17 @@ static enum sq_status check_outputs(struct sq_route_work *w, struct sq_tiles *t,
                                     struct sq_error *err)
 {
     const struct sq_case *c = w->stream;
+    const size_t tiles = group_tiles(w, t),
+                 tile = t->rows * t->cols / w->shape.out[0].count * w->out_len;
     const float *y;
     SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
-    for (size_t g = 0, first = 0; g < c->n_groups; first += c->len[g++][0]) {
+    for (size_t g = 0, first = 0; g < c->n_groups; first += sq_case_records(c, g++)) {
         (void)sq_route_golden(w, g, first);
-        sq_tiles_expect_words(w, y, sq_tiles_token(t, g * t->groups, 0), t->rows,
-                              sq_tiles_channel(t, g * t->groups, 0), t->cols, w->golden);
+        for (size_t i = 0; i < tiles; i++) {
+            const size_t group = (g * tiles + i) * t->groups;
+            sq_tiles_expect_words(w, y, sq_tiles_token(t, group, 0), t->rows,
+                                  sq_tiles_channel(t, group, 0), t->cols, w->golden + i * tile);
+        }
     }
     return SQ_OK;
 }

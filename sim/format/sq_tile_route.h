@@ -3,7 +3,7 @@
 // tokens first. Lines beyond the last token or channel carry zeros.
 //
 // A kernel trace ends with the sums of the array; a layer goes on through the output stage
-// (array_out and its kin), which reads, of the product:
+// (an engine, or array_static_out), which reads, of the product:
 //   col_lo, col_hi F32 [n][groups]; row_lo, row_hi F32 [m]   scales (sq_output_sim.h), those that
 //                                                            its form reads
 //   form                                                     enum sq_combine_form
@@ -25,7 +25,8 @@ enum sq_status sq_tiles_put_scales(struct sq_product *p, unsigned form, const fl
 // word.
 enum sq_status sq_route_set_output(struct sq_route_work *w, unsigned rows, unsigned cols,
                                    unsigned hold, struct sq_error *err);
-// The scales of one tile of a scale group as a beat.
+// The scales of one tile of a scale group: col_lo [cols], col_hi [cols], row_lo [rows], row_hi [rows],
+// 1.0 where a column or a row is not there.
 struct sq_tile_scales {
     const float *col_lo, *col_hi, *row_lo, *row_hi;
     size_t groups;
@@ -33,7 +34,7 @@ struct sq_tile_scales {
 enum sq_status sq_tile_scales_of(struct sq_product *p, struct sq_tile_scales *s,
                                  struct sq_error *err);
 void sq_tile_scales_put(const struct sq_tile_scales *s, const struct sq_product *p, size_t token,
-                        size_t rows, size_t channel, size_t cols, size_t group, int32_t *beat);
+                        size_t rows, size_t channel, size_t cols, size_t group, int32_t *scale);
 // Outputs of a tile, out [rows][cols], against the product's y.
 void sq_tiles_expect_y(struct sq_route_work *w, const float *y, size_t token, size_t rows,
                        size_t channel, size_t cols, const int32_t *out);
@@ -43,7 +44,7 @@ void sq_tiles_expect_words(struct sq_route_work *w, const float *y, size_t token
                            size_t channel, size_t cols, const int32_t *out);
 
 // Beats of a product: all banks of K for every tile. A group of the case is a scale group, with an
-// output stage all scale groups of a tile.
+// output stage all scale groups of a tile, in an engine a job: a column of tiles.
 struct sq_tiles {
     size_t rows, cols, m, n; // of the array, in tiles
     size_t groups;           // of a tile: scale groups of a row
@@ -60,8 +61,10 @@ void sq_route_set_array(struct sq_route_work *w, enum sq_array_layout format, un
 
 // Room for all tiles; with an output stage its parameters and scales.
 enum sq_status sq_tiles_begin(struct sq_route_work *w, struct sq_tiles *t, struct sq_error *err);
-// Beat `bank` of scale group g; its `last` is set.
+// Beat `bank` of scale group g; its `last` is set, where it has one.
 int32_t *sq_tiles_beat(struct sq_route_work *w, const struct sq_tiles *t, size_t g, size_t bank);
+// Where the plain operand stands in it, whose name in an array is `plain` or `weight`.
+int32_t *sq_tiles_plain(const struct sq_route_work *w, const char *name, int32_t *beat);
 // Token of a row and channel of a column of group g; they may lie behind the last. The first of K
 // in its bank `bank`.
 size_t sq_tiles_token(const struct sq_tiles *t, size_t g, size_t row);

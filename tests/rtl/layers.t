@@ -21,16 +21,16 @@ while IFS=: read -r options blocks beats; do
 done <<'END'
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1:core,gather,core_out:20000
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 8 --high-lanes 3:core,gather,core_out:20000
---format dense --weight-bits 2 --act-bits 4:array_out:4000
+--format dense --weight-bits 2 --act-bits 4:engine_array:4000
 --format sq_a_static --bank 4 --weight-bits 2:array_static_out:8000
---format sq_a_dynamic --bank 4 --weight-bits 2:topk,array_out:8000
---format sp24:meta24,array_out:6000
+--format sq_a_dynamic --bank 4 --weight-bits 2:topk,engine_array:8000
+--format sp24:meta24,engine_array:6000
 --format gqsa --group 4:gqsa_walk,array,gqsa_scale:9000
 --format spqt:spqt_idx,q4k_dec,q4k_weight,fp_mac:6000
 --format spqr:spqr_dec,spqr_scale,fp_mac:4000
---format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:array_out:4000
---format sq_a_static --variant split --bank 4 --weight-bits 2:array_out:4000
---format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:topk,array_out:4000
+--format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:engine_array:4000
+--format sq_a_static --variant split --bank 4 --weight-bits 2:engine_array:4000
+--format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:topk,engine_array:4000
 --format spqr --outlier-layout ptcsr:spqr_dec,spqr_scale,fp_mac:4000
 --format mxplus:engine_scaled:4000
 --format sq_b --bank 16 --high-per-bank 1 --act-scale token2:engine_scaled:8000

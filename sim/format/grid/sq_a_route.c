@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware of sq_a_*. Routes: static, the array whose weights are stored in the order of the
 // codes; dynamic, the mask by topk and the compact array; split codes, the array for them. Layers
-// go on through the output stage.
+// go on through the output stage, all but static ones in the engine of the arrays.
 #include <string.h>
 
 #include "models/sq_codes.h"
@@ -213,8 +213,7 @@ static enum sq_status make_static(struct sq_route_work *w, struct sq_error *err)
     SQ_PRODUCT_TENSOR(w->p, "w", SQ_I8, w->p->n * k, weight.low);
     weight.high = weight.low;
     const unsigned bank = t.bank, high = sq_route_get(w, "HighPerBank"), low = bank - high;
-    const size_t low_at = sq_route_field(w, "low"), high_at = sq_route_field(w, "high"),
-                 weight_at = sq_route_field(w, "weight");
+    const size_t low_at = sq_route_field(w, "low"), high_at = sq_route_field(w, "high");
     for (size_t g = 0; g < t.all; g++)
         for (size_t b = 0; b < t.banks; b++) {
             const size_t at = sq_tiles_column(&t, g, b);
@@ -224,7 +223,7 @@ static enum sq_status make_static(struct sq_route_work *w, struct sq_error *err)
                     sq_planes_split(&code, sq_tiles_token(&t, g, row) * k + at, mask + at, bank,
                                     false, beat + low_at + row * low, beat + high_at + row * high);
             for (size_t c = 0; c < t.cols; c++) { // the weights in the order of the codes
-                int32_t *const to = beat + weight_at + c * bank;
+                int32_t *const to = sq_tiles_plain(w, "weight", beat) + c * bank;
                 if (sq_tiles_channel(&t, g, c) < w->p->n)
                     sq_planes_split(&weight, sq_tiles_channel(&t, g, c) * k + at, mask + at, bank,
                                     false, to, to + low);
@@ -237,14 +236,14 @@ static const struct sq_route static_routes[] = {
     {&sq_array_static_block, make_static, sq_tiles_check, is_trace},
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
     {&sq_array_static_out_block, make_static, sq_tiles_check, is_layer},
-    {&sq_array_out_block, make_split, sq_tiles_check, is_split_layer},
+    {&sq_engine_array_block, make_split, sq_tiles_check, is_split_layer},
 };
 static const struct sq_route dynamic_routes[] = {
     {&sq_topk_block, make_topk, check_topk, NULL},
     {&sq_array_block, make_compact, sq_tiles_check, is_trace},
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
-    {&sq_array_out_block, make_compact, sq_tiles_check, is_layer},
-    {&sq_array_out_block, make_split, sq_tiles_check, is_split_layer},
+    {&sq_engine_array_block, make_compact, sq_tiles_check, is_layer},
+    {&sq_engine_array_block, make_split, sq_tiles_check, is_split_layer},
 };
 
 // ---- layers ------------------------------------------------------------------------------------

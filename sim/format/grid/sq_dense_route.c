@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernel traces of dense: codes and product. Routes: the array; for layers with its output stage, or
-// the chip.
+// Kernel traces of dense: codes and product. Routes: the array; for layers its engine, or the chip.
 #include "models/sq_format.h"
 #include "models/sq_mac.h"
 #include "sim/format/grid/sq_grid_product.h"
@@ -56,7 +55,7 @@ static enum sq_status make_dense(struct sq_route_work *w, struct sq_error *err)
     for (size_t g = 0; g < t.all; g++)
         for (size_t b = 0; b < t.banks; b++) {
             int32_t *beat = sq_tiles_beat(w, &t, g, b);
-            sq_tiles_put(w, &t, g, b, x, beat + sq_route_field(w, "plain"), weight,
+            sq_tiles_put(w, &t, g, b, x, sq_tiles_plain(w, "plain", beat), weight,
                          beat + sq_route_field(w, "low"));
         }
     return SQ_OK;
@@ -64,7 +63,7 @@ static enum sq_status make_dense(struct sq_route_work *w, struct sq_error *err)
 
 static const struct sq_route routes[] = {
     {&sq_array_block, make_dense, sq_tiles_check, sq_tiles_has_no_scales},
-    {&sq_array_out_block, make_dense, sq_tiles_check, sq_tiles_has_scales},
+    {&sq_engine_array_block, make_dense, sq_tiles_check, sq_tiles_has_scales},
 };
 
 static const struct sq_route chip = {&sq_top_block, sq_chip_make, sq_chip_check,

@@ -80,9 +80,10 @@ static enum sq_status fill_core_out(struct sq_route_work *w, const struct core_b
     SQ_TRY(status);
     for (size_t g = 0; g < groups; g++) {
         const size_t t = g / b->groups;
+        int32_t *const to = w->stream->beats + (g + 1) * w->len - 2 * (b->g.rows + b->g.cols);
         sq_tile_scales_put(&s, w->p, t % b->tiles_m * b->g.rows, b->g.rows,
-                           t / b->tiles_m * b->g.cols, b->g.cols, g % b->groups,
-                           w->stream->beats + (g + 1) * w->len - 1 - 2 * (b->g.rows + b->g.cols));
+                           t / b->tiles_m * b->g.cols, b->g.cols, g % b->groups, to);
+        to[-1] = (g + 1) % b->groups == 0; // the last of its tile
     }
     return SQ_OK;
 }

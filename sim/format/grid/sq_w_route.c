@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware of sq_w. Routes: own scales, the core, the gather unit in it, and for layers the
-// core with its output stage (sq_w_core_route.c); tied scales and split codes, the arrays for them.
+// core with its output stage (sq_w_core_route.c); tied scales and split codes, the arrays for them, and for
+// layers their engine.
 #include "sim/format/grid/sq_w_route.h"
 
 #include <string.h>
@@ -252,8 +253,8 @@ static const struct sq_route routes[] = {
     {&sq_core_out_block, sq_w_make_core_out, sq_w_check_core_out, is_own_layer},
     {&sq_array_block, make_tied, sq_tiles_check, is_tied_trace},
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
-    {&sq_array_out_block, make_tied, sq_tiles_check, is_tied_layer},
-    {&sq_array_out_block, make_split, sq_tiles_check, is_split_layer},
+    {&sq_engine_array_block, make_tied, sq_tiles_check, is_tied_layer},
+    {&sq_engine_array_block, make_split, sq_tiles_check, is_split_layer},
 };
 
 const struct sq_format_routes sq_w_routes = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware of sp24. Routes: meta24, the array; for layers with its output stage.
+// The hardware of sp24. Routes: meta24, the array; for layers its engine.
 #include <string.h>
 
 #include "models/sq_combine.h"
@@ -116,7 +116,7 @@ static enum sq_status make_sp24(struct sq_route_work *w, struct sq_error *err)
     for (size_t g = 0; g < t.all; g++)
         for (size_t b = 0; b < t.banks; b++) {
             int32_t *beat = sq_tiles_beat(w, &t, g, b);
-            sq_tiles_put(w, &t, g, b, x, beat + sq_route_field(w, "plain"), NULL, NULL);
+            sq_tiles_put(w, &t, g, b, x, sq_tiles_plain(w, "plain", beat), NULL, NULL);
             for (size_t c = 0; c < t.cols; c++) {
                 const size_t channel = sq_tiles_channel(&t, g, c);
                 const size_t at = sq_tiles_column(&t, g, b);
@@ -136,7 +136,7 @@ static enum sq_status make_sp24(struct sq_route_work *w, struct sq_error *err)
 static const struct sq_route routes[] = {
     {&sq_meta24_block, make_meta24, check_meta24, NULL},
     {&sq_array_block, make_sp24, sq_tiles_check, sq_tiles_has_no_scales},
-    {&sq_array_out_block, make_sp24, sq_tiles_check, sq_tiles_has_scales},
+    {&sq_engine_array_block, make_sp24, sq_tiles_check, sq_tiles_has_scales},
 };
 
 // ---- layers ------------------------------------------------------------------------------------
