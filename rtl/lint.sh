@@ -196,6 +196,7 @@ for s in 0 2; do lint sq_parts_tail WeightScale=$s; done
 for h in "HighPerBank=0" "HighPerBank=1 High=0 Element=0 Topk=2" "HighPerBank=2 High=1 Element=0"; do
   lint sq_act_blocks $h
 done
+lint sq_gqsa_scale TagW=5
 # The blocks, at their quick points.
 "$SQSIM" cosim --block all --list --json >"$LOG.points" 2>"$LOG" || fail "no list of points: $SQSIM"
 while read -r top parameters; do

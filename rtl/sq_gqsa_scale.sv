@@ -7,6 +7,8 @@
 // from a column of ones, sum x; z and s (binary16) belong to the group. A row without groups is one
 // beat of zeros with in_last_i. One output beat per row.
 //
+// A tag of TagW bits stands with a group; that of the last one of a row leaves with its output.
+//
 //   P | sq_combine, form ONE
 // Latency 5, a beat per cycle; the first stage and sq_combine wait on their own.
 `include "sq_assert.svh"
@@ -14,6 +16,7 @@
 module sq_gqsa_scale #(
   parameter  int unsigned Lanes = 2,
   parameter  int unsigned SumW = 24,  // of in_p_i: 4 bits by 8, 128 of a group, need 20
+  parameter  int unsigned TagW = 1,
   localparam int unsigned ProdW = SumW + 5
 ) (
   input  logic                  clk_i,
@@ -27,10 +30,12 @@ module sq_gqsa_scale #(
   input  logic [3:0]            in_zero_i,
   input  logic [15:0]           in_scale_i,  // binary16, finite
   input  logic [Lanes*32-1:0]   in_s_a_i,    // of the token, binary32; read with in_last_i
+  input  logic [TagW-1:0]       in_tag_i,
   // outputs of a row
   output logic                  out_valid_o,
   input  logic                  out_ready_i,
-  output logic [Lanes*32-1:0]   out_y_o
+  output logic [Lanes*32-1:0]   out_y_o,
+  output logic [TagW-1:0]       out_tag_o
 );
 
   if (ProdW + 1 > 32) begin : gen_bad
@@ -47,12 +52,14 @@ module sq_gqsa_scale #(
 
   logic [31:0] scale, scale_q;
   logic [Lanes*32-1:0] p_q, s_a_q;
+  logic [TagW-1:0] tag_q;
   sq_fp_from_half u_scale (.a_i(in_scale_i), .y_o(scale));
   always_ff @(posedge clk_i) begin
     if (moves) begin
       last_q <= in_last_i;
       scale_q <= scale;
       s_a_q <= in_s_a_i;
+      tag_q <= in_tag_i;
     end
   end
 
@@ -66,15 +73,15 @@ module sq_gqsa_scale #(
     always_ff @(posedge clk_i) if (moves) p_q[l*32 +: 32] <= 32'(p);
   end
 
-  sq_combine #(.Lanes(Lanes), .Slots(1), .Form(sq_pkg::COMBINE_ONE), .IsBf16(0)) u_combine (
+  sq_combine #(.Lanes(Lanes), .Slots(1), .Form(sq_pkg::COMBINE_ONE), .IsBf16(0), .TagW(TagW)) u_combine (
     .clk_i, .rst_ni,
     .in_valid_i(valid_q), .in_ready_o(ready), .in_last_i(last_q),
     .in_p_lo_i(p_q), .in_p_hi_i({Lanes{32'd0}}), .in_s_lo_i({Lanes{scale_q}}), .in_s_hi_i({Lanes{32'd0}}),
-    .in_s_a_i(s_a_q), .in_tag_i(1'b0),
-    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o()
+    .in_s_a_i(s_a_q), .in_tag_i(tag_q),
+    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o
   );
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, out_y_o)
+  `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_tag_o})
 
 endmodule

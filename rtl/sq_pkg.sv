@@ -62,6 +62,8 @@ package sq_pkg;
   localparam int unsigned ERROR_SCALE = 1;
   localparam int unsigned ERROR_MASK = 2;  // not k high elements; a place where there is none
   localparam int unsigned N_ERRORS = 3;
+  localparam int unsigned ERROR_INDEX = 3;  // of formats whose operands are found by indices
+  localparam int unsigned N_INDEX_ERRORS = 4;
 
   // What a path did in one cycle: enum sq_cause. Exactly one applies in every cycle of a job.
   localparam int unsigned CAUSE_BUSY = 0;  // a step was accepted

@@ -16,6 +16,9 @@
 enum { SQ_ENGINE_WORD_FIELDS = 2 };
 void sq_engine_word_fields(struct sq_field *field);
 
+// Engines whose operands are found by indices have one more kind.
+enum { SQ_ENGINE_ERROR_INDEX = SQ_SCALED_ERRORS, SQ_ENGINE_INDEX_ERRORS };
+
 // A scale is a positive number (SPEC A.8): of its binary32 bits.
 static inline bool sq_engine_is_scale(int32_t bits)
 {

@@ -16,25 +16,26 @@ static const struct sq_point points[] = {
     {"four", false, {4, 26}},
 };
 
-// last, p [lanes], sum [lanes], zero, scale, s_a [lanes]
+// last, p [lanes], sum [lanes], zero, scale, s_a [lanes], tag
 static size_t record_len(const unsigned *v)
 {
-    return 3 + 3 * (size_t)v[LANES];
+    return 4 + 3 * (size_t)v[LANES];
 }
 
 static void ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t lanes = v[LANES];
-    *p = (struct sq_ports){.stream = {{"in", 6}},
-                           .n_in = 6,
-                           .n_out = 1,
+    *p = (struct sq_ports){.stream = {{"in", 7}},
+                           .n_in = 7,
+                           .n_out = 2,
                            .in = {{"last", 1, 1, true},
                                   {"p", lanes, v[SUM_W], false},
                                   {"sum", lanes, v[SUM_W], false},
                                   {"zero", 1, 4, true},
                                   {"scale", 1, 16, true},
-                                  {"s_a", lanes, 32, false}},
-                           .out = {{"y", lanes, 32, true}},
+                                  {"s_a", lanes, 32, false},
+                                  {"tag", 1, 1, true}},
+                           .out = {{"y", lanes, 32, true}, {"tag", 1, 1, true}},
                            .records = GROUPS_MAX};
 }
 
@@ -74,6 +75,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
         record[2 + 2 * lanes] = draw_scale(rng, kind);
         for (size_t l = 0; l < lanes; l++)
             record[3 + 2 * lanes + l] = sq_combine_draw_scale(rng, kind, false, true);
+        record[3 + 3 * lanes] = (int32_t)sq_rng_below(rng, 2);
     }
     if (len[0] == 1 && sq_rng_below(rng, 2)) // a row without groups
         memset(record - record_len(v) + 1, 0, (2 + 2 * lanes) * sizeof *record);
@@ -84,6 +86,7 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
     return way == 0 && sq_cut_to_last(record_len(v), record, len);
 }
 
+// The output of a row leaves with the tag of its last group.
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     const size_t lanes = v[LANES];
@@ -98,6 +101,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         }
         out[l] = (int32_t)sq_combine_bits(sq_combine_end(SQ_COMBINE_ONE, y, s_a));
     }
+    out[lanes] = in->record[in->len[0] * record_len(v) - 1];
     return 1;
 }
 

@@ -5,6 +5,7 @@
 
 #include "models/sq_gqsa_walk.h"
 #include "sim/block/sq_case.h"
+#include "sim/block/sq_gqsa_walk_sim.h"
 
 enum { GROUP, GROUP_W, AT_W, ROW_W };
 enum { ROWS_MAX = 12, ROW_GROUPS_MAX = 8, FIELDS = 4, ALL_GROUPS = 4 };
@@ -216,18 +217,10 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 
 // ---- time -----------------------------------------------------------------------------------
 
-// One row at a time, a step per group, one step for a row without groups; an output register.
-struct state {
-    bool has_start, has_row; // row_index[0] was read; a row is being walked
-    bool row_last;           // it is the last one
-    uint32_t at, left;       // groups walked; groups left in the row
-    bool has_step;           // the output register
-};
-
 static void init(const unsigned *v, void *state)
 {
     (void)v;
-    *(struct state *)state = (struct state){0};
+    *(struct sq_gqsa_walk_sim *)state = (struct sq_gqsa_walk_sim){0};
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
@@ -240,7 +233,8 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
 }
 
 // A step of the row can be made, and it is its last one.
-static void walk_step(const struct state *s, const struct sq_offer *in, bool *steps, bool *ends)
+static void walk_step(const struct sq_gqsa_walk_sim *s, const struct sq_offer *in, bool *steps,
+                      bool *ends)
 {
     *steps = s->has_row && (s->left == 0 || in[1].valid);
     *ends = *steps && s->left <= 1;
@@ -249,7 +243,7 @@ static void walk_step(const struct state *s, const struct sq_offer *in, bool *st
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
-    const struct state *s = state;
+    const struct sq_gqsa_walk_sim *s = state;
     const bool moves = !s->has_step || out_ready;
     bool steps, ends;
     walk_step(s, in, &steps, &ends);
@@ -260,7 +254,7 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)
 {
-    struct state *s = state;
+    struct sq_gqsa_walk_sim *s = state;
     const bool moves = !s->has_step || out_ready;
     struct sq_handshake out;
     bool steps, ends;
@@ -268,6 +262,8 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     walk_step(s, in, &steps, &ends);
     if (moves) {
         s->has_step = steps;
+        s->ends_row = ends;
+        s->ends_all = ends && s->row_last;
         if (steps && s->left > 0) {
             s->left--;
             s->at++;
@@ -289,7 +285,14 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     }
 }
 
-static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+void sq_gqsa_walk_show(const void *state, struct sq_offer *out)
+{
+    const struct sq_gqsa_walk_sim *s = state;
+    out->last = s->ends_row;
+    out->n = s->ends_all;
+}
+
+static const struct sq_timing timing = {sizeof(struct sq_gqsa_walk_sim), comb, clock};
 
 // clang-format off
 // One row a line; other parameters keep the defaults of the modules.

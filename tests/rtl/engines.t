@@ -13,6 +13,7 @@ while read -r block cases beats; do
   ok "$block at its quick points" clean "$beats"
 done <<'END'
 engine_array 60 200000
+engine_gqsa 60 30000
 END
 # BLOCK POINT MIN_BEATS
 while read -r block point beats; do
@@ -20,6 +21,7 @@ while read -r block point beats; do
   ok "netlist of $block" clean "$beats"
 done <<'END'
 engine_array dense 1000
+engine_gqsa g4 1000
 END
 
 E=rtl/sq_engine_array.sv
@@ -32,4 +34,16 @@ mutate array_errors_of_the_job_before engine_array sp24 value $E "s/scale_job_la
 mutate array_held_tile_counted_early engine_array dense value $E "s/scale_errors | ((Hold != 0) ? '0 : tile_errors)/scale_errors | tile_errors/"
 mutate array_last_with_every_word engine_array sp24 value $E "s/= tile_ends_job \&\& word_ends/= tile_ends_job/"
 mutate array_a_beat_less_of_a_group engine_array sp24 any rtl/sq_engine_count.sv "s/inner_q == inner_n_q - 1'b1/inner_q == inner_n_q - 1'b1 - CountW'(outer_q == 1 \&\& inner_n_q > 1)/"
+
+G=rtl/sq_engine_gqsa.sv
+mutate gqsa_index_error_dropped engine_gqsa g4 value $G "s/if (tile_index) known/if (tile_index \&\& $F) known/"
+mutate gqsa_scale_error_of_the_step_before engine_gqsa g16 value $G "s/if (tile_scale || s_a_error_q)/if (side_q[Stages*SideW+20] || s_a_error_q)/; s/tile_scale, tile_zero, tile_factor}/unused_scale, tile_zero, tile_factor}/; s/tile_index, tile_scale, tile_fire;/tile_index, unused_scale, tile_fire;/"
+mutate gqsa_code_error_of_the_first_group_alone engine_gqsa g4 value $G "s/act_fire \&\& act_bad) code/act_fire \&\& act_bad \&\& load_q == '0) code/"
+mutate gqsa_errors_of_the_job_before engine_gqsa g4 value $G "s/tile_end ? '0 : known/known/"
+mutate gqsa_scale_of_the_token_of_the_next_job engine_gqsa g16 any $G "s/if (act_fire \&\& act_last) walking_q <= $T;/if (act_fire \&\& act_last) walking_q <= $T;\n      else if (offset_fire \&\& offsets_q == 16'd1) walking_q <= $F;/"
+mutate gqsa_index_beyond_the_groups_finds_some engine_gqsa g16 value $G "s/({1'b0, kept_index_i} < groups_q) ? mem/(groups_q != '0) ? mem/"
+mutate gqsa_empty_row_repeats_a_group engine_gqsa g4 value $G "s/step_empty ? 16'd0 : scale_q/scale_q/"
+mutate gqsa_group_lost_under_a_stall engine_gqsa g4 any $G "s/assign kept_fire = kept_valid_i \&\& kept_ready_o;/assign kept_fire = kept_valid_i;/"
+mutate gqsa_one_offset_too_few engine_gqsa g4 any $G "s/in_last_i(offsets_q == 16'd1)/in_last_i(offsets_q == 16'd2)/"
+mutate gqsa_zero_of_the_step_behind engine_gqsa g4 value $G "s/in_zero_i(tile_zero)/in_zero_i(side_q[Stages*SideW+16 +: 4])/"
 finish

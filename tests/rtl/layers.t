@@ -25,7 +25,7 @@ done <<'END'
 --format sq_a_static --bank 4 --weight-bits 2:array_static_out:8000
 --format sq_a_dynamic --bank 4 --weight-bits 2:topk,engine_array:8000
 --format sp24:meta24,engine_array:6000
---format gqsa --group 4:gqsa_walk,array,gqsa_scale:9000
+--format gqsa --group 4:engine_gqsa:8000
 --format spqt:spqt_idx,q4k_dec,q4k_weight,fp_mac:6000
 --format spqr:spqr_dec,spqr_scale,fp_mac:4000
 --format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:engine_array:4000
@@ -37,14 +37,14 @@ done <<'END'
 --format sq_b --codes split --bank 16:engine_scaled:8000
 END
 
-# ---- a matrix that a walk of gqsa and a drawn vector of spqt do not hold: N x K = 192 x 1536
+# ---- a matrix that drawn ones of gqsa and drawn vectors of spqt do not reach: N x K = 192 x 1536
 perl -e '
   my ($n, $k) = (192, 1536);
   my $h = sprintf q({"w":{"dtype":"F32","shape":[%d,%d],"data_offsets":[0,%d]}}), $n, $k, 4 * $n * $k;
   srand 1;
   print pack("Q<", length $h), $h, map { pack "f<", rand() - 0.5 } 1 .. $n * $k' >"$W/bag.safetensors"
 sq cosim bag.safetensors --format gqsa --group 4 --algorithm rtn --m 1 --rows 1 --cols 1 --json
-ok "gqsa, walk after walk" clean 70000
+ok "gqsa, a job of 384 groups of activations" clean 30000
 sq cosim bag.safetensors --format spqt --sparsity 0 --m 1 --json
 ok "spqt, 1536 columns" clean 20000
 refuse "calibration needs a model directory" cosim bag.safetensors --format spqr
@@ -87,8 +87,8 @@ fault sq_a_dynamic both "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_radix
   's/in_ready_o = !busy_q || (last && out_ready_i)/in_ready_o = !busy_q/' \
   sq_array.sv 's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'
 fault sp24 both "--algorithm rtn" sq_meta24.sv 's/taken_q2 <= taken;/taken_q2 <= taken ^ 1;/' sq_array.sv "$LATE"
-fault gqsa both "--group 4 --algorithm rtn" sq_gqsa_walk.sv 's/out_at_q <= at_q;/out_at_q <= at_q ^ 1;/' \
-  sq_array.sv "$LATE"
+fault gqsa value "--group 4 --algorithm rtn" sq_engine_gqsa.sv 's/mem\[kept_index_i\]/mem[kept_index_i ^ 1]/'
+fault gqsa cycle "--group 4 --algorithm rtn" sq_array.sv "$LATE"
 fault spqt both "" sq_spqt_idx.sv 's/moves2 = !valid_q2 || takes;/moves2 = !valid_q2;/' \
   sq_q4k_dec.sv 's/code_q <= code;/code_q <= code ^ 1;/'
 fault spqr cycle "" sq_spqr_dec.sv 's/(write_q == read_q && out_ready_i)/(write_q == read_q \&\& out_ready_i \&\& write_q != 0)/'

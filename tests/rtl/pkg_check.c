@@ -11,6 +11,7 @@
 #include "models/sq_topk.h"
 #include "sim/block/sq_cause.h"
 #include "sim/block/sq_core_sim.h"
+#include "sim/block/sq_engine.h"
 #include "sim/block/sq_stages.h"
 
 static unsigned bits_of(uint64_t max)
@@ -59,7 +60,9 @@ static void constants(void)
     require("sq_pkg::ERROR_CODE", SQ_SCALED_ERROR_CODE);
     require("sq_pkg::ERROR_SCALE", SQ_SCALED_ERROR_SCALE);
     require("sq_pkg::ERROR_MASK", SQ_SCALED_ERROR_MASK);
+    require("sq_pkg::ERROR_INDEX", SQ_ENGINE_ERROR_INDEX);
     require("sq_pkg::N_ERRORS", SQ_SCALED_ERRORS);
+    require("sq_pkg::N_INDEX_ERRORS", SQ_ENGINE_INDEX_ERRORS);
     require("sq_pkg::SCALE_NONE", SQ_SCALED_NONE);
     require("sq_pkg::SCALE_E4M3", SQ_SCALED_E4M3);
     require("sq_pkg::SCALE_E8M0", SQ_SCALED_E8M0);

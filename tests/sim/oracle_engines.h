@@ -41,4 +41,68 @@ static void foretell_engine_array(const struct input *in, struct world *w)
     oracle_output_free(&o);
 }
 
+// A step is offered a cycle after the walker took its group, goes into the array, and as a tile of its
+// own into the stage in front of the sums of a row. Returns when the array takes it; *tile becomes when
+// its sums leave the array.
+struct oracle_gqsa {
+    struct tail array, rows;
+    struct unit zero;
+};
+
+static inline uint64_t oracle_gqsa_step(struct oracle_gqsa *o, struct world *w, uint64_t shown,
+                                        bool ends_row, uint64_t *tile)
+{
+    const uint64_t entered = tail_enter(&o->array, shown);
+    o->array.tile_left = *tile = unit_enter(&o->zero, tail_show(&o->array, entered));
+    const uint64_t next = unit_show(&o->zero, *tile), taken = tail_enter(&o->rows, next);
+    unit_leave(&o->zero, next, taken);
+    if (ends_row)
+        o->rows.tile_left = give(w, tail_show(&o->rows, taken));
+    return entered;
+}
+
+// A job is taken when the sums of the one before have left the array, in the cycle after or later; then
+// its activations, one a cycle, and from the cycle after the last of them on its offsets. The walk is
+// that of foretell_gqsa_walk: the next offset is read as the last step of a row goes.
+static void foretell_engine_gqsa(const struct input *in, struct world *w)
+{
+    struct oracle_gqsa o = {.array = {.depth = 2}, .rows = {.depth = 3}, .zero = {.depth = 1}};
+    uint64_t free = 0,
+             walker = 0; // first cycles for the next job; for a step in the walker's register
+    size_t act = 0, offset = 0, kept = 0;
+    for (size_t j = 0; j < w->in[0].n && free < w->end; j++) {
+        uint64_t t = w->in[0].taken[j] = later(w->in[0].offered[j], free);
+        for (int32_t i = 0; i < *field(in, 0, j, "groups"); i++, act++) {
+            t = later(t + 1, offered(w, 1, act));
+            taken(w, 1, act, t);
+        }
+        uint64_t read = t + 1, last = NEVER;
+        uint32_t start = 0;
+        for (int32_t i = 0; i < *field(in, 0, j, "offsets") && read < w->end; i++, offset++) {
+            const uint32_t at = (uint32_t)*field(in, 2, offset, "at");
+            const uint32_t n = i == 0 || at < start ? 0 : at - start;
+            const uint64_t came = later(read, offered(w, 2, offset));
+            taken(w, 2, offset, came);
+            read = came + 1;
+            for (uint32_t k = 0; i > 0 && k < (n ? n : 1) && read < w->end; k++) {
+                uint64_t step = later(came + 1, walker);
+                if (n > 0)
+                    step = later(step, offered(w, 3, kept));
+                read = step >= w->end ? NEVER : step;
+                if (step >= w->end)
+                    break;
+                if (n > 0)
+                    taken(w, 3, kept++, step);
+                walker = oracle_gqsa_step(&o, w, step + 1, k + 1 >= n, &last);
+            }
+            if (i == 0 || at > start)
+                start = at;
+        }
+        free = read < w->end && last < w->end ? last + 1 : NEVER;
+    }
+    free_stalls(&o.array.stalls);
+    free_stalls(&o.rows.stalls);
+    free_stalls(&o.zero.stalls);
+}
+
 #endif

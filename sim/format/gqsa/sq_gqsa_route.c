@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware of gqsa. Routes: gqsa_walk, the array; for layers gqsa_scale behind it.
+// The hardware of gqsa. Routes of a kernel trace: gqsa_walk, the array; of a layer: its engine.
 #include <string.h>
 
 #include "models/sq_format.h"
@@ -220,14 +220,17 @@ static enum sq_status check_walk(struct sq_route_work *w, struct sq_error *err)
 
 // ---- array -------------------------------------------------------------------------------------
 
-// A kernel sums the groups of a row, of code - zero: -15..15. In a layer each has a scale of its
-// own and leaves the array alone: the sum of its codes, 0..15, in one column, and from a column of
-// ones the sum of x, from which gqsa_scale makes `acc` [m][nnz].
-enum { GQSA_LOW_BITS = 6, GQSA_CODE_BITS = 5, GQSA_COLUMNS = 2 };
+// A kernel sums the groups of a row, of code - zero: -15..15.
+enum { GQSA_LOW_BITS = 6 };
 
-static bool is_per_group(const struct sq_product *p)
+static bool is_layer(const struct sq_product *p)
 {
-    return sq_product_count(p, "acc") != SIZE_MAX;
+    return sq_product_count(p, "s_a") != SIZE_MAX;
+}
+
+static bool is_trace(const struct sq_product *p)
+{
+    return !is_layer(p);
 }
 
 struct coded {
@@ -259,41 +262,36 @@ static void put_group(struct sq_route_work *w, const struct kept *k, const struc
                       size_t e, size_t tile, int32_t *beat)
 {
     const size_t b = k->group, rows = w->array_rows;
-    const int z = is_per_group(w->p) ? 0 : zero_of(c, e);
+    const int z = zero_of(c, e);
     int32_t *const low = beat + sq_route_field(w, "low"), *const plain =
                                                               beat + sq_route_field(w, "plain");
     for (size_t i = 0; i < b; i++)
         low[i] = code_of(c, e * b + i) - z;
-    for (size_t i = 0; i < b && is_per_group(w->p); i++)
-        low[b + i] = 1;
     for (size_t row = 0; row < rows && tile * rows + row < w->p->m; row++)
         sq_route_copy(plain + row * b, c->x + (tile * rows + row) * w->p->k + k->groups[e] * b, b);
 }
 
-// Groups of the case: (channel, tile of tokens) in this order, channels without groups left out; or
-// every kept group in that place.
+// Groups of the case: (channel, tile of tokens) in this order, channels without groups left out.
 static enum sq_status make_gqsa(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_product *p = w->p;
     const size_t rows = w->array_rows, tiles_m = (p->m + rows - 1) / rows;
-    const bool is_alone = is_per_group(p);
     struct kept k;
     struct coded c;
     size_t n_used = 0;
     SQ_TRY(take_kept(p, &k, err));
     SQ_TRY(take_coded(p, &k, &c, err));
-    sq_route_set_array(w, SQ_ARRAY_DENSE, (unsigned)k.group, 1, false, 8,
-                       is_alone ? GQSA_CODE_BITS : GQSA_LOW_BITS, 4);
-    sq_route_set(w, "Cols", is_alone ? GQSA_COLUMNS : 1);
+    sq_route_set_array(w, SQ_ARRAY_DENSE, (unsigned)k.group, 1, false, 8, GQSA_LOW_BITS, 4);
+    sq_route_set(w, "Cols", 1);
     for (size_t n = 0; n < p->n; n++)
         n_used += k.row_index[n + 1] > k.row_index[n];
-    SQ_TRY(sq_route_begin(w, (is_alone ? k.nnz : n_used) * tiles_m, k.nnz * tiles_m, err));
+    SQ_TRY(sq_route_begin(w, n_used * tiles_m, k.nnz * tiles_m, err));
     int32_t *beat = w->stream->beats;
     uint32_t(*len)[SQ_STREAMS_MAX] = w->stream->len;
     for (size_t n = 0; n < p->n; n++)
         for (size_t tile = 0; tile < tiles_m; tile++)
             for (size_t e = k.row_index[n]; e < k.row_index[n + 1]; e++, beat += w->len) {
-                const bool is_last = is_alone || e + 1 == k.row_index[n + 1];
+                const bool is_last = e + 1 == k.row_index[n + 1];
                 (*len)[0]++;
                 len += is_last;
                 beat[sq_route_field(w, "last")] = is_last;
@@ -302,126 +300,131 @@ static enum sq_status make_gqsa(struct sq_route_work *w, struct sq_error *err)
     return SQ_OK;
 }
 
-// A tile of tokens of channel n, whose case groups begin at *g, beats at *first.
-static void check_tile(struct sq_route_work *w, const struct kept *k, const struct coded *c,
-                       size_t n, size_t tile, const int32_t *p_lo, const int32_t *acc, size_t *g,
-                       size_t *first)
-{
-    const size_t rows = sq_route_get(w, "Rows"), m = w->p->m;
-    const size_t from = k->row_index[n], to = k->row_index[n + 1];
-    const size_t n_groups = acc ? to - from : to > from;
-    for (size_t i = 0; i < n_groups; i++) {
-        (void)sq_route_golden(w, *g, *first);
-        *first += w->stream->len[(*g)++][0];
-        for (size_t row = 0; row < rows && tile * rows + row < m; row++) {
-            const size_t token = tile * rows + row;
-            const size_t at = acc ? token * k->nnz + from + i : token * w->p->n + n;
-            const int32_t *const sums = w->golden + row * GQSA_COLUMNS; // of codes, of ones
-            if (acc)
-                sq_route_expect(w, "acc", at, acc[at], sums[0] - zero_of(c, from + i) * sums[1]);
-            else
-                sq_route_expect(w, "p_lo", at, p_lo[at], w->golden[row]);
-        }
-    }
-    for (size_t row = 0; p_lo && n_groups == 0 && row < rows && tile * rows + row < m; row++) {
-        const size_t at = (tile * rows + row) * w->p->n + n;
-        sq_route_expect(w, "p_lo", at, p_lo[at], 0);
-    }
-}
-
 static enum sq_status check_gqsa(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_product *p = w->p;
     const size_t rows = sq_route_get(w, "Rows"), tiles_m = (p->m + rows - 1) / rows;
     struct kept k;
-    struct coded c;
-    const int32_t *p_lo = NULL, *acc = NULL;
+    const int32_t *p_lo;
     size_t g = 0, first = 0;
     SQ_TRY(take_kept(p, &k, err));
-    SQ_TRY(take_coded(p, &k, &c, err));
-    if (is_per_group(p))
-        SQ_PRODUCT_TENSOR(p, "acc", SQ_I32, p->m * k.nnz, acc);
-    else
-        SQ_PRODUCT_TENSOR(p, "p_lo", SQ_I32, p->m * p->n, p_lo);
-    for (size_t n = 0; n < p->n; n++)
-        for (size_t tile = 0; tile < tiles_m; tile++)
-            check_tile(w, &k, &c, n, tile, p_lo, acc, &g, &first);
+    SQ_PRODUCT_TENSOR(p, "p_lo", SQ_I32, p->m * p->n, p_lo);
+    for (size_t i = 0; i < p->n * tiles_m; i++) {
+        const size_t n = i / tiles_m, tile = i % tiles_m;
+        const bool is_used = k.row_index[n + 1] > k.row_index[n];
+        if (is_used) {
+            (void)sq_route_golden(w, g, first);
+            first += w->stream->len[g++][0];
+        }
+        for (size_t row = 0; row < rows && tile * rows + row < p->m; row++) {
+            const size_t at = (tile * rows + row) * p->n + n;
+            sq_route_expect(w, "p_lo", at, p_lo[at], is_used ? w->golden[row] : 0);
+        }
+    }
     return SQ_OK;
 }
 
-// ---- gqsa_scale: the sums of a layer's groups to its outputs ------------------------------------
+// ---- engine_gqsa: a job for each tile of tokens -----------------------------------------------------
 
-enum { SCALE_SUM_BITS = 24 };
+enum { ENGINE_AT_BITS = 32, ENGINE_ROWS_MAX = 65534, ENGINE_GROUP_BITS_MAX = 16 };
 
-// Kept group e, or of a row without any (NULL) zeros, for the tokens of a tile.
-static void put_sums(struct sq_route_work *w, const struct kept *k, const struct coded *c,
-                     const uint16_t *scale, const size_t *e, size_t tile, int32_t *beat)
+static void put_engine_acts(struct sq_route_work *w, const struct kept *k, const struct coded *c,
+                            size_t tile, int32_t *beats)
 {
-    const size_t b = k->group, rows = w->array_rows;
-    int32_t *const p = beat + sq_route_field(w, "p"), *const sum = beat + sq_route_field(w, "sum");
-    if (!e)
-        return;
-    beat[sq_route_field(w, "zero")] = zero_of(c, *e);
-    beat[sq_route_field(w, "scale")] = scale[*e];
-    for (size_t row = 0; row < rows && tile * rows + row < w->p->m; row++) {
-        const int8_t *const x = c->x + (tile * rows + row) * w->p->k + k->groups[*e] * b;
-        for (size_t i = 0; i < b; i++) {
-            p[row] += code_of(c, *e * b + i) * x[i];
-            sum[row] += x[i];
-        }
+    const size_t rows = w->array_rows;
+    for (size_t g = 0; g < w->p->k / k->group; g++)
+        for (size_t row = 0; row < rows && tile * rows + row < w->p->m; row++)
+            sq_route_copy(beats + g * w->len + sq_route_field(w, "code") + row * k->group,
+                          c->x + (tile * rows + row) * w->p->k + g * k->group, k->group);
+}
+
+// Offsets and kept groups as the file has them; codes stand behind the index.
+static void put_engine_matrix(struct sq_route_work *w, const struct kept *k, const struct coded *c,
+                              const uint16_t *scale, int32_t *beats)
+{
+    const size_t index = sq_route_field(w, "index");
+    for (size_t n = 0; n <= w->p->n; n++)
+        beats[n * w->len + sq_route_field(w, "at")] = (int32_t)k->row_index[n];
+    for (size_t e = 0; e < k->nnz; e++) {
+        int32_t *const beat = beats + e * w->len;
+        beat[index] = k->groups[e];
+        for (size_t i = 0; i < k->group; i++)
+            beat[index + 1 + i] = code_of(c, e * k->group + i);
+        beat[sq_route_field(w, "zero")] = zero_of(c, e);
+        beat[sq_route_field(w, "scale")] = scale[e];
     }
 }
 
-static enum sq_status make_scale(struct sq_route_work *w, struct sq_error *err)
+static enum sq_status set_engine(struct sq_route_work *w, const struct kept *k,
+                                 struct sq_error *err)
+{
+    const size_t groups = w->p->k / k->group;
+    unsigned bits = 1;
+    while (bits < ENGINE_GROUP_BITS_MAX && (size_t)1 << bits < groups)
+        bits++;
+    if (w->p->n > ENGINE_ROWS_MAX || groups > (size_t)1 << bits)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu rows of %zu groups, need at most %d of %d",
+                       sq_path_tail(w->p->source), w->p->n, groups, ENGINE_ROWS_MAX,
+                       1 << ENGINE_GROUP_BITS_MAX);
+    sq_route_set(w, "Rows", w->array_rows);
+    sq_route_set(w, "GroupLen", (unsigned)k->group);
+    sq_route_set(w, "GroupW", bits);
+    sq_route_set(w, "AtW", ENGINE_AT_BITS);
+    return SQ_OK;
+}
+
+static enum sq_status make_engine(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_product *p = w->p;
     const size_t rows = w->array_rows, tiles_m = (p->m + rows - 1) / rows;
+    const float one = 1.0f;
     struct kept k;
     struct coded c;
     const uint16_t *scale;
     const int32_t *s_a; // bits of binary32
-    size_t n_beats = 0, g = 0;
     SQ_TRY(take_kept(p, &k, err));
     SQ_TRY(take_coded(p, &k, &c, err));
     SQ_PRODUCT_TENSOR(p, "s_w", SQ_F16, k.nnz, scale);
     SQ_PRODUCT_TENSOR(p, "s_a", SQ_F32, p->m, s_a);
-    sq_route_set(w, "Lanes", (unsigned)rows);
-    sq_route_set(w, "SumW", SCALE_SUM_BITS);
-    for (size_t n = 0; n < p->n; n++)
-        n_beats += k.row_index[n + 1] > k.row_index[n] ? k.row_index[n + 1] - k.row_index[n] : 1;
-    SQ_TRY(sq_route_begin(w, p->n * tiles_m, n_beats * tiles_m, err));
-    int32_t *beat = w->stream->beats;
-    for (size_t n = 0; n < p->n; n++)
-        for (size_t tile = 0; tile < tiles_m; tile++, g++) {
-            const size_t from = k.row_index[n], to = k.row_index[n + 1];
-            for (size_t e = from; e < (to > from ? to : from + 1); e++, beat += w->len) {
-                const bool is_last = e + 1 >= to;
-                put_sums(w, &k, &c, scale, to > from ? &e : NULL, tile, beat);
-                beat[sq_route_field(w, "last")] = is_last;
-                for (size_t row = 0; row < rows && tile * rows + row < p->m; row++)
-                    beat[sq_route_field(w, "s_a") + row] = s_a[tile * rows + row];
-                w->stream->len[g][0]++;
-            }
-        }
+    SQ_TRY(set_engine(w, &k, err));
+    const size_t groups = p->k / k.group, offsets = p->n + 1;
+    const size_t most = groups > offsets ? groups : offsets, records = most > k.nnz ? most : k.nnz;
+    w->stream->max_outputs = p->n;
+    SQ_TRY(sq_route_begin(w, tiles_m, tiles_m * records, err));
+    for (size_t tile = 0; tile < tiles_m; tile++) {
+        int32_t *const job = w->stream->beats + tile * records * w->len;
+        const uint32_t len[] = {1, (uint32_t)groups, (uint32_t)offsets, (uint32_t)k.nnz};
+        memcpy(w->stream->len[tile], len, sizeof len);
+        job[sq_route_field(w, "groups")] = (int32_t)groups;
+        job[sq_route_field(w, "offsets")] = (int32_t)offsets;
+        for (size_t row = 0; row < rows; row++) // 1.0 of a token that is not there
+            memcpy(job + sq_route_field(w, "s_a") + row,
+                   tile * rows + row < p->m ? (const void *)(s_a + tile * rows + row) : &one,
+                   sizeof *s_a);
+        put_engine_acts(w, &k, &c, tile, job);
+        put_engine_matrix(w, &k, &c, scale, job);
+    }
     return SQ_OK;
 }
 
-static enum sq_status check_scale(struct sq_route_work *w, struct sq_error *err)
+static enum sq_status check_engine(struct sq_route_work *w, struct sq_error *err)
 {
-    const size_t rows = sq_route_get(w, "Lanes"), tiles_m = (w->p->m + rows - 1) / rows;
+    const size_t rows = sq_route_get(w, "Rows");
     const float *y;
     SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
-    for (size_t g = 0, first = 0; g < w->stream->n_groups; first += w->stream->len[g++][0]) {
+    for (size_t g = 0, first = 0; g < w->stream->n_groups;
+         first += sq_case_records(w->stream, g++)) {
         (void)sq_route_golden(w, g, first);
-        sq_tiles_expect_y(w, y, g % tiles_m * rows, rows, g / tiles_m, 1, w->golden);
+        for (size_t n = 0; n < w->p->n; n++)
+            sq_tiles_expect_words(w, y, g * rows, rows, n, 1, w->golden + n * w->out_len);
     }
     return SQ_OK;
 }
 
 static const struct sq_route routes[] = {
-    {&sq_gqsa_walk_block, make_walk, check_walk, NULL},
-    {&sq_array_block, make_gqsa, check_gqsa, NULL},
-    {&sq_gqsa_scale_block, make_scale, check_scale, is_per_group},
+    {&sq_gqsa_walk_block, make_walk, check_walk, is_trace},
+    {&sq_array_block, make_gqsa, check_gqsa, is_trace},
+    {&sq_engine_gqsa_block, make_engine, check_engine, is_layer},
 };
 
 // ---- layers ------------------------------------------------------------------------------------
@@ -453,7 +456,6 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
         sq_gqsa_gemv_int8(m, code + t * p->k, scale[t], sum_x, y + t * p->n, acc + t * m->nnz);
     sq_route_put_parts(p, q);
     sq_product_put(p, "x", SQ_I8, p->m * p->k, code);
-    sq_product_put(p, "acc", SQ_I32, p->m * m->nnz, acc);
     sq_product_put(p, "s_a", SQ_F32, p->m, scale);
     sq_product_put(p, "y", SQ_F32, p->m * p->n, y);
     sq_product_put_number(p, "group", m->group);
