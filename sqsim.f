@@ -94,4 +94,5 @@ rtl/sq_array_parts.sv
 rtl/sq_act_blocks.sv
 rtl/sq_engine_ctl.sv
 rtl/sq_engine_scaled.sv
+rtl/sq_engine_static.sv
 rtl/sq_engine_gqsa.sv

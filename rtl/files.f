@@ -93,4 +93,5 @@ sq_array_parts.sv
 sq_act_blocks.sv
 sq_engine_ctl.sv
 sq_engine_scaled.sv
+sq_engine_static.sv
 sq_engine_gqsa.sv

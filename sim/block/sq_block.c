@@ -43,6 +43,7 @@
     X(dma)           \
     X(top)           \
     X(engine_array)   \
+    X(engine_static)  \
     X(engine_gqsa)    \
     X(engine_scaled)
 // clang-format on

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_engine_array: jobs of stored operands through sq_array and its output stage. A group is a job;
-// what the array computes and when, and what the stage does, is said by their own blocks.
+// sq_engine_array and sq_engine_static: jobs of stored operands through an array and its output stage. A
+// group is a job; what the array computes and when, and what the stage does, is said by their own blocks.
 #include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -13,63 +13,81 @@
 #include "sim/block/sq_line.h"
 #include "sim/block/sq_output_sim.h"
 
-enum { ROWS, COLS, LAYOUT = 6, PLAIN_W = 9, LOW_W, HIGH_W, ARRAY_PARAMS = 13 };
-enum { JOB, PLAIN, CODED, SCALE };           // streams
-enum { BEATS, GROUPS, TILES, JOB_FIELDS };   // of a job
-enum { OPERAND = JOB_FIELDS, OPERANDS = 4 }; // plain, low, high, mask
+enum { ROWS, COLS, LAYOUT = 6 };
+enum { JOB, ONE_SIDE, OTHER, SCALE };      // streams
+enum { BEATS, GROUPS, TILES, JOB_FIELDS }; // of a job
+enum { OPERAND = JOB_FIELDS };             // plain, low, high, mask; low, high, weight
 enum { BEATS_MAX = 4, GROUPS_MAX = 3, TILES_MAX = 3, JOB_BITS = 16 };
 
 // A record: the job, the operands of a beat (those of sq_array without its `last`), its scales.
 struct parts {
+    const struct sq_block *array;
     const unsigned *v;
     struct sq_output_config c;
     struct sq_ports ports; // of the array
+    size_t operands;       // its fields but for `last`
+    bool has_mask;         // and an error of it, behind both planes
     size_t array_len, scale, len;
 };
 
-static struct parts parts_of(const unsigned *v)
+static size_t n_params(const struct sq_block *array)
 {
-    struct parts s = {.v = v, .ports = sq_ports_of(&sq_array_block, v)};
-    s.c = sq_output_config(v[ROWS], v[COLS], v + ARRAY_PARAMS);
+    size_t n = 0;
+    while (array->param[n])
+        n++;
+    return n;
+}
+
+static struct parts parts_of(const struct sq_block *array, const unsigned *v)
+{
+    struct parts s = {.array = array, .v = v, .ports = sq_ports_of(array, v)};
+    s.c = sq_output_config(v[ROWS], v[COLS], v + n_params(array));
+    s.operands = s.ports.n_in - 1;
+    s.has_mask = array == &sq_array_block;
     s.array_len = sq_field_offset(s.ports.in, s.ports.n_in);
     s.scale = JOB_FIELDS + s.array_len - 1;
     s.len = s.scale + sq_output_scale_len(&s.c) - 1;
     return s;
 }
 
-static void ports(const unsigned *v, struct sq_ports *p)
+static void ports_of(const struct parts *s, struct sq_ports *p)
 {
-    const struct parts s = parts_of(v);
-    const size_t words = (size_t)s.c.rows * s.c.cols / s.c.port_len;
+    const size_t words = (size_t)s->c.rows * s->c.cols / s->c.port_len, n = s->operands;
     struct sq_field scale[SQ_OUTPUT_SCALE_FIELDS];
-    *p =
-        (struct sq_ports){.stream = {{"job", JOB_FIELDS}, {"plain", 1}, {"coded", 3}, {"scale", 4}},
-                          .n_in = JOB_FIELDS + OPERANDS + SQ_OUTPUT_SCALE_FIELDS - 1,
-                          .in = {{"beats", 1, JOB_BITS, true},
-                                 {"groups", 1, JOB_BITS, true},
-                                 {"tiles", 1, JOB_BITS, true}},
-                          .out = {sq_output_field(&s.c)},
-                          .n_out = 1 + SQ_ENGINE_WORD_FIELDS,
-                          .records = BEATS_MAX * GROUPS_MAX * TILES_MAX,
-                          .outputs = TILES_MAX * words,
-                          .has_jobs = true};
-    memcpy(p->in + OPERAND, s.ports.in + 1, OPERANDS * sizeof *p->in);
-    p->in[OPERAND].name = "code";
-    sq_output_scale_fields(&s.c, scale);
-    memcpy(p->in + OPERAND + OPERANDS, scale + 1, (SQ_OUTPUT_SCALE_FIELDS - 1) * sizeof *p->in);
+    *p = (struct sq_ports){.stream = {{"job", JOB_FIELDS}},
+                           .n_in = JOB_FIELDS + n + SQ_OUTPUT_SCALE_FIELDS - 1,
+                           .in = {{"beats", 1, JOB_BITS, true},
+                                  {"groups", 1, JOB_BITS, true},
+                                  {"tiles", 1, JOB_BITS, true}},
+                           .out = {sq_output_field(&s->c)},
+                           .n_out = 1 + SQ_ENGINE_WORD_FIELDS,
+                           .records = BEATS_MAX * GROUPS_MAX * TILES_MAX,
+                           .outputs = TILES_MAX * words,
+                           .has_jobs = true};
+    p->stream[ONE_SIDE] =
+        s->has_mask ? (struct sq_port){"plain", 1} : (struct sq_port){"act", n - 1};
+    p->stream[OTHER] =
+        s->has_mask ? (struct sq_port){"coded", n - 1} : (struct sq_port){"weight", 1};
+    p->stream[SCALE] = (struct sq_port){"scale", SQ_OUTPUT_SCALE_FIELDS - 1};
+    memcpy(p->in + OPERAND, s->ports.in + 1, n * sizeof *p->in);
+    p->in[s->has_mask ? OPERAND : OPERAND + n - 1].name = "code"; // of the side without parts
+    sq_output_scale_fields(&s->c, scale);
+    memcpy(p->in + OPERAND + n, scale + 1, (SQ_OUTPUT_SCALE_FIELDS - 1) * sizeof *p->in);
     sq_engine_word_fields(p->out + 1);
 }
 
 // ---- values ---------------------------------------------------------------------------------
 
 // Of an operand, whether -2^(w-1) is a code that no encoder writes (SPEC 0.3).
-static bool is_checked(const unsigned *v, size_t f)
+static bool is_checked(const struct parts *s, size_t f)
 {
-    const bool has_sentinel = v[LAYOUT] == SQ_ARRAY_SENTINEL,
-               is_split = v[LAYOUT] == SQ_ARRAY_SPLIT;
+    if (!s->has_mask)
+        return true;
+    const bool has_sentinel = s->v[LAYOUT] == SQ_ARRAY_SENTINEL,
+               is_split = s->v[LAYOUT] == SQ_ARRAY_SPLIT;
     return f == 0   ? true
            : f == 1 ? !has_sentinel && !is_split
-           : f == 2 ? has_sentinel || v[LAYOUT] == SQ_ARRAY_COMPACT
+           : f == 2 ? has_sentinel || s->v[LAYOUT] == SQ_ARRAY_COMPACT
                     : false;
 }
 
@@ -82,9 +100,9 @@ static size_t operand_at(const struct parts *s, size_t f)
 static bool has_illegal(const struct parts *s, const int32_t *record)
 {
     bool any = false;
-    for (size_t f = 0; f < OPERANDS; f++) {
+    for (size_t f = 0; f < s->operands; f++) {
         const struct sq_field *const field = &s->ports.in[1 + f];
-        for (size_t i = 0; is_checked(s->v, f) && i < field->count; i++)
+        for (size_t i = 0; is_checked(s, f) && i < field->count; i++)
             any = any || record[operand_at(s, f) + i] == sq_mask_code(field->width);
     }
     return any;
@@ -93,10 +111,10 @@ static bool has_illegal(const struct parts *s, const int32_t *record)
 // Illegal codes become the next legal ones.
 static void heal(const struct parts *s, int32_t *record)
 {
-    for (size_t f = 0; f < OPERANDS; f++) {
+    for (size_t f = 0; f < s->operands; f++) {
         const struct sq_field *const field = &s->ports.in[1 + f];
         int32_t *const x = record + operand_at(s, f);
-        for (size_t i = 0; is_checked(s->v, f) && i < field->count; i++)
+        for (size_t i = 0; is_checked(s, f) && i < field->count; i++)
             x[i] += x[i] == sq_mask_code(field->width);
     }
 }
@@ -128,7 +146,7 @@ static void sums_of(const struct parts *s, const int32_t *first, uint32_t n, int
     }
     const struct sq_group group = {.record = beats, .len = len};
     memset(tile, 0, sq_field_offset(s->ports.out, s->ports.n_out) * sizeof *tile);
-    (void)sq_array_block.golden(s->v, &group, tile);
+    (void)s->array->golden(s->v, &group, tile);
     free(beats);
 }
 
@@ -155,36 +173,35 @@ static void free_sums(const struct sums *s)
     free(s->y);
 }
 
-static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
+static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int32_t *out)
 {
-    const struct parts s = parts_of(v);
-    const size_t pes = (size_t)s.c.rows * s.c.cols, words = pes / s.c.port_len;
-    const size_t word_len = s.c.port_len + SQ_ENGINE_WORD_FIELDS;
+    const size_t pes = (size_t)s->c.rows * s->c.cols, words = pes / s->c.port_len;
+    const size_t word_len = s->c.port_len + SQ_ENGINE_WORD_FIELDS;
     const uint32_t beats = (uint32_t)in->record[BEATS], groups = (uint32_t)in->record[GROUPS];
     const uint32_t tiles = (uint32_t)in->record[TILES];
-    const struct sums sums = alloc_sums(&s);
+    const struct sums sums = alloc_sums(s);
     int32_t *const y = malloc(pes * sizeof *y);
     int32_t error = 0;
     assert(y);
     for (uint32_t g = 0; g < groups * tiles; g++) {
-        const int32_t *const first = in->record + (size_t)g * beats * s.len;
+        const int32_t *const first = in->record + (size_t)g * beats * s->len;
         const bool is_last = (g + 1) % groups == 0;
         sums.scale[0] = is_last;
-        memcpy(sums.scale + 1, in->record + g * s.len + s.scale,
-               (s.len - s.scale) * sizeof *sums.scale);
-        sums_of(&s, first, beats, sums.tile);
-        error |= sums.tile[2 * pes] << SQ_SCALED_ERROR_MASK;
+        memcpy(sums.scale + 1, in->record + g * s->len + s->scale,
+               (s->len - s->scale) * sizeof *sums.scale);
+        sums_of(s, first, beats, sums.tile);
+        error |= (s->has_mask ? sums.tile[2 * pes] : 0) << SQ_SCALED_ERROR_MASK;
         for (uint32_t b = 0; b < beats; b++)
-            error |= has_illegal(&s, first + b * s.len) << SQ_SCALED_ERROR_CODE;
-        error |= is_wrong_scale(&s, sums.scale + 1, is_last) << SQ_SCALED_ERROR_SCALE;
-        sq_output_add(&s.c, sums.tile, sums.tile + pes, sums.scale, sums.y);
+            error |= has_illegal(s, first + b * s->len) << SQ_SCALED_ERROR_CODE;
+        error |= is_wrong_scale(s, sums.scale + 1, is_last) << SQ_SCALED_ERROR_SCALE;
+        sq_output_add(&s->c, sums.tile, sums.tile + pes, sums.scale, sums.y);
         if (!is_last)
             continue;
-        (void)sq_output_end(&s.c, sums.scale, sums.y, y);
+        (void)sq_output_end(&s->c, sums.scale, sums.y, y);
         for (size_t w = 0; w < words; w++, out += word_len) {
-            memcpy(out, y + w * s.c.port_len, s.c.port_len * sizeof *out);
-            out[s.c.port_len] = g + 1 == groups * tiles && w + 1 == words;
-            out[s.c.port_len + 1] = error;
+            memcpy(out, y + w * s->c.port_len, s->c.port_len * sizeof *out);
+            out[s->c.port_len] = g + 1 == groups * tiles && w + 1 == words;
+            out[s->c.port_len + 1] = error;
         }
     }
     free(y);
@@ -202,7 +219,7 @@ static void put_job(const struct parts *s, uint32_t beats, uint32_t groups, uint
     record[GROUPS] = (int32_t)groups;
     record[TILES] = (int32_t)tiles;
     len[JOB] = 1;
-    len[PLAIN] = len[CODED] = beats * groups * tiles;
+    len[ONE_SIDE] = len[OTHER] = beats * groups * tiles;
     len[SCALE] = groups * tiles;
 }
 
@@ -212,7 +229,7 @@ static void draw_beat(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
 {
     int32_t *const beat = calloc(s->array_len, sizeof *beat);
     assert(beat);
-    sq_array_block.draw_beat(s->v, rng, kind, 0, beat);
+    s->array->draw_beat(s->v, rng, kind, 0, beat);
     memcpy(record + JOB_FIELDS, beat + 1, (s->array_len - 1) * sizeof *beat);
     free(beat);
     if (kind != SQ_STIMULUS_ILLEGAL)
@@ -242,7 +259,7 @@ static bool spoil(const struct parts *s, struct sq_rng *rng, enum sq_scaled_erro
                   int32_t *operands, int32_t *scales, bool is_last)
 {
     static const int32_t wrong_scale[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
-    const bool has_sentinel = s->v[LAYOUT] == SQ_ARRAY_SENTINEL;
+    const bool has_sentinel = s->has_mask && s->v[LAYOUT] == SQ_ARRAY_SENTINEL;
     if (kind == SQ_SCALED_ERROR_SCALE) {
         const bool is_scaled = s->c.form == SQ_COMBINE_SCALED;
         const size_t at = sq_rng_below(rng, 2) && (is_scaled || is_last)
@@ -251,12 +268,12 @@ static bool spoil(const struct parts *s, struct sq_rng *rng, enum sq_scaled_erro
         scales[s->scale + at] = wrong_scale[sq_rng_below(rng, 4)];
         return true;
     }
-    if (kind == SQ_SCALED_ERROR_MASK && s->v[LAYOUT] == SQ_ARRAY_DENSE)
+    if (kind == SQ_SCALED_ERROR_MASK && (!s->has_mask || s->v[LAYOUT] == SQ_ARRAY_DENSE))
         return false;
-    const size_t f = kind == SQ_SCALED_ERROR_MASK                  ? (has_sentinel ? 1 : 3)
-                     : sq_rng_below(rng, 2) && is_checked(s->v, 1) ? 1
-                     : sq_rng_below(rng, 2) && is_checked(s->v, 2) ? 2
-                                                                   : 0;
+    const size_t f = kind == SQ_SCALED_ERROR_MASK               ? (has_sentinel ? 1 : 3)
+                     : sq_rng_below(rng, 2) && is_checked(s, 1) ? 1
+                     : sq_rng_below(rng, 2) && is_checked(s, 2) ? 2
+                                                                : 0;
     const struct sq_field *const field = &s->ports.in[1 + f];
     int32_t *const x = operands + operand_at(s, f) + sq_rng_below(rng, (uint32_t)field->count);
     if (kind == SQ_SCALED_ERROR_CODE)
@@ -270,25 +287,23 @@ static bool spoil(const struct parts *s, struct sq_rng *rng, enum sq_scaled_erro
     return true;
 }
 
-static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
-                       uint64_t number, int32_t *record, uint32_t *len)
+static void draw_job(const struct parts *s, struct sq_rng *rng, enum sq_stimulus kind,
+                     int32_t *record, uint32_t *len)
 {
     static const enum sq_scaled_error kinds[3] = {SQ_SCALED_ERROR_MASK, SQ_SCALED_ERROR_CODE,
                                                   SQ_SCALED_ERROR_SCALE};
-    const struct parts s = parts_of(v);
     const uint32_t beats = 1 + sq_rng_below(rng, BEATS_MAX);
     const uint32_t groups = 1 + sq_rng_below(rng, GROUPS_MAX);
     const uint32_t tiles = 1 + sq_rng_below(rng, TILES_MAX);
     const bool has_one = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4);
-    (void)number;
-    put_job(&s, beats, groups, tiles, record, len);
+    put_job(s, beats, groups, tiles, record, len);
     for (uint32_t t = 0; t < tiles; t++)
-        draw_tile(&s, rng, has_one ? SQ_STIMULUS_UNIFORM : kind, beats, groups,
-                  record + t * groups * beats * s.len, record + t * groups * s.len);
+        draw_tile(s, rng, has_one ? SQ_STIMULUS_UNIFORM : kind, beats, groups,
+                  record + t * groups * beats * s->len, record + t * groups * s->len);
     if (has_one) {
         const uint32_t group = sq_rng_below(rng, groups * tiles), beat = sq_rng_below(rng, beats);
-        (void)spoil(&s, rng, kinds[sq_rng_below(rng, 3)], record + (group * beats + beat) * s.len,
-                    record + group * s.len, (group + 1) % groups == 0);
+        (void)spoil(s, rng, kinds[sq_rng_below(rng, 3)], record + (group * beats + beat) * s->len,
+                    record + group * s->len, (group + 1) % groups == 0);
     }
 }
 
@@ -300,8 +315,8 @@ static enum sq_status draw_ends(const struct parts *s, struct sq_case *c, struct
     enum { ENDS = 4, SIZES = 8, BEATS_END = (1 << JOB_BITS) - 1 };
     struct sq_case array = *c;
     uint32_t beats[ENDS + SIZES];
-    array.block = &sq_array_block;
-    SQ_TRY(sq_array_block.draw_directed(&array, 0, rng, err));
+    array.block = s->array;
+    SQ_TRY(s->array->draw_directed(&array, 0, rng, err));
     const uint32_t all = array.len[0][0], n = all < BEATS_END ? all : BEATS_END;
     c->n_groups = ENDS + SIZES;
     for (size_t g = 0; g < c->n_groups; g++) {
@@ -355,26 +370,16 @@ static enum sq_status draw_errors(const struct parts *s, struct sq_case *c, stru
     return SQ_OK;
 }
 
-enum { N_DIRECTED = 2 };
-
-static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
-                                    struct sq_error *err)
-{
-    const struct parts s = parts_of(c->point->value);
-    return number == 0 ? draw_errors(&s, c, rng, err) : draw_ends(&s, c, rng, err);
-}
-
 // Half as many tiles, or one less; of one tile so with its scale groups; of one group with its beats.
-static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
+static bool cut_job(const struct parts *s, unsigned way, int32_t *record, uint32_t *len)
 {
-    const struct parts s = parts_of(v);
     uint32_t n[JOB_FIELDS] = {(uint32_t)record[BEATS], (uint32_t)record[GROUPS],
                               (uint32_t)record[TILES]};
     const unsigned level = n[TILES] > 1 ? TILES : n[GROUPS] > 1 ? GROUPS : BEATS;
     if (way > 1 || n[level] == 1)
         return false;
     n[level] = way == 0 ? n[level] / 2 : n[level] - 1;
-    put_job(&s, n[BEATS], n[GROUPS], n[TILES], record, len);
+    put_job(s, n[BEATS], n[GROUPS], n[TILES], record, len);
     return true;
 }
 
@@ -388,13 +393,12 @@ struct state {
     struct sq_engine_jobs next;       // jobs on their way to the scales
 };
 
-static void init(const unsigned *v, void *state)
+static void init_of(const struct parts *parts, void *state)
 {
-    const struct sq_output_config c = sq_output_config(v[ROWS], v[COLS], v + ARRAY_PARAMS);
     struct state *const s = state;
-    sq_array_block.init(v, &s->array);
-    sq_output_init(&s->output, &c);
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_array_block.timing,
+    parts->array->init(parts->v, &s->array);
+    sq_output_init(&s->output, &parts->c);
+    sq_line_add(&s->line, &(struct sq_line_part){.timing = parts->array->timing,
                                                  .at = offsetof(struct state, array),
                                                  .n_in = 1,
                                                  .from = {0}});
@@ -419,7 +423,7 @@ static void between(const struct state *s, const struct sq_offer *in,
                     struct sq_offer line[SQ_STREAMS_MAX])
 {
     memset(line, 0, SQ_STREAMS_MAX * sizeof *line);
-    line[0].valid = s->in.is_busy && in[PLAIN].valid && in[CODED].valid;
+    line[0].valid = s->in.is_busy && in[ONE_SIDE].valid && in[OTHER].valid;
     line[0].last = sq_engine_count_last(&s->in, 0);
     line[1].valid = s->scale.is_busy && in[SCALE].valid;
     line[1].last = sq_engine_count_last(&s->scale, 0);
@@ -435,8 +439,8 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
     sq_line_comb(&s->line, line, out_ready, &h);
     out->in_ready[JOB] =
         sq_engine_count_ready(&s->in, line[0].valid && h.in_ready[0]) && s->next.n < SQ_ENGINE_JOBS;
-    out->in_ready[PLAIN] = s->in.is_busy && in[CODED].valid && h.in_ready[0];
-    out->in_ready[CODED] = s->in.is_busy && in[PLAIN].valid && h.in_ready[0];
+    out->in_ready[ONE_SIDE] = s->in.is_busy && in[OTHER].valid && h.in_ready[0];
+    out->in_ready[OTHER] = s->in.is_busy && in[ONE_SIDE].valid && h.in_ready[0];
     out->in_ready[SCALE] = s->scale.is_busy && h.in_ready[1];
     out->out_valid = h.out_valid;
 }
@@ -463,7 +467,55 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
-// ---- the table ------------------------------------------------------------------------------
+// ---- the two --------------------------------------------------------------------------------
+
+enum { N_DIRECTED = 2 };
+
+#define TWO_OF(name, array)                                                                        \
+    static void name##_ports(const unsigned *v, struct sq_ports *p)                                \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        ports_of(&s, p);                                                                           \
+    }                                                                                              \
+    static void name##_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,          \
+                            uint64_t number, int32_t *record, uint32_t *len)                       \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        (void)number;                                                                              \
+        draw_job(&s, rng, kind, record, len);                                                      \
+    }                                                                                              \
+    static enum sq_status name##_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,  \
+                                          struct sq_error *err)                                    \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), c->point->value);                                \
+        return number == 0 ? draw_errors(&s, c, rng, err) : draw_ends(&s, c, rng, err);            \
+    }                                                                                              \
+    static bool name##_cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)        \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        return cut_job(&s, way, record, len);                                                      \
+    }                                                                                              \
+    static uint64_t name##_golden(const unsigned *v, const struct sq_group *in, int32_t *out)      \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        return golden_job(&s, in, out);                                                            \
+    }                                                                                              \
+    static void name##_init(const unsigned *v, void *state)                                        \
+    {                                                                                              \
+        const struct parts s = parts_of(&(array), v);                                              \
+        init_of(&s, state);                                                                        \
+    }                                                                                              \
+    static enum sq_status name##_settle(unsigned *v, const unsigned *old, uint32_t given,          \
+                                        struct sq_error *err)                                      \
+    {                                                                                              \
+        const size_t n = n_params(&(array));                                                       \
+        if ((array).settle)                                                                        \
+            SQ_TRY((array).settle(v, old, given, err));                                            \
+        return sq_output_settle(v[ROWS], v[COLS], v + n, old + n, given >> n, err);                \
+    }
+
+TWO_OF(any, sq_array_block)
+TWO_OF(fixed, sq_array_static_block)
 
 #define ONE SQ_COMBINE_ONE
 #define TWO SQ_COMBINE_TWO
@@ -471,7 +523,7 @@ static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 #define BF16 SQ_OUTPUT_BFLOAT16
 // The array as in sq_array_block.c | lanes, form, what leaves, outputs a word, queue, tiles held.
 // clang-format off
-static const struct sq_point points[] = {
+static const struct sq_point any_points[] = {
     {"sp24", true, {2, 2, 1, 8, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 4, 0, 2, ONE, BF16, 2, 2, 0}},
     {"dense", true, {2, 1, 1, 4, 1, 1, SQ_ARRAY_DENSE, 0, 1, 8, 4, 4, 0, 1, ONE, 0, 1, 2, 1}},
     {"compact", true, {1, 2, 1, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, 0, 1, SCALED, 0, 1, 2, 0}},
@@ -480,9 +532,15 @@ static const struct sq_point points[] = {
     {"tied", false, {1, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 1, 8, 4, 8, 1, 2, ONE, BF16, 1, 2, 0}},
 };
 
+static const struct sq_point fixed_points[] = {
+    {"b8", true, {2, 2, 1, 8, 2, 0, 4, 4, 8, 2, SCALED, 0, 2, 2, 0}},
+    {"b4_tied", true, {1, 2, 1, 4, 1, 1, 4, 4, 8, 1, ONE, BF16, 1, 2, 1}},
+    {"b16", false, {1, 2, 2, 16, 4, 0, 8, 4, 8, 2, SCALED, SQ_OUTPUT_INT8, 1, 3, 0}},
+};
+
 // Whole engines of 4 x 4 PEs: 4 outputs a cycle, a tile in the queue, bfloat16 out.
 #define STAGE(form) {"Rows", 4}, {"Cols", 4}, {"Lanes", 4}, {"Form", form}, {"OutKind", 1}, {"PortLen", 4}, {"Depth", 4}
-static const struct sq_area_unit area[] = {
+static const struct sq_area_unit any_area[] = {
     {"engine_dense", "sq_engine_array", 16 * 16, false,
      {STAGE(0), {"Layout", 0}, {"OnActs", 0}, {"PlainW", 8}}},
     {"engine_sp24", "sq_engine_array", 16 * 16, false,
@@ -490,9 +548,13 @@ static const struct sq_area_unit area[] = {
     {"engine_sq_a_compact", "sq_engine_array", 16 * 16, false,
      {STAGE(2), {"Layout", 3}, {"OneAcc", 0}, {"HighW", 8}}},
 };
+static const struct sq_area_unit fixed_area[] = {
+    {"engine_sq_a_static", "sq_engine_static", 16 * 16, false, {STAGE(2)}},
+};
 // clang-format on
 
-static const struct sq_faults faults[] = {{"dense", 20, 200}};
+static const struct sq_faults any_faults[] = {{"dense", 20, 200}};
+static const struct sq_faults fixed_faults[] = {{"b4_tied", 15, 1000}};
 
 static const struct sq_wave waves[] = {
     {"jobs", NULL},
@@ -507,13 +569,6 @@ static const struct sq_wave waves[] = {
     {NULL, NULL},
 };
 
-static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
-{
-    SQ_TRY(sq_array_block.settle(v, old, given, err));
-    return sq_output_settle(v[ROWS], v[COLS], v + ARRAY_PARAMS, old + ARRAY_PARAMS,
-                            given >> ARRAY_PARAMS, err);
-}
-
 static const struct sq_free sizes[] = {
     {"Rows", 1, 64, false},    {"Cols", 1, 64, false},         {"Banks", 1, 16, false},
     {"BankLen", 4, 128, true}, {"HighPerBank", 1, 127, false}, SQ_OUTPUT_FREE,
@@ -527,22 +582,48 @@ const struct sq_block sq_engine_array_block = {
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
               "OneAcc", "PlainW", "LowW", "HighW", "Gather", SQ_OUTPUT_PARAM_NAMES, NULL},
     .free = sizes,
-    .settle = settle,
-    .points = points,
-    .n_points = SQ_LEN(points),
-    .area = area,
-    .n_area = SQ_LEN(area),
+    .settle = any_settle,
+    .points = any_points,
+    .n_points = SQ_LEN(any_points),
+    .area = any_area,
+    .n_area = SQ_LEN(any_area),
     .coverage_cases = 100,
-    .faults = faults,
-    .n_faults = SQ_LEN(faults),
-    .ports = ports,
-    .draw_group = draw_group,
+    .faults = any_faults,
+    .n_faults = SQ_LEN(any_faults),
+    .ports = any_ports,
+    .draw_group = any_draw,
     .n_directed = N_DIRECTED,
-    .draw_directed = draw_directed,
-    .cut = cut,
-    .golden = golden,
+    .draw_directed = any_directed,
+    .cut = any_cut,
+    .golden = any_golden,
     .timing = &timing,
-    .init = init,
+    .init = any_init,
     .offer = offer,
     .waves = waves,
+};
+
+const struct sq_block sq_engine_static_block = {
+    .name = "engine_static",
+    .top = "sq_engine_static",
+    .group = "job",
+    .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "OneAcc", "WeightW", "LowW",
+              "HighW", SQ_OUTPUT_PARAM_NAMES, NULL},
+    .free = sizes,
+    .settle = fixed_settle,
+    .points = fixed_points,
+    .n_points = SQ_LEN(fixed_points),
+    .area = fixed_area,
+    .n_area = SQ_LEN(fixed_area),
+    .coverage_cases = 100,
+    .faults = fixed_faults,
+    .n_faults = SQ_LEN(fixed_faults),
+    .ports = fixed_ports,
+    .draw_group = fixed_draw,
+    .n_directed = N_DIRECTED,
+    .draw_directed = fixed_directed,
+    .cut = fixed_cut,
+    .golden = fixed_golden,
+    .timing = &timing,
+    .init = fixed_init,
+    .offer = offer,
 };

@@ -478,8 +478,8 @@ static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
 // tokens, G, bits of a group index, of an offset
 static const struct sq_point points[] = {
-    {"g4", true, {2, 4, 4, 8}},
-    {"g16", true, {1, 16, 5, 32}},
+    {"g4", true, {1, 4, 4, 8}},
+    {"g16", true, {2, 16, 5, 32}},
     {"g8", false, {3, 8, 4, 24}},
 };
 

@@ -3,7 +3,7 @@
 // tokens first. Lines beyond the last token or channel carry zeros.
 //
 // A kernel trace ends with the sums of the array; a layer goes on through the output stage
-// (an engine, or array_static_out), which reads, of the product:
+// (an engine), which reads, of the product:
 //   col_lo, col_hi F32 [n][groups]; row_lo, row_hi F32 [m]   scales (sq_output_sim.h), those that
 //                                                            its form reads
 //   form                                                     enum sq_combine_form

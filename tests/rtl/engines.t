@@ -13,7 +13,8 @@ while read -r block cases beats; do
   ok "$block at its quick points" clean "$beats"
 done <<'END'
 engine_array 60 200000
-engine_gqsa 60 30000
+engine_static 20 400000
+engine_gqsa 60 12000
 END
 # BLOCK POINT MIN_BEATS
 while read -r block point beats; do
@@ -21,7 +22,8 @@ while read -r block point beats; do
   ok "netlist of $block" clean "$beats"
 done <<'END'
 engine_array dense 1000
-engine_gqsa g4 1000
+engine_static b4_tied 1000
+engine_gqsa g4 500
 END
 
 E=rtl/sq_engine_array.sv
@@ -34,6 +36,9 @@ mutate array_errors_of_the_job_before engine_array sp24 value $E "s/scale_job_la
 mutate array_held_tile_counted_early engine_array dense value $E "s/scale_errors | ((Hold != 0) ? '0 : tile_errors)/scale_errors | tile_errors/"
 mutate array_last_with_every_word engine_array sp24 value $E "s/= tile_ends_job \&\& word_ends/= tile_ends_job/"
 mutate array_a_beat_less_of_a_group engine_array sp24 any rtl/sq_engine_count.sv "s/inner_q == inner_n_q - 1'b1/inner_q == inner_n_q - 1'b1 - CountW'(outer_q == 1 \&\& inner_n_q > 1)/"
+
+mutate static_mask_one_channel_off engine_static b8 value rtl/sq_engine_static.sv "s/{Mask}/{Mask >> 1}/"
+mutate static_scales_of_the_columns_exchanged engine_static b8 value rtl/sq_engine_static.sv "s/^    \.scale_col_lo_i, /    .scale_col_lo_i({scale_col_lo_i[31:0], scale_col_lo_i[Cols*32-1:32]}), /"
 
 G=rtl/sq_engine_gqsa.sv
 mutate gqsa_index_error_dropped engine_gqsa g4 value $G "s/if (tile_index) known/if (tile_index \&\& $F) known/"

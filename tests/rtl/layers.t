@@ -22,7 +22,7 @@ done <<'END'
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1:core,gather,core_out:20000
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 8 --high-lanes 3:core,gather,core_out:20000
 --format dense --weight-bits 2 --act-bits 4:engine_array:4000
---format sq_a_static --bank 4 --weight-bits 2:array_static_out:8000
+--format sq_a_static --bank 4 --weight-bits 2:engine_static:8000
 --format sq_a_dynamic --bank 4 --weight-bits 2:topk,engine_array:8000
 --format sp24:meta24,engine_array:6000
 --format gqsa --group 4:engine_gqsa:8000
@@ -82,7 +82,7 @@ fault dense cycle "--weight-bits 2 --act-bits 4 --algorithm rtn" sq_array.sv "$L
 fault dense value "--weight-bits 2 --act-bits 4 --algorithm rtn" sq_array.sv \
   's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'
 fault sq_a_static cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_array.sv "$LATE"
-fault sq_a_static value "--bank 4 --weight-bits 2 --algorithm rtn" sq_array_static.sv 's/{Mask}/{Mask >> 1}/'
+fault sq_a_static value "--bank 4 --weight-bits 2 --algorithm rtn" sq_engine_static.sv 's/{Mask}/{Mask >> 1}/'
 fault sq_a_dynamic both "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_radix.sv \
   's/in_ready_o = !busy_q || (last && out_ready_i)/in_ready_o = !busy_q/' \
   sq_array.sv 's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'

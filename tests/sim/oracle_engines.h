@@ -10,7 +10,8 @@
 // on, and so do scales.
 static void foretell_engine_array(const struct input *in, struct world *w)
 {
-    const unsigned layout = param(in, "Layout");
+    const bool is_static = strcmp(in->c->block->name, "engine_static") == 0;
+    const unsigned layout = is_static ? SQ_ARRAY_COMPACT : param(in, "Layout");
     const bool plain = layout == SQ_ARRAY_DENSE || layout == SQ_ARRAY_SP24;
     struct tail a = {.depth = plain ? 2 : 3};
     struct oracle_output o = oracle_output(in);

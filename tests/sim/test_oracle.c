@@ -62,6 +62,7 @@ static const struct {
     {"operand_buffer", foretell_operand_buffer},
     {"engine_array", foretell_engine_array},
     {"engine_scaled", foretell_engine_scaled},
+    {"engine_static", foretell_engine_array},
     {"engine_gqsa", foretell_engine_gqsa},
 };
 

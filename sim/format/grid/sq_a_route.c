@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware of sq_a_*. Routes: static, the array whose weights are stored in the order of the
 // codes; dynamic, the mask by topk and the compact array; split codes, the array for them. Layers
-// go on through the output stage, all but static ones in the engine of the arrays.
+// go through the engines of these arrays.
 #include <string.h>
 
 #include "models/sq_codes.h"
@@ -235,7 +235,7 @@ static enum sq_status make_static(struct sq_route_work *w, struct sq_error *err)
 static const struct sq_route static_routes[] = {
     {&sq_array_static_block, make_static, sq_tiles_check, is_trace},
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
-    {&sq_array_static_out_block, make_static, sq_tiles_check, is_layer},
+    {&sq_engine_static_block, make_static, sq_tiles_check, is_layer},
     {&sq_engine_array_block, make_split, sq_tiles_check, is_split_layer},
 };
 static const struct sq_route dynamic_routes[] = {
