@@ -247,25 +247,34 @@ enum sq_status sq_each_piece(size_t m, sq_piece_work *work, void *context, struc
 }
 
 struct product {
-    const struct sq_quant_layer *q;
-    const struct sq_recipe *r;
+    const struct sq_shared_layers *l;
     const float *x;
-    float *y;
 };
 
 static enum sq_status multiply(void *context, size_t first, size_t m, struct sq_error *err)
 {
     const struct product *p = context;
-    const struct sq_quant_layer *q = p->q;
-    return q->format->values->apply(q->state, p->r, p->x + first * q->k_orig, m,
-                                    p->y + first * q->n, err);
+    const struct sq_shared_layers *l = p->l;
+    const struct sq_format_values *values = l->q[0]->format->values;
+    const float *x = p->x + first * l->q[0]->k_orig;
+    const void *state[SQ_SHARED_LAYERS];
+    float *y[SQ_SHARED_LAYERS];
+    for (size_t i = 0; i < l->n; i++) {
+        state[i] = l->q[i]->state;
+        y[i] = l->y[i] + first * l->q[i]->n;
+    }
+    if (values->apply_shared)
+        return values->apply_shared(state, l->n, l->r[0], x, m, y, err);
+    for (size_t i = 0; i < l->n; i++)
+        SQ_TRY(values->apply(state[i], l->r[0], x, m, y[i], err));
+    return SQ_OK;
 }
 
-static enum sq_status apply(const struct sq_quant_layer *q, const struct sq_recipe *r,
-                            const float *x, size_t m, float *y, struct sq_error *err)
+// Whether the input comes to both in the same way.
+static bool has_same_input(const struct sq_quant_layer *a, const struct sq_quant_layer *b)
 {
-    struct product p = {q, r, x, y};
-    return sq_each_piece(m, multiply, &p, err);
+    return a->format == b->format && a->k_orig == b->k_orig && !a->sigma == !b->sigma &&
+           (!a->sigma || memcmp(a->sigma, b->sigma, a->k_orig * sizeof *a->sigma) == 0);
 }
 
 // x / sigma in memory the caller frees; *status tells of failure.
@@ -279,15 +288,36 @@ static float *smoothed(const struct sq_quant_layer *q, const float *x, size_t m,
     return xs;
 }
 
+// Layers of one recipe with the same input.
+static enum sq_status apply(const struct sq_shared_layers *l, const float *x, size_t m,
+                            struct sq_error *err)
+{
+    enum sq_status status = SQ_OK;
+    float *xs = l->q[0]->sigma ? smoothed(l->q[0], x, m, err, &status) : NULL;
+    struct product p = {l, xs ? xs : x};
+    if (status == SQ_OK)
+        status = sq_each_piece(m, multiply, &p, err);
+    free(xs);
+    return status;
+}
+
 enum sq_status sq_quant_layer_apply(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                     const float *x, size_t m, float *y, struct sq_error *err)
 {
-    enum sq_status status = SQ_OK;
-    float *xs = q->sigma ? smoothed(q, x, m, err, &status) : NULL;
-    if (status == SQ_OK)
-        status = apply(q, r, xs ? xs : x, m, y, err);
-    free(xs);
-    return status;
+    return apply(&(struct sq_shared_layers){1, {q}, {r}, {y}}, x, m, err);
+}
+
+enum sq_status sq_quant_layers_apply(const struct sq_shared_layers *l, const float *x, size_t m,
+                                     struct sq_error *err)
+{
+    bool is_same = true;
+    for (size_t i = 1; i < l->n; i++)
+        is_same = is_same && l->r[0] == l->r[i] && has_same_input(l->q[0], l->q[i]);
+    if (is_same)
+        return apply(l, x, m, err);
+    for (size_t i = 0; i < l->n; i++)
+        SQ_TRY(sq_quant_layer_apply(l->q[i], l->r[i], x, m, l->y[i], err));
+    return SQ_OK;
 }
 
 enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struct sq_recipe *r,

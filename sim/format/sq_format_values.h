@@ -49,6 +49,10 @@ struct sq_format_values {
     // tokens, called from several threads at once.
     enum sq_status (*apply)(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                             float *y, struct sq_error *err);
+    // The same of n layers of one recipe and input, y[i] of state[i]: x is encoded once where they
+    // encode it alike. NULL: apply() of each.
+    enum sq_status (*apply_shared)(const void *const *state, size_t n, const struct sq_recipe *r,
+                                   const float *x, size_t m, float *const *y, struct sq_error *err);
 
     // K as stored, of a layer of k_orig columns.
     size_t (*padded)(const struct sq_recipe *r, size_t k_orig);

@@ -149,6 +149,18 @@ const uint8_t *sq_quant_layer_mask(const struct sq_quant_layer *q);
 enum sq_status sq_quant_layer_apply(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                     const float *x, size_t m, float *y, struct sq_error *err);
 
+// Layers with one input: query, key and value; gate and up.
+enum { SQ_SHARED_LAYERS = 3 };
+struct sq_shared_layers {
+    size_t n; // 1..SQ_SHARED_LAYERS
+    const struct sq_quant_layer *q[SQ_SHARED_LAYERS];
+    const struct sq_recipe *r[SQ_SHARED_LAYERS]; // compared by address
+    float *y[SQ_SHARED_LAYERS];                  // [m][q->n]
+};
+// The same y as sq_quant_layer_apply of each; the input is encoded once where that is the same.
+enum sq_status sq_quant_layers_apply(const struct sq_shared_layers *l, const float *x, size_t m,
+                                     struct sq_error *err);
+
 // Mean share of a token's own k largest channels of a bank that the static mask holds (SPEC J.4).
 enum sq_status sq_quant_layer_recall(const struct sq_quant_layer *q, const struct sq_recipe *r,
                                      const float *x, size_t m, double *recall,

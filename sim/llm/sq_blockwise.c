@@ -284,9 +284,10 @@ enum sq_status sq_eval_quantize(const struct sq_checkpoint *ck, size_t block,
 // ---- evaluating -----------------------------------------------------------------------------
 
 struct evaluation {
+    const struct sq_checkpoint *ck;
     const struct sq_recipe *r;
-    const struct sq_quant_layer *layer;
-    const uint8_t *is_dense; // by layer of the model; NULL: none
+    const struct sq_quant_layer *layer; // of the block
+    const uint8_t *is_dense;            // by layer of the model; NULL: none
     sq_eval_report *report;
     void *context;
 };
@@ -328,12 +329,19 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
     return SQ_OK;
 }
 
+// All layers with one input at the first of them.
 static enum sq_status replace(void *context, const struct sq_llama_linear *l, bool *is_done,
                               struct sq_error *err)
 {
     const struct evaluation *e = context;
-    const struct sq_quant_layer *q = &e->layer[l->layer % SQ_BLOCK_LAYERS];
-    SQ_TRY(sq_quant_layer_apply(q, sq_recipe_of_layer(e->r, l->name), l->x, l->m, l->y, err));
+    struct sq_shared_layers all = {.n = l->n_shared};
+    for (size_t i = 0; i < all.n; i++) {
+        all.q[i] = &e->layer[l->layer % SQ_BLOCK_LAYERS + i];
+        all.r[i] = sq_recipe_of_layer(e->r, e->ck->layer[l->layer + i].name);
+        all.y[i] = l->shared_y[i];
+    }
+    if (all.n > 0)
+        SQ_TRY(sq_quant_layers_apply(&all, l->x, l->m, err));
     *is_done = true;
     return e->report ? measure(e, l, err) : SQ_OK;
 }
@@ -343,6 +351,6 @@ enum sq_status sq_eval_block(struct sq_llama *s, size_t block, const struct sq_r
                              const uint8_t *is_dense, sq_eval_report *report, void *context,
                              struct sq_error *err)
 {
-    struct evaluation e = {r, layer, is_dense, report, context};
+    struct evaluation e = {s->ck, r, layer, is_dense, report, context};
     return sq_llama_block(s, block, replace, &e, err);
 }

@@ -379,6 +379,7 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
                              struct sq_error *err)
 {
     static const unsigned shared[N_LINEAR] = {Q, Q, Q, O, GATE, GATE, DOWN};
+    static const size_t n_shared[N_LINEAR] = {[Q] = 3, [O] = 1, [GATE] = 2, [DOWN] = 1};
     struct sq_llama *s = p->s;
     const size_t layer = p->block * N_LINEAR + part;
     const struct sq_layer *l = &s->ck->layer[layer];
@@ -391,6 +392,8 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
                                          .k = l->k,
                                          .x = x,
                                          .y = y,
+                                         .n_shared = n_shared[part],
+                                         .shared_y = {y, part == Q ? s->k : s->up, s->v},
                                          .model = s};
     bool is_done = false;
     if (p->hook)

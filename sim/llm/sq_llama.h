@@ -22,6 +22,10 @@ struct sq_llama_linear {
     size_t m, n, k;
     const float *x; // valid during the call
     float *y;
+    // Where this is the first layer with its input: y of it and of the layers right behind it with
+    // the same input, which a hook may fill at once; it is still called for each.
+    size_t n_shared; // 0: another layer is the first
+    float *shared_y[3];
     struct sq_llama *model; // private
 };
 // Its weights w[n][k], valid during the hook's call; they are read when they are asked for.

@@ -299,6 +299,72 @@ SQ_TEST(recipes_multiply_what_they_store)
     }
 }
 
+// Three layers with one input, the first two with the same statistics, the third with others: a
+// static mask or a static scale differs there.
+static void check_shared(const struct sq_recipe *r, struct sq_rng *rng)
+{
+    enum { K = 192, M = 130, LAYERS = 3, CALIB = 3 };
+    static const size_t n[LAYERS] = {20, 7, 33};
+    float *x = fixture_exact(M * K * sizeof *x), *seen = fixture_exact(CALIB * K * sizeof *seen);
+    struct sq_quant_layer q[LAYERS];
+    struct sq_shared_layers all = {.n = LAYERS};
+    float *want[LAYERS];
+    random_weights(rng, x, M * K);
+    for (size_t i = 0; i < LAYERS; i++) {
+        float *w = fixture_exact(n[i] * K * sizeof *w);
+        struct sq_calibration c;
+        struct sq_error err = {.text = ""};
+        assert_int_equal(sq_calibration_init(&c, K, false, NULL), SQ_OK);
+        if (i != 1)
+            random_weights(rng, seen, CALIB * K);
+        assert_int_equal(sq_calibration_add(&c, seen, CALIB, NULL), SQ_OK);
+        const struct sq_quant_input in = {.calibration = &c, .sample = seen, .n_sample = CALIB};
+        random_weights(rng, w, n[i] * K);
+        CHECK_EQ(sq_quant_layer_init(&q[i], r, w, n[i], K, &in, &err), SQ_OK, "%s: %s\n",
+                 r->format->name, err.text);
+        want[i] = fixture_exact(M * n[i] * sizeof *want[i]);
+        all.q[i] = &q[i];
+        all.r[i] = r;
+        all.y[i] = fixture_exact(M * n[i] * sizeof *all.y[i]);
+        assert_int_equal(sq_quant_layer_apply(&q[i], r, x, M, want[i], NULL), SQ_OK);
+        sq_calibration_free(&c);
+        free(w);
+    }
+    assert_int_equal(sq_quant_layers_apply(&all, x, M, NULL), SQ_OK);
+    for (size_t i = 0; i < LAYERS; i++) {
+        if (memcmp(all.y[i], want[i], M * n[i] * sizeof *want[i]) != 0)
+            fail_msg("%s: layer %zu of three with one input gives other outputs than alone",
+                     r->format->name, i);
+        sq_quant_layer_free(&q[i]);
+        free(all.y[i]);
+        free(want[i]);
+    }
+    free(x);
+    free(seen);
+}
+
+// Layers with one input, whose activations may be encoded once, give what each gives alone.
+SQ_TEST(shared_inputs_change_no_bit)
+{
+    struct sq_rng rng = {fixture_seed() + 5};
+    const struct sq_given given[] = {{1, {{"algorithm", "rtn"}}},
+                                     {2, {{"algorithm", "rtn"}, {"act-scale", "static"}}},
+                                     {2, {{"algorithm", "rtn"}, {"operand", "act"}}},
+                                     {2, {{"algorithm", "rtn"}, {"rotate", "16"}}}};
+    size_t n_tried = 0;
+    for (size_t f = 0; sq_formats[f]; f++)
+        for (size_t g = 0; g < LEN(given); g++) {
+            struct sq_recipe r;
+            if (sq_format_recipe(sq_formats[f], SQ_IN_EVAL, &given[g], &r, NULL) != SQ_OK ||
+                !sq_formats[f]->values || sq_recipe_needs(&r) & (2u | 4u))
+                continue;
+            check_shared(&r, &rng);
+            n_tried++;
+        }
+    if (n_tried < 40)
+        fail_msg("%zu recipes tried, need 40", n_tried);
+}
+
 SQ_TEST(thread_count_changes_no_bit)
 {
     struct model m;

@@ -315,48 +315,86 @@ static float *decoded(const struct sq_bs *a)
     return x;
 }
 
-static enum sq_status multiply_encoded(const struct state *s, const float *x, size_t m, float *y,
-                                       struct sq_error *err)
+// Layers of one recipe and input: whether their activations have the same codes.
+static bool is_encoded_alike(const struct state *a, const struct state *b)
 {
-    struct sq_bs a = {.f = s->act, .n = m, .k = s->w.k, .k_orig = s->w.k};
+    return a->operand == b->operand && a->w.k == b->w.k && a->is_act_static == b->is_act_static &&
+           (!a->is_act_static || memcmp(a->act_global, b->act_global, sizeof a->act_global) == 0);
+}
+
+static enum sq_status multiply_encoded(const struct state *s, const struct sq_bs *a,
+                                       const float *values, float *y, struct sq_error *err)
+{
+    SQ_TRY(s->operand == SQ_OPERAND_BOTH ? multiply_codes(s, a, y, err)
+                                         : multiply_values(s, values, a->n, y, err));
+    return check_numbers(y, a->n, s->w.n, err);
+}
+
+// Layers whose activations are encoded alike.
+static enum sq_status encode_and_multiply(const void *const *state, size_t n, const float *x,
+                                          size_t m, float *const *y, struct sq_error *err)
+{
+    const struct state *first = state[0];
+    struct sq_bs a = {.f = first->act, .n = m, .k = first->w.k, .k_orig = first->w.k};
     float *values = NULL;
-    enum sq_status status = encode_act(s, x, &a, err);
-    if (status == SQ_OK && s->operand == SQ_OPERAND_BOTH) {
-        status = multiply_codes(s, &a, y, err);
-    } else if (status == SQ_OK) {
+    enum sq_status status = encode_act(first, x, &a, err);
+    if (status == SQ_OK && first->operand == SQ_OPERAND_ACT) {
         values = decoded(&a);
-        status = values ? multiply_values(s, values, m, y, err) : no_memory(m, s->w.k, err);
+        status = values ? SQ_OK : no_memory(m, first->w.k, err);
     }
+    for (size_t i = 0; status == SQ_OK && i < n; i++)
+        status = multiply_encoded(state[i], &a, values, y[i], err);
     free(values);
     sq_bs_rows_free(&a);
     return status;
 }
 
-// x[m][w.k] as the product takes it.
-static enum sq_status multiply(const struct state *s, const float *x, size_t m, float *y,
-                               struct sq_error *err)
+static enum sq_status multiply_plain(const struct state *s, const float *x, size_t m, float *y,
+                                     struct sq_error *err)
 {
     const size_t k = s->w.k;
-    for (size_t i = 0; s->operand == SQ_OPERAND_WEIGHTS && i < m * k; i++)
+    for (size_t i = 0; i < m * k; i++)
         if (!isfinite(x[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "x[%zu][%zu] = %g, need a finite number", i / k,
                            i % k, (double)x[i]);
-    SQ_TRY(s->operand == SQ_OPERAND_WEIGHTS ? multiply_values(s, x, m, y, err)
-                                            : multiply_encoded(s, x, m, y, err));
+    SQ_TRY(multiply_values(s, x, m, y, err));
     return check_numbers(y, m, s->w.n, err);
+}
+
+// x[m][w.k] as the product takes it.
+static enum sq_status multiply(const void *const *state, size_t n, bool is_alike, const float *x,
+                               size_t m, float *const *y, struct sq_error *err)
+{
+    const bool is_plain = ((const struct state *)state[0])->operand == SQ_OPERAND_WEIGHTS;
+    if (is_alike && !is_plain)
+        return encode_and_multiply(state, n, x, m, y, err);
+    for (size_t i = 0; i < n; i++)
+        SQ_TRY(is_plain ? multiply_plain(state[i], x, m, y[i], err)
+                        : encode_and_multiply(state + i, 1, x, m, y + i, err));
+    return SQ_OK;
+}
+
+static enum sq_status apply_shared(const void *const *state, size_t n, const struct sq_recipe *r,
+                                   const float *x, size_t m, float *const *y, struct sq_error *err)
+{
+    const struct state *s = state[0];
+    bool is_alike = true;
+    (void)r;
+    for (size_t i = 1; i < n; i++)
+        is_alike = is_alike && is_encoded_alike(s, state[i]);
+    if (!s->rotation && s->k == s->w.k)
+        return multiply(state, n, is_alike, x, m, y, err);
+    float *xs = turned(x, m, s->k, s->w.k, s->rotation);
+    const enum sq_status status =
+        xs ? multiply(state, n, is_alike, xs, m, y, err) : no_memory(m, s->w.k, err);
+    free(xs);
+    return status;
 }
 
 static enum sq_status apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                             float *y, struct sq_error *err)
 {
-    const struct state *s = state;
-    (void)r;
-    if (!s->rotation && s->k == s->w.k)
-        return multiply(s, x, m, y, err);
-    float *xs = turned(x, m, s->k, s->w.k, s->rotation);
-    const enum sq_status status = xs ? multiply(s, xs, m, y, err) : no_memory(m, s->w.k, err);
-    free(xs);
-    return status;
+    return apply_shared(&state, 1, r, x, m, &y, err);
 }
 
 // ---- what it stands for ---------------------------------------------------------------------
@@ -498,6 +536,7 @@ const struct sq_format_values sq_bs_coded = {
     .init = init,
     .free = layer_free,
     .apply = apply,
+    .apply_shared = apply_shared,
     .padded = sq_bs_recipe_padded,
     .decode_row = decode_row,
 };

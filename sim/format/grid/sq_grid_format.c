@@ -588,8 +588,8 @@ static const struct sq_operand *operand_of(const void *state)
 
 #define VALUES                                                                                     \
     .check = check, .needs = needs, .has_smoothing = true, .is_reference = is_reference,           \
-    .init = init, .free = layer_free, .apply = sq_grid_apply, .padded = sq_grid_padded,            \
-    .decode_row = decode_row
+    .init = init, .free = layer_free, .apply = sq_grid_apply,                                      \
+    .apply_shared = sq_grid_apply_shared, .padded = sq_grid_padded, .decode_row = decode_row
 
 const struct sq_format_values sq_grid_coded = {VALUES};
 const struct sq_format_values sq_grid_masked = {VALUES, .mask = mask_of};

@@ -53,6 +53,9 @@ extern const struct sq_format_file sq_grid_stored;
 extern const struct sq_format_file sq_grid_packed; // also in the packed SQ-format
 enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
                              float *y, struct sq_error *err);
+enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const struct sq_recipe *r,
+                                    const float *x, size_t m, float *const *y,
+                                    struct sq_error *err);
 size_t sq_grid_padded(const struct sq_recipe *r, size_t k_orig);
 double sq_grid_equivalent_bits(const struct sq_recipe *r);
 void sq_grid_weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,

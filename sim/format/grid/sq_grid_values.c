@@ -137,24 +137,33 @@ enum sq_status sq_grid_prepare(struct sq_grid_layer *q, const struct sq_recipe *
 
 // ---- products -------------------------------------------------------------------------------
 
-// Any pair of grids but packed weights.
-static enum sq_status apply_codes(const struct sq_grid_layer *q, const struct sq_recipe *r,
-                                  const float *x, size_t m, float *y, struct sq_error *err)
+static enum sq_status multiply_codes(const struct sq_grid_layer *q, const struct sq_codes *a,
+                                     float *y, struct sq_error *err)
 {
+    const struct sq_gemm_codes g = {.x = a, .w = &q->w, .y = y, .cells = q->cells.cells};
+    SQ_TRY(sq_gemm_codes_check(&g, err));
+    void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
+    if (!scratch)
+        return no_memory(q->w.n, q->w.k, err);
+    sq_gemm_codes(&g, 0, a->n, scratch);
+    free(scratch);
+    return SQ_OK;
+}
+
+// Any pair of grids but packed weights; layers whose activations have the same codes.
+static enum sq_status apply_codes(const void *const *state, size_t n, const struct sq_recipe *r,
+                                  const float *x, size_t m, float *const *y, struct sq_error *err)
+{
+    const struct sq_grid_layer *q = state[0];
     struct sq_codes a = sq_grid_act_codes(q, r, m);
     SQ_TRY(sq_codes_alloc(&a, err));
-    const struct sq_gemm_codes g = {.x = &a, .w = &q->w, .y = y, .cells = q->cells.cells};
     float *score = malloc(2 * a.k * sizeof *score);
-    void *scratch = aligned_alloc(64, (sq_gemm_codes_scratch(&g) + 63) / 64 * 64);
-    enum sq_status status = sq_gemm_codes_check(&g, err);
-    if (status == SQ_OK && (!score || !scratch))
-        status = no_memory(q->w.n, q->w.k, err);
-    if (status == SQ_OK)
-        status = sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err);
-    if (status == SQ_OK)
-        sq_gemm_codes(&g, 0, m, scratch);
+    enum sq_status status =
+        score ? sq_codes_encode_act(&a, x, sq_grid_recipe(r)->select, q->mask, score, err)
+              : no_memory(q->w.n, q->w.k, err);
+    for (size_t i = 0; status == SQ_OK && i < n; i++)
+        status = multiply_codes(state[i], &a, y[i], err);
     free(score);
-    free(scratch);
     sq_codes_free(&a);
     return status;
 }
@@ -170,20 +179,51 @@ static enum sq_status apply_f16(const struct sq_grid_layer *q, const float *x, s
     return status;
 }
 
-enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
-                             float *y, struct sq_error *err)
+static bool is_of_codes(const struct sq_grid_layer *q, const struct sq_recipe *r)
+{
+    return !q->values && !q->packed.buffer && !r->is_act_f16;
+}
+
+// Of one recipe: whether activations have the same codes.
+static bool is_encoded_alike(const struct sq_grid_layer *a, const struct sq_grid_layer *b,
+                             const struct sq_recipe *r)
+{
+    return is_of_codes(a, r) && is_of_codes(b, r) && a->w.k == b->w.k && !a->mask == !b->mask &&
+           (!a->mask || memcmp(a->mask, b->mask, a->w.k) == 0);
+}
+
+// from[m][k]: rotated where the recipe says so.
+static enum sq_status apply_one(const void *state, const struct sq_recipe *r, const float *from,
+                                size_t m, float *y, struct sq_error *err)
 {
     const struct sq_grid_layer *q = state;
+    return q->values ? sq_grid_apply_values(q, r, from, m, y, err)
+           : q->packed.buffer
+               ? sq_cells_apply(&q->cells, from, m, q->w.k_orig, r->act.low_bits, y, err)
+           : r->is_act_f16 ? apply_f16(q, from, m, y, err)
+                           : apply_codes(&state, 1, r, from, m, &y, err);
+}
+
+enum sq_status sq_grid_apply_shared(const void *const *state, size_t n, const struct sq_recipe *r,
+                                    const float *x, size_t m, float *const *y, struct sq_error *err)
+{
+    const struct sq_grid_layer *q = state[0];
     float *rotated = NULL;
+    bool is_alike = n > 1;
+    for (size_t i = 1; i < n; i++)
+        is_alike = is_alike && is_encoded_alike(q, state[i], r);
     if (q->rotation)
         SQ_TRY(sq_grid_rotated(q->rotation, x, m, q->w.k_orig, &rotated, err));
     const float *from = rotated ? rotated : x;
-    const enum sq_status status =
-        q->values ? sq_grid_apply_values(q, r, from, m, y, err)
-        : q->packed.buffer
-            ? sq_cells_apply(&q->cells, from, m, q->w.k_orig, r->act.low_bits, y, err)
-        : r->is_act_f16 ? apply_f16(q, from, m, y, err)
-                        : apply_codes(q, r, from, m, y, err);
+    enum sq_status status = is_alike ? apply_codes(state, n, r, from, m, y, err) : SQ_OK;
+    for (size_t i = 0; !is_alike && status == SQ_OK && i < n; i++)
+        status = apply_one(state[i], r, from, m, y[i], err);
     free(rotated);
     return status;
+}
+
+enum sq_status sq_grid_apply(const void *state, const struct sq_recipe *r, const float *x, size_t m,
+                             float *y, struct sq_error *err)
+{
+    return sq_grid_apply_shared(&state, 1, r, x, m, &y, err);
 }
