@@ -3,14 +3,14 @@
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
 # (descriptor, operands, outputs) with four memories, and sixteen descriptors that must be refused, each followed by a layer that
-# must be right. Sampled: shapes, blocks and their order, ragged blocks, illegal operands, waits of host and memory, polling and
+# must be right; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
 
-sq cosim --block top --point quick --cases 24 --seed "$SEED" --json
-ok "two points" clean 60000
+sq cosim --block top --point quick --cases 28 --seed "$SEED" --json
+ok "two points" clean 300000
 
 sq cosim --block top --layers --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
 ok "a layer on the chip" clean 15000

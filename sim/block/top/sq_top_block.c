@@ -40,8 +40,10 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     return sq_case_alloc(c, err); // the environment brings the work
 }
 
-// Every fault in every beat of a short layer, with four memories; every wrong descriptor.
-enum { MEMORIES = 4, DIRECTED = MEMORIES + 1 };
+// Every fault in every beat of a short layer, with four memories; every wrong descriptor; a reset in every
+// cycle of a layer, behind one that was whole.
+enum { MEMORIES = 4, REFUSED = MEMORIES, RESETS, DIRECTED };
+enum { RESET_EVERY = 600, N_RESETS = 400 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
@@ -51,9 +53,13 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                                                                       : 0,
                                     .n = {number == 1 ? 40 : number - 1, 1, 2, 64},
                                     .seed = sq_rng_next(rng),
-                                    .what = is_faults ? SQ_HOST_FAULTS : SQ_HOST_REFUSED,
-                                    .end = is_faults ? sq_host_n_faults(c->point->value)
-                                                     : SQ_HOST_N_REFUSED};
+                                    .what = is_faults           ? SQ_HOST_FAULTS
+                                            : number == REFUSED ? SQ_HOST_REFUSED
+                                                                : SQ_HOST_LATE,
+                                    .end = is_faults           ? sq_host_n_faults(c->point->value)
+                                           : number == REFUSED ? SQ_HOST_N_REFUSED
+                                                               : N_RESETS};
+    c->reset_every = number == RESETS ? RESET_EVERY : 0;
     return sq_case_alloc(c, err);
 }
 

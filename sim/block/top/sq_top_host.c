@@ -38,6 +38,7 @@ struct host {
     struct sq_env_choice choice;
     struct sq_rng rng;
     uint32_t number; // of the layer
+    uint32_t idle;   // cycles before its first access
     enum step step;
     bool has_irq; // enabled
     uint64_t waited;
@@ -233,7 +234,7 @@ static void begin_layer(struct host *h)
     struct sq_rng rng = {(h->choice.seed + h->number) * UINT64_C(0x9e3779b97f4a7c15)};
     struct sq_top_layer l = short_layer;
     const uint32_t what = h->choice.what, half = h->number / 2;
-    const bool is_bad = what != SQ_HOST_ANY && h->number % 2 == 0;
+    const bool is_bad = what != SQ_HOST_ANY && what != SQ_HOST_LATE && h->number % 2 == 0;
     (void)sq_rng_next(&rng);
     memset(&h->work, 0, sizeof h->work);
     h->step = DESCRIPTOR;
@@ -484,6 +485,7 @@ static void init(const unsigned *value, const struct sq_env_choice *choice, void
     h->number = choice->begin;
     sq_axi_memory_init(&h->memory, value[SQ_TOP_DATA_W], choice, &content, h);
     h->step = NEXT;
+    h->idle = choice->what == SQ_HOST_LATE ? choice->begin : 0;
     if (h->number < choice->end)
         begin_layer(h);
 }
@@ -553,7 +555,9 @@ static const char *clock_steps(struct host *h, bool irq)
             begin_layer(h);
         return NULL;
     }
-    if (!h->access.is_there && h->step != NEXT)
+    if (h->idle > 0)
+        h->idle--;
+    else if (!h->access.is_there && h->step != NEXT)
         begin_step(h);
     return NULL;
 }

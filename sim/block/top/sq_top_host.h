@@ -23,6 +23,8 @@ enum sq_host_what {
                    // that must be refused
     SQ_HOST_FAULTS, // a short layer with every fault of the bus in every beat, a good one behind each
     SQ_HOST_REFUSED, // every way in which a descriptor can be wrong, a good one behind each
+    SQ_HOST_LATE, // a short layer again and again; behind reset number n the host waits n cycles, so
+                  // that resets at equal distances come in every cycle of a layer
     SQ_HOST_WHATS,
 };
 // Layers of FAULTS and of REFUSED.
