@@ -22,6 +22,11 @@ $(BUILD)/tests/%: tests/%.c $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
 	$(Q)$(CCACHE) $(CC) $(CFLAGS_ALL) -c $< -o $@.o
 	$(Q)$(CC) $(CFLAGS_ALL) $@.o $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS) -lcmocka -o $@
 
+# What it tests is of the program, not of the library.
+CLI_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/cli/sq_cli*.c))
+$(BUILD)/tests/unit/test_cli_table: $(CLI_OBJ)
+$(BUILD)/tests/unit/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a $(LDLIBS)
+
 # ---- tiers: what each finds and how long it takes is in tests/README.md ---------------------------
 ## t (start): run one test: make t T=unit/test_gqsa, T=cli/area.t, T="unit/test_gemm every_*"
 .PHONY: t for-cli for-rtl for-formal for-fuzz for-gpu

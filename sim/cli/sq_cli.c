@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -66,7 +67,16 @@ const char *sq_cli_text(const char *text)
 json_t *sq_cli_json_text(const char *text)
 {
     json_t *string = json_string(text);
-    return string ? string : json_string(sq_cli_text(text));
+    if (string)
+        return string;
+    const size_t cap = SQ_QUOTE_GROWTH * strlen(text) + 1;
+    char *quoted = malloc(cap);
+    if (!quoted)
+        return NULL;
+    sq_quote_text(quoted, cap, text);
+    string = json_string(quoted);
+    free(quoted);
+    return string;
 }
 
 // ---- errors ---------------------------------------------------------------------------------
@@ -329,27 +339,31 @@ const char *sq_cli_home(void)
     return home;
 }
 
-static char *join(const char *folder, const char *relative)
+// What is cut is longer than the system's paths.
+static const char *join(const char *folder, const char *relative)
 {
-    size_t n = strlen(folder) + strlen(relative) + 2;
-    char *path = malloc(n);
-    if (!path) {
-        struct sq_error err;
-        SQ_FAIL(&err, SQ_ERR_MEMORY, "no memory for the name of a file");
-        exit(sq_cli_fail("", &err));
-    }
-    snprintf(path, n, "%s/%s", folder, relative);
-    return path;
+    static char path[8][PATH_MAX + 256];
+    static unsigned next;
+    next = (next + 1) % 8;
+    snprintf(path[next], sizeof path[next], "%s/%s", folder, relative);
+    return path[next];
 }
 
-char *sq_cli_home_path(const char *relative)
+const char *sq_cli_home_path(const char *relative)
 {
     return join(sq_cli_home(), relative);
 }
 
-char *sq_cli_cache_path(const char *relative)
+const char *sq_cli_cache_path(const char *relative)
 {
     char root[4096 + 64];
     sq_cache_root(sq_cli_home(), root, sizeof root);
     return join(root, relative);
+}
+
+const char *sq_cli_model(const char *given)
+{
+    static char embedded[PATH_MAX + 256];
+    snprintf(embedded, sizeof embedded, "%s/traces/tiny-llama", sq_cli_home());
+    return given ? given : embedded;
 }

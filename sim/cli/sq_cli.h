@@ -132,12 +132,12 @@ json_t *sq_cli_provenance(const char *data, const char *basis, uint64_t seed);
 // a share/sqsim/traces (build/ and build/san/ differ). Static string.
 const char *sq_cli_home(void);
 
-// home/relative in memory the caller frees: the embedded defaults, e.g. "traces/tiny-llama". Ends
-// the program with a sentence where there is no memory.
-char *sq_cli_home_path(const char *relative);
-
+// home/relative. Static memory, valid until the eighth call after this one; one thread.
+const char *sq_cli_home_path(const char *relative);
 // The same below where tools keep what they made (sq_cache_root): "synth".
-char *sq_cli_cache_path(const char *relative);
+const char *sq_cli_cache_path(const char *relative);
+// The model that was given, or, NULL, the embedded one: traces/tiny-llama.
+const char *sq_cli_model(const char *given);
 
 // "c80c618-dirty": git describe of the sources, or "unknown".
 const char *sq_cli_revision(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cli_core.h"
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_format_ops.h"
 
 // ---- banks --------------------------------------------------------------------------------------
@@ -47,15 +48,13 @@ void sq_cli_banks_text(const struct sq_format *f, char text[64])
     sq_banks_text(f, text);
 }
 
-void sq_cli_banks_json(const struct sq_format *f, json_t *object)
+json_t *sq_cli_banks_json(const struct sq_format *f)
 {
-    json_object_set_new(object, "format", json_string(sq_core_format_names[0]));
-    json_object_set_new(object, "high_bits", json_integer(f->high_bits));
-    json_object_set_new(object, "low_bits", json_integer(f->low_bits));
-    json_object_set_new(object, "bank", json_integer(f->bank));
-    json_object_set_new(object, "high_per_bank", json_integer(f->high_per_bank));
-    json_object_set_new(object, "sparsity", json_real(sq_format_sparsity(f)));
-    json_object_set_new(object, "group", json_integer(f->group));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("format", sq_core_format_names[0], "high_bits", f->high_bits),
+        SQ_KEYS("low_bits", f->low_bits, "bank", f->bank, "high_per_bank", f->high_per_bank),
+        SQ_KEYS("sparsity", sq_format_sparsity(f), "group", f->group), SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 // ---- core ---------------------------------------------------------------------------------------
@@ -98,12 +97,11 @@ enum sq_status sq_cli_core_config(const struct sq_cli_core *core, const struct s
     return status == SQ_OK ? SQ_OK : SQ_FAIL(err, status, "--%.200s", inner.text);
 }
 
-void sq_cli_core_json(const struct sq_core_config *config, json_t *object)
+json_t *sq_cli_core_json(const struct sq_core_config *c)
 {
-    json_object_set_new(object, "rows", json_integer(config->rows));
-    json_object_set_new(object, "cols", json_integer(config->cols));
-    json_object_set_new(object, "low_lanes", json_integer(config->low_lanes));
-    json_object_set_new(object, "high_lanes", json_integer(config->high_lanes));
-    json_object_set_new(object, "act_bits", json_integer(config->act_bits));
-    json_object_set_new(object, "gather", json_string(gathers[config->gather]));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("rows", c->rows, "cols", c->cols, "low_lanes", c->low_lanes),
+        SQ_KEYS("high_lanes", c->high_lanes, "act_bits", c->act_bits, "gather", gathers[c->gather]),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }

@@ -24,9 +24,9 @@ enum sq_status sq_cli_banks_end(void *banks, struct sq_error *err);
 
 // "SQ(8,4,32,0.75) G=128" or "... G=row" into text[64].
 void sq_cli_banks_text(const struct sq_format *f, char text[64]);
-// The same as keys of a JSON object: format, high_bits, low_bits, bank, high_per_bank, sparsity,
-// group (0 = row).
-void sq_cli_banks_json(const struct sq_format *f, json_t *object);
+// The same as a JSON object: format, high_bits, low_bits, bank, high_per_bank, sparsity, group (0 =
+// row).
+json_t *sq_cli_banks_json(const struct sq_format *f);
 
 // --rows --cols --low-lanes --high-lanes --gather: what a core has besides its format. After
 // sq_cli_parse sq_cli_core_config() joins it with the banks.
@@ -41,7 +41,7 @@ enum sq_status sq_cli_core_end(void *core, struct sq_error *err);
 enum sq_status sq_cli_core_config(const struct sq_cli_core *core, const struct sq_cli_banks *banks,
                                   struct sq_core_config *config, struct sq_error *err);
 // Keys rows, cols, low_lanes, high_lanes, act_bits, gather.
-void sq_cli_core_json(const struct sq_core_config *config, json_t *object);
+json_t *sq_cli_core_json(const struct sq_core_config *config);
 
 #define SQ_CLI_BANKS(...) SQ_CLI_PART(sq_cli_banks_rows, __VA_ARGS__, .end = sq_cli_banks_end)
 #define SQ_CLI_CORE(...) SQ_CLI_PART(sq_cli_core_rows, __VA_ARGS__, .end = sq_cli_core_end)

@@ -283,8 +283,9 @@ static json_t *json_value(const struct sq_format_option *o, const struct sq_reci
     }
 }
 
-void sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope, json_t *object)
+json_t *sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope)
 {
+    json_t *object = json_object();
     json_object_set_new(object, "format", json_string(r->format->name));
     for (const struct sq_format_option *o = r->format->option; o->name; o++) {
         char key[32];
@@ -294,4 +295,5 @@ void sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope, json_t *objec
         if (o->shown & scope)
             json_object_set_new(object, key, json_value(o, r));
     }
+    return object;
 }

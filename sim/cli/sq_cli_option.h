@@ -37,7 +37,7 @@ enum sq_status sq_cli_recipe(const struct sq_cli_options *in, struct sq_recipe *
 enum sq_status sq_cli_recipe_of(const struct sq_cli_options *in, const struct sq_format_ops *f,
                                 unsigned scope, struct sq_recipe *r, struct sq_error *err);
 
-// Key format, and those that the format's table shows in this scope.
-void sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope, json_t *object);
+// An object of key format, and of those that the format's table shows in this scope.
+json_t *sq_cli_recipe_json(const struct sq_recipe *r, unsigned scope);
 
 #endif

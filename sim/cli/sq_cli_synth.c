@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cli_synth.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "sim/cli/sq_cli.h"
@@ -13,11 +12,6 @@ enum sq_status sq_cli_synth_open(struct sq_synth *synth, const char *liberty, st
                        "%s is missing; Debian has it in package qflow-tech-osu018, or name another "
                        "library with --liberty",
                        SQ_CLI_LIBERTY);
-    char *rtl = sq_cli_home_path("rtl"), *cache = sq_cli_cache_path("synth");
-    const enum sq_status status =
-        rtl && cache ? sq_synth_open(synth, rtl, liberty ? liberty : SQ_CLI_LIBERTY, cache, err)
-                     : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
-    free(rtl);
-    free(cache);
-    return status;
+    return sq_synth_open(synth, sq_cli_home_path("rtl"), liberty ? liberty : SQ_CLI_LIBERTY,
+                         sq_cli_cache_path("synth"), err);
 }

@@ -27,11 +27,11 @@ void sq_cli_text_of(const struct sq_token_source *s, const struct sq_tokens *t, 
                  t->n_sequences == 1 ? "" : "s");
 }
 
-void sq_cli_text_json(const struct sq_token_source *s, const struct sq_tokens *t, json_t *o)
+json_t *sq_cli_text_json(const struct sq_token_source *s, const struct sq_tokens *t)
 {
-    const bool is = s->text;
-    json_object_set_new(o, "sequences", json_integer((json_int_t)t->n_sequences));
-    json_object_set_new(o, "window", is ? json_integer((json_int_t)s->window) : json_null());
-    json_object_set_new(o, "stride", is ? json_integer((json_int_t)s->stride) : json_null());
-    json_object_set_new(o, "bos", is ? json_string(sq_bos_name(s->bos)) : json_null());
+    const json_int_t n = (json_int_t)t->n_sequences;
+    if (!s->text)
+        return json_pack("{s:I, s:n, s:n, s:n}", "sequences", n, "window", "stride", "bos");
+    return json_pack("{s:I, s:I, s:I, s:s}", "sequences", n, "window", (json_int_t)s->window,
+                     "stride", (json_int_t)s->stride, "bos", sq_bos_name(s->bos));
 }

@@ -15,8 +15,7 @@ extern const struct sq_cli_row sq_cli_text_rows[];
 // read.
 void sq_cli_text_of(const struct sq_token_source *source, const struct sq_tokens *tokens,
                     char text[160]);
-// The same as keys sequences, window, stride, bos; the last three null for a token file.
-void sq_cli_text_json(const struct sq_token_source *source, const struct sq_tokens *tokens,
-                      json_t *object);
+// The same as an object: sequences, window, stride, bos; the last three null for a token file.
+json_t *sq_cli_text_json(const struct sq_token_source *source, const struct sq_tokens *tokens);
 
 #endif

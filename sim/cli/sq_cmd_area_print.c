@@ -2,8 +2,10 @@
 // What `sqsim area` prints (sq_cmd_area.h).
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_area.h"
 
 static const char basis[] = "measured: synthesis by Yosys, delays by OpenSTA, before layout";
@@ -35,23 +37,65 @@ static void parameters_text(const struct sq_synth_block *b, char *text, size_t s
                                b->param[i].value);
 }
 
-// ---- text -------------------------------------------------------------------------------------
+// ---- rows -------------------------------------------------------------------------------------
 
-static void print_row(FILE *out, const struct sq_area_table *t, const struct sq_area_row *row)
+// Numbers of ten digits: sums of the library's areas.
+static void put_line(FILE *out, json_t *o)
+{
+    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(10));
+    if (text)
+        fprintf(out, "%s\n", text);
+    free(text);
+    json_decref(o);
+}
+
+static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
+                    const struct sq_area_row *row)
 {
     const struct sq_synth_result *r = &row->result;
-    char parameters[256], delay[32] = "-", weight[32] = "-";
-    parameters_text(&row->synth, parameters, sizeof parameters);
-    if (r->has_delay)
-        snprintf(delay, sizeof delay, "%.2f", r->critical_path_ns);
-    if (isfinite(per_weight(row)))
-        snprintf(weight, sizeof weight, "%.2f", per_weight(row));
-    if (t->has_periods)
-        fprintf(out, "%9.3f %-4s", row->period_ns, meets(row) ? "yes" : "no");
-    fprintf(out, "%-22s %12.2f %10.1f %7u %6.1f%% %8s %10s %-6s %s\n", sq_area_title(&row->block),
-            r->area, r->nand2_equivalents, r->n_cells, 100 * sequential_share(r), delay, weight,
-            t->has_periods ? sq_synth_recipe_name(row->synth.recipe) : r->mapper, parameters);
+    const double weights = sq_area_weights_per_cycle(&row->block);
+    const char *recipe = sq_synth_recipe_name(row->synth.recipe);
+    const bool has = t->has_periods;
+    json_t *parameters = json_object(), *cells = json_object();
+    char text[256];
+    parameters_text(&row->synth, text, sizeof text);
+    for (size_t i = 0; i < row->synth.n_params; i++)
+        json_object_set_new(parameters, row->synth.param[i].name,
+                            json_integer(row->synth.param[i].value));
+    for (size_t i = 0; i < r->n_types; i++)
+        json_object_set_new(cells, r->cell[i].name, json_integer(r->cell[i].count));
+    const struct sq_cli_column columns[] = {
+        SQ_COLUMN(NULL, row->period_ns, "period", 9, .unit = "ns", .as = "%.3f", .is_absent = !has),
+        SQ_COLUMN(NULL, meets(row), "met", -3, .is_absent = !has),
+        SQ_COLUMN("block", sq_area_title(&row->block), "block", -22),
+        SQ_KEYS("module", row->synth.top, "parameters", parameters),
+        SQ_KEY_IF(row->synth.is_foreign, "clock", *r->clock ? r->clock : NULL),
+        SQ_KEYS("keep_parts", t->keeps_parts),
+        SQ_COLUMN("area_um2", r->area, "area", 12, .unit = "um2", .as = "%.2f"),
+        SQ_COLUMN("nand2_equivalents", r->nand2_equivalents, "NAND2", 10, .as = "%.1f"),
+        SQ_COLUMN(NULL, r->n_cells, "cells", 7),
+        SQ_COLUMN(NULL, sequential_share(r), "flops", 7, .as = "%.1f%%", .scale = 100),
+        SQ_COLUMN("critical_path_ns", r->has_delay ? r->critical_path_ns : NAN, "path", 8,
+                  .unit = "ns", .as = "%.2f"),
+        SQ_KEY_IF(has, "period_ns", row->period_ns),
+        SQ_KEY_IF(has, "is_met", meets(row)),
+        SQ_KEY_IF(has, "recipe", recipe),
+        SQ_KEY_IF(has, "target_ps", row->synth.target_ps),
+        SQ_KEYS("sequential_share", sequential_share(r), "weights_per_cycle",
+                weights > 0 ? weights : NAN),
+        SQ_COLUMN("um2_per_weight_cycle", per_weight(row), "um2/(w/c)", 10, .as = "%.2f"),
+        SQ_COLUMN(NULL, has ? recipe : r->mapper, "map", -6),
+        SQ_COLUMN(NULL, text, "parameters", 0),
+        SQ_KEYS("mapper", r->mapper, "n_cells", r->n_cells, "cells", cells),
+        SQ_KEYS("liberty", t->liberty, "provenance", sq_cli_provenance(NULL, basis, 0)),
+        SQ_COLUMNS_END};
+    if (out->is_json)
+        put_line(out->out, sq_cli_object(columns));
+    else
+        sq_cli_put(out, columns);
 }
+
+// ---- text -------------------------------------------------------------------------------------
 
 // The area of a part of the gather that `row` stands for, or -1.
 static double part_area(const struct sq_area_table *t, const struct sq_area_row *row,
@@ -70,7 +114,7 @@ static double part_area(const struct sq_area_table *t, const struct sq_area_row 
 // Rank and select are shared by the tokens of a column, the mux is paid by every PE.
 static void print_gathers(FILE *out, const struct sq_area_table *t)
 {
-    bool has_head = false;
+    struct sq_cli_table table = {.out = out};
     for (size_t i = 0; i < t->n; i++) {
         const struct sq_area_row *row = &t->row[i];
         const struct sq_core_config *c = &row->block.config;
@@ -79,15 +123,19 @@ static void print_gathers(FILE *out, const struct sq_area_table *t)
         const double mux = part_area(t, row, SQ_AREA_GATHER_MUX);
         if (row->block.kind != SQ_AREA_GATHER_MUX || rank < 0 || select < 0 || mux < 0)
             continue;
-        if (!has_head)
-            fprintf(out,
-                    "\nLogic of the gather per weight and cycle, um2 (rank and select once "
-                    "per column, mux once per PE):\n%-10s %5s %5s %10s %10s %10s %10s\n",
-                    "gather", "bank", "k", "rank", "select", "mux", "sum");
-        has_head = true;
-        fprintf(out, "%-10s %5u %5u %10.2f %10.2f %10.2f %10.2f\n",
-                c->gather == SQ_GATHER_LOG ? "log" : "crossbar", c->bank, c->high_per_bank,
-                rank / c->bank, select / c->bank, mux / c->bank, (rank + select + mux) / c->bank);
+        if (!table.has_head)
+            fprintf(out, "\nLogic of the gather per weight and cycle, um2 (rank and select once "
+                         "per column, mux once per PE):\n");
+        const struct sq_cli_column columns[] = {
+            SQ_COLUMN(NULL, c->gather == SQ_GATHER_LOG ? "log" : "crossbar", "gather", -10),
+            SQ_COLUMN(NULL, c->bank, "bank", 5),
+            SQ_COLUMN(NULL, c->high_per_bank, "k", 5),
+            SQ_COLUMN(NULL, rank / c->bank, "rank", 10, .as = "%.2f"),
+            SQ_COLUMN(NULL, select / c->bank, "select", 10, .as = "%.2f"),
+            SQ_COLUMN(NULL, mux / c->bank, "mux", 10, .as = "%.2f"),
+            SQ_COLUMN(NULL, (rank + select + mux) / c->bank, "sum", 10, .as = "%.2f"),
+            SQ_COLUMNS_END};
+        sq_cli_put(&table, columns);
     }
 }
 
@@ -106,85 +154,26 @@ void sq_area_print_text(FILE *out, const struct sq_area_table *t)
             "# Measured by synthesis, before layout. Area: sum of cells, um2 (assumed, Liberty "
             "gives no unit); 1 NAND2 = %s = %g.\n",
             t->synth->lib.nand2->name, t->synth->lib.nand2->area);
-    if (t->has_periods)
-        fprintf(out, "%9s %-4s", "period ns", "met");
-    fprintf(out, "%-22s %12s %10s %7s %7s %8s %10s %-6s %s\n", "block", "area um2", "NAND2",
-            "cells", "flops", "path ns", "um2/(w/c)", "map", "parameters");
+    struct sq_cli_table table = {.out = out};
     for (size_t i = 0; i < t->n; i++)
-        print_row(out, t, &t->row[i]);
+        put_row(&table, t, &t->row[i]);
     if (!t->has_periods)
         print_gathers(out, t);
-}
-
-// ---- JSON -------------------------------------------------------------------------------------
-
-static void put_line(FILE *out, json_t *o)
-{
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(10));
-    if (text)
-        fprintf(out, "%s\n", text);
-    free(text);
-    json_decref(o);
-}
-
-static json_t *json_row(const struct sq_area_table *t, const struct sq_area_row *row)
-{
-    const struct sq_synth_result *r = &row->result;
-    json_t *o = json_object(), *parameters = json_object(), *cells = json_object();
-    for (size_t i = 0; i < row->synth.n_params; i++)
-        json_object_set_new(parameters, row->synth.param[i].name,
-                            json_integer(row->synth.param[i].value));
-    for (size_t i = 0; i < r->n_types; i++)
-        json_object_set_new(cells, r->cell[i].name, json_integer(r->cell[i].count));
-    json_object_set_new(o, "block", json_string(sq_area_title(&row->block)));
-    json_object_set_new(o, "module", json_string(row->synth.top));
-    json_object_set_new(o, "parameters", parameters);
-    if (row->synth.is_foreign)
-        json_object_set_new(o, "clock", *r->clock ? json_string(r->clock) : json_null());
-    json_object_set_new(o, "keep_parts", json_boolean(t->keeps_parts));
-    json_object_set_new(o, "area_um2", json_real(r->area));
-    json_object_set_new(o, "nand2_equivalents", json_real(r->nand2_equivalents));
-    json_object_set_new(o, "critical_path_ns",
-                        r->has_delay ? json_real(r->critical_path_ns) : json_null());
-    if (t->has_periods) {
-        json_object_set_new(o, "period_ns", json_real(row->period_ns));
-        json_object_set_new(o, "is_met", json_boolean(meets(row)));
-        json_object_set_new(o, "recipe", json_string(sq_synth_recipe_name(row->synth.recipe)));
-        json_object_set_new(o, "target_ps", json_integer(row->synth.target_ps));
-    }
-    json_object_set_new(o, "sequential_share", json_real(sequential_share(r)));
-    const double weights = sq_area_weights_per_cycle(&row->block);
-    json_object_set_new(o, "weights_per_cycle", weights > 0 ? json_real(weights) : json_null());
-    json_object_set_new(o, "um2_per_weight_cycle",
-                        weights > 0 ? json_real(per_weight(row)) : json_null());
-    json_object_set_new(o, "mapper", json_string(r->mapper));
-    json_object_set_new(o, "n_cells", json_integer(r->n_cells));
-    json_object_set_new(o, "cells", cells);
-    json_object_set_new(o, "liberty", sq_cli_json_text(t->liberty));
-    json_object_set_new(o, "provenance", sq_cli_provenance(NULL, basis, 0));
-    return o;
 }
 
 void sq_area_print_json(FILE *out, const struct sq_area_table *t)
 {
     char digest[SQ_DIGEST_SIZE];
-    json_t *o = json_object();
     const struct sq_liberty *lib = &t->synth->lib;
+    const char *sta = t->synth->sta_version, *adder = lib->adder.cell;
+    struct sq_cli_table table = {.out = out, .is_json = true};
     sq_digest_hex(t->synth->liberty_digest, digest);
     for (size_t i = 0; i < t->n; i++)
-        put_line(out, json_row(t, &t->row[i]));
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "command", sq_cli_json_text(t->command));
-    json_object_set_new(o, "rows", json_integer((json_int_t)t->n));
-    json_object_set_new(o, "liberty", sq_cli_json_text(t->liberty));
-    json_object_set_new(o, "liberty_digest", json_string(digest));
-    json_object_set_new(o, "nand2", json_string(lib->nand2->name));
-    json_object_set_new(o, "nand2_um2", json_real(lib->nand2->area));
-    json_object_set_new(o, "full_adder",
-                        lib->adder.cell[0] ? json_string(lib->adder.cell) : json_null());
-    json_object_set_new(o, "yosys", json_string(t->synth->yosys_version));
-    json_object_set_new(
-        o, "sta", t->synth->sta_version[0] ? json_string(t->synth->sta_version) : json_null());
-    json_object_set_new(o, "provenance", sq_cli_provenance(NULL, basis, 0));
-    put_line(out, o);
+        put_row(&table, t, &t->row[i]);
+    const struct sq_cli_column columns[] = {
+        SQ_KEYS("command", t->command, "rows", t->n, "liberty", t->liberty),
+        SQ_KEYS("liberty_digest", digest, "nand2", lib->nand2->name, "nand2_um2", lib->nand2->area),
+        SQ_KEYS("full_adder", *adder ? adder : NULL, "yosys", t->synth->yosys_version),
+        SQ_KEYS("sta", *sta ? sta : NULL), SQ_COLUMNS_END};
+    put_line(out, sq_cli_summary(columns, sq_cli_provenance(NULL, basis, 0)));
 }

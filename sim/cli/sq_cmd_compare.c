@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_compare.h"
 #include "sim/gpu/sq_gpu_compare.h"
 #include "sim/gpu/sq_gpu_fit.h"
@@ -161,15 +162,11 @@ static enum sq_status calibrate(const struct arguments *in, const struct sq_gpu_
         sq_compare_print_left(&g->left);
         return SQ_OK;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "rows", json_integer((json_int_t)g->n));
-    json_object_set_new(o, "calibration_rows", json_integer((json_int_t)n_rows));
-    json_object_set_new(o, "mean_abs_error", json_real(error));
-    json_object_set_new(o, "outliers", sq_compare_json_outliers(gpu, g));
-    json_object_set_new(o, "left_out", sq_compare_json_left(&g->left));
-    json_object_set_new(o, "provenance", sq_cli_provenance("real", "fitted", 0));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("rows", g->n, "calibration_rows", n_rows, "mean_abs_error", error),
+        SQ_KEYS("outliers", sq_compare_json_outliers(gpu, g)),
+        SQ_KEYS("left_out", sq_compare_json_left(&g->left)), SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("real", "fitted", 0));
     return SQ_OK;
 }
 
@@ -222,30 +219,24 @@ static size_t left_out(const struct sq_gpu_records *g)
 
 static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comparison *c)
 {
+    struct sq_cli_table table = {.is_json = true};
     for (size_t i = 0; i < c->n; i++) {
         const struct sq_gpu_point *p = &c->point[i];
+        const struct sq_gpu_gemm *g = &p->gemm;
         char reason[64];
-        json_t *o = json_object();
         sq_gpu_reason(&p->predicted, reason);
-        json_object_set_new(o, "machine", sq_cli_json_text(gpu->name));
-        json_object_set_new(o, "dtype", json_string(sq_gpu_dtype_name(p->gemm.dtype)));
-        json_object_set_new(o, "sparsity", json_string(sq_compare_sparsity(&p->gemm)));
-        json_object_set_new(o, "m", json_integer((json_int_t)p->gemm.m));
-        json_object_set_new(o, "n", json_integer((json_int_t)p->gemm.n));
-        json_object_set_new(o, "k", json_integer((json_int_t)p->gemm.k));
-        if (p->name[0])
-            json_object_set_new(o, "name", sq_cli_json_text(p->name));
-        json_object_set_new(o, "timed", json_string(sq_gpu_timed_name(p->gemm.timed)));
-        json_object_set_new(o, "measured_us", json_real(1e6 * p->measured_s));
-        if (p->high_s > 0) {
-            json_object_set_new(o, "p10_us", json_real(1e6 * p->low_s));
-            json_object_set_new(o, "p90_us", json_real(1e6 * p->high_s));
-        }
-        json_object_set_new(o, "predicted_us", json_real(1e6 * p->predicted.seconds));
-        json_object_set_new(o, "quantize_us", json_real(1e6 * p->predicted.quantize_s));
-        json_object_set_new(o, "error", json_real(p->error));
-        json_object_set_new(o, "reason", json_string(reason));
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("machine", gpu->name, "dtype", sq_gpu_dtype_name(g->dtype)),
+            SQ_KEYS("sparsity", sq_compare_sparsity(g), "m", g->m, "n", g->n, "k", g->k),
+            SQ_KEY_IF(p->name[0], "name", p->name),
+            SQ_KEYS("timed", sq_gpu_timed_name(g->timed), "measured_us", 1e6 * p->measured_s),
+            SQ_KEY_IF(p->high_s > 0, "p10_us", 1e6 * p->low_s),
+            SQ_KEY_IF(p->high_s > 0, "p90_us", 1e6 * p->high_s),
+            SQ_KEYS("predicted_us", 1e6 * p->predicted.seconds),
+            SQ_KEYS("quantize_us", 1e6 * p->predicted.quantize_s, "error", p->error),
+            SQ_KEYS("reason", reason),
+            SQ_COLUMNS_END};
+        sq_cli_put(&table, row);
     }
 }
 
@@ -253,42 +244,27 @@ static void print_json_points(const struct sq_gpu *gpu, const struct sq_gpu_comp
 static void print_json_summary(const char *machine, const char *records, size_t skipped,
                                const struct sq_gpu_lefts *left, const struct sq_gpu_comparison *c)
 {
-    const struct {
-        const char *key;
-        double value;
-    } figures[] = {{"median_abs_error", c->median_abs_error},
-                   {"mean_abs_error", c->mean_abs_error},
-                   {"median_speedup_error", c->median_speedup_error},
-                   {"spearman", c->spearman},
-                   {"spearman_24", c->spearman_24},
-                   {"spearman_latency", c->spearman_latency},
-                   {"roofline_error", c->roofline_error},
-                   {"roofline_speedup_error", c->roofline_speedup_error},
-                   {"roofline_spearman", c->roofline_spearman}};
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "machine", sq_cli_json_text(machine));
-    json_object_set_new(o, "rows", json_integer((json_int_t)c->n));
-    json_object_set_new(o, "calibration_rows", json_integer((json_int_t)c->n_calibration));
-    json_object_set_new(o, "below_min_m", json_integer((json_int_t)c->n_below));
-    json_object_set_new(o, "not_modelled", json_integer((json_int_t)skipped));
-    json_object_set_new(o, "speedups", json_integer((json_int_t)c->n_speedups));
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        json_object_set_new(o, figures[i].key,
-                            isfinite(figures[i].value) ? json_real(figures[i].value) : json_null());
-    json_object_set_new(o, "left_out", sq_compare_json_left(left));
-    json_object_set_new(o, "records", sq_cli_json_text(records));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance("real", "modelled, against measured times", 0));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", machine, "rows", c->n, "calibration_rows", c->n_calibration),
+        SQ_KEYS("below_min_m", c->n_below, "not_modelled", skipped, "speedups", c->n_speedups),
+        SQ_KEYS("median_abs_error", c->median_abs_error, "mean_abs_error", c->mean_abs_error),
+        SQ_KEYS("median_speedup_error", c->median_speedup_error, "spearman", c->spearman),
+        SQ_KEYS("spearman_24", c->spearman_24, "spearman_latency", c->spearman_latency),
+        SQ_KEYS("roofline_error", c->roofline_error),
+        SQ_KEYS("roofline_speedup_error", c->roofline_speedup_error),
+        SQ_KEYS("roofline_spearman", c->roofline_spearman),
+        SQ_KEYS("left_out", sq_compare_json_left(left), "records", records),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("real", "modelled, against measured times", 0));
 }
 
 // Rows of one data type and sparsity, or split between two data types.
-static void print_kind(const struct sq_gpu_comparison *c, const struct sq_gpu_gemm *kind,
-                       double *scratch)
+static void print_kind(struct sq_cli_table *table, const struct sq_gpu_comparison *c,
+                       const struct sq_gpu_gemm *kind, double *scratch)
 {
     size_t n = 0;
     double mean = 0, bias = 0;
+    char name[32];
     for (size_t i = 0; i < c->n; i++) {
         const struct sq_gpu_point *p = &c->point[i];
         if (p->gemm.dtype != kind->dtype || p->gemm.is_sparse != kind->is_sparse ||
@@ -298,23 +274,31 @@ static void print_kind(const struct sq_gpu_comparison *c, const struct sq_gpu_ge
         mean += fabs(p->error);
         bias += p->error;
     }
-    if (n > 0)
-        printf("%-5s %-6s %6zu %9.2f%% %9.2f%% %+9.2f%%\n", sq_gpu_dtype_name(kind->dtype),
-               sq_compare_sparsity(kind), n, 100 * sq_median(scratch, n), 100 * mean / (double)n,
-               100 * bias / (double)n);
+    if (n == 0)
+        return;
+    snprintf(name, sizeof name, "%-5s %s", sq_gpu_dtype_name(kind->dtype),
+             sq_compare_sparsity(kind));
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN(NULL, name, "kind", -12),
+        SQ_COLUMN(NULL, n, "rows", 6),
+        SQ_COLUMN(NULL, sq_median(scratch, n), "median", 10, .as = "%.2f%%", .scale = 100),
+        SQ_COLUMN(NULL, mean / (double)n, "mean", 10, .as = "%.2f%%", .scale = 100),
+        SQ_COLUMN(NULL, bias / (double)n, "bias", 10, .as = "%+.2f%%", .scale = 100),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
 }
 
 static void print_kinds(const struct sq_gpu *gpu, const struct sq_gpu_comparison *c,
                         double *scratch)
 {
-    printf("%-12s %6s %10s %10s %10s\n", "kind", "rows", "median", "mean", "bias");
+    struct sq_cli_table table = {.is_json = false};
     for (unsigned k = 0; k < gpu->n_kinds; k++) {
         struct sq_gpu_gemm kind = {.dtype = gpu->kind[k].dtype,
                                    .is_sparse = gpu->kind[k].is_sparse};
-        print_kind(c, &kind, scratch);
+        print_kind(&table, c, &kind, scratch);
         kind.low_share = 1;
         if (!kind.is_sparse)
-            print_kind(c, &kind, scratch);
+            print_kind(&table, c, &kind, scratch);
     }
 }
 

@@ -2,6 +2,7 @@
 // sqsim compare --cross: leave-one-GPU-out, the model and the roofline side by side.
 #include <math.h>
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_compare.h"
 #include "sim/gpu/sq_gpu_cross.h"
 
@@ -69,53 +70,43 @@ static void print_text(const struct sq_compare_input *in, const struct sq_gpu_cr
 
 static json_t *json_score(const struct sq_gpu_score *s)
 {
-    const double value[] = {s->error, s->speedup, s->speedup_error, s->rank};
-    static const char *const key[] = {"median_abs_error", "speedup", "median_speedup_error",
-                                      "spearman"};
-    json_t *o = json_object();
-    for (unsigned i = 0; i < 4; i++)
-        json_object_set_new(o, key[i], isfinite(value[i]) ? json_real(value[i]) : json_null());
-    return o;
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("median_abs_error", s->error, "speedup", s->speedup),
+        SQ_KEYS("median_speedup_error", s->speedup_error, "spearman", s->rank), SQ_COLUMNS_END};
+    return sq_cli_object(row);
+}
+
+static json_t *json_scores(const struct sq_gpu_score s[])
+{
+    return json_pack("{s:o, s:o}", "model", json_score(&s[SQ_GPU_MODEL]), "roofline",
+                     json_score(&s[SQ_GPU_ROOFLINE]));
 }
 
 static void print_json(const struct sq_compare_input *in, const struct sq_gpu_cross *cross)
 {
-    static const char *const fit[] = {"uncalibrated", "calibrated"};
+    struct sq_cli_table table = {.is_json = true};
     for (size_t i = 0; i < cross->n; i++) {
         const struct sq_gpu_cross_line *l = &cross->line[i];
         const bool is_all = l->file == SQ_GPU_CROSS_MAX;
         char text[16];
-        json_t *o = json_object();
-        json_object_set_new(o, "records",
-                            is_all ? json_string("all") : sq_cli_json_text(in->name[l->file]));
-        json_object_set_new(o, "machine",
-                            is_all ? json_string("all") : sq_cli_json_text(in->gpu[l->file].name));
-        json_object_set_new(o, "kind", json_string(rows_of(l, text)));
-        json_object_set_new(o, "m", json_string(l->is_small ? "1..64" : ">=128"));
-        json_object_set_new(o, "rows", json_integer((json_int_t)l->rows));
-        json_object_set_new(o, "speedups", json_integer((json_int_t)l->pairs));
-        json_object_set_new(o, "measured_speedup",
-                            isnan(l->speedup) ? json_null() : json_real(l->speedup));
-        for (unsigned own = 0; own < 2; own++)
-            json_object_set_new(o, fit[own],
-                                json_pack("{s:o, s:o}", "model",
-                                          json_score(&l->score[own][SQ_GPU_MODEL]), "roofline",
-                                          json_score(&l->score[own][SQ_GPU_ROOFLINE])));
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("records", is_all ? "all" : in->name[l->file]),
+            SQ_KEYS("machine", is_all ? "all" : in->gpu[l->file].name, "kind", rows_of(l, text)),
+            SQ_KEYS("m", l->is_small ? "1..64" : ">=128", "rows", l->rows, "speedups", l->pairs),
+            SQ_KEYS("measured_speedup", l->speedup, "uncalibrated", json_scores(l->score[0])),
+            SQ_KEYS("calibrated", json_scores(l->score[1])),
+            SQ_COLUMNS_END};
+        sq_cli_put(&table, row);
     }
-    const struct sq_gpu_law *law = &cross->law;
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "files", json_integer((json_int_t)in->n));
-    json_object_set_new(o, "law",
-                        json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "share",
-                                  law->share, "per_watt", law->per_watt, "watts", law->watts,
-                                  "sparse", law->sparse, "quantize", law->quantize, "launch_us",
-                                  1e6 * law->launch_s, "alone", law->alone, "dram", law->dram,
-                                  "tail", law->tail, "knee", law->knee));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance("real", "modelled, against measured times", 0));
-    sq_cli_json_line(o);
+    const struct sq_gpu_law *w = &cross->law;
+    const struct sq_cli_column law[] = {
+        SQ_KEYS("share", w->share, "per_watt", w->per_watt, "watts", w->watts),
+        SQ_KEYS("sparse", w->sparse, "quantize", w->quantize),
+        SQ_KEYS("launch_us", 1e6 * w->launch_s, "alone", w->alone, "dram", w->dram),
+        SQ_KEYS("tail", w->tail, "knee", w->knee), SQ_COLUMNS_END};
+    const struct sq_cli_column row[] = {SQ_KEYS("files", in->n, "law", sq_cli_object(law)),
+                                        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("real", "modelled, against measured times", 0));
 }
 
 // ---- plot -----------------------------------------------------------------------------------

@@ -34,18 +34,13 @@ static enum sq_status add_file(struct sq_compare_input *in, const char *records,
 
 static enum sq_status add_usual(struct sq_compare_input *in, struct sq_error *err)
 {
-    enum sq_status status = SQ_OK;
-    for (unsigned i = 0; i < N_USUAL && status == SQ_OK; i++) {
+    for (unsigned i = 0; i < N_USUAL; i++) {
         char file[128], yaml[64];
         snprintf(file, sizeof file, "traces/gpu_measured/%s", usual[i].records);
         snprintf(yaml, sizeof yaml, "sim/machines/%s.yaml", usual[i].machine);
-        char *records = sq_cli_home_path(file), *machine = sq_cli_home_path(yaml);
-        status = records && machine ? add_file(in, records, machine, err)
-                                    : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
-        free(records);
-        free(machine);
+        SQ_TRY(add_file(in, sq_cli_home_path(file), sq_cli_home_path(yaml), err));
     }
-    return status;
+    return SQ_OK;
 }
 
 enum sq_status sq_compare_input_read(const char *const records[], const char *const machine[],

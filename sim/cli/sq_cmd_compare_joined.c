@@ -233,18 +233,9 @@ static enum sq_status plot(const char *path, const struct joined *j, struct sq_e
 
 static enum sq_status load(struct joined *j, const char *formats, struct sq_error *err)
 {
-    char *table = sq_cli_home_path("traces/gpu_measured/formats.csv");
-    char *machine = sq_cli_home_path("sim/machines/default.yaml");
-    enum sq_status status = SQ_OK;
-    if (!table || !machine)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
-    if (status == SQ_OK)
-        status = sq_compare_formats_read(formats ? formats : table, &j->formats, err);
-    if (status == SQ_OK)
-        status = sq_machine_load(machine, &j->machine, err);
-    free(table);
-    free(machine);
-    return status;
+    const char *usual = sq_cli_home_path("traces/gpu_measured/formats.csv");
+    SQ_TRY(sq_compare_formats_read(formats ? formats : usual, &j->formats, err));
+    return sq_machine_load(sq_cli_home_path("sim/machines/default.yaml"), &j->machine, err);
 }
 
 static enum sq_status join(struct joined *j, struct sq_error *err)

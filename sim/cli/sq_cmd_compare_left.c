@@ -20,11 +20,10 @@ json_t *sq_compare_json_left(const struct sq_gpu_lefts *left)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < left->n; i++) {
-        json_t *o = json_object();
-        json_object_set_new(o, "rows", json_integer((json_int_t)left->item[i].n));
-        json_object_set_new(o, "line", json_integer(left->item[i].line));
-        json_object_set_new(o, "reason", sq_cli_json_text(left->item[i].reason));
-        json_array_append_new(list, o);
+        const struct sq_gpu_left *l = &left->item[i];
+        json_array_append_new(list, json_pack("{s:I, s:I, s:o}", "rows", (json_int_t)l->n, "line",
+                                              (json_int_t)l->line, "reason",
+                                              sq_cli_json_text(l->reason)));
     }
     return list;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_compare.h"
 #include "sim/gpu/sq_gpu_predict.h"
 #include "sim/io/sq_quote.h"
@@ -88,30 +89,18 @@ static enum sq_status add_usual(struct table *t, const struct sq_compare_predict
     static const char *const usual[] = {"traces/workloads/llama-2-7b.json",
                                         "traces/workloads/llama-3-8b.json",
                                         "traces/workloads/llama-3-70b.json"};
-    enum sq_status status = SQ_OK;
-    for (unsigned i = 0; i < 3 && status == SQ_OK; i++) {
-        char *path = sq_cli_home_path(usual[i]);
-        const char *const one[] = {path};
-        status = path ? add_columns(t, in, one, 1, err)
-                      : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
-        free(path);
+    for (unsigned i = 0; i < 3; i++) {
+        const char *const one[] = {sq_cli_home_path(usual[i])};
+        SQ_TRY(add_columns(t, in, one, 1, err));
     }
-    return status;
-}
-
-static enum sq_status load_gpu(const char *path, struct sq_gpu *gpu, struct sq_error *err)
-{
-    char *usual = sq_cli_home_path("sim/machines/h200.yaml");
-    const enum sq_status status = usual ? sq_gpu_load(path ? path : usual, gpu, err)
-                                        : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
-    free(usual);
-    return status;
+    return SQ_OK;
 }
 
 static enum sq_status fill(struct table *t, const struct sq_compare_predict *in,
                            struct sq_error *err)
 {
-    SQ_TRY(load_gpu(in->machine, &t->gpu, err));
+    SQ_TRY(sq_gpu_load(in->machine ? in->machine : sq_cli_home_path("sim/machines/h200.yaml"),
+                       &t->gpu, err));
     t->n_kernels = sq_gpu_kernels(&t->gpu, t->kernel);
     if (!sq_gpu_find_kind(&t->gpu, SQ_GPU_BF16, false))
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "machine %s has no dense BF16 to compare with",
@@ -212,35 +201,30 @@ static void print_table(const struct table *t)
 
 // ---- gaps -----------------------------------------------------------------------------------
 
-static json_t *json_gap(const struct sq_gpu_gap *gap)
-{
-    return json_pack("{s:f, s:f, s:f, s:f}", "launch_us", 1e6 * gap->launch_s, "dram_us",
-                     1e6 * gap->dram_s, "rate_us", 1e6 * gap->rate_s, "rest_us", 1e6 * gap->rest_s);
-}
-
-static void print_gap(const struct table *t, bool is_json, unsigned kernel,
-                      const struct sq_gpu_record *r, const struct sq_gpu_gap *gap)
+static void put_gap(struct sq_cli_table *table, const struct table *t, unsigned kernel,
+                    const struct sq_gpu_record *r, const struct sq_gpu_gap *gap)
 {
     const struct sq_gpu_gemm *g = &r->gemm;
+    const double launch = 1e6 * gap->launch_s, dram = 1e6 * gap->dram_s, rate = 1e6 * gap->rate_s,
+                 rest = 1e6 * gap->rest_s;
     char shape[64];
-    if (is_json) {
-        json_t *o = json_object();
-        json_object_set_new(o, "machine", sq_cli_json_text(t->gpu.name));
-        json_object_set_new(o, "kernel", json_string(t->kernel[kernel].name));
-        json_object_set_new(o, "m", json_integer((json_int_t)g->m));
-        json_object_set_new(o, "n", json_integer((json_int_t)g->n));
-        json_object_set_new(o, "k", json_integer((json_int_t)g->k));
-        json_object_set_new(o, "predicted_us", json_real(1e6 * gap->predicted_s));
-        json_object_set_new(o, "measured_us", json_real(1e6 * r->seconds));
-        json_object_set_new(o, "gap", json_gap(gap));
-        sq_cli_json_line(o);
-        return;
-    }
     snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)g->m,
              (unsigned long long)g->n, (unsigned long long)g->k);
-    printf("%-20s %18s %10.1f %9.1f %8.1f %8.1f %8.1f %8.1f\n", t->kernel[kernel].name, shape,
-           1e6 * gap->predicted_s, 1e6 * r->seconds, 1e6 * gap->launch_s, 1e6 * gap->dram_s,
-           1e6 * gap->rate_s, 1e6 * gap->rest_s);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", t->gpu.name),
+        SQ_COLUMN("kernel", t->kernel[kernel].name, "difference by,", -20, .unit = "us"),
+        SQ_KEYS("m", g->m, "n", g->n, "k", g->k),
+        SQ_COLUMN(NULL, shape, "MxNxK", 18),
+        SQ_COLUMN("predicted_us", 1e6 * gap->predicted_s, "predicted", 10, .as = "%.1f"),
+        SQ_COLUMN("measured_us", 1e6 * r->seconds, "measured", 9, .as = "%.1f"),
+        SQ_COLUMN(NULL, launch, "launch", 8, .as = "%.1f"),
+        SQ_COLUMN(NULL, dram, "DRAM", 8, .as = "%.1f"),
+        SQ_COLUMN(NULL, rate, "rate", 8, .as = "%.1f"),
+        SQ_COLUMN(NULL, rest, "rest", 8, .as = "%.1f"),
+        SQ_KEYS("gap", json_pack("{s:f, s:f, s:f, s:f}", "launch_us", launch, "dram_us", dram,
+                                 "rate_us", rate, "rest_us", rest)),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
 }
 
 // The GEMMs of all columns, by shape; `at` counts through the columns.
@@ -275,9 +259,9 @@ static bool is_seen(const struct gemms *all, const struct sq_gpu_gemm *g, size_t
     return sq_gpu_places_find(all->place, all->n, &shape, &n)->at < at;
 }
 
-// Calls print_gap for every measured GEMM of the table once, or only counts them.
-static enum sq_status walk_gaps_of(struct table *t, const struct gemms *all, bool is_counting,
-                                   bool is_json, struct sq_error *err)
+// A row for every measured GEMM of the table once, or, `out` NULL, only their number.
+static enum sq_status walk_gaps_of(struct table *t, const struct gemms *all,
+                                   struct sq_cli_table *out, struct sq_error *err)
 {
     for (unsigned k = 0; k < t->n_kernels; k++)
         for (size_t i = 0, at = 0; i < t->n; i++)
@@ -292,61 +276,52 @@ static enum sq_status walk_gaps_of(struct table *t, const struct gemms *all, boo
                 const struct sq_gpu_record *r = sq_gpu_find_record(&t->records, &g);
                 if (!r || is_seen(all, &g, at))
                     continue;
-                t->n_measured += is_counting;
-                if (is_counting)
+                t->n_measured += !out;
+                if (!out)
                     continue;
                 SQ_TRY(sq_gpu_explain(&t->gpu, r, &gap, err));
-                print_gap(t, is_json, k, r, &gap);
+                put_gap(out, t, k, r, &gap);
             }
     return SQ_OK;
 }
 
-static enum sq_status walk_gaps(struct table *t, bool is_counting, bool is_json,
-                                struct sq_error *err)
+static enum sq_status walk_gaps(struct table *t, struct sq_cli_table *out, struct sq_error *err)
 {
     struct gemms all;
     SQ_TRY(index_gemms(t, &all, err));
-    const enum sq_status status = walk_gaps_of(t, &all, is_counting, is_json, err);
+    const enum sq_status status = walk_gaps_of(t, &all, out, err);
     free(all.place);
     return status;
 }
 
 // ---- JSON -----------------------------------------------------------------------------------
 
-static json_t *json_time(double v)
-{
-    return isnan(v) ? json_null() : json_real(v);
-}
-
 static void print_json(const struct table *t)
 {
+    struct sq_cli_table table = {.is_json = true};
     for (size_t i = 0; i < t->n; i++)
         for (unsigned k = 0; k < t->n_kernels; k++) {
             const struct column *c = &t->column[i];
-            json_t *o = json_object();
-            json_object_set_new(o, "machine", sq_cli_json_text(t->gpu.name));
-            json_object_set_new(o, "workload", sq_cli_json_text(c->name));
-            json_object_set_new(o, "m", c->m ? json_integer((json_int_t)c->m) : json_null());
-            json_object_set_new(o, "kernel", json_string(t->kernel[k].name));
-            json_object_set_new(o, "seconds", json_real(c->total[k].seconds));
-            json_object_set_new(o, "launch_seconds", json_real(c->total[k].launch_s));
-            json_object_set_new(o, "dram_seconds", json_real(c->total[k].dram_s));
-            json_object_set_new(o, "speedup", json_real(predicted_speedup(c, k)));
-            json_object_set_new(o, "measured_seconds", json_time(c->total[k].measured_s));
-            json_object_set_new(o, "measured_speedup", json_time(measured_speedup(c, k)));
-            sq_cli_json_line(o);
+            const struct sq_gpu_total *total = &c->total[k];
+            const struct sq_cli_column row[] = {
+                SQ_KEYS("machine", t->gpu.name, "workload", c->name),
+                SQ_KEYS("m", c->m ? sq_cli_count(c->m) : sq_cli_string(NULL)),
+                SQ_KEYS("kernel", t->kernel[k].name, "seconds", total->seconds),
+                SQ_KEYS("launch_seconds", total->launch_s, "dram_seconds", total->dram_s),
+                SQ_KEYS("speedup", predicted_speedup(c, k)),
+                SQ_KEYS("measured_seconds", total->measured_s),
+                SQ_KEYS("measured_speedup", measured_speedup(c, k)),
+                SQ_COLUMNS_END};
+            sq_cli_put(&table, row);
         }
 }
 
 static void print_json_summary(const struct table *t)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "machine", sq_cli_json_text(t->gpu.name));
-    json_object_set_new(o, "cells", json_integer((json_int_t)(t->n * t->n_kernels)));
-    json_object_set_new(o, "measured_gemms", json_integer((json_int_t)t->n_measured));
-    json_object_set_new(o, "provenance", sq_cli_provenance("shapes", basis(t), 0));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", t->gpu.name, "cells", t->n * t->n_kernels),
+        SQ_KEYS("measured_gemms", t->n_measured), SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("shapes", basis(t), 0));
 }
 
 // ---- plot -----------------------------------------------------------------------------------
@@ -421,15 +396,13 @@ static enum sq_status predict(struct table *t, const struct sq_compare_predict *
                               struct sq_error *err)
 {
     SQ_TRY(fill(t, in, err));
-    SQ_TRY(walk_gaps(t, true, false, err));
+    struct sq_cli_table gaps = {.is_json = in->is_json};
+    SQ_TRY(walk_gaps(t, NULL, err));
     if (in->is_json)
         print_json(t);
     else
         print_table(t);
-    if (!in->is_json && t->n_measured)
-        printf("%-20s %18s %10s %9s %8s %8s %8s %8s\n", "difference by, us", "MxNxK", "predicted",
-               "measured", "launch", "DRAM", "rate", "rest");
-    SQ_TRY(walk_gaps(t, false, in->is_json, err));
+    SQ_TRY(walk_gaps(t, &gaps, err));
     if (in->is_json)
         print_json_summary(t);
     return in->plot ? plot(t, in->plot, err) : SQ_OK;

@@ -19,6 +19,7 @@ struct visit {
     uint64_t values, cycles;     // of the format
     size_t n_layers, done;
     bool failed; // a failure was printed
+    struct sq_cli_table table;
 };
 
 static void print_head(const struct visit *v, const char *model)
@@ -34,51 +35,39 @@ static void print_head(const struct visit *v, const char *model)
            format, v->in->m, g->rows, g->cols, g->low_lanes, g->high_lanes,
            g->gather == SQ_GATHER_LOG ? "log" : "crossbar", v->options.array_rows,
            v->options.array_cols);
-    if (is_all)
-        printf("%-12s %6s %-38s %9s %10s %9s %5s %5s\n", "format", "layers", "blocks", "values",
-               "handshakes", "cycles", "value", "cycle");
-    else
-        printf("%-32s %9s %-16s %-29s %9s %10s %9s %5s %5s\n", "layer", "NxK", "block", "shape",
-               "values", "handshakes", "cycles", "value", "cycle");
 }
 
 // --format all: a line per format.
-static void print_format(const struct visit *v)
+static void print_format(const struct visit *v, struct sq_cli_table *table)
 {
+    const struct sq_cosim_total *t = &v->total;
     if (v->in->is_json)
         return;
-    printf("%-12s %6zu %-38s %9llu %10llu %9llu %5llu %5llu\n", v->r.format->name, v->done,
-           v->total.blocks, (unsigned long long)v->values,
-           (unsigned long long)v->total.compared.beats, (unsigned long long)v->cycles,
-           (unsigned long long)v->total.value_mismatches,
-           (unsigned long long)v->total.cycle_mismatches);
+    const struct sq_cli_column row[] = {SQ_COLUMN(NULL, v->r.format->name, "format", -12),
+                                        SQ_COLUMN(NULL, v->done, "layers", 6),
+                                        SQ_COLUMN(NULL, t->blocks, "blocks", -38),
+                                        SQ_COLUMN(NULL, v->values, "values", 9),
+                                        SQ_COLUMN(NULL, t->compared.beats, "handshakes", 10),
+                                        SQ_COLUMN(NULL, v->cycles, "cycles", 9),
+                                        SQ_COLUMN(NULL, t->value_mismatches, "value", 5),
+                                        SQ_COLUMN(NULL, t->cycle_mismatches, "cycle", 5),
+                                        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
     fflush(stdout);
 }
 
-static void print_route(const struct visit *v, const char *name, const struct sq_quant_layer *q,
+static void print_route(struct visit *v, const char *name, const struct sq_quant_layer *q,
                         const struct sq_route_outcome *out)
 {
-    char size[24];
+    char size[48];
     if (!v->in->is_json && v->in->options.is_all)
         return;
-    if (!v->in->is_json) {
-        snprintf(size, sizeof size, "%zux%zu", q->n, q->k_orig);
-        printf("%-32s %9s %-16s %-29s %9llu %10llu %9llu %5llu %5llu\n", name, size, out->block,
-               out->shape, (unsigned long long)out->values, (unsigned long long)out->compared.beats,
-               (unsigned long long)out->cycles, (unsigned long long)out->value_mismatches,
-               (unsigned long long)out->cycle_mismatches);
-        fflush(stdout);
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "layer", sq_cli_json_text(name));
-    json_object_set_new(o, "format", json_string(v->r.format->name));
-    json_object_set_new(o, "m", json_integer((json_int_t)v->in->m));
-    json_object_set_new(o, "n", json_integer((json_int_t)q->n));
-    json_object_set_new(o, "k", json_integer((json_int_t)q->k_orig));
-    json_object_set_new(o, "k_padded", json_integer((json_int_t)q->k));
-    sq_cosim_route_json(o, out);
-    sq_cli_json_line(o);
+    snprintf(size, sizeof size, "%zux%zu", q->n, q->k_orig);
+    const struct sq_cli_column first[] = {
+        SQ_COLUMN("layer", name, "layer", -32), SQ_COLUMN(NULL, size, "NxK", 9),
+        SQ_KEYS("format", v->r.format->name, "m", v->in->m),
+        SQ_KEYS("n", q->n, "k", q->k_orig, "k_padded", q->k), SQ_COLUMNS_END};
+    sq_cosim_put_route(&v->table, first, 16, 29, out);
 }
 
 static void print_difference(struct visit *v, const char *name, const struct sq_route_outcome *out)
@@ -221,7 +210,7 @@ static enum sq_status run_all(struct visit *v, const char *model, const uint8_t 
             continue;
         SQ_TRY(take_recipe(&one, sq_formats[i], err));
         SQ_TRY(run(&one, model, is_wanted, is_real, err));
-        print_format(&one);
+        print_format(&one, &v->table);
         sum.cases += one.total.cases;
         sq_compared_add(&sum.compared, &one.total.compared);
         sum.value_mismatches += one.total.value_mismatches;
@@ -255,7 +244,7 @@ int sq_cosim_model(const struct sq_cosim_args *in)
     struct sq_checkpoint ck;
     struct sq_error err;
     bool is_real = false;
-    struct visit v = {.in = in, .ck = &ck};
+    struct visit v = {.in = in, .ck = &ck, .table.is_json = in->is_json};
     v.options = sq_cosim_route_options(in, &in->core.config);
     if (check_all(in, &err) != SQ_OK || (in->weights && open_weights(&v, &err) != SQ_OK))
         return sq_cli_fail("cosim", &err);
@@ -268,14 +257,12 @@ int sq_cosim_model(const struct sq_cosim_args *in)
         return sq_cli_fail("cosim", &err);
     }
     omp_set_num_threads((int)in->jobs);
-    char *embedded = sq_cli_home_path("traces/tiny-llama");
-    const char *model = in->model ? in->model : embedded;
+    const char *model = sq_cli_model(in->model);
     enum sq_status status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
         status = run_model(&v, model, &is_real, &err);
         sq_checkpoint_close(&ck);
     }
-    free(embedded);
     sq_layer_file_close(&v.file);
     if (status != SQ_OK)
         return sq_cli_fail("cosim", &err);

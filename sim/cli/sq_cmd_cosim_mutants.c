@@ -13,17 +13,12 @@ static void report_mutant(const struct sq_cosim_args *in, unsigned number,
         printf("SURVIVED %u: %s\n", number, m->change);
     if (!in->is_json)
         return;
-    json_t *o = json_object();
-    json_object_set_new(o, "block", json_string(sq_cosim_block_name(in)));
-    json_object_set_new(o, "point", json_string(in->wanted[0]));
-    json_object_set_new(o, "mutant", json_integer(number));
-    json_object_set_new(o, "killed", json_boolean(is_killed));
-    json_object_set_new(o, "by", json_string(sq_cosim_kind(m->found.kind)));
-    json_object_set_new(o, "signal", json_string(is_killed ? m->found.what : ""));
-    json_object_set_new(o, "cases", json_integer((json_int_t)m->cases));
-    json_object_set_new(o, "cycles", json_integer((json_int_t)m->cycles));
-    json_object_set_new(o, "change", json_string(m->change));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("block", sq_cosim_block_name(in), "point", in->wanted[0], "mutant", number),
+        SQ_KEYS("killed", is_killed, "by", sq_cosim_kind(m->found.kind)),
+        SQ_KEYS("signal", is_killed ? m->found.what : "", "cases", m->cases),
+        SQ_KEYS("cycles", m->cycles, "change", m->change), SQ_COLUMNS_END};
+    sq_cli_json_line(sq_cli_object(row));
 }
 
 static int report(const struct sq_cosim_args *in, const struct sq_mutant *m,
@@ -40,20 +35,13 @@ static int report(const struct sq_cosim_args *in, const struct sq_mutant *m,
                sq_cosim_block_name(in), in->wanted[0], outcome->n_cells, in->n_mutants, n_killed,
                in->n_mutants - n_killed, (unsigned long long)in->seed, outcome->dir);
     } else {
-        json_t *o = json_object();
-        json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "block", json_string(sq_cosim_block_name(in)));
-        json_object_set_new(o, "point", json_string(in->wanted[0]));
-        json_object_set_new(o, "cells", json_integer(outcome->n_cells));
-        json_object_set_new(o, "sound", json_boolean(outcome->is_sound));
-        json_object_set_new(o, "mutants", json_integer(in->n_mutants));
-        json_object_set_new(o, "killed", json_integer(n_killed));
-        json_object_set_new(o, "cases", json_integer((json_int_t)in->cases));
-        json_object_set_new(o, "seed", json_integer((json_int_t)in->seed));
-        json_object_set_new(o, "directory", sq_cli_json_text(outcome->dir));
-        json_object_set_new(o, "provenance",
-                            sq_cli_provenance("synthetic", "measured (RTL simulation)", in->seed));
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("block", sq_cosim_block_name(in), "point", in->wanted[0]),
+            SQ_KEYS("cells", outcome->n_cells, "sound", outcome->is_sound),
+            SQ_KEYS("mutants", in->n_mutants, "killed", n_killed, "cases", in->cases),
+            SQ_KEYS("seed", in->seed, "directory", outcome->dir), SQ_COLUMNS_END};
+        sq_cli_put_summary(row,
+                           sq_cli_provenance("synthetic", "measured (RTL simulation)", in->seed));
     }
     return outcome->is_sound ? SQ_EXIT_OK : SQ_EXIT_CHECK_FAILED;
 }

@@ -8,41 +8,46 @@
 #include "sim/cosim/sq_campaign.h"
 #include "sim/cosim/sq_wave.h"
 
+enum { POINT_NBYTES = 400 };
+
 // ---- points ---------------------------------------------------------------------------------
 
 // Of a core by its sizes; of another block, with values, by its parameters as in the RTL.
-static void print_point(const struct sq_block *b, const struct sq_point *p, bool has_values)
+static const char *point_text(const struct sq_block *b, const struct sq_point *p, bool has_values,
+                              char text[POINT_NBYTES])
 {
     struct sq_core_config c;
     if (b->get_core) {
         b->get_core(p->value, &c);
-        printf("%-6s %ux%u L=%-3u H=%-2u bank=%-3u k=%-2u act=%u w=%u/%u %-8s", p->name, c.rows,
-               c.cols, c.low_lanes, c.high_lanes, c.bank, c.high_per_bank, c.act_bits, c.high_bits,
-               c.low_bits, c.gather == SQ_GATHER_LOG ? "log" : "crossbar");
-        return;
+        snprintf(text, POINT_NBYTES,
+                 "%-6s %ux%u L=%-3u H=%-2u bank=%-3u k=%-2u act=%u w=%u/%u %-8s", p->name, c.rows,
+                 c.cols, c.low_lanes, c.high_lanes, c.bank, c.high_per_bank, c.act_bits,
+                 c.high_bits, c.low_bits, c.gather == SQ_GATHER_LOG ? "log" : "crossbar");
+        return text;
     }
-    printf("%-14s", p->name);
-    for (size_t i = 0; has_values && b->param[i]; i++)
+    size_t at = (size_t)snprintf(text, POINT_NBYTES, "%-14s", p->name);
+    for (size_t i = 0; has_values && b->param[i] && at < POINT_NBYTES; i++)
         if (*b->param[i])
-            printf(" %s=%u", b->param[i], p->value[i]);
+            at +=
+                (size_t)snprintf(text + at, POINT_NBYTES - at, " %s=%u", b->param[i], p->value[i]);
+    return text;
 }
 
-static void put_point(json_t *o, const struct sq_block *b, const struct sq_point *p)
+static json_t *point_json(const struct sq_block *b, const struct sq_point *p)
 {
-    struct sq_core_config c;
-    json_object_set_new(o, "block", json_string(b->name));
-    json_object_set_new(o, "point", json_string(p->name));
+    struct sq_core_config c = {0};
+    json_t *o = json_pack("{s:s, s:s}", "block", b->name, "point", p->name);
     for (size_t i = 0; !b->get_core && b->param[i]; i++)
         if (*b->param[i])
             json_object_set_new(o, b->param[i], json_integer(p->value[i]));
     if (!b->get_core)
-        return;
+        return o;
     b->get_core(p->value, &c);
-    sq_cli_core_json(&c, o);
-    json_object_set_new(o, "bank", json_integer(c.bank));
-    json_object_set_new(o, "high_per_bank", json_integer(c.high_per_bank));
-    json_object_set_new(o, "high_bits", json_integer(c.high_bits));
-    json_object_set_new(o, "low_bits", json_integer(c.low_bits));
+    const struct sq_cli_column row[] = {
+        SQ_MEMBERS(o), SQ_MEMBERS(sq_cli_core_json(&c)),
+        SQ_KEYS("bank", c.bank, "high_per_bank", c.high_per_bank, "high_bits", c.high_bits),
+        SQ_KEYS("low_bits", c.low_bits), SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 // In the list of names, or quick without one.
@@ -58,40 +63,37 @@ static bool is_covered(const struct sq_block *b, const struct sq_point *p)
     return false;
 }
 
-static void list_json(const struct sq_block *b, const struct sq_point *p)
+static void put_listed(struct sq_cli_table *table, const struct sq_block *b,
+                       const struct sq_point *p)
 {
-    json_t *o = json_object(), *parameters = json_object();
-    json_object_set_new(o, "block", json_string(b->name));
-    json_object_set_new(o, "top", json_string(b->top));
-    json_object_set_new(o, "point", json_string(p->name));
-    json_object_set_new(o, "quick", json_boolean(p->is_quick));
+    const struct sq_faults *faults = NULL;
+    json_t *parameters = json_object();
+    char text[POINT_NBYTES];
     for (size_t i = 0; b->param[i]; i++)
         if (*b->param[i])
             json_object_set_new(parameters, b->param[i], json_integer(p->value[i]));
-    json_object_set_new(o, "parameters", parameters);
-    json_object_set_new(o, "coverage_cases",
-                        json_integer(is_covered(b, p) ? b->coverage_cases : 0));
     for (size_t i = 0; i < b->n_faults; i++)
-        if (strcmp(b->faults[i].point, p->name) == 0) {
-            json_object_set_new(o, "mutants", json_integer(b->faults[i].n));
-            json_object_set_new(o, "mutant_cases", json_integer(b->faults[i].cases));
-        }
-    sq_cli_json_line(o);
+        if (strcmp(b->faults[i].point, p->name) == 0)
+            faults = &b->faults[i];
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN(NULL, point_text(b, p, true, text), "point", 0),
+        SQ_COLUMN(NULL, p->is_quick ? " quick" : "", "", 0),
+        SQ_KEYS("block", b->name, "top", b->top, "point", p->name, "quick", p->is_quick),
+        SQ_KEYS("parameters", parameters),
+        SQ_KEYS("coverage_cases", is_covered(b, p) ? b->coverage_cases : 0),
+        SQ_KEY_IF(faults, "mutants", faults ? faults->n : 0),
+        SQ_KEY_IF(faults, "mutant_cases", faults ? faults->cases : 0),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
 }
 
 int sq_cosim_list(const struct sq_cosim_args *in)
 {
-    for (size_t b = 0; b < sq_n_blocks; b++) {
-        const struct sq_block *block = sq_blocks[b];
-        for (size_t i = 0; (in->is_all || block == in->block) && i < block->n_points; i++) {
-            if (in->is_json) {
-                list_json(block, &block->points[i]);
-                continue;
-            }
-            print_point(block, &block->points[i], true);
-            printf("%s\n", block->points[i].is_quick ? "  quick" : "");
-        }
-    }
+    struct sq_cli_table table = {.is_json = in->is_json, .has_head = true}; // without one
+    for (size_t b = 0; b < sq_n_blocks; b++)
+        for (size_t i = 0; (in->is_all || sq_blocks[b] == in->block) && i < sq_blocks[b]->n_points;
+             i++)
+            put_listed(&table, sq_blocks[b], &sq_blocks[b]->points[i]);
     return SQ_EXIT_OK;
 }
 
@@ -118,13 +120,6 @@ enum sq_status sq_cosim_choose_points(struct sq_cosim_args *in)
 
 // ---- runs -----------------------------------------------------------------------------------
 
-static void print_head(const struct sq_cosim_args *in)
-{
-    if (!in->is_json)
-        printf("%-*s %6s %10s %10s %8s %9s %5s %5s\n", in->block->get_core ? 62 : 14, "point",
-               "cases", "cycles", "handshakes", "tiles", "integers", "value", "cycle");
-}
-
 // How far output field f came, of the smaller one of both signs: 1 is all that it must hold.
 static bool reach_of(const struct sq_block *b, const struct sq_point *p, const struct sq_outcome *r,
                      size_t f, double *reach)
@@ -137,69 +132,61 @@ static bool reach_of(const struct sq_block *b, const struct sq_point *p, const s
     return limit > 0;
 }
 
-static void put_reach(json_t *object, const struct sq_block *b, const struct sq_point *p,
-                      const struct sq_outcome *r)
+// " every input  data 50 %", and the same as an object.
+static json_t *reach_json(const struct sq_block *b, const struct sq_point *p,
+                          const struct sq_outcome *r, char *text, size_t nbytes)
 {
     const struct sq_ports ports = sq_ports_of(b, p->value);
+    size_t at = (size_t)snprintf(text, nbytes, "%s", r->is_exhausted ? " every input" : "");
     json_t *o = json_object();
     double reach;
     for (size_t f = 0; f < ports.n_out; f++)
-        if (reach_of(b, p, r, f, &reach))
+        if (reach_of(b, p, r, f, &reach)) {
             json_object_set_new(o, ports.out[f].name, json_real(reach));
-    json_object_set_new(object, "reach", o);
+            if (at < nbytes)
+                at += (size_t)snprintf(text + at, nbytes - at, "%s %s %.0f %%", at ? " " : "",
+                                       ports.out[f].name, floor(100 * reach));
+        }
+    return o;
 }
 
 static json_t *failure_json(const struct sq_cosim_args *in, const struct sq_outcome *o)
 {
     const struct sq_mismatch *const m = &o->result.mismatch;
     char *const again = sq_cosim_command(in, &o->failing, &o->failing_case);
-    json_t *f = json_object();
-    json_object_set_new(f, "case", json_integer((json_int_t)o->failing_case));
-    json_object_set_new(f, "kind", json_string(sq_cosim_kind(m->kind)));
-    json_object_set_new(f, "signal", sq_cli_json_text(m->what));
-    json_object_set_new(f, "groups", json_integer((json_int_t)o->failing.n_groups));
-    json_object_set_new(f, "cycle", json_integer((json_int_t)m->cycle));
-    json_object_set_new(f, "beat", json_integer((json_int_t)m->beat));
-    json_object_set_new(f, "rtl", json_integer((json_int_t)m->got));
-    json_object_set_new(f, "model", json_integer((json_int_t)m->want));
-    json_object_set_new(f, "again", sq_cli_json_text(again ? again : ""));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("case", o->failing_case, "kind", sq_cosim_kind(m->kind), "signal", m->what),
+        SQ_KEYS("groups", o->failing.n_groups, "cycle", m->cycle, "beat", m->beat),
+        SQ_KEYS("rtl", m->got, "model", m->want, "again", again ? again : ""), SQ_COLUMNS_END};
+    json_t *f = sq_cli_object(row);
     free(again);
     return f;
 }
 
-static void report_point(const struct sq_cosim_args *in, const struct sq_point *p,
-                         const struct sq_outcome *r)
+static void report_point(const struct sq_cosim_args *in, struct sq_cli_table *table,
+                         const struct sq_point *p, const struct sq_outcome *r)
 {
-    const struct sq_ports ports = sq_ports_of(in->block, p->value);
     const struct sq_compared *const c = &r->compared;
-    double reach;
-    if (!in->is_json) {
-        print_point(in->block, p, false);
-        printf(" %6llu %10llu %10llu %8llu %9llu %5llu %5llu%s", (unsigned long long)r->cases,
-               (unsigned long long)c->cycles, (unsigned long long)c->beats,
-               (unsigned long long)c->tiles, (unsigned long long)c->integers,
-               (unsigned long long)r->value_mismatches, (unsigned long long)r->cycle_mismatches,
-               r->is_exhausted ? "  every input" : "");
-        for (size_t f = 0; f < ports.n_out; f++)
-            if (reach_of(in->block, p, r, f, &reach))
-                printf("  %s %.0f %%", ports.out[f].name, floor(100 * reach));
-        printf("\n");
-        return;
-    }
-    json_t *o = json_object();
-    put_point(o, in->block, p);
-    json_object_set_new(o, "cases", json_integer((json_int_t)r->cases));
-    json_object_set_new(o, "first_case", json_integer((json_int_t)in->number));
-    sq_cosim_put_compared(o, c, true);
-    json_object_set_new(o, "resets", json_integer((json_int_t)r->resets));
-    put_reach(o, in->block, p, r);
-    if (!in->block->get_core)
-        json_object_set_new(o, "exhausted", json_boolean(r->is_exhausted));
-    json_object_set_new(o, "value_mismatches", json_integer((json_int_t)r->value_mismatches));
-    json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)r->cycle_mismatches));
-    if (r->result.mismatch.kind != SQ_MISMATCH_NONE)
-        json_object_set_new(o, "failure", failure_json(in, r));
-    sq_cli_json_line(o);
+    const bool is_core = in->block->get_core, failed = r->result.mismatch.kind != SQ_MISMATCH_NONE;
+    char text[POINT_NBYTES], reach[240];
+    json_t *reached = reach_json(in->block, p, r, reach, sizeof reach);
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN(NULL, point_text(in->block, p, false, text), "point", is_core ? -62 : -14),
+        SQ_MEMBERS(point_json(in->block, p)),
+        SQ_COLUMN("cases", r->cases, "cases", 6),
+        SQ_KEYS("first_case", in->number),
+        SQ_COLUMN("cycles", c->cycles, "cycles", 10),
+        SQ_COLUMN("beats", c->beats, "handshakes", 10),
+        SQ_COLUMN("tiles", c->tiles, "tiles", 8),
+        SQ_COLUMN("integers", c->integers, "integers", 9),
+        SQ_KEYS("resets", r->resets, "reach", reached),
+        SQ_KEY_IF(!is_core, "exhausted", r->is_exhausted),
+        SQ_COLUMN("value_mismatches", r->value_mismatches, "value", 5),
+        SQ_COLUMN("cycle_mismatches", r->cycle_mismatches, "cycle", 5),
+        SQ_COLUMN(NULL, reach, "", 0),
+        SQ_KEY_IF(failed, "failure", failed && in->is_json ? failure_json(in, r) : NULL),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
 }
 
 static void print_failure(const struct sq_cosim_args *in, const struct sq_outcome *o)
@@ -225,20 +212,14 @@ static int report_wave(const struct sq_cosim_args *in, const struct sq_case *c, 
         printf("waveform: cd %s && gtkwave wave.gtkw\n", in->waves);
         return SQ_EXIT_OK;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    put_point(o, c->block, c->point);
-    json_object_set_new(o, "case", json_integer((json_int_t)number));
-    json_object_set_new(o, "cycles", json_integer((json_int_t)r->compared.cycles));
-    json_object_set_new(o, "kind", json_string(sq_cosim_kind(m->kind)));
-    if (*text) {
-        json_object_set_new(o, "cycle", json_integer((json_int_t)m->cycle));
-        json_object_set_new(o, "difference", sq_cli_json_text(text));
-    }
-    json_object_set_new(o, "waves", sq_cli_json_text(in->waves));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance("synthetic", "measured (RTL simulation)", in->seed));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_MEMBERS(point_json(c->block, c->point)),
+        SQ_KEYS("case", number, "cycles", r->compared.cycles, "kind", sq_cosim_kind(m->kind)),
+        SQ_KEY_IF(*text, "cycle", m->cycle),
+        SQ_KEY_IF(*text, "difference", text),
+        SQ_KEYS("waves", in->waves),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("synthetic", "measured (RTL simulation)", in->seed));
     return SQ_EXIT_OK;
 }
 
@@ -274,15 +255,14 @@ int sq_cosim_random(const struct sq_cosim_args *in, struct sq_cosim_total *total
                                          .jobs = in->jobs,
                                          .home = sq_cli_home(),
                                          .progress = sq_cosim_progress};
+    struct sq_cli_table table = {.is_json = in->is_json};
     struct sq_error err;
     for (size_t i = 0; i < in->n_points; i++)
         points[i] = &in->points[i];
     const enum sq_status status = sq_campaign_run(&campaign, out, &err);
-    if (status == SQ_OK)
-        print_head(in);
     for (size_t i = 0; i < in->n_points; i++) {
         if (status == SQ_OK)
-            report_point(in, points[i], &out[i]);
+            report_point(in, &table, points[i], &out[i]);
         total->cases += out[i].cases;
         sq_compared_add(&total->compared, &out[i].compared);
         total->value_mismatches += out[i].value_mismatches;

@@ -10,26 +10,8 @@ struct totals {
     struct sq_cosim_total sum; // cases: runs of a block
     size_t n_traces;
     bool is_real; // every trace of real data
+    struct sq_cli_table table;
 };
-
-static void print_head(const struct sq_cosim_args *in)
-{
-    if (!in->is_json)
-        printf("%-16s %-8s %-12s %-34s %9s %10s %8s %5s %5s\n", "trace", "by", "block", "shape",
-               "values", "handshakes", "cycles", "value", "cycle");
-}
-
-static json_t *trace_json(const struct sq_trace *r)
-{
-    json_t *o = json_object();
-    json_object_set_new(o, "trace", sq_cli_json_text(sq_path_tail(r->p.source)));
-    json_object_set_new(o, "system", sq_cli_json_text(r->system_name));
-    json_object_set_new(o, "producer", sq_cli_json_text(r->producer));
-    json_object_set_new(o, "m", json_integer((json_int_t)r->p.m));
-    json_object_set_new(o, "n", json_integer((json_int_t)r->p.n));
-    json_object_set_new(o, "k", json_integer((json_int_t)r->p.k));
-    return o;
-}
 
 static void name_of(const struct sq_trace *r, char name[17])
 {
@@ -38,23 +20,17 @@ static void name_of(const struct sq_trace *r, char name[17])
 }
 
 // A line for the golden model, which compares all values of the file, or for a block.
-static void print_line(const struct sq_cosim_args *in, const struct sq_trace *r,
+static void print_line(struct totals *t, const struct sq_trace *r,
                        const struct sq_route_outcome *out)
 {
     char name[17];
-    if (!in->is_json) {
-        name_of(r, name);
-        printf("%-16s %-8s %-12s %-34s %9llu %9llu %8llu %5llu %5llu\n", name, r->producer,
-               out->block, out->shape, (unsigned long long)out->values,
-               (unsigned long long)out->compared.beats, (unsigned long long)out->cycles,
-               (unsigned long long)out->value_mismatches,
-               (unsigned long long)out->cycle_mismatches);
-        fflush(stdout);
-        return;
-    }
-    json_t *o = trace_json(r);
-    sq_cosim_route_json(o, out);
-    sq_cli_json_line(o);
+    name_of(r, name);
+    const struct sq_cli_column first[] = {
+        SQ_COLUMN(NULL, name, "trace", -16),
+        SQ_KEYS("trace", sq_path_tail(r->p.source), "system", r->system_name),
+        SQ_COLUMN("producer", r->producer, "by", -8),
+        SQ_KEYS("m", r->p.m, "n", r->p.n, "k", r->p.k), SQ_COLUMNS_END};
+    sq_cosim_put_route(&t->table, first, 12, 34, out);
 }
 
 static void print_difference(const struct sq_cosim_args *in, const struct sq_trace *r,
@@ -81,7 +57,7 @@ static enum sq_status run_blocks(const struct sq_cosim_args *in, struct sq_trace
             continue;
         const enum sq_status status = sq_route_cosim(&routes->route[i], &r->p, &options, &out, err);
         if (status == SQ_OK) {
-            print_line(in, r, &out);
+            print_line(t, r, &out);
             print_difference(in, r, &out);
         }
         sq_cosim_add_route(&t->sum, &out);
@@ -110,7 +86,7 @@ static enum sq_status run_trace(const struct sq_cosim_args *in, struct sq_trace 
     t->sum.value_mismatches += r->is_different;
     if (r->is_different)
         snprintf(golden.difference, sizeof golden.difference, "%.159s", err->text);
-    print_line(in, r, &golden);
+    print_line(t, r, &golden);
     if (r->is_different && !in->is_json)
         printf("MISMATCH %s\n", err->text);
     return r->is_different ? SQ_OK : run_blocks(in, r, t, err);
@@ -118,9 +94,8 @@ static enum sq_status run_trace(const struct sq_cosim_args *in, struct sq_trace 
 
 int sq_cosim_traces(const struct sq_cosim_args *in)
 {
-    struct totals t = {.is_real = true};
+    struct totals t = {.is_real = true, .table.is_json = in->is_json};
     struct sq_error err;
-    print_head(in);
     for (size_t i = 0; i < in->n_files; i++) {
         struct sq_trace r;
         if (sq_trace_open(&r, in->file[i], &err) != SQ_OK)

@@ -202,8 +202,9 @@ static enum sq_status open_outputs(struct sq_eval_args *in, struct sq_error *err
 {
     for (size_t i = 0; i < in->n_formats; i++) {
         struct sq_eval_format *f = &in->format[i];
-        f->out = in->n_formats > 1 ? open_memstream(&f->text, &f->n_text) : stdout;
-        if (!f->out)
+        f->table.is_json = in->is_json;
+        f->table.out = in->n_formats > 1 ? open_memstream(&f->text, &f->n_text) : stdout;
+        if (!f->table.out)
             return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu formats", in->n_formats);
     }
     return SQ_OK;
@@ -213,7 +214,7 @@ static void close_outputs(struct sq_eval_args *in, bool is_said)
 {
     for (size_t i = 0; in->n_formats > 1 && i < in->n_formats; i++) {
         struct sq_eval_format *f = &in->format[i];
-        if (f->out && fclose(f->out) == 0 && is_said)
+        if (f->table.out && fclose(f->table.out) == 0 && is_said)
             fwrite(f->text, 1, f->n_text, stdout);
         free(f->text);
     }
@@ -224,8 +225,7 @@ static enum sq_status run_jobs(struct sq_eval_args *in, const struct sq_checkpoi
                                struct sq_eval_job *job, struct sq_error *err)
 {
     const struct sq_eval_watch watch = {.begins = begins};
-    char *dir = sq_cli_cache_path("reference");
-    const struct sq_reference_cache cache = {dir, CACHE_PRODUCTS};
+    const struct sq_reference_cache cache = {sq_cli_cache_path("reference"), CACHE_PRODUCTS};
     for (size_t i = 0; i < in->n_formats; i++) {
         struct sq_eval_format *f = &in->format[i];
         job[i] = (struct sq_eval_job){
@@ -236,10 +236,8 @@ static enum sq_status run_jobs(struct sq_eval_args *in, const struct sq_checkpoi
             .divergence = {NAN, NAN, NAN, {NAN, NAN}, NAN, NAN, NAN, {NAN, NAN}, NAN}};
         sq_eval_print_head(f);
     }
-    const enum sq_status status = sq_eval_jobs(ck, calib, tokens, job, in->n_formats,
-                                               in->is_cache_off ? NULL : &cache, &watch, err);
-    free(dir);
-    return status;
+    return sq_eval_jobs(ck, calib, tokens, job, in->n_formats, in->is_cache_off ? NULL : &cache,
+                        &watch, err);
 }
 
 static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struct sq_checkpoint *ck,
@@ -389,8 +387,7 @@ int sq_cmd_eval(int argc, char **argv)
         free(in.format);
         return sq_cli_fail("eval", &err);
     }
-    char *embedded = sq_cli_home_path("traces/tiny-llama");
-    const char *model = in.model ? in.model : embedded;
+    const char *model = sq_cli_model(in.model);
     status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
         status = settle_recipes(&in, &ck, model, &err);
@@ -405,7 +402,6 @@ int sq_cmd_eval(int argc, char **argv)
         sq_cli_note_rtn("eval");
     sq_tokens_free(&tokens);
     sq_tokens_free(&calib);
-    free(embedded);
     free(in.format);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("eval", &err);
 }

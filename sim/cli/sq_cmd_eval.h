@@ -4,6 +4,7 @@
 #define SQ_CMD_EVAL_H
 
 #include "sim/cli/sq_cli_option.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_text.h"
 #include "sim/format/sq_layer_rule.h"
 #include "sim/format/sq_mask_file.h"
@@ -19,8 +20,8 @@ struct sq_eval_format {
     const char *layer_format; // NULL: none
     struct sq_layer_rule rule[SQ_LAYER_RULES_MAX];
     struct sq_recipe r;
-    bool is_rtn; // in place of gptq, without calibration tokens
-    FILE *out;   // stdout, or what is said of it until all of them are done
+    bool is_rtn;               // in place of gptq, without calibration tokens
+    struct sq_cli_table table; // on stdout, or in text until all of them are done
     char *text;
     size_t n_text;
 };
@@ -42,12 +43,11 @@ struct sq_eval_args {
 
 // NULL for the model as it is.
 const struct sq_recipe *sq_eval_recipe(const struct sq_eval_format *f);
-// What stands before the layers of a format: its name, where there are several, and the table's
-// head.
+// What stands before the layers of a format: its name, where there are several.
 void sq_eval_print_head(const struct sq_eval_format *f);
 // A sq_eval_report; context is the struct sq_eval_format, whose masks it collects.
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m);
-void sq_eval_print_summary(const struct sq_eval_format *f, const struct sq_eval_job *job,
+void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *job,
                            const struct sq_tokens *tokens);
 
 #endif

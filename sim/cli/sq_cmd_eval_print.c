@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_eval.h"
 
 // Keeps the mask of a layer for --output; without memory the file is refused at the end.
@@ -23,15 +24,6 @@ const struct sq_recipe *sq_eval_recipe(const struct sq_eval_format *f)
     return sq_recipe_is_reference(&f->r) ? NULL : &f->r;
 }
 
-// As sq_cli_json_line.
-static void put_json(const struct sq_eval_format *f, json_t *object)
-{
-    char *line = sq_cli_json_dump(object);
-    if (line)
-        fprintf(f->out, "%s\n", line);
-    free(line);
-}
-
 static void print_name(const struct sq_eval_format *f)
 {
     const struct sq_recipe *r = sq_eval_recipe(f);
@@ -40,51 +32,40 @@ static void print_name(const struct sq_eval_format *f)
         r->format->text(r, text);
     else if (r)
         snprintf(text, sizeof text, "%s", r->format->name);
-    fprintf(f->out, "%s%s\n", f == f->in->format ? "" : "\n", text);
+    fprintf(f->table.out, "%s%s\n", f == f->in->format ? "" : "\n", text);
 }
 
 void sq_eval_print_head(const struct sq_eval_format *f)
 {
-    const struct sq_recipe *r = sq_eval_recipe(f);
-    if (f->in->is_json)
+    if (f->in->is_json || f->in->n_formats < 2)
         return;
     sq_cli_progress_end();
-    if (f->in->n_formats > 1)
-        print_name(f);
-    if (r && !f->in->is_summary)
-        fprintf(f->out, "%-36s %15s %7s %8s %10s %8s%s\n", "layer", "N x K     ", "A bits",
-                "W bits", "rel. error", "SQNR dB", r->format->values->mask ? "   recall" : "");
+    print_name(f);
 }
 
 void sq_eval_print_layer(void *context, const struct sq_layer_metrics *m)
 {
-    const struct sq_eval_format *f = context;
-    FILE *out = f->out;
-    char text[32];
+    struct sq_eval_format *f = context;
+    const bool has_mask = f->r.format->values->mask;
+    char shape[48];
     if (f->in->mask)
         keep_mask((struct sq_eval_args *)(uintptr_t)f->in, m);
-    if (!f->in->is_json) {
+    if (!f->in->is_json)
         sq_cli_progress_end();
-        fprintf(out, "%-36s %6zu x %-6zu %7.5g", m->name, m->n, m->k, m->act_bits);
-        fprintf(out, " %8s", sq_cli_number_text(m->stored_bits, 4, text));
-        fprintf(out, " %10s", sq_cli_number_text(m->relative_error, 6, text));
-        fprintf(out, " %8s", sq_cli_number_text(m->sqnr_db, 3, text));
-        if (!isnan(m->mask_recall))
-            fprintf(out, " %8.4f", m->mask_recall);
-        fprintf(out, m->is_dense ? " dense\n" : "\n");
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "layer", json_string(m->name));
-    json_object_set_new(o, "n", json_integer((json_int_t)m->n));
-    json_object_set_new(o, "k", json_integer((json_int_t)m->k));
-    json_object_set_new(o, "activation_bits", json_real(m->act_bits));
-    json_object_set_new(o, "stored_bits_per_weight", sq_cli_json_number(m->stored_bits));
-    json_object_set_new(o, "relative_error", sq_cli_json_number(m->relative_error));
-    json_object_set_new(o, "sqnr_db", sq_cli_json_number(m->sqnr_db));
-    json_object_set_new(o, "mask_recall", sq_cli_json_number(m->mask_recall));
-    json_object_set_new(o, "dense", json_boolean(m->is_dense));
-    put_json(f, o);
+    snprintf(shape, sizeof shape, "%6zu x %-6zu", m->n, m->k);
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN("layer", m->name, "layer", -36),
+        SQ_KEYS("n", m->n, "k", m->k),
+        SQ_COLUMN(NULL, shape, "N x K     ", 15),
+        SQ_COLUMN("activation_bits", m->act_bits, "A bits", 7, .as = "%.5g"),
+        SQ_COLUMN("stored_bits_per_weight", m->stored_bits, "W bits", 8, .as = "%.4f"),
+        SQ_COLUMN("relative_error", m->relative_error, "rel. error", 10, .as = "%.6f"),
+        SQ_COLUMN("sqnr_db", m->sqnr_db, "SQNR", 8, .unit = "dB", .as = "%.3f"),
+        SQ_COLUMN("mask_recall", m->mask_recall, has_mask ? "recall" : NULL, 8, .as = "%.4f"),
+        SQ_KEYS("dense", m->is_dense),
+        SQ_COLUMN(NULL, m->is_dense ? "dense" : "", "", 0),
+        SQ_COLUMNS_END};
+    sq_cli_put(&f->table, row);
 }
 
 static void print_divergence(FILE *out, const struct sq_divergence *d)
@@ -106,17 +87,17 @@ static json_t *json_interval(const struct sq_interval *i)
     return isnan(i->low) ? json_null() : json_pack("[f,f]", i->low, i->high);
 }
 
-static void divergence_json(const struct sq_divergence *d, json_t *o)
+static json_t *divergence_json(const struct sq_divergence *d)
 {
-    json_object_set_new(o, "loss_reference", sq_cli_json_number(d->loss_reference));
-    json_object_set_new(o, "loss_difference", sq_cli_json_number(d->loss_difference));
-    json_object_set_new(o, "loss_difference_se", sq_cli_json_number(d->loss_difference_se));
-    json_object_set_new(o, "loss_difference_95", json_interval(&d->loss_difference_95));
-    json_object_set_new(o, "kl_mean", sq_cli_json_number(d->kl_mean));
-    json_object_set_new(o, "kl_mean_95", json_interval(&d->kl_mean_95));
-    json_object_set_new(o, "kl_median", sq_cli_json_number(d->kl_median));
-    json_object_set_new(o, "kl_p99", sq_cli_json_number(d->kl_p99));
-    json_object_set_new(o, "top1_agreement", sq_cli_json_number(d->top1_agreement));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("loss_reference", d->loss_reference, "loss_difference", d->loss_difference),
+        SQ_KEYS("loss_difference_se", d->loss_difference_se),
+        SQ_KEYS("loss_difference_95", json_interval(&d->loss_difference_95)),
+        SQ_KEYS("kl_mean", d->kl_mean, "kl_mean_95", json_interval(&d->kl_mean_95)),
+        SQ_KEYS("kl_median", d->kl_median, "kl_p99", d->kl_p99),
+        SQ_KEYS("top1_agreement", d->top1_agreement),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 static void print_bits(FILE *out, const struct sq_recipe *r, const struct sq_eval_result *e)
@@ -135,7 +116,7 @@ static void print_bits(FILE *out, const struct sq_recipe *r, const struct sq_eva
     fprintf(out, "\n");
 }
 
-void sq_eval_print_summary(const struct sq_eval_format *f, const struct sq_eval_job *job,
+void sq_eval_print_summary(struct sq_eval_format *f, const struct sq_eval_job *job,
                            const struct sq_tokens *tokens)
 {
     const struct sq_eval_args *in = f->in;
@@ -145,34 +126,27 @@ void sq_eval_print_summary(const struct sq_eval_format *f, const struct sq_eval_
     sq_cli_text_of(&in->source, tokens, cuts);
     if (!in->is_json) {
         if (r)
-            print_bits(f->out, r, e);
-        fprintf(f->out, "loss %.6f nats per token, perplexity %.4f, %zu tokens, %s\n", e->loss,
-                e->perplexity, e->n_tokens, cuts);
+            print_bits(f->table.out, r, e);
+        fprintf(f->table.out, "loss %.6f nats per token, perplexity %.4f, %zu tokens, %s\n",
+                e->loss, e->perplexity, e->n_tokens, cuts);
         if (r)
-            print_divergence(f->out, &job->divergence);
+            print_divergence(f->table.out, &job->divergence);
         return;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "activation_bits", sq_cli_json_number(e->act_bits));
-    json_object_set_new(o, "stored_bits_per_weight", sq_cli_json_number(e->stored_bits));
-    json_object_set_new(o, "payload_bits_per_weight", sq_cli_json_number(e->payload_bits));
-    json_object_set_new(o, "loss", json_real(e->loss));
-    json_object_set_new(o, "perplexity", json_real(e->perplexity));
-    divergence_json(&job->divergence, o);
-    json_object_set_new(o, "tokens", json_integer((json_int_t)e->n_tokens));
-    sq_cli_text_json(&in->source, tokens, o);
-    json_object_set_new(o, "dense_layers", json_integer((json_int_t)e->n_dense_layers));
-    if (r)
-        sq_cli_recipe_json(r, f->weights ? SQ_IN_FILE : SQ_IN_EVAL, o);
-    if (r)
-        json_object_set_new(o, "sequential", json_boolean(r->is_sequential));
-    if (r)
-        json_object_set_new(o, "layer_format",
-                            f->layer_format ? json_string(f->layer_format) : json_null());
-    else
-        json_object_set_new(o, "format", json_string("reference"));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance("real", r ? "golden model" : "binary32 model", 0));
-    put_json(f, o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("summary", json_true(), "activation_bits", e->act_bits),
+        SQ_KEYS("stored_bits_per_weight", e->stored_bits),
+        SQ_KEYS("payload_bits_per_weight", e->payload_bits),
+        SQ_KEYS("loss", e->loss, "perplexity", e->perplexity),
+        SQ_MEMBERS(divergence_json(&job->divergence)),
+        SQ_KEYS("tokens", e->n_tokens),
+        SQ_MEMBERS(sq_cli_text_json(&in->source, tokens)),
+        SQ_KEYS("dense_layers", e->n_dense_layers),
+        SQ_MEMBERS(r ? sq_cli_recipe_json(r, f->weights ? SQ_IN_FILE : SQ_IN_EVAL)
+                     : json_pack("{s:s}", "format", "reference")),
+        SQ_KEY_IF(r, "sequential", f->r.is_sequential),
+        SQ_KEY_IF(r, "layer_format", f->layer_format),
+        SQ_KEYS("provenance", sq_cli_provenance("real", r ? "golden model" : "binary32 model", 0)),
+        SQ_COLUMNS_END};
+    sq_cli_put(&f->table, row);
 }

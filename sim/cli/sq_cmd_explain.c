@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli_core.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/llm/sq_layer.h"
 #include "sim/machine/sq_roofline.h"
 
@@ -52,19 +53,9 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
     return SQ_OK;
 }
 
-static void put(json_t *o, const char *key, double v)
+static void put_summary(const struct sq_cli_column *row, const char *basis)
 {
-    if (isfinite(v) && fabs(v) < 9e15 && v == floor(v))
-        json_object_set_new(o, key, json_integer((json_int_t)v));
-    else
-        json_object_set_new(o, key, isfinite(v) ? json_real(v) : json_null());
-}
-
-static void summary(json_t *o, const char *basis)
-{
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "provenance", sq_cli_provenance("shapes", basis, 0));
-    sq_cli_json_line(o);
+    sq_cli_put_summary(row, sq_cli_provenance("shapes", basis, 0));
 }
 
 // ---- cycles ---------------------------------------------------------------------------------
@@ -85,17 +76,14 @@ static enum sq_status explain_cycles(const struct arguments *in, struct sq_error
     const uint64_t scalesim = sq_scalesim_os_cycles(in->m, in->n, in->k, g.rows, g.cols);
     const unsigned low = sq_core_low_steps(&g), high = sq_core_high_steps(&g);
     const double ideal = (double)in->m * (double)in->n * (double)in->k / g.rows / g.cols;
+    const uint64_t skew = g.rows + g.cols - 2;
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("m", in->m, "n", in->n, "k", in->k),
+        SQ_KEYS("ideal_cycles", sq_cli_amount(ideal / g.low_lanes), "bound_cycles", bound),
+        SQ_KEYS("cycles", s.cycles, "scalesim_os_cycles", scalesim),
+        SQ_KEYS("scalesim_skew_cycles", skew * tiles), SQ_COLUMNS_END};
     if (in->is_json) {
-        json_t *o = json_object();
-        put(o, "m", (double)in->m);
-        put(o, "n", (double)in->n);
-        put(o, "k", (double)in->k);
-        put(o, "ideal_cycles", ideal / g.low_lanes);
-        put(o, "bound_cycles", (double)bound);
-        put(o, "cycles", (double)s.cycles);
-        put(o, "scalesim_os_cycles", (double)scalesim);
-        put(o, "scalesim_skew_cycles", (double)((g.rows + g.cols - 2) * tiles));
-        summary(o, "closed forms and cycle model (equal to RTL)");
+        put_summary(row, "closed forms and cycle model (equal to RTL)");
         return SQ_OK;
     }
     printf("Y[%llu][%llu] = X W^T, K = %llu (stored %zu), core %ux%u, L = %u, H = %u\n",
@@ -118,8 +106,7 @@ static enum sq_status explain_cycles(const struct arguments *in, struct sq_error
            "tile,\n  and the last -1 counts from zero. This core broadcasts rows and columns: no "
            "skew, tiles follow\n  each other without a gap, and L multipliers of a PE take %u "
            "elements of K per cycle.\n",
-           (unsigned long long)(in->k * tiles), (unsigned long long)((g.rows + g.cols - 2) * tiles),
-           g.low_lanes);
+           (unsigned long long)(in->k * tiles), (unsigned long long)(skew * tiles), g.low_lanes);
     printf("  With L = 1 the bound is K per tile as well: what is left is skew against drain.\n");
     return SQ_OK;
 }
@@ -128,40 +115,36 @@ static enum sq_status explain_cycles(const struct arguments *in, struct sq_error
 
 static void explain_table10(const struct arguments *in)
 {
+    struct sq_cli_table table = {.is_json = in->is_json};
     double worst = 0;
     if (!in->is_json)
-        printf("T / T(W4A8) = (1-s) + s/r, r = T(W4A8) / T(W4A4) of the paper's end points\n"
-               "%-12s %7s %7s %9s %9s %7s %10s\n",
-               "model", "r", "s", "paper", "here", "diff", "W4A4 share");
+        printf("T / T(W4A8) = (1-s) + s/r, r = T(W4A8) / T(W4A4) of the paper's end points\n");
     for (unsigned i = 0; i < SQ_TABLE10_MODELS; i++)
         for (unsigned j = 0; j < 3; j++) {
             const struct sq_table10 *t = &sq_table10[i];
             const double here = sq_table10_speedup(t, j), diff = here - t->paper_speedup[j];
-            const double share = here * t->w4a4_s / t->w4a8_s;
+            const struct sq_cli_column row[] = {
+                SQ_COLUMN("model", t->model, "model", -12),
+                SQ_COLUMN("r", sq_cli_amount(t->w4a8_s / t->w4a4_s), "r", 7, .as = "%.3f"),
+                SQ_COLUMN("sparsity", sq_cli_amount(t->sparsity[j]), "s", 7, .as = "%.3f"),
+                SQ_COLUMN("paper_speedup", sq_cli_amount(t->paper_speedup[j]), "paper", 9,
+                          .as = "%.2f"),
+                SQ_COLUMN("speedup", sq_cli_amount(here), "here", 9, .as = "%.3f"),
+                SQ_COLUMN(NULL, diff, "diff", 7, .as = "%+.3f"),
+                SQ_COLUMN(NULL, here * t->w4a4_s / t->w4a8_s, "W4A4 share", 10, .as = "%.1f%%",
+                          .scale = 100),
+                SQ_COLUMNS_END};
             worst = fmax(worst, fabs(diff));
-            if (!in->is_json) {
-                printf("%-12s %7.3f %7.3f %9.2f %9.3f %+7.3f %9.1f%%\n", t->model,
-                       t->w4a8_s / t->w4a4_s, t->sparsity[j], t->paper_speedup[j], here, diff,
-                       100 * share);
-                continue;
-            }
-            json_t *o = json_object();
-            json_object_set_new(o, "model", json_string(t->model));
-            put(o, "r", t->w4a8_s / t->w4a4_s);
-            put(o, "sparsity", t->sparsity[j]);
-            put(o, "paper_speedup", t->paper_speedup[j]);
-            put(o, "speedup", here);
-            sq_cli_json_line(o);
+            sq_cli_put(&table, row);
         }
-    if (!in->is_json) {
+    const struct sq_cli_column row[] = {SQ_KEYS("worst_difference", sq_cli_amount(worst)),
+                                        SQ_COLUMNS_END};
+    if (in->is_json)
+        put_summary(row, "closed form; paper figures quoted");
+    else
         printf("No constant is taken from the rows that are predicted. 8B comes out slower in the "
                "paper:\n"
                "gather and quantisation, left out here, weigh more in small GEMM.\n");
-        return;
-    }
-    json_t *o = json_object();
-    put(o, "worst_difference", worst);
-    summary(o, "closed form; paper figures quoted");
 }
 
 // ---- V13 ------------------------------------------------------------------------------------
@@ -170,25 +153,28 @@ static void explain_v13(const struct arguments *in)
 {
     static const double s[] = {.5, .75, .875, .9375};
     const uint64_t m = 2048, n = 4096, k = 4096, lo = 4096, hi = 1024;
-    json_t *o = json_object(), *weight = json_array(), *act = json_array();
+    struct sq_cli_table table = {0};
+    json_t *weight = json_array(), *act = json_array();
     if (!in->is_json)
-        printf("M=2048, N=K=4096, 4096 low and 1024 high MAC per cycle\nW8A8 %26llu\n"
-               "%-8s %22s %22s\n",
-               (unsigned long long)sq_roof_dense_cycles(m, n, k, hi), "s", "weights, parallel",
-               "activations, serial");
+        printf("M=2048, N=K=4096, 4096 low and 1024 high MAC per cycle\nW8A8 %26llu\n",
+               (unsigned long long)sq_roof_dense_cycles(m, n, k, hi));
     for (unsigned i = 0; i < 4; i++) {
         const uint64_t w = sq_roof_weight_cycles(m, n, k, lo, hi, s[i]);
         const uint64_t a = sq_roof_act_cycles(m, n, k, lo, hi, s[i]);
         json_array_append_new(weight, json_integer((json_int_t)w));
         json_array_append_new(act, json_integer((json_int_t)a));
+        const struct sq_cli_column row[] = {
+            SQ_COLUMN(NULL, s[i], "s", -8, .as = "%g"), SQ_COLUMN(NULL, w, "weights, parallel", 22),
+            SQ_COLUMN(NULL, a, "activations, serial", 22), SQ_COLUMNS_END};
         if (!in->is_json)
-            printf("%-8g %22llu %22llu\n", s[i], (unsigned long long)w, (unsigned long long)a);
+            sq_cli_put(&table, row);
     }
-    json_object_set_new(o, "weight_parallel", weight);
-    json_object_set_new(o, "activation_serial", act);
-    put(o, "w8a8", (double)sq_roof_dense_cycles(m, n, k, hi));
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("weight_parallel", weight, "activation_serial", act),
+        SQ_KEYS("w8a8", sq_roof_dense_cycles(m, n, k, hi)), SQ_COLUMNS_END};
+    json_t *o = sq_cli_summary(row, sq_cli_provenance("shapes", "closed form", 0));
     if (in->is_json)
-        summary(o, "closed form");
+        sq_cli_json_line(o);
     else
         json_decref(o);
 }
@@ -215,49 +201,45 @@ static void explain_roofline(const struct arguments *in)
                         tutorial[] = {1.45, 1.78, 2.15, 2.42, 2.55};
     static const double fp16_peak = 989e12, sp24_peak = 3958e12, bandwidth = 3.35e12;
     const double n = 4096, k = 4096;
+    struct sq_cli_table decode = {.is_json = in->is_json}, prefill = decode;
     if (!in->is_json)
         printf(
             "Decode, batch 1: every weight is read once, 2 operations each (1 per byte in FP16): "
-            "time = bytes / 4.3 TB/s\n%-16s %6s %12s %16s %16s\n",
-            "format", "bits", "over FP16", "Llama-2-7B ms", "Llama-3-8B ms");
+            "time = bytes / 4.3 TB/s\n");
     for (size_t i = 0; i < sizeof decode_formats / sizeof decode_formats[0]; i++) {
         const double bits = decode_formats[i].bits;
         const double ms[2] = {params[0] * bits / 8 / rate * 1e3, params[1] * bits / 8 / rate * 1e3};
-        if (!in->is_json) {
-            printf("%-16s %6.3f %11.2fx %16.2f %16.2f\n", decode_formats[i].name, bits, 16 / bits,
-                   ms[0], ms[1]);
-            continue;
-        }
-        json_t *o = json_object();
-        json_object_set_new(o, "format", json_string(decode_formats[i].name));
-        put(o, "bits", bits);
-        put(o, "speedup_over_fp16", 16 / bits);
-        put(o, "llama_2_7b_ms", ms[0]);
-        put(o, "llama_3_8b_ms", ms[1]);
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_COLUMN("format", decode_formats[i].name, "format", -16),
+            SQ_COLUMN("bits", sq_cli_amount(bits), "bits", 6, .as = "%.3f"),
+            SQ_COLUMN("speedup_over_fp16", sq_cli_amount(16 / bits), "over FP16", 12,
+                      .as = "%.2fx"),
+            SQ_COLUMN("llama_2_7b_ms", ms[0], "Llama-2-7B", 16, .unit = "ms", .as = "%.2f"),
+            SQ_COLUMN("llama_3_8b_ms", ms[1], "Llama-3-8B", 16, .unit = "ms", .as = "%.2f"),
+            SQ_COLUMNS_END};
+        sq_cli_put(&decode, row);
     }
     if (!in->is_json)
         printf("\n2:4 INT8 over dense FP16, 4096x4096 on H100 SXM data-sheet figures (989 and 3958 "
-               "T, 3.35 TB/s),\nbeside the tutorial's claims (quoted):\n%-8s %10s %10s\n",
-               "batch", "roofline", "tutorial");
+               "T, 3.35 TB/s),\nbeside the tutorial's claims (quoted):\n");
     for (unsigned i = 0; i < 5; i++) {
         const double m = batches[i], io = m * n * 2;
         const double dense =
             sq_roof_seconds(m, n, k, fp16_peak, 2 * n * k + 2 * m * k + io, bandwidth);
         const double sp24 =
             sq_roof_seconds(m, n, k, sp24_peak, .625 * n * k + m * k + io, bandwidth);
-        if (!in->is_json) {
-            printf("%-8g %9.2fx %9.2fx\n", m, dense / sp24, tutorial[i]);
-            continue;
-        }
-        json_t *o = json_object();
-        put(o, "batch", m);
-        put(o, "roofline_speedup", dense / sp24);
-        put(o, "tutorial_speedup", tutorial[i]);
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_COLUMN("batch", sq_cli_amount(m), "batch", -8),
+            SQ_COLUMN("roofline_speedup", sq_cli_amount(dense / sp24), "roofline", 10,
+                      .as = "%.2fx"),
+            SQ_COLUMN("tutorial_speedup", sq_cli_amount(tutorial[i]), "tutorial", 10,
+                      .as = "%.2fx"),
+            SQ_COLUMNS_END};
+        sq_cli_put(&prefill, row);
     }
+    const struct sq_cli_column none[] = {SQ_COLUMNS_END};
     if (in->is_json)
-        summary(json_object(), "closed form; tutorial figures quoted");
+        put_summary(none, "closed form; tutorial figures quoted");
     else
         printf("The tutorial's figures rise with the batch. A roofline does not: the bytes already "
                "say 3.2x at batch 1.\n");

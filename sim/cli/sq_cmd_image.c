@@ -293,13 +293,11 @@ int sq_cmd_image(int argc, char **argv)
                       v.r.format->name);
         return sq_cli_fail("image", &err);
     }
-    char *const embedded = sq_cli_home_path("traces/tiny-llama");
-    const char *const model = in.model ? in.model : embedded;
+    const char *const model = sq_cli_model(in.model);
     enum sq_status status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
         status = run(&v, model, &is_real, &err);
         sq_checkpoint_close(&ck);
     }
-    free(embedded);
     return status == SQ_OK ? summary(&v, is_real) : sq_cli_fail("image", &err);
 }

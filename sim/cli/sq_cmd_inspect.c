@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "sim/cli/sq_cli_core.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_operand_file.h"
 #include "sim/format/sq_weight_file.h"
@@ -35,23 +36,24 @@ static const char doc[] =
 
 // ---- tensors and metadata -------------------------------------------------------------------
 
-static void print_tensor(const struct arguments *in, const struct sq_tensor *t)
+static void print_tensor(struct sq_cli_table *table, const struct sq_tensor *t)
 {
-    if (in->is_json) {
-        json_t *o = json_object(), *shape = json_array();
-        for (unsigned i = 0; i < t->n_dims; i++)
-            json_array_append_new(shape, json_integer((json_int_t)t->dim[i]));
-        json_object_set_new(o, "tensor", json_string(t->name));
-        json_object_set_new(o, "dtype", json_string(sq_dtype_name(t->dtype)));
-        json_object_set_new(o, "shape", shape);
-        json_object_set_new(o, "bytes", json_integer((json_int_t)t->nbytes));
-        sq_cli_json_line(o);
-        return;
+    json_t *shape = json_array();
+    char text[32 * SQ_TENSOR_MAX_DIMS] = " [";
+    for (unsigned i = 0; i < t->n_dims; i++) {
+        const size_t at = strlen(text);
+        snprintf(text + at, sizeof text - at, "%s%llu", i ? ", " : "",
+                 (unsigned long long)t->dim[i]);
+        json_array_append_new(shape, json_integer((json_int_t)t->dim[i]));
     }
-    printf("%-52s %-4s %12zu  [", t->name, sq_dtype_name(t->dtype), t->nbytes);
-    for (unsigned i = 0; i < t->n_dims; i++)
-        printf("%s%llu", i ? ", " : "", (unsigned long long)t->dim[i]);
-    printf("]\n");
+    strcat(text, "]");
+    const struct sq_cli_column row[] = {SQ_COLUMN("tensor", t->name, "tensor", -52),
+                                        SQ_COLUMN("dtype", sq_dtype_name(t->dtype), "type", -4),
+                                        SQ_KEYS("shape", shape),
+                                        SQ_COLUMN("bytes", t->nbytes, "bytes", 12),
+                                        SQ_COLUMN(NULL, text, "shape", 0),
+                                        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
 }
 
 struct totals {
@@ -62,8 +64,9 @@ struct totals {
 static void print_file(const struct arguments *in, const struct sq_safetensors *st,
                        struct totals *total)
 {
+    struct sq_cli_table table = {.is_json = in->is_json, .has_head = true}; // without one
     for (size_t i = 0; i < st->n_tensors; i++) {
-        print_tensor(in, &st->tensor[i]);
+        print_tensor(&table, &st->tensor[i]);
         total->nbytes += st->tensor[i].nbytes;
     }
     total->n_tensors += st->n_tensors;
@@ -84,46 +87,58 @@ static void print_file(const struct arguments *in, const struct sq_safetensors *
 static void print_summary(const struct arguments *in, const char *kind, const struct totals *total,
                           json_t *extra)
 {
-    if (!in->is_json) {
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("kind", kind, "tensors", total->n_tensors, "bytes", total->nbytes),
+        SQ_KEYS("metadata", json_incref(total->metadata)), SQ_MEMBERS(extra), SQ_COLUMNS_END};
+    if (in->is_json)
+        sq_cli_put_summary(row, sq_cli_provenance(NULL, "read", 0));
+    else
         printf("%s: %zu tensors, %zu bytes\n", kind, total->n_tensors, total->nbytes);
-        json_decref(extra);
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "kind", json_string(kind));
-    json_object_set_new(o, "tensors", json_integer((json_int_t)total->n_tensors));
-    json_object_set_new(o, "bytes", json_integer((json_int_t)total->nbytes));
-    json_object_set(o, "metadata", total->metadata);
-    json_object_update(o, extra);
-    json_object_set_new(o, "provenance", sq_cli_provenance(NULL, "read", 0));
-    json_decref(extra);
-    sq_cli_json_line(o);
 }
 
 // ---- encoded files --------------------------------------------------------------------------
 
+// What all operands take, each of them valid.
+struct encoded {
+    size_t n;
+    double nbits, weights;
+};
+
 // One operand that was found valid.
-static void print_valid(const struct arguments *in, const char *name, size_t n, size_t k_orig,
-                        size_t k, double per_weight)
+static void add_valid(const struct arguments *in, const char *name, size_t n, size_t k_orig,
+                      size_t k, double nbits, struct encoded *all)
 {
-    if (!in->is_json) {
+    const double size = (double)n * (double)k_orig;
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("operand", name, "n", n, "k", k_orig, "k_padded", k),
+        SQ_KEYS("stored_bits_per_weight", nbits / size, "valid", json_true()), SQ_COLUMNS_END};
+    all->n++;
+    all->nbits += nbits;
+    all->weights += size;
+    if (in->is_json)
+        sq_cli_json_line(sq_cli_object(row));
+    else
         printf("%-36s %6zu x %-6zu padded to %zu, %.4f stored bits per weight, valid\n",
-               *name ? name : "(the file)", n, k_orig, k, per_weight);
-        return;
-    }
-    json_t *j = json_object();
-    json_object_set_new(j, "operand", sq_cli_json_text(name));
-    json_object_set_new(j, "n", json_integer((json_int_t)n));
-    json_object_set_new(j, "k", json_integer((json_int_t)k_orig));
-    json_object_set_new(j, "k_padded", json_integer((json_int_t)k));
-    json_object_set_new(j, "stored_bits_per_weight", json_real(per_weight));
-    json_object_set_new(j, "valid", json_true());
-    sq_cli_json_line(j);
+               *name ? name : "(the file)", n, k_orig, k, nbits / size);
+}
+
+// `format`: keys that say it.
+static void print_encoded(const struct arguments *in, const char *name, const char *text,
+                          json_t *format, const struct encoded *all, const struct totals *total)
+{
+    const double bits = all->nbits / all->weights;
+    const struct sq_cli_column extra[] = {
+        SQ_MEMBERS(format),
+        SQ_KEYS("operands", all->n, "stored_bits_per_weight", bits, "valid", json_true()),
+        SQ_COLUMNS_END};
+    char kind[160];
+    snprintf(kind, sizeof kind, "%s, %zu operands, %.4f stored bits per weight, valid", text,
+             all->n, bits);
+    print_summary(in, in->is_json ? name : kind, total, sq_cli_object(extra));
 }
 
 static enum sq_status print_operand(const struct arguments *in, const struct sq_operand_file *t,
-                                    size_t i, double *bits, double *weights, struct sq_error *err)
+                                    size_t i, struct encoded *all, struct sq_error *err)
 {
     const struct sq_operand_file_entry *e = &t->entry[i];
     struct sq_quant_layer q;
@@ -132,11 +147,8 @@ static enum sq_status print_operand(const struct arguments *in, const struct sq_
     if (status != SQ_OK)
         return SQ_FAIL(err, status, "operand '%.60s' is not valid: %.150s",
                        *e->name ? e->name : "(the file)", why.text);
-    const double nbits = sq_quant_layer_nbits(&q), size = (double)e->n * (double)e->k_orig;
-    *bits += nbits;
-    *weights += size;
+    add_valid(in, e->name, e->n, e->k_orig, e->k, sq_quant_layer_nbits(&q), all);
     sq_quant_layer_free(&q);
-    print_valid(in, e->name, e->n, e->k_orig, e->k, nbits / size);
     return SQ_OK;
 }
 
@@ -146,39 +158,28 @@ static enum sq_status inspect_encoded(const struct arguments *in, struct sq_safe
     struct sq_operand_file t;
     SQ_TRY(sq_operand_file_adopt(&t, file, err));
     enum sq_status status = SQ_OK;
-    double bits = 0, weights = 0;
+    struct encoded all = {0};
+    char format[64];
     print_file(in, &t.file, total);
     for (size_t i = 0; status == SQ_OK && i < t.n_operands; i++)
-        status = print_operand(in, &t, i, &bits, &weights, err);
-    if (status == SQ_OK) {
-        json_t *extra = json_object();
-        sq_cli_banks_json(&t.format, extra);
-        json_object_set_new(extra, "operands", json_integer((json_int_t)t.n_operands));
-        json_object_set_new(extra, "stored_bits_per_weight", json_real(bits / weights));
-        json_object_set_new(extra, "valid", json_true());
-        char format[64], kind[160];
-        sq_cli_banks_text(&t.format, format);
-        snprintf(kind, sizeof kind, "%s, %zu operands, %.4f stored bits per weight, valid", format,
-                 t.n_operands, bits / weights);
-        print_summary(in, in->is_json ? sq_format_of_packed()->name : kind, total, extra);
-    }
+        status = print_operand(in, &t, i, &all, err);
+    sq_cli_banks_text(&t.format, format);
+    if (status == SQ_OK)
+        print_encoded(in, sq_format_of_packed()->name, format, sq_cli_banks_json(&t.format), &all,
+                      total);
     sq_operand_file_close(&t);
     return status;
 }
 
 static enum sq_status inspect_layers(const struct arguments *in, const struct sq_weight_file *f,
-                                     double *bits, double *weights, struct sq_error *err)
+                                     struct encoded *all, struct sq_error *err)
 {
     for (size_t i = 0; i < f->n_layers; i++) {
         const struct sq_weight_entry *e = &f->layer[i];
-        const double size = (double)e->n * (double)e->k_orig;
         struct sq_quant_layer q;
         SQ_TRY(sq_weight_file_load(f, i, &q, err));
-        const double nbits = sq_quant_layer_nbits(&q);
+        add_valid(in, e->name, e->n, e->k_orig, e->k, sq_quant_layer_nbits(&q), all);
         sq_quant_layer_free(&q);
-        *bits += nbits;
-        *weights += size;
-        print_valid(in, e->name, e->n, e->k_orig, e->k, nbits / size);
     }
     return SQ_OK;
 }
@@ -188,22 +189,13 @@ static enum sq_status inspect_system(const struct arguments *in, struct sq_safet
                                      struct totals *total, struct sq_error *err)
 {
     struct sq_weight_file f;
-    double bits = 0, weights = 0;
+    struct encoded all = {0};
     SQ_TRY(sq_weight_file_adopt(&f, file, err));
     print_file(in, &f.st, total);
-    const enum sq_status status = inspect_layers(in, &f, &bits, &weights, err);
-    if (status == SQ_OK) {
-        const char *name = f.recipe.format->name;
-        json_t *extra = json_object();
-        char kind[160];
-        json_object_set_new(extra, "format", sq_cli_json_text(name));
-        json_object_set_new(extra, "operands", json_integer((json_int_t)f.n_layers));
-        json_object_set_new(extra, "stored_bits_per_weight", json_real(bits / weights));
-        json_object_set_new(extra, "valid", json_true());
-        snprintf(kind, sizeof kind, "%s, %zu operands, %.4f stored bits per weight, valid", name,
-                 f.n_layers, bits / weights);
-        print_summary(in, in->is_json ? name : kind, total, extra);
-    }
+    const enum sq_status status = inspect_layers(in, &f, &all, err);
+    const char *name = f.recipe.format->name;
+    if (status == SQ_OK)
+        print_encoded(in, name, name, json_pack("{s:s}", "format", name), &all, total);
     sq_weight_file_close(&f);
     return status;
 }
@@ -212,19 +204,15 @@ static enum sq_status inspect_system(const struct arguments *in, struct sq_safet
 
 static json_t *config_json(const struct sq_model_config *c)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "hidden_size", json_integer((json_int_t)c->hidden_size));
-    json_object_set_new(o, "intermediate_size", json_integer((json_int_t)c->intermediate_size));
-    json_object_set_new(o, "num_hidden_layers", json_integer((json_int_t)c->n_layers));
-    json_object_set_new(o, "num_attention_heads", json_integer((json_int_t)c->n_heads));
-    json_object_set_new(o, "num_key_value_heads", json_integer((json_int_t)c->n_kv_heads));
-    json_object_set_new(o, "head_dim", json_integer((json_int_t)c->head_dim));
-    json_object_set_new(o, "vocab_size", json_integer((json_int_t)c->vocab_size));
-    json_object_set_new(o, "max_position_embeddings", json_integer((json_int_t)c->max_position));
-    json_object_set_new(o, "rms_norm_eps", json_real(c->rms_norm_eps));
-    json_object_set_new(o, "rope_theta", json_real(c->rope.theta));
-    json_object_set_new(o, "tie_word_embeddings", json_boolean(c->tie_word_embeddings));
-    return o;
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("hidden_size", c->hidden_size, "intermediate_size", c->intermediate_size),
+        SQ_KEYS("num_hidden_layers", c->n_layers, "num_attention_heads", c->n_heads),
+        SQ_KEYS("num_key_value_heads", c->n_kv_heads, "head_dim", c->head_dim),
+        SQ_KEYS("vocab_size", c->vocab_size, "max_position_embeddings", c->max_position),
+        SQ_KEYS("rms_norm_eps", c->rms_norm_eps, "rope_theta", c->rope.theta),
+        SQ_KEYS("tie_word_embeddings", c->tie_word_embeddings),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 static void print_config(const struct arguments *in, json_t *config)
@@ -248,15 +236,15 @@ static enum sq_status inspect_directory(const struct arguments *in, const char *
     SQ_TRY(sq_checkpoint_open(&ck, path, err));
     for (size_t i = 0; i < ck.n_shards; i++)
         print_file(in, &ck.shard[i], total);
-    json_t *config = config_json(&ck.config), *extra = json_object();
+    json_t *config = config_json(&ck.config);
     print_config(in, config);
     char kind[96];
     snprintf(kind, sizeof kind, "model of %zu blocks, %zu linear layers, %zu file%s",
              ck.config.n_layers, ck.n_layers, ck.n_shards, ck.n_shards == 1 ? "" : "s");
-    json_object_set_new(extra, "linear_layers", json_integer((json_int_t)ck.n_layers));
-    json_object_set_new(extra, "shards", json_integer((json_int_t)ck.n_shards));
-    json_object_set_new(extra, "config", config);
-    print_summary(in, in->is_json ? "model" : kind, total, extra);
+    const struct sq_cli_column extra[] = {
+        SQ_KEYS("linear_layers", ck.n_layers, "shards", ck.n_shards, "config", config),
+        SQ_COLUMNS_END};
+    print_summary(in, in->is_json ? "model" : kind, total, sq_cli_object(extra));
     sq_checkpoint_close(&ck);
     return SQ_OK;
 }
@@ -290,9 +278,10 @@ static enum sq_status inspect_gguf(const struct arguments *in, const char *path,
     struct sq_gguf g;
     struct sq_model_config c;
     struct sq_error why;
+    struct sq_cli_table table = {.is_json = in->is_json, .has_head = true}; // without one
     SQ_TRY(sq_gguf_open(&g, path, err));
     for (size_t i = 0; i < g.n_tensors; i++) {
-        print_tensor(in, &g.tensor[i]);
+        print_tensor(&table, &g.tensor[i]);
         total->nbytes += g.tensor[i].nbytes;
     }
     total->n_tensors = g.n_tensors;
@@ -301,20 +290,15 @@ static enum sq_status inspect_gguf(const struct arguments *in, const char *path,
     const bool is_model = sq_gguf_model_config(&g, sq_path_tail(path), &c, &why) == SQ_OK;
     char kind[64];
     snprintf(kind, sizeof kind, "GGUF version %u", g.version);
-    json_t *extra = json_object(), *config = is_model ? config_json(&c) : json_object();
-    json_object_set_new(extra, "version", json_integer(g.version));
-    json_object_set_new(extra, "alignment", json_integer((json_int_t)g.alignment));
+    json_t *config = is_model ? config_json(&c) : json_object();
+    const struct sq_cli_column extra[] = {
+        SQ_KEYS("version", g.version, "alignment", g.alignment),
+        SQ_KEYS("config", is_model ? json_incref(config) : json_null()),
+        SQ_KEY_IF(!is_model, "no_model", why.text), SQ_COLUMNS_END};
     print_config(in, config);
-    json_object_set_new(extra, "config", is_model ? json_incref(config) : json_null());
-    if (!is_model) {
-        json_object_set_new(extra, "no_model", sq_cli_json_text(why.text));
-        if (!in->is_json) {
-            printf("  no model that sqsim runs: ");
-            sq_put_text(stdout, why.text);
-            printf("\n");
-        }
-    }
-    print_summary(in, in->is_json ? "gguf" : kind, total, extra);
+    if (!is_model && !in->is_json)
+        printf("  no model that sqsim runs: %s\n", sq_cli_text(why.text));
+    print_summary(in, in->is_json ? "gguf" : kind, total, sq_cli_object(extra));
     json_decref(config);
     sq_gguf_close(&g);
     return SQ_OK;
@@ -347,10 +331,8 @@ int sq_cmd_inspect(int argc, char **argv)
     struct sq_error err;
     if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("inspect", &err);
-    char *embedded = sq_cli_home_path("traces/tiny-llama");
     struct totals total = {.metadata = json_object()};
-    enum sq_status status = inspect(&in, in.path ? in.path : embedded, &total, &err);
+    enum sq_status status = inspect(&in, sq_cli_model(in.path), &total, &err);
     json_decref(total.metadata);
-    free(embedded);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("inspect", &err);
 }

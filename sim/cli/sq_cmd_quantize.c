@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sim/cli/sq_cli_calib.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_text.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_operand_file.h"
@@ -75,6 +76,7 @@ struct work {
     struct sq_operand_file_writer writer; // is_streamed and --output
     struct sq_sqnr sqnr;
     double weights, nbits;
+    struct sq_cli_table table;
 };
 
 static bool is_dense(const struct work *work, size_t i)
@@ -82,33 +84,31 @@ static bool is_dense(const struct work *work, size_t i)
     return work->choice.is_dense && work->choice.is_dense[i];
 }
 
-static void print_layer(const struct work *work, size_t i, double bits, double db)
+static void print_layer(struct work *work, size_t i, double bits, double db)
 {
     const struct sq_layer *l = &work->ck->layer[i];
-    const size_t padded = sq_recipe_padded(&work->r, l->k);
-    sq_cli_progress_end();
-    if (!work->in->is_json) {
-        char text[32];
-        printf("%-36s %6zu x %-6zu %8zu %8.4f %9s%s\n", l->name, l->n, l->k, padded, bits,
-               sq_cli_number_text(db, 3, text), is_dense(work, i) ? " dense" : "");
-        return;
-    }
     const struct sq_quant_layer *q = &work->layer[i];
     struct sq_figure figure[SQ_FIGURES_MAX];
     const size_t n_figures =
         q->format->values->figures ? q->format->values->figures(q->state, figure) : 0;
-    json_t *o = json_object();
-    json_object_set_new(o, "layer", sq_cli_json_text(l->name));
-    json_object_set_new(o, "n", json_integer((json_int_t)l->n));
-    json_object_set_new(o, "k", json_integer((json_int_t)l->k));
-    json_object_set_new(o, "k_padded", json_integer((json_int_t)padded));
-    json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
-    json_object_set_new(o, "sqnr_db", sq_cli_json_number(db));
-    if (!work->is_streamed)
-        json_object_set_new(o, "dense", json_boolean(is_dense(work, i)));
+    json_t *figures = json_object();
+    char shape[48];
     for (size_t f = 0; f < n_figures; f++)
-        json_object_set_new(o, figure[f].key, sq_cli_json_number(figure[f].value));
-    sq_cli_json_line(o);
+        json_object_set_new(figures, figure[f].key, sq_cli_json_number(figure[f].value));
+    snprintf(shape, sizeof shape, "%6zu x %-6zu", l->n, l->k);
+    sq_cli_progress_end();
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN("layer", l->name, "layer", -36),
+        SQ_KEYS("n", l->n, "k", l->k),
+        SQ_COLUMN(NULL, shape, "N x K     ", 15),
+        SQ_COLUMN("k_padded", sq_recipe_padded(&work->r, l->k), "k_padded", 8),
+        SQ_COLUMN("stored_bits_per_weight", bits, "bits", 8, .as = "%.4f"),
+        SQ_COLUMN("sqnr_db", db, "SQNR", 9, .unit = "dB", .as = "%.3f"),
+        SQ_COLUMN(NULL, is_dense(work, i) ? "dense" : "", "", 0),
+        SQ_KEY_IF(!work->is_streamed, "dense", is_dense(work, i)),
+        SQ_MEMBERS(figures),
+        SQ_COLUMNS_END};
+    sq_cli_put(&work->table, row);
 }
 
 // Whether the checkpoint says that its weights are "synthetic", else "real".
@@ -121,35 +121,31 @@ static const char *source_of(const struct sq_checkpoint *ck)
 
 static void print_summary(const struct work *work)
 {
+    const struct sq_recipe *r = &work->r;
     const double bits = work->nbits / work->weights, db = sq_sqnr_db(&work->sqnr);
-    const char *output = work->in->output, *padding = work->r.format->padding;
+    const char *output = work->in->output, *padding = r->format->padding;
     if (!work->in->is_json) {
         char equivalent[48] = "", text[32];
         if (work->is_streamed)
             snprintf(equivalent, sizeof equivalent, " (%.4f without scales)",
-                     work->r.format->cost->equivalent_bits(&work->r));
+                     r->format->cost->equivalent_bits(r));
         printf("activations of %.5g bits, %.4f stored bits per weight%s, SQNR %s dB, %zu layers, "
                "%.0f weights%s%s\n",
-               sq_cost_act_nbits(&work->r), bits, equivalent, sq_cli_number_text(db, 3, text),
+               sq_cost_act_nbits(r), bits, equivalent, sq_cli_number_text(db, 3, text),
                work->ck->n_layers, work->weights, padding ? ", " : "", padding ? padding : "");
         if (output)
             printf("written: %s\n", output);
         return;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "activation_bits", json_real(sq_cost_act_nbits(&work->r)));
-    json_object_set_new(o, "layers", json_integer((json_int_t)work->ck->n_layers));
-    json_object_set_new(o, "weights", json_integer((json_int_t)work->weights));
-    sq_cli_recipe_json(&work->r, SQ_IN_QUANTIZE, o);
-    if (work->is_streamed)
-        json_object_set_new(o, "equivalent_bits",
-                            json_real(work->r.format->cost->equivalent_bits(&work->r)));
-    json_object_set_new(o, "stored_bits_per_weight", json_real(bits));
-    json_object_set_new(o, "sqnr_db", sq_cli_json_number(db));
-    json_object_set_new(o, "output", output ? sq_cli_json_text(output) : json_null());
-    json_object_set_new(o, "provenance", sq_cli_provenance(source_of(work->ck), "golden model", 0));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("activation_bits", sq_cost_act_nbits(r), "layers", work->ck->n_layers),
+        SQ_KEYS("weights", (uint64_t)work->weights),
+        SQ_MEMBERS(sq_cli_recipe_json(r, SQ_IN_QUANTIZE)),
+        SQ_KEY_IF(work->is_streamed, "equivalent_bits",
+                  work->is_streamed ? r->format->cost->equivalent_bits(r) : NAN),
+        SQ_KEYS("stored_bits_per_weight", bits, "sqnr_db", db, "output", output),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance(source_of(work->ck), "golden model", 0));
 }
 
 // ---- work -----------------------------------------------------------------------------------
@@ -304,8 +300,7 @@ static enum sq_status encode(struct work *work, const char *model, struct sq_err
     char format[96];
     sq_recipe_heading(&work->r, format);
     if (!work->in->is_json)
-        printf("%s\n%-36s %15s %8s %8s %9s\n", format, "layer", "N x K     ", "k_padded", "bits",
-               "SQNR dB");
+        printf("%s\n", format);
     sq_cli_progress("quantize: layers", 0, work->ck->n_layers);
     if (sq_recipe_needs_calibration(&work->r))
         return do_model(work, model, err);
@@ -333,7 +328,8 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
                         .ck = ck,
                         .r = in->r,
                         .layer = calloc(ck->n_layers, sizeof *work.layer),
-                        .is_streamed = sq_recipe_is_packed(&in->r)};
+                        .is_streamed = sq_recipe_is_packed(&in->r),
+                        .table.is_json = in->is_json};
     omp_set_num_threads((int)in->jobs);
     enum sq_status status = SQ_OK;
     if (!work.layer)
@@ -373,8 +369,7 @@ int sq_cmd_quantize(int argc, char **argv)
         return sq_cli_fail("quantize", &err);
     if (is_calib && !sq_recipe_needs_calibration(&in.r))
         sq_cli_note_calib("quantize");
-    char *embedded = sq_cli_home_path("traces/tiny-llama");
-    const char *model = in.model ? in.model : embedded;
+    const char *model = sq_cli_model(in.model);
     status = sq_checkpoint_open(&ck, model, &err);
     if (status == SQ_OK) {
         status = sq_cli_recipe_calibrated(&in.options, &ck, model, is_calib, &in.r, &is_rtn, &err);
@@ -384,6 +379,5 @@ int sq_cmd_quantize(int argc, char **argv)
     }
     if (status == SQ_OK && is_rtn)
         sq_cli_note_rtn("quantize");
-    free(embedded);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("quantize", &err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli_row.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/sweep/sq_report.h"
 
 struct arguments {
@@ -38,28 +39,20 @@ static const char report_doc[] =
 
 static void print_json(const struct arguments *in, const struct sq_report *r)
 {
+    struct sq_cli_table table = {.is_json = true};
     size_t points = 0;
-    json_t *o;
     for (size_t i = 0; i < r->n_sweeps; i++) {
-        points += r->sweep[i].n_rows;
-        o = json_object();
-        json_object_set_new(o, "sweep", json_string(r->sweep[i].name));
-        json_object_set_new(o, "title", json_string(r->sweep[i].title ? r->sweep[i].title : ""));
-        json_object_set_new(o, "points", json_integer((json_int_t)r->sweep[i].n_rows));
-        json_object_set_new(o, "pairs", json_integer((json_int_t)r->sweep[i].n_pairs));
-        json_object_set_new(o, "stale", json_integer((json_int_t)r->sweep[i].n_stale));
-        json_object_set_new(o, "unchecked",
-                            r->sweep[i].unchecked[0] ? sq_cli_json_text(r->sweep[i].unchecked)
-                                                     : json_null());
-        sq_cli_json_line(o);
+        const struct sq_report_sweep *s = &r->sweep[i];
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("sweep", s->name, "title", s->title ? s->title : "", "points", s->n_rows),
+            SQ_KEYS("pairs", s->n_pairs, "stale", s->n_stale),
+            SQ_KEYS("unchecked", s->unchecked[0] ? s->unchecked : NULL), SQ_COLUMNS_END};
+        points += s->n_rows;
+        sq_cli_put(&table, row);
     }
-    o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "sweeps", json_integer((json_int_t)r->n_sweeps));
-    json_object_set_new(o, "points", json_integer((json_int_t)points));
-    json_object_set_new(o, "directory", in->output ? sq_cli_json_text(in->output) : json_null());
-    json_object_set_new(o, "provenance", sq_cli_provenance(NULL, NULL, 1));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("sweeps", r->n_sweeps, "points", points, "directory", in->output), SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance(NULL, NULL, 1));
 }
 
 int sq_cmd_report(int argc, char **argv)
@@ -77,16 +70,13 @@ int sq_cmd_report(int argc, char **argv)
     if (sq_report_load(&report, in.db, in.sweep, &err) != SQ_OK)
         return sq_cli_fail("report", &err);
     enum sq_status status = sq_report_hide_stale(&report, sq_cli_home(), &err);
-    char *page = sq_cli_home_path("sim/sweep/sq_report.html");
-    if (!page)
-        status = SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory for a report");
-    else if (status == SQ_OK && in.output)
-        status = sq_report_write(&report, in.output, page, &err);
+    if (status == SQ_OK && in.output)
+        status =
+            sq_report_write(&report, in.output, sq_cli_home_path("sim/sweep/sq_report.html"), &err);
     if (status == SQ_OK && in.is_json)
         print_json(&in, &report);
     else if (status == SQ_OK)
         status = sq_report_text(&report, stdout, &err);
-    free(page);
     sq_report_free(&report);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("report", &err);
 }
@@ -105,49 +95,34 @@ static const char compare_doc[] =
     "  sqsim compare-runs before.db after.db\n"
     "  sqsim compare-runs before.db after.db --sweep paper_grid --json\n";
 
-static json_t *number_or_null(double v)
-{
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
 static void print_changes(const struct arguments *in, const struct sq_changes *c)
 {
-    json_t *o;
-    if (!in->is_json && c->n_measures)
-        printf("%-24s %8s %14s %14s %10s  %s\n", "measure", "points", "largest: was", "is",
-               "change", "at");
+    struct sq_cli_table table = {.is_json = in->is_json};
     for (size_t i = 0; i < c->n_measures; i++) {
-        if (!in->is_json) {
-            printf("%-24s %8llu %14.6g %14.6g %9.3g%%  %s %s\n", c->measure[i].name,
-                   (unsigned long long)c->measure[i].n, c->measure[i].a, c->measure[i].b,
-                   100 * c->measure[i].relative, c->measure[i].sweep, c->measure[i].parameters);
-            continue;
-        }
-        o = json_object();
-        json_object_set_new(o, "measure", json_string(c->measure[i].name));
-        json_object_set_new(o, "points", json_integer((json_int_t)c->measure[i].n));
-        json_object_set_new(o, "was", number_or_null(c->measure[i].a));
-        json_object_set_new(o, "is", number_or_null(c->measure[i].b));
-        json_object_set_new(o, "relative_change", number_or_null(c->measure[i].relative));
-        json_object_set_new(o, "sweep", json_string(c->measure[i].sweep));
-        json_object_set_new(o, "parameters", json_loads(c->measure[i].parameters, 0, NULL));
-        sq_cli_json_line(o);
+        const struct sq_change *m = &c->measure[i];
+        const struct sq_cli_column row[] = {
+            SQ_COLUMN("measure", m->name, "measure", -24),
+            SQ_COLUMN("points", m->n, "points", 8),
+            SQ_COLUMN("was", m->a, "largest: was", 14),
+            SQ_COLUMN("is", m->b, "is", 14),
+            SQ_KEYS("relative_change", isfinite(m->relative) ? m->relative : NAN),
+            SQ_COLUMN(NULL, m->relative, "change", 10, .as = "%.3g%%", .scale = 100),
+            SQ_COLUMN("sweep", m->sweep, " at", 0, .as = " %s"),
+            SQ_COLUMN(NULL, m->parameters, "", 0),
+            SQ_KEYS("parameters", json_loads(m->parameters, 0, NULL)),
+            SQ_COLUMNS_END};
+        sq_cli_put(&table, row);
     }
-    if (!in->is_json) {
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("same", c->same, "changed", c->changed, "only_a", c->only_a, "only_b", c->only_b),
+        SQ_COLUMNS_END};
+    if (in->is_json)
+        sq_cli_put_summary(row, sq_cli_provenance(NULL, NULL, 1));
+    else
         printf("%llu points equal, %llu changed, %llu only in %s, %llu only in %s\n",
                (unsigned long long)c->same, (unsigned long long)c->changed,
                (unsigned long long)c->only_a, in->file[0], (unsigned long long)c->only_b,
                in->file[1]);
-        return;
-    }
-    o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "same", json_integer((json_int_t)c->same));
-    json_object_set_new(o, "changed", json_integer((json_int_t)c->changed));
-    json_object_set_new(o, "only_a", json_integer((json_int_t)c->only_a));
-    json_object_set_new(o, "only_b", json_integer((json_int_t)c->only_b));
-    json_object_set_new(o, "provenance", sq_cli_provenance(NULL, NULL, 1));
-    sq_cli_json_line(o);
 }
 
 int sq_cmd_compare_runs(int argc, char **argv)

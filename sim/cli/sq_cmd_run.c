@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "models/sq_rng.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_run.h"
 #include "sim/io/sq_checked.h"
 #include "sim/llm/sq_layer.h"
@@ -102,6 +103,7 @@ struct visit {
     double macs, seconds, weights, nbits;
     uint64_t cycles, bound;
     struct sq_core_stats stats; // sums
+    struct sq_cli_table table;
 };
 
 static json_t *json_counts(const uint64_t counts[SQ_N_CAUSES])
@@ -133,38 +135,28 @@ static void print_causes(const struct sq_core_stats *s)
     }
 }
 
-static void print_layer(const struct visit *v, const struct sq_layer_run *r)
+static void print_layer(struct visit *v, const struct sq_layer_run *r)
 {
     const struct sq_core_config *g = &v->options.config;
-    const double low = sq_utilisation_low(g, r->m, r->n, r->k, r->stats.cycles);
-    const double high = sq_utilisation_high(g, r->m, r->n, r->k, r->stats.cycles);
-    const uint64_t bound = sq_job_bound(&r->core, &r->job);
-    if (!v->in->is_json) {
-        printf("%-34s %6zux%-6zu %12llu %12llu %7.1f%% %7.1f%%", r->name, r->n, r->k,
-               (unsigned long long)bound, (unsigned long long)r->stats.cycles, 100 * low,
-               100 * high);
-        if (isfinite(r->relative_error))
-            printf(" %10.5f\n", r->relative_error);
-        else
-            printf(" %10s\n", "-");
-        if (v->in->is_causes)
-            print_causes(&r->stats);
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "layer", sq_cli_json_text(r->name));
-    json_object_set_new(o, "m", json_integer((json_int_t)r->m));
-    json_object_set_new(o, "n", json_integer((json_int_t)r->n));
-    json_object_set_new(o, "k", json_integer((json_int_t)r->k));
-    json_object_set_new(o, "macs", json_real((double)r->m * (double)r->n * (double)r->k));
-    json_object_set_new(o, "bound_cycles", json_integer((json_int_t)bound));
-    json_object_set_new(o, "cycles", json_integer((json_int_t)r->stats.cycles));
-    json_object_set_new(o, "utilisation_low", json_real(low));
-    json_object_set_new(o, "utilisation_high", json_real(high));
-    json_object_set_new(o, "relative_error", sq_cli_json_number(r->relative_error));
-    json_object_set_new(o, "weight_sqnr_db", sq_cli_json_number(r->weight_sqnr_db));
-    json_object_set_new(o, "causes", json_causes(&r->stats));
-    sq_cli_json_line(o);
+    char shape[48];
+    snprintf(shape, sizeof shape, "%6zux%-6zu", r->n, r->k);
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN("layer", r->name, "layer", -34),
+        SQ_KEYS("m", r->m, "n", r->n, "k", r->k),
+        SQ_COLUMN(NULL, shape, "NxK", 13),
+        SQ_KEYS("macs", (double)r->m * (double)r->n * (double)r->k),
+        SQ_COLUMN("bound_cycles", sq_job_bound(&r->core, &r->job), "bound", 12),
+        SQ_COLUMN("cycles", r->stats.cycles, "cycles", 12),
+        SQ_COLUMN("utilisation_low", sq_utilisation_low(g, r->m, r->n, r->k, r->stats.cycles),
+                  "low use", 8, .as = "%.1f%%", .scale = 100),
+        SQ_COLUMN("utilisation_high", sq_utilisation_high(g, r->m, r->n, r->k, r->stats.cycles),
+                  "high use", 8, .as = "%.1f%%", .scale = 100),
+        SQ_COLUMN("relative_error", r->relative_error, "rel error", 10, .as = "%.5f"),
+        SQ_KEYS("weight_sqnr_db", r->weight_sqnr_db, "causes", json_causes(&r->stats)),
+        SQ_COLUMNS_END};
+    sq_cli_put(&v->table, row);
+    if (v->in->is_causes && !v->in->is_json)
+        print_causes(&r->stats);
 }
 
 static enum sq_status visit_layer(void *context, size_t index, const char *name, const float *x,
@@ -216,24 +208,16 @@ static void print_summary(const struct visit *v, const char *data)
                     v->macs / v->seconds * 1e-6);
         return;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    sq_cli_banks_json(&v->in->banks.format, o);
-    sq_cli_core_json(g, o);
-    json_object_set_new(o, "banks_per_beat", json_integer(banks_per_beat(v)));
-    json_object_set_new(o, "layers", json_integer((json_int_t)v->n_layers));
-    json_object_set_new(o, "macs", json_real(v->macs));
-    json_object_set_new(o, "stored_bits_per_weight", json_real(v->nbits / v->weights));
-    json_object_set_new(o, "bound_cycles", json_integer((json_int_t)v->bound));
-    json_object_set_new(o, "cycles", json_integer((json_int_t)v->cycles));
-    json_object_set_new(o, "utilisation_low", json_real(low));
-    json_object_set_new(o, "utilisation_high", json_real(high));
-    json_object_set_new(o, "causes", json_causes(&v->stats));
-    json_object_set_new(o, "seconds_host", json_real(v->seconds));
-    json_object_set_new(
-        o, "provenance",
-        sq_cli_provenance(data, "modelled (cycle model, equal to RTL)", v->in->seed));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_MEMBERS(sq_cli_banks_json(&v->in->banks.format)),
+        SQ_MEMBERS(sq_cli_core_json(g)),
+        SQ_KEYS("banks_per_beat", banks_per_beat(v), "layers", v->n_layers, "macs", v->macs),
+        SQ_KEYS("stored_bits_per_weight", v->nbits / v->weights, "bound_cycles", v->bound),
+        SQ_KEYS("cycles", v->cycles, "utilisation_low", low, "utilisation_high", high),
+        SQ_KEYS("causes", json_causes(&v->stats), "seconds_host", v->seconds),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(
+        row, sq_cli_provenance(data, "modelled (cycle model, equal to RTL)", v->in->seed));
 }
 
 static void print_head(const struct visit *v, const char *what)
@@ -249,8 +233,6 @@ static void print_head(const struct visit *v, const char *what)
     if (banks_per_beat(v) > 1)
         printf(", %s%u banks a beat", v->options.format.group ? "" : "up to ", banks_per_beat(v));
     printf("\n");
-    printf("%-34s %13s %12s %12s %8s %8s %10s\n", "layer", "NxK", "bound", "cycles", "low use",
-           "high use", "rel error");
 }
 
 // ---- work -----------------------------------------------------------------------------------
@@ -288,11 +270,9 @@ static enum sq_status run_gemm(struct visit *v, struct sq_error *err)
 static enum sq_status run_model(struct visit *v, const char **data, struct sq_error *err)
 {
     const struct arguments *in = v->in;
-    char embedded[1024];
     struct sq_checkpoint ck;
     bool is_real = true;
-    snprintf(embedded, sizeof embedded, "%.1000s/traces/tiny-llama", sq_cli_home());
-    const char *model = in->model ? in->model : embedded;
+    const char *model = sq_cli_model(in->model);
     SQ_TRY(sq_checkpoint_open(&ck, model, err));
     print_head(v, in->model ? in->model : "traces/tiny-llama");
     enum sq_status status = SQ_OK;
@@ -397,6 +377,7 @@ int sq_cmd_run(int argc, char **argv)
     if (sq_cli_core_config(&core, &in.banks, &v.options.config, &err) != SQ_OK)
         return sq_cli_fail("run", &err);
     v.options.format = in.banks.format;
+    v.table.is_json = in.is_json;
     v.options.jobs = in.jobs;
     v.options.no_values = in.timing_only;
     v.options.reference = in.n == 0;

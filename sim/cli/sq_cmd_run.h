@@ -70,8 +70,8 @@ enum sq_status sq_run_make_fair(const struct sq_run_request *request, struct sq_
 // A line under the head of the table, if machines are fair.
 void sq_run_fair_text(const struct sq_run_request *request, const struct sq_run_fair *fair);
 // Lanes, and what they are fair by.
-void sq_run_fair_json(const struct sq_run_request *request, const struct sq_machine *machine,
-                      const struct sq_run_fair *fair, json_t *o);
+json_t *sq_run_fair_json(const struct sq_run_request *request, const struct sq_machine *machine,
+                         const struct sq_run_fair *fair);
 
 // Core options that were given replace the others: 0 (gather: above SQ_GATHER_LOG) = not given.
 void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given);

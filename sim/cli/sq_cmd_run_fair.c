@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "sim/cli/sq_cli_synth.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_run.h"
 
 enum sq_status sq_run_make_fair(const struct sq_run_request *in, struct sq_machine *machine,
@@ -32,24 +33,19 @@ void sq_run_fair_text(const struct sq_run_request *in, const struct sq_run_fair 
                pe->area_um2, pe->products, pe->reference_um2, pe->reference, fair->liberty);
 }
 
-static json_t *json_area(double um2)
-{
-    return isnan(um2) ? json_null() : json_real(um2);
-}
-
-void sq_run_fair_json(const struct sq_run_request *in, const struct sq_machine *machine,
-                      const struct sq_run_fair *fair, json_t *o)
+json_t *sq_run_fair_json(const struct sq_run_request *in, const struct sq_machine *machine,
+                         const struct sq_run_fair *fair)
 {
     const bool is_fair = in->fair != SQ_FAIR_NONE;
     const struct sq_core_config *core = &machine->core;
     const struct sq_fair_pe *pe = &fair->pe;
-    json_object_set_new(o, "low_lanes", json_integer(is_fair ? pe->low_lanes : core->low_lanes));
-    json_object_set_new(o, "high_lanes", json_integer(is_fair ? pe->high_lanes : core->high_lanes));
-    json_object_set_new(o, "fair", json_string(sq_fair_names[in->fair]));
-    json_object_set_new(o, "bit_products", json_integer(pe->products));
-    json_object_set_new(o, "bit_products_reference", json_integer(pe->reference));
-    json_object_set_new(o, "pe_area_um2", json_area(pe->area_um2));
-    json_object_set_new(o, "pe_area_reference_um2", json_area(pe->reference_um2));
-    json_object_set_new(o, "liberty_digest",
-                        fair->liberty[0] ? json_string(fair->liberty) : json_null());
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("low_lanes", is_fair ? pe->low_lanes : core->low_lanes),
+        SQ_KEYS("high_lanes", is_fair ? pe->high_lanes : core->high_lanes),
+        SQ_KEYS("fair", sq_fair_names[in->fair], "bit_products", pe->products),
+        SQ_KEYS("bit_products_reference", pe->reference, "pe_area_um2", pe->area_um2),
+        SQ_KEYS("pe_area_reference_um2", pe->reference_um2),
+        SQ_KEYS("liberty_digest", fair->liberty[0] ? fair->liberty : NULL),
+        SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }

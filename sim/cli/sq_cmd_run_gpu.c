@@ -4,45 +4,36 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cmd_run.h"
 #include "sim/gpu/sq_gpu_predict.h"
 
-static json_t *json_time(double v)
+static json_t *json_total(const struct sq_gpu_total *t)
 {
-    return isnan(v) ? json_null() : json_real(v);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("seconds", t->seconds, "launch_seconds", t->launch_s),
+        SQ_KEYS("dram_seconds", t->dram_s, "measured_seconds", t->measured_s), SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
-static void print_json(const struct sq_gpu_total *t, json_t *o)
-{
-    json_object_set_new(o, "seconds", json_real(t->seconds));
-    json_object_set_new(o, "launch_seconds", json_real(t->launch_s));
-    json_object_set_new(o, "dram_seconds", json_real(t->dram_s));
-    json_object_set_new(o, "measured_seconds", json_time(t->measured_s));
-    sq_cli_json_line(o);
-}
-
-static void print_row(const struct sq_run_request *in, const struct sq_workload_row *row,
+static void print_row(struct sq_cli_table *table, const struct sq_workload_row *row,
                       const struct sq_gpu_total *t)
 {
+    const double us = 1e6 / (double)row->count;
     char shape[64];
-    if (in->is_json) {
-        json_t *o = json_object();
-        json_object_set_new(o, "layer", sq_cli_json_text(row->name));
-        json_object_set_new(o, "m", json_integer((json_int_t)row->gemm.m));
-        json_object_set_new(o, "n", json_integer((json_int_t)row->gemm.n));
-        json_object_set_new(o, "k", json_integer((json_int_t)row->gemm.k));
-        json_object_set_new(o, "count", json_integer((json_int_t)row->count));
-        print_json(t, o);
-        return;
-    }
     snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)row->gemm.m,
              (unsigned long long)row->gemm.n, (unsigned long long)row->gemm.k);
-    printf("%-34s %20s %6llu %12.3f %12.3f", row->name, shape, (unsigned long long)row->count,
-           1e6 * t->seconds / (double)row->count, 1e6 * t->dram_s / (double)row->count);
-    if (isnan(t->measured_s))
-        printf(" %12s\n", "-");
-    else
-        printf(" %12.3f\n", 1e6 * t->measured_s / (double)row->count);
+    const struct sq_cli_column columns[] = {
+        SQ_COLUMN("layer", row->name, "layer", -34),
+        SQ_KEYS("m", row->gemm.m, "n", row->gemm.n, "k", row->gemm.k),
+        SQ_COLUMN(NULL, shape, "MxNxK", 20),
+        SQ_COLUMN("count", row->count, "count", 6),
+        SQ_MEMBERS(json_total(t)),
+        SQ_COLUMN(NULL, us * t->seconds, "us", 12, .as = "%.3f"),
+        SQ_COLUMN(NULL, us * t->dram_s, "DRAM", 12, .unit = "us", .as = "%.3f"),
+        SQ_COLUMN(NULL, us * t->measured_s, "measured", 12, .unit = "us", .as = "%.3f"),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, columns);
 }
 
 static void print_sum(const struct sq_run_request *in, const struct sq_gpu *gpu, const char *name,
@@ -51,15 +42,14 @@ static void print_sum(const struct sq_run_request *in, const struct sq_gpu *gpu,
     const bool is_measured = t->measured > 0;
     const char *basis = is_measured ? "modelled, against measured times" : "modelled, not measured";
     if (in->is_json) {
-        json_t *o = json_object();
-        json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "machine", sq_cli_json_text(gpu->name));
-        json_object_set_new(o, "workload", sq_cli_json_text(name));
-        json_object_set_new(o, "format", json_string(in->recipe.format->name));
-        json_object_set_new(o, "shapes", json_integer((json_int_t)t->shapes));
-        json_object_set_new(o, "measured_shapes", json_integer((json_int_t)t->measured));
-        json_object_set_new(o, "provenance", sq_cli_provenance("shapes", basis, 0));
-        print_json(t, o);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("summary", json_true(), "machine", gpu->name, "workload", name),
+            SQ_KEYS("format", in->recipe.format->name, "shapes", t->shapes),
+            SQ_KEYS("measured_shapes", t->measured),
+            SQ_KEYS("provenance", sq_cli_provenance("shapes", basis, 0)),
+            SQ_MEMBERS(json_total(t)),
+            SQ_COLUMNS_END};
+        sq_cli_json_line(sq_cli_object(row));
         return;
     }
     printf("%.6g ms (launches %.4g, DRAM alone %.6g), ", 1e3 * t->seconds, 1e3 * t->launch_s,
@@ -74,14 +64,12 @@ static void print_all(const struct sq_run_request *in, const struct sq_gpu *gpu,
                       const struct sq_workload *w, const struct sq_gpu_total *row, const char *name)
 {
     struct sq_gpu_total sum = {.seconds = 0};
-    if (!in->is_json) {
+    struct sq_cli_table table = {.is_json = in->is_json};
+    if (!in->is_json)
         printf("%s on %s: format %s, cold operands\n", sq_cli_text(name), sq_cli_text(gpu->name),
                in->recipe.format->name);
-        printf("%-34s %20s %6s %12s %12s %12s\n", "layer", "MxNxK", "count", "us", "DRAM us",
-               "measured us");
-    }
     for (size_t i = 0; i < w->n; i++) {
-        print_row(in, &w->row[i], &row[i]);
+        print_row(&table, &w->row[i], &row[i]);
         sq_gpu_total_add(&sum, &row[i]);
     }
     print_sum(in, gpu, name, &sum);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/sq_cmd_run.h"
 
+#include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "sim/cli/sq_cli_table.h"
 #include "sim/io/sq_checked.h"
 #include "sim/machine/sq_machine_run.h"
 
@@ -139,9 +141,9 @@ static double total_nbytes(const struct result *x)
     return sum;
 }
 
-// ---- JSON -----------------------------------------------------------------------------------
+// ---- rows -----------------------------------------------------------------------------------
 
-static json_t *json_count(double v)
+static json_t *json_amount(double v)
 {
     return v < 9e15 ? json_integer((json_int_t)v) : json_real(v);
 }
@@ -150,76 +152,81 @@ static json_t *json_path(const double counts[SQ_N_UNIT_CAUSES], const struct res
 {
     json_t *o = json_object();
     for (unsigned i = 0; i < SQ_N_UNIT_CAUSES; i++)
-        json_object_set_new(o, sq_cause_name((enum sq_cause)i), json_count(counts[i]));
-    json_object_set_new(o, "index", json_count(x->index));
-    json_object_set_new(o, "memory", json_count(x->memory));
+        json_object_set_new(o, sq_cause_name((enum sq_cause)i), json_amount(counts[i]));
+    json_object_set_new(o, "index", json_amount(x->index));
+    json_object_set_new(o, "memory", json_amount(x->memory));
     return o;
 }
 
-static void put_json(const struct run *r, const struct result *x, json_t *o)
+static json_t *json_causes(const struct result *x)
 {
-    json_t *streams = json_object(), *causes = json_object();
-    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
-        json_object_set_new(streams, sq_stream_name((enum sq_stream_id)i),
-                            json_count(x->nbytes[i]));
-    json_object_set_new(causes, "low", json_path(x->low, x));
+    json_t *o = json_object();
+    json_object_set_new(o, "low", json_path(x->low, x));
     if (has_high(x))
-        json_object_set_new(causes, "high", json_path(x->high, x));
-    json_object_set_new(o, "macs", json_count(x->macs));
-    json_object_set_new(o, "stored_bits_per_weight", json_real(x->nbits / x->weights));
-    json_object_set_new(o, "bound_cycles", json_count(x->bound));
-    json_object_set_new(o, "compute_cycles", json_count(x->compute));
-    json_object_set_new(o, "dram_cycles", json_count(x->dram));
-    json_object_set_new(o, "cycles", json_count(x->cycles));
-    json_object_set_new(o, "seconds", json_real(x->cycles / r->machine.clock_hz));
-    json_object_set_new(o, "utilisation_low", json_real(use_low(x)));
-    json_object_set_new(o, "utilisation_high", has_high(x) ? json_real(use_high(x)) : json_null());
-    json_object_set_new(o, "bytes", json_count(total_nbytes(x)));
-    json_object_set_new(o, "bytes_by_stream", streams);
-    json_object_set_new(o, "bound", json_string(bound_name(x)));
-    json_object_set_new(o, "causes", causes);
+        json_object_set_new(o, "high", json_path(x->high, x));
+    return o;
 }
 
-// The caller frees.
-static char *json_row(const struct run *r, const struct sq_workload_row *row,
-                      const struct result *x)
+static json_t *json_streams(const struct result *x)
 {
-    json_t *o = json_object(), *name;
-#pragma omp critical(sq_cli_text) // which has one buffer
-    name = sq_cli_json_text(row->name);
-    json_object_set_new(o, "layer", name);
-    json_object_set_new(o, "m", json_count((double)row->gemm.m));
-    json_object_set_new(o, "n", json_count((double)row->gemm.n));
-    json_object_set_new(o, "k", json_count((double)row->gemm.k));
-    json_object_set_new(o, "count", json_count((double)row->count));
-    put_json(r, x, o);
-    return sq_cli_json_dump(o);
+    json_t *o = json_object();
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        json_object_set_new(o, sq_stream_name((enum sq_stream_id)i), json_amount(x->nbytes[i]));
+    return o;
+}
+
+// A row of the workload, or, `row` NULL, the sum: to the table of people, or, `text` NULL, as an
+// object. By several threads at once.
+static json_t *put(const struct run *r, const struct sq_workload_row *row, const struct result *x,
+                   struct sq_cli_table *text)
+{
+    const struct sq_workload_row none = {0}, *w = row ? row : &none;
+    char shape[64];
+    snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)w->gemm.m,
+             (unsigned long long)w->gemm.n, (unsigned long long)w->gemm.k);
+    const struct sq_cli_column columns[] = {
+        SQ_COLUMN("layer", w->name, "layer", -r->name_width, .is_absent = !row),
+        SQ_KEY_IF(row, "m", w->gemm.m),
+        SQ_KEY_IF(row, "n", w->gemm.n),
+        SQ_KEY_IF(row, "k", w->gemm.k),
+        SQ_COLUMN(NULL, shape, "MxNxK", 22),
+        SQ_COLUMN("count", w->count, "count", 6, .is_absent = !row),
+        SQ_KEYS("macs", sq_cli_amount(x->macs), "stored_bits_per_weight", x->nbits / x->weights),
+        SQ_COLUMN("bound_cycles", sq_cli_amount(x->bound), "bound", 12, .as = "%.0f"),
+        SQ_KEYS("compute_cycles", sq_cli_amount(x->compute), "dram_cycles", sq_cli_amount(x->dram)),
+        SQ_COLUMN("cycles", sq_cli_amount(x->cycles), "cycles", 12, .as = "%.0f"),
+        SQ_KEYS("seconds", x->cycles / r->machine.clock_hz),
+        SQ_COLUMN("utilisation_low", use_low(x), "low", 7, .as = "%.1f%%", .scale = 100),
+        SQ_COLUMN(NULL, use_high(x), "high", 7, .as = "%.1f%%", .scale = 100),
+        SQ_KEYS("utilisation_high", has_high(x) ? use_high(x) : NAN),
+        SQ_COLUMN("bytes", sq_cli_amount(total_nbytes(x)), "MB", 10, .as = "%.2f", .scale = 1e-6),
+        SQ_KEYS("bytes_by_stream", text ? NULL : json_streams(x)),
+        SQ_COLUMN("bound", bound_name(x), "bound by", 8),
+        SQ_KEYS("causes", text ? NULL : json_causes(x)),
+        SQ_COLUMNS_END};
+    if (!text)
+        return sq_cli_object(columns);
+    sq_cli_put(text, columns);
+    return NULL;
 }
 
 static void print_json_sum(const struct run *r, const struct result *sum, double seconds)
 {
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "machine", sq_cli_json_text(r->machine.name));
-    json_object_set_new(o, "workload", sq_cli_json_text(r->name));
-    sq_cli_recipe_json(&r->request->recipe, SQ_IN_RUN, o);
-    json_object_set_new(o, "cores", json_integer(r->machine.cores));
-    json_object_set_new(o, "rows", json_integer(r->machine.core.rows));
-    json_object_set_new(o, "cols", json_integer(r->machine.core.cols));
-    sq_run_fair_json(r->request, &r->machine, &r->fair, o);
+    const struct sq_machine *m = &r->machine;
     const char *own = own_text(r), *law = own ? NULL : sq_cost_law(&r->request->recipe);
-    json_object_set_new(o, "drawn", law ? json_string(law) : json_null());
-    json_object_set_new(o, "own", own ? json_string(own) : json_null());
-    json_object_set_new(o, "stored_bits_expected",
-                        expected_text(r) ? json_string(expected_text(r)) : json_null());
-    put_json(r, sum, o);
-    json_object_set_new(o, "seconds_host", json_real(seconds));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance(r->data ? r->data : "shapes",
-                                          "modelled (cycle model of the core, equal to "
-                                          "RTL; buffers and DRAM modelled)",
-                                          0));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("machine", m->name, "workload", r->name),
+        SQ_MEMBERS(sq_cli_recipe_json(&r->request->recipe, SQ_IN_RUN)),
+        SQ_KEYS("cores", m->cores, "rows", m->core.rows, "cols", m->core.cols),
+        SQ_MEMBERS(sq_run_fair_json(r->request, m, &r->fair)),
+        SQ_KEYS("drawn", law, "own", own, "stored_bits_expected", expected_text(r)),
+        SQ_MEMBERS(put(r, NULL, sum, NULL)),
+        SQ_KEYS("seconds_host", seconds),
+        SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance(r->data ? r->data : "shapes",
+                                              "modelled (cycle model of the core, equal to "
+                                              "RTL; buffers and DRAM modelled)",
+                                              0));
 }
 
 // ---- text -----------------------------------------------------------------------------------
@@ -285,24 +292,6 @@ static void print_head(const struct run *r)
                sq_cost_is_own_of_tokens(recipe) ? "model's tokens" : "file's rows");
     else if (sq_cost_law(recipe))
         printf("drawn: %s\n", sq_cost_law(recipe));
-    printf("%-*s %22s %6s %12s %12s %7s %7s %10s %8s\n", r->name_width, "layer", "MxNxK", "count",
-           "bound", "cycles", "low", "high", "MB", "bound by");
-}
-
-static void print_row(const struct run *r, const struct sq_workload_row *row,
-                      const struct timed *timed)
-{
-    const struct result *x = &timed->result;
-    char shape[64];
-    snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)row->gemm.m,
-             (unsigned long long)row->gemm.n, (unsigned long long)row->gemm.k);
-    printf("%-*s %22s %6llu %12.0f %12.0f %6.1f%% %6.1f%% %10.2f %8s\n", r->name_width, row->name,
-           shape, (unsigned long long)row->count, x->bound, x->cycles, 100 * use_low(x),
-           100 * use_high(x), total_nbytes(x) * 1e-6, bound_name(x));
-    if (r->request->is_causes) {
-        print_plan(&timed->plan);
-        print_causes(x);
-    }
 }
 
 static void print_sum(const struct run *r, const struct result *x, double seconds)
@@ -361,7 +350,7 @@ static void make_lines(const struct run *r, struct block *b)
 #pragma omp parallel for schedule(dynamic, 16)
     for (size_t i = 0; i < b->n; i++)
         if (b->status[b->same[i]] == SQ_OK)
-            b->line[i] = json_row(r, &row[i], &b->timed[b->same[i]].result);
+            b->line[i] = sq_cli_json_dump(put(r, &row[i], &b->timed[b->same[i]].result, NULL));
 }
 
 static void free_lines(struct block *b)
@@ -371,7 +360,8 @@ static void free_lines(struct block *b)
     memset(b->line, 0, sizeof b->line);
 }
 
-static enum sq_status print_block(const struct run *r, const struct block *b, struct result *sum,
+static enum sq_status print_block(const struct run *r, const struct block *b,
+                                  struct sq_cli_table *table, struct result *sum,
                                   struct sq_error *err)
 {
     for (size_t i = 0; i < b->n; i++) {
@@ -382,12 +372,16 @@ static enum sq_status print_block(const struct run *r, const struct block *b, st
             return b->status[b->same[i]];
         }
         add_times(sum, &timed->result, (double)row->count);
-        if (!r->request->is_json)
-            print_row(r, row, timed);
-        else if (b->line[i])
+        if (r->request->is_json && !b->line[i])
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for row %zu", b->first + i + 1);
+        if (r->request->is_json)
             puts(b->line[i]);
         else
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for row %zu", b->first + i + 1);
+            put(r, row, &timed->result, table);
+        if (r->request->is_causes && !r->request->is_json) {
+            print_plan(&timed->plan);
+            print_causes(&timed->result);
+        }
     }
     return SQ_OK;
 }
@@ -396,6 +390,7 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
 {
     const struct sq_workload *w = &r->workload;
     struct block *b = calloc(1, sizeof *b);
+    struct sq_cli_table table = {.is_json = r->request->is_json};
     struct result sum;
     double seconds = 0;
     enum sq_status status = SQ_OK;
@@ -415,7 +410,7 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
         seconds += now() - start;
         if (r->request->is_json)
             make_lines(r, b);
-        status = print_block(r, b, &sum, err);
+        status = print_block(r, b, &table, &sum, err);
         free_lines(b);
     }
     if (status == SQ_OK && r->request->is_json)
@@ -457,13 +452,10 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
 {
     struct sq_run_request of_file = *in; // with what the file says of its format
     struct run r = {.request = in, .name = in->workload};
-    char *machine = sq_cli_home_path("sim/machines/default.yaml");
-    char *model = sq_cli_home_path("traces/tiny-llama");
-    enum sq_status status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+    const char *usual = sq_cli_home_path("sim/machines/default.yaml");
     if (!r.name)
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
-    if (machine && model)
-        status = load_machine(in->machine ? in->machine : machine, &r, err);
+    enum sq_status status = load_machine(in->machine ? in->machine : usual, &r, err);
     if (status == SQ_OK && r.is_gpu && in->weights)
         status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
     if (status == SQ_OK && !r.is_gpu)
@@ -473,13 +465,11 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
         r.request = &of_file;
     if (status == SQ_OK && !r.data)
         status = in->workload ? sq_workload_read(in->workload, &r.workload, err)
-                              : sq_run_shapes(in, in->model ? in->model : model, &r.workload, err);
+                              : sq_run_shapes(in, sq_cli_model(in->model), &r.workload, err);
     r.name_width = name_width(&r.workload);
     if (status == SQ_OK)
         status = r.is_gpu ? sq_run_on_gpu(in, &r.gpu, &r.workload, r.name, err) : run_all(&r, err);
     sq_run_free_own(r.layer, r.workload.n);
     sq_workload_free(&r.workload);
-    free(machine);
-    free(model);
     return status;
 }

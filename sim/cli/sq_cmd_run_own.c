@@ -132,8 +132,7 @@ static enum sq_status read_seen(const struct sq_run_request *in, unsigned rows,
     struct seen v = {in, rows, w, NULL};
     bool is_real = true;
     SQ_TRY(sq_layer_file_open(&f, in->weights, NULL, err));
-    char *embedded = sq_cli_home_path("traces/tiny-llama");
-    const char *model = in->model ? in->model : embedded;
+    const char *model = sq_cli_model(in->model);
     enum sq_status status =
         f.recipe.format == in->recipe.format
             ? SQ_OK
@@ -147,7 +146,6 @@ static enum sq_status read_seen(const struct sq_run_request *in, unsigned rows,
     }
     *layer = v.layer;
     *data = is_real ? "layers of a file, tokens of a model" : "layers of a file, synthetic inputs";
-    free(embedded);
     sq_layer_file_close(&f);
     return status;
 }

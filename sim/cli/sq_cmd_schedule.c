@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli_row.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_weight_file.h"
 #include "sim/llm/sq_checkpoint.h"
 #include "sim/llm/sq_layer.h"
@@ -76,76 +77,63 @@ struct line {
 struct printer {
     const struct arguments *in;
     struct line sum;
-    bool has_head;
+    struct sq_cli_table table;
 };
 
-static double loss(const struct line *l, unsigned c)
+// Of every figure its value and, for people, by how much it exceeds the ideal.
+static void add_columns(const struct line *l, char text[COLUMNS_MAX][32], struct sq_cli_column *row)
 {
-    return l->value[0] > 0 ? l->value[c] / l->value[0] - 1 : 0;
-}
-
-static void print_text(struct printer *p, const struct line *l)
-{
-    if (!p->has_head) {
-        printf("%-40s %11s", "layer", "NxK");
-        for (unsigned c = 0; c < l->n_columns; c++)
-            printf(c ? " %22s" : " %12s", l->column[c]);
-        printf("\n");
-        p->has_head = true;
+    for (unsigned c = 0; c < l->n_columns; c++) {
+        const double loss = l->value[0] > 0 ? l->value[c] / l->value[0] - 1 : 0;
+        const int64_t value = (int64_t)l->value[c];
+        snprintf(text[c], sizeof text[c], "%12.0f %+7.1f %%", l->value[c], 100 * loss);
+        *row++ = (struct sq_cli_column)SQ_KEYS(l->column[c], value);
+        *row++ = c == 0 ? (struct sq_cli_column)SQ_COLUMN(NULL, value, l->column[c], 12)
+                        : (struct sq_cli_column)SQ_COLUMN(NULL, text[c], l->column[c], 22);
     }
-    char shape[32] = "";
-    if (l->n)
-        snprintf(shape, sizeof shape, "%zux%zu", l->n, l->k);
-    printf("%-40s %11s %12.0f", l->name, shape, l->value[0]);
-    for (unsigned c = 1; c < l->n_columns; c++)
-        printf(" %12.0f %+7.1f %%", l->value[c], 100 * loss(l, c));
-    printf("\n");
+    *row = (struct sq_cli_column)SQ_COLUMNS_END;
 }
 
 static void put(struct printer *p, const struct line *l)
 {
-    struct line *sum = &p->sum;
+    char shape[48] = "", text[COLUMNS_MAX][32];
+    if (l->n)
+        snprintf(shape, sizeof shape, "%zux%zu", l->n, l->k);
+    struct sq_cli_column row[2 * COLUMNS_MAX + 5] = {SQ_COLUMN("layer", l->name, "layer", -40),
+                                                     SQ_KEYS("n", l->n, "k", l->k),
+                                                     SQ_COLUMN(NULL, shape, "NxK", 11)};
+    add_columns(l, text, row + 4);
+    sq_cli_put(&p->table, row);
+}
+
+static void add(struct line *sum, const struct line *l)
+{
     sum->n_columns = l->n_columns;
     for (unsigned c = 0; c < l->n_columns; c++) {
         sum->column[c] = l->column[c];
         sum->value[c] += l->value[c];
     }
-    if (!p->in->is_json) {
-        print_text(p, l);
-        return;
-    }
-    json_t *o = json_object();
-    json_object_set_new(o, "layer", sq_cli_json_text(l->name));
-    json_object_set_new(o, "n", json_integer((json_int_t)l->n));
-    json_object_set_new(o, "k", json_integer((json_int_t)l->k));
-    for (unsigned c = 0; c < l->n_columns; c++)
-        json_object_set_new(o, l->column[c], json_integer((json_int_t)l->value[c]));
-    sq_cli_json_line(o);
 }
 
 static void put_sum(struct printer *p, const struct sq_format_ops *format, const char *data)
 {
-    const struct line *l = &p->sum;
-    if (!p->in->is_json) {
-        print_text(p, l);
-        if (format->share->text)
-            printf("%s\n", format->share->text);
-        else
-            printf("%s of the slowest of %llu workers, layer by layer%s\n", format->share->unit,
-                   (unsigned long long)p->in->workers,
-                   format->share->needs_tokens ? ", summed over tokens" : "");
+    const struct sq_format_share *share = format->share;
+    char text[COLUMNS_MAX][32];
+    struct sq_cli_column row[2 * COLUMNS_MAX + 4] = {
+        SQ_KEYS("format", format->name, "workers", p->in->workers, "unit", share->unit),
+        SQ_COLUMNS_END};
+    add_columns(&p->sum, text, row + 3);
+    if (p->in->is_json) {
+        sq_cli_put_summary(row, sq_cli_provenance(data, "counted on the encoded layers", 0));
         return;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "format", json_string(format->name));
-    json_object_set_new(o, "workers", json_integer((json_int_t)p->in->workers));
-    json_object_set_new(o, "unit", json_string(format->share->unit));
-    for (unsigned c = 0; c < l->n_columns; c++)
-        json_object_set_new(o, l->column[c], json_integer((json_int_t)l->value[c]));
-    json_object_set_new(o, "provenance",
-                        sq_cli_provenance(data, "counted on the encoded layers", 0));
-    sq_cli_json_line(o);
+    put(p, &p->sum);
+    if (share->text)
+        printf("%s\n", share->text);
+    else
+        printf("%s of the slowest of %llu workers, layer by layer%s\n", share->unit,
+               (unsigned long long)p->in->workers,
+               share->needs_tokens ? ", summed over tokens" : "");
 }
 
 // ---- layers ---------------------------------------------------------------------------------
@@ -177,6 +165,7 @@ static enum sq_status put_layer(const struct visit *v, size_t i, const float *x,
         l.value[l.n_columns] = figure[l.n_columns].value;
     }
     put(v->p, &l);
+    add(&v->p->sum, &l);
     return SQ_OK;
 }
 
@@ -199,16 +188,12 @@ static enum sq_status put_model(struct visit *v, bool *is_real, struct sq_error 
 {
     const struct arguments *in = v->p->in;
     struct sq_checkpoint ck;
-    char *embedded = sq_cli_home_path("traces/tiny-llama");
-    if (!embedded)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
-    const char *model = in->model ? in->model : embedded;
+    const char *model = sq_cli_model(in->model);
     enum sq_status status = sq_checkpoint_open(&ck, model, err);
     if (status == SQ_OK) {
         status = sq_model_visit(&ck, model, NULL, in->tokens, 1, visit_inputs, v, is_real, err);
         sq_checkpoint_close(&ck);
     }
-    free(embedded);
     return status;
 }
 
@@ -245,6 +230,7 @@ int sq_cmd_schedule(int argc, char **argv)
     if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK || check(&in, &err) != SQ_OK ||
         sq_weight_file_open(&f, in.path, &err) != SQ_OK)
         return sq_cli_fail("schedule", &err);
+    p.table.is_json = in.is_json;
     const enum sq_status status = schedule_file(&p, &f, &err);
     sq_weight_file_close(&f);
     return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("schedule", &err);

@@ -9,6 +9,7 @@
 
 #include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cli_synth.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/sweep/sq_sweep.h"
 #include "sim/sweep/sq_sweep_export.h"
@@ -187,20 +188,12 @@ static void print_summary(const struct arguments *in, const struct sq_sweep_grid
             printf("%.2f s, %.0f points per minute, results in %s\n", seconds, rate, in->db);
         return;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "sweep", json_string(spec->name));
-    json_object_set_new(o, "points", json_integer((json_int_t)count->total));
-    json_object_set_new(o, "illegal", json_integer((json_int_t)spec->n_illegal));
-    json_object_set_new(o, "excluded", json_integer((json_int_t)spec->n_excluded));
-    json_object_set_new(o, "computed", json_integer((json_int_t)count->computed));
-    json_object_set_new(o, "cached", json_integer((json_int_t)count->cached));
-    json_object_set_new(o, "damaged", json_integer((json_int_t)count->damaged));
-    json_object_set_new(o, "encoded", json_integer((json_int_t)count->encoded));
-    json_object_set_new(o, "seconds_host", json_real(seconds));
-    json_object_set_new(o, "points_per_minute", json_real(rate));
-    json_object_set_new(o, "provenance", sq_cli_provenance(NULL, NULL, 1));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("sweep", spec->name, "points", count->total, "illegal", spec->n_illegal),
+        SQ_KEYS("excluded", spec->n_excluded, "computed", count->computed, "cached", count->cached),
+        SQ_KEYS("damaged", count->damaged, "encoded", count->encoded, "seconds_host", seconds),
+        SQ_KEYS("points_per_minute", rate), SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance(NULL, NULL, 1));
 }
 
 // ---- work ---------------------------------------------------------------------------------------
@@ -277,11 +270,11 @@ static enum sq_status check_output(const struct arguments *in)
 
 static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec)
 {
-    char *members = provenance_members(), *cache = sq_cli_cache_path("synth");
+    char *members = provenance_members();
     struct state state = {.name = spec->name};
     const struct sq_sweep_options o = {.db = in->db,
                                        .home = sq_cli_home(),
-                                       .cache = cache,
+                                       .cache = sq_cli_cache_path("synth"),
                                        .liberty = in->liberty,
                                        .code = SQ_CODE,
                                        .provenance = members,
@@ -295,7 +288,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
     struct sq_sweep_count count = {.total = spec->n_points};
     const double start = now_s();
     enum sq_status status = check_output(in);
-    if (status == SQ_OK && (!members || !cache))
+    if (status == SQ_OK && !members)
         status = SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory for a sweep");
     if (status == SQ_OK && (!in->is_dry_run || access(in->db, F_OK) == 0)) {
         sq_cli_on_signal(say_kept, &state);
@@ -308,7 +301,6 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
     if (status == SQ_OK)
         print_summary(in, spec, &count, seconds);
     free(members);
-    free(cache);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/cli/sq_cli_option.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_vectors_file.h"
 
@@ -72,24 +73,20 @@ static void print_case(const struct sq_vector_rule *r, const struct sq_vector_ve
 }
 
 // Of a suite alone d is NULL.
-static void print_rule(const struct arguments *in, const struct sq_vector_rule *r,
+static void print_rule(struct sq_cli_table *table, const struct sq_vector_rule *r,
                        const struct sq_vector_verdict *d)
 {
-    if (in->is_json) {
-        json_t *o = json_object();
-        json_object_set_new(o, "rule", json_string(r->name));
-        json_object_set_new(o, "cases", json_integer((json_int_t)r->n));
-        json_object_set_new(o, "answered",
-                            d ? json_integer((json_int_t)d->n_answered) : json_null());
-        json_object_set_new(o, "wrong", d ? json_integer((json_int_t)d->n_wrong) : json_null());
-        json_object_set_new(o, "first",
-                            d && d->n_wrong ? json_integer((json_int_t)d->first) : json_null());
-        sq_cli_json_line(o);
-    } else if (d) {
-        printf("%-12s %6zu %9zu %6zu\n", r->name, r->n, d->n_answered, d->n_wrong);
-    } else {
-        printf("%-12s %6zu\n", r->name, r->n);
-    }
+    const bool is_wrong = d && d->n_wrong;
+    const struct sq_cli_column row[] = {
+        SQ_COLUMN("rule", r->name, "rule", -12),
+        SQ_COLUMN("cases", r->n, "cases", 6),
+        SQ_COLUMN("answered", d ? sq_cli_count(d->n_answered) : sq_cli_string(NULL),
+                  d ? "answered" : NULL, 9),
+        SQ_COLUMN("wrong", d ? sq_cli_count(d->n_wrong) : sq_cli_string(NULL), d ? "wrong" : NULL,
+                  6),
+        SQ_KEYS("first", is_wrong ? sq_cli_count(d->first) : sq_cli_string(NULL)),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
 }
 
 static bool is_broken(const struct sq_vector_rule *r, const struct sq_vector_verdict *d)
@@ -104,15 +101,11 @@ static void print_summary(const struct arguments *in, const struct sq_recipe *re
     for (size_t i = 0; i < v->n_rules; i++)
         cases += v->rule[i].n;
     if (in->is_json) {
-        json_t *o = json_object();
-        json_object_set_new(o, "summary", json_true());
-        sq_cli_recipe_json(recipe, SQ_IN_QUANTIZE, o);
-        json_object_set_new(o, "cases", json_integer((json_int_t)cases));
-        json_object_set_new(o, "broken",
-                            a && broken < v->n_rules ? json_string(v->rule[broken].name)
-                                                     : json_null());
-        json_object_set_new(o, "provenance", sq_cli_provenance("synthetic", "golden model", SEED));
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_MEMBERS(sq_cli_recipe_json(recipe, SQ_IN_QUANTIZE)), SQ_KEYS("cases", cases),
+            SQ_KEYS("broken", a && broken < v->n_rules ? v->rule[broken].name : NULL),
+            SQ_COLUMNS_END};
+        sq_cli_put_summary(row, sq_cli_provenance("synthetic", "golden model", SEED));
         return;
     }
     if (!a || broken == v->n_rules) {
@@ -133,13 +126,12 @@ static int report(const struct arguments *in, const struct sq_recipe *recipe,
                   const struct sq_vectors *v, const struct sq_answers *a)
 {
     size_t broken = v->n_rules;
-    if (!in->is_json)
-        printf(a ? "rule          cases  answered  wrong\n" : "rule          cases\n");
+    struct sq_cli_table table = {.is_json = in->is_json};
     for (size_t i = v->n_rules; i-- > 0;)
         if (a && is_broken(&v->rule[i], &a->rule[i]))
             broken = i;
     for (size_t i = 0; i < v->n_rules; i++)
-        print_rule(in, &v->rule[i], a ? &a->rule[i] : NULL);
+        print_rule(&table, &v->rule[i], a ? &a->rule[i] : NULL);
     print_summary(in, recipe, v, a, broken);
     return a && broken < v->n_rules ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK;
 }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "sim/cli/sq_cli_row.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/machine/sq_workload.h"
 
 struct arguments {
@@ -55,28 +56,22 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
 
 static void print_json(const struct sq_workload *w, const struct arguments *in)
 {
+    struct sq_cli_table table = {.is_json = true};
     double macs = 0, params = 0;
     for (size_t i = 0; i < w->n; i++) {
         const struct sq_workload_row *r = &w->row[i];
         const double weights = (double)r->gemm.n * (double)r->gemm.k * (double)r->count;
-        json_t *o = json_object();
-        json_object_set_new(o, "layer", sq_cli_json_text(r->name));
-        json_object_set_new(o, "m", json_integer((json_int_t)r->gemm.m));
-        json_object_set_new(o, "n", json_integer((json_int_t)r->gemm.n));
-        json_object_set_new(o, "k", json_integer((json_int_t)r->gemm.k));
-        json_object_set_new(o, "count", json_integer((json_int_t)r->count));
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("layer", r->name, "m", r->gemm.m, "n", r->gemm.n, "k", r->gemm.k),
+            SQ_KEYS("count", r->count), SQ_COLUMNS_END};
+        sq_cli_put(&table, row);
         params += weights;
         macs += weights * (double)r->gemm.m;
     }
-    json_t *o = json_object();
-    json_object_set_new(o, "summary", json_true());
-    json_object_set_new(o, "phase", json_string(phases[in->options.is_decode]));
-    json_object_set_new(o, "rows", json_integer((json_int_t)w->n));
-    json_object_set_new(o, "parameters_used", json_real(params));
-    json_object_set_new(o, "macs", json_real(macs));
-    json_object_set_new(o, "provenance", sq_cli_provenance("shapes", "config.json", 0));
-    sq_cli_json_line(o);
+    const struct sq_cli_column row[] = {
+        SQ_KEYS("phase", phases[in->options.is_decode], "rows", w->n),
+        SQ_KEYS("parameters_used", params, "macs", macs), SQ_COLUMNS_END};
+    sq_cli_put_summary(row, sq_cli_provenance("shapes", "config.json", 0));
 }
 
 static enum sq_status write_table(const struct sq_workload *w, const char *path,

@@ -90,12 +90,7 @@ static enum sq_status read_workload(const struct reader *r, struct sq_workload *
     if (!sq_name_is_stem(name))
         return refuse(r, WORKLOAD, "need the name of a table in traces/workloads");
     snprintf(relative, sizeof relative, "traces/workloads/%s.csv", name);
-    char *path = sq_cli_home_path(relative);
-    if (!path)
-        return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for a path");
-    const enum sq_status status = sq_workload_read(path, w, r->err);
-    free(path);
-    return status;
+    return sq_workload_read(sq_cli_home_path(relative), w, r->err);
 }
 
 static enum sq_status read_paper(const struct reader *r, double *paper)

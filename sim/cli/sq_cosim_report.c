@@ -22,13 +22,12 @@ const char *sq_cosim_kind(enum sq_mismatch_kind kind)
     return names[kind];
 }
 
-void sq_cosim_put_compared(json_t *object, const struct sq_compared *c, bool has_cycles)
+json_t *sq_cosim_compared_json(const struct sq_compared *c, bool has_cycles)
 {
-    if (has_cycles)
-        json_object_set_new(object, "cycles", json_integer((json_int_t)c->cycles));
-    json_object_set_new(object, "beats", json_integer((json_int_t)c->beats));
-    json_object_set_new(object, "tiles", json_integer((json_int_t)c->tiles));
-    json_object_set_new(object, "integers", json_integer((json_int_t)c->integers));
+    const struct sq_cli_column row[] = {
+        SQ_KEY_IF(has_cycles, "cycles", c->cycles),
+        SQ_KEYS("beats", c->beats, "tiles", c->tiles, "integers", c->integers), SQ_COLUMNS_END};
+    return sq_cli_object(row);
 }
 
 void sq_cosim_progress(void *context, uint64_t done, uint64_t total)
@@ -51,23 +50,17 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
             (unsigned long long)t->compared.integers, (unsigned long long)t->value_mismatches,
             (unsigned long long)t->cycle_mismatches, (unsigned long long)in->seed);
     } else {
-        json_t *o = json_object();
-        json_object_set_new(o, "summary", json_true());
-        json_object_set_new(o, "block",
-                            json_string(*t->blocks ? t->blocks : sq_cosim_block_name(in)));
-        json_object_set_new(o, unit, json_integer((json_int_t)n));
-        if (in->is_model)
-            json_object_set_new(o, "format",
-                                json_string(in->options.is_all ? "all" : in->options.format->name));
-        json_object_set_new(o, "cases", json_integer((json_int_t)t->cases));
-        sq_cosim_put_compared(o, &t->compared, true);
-        json_object_set_new(o, "value_mismatches", json_integer((json_int_t)t->value_mismatches));
-        json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)t->cycle_mismatches));
-        json_object_set_new(o, "seed", json_integer((json_int_t)in->seed));
-        json_object_set_new(o, "netlist", json_boolean(in->is_netlist));
-        json_object_set_new(o, "provenance",
-                            sq_cli_provenance(data, "measured (RTL simulation)", in->seed));
-        sq_cli_json_line(o);
+        const struct sq_cli_column row[] = {
+            SQ_KEYS("block", *t->blocks ? t->blocks : sq_cosim_block_name(in), unit, n),
+            SQ_KEY_IF(in->is_model, "format",
+                      in->options.is_all ? "all" : in->options.format->name),
+            SQ_KEYS("cases", t->cases),
+            SQ_MEMBERS(sq_cosim_compared_json(&t->compared, true)),
+            SQ_KEYS("value_mismatches", t->value_mismatches, "cycle_mismatches",
+                    t->cycle_mismatches),
+            SQ_KEYS("seed", in->seed, "netlist", in->is_netlist),
+            SQ_COLUMNS_END};
+        sq_cli_put_summary(row, sq_cli_provenance(data, "measured (RTL simulation)", in->seed));
     }
     return failed ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK;
 }
@@ -85,22 +78,36 @@ struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
                                      .home = sq_cli_home()};
 }
 
-void sq_cosim_route_json(json_t *o, const struct sq_route_outcome *out)
+// Parameters of a block that is no core.
+static json_t *json_parameters(const struct sq_route_outcome *out)
 {
     const struct sq_block *b = out->stream.block;
-    const bool has_parameters = b && !b->get_core;
-    json_object_set_new(o, "block", json_string(out->block));
-    json_object_set_new(o, "shape", json_string(out->shape));
-    for (size_t i = 0; has_parameters && b->param[i]; i++)
+    json_t *o = json_object();
+    for (size_t i = 0; b && !b->get_core && b->param[i]; i++)
         if (*b->param[i])
             json_object_set_new(o, b->param[i], json_integer(out->point.value[i]));
-    json_object_set_new(o, "values", json_integer((json_int_t)out->values));
-    sq_cosim_put_compared(o, &out->compared, false);
-    json_object_set_new(o, "cycles", json_integer((json_int_t)out->cycles));
-    json_object_set_new(o, "value_mismatches", json_integer((json_int_t)out->value_mismatches));
-    json_object_set_new(o, "cycle_mismatches", json_integer((json_int_t)out->cycle_mismatches));
-    if (*out->difference)
-        json_object_set_new(o, "difference", sq_cli_json_text(out->difference));
+    return o;
+}
+
+void sq_cosim_put_route(struct sq_cli_table *table, const struct sq_cli_column *first,
+                        int block_width, int shape_width, const struct sq_route_outcome *out)
+{
+    const struct sq_cli_column row[] = {
+        SQ_ROW(first),
+        SQ_COLUMN("block", out->block, "block", -block_width),
+        SQ_COLUMN("shape", out->shape, "shape", -shape_width),
+        SQ_MEMBERS(json_parameters(out)),
+        SQ_COLUMN("values", out->values, "values", 9),
+        SQ_COLUMN(NULL, out->compared.beats, "handshakes", 10),
+        SQ_MEMBERS(sq_cosim_compared_json(&out->compared, false)),
+        SQ_COLUMN("cycles", out->cycles, "cycles", 9),
+        SQ_COLUMN("value_mismatches", out->value_mismatches, "value", 5),
+        SQ_COLUMN("cycle_mismatches", out->cycle_mismatches, "cycle", 5),
+        SQ_KEY_IF(*out->difference, "difference", out->difference),
+        SQ_COLUMNS_END};
+    sq_cli_put(table, row);
+    if (!table->is_json)
+        fflush(stdout);
 }
 
 void sq_cosim_print_route(const struct sq_cosim_args *in, const char *name, const char *label,
@@ -172,11 +179,9 @@ static void leave_wave(const struct sq_cosim_args *in, const struct sq_case *c,
     struct sq_result traced = *r;
     char dir[1200];
     struct sq_error err;
-    char *usual = in->output ? NULL : sq_cli_cache_path("cosim");
-    const char *base = in->output ? in->output : usual ? usual : ".";
+    const char *base = in->output ? in->output : sq_cli_cache_path("cosim");
     (void)mkdir(base, 0777); // sq_wave_dump reports what is wrong with it
     snprintf(dir, sizeof dir, "%.1000s/%s", base, label);
-    free(usual);
     if (sq_wave_dump(c, in->is_netlist, &traced, sq_cli_home(), dir, &err) == SQ_OK)
         printf("  waveform: cd %s && gtkwave wave.gtkw\n", dir);
     else

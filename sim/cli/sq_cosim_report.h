@@ -5,6 +5,7 @@
 
 #include "sim/cli/sq_cli_core.h"
 #include "sim/cli/sq_cli_option.h"
+#include "sim/cli/sq_cli_table.h"
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/cosim/sq_route_cosim.h"
 #include "sim/llm/sq_token_source.h"
@@ -68,16 +69,17 @@ void sq_cosim_print_failure(const struct sq_cosim_args *in, const char *label,
 // "value", "handshake", ...
 const char *sq_cosim_kind(enum sq_mismatch_kind kind);
 
-// The counts of what was compared, as members of a JSON object; `has_cycles` false where `cycles`
-// is taken.
-void sq_cosim_put_compared(json_t *object, const struct sq_compared *c, bool has_cycles);
+// The counts of what was compared, as an object; `has_cycles` false where `cycles` is taken.
+json_t *sq_cosim_compared_json(const struct sq_compared *c, bool has_cycles);
 
 // Sizes, netlist and seed for routes. Without --rows and the like, arrays that build in seconds.
 struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
                                                const struct sq_core_config *core);
-// What a route gave: keys of a JSON line from `block` on; a line for each difference, the waveform
+// What a route gave, of a layer or trace: a row, whose first columns, ending with SQ_COLUMNS_END, are
+// the caller's, and which has the widths of block and shape; a line for each difference, the waveform
 // under `label`; into the sums.
-void sq_cosim_route_json(json_t *object, const struct sq_route_outcome *out);
+void sq_cosim_put_route(struct sq_cli_table *table, const struct sq_cli_column *first,
+                        int block_width, int shape_width, const struct sq_route_outcome *out);
 void sq_cosim_print_route(const struct sq_cosim_args *in, const char *name, const char *label,
                           const struct sq_route_outcome *out);
 void sq_cosim_add_route(struct sq_cosim_total *total, const struct sq_route_outcome *out);

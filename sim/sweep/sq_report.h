@@ -78,7 +78,7 @@ enum { SQ_CHANGES_MAX = 96 };
 struct sq_changes {
     uint64_t only_a, only_b, same, changed; // points
     size_t n_measures;                      // that differ somewhere
-    struct {
+    struct sq_change {
         char name[40];
         uint64_t n;        // points where it differs, or is in one of the two only
         double a, b;       // where the relative difference is largest
