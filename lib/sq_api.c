@@ -74,9 +74,8 @@ enum sqsim_status sqsim_format_new(const char *name, enum sqsim_purpose purpose,
 {
     struct sq_error inner;
     struct sqsim_format *f = *format = calloc(1, sizeof *f);
-    enum sq_status status =
-        f ? make_format(name, purpose, option, f, &inner)
-          : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for format %.40s", name);
+    enum sq_status status = f ? make_format(name, purpose, option, f, &inner)
+                              : SQ_NO_MEMORY(&inner, "format %.40s", name);
     if (status != SQ_OK) {
         free(f);
         *format = NULL;
@@ -102,8 +101,7 @@ enum sq_status sq_api_figure_add(struct sqsim_figures *f, const char *prefix, co
     if (f->n == f->capacity) {
         const size_t capacity = f->capacity ? 2 * f->capacity : 16;
         struct sq_api_figure *more = realloc(f->figure, capacity * sizeof *more);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu figures", capacity);
+        SQ_NEED(more, err, "%zu figures", capacity);
         f->figure = more;
         f->capacity = capacity;
     }

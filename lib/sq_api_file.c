@@ -62,8 +62,7 @@ static enum sq_status write_packed(const char *path, const char *const *name,
     const struct sq_operand_file_info info = {
         .format = sq_recipe_banks(&layer[0]->recipe), .producer = "golden", .source = "real"};
     struct sq_operand_file_item *item = calloc(n, sizeof *item);
-    if (!item)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n);
+    SQ_NEED(item, err, "%zu layers", n);
     for (size_t i = 0; i < n; i++)
         item[i] = (struct sq_operand_file_item){name[i], layer[i]->quant.n, layer[i]->quant.k_orig,
                                                 layer[i]->input};
@@ -81,8 +80,7 @@ static enum sq_status write_other(const char *path, const char *const *name,
                                   const sqsim_layer *const *layer, size_t n, struct sq_error *err)
 {
     struct sq_weight_item *item = calloc(n, sizeof *item);
-    if (!item)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n);
+    SQ_NEED(item, err, "%zu layers", n);
     for (size_t i = 0; i < n; i++)
         item[i] = (struct sq_weight_item){name[i], layer[i]->quant.n, layer[i]->quant.k_orig,
                                           layer[i]->input, &layer[i]->quant};
@@ -125,8 +123,7 @@ static enum sq_status open_file(struct sqsim_file *f, const char *path, const ch
             return SQ_FAIL(err, SQ_ERR_ARG, "the file says %.40s; only act-bits is free",
                            given.option[i].name);
     f->path = strdup(path);
-    if (!f->path)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+    SQ_NEED(f->path, err, "a path");
     SQ_TRY(sq_safetensors_open(&st, path, err));
     if (!sq_weight_file_is(&st) && !sq_operand_file_is_encoded(&st)) {
         sq_safetensors_close(&st);
@@ -141,8 +138,7 @@ enum sqsim_status sqsim_file_open(const char *path, const char *const *option, s
 {
     struct sq_error inner;
     struct sqsim_file *f = *file = calloc(1, sizeof *f);
-    enum sq_status status = f ? open_file(f, path, option, &inner)
-                              : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for a file");
+    enum sq_status status = f ? open_file(f, path, option, &inner) : SQ_NO_MEMORY(&inner, "a file");
     if (status != SQ_OK) {
         sqsim_file_close(f);
         *file = NULL;
@@ -192,8 +188,7 @@ enum sqsim_status sqsim_file_load(const sqsim_file *file, size_t i, sqsim_layer 
 {
     struct sq_error inner;
     struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
-    enum sq_status status =
-        l ? load(file, i, l, &inner) : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for a layer");
+    enum sq_status status = l ? load(file, i, l, &inner) : SQ_NO_MEMORY(&inner, "a layer");
     if (status != SQ_OK) {
         free(l);
         *layer = NULL;

@@ -33,8 +33,7 @@ static enum sq_status smooth(struct known *known, const struct sq_recipe *r, con
 {
     known->wx = calloc(k, sizeof *known->wx);
     known->sigma = calloc(k, sizeof *known->sigma);
-    if (!known->wx || !known->sigma)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory to smooth %zu channels", k);
+    SQ_NEED(known->wx && known->sigma, err, "%zu smoothed channels", k);
     sq_smooth_weights(w, n, k, known->wx);
     sq_smooth_sigma(known->calibration.abs_max, known->wx, k, r->alpha, known->sigma);
     return SQ_OK;
@@ -81,8 +80,7 @@ static enum sq_status encode(const struct sqsim_format *format, const float *w, 
     SQ_TRY(check_size("n", n, err));
     SQ_TRY(check_size("k", k, err));
     float *copy = malloc(n * k * sizeof *copy); // smoothing scales it
-    if (!copy)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu weights", n, k);
+    SQ_NEED(copy, err, "%zu x %zu weights", n, k);
     memcpy(copy, w, n * k * sizeof *copy);
     layer->recipe = *r;
     layer->input = sq_digest_of(w, n * k * sizeof *w);
@@ -103,8 +101,8 @@ enum sqsim_status sqsim_encode(const sqsim_format *format, const float *w, size_
 {
     struct sq_error inner;
     struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
-    enum sq_status status = l ? encode(format, w, n, k, x, m, l, &inner)
-                              : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for a layer");
+    enum sq_status status =
+        l ? encode(format, w, n, k, x, m, l, &inner) : SQ_NO_MEMORY(&inner, "a layer");
     if (status != SQ_OK) {
         free(l);
         *layer = NULL;

@@ -17,8 +17,7 @@ struct sqsim_model {
 static enum sq_status open_model(struct sqsim_model *m, const char *path, struct sq_error *err)
 {
     m->path = strdup(path);
-    if (!m->path)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a path");
+    SQ_NEED(m->path, err, "a path");
     SQ_TRY(sq_checkpoint_open(&m->ck, path, err));
     if (m->ck.tensor && m->ck.is_model)
         return SQ_OK;
@@ -31,8 +30,7 @@ enum sqsim_status sqsim_model_open(const char *path, sqsim_model **model, struct
 {
     struct sq_error inner;
     struct sqsim_model *m = *model = calloc(1, sizeof *m);
-    enum sq_status status = m ? open_model(m, path, &inner)
-                              : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for a model");
+    enum sq_status status = m ? open_model(m, path, &inner) : SQ_NO_MEMORY(&inner, "a model");
     if (status != SQ_OK) {
         sqsim_model_close(m);
         *model = NULL;
@@ -97,7 +95,7 @@ static enum sq_status make_file(struct sqsim_model *m, const char *name, struct 
     free(m->file);
     m->file = json_dumps(json, JSON_INDENT(2));
     json_decref(json);
-    return m->file ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %.60s", name);
+    return SQ_HAVE(m->file, err, "%.60s", name);
 }
 
 enum sqsim_status sqsim_model_file(sqsim_model *model, const char *name, const char **text,
@@ -116,8 +114,7 @@ static enum sq_status write_tokens(const char *path, const struct sq_tokens *t,
 {
     enum sq_status status = SQ_OK;
     int64_t *offset = calloc(t->n_sequences + 1, sizeof *offset);
-    if (!offset)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu sequences", t->n_sequences);
+    SQ_NEED(offset, err, "%zu sequences", t->n_sequences);
     for (size_t i = 0; i <= t->n_sequences; i++)
         offset[i] = (int64_t)t->offset[i];
     const struct sq_tensor tensor[] = {{.name = "offsets",

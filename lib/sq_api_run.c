@@ -110,7 +110,7 @@ enum sqsim_status sqsim_cycles(const sqsim_format *format, const char *machine, 
     struct sqsim_figures *f = calloc(1, sizeof *f);
     const enum sq_status status =
         f ? time_gemm(format, machine, &(struct sq_gemm){m, n, k}, f, &inner)
-          : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for figures");
+          : SQ_NO_MEMORY(&inner, "figures");
     return finish(f, status, &inner, figures, err);
 }
 
@@ -179,8 +179,7 @@ static enum sqsim_status evaluate_all(const struct evaluation *e, sqsim_figures 
 {
     struct sq_error inner;
     struct sqsim_figures *f = calloc(1, sizeof *f);
-    const enum sq_status status =
-        f ? evaluate(e, f, &inner) : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for figures");
+    const enum sq_status status = f ? evaluate(e, f, &inner) : SQ_NO_MEMORY(&inner, "figures");
     return finish(f, status, &inner, figures, err);
 }
 

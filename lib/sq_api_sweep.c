@@ -33,17 +33,15 @@ static enum sq_status add_point(void *context, const struct sq_sweep_row *row, s
     if (p->n == p->capacity) {
         const size_t capacity = p->capacity ? 2 * p->capacity : 64;
         struct sq_api_point *more = realloc(p->point, capacity * sizeof *more);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", capacity);
+        SQ_NEED(more, err, "%zu points", capacity);
         p->point = more;
         p->capacity = capacity;
     }
     struct sq_api_point *to = &p->point[p->n++];
     *to = (struct sq_api_point){strdup(row->sweep), strdup(row->parameters), strdup(row->measures),
                                 strdup(row->provenance)};
-    return to->sweep && to->parameters && to->measures && to->provenance
-               ? SQ_OK
-               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", p->n);
+    return SQ_HAVE(to->sweep && to->parameters && to->measures && to->provenance, err, "%zu points",
+                   p->n);
 }
 
 // The specification that points come from has a digest as well.
@@ -77,8 +75,7 @@ enum sqsim_status sqsim_points_read(const char *path, sqsim_points **points,
 {
     struct sq_error inner;
     struct sqsim_points *p = *points = calloc(1, sizeof *p);
-    enum sq_status status = p ? read_points(path, p, &inner)
-                              : SQ_FAIL(&inner, SQ_ERR_MEMORY, "out of memory for points");
+    enum sq_status status = p ? read_points(path, p, &inner) : SQ_NO_MEMORY(&inner, "points");
     if (status != SQ_OK) {
         sqsim_points_free(p);
         *points = NULL;

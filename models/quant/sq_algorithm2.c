@@ -32,8 +32,7 @@ enum sq_status sq_static_mask(const float *abar, const float *wbar, size_t k_ori
                               struct sq_error *err)
 {
     float *score = malloc(k_orig * sizeof *score);
-    if (!score)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu channels", k_orig);
+    SQ_NEED(score, err, "%zu channels", k_orig);
     for (size_t i = 0; i < k_orig; i++)
         score[i] = wbar ? abar[i] * wbar[i] : abar[i];
     sq_mask_row(score, k, k_orig, bank, high_per_bank, mask);

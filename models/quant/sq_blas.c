@@ -63,7 +63,5 @@ enum sq_status sq_blas_xwt_f64(const float *x, const float *w, size_t m, size_t 
     const bool is_done = wx && ww;
     free(wx);
     free(ww);
-    return is_done
-               ? SQ_OK
-               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a reference of %zu x %zu", m, n);
+    return SQ_HAVE(is_done, err, "a reference of %zu x %zu", m, n);
 }

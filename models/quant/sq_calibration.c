@@ -30,7 +30,7 @@ enum sq_status sq_calibration_init(struct sq_calibration *c, size_t k, bool has_
     if (c->abs_max && c->abs_sum && (c->xtx || !has_hessian))
         return SQ_OK;
     sq_calibration_free(c);
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a Hessian of %zu x %zu", k, k);
+    return SQ_NO_MEMORY(err, "a Hessian of %zu x %zu", k, k);
 }
 
 void sq_calibration_free(struct sq_calibration *c)
@@ -84,9 +84,7 @@ enum sq_status sq_calibration_add(struct sq_calibration *c, const float *x, size
     if (!c->xtx)
         return SQ_OK;
     double *wide = malloc(TOKENS * c->k * sizeof *wide);
-    if (!wide)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %d tokens of %zu channels", TOKENS,
-                       c->k);
+    SQ_NEED(wide, err, "%d tokens of %zu channels", TOKENS, c->k);
     sq_blas_serial();
     for (size_t t = 0; t < m; t += TOKENS) {
         const size_t n = min_size(TOKENS, m - t);
@@ -184,10 +182,9 @@ enum sq_status sq_factor_init(struct sq_factor *f, const struct sq_calibration *
     f->inv_diag = malloc(f->k * sizeof *f->inv_diag);
     f->is_dead = malloc(f->k);
     sq_blas_serial();
-    const enum sq_status status =
-        f->u && f->inv_diag && f->is_dead
-            ? factorize(f, c, sigma, err)
-            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a factor of %zu x %zu", f->k, f->k);
+    const enum sq_status status = f->u && f->inv_diag && f->is_dead
+                                      ? factorize(f, c, sigma, err)
+                                      : SQ_NO_MEMORY(err, "a factor of %zu x %zu", f->k, f->k);
     if (status != SQ_OK)
         sq_factor_free(f);
     return status;

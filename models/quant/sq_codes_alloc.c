@@ -35,7 +35,7 @@ enum sq_status sq_codes_alloc(struct sq_codes *c, struct sq_error *err)
     if (c->code && (c->is_high || !is_mixed) && c->s_lo && c->s_hi)
         return SQ_OK;
     sq_codes_free(c);
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu codes", c->n, c->k);
+    return SQ_NO_MEMORY(err, "%zu x %zu codes", c->n, c->k);
 }
 
 void sq_codes_free(struct sq_codes *c)

@@ -162,6 +162,5 @@ enum sq_status sq_column_loop_run(const struct sq_column_loop *l, const float *w
             *sum_e2 += row_e2[i];
     }
     free(row_e2);
-    return is_done ? SQ_OK
-                   : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu weights", l->n, k);
+    return SQ_HAVE(is_done, err, "%zu x %zu weights", l->n, k);
 }

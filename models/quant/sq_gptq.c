@@ -127,8 +127,7 @@ enum sq_status sq_gptq_encode(struct sq_codes *c, const float *w, const struct s
     SQ_TRY(check(c, f, block, err));
     struct job p = {.c = c, .n_groups = c->k / c->group, .is_lazy = options->is_lazy};
     p.weight_of = malloc(f->k * sizeof *p.weight_of);
-    if (!p.weight_of)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu weights", c->n, c->k);
+    SQ_NEED(p.weight_of, err, "%zu x %zu weights", c->n, c->k);
     sq_score_weights(f, options->score, p.weight_of);
     const struct sq_column_loop loop = {.factor = f,
                                         .n = c->n,

@@ -66,8 +66,7 @@ enum sq_status sq_gqsa_prune(const double *score, size_t n, size_t columns, doub
         if (isnan(score[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "score of group %zu is no number", i);
     struct ranked *scratch = malloc(at_once * sizeof *scratch);
-    if (!scratch)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu groups", at_once);
+    SQ_NEED(scratch, err, "%zu groups", at_once);
     const size_t n_pruned = sq_gqsa_n_pruned(at_once, sparsity);
     for (size_t i = 0; i < all; i += at_once)
         prune(score + i, at_once, n_pruned, scratch, is_kept + i);
@@ -182,8 +181,7 @@ static enum sq_status encode_sequential(struct sq_gqsa *m, const float *w,
                                         const struct sq_factor *factor, struct sq_error *err)
 {
     struct job p = {.m = m, .next = malloc(m->n * sizeof *p.next)};
-    if (!p.next)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", m->n);
+    SQ_NEED(p.next, err, "%zu rows", m->n);
     const struct sq_column_loop loop = {.factor = factor,
                                         .n = m->n,
                                         .block = SQ_COLUMN_BLOCK,
@@ -225,8 +223,7 @@ static enum sq_status encode_lite(struct sq_gqsa *m, const float *w, const struc
     const size_t k = m->k_orig;
     double *h = malloc(k * k * sizeof *h);
     struct sq_error first = {.code = SQ_OK};
-    if (!h)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a Hessian of %zu x %zu", k, k);
+    SQ_NEED(h, err, "a Hessian of %zu x %zu", k, k);
     sq_gqsa_hessian(c, f, h);
     sq_blas_serial();
 #pragma omp parallel
@@ -240,7 +237,7 @@ static enum sq_status encode_lite(struct sq_gqsa *m, const float *w, const struc
             const enum sq_status status =
                 buffer && narrow && keep
                     ? do_lite_row(m, row, w + row * k, h, f, buffer, narrow, keep, &e)
-                    : SQ_FAIL(&e, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
+                    : SQ_NO_MEMORY(&e, "a row of %zu", k);
             if (status != SQ_OK) {
 #pragma omp critical(sq_gqsa_error)
                 first = e;

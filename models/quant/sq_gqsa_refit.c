@@ -229,5 +229,5 @@ enum sq_status sq_gqsa_refit_row(struct sq_gqsa *m, size_t row, const double *h,
     free(wide);
     free(scale);
     free(zero);
-    return is_done ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
+    return SQ_HAVE(is_done, err, "a row of %zu", k);
 }

@@ -63,9 +63,7 @@ enum sq_status sq_output_energy(const struct sq_calibration *c, const float *d, 
     for (size_t i = 0; !is_out_of_memory && i < n_pieces; i++)
         *sum += part[i];
     free(part);
-    return is_out_of_memory ? SQ_FAIL(err, SQ_ERR_MEMORY,
-                                      "out of memory for the output error of %zu x %zu", n, c->k)
-                            : SQ_OK;
+    return is_out_of_memory ? SQ_NO_MEMORY(err, "the output error of %zu x %zu", n, c->k) : SQ_OK;
 }
 
 enum sq_status sq_sensitive_layers(const double *error, size_t n, double fraction,

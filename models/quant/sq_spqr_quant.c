@@ -30,7 +30,7 @@ enum sq_status sq_spqr_alloc(struct sq_spqr *m, size_t n, size_t k, size_t nnz,
     if (m->in_perm && m->dense && m->outliers.row_offsets && m->outliers.col_val)
         return SQ_OK;
     sq_spqr_free(m);
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
 }
 
 void sq_spqr_free(struct sq_spqr *m)
@@ -264,8 +264,7 @@ static enum sq_status fill_perm(const struct sq_calibration *c, uint16_t *in_per
                                 struct sq_error *err)
 {
     struct ranked *order = malloc(c->k * sizeof *order);
-    if (!order)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu channels", c->k);
+    SQ_NEED(order, err, "%zu channels", c->k);
     for (size_t j = 0; j < c->k; j++)
         order[j] = (struct ranked){c->xtx[j * c->k + j], (uint16_t)j};
     qsort(order, c->k, sizeof *order, by_falling_diagonal);
@@ -282,8 +281,7 @@ static enum sq_status factor_permuted(struct sq_factor *f, const struct sq_calib
     const size_t k = c->k;
     struct sq_calibration permuted = {.k = k, .n_tokens = c->n_tokens};
     permuted.xtx = malloc(k * k * sizeof *permuted.xtx);
-    if (!permuted.xtx)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a Hessian of %zu x %zu", k, k);
+    SQ_NEED(permuted.xtx, err, "a Hessian of %zu x %zu", k, k);
     for (size_t i = 0; i < k; i++)
         for (size_t j = 0; j <= i; j++) {
             const size_t a = in_perm[i], b = in_perm[j];
@@ -341,8 +339,7 @@ static enum sq_status join(const struct job *p, struct sq_error *err)
     for (size_t r = 0; r < c->n; r++)
         nnz += p->n_entries[r];
     uint32_t *all = nnz <= UINT32_MAX ? malloc((nnz + 1) * sizeof *all) : NULL;
-    if (!all)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu outliers", nnz);
+    SQ_NEED(all, err, "%zu outliers", nnz);
     free(c->col_val);
     c->col_val = all;
     c->nnz = nnz;
@@ -360,8 +357,7 @@ static enum sq_status validate(const struct sq_spqr *m, struct sq_error *err)
 {
     struct sq_error e = {.text = ""};
     uint8_t *seen = malloc(m->k);
-    if (!seen)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu channels", m->k);
+    SQ_NEED(seen, err, "%zu channels", m->k);
     const enum sq_status status =
         sq_spqr_validate(m, sq_spqr_n_words(m->n, m->k), m->n + 1, m->outliers.nnz, seen, &e);
     free(seen);
@@ -377,10 +373,9 @@ static enum sq_status encode(struct job *p, double relative, double *sum_e2, str
     p->entry = calloc(n, sizeof *p->entry);
     p->n_entries = calloc(n, sizeof *p->n_entries);
     p->sum_e2 = calloc(n, sizeof *p->sum_e2);
-    enum sq_status status =
-        p->entry && p->n_entries && p->sum_e2 && run(p)
-            ? join(p, err)
-            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu rows", n);
+    enum sq_status status = p->entry && p->n_entries && p->sum_e2 && run(p)
+                                ? join(p, err)
+                                : SQ_NO_MEMORY(err, "a layer of %zu rows", n);
     for (size_t r = 0; sum_e2 && p->sum_e2 && r < n; r++)
         *sum_e2 = (r ? *sum_e2 : 0) + p->sum_e2[r];
     for (size_t r = 0; p->entry && r < n; r++)

@@ -12,8 +12,7 @@ enum { DROP = 13 }; // fraction bits of binary32 that a bin does not look at
 enum sq_status sq_spqt_histogram_init(struct sq_spqt_histogram *h, struct sq_error *err)
 {
     *h = (struct sq_spqt_histogram){.count = calloc(SQ_SPQT_BINS, sizeof *h->count)};
-    if (!h->count)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %u bins", SQ_SPQT_BINS);
+    SQ_NEED(h->count, err, "%u bins", SQ_SPQT_BINS);
     return SQ_OK;
 }
 

@@ -14,7 +14,7 @@ enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err)
     if (c->len && c->beats)
         return SQ_OK;
     sq_case_free(c);
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu beats", c->n_beats);
+    return SQ_NO_MEMORY(err, "%zu beats", c->n_beats);
 }
 
 void sq_case_free(struct sq_case *c)

@@ -25,7 +25,7 @@ static enum sq_status alloc(const struct sq_core_config *g, uint64_t n_banks,
     if (s->act && s->lo && s->hi)
         return SQ_OK;
     sq_core_stimulus_free(s);
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %llu banks", (unsigned long long)n_banks);
+    return SQ_NO_MEMORY(err, "%llu banks", (unsigned long long)n_banks);
 }
 
 // Bank j: activations `act`, low codes `lo` with mask codes spread over the bank, high codes `hi`.

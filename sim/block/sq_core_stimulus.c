@@ -233,8 +233,7 @@ static enum sq_status alloc_operands(const struct sq_core_config *g, struct sq_c
     if (s->act && s->lo && s->hi)
         return SQ_OK;
     sq_core_stimulus_free(s);
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %llu banks",
-                   (unsigned long long)s->n_banks);
+    return SQ_NO_MEMORY(err, "%llu banks", (unsigned long long)s->n_banks);
 }
 
 enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *r,

@@ -78,7 +78,7 @@ static enum sq_status add_periods(void *context, const struct sq_cli_row *option
     struct arguments *in = context;
     (void)option;
     char *save = NULL, *list = strdup(text);
-    enum sq_status status = list ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    enum sq_status status = SQ_HAVE(list, err, "the rows");
     if (list && (!*list || strstr(list, ",,") || list[0] == ',' || list[strlen(list) - 1] == ','))
         status = SQ_FAIL(err, SQ_ERR_ARG, "--period '%.40s': a period is empty", text);
     for (char *one = list ? strtok_r(list, ",", &save) : NULL; one && status == SQ_OK;
@@ -150,8 +150,7 @@ static enum sq_status append(struct sq_area_table *t, const struct sq_area_item 
             return SQ_OK;
     }
     void *grown = realloc(t->row, (t->n + 1) * sizeof *t->row);
-    if (!grown)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(grown, err, "the rows");
     t->row = grown;
     t->row[t->n++] = (struct sq_area_row){.block = *block, .synth = synth};
     return SQ_OK;
@@ -255,8 +254,7 @@ static enum sq_status repeat_rows(struct sq_area_table *t, const struct argument
     if (in->n_periods == 0)
         return SQ_OK;
     void *grown = realloc(t->row, n * in->n_periods * sizeof *t->row);
-    if (!grown)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(grown, err, "the rows");
     t->row = grown;
     t->n = n * in->n_periods;
     t->has_periods = true;
@@ -387,7 +385,7 @@ int sq_cmd_area(int argc, char **argv)
     struct sq_area_table table = {.command = join(argc, argv)};
     enum sq_status status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK && !table.command)
-        status = SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
+        status = SQ_NO_MEMORY(&err, "the rows");
     if (status == SQ_OK)
         status = run(&in, &table, &err);
     for (size_t i = 0; i < table.n; i++)

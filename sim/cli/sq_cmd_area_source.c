@@ -38,8 +38,7 @@ static enum sq_status add_param(void *files, const struct sq_cli_row *row, const
     if (m->n_params == SQ_SYNTH_MAX_PARAMS)
         return SQ_FAIL(err, SQ_ERR_RANGE, "--param given more than %d times", SQ_SYNTH_MAX_PARAMS);
     char *name = strndup(text, n);
-    if (!name)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(name, err, "the rows");
     f->name[m->n_params] = name;
     SQ_TRY(check_name("--param", name, err));
     SQ_TRY(sq_cli_uint("--param", text + n + 1, 0, INT32_MAX, &v, err));

@@ -110,8 +110,7 @@ enum sq_status sq_area_synthesize(struct sq_area_table *t, unsigned jobs, struct
 {
     struct work w = {.t = t, .start = calloc(t->n + 1, sizeof *w.start), .status = SQ_OK};
     pthread_t ticker;
-    if (!w.start)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", t->n);
+    SQ_NEED(w.start, err, "%zu rows", t->n);
     pthread_mutex_init(&w.lock, NULL);
     pthread_cond_init(&w.changed, NULL);
     const bool is_ticking = pthread_create(&ticker, NULL, tick, &w) == 0; // or it says less

@@ -365,8 +365,7 @@ static enum sq_status print_text(const struct arguments *in, size_t index, const
                                  struct sq_error *err)
 {
     double *scratch = calloc(c->n + 1, sizeof *scratch);
-    if (!scratch)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", c->n);
+    SQ_NEED(scratch, err, "%zu rows", c->n);
     printf("%s on %s: %zu rows (left out: %zu of the calibration, %zu with M < %llu, %zu of other "
            "devices, kinds or sources)\n",
            sq_cli_text(base_name(in->records[index])), sq_cli_text(gpu->name), c->n,
@@ -434,8 +433,7 @@ static void print_all(const struct arguments *in, const struct sq_gpu_comparison
 static enum sq_status run_files(const struct arguments *in, struct sq_error *err)
 {
     struct sq_compare_input *files = calloc(1, sizeof *files);
-    if (!files)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu files", in->n_records);
+    SQ_NEED(files, err, "%zu files", in->n_records);
     enum sq_status status =
         sq_compare_input_read(in->records, in->machine, in->n_records, files, err);
     if (status == SQ_OK)

@@ -241,8 +241,7 @@ static enum sq_status load(struct joined *j, const char *formats, struct sq_erro
 static enum sq_status join(struct joined *j, struct sq_error *err)
 {
     struct sq_gpu_joined_row *row = calloc(j->formats.n, sizeof *row);
-    if (!row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu formats", j->formats.n);
+    SQ_NEED(row, err, "%zu formats", j->formats.n);
     for (size_t i = 0; i < j->formats.n; i++)
         row[i] = j->formats.item[i].row;
     const enum sq_status status =

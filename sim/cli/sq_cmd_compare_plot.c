@@ -23,7 +23,7 @@ enum sq_status sq_compare_plot_open(struct sq_compare_plot *p, const char *path,
     p->script = open_memstream(&p->text, &p->nbytes);
     if (!p->script) {
         sq_outfile_abort(&p->out);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a plot");
+        return SQ_NO_MEMORY(err, "a plot");
     }
     fprintf(p->script, "set terminal %s size 1000,%u\n", is_svg ? "svg" : "pngcairo", height);
     return SQ_OK;
@@ -35,11 +35,10 @@ static enum sq_status run_gnuplot(const struct sq_compare_plot *p, int *code, st
     char gnuplot[] = "gnuplot";
     char *const argv[] = {gnuplot, NULL};
     FILE *script = fdopen(memfd_create("plot", MFD_CLOEXEC), "w+");
-    if (!script)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a plot");
+    SQ_NEED(script, err, "a plot");
     enum sq_status status = SQ_OK;
     if (fwrite(p->text, 1, p->nbytes, script) != p->nbytes || fflush(script) != 0)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a plot");
+        status = SQ_NO_MEMORY(err, "a plot");
     rewind(script);
     if (status == SQ_OK)
         status =

@@ -239,8 +239,7 @@ static enum sq_status index_gemms(const struct table *t, struct gemms *all, stru
     for (size_t i = 0; i < t->n; i++)
         n += t->column[i].workload.n;
     *all = (struct gemms){calloc(n + 1, sizeof *all->place), 0};
-    if (!all->place)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu GEMMs", n);
+    SQ_NEED(all->place, err, "%zu GEMMs", n);
     for (size_t i = 0; i < t->n; i++)
         for (size_t j = 0; j < t->column[i].workload.n; j++) {
             const struct sq_gemm *g = &t->column[i].workload.row[j].gemm;
@@ -411,8 +410,7 @@ static enum sq_status predict(struct table *t, const struct sq_compare_predict *
 enum sq_status sq_compare_predict(const struct sq_compare_predict *in, struct sq_error *err)
 {
     struct table *t = calloc(1, sizeof *t);
-    if (!t)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a table");
+    SQ_NEED(t, err, "a table");
     const enum sq_status status = predict(t, in, err);
     for (size_t i = 0; i < t->n; i++)
         sq_workload_free(&t->column[i].workload);

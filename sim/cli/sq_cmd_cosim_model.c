@@ -228,8 +228,7 @@ static enum sq_status run_model(struct visit *v, const char *model, bool *is_rea
 {
     uint8_t *is_wanted = calloc(v->ck->n_layers + 1, 1);
     enum sq_status status =
-        is_wanted ? choose(v, is_wanted, err)
-                  : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", v->ck->n_layers);
+        is_wanted ? choose(v, is_wanted, err) : SQ_NO_MEMORY(err, "%zu layers", v->ck->n_layers);
     if (status == SQ_OK) {
         print_head(v, v->in->model ? v->in->model : "traces/tiny-llama");
         status = v->in->options.is_all ? run_all(v, model, is_wanted, is_real, err)

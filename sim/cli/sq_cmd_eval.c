@@ -191,8 +191,7 @@ static enum sq_status write_masks(const struct sq_eval_args *in, struct sq_error
 {
     const struct sq_recipe *r = &in->format[0].r;
     for (size_t i = 0; i < in->n_masks; i++)
-        if (!in->mask[i].mask)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", in->n_masks);
+        SQ_NEED(in->mask[i].mask, err, "%zu masks", in->n_masks);
     return sq_masks_write(in->output, in->mask, in->n_masks, r->bank, r->high_per_bank, "real",
                           err);
 }
@@ -204,8 +203,7 @@ static enum sq_status open_outputs(struct sq_eval_args *in, struct sq_error *err
         struct sq_eval_format *f = &in->format[i];
         f->table.is_json = in->is_json;
         f->table.out = in->n_formats > 1 ? open_memstream(&f->text, &f->n_text) : stdout;
-        if (!f->table.out)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu formats", in->n_formats);
+        SQ_NEED(f->table.out, err, "%zu formats", in->n_formats);
     }
     return SQ_OK;
 }
@@ -259,7 +257,7 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
     in->source = source;
     in->mask = in->output ? calloc(ck->n_layers, sizeof *in->mask) : NULL;
     if (in->output && !in->mask)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", ck->n_layers);
+        return SQ_NO_MEMORY(err, "%zu masks", ck->n_layers);
     enum sq_status status = open_outputs(in, err);
     if (status == SQ_OK)
         status = run_jobs(in, ck, tokens, has_calib ? calib : NULL, job, err);
@@ -370,8 +368,7 @@ int sq_cmd_eval(int argc, char **argv)
                               .n_formats = 1};
     struct sq_checkpoint ck;
     struct sq_tokens tokens = {0}, calib = {0};
-    enum sq_status status =
-        in.format ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory for options");
+    enum sq_status status = SQ_HAVE(in.format, &err, "options");
     if (status == SQ_OK) {
         in.format[0].in = &in;
         status = sq_cli_parse(&line, argc, argv, &in, &err);

@@ -142,7 +142,7 @@ static enum sq_status write_image(const struct visit *v, const char *name,
     char *const text = json_dumps(v->json, JSON_INDENT(2));
     const enum sq_status status =
         text ? write_file(v->in->output, name, ".json", text, strlen(text), err)
-             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %.80s.json", name);
+             : SQ_NO_MEMORY(err, "%.80s.json", name);
     free(text);
     return status;
 }
@@ -248,8 +248,7 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
                                          .seed = v->in->seed,
                                          .is_wanted = is_wanted};
     enum sq_status status =
-        is_wanted ? choose(v, is_wanted, err)
-                  : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", v->ck->n_layers);
+        is_wanted ? choose(v, is_wanted, err) : SQ_NO_MEMORY(err, "%zu layers", v->ck->n_layers);
     if (status == SQ_OK)
         status = sq_encoded_layers(v->ck, &o, visit_layer, v, is_real, err);
     free(is_wanted);

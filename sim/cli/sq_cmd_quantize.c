@@ -177,8 +177,7 @@ static enum sq_status read_layer(const struct work *work, size_t i, float **w, s
 {
     const struct sq_layer *l = &work->ck->layer[i];
     *w = calloc(l->n, l->k * sizeof **w);
-    if (!*w)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", l->name);
+    SQ_NEED(*w, err, "layer %.60s", l->name);
     return sq_checkpoint_read_layer(work->ck, i, *w, err);
 }
 
@@ -252,8 +251,7 @@ static enum sq_status begin_stream(struct work *work, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = work->ck;
     struct sq_operand_file_item *item = calloc(ck->n_layers, sizeof *item);
-    if (!item)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
+    SQ_NEED(item, err, "%zu layers", ck->n_layers);
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
         item[i] = (struct sq_operand_file_item){l->name, l->n, l->k,
@@ -272,8 +270,7 @@ static enum sq_status write_file(const struct work *work, struct sq_error *err)
 {
     const struct sq_checkpoint *ck = work->ck;
     struct sq_weight_item *item = calloc(ck->n_layers, sizeof *item);
-    if (!item)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
+    SQ_NEED(item, err, "%zu layers", ck->n_layers);
     for (size_t i = 0; i < ck->n_layers; i++) {
         const struct sq_layer *l = &ck->layer[i];
         item[i] = (struct sq_weight_item){
@@ -331,9 +328,7 @@ static enum sq_status quantize(const struct arguments *in, const struct sq_check
                         .is_streamed = sq_recipe_is_packed(&in->r),
                         .table.is_json = in->is_json};
     omp_set_num_threads((int)in->jobs);
-    enum sq_status status = SQ_OK;
-    if (!work.layer)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
+    enum sq_status status = SQ_HAVE(work.layer, err, "%zu layers", ck->n_layers);
     if (status == SQ_OK && in->output)
         status = work.is_streamed ? begin_stream(&work, err) : check_output(in->output, err);
     if (status == SQ_OK)

@@ -257,8 +257,8 @@ static enum sq_status run_gemm(struct visit *v, struct sq_error *err)
         x = random_matrix(in->m * in->k, in->seed);
         w = random_matrix(in->n * in->k, in->seed + 1);
         if (!x || !w)
-            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %llu x %llu weights",
-                             (unsigned long long)in->n, (unsigned long long)in->k);
+            status = SQ_NO_MEMORY(err, "%llu x %llu weights", (unsigned long long)in->n,
+                                  (unsigned long long)in->k);
     }
     if (status == SQ_OK)
         status = visit_layer(v, 0, "gemm", x, w, in->m, in->n, in->k, err);

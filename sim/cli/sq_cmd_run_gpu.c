@@ -82,8 +82,7 @@ static enum sq_status time_all(const struct sq_run_request *in, const struct sq_
 {
     struct sq_gpu_total *row = calloc(w->n, sizeof *row);
     enum sq_status status = SQ_OK;
-    if (!row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", w->n);
+    SQ_NEED(row, err, "%zu rows", w->n);
     for (size_t i = 0; i < w->n && status == SQ_OK; i++) {
         const struct sq_workload one = {1, &w->row[i]};
         status = sq_gpu_total_recipe(gpu, &in->recipe, &one, records, &row[i], err);

@@ -373,7 +373,7 @@ static enum sq_status print_block(const struct run *r, const struct block *b,
         }
         add_times(sum, &timed->result, (double)row->count);
         if (r->request->is_json && !b->line[i])
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for row %zu", b->first + i + 1);
+            return SQ_NO_MEMORY(err, "row %zu", b->first + i + 1);
         if (r->request->is_json)
             puts(b->line[i]);
         else
@@ -399,7 +399,7 @@ static enum sq_status run_all(const struct run *r, struct sq_error *err)
         b->memo = calloc((size_t)omp_get_max_threads(), sizeof *b->memo);
     if (!b || !b->memo) {
         free(b);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %d rows", N_AHEAD);
+        return SQ_NO_MEMORY(err, "%d rows", N_AHEAD);
     }
     if (!r->request->is_json)
         print_head(r);

@@ -44,8 +44,7 @@ static enum sq_status read_layers(const struct sq_weight_file *f, const struct s
                        f->recipe.format->name, f->recipe.format->name);
     w->row = calloc(f->n_layers, sizeof *w->row);
     *layer = calloc(f->n_layers, sizeof **layer);
-    if (!w->row || !*layer)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
+    SQ_NEED(w->row && *layer, err, "the layers");
     for (size_t i = 0; i < f->n_layers; i++) {
         struct sq_workload_row *row = &w->row[w->n++];
         sq_workload_name(row, f->layer[i].name);
@@ -100,9 +99,7 @@ static enum sq_status see_layers(struct seen *v, const struct sq_checkpoint *ck,
     uint8_t *all = malloc(ck->n_layers);
     v->w->row = calloc(ck->n_layers, sizeof *v->w->row);
     v->layer = calloc(ck->n_layers, sizeof *v->layer);
-    enum sq_status status = SQ_OK;
-    if (!all || !v->w->row || !v->layer)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
+    enum sq_status status = SQ_HAVE(all && v->w->row && v->layer, err, "the layers");
     for (size_t i = 0; status == SQ_OK && i < ck->n_layers; i++) {
         struct sq_workload_row *row = &v->w->row[v->w->n++];
         all[i] = 1;
@@ -215,5 +212,5 @@ enum sq_status sq_run_shapes(const struct sq_run_request *in, const char *model,
     }
     if (!in->gemm.n)
         sq_checkpoint_close(&ck);
-    return w->n ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the layers");
+    return SQ_HAVE(w->n, err, "the layers");
 }

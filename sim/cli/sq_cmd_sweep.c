@@ -289,7 +289,7 @@ static enum sq_status run(const struct arguments *in, struct sq_sweep_grid *spec
     const double start = now_s();
     enum sq_status status = check_output(in);
     if (status == SQ_OK && !members)
-        status = SQ_FAIL(in->err, SQ_ERR_MEMORY, "out of memory for a sweep");
+        status = SQ_NO_MEMORY(in->err, "a sweep");
     if (status == SQ_OK && (!in->is_dry_run || access(in->db, F_OK) == 0)) {
         sq_cli_on_signal(say_kept, &state);
         status = sq_sweep_run(spec, &o, &count, in->err);
@@ -342,7 +342,7 @@ int sq_cmd_sweep(int argc, char **argv)
                            .err = &err};
     struct sq_sweep_grid spec = {0};
     static const struct sq_cli_line line = {rows, "SPEC | --merge FILE...", doc};
-    enum sq_status status = file ? SQ_OK : SQ_FAIL(&err, SQ_ERR_MEMORY, "out of memory");
+    enum sq_status status = SQ_HAVE(file, &err, "the arguments");
     if (status == SQ_OK)
         status = sq_cli_parse(&line, argc, argv, &in, &err);
     if (status == SQ_OK)

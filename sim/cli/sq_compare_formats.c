@@ -198,7 +198,7 @@ enum sq_status sq_compare_formats_read(const char *path, struct sq_compare_forma
     enum sq_status status = out->item
                                 ? sq_csv_reader_init(&r.csv, map.data ? (const char *)map.data : "",
                                                      map.nbytes, path, 4096, err)
-                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for formats");
+                                : SQ_NO_MEMORY(err, "formats");
     if (status == SQ_OK)
         status = read_rows(&r);
     sq_csv_reader_free(&r.csv);

@@ -100,7 +100,7 @@ enum sq_status sq_layer_case(const struct sq_layer_codes *x, const struct sq_cor
     const struct sq_job job = {x->job.group_banks, (uint32_t)(n_tiles * groups)};
     enum sq_status status = SQ_OK;
     if (!fill_piece(&p))
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the streams of a layer");
+        status = SQ_NO_MEMORY(err, "the streams of a layer");
     const struct sq_core_operands o = {p.n_tiles * p.tile_banks, p.act, p.lo, p.hi};
     if (status == SQ_OK) {
         *differences = check_piece(&p, &o);

@@ -481,7 +481,7 @@ enum sq_status sq_lockstep_run(const struct sq_case *c, const struct sq_rtl_api 
     for (size_t f = 0; f < run.ports.n_out; f++)
         run.limit[f] = c->block->limit ? c->block->limit(run.value, f) : 0;
     if (!alloc_run(&run)) {
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a co-simulation");
+        status = SQ_NO_MEMORY(err, "a co-simulation");
         goto out;
     }
     run.model = rtl->create(c->seed, w->fst_path, w->from, w->to);

@@ -169,9 +169,7 @@ static enum sq_status write_job(struct job *j, const struct sq_rtl_point *p, str
     FILE *bridge = open_memstream(&j->bridge, &n[3]);
     FILE *view = open_memstream(&j->view, &n[4]);
     enum sq_status status =
-        script && verilator && make && bridge && view
-            ? SQ_OK
-            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the arguments of a build");
+        SQ_HAVE(script && verilator && make && bridge && view, err, "the arguments of a build");
     if (status == SQ_OK && has_netlist(p))
         status = write_script(script, p, j->home, err);
     if (status == SQ_OK)
@@ -266,8 +264,7 @@ static enum sq_status run_tool(const struct job *j, const char *work, const char
     char *argv[MAX_ARGUMENTS + 2] = {name}, *copy = strdup(text), *save = NULL;
     size_t n = 1;
     int code = 0;
-    if (!copy)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the arguments of a build");
+    SQ_NEED(copy, err, "the arguments of a build");
     snprintf(name, sizeof name, "%s", tool);
     snprintf(log, sizeof log, "%s/log", work);
     snprintf(kept, sizeof kept, "%s.log", j->entry);

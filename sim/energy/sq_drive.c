@@ -241,12 +241,11 @@ static enum sq_status open_lanes(struct run *r)
     for (unsigned i = 0; i < SQ_LANES; i++) {
         struct lane *l = &r->lane[i];
         const bool has_ports = sq_port_alloc(&l->in, r->ports.in, r->ports.n_in);
-        if (!sq_port_alloc(&l->out, r->ports.out, r->ports.n_out) || !has_ports)
-            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for the lanes of a netlist");
+        SQ_NEED(sq_port_alloc(&l->out, r->ports.out, r->ports.n_out) && has_ports, r->err,
+                "the lanes of a netlist");
         l->want = calloc(r->outputs * r->out_len, sizeof *l->want);
         l->sim = calloc(1, r->block->timing->nbytes);
-        if (!l->want || !l->sim)
-            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for the lanes of a netlist");
+        SQ_NEED(l->want && l->sim, r->err, "the lanes of a netlist");
         while (group < i * r->c->n_groups / SQ_LANES)
             record += sq_case_records(r->c, group++);
         r->block->init(r->value, l->sim);
@@ -286,8 +285,7 @@ enum sq_status sq_drive_run(const struct sq_case *c, struct sq_toggle *const *to
     r.out_len = sq_field_offset(r.ports.out, r.ports.n_out);
     r.outputs = r.ports.outputs < c->max_outputs ? c->max_outputs : r.ports.outputs;
     r.lane = calloc(SQ_LANES, sizeof *r.lane);
-    if (!r.lane)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the lanes of a netlist");
+    SQ_NEED(r.lane, err, "the lanes of a netlist");
     enum sq_status status = open_lanes(&r);
     if (status == SQ_OK)
         status = find_pins(&r);

@@ -120,7 +120,7 @@ enum sq_status sq_energy_parts(const struct sq_netlist *n, uint8_t **part, struc
         free(place);
         free(*part);
         *part = NULL;
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the parts of a netlist");
+        return SQ_NO_MEMORY(err, "the parts of a netlist");
     }
     for (size_t g = 0; g < n->n_gates; g++)
         place[g] = own_place(n, &n->gate[g]);

@@ -22,7 +22,7 @@ static enum sq_status damaged(const struct reader *r, const char *what)
 
 static enum sq_status no_memory(const struct reader *r)
 {
-    return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for a netlist");
+    return SQ_NO_MEMORY(r->err, "a netlist");
 }
 
 // ---- bits and ports ---------------------------------------------------------------------------

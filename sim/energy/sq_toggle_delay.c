@@ -246,8 +246,7 @@ enum sq_status sq_events_step(struct sq_toggle *t, struct sq_error *err)
         if (event.lanes)
             change(t, event.net, event.lanes, event.cause, s.time);
     }
-    return e->is_full ? SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the events of a netlist")
-                      : SQ_OK;
+    return e->is_full ? SQ_NO_MEMORY(err, "the events of a netlist") : SQ_OK;
 }
 
 // ---- memory -----------------------------------------------------------------------------------
@@ -268,8 +267,8 @@ enum sq_status sq_events_open(struct sq_toggle *t, struct sq_error *err)
     }
     if (e)
         e->delay = calloc(total + 1, sizeof *e->delay);
-    if (!e || !e->pending || !e->owed || !e->at || !e->delay || !grow(e))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the events of a netlist");
+    SQ_NEED(e && e->pending && e->owed && e->at && e->delay && grow(e), err,
+            "the events of a netlist");
     e->n_pool = 1; // 0 is no event
     for (uint32_t g = 0; g < n->n_gates; g++)
         fill_delays(n, g, e->delay + e->at[g]);

@@ -240,9 +240,8 @@ enum sq_status sq_toggle_open(struct sq_toggle *t, const struct sq_netlist *n, b
     t->net = calloc(n->n_nets, sizeof *t->net);
     t->state = calloc(n->n_gates + 1, sizeof *t->state);
     t->count = calloc(total, sizeof *t->count);
-    enum sq_status status = SQ_OK;
-    if (!t->at || !t->value || !t->next || !t->net || !t->state || !t->count)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a netlist");
+    enum sq_status status =
+        SQ_HAVE(t->at && t->value && t->next && t->net && t->state && t->count, err, "a netlist");
     if (status == SQ_OK && has_delays)
         status = sq_events_open(t, err);
     if (status != SQ_OK) {

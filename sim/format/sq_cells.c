@@ -7,7 +7,7 @@
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
 }
 
 enum sq_status sq_cells_new(const struct sq_gemm_codes *g, void **cells, struct sq_error *err)

@@ -23,7 +23,7 @@ static size_t min_size(size_t a, size_t b)
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
 }
 
 // ---- the recipe -----------------------------------------------------------------------------
@@ -202,8 +202,7 @@ enum sq_status sq_quant_layer_sqnr(const struct sq_quant_layer *q, const float *
     const size_t k = q->k_orig;
     struct sq_sqnr sqnr = {0};
     float *row = malloc(k * sizeof *row);
-    if (!row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
+    SQ_NEED(row, err, "a row of %zu", k);
     for (size_t r = 0; r < q->n; r++) {
         q->format->values->decode_row(q->state, r, row);
         for (size_t j = 0; j < k; j++) {

@@ -88,9 +88,7 @@ enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, un
                                struct sq_error *err)
 {
     *own = (struct sq_own){n, n_pieces, piece, calloc(n * (n_pieces + 1), sizeof *own->before)};
-    return own->before ? SQ_OK
-                       : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows of %zu pieces", n,
-                                 n_pieces);
+    return SQ_HAVE(own->before, err, "%zu rows of %zu pieces", n, n_pieces);
 }
 
 double sq_cost_own_sum(struct sq_own *own)

@@ -94,8 +94,7 @@ enum sq_status sq_part_find(const struct sq_part_source *s, const char *part, en
 {
     const size_t nbytes = strlen(s->layer) + strlen(part) + 2;
     char *full = malloc(nbytes);
-    if (!full)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a name");
+    SQ_NEED(full, err, "a name");
     snprintf(full, nbytes, "%s%s%s", s->layer, *s->layer ? "." : "", part);
     *t = sq_safetensors_find(s->file, full);
     free(full);

@@ -58,7 +58,7 @@ enum sq_status sq_layer_rules_read(const char *text, const struct sq_given *give
                                    struct sq_error *err)
 {
     char *copy = strdup(text), *left = copy;
-    enum sq_status status = copy ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for rules");
+    enum sq_status status = SQ_HAVE(copy, err, "rules");
     *n = 0;
     for (char *one; status == SQ_OK && (one = strsep(&left, ","));) {
         char *format = strchr(one, '=');

@@ -131,7 +131,7 @@ enum sq_status sq_masks_write(const char *path, const struct sq_mask *mask, size
         status = sq_safetensors_write(path, o.tensor, PER_LAYER * n, o.metadata,
                                       fill_metadata(&o, mask, bank, high_per_bank, source), err);
     else
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu masks", n);
+        status = SQ_NO_MEMORY(err, "%zu masks", n);
     output_free(&o);
     return status;
 }

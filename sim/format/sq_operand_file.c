@@ -26,7 +26,7 @@ enum sq_status sq_operand_alloc(struct sq_operand *o, const struct sq_format *f,
     size_t scales = sq_n_groups(f, k), lo = sq_lo_row_nbytes(f, k), hi = sq_hi_row_nbytes(f, k);
     size_t row = 8 * scales + lo + hi, total;
     if (__builtin_mul_overflow(n, row, &total) || !(o->buffer = calloc(1, total)))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for N x K = %zu x %zu", n, k);
+        return SQ_NO_MEMORY(err, "N x K = %zu x %zu", n, k);
     o->n_scales = n * scales;
     o->lo_nbytes = n * lo;
     o->hi_nbytes = n * hi;
@@ -157,7 +157,7 @@ enum sq_status sq_operand_file_begin(struct sq_operand_file_writer *w, const cha
             failed = failed || !t[i].name;
     }
     enum sq_status status =
-        failed || p.failed ? SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu operands", n_items)
+        failed || p.failed ? SQ_NO_MEMORY(err, "%zu operands", n_items)
                            : sq_safetensors_begin(&w->file, path, t, 4 * n_items, p.pair, p.n, err);
     for (size_t i = 0; t && i < 4 * n_items; i++)
         free((void *)(uintptr_t)t[i].name);

@@ -23,8 +23,7 @@ static enum sq_status read_number(const struct sq_safetensors *st, const char *p
 {
     size_t n = strlen(prefix) + strlen(key) + 2;
     char *full = malloc(n);
-    if (!full)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading metadata");
+    SQ_NEED(full, err, "metadata");
     snprintf(full, n, "%s%s%s", prefix, *prefix ? "." : "", key);
     const char *text = sq_safetensors_metadata(st, full);
     free(full);
@@ -79,8 +78,7 @@ static enum sq_status need_tensor(const struct sq_operand_file *t,
 {
     size_t len = strlen(e->name) + strlen(part) + 2;
     char *full = malloc(len);
-    if (!full)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading an operand");
+    SQ_NEED(full, err, "an operand");
     snprintf(full, len, "%s%s%s", e->name, *e->name ? "." : "", part);
     *found = sq_safetensors_find(&t->file, full);
     free(full);
@@ -127,16 +125,14 @@ static enum sq_status read_entries(struct sq_operand_file *t, struct sq_error *e
     const struct sq_safetensors *st = &t->file;
     SQ_TRY(read_format(st, &t->format, err));
     t->entry = calloc(st->n_tensors + 1, sizeof *t->entry);
-    if (!t->entry)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tensors", st->n_tensors);
+    SQ_NEED(t->entry, err, "%zu tensors", st->n_tensors);
     for (size_t i = 0; i < st->n_tensors; i++) {
         long n = operand_name_len(st->tensor[i].name);
         if (n < 0)
             continue;
         struct sq_operand_file_entry *e = &t->entry[t->n_operands++];
         e->name = strndup(st->tensor[i].name, (size_t)n);
-        if (!e->name)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a name");
+        SQ_NEED(e->name, err, "a name");
         SQ_TRY(read_entry(t, e, err));
     }
     if (t->n_operands == 0 || st->n_tensors != 4 * t->n_operands)

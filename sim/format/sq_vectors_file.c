@@ -106,8 +106,7 @@ static enum sq_status open_answers(struct sq_answers *a, const struct sq_vectors
             to->data = calloc(r->n * to->count, sq_dtype_nbytes(to->dtype));
             ok = ok && to->data;
         }
-        if (!ok)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the answers");
+        SQ_NEED(ok, err, "the answers");
     }
     return SQ_OK;
 }

@@ -128,7 +128,7 @@ enum sq_status sq_weight_file_write(const char *path, const struct sq_recipe *r,
     if (!c.failed)
         fill(&c, r, source, item, n);
     const enum sq_status status =
-        c.failed ? SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", n)
+        c.failed ? SQ_NO_MEMORY(err, "%zu layers", n)
                  : sq_safetensors_write(path, c.tensor, c.n_tensors, c.pair, c.n_pairs, err);
     for (size_t i = 0; i < c.n_tensors; i++)
         free((void *)(uintptr_t)c.tensor[i].name);
@@ -160,8 +160,7 @@ static enum sq_status read_number(const struct sq_safetensors *st, const char *p
                                   struct sq_error *err)
 {
     char *full = join(prefix, key);
-    if (!full)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading metadata");
+    SQ_NEED(full, err, "metadata");
     const char *text = sq_safetensors_metadata(st, full);
     free(full);
     if (!text)
@@ -270,8 +269,7 @@ static enum sq_status count_tensors(struct sq_weight_file *f, struct sq_error *e
 {
     struct sq_weight_entry **sorted = calloc(f->n_layers + 1, sizeof *sorted);
     enum sq_status status = SQ_OK;
-    if (!sorted)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", f->n_layers);
+    SQ_NEED(sorted, err, "%zu layers", f->n_layers);
     for (size_t i = 0; i < f->n_layers; i++)
         sorted[i] = &f->layer[i];
     qsort(sorted, f->n_layers, sizeof(void *), by_names);
@@ -291,16 +289,14 @@ static enum sq_status count_tensors(struct sq_weight_file *f, struct sq_error *e
 static enum sq_status read_entries(struct sq_weight_file *f, struct sq_error *err)
 {
     f->layer = calloc(f->st.n_metadata + 1, sizeof *f->layer);
-    if (!f->layer)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", f->st.n_metadata);
+    SQ_NEED(f->layer, err, "%zu layers", f->st.n_metadata);
     for (size_t i = 0; i < f->st.n_metadata; i++) {
         const long n = name_len(f->st.metadata[i].key, "k_orig");
         if (n < 0)
             continue;
         struct sq_weight_entry *e = &f->layer[f->n_layers++];
         e->name = strndup(f->st.metadata[i].key, (size_t)n);
-        if (!e->name)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a name");
+        SQ_NEED(e->name, err, "a name");
         SQ_TRY(read_entry(f, e, err));
     }
     return f->n_layers > 0 ? count_tensors(f, err) : DAMAGED("the file holds no layer");
@@ -342,8 +338,7 @@ static enum sq_status load_sigma(struct sq_quant_layer *q, const struct sq_part_
     const struct sq_tensor *t;
     SQ_TRY(sq_part_find(source, "sigma", SQ_F32, 1, &q->k_orig, &t, err));
     q->sigma = malloc(t->nbytes);
-    if (!q->sigma)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu channels", q->k_orig);
+    SQ_NEED(q->sigma, err, "%zu channels", q->k_orig);
     memcpy(q->sigma, t->data, t->nbytes);
     for (size_t i = 0; i < q->k_orig; i++)
         if (!sq_scale_is_valid(q->sigma[i]))

@@ -76,8 +76,7 @@ enum sq_status sq_work_split(enum sq_work_split_kind kind, const uint32_t *nnz, 
                        "schedule %u, %zu workers, %zu rows a tile, need 1 or more", (unsigned)kind,
                        workers, tile_rows);
     uint64_t *of = calloc(workers, sizeof *of);
-    if (!of)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu workers", workers);
+    SQ_NEED(of, err, "%zu workers", workers);
     for (size_t row = 0; row < n_rows; row++)
         s->total += nnz[row];
     s->ideal = (s->total + workers - 1) / workers;

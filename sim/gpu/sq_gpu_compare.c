@@ -123,8 +123,7 @@ static enum sq_status add_speedup(struct sq_gpu_comparison *c, size_t i, size_t 
     if (c->n_speedups == *room) {
         *room = *room ? 2 * *room : 256;
         struct sq_gpu_speedup *more = realloc(c->speedup, *room * sizeof *more);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", *room);
+        SQ_NEED(more, err, "%zu speedups", *room);
         c->speedup = more;
     }
     c->speedup[c->n_speedups++] =
@@ -139,8 +138,7 @@ static enum sq_status pair_up(struct sq_gpu_comparison *c, struct sq_error *err)
     struct sq_gpu_place *place = calloc(c->n + 1, sizeof *place);
     enum sq_status status = SQ_OK;
     size_t room = 0;
-    if (!place)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", c->n);
+    SQ_NEED(place, err, "%zu points", c->n);
     for (size_t i = 0; i < c->n; i++) {
         const struct sq_gpu_gemm *g = &c->point[i].gemm;
         place[i] = (struct sq_gpu_place){g->m, g->n, g->k, i};
@@ -226,7 +224,7 @@ static enum sq_status summarise(struct sq_gpu_comparison *c, struct sq_error *er
     const bool done = x && y;
     free(x);
     free(y);
-    return done ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu values", n);
+    return SQ_HAVE(done, err, "%zu values", n);
 }
 
 enum sq_status sq_gpu_compare(const struct sq_gpu *gpu, const struct sq_gpu_records *g,
@@ -235,9 +233,8 @@ enum sq_status sq_gpu_compare(const struct sq_gpu *gpu, const struct sq_gpu_reco
 {
     memset(c, 0, sizeof *c);
     c->point = calloc(g->n + 1, sizeof *c->point);
-    enum sq_status status = c->point
-                                ? predict_all(gpu, g, is_calibrated_on, min_m, c, err)
-                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", g->n);
+    enum sq_status status = c->point ? predict_all(gpu, g, is_calibrated_on, min_m, c, err)
+                                     : SQ_NO_MEMORY(err, "%zu points", g->n);
     if (status == SQ_OK && c->n == 0)
         status = SQ_FAIL(err, SQ_ERR_RANGE, "no row with M >= %llu outside the calibration set",
                          (unsigned long long)min_m);
@@ -254,13 +251,11 @@ enum sq_status sq_gpu_comparison_add(struct sq_gpu_comparison *all,
                                      const struct sq_gpu_comparison *c, struct sq_error *err)
 {
     struct sq_gpu_point *point = realloc(all->point, (all->n + c->n + 1) * sizeof *point);
-    if (!point)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu points", all->n + c->n);
+    SQ_NEED(point, err, "%zu points", all->n + c->n);
     all->point = point;
     struct sq_gpu_speedup *speedup =
         realloc(all->speedup, (all->n_speedups + c->n_speedups + 1) * sizeof *speedup);
-    if (!speedup)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", c->n_speedups);
+    SQ_NEED(speedup, err, "%zu speedups", c->n_speedups);
     all->speedup = speedup;
     memcpy(point + all->n, c->point, c->n * sizeof *point);
     for (size_t i = 0; i < c->n_speedups; i++) {

@@ -120,8 +120,7 @@ static enum sq_status add_pair(struct table *t, size_t fast, size_t slow, struct
     if (t->n_pairs == t->room) {
         t->room = t->room ? 2 * t->room : 1024;
         struct pair *more = realloc(t->pair, t->room * sizeof *more);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", t->room);
+        SQ_NEED(more, err, "%zu speedups", t->room);
         t->pair = more;
     }
     t->pair[t->n_pairs++] = (struct pair){fast, slow};
@@ -134,8 +133,7 @@ static enum sq_status pair_up(struct table *t, size_t begin, struct sq_error *er
     const size_t n = t->n - begin;
     struct sq_gpu_place *place = calloc(n + 1, sizeof *place);
     enum sq_status status = SQ_OK;
-    if (!place)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", n);
+    SQ_NEED(place, err, "%zu rows", n);
     for (size_t i = 0; i < n; i++) {
         const struct sq_gpu_gemm *g = &t->row[begin + i].gemm;
         place[i] = (struct sq_gpu_place){g->m, g->n, g->k, begin + i};
@@ -161,8 +159,7 @@ static enum sq_status make_table(const struct file *file, size_t n, struct table
     for (size_t i = 0; i < n; i++)
         room += file[i].g->n;
     t->row = calloc(room, sizeof *t->row);
-    if (!t->row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", room);
+    SQ_NEED(t->row, err, "%zu rows", room);
     for (size_t i = 0; i < n; i++) {
         const size_t begin = t->n;
         for (size_t j = 0; j < file[i].g->n; j++) {
@@ -252,7 +249,7 @@ static enum sq_status score_all(const struct file *file, size_t n, const struct 
     free(x);
     free(y);
     free(z);
-    return done ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", most);
+    return SQ_HAVE(done, err, "%zu rows", most);
 }
 
 // ---- all ------------------------------------------------------------------------------------
@@ -299,9 +296,9 @@ enum sq_status sq_gpu_cross(const struct sq_gpu gpu[], const struct sq_gpu_recor
     SQ_TRY(check(gpu, n, err));
     struct file *file = calloc(n, sizeof *file);
     cross->file = calloc(n, sizeof *cross->file);
-    const enum sq_status status =
-        file && cross->file ? cross_files(gpu, g, n, progress, file, &t, cross, err)
-                            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu files", n);
+    const enum sq_status status = file && cross->file
+                                      ? cross_files(gpu, g, n, progress, file, &t, cross, err)
+                                      : SQ_NO_MEMORY(err, "%zu files", n);
     cross->point = t.row;
     cross->n_points = t.n;
     free(file);

@@ -163,8 +163,7 @@ enum sq_status sq_gpu_fit(const struct sq_gpu_records *g, struct sq_gpu *gpu, do
     struct kind_fit *f = calloc(1, sizeof *f);
     size_t fitted = 0;
     double n = 0;
-    if (!f)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the calibration rows");
+    SQ_NEED(f, err, "the calibration rows");
     f->gpu = gpu;
     for (f->kind = 0; f->kind < gpu->n_kinds; f->kind++) {
         choose(g, &gpu->kind[f->kind], &f->rows);
@@ -236,8 +235,7 @@ enum sq_status sq_gpu_law_fit(const struct sq_gpu gpu[], const struct sq_gpu_rec
     struct law_fit f = {.n = 0};
     double x[MAX_CONSTANTS];
     f.file = calloc(n * SQ_GPU_MAX_KINDS, sizeof *f.file);
-    if (!f.file)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the calibration rows");
+    SQ_NEED(f.file, err, "the calibration rows");
     for (size_t i = 0; i < n; i++)
         for (unsigned k = 0; k < gpu[i].n_kinds && !skip[i]; k++) {
             struct law_file *file = &f.file[f.n];

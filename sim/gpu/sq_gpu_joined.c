@@ -50,8 +50,7 @@ static enum sq_status cycles_of(struct accelerator *a, const struct sq_gemm *siz
     if (a->n == a->room) {
         a->room = a->room ? 2 * a->room : 64;
         struct known *more = realloc(a->known, a->room * sizeof *more);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu shapes", a->room);
+        SQ_NEED(more, err, "%zu shapes", a->room);
         a->known = more;
     }
     struct known *k = &a->known[a->n];
@@ -186,8 +185,7 @@ static enum sq_status add_point(struct work *w, const struct sq_gpu_joined_point
     if (j->n_points == w->room) {
         w->room = w->room ? 2 * w->room : 1024;
         struct sq_gpu_joined_point *more = realloc(j->point, w->room * sizeof *more);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu speedups", w->room);
+        SQ_NEED(more, err, "%zu speedups", w->room);
         j->point = more;
     }
     j->point[j->n_points++] = *p;
@@ -385,7 +383,7 @@ enum sq_status sq_gpu_joined(const struct sq_gpu_joined_row row[], size_t n_rows
     *j = (struct sq_gpu_joined){.n = 0};
     j->line = calloc(n_rows * cross->n_files + 1, sizeof *j->line);
     if (!w || !memo || !j->line)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu formats", n_rows);
+        status = SQ_NO_MEMORY(err, "%zu formats", n_rows);
     if (w)
         w->out = j;
     for (size_t i = 0; i < n_rows && status == SQ_OK; i++) {

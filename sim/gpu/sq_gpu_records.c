@@ -99,8 +99,7 @@ static enum sq_status add(struct reader *r, const struct sq_gpu_record *record)
     if (g->n == r->room) {
         const size_t room = r->room ? 2 * r->room : 256;
         struct sq_gpu_record *more = realloc(g->r, room * sizeof *more);
-        if (!more)
-            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for %zu records", room);
+        SQ_NEED(more, r->err, "%zu records", room);
         g->r = more;
         r->room = room;
     }
@@ -389,8 +388,7 @@ static enum sq_status add_format(struct reader *r, const struct row *row)
     if (g->n_formats == r->format_room) {
         const size_t room = r->format_room ? 2 * r->format_room : 64;
         struct sq_gpu_format_record *more = realloc(g->format, room * sizeof *more);
-        if (!more)
-            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for %zu records", room);
+        SQ_NEED(more, r->err, "%zu records", room);
         g->format = more;
         r->format_room = room;
     }

@@ -23,8 +23,7 @@ static enum sq_status index_shapes(struct sq_gpu_records *g, struct sq_error *er
 {
     g->place = calloc(g->n + 1, sizeof *g->place);
     g->format_place = calloc(g->n_formats + 1, sizeof *g->format_place);
-    if (!g->place || !g->format_place)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu records", g->n + g->n_formats);
+    SQ_NEED(g->place && g->format_place, err, "%zu records", g->n + g->n_formats);
     for (size_t i = 0; i < g->n; i++) {
         const struct sq_gpu_gemm *x = &g->r[i].gemm;
         g->place[i] = (struct sq_gpu_place){x->m, x->n, x->k, i};
@@ -69,8 +68,7 @@ enum sq_status sq_gpu_records_number(struct sq_gpu_records *g, struct sq_error *
 {
     SQ_TRY(index_shapes(g, err));
     size_t *number = calloc(g->n + 1, sizeof *number), n = 0;
-    if (!number)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu records", g->n);
+    SQ_NEED(number, err, "%zu records", g->n);
     for (size_t i = 0; i < g->n; i++) {
         size_t count;
         const struct sq_gpu_gemm *x = &g->r[i].gemm;

@@ -57,7 +57,7 @@ enum sq_status sq_csv_reader_init(struct sq_csv_reader *r, const char *text, siz
     struct sq_csv_state *s = calloc(1, sizeof *s + max_row + SQ_CSV_CELLS_MAX);
     if (!s || csv_init(&s->parser, CSV_STRICT | CSV_STRICT_FINI) != 0) {
         free(s);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for rows of %zu bytes", max_row);
+        return SQ_NO_MEMORY(err, "rows of %zu bytes", max_row);
     }
     csv_set_term_func(&s->parser, is_end);
     csv_set_space_func(&s->parser, is_blank);
@@ -105,9 +105,8 @@ static enum sq_status feed(struct sq_csv_state *s, size_t *row_nbytes, struct sq
     s->at += n;
     if (taken == n)
         return SQ_OK;
-    return csv_error(&s->parser) == CSV_EPARSE
-               ? fail(s, "a quote in the middle of a cell", err)
-               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row");
+    return csv_error(&s->parser) == CSV_EPARSE ? fail(s, "a quote in the middle of a cell", err)
+                                               : SQ_NO_MEMORY(err, "a row");
 }
 
 enum sq_status sq_csv_next(struct sq_csv_reader *r, bool *more, struct sq_error *err)

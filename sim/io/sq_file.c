@@ -201,7 +201,7 @@ enum sq_status sq_outfile_open(struct sq_outfile *out, const char *path, struct 
         asprintf(&out->temp, "%s.tmp-%ld-%09ld", path, (long)getpid(), now.tv_nsec) < 0) {
         out->temp = NULL; // asprintf leaves it undefined
         sq_outfile_abort(out);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory opening '%s'", sq_path_tail(path));
+        return SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
     }
     int fd = open_beside(path, out->temp);
     if (fd >= 0 && (out->stream = fdopen(fd, "wb")))

@@ -102,7 +102,7 @@ static enum sq_status take_name(struct reader *r, const char *kind, char **name,
         if (text[i] < 0x20 || text[i] > 0x7e)
             return DAMAGED("%s: %s holds a byte outside printable ASCII", r->what, kind);
     *name = strndup(text, n);
-    return *name ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    return SQ_HAVE(*name, err, "%s", r->what);
 }
 
 // ---- metadata -------------------------------------------------------------------------------
@@ -158,8 +158,7 @@ static enum sq_status read_values(struct reader *r, struct sq_gguf *g, uint64_t 
         return DAMAGED("%s: %llu metadata keys in a file of %zu bytes", r->what,
                        (unsigned long long)n, g->map.nbytes);
     g->value = calloc((size_t)n + 1, sizeof *g->value);
-    if (!g->value)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    SQ_NEED(g->value, err, "%s", r->what);
     while (g->n_values < n)
         SQ_TRY(read_value(r, &g->value[g->n_values++], err));
     qsort(g->value, g->n_values, sizeof *g->value, by_key);
@@ -228,8 +227,7 @@ static int by_name(const void *a, const void *b)
 static enum sq_status check_names(const struct sq_gguf *g, const char *what, struct sq_error *err)
 {
     const char **name = calloc(g->n_tensors + 1, sizeof *name);
-    if (!name)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", what);
+    SQ_NEED(name, err, "%s", what);
     for (size_t i = 0; i < g->n_tensors; i++)
         name[i] = g->tensor[i].name;
     qsort(name, g->n_tensors, sizeof *name, by_name);
@@ -299,8 +297,7 @@ static enum sq_status read_tensors(struct reader *r, struct sq_gguf *g, uint64_t
                        g->map.nbytes);
     g->tensor = calloc((size_t)n + 1, sizeof *g->tensor);
     uint64_t *offset = calloc((size_t)n + 1, sizeof *offset);
-    enum sq_status status =
-        g->tensor && offset ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    enum sq_status status = SQ_HAVE(g->tensor && offset, err, "%s", r->what);
     while (status == SQ_OK && g->n_tensors < n) {
         status = read_tensor(r, &g->tensor[g->n_tensors], &offset[g->n_tensors], err);
         g->n_tensors++;

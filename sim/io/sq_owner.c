@@ -112,7 +112,7 @@ enum sq_status sq_owner_check_path(const char *path, struct sq_error *err)
     enum sq_status status = SQ_OK;
     if (!here || asprintf(&whole, "%s%s%s", here, *here ? "/" : "", path) < 0) {
         whole = NULL;
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory opening '%s'", sq_path_tail(path));
+        status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
     }
     if (status == SQ_OK)
         status = check(whole, 0, err);

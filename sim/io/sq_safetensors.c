@@ -110,8 +110,7 @@ static enum sq_status read_pair(void *context, struct sq_json_text key, struct s
     if (st->n_metadata == r->metadata_room) {
         r->metadata_room = r->metadata_room ? 2 * r->metadata_room : 16;
         void *more = realloc(st->metadata, r->metadata_room * sizeof *st->metadata);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+        SQ_NEED(more, err, "%s", r->what);
         st->metadata = more;
     }
     st->metadata[st->n_metadata++] = pair;
@@ -242,8 +241,7 @@ static enum sq_status read_header(struct sq_safetensors *st, const char *what,
 {
     struct reader r = {.st = st, .what = what, .buffer_nbytes = buffer_nbytes};
     st->text = malloc(header.n + 1);
-    if (!st->text)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory for its header", what);
+    SQ_NEED(st->text, err, "the header of %s", what);
     SQ_TRY(sq_json_members(what, header, read_entry, &r, err));
     if (st->n_tensors > 0)
         qsort(st->tensor, st->n_tensors, sizeof *st->tensor, by_position);

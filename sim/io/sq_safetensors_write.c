@@ -97,7 +97,7 @@ static enum sq_status write_header(struct sq_safetensors_writer *w, const json_t
         return SQ_FAIL(err, SQ_ERR_RANGE, "header of %zu bytes, need at most %u", padded,
                        SQ_HEADER_MAX_NBYTES);
     if (printed < 0)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a safetensors header");
+        return SQ_NO_MEMORY(err, "a safetensors header");
     for (int i = 0; i < 8; i++)
         putc((int)((uint64_t)padded >> (8 * i) & 255), f);
     fwrite(text, 1, padded, f);
@@ -132,9 +132,8 @@ enum sq_status sq_safetensors_begin(struct sq_safetensors_writer *w, const char 
     SQ_TRY(sq_outfile_open(&w->out, path, err));
     json_t *header = json_object();
     w->piece = calloc(n + 1, sizeof *w->piece);
-    enum sq_status status = header && w->piece
-                                ? begin(w, header, tensor, metadata, n_metadata, err)
-                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tensors", n);
+    enum sq_status status = header && w->piece ? begin(w, header, tensor, metadata, n_metadata, err)
+                                               : SQ_NO_MEMORY(err, "%zu tensors", n);
     json_decref(header);
     if (status != SQ_OK)
         sq_safetensors_abort(w);

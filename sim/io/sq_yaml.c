@@ -229,7 +229,7 @@ static enum sq_status refuse(const struct log *log, cyaml_err_t code, const char
     case CYAML_OK:
         return SQ_FAIL(err, SQ_ERR_ARG, "'%s' holds no keys and values", name);
     case CYAML_ERR_OOM:
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for '%s'", name);
+        return SQ_NO_MEMORY(err, "'%s'", name);
     case CYAML_ERR_INVALID_KEY:
         return unknown_key(log, text, nbytes, what, schema, err);
     case CYAML_ERR_ALIAS:

@@ -36,9 +36,7 @@ static enum sq_status keep_sample(const struct sq_llama_linear *l, struct sq_eva
 {
     in->n_sample = l->m < SQ_EVAL_SAMPLE ? l->m : SQ_EVAL_SAMPLE;
     in->sample[i] = malloc(in->n_sample * l->k * sizeof(float));
-    if (!in->sample[i])
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens of %zu channels",
-                       in->n_sample, l->k);
+    SQ_NEED(in->sample[i], err, "%zu tokens of %zu channels", in->n_sample, l->k);
     memcpy(in->sample[i], l->x, in->n_sample * l->k * sizeof(float));
     return SQ_OK;
 }
@@ -96,9 +94,7 @@ static enum sq_status smooth(const struct sq_checkpoint *ck, size_t first, size_
     const size_t k = ck->layer[first].k;
     float *wx = calloc(k, sizeof *wx);
     *sigma = calloc(k, sizeof **sigma);
-    enum sq_status status =
-        wx && *sigma ? SQ_OK
-                     : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory to smooth %zu channels", k);
+    enum sq_status status = SQ_HAVE(wx && *sigma, err, "%zu smoothed channels", k);
     for (size_t i = first; status == SQ_OK && i < end; i++) {
         status = sq_checkpoint_read_layer(ck, i, w, err);
         if (status == SQ_OK)
@@ -188,7 +184,7 @@ static enum sq_status encoding_init(struct encoding *e, size_t block, struct sq_
         largest = l->n * l->k > largest ? l->n * l->k : largest;
     }
     e->w = malloc(largest * sizeof *e->w);
-    return e->w ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for block %zu", block);
+    return SQ_HAVE(e->w, err, "block %zu", block);
 }
 
 enum sq_status sq_eval_encode(const struct sq_checkpoint *ck, size_t block,
@@ -256,9 +252,8 @@ enum sq_status sq_eval_encode_behind(struct sq_llama *s, size_t block, const str
     struct behind b = {.e = &e, .layer = layer, .collector = {&in, sq_recipe_needs(r)}};
     float *before = malloc(nbytes);
     memset(layer, 0, SQ_BLOCK_LAYERS * sizeof *layer);
-    enum sq_status status = before
-                                ? encoding_init(&e, block, err)
-                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for block %zu", block);
+    enum sq_status status =
+        before ? encoding_init(&e, block, err) : SQ_NO_MEMORY(err, "block %zu", block);
     if (before)
         memcpy(before, s->h, nbytes);
     if (status == SQ_OK)
@@ -309,9 +304,8 @@ static enum sq_status measure(const struct evaluation *e, const struct sq_llama_
     const float *w;
     SQ_TRY(sq_llama_weights(l, &w, err));
     double *want = malloc(l->m * l->n * sizeof *want), signal = 0, noise = 0;
-    enum sq_status status =
-        want ? sq_blas_xwt_f64(l->x, w, l->m, l->n, l->k, want, err)
-             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the reference of %.60s", l->name);
+    enum sq_status status = want ? sq_blas_xwt_f64(l->x, w, l->m, l->n, l->k, want, err)
+                                 : SQ_NO_MEMORY(err, "the reference of %.60s", l->name);
     for (size_t i = 0; status == SQ_OK && i < l->m * l->n; i++) {
         const double d = want[i] - (double)l->y[i];
         signal += want[i] * want[i];

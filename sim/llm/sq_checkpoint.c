@@ -18,7 +18,7 @@
 
 static enum sq_status no_memory(struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory opening a checkpoint");
+    return SQ_NO_MEMORY(err, "a checkpoint");
 }
 
 static int by_name(const void *a, const void *b)

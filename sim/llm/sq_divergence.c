@@ -138,9 +138,7 @@ enum sq_status sq_divergence_of(const struct sq_tokens *tokens, const struct sq_
     double *scratch = calloc(SQ_DIVERGENCE_RESAMPLES, 2 * sizeof *scratch);
     double *next = kl;
     enum sq_status status =
-        sequence && kl && scratch
-            ? SQ_OK
-            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the scores of %zu sequences", n);
+        SQ_HAVE(sequence && kl && scratch, err, "the scores of %zu sequences", n);
     for (size_t i = 0; status == SQ_OK && i < n; i++)
         sequence[i] = sums_of(tokens, i, score, &next);
     if (status == SQ_OK)

@@ -38,8 +38,7 @@ static enum sq_status encode_one(void *context, size_t index, const char *name, 
         return status;
     }
     float *copy = malloc(n * k * sizeof *copy); // encoding may scale it
-    if (!copy)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", name);
+    SQ_NEED(copy, err, "layer %.60s", name);
     memcpy(copy, w, n * k * sizeof *copy);
     status = sq_quant_layer_init(&q, v->r, copy, n, k, &none, &why);
     free(copy);

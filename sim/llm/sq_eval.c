@@ -141,8 +141,7 @@ static enum sq_status score(struct evaluation *e, struct sq_error *err)
         struct run *run = &e->run[j];
         struct sq_llama *s = &run->eval;
         run->score = calloc(n, sizeof *run->score);
-        if (!run->score)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the scores of %zu tokens", n);
+        SQ_NEED(run->score, err, "the scores of %zu tokens", n);
         SQ_TRY(sq_llama_norm(s, err)); // into memory that they share
         memcpy(s->h, s->x, n * e->ck->config.hidden_size * sizeof *s->h);
         x[j] = s->h;
@@ -235,8 +234,7 @@ static enum sq_status evaluate_jobs(const struct sq_checkpoint *ck, const struct
                                     const struct sq_eval_watch *watch, struct sq_error *err)
 {
     struct evaluation *e = calloc(1, sizeof *e);
-    if (!e)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu formats", n_jobs);
+    SQ_NEED(e, err, "%zu formats", n_jobs);
     *e = (struct evaluation){.ck = ck,
                              .calib_tokens = calib,
                              .tokens = tokens,

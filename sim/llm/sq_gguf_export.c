@@ -185,8 +185,8 @@ static enum sq_status export_tokenizer(const struct sq_gguf *g, const char *what
                       "type", "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1,
                       "model", model);
     json_decref(lead);
-    enum sq_status status = *json ? put_tokens(what, &s, vocab, added, err)
-                                  : SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", what);
+    enum sq_status status =
+        *json ? put_tokens(what, &s, vocab, added, err) : SQ_NO_MEMORY(err, "%s", what);
     if (status == SQ_OK)
         status = put_merges(what, s.merges, merges, err);
     return status;

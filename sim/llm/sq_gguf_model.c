@@ -284,7 +284,7 @@ enum sq_status sq_gguf_model_tensors(const struct sq_gguf *g, const char *what,
             break;
     }
     if (!t || (n > 0 && !t[n - 1].name))
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", what);
+        status = SQ_NO_MEMORY(err, "%s", what);
     if (status == SQ_OK)
         qsort(t, n, sizeof *t, by_name);
     for (size_t i = 1; status == SQ_OK && i < n; i++)

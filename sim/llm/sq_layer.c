@@ -43,7 +43,7 @@ static enum sq_status alloc_values(struct sq_layer_run *r, bool integers, struct
         r->p_hi = calloc(r->m * r->n * groups, sizeof *r->p_hi);
     }
     if (!r->act || !r->s_a || !r->y || (integers && (!r->p_lo || !r->p_hi)))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", r->name);
+        return SQ_NO_MEMORY(err, "layer %.60s", r->name);
     return SQ_OK;
 }
 
@@ -68,8 +68,7 @@ static enum sq_status compute_values(struct sq_layer_run *r, const struct sq_lay
     const bool done = row && scratch;
     free(row);
     free(scratch);
-    if (!done)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", r->name);
+    SQ_NEED(done, err, "layer %.60s", r->name);
     if (o->reference) {
         r->output = sq_output_error(x, w, r->y, r->m, r->n, r->k);
         r->relative_error = sq_sqnr_relative(&r->output);

@@ -21,7 +21,7 @@ bool sq_layer_scan_is_needed(const struct sq_recipe *r)
 
 static enum sq_status no_memory(const struct sq_checkpoint *ck, struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu layers", ck->n_layers);
+    return SQ_NO_MEMORY(err, "%zu layers", ck->n_layers);
 }
 
 enum sq_status sq_layer_scan(const struct sq_checkpoint *ck, const struct sq_tokens *calib,

@@ -138,7 +138,7 @@ static enum sq_status allocate(struct sq_llama *s, struct sq_error *err)
         s->local = calloc(longest_sequence(s->tokens), c->head_dim * sizeof(float));
     if (!s->h || !s->x || !s->q || !s->k || !s->v || !s->gate || !s->up || !s->w || !s->rotation ||
         (c->local_window > 0 && !s->local))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the activations of %zu tokens", n);
+        return SQ_NO_MEMORY(err, "the activations of %zu tokens", n);
     return SQ_OK;
 }
 
@@ -172,8 +172,7 @@ enum sq_status sq_llama_init_beside(struct sq_llama *s, const struct sq_llama *o
     s->is_beside = true;
     s->h = calloc(n, of->ck->config.hidden_size * sizeof(float));
     const enum sq_status status =
-        s->h ? embed(s, err)
-             : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the activations of %zu tokens", n);
+        s->h ? embed(s, err) : SQ_NO_MEMORY(err, "the activations of %zu tokens", n);
     if (status != SQ_OK)
         sq_llama_free(s);
     return status;
@@ -318,7 +317,7 @@ static enum sq_status attention(struct sq_llama *s, size_t window, struct sq_err
         free(score);
     }
     if (is_out_of_memory)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for attention over %zu tokens", longest);
+        return SQ_NO_MEMORY(err, "attention over %zu tokens", longest);
     return SQ_OK;
 }
 
@@ -485,8 +484,7 @@ enum sq_status sq_llama_nll(struct sq_llama *s, double *nll, struct sq_error *er
     const size_t count = sq_tokens_count(s->tokens);
     struct sq_token_score *score = calloc(count, sizeof *score);
     enum sq_status status =
-        score ? sq_llama_norm(s, err)
-              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the loss of %zu tokens", count);
+        score ? sq_llama_norm(s, err) : SQ_NO_MEMORY(err, "the loss of %zu tokens", count);
     if (status == SQ_OK)
         status = sq_logits_score(s->ck, s->tokens, s->x, NULL, score, err);
     if (status == SQ_OK)

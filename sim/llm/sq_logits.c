@@ -266,8 +266,8 @@ static enum sq_status allocate(struct blocks *b, struct sq_error *err)
     b->w = calloc(VOCAB_BLOCK, b->width * sizeof *b->w);
     b->logit = calloc(n * LOGIT_TOKENS, VOCAB_BLOCK * sizeof *b->logit);
     b->logit_reference = calloc(LOGIT_TOKENS, VOCAB_BLOCK * sizeof *b->logit);
-    if (!b->own || !b->reference || !b->w || !b->logit || !b->logit_reference)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the loss of %zu tokens", count);
+    SQ_NEED(b->own && b->reference && b->w && b->logit && b->logit_reference, err,
+            "the loss of %zu tokens", count);
     for (size_t i = 0; i < count; i++)
         b->reference[i].max = -INFINITY;
     for (size_t i = 0; i < count * n; i++)

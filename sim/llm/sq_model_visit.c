@@ -75,7 +75,7 @@ static enum sq_status visit_bag(const struct sq_checkpoint *ck, uint64_t seed, s
         struct sq_rng r = {seed + i};
         float *w = calloc(l->n, l->k * sizeof *w), *x = calloc(v->m, l->k * sizeof *x);
         if (!w || !x)
-            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", l->name);
+            status = SQ_NO_MEMORY(err, "layer %.60s", l->name);
         for (size_t e = 0; status == SQ_OK && e < v->m * l->k; e++)
             x[e] = normal(&r);
         if (status == SQ_OK)

@@ -97,8 +97,7 @@ enum sq_status sq_pretokenizer_add(struct sq_pretokenizer *p, const char *regex,
     if (is_literal)
         return compile(p, regex, PCRE2_LITERAL, err);
     struct rewriting w = {.out = malloc(strlen(regex) * (sizeof SPACES + 2) / 2 + 8)};
-    if (!w.out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a regular expression");
+    SQ_NEED(w.out, err, "a regular expression");
     enum sq_status status = rewrite(regex, &w, err);
     if (status == SQ_OK)
         status = compile(p, w.out, PCRE2_UCP, err);
@@ -204,11 +203,11 @@ enum sq_status sq_pretokenizer_cut(const struct sq_pretokenizer *p, const char *
     struct cut c = {.p = p, .visit = visit, .context = context, .time = time};
     enum sq_status status = SQ_OK;
     if (!(c.limits = pcre2_match_context_create(NULL)))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a match");
+        return SQ_NO_MEMORY(err, "a match");
     for (unsigned i = 0; i < p->n; i++) {
         c.match[i] = pcre2_match_data_create_from_pattern(p->step[i], NULL);
         if (!c.match[i])
-            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a match");
+            status = SQ_NO_MEMORY(err, "a match");
     }
     if (status == SQ_OK)
         status = cut_from(&c, 0, text, n, err);

@@ -17,8 +17,7 @@ static enum sq_status relative_error(const struct sq_quant_layer *q, float *w,
     const size_t n = q->n, k = q->k_orig;
     double signal, noise;
     float *row = malloc(k * sizeof *row);
-    if (!row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row of %zu", k);
+    SQ_NEED(row, err, "a row of %zu", k);
     enum sq_status status = sq_output_energy(c, w, n, &signal, err);
     for (size_t i = 0; status == SQ_OK && i < n; i++) {
         q->format->values->decode_row(q->state, i, row);
@@ -42,9 +41,8 @@ static enum sq_status measure_block(const struct sq_checkpoint *ck, size_t block
     for (size_t i = 0; status == SQ_OK && i < SQ_BLOCK_LAYERS; i++) {
         const size_t l = block * SQ_BLOCK_LAYERS + i;
         float *w = malloc(ck->layer[l].n * ck->layer[l].k * sizeof *w);
-        status =
-            w ? sq_checkpoint_read_layer(ck, l, w, err)
-              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", ck->layer[l].name);
+        status = w ? sq_checkpoint_read_layer(ck, l, w, err)
+                   : SQ_NO_MEMORY(err, "layer %.60s", ck->layer[l].name);
         if (status == SQ_OK)
             status = relative_error(&layer[i], w, &in->calibration[sq_block_input_of(i)], &error[l],
                                     err);

@@ -94,9 +94,7 @@ enum sq_status sq_sparsity_scan_layers(const struct sq_checkpoint *ck,
     b.before = malloc(b.n * sizeof *b.before);
     b.after = malloc(b.n * sizeof *b.after);
     enum sq_status status =
-        b.before && b.after && b.none.sparsity
-            ? SQ_OK
-            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", sq_tokens_count(&few));
+        SQ_HAVE(b.before && b.after && b.none.sparsity, err, "%zu tokens", sq_tokens_count(&few));
     for (; status == SQ_OK && b.index < ck->config.n_layers; b.index++)
         status = do_block(&b, target, sparsity + b.index * SQ_BLOCK_LAYERS, err);
     free(b.none.sparsity);

@@ -104,8 +104,7 @@ static enum sq_status cut(const struct ids *stream, size_t window, size_t stride
                               .context = body > stride ? extra + body - stride : 0};
     if (!out->offset || !out->id) {
         sq_tokens_free(out);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu windows of %zu tokens", n,
-                       body + extra);
+        return SQ_NO_MEMORY(err, "%zu windows of %zu tokens", n, body + extra);
     }
     for (size_t i = 0; i < n; i++) {
         int32_t *to = out->id + i * (body + extra);
@@ -155,8 +154,7 @@ static enum sq_status bytes_of(const struct sq_file_view *text, struct ids *ids,
 {
     ids->n = text->nbytes;
     ids->id = malloc((ids->n + 1) * sizeof *ids->id);
-    if (!ids->id)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", ids->n);
+    SQ_NEED(ids->id, err, "%zu tokens", ids->n);
     for (size_t i = 0; i < ids->n; i++)
         ids->id[i] = text->data[i];
     return SQ_OK;

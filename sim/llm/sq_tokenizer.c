@@ -226,13 +226,10 @@ static enum sq_status make_room(struct encoder *e, size_t n, struct sq_error *er
     if (e->n + n >= e->room) { // room for one more (sq_tokenizer.h)
         e->room = 2 * (e->n + n) + 1024;
         int32_t *more = realloc(e->id, e->room * sizeof *e->id);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", e->room);
+        SQ_NEED(more, err, "%zu tokens", e->room);
         e->id = more;
     }
-    return e->symbol && e->heap
-               ? SQ_OK
-               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a piece of %zu bytes", n);
+    return SQ_HAVE(e->symbol && e->heap, err, "a piece of %zu bytes", n);
 }
 
 static enum sq_status encode_piece(void *context, const char *piece, size_t n, struct sq_error *err)
@@ -273,8 +270,7 @@ static enum sq_status encode_spaced(struct encoder *e, const char *text, size_t 
     static const char space[] = "\xe2\x96\x81";
     char *piece = malloc(3 * n + 3);
     size_t length = 0;
-    if (!piece)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a text of %zu bytes", n);
+    SQ_NEED(piece, err, "a text of %zu bytes", n);
     for (size_t i = e->t->is_space_first ? 0 : 1; i <= n; i++)
         if (i == 0 || text[i - 1] == ' ') {
             memcpy(piece + length, space, 3);

@@ -57,8 +57,7 @@ static enum sq_status append(struct sq_token **list, size_t *n, size_t *room, st
     if (*n == *room) {
         *room = *room ? 2 * *room : 1024;
         void *more = realloc(*list, *room * sizeof **list);
-        if (!more)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", *room);
+        SQ_NEED(more, err, "%zu tokens", *room);
         *list = more;
     }
     (*list)[(*n)++] = token;
@@ -136,7 +135,7 @@ static enum sq_status make_room_for_merges(struct reader *r, size_t n, struct sq
     if (n >= MAX_ID)
         return DAMAGED("%s: %zu merges, need less than %d", r->what, n, MAX_ID);
     r->t->merge = calloc(n + 1, sizeof *r->t->merge);
-    return r->t->merge ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    return SQ_HAVE(r->t->merge, err, "%s", r->what);
 }
 
 // ---- tokenizer.json ---------------------------------------------------------------------------
@@ -272,8 +271,7 @@ static enum sq_status visit_root(void *context, struct sq_json_text key, struct 
 static enum sq_status read_json(struct reader *r, struct sq_json_text file, struct sq_error *err)
 {
     r->t->text = malloc(file.n + 1); // what is decoded is shorter
-    if (!r->t->text)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    SQ_NEED(r->t->text, err, "%s", r->what);
     SQ_TRY(sq_json_check_depth(r->what, file, err));
     SQ_TRY(sq_json_members(r->what, file, visit_root, r, err));
     if (r->t->n_tokens == 0 || !json_is_array(r->merges))
@@ -424,8 +422,7 @@ static enum sq_status rank_scores(struct reader *r, const struct sq_tokenizer_so
     struct scored *order = malloc((n + 1) * sizeof *order);
     r->t->rank = calloc(n + 1, sizeof *r->t->rank);
     r->t->n_rank = n;
-    enum sq_status status =
-        order && r->t->rank ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    enum sq_status status = SQ_HAVE(order && r->t->rank, err, "%s", r->what);
     for (size_t i = 0; status == SQ_OK && i < n; i++) {
         memcpy(&order[i].score, s->scores->at + i * sizeof(float), sizeof(float));
         order[i].id = (int32_t)i;
@@ -450,8 +447,7 @@ static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_tokenize
     for (size_t i = 0; i < s->tokens->n; i++)
         nbytes += sq_gguf_next(&at).n;
     r->t->text = malloc(nbytes);
-    if (!r->t->text)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: out of memory", r->what);
+    SQ_NEED(r->t->text, err, "%s", r->what);
     at = s->tokens->at;
     for (size_t i = 0; i < s->tokens->n; i++) {
         const struct sq_gguf_text text = sq_gguf_next(&at);

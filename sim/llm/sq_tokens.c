@@ -82,8 +82,7 @@ static enum sq_status read_all(struct sq_tokens *t, const struct sq_safetensors 
     t->n_sequences = offsets->n_elements - 1;
     t->offset = calloc(offsets->n_elements, sizeof *t->offset);
     t->id = calloc(ids->n_elements + 1, sizeof *t->id);
-    if (!t->offset || !t->id)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu tokens", ids->n_elements);
+    SQ_NEED(t->offset && t->id, err, "%zu tokens", ids->n_elements);
     SQ_TRY(read_offsets(t, offsets, ids->n_elements, max_position, err));
     return read_ids(t, ids, vocab_size, err);
 }

@@ -198,8 +198,7 @@ static enum sq_status add(const struct reader *r, struct sq_workload *w,
         return fail_line(r, "more than 1000000 rows");
     if ((w->n & (w->n - 1)) == 0) { // grows at powers of two
         struct sq_workload_row *more = realloc(w->row, (w->n ? 2 * w->n : 1) * sizeof *more);
-        if (!more)
-            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for %zu rows", w->n);
+        SQ_NEED(more, r->err, "%zu rows", w->n);
         w->row = more;
     }
     w->row[w->n++] = *row;

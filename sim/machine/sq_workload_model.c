@@ -238,8 +238,7 @@ static enum sq_status build(const struct shape *c, const struct sq_workload_opti
                        (unsigned long long)SQ_GEMM_MAX);
     struct builder b = {.shape = c, .w = w, .room = 16 + 3 * c->experts, .m = o->batch * tokens};
     w->row = calloc(b.room, sizeof *w->row);
-    if (!w->row)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows", b.room);
+    SQ_NEED(w->row, err, "%zu rows", b.room);
     add_attention(&b);
     if (c->kind == OPT) {
         add(&b, "fc1", b.m, c->intermediate, c->hidden, c->layers);

@@ -83,8 +83,7 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
         s->row = grown ? grown : s->row;
         s = grown ? s : NULL;
     }
-    if (!s)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    SQ_NEED(s, err, "a report");
     struct sq_fields f;
     SQ_TRY(sq_fields_read(&f, row->parameters, err));
     struct sq_report_row *r = &s->row[s->n_rows++];
@@ -95,9 +94,8 @@ static enum sq_status add_row(void *context, const struct sq_sweep_row *row, str
                                 order_of(&f),
                                 pair_of(&f)};
     sq_fields_free(&f);
-    return r->parameters && r->measures && r->provenance && r->order && r->pair
-               ? SQ_OK
-               : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    return SQ_HAVE(r->parameters && r->measures && r->provenance && r->order && r->pair, err,
+                   "a report");
 }
 
 static int by_order(const void *a, const void *b)
@@ -111,8 +109,7 @@ enum sq_status sq_report_find_pairs(struct sq_report_sweep *s, struct sq_error *
     free(s->pair);
     s->n_pairs = 0;
     s->pair = calloc(s->n_rows + 1, sizeof *s->pair);
-    if (!s->pair)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    SQ_NEED(s->pair, err, "a report");
     for (size_t i = 0; i < s->n_rows; i++) { // sorted: a pair's rows are neighbours
         if (i == 0 || strcmp(s->row[i].pair, s->pair[s->n_pairs - 1].of) != 0)
             s->pair[s->n_pairs++] = (struct sq_report_pair){s->row[i].pair, i, 0};

@@ -43,7 +43,7 @@ static enum sq_status keep_current(struct sq_report_sweep *s, const struct sq_sw
     if (!known || !is_current) {
         free(known);
         free(is_current);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+        return SQ_NO_MEMORY(err, "a report");
     }
     for (size_t i = 0; i < n_all; i++)
         known[i].row = &s->row[i];

@@ -58,8 +58,7 @@ static enum sq_status shape_table(struct table *t, const struct sq_fields *p,
     t->varies = calloc(t->n_columns + 1, sizeof *t->varies);
     t->value = calloc(t->n_rows * t->n_columns + 1, sizeof *t->value);
     t->text = calloc(t->n_rows * t->n_parameters + 1, sizeof *t->text);
-    if (!t->name || !t->varies || !t->value || !t->text)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    SQ_NEED(t->name && t->varies && t->value && t->text, err, "a report");
     for (size_t c = 0; c < t->n_columns; c++)
         sq_quote_text(t->name[c], sizeof t->name[c],
                       c < p->n ? p->field[c].name : m->field[c - p->n].name);

@@ -292,8 +292,8 @@ enum sq_status sq_report_write(const struct sq_report *r, const char *dir, const
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make '%s': %s", sq_path_tail(dir), strerror(errno));
     const size_t n = r->n_sweeps + 2;
     struct sq_outfile *out = calloc(n, sizeof *out);
-    enum sq_status status = out ? write_files(r, dir, page, out, err)
-                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a report");
+    enum sq_status status =
+        out ? write_files(r, dir, page, out, err) : SQ_NO_MEMORY(err, "a report");
     // All are on disk before the first has its name; the page, last, links to the others.
     for (size_t i = 0; i < n && status == SQ_OK; i++)
         status = sq_outfile_commit(&out[i], err);

@@ -82,8 +82,7 @@ _Static_assert(SQ_N_AXES <= 32, "a wider set");
 enum sq_status sq_sweep_resolve_formats(struct sq_sweep_grid *s, struct sq_error *err)
 {
     s->of_format = calloc(sq_n_formats(), sizeof *s->of_format);
-    if (!s->of_format)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for axes");
+    SQ_NEED(s->of_format, err, "axes");
     for (size_t i = 0; sq_formats[i]; i++) {
         struct sq_sweep_format *f = &s->of_format[i];
         for (unsigned a = 0; a < SQ_N_AXES; a++) {

@@ -206,7 +206,7 @@ static enum sq_status open_read_only(struct sq_sweep_db *db, struct sq_error *er
         log = NULL;
     enum sq_status status = SQ_OK;
     if (!log || !uri)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for '%s'", sq_path_tail(db->path));
+        status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(db->path));
     else if (stat(log, &st) == 0 && st.st_size > 0) // results that are in no other file
         status = SQ_FAIL(err, SQ_ERR_IO,
                          "cannot read database '%s' where nothing can be written: '%s' beside it "
@@ -257,7 +257,7 @@ enum sq_status sq_sweep_db_open(struct sq_sweep_db **out, const char *path, bool
     struct sq_sweep_db *db = calloc(1, sizeof *db);
     enum sq_status status = SQ_OK;
     if (!db || !(db->path = strdup(path)))
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for '%s'", sq_path_tail(path));
+        status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
     if (status == SQ_OK)
         status = open_file(db, create, err);
     if (status == SQ_OK && create && sqlite3_db_readonly(db->handle, "main") == 1)
@@ -430,7 +430,7 @@ enum sq_status sq_sweep_db_spec(struct sq_sweep_db *db, const char *sweep, char 
             free(*title);
             free(*spec);
             *title = *spec = NULL;
-            status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a specification");
+            status = SQ_NO_MEMORY(err, "a specification");
         }
     }
     sqlite3_reset(s);

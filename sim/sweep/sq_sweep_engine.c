@@ -140,9 +140,7 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
     in->machine_digest = s->machine_digest;
     in->model = calloc(n + 1, sizeof *in->model);
     in->table = calloc(n_tables + 1, sizeof *in->table);
-    if (!in->model || !in->table)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu models and workloads",
-                       n + n_tables);
+    SQ_NEED(in->model && in->table, err, "%zu models and workloads", n + n_tables);
     for (; in->n_models < n; in->n_models++)
         SQ_TRY(open_model(&in->model[in->n_models], s->axis[SQ_AXIS_MODEL].name[in->n_models],
                           o->home, s->folder, in->engines, err));
@@ -166,8 +164,7 @@ enum sq_status sq_sweep_inputs_open(struct sq_sweep_inputs **out, const struct s
 {
     struct sq_sweep_inputs *in = calloc(1, sizeof *in);
     *out = NULL;
-    if (!in)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the inputs of a sweep");
+    SQ_NEED(in, err, "the inputs of a sweep");
     const enum sq_status status = open_all(in, s, o, err);
     if (status == SQ_OK)
         *out = in;

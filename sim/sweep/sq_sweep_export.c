@@ -137,8 +137,7 @@ static enum sq_status put_fields(struct sq_csv *csv, const struct sq_fields *a,
                                  const struct sq_fields *b, struct sq_error *err)
 {
     char *head = head_of(a, b);
-    if (!head)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a row");
+    SQ_NEED(head, err, "a row");
     if (!csv->head || strcmp(csv->head, head) != 0)
         fprintf(csv->out, "%s\n", head);
     free(csv->head);

@@ -119,8 +119,7 @@ static enum sq_status add_value(struct sq_sweep_grid *s, unsigned a, double v, c
         SQ_TRY(check_number(s, a, v, text, err));
     if ((n & (n + 1)) == 0) { // 0, 1, 3, 7, ..: room for twice as many
         double *grown = realloc(s->axis[a].value, (2 * n + 1) * sizeof *grown);
-        if (!grown)
-            return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for axis %s", sq_axes[a].name);
+        SQ_NEED(grown, err, "axis %s", sq_axes[a].name);
         s->axis[a].value = grown;
     }
     s->axis[a].value[s->axis[a].n++] = v;
@@ -188,7 +187,7 @@ static enum sq_status add_path(struct sq_sweep_grid *s, unsigned a, const char *
         s->axis[a].name = grown;
     if (!grown || !copy) {
         free(copy);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for axis %s", sq_axes[a].name);
+        return SQ_NO_MEMORY(err, "axis %s", sq_axes[a].name);
     }
     const enum sq_status status = add_value(s, a, (double)n, text, err);
     if (status == SQ_OK)
@@ -227,8 +226,7 @@ static enum sq_status refuse_twice(const struct sq_sweep_grid *s, unsigned a, st
 {
     const size_t n = s->axis[a].n;
     double *sorted = malloc((n + 1) * sizeof *sorted), twice = NAN;
-    if (!sorted)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for axis %s", sq_axes[a].name);
+    SQ_NEED(sorted, err, "axis %s", sq_axes[a].name);
     for (size_t i = 0; i < n; i++)
         sorted[i] = s->axis[a].value[i];
     qsort(sorted, n, sizeof *sorted, by_value);
@@ -383,8 +381,7 @@ static enum sq_status read_constraints(struct sq_sweep_grid *s, const struct raw
                                        struct sq_error *err)
 {
     s->constraint = calloc(raw->constraints.n + 1, sizeof *s->constraint);
-    if (!s->constraint)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for constraints");
+    SQ_NEED(s->constraint, err, "constraints");
     for (; s->n_constraints < raw->constraints.n; s->n_constraints++)
         SQ_TRY(sq_constraint_parse(raw->constraints.entry[s->n_constraints],
                                    &s->constraint[s->n_constraints], err));
@@ -398,8 +395,7 @@ static enum sq_status read_raw(struct sq_sweep_grid *s, const struct raw *raw, c
         return SQ_FAIL(err, SQ_ERR_ARG, "name = %.60s, " SQ_NAME_STEM_RULE, raw->name);
     s->name = strdup(raw->name);
     s->title = strdup(raw->title ? raw->title : raw->name);
-    if (!s->name || !s->title)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a sweep");
+    SQ_NEED(s->name && s->title, err, "a sweep");
     SQ_TRY(read_axes(s, raw, err));
     SQ_TRY(sq_sweep_read_machines(s, home, err));
     SQ_TRY(read_measures(s, raw, err));
@@ -425,7 +421,7 @@ static enum sq_status parse(struct sq_sweep_grid *s, const char *text, size_t nb
     if (status != SQ_OK)
         status = SQ_FAIL(err, status, "'%s': %.200s", sq_path_tail(what), inner.text);
     else if (!(s->text = strndup(text, nbytes)))
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for '%s'", sq_path_tail(what));
+        status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(what));
     sq_yaml_free(&schema.file, raw);
     if (status != SQ_OK)
         sq_sweep_grid_free(s);

@@ -34,8 +34,7 @@ enum sq_status sq_sweep_read_machines(struct sq_sweep_grid *s, const char *home,
         return SQ_OK;
     s->machine = calloc(n, sizeof *s->machine);
     s->machine_digest = calloc(n, sizeof *s->machine_digest);
-    if (!s->machine || !s->machine_digest)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu machines", n);
+    SQ_NEED(s->machine && s->machine_digest, err, "%zu machines", n);
     for (size_t i = 0; i < n; i++) {
         char path[SQ_SWEEP_PATH_SIZE];
         struct sq_file_view map;

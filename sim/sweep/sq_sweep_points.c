@@ -22,8 +22,7 @@ enum sq_status sq_sweep_collect_points(struct sq_sweep_grid *s, struct sq_error 
         return SQ_FAIL(err, SQ_ERR_RANGE, "%.4g points, need 1..%u: fewer values or axes", total,
                        SQ_SWEEP_POINTS_MAX);
     s->point = malloc((size_t)total * sizeof *s->point);
-    if (!s->point)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %.0f points", total);
+    SQ_NEED(s->point, err, "%.0f points", total);
     for (uint32_t at = 0; at < (uint32_t)total; at++) {
         struct sq_sweep_point p;
         if (!sq_sweep_point_at(s, at, &p)) {

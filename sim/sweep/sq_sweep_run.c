@@ -134,9 +134,7 @@ static enum sq_status find_all(struct run *run)
 {
     const struct sq_sweep_options *o = run->options;
     run->is_found = calloc(run->spec->n_points + 1, sizeof *run->is_found);
-    if (!run->is_found)
-        return SQ_FAIL(&run->err, SQ_ERR_MEMORY, "out of memory for %zu points",
-                       run->spec->n_points);
+    SQ_NEED(run->is_found, &run->err, "%zu points", run->spec->n_points);
     for (size_t i = o->shard, n = 0; i < run->spec->n_points; i += o->n_shards, n++) {
         struct task t;
         char text[80];
@@ -244,7 +242,7 @@ enum sq_status sq_sweep_run(const struct sq_sweep_grid *s, const struct sq_sweep
     if (asprintf(&run.provenance, "{%s,%s}", o->provenance, sq_sweep_inputs_provenance(inputs)) <
         0) {
         run.provenance = NULL;
-        run.status = SQ_FAIL(&run.err, SQ_ERR_MEMORY, "out of memory for a sweep");
+        run.status = SQ_NO_MEMORY(&run.err, "a sweep");
     }
     pthread_mutex_init(&run.lock, NULL);
     if (run.status == SQ_OK)

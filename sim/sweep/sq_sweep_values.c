@@ -38,8 +38,7 @@ enum sq_status sq_sweep_memo_open(struct sq_sweep_memo **out, const struct sq_sw
 {
     struct sq_sweep_memo *memo = calloc(1, sizeof *memo);
     *out = memo;
-    if (!memo)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the values of a sweep");
+    SQ_NEED(memo, err, "the values of a sweep");
     pthread_mutex_init(&memo->lock, NULL);
     pthread_cond_init(&memo->changed, NULL);
     memo->n_m = s->axis[SQ_AXIS_M].n;
@@ -95,8 +94,7 @@ static enum sq_status add_output(struct task *t, size_t at, const struct sq_quan
 {
     const size_t m = (size_t)t->memo->m[at];
     float *y = calloc(m, q->n * sizeof *y);
-    if (!y)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu x %zu products", m, q->n);
+    SQ_NEED(y, err, "%zu x %zu products", m, q->n);
     const enum sq_status status = sq_quant_layer_apply(q, t->r, x, m, y, err);
     if (status == SQ_OK) {
         const struct sq_sqnr sum = sq_output_error(x, w, y, m, q->n, q->k_orig);
@@ -118,8 +116,7 @@ static enum sq_status visit_tensor(void *context, size_t index, const char *name
     struct sq_error why;
     float *copy = malloc(n * k * sizeof *copy); // encoding may scale it
     (void)index, (void)m;
-    if (!copy)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", name);
+    SQ_NEED(copy, err, "layer %.60s", name);
     memcpy(copy, w, n * k * sizeof *copy);
     enum sq_status status = sq_quant_layer_init(&q, t->r, copy, n, k, &none, &why);
     free(copy);
@@ -232,8 +229,7 @@ static enum sq_status of_model(struct task *t, struct sq_error *err)
     struct passes p = {.seen = calloc(n + 1, sizeof *p.seen), // one more, which stays empty
                        .seen_tokens = calloc(n + 1, sizeof *p.seen_tokens)};
     const enum sq_status status =
-        p.seen && p.seen_tokens ? do_blocks(t, &p, err)
-                                : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu passes", n);
+        p.seen && p.seen_tokens ? do_blocks(t, &p, err) : SQ_NO_MEMORY(err, "%zu passes", n);
     for (size_t i = 0; p.seen && p.seen_tokens && i < n; i++) {
         sq_llama_free(&p.seen[i]);
         sq_tokens_free(&p.seen_tokens[i]);
@@ -290,7 +286,7 @@ static enum sq_status make(struct sq_sweep_memo *memo, struct task *t, struct sq
         e->output = calloc(memo->n_m + 1, sizeof *e->output);
     if (!e || !e->output) {
         free(e);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the values of an encoding");
+        return SQ_NO_MEMORY(err, "the values of an encoding");
     }
     e->key = key;
     e->next = memo->first;

@@ -279,9 +279,7 @@ static enum sq_status leave(struct reader *r, enum scope scope, struct scan *s)
     if (lib->n_cells == r->cap_cells) {
         r->cap_cells = r->cap_cells ? 2 * r->cap_cells : 256;
         void *grown = realloc(lib->cell, r->cap_cells * sizeof *lib->cell);
-        if (!grown)
-            return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory reading '%s'",
-                           sq_path_tail(r->path));
+        SQ_NEED(grown, r->err, "'%s'", sq_path_tail(r->path));
         lib->cell = grown;
     }
     lib->cell[lib->n_cells] = c->cell;
@@ -459,7 +457,7 @@ static enum sq_status load(struct sq_liberty *lib, const char *path, struct sq_e
     } else if (map.nbytes > 2 && map.data[0] == 0x1f && map.data[1] == 0x8b) {
         status = gunzip(lib, path, &map, err);
     } else if (!(lib->text = malloc(map.nbytes + 1))) {
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
+        status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
     } else {
         if (map.nbytes > 0)
             memcpy(lib->text, map.data, map.nbytes);

@@ -152,8 +152,7 @@ static enum sq_status fill_table(const struct reader *r, struct sq_lib_table *t,
         for (size_t l = 0; l < n_load; l++)
             t->value[s * n_load + l] = raw[load_first ? l * n_slew + s : s * n_load + l];
     free(raw);
-    if (!is_there)
-        return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for a Liberty file");
+    SQ_NEED(is_there, r->err, "a Liberty file");
     return ascends(t->slew, t->n_slew) && ascends(t->load, t->n_load)
                ? SQ_OK
                : refuse(r, "has a table whose index does not ascend");
@@ -246,8 +245,7 @@ static enum sq_status read_powers(const struct reader *r, const struct sq_lib_no
     static const char name[] = "internal_power";
     const size_t most = count(r->t, in, name) * SQ_LIB_MODEL_PINS;
     pin->power = calloc(most + 1, sizeof *pin->power);
-    if (!pin->power)
-        return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for a Liberty file");
+    SQ_NEED(pin->power, r->err, "a Liberty file");
     for (const struct sq_lib_node *g = sq_lib_child(r->t, in, name); g;
          g = sq_lib_next(r->t, g, name)) {
         char list[256], related[SQ_LIB_NAME_LEN];
@@ -290,8 +288,7 @@ static enum sq_status read_timings(const struct reader *r, const struct sq_lib_n
 {
     const size_t most = count(r->t, in, "timing") * SQ_LIB_MODEL_PINS;
     pin->timing = calloc(most + 1, sizeof *pin->timing);
-    if (!pin->timing)
-        return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for a Liberty file");
+    SQ_NEED(pin->timing, r->err, "a Liberty file");
     for (const struct sq_lib_node *g = sq_lib_child(r->t, in, "timing"); g && pin->is_output;
          g = sq_lib_next(r->t, g, "timing")) {
         char type[SQ_LIB_NAME_LEN], list[256], related[SQ_LIB_NAME_LEN];
@@ -317,8 +314,7 @@ static enum sq_status read_leaks(const struct reader *r, const struct sq_lib_nod
 {
     struct sq_lib_model *c = r->c;
     c->leak = calloc(count(r->t, cell, "leakage_power") + 1, sizeof *c->leak);
-    if (!c->leak)
-        return SQ_FAIL(r->err, SQ_ERR_MEMORY, "out of memory for a Liberty file");
+    SQ_NEED(c->leak, r->err, "a Liberty file");
     for (const struct sq_lib_node *g = sq_lib_child(r->t, cell, "leakage_power"); g;
          g = sq_lib_next(r->t, g, "leakage_power")) {
         struct sq_lib_leak *l = &c->leak[c->n_leak++];
@@ -491,7 +487,7 @@ static enum sq_status load_cell(struct sq_lib_models *m, const struct sq_lib_nod
         m->model = grown;
     if (!grown || !c) {
         free(c);
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a Liberty file");
+        return SQ_NO_MEMORY(err, "a Liberty file");
     }
     memcpy(c->name, name, strlen(name) + 1); // of sq_lib_unquote into as much room
     enum sq_status status =
@@ -586,8 +582,7 @@ enum sq_status sq_lib_models_open(struct sq_lib_models *m, const struct sq_liber
 {
     *m = (struct sq_lib_models){.lib = lib};
     m->tree = calloc(1, sizeof *m->tree);
-    if (!m->tree)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a Liberty file");
+    SQ_NEED(m->tree, err, "a Liberty file");
     enum sq_status status =
         sq_lib_tree_read(m->tree, lib->text, lib->text + lib->nbytes, "cell", err);
     if (status != SQ_OK) {

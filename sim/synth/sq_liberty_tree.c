@@ -52,8 +52,7 @@ static enum sq_status add_node(struct sq_lib_tree *t, uint32_t *number)
     if (t->n == t->cap) {
         const size_t cap = t->cap ? 2 * t->cap : 256;
         void *grown = realloc(t->node, cap * sizeof *t->node);
-        if (!grown)
-            return SQ_FAIL(t->err, SQ_ERR_MEMORY, "out of memory for a Liberty file");
+        SQ_NEED(grown, t->err, "a Liberty file");
         t->node = grown;
         t->cap = cap;
     }

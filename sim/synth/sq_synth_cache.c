@@ -68,7 +68,7 @@ enum sq_status sq_synth_open(struct sq_synth *s, const char *rtl_dir, const char
     enum sq_status status = SQ_OK;
     if (!here || asprintf(&s->cache_dir, "%s%s%s", here, *here ? "/" : "", cache_dir) < 0) {
         s->cache_dir = NULL;
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory opening '%s'", sq_path_tail(cache_dir));
+        status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(cache_dir));
     }
     free(here);
     if (status == SQ_OK)
@@ -138,8 +138,7 @@ static enum sq_status sum_cells(const struct sq_synth *s, const json_t *cells,
     const char *name;
     json_t *count;
     r->cell = calloc(json_object_size(cells) + 1, sizeof *r->cell);
-    if (!r->cell)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory counting cells");
+    SQ_NEED(r->cell, err, "the cells");
     json_object_foreach((json_t *)(uintptr_t)cells, name, count)
     {
         const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
@@ -250,7 +249,7 @@ static enum sq_status get_file(const struct sq_synth *s, const struct sq_synth_b
     SQ_TRY(sq_cache_get(entry, files, fill_entry, &fill, &is_filled, err));
     if (asprintf(path, "%s/%s", entry, name) < 0) {
         *path = NULL;
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+        return SQ_NO_MEMORY(err, "a synthesis");
     }
     return SQ_OK;
 }

@@ -54,8 +54,7 @@ static enum sq_status read_names(struct names *l, const char *work, const char *
     l->text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
     l->name = calloc(map.nbytes / 2 + 1, sizeof *l->name); // a name and a line end at least
     sq_file_unmap(&map);
-    if (!l->text || !l->name)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
+    SQ_NEED(l->text && l->name, err, "'%s'", sq_path_tail(path));
     const size_t n = strlen(top);
     for (char *line = strtok_r(l->text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         if (strncmp(line, top, n) == 0 && line[n] == '/' && line[n + 1])

@@ -106,7 +106,7 @@ static enum sq_status read_file(struct visit *v, const char *name, size_t *index
     const size_t known = find(s, name);
     enum sq_status status = SQ_OK;
     if (!text)
-        status = SQ_FAIL(v->err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
+        status = SQ_NO_MEMORY(v->err, "'%s'", sq_path_tail(path));
     else if (!is_text)
         status = SQ_FAIL(v->err, SQ_ERR_ARG, "'%s' is no text", sq_path_tail(path));
     else if (known < s->n_sources && strcmp(s->source[known].text, text) != 0)
@@ -123,7 +123,7 @@ static enum sq_status read_file(struct visit *v, const char *name, size_t *index
     *f = (struct sq_synth_source){.text = text, .is_foreign = true};
     snprintf(f->name, sizeof f->name, "%s", name);
     f->path = strdup(path);
-    return f->path ? SQ_OK : SQ_FAIL(v->err, SQ_ERR_MEMORY, "out of memory");
+    return SQ_HAVE(f->path, v->err, "a synthesis");
 }
 
 // As Yosys looks for it: beside the file that includes it, then below the folder of the source. A
@@ -205,7 +205,7 @@ enum sq_status sq_synth_add_includes(struct sq_synth *s, size_t source, const ch
     struct visit v = {.synth = s, .folder = folder, .err = err};
     enum sq_status status = SQ_OK;
     if (!folder)
-        status = SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
+        status = SQ_NO_MEMORY(err, "'%s'", sq_path_tail(path));
     else if (!realpath(folder, v.real))
         status =
             SQ_FAIL(err, SQ_ERR_IO, "cannot open '%s': %s", sq_path_tail(folder), strerror(errno));

@@ -74,8 +74,7 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
     snprintf(ripple, sizeof ripple, "%u", recipe->max_ripple);
     SQ_TRY(sq_synth_select(s, b, used, err));
     FILE *list = open_memstream(&files, &n);
-    if (!list)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(list, err, "a synthesis");
     sq_synth_print_files(s, used, list);
     fclose(list);
     chparam_line(b, chparam, sizeof chparam);
@@ -222,8 +221,7 @@ enum sq_status sq_synth_print_job(const struct sq_synth *s, const struct sq_synt
     *text = NULL;
     SQ_TRY(sq_synth_select(s, b, used, err));
     FILE *out = open_memstream(text, &n);
-    if (!out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(out, err, "a synthesis");
     if (s->lib.nand2) {
         sq_synth_print_adder(out, &s->lib.adder);
         sq_synth_print_sta(out, s, b, "", b->clock ? b->clock : b->is_foreign ? "any" : "clk_i");

@@ -121,8 +121,7 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     int code;
     snprintf(netlist, sizeof netlist, "%s_sta.v", mapper);
     FILE *out = open_memstream(&tcl, &n);
-    if (!out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(out, err, "a synthesis");
     sq_synth_print_sta(out, s, b, netlist, clock);
     fclose(out);
     SQ_TRY(save(work, "sta.tcl", tcl, n, SQ_OK, err));
@@ -169,15 +168,14 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
     size_t n = 0;
     SQ_TRY(write_sources(s, b, work, err));
     FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(out, err, "a synthesis");
     sq_synth_print_adder(out, &s->lib.adder);
     fclose(out);
     SQ_TRY(save(work, "adder.v", text, n, SQ_OK, err));
 
     text = NULL;
     if (!(out = open_memstream(&text, &n)))
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+        return SQ_NO_MEMORY(err, "a synthesis");
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     SQ_TRY(save(work, "synth.ys", text, n, status, err));
@@ -227,8 +225,7 @@ static enum sq_status write_result(const char *work, json_t *cells, const char *
                              ns ? json_real(*ns) : json_null(), "clock", clock, "cells", cells);
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
     json_decref(root);
-    if (!text)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(text, err, "a synthesis");
     return save(work, "result.json", text, strlen(text), SQ_OK, err);
 }
 
@@ -294,8 +291,7 @@ enum sq_status sq_synth_make_mapped(const struct sq_synth *s, const struct sq_sy
     char *text = NULL;
     size_t n = 0;
     FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(out, err, "a synthesis");
     sq_synth_print_mapped(out, b, strrchr(area, '/')); // entries are neighbours
     fclose(out);
     SQ_TRY(save(work, "mapped.ys", text, n, SQ_OK, err));
@@ -314,8 +310,7 @@ enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_s
     SQ_TRY(write_sources(s, b, work, err));
     SQ_TRY(write_liberty(s, work, err));
     FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(out, err, "a synthesis");
     if (s->lib.nand2)
         sq_synth_print_flatten(out, b, strrchr(area, '/')); // entries are neighbours
     else

@@ -25,7 +25,7 @@ enum sq_status sq_synth_read_file(const char *dir, const char *name, struct sq_d
     sq_digest_add(digest, map.data, map.nbytes);
     *text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
     sq_file_unmap(&map);
-    return *text ? SQ_OK : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", name);
+    return SQ_HAVE(*text, err, "'%s'", name);
 }
 
 // A file, or one in a folder.
@@ -65,8 +65,7 @@ enum sq_status sq_synth_read_sources(struct sq_synth *s, struct sq_error *err)
 {
     char *list, *save = NULL;
     s->source = calloc(SQ_SYNTH_MAX_SOURCES, sizeof *s->source);
-    if (!s->source)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory");
+    SQ_NEED(s->source, err, "a synthesis");
     SQ_TRY(sq_synth_read_file(s->rtl_dir, "files.f", &s->digest, &list, err));
     enum sq_status status = SQ_OK;
     for (char *f = strtok_r(list, "\n", &save); status == SQ_OK && f;
@@ -108,8 +107,7 @@ enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct 
     const bool is_text = f->text && strlen(f->text) == map.nbytes;
     sq_file_unmap(&map);
     s->n_sources++; // owns both
-    if (!f->text || !f->path)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory reading '%s'", sq_path_tail(path));
+    SQ_NEED(f->text && f->path, err, "'%s'", sq_path_tail(path));
     if (!is_text)
         return SQ_FAIL(err, SQ_ERR_ARG, "'%s' is no text", sq_path_tail(path));
     return sq_synth_add_includes(s, s->n_sources - 1, path, err);

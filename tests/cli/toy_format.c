@@ -84,7 +84,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
     (void)in;
     *state = s;
     if (!s)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+        return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
     for (size_t row = 0; row < n; row++) {
         double sum = 0, max = 0;
         for (size_t i = 0; i < k; i++) {
@@ -156,8 +156,7 @@ static enum sq_status load(void **state, const struct sq_recipe *r,
     SQ_TRY(sq_part_find(from, "sign", SQ_U8, 2, (size_t[]){from->n, row_nbytes(from->k_orig)},
                         &sign, err));
     struct state *s = state_new(from->n, from->k_orig);
-    if (!s)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer");
+    SQ_NEED(s, err, "a layer");
     memcpy(s->scale, scale->data, scale->nbytes);
     memcpy(s->sign, sign->data, sign->nbytes);
     *state = s;

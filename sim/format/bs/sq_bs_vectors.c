@@ -444,5 +444,5 @@ enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, stru
     if (!m.failed)
         return SQ_OK;
     sq_vectors_free(v);
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for the vectors");
+    return SQ_NO_MEMORY(err, "the vectors");
 }

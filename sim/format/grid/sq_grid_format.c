@@ -26,7 +26,7 @@ const char *const sq_score_choice[] = {"c0", "c1", "c2", "c3", NULL};
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
 }
 
 struct sq_grid_layer *sq_grid_layer_of(const struct sq_quant_layer *q)
@@ -530,8 +530,7 @@ static enum sq_status load_layer(void **state, const struct sq_recipe *r,
 {
     struct sq_grid_layer *q = sq_grid_layer_new(r, from->n, from->k_orig);
     *state = NULL;
-    if (!q)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer");
+    SQ_NEED(q, err, "a layer");
     enum sq_status status = load(q, r, from, err);
     if (status == SQ_OK)
         status = sq_grid_prepare(q, r, err);
@@ -566,8 +565,7 @@ static enum sq_status load_operand(const struct sq_operand_file *file, size_t i,
     const struct sq_grid grid = {SQ_GRID_OWN, file->format.high_bits, file->format.low_bits};
     struct sq_grid_layer *q = calloc(1, sizeof *q);
     *layer = (struct sq_quant_layer){0};
-    if (!q)
-        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for layer %.60s", e->name);
+    SQ_NEED(q, err, "layer %.60s", e->name);
     q->w = (struct sq_codes){.grid = grid, .n = e->n, .k = e->k, .k_orig = e->k_orig};
     *layer = (struct sq_quant_layer){
         .format = &sq_format_sq_w, .state = q, .n = e->n, .k = e->k, .k_orig = e->k_orig};

@@ -133,7 +133,7 @@ static enum sq_status encode_act(const struct sq_codes *w, const struct sq_recip
     float *score = malloc(2 * a->k * sizeof *score);
     const enum sq_status status =
         score ? sq_codes_encode_act(a, x, sq_grid_recipe(r)->select, mask, score, err)
-              : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu channels", a->k);
+              : SQ_NO_MEMORY(err, "%zu channels", a->k);
     free(score);
     return status;
 }

@@ -16,7 +16,7 @@
 
 static enum sq_status no_memory(size_t m, size_t k, struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu rows of %zu", m, k);
+    return SQ_NO_MEMORY(err, "%zu rows of %zu", m, k);
 }
 
 enum sq_status sq_grid_rotated(unsigned rotation, const float *x, size_t m, size_t k, float **out,

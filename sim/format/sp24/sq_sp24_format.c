@@ -110,7 +110,7 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", n, k);
+    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", n, k);
 }
 
 static struct state *state_new(size_t n, size_t k_orig, bool is_dense)

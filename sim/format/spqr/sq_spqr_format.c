@@ -114,8 +114,7 @@ static void text(const struct sq_recipe *r, char out[96])
 
 static enum sq_status no_memory(const struct state *s, struct sq_error *err)
 {
-    return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for a layer of %zu x %zu", s ? s->m.n : 0,
-                   s ? s->m.k : 0);
+    return SQ_NO_MEMORY(err, "a layer of %zu x %zu", s ? s->m.n : 0, s ? s->m.k : 0);
 }
 
 // What apply() and parts() read beside the matrix.
