@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sqsim COMMAND ...`: the table of commands.
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cli_tools.h"
+#include "sim/io/sq_json.h"
 #include "sim/io/sq_version.h"
 
 // One line per command; a command lives in sq_cmd_NAME.c.
@@ -69,6 +71,7 @@ int main(int argc, char **argv)
     // behind.
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    json_set_alloc_funcs(sq_json_malloc, free);
     sq_cli_guard_stdout();
     signal(SIGCHLD, SIG_DFL); // whoever started us may have ignored it
     sq_cli_signals();

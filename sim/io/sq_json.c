@@ -2,6 +2,7 @@
 #include "sim/io/sq_json.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sim/io/sq_file.h"
@@ -38,28 +39,42 @@ enum sq_status sq_json_check_depth(const char *what, struct sq_json_text text, s
     return SQ_OK;
 }
 
-// jansson quotes the text it failed on: keep the sentence on one line.
-static void blank_controls(struct sq_error *err)
+// Of this thread: malloc refused jansson something. Its lexer then names a token that is good.
+static _Thread_local bool is_refused;
+
+void *sq_json_malloc(size_t nbytes)
 {
-    for (char *c = err ? err->text : (char[]){0}; *c; c++)
+    void *p = malloc(nbytes);
+    is_refused = is_refused || !p;
+    return p;
+}
+
+enum sq_status sq_json_tree(const char *what, struct sq_json_text text, size_t flags,
+                            json_t **value, struct sq_error *err)
+{
+    json_error_t e;
+    is_refused = false;
+    *value = json_loadb(text.at, text.n, JSON_REJECT_DUPLICATES | flags, &e);
+    if (*value)
+        return SQ_OK;
+    if (is_refused || !*e.text) // it has no word for that
+        return SQ_NO_MEMORY(err, "%s", what);
+    const enum sq_status status =
+        SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: bad JSON at line %d column %d: %s", what, e.line,
+                e.column, e.text);
+    for (char *c = err ? err->text : (char[]){0}; *c; c++) // jansson quotes the text
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
+    return status;
 }
 
 enum sq_status sq_json_parse(const char *what, const void *text, size_t nbytes, json_t **root,
                              struct sq_error *err)
 {
+    const struct sq_json_text all = {text, nbytes};
     *root = NULL;
-    SQ_TRY(sq_json_check_depth(what, (struct sq_json_text){text, nbytes}, err));
-    json_error_t e;
-    *root = json_loadb(text, nbytes, JSON_REJECT_DUPLICATES, &e);
-    if (!*root) {
-        enum sq_status status =
-            SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: bad JSON at line %d column %d: %s", what, e.line,
-                    e.column, e.text);
-        blank_controls(err);
-        return status;
-    }
+    SQ_TRY(sq_json_check_depth(what, all, err));
+    SQ_TRY(sq_json_tree(what, all, 0, root, err));
     if (json_is_object(*root))
         return SQ_OK;
     json_decref(*root);

@@ -36,6 +36,13 @@ enum sq_status sq_json_members(const char *what, struct sq_json_text object, sq_
 // Refuses text that nests deeper than SQ_JSON_MAX_DEPTH.
 enum sq_status sq_json_check_depth(const char *what, struct sq_json_text text,
                                    struct sq_error *err);
+// What jansson makes of a text, by its flags; duplicate keys are refused. SQ_ERR_DAMAGED with line,
+// column and reason on one line, or SQ_ERR_MEMORY.
+enum sq_status sq_json_tree(const char *what, struct sq_json_text text, size_t flags,
+                            json_t **value, struct sq_error *err);
+// For json_set_alloc_funcs, once at the start of a program: with it no lack of memory is taken for
+// a bad text; without it some is.
+void *sq_json_malloc(size_t nbytes);
 // One value, whole; the caller owns it.
 enum sq_status sq_json_value(const char *what, struct sq_json_text text, json_t **value,
                              struct sq_error *err);

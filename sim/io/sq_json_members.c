@@ -99,15 +99,7 @@ enum sq_status sq_json_members(const char *what, struct sq_json_text object, sq_
 enum sq_status sq_json_value(const char *what, struct sq_json_text text, json_t **value,
                              struct sq_error *err)
 {
-    json_error_t e;
-    *value = json_loadb(text.at, text.n, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-    if (*value)
-        return SQ_OK;
-    enum sq_status status = SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: bad JSON: %s", what, e.text);
-    for (char *c = err ? err->text : (char[]){0}; *c; c++) // jansson quotes the text
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    return status;
+    return sq_json_tree(what, text, JSON_DECODE_ANY, value, err);
 }
 
 enum sq_status sq_json_decode(const char *what, struct sq_json_text text, char *out,

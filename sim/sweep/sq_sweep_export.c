@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/io/sq_json.h"
 #include "sim/io/sq_quote.h"
 
 static bool is_flat(json_t *object)
@@ -27,7 +28,9 @@ enum sq_status sq_fields_read(struct sq_fields *f, const char *json, struct sq_e
     const char *name;
     json_t *value;
     f->n = 0;
-    f->owner = json_loads(json, JSON_REJECT_DUPLICATES, NULL);
+    const struct sq_json_text text = {json, strlen(json)};
+    if (sq_json_tree("a row", text, 0, &f->owner, err) == SQ_ERR_MEMORY)
+        return SQ_ERR_MEMORY;
     if (!is_flat(f->owner)) {
         sq_fields_free(f);
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "a row that is no flat object: %.100s", json);
@@ -65,7 +68,10 @@ enum sq_status sq_sweep_row_check(const struct sq_sweep_row *row, struct sq_erro
     sq_fields_free(&f);
     SQ_TRY(sq_fields_read(&f, row->measures, err));
     sq_fields_free(&f);
-    json_t *provenance = json_loads(row->provenance, JSON_REJECT_DUPLICATES, NULL);
+    const struct sq_json_text text = {row->provenance, strlen(row->provenance)};
+    json_t *provenance;
+    if (sq_json_tree("a row", text, 0, &provenance, err) == SQ_ERR_MEMORY)
+        return SQ_ERR_MEMORY;
     const bool is_object = json_is_object(provenance);
     json_decref(provenance);
     return is_object ? SQ_OK
