@@ -78,6 +78,10 @@ bool sq_bs_has_scale(const struct sq_bs_format *f, unsigned part);
 // What a code of a block's scale stands for, and whether it stands for something.
 float sq_bs_scale(const struct sq_bs_format *f, unsigned part, uint8_t code);
 bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code);
+// Whether the code of a block's scale says what its elements stand for as well (IF4, RAZER), by the
+// bit SQ_BS_SCALE_SIGN.
+enum { SQ_BS_SCALE_SIGN = 0x80 };
+bool sq_bs_has_scale_sign(const struct sq_bs_format *f);
 // Stored bits of an element without what is above the blocks: 4.25 of mxfp4, SPEC Q.5 of SQ.
 double sq_bs_bits(const struct sq_bs_format *f);
 

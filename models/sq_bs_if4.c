@@ -6,7 +6,7 @@
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 
-enum { SIGN = 0x80, NAN_CODE = 0x7f, INT4_MAX = 7 };
+enum { SIGN = SQ_BS_SCALE_SIGN, NAN_CODE = 0x7f, INT4_MAX = 7 };
 
 static enum sq_status check(const struct sq_bs_format *f, struct sq_error *err)
 {

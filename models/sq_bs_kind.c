@@ -71,6 +71,11 @@ bool sq_bs_is_scale(const struct sq_bs_format *f, unsigned part, uint8_t code)
                              : code <= (sq_bs_is_e8m0(f) ? SQ_E8M0_NAN - 1 : E4M3_LAST);
 }
 
+bool sq_bs_has_scale_sign(const struct sq_bs_format *f)
+{
+    return f->kind->is_scale && f->kind->is_scale(f, 0, SQ_BS_SCALE_SIGN);
+}
+
 float sq_bs_top(const struct sq_bs_format *f, unsigned part)
 {
     return sq_element_max(part == 0 ? f->element : sq_bs_high_element(f));

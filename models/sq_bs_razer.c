@@ -7,7 +7,7 @@
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 
-enum { FIFTH = 8, SIGN = 0x80, NAN_CODE = 0x7f };
+enum { FIFTH = 8, SIGN = SQ_BS_SCALE_SIGN, NAN_CODE = 0x7f };
 
 static enum sq_status check(const struct sq_bs_format *f, struct sq_error *err)
 {

@@ -26,6 +26,8 @@
     FORMAT(nvfp4_46)     \
     FORMAT(nvint4)       \
     FORMAT(nvint5)       \
+    FORMAT(if4)          \
+    FORMAT(razer)        \
     FORMAT(sq_b)         \
     // end
 // clang-format on

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 # Under the sanitizers, where an eval takes ten times as long, every path runs once; what the figures
 # are is for the plain build.
-FORMATS="mxfp4 mxfp6 mxfp8 mxint8 mxplus nvfp4 nvfp4_46 nvint4 nvint5 sq_b"
+FORMATS="mxfp4 mxfp6 mxfp8 mxint8 mxplus nvfp4 nvfp4_46 nvint4 nvint5 if4 razer sq_b"
 
 e() { sq eval --sequences 1 --summary --json "$@"; }
 loss() { number loss; }
@@ -32,7 +32,7 @@ from() {
 edit() { LC_ALL=C sed "s|$2|$3|" "$W/$1" >"$W/lie" && undigested "$W/lie"; }
 
 # ---- each through files: bits, validity, the same loss --------------------------------------------
-set -- 4.25 6.25 8.25 8.25 4.40625 4.5 4.5 4.5 5.5 4.75
+set -- 4.25 6.25 8.25 8.25 4.40625 4.5 4.5 4.5 5.5 4.5 4.5 4.75
 for f in $FORMATS; do
   e --format $f
   base=$(loss) bits=$(number stored_bits_per_weight)
@@ -59,10 +59,11 @@ o() { # FORMAT OPTION...: another loss, and through a file the same one
 for f in mxfp4 mxfp6 mxfp8 mxint8; do o $f --rule ceil; done
 o mxfp6 --element e3m2
 o mxfp8 --element e5m2
-for f in mxplus nvfp4 sq_b; do o $f --operand weights; o $f --operand act; done
+for f in mxplus nvfp4 if4 sq_b; do o $f --operand weights; o $f --operand act; done
 o mxfp4 --rotate 16
 o mxfp4 --rotate 32
 o nvint4 --rotate 16
+for s in "nvfp4 --scale-by error" "nvfp4 --scale-by weights" "nvint4 --scale-by error" "nvint5 --scale-by error"; do o $s; done
 for s in "--bank 16" "--high-per-bank 1" "--high-per-bank 16" "--element fp" "--high-scale bank" \
   "--codes split" "--codes split --step pow2" "--codes split --step-by maximum" "--rotate 32"; do o sq_b $s; done
 e --format sq_b --codes split --high-per-bank 4
@@ -79,7 +80,7 @@ san || for f in mxfp4 nvint4 "sq_b --codes split" "mxfp4 --rotate 32"; do
   rtn=$(error --format $f --operand weights)
   ok "$f: gptq halves the squared error" less "$(error --format $f --operand weights --algorithm gptq --calib-sequences 8)" "$rtn / 2"
 done
-for f in nvfp4 sq_b; do
+for f in nvfp4 razer sq_b; do
   e --format $f; base=$(loss)
   c --format $f --act-scale static; ok "$f --act-scale static" differs
   base=$(loss)
@@ -123,6 +124,13 @@ from p.st 7 fc; refuse "padding bits are not zero" inspect lie
 from p.st 4 00; refuse "block 0: its largest element is said to be" inspect lie
 edit p.st '"w.scale":' '"w.scake":'; refuse "tensor scale of layer 'w' is missing" inspect lie
 
+quantized if4 -o i.st # global 4, codes 64, scale 8: by its sign a block is INT4, where code 8 is no value
+from i.st 8 b8; from lie 72 08; refuse "row 0, column 0: code 0x8 is no value" inspect lie
+from i.st 8 38; from lie 72 08; accept "in a block of E2M1 it is -0" inspect lie
+from i.st 8 ff; refuse "scale\[0\] has code 0xff, need 0..0xfe" inspect lie
+quantized nvint4 --scale-by weights -o w.st
+edit w.st '"scale_by":"2"' '"scale_by":"3"'; refuse "scale_by of '' is no number in 0..2" inspect lie
+
 # ---- refusals of options --------------------------------------------------------------------------
 refuse "--rule needs --format mxfp4, mxfp6, mxfp8 or mxint8" eval --format nvfp4 --rule ceil
 refuse "--element = e4m3, need e2m3 or e3m2 for mxfp6; e4m3 needs --format mxfp8" eval --format mxfp6 --element e4m3
@@ -138,6 +146,8 @@ refuse "rotate = 32, need a divisor of the block of 16" eval --format nvfp4 --ro
 refuse "operand = act leaves the weights as they are" eval --format mxfp4 --operand act --algorithm gptq
 refuse "operand = act leaves the weights as they are" quantize --format mxfp4 --operand act
 refuse "act-scale = static: --operand weights" eval --format nvfp4 --operand weights --act-scale static
+refuse "scale-by = weights: --operand act leaves weights" eval --format nvint4 --operand act --scale-by weights
+refuse "scale-by.* nvfp4, nvint4 or nvint5" eval --format if4 --scale-by error
 refuse "percdamp needs --algorithm gptq" eval --format mxfp4 --percdamp 0.1
 refuse "smooth does not go with --act-scale static" eval --format nvfp4 --act-scale static --smooth 0.5
 refuse "smooth does not go with --rotate and GPTQ" eval --format nvfp4 --rotate 16 --algorithm gptq --smooth 0.5

@@ -135,7 +135,7 @@ json eval --format dense --algorithm rtn --sequences 1
 for f in sp24 gqsa; do json eval --weights $f.safetensors --sequences 1; done
 for f in spqt spqr; do json eval --format $f --sequences 1 --calib-sequences 2; done
 for f in gqsa sp24; do json eval --format $f --algorithm rtn --sequences 1; done
-for f in mxfp6 sq_b; do json eval --format $f --sequences 1; done
+for f in mxfp6 nvint4 sq_b; do json eval --format $f --sequences 1; done
 check eval
 mkdir "$W/vectors" # quantize has written files of these names here
 for f in nvfp4 sq_b mxfp8; do json vectors --format $f --out vectors; done

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # sqsim vectors: the suite of every block-scaled format answers itself, in both kinds of file; a unit for
-# NVFP4 in Python, written without the models, passes it; and of eight planted defects each is found
-# and named by the first rule that it breaks. Malformed answers are one line.
+# NVFP4, IF4 and RaZeR in Python, written without the models, passes it; and of ten planted defects each is
+# found and named by the first rule that it breaks. Malformed answers are one line.
 . "$(dirname "$0")/lib.sh"
 first() { sed -n 's/^FAIL: rule \([a-z_]*\): .*/\1/p' "$W.out"; }
 
-for f in mxfp4 mxfp6 mxfp8 mxint8 mxplus nvfp4 nvfp4_46 nvint4 nvint5 sq_b; do
+for f in mxfp4 mxfp6 mxfp8 mxint8 mxplus nvfp4 nvfp4_46 nvint4 nvint5 if4 razer sq_b; do
   accept "$f: a suite" vectors --format $f --out .
   for kind in jsonl safetensors; do
     sq vectors --format $f --check $f.$kind
@@ -16,6 +16,10 @@ done
 cp "$W/nvfp4.jsonl" "$W/again"
 sq vectors --format nvfp4 --out .
 ok "the same suite again" cmp -s "$W/nvfp4.jsonl" "$W/again"
+accept "nvfp4 --scale-by error" vectors --format nvfp4 --scale-by error --out .
+sq vectors --format nvfp4 --check nvfp4.jsonl
+ok "nvfp4 --scale-by error: has other scales" [ "$RC" = 1 -a "$(first)" = scale ]
+cp "$W/again" "$W/nvfp4.jsonl"
 for o in "--codes split" "--codes split --step pow2 --bank 16" "--element fp" "--high-scale bank"; do
   accept "sq_b $o" vectors --format sq_b $o --out .
   sq vectors --format sq_b $o --check sq_b.jsonl
@@ -24,13 +28,22 @@ for o in "--codes split" "--codes split --step pow2 --bank 16" "--element fp" "-
   ok "sq_b $o: is another format" [ "$RC" != 0 ]
 done
 
-device() { # DEFECT
-  python3 "$ROOT/tests/cli/vectors_device.py" "$W/nvfp4.jsonl" "$W/answers.jsonl" $1
-  sq vectors --format nvfp4 --check answers.jsonl
+device() { # DEFECT [FORMAT]
+  local f=${2:-nvfp4}
+  python3 "$ROOT/tests/cli/vectors_device.py" $f "$W/$f.jsonl" "$W/answers.jsonl" $1
+  sq vectors --format $f --check answers.jsonl
 }
-device
-ok "another implementation passes" [ "$RC" = 0 ]
-[ "$RC" = 0 ] || sed 's/^/# /' "$W.out"
+for f in nvfp4 if4 razer; do
+  device "" $f
+  ok "$f: another implementation passes" [ "$RC" = 0 ]
+  [ "$RC" = 0 ] || sed 's/^/# /' "$W.out"
+done
+for f in if4 razer; do
+  device sign $f
+  ok "$f: defect sign breaks rule decode first" [ "$RC" = 1 -a "$(first)" = decode ]
+  device first $f
+  ok "$f: defect first breaks rule scale first" [ "$RC" = 1 -a "$(first)" = scale ]
+done
 while read -r defect rule; do
   device $defect
   ok "$defect breaks rule $rule first" [ "$RC" = 1 -a "$(first)" = "$rule" ]

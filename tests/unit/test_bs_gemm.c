@@ -369,8 +369,8 @@ static bool is_refused(struct sq_rng *r, const struct sq_recipe *recipe)
 
 SQ_TEST(finite_operands_give_numbers)
 {
-    static const char *const name[] = {"mxfp4", "mxfp6",    "mxfp8",  "mxint8", "mxplus",
-                                       "nvfp4", "nvfp4_46", "nvint4", "nvint5", "sq_b"};
+    static const char *const name[] = {"mxfp4",    "mxfp6",  "mxfp8",  "mxint8", "mxplus", "nvfp4",
+                                       "nvfp4_46", "nvint4", "nvint5", "if4",    "razer",  "sq_b"};
     struct sq_rng r = {fixture_seed() + 5};
     unsigned n_refused = 0;
     for (size_t i = 0; i < LEN(name); i++)

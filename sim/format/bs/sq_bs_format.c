@@ -22,6 +22,7 @@ struct sq_bs_format sq_bs_of(const struct sq_recipe *r)
 {
     struct sq_bs_format f = variant_of(r)->blocks;
     f.rule = (enum sq_bs_rule)sq_bs_recipe(r)->rule;
+    f.is_searched = sq_bs_recipe(r)->scale_by != SQ_BS_BY_LARGEST;
     if (variant_of(r)->choose)
         variant_of(r)->choose(r, &f);
     return f;
@@ -152,7 +153,7 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
                                                    {"WeightScale", scale},
                                                    {"Acc", SQ_SCALED_BINARY32},
                                                    {"AccW", 32}}};
-    if (has_element && sq_bs_n_marks(&f) == 0 && u->span_beats == 1)
+    if (has_element && !sq_bs_has_scale_sign(&f) && sq_bs_n_marks(&f) == 0 && u->span_beats == 1)
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
 

@@ -41,7 +41,7 @@ struct sq_bs_variant {
         .variant = &(const struct sq_bs_variant){__VA_ARGS__},                                     \
     }
 
-// The format of the blocks: that of the kind, with what the options say.
+// The format of the blocks of weights: that of the kind, with what the options say.
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r);
 unsigned sq_bs_rotation_of(const struct sq_recipe *r); // 0, 16 or 32
 

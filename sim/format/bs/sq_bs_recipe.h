@@ -16,10 +16,18 @@ enum sq_bs_act_scale {
     SQ_BS_ACT_TOKEN2, // of each token, the next power of two
 };
 
+// How the scale of a block is found (SPEC Q.5c).
+enum sq_bs_scale_by {
+    SQ_BS_BY_LARGEST, // from its largest element
+    SQ_BS_BY_ERROR,   // the one with the least squared error, of weights and activations
+    SQ_BS_BY_WEIGHTS, // the same of weights alone, which no hardware searches for
+};
+
 struct sq_bs_recipe {
     unsigned element;         // mxfp6, mxfp8: an enum sq_element; sq_b: 0 int, 1 fp
     unsigned rule;            // mx*: enum sq_bs_rule
     unsigned act_scale;       // nv*, sq_b: enum sq_bs_act_scale
+    unsigned scale_by;        // nvfp4, nvint4, nvint5: enum sq_bs_scale_by
     unsigned rotation;        // by a Hadamard matrix: 0 none, 1 of 16, 2 of 32
     unsigned is_high_block;   // sq_b: as in struct sq_bs_format
     unsigned is_split;        //

@@ -55,7 +55,7 @@ static bool is_encoder(const struct sq_recipe *r, const struct sq_bs_format *f)
         return f->is_by_maximum;
     if (f->kind == SQ_BS_SQ)
         return f->element == SQ_ELEMENT_INT4 && !f->is_high_block;
-    return f->kind == SQ_BS_NV;
+    return f->kind == SQ_BS_NV && !f->is_searched;
 }
 
 static void put_numbers(struct sq_product *p, const struct sq_bs_format *f)
@@ -261,6 +261,10 @@ static const struct sq_route routes[] = {{&sq_engine_scaled_block, make, check, 
 
 static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *err)
 {
+    const struct sq_bs_format f = sq_bs_of(r);
+    if (sq_bs_has_scale_sign(&f))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format = %s: no block takes its layers",
+                       r->format->name);
     if (r->operand != SQ_OPERAND_BOTH)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "operand = %s: no block multiplies binary32, need both with --layers",

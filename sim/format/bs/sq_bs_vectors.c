@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The conformance suite of a block-scaled format (sq_vectors.h, SPEC Q).
 //
-//   decode       every code that is a number           -> its value
+//   decode       every code that is a number; where the scale of a block has a sign that says what codes
+//                stand for (if4, razer), with it       -> its value
 //   encode       that value                            -> the code again
 //   tie          halves between neighbours, and the binary32 next to them on both sides;
 //                beyond the largest                    -> code
@@ -64,27 +65,39 @@ static struct sq_vector_field *add(struct maker *m, struct sq_vector_rule *r, co
 // ---- elements -------------------------------------------------------------------------------
 
 // The codes of the low elements, or the high ones where they have a code of their own.
-static bool is_code(const struct sq_bs_format *f, bool is_high, unsigned code)
+static bool is_code(const struct sq_bs_format *f, bool is_high, uint8_t sign, unsigned code)
 {
     const enum sq_element e = is_high ? sq_bs_high_element(f) : f->element;
     const bool is_negative_zero = code == 1u << (sq_element_bits(e) - 1);
+    const struct sq_bs_block b = {.scale = {sign}};
     return sq_element_is_number(e, (uint8_t)code) &&
-           !(sq_bs_high_bits(f) > 0 && !sq_element_is_int(e) && is_negative_zero);
+           !(sq_bs_high_bits(f) > 0 && !sq_element_is_int(e) && is_negative_zero) &&
+           (is_high || sq_bs_is_legal(f, &b, 0, (struct sq_bs_code){(uint8_t)code, 0}));
 }
 
-static float value_of(const struct sq_bs_format *f, bool is_high, unsigned code)
+static float value_of(const struct sq_bs_format *f, bool is_high, uint8_t sign, unsigned code)
 {
     const struct sq_bs_code c = {is_high ? 0 : (uint8_t)code, is_high ? (uint8_t)code : 0};
-    const struct sq_bs_block b = {.is_high = {is_high}};
+    const struct sq_bs_block b = {.scale = {sign}, .is_high = {is_high}};
     return sq_bs_element(f, &b, 0, c);
 }
 
-static uint32_t code_of(const struct sq_bs_format *f, bool is_high, float x)
+static uint32_t code_of(const struct sq_bs_format *f, bool is_high, uint8_t sign, float x)
 {
-    struct sq_bs_block b = {.step = {1, 1}};
+    struct sq_bs_block b = {.scale = {sign}, .step = {1, 1}};
     b.is_high[0] = is_high;
     const struct sq_bs_code c = sq_bs_encode(f, &b, 0, x);
     return is_high ? c.high : c.code;
+}
+
+// The largest value of a code.
+static float most_of(const struct sq_bs_format *f, bool is_high, uint8_t sign)
+{
+    float most = 0;
+    for (unsigned c = 0; c < CODES; c++)
+        if (is_code(f, is_high, sign, c))
+            most = fmaxf(most, value_of(f, is_high, sign, c));
+    return most;
 }
 
 static int ascending(const void *a, const void *b)
@@ -93,52 +106,89 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+// The rules of elements, one after another; `scale` of the code 1.0 with the sign where that matters.
+struct elements {
+    struct sq_vector_field *scale[3], *in[3], *out[3];
+};
+
+static void open_elements(struct maker *m, bool is_high, const size_t n[3], struct elements *e)
+{
+    static const char *const name[2][3] = {{"decode", "encode", "tie"},
+                                           {"decode_high", "encode_high", "tie_high"}};
+    static const char *const says[3] = {
+        "a code has another value", "a value does not go back to its code",
+        "a number between two values goes to the wrong one: the nearest, halves to the even "
+        "code, beyond the largest the largest"};
+    for (unsigned i = 0; i < 3; i++) {
+        const bool has_sign = sq_bs_has_scale_sign(m->f), is_decode = i == 0;
+        struct sq_vector_rule *r = begin(m, name[is_high][i], says[i], n[i]);
+        e->scale[i] = has_sign ? add(m, r, "scale", SQ_U8, 1) : NULL;
+        e->in[i] = add(m, r, is_decode ? "code" : "x", is_decode ? SQ_U8 : SQ_F32, 1);
+        r->n_in = r->n_fields;
+        e->out[i] = add(m, r, is_decode ? "value" : "code", is_decode ? SQ_F32 : SQ_U8, 1);
+    }
+}
+
+static void put_element(const struct elements *e, unsigned rule, size_t at, uint8_t sign,
+                        uint32_t in, uint32_t out)
+{
+    enum { ONE = 0x38 }; // of E4M3
+    if (e->scale[rule])
+        sq_vector_put(e->scale[rule], at, 0, ONE | sign);
+    sq_vector_put(e->in[rule], at, 0, in);
+    sq_vector_put(e->out[rule], at, 0, out);
+}
+
+// Halves between n ascending values, the numbers next to them, and what is beyond the ends.
+static float tie(const float *value, size_t n, size_t i, size_t n_ties)
+{
+    const size_t pair = i / 3 < n - 1 ? i / 3 : n - 2;
+    const float half = (value[pair] + value[pair + 1]) / 2;
+    if (i >= 3 * (n - 1)) // beyond the ends
+        return (i % 2 ? 1.0f : -1.0f) * value[n - 1] * (i < n_ties - 2 ? 1.25f : 1e6f);
+    return i % 3 == 0   ? half
+           : i % 3 == 1 ? nextafterf(half, -INFINITY)
+                        : nextafterf(half, INFINITY);
+}
+
+static size_t codes_of(const struct sq_bs_format *f, bool is_high, uint8_t sign,
+                       unsigned code[CODES])
+{
+    size_t n = 0;
+    for (unsigned c = 0; c < CODES; c++)
+        if (is_code(f, is_high, sign, c))
+            code[n++] = c;
+    return n;
+}
+
 static void element_rules(struct maker *m, bool is_high)
 {
     const struct sq_bs_format *f = m->f;
-    float value[CODES];
+    const unsigned n_signs = 1u + sq_bs_has_scale_sign(f);
     unsigned code[CODES];
-    size_t n = 0;
-    for (unsigned c = 0; c < CODES; c++)
-        if (is_code(f, is_high, c))
-            code[n++] = c;
-    struct sq_vector_rule *r =
-        begin(m, is_high ? "decode_high" : "decode", "a code has another value", n);
-    struct sq_vector_field *in = add(m, r, "code", SQ_U8, 1);
-    r->n_in = 1;
-    struct sq_vector_field *out = add(m, r, "value", SQ_F32, 1);
-    struct sq_vector_rule *back =
-        begin(m, is_high ? "encode_high" : "encode", "a value does not go back to its code", n);
-    struct sq_vector_field *x = add(m, back, "x", SQ_F32, 1);
-    back->n_in = 1;
-    struct sq_vector_field *again = add(m, back, "code", SQ_U8, 1);
-    for (size_t i = 0; i < n && !m->failed; i++) {
-        value[i] = value_of(f, is_high, code[i]);
-        sq_vector_put(in, i, 0, code[i]);
-        sq_vector_put(out, i, 0, bits_of(value[i]));
-        sq_vector_put(x, i, 0, bits_of(value[i]));
-        sq_vector_put(again, i, 0, code_of(f, is_high, value[i]));
+    struct elements e;
+    size_t n[3] = {0, 0, 0}, at = 0, at_tie = 0;
+    for (unsigned s = 0; s < n_signs; s++) {
+        const size_t n_codes = codes_of(f, is_high, (uint8_t)(s * SQ_BS_SCALE_SIGN), code);
+        n[0] += n_codes;
+        n[1] += n_codes;
+        n[2] += 3 * (n_codes - 1) + 4;
     }
-    if (m->failed)
-        return;
-    qsort(value, n, sizeof *value, ascending);
-    r = begin(m, is_high ? "tie_high" : "tie",
-              "a number between two values goes to the wrong one: the nearest, halves to the even "
-              "code, beyond the largest the largest",
-              3 * (n - 1) + 4);
-    x = add(m, r, "x", SQ_F32, 1);
-    r->n_in = 1;
-    out = add(m, r, "code", SQ_U8, 1);
-    for (size_t i = 0; i < r->n && !m->failed; i++) {
-        const size_t pair = i / 3 < n - 1 ? i / 3 : n - 2;
-        const float half = (value[pair] + value[pair + 1]) / 2;
-        float at = i % 3 == 0   ? half
-                   : i % 3 == 1 ? nextafterf(half, -INFINITY)
-                                : nextafterf(half, INFINITY);
-        if (i >= 3 * (n - 1)) // beyond the ends
-            at = (i % 2 ? 1.0f : -1.0f) * value[n - 1] * (i < r->n - 2 ? 1.25f : 1e6f);
-        sq_vector_put(x, i, 0, bits_of(at));
-        sq_vector_put(out, i, 0, code_of(f, is_high, at));
+    open_elements(m, is_high, n, &e);
+    for (unsigned s = 0; s < n_signs && !m->failed; s++) {
+        const uint8_t sign = (uint8_t)(s * SQ_BS_SCALE_SIGN);
+        const size_t n_codes = codes_of(f, is_high, sign, code), n_ties = 3 * (n_codes - 1) + 4;
+        float value[CODES] = {0};
+        for (size_t i = 0; i < n_codes; i++, at++) {
+            value[i] = value_of(f, is_high, sign, code[i]);
+            put_element(&e, 0, at, sign, code[i], bits_of(value[i]));
+            put_element(&e, 1, at, sign, bits_of(value[i]), code_of(f, is_high, sign, value[i]));
+        }
+        qsort(value, n_codes, sizeof *value, ascending);
+        for (size_t i = 0; i < n_ties; i++, at_tie++) {
+            const float x = tie(value, n_codes, i, n_ties);
+            put_element(&e, 2, at_tie, sign, bits_of(x), code_of(f, is_high, sign, x));
+        }
     }
 }
 
@@ -229,7 +279,11 @@ static void block_rules(struct maker *m)
                           "other elements are high: the largest, the lower place of equals");
     struct blocks scale = block_rule(
         m, "scale",
-        "a block gets another scale: nearest, halves to even, subnormals kept, 0x7e at most");
+        sq_bs_has_scale_sign(f)
+            ? "a block gets another scale or sign: nearest, halves to even, subnormals kept, 0x7e "
+              "at "
+              "most; the sign of the smaller squared error"
+            : "a block gets another scale: nearest, halves to even, subnormals kept, 0x7e at most");
     struct blocks code = block_rule(m, "code", "an element over its step gets another code");
     for (size_t i = 0; i < RANDOM + 128 && !m->failed; i++) {
         float x[SQ_BS_BLOCK_MAX];
@@ -269,12 +323,12 @@ static void open_row(struct row *r, const struct sq_bs_format *f, size_t n)
     }
 }
 
-static uint8_t draw_code(struct maker *m, bool is_high)
+static uint8_t draw_code(struct maker *m, bool is_high, uint8_t sign)
 {
     unsigned code;
     do
         code = sq_rng_below(&m->rng, CODES);
-    while (!is_code(m->f, is_high, code));
+    while (!is_code(m->f, is_high, sign, code));
     return (uint8_t)code;
 }
 
@@ -284,6 +338,7 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
     const struct sq_bs_format *f = m->f;
     const size_t b = f->block, n_high = sq_bs_n_marks(f);
     const bool has_own = sq_bs_n_parts(f) == 2;
+    const uint8_t sign = r->scale[0][j];
     for (size_t t = 0; t < n_high;) {
         const size_t i = j * b + sq_rng_below(&m->rng, (uint32_t)b);
         t += !r->mask[i];
@@ -293,11 +348,10 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
         const size_t i = j * b + k;
         const bool is_high = has_own && r->mask[i];
         const bool is_small = k == (which & 1 ? b - 1 : 0);
-        const float most =
-            is_high ? sq_element_max(sq_bs_high_element(f)) : sq_element_max(f->element);
-        uint8_t c = draw_code(m, is_high);
+        const float most = most_of(f, is_high, sign);
+        uint8_t c = draw_code(m, is_high, sign);
         if (which < 4) // one of the smallest numbers beside largest ones, all of one sign or not
-            c = (uint8_t)code_of(f, is_high, which < 2 || k % 2 ? most : -most);
+            c = (uint8_t)code_of(f, is_high, sign, which < 2 || k % 2 ? most : -most);
         if (which < 4 && is_small)
             c = 1;
         if (is_high)
@@ -305,11 +359,11 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
         else
             r->code[i] = c;
         if (r->c.high && !has_own && r->mask[i])
-            r->high[i] = draw_code(m, false);
+            r->high[i] = draw_code(m, false, sign);
     }
 }
 
-// Scales of block j: 1; or across their range, `at` counting.
+// Scales of block j, beside their signs: 1; or across their range, `at` counting.
 static void draw_scales(struct maker *m, struct row *r, size_t j, bool is_one, size_t at)
 {
     const struct sq_bs_format *f = m->f;
@@ -321,9 +375,9 @@ static void draw_scales(struct maker *m, struct row *r, size_t j, bool is_one, s
                              : at < 64 ? e8m0[at % 8]
                                        : (uint8_t)(120 + sq_rng_below(&m->rng, 16));
         else if (r->c.scale[p])
-            r->scale[p][j] = is_one     ? 0x38
-                             : at < 121 ? e4m3[at % 11]
-                                        : (uint8_t)(0x20 + sq_rng_below(&m->rng, 0x30));
+            r->scale[p][j] |= is_one     ? 0x38
+                              : at < 121 ? e4m3[at % 11]
+                                         : (uint8_t)(0x20 + sq_rng_below(&m->rng, 0x30));
 }
 
 static float product(const struct row *w, const struct row *x)
@@ -387,6 +441,8 @@ static void draw_row(struct maker *m, struct row *r, size_t blocks, bool is_one,
 {
     open_row(r, m->f, blocks);
     for (size_t j = 0; j < blocks; j++) {
+        if (sq_bs_has_scale_sign(m->f)) // what elements can be
+            r->scale[0][j] = sq_rng_below(&m->rng, 2) ? SQ_BS_SCALE_SIGN : 0;
         draw_elements(m, r, j, which);
         draw_scales(m, r, j, is_one, blocks > 1 ? CODES : at);
     }
