@@ -313,16 +313,18 @@ static void init(const unsigned *v, void *state)
     {"ActScale", act_scale}, {"WeightScale", weight_scale}, ACC_##acc
 #define ACC_FLOAT {"Acc", SQ_SCALED_BINARY32}, {"AccW", 32}
 #define ACC_FIXED(bits) {"Acc", SQ_SCALED_FIXED}, {"AccW", bits}
-// Arrays of the PEs with exact sums and INT4 weights.
+// Arrays of the PEs with INT4 weights. Exponents of E8M0 are too far apart for exact sums.
 #define ARRAY(name, bank, k, act, scale, bits, own, own_bits)                                       \
+    ARRAY_OF(name, bank, k, act, scale, ACC_FIXED(bits), own, own_bits)
+#define ARRAY_OF(name, bank, k, act, scale, acc, own, own_bits)                                     \
     {name, "sq_array_scaled", bank, true,                                                           \
      {{"BankLen", bank}, {"HighPerBank", k}, {"ActElement", act}, {"WeightElement", INT4},          \
-      {"ActScale", scale}, {"WeightScale", NONE}, ACC_FIXED(bits), {"OwnHigh", own},                \
-      {"HighAccW", own_bits}}}
+      {"ActScale", scale}, {"WeightScale", NONE}, acc, {"OwnHigh", own}, {"HighAccW", own_bits}}}
 static const struct sq_area_unit area[] = {
     {"pe_nvfp4", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT)}},
     {"pe_nvfp4_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FIXED(59))}},
     {"pe_mxfp4", "sq_pe_scaled", 32, false, {PE(32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT)}},
+    {"pe_mxfp4_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, E2M1, INT4, E8M0, NONE, FLOAT)}},
     {"pe_nvint4", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, E4M3, FLOAT)}},
     {"pe_nvfp4_a", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FLOAT)}},
     {"pe_nvint4_a", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FLOAT)}},
@@ -341,6 +343,7 @@ static const struct sq_area_unit area[] = {
     {"pe_own_e4m3_a_b32k2_fixed", "sq_pe_scaled", 32, false, {PE(32, 2, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 22}}},
     {"pe_split_e4m3_a_b32k4_fixed", "sq_pe_scaled", 32, false, {PE(32, 4, INT4, INT4, E4M3, NONE, FIXED(42))}},
     ARRAY("array_nvfp4_a", 16, 0, E2M1, E4M3, 41, 0, 32),
+    ARRAY_OF("array_mxfp4_a_b32", 32, 0, E2M1, E8M0, ACC_FLOAT, 0, 32),
     ARRAY("array_nvint4_a", 16, 0, INT4, E4M3, 40, 0, 32),
     ARRAY("array_nvint5_a", 16, 0, INT5, E4M3, 41, 0, 32),
     ARRAY("array_split_e4m3_a_k1", 16, 1, INT4, E4M3, 41, 0, 32),

@@ -165,6 +165,9 @@ ok "sq_b: 8 bits for 2 of 32, 4 bytes a row" [ "$(stream lo),$(stream hi),$(stre
 r --format sq_b --codes split
 ok "split: nibbles and a mask" [ "$(stream hi),$(stream index),$(stream scale)" = "524288,2097152,524288" ]
 ok "and one scale a token" [ "$(stream act),$(stream act_scale)" = "90112,128" ]
+r --format nvfp4 --operand act
+ok "activations alone: INT4 weights, a scale a row" [ "$(stream lo),$(stream scale),$(stream act)" = "8388608,16384,73728" ]
+refuse "operand = weights: no unit takes" run --m 32 --n 64 --k 64 --machine "$SQSIM_HOME/sim/machines/default.yaml" --format nvfp4 --operand weights
 for f in $FORMATS; do r --format $f; ok "run --format $f" [ "$RC" = 0 ]; done
 cat >"$W/s.yaml" <<'Y'
 name: blocks

@@ -28,6 +28,14 @@ struct sq_bs_format sq_bs_of(const struct sq_recipe *r)
     return f;
 }
 
+struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r)
+{
+    struct sq_bs_format f = sq_bs_of(r);
+    f.is_global_power_of_two = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_TOKEN2;
+    f.is_searched = sq_bs_recipe(r)->scale_by == SQ_BS_BY_ERROR;
+    return f;
+}
+
 unsigned sq_bs_rotation_of(const struct sq_recipe *r)
 {
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
@@ -54,6 +62,8 @@ enum sq_status sq_bs_settle(struct sq_recipe *r, unsigned scope, const struct sq
         return SQ_FAIL(err, SQ_ERR_ARG, "smooth does not go with %s",
                        o->act_scale == SQ_BS_ACT_STATIC ? "--act-scale static"
                                                         : "--rotate and GPTQ");
+    if (r->operand == SQ_OPERAND_WEIGHTS && scope == SQ_IN_RUN)
+        return SQ_FAIL(err, SQ_ERR_ARG, "operand = weights: no unit takes activations as they are");
     if (r->operand == SQ_OPERAND_WEIGHTS && o->act_scale != SQ_BS_ACT_TOKEN)
         return SQ_FAIL(err, SQ_ERR_ARG, "act-scale = %s: --operand weights leaves activations",
                        sq_bs_act_scale_choice[o->act_scale]);
@@ -113,6 +123,15 @@ size_t sq_bs_numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALU
 
 // ---- time and traffic -----------------------------------------------------------------------
 
+// With --operand act weights are INT4 with a scale a row and nothing below it, as in the arrays of
+// rtl/sq_array_scaled.sv without a scale of the weights' blocks.
+enum { PLAIN_WEIGHT_BITS = 4 };
+
+static bool is_plain_weight(const struct sq_recipe *r)
+{
+    return r->operand == SQ_OPERAND_ACT;
+}
+
 // Products of sq_b: every pair of low codes, and those with a high code on either side; split codes
 // are nibbles, so that all products are of 4 x 4 bits. Masks of both sides are taken as
 // independent.
@@ -122,12 +141,15 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     const struct sq_bs_format f = sq_bs_of(r);
     const unsigned low = sq_element_bits(f.element), high = sq_bs_high_bits(&f);
     const double share = high ? (double)f.high_per_block / f.block : 0;
-    const double cells = low * low + 2 * share * low * high + share * share * high * high;
+    const double act = low + share * high; // bits of an activation that are multiplied
+    const double cells = act * (is_plain_weight(r) ? PLAIN_WEIGHT_BITS : act);
     (void)m;
     u->stored = sq_bs_recipe_padded(r, (size_t)k);
-    // High codes at a scale of the row have exact sums of their own, all others are in binary32.
+    // High codes at a scale of the row have exact sums of their own, and so have plain weights but
+    // where scales are E8M0; all others are in binary32.
     const bool has_own_high = sq_bs_n_parts(&f) > 1 && !sq_bs_has_scale(&f, 1);
-    u->unit.stages = sq_array_scaled_stages(!has_own_high, high > 0);
+    const bool is_exact = has_own_high || (is_plain_weight(r) && !sq_bs_is_e8m0(&f));
+    u->unit.stages = sq_array_scaled_stages(!is_exact, high > 0);
     u->flush = 0; // a PE scales its blocks
     sq_cost_pieces(u, f.block, sq_cost_products(has, 1, 1) / cells);
     u->low_lanes = (u->span + u->span_beats - 1) / u->span_beats;
@@ -153,7 +175,8 @@ static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, str
                                                    {"WeightScale", scale},
                                                    {"Acc", SQ_SCALED_BINARY32},
                                                    {"AccW", 32}}};
-    if (has_element && !sq_bs_has_scale_sign(&f) && sq_bs_n_marks(&f) == 0 && u->span_beats == 1)
+    if (has_element && !is_plain_weight(r) && !sq_bs_has_scale_sign(&f) && sq_bs_n_marks(&f) == 0 &&
+        u->span_beats == 1)
         sq_cost_pe_add(pe, u->span / f.block, &block);
 }
 
@@ -164,6 +187,11 @@ static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
     const double e = (double)t->elements, blocks = e / f.block;
     const bool has_row_scale = sq_bs_has_global(&f, 1) && !sq_bs_has_scale(&f, 1);
     (void)m_all;
+    if (is_plain_weight(r)) {
+        nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(e * PLAIN_WEIGHT_BITS);
+        nbytes[SQ_STREAM_SCALE] = n * (t->at_end ? 4 : 0);
+        return;
+    }
     nbytes[SQ_STREAM_LO] = n * sq_cost_bytes(e * sq_element_bits(f.element));
     nbytes[SQ_STREAM_HI] = n * sq_cost_bytes(blocks * sq_bs_stream_bits(&f, SQ_BS_HIGH));
     nbytes[SQ_STREAM_INDEX] = n * sq_cost_bytes(blocks * (sq_bs_stream_bits(&f, SQ_BS_MASK) +
@@ -192,6 +220,8 @@ static double equivalent_bits(const struct sq_recipe *r)
 {
     const struct sq_bs_format f = sq_bs_of(r);
     const unsigned high = sq_bs_stream_bits(&f, SQ_BS_HIGH); // of a block
+    if (is_plain_weight(r))
+        return PLAIN_WEIGHT_BITS;
     return sq_element_bits(f.element) + (double)high / f.block;
 }
 

@@ -43,7 +43,8 @@ struct sq_bs_variant {
 
 // The format of the blocks of weights: that of the kind, with what the options say.
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r);
-unsigned sq_bs_rotation_of(const struct sq_recipe *r); // 0, 16 or 32
+struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r); // of activations
+unsigned sq_bs_rotation_of(const struct sq_recipe *r);       // 0, 16 or 32
 
 // ---- the tables -----------------------------------------------------------------------------
 
@@ -83,8 +84,8 @@ extern const char *const sq_bs_algorithm_choice[],
             SQ_ALGORITHM_RTN, SQ_FIELD(algorithm), "weights by rounding to nearest, or by GPTQ"),  \
     SQ_SAID("algorithm", SQ_IN_FILE, "file")
 #define SQ_BS_TAIL                                                                                 \
-    SQ_WORD("operand", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_operand_choice, 0, SQ_OPERAND_BOTH,          \
-            SQ_FIELD(operand), "what is encoded; the other side is binary32"),                     \
+    SQ_WORD("operand", SQ_BS_CODED | SQ_IN_RUN, SQ_BS_SEEN | SQ_IN_RUN, sq_bs_operand_choice, 0, SQ_OPERAND_BOTH,          \
+            SQ_FIELD(operand), "what is encoded; the other side is binary32, in run INT4 weights"),                     \
     SQ_WORD("rotate", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_rotation_choice, 0, 0, SQ_BS_OWN(rotation),   \
             "both sides times a Hadamard matrix of this size"),                                    \
     SQ_REAL("smooth", SQ_BS_CODED, SQ_BS_SEEN, 0, 1, 0.5, SQ_FIELD(alpha),                         \

@@ -82,9 +82,7 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
         return NULL;
     s->k = k;
     s->w = (struct sq_bs){.f = sq_bs_of(r), .n = n};
-    s->act = s->w.f;
-    s->act.is_global_power_of_two = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_TOKEN2;
-    s->act.is_searched = sq_bs_recipe(r)->scale_by == SQ_BS_BY_ERROR;
+    s->act = sq_bs_act_of(r);
     s->w.k = sq_bs_padded(&s->w.f, k);
     s->rotation = sq_bs_rotation_of(r);
     s->w.k_orig = s->rotation ? s->w.k : k;

@@ -362,7 +362,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
                               struct sq_product *p, struct sq_error *err)
 {
     struct sq_bs a;
-    const struct sq_bs_format f = sq_bs_of(r);
+    const struct sq_bs_format f = sq_bs_act_of(r);
     for (size_t i = 0; is_encoder(r, &f) && i < p->m * q->k_orig; i++)
         x[i] = bfloat16(x[i]);
     enum sq_status status = sq_bs_layer_encode(q->state, x, p->m, &a, err);
