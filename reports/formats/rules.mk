@@ -62,14 +62,28 @@ endef
 sheet: $(BUILD)/sqsim
 	$(Q)$(sheet)
 
-# KL of reports/accuracy (make accuracy SUBJECT=smollm2) x um2 of reports/area (make area-scaled), by RULE.md.
-# verdict: join KL, stored bits and um2 into reports/formats/verdict.md, a section for each library of scaled.csv
-.PHONY: verdict
-verdict:
-	$(Q){ printf '<!-- make verdict; revision %s; %s -->\n# The verdict\n\nBy the rule of [RULE.md](RULE.md).\n' "$$(reports/revision.sh)" \
-	    "$$(head -1 reports/area/scaled.csv | sed 's/^# //')" && \
-	  for library in $$(sed 1d reports/area/scaled.csv | cut -d, -f2 | uniq); do printf '\n## %s\n' "$$library" && \
-	    awk -v library="$$library" -f $(FORMATS)/verdict.awk reports/area/scaled.csv $(FORMATS)/verdict.txt \
-	      $(wildcard $(ACCURACY)/smollm2.csv) || exit 1; done; } > $(FORMATS)/verdict.md.new
-	$(Q)mv $(FORMATS)/verdict.md.new $(FORMATS)/verdict.md
-	$(Q)cat $(FORMATS)/verdict.md
+# What is measured already is not measured again: a run that was stopped goes on. SEQ: sequences of SmolLM2, at most 8; for
+# another number remove verdict_smollm2.csv. Areas of reports/area (make area-scaled), and what it lacks, where LIBERTIES has a library.
+# verdict: KL, um2 and cycles of the same things by reports/formats/RULE.md, into verdict.md and verdict.svg; SEQ=8
+SEQ := 8
+VERDICT := $(FORMATS)/verdict
+VERDICT_LIBRARIES = $(filter %nangate45_typ.lib.gz %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)) osu018
+.PHONY: verdict verdict-page
+verdict: smollm2 $(BUILD)/kl_grid $(BUILD)/sqsim
+	$(Q)$(BUILD)/kl_grid traces/tiny-llama traces/tiny-llama/tokens_eval.safetensors traces/tiny-llama/tokens_calib.safetensors 64 \
+	  $(VERDICT)_kl.txt $(VERDICT)_tiny.csv "$$(reports/revision.sh)"
+	$(Q)$(VERDICT).sh areas $(BUILD)/sqsim $(VERDICT)_area.csv $(VERDICT_LIBRARIES)
+	$(Q)$(VERDICT).sh cycles $(BUILD)/sqsim > $(VERDICT)_cycles.md.new && mv $(VERDICT)_cycles.md.new $(VERDICT)_cycles.md
+	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
+	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SEQ),$(VERDICT)_kl,$(VERDICT)_smollm2.csv); fi
+	$(Q)$(MAKE) --no-print-directory verdict-page
+
+# The page and its picture from what is measured.
+verdict-page:
+	$(Q){ printf '<!-- make verdict; revision %s -->\n' "$$(reports/revision.sh)" && $(VERDICT)_page.sh; } > $(VERDICT).md.new
+	$(Q)mv $(VERDICT).md.new $(VERDICT).md
+	$(Q)for l in nangate45 sg13g2 osu018; do awk -v library=$$l -v points=16 -f $(VERDICT).awk reports/area/scaled.csv \
+	  $(VERDICT)_area.csv $(VERDICT).txt $(VERDICT)_smollm2.csv $(VERDICT)_tiny.csv > $(BUILD)/verdict_$$l.csv || exit 1; done
+	$(Q)$(GNUPLOT) -e "folder='$(BUILD)'; svg='$(BUILD)/verdict.svg'" $(VERDICT).gp
+	$(Q){ head -1 $(VERDICT).md; sed 1d $(BUILD)/verdict.svg; } > $(VERDICT).svg.new && mv $(VERDICT).svg.new $(VERDICT).svg
+	$(Q)cat $(VERDICT).md

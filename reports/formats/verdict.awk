@@ -1,55 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f verdict.awk -v library=NAME scaled.csv verdict.txt [smollm2.csv]: the page of RULE.md. Areas of one library;
-# rows without a line in smollm2.csv carry the pilot's KL and no verdict.
+# awk -f verdict.awk -v library=NAME [-v points=HEIGHT] AREAS MORE_AREAS ROWS SMOLLM2 TINY: the page of RULE.md for one library; with points what
+# the picture draws, lines "label|um2 a product|KL|low|high". AREAS are scaled.csv and verdict_area.csv, which goes before; the last two are
+# CSV files of kl_grid. What is not measured has no verdict.
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
-function random(n) { seed = seed * 16807 % 2147483647; return int(seed / 2147483647 * n) + 1 }
-
-# KL(a) / KL(b) over the same sequences: value, low, high.
-function ratio(a, b,   i, r, s, n, x, y, A, B, drawn) {
-  n = split(sequences[a], A, " ")
-  split(sequences[b], B, " ")
-  x = y = 0
-  for (i = 1; i <= n; i++) { x += A[i]; y += B[i] }
-  value = x / y
-  seed = 1
-  for (r = 1; r <= 2000; r++) {
-    x = y = 0
-    for (i = 1; i <= n; i++) { s = random(n); x += A[s]; y += B[s] }
-    drawn[r] = x / y
-  }
-  sort(drawn, 2000)
-  low = drawn[51]; high = drawn[1950]
+# t of a two-sided 95 % interval with n - 1 degrees of freedom.
+function student(n,   t, k) {
+  k = split("12.706 4.303 3.182 2.776 2.571 2.447 2.365 2.306 2.262 2.228", t, " ")
+  return n - 1 <= k ? t[n - 1] : 1.96 + 2.5 / (n - 1)
 }
-function sort(d, n,   gap, i, j, t) {
-  for (gap = int(n / 2); gap > 0; gap = int(gap / 2))
-    for (i = gap + 1; i <= n; i++) {
-      t = d[i]
-      for (j = i; j > gap && d[j - gap] > t; j -= gap) d[j] = d[j - gap]
-      d[j] = t
-    }
+# KL(a) / KL(b): the geometric mean over sequences, and a t interval of its logarithm; false where one is not measured.
+function ratio(model, a, b,   i, n, A, B, d, sum, squares) {
+  if (!((model, a) in by_sequence) || !((model, b) in by_sequence)) return 0
+  n = split(by_sequence[model, a], A, " ")
+  if (split(by_sequence[model, b], B, " ") != n || n < 2) return 0
+  sum = squares = 0
+  for (i = 1; i <= n; i++) { d = log(A[i] / B[i]); sum += d; squares += d * d }
+  sum /= n
+  d = squares / n - sum * sum
+  d = student(n) * sqrt((d > 0 ? d : 0) / (n - 1))
+  value = exp(sum); low = exp(sum - d); high = exp(sum + d)
+  return 1
 }
+function shown(model, a, b) { return a != b && ratio(model, a, b) ? sprintf("%.3f [%.3f, %.3f]", value, low, high) : a == b ? "1" : "" }
 
 FNR == 1 { file++ }
-file == 1 && !/^#/ { n = split($0, c, ","); if (c[2] == library) { area[c[1]] = c[3]; path[c[1]] = c[4] } next }
-file == 2 && /^#/ { next }
-file == 2 {
+file <= 2 && !/^#/ { split($0, c, ","); if (c[2] == library) { area[c[1]] = c[3]; path[c[1]] = c[4] } next }
+file == 3 && !/^#/ && NF {
   split($0, c, "|")
-  label[++rows] = trim(c[1]); variant[rows] = trim(c[2]); bits[rows] = trim(c[3]); pilot[rows] = trim(c[4])
-  split(trim(c[5]), u, " "); pe[rows] = u[1]; one[rows] = u[2]
-  encoder[rows] = trim(c[6])
-  split(trim(c[7]), u, " "); lane[rows] = u[1]; sum_bits[rows] = u[2]
+  label[++rows] = trim(c[1]); variant[rows] = trim(c[2])
+  split(trim(c[3]), u, " "); pe[rows] = u[1]; one[rows] = u[2]
+  encoder[rows] = trim(c[4])
+  split(trim(c[5]), u, " "); lane[rows] = u[1]; sum_bits[rows] = u[2]
   next
 }
-file == 3 && FNR > 2 {
-  n = split($0, c, ",")
-  for (i = 1; i <= rows; i++) if (variant[i] == c[1]) { kl[i] = c[7]; bits[i] = c[2]; kl_low[i] = c[8]; kl_high[i] = c[9]; sequences[i] = c[15] }
+file >= 4 && FNR > 2 {
+  split($0, c, ",")
+  model = file == 4 ? "smollm2" : "tiny"
+  bits[c[1]] = c[2]; kl[model, c[1]] = c[7]; kl_low[model, c[1]] = c[8]; kl_high[model, c[1]] = c[9]
+  by_sequence[model, c[1]] = c[15]
 }
 
-# The parts of a PE's share of an array; 0 where something is not built or not measured.
-function pes(i) { return area[pe[i]] * (pe[i] ~ /b32/ ? .5 : 1) }
+# Parts of what 16 weights a cycle share in an array of 16384 products a cycle; 0 where something is not measured or not built.
+function wide(i) { return pe[i] ~ /b32/ ? 2 : 1 } # in 16 weights
+function pes(i) { return (pe[i] in area) ? area[pe[i]] / wide(i) : 0 }
+function column() { return area["array_nvint4_a_1x2"] - area["array_nvint4_a"] - area["pe_nvint4_a_fixed"] }
+function line(i, height,   all) {
+  if (!(one[i] in area) || !(pe[i] in area) || !("array_nvint4_a_1x2" in area)) return 0
+  all = area[one[i]] - area[pe[i]]
+  return (all - wide(i) * column()) * height / 1024 + column() / height
+}
 function slow(kind, u) { if (path[u] > slowest[kind]) slowest[kind] = path[u] }
-function line(i) { return (one[i] in area) && (pe[i] in area) ? (area[one[i]] - area[pe[i]]) / 32 : 0 }
-function encode(i,   n, u, k, m, sum) {
+function encode(i, height,   n, u, k, m, sum) {
   sum = 0
   n = split(encoder[i], u, " ")
   for (k = 1; k <= n; k++) {
@@ -59,61 +60,92 @@ function encode(i,   n, u, k, m, sum) {
     if (u[k] ~ /^[0-9]+\*/) { m = u[k] + 0; sub(/^[0-9]+\*/, "", u[k]) }
     if (!(u[k] in area)) return 0
     slow("encoder", u[k])
-    sum += m * area[u[k]] / 32
+    sum += m * area[u[k]] * height / 1024
   }
   return sum
 }
-function output(i) {
-  return (lane[i] in area) ? 4 * area[lane[i]] / 1024 + 2 * area["nand2"] * sum_bits[i] * (pe[i] ~ /b32/ ? .5 : 1) : 0
+function output(i) { return (lane[i] in area) ? 4 * area[lane[i]] / 1024 + 2 * area["nand2"] * sum_bits[i] / wide(i) : 0 }
+function array(i, height) {
+  if (!((i, height) in share))
+    share[i, height] = pes(i) && line(i, height) && encode(i, height) && output(i) ? \
+      pes(i) + line(i, height) + encode(i, height) + output(i) : 0
+  return share[i, height]
 }
-function array(i) {
-  if (!(i in share)) share[i] = pes(i) && line(i) && encode(i) && output(i) ? pes(i) + line(i) + encode(i) + output(i) : 0
-  return share[i]
-}
-function lacks(a, b,   what) { # what row a lacks to beat row b
-  what = ""
-  if (!(a in kl) || !(b in kl)) what = what " KL?"
-  else {
-    if (!((a, b) in upper)) { ratio(a, b); upper[a, b] = high }
-    if (upper[a, b] >= 1) what = what " KL"
+
+# 1: a is better than b; 0: they tie; -1: worse; "?": not known.
+function by_kl(a, b,   m, sign, models, s) {
+  if ((a, b) in known) return known[a, b]
+  models = split("smollm2 tiny", m, " ")
+  s = ""
+  for (k = 1; k <= models && s != "?"; k++) {
+    if (!ratio(m[k], variant[a], variant[b])) s = "?"
+    else { sign = high < 1 ? 1 : low > 1 ? -1 : 0; s = k == 1 || s == sign ? sign : 0 }
   }
-  if (bits[a] > bits[b]) what = what " bits"
-  if (!array(a) || !array(b)) what = what " area?"
-  else if (array(a) > array(b) * 1.01) what = what (b in bound ? " area?" : " area")
-  else if (a in bound) what = what " area?"
-  return what
+  return known[a, b] = s
+}
+function by_bits(a, b,   x, y) {
+  if (!(variant[a] in bits) || !(variant[b] in bits)) return "?"
+  x = bits[variant[a]]; y = bits[variant[b]]
+  return x < y ? 1 : x > y ? -1 : 0
+}
+function by_area(a, b, height,   x, y, sign) {
+  x = array(a, height); y = array(b, height)
+  if (!x || !y) return "?"
+  sign = x < y / 1.01 ? 1 : x > y * 1.01 ? -1 : 0
+  if (sign != 1 && (b in bound)) return "?" # b may be larger
+  if (sign != -1 && (a in bound)) return "?"
+  return sign
+}
+function judge(a, b, height,   x, y, z) {
+  x = by_kl(a, b); y = by_bits(a, b); z = by_area(a, b, height)
+  if (x "" == "?" || y "" == "?" || z "" == "?") return "?"
+  if (x == 0 && y == 0 && z == 0) return "tie"
+  return x >= 0 && y >= 0 && z >= 0 ? "beats" : x <= 0 && y <= 0 && z <= 0 ? "loses" : "trade"
 }
 function cell(x) { return x ? sprintf("%.*f", library ~ /^asap7/ ? 1 : 0, x) : "" }
+function most(i, height) { return (i in bound && array(i, height) ? "at least " : "") cell(array(i, height)) }
+function add(list, what) { return list (list == "" ? "" : "; ") what }
 END {
-  print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | line | encoder | output | array, um2 a PE |\n|---|---|---|---|---|---|---|---|---|"
-  for (i = 1; i <= rows; i++) if (label[i] == "NVFP4") base = i
-  for (i = 1; i <= rows; i++) {
-    r = i == base ? "1" : ""
-    if (i != base && (i in kl) && (base in kl)) { ratio(i, base); r = sprintf("%.3f [%.3f, %.3f]", value, low, high) }
-    printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", label[i], bits[i],
-      (i in kl) ? sprintf("%.4f [%.4f, %.4f]", kl[i], kl_low[i], kl_high[i]) : pilot[i] != "" ? pilot[i] " (pilot)" : "",
-      r, cell(pes(i)), cell(line(i)), cell(encode(i)), cell(output(i)), (i in bound && array(i) ? "at least " : "") cell(array(i))
-    slow("PE", pe[i]); slow("output", lane[i])
-    if (!(i in kl)) no_kl = no_kl (no_kl ? "; " : "") label[i]
-    if (!array(i)) no_area = no_area (no_area ? "; " : "") label[i]
+  if (points) {
+    for (i = 1; i <= rows; i++)
+      if (array(i, points) && ("smollm2", variant[i]) in kl)
+        printf "%s|%.2f|%s|%s|%s\n", (i in bound ? ">" : "") label[i], array(i, points) / 16, kl["smollm2", variant[i]],
+          kl_low["smollm2", variant[i]], kl_high["smollm2", variant[i]]
+    exit
   }
-  period = slowest["PE"]
-  for (kind in slowest) if (slowest[kind] > period) period = slowest[kind]
-  printf "\n%s; every part meets %.2f ns: PEs %.2f, encoders %.2f, the combine lane %.2f (netlists of smallest area, OpenSTA). At least: a part of the encoder is not built.\n",
-    library, period, slowest["PE"], slowest["encoder"], slowest["output"]
-  if (no_kl) print "\n**KL not measured yet**, so no verdict: " no_kl "."
-  if (no_area) print "\n**Area not measured, or not built**: " no_area "."
-  print "\n| row | beats | is beaten by | no verdict against (what it lacks to win) |\n|---|---|---|---|"
+  heights = split("32 16 8", height, " ")
+  for (i = 1; i <= rows; i++) if (label[i] == "NVFP4") base = i
+  print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | line | encoder | output | 32 rows | 16 rows | 8 rows | KL, tiny-llama, to NVFP4 | constant scale, to token2 |"
+  print "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
   for (i = 1; i <= rows; i++) {
-    wins = loses = open = ""
-    for (j = 1; j <= rows; j++) {
-      if (i == j) continue
-      mine = lacks(i, j)
-      if (mine == "") wins = wins (wins ? "; " : "") label[j]
-      else if (lacks(j, i) == "") loses = loses (loses ? "; " : "") label[j]
-      else if (label[j] ~ /^(NVFP4|NVINT4, Hadamard 16|NVINT5|INT6 per token|INT8 per token)$/)
-        open = open (open ? "; " : "") label[j] ":" mine
+    v = variant[i]; constant = v
+    sub(/act-scale=token2/, "act-scale=static", constant)
+    printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", label[i], bits[v],
+      (("smollm2", v) in kl) ? sprintf("%.4f [%.4f, %.4f]", kl["smollm2", v], kl_low["smollm2", v], kl_high["smollm2", v]) : "",
+      shown("smollm2", v, variant[base]), cell(pes(i)), cell(line(i, 32)), cell(encode(i, 32)), cell(output(i)),
+      most(i, 32), most(i, 16), most(i, 8), shown("tiny", v, variant[base]), constant == v ? "" : shown("smollm2", constant, v)
+    slow("PE", pe[i]); slow("output", lane[i])
+    if (!(("smollm2", v) in kl) || !(("tiny", v) in kl)) no_kl = add(no_kl, label[i])
+    if (!array(i, 32)) no_area = add(no_area, label[i])
+  }
+  printf "\n%s: slowest PE %.2f ns, encoder %.2f, combine lane %.2f (netlists of smallest area, OpenSTA).\n", library, slowest["PE"],
+    slowest["encoder"], slowest["output"]
+  if (no_kl) print "\n**KL not measured**, so no verdict: " no_kl "."
+  if (no_area) print "\n**Area not measured, or not built**, so no verdict: " no_area "."
+  for (h = 1; h <= heights; h++) {
+    printf "\n| %d rows | beats | is beaten by | ties with | better KL for more area or bits |\n|---|---|---|---|---|\n", height[h]
+    for (i = 1; i <= rows; i++) {
+      wins = loses = ties = trades = ""; some = 0
+      for (j = 1; j <= rows; j++) {
+        if (i == j) continue
+        v = judge(i, j, height[h])
+        some = some || v != "?"
+        if (v == "beats") wins = add(wins, label[j])
+        if (v == "loses") loses = add(loses, label[j])
+        if (v == "tie") ties = add(ties, label[j])
+        if (v == "trade" && by_kl(i, j) == 1) trades = add(trades, label[j])
+      }
+      if (some) printf "| %s | %s | %s | %s | %s |\n", label[i], wins, loses, ties, trades
     }
-    printf "| %s | %s | %s | %s |\n", label[i], wins, loses, open
   }
 }

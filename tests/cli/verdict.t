@@ -1,64 +1,89 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# The page of reports/formats/RULE.md from numbers alone: what beats what, what is missing, an area that is a lower
-# bound; and that the committed page is what its rows and areas say.
+# The page of reports/formats/RULE.md from numbers alone: what beats what, ties and trades said to be such, shapes of the
+# array, rotations, an area that is a lower bound, two models that must agree; and that the committed page and its cycles
+# are what rows, areas, losses and the program say.
 . "$(dirname "$0")/lib.sh"
 
-# PE 1000; array of 1 x 1: a line of 320; encoders of 320 and 3200; combine 0, no bits.
+# PE 1000; array of 1 x 1: 1320; a column 128, so that a row has 192 of its own; encoders of 320 and 3200; combine 0, no bits.
 cat >"$W/area" <<'CSV'
 # test
 array_p,lib,1320,,.5
 enc_big,lib,3200,1.5,.5
 enc_small,lib,320,1.5,.5
+turn,lib,1600,1.5,.5
 lane,lib,256,3,.5
 nand2,lib,1,,
 pe_p,lib,1000,2,.5
+pe_nvint4_a_fixed,lib,700,2,.5
 pe_b32,lib,2000,2,.5
 array_b32,lib,2640,,.5
+array_nvint4_a,lib,1,,.5
+CSV
+cat >"$W/more" <<'CSV'
+# test
+array_nvint4_a,lib,800,,.5
+array_nvint4_a_1x2,lib,1628,,.5
 CSV
 cat >"$W/rows" <<'TXT'
-# label | variant | bits | pilot | PE, array | encoder | lane, bits
-NVFP4 | base | 4.5 | | pe_p array_p | enc_small | lane 8
-better | half | 4.5 | | pe_p array_p | enc_small | lane 8
-larger | half | 4.5 | | pe_p array_p | enc_big | lane 8
-more bits | fat | 5 | | pe_p array_p | enc_small | lane 8
-unknown | absent | 4.5 | .1 | pe_p array_p | enc_small | lane 8
-bounded | half | 4.5 | | pe_p array_p | enc_small ? | lane 8
-not built | half | 4.5 | | pe_x array_p | enc_small | lane 8
-half a PE | half | 4.5 | | pe_b32 array_b32 | 2*enc_small -enc_small | lane 16
+# label | variant | PE, array | encoder | lane, bits
+NVFP4 | base | pe_p array_p | enc_small | lane 8
+better | half | pe_p array_p | enc_small | lane 8
+larger | half | pe_p array_p | enc_big | lane 8
+turned | half | pe_p array_p | enc_small turn | lane 8
+more bits | fat | pe_p array_p | enc_small | lane 8
+unknown | absent | pe_p array_p | enc_small | lane 8
+bounded | half | pe_p array_p | enc_small ? | lane 8
+not built | half | ? ? | ? | lane 8
+half a PE | half | pe_b32 array_b32 | 2*enc_small -enc_small | lane 16
+one model | single | pe_p array_p | enc_small | lane 8
 TXT
-printf '# kl\nvariant,act_bits\n' >"$W/kl"
-row() { echo "$1,$2,,,,,$3,$3,$3,,,,,,$4" >>"$W/kl"; }
-row base 4.5 .2 ".20 .21 .19 .20"
-row half 4.5 .1 ".10 .11 .09 .10"
-row fat 5 .1 ".10 .11 .09 .10"
-awk -v library=lib -f "$ROOT/reports/formats/verdict.awk" "$W/area" "$W/rows" "$W/kl" >"$W.out"
+for model in smollm2 tiny; do printf '# kl\nvariant,act_bits\n' >"$W/$model"; done
+row() { # VARIANT BITS "KL ..." ["KL ..."]: of either model
+  local kl=$3
+  for model in smollm2 tiny; do echo "$1,$2,,,,,.1,.1,.1,,,,,,$kl" >>"$W/$model"; kl=${4:-$3}; done
+}
+row base 4.5 ".20 .21 .19 .20"
+row half 4.5 ".10 .11 .09 .10"
+row fat 5 ".10 .11 .09 .10"
+row single 4.5 ".10 .11 .09 .10" ".20 .22 .18 .20"
+page() { awk "$@" -v library=lib -f "$ROOT/reports/formats/verdict.awk" "$W/area" "$W/more" "$W/rows" "$W/smollm2" "$W/tiny"; }
+page >"$W.out"
 ok "the page is made" [ $? = 0 ]
-line() { grep "^| $1 |" "$W.out" | tail -1; } # of the second table
-cells() { ok "$1: $2" test "$(grep "^| $1 |" "$W.out" | head -1 | cut -d'|' -f"$2" | tr -d ' ')" = "$3"; }
+cells() { ok "$1, $2: $3" test "$(grep "^| $1 |" "$W.out" | head -1 | cut -d'|' -f"$2" | tr -d ' ')" = "$3"; }
 cells NVFP4 6 1000
-cells NVFP4 7 10
-cells NVFP4 8 10
-cells NVFP4 9 17
+cells NVFP4 7 10   # 192 / 32 and 128 / 32
+cells NVFP4 8 10   # 320 / 32
+cells NVFP4 9 17   # 1 and two NAND2 for each of 8 bits
 cells NVFP4 10 1037
-cells "half a PE" 10 1047
-ok "half the KL, no more bits, no more area: beats" grep -q '^| better | NVFP4' <(line better)
-ok "the other side says so" grep -q '^| NVFP4 |.*| better; half a PE |' <(line NVFP4)
-ok "more area is no win" grep -q '^| larger |  |.*| NVFP4: area |' <(line larger)
-ok "more bits are none" grep -q '| NVFP4: bits |' <(line "more bits")
-ok "no KL, no verdict" grep -q '| NVFP4: KL? |' <(line unknown)
-ok "a lower bound wins nothing" grep -q '^| bounded |  |.*| NVFP4: area? |' <(line bounded)
-ok "a PE that is not there neither" grep -q '| NVFP4: area? |' <(line "not built")
-ok "within 1 % counts as equal" grep -q '^| half a PE | NVFP4' <(line "half a PE")
-ok "rows without KL are named" grep -q '^\*\*KL not measured yet.*: unknown\.' "$W.out"
-ok "rows without area are named" grep -q '^\*\*Area not measured, or not built\*\*: not built\.' "$W.out"
-ok "the period is that of the slowest part" grep -q 'every part meets 3.00 ns' "$W.out"
+cells NVFP4 11 1033 # 16 rows: 192 / 64, 128 / 16, 320 / 64, 17
+cells NVFP4 12 1037 # 8 rows: 192 / 128, 128 / 8, 320 / 128, 17
+cells turned 10 1087
+cells "half a PE" 10 1043 # 384 / 32, 128 / 32, 320 / 32, 17
+cells better 5 "0.499[0.467,0.533]"
+at() { awk -v h="| $1 rows |" -v l="| $2 |" -F' *[|] *' 'index($0, h) == 1 {on = 1} on && index($0, l) == 1 {print $'"$3"'; exit}' "$W.out"; }
+has() { [[ "; $(at "$1" "$2" "$3");" == *"; $4;"* ]]; }
+ok "half the KL, no more bits, no more area: beats" has 32 better 3 NVFP4
+ok "the other side says so" has 32 NVFP4 4 better
+ok "equal in all is a tie" has 32 better 5 "half a PE"
+ok "both ways" has 32 "half a PE" 5 better
+ok "more area for a better KL is a trade" has 32 larger 6 NVFP4
+ok "and no win" [ -z "$(at 32 larger 3)" ]
+ok "fewer rows share an encoder among more columns" has 8 turned 6 NVFP4
+ok "more bits are a trade" has 32 "more bits" 6 NVFP4
+ok "a lower bound wins nothing" [ -z "$(at 32 bounded 3)$(at 32 bounded 5)" ]
+ok "a better KL on one model of two is a tie in KL" has 32 "one model" 5 NVFP4
+ok "no KL, no verdict" grep -q '^\*\*KL not measured\*\*.*: unknown\.' "$W.out"
+ok "no area, no verdict" grep -q '^\*\*Area not measured, or not built\*\*.*: not built\.' "$W.out"
+ok "neither has a line in the tables of verdicts" [ "$(grep -c '^| unknown \|^| not built ' "$W.out")" = 2 ]
+ok "the slowest parts are named" grep -q 'slowest PE 2.00 ns, encoder 1.50, combine lane 3.00' "$W.out"
+page -v points=16 >"$W.out"
+ok "points of the picture: um2 a product" grep -q '^NVFP4|64.56|.1|.1|.1$' "$W.out"
+ok "lower bounds are marked" grep -q '^>bounded|' "$W.out"
 
 cd "$ROOT" || exit 1
-for library in $(sed 1d reports/area/scaled.csv | cut -d, -f2 | uniq); do
-  awk -v library="$library" -f reports/formats/verdict.awk reports/area/scaled.csv reports/formats/verdict.txt \
-    reports/accuracy/smollm2.csv
-done >"$W.out"
-ok "verdict.md is what its inputs say (make verdict)" cmp <(grep '^[|*]' "$W.out") \
-  <(grep '^[|*]' reports/formats/verdict.md)
+reports/formats/verdict_page.sh >"$W.out"
+ok "verdict.md is what its inputs say (make verdict)" cmp "$W.out" <(sed 1d reports/formats/verdict.md)
+reports/formats/verdict.sh cycles "$SQSIM" >"$W.out"
+ok "its cycles are what the program says" cmp "$W.out" reports/formats/verdict_cycles.md
 finish

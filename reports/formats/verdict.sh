@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What `make verdict` measures beside KL, and does not measure again (RULE.md):
+#   verdict.sh areas SQSIM CSV LIBERTY...   units that scaled.csv lacks, lines "unit,library,um2,path_ns,flops" appended to CSV
+#   verdict.sh cycles SQSIM                 a table of cycles of the rows of verdict.txt, on arrays of 16384 products a cycle
+set -euo pipefail
+what=$1 sqsim=$(readlink -f "$2")
+here=$(dirname "$(readlink -f "$0")")
+export SQSIM_HOME=${SQSIM_HOME:-$(readlink -f "$here/../..")}
+
+# Units of verdict.txt whose RTL is newer than scaled.csv, or which it does not have.
+one="--rows 1 --cols 1 --keep-parts"
+units="pe_nvfp4_a_fixed;array_nvfp4_a $one;pe_nvint4_a_fixed;array_nvint4_a $one
+array_nvint4_a_1x2 --block array_nvint4_a --rows 1 --cols 2 --keep-parts
+pe_own_e4m3_a_b32k1_fixed;array_own_e4m3_a_b32k1 $one;act_scale_mxfp4;pe_mxfp4_a_b32;array_mxfp4_a_b32 $one
+pe_nvint5_a_fixed;array_nvint5_a $one;pe_own_e4m3_a_b32k2_fixed;array_own_e4m3_a_b32k2 $one
+pe_split_e4m3_a_k2_fixed;array_split_e4m3_a_k2 $one;hadamard_16"
+
+areas() { # CSV LIBERTY...; osu018 stands for the library of the program
+  local csv=$1 file name unit options; shift
+  [ -f "$csv" ] || echo "# make verdict: unit,library,um2,path_ns,flops" >"$csv"
+  for file; do
+    name=$(basename "$file") name=${name%%[_.]*}
+    tr ';' '\n' <<<"$units" | while read -r unit options; do
+      grep -q "^$unit,$name," "$csv" && continue
+      [[ $options == *--block* ]] || options="--block $unit $options"
+      [ "$name" = osu018 ] || options+=" --liberty $file"
+      "$sqsim" area $options --json </dev/null | sed -n \
+        "s/^{\"block\":.*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"sequential_share\":\([^,]*\),.*/$unit,$name,\1,\2,\3/;s/,null/,/;/^[a-z]/p" >>"$csv"
+    done
+  done
+}
+
+# The machine's PE has the lanes of the PE in verdict.txt: 16 weights a cycle, or 32 in half as many columns.
+machine() { # ROWS COLS CORES LOW_LANES HIGH_LANES
+  sed "s/^cores: .*/cores: $3/; s/^  rows: .*/  rows: $1/; s/^  cols: .*/  cols: $2/; s/low_lanes: .*/low_lanes: $4/
+    s/high_lanes: .*/high_lanes: $5/; s/act_bits: .*/act_bits: 4/" "$SQSIM_HOME/sim/machines/server64.yaml"
+}
+cycles() {
+  local file label variant pe options word k width lanes shape phase
+  file=$(mktemp --suffix=.yaml)
+  trap "rm -f '$file'" EXIT
+  echo "| activations in | 32 rows, prefill | decode | 16 rows, prefill | decode | 8 rows, prefill | decode |"
+  echo "|---|---|---|---|---|---|---|"
+  grep -v '^#' "$here/verdict.txt" | sed 's/ *| */|/g' | while IFS='|' read -r label variant pe _; do
+    [ "$pe" != "? ?" ] && [[ $variant == *act-scale=token2* || $variant == mx* ]] || continue
+    options=(--format "${variant%% *}") k=1 width=16 lanes=16
+    for word in ${variant#* }; do
+      case $word in act-scale=* | scale-by=* | rotate=*) ;; *) options+=("--${word%%=*}" "${word#*=}") ;; esac
+      case $word in high-per-bank=*) k=${word#*=} ;; esac
+    done
+    [[ $pe != *b32* ]] || width=32
+    lanes=$width
+    [[ $variant != nvint5* ]] || lanes=20 # 16 products of 5 x 4 bits
+    printf '| %s |' "$label"
+    for shape in "32 32 64" "16 64 64" "8 64 128"; do
+      set -- $shape
+      machine "$1" $(($2 * 16 / width)) "$3" "$lanes" "$k" >"$file"
+      for phase in prefill_2048 decode_1; do
+        printf ' %s |' "$("$sqsim" run --machine "$file" --workload "$SQSIM_HOME/traces/workloads/llama-3-8b_$phase.csv" \
+          "${options[@]}" --json | tail -1 | grep -o '"cycles":[0-9]*' | cut -d: -f2)"
+      done
+    done
+    echo
+  done
+}
+shift 2
+"$what" "$@"
