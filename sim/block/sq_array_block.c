@@ -92,6 +92,7 @@ static void ports(const unsigned *v, struct sq_ports *p)
     *p = (struct sq_ports){
         .stream = {{"in", 5}},
         .has_last = true,
+        .macs = (double)pes * v[BANKS] * c.bank,
         .n_in = 5,
         .n_out = 3,
         .in = {{"last", 1, 1, true},

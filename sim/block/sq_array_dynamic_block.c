@@ -22,6 +22,7 @@ static void ports(const unsigned *v, struct sq_ports *p)
     const size_t beat = (size_t)v[BANKS] * v[BANK];
     *p = (struct sq_ports){.stream = {{"in", 3}},
                            .has_last = true,
+                           .macs = (double)v[ROWS] * v[COLS] * (double)beat,
                            .n_in = 3,
                            .n_out = 1,
                            .in = {{"last", 1, 1, true},

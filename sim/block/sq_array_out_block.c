@@ -43,6 +43,7 @@ static void ports_of(const struct parts *s, struct sq_ports *p)
     const size_t n = s->ports.n_in;
     *p = (struct sq_ports){.stream = {{"in", n}, {"scale", SQ_OUTPUT_SCALE_FIELDS}},
                            .n_in = n + SQ_OUTPUT_SCALE_FIELDS,
+                           .macs = s->ports.macs,
                            .n_out = 1 + s->has_error,
                            .out = {sq_output_field(&s->c), {"error", 1, 1, true}},
                            .records = GROUPS_MAX * BEATS_MAX,

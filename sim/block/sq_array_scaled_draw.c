@@ -34,6 +34,7 @@ void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
     *p = (struct sq_ports){
         .stream = {{"in", 7}},
         .has_last = true,
+        .macs = (double)pes * (double)bank,
         .n_in = 7,
         .n_out = 4,
         .in = {{"last", 1, 1, true},

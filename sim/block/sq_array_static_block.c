@@ -21,6 +21,7 @@ static void ports(const unsigned *v, struct sq_ports *p)
     *p = (struct sq_ports){
         .stream = {{"in", 4}},
         .has_last = true,
+        .macs = (double)pes * v[BANKS] * v[BANK],
         .n_in = 4,
         .n_out = 2,
         .in = {{"last", 1, 1, true},

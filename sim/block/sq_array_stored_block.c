@@ -25,6 +25,8 @@ static void ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t beat = (size_t)v[BANKS] * v[BANK];
     *p = (struct sq_ports){.stream = {{"in", 3}, {"weight", 1}},
+                           .macs = (double)v[ROWS] * v[COLS] * (double)beat,
+                           .mac_stream = 1,
                            .n_in = 4,
                            .n_out = 1,
                            .in = {{"last", 1, 1, true},

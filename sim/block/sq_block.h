@@ -51,6 +51,10 @@ struct sq_ports {
     uint64_t n_all;          // > 0: so many groups are all there are (SQ_STIMULUS_ALL)
     bool has_last;           // field 0 is set with the last beat of a group of 1 to 24
     bool has_jobs;           // stream 0 carries jobs, which are not counted as beats
+    // Of a block that multiplies matrices: elements of K times rows times columns that a beat of stream
+    // mac_stream stands for, zeros and elements that the format leaves out among them; 0: none.
+    double macs;
+    unsigned mac_stream;
 };
 
 struct sq_point {
@@ -162,6 +166,10 @@ struct sq_block {
     void (*draw_group)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len);
     enum sq_status (*draw_case)(struct sq_case *c, struct sq_rng *rng, struct sq_error *err);
+    // Of a block with draw_case: *c, zero but for block, point and seed, gets n_groups groups of legal
+    // operands drawn uniformly, streams free. NULL: those of draw_case are all there are.
+    enum sq_status (*draw_uniform)(struct sq_case *c, size_t n_groups, struct sq_rng *rng,
+                                   struct sq_error *err);
     // Cases that every campaign begins with, whatever its seed: the ends of ranges that random ones
     // do not come near. Number 0..n_directed-1; the case is all zero but for its block, point and
     // seeds.

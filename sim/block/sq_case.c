@@ -25,6 +25,27 @@ void sq_case_free(struct sq_case *c)
     c->beats = NULL;
 }
 
+enum sq_status sq_case_append(struct sq_case *c, const struct sq_case *more, struct sq_error *err)
+{
+    const struct sq_ports p = sq_ports_of(c->block, c->point->value);
+    const size_t len = sq_field_offset(p.in, p.n_in);
+    void *lens = realloc(c->len, (c->n_groups + more->n_groups) * sizeof *c->len);
+    if (lens)
+        c->len = lens;
+    void *beats = realloc(c->beats, (c->n_beats + more->n_beats) * len * sizeof *c->beats);
+    if (beats)
+        c->beats = beats;
+    if (!lens || !beats)
+        return SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu beats",
+                       c->n_beats + more->n_beats);
+    memcpy(c->len + c->n_groups, more->len, more->n_groups * sizeof *c->len);
+    memcpy(c->beats + c->n_beats * len, more->beats, more->n_beats * len * sizeof *c->beats);
+    c->n_groups += more->n_groups;
+    c->n_beats += more->n_beats;
+    c->max_outputs = more->max_outputs > c->max_outputs ? more->max_outputs : c->max_outputs;
+    return SQ_OK;
+}
+
 size_t sq_case_records(const struct sq_case *c, size_t g)
 {
     uint32_t n = 0;

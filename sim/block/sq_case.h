@@ -32,6 +32,10 @@ struct sq_case {
 enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err);
 void sq_case_free(struct sq_case *c);
 
+// The groups of `more` behind those of *c, of the same block and point; neither comes over and over
+// (wrap). SQ_ERR_MEMORY.
+enum sq_status sq_case_append(struct sq_case *c, const struct sq_case *more, struct sq_error *err);
+
 // Records of group g: its longest stream.
 size_t sq_case_records(const struct sq_case *c, size_t g);
 

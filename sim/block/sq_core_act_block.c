@@ -108,6 +108,8 @@ static void ports(const unsigned *v, struct sq_ports *p)
     const size_t outputs = outputs_max(v);
     *p = (struct sq_ports){
         .stream = {{"in", 5}, {"weight", 1}, {"job", 2}},
+        .macs = (double)rows * (double)cols * v[BANK] / low_steps(v),
+        .mac_stream = 1,
         .n_in = 8,
         .n_out = 2,
         .in = {{"last", 1, 1, true},

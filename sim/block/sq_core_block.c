@@ -78,6 +78,8 @@ static void ports(const unsigned *v, struct sq_ports *p)
     *p = (struct sq_ports){
         .stream = {{"job", 2}, {"act", 1}, {"lo", 1}, {"hi", 1}},
         .has_jobs = true,
+        .macs = (double)tile * g->bank / l.low_steps,
+        .mac_stream = ACT,
         .n_in = 5,
         .n_out = 3,
         .n_status = 3,
@@ -207,6 +209,29 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     const enum sq_status status =
         sq_core_jobs(c, s.job, s.n_jobs, &o, s.max_cycles > 0 ? s.n_banks : 0, err);
     sq_core_stimulus_free(&s);
+    return status;
+}
+
+enum { UNIFORM_BANKS = 8 }; // of a job
+
+static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq_rng *rng,
+                                   struct sq_error *err)
+{
+    struct sq_core_config config;
+    struct sq_core_stimulus s;
+    sq_core_get(c->point->value, &config);
+    struct sq_job *job = calloc(n_groups, sizeof *job);
+    enum sq_status status =
+        job ? sq_core_draw_banks(&config, n_groups * UNIFORM_BANKS, rng, &s, err)
+            : SQ_FAIL(err, SQ_ERR_MEMORY, "out of memory for %zu jobs", n_groups);
+    if (status == SQ_OK) {
+        const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
+        for (size_t i = 0; i < n_groups; i++)
+            job[i] = (struct sq_job){UNIFORM_BANKS, 1};
+        status = sq_core_jobs(c, job, n_groups, &o, 0, err);
+        sq_core_stimulus_free(&s);
+    }
+    free(job);
     return status;
 }
 
@@ -488,6 +513,7 @@ const struct sq_block sq_core_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
+    .draw_uniform = draw_uniform,
     .n_directed = SQ_CORE_N_DIRECTED,
     .draw_directed = sq_core_draw_directed,
     .limit = sq_core_limit,

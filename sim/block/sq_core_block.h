@@ -59,6 +59,10 @@ struct sq_core_stimulus {
 };
 enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *rng,
                             struct sq_core_stimulus *s, struct sq_error *err);
+// Legal operands of n banks, drawn uniformly; jobs and stalls stay zero.
+enum sq_status sq_core_draw_banks(const struct sq_core_config *config, uint64_t n,
+                                  struct sq_rng *rng, struct sq_core_stimulus *s,
+                                  struct sq_error *err);
 void sq_core_stimulus_free(struct sq_core_stimulus *s);
 
 // The ends of the ranges of sq_core: `limit` and `draw_directed` of struct sq_block.

@@ -171,6 +171,15 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     return SQ_OK;
 }
 
+static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq_rng *rng,
+                                   struct sq_error *err)
+{
+    struct sq_case core = *c;
+    core.block = &sq_core_block;
+    SQ_TRY(sq_core_block.draw_uniform(&core, n_groups, rng, err));
+    return draw_out(c, &core, SQ_STIMULUS_UNIFORM + 1, rng, err);
+}
+
 // The core's sums at both ends of their range, and of every size, which binary32 has to round: with
 // scales as encoders write them, so that no output is infinite. Then many tiles while one side is
 // long in coming, and banks of a wrong number of mask codes.
@@ -354,6 +363,7 @@ const struct sq_block sq_core_out_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
+    .draw_uniform = draw_uniform,
     .n_directed = MASKS + 1,
     .draw_directed = draw_directed,
     .golden = golden,

@@ -223,10 +223,6 @@ enum { ENDLESS_BANKS = 50 }; // operands of an endless job
 static enum sq_status alloc_operands(const struct sq_core_config *g, struct sq_core_stimulus *s,
                                      struct sq_error *err)
 {
-    uint64_t n = 0;
-    for (unsigned i = 0; i < s->n_jobs; i++)
-        n += (uint64_t)s->job[i].groups * s->job[i].group_banks;
-    s->n_banks = s->max_cycles > 0 ? ENDLESS_BANKS : n;
     s->act = calloc(s->n_banks, (size_t)g->rows * g->bank);
     s->lo = calloc(s->n_banks, (size_t)g->cols * g->bank);
     s->hi = calloc(s->n_banks, (size_t)g->cols * g->high_per_bank);
@@ -248,7 +244,19 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *
     s->job_gap = sq_rng_below(r, 2) ? sq_rng_below(r, 6) : 0;
     if (sq_rng_below(r, 6) == 0)
         random_endless(r, s);
+    for (unsigned i = 0; i < s->n_jobs; i++)
+        s->n_banks += (uint64_t)s->job[i].groups * s->job[i].group_banks;
+    s->n_banks = s->max_cycles > 0 ? ENDLESS_BANKS : s->n_banks;
     SQ_TRY(alloc_operands(config, s, err));
     draw_operands(r, config, s);
+    return SQ_OK;
+}
+
+enum sq_status sq_core_draw_banks(const struct sq_core_config *config, uint64_t n, struct sq_rng *r,
+                                  struct sq_core_stimulus *s, struct sq_error *err)
+{
+    *s = (struct sq_core_stimulus){.n_banks = n};
+    SQ_TRY(alloc_operands(config, s, err));
+    random_operands(r, UNIFORM, config, s);
     return SQ_OK;
 }

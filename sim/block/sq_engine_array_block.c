@@ -55,6 +55,8 @@ static void ports_of(const struct parts *s, struct sq_ports *p)
     const size_t words = (size_t)s->c.rows * s->c.cols / s->c.port_len, n = s->operands;
     struct sq_field scale[SQ_OUTPUT_SCALE_FIELDS];
     *p = (struct sq_ports){.stream = {{"job", JOB_FIELDS}},
+                           .macs = s->ports.macs,
+                           .mac_stream = ONE_SIDE,
                            .n_in = JOB_FIELDS + n + SQ_OUTPUT_SCALE_FIELDS - 1,
                            .in = {{"beats", 1, JOB_BITS, true},
                                   {"groups", 1, JOB_BITS, true},

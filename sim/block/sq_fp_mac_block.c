@@ -27,6 +27,7 @@ static void ports(const unsigned *v, struct sq_ports *p)
 {
     const unsigned width = width_of(v);
     *p = (struct sq_ports){.stream = {{"in", 4}},
+                           .macs = v[LANES],
                            .n_in = 4,
                            .n_out = 1,
                            .in = {{"end", 1, 1, true},

@@ -21,26 +21,51 @@ static void ports(const unsigned *v, struct sq_ports *p)
                                    {"error", 1, 1, true}}};
 }
 
-static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+// A beat for each bank.
+static enum sq_status put_banks(struct sq_case *c, const struct sq_core_config *config,
+                                const struct sq_core_stimulus *s, struct sq_error *err)
 {
-    struct sq_core_config config;
-    struct sq_core_stimulus s;
-    sq_core_get(c->point->value, &config);
-    config.cols = 1;
-    SQ_TRY(sq_core_draw(&config, rng, &s, err));
-    c->stall[0] = s.stall[0];
-    c->stall[SQ_SINK] = s.stall[3];
-    c->n_groups = c->n_beats = s.n_banks;
-    const size_t bank = config.bank, acts = config.rows * bank;
-    const enum sq_status status = sq_case_alloc(c, err);
-    for (size_t g = 0; status == SQ_OK && g < c->n_groups; g++) {
+    const size_t bank = config->bank, acts = config->rows * bank;
+    c->n_groups = c->n_beats = s->n_banks;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const beat = c->beats + g * (bank + acts);
         c->len[g][0] = 1;
         for (size_t i = 0; i < bank; i++)
-            beat[i] = s.lo[g * bank + i];
+            beat[i] = s->lo[g * bank + i];
         for (size_t i = 0; i < acts; i++)
-            beat[bank + i] = s.act[g * acts + i];
+            beat[bank + i] = s->act[g * acts + i];
     }
+    return SQ_OK;
+}
+
+static struct sq_core_config config_of(const struct sq_case *c)
+{
+    struct sq_core_config config;
+    sq_core_get(c->point->value, &config);
+    config.cols = 1;
+    return config;
+}
+
+static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    const struct sq_core_config config = config_of(c);
+    struct sq_core_stimulus s;
+    SQ_TRY(sq_core_draw(&config, rng, &s, err));
+    c->stall[0] = s.stall[0];
+    c->stall[SQ_SINK] = s.stall[3];
+    const enum sq_status status = put_banks(c, &config, &s, err);
+    sq_core_stimulus_free(&s);
+    return status;
+}
+
+static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq_rng *rng,
+                                   struct sq_error *err)
+{
+    const struct sq_core_config config = config_of(c);
+    struct sq_core_stimulus s;
+    SQ_TRY(sq_core_draw_banks(&config, n_groups, rng, &s, err));
+    const enum sq_status status = put_banks(c, &config, &s, err);
     sq_core_stimulus_free(&s);
     return status;
 }
@@ -118,6 +143,7 @@ const struct sq_block sq_gather_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_case = draw_case,
+    .draw_uniform = draw_uniform,
     .n_directed = 1,
     .draw_directed = draw_directed,
     .golden = golden,

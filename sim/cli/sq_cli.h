@@ -38,6 +38,7 @@ int sq_cmd_explain(int argc, char **argv);
 int sq_cmd_schedule(int argc, char **argv);
 int sq_cmd_workload(int argc, char **argv);
 int sq_cmd_area(int argc, char **argv);
+int sq_cmd_energy(int argc, char **argv);
 int sq_cmd_sweep(int argc, char **argv);
 int sq_cmd_report(int argc, char **argv);
 int sq_cmd_compare_runs(int argc, char **argv);

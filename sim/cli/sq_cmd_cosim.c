@@ -113,12 +113,6 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_ARGUMENT("MODEL", LIST(file, n_files)),
     SQ_CLI_END};
 
-// Core or format options were given.
-static bool has_point_options(const struct sq_cosim_args *in)
-{
-    return in->core.given || in->options.is_format_given || in->options.given.n > 0;
-}
-
 // Positional files: several are traces, one is a trace or a model.
 static void sort_files(struct sq_cosim_args *in)
 {
@@ -134,22 +128,22 @@ static enum sq_status check_trace(const struct sq_cosim_args *in)
 {
     struct sq_cosim_args sizes = *in;
     sizes.core.given = false;
-    const char *option = in->has_block               ? "--block"
-                         : in->n_wanted > 0          ? "--point"
-                         : in->n_parameters > 0      ? "--parameter"
-                         : in->is_model              ? "--layers"
-                         : in->source.tokens         ? "--tokens"
-                         : in->source.text           ? "--text"
-                         : in->calib                 ? "--calib"
-                         : in->weights               ? "--weights"
-                         : in->layer                 ? "--layer"
-                         : in->is_list               ? "--list"
-                         : in->has_case              ? "--case"
-                         : in->waves                 ? "--waves"
-                         : in->coverage              ? "--coverage"
-                         : in->n_mutants > 0         ? "--mutants"
-                         : has_point_options(&sizes) ? "a format option"
-                                                     : NULL;
+    const char *option = in->has_block                  ? "--block"
+                         : in->n_wanted > 0             ? "--point"
+                         : in->n_parameters > 0         ? "--parameter"
+                         : in->is_model                 ? "--layers"
+                         : in->source.tokens            ? "--tokens"
+                         : in->source.text              ? "--text"
+                         : in->calib                    ? "--calib"
+                         : in->weights                  ? "--weights"
+                         : in->layer                    ? "--layer"
+                         : in->is_list                  ? "--list"
+                         : in->has_case                 ? "--case"
+                         : in->waves                    ? "--waves"
+                         : in->coverage                 ? "--coverage"
+                         : in->n_mutants > 0            ? "--mutants"
+                         : sq_cosim_has_options(&sizes) ? "a format option"
+                                                        : NULL;
     if (!option)
         return SQ_OK;
     return SQ_FAIL(in->err, SQ_ERR_ARG,
@@ -203,66 +197,6 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
     if (in->n_mutants > 0 && in->n_wanted != 1)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--mutants = %u with %zu of --point, need one point",
                        in->n_mutants, in->n_wanted);
-    return SQ_OK;
-}
-
-// Without core options, one that builds in seconds.
-static void small_core(struct sq_cosim_args *in)
-{
-    if (in->core.given)
-        return;
-    in->core.config.rows = 2;
-    in->core.config.cols = 4;
-}
-
-// Random operands are in the banks of sq_w; everything else of a format is of layers.
-static enum sq_status check_banks(const struct sq_cosim_args *in)
-{
-    static const char *const banks[] = {"high-bits", "low-bits", "bank",
-                                        "sparsity",  "group",    "act-bits"};
-    const struct sq_given *given = &in->options.given;
-    if (in->options.is_all || in->options.format != sq_formats[0])
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--format = %s needs --layers, a point is of %s",
-                       in->options.is_all ? "all" : in->options.format->name, sq_formats[0]->name);
-    for (size_t i = 0; i < given->n; i++) {
-        bool is_bank = false;
-        for (size_t j = 0; j < sizeof banks / sizeof banks[0]; j++)
-            is_bank = is_bank || strcmp(given->option[i].name, banks[j]) == 0;
-        if (strcmp(given->option[i].name, "high-per-bank") == 0)
-            return SQ_FAIL(
-                in->err, SQ_ERR_ARG,
-                "--high-per-bank of the core follows from --sparsity: did you mean that?");
-        if (!is_bank)
-            return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s needs --layers", given->option[i].name);
-    }
-    return SQ_OK;
-}
-
-// Core or format options describe one point of their own.
-static enum sq_status custom_point(struct sq_cosim_args *in)
-{
-    struct sq_core_config config;
-    struct sq_recipe r;
-    if (in->n_parameters > 0)
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--parameter = %.40s of %s, which has core options",
-                       in->parameter[0], in->block->name);
-    SQ_TRY(check_banks(in));
-    if (in->n_wanted > 0)
-        SQ_TRY(sq_cosim_choose_points(in));
-    if (!has_point_options(in) && (in->n_points > 0 || !in->is_trace))
-        return SQ_OK;
-    if (in->n_points > 0)
-        return SQ_FAIL(
-            in->err, SQ_ERR_ARG,
-            "--point names a point of the table, core and format options describe another");
-    small_core(in);
-    SQ_TRY(sq_cli_recipe(&in->options, &r, in->err));
-    const struct sq_cli_banks f = {.format = sq_recipe_banks(&r),
-                                   .act_bits = sq_recipe_act_bits(&r)};
-    SQ_TRY(sq_cli_core_config(&in->core, &f, &config, in->err));
-    in->points[0] = (struct sq_point){.name = "custom"};
-    in->n_points = 1;
-    in->block->set_core(in->points[0].value, &config);
     return SQ_OK;
 }
 
@@ -332,18 +266,13 @@ int sq_cmd_cosim(int argc, char **argv)
     if (in.is_all)
         return run_all(&in);
     if (in.is_model) {
-        small_core(&in);
+        sq_cosim_small_core(&in);
         return sq_cosim_model(&in);
     }
-    const bool is_own = !in.block->set_core && sq_cosim_has_own(&in);
-    if ((in.block->set_core ? custom_point(&in)
-         : is_own           ? sq_cosim_own_point(&in)
-                            : SQ_OK) != SQ_OK)
+    if (sq_cosim_take_points(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_trace)
         return sq_cosim_traces(&in);
-    if (in.n_points == 0 && sq_cosim_choose_points(&in) != SQ_OK)
-        return sq_cli_fail("cosim", &err);
     if (in.n_mutants > 0)
         return sq_cosim_mutants(&in);
     return in.waves ? sq_cosim_waves(&in) : run_block(&in);

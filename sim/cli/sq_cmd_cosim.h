@@ -8,10 +8,15 @@
 // Fills in->points from in->wanted (all points of in->block without).
 enum sq_status sq_cosim_choose_points(struct sq_cosim_args *in);
 
-// Core options, those of banks and --parameter for a block whose table says which parameters are
-// free: the one point that they make of the one of --point, by default the first of the table.
+// Whether core or format options were given; or, besides, --parameter.
+bool sq_cosim_has_options(const struct sq_cosim_args *in);
 bool sq_cosim_has_own(const struct sq_cosim_args *in);
-enum sq_status sq_cosim_own_point(struct sq_cosim_args *in);
+// Fills in->points by all options: core options, those of banks and --parameter make one point of
+// that of --point, by default the first of the table; for a core they stand alone. With traces, which
+// bring their points, none is chosen where no option says so.
+enum sq_status sq_cosim_take_points(struct sq_cosim_args *in);
+// Without core options, one that builds in seconds.
+void sq_cosim_small_core(struct sq_cosim_args *in);
 
 // The table of points of in->block; --json: of every block with in->is_all.
 int sq_cosim_list(const struct sq_cosim_args *in);

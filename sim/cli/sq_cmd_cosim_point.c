@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim cosim: a point of one's own, of blocks that are no cores (sq_point_own).
+// sqsim cosim, sqsim energy: the points that options choose, of the table or of one's own: of a core
+// (core and format options), of another block (sq_point_own).
 #include <string.h>
 
 #include "sim/cli/sq_cmd_cosim.h"
@@ -27,10 +28,15 @@ struct own {
     uint32_t given;
 };
 
+// Core or format options were given.
+bool sq_cosim_has_options(const struct sq_cosim_args *in)
+{
+    return in->core.given || in->options.is_format_given || in->options.given.n > 0;
+}
+
 bool sq_cosim_has_own(const struct sq_cosim_args *in)
 {
-    return in->core.given || in->options.is_format_given || in->options.given.n > 0 ||
-           in->n_parameters > 0;
+    return sq_cosim_has_options(in) || in->n_parameters > 0;
 }
 
 static enum sq_status set(struct own *o, const char *option, const char *param, unsigned v)
@@ -122,7 +128,7 @@ static enum sq_status collect(struct own *o)
     return SQ_OK;
 }
 
-enum sq_status sq_cosim_own_point(struct sq_cosim_args *in)
+static enum sq_status own_point(struct sq_cosim_args *in)
 {
     struct own o = {.in = in, .base = &in->block->points[0]};
     struct sq_point own;
@@ -148,4 +154,75 @@ enum sq_status sq_cosim_own_point(struct sq_cosim_args *in)
     in->points[0] = own;
     in->n_points = 1;
     return SQ_OK;
+}
+
+// ---- cores --------------------------------------------------------------------------------------
+
+// Without core options, one that builds in seconds.
+void sq_cosim_small_core(struct sq_cosim_args *in)
+{
+    if (in->core.given)
+        return;
+    in->core.config.rows = 2;
+    in->core.config.cols = 4;
+}
+
+// Random operands are in the banks of sq_w; everything else of a format is of layers.
+static enum sq_status check_banks(const struct sq_cosim_args *in)
+{
+    static const char *const banks[] = {"high-bits", "low-bits", "bank",
+                                        "sparsity",  "group",    "act-bits"};
+    const struct sq_given *given = &in->options.given;
+    if (in->options.is_all || in->options.format != sq_formats[0])
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--format = %s needs --layers, a point is of %s",
+                       in->options.is_all ? "all" : in->options.format->name, sq_formats[0]->name);
+    for (size_t i = 0; i < given->n; i++) {
+        bool is_bank = false;
+        for (size_t j = 0; j < sizeof banks / sizeof banks[0]; j++)
+            is_bank = is_bank || strcmp(given->option[i].name, banks[j]) == 0;
+        if (strcmp(given->option[i].name, "high-per-bank") == 0)
+            return SQ_FAIL(
+                in->err, SQ_ERR_ARG,
+                "--high-per-bank of the core follows from --sparsity: did you mean that?");
+        if (!is_bank)
+            return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s needs --layers", given->option[i].name);
+    }
+    return SQ_OK;
+}
+
+// Core or format options describe one point of their own.
+static enum sq_status custom_point(struct sq_cosim_args *in)
+{
+    struct sq_core_config config;
+    struct sq_recipe r;
+    if (in->n_parameters > 0)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--parameter = %.40s of %s, which has core options",
+                       in->parameter[0], in->block->name);
+    SQ_TRY(check_banks(in));
+    if (in->n_wanted > 0)
+        SQ_TRY(sq_cosim_choose_points(in));
+    if (!sq_cosim_has_options(in) && (in->n_points > 0 || !in->is_trace))
+        return SQ_OK;
+    if (in->n_points > 0)
+        return SQ_FAIL(
+            in->err, SQ_ERR_ARG,
+            "--point names a point of the table, core and format options describe another");
+    sq_cosim_small_core(in);
+    SQ_TRY(sq_cli_recipe(&in->options, &r, in->err));
+    const struct sq_cli_banks f = {.format = sq_recipe_banks(&r),
+                                   .act_bits = sq_recipe_act_bits(&r)};
+    SQ_TRY(sq_cli_core_config(&in->core, &f, &config, in->err));
+    in->points[0] = (struct sq_point){.name = "custom"};
+    in->n_points = 1;
+    in->block->set_core(in->points[0].value, &config);
+    return SQ_OK;
+}
+
+enum sq_status sq_cosim_take_points(struct sq_cosim_args *in)
+{
+    if (in->block->set_core)
+        SQ_TRY(custom_point(in));
+    else if (sq_cosim_has_own(in))
+        SQ_TRY(own_point(in));
+    return in->n_points == 0 && !in->is_trace ? sq_cosim_choose_points(in) : SQ_OK;
 }

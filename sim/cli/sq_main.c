@@ -17,6 +17,7 @@ static const struct sq_command commands[] = {
     {"run", "cycles, utilisation and values of a GEMM or a model", sq_cmd_run},
     {"cosim", "verilated RTL against golden values and cycle model", sq_cmd_cosim},
     {"area", "area and delay of the blocks by synthesis", sq_cmd_area},
+    {"energy", "joules of a block's netlist on operands, by part", sq_cmd_energy},
     {"sweep", "a grid of points into a database, resumable", sq_cmd_sweep},
     {"report", "what a sweep found: text, and a page with plots", sq_cmd_report},
     {"compare-runs", "what changed between two sweep databases", sq_cmd_compare_runs},

@@ -59,21 +59,48 @@ static enum sq_status run_layer(const struct sq_layer_codes *layer,
     return status;
 }
 
+// Tiles of the layer, at most `most`, spread over it evenly: a job each.
+static enum sq_status put_tiles(const struct sq_layer_codes *layer,
+                                const struct sq_core_config *config,
+                                const struct sq_route_options *o, uint32_t most,
+                                struct sq_route_outcome *out, struct sq_error *err)
+{
+    const struct sq_matrix *w = layer->w;
+    const uint32_t tiles = layer->job.groups / (uint32_t)sq_n_groups(&w->format, w->k);
+    const uint32_t n = tiles < most ? tiles : most;
+    out->point = sq_core_point(config);
+    out->stream = (struct sq_case){.block = &sq_core_block, .point = &out->point, .seed = o->seed};
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t tile = (uint32_t)((uint64_t)i * tiles / n);
+        struct sq_case one = {.point = &out->point};
+        uint64_t differences;
+        SQ_TRY(sq_layer_case(layer, config, tile, 1, o->seed + i, &one, &differences, err));
+        out->value_mismatches += differences;
+        const enum sq_status status = sq_case_append(&out->stream, &one, err);
+        sq_case_free(&one);
+        SQ_TRY(status);
+    }
+    out->values = 2 * (uint64_t)n * config->rows * config->cols * sq_n_groups(&w->format, w->k);
+    return SQ_OK;
+}
+
+// tiles = 0: all of them, through the RTL; else as many of them as out->stream.
 static enum sq_status run_core(struct sq_product *p, const struct sq_route_options *o,
-                               struct sq_route_outcome *out, struct sq_error *err)
+                               uint32_t tiles, struct sq_route_outcome *out, struct sq_error *err)
 {
     struct sq_core_config config;
     struct sq_layer_codes layer;
     struct sq_operand w;
     SQ_TRY(sq_w_config(p, &o->config, &config, err));
-    out->block = "core";
+    out->block = sq_core_block.name;
     snprintf(out->shape, sizeof out->shape, "%ux%u PEs, L=%u H=%u b=%u k=%u", config.rows,
              config.cols, config.low_lanes, config.high_lanes, config.bank, config.high_per_bank);
     SQ_TRY(sq_w_operand(p, &w, err));
     out->values = 2 * p->m * p->n * sq_n_groups(&w.m.format, p->k);
     enum sq_status status = take_layer(p, &config, &w, &layer, err);
     if (status == SQ_OK)
-        status = run_layer(&layer, &config, o, out, err);
+        status = tiles > 0 ? put_tiles(&layer, &config, o, tiles, out, err)
+                           : run_layer(&layer, &config, o, out, err);
     sq_operand_free(&w);
     return status;
 }
@@ -122,9 +149,10 @@ static enum sq_status run_stream(const struct sq_route_options *o, struct sq_rou
     return status;
 }
 
-enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p,
-                              const struct sq_route_options *o, struct sq_route_outcome *out,
-                              struct sq_error *err)
+// The case of a stream block, which is compared with the product.
+static enum sq_status put_stream(const struct sq_route *route, struct sq_product *p,
+                                 const struct sq_route_options *o, struct sq_route_outcome *out,
+                                 struct sq_error *err)
 {
     struct sq_route_work work = {.p = p,
                                  .core = &o->config,
@@ -132,9 +160,6 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
                                  .array_cols = o->array_cols,
                                  .point = &out->point,
                                  .stream = &out->stream};
-    memset(out, 0, sizeof *out);
-    if (!route->block)
-        return run_core(p, o, out, err);
     out->block = route->block->name;
     out->stream = (struct sq_case){.block = route->block, .point = &out->point, .seed = o->seed};
     SQ_TRY(route->make(&work, err));
@@ -144,6 +169,25 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
     out->values = work.values;
     out->value_mismatches = work.value_mismatches;
     memcpy(out->difference, work.difference, sizeof out->difference);
+    return SQ_OK;
+}
+
+enum sq_status sq_route_operands(const struct sq_route *route, struct sq_product *p,
+                                 const struct sq_route_options *o, uint32_t tiles,
+                                 struct sq_route_outcome *out, struct sq_error *err)
+{
+    memset(out, 0, sizeof *out);
+    return route->block ? put_stream(route, p, o, out, err) : run_core(p, o, tiles, out, err);
+}
+
+enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p,
+                              const struct sq_route_options *o, struct sq_route_outcome *out,
+                              struct sq_error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (!route->block)
+        return run_core(p, o, 0, out, err);
+    SQ_TRY(put_stream(route, p, o, out, err));
     return run_stream(o, out, err);
 }
 

@@ -38,6 +38,12 @@ struct sq_route_outcome {
 enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p,
                               const struct sq_route_options *o, struct sq_route_outcome *out,
                               struct sq_error *err);
+// What goes into the block, without RTL: out->stream, whose golden outputs are compared with the
+// product as above. Of the core it is at most `tiles` (> 0) tiles, spread over the product, a job
+// each.
+enum sq_status sq_route_operands(const struct sq_route *route, struct sq_product *p,
+                                 const struct sq_route_options *o, uint32_t tiles,
+                                 struct sq_route_outcome *out, struct sq_error *err);
 void sq_route_outcome_free(struct sq_route_outcome *out);
 
 #endif

@@ -193,7 +193,7 @@ static unsigned finish(struct run *r, struct lane *l, unsigned number)
     for (unsigned s = 0; s < r->n_inputs; s++)
         if (l->offer[s].valid && l->model.in_ready[s]) {
             take(r, &l->input[s]);
-            taken += s == 0;
+            taken += s == r->ports.mac_stream;
         }
     return taken;
 }
@@ -269,6 +269,22 @@ static void close_lanes(struct run *r)
     free(r->lane);
 }
 
+static enum sq_status check_case(const struct run *r)
+{
+    if (r->block->env)
+        return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED,
+                       "%s works with an environment, which no netlist has", r->block->name);
+    for (unsigned s = 0; s < SQ_STREAMS_MAX && r->ports.stream[s].n_fields > 0; s++) {
+        uint64_t beats = 0;
+        for (size_t g = 0; g < r->c->n_groups; g++)
+            beats += r->c->len[g][s];
+        if (beats == 0)
+            return SQ_FAIL(r->err, SQ_ERR_UNSUPPORTED, "stream %s of %s has no beat",
+                           r->ports.stream[s].name, r->block->name);
+    }
+    return SQ_OK;
+}
+
 enum sq_status sq_drive_run(const struct sq_case *c, struct sq_toggle *const *toggle, size_t n,
                             uint64_t cycles, struct sq_drive *out, struct sq_error *err)
 {
@@ -284,6 +300,7 @@ enum sq_status sq_drive_run(const struct sq_case *c, struct sq_toggle *const *to
     r.in_len = sq_field_offset(r.ports.in, r.ports.n_in);
     r.out_len = sq_field_offset(r.ports.out, r.ports.n_out);
     r.outputs = r.ports.outputs < c->max_outputs ? c->max_outputs : r.ports.outputs;
+    SQ_TRY(check_case(&r));
     r.lane = calloc(SQ_LANES, sizeof *r.lane);
     SQ_NEED(r.lane, err, "the lanes of a netlist");
     enum sq_status status = open_lanes(&r);
@@ -293,6 +310,7 @@ enum sq_status sq_drive_run(const struct sq_case *c, struct sq_toggle *const *to
         status = reset(&r);
     for (uint64_t i = 0; status == SQ_OK && i < SQ_DRIVE_FILL + cycles && !out->mismatch[0]; i++)
         status = cycle(&r, i >= SQ_DRIVE_FILL);
+    out->macs = (double)out->beats * r.ports.macs;
     close_lanes(&r);
     return status;
 }
@@ -309,14 +327,12 @@ enum sq_status sq_drive_draw(const struct sq_block *block, const struct sq_point
     *c = (struct sq_case){.block = block, .point = point, .seed = seed};
     for (unsigned i = 0; i < SQ_SIDES; i++)
         c->stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
-    if (block->draw_case) {
-        SQ_TRY(block->draw_case(c, &rng, err));
-        for (unsigned i = 0; i < SQ_SIDES; i++)
-            c->stall[i] = (struct sq_stall){SQ_STALL_FREE, 1};
-        return SQ_OK;
-    }
     c->n_groups = (beats + most - 1) / most;
     c->n_groups = c->n_groups < SQ_LANES ? SQ_LANES : c->n_groups;
+    if (block->draw_uniform)
+        return block->draw_uniform(c, c->n_groups, &rng, err);
+    if (block->draw_case || block->env)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "no operands are drawn for %s", block->name);
     c->n_beats = c->n_groups * most;
     SQ_TRY(sq_case_alloc(c, err));
     c->n_beats = 0;

@@ -26,6 +26,7 @@ enum sq_energy_part {
     SQ_PART_DECODE,   // of coded operands
     SQ_PART_MASK,     // of activations
     SQ_PART_OPERANDS, // their registers
+    SQ_PART_BUFFERS,  // of streams: skid registers, banks that are being filled
     SQ_PART_OUTPUT,
     SQ_PART_CONTROL,
     SQ_PART_INPUTS, // nets of input ports

@@ -8,8 +8,9 @@
 #include "sim/energy/sq_energy.h"
 
 static const char *const part_names[SQ_N_PARTS] = {
-    "products", "sums", "scale step",        "accumulators", "select",  "rest of the PE",
-    "decoding", "mask", "operand registers", "output",       "control", "input nets",
+    "products",       "sums",     "scale step", "accumulators",      "select",
+    "rest of the PE", "decoding", "mask",       "operand registers", "stream buffers",
+    "output",         "control",  "input nets",
 };
 
 const char *sq_energy_part_name(enum sq_energy_part part)
@@ -81,6 +82,19 @@ static const struct {
     {"u_out", SQ_PART_OUTPUT},
     {"u_combine", SQ_PART_OUTPUT},
     {"u_requant", SQ_PART_OUTPUT},
+    {"act_l1_q", SQ_PART_OPERANDS},
+    {"act_l2_q", SQ_PART_OPERANDS},
+    {"code_l1_q", SQ_PART_OPERANDS},
+    {"code_l2_q", SQ_PART_OPERANDS},
+    {"column_q", SQ_PART_OPERANDS},
+    {"clean_q", SQ_PART_OPERANDS},
+    {"].sig_q", SQ_PART_OPERANDS},
+    {"].exp_q", SQ_PART_OPERANDS},
+    {"rank_q", SQ_PART_DECODE},
+    {"slot_q", SQ_PART_DECODE},
+    {"u_buf.", SQ_PART_BUFFERS},
+    {"head_q", SQ_PART_BUFFERS},
+    {"skid_q", SQ_PART_BUFFERS},
 };
 
 static enum sq_energy_part part_of(const char *place)

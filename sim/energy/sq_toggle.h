@@ -22,6 +22,7 @@ struct sq_toggle {
     uint64_t *state;    // [n_gates], of flip-flops
     uint64_t (*net)[2]; // [n_nets] rises and falls; of the clock: 0
     uint64_t cycles;    // counted, of one lane
+    double settled;     // with delays: seconds from the edge of the clock to the last change of all
     // Of gate g, from count + at[g] on: rises and falls of each internal_power group, pin by pin;
     // then cycles in which each leakage state held, with the clock high and with it low.
     uint64_t *count;

@@ -243,6 +243,8 @@ enum sq_status sq_events_step(struct sq_toggle *t, struct sq_error *err)
         const struct event event = e->pool[s.event];
         take_out(e, s.event);
         e->owed[event.net] &= ~event.lanes;
+        if (event.lanes && 1e-15 * (double)s.time > t->settled)
+            t->settled = 1e-15 * (double)s.time;
         if (event.lanes)
             change(t, event.net, event.lanes, event.cause, s.time);
     }

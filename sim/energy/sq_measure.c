@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/energy/sq_measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// What lies around the netlist, as in the timing of areas (sq_synth_print_sta): outputs drive four
+// NAND2 inputs.
+#define EDGE_SLEW 50e-12
+#define EDGE_NAND2 4
+
+const char *sq_energy_mode_name(enum sq_energy_mode mode)
+{
+    return mode == SQ_ZERO_DELAY ? "zero_delay" : "with_delays";
+}
+
+struct sq_synth_block sq_measure_block(const struct sq_block *block, const struct sq_point *point)
+{
+    struct sq_synth_block b = {.top = block->top, .keeps_parts = true};
+    for (size_t i = 0; block->param[i]; i++)
+        if (*block->param[i])
+            b.param[b.n_params++] = (struct sq_synth_param){block->param[i], point->value[i]};
+    if (sq_param_find(block, "CountStart") < SQ_PARAMS_MAX) // as areas have it
+        b.param[b.n_params++] = (struct sq_synth_param){"Counters", 0};
+    return b;
+}
+
+struct work {
+    const struct sq_synth *synth;
+    struct sq_lib_models models;
+    struct sq_netlist netlist;
+    struct sq_toggle toggle[SQ_N_MODES];
+    uint8_t *part;
+};
+
+static bool has_power(const struct sq_netlist *n)
+{
+    for (size_t g = 0; g < n->n_gates; g++)
+        for (size_t p = 0; p < n->gate[g].model->n_pins; p++)
+            if (n->gate[g].model->pin[p].n_power > 0)
+                return true;
+    return false;
+}
+
+static enum sq_status read_netlist(struct work *w, const char *path, struct sq_error *err)
+{
+    const struct sq_liberty *lib = &w->synth->lib;
+    SQ_TRY(sq_lib_models_open(&w->models, lib, err));
+    const struct sq_netlist_edge edge = {EDGE_SLEW,
+                                         EDGE_NAND2 * lib->nand2_input_cap * w->models.cap};
+    SQ_TRY(sq_netlist_read(&w->netlist, path, "clk_i", &w->models, &edge, err));
+    if (!has_power(&w->netlist))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "the library has no internal_power: a sum without it is not the energy");
+    return sq_energy_parts(&w->netlist, &w->part, err);
+}
+
+static enum sq_status run(struct work *w, const struct sq_case *c, uint64_t cycles, double period,
+                          struct sq_measure *out, struct sq_error *err)
+{
+    struct sq_toggle *toggle[SQ_N_MODES];
+    for (unsigned m = 0; m < SQ_N_MODES; m++) {
+        toggle[m] = &w->toggle[m];
+        SQ_TRY(sq_toggle_open(toggle[m], &w->netlist, m == SQ_WITH_DELAYS, err));
+    }
+    SQ_TRY(sq_drive_run(c, toggle, SQ_N_MODES, cycles, &out->drive, err));
+    for (unsigned m = 0; m < SQ_N_MODES; m++)
+        sq_energy_of(toggle[m], &w->models, period, w->part, &out->energy[m]);
+    out->volts = w->models.volts;
+    out->settled = w->toggle[SQ_WITH_DELAYS].settled;
+    out->n_cells = w->netlist.n_gates;
+    out->n_flops = w->netlist.n_flops;
+    return SQ_OK;
+}
+
+enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case *c,
+                              uint64_t cycles, double period, struct sq_measure *out,
+                              struct sq_error *err)
+{
+    const struct sq_synth_block block = sq_measure_block(c->block, c->point);
+    struct work w = {.synth = synth};
+    char *path = NULL;
+    memset(out, 0, sizeof *out);
+    enum sq_status status = sq_synth_mapped(synth, &block, &path, err);
+    if (status == SQ_OK)
+        status = read_netlist(&w, path, err);
+    if (status == SQ_OK)
+        status = run(&w, c, cycles, period, out, err);
+    for (unsigned m = 0; m < SQ_N_MODES; m++)
+        sq_toggle_close(&w.toggle[m]);
+    free(w.part);
+    sq_netlist_free(&w.netlist);
+    sq_lib_models_close(&w.models);
+    free(path);
+    return status;
+}

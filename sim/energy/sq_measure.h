@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A block at a point on the operands of a case: its mapped netlist is run without delays and with
+// them, both on the same operands, its outputs are compared with the golden model, its handshakes
+// with the cycle model, and what changed is priced.
+#ifndef SQ_MEASURE_H
+#define SQ_MEASURE_H
+
+#include "sim/energy/sq_drive.h"
+#include "sim/energy/sq_energy.h"
+#include "sim/synth/sq_synth.h"
+
+enum sq_energy_mode { SQ_ZERO_DELAY, SQ_WITH_DELAYS, SQ_N_MODES };
+const char *sq_energy_mode_name(enum sq_energy_mode mode); // "zero_delay", "with_delays"
+
+struct sq_measure {
+    struct sq_energy energy[SQ_N_MODES];
+    struct sq_drive drive; // mismatch[0]: the netlist is not the block, and nothing else counts
+    double volts;
+    double settled; // seconds to the last change of any cycle; the clock must not be faster
+    size_t n_cells, n_flops;
+};
+
+// The block for synthesis: its parts (PEs, decoders of lines, mask units) stay modules, as in
+// `sqsim area --keep-parts`, so that gates can be told apart; without counters of causes.
+struct sq_synth_block sq_measure_block(const struct sq_block *block, const struct sq_point *point);
+
+// `cycles` in each of 64 lanes, `period` of the clock in seconds. Errors of sq_synth_mapped,
+// sq_netlist_read and sq_drive_run; SQ_ERR_UNSUPPORTED for a library whose cells have no tables of
+// power (a figure without them would be half a figure).
+enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case *c,
+                              uint64_t cycles, double period, struct sq_measure *out,
+                              struct sq_error *err);
+
+#endif

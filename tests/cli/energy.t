@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim energy on the smallest array, and on a layer: what is printed, that parts sum up to the last
+# digit, that options change what they should and nothing else, and the refusals. The joules of single
+# cells are worked out in tests/unit/test_energy.c, changes of whole netlists are compared in
+# tests/sim/test_toggle.c.
+. "$(dirname "$0")/lib.sh"
+
+LIB=/usr/share/qflow/tech/osu018/osu018_stdcells.lib
+refuse "need --block B, or --layer" energy
+refuse "did you mean array" energy --block arry
+refuse "has [0-9]* points, need --point, such as int4x4" energy --block array
+refuse "\-\-point = int5x5" energy --block array --point int5x5
+refuse "\-\-format needs --layer" energy --block array --point int4x4 --format dense
+refuse "MODEL needs --layer" energy "$ROOT/traces/tiny-llama"
+refuse "\-\-tokens needs --layer" energy --block array --point int4x4 --tokens x
+refuse "\-\-point with --layer" energy --layer '*' --point int4x4
+refuse "none of .* layers, such as" energy --layer nothing
+refuse "\-\-clock = 0, need 0.01" energy --block array --point int4x4 --clock 0
+refuse "\-\-cycles = 0, need 1" energy --block array --point int4x4 --cycles 0
+refuse "cannot open\|No such file" energy --block array --point int4x4 --liberty none.lib
+if [ ! -r $LIB ] || ! command -v yosys >/dev/null; then
+  skip "everything else" "no yosys, or no $LIB (package qflow-tech-osu018)"
+  finish
+fi
+refuse "no operands are drawn for dma\|environment" energy --block dma --point "$("$SQSIM" cosim --block dma --list | awk 'NR == 1 { print $1 }')"
+
+small=(--block array --point int4x4 --rows 1 --cols 1 --bank 4 --cycles 8)
+accept "a block" energy "${small[@]}"
+ok "operands are labelled" out_has "drawn operands, of no model: seed 1"
+ok "golden check" out_has "outputs equal the golden model, handshakes the cycle model"
+# Rows of the table between its head and the total add up, in both columns.
+sums() {
+  awk '/zero delay/ { on = 1; next }
+    on && /total/ { exit !(sprintf("%.3f", a) == $2 && sprintf("%.3f", b) == $3 && $2 > 0 && $3 > $2) }
+    on { a += $(NF - 1); b += $NF }' "$W.out"
+}
+ok "parts sum up to the total in the last digit" sums
+
+accept "JSON" energy "${small[@]}" --json
+cp "$W.out" "$W/first"
+# An expression over the first line of a file, $r.
+value() { perl -MJSON::PP -e '$r = decode_json(<STDIN>); sub sum { my $s = 0; for my $p (@{shift()->{parts_aj}}) { $s += $p->{$_} for @_ } $s }
+  print eval $ARGV[0]' "$1" <"${2:-$W.out}"; }
+for mode in zero_delay with_delays; do
+  ok "$mode: parts sum up" [ "$(value "sum(\$r->{$mode}, qw(switching internal clock leakage))")" = "$(value "\$r->{$mode}{total_aj}")" ]
+done
+ok "512 cycles of 4 MACs" [ "$(value '"$r->{cycles} $r->{beats} $r->{macs}"')" = "512 512 2048" ]
+ok "it is golden" [ "$(value '$r->{is_golden}')" = 1 ]
+accept "... again" energy "${small[@]}" --json
+ok "two runs, the same joules" cmp -s "$W.out" "$W/first"
+accept "another seed" energy "${small[@]}" --json --seed 2
+ok "... other joules" [ "$(value '$r->{zero_delay}{total_aj}')" != "$(value '$r->{zero_delay}{total_aj}' "$W/first")" ]
+accept "a clock of half the frequency" energy "${small[@]}" --json --clock 20
+leak() { value 'sum($r->{zero_delay}, "leakage")' "$1"; }
+rest() { value 'sum($r->{zero_delay}, qw(switching internal clock))' "$1"; }
+# Each part is rounded to a whole attojoule.
+ok "leaks twice as much" awk "BEGIN { exit !(($(leak "$W.out") - 2 * $(leak "$W/first"))^2 <= 24^2) }"
+ok "... and burns the same otherwise" [ "$(rest "$W.out")" = "$(rest "$W/first")" ]
+
+accept "a layer" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block array_out --cycles 4 --json
+ok "... is golden, with its name" [ "$(value '"$r->{is_golden} $r->{operands} $r->{format}"')" = "1 layer dense" ]
+refuse "no layer in dense goes through it" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block gather
+finish
