@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-flow area-scaled formats fuzz-report gpu-report joined sheet sweep \
+REPORTS := accuracy area area-clock area-flow area-scaled energy formats fuzz-report gpu-report joined sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -56,6 +56,18 @@ area-flow: $(BUILD)/sqsim
 	$(Q)reports/area/flow.sh $(BUILD)/sqsim $(JOBS) > reports/area/flow_osu018.txt.new
 	$(Q)mv reports/area/flow_osu018.txt.new reports/area/flow_osu018.txt
 	$(Q)cat reports/area/flow_osu018.txt
+
+# energy: the PEs of reports/energy/pes.txt in osu018 and LIBERTIES on drawn operands, reports/energy/energy.csv and its table
+.PHONY: energy
+OSU018 := /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+energy: $(BUILD)/sqsim
+	$(Q){ printf '# make energy; revision %s; %s\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
+	  reports/energy/measure.sh $< $(wildcard $(OSU018)) $(LIBERTIES); } > reports/energy/energy.csv.new
+	$(Q)mv reports/energy/energy.csv.new reports/energy/energy.csv
+	$(Q){ head -1 reports/energy/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && \
+	  awk -f reports/energy/table.awk reports/energy/pes.txt reports/energy/energy.csv; } > reports/energy/table.md.new
+	$(Q)mv reports/energy/table.md.new reports/energy/table.md
+	$(Q)cat reports/energy/table.md
 
 # sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
 # build/sweep.db keeps what was computed before.

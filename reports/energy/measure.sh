@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# measure.sh SQSIM LIBERTY...: energies of the PEs of pes.txt in each library as CSV: joules of a MAC as
+# a whole and inside of the PE, without delays and with them. Netlists in the cache are not made again.
+set -euo pipefail
+sqsim=$1; shift
+here=$(dirname "$0")
+echo "library,pe,point,macs,mode,fj_per_mac,fj_per_mac_inside,settled_ns"
+for liberty in "$@"; do
+  library=$(basename "$liberty" | sed 's/[._].*//')
+  while IFS='|' read -r pe _ options; do
+    [[ $pe == \#* || -z $pe ]] && continue
+    # shellcheck disable=SC2086
+    "$sqsim" energy $options --rows 1 --cols 1 --clock 10 --liberty "$liberty" --json | head -1 |
+      perl -MJSON::PP -e '
+        my ($library, $pe) = @ARGV;
+        my $r = decode_json(<STDIN>);
+        die "$pe: not golden\n" unless $r->{is_golden};
+        for my $mode (qw(zero_delay with_delays)) {
+          my $e = $r->{$mode};
+          printf "%s,%s,%s,%d,%s,%.3f,%.3f,%.3f\n", $library, $pe, "$r->{block} $r->{point}", $r->{macs}, $mode,
+            $e->{fj_per_mac}, $e->{inside_pes_aj} / 1e3 / $r->{macs}, $r->{settled_ns};
+        }' "$library" "$pe"
+  done <"$here/pes.txt"
+done
