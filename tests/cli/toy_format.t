@@ -2,21 +2,23 @@
 # SPDX-License-Identifier: Apache-2.0
 # A format costs one line: toy_format.c beside a list of formats with one name more, linked with the
 # objects of the program as they are, is a format of quantize, inspect, eval, run, compare's GPUs and
-# sweep, with its own options, refusals and help.
+# sweep, with its own options, refusals and help. A block-scaled format of a kind that models/ has
+# costs two: its table and its name.
 . "$(dirname "$0")/lib.sh"
 
 BUILD=$(dirname "$SQSIM")
 SAN=
 case $BUILD in *san) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all" ;; esac
 
-# ---- the one line
-sed 's/^    FORMAT(sq_b) .*/&\n    FORMAT(toy) \\/' "$ROOT/sim/format/sq_formats.c" >"$W/sq_formats.c"
-ok "one line more" [ "$(diff "$ROOT/sim/format/sq_formats.c" "$W/sq_formats.c" | grep -c '^[<>]')" = 1 ]
+# ---- the lines
+sed 's/^    FORMAT(sq_b) .*/&\n    FORMAT(toy) \\/; s/^    FORMAT(nvint5) .*/&\n    FORMAT(razer) \\/' "$ROOT/sim/format/sq_formats.c" >"$W/sq_formats.c"
+ok "one line more for each" [ "$(diff "$ROOT/sim/format/sq_formats.c" "$W/sq_formats.c" | grep -c '^[<>]')" = 2 ]
+{ cat "$ROOT/sim/format/bs/sq_nv_format.c"; echo 'NV(razer, SQ_BS_RAZER, SQ_ELEMENT_E2M1);'; } >"$W/sq_nv_format.c"
 link() {
   local objects=
   for c in "$ROOT"/sim/cli/*.c; do objects="$objects $BUILD/obj/sim/cli/$(basename "$c" .c).o"; done
   gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $SAN -fopenmp -O1 \
-    -I"$ROOT" "$ROOT/tests/cli/toy_format.c" "$W/sq_formats.c" $objects \
+    -I"$ROOT" "$ROOT/tests/cli/toy_format.c" "$W/sq_formats.c" "$W/sq_nv_format.c" $objects \
     "$BUILD/libsqsim.a" "$BUILD/libsqmodels.a" \
     $(sed -n 's/^LDLIBS *[:+]*= *//p' "$ROOT/Makefile") -o "$W/sqsim" >"$W.out" 2>&1 || ! sed 's/^/# /' "$W.out"
 }
@@ -38,6 +40,15 @@ accept "eval --format toy" eval --format toy --sequences 1 --json
 loss=$(value loss)
 accept "eval --weights" eval --weights "$W/t.st" --sequences 1 --json
 ok "the file has the same loss" [ "$(value loss)" = "$loss" ]
+
+# ---- a variant of a family: the fifth value of a block never costs it squared error
+accept "quantize --format nvfp4" quantize --format nvfp4 --json
+nvfp4=$(value sqnr_db)
+accept "quantize --format razer" quantize --format razer --json -o "$W/r.st"
+ok "no worse than without a fifth value" awk "BEGIN { exit !($(value sqnr_db) > $nvfp4) }"
+accept "inspect of razer" inspect "$W/r.st" --json
+ok "inspect knows razer" [ "$(value format)" = '"razer"' ]
+accept "vectors of razer" vectors --format razer --json
 
 # ---- time: 768 bit products of the default core make 96 elements of 1 x 8 bits a cycle
 sq run --format toy --m 32 --n 4096 --k 4096 --json
