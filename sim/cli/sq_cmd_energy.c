@@ -25,7 +25,8 @@ static const char doc[] =
     "  sqsim energy --block array_scaled --point nvfp4 --rows 1 --cols 1 --clock 5\n"
     "  sqsim energy --block core --bank 64 --sparsity 0.875 --gather log --json\n"
     "  sqsim energy --format sq_w --layer '*.0.mlp.up_proj'\n"
-    "  sqsim energy ~/models/my-llama --format dense --layer 'model.layers.0.*' --block array_out "
+    "  sqsim energy ~/models/my-llama --format dense --layer 'model.layers.0.*' --block "
+    "engine_array "
     "--liberty ~/pdk/sg13g2_stdcell_typ_1p20V_25C.lib\n";
 
 static enum sq_status set_block(void *context, const struct sq_cli_row *row, const char *text,

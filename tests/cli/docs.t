@@ -193,7 +193,7 @@ if command -v yosys >/dev/null && command -v sta >/dev/null; then
   json area --source mine.sv --top mine --clock clk
   check area
   json energy --block array --point int4x4 --rows 1 --cols 1 --bank 4 --cycles 4
-  json energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block array_out --cycles 4
+  json energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block engine_array --cycles 4
   check energy
 else
   skip "keys of area" "no yosys or sta"

@@ -58,7 +58,7 @@ rest() { value 'sum($r->{zero_delay}, qw(switching internal clock))' "$1"; }
 ok "leaks twice as much" awk "BEGIN { exit !(($(leak "$W.out") - 2 * $(leak "$W/first"))^2 <= 24^2) }"
 ok "... and burns the same otherwise" [ "$(rest "$W.out")" = "$(rest "$W/first")" ]
 
-accept "a layer" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block array_out --cycles 4 --json
+accept "a layer" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block engine_array --cycles 4 --json
 ok "... is golden, with its name" [ "$(value '"$r->{is_golden} $r->{operands} $r->{format}"')" = "1 layer dense" ]
 refuse "no layer in dense goes through it" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block gather
 finish
