@@ -39,8 +39,8 @@ area() { # LIBRARY KIND NAME: um2 of a PE, um2 a PE of its 32 x 32 array
   *) echo "," ;;
   esac
 }
-joined() { # ROW: speedups of the accelerator, the GPU, the paper
-  awk -F' *[|] *' -v n="$1" '/^<!-- joined/ {on = 1} /^<!-- .joined/ {on = 0} on && n != "" && $2 == n {print $3 "," $4 "," $6; found = 1}
+joined() { # ROW: speedups of the accelerator, of GPUs as predicted, of the paper; a range is "LOWEST to HIGHEST"
+  awk -F' *[|] *' -v n="$1" '/^<!-- joined/ {on = 1} /^<!-- .joined/ {on = 0} on && n != "" && $2 == n {print $3 "," $5 "," $7; found = 1}
     END {if (!found) print ",,"}' README.md
 }
 paper() { # FORMAT: loss more in nats a word, ln of the ratio of perplexities

@@ -13,7 +13,7 @@ toy() { # COLUMN=VALUE...: a row
     for (i = 1; i <= NF; i++) printf("%s%s", (i > 1 ? "," : ""), v[$i]); print ""}' <<<"$head"
 }
 { echo "# test"; echo "$head"
-  toy "format=whole;tiny_weight_bits=4.5;tiny_loss=1.25;tiny_kl=.1;tiny_kl_low=.05;tiny_kl_high=.2;tiny_act_bits=8;prefill_cycles=2500000;decode_cycles=100000;prefill_gpu_s=.0125;decode_gpu_s=.001;pe_nangate45=3000;array_nangate45=>4000;joined=1.5;joined_gpu=1.25;joined_paper=1.75;paper_more=.1"
+  toy "format=whole;tiny_weight_bits=4.5;tiny_loss=1.25;tiny_kl=.1;tiny_kl_low=.05;tiny_kl_high=.2;tiny_act_bits=8;prefill_cycles=2500000;decode_cycles=100000;prefill_gpu_s=.0125;decode_gpu_s=.001;pe_nangate45=3000;array_nangate45=>4000;joined=1.5;joined_gpu=1.25 to 1.75;joined_paper=1.75;paper_more=.1"
   toy "format=bare;prefill_cycles=1;decode_cycles=1;prefill_gpu_s=1;decode_gpu_s=1;area_from=- nobody built it"; } >"$W/toy.csv"
 awk -f "$F/sheet.awk" "$W/toy.csv" >"$W.out"
 ok "the page is made" [ $? = 0 ]
@@ -28,6 +28,7 @@ is whole 13 2.50
 is whole 15 12.5
 is whole 18 "at least 4000"
 is whole 19 -
+is whole 22 "1.25 to 1.75"
 is whole 23 1.75
 is bare 4 -
 is bare 17 -
