@@ -111,6 +111,7 @@ static void check_format(const char *name, const char *scratch)
     const double most = strcmp(name, "spqt") == 0                                    ? 0.6
                         : strncmp(name, "sq_", 3) == 0 && name[3] != 'w'             ? 0.15
                         : strncmp(name, "mx", 2) == 0 || strncmp(name, "nv", 2) == 0 ? 0.15
+                        : strcmp(name, "if4") == 0 || strcmp(name, "razer") == 0     ? 0.15
                                                                                      : 0.02;
     CHECK(product <= most, "product of %s: %g", name, product);
     CHECK(weights > 0 && weights < 0.7, "weights of %s: %g", name, weights);

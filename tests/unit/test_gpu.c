@@ -195,7 +195,7 @@ SQ_TEST(test_formats_without_a_kernel)
         assert_non_null(strstr(err.text, "not modelled on a GPU"));
         refused++;
     }
-    assert_int_equal(refused, 10); // mx*, nv*, sq_b
+    assert_int_equal(refused, 12); // mx*, nv*, if4, razer, sq_b
 }
 
 // ---- records --------------------------------------------------------------------------------
