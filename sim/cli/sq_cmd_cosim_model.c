@@ -198,7 +198,7 @@ static enum sq_status run(struct visit *v, const char *model, const uint8_t *is_
     return sq_encoded_layers(v->ck, &o, visit_layer, v, is_real, err);
 }
 
-// Every format in turn; v->total, v->done: of all.
+// Every format with a route for its defaults, in turn; v->total, v->done: of all.
 static enum sq_status run_all(struct visit *v, const char *model, const uint8_t *is_wanted,
                               bool *is_real, struct sq_error *err)
 {
@@ -208,7 +208,10 @@ static enum sq_status run_all(struct visit *v, const char *model, const uint8_t 
         struct visit one = *v;
         if (!has_products(v->in, sq_formats[i]))
             continue;
-        SQ_TRY(take_recipe(&one, sq_formats[i], err));
+        const enum sq_status status = take_recipe(&one, sq_formats[i], err);
+        if (status == SQ_ERR_UNSUPPORTED)
+            continue;
+        SQ_TRY(status);
         SQ_TRY(run(&one, model, is_wanted, is_real, err));
         print_format(&one, &v->table);
         sum.cases += one.total.cases;

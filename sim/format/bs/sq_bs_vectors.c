@@ -339,6 +339,9 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
     const size_t b = f->block, n_high = sq_bs_n_marks(f);
     const bool has_own = sq_bs_n_parts(f) == 2;
     const uint8_t sign = r->scale[0][j];
+    const bool is_extreme = which < 4;
+    const float most[SQ_BS_PARTS] = {is_extreme ? most_of(f, false, sign) : 0,
+                                     is_extreme && has_own ? most_of(f, true, sign) : 0};
     for (size_t t = 0; t < n_high;) {
         const size_t i = j * b + sq_rng_below(&m->rng, (uint32_t)b);
         t += !r->mask[i];
@@ -348,11 +351,11 @@ static void draw_elements(struct maker *m, struct row *r, size_t j, unsigned whi
         const size_t i = j * b + k;
         const bool is_high = has_own && r->mask[i];
         const bool is_small = k == (which & 1 ? b - 1 : 0);
-        const float most = most_of(f, is_high, sign);
+        const float end = most[is_high];
         uint8_t c = draw_code(m, is_high, sign);
-        if (which < 4) // one of the smallest numbers beside largest ones, all of one sign or not
-            c = (uint8_t)code_of(f, is_high, sign, which < 2 || k % 2 ? most : -most);
-        if (which < 4 && is_small)
+        if (is_extreme) // one of the smallest numbers beside largest ones, all of one sign or not
+            c = (uint8_t)code_of(f, is_high, sign, which < 2 || k % 2 ? end : -end);
+        if (is_extreme && is_small)
             c = 1;
         if (is_high)
             r->high[i] = c;
