@@ -110,8 +110,8 @@ fault spqt both "" sq_q4k_weight.sv 's/in_ready_o = moves;/in_ready_o = moves \&
 
 fault mxfp4 value "--algorithm rtn" sq_block_scale.sv "s/amax_i\[14:7\] - 8'd2 : 8'd0/amax_i[14:7] - 8'd1 : 8'd0/"
 fault mxplus value "--algorithm rtn" sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& code[0]) magnitude/"
-fault sq_b both "--bank 16 --high-per-bank 1 --algorithm rtn" sq_engine_scaled.sv 's/pair\[1\] ? scale_row_hi_i/pair[0] ? scale_row_hi_i/' \
-  sq_scaled_ctl.sv 's/in_ready_o = !(acc_o/in_ready_o = !(result_valid_q) \&\& !(acc_o/'
+fault sq_b value "--bank 16 --high-per-bank 1 --algorithm rtn" sq_engine_scaled.sv 's/pair\[1\] ? scale_row_hi_i/pair[0] ? scale_row_hi_i/'
+fault sq_b cycle "--bank 16 --high-per-bank 1 --algorithm rtn" sq_scaled_ctl.sv 's/in_ready_o = !(acc_o/in_ready_o = !(result_valid_q) \&\& !(acc_o/'
 
 # ---- from a file: the same layer, the same beats and cycles
 for f in sq_w "sq_w --variant tied" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
