@@ -33,12 +33,23 @@ static const char *next_word(const char *at, char word[WORD_SIZE])
     return at + n;
 }
 
+// Names that an unknown word is compared with; of more than fit none is suggested.
+struct known {
+    const char *name[256];
+    size_t n;
+};
+
+static void note(struct known *k, const char *name)
+{
+    if (k->n < sizeof k->name / sizeof *k->name)
+        k->name[k->n++] = name;
+}
+
 // A number, a quantity, or a name of an axis with names.
 static enum sq_status parse_factor(const char *word, const char *text, struct sq_term *t,
                                    struct sq_error *err)
 {
-    const char *names[SQ_N_QUANTITIES + 32];
-    size_t n_names = 0;
+    struct known known = {.n = 0};
     char *end;
     const double v = strtod(word, &end);
     t->factor[t->n].number = v;
@@ -48,8 +59,8 @@ static enum sq_status parse_factor(const char *word, const char *text, struct sq
     for (unsigned q = 0; q < SQ_N_QUANTITIES; q++) {
         if (q < SQ_N_AXES && sq_axes[q].is_path)
             continue;
-        names[n_names++] = sq_quantity_name(q);
-        if (strcmp(word, names[n_names - 1]) == 0) {
+        note(&known, sq_quantity_name(q));
+        if (strcmp(word, sq_quantity_name(q)) == 0) {
             t->factor[t->n].is_quantity = true;
             t->factor[t->n].quantity = q;
             t->factor[t->n].names = q < SQ_N_AXES && sq_axes[q].choice ? q : SQ_N_AXES;
@@ -58,13 +69,13 @@ static enum sq_status parse_factor(const char *word, const char *text, struct sq
     }
     for (unsigned a = 0; a < SQ_N_AXES; a++)
         for (unsigned i = 0; sq_axes[a].choice && sq_axes[a].choice[i]; i++) {
-            names[n_names++] = sq_axes[a].choice[i];
+            note(&known, sq_axes[a].choice[i]);
             t->factor[t->n].number = i;
             t->factor[t->n].names = a;
             if (strcmp(word, sq_axes[a].choice[i]) == 0)
                 return SQ_OK;
         }
-    const char *nearest = sq_suggest(word, names, n_names);
+    const char *nearest = sq_suggest(word, known.name, known.n);
     return SQ_FAIL(err, SQ_ERR_ARG, "constraint '%.80s': unknown name '%s'%s%s%s", text, word,
                    nearest ? ", did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
