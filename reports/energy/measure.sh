@@ -11,7 +11,7 @@ for liberty in "$@"; do
   while IFS='|' read -r pe _ options; do
     [[ $pe == \#* || -z $pe ]] && continue
     # shellcheck disable=SC2086
-    "$sqsim" energy $options --rows 1 --cols 1 --clock 10 --liberty "$liberty" --json | head -1 |
+    "$sqsim" energy $options --rows 1 --cols 1 --clock 10 --liberty "$liberty" --json | sed -n 1p |
       perl -MJSON::PP -e '
         my ($library, $pe) = @ARGV;
         my $r = decode_json(<STDIN>);
