@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cycle with the delays of the library. An event makes one net change in a set of lanes, so lanes
 // in which the same gate has the same cause share it. A gate that sees its output come back to what
-// it is, before the change has left, takes the change back (inertial delay).
+// it is, before the change has left, takes the change back (inertial delay). A gate sees all changes
+// of a moment at once: what is as long as its delay leaves it, whatever the order of the events.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct slot {
 struct sq_events {
     struct event *pool;
     struct slot *heap;
+    struct event *now; // the changes of a moment
     size_t n_pool, cap, n_heap;
     uint32_t free;     // list
     uint32_t *pending; // [n_nets] events of the net
@@ -72,7 +74,10 @@ static bool grow(struct sq_events *e)
     void *heap = pool ? realloc(e->heap, cap * sizeof *e->heap) : NULL;
     if (heap)
         e->heap = heap;
-    if (!heap)
+    void *now = heap ? realloc(e->now, cap * sizeof *e->now) : NULL;
+    if (now)
+        e->now = now;
+    if (!now)
         return false;
     e->cap = cap;
     return true;
@@ -200,12 +205,11 @@ static void launch(struct sq_toggle *t, uint32_t g)
     }
 }
 
-// A net changes in some lanes: it, the gate that drives it, and those that it drives are counted.
-static void change(struct sq_toggle *t, uint32_t net, uint64_t lanes, uint32_t cause, int64_t time)
+// A net has changed in some lanes: it, the gate that drives it, and those that it drives are counted.
+static void follow(struct sq_toggle *t, uint32_t net, uint64_t lanes, uint32_t cause, int64_t time)
 {
     const struct sq_net *n = &t->n->net[net];
     uint64_t v[SQ_GATE_VARS], changed[SQ_GATE_VARS] = {0};
-    t->next[net] ^= lanes;
     const uint64_t rises = lanes & t->next[net], falls = lanes & ~t->next[net];
     t->net[net][SQ_LIB_RISE] += (uint64_t)__builtin_popcountll(rises);
     t->net[net][SQ_LIB_FALL] += (uint64_t)__builtin_popcountll(falls);
@@ -225,6 +229,23 @@ static void change(struct sq_toggle *t, uint32_t net, uint64_t lanes, uint32_t c
     }
 }
 
+// The nets take the values that are due; returns how many changes that is.
+static size_t change(struct sq_toggle *t, int64_t time)
+{
+    struct sq_events *e = t->events;
+    size_t n = 0;
+    while (e->n_heap > 0 && e->heap[0].time == time) {
+        const uint32_t i = pop(e).event;
+        const struct event event = e->pool[i];
+        take_out(e, i);
+        e->owed[event.net] &= ~event.lanes;
+        t->next[event.net] ^= event.lanes;
+        if (event.lanes)
+            e->now[n++] = event;
+    }
+    return n;
+}
+
 enum sq_status sq_events_step(struct sq_toggle *t, struct sq_error *err)
 {
     struct sq_events *e = t->events;
@@ -239,14 +260,12 @@ enum sq_status sq_events_step(struct sq_toggle *t, struct sq_error *err)
     for (size_t i = 0; i < n->n_flops; i++)
         launch(t, n->flop[i]);
     while (e->n_heap > 0 && !e->is_full) {
-        const struct slot s = pop(e);
-        const struct event event = e->pool[s.event];
-        take_out(e, s.event);
-        e->owed[event.net] &= ~event.lanes;
-        if (event.lanes && 1e-15 * (double)s.time > t->settled)
-            t->settled = 1e-15 * (double)s.time;
-        if (event.lanes)
-            change(t, event.net, event.lanes, event.cause, s.time);
+        const int64_t time = e->heap[0].time;
+        const size_t n_now = change(t, time);
+        if (n_now && 1e-15 * (double)time > t->settled)
+            t->settled = 1e-15 * (double)time;
+        for (size_t i = 0; i < n_now; i++)
+            follow(t, e->now[i].net, e->now[i].lanes, e->now[i].cause, time);
     }
     return e->is_full ? SQ_NO_MEMORY(err, "the events of a netlist") : SQ_OK;
 }
@@ -282,6 +301,7 @@ void sq_events_close(struct sq_toggle *t)
     struct sq_events *e = t->events;
     free(e->pool);
     free(e->heap);
+    free(e->now);
     free(e->pending);
     free(e->owed);
     free(e->at);

@@ -195,6 +195,11 @@ SQ_TEST(glitches_live_when_they_outlast_the_gate)
     changes(&t, N, 128, 128);
     sq_toggle_close(&t);
     close_all();
+    open_all(3, 5, .2, .2);
+    run(&t, true, UINT64_MAX);
+    changes(&t, G, 128, 128); // as long as the delay: it leaves
+    sq_toggle_close(&t);
+    close_all();
 }
 
 SQ_TEST(operands_that_rest_leave_clock_and_leakage)
