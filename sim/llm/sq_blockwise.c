@@ -329,6 +329,7 @@ static enum sq_status replace(void *context, const struct sq_llama_linear *l, bo
 {
     const struct evaluation *e = context;
     struct sq_shared_layers all = {.n = l->n_shared};
+    _Static_assert(sizeof all.y == sizeof l->shared_y, "as many layers share an input");
     for (size_t i = 0; i < all.n; i++) {
         all.q[i] = &e->layer[l->layer % SQ_BLOCK_LAYERS + i];
         all.r[i] = sq_recipe_of_layer(e->r, e->ck->layer[l->layer + i].name);

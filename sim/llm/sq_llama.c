@@ -378,11 +378,13 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
                              struct sq_error *err)
 {
     static const unsigned shared[N_LINEAR] = {Q, Q, Q, O, GATE, GATE, DOWN};
-    static const size_t n_shared[N_LINEAR] = {[Q] = 3, [O] = 1, [GATE] = 2, [DOWN] = 1};
+    size_t n_shared = 0;
     struct sq_llama *s = p->s;
     const size_t layer = p->block * N_LINEAR + part;
     const struct sq_layer *l = &s->ck->layer[layer];
     const float *w;
+    while (part + n_shared < N_LINEAR && shared[part + n_shared] == part)
+        n_shared++;
     const struct sq_llama_linear call = {.layer = layer,
                                          .name = l->name,
                                          .shared = p->block * N_LINEAR + shared[part],
@@ -391,7 +393,7 @@ static enum sq_status linear(const struct pass *p, unsigned part, const float *x
                                          .k = l->k,
                                          .x = x,
                                          .y = y,
-                                         .n_shared = n_shared[part],
+                                         .n_shared = n_shared,
                                          .shared_y = {y, part == Q ? s->k : s->up, s->v},
                                          .model = s};
     bool is_done = false;
