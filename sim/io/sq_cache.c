@@ -93,12 +93,21 @@ static void work_close(struct work *w)
     pthread_mutex_unlock(&lock);
 }
 
+// A thread may still write into the directory: its file then appears between the removal of the
+// others and that of the directory, which fails. Once the directory is gone, no file can appear.
+static void remove_in_use(const char *path)
+{
+    enum { TRIES = 1000 };
+    for (unsigned i = 0; i < TRIES && access(path, F_OK) == 0; i++)
+        sq_cache_remove(path);
+}
+
 void sq_cache_end_all(void)
 {
     pthread_mutex_lock(&lock);
     is_ending = true;
     for (struct work *w = first; w; w = w->next)
-        sq_cache_remove(w->path);
+        remove_in_use(w->path);
     pthread_mutex_unlock(&lock);
 }
 

@@ -4,6 +4,7 @@
 // ends, what it leaves in the background, the death of the program by KILL and of one of its
 // threads; entries of the cache missing, cut, with one bit flipped (every bit of a small file),
 // filled by threads at once, by a program that dies.
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -222,6 +223,54 @@ SQ_TEST(test_end_all)
     assert_int_equal(waitpid(program, &result, 0), program);
     assert_int_equal(result, 0);
     assert_int_equal(count_files(tmpdir_path(dir, "ended")), 2); // the lock, and the number
+}
+
+// A thread that still makes files in the private directory while it is removed.
+static enum sq_status fill_while_removed(void *context, const char *work, struct sq_error *err)
+{
+    char path[256];
+    int fd;
+    (void)context, (void)err;
+    for (unsigned i = 0;; i = (i + 1) % 64) {
+        snprintf(path, sizeof path, "%s/%u", work, i);
+        if ((fd = open(path, O_CREAT | O_WRONLY, 0600)) < 0)
+            break; // the directory is gone
+        close(fd);
+    }
+    return SQ_ERR_IO;
+}
+
+static void *get_while_removed(void *entry)
+{
+    bool is_filled;
+    (void)sq_cache_get(entry, NULL, fill_while_removed, NULL, &is_filled, NULL);
+    return NULL;
+}
+
+SQ_TEST(test_end_all_in_use)
+{
+    assert_int_equal(mkdir(tmpdir_path(dir, "in_use"), 0700), 0);
+    for (unsigned i = 0; i < 50; i++) {
+        char entry[256];
+        int result;
+        snprintf(entry, sizeof entry, "%s/in_use/entry", dir);
+        const pid_t program = fork();
+        assert_true(program >= 0);
+        if (program == 0) {
+            signal(SIGSEGV, SIG_DFL);
+            signal(SIGABRT, SIG_DFL);
+            pthread_t thread;
+            pthread_create(&thread, NULL, get_while_removed, entry);
+            while (count_files(tmpdir_path(dir, "in_use")) < 2) // the lock, and the directory
+                usleep(100);
+            usleep(1000);
+            sq_cache_end_all();
+            _exit(0);
+        }
+        assert_int_equal(waitpid(program, &result, 0), program);
+        assert_int_equal(result, 0);
+        assert_int_equal(count_files(tmpdir_path(dir, "in_use")), 1); // the lock
+    }
 }
 
 // ---- cache --------------------------------------------------------------------------------------
