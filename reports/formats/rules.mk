@@ -62,10 +62,10 @@ endef
 sheet: $(BUILD)/sqsim
 	$(Q)$(sheet)
 
-# What is measured already is not measured again: a run that was stopped goes on. SEQ: sequences of SmolLM2, at most 8; for
+# What is measured already is not measured again: a run that was stopped goes on. SEQ: sequences of SmolLM2, at most 32; for
 # another number remove verdict_smollm2.csv. Areas of reports/area (make area-scaled), and what it lacks, where LIBERTIES has a library.
-# verdict: KL, um2 and cycles of the same things by reports/formats/RULE.md, into verdict.md and verdict.svg; SEQ=8
-SEQ := 8
+# verdict: KL, um2 and cycles of the same things by reports/formats/RULE.md, into verdict.md and verdict.svg; SEQ=32
+SEQ := 32
 VERDICT := $(FORMATS)/verdict
 VERDICT_LIBRARIES = $(filter %nangate45_typ.lib.gz %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)) osu018
 .PHONY: verdict verdict-page
@@ -75,7 +75,8 @@ verdict: smollm2 $(BUILD)/kl_grid $(BUILD)/sqsim
 	$(Q)$(VERDICT).sh areas $(BUILD)/sqsim $(VERDICT)_area.csv $(VERDICT_LIBRARIES)
 	$(Q)$(VERDICT).sh cycles $(BUILD)/sqsim > $(VERDICT)_cycles.md.new && mv $(VERDICT)_cycles.md.new $(VERDICT)_cycles.md
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
-	  $(call kl,$(SMOLLM2_DIR)/model.gguf,$(SMOLLM2_DIR),$(SEQ),$(VERDICT)_kl,$(VERDICT)_smollm2.csv); fi
+	  $(BUILD)/kl_grid $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval_32.safetensors $(SMOLLM2_DIR)/tokens_calib.safetensors $(SEQ) \
+	  $(VERDICT)_kl.txt $(VERDICT)_smollm2.csv "$$(reports/revision.sh)"; fi
 	$(Q)$(MAKE) --no-print-directory verdict-page
 
 # The page and its picture from what is measured.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f verdict.awk -v library=NAME [-v points=HEIGHT] AREAS MORE_AREAS ROWS SMOLLM2 TINY: the page of RULE.md for one library; with points what
-# the picture draws, lines "label|um2 a product|KL|low|high". AREAS are scaled.csv and verdict_area.csv, which goes before; the last two are
-# CSV files of kl_grid. What is not measured has no verdict.
+# awk -f verdict.awk -v library=NAME [-v points=HEIGHT] [-v side=1] AREAS MORE_AREAS ROWS SMOLLM2 TINY: the page of RULE.md for one library; with
+# points what the picture draws, lines "label|um2 a product|KL|low|high"; with side the KL of weights alone and of both sides. AREAS are
+# scaled.csv and verdict_area.csv, which goes before; the last two are CSV files of kl_grid. What is not measured has no verdict.
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 # t of a two-sided 95 % interval with n - 1 degrees of freedom.
 function student(n,   t, k) {
@@ -105,7 +105,30 @@ function judge(a, b, height,   x, y, z) {
 function cell(x) { return x ? sprintf("%.*f", library ~ /^asap7/ ? 1 : 0, x) : "" }
 function most(i, height) { return (i in bound && array(i, height) ? "at least " : "") cell(array(i, height)) }
 function add(list, what) { return list (list == "" ? "" : "; ") what }
+# KL of weights alone, or of both sides, of the format of row i.
+function sides(operand, i,   v) {
+  v = variant[i]
+  sub(/operand=act/, "operand=" operand, v)
+  if (operand == "weights") sub(/ act-scale=token2/, "", v)
+  return v
+}
+function table_of_sides(   i, k, s, v, w, any, text) {
+  print "\n| format | weights: KL | to NVFP4 | tiny-llama, to NVFP4 | both: KL | to NVFP4 | tiny-llama, to NVFP4 |\n|---|---|---|---|---|---|---|"
+  split("weights both", s, " ")
+  for (i = 1; i <= rows; i++) {
+    any = 0; text = "| " label[i] " |"
+    for (k = 1; k <= 2; k++) {
+      v = sides(s[k], i); w = sides(s[k], base)
+      any = any || (("smollm2", v) in kl) || (("tiny", v) in kl)
+      text = text sprintf(" %s | %s | %s |", (("smollm2", v) in kl) ? sprintf("%.4f [%.4f, %.4f]", kl["smollm2", v], kl_low["smollm2", v],
+        kl_high["smollm2", v]) : "", shown("smollm2", v, w), shown("tiny", v, w))
+    }
+    if (any && variant[i] ~ /operand=act/) print text
+  }
+}
 END {
+  for (i = 1; i <= rows; i++) if (label[i] == "NVFP4") base = i
+  if (side) { table_of_sides(); exit }
   if (points) {
     for (i = 1; i <= rows; i++)
       if (array(i, points) && ("smollm2", variant[i]) in kl)
@@ -114,7 +137,6 @@ END {
     exit
   }
   heights = split("32 16 8", height, " ")
-  for (i = 1; i <= rows; i++) if (label[i] == "NVFP4") base = i
   print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | line | encoder | output | 32 rows | 16 rows | 8 rows | KL, tiny-llama, to NVFP4 | constant scale, to token2 |"
   print "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
   for (i = 1; i <= rows; i++) {

@@ -12,5 +12,7 @@ for library in $(sed -n 's/^array_nvint4_a_1x2,\([^,]*\),.*/\1/p' $f/verdict_are
   printf '\n## %s\n' "$library"
   awk -v library="$library" -f $f/verdict.awk reports/area/scaled.csv $f/verdict_area.csv $f/verdict.txt $f/verdict_smollm2.csv $f/verdict_tiny.csv
 done
+printf '\n## Weights, and both sides\n\nKL of the weights in the format, and of weights and activations, round to nearest. No verdict: the areas above are of PEs whose weights are INT4.\n'
+awk -v side=1 -f $f/verdict.awk reports/area/scaled.csv $f/verdict_area.csv $f/verdict.txt $f/verdict_smollm2.csv $f/verdict_tiny.csv
 printf '\n## Cycles\n\nLlama-3-8B, prefill of 2048 tokens and decode of one, on arrays of equal products a cycle.\n\n'
 cat $f/verdict_cycles.md
