@@ -31,6 +31,7 @@ rows README.md formats >"$W/formats"
 all=$(sed -n 's/^| `\([a-z0-9_]*\)` .*/\1/p' "$W/formats")
 ok "formats of README.md" diff <(sort <<<"$all") <("$SQSIM" run --complete |
   awk -F '\t' '$1 == "--format" {print $3}' | tr ' ' '\n' | sort)
+ok "README.md counts them" grep -q "\b$(wc -l <<<"$all") formats are built in" README.md
 blocks=$("$SQSIM" cosim --block all --list --json 2>/dev/null | grep -o '"block":"[a-z_0-9]*"' | cut -d'"' -f4 | sort -u)
 while IFS='|' read -r _ name _ _ files rtl _; do
   name=$(tr -d ' `' <<<"$name")
