@@ -62,7 +62,9 @@ static void ports(const unsigned *v, struct sq_ports *p)
                                    {"error", 1, SQ_ENGINE_INDEX_ERRORS, true}},
                            .records = most > WALK_GROUPS ? most : WALK_GROUPS,
                            .outputs = WALK_OFFSETS,
-                           .has_jobs = true};
+                           .has_jobs = true,
+                           .macs = (double)v[ROWS] * v[GROUP],
+                           .mac_stream = KEPT};
 }
 
 // ---- values ---------------------------------------------------------------------------------

@@ -67,7 +67,9 @@ static struct sq_es_layout lay_out(const unsigned *v, struct sq_ports *p)
                            .n_out = 1 + SQ_ENGINE_WORD_FIELDS,
                            .records = SQ_ES_BLOCKS_MAX * SQ_ES_TILES_MAX,
                            .outputs = SQ_ES_TILES_MAX * words,
-                           .has_jobs = true};
+                           .has_jobs = true,
+                           .macs = (double)l.act.lines * l.weight.lines * l.act.bank,
+                           .mac_stream = SQ_ES_ACT};
     sq_engine_word_fields(p->out + 1);
     (void)add(p, SQ_ES_JOB, "blocks", 1, JOB_BITS);
     (void)add(p, SQ_ES_JOB, "tiles", 1, JOB_BITS);

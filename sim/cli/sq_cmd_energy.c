@@ -95,7 +95,7 @@ static enum sq_status measure(struct work *w, const struct sq_case *c, const cha
                               const struct sq_route_outcome *o, struct sq_error *err)
 {
     struct sq_measure m;
-    const struct sq_energy_row row = {c->block, c->point, layer, o, &m};
+    const struct sq_energy_row row = {c->block, c->point, layer, o, layer ? &w->r : NULL, &m};
     SQ_TRY(sq_measure_run(&w->in->synth, c, w->in->cycles, 1e-9 * w->in->clock_ns, &m, err));
     w->is_wrong = w->is_wrong || m.drive.mismatch[0] || (o && o->value_mismatches > 0);
     w->n_rows++;
@@ -207,6 +207,11 @@ static enum sq_status run_checkpoint(struct work *w, const char *model, bool *is
     if (status == SQ_OK)
         status = sq_encoded_layers(&w->ck, &o, visit_layer, w, is_real, err);
     free(is_wanted);
+    if (status == SQ_OK && w->n_rows == 0 && !c->has_block)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "--format = %s: its layers go through no block whose products are counted, "
+                       "need --block B of one that they go through",
+                       c->options.format->name);
     if (status == SQ_OK && w->n_rows == 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "--block = %s: no layer in %s goes through it",
                        c->block->name, c->options.format->name);

@@ -22,6 +22,7 @@ struct sq_energy_row {
     const struct sq_point *point;
     const char *layer;                // NULL: operands were drawn
     const struct sq_route_outcome *o; // of the layer, else NULL
+    const struct sq_recipe *recipe;   // of the layer, else NULL
     const struct sq_measure *m;
 };
 

@@ -131,10 +131,13 @@ static void print_text(const struct sq_energy_args *in, const struct sq_energy_r
 static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measure *m,
                          const struct sq_energy *e)
 {
-    json_t *o = json_object(), *parts = json_array();
+    json_t *o = json_object(), *parts = json_array(), *pes = json_object();
     const char *unit;
     const double of = per(m, &unit);
     long long total = 0;
+    for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
+        json_object_set_new(pes, sq_energy_kind_name((enum sq_energy_kind)k),
+                            json_integer(attojoules(e->pe[k])));
     for (unsigned p = 0; p < SQ_N_PARTS; p++) {
         json_t *part = json_object();
         json_object_set_new(part, "part", json_string(sq_energy_part_name((enum sq_energy_part)p)));
@@ -148,6 +151,7 @@ static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measur
     }
     json_object_set_new(o, "parts_aj", parts);
     json_object_set_new(o, "total_aj", json_integer(total));
+    json_object_set_new(o, "pes_aj", pes);
     json_object_set_new(o, "inside_pes_aj", json_integer(attojoules(total_of(e))));
     json_object_set_new(o, "fj_per_mac",
                         m->drive.macs > 0 ? json_real(1e-3 * (double)total / of) : json_null());
@@ -165,6 +169,8 @@ static void print_json(const struct sq_energy_args *in, const struct sq_energy_r
     const struct sq_measure *m = row->m;
     const bool is_wrong = m->drive.mismatch[0] || (row->o && row->o->value_mismatches > 0);
     json_t *o = json_object(), *parameters = json_object();
+    char digest[SQ_DIGEST_SIZE];
+    sq_digest_hex(in->synth.liberty_digest, digest);
     for (size_t i = 0; row->block->param[i]; i++)
         if (*row->block->param[i])
             json_object_set_new(parameters, row->block->param[i],
@@ -176,6 +182,9 @@ static void print_json(const struct sq_energy_args *in, const struct sq_energy_r
     json_object_set_new(o, "layer", row->layer ? sq_cli_json_text(row->layer) : json_null());
     json_object_set_new(o, "format",
                         row->layer ? json_string(in->c.options.format->name) : json_null());
+    json_object_set_new(o, "recipe",
+                        row->layer ? sq_cli_recipe_json(row->recipe, SQ_IN_RUN) : json_null());
+    json_object_set_new(o, "liberty_digest", json_string(digest));
     json_object_set_new(o, "n_cells", json_integer((json_int_t)m->n_cells));
     json_object_set_new(o, "n_flops", json_integer((json_int_t)m->n_flops));
     json_object_set_new(o, "volts", json_real(m->volts));

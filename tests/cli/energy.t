@@ -60,5 +60,12 @@ ok "... and burns the same otherwise" [ "$(rest "$W.out")" = "$(rest "$W/first")
 
 accept "a layer" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block engine_array --cycles 4 --json
 ok "... is golden, with its name" [ "$(value '"$r->{is_golden} $r->{operands} $r->{format}"')" = "1 layer dense" ]
+# Engines: elements of K times outputs, of what reaches the array.
+for format in nvfp4 gqsa; do
+  accept "a layer in $format" energy --format $format --m 1 --layer '*.0.self_attn.k_proj' --cycles 64 --json
+  ok "... is golden" [ "$(value '$r->{is_golden}')" = 1 ]
+  ok "... 16 MACs a beat, joules a MAC" [ "$(value '$r->{beats} > 0 && $r->{macs} == 16 * $r->{beats} && $r->{zero_delay}{fj_per_mac} > 0')" = 1 ]
+  ok "... its recipe" [ "$(value '$r->{recipe}{format}')" = $format ]
+done
 refuse "no layer in dense goes through it" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block gather
 finish
