@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What sq_array must deliver: the integers of one (coded line, plain line) pair for one bank, in
-// every format that takes a bank per cycle.
+// What sq_array must deliver: the integer sums of one bank, for one line (row or column) of the
+// operand in the format (coded) and one line of the other operand (plain), in every format that
+// takes a bank per cycle.
 //
 //   dense     low[b]                            P = sum low * x
 //   sentinel  low[b] with mask codes, high[k]   SPEC A.6, A.7

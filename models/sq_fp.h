@@ -9,7 +9,7 @@
 //   E5M2   8     15    57344  (0x7b)   0x7c..0x7f, 0xfc..0xff: infinities, NaN
 //   E8M0   8     127   2^127  (0xfe)   0xff: NaN; no sign, no fraction: 2^(code - 127)
 //
-// No code here is ever written that is no number: conversion saturates.
+// Conversion to a code saturates: it never writes a code that is no number.
 #ifndef SQ_FP_H
 #define SQ_FP_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dot products in binary32 in a given order, as rtl/sq_fp_mac.sv makes them: shares of a row (SPEC
 // G.7, H.7: workers) are summed from +0, one product and one sum a step, each rounded; the row is
-// the sum of its shares, ascending. Zeroed: nothing summed.
+// the sum of its shares, ascending. A struct of zeros has summed nothing yet.
 #ifndef SQ_FP_MAC_H
 #define SQ_FP_MAC_H
 

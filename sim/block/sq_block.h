@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An RTL block, described once: its ports and parameters, what comes in, what it computes, in which
-// cycle, what it is priced as. Everything that runs blocks (sim/cosim, sqsim cosim, sqsim area)
-// goes over these tables. To add one: sq_x_block.c with its table, a line in sq_block.c.
+// An RTL block, described by one table: its ports and parameters, its random inputs, what it computes
+// and in which cycle, and which rows of `sqsim area` it has. Everything that runs blocks (sim/cosim,
+// sqsim cosim, sqsim area) goes over these tables. To add a block, write its table in sq_NAME_block.c
+// and add a line to sq_block.c.
 //
 // A beat is an array of 32-bit integers, its fields one after the other; a field is `count`
 // elements of `width` bits each. Input comes in groups: what comes between two resets of the
@@ -71,8 +72,8 @@ struct sq_free {
     bool is_power; // of two
 };
 
-// Faults that `make mutants` puts into the netlist of a point, and cases that each is run for
-// before it counts as survived.
+// How many faults `make mutants` puts into the netlist of a point, and how many cases each of them
+// runs before it counts as not found.
 struct sq_faults {
     const char *point;
     unsigned n, cases;
@@ -103,7 +104,7 @@ enum sq_stimulus {
 struct sq_group {
     const int32_t *record;
     const uint32_t *len;  // [SQ_STREAMS_MAX] beats of each stream
-    const uint32_t *wrap; // [SQ_STREAMS_MAX] > 0: beats come from so many records, over and over
+    const uint32_t *wrap; // [SQ_STREAMS_MAX] > 0: the stream repeats its first `wrap` records
     uint64_t from;        // golden: the first output beat that is wanted
 };
 
@@ -121,8 +122,8 @@ struct sq_handshake {
     bool in_ready[SQ_STREAMS_MAX], out_valid;
 };
 
-// When: the handshake outputs of a cycle, then its rising edge with the same inputs. The state is
-// plain data of `nbytes`, zeroed before the block's init.
+// The cycle model, in two calls per cycle: comb gives the handshake outputs, then clock is the rising
+// edge with the same inputs. The state is plain data of `nbytes`, zeroed before the block's init.
 struct sq_timing {
     size_t nbytes;
     void (*comb)(const void *state, const struct sq_offer *in, bool out_ready,
@@ -159,15 +160,16 @@ struct sq_block {
     size_t n_faults;
     void (*ports)(const unsigned *value, struct sq_ports *ports);
 
-    // Input, by one of three: a beat of a group of one (or, with has_last, of several); a group,
-    // whose records and len are zero before, len[0] >= 1; a whole case (sq_case.h).
+    // Random input, by one of three functions: draw_beat fills one beat of a group of one beat (or,
+    // with has_last, of several); draw_group fills a group, whose records and len are zero before, and
+    // sets len[0] >= 1; draw_case fills a whole case (sq_case.h).
     void (*draw_beat)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
                       uint64_t number, int32_t *beat);
     void (*draw_group)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len);
     enum sq_status (*draw_case)(struct sq_case *c, struct sq_rng *rng, struct sq_error *err);
-    // Of a block with draw_case: *c, zero but for block, point and seed, gets n_groups groups of legal
-    // operands drawn uniformly, streams free. NULL: those of draw_case are all there are.
+    // For a block with draw_case: *c, zero but for block, point and seed, gets n_groups groups of legal
+    // operands, each value equally likely, without stalls. NULL: draw_case is the only source.
     enum sq_status (*draw_uniform)(struct sq_case *c, size_t n_groups, struct sq_rng *rng,
                                    struct sq_error *err);
     // Cases that every campaign begins with, whatever its seed: the ends of ranges that random ones
@@ -178,11 +180,11 @@ struct sq_block {
                                     struct sq_error *err);
     // The largest |sum| that output field f must hold (SQ_K_MAX), 0: it is no sum. NULL: none is.
     int64_t (*limit)(const unsigned *value, size_t f);
-    // One way, of 0, 1, ..., to make a group smaller in place; false where it does not apply. NULL:
-    // groups stay whole.
+    // Makes a group smaller in place, in the way number `way` = 0, 1, ...; false where this way does
+    // not apply. NULL: groups stay whole.
     bool (*cut)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
-    // The same of a group whose beats come over and over: its numbers and lengths alone, the beats
-    // stay. NULL: such groups stay whole.
+    // The same for a group that repeats its beats (wrap): it changes numbers and lengths, and leaves
+    // the beats alone. NULL: such groups stay whole.
     bool (*cut_wrapped)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
 
     // Output beats of a group, zero before: from in->from on, at most `outputs` of sq_ports.
@@ -196,8 +198,8 @@ struct sq_block {
     const struct sq_env *env;
     void (*ask)(const void *state, struct sq_pins *pins);
     void (*init)(const unsigned *value, void *state); // a zeroed state
-    // What time depends on of a beat of a stream; `valid` is the runner's. NULL: on nothing but
-    // has_last.
+    // Picks from a beat what the cycle model needs to know of it; the caller sets `valid`. NULL: the
+    // cycle model needs no more than has_last.
     void (*offer)(const unsigned *value, unsigned stream, const int32_t *record,
                   struct sq_offer *offer);
 
@@ -253,7 +255,7 @@ uint32_t sq_block_lead(const struct sq_block *block, const unsigned *value);
 // ports() with the defaults of records and outputs.
 struct sq_ports sq_ports_of(const struct sq_block *block, const unsigned *value);
 
-// Elements of a beat before field f; with f = n the length of the beat.
+// Number of elements of a beat before field f; with f = n the length of the beat.
 size_t sq_field_offset(const struct sq_field *field, size_t f);
 
 // Where element i of output field f is: ", row 1, lane 3"; nothing where it is the only one.

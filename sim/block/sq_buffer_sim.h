@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cycle models of sq_act_buffer and of the mask units in front of it (sq_array_stored,
-// sq_core_act). When, not what.
+// sq_core_act). They compute times and no values.
 #ifndef SQ_STORE_SIM_H
 #define SQ_STORE_SIM_H
 
@@ -9,7 +9,7 @@
 
 #include "sim/block/sq_pipeline.h"
 
-// sq_act_buffer: two tiles, each given `passes` times. Zeroed: empty.
+// sq_act_buffer: two tiles, each given `passes` times. A struct of zeros is empty.
 struct sq_buffer_sim {
     bool full[2];
     unsigned in, out;     // tile being written, being given

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes into a block in one run: groups of beats (sq_block.h), and how each stream
-// waits (sq_stream.h). Drawn here by number and seed, or filled by a caller who has operands.
+// A case is what goes into a block in one run: groups of beats (sq_block.h), and how each stream
+// stalls (sq_stream.h). It is drawn here at random, by number and seed, or filled by a caller who has
+// operands.
 #ifndef SQ_CASE_H
 #define SQ_CASE_H
 
@@ -32,7 +33,7 @@ struct sq_case {
 enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err);
 void sq_case_free(struct sq_case *c);
 
-// The groups of `more` behind those of *c, of the same block and point; neither comes over and over
+// Appends the groups of `more` to *c. Both are of the same block and point, and neither repeats beats
 // (wrap). SQ_ERR_MEMORY.
 enum sq_status sq_case_append(struct sq_case *c, const struct sq_case *more, struct sq_error *err);
 

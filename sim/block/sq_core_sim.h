@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cycle model of sq_core: when, not what. The stepping engine is the definition of time: one call
+// Cycle model of sq_core: it computes times and no values. It is the definition of time: one call
 // per clock cycle, equal to rtl/sq_core.sv in every handshake signal of every cycle. Values come
 // from models/ (the g-th tile that leaves the core holds the integers of the g-th group).
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shapes of time that several blocks share, and two of them in a row (sq_array_dynamic). When,
-// not what: the values of the g-th beat that leaves come from the golden model.
+// Cycle models that several blocks share, and two of them in a row (sq_array_dynamic). They compute
+// times and no values: those of the g-th beat that leaves come from the golden model.
 //
 //   PIPE    `depth` stages that move together, unless the last one holds a beat that is not taken
 //           (rank TopK and 2:4: 2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What multiplies on a machine, and how long its jobs take: the timing models of the blocks with
-// free operands in front and, behind, a port that finished tiles leave through. A machine keeps no
-// rates of its own: whatever format runs, its time is that of one of these.
+// A unit is what multiplies on a machine: one of the blocks below, with operands that are always
+// there and a port through which finished tiles leave. The time of its jobs comes from the cycle
+// model of the block, so a machine has no rates of its own, whatever format it runs.
 //
 //   core      sq_core: low and high path (sq_core_sim.h)
 //   core_act  sq_core_act: a mask unit, stores, the core. Masks of a tile of tokens are made once,
@@ -48,8 +48,8 @@ struct sq_unit_job {
     uint32_t scan;          // array: cycles; 0: nothing to be found
 };
 
-// One tile of columns: its beats, >= 1, and how many of them only its fullest column needs. The
-// tiles of a job go through the list over and over, each tile of rows from its beginning.
+// One tile of columns: its beats, >= 1, and how many of them only its fullest column needs. For each
+// tile of rows, the tiles of columns take the entries of the list in turn, from its beginning.
 struct sq_tile_work {
     uint32_t beats, idle;
 };
@@ -67,7 +67,8 @@ struct sq_unit_stats {
 struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct sq_unit_job *job,
                                       const struct sq_tile_list *list);
 
-// The same in every counter: registers that come back make a period, and periods are skipped.
+// The same result in every counter, faster: when the state of the block comes back to an earlier one,
+// whole periods are skipped.
 struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct sq_unit_job *job,
                                       const struct sq_tile_list *list);
 
@@ -86,7 +87,7 @@ struct sq_unit_memo {
 struct sq_unit_stats sq_unit_run(const struct sq_unit *unit, const struct sq_unit_job *job,
                                  const struct sq_tile_list *list, struct sq_unit_memo *memo);
 
-// No job takes less, or more: the slowest part alone, and everything one after the other.
+// Bounds: no job takes less than its slowest part alone, none more than all parts one after the other.
 uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job,
                        const struct sq_tile_list *list);
 uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,

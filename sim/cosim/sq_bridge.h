@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all bridges share: ports of any width as arrays of 32-bit words, reset, clock, trace, and
-// what becomes of an assertion that fails: Verilator prints it and stops the program, here it is
-// told to the caller (sq_rtl.h).
+// What all bridges between C and a class of Verilator share: ports of any width as arrays of 32-bit
+// words, reset, clock, trace, and failed assertions. By itself Verilator prints such an assertion and
+// stops the program; the bridge reports it to the caller instead (sq_rtl.h).
 #ifndef SQ_BRIDGE_H
 #define SQ_BRIDGE_H
 

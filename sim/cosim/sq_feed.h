@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An input stream of a case and the beat it is at: what a run in lock step puts on its ports.
+// An input stream of a case with the number of its next beat: what a run in lock step puts on the
+// ports of the block.
 #ifndef SQ_FEED_H
 #define SQ_FEED_H
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A product of codes, whole, through a verilated core: piece by piece, free streams.
+// A whole product of SQ weights through the core's RTL, compiled by Verilator: cut into pieces of
+// tiles, without stalls.
 #ifndef SQ_LAYER_COSIM_H
 #define SQ_LAYER_COSIM_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One route of a product (sq_route.h) through cycle model and RTL: its operands go into the block
-// in place of random ones; what the block delivers by its golden model must be the product's
-// integers, and the RTL is compared with golden and cycle model in lock step, streams free.
+// Runs one route of a product (sq_route.h) through cycle model and RTL. The operands of the product go
+// into the block in place of random ones, without stalls. The block's golden model must give the
+// product's integers, and the RTL is compared with golden and cycle model in lock step.
 #ifndef SQ_ROUTE_COSIM_H
 #define SQ_ROUTE_COSIM_H
 

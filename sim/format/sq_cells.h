@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weights of int8 laid out once a layer as the products read them (models/sq_codes.h), and their
-// product with activations of int8 that have one scale a token. For the states of formats.
+// INT8 weights in the layout that the fast products read (models/sq_codes.h), made once per layer,
+// and their product with INT8 activations that have one scale per token. Encoded layers of several
+// formats (the `state` of sq_format_values.h) hold one.
 #ifndef SQ_CELLS_H
 #define SQ_CELLS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A format as a machine sees it: the unit that multiplies it, the jobs that tiles of its operands
-// are for that unit, and their bytes. The formats themselves are in models/; each one's unit is in
-// its sq_<name>_format.c. How long a job takes, the unit's cycle model says (sim/block/sq_unit.h).
+// A format as a machine sees it: the unit of hardware that multiplies it, the jobs that this unit
+// gets for tiles of operands, and the bytes that move. Each format says so in its
+// sq_<name>_format.c. The time of a job comes from the cycle model of the unit (sim/block/sq_unit.h).
 //
 // SQ on weights runs on both paths of the core, with L and H as the machine has them. All others
 // get the bit products of all low and high multipliers of a PE, re-partitioned without loss for
@@ -26,10 +26,10 @@
 //   spqr          array behind a decoder: words of 16, then the outliers of the fullest column  H.7
 //   mx*, nv*, sq_b  array: whole blocks
 //
-// What a layer's weights and activations decide (groups, outliers, active columns) is drawn where
-// only shapes are known: binomial, a tile at a time, by a fixed seed (sq_cost_law). The index unit
-// of SpQt also goes ahead of everything: nothing can be fetched before the first tile's columns are
-// known (G.8, C_idx).
+// How many groups, outliers or active columns a tile has depends on weights and activations. Where
+// only shapes are known these numbers are random: binomial, a tile at a time, by a fixed seed
+// (sq_cost_law). The index unit of SpQt also goes ahead of everything: nothing can be fetched before
+// the columns of the first tile are known (G.8, C_idx).
 //
 // Decoders of gqsa and spqr stand between buffer and array, those of SpQt between DRAM and buffer:
 // headers of superblocks take the time of their own bytes on the DRAM, a job waits for one
@@ -93,7 +93,7 @@ struct sq_cost_unit {
 void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                   uint64_t k, struct sq_cost_unit *u);
 
-// flushes and beats of the job of a tile over `elements` of K: the mean, where they are drawn.
+// flushes and beats of the job of a tile over `elements` of K; their mean where they are random.
 void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                  uint64_t elements, struct sq_unit_job *job);
 
@@ -101,27 +101,29 @@ void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64
 // nothing to find.
 uint32_t sq_cost_scan(const struct sq_recipe *r, uint64_t elements);
 
-// Tiles of columns as they could be: draws `n` over `elements` of K, and of each the share of its
-// products that is made. False where every tile is the same.
+// Random work of `n` tiles of columns over `elements` of K; kept: the share of the products of each
+// tile that is made. False where every tile is the same, and nothing is drawn.
 bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                   uint64_t elements, uint64_t seed, uint32_t n, struct sq_tile_work *tile,
                   double *kept);
-// What the rows of an encoded layer have of what else is drawn, in pieces of K; of formats in which
-// tokens decide it, what any token of a tile has: `row` below is that of a tile of tokens.
+// The real work of an encoded layer, in place of random work: how many groups or outliers each row
+// of weights has, in pieces of K. Of formats in which tokens decide (active columns), a row is a tile
+// of tokens, and it counts what any token of the tile needs.
 struct sq_own {
     size_t n, n_pieces;
     unsigned piece;   // elements
-    uint32_t *before; // [n][n_pieces + 1]: of a row, in its first pieces
+    uint32_t *before; // [n][n_pieces + 1]: number in the first 0, 1, ... pieces of a row
 };
-// The tile of channels from `row` on, over `elements` of K from `first` on, as sq_cost_draw has
-// them. Whether the recipe has something of its own: its rows are given; whether tokens decide it.
+// sq_cost_has_own: whether the recipe has such rows; sq_cost_is_own_of_tokens: whether they are tiles
+// of tokens. sq_cost_own: the work of the tile of channels from `row` on, over `elements` of K from
+// `first` on, as sq_cost_draw gives random work.
 bool sq_cost_has_own(const struct sq_recipe *r);
 bool sq_cost_is_own_of_tokens(const struct sq_recipe *r);
 void sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
                  uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
                  double *kept);
-// For formats: none yet, SQ_ERR_MEMORY; one more in a piece; in the end all, after which no more
-// are counted.
+// For formats: sq_cost_own_new makes counts of 0 (SQ_ERR_MEMORY), sq_cost_own_count adds one in a
+// piece, and sq_cost_own_sum ends the counting and returns the number of all.
 enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,
                                struct sq_error *err);
 static inline void sq_cost_own_count(struct sq_own *own, size_t row, size_t piece)
@@ -130,7 +132,7 @@ static inline void sq_cost_own_count(struct sq_own *own, size_t row, size_t piec
 }
 double sq_cost_own_sum(struct sq_own *own);
 
-// How, for people; NULL where nothing is drawn.
+// The law of the random work, for people; NULL where nothing is random.
 const char *sq_cost_law(const struct sq_recipe *r);
 
 // Cycles before anything can be fetched: spqt, the index unit over one token; else 0.

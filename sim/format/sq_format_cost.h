@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a format a machine asks (sq_cost.h): what multiplies it, how much there is to do, and how
-// many bytes move.
+// The part of a format's table that machines read (sq_cost.h): which unit multiplies it, how much
+// there is to do, and how many bytes move.
 #ifndef SQ_FORMAT_COST_H
 #define SQ_FORMAT_COST_H
 
 #include "sim/format/sq_cost.h"
 
-// The work of one very layer, in the place of a draw; of weights, or of tokens.
+// The real work of an encoded layer, in place of random work (struct sq_own). Either the weights
+// decide it, or the tokens.
 struct sq_format_own {
     const char *text;                      // what is counted, for people: "kept groups"
     double *(*share)(struct sq_recipe *r); // of *r, which the counting sets
-    // Of the weights: counts what each row has (kept groups, outliers) into *own, whose `before`
-    // the caller frees, and sets the share of *r. NULL: what differs does not come from the
-    // weights.
+    // Counts what each row of weights has (kept groups, outliers) into *own, whose `before` the
+    // caller frees, and sets the share of *r. NULL: the weights do not decide it.
     enum sq_status (*weights)(const void *state, struct sq_own *own, struct sq_recipe *r,
                               struct sq_error *err);
     // The work of a tile whose columns have count[u->lines] of it.
     void (*tile)(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
                  const uint32_t *count, struct sq_tile_work *tile, double *kept);
-    // Of the tokens: from the activations x[m][k] of the layer, one row of *own for each tile of
-    // `rows` tokens, one piece per element of K. NULL: no token decides anything.
+    // Counts, in the activations x[m][k] of the layer, what each tile of `rows` tokens needs: a row
+    // of *own for each tile, one piece per element of K. NULL: the tokens do not decide it.
     enum sq_status (*tokens)(const void *state, const float *x, size_t m, unsigned rows,
                              struct sq_own *own, struct sq_recipe *r, struct sq_error *err);
     // The work of the tile of tokens in row `row` of *own, over `elements` of K from `first` on;
@@ -30,23 +30,24 @@ struct sq_format_own {
 };
 
 struct sq_format_cost {
-    // Fields outside what can be timed, by the name of the option.
+    // Refuses a recipe that cannot be timed, by the name of the option.
     enum sq_status (*check)(const struct sq_recipe *r, struct sq_error *err);
 
     // ---- time
     bool is_core; // a core alone can run it: both paths of sq_core
-    // What multiplies it for m tokens and rows of k, on a core that has `has`: into *u, which is an
-    // array of plain operands that flushes at the end of every group, but has no span and lanes.
+    // Fills in the unit that multiplies m tokens by rows of k on the machine's core `has`. Before the
+    // call *u is an array of plain operands that gives a result at the end of every group; its span
+    // and lanes are 0.
     void (*unit)(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                  uint64_t k, struct sq_cost_unit *u);
-    // The RTL that multiplies with the lanes of *u, a PE, into *pe, which is all 0; no parts: there
-    // is none of so many lanes. NULL: none at all.
+    // The RTL modules of a PE with the lanes of *u, into *pe, which is all 0. It stays without parts
+    // if RTL has no PE of so many lanes. NULL: RTL has no PE of the format.
     void (*pe)(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe);
-    // The work of one tile of columns over `elements` of K, and in *kept the share of its products
-    // that is made: a random draw, or the mean where rng is NULL. NULL: every tile is the same.
+    // The random work of one tile of columns over `elements` of K (its mean if rng is NULL), and in
+    // *kept the share of its products that is made. NULL: every tile is the same.
     void (*draw)(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                  uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept);
-    const char *law;                 // by which it is drawn
+    const char *law;                 // the law of this random work, for people
     const struct sq_format_own *own; // NULL: all layers of a shape take the same time
     // Cycles that a unit needs to find the active columns of a tile of tokens. NULL: the format has
     // no such unit.
@@ -57,7 +58,7 @@ struct sq_format_cost {
     // whatever the blocks: r takes its plans as well. False: there are no more. May be NULL.
     bool (*slower)(const struct sq_recipe *r, unsigned i, struct sq_recipe *other);
 
-    // Codes of the operand with high and low ones; NULL: activations.
+    // The codes of the operand that has high and low elements; NULL: activations.
     const struct sq_grid *(*mixed)(const struct sq_recipe *r);
 
     // ---- traffic

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a format `sqsim schedule` asks: how evenly the work of an encoded layer can be shared
-// out.
+// The part of a format's table that `sqsim schedule` reads: how evenly the work of an encoded layer
+// can be shared out.
 #ifndef SQ_FORMAT_SHARE_H
 #define SQ_FORMAT_SHARE_H
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of a format the values ask: what a recipe may be, a layer's encoding, its product. An
-// encoding is an opaque state that its format makes, multiplies, measures, writes and reads back;
-// sq_recipe.h is how it is used.
+// The part of a format's table that computes values: which recipes are legal, the encoding of a
+// layer, its product. An encoding is an opaque `state` that its format makes, multiplies, measures,
+// writes and reads back. Other code uses it through sq_recipe.h.
 #ifndef SQ_FORMAT_VALUES_H
 #define SQ_FORMAT_VALUES_H
 
 #include "sim/format/sq_recipe.h"
 
-// What of a layer's input init() wants in struct sq_quant_input.
+// What init() needs of the input of a layer, in struct sq_quant_input.
 enum sq_need {
     SQ_NEED_INPUTS = 1,      // calibration: abs_max, abs_sum, n_tokens
     SQ_NEED_HESSIAN = 1 | 2, // calibration->xtx as well

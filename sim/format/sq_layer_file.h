@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoded layers of a file of `sqsim quantize -o`, of either container (sq_operand_file.h,
-// sq_weight_file.h), as layers of a recipe.
+// Reads the encoded layers of a file that `sqsim quantize -o` wrote, in either of its two forms:
+// packed SQ weights (sq_operand_file.h) or any other format (sq_weight_file.h).
 #ifndef SQ_LAYER_FILE_H
 #define SQ_LAYER_FILE_H
 

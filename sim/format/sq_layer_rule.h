@@ -4,8 +4,8 @@
 //   PATTERN=FORMAT[:OPTION=VALUE]...[,PATTERN=...]     "*.down_proj=sq_a_dynamic:sparsity=0.5"
 //
 // PATTERN is a shell pattern of a layer's name, "model.layers.0.mlp.down_proj"; of several that
-// match the first counts. A rule's format has, of the options that were given for the whole, those
-// that it takes, its own behind them, and its defaults else.
+// match the first counts. The options of the rule come first; then those that were given for all
+// layers, if the rule's format takes them; everything else has the format's default.
 #ifndef SQ_LAYER_RULE_H
 #define SQ_LAYER_RULE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One mapping, from the size of its blocks to its jobs and loads: what the search of the mapper
-// (sq_mapping_search.c) lays out again and again. Nobody else needs it.
+// Makes one mapping from the sizes of its blocks: its jobs, loads and bytes. Only the search for a
+// mapping (sq_mapping_search.c) calls it, once for each candidate.
 #ifndef SQ_MAPPING_LAYOUT_H
 #define SQ_MAPPING_LAYOUT_H
 

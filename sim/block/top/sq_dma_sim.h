@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cycle model of sq_dma: in which cycle it asks the memory what, takes beats and gives them. All
-// its outputs follow from its state. What beats hold passes through.
+// The cycle model of sq_dma: in which cycle it sends which request to memory, takes a beat or gives
+// one. All its outputs follow from its state. The data of the beats pass through unchanged.
 #ifndef SQ_DMA_SIM_H
 #define SQ_DMA_SIM_H
 

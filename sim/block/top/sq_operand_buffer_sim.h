@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_operand_buffer: which half is full, how many places the job still reads, what is
-// on its way to the output. What the beats hold is not its affair. Zeroed: empty.
+// on its way to the output. It knows nothing of the data. A struct of zeros is empty.
 #ifndef SQ_OPERAND_BUFFER_SIM_H
 #define SQ_OPERAND_BUFFER_SIM_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The cycle model of sq_sequencer: a layer from its descriptor to its last response. All its outputs
-// follow from its state, but for done and refused. Zeroed, with its sizes: no layer runs.
+// follow from its state, but for done and refused. With all but its sizes zero, no layer runs.
 #ifndef SQ_SEQUENCER_SIM_H
 #define SQ_SEQUENCER_SIM_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cycle model of sq_top_regs: registers behind AXI4-Lite. Its outputs follow from its state. Zeroed,
-// with what the chip is: after reset.
+// The cycle model of sq_top_regs: registers behind AXI4-Lite. Its outputs follow from its state. Zeros,
+// with the fields that say what the chip is, are the state after reset.
 #ifndef SQ_TOP_REGS_SIM_H
 #define SQ_TOP_REGS_SIM_H
 

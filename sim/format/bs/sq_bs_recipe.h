@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recipes of block-scaled formats say beside what all say; sq_bs_of (sq_bs_format.h) makes a
-// format of it. Numbers of files.
+// The fields of a recipe that only block-scaled formats have; sq_bs_of (sq_bs_format.h) makes a
+// struct sq_bs_format of them. Files hold the values of these enums: never renumber them.
 #ifndef SQ_BS_RECIPE_H
 #define SQ_BS_RECIPE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recipes of GQSA say beside what all say.
+// The fields of a recipe that only GQSA has.
 #ifndef SQ_GQSA_RECIPE_H
 #define SQ_GQSA_RECIPE_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recipes of the formats on a grid of codes say beside what all say.
+// The fields of a recipe that only the formats on a grid of codes have.
 #ifndef SQ_GRID_RECIPE_H
 #define SQ_GRID_RECIPE_H
 

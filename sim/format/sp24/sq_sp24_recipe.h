@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recipes of 2:4 say beside what all say.
+// The fields of a recipe that only 2:4 has.
 #ifndef SQ_SP24_RECIPE_H
 #define SQ_SP24_RECIPE_H
 

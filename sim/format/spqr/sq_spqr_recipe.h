@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recipes of SpQR say beside what all say.
+// The fields of a recipe that only SpQR has.
 #ifndef SQ_SPQR_RECIPE_H
 #define SQ_SPQR_RECIPE_H
 
@@ -9,8 +9,9 @@
 extern const struct sq_format_ops sq_format_spqr;
 
 struct sq_spqr_recipe {
-    double outliers;      // threshold over the mean error that a column may make, 0: 0.2
-    double outlier_share; // on a machine: rho, 0..0.25
+    double outliers;      // a weight is one whose squared error exceeds so many mean variances of a
+                          // column; 0: 0.2
+    double outlier_share; // on a machine: share of the weights that are outliers, 0..0.25
     unsigned is_absolute; // 0, 1: outliers stored as the published encoder has them
     unsigned is_ptcsr;    // 0, 1: outliers stored as PTCSR
 };

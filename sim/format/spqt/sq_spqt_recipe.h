@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What recipes of SpQt say beside what all say.
+// The fields of a recipe that only SpQt has.
 #ifndef SQ_SPQT_RECIPE_H
 #define SQ_SPQT_RECIPE_H
 
