@@ -49,6 +49,7 @@ rtl/sq_fp_mul.sv
 rtl/sq_fp_mul_wide.sv
 rtl/sq_fp_scale.sv
 rtl/sq_fp_add.sv
+rtl/sq_hadamard_integer.sv
 rtl/sq_hadamard.sv
 rtl/sq_combine.sv
 rtl/sq_fifo.sv

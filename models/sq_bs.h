@@ -160,6 +160,16 @@ void sq_bs_decode_row(const struct sq_bs *c, size_t row, float *out);
 // Hadamard rotation (SPEC Q.6): every n elements of x[k] times H / sqrt(n); n = 16 or 32 divides k.
 // Butterflies of distance 1, 2, .. n/2, each sum rounded; then one product with (float)(1/sqrt(n)).
 void sq_bs_rotate(float *x, size_t k, unsigned n);
+// The same in integers with one exponent, as a unit in front of an encoder does it; n = 4 or 16, bits
+// 9..16. Of every n elements, e the exponent of the largest, and at least bits - 126, so that no
+// result is subnormal:
+//
+//   step = 2^(e - bits + 2)
+//   q    = x / step to the nearest, halves away from zero, |q| < 2^(bits-1)
+//   y    = (sum of +-q) * step / sqrt(n), exact
+//
+// An element that is not finite makes all n of them not a number.
+void sq_bs_rotate_integer(float *x, size_t k, unsigned n, unsigned bits);
 
 // ---- products (SPEC Q.7) --------------------------------------------------------------------
 

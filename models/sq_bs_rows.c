@@ -136,3 +136,43 @@ void sq_bs_rotate(float *x, size_t k, unsigned n)
             v[i] *= unit;
     }
 }
+
+// Of all elements alike: to the nearest integer, halves away from zero.
+static int32_t nearest(float x, int32_t limit)
+{
+    const int32_t twice = (int32_t)(fabsf(x) * 2), q = (twice + 1) / 2;
+    const int32_t magnitude = q < limit ? q : limit;
+    return x < 0 ? -magnitude : magnitude;
+}
+
+static void rotate_integer(float *v, unsigned n, unsigned bits)
+{
+    int32_t q[SQ_BS_BLOCK_MAX];
+    float most = 0, none = 0;
+    for (unsigned i = 0; i < n; i++) {
+        most = fmaxf(most, fabsf(v[i]));
+        none += v[i] * 0; // not a number where an element is not finite
+    }
+    const int least = (int)bits - 126, exponent = most > 0 && none == 0 ? ilogbf(most) : least;
+    const int e = exponent > least ? exponent : least;
+    const float up = ldexpf(1, (int)bits - 2 - e);
+    const float down = ldexpf(1, e - (int)bits + 2) / (n == 16 ? 4 : 2);
+    for (unsigned i = 0; i < n; i++)
+        q[i] = none == 0 ? nearest(v[i] * up, (1 << (bits - 1)) - 1) : 0;
+    for (unsigned distance = 1; distance < n; distance *= 2)
+        for (unsigned i = 0; i < n; i++)
+            if ((i & distance) == 0) {
+                const int32_t a = q[i], b = q[i + distance];
+                q[i] = a + b;
+                q[i + distance] = a - b;
+            }
+    for (unsigned i = 0; i < n; i++)
+        v[i] = (float)q[i] * down + none;
+}
+
+void sq_bs_rotate_integer(float *x, size_t k, unsigned n, unsigned bits)
+{
+    assert(k % n == 0 && (n == 4 || n == 16) && bits >= 9 && bits <= 16);
+    for (float *v = x; v < x + k; v += n)
+        rotate_integer(v, n, bits);
+}

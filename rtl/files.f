@@ -48,6 +48,7 @@ sq_fp_mul.sv
 sq_fp_mul_wide.sv
 sq_fp_scale.sv
 sq_fp_add.sv
+sq_hadamard_integer.sv
 sq_hadamard.sv
 sq_combine.sv
 sq_fifo.sv

@@ -6,13 +6,15 @@
 #include "models/sq_combine.h"
 #include "sim/block/sq_pipeline.h"
 
-enum { LEN, IS_BF16 };
+enum { LEN, IS_BF16, BITS };
 enum { LEN_MAX = 32 };
 
-// elements, bfloat16 out; two: its netlist is quick
+// elements, bfloat16 out, bits of integers; two: its netlist is quick
 static const struct sq_point points[] = {
-    {"n16", true, {16, 1}}, {"n16_binary32", true, {16, 0}}, {"n32", false, {32, 1}},
-    {"n8", false, {8, 0}},  {"two", false, {2, 1}},
+    {"n16", true, {16, 1, 0}},        {"n16_binary32", true, {16, 0, 0}},
+    {"integer10", true, {16, 1, 10}}, {"integer16", true, {16, 0, 16}},
+    {"integer9", false, {4, 1, 9}},   {"n32", false, {32, 1, 0}},
+    {"n8", false, {8, 0, 0}},         {"two", false, {2, 1, 0}},
 };
 
 static void ports(const unsigned *v, struct sq_ports *p)
@@ -32,11 +34,11 @@ static int32_t draw_number(struct sq_rng *rng, unsigned e)
 
 // UNIFORM: as activations are, of a few binades; EXTREME: the ends of the exponent; FEW: values that
 // cancel, and halves; ILLEGAL: any finite numbers, since others have no rotation. Sums of 32 numbers
-// below 2^122 are finite.
+// below 2^122 are finite. Integers: of all exponents, since their infinity is exact.
 static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, uint64_t number,
                       int32_t *beat)
 {
-    enum { MOST = 248 };
+    const unsigned MOST = v[BITS] ? 255 : 248;
     const unsigned first = kind == SQ_STIMULUS_EXTREME ? (sq_rng_below(rng, 2) ? MOST - 8 : 0)
                                                        : 1 + sq_rng_below(rng, MOST - 12);
     (void)number;
@@ -62,29 +64,41 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     for (size_t i = 0; i < v[LEN]; i++)
         bits[i] = (uint32_t)in->record[i] << 16;
     memcpy(x, bits, sizeof x);
-    sq_bs_rotate(x, v[LEN], v[LEN]);
+    if (v[BITS])
+        sq_bs_rotate_integer(x, v[LEN], v[LEN], v[BITS]);
+    else
+        sq_bs_rotate(x, v[LEN], v[LEN]);
     memcpy(bits, x, sizeof x);
     for (size_t i = 0; i < v[LEN]; i++)
         out[i] = v[IS_BF16] ? sq_combine_bf16(bits[i]) : (int32_t)bits[i];
     return 1;
 }
 
-static unsigned stages(unsigned len)
+static unsigned halvings(unsigned len)
 {
-    return len > 1 ? 1 + stages(len / 2) : 1;
+    return len > 1 ? 1 + halvings(len / 2) : 0;
 }
 
 static void init(const unsigned *v, void *state)
 {
     struct sq_chain *c = state;
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, stages(v[LEN]));
+    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, v[BITS] ? 3 : halvings(v[LEN]) + 1);
+}
+
+static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
+{
+    (void)old, (void)given;
+    if (v[BITS] && v[LEN] != 4 && v[LEN] != 16)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "Len = %u, need 4 or 16 of integers", v[LEN]);
+    return SQ_OK;
 }
 
 static const struct sq_area_unit area[] = {
     {"hadamard_16", "sq_hadamard", 16, false, {{"Len", 16}, {"IsBf16", 1}}},
+    {"hadamard_16_integer", "sq_hadamard", 16, false, {{"Len", 16}, {"IsBf16", 1}, {"Bits", 10}}},
 };
 
-static const struct sq_faults faults[] = {{"two", 60, 3000}};
+static const struct sq_faults faults[] = {{"two", 60, 3000}, {"integer9", 60, 1500}};
 
 static const struct sq_free hadamard_free[] = {{"Len", 2, LEN_MAX, true}, {NULL, 0, 0, false}};
 
@@ -92,10 +106,11 @@ const struct sq_block sq_hadamard_block = {
     .name = "hadamard",
     .top = "sq_hadamard",
     .group = "beat",
-    .param = {"Len", "IsBf16", NULL},
+    .param = {"Len", "IsBf16", "Bits", NULL},
     .free = hadamard_free,
     .points = points,
     .n_points = SQ_LEN(points),
+    .settle = settle,
     .area = area,
     .n_area = SQ_LEN(area),
     .coverage_cases = 60,

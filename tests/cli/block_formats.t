@@ -63,6 +63,7 @@ for f in mxplus nvfp4 if4 sq_b; do o $f --operand weights; o $f --operand act; d
 o mxfp4 --rotate 16
 o mxfp4 --rotate 32
 o nvint4 --rotate 16
+o nvint4 --rotate 16-integer
 for s in "nvfp4 --scale-by error" "nvfp4 --scale-by weights" "nvint4 --scale-by error" "nvint5 --scale-by error"; do o $s; done
 for s in "--bank 16" "--high-per-bank 1" "--high-per-bank 16" "--element fp" "--high-scale bank" \
   "--codes split" "--codes split --step pow2" "--codes split --step-by maximum" "--rotate 32"; do o sq_b $s; done
@@ -102,7 +103,7 @@ edit a.st '"element":"3"' '"element":"4"'; from lie 132 7c; refuse "code 0x7c is
 edit a.st '"element":"3"' '"element":"2"'; refuse "element of '' is no number in 3..4" inspect lie
 edit a.st '"w.k_orig":"64"' '"w.k_orig":"63"'; refuse "row 0, column 63: padding is not zero" inspect lie
 edit a.st '"w.k_orig":"64"' '"w.k_orig":"32"'; refuse "K = 64, k_orig = 32 is padded to 32" inspect lie
-edit a.st '"rotate":"0"' '"rotate":"3"'; refuse "rotate of '' is no number in 0..2" inspect lie
+edit a.st '"rotate":"0"' '"rotate":"4"'; refuse "rotate of '' is no number in 0..3" inspect lie
 quantized nvint5 -o b.st # global 4, codes 80, scale 8
 from b.st 92 00 00 00 00; refuse "global\[0\] = 0, need finite and > 0" inspect lie
 from b.st 92 00 00 c0 7f; refuse "global\[0\] = nan" inspect lie

@@ -84,12 +84,14 @@ static void foretell_requant(const struct input *in, struct world *w)
     foretell_unit(w, (struct unit){.depth = 3});
 }
 
-// A stage for each halving, and one for the product.
+// A stage for each halving, and one for the product; of integers: aligned, summed, back to numbers.
 static void foretell_hadamard(const struct input *in, struct world *w)
 {
     unsigned depth = 1;
     for (unsigned n = param(in, "Len"); n > 1; n /= 2)
         depth++;
+    if (param(in, "Bits") > 0)
+        depth = 3;
     foretell_unit(w, (struct unit){.depth = depth});
 }
 

@@ -214,6 +214,10 @@ static void check_encoder(const struct line *r, const struct sq_recipe *recipe,
         if (strcmp(u->top, "sq_hadamard") == 0) {
             is_rotated = true;
             CHECK_EQ(param(u, "Len"), sq_bs_rotation_of(recipe), "%s\n", r->label);
+            CHECK_EQ(param(u, "Bits"),
+                     sq_bs_recipe(recipe)->rotation == SQ_BS_ROTATE_16_INTEGER ? SQ_BS_ROTATE_BITS
+                                                                               : 0,
+                     "%s\n", r->label);
             continue;
         }
         CHECK_EQ(strcmp(u->top, "sq_act_scale"), 0, "%s: %s\n", r->label, u->name);

@@ -8,7 +8,7 @@
 
 const char *const sq_bs_algorithm_choice[] = {"rtn", "gptq", NULL};
 const char *const sq_bs_operand_choice[] = {"both", "weights", "act", NULL};
-const char *const sq_bs_rotation_choice[] = {"none", "16", "32", NULL};
+const char *const sq_bs_rotation_choice[] = {"none", "16", "32", "16-integer", NULL};
 const char *const sq_bs_act_scale_choice[] = {"token", "static", "token2", NULL};
 
 // ---- the format -----------------------------------------------------------------------------
@@ -39,7 +39,7 @@ struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r)
 unsigned sq_bs_rotation_of(const struct sq_recipe *r)
 {
     const struct sq_bs_recipe *o = sq_bs_recipe(r);
-    return o->rotation ? 8u << o->rotation : 0;
+    return o->rotation == SQ_BS_ROTATE_NONE ? 0 : o->rotation == SQ_BS_ROTATE_32 ? 32 : 16;
 }
 
 // ---- options --------------------------------------------------------------------------------
@@ -87,8 +87,9 @@ enum sq_status sq_bs_recipe_check(const struct sq_recipe *r, struct sq_error *er
     if (r->operand > SQ_OPERAND_ACT || o->act_scale > SQ_BS_ACT_TOKEN2)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "operand = %u, act-scale = %u, need 0..2, 0..2",
                        r->operand, o->act_scale);
-    if (o->rotation > 2)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..2", o->rotation);
+    if (o->rotation > SQ_BS_ROTATE_16_INTEGER)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need 0..%u", o->rotation,
+                       SQ_BS_ROTATE_16_INTEGER);
     SQ_TRY(sq_bs_check(&f, err));
     if (o->rotation && f.block % sq_bs_rotation_of(r) != 0)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "rotate = %u, need a divisor of the block of %u",
@@ -117,7 +118,8 @@ size_t sq_bs_recipe_padded(const struct sq_recipe *r, size_t k_orig)
 size_t sq_bs_numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VALUES_MAX])
 {
     value[0] = (struct sq_metadata_value){"operand", &r->operand, 0, SQ_OPERAND_WEIGHTS};
-    value[1] = (struct sq_metadata_value){"rotate", &sq_bs_set(r)->rotation, 0, 2};
+    value[1] =
+        (struct sq_metadata_value){"rotate", &sq_bs_set(r)->rotation, 0, SQ_BS_ROTATE_16_INTEGER};
     return 2 + (variant_of(r)->numbers ? variant_of(r)->numbers(r, value + 2) : 0);
 }
 

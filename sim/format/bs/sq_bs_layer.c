@@ -16,6 +16,7 @@ struct state {
     uint8_t *stream[SQ_BS_STREAMS]; // as stored, NULL where there is none
     void *panels;                   // of operand both, as the product takes the weights
     unsigned rotation;
+    bool is_act_integer; // activations are rotated in integers
     enum sq_operands operand;
     struct sq_bs_format act; // of activations
     bool is_act_static;
@@ -85,6 +86,7 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
     s->act = sq_bs_act_of(r);
     s->w.k = sq_bs_padded(&s->w.f, k);
     s->rotation = sq_bs_rotation_of(r);
+    s->is_act_integer = sq_bs_recipe(r)->rotation == SQ_BS_ROTATE_16_INTEGER;
     s->w.k_orig = s->rotation ? s->w.k : k;
     s->operand = (enum sq_operands)r->operand;
     s->is_act_static = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_STATIC;
@@ -92,15 +94,23 @@ static struct state *state_new(const struct sq_recipe *r, size_t n, size_t k)
 }
 
 // x[m][k], padded to k_to columns and rotated, in memory the caller frees.
-static float *turned(const float *x, size_t m, size_t k, size_t k_to, unsigned rotation)
+static float *turned(const float *x, size_t m, size_t k, size_t k_to, unsigned rotation,
+                     bool is_integer)
 {
     float *to = calloc(m, k_to * sizeof *to);
     for (size_t i = 0; to && i < m; i++) {
         memcpy(to + i * k_to, x + i * k, k * sizeof *x);
-        if (rotation)
+        if (is_integer)
+            sq_bs_rotate_integer(to + i * k_to, k_to, rotation, SQ_BS_ROTATE_BITS);
+        else if (rotation)
             sq_bs_rotate(to + i * k_to, k_to, rotation);
     }
     return to;
+}
+
+static float *turned_act(const struct state *s, const float *x, size_t m, size_t k)
+{
+    return turned(x, m, k, s->w.k, s->rotation, s->is_act_integer);
 }
 
 // ---- weights --------------------------------------------------------------------------------
@@ -190,7 +200,7 @@ static enum sq_status fix_act(struct state *s, const struct sq_quant_input *in, 
                               struct sq_error *err)
 {
     struct sq_bs a = {.f = s->act, .n = in->n_sample, .k = s->w.k, .k_orig = s->w.k};
-    float *x = turned(in->sample, in->n_sample, k, s->w.k, s->rotation);
+    float *x = turned_act(s, in->sample, in->n_sample, k);
     enum sq_status status = x ? bs_alloc(&a, err) : no_memory(a.n, a.k, err);
     if (status == SQ_OK)
         status = sq_bs_globals(&a, x, false, err);
@@ -209,7 +219,7 @@ static enum sq_status keep(struct state *s, const float *w, struct sq_error *err
         if (!isfinite(w[i]))
             return SQ_FAIL(err, SQ_ERR_NON_FINITE, "w[%zu][%zu] = %g, need a finite number",
                            i / s->w.k_orig, i % s->w.k_orig, (double)w[i]);
-    s->values = turned(w, s->w.n, s->w.k_orig, s->w.k, 0);
+    s->values = turned(w, s->w.n, s->w.k_orig, s->w.k, 0, false);
     return s->values ? SQ_OK : no_memory(s->w.n, s->w.k, err);
 }
 
@@ -217,7 +227,7 @@ static enum sq_status init(void **state, const struct sq_recipe *r, const float 
                            size_t k, const struct sq_quant_input *in, struct sq_error *err)
 {
     struct state *s = state_new(r, n, k);
-    float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation) : NULL;
+    float *rotated = s && s->rotation ? turned(w, n, k, s->w.k, s->rotation, false) : NULL;
     const float *from = rotated ? rotated : w;
     enum sq_status status = s && (rotated || !s->rotation) ? SQ_OK : no_memory(n, k, err);
     *state = NULL;
@@ -260,7 +270,7 @@ enum sq_status sq_bs_layer_encode(const void *state, const float *x, size_t m, s
                                   struct sq_error *err)
 {
     const struct state *s = state;
-    float *xs = turned(x, m, s->k, s->w.k, s->rotation);
+    float *xs = turned_act(s, x, m, s->k);
     *a = (struct sq_bs){.f = s->act, .n = m, .k = s->w.k, .k_orig = s->w.k};
     const enum sq_status status = xs ? encode_act(s, xs, a, err) : no_memory(m, s->w.k, err);
     free(xs);
@@ -383,7 +393,7 @@ static enum sq_status apply_shared(const void *const *state, size_t n, const str
         is_alike = is_alike && is_encoded_alike(s, state[i]);
     if (!s->rotation && s->k == s->w.k)
         return multiply(state, n, is_alike, x, m, y, err);
-    float *xs = turned(x, m, s->k, s->w.k, s->rotation);
+    float *xs = turned_act(s, x, m, s->k);
     const enum sq_status status =
         xs ? multiply(state, n, is_alike, xs, m, y, err) : no_memory(m, s->w.k, err);
     free(xs);

@@ -23,12 +23,21 @@ enum sq_bs_scale_by {
     SQ_BS_BY_WEIGHTS, // the same of weights alone, which no hardware searches for
 };
 
+// By a Hadamard matrix.
+enum sq_bs_rotation {
+    SQ_BS_ROTATE_NONE,
+    SQ_BS_ROTATE_16,
+    SQ_BS_ROTATE_32,
+    SQ_BS_ROTATE_16_INTEGER, // of 16; activations in integers (sq_bs_rotate_integer)
+};
+enum { SQ_BS_ROTATE_BITS = 10 }; // of these integers
+
 struct sq_bs_recipe {
     unsigned element;         // mxfp6, mxfp8: an enum sq_element; sq_b: 0 int, 1 fp
     unsigned rule;            // mx*: enum sq_bs_rule
     unsigned act_scale;       // nv*, sq_b: enum sq_bs_act_scale
     unsigned scale_by;        // nvfp4, nvint4, nvint5: enum sq_bs_scale_by
-    unsigned rotation;        // by a Hadamard matrix: 0 none, 1 of 16, 2 of 32
+    unsigned rotation;        // enum sq_bs_rotation
     unsigned is_high_block;   // sq_b: as in struct sq_bs_format
     unsigned is_split;        //
     unsigned is_power_of_two; //
