@@ -53,9 +53,9 @@
 #define SQ_REG_STATUS_WRITTEN_SHIFT 8u
 #define SQ_REG_STATUS_WRITTEN_MASK 0x7u // the first error of writes: 2 SLVERR, 3 DECERR
 #define SQ_REG_STATUS_ENGINE_SHIFT 12u
-#define SQ_REG_STATUS_ENGINE_MASK 0x7u // what operands held: bit 0 a code of no value, 1 a scale that is no positive number, 2 a malformed mask
+#define SQ_REG_STATUS_ENGINE_MASK 0x7u // errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no positive number, bit 2 a malformed mask
 #define SQ_REG_IRQ_ENABLE_DONE_SHIFT 0u
-#define SQ_REG_IRQ_ENABLE_DONE_MASK 0x1u // the interrupt output follows IRQ_STATE
+#define SQ_REG_IRQ_ENABLE_DONE_MASK 0x1u // 1: the interrupt output is IRQ_STATE.DONE
 #define SQ_REG_IRQ_STATE_DONE_SHIFT 0u
 #define SQ_REG_IRQ_STATE_DONE_MASK 0x1u // a layer has ended, with an error or without
 
@@ -69,9 +69,9 @@
 #define SQ_DESC_BLOCK_OFFSET 0x1cu
 #define SQ_DESC_BEATS_OFFSET 0x20u
 #define SQ_DESC_KIND_KIND_SHIFT 0u
-#define SQ_DESC_KIND_KIND_MASK 0xffffu // 5351h
+#define SQ_DESC_KIND_KIND_MASK 0xffffu // always 5351h
 #define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
-#define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // as below
+#define SQ_DESC_KIND_COLS_OUTER_MASK 0x1u // 0: all blocks of columns for one block of rows; 1: the other way round
 #define SQ_DESC_TILES_ROWS_SHIFT 0u
 #define SQ_DESC_TILES_ROWS_MASK 0xffffu // tiles of rows
 #define SQ_DESC_TILES_COLS_SHIFT 16u

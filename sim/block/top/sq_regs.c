@@ -10,7 +10,7 @@ const struct sq_reg sq_regs[] = {
     {"VERSION",
      SQ_REG_VERSION,
      SQ_REG_READ,
-     "of this page; another number is another set of registers",
+     "of these registers; another number means that they differ from this page",
      {{0}}},
     {"ARRAY",
      SQ_REG_ARRAY,
@@ -36,7 +36,7 @@ const struct sq_reg sq_regs[] = {
     {"STATUS",
      SQ_REG_STATUS,
      SQ_REG_READ,
-     "of the layer that runs or of the last one; a start clears all but BUSY",
+     "state of the layer that runs, or else of the last one; a start clears all but BUSY",
      {{"BUSY", SQ_STATUS_BUSY, 1, "a layer runs"},
       {"REFUSED", SQ_STATUS_REFUSED, 1, "the descriptor cannot be run; nothing was written"},
       {"OPERAND", SQ_STATUS_OPERAND, 1, "an operand with wrong parity was multiplied"},
@@ -44,30 +44,39 @@ const struct sq_reg sq_regs[] = {
        "the first error of reads: 2 SLVERR, 3 DECERR, 4 LAST too early, 5 LAST too late"},
       {"WRITTEN", SQ_STATUS_WRITTEN, 3, "the first error of writes: 2 SLVERR, 3 DECERR"},
       {"ENGINE", SQ_STATUS_ENGINE, 3,
-       "what operands held: bit 0 a code of no value, 1 a scale that is no positive number, 2 a "
-       "malformed mask"}}},
+       "errors in operands: bit 0 a code that stands for no value, bit 1 a scale that is no "
+       "positive number, bit 2 a malformed mask"}}},
     {"IRQ_ENABLE",
      SQ_REG_IRQ_ENABLE,
      SQ_REG_BOTH,
-     "",
-     {{"DONE", 0, 1, "the interrupt output follows IRQ_STATE"}}},
+     "which states raise the interrupt",
+     {{"DONE", 0, 1, "1: the interrupt output is IRQ_STATE.DONE"}}},
     {"IRQ_STATE",
      SQ_REG_IRQ_STATE,
      SQ_REG_CLEAR,
-     "",
+     "what has happened since it was cleared",
      {{"DONE", 0, 1, "a layer has ended, with an error or without"}}},
     {"DESCRIPTOR",
      SQ_REG_DESCRIPTOR,
      SQ_REG_BOTH,
      "address of the descriptor of the layer, in bytes",
      {{0}}},
-    {"CYCLES", SQ_REG_CYCLES, SQ_REG_READ, "in which the layer ran; a start clears it", {{0}}},
-    {"BUSY_CYCLES", SQ_REG_BUSY_CYCLES, SQ_REG_READ, "in which the engine took operands", {{0}}},
-    {"WAIT_CYCLES", SQ_REG_WAIT_CYCLES, SQ_REG_READ, "in which an operand was missing", {{0}}},
+    {"CYCLES", SQ_REG_CYCLES, SQ_REG_READ, "cycles of the layer; a start clears it", {{0}}},
+    {"BUSY_CYCLES",
+     SQ_REG_BUSY_CYCLES,
+     SQ_REG_READ,
+     "cycles in which the engine took operands",
+     {{0}}},
+    {"WAIT_CYCLES",
+     SQ_REG_WAIT_CYCLES,
+     SQ_REG_READ,
+     "cycles in which an operand was missing",
+     {{0}}},
     {"BLOCKED_CYCLES",
      SQ_REG_BLOCKED_CYCLES,
      SQ_REG_READ,
-     "in which both operands stood there and the engine took none; the three sum to CYCLES",
+     "cycles in which both operands were there and the engine took none; BUSY, WAIT and BLOCKED "
+     "sum to CYCLES",
      {{0}}},
     {"READ_BEATS", SQ_REG_READ_BEATS, SQ_REG_READ, "beats that came from memory", {{0}}},
     {"WRITE_BEATS", SQ_REG_WRITE_BEATS, SQ_REG_READ, "beats that went to memory", {{0}}},
@@ -78,8 +87,10 @@ const unsigned sq_n_regs = LEN(sq_regs);
 const struct sq_reg sq_desc[] = {
     {"KIND",
      WORD(KIND),
-     "what follows, and the order of blocks",
-     {{"KIND", 0, 16, "5351h"}, {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1, "as below"}}},
+     "kind of the descriptor, and the order of blocks",
+     {{"KIND", 0, 16, "always 5351h"},
+      {"COLS_OUTER", SQ_DESC_COLS_OUTER, 1,
+       "0: all blocks of columns for one block of rows; 1: the other way round"}}},
     {"ACT", WORD(ACT), "address of the activations", {{0}}},
     {"WEIGHT", WORD(WEIGHT), "address of the weights", {{0}}},
     {"ROW_SCALE", WORD(ROW_SCALE), "address of the scales of the rows", {{0}}},
@@ -87,15 +98,15 @@ const struct sq_reg sq_desc[] = {
     {"OUT", WORD(OUT), "address of the outputs", {{0}}},
     {"TILES",
      WORD(TILES),
-     "of the layer",
+     "size of the layer",
      {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
     {"BLOCK",
      WORD(BLOCK),
-     "of a block, which fills half a buffer at most",
+     "size of a block, whose operands fill half a buffer each at most",
      {{"ROWS", 0, 16, "tiles of rows"}, {"COLS", 16, 16, "tiles of columns"}}},
     {"BEATS",
      WORD(BEATS),
-     "of a tile along K",
+     "length of a tile along K",
      {{"BEATS", 0, 16, "beats of a scale group"}, {"GROUPS", 16, 16, "scale groups"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
@@ -215,19 +226,18 @@ void sq_regs_write_page(FILE *out)
     fprintf(out, "# Registers of sq_top\n\n<!-- %s -->\n\n", written);
     fprintf(
         out,
-        "A host reaches them by AXI4-Lite, 32 bits at a time. All bytes of a word are written "
-        "(WSTRB is 1111b); an address\nthat is not in the table, and a write to what can only be "
-        "read, "
-        "are answered with SLVERR and change nothing.\nA reset clears all registers but those that "
-        "say what the chip is.\n\n");
+        "`sq_top` is the chip ([rtl/top](../rtl/top/README.md)). A host reaches its registers by "
+        "AXI4-Lite, 32 bits at a time. A write\nmust set all bytes of a word (WSTRB is 1111b). "
+        "Accesses to an address that is not in the table, and writes to a\nregister that can only "
+        "be read, are answered with SLVERR and change nothing. A reset clears all registers but\n"
+        "those that say what the chip is.\n\n");
     write_page_table(out, &tables[0], true);
     fprintf(out,
             "\n## The descriptor of a layer\n\n"
-            "%u words of 32 bits, little-endian; words and bits that are not named are 0. All "
-            "addresses are "
-            "multiples of a\nbeat of the bus. How the operands lie there, and in which order "
-            "blocks are "
-            "worked on, is said in\n[rtl/top](../rtl/top/README.md).\n\n",
+            "A descriptor has %u words of 32 bits, little-endian. Words and bits that are not "
+            "named are 0. All addresses are\nmultiples of a beat of the bus. "
+            "[rtl/top](../rtl/top/README.md) says how the operands lie there, and in which order\n"
+            "blocks are computed.\n\n",
             (unsigned)SQ_DESC_WORDS);
     write_page_table(out, &tables[1], false);
 }
