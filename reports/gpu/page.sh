@@ -31,18 +31,18 @@ echo "<!-- make gpu-report: page.sh; $("$SQSIM" --version | head -1); revision $
 cat <<'TEXT'
 # Simulated and measured speedup
 
-What the model of a GPU (`sim/gpu/sq_gpu.h`) predicts for the linear layers of whole models, and what the kernels
-in [gpu](../../gpu/README.md) took on one, where `make gpu-measure` has left its records here. The lines
-under each head are the output of `sqsim compare`; a ceiling is `measured` (read on such a GPU), `fitted` to
-measured times, `published`, or `expected` by a law from the data sheet. No library has a kernel for one token and 2:4.
+This page has the times that the model of a GPU (`sim/gpu/sq_gpu.h`) predicts for the linear layers of whole models. Beside them stand
+the times of the kernels in [gpu](../../gpu/README.md), if `make gpu-measure` has left its records here. The lines are the output of
+`sqsim compare`. A ceiling (the highest rate of large products or copies) is `measured` on such a GPU, `fitted` to measured times,
+`published`, or `expected` by a law from the data sheet. No library has a kernel for 2:4 with one token.
 TEXT
 section sim/machines/h200.yaml
 cat <<'TEXT'
 
 ## Measured by others
 
-The times of [traces/gpu_measured](../../traces/gpu_measured/README.md), libraries only; the machines are fitted to one shape in
-ten of them, which is left out here.
+These are times of vendors' libraries ([traces/gpu_measured](../../traces/gpu_measured/README.md)). The machines are fitted to one shape in
+ten of them; the lines below are of the other nine.
 
 ```text
 TEXT
@@ -55,16 +55,16 @@ cat <<'TEXT'
 
 ## Formats on accelerator and GPU
 
-How many times as fast each format is as its base: on the simulated accelerator (`sim/machines/default.yaml`), on each GPU as measured,
-and on each GPU as predicted by model and roofline that were fitted to all other GPUs. All figures of a line are of the same shapes. The
-last column says what changes the speedup most on the way from the simulated to the measured one, and its factor:
+The table says how many times as fast each format is as its base: on the simulated accelerator (`sim/machines/default.yaml`), on each GPU
+as measured, and on each GPU as predicted by model and roofline, which were fitted to all other GPUs. All figures of a line are of the same
+shapes. The simulated speedup becomes the measured one in five steps, each with a factor. The last column names the largest step:
 
-- **data sheet**: rates and bandwidth of the GPU stand to each other in another way than those of the accelerator, whose array
-  multiplies 16 bits in four passes;
-- **power**: share of these rates that lasts, most of all by the power limit;
-- **launch and tail**: fixed costs of a kernel, and the busiest SM;
-- **quantizing**: a kernel that quantizes the activations, where it is timed too;
-- **library**: what the model does not explain, most of all the kernels of the library.
+- **data sheet**: the GPU has other ratios between its rates and its bandwidth than the accelerator, whose array multiplies 16 bits in
+  four passes;
+- **power**: only a share of these rates lasts, mostly because of the power limit;
+- **launch and tail**: fixed costs of a kernel, and the work of the busiest SM beyond its share;
+- **quantizing**: a kernel that quantizes the activations, where its time is included;
+- **library**: what the model does not explain, mostly the kernels of the library.
 
 ### What the measured times say about the formats
 
@@ -88,10 +88,10 @@ cat <<'TEXT'
 
 ## One GPU left out
 
-How far to trust a prediction for a GPU without measured times: model and roofline are fitted to one shape in ten of the times of
-all *other* GPUs, then tried on this one (left columns), and once more after a fit to one shape in ten of its own times (right
-columns). Each row gives the median error of times, model and roofline, and the rank correlation of predicted and measured speedups,
-model and roofline (`roof`). `kernels` are times of the kernel alone; `all` has those with quantizing and a framework's host time too.
+How far can you trust a prediction for a GPU without measured times? For each GPU in turn, model and roofline are fitted to one shape in ten
+of the times of all *other* GPUs and tried on this one (left columns). The right columns show the errors after a fit to one shape in ten of
+its own times. Each row gives the median error of the times by model and by roofline, and the rank correlation of predicted and measured
+speedups by model (`rank`) and by roofline (`roof`). `kernels` are times of the kernel alone; `all` includes times with quantizing and host time.
 
 ![predicted over measured times of GPUs left out of the fit](unseen.png)
 
