@@ -57,6 +57,45 @@ size_t sq_case_records(const struct sq_case *c, size_t g)
     return n;
 }
 
+enum { DISTURB_WAIT = 2, DISTURB_WAIT_MAX = 40, DISTURB_RESETS = 2 };
+
+// Output beats of the first group for each beat of its longest stream, times `beats`.
+static enum sq_status outputs_of(const struct sq_case *c, uint64_t beats, uint64_t *outputs,
+                                 struct sq_error *err)
+{
+    const struct sq_ports p = sq_ports_of(c->block, c->point->value);
+    const size_t room = p.outputs > c->max_outputs ? p.outputs : c->max_outputs;
+    int32_t *const out = calloc(room + 1, sq_field_offset(p.out, p.n_out) * sizeof *out);
+    const struct sq_group first = {.record = c->beats, .len = c->len[0], .wrap = c->wrap};
+    if (!out)
+        return SQ_NO_MEMORY(err, "%zu outputs", room);
+    *outputs = c->block->golden(c->point->value, &first, out) * beats / sq_case_records(c, 0);
+    free(out);
+    return SQ_OK;
+}
+
+enum sq_status sq_case_disturb(struct sq_case *c, uint64_t seed, struct sq_error *err)
+{
+    uint64_t beats[SQ_SIDES] = {0}, most = 1;
+    for (size_t g = 0; g < c->n_groups; g++)
+        for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
+            beats[s] += c->len[g][s];
+    for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)
+        most = beats[s] > most ? beats[s] : most;
+    SQ_TRY(outputs_of(c, most, &beats[SQ_SINK], err));
+    struct sq_rng r = {(seed * UINT64_C(0x100000001b3)) ^ most};
+    (void)sq_rng_next(&r);
+    for (unsigned i = 0; i < SQ_SIDES; i++) {
+        const uint64_t wait = DISTURB_WAIT * (beats[i] > 0 ? most / beats[i] + 1 : 1);
+        const uint32_t n = wait < DISTURB_WAIT_MAX ? (uint32_t)wait : DISTURB_WAIT_MAX;
+        c->stall[i] = (struct sq_stall){SQ_STALL_RANDOM, 1 + sq_rng_below(&r, n)};
+        c->stall_seed[i] = sq_rng_next(&r);
+    }
+    c->reset_every = 1 + sq_rng_below(&r, most < UINT32_MAX ? (uint32_t)most : UINT32_MAX);
+    c->resets = DISTURB_RESETS;
+    return SQ_OK;
+}
+
 // ---- drawing --------------------------------------------------------------------------------
 
 // Free, one side stalled, or both.

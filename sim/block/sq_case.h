@@ -26,6 +26,8 @@ struct sq_case {
     uint64_t max_cycles;             // > 0: the run ends there, whatever is still to come
     uint64_t reset_every; // > 0: cycles between resets, in each of which the groups begun
                           // are lost
+    uint32_t resets;      // > 0: only so many, and what is lost of a group comes again: all outputs
+                          // of the case leave
 };
 
 // Room for c->n_groups groups of together c->n_beats records of c->block at c->point, all zero.
@@ -36,6 +38,10 @@ void sq_case_free(struct sq_case *c);
 // Appends the groups of `more` to *c. Both are of the same block and point, and neither repeats beats
 // (wrap). SQ_ERR_MEMORY.
 enum sq_status sq_case_append(struct sq_case *c, const struct sq_case *more, struct sq_error *err);
+
+// Stalls of all streams, and resets at two moments, for a case that has free streams. Every group
+// leaves whole. A stream with few beats waits longer for each of them. SQ_ERR_MEMORY.
+enum sq_status sq_case_disturb(struct sq_case *c, uint64_t seed, struct sq_error *err);
 
 // Records of group g: its longest stream.
 size_t sq_case_records(const struct sq_case *c, size_t g);

@@ -20,7 +20,9 @@ static const char doc[] =
     "the one point they describe replaces the table; for other blocks they replace the sizes of a "
     "point. With --layers, each layer is encoded as eval "
     "does it, and the blocks that decode and multiply it get its codes, masks and indices, and "
-    "the activations that it sees. TRACE is what a CUDA kernel left (make "
+    "the activations that it sees, while all streams stall at random and a reset comes twice on "
+    "the "
+    "way. TRACE is what a CUDA kernel left (make "
     "gpu-measure): its operands go through every block that takes them, and what the blocks "
     "compute must be what the kernel computed.\v"
     "Examples:\n"
@@ -33,6 +35,7 @@ static const char doc[] =
     "  sqsim cosim --block topk --point b8 --mutants 20 --cases 40\n"
     "  sqsim cosim --layers\n"
     "  sqsim cosim --layers --format all --m 2\n"
+    "  sqsim cosim --layers --free-streams\n"
     "  sqsim cosim --layers --format gqsa --sparsity 0.4 --layer '*.up_proj'\n"
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8 --layer 'model.layers.0.*' --m 4\n"
     "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n";
@@ -91,6 +94,9 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("text", "FILE", AT(source.text),
                 "a text in its place, by the model's own tokenizer"),
     SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens with --layers"),
+    SQ_CLI_FLAG("free-streams", AT(is_free),
+                "--layers: without the stalls of all streams and the resets in the middle, so that "
+                "`cycles` are those that `run` has"),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim"),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
@@ -136,6 +142,7 @@ static enum sq_status check_trace(const struct sq_cosim_args *in)
                          : in->source.text              ? "--text"
                          : in->calib                    ? "--calib"
                          : in->weights                  ? "--weights"
+                         : in->is_free                  ? "--free-streams"
                          : in->layer                    ? "--layer"
                          : in->is_list                  ? "--list"
                          : in->has_case                 ? "--case"
@@ -173,6 +180,7 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
     const char *of_layers = in->layer     ? "--layer"
                             : in->calib   ? "--calib"
                             : in->weights ? "--weights"
+                            : in->is_free ? "--free-streams"
                                           : NULL;
     if (of_layers && !in->is_model)
         return SQ_FAIL(in->err, SQ_ERR_ARG, "%s needs --layers or a MODEL", of_layers);

@@ -26,7 +26,8 @@ json_t *sq_cosim_compared_json(const struct sq_compared *c, bool has_cycles)
 {
     const struct sq_cli_column row[] = {
         SQ_KEY_IF(has_cycles, "cycles", c->cycles),
-        SQ_KEYS("beats", c->beats, "tiles", c->tiles, "integers", c->integers), SQ_COLUMNS_END};
+        SQ_KEYS("beats", c->beats, "tiles", c->tiles, "integers", c->integers, "resets", c->resets),
+        SQ_COLUMNS_END};
     return sq_cli_object(row);
 }
 
@@ -43,12 +44,13 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
     if (!in->is_json) {
         printf(
             "%s: %zu %s, %llu cases; compared with %s: %llu cycles, %llu handshakes, %llu tiles, "
-            "%llu integers; %llu value mismatches, %llu cycle mismatches, seed %llu\n",
+            "%llu integers, %llu resets; %llu value mismatches, %llu cycle mismatches, seed %llu\n",
             failed ? "FAIL" : "PASS", n, unit, (unsigned long long)t->cases,
             in->is_netlist ? "the netlist" : "RTL", (unsigned long long)t->compared.cycles,
             (unsigned long long)t->compared.beats, (unsigned long long)t->compared.tiles,
-            (unsigned long long)t->compared.integers, (unsigned long long)t->value_mismatches,
-            (unsigned long long)t->cycle_mismatches, (unsigned long long)in->seed);
+            (unsigned long long)t->compared.integers, (unsigned long long)t->compared.resets,
+            (unsigned long long)t->value_mismatches, (unsigned long long)t->cycle_mismatches,
+            (unsigned long long)in->seed);
     } else {
         const struct sq_cli_column row[] = {
             SQ_KEYS("block", *t->blocks ? t->blocks : sq_cosim_block_name(in), unit, n),
@@ -74,6 +76,7 @@ struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
                                      .array_rows = in->core.given ? core->rows : 1,
                                      .array_cols = in->core.given ? core->cols : 2,
                                      .netlist = in->is_netlist,
+                                     .is_free = in->is_trace || in->is_free,
                                      .seed = in->seed,
                                      .home = sq_cli_home()};
 }

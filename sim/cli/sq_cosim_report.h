@@ -41,6 +41,7 @@ struct sq_cosim_args {
     const char *weights;           // encoded layers in their place; NULL: encoded here
     const char *layer;             // a pattern of names; NULL: all
     size_t m;                      // tokens with --layers
+    bool is_free;                  // --layers without stalls and resets
     const char *output;            // NULL: build/cosim
     const char *waves;             // NULL: no waveform asked for
     const char *coverage;          // NULL, or where each point leaves its coverage

@@ -26,7 +26,6 @@ static bool step_done(struct shared *s, uint64_t n)
 static void add_counts(struct sq_outcome *o, const struct sq_result *r)
 {
     sq_compared_add(&o->compared, &r->compared);
-    o->resets += r->resets;
     for (size_t f = 0; f < SQ_FIELDS_MAX; f++) {
         struct sq_reach *const reach = &o->reach[f];
         reach->low = r->reach[f].low < reach->low ? r->reach[f].low : reach->low;

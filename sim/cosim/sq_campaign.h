@@ -25,7 +25,7 @@ struct sq_campaign {
 };
 
 struct sq_outcome {
-    uint64_t cases, resets;
+    uint64_t cases;
     struct sq_compared compared;
     struct sq_reach reach[SQ_FIELDS_MAX];
     uint64_t value_mismatches, cycle_mismatches; // failing cases by what differed first

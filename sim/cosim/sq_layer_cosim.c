@@ -113,25 +113,30 @@ enum sq_status sq_layer_case(const struct sq_layer_codes *x, const struct sq_cor
 }
 
 static enum sq_status run_piece(const struct sq_layer_codes *x, const struct sq_core_config *config,
-                                const struct sq_rtl_api *rtl, uint64_t seed, bool keep_failure,
-                                uint32_t first, uint32_t n_tiles, struct sq_layer_cosim *out,
-                                struct sq_error *err)
+                                const struct sq_rtl_api *rtl, uint64_t seed, bool is_free,
+                                bool keep_failure, uint32_t first, uint32_t n_tiles,
+                                struct sq_layer_cosim *out, struct sq_error *err)
 {
     struct sq_case c = {.point = &out->point};
     struct sq_result result;
     uint64_t golden = 0;
     SQ_TRY(sq_layer_case(x, config, first, n_tiles, seed, &c, &golden, err));
-    const enum sq_status status = sq_lockstep_run(&c, rtl, NULL, &result, err);
+    enum sq_status status = is_free ? SQ_OK : sq_case_disturb(&c, seed + first, err);
+    if (status == SQ_OK)
+        status = sq_lockstep_run(&c, rtl, NULL, &result, err);
+    if (status != SQ_OK) {
+        sq_case_free(&c);
+        return status;
+    }
     const bool is_wrong = result.mismatch.kind != SQ_MISMATCH_NONE;
     const bool is_value = sq_mismatch_is_value(&result.mismatch);
     sq_compared_add(&out->compared, &result.compared);
     out->cycles += sq_core_stats_of(result.status).cycles;
     out->value_mismatches += golden + is_value;
     out->cycle_mismatches += is_wrong && !is_value;
-    if (status != SQ_OK || !is_wrong || !keep_failure ||
-        out->result.mismatch.kind != SQ_MISMATCH_NONE) {
+    if (!is_wrong || !keep_failure || out->result.mismatch.kind != SQ_MISMATCH_NONE) {
         sq_case_free(&c);
-        return status;
+        return SQ_OK;
     }
     out->failing_tile = first;
     out->failing = c;
@@ -141,8 +146,8 @@ static enum sq_status run_piece(const struct sq_layer_codes *x, const struct sq_
 
 enum sq_status sq_layer_cosim_run(const struct sq_layer_codes *x,
                                   const struct sq_core_config *config, const struct sq_rtl_api *rtl,
-                                  uint64_t seed, bool keep_failure, struct sq_layer_cosim *out,
-                                  struct sq_error *err)
+                                  uint64_t seed, bool is_free, bool keep_failure,
+                                  struct sq_layer_cosim *out, struct sq_error *err)
 {
     const struct sq_format *f = &x->w->format;
     const size_t k = x->w->k;
@@ -153,10 +158,10 @@ enum sq_status sq_layer_cosim_run(const struct sq_layer_codes *x,
     out->point = sq_core_point(config);
     for (uint32_t first = 0; first < tiles;) {
         const uint32_t n_tiles = tiles - first < piece ? tiles - first : (uint32_t)piece;
-        SQ_TRY(run_piece(x, config, rtl, seed, keep_failure, first, n_tiles, out, err));
+        SQ_TRY(run_piece(x, config, rtl, seed, is_free, keep_failure, first, n_tiles, out, err));
         first += n_tiles;
     }
     // In one piece the RTL has run the very job that the cycle model timed.
-    out->cycle_mismatches += tiles <= piece && out->cycles != x->cycles;
+    out->cycle_mismatches += is_free && tiles <= piece && out->cycles != x->cycles;
     return SQ_OK;
 }

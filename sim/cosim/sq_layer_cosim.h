@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole product of SQ weights through the core's RTL, compiled by Verilator: cut into pieces of
-// tiles, without stalls.
+// tiles, each with stalls and resets or without.
 #ifndef SQ_LAYER_COSIM_H
 #define SQ_LAYER_COSIM_H
 
@@ -20,10 +20,12 @@ struct sq_layer_codes {
 
 struct sq_layer_cosim {
     struct sq_compared compared;
-    uint64_t cycles; // of the jobs by the RTL, equal to the model's
+    uint64_t
+        cycles; // of the jobs by the RTL, equal to the model's; with resets, of those behind the
+                // last one
     // Values in which layer (p_lo, p_hi) and bank-wise golden model differ, and pieces whose RTL
-    // differs, by what differed first; a cycle mismatch also where the RTL took another time than
-    // the layer's.
+    // differs, by what differed first; with free streams a cycle mismatch also where the RTL took
+    // another time than the layer's.
     uint64_t value_mismatches, cycle_mismatches;
     // The first piece that failed, shrunk, where asked for; mismatch.kind NONE if there is none.
     uint32_t failing_tile;
@@ -43,7 +45,7 @@ enum sq_status sq_layer_case(const struct sq_layer_codes *x, const struct sq_cor
 // failure. A mismatch is a result, not a failure.
 enum sq_status sq_layer_cosim_run(const struct sq_layer_codes *x,
                                   const struct sq_core_config *config, const struct sq_rtl_api *rtl,
-                                  uint64_t seed, bool keep_failure, struct sq_layer_cosim *out,
-                                  struct sq_error *err);
+                                  uint64_t seed, bool is_free, bool keep_failure,
+                                  struct sq_layer_cosim *out, struct sq_error *err);
 
 #endif

@@ -405,14 +405,16 @@ static bool cycle(struct run *run, unsigned *moved)
 
 // ---- reset ----------------------------------------------------------------------------------
 
-// What is inside is lost: both sides go on with the first group of which nothing was taken. Beats
-// of noise are offered meanwhile.
+// What is inside is lost: both sides go on with the first group of which nothing was taken, or, where
+// groups come again, with the first that had not left. Beats of noise are offered meanwhile.
 static void reset(struct run *run)
 {
     struct sq_offer offer[SQ_STREAMS_MAX] = {{0}};
     struct sq_handshake unused;
-    while (run->group < run->touched)
+    while (run->c->resets == 0 && run->group < run->touched)
         next_group(run);
+    run->touched = run->group;
+    run->left = run->n_out = run->n_want = run->at = 0;
     run->is_packed = false;
     for (unsigned i = 0; i < run->n_inputs; i++) {
         drive(run, &run->input[i], false, &offer[i]);
@@ -427,7 +429,7 @@ static void reset(struct run *run)
     memset(run->result->status, 0, sizeof run->result->status);
     run->now += SQ_RTL_RESET_CYCLES;
     run->next_reset = run->now + run->c->reset_every;
-    run->result->resets++;
+    run->result->compared.resets++;
 }
 
 static void run_to_end(struct run *run)
@@ -442,7 +444,9 @@ static void run_to_end(struct run *run)
         if (run->is_past && run->now >= run->window->to)
             return;
         tail = is_over ? tail - 1 : TAIL_CYCLES;
-        if (!is_over && c->reset_every > 0 && run->now == run->next_reset)
+        const bool is_reset = c->reset_every > 0 && run->now == run->next_reset &&
+                              (c->resets == 0 || run->result->compared.resets < c->resets);
+        if (!is_over && is_reset)
             reset(run);
         if (!cycle(run, &moved))
             return;

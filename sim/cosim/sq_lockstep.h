@@ -46,6 +46,7 @@ struct sq_compared {
     uint64_t beats;    // handshakes of all streams, but for those of jobs (sq_ports)
     uint64_t tiles;    // output beats, whatever they hold
     uint64_t integers; // in them
+    uint64_t resets;   // but for the first
 };
 void sq_compared_add(struct sq_compared *to, const struct sq_compared *c);
 
@@ -53,7 +54,6 @@ struct sq_result {
     struct sq_compared compared;
     uint64_t end;                         // cycles up to the last output
     uint64_t n_out;                       // output beats that left
-    uint64_t resets;                      // but for the first
     struct sq_reach reach[SQ_FIELDS_MAX]; // of output fields that sum (limit of sq_block.h)
     int32_t status[SQ_STATUS_LEN_MAX];    // after the last group; all fields one after the other
     struct sq_mismatch mismatch;

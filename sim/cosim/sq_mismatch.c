@@ -15,6 +15,7 @@ void sq_compared_add(struct sq_compared *to, const struct sq_compared *c)
     to->beats += c->beats;
     to->tiles += c->tiles;
     to->integers += c->integers;
+    to->resets += c->resets;
 }
 
 void sq_mismatch_text(const struct sq_case *c, const struct sq_mismatch *m, char *text, size_t cap)

@@ -43,7 +43,7 @@ static enum sq_status run_layer(const struct sq_layer_codes *layer,
         .block = &sq_core_block, .point = &out->point, .netlist = o->netlist};
     SQ_TRY(sq_rtl_load(&rtl, &point, o->home, &built, err));
     const enum sq_status status =
-        sq_layer_cosim_run(layer, config, rtl.api, o->seed, true, &l, err);
+        sq_layer_cosim_run(layer, config, rtl.api, o->seed, o->is_free, true, &l, err);
     sq_rtl_unload(&rtl);
     out->compared = l.compared;
     out->cycles = l.cycles;
@@ -188,6 +188,8 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
     if (!route->block)
         return run_core(p, o, 0, out, err);
     SQ_TRY(put_stream(route, p, o, out, err));
+    if (!o->is_free && !route->block->env)
+        SQ_TRY(sq_case_disturb(&out->stream, o->seed, err));
     return run_stream(o, out, err);
 }
 

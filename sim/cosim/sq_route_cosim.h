@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs one route of a product (sq_route.h) through cycle model and RTL. The operands of the product go
-// into the block in place of random ones, without stalls. The block's golden model must give the
-// product's integers, and the RTL is compared with golden and cycle model in lock step.
+// into the block in place of random ones, with stalls and resets (sq_case_disturb) or without. The
+// block's golden model must give the product's integers, and the RTL is compared with golden and cycle
+// model in lock step.
 #ifndef SQ_ROUTE_COSIM_H
 #define SQ_ROUTE_COSIM_H
 
@@ -12,7 +13,8 @@ struct sq_route_options {
     struct sq_core_config config;    // of the core, but for what the product's format says
     unsigned array_rows, array_cols; // of the arrays
     bool netlist;
-    uint64_t seed; // of lanes and registers without a value
+    bool is_free;  // streams do not stall, and no reset comes
+    uint64_t seed; // of lanes and registers without a value, of stalls and resets
     const char *home;
 };
 

@@ -49,6 +49,40 @@ sq cosim bag.safetensors --format spqt --sparsity 0 --m 1 --json
 ok "spqt, 1536 columns" clean 20000
 refuse "calibration needs a model directory" cosim bag.safetensors --format spqr
 
+# ---- stalls and resets: on without a word; they cost cycles and nothing else
+for f in sq_w dense gqsa nvfp4; do
+  sq cosim --layers $ONE --format $f --algorithm rtn --json --seed "$SEED"
+  ok "$f: resets on the way" bash -c "[ $RC = 0 ] && [ '$(number resets)' -ge 1 ]"
+  stalled=$(grep -v summary "$W.out" | grep -o '"cycles":[0-9]*' | tail -1 | cut -d: -f2) values=$(number integers)
+  sq cosim --layers $ONE --format $f --algorithm rtn --json --seed "$SEED" --free-streams
+  free=$(grep -v summary "$W.out" | grep -o '"cycles":[0-9]*' | tail -1 | cut -d: -f2)
+  ok "$f: none with --free-streams" bash -c "[ $RC = 0 ] && [ '$(number resets)' = 0 ]"
+  ok "$f: all outputs leave all the same" [ "$values" -ge "$(number integers)" ]
+  [ $f = sq_w ] || ok "$f: $stalled cycles, free $free" [ "$stalled" -gt "$free" ]
+done
+refuse "--free-streams needs --layers" cosim --free-streams
+
+# What only a stall or a reset shows: RTL with one line changed, the layer found wrong, and not with free
+# streams.
+hidden() { # NAME FILE SED_SCRIPT
+  local home=$W/$1 status
+  mkdir -p "$home/sim/cosim" "$home/build"
+  cp -r "$ROOT/rtl" "$home/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$home/sim/cosim/"
+  ln -sfn "$ROOT/traces" "$home/traces"
+  sed -i "$3" "$home/rtl/$2"
+  ok "$1: $2 differs" bash -c "! cmp -s '$ROOT/rtl/$2' '$home/rtl/$2'"
+  for streams in "" --free-streams; do
+    (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" cosim --layers $ONE --format dense --algorithm rtn \
+      --output "$W/waves" $streams >"$W.out" 2>"$W.err" </dev/null)
+    status=$? # 1: found, 0: not
+    ok "$1${streams:+, $streams}" [ $status = $([ "$streams" ] && echo 0 || echo 1) ]
+  done
+}
+hidden "a tile overwritten under a stall" sq_array.sv 's/assign advance = .*/assign advance = 1'"'"'b1;/'
+hidden "a register that outlives a reset" sq_array.sv \
+  's/^      first_q <= 1.b1;//; s/^endmodule/  initial first_q = 1'"'"'b1;\nendmodule/'
+
 # ---- one cycle, one bit: the RTL with one line changed, the program the same
 fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
   local home=$W/$1_$2 what="$1, a $2" command="cosim --layers $ONE --format $1 $3 --json"
