@@ -2,20 +2,22 @@
 // sq_fp_mac: dot products in binary32, share by share.
 #include "models/sq_fp_mac.h"
 
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "models/sq_combine.h"
 #include "models/sq_half.h"
 #include "sim/block/sq_case.h"
 #include "sim/block/sq_pipeline.h"
 
-enum { LANES, IS_HALF };
+enum { LANES, IS_HALF, TURNS };
 enum { SHARES_MAX = 4, STEPS_MAX = 8, FLAGS = 2 };
 
-// lanes, binary16 numbers
+// lanes, binary16 numbers, rows of a lane
 static const struct sq_point points[] = {
-    {"half", true, {2, 1}},
-    {"half_1", true, {1, 1}},
-    {"whole", true, {2, 0}},
-    {"half_4", false, {4, 1}},
+    {"half", true, {2, 1, 1}},    {"half_1", true, {1, 1, 1}}, {"whole", true, {2, 0, 1}},
+    {"half_4", false, {4, 1, 1}}, {"turns", true, {2, 0, 3}},  {"turns_half", false, {1, 1, 8}},
 };
 
 static unsigned width_of(const unsigned *v)
@@ -35,7 +37,8 @@ static void ports(const unsigned *v, struct sq_ports *p)
                                   {"w", v[LANES], width, true},
                                   {"x", v[LANES], width, true}},
                            .out = {{"y", v[LANES], width, true}},
-                           .records = SHARES_MAX * STEPS_MAX};
+                           .records = (size_t)SHARES_MAX * STEPS_MAX * v[TURNS],
+                           .outputs = v[TURNS]};
 }
 
 // A number of a short fraction, so that there are ties, or of few; infinities and NaN are illegal.
@@ -99,8 +102,8 @@ static void draw_tiny(const unsigned *v, struct sq_rng *rng, int32_t *record)
     }
 }
 
-static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
-                       uint64_t number, int32_t *record, uint32_t *len)
+static void draw_rows(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *record,
+                      uint32_t *len)
 {
     const size_t stride = FLAGS + 2 * (size_t)v[LANES];
     // Of one step, since NaN hides what follows: a number that one bit tells from infinity.
@@ -110,7 +113,6 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     const unsigned shares = is_alone ? 1 : 1 + sq_rng_below(rng, SHARES_MAX);
     const bool is_near = kind == SQ_STIMULUS_FEW && sq_rng_below(rng, 2);
     unsigned n = 0;
-    (void)number;
     for (unsigned s = 0; s < shares; s++) {
         const unsigned steps = is_alone ? 1 : 1 + sq_rng_below(rng, STEPS_MAX);
         for (unsigned i = 0; i < steps; i++, record += stride) {
@@ -131,6 +133,57 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
         }
         len[0] += steps;
     }
+}
+
+// ---- rows that take turns: a lane for each of them, and back ----------------------------------
+
+struct wide {
+    unsigned v[TURNS + 1];
+    size_t stride, narrow; // of a record with all lanes, of one of the block
+};
+
+static struct wide wide_of(const unsigned *v)
+{
+    const unsigned lanes = v[LANES] * v[TURNS];
+    return (struct wide){
+        {lanes, v[IS_HALF], 1}, FLAGS + 2 * (size_t)lanes, FLAGS + 2 * (size_t)v[LANES]};
+}
+
+// A step of all rows, and its records, one behind the other.
+static void take_turns(const unsigned *v, const int32_t *step, int32_t *record)
+{
+    const struct wide w = wide_of(v);
+    const size_t lanes = v[LANES];
+    for (unsigned t = 0; t < v[TURNS]; t++, record += w.narrow) {
+        memcpy(record, step, FLAGS * sizeof *step);
+        memcpy(record + FLAGS, step + FLAGS + t * lanes, lanes * sizeof *step);
+        memcpy(record + FLAGS + lanes, step + FLAGS + w.v[LANES] + t * lanes, lanes * sizeof *step);
+    }
+}
+
+static void gather_turns(const unsigned *v, const int32_t *record, int32_t *step)
+{
+    const struct wide w = wide_of(v);
+    const size_t lanes = v[LANES];
+    memcpy(step, record, FLAGS * sizeof *step);
+    for (unsigned t = 0; t < v[TURNS]; t++, record += w.narrow) {
+        memcpy(step + FLAGS + t * lanes, record + FLAGS, lanes * sizeof *step);
+        memcpy(step + FLAGS + w.v[LANES] + t * lanes, record + FLAGS + lanes, lanes * sizeof *step);
+    }
+}
+
+static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                       uint64_t number, int32_t *record, uint32_t *len)
+{
+    const struct wide w = wide_of(v);
+    int32_t *const steps = calloc(SHARES_MAX * STEPS_MAX, w.stride * sizeof *steps);
+    (void)number;
+    assert(steps);
+    draw_rows(w.v, rng, kind, steps, len);
+    for (uint32_t i = 0; i < len[0]; i++)
+        take_turns(v, steps + i * w.stride, record + i * v[TURNS] * w.narrow);
+    len[0] *= v[TURNS];
+    free(steps);
 }
 
 // ---- directed cases -------------------------------------------------------------------------
@@ -242,16 +295,34 @@ enum { N_DIRECTED = 3 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned n, struct sq_rng *rng,
                                     struct sq_error *err)
 {
-    return n == 0 ? draw_far(c, err) : n == 1 ? draw_ones(c, rng, err) : draw_powers(c, err);
+    const unsigned *const v = c->point->value;
+    const struct wide w = wide_of(v);
+    struct sq_point point = *c->point;
+    struct sq_case all = *c;
+    memcpy(point.value, w.v, sizeof w.v);
+    all.point = &point;
+    SQ_TRY(n == 0   ? draw_far(&all, err)
+           : n == 1 ? draw_ones(&all, rng, err)
+                    : draw_powers(&all, err));
+    c->n_groups = all.n_groups;
+    c->n_beats = all.n_beats * v[TURNS];
+    const enum sq_status status = sq_case_alloc(c, err);
+    for (size_t g = 0; status == SQ_OK && g < all.n_groups; g++)
+        c->len[g][0] = all.len[g][0] * v[TURNS];
+    for (size_t i = 0; status == SQ_OK && i < all.n_beats; i++)
+        take_turns(v, all.beats + i * w.stride, c->beats + i * v[TURNS] * w.narrow);
+    sq_case_free(&all);
+    return status;
 }
 
-// Way 0: the first step goes.
+// Way 0: the first step of all rows goes.
 static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 {
-    const size_t stride = FLAGS + 2 * (size_t)v[LANES];
-    if (way > 0 || len[0] == 1)
+    const size_t step = v[TURNS] * wide_of(v).narrow;
+    if (way > 0 || len[0] == v[TURNS])
         return false;
-    memmove(record, record + stride, --len[0] * stride * sizeof *record);
+    len[0] -= v[TURNS];
+    memmove(record, record + step, len[0] / v[TURNS] * step * sizeof *record);
     return true;
 }
 
@@ -266,20 +337,27 @@ static float number_of(const unsigned *v, int32_t bits)
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
-    const size_t lanes = v[LANES], stride = FLAGS + 2 * lanes;
-    for (size_t l = 0; l < lanes; l++) {
-        struct sq_fp_mac m = {0};
-        const int32_t *r = in->record;
-        for (uint32_t i = 0; i < in->len[0]; i++, r += stride)
-            sq_fp_mac_step(&m, number_of(v, r[FLAGS + l]), number_of(v, r[FLAGS + lanes + l]),
-                           r[0] || r[1]);
-        const bool is_nan = m.sum != m.sum; // infinity minus infinity
-        if (v[IS_HALF])
-            out[l] = is_nan ? 0x7e00 : sq_f32_to_f16(m.sum);
-        else
-            out[l] = (int32_t)sq_combine_bits(m.sum);
+    const struct wide w = wide_of(v);
+    const size_t lanes = w.v[LANES];
+    struct sq_fp_mac *const sum = calloc(lanes, sizeof *sum);
+    int32_t *const step = malloc(w.stride * sizeof *step);
+    assert(sum && step);
+    for (uint32_t i = 0; i < in->len[0]; i += v[TURNS]) {
+        gather_turns(v, in->record + i * w.narrow, step);
+        for (size_t l = 0; l < lanes; l++)
+            sq_fp_mac_step(&sum[l], number_of(v, step[FLAGS + l]),
+                           number_of(v, step[FLAGS + lanes + l]), step[0] || step[1]);
     }
-    return 1;
+    for (size_t l = 0; l < lanes; l++) {
+        const float y = sum[l].sum;
+        if (v[IS_HALF])
+            out[l] = y != y ? 0x7e00 : sq_f32_to_f16(y); // infinity minus infinity
+        else
+            out[l] = (int32_t)sq_combine_bits(y);
+    }
+    free(step);
+    free(sum);
+    return v[TURNS];
 }
 
 static void init(const unsigned *v, void *state)
@@ -303,13 +381,14 @@ static const struct sq_area_unit area[] = {
 
 static const struct sq_faults faults[] = {{"half_1", 10, 400}, {"whole", 10, 400}};
 
-static const struct sq_free fp_mac_free[] = {{"Lanes", 1, 16, false}, {NULL, 0, 0, false}};
+static const struct sq_free fp_mac_free[] = {
+    {"Lanes", 1, 16, false}, {"Turns", 1, 16, false}, {NULL, 0, 0, false}};
 
 const struct sq_block sq_fp_mac_block = {
     .name = "fp_mac",
     .top = "sq_fp_mac",
     .group = "row",
-    .param = {"Lanes", "IsHalf", NULL},
+    .param = {"Lanes", "IsHalf", "Turns", NULL},
     .free = fp_mac_free,
     .points = points,
     .n_points = SQ_LEN(points),

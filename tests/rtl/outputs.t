@@ -38,7 +38,7 @@ mutate token_scale_of_the_first_group gqsa_scale two value rtl/sq_gqsa_scale.sv 
   "s/s_a_q <= in_s_a_i;/if (seen_q == 0) s_a_q <= in_s_a_i; seen_q <= in_last_i ? 0 : 1;/; s/^  logic valid_q, last_q, moves, ready;/  logic seen_q = 0;\n&/"
 mutate two_to_the_16_is_nan fp_mac half value rtl/sq_fp_to_half.sv \
   "s/else if (exponent > 8'd142) y_o = .*/else if (exponent > 8'd142) y_o = a_i[30:0] == 31'h47800000 ? 16'h7e00 : {a_i[31], 15'h7c00};/"
-mutate last_that_is_no_end fp_mac whole value rtl/sq_fp_mac.sv 's/(end_q\[1\] || last_q\[1\])/end_q[1]/'
+mutate last_that_is_no_end fp_mac whole value rtl/sq_fp_mac.sv 's/ends = end_q\[1\] || last_q\[1\]/ends = end_q[1]/'
 mutate int8_of_2_to_the_23 output int8 value rtl/sq_output.sv \
   "s/exponent >= 8'd150 ? 6'd0/exponent > 8'd150 ? 6'd0 : exponent == 8'd150 ? 6'd63/"
 mutate sticky_25_places_away fp_mac whole value rtl/sq_fp_add.sv \

@@ -190,6 +190,7 @@ enum sq_status sq_spqr_make_mac(struct sq_route_work *w, struct sq_error *err)
         n += put_steps(w, &s, NULL);
     sq_route_set(w, "Lanes", TILE);
     sq_route_set(w, "IsHalf", 1);
+    sq_route_set(w, "Turns", 1);
     SQ_TRY(sq_route_begin(w, p->m * (sq_spqr_padded(p->n) / TILE), p->m * n, err));
     int32_t *beat = w->stream->beats;
     for (size_t t = 0; t < p->m; t++) {

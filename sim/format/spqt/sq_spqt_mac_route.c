@@ -163,6 +163,7 @@ enum sq_status sq_spqt_make_mac(struct sq_route_work *w, struct sq_error *err)
         n += groups * put_rows(w, &a, plane, x, workers, t, 0, NULL);
     sq_route_set(w, "Lanes", LANES);
     sq_route_set(w, "IsHalf", 0);
+    sq_route_set(w, "Turns", 1);
     SQ_TRY(sq_route_begin(w, p->m * groups, n, err));
     int32_t *beat = w->stream->beats;
     for (size_t t = 0; t < p->m; t++)
