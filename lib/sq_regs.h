@@ -7,7 +7,7 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 1u
+#define SQ_REG_VERSION_VALUE 2u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_NBYTES 64u
 
@@ -40,6 +40,10 @@
 #define SQ_REG_CODES_WEIGHT_MASK 0xffu // bits of a weight
 #define SQ_REG_CODES_OUT_SHIFT 16u
 #define SQ_REG_CODES_OUT_MASK 0xffu // 0 binary32, 1 bfloat16, 2 INT8
+#define SQ_REG_BUFFER_BEATS_SHIFT 0u
+#define SQ_REG_BUFFER_BEATS_MASK 0xffffu // beats of operands
+#define SQ_REG_BUFFER_SUMS_SHIFT 16u
+#define SQ_REG_BUFFER_SUMS_MASK 0xffffu // tiles of sums, between chunks of K
 #define SQ_REG_CONTROL_START_SHIFT 0u
 #define SQ_REG_CONTROL_START_MASK 0x1u // a 1 runs the layer that DESCRIPTOR points at
 #define SQ_REG_STATUS_BUSY_SHIFT 0u
@@ -68,6 +72,7 @@
 #define SQ_DESC_TILES_OFFSET 0x18u
 #define SQ_DESC_BLOCK_OFFSET 0x1cu
 #define SQ_DESC_BEATS_OFFSET 0x20u
+#define SQ_DESC_CHUNK_OFFSET 0x24u
 #define SQ_DESC_KIND_KIND_SHIFT 0u
 #define SQ_DESC_KIND_KIND_MASK 0xffffu // always 5351h
 #define SQ_DESC_KIND_COLS_OUTER_SHIFT 16u
@@ -84,5 +89,7 @@
 #define SQ_DESC_BEATS_BEATS_MASK 0xffffu // beats of a scale group
 #define SQ_DESC_BEATS_GROUPS_SHIFT 16u
 #define SQ_DESC_BEATS_GROUPS_MASK 0xffffu // scale groups
+#define SQ_DESC_CHUNK_GROUPS_SHIFT 0u
+#define SQ_DESC_CHUNK_GROUPS_MASK 0xffffu // scale groups, at most BEATS.GROUPS
 
 #endif

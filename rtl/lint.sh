@@ -137,8 +137,8 @@ lint sq_fp_from_half
 lint sq_fp_to_half
 lint sq_fp_half_ops
 for d in 2 5; do lint sq_fifo Depth=$d; done
-for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3; done
-for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1; done
+for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3 Sums=$((f % 2)); done
+for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1 Sums=1; done
 for e in "Element=0 Scale=0" "Element=1 Scale=3" "Element=2 Scale=2"; do lint sq_block_line $e; done
 for e in 3 4 5 6 8 9; do lint sq_block_line BankLen=32 Element=$e Scale=2; done
 for e in "AElement=0 BElement=4" "AElement=2 BElement=5" "AElement=6 BElement=6"; do lint sq_dot_element Lanes=3 $e; done

@@ -76,6 +76,9 @@ module sq_array_out #(
     .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
     .in_tag_i(tile_error), .scale_valid_i, .scale_ready_o, .scale_last_i,
     .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i, .scale_tag_i(1'b0),
+    .scale_carry_i(1'b0), .scale_keep_i(1'b0),
+    .carry_valid_i(1'b0), .carry_ready_o(), .carry_sum_i({(Lanes * 32){1'b0}}),
+    .keep_valid_o(), .keep_sum_o(), .keep_tag_o(),
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(out_error_o)
   );
 

@@ -9,6 +9,8 @@
 //
 //   integers to binary32 | products | [sum of the two | [times s_g |]] Y = Y + t | end, out
 //   FLOAT: s_lo s_a      | p_lo times it |                             Y = Y + t | out
+// Sums = 1: the sums begin with in_sum_i, which stands with the beats of the first group, in place of 0;
+// beside each output out_sum_o is its sum before the end, so that another group may go on from it.
 // Latency combine_stages + 1, a beat per cycle. Stages move together; they stop while
 // an output waits for a place. A tag of TagW bits stands with a beat and leaves with its output.
 `include "sq_assert.svh"
@@ -18,6 +20,7 @@ module sq_combine #(
   parameter  int unsigned Slots = 1,
   parameter  int unsigned Form = sq_pkg::COMBINE_TWO,
   parameter  int unsigned IsBf16 = 0,  // 1: bfloat16 out
+  parameter  int unsigned Sums = 0,  // 1: sums go in and out
   parameter  int unsigned TagW = 1,
   localparam int unsigned OutW = IsBf16 != 0 ? 16 : 32
 ) (
@@ -32,11 +35,13 @@ module sq_combine #(
   input  logic [Lanes*32-1:0]   in_s_lo_i,  // binary32, like the others
   input  logic [Lanes*32-1:0]   in_s_hi_i,  // TWO, SCALED
   input  logic [Lanes*32-1:0]   in_s_a_i,   // of the token, with in_last_i; SCALED: s_g; FLOAT: all
+  input  logic [Lanes*32-1:0]   in_sum_i,  // Sums: binary32
   input  logic [TagW-1:0]       in_tag_i,
   // outputs
   output logic                  out_valid_o,
   input  logic                  out_ready_i,
   output logic [Lanes*OutW-1:0] out_y_o,
+  output logic [Lanes*32-1:0]   out_sum_o,  // Sums: binary32; else 0
   output logic [TagW-1:0]       out_tag_o
 );
 
@@ -162,10 +167,27 @@ module sq_combine #(
 
     // The sums so far, the newest in the low bits: that of the same output is Slots beats old.
     logic [Slots*32-1:0] y_q;
-    logic [31:0] y, s_a_end_q;
+    logic [31:0] y, s_a_end_q, begin_y;
     sq_fp_add u_y (
-      .a_i(is_first_q ? 32'd0 : y_q[Slots*32-1 -: 32]), .b_i(t), .y_o(y)
+      .a_i(is_first_q ? begin_y : y_q[Slots*32-1 -: 32]), .b_i(t), .y_o(y)
     );
+    if (Sums != 0) begin : gen_sums
+      logic [(Stages-1)*32-1:0] sum_q;  // on its way to the sum stage, the newest in the low bits
+      logic [31:0] out_sum_q;
+      assign begin_y = sum_q[(Stages-1)*32-1 -: 32];
+      assign out_sum_o[l*32 +: 32] = out_sum_q;
+      always_ff @(posedge clk_i) begin
+        if (advance) begin
+          sum_q <= ((Stages - 1) * 32)'({sum_q, in_sum_i[l*32 +: 32]});
+          if (valid_q[Stages-1] && last_q[Stages-1]) out_sum_q <= y_q[31:0];
+        end
+      end
+    end else begin : gen_no_sums
+      logic unused_sum;
+      assign unused_sum = ^in_sum_i[l*32 +: 32];
+      assign begin_y = 32'd0;
+      assign out_sum_o[l*32 +: 32] = 32'd0;
+    end
     always_ff @(posedge clk_i) begin
       if (sums) begin
         y_q <= (Slots * 32)'({y_q, y});

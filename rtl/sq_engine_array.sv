@@ -8,6 +8,10 @@
 // A job is `tiles` tiles of outputs of `groups` scale groups each, of `beats` beats of both operands
 // each; a scale group has a beat of scales. With OnActs = 0 the coded operand is the weights.
 //
+// Sums = 1: outputs may come of several jobs along K. The tiles of a job with job_carry_i begin with the sums
+// that come on `carry`; those of one with job_keep_i leave as sums on `keep`, Lanes a beat in the order in
+// which they come back, and take no word of outputs. Whoever listens has room for them.
+//
 // A beat that is malformed counts as it stands; its kind comes out with the outputs of its tile and
 // all later ones of the job, complete with the last word: MASK (sq_array), CODE (a code of -2^(w-1)
 // where it is neither a mask code nor a nibble of a split code), SCALE (not a positive number).
@@ -34,6 +38,7 @@ module sq_engine_array #(
   parameter  int unsigned PortLen = 1,
   parameter  int unsigned Depth = 2,
   parameter  int unsigned Hold = 0,
+  parameter  int unsigned Sums = 0,
   localparam int unsigned CodedLines = (OnActs != 0) ? Rows : Cols,
   localparam int unsigned PlainLines = (OnActs != 0) ? Cols : Rows,
   localparam int unsigned LowLanes = sq_pkg::low_lanes(Layout, BankLen, HighPerBank),
@@ -51,6 +56,8 @@ module sq_engine_array #(
   input  logic [15:0]                        job_beats_i,
   input  logic [15:0]                        job_groups_i,
   input  logic [15:0]                        job_tiles_i,
+  input  logic                               job_carry_i,  // Sums, also the next one
+  input  logic                               job_keep_i,
   // Banks banks of all lines of the plain operand
   input  logic                               plain_valid_i,
   output logic                               plain_ready_o,
@@ -73,7 +80,15 @@ module sq_engine_array #(
   input  logic                               out_ready_i,
   output logic [PortLen*OutW-1:0]            out_y_o,
   output logic                               out_last_o,   // of the job
-  output logic [sq_pkg::N_ERRORS-1:0]         out_error_o
+  output logic [sq_pkg::N_ERRORS-1:0]         out_error_o,
+  // sums of outputs, binary32: of jobs before, for later ones
+  input  logic                               carry_valid_i,
+  output logic                               carry_ready_o,
+  input  logic [Lanes*32-1:0]                carry_sum_i,
+  output logic                               keep_valid_o,
+  output logic [Lanes*32-1:0]                keep_sum_o,
+  output logic                               keep_last_o,  // of the job
+  output logic [sq_pkg::N_ERRORS-1:0]        keep_error_o
 );
 
 
@@ -81,7 +96,8 @@ module sq_engine_array #(
   logic in_job_ready, scale_job_ready, next_valid, next_ready;
   logic in_busy, in_fire, in_last, in_job_last, unused_middle;
   logic scale_busy, scale_fire, scale_last, scale_middle, scale_job_last;
-  logic [31:0] next;
+  logic carry_q, keep_q, first_q;  // of the job at the scales; its next group is the first of a tile
+  logic [33:0] next;
   assign job_ready_o = in_job_ready && scale_job_ready;
 
   sq_engine_count u_in_count (
@@ -91,10 +107,10 @@ module sq_engine_array #(
     .busy_o(in_busy), .step_i(in_fire),
     .inner_last_o(in_last), .middle_last_o(unused_middle), .last_o(in_job_last)
   );
-  sq_fifo #(.Width(32), .Depth(2)) u_next (
+  sq_fifo #(.Width(34), .Depth(2)) u_next (
     .clk_i, .rst_ni,
     .in_valid_i(job_valid_i && in_job_ready), .in_ready_o(scale_job_ready),
-    .in_data_i({job_tiles_i, job_groups_i}),
+    .in_data_i({job_keep_i, job_carry_i, job_tiles_i, job_groups_i}),
     .out_valid_o(next_valid), .out_ready_i(next_ready), .out_data_o(next)
   );
   sq_engine_count u_scale_count (
@@ -104,6 +120,12 @@ module sq_engine_array #(
     .busy_o(scale_busy), .step_i(scale_fire),
     .inner_last_o(scale_last), .middle_last_o(scale_middle), .last_o(scale_job_last)
   );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) first_q <= 1'b1;
+    else if (scale_fire) first_q <= scale_last;
+  end
+  always_ff @(posedge clk_i) if (next_ready) {keep_q, carry_q} <= next[33:32];
 
   // ---- operands ----------------------------------------------------------------------------------
   logic array_ready, tile_valid, tile_ready, mask_error;
@@ -126,14 +148,14 @@ module sq_engine_array #(
   );
 
   // ---- outputs -----------------------------------------------------------------------------------
-  logic stage_scale_ready, tile_ends_job, word_ends;
+  logic stage_scale_ready, tile_ends_job, word_ends, keep_ends_job, keep_ends;
   logic [sq_pkg::N_ERRORS-1:0] known;  // kinds up to the tile at hand
   assign scale_ready_o = stage_scale_ready && scale_busy;
   assign scale_fire = scale_valid_i && scale_ready_o;
 
   sq_output #(
     .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(Form), .OutKind(OutKind), .PortLen(PortLen),
-    .Depth(Depth), .Hold(Hold), .TagW(sq_pkg::N_ERRORS + 1)
+    .Depth(Depth), .Hold(Hold), .Sums(Sums), .TagW(sq_pkg::N_ERRORS + 1)
   ) u_output (
     .clk_i, .rst_ni,
     .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
@@ -142,6 +164,9 @@ module sq_engine_array #(
     .scale_last_i(scale_last),
     .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i,
     .scale_tag_i({scale_job_last, known}),
+    .scale_carry_i(carry_q && first_q), .scale_keep_i(keep_q && scale_last),
+    .carry_valid_i, .carry_ready_o, .carry_sum_i, .keep_valid_o, .keep_sum_o,
+    .keep_tag_o({keep_ends_job, keep_error_o}),
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o({tile_ends_job, out_error_o})
   );
 
@@ -155,6 +180,20 @@ module sq_engine_array #(
     if (!rst_ni) word_q <= '0;
     else if (out_valid_o && out_ready_i) word_q <= word_ends ? '0 : word_q + 1'b1;
   end
+
+  if (Sums != 0) begin : gen_keep  // the same of the beat of sums
+    localparam int unsigned Slots = Rows * Cols / Lanes;
+    localparam int unsigned SlotW = sq_pkg::index_w(Slots);
+    logic [SlotW-1:0] slot_q;
+    assign keep_ends = slot_q == SlotW'(Slots - 1);
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) slot_q <= '0;
+      else if (keep_valid_o) slot_q <= keep_ends ? '0 : slot_q + 1'b1;
+    end
+  end else begin : gen_no_keep
+    assign keep_ends = 1'b0;
+  end
+  assign keep_last_o = keep_ends_job && keep_ends;
 
   // ---- errors ------------------------------------------------------------------------------------
   // Illegal codes of a group go beside the array, whose stages move while it is ready.

@@ -253,6 +253,9 @@ module sq_engine_scaled #(
     .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i(stage_last),
     .scale_col_lo_i(scale_col), .scale_col_hi_i({(Cols * 32){1'b0}}),
     .scale_row_lo_i(scale_row), .scale_row_hi_i({(Rows * 32){1'b0}}), .scale_tag_i(stage_tag),
+    .scale_carry_i(1'b0), .scale_keep_i(1'b0),
+    .carry_valid_i(1'b0), .carry_ready_o(), .carry_sum_i({(Lanes * 32){1'b0}}),
+    .keep_valid_o(), .keep_sum_o(), .keep_tag_o(),
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)
   );
 

@@ -64,12 +64,15 @@ module sq_engine_static #(
   ) u_engine (
     .clk_i, .rst_ni,
     .job_valid_i, .job_ready_o, .job_beats_i, .job_groups_i, .job_tiles_i,
+    .job_carry_i(1'b0), .job_keep_i(1'b0),
     .plain_valid_i(weight_valid_i), .plain_ready_o(weight_ready_o), .plain_code_i(weight_code_i),
     .coded_valid_i(act_valid_i), .coded_ready_o(act_ready_o), .coded_low_i(act_low_i),
     .coded_high_i(act_high_i), .coded_mask_i({(Rows * Banks){Mask}}),
     .scale_valid_i, .scale_ready_o,
     .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i,
-    .out_valid_o, .out_ready_i, .out_y_o, .out_last_o, .out_error_o
+    .out_valid_o, .out_ready_i, .out_y_o, .out_last_o, .out_error_o,
+    .carry_valid_i(1'b0), .carry_ready_o(), .carry_sum_i({(Lanes * 32){1'b0}}),
+    .keep_valid_o(), .keep_sum_o(), .keep_last_o(), .keep_error_o()
   );
 
 endmodule

@@ -77,8 +77,8 @@ module sq_gqsa_scale #(
     .clk_i, .rst_ni,
     .in_valid_i(valid_q), .in_ready_o(ready), .in_last_i(last_q),
     .in_p_lo_i(p_q), .in_p_hi_i({Lanes{32'd0}}), .in_s_lo_i({Lanes{scale_q}}), .in_s_hi_i({Lanes{32'd0}}),
-    .in_s_a_i(s_a_q), .in_tag_i(tag_q),
-    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o
+    .in_s_a_i(s_a_q), .in_sum_i({Lanes{32'd0}}), .in_tag_i(tag_q),
+    .out_valid_o, .out_ready_i, .out_y_o, .out_sum_o(), .out_tag_o
   );
 
   `SQ_ASSERT_BEGIN

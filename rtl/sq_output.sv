@@ -32,6 +32,7 @@ module sq_output #(
   parameter  int unsigned PortLen = 1,  // divides Lanes
   parameter  int unsigned Depth = 2,  // >= 2
   parameter  int unsigned Hold = 0,
+  parameter  int unsigned Sums = 0,
   parameter  int unsigned TagW = 1,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
@@ -52,6 +53,15 @@ module sq_output #(
   input  logic [Rows*32-1:0]      scale_row_lo_i,
   input  logic [Rows*32-1:0]      scale_row_hi_i,  // SCALED
   input  logic [TagW-1:0]         scale_tag_i,  // or'ed to that of the tile
+  input  logic                    scale_carry_i,  // with the first group; Sums
+  input  logic                    scale_keep_i,  // with the last group; Sums
+  // sums in, out: binary32; Sums
+  input  logic                    carry_valid_i,
+  output logic                    carry_ready_o,
+  input  logic [Lanes*32-1:0]     carry_sum_i,
+  output logic                    keep_valid_o,
+  output logic [Lanes*32-1:0]     keep_sum_o,
+  output logic [TagW-1:0]         keep_tag_o,
   // outputs
   output logic                    out_valid_o,
   input  logic                    out_ready_i,
@@ -68,11 +78,13 @@ module sq_output #(
 
   // ---- a tile, slot by slot ---------------------------------------------------------------------
   logic [SlotW-1:0] slot_q;
-  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end;
+  logic tile_valid, slot_valid, slot_ready, slot_fire, is_end, has_carry;
   assign is_end = slot_q == SlotW'(Slots - 1);
-  assign slot_valid = tile_valid && scale_valid_i;
+  assign has_carry = Sums == 0 || !scale_carry_i || carry_valid_i;
+  assign slot_valid = tile_valid && scale_valid_i && has_carry;
   assign slot_fire = slot_valid && slot_ready;
-  assign scale_ready_o = slot_ready && tile_valid && is_end;
+  assign scale_ready_o = slot_ready && tile_valid && has_carry && is_end;
+  assign carry_ready_o = Sums != 0 && scale_carry_i && slot_ready && tile_valid && scale_valid_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) slot_q <= '0;
@@ -111,7 +123,7 @@ module sq_output #(
     assign p_hi = p_hi_q[Lanes*32-1:0];
     assign tag = tag_q | scale_tag_i;
   end else begin : gen_pass
-    assign in_ready_o = slot_ready && scale_valid_i && is_end;
+    assign in_ready_o = slot_ready && scale_valid_i && has_carry && is_end;
     assign tile_valid = in_valid_i;
     assign tag = in_tag_i | scale_tag_i;
     always_comb begin
@@ -179,21 +191,25 @@ module sq_output #(
 
   // ---- outputs ----------------------------------------------------------------------------------
   localparam int unsigned UnitW = OutKind == sq_pkg::OUT_BFLOAT16 ? 16 : 32;
-  logic unit_valid, unit_ready, queue_valid, queue_ready, beat_valid, beat_ready;
+  logic unit_valid, unit_keep, y_valid, y_ready, queue_valid, queue_ready, beat_valid, beat_ready;
   logic [Lanes*UnitW-1:0] unit_y;
   logic [Lanes*OutW-1:0] queue_y, beat_y;
   logic [TagW-1:0] unit_tag, queue_tag;
 
   sq_combine #(
     .Lanes(Lanes), .Slots(Slots), .Form(Form),
-    .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .TagW(TagW)
+    .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .Sums(Sums), .TagW(TagW + 1)
   ) u_combine (
     .clk_i, .rst_ni,
     .in_valid_i(slot_valid), .in_ready_o(slot_ready), .in_last_i(scale_last_i),
     .in_p_lo_i(p_lo), .in_p_hi_i(p_hi), .in_s_lo_i(s_lo), .in_s_hi_i(s_hi), .in_s_a_i(s_a),
-    .in_tag_i(all_tags),
-    .out_valid_o(unit_valid), .out_ready_i(unit_ready), .out_y_o(unit_y), .out_tag_o(unit_tag)
+    .in_sum_i(carry_sum_i & {(Lanes * 32){scale_carry_i}}), .in_tag_i({Sums != 0 && scale_keep_i, all_tags}),
+    .out_valid_o(unit_valid), .out_ready_i(unit_keep || y_ready), .out_y_o(unit_y), .out_sum_o(keep_sum_o),
+    .out_tag_o({unit_keep, unit_tag})
   );
+  assign keep_valid_o = unit_valid && unit_keep;
+  assign keep_tag_o = unit_tag;
+  assign y_valid = unit_valid && !unit_keep;
 
   if (OutKind == sq_pkg::OUT_INT8) begin : gen_int8
     // y = significand * 2^(exponent - 150); beyond a shift of 63 nothing is left of it.
@@ -212,18 +228,18 @@ module sq_output #(
     end
     sq_requant #(.Lanes(Lanes), .OutW(8), .AccW(25), .MulW(2), .ShiftW(6)) u_requant (
       .clk_i, .rst_ni,
-      .in_valid_i(unit_valid), .in_ready_o(unit_ready), .in_acc_i(significand),
+      .in_valid_i(y_valid), .in_ready_o(y_ready), .in_acc_i(significand),
       .in_mul_i({Lanes{2'b01}}), .in_shift_i(shift),
       .out_valid_o(queue_valid), .out_ready_i(queue_ready), .out_code_o(queue_y)
     );
     logic [3*TagW-1:0] tag_q;  // of its three stages
     always_ff @(posedge clk_i) begin
-      if (unit_ready) tag_q <= (3 * TagW)'({tag_q, unit_tag});
+      if (y_ready) tag_q <= (3 * TagW)'({tag_q, unit_tag});
     end
     assign queue_tag = tag_q[3*TagW-1 -: TagW];
   end else begin : gen_float
-    assign queue_valid = unit_valid;
-    assign unit_ready = queue_ready;
+    assign queue_valid = y_valid;
+    assign y_ready = queue_ready;
     assign queue_y = unit_y;
     assign queue_tag = unit_tag;
   end

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The blocks of a layer in the order in which they are worked on: a matrix of rows_i x cols_i tiles,
+// The steps of a layer in the order in which they are worked on: a matrix of rows_i x cols_i tiles,
 // cut into blocks of at most row_block_i x col_block_i tiles. With cols_outer_i = 0 the columns are
-// walked for each block of rows; otherwise the rows for each block of columns. It moves on when
-// advance_i is high, and is behind the last block when active_o is low.
+// walked for each block of rows; otherwise the rows for each block of columns. A step is a chunk of K of
+// a block: of the layer's groups_i scale groups (beats_i beats) at most group_chunk_i (beat_chunk_i). It moves
+// on when advance_i is high, and is behind the last step when active_o is low.
 `include "sq_assert.svh"
 
 module sq_block_walk (
@@ -14,6 +15,10 @@ module sq_block_walk (
   input  logic [15:0] cols_i,
   input  logic [15:0] row_block_i,
   input  logic [15:0] col_block_i,
+  input  logic [15:0] groups_i,
+  input  logic [31:0] beats_i,
+  input  logic [15:0] group_chunk_i,
+  input  logic [15:0] beat_chunk_i,
   input  logic        start_i,
   input  logic        advance_i,
   // the block
@@ -25,11 +30,18 @@ module sq_block_walk (
   output logic        rows_new_o,  // its rows are not those of the block before it
   output logic        cols_new_o,
   output logic        rows_keep_o,  // its rows are those of the block behind it, too
-  output logic        cols_keep_o
+  output logic        cols_keep_o,
+  // the chunk
+  output logic [15:0] groups_o,
+  output logic [15:0] beats_o,  // of a tile
+  output logic        chunk_first_o,
+  output logic        chunk_last_o
 );
 
   logic [15:0] row_left_q, col_left_q;  // tiles from this block on
-  logic rows_end, cols_end, move;
+  logic [15:0] group_left_q;  // groups and beats from this chunk on
+  logic [31:0] beat_left_q;
+  logic rows_end, cols_end, chunk_move, move;
 
   assign rows_end = row_left_q <= row_block_i;
   assign cols_end = col_left_q <= col_block_i;
@@ -38,7 +50,11 @@ module sq_block_walk (
   // The outer ones stay until the inner ones end; the inner ones, if they are a single block.
   assign rows_keep_o = cols_outer_i ? rows_first_o && rows_end && !cols_end : !cols_end;
   assign cols_keep_o = cols_outer_i ? !rows_end : cols_first_o && cols_end && !rows_end;
-  assign move = active_o && advance_i;
+  assign chunk_last_o = group_left_q <= group_chunk_i;
+  assign groups_o = chunk_last_o ? group_left_q : group_chunk_i;
+  assign beats_o = chunk_last_o ? beat_left_q[15:0] : beat_chunk_i;
+  assign chunk_move = active_o && advance_i;
+  assign move = chunk_move && chunk_last_o;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) active_o <= 1'b0;
@@ -47,6 +63,15 @@ module sq_block_walk (
   end
 
   always_ff @(posedge clk_i) begin
+    if (start_i || move) begin
+      group_left_q <= groups_i;
+      beat_left_q <= beats_i;
+      chunk_first_o <= 1'b1;
+    end else if (chunk_move) begin
+      group_left_q <= group_left_q - group_chunk_i;
+      beat_left_q <= beat_left_q - 32'(beat_chunk_i);
+      chunk_first_o <= 1'b0;
+    end
     if (start_i) begin
       row_left_q <= rows_i;
       rows_first_o <= 1'b1;
@@ -72,6 +97,6 @@ module sq_block_walk (
   end
 
   `SQ_ASSERT_BEGIN
-  `SQ_ASSERT(SomeTiles, !active_o || (rows_o != '0 && cols_o != '0))
+  `SQ_ASSERT(SomeTiles, !active_o || (rows_o != '0 && cols_o != '0 && groups_o != '0 && beats_o != '0))
 
 endmodule

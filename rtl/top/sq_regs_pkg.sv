@@ -5,7 +5,7 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 1;
+  localparam int unsigned VERSION_VALUE = 2;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_WORDS = 16;
 
@@ -38,6 +38,10 @@ package sq_regs_pkg;
   localparam int unsigned REG_CODES_WEIGHT_W = 8;
   localparam int unsigned REG_CODES_OUT_LOW = 16;
   localparam int unsigned REG_CODES_OUT_W = 8;
+  localparam int unsigned REG_BUFFER_BEATS_LOW = 0;
+  localparam int unsigned REG_BUFFER_BEATS_W = 16;
+  localparam int unsigned REG_BUFFER_SUMS_LOW = 16;
+  localparam int unsigned REG_BUFFER_SUMS_W = 16;
   localparam int unsigned REG_CONTROL_START_LOW = 0;
   localparam int unsigned REG_CONTROL_START_W = 1;
   localparam int unsigned REG_STATUS_BUSY_LOW = 0;
@@ -66,6 +70,7 @@ package sq_regs_pkg;
   localparam int unsigned DESC_TILES = 6;
   localparam int unsigned DESC_BLOCK = 7;
   localparam int unsigned DESC_BEATS = 8;
+  localparam int unsigned DESC_CHUNK = 9;
   localparam int unsigned DESC_KIND_KIND_LOW = 0;
   localparam int unsigned DESC_KIND_KIND_W = 16;
   localparam int unsigned DESC_KIND_COLS_OUTER_LOW = 16;
@@ -82,5 +87,7 @@ package sq_regs_pkg;
   localparam int unsigned DESC_BEATS_BEATS_W = 16;
   localparam int unsigned DESC_BEATS_GROUPS_LOW = 16;
   localparam int unsigned DESC_BEATS_GROUPS_W = 16;
+  localparam int unsigned DESC_CHUNK_GROUPS_LOW = 0;
+  localparam int unsigned DESC_CHUNK_GROUPS_W = 16;
 
 endpackage

@@ -4,10 +4,11 @@
 //
 //   fetch   the descriptor, by a transfer of its own to DestDescriptor. One that came with an error, or that
 //           asks for what does not fit, is refused: refused_o with done_o, and nothing else happens.
-//   loads   for each block its activations, scales of rows, weights, scales of columns, as far as the
-//           block before had others; behind them its store.
-//   jobs    for each block one to every buffer and the engine, each taken when it is ready for it. An
-//           operand that the next block has too is kept.
+//   loads   for each step (a chunk of K of a block) its activations, scales of rows, weights, scales of columns,
+//           as far as the step before had others; behind the last chunk the store of the block.
+//   jobs    for each step one to every buffer and the engine, each taken when it is ready for it. An
+//           operand that the next step has too is kept. A step that is not the first of its block also has a job
+//           for the buffer of sums.
 //   done_o  for a cycle, when the last store has its response.
 // A buffer gets the loads of the next block while a job reads its other half. A load that waits for room,
 // and a store that waits for the one before it, wait for jobs whose own loads and stores are before them
@@ -17,6 +18,7 @@
 module sq_sequencer #(
   parameter int unsigned DataW = 64,
   parameter int unsigned Depth = 256,  // beats of operands in half a buffer
+  parameter int unsigned SumTiles = 16,  // tiles of outputs in half the buffer of sums
   // bus beats of a beat of each operand, and of a tile of outputs
   parameter int unsigned ActBeats = 1,
   parameter int unsigned RowScaleBeats = 1,
@@ -45,9 +47,9 @@ module sq_sequencer #(
   input  logic [DataW-1:0] in_data_i,
   input  logic             in_poison_i,
   input  logic             in_last_i,
-  // jobs: of the buffers (act, row scale, weight, column scale), of the engine
-  output logic [4:0]       job_valid_o,
-  input  logic [4:0]       job_ready_i,
+  // jobs: of the buffers (act, row scale, weight, column scale), of the engine, of the sums
+  output logic [5:0]       job_valid_o,
+  input  logic [5:0]       job_ready_i,
   output logic [15:0]      job_rows_o,
   output logic [15:0]      job_cols_o,
   output logic [15:0]      job_tiles_o,
@@ -55,20 +57,23 @@ module sq_sequencer #(
   output logic [15:0]      job_groups_o,
   output logic [15:0]      job_tile_beats_o,
   output logic             job_keep_rows_o,
-  output logic             job_keep_cols_o
+  output logic             job_keep_row_scale_o,
+  output logic             job_keep_cols_o,
+  output logic             job_first_o,  // chunk of its block
+  output logic             job_last_o
 );
 
   localparam int unsigned DescW = 32 * sq_regs_pkg::DESC_WORDS;
   localparam int unsigned SizeW = $clog2(DataW / 8);
-  if (DataW > DescW || DataW < 16 || Depth > 65535) begin : gen_bad
-    $error("DataW = 16..512, Depth <= 65535");
+  if (DataW > DescW || DataW < 16 || Depth > 65535 || SumTiles > 65535) begin : gen_bad
+    $error("DataW = 16..512, Depth <= 65535, SumTiles <= 65535");
   end
   localparam logic [2:0] DestDescriptor = 3'd4, Store = 3'd4;
 
   typedef enum logic [2:0] {IDLE, ASK, FETCH, CHECK, RUN} state_e;
   state_e state_q;
   logic last_check, all_done, start_run;
-  logic [1:0] check_q;
+  logic [2:0] check_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) state_q <= IDLE;
@@ -87,7 +92,7 @@ module sq_sequencer #(
   // ---- the descriptor -----------------------------------------------------------------------------
   logic [DescW-1:0] desc_q;
   logic [31:0] at_q, kind, act, row_scale, weight, col_scale, out;
-  logic [15:0] rows, cols, row_block, col_block, beats, groups;
+  logic [15:0] rows, cols, row_block, col_block, beats, groups, chunk;
   logic cols_outer;
   assign kind = desc_q[sq_regs_pkg::DESC_KIND*32 +: 32];
   assign act = desc_q[sq_regs_pkg::DESC_ACT*32 +: 32];
@@ -98,6 +103,7 @@ module sq_sequencer #(
   assign {cols, rows} = desc_q[sq_regs_pkg::DESC_TILES*32 +: 32];
   assign {col_block, row_block} = desc_q[sq_regs_pkg::DESC_BLOCK*32 +: 32];
   assign {groups, beats} = desc_q[sq_regs_pkg::DESC_BEATS*32 +: 32];
+  assign chunk = desc_q[sq_regs_pkg::DESC_CHUNK*32 +: 16];
   assign cols_outer = kind[sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW];
 
   always_ff @(posedge clk_i) begin
@@ -105,16 +111,24 @@ module sq_sequencer #(
     if (state_q == FETCH && in_valid_i) desc_q <= DescW'({in_data_i, desc_q} >> DataW);
   end
 
-  // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, a
-  // tile, the blocks of both operands and the tiles of a job.
+  // What it must be: a layer, no count of 0, whole beats of the bus; then, a product in each cycle, all
+  // beats of a tile, those of a chunk, the blocks of both operands and the tiles of a job, of which there is
+  // no more than sums have room where there are several chunks.
   logic sound_q, counts, aligned, fits;
-  logic [31:0] product;
-  logic [15:0] tile_beats_q;
-  assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0;
+  logic [31:0] product, all_beats_q;
+  logic [15:0] tile_beats_q;  // of a chunk
+  assign counts = rows != '0 && cols != '0 && row_block != '0 && col_block != '0 && beats != '0 && groups != '0 &&
+                  chunk != '0 && chunk <= groups;
   assign aligned = (act[SizeW-1:0] | row_scale[SizeW-1:0] | weight[SizeW-1:0] | col_scale[SizeW-1:0] |
                     out[SizeW-1:0]) == '0;
-  assign fits = (check_q == 2'd3) ? product < 32'h10000 : product <= 32'(Depth);
-  assign last_check = state_q == CHECK && check_q == 2'd3;
+  always_comb begin
+    case (check_q)
+      3'd0: fits = 1'b1;
+      3'd4: fits = product <= (chunk == groups ? 32'h0ffff : 32'(SumTiles));
+      default: fits = product <= 32'(Depth);
+    endcase
+  end
+  assign last_check = state_q == CHECK && check_q == 3'd4;
   assign start_run = sound_q && fits;
 
   always_ff @(posedge clk_i) begin
@@ -124,67 +138,80 @@ module sq_sequencer #(
       sound_q <= sound_q && fits && counts && aligned &&
                  kind == (32'(cols_outer) << sq_regs_pkg::DESC_KIND_COLS_OUTER_LOW | sq_regs_pkg::DESC_KIND_VALUE);
     check_q <= (state_q == CHECK) ? check_q + 1'b1 : '0;
-    if (state_q == CHECK && check_q == '0) tile_beats_q <= product[15:0];
+    if (state_q == CHECK && check_q == 3'd0) all_beats_q <= product;
+    if (state_q == CHECK && check_q == 3'd1) tile_beats_q <= product[15:0];
   end
 
   // ---- loads and stores ---------------------------------------------------------------------------
   // The transfer that is looked at: 0..3 the operands, as DMA destinations, 4 its store.
   logic [2:0] kind_q;
-  logic transfer_q, free, need, issue, is_first;
-  logic load_active, rows_new, cols_new, rows_first, cols_first, step;
-  logic [15:0] load_rows, load_cols;
+  logic transfer_q, free, need, issue, is_first, is_new;
+  logic load_active, rows_new, cols_new, rows_first, cols_first, chunk_first, chunk_last, step;
+  logic [15:0] load_rows, load_cols, load_groups, load_beats;
   logic [1:0] unused_load;
-  assign step = issue && kind_q == Store;
+  assign step = state_q == RUN && load_active && free && kind_q == Store;
 
   sq_block_walk u_load (
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
-    .col_block_i(col_block), .start_i(last_check && start_run), .advance_i(step), .active_o(load_active),
+    .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
+    .beat_chunk_i(tile_beats_q), .start_i(last_check && start_run), .advance_i(step), .active_o(load_active),
     .rows_o(load_rows), .cols_o(load_cols), .rows_first_o(rows_first), .cols_first_o(cols_first),
-    .rows_new_o(rows_new), .cols_new_o(cols_new), .rows_keep_o(unused_load[0]), .cols_keep_o(unused_load[1])
+    .rows_new_o(rows_new), .cols_new_o(cols_new), .rows_keep_o(unused_load[0]), .cols_keep_o(unused_load[1]),
+    .groups_o(load_groups), .beats_o(load_beats), .chunk_first_o(chunk_first), .chunk_last_o(chunk_last)
   );
   logic [15:0] factor_a, factor_b;
   logic [7:0] ratio;
-  logic [31:0] pointer_q[5];
-  logic [31:0] base, pointer, addr, length;
+  logic [31:0] pointer_q[5];  // behind what was moved last
+  logic [31:0] start_q[4];  // the first chunk of the block at hand
+  logic [31:0] base, pointer, start, addr, length;
 
   assign free = !transfer_q || dma_ready_i;
   assign issue = state_q == RUN && free && need;
   always_comb begin
-    need = load_active && rows_new;
+    need = load_active && (rows_new || !(chunk_first && chunk_last));
     is_first = rows_first;
+    is_new = rows_new;
     base = act;
     pointer = pointer_q[0];
+    start = start_q[0];
     factor_a = load_rows;
-    factor_b = tile_beats_q;
+    factor_b = load_beats;
     ratio = 8'(ActBeats);
     case (kind_q)
       3'd0: ;
       3'd1: begin
+        need = load_active && rows_new && chunk_first;
         base = row_scale;
         pointer = pointer_q[1];
+        start = start_q[1];
         factor_b = 16'd1;
         ratio = 8'(RowScaleBeats);
       end
       3'd2: begin
-        need = load_active && cols_new;
+        need = load_active && (cols_new || !(chunk_first && chunk_last));
         is_first = cols_first;
+        is_new = cols_new;
         base = weight;
         pointer = pointer_q[2];
+        start = start_q[2];
         factor_a = load_cols;
         ratio = 8'(WeightBeats);
       end
       3'd3: begin
-        need = load_active && cols_new;
+        need = load_active && (cols_new || !(chunk_first && chunk_last));
         is_first = cols_first;
+        is_new = cols_new;
         base = col_scale;
         pointer = pointer_q[3];
+        start = start_q[3];
         factor_a = load_cols;
-        factor_b = groups;
+        factor_b = load_groups;
         ratio = 8'(ColScaleBeats);
       end
       default: begin
-        need = load_active;
+        need = load_active && chunk_last;
         is_first = 1'b0;
+        is_new = 1'b1;
         base = out;
         pointer = pointer_q[4];
         factor_b = load_cols;
@@ -192,13 +219,14 @@ module sq_sequencer #(
       end
     endcase
     if (state_q == CHECK) begin
-      factor_a = (check_q == 2'd0) ? beats : (check_q == 2'd3) ? row_block : tile_beats_q;
-      factor_b = (check_q == 2'd0) ? groups : (check_q == 2'd1) ? row_block : col_block;
+      factor_a = (check_q < 3'd2) ? beats : (check_q == 3'd4) ? row_block : tile_beats_q;
+      factor_b = (check_q == 3'd0) ? groups : (check_q == 3'd1) ? chunk : (check_q == 3'd2) ? row_block : col_block;
     end
   end
   assign product = 32'(factor_a) * 32'(factor_b);
   assign length = 32'(40'(product) * 40'(ratio));
-  assign addr = is_first ? base : pointer;
+  // The first chunk of a block lies where this block's chunks begin, or behind the block before it.
+  assign addr = !chunk_first && kind_q != Store ? pointer : is_first ? base : is_new ? pointer : start;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) transfer_q <= 1'b0;
@@ -212,10 +240,22 @@ module sq_sequencer #(
       kind_q <= (kind_q == Store) ? 3'd0 : kind_q + 1'b1;
       if (need) begin
         case (kind_q)
-          3'd0: pointer_q[0] <= addr + (length << SizeW);
-          3'd1: pointer_q[1] <= addr + (length << SizeW);
-          3'd2: pointer_q[2] <= addr + (length << SizeW);
-          3'd3: pointer_q[3] <= addr + (length << SizeW);
+          3'd0: begin
+            pointer_q[0] <= addr + (length << SizeW);
+            if (chunk_first) start_q[0] <= addr;
+          end
+          3'd1: begin
+            pointer_q[1] <= addr + (length << SizeW);
+            if (chunk_first) start_q[1] <= addr;
+          end
+          3'd2: begin
+            pointer_q[2] <= addr + (length << SizeW);
+            if (chunk_first) start_q[2] <= addr;
+          end
+          3'd3: begin
+            pointer_q[3] <= addr + (length << SizeW);
+            if (chunk_first) start_q[3] <= addr;
+          end
           default: pointer_q[4] <= addr + (length << SizeW);
         endcase
       end
@@ -244,41 +284,46 @@ module sq_sequencer #(
   logic [2:0] owed_q;  // stores without their response
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) owed_q <= '0;
-    else owed_q <= owed_q + 3'(step) - 3'(write_done_i);
+    else owed_q <= owed_q + 3'(issue && kind_q == Store) - 3'(write_done_i);
   end
   assign all_done = !load_active && owed_q == '0;
 
   // ---- jobs ---------------------------------------------------------------------------------------
-  logic job_active, next_job, keep_rows, keep_cols;
-  logic [15:0] job_rows, job_cols;
+  logic job_active, next_job, keep_rows, keep_cols, job_first, job_last;
+  logic [15:0] job_rows, job_cols, job_groups, job_tile_beats;
   logic [1:0] unused_first, unused_job;
-  logic [4:0] pending_q;
+  logic [5:0] pending_q;
   assign next_job = state_q == RUN && job_active && pending_q == '0;
 
   sq_block_walk u_job (
     .clk_i, .rst_ni, .cols_outer_i(cols_outer), .rows_i(rows), .cols_i(cols), .row_block_i(row_block),
-    .col_block_i(col_block), .start_i(last_check && start_run), .advance_i(next_job), .active_o(job_active),
+    .col_block_i(col_block), .groups_i(groups), .beats_i(all_beats_q), .group_chunk_i(chunk),
+    .beat_chunk_i(tile_beats_q), .start_i(last_check && start_run), .advance_i(next_job), .active_o(job_active),
     .rows_o(job_rows), .cols_o(job_cols), .rows_first_o(unused_first[0]), .cols_first_o(unused_first[1]),
-    .rows_new_o(unused_job[0]), .cols_new_o(unused_job[1]), .rows_keep_o(keep_rows), .cols_keep_o(keep_cols)
+    .rows_new_o(unused_job[0]), .cols_new_o(unused_job[1]), .rows_keep_o(keep_rows), .cols_keep_o(keep_cols),
+    .groups_o(job_groups), .beats_o(job_tile_beats), .chunk_first_o(job_first), .chunk_last_o(job_last)
   );
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) pending_q <= '0;
-    else pending_q <= next_job ? '1 : pending_q & ~job_ready_i;
+    else pending_q <= next_job ? {!job_first, 5'b11111} : pending_q & ~job_ready_i;
   end
   always_ff @(posedge clk_i) begin
     if (next_job) begin
       job_rows_o <= job_rows;
       job_cols_o <= job_cols;
       job_tiles_o <= 16'(32'(job_rows) * 32'(job_cols));
-      job_keep_rows_o <= keep_rows;
-      job_keep_cols_o <= keep_cols;
+      job_groups_o <= job_groups;
+      job_tile_beats_o <= job_tile_beats;
+      job_keep_rows_o <= keep_rows && job_first && job_last;
+      job_keep_row_scale_o <= keep_rows || !job_last;
+      job_keep_cols_o <= keep_cols && job_first && job_last;
+      job_first_o <= job_first;
+      job_last_o <= job_last;
     end
   end
   assign job_valid_o = pending_q;
   assign job_beats_o = beats;
-  assign job_groups_o = groups;
-  assign job_tile_beats_o = tile_beats_q;
 
   logic unused_bits;
   assign unused_bits = ^{unused_load, unused_job, unused_first};

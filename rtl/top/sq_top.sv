@@ -8,6 +8,9 @@
 // The engine is sq_engine_array for dense codes: activations of ActW bits times weights of WeightW bits,
 // a scale for each channel and scale group, one for each token. How operands and outputs lie in memory
 // is said in README.md beside this file.
+// A layer whose K is too long for the buffers is worked on in chunks of scale groups. Between them the binary32
+// sums of a block's outputs wait in a buffer of their own (u_sums), and each goes on from where it was, so that
+// the bits are those of a whole K.
 // An error ends nothing early: as many beats move as without one, the outputs of the layer hold no meaning,
 // STATUS says what happened, and the next layer is right.
 `include "sq_assert.svh"
@@ -22,6 +25,7 @@ module sq_top #(
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter  int unsigned PortLen = 1,  // outputs that leave the engine together
   parameter  int unsigned Depth = 64,  // beats of half a buffer
+  parameter  int unsigned SumTiles = 16,  // tiles of outputs whose sums half a buffer holds between chunks of K
   parameter  int unsigned MaxBurst = 16,
   parameter  int unsigned Outstanding = 4,
   parameter  int unsigned Quiet = 400,  // sq_dma
@@ -84,8 +88,12 @@ module sq_top #(
   localparam int unsigned WordW = PortLen * sq_pkg::out_w(OutKind);
   localparam int unsigned TileW = Rows * Cols * sq_pkg::out_w(OutKind);
   localparam int unsigned AddrW = $clog2(Depth);
-  if (ActBits % 8 != 0 || WeightBits % 8 != 0 || TileW % DataW != 0 || DataW % WordW != 0) begin : gen_bad
-    $error("operands in whole bytes, tiles of outputs in whole beats, beats of whole words");
+  localparam int unsigned SumW = PortLen * 32;
+  localparam int unsigned Slots = Rows * Cols / PortLen;  // beats of sums of a tile
+  localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
+  if (ActBits % 8 != 0 || WeightBits % 8 != 0 || TileW % DataW != 0 || DataW % WordW != 0 ||
+      SumTiles * Slots < 2) begin : gen_bad
+    $error("operands in whole bytes, tiles of outputs in whole beats, beats of whole words, two beats of sums");
   end
 
   // ---- registers ----------------------------------------------------------------------------------
@@ -96,7 +104,7 @@ module sq_top #(
 
   sq_top_regs #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .OutKind(OutKind),
-    .Depth(Depth), .DataW(DataW)
+    .Depth(Depth), .SumTiles(SumTiles), .DataW(DataW)
   ) u_regs (
     .clk_i, .rst_ni,
     .lite_aw_valid_i, .lite_aw_ready_o, .lite_aw_addr_i, .lite_w_valid_i, .lite_w_ready_o, .lite_w_data_i,
@@ -112,15 +120,15 @@ module sq_top #(
   logic dma_valid, dma_ready, dma_first, dma_write, write_done;
   logic [31:0] dma_addr, dma_beats;
   logic [2:0] dma_dest;
-  logic [4:0] job_valid, job_ready;
+  logic [5:0] job_valid, job_ready;
   logic [15:0] job_rows, job_cols, job_tiles, job_beats, job_groups, job_tile_beats;
-  logic keep_rows, keep_cols;
+  logic keep_rows, keep_row_scale, keep_cols, job_first, job_last;
   logic load_valid, load_ready, load_poison, load_last;
   logic [DataW-1:0] load;
   logic [2:0] load_dest, load_status;
 
   sq_sequencer #(
-    .DataW(DataW), .Depth(Depth), .ActBeats(sq_pkg::ceil_div(ActBits, DataW)),
+    .DataW(DataW), .Depth(Depth), .SumTiles(SumTiles), .ActBeats(sq_pkg::ceil_div(ActBits, DataW)),
     .RowScaleBeats(sq_pkg::ceil_div(RowBits, DataW)), .WeightBeats(sq_pkg::ceil_div(WeightBits, DataW)),
     .ColScaleBeats(sq_pkg::ceil_div(ColBits, DataW)), .OutBeats(TileW / DataW)
   ) u_sequencer (
@@ -132,7 +140,8 @@ module sq_top #(
     .in_last_i(load_last),
     .job_valid_o(job_valid), .job_ready_i(job_ready), .job_rows_o(job_rows), .job_cols_o(job_cols),
     .job_tiles_o(job_tiles), .job_beats_o(job_beats), .job_groups_o(job_groups),
-    .job_tile_beats_o(job_tile_beats), .job_keep_rows_o(keep_rows), .job_keep_cols_o(keep_cols)
+    .job_tile_beats_o(job_tile_beats), .job_keep_rows_o(keep_rows), .job_keep_row_scale_o(keep_row_scale),
+    .job_keep_cols_o(keep_cols), .job_first_o(job_first), .job_last_o(job_last)
   );
 
   // ---- memory -------------------------------------------------------------------------------------
@@ -185,7 +194,7 @@ module sq_top #(
   sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(Depth), .Macro(Macro)) u_row_scale (
     .clk_i, .rst_ni, .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
     .job_cols_i(job_cols), .job_beats_i(job_groups), .job_row_stride_i(AddrW'(1)),
-    .job_col_stride_i({AddrW{1'b0}}), .job_beat_stride_i({AddrW{1'b0}}), .job_keep_i(keep_rows),
+    .job_col_stride_i({AddrW{1'b0}}), .job_beat_stride_i({AddrW{1'b0}}), .job_keep_i(keep_row_scale),
     .in_valid_i(load_valid && load_dest == 3'd1), .in_ready_o(in_ready[1]), .in_data_i(load),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[1]), .out_ready_i(ready[1]), .out_data_o(row_scale), .out_error_o(wrong[1])
@@ -207,32 +216,49 @@ module sq_top #(
     .out_valid_o(valid[3]), .out_ready_i(ready[3]), .out_data_o(col_scale), .out_error_o(wrong[3])
   );
 
+  // Sums of outputs between two chunks of K: the engine fills a half while it reads the other one.
+  logic keep_valid, keep_last, carry_valid, carry_ready, carry_wrong, sums_ready, unused_carry_last;
+  logic [SumW-1:0] keep_sum, carry_sum;
+  logic [sq_pkg::N_ERRORS-1:0] keep_error;
+  sq_operand_buffer #(.Width(SumW), .Depth(SumTiles * Slots), .CountW(16), .Macro(Macro)) u_sums (
+    .clk_i, .rst_ni, .job_valid_i(job_valid[5]), .job_ready_o(job_ready[5]), .job_base_i({SumAddrW{1'b0}}),
+    .job_rows_i(16'd1), .job_cols_i(job_tiles), .job_beats_i(16'(Slots)),
+    .job_row_stride_i({SumAddrW{1'b0}}), .job_col_stride_i(SumAddrW'(Slots)), .job_beat_stride_i(SumAddrW'(1)),
+    .job_keep_i(1'b0), .in_valid_i(keep_valid), .in_ready_o(sums_ready), .in_data_i(keep_sum),
+    .in_poison_i(1'b0), .in_last_i(keep_last),
+    .out_valid_o(carry_valid), .out_ready_i(carry_ready), .out_data_o(carry_sum), .out_error_o(carry_wrong),
+    .out_last_o(unused_carry_last)
+  );
+
   // ---- engine -------------------------------------------------------------------------------------
   logic scale_ready, y_valid, y_ready, y_last;
   logic [WordW-1:0] y;
   logic [sq_pkg::N_ERRORS-1:0] y_error;
   assign ready[1] = scale_ready && valid[3];
   assign ready[3] = scale_ready && valid[1];
-  assign operand_error = |(wrong & valid & ready);
+  assign operand_error = |(wrong & valid & ready) || (carry_wrong && carry_valid && carry_ready);
   assign busy = valid[0] && ready[0];
   assign missing = !(valid[0] && valid[2]);
-  assign engine_errors = (y_valid && y_ready && y_last) ? y_error : '0;
+  assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |
+                         ((keep_valid && keep_last) ? keep_error : '0);
 
   sq_engine_array #(
     .Rows(Rows), .Cols(Cols), .Banks(1), .BankLen(BankLen), .HighPerBank(1), .HighLen(1),
     .Layout(sq_pkg::LAYOUT_DENSE), .OnActs(0), .OneAcc(1), .PlainW(ActW), .LowW(WeightW), .HighW(4),
-    .Lanes(PortLen), .Form(sq_pkg::COMBINE_ONE), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1)
+    .Lanes(PortLen), .Form(sq_pkg::COMBINE_ONE), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1), .Sums(1)
   ) u_engine (
     .clk_i, .rst_ni,
     .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats),
-    .job_groups_i(job_groups), .job_tiles_i(job_tiles),
+    .job_groups_i(job_groups), .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
     .plain_valid_i(valid[0]), .plain_ready_o(ready[0]), .plain_code_i(act),
     .coded_valid_i(valid[2]), .coded_ready_o(ready[2]), .coded_low_i(weight),
     .coded_high_i({(Cols * 4){1'b0}}), .coded_mask_i({Cols{1'b0}}),
     .scale_valid_i(valid[1] && valid[3]), .scale_ready_o(scale_ready),
     .scale_col_lo_i(col_scale), .scale_col_hi_i({ColBits{1'b0}}),
     .scale_row_lo_i(row_scale), .scale_row_hi_i({RowBits{1'b0}}),
-    .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error)
+    .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
+    .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
+    .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
   );
 
   // ---- outputs ------------------------------------------------------------------------------------
@@ -249,6 +275,10 @@ module sq_top #(
     .out_valid_o(store_valid), .out_ready_i(store_ready), .out_data_o(store)
   );
   logic unused_bits;
-  assign unused_bits = ^unused_flags;
+  assign unused_bits = ^{unused_flags, unused_carry_last, sums_ready};
+
+  // The half that sums go to was read to its end before: those sums went into the tiles in front of these.
+  `SQ_ASSERT_BEGIN
+  `SQ_ASSERT(SumsHaveRoom, !keep_valid || sums_ready)
 
 endmodule

@@ -18,6 +18,7 @@ module sq_top_regs #(
   parameter int unsigned WeightW = 8,
   parameter int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter int unsigned Depth = 256,
+  parameter int unsigned SumTiles = 16,
   parameter int unsigned DataW = 64
 ) (
   input  logic        clk_i,
@@ -188,7 +189,7 @@ module sq_top_regs #(
       sq_regs_pkg::REG_VERSION: read_data = sq_regs_pkg::VERSION_VALUE;
       sq_regs_pkg::REG_ARRAY: read_data = {16'(BankLen), 8'(Cols), 8'(Rows)};
       sq_regs_pkg::REG_CODES: read_data = {8'd0, 8'(OutKind), 8'(WeightW), 8'(ActW)};
-      sq_regs_pkg::REG_BUFFER: read_data = Depth;
+      sq_regs_pkg::REG_BUFFER: read_data = {16'(SumTiles), 16'(Depth)};
       sq_regs_pkg::REG_BUS: read_data = DataW / 8;
       sq_regs_pkg::REG_CONTROL: read_data = '0;
       sq_regs_pkg::REG_STATUS: read_data = status;

@@ -222,7 +222,10 @@ static struct sq_output_in between(const struct state *t, const struct sq_offer 
 {
     struct sq_pipeline_out array;
     sq_chain_comb(&t->array, false, &array); // valid does not depend on ready
-    const struct sq_output_in stage = {array.out_valid, in[SCALE].valid, in[SCALE].last, out_ready};
+    const struct sq_output_in stage = {.tile_valid = array.out_valid,
+                                       .scale_valid = in[SCALE].valid,
+                                       .scale_last = in[SCALE].last,
+                                       .out_ready = out_ready};
     sq_output_comb(&t->output, &stage, out);
     return stage;
 }

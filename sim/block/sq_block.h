@@ -113,6 +113,7 @@ struct sq_group {
 // What is offered on an input stream in a cycle, as far as time depends on it.
 struct sq_offer {
     bool valid, last;
+    bool carry, keep; // of a job, of its scales: sums come in, sums leave (sq_output)
     uint32_t n;
     struct sq_job job;
     const int32_t *beat; // the fields of the stream, for blocks whose model passes data on

@@ -254,7 +254,10 @@ static struct sq_output_in between(const struct state *s, const struct sq_offer 
 {
     struct sq_handshake core;
     sq_core_block.timing->comb(&s->core, in, false, &core); // valid does not depend on ready
-    const struct sq_output_in stage = {core.out_valid, in[SCALE].valid, in[SCALE].last, out_ready};
+    const struct sq_output_in stage = {.tile_valid = core.out_valid,
+                                       .scale_valid = in[SCALE].valid,
+                                       .scale_last = in[SCALE].last,
+                                       .out_ready = out_ready};
     sq_output_comb(&s->output, &stage, out);
     return stage;
 }

@@ -393,7 +393,14 @@ struct state {
     struct sq_output_sim output;
     struct sq_engine_count in, scale; // beats of operands, of scales
     struct sq_engine_jobs next;       // jobs on their way to the scales
+    struct sq_engine_jobs next_sums;  // ... with them: sums come in, sums leave
+    bool carries, keeps;              // of the job at the scales
 };
+
+bool sq_engine_array_keeps(const void *state)
+{
+    return sq_output_keeps(&((const struct state *)state)->output);
+}
 
 static void init_of(const struct parts *parts, void *state)
 {
@@ -406,8 +413,8 @@ static void init_of(const struct parts *parts, void *state)
                                                  .from = {0}});
     sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_output_block.timing,
                                                  .at = offsetof(struct state, output),
-                                                 .n_in = 2,
-                                                 .from = {SQ_LINE_FRONT, 1}});
+                                                 .n_in = 3,
+                                                 .from = {SQ_LINE_FRONT, 1, 2}});
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
@@ -429,6 +436,9 @@ static void between(const struct state *s, const struct sq_offer *in,
     line[0].last = sq_engine_count_last(&s->in, 0);
     line[1].valid = s->scale.is_busy && in[SCALE].valid;
     line[1].last = sq_engine_count_last(&s->scale, 0);
+    line[1].carry = s->carries && s->scale.at[0] == 0;
+    line[1].keep = s->keeps && line[1].last;
+    line[2].valid = in[SQ_ENGINE_CARRY].valid;
 }
 
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
@@ -444,6 +454,7 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
     out->in_ready[ONE_SIDE] = s->in.is_busy && in[OTHER].valid && h.in_ready[0];
     out->in_ready[OTHER] = s->in.is_busy && in[ONE_SIDE].valid && h.in_ready[0];
     out->in_ready[SCALE] = s->scale.is_busy && h.in_ready[1];
+    out->in_ready[SQ_ENGINE_CARRY] = h.in_ready[2];
     out->out_valid = h.out_valid;
 }
 
@@ -461,8 +472,14 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
     const uint32_t job[3] = {in[JOB].n, in[JOB].job.group_banks, in[JOB].job.groups};
     const uint32_t scale_job[3] = {job[1], job[2], 1};
+    const uint32_t sums[3] = {in[JOB].carry, in[JOB].keep};
     sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
     sq_engine_jobs_clock(&s->next, takes ? scale_job : NULL, passes);
+    if (passes) {
+        s->carries = s->next_sums.job[0][0];
+        s->keeps = s->next_sums.job[0][1];
+    }
+    sq_engine_jobs_clock(&s->next_sums, takes ? sums : NULL, passes);
     sq_engine_count_clock(&s->in, takes ? job : NULL, in_step);
     sq_line_clock(&s->line, line, out_ready);
 }

@@ -128,7 +128,8 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
 
 static struct sq_output_in stage_in(const struct sq_offer *in, bool out_ready)
 {
-    return (struct sq_output_in){in[0].valid, in[1].valid, in[1].last, out_ready};
+    return (struct sq_output_in){in[0].valid, in[1].valid, in[1].last, out_ready,
+                                 in[1].carry, in[1].keep,  in[2].valid};
 }
 
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
@@ -137,7 +138,7 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
     const struct sq_output_in stage = stage_in(in, out_ready);
     struct sq_output_out o;
     sq_output_comb(state, &stage, &o);
-    *out = (struct sq_handshake){{o.tile_ready, o.scale_ready}, o.out_valid};
+    *out = (struct sq_handshake){{o.tile_ready, o.scale_ready, o.carry_ready}, o.out_valid};
 }
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/block/sq_output_sim.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "sim/block/sq_combine_draw.h"
@@ -216,10 +217,16 @@ void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c)
     s->depth = c->depth;
 }
 
+bool sq_output_keeps(const struct sq_output_sim *s)
+{
+    return s->combine.has_result && s->keep[0];
+}
+
 // What the parts offer each other in this cycle.
 struct wires {
     struct sq_pipeline_out combine, requant;
     bool has_room, unit_taken; // the queue takes a beat; what combine gives is taken
+    bool has_carry;            // the sums that the slot begins with are there, or it needs none
     bool fires, ends;          // a slot of the tile goes; it is the last
     bool leaves;               // a beat of the queue has all its words taken
 };
@@ -228,9 +235,11 @@ static struct wires eval(const struct sq_output_sim *s, const struct sq_output_i
 {
     struct wires w = {.has_room = s->count < s->depth};
     sq_pipeline_comb(&s->requant, w.has_room, &w.requant);
-    w.unit_taken = s->has_requant ? w.requant.in_ready : w.has_room;
+    w.unit_taken = sq_output_keeps(s) || (s->has_requant ? w.requant.in_ready : w.has_room);
     sq_pipeline_comb(&s->combine, w.unit_taken, &w.combine);
-    w.fires = (s->hold ? s->held : in->tile_valid) && in->scale_valid && w.combine.in_ready;
+    w.has_carry = !in->scale_carry || in->carry_valid;
+    w.fires = (s->hold ? s->held : in->tile_valid) && in->scale_valid && w.has_carry &&
+              w.combine.in_ready;
     w.ends = s->slot + 1 == s->slots;
     w.leaves = s->count > 0 && in->out_ready && s->word + 1 == s->words;
     return w;
@@ -241,20 +250,28 @@ void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in
 {
     const struct wires w = eval(s, in);
     const bool has_tile = s->hold ? s->held : in->tile_valid;
-    out->tile_ready =
-        s->hold ? !s->held || (w.fires && w.ends) : w.combine.in_ready && in->scale_valid && w.ends;
-    out->scale_ready = w.combine.in_ready && has_tile && w.ends;
+    out->tile_ready = s->hold ? !s->held || (w.fires && w.ends)
+                              : w.combine.in_ready && in->scale_valid && w.has_carry && w.ends;
+    out->scale_ready = w.combine.in_ready && has_tile && w.has_carry && w.ends;
+    out->carry_ready = in->scale_carry && w.combine.in_ready && has_tile && in->scale_valid;
     out->out_valid = s->count > 0;
 }
 
 void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in)
 {
     const struct wires w = eval(s, in);
-    const bool given = s->has_requant ? w.requant.out_valid : w.combine.out_valid;
+    const bool is_output = w.combine.out_valid && !sq_output_keeps(s);
+    const bool given = s->has_requant ? w.requant.out_valid : is_output;
     if (s->count > 0 && in->out_ready)
         s->word = w.leaves ? 0 : s->word + 1;
     s->count = s->count + (given && w.has_room) - w.leaves;
-    sq_pipeline_clock(&s->requant, s->has_requant && w.combine.out_valid, false, w.has_room);
+    sq_pipeline_clock(&s->requant, s->has_requant && is_output, false, w.has_room);
+    if (w.combine.out_valid && w.unit_taken)
+        memmove(s->keep, s->keep + 1, --s->n_last * sizeof *s->keep);
+    if (w.fires && in->scale_last) {
+        assert(s->n_last <= SQ_PIPELINE_DEPTH_MAX);
+        s->keep[s->n_last++] = in->scale_keep;
+    }
     sq_pipeline_clock(&s->combine, w.fires, in->scale_last, w.unit_taken);
     if (s->hold && (!s->held || (w.fires && w.ends)))
         s->held = in->tile_valid;

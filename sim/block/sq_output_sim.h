@@ -80,19 +80,25 @@ struct sq_output_sim {
     unsigned slots, words, depth;
     unsigned slot, word, count; // of the tile, of the beat on the port, beats in the queue
     bool held;                  // Hold: a tile is inside
+    // Of the last slots on their way through combine, the oldest first: their sums are kept.
+    bool keep[SQ_PIPELINE_DEPTH_MAX + 1];
+    unsigned n_last;
 };
 
 struct sq_output_in {
     bool tile_valid, scale_valid, scale_last, out_ready;
+    bool scale_carry, scale_keep, carry_valid; // Sums
 };
 
 struct sq_output_out {
-    bool tile_ready, scale_ready, out_valid;
+    bool tile_ready, scale_ready, out_valid, carry_ready;
 };
 
 void sq_output_init(struct sq_output_sim *s, const struct sq_output_config *c);
 void sq_output_comb(const struct sq_output_sim *s, const struct sq_output_in *in,
                     struct sq_output_out *out);
 void sq_output_clock(struct sq_output_sim *s, const struct sq_output_in *in);
+// A beat of sums leaves in this cycle.
+bool sq_output_keeps(const struct sq_output_sim *s);
 
 #endif

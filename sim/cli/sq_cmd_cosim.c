@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sim/block/top/sq_top_image.h"
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
@@ -97,6 +98,10 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("free-streams", AT(is_free),
                 "--layers: without the stalls of all streams and the resets in the middle, so that "
                 "`cycles` are those that `run` has"),
+    SQ_CLI_UINT(
+        "depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
+        "--block top --layers: beats of half a buffer of the chip; a longer K goes in chunks",
+        .usual = "256"),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim"),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
@@ -177,6 +182,8 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
                        "--point = %s with --layers, which have points of "
                        "their own",
                        in->wanted[0]);
+    if (in->depth > 0 && (!in->is_model || in->block != &sq_top_block))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--depth needs --block top --layers");
     const char *of_layers = in->layer     ? "--layer"
                             : in->calib   ? "--calib"
                             : in->weights ? "--weights"

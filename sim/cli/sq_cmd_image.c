@@ -21,6 +21,7 @@ struct arguments {
     struct sq_token_source source;
     const char *model, *layer, *output, *check, *calib;
     uint64_t m, rows, cols, seed;
+    unsigned depth;
     bool is_json;
 };
 
@@ -31,6 +32,8 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens"),
     SQ_CLI_UINT("rows", "N", 1, 16, AT(rows), "tokens of a tile of the chip"),
     SQ_CLI_UINT("cols", "N", 1, 16, AT(cols), "channels of a tile of the chip"),
+    SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
+                "beats of half a buffer of the chip; a longer K goes in chunks", .usual = "256"),
     SQ_CLI_TEXT("tokens", "FILE", AT(source.tokens), "token file whose first sequences are read",
                 .usual = "the model's tokens_calib.safetensors"),
     SQ_CLI_TEXT("calib", "FILE", AT(calib), "where calibrated: calibration tokens",
@@ -88,8 +91,8 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
     const unsigned *const value = w->point->value;
     struct sq_top_layer l;
     json_t *const o = json_object(), *const at = json_object();
-    (void)sq_top_layer_decode((const uint32_t *)image->word, value[SQ_TOP_DEPTH],
-                              value[SQ_TOP_DATA_W] / 8, &l);
+    const struct sq_top_room room = sq_top_room(value);
+    (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
     json_object_set_new(o, "layer", sq_cli_json_text(name));
     json_object_set_new(o, "format", json_string(v->r.format->name));
     json_object_set_new(o, "m", number(w->p->m));
@@ -110,6 +113,7 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
     json_object_set_new(o, "block",
                         json_pack("[I,I]", (json_int_t)l.block[0], (json_int_t)l.block[1]));
     json_object_set_new(o, "groups", number(l.groups));
+    json_object_set_new(o, "chunk", number(l.chunk));
     json_object_set_new(o, "beats", number(l.beats));
     json_object_set_new(o, "cols_outer", json_boolean(l.cols_outer));
     json_object_set_new(o, "outputs", digest_of(image->want, image->n_want));
@@ -187,6 +191,7 @@ static enum sq_status take_product(struct visit *v, const char *name, struct sq_
     struct sq_route_work w = {.p = p,
                               .array_rows = (unsigned)v->in->rows,
                               .array_cols = (unsigned)v->in->cols,
+                              .chip_depth = v->in->depth,
                               .point = &point,
                               .stream = &c};
     SQ_TRY(chip->make(&w, err));

@@ -12,6 +12,7 @@
 struct sq_route_options {
     struct sq_core_config config;    // of the core, but for what the product's format says
     unsigned array_rows, array_cols; // of the arrays
+    unsigned chip_depth;             // struct sq_route_work
     bool netlist;
     bool is_free;  // streams do not stall, and no reset comes
     uint64_t seed; // of lanes and registers without a value, of stalls and resets

@@ -6,15 +6,20 @@
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_tile_route.h"
 
-enum { BANK = 16, DEPTH = 256, PAGE = 4096, ROWS = 0, COLS = 1 };
+enum { BANK = 16, DEPTH = 256, SUM_TILES = 64, PAGE = 4096, ROWS = 0, COLS = 1 };
 enum { BLOCK_CYCLES = 512 }; // of the engine in a block, at least
+
+static unsigned depth_of(const struct sq_route_work *w)
+{
+    return w->chip_depth ? w->chip_depth : DEPTH;
+}
 
 // The chip: the array's tile, a bus as wide as a tile of outputs allows.
 static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
 {
-    static const char *const name[] = {"DataW",       "Rows",    "Cols",    "BankLen", "ActW",
-                                       "WeightW",     "OutKind", "PortLen", "Depth",   "MaxBurst",
-                                       "Outstanding", "Quiet",   "Macro",   NULL};
+    static const char *const name[] = {"DataW",    "Rows",        "Cols",    "BankLen", "ActW",
+                                       "WeightW",  "OutKind",     "PortLen", "Depth",   "SumTiles",
+                                       "MaxBurst", "Outstanding", "Quiet",   "Macro",   NULL};
     const unsigned data_w = w->array_rows * w->array_cols % 2 == 0 ? 64 : 32;
     size_t act_bits, weight_bits;
     SQ_TRY(sq_product_number(w->p, "act_bits", 4, 8, &act_bits, err));
@@ -27,7 +32,8 @@ static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
                               (unsigned)weight_bits,
                               SQ_OUTPUT_BINARY32,
                               data_w / 32,
-                              DEPTH,
+                              depth_of(w),
+                              SUM_TILES,
                               32,
                               4,
                               400,
@@ -48,18 +54,49 @@ static uint32_t ceil_div(size_t n, size_t by)
     return (uint32_t)((n + by - 1) / by);
 }
 
-// The operand with fewer tiles stays, as much of it as half a buffer takes.
+static uint32_t smaller(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+// All of K at once: the operand with fewer tiles stays, as much of it as half a buffer takes.
+static void block_whole(struct sq_top_layer *l, uint32_t depth)
+{
+    const uint32_t tile = l->groups * l->beats, most = depth / tile;
+    const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
+    l->chunk = l->groups;
+    l->block[outer] = smaller(l->tiles[outer], most);
+    // The engine waits for the first block: no larger than covers what lies between two of them.
+    l->block[inner] = smaller(ceil_div(BLOCK_CYCLES, (size_t)l->block[outer] * tile), most);
+}
+
+// K in chunks: as many tiles as there is room for sums, so that each chunk serves many; then as much of K
+// as half a buffer takes.
+static void block_chunks(struct sq_top_layer *l, uint32_t depth)
+{
+    const uint32_t most = depth / l->beats;
+    const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
+    uint32_t side = 1;
+    while ((side + 1) * (side + 1) <= SUM_TILES)
+        side++;
+    l->block[outer] = smaller(l->tiles[outer], smaller(side, most));
+    l->block[inner] = smaller(l->tiles[inner], smaller(SUM_TILES / l->block[outer], most));
+    const uint32_t wide = l->block[0] > l->block[1] ? l->block[0] : l->block[1];
+    l->chunk = smaller(most / wide, l->groups - 1);
+}
+
 static enum sq_status shape_of(const struct sq_route_work *w, struct sq_top_layer *l,
                                struct sq_error *err)
 {
     const size_t k = w->p->k;
     size_t groups;
     SQ_TRY(sq_product_groups(w->p, &groups, err));
-    if (k % (groups * BANK) != 0 || k / BANK > DEPTH)
-        return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: K = %zu in %zu scale groups, need groups of whole banks of %d and K <= "
-                       "%d on the chip",
-                       sq_path_tail(w->p->source), k, groups, BANK, BANK * DEPTH);
+    if (k % (groups * BANK) != 0 || k / groups / BANK > depth_of(w) || groups > UINT16_MAX)
+        return SQ_FAIL(
+            err, SQ_ERR_RANGE,
+            "%s: K = %zu in %zu scale groups, need at most %d groups of whole banks of %d and "
+            "at most %u elements on the chip",
+            sq_path_tail(w->p->source), k, groups, UINT16_MAX, BANK, BANK * depth_of(w));
     l->groups = (uint32_t)groups;
     l->beats = (uint32_t)(k / groups / BANK);
     l->tiles[ROWS] = ceil_div(w->p->m, w->array_rows);
@@ -67,13 +104,11 @@ static enum sq_status shape_of(const struct sq_route_work *w, struct sq_top_laye
     if (l->tiles[ROWS] > UINT16_MAX || l->tiles[COLS] > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %u x %u tiles, need at most %d of each on the chip",
                        sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS], UINT16_MAX);
-    const uint32_t most = (uint32_t)(DEPTH / (k / BANK));
-    const unsigned outer = l->tiles[ROWS] < l->tiles[COLS] ? ROWS : COLS, inner = !outer;
-    l->cols_outer = outer == COLS;
-    l->block[outer] = l->tiles[outer] < most ? l->tiles[outer] : most;
-    // The engine waits for the first block: no larger than covers what lies between two of them.
-    const uint32_t enough = ceil_div(BLOCK_CYCLES, l->block[outer] * (k / BANK));
-    l->block[inner] = enough < most ? enough : most;
+    l->cols_outer = l->tiles[ROWS] >= l->tiles[COLS];
+    if ((size_t)l->groups * l->beats <= depth_of(w))
+        block_whole(l, depth_of(w));
+    else
+        block_chunks(l, depth_of(w));
     return SQ_OK;
 }
 
@@ -167,8 +202,9 @@ enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
     const float *y;
     SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
     SQ_TRY(shape_of(w, &l, err));
-    for (sq_block_walk_start(&b, l.tiles, l.block, l.cols_outer); b.is_active;
-         sq_block_walk_next(&b)) {
+    for (sq_block_walk_start(&b, &l); b.is_active; sq_block_walk_next(&b)) {
+        if (!sq_block_walk_is_last(&b))
+            continue;
         const uint32_t wide = sq_block_walk_tiles(&b, COLS);
         const uint32_t n = sq_block_walk_tiles(&b, ROWS) * wide;
         for (uint32_t i = 0; i < n; i++, out += rows * cols)

@@ -18,6 +18,7 @@ struct sq_route_work {
     struct sq_product *p;
     const struct sq_core_config *core; // lanes and gather, where a block has them
     unsigned array_rows, array_cols;   // of the arrays
+    unsigned chip_depth;               // of the chip, beats of half a buffer; 0: as it is usual
     struct sq_point *point;
     struct sq_case *stream;
     struct sq_ports shape; // of the point

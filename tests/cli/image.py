@@ -8,7 +8,7 @@ import sys
 d = json.load(open(sys.argv[1]))
 memory = bytearray(open(sys.argv[2], "rb").read())
 rows, cols, bank, bus = d["Rows"], d["Cols"], d["BankLen"], d["DataW"] // 8
-tiles, groups, beats = d["tiles"], d["groups"], d["beats"] * d["groups"]
+tiles, groups, beats, chunk = d["tiles"], d["groups"], d["beats"] * d["groups"], d["chunk"]
 
 
 def single(x):
@@ -27,12 +27,24 @@ def fields(beat, n, width):
     return [beat >> i * width & ((1 << width) - 1) for i in range(n)]
 
 
-def codes(name, n_tiles, lines, width):  # [lines of all tiles][k]
-    out = [[] for _ in range(n_tiles * lines)]
-    for i, beat in enumerate(region(name, n_tiles * beats, lines * bank * width)):
+def blocks(n, size):
+    return [range(i, min(i + size, n)) for i in range(0, n, size)]
+
+
+def order_of(axis):  # (tile, group) as they lie in memory
+    return [(t, g) for block in blocks(tiles[axis], d["block"][axis]) for c in blocks(groups, chunk)
+            for t in block for g in c]
+
+
+def codes(name, axis, lines, width):  # [lines of all tiles][k]
+    out = [[0] * (beats * bank) for _ in range(tiles[axis] * lines)]
+    all_beats = region(name, tiles[axis] * beats, lines * bank * width)
+    for i, beat in enumerate(all_beats):
+        tile, group = order_of_axis[axis][i // d["beats"]]
+        k = (group * d["beats"] + i % d["beats"]) * bank
         x = [v - ((v >> (width - 1)) << width) for v in fields(beat, lines * bank, width)]
         for line in range(lines):
-            out[i // beats * lines + line] += x[line * bank:(line + 1) * bank]
+            out[tile * lines + line][k:k + bank] = x[line * bank:(line + 1) * bank]
     return out
 
 
@@ -41,10 +53,11 @@ def scales(name, n, lines):
             for b in region(name, n, lines * 32)]
 
 
-act = codes("act", tiles[0], rows, d["ActW"])
-weight = codes("weight", tiles[1], cols, d["WeightW"])
+order_of_axis = order_of(0), order_of(1)
+act = codes("act", 0, rows, d["ActW"])
+weight = codes("weight", 1, cols, d["WeightW"])
 row = scales("row_scale", tiles[0], rows)
-col = scales("col_scale", tiles[1] * groups, cols)
+col = dict(zip(order_of_axis[1], scales("col_scale", tiles[1] * groups, cols)))
 step = d["beats"] * bank
 
 
@@ -53,12 +66,8 @@ def output(r, c):
     for g in range(groups):
         a, w = act[r][g * step:(g + 1) * step], weight[c][g * step:(g + 1) * step]
         p = single(sum(i * j for i, j in zip(a, w)))
-        y = single(y + single(p * col[c // cols * groups + g][c % cols]))
+        y = single(y + single(p * col[c // cols, g][c % cols]))
     return single(y * row[r // rows][r % rows]) + 0.0
-
-
-def blocks(n, size):
-    return [range(i, min(i + size, n)) for i in range(0, n, size)]
 
 
 r_blocks, c_blocks = blocks(tiles[0], d["block"][0]), blocks(tiles[1], d["block"][1])

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # sqsim image: what it writes is judged by image.py, which reads LAYER.json and LAYER.bin and computes the outputs from the bits in
-# memory alone; --check must take that memory and no other. Sampled: two layers, W8A8 and W4A8, two tiles; ragged tokens.
+# memory alone; --check must take that memory and no other. Sampled: three layers, W8A8 and W4A8, two tiles; ragged tokens; K in chunks.
 . "$(dirname "$0")/lib.sh"
 cd "$W" || exit 1
 mkdir images
@@ -25,6 +25,8 @@ open("wrong.bin", "wb").write(memory)' $name.json
 }
 judged self_attn.k_proj --weight-bits 8 --m 5
 judged mlp.down_proj --m 1 --rows 1 --cols 4
+judged self_attn.q_proj --group 32 --m 5 --depth 10
+ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.layers.0.self_attn.q_proj.json
 
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
@@ -33,5 +35,7 @@ refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --form
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
 refuse "cannot write model.layers.0.self_attn.q_proj.bin in nowhere" image --format dense --algorithm rtn -o nowhere
+refuse "in 1 scale groups, need at most 65535 groups of whole banks of 16 and at most 128 elements" image --format dense --algorithm rtn --group row --depth 8
+refuse "need 8..512" image --format dense --depth 7
 refuse "need at most" image --format dense --algorithm rtn --rows 16 --cols 16
 finish

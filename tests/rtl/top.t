@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and sixteen descriptors that must be refused, each followed by a layer that
-# must be right; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, illegal operands, waits of host and memory, polling and
+# (descriptor, operands, outputs) with four memories, and nineteen descriptors that must be refused, each followed by a layer that
+# must be right; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
 # interrupt, starts while a layer runs, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
@@ -15,6 +15,9 @@ ok "two points" clean 300000
 sq cosim --block top --layers --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
 ok "a layer on the chip" clean 15000
 ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 33781" [ "$(number cycles)" -le 33781 ]
+sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
+ok "a layer in eight chunks of K" clean 6000
+refuse "--depth needs --block top --layers" cosim --depth 10 --layers
 refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format sq_w
 
 # ---- blocks -----------------------------------------------------------------------------------------
@@ -28,9 +31,25 @@ mutate order_of_blocks_ignored top w8a8 any $S "s/assign cols_outer = .*/assign 
 mutate inner_operand_not_from_its_start top w8a8 any $S "s/is_first = cols_first;/is_first = cols_first \&\& rows_first;/"
 mutate store_of_a_row_of_tiles top w8a8 any $S "s/factor_b = load_cols;/factor_b = 16'd1;/"
 mutate outputs_over_those_before top w8a8 any $S "s/default: pointer_q\[4\] <= addr + (length << SizeW);/default: pointer_q[4] <= addr;/"
-mutate scales_of_one_group top w8a8 any $S "s/factor_b = groups;/factor_b = 16'd1;/"
+mutate scales_of_one_group top w8a8 any $S "s/factor_b = load_groups;/factor_b = 16'd1;/"
 mutate response_not_awaited top w8a8 any $S "s/assign all_done = .*/assign all_done = !load_active;/"
 mutate store_of_an_old_layer_owed top w8a8 any $S "s/if (!rst_ni) owed_q <= '0;/if (!rst_ni) owed_q <= owed_q;/"
+
+# ---- chunks of K ------------------------------------------------------------------------------------
+mutate chunk_a_group_too_long top w8a8 any rtl/top/sq_block_walk.sv "s/assign chunk_last_o = .*/assign chunk_last_o = group_left_q <= group_chunk_i + 16'd1;/"
+mutate ragged_chunk_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign beats_o = .*/assign beats_o = beat_chunk_i;/"
+mutate chunks_of_the_block_before top w8a8 any $S "s/is_new ? pointer : start;/is_new ? pointer : base;/"
+mutate row_scales_loaded_for_each_chunk top w8a8 any $S "s/need = load_active && rows_new && chunk_first;/need = load_active \&\& rows_new;/"
+mutate row_scales_let_go top w8a8 any $S "s/job_keep_row_scale_o <= keep_rows || !job_last;/job_keep_row_scale_o <= keep_rows;/"
+mutate outputs_of_each_chunk top w8a8 any $S "s/need = load_active && chunk_last;/need = load_active;/"
+mutate more_sums_than_room top w8a8 any $S "s/32'(SumTiles))/32'(SumTiles + 1))/"
+mutate chunk_longer_than_k top w8a8 any $S "s/chunk <= groups;/$T;/"
+mutate sums_in_another_order top w8a8 any rtl/sq_engine_array.sv "s/scale_carry_i(carry_q && first_q)/scale_carry_i(carry_q \&\& scale_last)/"
+mutate sums_of_another_tile top w8a8 any rtl/top/sq_top.sv "s/job_col_stride_i(SumAddrW'(Slots))/job_col_stride_i(SumAddrW'(0))/"
+mutate sums_forgotten top w8a8 any rtl/sq_combine.sv "s/assign begin_y = sum_q.*/assign begin_y = 32'd0;/"
+mutate sums_of_16_bits top w8a8 any rtl/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= {y_q[31:16], 16'd0}/"
+mutate sums_times_the_token_scale top w8a8 any rtl/sq_combine.sv "s/out_sum_q <= y_q\[31:0\]/out_sum_q <= ended/"
+mutate errors_of_a_chunk_lost top w8a8 any rtl/top/sq_top.sv "s/keep_last) ? keep_error/keep_last) ? 3'd0/"
 
 # ---- operands and outputs ---------------------------------------------------------------------------
 mutate poison_of_the_first_word_only top w4a8 any rtl/top/sq_widen.sv "s/in_poison_i || (count_q/(in_poison_i \&\& count_q == '0) || (count_q/"
@@ -42,7 +61,7 @@ mutate errors_of_the_engine_lost top w8a8 any rtl/top/sq_top.sv "s/y_ready && y_
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"
 mutate block_that_does_not_fit top w8a8 any $S "s/product <= 32'(Depth)/product <= 32'(Depth + 1)/"
-mutate no_tiles top w8a8 any $S "s/assign counts = .*/assign counts = row_block != '0 \&\& col_block != '0 \&\& beats != '0 \&\& groups != '0;/"
+mutate no_tiles top w8a8 any $S "s/assign counts = rows != '0 && cols != '0 &&/assign counts =/"
 mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
 
 # ---- registers --------------------------------------------------------------------------------------

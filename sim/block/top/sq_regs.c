@@ -26,7 +26,12 @@ const struct sq_reg sq_regs[] = {
      {{"ACT", 0, 8, "bits of an activation"},
       {"WEIGHT", 8, 8, "bits of a weight"},
       {"OUT", 16, 8, "0 binary32, 1 bfloat16, 2 INT8"}}},
-    {"BUFFER", SQ_REG_BUFFER, SQ_REG_READ, "beats of operands in half a buffer", {{0}}},
+    {"BUFFER",
+     SQ_REG_BUFFER,
+     SQ_REG_READ,
+     "what the halves of buffers hold",
+     {{"BEATS", 0, 16, "beats of operands"},
+      {"SUMS", 16, 16, "tiles of sums, between chunks of K"}}},
     {"BUS", SQ_REG_BUS, SQ_REG_READ, "bytes of a beat on the memory bus", {{0}}},
     {"CONTROL",
      SQ_REG_CONTROL,
@@ -108,6 +113,11 @@ const struct sq_reg sq_desc[] = {
      WORD(BEATS),
      "length of a tile along K",
      {{"BEATS", 0, 16, "beats of a scale group"}, {"GROUPS", 16, 16, "scale groups"}}},
+    {"CHUNK",
+     WORD(CHUNK),
+     "of K, that half a buffer holds for a block; with fewer than all groups a block has at most "
+     "BUFFER.SUMS tiles",
+     {{"GROUPS", 0, 16, "scale groups, at most BEATS.GROUPS"}}},
 };
 const unsigned sq_n_desc = LEN(sq_desc);
 

@@ -52,7 +52,7 @@ enum sq_reg_offset {
     SQ_REG_WRITE_BEATS = 0x54,
     SQ_REG_END = 0x58,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 1 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 2 }; // "STOP", little-endian
 
 // Where the fields of STATUS begin.
 enum {
@@ -75,6 +75,7 @@ enum sq_desc_word {
     SQ_DESC_TILES,
     SQ_DESC_BLOCK,
     SQ_DESC_BEATS,
+    SQ_DESC_CHUNK,
     SQ_DESC_WORDS = 16, // the others are 0
 };
 enum { SQ_DESC_KIND_VALUE = 0x5351, SQ_DESC_COLS_OUTER = 16 }; // low half; bit of KIND

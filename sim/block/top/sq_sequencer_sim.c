@@ -5,45 +5,60 @@
 
 enum { ROWS, COLS };
 
-// ---- blocks -----------------------------------------------------------------------------------------
+// ---- steps ------------------------------------------------------------------------------------------
 
-void sq_block_walk_start(struct sq_block_walk *w, const uint32_t all[2], const uint32_t block[2],
-                         bool cols_outer)
+void sq_block_walk_start(struct sq_block_walk *w, const struct sq_top_layer *layer)
 {
-    *w = (struct sq_block_walk){.is_active = true,
-                                .cols_outer = cols_outer,
-                                .all = {all[0], all[1]},
-                                .block = {block[0], block[1]},
-                                .is_new = {true, true}};
+    *w = (struct sq_block_walk){.layer = layer, .is_active = true, .is_new = {true, true}};
+}
+
+static uint32_t left(const struct sq_block_walk *w, unsigned axis)
+{
+    return w->layer->tiles[axis] - w->done[axis];
 }
 
 uint32_t sq_block_walk_tiles(const struct sq_block_walk *w, unsigned axis)
 {
-    const uint32_t left = w->all[axis] - w->done[axis];
-    return left < w->block[axis] ? left : w->block[axis];
+    return left(w, axis) < w->layer->block[axis] ? left(w, axis) : w->layer->block[axis];
 }
 
 static bool is_end(const struct sq_block_walk *w, unsigned axis)
 {
-    return w->all[axis] - w->done[axis] <= w->block[axis];
+    return left(w, axis) <= w->layer->block[axis];
+}
+
+uint32_t sq_block_walk_groups(const struct sq_block_walk *w)
+{
+    const uint32_t rest = w->layer->groups - w->groups;
+    return rest < w->layer->chunk ? rest : w->layer->chunk;
+}
+
+bool sq_block_walk_is_last(const struct sq_block_walk *w)
+{
+    return w->groups + w->layer->chunk >= w->layer->groups;
 }
 
 bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis)
 {
-    const unsigned outer = w->cols_outer ? COLS : ROWS, inner = !outer;
+    const unsigned outer = w->layer->cols_outer ? COLS : ROWS, inner = !outer;
     if (is_end(w, ROWS) && is_end(w, COLS))
         return false; // nothing comes behind
-    return axis == outer ? !is_end(w, inner) : w->block[inner] >= w->all[inner];
+    return axis == outer ? !is_end(w, inner) : w->layer->block[inner] >= w->layer->tiles[inner];
 }
 
 void sq_block_walk_next(struct sq_block_walk *w)
 {
     const bool keeps[2] = {sq_block_walk_keeps(w, ROWS), sq_block_walk_keeps(w, COLS)};
+    if (!sq_block_walk_is_last(w)) {
+        w->groups += w->layer->chunk;
+        return;
+    }
+    w->groups = 0;
     w->is_active = !(is_end(w, ROWS) && is_end(w, COLS));
     for (unsigned a = 0; a < 2; a++) {
         w->is_new[a] = !keeps[a];
         if (!keeps[a])
-            w->done[a] = is_end(w, a) ? 0 : w->done[a] + w->block[a];
+            w->done[a] = is_end(w, a) ? 0 : w->done[a] + w->layer->block[a];
     }
 }
 
@@ -61,9 +76,10 @@ void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WOR
     word[SQ_DESC_TILES] = l->tiles[COLS] << 16 | l->tiles[ROWS];
     word[SQ_DESC_BLOCK] = l->block[COLS] << 16 | l->block[ROWS];
     word[SQ_DESC_BEATS] = l->groups << 16 | l->beats;
+    word[SQ_DESC_CHUNK] = l->chunk;
 }
 
-bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], uint32_t depth, uint32_t nbytes,
+bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
                          struct sq_top_layer *l)
 {
     uint32_t addresses = 0;
@@ -72,26 +88,28 @@ bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], uint32_t depth, uin
         .block = {word[SQ_DESC_BLOCK] & 0xffff, word[SQ_DESC_BLOCK] >> 16},
         .beats = word[SQ_DESC_BEATS] & 0xffff,
         .groups = word[SQ_DESC_BEATS] >> 16,
+        .chunk = word[SQ_DESC_CHUNK] & 0xffff,
         .cols_outer = word[SQ_DESC_KIND] >> SQ_DESC_COLS_OUTER & 1,
     };
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
         addresses |= l->addr[i] = word[address_word[i]];
-    const uint64_t tile = (uint64_t)l->beats * l->groups;
+    const uint64_t tile = (uint64_t)l->beats * l->chunk;
+    const uint64_t tiles = (uint64_t)l->block[0] * l->block[1];
     return (word[SQ_DESC_KIND] & ~(1u << SQ_DESC_COLS_OUTER)) == SQ_DESC_KIND_VALUE &&
-           addresses % nbytes == 0 && tile > 0 && l->tiles[0] > 0 && l->tiles[1] > 0 &&
-           l->block[0] > 0 && l->block[1] > 0 && tile * l->block[0] <= depth &&
-           tile * l->block[1] <= depth && (uint64_t)l->block[0] * l->block[1] < 1 << 16;
+           addresses % room->nbytes == 0 && tile > 0 && l->chunk <= l->groups && l->tiles[0] > 0 &&
+           l->tiles[1] > 0 && tiles > 0 && tile * l->block[0] <= room->depth &&
+           tile * l->block[1] <= room->depth &&
+           tiles <= (l->chunk < l->groups ? room->sum_tiles : UINT16_MAX);
 }
 
 // ---- a cycle ----------------------------------------------------------------------------------------
 
-enum { CHECKS = 4 }; // cycles that the RTL looks at a descriptor
+enum { CHECKS = 5 }; // cycles that the RTL looks at a descriptor
 
-void sq_sequencer_init(struct sq_sequencer_sim *s, uint32_t nbytes, uint32_t depth,
+void sq_sequencer_init(struct sq_sequencer_sim *s, const struct sq_top_room *room,
                        const uint32_t bus_beats[SQ_TOP_OPERANDS + 1])
 {
-    s->nbytes = nbytes;
-    s->depth = depth;
+    s->room = *room;
     memcpy(s->bus_beats, bus_beats, sizeof s->bus_beats);
 }
 
@@ -100,8 +118,8 @@ bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ
     if (s->state == SQ_SEQ_ASK) {
         const int32_t fetch[SQ_DMA_JOB_LEN] = {
             [SQ_DMA_FIRST] = true,
-            [SQ_DMA_ADDR] = (int32_t)(s->at / s->nbytes * s->nbytes),
-            [SQ_DMA_BEATS] = (int32_t)(4 * SQ_DESC_WORDS / s->nbytes),
+            [SQ_DMA_ADDR] = (int32_t)(s->at / s->room.nbytes * s->room.nbytes),
+            [SQ_DMA_BEATS] = (int32_t)(4 * SQ_DESC_WORDS / s->room.nbytes),
             [SQ_DMA_DEST] = SQ_TOP_DESCRIPTOR,
         };
         memcpy(transfer, fetch, sizeof fetch);
@@ -119,7 +137,7 @@ static bool ends_check(const struct sq_sequencer_sim *s)
 static bool is_sound(const struct sq_sequencer_sim *s)
 {
     struct sq_top_layer unused;
-    return s->sound && sq_top_layer_decode(s->word, s->depth, s->nbytes, &unused);
+    return s->sound && sq_top_layer_decode(s->word, &s->room, &unused);
 }
 
 bool sq_sequencer_refuses(const struct sq_sequencer_sim *s)
@@ -140,29 +158,53 @@ bool sq_sequencer_is_done(const struct sq_sequencer_sim *s)
 static void start_run(struct sq_sequencer_sim *s)
 {
     struct sq_top_layer *const l = &s->layer;
-    (void)sq_top_layer_decode(s->word, s->depth, s->nbytes, l);
-    sq_block_walk_start(&s->load, l->tiles, l->block, l->cols_outer);
+    (void)sq_top_layer_decode(s->word, &s->room, l);
+    sq_block_walk_start(&s->load, l);
     s->job = s->load;
     s->kind = 0;
     s->next[SQ_TOP_STORE] = l->addr[SQ_TOP_STORE];
 }
 
-// Whether the transfer that is looked at is needed, and which it is.
+// Whether the step needs the transfer that is looked at. Chunks of both operands come for every step,
+// unless the block has only one; scales of rows serve all chunks.
+static bool is_needed(const struct sq_sequencer_sim *s)
+{
+    const struct sq_block_walk *const w = &s->load;
+    const bool is_first = w->groups == 0, is_last = sq_block_walk_is_last(w);
+    if (!w->is_active)
+        return false;
+    if (s->kind == SQ_TOP_STORE)
+        return is_last;
+    if (s->kind == SQ_TOP_ROW_SCALE)
+        return w->is_new[ROWS] && is_first;
+    return w->is_new[s->kind >= SQ_TOP_WEIGHT] || !is_first || !is_last;
+}
+
+static uint32_t address_of(struct sq_sequencer_sim *s)
+{
+    const struct sq_block_walk *const w = &s->load;
+    const unsigned k = s->kind, axis = k >= SQ_TOP_WEIGHT;
+    if (k == SQ_TOP_STORE || w->groups > 0)
+        return s->next[k];
+    if (w->done[axis] == 0)
+        s->start[k] = s->layer.addr[k];
+    else if (w->is_new[axis])
+        s->start[k] = s->next[k];
+    return s->start[k];
+}
+
 static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN])
 {
-    const struct sq_top_layer *const l = &s->layer;
     const bool is_store = s->kind == SQ_TOP_STORE;
-    const unsigned axis = s->kind >= SQ_TOP_WEIGHT;
-    if (!s->load.is_active || (!is_store && !s->load.is_new[axis]))
+    if (!is_needed(s))
         return false;
     const uint32_t rows = sq_block_walk_tiles(&s->load, ROWS);
     const uint32_t cols = sq_block_walk_tiles(&s->load, COLS);
-    const uint32_t tiles = is_store ? rows * cols : axis == ROWS ? rows : cols;
-    const uint32_t beats_of[] = {l->beats * l->groups, 1, l->beats * l->groups, l->groups, 1};
-    const uint32_t n = tiles * beats_of[s->kind] * s->bus_beats[s->kind];
-    const bool is_begin = !is_store && s->load.done[axis] == 0;
-    const uint32_t addr = is_begin ? l->addr[s->kind] : s->next[s->kind];
-    s->next[s->kind] = addr + n * s->nbytes;
+    const uint32_t groups = sq_block_walk_groups(&s->load), beats = groups * s->layer.beats;
+    const uint32_t n_beats[] = {rows * beats, rows, cols * beats, cols * groups, rows * cols};
+    const uint32_t n = n_beats[s->kind] * s->bus_beats[s->kind];
+    const uint32_t addr = address_of(s);
+    s->next[s->kind] = addr + n * s->room.nbytes;
     transfer[SQ_DMA_FIRST] = false;
     transfer[SQ_DMA_WRITE] = is_store;
     transfer[SQ_DMA_ADDR] = (int32_t)addr;
@@ -179,9 +221,9 @@ static void clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequence
         return;
     s->has_transfer = make_transfer(s, s->transfer);
     s->kind = is_store ? 0 : s->kind + 1;
-    if (!is_store || !s->has_transfer)
+    if (!is_store || !s->load.is_active)
         return;
-    s->owed++;
+    s->owed += s->has_transfer;
     sq_block_walk_next(&s->load);
 }
 
@@ -194,10 +236,17 @@ static void clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in 
         s->pending[i] = any ? s->pending[i] && !in->job_ready[i] : s->job.is_active;
     if (any || !s->job.is_active)
         return;
-    for (unsigned a = 0; a < 2; a++) {
-        s->of.tiles[a] = sq_block_walk_tiles(&s->job, a);
-        s->of.keep[a] = sq_block_walk_keeps(&s->job, a);
-    }
+    const bool keeps[2] = {sq_block_walk_keeps(&s->job, ROWS), sq_block_walk_keeps(&s->job, COLS)};
+    const bool is_first = s->job.groups == 0, is_last = sq_block_walk_is_last(&s->job);
+    const bool is_whole = is_first && is_last;
+    s->of = (struct sq_top_job){
+        .tiles = {sq_block_walk_tiles(&s->job, ROWS), sq_block_walk_tiles(&s->job, COLS)},
+        .groups = sq_block_walk_groups(&s->job),
+        .keep = {keeps[ROWS] && is_whole, keeps[ROWS] || !is_last, keeps[COLS] && is_whole,
+                 keeps[COLS] && is_whole},
+        .is_first = is_first,
+        .is_last = is_last};
+    s->pending[SQ_TOP_SUMS] = !is_first;
     sq_block_walk_next(&s->job);
 }
 
@@ -205,8 +254,8 @@ static void clock_fetch(struct sq_sequencer_sim *s, const struct sq_dma_beat *be
 {
     if (!beat)
         return;
-    memcpy(s->word + s->n_words, beat->word, s->nbytes);
-    s->n_words += s->nbytes / 4;
+    memcpy(s->word + s->n_words, beat->word, s->room.nbytes);
+    s->n_words += s->room.nbytes / 4;
     s->sound = s->sound && !beat->poison;
     if (beat->last)
         s->state = SQ_SEQ_CHECK;
@@ -217,7 +266,7 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
     switch (s->state) {
     case SQ_SEQ_IDLE:
         s->at = in->descriptor;
-        s->sound = in->descriptor % s->nbytes == 0;
+        s->sound = in->descriptor % s->room.nbytes == 0;
         s->n_words = s->check = 0;
         s->state = in->start ? SQ_SEQ_ASK : SQ_SEQ_IDLE;
         break;

@@ -20,36 +20,45 @@ enum sq_top_part {
     SQ_TOP_DESCRIPTOR = SQ_TOP_OPERANDS,
     SQ_TOP_STORE = SQ_TOP_OPERANDS, // kind of transfer
     SQ_TOP_ENGINE = SQ_TOP_OPERANDS,
+    SQ_TOP_SUMS, // job of the buffer of sums, for chunks behind the first of a block
     SQ_TOP_JOBS
 };
 
-// The blocks of a layer in their order (sq_block_walk): [0] rows, [1] columns.
-struct sq_block_walk {
-    bool is_active, cols_outer;
-    uint32_t all[2], block[2]; // tiles
-    uint32_t done[2];          // tiles before this block
-    bool is_new[2];            // not those of the block before
+// A layer as its descriptor says it: [0] rows, [1] columns.
+struct sq_top_layer {
+    uint32_t addr[SQ_TOP_OPERANDS + 1]; // of the operands, of the outputs
+    uint32_t tiles[2], block[2];
+    uint32_t beats, groups, chunk; // beats of a scale group; groups of a tile, of a chunk of K
+    bool cols_outer;
 };
-void sq_block_walk_start(struct sq_block_walk *w, const uint32_t all[2], const uint32_t block[2],
-                         bool cols_outer);
+
+// The steps of a layer in their order (sq_block_walk): blocks, and the chunks of each.
+struct sq_block_walk {
+    const struct sq_top_layer *layer;
+    bool is_active;
+    uint32_t done[2]; // tiles before this block
+    bool is_new[2];   // not those of the block before
+    uint32_t groups;  // before this chunk
+};
+void sq_block_walk_start(struct sq_block_walk *w, const struct sq_top_layer *layer);
 uint32_t sq_block_walk_tiles(const struct sq_block_walk *w, unsigned axis);
+uint32_t sq_block_walk_groups(const struct sq_block_walk *w);           // of the chunk
+bool sq_block_walk_is_last(const struct sq_block_walk *w);              // chunk of its block
 bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis); // for the next block
 void sq_block_walk_next(struct sq_block_walk *w);
 
-// A layer as its descriptor says it.
-struct sq_top_layer {
-    uint32_t addr[SQ_TOP_OPERANDS + 1]; // of the operands, of the outputs
-    uint32_t tiles[2], block[2];        // [0] rows, [1] columns
-    uint32_t beats, groups;             // of a scale group; of a tile
-    bool cols_outer;
-};
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS]);
-// Whether these words are a layer that a chip with `depth` beats in half a buffer runs.
-bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], uint32_t depth, uint32_t nbytes,
+// What the halves of buffers hold, and bytes of a beat of the bus.
+struct sq_top_room {
+    uint32_t depth, sum_tiles, nbytes; // beats of operands; tiles of sums
+};
+// Whether these words are a layer that such a chip runs.
+bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,
                          struct sq_top_layer *l);
 
 struct sq_sequencer_sim {
-    uint32_t nbytes, depth, bus_beats[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile
+    struct sq_top_room room;
+    uint32_t bus_beats[SQ_TOP_OPERANDS + 1]; // of a beat of each operand, of a tile
     enum { SQ_SEQ_IDLE, SQ_SEQ_ASK, SQ_SEQ_FETCH, SQ_SEQ_CHECK, SQ_SEQ_RUN } state;
     uint32_t at; // the descriptor
     bool sound;  // came whole
@@ -57,20 +66,21 @@ struct sq_sequencer_sim {
     struct sq_top_layer layer;
 
     struct sq_block_walk load, job;
-    unsigned kind; // of the transfer that is looked at
-    uint32_t next[SQ_TOP_OPERANDS + 1];
+    unsigned kind;                                              // of the transfer that is looked at
+    uint32_t next[SQ_TOP_OPERANDS + 1], start[SQ_TOP_OPERANDS]; // behind the last; of the block
     bool has_transfer;
     int32_t transfer[SQ_DMA_JOB_LEN]; // that is shown
     uint32_t owed;                    // stores without their response
 
     bool pending[SQ_TOP_JOBS];
     struct sq_top_job {
-        uint32_t tiles[2]; // rows, columns
-        bool keep[2];
+        uint32_t tiles[2], groups; // rows, columns; of the chunk
+        bool keep[SQ_TOP_OPERANDS];
+        bool is_first, is_last; // chunk of its block
     } of;
 };
 
-void sq_sequencer_init(struct sq_sequencer_sim *s, uint32_t nbytes, uint32_t depth,
+void sq_sequencer_init(struct sq_sequencer_sim *s, const struct sq_top_room *room,
                        const uint32_t bus_beats[SQ_TOP_OPERANDS + 1]);
 // The transfer that is offered, or false.
 bool sq_sequencer_transfer(const struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JOB_LEN]);

@@ -5,13 +5,13 @@
 #include "sim/block/top/sq_top_host.h"
 #include "sim/block/top/sq_top_sim.h"
 
-// bus | rows, columns, bank | bits of codes | what leaves, outputs a word | half a buffer | DMA: burst,
+// bus | rows, columns, bank | bits of codes | what leaves, outputs a word | halves of buffers: beats, tiles of sums | DMA: burst,
 // outstanding, quiet | macro
 // clang-format off
 static const struct sq_point points[] = {
-    {"w8a8", true, {64, 2, 2, 4, 8, 8, SQ_OUTPUT_BINARY32, 1, 32, 16, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, SQ_OUTPUT_BFLOAT16, 2, 16, 4, 2, 400, 0}},
-    {"wide", false, {128, 4, 4, 16, 8, 8, SQ_OUTPUT_BINARY32, 4, 64, 64, 8, 400, 0}},
+    {"w8a8", true, {64, 2, 2, 4, 8, 8, SQ_OUTPUT_BINARY32, 1, 32, 9, 16, 4, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, SQ_OUTPUT_BFLOAT16, 2, 16, 4, 4, 2, 400, 0}},
+    {"wide", false, {128, 4, 4, 16, 8, 8, SQ_OUTPUT_BINARY32, 4, 64, 16, 64, 8, 400, 0}},
 };
 // clang-format on
 
@@ -101,7 +101,7 @@ const struct sq_block sq_top_block = {
     .top = "sq_top",
     .group = "layer",
     .param = {"DataW", "Rows", "Cols", "BankLen", "ActW", "WeightW", "OutKind", "PortLen", "Depth",
-              "MaxBurst", "Outstanding", "Quiet", "Macro", NULL},
+              "SumTiles", "MaxBurst", "Outstanding", "Quiet", "Macro", NULL},
     .points = points,
     .n_points = SQ_LEN(points),
     .coverage_cases = 20,

@@ -8,7 +8,7 @@ enum { LITE_B = SQ_AXI_ASKS, LITE_R };
 enum { LITE_AW = SQ_AXI_REPLIES, LITE_W, LITE_AR };
 enum { ROWS, COLS };
 enum { MEMORY_WORDS = 1 << 15, OUT_WORDS = 1 << 12, LINES_MAX = 64, K_MAX = 1024 };
-enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: until the interrupt; that any layer takes
+enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: in which no beat moves; that any layer takes
 enum { OKAY = 0, SLVERR = 2, ALL_BYTES = 15 };
 
 // What the host does next; an access each, but for RUN.
@@ -40,8 +40,8 @@ struct host {
     uint32_t number; // of the layer
     uint32_t idle;   // cycles before its first access
     enum step step;
-    bool has_irq; // enabled
-    uint64_t waited;
+    bool has_irq;           // enabled
+    uint64_t waited, still; // cycles of the layer; since a beat moved
     struct access access;
     bool b_ready, r_ready;
     uint32_t cycles[4]; // CYCLES and its three parts, as read
@@ -65,18 +65,29 @@ static uint32_t up_to(struct sq_rng *rng, uint32_t n)
     return 1 + sq_rng_below(rng, n);
 }
 
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+// K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block.
 static void draw_shape(const struct host *h, struct sq_rng *rng, struct sq_top_layer *l)
 {
     const uint32_t depth = h->value[SQ_TOP_DEPTH], k_max = K_MAX / h->value[SQ_TOP_BANK_LEN];
-    const uint32_t most = depth < k_max ? depth : k_max;
-    l->groups = up_to(rng, sq_rng_below(rng, 2) ? 1 : 4);
-    l->beats = up_to(rng, sq_rng_below(rng, 4) ? 4 : most / l->groups);
-    const uint32_t tile = l->beats * l->groups, room = depth / tile;
+    l->groups = up_to(rng, sq_rng_below(rng, 2) ? 1 : 6);
+    l->chunk = sq_rng_below(rng, 2) ? l->groups : up_to(rng, l->groups);
+    const uint32_t most = smaller(depth / l->chunk, smaller(k_max, 2 * depth) / l->groups);
+    l->beats = up_to(rng, sq_rng_below(rng, 4) ? smaller(4, most) : most);
+    const uint32_t room = depth / (l->beats * l->chunk);
     for (unsigned a = 0; a < 2; a++) {
         const uint32_t lines = h->value[a == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
-        const uint32_t tiles = LINES_MAX / lines < 6 ? LINES_MAX / lines : 6;
-        l->tiles[a] = up_to(rng, tiles);
+        l->tiles[a] = up_to(rng, smaller(LINES_MAX / lines, 6));
         l->block[a] = up_to(rng, room < 7 ? room : sq_rng_below(rng, 8) ? 7 : room);
+    }
+    if (l->chunk < l->groups) {
+        const unsigned a = sq_rng_below(rng, 2);
+        l->block[a] = smaller(l->block[a], h->value[SQ_TOP_SUM_TILES]);
+        l->block[!a] = smaller(l->block[!a], h->value[SQ_TOP_SUM_TILES] / l->block[a]);
     }
     l->cols_outer = sq_rng_below(rng, 2);
 }
@@ -125,7 +136,8 @@ static uint32_t place(const struct host *h, struct sq_rng *rng, uint32_t *at, ui
     return addr;
 }
 
-static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way, uint32_t depth)
+static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
+                             const struct sq_top_room *room)
 {
     static const struct {
         unsigned word;
@@ -139,6 +151,7 @@ static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
         {SQ_DESC_BLOCK, 0xffff0000u, 0},
         {SQ_DESC_BEATS, 0xffff, 0},
         {SQ_DESC_BEATS, 0xffff0000u, 0},
+        {SQ_DESC_CHUNK, 0xffff, 0},
         {SQ_DESC_ACT, 1, 1},
         {SQ_DESC_ROW_SCALE, 2, 2},
         {SQ_DESC_WEIGHT, 1, 1},
@@ -146,16 +159,23 @@ static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
         {SQ_DESC_OUT, 1, 1},
     };
     const uint32_t n = sizeof change / sizeof *change;
-    const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff, groups = word[SQ_DESC_BEATS] >> 16;
-    const uint32_t fits = depth / (beats * groups);
+    const uint32_t beats = word[SQ_DESC_BEATS] & 0xffff;
+    const uint32_t fits = room->depth / (beats * word[SQ_DESC_CHUNK]);
     if (way < n)
         word[change[way].word] = (word[change[way].word] & ~change[way].mask) | change[way].bits;
     else if (way == n)
         word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff0000u) | (fits + 1);
     else if (way == n + 1)
         word[SQ_DESC_BLOCK] = (word[SQ_DESC_BLOCK] & 0xffff) | (fits + 1) << 16;
-    else
+    else if (way == n + 2) { // more tiles than sums have room for
+        word[SQ_DESC_BEATS] = 2u << 16 | beats;
+        word[SQ_DESC_CHUNK] = 1;
+        word[SQ_DESC_BLOCK] = 1u << 16 | (room->sum_tiles + 1);
+    } else if (way == n + 3) {
+        word[SQ_DESC_CHUNK] = (word[SQ_DESC_BEATS] >> 16) + 1;
+    } else {
         *descriptor += 1;
+    }
 }
 
 // The whole image of a layer.
@@ -211,7 +231,7 @@ static uint32_t all_beats(const struct host *h, const struct sq_top_layer *l)
 }
 
 static const struct sq_top_layer short_layer = {
-    .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .cols_outer = false};
+    .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
 
 uint32_t sq_host_n_faults(const unsigned *value)
 {
@@ -221,10 +241,11 @@ uint32_t sq_host_n_faults(const unsigned *value)
 
 static void spoil(struct host *h, uint32_t way)
 {
+    const struct sq_top_room room = sq_top_room(h->value);
     uint32_t word[SQ_DESC_WORDS];
     int32_t *const at = h->word + h->work.image.descriptor / 4;
     memcpy(word, at, sizeof word);
-    spoil_descriptor(word, &h->work.image.descriptor, way, h->value[SQ_TOP_DEPTH]);
+    spoil_descriptor(word, &h->work.image.descriptor, way, &room);
     memcpy(at, word, sizeof word);
     h->work.is_refused = true;
 }
@@ -410,7 +431,7 @@ static void begin_step(struct host *h)
         break;
     case START:
         begin_access(h, true, SQ_REG_CONTROL, 1);
-        h->waited = 0;
+        h->waited = h->still = 0;
         break;
     case RUN:
         if (!h->has_irq)
@@ -542,7 +563,7 @@ static const char *clock_access(struct host *h, const struct sq_pins *p)
 
 static const char *clock_steps(struct host *h, bool irq)
 {
-    if (h->step == RUN && ++h->waited > PATIENCE)
+    if (h->step == RUN && (h->waited++, ++h->still > PATIENCE))
         return "host.no_end";
     if (h->step == RUN && h->has_irq && irq && !h->access.is_there)
         h->step = STATUS;
@@ -568,6 +589,9 @@ static const char *clock(void *env, const struct sq_pins *pins)
     const char *const memory = sq_axi_memory_clock(&h->memory, pins);
     const char *const access = clock_access(h, pins);
     const char *const steps = clock_steps(h, pins->status[0]);
+    if ((pins->reply_valid[0] && pins->reply_ready[0]) ||
+        (pins->ask_valid[2] && pins->ask_ready[2]))
+        h->still = 0;
     h->b_ready = pause(h) < 3;
     h->r_ready = pause(h) < 3;
     return memory ? memory : access ? access : steps;

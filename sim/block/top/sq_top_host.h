@@ -29,7 +29,7 @@ enum sq_host_what {
 };
 // Layers of FAULTS and of REFUSED.
 uint32_t sq_host_n_faults(const unsigned *value);
-enum { SQ_HOST_N_REFUSED = 2 * 16 };
+enum { SQ_HOST_N_REFUSED = 2 * 19 };
 
 // Words of memory from address 0 on; outputs where the layer of the descriptor says, in want.
 struct sq_top_given {

@@ -14,6 +14,11 @@ unsigned sq_top_out_bits(const unsigned *v)
     return bits[v[SQ_TOP_OUT_KIND]];
 }
 
+struct sq_top_room sq_top_room(const unsigned *v)
+{
+    return (struct sq_top_room){v[SQ_TOP_DEPTH], v[SQ_TOP_SUM_TILES], v[SQ_TOP_DATA_W] / 8};
+}
+
 struct sq_output_config sq_top_output(const unsigned *v)
 {
     const unsigned stage[SQ_OUTPUT_PARAMS] = {
@@ -75,38 +80,53 @@ static int32_t bits_of(float x)
     return bits;
 }
 
-// [n tiles][beats][lines of a tile][bank] from [lines][k].
-static void put_codes(const unsigned *v, uint32_t tiles, uint32_t beats, unsigned lines,
+// Which beat of its region group `group` of a tile begins at, where a group has `len` of them.
+static uint32_t place_of(const struct sq_top_layer *l, unsigned axis, uint32_t tile, uint32_t group,
+                         uint32_t len)
+{
+    const uint32_t first = tile - tile % l->block[axis], left = l->tiles[axis] - first;
+    const uint32_t n = left < l->block[axis] ? left : l->block[axis]; // tiles of the block
+    const uint32_t chunk = group - group % l->chunk, rest = l->groups - chunk;
+    const uint32_t groups = rest < l->chunk ? rest : l->chunk;
+    return (first * l->groups + n * chunk + tile % l->block[axis] * groups + group % l->chunk) *
+           len;
+}
+
+// [lines][k] codes, beat after beat [lines of a tile][bank].
+static void put_codes(const unsigned *v, const struct sq_top_layer *l, unsigned axis,
                       unsigned width, uint32_t bus_bits, const int8_t *code, int32_t *word)
 {
-    const unsigned bank = v[SQ_TOP_BANK_LEN];
-    for (uint32_t i = 0; i < tiles * beats; i++)
-        for (unsigned line = 0; line < lines; line++)
-            for (unsigned e = 0; e < bank; e++) {
-                const size_t at = ((size_t)(i / beats) * lines + line) * beats * bank;
-                sq_top_put_bits(word + (size_t)i * bus_bits / 32, (line * bank + e) * width, width,
-                                code[at + i % beats * bank + e]);
-            }
+    const unsigned bank = v[SQ_TOP_BANK_LEN], lines = v[axis == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
+    const uint32_t beats = l->groups * l->beats;
+    for (uint32_t i = 0; i < l->tiles[axis] * beats; i++) {
+        const uint32_t tile = i / beats, beat = i % beats;
+        const size_t place = place_of(l, axis, tile, beat / l->beats, l->beats) + beat % l->beats;
+        for (unsigned j = 0; j < lines * bank; j++) {
+            const size_t line = (size_t)tile * lines + j / bank;
+            sq_top_put_bits(word + place * bus_bits / 32, j * width, width,
+                            code[line * beats * bank + beat * bank + j % bank]);
+        }
+    }
 }
 
 void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
                         const struct sq_top_operands *x, enum sq_top_part part, int32_t *word)
 {
     const uint32_t bus_bits = sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W];
-    const uint32_t tile = l->beats * l->groups, n = sq_top_beats(l, part);
+    const uint32_t n = sq_top_beats(l, part);
     const unsigned rows = v[SQ_TOP_ROWS], cols = v[SQ_TOP_COLS];
     if (part == SQ_TOP_ACT)
-        put_codes(v, l->tiles[ROWS], tile, rows, v[SQ_TOP_ACT_W], bus_bits, x->act, word);
+        put_codes(v, l, ROWS, v[SQ_TOP_ACT_W], bus_bits, x->act, word);
     else if (part == SQ_TOP_WEIGHT)
-        put_codes(v, l->tiles[COLS], tile, cols, v[SQ_TOP_WEIGHT_W], bus_bits, x->weight, word);
+        put_codes(v, l, COLS, v[SQ_TOP_WEIGHT_W], bus_bits, x->weight, word);
     else if (part == SQ_TOP_ROW_SCALE)
         for (uint32_t i = 0; i < n * rows; i++)
             word[i / rows * (bus_bits / 32) + i % rows] = bits_of(x->row_scale[i]);
     else
         for (uint32_t i = 0; i < n * cols; i++) {
-            const uint32_t beat = i / cols, c = beat / l->groups * cols + i % cols;
-            word[beat * (bus_bits / 32) + i % cols] =
-                bits_of(x->col_scale[c * l->groups + beat % l->groups]);
+            const uint32_t tile = i / cols / l->groups, group = i / cols % l->groups;
+            word[place_of(l, COLS, tile, group, 1) * (bus_bits / 32) + i % cols] =
+                bits_of(x->col_scale[(tile * cols + i % cols) * l->groups + group]);
         }
 }
 
@@ -171,8 +191,9 @@ uint32_t sq_top_golden(const unsigned *v, const struct sq_top_layer *l,
     struct golden g = {.v = v, .l = l, .x = x, .c = sq_top_output(v)};
     const size_t k = (size_t)l->beats * l->groups * v[SQ_TOP_BANK_LEN];
     struct sq_block_walk w;
-    for (sq_block_walk_start(&w, l->tiles, l->block, l->cols_outer); w.is_active;
-         sq_block_walk_next(&w)) {
+    for (sq_block_walk_start(&w, l); w.is_active; sq_block_walk_next(&w)) {
+        if (!sq_block_walk_is_last(&w))
+            continue;
         const uint32_t rows = sq_block_walk_tiles(&w, ROWS), cols = sq_block_walk_tiles(&w, COLS);
         for (uint32_t i = 0; i < rows * cols; i++, word += sq_top_bits(v, SQ_TOP_STORE) / 32)
             golden_tile(&g, w.done[ROWS] + i / cols, w.done[COLS] + i % cols, word);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies in memory for a layer on sq_top: operands as its DMA reads them, outputs as it writes them.
 //
-//   act        for each tile of rows, beat after beat along K: [rows of a tile][bank] codes
-//   weight     the same for each tile of columns
+//   act        for each block of rows, for each chunk of K, for each tile of the block, beat after beat along
+//              K: [rows of a tile][bank] codes; with one chunk simply tile after tile
+//   weight     the same for columns
 //   row_scale  a beat for each tile of rows: [rows] binary32
-//   col_scale  for each tile of columns, group after group: [cols] binary32
+//   col_scale  for blocks, chunks and tiles of columns as above, group after group: [cols] binary32
 //   out        tile after tile in the order in which they are computed: [rows][cols] outputs
 // Code and output 0 lie in the low bits; a beat of an operand is padded to whole beats of the bus.
 #ifndef SQ_TOP_IMAGE_H
@@ -26,6 +27,7 @@ enum {
     SQ_TOP_OUT_KIND,
     SQ_TOP_PORT_LEN,
     SQ_TOP_DEPTH,
+    SQ_TOP_SUM_TILES,
     SQ_TOP_MAX_BURST,
     SQ_TOP_OUTSTANDING,
     SQ_TOP_QUIET,
@@ -35,6 +37,7 @@ enum {
 enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 16, SQ_TOP_DEPTH_MAX = 512 };
 
 unsigned sq_top_out_bits(const unsigned *value);
+struct sq_top_room sq_top_room(const unsigned *value);
 struct sq_output_config sq_top_output(const unsigned *value);
 // Bits of a beat of an operand; of a tile of outputs.
 uint32_t sq_top_bits(const unsigned *value, enum sq_top_part part);

@@ -7,10 +7,10 @@
 #include "models/sq_array.h"
 #include "sim/block/sq_engine.h"
 
-enum { AR, AW, W, LITE_B, LITE_R };         // asks
-enum { R, B, LITE_AW, LITE_W, LITE_AR };    // replies
-enum { JOB, PLAIN, CODED, SCALE, STREAMS }; // of the engine
-enum { ROW, COL, BEAT };                    // counters of a buffer
+enum { AR, AW, W, LITE_B, LITE_R };      // asks
+enum { R, B, LITE_AW, LITE_W, LITE_AR }; // replies
+enum { JOB, PLAIN, CODED, SCALE };       // of the engine
+enum { ROW, COL, BEAT };                 // counters of a buffer
 
 // ---- words put together -----------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
                           const struct sq_dma_beat *in, bool out_ready)
 {
     const bool is_row = part <= SQ_TOP_ROW_SCALE, is_scale = part & 1;
-    const uint32_t beats = is_scale ? s->layer.groups : s->layer.groups * s->layer.beats;
+    const uint32_t beats = is_scale ? s->of.groups : s->of.groups * s->layer.beats;
     const uint32_t n[3] = {s->of.tiles[0], s->of.tiles[1], beats};
     const uint32_t step = part == SQ_TOP_ROW_SCALE ? 1 : beats;
     const uint32_t stride[3] = {is_row ? step : 0, is_row ? 0 : step, part != SQ_TOP_ROW_SCALE};
@@ -87,8 +87,8 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
     const bool takes = s->pending[part] && sq_operand_buffer_takes_job(&o->buffer);
     read_place(o, o->buffer.ahead > 0 && out_ready);
     fill_place(o);
-    sq_operand_buffer_clock(&o->buffer, s->pending[part] ? n[0] * n[1] * n[2] : 0,
-                            s->of.keep[!is_row], offers_last, out_ready);
+    sq_operand_buffer_clock(&o->buffer, s->pending[part] ? n[0] * n[1] * n[2] : 0, s->of.keep[part],
+                            offers_last, out_ready);
     widen_clock(&o->widen, in ? in->word : NULL, in && in->poison, in && in->last, has_room);
     if (!takes)
         return;
@@ -132,22 +132,37 @@ static void add_beat(struct sq_top_sim *s)
     }
 }
 
+static void add_job(struct sq_top_engine *e, const struct sq_offer *job)
+{
+    assert(e->n_jobs < 4);
+    e->job[e->n_jobs++] =
+        (struct sq_top_engine_job){job->job.groups, job->job.group_banks, job->carry, job->keep};
+}
+
 static void add_scale(struct sq_top_sim *s)
 {
     struct sq_top_engine *const e = &s->engine;
-    assert(e->n_scales < SQ_TOP_GROUPS_AHEAD);
-    int32_t *const scale = e->scale[e->n_scales++];
-    memset(scale, 0, sizeof *e->scale);
-    e->scaled = e->scaled + 1 == s->sequencer.layer.groups ? 0 : e->scaled + 1;
-    scale[0] = e->scaled == 0;
-    memcpy(scale + 1, s->operand[SQ_TOP_COL_SCALE].out[0].word, e->c.cols * sizeof *scale);
-    memcpy(scale + 1 + 2 * e->c.cols, s->operand[SQ_TOP_ROW_SCALE].out[0].word,
-           e->c.rows * sizeof *scale);
+    assert(e->n_scales < SQ_TOP_GROUPS_AHEAD && e->n_jobs > 0);
+    const struct sq_top_engine_job *const job = &e->job[0];
+    struct sq_top_scales *const to = &e->scale[e->n_scales++];
+    const uint32_t group = e->scaled++ % job->groups;
+    const bool is_last = group + 1 == job->groups;
+    *to = (struct sq_top_scales){.beat = {is_last},
+                                 .carries = job->carries && group == 0,
+                                 .keeps = job->keeps && is_last,
+                                 .ends_job = e->scaled == job->tiles * job->groups};
+    memcpy(to->beat + 1, s->operand[SQ_TOP_COL_SCALE].out[0].word, e->c.cols * sizeof *to->beat);
+    memcpy(to->beat + 1 + 2 * e->c.cols, s->operand[SQ_TOP_ROW_SCALE].out[0].word,
+           e->c.rows * sizeof *to->beat);
+    if (!to->ends_job)
+        return;
+    e->scaled = 0;
+    memmove(e->job, e->job + 1, --e->n_jobs * sizeof *e->job);
 }
 
 static uint32_t errors_of(const struct sq_top_engine *e)
 {
-    const int32_t *const scale = e->scale[0];
+    const int32_t *const scale = e->scale[0].beat;
     bool is_wrong = false;
     for (unsigned c = 0; c < e->c.cols; c++)
         is_wrong = is_wrong || !sq_engine_is_scale(scale[1 + c]);
@@ -157,33 +172,53 @@ static uint32_t errors_of(const struct sq_top_engine *e)
                                                              << SQ_SCALED_ERROR_CODE;
 }
 
-static void end_tile(struct sq_top_engine *e)
+static void put_outputs(struct sq_top_engine *e)
 {
     int32_t y[SQ_TOP_PES_MAX];
     const uint32_t len = e->c.port_len, n = e->c.rows * e->c.cols / len;
-    (void)sq_output_end(&e->c, e->scale[0], e->y, y);
-    e->tiles[0]--;
+    (void)sq_output_end(&e->c, e->scale[0].beat, e->y, y);
     for (uint32_t w = 0; w < n; w++) {
         assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
         struct sq_top_output_word *const word = &e->word[e->n_words++];
         memcpy(word->y, y + w * len, len * sizeof *y);
-        word->last = e->tiles[0] == 0 && w + 1 == n;
-        word->errors = word->last ? e->errors : 0;
+        word->errors = e->scale[0].ends_job && w + 1 == n ? e->errors : 0;
     }
-    if (e->tiles[0] > 0)
-        return;
-    e->errors = 0;
-    e->n_jobs--;
-    memmove(e->tiles, e->tiles + 1, e->n_jobs * sizeof *e->tiles);
+}
+
+static void keep_sums(struct sq_top_engine *e)
+{
+    const uint32_t n = e->c.rows * e->c.cols / e->c.lanes;
+    assert(e->n_kept < 2 * SQ_TOP_SUMS_MAX);
+    memcpy(e->kept[e->n_kept++], e->y, sizeof e->y);
+    memset(e->y, 0, sizeof e->y);
+    for (uint32_t i = 0; i < n; i++) {
+        assert(e->n_keeps < SQ_TOP_OUTPUTS_AHEAD);
+        const bool is_last = e->scale[0].ends_job && i + 1 == n;
+        e->keep[e->n_keeps++] = (struct sq_top_keep){is_last ? e->errors : 0, is_last};
+    }
+}
+
+static void take_sums(struct sq_top_engine *e)
+{
+    assert(e->n_kept > 0);
+    memcpy(e->y, e->kept[0], sizeof e->y);
+    memmove(e->kept, e->kept + 1, --e->n_kept * sizeof *e->kept);
 }
 
 // A group whose sums and scales have come.
 static void combine(struct sq_top_engine *e)
 {
+    const struct sq_top_scales *const scale = &e->scale[0];
     e->errors |= errors_of(e);
-    sq_output_add(&e->c, e->sums[0].p, e->sums[0].p, e->scale[0], e->y);
-    if (e->scale[0][0])
-        end_tile(e);
+    if (scale->carries)
+        take_sums(e);
+    sq_output_add(&e->c, e->sums[0].p, e->sums[0].p, scale->beat, e->y);
+    if (scale->keeps)
+        keep_sums(e);
+    else if (scale->beat[0])
+        put_outputs(e);
+    if (scale->ends_job)
+        e->errors = 0;
     e->n_sums--;
     e->n_scales--;
     memmove(e->sums, e->sums + 1, (SQ_TOP_GROUPS_AHEAD - 1) * sizeof *e->sums);
@@ -211,11 +246,13 @@ void sq_top_init(const unsigned *v, void *state)
         widen_init(&s->operand[i].widen, v[SQ_TOP_DATA_W], bus_beats[i]);
     }
     assert(v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] <= SQ_TOP_PES_MAX);
+    assert(v[SQ_TOP_SUM_TILES] <= SQ_TOP_SUMS_MAX);
     assert(v[SQ_TOP_DEPTH] <= SQ_TOP_DEPTH_MAX && v[SQ_TOP_MAX_BURST] <= SQ_TOP_STORE_MAX);
     widen_init(&s->widen, word_w, v[SQ_TOP_DATA_W] / word_w);
     sq_dma_init(&s->dma, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_MAX_BURST], v[SQ_TOP_OUTSTANDING],
                 v[SQ_TOP_QUIET]);
-    sq_sequencer_init(&s->sequencer, v[SQ_TOP_DATA_W] / 8, v[SQ_TOP_DEPTH], bus_beats);
+    const struct sq_top_room room = sq_top_room(v);
+    sq_sequencer_init(&s->sequencer, &room, bus_beats);
     s->engine.c = sq_top_output(v);
     const unsigned engine[SQ_PARAMS_MAX] = {v[SQ_TOP_ROWS],
                                             v[SQ_TOP_COLS],
@@ -243,7 +280,7 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
     reg[SQ_REG_ARRAY / 4] = v[SQ_TOP_BANK_LEN] << 16 | v[SQ_TOP_COLS] << 8 | v[SQ_TOP_ROWS];
     reg[SQ_REG_CODES / 4] = v[SQ_TOP_OUT_KIND] << 16 | v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
-    reg[SQ_REG_BUFFER / 4] = v[SQ_TOP_DEPTH];
+    reg[SQ_REG_BUFFER / 4] = v[SQ_TOP_SUM_TILES] << 16 | v[SQ_TOP_DEPTH];
     reg[SQ_REG_BUS / 4] = v[SQ_TOP_DATA_W] / 8;
 }
 
@@ -277,9 +314,9 @@ void sq_top_ask(const void *state, struct sq_pins *pins)
 struct wires {
     const struct sq_dma_beat *load; // NULL: none
     bool load_ready, valid[SQ_TOP_OPERANDS], ready[SQ_TOP_OPERANDS];
-    struct sq_offer engine[STREAMS];
+    struct sq_offer engine[SQ_STREAMS_MAX];
     struct sq_handshake shake;
-    bool scale_fires, y_ready, wide_ready;
+    bool scale_fires, y_ready, wide_ready, keeps;
 };
 
 static void find_wires(const struct sq_top_sim *s, struct wires *w)
@@ -293,14 +330,18 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
         w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
     w->engine[JOB].valid = q->pending[SQ_TOP_ENGINE];
     w->engine[JOB].n = q->layer.beats;
-    w->engine[JOB].job.group_banks = q->layer.groups;
+    w->engine[JOB].job.group_banks = q->of.groups;
     w->engine[JOB].job.groups = q->of.tiles[0] * q->of.tiles[1];
+    w->engine[JOB].carry = !q->of.is_first;
+    w->engine[JOB].keep = !q->of.is_last;
+    w->engine[SQ_ENGINE_CARRY].valid = sq_operand_buffer_offers(&s->sums);
     w->engine[PLAIN].valid = w->valid[SQ_TOP_ACT];
     w->engine[CODED].valid = w->valid[SQ_TOP_WEIGHT];
     w->engine[SCALE].valid = w->valid[SQ_TOP_ROW_SCALE] && w->valid[SQ_TOP_COL_SCALE];
     w->wide_ready = s->n_store < room;
     w->y_ready = widen_takes(&s->widen, w->wide_ready);
     sq_engine_array_block.timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
+    w->keeps = sq_engine_array_keeps(s->engine.time);
     w->scale_fires = w->engine[SCALE].valid && w->shake.in_ready[SCALE];
     w->ready[SQ_TOP_ACT] = w->shake.in_ready[PLAIN];
     w->ready[SQ_TOP_WEIGHT] = w->shake.in_ready[CODED];
@@ -337,6 +378,8 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
         in->operand |= w->valid[i] && w->ready[i] && s->operand[i].out[0].poison;
     if (w->shake.out_valid && w->y_ready)
         in->engine = s->engine.word[0].errors;
+    if (w->keeps)
+        in->engine |= s->engine.keep[0].errors;
 }
 
 // Values through the engine, and its edge.
@@ -347,13 +390,25 @@ static void clock_engine(struct sq_top_sim *s, const struct wires *w)
         add_beat(s);
     if (w->scale_fires)
         add_scale(s);
-    if (w->engine[JOB].valid && w->shake.in_ready[JOB]) {
-        assert(e->n_jobs < 4);
-        e->tiles[e->n_jobs++] = w->engine[JOB].job.groups;
-    }
+    if (w->engine[JOB].valid && w->shake.in_ready[JOB])
+        add_job(e, &w->engine[JOB]);
     while (e->n_sums > 0 && e->n_scales > 0)
         combine(e);
     sq_engine_array_block.timing->clock(e->time, w->engine, w->y_ready);
+}
+
+// Sums between chunks: the buffer's time; the values go along in engine.kept.
+static void clock_sums(struct sq_top_sim *s, const struct wires *w)
+{
+    struct sq_top_engine *const e = &s->engine;
+    const struct sq_top_job *const of = &s->sequencer.of;
+    const uint32_t slots = e->c.rows * e->c.cols / e->c.lanes;
+    const uint32_t places = of->tiles[0] * of->tiles[1] * slots;
+    assert(!w->keeps || (e->n_keeps > 0 && sq_operand_buffer_has_room(&s->sums)));
+    sq_operand_buffer_clock(&s->sums, s->sequencer.pending[SQ_TOP_SUMS] ? places : 0, false,
+                            w->keeps && e->keep[0].last, w->shake.in_ready[SQ_ENGINE_CARRY]);
+    if (w->keeps)
+        memmove(e->keep, e->keep + 1, --e->n_keeps * sizeof *e->keep);
 }
 
 // A word of outputs as the port has it.
@@ -411,9 +466,11 @@ void sq_top_clock(void *state, const struct sq_offer *unused, bool out_ready)
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         in.job_ready[i] = sq_operand_buffer_takes_job(&s->operand[i].buffer);
     in.job_ready[SQ_TOP_ENGINE] = w.shake.in_ready[JOB];
+    in.job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&s->sums);
 
     // Whoever reads the state of another one goes first.
     const struct sq_dma_beat load = w.load ? *w.load : (struct sq_dma_beat){.last = false};
+    clock_sums(s, &w);
     clock_engine(s, &w);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         operand_clock(&s->operand[i], &s->sequencer, i,

@@ -31,7 +31,12 @@ struct sq_operand_sim {
     uint32_t n[3], at[3], stride[3];              // of the job: rows, columns, beats
 };
 
-enum { SQ_TOP_GROUPS_AHEAD = 16, SQ_TOP_OUTPUTS_AHEAD = 1024, SQ_TOP_ENGINE_NBYTES = 4096 };
+enum {
+    SQ_TOP_GROUPS_AHEAD = 16,
+    SQ_TOP_OUTPUTS_AHEAD = 1024,
+    SQ_TOP_SUMS_MAX = 64, // tiles of a half
+    SQ_TOP_ENGINE_NBYTES = 4096
+};
 
 // What the engine computes; when, its own model says.
 struct sq_top_engine {
@@ -42,16 +47,31 @@ struct sq_top_engine {
         int32_t p[SQ_TOP_PES_MAX];
         bool has_illegal;
     } sums[SQ_TOP_GROUPS_AHEAD];
-    int32_t scale[SQ_TOP_GROUPS_AHEAD][1 + 4 * SQ_TOP_PES_MAX];
-    uint32_t n_sums, n_scales, beats, groups, scaled; // begun, come; of the group, tile at hand
+    struct sq_top_scales {
+        int32_t beat[1 + 4 * SQ_TOP_PES_MAX]; // as sq_output has it: last of its tile
+        bool carries, keeps, ends_job;        // begins with sums, leaves as sums
+    } scale[SQ_TOP_GROUPS_AHEAD];
+    uint32_t n_sums, n_scales, beats; // come; of the group at hand
+    // Jobs whose scales have not all come, and groups of the first that have.
+    struct sq_top_engine_job {
+        uint32_t tiles, groups;
+        bool carries, keeps;
+    } job[4];
+    uint32_t n_jobs, scaled;
     float y[SQ_TOP_PES_MAX];
-    uint32_t tiles[4], n_jobs, errors; // left of the jobs inside; of the first of them
+    float kept[2 * SQ_TOP_SUMS_MAX][SQ_TOP_PES_MAX]; // tiles between chunks, the oldest first
+    uint32_t n_kept;
+    uint32_t errors; // of the job up to here
     struct sq_top_output_word {
         int32_t y[SQ_TOP_PES_MAX];
         uint32_t errors; // with the last word of a job
-        bool last;
     } word[SQ_TOP_OUTPUTS_AHEAD];
     uint32_t n_words;
+    struct sq_top_keep {
+        uint32_t errors; // the same of beats of sums
+        bool last;
+    } keep[SQ_TOP_OUTPUTS_AHEAD];
+    uint32_t n_keeps;
 };
 
 enum { SQ_TOP_STORE_MAX = 256 }; // sq_fifo in front of the DMA
@@ -64,7 +84,8 @@ struct sq_top_sim {
     struct sq_dma_sim dma;
     struct sq_operand_sim operand[SQ_TOP_OPERANDS];
     struct sq_top_engine engine;
-    struct sq_widen_sim widen; // outputs to beats
+    struct sq_operand_buffer_sim sums; // when; what is in engine.kept
+    struct sq_widen_sim widen;         // outputs to beats
     int32_t store[SQ_TOP_STORE_MAX][SQ_TOP_WORDS_MAX];
     uint32_t n_store;
 };
