@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What sq_act_quant must deliver for one bank of activations in INT8 codes (SPEC C.1, SEL_SRC =
-// INT8): the mask of its largest magnitudes, the high codes, and the others requantised to low codes.
+// INT8): the mask of its largest magnitudes, the high codes, and the others requantised to low
+// codes.
 #ifndef SQ_ACT_QUANT_H
 #define SQ_ACT_QUANT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of the cycle model of sq_array_stored, and what the array waits for in a cycle. Tests need
-// both, because SPEC C.4 says when it waits.
+// The state of the cycle model of sq_array_stored, and what the array waits for in a cycle. Tests
+// need both, because SPEC C.4 says when it waits.
 #ifndef SQ_ARRAY_STORED_BLOCK_H
 #define SQ_ARRAY_STORED_BLOCK_H
 

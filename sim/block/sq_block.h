@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An RTL block, described by one table: its ports and parameters, its random inputs, what it computes
-// and in which cycle, and which rows of `sqsim area` it has. Everything that runs blocks (sim/cosim,
-// sqsim cosim, sqsim area) goes over these tables. To add a block, write its table in sq_NAME_block.c
-// and add a line to sq_block.c.
+// An RTL block, described by one table: its ports and parameters, its random inputs, what it
+// computes and in which cycle, and which rows of `sqsim area` it has. Everything that runs blocks
+// (sim/cosim, sqsim cosim, sqsim area) goes over these tables. To add a block, write its table in
+// sq_NAME_block.c and add a line to sq_block.c.
 //
 // A beat is an array of 32-bit integers, its fields one after the other; a field is `count`
 // elements of `width` bits each. Input comes in groups: what comes between two resets of the
@@ -123,8 +123,9 @@ struct sq_handshake {
     bool in_ready[SQ_STREAMS_MAX], out_valid;
 };
 
-// The cycle model, in two calls per cycle: comb gives the handshake outputs, then clock is the rising
-// edge with the same inputs. The state is plain data of `nbytes`, zeroed before the block's init.
+// The cycle model, in two calls per cycle: comb gives the handshake outputs, then clock is the
+// rising edge with the same inputs. The state is plain data of `nbytes`, zeroed before the block's
+// init.
 struct sq_timing {
     size_t nbytes;
     void (*comb)(const void *state, const struct sq_offer *in, bool out_ready,
@@ -162,15 +163,16 @@ struct sq_block {
     void (*ports)(const unsigned *value, struct sq_ports *ports);
 
     // Random input, by one of three functions: draw_beat fills one beat of a group of one beat (or,
-    // with has_last, of several); draw_group fills a group, whose records and len are zero before, and
-    // sets len[0] >= 1; draw_case fills a whole case (sq_case.h).
+    // with has_last, of several); draw_group fills a group, whose records and len are zero before,
+    // and sets len[0] >= 1; draw_case fills a whole case (sq_case.h).
     void (*draw_beat)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
                       uint64_t number, int32_t *beat);
     void (*draw_group)(const unsigned *value, struct sq_rng *rng, enum sq_stimulus kind,
                        uint64_t number, int32_t *record, uint32_t *len);
     enum sq_status (*draw_case)(struct sq_case *c, struct sq_rng *rng, struct sq_error *err);
-    // For a block with draw_case: *c, zero but for block, point and seed, gets n_groups groups of legal
-    // operands, each value equally likely, without stalls. NULL: draw_case is the only source.
+    // For a block with draw_case: *c, zero but for block, point and seed, gets n_groups groups of
+    // legal operands, each value equally likely, without stalls. NULL: draw_case is the only
+    // source.
     enum sq_status (*draw_uniform)(struct sq_case *c, size_t n_groups, struct sq_rng *rng,
                                    struct sq_error *err);
     // Cases that every campaign begins with, whatever its seed: the ends of ranges that random ones
@@ -181,11 +183,11 @@ struct sq_block {
                                     struct sq_error *err);
     // The largest |sum| that output field f must hold (SQ_K_MAX), 0: it is no sum. NULL: none is.
     int64_t (*limit)(const unsigned *value, size_t f);
-    // Makes a group smaller in place, in the way number `way` = 0, 1, ...; false where this way does
-    // not apply. NULL: groups stay whole.
+    // Makes a group smaller in place, in the way number `way` = 0, 1, ...; false where this way
+    // does not apply. NULL: groups stay whole.
     bool (*cut)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
-    // The same for a group that repeats its beats (wrap): it changes numbers and lengths, and leaves
-    // the beats alone. NULL: such groups stay whole.
+    // The same for a group that repeats its beats (wrap): it changes numbers and lengths, and
+    // leaves the beats alone. NULL: such groups stay whole.
     bool (*cut_wrapped)(const unsigned *value, unsigned way, int32_t *record, uint32_t *len);
 
     // Output beats of a group, zero before: from in->from on, at most `outputs` of sq_ports.
@@ -199,8 +201,8 @@ struct sq_block {
     const struct sq_env *env;
     void (*ask)(const void *state, struct sq_pins *pins);
     void (*init)(const unsigned *value, void *state); // a zeroed state
-    // Picks from a beat what the cycle model needs to know of it; the caller sets `valid`. NULL: the
-    // cycle model needs no more than has_last.
+    // Picks from a beat what the cycle model needs to know of it; the caller sets `valid`. NULL:
+    // the cycle model needs no more than has_last.
     void (*offer)(const unsigned *value, unsigned stream, const int32_t *record,
                   struct sq_offer *offer);
 

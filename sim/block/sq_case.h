@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A case is what goes into a block in one run: groups of beats (sq_block.h), and how each stream
-// stalls (sq_stream.h). It is drawn here at random, by number and seed, or filled by a caller who has
-// operands.
+// stalls (sq_stream.h). It is drawn here at random, by number and seed, or filled by a caller who
+// has operands.
 #ifndef SQ_CASE_H
 #define SQ_CASE_H
 
@@ -35,8 +35,8 @@ struct sq_case {
 enum sq_status sq_case_alloc(struct sq_case *c, struct sq_error *err);
 void sq_case_free(struct sq_case *c);
 
-// Appends the groups of `more` to *c. Both are of the same block and point, and neither repeats beats
-// (wrap). SQ_ERR_MEMORY.
+// Appends the groups of `more` to *c. Both are of the same block and point, and neither repeats
+// beats (wrap). SQ_ERR_MEMORY.
 enum sq_status sq_case_append(struct sq_case *c, const struct sq_case *more, struct sq_error *err);
 
 // Stalls of all streams, and resets at two moments, for a case that has free streams. Every group

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cycle model of sq_core_act: the models of its parts side by side. It computes times and no values.
+// Cycle model of sq_core_act: the models of its parts side by side. It computes times and no
+// values.
 //
 //   activations -> mask unit -> 3 stages (sq_requant) -> store of low codes  -> steps -> core
 //                                                     -> store of high codes -> steps -> core

@@ -48,8 +48,8 @@ struct sq_unit_job {
     uint32_t scan;          // array: cycles; 0: nothing to be found
 };
 
-// One tile of columns: its beats, >= 1, and how many of them only its fullest column needs. For each
-// tile of rows, the tiles of columns take the entries of the list in turn, from its beginning.
+// One tile of columns: its beats, >= 1, and how many of them only its fullest column needs. For
+// each tile of rows, the tiles of columns take the entries of the list in turn, from its beginning.
 struct sq_tile_work {
     uint32_t beats, idle;
 };
@@ -67,8 +67,8 @@ struct sq_unit_stats {
 struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct sq_unit_job *job,
                                       const struct sq_tile_list *list);
 
-// The same result in every counter, faster: when the state of the block comes back to an earlier one,
-// whole periods are skipped.
+// The same result in every counter, faster: when the state of the block comes back to an earlier
+// one, whole periods are skipped.
 struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct sq_unit_job *job,
                                       const struct sq_tile_list *list);
 
@@ -87,7 +87,8 @@ struct sq_unit_memo {
 struct sq_unit_stats sq_unit_run(const struct sq_unit *unit, const struct sq_unit_job *job,
                                  const struct sq_tile_list *list, struct sq_unit_memo *memo);
 
-// Bounds: no job takes less than its slowest part alone, none more than all parts one after the other.
+// Bounds: no job takes less than its slowest part alone, none more than all parts one after the
+// other.
 uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job,
                        const struct sq_tile_list *list);
 uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all bridges between C and a class of Verilator share: ports of any width as arrays of 32-bit
-// words, reset, clock, trace, and failed assertions. By itself Verilator prints such an assertion and
-// stops the program; the bridge reports it to the caller instead (sq_rtl.h).
+// words, reset, clock, trace, and failed assertions. By itself Verilator prints such an assertion
+// and stops the program; the bridge reports it to the caller instead (sq_rtl.h).
 #ifndef SQ_BRIDGE_H
 #define SQ_BRIDGE_H
 

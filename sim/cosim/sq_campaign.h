@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A co-simulation campaign: many cases over the points (sets of parameter values) of one block. Each
-// point runs its cases 0, 1, ...; if the number of cases is no multiple of that of points, the first
-// points run one more. Point, number and seed determine a case completely (sq_case.h), so a campaign
-// gives the same result with any number of threads.
+// A co-simulation campaign: many cases over the points (sets of parameter values) of one block.
+// Each point runs its cases 0, 1, ...; if the number of cases is no multiple of that of points, the
+// first points run one more. Point, number and seed determine a case completely (sq_case.h), so a
+// campaign gives the same result with any number of threads.
 #ifndef SQ_CAMPAIGN_H
 #define SQ_CAMPAIGN_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The environment of a block (sim/block/sq_env.h) during a run in lock step: one object, which model
-// and RTL see alike and both send requests to. For a block without an environment every function does
-// nothing.
+// The environment of a block (sim/block/sq_env.h) during a run in lock step: one object, which
+// model and RTL see alike and both send requests to. For a block without an environment every
+// function does nothing.
 #ifndef SQ_ENV_RUN_H
 #define SQ_ENV_RUN_H
 

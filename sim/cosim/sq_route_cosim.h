@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one route of a product (sq_route.h) through cycle model and RTL. The operands of the product go
-// into the block in place of random ones, with stalls and resets (sq_case_disturb) or without. The
-// block's golden model must give the product's integers, and the RTL is compared with golden and cycle
-// model in lock step.
+// Runs one route of a product (sq_route.h) through cycle model and RTL. The operands of the product
+// go into the block in place of random ones, with stalls and resets (sq_case_disturb) or without.
+// The block's golden model must give the product's integers, and the RTL is compared with golden
+// and cycle model in lock step.
 #ifndef SQ_ROUTE_COSIM_H
 #define SQ_ROUTE_COSIM_H
 

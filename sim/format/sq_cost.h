@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A format as a machine sees it: the unit of hardware that multiplies it, the jobs that this unit
 // gets for tiles of operands, and the bytes that move. Each format says so in its
-// sq_<name>_format.c. The time of a job comes from the cycle model of the unit (sim/block/sq_unit.h).
+// sq_<name>_format.c. The time of a job comes from the cycle model of the unit
+// (sim/block/sq_unit.h).
 //
 // SQ on weights runs on both paths of the core, with L and H as the machine has them. All others
 // get the bit products of all low and high multipliers of a PE, re-partitioned without loss for
@@ -28,8 +29,8 @@
 //
 // How many groups, outliers or active columns a tile has depends on weights and activations. Where
 // only shapes are known these numbers are random: binomial, a tile at a time, by a fixed seed
-// (sq_cost_law). The index unit of SpQt also goes ahead of everything: nothing can be fetched before
-// the columns of the first tile are known (G.8, C_idx).
+// (sq_cost_law). The index unit of SpQt also goes ahead of everything: nothing can be fetched
+// before the columns of the first tile are known (G.8, C_idx).
 //
 // Decoders of gqsa and spqr stand between buffer and array, those of SpQt between DRAM and buffer:
 // headers of superblocks take the time of their own bytes on the DRAM, a job waits for one
@@ -107,16 +108,16 @@ bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint6
                   uint64_t elements, uint64_t seed, uint32_t n, struct sq_tile_work *tile,
                   double *kept);
 // The real work of an encoded layer, in place of random work: how many groups or outliers each row
-// of weights has, in pieces of K. Of formats in which tokens decide (active columns), a row is a tile
-// of tokens, and it counts what any token of the tile needs.
+// of weights has, in pieces of K. Of formats in which tokens decide (active columns), a row is a
+// tile of tokens, and it counts what any token of the tile needs.
 struct sq_own {
     size_t n, n_pieces;
     unsigned piece;   // elements
     uint32_t *before; // [n][n_pieces + 1]: number in the first 0, 1, ... pieces of a row
 };
-// sq_cost_has_own: whether the recipe has such rows; sq_cost_is_own_of_tokens: whether they are tiles
-// of tokens. sq_cost_own: the work of the tile of channels from `row` on, over `elements` of K from
-// `first` on, as sq_cost_draw gives random work.
+// sq_cost_has_own: whether the recipe has such rows; sq_cost_is_own_of_tokens: whether they are
+// tiles of tokens. sq_cost_own: the work of the tile of channels from `row` on, over `elements` of
+// K from `first` on, as sq_cost_draw gives random work.
 bool sq_cost_has_own(const struct sq_recipe *r);
 bool sq_cost_is_own_of_tokens(const struct sq_recipe *r);
 void sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,

@@ -35,13 +35,13 @@ struct sq_format_cost {
 
     // ---- time
     bool is_core; // a core alone can run it: both paths of sq_core
-    // Fills in the unit that multiplies m tokens by rows of k on the machine's core `has`. Before the
-    // call *u is an array of plain operands that gives a result at the end of every group; its span
-    // and lanes are 0.
+    // Fills in the unit that multiplies m tokens by rows of k on the machine's core `has`. Before
+    // the call *u is an array of plain operands that gives a result at the end of every group; its
+    // span and lanes are 0.
     void (*unit)(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                  uint64_t k, struct sq_cost_unit *u);
-    // The RTL modules of a PE with the lanes of *u, into *pe, which is all 0. It stays without parts
-    // if RTL has no PE of so many lanes. NULL: RTL has no PE of the format.
+    // The RTL modules of a PE with the lanes of *u, into *pe, which is all 0. It stays without
+    // parts if RTL has no PE of so many lanes. NULL: RTL has no PE of the format.
     void (*pe)(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe);
     // The random work of one tile of columns over `elements` of K (its mean if rng is NULL), and in
     // *kept the share of its products that is made. NULL: every tile is the same.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a format's table that files read (SPEC O.1): the tensors of an encoded layer and their
-// sizes, how a layer is made of them again, and the numbers of the recipe that a file must carry.
+// The part of a format's table that files read (SPEC O.1): the tensors of an encoded layer and
+// their sizes, how a layer is made of them again, and the numbers of the recipe that a file must
+// carry.
 #ifndef SQ_FORMAT_FILE_H
 #define SQ_FORMAT_FILE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a format's table that GPU models read (sim/gpu/sq_gpu_predict.h): which kind of product
-// the format is on a GPU, and which measured kernels of gpu/ belong to it.
+// The part of a format's table that GPU models read (sim/gpu/sq_gpu_predict.h): which kind of
+// product the format is on a GPU, and which measured kernels of gpu/ belong to it.
 #ifndef SQ_FORMAT_GPU_H
 #define SQ_FORMAT_GPU_H
 

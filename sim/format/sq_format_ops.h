@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a format is, from its options to its bytes and cycles: one table per format, in the room of
-// its family, sim/format/<family>/sq_<name>_format.c. Commands, evaluation, files, machines, GPUs
-// and sweeps ask the table; nothing else knows one format from another. To add a format, define its
-// table and name it in sq_formats.c (README.md has examples).
+// The table of a format, from its options to its bytes and cycles. Each format has one, in the
+// folder of its family, sim/format/<family>/sq_<name>_format.c. Commands, evaluation, files,
+// machines, GPUs and sweeps read the table; no other code knows a format by its name. To add a
+// format, define its table and name it in sq_formats.c (README.md has examples).
 //
-// The head says what everybody asks. The rest is a table for each one who asks, in a header of its
-// own.
+// This head holds what all of them need. It points to smaller tables, one for each of these
+// readers, in headers of their own.
 #ifndef SQ_FORMAT_OPS_H
 #define SQ_FORMAT_OPS_H
 
@@ -19,14 +19,14 @@
 struct sq_vectors;
 
 struct sq_format_ops {
-    const char *name; // fixed: --format, files, records, sweeps, "sp24"
-    // What the recipe's fields are called and may be (sq_format_option.h), up to a NULL name.
+    const char *name; // "sp24": of --format, files, records and sweeps; never changes
+    // Its options (sq_format_option.h), up to a NULL name.
     const struct sq_format_option *option;
-    const char *padding;      // of what beside K, for people; NULL: nothing
-    const char *uncalibrated; // the options that need no calibration; NULL: none
+    const char *padding;      // what it pads besides K, for people; NULL: nothing
+    const char *uncalibrated; // the options with which it needs no calibration; NULL: none
 
-    // After the options of `scope` were read: fields that follow from others, and refusals of
-    // combinations. Sentences begin with the option. May be NULL.
+    // Called after the options of `scope` were read: sets fields that follow from others, and
+    // refuses combinations, in sentences that begin with the option. May be NULL.
     enum sq_status (*settle)(struct sq_recipe *r, unsigned scope, const struct sq_given *given,
                              struct sq_error *err);
     // One phrase for people, of at most 95 characters; NULL: name and activation bits.
@@ -37,24 +37,24 @@ struct sq_format_ops {
     const struct sq_format_file *file;     // a format with values has one
     const struct sq_format_share *share;   // NULL: every row has the same work
     const struct sq_format_cost *cost;
-    const struct sq_format_gpu *gpu; // NULL: no kernel in gpu/ multiplies it, a GPU has no time
-                                     // for it ("not modelled")
-    // Its conformance suite, the same for the same recipe and seed; SQ_ERR_MEMORY, *v is empty then.
-    // NULL: it has none.
+    const struct sq_format_gpu *gpu; // NULL: no kernel in gpu/ multiplies it, so its time on a GPU
+                                     // is not modelled
+    // Makes its conformance suite, the same for the same recipe and seed. SQ_ERR_MEMORY, and *v is
+    // empty then. NULL: it has none.
     enum sq_status (*vectors)(const struct sq_recipe *r, uint64_t seed, struct sq_vectors *v,
                               struct sq_error *err);
     const struct sq_format_routes *routes; // to RTL blocks (sq_route.h); NULL: none
-    const void *variant;                   // what only the room of the family reads
+    const void *variant;                   // read by the files of its own folder only
 };
 
 // Every format, in the order in which commands name them; a NULL follows. The first is the default.
 extern const struct sq_format_ops *const sq_formats[];
 extern const char *const sq_format_names[];
-extern const char *const sq_core_format_names[]; // of those whose banks a core alone multiplies
+extern const char *const sq_core_format_names[]; // those that `run` can time on a core alone
 size_t sq_n_formats(void);
 // NULL where there is none of that name.
 const struct sq_format_ops *sq_format_find(const char *name);
-// The one whose layers the packed SQ-format holds (struct sq_format_packed).
+// The format whose layers are stored in the packed SQ-format (struct sq_format_packed).
 const struct sq_format_ops *sq_format_of_packed(void);
 
 #endif

@@ -13,13 +13,13 @@
 struct sq_recipe;
 struct sq_format_ops;
 
-// Who asks. Bits of a set.
+// Where an option may be given. Bits of a set.
 enum sq_scope {
-    SQ_IN_EVAL = 1,     // quantized, calibrated, multiplied
-    SQ_IN_QUANTIZE = 2, // quantized, into a file
-    SQ_IN_FILE = 4,     // weights of a file, which says their format itself
-    SQ_IN_RUN = 8,      // timed on a machine or GPU
-    SQ_IN_SWEEP = 16,   // timed and evaluated; the value comes from the axis of that name
+    SQ_IN_EVAL = 1,     // eval: layers are calibrated, encoded and multiplied
+    SQ_IN_QUANTIZE = 2, // quantize: layers are encoded into a file
+    SQ_IN_FILE = 4,     // commands that read encoded weights; the file says their format
+    SQ_IN_RUN = 8,      // run: the format is timed on a machine or GPU
+    SQ_IN_SWEEP = 16,   // sweep: timed and evaluated; the value comes from the axis of that name
 };
 
 enum sq_option_kind {
@@ -46,12 +46,12 @@ struct sq_format_option {
     const char *const *choice; // a NULL follows
     double fallback;           // the value where it is not given; SQ_FOLLOWS: from others
     size_t offset, nbytes;     // of the field in struct sq_recipe; nbytes 0: none
-    size_t flag;               // offset of a bool that says whether it is on; 0: none
-    const char *off;           // the word that says it is not; NULL: none
+    size_t flag;               // offset of a bool that is true when the option is on; 0: none
+    const char *off;           // the word that turns the option off ("none"); NULL: there is none
     const char *help;          // a phrase, without range and default
-    const char *text;          // why only these values, or none
-    const char *absent;        // what a format without it is told: "has no ..."; NULL: who has it
-    const char *by; // of one that is shown and never taken: the option that it follows from
+    const char *text;          // why it takes only these values, or none
+    const char *absent;        // what a format without it answers: "has no ..."; NULL: who has it
+    const char *by; // for one that is shown and cannot be given: the option from which it follows
 };
 
 // Where a row's value goes: a field that all recipes have, or one of the options of struct `type`.
@@ -103,15 +103,15 @@ struct sq_given {
 // The text of an option that was given, the last one; NULL: not given. `given` may be NULL.
 const char *sq_given_text(const struct sq_given *given, const char *name);
 
-extern const char *const sq_topk_choice[];    // of --topk, a field that is 0 where nobody says
-extern const char *const sq_b_codes_choice[]; // of --codes, likewise
+extern const char *const sq_topk_choice[];    // words of --topk; the field is 0 if it is not given
+extern const char *const sq_b_codes_choice[]; // words of --codes, likewise
 
 // ---- tables -------------------------------------------------------------------------------------
 
 // The option of that name that is taken (or refused) in one of the scopes; NULL: none.
 const struct sq_format_option *sq_option_find(const struct sq_format_ops *f, unsigned scope,
                                               const char *name);
-// Whether a number is a value of it.
+// Whether the option may have this value.
 bool sq_option_accepts(const struct sq_format_option *o, double value);
 void sq_option_put(const struct sq_format_option *o, double value, struct sq_recipe *r);
 double sq_option_get(const struct sq_format_option *o, const struct sq_recipe *r);
@@ -122,13 +122,14 @@ void sq_option_word(const struct sq_format_option *o, double value, char *text, 
 
 // ---- recipes ------------------------------------------------------------------------------------
 
-// The recipe of a format by the options that were given, the others at their defaults; settled and
-// checked, but in SQ_IN_FILE, where the file says the rest. Sentences begin with the name of an
-// option, without dashes.
+// Makes the recipe of a format from the options that were given, with defaults for the others,
+// settles and checks it. With SQ_IN_FILE it is not checked, because the file gives the other
+// fields. Sentences of errors begin with the name of an option, without dashes.
 enum sq_status sq_format_recipe(const struct sq_format_ops *f, unsigned scope,
                                 const struct sq_given *given, struct sq_recipe *r,
                                 struct sq_error *err);
-// The two halves of it, between which options may be put: defaults; what follows from the options.
+// The two halves of sq_format_recipe: the defaults, and what follows from the options. A caller may
+// set options between them.
 void sq_format_defaults(const struct sq_format_ops *f, unsigned scope, struct sq_recipe *r);
 enum sq_status sq_format_settle(unsigned scope, const struct sq_given *given, struct sq_recipe *r,
                                 struct sq_error *err);

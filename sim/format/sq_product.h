@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One product Y = X W^T as the RTL blocks of a format read it: encoded operands and the integer sums
-// that they give, as tensors and whole numbers with names. Routes (sq_route.h) make beats of it. It
-// comes from a file that a CUDA kernel left (sq_trace.h), or from an encoded layer and the activations
-// that it sees.
+// One product Y = X W^T as the RTL blocks of a format read it: encoded operands and the integer
+// sums that they give, as tensors and whole numbers with names. Routes (sq_route.h) make beats of
+// it. It comes from a file that a CUDA kernel left (sq_trace.h), or from an encoded layer and the
+// activations that it sees.
 #ifndef SQ_PRODUCT_H
 #define SQ_PRODUCT_H
 

@@ -7,10 +7,11 @@
 //   area   no more square micrometres than the machine's PE, which is sq_pe with its L, H, bits and
 //          gather for banks of 32, 8 high: the most bit products whose PE is as small
 //
-// Among all numbers of lanes that stay within this limit, the ones with the fewest cycles per element
-// win, and among equals the smallest. Formats on both paths (sq_w, sq_a_dynamic) get L and H that
-// suit their banks; arrays get as many products as there is room for. What stands beside the PEs,
-// once per row or column (decoders, walkers, mask units, the output stage), counts in neither measure.
+// Among all numbers of lanes that stay within this limit, the ones with the fewest cycles per
+// element win, and among equals the smallest. Formats on both paths (sq_w, sq_a_dynamic) get L and
+// H that suit their banks; arrays get as many products as there is room for. What stands beside the
+// PEs, once per row or column (decoders, walkers, mask units, the output stage), counts in neither
+// measure.
 #ifndef SQ_FAIR_H
 #define SQ_FAIR_H
 

@@ -27,9 +27,9 @@
 struct sq_machine_stats {
     uint64_t cycles;
     uint64_t steps;
-    // Every cycle of both paths: the causes of the core while it has a job, else index (columns are
-    // being collected, nothing is loaded yet) or memory.
-    // sum(low) + index + memory = sum(high) + index + memory = cycles.
+    // What each path did in every cycle: a cause of the core while it has a job; otherwise index
+    // (the index unit collects columns, and nothing is loaded yet) or memory (it waits for
+    // operands). sum(low) + index + memory = sum(high) + index + memory = cycles.
     uint64_t low[SQ_N_UNIT_CAUSES];
     uint64_t high[SQ_N_UNIT_CAUSES];
     uint64_t index, memory;
@@ -41,19 +41,19 @@ struct sq_machine_stats {
 struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
                                             const struct sq_mapping *plan);
 
-// Goes from event to event, jobs by sq_unit_run_fast, and skips repeating blocks: microseconds per
-// GEMM.
+// The same statistics, faster: goes from event to event, times jobs by sq_unit_run_fast, and skips
+// blocks that repeat. Takes microseconds per GEMM.
 struct sq_machine_stats sq_machine_run_fast(const struct sq_machine *machine,
                                             const struct sq_mapping *plan);
 
-// The same, for many GEMMs: the memo, NULL = none, keeps the jobs of the core from one to the next.
+// The same for many GEMMs: the memo keeps the times of jobs from one GEMM to the next; NULL: none.
 struct sq_machine_stats sq_machine_run_next(const struct sq_machine *machine,
                                             const struct sq_mapping *plan,
                                             struct sq_unit_memo *memo);
 
-// Plans the GEMM: of the mappings that an estimate finds best (sq_mapping_search, which see for
-// what is refused) the one that takes the fewest cycles; ties go to the first. stats: of its run,
-// or NULL. memo as above.
+// Chooses the mapping of a GEMM: runs the candidates of sq_mapping_search (which says what is
+// refused) and takes the one with the fewest cycles, the first of equal ones. *stats, if not NULL,
+// gets the statistics of its run. memo as above.
 enum sq_status sq_mapping_make(const struct sq_machine *machine, const struct sq_recipe *recipe,
                                const struct sq_gemm *gemm, struct sq_mapping *plan,
                                struct sq_error *err);
@@ -62,7 +62,7 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
                               struct sq_machine_stats *stats, struct sq_unit_memo *memo,
                               struct sq_error *err);
 
-// Cycles that a path was charged with by units, over all causes.
+// The sum of a path's cycles over all causes.
 uint64_t sq_unit_causes_sum(const uint64_t counts[SQ_N_UNIT_CAUSES]);
 
 #endif

@@ -73,10 +73,11 @@ struct sq_mapping {
     bool act_kept, weight_kept; // loaded only for the first inner (or outer) block
     bool store_late;            // a block leaves at once, not in parts
     struct sq_step_class step[SQ_STEP_CLASSES];
-    uint64_t estimate; // cycles by which it was among the candidates
+    uint64_t estimate; // of the cycles, by which candidates are chosen
     uint64_t limit;    // cycles when nothing overlaps: no run takes more
     struct sq_mapping_sums sum;
-    // Drawn: by kind of step, bits 1 and 2 of it; n = 0: every tile is the same.
+    // Random work of tiles, for each kind of step (bits 1 and 2 of it); n = 0: every tile is the
+    // same.
     uint32_t n_drawn[SQ_STEP_CLASSES / 2];
     struct sq_tile_work drawn[SQ_STEP_CLASSES / 2][SQ_TILES_DRAWN];
     double kept[SQ_STEP_CLASSES / 2]; // share of the products that is made
@@ -101,7 +102,8 @@ enum sq_status sq_mapping_search(const struct sq_machine *machine, const struct 
                                  const struct sq_gemm *gemm, struct sq_mapping plan[SQ_PLANS],
                                  unsigned *n, struct sq_error *err);
 
-// Class of a block, and whether it loads its operands: block (i, j) of rows and columns, chunk l.
+// Kind of the step of block (i, j) of rows and columns and of chunk l of K; whether this block
+// loads its operands.
 unsigned sq_mapping_class(const struct sq_mapping *p, uint64_t i, uint64_t j, uint64_t l);
 static inline bool sq_mapping_loads_act(const struct sq_mapping *p, uint64_t j)
 {
@@ -119,8 +121,9 @@ void sq_mapping_traffic(const struct sq_mapping *p, uint64_t nbytes[SQ_N_STREAMS
 // Lower bound: the slower path of the busiest core over all steps, or the DRAM, whichever is more.
 uint64_t sq_mapping_bound(const struct sq_mapping *p, uint64_t *compute, uint64_t *dram);
 
-// Products made / (all multiplications of that path in `cycles` cycles); 0..1. A low path that
-// holds masked positions (core, core_act) makes them too. 0 where there is no high path.
+// Utilisation of a path, 0..1: the products that it makes over all that it could make in `cycles`
+// cycles. The low path of core and core_act also multiplies masked positions, and they count. 0
+// where there is no high path.
 double sq_mapping_use_low(const struct sq_machine *machine, const struct sq_mapping *p,
                           double cycles);
 double sq_mapping_use_high(const struct sq_machine *machine, const struct sq_mapping *p,
@@ -132,10 +135,10 @@ enum {
     SQ_JOB_OVERHEAD = 12, // fill and drain of one job, for the estimate only
 };
 
-// Of a plan with blocks, jobs, loads and order.
+// The sums of a mapping whose blocks, jobs, loads and order are set.
 void sq_mapping_sum(const struct sq_mapping *p, struct sq_mapping_sums *sum);
 
-// Multiplications that there was room for on a path of all PEs, and those made.
+// Multiplications that each path of all PEs could have made (slots), and those that it made.
 struct sq_mapping_use {
     double low_slots, low, high_slots, high;
 };

@@ -17,12 +17,12 @@ struct sq_mapping_context {
     uint64_t index_cycles;
 };
 
-// Per core: tiles in each direction and units of K.
+// What a core has: tiles of rows, tiles of columns, slices of K.
 struct sq_mapping_extent {
     uint64_t m, n, k;
 };
 
-// Operands of which the buffers hold all, of the cores that use them.
+// Whether the buffers hold all of an operand that their cores need.
 struct sq_mapping_residents {
     bool act, weight;
 };
@@ -31,22 +31,23 @@ struct sq_mapping_residents {
 // multipliers.
 enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *err);
 
-// Whether the operands of a block fit into half their buffers. Activations take no account of n,
-// weights none of m.
+// Whether the operands of a block fit into half of their buffers. For activations n does not
+// matter, for weights m does not.
 bool sq_mapping_operands_fit(const struct sq_mapping_context *c,
                              const struct sq_mapping_extent *block);
-// Whether the outputs of a block fit, and its job into the counters of the core.
+// Whether the outputs of a block fit into their buffer, and its job into the counters of the core.
 bool sq_mapping_outputs_fit(const struct sq_mapping_context *c,
                             const struct sq_mapping_extent *block);
-// What the buffers of a core hold of `all` that it has of the GEMM.
+// Which operands the buffers of a core hold whole, if `all` is its part of the GEMM.
 struct sq_mapping_residents sq_mapping_find_residents(const struct sq_mapping_context *c,
                                                       const struct sq_mapping_extent *all);
-// What a core has of the GEMM, if so many share it in each direction.
+// The part of the GEMM that a core has, if so many cores share it in each direction.
 struct sq_mapping_extent sq_mapping_all(const struct sq_mapping_context *c,
                                         const unsigned cores[3]);
 
-// In this order: blocks of a size and the jobs of their steps (nothing that is drawn); what the
-// steps load; the order of the loops, what is loaded once in it, when blocks leave, the estimate.
+// The three steps of making a mapping, in this order. lay_out: the blocks and the jobs of their
+// steps, without random work. fill_loads: the bytes that the steps load. set_order: the order of
+// the loops, which operands are loaded only once, when blocks leave, the estimate.
 void sq_mapping_lay_out(const struct sq_mapping_context *c, const unsigned cores[3],
                         const struct sq_mapping_extent *block, struct sq_mapping *p);
 void sq_mapping_fill_loads(const struct sq_mapping_context *c, struct sq_mapping *p);
@@ -54,13 +55,14 @@ void sq_mapping_set_order(const struct sq_mapping_context *c,
                           const struct sq_mapping_residents *whole, bool n_outer,
                           struct sq_mapping *p);
 
-// Draws the tiles of every kind of step, and times what finds their columns. Steps with as many
-// columns over as much of K are alike. The estimate is then another one.
+// Draws the random work of the tiles of every kind of step, and the time that the search for active
+// columns takes. Kinds with equally many columns and slices of K get the same tiles. The estimate
+// must then be set again.
 void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping *p);
 void sq_mapping_set_estimate(const struct sq_mapping_context *c, struct sq_mapping *p);
 
-// Of every order of the loops: the jobs alone, none waiting for the DRAM. Needs no loads: most
-// blocks are out by this.
+// A lower bound of the estimate for any order of the loops: the jobs alone, without waiting for the
+// DRAM. It needs no loads, and it is enough to rule out most blocks.
 uint64_t sq_mapping_least_estimate(const struct sq_mapping *p);
 
 #endif
