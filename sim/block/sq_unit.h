@@ -11,12 +11,16 @@
 //   array     sq_array, sq_array_static: a beat a cycle, for tiles of equal or of different length;
 //             before a tile of tokens may come a scan that finds its columns, one tile ahead
 //
-// A job: `tiles` of rows (tokens), each with `passes` tiles of columns (channels). A finished tile
-// occupies the port for `drain` cycles, and no other one leaves in that time. The job ends when the
-// last tile has left.
+// Behind it stands the output stage (sq_output_sim.h): the tile of each scale group is read through
+// `lanes` combine units, and the last group's outputs wait for the port in a queue.
+//
+// A job: `tiles` of rows (tokens), each with `passes` tiles of columns (channels) of `flushes` scale
+// groups. It ends when the last word of the last tile has left. An engine (rtl/sq_engine_*.sv) takes
+// its job in a cycle, and is a unit in the next ones: tests/sim/test_machine_units.c.
 #ifndef SQ_UNIT_H
 #define SQ_UNIT_H
 
+#include "models/sq_combine.h"
 #include "sim/block/sq_core_sim.h"
 #include "sim/block/sq_stages.h"
 
@@ -30,6 +34,16 @@ enum sq_unit_kind {
 };
 const char *sq_unit_name(enum sq_unit_kind kind); // "core", ...
 
+// The output stage of a unit.
+struct sq_unit_output {
+    uint32_t pes;   // outputs of a tile, 1..SQ_OUTPUT_TILE_MAX; 0: no stage, tiles leave at once
+    uint32_t lanes; // combine units
+    uint32_t form;  // enum sq_combine_form
+    uint32_t depth; // beats of outputs that the queue holds, >= 2
+    uint32_t hold;  // 1: it has registers for a tile
+    uint32_t pairs; // of parts of the operands, with a sum each: times that it reads a tile
+};
+
 // Without padding, zeroed where unused: compared by its bytes.
 struct sq_unit {
     uint32_t kind;
@@ -37,14 +51,16 @@ struct sq_unit {
     uint32_t stages;            // array: of sq_stages.h
     uint32_t lead;              // array: cycles before the first beat, of decoders in front
     struct sq_core_config core; // core, core_act
+    struct sq_unit_output output;
 };
 
 struct sq_unit_job {
     uint32_t tiles, passes; // >= 1 each, tiles * passes * flushes < 2^31
-    uint32_t flushes;       // core, core_act: scale groups of a tile; else 1
+    uint32_t flushes;       // scale groups of a tile; with a list, and of stored: 1
     uint32_t beats;         // core, core_act: banks of a group, <= SQ_JOB_GROUP_BANKS_MAX; else
-                            // beats of a tile, where no list says them
-    uint32_t drain;         // cycles; 0: tiles stay inside, as partial sums
+                            // beats of a group, where no list says those of a tile
+    uint32_t words;         // cycles of the port for `lanes` outputs; 0: tiles stay inside, as
+                            // partial sums
     uint32_t scan;          // array: cycles; 0: nothing to be found
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "models/sq_topk.h"
+#include "sim/block/sq_output_port.h"
 #include "sim/block/sq_split_act.h"
 #include "sim/block/sq_unit.h"
 #include "sim/io/sq_checked.h"
@@ -17,7 +18,8 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 // Cycles of the parts of a job, each alone.
 struct parts {
     uint64_t low, high;    // the paths; arrays: both
-    uint64_t front, drain; // masks or scans; the port
+    uint64_t front;        // masks or scans
+    uint64_t reads, drain; // the output stage: its reads of tiles; the port
 };
 
 static uint64_t list_beats(const struct sq_unit_job *job, const struct sq_tile_list *list)
@@ -44,7 +46,12 @@ static struct parts parts_of(const struct sq_unit *u, const struct sq_unit_job *
 {
     const uint64_t tiles = (uint64_t)j->tiles * j->passes;
     const uint64_t beats = (uint64_t)j->flushes * j->beats;
-    struct parts p = {.drain = sq_sat_mul(tiles, j->drain)};
+    struct parts p = {.reads = 0};
+    if (u->output.pes > 0) {
+        const uint64_t slots = sq_output_ceil(u->output.pes, u->output.lanes);
+        p.reads = sq_sat_mul(tiles * j->flushes, slots * u->output.pairs);
+        p.drain = sq_sat_mul(tiles, slots * j->words);
+    }
     if (u->kind == SQ_UNIT_CORE || u->kind == SQ_UNIT_CORE_ACT) {
         p.low = sq_sat_mul(tiles * beats, sq_core_low_steps(&u->core));
         p.high = sq_sat_mul(tiles * beats, sq_core_high_steps(&u->core));
@@ -66,7 +73,8 @@ uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job
                        const struct sq_tile_list *list)
 {
     const struct parts p = parts_of(unit, job, list);
-    return max_u64(max_u64(p.low, p.high), max_u64(p.front, p.drain));
+    const uint64_t paths = max_u64(max_u64(p.low, p.high), p.front);
+    return max_u64(paths, max_u64(p.reads, p.drain));
 }
 
 uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
@@ -78,7 +86,8 @@ uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job
     const uint64_t paths = unit->kind == SQ_UNIT_CORE || unit->kind == SQ_UNIT_CORE_ACT
                                ? max_u64(p.low, p.high)
                                : p.low;
-    return sq_sat_add(sq_sat_add(paths, p.front), sq_sat_add(p.drain, PIPELINES + unit->lead));
+    return sq_sat_add(sq_sat_add(paths, sq_sat_add(p.front, p.reads)),
+                      sq_sat_add(p.drain, PIPELINES + unit->lead));
 }
 
 // ---- jobs that were run -----------------------------------------------------------------------

@@ -30,22 +30,78 @@ void sq_unit_count(struct sq_unit_job_run *r, enum sq_cause cause)
     r->stats.high[cause]++;
 }
 
-// ---- the port -------------------------------------------------------------------------------
+// ---- the output stage -----------------------------------------------------------------------
 
-static bool port_ready(const struct sq_unit_job_run *r)
+static uint32_t reads_of_tile(const struct sq_unit_job_run *r)
 {
-    return r->job->drain == 0 || r->w.flush + 1 < r->job->flushes || r->w.wait == 0;
+    return r->job->flushes * (r->unit->output.pes ? r->unit->output.pairs : 1);
 }
 
-static void port_clock(struct sq_unit_job_run *r, bool fired)
+static void stage_start(struct sq_unit_job_run *r)
 {
-    struct sq_unit_world *w = &r->w;
-    w->wait -= w->wait > 0;
-    if (!fired)
+    const struct sq_unit_output *const o = &r->unit->output;
+    const struct sq_output_config c = {.rows = 1,
+                                       .cols = o->pes,
+                                       .lanes = o->lanes,
+                                       .form = (enum sq_combine_form)o->form,
+                                       .kind = SQ_OUTPUT_BFLOAT16,
+                                       .port_len = o->lanes,
+                                       .depth = o->depth,
+                                       .hold = o->hold};
+    r->w.outputs = r->job->tiles * r->job->passes;
+    if (o->pes == 0)
         return;
-    w->flush = w->flush + 1 < r->job->flushes ? w->flush + 1 : 0;
-    if (w->flush == 0 && r->job->drain > 0)
-        w->wait = r->job->drain - 1;
+    sq_output_init(&r->w.stage, &c);
+    r->w.stage.words = r->job->words ? r->job->words : 1;
+}
+
+// The stage takes the tile of sums that is offered, or would.
+static bool stage_ready(const struct sq_unit_job_run *r)
+{
+    const struct sq_output_in in = {.scale_valid = true, .out_ready = true};
+    struct sq_output_out out;
+    if (r->unit->output.pes == 0)
+        return true;
+    sq_output_comb(&r->w.stage, &in, &out);
+    return out.tile_ready && r->w.pair + 1 == r->unit->output.pairs;
+}
+
+// A tile was read once more; whether that ended a tile of outputs, as far as its sums go.
+static void end_read(struct sq_unit_job_run *r)
+{
+    r->w.read = r->w.read + 1 < reads_of_tile(r) ? r->w.read + 1 : 0;
+    r->w.outputs -= r->w.read == 0 && (r->unit->output.pes == 0 || r->job->words == 0);
+    r->level = r->w.read > 0 ? SQ_LEVEL_FLUSH : SQ_LEVEL_PASS;
+}
+
+// The edge; sets the level for kinds that have no better one.
+static void stage_clock(struct sq_unit_job_run *r, bool offered)
+{
+    struct sq_output_sim *const s = &r->w.stage;
+    struct sq_output_in in = {.tile_valid = offered, .scale_valid = true, .out_ready = true};
+    struct sq_output_out out;
+    r->level = SQ_LEVEL_CYCLE;
+    if (r->unit->output.pes == 0) {
+        if (offered)
+            end_read(r);
+        return;
+    }
+    in.scale_last = r->job->words > 0 && r->w.read + 1 == reads_of_tile(r);
+    sq_output_comb(s, &in, &out);
+    if (out.out_valid && s->word + 1 == s->words && ++r->w.gone == s->slots) {
+        r->w.gone = 0;
+        r->w.outputs--;
+    }
+    sq_output_clock(s, &in);
+    if (offered && out.tile_ready)
+        r->w.pair = r->w.pair + 1 < r->unit->output.pairs ? r->w.pair + 1 : 0;
+    if (out.scale_ready)
+        end_read(r);
+}
+
+static bool outputs_done(const struct sq_unit_job_run *r)
+{
+    return r->w.outputs == 0;
 }
 
 static struct sq_unit_counter up(uint32_t *at, uint32_t end)
@@ -56,6 +112,25 @@ static struct sq_unit_counter up(uint32_t *at, uint32_t end)
 static struct sq_unit_counter down(uint32_t *at)
 {
     return (struct sq_unit_counter){at, 0, true};
+}
+
+static size_t stage_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
+                             struct sq_unit_counter *c)
+{
+    struct sq_output_sim *const s = &r->w.stage;
+    size_t n = 0;
+    if (level == SQ_LEVEL_CYCLE) {
+        if (r->unit->output.pes == 0)
+            return 0;
+        c[n++] = up(&s->slot, s->slots);
+        c[n++] = up(&s->word, s->words);
+        c[n++] = up(&r->w.gone, s->slots);
+        return n;
+    }
+    if (level == SQ_LEVEL_FLUSH)
+        c[n++] = up(&r->w.read, reads_of_tile(r));
+    c[n++] = down(&r->w.outputs);
+    return n;
 }
 
 // ---- core -----------------------------------------------------------------------------------
@@ -78,21 +153,21 @@ static void step_core(struct sq_unit_job_run *r, bool is_new)
                             .act_valid = true,
                             .lo_valid = true,
                             .hi_valid = true,
-                            .out_ready = port_ready(r)};
+                            .out_ready = stage_ready(r)};
     struct sq_core_out out;
     if (is_new)
         in.job = core_job(r);
+    else if (!sq_core_active(core))
+        sq_unit_count(r, SQ_CAUSE_DRAINING);
     sq_core_comb(core, &in, &out);
-    port_clock(r, out.out_valid && in.out_ready);
+    stage_clock(r, out.out_valid);
     sq_core_clock(core, &in);
-    r->level = !(out.out_valid && in.out_ready) ? SQ_LEVEL_CYCLE
-               : r->w.flush > 0                 ? SQ_LEVEL_FLUSH
-                                                : SQ_LEVEL_PASS;
 }
 
 static void core_start(struct sq_unit_job_run *r)
 {
     sq_core_reset(&r->w.block.core, &r->unit->core);
+    stage_start(r);
     step_core(r, true);
 }
 
@@ -101,28 +176,20 @@ static void core_clock(struct sq_unit_job_run *r)
     step_core(r, false);
 }
 
-static bool core_done(const struct sq_unit_job_run *r)
-{
-    return !sq_core_active(&r->w.block.core);
-}
-
 static size_t path_counters(struct sq_unit_job_run *r, struct sq_core_sim *core,
                             enum sq_unit_level level,
                             struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
 {
     struct sq_core_state *s = &core->state;
-    size_t n = 0;
+    size_t n = stage_counters(r, level, c);
     if (level == SQ_LEVEL_CYCLE) {
         c[n++] = up(&s->low_bank, s->group_banks);
         c[n++] = up(&s->high_bank, s->group_banks);
-        c[n++] = down(&r->w.wait);
         return n;
     }
     c[n++] = down(&s->low_groups);
     c[n++] = down(&s->high_groups);
     c[n++] = down(&s->out_groups);
-    if (level == SQ_LEVEL_FLUSH && r->job->flushes > 1)
-        c[n++] = up(&r->w.flush, r->job->flushes);
     return n;
 }
 
@@ -167,12 +234,14 @@ static void step_act(struct sq_unit_job_run *r, bool is_new)
                                 .act_passes = r->job->passes,
                                 .weight_valid = true,
                                 .job_valid = is_new,
-                                .out_ready = port_ready(r)};
+                                .out_ready = stage_ready(r)};
     struct sq_core_act_out out;
     if (is_new)
         in.job = core_job(r);
+    else if (!sq_core_active(&s->core))
+        sq_unit_count(r, SQ_CAUSE_DRAINING);
     sq_core_act_comb(s, &in, &out);
-    port_clock(r, out.out_valid && in.out_ready);
+    stage_clock(r, out.out_valid);
     source_clock(r, in.act_valid && out.act_ready, r->job->beats * r->job->flushes);
     sq_core_act_clock(s, &in);
     r->level = store_level(&store, &s->lo);
@@ -185,6 +254,7 @@ static void act_start(struct sq_unit_job_run *r)
     struct sq_pipeline topk;
     sq_topk_pipeline(&topk, r->unit->topk, r->unit->core.high_bits - 1);
     sq_core_act_init(&r->w.block.act, &r->unit->core, topk.kind, topk.depth);
+    stage_start(r);
     r->w.tiles = r->job->tiles;
     r->w.beats = r->job->beats * r->job->flushes;
     step_act(r, true);
@@ -193,11 +263,6 @@ static void act_start(struct sq_unit_job_run *r)
 static void act_clock(struct sq_unit_job_run *r)
 {
     step_act(r, false);
-}
-
-static bool act_done(const struct sq_unit_job_run *r)
-{
-    return !sq_core_active(&r->w.block.act.core);
 }
 
 // A store: what is given, and what is written at the same time.
@@ -231,7 +296,8 @@ static void stored_start(struct sq_unit_job_run *r)
     sq_array_stored_init(&r->w.block.stored, r->unit->topk);
     r->w.tiles = r->job->tiles;
     r->w.beats = r->job->beats;
-    r->w.to_give = r->w.outputs = r->job->tiles * r->job->passes;
+    r->w.to_give = r->job->tiles * r->job->passes;
+    stage_start(r);
 }
 
 static void stored_clock(struct sq_unit_job_run *r)
@@ -241,7 +307,7 @@ static void stored_clock(struct sq_unit_job_run *r)
     const struct sq_buffer_sim store = s->store;
     const struct sq_offer in[2] = {
         {.valid = r->w.tiles > 0, .last = r->w.beats == 1, .n = r->job->passes}, {.valid = true}};
-    const bool ready = port_ready(r);
+    const bool ready = stage_ready(r);
     struct sq_handshake out;
     timing->comb(s, in, ready, &out);
     const enum sq_array_stored_wait wait = sq_array_stored_wait(s, in, ready);
@@ -250,35 +316,27 @@ static void stored_clock(struct sq_unit_job_run *r)
                      : wait == SQ_ARRAY_STORED_WAIT_MASK ? SQ_CAUSE_WAIT_MASK
                                                          : SQ_CAUSE_BLOCKED_OUTPUT);
     r->w.to_give -= wait == SQ_ARRAY_STORED_BUSY && sq_buffer_ends_pass(&s->store);
-    r->w.outputs -= out.out_valid && ready;
-    port_clock(r, out.out_valid && ready);
+    stage_clock(r, out.out_valid);
     source_clock(r, in[0].valid && out.in_ready[0], r->job->beats);
     timing->clock(s, in, ready);
     r->level = store_level(&store, &s->store);
-}
-
-static bool outputs_done(const struct sq_unit_job_run *r)
-{
-    return r->w.outputs == 0;
 }
 
 static size_t stored_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
                               struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
 {
     size_t n = store_counters(&r->w.block.stored.store, level, c);
+    n += stage_counters(r, level, c + n);
     c[n++] = down(level == SQ_LEVEL_TILE ? &r->w.tiles : &r->w.beats);
-    if (level == SQ_LEVEL_CYCLE)
-        c[n++] = down(&r->w.wait);
-    if (level == SQ_LEVEL_CYCLE)
-        return n;
-    c[n++] = down(&r->w.to_give);
-    c[n++] = down(&r->w.outputs);
+    if (level > SQ_LEVEL_CYCLE)
+        c[n++] = down(&r->w.to_give);
     return n;
 }
 
 // ---- array, dynamic -------------------------------------------------------------------------
 
-static void begin_pass(struct sq_unit_job_run *r)
+// A scale group of a pass; lists have one.
+static void begin_group(struct sq_unit_job_run *r)
 {
     r->w.beats = beats_of(r, r->w.pass);
     r->w.idle = idle_of(r, r->w.pass);
@@ -294,11 +352,12 @@ static void array_start(struct sq_unit_job_run *r)
     sq_pipeline_init(&c->back, SQ_TIMING_ARRAY,
                      c->has_front ? (unsigned)SQ_SPLIT_ARRAY_DEPTH : r->unit->stages);
     r->w.tiles = r->job->tiles;
-    r->w.to_give = r->w.outputs = r->job->tiles * r->job->passes;
+    r->w.to_give = r->job->tiles * r->job->passes * r->job->flushes;
+    stage_start(r);
     r->w.lead = r->unit->lead;
     r->w.scans = r->job->scan ? r->job->tiles : 0;
     r->w.scan = r->job->scan;
-    begin_pass(r);
+    begin_group(r);
 }
 
 // The unit that finds columns, from the first cycle on: two tiles ahead of the array at most, one of
@@ -333,7 +392,7 @@ static void array_clock(struct sq_unit_job_run *r)
 {
     struct sq_unit_world *w = &r->w;
     struct sq_chain *c = &w->block.chain;
-    const bool ready = port_ready(r), is_serial = c->front.kind == SQ_TIMING_SERIAL;
+    const bool ready = stage_ready(r), is_serial = c->front.kind == SQ_TIMING_SERIAL;
     const bool valid = w->tiles > 0 && w->lead == 0 && (r->job->scan == 0 || w->found > 0);
     const bool last = w->beats == 1;
     struct sq_pipeline_out out, back, front = {.out_valid = valid};
@@ -347,18 +406,20 @@ static void array_clock(struct sq_unit_job_run *r)
                                     : c->front.last[c->front.depth - 1];
     sq_unit_count(r, array_cause(r, offers, offers && back.in_ready));
     w->to_give -= offers && back.in_ready && ends;
-    w->outputs -= out.out_valid && ready;
-    port_clock(r, out.out_valid && ready);
+    stage_clock(r, out.out_valid);
     const bool fired = valid && out.in_ready;
     sq_chain_clock(c, valid, last, ready);
     r->level = SQ_LEVEL_CYCLE;
     w->beats -= fired;
     w->is_idle = w->beats <= w->idle;
     if (fired && last) {
-        r->level = w->pass + 1 < r->job->passes ? SQ_LEVEL_PASS : SQ_LEVEL_TILE;
-        w->pass = r->level == SQ_LEVEL_PASS ? w->pass + 1 : 0;
+        w->group = w->group + 1 < r->job->flushes ? w->group + 1 : 0;
+        r->level = w->group > 0                   ? SQ_LEVEL_FLUSH
+                   : w->pass + 1 < r->job->passes ? SQ_LEVEL_PASS
+                                                  : SQ_LEVEL_TILE;
+        w->pass = r->level == SQ_LEVEL_TILE ? 0 : w->pass + (r->level == SQ_LEVEL_PASS);
         w->tiles -= r->level == SQ_LEVEL_TILE;
-        begin_pass(r);
+        begin_group(r);
     }
     scan_clock(r, r->level == SQ_LEVEL_TILE);
     w->lead -= w->lead > 0;
@@ -368,15 +429,17 @@ static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level
                              struct sq_unit_counter c[SQ_UNIT_COUNTERS_MAX])
 {
     struct sq_unit_world *w = &r->w;
-    size_t n = 0;
+    size_t n = stage_counters(r, level, c);
     if (level == SQ_LEVEL_CYCLE) {
         c[n++] = (struct sq_unit_counter){&w->beats, w->is_idle ? 0 : w->idle, true};
         c[n++] = down(&w->lead);
         c[n++] = down(&w->scan);
-        c[n++] = down(&w->wait);
         return n;
     }
-    if (level == SQ_LEVEL_PASS && r->list.n == 0) {
+    if (level == SQ_LEVEL_FLUSH) {
+        c[n++] = up(&w->group, r->job->flushes);
+        c[n++] = down(&w->scan);
+    } else if (level == SQ_LEVEL_PASS && r->list.n == 0) {
         c[n++] = up(&w->pass, r->job->passes);
         c[n++] = down(&w->scan);
     } else if (level == SQ_LEVEL_TILE) {
@@ -384,13 +447,12 @@ static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level
         c[n++] = down(&w->scans);
     }
     c[n++] = down(&w->to_give);
-    c[n++] = down(&w->outputs);
     return n;
 }
 
 const struct sq_unit_ops sq_unit_ops[SQ_UNIT_KINDS] = {
-    [SQ_UNIT_CORE] = {core_start, core_clock, core_done, core_counters, core_stats},
-    [SQ_UNIT_CORE_ACT] = {act_start, act_clock, act_done, act_counters, act_stats},
+    [SQ_UNIT_CORE] = {core_start, core_clock, outputs_done, core_counters, core_stats},
+    [SQ_UNIT_CORE_ACT] = {act_start, act_clock, outputs_done, act_counters, act_stats},
     [SQ_UNIT_STORED] = {stored_start, stored_clock, outputs_done, stored_counters, NULL},
     [SQ_UNIT_DYNAMIC] = {array_start, array_clock, outputs_done, array_counters, NULL},
     [SQ_UNIT_ARRAY] = {array_start, array_clock, outputs_done, array_counters, NULL},

@@ -21,12 +21,10 @@ static void start(struct sq_unit_job_run *r, const struct sq_unit *unit,
     sq_unit_ops[unit->kind].start(r);
 }
 
-// The port takes what is left of the last tile; then the counters of a core are put in.
+// The counters of a core are put in.
 static struct sq_unit_stats finish(struct sq_unit_job_run *r)
 {
     const struct sq_unit_ops *k = &sq_unit_ops[r->unit->kind];
-    for (; r->w.wait > 0; r->w.wait--)
-        sq_unit_count(r, SQ_CAUSE_BLOCKED_OUTPUT);
     if (!k->core_stats)
         return r->stats;
     const struct sq_core_stats *core = k->core_stats(&r->w);

@@ -7,6 +7,7 @@
 
 #include "sim/block/sq_array_stored_block.h"
 #include "sim/block/sq_core_act_sim.h"
+#include "sim/block/sq_output_sim.h"
 #include "sim/block/sq_unit.h"
 
 // Everything that evolves during a job, zeroed with its padding before.
@@ -17,13 +18,15 @@ struct sq_unit_world {
         struct sq_array_stored_sim stored;
         struct sq_chain chain;
     } block;
+    struct sq_output_sim stage;
     // In front: tiles of rows not yet in, beats left of the one that goes in; dynamic and array:
-    // passes done of it, and what comes before its first beat.
-    uint32_t tiles, beats, pass, idle, is_idle; // is_idle: only idle beats are left
+    // beats of the scale group, groups and passes done, and what comes before the first beat.
+    uint32_t tiles, beats, group, pass, idle, is_idle; // is_idle: only idle beats are left
     uint32_t lead, scans, scan, found; // scans to do, cycles left of the one at work, tiles found
-    // Behind: tiles (dynamic, array, stored) that the array has not taken all of, and not given.
-    uint32_t to_give, outputs;
-    uint32_t flush, wait; // flushes of the tile that comes next; cycles until the port is free
+    uint32_t to_give; // dynamic, array: groups, stored: tiles that the array has not taken all of
+    // Behind: pairs read of the tile that is offered, reads of the tile in the stage that are done,
+    // beats of outputs of the tile that leaves; tiles that have not left.
+    uint32_t pair, read, gone, outputs;
 };
 
 // How far a boundary between two cycles reaches: what ended with the cycle before it.

@@ -35,6 +35,8 @@ void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, u
     memset(u, 0, sizeof *u); // with the padding: units are compared by their bytes
     u->unit.kind = SQ_UNIT_ARRAY;
     u->unit.stages = SQ_ARRAY_STAGES_PLAIN;
+    u->unit.output.form = SQ_COMBINE_ONE;
+    u->unit.output.pairs = 1;
     u->stored = k;
     u->flush = r->group;
     u->span_beats = 1;
@@ -54,15 +56,13 @@ void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64
                  uint64_t elements, struct sq_unit_job *job)
 {
     const uint64_t flush = u->flush ? u->flush : elements;
-    const bool is_core = u->unit.kind != SQ_UNIT_ARRAY;
-    job->flushes = is_core ? (uint32_t)((elements + flush - 1) / flush) : 1;
-    job->beats = (uint32_t)(is_core ? sq_cost_beats(u, flush)
-                                    : elements / flush * sq_cost_beats(u, flush) +
-                                          sq_cost_beats(u, elements % flush));
+    job->flushes = (uint32_t)((elements + flush - 1) / flush);
+    job->beats = (uint32_t)sq_cost_beats(u, flush);
     if (r->format->cost->draw) {
         struct sq_tile_work tile;
         double kept;
         r->format->cost->draw(r, u, m, elements, NULL, &tile, &kept);
+        job->flushes = 1;
         job->beats = tile.beats;
     }
 }

@@ -21,6 +21,39 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 
 // ---- what a stretch of K holds --------------------------------------------------------------
 
+// The output stage of a core: combine units that keep up with the PEs, which take group_cycles for the
+// tile of a scale group, and with the port; of these numbers the one with which a tile leaves soonest.
+// A queue of a tile, so that the next one is read while one drains.
+static void size_output(const struct sq_mapping_context *c, uint64_t group_cycles,
+                        struct sq_unit_output *o)
+{
+    const uint32_t pes = c->rows * c->cols, port = c->machine->port_nbits;
+    const uint64_t reads = (uint64_t)pes * o->pairs, word = port ? ceil_div(port, 16) : pes;
+    uint64_t least = UINT64_MAX;
+    o->pes = pes;
+    for (uint32_t lanes = 1; lanes <= pes; lanes++) {
+        if (pes % lanes != 0 || (lanes < pes && (lanes < word || lanes * group_cycles < reads)))
+            continue;
+        const uint64_t drain = pes / lanes * (port ? ceil_div(16 * (uint64_t)lanes, port) : 1);
+        if (drain < least) {
+            least = drain;
+            o->lanes = lanes;
+        }
+    }
+    o->depth = pes / o->lanes < 2 ? 2 : pes / o->lanes;
+}
+
+// Cycles of the PEs for the tile of a scale group; without groups, of the shortest chunk of K that a plan
+// may have.
+static uint64_t group_cycles(const struct sq_cost_unit *u)
+{
+    const bool is_core = u->unit.kind == SQ_UNIT_CORE || u->unit.kind == SQ_UNIT_CORE_ACT;
+    const uint64_t beats = sq_cost_beats(u, u->flush ? u->flush : u->step);
+    const unsigned low = is_core ? sq_core_low_steps(&u->unit.core) : 1;
+    const unsigned high = is_core ? sq_core_high_steps(&u->unit.core) : 1;
+    return beats * (low > high ? low : high);
+}
+
 enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *err)
 {
     const struct sq_core_config *has = &c->machine->core;
@@ -31,6 +64,7 @@ enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *
     sq_cost_unit(c->recipe, has, c->gemm.m, c->gemm.k, &c->cost);
     c->rows = has->rows;
     c->cols = has->cols;
+    size_output(c, group_cycles(&c->cost), &c->cost.unit.output);
     c->n_slices = ceil_div(c->cost.stored, c->cost.step);
     c->index_cycles = sq_cost_lead_in(c->recipe, c->gemm.k);
     return SQ_OK;
@@ -163,12 +197,12 @@ struct sq_mapping_extent sq_mapping_all(const struct sq_mapping_context *c, cons
                                       ceil_div(c->n_slices, cores[2])};
 }
 
-// Cycles for which a tile occupies the port when it is finished: a partial sum in binary32, or an
+// Cycles of the port for as many outputs as there are combine units: a partial sum in binary32, or an
 // output in 16 bits.
-static uint32_t drain_cycles(const struct sq_mapping_context *c, const struct sq_mapping *p)
+static uint32_t word_cycles(const struct sq_mapping_context *c, const struct sq_mapping *p)
 {
-    const uint64_t nbits = (uint64_t)c->rows * c->cols * (p->cores_k > 1 ? 32 : 16);
-    return c->machine->port_nbits ? (uint32_t)ceil_div(nbits, c->machine->port_nbits) : 0;
+    const uint64_t nbits = (uint64_t)c->cost.unit.output.lanes * (p->cores_k > 1 ? 32 : 16);
+    return c->machine->port_nbits ? (uint32_t)ceil_div(nbits, c->machine->port_nbits) : 1;
 }
 
 // Elements of K that the busiest core has of a block.
@@ -190,7 +224,7 @@ static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
         const uint64_t n = size_of(p->gemm.n, p->block_n, p->count_n, is_last);
         rows[is_last] = ceil_div(ceil_div(m, c->rows), p->cores_m);
         cols[is_last] = ceil_div(ceil_div(n, c->cols), p->cores_n);
-        tile[is_last] = (struct sq_unit_job){.drain = is_last ? drain_cycles(c, p) : 0};
+        tile[is_last] = (struct sq_unit_job){.words = is_last ? word_cycles(c, p) : 0};
         sq_cost_job(c->recipe, &c->cost, p->gemm.m, core_elements(c, p, is_last), &tile[is_last]);
     }
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)

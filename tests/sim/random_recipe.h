@@ -19,11 +19,8 @@ static inline struct sq_recipe default_of(const struct sq_format_ops *f)
 }
 
 // Within what the format's options may be.
-static inline struct sq_recipe random_recipe(struct sq_rng *rng)
+static inline struct sq_recipe random_recipe_of(struct sq_rng *rng, const struct sq_format_ops *f)
 {
-    const struct sq_format_ops *f = sq_formats[sq_rng_below(rng, (uint32_t)sq_n_formats())];
-    if (sq_rng_below(rng, 6) == 0) // both paths
-        f = sq_formats[0];
     for (;;) {
         struct sq_recipe r = default_of(f);
         for (const struct sq_format_option *o = f->option; o->name; o++) {
@@ -51,6 +48,14 @@ static inline struct sq_recipe random_recipe(struct sq_rng *rng)
             sq_cost_check(&r, NULL) == SQ_OK)
             return r;
     }
+}
+
+static inline struct sq_recipe random_recipe(struct sq_rng *rng)
+{
+    const struct sq_format_ops *f = sq_formats[sq_rng_below(rng, (uint32_t)sq_n_formats())];
+    if (sq_rng_below(rng, 6) == 0) // both paths
+        f = sq_formats[0];
+    return random_recipe_of(rng, f);
 }
 
 #endif

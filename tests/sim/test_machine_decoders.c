@@ -18,6 +18,7 @@
 // columns share (gqsa, stream_k, rows of different length), and outliers on their way to the array.
 // Sampled: 12 machines and GEMMs for each of five rows.
 #include "models/sq_q4k.h"
+#include "sim/block/sq_output_sim.h"
 #include "sim/cosim/sq_port.h"
 #include "sim/format/gqsa/sq_gqsa_recipe.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
@@ -148,8 +149,9 @@ struct chain {
     uint32_t active; // columns of a token
 
     struct part array, front[COLS], index;
-    uint32_t tiles, pass, outputs, wait; // tiles of tokens to begin, of columns done; the port
-    uint32_t beat;                       // of this tile
+    uint32_t tiles, pass, outputs; // tiles of tokens to begin, of columns done; words to leave
+    struct sq_output_sim stage;
+    uint32_t beat; // of this tile
     // gqsa: of each column, the row that is told next, offsets up to it; the row whose groups go
     // in, the next one; whether its row of this tile has ended.
     uint32_t told[COLS], at[COLS], row[COLS], group[COLS];
@@ -344,14 +346,43 @@ static bool take(struct chain *c, const struct sq_format_ops *f, bool last)
     return tile_ends;
 }
 
-// Cycles until the port has taken the last tile.
+// The output stage, whose port takes a word whenever there is one.
+static struct sq_output_in stage_in(bool tile_valid)
+{
+    return (struct sq_output_in){
+        .tile_valid = tile_valid, .scale_valid = true, .scale_last = true, .out_ready = true};
+}
+
+static struct sq_output_out stage_out(const struct chain *c, bool tile_valid)
+{
+    const struct sq_output_in in = stage_in(tile_valid);
+    struct sq_output_out out;
+    sq_output_comb(&c->stage, &in, &out);
+    return out;
+}
+
+static void stage_start(struct chain *c)
+{
+    const struct sq_unit_output *o = &c->cost.unit.output;
+    const struct sq_output_config config = {.rows = 1,
+                                            .cols = o->pes,
+                                            .lanes = o->lanes,
+                                            .form = (enum sq_combine_form)o->form,
+                                            .port_len = o->lanes,
+                                            .depth = o->depth};
+    sq_output_init(&c->stage, &config);
+    c->stage.words = c->job.words;
+    c->outputs = c->job.tiles * c->job.passes * c->stage.slots * c->stage.words;
+}
+
+// Cycles until the port has taken the last word.
 static uint64_t run(struct chain *c, const struct sq_format_ops *f)
 {
     const size_t len = sq_field_offset(c->array.ports.in, c->array.ports.n_in);
     uint64_t cycles = 0;
     int32_t beat[BEAT_MAX] = {0};
     assert_true(len <= BEAT_MAX);
-    c->outputs = c->job.tiles * c->job.passes;
+    stage_start(c);
     c->tiles = c->scans = c->job.tiles;
     for (; c->outputs > 0; cycles++) {
         bool last, tile_ends = false;
@@ -361,14 +392,12 @@ static uint64_t run(struct chain *c, const struct sq_format_ops *f)
             beat[0] = last;
             offer(&c->array, 0, beat);
         }
-        see(&c->array, c->wait == 0);
+        see(&c->array, stage_out(c, false).tile_ready);
         if (takes(&c->array, 0))
             tile_ends = take(c, f, last);
-        const bool leaves = gives(&c->array) && c->wait == 0;
-        c->wait -= c->wait > 0;
-        c->outputs -= leaves;
-        if (leaves && c->job.drain > 0)
-            c->wait = c->job.drain - 1;
+        const struct sq_output_in tile = stage_in(gives(&c->array));
+        c->outputs -= stage_out(c, tile.tile_valid).out_valid;
+        sq_output_clock(&c->stage, &tile);
         for (unsigned col = 0; f == &sq_format_gqsa && col < COLS; col++)
             walk_move(c, col);
         if (c->index.model) {
@@ -380,7 +409,7 @@ static uint64_t run(struct chain *c, const struct sq_format_ops *f)
         edge(&c->index);
         edge(&c->array);
     }
-    return cycles + c->wait;
+    return cycles;
 }
 
 // ---- the test ---------------------------------------------------------------------------------
@@ -426,7 +455,7 @@ static void plan(struct sq_rng *r, size_t row, struct chain *c, struct sq_own *o
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
     c->cost = p.cost;
     c->job = p.step[SQ_STEP_CLASSES - 1].job;
-    c->job.drain = 7 * sq_rng_below(r, 3);
+    c->job.words = 1 + 2 * sq_rng_below(r, 3);
     const uint64_t first = (p.count_k - 1) * p.block_k * p.cost.step;
     c->elements = g.k - first;
     c->active = (uint32_t)((double)c->elements * (1 - sparsity) + 0.5);

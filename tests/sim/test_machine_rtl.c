@@ -91,8 +91,8 @@ static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile
                               rows[row].bank * (1 + sq_rng_below(r, rows[row].depth))};
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
     *unit = p.cost.unit;
+    memset(&unit->output, 0, sizeof unit->output); // the block alone
     *job = p.step[SQ_STEP_CLASSES - 1].job;
-    job->drain = 0;
 }
 
 static void own_job(struct sq_rng *r, size_t row, struct sq_unit *unit, struct sq_unit_job *job)
@@ -183,11 +183,11 @@ static void make_case(const struct sq_unit *unit, const struct sq_unit_job *j, s
             c->len[t][1] = beats * j->passes;
         }
         return;
-    default: // the last beat of each tile says so
-        alloc(c, all, (size_t)all * beats, 1);
-        for (uint32_t t = 0; t < all; t++) {
-            c->len[t][0] = beats;
-            c->beats[((size_t)(t + 1) * beats - 1) * len] = 1;
+    default: // the last beat of each scale group says so
+        alloc(c, all * j->flushes, (size_t)all * beats, 1);
+        for (uint32_t g = 0; g < all * j->flushes; g++) {
+            c->len[g][0] = j->beats;
+            c->beats[((size_t)(g + 1) * j->beats - 1) * len] = 1;
         }
     }
 }
@@ -318,8 +318,8 @@ static void run_point(struct sq_rng *r, const struct sq_sweep_point *at, const u
         struct sq_mapping p;
         assert_int_equal(sq_mapping_make(&m, &at->recipe, &g, &p, NULL), SQ_OK);
         assert_int_equal(p.cost.unit.kind, is_static ? SQ_UNIT_ARRAY : SQ_UNIT_CORE_ACT);
-        struct sq_unit_job job = p.step[SQ_STEP_CLASSES - 1].job;
-        job.drain = 0;
+        memset(&p.cost.unit.output, 0, sizeof p.cost.unit.output); // the block alone
+        const struct sq_unit_job job = p.step[SQ_STEP_CLASSES - 1].job;
         point = act_point(block, &at->recipe, &p.cost);
         if (!rtl.api && !load_rtl(&rtl, block, &point)) {
             skipped++;

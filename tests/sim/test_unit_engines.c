@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs of the units that machines are made of: the engine that skips equals the one that steps, in
 // every counter; causes sum; bound <= cycles <= limit; a core with a free port is sq_core_run_step;
-// and closed forms by hand. State space: kind of unit x its parameters x job (tiles, passes,
-// flushes, beats, port, scan) x lists of tiles. Sampled at random, 10,000 jobs of all kinds, small
+// and closed forms by hand. State space: kind of unit x its parameters x its output stage x job (tiles,
+// passes, flushes, beats, words, scan) x lists of tiles. Sampled at random, 10,000 jobs of all kinds, small
 // ones where the ends of counters meet and long ones where periods are skipped.
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +12,7 @@
 #include "models/sq_rng.h"
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_run.h"
+#include "sim/block/sq_output_port.h"
 #include "sim/block/sq_pipeline.h"
 #include "sim/block/sq_unit.h"
 #include "tests/test.h"
@@ -46,6 +47,17 @@ static struct sq_core_config random_core(struct sq_rng *r)
     return c;
 }
 
+static struct sq_unit_output random_output(struct sq_rng *r)
+{
+    const uint32_t slots = some(r, 40), lanes = some(r, 8);
+    return (struct sq_unit_output){.pes = slots * lanes,
+                                   .lanes = lanes,
+                                   .form = sq_rng_below(r, 4),
+                                   .depth = between(r, 2, slots + 2),
+                                   .hold = sq_rng_below(r, 2),
+                                   .pairs = 1u << sq_rng_below(r, 3)};
+}
+
 static struct sq_unit random_unit(struct sq_rng *r)
 {
     struct sq_unit u;
@@ -55,6 +67,8 @@ static struct sq_unit random_unit(struct sq_rng *r)
     u.stages = sq_rng_below(r, 2) ? SQ_ARRAY_STAGES_PLAIN : SQ_ARRAY_STAGES_MIXED;
     u.lead = u.kind == SQ_UNIT_ARRAY ? sq_rng_below(r, 6) : 0;
     u.core = random_core(r);
+    if (sq_rng_below(r, 4) > 0)
+        u.output = random_output(r);
     return u;
 }
 
@@ -65,13 +79,15 @@ static struct sq_unit_job random_job(struct sq_rng *r, const struct sq_unit *u,
 {
     const bool is_core = u->kind == SQ_UNIT_CORE || u->kind == SQ_UNIT_CORE_ACT;
     const bool is_array = u->kind == SQ_UNIT_ARRAY;
-    const struct sq_unit_job j = {.tiles = some(r, 12),
-                                  .passes = some(r, 30),
-                                  .flushes = is_core ? some(r, 8) : 1,
-                                  .beats = some(r, is_core ? 24 : 60),
-                                  .drain = sq_rng_below(r, 2) ? some(r, 150) : 0,
-                                  .scan = is_array && sq_rng_below(r, 2) ? some(r, 300) : 0};
+    struct sq_unit_job j = {.tiles = some(r, 12),
+                            .passes = some(r, 30),
+                            .flushes = u->kind == SQ_UNIT_STORED ? 1 : some(r, 8),
+                            .beats = some(r, is_core ? 24 : 60),
+                            .words = sq_rng_below(r, 4) ? some(r, 12) : 0,
+                            .scan = is_array && sq_rng_below(r, 2) ? some(r, 300) : 0};
     *list = (struct sq_tile_list){is_array ? sq_rng_below(r, TILES_MAX + 1) : 0, tile};
+    if (list->n > 0)
+        j.flushes = 1;
     for (uint32_t i = 0; i < list->n; i++) {
         tile[i].beats = some(r, 60);
         tile[i].idle = sq_rng_below(r, tile[i].beats);
@@ -100,10 +116,10 @@ SQ_TEST(test_random)
         const struct sq_unit_stats b = sq_unit_run_fast(&u, &j, &list);
         const struct sq_unit_stats c = sq_unit_run(&u, &j, &list, &memo);
         if (memcmp(&a, &b, sizeof a) != 0)
-            fail_msg("seed %llu case %u: %s, %u x %u tiles of %u x %u, drain %u, scan %u, list "
+            fail_msg("seed %llu case %u: %s, %u x %u tiles of %u x %u, words %u, scan %u, list "
                      "of %u: stepping %llu cycles, fast %llu",
                      (unsigned long long)test_seed(), i, sq_unit_name(u.kind), j.tiles, j.passes,
-                     j.flushes, j.beats, j.drain, j.scan, list.n, (unsigned long long)a.cycles,
+                     j.flushes, j.beats, j.words, j.scan, list.n, (unsigned long long)a.cycles,
                      (unsigned long long)b.cycles);
         assert_memory_equal(&a, &c, sizeof a);
         assert_int_equal(sum(a.low), a.cycles);
@@ -128,13 +144,6 @@ SQ_TEST(test_core)
         assert_int_equal(a.cycles, b.cycles);
         assert_memory_equal(a.low, b.low, sizeof a.low);
         assert_memory_equal(a.high, b.high, sizeof a.high);
-        // A port that takes a tile every `drain` cycles is the periodic sink; it ends later.
-        const struct sq_rates slow = {1, 1, 1, between(&r, 1, 90)};
-        j.flushes = 1;
-        j.drain = slow.out;
-        const struct sq_job single = {j.beats, j.tiles * j.passes};
-        const struct sq_core_stats c = sq_core_run_step(&u.core, &single, &slow);
-        assert_int_equal(c.cycles + slow.out - 1, sq_unit_run_fast(&u, &j, NULL).cycles);
     }
 }
 
@@ -160,10 +169,24 @@ SQ_TEST(test_array)
     s = sq_unit_run_fast(&u, &j, &list);
     assert_int_equal(s.cycles, 5 * 100 + 2 * 9 + 3 + 1); // the first one over the lead
     j.scan = 0;
-    j.drain = 20; // longer than a tile's 6 beats
+    // A port that is longer at a tile, 5 slots of 4 words, than 6 beats take: the closed form.
+    u.output = (struct sq_unit_output){
+        .pes = 10, .lanes = 2, .form = SQ_COMBINE_TWO, .depth = 5, .pairs = 1};
+    j.words = 4;
+    const struct sq_output_port p = {
+        .rows = 1, .cols = 10, .lanes = 2, .form = SQ_COMBINE_TWO, .out_bits = 16, .port_bits = 8};
     s = sq_unit_run_fast(&u, &j, NULL);
-    assert_int_equal(s.cycles, 2 + 6 + 3 + 20 * 20);
+    assert_int_equal(s.cycles, sq_output_job_cycles(&p, 2 + 6 + 3, 20, 1, 6));
     assert_true(s.low[SQ_CAUSE_BLOCKED_OUTPUT] > 200);
+    // Partial sums stay inside: a tile goes when its slots are read.
+    j.words = 0;
+    s = sq_unit_run_fast(&u, &j, NULL);
+    assert_int_equal(s.cycles, 2 + 5 * 4 * 6 + 3 + 5);
+    // Scale groups shorter than their slots, read twice: what the stage takes.
+    u.output.pairs = 2;
+    j.flushes = 3;
+    s = sq_unit_run_fast(&u, &j, NULL);
+    assert_int_equal(s.cycles, 2 + 6 + 3 + 20 * 3 * 2 * 5);
 }
 
 // Jobs as long as whole layers take as long as short ones: what is compared is the sum.
@@ -176,8 +199,8 @@ SQ_TEST(test_long)
                                 .passes = 3000,
                                 .flushes = 1,
                                 .beats = between(&r, 8, 2000),
-                                .drain = sq_rng_below(&r, 2) ? 128 : 0};
-        if (u.kind == SQ_UNIT_CORE || u.kind == SQ_UNIT_CORE_ACT)
+                                .words = sq_rng_below(&r, 9)};
+        if (u.kind != SQ_UNIT_STORED)
             j.flushes = between(&r, 1, 60);
         const struct sq_unit_stats s = sq_unit_run_fast(&u, &j, NULL);
         assert_int_equal(sum(s.low), s.cycles);

@@ -210,17 +210,18 @@ SQ_TEST(test_schemes)
         const struct sq_format_ops *format;
         unsigned act_bits, weight_bits, group;
         double sparsity, outliers;
-        unsigned lanes, beats; // products a cycle of a PE; beats of a tile over 4096 elements of K
-        double weight, act;    // bits, scales of tokens left out
+        unsigned lanes, groups, beats; // products a cycle of a PE; groups of a tile over 4096
+                                       // elements of K, beats of a group
+        double weight, act;            // bits, scales of tokens left out
     } row[] = {
-        {&sq_format_dense, 8, 8, 128, 0, 0, 12, 32 * 11, 8 + 32. / 128, 8},
-        {&sq_format_dense, 16, 16, 0, 0, 0, 3, 1366, 16 + 32. / 4096, 16},
-        {&sq_format_sq_a_static, 8, 4, 128, 0, 0, 24, 128, 4 + 32. / 128, 5},
-        {&sq_format_sq_a_dynamic, 8, 4, 128, 0, 0, 32, 4, 4 + 32. / 128, 6},
-        {&sq_format_sp24, 8, 0, 0, 0, 0, 12, 171, 5 + 32. / 4096, 8},
-        {&sq_format_gqsa, 8, 0, 16, 0.5, 0, 24, 128, 3.125 + 32. / 4096, 8},
-        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 24, 86, 4.5 / 2, 8},
-        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 32, 128 + 6, 4 + 32. / 128 + 32. / 4096, 8},
+        {&sq_format_dense, 8, 8, 128, 0, 0, 12, 32, 11, 8 + 32. / 128, 8},
+        {&sq_format_dense, 16, 16, 0, 0, 0, 3, 1, 1366, 16 + 32. / 4096, 16},
+        {&sq_format_sq_a_static, 8, 4, 128, 0, 0, 24, 32, 4, 4 + 32. / 128, 5},
+        {&sq_format_sq_a_dynamic, 8, 4, 128, 0, 0, 32, 32, 4, 4 + 32. / 128, 6},
+        {&sq_format_sp24, 8, 0, 0, 0, 0, 12, 1, 171, 5 + 32. / 4096, 8},
+        {&sq_format_gqsa, 8, 0, 16, 0.5, 0, 24, 1, 128, 3.125 + 32. / 4096, 8},
+        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 24, 1, 86, 4.5 / 2, 8},
+        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 32, 1, 128 + 6, 4 + 32. / 128 + 32. / 4096, 8},
     };
     const struct sq_core_config core = sq_core_config_default();
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -234,6 +235,7 @@ SQ_TEST(test_schemes)
         sq_cost_unit(&s, &core, 1, 4096, &unit);
         sq_cost_job(&s, &unit, 1, 4096, &job);
         assert_int_equal(unit.low_lanes, row[i].lanes);
+        assert_int_equal(job.flushes, row[i].groups);
         assert_int_equal(job.beats, row[i].beats);
         sq_cost_nbytes(&s, 1, R, 1, &whole, nbytes);
         for (unsigned id = SQ_STREAM_LO; id <= SQ_STREAM_SCALE; id++)

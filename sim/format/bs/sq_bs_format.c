@@ -134,6 +134,13 @@ static bool is_plain_weight(const struct sq_recipe *r)
     return r->operand == SQ_OPERAND_ACT;
 }
 
+enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f)
+{
+    return sq_bs_n_parts(f) == 1 ? SQ_SCALED_SPLIT
+           : f->is_high_block    ? SQ_SCALED_BLOCK
+                                 : SQ_SCALED_OWN;
+}
+
 // Products of sq_b: every pair of low codes, and those with a high code on either side; split codes
 // are nibbles, so that all products are of 4 x 4 bits. Masks of both sides are taken as
 // independent.
@@ -147,11 +154,11 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     const double cells = act * (is_plain_weight(r) ? PLAIN_WEIGHT_BITS : act);
     (void)m;
     u->stored = sq_bs_recipe_padded(r, (size_t)k);
-    // High codes at a scale of the row have exact sums of their own, and so have plain weights but
-    // where scales are E8M0; all others are in binary32.
-    const bool has_own_high = sq_bs_n_parts(&f) > 1 && !sq_bs_has_scale(&f, 1);
-    const bool is_exact = has_own_high || (is_plain_weight(r) && !sq_bs_is_e8m0(&f));
-    u->unit.stages = sq_array_scaled_stages(!is_exact, high > 0);
+    // Every pair of parts has a sum in binary32; the output stage reads them one after the other.
+    u->unit.stages = sq_array_scaled_stages(true, share > 0);
+    u->unit.output.form = SQ_COMBINE_FLOAT;
+    if (share > 0)
+        u->unit.output.pairs = sq_scaled_pairs(sq_bs_engine_high(&f), !is_plain_weight(r));
     u->flush = 0; // a PE scales its blocks
     sq_cost_pieces(u, f.block, sq_cost_products(has, 1, 1) / cells);
     u->low_lanes = (u->span + u->span_beats - 1) / u->span_beats;

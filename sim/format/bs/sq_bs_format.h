@@ -11,6 +11,7 @@
 #define SQ_BS_FORMAT_H
 
 #include "models/sq_bs_pack.h"
+#include "models/sq_scaled.h"
 #include "sim/format/bs/sq_bs_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
@@ -45,6 +46,8 @@ struct sq_bs_variant {
 struct sq_bs_format sq_bs_of(const struct sq_recipe *r);
 struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r); // of activations
 unsigned sq_bs_rotation_of(const struct sq_recipe *r);       // 0, 16 or 32
+// What the engine takes for the scales of high elements.
+enum sq_scaled_high sq_bs_engine_high(const struct sq_bs_format *f);
 
 // ---- the tables -----------------------------------------------------------------------------
 

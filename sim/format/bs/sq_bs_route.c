@@ -34,13 +34,6 @@ static enum sq_scaled_element engine_element(const struct sq_bs_format *f, bool 
     return has_place ? SQ_SCALED_PLUS : (enum sq_scaled_element)e;
 }
 
-static enum sq_scaled_high engine_high(const struct sq_bs_format *f)
-{
-    return sq_bs_n_parts(f) == 1 ? SQ_SCALED_SPLIT
-           : f->is_high_block    ? SQ_SCALED_BLOCK
-                                 : SQ_SCALED_OWN;
-}
-
 // Whether sq_act_scale gives the codes of the format: of magnitudes that are those of the tokens
 // but for an exponent.
 static bool is_encoder(const struct sq_recipe *r, const struct sq_bs_format *f)
@@ -63,7 +56,7 @@ static void put_numbers(struct sq_product *p, const struct sq_bs_format *f)
     const bool has_place = sq_bs_row_nbytes(f, f->block, SQ_BS_INDEX) > 0;
     sq_product_put_number(p, "bank", f->block);
     sq_product_put_number(p, "k", sq_bs_high_bits(f) > 0 ? f->high_per_block : 0);
-    sq_product_put_number(p, "high", engine_high(f));
+    sq_product_put_number(p, "high", sq_bs_engine_high(f));
     sq_product_put_number(p, "element", engine_element(f, has_place));
     sq_product_put_number(p, "scale", sq_bs_is_e8m0(f) ? SQ_SCALED_E8M0 : SQ_SCALED_E4M3);
 }

@@ -112,6 +112,7 @@ static void static_unit(const struct sq_recipe *r, const struct sq_core_config *
            cells(r, ceil_div(low, parts), ceil_div(high, parts)) > all)
         parts++;
     u->unit.stages = SQ_ARRAY_STAGES_MIXED;
+    u->unit.output.form = SQ_COMBINE_SCALED;
     u->span = banks > 0 ? banks * r->bank : r->bank;
     u->span_beats = parts;
     u->low_lanes = banks > 0 ? banks * low : ceil_div(low, parts);
@@ -137,6 +138,8 @@ static void dynamic_unit(const struct sq_recipe *r, const struct sq_core_config 
     u->low_lanes = lanes(times * has->low_lanes, 128);
     u->high_lanes = lanes(times * has->high_lanes, 64);
     u->unit.kind = SQ_UNIT_CORE_ACT;
+    u->unit.output.form = SQ_COMBINE_SCALED;
+    u->unit.output.hold = 1;
     u->unit.topk = o->topk ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
     u->unit.core = *has;
     u->unit.core.low_bits = f.low_bits;

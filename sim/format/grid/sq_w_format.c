@@ -75,6 +75,8 @@ static void unit(const struct sq_recipe *r, const struct sq_core_config *has, ui
     u->low_lanes = has->low_lanes;
     u->high_lanes = has->high_lanes;
     u->unit.kind = SQ_UNIT_CORE;
+    u->unit.output.form = SQ_COMBINE_TWO;
+    u->unit.output.hold = 1;
     u->unit.core = *has;
     u->unit.core.low_bits = f.low_bits;
     u->unit.core.high_bits = f.high_bits;

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// The unit of a machine is the engine of the format: a random machine and GEMM are planned, and the job
+// of a core goes through the cycle model of the engine that takes the format's layers on the RTL
+// (cosim --layers; held to the RTL in every cycle), all its streams free. The engine takes its job in one
+// cycle, which a machine charges as filling; the last word must leave in the cycle in which sq_unit_run
+// says that the job ends.
+// Sampled: for each format whose engine exists, 100 machines (rows and columns 1..8, lanes, port) x
+// recipes (bank, sparsity, scale group, element, both sides or activations alone) x GEMMs with ragged
+// edges. The queue and the combine units are those that the machine's stage has.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/sq_array.h"
+#include "sim/block/sq_core_block.h"
+#include "sim/format/bs/sq_bs_format.h"
+#include "sim/format/grid/sq_grid_recipe.h"
+#include "sim/machine/sq_machine_run.h"
+#include "tests/sim/random_recipe.h"
+#include "tests/unit/fixture.h"
+
+enum { JOBS = 100, PATIENCE = 10000000 };
+
+static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
+{
+    return low + sq_rng_below(r, high - low + 1);
+}
+
+// ---- the engine -----------------------------------------------------------------------------
+
+static void set(const struct sq_block *block, unsigned *value, const char *name, unsigned v)
+{
+    const size_t at = sq_param_find(block, name);
+    if (at == SQ_PARAMS_MAX)
+        fail_msg("no parameter %s of %s", name, block->name);
+    value[at] = v;
+}
+
+// The output stage of the machine, as an engine has it. Words of the port are of whole outputs.
+static void set_output(const struct sq_block *block, const struct sq_unit_output *o, uint32_t words,
+                       unsigned rows, unsigned cols, unsigned *value)
+{
+    set(block, value, "Rows", rows);
+    set(block, value, "Cols", cols);
+    set(block, value, "Lanes", o->lanes);
+    set(block, value, "OutKind", SQ_OUTPUT_BFLOAT16);
+    set(block, value, "PortLen", o->lanes / words);
+    set(block, value, "Depth", o->depth);
+    set(block, value, "Hold", o->hold);
+}
+
+// All its streams free but the first, which brings one job; `scale` of them ends every `last`-th beat.
+struct engine {
+    const struct sq_block *block;
+    unsigned value[SQ_PARAMS_MAX];
+    struct sq_offer job;
+    unsigned scale;
+    uint32_t last;  // 0: no stream says so
+    uint64_t words; // that leave
+};
+
+// Cycles up to and with the last word.
+static uint64_t run(const struct engine *e)
+{
+    const struct sq_timing *const timing = e->block->timing;
+    void *const state = calloc(1, timing->nbytes);
+    uint64_t scales = 0, words = 0, cycles = 0;
+    bool has_job = true;
+    assert_non_null(state);
+    e->block->init(e->value, state);
+    for (; words < e->words; cycles++) {
+        struct sq_offer in[SQ_STREAMS_MAX] = {{.valid = false}};
+        struct sq_handshake h = {.out_valid = false};
+        assert_true(cycles < PATIENCE);
+        if (has_job)
+            in[0] = e->job;
+        for (unsigned s = 1; s < SQ_STREAMS_MAX; s++)
+            in[s].valid = true;
+        in[e->scale].last = e->last > 0 && (scales + 1) % e->last == 0;
+        timing->comb(state, in, true, &h);
+        has_job = has_job && !h.in_ready[0];
+        scales += h.in_ready[e->scale];
+        words += h.out_valid;
+        timing->clock(state, in, true);
+    }
+    free(state);
+    return cycles;
+}
+
+// ---- the formats ----------------------------------------------------------------------------
+
+static struct sq_offer job_of(const struct sq_unit_job *j)
+{
+    return (struct sq_offer){.valid = true,
+                             .n = j->beats,
+                             .job = {.group_banks = j->flushes, .groups = j->tiles * j->passes}};
+}
+
+enum { ONE_SIDE = 1, OTHER, SCALE, CORE_SCALE = 4 }; // streams
+
+static void make_array(const struct sq_recipe *r, const struct sq_mapping *p, struct engine *e)
+{
+    const bool is_static = r->format == &sq_format_sq_a_static;
+    const struct sq_unit_job *const j = &p->step[SQ_STEP_CLASSES - 1].job;
+    e->block = is_static ? &sq_engine_static_block : &sq_engine_array_block;
+    memcpy(e->value, e->block->points[0].value, sizeof e->value);
+    if (!is_static)
+        set(e->block, e->value, "Layout",
+            r->format == &sq_format_dense ? SQ_ARRAY_DENSE : SQ_ARRAY_SP24);
+    e->job = job_of(j);
+    e->scale = SCALE;
+}
+
+static void make_core(const struct sq_recipe *r, const struct sq_mapping *p, struct engine *e)
+{
+    const struct sq_unit_job *const j = &p->step[SQ_STEP_CLASSES - 1].job;
+    const struct sq_point core = sq_core_point(&p->cost.unit.core);
+    (void)r;
+    e->block = &sq_core_out_block;
+    memcpy(e->value, e->block->points[0].value, sizeof e->value);
+    for (size_t i = 0; sq_core_block.param[i] && strcmp(sq_core_block.param[i], "CountStart"); i++)
+        set(e->block, e->value, sq_core_block.param[i], core.value[i]);
+    e->job = (struct sq_offer){
+        .valid = true,
+        .job = {.group_banks = j->beats, .groups = j->tiles * j->passes * j->flushes}};
+    e->scale = CORE_SCALE;
+    e->last = j->flushes;
+}
+
+static void make_scaled(const struct sq_recipe *r, const struct sq_mapping *p, struct engine *e)
+{
+    const struct sq_bs_format f = sq_bs_of(r);
+    e->block = &sq_engine_scaled_block;
+    memcpy(e->value, e->block->points[0].value, sizeof e->value);
+    set(e->block, e->value, "BankLen", f.block);
+    set(e->block, e->value, "HighPerBank", sq_bs_high_bits(&f) ? f.high_per_block : 0);
+    set(e->block, e->value, "High", sq_bs_engine_high(&f));
+    set(e->block, e->value, "WeightHigh", r->operand != SQ_OPERAND_ACT);
+    e->job = job_of(&p->step[SQ_STEP_CLASSES - 1].job);
+    e->scale = SCALE;
+}
+
+// ---- the test -------------------------------------------------------------------------------
+
+static struct sq_machine small_machine(struct sq_rng *r)
+{
+    struct sq_machine m = {.name = "random", .clock_hz = 1e9, .cores = between(r, 1, 2)};
+    m.core = sq_core_config_default();
+    m.core.rows = between(r, 1, 8);
+    m.core.cols = between(r, 1, 8);
+    m.core.low_lanes = between(r, 1, 32);
+    m.core.high_lanes = between(r, 1, 8);
+    m.port_nbits = 16u << sq_rng_below(r, 7);
+    m.act_nbytes = m.weight_nbytes = m.out_nbytes = 1 << 20;
+    m.dram_bytes_per_s = 1e9 * between(r, 1, 100);
+    m.burst_nbytes = 64;
+    sq_machine_derive(&m);
+    return m;
+}
+
+// False where the machine's port does not take words of whole outputs.
+static bool check(struct sq_rng *r, const struct sq_format_ops *f,
+                  void (*make)(const struct sq_recipe *, const struct sq_mapping *,
+                               struct engine *))
+{
+    const struct sq_machine m = small_machine(r);
+    const struct sq_recipe s = random_recipe_of(r, f);
+    const struct sq_gemm g = {between(r, 1, 40), between(r, 1, 60),
+                              between(r, 1, sq_rng_below(r, 3) ? 300 : 3000)};
+    struct engine e = {.block = NULL};
+    struct sq_mapping p;
+    if (sq_mapping_make(&m, &s, &g, &p, NULL) != SQ_OK)
+        return false;
+    const struct sq_unit_job *const j = &p.step[SQ_STEP_CLASSES - 1].job;
+    const struct sq_unit_output *const o = &p.cost.unit.output;
+    if (o->lanes % j->words != 0)
+        return false;
+    make(&s, &p, &e);
+    set_output(e.block, o, j->words, m.core.rows, m.core.cols, e.value);
+    e.words = (uint64_t)j->tiles * j->passes * (o->pes / o->lanes) * j->words;
+    const uint64_t engine = run(&e), unit = 1 + sq_unit_run_fast(&p.cost.unit, j, NULL).cycles;
+    CHECK_EQ(
+        engine, unit,
+        "%s on %ux%u, %u x %u tiles of %u x %u, lanes %u, words %u, pairs %u, hold %u: the engine, "
+        "the machine\n",
+        f->name, m.core.rows, m.core.cols, j->tiles, j->passes, j->flushes, j->beats, o->lanes,
+        j->words, o->pairs, o->hold);
+    return true;
+}
+
+SQ_TEST(test_units)
+{
+    static const struct {
+        const char *format;
+        void (*make)(const struct sq_recipe *, const struct sq_mapping *, struct engine *);
+    } rows[] = {
+        {"dense", make_array},
+        {"sp24", make_array},
+        {"sq_a_static", make_array},
+        {"sq_w", make_core},
+    };
+    struct sq_rng r = {fixture_seed()};
+    unsigned n_formats = 0;
+    for (unsigned f = 0; f < sq_n_formats(); f++) {
+        void (*make)(const struct sq_recipe *, const struct sq_mapping *, struct engine *) = NULL;
+        for (size_t i = 0; i < LEN(rows); i++)
+            if (strcmp(sq_formats[f]->name, rows[i].format) == 0)
+                make = rows[i].make;
+        if (sq_formats[f]->cost == &sq_bs_timed)
+            make = make_scaled;
+        if (!make)
+            continue;
+        for (unsigned jobs = 0; jobs < JOBS;)
+            jobs += check(&r, sq_formats[f], make);
+        n_formats++;
+    }
+    fprintf(stderr, "# %u formats, %d jobs each: machine = engine\n", n_formats, JOBS);
+    assert_true(n_formats >= 14);
+}
