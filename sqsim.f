@@ -97,3 +97,4 @@ rtl/sq_engine_ctl.sv
 rtl/sq_engine_scaled.sv
 rtl/sq_engine_static.sv
 rtl/sq_engine_gqsa.sv
+rtl/sq_engine_spqt.sv

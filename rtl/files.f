@@ -96,3 +96,4 @@ sq_engine_ctl.sv
 sq_engine_scaled.sv
 sq_engine_static.sv
 sq_engine_gqsa.sv
+sq_engine_spqt.sv

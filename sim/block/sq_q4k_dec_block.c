@@ -2,6 +2,7 @@
 // sq_q4k_dec: superblocks of Q4_K to codes, steps and minima.
 #include "models/sq_q4k_dec.h"
 #include "sim/block/sq_block.h"
+#include "sim/block/sq_q4k_dec_sim.h"
 
 enum { BYTES };
 enum { PAIR = 2 * SQ_Q4K_BLOCK_LEN };
@@ -80,23 +81,16 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return SQ_Q4K_LEN / 2 / bytes;
 }
 
-// The beats of the header stay inside; a beat of codes is an output a cycle later.
-struct state {
-    unsigned head, beats; // of a superblock
-    unsigned place;       // of the next beat
-    bool has_out;
-};
-
 static void init(const unsigned *v, void *state)
 {
-    *(struct state *)state =
-        (struct state){.head = SQ_Q4K_HEAD_NBYTES / v[BYTES], .beats = SQ_Q4K_NBYTES / v[BYTES]};
+    *(struct sq_q4k_dec_sim *)state = (struct sq_q4k_dec_sim){.head = SQ_Q4K_HEAD_NBYTES / v[BYTES],
+                                                              .beats = SQ_Q4K_NBYTES / v[BYTES]};
 }
 
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
-    const struct state *s = state;
+    const struct sq_q4k_dec_sim *s = state;
     (void)in;
     out->out_valid = s->has_out;
     out->in_ready[0] = !s->has_out || out_ready;
@@ -104,14 +98,14 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)
 {
-    struct state *s = state;
+    struct sq_q4k_dec_sim *s = state;
     if (s->has_out && !out_ready)
         return;
     s->has_out = in[0].valid && s->place >= s->head;
     s->place = (s->place + in[0].valid) % s->beats;
 }
 
-static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+static const struct sq_timing timing = {sizeof(struct sq_q4k_dec_sim), comb, clock};
 
 static const struct sq_faults faults[] = {{"b4", 50, 1000}, {"b16", 50, 1000}};
 

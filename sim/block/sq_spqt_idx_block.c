@@ -220,6 +220,11 @@ static bool ends(const struct sq_spqt_idx_sim *s)
     return s->held_last && s->held <= s->lanes;
 }
 
+void sq_spqt_idx_show(const void *state, struct sq_offer *out)
+{
+    out->last = ends(state);
+}
+
 // The buffer takes a segment in this cycle.
 static bool takes_segment(const struct sq_spqt_idx_sim *s, bool out_ready)
 {

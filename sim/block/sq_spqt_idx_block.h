@@ -14,6 +14,9 @@ struct sq_spqt_idx_sim {
     bool held_last;           // the end of the vector is in it
 };
 
+// `show` of a part (sq_line.h): last: the beat offered is the last of its vector.
+void sq_spqt_idx_show(const void *state, struct sq_offer *out);
+
 // Cycles in which the point that `sqsim area --block spqt_idx` prices scans a vector of k columns,
 // n_active of them spread evenly: from the first segment in to the last indices out.
 uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active);

@@ -15,6 +15,7 @@ done <<'END'
 engine_array 60 200000
 engine_static 20 400000
 engine_gqsa 60 12000
+engine_spqt 30 50000
 END
 # BLOCK POINT MIN_BEATS
 while read -r block point beats; do
@@ -24,6 +25,7 @@ done <<'END'
 engine_array dense 1000
 engine_static b4_tied 1000
 engine_gqsa g4 500
+engine_spqt b4 2000
 END
 
 E=rtl/sq_engine_array.sv
@@ -51,4 +53,20 @@ mutate gqsa_empty_row_repeats_a_group engine_gqsa g4 value $G "s/step_empty ? 16
 mutate gqsa_group_lost_under_a_stall engine_gqsa g4 any $G "s/assign kept_fire = kept_valid_i \&\& kept_ready_o;/assign kept_fire = kept_valid_i;/"
 mutate gqsa_one_offset_too_few engine_gqsa g4 any $G "s/in_last_i(offsets_q == 16'd1)/in_last_i(offsets_q == 16'd2)/"
 mutate gqsa_zero_of_the_step_behind engine_gqsa g4 value $G "s/in_zero_i(tile_zero)/in_zero_i(side_q[Stages*SideW+16 +: 4])/"
+
+S=rtl/sq_engine_spqt.sv
+mutate spqt_index_error_of_the_first_column_dropped engine_spqt b4 value $S "s/if (wrong_column) index/if (wrong_column \&\& at_q != '0) index/"
+mutate spqt_theta_error_dropped engine_spqt b4 value $S "s/if (mac_theta || weight_error)/if ((mac_theta \&\& $F) || weight_error)/"
+mutate spqt_scale_error_dropped engine_spqt b4 value $S "s/if (mac_theta || weight_error)/if (mac_theta || (weight_error \&\& $F))/"
+mutate spqt_code_error_of_the_job_before engine_spqt b4 value $S "s/code_error_q <= idx_error;/code_error_q <= idx_error || code_error_q;/"
+mutate spqt_errors_of_the_job_before engine_spqt b4 value $S "s/(mac_job \&\& turn_last) ? '0 : known/known/"
+mutate spqt_share_a_column_early engine_spqt b4 value $S "s/rest < workers_q;/rest <= workers_q;/"
+mutate spqt_x_of_the_column_behind engine_spqt b4 value $S "s/if (dec_fire \&\& is_first) column_q/if (super_fire) column_q/"
+mutate spqt_beside_the_beat_behind engine_spqt b4 value $S "s/side_q3 <= side_q2;/side_q3 <= side_q;/"
+mutate spqt_last_with_two_rows engine_spqt b4 value $S "s/is_last_column \&\& blocks_q == 16'd1,/is_last_column \&\& blocks_q <= 16'd2,/"
+mutate spqt_job_a_cycle_early engine_spqt b4 any $S "s/job_ready_o = !busy_q;/job_ready_o = !busy_q || job_ends;/"
+mutate spqt_no_column_no_output engine_spqt b4 any $S "s/walking_q \&\& (none || block_valid_i)/walking_q \&\& block_valid_i/"
+mutate spqt_word_of_columns_twice engine_spqt b4 value $S "s/else if (lane_q == LaneW'(IdxLanes - 1)) word_q/else if (lane_q == LaneW'(IdxLanes - 2)) word_q/"
+mutate spqt_tag_of_the_step_behind engine_spqt b4 value $S "s/if (tagged_q\[2\]) out_tag_q <= tag_q3;/if (tagged_q[2]) out_tag_q <= tag_q2;/"
+mutate turns_share_of_a_neighbour fp_mac turns value rtl/sq_fp_mac.sv "s/assign sum_first = ends ? last_q\[1\] : sum_first_q\[Turns-1\];/assign sum_first = ends ? last_q[1] : sum_first_q[0];/"
 finish

@@ -26,7 +26,7 @@ done <<'END'
 --format sq_a_dynamic --bank 4 --weight-bits 2:topk,engine_array:8000
 --format sp24:meta24,engine_array:6000
 --format gqsa --group 4:engine_gqsa:8000
---format spqt:spqt_idx,q4k_dec,q4k_weight,fp_mac:6000
+--format spqt:engine_spqt:6000
 --format spqr:spqr_dec,spqr_scale,fp_mac:4000
 --format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:engine_array:4000
 --format sq_a_static --variant split --bank 4 --weight-bits 2:engine_array:4000
@@ -123,8 +123,8 @@ fault sq_a_dynamic both "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_radix
 fault sp24 both "--algorithm rtn" sq_meta24.sv 's/taken_q2 <= taken;/taken_q2 <= taken ^ 1;/' sq_array.sv "$LATE"
 fault gqsa value "--group 4 --algorithm rtn" sq_engine_gqsa.sv 's/mem\[kept_index_i\]/mem[kept_index_i ^ 1]/'
 fault gqsa cycle "--group 4 --algorithm rtn" sq_array.sv "$LATE"
-fault spqt both "" sq_spqt_idx.sv 's/moves2 = !valid_q2 || takes;/moves2 = !valid_q2;/' \
-  sq_q4k_dec.sv 's/code_q <= code;/code_q <= code ^ 1;/'
+fault spqt cycle "" sq_spqt_idx.sv 's/moves2 = !valid_q2 || takes;/moves2 = !valid_q2;/'
+fault spqt value "" sq_q4k_dec.sv 's/code_q <= code;/code_q <= code ^ 1;/'
 fault spqr cycle "" sq_spqr_dec.sv 's/(write_q == read_q && out_ready_i)/(write_q == read_q \&\& out_ready_i \&\& write_q != 0)/'
 fault spqr value "" sq_spqr_dec.sv 's/row_q\[write_q\] <= row;/row_q[write_q] <= row ^ 64;/'
 
@@ -139,8 +139,8 @@ fault gqsa cycle "--group 4 --algorithm rtn" sq_gqsa_scale.sv 's/in_ready_o = mo
 fault gqsa value "--group 4 --algorithm rtn" sq_gqsa_scale.sv 's/{1.b0, in_zero_i}/{in_zero_i, 1'"'"'b0}/'
 fault spqr both "" sq_spqr_scale.sv 's/weight_q <= weight;/weight_q <= weight ^ 1;/' \
   sq_fp_mac.sv 's/in_ready_o = advance;/in_ready_o = advance \&\& !(valid_q[0] \&\& last_q[0]);/'
-fault spqt both "" sq_q4k_weight.sv 's/in_ready_o = moves;/in_ready_o = moves \&\& !last_q;/' \
-  sq_fp_mac.sv 's/product_q <= product;/product_q <= product ^ 1;/'
+fault spqt cycle "--sparsity 0.4" sq_q4k_weight.sv 's/in_ready_o = moves;/in_ready_o = moves \&\& !last_q;/'
+fault spqt value "--sparsity 0.4" sq_fp_mac.sv 's/product_q <= product;/product_q <= product ^ 1;/'
 
 fault mxfp4 value "--algorithm rtn" sq_block_scale.sv "s/amax_i\[14:7\] - 8'd2 : 8'd0/amax_i[14:7] - 8'd1 : 8'd0/"
 fault mxplus value "--algorithm rtn" sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& code[0]) magnitude/"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware of spqt. Routes: spqt_idx, and for the columns that it finds q4k_dec, q4k_weight and
-// fp_mac in the order of SPEC G.7 (sq_spqt_mac_route.c).
+// The hardware of spqt. Routes of a kernel trace: spqt_idx; of a layer: its engine
+// (sq_spqt_engine_route.c).
 #include <string.h>
 
 #include "models/sq_fp.h"
@@ -112,106 +112,9 @@ static enum sq_status check_spqt(struct sq_route_work *w, struct sq_error *err)
     return SQ_OK;
 }
 
-// ---- q4k_dec: the superblocks of the active columns ---------------------------------------------
-
-enum { Q4K_BYTES = 16, Q4K_BEATS = SQ_Q4K_NBYTES / Q4K_BYTES };
-
-static enum sq_status make_q4k(struct sq_route_work *w, struct sq_error *err)
-{
-    struct sq_product *p = w->p;
-    struct sq_spqt_columns a;
-    size_t n_blocks = 0, g = 0;
-    SQ_TRY(sq_spqt_take_columns(p, &a, err));
-    for (size_t t = 0; t < p->m; t++)
-        n_blocks += a.rows * sq_spqt_n_columns(p, &a, t);
-    if (n_blocks == 0)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: no active column, need 1 or more of %zu",
-                       sq_path_tail(p->source), a.k);
-    sq_route_set(w, "Bytes", Q4K_BYTES);
-    SQ_TRY(sq_route_begin(w, n_blocks, n_blocks * Q4K_BEATS, err));
-    int32_t *word = w->stream->beats;
-    for (size_t t = 0; t < p->m; t++)
-        for (size_t row = 0; row < a.rows; row++)
-            for (size_t i = 0; i < sq_spqt_n_columns(p, &a, t); i++, g++) {
-                const size_t column = (size_t)a.index[t * p->k + i];
-                const uint8_t *b = a.blocks + sq_spqt_address(a.k, row, column);
-                w->stream->len[g][0] = Q4K_BEATS;
-                for (size_t at = 0; at < SQ_Q4K_NBYTES; at += 4)
-                    *word++ = (int32_t)(b[at] | (uint32_t)b[at + 1] << 8 |
-                                        (uint32_t)b[at + 2] << 16 | (uint32_t)b[at + 3] << 24);
-            }
-    return SQ_OK;
-}
-
-static float binary32(int32_t pattern)
-{
-    float f;
-    memcpy(&f, &pattern, sizeof f);
-    return f;
-}
-
-// The weights of a superblock from the block's beats: D q - Mn, an operation a rounding.
-static void take_weights(struct sq_route_work *w, float column[SQ_Q4K_LEN])
-{
-    enum { CODES = 2 * Q4K_BYTES, STEP = CODES, MIN = STEP + 2, LAST = MIN + 2, REFUSED };
-    const size_t beats = Q4K_BEATS - 1;
-    for (size_t b = 0; b < beats; b++) {
-        const int32_t *beat = w->golden + b * w->out_len;
-        const size_t byte = b * Q4K_BYTES, pair = byte / SQ_Q4K_BLOCK_LEN;
-        for (size_t i = 0; i < CODES; i++) {
-            const size_t half = i / Q4K_BYTES, l = byte % SQ_Q4K_BLOCK_LEN + i % Q4K_BYTES;
-            const float scaled = binary32(beat[STEP + half]) * (float)beat[i];
-            column[(2 * pair + half) * SQ_Q4K_BLOCK_LEN + l] = scaled - binary32(beat[MIN + half]);
-        }
-        sq_route_expect(w, "superblocks", b, b + 1 == beats, beat[LAST]);
-        sq_route_expect(w, "superblocks", b, 0, beat[REFUSED]);
-    }
-}
-
-// The product of each token from the columns that the block gives for it.
-static enum sq_status check_q4k(struct sq_route_work *w, struct sq_error *err)
-{
-    struct sq_product *p = w->p;
-    struct sq_spqt_columns a;
-    const float *y;
-    const uint16_t *half;
-    size_t workers, g = 0;
-    float *plane, *x, *got;
-    SQ_TRY(sq_spqt_take_columns(p, &a, err));
-    SQ_TRY(sq_product_number(p, "workers", 1, SQ_SPQT_WORKERS_MAX, &workers, err));
-    SQ_PRODUCT_TENSOR(p, "y", SQ_F32, p->m * p->n, y);
-    SQ_PRODUCT_TENSOR(p, "x", SQ_F16, p->m * p->k, half);
-    SQ_PRODUCT_KEEP(p, plane, a.rows * a.k * SQ_Q4K_LEN);
-    SQ_PRODUCT_KEEP(p, x, p->k);
-    SQ_PRODUCT_KEEP(p, got, p->n);
-    const struct sq_spqt m = {p->n, a.k, NULL};
-    for (size_t t = 0; t < p->m; t++) {
-        const size_t n = sq_spqt_n_columns(p, &a, t);
-        const int32_t *index = a.index + t * p->k;
-        for (size_t i = 0; i < p->k; i++)
-            x[i] = sq_half_to_float(half[t * p->k + i]);
-        for (size_t row = 0; row < a.rows; row++)
-            for (size_t i = 0; i < n; i++, g++) {
-                (void)sq_route_golden(w, g, g * Q4K_BEATS);
-                take_weights(w, plane + (row * a.k + (size_t)index[i]) * SQ_Q4K_LEN);
-            }
-        sq_spqt_gemv(&m, plane, x, (const uint32_t *)index, n, (unsigned)workers, SQ_SPQT_BALANCED,
-                     got);
-        for (size_t i = 0; i < p->n; i++) {
-            int32_t is, want;
-            memcpy(&is, &got[i], sizeof is);
-            memcpy(&want, &y[t * p->n + i], sizeof want);
-            sq_route_expect(w, "y", t * p->n + i, want, is);
-        }
-    }
-    return SQ_OK;
-}
-
 static const struct sq_route routes[] = {
-    {&sq_spqt_idx_block, make_spqt, check_spqt, NULL},
-    {&sq_q4k_dec_block, make_q4k, check_q4k, sq_spqt_is_layer},
-    {&sq_q4k_weight_block, sq_spqt_make_weight, sq_spqt_check_weight, sq_spqt_is_layer},
-    {&sq_fp_mac_block, sq_spqt_make_mac, sq_spqt_check_mac, sq_spqt_is_layer},
+    {&sq_spqt_idx_block, make_spqt, check_spqt, sq_spqt_is_trace},
+    {&sq_engine_spqt_block, sq_spqt_make_engine, sq_spqt_check_engine, sq_spqt_is_layer},
 };
 
 // ---- layers ------------------------------------------------------------------------------------
