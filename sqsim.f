@@ -96,5 +96,6 @@ rtl/sq_act_blocks.sv
 rtl/sq_engine_ctl.sv
 rtl/sq_engine_scaled.sv
 rtl/sq_engine_static.sv
+rtl/sq_engine_dynamic.sv
 rtl/sq_engine_gqsa.sv
 rtl/sq_engine_spqt.sv

@@ -95,5 +95,6 @@ sq_act_blocks.sv
 sq_engine_ctl.sv
 sq_engine_scaled.sv
 sq_engine_static.sv
+sq_engine_dynamic.sv
 sq_engine_gqsa.sv
 sq_engine_spqt.sv

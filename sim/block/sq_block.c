@@ -44,6 +44,7 @@
     X(top)           \
     X(engine_array)   \
     X(engine_static)  \
+    X(engine_dynamic) \
     X(engine_gqsa)    \
     X(engine_spqt)    \
     X(engine_scaled)

@@ -21,7 +21,7 @@
 #include "sim/block/sq_core_sim.h"
 #include "sim/block/sq_env.h"
 
-enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 19 };
+enum { SQ_STREAMS_MAX = 5, SQ_FIELDS_MAX = 16, SQ_STATUS_MAX = 3, SQ_PARAMS_MAX = 21 };
 
 struct sq_field {
     const char *name; // of the port: STREAM_name_i, out_name_o; of a status: name_o
@@ -238,7 +238,8 @@ extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_m
     sq_combine_block, sq_output_block, sq_array_out_block, sq_array_static_out_block,
     sq_core_out_block, sq_gqsa_scale_block, sq_spqr_scale_block, sq_fp_mac_block,
     sq_q4k_weight_block, sq_engine_array_block, sq_engine_static_block, sq_engine_gqsa_block,
-    sq_engine_spqt_block, sq_engine_scaled_block, sq_act_scale_block, sq_top_block;
+    sq_engine_spqt_block, sq_engine_dynamic_block, sq_engine_scaled_block, sq_act_scale_block,
+    sq_top_block;
 // Row i of the area tables of all blocks; NULL behind the last.
 const struct sq_area_unit *sq_area_unit(size_t i);
 

@@ -9,12 +9,15 @@
 #include "models/sq_array.h"
 #include "models/sq_format.h"
 #include "sim/block/sq_case.h"
-#include "sim/block/sq_engine.h"
-#include "sim/block/sq_line.h"
-#include "sim/block/sq_output_sim.h"
+#include "sim/block/sq_engine_array_sim.h"
 
 enum { ROWS, COLS, LAYOUT = 6 };
-enum { JOB, ONE_SIDE, OTHER, SCALE };      // streams
+enum {
+    JOB = SQ_ENGINE_ARRAY_JOB,
+    ONE_SIDE = SQ_ENGINE_ARRAY_PLAIN,
+    OTHER = SQ_ENGINE_ARRAY_CODED,
+    SCALE = SQ_ENGINE_ARRAY_SCALE
+};                                         // streams
 enum { BEATS, GROUPS, TILES, JOB_FIELDS }; // of a job
 enum { OPERAND = JOB_FIELDS };             // plain, low, high, mask; low, high, weight
 enum { BEATS_MAX = 4, GROUPS_MAX = 3, TILES_MAX = 3, JOB_BITS = 16 };
@@ -387,32 +390,22 @@ static bool cut_job(const struct parts *s, unsigned way, int32_t *record, uint32
 
 // ---- time -----------------------------------------------------------------------------------
 
-struct state {
-    struct sq_line line;
-    struct sq_chain array;
-    struct sq_output_sim output;
-    struct sq_engine_count in, scale; // beats of operands, of scales
-    struct sq_engine_jobs next;       // jobs on their way to the scales
-    struct sq_engine_jobs next_sums;  // ... with them: sums come in, sums leave
-    bool carries, keeps;              // of the job at the scales
-};
-
 bool sq_engine_array_keeps(const void *state)
 {
-    return sq_output_keeps(&((const struct state *)state)->output);
+    return sq_output_keeps(&((const struct sq_engine_array_sim *)state)->output);
 }
 
 static void init_of(const struct parts *parts, void *state)
 {
-    struct state *const s = state;
+    struct sq_engine_array_sim *const s = state;
     parts->array->init(parts->v, &s->array);
     sq_output_init(&s->output, &parts->c);
     sq_line_add(&s->line, &(struct sq_line_part){.timing = parts->array->timing,
-                                                 .at = offsetof(struct state, array),
+                                                 .at = offsetof(struct sq_engine_array_sim, array),
                                                  .n_in = 1,
                                                  .from = {0}});
     sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_output_block.timing,
-                                                 .at = offsetof(struct state, output),
+                                                 .at = offsetof(struct sq_engine_array_sim, output),
                                                  .n_in = 3,
                                                  .from = {SQ_LINE_FRONT, 1, 2}});
 }
@@ -428,7 +421,7 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
 }
 
 // What the array and the stage are offered.
-static void between(const struct state *s, const struct sq_offer *in,
+static void between(const struct sq_engine_array_sim *s, const struct sq_offer *in,
                     struct sq_offer line[SQ_STREAMS_MAX])
 {
     memset(line, 0, SQ_STREAMS_MAX * sizeof *line);
@@ -444,7 +437,7 @@ static void between(const struct state *s, const struct sq_offer *in,
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
-    const struct state *const s = state;
+    const struct sq_engine_array_sim *const s = state;
     struct sq_offer line[SQ_STREAMS_MAX];
     struct sq_handshake h;
     between(s, in, line);
@@ -460,7 +453,7 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)
 {
-    struct state *const s = state;
+    struct sq_engine_array_sim *const s = state;
     struct sq_offer line[SQ_STREAMS_MAX];
     struct sq_handshake h;
     between(s, in, line);
@@ -484,7 +477,7 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     sq_line_clock(&s->line, line, out_ready);
 }
 
-static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+static const struct sq_timing timing = {sizeof(struct sq_engine_array_sim), comb, clock};
 
 // ---- the two --------------------------------------------------------------------------------
 

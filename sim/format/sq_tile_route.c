@@ -170,12 +170,12 @@ static size_t group_tiles(const struct sq_route_work *w, const struct sq_tiles *
 static enum sq_status put_scales(struct sq_route_work *w, const struct sq_tiles *t,
                                  struct sq_error *err)
 {
-    const size_t scales = 2 * (t->cols + t->rows), groups = group_tiles(w, t) * t->groups;
+    const size_t groups = group_tiles(w, t) * t->groups;
     struct sq_tile_scales s;
     SQ_TRY(sq_tile_scales_of(w->p, &s, err));
     for (size_t g = 0; g < t->all; g++) {
         const size_t record = g / groups * groups * t->banks + g % groups;
-        int32_t *const to = w->stream->beats + (record + 1) * w->len - scales;
+        int32_t *const to = w->stream->beats + record * w->len + sq_route_field(w, "col_lo");
         sq_tile_scales_put(&s, w->p, sq_tiles_token(t, g, 0), t->rows, sq_tiles_channel(t, g, 0),
                            t->cols, g % t->groups, to);
         if (!is_engine(w))
@@ -326,6 +326,7 @@ struct coded {
     unsigned bank, high, low_lanes;
     int32_t mask_code;
     size_t low_at, high_at, mask_at;
+    bool has_mask; // the block reads it
 };
 
 // A bank of one line, whose first element is `at`; is_there: it is one of the product's.
@@ -337,11 +338,11 @@ static void put_coded(const struct coded *c, size_t line, bool is_there, size_t 
     const uint8_t *ones = c->mask + at % c->mask_len;
     for (unsigned i = 0; i < c->bank; i++) {
         const int32_t bit = is_there ? ones[i] : i < c->high;
-        if (!is_sentinel)
+        if (!is_sentinel && c->has_mask)
             mask[i] = bit;
-        else if (bit)
+        else if (is_sentinel && bit)
             low[i] = c->mask_code;
-        else if (is_there)
+        else if (is_sentinel && is_there)
             low[i] = c->planes.low[at + i];
     }
     if (!is_there)
@@ -378,7 +379,8 @@ enum sq_status sq_route_make_coded(struct sq_route_work *w, enum sq_array_layout
     c.mask_code = sq_mask_code((unsigned)low_bits);
     c.low_at = sq_route_field(w, "low");
     c.high_at = sq_route_field(w, "high");
-    c.mask_at = sq_route_field(w, "mask");
+    c.has_mask = !sq_route_has(w, "MagW"); // or it is made inside
+    c.mask_at = c.has_mask ? sq_route_field(w, "mask") : 0;
     for (size_t g = 0; g < t.all; g++)
         for (size_t b = 0; b < t.banks; b++) {
             int32_t *const beat = sq_tiles_beat(w, &t, g, b), *const to =

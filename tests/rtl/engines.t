@@ -16,6 +16,7 @@ engine_array 60 200000
 engine_static 20 400000
 engine_gqsa 60 12000
 engine_spqt 30 50000
+engine_dynamic 45 5000
 END
 # BLOCK POINT MIN_BEATS
 while read -r block point beats; do
@@ -26,6 +27,7 @@ engine_array dense 1000
 engine_static b4_tied 1000
 engine_gqsa g4 500
 engine_spqt b4 2000
+engine_dynamic radix 300
 END
 
 E=rtl/sq_engine_array.sv
@@ -69,4 +71,13 @@ mutate spqt_no_column_no_output engine_spqt b4 any $S "s/walking_q \&\& (none ||
 mutate spqt_word_of_columns_twice engine_spqt b4 value $S "s/else if (lane_q == LaneW'(IdxLanes - 1)) word_q/else if (lane_q == LaneW'(IdxLanes - 2)) word_q/"
 mutate spqt_tag_of_the_step_behind engine_spqt b4 value $S "s/if (tagged_q\[2\]) out_tag_q <= tag_q3;/if (tagged_q[2]) out_tag_q <= tag_q2;/"
 mutate turns_share_of_a_neighbour fp_mac turns value rtl/sq_fp_mac.sv "s/assign sum_first = ends ? last_q\[1\] : sum_first_q\[Turns-1\];/assign sum_first = ends ? last_q[1] : sum_first_q[0];/"
+
+D=rtl/sq_engine_dynamic.sv
+mutate dynamic_codes_without_their_mask engine_dynamic rank any $D "s/assign coded_ready_o = coded_ready \&\& mask_valid;/assign coded_ready_o = coded_ready;/"
+mutate dynamic_mask_goes_alone engine_dynamic radix any $D "s/assign mask_taken = coded_ready \&\& coded_valid_i;/assign mask_taken = coded_ready;/"
+mutate dynamic_mask_waits_for_the_next_codes engine_dynamic rank any $D "s/assign mask_taken = coded_ready \&\& coded_valid_i;/assign mask_taken = coded_ready \&\& coded_valid_i \&\& !out_valid_o;/"
+mutate dynamic_products_without_mask engine_dynamic radix any $D "s/\.coded_valid_i(coded_valid_i \&\& mask_valid)/.coded_valid_i(coded_valid_i)/"
+mutate dynamic_masks_of_rows_exchanged engine_dynamic rank value $D "s/\.coded_mask_i(mask)/.coded_mask_i({mask[BankLen-1:0], mask[Units*BankLen-1:BankLen]})/"
+mutate dynamic_magnitude_without_its_top_bit engine_dynamic narrow value $D "s/\.in_mag_i(x_mag_i\[i\*BankLen\*MagW +: BankLen\*MagW\])/.in_mag_i({1'b0, x_mag_i[i*BankLen*MagW +: BankLen*MagW-1]})/"
+mutate dynamic_tie_to_the_highest engine_dynamic rank value rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
 finish

@@ -23,14 +23,14 @@ done <<'END'
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 8 --high-lanes 3:core,gather,core_out:20000
 --format dense --weight-bits 2 --act-bits 4:engine_array:4000
 --format sq_a_static --bank 4 --weight-bits 2:engine_static:8000
---format sq_a_dynamic --bank 4 --weight-bits 2:topk,engine_array:8000
+--format sq_a_dynamic --bank 4 --weight-bits 2:engine_dynamic:8000
 --format sp24:meta24,engine_array:6000
 --format gqsa --group 4:engine_gqsa:8000
 --format spqt:engine_spqt:6000
 --format spqr:spqr_dec,spqr_scale,fp_mac:4000
 --format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:engine_array:4000
 --format sq_a_static --variant split --bank 4 --weight-bits 2:engine_array:4000
---format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:topk,engine_array:4000
+--format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:engine_dynamic:4000
 --format spqr --outlier-layout ptcsr:spqr_dec,spqr_scale,fp_mac:4000
 --format mxplus:engine_scaled:4000
 --format sq_b --bank 16 --high-per-bank 1 --act-scale token2:engine_scaled:8000
@@ -117,9 +117,8 @@ fault dense value "--weight-bits 2 --act-bits 4 --algorithm rtn" sq_array.sv \
   's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'
 fault sq_a_static cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_array.sv "$LATE"
 fault sq_a_static value "--bank 4 --weight-bits 2 --algorithm rtn" sq_engine_static.sv 's/{Mask}/{Mask >> 1}/'
-fault sq_a_dynamic both "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_radix.sv \
-  's/in_ready_o = !busy_q || (last && out_ready_i)/in_ready_o = !busy_q/' \
-  sq_array.sv 's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'
+fault sq_a_dynamic cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_rank.sv 's/assign in_ready_o = \(.*\);/assign in_ready_o = (\1) \&\& !out_valid_o;/'
+fault sq_a_dynamic value "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
 fault sp24 both "--algorithm rtn" sq_meta24.sv 's/taken_q2 <= taken;/taken_q2 <= taken ^ 1;/' sq_array.sv "$LATE"
 fault gqsa value "--group 4 --algorithm rtn" sq_engine_gqsa.sv 's/mem\[kept_index_i\]/mem[kept_index_i ^ 1]/'
 fault gqsa cycle "--group 4 --algorithm rtn" sq_array.sv "$LATE"

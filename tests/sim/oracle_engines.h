@@ -7,10 +7,13 @@
 
 // A job is taken when the beats of the one before have gone, in the cycle of its last one or later, and
 // waits for the scales of the one before in a queue of two. Operands go together, from the cycle after
-// on, and so do scales.
+// on, and so do scales. Masks that are made in the engine come from TopK units, whatever its jobs; one goes
+// with the operands.
 static void foretell_engine_array(const struct input *in, struct world *w)
 {
     const bool is_static = strcmp(in->c->block->name, "engine_static") == 0;
+    const bool has_topk = strcmp(in->c->block->name, "engine_dynamic") == 0;
+    struct unit topk = has_topk ? mask_unit(in, param(in, "MagW")) : (struct unit){.depth = 1};
     const unsigned layout = is_static ? SQ_ARRAY_COMPACT : param(in, "Layout");
     const bool plain = layout == SQ_ARRAY_DENSE || layout == SQ_ARRAY_SP24;
     struct tail a = {.depth = plain ? 2 : 3};
@@ -26,7 +29,13 @@ static void foretell_engine_array(const struct input *in, struct world *w)
         const uint64_t passed = left_queue[j % 2] = later(came + 1, scales_free);
         for (uint32_t i = 0; i < beats * all && free < w->end; i++, beat++) {
             const uint64_t both = later(offered(w, 1, beat), offered(w, 2, beat));
-            free = tail_enter(&a, later(came + 1, both));
+            const uint64_t x = has_topk ? unit_enter(&topk, offered(w, 4, beat)) : 0;
+            const uint64_t mask = has_topk ? unit_show(&topk, x) : 0;
+            free = tail_enter(&a, later(later(came + 1, both), mask));
+            if (has_topk) {
+                taken(w, 4, beat, x);
+                unit_leave(&topk, mask, free);
+            }
             taken(w, 1, beat, free);
             taken(w, 2, beat, free);
             if ((i + 1) % beats != 0 || free >= w->end)
@@ -38,7 +47,15 @@ static void foretell_engine_array(const struct input *in, struct world *w)
             scales_free = at;
         }
     }
+    for (; has_topk && beat < w->in[4].n; beat++) { // ahead of operands that did not go
+        const uint64_t x = unit_enter(&topk, offered(w, 4, beat));
+        taken(w, 4, beat, x);
+        if (x >= w->end)
+            break;
+        unit_leave(&topk, unit_show(&topk, x), NEVER);
+    }
     free_stalls(&a.stalls);
+    free_stalls(&topk.stalls);
     oracle_output_free(&o);
 }
 

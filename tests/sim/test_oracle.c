@@ -63,6 +63,7 @@ static const struct {
     {"engine_array", foretell_engine_array},
     {"engine_scaled", foretell_engine_scaled},
     {"engine_static", foretell_engine_array},
+    {"engine_dynamic", foretell_engine_array},
     {"engine_gqsa", foretell_engine_gqsa},
     {"engine_spqt", foretell_engine_spqt},
 };

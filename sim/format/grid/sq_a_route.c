@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware of sq_a_*. Routes: static, the array whose weights are stored in the order of the
 // codes; dynamic, the mask by topk and the compact array; split codes, the array for them. Layers
-// go through the engines of these arrays.
+// go through the engines of these arrays, dynamic ones with their masks from topk.
 #include <string.h>
 
 #include "models/sq_codes.h"
@@ -232,6 +232,50 @@ static enum sq_status make_static(struct sq_route_work *w, struct sq_error *err)
     return SQ_OK;
 }
 
+// ---- engine_dynamic: codes, and the magnitudes that its masks are made of --------------------------
+
+// Of every beat, for each token; zeros behind the last one.
+static enum sq_status put_magnitudes(struct sq_route_work *w, struct sq_error *err)
+{
+    const size_t k = w->p->k, bank = sq_route_get(w, "BankLen"), rows = sq_route_get(w, "Rows");
+    const size_t mag_at = sq_route_field(w, "mag"), beats = k / bank;
+    const size_t tiles = (w->p->m + rows - 1) / rows;
+    int32_t *mag, *record = w->stream->beats;
+    SQ_PRODUCT_KEEP(w->p, mag, w->p->m * k);
+    SQ_TRY(take_magnitudes(w->p, mag, err));
+    for (size_t g = 0; g < w->stream->n_groups; g++) {
+        w->stream->len[g][4] = w->stream->len[g][2];
+        for (size_t i = 0; i < tiles * beats; i++, record += w->len)
+            for (size_t row = 0; row < rows; row++) {
+                const size_t token = i / beats * rows + row;
+                if (token < w->p->m)
+                    memcpy(record + mag_at + row * bank, mag + token * k + i % beats * bank,
+                           bank * sizeof *mag);
+            }
+    }
+    return SQ_OK;
+}
+
+static enum sq_status make_dynamic(struct sq_route_work *w, enum sq_array_layout layout,
+                                   struct sq_error *err)
+{
+    const bool is_int8 = sq_product_count(w->p, "x8") != SIZE_MAX;
+    sq_route_set(w, "MagW", is_int8 ? INT8_MAG_BITS : BF16_MAG_BITS);
+    sq_route_set(w, "Topk", SQ_TOPK_RANK);
+    SQ_TRY(sq_route_make_coded(w, layout, true, "w", err));
+    return put_magnitudes(w, err);
+}
+
+static enum sq_status make_dynamic_compact(struct sq_route_work *w, struct sq_error *err)
+{
+    return make_dynamic(w, SQ_ARRAY_COMPACT, err);
+}
+
+static enum sq_status make_dynamic_split(struct sq_route_work *w, struct sq_error *err)
+{
+    return make_dynamic(w, SQ_ARRAY_SPLIT, err);
+}
+
 static const struct sq_route static_routes[] = {
     {&sq_array_static_block, make_static, sq_tiles_check, is_trace},
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
@@ -239,11 +283,11 @@ static const struct sq_route static_routes[] = {
     {&sq_engine_array_block, make_split, sq_tiles_check, is_split_layer},
 };
 static const struct sq_route dynamic_routes[] = {
-    {&sq_topk_block, make_topk, check_topk, NULL},
+    {&sq_topk_block, make_topk, check_topk, sq_tiles_has_no_scales},
     {&sq_array_block, make_compact, sq_tiles_check, is_trace},
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
-    {&sq_engine_array_block, make_compact, sq_tiles_check, is_layer},
-    {&sq_engine_array_block, make_split, sq_tiles_check, is_split_layer},
+    {&sq_engine_dynamic_block, make_dynamic_compact, sq_tiles_check, is_layer},
+    {&sq_engine_dynamic_block, make_dynamic_split, sq_tiles_check, is_split_layer},
 };
 
 // ---- layers ------------------------------------------------------------------------------------

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycle model of sq_engine_array, for the engine that makes its masks in front of it.
+#ifndef SQ_ENGINE_ARRAY_SIM_H
+#define SQ_ENGINE_ARRAY_SIM_H
+
+#include "sim/block/sq_engine.h"
+#include "sim/block/sq_line.h"
+#include "sim/block/sq_output_sim.h"
+#include "sim/block/sq_pipeline.h"
+
+// Its streams.
+enum { SQ_ENGINE_ARRAY_JOB, SQ_ENGINE_ARRAY_PLAIN, SQ_ENGINE_ARRAY_CODED, SQ_ENGINE_ARRAY_SCALE };
+
+struct sq_engine_array_sim {
+    struct sq_line line;
+    struct sq_chain array;
+    struct sq_output_sim output;
+    struct sq_engine_count in, scale; // beats of operands, of scales
+    struct sq_engine_jobs next;       // jobs on their way to the scales
+    struct sq_engine_jobs next_sums;  // ... with them: sums come in, sums leave
+    bool carries, keeps;              // of the job at the scales
+};
+
+#endif
