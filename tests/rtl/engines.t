@@ -64,13 +64,13 @@ mutate spqt_code_error_of_the_job_before engine_spqt b4 value $S "s/code_error_q
 mutate spqt_errors_of_the_job_before engine_spqt b4 value $S "s/(mac_job \&\& turn_last) ? '0 : known/known/"
 mutate spqt_share_a_column_early engine_spqt b4 value $S "s/rest < workers_q;/rest <= workers_q;/"
 mutate spqt_x_of_the_column_behind engine_spqt b4 value $S "s/if (dec_fire \&\& is_first) column_q/if (super_fire) column_q/"
-mutate spqt_beside_the_beat_behind engine_spqt b4 value $S "s/side_q3 <= side_q2;/side_q3 <= side_q;/"
+mutate spqt_x_of_a_neighbour engine_spqt b4 value $S "s/column_q\[LocalW-1:0\] == LocalW'(l)}/column_q[LocalW-1:0] == LocalW'(l ^ 1)}/"
 mutate spqt_last_with_two_rows engine_spqt b4 value $S "s/is_last_column \&\& blocks_q == 16'd1,/is_last_column \&\& blocks_q <= 16'd2,/"
 mutate spqt_job_a_cycle_early engine_spqt b4 any $S "s/job_ready_o = !busy_q;/job_ready_o = !busy_q || job_ends;/"
 mutate spqt_no_column_no_output engine_spqt b4 any $S "s/walking_q \&\& (none || block_valid_i)/walking_q \&\& block_valid_i/"
 mutate spqt_word_of_columns_twice engine_spqt b4 value $S "s/else if (lane_q == LaneW'(IdxLanes - 1)) word_q/else if (lane_q == LaneW'(IdxLanes - 2)) word_q/"
 mutate spqt_tag_of_the_step_behind engine_spqt b4 value $S "s/if (tagged_q\[2\]) out_tag_q <= tag_q3;/if (tagged_q[2]) out_tag_q <= tag_q2;/"
-mutate turns_share_of_a_neighbour fp_mac turns value rtl/sq_fp_mac.sv "s/assign sum_first = ends ? last_q\[1\] : sum_first_q\[Turns-1\];/assign sum_first = ends ? last_q[1] : sum_first_q[0];/"
+mutate turns_share_of_a_neighbour fp_mac turns value rtl/sq_fp_mac.sv "s/: sum_first_q\[Turns-1\] ? acc_q/: sum_first_q[0] ? acc_q/"
 
 D=rtl/sq_engine_dynamic.sv
 mutate dynamic_codes_without_their_mask engine_dynamic rank any $D "s/assign coded_ready_o = coded_ready \&\& mask_valid;/assign coded_ready_o = coded_ready;/"
