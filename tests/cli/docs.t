@@ -80,6 +80,17 @@ done
 ok "functions and modules" [ -z "$(grep -Ex '(sq|SQ)_[A-Za-z0-9_]*[a-zA-Z0-9]' "$W/words" |
   grep -vxFf "$W/names" | sed 's/^/# nobody is called /' | tee >(cat >&2))" ]
 
+# Blocks that documents name with --block: those of cosim and energy, or a row of area.
+blocks=" all top $("$SQSIM" cosim --block all --list --json 2>/dev/null | grep -o '"block":"[a-z_0-9]*"' | cut -d'"' -f4 | sort -u | tr '\n' ' ')"
+unknown=
+for b in $(cd "$ROOT" && { git ls-files '*.md' 2>/dev/null || find . -name '*.md'; } |
+  xargs grep -ohP -- '--block \K[a-z][a-z0-9_]*(?![a-zA-Z0-9_*])' | sort -u); do
+  case $blocks in *" $b "*) continue ;; esac
+  sq area --block "$b" --liberty /nonexistent
+  grep -q "'/nonexistent'" "$W.err" || unknown="$unknown $b"
+done
+ok "every --block of a document is there ($unknown)" [ -z "$unknown" ]
+
 # ---- JSON -------------------------------------------------------------------------------------
 # Keys of a command: "LINE_OR_SUMMARY KEY", of the objects' first level.
 printed() {
