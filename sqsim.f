@@ -99,3 +99,4 @@ rtl/sq_engine_static.sv
 rtl/sq_engine_dynamic.sv
 rtl/sq_engine_gqsa.sv
 rtl/sq_engine_spqt.sv
+rtl/sq_engine_spqr.sv

@@ -98,3 +98,4 @@ sq_engine_static.sv
 sq_engine_dynamic.sv
 sq_engine_gqsa.sv
 sq_engine_spqt.sv
+sq_engine_spqr.sv

@@ -47,6 +47,7 @@
     X(engine_dynamic) \
     X(engine_gqsa)    \
     X(engine_spqt)    \
+    X(engine_spqr)    \
     X(engine_scaled)
 // clang-format on
 

@@ -2,6 +2,7 @@
 // sq_spqr_dec: words of SpQR to codes, scales and zeros of a tile.
 #include "models/sq_spqr_dec.h"
 #include "sim/block/sq_block.h"
+#include "sim/block/sq_spqr_dec_sim.h"
 
 enum { WORDS };
 
@@ -104,23 +105,15 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     return len[0];
 }
 
-// `depth` beats are collected, then leave one by one, each as soon as it may; the next tile follows
-// into the places that become free.
-struct state {
-    unsigned depth;
-    bool is_reading;      // a whole tile is inside
-    unsigned write, read; // beats of the tile arriving, leaving
-};
-
 static void init(const unsigned *v, void *state)
 {
-    *(struct state *)state = (struct state){.depth = SQ_SPQR_TILE / v[WORDS]};
+    *(struct sq_spqr_dec_sim *)state = (struct sq_spqr_dec_sim){.depth = SQ_SPQR_TILE / v[WORDS]};
 }
 
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
-    const struct state *s = state;
+    const struct sq_spqr_dec_sim *s = state;
     (void)in;
     out->out_valid = s->is_reading;
     out->in_ready[0] = !s->is_reading || s->write < s->read || (s->write == s->read && out_ready);
@@ -128,7 +121,7 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)
 {
-    struct state *s = state;
+    struct sq_spqr_dec_sim *s = state;
     struct sq_handshake out;
     comb(s, in, out_ready, &out);
     if (out.out_valid && out_ready) {
@@ -141,7 +134,7 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     }
 }
 
-static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+static const struct sq_timing timing = {sizeof(struct sq_spqr_dec_sim), comb, clock};
 
 // clang-format off
 // One row a line; other parameters keep the defaults of the modules.

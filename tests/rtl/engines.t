@@ -17,6 +17,7 @@ engine_static 20 400000
 engine_gqsa 60 12000
 engine_spqt 30 50000
 engine_dynamic 45 5000
+engine_spqr 30 15000
 END
 # BLOCK POINT MIN_BEATS
 while read -r block point beats; do
@@ -28,6 +29,7 @@ engine_static b4_tied 1000
 engine_gqsa g4 500
 engine_spqt b4 2000
 engine_dynamic radix 300
+engine_spqr t4 2000
 END
 
 E=rtl/sq_engine_array.sv
@@ -80,4 +82,20 @@ mutate dynamic_products_without_mask engine_dynamic radix any $D "s/\.coded_vali
 mutate dynamic_masks_of_rows_exchanged engine_dynamic rank value $D "s/\.coded_mask_i(mask)/.coded_mask_i({mask[BankLen-1:0], mask[Units*BankLen-1:BankLen]})/"
 mutate dynamic_magnitude_without_its_top_bit engine_dynamic narrow value $D "s/\.in_mag_i(x_mag_i\[i\*BankLen\*MagW +: BankLen\*MagW\])/.in_mag_i({1'b0, x_mag_i[i*BankLen*MagW +: BankLen*MagW-1]})/"
 mutate dynamic_tie_to_the_highest engine_dynamic rank value rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
+
+R=rtl/sq_engine_spqr.sv
+mutate spqr_column_beyond_the_token_counts engine_spqr t4 value $R "s/<= missing ? 32'd0 : {/<= (missing \&\& $F) ? 32'd0 : {/"
+mutate spqr_order_error_dropped engine_spqr t4 value $R "s/(missing || disorder)/(missing || (disorder \&\& $F))/"
+mutate spqr_order_over_the_end_of_a_row engine_spqr t4 value $R "s/assign disorder = begins == '0 \&\& /assign disorder = entry_q != '0 \&\& /"
+mutate spqr_offset_that_falls engine_spqr t4 any $R "s/assign at = low ? before_q :/assign at = low ? base_q :/"
+mutate spqr_offsets_of_the_row_before engine_spqr t4 any $R "s/else if (offsets_end) base_q <= at;/else if (offsets_end \&\& low) base_q <= at;/"
+mutate spqr_outliers_of_the_next_worker engine_spqr t4 any $R "s/scan_q <= row_end + (CountW + 1)'(worker_q);/scan_q <= row_end;/"
+mutate spqr_last_outlier_of_a_row_lost engine_spqr t4 any $R "s/scan_q < row_end;/scan_q + 1'b1 < row_end;/"
+mutate spqr_rows_for_columns engine_spqr t4 value $R "s/assign row = row_q\[{drain_q, 4'(r)}\];/assign row = row_q[{drain_q, column_q}];/; s/weight | (row\[i\*16 +: 16\] \& {16{column_q == 4'(i)}})/weight | (row[i*16 +: 16] \& {16{i == r}})/"
+mutate spqr_tile_overwritten engine_spqr t4 any $R "s/assign scale_ready = !full_q\[fill_q\];/assign scale_ready = $T;/"
+mutate spqr_error_of_the_tile_that_fills engine_spqr t4 value $R "s/assign tile_error = tile_error_q\[drain_q\];/assign tile_error = tile_error_q[fill_q];/"
+mutate spqr_errors_of_the_job_before engine_spqr t4 value $R "s/if (job_fire) errors_q <= '0;/if (job_fire \&\& errors_q[0]) errors_q <= '0;/"
+mutate spqr_x_beside_an_outlier engine_spqr t4 value $R "s/assign place = dense_q ? {share_tile_q, column_q} : outlier\[ColumnW-1:0\];/assign place = dense_q ? {share_tile_q, column_q} : outlier[ColumnW-1:0] ^ ColumnW'(1);/"
+mutate spqr_tiles_not_worker_by_worker engine_spqr t4 any $R "s/share_tile_q + TileW'(workers_q);/share_tile_q + 1'b1;/"
+mutate spqr_step_lost_under_a_stall engine_spqr t4 any $R "s/full_q\[drain_q\] \&\& step_moves;/full_q[drain_q];/"
 finish

@@ -27,11 +27,11 @@ done <<'END'
 --format sp24:meta24,engine_array:6000
 --format gqsa --group 4:engine_gqsa:8000
 --format spqt:engine_spqt:6000
---format spqr:spqr_dec,spqr_scale,fp_mac:4000
+--format spqr:engine_spqr:4000
 --format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:engine_array:4000
 --format sq_a_static --variant split --bank 4 --weight-bits 2:engine_array:4000
 --format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:engine_dynamic:4000
---format spqr --outlier-layout ptcsr:spqr_dec,spqr_scale,fp_mac:4000
+--format spqr --outlier-layout ptcsr:engine_spqr:4000
 --format mxplus:engine_scaled:4000
 --format sq_b --bank 16 --high-per-bank 1 --act-scale token2:engine_scaled:8000
 --format sq_b --codes split --bank 16:engine_scaled:8000
@@ -136,8 +136,8 @@ fault sq_a_dynamic cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_combine.s
 fault sp24 value "--algorithm rtn" sq_output.sv 's/assign s_a = row_lo;/assign s_a = row_lo ^ 1;/'
 fault gqsa cycle "--group 4 --algorithm rtn" sq_gqsa_scale.sv 's/in_ready_o = moves;/in_ready_o = moves \&\& !(valid_q \&\& last_q);/'
 fault gqsa value "--group 4 --algorithm rtn" sq_gqsa_scale.sv 's/{1.b0, in_zero_i}/{in_zero_i, 1'"'"'b0}/'
-fault spqr both "" sq_spqr_scale.sv 's/weight_q <= weight;/weight_q <= weight ^ 1;/' \
-  sq_fp_mac.sv 's/in_ready_o = advance;/in_ready_o = advance \&\& !(valid_q[0] \&\& last_q[0]);/'
+fault spqr value "" sq_spqr_scale.sv 's/weight_q <= weight;/weight_q <= weight ^ 1;/'
+fault spqr cycle "" sq_engine_spqr.sv 's/assign act_ready_o = loading_q;/assign act_ready_o = loading_q \&\& !step_valid_q;/'
 fault spqt cycle "--sparsity 0.4" sq_q4k_weight.sv 's/in_ready_o = moves;/in_ready_o = moves \&\& !last_q;/'
 fault spqt value "--sparsity 0.4" sq_fp_mac.sv 's/product_q <= product;/product_q <= product ^ 1;/'
 

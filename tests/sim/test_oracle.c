@@ -66,6 +66,7 @@ static const struct {
     {"engine_dynamic", foretell_engine_array},
     {"engine_gqsa", foretell_engine_gqsa},
     {"engine_spqt", foretell_engine_spqt},
+    {"engine_spqr", foretell_engine_spqr},
 };
 
 // ---- the run of a cycle model ----------------------------------------------------------------

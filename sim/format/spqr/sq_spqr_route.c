@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The hardware of spqr. Routes: spqr_dec; for layers spqr_scale, and fp_mac in the order of SPEC
-// H.7.
+// The hardware of spqr. Routes of a kernel trace: spqr_dec; of a layer: its engine
+// (sq_spqr_engine_route.c).
 #include <string.h>
 
 #include "models/sq_fp.h"
@@ -139,9 +139,8 @@ static enum sq_status check_spqr(struct sq_route_work *w, struct sq_error *err)
 }
 
 static const struct sq_route routes[] = {
-    {&sq_spqr_dec_block, make_spqr, check_spqr, NULL},
-    {&sq_spqr_scale_block, sq_spqr_make_scale, sq_spqr_check_scale, sq_spqr_is_layer},
-    {&sq_fp_mac_block, sq_spqr_make_mac, sq_spqr_check_mac, sq_spqr_is_layer},
+    {&sq_spqr_dec_block, make_spqr, check_spqr, sq_spqr_is_trace},
+    {&sq_engine_spqr_block, sq_spqr_make_engine, sq_spqr_check_engine, sq_spqr_is_layer},
 };
 
 // ---- layers ------------------------------------------------------------------------------------

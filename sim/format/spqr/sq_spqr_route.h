@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Routes of spqr behind its decoder: scales to weights, weights times tokens (sq_spqr_mac_route.c).
+// Layers of spqr through engine_spqr (sq_spqr_engine_route.c).
 #ifndef SQ_SPQR_ROUTE_H
 #define SQ_SPQR_ROUTE_H
 
@@ -14,11 +14,9 @@ enum sq_status sq_spqr_load_token(const struct sq_spqr *m, const uint16_t *x, si
 
 // A kernel trace ends with the decoder.
 bool sq_spqr_is_layer(const struct sq_product *p);
-// spqr_scale: every weight.
-enum sq_status sq_spqr_make_scale(struct sq_route_work *w, struct sq_error *err);
-enum sq_status sq_spqr_check_scale(struct sq_route_work *w, struct sq_error *err);
-// fp_mac: the outputs.
-enum sq_status sq_spqr_make_mac(struct sq_route_work *w, struct sq_error *err);
-enum sq_status sq_spqr_check_mac(struct sq_route_work *w, struct sq_error *err);
+bool sq_spqr_is_trace(const struct sq_product *p);
+// A job a token; all outputs are compared.
+enum sq_status sq_spqr_make_engine(struct sq_route_work *w, struct sq_error *err);
+enum sq_status sq_spqr_check_engine(struct sq_route_work *w, struct sq_error *err);
 
 #endif
