@@ -118,11 +118,11 @@ static void add_beat(struct sq_top_sim *s)
         e->sums[e->n_sums] = (struct sq_top_group){.has_illegal = false};
     }
     struct sq_top_group *const g = &e->sums[e->n_sums];
-    for (unsigned i = 0; i < rows * bank; i++)
+    for (unsigned i = 0; !s->has_no_values && i < rows * bank; i++)
         g->has_illegal |= code_of(act, i, act_w) == -(1 << (act_w - 1));
-    for (unsigned i = 0; i < cols * bank; i++)
+    for (unsigned i = 0; !s->has_no_values && i < cols * bank; i++)
         g->has_illegal |= code_of(weight, i, weight_w) == -(1 << (weight_w - 1));
-    for (unsigned i = 0; i < rows * cols; i++)
+    for (unsigned i = 0; !s->has_no_values && i < rows * cols; i++)
         for (unsigned k = 0; k < bank; k++)
             g->p[i] += code_of(act, i / cols * bank + k, act_w) *
                        code_of(weight, i % cols * bank + k, weight_w);
@@ -388,10 +388,15 @@ static void clock_engine(struct sq_top_sim *s, const struct wires *w)
     struct sq_top_engine *const e = &s->engine;
     if (w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT])
         add_beat(s);
-    if (w->scale_fires)
-        add_scale(s);
     if (w->engine[JOB].valid && w->shake.in_ready[JOB])
         add_job(e, &w->engine[JOB]);
+    // Scales are taken with the last slot of a tile; outputs of the first ones may leave before.
+    if (w->engine[SCALE].valid && !e->has_scale && e->n_jobs > 0) {
+        add_scale(s);
+        e->has_scale = true;
+    }
+    if (w->scale_fires)
+        e->has_scale = false;
     while (e->n_sums > 0 && e->n_scales > 0)
         combine(e);
     sq_engine_array_block.timing->clock(e->time, w->engine, w->y_ready);

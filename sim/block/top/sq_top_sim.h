@@ -52,6 +52,7 @@ struct sq_top_engine {
         bool carries, keeps, ends_job;        // begins with sums, leaves as sums
     } scale[SQ_TOP_GROUPS_AHEAD];
     uint32_t n_sums, n_scales, beats; // come; of the group at hand
+    bool has_scale;                   // the scales that are offered are among them
     // Jobs whose scales have not all come, and groups of the first that have.
     struct sq_top_engine_job {
         uint32_t tiles, groups;
@@ -88,6 +89,8 @@ struct sq_top_sim {
     struct sq_widen_sim widen;         // outputs to beats
     int32_t store[SQ_TOP_STORE_MAX][SQ_TOP_WORDS_MAX];
     uint32_t n_store;
+    bool
+        has_no_values; // operands are zeros: nothing is multiplied, all signals but words are right
 };
 
 // As struct sq_block and struct sq_timing have them.

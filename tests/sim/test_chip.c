@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers on the chip without values (sq_chip_run.h) against the chip with them: the same layer goes through
+// the cycle model of sq_top as the co-simulation runs it, a host behind AXI4-Lite, operands in memory, every
+// word of outputs compared with the golden product. Its counters must be those of sq_chip_run_step, and
+// those of sq_chip_run_fast the same.
+// Sampled: 200 chips (array, codes, bus, buffers, bursts) x layers (tiles, blocks, order, scale groups,
+// chunks of K) x ideal memories (latency, bandwidth, burst); 1,000 more with longer loops, fast = stepping.
+// Directed: with free memory the engine of 4 x 4 PEs behind a bus of 128 bits is busy at least 97 % of a
+// 256 x 512 x 512 layer.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/block/top/sq_top_host.h"
+#include "sim/machine/sq_chip_run.h"
+#include "tests/unit/fixture.h"
+
+enum { SHAPES = 200, LOOPS = 1000, PATIENCE = 4000000, ROWS = 0, COLS = 1 };
+
+static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
+{
+    return low + sq_rng_below(r, high - low + 1);
+}
+
+struct work {
+    unsigned value[SQ_TOP_PARAMS];
+    struct sq_top_layer layer;
+    struct sq_env_choice memory;
+    uint32_t end; // of all regions
+};
+
+static void draw_chip(struct sq_rng *r, unsigned *v)
+{
+    v[SQ_TOP_ROWS] = 1u << sq_rng_below(r, 3);
+    v[SQ_TOP_COLS] = 2u << sq_rng_below(r, 2);
+    v[SQ_TOP_DATA_W] = 32u << sq_rng_below(r, 2);
+    v[SQ_TOP_BANK_LEN] = 4u << sq_rng_below(r, 2);
+    v[SQ_TOP_ACT_W] = 8;
+    v[SQ_TOP_WEIGHT_W] = 4u << sq_rng_below(r, 2);
+    v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
+    v[SQ_TOP_PORT_LEN] = v[SQ_TOP_DATA_W] / 32;
+    v[SQ_TOP_DEPTH] = 16u << sq_rng_below(r, 4);
+    v[SQ_TOP_SUM_TILES] = 4u << sq_rng_below(r, 3);
+    v[SQ_TOP_MAX_BURST] = 4u << sq_rng_below(r, 4);
+    v[SQ_TOP_OUTSTANDING] = between(r, 1, 4);
+    v[SQ_TOP_QUIET] = 400;
+}
+
+// Regions behind the descriptor, each on a page or anywhere.
+static void place(struct sq_rng *r, struct work *w)
+{
+    const uint32_t nbytes = w->value[SQ_TOP_DATA_W] / 8;
+    w->end = 4 * SQ_DESC_WORDS;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        w->end = sq_rng_below(r, 2) ? (w->end + 4095) / 4096 * 4096
+                                    : w->end + nbytes * sq_rng_below(r, 600);
+        w->layer.addr[i] = w->end;
+        w->end += sq_top_nbytes(w->value, &w->layer, (enum sq_top_part)i);
+    }
+}
+
+static struct work draw(struct sq_rng *r, uint32_t most)
+{
+    struct work w = {.end = 0};
+    struct sq_top_layer *const l = &w.layer;
+    uint32_t word[SQ_DESC_WORDS];
+    struct sq_top_layer unused;
+    struct sq_top_room room;
+    do {
+        draw_chip(r, w.value);
+        room = sq_top_room(w.value);
+        memset(l, 0, sizeof *l);
+        l->groups = between(r, 1, 4);
+        l->beats = between(r, 1, room.depth / 4);
+        l->chunk = sq_rng_below(r, 2) ? l->groups : between(r, 1, l->groups);
+        l->cols_outer = sq_rng_below(r, 2);
+        for (unsigned a = 0; a < 2; a++) {
+            l->tiles[a] = between(r, 1, most);
+            l->block[a] = between(r, 1, room.depth / (l->beats * l->chunk) + 1);
+        }
+        place(r, &w);
+        sq_top_layer_encode(l, word);
+    } while (!sq_top_layer_decode(word, &room, &unused));
+    w.memory = (struct sq_env_choice){
+        .kind = 1,
+        .n = {sq_rng_below(r, 60), between(r, 1, 12), between(r, 1, 3), 16u << sq_rng_below(r, 3)},
+        .end = 1};
+    return w;
+}
+
+// ---- with values and a host -------------------------------------------------------------------------
+
+static int8_t *codes(struct sq_rng *r, size_t n, unsigned bits)
+{
+    int8_t *const x = malloc(n);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (int8_t)(sq_rng_below(r, (1u << bits) - 1) + 1 - (1u << (bits - 1)));
+    return x;
+}
+
+static float *scales(struct sq_rng *r, size_t n)
+{
+    float *const x = malloc(n * sizeof *x);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(0.01 + sq_rng_unit(r));
+    return x;
+}
+
+static struct sq_chip_stats run_whole(struct sq_rng *r, const struct work *w)
+{
+    const struct sq_top_layer *const l = &w->layer;
+    const unsigned *const v = w->value;
+    const size_t k = (size_t)l->beats * l->groups * v[SQ_TOP_BANK_LEN];
+    const size_t rows = (size_t)l->tiles[ROWS] * v[SQ_TOP_ROWS],
+                 cols = (size_t)l->tiles[COLS] * v[SQ_TOP_COLS];
+    const struct sq_top_operands x = {codes(r, rows * k, v[SQ_TOP_ACT_W]),
+                                      codes(r, cols * k, v[SQ_TOP_WEIGHT_W]), scales(r, rows),
+                                      scales(r, cols * l->groups)};
+    int32_t *const memory = calloc(w->end / 4 + 1, 4);
+    struct sq_top_given image = {.word = memory,
+                                 .n_words = w->end / 4,
+                                 .out = l->addr[SQ_TOP_STORE],
+                                 .n_want = sq_top_nbytes(v, l, SQ_TOP_STORE) / 4};
+    int32_t *const want = calloc(image.n_want, sizeof *want);
+    struct sq_top_sim *const chip = calloc(1, sizeof *chip);
+    void *const host = calloc(1, sq_top_host.nbytes);
+    struct sq_env_choice choice = w->memory;
+    uint32_t word[SQ_DESC_WORDS];
+    assert_true(memory && want && chip && host);
+    sq_top_layer_encode(l, word);
+    memcpy(memory, word, sizeof word);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        sq_top_put_operand(v, l, &x, (enum sq_top_part)i, memory + l->addr[i] / 4);
+    image.status = sq_top_golden(v, l, &x, want);
+    image.want = want;
+    choice.given = &image;
+    sq_top_init(v, chip);
+    sq_top_host.init(v, &choice, host);
+    for (uint64_t t = 0; sq_top_host.is_busy(host); t++) {
+        struct sq_pins pins;
+        const int32_t irq = sq_top_regs_irq(&chip->regs);
+        memset(&pins, 0, sizeof pins);
+        sq_top_host.drive(host, &pins);
+        pins.status = &irq;
+        chip->pins = pins;
+        sq_top_ask(chip, &pins);
+        chip->pins = pins;
+        sq_top_clock(chip, NULL, false);
+        const char *const complaint = sq_top_host.clock(host, &pins);
+        if (complaint || t == PATIENCE)
+            fail_msg("seed %llu, cycle %llu: %s", (unsigned long long)fixture_seed(),
+                     (unsigned long long)t, complaint ? complaint : "no end");
+    }
+    const uint32_t *const reg = chip->regs.value;
+    const struct sq_chip_stats s = {reg[SQ_REG_CYCLES / 4],      reg[SQ_REG_BUSY_CYCLES / 4],
+                                    reg[SQ_REG_WAIT_CYCLES / 4], reg[SQ_REG_BLOCKED_CYCLES / 4],
+                                    reg[SQ_REG_READ_BEATS / 4],  reg[SQ_REG_WRITE_BEATS / 4]};
+    free(x.act);
+    free(x.weight);
+    free(x.row_scale);
+    free(x.col_scale);
+    free(memory);
+    free(want);
+    free(chip);
+    free(host);
+    return s;
+}
+
+// ---- the tests --------------------------------------------------------------------------------------
+
+static void check_same(const struct work *w, unsigned number, const char *what,
+                       const struct sq_chip_stats *got, const struct sq_chip_stats *want)
+{
+    const struct sq_top_layer *const l = &w->layer;
+    if (memcmp(got, want, sizeof *got) != 0)
+        fail_msg(
+            "seed %llu, layer %u, %ux%u tiles in blocks of %ux%u, %u groups of %u, chunks of %u: "
+            "%s %llu cycles, busy %llu, want %llu, %llu",
+            (unsigned long long)fixture_seed(), number, l->tiles[0], l->tiles[1], l->block[0],
+            l->block[1], l->groups, l->beats, l->chunk, what, (unsigned long long)got->cycles,
+            (unsigned long long)got->busy, (unsigned long long)want->cycles,
+            (unsigned long long)want->busy);
+}
+
+SQ_TEST(test_shapes)
+{
+    struct sq_rng r = {fixture_seed()};
+    for (unsigned i = 0; i < SHAPES; i++) {
+        const struct work w = draw(&r, 6);
+        struct sq_chip_stats step, fast;
+        const struct sq_chip_stats whole = run_whole(&r, &w);
+        assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
+        assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+        check_same(&w, i, "without values", &step, &whole);
+        check_same(&w, i, "fast", &fast, &step);
+        assert_int_equal(step.busy + step.wait + step.blocked, step.cycles);
+    }
+}
+
+SQ_TEST(test_loops)
+{
+    struct sq_rng r = {fixture_seed() + 1};
+    uint64_t cycles = 0;
+    for (unsigned i = 0; i < LOOPS; i++) {
+        const struct work w = draw(&r, i % 8 ? 24 : 60);
+        struct sq_chip_stats step, fast;
+        assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
+        assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+        check_same(&w, i, "fast", &fast, &step);
+        cycles += step.cycles;
+    }
+    fprintf(stderr, "# %d layers, %llu cycles\n", LOOPS, (unsigned long long)cycles);
+}
+
+SQ_TEST(test_busy)
+{
+    struct work w = {.value = {128, 4, 4, 16, 8, 8, SQ_OUTPUT_BINARY32, 4, 256, 64, 32, 4, 400, 0}};
+    struct sq_chip_stats s;
+    struct sq_rng r = {1};
+    w.layer = (struct sq_top_layer){
+        .tiles = {64, 128}, .block = {8, 8}, .beats = 32, .groups = 1, .chunk = 1};
+    place(&r, &w);
+    w.memory = (struct sq_env_choice){.kind = 1, .n = {1, 1, 1000, 64}, .end = 1};
+    assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &s, NULL), SQ_OK);
+    assert_int_equal(s.busy, 64 * 128 * 32);
+    fprintf(stderr, "# busy %.2f %% of %llu cycles\n", 100. * (double)s.busy / (double)s.cycles,
+            (unsigned long long)s.cycles);
+    assert_true((double)s.busy >= 0.97 * (double)s.cycles);
+}
