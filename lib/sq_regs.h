@@ -17,6 +17,7 @@
 #define SQ_REG_CODES_OFFSET 0x0cu
 #define SQ_REG_BUFFER_OFFSET 0x10u
 #define SQ_REG_BUS_OFFSET 0x14u
+#define SQ_REG_ENGINE_OFFSET 0x18u
 #define SQ_REG_CONTROL_OFFSET 0x20u
 #define SQ_REG_STATUS_OFFSET 0x24u
 #define SQ_REG_IRQ_ENABLE_OFFSET 0x28u
@@ -44,6 +45,18 @@
 #define SQ_REG_BUFFER_BEATS_MASK 0xffffu // beats of operands
 #define SQ_REG_BUFFER_SUMS_SHIFT 16u
 #define SQ_REG_BUFFER_SUMS_MASK 0xffffu // tiles of sums, between chunks of K
+#define SQ_REG_ENGINE_LAYOUT_SHIFT 0u
+#define SQ_REG_ENGINE_LAYOUT_MASK 0xfu // 0 dense, 1 mask codes, 2 split codes, 3 compact, 4 two of four
+#define SQ_REG_ENGINE_ON_ACTS_SHIFT 4u
+#define SQ_REG_ENGINE_ON_ACTS_MASK 0x1u // the activations have this layout, else the weights
+#define SQ_REG_ENGINE_ONE_ACC_SHIFT 5u
+#define SQ_REG_ENGINE_ONE_ACC_MASK 0x1u // one sum, else one of low and one of high codes
+#define SQ_REG_ENGINE_FORM_SHIFT 6u
+#define SQ_REG_ENGINE_FORM_MASK 0x3u // scales: 0 one, 1 two a channel, 2 two a token
+#define SQ_REG_ENGINE_HIGH_W_SHIFT 8u
+#define SQ_REG_ENGINE_HIGH_W_MASK 0xffu // bits of a high code
+#define SQ_REG_ENGINE_HIGH_SHIFT 16u
+#define SQ_REG_ENGINE_HIGH_MASK 0xffffu // high codes of a bank
 #define SQ_REG_CONTROL_START_SHIFT 0u
 #define SQ_REG_CONTROL_START_MASK 0x1u // a 1 runs the layer that DESCRIPTOR points at
 #define SQ_REG_STATUS_BUSY_SHIFT 0u

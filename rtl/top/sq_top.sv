@@ -5,9 +5,9 @@
 //
 //   lite  registers, AXI4-Lite            sq_top_regs -> sq_sequencer -> jobs, transfers
 //   axi   memory, AXI4 manager            sq_dma -> sq_top_operand (4) -> engine -> sq_widen -> sq_fifo -> sq_dma
-// The engine is sq_engine_array for dense codes: activations of ActW bits times weights of WeightW bits,
-// a scale for each channel and scale group, one for each token. How operands and outputs lie in memory
-// is said in README.md beside this file.
+// The engine is sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
+// weights), the other one in plain codes, ActW and WeightW bits; codes of more bits have HighW. Scales are
+// those that Form reads. How operands and outputs lie in memory is said in README.md beside this file.
 // A layer whose K is too long for the buffers is worked on in chunks of scale groups. Between them the binary32
 // sums of a block's outputs wait in a buffer of their own (u_sums), and each goes on from where it was, so that
 // the bits are those of a whole K.
@@ -22,6 +22,12 @@ module sq_top #(
   parameter  int unsigned BankLen = 4,  // elements of K in a beat
   parameter  int unsigned ActW = 8,
   parameter  int unsigned WeightW = 8,
+  parameter  int unsigned Layout = sq_pkg::LAYOUT_DENSE,  // sq_engine_array, as those up to Form
+  parameter  int unsigned HighPerBank = 1,
+  parameter  int unsigned HighW = 4,
+  parameter  int unsigned OnActs = 0,
+  parameter  int unsigned OneAcc = 1,
+  parameter  int unsigned Form = sq_pkg::COMBINE_ONE,
   parameter  int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter  int unsigned PortLen = 1,  // outputs that leave the engine together
   parameter  int unsigned Depth = 64,  // beats of half a buffer
@@ -81,10 +87,23 @@ module sq_top #(
   input  logic [1:0]        axi_b_resp_i
 );
 
-  localparam int unsigned ActBits = Rows * BankLen * ActW;
-  localparam int unsigned WeightBits = Cols * BankLen * WeightW;
-  localparam int unsigned RowBits = Rows * 32;
-  localparam int unsigned ColBits = Cols * 32;
+  // A beat of the coded operand: low codes, high codes and mask of all its lines, as far as Layout has them.
+  localparam bit HasHigh = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SP24;
+  localparam bit HasMask = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SENTINEL;
+  localparam int unsigned CodedLines = (OnActs != 0) ? Rows : Cols;
+  localparam int unsigned LowW = (OnActs != 0) ? ActW : WeightW;
+  localparam int unsigned PlainW = (OnActs != 0) ? WeightW : ActW;
+  localparam int unsigned LowBits = CodedLines * sq_pkg::low_lanes(Layout, BankLen, HighPerBank) * LowW;
+  localparam int unsigned HighBits = CodedLines * HighPerBank * HighW;
+  localparam int unsigned MaskBits = CodedLines * sq_pkg::mask_w(Layout, BankLen);
+  localparam int unsigned HighAt = LowBits;
+  localparam int unsigned MaskAt = LowBits + (HasHigh ? HighBits : 0);
+  localparam int unsigned CodedBits = MaskAt + (HasMask ? MaskBits : 0);
+  localparam int unsigned PlainBits = (Rows + Cols - CodedLines) * BankLen * PlainW;
+  localparam int unsigned ActBits = (OnActs != 0) ? CodedBits : PlainBits;
+  localparam int unsigned WeightBits = (OnActs != 0) ? PlainBits : CodedBits;
+  localparam int unsigned RowBits = Rows * 32 * (Form == sq_pkg::COMBINE_SCALED ? 2 : 1);
+  localparam int unsigned ColBits = Cols * 32 * (Form == sq_pkg::COMBINE_TWO ? 2 : 1);
   localparam int unsigned WordW = PortLen * sq_pkg::out_w(OutKind);
   localparam int unsigned TileW = Rows * Cols * sq_pkg::out_w(OutKind);
   localparam int unsigned AddrW = $clog2(Depth);
@@ -103,7 +122,8 @@ module sq_top #(
   logic operand_error, busy, missing;
 
   sq_top_regs #(
-    .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .OutKind(OutKind),
+    .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .HighW(HighW),
+    .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
     .Depth(Depth), .SumTiles(SumTiles), .DataW(DataW)
   ) u_regs (
     .clk_i, .rst_ni,
@@ -242,20 +262,59 @@ module sq_top #(
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |
                          ((keep_valid && keep_last) ? keep_error : '0);
 
+  logic [CodedBits-1:0] coded;
+  logic [PlainBits-1:0] plain;
+  logic plain_valid, plain_ready, coded_valid, coded_ready;
+  if (OnActs != 0) begin : gen_coded_acts
+    assign coded = act;
+    assign plain = weight;
+    assign {coded_valid, plain_valid} = {valid[0], valid[2]};
+    assign {ready[0], ready[2]} = {coded_ready, plain_ready};
+  end else begin : gen_coded_weights
+    assign coded = weight;
+    assign plain = act;
+    assign {coded_valid, plain_valid} = {valid[2], valid[0]};
+    assign {ready[2], ready[0]} = {coded_ready, plain_ready};
+  end
+  logic [HighBits-1:0] high;
+  logic [MaskBits-1:0] mask;
+  if (HasHigh) begin : gen_high
+    assign high = coded[HighAt +: HighBits];
+  end else begin : gen_no_high
+    assign high = {HighBits{1'b0}};
+  end
+  if (HasMask) begin : gen_mask
+    assign mask = coded[MaskAt +: MaskBits];
+  end else begin : gen_no_mask
+    assign mask = {MaskBits{1'b0}};
+  end
+  logic [Rows*32-1:0] row_hi;
+  logic [Cols*32-1:0] col_hi;
+  if (Form == sq_pkg::COMBINE_SCALED) begin : gen_row_hi
+    assign row_hi = row_scale[RowBits-1 -: Rows*32];
+  end else begin : gen_no_row_hi
+    assign row_hi = {(Rows * 32){1'b0}};
+  end
+  if (Form == sq_pkg::COMBINE_TWO) begin : gen_col_hi
+    assign col_hi = col_scale[ColBits-1 -: Cols*32];
+  end else begin : gen_no_col_hi
+    assign col_hi = {(Cols * 32){1'b0}};
+  end
+
   sq_engine_array #(
-    .Rows(Rows), .Cols(Cols), .Banks(1), .BankLen(BankLen), .HighPerBank(1), .HighLen(1),
-    .Layout(sq_pkg::LAYOUT_DENSE), .OnActs(0), .OneAcc(1), .PlainW(ActW), .LowW(WeightW), .HighW(4),
-    .Lanes(PortLen), .Form(sq_pkg::COMBINE_ONE), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1), .Sums(1)
+    .Rows(Rows), .Cols(Cols), .Banks(1), .BankLen(BankLen), .HighPerBank(HighPerBank), .HighLen(HighPerBank),
+    .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .PlainW(PlainW), .LowW(LowW), .HighW(HighW),
+    .Lanes(PortLen), .Form(Form), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1), .Sums(1)
   ) u_engine (
     .clk_i, .rst_ni,
     .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats),
     .job_groups_i(job_groups), .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
-    .plain_valid_i(valid[0]), .plain_ready_o(ready[0]), .plain_code_i(act),
-    .coded_valid_i(valid[2]), .coded_ready_o(ready[2]), .coded_low_i(weight),
-    .coded_high_i({(Cols * 4){1'b0}}), .coded_mask_i({Cols{1'b0}}),
+    .plain_valid_i(plain_valid), .plain_ready_o(plain_ready), .plain_code_i(plain),
+    .coded_valid_i(coded_valid), .coded_ready_o(coded_ready), .coded_low_i(coded[LowBits-1:0]),
+    .coded_high_i(high), .coded_mask_i(mask),
     .scale_valid_i(valid[1] && valid[3]), .scale_ready_o(scale_ready),
-    .scale_col_lo_i(col_scale), .scale_col_hi_i({ColBits{1'b0}}),
-    .scale_row_lo_i(row_scale), .scale_row_hi_i({RowBits{1'b0}}),
+    .scale_col_lo_i(col_scale[Cols*32-1:0]), .scale_col_hi_i(col_hi),
+    .scale_row_lo_i(row_scale[Rows*32-1:0]), .scale_row_hi_i(row_hi),
     .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
     .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
     .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)

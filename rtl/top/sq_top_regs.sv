@@ -16,6 +16,12 @@ module sq_top_regs #(
   parameter int unsigned BankLen = 16,
   parameter int unsigned ActW = 8,
   parameter int unsigned WeightW = 8,
+  parameter int unsigned HighW = 4,
+  parameter int unsigned HighPerBank = 1,
+  parameter int unsigned Layout = 0,
+  parameter int unsigned OnActs = 0,
+  parameter int unsigned OneAcc = 1,
+  parameter int unsigned Form = 0,
   parameter int unsigned OutKind = sq_pkg::OUT_BINARY32,
   parameter int unsigned Depth = 256,
   parameter int unsigned SumTiles = 16,
@@ -189,6 +195,8 @@ module sq_top_regs #(
       sq_regs_pkg::REG_VERSION: read_data = sq_regs_pkg::VERSION_VALUE;
       sq_regs_pkg::REG_ARRAY: read_data = {16'(BankLen), 8'(Cols), 8'(Rows)};
       sq_regs_pkg::REG_CODES: read_data = {8'd0, 8'(OutKind), 8'(WeightW), 8'(ActW)};
+      sq_regs_pkg::REG_ENGINE:
+        read_data = {16'(HighPerBank), 8'(HighW), 2'(Form), 1'(OneAcc), 1'(OnActs), 4'(Layout)};
       sq_regs_pkg::REG_BUFFER: read_data = {16'(SumTiles), 16'(Depth)};
       sq_regs_pkg::REG_BUS: read_data = DataW / 8;
       sq_regs_pkg::REG_CONTROL: read_data = '0;

@@ -6,7 +6,7 @@
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_tile_route.h"
 
-enum { BANK = 16, DEPTH = 256, SUM_TILES = 64, PAGE = 4096, ROWS = 0, COLS = 1 };
+enum { DEPTH = 256, SUM_TILES = 64, PAGE = 4096, ROWS = 0, COLS = 1 };
 enum { BLOCK_CYCLES = 512 }; // of the engine in a block, at least
 
 static unsigned depth_of(const struct sq_route_work *w)
@@ -14,22 +14,52 @@ static unsigned depth_of(const struct sq_route_work *w)
     return w->chip_depth ? w->chip_depth : DEPTH;
 }
 
-// The chip: the array's tile, a bus as wide as a tile of outputs allows.
-static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
+// The operands as the engine's own route makes them: tiles that hold every token and every channel.
+struct tiles {
+    struct sq_point point;
+    struct sq_case c;
+    struct sq_route_work w;
+    size_t groups, beats;
+};
+
+static enum sq_status make_tiles(const struct sq_route_work *w, sq_chip_engine_route *make,
+                                 struct tiles *t, struct sq_error *err)
 {
-    static const char *const name[] = {"DataW",    "Rows",        "Cols",    "BankLen", "ActW",
-                                       "WeightW",  "OutKind",     "PortLen", "Depth",   "SumTiles",
-                                       "MaxBurst", "Outstanding", "Quiet",   "Macro",   NULL};
+    *t = (struct tiles){.point = {.name = "chip"}};
+    t->c = (struct sq_case){.block = &sq_engine_array_block, .point = &t->point};
+    t->w = *w;
+    t->w.is_diagonal = true;
+    t->w.point = &t->point;
+    t->w.stream = &t->c;
+    SQ_TRY(make(&t->w, err));
+    SQ_TRY(sq_product_groups(w->p, &t->groups, err));
+    t->beats = w->p->k / t->groups / sq_route_get(&t->w, "BankLen");
+    return SQ_OK;
+}
+
+// The chip: the engine of the tiles, a bus as wide as a tile of outputs allows.
+static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
+                                struct sq_error *err)
+{
+    static const char *const name[] = {
+        "DataW",       "Rows",     "Cols",     "BankLen",     "ActW",  "WeightW", "Layout",
+        "HighPerBank", "HighW",    "OnActs",   "OneAcc",      "Form",  "OutKind", "PortLen",
+        "Depth",       "SumTiles", "MaxBurst", "Outstanding", "Quiet", "Macro",   NULL};
     const unsigned data_w = w->array_rows * w->array_cols % 2 == 0 ? 64 : 32;
-    size_t act_bits, weight_bits;
-    SQ_TRY(sq_product_number(w->p, "act_bits", 4, 8, &act_bits, err));
-    SQ_TRY(sq_product_number(w->p, "weight_bits", 2, 8, &weight_bits, err));
+    const unsigned plain = sq_route_get(&t->w, "PlainW"), low = sq_route_get(&t->w, "LowW");
+    const unsigned on_acts = sq_route_get(&t->w, "OnActs");
     const unsigned value[] = {data_w,
                               w->array_rows,
                               w->array_cols,
-                              BANK,
-                              (unsigned)act_bits,
-                              (unsigned)weight_bits,
+                              sq_route_get(&t->w, "BankLen"),
+                              on_acts ? low : plain,
+                              on_acts ? plain : low,
+                              sq_route_get(&t->w, "Layout"),
+                              sq_route_get(&t->w, "HighPerBank"),
+                              sq_route_get(&t->w, "HighW"),
+                              on_acts,
+                              sq_route_get(&t->w, "OneAcc"),
+                              sq_route_get(&t->w, "Form"),
                               SQ_OUTPUT_BINARY32,
                               data_w / 32,
                               depth_of(w),
@@ -85,65 +115,58 @@ static void block_chunks(struct sq_top_layer *l, uint32_t depth)
     l->chunk = smaller(most / wide, l->groups - 1);
 }
 
-static enum sq_status shape_of(const struct sq_route_work *w, struct sq_top_layer *l,
-                               struct sq_error *err)
+static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles *t,
+                               struct sq_top_layer *l, struct sq_error *err)
 {
-    const size_t k = w->p->k;
-    size_t groups;
-    SQ_TRY(sq_product_groups(w->p, &groups, err));
-    if (k % (groups * BANK) != 0 || k / groups / BANK > depth_of(w) || groups > UINT16_MAX)
-        return SQ_FAIL(
-            err, SQ_ERR_RANGE,
-            "%s: K = %zu in %zu scale groups, need at most %d groups of whole banks of %d and "
-            "at most %u elements on the chip",
-            sq_path_tail(w->p->source), k, groups, UINT16_MAX, BANK, BANK * depth_of(w));
-    l->groups = (uint32_t)groups;
-    l->beats = (uint32_t)(k / groups / BANK);
+    if (t->beats > depth_of(w) || t->groups > UINT16_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: K = %zu in %zu scale groups, need at most %d groups and %u banks of %u "
+                       "in each on the chip",
+                       sq_path_tail(w->p->source), w->p->k, t->groups, UINT16_MAX, depth_of(w),
+                       sq_route_get(&t->w, "BankLen"));
+    l->groups = (uint32_t)t->groups;
+    l->beats = (uint32_t)t->beats;
     l->tiles[ROWS] = ceil_div(w->p->m, w->array_rows);
     l->tiles[COLS] = ceil_div(w->p->n, w->array_cols);
     if (l->tiles[ROWS] > UINT16_MAX || l->tiles[COLS] > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %u x %u tiles, need at most %d of each on the chip",
                        sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS], UINT16_MAX);
     l->cols_outer = l->tiles[ROWS] >= l->tiles[COLS];
-    if ((size_t)l->groups * l->beats <= depth_of(w))
+    if (t->groups * t->beats <= depth_of(w))
         block_whole(l, depth_of(w));
     else
         block_chunks(l, depth_of(w));
     return SQ_OK;
 }
 
-// [lines of whole tiles][k], zeros beyond the last one.
-static enum sq_status pad_codes(struct sq_product *p, const char *name, size_t lines, size_t padded,
-                                int8_t **out, struct sq_error *err)
+// Where a field of an operand stands in a record of the engine.
+static size_t field_at(const struct tiles *t, const char *name)
 {
-    const int8_t *code;
-    SQ_PRODUCT_TENSOR(p, name, SQ_I8, lines * p->k, code);
-    SQ_PRODUCT_KEEP(p, *out, padded * p->k);
-    memcpy(*out, code, lines * p->k);
-    return SQ_OK;
+    return sq_route_field(&t->w, name);
 }
 
-static enum sq_status pad_scales(struct sq_product *p, const char *name, size_t n, size_t padded,
-                                 float **out, struct sq_error *err)
-{
-    const float *scale;
-    SQ_PRODUCT_TENSOR(p, name, SQ_F32, n, scale);
-    SQ_PRODUCT_KEEP(p, *out, padded);
-    for (size_t i = 0; i < padded; i++)
-        (*out)[i] = i < n ? scale[i] : 1;
-    return SQ_OK;
-}
-
-static enum sq_status operands_of(struct sq_product *p, const unsigned *v,
+// Beats of each operand, tile after tile, out of the diagonal tiles. Scales of a group stand in the record
+// that many behind the first one of its tile.
+static enum sq_status operands_of(struct sq_product *p, const unsigned *v, const struct tiles *t,
                                   const struct sq_top_layer *l, struct sq_top_operands *x,
                                   struct sq_error *err)
 {
-    const size_t rows = (size_t)l->tiles[ROWS] * v[SQ_TOP_ROWS];
-    const size_t cols = (size_t)l->tiles[COLS] * v[SQ_TOP_COLS];
-    SQ_TRY(pad_codes(p, "code", p->m, rows, &x->act, err));
-    SQ_TRY(pad_codes(p, "w", p->n, cols, &x->weight, err));
-    SQ_TRY(pad_scales(p, "row_lo", p->m, rows, &x->row_scale, err));
-    return pad_scales(p, "col_lo", p->n * l->groups, cols * l->groups, &x->col_scale, err);
+    const struct sq_top_shape s = sq_top_shape(v);
+    const uint32_t all = l->groups * l->beats;
+    for (unsigned part = 0; part < SQ_TOP_OPERANDS; part++) {
+        const uint32_t n = sq_top_beats(l, (enum sq_top_part)part);
+        const uint32_t of_tile = n / l->tiles[part >= SQ_TOP_WEIGHT];
+        const struct sq_top_beat_shape *const beat = &s.part[part];
+        SQ_PRODUCT_KEEP(p, x->beat[part], (size_t)n * beat->len);
+        int32_t *to = x->beat[part];
+        for (uint32_t i = 0; i < n; i++)
+            for (unsigned f = 0; f < beat->n; to += beat->field[f++].count) {
+                const size_t record = (size_t)(i / of_tile) * all + i % of_tile;
+                memcpy(to, t->c.beats + record * t->w.len + field_at(t, beat->field[f].name),
+                       beat->field[f].count * sizeof *to);
+            }
+    }
+    return SQ_OK;
 }
 
 // Descriptor at address 0, then a region on pages of its own for each operand and the outputs.
@@ -172,36 +195,49 @@ static enum sq_status make_image(struct sq_product *p, const unsigned *v, struct
     return SQ_OK;
 }
 
-enum sq_status sq_chip_make(struct sq_route_work *w, struct sq_error *err)
+static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
+                                struct sq_error *err)
 {
-    struct sq_case *const c = w->stream;
     struct sq_top_layer l;
     struct sq_top_operands x;
     struct sq_top_given *image;
-    SQ_TRY(set_point(w, err));
-    SQ_TRY(shape_of(w, &l, err));
-    SQ_TRY(operands_of(w->p, w->point->value, &l, &x, err));
+    SQ_TRY(set_point(w, t, err));
+    SQ_TRY(shape_of(w, t, &l, err));
+    SQ_TRY(operands_of(w->p, w->point->value, t, &l, &x, err));
     SQ_PRODUCT_KEEP(w->p, image, 1);
     SQ_TRY(make_image(w->p, w->point->value, &l, &x, image, err));
     // An ideal DRAM as fast as the bus, 40 cycles away.
-    c->env = (struct sq_env_choice){.kind = 1,
-                                    .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64},
-                                    .end = 1,
-                                    .given = image};
-    return sq_case_alloc(c, err);
+    w->stream->env =
+        (struct sq_env_choice){.kind = 1,
+                               .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64},
+                               .end = 1,
+                               .given = image};
+    return sq_case_alloc(w->stream, err);
+}
+
+enum sq_status sq_chip_make(struct sq_route_work *w, sq_chip_engine_route *make,
+                            struct sq_error *err)
+{
+    struct tiles t;
+    enum sq_status status = make_tiles(w, make, &t, err);
+    if (status == SQ_OK)
+        status = make_chip(w, &t, err);
+    sq_case_free(&t.c);
+    return status;
 }
 
 // The golden outputs, tile after tile in their order, against y.
 enum sq_status sq_chip_check(struct sq_route_work *w, struct sq_error *err)
 {
     const struct sq_top_given *const image = w->stream->env.given;
+    const struct sq_top_room room = sq_top_room(w->point->value);
     const unsigned rows = w->point->value[SQ_TOP_ROWS], cols = w->point->value[SQ_TOP_COLS];
     const int32_t *out = image->want;
     struct sq_top_layer l;
     struct sq_block_walk b;
     const float *y;
     SQ_PRODUCT_TENSOR(w->p, "y", SQ_F32, w->p->m * w->p->n, y);
-    SQ_TRY(shape_of(w, &l, err));
+    (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
     for (sq_block_walk_start(&b, &l); b.is_active; sq_block_walk_next(&b)) {
         if (!sq_block_walk_is_last(&b))
             continue;

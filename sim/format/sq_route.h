@@ -19,6 +19,7 @@ struct sq_route_work {
     const struct sq_core_config *core; // lanes and gather, where a block has them
     unsigned array_rows, array_cols;   // of the arrays
     unsigned chip_depth;               // of the chip, beats of half a buffer; 0: as it is usual
+    bool is_diagonal; // of tiles: not each row with each column, but each at least once
     struct sq_point *point;
     struct sq_case *stream;
     struct sq_ports shape; // of the point

@@ -164,7 +164,7 @@ static bool is_engine(const struct sq_route_work *w)
 // Tiles of a group of the case: a job is a column of tiles.
 static size_t group_tiles(const struct sq_route_work *w, const struct sq_tiles *t)
 {
-    return is_engine(w) ? t->m : 1;
+    return is_engine(w) && !t->is_diagonal ? t->m : 1;
 }
 
 static enum sq_status put_scales(struct sq_route_work *w, const struct sq_tiles *t,
@@ -221,7 +221,7 @@ static enum sq_status begin_output(struct sq_route_work *w, struct sq_tiles *t,
                        w->stream->block->name, COUNT_MAX);
     const size_t tiles = group_tiles(w, t);
     w->stream->max_outputs = tiles * t->rows * t->cols / w->shape.out[0].count;
-    SQ_TRY(sq_route_begin(w, t->m * t->n / tiles, t->all * t->banks, err));
+    SQ_TRY(sq_route_begin(w, t->all / t->groups / tiles, t->all * t->banks, err));
     put_lengths(w, t);
     return put_scales(w, t, err);
 }
@@ -238,7 +238,8 @@ enum sq_status sq_tiles_begin(struct sq_route_work *w, struct sq_tiles *t, struc
     t->m = (w->p->m + t->rows - 1) / t->rows;
     t->n = (w->p->n + t->cols - 1) / t->cols;
     t->banks = w->p->k / t->groups / t->bank;
-    t->all = t->m * t->n * t->groups;
+    t->is_diagonal = w->is_diagonal;
+    t->all = (!t->is_diagonal ? t->m * t->n : t->m > t->n ? t->m : t->n) * t->groups;
     if (has_output(w))
         return begin_output(w, t, err);
     SQ_TRY(sq_route_begin(w, t->all, t->all * t->banks, err));
@@ -262,12 +263,14 @@ int32_t *sq_tiles_plain(const struct sq_route_work *w, const char *name, int32_t
 
 size_t sq_tiles_token(const struct sq_tiles *t, size_t g, size_t row)
 {
-    return g / t->groups % t->m * t->rows + row;
+    const size_t tile = g / t->groups;
+    return (!t->is_diagonal ? tile % t->m : tile < t->m ? tile : t->m - 1) * t->rows + row;
 }
 
 size_t sq_tiles_channel(const struct sq_tiles *t, size_t g, size_t col)
 {
-    return g / t->groups / t->m * t->cols + col;
+    const size_t tile = g / t->groups;
+    return (!t->is_diagonal ? tile / t->m : tile < t->n ? tile : t->n - 1) * t->cols + col;
 }
 
 size_t sq_tiles_column(const struct sq_tiles *t, size_t g, size_t bank)

@@ -48,7 +48,8 @@ void sq_tiles_expect_words(struct sq_route_work *w, const float *y, size_t token
 struct sq_tiles {
     size_t rows, cols, m, n; // of the array, in tiles
     size_t groups;           // of a tile: scale groups of a row
-    size_t all;              // scale groups of all tiles, m * n * groups
+    bool is_diagonal;        // tile i is of row and column i, or the last one
+    size_t all;              // scale groups of all tiles, m * n * groups; max(m, n) * groups
     size_t banks;            // of a scale group, a beat each
     unsigned bank;
 };

@@ -30,12 +30,12 @@ ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.lay
 
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
-refuse "the chip does not run its layers" image --format sq_w
+refuse "the chip does not run its layers" image --format nvfp4
 refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --format dense --algorithm rtn --layer x
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
 refuse "cannot write model.layers.0.self_attn.q_proj.bin in nowhere" image --format dense --algorithm rtn -o nowhere
-refuse "in 1 scale groups, need at most 65535 groups of whole banks of 16 and at most 128 elements" image --format dense --algorithm rtn --group row --depth 8
+refuse "in 1 scale groups, need at most 65535 groups and 8 banks of 16 in each on the chip" image --format dense --algorithm rtn --group row --depth 8
 refuse "need 8..512" image --format dense --depth 7
 refuse "need at most" image --format dense --algorithm rtn --rows 16 --cols 16
 finish

@@ -10,7 +10,7 @@
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
 
 sq cosim --block top --point quick --cases 28 --seed "$SEED" --json
-ok "two points" clean 300000
+ok "three points" clean 300000
 
 sq cosim --block top --layers --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
 ok "a layer on the chip" clean 15000
@@ -18,7 +18,11 @@ ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 3
 sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
 ok "a layer in eight chunks of K" clean 6000
 refuse "--depth needs --block top --layers" cosim --depth 10 --layers
-refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format sq_w
+for format in sq_w sp24 sq_a_static sq_a_dynamic; do
+  sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json
+  ok "a layer of $format on the chip" clean 2500
+done
+refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format nvfp4
 
 # ---- blocks -----------------------------------------------------------------------------------------
 mutate ragged_block_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign rows_o = .*/assign rows_o = row_block_i;/"
@@ -57,6 +61,9 @@ mutate words_in_the_wrong_order top w8a8 any rtl/top/sq_widen.sv "s/({in_data_i,
 mutate scales_of_columns_alone_go top w4a8 any rtl/top/sq_top.sv "s/assign ready\[3\] = .*/assign ready[3] = scale_ready;/"
 mutate replay_of_a_row_too_few top w8a8 any rtl/top/sq_top.sv "s/job_row_stride_i(AddrW'(1))/job_row_stride_i(AddrW'(0))/"
 mutate errors_of_the_engine_lost top w8a8 any rtl/top/sq_top.sv "s/y_ready && y_last) ? y_error/y_ready \&\& y_last \&\& !store_valid) ? y_error/"
+
+mutate high_codes_of_the_channel_before top own any rtl/top/sq_top.sv "s/assign high = coded\[HighAt +: HighBits\]/assign high = HighBits'({coded[HighAt +: HighBits], coded[HighAt +: HighW]})/"
+mutate second_scale_is_the_first top own any rtl/top/sq_top.sv "s/assign col_hi = col_scale\[ColBits-1 -: Cols\*32\]/assign col_hi = col_scale[Cols*32-1:0]/"
 
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"

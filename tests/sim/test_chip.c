@@ -37,6 +37,11 @@ static void draw_chip(struct sq_rng *r, unsigned *v)
     v[SQ_TOP_BANK_LEN] = 4u << sq_rng_below(r, 2);
     v[SQ_TOP_ACT_W] = 8;
     v[SQ_TOP_WEIGHT_W] = 4u << sq_rng_below(r, 2);
+    v[SQ_TOP_LAYOUT] = SQ_ARRAY_DENSE;
+    v[SQ_TOP_HIGH] = 1;
+    v[SQ_TOP_HIGH_W] = 4;
+    v[SQ_TOP_ONE_ACC] = 1;
+    v[SQ_TOP_FORM] = SQ_COMBINE_ONE;
     v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
     v[SQ_TOP_PORT_LEN] = v[SQ_TOP_DATA_W] / 32;
     v[SQ_TOP_DEPTH] = 16u << sq_rng_below(r, 4);
@@ -90,21 +95,19 @@ static struct work draw(struct sq_rng *r, uint32_t most)
 
 // ---- with values and a host -------------------------------------------------------------------------
 
-static int8_t *codes(struct sq_rng *r, size_t n, unsigned bits)
+// Beats of an operand as integers, legal ones; scales are binary32.
+static int32_t *beats(struct sq_rng *r, const struct sq_top_beat_shape *s, size_t n)
 {
-    int8_t *const x = malloc(n);
+    int32_t *const x = malloc(n * s->len * sizeof *x);
+    const unsigned bits = s->field[0].width;
     assert_non_null(x);
-    for (size_t i = 0; i < n; i++)
-        x[i] = (int8_t)(sq_rng_below(r, (1u << bits) - 1) + 1 - (1u << (bits - 1)));
-    return x;
-}
-
-static float *scales(struct sq_rng *r, size_t n)
-{
-    float *const x = malloc(n * sizeof *x);
-    assert_non_null(x);
-    for (size_t i = 0; i < n; i++)
-        x[i] = (float)(0.01 + sq_rng_unit(r));
+    for (size_t i = 0; i < n * s->len; i++) {
+        const float scale = (float)(0.01 + sq_rng_unit(r));
+        if (bits == 32)
+            memcpy(&x[i], &scale, sizeof scale);
+        else
+            x[i] = (int32_t)sq_rng_below(r, (1u << bits) - 1) + 1 - (1 << (bits - 1));
+    }
     return x;
 }
 
@@ -112,12 +115,10 @@ static struct sq_chip_stats run_whole(struct sq_rng *r, const struct work *w)
 {
     const struct sq_top_layer *const l = &w->layer;
     const unsigned *const v = w->value;
-    const size_t k = (size_t)l->beats * l->groups * v[SQ_TOP_BANK_LEN];
-    const size_t rows = (size_t)l->tiles[ROWS] * v[SQ_TOP_ROWS],
-                 cols = (size_t)l->tiles[COLS] * v[SQ_TOP_COLS];
-    const struct sq_top_operands x = {codes(r, rows * k, v[SQ_TOP_ACT_W]),
-                                      codes(r, cols * k, v[SQ_TOP_WEIGHT_W]), scales(r, rows),
-                                      scales(r, cols * l->groups)};
+    const struct sq_top_shape shape = sq_top_shape(v);
+    struct sq_top_operands x;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        x.beat[i] = beats(r, &shape.part[i], sq_top_beats(l, (enum sq_top_part)i));
     int32_t *const memory = calloc(w->end / 4 + 1, 4);
     struct sq_top_given image = {.word = memory,
                                  .n_words = w->end / 4,
@@ -157,10 +158,8 @@ static struct sq_chip_stats run_whole(struct sq_rng *r, const struct work *w)
     const struct sq_chip_stats s = {reg[SQ_REG_CYCLES / 4],      reg[SQ_REG_BUSY_CYCLES / 4],
                                     reg[SQ_REG_WAIT_CYCLES / 4], reg[SQ_REG_BLOCKED_CYCLES / 4],
                                     reg[SQ_REG_READ_BEATS / 4],  reg[SQ_REG_WRITE_BEATS / 4]};
-    free(x.act);
-    free(x.weight);
-    free(x.row_scale);
-    free(x.col_scale);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        free(x.beat[i]);
     free(memory);
     free(want);
     free(chip);
@@ -216,7 +215,26 @@ SQ_TEST(test_loops)
 
 SQ_TEST(test_busy)
 {
-    struct work w = {.value = {128, 4, 4, 16, 8, 8, SQ_OUTPUT_BINARY32, 4, 256, 64, 32, 4, 400, 0}};
+    struct work w = {.value = {128,
+                               4,
+                               4,
+                               16,
+                               8,
+                               8,
+                               SQ_ARRAY_DENSE,
+                               1,
+                               4,
+                               0,
+                               1,
+                               SQ_COMBINE_ONE,
+                               SQ_OUTPUT_BINARY32,
+                               4,
+                               256,
+                               64,
+                               32,
+                               4,
+                               400,
+                               0}};
     struct sq_chip_stats s;
     struct sq_rng r = {1};
     w.layer = (struct sq_top_layer){

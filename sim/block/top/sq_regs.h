@@ -39,6 +39,7 @@ enum sq_reg_offset {
     SQ_REG_CODES = 0x0c,
     SQ_REG_BUFFER = 0x10,
     SQ_REG_BUS = 0x14,
+    SQ_REG_ENGINE = 0x18,
     SQ_REG_CONTROL = 0x20,
     SQ_REG_STATUS = 0x24,
     SQ_REG_IRQ_ENABLE = 0x28,

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_top: the chip. It has no streams of its own; a host and a memory are its environment, which bring the
 // layers and look at what comes (sq_top_host.h).
+#include "models/sq_array.h"
 #include "sim/block/sq_case.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/block/top/sq_top_sim.h"
 
-// bus | rows, columns, bank | bits of codes | what leaves, outputs a word | halves of buffers: beats, tiles of sums | DMA: burst,
-// outstanding, quiet | macro
+// bus | rows, columns, bank | bits of codes | layout, high codes and their bits, coded activations, one sum, scales |
+// what leaves, outputs a word | halves of buffers: beats, tiles of sums | DMA: burst, outstanding, quiet | macro
+#define DENSE SQ_ARRAY_DENSE, 1, 4, 0, 1, SQ_COMBINE_ONE
+#define B32 SQ_OUTPUT_BINARY32
+#define BF16 SQ_OUTPUT_BFLOAT16
 // clang-format off
 static const struct sq_point points[] = {
-    {"w8a8", true, {64, 2, 2, 4, 8, 8, SQ_OUTPUT_BINARY32, 1, 32, 9, 16, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, SQ_OUTPUT_BFLOAT16, 2, 16, 4, 4, 2, 400, 0}},
-    {"wide", false, {128, 4, 4, 16, 8, 8, SQ_OUTPUT_BINARY32, 4, 64, 16, 64, 8, 400, 0}},
+    {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 9, 16, 4, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 16, 4, 4, 2, 400, 0}},
+    {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 16, 4, 400, 0}},
+    {"wide", false, {128, 4, 4, 16, 8, 8, DENSE, B32, 4, 64, 16, 64, 8, 400, 0}},
+    {"sp24", false, {32, 2, 1, 8, 8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE, BF16, 2, 16, 4, 8, 2, 400, 0}},
+    {"split", false, {32, 2, 2, 8, 8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE, SQ_OUTPUT_INT8, 4, 32, 9, 16, 4, 400, 0}},
+    {"scaled", false, {64, 1, 2, 8, 4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED, B32, 1, 32, 9, 16, 4, 400, 0}},
 };
 // clang-format on
 
@@ -100,8 +108,9 @@ const struct sq_block sq_top_block = {
     .name = "top",
     .top = "sq_top",
     .group = "layer",
-    .param = {"DataW", "Rows", "Cols", "BankLen", "ActW", "WeightW", "OutKind", "PortLen", "Depth",
-              "SumTiles", "MaxBurst", "Outstanding", "Quiet", "Macro", NULL},
+    .param = {"DataW",       "Rows",     "Cols",     "BankLen",     "ActW",  "WeightW", "Layout",
+              "HighPerBank", "HighW",    "OnActs",   "OneAcc",      "Form",  "OutKind", "PortLen",
+              "Depth",       "SumTiles", "MaxBurst", "Outstanding", "Quiet", "Macro",   NULL},
     .points = points,
     .n_points = SQ_LEN(points),
     .coverage_cases = 20,

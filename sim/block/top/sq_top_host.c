@@ -7,7 +7,13 @@
 enum { LITE_B = SQ_AXI_ASKS, LITE_R };
 enum { LITE_AW = SQ_AXI_REPLIES, LITE_W, LITE_AR };
 enum { ROWS, COLS };
-enum { MEMORY_WORDS = 1 << 15, OUT_WORDS = 1 << 12, LINES_MAX = 64, K_MAX = 1024 };
+enum {
+    MEMORY_WORDS = 1 << 15,
+    OUT_WORDS = 1 << 12,
+    LINES_MAX = 64,
+    K_MAX = 1024,
+    BEATS_MAX = LINES_MAX * K_MAX
+};
 enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: in which no beat moves; that any layer takes
 enum { OKAY = 0, SLVERR = 2, ALL_BYTES = 15 };
 
@@ -49,8 +55,7 @@ struct host {
     struct work work;
     int32_t word[MEMORY_WORDS], want[OUT_WORDS];
     bool written[OUT_WORDS];
-    int8_t act[LINES_MAX * K_MAX], weight[LINES_MAX * K_MAX];
-    float row_scale[LINES_MAX], col_scale[LINES_MAX * K_MAX];
+    int32_t beat[SQ_TOP_OPERANDS][BEATS_MAX]; // operands as integers
 };
 
 static unsigned nbytes(const struct host *h)
@@ -59,6 +64,13 @@ static unsigned nbytes(const struct host *h)
 }
 
 // ---- a layer ------------------------------------------------------------------------------------------
+
+static int32_t bits_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
 
 static uint32_t up_to(struct sq_rng *rng, uint32_t n)
 {
@@ -92,37 +104,72 @@ static void draw_shape(const struct host *h, struct sq_rng *rng, struct sq_top_l
     l->cols_outer = sq_rng_below(rng, 2);
 }
 
+// The integers of an operand's beat, of those of a whole beat of the engine: fields of sq_array without
+// `last`, plain, low, high, mask.
+static void take_side(const struct sq_top_beat_shape *s, const struct sq_ports *array,
+                      const int32_t *beat, int32_t *to)
+{
+    for (unsigned f = 0; f < s->n; to += s->field[f++].count) {
+        size_t i = 1;
+        while (strcmp(array->in[i].name, s->field[f].name) != 0 &&
+               !(i == 1 && strcmp(s->field[f].name, "code") == 0))
+            i++;
+        memcpy(to, beat + sq_field_offset(array->in, i), s->field[f].count * sizeof *to);
+    }
+}
+
+// Codes that no encoder writes become the next ones; mask codes and nibbles are none.
+static void heal(const struct sq_top_beat_shape *s, enum sq_array_layout layout, int32_t *x)
+{
+    for (unsigned f = 0; f < s->n; x += s->field[f++].count) {
+        const bool is_low = strcmp(s->field[f].name, "low") == 0;
+        const bool is_high = strcmp(s->field[f].name, "high") == 0;
+        const bool has_all = (is_low && layout == SQ_ARRAY_SENTINEL) ||
+                             ((is_low || is_high) && layout == SQ_ARRAY_SPLIT);
+        for (size_t i = 0; !has_all && !s->field[f].is_unsigned && i < s->field[f].count; i++)
+            x[i] += x[i] == -(1 << (s->field[f].width - 1));
+    }
+}
+
+static void draw_side(struct host *h, struct sq_rng *rng, const struct sq_top_shape *s,
+                      enum sq_top_part part, enum sq_stimulus kind, int32_t *to)
+{
+    unsigned engine[SQ_PARAMS_MAX];
+    int32_t beat[4 * SQ_TOP_BEAT_MAX] = {0};
+    sq_top_engine(h->value, engine);
+    const struct sq_ports array = sq_ports_of(&sq_array_block, engine);
+    assert(sq_field_offset(array.in, array.n_in) <= SQ_LEN(beat));
+    sq_array_block.draw_beat(engine, rng, kind, 0, beat);
+    take_side(&s->part[part], &array, beat, to);
+    if (kind != SQ_STIMULUS_ILLEGAL)
+        heal(&s->part[part], s->array.layout, to);
+}
+
 static void draw_operands(struct host *h, struct sq_rng *rng, const struct sq_top_layer *l,
                           bool is_illegal)
 {
-    const uint32_t k = l->beats * l->groups * h->value[SQ_TOP_BANK_LEN];
-    const uint32_t rows = l->tiles[ROWS] * h->value[SQ_TOP_ROWS];
-    const uint32_t cols = l->tiles[COLS] * h->value[SQ_TOP_COLS];
+    const struct sq_top_shape s = sq_top_shape(h->value);
     const enum sq_stimulus kind = (enum sq_stimulus)sq_rng_below(rng, 3);
-    assert(rows <= LINES_MAX && cols <= LINES_MAX && k <= K_MAX);
-    for (uint32_t i = 0; i < rows * k; i++)
-        h->act[i] = (int8_t)sq_draw_code(rng, h->value[SQ_TOP_ACT_W], kind);
-    for (uint32_t i = 0; i < cols * k; i++)
-        h->weight[i] = (int8_t)sq_draw_code(rng, h->value[SQ_TOP_WEIGHT_W], kind);
-    for (uint32_t i = 0; i < rows; i++)
-        h->row_scale[i] = (float)(0.001 + sq_rng_unit(rng));
-    for (uint32_t i = 0; i < cols * l->groups; i++)
-        h->col_scale[i] = (float)(0.001 + sq_rng_unit(rng));
+    uint32_t n[SQ_TOP_OPERANDS];
+    for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
+        const unsigned len = s.part[p].len;
+        n[p] = sq_top_beats(l, (enum sq_top_part)p);
+        assert(n[p] * len <= BEATS_MAX);
+        for (uint32_t i = 0; i < n[p]; i++)
+            if (p & 1)
+                for (unsigned j = 0; j < len; j++)
+                    h->beat[p][i * len + j] = bits_of((float)(0.001 + sq_rng_unit(rng)));
+            else
+                draw_side(h, rng, &s, (enum sq_top_part)p, kind, h->beat[p] + i * len);
+    }
     if (!is_illegal)
         return;
-    switch (sq_rng_below(rng, 4)) {
-    case 0:
-        h->act[sq_rng_below(rng, rows * k)] = (int8_t) - (1 << (h->value[SQ_TOP_ACT_W] - 1));
-        break;
-    case 1:
-        h->weight[sq_rng_below(rng, cols * k)] = (int8_t) - (1 << (h->value[SQ_TOP_WEIGHT_W] - 1));
-        break;
-    case 2:
-        h->row_scale[sq_rng_below(rng, rows)] = 0;
-        break;
-    default:
-        h->col_scale[sq_rng_below(rng, cols * l->groups)] = -1;
-    }
+    const unsigned p = sq_rng_below(rng, SQ_TOP_OPERANDS), len = s.part[p].len;
+    const uint32_t i = sq_rng_below(rng, n[p]);
+    if (p & 1)
+        h->beat[p][i * len + sq_rng_below(rng, len)] = sq_rng_below(rng, 2) ? 0 : bits_of(-1);
+    else
+        draw_side(h, rng, &s, (enum sq_top_part)p, SQ_STIMULUS_ILLEGAL, h->beat[p] + i * len);
 }
 
 // The next region of memory, sometimes near the end of a page; a beat at least stays free behind it.
@@ -182,7 +229,7 @@ static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
 static void make_image(struct host *h, struct sq_rng *rng, struct sq_top_layer *l, bool is_illegal)
 {
     struct work *const w = &h->work;
-    const struct sq_top_operands x = {h->act, h->weight, h->row_scale, h->col_scale};
+    const struct sq_top_operands x = {{h->beat[0], h->beat[1], h->beat[2], h->beat[3]}};
     uint32_t at = sq_rng_below(rng, 64) * nbytes(h), word[SQ_DESC_WORDS];
     memset(h->written, 0, sizeof h->written);
     w->image.descriptor = place(h, rng, &at, 4 * SQ_DESC_WORDS);

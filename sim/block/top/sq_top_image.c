@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "models/sq_format.h"
 #include "sim/block/sq_engine.h"
 
 enum { ROWS, COLS };
@@ -19,20 +20,86 @@ struct sq_top_room sq_top_room(const unsigned *v)
     return (struct sq_top_room){v[SQ_TOP_DEPTH], v[SQ_TOP_SUM_TILES], v[SQ_TOP_DATA_W] / 8};
 }
 
+void sq_top_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
+{
+    const bool on_acts = v[SQ_TOP_ON_ACTS];
+    const unsigned value[] = {v[SQ_TOP_ROWS],
+                              v[SQ_TOP_COLS],
+                              1,
+                              v[SQ_TOP_BANK_LEN],
+                              v[SQ_TOP_HIGH],
+                              v[SQ_TOP_HIGH],
+                              v[SQ_TOP_LAYOUT],
+                              on_acts,
+                              v[SQ_TOP_ONE_ACC],
+                              v[on_acts ? SQ_TOP_WEIGHT_W : SQ_TOP_ACT_W],
+                              v[on_acts ? SQ_TOP_ACT_W : SQ_TOP_WEIGHT_W],
+                              v[SQ_TOP_HIGH_W],
+                              0,
+                              v[SQ_TOP_PORT_LEN],
+                              v[SQ_TOP_FORM],
+                              v[SQ_TOP_OUT_KIND],
+                              v[SQ_TOP_PORT_LEN],
+                              2,
+                              1};
+    memset(engine, 0, SQ_PARAMS_MAX * sizeof *engine);
+    memcpy(engine, value, sizeof value);
+}
+
 struct sq_output_config sq_top_output(const unsigned *v)
 {
     const unsigned stage[SQ_OUTPUT_PARAMS] = {
-        v[SQ_TOP_PORT_LEN], SQ_COMBINE_ONE, v[SQ_TOP_OUT_KIND], v[SQ_TOP_PORT_LEN], 2, 1};
+        v[SQ_TOP_PORT_LEN], v[SQ_TOP_FORM], v[SQ_TOP_OUT_KIND], v[SQ_TOP_PORT_LEN], 2, 1};
     return sq_output_config(v[SQ_TOP_ROWS], v[SQ_TOP_COLS], stage);
+}
+
+static void add_field(struct sq_top_beat_shape *s, const char *name, size_t count, unsigned width,
+                      bool is_unsigned)
+{
+    s->field[s->n++] = (struct sq_field){name, count, width, is_unsigned};
+    s->len += (unsigned)count;
+    s->bits += (unsigned)count * width;
+}
+
+struct sq_top_shape sq_top_shape(const unsigned *v)
+{
+    const bool on_acts = v[SQ_TOP_ON_ACTS];
+    const unsigned rows = v[SQ_TOP_ROWS], cols = v[SQ_TOP_COLS], high = v[SQ_TOP_HIGH];
+    struct sq_top_shape s = {.array = {.layout = (enum sq_array_layout)v[SQ_TOP_LAYOUT],
+                                       .one_acc = v[SQ_TOP_ONE_ACC],
+                                       .bank = v[SQ_TOP_BANK_LEN],
+                                       .high_per_bank = high,
+                                       .high_len = high,
+                                       .low_bits = v[on_acts ? SQ_TOP_ACT_W : SQ_TOP_WEIGHT_W],
+                                       .high_bits = v[SQ_TOP_HIGH_W],
+                                       .has_window = true},
+                             .output = sq_top_output(v),
+                             .on_acts = on_acts};
+    const enum sq_array_layout layout = s.array.layout;
+    const unsigned lines = on_acts ? rows : cols, mask = sq_array_mask_len(&s.array);
+    struct sq_top_beat_shape *const coded = &s.part[on_acts ? SQ_TOP_ACT : SQ_TOP_WEIGHT];
+    struct sq_top_beat_shape *const plain = &s.part[on_acts ? SQ_TOP_WEIGHT : SQ_TOP_ACT];
+    add_field(plain, "code", (on_acts ? cols : rows) * s.array.bank,
+              v[on_acts ? SQ_TOP_WEIGHT_W : SQ_TOP_ACT_W], false);
+    add_field(coded, "low", lines * sq_array_low_lanes(&s.array), s.array.low_bits, false);
+    if (layout != SQ_ARRAY_DENSE && layout != SQ_ARRAY_SP24)
+        add_field(coded, "high", lines * high, s.array.high_bits, false);
+    if (layout != SQ_ARRAY_DENSE && layout != SQ_ARRAY_SENTINEL)
+        add_field(coded, "mask", lines * mask, layout == SQ_ARRAY_SP24 ? 4 : 1, true);
+    add_field(&s.part[SQ_TOP_ROW_SCALE], "row_lo", rows, 32, false);
+    if (v[SQ_TOP_FORM] == SQ_COMBINE_SCALED)
+        add_field(&s.part[SQ_TOP_ROW_SCALE], "row_hi", rows, 32, false);
+    add_field(&s.part[SQ_TOP_COL_SCALE], "col_lo", cols, 32, false);
+    if (v[SQ_TOP_FORM] == SQ_COMBINE_TWO)
+        add_field(&s.part[SQ_TOP_COL_SCALE], "col_hi", cols, 32, false);
+    return s;
 }
 
 uint32_t sq_top_bits(const unsigned *v, enum sq_top_part part)
 {
-    const uint32_t rows = v[SQ_TOP_ROWS], cols = v[SQ_TOP_COLS], bank = v[SQ_TOP_BANK_LEN];
-    const uint32_t bits[] = {rows * bank * v[SQ_TOP_ACT_W], rows * 32,
-                             cols * bank * v[SQ_TOP_WEIGHT_W], cols * 32,
-                             rows * cols * sq_top_out_bits(v)};
-    return bits[part];
+    const struct sq_top_shape s = sq_top_shape(v);
+    return part == SQ_TOP_STORE ? v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] * sq_top_out_bits(v)
+                                : s.part[part].bits;
 }
 
 uint32_t sq_top_bus_beats(const unsigned *v, enum sq_top_part part)
@@ -73,11 +140,26 @@ int32_t sq_top_get_bits(const int32_t *word, uint32_t at, unsigned width)
     return (int32_t)(uint32_t)(bits >> at % 32 & ((UINT64_C(1) << width) - 1));
 }
 
-static int32_t bits_of(float x)
+void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32_t *beat)
 {
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
+    uint32_t at = 0;
+    for (unsigned f = 0; f < s->n; f++) {
+        const unsigned width = s->field[f].width;
+        for (size_t i = 0; i < s->field[f].count; i++, at += width) {
+            const int32_t bits = sq_top_get_bits(word, at, width);
+            const bool is_negative = !s->field[f].is_unsigned && bits >> (width - 1) & 1;
+            *beat++ =
+                (int32_t)((uint32_t)bits - (is_negative ? (uint32_t)(UINT64_C(1) << width) : 0));
+        }
+    }
+}
+
+static void pack(const struct sq_top_beat_shape *s, const int32_t *beat, int32_t *word)
+{
+    uint32_t at = 0;
+    for (unsigned f = 0; f < s->n; f++)
+        for (size_t i = 0; i < s->field[f].count; i++, at += s->field[f].width)
+            sq_top_put_bits(word, at, s->field[f].width, *beat++);
 }
 
 // Which beat of its region group `group` of a tile begins at, where a group has `len` of them.
@@ -92,42 +174,87 @@ static uint32_t place_of(const struct sq_top_layer *l, unsigned axis, uint32_t t
            len;
 }
 
-// [lines][k] codes, beat after beat [lines of a tile][bank].
-static void put_codes(const unsigned *v, const struct sq_top_layer *l, unsigned axis,
-                      unsigned width, uint32_t bus_bits, const int8_t *code, int32_t *word)
-{
-    const unsigned bank = v[SQ_TOP_BANK_LEN], lines = v[axis == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
-    const uint32_t beats = l->groups * l->beats;
-    for (uint32_t i = 0; i < l->tiles[axis] * beats; i++) {
-        const uint32_t tile = i / beats, beat = i % beats;
-        const size_t place = place_of(l, axis, tile, beat / l->beats, l->beats) + beat % l->beats;
-        for (unsigned j = 0; j < lines * bank; j++) {
-            const size_t line = (size_t)tile * lines + j / bank;
-            sq_top_put_bits(word + place * bus_bits / 32, j * width, width,
-                            code[line * beats * bank + beat * bank + j % bank]);
-        }
-    }
-}
-
 void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
                         const struct sq_top_operands *x, enum sq_top_part part, int32_t *word)
 {
-    const uint32_t bus_bits = sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W];
-    const uint32_t n = sq_top_beats(l, part);
-    const unsigned rows = v[SQ_TOP_ROWS], cols = v[SQ_TOP_COLS];
-    if (part == SQ_TOP_ACT)
-        put_codes(v, l, ROWS, v[SQ_TOP_ACT_W], bus_bits, x->act, word);
-    else if (part == SQ_TOP_WEIGHT)
-        put_codes(v, l, COLS, v[SQ_TOP_WEIGHT_W], bus_bits, x->weight, word);
-    else if (part == SQ_TOP_ROW_SCALE)
-        for (uint32_t i = 0; i < n * rows; i++)
-            word[i / rows * (bus_bits / 32) + i % rows] = bits_of(x->row_scale[i]);
-    else
-        for (uint32_t i = 0; i < n * cols; i++) {
-            const uint32_t tile = i / cols / l->groups, group = i / cols % l->groups;
-            word[place_of(l, COLS, tile, group, 1) * (bus_bits / 32) + i % cols] =
-                bits_of(x->col_scale[(tile * cols + i % cols) * l->groups + group]);
-        }
+    const struct sq_top_shape s = sq_top_shape(v);
+    const uint32_t words = sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W] / 32;
+    const uint32_t n = sq_top_beats(l, part), len = part & 1 ? 1 : l->beats; // of a group
+    const unsigned axis = part >= SQ_TOP_WEIGHT;
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t group = i / len;
+        const uint32_t place =
+            part == SQ_TOP_ROW_SCALE
+                ? i
+                : place_of(l, axis, group / l->groups, group % l->groups, len) + i % len;
+        pack(&s.part[part], x->beat[part] + (size_t)i * s.part[part].len,
+             word + (size_t)place * words);
+    }
+}
+
+// ---- values -----------------------------------------------------------------------------------------
+
+static bool has_code(const struct sq_field *f, const int32_t *x)
+{
+    bool any = false;
+    for (size_t i = 0; i < f->count; i++)
+        any = any || x[i] == sq_mask_code(f->width);
+    return any;
+}
+
+// A code that no encoder writes, where that is not a mask code or a nibble.
+static bool is_illegal(const struct sq_top_shape *s, bool is_coded,
+                       const struct sq_top_beat_shape *part, const int32_t *beat)
+{
+    const enum sq_array_layout layout = s->array.layout;
+    const bool low = layout != SQ_ARRAY_SENTINEL && layout != SQ_ARRAY_SPLIT;
+    const bool high = layout == SQ_ARRAY_SENTINEL || layout == SQ_ARRAY_COMPACT;
+    if (!is_coded)
+        return has_code(&part->field[0], beat);
+    return (low && has_code(&part->field[0], beat)) ||
+           (high && has_code(&part->field[1], beat + part->field[0].count));
+}
+
+uint32_t sq_top_multiply(const struct sq_top_shape *s, const int32_t *act, const int32_t *weight,
+                         uint32_t *p_lo, uint32_t *p_hi)
+{
+    const struct sq_top_beat_shape *const part = &s->part[s->on_acts ? SQ_TOP_ACT : SQ_TOP_WEIGHT];
+    const int32_t *const coded = s->on_acts ? act : weight, *const plain =
+                                                                s->on_acts ? weight : act;
+    const unsigned cols = s->output.cols, n = s->output.rows * cols;
+    const bool has_high = s->array.layout != SQ_ARRAY_DENSE && s->array.layout != SQ_ARRAY_SP24;
+    const int32_t *const high = coded + part->field[0].count;
+    const int32_t *const mask = has_high ? high + part->field[1].count : high;
+    bool ok = true;
+    for (unsigned i = 0; i < n; i++) {
+        const unsigned row = i / cols, col = i % cols;
+        const unsigned line = s->on_acts ? row : col, other = s->on_acts ? col : row;
+        const struct sq_array_line at = {coded + line * sq_array_low_lanes(&s->array),
+                                         high + line * s->array.high_len,
+                                         mask + line * sq_array_mask_len(&s->array)};
+        ok = sq_array_bank(&s->array, &at, plain + other * s->array.bank, &p_lo[i], &p_hi[i]) && ok;
+    }
+    const bool is_wrong = is_illegal(s, s->on_acts, &s->part[SQ_TOP_ACT], act) ||
+                          is_illegal(s, !s->on_acts, &s->part[SQ_TOP_WEIGHT], weight);
+    return (uint32_t)is_wrong << SQ_SCALED_ERROR_CODE | (uint32_t)!ok << SQ_SCALED_ERROR_MASK;
+}
+
+uint32_t sq_top_scales(const struct sq_top_shape *s, bool is_last, const int32_t *row,
+                       const int32_t *col, int32_t *scale)
+{
+    const struct sq_top_beat_shape *const rows = &s->part[SQ_TOP_ROW_SCALE];
+    const struct sq_top_beat_shape *const cols = &s->part[SQ_TOP_COL_SCALE];
+    const bool reads_rows = is_last || s->output.form == SQ_COMBINE_SCALED;
+    bool ok = true;
+    memset(scale, 0, sq_output_scale_len(&s->output) * sizeof *scale);
+    scale[0] = is_last;
+    memcpy(scale + 1, col, cols->len * sizeof *scale);
+    memcpy(scale + 1 + 2 * (size_t)s->output.cols, row, rows->len * sizeof *scale);
+    for (unsigned i = 0; i < cols->len; i++)
+        ok = ok && sq_engine_is_scale(col[i]);
+    for (unsigned i = 0; reads_rows && i < rows->len; i++)
+        ok = ok && sq_engine_is_scale(row[i]);
+    return (uint32_t)!ok << SQ_SCALED_ERROR_SCALE;
 }
 
 // ---- outputs ----------------------------------------------------------------------------------------
@@ -136,60 +263,41 @@ struct golden {
     const unsigned *v;
     const struct sq_top_layer *l;
     const struct sq_top_operands *x;
-    struct sq_output_config c;
+    struct sq_top_shape s;
     uint32_t errors;
 };
 
-static int32_t dot(const int8_t *a, const int8_t *b, uint32_t n)
+static const int32_t *beat_of(const struct golden *g, enum sq_top_part part, uint32_t i)
 {
-    int32_t sum = 0;
-    for (uint32_t i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
-}
-
-static bool has_code(const int8_t *code, size_t n, unsigned width)
-{
-    bool any = false;
-    for (size_t i = 0; i < n; i++)
-        any = any || code[i] == -(1 << (width - 1));
-    return any;
+    return g->x->beat[part] + (size_t)i * g->s.part[part].len;
 }
 
 static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *word)
 {
-    const unsigned rows = g->c.rows, cols = g->c.cols, bits = sq_top_out_bits(g->v);
-    const uint32_t k = g->l->beats * g->l->groups * g->v[SQ_TOP_BANK_LEN], len = k / g->l->groups;
-    const int8_t *const act = g->x->act + (size_t)row_tile * rows * k;
-    const int8_t *const weight = g->x->weight + (size_t)col_tile * cols * k;
-    int32_t p[SQ_TOP_PES_MAX], scale[1 + 4 * SQ_TOP_PES_MAX], y_out[SQ_TOP_PES_MAX];
+    const unsigned n = g->s.output.rows * g->s.output.cols, bits = sq_top_out_bits(g->v);
+    const uint32_t groups = g->l->groups, beats = g->l->beats;
+    int32_t scale[1 + 4 * SQ_TOP_PES_MAX], out[SQ_TOP_PES_MAX];
     float y[SQ_TOP_PES_MAX] = {0};
-    for (uint32_t group = 0; group < g->l->groups; group++) {
-        memset(scale, 0, sizeof scale);
-        scale[0] = group + 1 == g->l->groups;
-        for (unsigned c = 0; c < cols; c++)
-            scale[1 + c] = bits_of(g->x->col_scale[(col_tile * cols + c) * g->l->groups + group]);
-        for (unsigned r = 0; r < rows; r++)
-            scale[1 + 2 * cols + r] = bits_of(g->x->row_scale[row_tile * rows + r]);
-        for (unsigned i = 0; i < rows * cols; i++)
-            p[i] = dot(act + i / cols * k + group * len, weight + i % cols * k + group * len, len);
-        for (unsigned i = 0; i < cols; i++)
-            g->errors |= (uint32_t)!sq_engine_is_scale(scale[1 + i]) << SQ_SCALED_ERROR_SCALE;
-        for (unsigned i = 0; i < rows; i++)
-            g->errors |= (uint32_t)!sq_engine_is_scale(scale[1 + 2 * cols + i])
-                         << SQ_SCALED_ERROR_SCALE;
-        sq_output_add(&g->c, p, p, scale, y);
+    for (uint32_t group = 0; group < groups; group++) {
+        uint32_t p_lo[SQ_TOP_PES_MAX] = {0}, p_hi[SQ_TOP_PES_MAX] = {0};
+        for (uint32_t b = group * beats; b < (group + 1) * beats; b++)
+            g->errors |= sq_top_multiply(
+                &g->s, beat_of(g, SQ_TOP_ACT, row_tile * groups * beats + b),
+                beat_of(g, SQ_TOP_WEIGHT, col_tile * groups * beats + b), p_lo, p_hi);
+        g->errors |=
+            sq_top_scales(&g->s, group + 1 == groups, beat_of(g, SQ_TOP_ROW_SCALE, row_tile),
+                          beat_of(g, SQ_TOP_COL_SCALE, col_tile * groups + group), scale);
+        sq_output_add(&g->s.output, (const int32_t *)p_lo, (const int32_t *)p_hi, scale, y);
     }
-    (void)sq_output_end(&g->c, scale, y, y_out);
-    for (unsigned i = 0; i < rows * cols; i++)
-        sq_top_put_bits(word, i * bits, bits, y_out[i]);
+    (void)sq_output_end(&g->s.output, scale, y, out);
+    for (unsigned i = 0; i < n; i++)
+        sq_top_put_bits(word, i * bits, bits, out[i]);
 }
 
 uint32_t sq_top_golden(const unsigned *v, const struct sq_top_layer *l,
                        const struct sq_top_operands *x, int32_t *word)
 {
-    struct golden g = {.v = v, .l = l, .x = x, .c = sq_top_output(v)};
-    const size_t k = (size_t)l->beats * l->groups * v[SQ_TOP_BANK_LEN];
+    struct golden g = {.v = v, .l = l, .x = x, .s = sq_top_shape(v)};
     struct sq_block_walk w;
     for (sq_block_walk_start(&w, l); w.is_active; sq_block_walk_next(&w)) {
         if (!sq_block_walk_is_last(&w))
@@ -198,8 +306,5 @@ uint32_t sq_top_golden(const unsigned *v, const struct sq_top_layer *l,
         for (uint32_t i = 0; i < rows * cols; i++, word += sq_top_bits(v, SQ_TOP_STORE) / 32)
             golden_tile(&g, w.done[ROWS] + i / cols, w.done[COLS] + i % cols, word);
     }
-    if (has_code(x->act, l->tiles[ROWS] * v[SQ_TOP_ROWS] * k, v[SQ_TOP_ACT_W]) ||
-        has_code(x->weight, l->tiles[COLS] * v[SQ_TOP_COLS] * k, v[SQ_TOP_WEIGHT_W]))
-        g.errors |= 1u << SQ_SCALED_ERROR_CODE;
     return g.errors;
 }

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies in memory for a layer on sq_top: operands as its DMA reads them, outputs as it writes them.
 //
-//   act        for each block of rows, for each chunk of K, for each tile of the block, beat after beat along
-//              K: [rows of a tile][bank] codes; with one chunk simply tile after tile
+//   act        for each block of rows, for each chunk of K, for each tile of the block, a beat for each bank
+//              along K; with one chunk simply tile after tile
 //   weight     the same for columns
-//   row_scale  a beat for each tile of rows: [rows] binary32
-//   col_scale  for blocks, chunks and tiles of columns as above, group after group: [cols] binary32
+//   row_scale  a beat for each tile of rows: [rows] binary32, twice where the form has two a token
+//   col_scale  for blocks, chunks and tiles of columns as above, group after group: [cols] binary32, twice
+//              where the form has two a channel
 //   out        tile after tile in the order in which they are computed: [rows][cols] outputs
-// Code and output 0 lie in the low bits; a beat of an operand is padded to whole beats of the bus.
+// A beat of the plain operand is [lines of a tile][bank] codes; of the coded one [lines] low codes, [lines] high
+// codes, [lines] mask bits or nibbles, as far as the layout has them (sq_array.h). The first lies in the low
+// bits; a beat of an operand is padded to whole beats of the bus.
 #ifndef SQ_TOP_IMAGE_H
 #define SQ_TOP_IMAGE_H
 
 #include <stdint.h>
 
+#include "models/sq_array.h"
 #include "sim/block/sq_output_sim.h"
 #include "sim/block/top/sq_sequencer_sim.h"
 
@@ -24,6 +28,12 @@ enum {
     SQ_TOP_BANK_LEN,
     SQ_TOP_ACT_W,
     SQ_TOP_WEIGHT_W,
+    SQ_TOP_LAYOUT,
+    SQ_TOP_HIGH,
+    SQ_TOP_HIGH_W,
+    SQ_TOP_ON_ACTS,
+    SQ_TOP_ONE_ACC,
+    SQ_TOP_FORM,
     SQ_TOP_OUT_KIND,
     SQ_TOP_PORT_LEN,
     SQ_TOP_DEPTH,
@@ -35,6 +45,7 @@ enum {
     SQ_TOP_PARAMS
 };
 enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 16, SQ_TOP_DEPTH_MAX = 512 };
+enum { SQ_TOP_BEAT_MAX = 32 * SQ_TOP_WORDS_MAX }; // integers of a beat, of a bit at least
 
 unsigned sq_top_out_bits(const unsigned *value);
 struct sq_top_room sq_top_room(const unsigned *value);
@@ -46,15 +57,40 @@ uint32_t sq_top_bus_beats(const unsigned *value, enum sq_top_part part);
 uint32_t sq_top_beats(const struct sq_top_layer *l, enum sq_top_part part);
 uint32_t sq_top_nbytes(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
 
-struct sq_top_operands {
-    int8_t *act, *weight; // [tiles * rows or cols][k], k = beats * groups * bank
-    float *row_scale;     // [tiles * rows]
-    float *col_scale;     // [tiles * cols][groups]
+// The parameters of the engine in it, those of sq_engine_array_block.
+void sq_top_engine(const unsigned *value, unsigned engine[SQ_PARAMS_MAX]);
+
+// What a beat of each operand holds.
+enum { SQ_TOP_FIELDS = 3 };
+struct sq_top_shape {
+    struct sq_array_config array;
+    struct sq_output_config output;
+    bool on_acts;
+    struct sq_top_beat_shape {
+        unsigned n, len, bits; // fields; integers and bits of a beat
+        struct sq_field field[SQ_TOP_FIELDS];
+    } part[SQ_TOP_OPERANDS];
 };
+struct sq_top_shape sq_top_shape(const unsigned *value);
+
+// Beats as integers, [sq_top_beats][len of a beat], tile after tile, group after group.
+struct sq_top_operands {
+    int32_t *beat[SQ_TOP_OPERANDS];
+};
+
+// Beats of both operands into the sums of their group, each [rows * cols]. Returns what is wrong with them
+// (field ENGINE of STATUS).
+uint32_t sq_top_multiply(const struct sq_top_shape *s, const int32_t *act, const int32_t *weight,
+                         uint32_t *p_lo, uint32_t *p_hi);
+// The scales of a group as sq_output_sim.h has them; returns as above.
+uint32_t sq_top_scales(const struct sq_top_shape *s, bool is_last, const int32_t *row,
+                       const int32_t *col, int32_t *scale);
 
 // Field of `width` bits (1..32) at bit `at` of an array of words.
 void sq_top_put_bits(int32_t *word, uint32_t at, unsigned width, int32_t value);
 int32_t sq_top_get_bits(const int32_t *word, uint32_t at, unsigned width); // unsigned
+// A beat of the bus as integers.
+void sq_top_unpack(const struct sq_top_beat_shape *s, const int32_t *word, int32_t *beat);
 
 // A whole region, sq_top_nbytes long, zeroed before.
 void sq_top_put_operand(const unsigned *value, const struct sq_top_layer *l,

@@ -99,33 +99,27 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
 
 // ---- the engine's values ----------------------------------------------------------------------------
 
-static int32_t code_of(const int32_t *word, uint32_t at, unsigned width)
+static const int32_t *unpacked(const struct sq_top_sim *s, enum sq_top_part part,
+                               int32_t beat[SQ_TOP_BEAT_MAX])
 {
-    const int32_t bits = sq_top_get_bits(word, at * width, width);
-    return bits - ((bits >> (width - 1) & 1) << width);
+    assert(s->engine.shape.part[part].len <= SQ_TOP_BEAT_MAX);
+    sq_top_unpack(&s->engine.shape.part[part], s->operand[part].out[0].word, beat);
+    return beat;
 }
 
 // A beat of both operands into the sums of its group.
 static void add_beat(struct sq_top_sim *s)
 {
     struct sq_top_engine *const e = &s->engine;
-    const unsigned rows = e->c.rows, cols = e->c.cols, bank = s->value[SQ_TOP_BANK_LEN];
-    const unsigned act_w = s->value[SQ_TOP_ACT_W], weight_w = s->value[SQ_TOP_WEIGHT_W];
-    const int32_t *const act = s->operand[SQ_TOP_ACT].out[0].word;
-    const int32_t *const weight = s->operand[SQ_TOP_WEIGHT].out[0].word;
+    int32_t act[SQ_TOP_BEAT_MAX], weight[SQ_TOP_BEAT_MAX];
     if (e->beats == 0) {
         assert(e->n_sums < SQ_TOP_GROUPS_AHEAD);
-        e->sums[e->n_sums] = (struct sq_top_group){.has_illegal = false};
+        e->sums[e->n_sums] = (struct sq_top_group){.errors = 0};
     }
     struct sq_top_group *const g = &e->sums[e->n_sums];
-    for (unsigned i = 0; !s->has_no_values && i < rows * bank; i++)
-        g->has_illegal |= code_of(act, i, act_w) == -(1 << (act_w - 1));
-    for (unsigned i = 0; !s->has_no_values && i < cols * bank; i++)
-        g->has_illegal |= code_of(weight, i, weight_w) == -(1 << (weight_w - 1));
-    for (unsigned i = 0; !s->has_no_values && i < rows * cols; i++)
-        for (unsigned k = 0; k < bank; k++)
-            g->p[i] += code_of(act, i / cols * bank + k, act_w) *
-                       code_of(weight, i % cols * bank + k, weight_w);
+    if (!s->has_no_values)
+        g->errors |= sq_top_multiply(&e->shape, unpacked(s, SQ_TOP_ACT, act),
+                                     unpacked(s, SQ_TOP_WEIGHT, weight), g->p_lo, g->p_hi);
     if (++e->beats == s->sequencer.layer.beats) {
         e->beats = 0;
         e->n_sums++;
@@ -147,29 +141,16 @@ static void add_scale(struct sq_top_sim *s)
     struct sq_top_scales *const to = &e->scale[e->n_scales++];
     const uint32_t group = e->scaled++ % job->groups;
     const bool is_last = group + 1 == job->groups;
-    *to = (struct sq_top_scales){.beat = {is_last},
-                                 .carries = job->carries && group == 0,
+    int32_t row[SQ_TOP_BEAT_MAX], col[SQ_TOP_BEAT_MAX];
+    *to = (struct sq_top_scales){.carries = job->carries && group == 0,
                                  .keeps = job->keeps && is_last,
                                  .ends_job = e->scaled == job->tiles * job->groups};
-    memcpy(to->beat + 1, s->operand[SQ_TOP_COL_SCALE].out[0].word, e->c.cols * sizeof *to->beat);
-    memcpy(to->beat + 1 + 2 * e->c.cols, s->operand[SQ_TOP_ROW_SCALE].out[0].word,
-           e->c.rows * sizeof *to->beat);
+    to->errors = sq_top_scales(&e->shape, is_last, unpacked(s, SQ_TOP_ROW_SCALE, row),
+                               unpacked(s, SQ_TOP_COL_SCALE, col), to->beat);
     if (!to->ends_job)
         return;
     e->scaled = 0;
     memmove(e->job, e->job + 1, --e->n_jobs * sizeof *e->job);
-}
-
-static uint32_t errors_of(const struct sq_top_engine *e)
-{
-    const int32_t *const scale = e->scale[0].beat;
-    bool is_wrong = false;
-    for (unsigned c = 0; c < e->c.cols; c++)
-        is_wrong = is_wrong || !sq_engine_is_scale(scale[1 + c]);
-    for (unsigned r = 0; scale[0] && r < e->c.rows; r++)
-        is_wrong = is_wrong || !sq_engine_is_scale(scale[1 + 2 * e->c.cols + r]);
-    return (uint32_t)is_wrong << SQ_SCALED_ERROR_SCALE | (uint32_t)e->sums[0].has_illegal
-                                                             << SQ_SCALED_ERROR_CODE;
 }
 
 static void put_outputs(struct sq_top_engine *e)
@@ -209,10 +190,11 @@ static void take_sums(struct sq_top_engine *e)
 static void combine(struct sq_top_engine *e)
 {
     const struct sq_top_scales *const scale = &e->scale[0];
-    e->errors |= errors_of(e);
+    e->errors |= e->sums[0].errors | scale->errors;
     if (scale->carries)
         take_sums(e);
-    sq_output_add(&e->c, e->sums[0].p, e->sums[0].p, scale->beat, e->y);
+    sq_output_add(&e->c, (const int32_t *)e->sums[0].p_lo, (const int32_t *)e->sums[0].p_hi,
+                  scale->beat, e->y);
     if (scale->keeps)
         keep_sums(e);
     else if (scale->beat[0])
@@ -253,26 +235,10 @@ void sq_top_init(const unsigned *v, void *state)
                 v[SQ_TOP_QUIET]);
     const struct sq_top_room room = sq_top_room(v);
     sq_sequencer_init(&s->sequencer, &room, bus_beats);
-    s->engine.c = sq_top_output(v);
-    const unsigned engine[SQ_PARAMS_MAX] = {v[SQ_TOP_ROWS],
-                                            v[SQ_TOP_COLS],
-                                            1,
-                                            v[SQ_TOP_BANK_LEN],
-                                            1,
-                                            1,
-                                            SQ_ARRAY_DENSE,
-                                            0,
-                                            1,
-                                            v[SQ_TOP_ACT_W],
-                                            v[SQ_TOP_WEIGHT_W],
-                                            4,
-                                            0,
-                                            v[SQ_TOP_PORT_LEN],
-                                            SQ_COMBINE_ONE,
-                                            v[SQ_TOP_OUT_KIND],
-                                            v[SQ_TOP_PORT_LEN],
-                                            2,
-                                            1};
+    s->engine.shape = sq_top_shape(v);
+    s->engine.c = s->engine.shape.output;
+    unsigned engine[SQ_PARAMS_MAX];
+    sq_top_engine(v, engine);
     assert(sq_engine_array_block.timing->nbytes <= sizeof s->engine.time);
     sq_engine_array_block.init(engine, s->engine.time);
     uint32_t *const reg = s->regs.value;
@@ -280,6 +246,8 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
     reg[SQ_REG_ARRAY / 4] = v[SQ_TOP_BANK_LEN] << 16 | v[SQ_TOP_COLS] << 8 | v[SQ_TOP_ROWS];
     reg[SQ_REG_CODES / 4] = v[SQ_TOP_OUT_KIND] << 16 | v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
+    reg[SQ_REG_ENGINE / 4] = v[SQ_TOP_HIGH] << 16 | v[SQ_TOP_HIGH_W] << 8 | v[SQ_TOP_FORM] << 6 |
+                             v[SQ_TOP_ONE_ACC] << 5 | v[SQ_TOP_ON_ACTS] << 4 | v[SQ_TOP_LAYOUT];
     reg[SQ_REG_BUFFER / 4] = v[SQ_TOP_SUM_TILES] << 16 | v[SQ_TOP_DEPTH];
     reg[SQ_REG_BUS / 4] = v[SQ_TOP_DATA_W] / 8;
 }

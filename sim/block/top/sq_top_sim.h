@@ -41,15 +41,16 @@ enum {
 // What the engine computes; when, its own model says.
 struct sq_top_engine {
     _Alignas(16) unsigned char time[SQ_TOP_ENGINE_NBYTES];
-    struct sq_output_config c;
+    struct sq_top_shape shape;
+    struct sq_output_config c; // of it
     // Scale groups, as their sums and their scales come.
     struct sq_top_group {
-        int32_t p[SQ_TOP_PES_MAX];
-        bool has_illegal;
+        uint32_t p_lo[SQ_TOP_PES_MAX], p_hi[SQ_TOP_PES_MAX], errors;
     } sums[SQ_TOP_GROUPS_AHEAD];
     struct sq_top_scales {
         int32_t beat[1 + 4 * SQ_TOP_PES_MAX]; // as sq_output has it: last of its tile
         bool carries, keeps, ends_job;        // begins with sums, leaves as sums
+        uint32_t errors;
     } scale[SQ_TOP_GROUPS_AHEAD];
     uint32_t n_sums, n_scales, beats; // come; of the group at hand
     bool has_scale;                   // the scales that are offered are among them

@@ -8,6 +8,7 @@
 #include "models/sq_mac.h"
 #include "models/sq_topk.h"
 #include "sim/format/grid/sq_grid_product.h"
+#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"
 
@@ -290,6 +291,14 @@ static const struct sq_route dynamic_routes[] = {
     {&sq_engine_dynamic_block, make_dynamic_split, sq_tiles_check, is_split_layer},
 };
 
+// Static masks, too, with the bits of the mask beside the codes: the engine in the chip is that of both.
+static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
+{
+    return sq_chip_make(w, is_split(w->p) ? make_split : make_compact, err);
+}
+
+static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq_tiles_has_scales};
+
 // ---- layers ------------------------------------------------------------------------------------
 
 static float bf16_round(float x)
@@ -329,6 +338,7 @@ static enum sq_status dynamic_product(const struct sq_quant_layer *q, const stru
 const struct sq_format_routes sq_a_static_routes = {
     .route = static_routes,
     .n_routes = SQ_LEN(static_routes),
+    .chip = &chip,
     .trace_name = "sq_a",
     .trace_flags = "static",
     .trace_values = values,
@@ -338,6 +348,7 @@ const struct sq_format_routes sq_a_static_routes = {
 const struct sq_format_routes sq_a_dynamic_routes = {
     .route = dynamic_routes,
     .n_routes = SQ_LEN(dynamic_routes),
+    .chip = &chip,
     .trace_name = "sq_a",
     .trace_flags = "dynamic",
     .trace_values = values,

@@ -66,8 +66,12 @@ static const struct sq_route routes[] = {
     {&sq_engine_array_block, make_dense, sq_tiles_check, sq_tiles_has_scales},
 };
 
-static const struct sq_route chip = {&sq_top_block, sq_chip_make, sq_chip_check,
-                                     sq_tiles_has_scales};
+static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
+{
+    return sq_chip_make(w, make_dense, err);
+}
+
+static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq_tiles_has_scales};
 
 const struct sq_format_routes sq_dense_routes = {
     .route = routes,

@@ -10,6 +10,7 @@
 #include "sim/block/sq_core_block.h"
 #include "sim/block/sq_core_run.h"
 #include "sim/format/grid/sq_grid_product.h"
+#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"
 
@@ -247,6 +248,43 @@ static enum sq_status make_split(struct sq_route_work *w, struct sq_error *err)
     return sq_route_make_coded(w, SQ_ARRAY_SPLIT, false, "x", err);
 }
 
+// ---- the chip -----------------------------------------------------------------------------------
+
+// Own scales on the array: mask codes in the dense plane, high codes beside it, two sums.
+static enum sq_status make_own(struct sq_route_work *w, struct sq_error *err)
+{
+    struct sq_operand operand;
+    int8_t *code, *hi;
+    uint8_t *mask;
+    const size_t k = w->p->k;
+    SQ_PRODUCT_KEEP(w->p, code, w->p->n * k);
+    SQ_PRODUCT_KEEP(w->p, mask, w->p->n * k);
+    SQ_PRODUCT_KEEP(w->p, hi, k);
+    SQ_TRY(sq_w_operand(w->p, &operand, err));
+    const int mask_code = sq_mask_code(operand.m.format.low_bits);
+    for (size_t c = 0; c < w->p->n; c++) {
+        int8_t *const row = code + c * k;
+        const int8_t *next = hi;
+        sq_row_codes(&operand.m, c, row, hi);
+        for (size_t i = 0; i < k; i++) {
+            mask[c * k + i] = row[i] == mask_code;
+            if (mask[c * k + i])
+                row[i] = *next++;
+        }
+    }
+    sq_operand_free(&operand);
+    sq_product_put(w->p, "code", SQ_I8, w->p->n * k, code);
+    sq_product_put(w->p, "mask", SQ_U8, w->p->n * k, mask);
+    return sq_route_make_coded(w, SQ_ARRAY_SENTINEL, false, "x", err);
+}
+
+static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
+{
+    return sq_chip_make(w, is_own(w->p) ? make_own : is_tied(w->p) ? make_tied : make_split, err);
+}
+
+static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq_tiles_has_scales};
+
 static const struct sq_route routes[] = {
     {NULL, NULL, NULL, is_own},
     {&sq_gather_block, make_gather, check_gather, is_own_layer},
@@ -260,6 +298,7 @@ static const struct sq_route routes[] = {
 const struct sq_format_routes sq_w_routes = {
     .route = routes,
     .n_routes = SQ_LEN(routes),
+    .chip = &chip,
     .trace_values = values,
     .check = sq_grid_check_routes,
     .product = sq_grid_product,

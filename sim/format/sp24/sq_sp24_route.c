@@ -6,6 +6,7 @@
 #include "models/sq_mac.h"
 #include "models/sq_meta24.h"
 #include "sim/format/sp24/sq_sp24_recipe.h"
+#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_tile_route.h"
 #include "sim/format/sq_trace.h"
 
@@ -139,6 +140,13 @@ static const struct sq_route routes[] = {
     {&sq_engine_array_block, make_sp24, sq_tiles_check, sq_tiles_has_scales},
 };
 
+static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
+{
+    return sq_chip_make(w, make_sp24, err);
+}
+
+static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq_tiles_has_scales};
+
 // ---- layers ------------------------------------------------------------------------------------
 
 static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
@@ -177,6 +185,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
 const struct sq_format_routes sq_sp24_routes = {
     .route = routes,
     .n_routes = SQ_LEN(routes),
+    .chip = &chip,
     .trace_values = values,
     .check = check,
     .product = product,
