@@ -71,12 +71,18 @@ static bool is_running(const struct world *w)
     return w->chip.regs.value[SQ_REG_STATUS / 4] >> SQ_STATUS_BUSY & 1;
 }
 
+// Since the start, with what was skipped.
 static struct sq_chip_stats counters(const struct world *w)
 {
     const uint32_t *const reg = w->chip.regs.value;
-    return (struct sq_chip_stats){reg[SQ_REG_CYCLES / 4],      reg[SQ_REG_BUSY_CYCLES / 4],
-                                  reg[SQ_REG_WAIT_CYCLES / 4], reg[SQ_REG_BLOCKED_CYCLES / 4],
-                                  reg[SQ_REG_READ_BEATS / 4],  reg[SQ_REG_WRITE_BEATS / 4]};
+    struct sq_chip_stats s = w->skipped;
+    s.cycles += reg[SQ_REG_CYCLES / 4];
+    s.busy += reg[SQ_REG_BUSY_CYCLES / 4];
+    s.wait += reg[SQ_REG_WAIT_CYCLES / 4];
+    s.blocked += reg[SQ_REG_BLOCKED_CYCLES / 4];
+    s.read_beats += reg[SQ_REG_READ_BEATS / 4];
+    s.write_beats += reg[SQ_REG_WRITE_BEATS / 4];
+    return s;
 }
 
 // ---- what comes back --------------------------------------------------------------------------------
@@ -177,8 +183,9 @@ static bool visit(struct world *w, struct mark *m, enum level level)
     const unsigned axis = axis_of(w, level), outer = axis_of(w, OUTER);
     const uint32_t block = q->layer.block[axis], all = q->layer.tiles[axis];
     const uint32_t load = q->load.done[axis], job = q->job.done[axis];
-    const bool is_within = q->load.is_active && q->job.is_active && job > block && load >= job &&
-                           load + 2 * block < all &&
+    const uint32_t ahead = load > job ? load : job; // the job is the one that comes next
+    const bool is_within = q->load.is_active && q->job.is_active && job > block && load > block &&
+                           ahead + 2 * block < all &&
                            (level == OUTER || q->load.done[outer] == q->job.done[outer]);
     if (!is_within) {
         m->valid = false;
@@ -186,7 +193,7 @@ static bool visit(struct world *w, struct mark *m, enum level level)
     }
     if (m->valid && are_alike(w, m->world, axis)) {
         const uint32_t length = job - m->world->chip.sequencer.job.done[axis];
-        const uint32_t n = (all - load - 2 * block) / length;
+        const uint32_t n = (all - ahead - 2 * block) / length;
         add(&w->skipped, w, m->world, n);
         q->load.done[axis] += n * length;
         q->job.done[axis] += n * length;
@@ -230,15 +237,8 @@ static enum sq_status run(const unsigned *value, const struct sq_env_choice *mem
         if (is_fast && ok && moves_in)
             ok = visit(w, &mark[INNER], INNER);
     } while (ok && is_running(w));
-    if (ok) {
+    if (ok)
         *stats = counters(w);
-        stats->cycles += w->skipped.cycles;
-        stats->busy += w->skipped.busy;
-        stats->wait += w->skipped.wait;
-        stats->blocked += w->skipped.blocked;
-        stats->read_beats += w->skipped.read_beats;
-        stats->write_beats += w->skipped.write_beats;
-    }
     for (unsigned i = 0; i < N_LEVELS; i++)
         free(mark[i].world);
     free(w);

@@ -213,6 +213,46 @@ SQ_TEST(test_loops)
     fprintf(stderr, "# %d layers, %llu cycles\n", LOOPS, (unsigned long long)cycles);
 }
 
+// Loops within loops: whole rows of blocks repeat, of which blocks were skipped.
+SQ_TEST(test_nested)
+{
+    struct work w = {.value = {64,
+                               2,
+                               4,
+                               16,
+                               8,
+                               8,
+                               SQ_ARRAY_DENSE,
+                               1,
+                               4,
+                               0,
+                               1,
+                               SQ_COMBINE_ONE,
+                               SQ_OUTPUT_BINARY32,
+                               2,
+                               256,
+                               64,
+                               32,
+                               4,
+                               400,
+                               0}};
+    struct sq_chip_stats step, fast;
+    struct sq_rng r = {1};
+    for (unsigned order = 0; order < 2; order++) {
+        w.layer = (struct sq_top_layer){.tiles = {192, 192},
+                                        .block = {2, 2},
+                                        .beats = 4,
+                                        .groups = 1,
+                                        .chunk = 1,
+                                        .cols_outer = order};
+        place(&r, &w);
+        w.memory = (struct sq_env_choice){.kind = 1, .n = {40, 8, 1, 64}, .end = 1};
+        assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
+        assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
+        check_same(&w, order, "fast", &fast, &step);
+    }
+}
+
 SQ_TEST(test_busy)
 {
     struct work w = {.value = {128,
