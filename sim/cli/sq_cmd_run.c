@@ -20,8 +20,11 @@ struct arguments {
     struct sq_token_source source; // a token file or a text, or the model's own
     const char *machine, *workload, *weights, *records; // NULL: not given
     enum sq_fair fair;
-    const char *liberty; // NULL: not given
-    uint64_t m, n, k;    // 0 = not given
+    const char *liberty;                // NULL: not given
+    const char *energy, *memory, *dram; // NULL: not given
+    const char *sram[8];
+    size_t n_sram;
+    uint64_t m, n, k; // 0 = not given
     uint64_t seed;
     unsigned jobs; // 0 = not given
     bool seed_given;
@@ -29,6 +32,7 @@ struct arguments {
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
+#define LIST(field, n) SQ_CLI_LIST_AT(struct arguments, field, n)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "rows of X = tokens", .usual = "32"),
     SQ_CLI_UINT("n", "N", 1, 1 << 20, AT(n),
@@ -54,6 +58,15 @@ static const struct sq_cli_row rows[] = {
                 .usual = "qflow-tech-osu018"),
     SQ_CLI_TEXT("records", "FILE", AT(records),
                 "on a GPU: measured times beside the predicted ones"),
+    SQ_CLI_TEXT("energy", "FILE", AT(energy),
+                "on a machine: joules by part, with those a MAC that `sqsim energy --layer --json` "
+                "has written for the format"),
+    SQ_CLI_TEXT("memory", "FILE", AT(memory), "with --energy: joules of SRAM and DRAM",
+                .usual = "sim/machines/memory/default.yaml"),
+    SQ_CLI_TEXT("dram", "TYPE", AT(dram), "with --energy: a type of that file",
+                .usual = "the first, lpddr4"),
+    SQ_CLI_TEXT("sram", "LIBERTY", LIST(sram, n_sram),
+                "with --energy: an SRAM macro; several span a range", .usual = "that of --memory"),
     SQ_CLI_FLAG("causes", AT(is_causes), "also print where the cycles of both paths went"),
     SQ_CLI_FORMATS(SQ_IN_RUN, AT(options)),
     SQ_CLI_CORE(AT(core)),
@@ -89,6 +102,9 @@ static const char doc[] =
     "traces/workloads/llama-3-70b_prefill_2048.csv --format dense "
     "--weight-bits 8\n"
     "  sqsim run --m 64 --n 4096 --k 4096 --format nvfp4 --fair area\n"
+    "  sqsim energy --format nvfp4 --layer '*.0.mlp.up_proj' --json > nvfp4.jsonl\n"
+    "  sqsim run --workload traces/workloads/llama-3-8b_decode_1.csv --format nvfp4 --energy "
+    "nvfp4.jsonl --dram hbm2\n"
     "  sqsim run --format gqsa my.sq.safetensors\n"
     "  sqsim run --format spqt --weights my.sq.safetensors --m 1 ~/models/my-llama\n"
     "  sqsim run --machine sim/machines/h200.yaml --workload "
@@ -292,7 +308,8 @@ static enum sq_status run_model(struct visit *v, const char **data, struct sq_er
 // A core alone knows SQ on weights; other formats run on a machine, by default the default one.
 static bool is_on_machine(const struct arguments *in)
 {
-    return in->machine || in->workload || in->fair || in->weights || !sq_cost_is_core(&in->recipe);
+    return in->machine || in->workload || in->fair || in->weights || in->energy ||
+           !sq_cost_is_core(&in->recipe);
 }
 
 static enum sq_status check_machine_arguments(const struct arguments *in, struct sq_error *err)
@@ -327,6 +344,9 @@ static enum sq_status check_arguments(struct arguments *in, struct sq_error *err
         return SQ_FAIL(err, SQ_ERR_ARG, "a model and --n --k given, need one of them");
     if (in->liberty && in->fair != SQ_FAIR_AREA)
         return SQ_FAIL(err, SQ_ERR_ARG, "--liberty needs --fair area");
+    const char *of_energy = in->memory ? "memory" : in->dram ? "dram" : in->n_sram ? "sram" : NULL;
+    if (of_energy && !in->energy)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--%s needs --energy", of_energy);
     if (!on_machine && in->records)
         return SQ_FAIL(err, SQ_ERR_ARG, "--records needs --machine");
     if (on_machine)
@@ -351,6 +371,11 @@ static int run_machine(const struct arguments *in, struct sq_error *err)
         .recipe = in->recipe,
         .fair = in->fair,
         .liberty = in->liberty,
+        .energy = in->energy,
+        .memory = in->memory,
+        .dram = in->dram,
+        .sram = in->sram,
+        .n_sram = in->n_sram,
         .is_causes = in->is_causes,
         .is_json = in->is_json,
     };

@@ -11,6 +11,7 @@
 #include "sim/llm/sq_token_source.h"
 #include "sim/machine/sq_fair.h"
 #include "sim/machine/sq_machine.h"
+#include "sim/machine/sq_machine_energy.h"
 #include "sim/machine/sq_workload.h"
 
 struct sq_run_request {
@@ -26,6 +27,10 @@ struct sq_run_request {
     struct sq_recipe recipe;       // of the format
     enum sq_fair fair;             // which PEs each format gets
     const char *liberty;           // standard cells for areas; NULL: the default ones
+    const char *energy;            // path of joules a MAC; NULL: time alone
+    const char *memory, *dram;     // path of joules of memory, type of DRAM; NULL: the default ones
+    const char *const *sram;       // paths of SRAM macros
+    size_t n_sram;
     bool is_causes, is_json;
 };
 
@@ -72,6 +77,21 @@ void sq_run_fair_text(const struct sq_run_request *request, const struct sq_run_
 // Lanes, and what they are fair by.
 json_t *sq_run_fair_json(const struct sq_run_request *request, const struct sq_machine *machine,
                          const struct sq_run_fair *fair);
+
+// Joules (sq_cmd_run_energy.c): of the request's format a MAC, and of memory.
+struct sq_run_energy {
+    struct sq_mac_energy mac;
+    struct sq_energy_memory memory;
+};
+enum sq_status sq_run_energy_open(const struct sq_run_request *request, struct sq_run_energy *e,
+                                  struct sq_error *err);
+// A line under the head of the table; the parts of the sum.
+void sq_run_energy_text(const struct sq_run_request *request, const struct sq_run_energy *e);
+void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens);
+// Parts, totals and EDP; and where they come from, with joules a token.
+json_t *sq_run_energy_json(const struct sq_machine_energy *e, double seconds);
+json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
+                                  const struct sq_machine_energy *sum, double tokens);
 
 // Core options that were given replace the others: 0 (gather: above SQ_GATHER_LOG) = not given.
 void sq_run_override_core(struct sq_core_config *core, const struct sq_core_config *given);

@@ -17,6 +17,7 @@ struct run {
     struct sq_machine machine; // either
     struct sq_gpu gpu;
     struct sq_run_fair fair; // PEs, on a machine
+    struct sq_run_energy energy;
     struct sq_workload workload;
     struct sq_run_layer *layer; // of the workload, from a file; NULL: shapes alone
     const char *data;           // what that is
@@ -32,6 +33,7 @@ struct result {
     double low[SQ_N_UNIT_CAUSES], high[SQ_N_UNIT_CAUSES], index, memory;
     struct sq_mapping_use use;
     double weights, nbits; // stored
+    struct sq_machine_energy energy;
 };
 
 struct timed {
@@ -78,13 +80,20 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
         out->high[i] = (double)s.high[i];
     }
     out->use = sq_mapping_used(hw, p, out->cycles);
+    if (r->request->energy) {
+        struct sq_machine_accesses a;
+        sq_machine_count(hw, recipe, p, &s, &a);
+        sq_machine_energy(hw, &r->energy.mac, &r->energy.memory, p, &a, out->cycles, &out->energy);
+    }
     out->weights = (double)gemm->n * (double)gemm->k;
     out->nbits = layer ? layer->nbits : sq_recipe_nbits(recipe, (size_t)gemm->n, (size_t)gemm->k);
     return SQ_OK;
 }
 
-static void add_times(struct result *sum, const struct result *x, double n)
+static void add_times(struct result *sum, const struct result *x, uint64_t count)
 {
+    const double n = (double)count;
+    sq_machine_energy_add(&sum->energy, &x->energy, count);
     sum->macs += n * x->macs;
     sum->compute += n * x->compute;
     sum->dram += n * x->dram;
@@ -175,12 +184,27 @@ static json_t *json_streams(const struct result *x)
     return o;
 }
 
+static double micro(const struct result *x, unsigned end)
+{
+    return 1e-6 * (double)sq_machine_energy_total(&x->energy, end);
+}
+
+// Tokens of a workload: rows with fewer (experts) see some of them.
+static double tokens_of(const struct run *r)
+{
+    uint64_t most = 1;
+    for (size_t i = 0; i < r->workload.n; i++)
+        most = r->workload.row[i].gemm.m > most ? r->workload.row[i].gemm.m : most;
+    return (double)most;
+}
+
 // A row of the workload, or, `row` NULL, the sum: to the table of people, or, `text` NULL, as an
 // object. By several threads at once.
 static json_t *put(const struct run *r, const struct sq_workload_row *row, const struct result *x,
                    struct sq_cli_table *text)
 {
     const struct sq_workload_row none = {0}, *w = row ? row : &none;
+    const bool has_energy = r->request->energy != NULL;
     char shape[64];
     snprintf(shape, sizeof shape, "%llux%llux%llu", (unsigned long long)w->gemm.m,
              (unsigned long long)w->gemm.n, (unsigned long long)w->gemm.k);
@@ -202,6 +226,11 @@ static json_t *put(const struct run *r, const struct sq_workload_row *row, const
         SQ_COLUMN("bytes", sq_cli_amount(total_nbytes(x)), "MB", 10, .as = "%.2f", .scale = 1e-6),
         SQ_KEYS("bytes_by_stream", text ? NULL : json_streams(x)),
         SQ_COLUMN("bound", bound_name(x), "bound by", 8),
+        SQ_COLUMN(NULL, micro(x, SQ_LOW), "uJ low", 12, .as = "%.3f", .is_absent = !has_energy),
+        SQ_COLUMN(NULL, micro(x, SQ_HIGH), "uJ high", 12, .as = "%.3f", .is_absent = !has_energy),
+        SQ_MEMBERS(has_energy && !text
+                       ? sq_run_energy_json(&x->energy, x->cycles / r->machine.clock_hz)
+                       : NULL),
         SQ_KEYS("causes", text ? NULL : json_causes(x)),
         SQ_COLUMNS_END};
     if (!text)
@@ -221,6 +250,9 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
         SQ_MEMBERS(sq_run_fair_json(r->request, m, &r->fair)),
         SQ_KEYS("drawn", law, "own", own, "stored_bits_expected", expected_text(r)),
         SQ_MEMBERS(put(r, NULL, sum, NULL)),
+        SQ_MEMBERS(r->request->energy
+                       ? sq_run_energy_source_json(&r->energy, &sum->energy, tokens_of(r))
+                       : NULL),
         SQ_KEYS("seconds_host", seconds),
         SQ_COLUMNS_END};
     sq_cli_put_summary(row, sq_cli_provenance(r->data ? r->data : "shapes",
@@ -287,6 +319,8 @@ static void print_head(const struct run *r)
            r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes, m->clock_hz * 1e-9,
            m->dram_bytes_per_s * 1e-9, format);
     sq_run_fair_text(r->request, &r->fair);
+    if (r->request->energy)
+        sq_run_energy_text(r->request, &r->energy);
     if (own_text(r))
         printf("own: %s of the %s\n", own_text(r),
                sq_cost_is_own_of_tokens(recipe) ? "model's tokens" : "file's rows");
@@ -304,6 +338,8 @@ static void print_sum(const struct run *r, const struct result *x, double second
            expected_text(r) ? expected_text(r) : "");
     if (r->request->is_causes)
         print_causes(x);
+    if (r->request->energy)
+        sq_run_energy_print(&x->energy, x->cycles / r->machine.clock_hz, tokens_of(r));
     fprintf(stderr, "timed in %.2f ms\n", 1e3 * seconds);
 }
 
@@ -371,7 +407,7 @@ static enum sq_status print_block(const struct run *r, const struct block *b,
             *err = b->err[b->same[i]];
             return b->status[b->same[i]];
         }
-        add_times(sum, &timed->result, (double)row->count);
+        add_times(sum, &timed->result, row->count);
         if (r->request->is_json && !b->line[i])
             return SQ_NO_MEMORY(err, "row %zu", b->first + i + 1);
         if (r->request->is_json)
@@ -439,6 +475,8 @@ static enum sq_status load_machine(const char *path, struct run *r, struct sq_er
     r->is_gpu = status != SQ_OK && sq_gpu_load(path, &r->gpu, NULL) == SQ_OK;
     if (r->is_gpu && r->request->fair)
         return SQ_FAIL(err, SQ_ERR_ARG, "--fair has no use on a GPU");
+    if (r->is_gpu && r->request->energy)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--energy has no use on a GPU");
     if (r->is_gpu || status != SQ_OK)
         return r->is_gpu ? SQ_OK : status;
     if (r->request->records)
@@ -456,6 +494,8 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
     if (!r.name)
         r.name = in->gemm.n ? "one GEMM" : in->model ? in->model : "traces/tiny-llama";
     enum sq_status status = load_machine(in->machine ? in->machine : usual, &r, err);
+    if (status == SQ_OK && in->energy)
+        status = sq_run_energy_open(in, &r.energy, err);
     if (status == SQ_OK && r.is_gpu && in->weights)
         status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
     if (status == SQ_OK && !r.is_gpu)

@@ -35,6 +35,8 @@ struct sq_format_cost {
 
     // ---- time
     bool is_core; // a core alone can run it: both paths of sq_core
+    // Each column takes its own elements of K, and so needs other activations than its neighbours.
+    bool has_own_columns;
     // Fills in the unit that multiplies m tokens by rows of k on the machine's core `has`. Before
     // the call *u is an array of plain operands that gives a result at the end of every group; its
     // span and lanes are 0.

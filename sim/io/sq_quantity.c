@@ -30,6 +30,10 @@ static const struct {
     [SQ_DIM_RATE] = {"B/s",
                      "B/s, kB/s, MB/s, GB/s or TB/s",
                      {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}}},
+    [SQ_DIM_BIT_ENERGY] = {"pJ/bit", "fJ/bit or pJ/bit", {{"fJ/bit", 1e-3}, {"pJ/bit", 1}}},
+    [SQ_DIM_BIT_POWER] = {"pW/bit",
+                          "fW/bit, pW/bit or nW/bit",
+                          {{"fW/bit", 1e-3}, {"pW/bit", 1}, {"nW/bit", 1e3}}},
 };
 
 enum sq_status sq_quantity_parse(const char *what, const char *text, enum sq_dimension dimension,

@@ -7,10 +7,12 @@
 #include "models/sq_status.h"
 
 enum sq_dimension {
-    SQ_DIM_FREQUENCY, // Hz kHz MHz GHz             -> Hz
-    SQ_DIM_TIME,      // ns us ms s                 -> ns
-    SQ_DIM_SIZE,      // B KiB MiB GiB kB MB GB     -> bytes
-    SQ_DIM_RATE,      // B/s kB/s MB/s GB/s TB/s    -> bytes per second
+    SQ_DIM_FREQUENCY,  // Hz kHz MHz GHz             -> Hz
+    SQ_DIM_TIME,       // ns us ms s                 -> ns
+    SQ_DIM_SIZE,       // B KiB MiB GiB kB MB GB     -> bytes
+    SQ_DIM_RATE,       // B/s kB/s MB/s GB/s TB/s    -> bytes per second
+    SQ_DIM_BIT_ENERGY, // fJ/bit pJ/bit             -> pJ/bit
+    SQ_DIM_BIT_POWER,  // fW/bit pW/bit nW/bit      -> pW/bit
 };
 
 // Refuses what is no number, a missing or unknown unit (with the known ones), and a value outside

@@ -159,6 +159,9 @@ for f in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 nvfp4 sq_
   json run --m 8 --n 64 --k 128 --format $f --machine "$M/default.yaml"
 done
 json run --m 8 --n 64 --k 128 --format dense --machine "$M/h200.yaml"
+. "$ROOT/tests/cli/energy_table.sh"
+table 320000 640000 >"$W/energy.jsonl"
+json run --m 8 --n 64 --k 128 --format dense --weight-bits 4 --energy energy.jsonl
 check run
 for topic in cycles table10 v13 roofline; do json explain $topic; done
 check explain

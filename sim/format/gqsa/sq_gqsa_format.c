@@ -498,6 +498,7 @@ static const struct sq_format_own of_layer = {
 
 static const struct sq_format_cost timed = {
     .check = sq_gqsa_check_cost,
+    .has_own_columns = true,
     .unit = sq_gqsa_unit,
     .pe = make_pe,
     .draw = sq_gqsa_draw,

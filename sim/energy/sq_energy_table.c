@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/energy/sq_energy_table.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "sim/energy/sq_measure.h"
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+
+// Sums over the lines that count.
+struct sums {
+    const char *what;
+    const json_t *recipe;
+    struct sq_mac_energy *out;
+    double macs, beats, cycles, seconds;
+    double change[SQ_N_MODES][SQ_N_MAC_SHARES], clock[SQ_N_MAC_SHARES], leak[SQ_N_MAC_SHARES];
+    struct sq_error *err;
+};
+
+static enum sq_status number(const struct sums *s, const json_t *o, const char *key, double min,
+                             double *value)
+{
+    return sq_json_double(o, s->what, key, min, 1e30, -1, value, s->err);
+}
+
+// Joules of a group of kinds.
+static enum sq_status kinds(const struct sums *s, const json_t *o, double joules[SQ_N_ENERGIES])
+{
+    if (!json_is_object(o))
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line has no joules by part", s->what);
+    for (unsigned k = 0; k < SQ_N_ENERGIES; k++) {
+        SQ_TRY(number(s, o, sq_energy_kind_name((enum sq_energy_kind)k), 0, &joules[k]));
+        joules[k] *= 1e-18;
+    }
+    return SQ_OK;
+}
+
+static enum sq_status add_mode(struct sums *s, const json_t *line, enum sq_energy_mode mode)
+{
+    const json_t *o = json_object_get(line, sq_energy_mode_name(mode));
+    double share[SQ_N_MAC_SHARES][SQ_N_ENERGIES] = {{0}}, part[SQ_N_ENERGIES];
+    const json_t *p;
+    size_t i;
+    SQ_TRY(kinds(s, json_object_get(o, "pes_aj"), share[SQ_MAC_PE]));
+    json_array_foreach(json_object_get(o, "parts_aj"), i, p)
+    {
+        const char *name = json_string_value(json_object_get(p, "part"));
+        const bool is_output = name && strcmp(name, sq_energy_part_name(SQ_PART_OUTPUT)) == 0;
+        SQ_TRY(kinds(s, p, part));
+        for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
+            share[is_output ? SQ_MAC_OUTPUT : SQ_MAC_LINE][k] += part[k];
+    }
+    for (unsigned k = 0; k < SQ_N_ENERGIES; k++) {
+        share[SQ_MAC_LINE][k] -= share[SQ_MAC_PE][k];
+        if (share[SQ_MAC_LINE][k] < 0 && share[SQ_MAC_LINE][k] > -1e-15 * (double)SQ_N_PARTS)
+            share[SQ_MAC_LINE][k] = 0; // what rounding has left
+        if (share[SQ_MAC_LINE][k] < 0)
+            return SQ_FAIL(s->err, SQ_ERR_RANGE, "%s: more joules inside of PEs than in all parts",
+                           s->what);
+    }
+    for (unsigned i_share = 0; i_share < SQ_N_MAC_SHARES; i_share++) {
+        const double *e = share[i_share];
+        s->change[mode][i_share] += e[SQ_ENERGY_SWITCHING] + e[SQ_ENERGY_INTERNAL];
+        // Clock pins and leakage are those of the netlist in either kind of time.
+        s->clock[i_share] += e[SQ_ENERGY_CLOCK] / SQ_N_MODES;
+        s->leak[i_share] += e[SQ_ENERGY_LEAKAGE] / SQ_N_MODES;
+    }
+    return SQ_OK;
+}
+
+static bool is_one(const json_t *line, const char *parameter)
+{
+    const json_t *v = json_object_get(json_object_get(line, "parameters"), parameter);
+    return !v || json_integer_value(v) == 1;
+}
+
+// The block and the library of the lines are one.
+static enum sq_status same(const struct sums *s, const json_t *line, const char *key, char *known,
+                           size_t size)
+{
+    const char *text = json_string_value(json_object_get(line, key));
+    if (!text || strlen(text) >= size)
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line has no %s", s->what, key);
+    if (s->out->n_layers == 0)
+        memcpy(known, text, strlen(text) + 1);
+    if (strcmp(text, known) == 0)
+        return SQ_OK;
+    return SQ_FAIL(s->err, SQ_ERR_ARG,
+                   "%s: %s of lines of the same recipe = %.40s, %.40s, need one (sqsim energy "
+                   "--block, --liberty)",
+                   s->what, key, known, text);
+}
+
+static enum sq_status add_line(struct sums *s, const json_t *line)
+{
+    double macs, beats, cycles, clock_ns;
+    const json_t *recipe = json_object_get(line, "recipe");
+    if (!json_is_object(recipe) || !json_equal(recipe, s->recipe))
+        return SQ_OK;
+    if (!json_is_true(json_object_get(line, "is_golden")))
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of the recipe is not golden", s->what);
+    if (!is_one(line, "Rows") || !is_one(line, "Cols"))
+        return SQ_FAIL(s->err, SQ_ERR_ARG, "%s: a line of the recipe has not 1x1 PEs", s->what);
+    SQ_TRY(same(s, line, "block", s->out->block, sizeof s->out->block));
+    SQ_TRY(same(s, line, "liberty_digest", s->out->liberty, sizeof s->out->liberty));
+    SQ_TRY(number(s, line, "macs", 1, &macs));
+    SQ_TRY(number(s, line, "beats", 1, &beats));
+    SQ_TRY(number(s, line, "cycles", 1, &cycles));
+    SQ_TRY(number(s, line, "clock_ns", 1e-3, &clock_ns));
+    s->macs += macs;
+    s->beats += beats;
+    s->cycles += cycles;
+    s->seconds += cycles * clock_ns * 1e-9;
+    for (unsigned m = 0; m < SQ_N_MODES; m++)
+        SQ_TRY(add_mode(s, line, (enum sq_energy_mode)m));
+    s->out->n_layers++;
+    return SQ_OK;
+}
+
+static void settle(const struct sums *s)
+{
+    struct sq_mac_energy *out = s->out;
+    out->slots = s->macs / s->beats;
+    for (unsigned i = 0; i < SQ_N_MAC_SHARES; i++) {
+        const double zero = s->change[SQ_ZERO_DELAY][i], delays = s->change[SQ_WITH_DELAYS][i];
+        out->change[i][SQ_LOW] = (zero < delays ? zero : delays) / s->macs;
+        out->change[i][SQ_HIGH] = (zero < delays ? delays : zero) / s->macs;
+        out->clock[i] = s->clock[i] / (s->cycles * out->slots);
+        out->leak[i] = s->leak[i] / (s->seconds * out->slots);
+    }
+}
+
+static enum sq_status add_text(struct sums *s, const char *at, const char *end)
+{
+    while (at < end) {
+        const char *to = memchr(at, '\n', (size_t)(end - at));
+        json_t *line;
+        to = to ? to : end;
+        if (to > at) {
+            SQ_TRY(sq_json_parse(s->what, at, (size_t)(to - at), &line, s->err));
+            const enum sq_status status = add_line(s, line);
+            json_decref(line);
+            SQ_TRY(status);
+        }
+        at = to + (to < end);
+    }
+    return SQ_OK;
+}
+
+enum sq_status sq_energy_table_read(const char *path, const json_t *recipe,
+                                    struct sq_mac_energy *out, struct sq_error *err)
+{
+    struct sq_file_view file;
+    struct sums s = {.what = sq_path_tail(path), .recipe = recipe, .out = out, .err = err};
+    *out = (struct sq_mac_energy){0};
+    SQ_TRY(sq_file_map(path, &file, err));
+    const char *text = (const char *)file.data;
+    enum sq_status status = file.nbytes ? add_text(&s, text, text + file.nbytes) : SQ_OK;
+    sq_file_unmap(&file);
+    if (status == SQ_OK && out->n_layers == 0)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: no layer of this format and these options; sqsim energy --layer --json "
+                       "with them writes one",
+                       s.what);
+    if (status == SQ_OK)
+        settle(&s);
+    return status;
+}

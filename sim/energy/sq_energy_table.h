@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joules of a MAC as `sqsim energy` has measured them: the lines that it prints with --layer and --json
+// are the file. Those whose recipe is the one asked for count, all layers together.
+//
+// A block of one row and one column has three shares. Only the first is paid by every PE of an array:
+//   PE       what lies inside of PEs
+//   line     operand registers, decoders, masks, control: once for a row or a column
+//   output   the output stage, whose work grows with the outputs
+#ifndef SQ_ENERGY_TABLE_H
+#define SQ_ENERGY_TABLE_H
+
+#include <jansson.h>
+
+#include "models/sq_status.h"
+#include "sim/io/sq_digest.h"
+
+enum sq_mac_share { SQ_MAC_PE, SQ_MAC_LINE, SQ_MAC_OUTPUT, SQ_N_MAC_SHARES };
+enum { SQ_LOW, SQ_HIGH, SQ_N_ENDS }; // of a range
+
+// A MAC slot is room for a MAC in a cycle, whether one is made or not.
+struct sq_mac_energy {
+    double change[SQ_N_MAC_SHARES][SQ_N_ENDS]; // joules a MAC: without delays and with them
+    double clock[SQ_N_MAC_SHARES];             // joules a slot: clock pins
+    double leak[SQ_N_MAC_SHARES];              // watts of what has one slot a cycle
+    double slots; // of a PE and cycle, in the blocks that were measured
+    char block[64];
+    char liberty[SQ_DIGEST_SIZE]; // digest of the library
+    unsigned n_layers;
+};
+
+// `recipe` as sq_cli_recipe_json prints it in a run. SQ_ERR_UNSUPPORTED where no line has this recipe;
+// SQ_ERR_ARG where lines of it differ in block or library, are not golden, or are not of 1x1 PEs;
+// SQ_ERR_RANGE for joules below 0; else as sq_json_parse.
+enum sq_status sq_energy_table_read(const char *path, const json_t *recipe,
+                                    struct sq_mac_energy *out, struct sq_error *err);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/sq_machine_energy.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/format/sq_format_cost.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/io/sq_checked.h"
+
+const char *sq_machine_part_name(enum sq_machine_part part)
+{
+    static const char *const name[SQ_N_MACHINE_PARTS] = {
+        "products",  "array_clock", "array_leakage", "lines", "output",
+        "sram_read", "sram_write",  "sram_leakage",  "dram"};
+    return name[part];
+}
+
+// ---- what is counted ----------------------------------------------------------------------------
+
+static uint64_t size_of(uint64_t total, uint64_t block, uint64_t count, bool is_last)
+{
+    return is_last ? total - (count - 1) * block : block;
+}
+
+static double tiles_of(uint64_t n, unsigned lines)
+{
+    return ceil((double)n / lines);
+}
+
+// One kind of step: every tile reads its activations and its weights from the buffers, and adds its
+// outputs to the sums in the output buffer.
+static void count_step(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                       const struct sq_mapping *p, unsigned index, double kept,
+                       struct sq_machine_accesses *a)
+{
+    const struct sq_step_class *s = &p->step[index];
+    const uint64_t m = size_of(p->gemm.m, p->block_m, p->count_m, index & 1);
+    const uint64_t n = size_of(p->gemm.n, p->block_n, p->count_n, index & 2);
+    const double steps = (double)sq_mapping_count(p->count_m, index & 1) *
+                         (double)sq_mapping_count(p->count_n, index & 2) *
+                         (double)sq_mapping_count(p->count_k, index & 4);
+    const double act = 8 * (double)s->nbytes[SQ_STREAM_ACT] * steps;
+    const double once = act * tiles_of(n, machine->core.cols);
+    const bool is_own = recipe->format->cost->has_own_columns;
+    a->act_nbits[SQ_LOW] += once;
+    a->act_nbits[SQ_HIGH] += is_own ? act * (double)n * kept : once;
+    a->weight_nbits += 8 * (double)sq_cost_held_nbytes(recipe, s->nbytes) * steps *
+                       tiles_of(m, machine->core.rows);
+    a->out_nbits += 32 * (double)m * (double)n * p->cores_k * steps;
+}
+
+void sq_machine_count(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                      const struct sq_mapping *plan, const struct sq_machine_stats *stats,
+                      struct sq_machine_accesses *a)
+{
+    const struct sq_mapping_use use = sq_mapping_used(machine, plan, (double)stats->cycles);
+    const double macs = (double)plan->gemm.m * (double)plan->gemm.n * (double)plan->gemm.k;
+    memset(a, 0, sizeof *a);
+    a->macs = use.low / plan->cost.low;
+    a->slots = use.low_slots / plan->cost.low;
+    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
+        if (plan->step[i].job.tiles > 0)
+            count_step(machine, recipe, plan, i, a->macs / macs, a);
+    a->load_nbits =
+        8 * ((double)stats->nbytes[SQ_STREAM_ACT] + (double)stats->nbytes[SQ_STREAM_ACT_SCALE] +
+             (double)sq_cost_held_nbytes(recipe, stats->nbytes));
+    for (unsigned i = 0; i < SQ_N_STREAMS; i++)
+        a->dram_nbits += 8 * (double)stats->nbytes[i];
+}
+
+// ---- joules -------------------------------------------------------------------------------------
+
+static uint64_t picojoules(double joules)
+{
+    const double pj = nearbyint(1e12 * joules);
+    return pj < 0x1p62 ? (uint64_t)pj : SQ_COUNT_OVER;
+}
+
+static double less(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+// What a line of a 1x1 block costs a PE of the array: the longer side shares it at best, at worst the
+// shorter one of what is in use.
+static void share_lines(const struct sq_machine *machine, const struct sq_mapping *p,
+                        double used[SQ_N_ENDS], double all[SQ_N_ENDS])
+{
+    const double rows = machine->core.rows, cols = machine->core.cols;
+    const double m = less((double)p->gemm.m, rows), n = less((double)p->gemm.n, cols);
+    used[SQ_LOW] = 1 / (m > n ? m : n);
+    used[SQ_HIGH] = 1 / less(m, n);
+    all[SQ_LOW] = 1 / (rows > cols ? rows : cols);
+    all[SQ_HIGH] = 1 / less(rows, cols);
+}
+
+void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
+                       const struct sq_energy_memory *memory, const struct sq_mapping *plan,
+                       const struct sq_machine_accesses *a, double cycles,
+                       struct sq_machine_energy *e)
+{
+    const double seconds = cycles / machine->clock_hz;
+    const double lanes = a->slots / cycles; // slots a cycle of the machine
+    const double ports =
+        machine->cores * (machine->port_nbits ? ceil(machine->port_nbits / 16.0) : 1) * mac->slots;
+    const double sram = 8 * machine->cores *
+                        ((double)machine->act_nbytes + (double)machine->weight_nbytes +
+                         (double)machine->out_nbytes);
+    double used[SQ_N_ENDS], all[SQ_N_ENDS];
+    share_lines(machine, plan, used, all);
+    for (unsigned end = 0; end < SQ_N_ENDS; end++) {
+        const bool is_high = end == SQ_HIGH;
+        const double clocked = is_high ? a->slots : a->macs;
+        const double joules[SQ_N_MACHINE_PARTS] = {
+            [SQ_MACHINE_PRODUCTS] = a->macs * mac->change[SQ_MAC_PE][end],
+            [SQ_MACHINE_CLOCK] = clocked * mac->clock[SQ_MAC_PE],
+            [SQ_MACHINE_LEAKAGE] = lanes * mac->leak[SQ_MAC_PE] * seconds,
+            [SQ_MACHINE_LINES] = a->macs * mac->change[SQ_MAC_LINE][end] * used[end] +
+                                 clocked * mac->clock[SQ_MAC_LINE] * (is_high ? all : used)[end] +
+                                 lanes * mac->leak[SQ_MAC_LINE] * seconds * all[end],
+            [SQ_MACHINE_OUTPUT] =
+                a->macs * mac->change[SQ_MAC_OUTPUT][end] +
+                is_high * ports *
+                    (cycles * mac->clock[SQ_MAC_OUTPUT] + seconds * mac->leak[SQ_MAC_OUTPUT]),
+            [SQ_MACHINE_SRAM_READ] =
+                (a->act_nbits[end] + a->weight_nbits + a->out_nbits) * memory->read.end[end],
+            [SQ_MACHINE_SRAM_WRITE] = (a->load_nbits + a->out_nbits) * memory->write.end[end],
+            [SQ_MACHINE_SRAM_LEAKAGE] = sram * memory->leak.end[end] * seconds,
+            [SQ_MACHINE_DRAM] = a->dram_nbits * memory->dram.end[end]};
+        for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
+            e->pj[i][end] = picojoules(joules[i]);
+    }
+}
+
+void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,
+                           uint64_t n)
+{
+    for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
+        for (unsigned end = 0; end < SQ_N_ENDS; end++)
+            sq_sat_sum(&sum->pj[i][end], n, e->pj[i][end]);
+}
+
+uint64_t sq_machine_energy_total(const struct sq_machine_energy *e, unsigned end)
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
+        sum = sq_sat_add(sum, e->pj[i][end]);
+    return sum;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Joules of a GEMM on a machine, by part, each with its range: what was measured of the format's blocks
+// (sq_energy_table.h) and of memory (sq_energy_memory.h), times what the plan and its run count.
+//
+//   part            low                                        high
+//   products        MACs, changes inside of PEs, no delays     with delays
+//   array clock     clock pins of PEs where a MAC is made      of all PEs in every cycle
+//   array leakage   of all PEs, all the time                   the same
+//   lines           1 / longer side of the array of those      1 / shorter side of what is in use;
+//                   of a 1x1 block, clock as above             clock and leakage of all, always
+//   output          changes, no delays                         with delays; clock and leakage of as
+//                                                              many lanes as the port takes outputs
+//   sram read       bits read, by the array and to be stored   by the other macro; formats whose
+//                                                              columns choose their own elements of
+//                                                              K read activations for each column
+//   sram write      bits loaded, and sums of tiles             by the other macro
+//   sram leakage    of all bits of the buffers, all the time
+//   dram            bytes moved, joules a bit of its type
+//
+// Blocks narrower or wider than the machine's PEs count by their MAC slots.
+#ifndef SQ_MACHINE_ENERGY_H
+#define SQ_MACHINE_ENERGY_H
+
+#include "sim/energy/sq_energy_memory.h"
+#include "sim/energy/sq_energy_table.h"
+#include "sim/machine/sq_machine_run.h"
+
+enum sq_machine_part {
+    SQ_MACHINE_PRODUCTS,
+    SQ_MACHINE_CLOCK,
+    SQ_MACHINE_LEAKAGE,
+    SQ_MACHINE_LINES,
+    SQ_MACHINE_OUTPUT,
+    SQ_MACHINE_SRAM_READ,
+    SQ_MACHINE_SRAM_WRITE,
+    SQ_MACHINE_SRAM_LEAKAGE,
+    SQ_MACHINE_DRAM,
+    SQ_N_MACHINE_PARTS
+};
+const char *sq_machine_part_name(enum sq_machine_part part);
+
+// What is counted. Bits of activations: read once for all columns, and for each column.
+struct sq_machine_accesses {
+    double macs;                               // that are made
+    double slots;                              // MACs that the PEs had room for in all cycles
+    double act_nbits[SQ_N_ENDS], weight_nbits; // read by the array
+    double out_nbits;                          // sums of tiles, written; read as many times
+    double load_nbits;                         // written into both operand buffers
+    double dram_nbits;
+};
+void sq_machine_count(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                      const struct sq_mapping *plan, const struct sq_machine_stats *stats,
+                      struct sq_machine_accesses *a);
+
+// Whole picojoules, which add up to the total in the last digit; SQ_COUNT_OVER: does not fit.
+struct sq_machine_energy {
+    uint64_t pj[SQ_N_MACHINE_PARTS][SQ_N_ENDS];
+};
+void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
+                       const struct sq_energy_memory *memory, const struct sq_mapping *plan,
+                       const struct sq_machine_accesses *a, double cycles,
+                       struct sq_machine_energy *e);
+// *sum += n * *e, and the total of one end.
+void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,
+                           uint64_t n);
+uint64_t sq_machine_energy_total(const struct sq_machine_energy *e, unsigned end);
+
+#endif

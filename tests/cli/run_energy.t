@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# sqsim run --energy: joules of a GEMM by part against a calculation by hand, parts that sum to the last
+# digit, what a figure of the table or of the memory moves and what it does not, and the refusals. The
+# table is written by hand here: what sqsim energy prints is tested in energy.t.
+. "$(dirname "$0")/lib.sh"
+value() { perl -MJSON::PP -e 'local $/ = "\n"; my @r = map decode_json($_), <STDIN>; $r = $r[$ARGV[1] // -1];
+  sub part { my ($p, $e) = @_; (map $_->{"${e}_pj"}, grep $_->{part} eq $p, @{$r->{energy_parts}})[0] }
+  sub sum { my $e = shift; my $s = 0; $s += $_->{"${e}_pj"} for @{$r->{energy_parts}}; $s }
+  print eval $ARGV[0]' "$@" <"$W.out"; }
+
+. "$(dirname "$0")/energy_table.sh"
+table 320000 640000 >"$W/t.jsonl"
+memory() { # DRAM_LOW
+  cat <<END
+name: m
+dram:
+  - {type: one, low: $1 pJ/bit, high: 9 pJ/bit, source: s}
+  - {type: two, low: 20 pJ/bit, high: 20 pJ/bit, source: s}
+sram: {read_low: 1 pJ/bit, read_high: 2 pJ/bit, write_low: 3 pJ/bit, write_high: 4 pJ/bit,
+  leak_low: 10 pW/bit, leak_high: 10 pW/bit, source: s}
+END
+}
+memory 5 >"$W/m.yaml"
+# 32 tokens, 64 channels, K = 256: two tiles of 32x32 that see the 32 tokens; all operands are loaded once.
+gemm=(run --m 32 --n 64 --k 256 --format dense --weight-bits 4 --json)
+accept "a GEMM" "${gemm[@]}" --energy t.jsonl --memory m.yaml
+cp "$W.out" "$W/first"
+ok "parts sum to the total in the last digit" [ "$(value 'sum("low") == $r->{energy_low_pj} && sum("high") == $r->{energy_high_pj}')" = 1 ]
+ok "524288 MACs at 10 fJ, with delays 20" [ "$(value 'part("products", "low") . " " . part("products", "high")')" = "5243 10486" ]
+ok "clock pins: 2 fJ a slot where MACs are made" [ "$(value 'part("array_clock", "low")')" = 1049 ]
+# 24 products a cycle in each of 1024 PEs; 128 fJ in 4 cycles of 16 slots.
+ok "... of 24576 slots in every cycle" [ "$(value 'abs(part("array_clock", "high") - $r->{cycles} * 24576 * .002) < 1')" = 1 ]
+# 40 fJ in 40 ns: 1 uW of 16 slots a cycle.
+ok "leakage of 24576 slots" [ "$(value 'abs(part("array_leakage", "low") - $r->{cycles} * 1e-9 * 24576 / 16 * 1e-6 * 1e12) < 1')" = 1 ]
+ok "lines: changes 2 fJ and clock 1 fJ a MAC, shared by 32" [ "$(value 'part("lines", "low")')" = 49 ]
+ok "output: 1 fJ a MAC" [ "$(value 'part("output", "low")')" = 524 ]
+# Activations twice, weights once; weights hold codes and a scale for 128. Sums of 4 bytes for every chunk of K.
+chunks=$("$SQSIM" "${gemm[@]/--json/--causes}" 2>/dev/null | sed -n 's/.*blocks 1x1x\([0-9]*\) .*/\1/p')
+act=$((32 * 256 * 8 * 2)) sums=$((32 * 64 * 32 * chunks))
+weight() { value '8 * ($r->{bytes_by_stream}{lo} + $r->{bytes_by_stream}{hi} + $r->{bytes_by_stream}{index} + $r->{bytes_by_stream}{scale})'; }
+ok "SRAM: bits that the array reads, and sums" [ "$(value 'part("sram_read", "low") . " " . part("sram_read", "high")')" = "$(((act + $(weight) + sums))) $(((act + $(weight) + sums) * 2))" ]
+ok "... bits loaded, and sums" [ "$(value 'part("sram_write", "low")')" = "$((3 * ($(weight) + 8 * (32 * 256 + 32 * 4) + sums)))" ]
+ok "... leakage of 1 MiB" [ "$(value 'abs(part("sram_leakage", "high") - $r->{cycles} * 1e-9 * 8 * 1048576 * 10e-12 * 1e12) < 1')" = 1 ]
+ok "DRAM: bytes by 5 and 9 pJ a bit" [ "$(value 'part("dram", "low") == 40 * $r->{bytes} && part("dram", "high") == 72 * $r->{bytes}')" = 1 ]
+ok "EDP" [ "$(value 'abs($r->{edp_high_js} / ($r->{energy_high_pj} * 1e-12 * $r->{seconds}) - 1) < 1e-9')" = 1 ]
+ok "joules a token" [ "$(value 'abs($r->{energy_low_j_per_token} * 32 / ($r->{energy_low_pj} * 1e-12) - 1) < 1e-9')" = 1 ]
+
+# Doubling one figure doubles its part and moves no other.
+others() { value 'join " ", map "$_->{part} $_->{low_pj} $_->{high_pj}", grep $_->{part} ne "'"$1"'", @{$r->{energy_parts}}'; }
+was_p=$(others products) was_d=$(others dram)
+table 640000 1280000 >"$W/t2.jsonl"
+accept "twice the joules of a PE" "${gemm[@]}" --energy t2.jsonl --memory m.yaml
+ok "... twice the products" [ "$(value 'part("products", "low") . " " . part("products", "high")')" = "10486 20972" ]
+ok "... and nothing else" [ "$(others products)" = "$was_p" ]
+accept "another type of DRAM" "${gemm[@]}" --energy t.jsonl --memory m.yaml --dram two
+ok "... 20 pJ a bit" [ "$(value 'part("dram", "low") == 160 * $r->{bytes} && $r->{dram_type} eq "two"')" = 1 ]
+ok "... and nothing else" [ "$(others dram)" = "$was_d" ]
+accept "... again" "${gemm[@]}" --energy t.jsonl --memory m.yaml
+ok "two runs, the same joules" [ "$(grep -o '"energy_parts".*"edp_low' "$W.out" | sort -u)" = "$(grep -o '"energy_parts".*"edp_low' "$W/first" | sort -u)" ]
+
+# Rows times their count are the sum. With one token the weights are read by one row of PEs.
+printf 'Layer,M,N,K,Count,\na,1,64,256,3,\nb,1,128,256,2,\n' >"$W/w.csv"
+accept "a workload" run --workload w.csv --format dense --weight-bits 4 --energy t.jsonl --memory m.yaml --json
+total=$(value '$r->{energy_high_pj}')
+ok "rows add up" [ "$((3 * $(value '$r->{energy_high_pj}' 0) + 2 * $(value '$r->{energy_high_pj}' 1)))" = "$total" ]
+ok "one token" [ "$(value 'abs($r->{energy_high_j_per_token} / ($r->{energy_high_pj} * 1e-12) - 1) < 1e-9')" = 1 ]
+sq run --workload w.csv --format dense --weight-bits 4 --energy t.jsonl --memory m.yaml
+text_sums() { awk '/ of high$/ { on = 1; next } on && $1 == "total" { exit !(sprintf("%.6f", l) == $2 && sprintf("%.6f", h) == $3) } on { l += $2; h += $3 }' "$W.out"; }
+ok "text sums up" text_sums
+
+# The columns of gqsa choose their own groups: activations once, or for each of 64 columns the kept half.
+sed 's/"recipe":{[^}]*}/"recipe":{"format":"gqsa","group":16,"sparsity":0.5,"scope":"matrix","schedule":"stream_k","act_bits":8}/' "$W/t.jsonl" >"$W/g.jsonl"
+accept "columns with their own elements" run --m 1 --n 64 --k 256 --format gqsa --energy g.jsonl --memory m.yaml --json
+ok "... read activations more often" [ "$(value 'part("sram_read", "high") > 2 * part("sram_read", "low")')" = 1 ]
+
+if [ -d "$DATA/liberty/sram_sg13g2" ]; then
+  S=$DATA/liberty/sram_sg13g2/RM_IHPSG13_1P_
+  accept "a macro" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram "${S}64x64_c2_bm_bist_typ_1p20V_25C.lib"
+  bits=$((act + $(weight) + sums))
+  ok "39.0507 pJ for a word of 64 bits" [ "$(value "abs(part('sram_read', 'low') - $bits * 39.0507 / 64) < 1 && part('sram_read', 'high') == part('sram_read', 'low')")" = 1 ]
+  bits=$(($(weight) + 8 * (32 * 256 + 32 * 4) + sums))
+  ok "50.4983 pJ to write one, of the bus at most .2390 more" [ "$(value "abs(part('sram_write', 'low') - $bits * 50.4983 / 64) < 1 && abs(part('sram_write', 'high') - $bits * (50.4983 + .2390) / 64) < 1")" = 1 ]
+  accept "two macros" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram "${S}2048x64_c2_bm_bist_typ_1p20V_25C.lib" --sram "${S}64x64_c2_bm_bist_typ_1p20V_25C.lib"
+  low=$(value 'part("sram_read", "low")') high=$(value 'part("sram_read", "high")')
+  ok "... span a range" awk "BEGIN { exit !($high / $low > 122.3940 / 39.0507 - .001 && $high / $low < 122.3940 / 39.0507 + .001) }"
+  accept "the usual SRAM is these two" "${gemm[@]}" --energy t.jsonl
+  ok "... within a thousandth" [ "$(value "abs(part('sram_read', 'low') / $low - 1) < 1e-3 && abs(part('sram_read', 'high') / $high - 1) < 1e-3")" = 1 ]
+  refuse "no SRAM macro" "${gemm[@]}" --energy t.jsonl --sram "$DATA/liberty/sg13g2_stdcell_typ_1p20V_25C.lib"
+else
+  skip "SRAM macros" "no SQ_DATA with liberty/sram_sg13g2"
+fi
+
+refuse "\-\-memory needs --energy" run --m 1 --n 64 --k 64 --memory m.yaml
+refuse "\-\-dram needs --energy" run --m 1 --n 64 --k 64 --dram lpddr4
+refuse "\-\-sram needs --energy" run --m 1 --n 64 --k 64 --sram x.lib
+refuse "no use on a GPU" run --m 1 --n 64 --k 64 --format dense --machine "$SQSIM_HOME/sim/machines/h200.yaml" --energy t.jsonl
+refuse "no layer of this format and these options" run --m 1 --n 64 --k 64 --format nvfp4 --energy t.jsonl
+refuse "cannot open\|No such file" run --m 1 --n 64 --k 64 --format dense --energy none.jsonl
+refuse "need one of: one, two" "${gemm[@]}" --energy t.jsonl --memory m.yaml --dram three
+memory 10 >"$W/bad.yaml"
+refuse "dram.low = 10 pJ/bit, need at most dram.high = 9 pJ/bit" "${gemm[@]}" --energy t.jsonl --memory bad.yaml
+memory "5 GB" | sed 's/ pJ.bit, high: 9/, high: 9/' >"$W/bad.yaml"
+refuse "dram.low = 5 GB, need a unit: fJ/bit or pJ/bit" "${gemm[@]}" --energy t.jsonl --memory bad.yaml
+bad() { # PATTERN SED
+  sed "$2" "$W/t.jsonl" >"$W/bad.jsonl"
+  refuse "$1" "${gemm[@]}" --energy bad.jsonl
+}
+bad "not golden" 's/"is_golden":true/"is_golden":false/'
+bad "has not 1x1 PEs" 's/"Rows":1/"Rows":2/'
+bad "macs = " 's/"macs":32/"macs":-1/'
+bad "need 0" 's/"internal":40000/"internal":-40000/'
+bad "more joules inside of PEs" 's/"pes_aj":{"switching":320000/"pes_aj":{"switching":960000/'
+bad "block of lines of the same recipe" '1{p;s/engine_array/array/}'
+bad "liberty_digest of lines" '1{p;s/7",/8",/}'
+bad "bad.jsonl" 's/^{/[/'
+: >"$W/bad.jsonl"
+refuse "no layer of this format" "${gemm[@]}" --energy bad.jsonl
+finish
