@@ -57,17 +57,22 @@ area-flow: $(BUILD)/sqsim
 	$(Q)mv reports/area/flow_osu018.txt.new reports/area/flow_osu018.txt
 	$(Q)cat reports/area/flow_osu018.txt
 
-# energy: the PEs of reports/energy/pes.txt in osu018 and LIBERTIES on drawn operands, reports/energy/energy.csv and its table
+# energy: reports/energy of drawn and layer operands in osu018 and LIBERTIES: PEs, banks, tokens of two models
+# What is in the cache is not synthesized again: a run that was stopped goes on.
 .PHONY: energy
 OSU018 := /usr/share/qflow/tech/osu018/osu018_stdcells.lib
+ENERGY := reports/energy
+energy_head = printf '\# make energy; revision %s; %s\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)"
 energy: $(BUILD)/sqsim
-	$(Q){ printf '# make energy; revision %s; %s\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)" && \
-	  reports/energy/measure.sh $< $(wildcard $(OSU018)) $(LIBERTIES); } > reports/energy/energy.csv.new
-	$(Q)mv reports/energy/energy.csv.new reports/energy/energy.csv
-	$(Q){ head -1 reports/energy/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && \
-	  awk -f reports/energy/table.awk reports/energy/pes.txt reports/energy/energy.csv; } > reports/energy/table.md.new
-	$(Q)mv reports/energy/table.md.new reports/energy/table.md
-	$(Q)cat reports/energy/table.md
+	$(Q){ $(energy_head) && $(ENERGY)/measure.sh $< $(ENERGY)/pes.txt $(wildcard $(OSU018)) $(LIBERTIES); } > $(ENERGY)/energy.csv.new
+	$(Q){ $(energy_head) && $(ENERGY)/measure.sh $< $(ENERGY)/banks.txt $(wildcard $(OSU018)) $(LIBERTIES); } > $(ENERGY)/banks.csv.new
+	$(Q)$(ENERGY)/formats.sh $< $(BUILD)/energy $(wildcard $(OSU018)) $(LIBERTIES)
+	$(Q){ $(energy_head) && $(ENERGY)/tokens.sh $< $(BUILD)/energy; } > $(ENERGY)/tokens.csv.new
+	$(Q)for t in energy banks tokens; do mv $(ENERGY)/$$t.csv.new $(ENERGY)/$$t.csv || exit 1; done
+	$(Q){ head -1 $(ENERGY)/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && \
+	  awk -f $(ENERGY)/table.awk $(ENERGY)/pes.txt $(ENERGY)/energy.csv && awk -f $(ENERGY)/banks.awk $(ENERGY)/banks.csv; } > $(ENERGY)/table.md.new
+	$(Q){ head -1 $(ENERGY)/tokens.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/tokens.md.new
+	$(Q)for t in table tokens; do mv $(ENERGY)/$$t.md.new $(ENERGY)/$$t.md || exit 1; cat $(ENERGY)/$$t.md; done
 
 # sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
 # build/sweep.db keeps what was computed before.
