@@ -66,6 +66,7 @@ both() {
 # Every module appears; lanes that divide nothing, banks shorter than the lanes, and both gathers.
 lint sq_pipe_reg Width=1
 lint sq_pipe_reg Width=40
+for w in "Len=16 Bits=10 IsBf16=1" "Len=4 Bits=9 IsBf16=0"; do lint sq_hadamard_integer $w; done
 for w in "AW=8 BW=8" "AW=8 BW=4" "AW=4 BW=2" "AW=2 BW=2" "AW=5 BW=7"; do lint sq_mul $w; done
 for l in 1 3 16; do
   lint sq_dot Lanes=$l AW=8 BW=4
