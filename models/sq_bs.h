@@ -169,6 +169,7 @@ void sq_bs_rotate(float *x, size_t k, unsigned n);
 //   y    = (sum of +-q) * step / sqrt(n), exact
 //
 // An element that is not finite makes all n of them not a number.
+enum { SQ_BS_ROTATE_BITS = 10 }; // those of the formats, and of the unit that areas are of
 void sq_bs_rotate_integer(float *x, size_t k, unsigned n, unsigned bits);
 
 // ---- products (SPEC Q.7) --------------------------------------------------------------------

@@ -95,7 +95,11 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
 
 static const struct sq_area_unit area[] = {
     {"hadamard_16", "sq_hadamard", 16, false, {{"Len", 16}, {"IsBf16", 1}}},
-    {"hadamard_16_integer", "sq_hadamard", 16, false, {{"Len", 16}, {"IsBf16", 1}, {"Bits", 10}}},
+    {"hadamard_16_integer",
+     "sq_hadamard",
+     16,
+     false,
+     {{"Len", 16}, {"IsBf16", 1}, {"Bits", SQ_BS_ROTATE_BITS}}},
 };
 
 static const struct sq_faults faults[] = {{"two", 60, 3000}, {"integer9", 60, 1500}};

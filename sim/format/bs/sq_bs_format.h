@@ -91,7 +91,7 @@ extern const char *const sq_bs_algorithm_choice[],
             SQ_FIELD(operand), "what is encoded; the other side is binary32, in run INT4 weights"),                     \
     SQ_WORD("rotate", SQ_BS_CODED, SQ_BS_SEEN, sq_bs_rotation_choice, 0, 0, SQ_BS_OWN(rotation),   \
             "both sides times a Hadamard matrix of this size; "                                    \
-            "16-integer: activations in integers of 10 bits with one exponent"),                                  \
+            "16-integer: activations in integers with one exponent"),                                  \
     SQ_REAL("smooth", SQ_BS_CODED, SQ_BS_SEEN, 0, 1, 0.5, SQ_FIELD(alpha),                         \
             "SmoothQuant with this exponent (none)",                                               \
             .flag = offsetof(struct sq_recipe, is_smooth), .off = "none",                          \

@@ -30,7 +30,6 @@ enum sq_bs_rotation {
     SQ_BS_ROTATE_32,
     SQ_BS_ROTATE_16_INTEGER, // of 16; activations in integers (sq_bs_rotate_integer)
 };
-enum { SQ_BS_ROTATE_BITS = 10 }; // of these integers
 
 struct sq_bs_recipe {
     unsigned element;         // mxfp6, mxfp8: an enum sq_element; sq_b: 0 int, 1 fp
