@@ -3,8 +3,9 @@
 // the cycle model of sq_top as the co-simulation runs it, a host behind AXI4-Lite, operands in memory, every
 // word of outputs compared with the golden product. Its counters must be those of sq_chip_run_step, and
 // those of sq_chip_run_fast the same.
-// Sampled: 200 chips (array, codes, bus, buffers, bursts) x layers (tiles, blocks, order, scale groups,
-// chunks of K) x ideal memories (latency, bandwidth, burst); 1,000 more with longer loops, fast = stepping.
+// Sampled: 200 chips (array, layout of codes, scales, outputs, bus, buffers, bursts) x layers (tiles, blocks,
+// order, scale groups, chunks of K) x ideal memories (latency, bandwidth, burst); 1,000 more with longer loops,
+// fast = stepping. SQ_LOOPS=10000 draws as many of these.
 // Directed: with free memory the engine of 4 x 4 PEs behind a bus of 128 bits is busy at least 97 % of a
 // 256 x 512 x 512 layer.
 #include <stdint.h>
@@ -15,7 +16,7 @@
 #include "sim/machine/sq_chip_run.h"
 #include "tests/unit/fixture.h"
 
-enum { SHAPES = 200, LOOPS = 1000, PATIENCE = 4000000, ROWS = 0, COLS = 1 };
+enum { SHAPES = 200, LOOPS = 1000, FORMATS = 7, PATIENCE = 4000000, ROWS = 0, COLS = 1 };
 
 static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
 {
@@ -29,20 +30,37 @@ struct work {
     uint32_t end; // of all regions
 };
 
+// How operands are stored, as the formats have it: bits of both codes, layout, high codes and their bits,
+// coded activations, one sum, scales.
+static const struct coding {
+    unsigned act, weight, layout, high, high_w, on_acts, one_acc, form;
+} codings[FORMATS] = {
+    {8, 8, SQ_ARRAY_DENSE, 1, 4, 0, 1, SQ_COMBINE_ONE},
+    {8, 4, SQ_ARRAY_DENSE, 1, 4, 0, 1, SQ_COMBINE_ONE},
+    {8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO},   // sq_w, own
+    {8, 4, SQ_ARRAY_SPLIT, 2, 4, 0, 1, SQ_COMBINE_ONE},      // split
+    {8, 8, SQ_ARRAY_SP24, 1, 8, 0, 1, SQ_COMBINE_ONE},       // sp24
+    {4, 4, SQ_ARRAY_COMPACT, 2, 8, 1, 0, SQ_COMBINE_SCALED}, // sq_a
+    {4, 4, SQ_ARRAY_SPLIT, 2, 4, 1, 1, SQ_COMBINE_ONE},
+};
+
 static void draw_chip(struct sq_rng *r, unsigned *v)
 {
+    const struct coding *const c = &codings[sq_rng_below(r, FORMATS)];
+    const bool is_24 = c->layout == SQ_ARRAY_SP24;
     v[SQ_TOP_ROWS] = 1u << sq_rng_below(r, 3);
     v[SQ_TOP_COLS] = 2u << sq_rng_below(r, 2);
     v[SQ_TOP_DATA_W] = 32u << sq_rng_below(r, 2);
-    v[SQ_TOP_BANK_LEN] = 4u << sq_rng_below(r, 2);
-    v[SQ_TOP_ACT_W] = 8;
-    v[SQ_TOP_WEIGHT_W] = 4u << sq_rng_below(r, 2);
-    v[SQ_TOP_LAYOUT] = SQ_ARRAY_DENSE;
-    v[SQ_TOP_HIGH] = 1;
-    v[SQ_TOP_HIGH_W] = 4;
-    v[SQ_TOP_ONE_ACC] = 1;
-    v[SQ_TOP_FORM] = SQ_COMBINE_ONE;
-    v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
+    v[SQ_TOP_BANK_LEN] = is_24 ? 8 : 4u << sq_rng_below(r, 2);
+    v[SQ_TOP_ACT_W] = c->act;
+    v[SQ_TOP_WEIGHT_W] = c->weight;
+    v[SQ_TOP_LAYOUT] = c->layout;
+    v[SQ_TOP_HIGH] = c->high;
+    v[SQ_TOP_HIGH_W] = c->high_w;
+    v[SQ_TOP_ON_ACTS] = c->on_acts;
+    v[SQ_TOP_ONE_ACC] = c->one_acc;
+    v[SQ_TOP_FORM] = c->form;
+    v[SQ_TOP_OUT_KIND] = sq_rng_below(r, 3);
     v[SQ_TOP_PORT_LEN] = v[SQ_TOP_DATA_W] / 32;
     v[SQ_TOP_DEPTH] = 16u << sq_rng_below(r, 4);
     v[SQ_TOP_SUM_TILES] = 4u << sq_rng_below(r, 3);
@@ -64,6 +82,15 @@ static void place(struct sq_rng *r, struct work *w)
     }
 }
 
+// A beat of an operand, or a tile of outputs that is no whole beat of the bus.
+static bool is_too_wide(const unsigned *v)
+{
+    bool is = v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] * sq_top_out_bits(v) % v[SQ_TOP_DATA_W] != 0;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        is = is || sq_top_bits(v, (enum sq_top_part)i) > 32 * SQ_TOP_WORDS_MAX;
+    return is;
+}
+
 static struct work draw(struct sq_rng *r, uint32_t most)
 {
     struct work w = {.end = 0};
@@ -72,7 +99,9 @@ static struct work draw(struct sq_rng *r, uint32_t most)
     struct sq_top_layer unused;
     struct sq_top_room room;
     do {
-        draw_chip(r, w.value);
+        do
+            draw_chip(r, w.value);
+        while (is_too_wide(w.value));
         room = sq_top_room(w.value);
         memset(l, 0, sizeof *l);
         l->groups = between(r, 1, 4);
@@ -86,28 +115,32 @@ static struct work draw(struct sq_rng *r, uint32_t most)
         place(r, &w);
         sq_top_layer_encode(l, word);
     } while (!sq_top_layer_decode(word, &room, &unused));
-    w.memory = (struct sq_env_choice){
-        .kind = 1,
-        .n = {sq_rng_below(r, 60), between(r, 1, 12), between(r, 1, 3), 16u << sq_rng_below(r, 3)},
-        .end = 1};
+    w.memory = (struct sq_env_choice){.kind = 1,
+                                      .n = {sq_rng_below(r, 60), between(r, 1, 12),
+                                            between(r, 1, sq_rng_below(r, 4) ? 3 : 40),
+                                            16u << sq_rng_below(r, 3)},
+                                      .end = 1};
     return w;
 }
 
 // ---- with values and a host -------------------------------------------------------------------------
 
-// Beats of an operand as integers, legal ones; scales are binary32.
+// Beats of an operand as integers; scales are binary32. Masks are any bits: what is wrong with them changes the
+// status and no cycle.
 static int32_t *beats(struct sq_rng *r, const struct sq_top_beat_shape *s, size_t n)
 {
-    int32_t *const x = malloc(n * s->len * sizeof *x);
-    const unsigned bits = s->field[0].width;
+    int32_t *const x = malloc(n * s->len * sizeof *x), *next = x;
     assert_non_null(x);
-    for (size_t i = 0; i < n * s->len; i++) {
-        const float scale = (float)(0.01 + sq_rng_unit(r));
-        if (bits == 32)
-            memcpy(&x[i], &scale, sizeof scale);
-        else
-            x[i] = (int32_t)sq_rng_below(r, (1u << bits) - 1) + 1 - (1 << (bits - 1));
-    }
+    for (size_t i = 0; i < n; i++)
+        for (unsigned f = 0; f < s->n; f++)
+            for (size_t j = 0; j < s->field[f].count; j++, next++) {
+                const unsigned bits = s->field[f].width;
+                const float scale = (float)(0.01 + sq_rng_unit(r));
+                if (bits == 32)
+                    memcpy(next, &scale, sizeof scale);
+                else
+                    *next = sq_draw_bits(r, bits, s->field[f].is_unsigned);
+            }
     return x;
 }
 
@@ -201,8 +234,10 @@ SQ_TEST(test_shapes)
 SQ_TEST(test_loops)
 {
     struct sq_rng r = {fixture_seed() + 1};
+    const char *const text = getenv("SQ_LOOPS");
+    const unsigned loops = text ? (unsigned)strtoul(text, NULL, 10) : LOOPS;
     uint64_t cycles = 0;
-    for (unsigned i = 0; i < LOOPS; i++) {
+    for (unsigned i = 0; i < loops; i++) {
         const struct work w = draw(&r, i % 8 ? 24 : 60);
         struct sq_chip_stats step, fast;
         assert_int_equal(sq_chip_run_step(w.value, &w.memory, &w.layer, &step, NULL), SQ_OK);
@@ -210,7 +245,7 @@ SQ_TEST(test_loops)
         check_same(&w, i, "fast", &fast, &step);
         cycles += step.cycles;
     }
-    fprintf(stderr, "# %d layers, %llu cycles\n", LOOPS, (unsigned long long)cycles);
+    fprintf(stderr, "# %u layers, %llu cycles\n", loops, (unsigned long long)cycles);
 }
 
 // Loops within loops: whole rows of blocks repeat, of which blocks were skipped.

@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast run. Three ideas, each exact:
+//   - a world of time alone (sq_chip_world.h);
+//   - a *stretch* is what happens from one posted job to the next. It follows from the state of the world,
+//     the job, and what the steps that are loaded meanwhile load. Each of these is kept once and has a
+//     number, so a stretch that was run before is looked up;
+//   - blocks of a loop are alike but for the first and the last ones. When a block begins with the state, the
+//     steps and the places within a page of an earlier one, whole periods are added at once.
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_digest.h"
+#include "sim/machine/sq_chip_run.h"
+
+enum { ROWS = 0, COLS = 1, PAGE = 4096, NONE = UINT32_MAX };
+
+// ---- things kept once -------------------------------------------------------------------------------
+
+struct pool {
+    size_t nbytes; // of a thing
+    unsigned char *thing;
+    uint32_t n, room;
+    uint32_t *slot, n_slots; // NONE: empty; a power of two
+};
+
+static void pool_free(struct pool *p)
+{
+    free(p->thing);
+    free(p->slot);
+}
+
+static const void *thing_of(const struct pool *p, uint32_t number)
+{
+    return p->thing + number * p->nbytes;
+}
+
+static uint32_t hash_of(const void *thing, size_t nbytes)
+{
+    return (uint32_t)sq_digest_of(thing, nbytes).low;
+}
+
+static uint32_t find_slot(const struct pool *p, const void *thing)
+{
+    uint32_t i = hash_of(thing, p->nbytes) & (p->n_slots - 1);
+    while (p->slot[i] != NONE && memcmp(thing_of(p, p->slot[i]), thing, p->nbytes) != 0)
+        i = (i + 1) & (p->n_slots - 1);
+    return i;
+}
+
+static bool grow(struct pool *p)
+{
+    const uint32_t room = p->room ? 2 * p->room : 64;
+    uint32_t *const slot = realloc(p->slot, 2 * room * sizeof *slot);
+    if (!slot)
+        return false;
+    p->slot = slot;
+    unsigned char *const thing = realloc(p->thing, room * p->nbytes);
+    if (!thing)
+        return false;
+    p->thing = thing;
+    p->room = room;
+    p->n_slots = 2 * room;
+    memset(slot, 0xff, p->n_slots * sizeof *slot);
+    for (uint32_t i = 0; i < p->n; i++)
+        slot[find_slot(p, thing_of(p, i))] = i;
+    return true;
+}
+
+// Its number, or NONE: no memory.
+static uint32_t number_of(struct pool *p, const void *thing)
+{
+    if (p->n == p->room && !grow(p))
+        return NONE;
+    const uint32_t at = find_slot(p, thing);
+    if (p->slot[at] == NONE) {
+        memcpy(p->thing + p->n * p->nbytes, thing, p->nbytes);
+        p->slot[at] = p->n++;
+    }
+    return p->slot[at];
+}
+
+// Only the room stays.
+static void pool_forget(struct pool *p)
+{
+    p->n = 0;
+    if (p->slot)
+        memset(p->slot, 0xff, p->n_slots * sizeof *p->slot);
+}
+
+// ---- the steps of a layer ---------------------------------------------------------------------------
+
+// The sequencer's own model, asked for one step after the other.
+struct cursor {
+    struct sq_sequencer_sim q; // behind the step
+    struct sq_block_walk at;   // the step
+    struct sq_chip_load load;  // of it, in a cursor of loads
+    struct sq_chip_job job;    // ... of jobs
+    uint32_t number;           // of that; NONE: behind the last step
+};
+
+static void start_cursor(const unsigned *v, const struct sq_top_layer *layer, uint32_t *checks,
+                         struct cursor *c)
+{
+    uint32_t bus_beats[SQ_TOP_OPERANDS + 1];
+    const struct sq_top_room room = sq_top_room(v);
+    const struct sq_sequencer_in in = {.start = false};
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        bus_beats[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+    sq_sequencer_init(&c->q, &room, bus_beats);
+    sq_top_layer_encode(layer, c->q.word);
+    c->q.state = SQ_SEQ_CHECK;
+    c->q.sound = true;
+    for (*checks = 0; c->q.state == SQ_SEQ_CHECK; ++*checks)
+        sq_sequencer_clock(&c->q, &in);
+    assert(c->q.state == SQ_SEQ_RUN);
+}
+
+enum { STRETCH_LOADS = 8 };
+
+// From one posted job to the next.
+struct stretch {
+    uint32_t load[STRETCH_LOADS], n_loads; // steps that begin to be loaded meanwhile
+    uint32_t to, other; // state at its end; another stretch with its key, or NONE
+    struct sq_chip_stats stats;
+};
+
+struct key {
+    uint32_t state, job, load;
+};
+
+enum level { INNER, OUTER, N_LEVELS };
+
+// A block that begins.
+struct mark {
+    bool valid;
+    struct key key;
+    struct sq_block_walk job, load;
+    uint32_t next[SQ_TOP_OPERANDS + 1], start[SQ_TOP_OPERANDS];
+    struct sq_chip_stats stats;
+    uint64_t until, seen; // the mark moves after `until` visits, doubling
+};
+
+struct run {
+    struct sq_chip_setup setup;
+    bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
+    struct pool load, job, state, key;
+    uint32_t *first; // [key.room]: stretch of a key, or NONE
+    uint32_t first_room;
+    struct stretch *stretch;
+    uint32_t n_stretches, stretch_room;
+    struct cursor loads, jobs; // the step that is loaded; whose job comes next
+    struct cursor posted;      // whose job was posted
+    struct sq_chip_stats stats;
+    struct mark mark[N_LEVELS];
+    struct sq_chip_world world;
+};
+
+static bool next_load(struct run *r, struct cursor *c)
+{
+    struct sq_sequencer_sim *const q = &c->q;
+    const struct sq_sequencer_in in = {.dma_ready = true};
+    memset(&c->load, 0, sizeof c->load);
+    c->at = q->load;
+    c->number = NONE;
+    if (!q->load.is_active)
+        return true;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        sq_sequencer_clock(q, &in);
+        if (!q->has_transfer)
+            continue;
+        const uint32_t addr = (uint32_t)q->transfer[SQ_DMA_ADDR];
+        struct sq_chip_transfer *const t = &c->load.transfer[i];
+        t->kind = i;
+        t->beats = (uint32_t)q->transfer[SQ_DMA_BEATS];
+        t->room = sq_chip_room(&r->setup, t->beats, (PAGE - addr % PAGE) / r->setup.nbytes);
+    }
+    c->number = number_of(&r->load, &c->load);
+    return c->number != NONE;
+}
+
+static bool next_job(struct run *r)
+{
+    struct cursor *const c = &r->jobs;
+    struct sq_sequencer_sim *const q = &c->q;
+    const struct sq_sequencer_in in = {.dma_ready = false};
+    memset(&c->job, 0, sizeof c->job);
+    memset(q->pending, 0, sizeof q->pending);
+    c->at = q->job;
+    c->number = NONE;
+    if (!q->job.is_active)
+        return true;
+    sq_sequencer_clock(q, &in);
+    c->job.tiles = q->of.tiles[ROWS] * q->of.tiles[COLS];
+    c->job.groups = q->of.groups;
+    c->job.carries = !q->of.is_first;
+    c->job.keeps = !q->of.is_last;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
+        const bool is_scale = i == SQ_TOP_ROW_SCALE || i == SQ_TOP_COL_SCALE;
+        c->job.places[i] = c->job.tiles * c->job.groups * (is_scale ? 1 : q->layer.beats);
+        c->job.keep[i] = q->of.keep[i];
+    }
+    c->job.places[SQ_TOP_SUMS] = c->job.tiles * r->setup.tile_slots;
+    c->number = number_of(&r->job, &c->job);
+    return c->number != NONE;
+}
+
+// ---- counters ---------------------------------------------------------------------------------------
+
+static struct sq_chip_stats since(const struct sq_chip_stats *now, const struct sq_chip_stats *then)
+{
+    return (struct sq_chip_stats){now->cycles - then->cycles,
+                                  now->busy - then->busy,
+                                  now->wait - then->wait,
+                                  now->blocked - then->blocked,
+                                  now->read_beats - then->read_beats,
+                                  now->write_beats - then->write_beats};
+}
+
+static void add(struct sq_chip_stats *to, const struct sq_chip_stats *s, uint64_t n)
+{
+    to->cycles += n * s->cycles;
+    to->busy += n * s->busy;
+    to->wait += n * s->wait;
+    to->blocked += n * s->blocked;
+    to->read_beats += n * s->read_beats;
+    to->write_beats += n * s->write_beats;
+}
+
+// ---- stretches --------------------------------------------------------------------------------------
+
+// Cycles until a job is posted or the layer ends. The steps that begin to be loaded go into *s, as far as
+// there is room. False: no memory.
+static bool simulate(struct run *r, struct stretch *s)
+{
+    struct sq_chip_feed f = {.load = r->loads.number == NONE ? NULL : &r->loads.load,
+                             .job = &r->posted.job,
+                             .ahead = r->jobs.number == NONE ? NULL : &r->jobs.job};
+    s->n_loads = 0;
+    do {
+        sq_chip_world_cycle(&r->setup, &r->world, &f);
+        if (!f.loaded)
+            continue;
+        if (!next_load(r, &r->loads))
+            return false;
+        f.load = r->loads.number == NONE ? NULL : &r->loads.load;
+        if (s->n_loads < STRETCH_LOADS)
+            s->load[s->n_loads] = r->loads.number;
+        s->n_loads++;
+    } while (!f.posted && r->world.phase != SQ_CHIP_END);
+    s->stats = f.stats;
+    add(&r->stats, &s->stats, 1);
+    return true;
+}
+
+static bool post(struct run *r)
+{
+    r->posted = r->jobs;
+    return next_job(r);
+}
+
+static bool intern(struct run *r, uint32_t *state)
+{
+    sq_chip_world_settle(&r->setup, &r->world);
+    memset(r->world.pending, 0, sizeof r->world.pending); // follows from the job
+    *state = number_of(&r->state, &r->world);
+    return *state != NONE;
+}
+
+// Goes along *s, if the steps that are loaded are those.
+static bool follow(struct run *r, const struct stretch *s)
+{
+    struct cursor c = r->loads;
+    for (uint32_t i = 0; i < s->n_loads; i++)
+        if (!next_load(r, &c) || c.number != s->load[i])
+            return false;
+    r->loads = c;
+    add(&r->stats, &s->stats, 1);
+    return true;
+}
+
+// The world of a state, with the posted job.
+static void restore(struct run *r, uint32_t state)
+{
+    memcpy(&r->world, thing_of(&r->state, state), r->state.nbytes);
+    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
+        r->world.pending[i] = i != SQ_TOP_SUMS || r->posted.job.carries;
+}
+
+// The number of the first stretch with this key. NULL: no memory.
+static uint32_t *first_of(struct run *r, const struct key *key)
+{
+    const uint32_t n = r->key.n, number = number_of(&r->key, key);
+    if (r->key.room > r->first_room) {
+        uint32_t *const more = realloc(r->first, r->key.room * sizeof *more);
+        if (!more)
+            return NULL;
+        r->first = more;
+        r->first_room = r->key.room;
+    }
+    if (number == NONE)
+        return NULL;
+    if (r->key.n > n)
+        r->first[number] = NONE;
+    return &r->first[number];
+}
+
+static bool keep_stretch(struct run *r, const struct stretch *s)
+{
+    if (r->n_stretches == r->stretch_room) {
+        const uint32_t room = r->stretch_room ? 2 * r->stretch_room : 64;
+        struct stretch *const more = realloc(r->stretch, room * sizeof *more);
+        if (!more)
+            return false;
+        r->stretch = more;
+        r->stretch_room = room;
+    }
+    r->stretch[r->n_stretches++] = *s;
+    return true;
+}
+
+// From *state to the next posted job and its state.
+static bool pass(struct run *r, const struct key *key, uint32_t *state)
+{
+    uint32_t *const first = first_of(r, key), last = NONE;
+    if (!first)
+        return false;
+    for (uint32_t i = *first; i != NONE; last = i, i = r->stretch[i].other)
+        if (follow(r, &r->stretch[i])) {
+            *state = r->stretch[i].to;
+            return true;
+        }
+    struct stretch s = {.other = NONE};
+    restore(r, *state);
+    if (!simulate(r, &s) || !intern(r, state))
+        return false;
+    s.to = *state;
+    if (s.n_loads > STRETCH_LOADS)
+        return true;
+    *(last == NONE ? first : &r->stretch[last].other) = r->n_stretches;
+    return keep_stretch(r, &s);
+}
+
+// ---- loops ------------------------------------------------------------------------------------------
+
+static unsigned axis_of(const struct run *r, enum level level)
+{
+    const unsigned outer = r->loads.q.layer.cols_outer ? COLS : ROWS;
+    return level == OUTER ? outer : !outer;
+}
+
+// Neither the first block of its loop nor one of the last two, which load and keep other operands.
+static bool is_within(const struct run *r, unsigned axis, enum level level)
+{
+    const struct sq_top_layer *const l = &r->loads.q.layer;
+    const uint32_t job = r->posted.at.done[axis], load = r->loads.at.done[axis];
+    const uint32_t ahead = (load > job ? load : job) + l->block[axis];
+    const unsigned outer = axis_of(r, OUTER);
+    return r->loads.number != NONE && job > 0 && load > 0 &&
+           ahead + 2 * l->block[axis] < l->tiles[axis] &&
+           (level == OUTER || r->loads.at.done[outer] == r->posted.at.done[outer]);
+}
+
+static bool is_same_place(const struct run *r, uint32_t a, uint32_t b, unsigned kind)
+{
+    return r->is_even[kind] || (a - b) % PAGE == 0;
+}
+
+// Whether what comes is what came behind the mark, apart from the position on the axis.
+static bool is_alike(const struct run *r, const struct mark *m, const struct key *key,
+                     unsigned axis)
+{
+    const struct sq_block_walk *const load = &r->loads.at, *const job = &r->posted.at;
+    bool same = memcmp(key, &m->key, sizeof *key) == 0 &&
+                load->done[axis] - job->done[axis] == m->load.done[axis] - m->job.done[axis] &&
+                load->done[!axis] == m->load.done[!axis] && load->groups == m->load.groups &&
+                load->is_new[ROWS] == m->load.is_new[ROWS] &&
+                load->is_new[COLS] == m->load.is_new[COLS];
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        same = same && is_same_place(r, r->loads.q.next[i], m->next[i], i);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        same = same && is_same_place(r, r->loads.q.start[i], m->start[i], i);
+    return same;
+}
+
+static void set_mark(const struct run *r, struct mark *m, const struct key *key)
+{
+    m->until = m->valid ? 2 * m->until : 1;
+    m->seen = 0;
+    m->valid = true;
+    m->key = *key;
+    m->job = r->posted.at;
+    m->load = r->loads.at;
+    memcpy(m->next, r->loads.q.next, sizeof m->next);
+    memcpy(m->start, r->loads.q.start, sizeof m->start);
+    m->stats = r->stats;
+}
+
+// As many of the periods since the mark as lie within the loop.
+static void skip(struct run *r, const struct mark *m, unsigned axis)
+{
+    const uint32_t job = r->posted.at.done[axis], load = r->loads.at.done[axis];
+    const uint32_t block = r->loads.q.layer.block[axis], length = job - m->job.done[axis];
+    const uint32_t ahead = (load > job ? load : job) + block;
+    const uint32_t n = (r->loads.q.layer.tiles[axis] - ahead - 2 * block) / length;
+    const struct sq_chip_stats period = since(&r->stats, &m->stats);
+    struct sq_sequencer_sim *const q = &r->loads.q;
+    add(&r->stats, &period, n);
+    r->posted.at.done[axis] += n * length;
+    r->jobs.at.done[axis] += n * length;
+    r->jobs.q.job.done[axis] += n * length;
+    r->loads.at.done[axis] += n * length;
+    q->load.done[axis] += n * length;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        q->next[i] += n * (q->next[i] - m->next[i]);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        q->start[i] += n * (q->start[i] - m->start[i]);
+}
+
+// A block begins (OUTER: the first of a row of blocks).
+static void visit(struct run *r, const struct key *key, enum level level)
+{
+    struct mark *const m = &r->mark[level];
+    const unsigned axis = axis_of(r, level);
+    if (!is_within(r, axis, level)) {
+        m->valid = false;
+    } else if (m->valid && is_alike(r, m, key, axis)) {
+        skip(r, m, axis);
+        m->valid = false;
+    } else if (!m->valid || ++m->seen >= m->until) {
+        set_mark(r, m, key);
+    }
+}
+
+// ---- a layer ----------------------------------------------------------------------------------------
+
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
+
+// Beats of the bus of the transfers of a kind: of all the largest, and what divides them and their addresses.
+static bool is_even(const struct run *r, unsigned kind)
+{
+    const struct sq_sequencer_sim *const q = &r->loads.q;
+    const struct sq_top_layer *const l = &q->layer;
+    const uint32_t page = r->setup.page, most = r->setup.max_burst;
+    uint32_t unit = l->addr[kind] % PAGE / r->setup.nbytes, longest = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        const uint32_t rows = i & 1 ? l->tiles[ROWS] % l->block[ROWS] : l->block[ROWS];
+        const uint32_t cols = i & 2 ? l->tiles[COLS] % l->block[COLS] : l->block[COLS];
+        const uint32_t groups = i & 4 ? l->groups % l->chunk : l->chunk, beats = groups * l->beats;
+        const uint32_t n[] = {rows * beats, rows, cols * beats, cols * groups, rows * cols};
+        const uint32_t all = n[kind] * q->bus_beats[kind];
+        unit = gcd(unit, all);
+        longest = all > longest ? all : longest;
+    }
+    unit = gcd(unit, page);
+    return page % most == 0 && (unit % most == 0 || longest == unit);
+}
+
+static bool begin(struct run *r, const unsigned *value, const struct sq_env_choice *memory,
+                  const struct sq_top_layer *layer)
+{
+    sq_chip_setup(value, memory, layer, &r->setup);
+    start_cursor(value, layer, &r->setup.checks, &r->loads);
+    r->jobs.q = r->loads.q;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        r->is_even[i] = is_even(r, i);
+    r->load.nbytes = sizeof(struct sq_chip_load);
+    r->job.nbytes = sizeof(struct sq_chip_job);
+    r->state.nbytes = sq_chip_world_nbytes(&r->setup);
+    r->key.nbytes = sizeof(struct key);
+    sq_chip_world_init(value, &r->world);
+    return next_load(r, &r->loads) && next_job(r);
+}
+
+// States fill memory: begins anew with the one at hand.
+static bool forget(struct run *r, uint32_t *state)
+{
+    restore(r, *state);
+    pool_forget(&r->state);
+    pool_forget(&r->key);
+    r->n_stretches = 0;
+    for (unsigned i = 0; i < N_LEVELS; i++)
+        r->mark[i].valid = false;
+    return intern(r, state);
+}
+
+enum { STATES_NBYTES = 1 << 26 };
+
+static bool run_layer(struct run *r)
+{
+    struct stretch s;
+    uint32_t state;
+    bool ok = simulate(r, &s) && intern(r, &state) && post(r);
+    while (ok && r->jobs.number != NONE) {
+        if (r->state.n * r->state.nbytes > STATES_NBYTES && !forget(r, &state))
+            return false;
+        const struct key key = {state, r->posted.number, r->loads.number};
+        const struct sq_block_walk *const at = &r->posted.at;
+        const unsigned inner = axis_of(r, INNER);
+        if (at->groups == 0 && at->done[inner] == 0) {
+            visit(r, &key, OUTER);
+            r->mark[INNER].valid = false;
+        }
+        if (at->groups == 0)
+            visit(r, &key, INNER);
+        ok = pass(r, &key, &state) && post(r);
+    }
+    if (!ok)
+        return false;
+    restore(r, state);
+    return simulate(r, &s);
+}
+
+enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choice *memory,
+                                const struct sq_top_layer *layer, struct sq_chip_stats *stats,
+                                struct sq_error *err)
+{
+    struct run *const r = calloc(1, sizeof *r);
+    const bool ok = r && begin(r, value, memory, layer) && run_layer(r);
+    if (ok)
+        *stats = r->stats;
+    if (r) {
+        pool_free(&r->load);
+        pool_free(&r->job);
+        pool_free(&r->state);
+        pool_free(&r->key);
+        free(r->first);
+        free(r->stretch);
+    }
+    free(r);
+    return SQ_HAVE(ok, err, "the states of a chip of %zu bytes", sizeof *r);
+}

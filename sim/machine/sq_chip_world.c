@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/sq_chip_world.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sim/block/sq_engine.h"
+
+enum { PAGE = 4096 };
+enum { JOB, PLAIN, CODED, SCALE }; // streams of the engine
+
+void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory,
+                   const struct sq_top_layer *layer, struct sq_chip_setup *c)
+{
+    const struct sq_output_config o = sq_top_output(v);
+    const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
+    *c = (struct sq_chip_setup){.n_slots = v[SQ_TOP_OUTSTANDING],
+                                .max_burst = v[SQ_TOP_MAX_BURST],
+                                .page = PAGE / nbytes,
+                                .out_ratio =
+                                    v[SQ_TOP_DATA_W] / (v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v)),
+                                .store_room = v[SQ_TOP_MAX_BURST] < 2 ? 2 : v[SQ_TOP_MAX_BURST],
+                                .tile_slots = o.rows * o.cols / o.lanes,
+                                .beats = layer->beats,
+                                .fetch = 4 * SQ_DESC_WORDS / nbytes,
+                                .nbytes = nbytes,
+                                .latency = memory->n[0],
+                                .num = memory->n[1],
+                                .den = memory->n[2],
+                                .burst = memory->n[3],
+                                .engine = sq_engine_array_block.timing};
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        c->ratio[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
+}
+
+void sq_chip_world_init(const unsigned *v, struct sq_chip_world *w)
+{
+    unsigned engine[SQ_PARAMS_MAX];
+    sq_top_engine(v, engine);
+    sq_engine_array_block.init(engine, w->engine);
+}
+
+size_t sq_chip_world_nbytes(const struct sq_chip_setup *c)
+{
+    return offsetof(struct sq_chip_world, engine) + c->engine->nbytes;
+}
+
+// ---- memory -----------------------------------------------------------------------------------------
+
+static int64_t occupies(const struct sq_chip_setup *c, uint32_t beats)
+{
+    return ((int64_t)beats * c->nbytes + c->burst - 1) / c->burst * c->num;
+}
+
+static int64_t reserve(const struct sq_chip_setup *c, struct sq_chip_world *w, uint32_t beats)
+{
+    const int64_t next = (w->now + 1) * c->den;
+    const int64_t start = w->dram_free > next ? w->dram_free : next;
+    w->dram_free = start + occupies(c, beats);
+    return start;
+}
+
+// Rounded up; parts may be negative.
+static int64_t cycle_of(const struct sq_chip_setup *c, int64_t parts)
+{
+    return parts > 0 ? (parts + c->den - 1) / c->den : -(-parts / c->den);
+}
+
+static int64_t due_of(const struct sq_chip_setup *c, const struct sq_chip_world *w, uint32_t read,
+                      uint32_t beats)
+{
+    return cycle_of(c, w->start[read] + occupies(c, beats)) + c->latency;
+}
+
+static void clock_memory(const struct sq_chip_setup *c, struct sq_chip_world *w, bool takes_read,
+                         uint32_t read, bool takes_write, uint32_t write, bool beat_goes,
+                         bool word_goes, bool word_ends, bool response_goes)
+{
+    if (beat_goes) {
+        w->r_valid = false;
+        if (++w->beat == w->beats[0]) {
+            w->n_reads--;
+            memmove(w->start, w->start + 1, w->n_reads * sizeof *w->start);
+            memmove(w->beats, w->beats + 1, w->n_reads * sizeof *w->beats);
+            w->beat = 0;
+        }
+    }
+    if (takes_read) {
+        w->beats[w->n_reads] = read;
+        w->start[w->n_reads++] = reserve(c, w, read);
+    }
+    if (w->n_reads > 0 && (beat_goes || (takes_read && w->n_reads == 1)))
+        w->due = due_of(c, w, 0, w->beat + 1);
+    if (response_goes)
+        w->b_valid = w->has_aw = w->w_ended = false;
+    if (word_goes)
+        w->w_ended = word_ends;
+    if (takes_write) {
+        w->has_aw = true;
+        w->aw_beats = write;
+    }
+    if (w->has_aw && w->w_ended && !w->b_valid && w->b_due == 0)
+        w->b_due = cycle_of(c, reserve(c, w, w->aw_beats) + occupies(c, w->aw_beats));
+    w->now++;
+    if (w->n_reads > 0 && !w->r_valid && w->now >= w->due)
+        w->r_valid = true;
+    if (w->b_due > 0 && w->now >= w->b_due) {
+        w->b_valid = true;
+        w->b_due = 0;
+    }
+}
+
+// ---- DMA --------------------------------------------------------------------------------------------
+
+uint32_t sq_chip_room(const struct sq_chip_setup *c, uint32_t beats, uint32_t room)
+{
+    const bool is_even = room % c->max_burst == 0 && c->page % c->max_burst == 0;
+    return beats <= room || is_even ? 0 : room;
+}
+
+static uint32_t next_burst(const struct sq_chip_setup *c, struct sq_chip_transfer *t)
+{
+    uint32_t n = t->beats < c->max_burst ? t->beats : c->max_burst;
+    n = t->room == 0 || n < t->room ? n : t->room;
+    t->beats -= n;
+    if (t->room > 0)
+        t->room = sq_chip_room(c, t->beats, t->room == n ? c->page : t->room - n);
+    return n;
+}
+
+struct dma_wires {
+    bool notes, hands, gives, takes, begins, leaves, takes_word, word_goes, responds;
+};
+
+static void clock_dma(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                      const struct dma_wires *d, const struct sq_chip_transfer *offered,
+                      bool ar_ready, bool aw_ready)
+{
+    if (d->leaves) {
+        w->n_out--;
+        w->out[0] = w->out[1];
+    }
+    if (d->gives) {
+        w->out[w->n_out].kind = w->slot[0].kind;
+        w->out[w->n_out++].last = w->slot[0].is_last && w->slot[0].left == 1;
+        if (--w->slot[0].left == 0) {
+            w->n_used--;
+            memmove(w->slot, w->slot + 1, w->n_used * sizeof *w->slot);
+        }
+    }
+    if (ar_ready)
+        w->ar = 0;
+    if (d->notes) {
+        w->ar = next_burst(c, &w->next);
+        w->slot[w->n_used].left = w->ar;
+        w->slot[w->n_used].is_last = w->next.beats == 0;
+        w->slot[w->n_used++].kind = w->next.kind;
+    }
+    w->done = d->responds && w->to.beats == 0;
+    if (d->responds)
+        w->is_owed = false;
+    if (aw_ready)
+        w->aw = 0;
+    w->data_left -= d->word_goes;
+    w->n_in += (uint32_t)d->takes_word - d->word_goes;
+    if (d->begins) {
+        w->aw = w->data_left = next_burst(c, &w->to);
+        w->is_owed = true;
+    }
+    if (d->hands) {
+        w->to = w->next;
+        w->next.beats = 0;
+    }
+    if (d->takes)
+        w->next = *offered;
+}
+
+// ---- the whole --------------------------------------------------------------------------------------
+
+static bool widen_takes(const struct sq_chip_widen *w, bool out_ready)
+{
+    return !w->full || out_ready;
+}
+
+static void widen_clock(struct sq_chip_widen *w, uint32_t ratio, bool comes, bool last,
+                        bool out_ready)
+{
+    if (!widen_takes(w, out_ready))
+        return;
+    w->full = false;
+    if (!comes)
+        return;
+    w->last = last;
+    w->full = ++w->count == ratio;
+    if (w->full)
+        w->count = 0;
+}
+
+static void clock_operand(const struct sq_chip_setup *c, struct sq_chip_world *w, unsigned i,
+                          const struct sq_chip_job *job, bool comes, bool last, bool out_ready)
+{
+    struct sq_operand_buffer_sim *const b = &w->buffer[i];
+    const bool has_room = sq_operand_buffer_has_room(b);
+    sq_operand_buffer_clock(b, w->pending[i] ? job->places[i] : 0, job->keep[i],
+                            w->widen[i].full && w->widen[i].last, out_ready);
+    widen_clock(&w->widen[i], c->ratio[i], comes, last, has_room);
+}
+
+static void clock_sums(struct sq_chip_world *w, const struct sq_chip_job *job, bool keeps,
+                       bool carry_ready)
+{
+    const bool is_last = keeps && w->kept[0] == 1;
+    sq_operand_buffer_clock(&w->sums, w->pending[SQ_TOP_SUMS] ? job->places[SQ_TOP_SUMS] : 0, false,
+                            is_last, carry_ready);
+    if (!keeps)
+        return;
+    assert(w->n_kept > 0);
+    if (--w->kept[0] > 0)
+        return;
+    w->n_kept--;
+    memmove(w->kept, w->kept + 1, w->n_kept * sizeof *w->kept);
+    w->kept[w->n_kept] = 0;
+}
+
+static void clock_transfers(struct sq_chip_world *w, struct sq_chip_feed *f, bool dma_ready)
+{
+    if ((w->has_transfer && !dma_ready) || !f->load) {
+        w->has_transfer = w->has_transfer && !dma_ready;
+        return;
+    }
+    const bool is_store = w->kind == SQ_TOP_STORE;
+    w->shown = f->load->transfer[w->kind];
+    w->has_transfer = w->shown.beats > 0;
+    w->kind = is_store ? 0 : w->kind + 1;
+    if (is_store) {
+        w->owed += w->has_transfer;
+        f->loaded = true;
+    }
+}
+
+static void clock_jobs(struct sq_chip_world *w, struct sq_chip_feed *f, const bool *ready)
+{
+    bool any = false;
+    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
+        any = any || w->pending[i];
+    for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
+        w->pending[i] = any ? w->pending[i] && !ready[i] : f->ahead != NULL;
+    if (any || !f->ahead)
+        return;
+    w->pending[SQ_TOP_SUMS] = f->ahead->carries;
+    f->posted = true;
+}
+
+static void clock_sequencer(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                            struct sq_chip_feed *f, bool dma_ready, bool write_done,
+                            bool descriptor_ends, const bool *job_ready)
+{
+    switch (w->phase) {
+    case SQ_CHIP_ASK:
+        w->phase = dma_ready ? SQ_CHIP_FETCH : SQ_CHIP_ASK;
+        break;
+    case SQ_CHIP_FETCH:
+        w->phase = descriptor_ends ? SQ_CHIP_CHECK : SQ_CHIP_FETCH;
+        break;
+    case SQ_CHIP_CHECK:
+        if (++w->checked == c->checks)
+            w->phase = SQ_CHIP_RUN;
+        break;
+    default:
+        if (!f->load && w->owed == 0) {
+            w->phase = SQ_CHIP_END;
+            break;
+        }
+        w->owed -= write_done;
+        clock_transfers(w, f, dma_ready);
+        clock_jobs(w, f, job_ready);
+    }
+}
+
+static void offer_engine(const struct sq_chip_setup *c, const struct sq_chip_world *w,
+                         const struct sq_chip_job *job, struct sq_offer in[SQ_STREAMS_MAX])
+{
+    memset(in, 0, SQ_STREAMS_MAX * sizeof *in);
+    if (w->pending[SQ_TOP_ENGINE])
+        in[JOB] = (struct sq_offer){.valid = true,
+                                    .n = c->beats,
+                                    .job = {.group_banks = job->groups, .groups = job->tiles},
+                                    .carry = job->carries,
+                                    .keep = job->keeps};
+    in[PLAIN].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ACT]);
+    in[CODED].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_WEIGHT]);
+    in[SCALE].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ROW_SCALE]) &&
+                      sq_operand_buffer_offers(&w->buffer[SQ_TOP_COL_SCALE]);
+    in[SQ_ENGINE_CARRY].valid = sq_operand_buffer_offers(&w->sums);
+}
+
+static void count(struct sq_chip_stats *s, const struct sq_offer *in, const struct sq_handshake *h,
+                  bool read, bool write)
+{
+    const bool busy = in[PLAIN].valid && h->in_ready[PLAIN],
+               wait = !(in[PLAIN].valid && in[CODED].valid);
+    s->cycles++;
+    s->busy += busy;
+    s->wait += wait;
+    s->blocked += !busy && !wait;
+    s->read_beats += read;
+    s->write_beats += write;
+}
+
+void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                         struct sq_chip_feed *f)
+{
+    const struct sq_chip_job *const job = f->job;
+    const struct sq_chip_transfer fetch = {SQ_TOP_DESCRIPTOR, c->fetch, 0};
+    struct sq_offer in[SQ_STREAMS_MAX];
+    struct sq_handshake h;
+
+    // What the parts show in this cycle.
+    const bool ar_fires = w->ar > 0 && w->n_reads < SQ_AXI_READS_MAX;
+    const bool aw_fires = w->aw > 0 && !w->has_aw && !w->b_valid;
+    const bool word_fires = w->data_left > 0 && w->n_in > 0 && !w->w_ended && !w->b_valid;
+    const bool read_fires = w->r_valid && w->n_used > 0 && w->n_out < 2;
+    const bool response_fires = w->b_valid && w->is_owed && w->data_left == 0 && w->aw == 0;
+    const bool wide_ready = w->n_store < c->store_room, y_ready = widen_takes(&w->wide, wide_ready);
+    const bool has_load = w->n_out > 0, is_fetch = has_load && w->out[0].kind == SQ_TOP_DESCRIPTOR;
+    const uint32_t kind = w->out[0].kind, last = w->out[0].last;
+    const bool load_ready =
+        has_load &&
+        (is_fetch || widen_takes(&w->widen[kind], sq_operand_buffer_has_room(&w->buffer[kind])));
+    offer_engine(c, w, job, in);
+    c->engine->comb(w->engine, in, y_ready, &h);
+    const bool keeps = sq_engine_array_keeps(w->engine);
+    const bool scale_fires = in[SCALE].valid && h.in_ready[SCALE];
+    const bool ready[SQ_TOP_OPERANDS] = {h.in_ready[PLAIN], scale_fires, h.in_ready[CODED],
+                                         scale_fires};
+    const struct sq_chip_transfer *const offered = w->phase == SQ_CHIP_ASK ? &fetch : &w->shown;
+    const bool is_offered = w->phase == SQ_CHIP_ASK || w->has_transfer;
+    const bool is_write = w->next.kind == SQ_TOP_STORE && w->phase == SQ_CHIP_RUN;
+    const bool has_next = w->next.beats > 0, has_to = w->to.beats > 0;
+    const struct dma_wires d = {
+        .notes = has_next && !is_write && w->n_used < c->n_slots && (w->ar == 0 || ar_fires),
+        .hands = has_next && is_write && !has_to && !w->is_owed,
+        .gives = read_fires,
+        .takes = is_offered && !has_next,
+        .begins = has_to && !w->is_owed,
+        .leaves = load_ready,
+        .takes_word = w->n_store > 0 && w->n_in < 2,
+        .word_goes = word_fires,
+        .responds = response_fires,
+    };
+    bool job_ready[SQ_TOP_JOBS];
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        job_ready[i] = sq_operand_buffer_takes_job(&w->buffer[i]);
+    job_ready[SQ_TOP_ENGINE] = h.in_ready[JOB];
+    job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&w->sums);
+    count(&f->stats, in, &h, read_fires, word_fires);
+
+    // The edge.
+    const uint32_t read = w->ar, write = w->aw, word_ends = w->data_left == 1, done = w->done;
+    f->loaded = f->posted = false;
+    clock_sums(w, job, keeps, h.in_ready[SQ_ENGINE_CARRY]);
+    if (in[JOB].valid && h.in_ready[JOB] && job->keeps) {
+        assert(w->n_kept < SQ_LEN(w->kept));
+        w->kept[w->n_kept++] = job->tiles * c->tile_slots;
+    }
+    c->engine->clock(w->engine, in, y_ready);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        clock_operand(c, w, i, job, has_load && kind == i && !is_fetch, last, ready[i]);
+    const struct sq_chip_transfer taken = *offered;
+    clock_sequencer(c, w, f, !has_next, done, is_fetch && last, job_ready);
+    clock_dma(c, w, &d, &taken, ar_fires, aw_fires);
+    w->n_store += (uint32_t)(w->wide.full && wide_ready) - d.takes_word;
+    widen_clock(&w->wide, c->out_ratio, h.out_valid && y_ready, false, wide_ready);
+    clock_memory(c, w, ar_fires, read, aw_fires, write, read_fires, word_fires, word_ends,
+                 response_fires);
+}
+
+void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w)
+{
+    const int64_t now = w->now;
+    w->dram_free = w->dram_free > (now + 1) * c->den ? w->dram_free - now * c->den : 0;
+    if (w->b_due > 0)
+        w->b_due = w->b_due > now ? w->b_due - now : 1;
+    w->now = 0;
+    for (unsigned i = 0; i < SQ_AXI_READS_MAX; i++) {
+        const bool is_there = i < w->n_reads;
+        w->beats[i] = is_there ? w->beats[i] : 0;
+        w->start[i] = is_there ? w->start[i] - now * c->den : 0;
+        // All its beats have come: as if since now.
+        if (is_there && due_of(c, w, i, w->beats[i]) <= 1)
+            w->start[i] = -occupies(c, w->beats[i]) - c->latency * c->den;
+    }
+    w->due = w->n_reads > 0 ? due_of(c, w, 0, w->beat + 1) : 0;
+    for (unsigned i = w->n_used; i < SQ_DMA_SLOTS_MAX; i++)
+        memset(&w->slot[i], 0, sizeof w->slot[i]);
+    for (unsigned i = w->n_out; i < 2; i++)
+        memset(&w->out[i], 0, sizeof w->out[i]);
+    if (w->next.beats == 0)
+        memset(&w->next, 0, sizeof w->next);
+    if (w->to.beats == 0)
+        memset(&w->to, 0, sizeof w->to);
+    if (!w->has_transfer)
+        memset(&w->shown, 0, sizeof w->shown);
+    w->aw_beats = w->has_aw ? w->aw_beats : 0;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        w->widen[i].last = w->widen[i].full && w->widen[i].last;
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chip and its ideal memory without what no cycle depends on: values and addresses. A cycle is that of
+// sq_top_sim.h and sq_axi_memory.h, in the same order; the parts that know no values (buffers, engine) are
+// theirs. The world is small and plain, so that one state can be compared with another (sq_chip_fast.c).
+#ifndef SQ_CHIP_WORLD_H
+#define SQ_CHIP_WORLD_H
+
+#include "sim/block/sq_block.h"
+#include "sim/block/top/sq_axi_memory.h"
+#include "sim/block/top/sq_top_sim.h"
+
+// The counters of the chip, not cut at 32 bits. busy + wait + blocked = cycles.
+struct sq_chip_stats {
+    uint64_t cycles;
+    uint64_t busy;    // the engine takes a beat of both operands
+    uint64_t wait;    // there is none
+    uint64_t blocked; // the engine takes none that is there
+    uint64_t read_beats, write_beats;
+};
+
+// A transfer by what its bursts depend on.
+struct sq_chip_transfer {
+    uint32_t kind;  // enum sq_top_part
+    uint32_t beats; // of the bus; 0: there is none
+    uint32_t room;  // beats up to the end of the page, 0: it cuts no burst short
+};
+
+// What a step loads and stores (sq_sequencer_sim.h), and its job.
+struct sq_chip_load {
+    struct sq_chip_transfer transfer[SQ_TOP_OPERANDS + 1];
+};
+struct sq_chip_job {
+    uint32_t places[SQ_TOP_OPERANDS + 2],
+        keep[SQ_TOP_OPERANDS]; // [SQ_TOP_SUMS]: 0 for a first chunk
+    uint32_t tiles, groups, carries, keeps;
+};
+
+// What never changes in a run.
+struct sq_chip_setup {
+    uint32_t n_slots, max_burst, page; // of the DMA; beats of a page
+    uint32_t ratio[SQ_TOP_OPERANDS];   // beats of the bus in a beat of an operand
+    uint32_t out_ratio, store_room;    // words of outputs in a beat; beats in front of the DMA
+    uint32_t tile_slots;               // beats of sums of a tile
+    uint32_t beats;                    // of a scale group
+    uint32_t fetch, checks;            // beats of a descriptor; cycles in which it is looked at
+    uint32_t nbytes;                   // of a beat
+    int64_t latency, num, den, burst;  // of the memory (sq_axi_memory.h)
+    const struct sq_timing *engine;
+};
+// layer: sq_chip_run.h. checks is left out.
+void sq_chip_setup(const unsigned *value, const struct sq_env_choice *memory,
+                   const struct sq_top_layer *layer, struct sq_chip_setup *c);
+
+struct sq_chip_widen {
+    uint32_t count, full, last;
+};
+
+enum sq_chip_phase { SQ_CHIP_ASK, SQ_CHIP_FETCH, SQ_CHIP_CHECK, SQ_CHIP_RUN, SQ_CHIP_END };
+
+// Zeroed before sq_chip_world_init.
+struct sq_chip_world {
+    // memory
+    int64_t now, dram_free; // dram_free and start in parts of a cycle
+    int64_t start[SQ_AXI_READS_MAX], due, b_due;
+    uint32_t beats[SQ_AXI_READS_MAX], n_reads, beat;
+    uint32_t r_valid, has_aw, aw_beats, w_ended, b_valid;
+    // sequencer
+    uint32_t phase, checked, kind, has_transfer, owed, pending[SQ_TOP_JOBS];
+    struct sq_chip_transfer shown;
+    // DMA; beats of 0: there is no transfer, no address
+    struct sq_chip_transfer next, to;
+    uint32_t ar, aw;
+    struct {
+        uint32_t left, is_last, kind;
+    } slot[SQ_DMA_SLOTS_MAX];
+    uint32_t n_used;
+    struct {
+        uint32_t kind, last;
+    } out[2];
+    uint32_t n_out, data_left, is_owed, done, n_in;
+    // operands, sums, outputs
+    struct sq_chip_widen widen[SQ_TOP_OPERANDS], wide;
+    struct sq_operand_buffer_sim buffer[SQ_TOP_OPERANDS], sums;
+    uint32_t kept[8], n_kept; // beats of sums that jobs have yet to give, the oldest first
+    uint32_t n_store;
+    _Alignas(16) unsigned char engine[SQ_TOP_ENGINE_NBYTES]; // last: as long as setup.engine says
+};
+void sq_chip_world_init(const unsigned *value, struct sq_chip_world *w);
+size_t sq_chip_world_nbytes(const struct sq_chip_setup *c); // that count
+
+// What the world is given from outside, and what it says. Before the
+// first job is posted, `job` is one of zeros.
+struct sq_chip_feed {
+    const struct sq_chip_load *load;       // of the step at hand; NULL: behind the last
+    const struct sq_chip_job *job, *ahead; // that is posted; that comes next, NULL: none
+    bool loaded, posted; // in this cycle: the next `load` is due; `ahead` was posted, and is `job`
+    struct sq_chip_stats stats;
+};
+void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                         struct sq_chip_feed *f);
+
+// As of cycle 0, and times that no longer matter alike.
+void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w);
+
+// room as sq_chip_transfer has it, of a transfer that begins so many beats before the end of a page.
+uint32_t sq_chip_room(const struct sq_chip_setup *c, uint32_t beats, uint32_t room);
+
+#endif
