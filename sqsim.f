@@ -85,6 +85,8 @@ rtl/top/sq_block_walk.sv
 rtl/top/sq_top_regs.sv
 rtl/top/sq_sequencer.sv
 rtl/top/sq_top_operand.sv
+rtl/top/sq_top_array.sv
+rtl/top/sq_top_scaled.sv
 rtl/top/sq_top.sv
 rtl/sq_engine_count.sv
 rtl/sq_engine_array.sv

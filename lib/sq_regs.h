@@ -7,7 +7,7 @@
 
 // clang-format off
 #define SQ_REG_ID_VALUE 0x504f5453u
-#define SQ_REG_VERSION_VALUE 2u
+#define SQ_REG_VERSION_VALUE 3u
 #define SQ_DESC_KIND_VALUE 0x5351u
 #define SQ_DESC_NBYTES 64u
 
@@ -18,6 +18,7 @@
 #define SQ_REG_BUFFER_OFFSET 0x10u
 #define SQ_REG_BUS_OFFSET 0x14u
 #define SQ_REG_ENGINE_OFFSET 0x18u
+#define SQ_REG_SCALED_OFFSET 0x1cu
 #define SQ_REG_CONTROL_OFFSET 0x20u
 #define SQ_REG_STATUS_OFFSET 0x24u
 #define SQ_REG_IRQ_ENABLE_OFFSET 0x28u
@@ -52,11 +53,17 @@
 #define SQ_REG_ENGINE_ONE_ACC_SHIFT 5u
 #define SQ_REG_ENGINE_ONE_ACC_MASK 0x1u // one sum, else one of low and one of high codes
 #define SQ_REG_ENGINE_FORM_SHIFT 6u
-#define SQ_REG_ENGINE_FORM_MASK 0x3u // scales: 0 one, 1 two a channel, 2 two a token
+#define SQ_REG_ENGINE_FORM_MASK 0x3u // scales: 0 one, 1 two a channel, 2 two a token, 3 above blocks with their own
 #define SQ_REG_ENGINE_HIGH_W_SHIFT 8u
 #define SQ_REG_ENGINE_HIGH_W_MASK 0xffu // bits of a high code
 #define SQ_REG_ENGINE_HIGH_SHIFT 16u
 #define SQ_REG_ENGINE_HIGH_MASK 0xffffu // high codes of a bank
+#define SQ_REG_SCALED_ELEMENT_SHIFT 0u
+#define SQ_REG_SCALED_ELEMENT_MASK 0xffu // 0 INT4, 1 INT5, 2 E2M1, 3 E2M3, 4 E3M2, 5 E4M3, 6 E5M2, 8 MXINT8, 9 E2M1 with a place (MX+)
+#define SQ_REG_SCALED_SCALE_SHIFT 8u
+#define SQ_REG_SCALED_SCALE_MASK 0xffu // of a block: 1 E4M3, 2 E8M0
+#define SQ_REG_SCALED_HIGH_SHIFT 16u
+#define SQ_REG_SCALED_HIGH_MASK 0xffu // the high codes of a block, if ENGINE.HIGH is not 0: 0 upper nibbles with mask bits, 1 at a scale of the row, 2 at a second scale of the block
 #define SQ_REG_CONTROL_START_SHIFT 0u
 #define SQ_REG_CONTROL_START_MASK 0x1u // a 1 runs the layer that DESCRIPTOR points at
 #define SQ_REG_STATUS_BUSY_SHIFT 0u

@@ -84,6 +84,8 @@ top/sq_block_walk.sv
 top/sq_top_regs.sv
 top/sq_sequencer.sv
 top/sq_top_operand.sv
+top/sq_top_array.sv
+top/sq_top_scaled.sv
 top/sq_top.sv
 sq_engine_count.sv
 sq_engine_array.sv

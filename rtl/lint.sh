@@ -144,8 +144,8 @@ for e in "Element=0 Scale=0" "Element=1 Scale=3" "Element=2 Scale=2"; do lint sq
 for e in 3 4 5 6 8 9; do lint sq_block_line BankLen=32 Element=$e Scale=2; done
 for e in "AElement=0 BElement=4" "AElement=2 BElement=5" "AElement=6 BElement=6"; do lint sq_dot_element Lanes=3 $e; done
 for e in "ActScale=1 WeightScale=0" "ActScale=0 WeightScale=0" "ActScale=2 WeightScale=1"; do lint sq_scale_pair $e; done
-lint sq_scaled_ctl
-lint sq_acc_binary32
+for s in 0 1; do lint sq_scaled_ctl Sums=$s; done
+for s in 0 1; do lint sq_acc_binary32 Sums=$s; done
 lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"
 for s in 1 4; do lint sq_acc_fixed SigW=$s; done
 lint sq_pe_scaled HighLanes=2 ActElement=0
@@ -180,12 +180,17 @@ for r in 1 2 3; do lint sq_widen WordW=16 Ratio=$r; done
 lint sq_block_walk
 lint sq_top_regs
 for d in 16 64 512; do lint sq_sequencer DataW=$d; done
+lint sq_sequencer ScaleOnce=1
+lint sq_top_array
+lint sq_top_scaled
+for h in 0 1 2; do lint sq_top_scaled Rows=1 HighPerBank=2 High=$h Element=0; done
+lint sq_top_scaled Cols=1 BankLen=32 Element=9 Scale=2
 lint sq_top_operand
 lint sq_top_operand DataW=32 Width=40 Depth=3
 lint sq_sram
 lint sq_sram Width=8 Depth=3
 lint sq_engine_count
-for p in 1 4; do lint sq_engine_ctl Pairs=$p Words=3 Hold=1; done
+for p in 1 4; do lint sq_engine_ctl Pairs=$p Words=3 Hold=1 Sums=$((p % 4)); done
 for h in "High=0" "High=1" "High=2 Element=2"; do
   lint sq_parts_line HighPerBank=1 $h
   lint sq_pe_parts HighLanes=1 ${h/Element/ActElement}

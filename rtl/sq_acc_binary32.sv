@@ -4,12 +4,13 @@
 //
 // P of more than 24 bits is rounded to binary32 first, as Q.7 has it. Where P * sig has at most 24
 // bits, only its exponent can round: where IsWide says that exponents reach the ends of binary32
-// (E8M0). Datapath only, like sq_acc.
+// (E8M0). Datapath only, like sq_acc. Sums = 1: A begins with begin_i in place of 0.
 module sq_acc_binary32 #(
   parameter int unsigned SumW = 13,
   parameter int unsigned SigW = 8,
   parameter int unsigned ExpW = 7,  // signed
-  parameter bit          IsWide = 1'b0
+  parameter bit          IsWide = 1'b0,
+  parameter int unsigned Sums = 0
 ) (
   input  logic                   clk_i,
   input  logic                   en_i,     // all stages move
@@ -19,6 +20,7 @@ module sq_acc_binary32 #(
   input  logic                   acc_i,    // the scaled sum belongs to a bank
   input  logic                   first_i,  // ... the first of its group
   input  logic                   last_i,   // ... the last of its group
+  input  logic [31:0]            begin_i,  // with first_i; Sums
   output logic [31:0]            y_o       // total of the last finished group
 );
 
@@ -96,7 +98,15 @@ module sq_acc_binary32 #(
     assign scaled = top[MagW-1] ? {sum_q[SumW-1], exp, 23'({top, 24'd0} >> MagW)} : '0;
   end
 
-  sq_fp_add u_add (.a_i(first_i ? 32'd0 : acc_q), .b_i(scaled_q), .y_o(acc_d));
+  logic [31:0] start;
+  if (Sums != 0) begin : gen_sums
+    assign start = begin_i;
+  end else begin : gen_no_sums
+    logic unused_begin;
+    assign unused_begin = ^begin_i;
+    assign start = 32'd0;
+  end
+  sq_fp_add u_add (.a_i(first_i ? start : acc_q), .b_i(scaled_q), .y_o(acc_d));
 
   always_ff @(posedge clk_i) begin
     if (en_i) begin

@@ -22,6 +22,7 @@ module sq_array_parts #(
   parameter  int unsigned WeightElement = sq_pkg::ELEMENT_INT4,
   parameter  int unsigned ActScale = sq_pkg::SCALE_E4M3,
   parameter  int unsigned WeightScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned Sums = 0,  // totals may begin with those that come on carry
   localparam int unsigned ActHighElement = sq_pkg::high_element(High, ActElement),
   localparam int unsigned WeightHighElement = sq_pkg::high_element(High, WeightElement),
   localparam int unsigned ActCodeW = sq_pkg::element_code_w(ActElement),
@@ -37,6 +38,7 @@ module sq_array_parts #(
   input  logic                                        in_valid_i,
   output logic                                        in_ready_o,
   input  logic                                        in_last_i,
+  input  logic                                        in_carry_i,  // with the first beat of a tile; Sums
   input  logic [Rows*BankLen*ActCodeW-1:0]            in_act_i,
   input  logic [Rows*HighPerBank*ActHighCodeW-1:0]    in_act_high_i,
   input  logic [Rows*BankLen-1:0]                     in_act_mask_i,           // SPLIT
@@ -47,6 +49,10 @@ module sq_array_parts #(
   input  logic [Cols*BankLen-1:0]                     in_weight_mask_i,
   input  logic [Cols*8-1:0]                           in_weight_scale_i,
   input  logic [Cols*8-1:0]                           in_weight_high_scale_i,
+  // totals to begin with, as a tile; Sums
+  input  logic                                        carry_valid_i,
+  output logic                                        carry_ready_o,
+  input  logic [Pairs*Pes*32-1:0]                     carry_y_i,
   // a tile: binary32, a pair of parts after the other, each PE after PE
   output logic                                        out_valid_o,
   input  logic                                        out_ready_i,
@@ -70,7 +76,7 @@ module sq_array_parts #(
       sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, HighPerBank);
 
   // ---- control ----------------------------------------------------------------------------------
-  logic advance, acc, first, last;
+  logic advance, acc, first, carry, last;
   logic [Rows*ErrorW-1:0] row_error;
   logic [Cols*ErrorW-1:0] col_error;
   logic [ErrorW-1:0] error;
@@ -80,12 +86,15 @@ module sq_array_parts #(
     for (int unsigned c = 0; c < Cols; c++) error = error | col_error[c*ErrorW +: ErrorW];
   end
   sq_scaled_ctl #(
-    .Stages(sq_pkg::scaled_stages(sq_pkg::ACC_BINARY32, HighPerBank))
+    .Stages(sq_pkg::scaled_stages(sq_pkg::ACC_BINARY32, HighPerBank)), .Sums(Sums)
   ) u_ctl (
-    .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_error_i(error),
-    .acc_o(acc), .first_o(first), .last_o(last), .out_valid_o, .out_ready_i, .out_error_o
+    .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_carry_i,
+    .in_error_i(error), .carry_valid_i, .carry_ready_o, .acc_o(acc), .first_o(first), .carry_o(carry),
+    .last_o(last), .out_valid_o, .out_ready_i, .out_error_o
   );
   assign in_ready_o = advance;
+  logic [Pairs*Pes*32-1:0] start;
+  assign start = carry_y_i & {(Pairs * Pes * 32){carry}};
 
   // ---- rows -------------------------------------------------------------------------------------
   logic [Rows*ActLineW-1:0] act;
@@ -180,11 +189,11 @@ module sq_array_parts #(
   for (genvar p = 0; p < Pes; p++) begin : gen_pe
     localparam int unsigned Row = p / Cols;
     localparam int unsigned Col = p % Cols;
-    logic [Pairs*32-1:0] y;
+    logic [Pairs*32-1:0] begin_y, y;
     sq_pe_parts #(
       .BankLen(BankLen), .HighLanes(HighPerBank), .High(High), .WeightHigh(WeightHigh),
       .ActElement(ActElement), .WeightElement(WeightElement), .ActScale(ActScale),
-      .WeightScale(WeightScale)
+      .WeightScale(WeightScale), .Sums(Sums)
     ) u_pe (
       .clk_i, .en_i(advance),
       .act_i(act[Row*ActLineW +: ActLineW]),
@@ -200,9 +209,10 @@ module sq_array_parts #(
       .weight_exp_i(weight_exp[Col*8 +: 8]),
       .weight_high_sig_i(weight_high_sig[Col*WeightHighSigW +: WeightHighSigW]),
       .weight_high_exp_i(weight_high_exp[Col*8 +: 8]),
-      .acc_i(acc), .first_i(first), .last_i(last), .y_o(y)
+      .acc_i(acc), .first_i(first), .last_i(last), .begin_i(begin_y), .y_o(y)
     );
     for (genvar k = 0; k < Pairs; k++) begin : gen_pair
+      assign begin_y[k*32 +: 32] = start[(k*Pes+p)*32 +: 32];
       assign out_y_o[(k*Pes+p)*32 +: 32] = y[k*32 +: 32];
     end
   end

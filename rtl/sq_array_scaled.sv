@@ -27,6 +27,7 @@ module sq_array_scaled #(
   parameter  int unsigned AccW = 32,
   parameter  int unsigned OwnHigh = 0,  // 1: high codes INT8 at the row's own scale, sentinel codes
   parameter  int unsigned HighAccW = 32,
+  parameter  int unsigned Sums = 0,  // totals may begin with those that come on carry; BINARY32
   localparam int unsigned ActCodeW = sq_pkg::element_code_w(ActElement),
   localparam int unsigned WeightCodeW = sq_pkg::element_code_w(WeightElement),
   localparam int unsigned HighW = (OwnHigh != 0) ? 8 : 4,
@@ -41,6 +42,7 @@ module sq_array_scaled #(
   input  logic                                in_valid_i,
   output logic                                in_ready_o,
   input  logic                                in_last_i,
+  input  logic                                in_carry_i,  // with the first beat of a tile; Sums
   input  logic [Rows*BankLen*ActCodeW-1:0]    in_act_i,
   input  logic [Rows*Lanes*HighW-1:0]         in_high_i,  // upper nibbles or INT8, compact
   input  logic [Rows*MaskW-1:0]               in_mask_i,
@@ -49,6 +51,10 @@ module sq_array_scaled #(
   input  logic [Cols*BankLen*WeightCodeW-1:0] in_weight_i,
   input  logic [Cols*8-1:0]                   in_weight_scale_i,
   input  logic [Cols*PlaceW-1:0]              in_weight_place_i,
+  // totals to begin with, as a tile; Sums
+  input  logic                                carry_valid_i,
+  output logic                                carry_ready_o,
+  input  logic [Pes*32-1:0]                   carry_y_i,
   // a tile, PE after PE: binary32, or AccW bits as two words
   output logic                                out_valid_o,
   input  logic                                out_ready_i,
@@ -80,7 +86,7 @@ module sq_array_scaled #(
 
   // ---- control ----------------------------------------------------------------------------------
   localparam int unsigned ErrorW = sq_pkg::N_ERRORS;
-  logic advance, acc, first, last;
+  logic advance, acc, first, carry, last;
   logic [Rows-1:0] act_error, act_code_error, act_place_error, mask_error;
   logic [Cols-1:0] weight_error, weight_code_error, weight_place_error;
   logic [ErrorW-1:0] error;
@@ -90,11 +96,14 @@ module sq_array_scaled #(
     error[sq_pkg::ERROR_SCALE] = |{act_error, weight_error};
     error[sq_pkg::ERROR_MASK] = |{act_place_error, mask_error, weight_place_error};
   end
-  sq_scaled_ctl #(.Stages(Stages)) u_ctl (
-    .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_error_i(error),
-    .acc_o(acc), .first_o(first), .last_o(last), .out_valid_o, .out_ready_i, .out_error_o
+  sq_scaled_ctl #(.Stages(Stages), .Sums(Sums)) u_ctl (
+    .clk_i, .rst_ni, .in_valid_i, .in_ready_o(advance), .in_last_i, .in_carry_i,
+    .in_error_i(error), .carry_valid_i, .carry_ready_o, .acc_o(acc), .first_o(first), .carry_o(carry),
+    .last_o(last), .out_valid_o, .out_ready_i, .out_error_o
   );
   assign in_ready_o = advance;
+  logic [Pes*32-1:0] start;
+  assign start = carry_y_i & {(Pes * 32){carry}};
 
   // ---- rows -------------------------------------------------------------------------------------
   logic [Rows*ActLineW-1:0] act;
@@ -219,7 +228,7 @@ module sq_array_scaled #(
     sq_pe_scaled #(
       .BankLen(BankLen), .HighLanes(HighPerBank), .ActElement(ActElement),
       .WeightElement(WeightElement), .ActScale(ActScale), .WeightScale(WeightScale), .Acc(Acc),
-      .AccW(AccW), .OwnHigh(OwnHigh), .HighAccW(OwnHigh != 0 ? HighAccW : 32)
+      .AccW(AccW), .OwnHigh(OwnHigh), .HighAccW(OwnHigh != 0 ? HighAccW : 32), .Sums(Sums)
     ) u_pe (
       .clk_i, .en_i(advance),
       .act_i(act[Row*ActLineW +: ActLineW]), .high_i(high[Row*HighLineW +: HighLineW]),
@@ -228,7 +237,7 @@ module sq_array_scaled #(
       .weight_i(weight[Col*WeightLineW +: WeightLineW]),
       .weight_sig_i(weight_sig[Col*WeightSigW +: WeightSigW]),
       .weight_exp_i(weight_exp[Col*8 +: 8]),
-      .acc_i(acc), .first_i(first), .last_i(last), .y_o(y),
+      .acc_i(acc), .first_i(first), .last_i(last), .begin_i(start[p*32 +: 32]), .y_o(y),
       .y_high_o(out_y_high_o[p*32 +: 32])
     );
     assign word = Acc == sq_pkg::ACC_FIXED ? 64'($signed(y)) : 64'(y);

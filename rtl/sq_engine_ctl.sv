@@ -3,12 +3,16 @@
 // tiles of sq_output (a total of each pair of parts): which beat ends a tile and a job, which
 // word is the last, and what was wrong in the job up to it. A job is `tiles` tiles of `blocks` beats
 // of both operands and one beat of scales.
+// Sums = 1: the totals of a job with job_carry_i begin with those of before (array_carry_o stands with
+// the first beat of each tile); those of one with job_keep_i leave as they are, a pair at a time, each
+// pair like a tile of its own, and no words of them come.
 `include "sq_assert.svh"
 
 module sq_engine_ctl #(
   parameter  int unsigned Pairs = 1,
   parameter  int unsigned Words = 1,  // of a tile of outputs
   parameter  int unsigned Hold = 0,   // of sq_output
+  parameter  int unsigned Sums = 0,
   localparam int unsigned PairW = sq_pkg::index_w(Pairs)
 ) (
   input  logic                        clk_i,
@@ -18,6 +22,8 @@ module sq_engine_ctl #(
   output logic                        job_ready_o,
   input  logic [15:0]                 job_blocks_i,
   input  logic [15:0]                 job_tiles_i,
+  input  logic                        job_carry_i,  // Sums, also the next one
+  input  logic                        job_keep_i,
   // operands, together to the array
   input  logic                        act_valid_i,
   output logic                        act_ready_o,
@@ -26,6 +32,7 @@ module sq_engine_ctl #(
   output logic                        array_valid_o,
   input  logic                        array_ready_i,
   output logic                        array_last_o,
+  output logic                        array_carry_o,
   // a tile of a pair, as sq_output takes it
   input  logic                        tile_fire_i,
   input  logic [sq_pkg::N_ERRORS-1:0] tile_error_i,
@@ -36,6 +43,7 @@ module sq_engine_ctl #(
   output logic                        stage_valid_o,
   input  logic                        stage_ready_i,
   output logic                        stage_last_o,
+  output logic                        stage_keep_o,
   output logic [PairW-1:0]            stage_pair_o,
   output logic [sq_pkg::N_ERRORS:0]   stage_tag_o,   // the tile ends its job; errors
   // words
@@ -49,7 +57,7 @@ module sq_engine_ctl #(
   logic in_job_ready, scale_job_ready, next_valid, next_ready;
   logic in_busy, in_fire, scale_busy, scale_fire, scale_job_last;
   logic unused_in_tiles, unused_in_job, unused_scale_middle, unused_scale_job;
-  logic [15:0] next;
+  logic [16:0] next;
   assign job_ready_o = in_job_ready && scale_job_ready;
 
   sq_engine_count u_in_count (
@@ -59,16 +67,16 @@ module sq_engine_ctl #(
     .busy_o(in_busy), .step_i(in_fire),
     .inner_last_o(array_last_o), .middle_last_o(unused_in_tiles), .last_o(unused_in_job)
   );
-  sq_fifo #(.Width(16), .Depth(2)) u_next (
+  sq_fifo #(.Width(17), .Depth(2)) u_next (
     .clk_i, .rst_ni,
     .in_valid_i(job_valid_i && in_job_ready), .in_ready_o(scale_job_ready),
-    .in_data_i(job_tiles_i),
+    .in_data_i({Sums != 0 && job_keep_i, job_tiles_i}),
     .out_valid_o(next_valid), .out_ready_i(next_ready), .out_data_o(next)
   );
   sq_engine_count u_scale_count (
     .clk_i, .rst_ni,
     .job_valid_i(next_valid), .job_ready_o(next_ready),
-    .job_inner_i(next), .job_middle_i(16'd1), .job_outer_i(16'd1),
+    .job_inner_i(next[15:0]), .job_middle_i(16'd1), .job_outer_i(16'd1),
     .busy_o(scale_busy), .step_i(scale_fire),
     .inner_last_o(scale_job_last), .middle_last_o(unused_scale_middle), .last_o(unused_scale_job)
   );
@@ -79,16 +87,34 @@ module sq_engine_ctl #(
   assign weight_ready_o = array_ready_i && in_busy && act_valid_i;
   assign in_fire = array_valid_o && array_ready_i;
 
+  if (Sums != 0) begin : gen_carry
+    logic carry_q, first_q;  // of the job; the next beat is the first of a tile
+    assign array_carry_o = carry_q && first_q;
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) first_q <= 1'b1;
+      else if (in_fire) first_q <= array_last_o;
+    end
+    always_ff @(posedge clk_i) if (in_job_ready) carry_q <= job_carry_i;
+  end else begin : gen_no_carry
+    logic unused_carry;
+    assign unused_carry = job_carry_i;
+    assign array_carry_o = 1'b0;
+  end
+
   // ---- scales -----------------------------------------------------------------------------------
   logic [PairW-1:0] pair_q;
+  logic keep_q, is_end;  // of the job; the pair is the last of its tile
+  always_ff @(posedge clk_i) if (next_ready) keep_q <= next[16];
+  assign is_end = pair_q == PairW'(Pairs - 1);
   assign stage_valid_o = scale_valid_i && scale_busy;
-  assign stage_last_o = pair_q == PairW'(Pairs - 1);
+  assign stage_last_o = is_end || keep_q;
+  assign stage_keep_o = keep_q;
   assign stage_pair_o = pair_q;
-  assign scale_ready_o = scale_busy && stage_ready_i && stage_last_o;
+  assign scale_ready_o = scale_busy && stage_ready_i && is_end;
   assign scale_fire = scale_valid_i && scale_ready_o;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) pair_q <= '0;
-    else if (stage_valid_o && stage_ready_i) pair_q <= stage_last_o ? '0 : pair_q + 1'b1;
+    else if (stage_valid_o && stage_ready_i) pair_q <= is_end ? '0 : pair_q + 1'b1;
   end
 
   // ---- errors -----------------------------------------------------------------------------------

@@ -14,6 +14,10 @@
 // of the activations have codes of their own; this one gives a total for each pair of parts, which go
 // through the output stage one after the other: the scales are those of their parts.
 //
+// Sums = 1: outputs may come of several jobs along K. A tile of a job with job_carry_i begins with the
+// totals that come on `carry`, a tile a beat; those of a job with job_keep_i leave on `keep`, Lanes a
+// beat in the same order (pairs of parts, PEs), and take no word of outputs. Whoever listens has room.
+//
 // A beat that is malformed counts as the array says; its kind comes out with the outputs of its
 // tile and all later ones of the job, complete with the last word: CODE (no value), SCALE (no
 // number; an activation that is not finite), MASK (other than HighPerBank high elements, a place in a
@@ -39,6 +43,7 @@ module sq_engine_scaled #(
   parameter  int unsigned PortLen = 1,
   parameter  int unsigned Depth = 2,
   parameter  int unsigned Hold = 0,
+  parameter  int unsigned Sums = 0,
   localparam bit          HasHigh = HighPerBank > 0,
   localparam bit          IsSplit = High == sq_pkg::HIGH_SPLIT,
   localparam int unsigned HighLanes = HasHigh ? HighPerBank : 1,
@@ -51,6 +56,9 @@ module sq_engine_scaled #(
       HighLanes * sq_pkg::element_code_w(sq_pkg::high_element(High, ActElement)),
   localparam int unsigned WeightHighW =
       HighLanes * sq_pkg::element_code_w(sq_pkg::high_element(High, WeightElement)),
+  localparam int unsigned Pes = Rows * Cols,
+  localparam bit          HasParts = HasHigh && (WeightHigh != 0 || !IsSplit),
+  localparam int unsigned Pairs = HasParts ? sq_pkg::parts_pairs(High, WeightHigh) : 1,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
   input  logic                        clk_i,
@@ -60,6 +68,8 @@ module sq_engine_scaled #(
   output logic                        job_ready_o,
   input  logic [15:0]                 job_blocks_i,
   input  logic [15:0]                 job_tiles_i,
+  input  logic                        job_carry_i,  // Sums, also the next one
+  input  logic                        job_keep_i,
   // a block of every row: bfloat16, or as it is stored
   input  logic                        act_valid_i,
   output logic                        act_ready_o,
@@ -91,12 +101,17 @@ module sq_engine_scaled #(
   input  logic                        out_ready_i,
   output logic [PortLen*OutW-1:0]     out_y_o,
   output logic                        out_last_o,        // of the job
-  output logic [sq_pkg::N_ERRORS-1:0] out_error_o
+  output logic [sq_pkg::N_ERRORS-1:0] out_error_o,
+  // totals, binary32: of jobs before, for later ones; Sums
+  input  logic                        carry_valid_i,
+  output logic                        carry_ready_o,
+  input  logic [Pairs*Pes*32-1:0]     carry_y_i,
+  output logic                        keep_valid_o,
+  output logic [Lanes*32-1:0]         keep_sum_o,
+  output logic                        keep_last_o,       // of the job
+  output logic [sq_pkg::N_ERRORS-1:0] keep_error_o
 );
 
-  localparam int unsigned Pes = Rows * Cols;
-  localparam bit HasParts = HasHigh && (WeightHigh != 0 || !IsSplit);
-  localparam int unsigned Pairs = HasParts ? sq_pkg::parts_pairs(High, WeightHigh) : 1;
   localparam int unsigned PairW = sq_pkg::index_w(Pairs);
   localparam int unsigned ErrorW = sq_pkg::N_ERRORS;
 
@@ -138,19 +153,20 @@ module sq_engine_scaled #(
   end
 
   // ---- control ----------------------------------------------------------------------------------
-  logic array_valid, array_ready, array_last, tile_valid, tile_ready;
-  logic pair_valid, pair_ready, stage_valid, stage_ready, stage_last, scale_error;
+  logic array_valid, array_ready, array_last, array_carry, tile_valid, tile_ready;
+  logic pair_valid, pair_ready, stage_valid, stage_ready, stage_last, stage_keep, scale_error;
   logic [PairW-1:0] pair;
   logic [ErrorW:0] stage_tag, word_tag;
   logic [ErrorW-1:0] tile_error;
-  sq_engine_ctl #(.Pairs(Pairs), .Words(Pes / PortLen), .Hold(Hold)) u_ctl (
-    .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i,
+  sq_engine_ctl #(.Pairs(Pairs), .Words(Pes / PortLen), .Hold(Hold), .Sums(Sums)) u_ctl (
+    .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_blocks_i, .job_tiles_i, .job_carry_i, .job_keep_i,
     .act_valid_i(blocks_valid), .act_ready_o(blocks_ready), .weight_valid_i, .weight_ready_o,
     .array_valid_o(array_valid), .array_ready_i(array_ready), .array_last_o(array_last),
+    .array_carry_o(array_carry),
     .tile_fire_i(pair_valid && pair_ready), .tile_error_i(tile_error),
     .scale_valid_i, .scale_ready_o, .scale_error_i(scale_error),
     .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .stage_last_o(stage_last),
-    .stage_pair_o(pair), .stage_tag_o(stage_tag),
+    .stage_keep_o(stage_keep), .stage_pair_o(pair), .stage_tag_o(stage_tag),
     .word_fire_i(out_valid_o && out_ready_i), .word_tag_i(word_tag), .word_last_o(out_last_o),
     .word_error_o(out_error_o)
   );
@@ -175,9 +191,10 @@ module sq_engine_scaled #(
     sq_array_parts #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High),
       .WeightHigh(WeightHigh), .ActElement(ActElement), .WeightElement(WeightElement),
-      .ActScale(ActScale), .WeightScale(WeightScale)
+      .ActScale(ActScale), .WeightScale(WeightScale), .Sums(Sums)
     ) u_array (
       .clk_i, .rst_ni, .in_valid_i(array_valid), .in_ready_o(array_ready), .in_last_i(array_last),
+      .in_carry_i(array_carry), .carry_valid_i, .carry_ready_o, .carry_y_i,
       .in_act_i(act_code), .in_act_high_i(act_high), .in_act_mask_i(row_mask),
       .in_act_scale_i(act_scale), .in_act_high_scale_i(act_high_scale_i),
       .in_weight_i(weight_code_i), .in_weight_high_i(weight_high_i), .in_weight_mask_i(col_mask),
@@ -192,9 +209,10 @@ module sq_engine_scaled #(
     sq_array_scaled #(
       .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank),
       .ActElement(ActElement), .WeightElement(WeightElement), .ActScale(ActScale),
-      .WeightScale(WeightScale)
+      .WeightScale(WeightScale), .Sums(Sums)
     ) u_array (
       .clk_i, .rst_ni, .in_valid_i(array_valid), .in_ready_o(array_ready), .in_last_i(array_last),
+      .in_carry_i(array_carry), .carry_valid_i, .carry_ready_o, .carry_y_i,
       .in_act_i(act_code), .in_high_i(act_high), .in_mask_i(act_mask), .in_act_scale_i(act_scale),
       .in_act_place_i(act_place_i), .in_weight_i(weight_code_i),
       .in_weight_scale_i(weight_scale_i), .in_weight_place_i(weight_place_i),
@@ -243,21 +261,37 @@ module sq_engine_scaled #(
   assign scale_error = |{bad_col, bad_row};
 
   // ---- outputs ----------------------------------------------------------------------------------
+  // Totals that are kept go through the stage with scales of 1, which change no bit of them.
+  logic keep_ends_job, keep_ends;
+  localparam logic [31:0] One = 32'h3f800000;
   sq_output #(
     .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(sq_pkg::COMBINE_FLOAT), .OutKind(OutKind),
-    .PortLen(PortLen), .Depth(Depth), .Hold(Hold), .TagW(ErrorW + 1)
+    .PortLen(PortLen), .Depth(Depth), .Hold(Hold), .Sums(Sums), .TagW(ErrorW + 1)
   ) u_output (
     .clk_i, .rst_ni,
     .in_valid_i(pair_valid), .in_ready_o(pair_ready), .in_p_lo_i(p), .in_p_hi_i({(Pes * 32){1'b0}}),
     .in_tag_i({(ErrorW + 1){1'b0}}),
     .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i(stage_last),
-    .scale_col_lo_i(scale_col), .scale_col_hi_i({(Cols * 32){1'b0}}),
-    .scale_row_lo_i(scale_row), .scale_row_hi_i({(Rows * 32){1'b0}}), .scale_tag_i(stage_tag),
-    .scale_carry_i(1'b0), .scale_keep_i(1'b0),
+    .scale_col_lo_i(stage_keep ? {Cols{One}} : scale_col), .scale_col_hi_i({(Cols * 32){1'b0}}),
+    .scale_row_lo_i(stage_keep ? {Rows{One}} : scale_row), .scale_row_hi_i({(Rows * 32){1'b0}}), .scale_tag_i(stage_tag),
+    .scale_carry_i(1'b0), .scale_keep_i(stage_keep),
     .carry_valid_i(1'b0), .carry_ready_o(), .carry_sum_i({(Lanes * 32){1'b0}}),
-    .keep_valid_o(), .keep_sum_o(), .keep_tag_o(),
+    .keep_valid_o, .keep_sum_o, .keep_tag_o({keep_ends_job, keep_error_o}),
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)
   );
+  if (Sums != 0) begin : gen_keep  // the beat that is shown is the last of its tile
+    localparam int unsigned Slots = Pairs * Pes / Lanes;
+    localparam int unsigned SlotW = sq_pkg::index_w(Slots);
+    logic [SlotW-1:0] slot_q;
+    assign keep_ends = slot_q == SlotW'(Slots - 1);
+    always_ff @(posedge clk_i or negedge rst_ni) begin
+      if (!rst_ni) slot_q <= '0;
+      else if (keep_valid_o) slot_q <= keep_ends ? '0 : slot_q + 1'b1;
+    end
+  end else begin : gen_no_keep
+    assign keep_ends = 1'b0;
+  end
+  assign keep_last_o = keep_ends_job && keep_ends;
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_last_o, out_error_o})

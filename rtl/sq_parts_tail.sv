@@ -6,6 +6,7 @@ module sq_parts_tail #(
   parameter  int unsigned ActScale = sq_pkg::SCALE_E4M3,
   parameter  int unsigned WeightScale = sq_pkg::SCALE_E4M3,
   parameter  int unsigned Fraction = 0,  // fraction bits of the products
+  parameter  int unsigned Sums = 0,
   localparam int unsigned ActSigW = sq_pkg::scale_sig_w(ActScale),
   localparam int unsigned WeightSigW = sq_pkg::scale_sig_w(WeightScale)
 ) (
@@ -20,6 +21,7 @@ module sq_parts_tail #(
   input  logic                   acc_i,
   input  logic                   first_i,
   input  logic                   last_i,
+  input  logic [31:0]            begin_i,
   output logic [31:0]            y_o
 );
 
@@ -33,8 +35,9 @@ module sq_parts_tail #(
   ) u_pair (
     .act_sig_i, .act_exp_i, .weight_sig_i, .weight_exp_i, .sig_o(sig), .exp_o(exp)
   );
-  sq_acc_binary32 #(.SumW(SumW), .SigW(SigW), .ExpW(ExpW), .IsWide(IsWide)) u_acc (
-    .clk_i, .en_i, .sum_i, .sig_i(sig), .exp_i(exp), .acc_i, .first_i, .last_i, .y_o
+  sq_acc_binary32 #(.SumW(SumW), .SigW(SigW), .ExpW(ExpW), .IsWide(IsWide), .Sums(Sums)) u_acc (
+    .clk_i, .en_i, .sum_i, .sig_i(sig), .exp_i(exp), .acc_i, .first_i, .last_i, .begin_i,
+    .y_o
   );
 
 endmodule

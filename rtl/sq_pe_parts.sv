@@ -19,6 +19,7 @@ module sq_pe_parts #(
   parameter  int unsigned WeightElement = sq_pkg::ELEMENT_INT4,
   parameter  int unsigned ActScale = sq_pkg::SCALE_E4M3,
   parameter  int unsigned WeightScale = sq_pkg::SCALE_E4M3,
+  parameter  int unsigned Sums = 0,  // totals begin with begin_i in place of 0
   localparam int unsigned ActHighElement = sq_pkg::high_element(High, ActElement),
   localparam int unsigned WeightHighElement = sq_pkg::high_element(High, WeightElement),
   localparam int unsigned ActHighScale = sq_pkg::high_scale(High, ActScale),
@@ -56,6 +57,7 @@ module sq_pe_parts #(
   input  logic                             acc_i,
   input  logic                             first_i,
   input  logic                             last_i,
+  input  logic [Pairs*32-1:0]              begin_i,
   output logic [Pairs*32-1:0]              y_o
 );
 
@@ -123,10 +125,10 @@ module sq_pe_parts #(
     assign sum = SumW'(low_sum) + ((SumW'(row_sum) + SumW'(col_sum)) <<< 4) +
                  (SumW'(both_sum) <<< 8);
     sq_parts_tail #(
-      .SumW(SumW), .ActScale(ActScale), .WeightScale(WeightScale), .Fraction(0)
+      .SumW(SumW), .ActScale(ActScale), .WeightScale(WeightScale), .Fraction(0), .Sums(Sums)
     ) u_tail (
       .clk_i, .en_i, .sum_i(sum), .act_sig_i, .act_exp_i, .weight_sig_i, .weight_exp_i,
-      .acc_i, .first_i, .last_i, .y_o
+      .acc_i, .first_i, .last_i, .begin_i, .y_o
     );
   end else begin : gen_parts
     localparam int unsigned Row = (WeightHigh != 0) ? 2 : 1;
@@ -136,34 +138,38 @@ module sq_pe_parts #(
     localparam int unsigned WeightHighFraction = sq_pkg::element_fraction(WeightHighElement);
     sq_parts_tail #(
       .SumW(LowSumW), .ActScale(ActScale), .WeightScale(WeightScale),
-      .Fraction(ActFraction + WeightFraction)
+      .Fraction(ActFraction + WeightFraction), .Sums(Sums)
     ) u_low_tail (
       .clk_i, .en_i, .sum_i(low_sum), .act_sig_i, .act_exp_i, .weight_sig_i, .weight_exp_i,
-      .acc_i, .first_i, .last_i, .y_o(y_o[31:0])
+      .acc_i, .first_i, .last_i,
+      .begin_i(begin_i[31:0]), .y_o(y_o[31:0])
     );
     sq_parts_tail #(
       .SumW(RowSumW), .ActScale(ActHighScale), .WeightScale(WeightScale),
-      .Fraction(ActHighFraction + WeightFraction)
+      .Fraction(ActHighFraction + WeightFraction), .Sums(Sums)
     ) u_row_tail (
       .clk_i, .en_i, .sum_i(row_sum), .act_sig_i(act_high_sig_i), .act_exp_i(act_high_exp_i),
-      .weight_sig_i, .weight_exp_i, .acc_i, .first_i, .last_i, .y_o(y_o[Row*32 +: 32])
+      .weight_sig_i, .weight_exp_i, .acc_i, .first_i, .last_i,
+      .begin_i(begin_i[Row*32 +: 32]), .y_o(y_o[Row*32 +: 32])
     );
     if (WeightHigh != 0) begin : gen_column_tails
       sq_parts_tail #(
         .SumW(ColSumW), .ActScale(ActScale), .WeightScale(WeightHighScale),
-        .Fraction(ActFraction + WeightHighFraction)
+        .Fraction(ActFraction + WeightHighFraction), .Sums(Sums)
       ) u_col_tail (
         .clk_i, .en_i, .sum_i(col_sum), .act_sig_i, .act_exp_i,
         .weight_sig_i(weight_high_sig_i), .weight_exp_i(weight_high_exp_i),
-        .acc_i, .first_i, .last_i, .y_o(y_o[32 +: 32])
+        .acc_i, .first_i, .last_i,
+        .begin_i(begin_i[32 +: 32]), .y_o(y_o[32 +: 32])
       );
       sq_parts_tail #(
         .SumW(BothSumW), .ActScale(ActHighScale), .WeightScale(WeightHighScale),
-        .Fraction(ActHighFraction + WeightHighFraction)
+        .Fraction(ActHighFraction + WeightHighFraction), .Sums(Sums)
       ) u_both_tail (
         .clk_i, .en_i, .sum_i(both_sum), .act_sig_i(act_high_sig_i),
         .act_exp_i(act_high_exp_i), .weight_sig_i(weight_high_sig_i),
-        .weight_exp_i(weight_high_exp_i), .acc_i, .first_i, .last_i, .y_o(y_o[96 +: 32])
+        .weight_exp_i(weight_high_exp_i), .acc_i, .first_i, .last_i,
+        .begin_i(begin_i[96 +: 32]), .y_o(y_o[96 +: 32])
       );
     end else begin : gen_no_tails
       logic unused_sums;

@@ -6,6 +6,7 @@
 // HighLanes > 0, split codes: upper nibbles of the activations meet the weights that the select
 // controls pick, P = sum of low products + 16 * sum of high ones. OwnHigh: high codes are INT8 at one
 // scale of the row, and their products have an accumulator of their own (Acc = FIXED).
+// Sums (Acc = BINARY32): totals begin with begin_i in place of 0.
 module sq_pe_scaled #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned HighLanes = 0,
@@ -17,6 +18,7 @@ module sq_pe_scaled #(
   parameter  int unsigned AccW = 32,
   parameter  int unsigned OwnHigh = 0,
   parameter  int unsigned HighAccW = 32,
+  parameter  int unsigned Sums = 0,
   localparam int unsigned ActW = sq_pkg::element_w(ActElement),
   localparam int unsigned WeightW = sq_pkg::element_w(WeightElement),
   localparam int unsigned ActSigW = sq_pkg::scale_sig_w(ActScale),
@@ -40,6 +42,7 @@ module sq_pe_scaled #(
   input  logic                       acc_i,
   input  logic                       first_i,
   input  logic                       last_i,
+  input  logic [31:0]                begin_i,
   output logic [AccW-1:0]            y_o,
   output logic [31:0]                y_high_o  // OwnHigh
 );
@@ -116,7 +119,7 @@ module sq_pe_scaled #(
     localparam int unsigned ShiftW =
         ((ActScale == sq_pkg::SCALE_NONE || WeightScale == sq_pkg::SCALE_NONE) ? 4 : 5);
     logic unused_exp;
-    assign unused_exp = ^exp;
+    assign unused_exp = ^{exp, begin_i};
     sq_acc_fixed #(.SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .AccW(AccW)) u_acc (
       .clk_i, .en_i, .sum_i(sum), .sig_i(sig),
       .shift_i(ShiftW'(act_exp_i[3:0]) + ShiftW'(weight_exp_i[3:0])),
@@ -124,8 +127,10 @@ module sq_pe_scaled #(
     );
   end else begin : gen_binary32
     localparam bit IsWide = ActScale == sq_pkg::SCALE_E8M0 || WeightScale == sq_pkg::SCALE_E8M0;
-    sq_acc_binary32 #(.SumW(SumW), .SigW(SigW), .ExpW(ExpW), .IsWide(IsWide)) u_acc (
-      .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .exp_i(exp), .acc_i, .first_i, .last_i, .y_o
+    sq_acc_binary32 #(
+      .SumW(SumW), .SigW(SigW), .ExpW(ExpW), .IsWide(IsWide), .Sums(Sums)
+    ) u_acc (
+      .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .exp_i(exp), .acc_i, .first_i, .last_i, .begin_i, .y_o
     );
   end
 

@@ -238,6 +238,16 @@ package sq_pkg;
     parts_pairs = (high == sq_pkg::HIGH_SPLIT) ? 1 : (weight_high != 0) ? 4 : 2;
   endfunction
 
+  // Bits of a block of a line as it is stored: codes, high codes, mask, scales, place.
+  function automatic int unsigned scaled_line_w(int unsigned b, int unsigned k, int unsigned high,
+                                                int unsigned element);
+    scaled_line_w = b * element_code_w(element) + 8;
+    if (k > 0) scaled_line_w = scaled_line_w + k * element_code_w(high_element(high, element));
+    if (k > 0 && high == sq_pkg::HIGH_SPLIT) scaled_line_w = scaled_line_w + b;
+    if (k > 0 && high == sq_pkg::HIGH_BLOCK) scaled_line_w = scaled_line_w + 8;
+    if (element == sq_pkg::ELEMENT_PLUS) scaled_line_w = scaled_line_w + index_w(b);
+  endfunction
+
   // Controls of sq_gather_mux.
   function automatic int unsigned gather_ctl_w(int unsigned arch, int unsigned b, int unsigned lanes);
     gather_ctl_w = (arch == sq_pkg::GATHER_LOG) ? $clog2(b) * b + lanes : lanes * b;

@@ -2,8 +2,11 @@
 // Control of sq_array_scaled and sq_array_parts: flags of the beat in each stage and, last, of what
 // is accumulated. All stages move together; they stop while a finished tile finds the one before
 // not taken. An error is one of the group.
+// Sums = 1: a tile whose first beat comes with in_carry_i begins with totals of before (carry), and
+// all stages wait for them when this beat is the next to be accumulated.
 module sq_scaled_ctl #(
-  parameter int unsigned Stages = 2  // between the operands and the accumulator
+  parameter int unsigned Stages = 2,  // between the operands and the accumulator
+  parameter int unsigned Sums = 0
 ) (
   input  logic                        clk_i,
   input  logic                        rst_ni,
@@ -11,10 +14,15 @@ module sq_scaled_ctl #(
   input  logic                        in_valid_i,
   output logic                        in_ready_o,
   input  logic                        in_last_i,
+  input  logic                        in_carry_i,  // Sums, as the two below
   input  logic [sq_pkg::N_ERRORS-1:0] in_error_i,
+  // totals to begin with, of a whole tile
+  input  logic                        carry_valid_i,
+  output logic                        carry_ready_o,
   // to the PEs; in_ready_o: all stages move
   output logic                        acc_o,
   output logic                        first_o,
+  output logic                        carry_o,  // with first_o: the tile begins with them
   output logic                        last_o,
   // a tile
   output logic                        out_valid_o,
@@ -32,7 +40,19 @@ module sq_scaled_ctl #(
   assign acc_o = valid_q[Stages];
   assign first_o = first_q;
   assign last_o = last_q[Stages];
-  assign in_ready_o = !(acc_o && last_o && result_valid_q && !out_ready_i);
+  if (Sums != 0) begin : gen_carry
+    logic [Stages:0] carry_q;
+    assign carry_o = carry_q[Stages];
+    assign carry_ready_o = in_ready_o && acc_o && carry_o;
+    always_ff @(posedge clk_i) if (in_ready_o) carry_q <= {carry_q[Stages-1:0], in_carry_i};
+  end else begin : gen_no_carry
+    logic unused_carry;
+    assign unused_carry = in_carry_i;
+    assign {carry_o, carry_ready_o} = '0;
+  end
+  logic waits;
+  assign waits = acc_o && carry_o && !carry_valid_i;
+  assign in_ready_o = !(acc_o && last_o && result_valid_q && !out_ready_i) && !waits;
   assign out_valid_o = result_valid_q;
   assign out_error_o = result_error_q;
   assign group_error = error_q[Stages*ErrorW +: ErrorW] | (first_q ? '0 : group_error_q);

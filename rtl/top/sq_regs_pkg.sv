@@ -5,7 +5,7 @@
 package sq_regs_pkg;
 
   localparam int unsigned ID_VALUE = 1347376211;
-  localparam int unsigned VERSION_VALUE = 2;
+  localparam int unsigned VERSION_VALUE = 3;
   localparam int unsigned DESC_KIND_VALUE = 21329;
   localparam int unsigned DESC_WORDS = 16;
 
@@ -16,6 +16,7 @@ package sq_regs_pkg;
   localparam int unsigned REG_BUFFER = 4;
   localparam int unsigned REG_BUS = 5;
   localparam int unsigned REG_ENGINE = 6;
+  localparam int unsigned REG_SCALED = 7;
   localparam int unsigned REG_CONTROL = 8;
   localparam int unsigned REG_STATUS = 9;
   localparam int unsigned REG_IRQ_ENABLE = 10;
@@ -55,6 +56,12 @@ package sq_regs_pkg;
   localparam int unsigned REG_ENGINE_HIGH_W_W = 8;
   localparam int unsigned REG_ENGINE_HIGH_LOW = 16;
   localparam int unsigned REG_ENGINE_HIGH_W = 16;
+  localparam int unsigned REG_SCALED_ELEMENT_LOW = 0;
+  localparam int unsigned REG_SCALED_ELEMENT_W = 8;
+  localparam int unsigned REG_SCALED_SCALE_LOW = 8;
+  localparam int unsigned REG_SCALED_SCALE_W = 8;
+  localparam int unsigned REG_SCALED_HIGH_LOW = 16;
+  localparam int unsigned REG_SCALED_HIGH_W = 8;
   localparam int unsigned REG_CONTROL_START_LOW = 0;
   localparam int unsigned REG_CONTROL_START_W = 1;
   localparam int unsigned REG_STATUS_BUSY_LOW = 0;

@@ -24,7 +24,8 @@ module sq_sequencer #(
   parameter int unsigned RowScaleBeats = 1,
   parameter int unsigned WeightBeats = 1,
   parameter int unsigned ColScaleBeats = 1,
-  parameter int unsigned OutBeats = 1
+  parameter int unsigned OutBeats = 1,
+  parameter int unsigned ScaleOnce = 0  // 1: a tile of columns has a beat of scales, not each of its scale groups
 ) (
   input  logic             clk_i,
   input  logic             rst_ni,
@@ -56,9 +57,11 @@ module sq_sequencer #(
   output logic [15:0]      job_beats_o,  // of a scale group
   output logic [15:0]      job_groups_o,
   output logic [15:0]      job_tile_beats_o,
+  output logic [15:0]      job_scale_beats_o,  // of a tile
   output logic             job_keep_rows_o,
   output logic             job_keep_row_scale_o,
   output logic             job_keep_cols_o,
+  output logic             job_keep_col_scale_o,
   output logic             job_first_o,  // chunk of its block
   output logic             job_last_o
 );
@@ -198,14 +201,14 @@ module sq_sequencer #(
         ratio = 8'(WeightBeats);
       end
       3'd3: begin
-        need = load_active && (cols_new || !(chunk_first && chunk_last));
+        need = load_active && (ScaleOnce != 0 ? cols_new && chunk_first : cols_new || !(chunk_first && chunk_last));
         is_first = cols_first;
         is_new = cols_new;
         base = col_scale;
         pointer = pointer_q[3];
         start = start_q[3];
         factor_a = load_cols;
-        factor_b = load_groups;
+        factor_b = ScaleOnce != 0 ? 16'd1 : load_groups;
         ratio = 8'(ColScaleBeats);
       end
       default: begin
@@ -318,12 +321,14 @@ module sq_sequencer #(
       job_keep_rows_o <= keep_rows && job_first && job_last;
       job_keep_row_scale_o <= keep_rows || !job_last;
       job_keep_cols_o <= keep_cols && job_first && job_last;
+      job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || !job_last : keep_cols && job_first && job_last;
       job_first_o <= job_first;
       job_last_o <= job_last;
     end
   end
   assign job_valid_o = pending_q;
   assign job_beats_o = beats;
+  assign job_scale_beats_o = ScaleOnce != 0 ? 16'd1 : job_groups_o;
 
   logic unused_bits;
   assign unused_bits = ^{unused_load, unused_job, unused_first};

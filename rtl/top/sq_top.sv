@@ -5,7 +5,8 @@
 //
 //   lite  registers, AXI4-Lite            sq_top_regs -> sq_sequencer -> jobs, transfers
 //   axi   memory, AXI4 manager            sq_dma -> sq_top_operand (4) -> engine -> sq_widen -> sq_fifo -> sq_dma
-// The engine is sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
+// Form says which engine: FLOAT is sq_engine_scaled, both operands in blocks with Element, Scale, High and
+// HighPerBank. All others are sq_engine_array: one operand as it is stored in Layout (OnActs: the activations, else the
 // weights), the other one in plain codes, ActW and WeightW bits; codes of more bits have HighW. Scales are
 // those that Form reads. How operands and outputs lie in memory is said in README.md beside this file.
 // A layer whose K is too long for the buffers is worked on in chunks of scale groups. Between them the binary32
@@ -36,6 +37,9 @@ module sq_top #(
   parameter  int unsigned Outstanding = 4,
   parameter  int unsigned Quiet = 400,  // sq_dma
   parameter  int unsigned Macro = 0,  // sq_sram
+  parameter  int unsigned Element = sq_pkg::ELEMENT_INT4,  // sq_engine_scaled, as those below; of both operands
+  parameter  int unsigned Scale = sq_pkg::SCALE_NONE,
+  parameter  int unsigned High = sq_pkg::HIGH_SPLIT,
   localparam int unsigned Bytes = DataW / 8
 ) (
   input  logic              clk_i,
@@ -87,28 +91,25 @@ module sq_top #(
   input  logic [1:0]        axi_b_resp_i
 );
 
-  // A beat of the coded operand: low codes, high codes and mask of all its lines, as far as Layout has them.
+  // Bits of a beat of each operand; sums of a PE.
+  localparam bit IsScaled = Form == sq_pkg::COMBINE_FLOAT;
   localparam bit HasHigh = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SP24;
   localparam bit HasMask = Layout != sq_pkg::LAYOUT_DENSE && Layout != sq_pkg::LAYOUT_SENTINEL;
-  localparam int unsigned CodedLines = (OnActs != 0) ? Rows : Cols;
-  localparam int unsigned LowW = (OnActs != 0) ? ActW : WeightW;
-  localparam int unsigned PlainW = (OnActs != 0) ? WeightW : ActW;
-  localparam int unsigned LowBits = CodedLines * sq_pkg::low_lanes(Layout, BankLen, HighPerBank) * LowW;
-  localparam int unsigned HighBits = CodedLines * HighPerBank * HighW;
-  localparam int unsigned MaskBits = CodedLines * sq_pkg::mask_w(Layout, BankLen);
-  localparam int unsigned HighAt = LowBits;
-  localparam int unsigned MaskAt = LowBits + (HasHigh ? HighBits : 0);
-  localparam int unsigned CodedBits = MaskAt + (HasMask ? MaskBits : 0);
-  localparam int unsigned PlainBits = (Rows + Cols - CodedLines) * BankLen * PlainW;
-  localparam int unsigned ActBits = (OnActs != 0) ? CodedBits : PlainBits;
-  localparam int unsigned WeightBits = (OnActs != 0) ? PlainBits : CodedBits;
-  localparam int unsigned RowBits = Rows * 32 * (Form == sq_pkg::COMBINE_SCALED ? 2 : 1);
-  localparam int unsigned ColBits = Cols * 32 * (Form == sq_pkg::COMBINE_TWO ? 2 : 1);
+  localparam int unsigned CodedLineW =
+      sq_pkg::low_lanes(Layout, BankLen, HighPerBank) * ((OnActs != 0) ? ActW : WeightW) +
+      (HasHigh ? HighPerBank * HighW : 0) + (HasMask ? sq_pkg::mask_w(Layout, BankLen) : 0);
+  localparam int unsigned ScaledLineW = sq_pkg::scaled_line_w(BankLen, HighPerBank, High, Element);
+  localparam int unsigned Pairs = (IsScaled && HighPerBank > 0) ? sq_pkg::parts_pairs(High, 1) : 1;
+  localparam int unsigned ActBits = Rows * (IsScaled ? ScaledLineW : (OnActs != 0) ? CodedLineW : BankLen * ActW);
+  localparam int unsigned WeightBits =
+      Cols * (IsScaled ? ScaledLineW : (OnActs != 0) ? BankLen * WeightW : CodedLineW);
+  localparam int unsigned RowBits = Rows * 32 * ((Form == sq_pkg::COMBINE_SCALED || Pairs > 1) ? 2 : 1);
+  localparam int unsigned ColBits = Cols * 32 * ((Form == sq_pkg::COMBINE_TWO || Pairs == 4) ? 2 : 1);
   localparam int unsigned WordW = PortLen * sq_pkg::out_w(OutKind);
   localparam int unsigned TileW = Rows * Cols * sq_pkg::out_w(OutKind);
   localparam int unsigned AddrW = $clog2(Depth);
   localparam int unsigned SumW = PortLen * 32;
-  localparam int unsigned Slots = Rows * Cols / PortLen;  // beats of sums of a tile
+  localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
   if (ActBits % 8 != 0 || WeightBits % 8 != 0 || TileW % DataW != 0 || DataW % WordW != 0 ||
       SumTiles * Slots < 2) begin : gen_bad
@@ -124,7 +125,7 @@ module sq_top #(
   sq_top_regs #(
     .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .HighW(HighW),
     .HighPerBank(HighPerBank), .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
-    .Depth(Depth), .SumTiles(SumTiles), .DataW(DataW)
+    .Element(Element), .Scale(Scale), .High(High), .Depth(Depth), .SumTiles(SumTiles), .DataW(DataW)
   ) u_regs (
     .clk_i, .rst_ni,
     .lite_aw_valid_i, .lite_aw_ready_o, .lite_aw_addr_i, .lite_w_valid_i, .lite_w_ready_o, .lite_w_data_i,
@@ -141,8 +142,8 @@ module sq_top #(
   logic [31:0] dma_addr, dma_beats;
   logic [2:0] dma_dest;
   logic [5:0] job_valid, job_ready;
-  logic [15:0] job_rows, job_cols, job_tiles, job_beats, job_groups, job_tile_beats;
-  logic keep_rows, keep_row_scale, keep_cols, job_first, job_last;
+  logic [15:0] job_rows, job_cols, job_tiles, job_beats, job_groups, job_tile_beats, job_scale_beats;
+  logic keep_rows, keep_row_scale, keep_cols, keep_col_scale, job_first, job_last;
   logic load_valid, load_ready, load_poison, load_last;
   logic [DataW-1:0] load;
   logic [2:0] load_dest, load_status;
@@ -150,7 +151,8 @@ module sq_top #(
   sq_sequencer #(
     .DataW(DataW), .Depth(Depth), .SumTiles(SumTiles), .ActBeats(sq_pkg::ceil_div(ActBits, DataW)),
     .RowScaleBeats(sq_pkg::ceil_div(RowBits, DataW)), .WeightBeats(sq_pkg::ceil_div(WeightBits, DataW)),
-    .ColScaleBeats(sq_pkg::ceil_div(ColBits, DataW)), .OutBeats(TileW / DataW)
+    .ColScaleBeats(sq_pkg::ceil_div(ColBits, DataW)), .OutBeats(TileW / DataW),
+    .ScaleOnce(IsScaled ? 1 : 0)
   ) u_sequencer (
     .clk_i, .rst_ni,
     .start_i(start), .descriptor_i(descriptor), .done_o(done), .refused_o(refused),
@@ -160,8 +162,9 @@ module sq_top #(
     .in_last_i(load_last),
     .job_valid_o(job_valid), .job_ready_i(job_ready), .job_rows_o(job_rows), .job_cols_o(job_cols),
     .job_tiles_o(job_tiles), .job_beats_o(job_beats), .job_groups_o(job_groups),
-    .job_tile_beats_o(job_tile_beats), .job_keep_rows_o(keep_rows), .job_keep_row_scale_o(keep_row_scale),
-    .job_keep_cols_o(keep_cols), .job_first_o(job_first), .job_last_o(job_last)
+    .job_tile_beats_o(job_tile_beats), .job_scale_beats_o(job_scale_beats), .job_keep_rows_o(keep_rows),
+    .job_keep_row_scale_o(keep_row_scale), .job_keep_cols_o(keep_cols), .job_keep_col_scale_o(keep_col_scale),
+    .job_first_o(job_first), .job_last_o(job_last)
   );
 
   // ---- memory -------------------------------------------------------------------------------------
@@ -213,7 +216,7 @@ module sq_top #(
   );
   sq_top_operand #(.DataW(DataW), .Width(RowBits), .Depth(Depth), .Macro(Macro)) u_row_scale (
     .clk_i, .rst_ni, .job_valid_i(job_valid[1]), .job_ready_o(job_ready[1]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_groups), .job_row_stride_i(AddrW'(1)),
+    .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i(AddrW'(1)),
     .job_col_stride_i({AddrW{1'b0}}), .job_beat_stride_i({AddrW{1'b0}}), .job_keep_i(keep_row_scale),
     .in_valid_i(load_valid && load_dest == 3'd1), .in_ready_o(in_ready[1]), .in_data_i(load),
     .in_poison_i(load_poison), .in_last_i(load_last),
@@ -229,8 +232,8 @@ module sq_top #(
   );
   sq_top_operand #(.DataW(DataW), .Width(ColBits), .Depth(Depth), .Macro(Macro)) u_col_scale (
     .clk_i, .rst_ni, .job_valid_i(job_valid[3]), .job_ready_o(job_ready[3]), .job_rows_i(job_rows),
-    .job_cols_i(job_cols), .job_beats_i(job_groups), .job_row_stride_i({AddrW{1'b0}}),
-    .job_col_stride_i(AddrW'(job_groups)), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_cols),
+    .job_cols_i(job_cols), .job_beats_i(job_scale_beats), .job_row_stride_i({AddrW{1'b0}}),
+    .job_col_stride_i(AddrW'(job_scale_beats)), .job_beat_stride_i(AddrW'(1)), .job_keep_i(keep_col_scale),
     .in_valid_i(load_valid && load_dest == 3'd3), .in_ready_o(in_ready[3]), .in_data_i(load),
     .in_poison_i(load_poison), .in_last_i(load_last),
     .out_valid_o(valid[3]), .out_ready_i(ready[3]), .out_data_o(col_scale), .out_error_o(wrong[3])
@@ -262,63 +265,38 @@ module sq_top #(
   assign engine_errors = ((y_valid && y_ready && y_last) ? y_error : '0) |
                          ((keep_valid && keep_last) ? keep_error : '0);
 
-  logic [CodedBits-1:0] coded;
-  logic [PlainBits-1:0] plain;
-  logic plain_valid, plain_ready, coded_valid, coded_ready;
-  if (OnActs != 0) begin : gen_coded_acts
-    assign coded = act;
-    assign plain = weight;
-    assign {coded_valid, plain_valid} = {valid[0], valid[2]};
-    assign {ready[0], ready[2]} = {coded_ready, plain_ready};
-  end else begin : gen_coded_weights
-    assign coded = weight;
-    assign plain = act;
-    assign {coded_valid, plain_valid} = {valid[2], valid[0]};
-    assign {ready[2], ready[0]} = {coded_ready, plain_ready};
+  if (IsScaled) begin : gen_scaled
+    sq_top_scaled #(
+      .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .HighPerBank(HighPerBank), .High(High), .Element(Element),
+      .Scale(Scale), .OutKind(OutKind), .PortLen(PortLen)
+    ) u_engine (
+      .clk_i, .rst_ni, .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_blocks_i(job_tile_beats),
+      .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
+      .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
+      .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
+      .scale_ready_o(scale_ready), .row_scale_i(row_scale), .col_scale_i(col_scale),
+      .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
+      .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
+      .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
+    );
+    logic unused_counts;
+    assign unused_counts = ^{job_beats, job_groups};
+  end else begin : gen_array
+    sq_top_array #(
+      .Rows(Rows), .Cols(Cols), .BankLen(BankLen), .ActW(ActW), .WeightW(WeightW), .Layout(Layout),
+      .HighPerBank(HighPerBank), .HighW(HighW), .OnActs(OnActs), .OneAcc(OneAcc), .Form(Form), .OutKind(OutKind),
+      .PortLen(PortLen)
+    ) u_engine (
+      .clk_i, .rst_ni, .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats), .job_groups_i(job_groups),
+      .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
+      .act_valid_i(valid[0]), .act_ready_o(ready[0]), .act_i(act), .weight_valid_i(valid[2]),
+      .weight_ready_o(ready[2]), .weight_i(weight), .scale_valid_i(valid[1] && valid[3]),
+      .scale_ready_o(scale_ready), .row_scale_i(row_scale), .col_scale_i(col_scale),
+      .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
+      .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
+      .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
+    );
   end
-  logic [HighBits-1:0] high;
-  logic [MaskBits-1:0] mask;
-  if (HasHigh) begin : gen_high
-    assign high = coded[HighAt +: HighBits];
-  end else begin : gen_no_high
-    assign high = {HighBits{1'b0}};
-  end
-  if (HasMask) begin : gen_mask
-    assign mask = coded[MaskAt +: MaskBits];
-  end else begin : gen_no_mask
-    assign mask = {MaskBits{1'b0}};
-  end
-  logic [Rows*32-1:0] row_hi;
-  logic [Cols*32-1:0] col_hi;
-  if (Form == sq_pkg::COMBINE_SCALED) begin : gen_row_hi
-    assign row_hi = row_scale[RowBits-1 -: Rows*32];
-  end else begin : gen_no_row_hi
-    assign row_hi = {(Rows * 32){1'b0}};
-  end
-  if (Form == sq_pkg::COMBINE_TWO) begin : gen_col_hi
-    assign col_hi = col_scale[ColBits-1 -: Cols*32];
-  end else begin : gen_no_col_hi
-    assign col_hi = {(Cols * 32){1'b0}};
-  end
-
-  sq_engine_array #(
-    .Rows(Rows), .Cols(Cols), .Banks(1), .BankLen(BankLen), .HighPerBank(HighPerBank), .HighLen(HighPerBank),
-    .Layout(Layout), .OnActs(OnActs), .OneAcc(OneAcc), .PlainW(PlainW), .LowW(LowW), .HighW(HighW),
-    .Lanes(PortLen), .Form(Form), .OutKind(OutKind), .PortLen(PortLen), .Depth(2), .Hold(1), .Sums(1)
-  ) u_engine (
-    .clk_i, .rst_ni,
-    .job_valid_i(job_valid[4]), .job_ready_o(job_ready[4]), .job_beats_i(job_beats),
-    .job_groups_i(job_groups), .job_tiles_i(job_tiles), .job_carry_i(!job_first), .job_keep_i(!job_last),
-    .plain_valid_i(plain_valid), .plain_ready_o(plain_ready), .plain_code_i(plain),
-    .coded_valid_i(coded_valid), .coded_ready_o(coded_ready), .coded_low_i(coded[LowBits-1:0]),
-    .coded_high_i(high), .coded_mask_i(mask),
-    .scale_valid_i(valid[1] && valid[3]), .scale_ready_o(scale_ready),
-    .scale_col_lo_i(col_scale[Cols*32-1:0]), .scale_col_hi_i(col_hi),
-    .scale_row_lo_i(row_scale[Rows*32-1:0]), .scale_row_hi_i(row_hi),
-    .out_valid_o(y_valid), .out_ready_i(y_ready), .out_y_o(y), .out_last_o(y_last), .out_error_o(y_error),
-    .carry_valid_i(carry_valid), .carry_ready_o(carry_ready), .carry_sum_i(carry_sum),
-    .keep_valid_o(keep_valid), .keep_sum_o(keep_sum), .keep_last_o(keep_last), .keep_error_o(keep_error)
-  );
 
   // ---- outputs ------------------------------------------------------------------------------------
   logic wide_valid, wide_ready;

@@ -23,6 +23,9 @@ module sq_top_regs #(
   parameter int unsigned OneAcc = 1,
   parameter int unsigned Form = 0,
   parameter int unsigned OutKind = sq_pkg::OUT_BINARY32,
+  parameter int unsigned Element = 0,
+  parameter int unsigned Scale = 0,
+  parameter int unsigned High = 0,
   parameter int unsigned Depth = 256,
   parameter int unsigned SumTiles = 16,
   parameter int unsigned DataW = 64
@@ -197,6 +200,7 @@ module sq_top_regs #(
       sq_regs_pkg::REG_CODES: read_data = {8'd0, 8'(OutKind), 8'(WeightW), 8'(ActW)};
       sq_regs_pkg::REG_ENGINE:
         read_data = {16'(HighPerBank), 8'(HighW), 2'(Form), 1'(OneAcc), 1'(OnActs), 4'(Layout)};
+      sq_regs_pkg::REG_SCALED: read_data = {8'd0, 8'(High), 8'(Scale), 8'(Element)};
       sq_regs_pkg::REG_BUFFER: read_data = {16'(SumTiles), 16'(Depth)};
       sq_regs_pkg::REG_BUS: read_data = DataW / 8;
       sq_regs_pkg::REG_CONTROL: read_data = '0;

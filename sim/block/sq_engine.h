@@ -48,10 +48,12 @@ struct sq_engine_jobs {
 };
 void sq_engine_jobs_clock(struct sq_engine_jobs *q, const uint32_t job[3], bool is_taken);
 
-// ---- sums between jobs (sq_engine_array.sv, Sums) -------------------------------------------
+// ---- sums between jobs (Sums of sq_engine_array.sv and sq_engine_scaled.sv) -----------------
 
-// Carries come on stream SQ_ENGINE_CARRY of the engine's model. A beat of sums leaves in this cycle:
+// Carries come on stream SQ_ENGINE_CARRY of the engine's model: a beat of sums for each slot of the
+// output stage; a beat for each whole tile. A beat of sums leaves in this cycle:
 enum { SQ_ENGINE_CARRY = 4 };
 bool sq_engine_array_keeps(const void *state);
+bool sq_engine_scaled_keeps(const void *state);
 
 #endif

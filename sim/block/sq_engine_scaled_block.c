@@ -215,35 +215,87 @@ static bool cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)
 
 // Operands that go together, counted by the job; streams: activations, weights, jobs.
 enum { JOIN_ACT, JOIN_WEIGHT, JOIN_JOB, JOIN_STREAMS };
+struct join {
+    struct sq_engine_count count;
+    bool carries; // the tiles of the job begin with totals of before
+};
 
-static bool joins(const struct sq_engine_count *c, const struct sq_offer *in)
+static bool joins(const struct join *j, const struct sq_offer *in)
 {
-    return c->is_busy && in[JOIN_ACT].valid && in[JOIN_WEIGHT].valid;
+    return j->count.is_busy && in[JOIN_ACT].valid && in[JOIN_WEIGHT].valid;
 }
 
 static void join_comb(const void *state, const struct sq_offer *in, bool out_ready,
                       struct sq_handshake *out)
 {
-    const struct sq_engine_count *const c = state;
-    out->out_valid = joins(c, in);
-    out->in_ready[JOIN_ACT] = c->is_busy && in[JOIN_WEIGHT].valid && out_ready;
-    out->in_ready[JOIN_WEIGHT] = c->is_busy && in[JOIN_ACT].valid && out_ready;
-    out->in_ready[JOIN_JOB] = sq_engine_count_ready(c, joins(c, in) && out_ready);
+    const struct join *const j = state;
+    const bool is_busy = j->count.is_busy;
+    out->out_valid = joins(j, in);
+    out->in_ready[JOIN_ACT] = is_busy && in[JOIN_WEIGHT].valid && out_ready;
+    out->in_ready[JOIN_WEIGHT] = is_busy && in[JOIN_ACT].valid && out_ready;
+    out->in_ready[JOIN_JOB] = sq_engine_count_ready(&j->count, joins(j, in) && out_ready);
 }
 
 static void join_clock(void *state, const struct sq_offer *in, bool out_ready)
 {
+    struct join *const j = state;
     const struct sq_offer *const o = &in[JOIN_JOB];
     const uint32_t job[3] = {o->n, o->job.groups, 1};
-    sq_engine_count_clock(state, o->valid ? job : NULL, joins(state, in) && out_ready);
+    const bool step = joins(j, in) && out_ready;
+    if (o->valid && sq_engine_count_ready(&j->count, step))
+        j->carries = o->carry;
+    sq_engine_count_clock(&j->count, o->valid ? job : NULL, step);
 }
 
 static void join_show(const void *state, struct sq_offer *out)
 {
-    out->last = sq_engine_count_last(state, 0);
+    const struct join *const j = state;
+    out->last = sq_engine_count_last(&j->count, 0);
+    out->carry = j->carries && j->count.at[0] == 0;
 }
 
-static const struct sq_timing join_timing = {sizeof(struct sq_engine_count), join_comb, join_clock};
+static const struct sq_timing join_timing = {sizeof(struct join), join_comb, join_clock};
+
+// The array, whose stages wait at the accumulator for the totals that a tile begins with; streams: beats,
+// totals.
+enum { ARRAY_IN, ARRAY_CARRY, ARRAY_STREAMS };
+struct array {
+    struct sq_pipeline pipe;
+    bool carry[SQ_PIPELINE_DEPTH_MAX]; // of the beat in each stage
+};
+
+static bool begins_with_totals(const struct array *a)
+{
+    const unsigned end = a->pipe.depth - 1;
+    return a->pipe.valid[end] && a->carry[end];
+}
+
+static void array_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                       struct sq_handshake *out)
+{
+    const struct array *const a = state;
+    struct sq_pipeline_out o;
+    sq_pipeline_comb(&a->pipe, out_ready, &o);
+    out->out_valid = o.out_valid;
+    out->in_ready[ARRAY_IN] = o.in_ready && (!begins_with_totals(a) || in[ARRAY_CARRY].valid);
+    out->in_ready[ARRAY_CARRY] = out->in_ready[ARRAY_IN] && begins_with_totals(a);
+}
+
+static void array_clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct array *const a = state;
+    struct sq_handshake h;
+    array_comb(a, in, out_ready, &h);
+    if (!h.in_ready[ARRAY_IN]) { // the tile that is offered may still leave
+        a->pipe.has_result = a->pipe.has_result && !out_ready;
+        return;
+    }
+    sq_pipeline_clock(&a->pipe, in[ARRAY_IN].valid, in[ARRAY_IN].last, out_ready);
+    memmove(a->carry + 1, a->carry, (a->pipe.depth - 1) * sizeof *a->carry);
+    a->carry[0] = in[ARRAY_IN].carry;
+}
+
+static const struct sq_timing array_timing = {sizeof(struct array), array_comb, array_clock};
 
 // A tile that leaves a pair of parts at a time.
 struct pairs {
@@ -269,12 +321,15 @@ static const struct sq_timing pairs_timing = {sizeof(struct pairs), pairs_comb, 
 
 struct state {
     struct sq_line line;
-    struct sq_chain encoder, array;
-    struct sq_engine_count in; // beats of operands
+    struct sq_chain encoder;
+    struct join in;
+    struct array array;
     struct pairs tile, scale_pair;
     struct sq_output_sim output;
-    struct sq_engine_count scale; // beats of scales
-    struct sq_engine_jobs next;   // jobs on their way to the scales
+    struct sq_engine_count scale;    // beats of scales
+    struct sq_engine_jobs next;      // jobs on their way to the scales
+    struct sq_engine_jobs next_keep; // ... with them: their totals leave
+    bool keeps;                      // of the job at the scales
 };
 
 // The state `at` in front of a part that takes streams from[0], from[1], ...; returns its number.
@@ -301,13 +356,13 @@ static void init(const unsigned *v, void *state)
         act = add_part(s, sq_act_scale_block.timing, offsetof(struct state, encoder), 1,
                        (unsigned[]){SQ_ES_ACT}, NULL);
     }
-    sq_pipeline_init(&s->array.back, SQ_TIMING_ARRAY,
+    sq_pipeline_init(&s->array.pipe, SQ_TIMING_ARRAY,
                      sq_array_scaled_stages(true, v[SQ_ES_HIGH_PER_BANK] > 0));
     const unsigned both =
         add_part(s, &join_timing, offsetof(struct state, in), JOIN_STREAMS,
                  (unsigned[JOIN_STREAMS]){act, SQ_ES_WEIGHT, SQ_ES_JOB}, join_show);
-    const unsigned array =
-        add_part(s, &sq_timing_chain, offsetof(struct state, array), 1, (unsigned[]){both}, NULL);
+    const unsigned array = add_part(s, &array_timing, offsetof(struct state, array), ARRAY_STREAMS,
+                                    (unsigned[ARRAY_STREAMS]){both, SQ_ENGINE_CARRY}, NULL);
     const unsigned tile =
         add_part(s, &pairs_timing, offsetof(struct state, tile), 1, (unsigned[]){array}, NULL);
     (void)add_part(s, sq_output_block.timing, offsetof(struct state, output), 2,
@@ -323,6 +378,16 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
     o->job = (struct sq_job){.groups = (uint32_t)record[SQ_ES_TILES]};
 }
 
+static bool is_last_pair(const struct state *s)
+{
+    return s->scale_pair.at + 1 == s->scale_pair.n;
+}
+
+bool sq_engine_scaled_keeps(const void *state)
+{
+    return sq_output_keeps(&((const struct state *)state)->output);
+}
+
 // What the parts are offered, and what they answer.
 static void between(const struct state *s, const struct sq_offer *in, bool out_ready,
                     struct sq_offer line[SQ_STREAMS_MAX], struct sq_handshake *h)
@@ -330,7 +395,8 @@ static void between(const struct state *s, const struct sq_offer *in, bool out_r
     memcpy(line, in, SQ_STREAMS_MAX * sizeof *line);
     line[SQ_ES_JOB].valid = in[SQ_ES_JOB].valid && s->next.n < SQ_ENGINE_JOBS;
     line[SQ_ES_SCALE] = (struct sq_offer){.valid = s->scale.is_busy && in[SQ_ES_SCALE].valid,
-                                          .last = s->scale_pair.at + 1 == s->scale_pair.n};
+                                          .last = s->keeps || is_last_pair(s),
+                                          .keep = s->keeps};
     sq_line_comb(&s->line, line, out_ready, h);
 }
 
@@ -341,8 +407,7 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
     struct sq_offer line[SQ_STREAMS_MAX];
     between(s, in, out_ready, line, out);
     out->in_ready[SQ_ES_JOB] = out->in_ready[SQ_ES_JOB] && s->next.n < SQ_ENGINE_JOBS;
-    out->in_ready[SQ_ES_SCALE] =
-        s->scale.is_busy && out->in_ready[SQ_ES_SCALE] && line[SQ_ES_SCALE].last;
+    out->in_ready[SQ_ES_SCALE] = s->scale.is_busy && out->in_ready[SQ_ES_SCALE] && is_last_pair(s);
 }
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)
@@ -352,12 +417,15 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     struct sq_handshake h;
     between(s, in, out_ready, line, &h);
     const bool pair_step = line[SQ_ES_SCALE].valid && h.in_ready[SQ_ES_SCALE];
-    const bool scale_step = pair_step && line[SQ_ES_SCALE].last;
+    const bool scale_step = pair_step && is_last_pair(s);
     const bool takes = line[SQ_ES_JOB].valid && h.in_ready[SQ_ES_JOB];
     const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
-    const uint32_t job[3] = {in[SQ_ES_JOB].job.groups, 1, 1};
+    const uint32_t job[3] = {in[SQ_ES_JOB].job.groups, 1, 1}, keep[3] = {in[SQ_ES_JOB].keep};
     sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
+    if (passes)
+        s->keeps = s->next_keep.job[0][0];
     sq_engine_jobs_clock(&s->next, takes ? job : NULL, passes);
+    sq_engine_jobs_clock(&s->next_keep, takes ? keep : NULL, passes);
     if (pair_step)
         s->scale_pair.at = scale_step ? 0 : s->scale_pair.at + 1;
     sq_line_clock(&s->line, line, out_ready);

@@ -233,6 +233,25 @@ static bool is_wrong_scale(const struct sq_es_layout *l, const int32_t *scale)
            !are_scales(scale + 2 * cols, l->pairs > 1 ? 2 * rows : rows);
 }
 
+// y [rows][cols] of both operands, each with its scales above the blocks.
+static void multiply(const struct operand *x, const struct operand *w, float *y)
+{
+    const size_t cols = w->c.n;
+    void *const scratch = malloc(sq_bs_plain_scratch(&w->c));
+    if (!scratch)
+        abort();
+    for (size_t c0 = 0; c0 < cols; c0 += SQ_BS_PLAIN_CHANNELS) {
+        sq_bs_plain_load(&w->c, c0, scratch);
+        for (size_t r = 0; r < x->c.n; r++) {
+            float some[SQ_BS_PLAIN_CHANNELS];
+            sq_bs_plain(&w->c, c0, &x->c, r, scratch, some);
+            for (size_t c = c0; c < cols && c < c0 + SQ_BS_PLAIN_CHANNELS; c++)
+                y[r * cols + c] = some[c - c0];
+        }
+    }
+    free(scratch);
+}
+
 unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32_t *first,
                     uint32_t blocks, const int32_t *scale, float *y)
 {
@@ -248,23 +267,42 @@ unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32
         x.c.global[0][r] = scale_of(scale + 2 * cols + r);
         x.c.global[1][r] = l->pairs > 1 ? scale_of(scale + 2 * cols + rows + r) : 0;
     }
-    void *const scratch = malloc(sq_bs_plain_scratch(&w.c));
-    if (!scratch)
-        abort();
-    for (size_t c0 = 0; c0 < cols; c0 += SQ_BS_PLAIN_CHANNELS) {
-        sq_bs_plain_load(&w.c, c0, scratch);
-        for (size_t r = 0; r < rows; r++) {
-            float some[SQ_BS_PLAIN_CHANNELS];
-            sq_bs_plain(&w.c, c0, &x.c, r, scratch, some);
-            for (size_t c = c0; c < cols && c < c0 + SQ_BS_PLAIN_CHANNELS; c++)
-                y[r * cols + c] = some[c - c0];
-        }
-    }
+    multiply(&x, &w, y);
     const unsigned errors = x.errors | w.errors;
-    free(scratch);
     free_operand(&x);
     free_operand(&w);
     return errors | (unsigned)is_wrong_scale(l, scale) << SQ_SCALED_ERROR_SCALE;
+}
+
+static void set_globals(struct operand *o, bool is_high)
+{
+    for (unsigned part = 0; part < SQ_BS_PARTS; part++)
+        for (size_t i = 0; i < o->c.n; i++)
+            o->c.global[part][i] = part == is_high;
+}
+
+unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,
+                     float *total)
+{
+    const size_t pes = (size_t)l->c.rows * l->c.cols;
+    float *const y = malloc(pes * sizeof *y);
+    struct operand x, w;
+    if (!y)
+        abort();
+    load_operand(v, l, &l->act, record, 1, &x);
+    load_operand(v, l, &l->weight, record, 1, &w);
+    for (unsigned pair = 0; pair < l->pairs; pair++) {
+        set_globals(&x, l->pairs == 4 ? pair / 2 : pair); // of the other parts 0
+        set_globals(&w, l->pairs == 4 && pair % 2);
+        multiply(&x, &w, y);
+        for (size_t i = 0; i < pes; i++)
+            total[pair * pes + i] += y[i];
+    }
+    const unsigned errors = x.errors | w.errors;
+    free(y);
+    free_operand(&x);
+    free_operand(&w);
+    return errors;
 }
 
 uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out)

@@ -12,6 +12,11 @@
 unsigned sq_es_tile(const unsigned *v, const struct sq_es_layout *l, const int32_t *first,
                     uint32_t blocks, const int32_t *scale, float *y);
 
+// A block more into the totals of a tile, [pairs][rows * cols], before the scales above the blocks: those of
+// each pair of parts in the order of SPEC Q.7. Returns as above, but for those scales.
+unsigned sq_es_block(const unsigned *v, const struct sq_es_layout *l, const int32_t *record,
+                     float *total);
+
 // The words of a job, as struct sq_block asks for (sq_block.h).
 uint64_t sq_es_golden(const unsigned *v, const struct sq_group *in, int32_t *out);
 

@@ -19,63 +19,91 @@ struct tiles {
     struct sq_point point;
     struct sq_case c;
     struct sq_route_work w;
+    bool is_scaled; // blocks of sq_engine_scaled: each is a scale group
     size_t groups, beats;
 };
 
-static enum sq_status make_tiles(const struct sq_route_work *w, sq_chip_engine_route *make,
-                                 struct tiles *t, struct sq_error *err)
+static enum sq_status make_tiles(const struct sq_route_work *w, const struct sq_block *engine,
+                                 sq_chip_engine_route *make, struct tiles *t, struct sq_error *err)
 {
-    *t = (struct tiles){.point = {.name = "chip"}};
-    t->c = (struct sq_case){.block = &sq_engine_array_block, .point = &t->point};
+    *t = (struct tiles){.point = {.name = "chip"}, .is_scaled = engine == &sq_engine_scaled_block};
+    t->c = (struct sq_case){.block = engine, .point = &t->point};
     t->w = *w;
     t->w.is_diagonal = true;
     t->w.point = &t->point;
     t->w.stream = &t->c;
     SQ_TRY(make(&t->w, err));
-    SQ_TRY(sq_product_groups(w->p, &t->groups, err));
-    t->beats = w->p->k / t->groups / sq_route_get(&t->w, "BankLen");
+    const size_t beats = w->p->k / sq_route_get(&t->w, "BankLen");
+    t->groups = beats;
+    if (!t->is_scaled)
+        SQ_TRY(sq_product_groups(w->p, &t->groups, err));
+    t->beats = beats / t->groups;
     return SQ_OK;
+}
+
+static void set_array(const struct tiles *t, unsigned *v)
+{
+    const bool on_acts = sq_route_get(&t->w, "OnActs");
+    v[SQ_TOP_ACT_W] = sq_route_get(&t->w, on_acts ? "LowW" : "PlainW");
+    v[SQ_TOP_WEIGHT_W] = sq_route_get(&t->w, on_acts ? "PlainW" : "LowW");
+    v[SQ_TOP_LAYOUT] = sq_route_get(&t->w, "Layout");
+    v[SQ_TOP_HIGH_W] = sq_route_get(&t->w, "HighW");
+    v[SQ_TOP_ON_ACTS] = on_acts;
+    v[SQ_TOP_ONE_ACC] = sq_route_get(&t->w, "OneAcc");
+    v[SQ_TOP_FORM] = sq_route_get(&t->w, "Form");
+}
+
+static void set_scaled(const struct tiles *t, unsigned *v)
+{
+    v[SQ_TOP_ELEMENT] = sq_route_get(&t->w, "ActElement");
+    v[SQ_TOP_SCALE] = sq_route_get(&t->w, "ActScale");
+    v[SQ_TOP_HIGH_KIND] = sq_route_get(&t->w, "High");
+    const enum sq_scaled_element element = (enum sq_scaled_element)v[SQ_TOP_ELEMENT];
+    const enum sq_scaled_high high = (enum sq_scaled_high)v[SQ_TOP_HIGH_KIND];
+    v[SQ_TOP_ACT_W] = v[SQ_TOP_WEIGHT_W] = sq_scaled_code_bits(element);
+    if (v[SQ_TOP_HIGH] > 0)
+        v[SQ_TOP_HIGH_W] = sq_scaled_code_bits(sq_scaled_high_element(high, element));
+    v[SQ_TOP_ONE_ACC] = 1;
+    v[SQ_TOP_FORM] = SQ_COMBINE_FLOAT;
 }
 
 // The chip: the engine of the tiles, a bus as wide as a tile of outputs allows.
 static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
                                 struct sq_error *err)
 {
-    static const char *const name[] = {
-        "DataW",       "Rows",     "Cols",     "BankLen",     "ActW",  "WeightW", "Layout",
-        "HighPerBank", "HighW",    "OnActs",   "OneAcc",      "Form",  "OutKind", "PortLen",
-        "Depth",       "SumTiles", "MaxBurst", "Outstanding", "Quiet", "Macro",   NULL};
+    unsigned *const v = w->point->value;
     const unsigned data_w = w->array_rows * w->array_cols % 2 == 0 ? 64 : 32;
-    const unsigned plain = sq_route_get(&t->w, "PlainW"), low = sq_route_get(&t->w, "LowW");
-    const unsigned on_acts = sq_route_get(&t->w, "OnActs");
-    const unsigned value[] = {data_w,
-                              w->array_rows,
-                              w->array_cols,
-                              sq_route_get(&t->w, "BankLen"),
-                              on_acts ? low : plain,
-                              on_acts ? plain : low,
-                              sq_route_get(&t->w, "Layout"),
-                              sq_route_get(&t->w, "HighPerBank"),
-                              sq_route_get(&t->w, "HighW"),
-                              on_acts,
-                              sq_route_get(&t->w, "OneAcc"),
-                              sq_route_get(&t->w, "Form"),
-                              SQ_OUTPUT_BINARY32,
-                              data_w / 32,
-                              depth_of(w),
-                              SUM_TILES,
-                              32,
-                              4,
-                              400,
-                              0};
-    sq_route_set_all(w, value, name);
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        if (sq_top_bits(value, (enum sq_top_part)i) > 32 * SQ_TOP_WORDS_MAX ||
-            w->array_rows * w->array_cols > SQ_TOP_PES_MAX)
+    v[SQ_TOP_DATA_W] = data_w;
+    v[SQ_TOP_ROWS] = w->array_rows;
+    v[SQ_TOP_COLS] = w->array_cols;
+    v[SQ_TOP_BANK_LEN] = sq_route_get(&t->w, "BankLen");
+    v[SQ_TOP_HIGH] = sq_route_get(&t->w, "HighPerBank");
+    if (t->is_scaled)
+        set_scaled(t, v);
+    else
+        set_array(t, v);
+    v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
+    v[SQ_TOP_PORT_LEN] = data_w / 32;
+    v[SQ_TOP_DEPTH] = depth_of(w);
+    v[SQ_TOP_SUM_TILES] = SUM_TILES;
+    v[SQ_TOP_MAX_BURST] = 32;
+    v[SQ_TOP_OUTSTANDING] = 4;
+    v[SQ_TOP_QUIET] = 400;
+    const unsigned sums = sq_top_shape(v).pairs * w->array_rows * w->array_cols;
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
+        const uint32_t bits = sq_top_bits(v, (enum sq_top_part)i);
+        if (bits > 32 * SQ_TOP_WORDS_MAX || sums > SQ_TOP_PES_MAX)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "array %ux%u: %u bits of an operand a beat, %u sums of a tile, need at "
+                           "most %d and %d on the chip",
+                           w->array_rows, w->array_cols, bits, sums, 32 * SQ_TOP_WORDS_MAX,
+                           SQ_TOP_PES_MAX);
+        if (bits % 8 != 0)
             return SQ_FAIL(
                 err, SQ_ERR_RANGE,
-                "array %ux%u, need at most %d bits of an operand a beat and %d PEs on the chip",
-                w->array_rows, w->array_cols, 32 * SQ_TOP_WORDS_MAX, SQ_TOP_PES_MAX);
+                "array %ux%u: %u bits of an operand a beat, need whole bytes on the chip",
+                w->array_rows, w->array_cols, bits);
+    }
     return SQ_OK;
 }
 
@@ -139,10 +167,19 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
     return SQ_OK;
 }
 
-// Where a field of an operand stands in a record of the engine.
-static size_t field_at(const struct tiles *t, const char *name)
+// Where a field of an operand stands in a record of the engine: both operands of sq_engine_scaled have
+// fields of the same names.
+static size_t field_at(const struct tiles *t, const struct sq_top_shape *s, unsigned part,
+                       const char *name)
 {
-    return sq_route_field(&t->w, name);
+    const struct sq_ports *const p = &t->w.shape;
+    size_t f = p->stream[SQ_ES_JOB].n_fields;
+    if (!s->is_scaled || part % 2)
+        return sq_route_field(&t->w, name);
+    f += part == SQ_TOP_WEIGHT ? p->stream[SQ_ES_ACT].n_fields : 0;
+    while (strcmp(p->in[f].name, name) != 0)
+        f++;
+    return sq_field_offset(p->in, f);
 }
 
 // Beats of each operand, tile after tile, out of the diagonal tiles. Scales of a group stand in the record
@@ -154,7 +191,7 @@ static enum sq_status operands_of(struct sq_product *p, const unsigned *v, const
     const struct sq_top_shape s = sq_top_shape(v);
     const uint32_t all = l->groups * l->beats;
     for (unsigned part = 0; part < SQ_TOP_OPERANDS; part++) {
-        const uint32_t n = sq_top_beats(l, (enum sq_top_part)part);
+        const uint32_t n = sq_top_beats(v, l, (enum sq_top_part)part);
         const uint32_t of_tile = n / l->tiles[part >= SQ_TOP_WEIGHT];
         const struct sq_top_beat_shape *const beat = &s.part[part];
         SQ_PRODUCT_KEEP(p, x->beat[part], (size_t)n * beat->len);
@@ -162,7 +199,8 @@ static enum sq_status operands_of(struct sq_product *p, const unsigned *v, const
         for (uint32_t i = 0; i < n; i++)
             for (unsigned f = 0; f < beat->n; to += beat->field[f++].count) {
                 const size_t record = (size_t)(i / of_tile) * all + i % of_tile;
-                memcpy(to, t->c.beats + record * t->w.len + field_at(t, beat->field[f].name),
+                const char *const name = beat->field[f].name;
+                memcpy(to, t->c.beats + record * t->w.len + field_at(t, &s, part, name),
                        beat->field[f].count * sizeof *to);
             }
     }
@@ -215,11 +253,11 @@ static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
     return sq_case_alloc(w->stream, err);
 }
 
-enum sq_status sq_chip_make(struct sq_route_work *w, sq_chip_engine_route *make,
-                            struct sq_error *err)
+enum sq_status sq_chip_make(struct sq_route_work *w, const struct sq_block *engine,
+                            sq_chip_engine_route *make, struct sq_error *err)
 {
     struct tiles t;
-    enum sq_status status = make_tiles(w, make, &t, err);
+    enum sq_status status = make_tiles(w, engine, make, &t, err);
     if (status == SQ_OK)
         status = make_chip(w, &t, err);
     sq_case_free(&t.c);

@@ -1,36 +1,39 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # sqsim image: what it writes is judged by image.py, which reads LAYER.json and LAYER.bin and computes the outputs from the bits in
-# memory alone; --check must take that memory and no other. Sampled: three layers, W8A8 and W4A8, two tiles; ragged tokens; K in chunks.
+# memory alone; --check must take that memory and no other. Sampled: six layers, W8A8, W4A8, sq_w and nvfp4, two tiles; ragged tokens; K in chunks.
 . "$(dirname "$0")/lib.sh"
 cd "$W" || exit 1
 mkdir images
 
-judged() { # LAYER OPTION...: image, run by the script, outputs checked; then one bit of them is wrong
-  local layer=$1 name; shift
-  sq image --format dense --algorithm rtn --layer "*.0.$layer" -o images "$@"
-  ok "image of $layer, $*" [ "$RC" = 0 ]
+judged() { # FORMAT LAYER OPTION...: image, run by the script, outputs checked; then one bit of them is wrong
+  local format=$1 layer=$2 name; shift 2
+  sq image --format "$format" --algorithm rtn --layer "*.0.$layer" -o images "$@"
+  ok "image of $layer, $format $*" [ "$RC" = 0 ]
   name=images/model.layers.0.$layer
   python3 "$ROOT/tests/cli/image.py" $name.json $name.bin >after.bin
-  sq image --format dense --algorithm rtn --layer "*.0.$layer" --check after.bin "$@" --json
+  sq image --format "$format" --algorithm rtn --layer "*.0.$layer" --check after.bin "$@" --json
   ok "its outputs are those of the layer" [ "$RC$(number wrong)" = 00 ]
   python3 -c 'import json, sys
 memory = bytearray(open("after.bin", "rb").read())
 address, nbytes = json.load(open(sys.argv[1]))["regions"]["out"]
 memory[address + nbytes - 4] ^= 1
 open("wrong.bin", "wb").write(memory)' $name.json
-  sq image --format dense --algorithm rtn --layer "*.0.$layer" --check wrong.bin "$@"
+  sq image --format "$format" --algorithm rtn --layer "*.0.$layer" --check wrong.bin "$@"
   ok "a wrong bit in the last of them is found" [ "$RC" = 1 ]
   ok "... and said" grep -q '^FAIL: 1 words of outputs differ$' "$W.out"
 }
-judged self_attn.k_proj --weight-bits 8 --m 5
-judged mlp.down_proj --m 1 --rows 1 --cols 4
-judged self_attn.q_proj --group 32 --m 5 --depth 10
+judged dense mlp.down_proj --m 1 --rows 1 --cols 4
+judged sq_w self_attn.k_proj --m 5 --depth 10
+judged nvfp4 self_attn.k_proj --m 5
+judged dense self_attn.k_proj --weight-bits 8 --m 5
+judged nvfp4 mlp.down_proj --m 1 --rows 1 --cols 4 --depth 10
+judged dense self_attn.q_proj --group 32 --m 5 --depth 10
 ok "K of 8 scale groups in chunks of one" grep -q '"chunk": 1,' images/model.layers.0.self_attn.q_proj.json
 
 sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-bits 8 --m 5 --json
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
-refuse "the chip does not run its layers" image --format nvfp4
+refuse "the chip does not run its layers" image --format gqsa
 refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --format dense --algorithm rtn --layer x
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json

@@ -10,7 +10,7 @@
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
 
 sq cosim --block top --point quick --cases 28 --seed "$SEED" --json
-ok "three points" clean 300000
+ok "five points" clean 500000
 
 sq cosim --block top --layers --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
 ok "a layer on the chip" clean 15000
@@ -18,11 +18,15 @@ ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 3
 sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
 ok "a layer in eight chunks of K" clean 6000
 refuse "--depth needs --block top --layers" cosim --depth 10 --layers
-for format in sq_w sp24 sq_a_static sq_a_dynamic; do
+for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 sq_b; do
   sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json
   ok "a layer of $format on the chip" clean 2500
 done
-refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format nvfp4
+sq cosim --block top --layers --format nvfp4 --algorithm rtn --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
+ok "a layer of blocks in eight chunks of K" clean 4000
+sq cosim --block top --layers --format sq_b --algorithm rtn --bank 16 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
+ok "... with four totals of each output" clean 4000
+refuse "the chip (--block top) does not run its layers" cosim --block top --layers --format gqsa
 
 # ---- blocks -----------------------------------------------------------------------------------------
 mutate ragged_block_whole top w8a8 any rtl/top/sq_block_walk.sv "s/assign rows_o = .*/assign rows_o = row_block_i;/"
@@ -35,7 +39,7 @@ mutate order_of_blocks_ignored top w8a8 any $S "s/assign cols_outer = .*/assign 
 mutate inner_operand_not_from_its_start top w8a8 any $S "s/is_first = cols_first;/is_first = cols_first \&\& rows_first;/"
 mutate store_of_a_row_of_tiles top w8a8 any $S "s/factor_b = load_cols;/factor_b = 16'd1;/"
 mutate outputs_over_those_before top w8a8 any $S "s/default: pointer_q\[4\] <= addr + (length << SizeW);/default: pointer_q[4] <= addr;/"
-mutate scales_of_one_group top w8a8 any $S "s/factor_b = load_groups;/factor_b = 16'd1;/"
+mutate scales_of_one_group top w8a8 any $S "s/16'd1 : load_groups;/16'd1 : 16'd1;/"
 mutate response_not_awaited top w8a8 any $S "s/assign all_done = .*/assign all_done = !load_active;/"
 mutate store_of_an_old_layer_owed top w8a8 any $S "s/if (!rst_ni) owed_q <= '0;/if (!rst_ni) owed_q <= owed_q;/"
 
@@ -62,8 +66,25 @@ mutate scales_of_columns_alone_go top w4a8 any rtl/top/sq_top.sv "s/assign ready
 mutate replay_of_a_row_too_few top w8a8 any rtl/top/sq_top.sv "s/job_row_stride_i(AddrW'(1))/job_row_stride_i(AddrW'(0))/"
 mutate errors_of_the_engine_lost top w8a8 any rtl/top/sq_top.sv "s/y_ready && y_last) ? y_error/y_ready \&\& y_last \&\& !store_valid) ? y_error/"
 
-mutate high_codes_of_the_channel_before top own any rtl/top/sq_top.sv "s/assign high = coded\[HighAt +: HighBits\]/assign high = HighBits'({coded[HighAt +: HighBits], coded[HighAt +: HighW]})/"
-mutate second_scale_is_the_first top own any rtl/top/sq_top.sv "s/assign col_hi = col_scale\[ColBits-1 -: Cols\*32\]/assign col_hi = col_scale[Cols*32-1:0]/"
+mutate high_codes_of_the_channel_before top own any rtl/top/sq_top_array.sv "s/assign high = coded\[HighAt +: HighBits\]/assign high = HighBits'({coded[HighAt +: HighBits], coded[HighAt +: HighW]})/"
+mutate second_scale_is_the_first top own any rtl/top/sq_top_array.sv "s/assign col_hi = col_scale_i\[ColBits-1 -: Cols\*32\]/assign col_hi = col_scale_i[Cols*32-1:0]/"
+
+# ---- block-scaled formats ---------------------------------------------------------------------------
+B=rtl/top/sq_top_scaled.sv C=rtl/sq_engine_ctl.sv E=rtl/sq_engine_scaled.sv
+mutate scales_of_the_block_before_theirs top nvfp4 any $B "s/weight_scale_i(weight_i\[Cols\*ScaleAt +: Cols\*8\])/weight_scale_i(weight_i[Cols*ScaleAt-4 +: Cols*8])/"
+mutate totals_of_another_pe top nvfp4 any $B "s/carry_y_i(tile)/carry_y_i({tile[31:0], tile[TileW-1:32]})/"
+mutate totals_forgotten top nvfp4 any rtl/sq_acc_binary32.sv "s/assign start = begin_i;/assign start = begin_i \& 32'd0;/"
+mutate totals_begin_each_block top nvfp4 any $C "s/assign array_carry_o = carry_q && first_q;/assign array_carry_o = carry_q;/"
+mutate totals_not_awaited top nvfp4 any rtl/sq_scaled_ctl.sv "s/assign waits = .*/assign waits = $F;/"
+mutate totals_times_their_scales top nvfp4 any $E "s/stage_keep ? {Cols{One}} : scale_col/scale_col/"
+mutate totals_of_parts_added_up top sq_b any $C "s/assign stage_last_o = is_end || keep_q;/assign stage_last_o = is_end;/"
+mutate totals_kept_a_job_early top nvfp4 any $C "s/if (next_ready) keep_q <= next\[16\]/keep_q <= next[16]/"
+mutate high_row_scales_are_the_low_ones top sq_b any $B "s/assign row_hi = row_scale_i\[RowBits-1 -: Rows\*32\]/assign row_hi = row_scale_i[Rows*32-1:0]/"
+mutate high_codes_of_the_row_swapped top sq_b any $B "s/assign act_high = act_i\[Rows\*HighAt +: Rows\*HighLineW\]/assign act_high = {act_i[Rows*HighAt +: 8], act_i[Rows*HighAt+8 +: Rows*HighLineW-8]}/"
+mutate column_scales_loaded_for_each_chunk top nvfp4 any $S "s/(ScaleOnce != 0 ? cols_new && chunk_first :/(ScaleOnce != 0 ? cols_new :/"
+mutate column_scales_let_go top nvfp4 any $S "s/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols || !job_last :/job_keep_col_scale_o <= ScaleOnce != 0 ? keep_cols :/"
+mutate column_scales_of_each_block top nvfp4 any $S "s/ScaleOnce != 0 ? 16'd1 : load_groups/load_groups/"
+mutate errors_of_kept_totals_lost top nvfp4 any $E "s/keep_ends_job && keep_ends;/keep_ends_job \&\& keep_ends \&\& !(|keep_error_o);/"
 
 # ---- descriptor -------------------------------------------------------------------------------------
 mutate half_a_descriptor_runs top w8a8 any $S "s/sound_q <= sound_q && !in_poison_i/sound_q <= sound_q \&\& !(in_poison_i \&\& in_last_i)/"

@@ -151,7 +151,7 @@ static struct sq_chip_stats run_whole(struct sq_rng *r, const struct work *w)
     const struct sq_top_shape shape = sq_top_shape(v);
     struct sq_top_operands x;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        x.beat[i] = beats(r, &shape.part[i], sq_top_beats(l, (enum sq_top_part)i));
+        x.beat[i] = beats(r, &shape.part[i], sq_top_beats(v, l, (enum sq_top_part)i));
     int32_t *const memory = calloc(w->end / 4 + 1, 4);
     struct sq_top_given image = {.word = memory,
                                  .n_words = w->end / 4,

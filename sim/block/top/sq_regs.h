@@ -40,6 +40,7 @@ enum sq_reg_offset {
     SQ_REG_BUFFER = 0x10,
     SQ_REG_BUS = 0x14,
     SQ_REG_ENGINE = 0x18,
+    SQ_REG_SCALED = 0x1c,
     SQ_REG_CONTROL = 0x20,
     SQ_REG_STATUS = 0x24,
     SQ_REG_IRQ_ENABLE = 0x28,
@@ -53,7 +54,7 @@ enum sq_reg_offset {
     SQ_REG_WRITE_BEATS = 0x54,
     SQ_REG_END = 0x58,
 };
-enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 2 }; // "STOP", little-endian
+enum { SQ_REG_ID_VALUE = 0x504f5453, SQ_REG_VERSION_VALUE = 3 }; // "STOP", little-endian
 
 // Where the fields of STATUS begin.
 enum {

@@ -165,8 +165,14 @@ static void start_run(struct sq_sequencer_sim *s)
     s->next[SQ_TOP_STORE] = l->addr[SQ_TOP_STORE];
 }
 
+// Scales that serve all chunks of a block.
+static bool is_for_all_chunks(const struct sq_sequencer_sim *s, unsigned part)
+{
+    return part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && s->room.scale_once);
+}
+
 // Whether the step needs the transfer that is looked at. Chunks of both operands come for every step,
-// unless the block has only one; scales of rows serve all chunks.
+// unless the block has only one.
 static bool is_needed(const struct sq_sequencer_sim *s)
 {
     const struct sq_block_walk *const w = &s->load;
@@ -175,9 +181,8 @@ static bool is_needed(const struct sq_sequencer_sim *s)
         return false;
     if (s->kind == SQ_TOP_STORE)
         return is_last;
-    if (s->kind == SQ_TOP_ROW_SCALE)
-        return w->is_new[ROWS] && is_first;
-    return w->is_new[s->kind >= SQ_TOP_WEIGHT] || !is_first || !is_last;
+    const bool is_new = w->is_new[s->kind >= SQ_TOP_WEIGHT];
+    return is_for_all_chunks(s, s->kind) ? is_new && is_first : is_new || !is_first || !is_last;
 }
 
 static uint32_t address_of(struct sq_sequencer_sim *s)
@@ -201,7 +206,8 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     const uint32_t rows = sq_block_walk_tiles(&s->load, ROWS);
     const uint32_t cols = sq_block_walk_tiles(&s->load, COLS);
     const uint32_t groups = sq_block_walk_groups(&s->load), beats = groups * s->layer.beats;
-    const uint32_t n_beats[] = {rows * beats, rows, cols * beats, cols * groups, rows * cols};
+    const uint32_t col_scales = s->room.scale_once ? cols : cols * groups;
+    const uint32_t n_beats[] = {rows * beats, rows, cols * beats, col_scales, rows * cols};
     const uint32_t n = n_beats[s->kind] * s->bus_beats[s->kind];
     const uint32_t addr = address_of(s);
     s->next[s->kind] = addr + n * s->room.nbytes;
@@ -242,10 +248,12 @@ static void clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in 
     s->of = (struct sq_top_job){
         .tiles = {sq_block_walk_tiles(&s->job, ROWS), sq_block_walk_tiles(&s->job, COLS)},
         .groups = sq_block_walk_groups(&s->job),
-        .keep = {keeps[ROWS] && is_whole, keeps[ROWS] || !is_last, keeps[COLS] && is_whole,
-                 keeps[COLS] && is_whole},
         .is_first = is_first,
         .is_last = is_last};
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
+        const bool keep = keeps[i >= SQ_TOP_WEIGHT];
+        s->of.keep[i] = is_for_all_chunks(s, i) ? keep || !is_last : keep && is_whole;
+    }
     s->pending[SQ_TOP_SUMS] = !is_first;
     sq_block_walk_next(&s->job);
 }

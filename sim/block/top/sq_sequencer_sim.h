@@ -48,9 +48,10 @@ bool sq_block_walk_keeps(const struct sq_block_walk *w, unsigned axis); // for t
 void sq_block_walk_next(struct sq_block_walk *w);
 
 void sq_top_layer_encode(const struct sq_top_layer *l, uint32_t word[SQ_DESC_WORDS]);
-// What the halves of buffers hold, and bytes of a beat of the bus.
+// What the halves of buffers hold, bytes of a beat of the bus, and beats of scales.
 struct sq_top_room {
     uint32_t depth, sum_tiles, nbytes; // beats of operands; tiles of sums
+    bool scale_once; // a tile of columns has a beat of scales, not each of its scale groups
 };
 // Whether these words are a layer that such a chip runs.
 bool sq_top_layer_decode(const uint32_t word[SQ_DESC_WORDS], const struct sq_top_room *room,

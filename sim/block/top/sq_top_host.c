@@ -131,9 +131,22 @@ static void heal(const struct sq_top_beat_shape *s, enum sq_array_layout layout,
     }
 }
 
+static void draw_blocks(struct sq_rng *rng, const struct sq_top_shape *s, enum sq_top_part part,
+                        enum sq_stimulus kind, int32_t *to)
+{
+    const struct sq_es_side *const side = part == SQ_TOP_ACT ? &s->scaled.act : &s->scaled.weight;
+    int32_t record[SQ_ES_JOB_FIELDS + 2 * SQ_TOP_BEAT_MAX] = {0};
+    sq_es_draw_side(s->engine, side, rng, kind, record);
+    memcpy(to, record + side->code, s->part[part].len * sizeof *to);
+}
+
 static void draw_side(struct host *h, struct sq_rng *rng, const struct sq_top_shape *s,
                       enum sq_top_part part, enum sq_stimulus kind, int32_t *to)
 {
+    if (s->is_scaled) {
+        draw_blocks(rng, s, part, kind, to);
+        return;
+    }
     unsigned engine[SQ_PARAMS_MAX];
     int32_t beat[4 * SQ_TOP_BEAT_MAX] = {0};
     sq_top_engine(h->value, engine);
@@ -153,7 +166,7 @@ static void draw_operands(struct host *h, struct sq_rng *rng, const struct sq_to
     uint32_t n[SQ_TOP_OPERANDS];
     for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
         const unsigned len = s.part[p].len;
-        n[p] = sq_top_beats(l, (enum sq_top_part)p);
+        n[p] = sq_top_beats(h->value, l, (enum sq_top_part)p);
         assert(n[p] * len <= BEATS_MAX);
         for (uint32_t i = 0; i < n[p]; i++)
             if (p & 1)

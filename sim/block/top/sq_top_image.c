@@ -2,10 +2,13 @@
 #include "sim/block/top/sq_top_image.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/sq_format.h"
+#include "models/sq_topk.h"
 #include "sim/block/sq_engine.h"
+#include "sim/block/sq_engine_scaled_golden.h"
 
 enum { ROWS, COLS };
 
@@ -15,12 +18,46 @@ unsigned sq_top_out_bits(const unsigned *v)
     return bits[v[SQ_TOP_OUT_KIND]];
 }
 
-struct sq_top_room sq_top_room(const unsigned *v)
+bool sq_top_is_scaled(const unsigned *v)
 {
-    return (struct sq_top_room){v[SQ_TOP_DEPTH], v[SQ_TOP_SUM_TILES], v[SQ_TOP_DATA_W] / 8};
+    return v[SQ_TOP_FORM] == SQ_COMBINE_FLOAT;
 }
 
-void sq_top_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
+const struct sq_block *sq_top_engine_block(const unsigned *v)
+{
+    return sq_top_is_scaled(v) ? &sq_engine_scaled_block : &sq_engine_array_block;
+}
+
+struct sq_top_room sq_top_room(const unsigned *v)
+{
+    return (struct sq_top_room){v[SQ_TOP_DEPTH], v[SQ_TOP_SUM_TILES], v[SQ_TOP_DATA_W] / 8,
+                                sq_top_is_scaled(v)};
+}
+
+static void scaled_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
+{
+    const unsigned value[] = {v[SQ_TOP_ROWS],
+                              v[SQ_TOP_COLS],
+                              v[SQ_TOP_BANK_LEN],
+                              v[SQ_TOP_HIGH],
+                              v[SQ_TOP_HIGH_KIND],
+                              v[SQ_TOP_HIGH] > 0,
+                              v[SQ_TOP_ELEMENT],
+                              v[SQ_TOP_ELEMENT],
+                              v[SQ_TOP_SCALE],
+                              v[SQ_TOP_SCALE],
+                              0,
+                              SQ_TOPK_RANK,
+                              v[SQ_TOP_PORT_LEN],
+                              SQ_COMBINE_FLOAT,
+                              v[SQ_TOP_OUT_KIND],
+                              v[SQ_TOP_PORT_LEN],
+                              2,
+                              1};
+    memcpy(engine, value, sizeof value);
+}
+
+static void array_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
 {
     const bool on_acts = v[SQ_TOP_ON_ACTS];
     const unsigned value[] = {v[SQ_TOP_ROWS],
@@ -42,8 +79,16 @@ void sq_top_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
                               v[SQ_TOP_PORT_LEN],
                               2,
                               1};
-    memset(engine, 0, SQ_PARAMS_MAX * sizeof *engine);
     memcpy(engine, value, sizeof value);
+}
+
+void sq_top_engine(const unsigned *v, unsigned engine[SQ_PARAMS_MAX])
+{
+    memset(engine, 0, SQ_PARAMS_MAX * sizeof *engine);
+    if (sq_top_is_scaled(v))
+        scaled_engine(v, engine);
+    else
+        array_engine(v, engine);
 }
 
 struct sq_output_config sq_top_output(const unsigned *v)
@@ -61,8 +106,39 @@ static void add_field(struct sq_top_beat_shape *s, const char *name, size_t coun
     s->bits += (unsigned)count * width;
 }
 
+static void add_scales(struct sq_top_shape *s, bool has_row_hi, bool has_col_hi)
+{
+    const unsigned rows = s->output.rows, cols = s->output.cols;
+    add_field(&s->part[SQ_TOP_ROW_SCALE], "row_lo", rows, 32, false);
+    if (has_row_hi)
+        add_field(&s->part[SQ_TOP_ROW_SCALE], "row_hi", rows, 32, false);
+    add_field(&s->part[SQ_TOP_COL_SCALE], "col_lo", cols, 32, false);
+    if (has_col_hi)
+        add_field(&s->part[SQ_TOP_COL_SCALE], "col_hi", cols, 32, false);
+}
+
+// Both operands with the fields that sq_engine_scaled has of them.
+static struct sq_top_shape scaled_shape(const unsigned *v)
+{
+    struct sq_top_shape s = {.is_scaled = true, .output = sq_top_output(v)};
+    struct sq_ports ports;
+    sq_top_engine(v, s.engine);
+    s.scaled = sq_es_layout_of(s.engine);
+    s.pairs = s.scaled.pairs;
+    sq_es_ports(s.engine, &ports);
+    const struct sq_field *f = ports.in + ports.stream[SQ_ES_JOB].n_fields;
+    for (unsigned side = SQ_ES_ACT; side <= SQ_ES_WEIGHT; side++)
+        for (size_t i = 0; i < ports.stream[side].n_fields; i++, f++)
+            add_field(&s.part[side == SQ_ES_ACT ? SQ_TOP_ACT : SQ_TOP_WEIGHT], f->name, f->count,
+                      f->width, f->is_unsigned);
+    add_scales(&s, s.pairs > 1, s.pairs == 4);
+    return s;
+}
+
 struct sq_top_shape sq_top_shape(const unsigned *v)
 {
+    if (sq_top_is_scaled(v))
+        return scaled_shape(v);
     const bool on_acts = v[SQ_TOP_ON_ACTS];
     const unsigned rows = v[SQ_TOP_ROWS], cols = v[SQ_TOP_COLS], high = v[SQ_TOP_HIGH];
     struct sq_top_shape s = {.array = {.layout = (enum sq_array_layout)v[SQ_TOP_LAYOUT],
@@ -74,6 +150,7 @@ struct sq_top_shape sq_top_shape(const unsigned *v)
                                        .high_bits = v[SQ_TOP_HIGH_W],
                                        .has_window = true},
                              .output = sq_top_output(v),
+                             .pairs = 1,
                              .on_acts = on_acts};
     const enum sq_array_layout layout = s.array.layout;
     const unsigned lines = on_acts ? rows : cols, mask = sq_array_mask_len(&s.array);
@@ -86,12 +163,7 @@ struct sq_top_shape sq_top_shape(const unsigned *v)
         add_field(coded, "high", lines * high, s.array.high_bits, false);
     if (layout != SQ_ARRAY_DENSE && layout != SQ_ARRAY_SENTINEL)
         add_field(coded, "mask", lines * mask, layout == SQ_ARRAY_SP24 ? 4 : 1, true);
-    add_field(&s.part[SQ_TOP_ROW_SCALE], "row_lo", rows, 32, false);
-    if (v[SQ_TOP_FORM] == SQ_COMBINE_SCALED)
-        add_field(&s.part[SQ_TOP_ROW_SCALE], "row_hi", rows, 32, false);
-    add_field(&s.part[SQ_TOP_COL_SCALE], "col_lo", cols, 32, false);
-    if (v[SQ_TOP_FORM] == SQ_COMBINE_TWO)
-        add_field(&s.part[SQ_TOP_COL_SCALE], "col_hi", cols, 32, false);
+    add_scales(&s, v[SQ_TOP_FORM] == SQ_COMBINE_SCALED, v[SQ_TOP_FORM] == SQ_COMBINE_TWO);
     return s;
 }
 
@@ -107,17 +179,17 @@ uint32_t sq_top_bus_beats(const unsigned *v, enum sq_top_part part)
     return (sq_top_bits(v, part) + v[SQ_TOP_DATA_W] - 1) / v[SQ_TOP_DATA_W];
 }
 
-uint32_t sq_top_beats(const struct sq_top_layer *l, enum sq_top_part part)
+uint32_t sq_top_beats(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part)
 {
-    const uint32_t tile = l->beats * l->groups;
+    const uint32_t tile = l->beats * l->groups, scales = sq_top_is_scaled(v) ? 1 : l->groups;
     const uint32_t beats[] = {l->tiles[ROWS] * tile, l->tiles[ROWS], l->tiles[COLS] * tile,
-                              l->tiles[COLS] * l->groups, l->tiles[ROWS] * l->tiles[COLS]};
+                              l->tiles[COLS] * scales, l->tiles[ROWS] * l->tiles[COLS]};
     return beats[part];
 }
 
 uint32_t sq_top_nbytes(const unsigned *v, const struct sq_top_layer *l, enum sq_top_part part)
 {
-    return sq_top_beats(l, part) * sq_top_bus_beats(v, part) * (v[SQ_TOP_DATA_W] / 8);
+    return sq_top_beats(v, l, part) * sq_top_bus_beats(v, part) * (v[SQ_TOP_DATA_W] / 8);
 }
 
 void sq_top_put_bits(int32_t *word, uint32_t at, unsigned width, int32_t value)
@@ -179,12 +251,12 @@ void sq_top_put_operand(const unsigned *v, const struct sq_top_layer *l,
 {
     const struct sq_top_shape s = sq_top_shape(v);
     const uint32_t words = sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W] / 32;
-    const uint32_t n = sq_top_beats(l, part), len = part & 1 ? 1 : l->beats; // of a group
+    const uint32_t n = sq_top_beats(v, l, part), len = part & 1 ? 1 : l->beats; // of a group
     const unsigned axis = part >= SQ_TOP_WEIGHT;
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t group = i / len;
         const uint32_t place =
-            part == SQ_TOP_ROW_SCALE
+            part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && s.is_scaled)
                 ? i
                 : place_of(l, axis, group / l->groups, group % l->groups, len) + i % len;
         pack(&s.part[part], x->beat[part] + (size_t)i * s.part[part].len,
@@ -239,12 +311,21 @@ uint32_t sq_top_multiply(const struct sq_top_shape *s, const int32_t *act, const
     return (uint32_t)is_wrong << SQ_SCALED_ERROR_CODE | (uint32_t)!ok << SQ_SCALED_ERROR_MASK;
 }
 
+uint32_t sq_top_add_block(const struct sq_top_shape *s, const int32_t *act, const int32_t *weight,
+                          float *total)
+{
+    int32_t record[SQ_ES_JOB_FIELDS + 2 * SQ_TOP_BEAT_MAX];
+    memcpy(record + s->scaled.act.code, act, s->part[SQ_TOP_ACT].len * sizeof *record);
+    memcpy(record + s->scaled.weight.code, weight, s->part[SQ_TOP_WEIGHT].len * sizeof *record);
+    return sq_es_block(s->engine, &s->scaled, record, total);
+}
+
 uint32_t sq_top_scales(const struct sq_top_shape *s, bool is_last, const int32_t *row,
                        const int32_t *col, int32_t *scale)
 {
     const struct sq_top_beat_shape *const rows = &s->part[SQ_TOP_ROW_SCALE];
     const struct sq_top_beat_shape *const cols = &s->part[SQ_TOP_COL_SCALE];
-    const bool reads_rows = is_last || s->output.form == SQ_COMBINE_SCALED;
+    const bool reads_rows = is_last || s->output.form == SQ_COMBINE_SCALED; // of FLOAT all are last
     bool ok = true;
     memset(scale, 0, sq_output_scale_len(&s->output) * sizeof *scale);
     scale[0] = is_last;
@@ -272,12 +353,32 @@ static const int32_t *beat_of(const struct golden *g, enum sq_top_part part, uin
     return g->x->beat[part] + (size_t)i * g->s.part[part].len;
 }
 
-static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *word)
+// Blocks of a tile as records of the engine, to its outputs.
+static void golden_blocks(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *scale,
+                          float *y)
 {
-    const unsigned n = g->s.output.rows * g->s.output.cols, bits = sq_top_out_bits(g->v);
+    const struct sq_es_layout *const l = &g->s.scaled;
+    const uint32_t blocks = g->l->groups * g->l->beats;
+    int32_t *const record = calloc(blocks * l->len, sizeof *record);
+    if (!record)
+        abort();
+    for (uint32_t b = 0; b < blocks; b++) {
+        memcpy(record + b * l->len + l->act.code, beat_of(g, SQ_TOP_ACT, row_tile * blocks + b),
+               g->s.part[SQ_TOP_ACT].len * sizeof *record);
+        memcpy(record + b * l->len + l->weight.code,
+               beat_of(g, SQ_TOP_WEIGHT, col_tile * blocks + b),
+               g->s.part[SQ_TOP_WEIGHT].len * sizeof *record);
+    }
+    g->errors |= sq_top_scales(&g->s, true, beat_of(g, SQ_TOP_ROW_SCALE, row_tile),
+                               beat_of(g, SQ_TOP_COL_SCALE, col_tile), scale);
+    g->errors |= sq_es_tile(g->s.engine, l, record, blocks, scale + 1, y);
+    free(record);
+}
+
+static void golden_groups(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *scale,
+                          float *y)
+{
     const uint32_t groups = g->l->groups, beats = g->l->beats;
-    int32_t scale[1 + 4 * SQ_TOP_PES_MAX], out[SQ_TOP_PES_MAX];
-    float y[SQ_TOP_PES_MAX] = {0};
     for (uint32_t group = 0; group < groups; group++) {
         uint32_t p_lo[SQ_TOP_PES_MAX] = {0}, p_hi[SQ_TOP_PES_MAX] = {0};
         for (uint32_t b = group * beats; b < (group + 1) * beats; b++)
@@ -289,6 +390,17 @@ static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, 
                           beat_of(g, SQ_TOP_COL_SCALE, col_tile * groups + group), scale);
         sq_output_add(&g->s.output, (const int32_t *)p_lo, (const int32_t *)p_hi, scale, y);
     }
+}
+
+static void golden_tile(struct golden *g, uint32_t row_tile, uint32_t col_tile, int32_t *word)
+{
+    const unsigned n = g->s.output.rows * g->s.output.cols, bits = sq_top_out_bits(g->v);
+    int32_t scale[1 + 4 * SQ_TOP_PES_MAX], out[SQ_TOP_PES_MAX];
+    float y[SQ_TOP_PES_MAX] = {0};
+    if (g->s.is_scaled)
+        golden_blocks(g, row_tile, col_tile, scale, y);
+    else
+        golden_groups(g, row_tile, col_tile, scale, y);
     (void)sq_output_end(&g->s.output, scale, y, out);
     for (unsigned i = 0; i < n; i++)
         sq_top_put_bits(word, i * bits, bits, out[i]);

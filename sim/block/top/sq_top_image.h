@@ -11,12 +11,17 @@
 // A beat of the plain operand is [lines of a tile][bank] codes; of the coded one [lines] low codes, [lines] high
 // codes, [lines] mask bits or nibbles, as far as the layout has them (sq_array.h). The first lies in the low
 // bits; a beat of an operand is padded to whole beats of the bus.
+// On a chip of block-scaled formats (its form is FLOAT) a scale group is a block. A beat of either operand is a
+// block of all lines as sq_engine_scaled takes it: [lines] codes, high codes, mask bits, scales, scales of high
+// codes, places, as far as the format has them. What stands above the blocks is row_scale and col_scale: a
+// beat for each tile of rows, of columns, whose high parts follow the low ones.
 #ifndef SQ_TOP_IMAGE_H
 #define SQ_TOP_IMAGE_H
 
 #include <stdint.h>
 
 #include "models/sq_array.h"
+#include "sim/block/sq_engine_scaled_draw.h"
 #include "sim/block/sq_output_sim.h"
 #include "sim/block/top/sq_sequencer_sim.h"
 
@@ -42,9 +47,12 @@ enum {
     SQ_TOP_OUTSTANDING,
     SQ_TOP_QUIET,
     SQ_TOP_MACRO,
+    SQ_TOP_ELEMENT, // of block-scaled formats, as the two below
+    SQ_TOP_SCALE,
+    SQ_TOP_HIGH_KIND,
     SQ_TOP_PARAMS
 };
-enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 16, SQ_TOP_DEPTH_MAX = 512 };
+enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 32, SQ_TOP_DEPTH_MAX = 512 };
 enum { SQ_TOP_BEAT_MAX = 32 * SQ_TOP_WORDS_MAX }; // integers of a beat, of a bit at least
 
 unsigned sq_top_out_bits(const unsigned *value);
@@ -54,18 +62,24 @@ struct sq_output_config sq_top_output(const unsigned *value);
 uint32_t sq_top_bits(const unsigned *value, enum sq_top_part part);
 uint32_t sq_top_bus_beats(const unsigned *value, enum sq_top_part part);
 // Beats of an operand in the whole layer; tiles of outputs.
-uint32_t sq_top_beats(const struct sq_top_layer *l, enum sq_top_part part);
+uint32_t sq_top_beats(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
 uint32_t sq_top_nbytes(const unsigned *value, const struct sq_top_layer *l, enum sq_top_part part);
 
-// The parameters of the engine in it, those of sq_engine_array_block.
+// The engine in it and its parameters: sq_engine_array_block, sq_engine_scaled_block.
+const struct sq_block *sq_top_engine_block(const unsigned *value);
+bool sq_top_is_scaled(const unsigned *value);
 void sq_top_engine(const unsigned *value, unsigned engine[SQ_PARAMS_MAX]);
 
 // What a beat of each operand holds.
-enum { SQ_TOP_FIELDS = 3 };
+enum { SQ_TOP_FIELDS = 6 };
 struct sq_top_shape {
-    struct sq_array_config array;
-    struct sq_output_config output;
+    struct sq_array_config array; // of sq_engine_array
     bool on_acts;
+    bool is_scaled;
+    unsigned engine[SQ_PARAMS_MAX]; // of sq_engine_scaled
+    struct sq_es_layout scaled;
+    unsigned pairs; // totals of a PE
+    struct sq_output_config output;
     struct sq_top_beat_shape {
         unsigned n, len, bits; // fields; integers and bits of a beat
         struct sq_field field[SQ_TOP_FIELDS];
@@ -80,8 +94,12 @@ struct sq_top_operands {
 
 // Beats of both operands into the sums of their group, each [rows * cols]. Returns what is wrong with them
 // (field ENGINE of STATUS).
+// sq_engine_array:
 uint32_t sq_top_multiply(const struct sq_top_shape *s, const int32_t *act, const int32_t *weight,
                          uint32_t *p_lo, uint32_t *p_hi);
+// sq_engine_scaled: a block into the totals of a tile, [pairs][rows * cols]. Returns as above.
+uint32_t sq_top_add_block(const struct sq_top_shape *s, const int32_t *act, const int32_t *weight,
+                          float *total);
 // The scales of a group as sq_output_sim.h has them; returns as above.
 uint32_t sq_top_scales(const struct sq_top_shape *s, bool is_last, const int32_t *row,
                        const int32_t *col, int32_t *scale);

@@ -9,7 +9,7 @@
 
 enum { AR, AW, W, LITE_B, LITE_R };      // asks
 enum { R, B, LITE_AW, LITE_W, LITE_AR }; // replies
-enum { JOB, PLAIN, CODED, SCALE };       // of the engine
+enum { JOB, ACT, WEIGHT, SCALE };        // of the engine
 enum { ROW, COL, BEAT };                 // counters of a buffer
 
 // ---- words put together -----------------------------------------------------------------------------
@@ -78,7 +78,8 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
                           const struct sq_dma_beat *in, bool out_ready)
 {
     const bool is_row = part <= SQ_TOP_ROW_SCALE, is_scale = part & 1;
-    const uint32_t beats = is_scale ? s->of.groups : s->of.groups * s->layer.beats;
+    const uint32_t scales = s->room.scale_once ? 1 : s->of.groups;
+    const uint32_t beats = is_scale ? scales : s->of.groups * s->layer.beats;
     const uint32_t n[3] = {s->of.tiles[0], s->of.tiles[1], beats};
     const uint32_t step = part == SQ_TOP_ROW_SCALE ? 1 : beats;
     const uint32_t stride[3] = {is_row ? step : 0, is_row ? 0 : step, part != SQ_TOP_ROW_SCALE};
@@ -97,7 +98,7 @@ static void operand_clock(struct sq_operand_sim *o, const struct sq_sequencer_si
     memset(o->at, 0, sizeof o->at);
 }
 
-// ---- the engine's values ----------------------------------------------------------------------------
+// ---- the engine -------------------------------------------------------------------------------------
 
 static const int32_t *unpacked(const struct sq_top_sim *s, enum sq_top_part part,
                                int32_t beat[SQ_TOP_BEAT_MAX])
@@ -107,104 +108,17 @@ static const int32_t *unpacked(const struct sq_top_sim *s, enum sq_top_part part
     return beat;
 }
 
-// A beat of both operands into the sums of its group.
-static void add_beat(struct sq_top_sim *s)
+// The job that the sequencer offers, as the engine's values have it.
+static struct sq_top_engine_job job_of(const struct sq_top_sim *s)
 {
-    struct sq_top_engine *const e = &s->engine;
-    int32_t act[SQ_TOP_BEAT_MAX], weight[SQ_TOP_BEAT_MAX];
-    if (e->beats == 0) {
-        assert(e->n_sums < SQ_TOP_GROUPS_AHEAD);
-        e->sums[e->n_sums] = (struct sq_top_group){.errors = 0};
-    }
-    struct sq_top_group *const g = &e->sums[e->n_sums];
-    if (!s->has_no_values)
-        g->errors |= sq_top_multiply(&e->shape, unpacked(s, SQ_TOP_ACT, act),
-                                     unpacked(s, SQ_TOP_WEIGHT, weight), g->p_lo, g->p_hi);
-    if (++e->beats == s->sequencer.layer.beats) {
-        e->beats = 0;
-        e->n_sums++;
-    }
-}
-
-static void add_job(struct sq_top_engine *e, const struct sq_offer *job)
-{
-    assert(e->n_jobs < 4);
-    e->job[e->n_jobs++] =
-        (struct sq_top_engine_job){job->job.groups, job->job.group_banks, job->carry, job->keep};
-}
-
-static void add_scale(struct sq_top_sim *s)
-{
-    struct sq_top_engine *const e = &s->engine;
-    assert(e->n_scales < SQ_TOP_GROUPS_AHEAD && e->n_jobs > 0);
-    const struct sq_top_engine_job *const job = &e->job[0];
-    struct sq_top_scales *const to = &e->scale[e->n_scales++];
-    const uint32_t group = e->scaled++ % job->groups;
-    const bool is_last = group + 1 == job->groups;
-    int32_t row[SQ_TOP_BEAT_MAX], col[SQ_TOP_BEAT_MAX];
-    *to = (struct sq_top_scales){.carries = job->carries && group == 0,
-                                 .keeps = job->keeps && is_last,
-                                 .ends_job = e->scaled == job->tiles * job->groups};
-    to->errors = sq_top_scales(&e->shape, is_last, unpacked(s, SQ_TOP_ROW_SCALE, row),
-                               unpacked(s, SQ_TOP_COL_SCALE, col), to->beat);
-    if (!to->ends_job)
-        return;
-    e->scaled = 0;
-    memmove(e->job, e->job + 1, --e->n_jobs * sizeof *e->job);
-}
-
-static void put_outputs(struct sq_top_engine *e)
-{
-    int32_t y[SQ_TOP_PES_MAX];
-    const uint32_t len = e->c.port_len, n = e->c.rows * e->c.cols / len;
-    (void)sq_output_end(&e->c, e->scale[0].beat, e->y, y);
-    for (uint32_t w = 0; w < n; w++) {
-        assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
-        struct sq_top_output_word *const word = &e->word[e->n_words++];
-        memcpy(word->y, y + w * len, len * sizeof *y);
-        word->errors = e->scale[0].ends_job && w + 1 == n ? e->errors : 0;
-    }
-}
-
-static void keep_sums(struct sq_top_engine *e)
-{
-    const uint32_t n = e->c.rows * e->c.cols / e->c.lanes;
-    assert(e->n_kept < 2 * SQ_TOP_SUMS_MAX);
-    memcpy(e->kept[e->n_kept++], e->y, sizeof e->y);
-    memset(e->y, 0, sizeof e->y);
-    for (uint32_t i = 0; i < n; i++) {
-        assert(e->n_keeps < SQ_TOP_OUTPUTS_AHEAD);
-        const bool is_last = e->scale[0].ends_job && i + 1 == n;
-        e->keep[e->n_keeps++] = (struct sq_top_keep){is_last ? e->errors : 0, is_last};
-    }
-}
-
-static void take_sums(struct sq_top_engine *e)
-{
-    assert(e->n_kept > 0);
-    memcpy(e->y, e->kept[0], sizeof e->y);
-    memmove(e->kept, e->kept + 1, --e->n_kept * sizeof *e->kept);
-}
-
-// A group whose sums and scales have come.
-static void combine(struct sq_top_engine *e)
-{
-    const struct sq_top_scales *const scale = &e->scale[0];
-    e->errors |= e->sums[0].errors | scale->errors;
-    if (scale->carries)
-        take_sums(e);
-    sq_output_add(&e->c, (const int32_t *)e->sums[0].p_lo, (const int32_t *)e->sums[0].p_hi,
-                  scale->beat, e->y);
-    if (scale->keeps)
-        keep_sums(e);
-    else if (scale->beat[0])
-        put_outputs(e);
-    if (scale->ends_job)
-        e->errors = 0;
-    e->n_sums--;
-    e->n_scales--;
-    memmove(e->sums, e->sums + 1, (SQ_TOP_GROUPS_AHEAD - 1) * sizeof *e->sums);
-    memmove(e->scale, e->scale + 1, e->n_scales * sizeof *e->scale);
+    const struct sq_top_job *const of = &s->sequencer.of;
+    const uint32_t beats = s->sequencer.layer.beats, tiles = of->tiles[0] * of->tiles[1];
+    const bool is_scaled = s->engine.shape.is_scaled; // a group is the whole tile
+    return (struct sq_top_engine_job){.beats = is_scaled ? of->groups * beats : beats,
+                                      .groups = is_scaled ? 1 : of->groups,
+                                      .tiles = tiles,
+                                      .carries = !of->is_first,
+                                      .keeps = !of->is_last};
 }
 
 // ---- the whole --------------------------------------------------------------------------------------
@@ -227,7 +141,6 @@ void sq_top_init(const unsigned *v, void *state)
         assert(bus_beats[i] * v[SQ_TOP_DATA_W] <= 32 * SQ_TOP_WORDS_MAX);
         widen_init(&s->operand[i].widen, v[SQ_TOP_DATA_W], bus_beats[i]);
     }
-    assert(v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] <= SQ_TOP_PES_MAX);
     assert(v[SQ_TOP_SUM_TILES] <= SQ_TOP_SUMS_MAX);
     assert(v[SQ_TOP_DEPTH] <= SQ_TOP_DEPTH_MAX && v[SQ_TOP_MAX_BURST] <= SQ_TOP_STORE_MAX);
     widen_init(&s->widen, word_w, v[SQ_TOP_DATA_W] / word_w);
@@ -235,12 +148,8 @@ void sq_top_init(const unsigned *v, void *state)
                 v[SQ_TOP_QUIET]);
     const struct sq_top_room room = sq_top_room(v);
     sq_sequencer_init(&s->sequencer, &room, bus_beats);
-    s->engine.shape = sq_top_shape(v);
-    s->engine.c = s->engine.shape.output;
-    unsigned engine[SQ_PARAMS_MAX];
-    sq_top_engine(v, engine);
-    assert(sq_engine_array_block.timing->nbytes <= sizeof s->engine.time);
-    sq_engine_array_block.init(engine, s->engine.time);
+    sq_top_engine_init(&s->engine, v);
+    widen_init(&s->carry, 0, sq_top_engine_slots(&s->engine));
     uint32_t *const reg = s->regs.value;
     reg[SQ_REG_ID / 4] = SQ_REG_ID_VALUE;
     reg[SQ_REG_VERSION / 4] = SQ_REG_VERSION_VALUE;
@@ -248,6 +157,7 @@ void sq_top_init(const unsigned *v, void *state)
     reg[SQ_REG_CODES / 4] = v[SQ_TOP_OUT_KIND] << 16 | v[SQ_TOP_WEIGHT_W] << 8 | v[SQ_TOP_ACT_W];
     reg[SQ_REG_ENGINE / 4] = v[SQ_TOP_HIGH] << 16 | v[SQ_TOP_HIGH_W] << 8 | v[SQ_TOP_FORM] << 6 |
                              v[SQ_TOP_ONE_ACC] << 5 | v[SQ_TOP_ON_ACTS] << 4 | v[SQ_TOP_LAYOUT];
+    reg[SQ_REG_SCALED / 4] = v[SQ_TOP_HIGH_KIND] << 16 | v[SQ_TOP_SCALE] << 8 | v[SQ_TOP_ELEMENT];
     reg[SQ_REG_BUFFER / 4] = v[SQ_TOP_SUM_TILES] << 16 | v[SQ_TOP_DEPTH];
     reg[SQ_REG_BUS / 4] = v[SQ_TOP_DATA_W] / 8;
 }
@@ -285,6 +195,7 @@ struct wires {
     struct sq_offer engine[SQ_STREAMS_MAX];
     struct sq_handshake shake;
     bool scale_fires, y_ready, wide_ready, keeps;
+    bool sums_ready; // a beat of sums is taken
 };
 
 static void find_wires(const struct sq_top_sim *s, struct wires *w)
@@ -297,22 +208,27 @@ static void find_wires(const struct sq_top_sim *s, struct wires *w)
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         w->valid[i] = sq_operand_buffer_offers(&s->operand[i].buffer);
     w->engine[JOB].valid = q->pending[SQ_TOP_ENGINE];
-    w->engine[JOB].n = q->layer.beats;
-    w->engine[JOB].job.group_banks = q->of.groups;
-    w->engine[JOB].job.groups = q->of.tiles[0] * q->of.tiles[1];
-    w->engine[JOB].carry = !q->of.is_first;
-    w->engine[JOB].keep = !q->of.is_last;
-    w->engine[SQ_ENGINE_CARRY].valid = sq_operand_buffer_offers(&s->sums);
-    w->engine[PLAIN].valid = w->valid[SQ_TOP_ACT];
-    w->engine[CODED].valid = w->valid[SQ_TOP_WEIGHT];
+    const struct sq_top_engine_job job = job_of(s);
+    const bool is_scaled = s->engine.shape.is_scaled;
+    w->engine[JOB].n = job.beats;
+    w->engine[JOB].job.group_banks = job.groups;
+    w->engine[JOB].job.groups = job.tiles;
+    w->engine[JOB].carry = job.carries;
+    w->engine[JOB].keep = job.keeps;
+    w->engine[SQ_ENGINE_CARRY].valid =
+        is_scaled ? s->carry.full : sq_operand_buffer_offers(&s->sums);
+    w->engine[ACT].valid = w->valid[SQ_TOP_ACT];
+    w->engine[WEIGHT].valid = w->valid[SQ_TOP_WEIGHT];
     w->engine[SCALE].valid = w->valid[SQ_TOP_ROW_SCALE] && w->valid[SQ_TOP_COL_SCALE];
     w->wide_ready = s->n_store < room;
     w->y_ready = widen_takes(&s->widen, w->wide_ready);
-    sq_engine_array_block.timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
-    w->keeps = sq_engine_array_keeps(s->engine.time);
+    s->engine.block->timing->comb(s->engine.time, w->engine, w->y_ready, &w->shake);
+    w->keeps = sq_top_engine_keeps(&s->engine);
+    const bool carry_ready = w->shake.in_ready[SQ_ENGINE_CARRY];
+    w->sums_ready = is_scaled ? widen_takes(&s->carry, carry_ready) : carry_ready;
     w->scale_fires = w->engine[SCALE].valid && w->shake.in_ready[SCALE];
-    w->ready[SQ_TOP_ACT] = w->shake.in_ready[PLAIN];
-    w->ready[SQ_TOP_WEIGHT] = w->shake.in_ready[CODED];
+    w->ready[SQ_TOP_ACT] = w->shake.in_ready[ACT];
+    w->ready[SQ_TOP_WEIGHT] = w->shake.in_ready[WEIGHT];
     w->ready[SQ_TOP_ROW_SCALE] = w->ready[SQ_TOP_COL_SCALE] = w->scale_fires;
 }
 
@@ -353,21 +269,24 @@ static void find_events(const struct sq_top_sim *s, const struct wires *w,
 // Values through the engine, and its edge.
 static void clock_engine(struct sq_top_sim *s, const struct wires *w)
 {
-    struct sq_top_engine *const e = &s->engine;
-    if (w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT])
-        add_beat(s);
-    if (w->engine[JOB].valid && w->shake.in_ready[JOB])
-        add_job(e, &w->engine[JOB]);
-    // Scales are taken with the last slot of a tile; outputs of the first ones may leave before.
-    if (w->engine[SCALE].valid && !e->has_scale && e->n_jobs > 0) {
-        add_scale(s);
-        e->has_scale = true;
+    int32_t beat[SQ_TOP_OPERANDS][SQ_TOP_BEAT_MAX];
+    const struct sq_top_engine_job job = job_of(s);
+    struct sq_top_engine_in in = {
+        .job = w->engine[JOB].valid && w->shake.in_ready[JOB] ? &job : NULL,
+        .has_operands = w->valid[SQ_TOP_ACT] && w->ready[SQ_TOP_ACT],
+        .offers_scales = w->engine[SCALE].valid,
+        .takes_scales = w->scale_fires,
+    };
+    if (in.has_operands && !s->has_no_values) {
+        in.act = unpacked(s, SQ_TOP_ACT, beat[SQ_TOP_ACT]);
+        in.weight = unpacked(s, SQ_TOP_WEIGHT, beat[SQ_TOP_WEIGHT]);
     }
-    if (w->scale_fires)
-        e->has_scale = false;
-    while (e->n_sums > 0 && e->n_scales > 0)
-        combine(e);
-    sq_engine_array_block.timing->clock(e->time, w->engine, w->y_ready);
+    if (in.offers_scales) {
+        in.row = unpacked(s, SQ_TOP_ROW_SCALE, beat[SQ_TOP_ROW_SCALE]);
+        in.col = unpacked(s, SQ_TOP_COL_SCALE, beat[SQ_TOP_COL_SCALE]);
+    }
+    sq_top_engine_clock(&s->engine, &in);
+    s->engine.block->timing->clock(s->engine.time, w->engine, w->y_ready);
 }
 
 // Sums between chunks: the buffer's time; the values go along in engine.kept.
@@ -375,11 +294,13 @@ static void clock_sums(struct sq_top_sim *s, const struct wires *w)
 {
     struct sq_top_engine *const e = &s->engine;
     const struct sq_top_job *const of = &s->sequencer.of;
-    const uint32_t slots = e->c.rows * e->c.cols / e->c.lanes;
-    const uint32_t places = of->tiles[0] * of->tiles[1] * slots;
+    const uint32_t places = of->tiles[0] * of->tiles[1] * sq_top_engine_slots(e);
+    const bool offers = sq_operand_buffer_offers(&s->sums);
     assert(!w->keeps || (e->n_keeps > 0 && sq_operand_buffer_has_room(&s->sums)));
     sq_operand_buffer_clock(&s->sums, s->sequencer.pending[SQ_TOP_SUMS] ? places : 0, false,
-                            w->keeps && e->keep[0].last, w->shake.in_ready[SQ_ENGINE_CARRY]);
+                            w->keeps && e->keep[0].last, w->sums_ready);
+    widen_clock(&s->carry, offers ? s->carry.word : NULL, false, false,
+                w->shake.in_ready[SQ_ENGINE_CARRY]);
     if (w->keeps)
         memmove(e->keep, e->keep + 1, --e->n_keeps * sizeof *e->keep);
 }

@@ -14,6 +14,7 @@
 #include "models/sq_topk.h"
 #include "sim/block/sq_engine_scaled_draw.h"
 #include "sim/format/bs/sq_bs_format.h"
+#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_route.h"
 
 enum { SCALE = SQ_BS_STREAMS, HIGH_SCALE, PLANES }; // behind enum sq_bs_stream
@@ -64,7 +65,7 @@ static void put_numbers(struct sq_product *p, const struct sq_bs_format *f)
 static enum sq_status set_point(struct sq_route_work *w, struct sq_error *err)
 {
     static const char *const name[] = {"bank", "k", "high", "element", "scale"};
-    const bool is_encoded = sq_product_count(w->p, "x") != SIZE_MAX;
+    const bool is_encoded = !w->is_diagonal && sq_product_count(w->p, "x") != SIZE_MAX;
     size_t value[5];
     for (unsigned i = 0; i < 5; i++)
         SQ_TRY(sq_product_number(w->p, name[i], 0, SQ_BS_BLOCK_MAX, &value[i], err));
@@ -191,7 +192,8 @@ static void put_globals(const struct rows *r, size_t first, size_t lines, int32_
                            : 0x3f800000;
 }
 
-// A job for each column of tiles, which goes down the tokens.
+// A job for each column of tiles, which goes down the tokens; of diagonal tiles, which the chip asks for, a job
+// each, of tile i of both sides or the last. There activations come coded.
 static enum sq_status make(struct sq_route_work *w, struct sq_error *err)
 {
     struct rows act, weight;
@@ -200,7 +202,9 @@ static enum sq_status make(struct sq_route_work *w, struct sq_error *err)
     SQ_TRY(rows_of(w->p, true, &weight, err));
     const struct sq_es_layout l = sq_es_layout_of(w->point->value);
     const size_t rows = l.c.rows, cols = l.c.cols, blocks = w->p->k / l.act.bank;
-    const size_t tiles = (w->p->m + rows - 1) / rows, jobs = (w->p->n + cols - 1) / cols;
+    const size_t of_rows = (w->p->m + rows - 1) / rows, of_cols = (w->p->n + cols - 1) / cols;
+    const size_t tiles = w->is_diagonal ? 1 : of_rows;
+    const size_t jobs = w->is_diagonal && of_rows > of_cols ? of_rows : of_cols;
     if (blocks > UINT16_MAX || tiles > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %zu blocks, %zu tiles of tokens, need 1..%d",
                        sq_path_tail(w->p->source), blocks, tiles, UINT16_MAX);
@@ -215,12 +219,14 @@ static enum sq_status make(struct sq_route_work *w, struct sq_error *err)
         len[SQ_ES_ACT] = len[SQ_ES_WEIGHT] = (uint32_t)(blocks * tiles);
         len[SQ_ES_SCALE] = (uint32_t)tiles;
         for (size_t t = 0; t < tiles; t++) {
-            put_globals(&weight, g * cols, cols, job + t * w->len + l.scale);
-            put_globals(&act, t * rows, rows, job + t * w->len + l.scale + 2 * cols);
+            const size_t row = (!w->is_diagonal ? t : g < of_rows ? g : of_rows - 1) * rows;
+            const size_t col = (g < of_cols ? g : of_cols - 1) * cols;
+            put_globals(&weight, col, cols, job + t * w->len + l.scale);
+            put_globals(&act, row, rows, job + t * w->len + l.scale + 2 * cols);
             for (size_t j = 0; j < blocks; j++) {
                 int32_t *const record = job + (t * blocks + j) * w->len;
-                put_side(&l.act, &act, t * rows, j, record);
-                put_side(&l.weight, &weight, g * cols, j, record);
+                put_side(&l.act, &act, row, j, record);
+                put_side(&l.weight, &weight, col, j, record);
             }
         }
     }
@@ -249,6 +255,13 @@ static enum sq_status check(struct sq_route_work *w, struct sq_error *err)
 }
 
 static const struct sq_route routes[] = {{&sq_engine_scaled_block, make, check, NULL}};
+
+static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
+{
+    return sq_chip_make(w, &sq_engine_scaled_block, make, err);
+}
+
+static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, NULL};
 
 // ---- layers ---------------------------------------------------------------------------------
 
@@ -368,6 +381,7 @@ static enum sq_status product(const struct sq_quant_layer *q, const struct sq_re
 const struct sq_format_routes sq_bs_routes = {
     .route = routes,
     .n_routes = SQ_LEN(routes),
+    .chip = &chip,
     .check = check_recipe,
     .product = product,
 };

@@ -294,7 +294,7 @@ static const struct sq_route dynamic_routes[] = {
 // Static masks, too, with the bits of the mask beside the codes: the engine in the chip is that of both.
 static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
 {
-    return sq_chip_make(w, is_split(w->p) ? make_split : make_compact, err);
+    return sq_chip_make(w, &sq_engine_array_block, is_split(w->p) ? make_split : make_compact, err);
 }
 
 static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq_tiles_has_scales};

@@ -280,7 +280,11 @@ static enum sq_status make_own(struct sq_route_work *w, struct sq_error *err)
 
 static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
 {
-    return sq_chip_make(w, is_own(w->p) ? make_own : is_tied(w->p) ? make_tied : make_split, err);
+    return sq_chip_make(w, &sq_engine_array_block,
+                        is_own(w->p)    ? make_own
+                        : is_tied(w->p) ? make_tied
+                                        : make_split,
+                        err);
 }
 
 static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq_tiles_has_scales};

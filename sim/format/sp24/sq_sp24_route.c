@@ -142,7 +142,7 @@ static const struct sq_route routes[] = {
 
 static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
 {
-    return sq_chip_make(w, make_sp24, err);
+    return sq_chip_make(w, &sq_engine_array_block, make_sp24, err);
 }
 
 static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, sq_tiles_has_scales};

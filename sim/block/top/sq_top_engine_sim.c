@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/top/sq_top_engine_sim.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "sim/block/sq_engine.h"
+
+enum { OPERANDS, SCALES }; // what a job waits for
+
+void sq_top_engine_init(struct sq_top_engine *e, const unsigned *v)
+{
+    unsigned engine[SQ_PARAMS_MAX];
+    e->block = sq_top_engine_block(v);
+    e->shape = sq_top_shape(v);
+    e->c = e->shape.output;
+    sq_top_engine(v, engine);
+    assert(e->shape.pairs * e->c.rows * e->c.cols <= SQ_TOP_PES_MAX);
+    assert(e->block->timing->nbytes <= sizeof e->time);
+    e->block->init(engine, e->time);
+}
+
+uint32_t sq_top_engine_slots(const struct sq_top_engine *e)
+{
+    return e->shape.pairs * e->c.rows * e->c.cols / e->c.lanes;
+}
+
+bool sq_top_engine_keeps(const struct sq_top_engine *e)
+{
+    return e->shape.is_scaled ? sq_engine_scaled_keeps(e->time) : sq_engine_array_keeps(e->time);
+}
+
+// ---- jobs -------------------------------------------------------------------------------------------
+
+static void add_job(struct sq_top_engine *e, const struct sq_top_engine_job *job)
+{
+    for (unsigned side = OPERANDS; side <= SCALES; side++) {
+        assert(e->n_jobs[side] < 4);
+        e->job[side][e->n_jobs[side]++] = *job;
+    }
+}
+
+// A group more of the first job; whether it was its last.
+static bool end_group(struct sq_top_engine *e, unsigned side)
+{
+    struct sq_top_engine_job *const job = e->job[side];
+    if (++e->done[side] < job->tiles * job->groups)
+        return false;
+    e->done[side] = 0;
+    memmove(job, job + 1, --e->n_jobs[side] * sizeof *job);
+    return true;
+}
+
+// ---- sums between chunks ----------------------------------------------------------------------------
+
+static void push_kept(struct sq_top_engine *e, const float *sums)
+{
+    assert(e->n_kept < 2 * SQ_TOP_SUMS_MAX);
+    memcpy(e->kept[e->n_kept++], sums, sizeof *e->kept);
+}
+
+static void pop_kept(struct sq_top_engine *e, float *sums)
+{
+    assert(e->n_kept > 0);
+    memcpy(sums, e->kept[0], sizeof *e->kept);
+    memmove(e->kept, e->kept + 1, --e->n_kept * sizeof *e->kept);
+}
+
+// ---- operands ---------------------------------------------------------------------------------------
+
+// A beat of both operands into the sums of its group. Totals of sq_engine_scaled go from chunk to chunk
+// before any scale meets them.
+static void add_beat(struct sq_top_engine *e, const int32_t *act, const int32_t *weight)
+{
+    assert(e->n_jobs[OPERANDS] > 0);
+    const struct sq_top_engine_job job = e->job[OPERANDS][0];
+    if (e->beats == 0) {
+        assert(e->n_sums < SQ_TOP_GROUPS_AHEAD);
+        e->sums[e->n_sums] = (struct sq_top_group){.errors = 0};
+    }
+    struct sq_top_group *const g = &e->sums[e->n_sums];
+    if (e->beats == 0 && e->shape.is_scaled && job.carries)
+        pop_kept(e, g->total);
+    if (act)
+        g->errors |= e->shape.is_scaled ? sq_top_add_block(&e->shape, act, weight, g->total)
+                                        : sq_top_multiply(&e->shape, act, weight, g->p_lo, g->p_hi);
+    if (++e->beats < job.beats)
+        return;
+    e->beats = 0;
+    e->n_sums++;
+    if (e->shape.is_scaled && job.keeps)
+        push_kept(e, g->total);
+    (void)end_group(e, OPERANDS);
+}
+
+// ---- scales -----------------------------------------------------------------------------------------
+
+static void add_scale(struct sq_top_engine *e, const int32_t *row, const int32_t *col)
+{
+    assert(e->n_scales < SQ_TOP_GROUPS_AHEAD && e->n_jobs[SCALES] > 0);
+    const struct sq_top_engine_job *const job = e->job[SCALES];
+    struct sq_top_scales *const to = &e->scale[e->n_scales++];
+    const uint32_t group = e->done[SCALES] % job->groups;
+    const bool is_last = group + 1 == job->groups;
+    *to = (struct sq_top_scales){.carries = job->carries && group == 0,
+                                 .keeps = job->keeps && is_last};
+    to->errors = sq_top_scales(&e->shape, is_last, row, col, to->beat);
+    to->ends_job = end_group(e, SCALES);
+}
+
+// ---- outputs ----------------------------------------------------------------------------------------
+
+static void put_outputs(struct sq_top_engine *e)
+{
+    int32_t y[SQ_TOP_PES_MAX];
+    const uint32_t len = e->c.port_len, n = e->c.rows * e->c.cols / len;
+    (void)sq_output_end(&e->c, e->scale[0].beat, e->y, y);
+    for (uint32_t w = 0; w < n; w++) {
+        assert(e->n_words < SQ_TOP_OUTPUTS_AHEAD);
+        struct sq_top_output_word *const word = &e->word[e->n_words++];
+        memcpy(word->y, y + w * len, len * sizeof *y);
+        word->errors = e->scale[0].ends_job && w + 1 == n ? e->errors : 0;
+    }
+}
+
+static void put_keeps(struct sq_top_engine *e)
+{
+    const uint32_t n = sq_top_engine_slots(e);
+    for (uint32_t i = 0; i < n; i++) {
+        assert(e->n_keeps < SQ_TOP_OUTPUTS_AHEAD);
+        const bool is_last = e->scale[0].ends_job && i + 1 == n;
+        e->keep[e->n_keeps++] = (struct sq_top_keep){is_last ? e->errors : 0, is_last};
+    }
+}
+
+static void combine_array(struct sq_top_engine *e)
+{
+    const struct sq_top_scales *const scale = &e->scale[0];
+    if (scale->carries)
+        pop_kept(e, e->y);
+    sq_output_add(&e->c, (const int32_t *)e->sums[0].p_lo, (const int32_t *)e->sums[0].p_hi,
+                  scale->beat, e->y);
+    if (scale->keeps) {
+        push_kept(e, e->y);
+        memset(e->y, 0, sizeof e->y);
+    }
+}
+
+// Totals of all pairs of parts, each with the scales of its parts.
+static void combine_scaled(struct sq_top_engine *e)
+{
+    const size_t cols = e->c.cols, rows = e->c.rows, pes = rows * cols;
+    const int32_t *const col = e->scale[0].beat + 1, *const row = col + 2 * cols;
+    int32_t beat[1 + 4 * SQ_TOP_PES_MAX] = {0}, total[SQ_TOP_PES_MAX];
+    memcpy(total, e->sums[0].total, sizeof total);
+    for (unsigned pair = 0; pair < e->shape.pairs && !e->scale[0].keeps; pair++) {
+        const bool is_row_high = e->shape.pairs == 4 ? pair / 2 : pair;
+        const bool is_col_high = e->shape.pairs == 4 && pair % 2;
+        memcpy(beat + 1, col + is_col_high * cols, cols * sizeof *beat);
+        memcpy(beat + 1 + 2 * cols, row + is_row_high * rows, rows * sizeof *beat);
+        sq_output_add(&e->c, total + pair * pes, total + pair * pes, beat, e->y);
+    }
+}
+
+// A group whose sums and scales have come.
+static void combine(struct sq_top_engine *e)
+{
+    const struct sq_top_scales *const scale = &e->scale[0];
+    e->errors |= e->sums[0].errors | scale->errors;
+    if (e->shape.is_scaled)
+        combine_scaled(e);
+    else
+        combine_array(e);
+    if (scale->keeps)
+        put_keeps(e);
+    else if (scale->beat[0])
+        put_outputs(e);
+    if (scale->ends_job)
+        e->errors = 0;
+    e->n_sums--;
+    e->n_scales--;
+    memmove(e->sums, e->sums + 1, (SQ_TOP_GROUPS_AHEAD - 1) * sizeof *e->sums);
+    memmove(e->scale, e->scale + 1, e->n_scales * sizeof *e->scale);
+}
+
+void sq_top_engine_clock(struct sq_top_engine *e, const struct sq_top_engine_in *in)
+{
+    if (in->has_operands)
+        add_beat(e, in->act, in->weight);
+    if (in->job)
+        add_job(e, in->job);
+    // Scales are taken with the last slot of a tile; outputs of the first ones may leave before.
+    if (in->offers_scales && !e->has_scale && e->n_jobs[SCALES] > 0) {
+        add_scale(e, in->row, in->col);
+        e->has_scale = true;
+    }
+    if (in->takes_scales)
+        e->has_scale = false;
+    while (e->n_sums > 0 && e->n_scales > 0)
+        combine(e);
+}
