@@ -54,11 +54,14 @@ static const char doc[] =
     "its first tokens, as the chip reads them from memory: operands beat after beat, and a "
     "descriptor at address 0, which the host writes into a register. LAYER.json says what lies "
     "where, and the digest of the outputs that must come. `sqsim cosim --block top --layers` runs "
-    "the same image on the RTL.\v"
+    "the same image on the RTL. The chip runs layers of dense, sp24, sq_w, sq_a_static and "
+    "sq_a_dynamic, and of block-scaled formats (nvfp4, mxfp4, sq_b and the like).\v"
     "Examples:\n"
     "  mkdir images && sqsim image --format dense -o images\n"
     "  sqsim image --format dense --weight-bits 8 --layer '*.0.mlp.up_proj' --rows 4 --cols 4 -o "
     "images\n"
+    "  sqsim image --format sq_w --layer '*.0.mlp.up_proj' -o images\n"
+    "  sqsim image --format nvfp4 --layer '*.0.*' --rows 8 --depth 64 -o images\n"
     "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n";
 
 struct visit {

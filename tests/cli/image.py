@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a chip would do with an image, without anything of ours: LAYER.json LAYER.bin -> the memory after
-# the run. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
+# the run. Layers of dense, of sq_w with two scales of a channel, and of nvfp4. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
 import json
 import struct
 import sys
@@ -8,7 +8,7 @@ import sys
 d = json.load(open(sys.argv[1]))
 memory = bytearray(open(sys.argv[2], "rb").read())
 rows, cols, bank, bus = d["Rows"], d["Cols"], d["BankLen"], d["DataW"] // 8
-tiles, groups, beats, chunk = d["tiles"], d["groups"], d["beats"] * d["groups"], d["chunk"]
+tiles, groups, beats, chunk = d["tiles"], d["groups"], d["beats"] * d["groups"], d["chunk"]  # beats of a tile
 
 
 def single(x):
@@ -36,37 +36,107 @@ def order_of(axis):  # (tile, group) as they lie in memory
             for t in block for g in c]
 
 
-def codes(name, axis, lines, width):  # [lines of all tiles][k]
-    out = [[0] * (beats * bank) for _ in range(tiles[axis] * lines)]
-    all_beats = region(name, tiles[axis] * beats, lines * bank * width)
-    for i, beat in enumerate(all_beats):
+def beats_of(name, axis, widths):  # {tile: its beats along K}, a beat is a list of fields, each [n] of a width
+    out = {t: [None] * beats for t in range(tiles[axis])}
+    for i, beat in enumerate(region(name, tiles[axis] * beats, sum(n * w for n, w in widths))):
         tile, group = order_of_axis[axis][i // d["beats"]]
-        k = (group * d["beats"] + i % d["beats"]) * bank
-        x = [v - ((v >> (width - 1)) << width) for v in fields(beat, lines * bank, width)]
-        for line in range(lines):
-            out[tile * lines + line][k:k + bank] = x[line * bank:(line + 1) * bank]
+        parts = []
+        for n, width in widths:
+            parts.append(fields(beat, n, width))
+            beat >>= n * width
+        out[tile][group * d["beats"] + i % d["beats"]] = parts
     return out
 
 
-def scales(name, n, lines):
-    return [[struct.unpack("<f", struct.pack("<I", v))[0] for v in fields(b, lines, 32)]
-            for b in region(name, n, lines * 32)]
+def signed(x, width):
+    return [v - ((v >> (width - 1)) << width) for v in x]
 
 
+def plain(name, axis, lines, width):  # [lines of all tiles][k]
+    out = []
+    for tile in beats_of(name, axis, [(lines * bank, width)]).values():
+        out += [[v for (x,) in tile for v in signed(x[i * bank:(i + 1) * bank], width)] for i in range(lines)]
+    return out
+
+
+def marked(name, axis, lines, width):  # the same of low codes, and of high ones: 0 where there is none
+    low, high, n = [], [], d["HighPerBank"]
+    for tile in beats_of(name, axis, [(lines * bank, width), (lines * n, d["HighW"])]).values():
+        for i in range(lines):
+            lows, highs = [], []
+            for x, y in tile:
+                rest = iter(signed(y[i * n:(i + 1) * n], d["HighW"]))
+                for v in signed(x[i * bank:(i + 1) * bank], width):
+                    is_mark = v == -1 << (width - 1)
+                    lows.append(0 if is_mark else v)
+                    highs.append(next(rest) if is_mark else 0)
+                assert next(rest, None) is None
+            low.append(lows)
+            high.append(highs)
+    return low, high
+
+
+E2M1 = [0, .5, 1, 1.5, 2, 3, 4, 6]
+
+
+def e4m3(v):
+    assert v < 0x7f
+    return (v & 7 | 8) * 2.0 ** ((v >> 3) - 10) if v >> 3 else (v & 7) * 2.0 ** -9
+
+
+def blocks_of(name, axis, lines):  # [lines of all tiles][blocks]: scale, elements
+    out = []
+    for tile in beats_of(name, axis, [(lines * bank, 4), (lines, 8)]).values():
+        out += [[(e4m3(s[i]), [E2M1[v & 7] * (1 - 2 * (v >> 3)) for v in x[i * bank:(i + 1) * bank]])
+                 for x, s in tile] for i in range(lines)]
+    return out
+
+
+def scales(name, n, lines, parts=1):  # a beat: lines, those of the second part behind those of the first
+    return [[struct.unpack("<f", struct.pack("<I", v))[0] for v in fields(b, parts * lines, 32)]
+            for b in region(name, n, parts * lines * 32)]
+
+
+# Forms of scales: one of the channel, two of the channel, one above the blocks of both sides.
+ONE, TWO, BLOCKS = 0, 1, 3
 order_of_axis = order_of(0), order_of(1)
-act = codes("act", 0, rows, d["ActW"])
-weight = codes("weight", 1, cols, d["WeightW"])
-row = scales("row_scale", tiles[0], rows)
-col = dict(zip(order_of_axis[1], scales("col_scale", tiles[1] * groups, cols)))
 step = d["beats"] * bank
+if d["Form"] == BLOCKS:
+    assert (d["Element"], d["Scale"], d["HighPerBank"]) == (2, 1, 0)  # of 4 bits at scales of 8
+    act, weight = blocks_of("act", 0, rows), blocks_of("weight", 1, cols)
+    col = scales("col_scale", tiles[1], cols)
+else:
+    assert not d["OnActs"] and (d["Form"], d["Layout"]) in ((ONE, 0), (TWO, 1))  # plain, mask codes
+    act = plain("act", 0, rows, d["ActW"])
+    weight = plain("weight", 1, cols, d["WeightW"]) if d["Form"] == ONE else None
+    low, high = marked("weight", 1, cols, d["WeightW"]) if d["Form"] == TWO else (weight, None)
+    n_scales = 2 if d["Form"] == TWO else 1
+    col = dict(zip(order_of_axis[1], scales("col_scale", tiles[1] * groups, cols, n_scales)))
+row = scales("row_scale", tiles[0], rows)
+
+
+def output_of_blocks(r, c):
+    y = 0.0
+    for (s, a), (t, w) in zip(act[r], weight[c]):
+        y = single(y + single(sum(i * j for i, j in zip(a, w)) * (s * t)))
+    return single(y * single(row[r // rows][r % rows] * col[c // cols][c % cols])) + 0.0
 
 
 def output(r, c):
+    if d["Form"] == BLOCKS:
+        return output_of_blocks(r, c)
     y = 0.0
     for g in range(groups):
-        a, w = act[r][g * step:(g + 1) * step], weight[c][g * step:(g + 1) * step]
-        p = single(sum(i * j for i, j in zip(a, w)))
-        y = single(y + single(p * col[c // cols, g][c % cols]))
+        s = col[c // cols, g]
+
+        def product(codes, scale):
+            a, w = act[r][g * step:(g + 1) * step], codes[c][g * step:(g + 1) * step]
+            return single(single(sum(i * j for i, j in zip(a, w))) * scale)
+
+        t = product(low, s[c % cols])
+        if high:
+            t = single(t + product(high, s[cols + c % cols]))
+        y = single(y + t)
     return single(y * row[r // rows][r % rows]) + 0.0
 
 
