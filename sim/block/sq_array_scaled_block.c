@@ -41,9 +41,12 @@ static const struct sq_point points[] = {
     {"nvfp4_fixed", true, {1, 2, 16, 0, E2M1, E2M1, E4M3, E4M3, FIXED(59)}},
     {"nvfp4_a_fixed", false, {2, 1, 16, 0, E2M1, INT4, E4M3, NONE, FIXED(41)}},
     {"nvint5_a_fixed", false, {1, 1, 16, 0, INT5, INT4, E4M3, NONE, FIXED(41)}},
+    {"nvint4_a_fixed", false, {1, 1, 16, 0, INT4, INT4, E4M3, NONE, FIXED(40)}},
+    {"mxfp4_a", false, {1, 1, 32, 0, E2M1, INT4, E8M0, NONE, FLOAT}},
     {"split_a_fixed", true, {2, 1, 16, 2, INT4, INT4, E4M3, NONE, FIXED(42)}},
     {"split_a_pow4", true, {1, 2, 16, 2, INT4, INT4, POW4, NONE, FIXED(39)}},
     {"own_b32", true, {1, 2, 32, 1, INT4, INT4, E4M3, NONE, FIXED(40), 1, 21}},
+    {"own_b32k2", false, {1, 1, 32, 2, INT4, INT4, E4M3, NONE, FIXED(40), 1, 22}},
     {"own_b16", false, {2, 1, 16, 2, INT4, INT4, E4M3, NONE, FIXED(40), 1, 23}},
     {"split_a_b32", false, {1, 2, 32, 8, INT4, INT4, POW4, NONE, FIXED(40)}},
 };

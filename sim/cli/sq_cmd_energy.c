@@ -58,9 +58,13 @@ static const struct sq_cli_row rows[] = {
                 "a size of the block by its name in the RTL, in place of that of the point"),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells with power tables, plain or .gz",
                 .usual = "qflow-tech-osu018"),
-    SQ_CLI_REAL("clock", "NS", SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD, AT(clock_ns),
+    SQ_CLI_REAL("clock", "NS", SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD, AT(run.clock_ns),
                 "period of the clock: watts, and what leaks in a cycle", .unit = "ns"),
-    SQ_CLI_UINT("cycles", "N", 1, SQ_DRIVE_MAX_CYCLES, AT(cycles),
+    SQ_CLI_REAL("period", "NS", SQ_SYNTH_MIN_PERIOD, SQ_SYNTH_MAX_PERIOD, AT(run.period_ns),
+                "the netlist that `sqsim area --period` finds for this clock period, in place of "
+                "the smallest",
+                .usual = "the smallest", .unit = "ns"),
+    SQ_CLI_UINT("cycles", "N", 1, SQ_DRIVE_MAX_CYCLES, AT(run.cycles),
                 "cycles that are counted, of each of 64 lanes"),
     SQ_CLI_TEXT("layer", "PATTERN", AT(c.layer),
                 "layers of MODEL whose name matches, as file names do: 'model.layers.0.*'"),
@@ -96,7 +100,7 @@ static enum sq_status measure(struct work *w, const struct sq_case *c, const cha
 {
     struct sq_measure m;
     const struct sq_energy_row row = {c->block, c->point, layer, o, layer ? &w->r : NULL, &m};
-    SQ_TRY(sq_measure_run(&w->in->synth, c, w->in->cycles, 1e-9 * w->in->clock_ns, &m, err));
+    SQ_TRY(sq_measure_run(&w->in->synth, c, &w->in->run, &m, err));
     w->is_wrong = w->is_wrong || m.drive.mismatch[0] || (o && o->value_mismatches > 0);
     w->n_rows++;
     sq_energy_print_row(w->in, &row);
@@ -111,7 +115,7 @@ static enum sq_status run_points(struct work *w, struct sq_error *err)
     for (size_t i = 0; i < in->c.n_points; i++) {
         struct sq_case c;
         SQ_TRY(sq_drive_draw(in->c.block, &in->c.points[i], in->c.seed,
-                             SQ_LANES * (in->cycles + SQ_DRIVE_FILL), &c, err));
+                             SQ_LANES * (in->run.cycles + SQ_DRIVE_FILL), &c, err));
         const enum sq_status status = measure(w, &c, NULL, NULL, err);
         sq_case_free(&c);
         SQ_TRY(status);
@@ -322,8 +326,7 @@ int sq_cmd_energy(int argc, char **argv)
                                       .seed = 1,
                                       .m = 8,
                                       .err = &err},
-                                .clock_ns = 10,
-                                .cycles = 32,
+                                .run = {.clock_ns = 10, .cycles = 32},
                                 .command = join(argc, argv)};
     struct work w = {.in = &in};
     in.c.core.config.rows = in.c.core.config.cols = 1;

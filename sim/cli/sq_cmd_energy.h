@@ -10,8 +10,7 @@
 struct sq_energy_args {
     struct sq_cosim_args c; // block, point, layer and model, as cosim has them
     const char *liberty;    // NULL: SQ_CLI_LIBERTY
-    double clock_ns;
-    uint64_t cycles; // of each lane
+    struct sq_measure_options run;
     struct sq_synth synth;
     char *command;
 };

@@ -46,7 +46,7 @@ static double per(const struct sq_measure *m, const char **unit)
 
 static double watts(const struct sq_energy_args *in, const struct sq_measure *m, double joules)
 {
-    return joules / ((double)m->drive.cycles * 1e-9 * in->clock_ns);
+    return joules / ((double)m->drive.cycles * 1e-9 * in->run.clock_ns);
 }
 
 static double total_of(const struct sq_energy *e)
@@ -102,6 +102,10 @@ static void print_text(const struct sq_energy_args *in, const struct sq_energy_r
         if (*row->block->param[i])
             printf(" %s=%u", row->block->param[i], row->point->value[i]);
     printf("\n  %zu cells, %zu of them flip-flops, %g V\n", m->n_cells, m->n_flops, m->volts);
+    if (in->run.period_ns > 0)
+        printf("  netlist for a clock of %g ns%s; in one piece its longest path is %.3f ns\n",
+               in->run.period_ns, m->path_ns > in->run.period_ns ? ", which none meets" : "",
+               m->path_ns);
     if (row->layer)
         printf("  operands of %s in %s, %zu tokens\n", sq_cli_text(row->layer),
                in->c.options.format->name, in->c.m);
@@ -118,11 +122,12 @@ static void print_text(const struct sq_energy_args *in, const struct sq_energy_r
            (unsigned long long)d->outputs);
     print_lines(m);
     printf("  %-22s %14.4g %14.4g   at %g ns\n", "W", watts(in, m, m->energy[0].total),
-           watts(in, m, m->energy[1].total), in->clock_ns);
+           watts(in, m, m->energy[1].total), in->run.clock_ns);
     printf("  %-22s %14.1f %14.1f\n", "changes a cycle", m->energy[0].changes / (double)d->cycles,
            m->energy[1].changes / (double)d->cycles);
     printf("  the slowest cycle settles in %.3f ns%s\n", 1e9 * m->settled,
-           1e9 * m->settled > in->clock_ns ? ": longer than the clock, which must be slower" : "");
+           1e9 * m->settled > in->run.clock_ns ? ": longer than the clock, which must be slower"
+                                               : "");
     fflush(stdout);
 }
 
@@ -188,7 +193,10 @@ static void print_json(const struct sq_energy_args *in, const struct sq_energy_r
     json_object_set_new(o, "n_cells", json_integer((json_int_t)m->n_cells));
     json_object_set_new(o, "n_flops", json_integer((json_int_t)m->n_flops));
     json_object_set_new(o, "volts", json_real(m->volts));
-    json_object_set_new(o, "clock_ns", json_real(in->clock_ns));
+    json_object_set_new(o, "clock_ns", json_real(in->run.clock_ns));
+    json_object_set_new(o, "period_ns",
+                        in->run.period_ns > 0 ? json_real(in->run.period_ns) : json_null());
+    json_object_set_new(o, "path_ns", in->run.period_ns > 0 ? json_real(m->path_ns) : json_null());
     json_object_set_new(o, "settled_ns", json_real(1e9 * m->settled));
     json_object_set_new(o, "cycles", json_integer((json_int_t)m->drive.cycles));
     json_object_set_new(o, "beats", json_integer((json_int_t)m->drive.beats));

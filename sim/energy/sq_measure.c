@@ -55,17 +55,31 @@ static enum sq_status read_netlist(struct work *w, const char *path, struct sq_e
     return sq_energy_parts(&w->netlist, &w->part, err);
 }
 
-static enum sq_status run(struct work *w, const struct sq_case *c, uint64_t cycles, double period,
-                          struct sq_measure *out, struct sq_error *err)
+// How a netlist for a period is made is found on the block in one piece, whose paths OpenSTA times.
+static enum sq_status size_for(const struct sq_synth *synth, struct sq_synth_block *block,
+                               double period_ns, double *path_ns, struct sq_error *err)
+{
+    struct sq_synth_result result;
+    block->keeps_parts = false;
+    SQ_TRY(sq_synth_at_period(synth, block, period_ns, &result, err));
+    block->keeps_parts = true;
+    *path_ns = result.critical_path_ns;
+    sq_synth_result_free(&result);
+    return SQ_OK;
+}
+
+static enum sq_status run(struct work *w, const struct sq_case *c,
+                          const struct sq_measure_options *options, struct sq_measure *out,
+                          struct sq_error *err)
 {
     struct sq_toggle *toggle[SQ_N_MODES];
     for (unsigned m = 0; m < SQ_N_MODES; m++) {
         toggle[m] = &w->toggle[m];
         SQ_TRY(sq_toggle_open(toggle[m], &w->netlist, m == SQ_WITH_DELAYS, err));
     }
-    SQ_TRY(sq_drive_run(c, toggle, SQ_N_MODES, cycles, &out->drive, err));
+    SQ_TRY(sq_drive_run(c, toggle, SQ_N_MODES, options->cycles, &out->drive, err));
     for (unsigned m = 0; m < SQ_N_MODES; m++)
-        sq_energy_of(toggle[m], &w->models, period, w->part, &out->energy[m]);
+        sq_energy_of(toggle[m], &w->models, 1e-9 * options->clock_ns, w->part, &out->energy[m]);
     out->volts = w->models.volts;
     out->settled = w->toggle[SQ_WITH_DELAYS].settled;
     out->n_cells = w->netlist.n_gates;
@@ -74,18 +88,22 @@ static enum sq_status run(struct work *w, const struct sq_case *c, uint64_t cycl
 }
 
 enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case *c,
-                              uint64_t cycles, double period, struct sq_measure *out,
+                              const struct sq_measure_options *options, struct sq_measure *out,
                               struct sq_error *err)
 {
-    const struct sq_synth_block block = sq_measure_block(c->block, c->point);
+    struct sq_synth_block block = sq_measure_block(c->block, c->point);
     struct work w = {.synth = synth};
     char *path = NULL;
     memset(out, 0, sizeof *out);
-    enum sq_status status = sq_synth_mapped(synth, &block, &path, err);
+    enum sq_status status = SQ_OK;
+    if (options->period_ns > 0)
+        status = size_for(synth, &block, options->period_ns, &out->path_ns, err);
+    if (status == SQ_OK)
+        status = sq_synth_mapped(synth, &block, &path, err);
     if (status == SQ_OK)
         status = read_netlist(&w, path, err);
     if (status == SQ_OK)
-        status = run(&w, c, cycles, period, out, err);
+        status = run(&w, c, options, out, err);
     for (unsigned m = 0; m < SQ_N_MODES; m++)
         sq_toggle_close(&w.toggle[m]);
     free(w.part);

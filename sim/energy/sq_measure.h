@@ -18,17 +18,25 @@ struct sq_measure {
     double volts;
     double settled; // seconds to the last change of any cycle; the clock must not be faster
     size_t n_cells, n_flops;
+    double
+        path_ns; // of the netlist for `period_ns`, in one piece; 0: of the smallest, not asked for
 };
 
 // The block for synthesis: its parts (PEs, decoders of lines, mask units) stay modules, as in
 // `sqsim area --keep-parts`, so that gates can be told apart; without counters of causes.
 struct sq_synth_block sq_measure_block(const struct sq_block *block, const struct sq_point *point);
 
-// `cycles` in each of 64 lanes, `period` of the clock in seconds. Errors of sq_synth_mapped,
-// sq_netlist_read and sq_drive_run; SQ_ERR_UNSUPPORTED for a library whose cells have no tables of
-// power (a figure without them would be half a figure).
+struct sq_measure_options {
+    uint64_t cycles; // in each of 64 lanes
+    double clock_ns; // period at which it runs: leakage of a cycle
+    double
+        period_ns; // 0: the smallest netlist; else how sq_synth_at_period made the block in one piece
+};
+// Errors of sq_synth_mapped, sq_synth_at_period, sq_netlist_read and sq_drive_run;
+// SQ_ERR_UNSUPPORTED for a library whose cells have no tables of power (a figure without them would
+// be half a figure).
 enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case *c,
-                              uint64_t cycles, double period, struct sq_measure *out,
+                              const struct sq_measure_options *options, struct sq_measure *out,
                               struct sq_error *err);
 
 #endif
