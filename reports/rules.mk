@@ -1,7 +1,7 @@
 # reports/: generated; the committed ones are reference results.
 ## report (reports): regenerate one report: make report R=NAME, which is the same as make NAME
 # Each NAME is a target, described where it is built; make report alone lists them.
-REPORTS := accuracy area area-clock area-flow area-scaled energy formats fuzz-report gpu-report joined sheet sweep \
+REPORTS := accuracy area area-clock area-flow area-scaled energy energy-page formats fuzz-report gpu-report joined sheet sweep \
            verdict verification
 .PHONY: report
 report:
@@ -57,22 +57,28 @@ area-flow: $(BUILD)/sqsim
 	$(Q)mv reports/area/flow_osu018.txt.new reports/area/flow_osu018.txt
 	$(Q)cat reports/area/flow_osu018.txt
 
-# energy: reports/energy of drawn and layer operands in osu018 and LIBERTIES: PEs, banks, tokens of two models
-# What is in the cache is not synthesized again: a run that was stopped goes on.
+# energy: reports/energy in osu018 and LIBERTIES: PEs and banks on drawn operands, formats on a layer of SmolLM2, tokens
+# What is measured by this revision, and what is in the cache of netlists, is not made again: a run that was stopped goes on.
 .PHONY: energy
 OSU018 := /usr/share/qflow/tech/osu018/osu018_stdcells.lib
 ENERGY := reports/energy
+energy_of = $(BUILD)/energy/$$(reports/revision.sh)
 energy_head = printf '\# make energy; revision %s; %s\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)"
 energy: $(BUILD)/sqsim
-	$(Q){ $(energy_head) && $(ENERGY)/measure.sh $< $(ENERGY)/pes.txt $(wildcard $(OSU018)) $(LIBERTIES); } > $(ENERGY)/energy.csv.new
-	$(Q){ $(energy_head) && $(ENERGY)/measure.sh $< $(ENERGY)/banks.txt $(wildcard $(OSU018)) $(LIBERTIES); } > $(ENERGY)/banks.csv.new
-	$(Q)$(ENERGY)/formats.sh $< $(BUILD)/energy $(wildcard $(OSU018)) $(LIBERTIES)
-	$(Q){ $(energy_head) && $(ENERGY)/tokens.sh $< $(BUILD)/energy; } > $(ENERGY)/tokens.csv.new
-	$(Q)for t in energy banks tokens; do mv $(ENERGY)/$$t.csv.new $(ENERGY)/$$t.csv || exit 1; done
-	$(Q){ head -1 $(ENERGY)/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && \
-	  awk -f $(ENERGY)/table.awk $(ENERGY)/pes.txt $(ENERGY)/energy.csv && awk -f $(ENERGY)/banks.awk $(ENERGY)/banks.csv; } > $(ENERGY)/table.md.new
-	$(Q){ head -1 $(ENERGY)/tokens.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/tokens.md.new
-	$(Q)for t in table tokens; do mv $(ENERGY)/$$t.md.new $(ENERGY)/$$t.md || exit 1; cat $(ENERGY)/$$t.md; done
+	$(Q)reports/accuracy/smollm2.sh $(BUILD)/smollm2 $(SMOLLM2)
+	$(Q)$(ENERGY)/measure.sh $< $(energy_of) $(BUILD)/smollm2/model.gguf $(LIBERTIES) $(wildcard $(OSU018))
+	$(Q){ $(energy_head) && $(ENERGY)/rows.sh $(energy_of); } > $(ENERGY)/energy.csv.new
+	$(Q){ $(energy_head) && $(ENERGY)/tokens.sh $< $(energy_of); } > $(ENERGY)/tokens.csv.new
+	$(Q)for t in energy tokens; do mv $(ENERGY)/$$t.csv.new $(ENERGY)/$$t.csv || exit 1; done
+	$(Q)$(MAKE) --no-print-directory energy-page
+
+# energy-page: the tables, the picture and the page of reports/energy from its CSV files
+.PHONY: energy-page
+energy-page:
+	$(Q){ head -1 $(ENERGY)/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f $(ENERGY)/table.awk $(ENERGY)/pes.txt $(ENERGY)/energy.csv && \
+	  awk -f $(ENERGY)/banks.awk $(ENERGY)/energy.csv && awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/table.md.new
+	$(Q)mv $(ENERGY)/table.md.new $(ENERGY)/table.md
+	$(Q)reports/area/page.sh $(ENERGY)/table.md $(ENERGY)/README.md
 
 # sweep: bank x sparsity of the embedded model into reports/sweep, a page into build/report
 # build/sweep.db keeps what was computed before.

@@ -41,15 +41,18 @@ list() { # OF FOLDER OPTION...
   done <"$here/$of.txt"
 }
 
-for liberty in "$@"; do
-  library=$(basename "$liberty" | sed 's/[._].*//')
-  case $library in # a period that the smallest netlists of most PEs do not reach, ns
-    nangate45) period=2.5 ;; sg13g2) period=6 ;; sky130hd) period=10 ;; osu018*) period=6 ;; *) period= ;;
-  esac
-  drawn=(--rows 1 --cols 1 --clock 10 --liberty "$liberty")
-  list pes "$folder/$library/pes" "${drawn[@]}"
-  list banks "$folder/$library/banks" "${drawn[@]}"
-  # shellcheck disable=SC2086
-  list formats "$folder/$library/formats" $model --layer $layer --cycles 64 --clock 10 --liberty "$liberty"
-  [ -z "$period" ] || list pes "$folder/$library/pes.$period" "${drawn[@]}" --period "$period"
+# The quick lists of all libraries come first.
+for of in pes banks formats pes.sized; do
+  for liberty in "$@"; do
+    library=$(basename "$liberty" | sed 's/[._].*//')
+    case $library in # a period that the smallest netlists of most PEs do not reach, ns
+      nangate45) period=2.5 ;; sg13g2) period=6 ;; sky130hd) period=10 ;; *) period= ;;
+    esac
+    drawn=(--rows 1 --cols 1 --clock 10 --liberty "$liberty")
+    case $of in
+      formats) list formats "$folder/$library/formats" "$model" --layer $layer --cycles 64 --clock 10 --liberty "$liberty" ;;
+      pes.sized) [ -z "$period" ] || list pes "$folder/$library/pes.$period" "${drawn[@]}" --period "$period" ;;
+      *) list $of "$folder/$library/$of" "${drawn[@]}" ;;
+    esac
+  done
 done

@@ -14,11 +14,12 @@ BEGIN { FS = "," }
   k = where SUBSEP $1 SUBSEP $4 SUBSEP $5
   low[k, $6] = $7; high[k, $6] = $8; seconds[where, $5] = $9
 }
-# -1: a needs less in every case, 1: more, 0: undecided.
+# -1: a needs less in every case that has both, 1: more, 0: undecided.
 function order(where, a, b,  i, j, p, x, y, d, e, least, most, less, more) {
   for (i = 1; i <= n_libraries; i++)
     for (j = 1; j <= n_drams; j++) {
       x = where SUBSEP library[i] SUBSEP dram[j] SUBSEP a; y = where SUBSEP library[i] SUBSEP dram[j] SUBSEP b
+      if (!((x, part[1]) in low) || !((y, part[1]) in low)) continue
       least = most = 0
       for (p = 1; p <= n_parts; p++) {
         d = low[x, part[p]] - low[y, part[p]]; e = high[x, part[p]] - high[y, part[p]]
@@ -33,8 +34,7 @@ function figure(x) { return sprintf(x < 10 ? "%.2f" : x < 100 ? "%.1f" : "%.0f",
 END {
   for (w = 1; w <= n_places; w++) {
     split(place[w], name, SUBSEP)
-    printf "### %s, %s\n\n", name[1], name[2] == "decode_1" ? "decode, one token" : "prefill of 2048 tokens"
-    printf "mJ a token, low to high, with %s:\n\n| format |", dram[1]
+    printf "<!-- table: tokens %s %s -->\n| %s, mJ a token with %s, low to high |", name[1], name[2], name[1], dram[1]
     for (i = 1; i <= n_libraries; i++) printf " %s |", library[i]
     print " us a token |"
     printf "|---|"; for (i = 1; i <= n_libraries + 1; i++) printf "---:|"
@@ -43,11 +43,12 @@ END {
       printf "| %s |", format[f]
       for (i = 1; i <= n_libraries; i++) {
         k = place[w] SUBSEP library[i] SUBSEP dram[1] SUBSEP format[f]
-        printf " %s to %s |", figure(1e3 * sum(k, 0)), figure(1e3 * sum(k, 1))
+        if (!((k, part[1]) in low)) printf " |"
+        else printf " %s to %s |", figure(1e3 * sum(k, 0)), figure(1e3 * sum(k, 1))
       }
       printf " %s |\n", figure(1e6 * seconds[place[w], format[f]])
     }
-    printf "\nBy part in %s, mJ, low to high:\n\n| format |", library[1]
+    printf "<!-- end -->\n\n<!-- table: parts %s %s -->\n| %s, mJ of each part |", name[1], name[2], library[1]
     for (p = 1; p <= n_parts; p++) printf " %s |", part[p]
     printf "\n|---|"; for (p = 1; p <= n_parts; p++) printf "---:|"
     print ""
@@ -57,8 +58,7 @@ END {
       for (p = 1; p <= n_parts; p++) printf " %.3g to %.3g |", 1e3 * low[k, part[p]], 1e3 * high[k, part[p]]
       print ""
     }
-    print "\nThe row needs less or more than the column, in every library and with every type of DRAM:\n"
-    printf "| |"; for (j = 1; j <= n; j++) printf " %s |", format[j]
+    printf "<!-- end -->\n\n<!-- table: order %s %s -->\n| |", name[1], name[2]; for (j = 1; j <= n; j++) printf " %s |", format[j]
     printf "\n|---|"; for (j = 1; j <= n; j++) printf "---|"
     print ""
     for (i = 1; i <= n; i++) {
@@ -69,6 +69,6 @@ END {
       }
       print ""
     }
-    print ""
+    print "<!-- end -->\n"
   }
 }

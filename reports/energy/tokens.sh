@@ -1,20 +1,21 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tokens.sh SQSIM FOLDER: joules of a token of two models in each format of formats.txt, by part, with the
-# tables of joules a MAC in FOLDER (formats.sh) and every type of DRAM, as CSV.
+# joules a MAC in FOLDER/LIBRARY/formats (measure.sh) and every type of DRAM, as CSV.
 set -euo pipefail
 sqsim=$1 folder=$2
 here=$(dirname "$0")
 home=$here/../..
 memory=$home/sim/machines/memory/default.yaml
 echo "library,model,phase,dram,format,part,low_j,high_j,seconds"
-for table in "$folder"/*.jsonl; do
-  library=$(basename "$table" .jsonl)
+for tables in "$folder"/*/formats; do
+  library=$(basename "$(dirname "$tables")")
   for model in smollm2-135m llama-3-8b; do
     for phase in decode_1 prefill_2048; do
       tokens=${phase#*_}
       while IFS='|' read -r name _ options; do
-        [[ $name == \#* ]] && continue
+        table=$tables/${name// /_}.jsonl
+        [[ $name == \#* || ! -f $table ]] && continue
         for dram in $(sed -n 's/^ *- type: //p' "$memory"); do
           # shellcheck disable=SC2086
           "$sqsim" run --workload "$home/traces/workloads/${model}_$phase.csv" $options --energy "$table" --memory "$memory" \

@@ -69,9 +69,9 @@ done
 
 # ---- version and licence --------------------------------------------------------------------------
 version=$("$SQSIM" --version | sed -n '1s/sqsim //p')
-ok "CHANGELOG.md begins with $version" [ "$(sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | head -1)" = "$version" ]
-ok "its versions fall" [ "$(sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md)" = \
-  "$(sed -n 's/^## \([0-9.]*\).*/\1/p' CHANGELOG.md | sort -rV | uniq)" ]
+ok "CHANGELOG.md begins with $version" [ "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md | head -1)" = "$version" ]
+ok "its versions fall" [ "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md)" = \
+  "$(sed -n 's/^## \([0-9][0-9.]*\).*/\1/p' CHANGELOG.md | sort -rV | uniq)" ]
 for tag in $(git tag -l 'v[0-9]*' 2>/dev/null); do ok "CHANGELOG.md has $tag" grep -q "^## ${tag#v}\b" CHANGELOG.md; done
 ok "CITATION.cff has it" grep -qx "version: $version" CITATION.cff
 ok "CITATION.cff has what the format wants" [ "$(grep -cE '^(cff-version|message|title|authors):' CITATION.cff)" = 4 ]

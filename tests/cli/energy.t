@@ -18,6 +18,7 @@ refuse "\-\-point with --layer" energy --layer '*' --point int4x4
 refuse "none of .* layers, such as" energy --layer nothing
 refuse "\-\-clock = 0, need 0.01" energy --block array --point int4x4 --clock 0
 refuse "\-\-cycles = 0, need 1" energy --block array --point int4x4 --cycles 0
+refuse "\-\-period = 0, need 0.01" energy --block array --point int4x4 --period 0
 refuse "cannot open\|No such file" energy --block array --point int4x4 --liberty none.lib
 if [ ! -r $LIB ] || ! command -v yosys >/dev/null; then
   skip "everything else" "no yosys, or no $LIB (package qflow-tech-osu018)"
@@ -57,6 +58,15 @@ rest() { value 'sum($r->{zero_delay}, qw(switching internal clock))' "$1"; }
 # Each part is rounded to a whole attojoule.
 ok "leaks twice as much" awk "BEGIN { exit !(($(leak "$W.out") - 2 * $(leak "$W/first"))^2 <= 24^2) }"
 ok "... and burns the same otherwise" [ "$(rest "$W.out")" = "$(rest "$W/first")" ]
+
+ok "the smallest netlist has no period" [ "$(value 'defined $r->{period_ns} || defined $r->{path_ns} ? 1 : 0' "$W/first")" = 0 ]
+if command -v sta >/dev/null; then
+  accept "a netlist for a clock" energy "${small[@]}" --period 3 --json
+  ok "... is golden, larger, and burns more" [ "$(value '$r->{is_golden} && $r->{n_cells} > '"$(value '$r->{n_cells}' "$W/first")"' && $r->{with_delays}{total_aj} > '"$(value '$r->{with_delays}{total_aj}' "$W/first")")" = 1 ]
+  ok "... and settles sooner" [ "$(value '$r->{period_ns} == 3 && $r->{path_ns} > 0 && $r->{settled_ns} < '"$(value '$r->{settled_ns}' "$W/first")")" = 1 ]
+else
+  skip "a netlist for a clock" "no sta"
+fi
 
 accept "a layer" energy --format dense --m 1 --layer '*.0.self_attn.k_proj' --block engine_array --cycles 4 --json
 ok "... is golden, with its name" [ "$(value '"$r->{is_golden} $r->{operands} $r->{format}"')" = "1 layer dense" ]
