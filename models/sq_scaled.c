@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-enum { SPLIT_LOWEST = 136, E4M3_TOP = 14 << 14, POW4_TOP = 1 << 15 };
+enum { SPLIT_LOWEST = 136, PLUS_MOST = 15, IF4_MOST = 14, IF4_LEAST_CODE = 9, E4M3_TOP = 14 << 14, POW4_TOP = 1 << 15 };
 
 static const struct sq_element_type *type(enum sq_scaled_element e)
 {
@@ -17,7 +17,8 @@ enum sq_element sq_scaled_element_of(enum sq_scaled_element e)
         [SQ_SCALED_E2M1] = SQ_ELEMENT_E2M1,     [SQ_SCALED_E2M3] = SQ_ELEMENT_E2M3,
         [SQ_SCALED_E3M2] = SQ_ELEMENT_E3M2,     [SQ_SCALED_E4M3_ELEMENT] = SQ_ELEMENT_E4M3,
         [SQ_SCALED_E5M2] = SQ_ELEMENT_E5M2,     [SQ_SCALED_INT8] = SQ_ELEMENT_INT8,
-        [SQ_SCALED_MXINT8] = SQ_ELEMENT_MXINT8, [SQ_SCALED_PLUS] = SQ_ELEMENT_E2M1};
+        [SQ_SCALED_MXINT8] = SQ_ELEMENT_MXINT8, [SQ_SCALED_PLUS] = SQ_ELEMENT_E2M1,
+        [SQ_SCALED_IF4] = SQ_ELEMENT_E2M1,      [SQ_SCALED_RAZER] = SQ_ELEMENT_E2M1};
     return of[e];
 }
 
@@ -44,13 +45,20 @@ unsigned sq_scaled_element_fraction(enum sq_scaled_element e)
 
 unsigned sq_scaled_element_max(enum sq_scaled_element e)
 {
-    return e == SQ_SCALED_PLUS ? 15 : type(e)->lowest;
+    return e == SQ_SCALED_PLUS ? PLUS_MOST : e == SQ_SCALED_IF4 ? IF4_MOST : type(e)->lowest;
+}
+
+bool sq_scaled_has_sign(enum sq_scaled_element e)
+{
+    return e == SQ_SCALED_IF4 || e == SQ_SCALED_RAZER;
 }
 
 uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative)
 {
     const unsigned sign = 1u << (sq_scaled_code_bits(e) - 1);
     unsigned magnitude = sign - 1; // all ones, but for what is no number
+    if (e == SQ_SCALED_IF4) // of a block of INT4
+        return (uint8_t)(is_negative ? IF4_LEAST_CODE : magnitude);
     if (type(e)->is_int)
         return (uint8_t)(is_negative ? sign : magnitude);
     while (!sq_element_is_number(sq_scaled_element_of(e), (uint8_t)magnitude))

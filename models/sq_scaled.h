@@ -24,6 +24,8 @@ enum sq_scaled_element {
     SQ_SCALED_INT8 = 7,
     SQ_SCALED_MXINT8 = 8, // in steps of 1/64
     SQ_SCALED_PLUS = 9,   // E2M1; the largest of a block is 1.3 fixed point
+    SQ_SCALED_IF4 = 10,   // E2M1, or INT4 where the scale of the block has a sign
+    SQ_SCALED_RAZER = 11, // E2M1; -0 is 5 with the sign of the scale
     SQ_SCALED_ELEMENTS
 };
 enum sq_scaled_scale {
@@ -57,6 +59,8 @@ unsigned sq_scaled_code_bits(enum sq_scaled_element e);
 unsigned sq_scaled_element_bits(enum sq_scaled_element e);
 unsigned sq_scaled_element_max(enum sq_scaled_element e);
 unsigned sq_scaled_element_fraction(enum sq_scaled_element e);
+// Whether the sign bit of a block's scale, E4M3, says what its elements stand for (SQ_BS_SCALE_SIGN).
+bool sq_scaled_has_sign(enum sq_scaled_element e);
 // Of the codes of an element the one of the largest magnitude, of either sign.
 uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative);
 

@@ -6,14 +6,16 @@
 //   E2M1, E2M3, E3M2   2, 8 and 16 times their values
 //   PLUS               E2M1, but that the element at place_i of a block with a scale is
 //                      sign, 1.xxx * 4
+//   IF4                2 times the value: of E2M1, or of INT4 where the scale of the block has a sign
+//   RAZER              2 times the value of E2M1; -0 is 5 with the sign of the scale
 //   E4M3, E5M2         a signed significand in the low bits and a shift above it
 // Scales:
 //   E4M3  value = sig_o * 2^(exp_o - 9), exp_o = 0 for subnormals and the smallest normals
 //   E8M0  value = 2^(exp_o - 127), sig_o = 1
 //   POW4  value = 2^exp_o, sig_o = 1
-// A scale that is no number, or has a sign, is an error; its block is taken as zeros. So is a code
+// A scale that is no number, or has a sign that says nothing, is an error; its block is taken as zeros. So is a code
 // of no value, but where skip_i says that it is none (mask codes, low nibbles of split codes): the
-// lowest integer is taken as it is, what is no number in E4M3 or E5M2 as zero. So is a place in a
+// lowest integer is taken as it is, of IF4 and what is no number in E4M3 or E5M2 as zero. So is a place in a
 // block whose scale code is 0.
 module sq_block_line #(
   parameter  int unsigned BankLen = 16,
@@ -37,8 +39,12 @@ module sq_block_line #(
   output logic                        place_error_o
 );
 
+  localparam bit HasSign = Element == sq_pkg::ELEMENT_IF4 || Element == sq_pkg::ELEMENT_RAZER;
+  if (HasSign && Scale != sq_pkg::SCALE_E4M3) begin : gen_bad_sign
+    $error("elements that the scale's sign tells apart have scales of E4M3");
+  end
   if (Scale == sq_pkg::SCALE_E4M3) begin : gen_e4m3
-    assign error_o = scale_i[7] || scale_i[6:0] == 7'h7f;
+    assign error_o = (!HasSign && scale_i[7]) || scale_i[6:0] == 7'h7f;
     assign sig_o = {scale_i[6:3] != '0, scale_i[2:0]};
     assign exp_o = {4'd0, scale_i[6:3] == '0 ? 4'd0 : scale_i[6:3] - 4'd1};
   end else if (Scale == sq_pkg::SCALE_E8M0) begin : gen_e8m0
@@ -71,8 +77,9 @@ module sq_block_line #(
     logic [ElementW-1:0] element;
     logic [CodeW-1:0] code;
     assign code = code_i[i*CodeW +: CodeW];
-    if (Element == sq_pkg::ELEMENT_E2M1 || Element == sq_pkg::ELEMENT_PLUS) begin : gen_e2m1
+    if (Element == sq_pkg::ELEMENT_E2M1 || Element == sq_pkg::ELEMENT_PLUS || HasSign) begin : gen_e2m1
       logic [3:0] magnitude;  // 0, 1, 2, 3, 4, 6, 8, 12
+      logic signed [4:0] e2m1;
       logic is_largest, unused_skip;
       assign is_largest = Element == sq_pkg::ELEMENT_PLUS && place_i == PlaceW'(i) && scale_i != '0;
       always_comb begin
@@ -84,9 +91,18 @@ module sq_block_line #(
         endcase
         if (is_largest) magnitude = {1'b1, code[2:0]};
       end
-      assign element = code[3] ? 5'd0 - {1'b0, magnitude} : {1'b0, magnitude};
-      assign is_none[i] = 1'b0;
+      assign e2m1 = code[3] ? 5'd0 - {1'b0, magnitude} : {1'b0, magnitude};
       assign unused_skip = skip_i[i];
+      if (Element == sq_pkg::ELEMENT_IF4) begin : gen_if4
+        assign is_none[i] = scale_i[7] && code == 4'h8;
+        assign element = is_none[i] ? 5'd0 : scale_i[7] ? {code, 1'b0} : e2m1;
+      end else if (Element == sq_pkg::ELEMENT_RAZER) begin : gen_razer
+        assign is_none[i] = 1'b0;
+        assign element = code != 4'h8 ? e2m1 : scale_i[7] ? -5'sd10 : 5'sd10;
+      end else begin : gen_plain
+        assign is_none[i] = 1'b0;
+        assign element = e2m1;
+      end
     end else if (Element == sq_pkg::ELEMENT_E2M3) begin : gen_e2m3
       logic [5:0] magnitude;
       logic unused_skip;

@@ -41,6 +41,8 @@ package sq_pkg;
   localparam int unsigned ELEMENT_INT8 = 7;
   localparam int unsigned ELEMENT_MXINT8 = 8;  // in steps of 1/64
   localparam int unsigned ELEMENT_PLUS = 9;  // E2M1; the largest of a block is 1.3 fixed point
+  localparam int unsigned ELEMENT_IF4 = 10;  // E2M1, or INT4 where the scale of the block has a sign
+  localparam int unsigned ELEMENT_RAZER = 11;  // E2M1; -0 is 5 with the sign of the scale
 
   // The scale of a block: enum sq_scaled_scale.
   localparam int unsigned SCALE_NONE = 0;
@@ -162,7 +164,8 @@ package sq_pkg;
 
   function automatic int unsigned element_fraction(int unsigned element);
     case (element)
-      sq_pkg::ELEMENT_E2M1, sq_pkg::ELEMENT_PLUS: element_fraction = 1;
+      sq_pkg::ELEMENT_E2M1, sq_pkg::ELEMENT_PLUS, sq_pkg::ELEMENT_IF4, sq_pkg::ELEMENT_RAZER:
+        element_fraction = 1;
       sq_pkg::ELEMENT_E2M3: element_fraction = 3;
       sq_pkg::ELEMENT_E3M2: element_fraction = 4;
       sq_pkg::ELEMENT_E4M3: element_fraction = 9;
@@ -175,7 +178,8 @@ package sq_pkg;
   function automatic int unsigned element_max(int unsigned element);  // the largest magnitude
     case (element)
       sq_pkg::ELEMENT_INT5: element_max = 16;
-      sq_pkg::ELEMENT_E2M1: element_max = 12;
+      sq_pkg::ELEMENT_E2M1, sq_pkg::ELEMENT_RAZER: element_max = 12;
+      sq_pkg::ELEMENT_IF4: element_max = 14;
       sq_pkg::ELEMENT_PLUS: element_max = 15;
       sq_pkg::ELEMENT_E2M3: element_max = 60;
       sq_pkg::ELEMENT_INT8, sq_pkg::ELEMENT_MXINT8: element_max = 128;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `make verdict` measures beside KL, and does not measure again (RULE.md):
 #   verdict.sh areas SQSIM CSV LIBERTY...   units that scaled.csv lacks, lines "unit,library,um2,path_ns,flops" appended to CSV
+#   verdict.sh clocks SQSIM CSV LIBERTY...  PEs and encoders at the periods below, lines "unit,library,period_ns,um2,path_ns" to CSV
 #   verdict.sh cycles SQSIM                 a table of cycles of the rows of verdict.txt, on arrays of 16384 products a cycle
 set -euo pipefail
 what=$1 sqsim=$(readlink -f "$2")
@@ -27,6 +28,26 @@ areas() { # CSV LIBERTY...; osu018 stands for the library of the program
       [ "$name" = osu018 ] || options+=" --liberty $file"
       "$sqsim" area $options --json </dev/null | sed -n \
         "s/^{\"block\":.*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"sequential_share\":\([^,]*\),.*/$unit,$name,\1,\2,\3/;s/,null/,/;/^[a-z]/p" >>"$csv"
+    done
+  done
+}
+
+# The first period is one that nothing reaches: the search then ends with the fastest netlist that it makes.
+timed="pe_nvfp4_a_fixed pe_nvint4_a_fixed pe_own_e4m3_a_b32k1_fixed pe_own_e4m3_a_b32k2_fixed act_scale_nvfp4 act_scale_nvint4
+hadamard_16_integer act_scale_own_b32k1 act_scale_own_b32k2 pe_nvint5_a_fixed act_scale_nvint5"
+periods_nangate45="0.5 1.4 2" periods_sg13g2="1.5 4.5 6.5" periods_osu018="1.5 5 7"
+clocks() { # CSV LIBERTY...
+  local csv=$1 file name unit period options; shift
+  [ -f "$csv" ] || echo "# make verdict: unit,library,period_ns,um2,path_ns" >"$csv"
+  for file; do
+    name=$(basename "$file") name=${name%%[_.]*}
+    options=periods_$name
+    for unit in $timed; do
+      for period in ${!options}; do
+        grep -q "^$unit,$name,$period," "$csv" && continue
+        "$sqsim" area --block "$unit" --period "$period" $([ "$name" = osu018 ] || echo --liberty "$file") --json </dev/null | sed -n \
+          "s/^{\"block\":.*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"period_ns\".*/$unit,$name,$period,\1,\2/p" >>"$csv"
+      done
     done
   done
 }

@@ -14,6 +14,8 @@
 #define INT4 SQ_SCALED_INT4
 #define INT5 SQ_SCALED_INT5
 #define E2M1 SQ_SCALED_E2M1
+#define IF4 SQ_SCALED_IF4
+#define RAZER SQ_SCALED_RAZER
 #define NONE SQ_SCALED_NONE
 #define E4M3 SQ_SCALED_E4M3
 #define E8(element) SQ_SCALED_##element, SQ_SCALED_##element, SQ_SCALED_E8M0, SQ_SCALED_E8M0
@@ -48,6 +50,10 @@ static const struct sq_point points[] = {
     {"own_b32", true, {1, 2, 32, 1, INT4, INT4, E4M3, NONE, FIXED(40), 1, 21}},
     {"own_b32k2", false, {1, 1, 32, 2, INT4, INT4, E4M3, NONE, FIXED(40), 1, 22}},
     {"own_b16", false, {2, 1, 16, 2, INT4, INT4, E4M3, NONE, FIXED(40), 1, 23}},
+    {"if4", true, {1, 2, 16, 0, IF4, IF4, E4M3, E4M3, FLOAT}},
+    {"if4_a_fixed", true, {2, 1, 16, 0, IF4, INT4, E4M3, NONE, FIXED(41)}},
+    {"razer", true, {2, 1, 16, 0, RAZER, RAZER, E4M3, E4M3, FLOAT}},
+    {"razer_a_fixed", false, {1, 2, 16, 0, RAZER, INT4, E4M3, NONE, FIXED(41)}},
     {"split_a_b32", false, {1, 2, 32, 8, INT4, INT4, POW4, NONE, FIXED(40)}},
 };
 
@@ -58,12 +64,14 @@ static struct sq_bs_format format_of(const unsigned *v, bool is_act)
 {
     const bool is_e8m0 = v[is_act ? ACT_SCALE : WEIGHT_SCALE] == E8M0;
     const bool is_split = is_act && sq_array_scaled_has_mask(v);
+    const unsigned element = v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT];
     return (struct sq_bs_format){.kind = is_split                       ? SQ_BS_SPLIT
+                                         : element == IF4               ? SQ_BS_IF4
+                                         : element == RAZER             ? SQ_BS_RAZER
                                          : sq_array_scaled_has_place(v) ? SQ_BS_PLUS
                                          : is_e8m0                      ? SQ_BS_MX
                                                                         : SQ_BS_NV,
-                                 .element =
-                                     sq_scaled_element_of(v[is_act ? ACT_ELEMENT : WEIGHT_ELEMENT]),
+                                 .element = sq_scaled_element_of(element),
                                  .block = v[BANK],
                                  .high_per_block = v[HIGH],
                                  .is_power_of_two = is_split && is_e8m0};
@@ -136,14 +144,20 @@ static void load_block(const unsigned *v, struct side *s, enum sq_scaled_scale k
 {
     static const uint8_t one[] = {[NONE] = 0x38, [E4M3] = 0x38, [E8M0] = 127, [POW4] = 0x38};
     const size_t blocks = s->c.k / v[BANK], at = row * blocks + j;
-    const bool is_scale = sq_scaled_is_scale(kind, (uint8_t)*scale);
+    const bool has_sign = sq_bs_has_scale_sign(&s->c.f);
+    const uint8_t unsigned_scale = (uint8_t)(has_sign ? *scale & ~SQ_BS_SCALE_SIGN : *scale);
+    const bool is_scale = sq_scaled_is_scale(kind, unsigned_scale);
+    const bool is_int4 = s->c.f.kind == SQ_BS_IF4 && *scale & SQ_BS_SCALE_SIGN;
     const bool is_stored = kind == E4M3 || kind == E8M0;
     if (!is_scale)
         s->errors |= 1u << SQ_SCALED_ERROR_SCALE;
-    s->units[at] = is_scale ? (uint8_t)*scale : 0;
+    s->units[at] = is_scale ? unsigned_scale : 0;
     s->c.scale[0][at] = is_scale && is_stored ? (uint8_t)*scale : one[kind];
     for (unsigned i = 0; i < v[BANK]; i++) {
-        const uint8_t to = load_code(s, s->c.f.element, skip && skip[i], code[i]);
+        uint8_t to = load_code(s, is_int4 ? SQ_ELEMENT_INT4 : s->c.f.element, skip && skip[i],
+                               code[i]);
+        if (is_int4 && to == MASK_CODE) // of IF4 the lowest integer is none
+            to = 0;
         s->c.code[at * v[BANK] + i] = is_scale ? to : 0;
     }
 }
@@ -345,6 +359,10 @@ static const struct sq_area_unit area[] = {
     {"pe_own_e4m3_a_b32k1_fixed", "sq_pe_scaled", 32, false, {PE(32, 1, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 21}}},
     {"pe_own_e4m3_a_b32k2_fixed", "sq_pe_scaled", 32, false, {PE(32, 2, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 22}}},
     {"pe_split_e4m3_a_b32k4_fixed", "sq_pe_scaled", 32, false, {PE(32, 4, INT4, INT4, E4M3, NONE, FIXED(42))}},
+    {"pe_if4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, IF4, INT4, E4M3, NONE, FIXED(41))}},
+    {"pe_razer_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, RAZER, INT4, E4M3, NONE, FIXED(41))}},
+    ARRAY("array_if4_a", 16, 0, IF4, E4M3, 41, 0, 32),
+    ARRAY("array_razer_a", 16, 0, RAZER, E4M3, 41, 0, 32),
     ARRAY("array_nvfp4_a", 16, 0, E2M1, E4M3, 41, 0, 32),
     ARRAY_OF("array_mxfp4_a_b32", 32, 0, E2M1, E8M0, ACC_FLOAT, 0, 32),
     ARRAY("array_nvint4_a", 16, 0, INT4, E4M3, 40, 0, 32),

@@ -57,6 +57,8 @@ static void constants(void)
     require("sq_pkg::ELEMENT_INT8", SQ_SCALED_INT8);
     require("sq_pkg::ELEMENT_MXINT8", SQ_SCALED_MXINT8);
     require("sq_pkg::ELEMENT_PLUS", SQ_SCALED_PLUS);
+    require("sq_pkg::ELEMENT_IF4", SQ_SCALED_IF4);
+    require("sq_pkg::ELEMENT_RAZER", SQ_SCALED_RAZER);
     require("sq_pkg::ERROR_CODE", SQ_SCALED_ERROR_CODE);
     require("sq_pkg::ERROR_SCALE", SQ_SCALED_ERROR_SCALE);
     require("sq_pkg::ERROR_MASK", SQ_SCALED_ERROR_MASK);
