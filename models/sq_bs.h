@@ -63,6 +63,9 @@ struct sq_bs_format {
     // Scales above the blocks are powers of two (Q.5b, token2), so that an encoder subtracts
     // exponents where it would divide.
     bool is_global_power_of_two;
+    // NV with is_searched, 46, IF4, RAZER: squared errors are compared in integers (Q.5d), as the encoder
+    // in hardware does it. Needs scales above the blocks that are powers of two.
+    bool is_error_integer;
 };
 
 // SQ_ERR_UNSUPPORTED, SQ_ERR_RANGE with the field.

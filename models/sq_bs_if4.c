@@ -3,6 +3,7 @@
 // scale of its own. The sign bit of the scale says which: 0 is E2M1, 1 is INT4.
 #include <math.h>
 
+#include "models/sq_bs_integer.h"
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 
@@ -84,15 +85,21 @@ INLINE void tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned bl
                  const float *global)
 {
     struct sq_bs_least best;
-    (void)f;
+    const int32_t above = ilogbf(global[0]);
     sq_bs_tile_amax(t, block, false);
     sq_bs_tile_scales(t, 0, 6.0f, global[0]);
     sq_bs_least_start(&best, 0, t->scale[0], t->step[0]);
-    sq_bs_least_try(t, block, as_e2m1, t->scale[0], t->step[0], &best);
+    if (f->is_error_integer)
+        sq_bs_integer_try(t, block, SQ_BS_OF_E2M1, t->scale[0], t->step[0], above, &best);
+    else
+        sq_bs_least_try(t, block, as_e2m1, t->scale[0], t->step[0], &best);
     sq_bs_tile_scales(t, 0, (float)INT4_MAX, global[0]);
     for (unsigned l = 0; l < LANES; l++)
         t->scale[0][l] |= SIGN;
-    sq_bs_least_try(t, block, as_int4, t->scale[0], t->step[0], &best);
+    if (f->is_error_integer)
+        sq_bs_integer_try(t, block, SQ_BS_OF_INT4, t->scale[0], t->step[0], above, &best);
+    else
+        sq_bs_least_try(t, block, as_int4, t->scale[0], t->step[0], &best);
     sq_bs_least_take(t, &best);
     for (unsigned i = 0; i < block; i++)
         for (unsigned l = 0; l < LANES; l++) {

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_bs_integer.h"
 #include "models/sq_codes.h"
 
 // ---- the format -----------------------------------------------------------------------------
@@ -158,6 +159,28 @@ static double error_of(const struct sq_bs_format *f, const float *x, size_t n,
     return sum;
 }
 
+// The same in integers (sq_bs_integer.h).
+static double integer_error_of(const struct sq_bs_format *f, const float *x, size_t n,
+                               uint8_t scale, const float global[SQ_BS_PARTS])
+{
+    const enum sq_bs_values of =
+        f->kind == SQ_BS_RAZER ? SQ_BS_OF_RAZER
+        : f->element == SQ_ELEMENT_INT4 || (f->kind == SQ_BS_IF4 && scale & SQ_BS_SCALE_SIGN)
+            ? SQ_BS_OF_INT4
+            : SQ_BS_OF_E2M1;
+    float amax = 0;
+    int32_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        amax = fmaxf(amax, fabsf(x[i]));
+    const int32_t e = sq_bs_exponent_of(amax), step = sq_bs_error_step(scale, e, ilogbf(global[0]));
+    for (size_t i = 0; i < n; i++) {
+        const int32_t d = sq_bs_error_of(of, sq_bs_error_units(x[i], e), step,
+                                         sq_bs_error_has_fifth(x[i], scale));
+        sum += d * d;
+    }
+    return sum;
+}
+
 void sq_bs_least_error(const struct sq_bs_format *f, const float *x, size_t n,
                        const float global[SQ_BS_PARTS], const uint8_t *candidate,
                        size_t n_candidates, struct sq_bs_block *b)
@@ -167,7 +190,8 @@ void sq_bs_least_error(const struct sq_bs_format *f, const float *x, size_t n,
     for (size_t i = 0; i < n_candidates; i++) {
         b->scale[0] = candidate[i];
         sq_bs_steps(f, global, b);
-        const double e = error_of(f, x, n, b);
+        const double e = f->is_error_integer ? integer_error_of(f, x, n, candidate[i], global)
+                                             : error_of(f, x, n, b);
         if (e < best) {
             best = e;
             scale = candidate[i];

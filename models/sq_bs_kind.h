@@ -85,7 +85,7 @@ float sq_bs_positive(float x);
 // The exponent of the smallest power of two with most * 2^e >= amax > 0, exactly.
 int sq_bs_ceil_exponent(float amax, float most);
 // scale[0]: the candidate with the smallest squared error of the n elements, in binary64 by ascending
-// index; ties: the first.
+// index, or in integers (is_error_integer); ties: the first.
 void sq_bs_least_error(const struct sq_bs_format *f, const float *x, size_t n,
                        const float global[SQ_BS_PARTS], const uint8_t *candidate,
                        size_t n_candidates, struct sq_bs_block *b);

@@ -4,6 +4,7 @@
 // NVFP4 leaves unused, says which.
 #include <math.h>
 
+#include "models/sq_bs_integer.h"
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 
@@ -93,14 +94,19 @@ INLINE void tile(const struct sq_bs_format *f, struct sq_bs_tile *t, unsigned bl
 {
     struct sq_bs_least best;
     int32_t minus[LANES];
-    (void)f;
+    const int32_t above = ilogbf(global[0]);
     sq_bs_tile_amax(t, block, false);
     sq_bs_tile_scales(t, 0, 6.0f, global[0]);
     for (unsigned l = 0; l < LANES; l++)
         minus[l] = t->scale[0][l] | SIGN;
     sq_bs_least_start(&best, 0, t->scale[0], t->step[0]);
-    sq_bs_least_try(t, block, with_plus, t->scale[0], t->step[0], &best);
-    sq_bs_least_try(t, block, with_minus, minus, t->step[0], &best);
+    if (f->is_error_integer) {
+        sq_bs_integer_try(t, block, SQ_BS_OF_RAZER, t->scale[0], t->step[0], above, &best);
+        sq_bs_integer_try(t, block, SQ_BS_OF_RAZER, minus, t->step[0], above, &best);
+    } else {
+        sq_bs_least_try(t, block, with_plus, t->scale[0], t->step[0], &best);
+        sq_bs_least_try(t, block, with_minus, minus, t->step[0], &best);
+    }
     sq_bs_least_take(t, &best);
     for (unsigned i = 0; i < block; i++)
         for (unsigned l = 0; l < LANES; l++) {

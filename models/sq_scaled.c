@@ -3,7 +3,14 @@
 
 #include <assert.h>
 
-enum { SPLIT_LOWEST = 136, PLUS_MOST = 15, IF4_MOST = 14, IF4_LEAST_CODE = 9, E4M3_TOP = 14 << 14, POW4_TOP = 1 << 15 };
+enum {
+    SPLIT_LOWEST = 136,
+    PLUS_MOST = 15,
+    IF4_MOST = 14,
+    IF4_LEAST_CODE = 9,
+    E4M3_TOP = 14 << 14,
+    POW4_TOP = 1 << 15
+};
 
 static const struct sq_element_type *type(enum sq_scaled_element e)
 {
@@ -57,7 +64,7 @@ uint8_t sq_scaled_element_end(enum sq_scaled_element e, bool is_negative)
 {
     const unsigned sign = 1u << (sq_scaled_code_bits(e) - 1);
     unsigned magnitude = sign - 1; // all ones, but for what is no number
-    if (e == SQ_SCALED_IF4) // of a block of INT4
+    if (e == SQ_SCALED_IF4)        // of a block of INT4
         return (uint8_t)(is_negative ? IF4_LEAST_CODE : magnitude);
     if (type(e)->is_int)
         return (uint8_t)(is_negative ? sign : magnitude);

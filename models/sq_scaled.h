@@ -41,6 +41,13 @@ enum sq_scaled_high {
     SQ_SCALED_OWN = 1,   // mask codes, high codes at a scale of the row
     SQ_SCALED_BLOCK = 2, // mask codes, high codes at a second scale of the block
 };
+// How sq_act_scale finds the scale of a block (SPEC Q.5d).
+enum sq_scaled_choose {
+    SQ_SCALED_LARGEST = 0,  // from its largest element
+    SQ_SCALED_SEARCH = 1,   // that one or one a little below, by the squared error
+    SQ_SCALED_FOUR_SIX = 2, // the largest element of E2M1 becomes 6 or 4
+    SQ_SCALED_SIGN = 3,     // IF4 and RAZER: their sign too
+};
 enum sq_scaled_acc { SQ_SCALED_BINARY32 = 0, SQ_SCALED_FIXED = 1 };
 
 // Kinds of errors of stored operands, a bit each.

@@ -63,6 +63,7 @@ sq_pe_scaled.sv
 sq_array_scaled.sv
 sq_block_scale.sv
 sq_block_code.sv
+sq_block_error.sv
 sq_act_scale.sv
 sq_array_out.sv
 sq_array_static_out.sv

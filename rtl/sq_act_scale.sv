@@ -6,11 +6,15 @@
 //   [S1, S2]  split codes, own scale: mask, the HighPerBank largest magnitudes (sq_topk; radix: 16
 //             cycles)
 //   S3        the largest magnitude of the block, of low and high elements apart; own: high elements
-//   S4        the scale; own: high codes
+//   S4        the scale; own: high codes. With a choice (Choose): its candidates
+//   [SE]      choice: the candidate with the least squared error in integers, ties to the first (Q.5d)
 //   S5        codes
 // OwnHigh: the scale above the blocks is that of the row's high elements, which are INT8 then as they
 // come, compact in ascending position; low ones are sentinel codes, their scales count in units of
 // 2^-4 (what the low part has above its blocks is a sixteenth of the scale of the high one).
+// Candidates, in this order: SEARCH the scale by the largest element, then the two codes below it, ascending;
+// FOUR_SIX scales at which the largest is 6 and 4; IF4 those at which it is 6 in E2M1 and 7 in INT4; RAZER
+// one scale, with +5 and with -5 for the code of -0.
 // A block a cycle; S3 to S5 move together, and stop while an output is not taken.
 `include "sq_assert.svh"
 
@@ -21,6 +25,7 @@ module sq_act_scale #(
   parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
   parameter  int unsigned Topk = sq_pkg::TOPK_RANK,
   parameter  int unsigned OwnHigh = 0,
+  parameter  int unsigned Choose = sq_pkg::CHOOSE_LARGEST,
   localparam int unsigned CodeW = sq_pkg::element_code_w(Element),
   localparam int unsigned MaskW = (HighPerBank > 0) ? BankLen : 1,
   localparam int unsigned HighW = (OwnHigh != 0) ? HighPerBank * 8 : MaskW * 4
@@ -50,17 +55,28 @@ module sq_act_scale #(
     $error("OwnHigh needs high elements and a scale of E4M3");
   end
 
+  if (Choose != sq_pkg::CHOOSE_LARGEST && (HighPerBank > 0 || Scale != sq_pkg::SCALE_E4M3)) begin : gen_bad_choose
+    $error("a choice is one of scales of E4M3 without high elements");
+  end
+  localparam bit IsIf4 = Element == sq_pkg::ELEMENT_IF4;
+  localparam bit IsRazer = Element == sq_pkg::ELEMENT_RAZER;
+  if ((IsIf4 || IsRazer) != (Choose == sq_pkg::CHOOSE_SIGN)) begin : gen_bad_sign
+    $error("IF4 and RAZER choose the sign of a scale, others have none");
+  end
+
+  localparam bit HasChoice = Choose != sq_pkg::CHOOSE_LARGEST;
+  localparam int unsigned Last = HasChoice ? 3 : 2;
   logic advance;
-  logic [2:0] valid_q;  // of S3, S4, S5
+  logic [Last:0] valid_q;  // of S3, S4, [SE], S5
   logic valid;
   logic [BankLen*16-1:0] x, x_q3, x_q4;
   logic [BankLen-1:0] mask, mask_q3, mask_q4;
-  assign advance = !valid_q[2] || out_ready_i;
-  assign out_valid_o = valid_q[2];
+  assign advance = !valid_q[Last] || out_ready_i;
+  assign out_valid_o = valid_q[Last];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= '0;
-    else if (advance) valid_q <= {valid_q[1:0], valid};
+    else if (advance) valid_q <= {valid_q[Last-1:0], valid};
   end
 
   // ---- S1, S2 -----------------------------------------------------------------------------------
@@ -111,7 +127,7 @@ module sq_act_scale #(
 
   // ---- S4 ---------------------------------------------------------------------------------------
   localparam bit IsOcp = Scale == sq_pkg::SCALE_E8M0 && Element == sq_pkg::ELEMENT_E2M1;
-  localparam int unsigned Top = IsOcp ? 0 : (Element == sq_pkg::ELEMENT_E2M1) ? 6 :
+  localparam int unsigned Top = IsOcp ? 0 : (Element == sq_pkg::ELEMENT_E2M1 || IsIf4 || IsRazer) ? 6 :
       (Element == sq_pkg::ELEMENT_INT5) ? 15 : 7;
   localparam int unsigned Shift = (OwnHigh != 0) ? 4 : 0;
   logic [7:0] low_scale, scale, scale_q4, scale_q5;
@@ -128,6 +144,79 @@ module sq_act_scale #(
     assign scale = low_scale;
   end
 
+  // ---- SE ---------------------------------------------------------------------------------------
+  logic [BankLen*16-1:0] x_s5;
+  logic [7:0] scale_s5;
+  if (HasChoice) begin : gen_choice
+    localparam int unsigned Candidates = (Choose == sq_pkg::CHOOSE_SEARCH) ? 3 : 2;
+    localparam int unsigned SumW = 14 + $clog2(BankLen);
+    localparam int unsigned OtherTop = (Choose == sq_pkg::CHOOSE_FOUR_SIX) ? 4 : 7;
+    logic [7:0] candidate[Candidates];
+    logic [SumW-1:0] sum[Candidates];
+    logic [7:0] exp_max, exp_max_q, chosen;
+    logic [SumW-1:0] least;
+    logic [BankLen*8-1:0] q, q_q;
+    logic [BankLen-1:0] negative;
+    assign exp_max = low_max_q[14:7] == '0 ? 8'd1 : low_max_q[14:7];
+    for (genvar i = 0; i < BankLen; i++) begin : gen_units
+      logic [7:0] exp;
+      assign exp = x_q3[i*16+7 +: 8] == '0 ? 8'd1 : x_q3[i*16+7 +: 8];
+      assign q[i*8 +: 8] = {x_q3[i*16+7 +: 8] != '0, x_q3[i*16 +: 7]} >> (exp_max - exp);
+      assign negative[i] = x_q4[i*16+15];
+    end
+    if (Choose == sq_pkg::CHOOSE_SEARCH) begin : gen_search
+      for (genvar c = 0; c < Candidates; c++) begin : gen_candidate
+        localparam logic [7:0] Less = (c == 0) ? 8'd0 : 8'(Candidates - c);
+        assign candidate[c] = scale_q4 > Less ? scale_q4 - Less : 8'd0;
+      end
+    end else if (Choose == sq_pkg::CHOOSE_SIGN && IsRazer) begin : gen_fifth
+      assign candidate[0] = scale_q4;
+      assign candidate[1] = {1'b1, scale_q4[6:0]};
+    end else begin : gen_other
+      logic [7:0] other;
+      logic [6:0] other_q;
+      logic unused_sign;
+      assign unused_sign = other[7];
+      sq_block_scale #(.Scale(Scale), .Top(OtherTop)) u_other (.amax_i(low_max_q), .scale_o(other));
+      always_ff @(posedge clk_i) begin
+        if (advance) other_q <= other[6:0];
+      end
+      assign candidate[0] = scale_q4;
+      assign candidate[1] = {IsIf4, other_q};
+    end
+    for (genvar c = 0; c < Candidates; c++) begin : gen_error
+      sq_block_error #(
+        .BankLen(BankLen), .HasFifth(IsRazer ? 1 : 0),
+        .Element((Element == sq_pkg::ELEMENT_INT4 || (IsIf4 && c == 1)) ? sq_pkg::ELEMENT_INT4
+                                                                     : sq_pkg::ELEMENT_E2M1)
+      ) u_error (
+        .q_i(q_q), .fifth_i(candidate[c][7] ? negative : ~negative), .exp_i(exp_max_q),
+        .scale_i(candidate[c][6:0]), .sum_o(sum[c])
+      );
+    end
+    always_comb begin
+      chosen = candidate[0];
+      least = sum[0];
+      for (int unsigned c = 1; c < Candidates; c++) begin
+        if (sum[c] < least) begin
+          chosen = candidate[c];
+          least = sum[c];
+        end
+      end
+    end
+    always_ff @(posedge clk_i) begin
+      if (advance) begin
+        exp_max_q <= exp_max;
+        q_q <= q;
+        scale_s5 <= chosen;
+        x_s5 <= x_q4;
+      end
+    end
+  end else begin : gen_no_choice
+    assign scale_s5 = scale_q4;
+    assign x_s5 = x_q4;
+  end
+
   // ---- S5 ---------------------------------------------------------------------------------------
   // Of E4M3, with its leading one in place also where it is subnormal: sig * 2^(exp - 130).
   localparam logic [7:0] ExpMin = 8'(120 - Shift);  // of the smallest normal one
@@ -136,15 +225,15 @@ module sq_act_scale #(
   logic none;
   if (Scale == sq_pkg::SCALE_E4M3) begin : gen_e4m3
     always_comb begin
-      if (scale_q4[6:3] != '0) {sig, exp} = {1'b1, scale_q4[2:0], ExpMin + {4'd0, scale_q4[6:3]}};
-      else if (scale_q4[2]) {sig, exp} = {scale_q4[2:0], 1'b0, ExpMin};
-      else if (scale_q4[1]) {sig, exp} = {scale_q4[1:0], 2'b0, ExpMin - 8'd1};
+      if (scale_s5[6:3] != '0) {sig, exp} = {1'b1, scale_s5[2:0], ExpMin + {4'd0, scale_s5[6:3]}};
+      else if (scale_s5[2]) {sig, exp} = {scale_s5[2:0], 1'b0, ExpMin};
+      else if (scale_s5[1]) {sig, exp} = {scale_s5[1:0], 2'b0, ExpMin - 8'd1};
       else {sig, exp} = {4'd8, ExpMin - 8'd2};
     end
-    assign none = scale_q4 == '0;
+    assign none = scale_s5[6:0] == '0;
   end else begin : gen_e8m0
     assign sig = 4'd8;
-    assign exp = scale_q4;
+    assign exp = scale_s5;
     assign none = 1'b0;
   end
 
@@ -154,7 +243,7 @@ module sq_act_scale #(
   for (genvar i = 0; i < BankLen; i++) begin : gen_code
     logic [CodeW-1:0] one;
     sq_block_code #(.Element(Element), .Scale(Scale), .HasHigh(IsSplit ? 1 : 0)) u_code (
-      .x_i(x_q4[i*16 +: 16]), .high_i(mask_q4[i]), .none_i(none), .sig_i(sig), .exp_i(exp),
+      .x_i(x_s5[i*16 +: 16]), .high_i(mask_q4[i]), .signed_i(scale_s5[7]), .none_i(none), .sig_i(sig), .exp_i(exp),
       .code_o(one), .upper_o(upper[i*4 +: 4])
     );
     assign code[i*CodeW +: CodeW] = (OwnHigh != 0 && mask_q4[i]) ? CodeW'(1) << (CodeW - 1) : one;
@@ -169,7 +258,7 @@ module sq_act_scale #(
       scale_q4 <= scale;
       x_q4 <= x_q3;
       mask_q4 <= mask_q3;
-      scale_q5 <= scale_q4;
+      scale_q5 <= scale_s5;
       code_q <= code;
     end
   end
@@ -213,7 +302,7 @@ module sq_act_scale #(
       sq_block_code #(
         .Element(sq_pkg::ELEMENT_INT4), .Scale(sq_pkg::SCALE_E8M0), .CodeW(8)
       ) u_code (
-        .x_i(high_x_q3[t*16 +: 16]), .high_i(1'b0), .none_i(1'b0), .sig_i(4'd8), .exp_i(8'd127),
+        .x_i(high_x_q3[t*16 +: 16]), .high_i(1'b0), .signed_i(1'b0), .none_i(1'b0), .sig_i(4'd8), .exp_i(8'd127),
         .code_o(high[t*8 +: 8]), .upper_o(unused_upper[t*4 +: 4])
       );
     end

@@ -6,6 +6,8 @@
 //   HasHigh = 0   code_o is the code; a zero of E2M1 keeps its sign
 //   HasHigh = 1   split codes: where high_i, c = 16 H + L in -136 .. 119, code_o = L, upper_o = H;
 //                 else code_o is INT4
+//   IF4, RAZER    elements of the block are INT4 where signed_i, else E2M1; E2M1 with 5, or -5 where
+//                 signed_i, whose code is that of -0
 module sq_block_code #(
   parameter  int unsigned Element = sq_pkg::ELEMENT_E2M1,
   parameter  int unsigned Scale = sq_pkg::SCALE_E4M3,
@@ -14,6 +16,7 @@ module sq_block_code #(
 ) (
   input  logic [15:0]      x_i,
   input  logic             high_i,
+  input  logic             signed_i,  // IF4, RAZER: sign of the scale
   input  logic             none_i,  // scale 0: so is every element
   input  logic [3:0]       sig_i,   // of the scale, 8 .. 15: value sig_i * 2^(exp_i - 130)
   input  logic [7:0]       exp_i,   // E8M0: the code, value 2^(exp_i - 127)
@@ -22,7 +25,9 @@ module sq_block_code #(
 );
 
   // |x| / scale in units of 2^-Fraction is `units`, and more where `sticky`.
-  localparam bit IsFloat = Element == sq_pkg::ELEMENT_E2M1;
+  localparam bit IsIf4 = Element == sq_pkg::ELEMENT_IF4;
+  localparam bit IsRazer = Element == sq_pkg::ELEMENT_RAZER;
+  localparam bit IsFloat = Element == sq_pkg::ELEMENT_E2M1 || IsIf4 || IsRazer;
   localparam bit IsDivided = Scale == sq_pkg::SCALE_E4M3;
   localparam int unsigned Fraction = IsFloat ? 2 : 1;
   localparam int unsigned Need = (HasHigh != 0) ? 9 : CodeW + (IsFloat ? 1 : 0);
@@ -66,10 +71,15 @@ module sq_block_code #(
 
   logic sign;
   assign sign = x_i[15];
+  if (!IsIf4 && !IsRazer) begin : gen_unsigned
+    logic unused_signed;
+    assign unused_signed = signed_i;
+  end
   if (IsFloat) begin : gen_e2m1
     // Above how many of the middles .25, .75, 1.25, 1.75, 2.5, 3.5, 5; ties to the even code.
     logic [6:0] passed;
     logic [2:0] magnitude;
+    logic [3:0] e2m1;
     logic unused_high;
     assign unused_high = high_i;
     for (genvar i = 0; i < 7; i++) begin : gen_middle
@@ -78,8 +88,23 @@ module sq_block_code #(
           (units == QuotientW'(Middle) && (sticky || i % 2 == 1));
     end
     sq_popcount #(.Width(7)) u_count (.bit_i(passed), .count_o(magnitude));
-    assign code_o = none_i ? 4'd0 : {sign, magnitude};
+    assign e2m1 = {sign, magnitude};
     assign upper_o = '0;
+    if (IsIf4) begin : gen_if4  // the quotient has two fraction bits
+      logic [QuotientW-1:0] whole;
+      logic [3:0] size, int4;
+      assign whole = (units >> 2) + QuotientW'(units[1] && (units[0] || sticky || units[2]));
+      assign size = (is_beyond || whole > QuotientW'(7)) ? 4'd7 : whole[3:0];
+      assign int4 = sign ? 4'd0 - size : size;
+      assign code_o = none_i ? 4'd0 : signed_i ? int4 : e2m1;
+    end else if (IsRazer) begin : gen_razer  // between 4.5 and 5.5; no sign of zero
+      logic is_fifth;
+      assign is_fifth = sign == signed_i && !is_beyond && units < QuotientW'(22) &&
+          (units > QuotientW'(18) || (units == QuotientW'(18) && sticky));
+      assign code_o = none_i ? 4'd0 : is_fifth ? 4'd8 : magnitude == '0 ? 4'd0 : e2m1;
+    end else begin : gen_plain
+      assign code_o = none_i ? 4'd0 : e2m1;
+    end
   end else begin : gen_int
     localparam logic [QuotientW-1:0] Most = 2 ** (CodeW - 1) - 1;
     logic [QuotientW-1:0] whole;

@@ -7,7 +7,7 @@
 //   E8M0, Top = 0    rule ocp of E2M1: 2^(floor(log2 amax) - 2)
 module sq_block_scale #(
   parameter int unsigned Scale = sq_pkg::SCALE_E4M3,
-  parameter int unsigned Top = 6,  // 6, 7, 15, 119
+  parameter int unsigned Top = 6,  // 4, 6, 7, 15, 119
   parameter int unsigned Shift = 0  // E4M3
 ) (
   input  logic [14:0] amax_i,

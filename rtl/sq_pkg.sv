@@ -50,6 +50,12 @@ package sq_pkg;
   localparam int unsigned SCALE_E8M0 = 2;
   localparam int unsigned SCALE_POW4 = 3;  // 2^0 .. 2^15 times what the row has in common
 
+  // How sq_act_scale finds the scale of a block: enum sq_scaled_choose.
+  localparam int unsigned CHOOSE_LARGEST = 0;  // from its largest element
+  localparam int unsigned CHOOSE_SEARCH = 1;  // that one or one a little below, by the squared error
+  localparam int unsigned CHOOSE_FOUR_SIX = 2;  // the largest element of E2M1 becomes 6 or 4
+  localparam int unsigned CHOOSE_SIGN = 3;  // IF4 and RAZER: their sign too
+
   // High elements of a block and what stores them: enum sq_scaled_high.
   localparam int unsigned HIGH_SPLIT = 0;  // mask bits, upper nibbles at the scale of the block
   localparam int unsigned HIGH_OWN = 1;  // mask codes, high codes at a scale of the row

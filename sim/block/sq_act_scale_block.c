@@ -7,10 +7,10 @@
 #include "models/sq_topk.h"
 #include "sim/block/sq_pipeline.h"
 
-enum { BANK, HIGH, ELEMENT, SCALE, ARCH, OWN };
+enum { BANK, HIGH, ELEMENT, SCALE, ARCH, OWN, CHOOSE };
 enum { MAGNITUDE_BITS = 15, MASK_CODE = 8 };
 
-// bank, k of split codes, element, scale, TopK, high elements at an own scale
+// bank, k of split codes, element, scale, TopK, high elements at an own scale, choice of the scale
 static const struct sq_point points[] = {
     {"nvfp4", true, {16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3}},
     {"mxfp4", true, {32, 0, SQ_SCALED_E2M1, SQ_SCALED_E8M0}},
@@ -24,22 +24,32 @@ static const struct sq_point points[] = {
     {"split_tree", true, {16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_TREE}},
     {"own_b32", true, {32, 1, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_TREE, 1}},
     {"own_b16", true, {16, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_TREE, 1}},
+    {"nvint4_searched", true, {16, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SEARCH}},
+    {"nvfp4_searched", true, {16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SEARCH}},
+    {"nvfp4_46", true, {16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_FOUR_SIX}},
+    {"if4", true, {16, 0, SQ_SCALED_IF4, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SIGN}},
+    {"razer", true, {16, 0, SQ_SCALED_RAZER, SQ_SCALED_E4M3, 0, 0, SQ_SCALED_SIGN}},
     {"own_b32k4", false, {32, 4, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_TOPK_RANK, 1}},
 };
 
 static struct sq_bs_format format_of(const unsigned *v)
 {
     const bool is_e8m0 = v[SCALE] == SQ_SCALED_E8M0;
-    return (struct sq_bs_format){.kind = v[HIGH] > 0 && v[OWN] ? SQ_BS_SQ
-                                         : v[HIGH] > 0         ? SQ_BS_SPLIT
-                                         : is_e8m0             ? SQ_BS_MX
-                                                               : SQ_BS_NV,
+    return (struct sq_bs_format){.kind = v[HIGH] > 0 && v[OWN]             ? SQ_BS_SQ
+                                         : v[HIGH] > 0                     ? SQ_BS_SPLIT
+                                         : is_e8m0                         ? SQ_BS_MX
+                                         : v[ELEMENT] == SQ_SCALED_IF4     ? SQ_BS_IF4
+                                         : v[ELEMENT] == SQ_SCALED_RAZER   ? SQ_BS_RAZER
+                                         : v[CHOOSE] == SQ_SCALED_FOUR_SIX ? SQ_BS_FOUR_SIX
+                                                                           : SQ_BS_NV,
                                  .element = sq_scaled_element_of(v[ELEMENT]),
                                  .block = v[BANK],
                                  .rule = SQ_BS_OCP,
                                  .high_per_block = v[HIGH],
                                  .is_power_of_two = is_e8m0,
-                                 .is_by_maximum = true};
+                                 .is_by_maximum = true,
+                                 .is_searched = v[CHOOSE] == SQ_SCALED_SEARCH,
+                                 .is_error_integer = v[CHOOSE] != SQ_SCALED_LARGEST};
 }
 
 static void ports(const unsigned *v, struct sq_ports *p)
@@ -180,7 +190,7 @@ static void init(const unsigned *v, void *state)
         sq_topk_tree_pipeline(&c->front, v[HIGH]);
     else if (c->has_front)
         sq_topk_pipeline(&c->front, v[ARCH], MAGNITUDE_BITS);
-    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, 3);
+    sq_pipeline_init(&c->back, SQ_TIMING_PIPE, v[CHOOSE] == SQ_SCALED_LARGEST ? 3 : 4);
 }
 
 // clang-format off
@@ -206,6 +216,11 @@ static const struct sq_area_unit area[] = {
     {"act_scale_split_pow2_k2_tree", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E8M0), TREE}},
     {"act_scale_own_b32k1", "sq_act_scale", 32, false, {UNIT(32, 1, SQ_SCALED_INT4, SQ_SCALED_E4M3), TREE, {"OwnHigh", 1}}},
     {"act_scale_own_b32k2", "sq_act_scale", 32, false, {UNIT(32, 2, SQ_SCALED_INT4, SQ_SCALED_E4M3), TREE, {"OwnHigh", 1}}},
+    {"act_scale_nvfp4_searched", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SEARCH}}},
+    {"act_scale_nvint4_searched", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SEARCH}}},
+    {"act_scale_nvfp4_46", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_FOUR_SIX}}},
+    {"act_scale_if4", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_IF4, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SIGN}}},
+    {"act_scale_razer", "sq_act_scale", 16, false, {UNIT(16, 0, SQ_SCALED_RAZER, SQ_SCALED_E4M3), {"Choose", SQ_SCALED_SIGN}}},
     {"act_scale_split_pow2_k2", "sq_act_scale", 16, false, {UNIT(16, 2, SQ_SCALED_INT4, SQ_SCALED_E8M0)}},
 };
 // clang-format on
@@ -216,7 +231,7 @@ const struct sq_block sq_act_scale_block = {
     .name = "act_scale",
     .top = "sq_act_scale",
     .group = "block",
-    .param = {"BankLen", "HighPerBank", "Element", "Scale", "Topk", "OwnHigh", NULL},
+    .param = {"BankLen", "HighPerBank", "Element", "Scale", "Topk", "OwnHigh", "Choose", NULL},
     .points = points,
     .n_points = SQ_LEN(points),
     .area = area,

@@ -154,8 +154,8 @@ static void load_block(const unsigned *v, struct side *s, enum sq_scaled_scale k
     s->units[at] = is_scale ? unsigned_scale : 0;
     s->c.scale[0][at] = is_scale && is_stored ? (uint8_t)*scale : one[kind];
     for (unsigned i = 0; i < v[BANK]; i++) {
-        uint8_t to = load_code(s, is_int4 ? SQ_ELEMENT_INT4 : s->c.f.element, skip && skip[i],
-                               code[i]);
+        uint8_t to =
+            load_code(s, is_int4 ? SQ_ELEMENT_INT4 : s->c.f.element, skip && skip[i], code[i]);
         if (is_int4 && to == MASK_CODE) // of IF4 the lowest integer is none
             to = 0;
         s->c.code[at * v[BANK] + i] = is_scale ? to : 0;

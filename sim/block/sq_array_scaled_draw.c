@@ -210,13 +210,13 @@ static void fill(const unsigned *v, int sign, int32_t *beat)
     for (size_t i = 0; i < p.in[3].count; i++)
         *x++ = sq_array_scaled_has_mask(v) && i % v[BANK] < v[HIGH];
     for (size_t i = 0; i < p.in[4].count; i++)
-        *x++ = v[ACT_SCALE] == SQ_SCALED_POW4     ? 15
+        *x++ = v[ACT_SCALE] == SQ_SCALED_POW4    ? 15
                : v[ACT_ELEMENT] == SQ_SCALED_IF4 ? 0x7e | SQ_BS_SCALE_SIGN
                                                  : 0x7e;
     for (size_t i = 0; i < p.in[5].count; i++)
         *x++ = sq_scaled_element_end(v[WEIGHT_ELEMENT], sign > 0);
     for (size_t i = 0; i < p.in[6].count; i++)
-        *x++ = v[WEIGHT_SCALE] == SQ_SCALED_POW4     ? 15
+        *x++ = v[WEIGHT_SCALE] == SQ_SCALED_POW4    ? 15
                : v[WEIGHT_ELEMENT] == SQ_SCALED_IF4 ? 0x7e | SQ_BS_SCALE_SIGN
                                                     : 0x7e;
 }

@@ -69,6 +69,10 @@ static void constants(void)
     require("sq_pkg::SCALE_E4M3", SQ_SCALED_E4M3);
     require("sq_pkg::SCALE_E8M0", SQ_SCALED_E8M0);
     require("sq_pkg::SCALE_POW4", SQ_SCALED_POW4);
+    require("sq_pkg::CHOOSE_LARGEST", SQ_SCALED_LARGEST);
+    require("sq_pkg::CHOOSE_SEARCH", SQ_SCALED_SEARCH);
+    require("sq_pkg::CHOOSE_FOUR_SIX", SQ_SCALED_FOUR_SIX);
+    require("sq_pkg::CHOOSE_SIGN", SQ_SCALED_SIGN);
     require("sq_pkg::HIGH_SPLIT", SQ_SCALED_SPLIT);
     require("sq_pkg::HIGH_OWN", SQ_SCALED_OWN);
     require("sq_pkg::HIGH_BLOCK", SQ_SCALED_BLOCK);

@@ -33,6 +33,7 @@ struct sq_bs_format sq_bs_act_of(const struct sq_recipe *r)
     struct sq_bs_format f = sq_bs_of(r);
     f.is_global_power_of_two = sq_bs_recipe(r)->act_scale == SQ_BS_ACT_TOKEN2;
     f.is_searched = sq_bs_recipe(r)->scale_by == SQ_BS_BY_ERROR;
+    f.is_error_integer = sq_bs_recipe(r)->errors == SQ_BS_ERRORS_INTEGER;
     return f;
 }
 

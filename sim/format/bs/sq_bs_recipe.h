@@ -23,6 +23,9 @@ enum sq_bs_scale_by {
     SQ_BS_BY_WEIGHTS, // the same of weights alone, which no hardware searches for
 };
 
+// In what the squared errors of activations are compared (SPEC Q.5c, Q.5d).
+enum sq_bs_errors { SQ_BS_ERRORS_BINARY64, SQ_BS_ERRORS_INTEGER };
+
 // By a Hadamard matrix.
 enum sq_bs_rotation {
     SQ_BS_ROTATE_NONE,
@@ -36,6 +39,7 @@ struct sq_bs_recipe {
     unsigned rule;            // mx*: enum sq_bs_rule
     unsigned act_scale;       // nv*, sq_b: enum sq_bs_act_scale
     unsigned scale_by;        // nvfp4, nvint4, nvint5: enum sq_bs_scale_by
+    unsigned errors;          // nvfp4, nvint4, 46, if4, razer: enum sq_bs_errors
     unsigned rotation;        // enum sq_bs_rotation
     unsigned is_high_block;   // sq_b: as in struct sq_bs_format
     unsigned is_split;        //
