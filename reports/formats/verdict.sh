@@ -15,7 +15,9 @@ units="pe_nvfp4_a_fixed;array_nvfp4_a $one;pe_nvint4_a_fixed;array_nvint4_a $one
 array_nvint4_a_1x2 --block array_nvint4_a --rows 1 --cols 2 --keep-parts
 pe_own_e4m3_a_b32k1_fixed;array_own_e4m3_a_b32k1 $one;act_scale_mxfp4;pe_mxfp4_a_b32;array_mxfp4_a_b32 $one
 pe_nvint5_a_fixed;array_nvint5_a $one;pe_own_e4m3_a_b32k2_fixed;array_own_e4m3_a_b32k2 $one
-pe_split_e4m3_a_k2_fixed;array_split_e4m3_a_k2 $one;hadamard_16_integer"
+pe_split_e4m3_a_k2_fixed;array_split_e4m3_a_k2 $one;hadamard_16_integer
+act_scale_nvint4_searched;act_scale_nvfp4_searched;act_scale_nvfp4_46;act_scale_if4;act_scale_razer
+pe_if4_a_fixed;array_if4_a $one;pe_razer_a_fixed;array_razer_a $one"
 
 areas() { # CSV LIBERTY...; osu018 stands for the library of the program
   local csv=$1 file name unit options; shift

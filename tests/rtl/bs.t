@@ -11,7 +11,7 @@
 if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block array_scaled --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "arrays at every point" clean 60000
-  ok "twenty-two points ran" [ "$(number points)" = 22 ]
+  ok "twenty-six points ran" [ "$(number points)" = 26 ]
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
@@ -43,6 +43,16 @@ mutate own_scale_in_other_units act_scale own_b16 value rtl/sq_act_scale.sv "s/1
 mutate own_code_in_the_low_plane act_scale own_b16 value rtl/sq_act_scale.sv "s/OwnHigh != 0 \&\& mask_q4/OwnHigh == 2 \&\& mask_q4/"
 mutate tie_of_the_tree_goes_up topk all4x3t value rtl/sq_topk_first.sv "s/+1\] >= node/+1] > node/"
 mutate second_may_be_the_first topk all8x2t value rtl/sq_topk_tree.sv "s/{!first_q\[i\],/{$T,/"
+
+mutate error_counts_beyond_127 act_scale nvint4_searched value rtl/sq_block_error.sv "s/size\[9:7\] != '0 ?/size[9:8] != '0 ?/"
+mutate error_of_the_upper_neighbour act_scale nvfp4_searched value rtl/sq_block_error.sv "s/? middle\[5\] : middle\[1\]/? middle[5] : middle[2]/"
+mutate step_beyond_reach_wraps act_scale nvint4_searched value rtl/sq_block_error.sv "s/wide\[13:10\] != '0 ? 11'd1024 :/wide[13:10] != '0 \&\& $F ? 11'd1024 :/"
+mutate equal_errors_take_the_last act_scale nvint4_searched value rtl/sq_act_scale.sv "s/sum\[c\] < least/sum[c] <= least/"
+mutate int4_of_if4_ties_go_up act_scale if4 value rtl/sq_block_code.sv "s/units\[0\] || sticky || units\[2\]/& || $T/"
+mutate tie_to_the_fifth act_scale razer value rtl/sq_block_code.sv "s/QuotientW'(18) \&\& sticky/QuotientW'(18)/"
+mutate fifth_of_the_other_sign act_scale razer value rtl/sq_act_scale.sv "s/? negative : ~negative/? ~negative : negative/"
+mutate lowest_of_if4_counts array_scaled if4_a_fixed value rtl/sq_block_line.sv "s/is_none\[i\] ? 5'd0 : scale_i/scale_i/"
+mutate fifth_has_one_sign array_scaled razer value rtl/sq_block_line.sv "s/scale_i\[7\] ? -5'sd10 : 5'sd10/5'sd10/"
 
 # ---- scales, sums and order in the PE ---------------------------------------------------------
 mutate code_7f_is_a_number array_scaled nvfp4 value rtl/sq_block_line.sv "s/ || scale_i\[6:0\] == 7'h7f//"

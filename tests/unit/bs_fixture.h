@@ -10,6 +10,11 @@
     {                                                                                              \
         .kind = SQ_BS_MX, .element = SQ_ELEMENT_##element_, .block = 32, .rule = SQ_BS_##rule_     \
     }
+#define INTEGER(kind_, element_, ...)                                                              \
+    {                                                                                              \
+        .kind = SQ_BS_##kind_, .element = SQ_ELEMENT_##element_, .block = 16,                      \
+        .is_global_power_of_two = true, .is_error_integer = true, __VA_ARGS__                      \
+    }
 #define NV(element_)                                                                               \
     {                                                                                              \
         .kind = SQ_BS_NV, .element = SQ_ELEMENT_##element_, .block = 16                            \
@@ -50,12 +55,18 @@ static const struct sq_bs_format bs_formats[] = {
     {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT4, .block = 16, .is_searched = true},
     {.kind = SQ_BS_NV, .element = SQ_ELEMENT_INT5, .block = 32, .is_searched = true},
     {.kind = SQ_BS_NV, .element = SQ_ELEMENT_E2M1, .block = 16, .is_global_power_of_two = true},
+    INTEGER(NV, E2M1, .is_searched = true),
+    INTEGER(NV, INT4, .is_searched = true),
+    INTEGER(FOUR_SIX, E2M1, .is_searched = false),
+    INTEGER(IF4, E2M1, .is_searched = false),
+    INTEGER(RAZER, E2M1, .is_searched = false),
     {.kind = SQ_BS_RAZER, .element = SQ_ELEMENT_E2M1, .block = 16},
     {.kind = SQ_BS_IF4, .element = SQ_ELEMENT_E2M1, .block = 16},
     SQ(SQ, INT4, 32, 1, .is_global_power_of_two = true),
     SQ(SQ, INT4, 16, 2, .is_high_block = true, .is_global_power_of_two = true),
     SQ(SPLIT, INT4, 16, 2, .is_global_power_of_two = true),
 };
+#undef INTEGER
 #undef MX
 #undef NV
 #undef SQ
