@@ -151,8 +151,8 @@ module sq_act_scale #(
     localparam int unsigned Candidates = (Choose == sq_pkg::CHOOSE_SEARCH) ? 3 : 2;
     localparam int unsigned SumW = 14 + $clog2(BankLen);
     localparam int unsigned OtherTop = (Choose == sq_pkg::CHOOSE_FOUR_SIX) ? 4 : 7;
-    logic [7:0] candidate[Candidates];
-    logic [SumW-1:0] sum[Candidates];
+    logic [Candidates*8-1:0] candidate;
+    logic [Candidates*SumW-1:0] sum;
     logic [7:0] exp_max, exp_max_q, chosen;
     logic [SumW-1:0] least;
     logic [BankLen*8-1:0] q, q_q;
@@ -167,11 +167,10 @@ module sq_act_scale #(
     if (Choose == sq_pkg::CHOOSE_SEARCH) begin : gen_search
       for (genvar c = 0; c < Candidates; c++) begin : gen_candidate
         localparam logic [7:0] Less = (c == 0) ? 8'd0 : 8'(Candidates - c);
-        assign candidate[c] = scale_q4 > Less ? scale_q4 - Less : 8'd0;
+        assign candidate[c*8 +: 8] = scale_q4 > Less ? scale_q4 - Less : 8'd0;
       end
     end else if (Choose == sq_pkg::CHOOSE_SIGN && IsRazer) begin : gen_fifth
-      assign candidate[0] = scale_q4;
-      assign candidate[1] = {1'b1, scale_q4[6:0]};
+      assign candidate = {1'b1, scale_q4[6:0], scale_q4};
     end else begin : gen_other
       logic [7:0] other;
       logic [6:0] other_q;
@@ -181,8 +180,7 @@ module sq_act_scale #(
       always_ff @(posedge clk_i) begin
         if (advance) other_q <= other[6:0];
       end
-      assign candidate[0] = scale_q4;
-      assign candidate[1] = {IsIf4, other_q};
+      assign candidate = {IsIf4, other_q, scale_q4};
     end
     for (genvar c = 0; c < Candidates; c++) begin : gen_error
       sq_block_error #(
@@ -190,17 +188,17 @@ module sq_act_scale #(
         .Element((Element == sq_pkg::ELEMENT_INT4 || (IsIf4 && c == 1)) ? sq_pkg::ELEMENT_INT4
                                                                      : sq_pkg::ELEMENT_E2M1)
       ) u_error (
-        .q_i(q_q), .fifth_i(candidate[c][7] ? negative : ~negative), .exp_i(exp_max_q),
-        .scale_i(candidate[c][6:0]), .sum_o(sum[c])
+        .q_i(q_q), .fifth_i(candidate[c*8+7] ? negative : ~negative), .exp_i(exp_max_q),
+        .scale_i(candidate[c*8 +: 7]), .sum_o(sum[c*SumW +: SumW])
       );
     end
     always_comb begin
-      chosen = candidate[0];
-      least = sum[0];
+      chosen = candidate[7:0];
+      least = sum[SumW-1:0];
       for (int unsigned c = 1; c < Candidates; c++) begin
-        if (sum[c] < least) begin
-          chosen = candidate[c];
-          least = sum[c];
+        if (sum[c*SumW +: SumW] < least) begin
+          chosen = candidate[c*8 +: 8];
+          least = sum[c*SumW +: SumW];
         end
       end
     end

@@ -47,7 +47,7 @@ mutate second_may_be_the_first topk all8x2t value rtl/sq_topk_tree.sv "s/{!first
 mutate error_counts_beyond_127 act_scale nvint4_searched value rtl/sq_block_error.sv "s/size\[9:7\] != '0 ?/size[9:8] != '0 ?/"
 mutate error_of_the_upper_neighbour act_scale nvfp4_searched value rtl/sq_block_error.sv "s/? middle\[5\] : middle\[1\]/? middle[5] : middle[2]/"
 mutate step_beyond_reach_wraps act_scale nvint4_searched value rtl/sq_block_error.sv "s/wide\[13:10\] != '0 ? 11'd1024 :/wide[13:10] != '0 \&\& $F ? 11'd1024 :/"
-mutate equal_errors_take_the_last act_scale nvint4_searched value rtl/sq_act_scale.sv "s/sum\[c\] < least/sum[c] <= least/"
+mutate equal_errors_take_the_last act_scale nvint4_searched value rtl/sq_act_scale.sv "s/SumW\] < least/SumW] <= least/"
 mutate int4_of_if4_ties_go_up act_scale if4 value rtl/sq_block_code.sv "s/units\[0\] || sticky || units\[2\]/& || $T/"
 mutate tie_to_the_fifth act_scale razer value rtl/sq_block_code.sv "s/QuotientW'(18) \&\& sticky/QuotientW'(18)/"
 mutate fifth_of_the_other_sign act_scale razer value rtl/sq_act_scale.sv "s/? negative : ~negative/? ~negative : negative/"
