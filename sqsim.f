@@ -64,6 +64,7 @@ rtl/sq_pe_scaled.sv
 rtl/sq_array_scaled.sv
 rtl/sq_block_scale.sv
 rtl/sq_block_code.sv
+rtl/sq_block_error.sv
 rtl/sq_act_scale.sv
 rtl/sq_array_out.sv
 rtl/sq_array_static_out.sv

@@ -152,12 +152,14 @@ lint sq_pe_scaled HighLanes=2 ActElement=0
 lint sq_pe_scaled Acc=1 AccW=41
 lint sq_pe_scaled BankLen=32 HighLanes=1 ActElement=0 Acc=1 AccW=40 OwnHigh=1 HighAccW=21
 lint sq_pe_scaled ActElement=0 ActScale=0 Acc=1 AccW=22
-for t in 6 7 15 119; do lint sq_block_scale Top=$t; done
+for t in 4 6 7 15 119; do lint sq_block_scale Top=$t; done
 lint sq_block_scale Top=7 Shift=4
 for t in 0 119; do lint sq_block_scale Scale=2 Top=$t; done
-for e in "Element=0" "Element=1" "Element=0 HasHigh=1" "Scale=2" "Element=0 Scale=2 HasHigh=1" "Element=0 Scale=2 CodeW=8"; do
+for e in "Element=0" "Element=1" "Element=0 HasHigh=1" "Scale=2" "Element=0 Scale=2 HasHigh=1" "Element=0 Scale=2 CodeW=8" \
+  "Element=10" "Element=11"; do
   lint sq_block_code $e
 done
+for e in "Element=0" "Element=2" "Element=2 HasFifth=1"; do lint sq_block_error $e; done
 for d in 1 5; do lint sq_act_buffer Depth=$d; done
 for t in 0 1; do lint sq_array_stored Rows=2 Cols=1 BankLen=8 HighPerBank=1 Banks=2 Gather=$t Topk=$t; done
 for b in "Lanes=4 BankLen=8" "Lanes=3 BankLen=8 Lines=2" "Lanes=8 BankLen=4"; do
