@@ -8,7 +8,7 @@ DOCS=$ROOT/docs
 
 # ---- references -------------------------------------------------------------------------------
 # Headings "### A.7 ...", rows "| K3 | ...", words in bold: what can be referred to.
-perl -ne 'print "$1\n" if /^#+ ([0A-R](?:\.\d+[bc]?)?)[. ]/ or /^\| ((?:[KP]|L\.)\d+) \|/;
+perl -ne 'print "$1\n" if /^#+ ([0A-R](?:\.\d+[bcd]?)?)[. ]/ or /^\| ((?:[KP]|L\.)\d+) \|/;
   print "$1\n" while /\*\*([VC]\d+b?)\*\*/g' "$DOCS"/spec/*.md | sort >"$W/sections"
 ok "no section twice" [ -z "$(uniq -d "$W/sections")" ]
 # FILE SECTION of every reference: lists (A.6, A.8), ranges (B.1-B.5, V1 to V3), over line ends too.
@@ -16,7 +16,7 @@ ok "no section twice" [ -z "$(uniq -d "$W/sections")" ]
 references() { # PREFIX FILE...
   local prefix=$1; shift
   PREFIX=$prefix perl -0777 -ne '
-    my $one = qr/(?:[0A-R]\.\d+[bc]?|[KVP]\d+b?|[A-R])(?![\w.]*\w)/;
+    my $one = qr/(?:[0A-R]\.\d+[bcd]?|[KVP]\d+b?|[A-R])(?![\w.]*\w)/;
     my $start = $ENV{PREFIX} ? qr/(?<![\w.])SPEC[\s\/*#]+/ : qr/(?<![\w.`-])(?=[A-R]\.\d)/;
     while (/$start($one(?:(?:, (?:and )?| and | to |-)$one)*)/g) {
       my $list = $1;
