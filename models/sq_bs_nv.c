@@ -73,7 +73,7 @@ INLINE float nv_int5(const struct sq_bs_tile *t, unsigned i, unsigned l, float s
 INLINE void nv_search(enum sq_element e, bool is_integer, struct sq_bs_tile *t, unsigned block,
                       float global)
 {
-    struct sq_bs_least best;
+    struct sq_bs_least best = {{0}, {0}, {0}};
     int32_t by_maximum[LANES];
     memcpy(by_maximum, t->scale[0], sizeof by_maximum);
     for (unsigned i = 0; i < n_candidates(is_integer); i++) {
