@@ -3,7 +3,6 @@
 // scale of its own. The sign bit of the scale says which: 0 is E2M1, 1 is INT4.
 #include <math.h>
 
-#include "models/sq_bs_integer.h"
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 

@@ -12,12 +12,23 @@
 #ifndef SQ_BS_INTEGER_H
 #define SQ_BS_INTEGER_H
 
-#include "models/sq_bs_tile.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define INLINE static inline __attribute__((always_inline, unused))
 
 enum { SQ_BS_ERROR_BITS = 8, SQ_BS_ERROR_UP = 10, SQ_BS_ERROR_MOST = 127, SQ_BS_ERROR_FIFTH = 10 };
 
 // What an element may stand for.
 enum sq_bs_values { SQ_BS_OF_E2M1, SQ_BS_OF_INT4, SQ_BS_OF_RAZER };
+
+INLINE uint32_t sq_bs_bits_of(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
 
 // As binary32 has it, of subnormal numbers 1.
 INLINE int32_t sq_bs_exponent_of(float x)
@@ -64,31 +75,6 @@ INLINE int32_t sq_bs_error_of(enum sq_bs_values of, int32_t q, int32_t step, boo
 INLINE bool sq_bs_error_has_fifth(float x, int32_t scale)
 {
     return (sq_bs_bits_of(x) >> 31) == ((uint32_t)scale >> 7 & 1u);
-}
-
-// sq_bs_least_try of a tile.
-INLINE void sq_bs_integer_try(const struct sq_bs_tile *t, unsigned block, enum sq_bs_values of,
-                              const int32_t scale[LANES], const float step[LANES], int32_t above,
-                              struct sq_bs_least *best)
-{
-    int32_t sum[LANES] = {0}, e[LANES], s[LANES];
-    for (unsigned l = 0; l < LANES; l++) {
-        e[l] = sq_bs_exponent_of(t->amax[0][l]);
-        s[l] = sq_bs_error_step(scale[l], e[l], above);
-    }
-    for (unsigned i = 0; i < block; i++)
-        for (unsigned l = 0; l < LANES; l++) {
-            const float x = t->x[i][l];
-            const int32_t d = sq_bs_error_of(of, sq_bs_error_units(x, e[l]), s[l],
-                                             sq_bs_error_has_fifth(x, scale[l]));
-            sum[l] += d * d;
-        }
-    for (unsigned l = 0; l < LANES; l++)
-        if (sum[l] < best->error[l]) {
-            best->error[l] = sum[l];
-            best->scale[l] = scale[l];
-            best->step[l] = step[l];
-        }
 }
 
 #endif

@@ -3,7 +3,6 @@
 // format, or whose scale is searched for (Q.5c); and FOUR_SIX, where the largest becomes 6 or 4.
 #include <math.h>
 
-#include "models/sq_bs_integer.h"
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 

@@ -4,7 +4,6 @@
 // NVFP4 leaves unused, says which.
 #include <math.h>
 
-#include "models/sq_bs_integer.h"
 #include "models/sq_bs_kind.h"
 #include "models/sq_bs_tile.h"
 

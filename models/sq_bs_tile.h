@@ -9,10 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_bs_integer.h"
 #include "models/sq_bs_kind.h"
 #include "models/sq_transpose.h"
-
-#define INLINE static inline __attribute__((always_inline, unused))
 
 enum { LANES = 16 };
 
@@ -26,13 +25,6 @@ struct sq_bs_tile {
 };
 
 // ---- one number -----------------------------------------------------------------------------
-
-INLINE uint32_t sq_bs_bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 // Magnitude code of m >= 0 (sq_fp_encode), without branches.
 INLINE int32_t sq_bs_magnitude_code(float m, unsigned fraction, int bias, int32_t last)
@@ -235,6 +227,31 @@ sq_bs_least_try(const struct sq_bs_tile *t, unsigned block,
             const float value = step[l] > 0 ? element(t, i, l, step[l]) * step[l] + 0.0f : 0;
             const double e = (double)t->x[i][l] - (double)value;
             sum[l] += e * e;
+        }
+    for (unsigned l = 0; l < LANES; l++)
+        if (sum[l] < best->error[l]) {
+            best->error[l] = sum[l];
+            best->scale[l] = scale[l];
+            best->step[l] = step[l];
+        }
+}
+
+// The same with errors in integers; the scale above the blocks is 2^above.
+INLINE void sq_bs_integer_try(const struct sq_bs_tile *t, unsigned block, enum sq_bs_values of,
+                              const int32_t scale[LANES], const float step[LANES], int32_t above,
+                              struct sq_bs_least *best)
+{
+    int32_t sum[LANES] = {0}, e[LANES], s[LANES];
+    for (unsigned l = 0; l < LANES; l++) {
+        e[l] = sq_bs_exponent_of(t->amax[0][l]);
+        s[l] = sq_bs_error_step(scale[l], e[l], above);
+    }
+    for (unsigned i = 0; i < block; i++)
+        for (unsigned l = 0; l < LANES; l++) {
+            const float x = t->x[i][l];
+            const int32_t d = sq_bs_error_of(of, sq_bs_error_units(x, e[l]), s[l],
+                                             sq_bs_error_has_fifth(x, scale[l]));
+            sum[l] += d * d;
         }
     for (unsigned l = 0; l < LANES; l++)
         if (sum[l] < best->error[l]) {
