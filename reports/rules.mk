@@ -62,6 +62,7 @@ area-flow: $(BUILD)/sqsim
 .PHONY: energy
 OSU018 := /usr/share/qflow/tech/osu018/osu018_stdcells.lib
 ENERGY := reports/energy
+BOARDS := $(if $(SQ_DATA),$(SQ_DATA)/gpu_measured/gpu_energy_per_mac.csv)
 energy_of = $(BUILD)/energy/$$(reports/revision.sh)
 energy_head = printf '\# make energy; revision %s; %s\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)"
 energy: $(BUILD)/sqsim
@@ -76,7 +77,7 @@ energy: $(BUILD)/sqsim
 .PHONY: energy-page
 energy-page:
 	$(Q){ head -1 $(ENERGY)/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f $(ENERGY)/table.awk $(ENERGY)/pes.txt $(ENERGY)/energy.csv && \
-	  awk -f $(ENERGY)/banks.awk $(ENERGY)/energy.csv && awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/table.md.new
+	  awk -f $(ENERGY)/banks.awk $(ENERGY)/energy.csv && $(if $(wildcard $(BOARDS)),awk -f $(ENERGY)/boards.awk $(BOARDS) $(ENERGY)/energy.csv &&) awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/table.md.new
 	$(Q)mv $(ENERGY)/table.md.new $(ENERGY)/table.md
 	$(Q)reports/area/page.sh $(ENERGY)/table.md $(ENERGY)/README.md
 

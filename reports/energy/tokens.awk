@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Of tokens.csv: energy of a token, and which of two formats needs less. Each part of both lies at the same
+# Of tokens.csv: energy of a token (low, high with one gate for the clock of the array, high), and which of two formats needs less. Each part of both lies at the same
 # place of its range, so that the difference is least, or largest, at one end of every part. It is decided
 # where it has one sign in every library and with every type of DRAM.
 BEGIN { FS = "," }
@@ -12,7 +12,7 @@ BEGIN { FS = "," }
   if (!($1 in libraries)) { libraries[$1]; library[++n_libraries] = $1 }
   if (!($4 in drams)) { drams[$4]; dram[++n_drams] = $4 }
   k = where SUBSEP $1 SUBSEP $4 SUBSEP $5
-  low[k, $6] = $7; high[k, $6] = $8; seconds[where, $5] = $9
+  low[k, $6] = $7; gated[k] += $8; high[k, $6] = $9; seconds[where, $5] = $10
 }
 # -1: a needs less in every case that has both, 1: more, 0: undecided.
 function order(where, a, b,  i, j, p, x, y, d, e, least, most, less, more) {
@@ -34,7 +34,7 @@ function figure(x) { return sprintf(x < 10 ? "%.2f" : x < 100 ? "%.1f" : "%.0f",
 END {
   for (w = 1; w <= n_places; w++) {
     split(place[w], name, SUBSEP)
-    printf "<!-- table: tokens %s %s -->\n| %s, mJ a token with %s, low to high |", name[1], name[2], name[1], dram[1]
+    printf "<!-- table: tokens %s %s -->\n| %s, mJ a token with %s, low, high with a gate, high |", name[1], name[2], name[1], dram[1]
     for (i = 1; i <= n_libraries; i++) printf " %s |", library[i]
     print " us a token |"
     printf "|---|"; for (i = 1; i <= n_libraries + 1; i++) printf "---:|"
@@ -44,7 +44,7 @@ END {
       for (i = 1; i <= n_libraries; i++) {
         k = place[w] SUBSEP library[i] SUBSEP dram[1] SUBSEP format[f]
         if (!((k, part[1]) in low)) printf " |"
-        else printf " %s to %s |", figure(1e3 * sum(k, 0)), figure(1e3 * sum(k, 1))
+        else printf " %s, %s, %s |", figure(1e3 * sum(k, 0)), figure(1e3 * gated[k]), figure(1e3 * sum(k, 1))
       }
       printf " %s |\n", figure(1e6 * seconds[place[w], format[f]])
     }

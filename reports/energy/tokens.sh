@@ -7,7 +7,7 @@ sqsim=$1 folder=$2
 here=$(dirname "$0")
 home=$here/../..
 memory=$home/sim/machines/memory/default.yaml
-echo "library,model,phase,dram,format,part,low_j,high_j,seconds"
+echo "library,model,phase,dram,format,part,low_j,gated_j,high_j,seconds"
 for tables in "$folder"/*/formats; do
   library=$(basename "$(dirname "$tables")")
   for model in smollm2-135m llama-3-8b; do
@@ -23,8 +23,8 @@ for tables in "$folder"/*/formats; do
             perl -MJSON::PP -e '
               my ($where, $tokens) = @ARGV;
               my $r = decode_json(<STDIN>);
-              printf "%s,%s,%.9g,%.9g,%.9g\n", $where, $_->{part}, $_->{low_pj} * 1e-12 / $tokens,
-                $_->{high_pj} * 1e-12 / $tokens, $r->{seconds} / $tokens for @{$r->{energy_parts}};
+              printf "%s,%s,%.9g,%.9g,%.9g,%.9g\n", $where, $_->{part}, $_->{low_pj} * 1e-12 / $tokens,
+                $_->{gated_pj} * 1e-12 / $tokens, $_->{high_pj} * 1e-12 / $tokens, $r->{seconds} / $tokens for @{$r->{energy_parts}};
             ' "$library,$model,$phase,$dram,$name" "$tokens"
         done
       done <"$here/formats.txt"

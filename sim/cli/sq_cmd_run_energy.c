@@ -54,26 +54,28 @@ static json_t *json_parts(const struct sq_machine_energy *e)
         json_t *part = json_object();
         json_object_set_new(part, "part",
                             json_string(sq_machine_part_name((enum sq_machine_part)i)));
-        json_object_set_new(part, "low_pj", json_pj(e->pj[i][SQ_LOW]));
-        json_object_set_new(part, "high_pj", json_pj(e->pj[i][SQ_HIGH]));
+        json_object_set_new(part, "low_pj", json_pj(e->pj[i][SQ_CASE_LOW]));
+        json_object_set_new(part, "gated_pj", json_pj(e->pj[i][SQ_CASE_GATED]));
+        json_object_set_new(part, "high_pj", json_pj(e->pj[i][SQ_CASE_HIGH]));
         json_array_append_new(parts, part);
     }
     return parts;
 }
 
-static double joules(const struct sq_machine_energy *e, unsigned end)
+static double joules(const struct sq_machine_energy *e, unsigned of)
 {
-    return 1e-12 * (double)sq_machine_energy_total(e, end);
+    return 1e-12 * (double)sq_machine_energy_total(e, of);
 }
 
 json_t *sq_run_energy_json(const struct sq_machine_energy *e, double seconds)
 {
     const struct sq_cli_column row[] = {
         SQ_KEYS("energy_parts", json_parts(e)),
-        SQ_KEYS("energy_low_pj", json_pj(sq_machine_energy_total(e, SQ_LOW))),
-        SQ_KEYS("energy_high_pj", json_pj(sq_machine_energy_total(e, SQ_HIGH))),
-        SQ_KEYS("edp_low_js", joules(e, SQ_LOW) * seconds),
-        SQ_KEYS("edp_high_js", joules(e, SQ_HIGH) * seconds),
+        SQ_KEYS("energy_low_pj", json_pj(sq_machine_energy_total(e, SQ_CASE_LOW))),
+        SQ_KEYS("energy_gated_pj", json_pj(sq_machine_energy_total(e, SQ_CASE_GATED))),
+        SQ_KEYS("energy_high_pj", json_pj(sq_machine_energy_total(e, SQ_CASE_HIGH))),
+        SQ_KEYS("edp_low_js", joules(e, SQ_CASE_LOW) * seconds),
+        SQ_KEYS("edp_high_js", joules(e, SQ_CASE_HIGH) * seconds),
         SQ_COLUMNS_END};
     return sq_cli_object(row);
 }
@@ -82,8 +84,9 @@ json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
                                   const struct sq_machine_energy *sum, double tokens)
 {
     const struct sq_cli_column row[] = {
-        SQ_KEYS("energy_low_j_per_token", joules(sum, SQ_LOW) / tokens),
-        SQ_KEYS("energy_high_j_per_token", joules(sum, SQ_HIGH) / tokens),
+        SQ_KEYS("energy_low_j_per_token", joules(sum, SQ_CASE_LOW) / tokens),
+        SQ_KEYS("energy_gated_j_per_token", joules(sum, SQ_CASE_GATED) / tokens),
+        SQ_KEYS("energy_high_j_per_token", joules(sum, SQ_CASE_HIGH) / tokens),
         SQ_KEYS("energy_block", e->mac.block, "energy_liberty_digest", e->mac.liberty),
         SQ_KEYS("dram_type", e->memory.type, "dram_source", e->memory.dram_source),
         SQ_KEYS("sram_source", e->memory.sram_source),
@@ -93,15 +96,18 @@ json_t *sq_run_energy_source_json(const struct sq_run_energy *e,
 
 void sq_run_energy_print(const struct sq_machine_energy *e, double seconds, double tokens)
 {
-    const double high = joules(e, SQ_HIGH);
-    printf("  %-16s %14s %14s %8s\n", "uJ", "low", "high", "of high");
+    const double low = joules(e, SQ_CASE_LOW), gated = joules(e, SQ_CASE_GATED);
+    const double high = joules(e, SQ_CASE_HIGH);
+    printf("  %-16s %14s %14s %14s %8s\n", "uJ", "low", "high, gated", "high", "of high");
     for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
-        printf("  %-16s %14.6f %14.6f %7.1f%%\n", sq_machine_part_name((enum sq_machine_part)i),
-               1e-6 * (double)e->pj[i][SQ_LOW], 1e-6 * (double)e->pj[i][SQ_HIGH],
-               100 * 1e-12 * (double)e->pj[i][SQ_HIGH] / high);
-    printf("  %-16s %14.6f %14.6f\n", "total", 1e6 * joules(e, SQ_LOW), 1e6 * high);
-    printf("  %-16s %14.6g %14.6g\n", "mJ a token", 1e3 * joules(e, SQ_LOW) / tokens,
+        printf("  %-16s %14.6f %14.6f %14.6f %7.1f%%\n",
+               sq_machine_part_name((enum sq_machine_part)i), 1e-6 * (double)e->pj[i][SQ_CASE_LOW],
+               1e-6 * (double)e->pj[i][SQ_CASE_GATED], 1e-6 * (double)e->pj[i][SQ_CASE_HIGH],
+               100 * 1e-12 * (double)e->pj[i][SQ_CASE_HIGH] / high);
+    printf("  %-16s %14.6f %14.6f %14.6f\n", "total", 1e6 * low, 1e6 * gated, 1e6 * high);
+    printf("  %-16s %14.6g %14.6g %14.6g\n", "mJ a token", 1e3 * low / tokens, 1e3 * gated / tokens,
            1e3 * high / tokens);
-    printf("  %-16s %14.6g %14.6g\n", "W", joules(e, SQ_LOW) / seconds, high / seconds);
-    printf("  %-16s %14.6g %14.6g\n", "EDP, J s", joules(e, SQ_LOW) * seconds, high * seconds);
+    printf("  %-16s %14.6g %14.6g %14.6g\n", "W", low / seconds, gated / seconds, high / seconds);
+    printf("  %-16s %14.6g %14.6g %14.6g\n", "EDP, J s", low * seconds, gated * seconds,
+           high * seconds);
 }

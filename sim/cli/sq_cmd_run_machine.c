@@ -226,8 +226,10 @@ static json_t *put(const struct run *r, const struct sq_workload_row *row, const
         SQ_COLUMN("bytes", sq_cli_amount(total_nbytes(x)), "MB", 10, .as = "%.2f", .scale = 1e-6),
         SQ_KEYS("bytes_by_stream", text ? NULL : json_streams(x)),
         SQ_COLUMN("bound", bound_name(x), "bound by", 8),
-        SQ_COLUMN(NULL, micro(x, SQ_LOW), "uJ low", 12, .as = "%.3f", .is_absent = !has_energy),
-        SQ_COLUMN(NULL, micro(x, SQ_HIGH), "uJ high", 12, .as = "%.3f", .is_absent = !has_energy),
+        SQ_COLUMN(NULL, micro(x, SQ_CASE_LOW), "uJ low", 12, .as = "%.3f",
+                  .is_absent = !has_energy),
+        SQ_COLUMN(NULL, micro(x, SQ_CASE_HIGH), "uJ high", 12, .as = "%.3f",
+                  .is_absent = !has_energy),
         SQ_MEMBERS(has_energy && !text
                        ? sq_run_energy_json(&x->energy, x->cycles / r->machine.clock_hz)
                        : NULL),

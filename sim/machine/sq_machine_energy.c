@@ -59,6 +59,7 @@ void sq_machine_count(const struct sq_machine *machine, const struct sq_recipe *
     memset(a, 0, sizeof *a);
     a->macs = use.low / plan->cost.low;
     a->slots = use.low_slots / plan->cost.low;
+    a->busy = 1 - ((double)stats->memory + (double)stats->index) / (double)stats->cycles;
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
         if (plan->step[i].job.tiles > 0)
             count_step(machine, recipe, plan, i, a->macs / macs, a);
@@ -109,9 +110,11 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
                          (double)machine->out_nbytes);
     double used[SQ_N_ENDS], all[SQ_N_ENDS];
     share_lines(machine, plan, used, all);
-    for (unsigned end = 0; end < SQ_N_ENDS; end++) {
-        const bool is_high = end == SQ_HIGH;
-        const double clocked = is_high ? a->slots : a->macs;
+    for (unsigned of = 0; of < SQ_N_CASES; of++) {
+        const bool is_high = of != SQ_CASE_LOW;
+        const unsigned end = is_high ? SQ_HIGH : SQ_LOW;
+        const double running = of == SQ_CASE_GATED ? a->busy : 1;
+        const double clocked = is_high ? a->slots * running : a->macs;
         const double joules[SQ_N_MACHINE_PARTS] = {
             [SQ_MACHINE_PRODUCTS] = a->macs * mac->change[SQ_MAC_PE][end],
             [SQ_MACHINE_CLOCK] = clocked * mac->clock[SQ_MAC_PE],
@@ -119,17 +122,17 @@ void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_ene
             [SQ_MACHINE_LINES] = a->macs * mac->change[SQ_MAC_LINE][end] * used[end] +
                                  clocked * mac->clock[SQ_MAC_LINE] * (is_high ? all : used)[end] +
                                  lanes * mac->leak[SQ_MAC_LINE] * seconds * all[end],
-            [SQ_MACHINE_OUTPUT] =
-                a->macs * mac->change[SQ_MAC_OUTPUT][end] +
-                is_high * ports *
-                    (cycles * mac->clock[SQ_MAC_OUTPUT] + seconds * mac->leak[SQ_MAC_OUTPUT]),
+            [SQ_MACHINE_OUTPUT] = a->macs * mac->change[SQ_MAC_OUTPUT][end] +
+                                  is_high * ports *
+                                      (cycles * running * mac->clock[SQ_MAC_OUTPUT] +
+                                       seconds * mac->leak[SQ_MAC_OUTPUT]),
             [SQ_MACHINE_SRAM_READ] =
                 (a->act_nbits[end] + a->weight_nbits + a->out_nbits) * memory->read.end[end],
             [SQ_MACHINE_SRAM_WRITE] = (a->load_nbits + a->out_nbits) * memory->write.end[end],
             [SQ_MACHINE_SRAM_LEAKAGE] = sram * memory->leak.end[end] * seconds,
             [SQ_MACHINE_DRAM] = a->dram_nbits * memory->dram.end[end]};
         for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
-            e->pj[i][end] = picojoules(joules[i]);
+            e->pj[i][of] = picojoules(joules[i]);
     }
 }
 
@@ -137,14 +140,14 @@ void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machin
                            uint64_t n)
 {
     for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
-        for (unsigned end = 0; end < SQ_N_ENDS; end++)
-            sq_sat_sum(&sum->pj[i][end], n, e->pj[i][end]);
+        for (unsigned of = 0; of < SQ_N_CASES; of++)
+            sq_sat_sum(&sum->pj[i][of], n, e->pj[i][of]);
 }
 
-uint64_t sq_machine_energy_total(const struct sq_machine_energy *e, unsigned end)
+uint64_t sq_machine_energy_total(const struct sq_machine_energy *e, unsigned of)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < SQ_N_MACHINE_PARTS; i++)
-        sum = sq_sat_add(sum, e->pj[i][end]);
+        sum = sq_sat_add(sum, e->pj[i][of]);
     return sum;
 }

@@ -17,6 +17,9 @@
 //   sram leakage    of all bits of the buffers, all the time
 //   dram            bytes moved, joules a bit of its type
 //
+// A third figure, gated, is high with clocks that stop for the whole array while it waits for memory:
+// clock pins count in cycles in which the array has a job.
+//
 // Blocks narrower or wider than the machine's PEs count by their MAC slots.
 #ifndef SQ_MACHINE_ENERGY_H
 #define SQ_MACHINE_ENERGY_H
@@ -47,22 +50,26 @@ struct sq_machine_accesses {
     double out_nbits;                          // sums of tiles, written; read as many times
     double load_nbits;                         // written into both operand buffers
     double dram_nbits;
+    double busy; // share of the cycles in which the array has a job
 };
 void sq_machine_count(const struct sq_machine *machine, const struct sq_recipe *recipe,
                       const struct sq_mapping *plan, const struct sq_machine_stats *stats,
                       struct sq_machine_accesses *a);
 
+// The ends of the range, and high with gated clocks.
+enum { SQ_CASE_LOW = SQ_LOW, SQ_CASE_HIGH = SQ_HIGH, SQ_CASE_GATED, SQ_N_CASES };
+
 // Whole picojoules, which add up to the total in the last digit; SQ_COUNT_OVER: does not fit.
 struct sq_machine_energy {
-    uint64_t pj[SQ_N_MACHINE_PARTS][SQ_N_ENDS];
+    uint64_t pj[SQ_N_MACHINE_PARTS][SQ_N_CASES];
 };
 void sq_machine_energy(const struct sq_machine *machine, const struct sq_mac_energy *mac,
                        const struct sq_energy_memory *memory, const struct sq_mapping *plan,
                        const struct sq_machine_accesses *a, double cycles,
                        struct sq_machine_energy *e);
-// *sum += n * *e, and the total of one end.
+// *sum += n * *e, and the total of one case.
 void sq_machine_energy_add(struct sq_machine_energy *sum, const struct sq_machine_energy *e,
                            uint64_t n);
-uint64_t sq_machine_energy_total(const struct sq_machine_energy *e, unsigned end);
+uint64_t sq_machine_energy_total(const struct sq_machine_energy *e, unsigned of);
 
 #endif

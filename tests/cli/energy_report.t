@@ -35,17 +35,30 @@ ok "the netlist for a period, which it does not meet" grep -qx '| A | 3.00, not 
 ok "selection of a bank" grep -qx '| 4 | 40 | 25 % | 80 | 75 % |' <(table banks)
 
 # Two parts of 1 to 3 and 0 to 10 against 2 to 4 and 0 to 10: they share the place in the range.
-token() { printf '%s,m,decode_1,%s,%s,%s,%s,%s,1\n' "$@"; }
-{ echo library,model,phase,dram,format,part,low_j,high_j,seconds
+token() { printf '%s,m,decode_1,%s,%s,%s,%s,%s,%s,1\n' "${@:1:5}" .002 "$6"; }
+{ echo library,model,phase,dram,format,part,low_j,gated_j,high_j,seconds
   for dram in d1 d2; do
     token l1 $dram x products .001 .003; token l1 $dram x dram 0 .010
     token l1 $dram y products .002 .004; token l1 $dram y dram 0 .010
     token l1 $dram z products .001 .003; token l1 $dram z dram 0 $([ $dram = d1 ] && echo .012 || echo .008)
   done; } >"$W/tokens.csv"
 awk -f "$E/tokens.awk" "$W/tokens.csv" >"$W.out"
-ok "a token" grep -qx '| x | 1.00 to 13.0 | 1000000 |' <(table "tokens m decode_1")
+ok "a token" grep -qx '| x | 1.00, 4.00, 13.0 | 1000000 |' <(table "tokens m decode_1")
 ok "ranges overlap, and the difference has one sign" [ "$(cell "order m decode_1" x y)" = less ]
 ok "... by the type of DRAM: undecided" [ "$(cell "order m decode_1" x z)" = undecided ]
+
+# Boards: 1/2 and 1/4 of FP8; PEs 1/3 without delays, 1/5 with them.
+printf '%s\n' gpu,file,dtype,rows,pJ_mac_p10,pJ_mac_median,pJ_mac_p90,W_median \
+  X,gemm_x_sxm_vllm_0.1.csv,bfloat16,1,3,4,5,1 X,gemm_x_sxm_vllm_0.1.csv,fp8,1,1.5,2,3,1 X,gemm_x_sxm_vllm_0.1.csv,nvfp4,1,.5,1,1.5,1 \
+  Y,gemm_y_trtllm_2.csv,bfloat16,1,3,6,8,1 Y,gemm_y_trtllm_2.csv,fp8_block,1,3,4,5,1 Y,gemm_y_trtllm_2.csv,nvfp4,1,1,1,1,1 >"$W/gpu_energy_per_mac.csv"
+{ echo "$head"; row l1 pes nvfp4 '' '' zero_delay 20 10 0; row l1 pes nvfp4 '' '' with_delays 30 12 0
+  row l1 pes mxfp8 '' '' zero_delay 20 30 0; row l1 pes mxfp8 '' '' with_delays 30 60 0; } >"$W/energy.csv"
+awk -f "$E/boards.awk" "$W/gpu_energy_per_mac.csv" "$W/energy.csv" >"$W.out"
+ok "a board, with its range" grep -qx '| X vllm 0.1, fp8 | 0.50 | 0.17 to 1.00 |' <(table boards)
+ok "... of which a block has the scale" grep -qx '| Y trtllm 2, fp8_block | 0.25 | 0.20 to 0.33 |' <(table boards)
+ok "PEs inside and below" grep -qx '| l1, inside of the PE | 0.33 | inside | 0.20 | below |' <(table boards_ours)
+ok "PEs above" grep -qx '| l1, block of 1x1 | 1.00 | above | 1.00 | above |' <(table boards_ours)
+ok "BF16 is of boards alone" grep -qx '| X vllm 0.1, fp8 | 2.00 | 0.25 |' <(table boards_bf16)
 
 ok "the page shows the tables" "$ROOT/reports/area/page.sh" --check "$E/table.md" "$E/README.md"
 finish

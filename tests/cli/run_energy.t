@@ -26,10 +26,14 @@ memory 5 >"$W/m.yaml"
 gemm=(run --m 32 --n 64 --k 256 --format dense --weight-bits 4 --json)
 accept "a GEMM" "${gemm[@]}" --energy t.jsonl --memory m.yaml
 cp "$W.out" "$W/first"
-ok "parts sum to the total in the last digit" [ "$(value 'sum("low") == $r->{energy_low_pj} && sum("high") == $r->{energy_high_pj}')" = 1 ]
+ok "parts sum to the total in the last digit" [ "$(value 'sum("low") == $r->{energy_low_pj} && sum("high") == $r->{energy_high_pj} && sum("gated") == $r->{energy_gated_pj}')" = 1 ]
 ok "524288 MACs at 10 fJ, with delays 20" [ "$(value 'part("products", "low") . " " . part("products", "high")')" = "5243 10486" ]
 ok "clock pins: 2 fJ a slot where MACs are made" [ "$(value 'part("array_clock", "low")')" = 1049 ]
 # 24 products a cycle in each of 1024 PEs; 128 fJ in 4 cycles of 16 slots.
+work() { value '1 - ($r->{causes}{low}{memory} + ($r->{causes}{low}{index} // 0)) / $r->{cycles}'; }
+ok "... in the cycles with a job" [ "$(value "abs(part('array_clock', 'gated') - $(work) * part('array_clock', 'high')) < 1")" = 1 ]
+ok "... which are some of them" [ "$(value "$(work) > .2 && $(work) < .9")" = 1 ]
+ok "the gate stops no more than clocks" [ "$(value 'part("dram", "gated") == part("dram", "high") && part("products", "gated") == part("products", "high") && part("array_leakage", "gated") == part("array_leakage", "high")')" = 1 ]
 ok "... of 24576 slots in every cycle" [ "$(value 'abs(part("array_clock", "high") - $r->{cycles} * 24576 * .002) < 1')" = 1 ]
 # 40 fJ in 40 ns: 1 uW of 16 slots a cycle.
 ok "leakage of 24576 slots" [ "$(value 'abs(part("array_leakage", "low") - $r->{cycles} * 1e-9 * 24576 / 16 * 1e-6 * 1e12) < 1')" = 1 ]
@@ -66,7 +70,7 @@ total=$(value '$r->{energy_high_pj}')
 ok "rows add up" [ "$((3 * $(value '$r->{energy_high_pj}' 0) + 2 * $(value '$r->{energy_high_pj}' 1)))" = "$total" ]
 ok "one token" [ "$(value 'abs($r->{energy_high_j_per_token} / ($r->{energy_high_pj} * 1e-12) - 1) < 1e-9')" = 1 ]
 sq run --workload w.csv --format dense --weight-bits 4 --energy t.jsonl --memory m.yaml
-text_sums() { awk '/ of high$/ { on = 1; next } on && $1 == "total" { exit !(sprintf("%.6f", l) == $2 && sprintf("%.6f", h) == $3) } on { l += $2; h += $3 }' "$W.out"; }
+text_sums() { awk '/ of high$/ { on = 1; next } on && $1 == "total" { exit !(sprintf("%.6f", l) == $2 && sprintf("%.6f", g) == $3 && sprintf("%.6f", h) == $4) } on { l += $2; g += $3; h += $4 }' "$W.out"; }
 ok "text sums up" text_sums
 
 # The columns of gqsa choose their own groups: activations once, or for each of 64 columns the kept half.
