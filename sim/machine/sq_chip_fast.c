@@ -197,7 +197,8 @@ static bool next_job(struct run *r)
     c->job.keeps = !q->of.is_last;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         const bool is_scale = i == SQ_TOP_ROW_SCALE || i == SQ_TOP_COL_SCALE;
-        c->job.places[i] = c->job.tiles * c->job.groups * (is_scale ? 1 : q->layer.beats);
+        const uint32_t groups = is_scale && q->room.scale_once ? 1 : c->job.groups;
+        c->job.places[i] = c->job.tiles * groups * (is_scale ? 1 : q->layer.beats);
         c->job.keep[i] = q->of.keep[i];
     }
     c->job.places[SQ_TOP_SUMS] = c->job.tiles * r->setup.tile_slots;
@@ -450,7 +451,8 @@ static bool is_even(const struct run *r, unsigned kind)
         const uint32_t rows = i & 1 ? l->tiles[ROWS] % l->block[ROWS] : l->block[ROWS];
         const uint32_t cols = i & 2 ? l->tiles[COLS] % l->block[COLS] : l->block[COLS];
         const uint32_t groups = i & 4 ? l->groups % l->chunk : l->chunk, beats = groups * l->beats;
-        const uint32_t n[] = {rows * beats, rows, cols * beats, cols * groups, rows * cols};
+        const uint32_t scales = q->room.scale_once ? cols : cols * groups;
+        const uint32_t n[] = {rows * beats, rows, cols * beats, scales, rows * cols};
         const uint32_t all = n[kind] * q->bus_beats[kind];
         unit = gcd(unit, all);
         longest = all > longest ? all : longest;

@@ -13,7 +13,8 @@ enum { JOB, PLAIN, CODED, SCALE }; // streams of the engine
 void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory,
                    const struct sq_top_layer *layer, struct sq_chip_setup *c)
 {
-    const struct sq_output_config o = sq_top_output(v);
+    const struct sq_top_shape shape = sq_top_shape(v);
+    const struct sq_output_config o = shape.output;
     const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
     *c = (struct sq_chip_setup){.n_slots = v[SQ_TOP_OUTSTANDING],
                                 .max_burst = v[SQ_TOP_MAX_BURST],
@@ -21,7 +22,7 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory,
                                 .out_ratio =
                                     v[SQ_TOP_DATA_W] / (v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v)),
                                 .store_room = v[SQ_TOP_MAX_BURST] < 2 ? 2 : v[SQ_TOP_MAX_BURST],
-                                .tile_slots = o.rows * o.cols / o.lanes,
+                                .tile_slots = shape.pairs * o.rows * o.cols / o.lanes,
                                 .beats = layer->beats,
                                 .fetch = 4 * SQ_DESC_WORDS / nbytes,
                                 .nbytes = nbytes,
@@ -29,7 +30,8 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory,
                                 .num = memory->n[1],
                                 .den = memory->n[2],
                                 .burst = memory->n[3],
-                                .engine = sq_engine_array_block.timing};
+                                .is_scaled = shape.is_scaled,
+                                .engine = sq_top_engine_block(v)->timing};
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         c->ratio[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
 }
@@ -38,7 +40,7 @@ void sq_chip_world_init(const unsigned *v, struct sq_chip_world *w)
 {
     unsigned engine[SQ_PARAMS_MAX];
     sq_top_engine(v, engine);
-    sq_engine_array_block.init(engine, w->engine);
+    sq_top_engine_block(v)->init(engine, w->engine);
 }
 
 size_t sq_chip_world_nbytes(const struct sq_chip_setup *c)
@@ -283,16 +285,17 @@ static void offer_engine(const struct sq_chip_setup *c, const struct sq_chip_wor
 {
     memset(in, 0, SQ_STREAMS_MAX * sizeof *in);
     if (w->pending[SQ_TOP_ENGINE])
-        in[JOB] = (struct sq_offer){.valid = true,
-                                    .n = c->beats,
-                                    .job = {.group_banks = job->groups, .groups = job->tiles},
-                                    .carry = job->carries,
-                                    .keep = job->keeps};
+        in[JOB] = (struct sq_offer){
+            .valid = true,
+            .n = c->is_scaled ? c->beats * job->groups : c->beats,
+            .job = {.group_banks = c->is_scaled ? 1 : job->groups, .groups = job->tiles},
+            .carry = job->carries,
+            .keep = job->keeps};
     in[PLAIN].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ACT]);
     in[CODED].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_WEIGHT]);
     in[SCALE].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ROW_SCALE]) &&
                       sq_operand_buffer_offers(&w->buffer[SQ_TOP_COL_SCALE]);
-    in[SQ_ENGINE_CARRY].valid = sq_operand_buffer_offers(&w->sums);
+    in[SQ_ENGINE_CARRY].valid = c->is_scaled ? w->carry.full : sq_operand_buffer_offers(&w->sums);
 }
 
 static void count(struct sq_chip_stats *s, const struct sq_offer *in, const struct sq_handshake *h,
@@ -330,7 +333,11 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
         (is_fetch || widen_takes(&w->widen[kind], sq_operand_buffer_has_room(&w->buffer[kind])));
     offer_engine(c, w, job, in);
     c->engine->comb(w->engine, in, y_ready, &h);
-    const bool keeps = sq_engine_array_keeps(w->engine);
+    const bool keeps =
+        c->is_scaled ? sq_engine_scaled_keeps(w->engine) : sq_engine_array_keeps(w->engine);
+    const bool carry_ready = h.in_ready[SQ_ENGINE_CARRY];
+    const bool sums_ready = c->is_scaled ? widen_takes(&w->carry, carry_ready) : carry_ready;
+    const bool sums_offered = sq_operand_buffer_offers(&w->sums);
     const bool scale_fires = in[SCALE].valid && h.in_ready[SCALE];
     const bool ready[SQ_TOP_OPERANDS] = {h.in_ready[PLAIN], scale_fires, h.in_ready[CODED],
                                          scale_fires};
@@ -359,7 +366,9 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     // The edge.
     const uint32_t read = w->ar, write = w->aw, word_ends = w->data_left == 1, done = w->done;
     f->loaded = f->posted = false;
-    clock_sums(w, job, keeps, h.in_ready[SQ_ENGINE_CARRY]);
+    clock_sums(w, job, keeps, sums_ready);
+    if (c->is_scaled)
+        widen_clock(&w->carry, c->tile_slots, sums_offered, false, carry_ready);
     if (in[JOB].valid && h.in_ready[JOB] && job->keeps) {
         assert(w->n_kept < SQ_LEN(w->kept));
         w->kept[w->n_kept++] = job->tiles * c->tile_slots;

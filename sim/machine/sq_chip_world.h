@@ -31,8 +31,8 @@ struct sq_chip_load {
 };
 struct sq_chip_job {
     uint32_t places[SQ_TOP_OPERANDS + 2],
-        keep[SQ_TOP_OPERANDS]; // [SQ_TOP_SUMS]: 0 for a first chunk
-    uint32_t tiles, groups, carries, keeps;
+        keep[SQ_TOP_OPERANDS];              // [SQ_TOP_SUMS]: 0 for a first chunk
+    uint32_t tiles, groups, carries, keeps; // groups of the chunk
 };
 
 // What never changes in a run.
@@ -45,6 +45,8 @@ struct sq_chip_setup {
     uint32_t fetch, checks;            // beats of a descriptor; cycles in which it is looked at
     uint32_t nbytes;                   // of a beat
     int64_t latency, num, den, burst;  // of the memory (sq_axi_memory.h)
+    bool
+        is_scaled; // sq_engine_scaled: a tile is one group of it, and sums come to it as whole tiles
     const struct sq_timing *engine;
 };
 // layer: sq_chip_run.h. checks is left out.
@@ -79,7 +81,7 @@ struct sq_chip_world {
     } out[2];
     uint32_t n_out, data_left, is_owed, done, n_in;
     // operands, sums, outputs
-    struct sq_chip_widen widen[SQ_TOP_OPERANDS], wide;
+    struct sq_chip_widen widen[SQ_TOP_OPERANDS], wide, carry; // carry: sums to tiles, is_scaled
     struct sq_operand_buffer_sim buffer[SQ_TOP_OPERANDS], sums;
     uint32_t kept[8], n_kept; // beats of sums that jobs have yet to give, the oldest first
     uint32_t n_store;

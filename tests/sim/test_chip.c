@@ -3,7 +3,7 @@
 // the cycle model of sq_top as the co-simulation runs it, a host behind AXI4-Lite, operands in memory, every
 // word of outputs compared with the golden product. Its counters must be those of sq_chip_run_step, and
 // those of sq_chip_run_fast the same.
-// Sampled: 200 chips (array, layout of codes, scales, outputs, bus, buffers, bursts) x layers (tiles, blocks,
+// Sampled: 200 chips (array, layout of codes or blocks, scales, outputs, bus, buffers, bursts) x layers (tiles, blocks,
 // order, scale groups, chunks of K) x ideal memories (latency, bandwidth, burst); 1,000 more with longer loops,
 // fast = stepping. SQ_LOOPS=10000 draws as many of these.
 // Directed: with free memory the engine of 4 x 4 PEs behind a bus of 128 bits is busy at least 97 % of a
@@ -44,6 +44,19 @@ static const struct coding {
     {4, 4, SQ_ARRAY_SPLIT, 2, 4, 1, 1, SQ_COMBINE_ONE},
 };
 
+// A chip of blocks: without high elements, or as each kind stores them.
+static void draw_scaled(struct sq_rng *r, unsigned *v)
+{
+    v[SQ_TOP_BANK_LEN] = 16;
+    v[SQ_TOP_ACT_W] = v[SQ_TOP_WEIGHT_W] = 4;
+    v[SQ_TOP_HIGH] = sq_rng_below(r, 2) ? 2 : 0;
+    v[SQ_TOP_FORM] = SQ_COMBINE_FLOAT;
+    v[SQ_TOP_ELEMENT] = sq_rng_below(r, 2) ? SQ_SCALED_E2M1 : SQ_SCALED_INT4;
+    v[SQ_TOP_SCALE] = SQ_SCALED_E4M3;
+    v[SQ_TOP_HIGH_KIND] = v[SQ_TOP_ELEMENT] == SQ_SCALED_INT4 ? sq_rng_below(r, 3)
+                                                              : SQ_SCALED_OWN + sq_rng_below(r, 2);
+}
+
 static void draw_chip(struct sq_rng *r, unsigned *v)
 {
     const struct coding *const c = &codings[sq_rng_below(r, FORMATS)];
@@ -67,6 +80,8 @@ static void draw_chip(struct sq_rng *r, unsigned *v)
     v[SQ_TOP_MAX_BURST] = 4u << sq_rng_below(r, 4);
     v[SQ_TOP_OUTSTANDING] = between(r, 1, 4);
     v[SQ_TOP_QUIET] = 400;
+    if (sq_rng_below(r, 2))
+        draw_scaled(r, v);
 }
 
 // Regions behind the descriptor, each on a page or anywhere.
@@ -82,10 +97,12 @@ static void place(struct sq_rng *r, struct work *w)
     }
 }
 
-// A beat of an operand, or a tile of outputs that is no whole beat of the bus.
+// A beat of an operand, or the sums of a tile; or a tile of outputs that is no whole beat of the bus.
 static bool is_too_wide(const unsigned *v)
 {
-    bool is = v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] * sq_top_out_bits(v) % v[SQ_TOP_DATA_W] != 0;
+    const unsigned pes = v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
+    bool is = pes * sq_top_out_bits(v) % v[SQ_TOP_DATA_W] != 0 ||
+              pes * sq_top_shape(v).pairs > SQ_TOP_PES_MAX;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         is = is || sq_top_bits(v, (enum sq_top_part)i) > 32 * SQ_TOP_WORDS_MAX;
     return is;
