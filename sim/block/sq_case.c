@@ -74,8 +74,21 @@ static enum sq_status outputs_of(const struct sq_case *c, uint64_t beats, uint64
     return SQ_OK;
 }
 
+static void disturb_env(struct sq_case *c, uint64_t seed)
+{
+    struct sq_rng r = {seed * UINT64_C(0x100000001b3)};
+    (void)sq_rng_next(&r);
+    const uint64_t cycles = c->block->env->disturb(c->point->value, &r, DISTURB_RESETS, &c->env);
+    c->reset_every = 1 + sq_rng_below(&r, cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX);
+    c->resets = DISTURB_RESETS;
+}
+
 enum sq_status sq_case_disturb(struct sq_case *c, uint64_t seed, struct sq_error *err)
 {
+    if (c->block->env && c->block->env->disturb) {
+        disturb_env(c, seed);
+        return SQ_OK;
+    }
     uint64_t beats[SQ_SIDES] = {0}, most = 1;
     for (size_t g = 0; g < c->n_groups; g++)
         for (unsigned s = 0; s < SQ_STREAMS_MAX; s++)

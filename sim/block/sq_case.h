@@ -40,7 +40,8 @@ void sq_case_free(struct sq_case *c);
 enum sq_status sq_case_append(struct sq_case *c, const struct sq_case *more, struct sq_error *err);
 
 // Stalls of all streams, and resets at two moments, for a case that has free streams. Every group
-// leaves whole. A stream with few beats waits longer for each of them. SQ_ERR_MEMORY.
+// leaves whole. A stream with few beats waits longer for each of them. Of an environment that is given its
+// work (sq_env.h) the trouble that this has. SQ_ERR_MEMORY.
 enum sq_status sq_case_disturb(struct sq_case *c, uint64_t seed, struct sq_error *err);
 
 // Records of group g: its longest stream.

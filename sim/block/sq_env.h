@@ -42,6 +42,10 @@ struct sq_env_choice {
 struct sq_env {
     size_t nbytes; // of its state, plain data, zeroed before init
     void (*draw)(struct sq_rng *rng, struct sq_env_choice *choice);
+    // Trouble for a work of the caller's (choice->given), which is done in the end: that many `lost` pieces
+    // before it may fall to resets. Returns the cycles that it takes at least. NULL: no work is given.
+    uint64_t (*disturb)(const unsigned *value, struct sq_rng *rng, uint32_t lost,
+                        struct sq_env_choice *choice);
     // After each reset, too; `value`: the parameters of the block.
     void (*init)(const unsigned *value, const struct sq_env_choice *choice, void *env);
     void (*drive)(const void *env, struct sq_pins *pins); // its side, of its state alone

@@ -97,7 +97,8 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens with --layers"),
     SQ_CLI_FLAG("free-streams", AT(is_free),
                 "--layers: without the stalls of all streams and the resets in the middle, so that "
-                "`cycles` are those that `run` has"),
+                "`cycles` are those that `run` has; with --block top an ideal memory in place of "
+                "random wait states, a run with a fault of the bus, and resets"),
     SQ_CLI_UINT(
         "depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
         "--block top --layers: beats of half a buffer of the chip; a longer K goes in chunks",

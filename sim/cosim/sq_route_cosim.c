@@ -189,7 +189,7 @@ enum sq_status sq_route_cosim(const struct sq_route *route, struct sq_product *p
     if (!route->block)
         return run_core(p, o, 0, out, err);
     SQ_TRY(put_stream(route, p, o, out, err));
-    if (!o->is_free && !route->block->env)
+    if (!o->is_free)
         SQ_TRY(sq_case_disturb(&out->stream, o->seed, err));
     return run_stream(o, out, err);
 }

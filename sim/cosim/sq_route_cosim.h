@@ -14,7 +14,7 @@ struct sq_route_options {
     unsigned array_rows, array_cols; // of the arrays
     unsigned chip_depth;             // struct sq_route_work
     bool netlist;
-    bool is_free;  // streams do not stall, and no reset comes
+    bool is_free;  // streams do not stall, no reset comes; behind the chip's bus is an ideal memory
     uint64_t seed; // of lanes and registers without a value, of stalls and resets
     const char *home;
 };

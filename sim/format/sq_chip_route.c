@@ -146,12 +146,16 @@ static void block_chunks(struct sq_top_layer *l, uint32_t depth)
 static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles *t,
                                struct sq_top_layer *l, struct sq_error *err)
 {
-    if (t->beats > depth_of(w) || t->groups > UINT16_MAX)
+    if (t->beats > depth_of(w))
         return SQ_FAIL(err, SQ_ERR_RANGE,
-                       "%s: K = %zu in %zu scale groups, need at most %d groups and %u banks of %u "
-                       "in each on the chip",
-                       sq_path_tail(w->p->source), w->p->k, t->groups, UINT16_MAX, depth_of(w),
-                       sq_route_get(&t->w, "BankLen"));
+                       "%s: a scale group is %zu elements of K, %zu beats of %u, need at most %u "
+                       "beats (half a buffer, --depth) on the chip",
+                       sq_path_tail(w->p->source), w->p->k / t->groups, t->beats,
+                       sq_route_get(&t->w, "BankLen"), depth_of(w));
+    if (t->groups > UINT16_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: K = %zu in %zu scale groups, need at most %d on the chip",
+                       sq_path_tail(w->p->source), w->p->k, t->groups, UINT16_MAX);
     l->groups = (uint32_t)t->groups;
     l->beats = (uint32_t)t->beats;
     l->tiles[ROWS] = ceil_div(w->p->m, w->array_rows);

@@ -38,7 +38,7 @@ refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --form
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
 refuse "cannot write model.layers.0.self_attn.q_proj.bin in nowhere" image --format dense --algorithm rtn -o nowhere
-refuse "in 1 scale groups, need at most 65535 groups and 8 banks of 16 in each on the chip" image --format dense --algorithm rtn --group row --depth 8
+refuse "a scale group is 256 elements of K, 16 beats of 16, need at most 8 beats (half a buffer, --depth) on the chip" image --format dense --algorithm rtn --group row --depth 8
 refuse "need 8..512" image --format dense --depth 7
 refuse "need at most" image --format dense --algorithm rtn --rows 16 --cols 16
 finish

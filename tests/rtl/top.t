@@ -12,11 +12,13 @@ T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
 sq cosim --block top --point quick --cases 28 --seed "$SEED" --json
 ok "five points" clean 500000
 
-sq cosim --block top --layers --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
-ok "a layer on the chip" clean 15000
+sq cosim --block top --layers --free-streams --format dense --weight-bits 8 --layer '*.0.mlp.gate_proj' --json
+ok "a layer on the chip, behind an ideal memory" clean 15000
 ok "512 x 256 channels, 8 tokens on 1 x 2 PEs: 32768 cycles of work in at most 33781" [ "$(number cycles)" -le 33781 ]
+ok "... without a reset" [ "$(number resets)" = 0 ]
 sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k_proj' --rows 2 --cols 2 --depth 10 --json
-ok "a layer in eight chunks of K" clean 6000
+ok "a layer in eight chunks of K, with wait states, a fault of the bus and resets" clean 12000
+ok "... two of these" [ "$(number resets)" = 2 ]
 refuse "--depth needs --block top --layers" cosim --depth 10 --layers
 for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 sq_b; do
   sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json

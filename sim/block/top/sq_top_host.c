@@ -310,6 +310,21 @@ static void spoil(struct host *h, uint32_t way)
     h->work.is_refused = true;
 }
 
+static void draw_fault(struct host *h, struct sq_rng *rng, const struct sq_top_layer *l)
+{
+    h->work.fault = (enum sq_axi_fault)(1 + sq_rng_below(rng, SQ_AXI_FAULTS - 1));
+    h->work.fault_at = beat_at(h, l, sq_rng_below(rng, all_beats(h, l)));
+}
+
+static struct sq_top_layer given_layer(const unsigned *value, const struct sq_top_given *given)
+{
+    const struct sq_top_room room = sq_top_room(value);
+    struct sq_top_layer l;
+    const uint32_t *const word = (const uint32_t *)given->word + given->descriptor / 4;
+    (void)sq_top_layer_decode(word, &room, &l);
+    return l;
+}
+
 static void begin_layer(struct host *h)
 {
     struct sq_rng rng = {(h->choice.seed + h->number) * UINT64_C(0x9e3779b97f4a7c15)};
@@ -322,6 +337,10 @@ static void begin_layer(struct host *h)
     h->n_cycles = 0;
     if (h->choice.given) {
         h->work.image = *(const struct sq_top_given *)h->choice.given;
+        if (is_bad) {
+            l = given_layer(h->value, h->choice.given);
+            draw_fault(h, &rng, &l);
+        }
         return;
     }
     if (what == SQ_HOST_ANY || what == SQ_HOST_WRONG)
@@ -339,8 +358,7 @@ static void begin_layer(struct host *h)
     } else if (what == SQ_HOST_REFUSED || way == 1) {
         spoil(h, what == SQ_HOST_REFUSED ? half : sq_rng_below(&rng, SQ_HOST_N_REFUSED / 2));
     } else if (way > 1) {
-        h->work.fault = (enum sq_axi_fault)(1 + sq_rng_below(&rng, SQ_AXI_FAULTS - 1));
-        h->work.fault_at = beat_at(h, &l, sq_rng_below(&rng, n));
+        draw_fault(h, &rng, &l);
     }
 }
 
@@ -557,6 +575,21 @@ static void draw(struct sq_rng *rng, struct sq_env_choice *choice)
     choice->end = 1 + sq_rng_below(rng, sq_rng_below(rng, 4) ? 4 : 16);
 }
 
+// Random wait states; behind the pieces that may be lost, one with a fault of the bus and one without.
+static uint64_t disturb(const unsigned *value, struct sq_rng *rng, uint32_t lost,
+                        struct sq_env_choice *choice)
+{
+    const struct sq_top_layer l = given_layer(value, choice->given);
+    const void *const given = choice->given;
+    *choice = (struct sq_env_choice){.kind = 2,
+                                     .n = {sq_rng_below(rng, 2)},
+                                     .seed = sq_rng_next(rng),
+                                     .what = SQ_HOST_WRONG,
+                                     .end = lost + lost % 2 + 2, // even numbers have a fault
+                                     .given = given};
+    return (uint64_t)l.tiles[ROWS] * l.tiles[COLS] * l.groups * l.beats;
+}
+
 static void init(const unsigned *value, const struct sq_env_choice *choice, void *env)
 {
     struct host *const h = env;
@@ -665,6 +698,7 @@ static bool is_busy(const void *env)
 
 const struct sq_env sq_top_host = {.nbytes = sizeof(struct host),
                                    .draw = draw,
+                                   .disturb = disturb,
                                    .init = init,
                                    .drive = drive,
                                    .clock = clock,
