@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a chip would do with an image, without anything of ours: LAYER.json LAYER.bin -> the memory after
-# the run. Layers of dense, of sq_w with two scales of a channel, and of nvfp4. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
+# the run. Layers of dense, of sq_w with two scales of a channel, of nvfp4 and sq_b. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
 import json
 import struct
 import sys
@@ -84,11 +84,22 @@ def e4m3(v):
     return (v & 7 | 8) * 2.0 ** ((v >> 3) - 10) if v >> 3 else (v & 7) * 2.0 ** -9
 
 
-def blocks_of(name, axis, lines):  # [lines of all tiles][blocks]: scale, elements
-    out = []
-    for tile in beats_of(name, axis, [(lines * bank, 4), (lines, 8)]).values():
-        out += [[(e4m3(s[i]), [E2M1[v & 7] * (1 - 2 * (v >> 3)) for v in x[i * bank:(i + 1) * bank]])
-                 for x, s in tile] for i in range(lines)]
+def blocks_of(name, axis, lines):  # [lines of all tiles][blocks]: a part each, low and high: scale, elements
+    out, n, has_high = [], max(d["HighPerBank"], 1), d["HighPerBank"] > 0
+    widths = [(lines * bank, 4)] + ([(lines * n, 8)] if has_high else []) + [(lines, 8)]
+    for tile in beats_of(name, axis, widths).values():
+        for i in range(lines):
+            out.append([])
+            for parts in tile:
+                x, scale = parts[0][i * bank:(i + 1) * bank], e4m3(parts[-1][i])
+                if not has_high:
+                    out[-1].append([(scale, [E2M1[v & 7] * (1 - 2 * (v >> 3)) for v in x])])
+                    continue
+                rest = iter(signed(parts[1][i * n:(i + 1) * n], 8))
+                high = [next(rest) if v == 8 else 0 for v in x]  # 1000b marks one
+                assert next(rest, None) is None
+                low = [0 if v == -8 else v for v in signed(x, 4)]
+                out[-1].append([(scale, low), (1, high)])
     return out
 
 
@@ -102,9 +113,10 @@ ONE, TWO, BLOCKS = 0, 1, 3
 order_of_axis = order_of(0), order_of(1)
 step = d["beats"] * bank
 if d["Form"] == BLOCKS:
-    assert (d["Element"], d["Scale"], d["HighPerBank"]) == (2, 1, 0)  # of 4 bits at scales of 8
+    parts = 2 if d["HighPerBank"] else 1  # E2M1; INT4 with INT8 at a scale of the line: scales are E4M3
+    assert (d["Element"], d["Scale"], d["High"]) == ((2, 1, 0), (0, 1, 1))[parts - 1]
     act, weight = blocks_of("act", 0, rows), blocks_of("weight", 1, cols)
-    col = scales("col_scale", tiles[1], cols)
+    col = scales("col_scale", tiles[1], cols, parts)
 else:
     assert not d["OnActs"] and (d["Form"], d["Layout"]) in ((ONE, 0), (TWO, 1))  # plain, mask codes
     act = plain("act", 0, rows, d["ActW"])
@@ -112,14 +124,20 @@ else:
     low, high = marked("weight", 1, cols, d["WeightW"]) if d["Form"] == TWO else (weight, None)
     n_scales = 2 if d["Form"] == TWO else 1
     col = dict(zip(order_of_axis[1], scales("col_scale", tiles[1] * groups, cols, n_scales)))
-row = scales("row_scale", tiles[0], rows)
+row = scales("row_scale", tiles[0], rows, parts if d["Form"] == BLOCKS else 1)
 
 
-def output_of_blocks(r, c):
+def output_of_blocks(r, c):  # the part of the weights goes faster
     y = 0.0
-    for (s, a), (t, w) in zip(act[r], weight[c]):
-        y = single(y + single(sum(i * j for i, j in zip(a, w)) * (s * t)))
-    return single(y * single(row[r // rows][r % rows] * col[c // cols][c % cols])) + 0.0
+    for i in range(parts):
+        for j in range(parts):
+            total = 0.0
+            for x, w in zip(act[r], weight[c]):
+                (s, a), (t, b) = x[i], w[j]
+                total = single(total + single(single(sum(p * q for p, q in zip(a, b))) * (s * t)))
+            above = single(row[r // rows][i * rows + r % rows] * col[c // cols][j * cols + c % cols])
+            y = single(y + single(total * above))
+    return y + 0.0
 
 
 def output(r, c):
