@@ -73,6 +73,7 @@ verdict: smollm2 $(BUILD)/kl_grid $(BUILD)/sqsim
 	$(Q)$(BUILD)/kl_grid traces/tiny-llama traces/tiny-llama/tokens_eval.safetensors traces/tiny-llama/tokens_calib.safetensors 64 \
 	  $(VERDICT)_kl.txt $(VERDICT)_tiny.csv "$$(reports/revision.sh)"
 	$(Q)$(VERDICT).sh areas $(BUILD)/sqsim $(VERDICT)_area.csv $(VERDICT_LIBRARIES)
+	$(Q)$(VERDICT).sh clocks $(BUILD)/sqsim $(VERDICT)_clock.csv $(VERDICT_LIBRARIES)
 	$(Q)$(VERDICT).sh cycles $(BUILD)/sqsim > $(VERDICT)_cycles.md.new && mv $(VERDICT)_cycles.md.new $(VERDICT)_cycles.md
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(BUILD)/kl_grid $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval_32.safetensors $(SMOLLM2_DIR)/tokens_calib.safetensors $(SEQ) \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f verdict.awk -v library=NAME [-v points=HEIGHT] [-v side=1] AREAS MORE_AREAS ROWS SMOLLM2 TINY: the page of RULE.md for one library; with
-# points what the picture draws, lines "label|um2 a product|KL|low|high"; with side the KL of weights alone and of both sides. AREAS are
+# awk -f verdict.awk -v library=NAME [-v clocks=CSV] [-v energy=CSV] [-v points=HEIGHT] [-v side=1] AREAS MORE_AREAS ROWS SMOLLM2 TINY: the page of
+# RULE.md for one library. clocks: netlists at periods, verdict_clock.csv; energy: reports/energy/energy.csv, if it is there. With points what the picture draws, lines "label|um2 a product|KL|low|high"; with side the KL of weights alone and of both sides. AREAS are
 # scaled.csv and verdict_area.csv, which goes before; the last two are CSV files of kl_grid. What is not measured has no verdict.
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 # t of a two-sided 95 % interval with n - 1 degrees of freedom.
@@ -23,6 +23,19 @@ function ratio(model, a, b,   i, n, A, B, d, sum, squares) {
 }
 function shown(model, a, b) { return a != b && ratio(model, a, b) ? sprintf("%.3f [%.3f, %.3f]", value, low, high) : a == b ? "1" : "" }
 
+# Netlists of units, and fJ a MAC inside PEs of the smallest ones, with delays.
+BEGIN {
+  while (clocks && (getline row_of_clocks < clocks) > 0) {
+    split(row_of_clocks, c, ",")
+    if (c[2] != library) continue
+    k = ++netlists[c[1]]; net_area[c[1], k] = c[4]; net_path[c[1], k] = c[5]
+  }
+  while (energy && (getline row_of_energy < energy) > 0) {
+    split(row_of_energy, c, ",")
+    if (c[1] == library && c[2] == "pes" && c[6] == "" && c[9] == "with_delays") joules[c[3]] = c[11]
+  }
+}
+
 FNR == 1 { file++ }
 file <= 2 && !/^#/ { split($0, c, ","); if (c[2] == library) { area[c[1]] = c[3]; path[c[1]] = c[4] } next }
 file == 3 && !/^#/ && NF {
@@ -31,6 +44,7 @@ file == 3 && !/^#/ && NF {
   split(trim(c[3]), u, " "); pe[rows] = u[1]; one[rows] = u[2]
   encoder[rows] = trim(c[4])
   split(trim(c[5]), u, " "); lane[rows] = u[1]; sum_bits[rows] = u[2]
+  is_main[rows] = c[6] ~ /main/; sets_clock[rows] = c[6] ~ /clock/
   next
 }
 file >= 4 && FNR > 2 {
@@ -72,6 +86,57 @@ function array(i, height) {
   return share[i, height]
 }
 
+# ---- at a clock period: of each unit the smallest netlist that meets it ------------------------
+function at(u, period,   k, least) {
+  least = path[u] != "" && path[u] + 0 <= period ? area[u] : 0
+  for (k = 1; k <= netlists[u]; k++)
+    if (net_path[u, k] + 0 <= period && (!least || net_area[u, k] + 0 < least)) least = net_area[u, k] + 0
+  return least
+}
+function quickest(u,   k, least) {
+  if (netlists[u]) least = path[u] + 0
+  for (k = 1; k <= netlists[u]; k++) if (!least || net_path[u, k] + 0 < least) least = net_path[u, k] + 0
+  return least + 0
+}
+# Of a unit in front of a row, one that meets the period, or two that take turns and meet twice the period. Those have registers, six
+# NAND2 a bit, that hold the 16 bits of each element.
+function front(i, u, period,   one_of, pair) {
+  one_of = at(u, period); pair = at(u, 2 * period)
+  if (pair) pair = 2 * (pair + 6 * area["nand2"] * 16 * 16 * wide(i))
+  return one_of && (!pair || one_of < pair) ? one_of : pair
+}
+# The shortest period of the PE and of all that stands in front of a row; 0: not measured or not built.
+function reach(i,   n, u, k, one_of, slowest_of) {
+  slowest_of = quickest(pe[i])
+  n = slowest_of ? split(encoder[i], u, " ") : 0
+  for (k = 1; k <= n; k++) {
+    one_of = u[k] ~ /^[a-z]/ ? quickest(u[k]) / 2 : 0
+    if (!one_of) return 0
+    if (one_of > slowest_of) slowest_of = one_of
+  }
+  return slowest_of + 0
+}
+function common(   i, longest) {
+  for (i = 1; i <= rows; i++)
+    if (sets_clock[i]) { if (!reach(i)) return 0; if (reach(i) > longest) longest = reach(i) }
+  return longest + 0
+}
+# As array(); where a combine lane is slower than the clock, more of them take turns.
+function timed(i, height, period,   n, u, k, sum, lanes) {
+  if (!period || !array(i, height) || !reach(i) || !at(pe[i], period) || i in bound) return 0
+  n = split(encoder[i], u, " ")
+  for (k = 1; k <= n; k++) {
+    if (!front(i, u[k], period)) return 0
+    sum += front(i, u[k], period) * height / 1024
+  }
+  lanes = int(path[lane[i]] / period); if (lanes < path[lane[i]] / period) lanes++
+  return at(pe[i], period) / wide(i) + line(i, height) + sum + lanes * 4 * area[lane[i]] / 1024 + 2 * area["nand2"] * sum_bits[i] / wide(i)
+}
+# What areas are compared by: um2, or um2 times ns where clocks differ; steps of a search for speed count up to 3 %.
+function figure(i, height) {
+  return clock == "common" ? timed(i, height, common()) : clock == "fastest" ? timed(i, height, reach(i)) * reach(i) : array(i, height)
+}
+
 # 1: a is better than b; 0: they tie; -1: worse; "?": not known.
 function by_kl(a, b,   m, sign, models, s) {
   if ((a, b) in known) return known[a, b]
@@ -88,10 +153,10 @@ function by_bits(a, b,   x, y) {
   x = bits[variant[a]]; y = bits[variant[b]]
   return x < y ? 1 : x > y ? -1 : 0
 }
-function by_area(a, b, height,   x, y, sign) {
-  x = array(a, height); y = array(b, height)
+function by_area(a, b, height,   x, y, width, sign) {
+  x = figure(a, height); y = figure(b, height); width = clock ? 1.03 : 1.01
   if (!x || !y) return "?"
-  sign = x < y / 1.01 ? 1 : x > y * 1.01 ? -1 : 0
+  sign = x < y / width ? 1 : x > y * width ? -1 : 0
   if (sign != 1 && (b in bound)) return "?" # b may be larger
   if (sign != -1 && (a in bound)) return "?"
   return sign
@@ -126,6 +191,50 @@ function table_of_sides(   i, k, s, v, w, any, text) {
     if (any && variant[i] ~ /operand=act/) print text
   }
 }
+# pJ are those of the netlists of smallest area, as reports/energy has them.
+function burnt(i,   name) {
+  name = pe[i]; sub(/^pe_/, "", name); sub(/_fixed$|_acc[0-9]+$/, "", name)
+  return name in joules ? sprintf("%.0f", joules[name]) : ""
+}
+function table_of_clocks(   i, j, h, m, modes, v, text, some) {
+  if (!common()) return
+  printf "\nAt clocks: the common one has %.2f ns; um2 times ns at the fastest of each.\n", common()
+  print "\n| activations in | 32 rows, common | 16 rows | 8 rows | fastest, ns | 32 rows, um2 ns | 16 rows | 8 rows |\n|---|---|---|---|---|---|---|---|"
+  for (i = 1; i <= rows; i++) {
+    if (!reach(i) || i in bound) continue
+    printf "| %s |", label[i]
+    for (h = 1; h <= heights; h++) printf " %s |", cell(timed(i, height[h], common()))
+    printf " %.2f |", reach(i)
+    for (h = 1; h <= heights; h++) printf " %s |", cell(timed(i, height[h], reach(i)) * reach(i))
+    print ""
+  }
+  print "\n| the first against the second | relaxed: 32 rows | 16 | 8 | common: 32 | 16 | 8 | fastest: 32 | 16 | 8 |\n|---|---|---|---|---|---|---|---|---|---|"
+  modes = split("relaxed common fastest", v, " ")
+  for (i = 1; i <= rows; i++)
+    for (j = i + 1; j <= rows; j++) {
+      if (!is_main[i] || !is_main[j]) continue
+      printf "| %s against %s |", label[i], label[j]
+      for (m = 1; m <= modes; m++)
+        for (h = 1; h <= heights; h++) {
+          clock = m == 1 ? "" : v[m]
+          text = judge(i, j, height[h])
+          printf " %s |", text == "?" ? "" : text
+        }
+      print ""
+    }
+  clock = ""
+}
+# What the rule charges and does not: areas without encoders, as if codes were stored once and read again, and bits of operands at the edge.
+function table_of_edges(   i, h) {
+  print "\n| main rows | without encoders: 32 rows | 16 | 8 | bits a cycle at the edge: 32 | 16 | 8 |\n|---|---|---|---|---|---|---|"
+  for (i = 1; i <= rows; i++) {
+    if (!is_main[i] || !array(i, 32)) continue
+    printf "| %s |", label[i]
+    for (h = 1; h <= heights; h++) printf " %s |", cell(array(i, height[h]) - encode(i, height[h]))
+    for (h = 1; h <= heights; h++) printf " %.0f |", height[h] * 16 * wide(i) * bits[variant[i]] + 1024 / height[h] * 64
+    print ""
+  }
+}
 END {
   for (i = 1; i <= rows; i++) if (label[i] == "NVFP4") base = i
   if (side) { table_of_sides(); exit }
@@ -137,14 +246,14 @@ END {
     exit
   }
   heights = split("32 16 8", height, " ")
-  print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | line | encoder | output | 32 rows | 16 rows | 8 rows | KL, tiny-llama, to NVFP4 | constant scale, to token2 |"
-  print "|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+  print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | fJ a MAC | line | encoder | output | 32 rows | 16 rows | 8 rows | KL, tiny-llama, to NVFP4 | constant scale, to token2 |"
+  print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
   for (i = 1; i <= rows; i++) {
     v = variant[i]; constant = v
     sub(/act-scale=token2/, "act-scale=static", constant)
-    printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", label[i], bits[v],
+    printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", label[i], bits[v],
       (("smollm2", v) in kl) ? sprintf("%.4f [%.4f, %.4f]", kl["smollm2", v], kl_low["smollm2", v], kl_high["smollm2", v]) : "",
-      shown("smollm2", v, variant[base]), cell(pes(i)), cell(line(i, 32)), cell(encode(i, 32)), cell(output(i)),
+      shown("smollm2", v, variant[base]), cell(pes(i)), burnt(i), cell(line(i, 32)), cell(encode(i, 32)), cell(output(i)),
       most(i, 32), most(i, 16), most(i, 8), shown("tiny", v, variant[base]), constant == v ? "" : shown("smollm2", constant, v)
     slow("PE", pe[i]); slow("output", lane[i])
     if (!(("smollm2", v) in kl) || !(("tiny", v) in kl)) no_kl = add(no_kl, label[i])
@@ -170,4 +279,6 @@ END {
       if (some) printf "| %s | %s | %s | %s | %s |\n", label[i], wins, loses, ties, trades
     }
   }
+  table_of_edges()
+  table_of_clocks()
 }

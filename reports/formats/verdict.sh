@@ -34,20 +34,23 @@ areas() { # CSV LIBERTY...; osu018 stands for the library of the program
   done
 }
 
-# The first period is one that nothing reaches: the search then ends with the fastest netlist that it makes.
-timed="pe_nvfp4_a_fixed pe_nvint4_a_fixed pe_own_e4m3_a_b32k1_fixed pe_own_e4m3_a_b32k2_fixed act_scale_nvfp4 act_scale_nvint4
-hadamard_16_integer act_scale_own_b32k1 act_scale_own_b32k2 pe_nvint5_a_fixed act_scale_nvint5"
-periods_nangate45="0.5 1.4 2" periods_sg13g2="1.5 4.5 6.5" periods_osu018="1.5 5 7"
+# PEs at a period that nothing reaches, where the search ends with the fastest netlist that it makes, and at those of the common clock;
+# encoders at the last of them.
+timed="pe_nvfp4_a_fixed pe_nvint4_a_fixed pe_own_e4m3_a_b32k1_fixed act_scale_nvfp4 act_scale_nvint4 hadamard_16_integer act_scale_own_b32k1
+pe_if4_a_fixed pe_razer_a_fixed act_scale_if4 act_scale_razer act_scale_nvint4_searched pe_own_e4m3_a_b32k2_fixed act_scale_own_b32k2
+pe_nvint5_a_fixed act_scale_nvint5 pe_int4x6_acc24 act_int6 pe_int4x8_acc26 act_int8"
+periods_nangate45="0.5 1.4 2" periods_sg13g2="1.5 6.5" periods_osu018="1.5 7"
 clocks() { # CSV LIBERTY...
-  local csv=$1 file name unit period options; shift
+  local csv=$1 file name unit period periods library; shift
   [ -f "$csv" ] || echo "# make verdict: unit,library,period_ns,um2,path_ns" >"$csv"
   for file; do
     name=$(basename "$file") name=${name%%[_.]*}
-    options=periods_$name
+    periods=periods_$name periods=${!periods} library=(--liberty "$file")
+    [ "$name" != osu018 ] || library=()
     for unit in $timed; do
-      for period in ${!options}; do
+      for period in $([[ $unit == pe_* ]] && echo "$periods" || echo "${periods##* }"); do
         grep -q "^$unit,$name,$period," "$csv" && continue
-        "$sqsim" area --block "$unit" --period "$period" $([ "$name" = osu018 ] || echo --liberty "$file") --json </dev/null | sed -n \
+        "$sqsim" area --block "$unit" --period "$period" "${library[@]}" --json </dev/null | sed -n \
           "s/^{\"block\":.*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"period_ns\".*/$unit,$name,$period,\1,\2/p" >>"$csv"
       done
     done
@@ -69,7 +72,7 @@ cycles() {
     [ "$pe" != "? ?" ] && [[ $variant == *act-scale=token2* || $variant == mx* ]] || continue
     options=(--format "${variant%% *}") k=1 width=16 lanes=16
     for word in ${variant#* }; do
-      case $word in act-scale=* | scale-by=* | rotate=*) ;; *) options+=("--${word%%=*}" "${word#*=}") ;; esac
+      case $word in act-scale=* | scale-by=* | errors=* | rotate=*) ;; *) options+=("--${word%%=*}" "${word#*=}") ;; esac
       case $word in high-per-bank=*) k=${word#*=} ;; esac
     done
     [[ $pe != *b32* ]] || width=32

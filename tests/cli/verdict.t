@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The page of reports/formats/RULE.md from numbers alone: what beats what, ties and trades said to be such, shapes of the
-# array, rotations, an area that is a lower bound, two models that must agree; and that the committed page and its cycles
+# array, rotations, an area that is a lower bound, three clocks, two models that must agree; and that the committed page and its cycles
 # are what rows, areas, losses and the program say.
 . "$(dirname "$0")/lib.sh"
 
@@ -15,6 +15,7 @@ turn,lib,1600,1.5,.5
 lane,lib,256,3,.5
 nand2,lib,1,,
 pe_p,lib,1000,2,.5
+pe_q,lib,1000,2,.5
 pe_nvint4_a_fixed,lib,700,2,.5
 pe_b32,lib,2000,2,.5
 array_b32,lib,2640,,.5
@@ -27,9 +28,10 @@ array_nvint4_a_1x2,lib,1628,,.5
 CSV
 cat >"$W/rows" <<'TXT'
 # label | variant | PE, array | encoder | lane, bits
-NVFP4 | base | pe_p array_p | enc_small | lane 8
-better | half | pe_p array_p | enc_small | lane 8
-larger | half | pe_p array_p | enc_big | lane 8
+NVFP4 | base | pe_p array_p | enc_small | lane 8 | main clock
+better | half | pe_p array_p | enc_small | lane 8 | main
+larger | half | pe_p array_p | enc_big | lane 8 | main
+slow | half | pe_q array_p | enc_small | lane 8 | main
 turned | half | pe_p array_p | enc_small turn | lane 8
 more bits | fat | pe_p array_p | enc_small | lane 8
 unknown | absent | pe_p array_p | enc_small | lane 8
@@ -52,14 +54,14 @@ page >"$W.out"
 ok "the page is made" [ $? = 0 ]
 cells() { ok "$1, $2: $3" test "$(grep "^| $1 |" "$W.out" | head -1 | cut -d'|' -f"$2" | tr -d ' ')" = "$3"; }
 cells NVFP4 6 1000
-cells NVFP4 7 10   # 192 / 32 and 128 / 32
-cells NVFP4 8 10   # 320 / 32
-cells NVFP4 9 17   # 1 and two NAND2 for each of 8 bits
-cells NVFP4 10 1037
-cells NVFP4 11 1033 # 16 rows: 192 / 64, 128 / 16, 320 / 64, 17
-cells NVFP4 12 1037 # 8 rows: 192 / 128, 128 / 8, 320 / 128, 17
-cells turned 10 1087
-cells "half a PE" 10 1043 # 384 / 32, 128 / 32, 320 / 32, 17
+cells NVFP4 8 10   # 192 / 32 and 128 / 32
+cells NVFP4 9 10   # 320 / 32
+cells NVFP4 10 17   # 1 and two NAND2 for each of 8 bits
+cells NVFP4 11 1037
+cells NVFP4 12 1033 # 16 rows: 192 / 64, 128 / 16, 320 / 64, 17
+cells NVFP4 13 1037 # 8 rows: 192 / 128, 128 / 8, 320 / 128, 17
+cells turned 11 1087
+cells "half a PE" 11 1043 # 384 / 32, 128 / 32, 320 / 32, 17
 cells better 5 "0.499[0.467,0.533]"
 at() { awk -v h="| $1 rows |" -v l="| $2 |" -F' *[|] *' 'index($0, h) == 1 {on = 1} on && index($0, l) == 1 {print $'"$3"'; exit}' "$W.out"; }
 has() { [[ "; $(at "$1" "$2" "$3");" == *"; $4;"* ]]; }
@@ -77,6 +79,37 @@ ok "no KL, no verdict" grep -q '^\*\*KL not measured\*\*.*: unknown\.' "$W.out"
 ok "no area, no verdict" grep -q '^\*\*Area not measured, or not built\*\*.*: not built\.' "$W.out"
 ok "neither has a line in the tables of verdicts" [ "$(grep -c '^| unknown \|^| not built ' "$W.out")" = 2 ]
 ok "the slowest parts are named" grep -q 'slowest PE 2.00 ns, encoder 1.50, combine lane 3.00' "$W.out"
+ok "no netlists at periods, no table of clocks" [ "$(grep -c '^At clocks' "$W.out")" = 0 ]
+# pe_q needs twice the period for the same area; enc_big has no netlist at a period; two small encoders may take turns.
+cat >"$W/clocks" <<'CSV'
+# unit,library,period_ns,um2,path_ns
+pe_p,lib,1,1500,1.2
+pe_p,lib,1.5,1200,1.4
+pe_p,other,1,1,.1
+pe_q,lib,1,1500,2.4
+enc_small,lib,1,640,1.2
+turn,lib,2,1700,2.2
+CSV
+page -v clocks="$W/clocks" >"$W.out"
+ok "the common clock is that of the rows which set it" grep -q 'the common one has 1.20 ns' "$W.out"
+# 1500 of PE, 10 of line, 640 / 32, three lanes in turn, 16.
+ok "areas at the common clock, and at the fastest of a row" grep -qx '| NVFP4 | 1549 | 1540 | 1542 | 1.20 | 1859 | 1848 | 1850 |' "$W.out"
+# Two of 1600 in turn that hold 16 elements each, 6272 / 32 more.
+ok "two slower units in front of a row" grep -qx '| turned | 1745 | 1638 | 1590 | 1.20 | 2094 | 1966 | 1909 |' "$W.out"
+ok "who does not reach the clock has no figure there" grep -qx '| slow |  |  |  | 2.00 | 2076 | 2068 | 2076 |' "$W.out"
+ok "a unit without netlists at periods: no line" [ -z "$(sed -n '/^At clocks/,/first against/p' "$W.out" | grep '^| larger |')" ]
+ok "verdicts at every clock" grep -qx '| NVFP4 against better | loses | loses | loses | loses | loses | loses | loses | loses | loses |' "$W.out"
+ok "no verdict without a figure" grep -qx '| NVFP4 against larger | trade | trade | trade |  |  |  |  |  |  |' "$W.out"
+ok "um2 times ns decide at the fastest clocks" grep -qx '| NVFP4 against slow | loses | loses | loses |  |  |  | trade | trade | trade |' "$W.out"
+cat >"$W/energy" <<'CSV'
+lib,pes,p,b,o,,,1,zero_delay,9,8
+lib,pes,p,b,o,,,1,with_delays,19,18.4
+lib,pes,p,b,o,1,1,1,with_delays,29,28
+CSV
+page -v energy="$W/energy" >"$W.out"
+cells NVFP4 7 18
+# 32 rows of 72 bits, 32 columns of 64; encoders of 320 and 3200 for 32 rows of 1024 PEs taken away.
+ok "areas without encoders, and bits at the edge" grep -qx '| NVFP4 | 1027 | 1028 | 1034 | 4352 | 5248 | 8768 |' "$W.out"
 page -v points=16 >"$W.out"
 ok "points of the picture: um2 a product" grep -q '^NVFP4|64.56|.1|.1|.1$' "$W.out"
 ok "lower bounds are marked" grep -q '^>bounded|' "$W.out"
