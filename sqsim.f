@@ -68,6 +68,9 @@ rtl/sq_block_error.sv
 rtl/sq_act_scale.sv
 rtl/sq_array_out.sv
 rtl/sq_array_static_out.sv
+rtl/sq_engine_count.sv
+rtl/sq_engine_scales.sv
+rtl/sq_engine_tail.sv
 rtl/sq_core_out.sv
 rtl/sq_fp_from_half.sv
 rtl/sq_fp_to_half.sv
@@ -89,7 +92,6 @@ rtl/top/sq_top_operand.sv
 rtl/top/sq_top_array.sv
 rtl/top/sq_top_scaled.sv
 rtl/top/sq_top.sv
-rtl/sq_engine_count.sv
 rtl/sq_engine_array.sv
 rtl/sq_parts_line.sv
 rtl/sq_parts_tail.sv
@@ -100,6 +102,7 @@ rtl/sq_engine_ctl.sv
 rtl/sq_engine_scaled.sv
 rtl/sq_engine_static.sv
 rtl/sq_engine_dynamic.sv
+rtl/sq_engine_core_act.sv
 rtl/sq_engine_gqsa.sv
 rtl/sq_engine_spqt.sv
 rtl/sq_engine_spqr.sv

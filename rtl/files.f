@@ -67,6 +67,9 @@ sq_block_error.sv
 sq_act_scale.sv
 sq_array_out.sv
 sq_array_static_out.sv
+sq_engine_count.sv
+sq_engine_scales.sv
+sq_engine_tail.sv
 sq_core_out.sv
 sq_fp_from_half.sv
 sq_fp_to_half.sv
@@ -88,7 +91,6 @@ top/sq_top_operand.sv
 top/sq_top_array.sv
 top/sq_top_scaled.sv
 top/sq_top.sv
-sq_engine_count.sv
 sq_engine_array.sv
 sq_parts_line.sv
 sq_parts_tail.sv
@@ -99,6 +101,7 @@ sq_engine_ctl.sv
 sq_engine_scaled.sv
 sq_engine_static.sv
 sq_engine_dynamic.sv
+sq_engine_core_act.sv
 sq_engine_gqsa.sv
 sq_engine_spqt.sv
 sq_engine_spqr.sv

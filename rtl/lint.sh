@@ -192,6 +192,10 @@ lint sq_top_operand DataW=32 Width=40 Depth=3
 lint sq_sram
 lint sq_sram Width=8 Depth=3
 lint sq_engine_count
+lint sq_engine_tail
+lint sq_engine_tail CountW=32 Words=3 Hold=1
+for f in 0 1 2; do lint sq_engine_scales Rows=1 Cols=3 Form=$f; done
+lint sq_core Rows=2 Cols=1 LowLanes=3 HighLanes=3 BankLen=8 HighPerBank=4 "CheckAct=1'b1" "CheckHigh=1'b1"
 for p in 1 4; do lint sq_engine_ctl Pairs=$p Words=3 Hold=1 Sums=$((p % 4)); done
 for h in "High=0" "High=1" "High=2 Element=2"; do
   lint sq_parts_line HighPerBank=1 $h

@@ -30,6 +30,8 @@ module sq_core #(
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
   parameter  bit          Counters = 1'b1,  // cause counters; 0 for area
   parameter  int unsigned CountStart = 0,   // where they start: other than 0 in tests of their carries
+  parameter  bit          CheckAct = 1'b0,   // out_code_error_o is of the activations
+  parameter  bit          CheckHigh = 1'b0,  // ... of the high codes
   localparam int unsigned CountsW = sq_pkg::N_CAUSES * sq_pkg::COUNT_W
 ) (
   input  logic                             clk_i,
@@ -57,6 +59,7 @@ module sq_core #(
   output logic [Rows*Cols*AccW-1:0]        out_p_lo_o,
   output logic [Rows*Cols*AccW-1:0]        out_p_hi_o,
   output logic                             out_error_o,  // a bank of the group without exactly k mask codes
+  output logic                             out_code_error_o,  // -2^(w-1) among those of its codes that are checked
   // status
   output logic [Cols-1:0]                  mask_error_o,  // sticky: a bank without exactly k mask codes
   output logic [CountsW-1:0]               low_counts_o,  // cycles of the job per cause
@@ -234,6 +237,48 @@ module sq_core #(
     end
   end
 
+  // ... and so do codes that no encoder writes (SPEC 0.3), those of both paths to their own totals.
+  logic act_error, high_error;
+  assign out_code_error_o = act_error || high_error;
+  if (CheckAct) begin : gen_check_act
+    logic [Rows*LowLanes-1:0] bad;
+    logic bad_l1_q, bad_l2_q, bad_ls_q, group_q, group, result_q;
+    for (genvar i = 0; i < Rows * LowLanes; i++) begin : gen_code
+      assign bad[i] = lane_used[i%LowLanes] && act[i*ActW +: ActW] == ActW'(1 << (ActW - 1));
+    end
+    assign group = bad_ls_q || (group_q && !low_first);
+    always_ff @(posedge clk_i) begin
+      if (low_en) begin
+        bad_l1_q <= |bad;
+        bad_l2_q <= bad_l1_q;
+        bad_ls_q <= bad_l2_q;
+        if (low_acc) group_q <= group;
+        if (low_acc && low_last) result_q <= group;
+      end
+    end
+    assign act_error = result_q;
+  end else begin : gen_any_act
+    assign act_error = 1'b0;
+  end
+  if (CheckHigh) begin : gen_check_high
+    logic [Cols*HighLanes-1:0] bad;
+    logic bad_h1_q, bad_hs_q, group_q;
+    for (genvar i = 0; i < Cols * HighLanes; i++) begin : gen_code
+      assign bad[i] = 32'(high_step) * HighLanes + i % HighLanes < HighPerBank &&
+                      hi[i*HighW +: HighW] == HighW'(1 << (HighW - 1));
+    end
+    always_ff @(posedge clk_i) begin
+      if (high_en) begin
+        bad_h1_q <= |bad;
+        bad_hs_q <= bad_h1_q;
+        if (high_acc) group_q <= bad_hs_q || (group_q && !high_first);
+      end
+    end
+    assign high_error = group_q;
+  end else begin : gen_any_high
+    assign high_error = 1'b0;
+  end
+
   // ---- PEs --------------------------------------------------------------------------------------
   for (genvar r = 0; r < Rows; r++) begin : gen_pe_row
     for (genvar c = 0; c < Cols; c++) begin : gen_pe
@@ -281,6 +326,6 @@ module sq_core #(
   assign unused_high_fire = high_fire;
 
   `SQ_ASSERT_BEGIN
-  `SQ_HELD(TileHeldOnStall, out_valid_o, out_ready_i, {out_p_lo_o, out_p_hi_o, out_error_o})
+  `SQ_HELD(TileHeldOnStall, out_valid_o, out_ready_i, {out_p_lo_o, out_p_hi_o, out_error_o, out_code_error_o})
 
 endmodule

@@ -33,7 +33,8 @@ module sq_core_act #(
   parameter int unsigned Depth = 8,  // banks of a tile, at most: K / BankLen
   parameter int unsigned PassW = 8,
   parameter int unsigned Topk = sq_pkg::TOPK_RADIX,
-  parameter int unsigned Gather = sq_pkg::GATHER_CROSSBAR
+  parameter int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
+  parameter bit          CheckWeights = 1'b0  // out_error_o; 0: it says nothing
 ) (
   input  logic                             clk_i,
   input  logic                             rst_ni,
@@ -58,7 +59,8 @@ module sq_core_act #(
   output logic                             out_valid_o,
   input  logic                             out_ready_i,
   output logic [Rows*Cols*AccW-1:0]        out_p_lo_o,
-  output logic [Rows*Cols*AccW-1:0]        out_p_hi_o
+  output logic [Rows*Cols*AccW-1:0]        out_p_hi_o,
+  output logic                             out_error_o  // a weight of the group is -2^(w-1)
 );
 
   localparam int unsigned LowBankW = Cols * BankLen * LowW;
@@ -127,7 +129,7 @@ module sq_core_act #(
   sq_core #(
     .Rows(Rows), .Cols(Cols), .LowLanes(LowLanes), .HighLanes(HighLanes), .BankLen(BankLen),
     .HighPerBank(HighPerBank), .ActW(WeightW), .LowW(LowW), .HighW(HighW), .AccW(AccW),
-    .Gather(Gather), .Counters(1'b0)
+    .Gather(Gather), .Counters(1'b0), .CheckAct(CheckWeights)
   ) u_core (
     .clk_i, .rst_ni,
     .job_valid_i, .job_ready_o, .job_group_banks_i, .job_groups_i,
@@ -135,7 +137,7 @@ module sq_core_act #(
     .lo_valid_i(lo_valid), .lo_ready_o(lo_ready), .lo_data_i(lo),
     .hi_valid_i(hi_valid), .hi_ready_o(hi_ready), .hi_data_i(hi),
     .out_valid_o, .out_ready_i, .out_p_lo_o, .out_p_hi_o, .out_error_o(bank_error),
-    .mask_error_o(mask_error),
+    .out_code_error_o(out_error_o), .mask_error_o(mask_error),
     .low_counts_o(), .high_counts_o()
   );
 

@@ -45,6 +45,7 @@
     X(engine_array)   \
     X(engine_static)  \
     X(engine_dynamic) \
+    X(engine_core_act) \
     X(engine_gqsa)    \
     X(engine_spqt)    \
     X(engine_spqr)    \

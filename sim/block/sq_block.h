@@ -239,7 +239,7 @@ extern const struct sq_block sq_core_block, sq_gather_block, sq_topk_block, sq_m
     sq_core_out_block, sq_gqsa_scale_block, sq_spqr_scale_block, sq_fp_mac_block,
     sq_q4k_weight_block, sq_engine_array_block, sq_engine_static_block, sq_engine_gqsa_block,
     sq_engine_spqt_block, sq_engine_dynamic_block, sq_engine_spqr_block, sq_engine_scaled_block,
-    sq_act_scale_block, sq_top_block;
+    sq_act_scale_block, sq_top_block, sq_engine_core_act_block;
 // Row i of the area tables of all blocks; NULL behind the last.
 const struct sq_area_unit *sq_area_unit(size_t i);
 

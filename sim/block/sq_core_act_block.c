@@ -143,7 +143,8 @@ static void draw_ratio(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     }
 }
 
-static void draw_bank(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind, int32_t *record)
+void sq_core_act_draw_bank(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                           int32_t *record)
 {
     for (unsigned c = 0; c < v[COLS]; c++) {
         const int32_t few[3] = {0, sq_draw_code(rng, v[HIGH_W], SQ_STIMULUS_UNIFORM),
@@ -175,7 +176,7 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
             int32_t *const r = record + len[0]++ * n;
             r[0] = b + 1 == banks;
             r[1] = (int32_t)(r[0] ? passes : sq_rng_below(rng, limit + 1));
-            draw_bank(v, rng, kind, r);
+            sq_core_act_draw_bank(v, rng, kind, r);
         }
         uses += banks * passes;
     }
@@ -336,7 +337,7 @@ static void put_job(struct sq_case *c, struct sq_rng *rng, size_t g, uint32_t ba
     for (uint32_t b = 0; b < v[DEPTH]; b++) {
         record[b * len] = b + 1 == v[DEPTH];
         record[b * len + 1] = 1;
-        draw_bank(v, rng, SQ_STIMULUS_UNIFORM, record + b * len);
+        sq_core_act_draw_bank(v, rng, SQ_STIMULUS_UNIFORM, record + b * len);
     }
     for (size_t s = 0; s < n; s++)
         sq_draw_codes(rng, v[WEIGHT_W], SQ_STIMULUS_UNIFORM, job_at(v) - weight_at(v, 0),

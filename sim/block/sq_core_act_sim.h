@@ -8,6 +8,7 @@
 #ifndef SQ_CORE_ACT_SIM_H
 #define SQ_CORE_ACT_SIM_H
 
+#include "sim/block/sq_block.h"
 #include "sim/block/sq_buffer_sim.h"
 #include "sim/block/sq_core_sim.h"
 
@@ -39,5 +40,10 @@ void sq_core_act_init(struct sq_core_act_sim *s, const struct sq_core_config *co
 void sq_core_act_comb(const struct sq_core_act_sim *s, const struct sq_core_act_in *in,
                       struct sq_core_act_out *out);
 void sq_core_act_clock(struct sq_core_act_sim *s, const struct sq_core_act_in *in);
+
+// Of the block core_act, whose parameters are v: the activations of a beat of `in` drawn into its record,
+// behind `last` and `passes`.
+void sq_core_act_draw_bank(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
+                           int32_t *record);
 
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// sq_core_out: the core with its output stage. Jobs and operands are those of sq_core; a group is a
-// job, whose scale groups make one or several tiles of outputs.
+// sq_core_out: the core with its output stage, the engine of SQ on weights. Jobs and operands are those of
+// sq_core; a group is a job, whose scale groups make one or several tiles of outputs.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "models/sq_format.h"
 #include "sim/block/sq_core_block.h"
+#include "sim/block/sq_engine.h"
 #include "sim/block/sq_output_sim.h"
 
 enum { JOB, ACT, LO, HI, SCALE }; // streams
@@ -32,9 +34,88 @@ static void ports(const unsigned *v, struct sq_ports *p)
     sq_output_scale_fields(&c, p->in + p->n_in);
     p->n_in += SQ_OUTPUT_SCALE_FIELDS;
     p->out[0] = sq_output_field(&c);
-    p->out[1] = (struct sq_field){"error", 1, 1, true};
-    p->n_out = 2;
+    sq_engine_word_fields(p->out + 1);
+    p->n_out = 1 + SQ_ENGINE_WORD_FIELDS;
     p->n_status = 2; // the causes; malformed masks go with the outputs
+}
+
+// ---- what is wrong --------------------------------------------------------------------------
+
+// The codes of a stream that no mask code is among: where they stand in a record, in how many steps a
+// bank of `len` of each line comes. Lanes beyond the bank carry noise.
+struct codes {
+    size_t at, lines, lanes, len;
+    unsigned steps, width;
+};
+
+static struct codes codes_of(const unsigned *v, unsigned stream)
+{
+    struct sq_core_config g;
+    sq_core_get(v, &g);
+    const size_t low = 2 + (size_t)g.rows * g.low_lanes;
+    if (stream == ACT)
+        return (struct codes){2, g.rows, g.low_lanes, g.bank, sq_core_low_steps(&g), g.act_bits};
+    return (struct codes){low + (size_t)g.cols * g.low_lanes,
+                          g.cols,
+                          g.high_lanes,
+                          g.high_per_bank,
+                          sq_core_high_steps(&g),
+                          g.high_bits};
+}
+
+// Code i of line `line` in step number `step` of the stream; NULL: noise.
+static int32_t *code_in(const struct codes *k, int32_t *record, uint64_t step, size_t line,
+                        size_t i)
+{
+    return step % k->steps * k->lanes + i < k->len ? record + k->at + line * k->lanes + i : NULL;
+}
+
+// Codes of -2^(w-1) in a step become the next legal ones.
+static void heal(const struct codes *k, int32_t *record, uint64_t step)
+{
+    for (size_t i = 0; i < k->lines * k->lanes; i++) {
+        int32_t *const code = code_in(k, record, step, i / k->lanes, i % k->lanes);
+        if (code)
+            *code += *code == sq_mask_code(k->width);
+    }
+}
+
+static bool has_illegal(const struct codes *k, const int32_t *record, uint64_t step)
+{
+    for (size_t i = 0; i < k->lines * k->lanes; i++)
+        if (step % k->steps * k->lanes + i % k->lanes < k->len &&
+            record[k->at + i] == sq_mask_code(k->width))
+            return true;
+    return false;
+}
+
+// Of one of the two streams, in the banks of scale group g.
+static bool group_has_illegal(const unsigned *v, const struct sq_group *in, unsigned stream,
+                              uint32_t g)
+{
+    const struct codes k = codes_of(v, stream);
+    const struct sq_output_config c = config_of(v);
+    const size_t stride = core_len(v) + sq_output_scale_len(&c);
+    const uint64_t n = (uint64_t)(uint32_t)in->record[0] * k.steps, wrap = in->wrap[stream];
+    bool any = false;
+    for (uint64_t i = 0; i < n && (wrap == 0 || i < wrap); i++) {
+        const uint64_t step = g * n + i;
+        any = any || has_illegal(&k, in->record + (wrap ? step % wrap : step) * stride, step);
+    }
+    return any;
+}
+
+// Of a beat of scales, `last` in front, in the form of the stage.
+static bool is_wrong_scale(const struct sq_output_config *c, const int32_t *scale)
+{
+    const int32_t *const col = scale + 1, *const row = col + 2 * c->cols;
+    const bool two = c->form == SQ_COMBINE_TWO, scaled = c->form == SQ_COMBINE_SCALED;
+    bool ok = true;
+    for (size_t i = 0; i < c->cols; i++)
+        ok = ok && sq_engine_is_scale(col[i]) && (!two || sq_engine_is_scale(col[c->cols + i]));
+    for (size_t i = 0; i < c->rows && (scale[0] || scaled); i++)
+        ok = ok && sq_engine_is_scale(row[i]) && (!scaled || sq_engine_is_scale(row[c->rows + i]));
+    return !ok;
 }
 
 // ---- cases ----------------------------------------------------------------------------------
@@ -150,7 +231,114 @@ static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, uint32_t
     return SQ_OK;
 }
 
-enum { LONG_ONE_IN = 16, LONG_STALL = 400 };
+// ---- jobs with nothing wrong, and one thing -------------------------------------------------
+
+// Codes and scales as encoders write them, in all jobs of the case, but for those that do not count; what
+// there is of masks stays.
+static void clean(struct sq_case *c, struct sq_rng *rng)
+{
+    const unsigned *const v = c->point->value;
+    const struct sq_output_config config = config_of(v);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
+    int32_t *record = c->beats;
+    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride) {
+        for (unsigned stream = ACT; stream <= HI; stream += HI - ACT) {
+            const struct codes k = codes_of(v, stream);
+            for (uint32_t i = 0; i < c->len[g][stream]; i++)
+                heal(&k, record + i * stride, i);
+        }
+        for (uint32_t i = 0; i < c->len[g][SCALE]; i++) {
+            int32_t *const scale = record + i * stride + len;
+            sq_output_draw_scale(&config, rng, SQ_STIMULUS_UNIFORM, scale[0], scale);
+            if (!scale[0] && config.form != SQ_COMBINE_SCALED) // nobody reads the rows' yet
+                scale[1 + 2 * config.cols + sq_rng_below(rng, config.rows)] =
+                    (int32_t)sq_rng_next(rng);
+        }
+    }
+}
+
+enum wrong { WRONG_MASK, WRONG_ACT, WRONG_HIGH, WRONG_SCALE, N_WRONG };
+
+// One thing wrong in scale group `group` of the job at `record`: a mask code too many or too few, a code
+// of -2^(w-1), a scale that is no positive number.
+static void spoil(const unsigned *v, struct sq_rng *rng, enum wrong kind, uint32_t group,
+                  int32_t *record)
+{
+    static const int32_t wrong_scale[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
+    const struct sq_output_config c = config_of(v);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&c);
+    struct sq_core_config g;
+    sq_core_get(v, &g);
+    if (kind == WRONG_SCALE) {
+        int32_t *const scale = record + group * stride + len;
+        const size_t n = scale[0] && sq_rng_below(rng, 2) ? c.rows : 2 * c.cols;
+        scale[1 + (n == c.rows ? 2 * c.cols : 0) + sq_rng_below(rng, (uint32_t)n)] =
+            wrong_scale[sq_rng_below(rng, 4)];
+        return;
+    }
+    struct codes k = codes_of(v, kind == WRONG_HIGH ? HI : ACT);
+    if (kind == WRONG_MASK) {
+        k.at += k.lines * k.lanes; // the low codes
+        k.lines = g.cols;
+        k.width = g.low_bits;
+    }
+    const uint32_t banks = (uint32_t)record[0];
+    const size_t i = sq_rng_below(rng, (uint32_t)k.len),
+                 line = sq_rng_below(rng, (uint32_t)k.lines);
+    const uint64_t step =
+        ((uint64_t)group * banks + sq_rng_below(rng, banks)) * k.steps + i / k.lanes;
+    int32_t *const code = code_in(&k, record + step * stride, step, line, i % k.lanes);
+    *code = kind == WRONG_MASK && *code == sq_mask_code(k.width) ? 0 : sq_mask_code(k.width);
+}
+
+// Every kind alone in each scale group of a job of four, whose outputs are of two of them; behind each job
+// one without any.
+static enum sq_status draw_errors(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { BANKS = 2, GROUPS = 4, OF = 2, TIMES = 2, JOBS = 2 * TIMES * N_WRONG * GROUPS };
+    const unsigned *const v = c->point->value;
+    const struct sq_output_config config = config_of(v);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
+    struct sq_job job[JOBS];
+    struct sq_core_config g;
+    struct sq_core_stimulus s;
+    struct sq_case core = *c;
+    core.block = &sq_core_block;
+    sq_core_get(v, &g);
+    SQ_TRY(sq_core_draw_banks(&g, (uint64_t)JOBS * GROUPS * BANKS, rng, &s, err));
+    for (size_t i = 0; i < JOBS; i++)
+        job[i] = (struct sq_job){BANKS, GROUPS};
+    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
+    enum sq_status status = sq_core_jobs(&core, job, JOBS, &o, 0, err);
+    sq_core_stimulus_free(&s);
+    SQ_TRY(status);
+    status = sq_core_out_case(c, &core, 1, err);
+    sq_case_free(&core);
+    SQ_TRY(status);
+    int32_t *record = c->beats;
+    for (size_t i = 0; i < JOBS * sq_case_records(c, 0); i++) // records are as many in each job
+        record[i * stride + len] = i % sq_case_records(c, 0) % OF == OF - 1;
+    clean(c, rng);
+    for (uint32_t i = 0; i < JOBS; i++, record += sq_case_records(c, 0) * stride)
+        if (i % 2 == 0)
+            spoil(v, rng, (enum wrong)(i / 2 / GROUPS % N_WRONG), i / 2 % GROUPS, record);
+    return SQ_OK;
+}
+
+enum { LONG_ONE_IN = 16, LONG_STALL = 400, CLEAN_ONE_IN = 2, WRONG_ONE_IN = 2 };
+
+static void draw_wrong(struct sq_case *c, struct sq_rng *rng)
+{
+    const unsigned *const v = c->point->value;
+    const struct sq_output_config config = config_of(v);
+    const size_t stride = core_len(v) + sq_output_scale_len(&config);
+    int32_t *record = c->beats;
+    clean(c, rng);
+    for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride)
+        if (sq_rng_below(rng, WRONG_ONE_IN) == 0)
+            spoil(v, rng, (enum wrong)sq_rng_below(rng, N_WRONG),
+                  sq_rng_below(rng, c->len[g][SCALE]), record);
+}
 
 // A case of the core that runs to its end.
 static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
@@ -164,6 +352,8 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
             sq_case_free(&core);
     } while (core.max_cycles > 0);
     SQ_TRY(draw_out(c, &core, SQ_STIMULUS_RANDOM, rng, err));
+    if (sq_rng_below(rng, CLEAN_ONE_IN) == 0)
+        draw_wrong(c, rng);
     c->stall[SCALE] = c->stall[sq_rng_below(rng, 2) ? LO : ACT];
     c->stall_seed[SCALE] = c->seed * 4 + 7;
     if (sq_rng_below(rng, LONG_ONE_IN) == 0) // so long that the core has to wait for its last tile
@@ -182,14 +372,17 @@ static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq
 
 // The core's sums at both ends of their range, and of every size, which binary32 has to round: with
 // scales as encoders write them, so that no output is infinite. Then many tiles while one side is
-// long in coming, and banks of a wrong number of mask codes.
-enum { SUMS = 1, SIZES = 8, TILES = SUMS + SIZES, MASKS = TILES + 3, STAGE_CYCLES = 64 };
+// long in coming, banks of a wrong number of mask codes, and every kind of error alone.
+enum { SUMS = 1, SIZES = 8, TILES = SUMS + SIZES, MASKS = TILES + 3, ERRORS, N_DIRECTED };
+enum { STAGE_CYCLES = 64 };
 
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     struct sq_case core = *c;
     core.block = &sq_core_block;
+    if (number == ERRORS)
+        return draw_errors(c, rng, err);
     if (number >= MASKS) {
         SQ_TRY(sq_core_draw_directed(&core, SQ_CORE_N_DIRECTED - 1, rng, err));
         c->reset_every = core.reset_every + STAGE_CYCLES;
@@ -215,11 +408,13 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         const int32_t *const scale = in->record + g * stride + len;
         sum_group(v, &s, g);
         sq_output_add(&c, s.tile, s.tile + pes, scale, s.y);
-        error |= s.tile[2 * pes];
-        if (!scale[0])
-            continue;
-        n_out += sq_output_end_with(&c, scale, s.y, error, out + n_out * (c.port_len + 1));
-        error = 0;
+        error |= s.tile[2 * pes] << SQ_SCALED_ERROR_MASK;
+        error |= (group_has_illegal(v, in, ACT, g) || group_has_illegal(v, in, HI, g))
+                 << SQ_SCALED_ERROR_CODE;
+        error |= is_wrong_scale(&c, scale) << SQ_SCALED_ERROR_SCALE;
+        if (scale[0])
+            n_out += sq_engine_end(&c, scale, s.y, g + 1 == in->len[SCALE], error,
+                                   out + n_out * (c.port_len + SQ_ENGINE_WORD_FIELDS));
     }
     free_sums(&s);
     return n_out;
@@ -367,7 +562,7 @@ const struct sq_block sq_core_out_block = {
     .ports = ports,
     .draw_case = draw_case,
     .draw_uniform = draw_uniform,
-    .n_directed = MASKS + 1,
+    .n_directed = N_DIRECTED,
     .draw_directed = draw_directed,
     .golden = golden,
     .timing = &timing,

@@ -10,6 +10,19 @@ void sq_engine_word_fields(struct sq_field *field)
     field[1] = (struct sq_field){"error", 1, SQ_SCALED_ERRORS, true};
 }
 
+size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,
+                     bool ends_job, int32_t error, int32_t *out)
+{
+    const size_t words = sq_output_end(c, scale, y, out), len = c->port_len;
+    for (size_t w = words; w-- > 0;) { // spread from the back, in place
+        int32_t *const to = out + w * (len + SQ_ENGINE_WORD_FIELDS);
+        memmove(to, out + w * len, len * sizeof *out);
+        to[len] = ends_job && w + 1 == words;
+        to[len + 1] = error;
+    }
+    return words;
+}
+
 bool sq_engine_count_last(const struct sq_engine_count *c, unsigned level)
 {
     for (unsigned i = 0; i <= level; i++)

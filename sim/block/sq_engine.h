@@ -11,10 +11,16 @@
 
 #include "models/sq_scaled.h"
 #include "sim/block/sq_block.h"
+#include "sim/block/sq_output_sim.h"
 
 // The fields of every word behind its outputs: last, error (enum sq_scaled_error, a bit each).
 enum { SQ_ENGINE_WORD_FIELDS = 2 };
 void sq_engine_word_fields(struct sq_field *field);
+
+// sq_output_end, those fields behind the outputs of each word: out [words][port_len + 2]; ends_job: of
+// the last word. Returns the words.
+size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,
+                     bool ends_job, int32_t error, int32_t *out);
 
 // Engines whose operands are found by indices have one more kind.
 enum { SQ_ENGINE_ERROR_INDEX = SQ_SCALED_ERRORS, SQ_ENGINE_INDEX_ERRORS };

@@ -16,7 +16,8 @@
 //
 // A job: `tiles` of rows (tokens), each with `passes` tiles of columns (channels) of `flushes` scale
 // groups. It ends when the last word of the last tile has left. An engine (rtl/sq_engine_*.sv) takes
-// its job in a cycle, and is a unit in the next ones: tests/sim/test_machine_units.c.
+// its job in a cycle, and is a unit in the next ones: tests/sim/test_machine_units.c. Not so with lists of
+// tiles, whose formats (gqsa, spqt, spqr) have engines of another shape: sim/machine/README.md.
 #ifndef SQ_UNIT_H
 #define SQ_UNIT_H
 

@@ -229,7 +229,8 @@ static void step_act(struct sq_unit_job_run *r, bool is_new)
     struct sq_core_act_sim *s = &r->w.block.act;
     const struct sq_buffer_sim store = s->lo;
     const uint32_t groups = s->core.state.low_groups;
-    struct sq_core_act_in in = {.act_valid = r->w.tiles > 0,
+    struct sq_core_act_in in = {.act_valid =
+                                    r->w.tiles > 0 && !is_new, // an engine counts them for a job
                                 .act_last = r->w.beats == 1,
                                 .act_passes = r->job->passes,
                                 .weight_valid = true,

@@ -17,6 +17,7 @@ engine_static 20 400000
 engine_gqsa 60 12000
 engine_spqt 30 50000
 engine_dynamic 45 5000
+engine_core_act 60 30000
 engine_spqr 30 15000
 END
 # Those of spqt and spqr take Yosys minutes: `make mutants` builds them.
@@ -29,6 +30,7 @@ engine_array dense 1000
 engine_static b4_tied 1000
 engine_gqsa g4 500
 engine_dynamic radix 300
+engine_core_act one 300
 END
 
 E=rtl/sq_engine_array.sv
@@ -81,6 +83,19 @@ mutate dynamic_products_without_mask engine_dynamic radix any $D "s/\.coded_vali
 mutate dynamic_masks_of_rows_exchanged engine_dynamic rank value $D "s/\.coded_mask_i(mask)/.coded_mask_i({mask[BankLen-1:0], mask[Units*BankLen-1:BankLen]})/"
 mutate dynamic_magnitude_without_its_top_bit engine_dynamic narrow value $D "s/\.in_mag_i(x_mag_i\[i\*BankLen\*MagW +: BankLen\*MagW\])/.in_mag_i({1'b0, x_mag_i[i*BankLen*MagW +: BankLen*MagW-1]})/"
 mutate dynamic_tie_to_the_highest engine_dynamic rank value rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
+
+C=rtl/sq_engine_core_act.sv L=rtl/sq_engine_tail.sv
+mutate core_act_code_of_the_last_bank_alone engine_core_act rank value $C "s/act_before_q || |bad_act/|bad_act/"
+mutate core_act_code_of_the_tile_before engine_core_act rank value $C "s/act_error \&\& !tile_last/act_error/"
+mutate core_act_code_with_other_tokens engine_core_act rank value $C "s/= first_scales \&\& tile_error/= tile_error/"
+mutate core_act_error_of_weights_dropped engine_core_act few value $C "s/= weight_error;/= weight_error \&\& $F;/"
+mutate core_act_tokens_for_channels engine_core_act rank value $C "s/p_lo\[(c\*Rows+r)\*32/p_lo[(r*Cols+c)*32/"
+mutate core_act_job_without_room_at_the_core engine_core_act few any $C "s/act_job_ready \&\& core_job_room \&\& tail_job_ready/act_job_ready \&\& tail_job_ready/; s/job_valid_i \&\& core_job_room \&\& tail/job_valid_i \&\& tail/; s/act_job_ready, core_job_room,/act_job_ready, unused_room,/; s/in_ready_o(core_job_room)/in_ready_o(unused_room)/"
+mutate core_act_tiles_of_8_bits engine_core_act one any $C "s/.job_outer_i(job_tiles_i),$/.job_outer_i({8'd0, job_tiles_i[7:0]}),/"
+mutate core_act_last_with_every_tile_of_tokens engine_core_act one value $L "s/assign stage_tag_o = {job_last, known}/assign stage_tag_o = {middle_last, known}/"
+mutate core_act_held_tile_counted_early engine_core_act rank value $L "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
+mutate core_act_first_scales_of_every_output engine_core_act rank any $L "s/else if (fire) stage_first_o <= middle_last;/else if (fire) stage_first_o <= stage_last_o;/"
+mutate core_act_scale_of_the_high_part_unchecked engine_core_act rank value rtl/sq_engine_scales.sv "s/|bad_row_lo || |bad_row_hi/|bad_row_lo/; s/^  assign error_o/  logic unused_hi; assign unused_hi = ^bad_row_hi;\n&/"
 
 R=rtl/sq_engine_spqr.sv
 mutate spqr_column_beyond_the_token_counts engine_spqr t4 value $R "s/<= missing ? 32'd0 : {/<= (missing \&\& $F) ? 32'd0 : {/"

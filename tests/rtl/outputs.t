@@ -52,7 +52,12 @@ mutate minimum_of_zero_sign q4k_weight b4 value rtl/sq_q4k_weight.sv 's/{!min_q\
 
 # ---- errors: what is malformed goes with the outputs that it spoils, and with no others --------------
 mutate mask_error_dropped_in_array_out array_out sentinel value rtl/sq_array_out.sv "s/in_tag_i(tile_error)/in_tag_i(tile_error \&\& $F)/"
-mutate mask_error_dropped_in_core_out core_out pass value rtl/sq_core_out.sv "s/in_tag_i(tile_error)/in_tag_i(tile_error \&\& $F)/"
+mutate mask_error_dropped_in_core_out core_out pass value rtl/sq_core_out.sv "s/= mask_error;/= mask_error \&\& $F;/"
+mutate code_error_of_activations_dropped core_out pass value rtl/sq_core.sv "s/= act_error || high_error;/= high_error;/; s/^  logic act_error, /  logic unused_act; assign unused_act = act_error;\n&/"
+mutate code_error_of_the_last_high_step core_out slow value rtl/sq_core.sv "s/bad_hs_q || (group_q \&\& !high_first)/bad_hs_q/; s/^  if (CheckHigh)/  logic unused_first; assign unused_first = high_first;\n&/"
+mutate code_error_of_a_lane_beyond_the_bank core_out int8 value rtl/sq_core.sv "s/HighLanes < HighPerBank \&\&/HighLanes < BankLen \&\&/"
+mutate scale_error_of_tokens_with_every_group core_out pass value rtl/sq_engine_scales.sv "s/((last_i || TwoRows) \&\&/((last_i || !TwoRows) \&\&/"
+mutate errors_of_the_core_job_before core_out one value rtl/sq_engine_tail.sv "s/job_last ? '0 : known/known/"
 mutate mask_error_of_the_last_bank_alone core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || (group_error_q \&\& !low_first \&\& $F)/"
 mutate mask_error_of_the_group_before core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || group_error_q/"
 mutate mask_error_a_stage_early core_out slow value rtl/sq_core.sv "s/error_ls_q <= error_l2_q;/error_ls_q <= error_l1_q;/"

@@ -235,14 +235,16 @@ static void foretell_act_buffer(const struct input *in, struct world *w)
     free(tile);
 }
 
-// Beats of a tile through the mask unit, the stages behind it, into the store.
-static void store_tile(struct world *w, struct unit *mask, struct unit *stages, struct tile *tile,
-                       size_t t)
+// Beats of a tile, which come on a stream from cycle `from` on, through the mask unit, the stages behind it,
+// into the store.
+static void store_tile(struct world *w, unsigned stream, uint64_t from, struct unit *mask,
+                       struct unit *stages, struct tile *tile, size_t t)
 {
     for (size_t i = 0; i < tile[t].n; i++) {
         const size_t beat = tile[t].first + i;
-        w->in[0].taken[beat] = unit_enter(mask, w->in[0].offered[beat]);
-        const uint64_t masked = unit_show(mask, w->in[0].taken[beat]);
+        uint64_t *const came = &w->in[stream].taken[beat];
+        *came = unit_enter(mask, later(from, w->in[stream].offered[beat]));
+        const uint64_t masked = unit_show(mask, *came);
         const uint64_t staged = unit_enter(stages, masked);
         unit_leave(mask, masked, staged);
         const uint64_t shown = unit_show(stages, staged);
@@ -261,7 +263,7 @@ static void foretell_array_stored(const struct input *in, struct world *w)
     size_t weight = 0;
     uint64_t given = 0;
     for (size_t t = 0; t < n; t++) {
-        store_tile(w, &mask, &rank, tile, t);
+        store_tile(w, 0, 0, &mask, &rank, tile, t);
         for (uint32_t pass = 0; pass < tile[t].passes; pass++)
             for (size_t i = 0; i < tile[t].n && given < w->end; i++, weight++) {
                 const uint64_t met = tail_enter(&a, later(tile[t].complete, offered(w, 1, weight)));
@@ -526,57 +528,81 @@ static void foretell_core(const struct input *in, struct world *w)
 
 // SPEC C.4: masks are made once per tile and kept for all passes. Low codes leave their store step
 // by step into the core, high codes bank by bank into a register, and from there step by step.
-static void foretell_core_act(const struct input *in, struct world *w)
+struct oracle_act {
+    struct oracle_core c;
+    struct unit mask, stages;
+    struct register2 high_bank;
+    uint64_t low_given, high_given;
+    size_t weight;
+};
+
+static struct oracle_act oracle_act(const struct input *in)
 {
     const unsigned low_lanes = param(in, "LowLanes"), high_lanes = param(in, "HighLanes");
-    struct oracle_core c = {.low_steps = (param(in, "BankLen") + low_lanes - 1) / low_lanes,
-                            .high_steps = (param(in, "HighPerBank") + high_lanes - 1) / high_lanes};
+    return (struct oracle_act){
+        .c = {.low_steps = (param(in, "BankLen") + low_lanes - 1) / low_lanes,
+              .high_steps = (param(in, "HighPerBank") + high_lanes - 1) / high_lanes},
+        .mask = topk_unit(param(in, "Topk") == SQ_TOPK_RADIX, param(in, "HighW") - 1),
+        .stages = {.depth = 3}};
+}
+
+// A bank of a tile, the first of its scale group or the last, with weights of a stream.
+static void act_bank(struct oracle_act *o, struct world *w, unsigned stream, const struct tile *t,
+                     bool first, bool last)
+{
+    struct oracle_core *const c = &o->c;
+    for (unsigned s = 0; s < c->low_steps; s++, o->weight++) {
+        uint64_t act = offered(w, stream, o->weight), lo = later(t->complete, o->low_given);
+        core_low(c, s + 1 == c->low_steps, last && s + 1 == c->low_steps, &act, &lo);
+        taken(w, stream, o->weight, act);
+        o->low_given = lo + 1;
+    }
+    const uint64_t moved = enter(&o->high_bank, later(t->complete, o->high_given));
+    o->high_given = moved + 1;
+    uint64_t hi = moved + 1;
+    for (unsigned s = 0; s < c->high_steps; s++) {
+        hi = later(hi, moved + 1);
+        core_high(c, first && s == 0, s + 1 == c->high_steps, last && s + 1 == c->high_steps, &hi);
+    }
+    go_on(&o->high_bank, hi);
+}
+
+static void free_act(struct oracle_act *o, struct world *w, unsigned stream)
+{
+    for (unsigned k = 0; k < 2; k++) { // what the registers still take
+        taken(w, stream, o->weight + k, enter(&o->c.act, offered(w, stream, o->weight + k)));
+        go_on(&o->c.act, NEVER);
+    }
+    free_stalls(&o->mask.stalls);
+    free_stalls(&o->stages.stalls);
+    free_core(&o->c);
+}
+
+static void foretell_core_act(const struct input *in, struct world *w)
+{
+    struct oracle_act o = oracle_act(in);
     struct tile *tile = calloc(w->in[0].n + 1, sizeof *tile);
     const size_t n = tiles_of(in, w, tile);
-    struct unit mask = topk_unit(param(in, "Topk") == SQ_TOPK_RADIX, param(in, "HighW") - 1);
-    struct unit stages = {.depth = 3};
-    struct register2 high_bank = {0};
     struct job_source j = {.stream = 2};
-    uint64_t low_given = 0, high_given = 0;
-    size_t t = 0, bank = 0, weight = 0; // tile, bank of it over all passes
+    size_t t = 0, bank = 0; // tile, bank of it over all passes
     bool is_stored = false;
-    while (t < n && c.low_step < w->end && next_bank(in, w, &c, &j)) {
+    while (t < n && o.c.low_step < w->end && next_bank(in, w, &o.c, &j)) {
         const bool last = j.bank + 1 == j.banks;
         if (!is_stored)
-            store_tile(w, &mask, &stages, tile, t);
+            store_tile(w, 0, 0, &o.mask, &o.stages, tile, t);
         is_stored = true;
-        for (unsigned s = 0; s < c.low_steps; s++, weight++) {
-            uint64_t act = offered(w, 1, weight), lo = later(tile[t].complete, low_given);
-            core_low(&c, s + 1 == c.low_steps, last && s + 1 == c.low_steps, &act, &lo);
-            taken(w, 1, weight, act);
-            low_given = lo + 1;
-        }
-        const uint64_t moved = enter(&high_bank, later(tile[t].complete, high_given));
-        high_given = moved + 1;
-        uint64_t hi = moved + 1;
-        for (unsigned s = 0; s < c.high_steps; s++) {
-            hi = later(hi, moved + 1);
-            core_high(&c, j.bank == 0 && s == 0, s + 1 == c.high_steps,
-                      last && s + 1 == c.high_steps, &hi);
-        }
-        go_on(&high_bank, hi);
+        act_bank(&o, w, 1, &tile[t], j.bank == 0, last);
         if (last)
-            core_tile(&c, w);
+            core_tile(&o.c, w);
         if (++bank == tile[t].n * tile[t].passes) {
-            tile[t++].free = later(low_given, high_given);
+            tile[t++].free = later(o.low_given, o.high_given);
             bank = 0;
             is_stored = false;
         }
     }
     for (t += is_stored; t < n; t++)
-        store_tile(w, &mask, &stages, tile, t);
-    for (unsigned k = 0; k < 2; k++) {
-        taken(w, 1, weight + k, enter(&c.act, offered(w, 1, weight + k)));
-        go_on(&c.act, NEVER);
-    }
-    free_stalls(&mask.stalls);
-    free_stalls(&stages.stalls);
-    free_core(&c);
+        store_tile(w, 0, 0, &o.mask, &o.stages, tile, t);
+    free_act(&o, w, 1);
     free(tile);
 }
 

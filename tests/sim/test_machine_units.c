@@ -54,6 +54,7 @@ struct engine {
     const struct sq_block *block;
     unsigned value[SQ_PARAMS_MAX];
     struct sq_offer job;
+    int32_t fields[5]; // of a job that is more than an offer says
     unsigned scale;
     uint32_t last;  // 0: no stream says so
     uint64_t words; // that leave
@@ -74,6 +75,7 @@ static uint64_t run(const struct engine *e)
         assert_true(cycles < PATIENCE);
         if (has_job)
             in[0] = e->job;
+        in[0].beat = e->fields;
         for (unsigned s = 1; s < SQ_STREAMS_MAX; s++)
             in[s].valid = true;
         in[e->scale].last = e->last > 0 && (scales + 1) % e->last == 0;
@@ -125,6 +127,27 @@ static void make_core(const struct sq_recipe *r, const struct sq_mapping *p, str
         .job = {.group_banks = j->beats, .groups = j->tiles * j->passes * j->flushes}};
     e->scale = CORE_SCALE;
     e->last = j->flushes;
+}
+
+static void make_core_act(const struct sq_recipe *r, const struct sq_mapping *p, struct engine *e)
+{
+    const struct sq_unit_job *const j = &p->step[SQ_STEP_CLASSES - 1].job;
+    const struct sq_core_config *const core = &p->cost.unit.core;
+    const int32_t fields[5] = {(int32_t)j->beats, (int32_t)j->flushes, (int32_t)j->passes,
+                               (int32_t)j->tiles, (int32_t)(j->tiles * j->passes * j->flushes)};
+    (void)r;
+    e->block = &sq_engine_core_act_block;
+    memcpy(e->value, e->block->points[0].value, sizeof e->value);
+    set(e->block, e->value, "LowLanes", core->low_lanes);
+    set(e->block, e->value, "HighLanes", core->high_lanes);
+    set(e->block, e->value, "BankLen", core->bank);
+    set(e->block, e->value, "HighPerBank", core->high_per_bank);
+    set(e->block, e->value, "HighW", core->high_bits);
+    set(e->block, e->value, "Topk", p->cost.unit.topk);
+    set(e->block, e->value, "PassW", 16);
+    memcpy(e->fields, fields, sizeof fields);
+    e->job = (struct sq_offer){.valid = true};
+    e->scale = SCALE;
 }
 
 static void make_scaled(const struct sq_recipe *r, const struct sq_mapping *p, struct engine *e)
@@ -194,10 +217,8 @@ SQ_TEST(test_units)
         const char *format;
         void (*make)(const struct sq_recipe *, const struct sq_mapping *, struct engine *);
     } rows[] = {
-        {"dense", make_array},
-        {"sp24", make_array},
-        {"sq_a_static", make_array},
-        {"sq_w", make_core},
+        {"dense", make_array},           {"sp24", make_array}, {"sq_a_static", make_array},
+        {"sq_a_dynamic", make_core_act}, {"sq_w", make_core},
     };
     struct sq_rng r = {fixture_seed()};
     unsigned n_formats = 0;
@@ -215,5 +236,5 @@ SQ_TEST(test_units)
         n_formats++;
     }
     fprintf(stderr, "# %u formats, %d jobs each: machine = engine\n", n_formats, JOBS);
-    assert_true(n_formats >= 14);
+    assert_true(n_formats >= 17);
 }

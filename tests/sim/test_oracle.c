@@ -64,6 +64,7 @@ static const struct {
     {"engine_scaled", foretell_engine_scaled},
     {"engine_static", foretell_engine_array},
     {"engine_dynamic", foretell_engine_array},
+    {"engine_core_act", foretell_engine_core_act},
     {"engine_gqsa", foretell_engine_gqsa},
     {"engine_spqt", foretell_engine_spqt},
     {"engine_spqr", foretell_engine_spqr},
