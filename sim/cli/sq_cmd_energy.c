@@ -98,7 +98,7 @@ struct work {
 static enum sq_status measure(struct work *w, const struct sq_case *c, const char *layer,
                               const struct sq_route_outcome *o, struct sq_error *err)
 {
-    struct sq_measure m;
+    struct sq_measured m;
     const struct sq_energy_row row = {c->block, c->point, layer, o, layer ? &w->r : NULL, &m};
     SQ_TRY(sq_measure_run(&w->in->synth, c, &w->in->run, &m, err));
     w->is_wrong = w->is_wrong || m.drive.mismatch[0] || (o && o->value_mismatches > 0);

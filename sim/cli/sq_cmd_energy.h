@@ -22,7 +22,7 @@ struct sq_energy_row {
     const char *layer;                // NULL: operands were drawn
     const struct sq_route_outcome *o; // of the layer, else NULL
     const struct sq_recipe *recipe;   // of the layer, else NULL
-    const struct sq_measure *m;
+    const struct sq_measured *m;
 };
 
 void sq_energy_print_head(const struct sq_energy_args *in);

@@ -37,14 +37,14 @@ static const char *line_name(unsigned line)
 }
 
 // What joules are divided by.
-static double per(const struct sq_measure *m, const char **unit)
+static double per(const struct sq_measured *m, const char **unit)
 {
     const double beats = m->drive.beats > 0 ? (double)m->drive.beats : 1;
     *unit = m->drive.macs > 0 ? "MAC" : "beat";
     return m->drive.macs > 0 ? m->drive.macs : beats;
 }
 
-static double watts(const struct sq_energy_args *in, const struct sq_measure *m, double joules)
+static double watts(const struct sq_energy_args *in, const struct sq_measured *m, double joules)
 {
     return joules / ((double)m->drive.cycles * 1e-9 * in->run.clock_ns);
 }
@@ -74,7 +74,7 @@ void sq_energy_print_head(const struct sq_energy_args *in)
     printf("# Not counted: wires, the clock tree, memories, what ports drive outside.\n");
 }
 
-static void print_lines(const struct sq_measure *m)
+static void print_lines(const struct sq_measured *m)
 {
     const char *unit;
     const double of = per(m, &unit);
@@ -95,7 +95,7 @@ static void print_lines(const struct sq_measure *m)
 
 static void print_text(const struct sq_energy_args *in, const struct sq_energy_row *row)
 {
-    const struct sq_measure *m = row->m;
+    const struct sq_measured *m = row->m;
     const struct sq_drive *d = &m->drive;
     printf("\n%s %s", row->block->name, row->point->name);
     for (size_t i = 0; row->block->param[i]; i++)
@@ -133,7 +133,7 @@ static void print_text(const struct sq_energy_args *in, const struct sq_energy_r
 
 // ---- JSON ---------------------------------------------------------------------------------------
 
-static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measure *m,
+static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measured *m,
                          const struct sq_energy *e)
 {
     json_t *o = json_object(), *parts = json_array(), *pes = json_object();
@@ -171,7 +171,7 @@ static json_t *json_mode(const struct sq_energy_args *in, const struct sq_measur
 
 static void print_json(const struct sq_energy_args *in, const struct sq_energy_row *row)
 {
-    const struct sq_measure *m = row->m;
+    const struct sq_measured *m = row->m;
     const bool is_wrong = m->drive.mismatch[0] || (row->o && row->o->value_mismatches > 0);
     json_t *o = json_object(), *parameters = json_object();
     char digest[SQ_DIGEST_SIZE];

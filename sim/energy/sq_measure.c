@@ -69,7 +69,7 @@ static enum sq_status size_for(const struct sq_synth *synth, struct sq_synth_blo
 }
 
 static enum sq_status run(struct work *w, const struct sq_case *c,
-                          const struct sq_measure_options *options, struct sq_measure *out,
+                          const struct sq_measure_options *options, struct sq_measured *out,
                           struct sq_error *err)
 {
     struct sq_toggle *toggle[SQ_N_MODES];
@@ -88,7 +88,7 @@ static enum sq_status run(struct work *w, const struct sq_case *c,
 }
 
 enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case *c,
-                              const struct sq_measure_options *options, struct sq_measure *out,
+                              const struct sq_measure_options *options, struct sq_measured *out,
                               struct sq_error *err)
 {
     struct sq_synth_block block = sq_measure_block(c->block, c->point);

@@ -12,7 +12,7 @@
 enum sq_energy_mode { SQ_ZERO_DELAY, SQ_WITH_DELAYS, SQ_N_MODES };
 const char *sq_energy_mode_name(enum sq_energy_mode mode); // "zero_delay", "with_delays"
 
-struct sq_measure {
+struct sq_measured {
     struct sq_energy energy[SQ_N_MODES];
     struct sq_drive drive; // mismatch[0]: the netlist is not the block, and nothing else counts
     double volts;
@@ -36,7 +36,7 @@ struct sq_measure_options {
 // SQ_ERR_UNSUPPORTED for a library whose cells have no tables of power (a figure without them would
 // be half a figure).
 enum sq_status sq_measure_run(const struct sq_synth *synth, const struct sq_case *c,
-                              const struct sq_measure_options *options, struct sq_measure *out,
+                              const struct sq_measure_options *options, struct sq_measured *out,
                               struct sq_error *err);
 
 #endif

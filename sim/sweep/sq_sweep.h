@@ -109,6 +109,7 @@ enum sq_engine {
         16, // the whole model in bit-exact integers over its evaluation tokens: seconds
     SQ_ENGINE_MACHINE = 32, // what timing knows only on a machine; no engine of its own
     SQ_ENGINE_ARRAY = 64,   // synthesis of the PE of the format as the machine has it, with timing
+    SQ_ENGINE_ENERGY = 256, // the netlist of a core of one PE on drawn operands: seconds
     SQ_ENGINE_SIZE = 128,   // encodes a model in a format whose size its weights decide
 };
 
@@ -126,6 +127,8 @@ struct sq_sweep_result {
     double weight_signal, weight_noise, output_signal, output_noise;
     // SQ_ENGINE_PE, SQ_ENGINE_GATHER; NaN where OpenSTA is not installed
     double pe_area_um2, pe_critical_path_ns, gather_area_um2, gather_critical_path_ns;
+    // SQ_ENGINE_ENERGY: inside of the PE, by enum sq_energy_mode
+    double pe_fj_per_mac[2];
     // SQ_ENGINE_EVAL
     double loss, perplexity;
     // Any of VALUES, EVAL, SIZE: stored bits per weight of what was encoded; 0: nothing was

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sim/block/sq_core_run.h"
+#include "sim/energy/sq_measure.h"
 #include "sim/llm/sq_token_source.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/machine/sq_workload.h"
@@ -149,7 +150,8 @@ static enum sq_status open_all(struct sq_sweep_inputs *in, const struct sq_sweep
                           o->home, s->folder, err));
     if (in->engines & ENCODING)
         SQ_TRY(sq_sweep_memo_open(&in->memo, s, err));
-    if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ARRAY)) || has_fair_area(s)) {
+    if ((in->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ARRAY | SQ_ENGINE_ENERGY)) ||
+        has_fair_area(s)) {
         char rtl[1024];
         snprintf(rtl, sizeof rtl, "%.1000s/rtl", o->home);
         SQ_TRY(sq_synth_open(&in->synth, rtl, o->liberty, o->cache, err));
@@ -402,14 +404,39 @@ static enum sq_status run_gather(const struct sq_sweep_inputs *in, const struct 
     return synthesize(in, &block, &r->gather_area_um2, &r->gather_critical_path_ns, err);
 }
 
+// As `sqsim energy --block core` with the point's options and its usual clock, cycles and seed.
+static enum sq_status run_energy(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,
+                                 struct sq_sweep_result *r, struct sq_error *err)
+{
+    const struct sq_measure_options options = {.cycles = 32, .clock_ns = 10};
+    struct sq_core_config g = p->config;
+    struct sq_point point = {.name = "sweep"};
+    struct sq_measured m;
+    struct sq_case c;
+    g.rows = g.cols = 1;
+    sq_core_block.set_core(point.value, &g);
+    SQ_TRY(sq_drive_draw(&sq_core_block, &point, 1, SQ_LANES * (options.cycles + SQ_DRIVE_FILL), &c,
+                         err));
+    const enum sq_status status = sq_measure_run(&in->synth, &c, &options, &m, err);
+    sq_case_free(&c);
+    SQ_TRY(status);
+    if (m.drive.mismatch[0])
+        return SQ_FAIL(err, SQ_ERR_DAMAGED, "netlist of the core: %.100s", m.drive.mismatch);
+    for (unsigned mode = 0; mode < SQ_N_MODES; mode++) {
+        double joules = 0;
+        for (unsigned k = 0; k < SQ_N_ENERGIES; k++)
+            joules += m.energy[mode].pe[k];
+        r->pe_fj_per_mac[mode] = 1e15 * joules / m.drive.macs;
+    }
+    return SQ_OK;
+}
+
 static const struct {
     unsigned bits;
     engine *run;
 } engines[] = {
-    {SQ_ENGINE_TIMING, run_timing},
-    {ENCODING, run_values},
-    {SQ_ENGINE_PE, run_pe},
-    {SQ_ENGINE_GATHER, run_gather},
+    {SQ_ENGINE_TIMING, run_timing}, {ENCODING, run_values},         {SQ_ENGINE_PE, run_pe},
+    {SQ_ENGINE_GATHER, run_gather}, {SQ_ENGINE_ENERGY, run_energy},
 };
 
 enum sq_status sq_sweep_compute(const struct sq_sweep_inputs *in, const struct sq_sweep_point *p,

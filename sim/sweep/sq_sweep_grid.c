@@ -334,11 +334,12 @@ static enum sq_status check_engines(const struct sq_sweep_grid *s, struct sq_err
         if ((s->engines & SQ_ENGINE_TIMING) && !s->machine)
             return SQ_FAIL(err, SQ_ERR_ARG,
                            "cycles of format %s need axis machine, as its path does", format);
-        if (s->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER))
-            return SQ_FAIL(err, SQ_ERR_ARG,
-                           "area of the core's PE and gather are of format sq_w, not of %s: need "
-                           "array_area_um2",
-                           format);
+        if (s->engines & (SQ_ENGINE_PE | SQ_ENGINE_GATHER | SQ_ENGINE_ENERGY))
+            return SQ_FAIL(
+                err, SQ_ERR_ARG,
+                "area and energy of the core's PE and gather are of format sq_w, not of %s: need "
+                "array_area_um2",
+                format);
     }
     return SQ_OK;
 }

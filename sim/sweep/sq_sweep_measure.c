@@ -146,6 +146,12 @@ static double pe_critical_path_ns(point *p, result *r, unsigned index)
     return r->pe_critical_path_ns;
 }
 
+static double pe_fj_per_mac(point *p, result *r, unsigned index)
+{
+    (void)p;
+    return r->pe_fj_per_mac[index];
+}
+
 static double gather_area_um2(point *p, result *r, unsigned index)
 {
     (void)p, (void)index;
@@ -241,6 +247,7 @@ static void note_path(point *p, result *r, double value, char text[SQ_NOTE_SIZE]
 #define COUNTED "counted: bytes of the stored streams, scales included"
 #define SYNTHESIS "measured: synthesis by Yosys"
 #define STA "measured: OpenSTA on the synthesized netlist, before layout"
+#define NETLIST "measured: changes in the netlist on drawn operands, tables of the library"
 #define CAUSES(path, get, note)                                                                    \
     {path "_busy", "cycles", MODELLED, TIMING, get, SQ_CAUSE_BUSY, note},                          \
         {path "_filling", "cycles", MODELLED, TIMING, get, SQ_CAUSE_FILLING, note},                \
@@ -280,6 +287,9 @@ const struct sq_measure sq_measures[] = {
     {"utilisation_high", "", MODELLED, TIMING, utilisation_high, 0, note_high},
     {"pe_area_um2", "um2", SYNTHESIS, SQ_ENGINE_PE, pe_area_um2, 0, NULL},
     {"pe_critical_path_ns", "ns", STA, SQ_ENGINE_PE, pe_critical_path_ns, 0, note_path},
+    {"pe_fj_per_mac", "fJ", NETLIST ", zero delay", SQ_ENGINE_ENERGY, pe_fj_per_mac, 0, NULL},
+    {"pe_fj_per_mac_delays", "fJ", NETLIST ", with delays", SQ_ENGINE_ENERGY, pe_fj_per_mac, 1,
+     NULL},
     {"gather_area_um2", "um2", SYNTHESIS, SQ_ENGINE_GATHER, gather_area_um2, 0, NULL},
     {"gather_critical_path_ns", "ns", STA, SQ_ENGINE_GATHER, gather_critical_path_ns, 0, note_path},
     {"macs_per_cycle_mm2", "1/mm2", SYNTHESIS " and cycle model", TIMING | SQ_ENGINE_PE,
