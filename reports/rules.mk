@@ -76,8 +76,9 @@ energy: $(BUILD)/sqsim
 # energy-page: the tables, the picture and the page of reports/energy from its CSV files
 .PHONY: energy-page
 energy-page:
-	$(Q){ head -1 $(ENERGY)/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/' && awk -f $(ENERGY)/table.awk $(ENERGY)/pes.txt $(ENERGY)/energy.csv && \
-	  awk -f $(ENERGY)/banks.awk $(ENERGY)/energy.csv && $(if $(wildcard $(BOARDS)),awk -f $(ENERGY)/boards.awk $(BOARDS) $(ENERGY)/energy.csv &&) awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/table.md.new
+	$(Q){ head -1 $(ENERGY)/energy.csv | sed 's/^# \(.*\)/<!-- \1 -->/; s/; / | /g' && awk -f $(ENERGY)/table.awk $(ENERGY)/pes.txt $(ENERGY)/energy.csv && \
+	  awk -f $(ENERGY)/banks.awk $(ENERGY)/energy.csv && $(if $(wildcard $(BOARDS)),awk -f $(ENERGY)/boards.awk $(BOARDS) $(ENERGY)/energy.csv &&) \
+	  awk -f $(ENERGY)/tokens.awk $(ENERGY)/tokens.csv; } > $(ENERGY)/table.md.new
 	$(Q)mv $(ENERGY)/table.md.new $(ENERGY)/table.md
 	$(Q)$(GNUPLOT) -e "csv='$(ENERGY)/energy.csv'; svg='$(BUILD)/energy.svg'" $(ENERGY)/energy.gp
 	$(Q){ head -1 $(ENERGY)/table.md; sed 1d $(BUILD)/energy.svg; } > $(ENERGY)/energy.svg
