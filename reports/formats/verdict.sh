@@ -34,12 +34,12 @@ areas() { # CSV LIBERTY...; osu018 stands for the library of the program
   done
 }
 
-# PEs at a period that nothing reaches, where the search ends with the fastest netlist that it makes, and at those of the common clock;
-# encoders at the last of them.
+# PEs at a period that nothing reaches, where the search ends with the fastest netlist that it makes, and at longer ones; encoders, of
+# which two may take turns, at about twice what PEs reach: the last of them.
 timed="pe_nvfp4_a_fixed pe_nvint4_a_fixed pe_own_e4m3_a_b32k1_fixed act_scale_nvfp4 act_scale_nvint4 hadamard_16_integer act_scale_own_b32k1
 pe_if4_a_fixed pe_razer_a_fixed act_scale_if4 act_scale_razer act_scale_nvint4_searched pe_own_e4m3_a_b32k2_fixed act_scale_own_b32k2
 pe_nvint5_a_fixed act_scale_nvint5 pe_int4x6_acc24 act_int6 pe_int4x8_acc26 act_int8"
-periods_nangate45="0.5 1.4 2" periods_sg13g2="1.5 6.5" periods_osu018="1.5 7"
+periods_nangate45="0.5 1.4 2 2.6" periods_sg13g2="1.5 4.5 6.5 9" periods_osu018="1.5 5 7 10"
 clocks() { # CSV LIBERTY...
   local csv=$1 file name unit period periods library; shift
   [ -f "$csv" ] || echo "# make verdict: unit,library,period_ns,um2,path_ns" >"$csv"
@@ -48,7 +48,7 @@ clocks() { # CSV LIBERTY...
     periods=periods_$name periods=${!periods} library=(--liberty "$file")
     [ "$name" != osu018 ] || library=()
     for unit in $timed; do
-      for period in $([[ $unit == pe_* ]] && echo "$periods" || echo "${periods##* }"); do
+      for period in $([[ $unit == pe_* ]] && echo "${periods% *}" || echo "${periods##* }"); do
         grep -q "^$unit,$name,$period," "$csv" && continue
         "$sqsim" area --block "$unit" --period "$period" "${library[@]}" --json </dev/null | sed -n \
           "s/^{\"block\":.*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"period_ns\".*/$unit,$name,$period,\1,\2/p" >>"$csv"
