@@ -23,7 +23,7 @@ function ratio(model, a, b,   i, n, A, B, d, sum, squares) {
 }
 function shown(model, a, b) { return a != b && ratio(model, a, b) ? sprintf("%.3f [%.3f, %.3f]", value, low, high) : a == b ? "1" : "" }
 
-# Netlists of units, and fJ a MAC inside PEs of the smallest ones, with delays.
+# Netlists of units, and fJ a MAC inside PEs of the smallest ones, without delays and with them.
 BEGIN {
   while (clocks && (getline row_of_clocks < clocks) > 0) {
     split(row_of_clocks, c, ",")
@@ -32,7 +32,7 @@ BEGIN {
   }
   while (energy && (getline row_of_energy < energy) > 0) {
     split(row_of_energy, c, ",")
-    if (c[1] == library && c[2] == "pes" && c[6] == "" && c[9] == "with_delays") joules[c[3]] = c[11]
+    if (c[1] == library && c[2] == "pes" && c[6] == "") joules[c[3], c[9]] = c[11]
   }
 }
 
@@ -194,7 +194,7 @@ function table_of_sides(   i, k, s, v, w, any, text) {
 # pJ are those of the netlists of smallest area, as reports/energy has them.
 function burnt(i,   name) {
   name = pe[i]; sub(/^pe_/, "", name); sub(/_fixed$|_acc[0-9]+$/, "", name)
-  return name in joules ? sprintf("%.0f", joules[name]) : ""
+  return ((name, "with_delays") in joules) ? sprintf("%.0f to %.0f", joules[name, "zero_delay"], joules[name, "with_delays"]) : ""
 }
 function table_of_clocks(   i, j, h, m, modes, v, text, some) {
   if (!common()) return

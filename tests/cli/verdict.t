@@ -107,7 +107,7 @@ lib,pes,p,b,o,,,1,with_delays,19,18.4
 lib,pes,p,b,o,1,1,1,with_delays,29,28
 CSV
 page -v energy="$W/energy" >"$W.out"
-cells NVFP4 7 18
+cells NVFP4 7 8to18
 # 32 rows of 72 bits, 32 columns of 64; encoders of 320 and 3200 for 32 rows of 1024 PEs taken away.
 ok "areas without encoders, and bits at the edge" grep -qx '| NVFP4 | 1027 | 1028 | 1034 | 4352 | 5248 | 8768 |' "$W.out"
 page -v points=16 >"$W.out"
