@@ -13,7 +13,7 @@ QUICK_TEST := $(addprefix tests/cli/,$(addsuffix .t,main docs structure inspect)
 TEST_TOOLS := $(BUILD)/tests/rtl/pkg_check $(BUILD)/tests/cli/redigest $(BUILD)/tests/cli/element_codes $(BUILD)/tests/cli/gguf_dump $(BUILD)/tests/cli/token_dump $(BUILD)/kl_grid $(BUILD)/kl_table
 # JOBS tests at a time, each on one thread unless it asks for more: on small matrices the threads of
 # BLAS and OpenMP spend ten times the work waiting for one another.
-PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
+PROVE    := SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
             OMP_WAIT_POLICY=passive prove --timer -j $(JOBS)
 include tests/fuzz/rules.mk tests/bench/rules.mk tests/analyze/rules.mk
 
@@ -31,7 +31,7 @@ $(BUILD)/tests/unit/test_cli_table: LDLIBS := $(CLI_OBJ) $(BUILD)/libsqsim.a $(B
 ## t (start): run one test: make t T=unit/test_gqsa, T=cli/area.t, T="unit/test_gemm every_*"
 .PHONY: t for-cli for-rtl for-formal for-fuzz for-gpu
 t:
-	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) tests/one.sh $(BUILD) $(T)
+	$(Q)SQSIM=$(abspath $(BUILD)/sqsim) SQ_SEED=$(SEED) SQ_DAILY=$(DAILY) tests/one.sh $(BUILD) $(T)
 # What a shell test of a folder needs before it runs (for-gpu: gpu/rules.mk).
 for-cli for-rtl for-formal for-fuzz: all $(TEST_TOOLS) $(BUILD)/man/sqsim.1
 for-fuzz: $(FUZZ_BIN)
