@@ -398,16 +398,9 @@ bool sq_engine_array_keeps(const void *state)
 static void init_of(const struct parts *parts, void *state)
 {
     struct sq_engine_array_sim *const s = state;
+    assert(parts->array->timing == &sq_timing_chain);
     parts->array->init(parts->v, &s->array);
     sq_output_init(&s->output, &parts->c);
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = parts->array->timing,
-                                                 .at = offsetof(struct sq_engine_array_sim, array),
-                                                 .n_in = 1,
-                                                 .from = {0}});
-    sq_line_add(&s->line, &(struct sq_line_part){.timing = sq_output_block.timing,
-                                                 .at = offsetof(struct sq_engine_array_sim, output),
-                                                 .n_in = 3,
-                                                 .from = {SQ_LINE_FRONT, 1, 2}});
 }
 
 static void offer(const unsigned *v, unsigned stream, const int32_t *record, struct sq_offer *o)
@@ -420,46 +413,54 @@ static void offer(const unsigned *v, unsigned stream, const int32_t *record, str
         (struct sq_job){.group_banks = (uint32_t)record[GROUPS], .groups = (uint32_t)record[TILES]};
 }
 
-// What the array and the stage are offered.
-static void between(const struct sq_engine_array_sim *s, const struct sq_offer *in,
-                    struct sq_offer line[SQ_STREAMS_MAX])
+// What stands between array and stage in a cycle. Valid of the array does not depend on ready behind it.
+struct wires {
+    struct sq_output_in stage;
+    struct sq_output_out out;
+    bool in_valid, in_ready; // a beat of both operands
+};
+
+static void find_wires(const struct sq_engine_array_sim *s, const struct sq_offer *in,
+                       bool out_ready, struct wires *w)
 {
-    memset(line, 0, SQ_STREAMS_MAX * sizeof *line);
-    line[0].valid = s->in.is_busy && in[ONE_SIDE].valid && in[OTHER].valid;
-    line[0].last = sq_engine_count_last(&s->in, 0);
-    line[1].valid = s->scale.is_busy && in[SCALE].valid;
-    line[1].last = sq_engine_count_last(&s->scale, 0);
-    line[1].carry = s->carries && s->scale.at[0] == 0;
-    line[1].keep = s->keeps && line[1].last;
-    line[2].valid = in[SQ_ENGINE_CARRY].valid;
+    const bool scale_last = sq_engine_count_last(&s->scale, 0);
+    struct sq_pipeline_out array;
+    sq_chain_comb(&s->array, false, &array);
+    w->stage = (struct sq_output_in){.tile_valid = array.out_valid,
+                                     .scale_valid = s->scale.is_busy && in[SCALE].valid,
+                                     .scale_last = scale_last,
+                                     .out_ready = out_ready,
+                                     .scale_carry = s->carries && s->scale.at[0] == 0,
+                                     .scale_keep = s->keeps && scale_last,
+                                     .carry_valid = in[SQ_ENGINE_CARRY].valid};
+    sq_output_comb(&s->output, &w->stage, &w->out);
+    sq_chain_comb(&s->array, w->out.tile_ready, &array);
+    w->in_valid = s->in.is_busy && in[ONE_SIDE].valid && in[OTHER].valid;
+    w->in_ready = array.in_ready;
 }
 
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
     const struct sq_engine_array_sim *const s = state;
-    struct sq_offer line[SQ_STREAMS_MAX];
-    struct sq_handshake h;
-    between(s, in, line);
-    sq_line_comb(&s->line, line, out_ready, &h);
+    struct wires w;
+    find_wires(s, in, out_ready, &w);
     out->in_ready[JOB] =
-        sq_engine_count_ready(&s->in, line[0].valid && h.in_ready[0]) && s->next.n < SQ_ENGINE_JOBS;
-    out->in_ready[ONE_SIDE] = s->in.is_busy && in[OTHER].valid && h.in_ready[0];
-    out->in_ready[OTHER] = s->in.is_busy && in[ONE_SIDE].valid && h.in_ready[0];
-    out->in_ready[SCALE] = s->scale.is_busy && h.in_ready[1];
-    out->in_ready[SQ_ENGINE_CARRY] = h.in_ready[2];
-    out->out_valid = h.out_valid;
+        sq_engine_count_ready(&s->in, w.in_valid && w.in_ready) && s->next.n < SQ_ENGINE_JOBS;
+    out->in_ready[ONE_SIDE] = s->in.is_busy && in[OTHER].valid && w.in_ready;
+    out->in_ready[OTHER] = s->in.is_busy && in[ONE_SIDE].valid && w.in_ready;
+    out->in_ready[SCALE] = s->scale.is_busy && w.out.scale_ready;
+    out->in_ready[SQ_ENGINE_CARRY] = w.out.carry_ready;
+    out->out_valid = w.out.out_valid;
 }
 
 static void clock(void *state, const struct sq_offer *in, bool out_ready)
 {
     struct sq_engine_array_sim *const s = state;
-    struct sq_offer line[SQ_STREAMS_MAX];
-    struct sq_handshake h;
-    between(s, in, line);
-    sq_line_comb(&s->line, line, out_ready, &h);
-    const bool in_step = line[0].valid && h.in_ready[0],
-               scale_step = line[1].valid && h.in_ready[1];
+    struct wires w;
+    find_wires(s, in, out_ready, &w);
+    const bool in_step = w.in_valid && w.in_ready, in_last = sq_engine_count_last(&s->in, 0),
+               scale_step = w.stage.scale_valid && w.out.scale_ready;
     const bool takes =
         in[JOB].valid && sq_engine_count_ready(&s->in, in_step) && s->next.n < SQ_ENGINE_JOBS;
     const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
@@ -474,7 +475,8 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     }
     sq_engine_jobs_clock(&s->next_sums, takes ? sums : NULL, passes);
     sq_engine_count_clock(&s->in, takes ? job : NULL, in_step);
-    sq_line_clock(&s->line, line, out_ready);
+    sq_output_clock(&s->output, &w.stage);
+    sq_chain_clock(&s->array, w.in_valid, in_last, w.out.tile_ready);
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_engine_array_sim), comb, clock};

@@ -4,7 +4,6 @@
 #define SQ_ENGINE_ARRAY_SIM_H
 
 #include "sim/block/sq_engine.h"
-#include "sim/block/sq_line.h"
 #include "sim/block/sq_output_sim.h"
 #include "sim/block/sq_pipeline.h"
 
@@ -12,7 +11,6 @@
 enum { SQ_ENGINE_ARRAY_JOB, SQ_ENGINE_ARRAY_PLAIN, SQ_ENGINE_ARRAY_CODED, SQ_ENGINE_ARRAY_SCALE };
 
 struct sq_engine_array_sim {
-    struct sq_line line;
     struct sq_chain array;
     struct sq_output_sim output;
     struct sq_engine_count in, scale; // beats of operands, of scales

@@ -10,6 +10,7 @@
 #include "sim/cli/sq_cmd_cosim.h"
 #include "sim/cosim/sq_rtl_build.h"
 #include "sim/format/sq_trace.h"
+#include "sim/machine/sq_chip_machine.h"
 
 static const char doc[] =
     "Runs the RTL, compiled by Verilator, in lock step with the cycle model: every handshake "
@@ -103,6 +104,10 @@ static const struct sq_cli_row rows[] = {
         "depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
         "--block top --layers: beats of half a buffer of the chip; a longer K goes in chunks",
         .usual = "256"),
+    SQ_CLI_TEXT(
+        "machine", "FILE", AT(machine),
+        "--block top --layers: the chip of this YAML (sim/machines/chip.yaml), so that with "
+        "--free-streams `chip_cycles` are those that `run --machine` has"),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim"),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
@@ -185,6 +190,11 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
                        in->wanted[0]);
     if (in->depth > 0 && (!in->is_model || in->block != &sq_top_block))
         return SQ_FAIL(in->err, SQ_ERR_ARG, "--depth needs --block top --layers");
+    if (in->machine && (!in->is_model || in->block != &sq_top_block))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--machine needs --block top --layers");
+    if (in->machine && (in->depth > 0 || in->core.given))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--machine with --%s, which it says itself",
+                       in->depth > 0 ? "depth" : "rows or --cols");
     const char *of_layers = in->layer     ? "--layer"
                             : in->calib   ? "--calib"
                             : in->weights ? "--weights"
@@ -254,6 +264,15 @@ static int run_all(const struct sq_cosim_args *in)
     return sq_cosim_summary(in, "points", total.points, &total, "synthetic");
 }
 
+static enum sq_status load_chip(struct sq_cosim_args *in)
+{
+    struct sq_machine machine;
+    SQ_TRY(sq_machine_load(in->machine, &machine, in->err));
+    in->array[0] = machine.core.rows;
+    in->array[1] = machine.core.cols;
+    return sq_machine_chip(&machine, &in->chip, in->err);
+}
+
 int sq_cmd_cosim(int argc, char **argv)
 {
     struct sq_error err;
@@ -276,6 +295,8 @@ int sq_cmd_cosim(int argc, char **argv)
         return sq_cli_fail("cosim", &err);
     sort_files(&in);
     if (check_modes(&in) != SQ_OK)
+        return sq_cli_fail("cosim", &err);
+    if (in.machine && load_chip(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_list)
         return sq_cosim_list(&in);

@@ -10,8 +10,8 @@
 #include "sim/block/top/sq_top_host.h"
 #include "sim/cli/sq_cli_option.h"
 #include "sim/cli/sq_cli_row.h"
+#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_route.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
 #include "sim/llm/sq_encoded_visit.h"
@@ -191,10 +191,11 @@ static enum sq_status take_product(struct visit *v, const char *name, struct sq_
     const struct sq_route *const chip = v->r.format->routes->chip;
     struct sq_point point = {.name = "image"};
     struct sq_case c = {.block = chip->block, .point = &point};
+    const struct sq_chip own = {.depth = v->in->depth};
     struct sq_route_work w = {.p = p,
                               .array_rows = (unsigned)v->in->rows,
                               .array_cols = (unsigned)v->in->cols,
-                              .chip_depth = v->in->depth,
+                              .chip = &own,
                               .point = &point,
                               .stream = &c};
     SQ_TRY(chip->make(&w, err));

@@ -257,10 +257,11 @@ static void print_json_sum(const struct run *r, const struct result *sum, double
                        : NULL),
         SQ_KEYS("seconds_host", seconds),
         SQ_COLUMNS_END};
-    sq_cli_put_summary(row, sq_cli_provenance(r->data ? r->data : "shapes",
-                                              "modelled (cycle model of the core, equal to "
-                                              "RTL; buffers and DRAM modelled)",
-                                              0));
+    const char *const basis =
+        m->chip.bus_nbytes
+            ? "modelled (cycle model of the chip, equal to RTL; DRAM modelled)"
+            : "modelled (cycle model of the core, equal to RTL; buffers and DRAM modelled)";
+    sq_cli_put_summary(row, sq_cli_provenance(r->data ? r->data : "shapes", basis, 0));
 }
 
 // ---- text -----------------------------------------------------------------------------------
@@ -321,6 +322,8 @@ static void print_head(const struct run *r)
            r->request->fair ? r->fair.pe.high_lanes : m->core.high_lanes, m->clock_hz * 1e-9,
            m->dram_bytes_per_s * 1e-9, format);
     sq_run_fair_text(r->request, &r->fair);
+    if (m->chip.bus_nbytes)
+        printf("a chip: cycles are those of the RTL (sqsim cosim --block top --machine)\n");
     if (r->request->energy)
         sq_run_energy_text(r->request, &r->energy);
     if (own_text(r))

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "sim/block/top/sq_top_host.h"
 #include "sim/cosim/sq_wave.h"
 #include "sim/io/sq_quote.h"
 
@@ -73,9 +74,14 @@ struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
                                                const struct sq_core_config *core)
 {
     return (struct sq_route_options){.config = *core,
-                                     .array_rows = in->core.given ? core->rows : 1,
-                                     .array_cols = in->core.given ? core->cols : 2,
-                                     .chip_depth = in->depth,
+                                     .array_rows = in->machine      ? in->array[0]
+                                                   : in->core.given ? core->rows
+                                                                    : 1,
+                                     .array_cols = in->machine      ? in->array[1]
+                                                   : in->core.given ? core->cols
+                                                                    : 2,
+                                     .chip = in->machine ? in->chip
+                                                         : (struct sq_chip){.depth = in->depth},
                                      .netlist = in->is_netlist,
                                      .is_free = in->is_trace || in->is_free,
                                      .seed = in->seed,
@@ -93,6 +99,18 @@ static json_t *json_parameters(const struct sq_route_outcome *out)
     return o;
 }
 
+// Of the chip: its own counters of the layer, as the host read them.
+static json_t *json_counters(const struct sq_route_outcome *out)
+{
+    static const char *const name[SQ_HOST_COUNTERS] = {"chip_cycles", "chip_busy", "chip_wait",
+                                                       "chip_blocked"};
+    const struct sq_top_given *const given = out->stream.env.given;
+    json_t *const o = json_object();
+    for (size_t i = 0; out->stream.block == &sq_top_block && given && i < SQ_HOST_COUNTERS; i++)
+        json_object_set_new(o, name[i], json_integer(given->counted[i]));
+    return o;
+}
+
 void sq_cosim_put_route(struct sq_cli_table *table, const struct sq_cli_column *first,
                         int block_width, int shape_width, const struct sq_route_outcome *out)
 {
@@ -101,6 +119,7 @@ void sq_cosim_put_route(struct sq_cli_table *table, const struct sq_cli_column *
         SQ_COLUMN("block", out->block, "block", -block_width),
         SQ_COLUMN("shape", out->shape, "shape", -shape_width),
         SQ_MEMBERS(json_parameters(out)),
+        SQ_MEMBERS(json_counters(out)),
         SQ_COLUMN("values", out->values, "values", 9),
         SQ_COLUMN(NULL, out->compared.beats, "handshakes", 10),
         SQ_MEMBERS(sq_cosim_compared_json(&out->compared, false)),

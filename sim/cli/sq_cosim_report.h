@@ -42,7 +42,10 @@ struct sq_cosim_args {
     const char *layer;             // a pattern of names; NULL: all
     size_t m;                      // tokens with --layers
     bool is_free;                  // --layers without stalls and resets
-    unsigned depth;                // of the chip (struct sq_route_work)
+    unsigned depth;                // of the chip (struct sq_chip)
+    const char *machine;           // a file; NULL: none
+    struct sq_chip chip;           // ... what the chip in it has
+    unsigned array[2];             // ... rows and columns
     const char *output;            // NULL: build/cosim
     const char *waves;             // NULL: no waveform asked for
     const char *coverage;          // NULL, or where each point leaves its coverage

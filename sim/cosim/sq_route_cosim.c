@@ -158,7 +158,7 @@ static enum sq_status put_stream(const struct sq_route *route, struct sq_product
                                  .core = &o->config,
                                  .array_rows = o->array_rows,
                                  .array_cols = o->array_cols,
-                                 .chip_depth = o->chip_depth,
+                                 .chip = &o->chip,
                                  .point = &out->point,
                                  .stream = &out->stream};
     out->block = route->block->name;

@@ -7,12 +7,13 @@
 #define SQ_ROUTE_COSIM_H
 
 #include "sim/cosim/sq_layer_cosim.h"
+#include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_route.h"
 
 struct sq_route_options {
     struct sq_core_config config;    // of the core, but for what the product's format says
     unsigned array_rows, array_cols; // of the arrays
-    unsigned chip_depth;             // struct sq_route_work
+    struct sq_chip chip;             // where a route goes to it
     bool netlist;
     bool is_free;  // streams do not stall, no reset comes; behind the chip's bus is an ideal memory
     uint64_t seed; // of lanes and registers without a value, of stalls and resets

@@ -9,9 +9,16 @@
 enum { DEPTH = 256, SUM_TILES = 64, PAGE = 4096, ROWS = 0, COLS = 1 };
 enum { BLOCK_CYCLES = 512 }; // of the engine in a block, at least
 
-static unsigned depth_of(const struct sq_route_work *w)
+static const struct sq_chip usual;
+
+static const struct sq_chip *chip_of(const struct sq_route_work *w)
 {
-    return w->chip_depth ? w->chip_depth : DEPTH;
+    return w->chip ? w->chip : &usual;
+}
+
+static unsigned or_usual(unsigned value, unsigned as_usual)
+{
+    return value ? value : as_usual;
 }
 
 // The operands as the engine's own route makes them: tiles that hold every token and every channel.
@@ -67,12 +74,54 @@ static void set_scaled(const struct tiles *t, unsigned *v)
     v[SQ_TOP_FORM] = SQ_COMBINE_FLOAT;
 }
 
+// Beats of operands, tiles of sums that half a buffer holds.
+static uint64_t held(const unsigned *v, enum sq_top_part part, uint64_t nbytes)
+{
+    const uint64_t beat =
+        part == SQ_TOP_STORE ? (uint64_t)4 * sq_top_shape(v).pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS]
+                             : (uint64_t)sq_top_bus_beats(v, part) * v[SQ_TOP_DATA_W] / 8;
+    return nbytes / 2 / beat;
+}
+
+static enum sq_status set_buffers(const struct sq_chip *chip, unsigned *v, struct sq_error *err)
+{
+    const struct {
+        const char *name;
+        enum sq_top_part part;
+        uint64_t nbytes;
+        unsigned least, most, parameter;
+    } of[] = {
+        {"activations", SQ_TOP_ACT, chip->act_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
+        {"weights", SQ_TOP_WEIGHT, chip->weight_nbytes, 2, SQ_TOP_DEPTH_MAX, SQ_TOP_DEPTH},
+        {"sums", SQ_TOP_STORE, chip->sum_nbytes, 1, SUM_TILES, SQ_TOP_SUM_TILES},
+    };
+    const bool has_bytes = chip->act_nbytes && chip->weight_nbytes && !chip->depth;
+    v[SQ_TOP_DEPTH] = has_bytes ? SQ_TOP_DEPTH_MAX : or_usual(chip->depth, DEPTH);
+    v[SQ_TOP_SUM_TILES] = SUM_TILES;
+    for (unsigned i = 0; i < SQ_LEN(of); i++) {
+        const uint64_t n = held(v, of[i].part, of[i].nbytes);
+        if (of[i].nbytes == 0 || (of[i].parameter == SQ_TOP_DEPTH && !has_bytes))
+            continue;
+        if (n < of[i].least)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "buffer of %s = %llu B: half of it holds %llu %s, need at least %u on "
+                           "the chip",
+                           of[i].name, (unsigned long long)of[i].nbytes, (unsigned long long)n,
+                           of[i].part == SQ_TOP_STORE ? "tiles" : "beats", of[i].least);
+        if (n < v[of[i].parameter])
+            v[of[i].parameter] = (unsigned)n;
+    }
+    return SQ_OK;
+}
+
 // The chip: the engine of the tiles, a bus as wide as a tile of outputs allows.
 static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
                                 struct sq_error *err)
 {
     unsigned *const v = w->point->value;
-    const unsigned data_w = w->array_rows * w->array_cols % 2 == 0 ? 64 : 32;
+    const struct sq_chip *const chip = chip_of(w);
+    const unsigned data_w =
+        8 * or_usual(chip->bus_nbytes, w->array_rows * w->array_cols % 2 == 0 ? 8 : 4);
     v[SQ_TOP_DATA_W] = data_w;
     v[SQ_TOP_ROWS] = w->array_rows;
     v[SQ_TOP_COLS] = w->array_cols;
@@ -84,10 +133,8 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
         set_array(t, v);
     v[SQ_TOP_OUT_KIND] = SQ_OUTPUT_BINARY32;
     v[SQ_TOP_PORT_LEN] = data_w / 32;
-    v[SQ_TOP_DEPTH] = depth_of(w);
-    v[SQ_TOP_SUM_TILES] = SUM_TILES;
-    v[SQ_TOP_MAX_BURST] = 32;
-    v[SQ_TOP_OUTSTANDING] = 4;
+    v[SQ_TOP_MAX_BURST] = or_usual(chip->max_burst, 32);
+    v[SQ_TOP_OUTSTANDING] = or_usual(chip->outstanding, 4);
     v[SQ_TOP_QUIET] = 400;
     const unsigned sums = sq_top_shape(v).pairs * w->array_rows * w->array_cols;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
@@ -104,7 +151,12 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
                 "array %ux%u: %u bits of an operand a beat, need whole bytes on the chip",
                 w->array_rows, w->array_cols, bits);
     }
-    return SQ_OK;
+    if (w->array_rows * w->array_cols * 32 % data_w != 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "array %ux%u with a bus of %u B: a tile of outputs, 4 B each, need whole "
+                       "beats of the bus",
+                       w->array_rows, w->array_cols, data_w / 8);
+    return set_buffers(chip, v, err);
 }
 
 static uint32_t ceil_div(size_t n, size_t by)
@@ -130,45 +182,82 @@ static void block_whole(struct sq_top_layer *l, uint32_t depth)
 
 // K in chunks: as many tiles as there is room for sums, so that each chunk serves many; then as much of K
 // as half a buffer takes.
-static void block_chunks(struct sq_top_layer *l, uint32_t depth)
+static void block_chunks(struct sq_top_layer *l, uint32_t depth, uint32_t sum_tiles)
 {
     const uint32_t most = depth / l->beats;
     const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
     uint32_t side = 1;
-    while ((side + 1) * (side + 1) <= SUM_TILES)
+    while ((side + 1) * (side + 1) <= sum_tiles)
         side++;
     l->block[outer] = smaller(l->tiles[outer], smaller(side, most));
-    l->block[inner] = smaller(l->tiles[inner], smaller(SUM_TILES / l->block[outer], most));
+    l->block[inner] = smaller(l->tiles[inner], smaller(sum_tiles / l->block[outer], most));
     const uint32_t wide = l->block[0] > l->block[1] ? l->block[0] : l->block[1];
     l->chunk = smaller(most / wide, l->groups - 1);
 }
 
-static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles *t,
-                               struct sq_top_layer *l, struct sq_error *err)
+// Its regions behind the descriptor, which is at address 0, on pages of their own.
+static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
+                            struct sq_top_layer *l, uint64_t *end, struct sq_error *err)
 {
-    if (t->beats > depth_of(w))
+    struct sq_top_layer tile = *l;
+    tile.tiles[ROWS] = tile.tiles[COLS] = 1;
+    *end = PAGE;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        const uint64_t rows = i < SQ_TOP_WEIGHT || i == SQ_TOP_STORE ? l->tiles[ROWS] : 1;
+        const uint64_t cols = i >= SQ_TOP_WEIGHT ? l->tiles[COLS] : 1;
+        const uint64_t nbytes = rows * cols * sq_top_nbytes(v, &tile, (enum sq_top_part)i);
+        l->addr[i] = (uint32_t)*end;
+        *end += (nbytes + PAGE - 1) / PAGE * PAGE;
+        if (*end > UINT32_MAX)
+            return SQ_FAIL(err, SQ_ERR_RANGE,
+                           "%s: %u x %u tiles of %u banks, need operands and outputs of less than "
+                           "4 GiB on the chip",
+                           sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS],
+                           l->groups * l->beats);
+    }
+    return SQ_OK;
+}
+
+static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles *t, uint64_t m,
+                               uint64_t n, struct sq_top_layer *l, struct sq_error *err)
+{
+    const unsigned *const v = w->point->value;
+    const uint32_t depth = v[SQ_TOP_DEPTH];
+    const uint64_t tiles[2] = {(m + w->array_rows - 1) / w->array_rows,
+                               (n + w->array_cols - 1) / w->array_cols};
+    if (t->beats > depth)
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "%s: a scale group is %zu elements of K, %zu beats of %u, need at most %u "
                        "beats (half a buffer, --depth) on the chip",
                        sq_path_tail(w->p->source), w->p->k / t->groups, t->beats,
-                       sq_route_get(&t->w, "BankLen"), depth_of(w));
+                       v[SQ_TOP_BANK_LEN], depth);
     if (t->groups > UINT16_MAX)
         return SQ_FAIL(err, SQ_ERR_RANGE,
                        "%s: K = %zu in %zu scale groups, need at most %d on the chip",
                        sq_path_tail(w->p->source), w->p->k, t->groups, UINT16_MAX);
+    if (tiles[ROWS] > UINT16_MAX || tiles[COLS] > UINT16_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "%s: %llu x %llu tiles, need at most %d of each on the chip",
+                       sq_path_tail(w->p->source), (unsigned long long)tiles[ROWS],
+                       (unsigned long long)tiles[COLS], UINT16_MAX);
     l->groups = (uint32_t)t->groups;
     l->beats = (uint32_t)t->beats;
-    l->tiles[ROWS] = ceil_div(w->p->m, w->array_rows);
-    l->tiles[COLS] = ceil_div(w->p->n, w->array_cols);
-    if (l->tiles[ROWS] > UINT16_MAX || l->tiles[COLS] > UINT16_MAX)
-        return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %u x %u tiles, need at most %d of each on the chip",
-                       sq_path_tail(w->p->source), l->tiles[ROWS], l->tiles[COLS], UINT16_MAX);
+    l->tiles[ROWS] = (uint32_t)tiles[ROWS];
+    l->tiles[COLS] = (uint32_t)tiles[COLS];
     l->cols_outer = l->tiles[ROWS] >= l->tiles[COLS];
-    if (t->groups * t->beats <= depth_of(w))
-        block_whole(l, depth_of(w));
+    if (t->groups * t->beats <= depth)
+        block_whole(l, depth);
     else
-        block_chunks(l, depth_of(w));
+        block_chunks(l, depth, v[SQ_TOP_SUM_TILES]);
     return SQ_OK;
+}
+
+// An ideal DRAM as fast as the bus, 40 cycles away.
+static struct sq_env_choice memory_of(const struct sq_route_work *w)
+{
+    const struct sq_env_choice as_usual = {
+        .kind = 1, .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64}, .end = 1};
+    return chip_of(w)->memory.kind ? chip_of(w)->memory : as_usual;
 }
 
 // Where a field of an operand stands in a record of the engine: both operands of sq_engine_scaled have
@@ -211,29 +300,40 @@ static enum sq_status operands_of(struct sq_product *p, const unsigned *v, const
     return SQ_OK;
 }
 
-// Descriptor at address 0, then a region on pages of its own for each operand and the outputs.
-static enum sq_status make_image(struct sq_product *p, const unsigned *v, struct sq_top_layer *l,
+static enum sq_status make_image(struct sq_product *p, const unsigned *v,
+                                 const struct sq_top_layer *l, uint64_t end,
                                  const struct sq_top_operands *x, struct sq_top_given *image,
                                  struct sq_error *err)
 {
-    uint32_t at = PAGE, word[SQ_DESC_WORDS];
+    uint32_t word[SQ_DESC_WORDS];
     int32_t *memory, *want;
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
-        l->addr[i] = at;
-        at += ceil_div(sq_top_nbytes(v, l, (enum sq_top_part)i), PAGE) * PAGE;
-    }
-    SQ_PRODUCT_KEEP(p, memory, at / 4);
+    uint32_t *counted;
+    SQ_PRODUCT_KEEP(p, counted, SQ_HOST_COUNTERS);
+    SQ_PRODUCT_KEEP(p, memory, end / 4);
     SQ_PRODUCT_KEEP(p, want, sq_top_nbytes(v, l, SQ_TOP_STORE) / 4);
     sq_top_layer_encode(l, word);
     memcpy(memory, word, sizeof word);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         sq_top_put_operand(v, l, x, (enum sq_top_part)i, memory + l->addr[i] / 4);
     *image = (struct sq_top_given){.word = memory,
-                                   .n_words = at / 4,
+                                   .n_words = (uint32_t)(end / 4),
                                    .want = want,
+                                   .counted = counted,
                                    .out = l->addr[SQ_TOP_STORE],
                                    .n_want = sq_top_nbytes(v, l, SQ_TOP_STORE) / 4};
     image->status = sq_top_golden(v, l, x, want);
+    return SQ_OK;
+}
+
+static enum sq_status make_layer(struct sq_route_work *w, const struct tiles *t,
+                                 struct sq_chip_layer *to, struct sq_error *err)
+{
+    uint64_t end;
+    SQ_TRY(set_point(w, t, err));
+    SQ_TRY(shape_of(w, t, to->m, to->n, &to->layer, err));
+    SQ_TRY(place(w, w->point->value, &to->layer, &end, err));
+    memcpy(to->value, w->point->value, sizeof to->value);
+    to->memory = memory_of(w);
     return SQ_OK;
 }
 
@@ -243,17 +343,17 @@ static enum sq_status make_chip(struct sq_route_work *w, const struct tiles *t,
     struct sq_top_layer l;
     struct sq_top_operands x;
     struct sq_top_given *image;
+    uint64_t end;
+    if (w->chip_layer)
+        return make_layer(w, t, w->chip_layer, err);
     SQ_TRY(set_point(w, t, err));
-    SQ_TRY(shape_of(w, t, &l, err));
+    SQ_TRY(shape_of(w, t, w->p->m, w->p->n, &l, err));
+    SQ_TRY(place(w, w->point->value, &l, &end, err));
     SQ_TRY(operands_of(w->p, w->point->value, t, &l, &x, err));
     SQ_PRODUCT_KEEP(w->p, image, 1);
-    SQ_TRY(make_image(w->p, w->point->value, &l, &x, image, err));
-    // An ideal DRAM as fast as the bus, 40 cycles away.
-    w->stream->env =
-        (struct sq_env_choice){.kind = 1,
-                               .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64},
-                               .end = 1,
-                               .given = image};
+    SQ_TRY(make_image(w->p, w->point->value, &l, end, &x, image, err));
+    w->stream->env = memory_of(w);
+    w->stream->env.given = image;
     return sq_case_alloc(w->stream, err);
 }
 

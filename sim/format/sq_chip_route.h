@@ -6,7 +6,34 @@
 #ifndef SQ_CHIP_ROUTE_H
 #define SQ_CHIP_ROUTE_H
 
+#include "sim/block/top/sq_top_image.h"
 #include "sim/format/sq_route.h"
+
+// A chip, but for what the format says of it. 0: as it is usual.
+struct sq_chip {
+    unsigned
+        bus_nbytes; // of a beat of memory: 4, 8 or 16; usual: 8, or 4 where a tile of outputs is not whole
+    unsigned depth; // beats of operands in half a buffer; usual: 256
+    // Buffers of activations, of weights, of sums, both halves: depth and tiles of sums are what they hold.
+    uint64_t act_nbytes, weight_nbytes, sum_nbytes;
+    unsigned max_burst, outstanding; // of the DMA; usual: 32 beats, 4
+    struct sq_env_choice
+        memory; // kind 1 (sq_axi_memory.h); usual: as fast as the bus, 40 cycles away
+};
+
+// A layer on it: parameters of sq_top, the layer with its regions in memory.
+struct sq_chip_layer {
+    uint64_t m, n; // given
+    unsigned value[SQ_PARAMS_MAX];
+    struct sq_top_layer layer;
+    struct sq_env_choice memory;
+};
+// Of m tokens, n channels, k columns in this recipe, on tiles of rows x cols. It is what sq_chip_make makes of
+// such a layer, without its values: a layer of one channel and one token is encoded and asked.
+// SQ_ERR_UNSUPPORTED: the chip does not run the format, or not these options of it; SQ_ERR_RANGE: too large.
+enum sq_status sq_chip_layer_of(const struct sq_recipe *r, const struct sq_chip *chip,
+                                unsigned rows, unsigned cols, const uint64_t mnk[3],
+                                struct sq_chip_layer *layer, struct sq_error *err);
 
 // make of struct sq_route for the engine; sq_route_work.is_diagonal is set.
 typedef enum sq_status sq_chip_engine_route(struct sq_route_work *w, struct sq_error *err);

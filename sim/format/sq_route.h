@@ -9,6 +9,8 @@
 #include "sim/block/sq_case.h"
 #include "sim/format/sq_product.h"
 
+struct sq_chip;
+struct sq_chip_layer;
 struct sq_trace;
 struct sq_recipe;
 struct sq_quant_layer;
@@ -18,7 +20,8 @@ struct sq_route_work {
     struct sq_product *p;
     const struct sq_core_config *core; // lanes and gather, where a block has them
     unsigned array_rows, array_cols;   // of the arrays
-    unsigned chip_depth;               // of the chip, beats of half a buffer; 0: as it is usual
+    const struct sq_chip *chip;        // of a chip (sq_chip_route.h); NULL: as it is usual
+    struct sq_chip_layer *chip_layer;  // not NULL: no case, but what a layer is on it
     bool is_diagonal; // of tiles: not each row with each column, but each at least once
     struct sq_point *point;
     struct sq_case *stream;

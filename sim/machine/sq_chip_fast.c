@@ -191,14 +191,15 @@ static bool next_job(struct run *r)
     if (!q->job.is_active)
         return true;
     sq_sequencer_clock(q, &in);
+    const uint32_t beats = q->of.groups * q->layer.beats;
     c->job.tiles = q->of.tiles[ROWS] * q->of.tiles[COLS];
-    c->job.groups = q->of.groups;
+    c->job.groups = r->setup.is_scaled ? 1 : q->of.groups; // the whole tile is a group
+    c->job.beats = beats / c->job.groups;
     c->job.carries = !q->of.is_first;
     c->job.keeps = !q->of.is_last;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         const bool is_scale = i == SQ_TOP_ROW_SCALE || i == SQ_TOP_COL_SCALE;
-        const uint32_t groups = is_scale && q->room.scale_once ? 1 : c->job.groups;
-        c->job.places[i] = c->job.tiles * groups * (is_scale ? 1 : q->layer.beats);
+        c->job.places[i] = c->job.tiles * (is_scale ? c->job.groups : beats);
         c->job.keep[i] = q->of.keep[i];
     }
     c->job.places[SQ_TOP_SUMS] = c->job.tiles * r->setup.tile_slots;
@@ -451,7 +452,7 @@ static bool is_even(const struct run *r, unsigned kind)
         const uint32_t rows = i & 1 ? l->tiles[ROWS] % l->block[ROWS] : l->block[ROWS];
         const uint32_t cols = i & 2 ? l->tiles[COLS] % l->block[COLS] : l->block[COLS];
         const uint32_t groups = i & 4 ? l->groups % l->chunk : l->chunk, beats = groups * l->beats;
-        const uint32_t scales = q->room.scale_once ? cols : cols * groups;
+        const uint32_t scales = r->setup.is_scaled ? cols : cols * groups;
         const uint32_t n[] = {rows * beats, rows, cols * beats, scales, rows * cols};
         const uint32_t all = n[kind] * q->bus_beats[kind];
         unit = gcd(unit, all);
@@ -464,7 +465,7 @@ static bool is_even(const struct run *r, unsigned kind)
 static bool begin(struct run *r, const unsigned *value, const struct sq_env_choice *memory,
                   const struct sq_top_layer *layer)
 {
-    sq_chip_setup(value, memory, layer, &r->setup);
+    sq_chip_setup(value, memory, &r->setup);
     start_cursor(value, layer, &r->setup.checks, &r->loads);
     r->jobs.q = r->loads.q;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)

@@ -8,13 +8,11 @@
 #include "sim/block/sq_engine.h"
 
 enum { PAGE = 4096 };
-enum { JOB, PLAIN, CODED, SCALE }; // streams of the engine
+enum { JOB, ACT, WEIGHT, SCALE }; // streams of the engine
 
-void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory,
-                   const struct sq_top_layer *layer, struct sq_chip_setup *c)
+void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct sq_chip_setup *c)
 {
-    const struct sq_top_shape shape = sq_top_shape(v);
-    const struct sq_output_config o = shape.output;
+    const struct sq_output_config o = sq_top_output(v);
     const uint32_t nbytes = v[SQ_TOP_DATA_W] / 8;
     *c = (struct sq_chip_setup){.n_slots = v[SQ_TOP_OUTSTANDING],
                                 .max_burst = v[SQ_TOP_MAX_BURST],
@@ -22,15 +20,14 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory,
                                 .out_ratio =
                                     v[SQ_TOP_DATA_W] / (v[SQ_TOP_PORT_LEN] * sq_top_out_bits(v)),
                                 .store_room = v[SQ_TOP_MAX_BURST] < 2 ? 2 : v[SQ_TOP_MAX_BURST],
-                                .tile_slots = shape.pairs * o.rows * o.cols / o.lanes,
-                                .beats = layer->beats,
+                                .tile_slots = sq_top_shape(v).pairs * o.rows * o.cols / o.lanes,
                                 .fetch = 4 * SQ_DESC_WORDS / nbytes,
                                 .nbytes = nbytes,
                                 .latency = memory->n[0],
                                 .num = memory->n[1],
                                 .den = memory->n[2],
                                 .burst = memory->n[3],
-                                .is_scaled = shape.is_scaled,
+                                .is_scaled = sq_top_is_scaled(v),
                                 .engine = sq_top_engine_block(v)->timing};
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         c->ratio[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
@@ -209,12 +206,15 @@ static void clock_operand(const struct sq_chip_setup *c, struct sq_chip_world *w
     widen_clock(&w->widen[i], c->ratio[i], comes, last, has_room);
 }
 
-static void clock_sums(struct sq_chip_world *w, const struct sq_chip_job *job, bool keeps,
-                       bool carry_ready)
+static void clock_sums(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                       const struct sq_chip_job *job, bool keeps, bool carry_ready)
 {
-    const bool is_last = keeps && w->kept[0] == 1;
+    const bool is_last = keeps && w->kept[0] == 1, offers = sq_operand_buffer_offers(&w->sums);
+    const bool is_taken = c->is_scaled ? widen_takes(&w->carry, carry_ready) : carry_ready;
     sq_operand_buffer_clock(&w->sums, w->pending[SQ_TOP_SUMS] ? job->places[SQ_TOP_SUMS] : 0, false,
-                            is_last, carry_ready);
+                            is_last, is_taken);
+    if (c->is_scaled)
+        widen_clock(&w->carry, c->tile_slots, offers, false, carry_ready);
     if (!keeps)
         return;
     assert(w->n_kept > 0);
@@ -285,14 +285,13 @@ static void offer_engine(const struct sq_chip_setup *c, const struct sq_chip_wor
 {
     memset(in, 0, SQ_STREAMS_MAX * sizeof *in);
     if (w->pending[SQ_TOP_ENGINE])
-        in[JOB] = (struct sq_offer){
-            .valid = true,
-            .n = c->is_scaled ? c->beats * job->groups : c->beats,
-            .job = {.group_banks = c->is_scaled ? 1 : job->groups, .groups = job->tiles},
-            .carry = job->carries,
-            .keep = job->keeps};
-    in[PLAIN].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ACT]);
-    in[CODED].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_WEIGHT]);
+        in[JOB] = (struct sq_offer){.valid = true,
+                                    .n = job->beats,
+                                    .job = {.group_banks = job->groups, .groups = job->tiles},
+                                    .carry = job->carries,
+                                    .keep = job->keeps};
+    in[ACT].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ACT]);
+    in[WEIGHT].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_WEIGHT]);
     in[SCALE].valid = sq_operand_buffer_offers(&w->buffer[SQ_TOP_ROW_SCALE]) &&
                       sq_operand_buffer_offers(&w->buffer[SQ_TOP_COL_SCALE]);
     in[SQ_ENGINE_CARRY].valid = c->is_scaled ? w->carry.full : sq_operand_buffer_offers(&w->sums);
@@ -301,8 +300,8 @@ static void offer_engine(const struct sq_chip_setup *c, const struct sq_chip_wor
 static void count(struct sq_chip_stats *s, const struct sq_offer *in, const struct sq_handshake *h,
                   bool read, bool write)
 {
-    const bool busy = in[PLAIN].valid && h->in_ready[PLAIN],
-               wait = !(in[PLAIN].valid && in[CODED].valid);
+    const bool busy = in[ACT].valid && h->in_ready[ACT],
+               wait = !(in[ACT].valid && in[WEIGHT].valid);
     s->cycles++;
     s->busy += busy;
     s->wait += wait;
@@ -335,11 +334,8 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     c->engine->comb(w->engine, in, y_ready, &h);
     const bool keeps =
         c->is_scaled ? sq_engine_scaled_keeps(w->engine) : sq_engine_array_keeps(w->engine);
-    const bool carry_ready = h.in_ready[SQ_ENGINE_CARRY];
-    const bool sums_ready = c->is_scaled ? widen_takes(&w->carry, carry_ready) : carry_ready;
-    const bool sums_offered = sq_operand_buffer_offers(&w->sums);
     const bool scale_fires = in[SCALE].valid && h.in_ready[SCALE];
-    const bool ready[SQ_TOP_OPERANDS] = {h.in_ready[PLAIN], scale_fires, h.in_ready[CODED],
+    const bool ready[SQ_TOP_OPERANDS] = {h.in_ready[ACT], scale_fires, h.in_ready[WEIGHT],
                                          scale_fires};
     const struct sq_chip_transfer *const offered = w->phase == SQ_CHIP_ASK ? &fetch : &w->shown;
     const bool is_offered = w->phase == SQ_CHIP_ASK || w->has_transfer;
@@ -366,9 +362,7 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     // The edge.
     const uint32_t read = w->ar, write = w->aw, word_ends = w->data_left == 1, done = w->done;
     f->loaded = f->posted = false;
-    clock_sums(w, job, keeps, sums_ready);
-    if (c->is_scaled)
-        widen_clock(&w->carry, c->tile_slots, sums_offered, false, carry_ready);
+    clock_sums(c, w, job, keeps, h.in_ready[SQ_ENGINE_CARRY]);
     if (in[JOB].valid && h.in_ready[JOB] && job->keeps) {
         assert(w->n_kept < SQ_LEN(w->kept));
         w->kept[w->n_kept++] = job->tiles * c->tile_slots;
@@ -383,6 +377,18 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     widen_clock(&w->wide, c->out_ratio, h.out_valid && y_ready, false, wide_ready);
     clock_memory(c, w, ar_fires, read, aw_fires, write, read_fires, word_fires, word_ends,
                  response_fires);
+}
+
+// Which half is which does not matter.
+static void settle_buffer(struct sq_operand_buffer_sim *b)
+{
+    const bool full = b->full[0];
+    if (b->read == 0)
+        return;
+    b->read = 0;
+    b->fill = !b->fill;
+    b->full[0] = b->full[1];
+    b->full[1] = full;
 }
 
 void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w)
@@ -412,6 +418,9 @@ void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w
     if (!w->has_transfer)
         memset(&w->shown, 0, sizeof w->shown);
     w->aw_beats = w->has_aw ? w->aw_beats : 0;
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+    settle_buffer(&w->sums);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++) {
         w->widen[i].last = w->widen[i].full && w->widen[i].last;
+        settle_buffer(&w->buffer[i]);
+    }
 }

@@ -30,9 +30,8 @@ struct sq_chip_load {
     struct sq_chip_transfer transfer[SQ_TOP_OPERANDS + 1];
 };
 struct sq_chip_job {
-    uint32_t places[SQ_TOP_OPERANDS + 2],
-        keep[SQ_TOP_OPERANDS];              // [SQ_TOP_SUMS]: 0 for a first chunk
-    uint32_t tiles, groups, carries, keeps; // groups of the chunk
+    uint32_t places[SQ_TOP_JOBS], keep[SQ_TOP_OPERANDS]; // of the buffers
+    uint32_t tiles, groups, beats, carries, keeps;       // of the engine; beats of a group
 };
 
 // What never changes in a run.
@@ -41,17 +40,15 @@ struct sq_chip_setup {
     uint32_t ratio[SQ_TOP_OPERANDS];   // beats of the bus in a beat of an operand
     uint32_t out_ratio, store_room;    // words of outputs in a beat; beats in front of the DMA
     uint32_t tile_slots;               // beats of sums of a tile
-    uint32_t beats;                    // of a scale group
     uint32_t fetch, checks;            // beats of a descriptor; cycles in which it is looked at
     uint32_t nbytes;                   // of a beat
     int64_t latency, num, den, burst;  // of the memory (sq_axi_memory.h)
-    bool
-        is_scaled; // sq_engine_scaled: a tile is one group of it, and sums come to it as whole tiles
+    bool is_scaled;                    // the engine (sq_top_image.h)
     const struct sq_timing *engine;
 };
-// layer: sq_chip_run.h. checks is left out.
+// Arguments: sq_chip_run.h. checks is left out.
 void sq_chip_setup(const unsigned *value, const struct sq_env_choice *memory,
-                   const struct sq_top_layer *layer, struct sq_chip_setup *c);
+                   struct sq_chip_setup *c);
 
 struct sq_chip_widen {
     uint32_t count, full, last;
@@ -81,7 +78,7 @@ struct sq_chip_world {
     } out[2];
     uint32_t n_out, data_left, is_owed, done, n_in;
     // operands, sums, outputs
-    struct sq_chip_widen widen[SQ_TOP_OPERANDS], wide, carry; // carry: sums to tiles, is_scaled
+    struct sq_chip_widen widen[SQ_TOP_OPERANDS], wide, carry;
     struct sq_operand_buffer_sim buffer[SQ_TOP_OPERANDS], sums;
     uint32_t kept[8], n_kept; // beats of sums that jobs have yet to give, the oldest first
     uint32_t n_store;

@@ -177,6 +177,11 @@ enum sq_status sq_fair_machine(enum sq_fair fair, const struct sq_synth *synth,
     unsigned products = products_of(&machine->core);
     struct sq_core_config core = machine->core;
     *pe = (struct sq_fair_pe){.reference = products, .area_um2 = NAN, .reference_um2 = NAN};
+    if (fair != SQ_FAIR_NONE && machine->chip.bus_nbytes)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "fair = %s: the PEs of a chip (machine %.40s) are those of the format, need "
+                       "none",
+                       sq_fair_names[fair], machine->name);
     if (fair == SQ_FAIR_AREA) {
         if (!r->format->cost->pe)
             return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "fair = area: RTL has no PE of %s",

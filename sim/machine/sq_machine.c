@@ -27,6 +27,9 @@ struct raw_machine {
     struct {
         char *bandwidth, *latency, *burst;
     } dram;
+    struct raw_chip {
+        char *bus, *burst, *outstanding;
+    } * chip; // NULL: none
 };
 
 static const cyaml_strval_t gathers[] = {{"crossbar", SQ_GATHER_CROSSBAR}, {"log", SQ_GATHER_LOG}};
@@ -57,6 +60,10 @@ static const cyaml_schema_field_t dram_fields[] = {
     TEXT_FIELD("latency", struct raw_machine, dram.latency),
     TEXT_FIELD("burst", struct raw_machine, dram.burst), CYAML_FIELD_END};
 
+static const cyaml_schema_field_t chip_fields[] = {
+    TEXT_FIELD("bus", struct raw_chip, bus), TEXT_FIELD("burst", struct raw_chip, burst),
+    TEXT_FIELD("outstanding", struct raw_chip, outstanding), CYAML_FIELD_END};
+
 // Sections whose members are fields of the machine itself: offset 0.
 #define SECTION(name_, fields_)                                                                    \
     {                                                                                              \
@@ -75,6 +82,8 @@ static const cyaml_schema_field_t machine_fields[] = {
     CYAML_FIELD_MAPPING("core", CYAML_FLAG_DEFAULT, struct raw_machine, core, core_fields),
     SECTION("buffers", buffer_fields),
     SECTION("dram", dram_fields),
+    CYAML_FIELD_MAPPING_PTR("chip", CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct raw_machine,
+                            chip, chip_fields),
     CYAML_FIELD_END};
 
 static const cyaml_schema_value_t machine_schema = {
@@ -120,6 +129,22 @@ static enum sq_status read_size(const char *what, const char *text, double min, 
     return SQ_OK;
 }
 
+static enum sq_status read_chip(const struct raw_chip *raw, const struct sq_machine *m,
+                                struct sq_machine_chip *chip, struct sq_error *err)
+{
+    uint64_t bus;
+    SQ_TRY(read_size("chip.bus", raw->bus, 4, 16, &bus, err));
+    if (bus != 4 && bus != 8 && bus != 16)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "chip.bus = %llu B, need 4, 8 or 16 B",
+                       (unsigned long long)bus);
+    chip->bus_nbytes = (unsigned)bus;
+    SQ_TRY(read_count("chip.burst", raw->burst, 1, 256, &chip->max_burst, err));
+    SQ_TRY(read_count("chip.outstanding", raw->outstanding, 2, 16, &chip->outstanding, err));
+    if (m->cores != 1)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "cores = %u, need 1 with chip", m->cores);
+    return SQ_OK;
+}
+
 static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine *m,
                                struct sq_error *err)
 {
@@ -143,6 +168,8 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
                              &m->dram_latency_ns, err));
     SQ_TRY(read_size("dram.burst", raw->dram.burst, 16, 4096, &burst, err));
     m->burst_nbytes = (unsigned)burst;
+    if (raw->chip)
+        SQ_TRY(read_chip(raw->chip, m, &m->chip, err));
     sq_machine_set_clock(m, m->clock_hz);
     return SQ_OK;
 }

@@ -24,6 +24,11 @@
 //     bandwidth: 64 GB/s
 //     latency: 100 ns
 //     burst: 64 B            every transfer is rounded up to it
+//   chip:                    optional: the RTL rtl/top/sq_top.sv with this array and these buffers is the
+//                            machine (sq_chip_machine.h); it has one core
+//     bus: 8 B               of a beat between chip and DRAM: 4, 8 or 16 B
+//     burst: 32              beats of its longest burst, 1..256
+//     outstanding: 4         bursts that are asked for ahead, 2..16
 #ifndef SQ_MACHINE_H
 #define SQ_MACHINE_H
 
@@ -45,6 +50,10 @@ struct sq_machine {
     // In clock cycles: one burst occupies the DRAM for burst_num/burst_den of them (lowest terms).
     uint64_t dram_latency;
     uint64_t burst_num, burst_den;
+    struct sq_machine_chip {
+        unsigned bus_nbytes; // 0: the machine is no chip
+        unsigned max_burst, outstanding;
+    } chip;
 };
 
 // Refused in one sentence with file and field: see sq_yaml.h; also quantities without a unit, zero,

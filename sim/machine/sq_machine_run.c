@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/machine/sq_chip_machine.h"
+
 // Position in the loop nest; outer, inner and chunk count in the order of the plan.
 struct cursor {
     uint64_t outer, inner, chunk;
@@ -469,6 +471,8 @@ enum sq_status sq_mapping_run(const struct sq_machine *machine, const struct sq_
                               struct sq_machine_stats *stats, struct sq_unit_memo *memo,
                               struct sq_error *err)
 {
+    if (machine->chip.bus_nbytes)
+        return sq_chip_mapping_run(machine, recipe, gemm, plan, stats, err);
     struct sq_mapping candidate[SQ_PLANS];
     struct sq_machine_stats best = {.cycles = 0};
     unsigned n, at = 0;

@@ -21,21 +21,7 @@
 #define SQ_MACHINE_RUN_H
 
 #include "sim/block/sq_unit.h"
-#include "sim/machine/sq_machine.h"
-#include "sim/machine/sq_mapping.h"
-
-struct sq_machine_stats {
-    uint64_t cycles;
-    uint64_t steps;
-    // What each path did in every cycle: a cause of the core while it has a job; otherwise index
-    // (the index unit collects columns, and nothing is loaded yet) or memory (it waits for
-    // operands). sum(low) + index + memory = sum(high) + index + memory = cycles.
-    uint64_t low[SQ_N_UNIT_CAUSES];
-    uint64_t high[SQ_N_UNIT_CAUSES];
-    uint64_t index, memory;
-    uint64_t dram_busy; // cycles in which the DRAM moved something
-    uint64_t nbytes[SQ_N_STREAMS];
-};
+#include "sim/machine/sq_machine_stats.h"
 
 // Definition: steps every cycle of DRAM and core.
 struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,

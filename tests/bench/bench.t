@@ -43,6 +43,8 @@ kernel() { # the same with OPENBLAS_CORETYPE in the environment: bench_product s
 }
 ok "OPENBLAS_CORETYPE pins nothing" kernel
 ok "RTL, lock step and model of the core" grep -q '^  core ' "$W/core.txt"
+ok "RTL, stepping and fast way of the chip" grep -q '^  2x4, ' "$W/chip.txt"
+ok "a layer of real size on it" grep -q '^  4096x4096x4096 ' "$W/chip.txt"
 BENCH_JSON=/nowhere/x "$BUILD/tests/bench/bench_gemm" --quick >/dev/null 2>"$W/err"
 ok "a file that cannot be written ends a benchmark" [ $? = 3 -a -s "$W/err" ]
 finish

@@ -251,7 +251,7 @@ yaml_keys() { awk '!/^ *#/ && /:/ {k = $1; sub(":.*", "", k); if ($0 ~ /^[a-z]/)
 machine_keys() { # HEADING
   awk -v want="### $1" '/^##/ {on = $0 == want} on && /^\| `/ {split($0, c, "|"); gsub(/[ `]/, "", c[2]); gsub(",", "\n", c[2]); print c[2]}' "$DOCS/files.md" | sort -u
 }
-ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(yaml_keys "$M/default.yaml")
+ok "keys of an accelerator" cmp <(machine_keys Accelerators) <(sort -u <(yaml_keys "$M/default.yaml") <(yaml_keys "$M/chip.yaml"))
 ok "keys of a GPU" cmp <(machine_keys GPUs) <(yaml_keys "$M/template_gpu.yaml")
 ok "all tables are there" [ "$(for s in sq_w dense sq_a_static sq_a_dynamic sp24 gqsa spqt spqr mxfp4 mxplus nvfp4 sq_b; do table_of $s; done | wc -l),$(machine_keys GPUs | wc -l)" = 40,8 ]
 # Fields of GPU records, of which the writer has every one.

@@ -284,6 +284,44 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   refuse "bad.sq.safetensors" run --format gqsa bad.sq.safetensors
 fi
 
+# ---- a machine that is a chip: tests/rtl/top.t holds its cycles to the RTL -----------------------
+chip() { sed "$1" "$M/chip.yaml" >"$W/chip.yaml"; }
+run --m 8 --n 64 --k 512 --machine "$M/chip.yaml" --format dense; whole=$(cycles)
+ok "it says what its cycles are" grep -q '"basis":"modelled (cycle model of the chip, equal to RTL; DRAM modelled)"' "$W.out"
+ok "a tile of 2x4 outputs takes 32 beats of 16" [ "$(low busy)" = $((4 * 16 * 32)) ]
+ok "its cycles are busy, waiting and blocked" [ $(($(low busy) + $(low memory) + $(low blocked_output))) = "$whole" ]
+chip 's/bandwidth: .*/bandwidth: 2 GB\/s/'
+run --m 8 --n 64 --k 512 --machine chip.yaml --format dense
+ok "a slower DRAM takes longer" less "$whole" "$(cycles)"
+chip 's/latency: .*/latency: 400 ns/'
+run --m 8 --n 64 --k 512 --machine chip.yaml --format dense
+ok "... and one that is further away" less "$whole" "$(cycles)"
+chip 's/activation: .*/activation: 2 KiB/'
+run --m 8 --n 64 --k 512 --machine chip.yaml --format dense
+ok "... and smaller buffers: K in chunks" less "$whole" "$(cycles)"
+run --workload "$T/llama-3-70b_prefill_2048.csv" --machine "$M/chip.yaml" --format dense
+ok "a model of 70 G weights" [ "$RC,$(low busy)" = "0,$(($(number macs) / 128))" ]
+run --machine "$M/chip.yaml" --format sp24
+ok "the embedded model" grep -q '"layer":"model.layers.0' "$W.out"
+printf '%s\n' 'name: s' 'axes:' '  format: [dense]' '  weight_bits: [8]' '  act_bits: [8]' '  m: [8]' '  n: [64]' '  k: [512]' \
+  "  machine: [$M/chip.yaml]" 'measures: [cycles]' >"$W/s.yaml"
+sq sweep s.yaml --db s.db -o s.csv
+ok "a sweep" grep -q ",$whole," "$W/s.csv"
+chip 's/bus: .*/bus: 6 B/'; refuse "chip.bus = 6 B, need 4, 8 or 16 B" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/bus: .*/bus: 8/'; refuse "chip.bus = 8, need a unit" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/  burst: 32/  burst: 0/'; refuse "chip.burst = 0, need 1..256" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/outstanding: .*/outstanding: 17/'; refuse "chip.outstanding = 17, need 2..16" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/outstanding/outstandin/'; refuse "did you mean outstanding" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/cores: 1/cores: 2/'; refuse "cores = 2, need 1 with chip" run --machine chip.yaml --m 1 --n 1 --k 1
+chip 's/bandwidth: .*/bandwidth: 8.0001 GB\/s/'; refuse "a fraction of at most 1/1000" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+chip 's/latency: .*/latency: 11 us/'; refuse "dram.latency = 11000 cycles, need 0..10000 with chip" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+chip 's/rows: .*/rows: 1/; s/cols: .*/cols: 1/'; refuse "need whole beats of the bus" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+chip 's/weight: .*/weight: 64 B/'; refuse "half of it holds 0 beats, need at least 2" run --machine chip.yaml --m 8 --n 64 --k 512 --format dense
+refuse "format gqsa: the chip does not run its layers" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format gqsa
+refuse "no block multiplies" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --act-bits 16
+refuse "tiles, need at most 65535 of each on the chip" run --machine "$M/chip.yaml" --m 262144 --n 64 --k 512 --format dense
+refuse "the PEs of a chip (machine chip) are those of the format" run --machine "$M/chip.yaml" --m 8 --n 64 --k 512 --format dense --fair peak
+
 # ---- fair machines --------------------------------------------------------------------------
 real() { tail -1 "$W.out" | grep -o "\"$1\":[0-9.e+]*" | cut -d: -f2; }
 run --m 64 --n 256 --k 512 --machine "$M/default.yaml"; as_is=$(cycles)

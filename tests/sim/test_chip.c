@@ -6,6 +6,8 @@
 // Sampled: 200 chips (array, layout of codes or blocks, scales, outputs, bus, buffers, bursts) x layers (tiles, blocks,
 // order, scale groups, chunks of K) x ideal memories (latency, bandwidth, burst); 1,000 more with longer loops,
 // fast = stepping. SQ_LOOPS=10000 draws as many of these.
+// Sampled: 400 GEMMs of every format that the chip runs on machines that are chips: what `run` says of bytes is what
+// the chip counts of beats, and no GEMM is faster than its bound.
 // Directed: with free memory the engine of 4 x 4 PEs behind a bus of 128 bits is busy at least 97 % of a
 // 256 x 512 x 512 layer.
 #include <stdint.h>
@@ -13,10 +15,13 @@
 #include <string.h>
 
 #include "sim/block/top/sq_top_host.h"
+#include "sim/format/sq_format_ops.h"
+#include "sim/machine/sq_chip_machine.h"
 #include "sim/machine/sq_chip_run.h"
+#include "sim/machine/sq_machine_run.h"
 #include "tests/unit/fixture.h"
 
-enum { SHAPES = 200, LOOPS = 1000, FORMATS = 7, PATIENCE = 4000000, ROWS = 0, COLS = 1 };
+enum { SHAPES = 200, LOOPS = 1000, GEMMS = 400, PATIENCE = 4000000, ROWS = 0, COLS = 1 };
 
 static uint32_t between(struct sq_rng *r, uint32_t low, uint32_t high)
 {
@@ -34,7 +39,7 @@ struct work {
 // coded activations, one sum, scales.
 static const struct coding {
     unsigned act, weight, layout, high, high_w, on_acts, one_acc, form;
-} codings[FORMATS] = {
+} codings[] = {
     {8, 8, SQ_ARRAY_DENSE, 1, 4, 0, 1, SQ_COMBINE_ONE},
     {8, 4, SQ_ARRAY_DENSE, 1, 4, 0, 1, SQ_COMBINE_ONE},
     {8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO},   // sq_w, own
@@ -59,12 +64,11 @@ static void draw_scaled(struct sq_rng *r, unsigned *v)
 
 static void draw_chip(struct sq_rng *r, unsigned *v)
 {
-    const struct coding *const c = &codings[sq_rng_below(r, FORMATS)];
-    const bool is_24 = c->layout == SQ_ARRAY_SP24;
+    const struct coding *const c = &codings[sq_rng_below(r, SQ_LEN(codings))];
     v[SQ_TOP_ROWS] = 1u << sq_rng_below(r, 3);
     v[SQ_TOP_COLS] = 2u << sq_rng_below(r, 2);
     v[SQ_TOP_DATA_W] = 32u << sq_rng_below(r, 2);
-    v[SQ_TOP_BANK_LEN] = is_24 ? 8 : 4u << sq_rng_below(r, 2);
+    v[SQ_TOP_BANK_LEN] = c->layout == SQ_ARRAY_SP24 ? 8 : 4u << sq_rng_below(r, 2);
     v[SQ_TOP_ACT_W] = c->act;
     v[SQ_TOP_WEIGHT_W] = c->weight;
     v[SQ_TOP_LAYOUT] = c->layout;
@@ -97,12 +101,11 @@ static void place(struct sq_rng *r, struct work *w)
     }
 }
 
-// A beat of an operand, or the sums of a tile; or a tile of outputs that is no whole beat of the bus.
+// A beat of an operand, or a tile of outputs that is no whole beat of the bus.
 static bool is_too_wide(const unsigned *v)
 {
-    const unsigned pes = v[SQ_TOP_ROWS] * v[SQ_TOP_COLS];
-    bool is = pes * sq_top_out_bits(v) % v[SQ_TOP_DATA_W] != 0 ||
-              pes * sq_top_shape(v).pairs > SQ_TOP_PES_MAX;
+    bool is = v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] * sq_top_out_bits(v) % v[SQ_TOP_DATA_W] != 0 ||
+              sq_top_shape(v).pairs * v[SQ_TOP_ROWS] * v[SQ_TOP_COLS] > SQ_TOP_PES_MAX;
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         is = is || sq_top_bits(v, (enum sq_top_part)i) > 32 * SQ_TOP_WORDS_MAX;
     return is;
@@ -303,6 +306,74 @@ SQ_TEST(test_nested)
         assert_int_equal(sq_chip_run_fast(w.value, &w.memory, &w.layer, &fast, NULL), SQ_OK);
         check_same(&w, order, "fast", &fast, &step);
     }
+}
+
+// ---- machines that are chips ------------------------------------------------------------------------
+
+static struct sq_machine draw_machine(struct sq_rng *r)
+{
+    struct sq_machine m = {
+        .name = "drawn",
+        .core = {.rows = 1u << sq_rng_below(r, 2), .cols = 2},
+        .cores = 1,
+        .clock_hz = 1e9,
+        .act_nbytes = 1u << between(r, 9, 14),
+        .weight_nbytes = 1u << between(r, 9, 15),
+        .out_nbytes = 1u << between(r, 6, 12),
+        .dram_bytes_per_s = 1e9 * between(r, 1, 20),
+        .burst_nbytes = 16u << sq_rng_below(r, 3),
+        .dram_latency_ns = sq_rng_below(r, 80),
+        .chip = {4u << sq_rng_below(r, 2), 1u << sq_rng_below(r, 7), between(r, 2, 8)}};
+    sq_machine_set_clock(&m, m.clock_hz);
+    return m;
+}
+
+SQ_TEST(test_machine)
+{
+    struct sq_rng r = {fixture_seed() + 2};
+    unsigned ran = 0, of_format[64] = {0};
+    for (unsigned i = 0; i < GEMMS; i++) {
+        const unsigned f = sq_rng_below(&r, (uint32_t)sq_n_formats());
+        const struct sq_machine m = draw_machine(&r);
+        const struct sq_gemm g = {between(&r, 1, 40), between(&r, 1, 60), 32 * between(&r, 1, 24)};
+        const uint64_t mnk[3] = {g.m, g.n, g.k};
+        struct sq_machine_stats s;
+        struct sq_mapping p;
+        struct sq_recipe recipe;
+        struct sq_chip chip;
+        struct sq_chip_layer c;
+        struct sq_chip_stats step;
+        uint64_t compute, dram, nbytes = 0;
+        if (sq_format_recipe(sq_formats[f], SQ_IN_RUN, NULL, &recipe, NULL) != SQ_OK ||
+            sq_mapping_run(&m, &recipe, &g, &p, &s, NULL, NULL) != SQ_OK)
+            continue;
+        assert_int_equal(sq_machine_chip(&m, &chip, NULL), SQ_OK);
+        assert_int_equal(sq_chip_layer_of(&recipe, &chip, m.core.rows, m.core.cols, mnk, &c, NULL),
+                         SQ_OK);
+        assert_int_equal(sq_chip_run_step(c.value, &c.memory, &c.layer, &step, NULL), SQ_OK);
+        for (unsigned id = 0; id < SQ_N_STREAMS; id++)
+            nbytes += id == SQ_STREAM_OUT ? 0 : s.nbytes[id];
+        assert_int_equal(s.cycles, step.cycles);
+        assert_int_equal(s.low[SQ_CAUSE_BUSY], step.busy);
+        assert_int_equal(s.memory, step.wait);
+        assert_int_equal(s.low[SQ_CAUSE_BLOCKED_OUTPUT], step.blocked);
+        assert_int_equal(nbytes + 4 * SQ_DESC_WORDS, step.read_beats * m.chip.bus_nbytes);
+        assert_int_equal(s.nbytes[SQ_STREAM_OUT], step.write_beats * m.chip.bus_nbytes);
+        assert_true(sq_mapping_bound(&p, &compute, &dram) <= s.cycles);
+        assert_int_equal(compute, step.busy);
+        ran++;
+        of_format[f]++;
+    }
+    for (unsigned f = 0; f < sq_n_formats(); f++) {
+        const struct sq_format_routes *const routes = sq_formats[f]->routes;
+        const char *const name = sq_formats[f]->name;
+        // No whole bytes a beat; elements that no block multiplies.
+        const bool is_odd =
+            strcmp(name, "mxplus") == 0 || strcmp(name, "if4") == 0 || strcmp(name, "razer") == 0;
+        if (routes && routes->chip && (of_format[f] == 0) != is_odd)
+            fail_msg("%u layers of %s ran", of_format[f], name);
+    }
+    fprintf(stderr, "# %u of %d GEMMs ran\n", ran, GEMMS);
 }
 
 SQ_TEST(test_busy)

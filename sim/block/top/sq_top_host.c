@@ -50,7 +50,7 @@ struct host {
     uint64_t waited, still; // cycles of the layer; since a beat moved
     struct access access;
     bool b_ready, r_ready;
-    uint32_t cycles[4]; // CYCLES and its three parts, as read
+    uint32_t cycles[SQ_HOST_COUNTERS]; // CYCLES and its three parts, as read
     uint32_t n_cycles;
     struct work work;
     int32_t word[MEMORY_WORDS], want[OUT_WORDS];
@@ -532,6 +532,13 @@ static void begin_step(struct host *h)
     }
 }
 
+static void put_counters(const struct host *h)
+{
+    const struct sq_top_given *const given = h->choice.given;
+    if (given && given->counted)
+        memcpy(given->counted, h->cycles, sizeof h->cycles);
+}
+
 // Behind an access: what was read, and the step that follows.
 static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
 {
@@ -552,9 +559,10 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
         return check_status(h, data);
     case COUNTER:
         h->cycles[h->n_cycles++] = data;
-        if (h->n_cycles < 4)
+        if (h->n_cycles < SQ_HOST_COUNTERS)
             return NULL;
         h->step = CLEAR;
+        put_counters(h);
         return h->cycles[0] == h->cycles[1] + h->cycles[2] + h->cycles[3] ? NULL : "host.counters";
     case QUIET:
         h->step = NEXT;

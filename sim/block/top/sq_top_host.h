@@ -38,7 +38,9 @@ struct sq_top_given {
     uint32_t n_words, descriptor, status; // status: field ENGINE that must come
     const int32_t *want;
     uint32_t out, n_want; // in words, from address `out` on
+    uint32_t *counted;    // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
 };
+enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 
 extern const struct sq_env sq_top_host;
 

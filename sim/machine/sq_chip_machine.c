@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/sq_chip_machine.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "sim/format/sq_format_ops.h"
+#include "sim/machine/sq_chip_run.h"
+
+enum { ROWS = 0, COLS = 1, PARTS_MAX = 1000, LATENCY_MAX = 10000 };
+
+enum sq_status sq_machine_chip(const struct sq_machine *m, struct sq_chip *chip,
+                               struct sq_error *err)
+{
+    if (!m->chip.bus_nbytes)
+        return SQ_FAIL(err, SQ_ERR_ARG, "machine %.40s has no key 'chip'", m->name);
+    if (m->burst_num > PARTS_MAX * m->burst_den || m->burst_den > PARTS_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "dram: a burst of %u B takes %llu / %llu cycles, need at most %d cycles and "
+                       "a fraction of at most 1/%d of them with chip",
+                       m->burst_nbytes, (unsigned long long)m->burst_num,
+                       (unsigned long long)m->burst_den, PARTS_MAX, PARTS_MAX);
+    if (m->dram_latency > LATENCY_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "dram.latency = %llu cycles, need 0..%d with chip",
+                       (unsigned long long)m->dram_latency, LATENCY_MAX);
+    *chip = (struct sq_chip){.bus_nbytes = m->chip.bus_nbytes,
+                             .act_nbytes = m->act_nbytes,
+                             .weight_nbytes = m->weight_nbytes,
+                             .sum_nbytes = m->out_nbytes,
+                             .max_burst = m->chip.max_burst,
+                             .outstanding = m->chip.outstanding,
+                             .memory = {.kind = 1,
+                                        .n = {(uint32_t)m->dram_latency, (uint32_t)m->burst_num,
+                                              (uint32_t)m->burst_den, m->burst_nbytes},
+                                        .end = 1}};
+    return SQ_OK;
+}
+
+static uint64_t ceil_div(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t size_of(uint64_t all, uint64_t block, bool is_last)
+{
+    return is_last ? all - (ceil_div(all, block) - 1) * block : block;
+}
+
+// ---- bytes ------------------------------------------------------------------------------------------
+
+// Where the beats of an operand are counted.
+static enum sq_stream_id stream_of(unsigned part)
+{
+    static const enum sq_stream_id of[] = {SQ_STREAM_ACT, SQ_STREAM_ACT_SCALE, SQ_STREAM_LO,
+                                           SQ_STREAM_SCALE, SQ_STREAM_OUT};
+    return of[part];
+}
+
+// Of a stretch of the layer: tiles of rows, of columns, scale groups.
+static uint64_t nbytes_of(const struct sq_chip_layer *c, unsigned part, uint64_t rows,
+                          uint64_t cols, uint64_t groups)
+{
+    struct sq_top_layer one = c->layer;
+    const bool is_row = part < SQ_TOP_WEIGHT, is_store = part == SQ_TOP_STORE;
+    one.tiles[ROWS] = one.tiles[COLS] = 1;
+    one.groups = (uint32_t)groups;
+    return (is_row || is_store ? rows : 1) * (is_row ? 1 : cols) *
+           sq_top_nbytes(c->value, &one, (enum sq_top_part)part);
+}
+
+// How often a part is loaded whole (sq_sequencer_sim.h).
+static uint64_t times(const struct sq_chip_layer *c, unsigned part)
+{
+    const struct sq_top_layer *const l = &c->layer;
+    const unsigned axis = part >= SQ_TOP_WEIGHT, outer = l->cols_outer ? COLS : ROWS;
+    const uint64_t blocks = ceil_div(l->tiles[!axis], l->block[!axis]); // of the other axis
+    const bool serves_chunks =
+        part == SQ_TOP_ROW_SCALE || (part == SQ_TOP_COL_SCALE && sq_top_is_scaled(c->value));
+    if (part == SQ_TOP_STORE)
+        return 1;
+    if (l->chunk < l->groups && !serves_chunks)
+        return blocks;
+    return axis == outer || l->block[axis] >= l->tiles[axis] ? 1 : blocks;
+}
+
+// ---- the plan ---------------------------------------------------------------------------------------
+
+static void fill_steps(const struct sq_chip_layer *c, struct sq_mapping *p)
+{
+    const struct sq_top_layer *const l = &c->layer;
+    for (unsigned i = 0; i < SQ_STEP_CLASSES; i++) {
+        struct sq_step_class *const s = &p->step[i];
+        if (!sq_mapping_count(p->count_m, i & 1) || !sq_mapping_count(p->count_n, i & 2) ||
+            !sq_mapping_count(p->count_k, i & 4))
+            continue;
+        const uint64_t rows = size_of(l->tiles[ROWS], l->block[ROWS], i & 1);
+        const uint64_t cols = size_of(l->tiles[COLS], l->block[COLS], i & 2);
+        const uint64_t groups = size_of(l->groups, l->chunk, i & 4);
+        s->job = (struct sq_unit_job){.tiles = (uint32_t)rows,
+                                      .passes = (uint32_t)cols,
+                                      .flushes = (uint32_t)groups,
+                                      .beats = l->beats,
+                                      .words = i & 4 ? 1 : 0};
+        for (unsigned part = 0; part <= SQ_TOP_STORE; part++)
+            s->nbytes[stream_of(part)] = nbytes_of(c, part, rows, cols, groups);
+    }
+}
+
+static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
+                      const struct sq_chip_layer *c, struct sq_mapping *p)
+{
+    const struct sq_top_layer *const l = &c->layer;
+    const bool is_whole = l->chunk == l->groups;
+    memset(p, 0, sizeof *p);
+    p->gemm = *g;
+    p->cost = (struct sq_cost_unit){.unit = {.kind = SQ_UNIT_ARRAY},
+                                    .step = c->value[SQ_TOP_BANK_LEN],
+                                    .low_lanes = c->value[SQ_TOP_BANK_LEN],
+                                    .low = 1,
+                                    .high = 0};
+    p->n_slices = (uint64_t)l->groups * l->beats;
+    p->latency = m->dram_latency;
+    p->cores_m = p->cores_n = p->cores_k = 1;
+    p->block_m = smaller((uint64_t)l->block[ROWS] * c->value[SQ_TOP_ROWS], g->m);
+    p->block_n = smaller((uint64_t)l->block[COLS] * c->value[SQ_TOP_COLS], g->n);
+    p->block_k = (uint64_t)l->chunk * l->beats;
+    p->count_m = ceil_div(l->tiles[ROWS], l->block[ROWS]);
+    p->count_n = ceil_div(l->tiles[COLS], l->block[COLS]);
+    p->count_k = ceil_div(l->groups, l->chunk);
+    p->n_outer = l->cols_outer;
+    p->act_kept = is_whole && (!l->cols_outer || p->count_m == 1);
+    p->weight_kept = is_whole && (l->cols_outer || p->count_n == 1);
+    p->store_late = true;
+    fill_steps(c, p);
+    uint64_t nbytes = 0;
+    for (unsigned part = 0; part <= SQ_TOP_STORE; part++) {
+        uint64_t *const sum = &p->sum.nbytes[stream_of(part)];
+        *sum = times(c, part) * nbytes_of(c, part, l->tiles[ROWS], l->tiles[COLS], l->groups);
+        nbytes += *sum;
+    }
+    p->sum.compute = (uint64_t)l->tiles[ROWS] * l->tiles[COLS] * p->n_slices;
+    p->sum.dram = nbytes / m->burst_nbytes * m->burst_num / m->burst_den;
+}
+
+enum sq_status sq_chip_mapping_run(const struct sq_machine *m, const struct sq_recipe *recipe,
+                                   const struct sq_gemm *gemm, struct sq_mapping *plan,
+                                   struct sq_machine_stats *stats, struct sq_error *err)
+{
+    const uint64_t mnk[3] = {gemm->m, gemm->n, gemm->k};
+    struct sq_chip chip;
+    struct sq_chip_layer c;
+    struct sq_chip_stats s;
+    SQ_TRY(sq_machine_chip(m, &chip, err));
+    SQ_TRY(sq_chip_layer_of(recipe, &chip, m->core.rows, m->core.cols, mnk, &c, err));
+    fill_plan(m, gemm, &c, plan);
+    SQ_TRY(sq_chip_run_fast(c.value, &c.memory, &c.layer, &s, err));
+    plan->estimate = plan->limit = s.cycles;
+    if (!stats)
+        return SQ_OK;
+    *stats = (struct sq_machine_stats){.cycles = s.cycles,
+                                       .steps = plan->count_m * plan->count_n * plan->count_k,
+                                       .memory = s.wait,
+                                       .dram_busy = plan->sum.dram};
+    stats->low[SQ_CAUSE_BUSY] = stats->high[SQ_CAUSE_BUSY] = s.busy;
+    stats->low[SQ_CAUSE_BLOCKED_OUTPUT] = stats->high[SQ_CAUSE_BLOCKED_OUTPUT] = s.blocked;
+    memcpy(stats->nbytes, plan->sum.nbytes, sizeof stats->nbytes);
+    assert(s.busy == plan->sum.compute);
+    return SQ_OK;
+}

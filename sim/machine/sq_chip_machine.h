@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine that is a chip (key `chip` of its YAML): its array, buffers and DRAM are those of rtl/top/sq_top.sv, and
+// a GEMM takes the cycles of the chip's own cycle model (sq_chip_run.h), which are those of the RTL.
+#ifndef SQ_CHIP_MACHINE_H
+#define SQ_CHIP_MACHINE_H
+
+#include "sim/format/sq_chip_route.h"
+#include "sim/machine/sq_machine_stats.h"
+
+// What the chip has: the bus, the DMA, half of each buffer, the DRAM. SQ_ERR_ARG: the machine is no chip;
+// SQ_ERR_RANGE: a DRAM whose burst is no simple fraction of a cycle, or too far away.
+enum sq_status sq_machine_chip(const struct sq_machine *machine, struct sq_chip *chip,
+                               struct sq_error *err);
+
+// sq_mapping_run on it. The plan is the one that the chip has for this layer (sq_chip_layer_of), the
+// only one; what is refused there is refused here. Of stats, low and high are alike: busy, and
+// blocked_output where the engine takes no operands that are there; memory: it waits for them. In `lo`
+// are all beats of weights, with high codes, masks and padding; descriptors are in no stream.
+enum sq_status sq_chip_mapping_run(const struct sq_machine *machine, const struct sq_recipe *recipe,
+                                   const struct sq_gemm *gemm, struct sq_mapping *plan,
+                                   struct sq_machine_stats *stats, struct sq_error *err);
+
+#endif
