@@ -232,23 +232,11 @@ module sq_engine_array #(
     end
   end
 
-  localparam bit TokenLast = Form != sq_pkg::COMBINE_SCALED;  // the row's scale: with the last group
-  logic [Cols-1:0] bad_col;
-  logic [Rows-1:0] bad_row;
-  for (genvar c = 0; c < Cols; c++) begin : gen_col
-    logic [31:0] lo, hi;
-    assign lo = scale_col_lo_i[c*32 +: 32];
-    assign hi = (Form == sq_pkg::COMBINE_TWO) ? scale_col_hi_i[c*32 +: 32] : lo;
-    assign bad_col[c] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
-                        hi[31] || &hi[30:23] || hi[30:0] == '0;
-  end
-  for (genvar r = 0; r < Rows; r++) begin : gen_row
-    logic [31:0] lo, hi;
-    assign lo = scale_row_lo_i[r*32 +: 32];
-    assign hi = (Form == sq_pkg::COMBINE_SCALED) ? scale_row_hi_i[r*32 +: 32] : lo;
-    assign bad_row[r] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
-                        hi[31] || &hi[30:23] || hi[30:0] == '0;
-  end
+  logic wrong_scale;
+  sq_engine_scales #(.Rows(Rows), .Cols(Cols), .Form(Form)) u_scales (
+    .last_i(scale_last), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
+    .row_lo_i(scale_row_lo_i), .row_hi_i(scale_row_hi_i), .error_o(wrong_scale)
+  );
 
   logic tile_fire;
   logic [sq_pkg::N_ERRORS-1:0] tile_errors, scale_errors, errors_q;
@@ -258,7 +246,7 @@ module sq_engine_array #(
     tile_errors[sq_pkg::ERROR_MASK] = mask_error;
     tile_errors[sq_pkg::ERROR_CODE] = group_error_q;
     scale_errors = '0;
-    scale_errors[sq_pkg::ERROR_SCALE] = |bad_col || (|bad_row && (scale_last || !TokenLast));
+    scale_errors[sq_pkg::ERROR_SCALE] = wrong_scale;
   end
   // A tile goes with its scales, or before them if it is held; then the next one may go with them.
   assign known = errors_q | scale_errors | ((Hold != 0) ? '0 : tile_errors);

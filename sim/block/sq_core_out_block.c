@@ -105,19 +105,6 @@ static bool group_has_illegal(const unsigned *v, const struct sq_group *in, unsi
     return any;
 }
 
-// Of a beat of scales, `last` in front, in the form of the stage.
-static bool is_wrong_scale(const struct sq_output_config *c, const int32_t *scale)
-{
-    const int32_t *const col = scale + 1, *const row = col + 2 * c->cols;
-    const bool two = c->form == SQ_COMBINE_TWO, scaled = c->form == SQ_COMBINE_SCALED;
-    bool ok = true;
-    for (size_t i = 0; i < c->cols; i++)
-        ok = ok && sq_engine_is_scale(col[i]) && (!two || sq_engine_is_scale(col[c->cols + i]));
-    for (size_t i = 0; i < c->rows && (scale[0] || scaled); i++)
-        ok = ok && sq_engine_is_scale(row[i]) && (!scaled || sq_engine_is_scale(row[c->rows + i]));
-    return !ok;
-}
-
 // ---- cases ----------------------------------------------------------------------------------
 
 enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, uint32_t groups,
@@ -411,7 +398,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
         error |= s.tile[2 * pes] << SQ_SCALED_ERROR_MASK;
         error |= (group_has_illegal(v, in, ACT, g) || group_has_illegal(v, in, HI, g))
                  << SQ_SCALED_ERROR_CODE;
-        error |= is_wrong_scale(&c, scale) << SQ_SCALED_ERROR_SCALE;
+        error |= sq_engine_wrong_scale(&c, scale + 1, scale[0]) << SQ_SCALED_ERROR_SCALE;
         if (scale[0])
             n_out += sq_engine_end(&c, scale, s.y, g + 1 == in->len[SCALE], error,
                                    out + n_out * (c.port_len + SQ_ENGINE_WORD_FIELDS));

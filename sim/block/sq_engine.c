@@ -10,6 +10,19 @@ void sq_engine_word_fields(struct sq_field *field)
     field[1] = (struct sq_field){"error", 1, SQ_SCALED_ERRORS, true};
 }
 
+bool sq_engine_wrong_scale(const struct sq_output_config *c, const int32_t *scale, bool is_last)
+{
+    const bool two = c->form == SQ_COMBINE_TWO, scaled = c->form == SQ_COMBINE_SCALED;
+    const int32_t *const row = scale + 2 * c->cols;
+    for (size_t i = 0; i < c->cols; i++)
+        if (!sq_engine_is_scale(scale[i]) || (two && !sq_engine_is_scale(scale[c->cols + i])))
+            return true;
+    for (size_t i = 0; i < c->rows && (is_last || scaled); i++)
+        if (!sq_engine_is_scale(row[i]) || (scaled && !sq_engine_is_scale(row[c->rows + i])))
+            return true;
+    return false;
+}
+
 size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,
                      bool ends_job, int32_t error, int32_t *out)
 {

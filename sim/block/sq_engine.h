@@ -17,6 +17,10 @@
 enum { SQ_ENGINE_WORD_FIELDS = 2 };
 void sq_engine_word_fields(struct sq_field *field);
 
+// Whether scales of a tile (sq_output_scale_fields behind `last`) that its form reads hold one that is no
+// scale; a factor of the rows is read with the last scale group of an output (sq_engine_scales.sv).
+bool sq_engine_wrong_scale(const struct sq_output_config *c, const int32_t *scale, bool is_last);
+
 // sq_output_end, those fields behind the outputs of each word: out [words][port_len + 2]; ends_job: of
 // the last word. Returns the words.
 size_t sq_engine_end(const struct sq_output_config *c, const int32_t *scale, float *y,

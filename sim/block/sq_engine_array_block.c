@@ -124,20 +124,6 @@ static void heal(const struct parts *s, int32_t *record)
     }
 }
 
-static bool is_wrong_scale(const struct parts *s, const int32_t *scale, bool is_last)
-{
-    const bool is_scaled = s->c.form == SQ_COMBINE_SCALED;
-    const size_t cols = s->c.cols, rows = s->c.rows;
-    bool ok = true;
-    for (size_t c = 0; c < cols; c++)
-        ok = ok && sq_engine_is_scale(scale[c]) &&
-             (s->c.form != SQ_COMBINE_TWO || sq_engine_is_scale(scale[cols + c]));
-    for (size_t r = 0; (is_last || is_scaled) && r < rows; r++)
-        ok = ok && sq_engine_is_scale(scale[2 * cols + r]) &&
-             (!is_scaled || sq_engine_is_scale(scale[2 * cols + rows + r]));
-    return !ok;
-}
-
 // What the array computes of `n` beats, both planes: tile [2 * rows * cols + 1], and its error.
 static void sums_of(const struct parts *s, const int32_t *first, uint32_t n, int32_t *tile)
 {
@@ -185,9 +171,7 @@ static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int
     const uint32_t beats = (uint32_t)in->record[BEATS], groups = (uint32_t)in->record[GROUPS];
     const uint32_t tiles = (uint32_t)in->record[TILES];
     const struct sums sums = alloc_sums(s);
-    int32_t *const y = malloc(pes * sizeof *y);
     int32_t error = 0;
-    assert(y);
     for (uint32_t g = 0; g < groups * tiles; g++) {
         const int32_t *const first = in->record + (size_t)g * beats * s->len;
         const bool is_last = (g + 1) % groups == 0;
@@ -198,18 +182,12 @@ static uint64_t golden_job(const struct parts *s, const struct sq_group *in, int
         error |= (s->has_mask ? sums.tile[2 * pes] : 0) << SQ_SCALED_ERROR_MASK;
         for (uint32_t b = 0; b < beats; b++)
             error |= has_illegal(s, first + b * s->len) << SQ_SCALED_ERROR_CODE;
-        error |= is_wrong_scale(s, sums.scale + 1, is_last) << SQ_SCALED_ERROR_SCALE;
+        error |= sq_engine_wrong_scale(&s->c, sums.scale + 1, is_last) << SQ_SCALED_ERROR_SCALE;
         sq_output_add(&s->c, sums.tile, sums.tile + pes, sums.scale, sums.y);
-        if (!is_last)
-            continue;
-        (void)sq_output_end(&s->c, sums.scale, sums.y, y);
-        for (size_t w = 0; w < words; w++, out += word_len) {
-            memcpy(out, y + w * s->c.port_len, s->c.port_len * sizeof *out);
-            out[s->c.port_len] = g + 1 == groups * tiles && w + 1 == words;
-            out[s->c.port_len + 1] = error;
-        }
+        if (is_last)
+            out += word_len *
+                   sq_engine_end(&s->c, sums.scale, sums.y, g + 1 == groups * tiles, error, out);
     }
-    free(y);
     free_sums(&sums);
     return tiles * words;
 }

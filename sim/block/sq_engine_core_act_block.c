@@ -149,19 +149,6 @@ static bool has_wrong_weight(const struct parts *s, const int32_t *record, uint3
     return false;
 }
 
-static bool is_wrong_scale(const struct parts *s, const int32_t *scale, bool is_last)
-{
-    const bool two = s->c.form == SQ_COMBINE_TWO, scaled = s->c.form == SQ_COMBINE_SCALED;
-    const int32_t *const row = scale + 2 * s->c.cols;
-    for (size_t c = 0; c < s->c.cols; c++)
-        if (!sq_engine_is_scale(scale[c]) || (two && !sq_engine_is_scale(scale[s->c.cols + c])))
-            return true;
-    for (size_t r = 0; r < s->c.rows && (is_last || scaled); r++)
-        if (!sq_engine_is_scale(row[r]) || (scaled && !sq_engine_is_scale(row[s->c.rows + r])))
-            return true;
-    return false;
-}
-
 // What is wrong in scale group g of the job at `record`, and in the activations that begin with it.
 static int32_t error_of(const struct parts *s, const int32_t *record, uint32_t g)
 {
@@ -174,7 +161,7 @@ static int32_t error_of(const struct parts *s, const int32_t *record, uint32_t g
     for (uint32_t i = g * steps; i < (g + 1) * steps; i++)
         wrong = wrong || has_wrong_weight(s, record + i * s->len, i);
     return wrong << SQ_SCALED_ERROR_CODE |
-           is_wrong_scale(s, record + g * s->len + s->scale, (g + 1) % groups == 0)
+           sq_engine_wrong_scale(&s->c, record + g * s->len + s->scale, (g + 1) % groups == 0)
                << SQ_SCALED_ERROR_SCALE;
 }
 

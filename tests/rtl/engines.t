@@ -36,7 +36,7 @@ END
 E=rtl/sq_engine_array.sv
 mutate array_mask_error_dropped engine_array sp24 value $E "s/= mask_error;/= mask_error \&\& $F;/"
 mutate array_code_error_of_the_last_beat_lost engine_array dense value $E "s/{code_q\[Stages-1:0\], code_error}/{code_q[Stages-1:0], before_q}/"
-mutate array_scale_error_of_one_side engine_array compact value $E "s/= |bad_col || (/= (/; s/logic unused_job;/logic unused_col; assign unused_col = ^bad_col;\n  &/"
+mutate array_scale_error_of_one_side engine_array compact value rtl/sq_engine_scales.sv "s/= |bad_col_lo || |bad_col_hi || (/= (/; s/^  assign error_o/  logic unused_col; assign unused_col = ^{bad_col_lo, bad_col_hi};\n&/"
 mutate array_beat_lost_under_a_stall engine_array sp24 any $E "s/assign plain_ready_o = array_ready \&\& in_busy \&\& coded_valid_i;/assign plain_ready_o = array_ready \&\& in_busy;/"
 mutate array_counts_exchanged engine_array sp24 any $E "s/job_tiles_i, job_groups_i}/job_groups_i, job_tiles_i}/"
 mutate array_errors_of_the_job_before engine_array sp24 value $E "s/scale_job_last ? '0 : known/known/"
