@@ -506,10 +506,10 @@ static const struct sq_point points[] = {
     {"high", false, {1, 3, 8, 1, 8, 4, 4, 2, 4, 8, RANK, 0, 3, 8, 3, SCALED, BF16, 1, 2, 1}},
 };
 
-// 4 x 4 PEs, as engine_sq_a_compact: 16 banks of each of 4 tokens are stored, twice.
+// 4 x 4 PEs, as engine_sq_a_compact: 4 banks of each of 4 tokens are stored, twice.
 static const struct sq_area_unit area[] = {
     {"engine_sq_a_stored", "sq_engine_core_act", 16 * 16, false,
-     {{"Rows", 4}, {"Cols", 4}, {"LowLanes", 16}, {"HighLanes", 4}, {"TileBanks", 16}, {"Lanes", 4},
+     {{"Rows", 4}, {"Cols", 4}, {"LowLanes", 16}, {"HighLanes", 4}, {"TileBanks", 4}, {"Lanes", 4},
       {"OutKind", 1}, {"PortLen", 4}, {"Depth", 4}}},
 };
 // clang-format on
