@@ -275,6 +275,7 @@ static void spoil(const unsigned *v, struct sq_rng *rng, enum wrong kind, uint32
     const uint64_t step =
         ((uint64_t)group * banks + sq_rng_below(rng, banks)) * k.steps + i / k.lanes;
     int32_t *const code = code_in(&k, record + step * stride, step, line, i % k.lanes);
+    assert(code);
     *code = kind == WRONG_MASK && *code == sq_mask_code(k.width) ? 0 : sq_mask_code(k.width);
 }
 
