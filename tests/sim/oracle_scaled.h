@@ -13,10 +13,11 @@ static void foretell_array_scaled(const struct input *in, struct world *w)
     foretell_tail(in, w, (struct tail){.depth = 2u + split + rounds}, NULL);
 }
 
-// Q.3, Q.5: for split codes the mask first; then the largest magnitude, the scale, the codes.
+// Q.3, Q.5: for split codes the mask first; then the largest magnitude, the scale, the codes. Where a
+// scale is chosen (Q.5d), the errors of all candidates stand between their scales and the codes.
 static void foretell_act_scale(const struct input *in, struct world *w)
 {
-    struct unit mask = mask_unit(in, 15), codes = {.depth = 3};
+    struct unit mask = mask_unit(in, 15), codes = {.depth = param(in, "Choose") ? 4 : 3};
     if (param(in, "HighPerBank") == 0) {
         foretell_unit(w, codes);
         return;
