@@ -14,7 +14,7 @@
 // Both gather architectures, until --gather names one.
 #define GATHER_BOTH ((enum sq_gather_arch)2)
 
-enum { MAX_BLOCKS = 64, MAX_NAMES = 192, MAX_PERIODS = 32 };
+enum { MAX_BLOCKS = 64, MAX_NAMES = 512, MAX_PERIODS = 32 };
 
 struct arguments {
     struct sq_cli_banks banks;

@@ -71,7 +71,7 @@ struct CoreBench : sc_core::sc_module {
     sc_signal<Core::Sums> p_lo[2], p_hi[2];
     sc_signal<Core::Counts> low_counts[2], high_counts[2];
     sc_signal<uint32_t> mask_error;
-    sc_signal<bool> error;
+    sc_signal<bool> error, code_error;
 
     Core model{"model"};
     Vsq_core rtl{"rtl"};
@@ -87,6 +87,7 @@ struct CoreBench : sc_core::sc_module {
         bind(rtl, 1);
         rtl.mask_error_o(mask_error);
         rtl.out_error_o(error);
+        rtl.out_code_error_o(code_error);
         SC_METHOD(drive);
         sensitive << clk.pos();
         dont_initialize();
@@ -253,8 +254,9 @@ struct CoreBench : sc_core::sc_module {
             score.same("out_p_lo", p_lo[0], p_lo[1]);
             score.same("out_p_hi", p_hi[0], p_hi[1]);
         }
-        if ((mask_error.read() || (out_valid[1].read() && error.read())) && !score.differences++)
-            std::cout << "MISMATCH at " << sc_time_stamp() << ": mask_error" << std::endl;
+        if ((mask_error.read() || (out_valid[1].read() && (error.read() || code_error.read()))) &&
+            !score.differences++)
+            std::cout << "MISMATCH at " << sc_time_stamp() << ": error" << std::endl;
     }
 };
 

@@ -3,6 +3,7 @@
 // differ: every constant, and every width function on the values that its blocks use. pkg.t runs
 // it.
 #include <stdio.h>
+#include <string.h>
 
 #include "models/sq_array.h"
 #include "models/sq_combine.h"
@@ -12,6 +13,7 @@
 #include "sim/block/sq_cause.h"
 #include "sim/block/sq_core_sim.h"
 #include "sim/block/sq_engine.h"
+#include "sim/block/sq_engine_scaled_draw.h"
 #include "sim/block/sq_stages.h"
 
 static unsigned bits_of(uint64_t max)
@@ -19,6 +21,28 @@ static unsigned bits_of(uint64_t max)
     unsigned n = 0;
     for (; max > 0; max >>= 1)
         n++;
+    return n;
+}
+
+// Stored bits of a block of `bank` elements, k of them high, as sq_engine_scaled takes them.
+static unsigned line_bits(unsigned bank, unsigned k, enum sq_scaled_high high,
+                          enum sq_scaled_element e)
+{
+    const struct sq_block *const block = &sq_engine_scaled_block;
+    unsigned v[SQ_PARAMS_MAX], n = 0;
+    memcpy(v, block->points[0].value, sizeof v);
+    v[sq_param_find(block, "Rows")] = v[sq_param_find(block, "Cols")] = 1;
+    v[sq_param_find(block, "Lanes")] = v[sq_param_find(block, "PortLen")] = 1;
+    v[sq_param_find(block, "BankLen")] = bank;
+    v[sq_param_find(block, "HighPerBank")] = k;
+    v[sq_param_find(block, "High")] = high;
+    v[sq_param_find(block, "WeightHigh")] = 1;
+    v[sq_param_find(block, "ActElement")] = v[sq_param_find(block, "WeightElement")] = e;
+    v[sq_param_find(block, "Encode")] = 0;
+    const struct sq_ports p = sq_ports_of(block, v);
+    const struct sq_field *f = p.in + p.stream[0].n_fields; // behind the job: activations
+    for (size_t i = 0; i < p.stream[1].n_fields; i++, f++)
+        n += (unsigned)f->count * f->width;
     return n;
 }
 
@@ -128,7 +152,14 @@ static void functions(void)
             require(text, sq_scaled_high_element((enum sq_scaled_high)high, e));
             snprintf(text, sizeof text, "sq_pkg::parts_pairs(%u, %u)", high, i);
             require(text, sq_scaled_pairs((enum sq_scaled_high)high, i));
+            for (unsigned k = 0; k <= 4; k += 2) {
+                snprintf(text, sizeof text, "sq_pkg::scaled_line_w(%u, %u, %u, %u)", 16 + 16 * i, k,
+                         high, e);
+                require(text, line_bits(16 + 16 * i, k, (enum sq_scaled_high)high, e));
+            }
         }
+    snprintf(text, sizeof text, "sq_pkg::scaled_line_w(32, 0, 0, %u)", SQ_SCALED_PLUS);
+    require(text, line_bits(32, 0, SQ_SCALED_SPLIT, SQ_SCALED_PLUS));
     for (unsigned acc = SQ_SCALED_BINARY32; acc <= SQ_SCALED_FIXED; acc++)
         for (unsigned k = 0; k <= 2; k++) { // the stage of the operands is not in the RTL's
             snprintf(text, sizeof text, "sq_pkg::scaled_stages(%u, %u)", acc, k);
