@@ -40,7 +40,7 @@ static void check_log(const char *log, const char *want)
 // What a shell that sleeps for ever left in `file`: its number.
 static pid_t number_in(const char *file)
 {
-    char path[256]; // of its own: those of tmpdir_path come round, other threads hold some
+    char path[256];
     pid_t pid = 0;
     snprintf(path, sizeof path, "%s/%s", dir, file);
     while (pid == 0) { // until it is written

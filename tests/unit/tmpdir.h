@@ -17,11 +17,11 @@ static inline char *tmpdir_make(char path[64])
     return path;
 }
 
-// DIR/NAME in one of eight static buffers.
+// DIR/NAME in one of eight buffers of the calling thread, which live as long as it does.
 static inline char *tmpdir_path(const char *dir, const char *name)
 {
-    static char path[8][256];
-    static unsigned next;
+    static _Thread_local char path[8][256];
+    static _Thread_local unsigned next;
     next = (next + 1) % 8;
     snprintf(path[next], sizeof path[next], "%s/%s", dir, name);
     return path[next];
