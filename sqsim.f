@@ -70,6 +70,7 @@ rtl/sq_array_out.sv
 rtl/sq_array_static_out.sv
 rtl/sq_engine_count.sv
 rtl/sq_engine_scales.sv
+rtl/sq_engine_words.sv
 rtl/sq_engine_tail.sv
 rtl/sq_core_out.sv
 rtl/sq_fp_from_half.sv

@@ -69,6 +69,7 @@ sq_array_out.sv
 sq_array_static_out.sv
 sq_engine_count.sv
 sq_engine_scales.sv
+sq_engine_words.sv
 sq_engine_tail.sv
 sq_core_out.sv
 sq_fp_from_half.sv

@@ -193,8 +193,12 @@ lint sq_sram
 lint sq_sram Width=8 Depth=3
 lint sq_engine_count
 lint sq_engine_tail
-lint sq_engine_tail CountW=32 Words=3 Hold=1
-for f in 0 1 2; do lint sq_engine_scales Rows=1 Cols=3 Form=$f; done
+lint sq_engine_tail CountW=32 Words=3 Hold=1 SideW=2
+for w in 1 3 4; do lint sq_engine_words Words=$w; done
+for t in "TwoCols=1'b0 TwoRows=1'b1" "TwoCols=1'b1 TwoRows=1'b0" "TwoCols=1'b1 TwoRows=1'b1"; do
+  lint sq_engine_scales Rows=1 Cols=3 $t
+done
+lint sq_engine_scales Cols=1
 lint sq_core Rows=2 Cols=1 LowLanes=3 HighLanes=3 BankLen=8 HighPerBank=4 "CheckAct=1'b1" "CheckHigh=1'b1"
 for p in 1 4; do lint sq_engine_ctl Pairs=$p Words=3 Hold=1 Sums=$((p % 4)); done
 for h in "High=0" "High=1" "High=2 Element=2"; do

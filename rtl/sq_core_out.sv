@@ -97,7 +97,7 @@ module sq_core_out #(
   logic stage_valid, stage_ready, wrong_scale;
   logic [sq_pkg::N_ERRORS-1:0] tile_error, scale_error;
   logic [sq_pkg::N_ERRORS:0] stage_tag, word_tag;
-  logic unused_has_room, unused_first, unused_last;
+  logic unused_has_room, unused_side, unused_first, unused_last;
   always_comb begin
     tile_error = '0;
     tile_error[sq_pkg::ERROR_MASK] = mask_error;
@@ -106,8 +106,11 @@ module sq_core_out #(
     scale_error[sq_pkg::ERROR_SCALE] = wrong_scale;
   end
 
-  sq_engine_scales #(.Rows(Rows), .Cols(Cols), .Form(Form)) u_scales (
-    .last_i(scale_last_i), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
+  sq_engine_scales #(
+    .Rows(Rows), .Cols(Cols), .TwoCols(Form == sq_pkg::COMBINE_TWO),
+    .TwoRows(Form == sq_pkg::COMBINE_SCALED)
+  ) u_scales (
+    .rows_i(scale_last_i), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
     .row_lo_i(scale_row_lo_i), .row_hi_i(scale_row_hi_i), .error_o(wrong_scale)
   );
   sq_engine_tail #(
@@ -116,11 +119,11 @@ module sq_core_out #(
     .clk_i, .rst_ni,
     .job_valid_i(job_valid_i && job_ready_o), .job_ready_o(unused_has_room),
     .job_inner_i(job_groups_i), .job_middle_i(sq_pkg::GROUPS_W'(1)),
-    .job_outer_i(sq_pkg::GROUPS_W'(1)),
+    .job_outer_i(sq_pkg::GROUPS_W'(1)), .job_side_i(1'b0),
     .tile_fire_i(tile_valid && tile_ready), .tile_error_i(tile_error),
     .scale_valid_i, .scale_ready_o, .scale_error_i(scale_error),
-    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .stage_first_o(unused_first),
-    .stage_last_o(unused_last), .stage_tag_o(stage_tag),
+    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .side_o(unused_side),
+    .stage_first_o(unused_first), .stage_last_o(unused_last), .stage_tag_o(stage_tag),
     .word_fire_i(out_valid_o && out_ready_i), .word_tag_i(word_tag), .word_last_o(out_last_o),
     .word_error_o(out_error_o)
   );

@@ -91,13 +91,8 @@ module sq_engine_array #(
   output logic [sq_pkg::N_ERRORS-1:0]        keep_error_o
 );
 
-
   // ---- jobs: counted at the operands and, two jobs later at most, at the scales ------------------
-  logic in_job_ready, scale_job_ready, next_valid, next_ready;
-  logic in_busy, in_fire, in_last, in_job_last, unused_middle;
-  logic scale_busy, scale_fire, scale_last, scale_middle, scale_job_last;
-  logic carry_q, keep_q, first_q;  // of the job at the scales; its next group is the first of a tile
-  logic [33:0] next;
+  logic in_job_ready, scale_job_ready, in_busy, in_fire, in_last, unused_middle, unused_job;
   assign job_ready_o = in_job_ready && scale_job_ready;
 
   sq_engine_count u_in_count (
@@ -105,27 +100,8 @@ module sq_engine_array #(
     .job_valid_i(job_valid_i && scale_job_ready), .job_ready_o(in_job_ready),
     .job_inner_i(job_beats_i), .job_middle_i(job_groups_i), .job_outer_i(job_tiles_i),
     .busy_o(in_busy), .step_i(in_fire),
-    .inner_last_o(in_last), .middle_last_o(unused_middle), .last_o(in_job_last)
+    .inner_last_o(in_last), .middle_last_o(unused_middle), .last_o(unused_job)
   );
-  sq_fifo #(.Width(34), .Depth(2)) u_next (
-    .clk_i, .rst_ni,
-    .in_valid_i(job_valid_i && in_job_ready), .in_ready_o(scale_job_ready),
-    .in_data_i({job_keep_i, job_carry_i, job_tiles_i, job_groups_i}),
-    .out_valid_o(next_valid), .out_ready_i(next_ready), .out_data_o(next)
-  );
-  sq_engine_count u_scale_count (
-    .clk_i, .rst_ni,
-    .job_valid_i(next_valid), .job_ready_o(next_ready),
-    .job_inner_i(next[15:0]), .job_middle_i(next[31:16]), .job_outer_i(16'd1),
-    .busy_o(scale_busy), .step_i(scale_fire),
-    .inner_last_o(scale_last), .middle_last_o(scale_middle), .last_o(scale_job_last)
-  );
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) first_q <= 1'b1;
-    else if (scale_fire) first_q <= scale_last;
-  end
-  always_ff @(posedge clk_i) if (next_ready) {keep_q, carry_q} <= next[33:32];
 
   // ---- operands ----------------------------------------------------------------------------------
   logic array_ready, tile_valid, tile_ready, mask_error;
@@ -148,10 +124,8 @@ module sq_engine_array #(
   );
 
   // ---- outputs -----------------------------------------------------------------------------------
-  logic stage_scale_ready, tile_ends_job, word_ends, keep_ends_job, keep_ends;
-  logic [sq_pkg::N_ERRORS-1:0] known;  // kinds up to the tile at hand
-  assign scale_ready_o = stage_scale_ready && scale_busy;
-  assign scale_fire = scale_valid_i && scale_ready_o;
+  logic stage_valid, stage_ready, stage_first, stage_last, keep, carry, keep_ends_job, keep_ends;
+  logic [sq_pkg::N_ERRORS:0] stage_tag, word_tag;
 
   sq_output #(
     .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(Form), .OutKind(OutKind), .PortLen(PortLen),
@@ -160,36 +134,18 @@ module sq_engine_array #(
     .clk_i, .rst_ni,
     .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),
     .in_tag_i({(sq_pkg::N_ERRORS + 1){1'b0}}),  // a sized zero: Yosys reads the module again for '0
-    .scale_valid_i(scale_valid_i && scale_busy), .scale_ready_o(stage_scale_ready),
-    .scale_last_i(scale_last),
-    .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i,
-    .scale_tag_i({scale_job_last, known}),
-    .scale_carry_i(carry_q && first_q), .scale_keep_i(keep_q && scale_last),
+    .scale_valid_i(stage_valid), .scale_ready_o(stage_ready), .scale_last_i(stage_last),
+    .scale_col_lo_i, .scale_col_hi_i, .scale_row_lo_i, .scale_row_hi_i, .scale_tag_i(stage_tag),
+    .scale_carry_i(carry && stage_first), .scale_keep_i(keep && stage_last),
     .carry_valid_i, .carry_ready_o, .carry_sum_i, .keep_valid_o, .keep_sum_o,
     .keep_tag_o({keep_ends_job, keep_error_o}),
-    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o({tile_ends_job, out_error_o})
+    .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)
   );
 
-  // The word that is offered is the last of its tile.
-  localparam int unsigned Words = Rows * Cols / PortLen;
-  localparam int unsigned WordW = sq_pkg::index_w(Words);
-  logic [WordW-1:0] word_q;
-  assign word_ends = word_q == WordW'(Words - 1);
-  assign out_last_o = tile_ends_job && word_ends;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) word_q <= '0;
-    else if (out_valid_o && out_ready_i) word_q <= word_ends ? '0 : word_q + 1'b1;
-  end
-
-  if (Sums != 0) begin : gen_keep  // the same of the beat of sums
-    localparam int unsigned Slots = Rows * Cols / Lanes;
-    localparam int unsigned SlotW = sq_pkg::index_w(Slots);
-    logic [SlotW-1:0] slot_q;
-    assign keep_ends = slot_q == SlotW'(Slots - 1);
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) slot_q <= '0;
-      else if (keep_valid_o) slot_q <= keep_ends ? '0 : slot_q + 1'b1;
-    end
+  if (Sums != 0) begin : gen_keep  // the beat of sums that is shown is the last of its tile
+    sq_engine_words #(.Words(Rows * Cols / Lanes)) u_keep (
+      .clk_i, .rst_ni, .step_i(keep_valid_o), .last_o(keep_ends)
+    );
   end else begin : gen_no_keep
     assign keep_ends = 1'b0;
   end
@@ -233,31 +189,37 @@ module sq_engine_array #(
   end
 
   logic wrong_scale;
-  sq_engine_scales #(.Rows(Rows), .Cols(Cols), .Form(Form)) u_scales (
-    .last_i(scale_last), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
+  logic [sq_pkg::N_ERRORS-1:0] tile_error, scale_error;
+  always_comb begin
+    tile_error = '0;
+    tile_error[sq_pkg::ERROR_MASK] = mask_error;
+    tile_error[sq_pkg::ERROR_CODE] = group_error_q;
+    scale_error = '0;
+    scale_error[sq_pkg::ERROR_SCALE] = wrong_scale;
+  end
+
+  sq_engine_scales #(
+    .Rows(Rows), .Cols(Cols), .TwoCols(Form == sq_pkg::COMBINE_TWO),
+    .TwoRows(Form == sq_pkg::COMBINE_SCALED)
+  ) u_scales (
+    .rows_i(stage_last), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
     .row_lo_i(scale_row_lo_i), .row_hi_i(scale_row_hi_i), .error_o(wrong_scale)
   );
+  sq_engine_tail #(.Words(Rows * Cols / PortLen), .Hold(Hold), .SideW(2)) u_tail (
+    .clk_i, .rst_ni,
+    .job_valid_i(job_valid_i && job_ready_o), .job_ready_o(scale_job_ready),
+    .job_inner_i(job_groups_i), .job_middle_i(16'd1), .job_outer_i(job_tiles_i),
+    .job_side_i({job_keep_i, job_carry_i}),
+    .tile_fire_i(tile_valid && tile_ready), .tile_error_i(tile_error),
+    .scale_valid_i, .scale_ready_o, .scale_error_i(scale_error),
+    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .side_o({keep, carry}),
+    .stage_first_o(stage_first), .stage_last_o(stage_last), .stage_tag_o(stage_tag),
+    .word_fire_i(out_valid_o && out_ready_i), .word_tag_i(word_tag), .word_last_o(out_last_o),
+    .word_error_o(out_error_o)
+  );
 
-  logic tile_fire;
-  logic [sq_pkg::N_ERRORS-1:0] tile_errors, scale_errors, errors_q;
-  assign tile_fire = tile_valid && tile_ready;
-  always_comb begin
-    tile_errors = '0;
-    tile_errors[sq_pkg::ERROR_MASK] = mask_error;
-    tile_errors[sq_pkg::ERROR_CODE] = group_error_q;
-    scale_errors = '0;
-    scale_errors[sq_pkg::ERROR_SCALE] = wrong_scale;
-  end
-  // A tile goes with its scales, or before them if it is held; then the next one may go with them.
-  assign known = errors_q | scale_errors | ((Hold != 0) ? '0 : tile_errors);
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) errors_q <= '0;
-    else errors_q <= (!scale_fire ? errors_q : scale_job_last ? '0 : known) |
-                     ((Hold != 0 && tile_fire) ? tile_errors : '0);
-  end
-
-  logic unused_job;
-  assign unused_job = ^{in_job_last, scale_middle, unused_middle};
+  logic unused;
+  assign unused = ^{unused_middle, unused_job};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(OutHeldOnStall, out_valid_o, out_ready_i, {out_y_o, out_last_o, out_error_o})

@@ -154,7 +154,7 @@ module sq_engine_core_act #(
     .out_valid_o(tile_error_valid), .out_ready_i(scale_fire && first_scales), .out_data_o(tile_error)
   );
 
-  logic stage_valid, stage_ready, stage_last, wrong_scale;
+  logic stage_valid, stage_ready, stage_last, wrong_scale, unused_side;
   logic [sq_pkg::N_ERRORS-1:0] sums_error, scale_error;
   logic [sq_pkg::N_ERRORS:0] stage_tag, word_tag;
   assign scale_fire = stage_valid && stage_ready;
@@ -166,18 +166,22 @@ module sq_engine_core_act #(
     scale_error[sq_pkg::ERROR_CODE] = first_scales && tile_error;
   end
 
-  sq_engine_scales #(.Rows(Rows), .Cols(Cols), .Form(Form)) u_scales (
-    .last_i(stage_last), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
+  sq_engine_scales #(
+    .Rows(Rows), .Cols(Cols), .TwoCols(Form == sq_pkg::COMBINE_TWO),
+    .TwoRows(Form == sq_pkg::COMBINE_SCALED)
+  ) u_scales (
+    .rows_i(stage_last), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
     .row_lo_i(scale_row_lo_i), .row_hi_i(scale_row_hi_i), .error_o(wrong_scale)
   );
   sq_engine_tail #(.Words(Rows * Cols / PortLen), .Hold(Hold)) u_tail (
     .clk_i, .rst_ni,
     .job_valid_i(job_fire), .job_ready_o(tail_job_ready),
     .job_inner_i(job_groups_i), .job_middle_i(16'(job_passes_i)), .job_outer_i(job_tiles_i),
+    .job_side_i(1'b0),
     .tile_fire_i(tile_valid && tile_ready), .tile_error_i(sums_error),
     .scale_valid_i, .scale_ready_o, .scale_error_i(scale_error),
-    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .stage_first_o(first_scales),
-    .stage_last_o(stage_last), .stage_tag_o(stage_tag),
+    .stage_valid_o(stage_valid), .stage_ready_i(stage_ready), .side_o(unused_side),
+    .stage_first_o(first_scales), .stage_last_o(stage_last), .stage_tag_o(stage_tag),
     .word_fire_i(out_valid_o && out_ready_i), .word_tag_i(word_tag), .word_last_o(out_last_o),
     .word_error_o(out_error_o)
   );

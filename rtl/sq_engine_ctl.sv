@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Control of an engine whose operands are two streams that go together, and whose tiles are Pairs
-// tiles of sq_output (a total of each pair of parts): which beat ends a tile and a job, which
-// word is the last, and what was wrong in the job up to it. A job is `tiles` tiles of `blocks` beats
-// of both operands and one beat of scales.
+// tiles of sq_output (a total of each pair of parts): which beat ends a tile, and sq_engine_tail
+// behind it, whose scales stand for all pairs. A job is `tiles` tiles of `blocks` beats of both
+// operands and one beat of scales.
 // Sums = 1: the totals of a job with job_carry_i begin with those of before (array_carry_o stands with
 // the first beat of each tile); those of one with job_keep_i leave as they are, a pair at a time, each
 // pair like a tile of its own, and no words of them come.
@@ -54,10 +54,7 @@ module sq_engine_ctl #(
 );
 
   // ---- jobs: counted at the operands and, two jobs later at most, at the scales -----------------
-  logic in_job_ready, scale_job_ready, next_valid, next_ready;
-  logic in_busy, in_fire, scale_busy, scale_fire, scale_job_last;
-  logic unused_in_tiles, unused_in_job, unused_scale_middle, unused_scale_job;
-  logic [16:0] next;
+  logic in_job_ready, scale_job_ready, in_busy, in_fire, unused_in_tiles, unused_in_job;
   assign job_ready_o = in_job_ready && scale_job_ready;
 
   sq_engine_count u_in_count (
@@ -66,19 +63,6 @@ module sq_engine_ctl #(
     .job_inner_i(job_blocks_i), .job_middle_i(job_tiles_i), .job_outer_i(16'd1),
     .busy_o(in_busy), .step_i(in_fire),
     .inner_last_o(array_last_o), .middle_last_o(unused_in_tiles), .last_o(unused_in_job)
-  );
-  sq_fifo #(.Width(17), .Depth(2)) u_next (
-    .clk_i, .rst_ni,
-    .in_valid_i(job_valid_i && in_job_ready), .in_ready_o(scale_job_ready),
-    .in_data_i({Sums != 0 && job_keep_i, job_tiles_i}),
-    .out_valid_o(next_valid), .out_ready_i(next_ready), .out_data_o(next)
-  );
-  sq_engine_count u_scale_count (
-    .clk_i, .rst_ni,
-    .job_valid_i(next_valid), .job_ready_o(next_ready),
-    .job_inner_i(next[15:0]), .job_middle_i(16'd1), .job_outer_i(16'd1),
-    .busy_o(scale_busy), .step_i(scale_fire),
-    .inner_last_o(scale_job_last), .middle_last_o(unused_scale_middle), .last_o(unused_scale_job)
   );
 
   // ---- operands ---------------------------------------------------------------------------------
@@ -101,51 +85,35 @@ module sq_engine_ctl #(
     assign array_carry_o = 1'b0;
   end
 
-  // ---- scales -----------------------------------------------------------------------------------
+  // ---- scales, errors, words --------------------------------------------------------------------
   logic [PairW-1:0] pair_q;
-  logic keep_q, is_end;  // of the job; the pair is the last of its tile
-  always_ff @(posedge clk_i) if (next_ready) keep_q <= next[16];
+  logic is_end, unused_first, unused_last;  // the pair is the last of its tile
+  logic [sq_pkg::N_ERRORS-1:0] scale_errors;
   assign is_end = pair_q == PairW'(Pairs - 1);
-  assign stage_valid_o = scale_valid_i && scale_busy;
-  assign stage_last_o = is_end || keep_q;
-  assign stage_keep_o = keep_q;
+  assign stage_last_o = is_end || stage_keep_o;
   assign stage_pair_o = pair_q;
-  assign scale_ready_o = scale_busy && stage_ready_i && is_end;
-  assign scale_fire = scale_valid_i && scale_ready_o;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) pair_q <= '0;
     else if (stage_valid_o && stage_ready_i) pair_q <= is_end ? '0 : pair_q + 1'b1;
   end
-
-  // ---- errors -----------------------------------------------------------------------------------
-  // A tile goes with its scales, or before them if it is held; then the next one may go with them.
-  logic [sq_pkg::N_ERRORS-1:0] known, scale_errors, errors_q;
   always_comb begin
     scale_errors = '0;
     scale_errors[sq_pkg::ERROR_SCALE] = scale_error_i;
   end
-  assign known = errors_q | scale_errors | ((Hold != 0) ? '0 : tile_error_i);
-  assign stage_tag_o = {scale_job_last, known};
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) errors_q <= '0;
-    else errors_q <= (!scale_fire ? errors_q : scale_job_last ? '0 : known) |
-                     ((Hold != 0 && tile_fire_i) ? tile_error_i : '0);
-  end
-
-  // ---- words ------------------------------------------------------------------------------------
-  localparam int unsigned WordW = sq_pkg::index_w(Words);
-  logic [WordW-1:0] word_q;
-  logic word_ends;
-  assign word_ends = word_q == WordW'(Words - 1);
-  assign word_last_o = word_tag_i[sq_pkg::N_ERRORS] && word_ends;
-  assign word_error_o = word_tag_i[sq_pkg::N_ERRORS-1:0];
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) word_q <= '0;
-    else if (word_fire_i) word_q <= word_ends ? '0 : word_q + 1'b1;
-  end
+  sq_engine_tail #(.Words(Words), .Hold(Hold)) u_tail (
+    .clk_i, .rst_ni,
+    .job_valid_i(job_valid_i && job_ready_o), .job_ready_o(scale_job_ready),
+    .job_inner_i(16'd1), .job_middle_i(16'd1), .job_outer_i(job_tiles_i),
+    .job_side_i(Sums != 0 && job_keep_i),
+    .tile_fire_i, .tile_error_i,
+    .scale_valid_i, .scale_ready_o, .scale_error_i(scale_errors),
+    .stage_valid_o, .stage_ready_i(stage_ready_i && is_end), .side_o(stage_keep_o),
+    .stage_first_o(unused_first), .stage_last_o(unused_last), .stage_tag_o,
+    .word_fire_i, .word_tag_i, .word_last_o, .word_error_o
+  );
 
   logic unused;
-  assign unused = ^{unused_in_tiles, unused_in_job, unused_scale_middle, unused_scale_job};
+  assign unused = ^{unused_in_tiles, unused_in_job, unused_first, unused_last};
 
   `SQ_ASSERT_BEGIN
   `SQ_HELD(ArrayHeldOnStall, array_valid_o, array_ready_i, array_last_o)

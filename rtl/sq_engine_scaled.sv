@@ -228,10 +228,6 @@ module sq_engine_scaled #(
   // ---- scales: high ones of the column with every second pair, of the row behind those ---------
   logic [Cols*32-1:0] scale_col;
   logic [Rows*32-1:0] scale_row;
-  logic [Cols-1:0] bad_col;
-  logic [Rows-1:0] bad_row;
-  localparam bit HasColHi = Pairs == 4;
-  localparam bit HasRowHi = Pairs > 1;
   if (Pairs == 4) begin : gen_four
     assign scale_col = pair[0] ? scale_col_hi_i : scale_col_lo_i;
     assign scale_row = pair[1] ? scale_row_hi_i : scale_row_lo_i;
@@ -244,21 +240,12 @@ module sq_engine_scaled #(
     assign scale_col = scale_col_lo_i;
     assign scale_row = scale_row_lo_i;
   end
-  for (genvar c = 0; c < Cols; c++) begin : gen_col_check
-    logic [31:0] lo, hi;
-    assign lo = scale_col_lo_i[c*32 +: 32];
-    assign hi = scale_col_hi_i[c*32 +: 32];
-    assign bad_col[c] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
-                        (HasColHi && (hi[31] || &hi[30:23] || hi[30:0] == '0));
-  end
-  for (genvar r = 0; r < Rows; r++) begin : gen_row_check
-    logic [31:0] lo, hi;
-    assign lo = scale_row_lo_i[r*32 +: 32];
-    assign hi = scale_row_hi_i[r*32 +: 32];
-    assign bad_row[r] = lo[31] || &lo[30:23] || lo[30:0] == '0 ||
-                        (HasRowHi && (hi[31] || &hi[30:23] || hi[30:0] == '0));
-  end
-  assign scale_error = |{bad_col, bad_row};
+  sq_engine_scales #(
+    .Rows(Rows), .Cols(Cols), .TwoCols(Pairs == 4), .TwoRows(Pairs > 1)
+  ) u_scales (
+    .rows_i(1'b1), .col_lo_i(scale_col_lo_i), .col_hi_i(scale_col_hi_i),
+    .row_lo_i(scale_row_lo_i), .row_hi_i(scale_row_hi_i), .error_o(scale_error)
+  );
 
   // ---- outputs ----------------------------------------------------------------------------------
   // Totals that are kept go through the stage with scales of 1, which change no bit of them.
@@ -280,14 +267,9 @@ module sq_engine_scaled #(
     .out_valid_o, .out_ready_i, .out_y_o, .out_tag_o(word_tag)
   );
   if (Sums != 0) begin : gen_keep  // the beat that is shown is the last of its tile
-    localparam int unsigned Slots = Pairs * Pes / Lanes;
-    localparam int unsigned SlotW = sq_pkg::index_w(Slots);
-    logic [SlotW-1:0] slot_q;
-    assign keep_ends = slot_q == SlotW'(Slots - 1);
-    always_ff @(posedge clk_i or negedge rst_ni) begin
-      if (!rst_ni) slot_q <= '0;
-      else if (keep_valid_o) slot_q <= keep_ends ? '0 : slot_q + 1'b1;
-    end
+    sq_engine_words #(.Words(Pairs * Pes / Lanes)) u_keep (
+      .clk_i, .rst_ni, .step_i(keep_valid_o), .last_o(keep_ends)
+    );
   end else begin : gen_no_keep
     assign keep_ends = 1'b0;
   end

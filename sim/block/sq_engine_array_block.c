@@ -552,12 +552,12 @@ static const struct sq_wave waves[] = {
     {"jobs", NULL},
     {"operands: a job is here", "in_busy"},
     {"last of a scale group", "in_last"},
-    {"scales: a job is here", "scale_busy"},
+    {"scales: a job is here", "u_tail.busy"},
     {"tile", NULL},
     {"tile offered", "tile_valid"},
     {"tile taken", "tile_ready"},
     {"errors", NULL},
-    {"kinds so far", "errors_q"},
+    {"kinds so far", "u_tail.errors_q"},
     {NULL, NULL},
 };
 

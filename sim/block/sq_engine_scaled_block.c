@@ -514,13 +514,13 @@ static const struct sq_wave waves[] = {
     {"jobs", NULL},
     {"operands: a job is here", "u_ctl.in_busy"},
     {"last block of a tile", "array_last"},
-    {"scales: a job is here", "u_ctl.scale_busy"},
+    {"scales: a job is here", "u_ctl.u_tail.busy"},
     {"tile", NULL},
     {"tile offered", "tile_valid"},
     {"tile taken", "tile_ready"},
     {"pair of parts", "pair"},
     {"errors", NULL},
-    {"kinds so far", "u_ctl.errors_q"},
+    {"kinds so far", "u_ctl.u_tail.errors_q"},
     {NULL, NULL},
 };
 

@@ -13,15 +13,15 @@ ok "engine_scaled at its quick points" clean 15000
 sq cosim --netlist --block engine_scaled --point mxplus --cases 4 --seed "$SEED" --json
 ok "netlist of engine_scaled" clean 500
 
-E=rtl/sq_engine_scaled.sv C=rtl/sq_engine_ctl.sv P=rtl/sq_pe_parts.sv L=rtl/sq_parts_line.sv A=rtl/sq_act_blocks.sv
+E=rtl/sq_engine_scaled.sv C=rtl/sq_engine_ctl.sv J=rtl/sq_engine_tail.sv P=rtl/sq_pe_parts.sv L=rtl/sq_parts_line.sv A=rtl/sq_act_blocks.sv
 mutate scaled_pairs_exchanged engine_scaled own value $P "s/y_o\[Row\*32 +: 32\]/y_o[other]/; s/y_o\[32 +: 32\]/y_o[Row*32 +: 32]/; s/y_o\[other\]/y_o[32 +: 32]/"
 mutate scaled_scale_of_the_low_part_for_the_high_one engine_scaled own value $E "s/pair\[1\] ? scale_row_hi_i/pair[0] ? scale_row_hi_i/"
 mutate scaled_mask_error_of_weights_dropped engine_scaled block_fp value $L "s/= mask_error;/= mask_error \&\& Element != 2;/"
 mutate scaled_code_error_of_high_codes_dropped engine_scaled own value $L "s/= code_error || high_code_error;/= code_error || (high_code_error \&\& $F);/"
-mutate scaled_errors_of_the_job_before engine_scaled nvfp4 value $C "s/scale_job_last ? '0 : known/known/"
-mutate scaled_held_tile_counted_early engine_scaled block_fp value $C "s/scale_errors | ((Hold != 0) ? '0 : tile_error_i)/scale_errors | tile_error_i/"
+mutate scaled_errors_of_the_job_before engine_scaled nvfp4 value $J "s/job_last ? '0 : known/known/"
+mutate scaled_held_tile_counted_early engine_scaled block_fp value $J "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
 mutate scaled_infinite_activation_passes engine_scaled mxfp4 value $A "s/bad_out\[r\] ? NoScale : scale/bad_out[r] \&\& $F ? NoScale : scale/"
 mutate scaled_flag_of_the_next_block engine_scaled nvint4_a value $A "s/out_ready_i(out_valid_o \&\& out_ready_i), .out_data_o(bad_out)/out_ready_i(out_ready_i), .out_data_o(bad_out)/"
 mutate scaled_beat_lost_under_a_stall engine_scaled mxfp8 any $C "s/assign weight_ready_o = array_ready_i \&\& in_busy \&\& act_valid_i;/assign weight_ready_o = array_ready_i \&\& in_busy;/"
-mutate scaled_scales_leave_with_the_first_pair engine_scaled own any $C "s/stage_ready_i \&\& stage_last_o;/stage_ready_i \&\& pair_q == 0;/"
+mutate scaled_scales_leave_with_the_first_pair engine_scaled own any $C "s/stage_ready_i \&\& is_end/stage_ready_i \&\& pair_q == 0/"
 finish

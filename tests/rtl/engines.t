@@ -33,15 +33,15 @@ engine_dynamic radix 300
 engine_core_act one 300
 END
 
-E=rtl/sq_engine_array.sv
+E=rtl/sq_engine_array.sv L=rtl/sq_engine_tail.sv
 mutate array_mask_error_dropped engine_array sp24 value $E "s/= mask_error;/= mask_error \&\& $F;/"
 mutate array_code_error_of_the_last_beat_lost engine_array dense value $E "s/{code_q\[Stages-1:0\], code_error}/{code_q[Stages-1:0], before_q}/"
 mutate array_scale_error_of_one_side engine_array compact value rtl/sq_engine_scales.sv "s/= |bad_col_lo || |bad_col_hi || (/= (/; s/^  assign error_o/  logic unused_col; assign unused_col = ^{bad_col_lo, bad_col_hi};\n&/"
 mutate array_beat_lost_under_a_stall engine_array sp24 any $E "s/assign plain_ready_o = array_ready \&\& in_busy \&\& coded_valid_i;/assign plain_ready_o = array_ready \&\& in_busy;/"
-mutate array_counts_exchanged engine_array sp24 any $E "s/job_tiles_i, job_groups_i}/job_groups_i, job_tiles_i}/"
-mutate array_errors_of_the_job_before engine_array sp24 value $E "s/scale_job_last ? '0 : known/known/"
-mutate array_held_tile_counted_early engine_array dense value $E "s/scale_errors | ((Hold != 0) ? '0 : tile_errors)/scale_errors | tile_errors/"
-mutate array_last_with_every_word engine_array sp24 value $E "s/= tile_ends_job \&\& word_ends/= tile_ends_job/"
+mutate array_counts_exchanged engine_array sp24 any $E "s/job_inner_i(job_groups_i), .job_middle_i(16'd1), .job_outer_i(job_tiles_i)/job_inner_i(job_tiles_i), .job_middle_i(16'd1), .job_outer_i(job_groups_i)/"
+mutate array_errors_of_the_job_before engine_array sp24 value $L "s/job_last ? '0 : known/known/"
+mutate array_held_tile_counted_early engine_array dense value $L "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
+mutate array_last_with_every_word engine_array sp24 value $L "s/= word_tag_i\[sq_pkg::N_ERRORS\] \&\& word_ends/= word_tag_i[sq_pkg::N_ERRORS]/"
 mutate array_a_beat_less_of_a_group engine_array sp24 any rtl/sq_engine_count.sv "s/inner_q == inner_n_q - 1'b1/inner_q == inner_n_q - 1'b1 - CountW'(outer_q == 1 \&\& inner_n_q > 1)/"
 
 mutate static_mask_one_channel_off engine_static b8 value rtl/sq_engine_static.sv "s/{Mask}/{Mask >> 1}/"
@@ -84,7 +84,7 @@ mutate dynamic_masks_of_rows_exchanged engine_dynamic rank value $D "s/\.coded_m
 mutate dynamic_magnitude_without_its_top_bit engine_dynamic narrow value $D "s/\.in_mag_i(x_mag_i\[i\*BankLen\*MagW +: BankLen\*MagW\])/.in_mag_i({1'b0, x_mag_i[i*BankLen*MagW +: BankLen*MagW-1]})/"
 mutate dynamic_tie_to_the_highest engine_dynamic rank value rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
 
-C=rtl/sq_engine_core_act.sv L=rtl/sq_engine_tail.sv
+C=rtl/sq_engine_core_act.sv
 mutate core_act_code_of_the_last_bank_alone engine_core_act rank value $C "s/act_before_q || |bad_act/|bad_act/"
 mutate core_act_code_of_the_tile_before engine_core_act rank value $C "s/act_error \&\& !tile_last/act_error/"
 mutate core_act_code_with_other_tokens engine_core_act rank value $C "s/= first_scales \&\& tile_error/= tile_error/"

@@ -56,7 +56,7 @@ mutate mask_error_dropped_in_core_out core_out pass value rtl/sq_core_out.sv "s/
 mutate code_error_of_activations_dropped core_out pass value rtl/sq_core.sv "s/= act_error || high_error;/= high_error;/; s/^  logic act_error, /  logic unused_act; assign unused_act = act_error;\n&/"
 mutate code_error_of_the_last_high_step core_out slow value rtl/sq_core.sv "s/bad_hs_q || (group_q \&\& !high_first)/bad_hs_q/; s/^  if (CheckHigh)/  logic unused_first; assign unused_first = high_first;\n&/"
 mutate code_error_of_a_lane_beyond_the_bank core_out int8 value rtl/sq_core.sv "s/HighLanes < HighPerBank \&\&/HighLanes < BankLen \&\&/"
-mutate scale_error_of_tokens_with_every_group core_out pass value rtl/sq_engine_scales.sv "s/((last_i || TwoRows) \&\&/((last_i || !TwoRows) \&\&/"
+mutate scale_error_of_tokens_with_every_group core_out pass value rtl/sq_engine_scales.sv "s/((rows_i || TwoRows) \&\&/((rows_i || !TwoRows) \&\&/"
 mutate errors_of_the_core_job_before core_out one value rtl/sq_engine_tail.sv "s/job_last ? '0 : known/known/"
 mutate mask_error_of_the_last_bank_alone core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || (group_error_q \&\& !low_first \&\& $F)/"
 mutate mask_error_of_the_group_before core_out slow value rtl/sq_core.sv "s/error_ls_q || (group_error_q \&\& !low_first)/error_ls_q || group_error_q/"
