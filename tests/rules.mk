@@ -159,7 +159,8 @@ bitflip-test: $(BUILD)/sqsim
 ## mutation (verify): sources with one wrong cycle or bit, or that hang, must fail the co-simulation (a sixth of them in test)
 .PHONY: mutation
 mutation: $(BUILD)/sqsim
-	$(Q)SQ_FAULTS=1 SQ_BS_CASES=600 $(PROVE) $(addprefix tests/rtl/,$(addsuffix .t,mutation faults bs front outputs layers core_act hang))
+	$(Q)SQ_FAULTS=1 SQ_BS_CASES=600 $(PROVE) $(addprefix tests/rtl/,$(addsuffix .t,\
+	  mutation faults bs front outputs layers core_act hang engines engine_scaled top dma operand_buffer))
 
 ## mutants (verify): 100 and more faults in the netlist of each block; survivors proven equal (SEED=1,2,3)
 .PHONY: mutants

@@ -51,7 +51,7 @@ mutate matrix_without_rows gqsa_walk g16 any rtl/sq_gqsa_walk.sv "s/start_q <= !
 
 # ---- corners ------------------------------------------------------------------------------------
 mutate all_masked_is_legal core p03 value rtl/sq_core.sv \
-  "s/count != CountW'(HighPerBank)) mask/count != CountW'(HighPerBank) \&\& count != CountW'(BankLen)) mask/"
+  "s/low_bank_last \&\& count != CountW'(HighPerBank);/low_bank_last \&\& count != CountW'(HighPerBank) \&\& count != CountW'(BankLen);/"
 mutate all_weights_minus_one array int4x8 value rtl/sq_pe_dense.sv "s/\.sum_i(sum)/.sum_i(sum - SumW'(\&b_i))/"
 mutate all_equal_one_less topk b16r value rtl/sq_topk_radix.sv "s/ - n_gt;/ - n_gt - CountW'(\&eq_q);/"
 mutate infinity_is_legal spqt_idx s32f value rtl/sq_spqt_idx.sv \

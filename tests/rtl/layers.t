@@ -66,12 +66,8 @@ refuse "--free-streams needs --layers" cosim --free-streams
 # streams.
 hidden() { # NAME FILE SED_SCRIPT
   local home=$W/$1 status
-  mkdir -p "$home/sim/cosim" "$home/build"
-  cp -r "$ROOT/rtl" "$home/"
-  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$home/sim/cosim/"
+  FAULTS=1 mutant "$1" "rtl/$2" "$3"
   ln -sfn "$ROOT/traces" "$home/traces"
-  sed -i "$3" "$home/rtl/$2"
-  ok "$1: $2 differs" bash -c "! cmp -s '$ROOT/rtl/$2' '$home/rtl/$2'"
   for streams in "" --free-streams; do
     (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" cosim --layers $ONE --format dense --algorithm rtn \
       --output "$W/waves" $streams >"$W.out" 2>"$W.err" </dev/null)
@@ -88,17 +84,10 @@ hidden "a register that outlives a reset" sq_array.sv \
 fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
   local home=$W/$1_$2 what="$1, a $2" command="cosim --layers $ONE --format $1 $3 --json"
   [ "$2" = both ] && what="$1, a cycle and a value"
-  tried "$what" || return
-  mkdir -p "$home/sim/cosim" "$home/build"
-  cp -r "$ROOT/rtl" "$home/"
-  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$home/sim/cosim/"
+  [ "$2" != both ] || ok "$what: $6 differs" edited second "rtl/$6" "$7"
+  mutant "$1_$2" "rtl/$4" "$5" || return
+  [ "$2" != both ] || mv "$W/second.edited" "$home/rtl/$6"
   ln -sfn "$ROOT/traces" "$home/traces"
-  sed -i "$5" "$home/rtl/$4"
-  ok "$what: $4 differs" bash -c "! cmp -s '$ROOT/rtl/$4' '$home/rtl/$4'"
-  if [ "$2" = both ]; then
-    sed -i "$7" "$home/rtl/$6"
-    ok "$what: $6 differs" bash -c "! cmp -s '$ROOT/rtl/$6' '$home/rtl/$6'"
-  fi
   # shellcheck disable=SC2086
   (cd "$W" && SQSIM_HOME=$home timeout $HANG "$SQSIM" $command >"$W.out" 2>"$W.err" </dev/null)
   RC=$?

@@ -18,13 +18,36 @@ clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers wer
   return 1
 }
 
-mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is the same
+# edited NAME FILE SED_SCRIPT: the file as $W/NAME.edited. Each s/// of the script must change what those
+# before it left: one whose line has gone would leave a smaller fault than its name says, or none.
+edited() {
+  local to=$W/$1.edited command
+  cp "$ROOT/$2" "$to"
+  while IFS= read -r -d '' command; do
+    cp "$to" "$to.before"
+    sed -i "$command" "$to"
+    cmp -s "$to.before" "$to" && { echo "# $2 has nothing for $command"; return 1; }
+  done < <(printf '%s\0' "${3//; s\//$'\a's/}" | tr '\a' '\0')
+  return 0
+}
+
+sources() { # DIR: what a co-simulation builds from
+  mkdir -p "$1/build" "$1/sim/cosim"
+  cp -r "$ROOT/rtl" "$1/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$1/sim/cosim/"
+}
+
+# mutant NAME FILE SED_SCRIPT: sources with one edit in $W/NAME, if the fault is one of those tried. Whether the
+# edit finds its lines is asked of every fault.
+mutant() {
+  ok "$1: the mutant differs" edited "$@"
   tried "$1" || return
-  mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
-  cp -r "$ROOT/rtl" "$W/$1/"
-  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$1/sim/cosim/"
-  sed -i "$6" "$W/$1/$5"
-  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$5' '$W/$1/$5'"
+  sources "$W/$1"
+  mv "$W/$1.edited" "$W/$1/$2"
+}
+
+mutate() { # NAME BLOCK POINT value|cycle|any FILE SED_SCRIPT: the program is the same
+  mutant "$1" "$5" "$6" || return
   (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --point "$3" --cases 30 \
     --json >"$W.out" 2>"$W.err" </dev/null)
   RC=$?

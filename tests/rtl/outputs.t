@@ -72,12 +72,7 @@ mutate state_that_a_reset_forgets gqsa_scale two any rtl/sq_combine.sv "s/^     
 
 # ---- sizes ---------------------------------------------------------------------------------------
 large() { # NAME BLOCK FILE SED_SCRIPT: of the core of 5 x 6 PEs
-  tried "$1" || return
-  mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
-  cp -r "$ROOT/rtl" "$W/$1/"
-  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$1/sim/cosim/"
-  sed -i "$4" "$W/$1/$3"
-  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$3' '$W/$1/$3'"
+  mutant "$1" "$3" "$4" || return
   local more=(--low-lanes 1 --high-lanes 1 --bank 4 --sparsity 0.5)
   [ "$2" = core ] || more=(--point one)
   (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim --block "$2" --rows 5 --cols 6 "${more[@]}" --cases 30 \
