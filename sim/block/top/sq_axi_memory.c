@@ -290,8 +290,8 @@ static const char *clock_writes(struct sq_axi_memory *m, const struct sq_pins *p
 static bool is_address(const struct sq_axi_memory *m, const int32_t *ask)
 {
     const uint32_t addr = (uint32_t)ask[ADDR], n = ((uint32_t)ask[LEN] + 1) * m->nbytes;
-    return addr % m->nbytes == 0 && addr / 4096 == (addr + n - 1) / 4096 && ask[BURST] == 1 &&
-           ask[SIZE] == (int32_t)log2_of(m->nbytes);
+    return addr % m->nbytes == 0 && addr / SQ_AXI_PAGE == (addr + n - 1) / SQ_AXI_PAGE &&
+           ask[BURST] == 1 && ask[SIZE] == (int32_t)log2_of(m->nbytes);
 }
 
 const char *sq_axi_memory_clock(struct sq_axi_memory *m, const struct sq_pins *p)

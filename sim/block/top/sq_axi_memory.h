@@ -22,6 +22,7 @@
 #include "sim/block/sq_block.h"
 
 enum { SQ_AXI_WAIT_MAX = 32, SQ_AXI_WORDS_MAX = 16 }; // cycles; words of 32 bits in a beat
+enum { SQ_AXI_PAGE = 4096 };                          // bytes; no burst goes over the end of one
 enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32 };
 
 enum sq_axi_fault {

@@ -9,8 +9,8 @@
 #include "sim/block/top/sq_dma_sim.h"
 
 enum { DATA_W, ADDR_W, COUNT_W, DEST_W, MAX_BURST, OUTSTANDING, QUIET };
-enum { JOBS_MAX = 6, TAIL = 4 }; // transfers of a group; fields of an output behind the data
-enum { PAGE = 4096, PLACES = PAGE * 200 }; // bytes
+enum { JOBS_MAX = 6, TAIL = 4 };     // transfers of a group; fields of an output behind the data
+enum { PLACES = SQ_AXI_PAGE * 200 }; // bytes
 
 // bits of a beat, an address, a count, a buffer's number; beats of a burst; bursts that are read at
 // once; cycles of silence
@@ -39,7 +39,7 @@ static size_t record_len(const unsigned *v)
 // Beats of a transfer that is drawn, at most.
 static uint32_t longest(const unsigned *v)
 {
-    const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1, pages = 2 * PAGE / nbytes(v);
+    const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1, pages = 2 * SQ_AXI_PAGE / nbytes(v);
     return most < pages ? most : pages;
 }
 
@@ -95,8 +95,8 @@ static uint32_t draw_addr(const unsigned *v, struct sq_rng *rng, uint32_t beats,
     const uint32_t size = nbytes(v);
     uint32_t place = sq_rng_below(rng, PLACES / size) * size;
     if (sq_rng_below(rng, 2)) // near the end of a page
-        place =
-            place / PAGE * PAGE + PAGE - (1 + sq_rng_below(rng, 2 * beats)) % (PAGE / size) * size;
+        place = place / SQ_AXI_PAGE * SQ_AXI_PAGE + SQ_AXI_PAGE -
+                (1 + sq_rng_below(rng, 2 * beats)) % (SQ_AXI_PAGE / size) * size;
     const uint32_t bad = place / size + sq_rng_below(rng, beats);
     return fault << 28 | (bad & 0xff) << 20 | place;
 }
@@ -149,7 +149,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
                                     struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
-    const uint32_t size = nbytes(v), place = 5 * PAGE - 3 * size;
+    const uint32_t size = nbytes(v), place = 5 * SQ_AXI_PAGE - 3 * size;
     c->n_groups = 2 * SHORT * (SQ_AXI_FAULTS - 1);
     c->n_beats = c->n_groups * SHORT; // an upper bound
     SQ_TRY(sq_case_alloc(c, err));
@@ -160,7 +160,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         const uint32_t bad = (place / size + (uint32_t)(g / 2 % SHORT)) & 0xff;
         put_job(record, true, false, fault << 28 | bad << 20 | place, SHORT, 1);
         put_job(record + record_len(v), false, true, fault << 28 | bad << 20 | place, SHORT, 0);
-        put_job(record + 2 * record_len(v), false, false, 3 * PAGE, 5, 0);
+        put_job(record + 2 * record_len(v), false, false, 3 * SQ_AXI_PAGE, 5, 0);
         c->len[g][0] = 3;
         fill_data(v, record, c->len[g]);
         c->n_beats += sq_case_records(c, g);
@@ -178,7 +178,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
 // Beats of the burst that begins there.
 static uint32_t burst_of(const unsigned *v, uint32_t addr, uint32_t left)
 {
-    const uint32_t room = (PAGE - addr % PAGE) / nbytes(v);
+    const uint32_t room = (SQ_AXI_PAGE - addr % SQ_AXI_PAGE) / nbytes(v);
     const uint32_t most = room < v[MAX_BURST] ? room : v[MAX_BURST];
     return left < most ? left : most;
 }

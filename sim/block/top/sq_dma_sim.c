@@ -4,9 +4,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/block/top/sq_axi_memory.h"
+
 enum { AR, AW, W }; // asks
 enum { R, B };      // replies
-enum { N_ADDR = 4, PAGE = 4096 };
+enum { N_ADDR = 4 };
 
 void sq_dma_init(struct sq_dma_sim *s, uint32_t nbytes, uint32_t max_burst, uint32_t outstanding,
                  uint32_t quiet)
@@ -115,7 +117,7 @@ void sq_dma_status(const struct sq_dma_sim *s, int32_t status[2])
 // The burst that comes next of a transfer, which goes on behind it.
 static struct sq_dma_address next_burst(const struct sq_dma_sim *s, struct sq_dma_transfer *t)
 {
-    const uint32_t room = (PAGE - t->addr % PAGE) / s->nbytes;
+    const uint32_t room = (SQ_AXI_PAGE - t->addr % SQ_AXI_PAGE) / s->nbytes;
     uint32_t n = t->left < s->max_burst ? t->left : s->max_burst;
     n = n < room ? n : room;
     const struct sq_dma_address burst = {true, t->addr, n};

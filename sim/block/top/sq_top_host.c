@@ -4,16 +4,11 @@
 #include <assert.h>
 #include <string.h>
 
+#include "sim/block/top/sq_top_draw.h"
+
 enum { LITE_B = SQ_AXI_ASKS, LITE_R };
 enum { LITE_AW = SQ_AXI_REPLIES, LITE_W, LITE_AR };
 enum { ROWS, COLS };
-enum {
-    MEMORY_WORDS = 1 << 15,
-    OUT_WORDS = 1 << 12,
-    LINES_MAX = 64,
-    K_MAX = 1024,
-    BEATS_MAX = LINES_MAX * K_MAX
-};
 enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: in which no beat moves; that any layer takes
 enum { OKAY = 0, SLVERR = 2, ALL_BYTES = 15 };
 
@@ -53,9 +48,8 @@ struct host {
     uint32_t cycles[SQ_HOST_COUNTERS]; // CYCLES and its three parts, as read
     uint32_t n_cycles;
     struct work work;
-    int32_t word[MEMORY_WORDS], want[OUT_WORDS];
-    bool written[OUT_WORDS];
-    int32_t beat[SQ_TOP_OPERANDS][BEATS_MAX]; // operands as integers
+    struct sq_top_drawn drawn;
+    bool written[SQ_DRAWN_OUT_WORDS];
 };
 
 static unsigned nbytes(const struct host *h)
@@ -64,137 +58,6 @@ static unsigned nbytes(const struct host *h)
 }
 
 // ---- a layer ------------------------------------------------------------------------------------------
-
-static int32_t bits_of(float x)
-{
-    int32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static uint32_t up_to(struct sq_rng *rng, uint32_t n)
-{
-    return 1 + sq_rng_below(rng, n);
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-// K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block.
-static void draw_shape(const struct host *h, struct sq_rng *rng, struct sq_top_layer *l)
-{
-    const uint32_t depth = h->value[SQ_TOP_DEPTH], k_max = K_MAX / h->value[SQ_TOP_BANK_LEN];
-    l->groups = up_to(rng, sq_rng_below(rng, 2) ? 1 : 6);
-    l->chunk = sq_rng_below(rng, 2) ? l->groups : up_to(rng, l->groups);
-    const uint32_t most = smaller(depth / l->chunk, smaller(k_max, 2 * depth) / l->groups);
-    l->beats = up_to(rng, sq_rng_below(rng, 4) ? smaller(4, most) : most);
-    const uint32_t room = depth / (l->beats * l->chunk);
-    for (unsigned a = 0; a < 2; a++) {
-        const uint32_t lines = h->value[a == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
-        l->tiles[a] = up_to(rng, smaller(LINES_MAX / lines, 6));
-        l->block[a] = up_to(rng, room < 7 ? room : sq_rng_below(rng, 8) ? 7 : room);
-    }
-    if (l->chunk < l->groups) {
-        const unsigned a = sq_rng_below(rng, 2);
-        l->block[a] = smaller(l->block[a], h->value[SQ_TOP_SUM_TILES]);
-        l->block[!a] = smaller(l->block[!a], h->value[SQ_TOP_SUM_TILES] / l->block[a]);
-    }
-    l->cols_outer = sq_rng_below(rng, 2);
-}
-
-// The integers of an operand's beat, of those of a whole beat of the engine: fields of sq_array without
-// `last`, plain, low, high, mask.
-static void take_side(const struct sq_top_beat_shape *s, const struct sq_ports *array,
-                      const int32_t *beat, int32_t *to)
-{
-    for (unsigned f = 0; f < s->n; to += s->field[f++].count) {
-        size_t i = 1;
-        while (strcmp(array->in[i].name, s->field[f].name) != 0 &&
-               !(i == 1 && strcmp(s->field[f].name, "code") == 0))
-            i++;
-        memcpy(to, beat + sq_field_offset(array->in, i), s->field[f].count * sizeof *to);
-    }
-}
-
-// Codes that no encoder writes become the next ones; mask codes and nibbles are none.
-static void heal(const struct sq_top_beat_shape *s, enum sq_array_layout layout, int32_t *x)
-{
-    for (unsigned f = 0; f < s->n; x += s->field[f++].count) {
-        const bool is_low = strcmp(s->field[f].name, "low") == 0;
-        const bool is_high = strcmp(s->field[f].name, "high") == 0;
-        const bool has_all = (is_low && layout == SQ_ARRAY_SENTINEL) ||
-                             ((is_low || is_high) && layout == SQ_ARRAY_SPLIT);
-        for (size_t i = 0; !has_all && !s->field[f].is_unsigned && i < s->field[f].count; i++)
-            x[i] += x[i] == -(1 << (s->field[f].width - 1));
-    }
-}
-
-static void draw_blocks(struct sq_rng *rng, const struct sq_top_shape *s, enum sq_top_part part,
-                        enum sq_stimulus kind, int32_t *to)
-{
-    const struct sq_es_side *const side = part == SQ_TOP_ACT ? &s->scaled.act : &s->scaled.weight;
-    int32_t record[SQ_ES_JOB_FIELDS + 2 * SQ_TOP_BEAT_MAX] = {0};
-    sq_es_draw_side(s->engine, side, rng, kind, record);
-    memcpy(to, record + side->code, s->part[part].len * sizeof *to);
-}
-
-static void draw_side(struct host *h, struct sq_rng *rng, const struct sq_top_shape *s,
-                      enum sq_top_part part, enum sq_stimulus kind, int32_t *to)
-{
-    if (s->is_scaled) {
-        draw_blocks(rng, s, part, kind, to);
-        return;
-    }
-    unsigned engine[SQ_PARAMS_MAX];
-    int32_t beat[4 * SQ_TOP_BEAT_MAX] = {0};
-    sq_top_engine(h->value, engine);
-    const struct sq_ports array = sq_ports_of(&sq_array_block, engine);
-    assert(sq_field_offset(array.in, array.n_in) <= SQ_LEN(beat));
-    sq_array_block.draw_beat(engine, rng, kind, 0, beat);
-    take_side(&s->part[part], &array, beat, to);
-    if (kind != SQ_STIMULUS_ILLEGAL)
-        heal(&s->part[part], s->array.layout, to);
-}
-
-static void draw_operands(struct host *h, struct sq_rng *rng, const struct sq_top_layer *l,
-                          bool is_illegal)
-{
-    const struct sq_top_shape s = sq_top_shape(h->value);
-    const enum sq_stimulus kind = (enum sq_stimulus)sq_rng_below(rng, 3);
-    uint32_t n[SQ_TOP_OPERANDS];
-    for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
-        const unsigned len = s.part[p].len;
-        n[p] = sq_top_beats(h->value, l, (enum sq_top_part)p);
-        assert(n[p] * len <= BEATS_MAX);
-        for (uint32_t i = 0; i < n[p]; i++)
-            if (p & 1)
-                for (unsigned j = 0; j < len; j++)
-                    h->beat[p][i * len + j] = bits_of((float)(0.001 + sq_rng_unit(rng)));
-            else
-                draw_side(h, rng, &s, (enum sq_top_part)p, kind, h->beat[p] + i * len);
-    }
-    if (!is_illegal)
-        return;
-    const unsigned p = sq_rng_below(rng, SQ_TOP_OPERANDS), len = s.part[p].len;
-    const uint32_t i = sq_rng_below(rng, n[p]);
-    if (p & 1)
-        h->beat[p][i * len + sq_rng_below(rng, len)] = sq_rng_below(rng, 2) ? 0 : bits_of(-1);
-    else
-        draw_side(h, rng, &s, (enum sq_top_part)p, SQ_STIMULUS_ILLEGAL, h->beat[p] + i * len);
-}
-
-// The next region of memory, sometimes near the end of a page; a beat at least stays free behind it.
-static uint32_t place(const struct host *h, struct sq_rng *rng, uint32_t *at, uint32_t n)
-{
-    const uint32_t size = nbytes(h), room = (4096 - *at % 4096) / size;
-    const bool is_near_end = sq_rng_below(rng, 3) == 0 && room > 4;
-    *at += (is_near_end ? room - up_to(rng, 4) : sq_rng_below(rng, 8)) * size;
-    const uint32_t addr = *at;
-    *at += n + size;
-    return addr;
-}
 
 static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
                              const struct sq_top_room *room)
@@ -238,34 +101,6 @@ static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
     }
 }
 
-// The whole image of a layer.
-static void make_image(struct host *h, struct sq_rng *rng, struct sq_top_layer *l, bool is_illegal)
-{
-    struct work *const w = &h->work;
-    const struct sq_top_operands x = {{h->beat[0], h->beat[1], h->beat[2], h->beat[3]}};
-    uint32_t at = sq_rng_below(rng, 64) * nbytes(h), word[SQ_DESC_WORDS];
-    memset(h->written, 0, sizeof h->written);
-    w->image.descriptor = place(h, rng, &at, 4 * SQ_DESC_WORDS);
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        l->addr[i] = place(h, rng, &at, sq_top_nbytes(h->value, l, (enum sq_top_part)i));
-    assert(at <= 4 * MEMORY_WORDS);
-    for (uint32_t i = 0; i < at / 4; i++)
-        h->word[i] = (int32_t)(uint32_t)sq_rng_next(rng); // also padding
-    draw_operands(h, rng, l, is_illegal);
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        sq_top_put_operand(h->value, l, &x, (enum sq_top_part)i, h->word + l->addr[i] / 4);
-    sq_top_layer_encode(l, word);
-    memcpy(h->word + w->image.descriptor / 4, word, sizeof word);
-    w->image.word = h->word;
-    w->image.n_words = at / 4;
-    w->image.out = l->addr[SQ_TOP_STORE];
-    w->image.n_want = sq_top_nbytes(h->value, l, SQ_TOP_STORE) / 4;
-    assert(w->image.n_want <= OUT_WORDS);
-    memset(h->want, 0, sizeof h->want);
-    w->image.status = sq_top_golden(h->value, l, &x, h->want);
-    w->image.want = h->want;
-}
-
 static uint32_t region_beats(const struct host *h, const struct sq_top_layer *l, unsigned i)
 {
     return (i == 0 ? 4 * SQ_DESC_WORDS : sq_top_nbytes(h->value, l, (enum sq_top_part)(i - 1))) /
@@ -303,7 +138,7 @@ static void spoil(struct host *h, uint32_t way)
 {
     const struct sq_top_room room = sq_top_room(h->value);
     uint32_t word[SQ_DESC_WORDS];
-    int32_t *const at = h->word + h->work.image.descriptor / 4;
+    int32_t *const at = h->drawn.word + h->work.image.descriptor / 4;
     memcpy(word, at, sizeof word);
     spoil_descriptor(word, &h->work.image.descriptor, way, &room);
     memcpy(at, word, sizeof word);
@@ -344,11 +179,13 @@ static void begin_layer(struct host *h)
         return;
     }
     if (what == SQ_HOST_ANY || what == SQ_HOST_WRONG)
-        draw_shape(h, &rng, &l);
+        sq_top_draw_shape(h->value, &rng, &l);
     if (what == SQ_HOST_REFUSED)
         l.groups = 1; // tiles of a beat: a block may be too large by one
     const uint32_t way = sq_rng_below(&rng, 4);
-    make_image(h, &rng, &l, is_bad && what == SQ_HOST_WRONG && way == 0);
+    const bool is_illegal = is_bad && what == SQ_HOST_WRONG && way == 0;
+    memset(h->written, 0, sizeof h->written);
+    h->work.image = sq_top_draw_image(h->value, &rng, &l, is_illegal, &h->drawn);
     if (!is_bad)
         return;
     const uint32_t n = all_beats(h, &l);

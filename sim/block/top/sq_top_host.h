@@ -32,14 +32,6 @@ enum sq_host_what {
 uint32_t sq_host_n_faults(const unsigned *value);
 enum { SQ_HOST_N_REFUSED = 2 * 19 };
 
-// Words of memory from address 0 on; outputs where the layer of the descriptor says, in want.
-struct sq_top_given {
-    const int32_t *word;
-    uint32_t n_words, descriptor, status; // status: field ENGINE that must come
-    const int32_t *want;
-    uint32_t out, n_want; // in words, from address `out` on
-    uint32_t *counted;    // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
-};
 enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 
 extern const struct sq_env sq_top_host;

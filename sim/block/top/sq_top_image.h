@@ -118,4 +118,13 @@ void sq_top_put_operand(const unsigned *value, const struct sq_top_layer *l,
 uint32_t sq_top_golden(const unsigned *value, const struct sq_top_layer *l,
                        const struct sq_top_operands *x, int32_t *word);
 
+// A layer for the host (sq_top_host.h): words of memory from address 0 on; outputs where the layer of the descriptor says, in want.
+struct sq_top_given {
+    const int32_t *word;
+    uint32_t n_words, descriptor, status; // status: field ENGINE that must come
+    const int32_t *want;
+    uint32_t out, n_want; // in words, from address `out` on
+    uint32_t *counted;    // NULL, or [SQ_HOST_COUNTERS]: what the host reads behind the layer
+};
+
 #endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/block/top/sq_top_draw.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "sim/block/top/sq_axi_memory.h"
+
+enum { ROWS, COLS };
+
+static int32_t bits_of(float x)
+{
+    int32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static uint32_t up_to(struct sq_rng *rng, uint32_t n)
+{
+    return 1 + sq_rng_below(rng, n);
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+// K beyond half a buffer comes in chunks; others may, too. Then sums limit the tiles of a block.
+void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l)
+{
+    const uint32_t depth = value[SQ_TOP_DEPTH], k_max = SQ_DRAWN_K / value[SQ_TOP_BANK_LEN];
+    l->groups = up_to(rng, sq_rng_below(rng, 2) ? 1 : 6);
+    l->chunk = sq_rng_below(rng, 2) ? l->groups : up_to(rng, l->groups);
+    const uint32_t most = smaller(depth / l->chunk, smaller(k_max, 2 * depth) / l->groups);
+    l->beats = up_to(rng, sq_rng_below(rng, 4) ? smaller(4, most) : most);
+    const uint32_t room = depth / (l->beats * l->chunk);
+    for (unsigned a = 0; a < 2; a++) {
+        const uint32_t lines = value[a == ROWS ? SQ_TOP_ROWS : SQ_TOP_COLS];
+        l->tiles[a] = up_to(rng, smaller(SQ_DRAWN_LINES / lines, 6));
+        l->block[a] = up_to(rng, room < 7 ? room : sq_rng_below(rng, 8) ? 7 : room);
+    }
+    if (l->chunk < l->groups) {
+        const unsigned a = sq_rng_below(rng, 2);
+        l->block[a] = smaller(l->block[a], value[SQ_TOP_SUM_TILES]);
+        l->block[!a] = smaller(l->block[!a], value[SQ_TOP_SUM_TILES] / l->block[a]);
+    }
+    l->cols_outer = sq_rng_below(rng, 2);
+}
+
+// The integers of an operand's beat, of those of a whole beat of the engine: fields of sq_array without
+// `last`, plain, low, high, mask.
+static void take_side(const struct sq_top_beat_shape *s, const struct sq_ports *array,
+                      const int32_t *beat, int32_t *to)
+{
+    for (unsigned f = 0; f < s->n; to += s->field[f++].count) {
+        size_t i = 1;
+        while (strcmp(array->in[i].name, s->field[f].name) != 0 &&
+               !(i == 1 && strcmp(s->field[f].name, "code") == 0))
+            i++;
+        memcpy(to, beat + sq_field_offset(array->in, i), s->field[f].count * sizeof *to);
+    }
+}
+
+// Codes that no encoder writes become the next ones; mask codes and nibbles are none.
+static void heal(const struct sq_top_beat_shape *s, enum sq_array_layout layout, int32_t *x)
+{
+    for (unsigned f = 0; f < s->n; x += s->field[f++].count) {
+        const bool is_low = strcmp(s->field[f].name, "low") == 0;
+        const bool is_high = strcmp(s->field[f].name, "high") == 0;
+        const bool has_all = (is_low && layout == SQ_ARRAY_SENTINEL) ||
+                             ((is_low || is_high) && layout == SQ_ARRAY_SPLIT);
+        for (size_t i = 0; !has_all && !s->field[f].is_unsigned && i < s->field[f].count; i++)
+            x[i] += x[i] == -(1 << (s->field[f].width - 1));
+    }
+}
+
+static void draw_blocks(struct sq_rng *rng, const struct sq_top_shape *s, enum sq_top_part part,
+                        enum sq_stimulus kind, int32_t *to)
+{
+    const struct sq_es_side *const side = part == SQ_TOP_ACT ? &s->scaled.act : &s->scaled.weight;
+    int32_t record[SQ_ES_JOB_FIELDS + 2 * SQ_TOP_BEAT_MAX] = {0};
+    sq_es_draw_side(s->engine, side, rng, kind, record);
+    memcpy(to, record + side->code, s->part[part].len * sizeof *to);
+}
+
+static void draw_side(const unsigned *value, struct sq_rng *rng, const struct sq_top_shape *s,
+                      enum sq_top_part part, enum sq_stimulus kind, int32_t *to)
+{
+    if (s->is_scaled) {
+        draw_blocks(rng, s, part, kind, to);
+        return;
+    }
+    unsigned engine[SQ_PARAMS_MAX];
+    int32_t beat[4 * SQ_TOP_BEAT_MAX] = {0};
+    sq_top_engine(value, engine);
+    const struct sq_ports array = sq_ports_of(&sq_array_block, engine);
+    assert(sq_field_offset(array.in, array.n_in) <= SQ_LEN(beat));
+    sq_array_block.draw_beat(engine, rng, kind, 0, beat);
+    take_side(&s->part[part], &array, beat, to);
+    if (kind != SQ_STIMULUS_ILLEGAL)
+        heal(&s->part[part], s->array.layout, to);
+}
+
+static void draw_operands(const unsigned *value, struct sq_rng *rng, const struct sq_top_layer *l,
+                          bool is_illegal, struct sq_top_drawn *to)
+{
+    const struct sq_top_shape s = sq_top_shape(value);
+    const enum sq_stimulus kind = (enum sq_stimulus)sq_rng_below(rng, 3);
+    uint32_t n[SQ_TOP_OPERANDS];
+    for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
+        const unsigned len = s.part[p].len;
+        n[p] = sq_top_beats(value, l, (enum sq_top_part)p);
+        assert(n[p] * len <= SQ_DRAWN_BEATS);
+        for (uint32_t i = 0; i < n[p]; i++)
+            if (p & 1)
+                for (unsigned j = 0; j < len; j++)
+                    to->beat[p][i * len + j] = bits_of((float)(0.001 + sq_rng_unit(rng)));
+            else
+                draw_side(value, rng, &s, (enum sq_top_part)p, kind, to->beat[p] + i * len);
+    }
+    if (!is_illegal)
+        return;
+    const unsigned p = sq_rng_below(rng, SQ_TOP_OPERANDS), len = s.part[p].len;
+    const uint32_t i = sq_rng_below(rng, n[p]);
+    if (p & 1)
+        to->beat[p][i * len + sq_rng_below(rng, len)] = sq_rng_below(rng, 2) ? 0 : bits_of(-1);
+    else
+        draw_side(value, rng, &s, (enum sq_top_part)p, SQ_STIMULUS_ILLEGAL, to->beat[p] + i * len);
+}
+
+// The next region of memory, sometimes near the end of a page; a beat at least stays free behind it.
+static uint32_t place(const unsigned *value, struct sq_rng *rng, uint32_t *at, uint32_t n)
+{
+    const uint32_t size = value[SQ_TOP_DATA_W] / 8, room = (SQ_AXI_PAGE - *at % SQ_AXI_PAGE) / size;
+    const bool is_near_end = sq_rng_below(rng, 3) == 0 && room > 4;
+    *at += (is_near_end ? room - up_to(rng, 4) : sq_rng_below(rng, 8)) * size;
+    const uint32_t addr = *at;
+    *at += n + size;
+    return addr;
+}
+
+struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
+                                      struct sq_top_layer *l, bool is_illegal,
+                                      struct sq_top_drawn *to)
+{
+    const struct sq_top_operands x = {{to->beat[0], to->beat[1], to->beat[2], to->beat[3]}};
+    uint32_t at = sq_rng_below(rng, 64) * (value[SQ_TOP_DATA_W] / 8), word[SQ_DESC_WORDS];
+    struct sq_top_given image = {.word = to->word, .want = to->want};
+    image.descriptor = place(value, rng, &at, 4 * SQ_DESC_WORDS);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        l->addr[i] = place(value, rng, &at, sq_top_nbytes(value, l, (enum sq_top_part)i));
+    assert(at <= 4 * SQ_DRAWN_WORDS);
+    for (uint32_t i = 0; i < at / 4; i++)
+        to->word[i] = (int32_t)(uint32_t)sq_rng_next(rng); // also padding
+    draw_operands(value, rng, l, is_illegal, to);
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        sq_top_put_operand(value, l, &x, (enum sq_top_part)i, to->word + l->addr[i] / 4);
+    sq_top_layer_encode(l, word);
+    memcpy(to->word + image.descriptor / 4, word, sizeof word);
+    image.n_words = at / 4;
+    image.out = l->addr[SQ_TOP_STORE];
+    image.n_want = sq_top_nbytes(value, l, SQ_TOP_STORE) / 4;
+    assert(image.n_want <= SQ_DRAWN_OUT_WORDS);
+    memset(to->want, 0, sizeof to->want);
+    image.status = sq_top_golden(value, l, &x, to->want);
+    return image;
+}

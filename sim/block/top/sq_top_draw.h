@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random layers for the host of sq_top (sq_top_host.h): shapes, orders and blocks that its buffers have
+// room for, operands of a random kind of stimulus, and where they lie in memory.
+#ifndef SQ_TOP_DRAW_H
+#define SQ_TOP_DRAW_H
+
+#include "models/sq_rng.h"
+#include "sim/block/top/sq_top_image.h"
+
+enum {
+    SQ_DRAWN_WORDS = 1 << 15, // of an image
+    SQ_DRAWN_OUT_WORDS = 1 << 12,
+    SQ_DRAWN_LINES = 64, // rows and columns of a layer, at most
+    SQ_DRAWN_K = 1024,
+    SQ_DRAWN_BEATS = SQ_DRAWN_LINES * SQ_DRAWN_K // integers of an operand
+};
+
+struct sq_top_drawn {
+    int32_t word[SQ_DRAWN_WORDS], want[SQ_DRAWN_OUT_WORDS];
+    int32_t beat[SQ_TOP_OPERANDS][SQ_DRAWN_BEATS]; // operands as integers
+};
+
+// Tiles, blocks, beats, groups, chunks and order of *l.
+void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l);
+
+// Addresses of *l, its operands, the words around them, and the golden outputs. Illegal: one number of
+// an operand is one that no encoder writes. What is returned points into *to.
+struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
+                                      struct sq_top_layer *l, bool is_illegal,
+                                      struct sq_top_drawn *to);
+
+#endif
