@@ -3,7 +3,7 @@
 # The proofs of proofs.sh, each also tried on wrong copies, where it must fail: every property of a
 # harness has one. FORMAL=all runs all of them with all wrong copies (`make formal`, which names a
 # TABLE); otherwise the quick ones, with the first wrong copy of each.
-. "$(dirname "$0")/../cli/lib.sh"
+. "$(dirname "$0")/../rtl/lib.sh"
 . "$ROOT/tests/formal/prove.sh"
 FORMAL=${FORMAL:-quick}
 
@@ -47,15 +47,18 @@ broken() { # RTL_DIR PARAMETERS PROPERTY
 }
 
 wanted() { [ -n "$TOP" ] && { [ "$FORMAL" = all ] || [ -z "$BROKEN" ]; }; }
+# Whether its edit finds its lines is asked of every wrong copy, also of those that are not run.
 fault() { # PROPERTY FILE SED
+  local differs=0
+  edited wrong "rtl/$2" "$3" && differs=1
+  [ $differs = 1 ] || ok "$1: a wrong $2 differs" false
   wanted || return
   rm -rf "$W/rtl"
   cp -r "$ROOT/rtl" "$W/rtl"
-  sed -i "$3" "$W/rtl/$2"
+  mv "$W/wrong.edited" "$W/rtl/$2"
   BROKEN+="$1 "
-  ok "$BLOCK: a wrong $2 breaks $1" differs_and_breaks "$1" "$2"
+  ok "$BLOCK: a wrong $2 breaks $1" broken "$W/rtl" "$PARAMETERS" "$1"
 }
-differs_and_breaks() { ! cmp -s "$ROOT/rtl/$2" "$W/rtl/$2" && broken "$W/rtl" "$PARAMETERS" "$1"; }
 tight() { # PROPERTY PARAMETERS
   wanted || return
   BROKEN+="$1 "
