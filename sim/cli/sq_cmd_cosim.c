@@ -25,8 +25,8 @@ static const char doc[] =
     "the activations that it sees, while all streams stall at random and a reset comes twice on "
     "the "
     "way. TRACE is what a CUDA kernel left (make "
-    "gpu-measure): its operands go through every block that takes them, and what the blocks "
-    "compute must be what the kernel computed.\v"
+    "gpu-measure): its operands go through every block that takes them, or with --block top "
+    "through the chip, and what the blocks compute must be what the kernel computed.\v"
     "Examples:\n"
     "  sqsim cosim --cases 200 --point quick\n"
     "  sqsim cosim --bank 64 --sparsity 0.875 --rows 4 --cols 4 --gather log --cases 100\n"
@@ -40,7 +40,8 @@ static const char doc[] =
     "  sqsim cosim --layers --free-streams\n"
     "  sqsim cosim --layers --format gqsa --sparsity 0.4 --layer '*.up_proj'\n"
     "  sqsim cosim ~/models/my-llama --rows 4 --cols 8 --layer 'model.layers.0.*' --m 4\n"
-    "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n";
+    "  sqsim cosim traces/gpu/sq_w.safetensors traces/gpu/gqsa.safetensors\n"
+    "  sqsim cosim --block top traces/gpu/sq_w.safetensors\n";
 
 static enum sq_status set_block(void *context, const struct sq_cli_row *row, const char *text,
                                 struct sq_error *err)
@@ -96,18 +97,19 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("text", "FILE", AT(source.text),
                 "a text in its place, by the model's own tokenizer"),
     SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens with --layers"),
-    SQ_CLI_FLAG("free-streams", AT(is_free),
-                "--layers: without the stalls of all streams and the resets in the middle, so that "
-                "`cycles` are those that `run` has; with --block top an ideal memory in place of "
-                "random wait states, a run with a fault of the bus, and resets"),
-    SQ_CLI_UINT(
-        "depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
-        "--block top --layers: beats of half a buffer of the chip; a longer K goes in chunks",
-        .usual = "256"),
-    SQ_CLI_TEXT(
-        "machine", "FILE", AT(machine),
-        "--block top --layers: the chip of this YAML (sim/machines/chip.yaml), so that with "
-        "--free-streams `chip_cycles` are those that `run --machine` has"),
+    SQ_CLI_FLAG(
+        "free-streams", AT(is_free),
+        "--layers: without the stalls of all streams and the resets in the middle, so that "
+        "`cycles` are those that `run` has; with --block top, also of TRACE, an ideal memory "
+        "in place of random wait states, a run with a fault of the bus, and resets"),
+    SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
+                "--block top with --layers or TRACE: beats of half a buffer of the chip; a longer "
+                "K goes in "
+                "chunks",
+                .usual = "256"),
+    SQ_CLI_TEXT("machine", "FILE", AT(machine),
+                "the same: the chip of this YAML (sim/machines/chip.yaml), so that with "
+                "--free-streams `chip_cycles` are those that `run --machine` has"),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
                 .letter = 'o', .usual = "build/cosim"),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
@@ -140,12 +142,33 @@ static void sort_files(struct sq_cosim_args *in)
     in->is_model = true;
 }
 
+// What only the chip has, and what it does not have.
+static enum sq_status check_chip(const struct sq_cosim_args *in)
+{
+    static const char *const of_core[] = {NULL, NULL, "low-lanes", "high-lanes", "gather"};
+    const bool is_chip = sq_cosim_is_chip(in);
+    if ((in->depth > 0 || in->machine) && !is_chip)
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--%s needs --block top --layers, or a TRACE with it",
+                       in->depth > 0 ? "depth" : "machine");
+    for (size_t i = 0; i < SQ_LEN(of_core) && is_chip; i++)
+        if (of_core[i] && in->core.is_given[i])
+            return SQ_FAIL(in->err, SQ_ERR_ARG,
+                           "--%s has no use on the chip, which has --rows and "
+                           "--cols",
+                           of_core[i]);
+    if (in->machine && (in->depth > 0 || in->core.given))
+        return SQ_FAIL(in->err, SQ_ERR_ARG, "--machine with --%s, which it says itself",
+                       in->depth > 0 ? "depth" : "rows or --cols");
+    return SQ_OK;
+}
+
 // A trace brings its cases, its format and its blocks; only the sizes of core and arrays are free.
 static enum sq_status check_trace(const struct sq_cosim_args *in)
 {
     struct sq_cosim_args sizes = *in;
+    const bool is_chip = sq_cosim_is_chip(in);
     sizes.core.given = false;
-    const char *option = in->has_block                  ? "--block"
+    const char *option = in->has_block && !is_chip      ? "--block"
                          : in->n_wanted > 0             ? "--point"
                          : in->n_parameters > 0         ? "--parameter"
                          : in->is_model                 ? "--layers"
@@ -153,7 +176,7 @@ static enum sq_status check_trace(const struct sq_cosim_args *in)
                          : in->source.text              ? "--text"
                          : in->calib                    ? "--calib"
                          : in->weights                  ? "--weights"
-                         : in->is_free                  ? "--free-streams"
+                         : in->is_free && !is_chip      ? "--free-streams"
                          : in->layer                    ? "--layer"
                          : in->is_list                  ? "--list"
                          : in->has_case                 ? "--case"
@@ -165,14 +188,17 @@ static enum sq_status check_trace(const struct sq_cosim_args *in)
     if (!option)
         return SQ_OK;
     return SQ_FAIL(in->err, SQ_ERR_ARG,
-                   "TRACE = %.60s with %s, need a trace with no options but --rows, --cols, "
-                   "--low-lanes, --high-lanes, --gather, --netlist, --seed, --output, --json",
-                   in->file[0], option);
+                   "TRACE = %.60s with %s, need a trace with no options but --rows, --cols, %s, "
+                   "--netlist, --seed, --output, --json",
+                   in->file[0], option,
+                   is_chip ? "--block top, --depth, --machine, --free-streams"
+                           : "--low-lanes, --high-lanes, --gather, --block top");
 }
 
 // Modes that exclude each other, and options that a block does not have.
 static enum sq_status check_modes(const struct sq_cosim_args *in)
 {
+    SQ_TRY(check_chip(in));
     if (in->is_trace)
         return check_trace(in);
     const bool takes_layers = in->block->set_core || in->block == &sq_top_block;
@@ -188,13 +214,6 @@ static enum sq_status check_modes(const struct sq_cosim_args *in)
                        "--point = %s with --layers, which have points of "
                        "their own",
                        in->wanted[0]);
-    if (in->depth > 0 && (!in->is_model || in->block != &sq_top_block))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--depth needs --block top --layers");
-    if (in->machine && (!in->is_model || in->block != &sq_top_block))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--machine needs --block top --layers");
-    if (in->machine && (in->depth > 0 || in->core.given))
-        return SQ_FAIL(in->err, SQ_ERR_ARG, "--machine with --%s, which it says itself",
-                       in->depth > 0 ? "depth" : "rows or --cols");
     const char *of_layers = in->layer     ? "--layer"
                             : in->calib   ? "--calib"
                             : in->weights ? "--weights"
@@ -306,7 +325,7 @@ int sq_cmd_cosim(int argc, char **argv)
         sq_cosim_small_core(&in);
         return sq_cosim_model(&in);
     }
-    if (sq_cosim_take_points(&in) != SQ_OK)
+    if (!sq_cosim_is_chip(&in) && sq_cosim_take_points(&in) != SQ_OK)
         return sq_cli_fail("cosim", &err);
     if (in.is_trace)
         return sq_cosim_traces(&in);

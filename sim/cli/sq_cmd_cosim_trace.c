@@ -44,18 +44,22 @@ static void print_difference(const struct sq_cosim_args *in, const struct sq_tra
     sq_cosim_print_route(in, name, label, out);
 }
 
+// Its blocks, or the chip.
 static enum sq_status run_blocks(const struct sq_cosim_args *in, struct sq_trace *r,
                                  struct totals *t, struct sq_error *err)
 {
-    struct sq_core_config core;
-    sq_core_get(in->points[0].value, &core);
+    const bool is_chip = sq_cosim_is_chip(in);
+    struct sq_core_config core = in->core.config;
+    if (!is_chip)
+        sq_core_get(in->points[0].value, &core);
     const struct sq_route_options options = sq_cosim_route_options(in, &core);
     const struct sq_format_routes *routes = r->format->routes;
-    for (size_t i = 0; i < routes->n_routes; i++) {
+    for (size_t i = 0; i < (is_chip ? 1 : routes->n_routes); i++) {
+        const struct sq_route *const route = is_chip ? routes->chip : &routes->route[i];
         struct sq_route_outcome out;
-        if (routes->route[i].takes && !routes->route[i].takes(&r->p))
+        if (route->takes && !route->takes(&r->p))
             continue;
-        const enum sq_status status = sq_route_cosim(&routes->route[i], &r->p, &options, &out, err);
+        const enum sq_status status = sq_route_cosim(route, &r->p, &options, &out, err);
         if (status == SQ_OK) {
             print_line(t, r, &out);
             print_difference(in, r, &out);
@@ -100,7 +104,9 @@ int sq_cosim_traces(const struct sq_cosim_args *in)
         struct sq_trace r;
         if (sq_trace_open(&r, in->file[i], &err) != SQ_OK)
             return sq_cli_fail("cosim", &err);
-        const enum sq_status status = run_trace(in, &r, &t, &err);
+        enum sq_status status = sq_cosim_is_chip(in) ? sq_trace_put_output(&r, &err) : SQ_OK;
+        if (status == SQ_OK)
+            status = run_trace(in, &r, &t, &err);
         sq_trace_close(&r);
         if (status != SQ_OK)
             return sq_cli_fail("cosim", &err);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// sqsim image: layers of a model as the chip (rtl/top/sq_top.sv) reads them from memory; and a memory
-// that the chip has written, judged by the layer's outputs.
+// sqsim image: layers of a model, or what a CUDA kernel left, as the chip (rtl/top/sq_top.sv) reads them
+// from memory; and a memory that the chip has written, judged by the layer's outputs.
 #include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
@@ -12,6 +12,7 @@
 #include "sim/cli/sq_cli_row.h"
 #include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_format_ops.h"
+#include "sim/format/sq_trace.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
 #include "sim/llm/sq_encoded_visit.h"
@@ -22,14 +23,14 @@ struct arguments {
     const char *model, *layer, *output, *check, *calib;
     uint64_t m, rows, cols, seed;
     unsigned depth;
-    bool is_json;
+    bool is_json, has_m;
 };
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("layer", "PATTERN", AT(layer),
                 "only layers whose name matches, as file names do: 'model.layers.0.*'"),
-    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens"),
+    SQ_CLI_UINT("m", "M", 1, 1 << 20, AT(m), "tokens", .given = offsetof(struct arguments, has_m)),
     SQ_CLI_UINT("rows", "N", 1, 16, AT(rows), "tokens of a tile of the chip"),
     SQ_CLI_UINT("cols", "N", 1, 16, AT(cols), "channels of a tile of the chip"),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
@@ -46,7 +47,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per layer, the summary last",
                 .group = SQ_CLI_COMMON),
-    SQ_CLI_ARGUMENT("MODEL", AT(model)),
+    SQ_CLI_ARGUMENT("MODEL | TRACE", AT(model)),
     SQ_CLI_END};
 
 static const char doc[] =
@@ -54,7 +55,9 @@ static const char doc[] =
     "its first tokens, as the chip reads them from memory: operands beat after beat, and a "
     "descriptor at address 0, which the host writes into a register. LAYER.json says what lies "
     "where, and the digest of the outputs that must come. `sqsim cosim --block top --layers` runs "
-    "the same image on the RTL. The chip runs layers of dense, sp24, sq_w, sq_a_static and "
+    "the same image on the RTL. TRACE is what a CUDA kernel left (make gpu-measure): it brings its "
+    "format, and its file name is that of the layer. The chip runs layers of dense, sp24, sq_w, "
+    "sq_a_static and "
     "sq_a_dynamic, and of block-scaled formats (nvfp4, mxfp4, sq_b and the like).\v"
     "Examples:\n"
     "  mkdir images && sqsim image --format dense -o images\n"
@@ -62,12 +65,14 @@ static const char doc[] =
     "images\n"
     "  sqsim image --format sq_w --layer '*.0.mlp.up_proj' -o images\n"
     "  sqsim image --format nvfp4 --layer '*.0.*' --rows 8 --depth 64 -o images\n"
-    "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n";
+    "  sqsim image --format dense --layer '*.0.mlp.up_proj' --check after.bin\n"
+    "  sqsim image traces/gpu/sq_w.safetensors -o images\n";
 
 struct visit {
     const struct arguments *in;
     const struct sq_checkpoint *ck;
     struct sq_recipe r;
+    const struct sq_format_ops *format;
     size_t n, n_wrong; // layers; words of outputs that differ
     uint64_t nbytes;
     json_t *json; // of the layer at hand
@@ -97,7 +102,7 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
     const struct sq_top_room room = sq_top_room(value);
     (void)sq_top_layer_decode((const uint32_t *)image->word, &room, &l);
     json_object_set_new(o, "layer", sq_cli_json_text(name));
-    json_object_set_new(o, "format", json_string(v->r.format->name));
+    json_object_set_new(o, "format", json_string(v->format->name));
     json_object_set_new(o, "m", number(w->p->m));
     json_object_set_new(o, "n", number(w->p->n));
     json_object_set_new(o, "k", number(w->p->k));
@@ -188,7 +193,7 @@ static void print_layer(const struct visit *v, const struct sq_route_work *w, co
 static enum sq_status take_product(struct visit *v, const char *name, struct sq_product *p,
                                    struct sq_error *err)
 {
-    const struct sq_route *const chip = v->r.format->routes->chip;
+    const struct sq_route *const chip = v->format->routes->chip;
     struct sq_point point = {.name = "image"};
     struct sq_case c = {.block = chip->block, .point = &point};
     const struct sq_chip own = {.depth = v->in->depth};
@@ -284,28 +289,86 @@ static int summary(const struct visit *v, bool is_real)
     return sq_cli_finish("image", v->n_wrong ? SQ_EXIT_CHECK_FAILED : SQ_EXIT_OK);
 }
 
+// ---- a kernel trace -------------------------------------------------------------------------------
+
+// It brings its format and its tokens.
+static enum sq_status check_trace(const struct arguments *in, struct sq_error *err)
+{
+    const char *const option = in->layer           ? "--layer"
+                               : in->has_m         ? "--m"
+                               : in->source.tokens ? "--tokens"
+                               : in->calib         ? "--calib"
+                               : in->options.is_format_given || in->options.given.n > 0
+                                   ? "a format option"
+                                   : NULL;
+    if (!option)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_ARG,
+                   "TRACE = %.60s with %s, need a trace with no options but --rows, --cols, "
+                   "--depth, --output, --check, --json",
+                   in->model, option);
+}
+
+// The file's name without folder and ending.
+static void stem_of(const char *path, char *name, size_t size)
+{
+    const char *const slash = strrchr(path, '/'), *const file = slash ? slash + 1 : path;
+    const char *const dot = strrchr(file, '.');
+    snprintf(name, size, "%.*s", (int)(dot ? (size_t)(dot - file) : strlen(file)), file);
+}
+
+static enum sq_status image_of_trace(struct visit *v, struct sq_trace *t, struct sq_error *err)
+{
+    char name[NAME_MAX + 1];
+    stem_of(t->p.source, name, sizeof name);
+    v->format = t->format;
+    SQ_TRY(sq_trace_put_output(t, err));
+    SQ_TRY(sq_trace_values(t, err));
+    return take_product(v, name, &t->p, err);
+}
+
+static enum sq_status run_trace(struct visit *v, bool *is_real, struct sq_error *err)
+{
+    struct sq_trace t;
+    SQ_TRY(check_trace(v->in, err));
+    SQ_TRY(sq_trace_open(&t, v->in->model, err));
+    const char *const source = sq_safetensors_metadata(&t.st, "source");
+    *is_real = source && strcmp(source, "real") == 0;
+    const enum sq_status status = image_of_trace(v, &t, err);
+    sq_trace_close(&t);
+    return status;
+}
+
+// ---- a model --------------------------------------------------------------------------------------
+
+static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error *err)
+{
+    const char *const model = sq_cli_model(v->in->model);
+    struct sq_checkpoint ck;
+    SQ_TRY(sq_cli_recipe(&v->in->options, &v->r, err));
+    v->format = v->r.format;
+    if (!v->format->routes || !v->format->routes->chip)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
+                       v->format->name);
+    SQ_TRY(sq_checkpoint_open(&ck, model, err));
+    v->ck = &ck;
+    const enum sq_status status = run(v, model, is_real, err);
+    sq_checkpoint_close(&ck);
+    return status;
+}
+
 int sq_cmd_image(int argc, char **argv)
 {
-    static const struct sq_cli_line line = {rows, "[MODEL]", doc};
+    static const struct sq_cli_line line = {rows, "[MODEL | TRACE]", doc};
     struct arguments in = {
         .options = sq_cli_options_default(SQ_IN_EVAL), .m = 8, .rows = 2, .cols = 2, .seed = 1};
-    struct sq_checkpoint ck;
     struct sq_error err;
-    struct visit v = {.in = &in, .ck = &ck};
+    struct visit v = {.in = &in};
     bool is_real = false;
-    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK ||
-        sq_cli_recipe(&in.options, &v.r, &err) != SQ_OK)
+    if (sq_cli_parse(&line, argc, argv, &in, &err) != SQ_OK)
         return sq_cli_fail("image", &err);
-    if (!v.r.format->routes || !v.r.format->routes->chip) {
-        (void)SQ_FAIL(&err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
-                      v.r.format->name);
-        return sq_cli_fail("image", &err);
-    }
-    const char *const model = sq_cli_model(in.model);
-    enum sq_status status = sq_checkpoint_open(&ck, model, &err);
-    if (status == SQ_OK) {
-        status = run(&v, model, &is_real, &err);
-        sq_checkpoint_close(&ck);
-    }
+    const bool is_trace = in.model && sq_trace_is(in.model);
+    const enum sq_status status =
+        is_trace ? run_trace(&v, &is_real, &err) : run_model(&v, &is_real, &err);
     return status == SQ_OK ? summary(&v, is_real) : sq_cli_fail("image", &err);
 }

@@ -70,22 +70,27 @@ int sq_cosim_summary(const struct sq_cosim_args *in, const char *unit, size_t n,
 
 // ---- routes ---------------------------------------------------------------------------------
 
+bool sq_cosim_is_chip(const struct sq_cosim_args *in)
+{
+    return in->block == &sq_top_block && !in->is_all && (in->is_model || in->is_trace);
+}
+
 struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
                                                const struct sq_core_config *core)
 {
-    return (struct sq_route_options){.config = *core,
-                                     .array_rows = in->machine      ? in->array[0]
-                                                   : in->core.given ? core->rows
-                                                                    : 1,
-                                     .array_cols = in->machine      ? in->array[1]
-                                                   : in->core.given ? core->cols
-                                                                    : 2,
-                                     .chip = in->machine ? in->chip
-                                                         : (struct sq_chip){.depth = in->depth},
-                                     .netlist = in->is_netlist,
-                                     .is_free = in->is_trace || in->is_free,
-                                     .seed = in->seed,
-                                     .home = sq_cli_home()};
+    return (struct sq_route_options){
+        .config = *core,
+        .array_rows = in->machine      ? in->array[0]
+                      : in->core.given ? core->rows
+                                       : 1,
+        .array_cols = in->machine      ? in->array[1]
+                      : in->core.given ? core->cols
+                                       : 2,
+        .chip = in->machine ? in->chip : (struct sq_chip){.depth = in->depth},
+        .netlist = in->is_netlist,
+        .is_free = (in->is_trace && !sq_cosim_is_chip(in)) || in->is_free,
+        .seed = in->seed,
+        .home = sq_cli_home()};
 }
 
 // Parameters of a block that is no core.

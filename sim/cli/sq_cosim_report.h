@@ -77,6 +77,8 @@ const char *sq_cosim_kind(enum sq_mismatch_kind kind);
 // The counts of what was compared, as an object; `has_cycles` false where `cycles` is taken.
 json_t *sq_cosim_compared_json(const struct sq_compared *c, bool has_cycles);
 
+// Products on the chip: --block top with --layers or traces.
+bool sq_cosim_is_chip(const struct sq_cosim_args *in);
 // Sizes, netlist and seed for routes. Without --rows and the like, arrays that build in seconds.
 struct sq_route_options sq_cosim_route_options(const struct sq_cosim_args *in,
                                                const struct sq_core_config *core);

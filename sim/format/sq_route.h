@@ -43,6 +43,13 @@ struct sq_route {
     bool (*takes)(const struct sq_product *p);
 };
 
+// What the output stage reads of a kernel trace: its form (enum sq_combine_form), and which tensors are
+// the scales col_lo, col_hi, row_lo, row_hi (sq_tile_route.h); NULL: the form does not read them.
+struct sq_trace_output {
+    unsigned form;
+    const char *scale[4];
+};
+
 // The hardware of a format: its routes, and where products come from.
 struct sq_format_routes {
     const struct sq_route *route;
@@ -50,9 +57,10 @@ struct sq_format_routes {
     const struct sq_route *chip; // whole layers on sq_top; NULL: it does not run them
 
     // Kernel traces: metadata system and flags (NULL: the format's name; any); recomputes and
-    // compares everything.
+    // compares everything; where the format has a chip, scales.
     const char *trace_name, *trace_flags;
     enum sq_status (*trace_values)(struct sq_trace *r, struct sq_error *err);
+    struct sq_trace_output trace_output;
 
     // Layers. What no route takes is refused by the option that says so (SQ_ERR_UNSUPPORTED); NULL:
     // there is nothing.

@@ -64,6 +64,10 @@ void sq_trace_close(struct sq_trace *r);
 // without it.
 enum sq_status sq_trace_values(struct sq_trace *r, struct sq_error *err);
 
+// Puts the scales into r->p, so that it is a product whose output is `y`, as those of layers are. For the
+// chip: SQ_ERR_UNSUPPORTED names a system that the chip does not run, and those that it runs.
+enum sq_status sq_trace_put_output(struct sq_trace *r, struct sq_error *err);
+
 // Open, values, close; *n_values counts compared values.
 enum sq_status sq_trace_check(const char *path, size_t *n_values, struct sq_error *err);
 

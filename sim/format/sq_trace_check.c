@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sim/format/sq_format_ops.h"
-#include "sim/format/sq_route.h"
+#include "sim/format/sq_tile_route.h"
 
 #define MAX_ROWS (1u << 20)
 #define MAX_K 131072u
@@ -30,21 +30,23 @@ static const char *name_of(const struct sq_format_ops *f)
     return f->routes->trace_name ? f->routes->trace_name : f->name;
 }
 
-static enum sq_status unknown_system(const struct sq_trace *r, const char *system,
+static enum sq_status unknown_system(const struct sq_trace *r, const char *system, bool is_chip,
                                      struct sq_error *err)
 {
     char list[160] = "";
     const char *last = "";
     for (size_t i = 0; sq_formats[i]; i++) {
+        const struct sq_format_routes *const t = sq_formats[i]->routes;
         const size_t at = strlen(list);
-        if (!sq_formats[i]->routes || !sq_formats[i]->routes->trace_values ||
+        if (!t || !t->trace_values || (is_chip && !t->chip) ||
             strcmp(name_of(sq_formats[i]), last) == 0)
             continue;
         last = name_of(sq_formats[i]);
         snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", last);
     }
-    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: metadata system = %.20s, need %s",
-                   sq_path_tail(r->p.source), system ? system : "missing", list);
+    return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%s: metadata system = %.20s, need %s%s",
+                   sq_path_tail(r->p.source), system ? system : "missing", list,
+                   is_chip ? " on the chip" : "");
 }
 
 static enum sq_status read_text(struct sq_trace *r, struct sq_error *err)
@@ -63,7 +65,7 @@ static enum sq_status read_text(struct sq_trace *r, struct sq_error *err)
             format = sq_formats[i];
     }
     if (!is_system)
-        return unknown_system(r, system, err);
+        return unknown_system(r, system, false, err);
     if (!format)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata flags = %.20s, need static or dynamic",
                        sq_path_tail(r->p.source), flags ? flags : "missing");
@@ -157,6 +159,20 @@ enum sq_status sq_trace_values(struct sq_trace *r, struct sq_error *err)
         return SQ_FAIL(err, SQ_ERR_DAMAGED, "%s: metadata input_digest = %.41s, the inputs give %s",
                        sq_path_tail(r->p.source), text ? text : "missing", digest);
     return SQ_OK;
+}
+
+enum sq_status sq_trace_put_output(struct sq_trace *r, struct sq_error *err)
+{
+    const struct sq_trace_output *const o = &r->format->routes->trace_output;
+    const float *scale[SQ_LEN(o->scale)] = {NULL};
+    size_t groups;
+    if (!r->format->routes->chip)
+        return unknown_system(r, r->system_name, true, err);
+    SQ_TRY(sq_product_groups(&r->p, &groups, err));
+    for (size_t i = 0; i < SQ_LEN(scale); i++)
+        if (o->scale[i])
+            SQ_TRACE_TENSOR(r, o->scale[i], SQ_F32, i < 2 ? r->p.n * groups : r->p.m, scale[i]);
+    return sq_tiles_put_scales(&r->p, o->form, scale[0], scale[1], scale[2], scale[3], err);
 }
 
 enum sq_status sq_trace_check(const char *path, size_t *n_values, struct sq_error *err)

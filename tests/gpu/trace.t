@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Kernel traces through everything: the kernels, run in the emulator, write them (make_traces);
-# `sqsim cosim` takes each through golden model, cycle model and RTL without a difference. A trace
-# with one bit changed fails, so does RTL with one wrong line, and what is damaged or does not fit
-# is refused. Then the traces of a GPU, where the repository holds any: the same without a
+# `sqsim cosim` takes each through golden model, cycle model and RTL without a difference, and those
+# of formats that the chip runs through the chip, too; of their images image.py computes the outputs.
+# A trace with one bit changed fails, so does RTL with one wrong line, and what is damaged or does not
+# fit is refused. Then the traces of a GPU, where the repository holds any: the same without a
 # difference, and none that only the emulator made.
 #
 # Directed: every system. Every tensor is altered in tests/gpu/test_golden.cpp, five places of each
@@ -49,6 +50,42 @@ spqr spqr_dec 1000
 END
 sq cosim t/gqsa.safetensors --rows 3 --json
 ok "rows that no token fills" clean 1
+
+# ---- the chip: from memory to memory, behind a memory with wait states, with a fault and two resets
+CHIP="w8a8 w4a8 w4a4 w4a4_s4 sp24 sq_w sq_a_static sq_a_static_s4 sq_a_dynamic"
+of_chip() { # VALUES: no difference, golden model and chip, so many outputs are those of the kernel
+  clean 1 && [ "$(grep -o '"block":"[a-z]*"' "$W.out" | cut -d'"' -f4 | tr '\n' ,)" = "golden,top,top," ] &&
+    [ "$(sed -n '2s/.*"values":\([0-9]*\),.*/\1/p' "$W.out")" = "$1" ]
+}
+for system in $CHIP; do
+  sq cosim --block top "t/$system.safetensors" --json
+  ok "$system on the chip: every output is the kernel's" of_chip $((16 * 128))
+  ok "... with two resets" [ "$(number resets)" = 2 ]
+done
+# shellcheck disable=SC2046
+sq cosim --block top --free-streams $(printf 't/%s.safetensors ' $CHIP) --json
+ok "all behind an ideal memory" clean 9
+ok "... without a reset" [ "$(number resets)" = 0 ]
+ok "... 16 x 128 outputs of 16 or 8 beats on 1 x 2 PEs: work of that many cycles" \
+  [ "$(grep -o '"chip_busy":[0-9]*' "$W.out" | cut -d: -f2 | sort -nu | tr '\n' ' ')" = "8192 16384 " ]
+sq cosim --block top --depth 8 t/w8a8.safetensors --rows 3 --cols 2 --json
+ok "a scale group longer than half a buffer is refused" grep -q "need at most 8 beats (half a buffer, --depth) on the chip" "$W.err"
+sq cosim --block top --depth 8 t/sq_w.safetensors --rows 3 --cols 2 --json
+ok "K in chunks, rows that no token fills" of_chip $((16 * 128))
+sq cosim --block top --machine "$ROOT/sim/machines/chip.yaml" --free-streams t/w4a8.safetensors --json
+ok "the chip of a machine" of_chip $((16 * 128))
+sed -n 's/.*"chip_cycles":\([0-9]*\).*/\1/p' "$W.out" >"$W/cycles"
+sq run --machine "$ROOT/sim/machines/chip.yaml" --m 16 --n 128 --k 256 --format dense --weight-bits 4 --group row --json
+ok "... takes the cycles that run says" grep -q "\"cycles\":$(cat "$W/cycles")[,}]" "$W.out"
+mkdir "$W/images"
+for system in w8a8 sq_w; do
+  sq image "t/$system.safetensors" -o images --json
+  ok "image of $system" [ "$RC$(number layers)" = 01 ]
+  (cd "$W/images" && python3 "$ROOT/tests/cli/image.py" $system.json $system.bin >after.bin)
+  sq image "t/$system.safetensors" --check images/after.bin --json
+  ok "... its outputs by image.py are the kernel's" [ "$RC$(number wrong)" = 00 ]
+done
+refuse "49152 bytes, the outputs end at 57344" image t/w8a8.safetensors --check images/after.bin
 sq cosim --netlist t/spqr.safetensors --json
 ok "the netlist as well" clean 1
 sq cosim t/spqt.safetensors t/spqr.safetensors
@@ -88,24 +125,32 @@ ok "a wrong output: exit 1, tensor and both values" \
   bash -c "[ $RC = 1 ] && grep -q 'MISMATCH .*hi\[8191\] = 0x.*, the golden model gives 0x' '$W.out'"
 sq cosim t/sq_w.safetensors --json
 ok "the same for a program" bash -c "[ $RC = 1 ] && grep -q 'difference.*hi\[8191\]' '$W.out'"
+refuse "hi\[8191\] = 0x.*, the golden model gives 0x" image t/sq_w.safetensors
 flip "$W/t/sq_w.safetensors" $(($(stat -c %s "$W/t/sq_w.safetensors") - 1)) 0
 
 # ---- RTL with one wrong line: the blocks are really asked
-mutant() { # NAME SYSTEM FILE SED_SCRIPT
-  mkdir -p "$W/$1/build" "$W/$1/sim/cosim"
-  cp -r "$ROOT/rtl" "$W/$1/"
-  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$1/sim/cosim/"
-  sed -i "$4" "$W/$1/$3"
-  ok "$1: the mutant differs" bash -c "! cmp -s '$ROOT/$3' '$W/$1/$3'"
-  (cd "$W" && SQSIM_HOME=$W/$1 timeout $HANG "$SQSIM" cosim "t/$2.safetensors" -o "$W/$1" \
+mutant() { # NAME SYSTEM FILE SED_SCRIPT OPTION...
+  local name=$1 system=$2 file=$3 script=$4; shift 4
+  mkdir -p "$W/$name/build" "$W/$name/sim/cosim"
+  cp -r "$ROOT/rtl" "$W/$name/"
+  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$name/sim/cosim/"
+  sed -i "$script" "$W/$name/$file"
+  ok "$name: the mutant differs" bash -c "! cmp -s '$ROOT/$file' '$W/$name/$file'"
+  (cd "$W" && SQSIM_HOME=$W/$name timeout $HANG "$SQSIM" cosim "t/$system.safetensors" "$@" -o "$W/$name" \
     >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
-  ok "$1: found" bash -c "[ $RC = 1 ] && grep -q '^MISMATCH $2-' '$W.out'"
+  ok "$name: found" bash -c "[ $RC = 1 ] && grep -q '^MISMATCH $system-' '$W.out'"
 }
 mutant threshold_excludes_equal spqt rtl/sq_spqt_idx.sv \
   's/magnitude >= in_theta_i/magnitude > in_theta_i/'
 mutant order_kept_across_rows gqsa rtl/sq_gqsa_walk.sv \
   's/!empty && !first_q && group/!empty \&\& group/'
+mutant words_in_the_wrong_order w8a8 rtl/top/sq_widen.sv \
+  's/({in_data_i, out_data_o} >> WordW)/({out_data_o, in_data_i})/' --block top
+mutant scales_of_one_group sq_w rtl/top/sq_sequencer.sv \
+  's/16.d1 : load_groups;/16'"'d1 : 16'"'d1;/' --block top --free-streams
+mutant response_not_awaited w4a8 rtl/top/sq_sequencer.sv \
+  "s/assign all_done = .*/assign all_done = !load_active;/" --block top --free-streams
 
 # ---- refusals
 altered() { # NAME SYSTEM SED_SCRIPT: a copy with its header edited, the length kept
@@ -137,6 +182,21 @@ refuse "with --point" cosim t/spqr.safetensors --point w4
 refuse "with --block" cosim t/spqr.safetensors --block topk
 refuse "with a format option" cosim t/sq_w.safetensors --bank 16
 refuse "with --mutants" cosim t/spqr.safetensors --mutants 3
+for system in gqsa spqt spqr; do
+  refuse "metadata system = $system, need sq_w, dense, sq_a, sp24 on the chip" cosim --block top t/$system.safetensors
+done
+refuse "metadata system = gqsa, need sq_w, dense, sq_a, sp24 on the chip" image t/gqsa.safetensors
+refuse "tensor s_x = F32 of 16 elements, need F32 of 17" image rows.safetensors
+refuse "--depth needs --block top" cosim t/w8a8.safetensors --depth 9
+refuse "--machine needs --block top" cosim t/w8a8.safetensors --machine "$ROOT/sim/machines/chip.yaml"
+refuse "with --free-streams" cosim t/w8a8.safetensors --free-streams
+refuse "with --layers" cosim --block top t/w8a8.safetensors --layers
+refuse "with --cases\|--case" cosim --block top t/w8a8.safetensors --case 3
+refuse "with a format option" cosim --block top t/w8a8.safetensors --weight-bits 4
+refuse "low-lanes has no use on the chip" cosim --block top t/w8a8.safetensors --low-lanes 4
+refuse "with --m, need a trace" image t/w8a8.safetensors --m 8
+refuse "with --layer, need a trace" image t/w8a8.safetensors --layer '*'
+refuse "with a format option, need a trace" image t/w8a8.safetensors --format dense
 
 # ---- traces of a GPU
 stored=("$ROOT"/traces/gpu/*.safetensors)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "models/sq_codes.h"
+#include "models/sq_combine.h"
 #include "models/sq_mac.h"
 #include "models/sq_topk.h"
 #include "sim/format/grid/sq_grid_product.h"
@@ -342,6 +343,7 @@ const struct sq_format_routes sq_a_static_routes = {
     .trace_name = "sq_a",
     .trace_flags = "static",
     .trace_values = values,
+    .trace_output = {SQ_COMBINE_SCALED, {"s_w", NULL, "s_lo", "s_hi"}},
     .check = sq_grid_check_routes,
     .product = sq_grid_product,
 };
@@ -352,6 +354,7 @@ const struct sq_format_routes sq_a_dynamic_routes = {
     .trace_name = "sq_a",
     .trace_flags = "dynamic",
     .trace_values = values,
+    .trace_output = {SQ_COMBINE_SCALED, {"s_w", NULL, "s_lo", "s_hi"}},
     .check = sq_grid_check_routes,
     .product = dynamic_product,
 };

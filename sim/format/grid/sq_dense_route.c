@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernel traces of dense: codes and product. Routes: the array; for layers its engine, or the chip.
+#include "models/sq_combine.h"
 #include "models/sq_format.h"
 #include "models/sq_mac.h"
 #include "sim/format/grid/sq_grid_product.h"
@@ -78,6 +79,7 @@ const struct sq_format_routes sq_dense_routes = {
     .n_routes = SQ_LEN(routes),
     .chip = &chip,
     .trace_values = values,
+    .trace_output = {SQ_COMBINE_ONE, {"s_w", NULL, "s_x", NULL}},
     .check = sq_grid_check_routes,
     .product = sq_grid_product,
 };

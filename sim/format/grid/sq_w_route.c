@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "models/sq_combine.h"
 #include "models/sq_mac.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/block/sq_core_run.h"
@@ -304,6 +305,7 @@ const struct sq_format_routes sq_w_routes = {
     .n_routes = SQ_LEN(routes),
     .chip = &chip,
     .trace_values = values,
+    .trace_output = {SQ_COMBINE_TWO, {"s_lo", "s_hi", "s_x", NULL}},
     .check = sq_grid_check_routes,
     .product = sq_grid_product,
 };

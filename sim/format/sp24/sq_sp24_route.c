@@ -187,6 +187,7 @@ const struct sq_format_routes sq_sp24_routes = {
     .n_routes = SQ_LEN(routes),
     .chip = &chip,
     .trace_values = values,
+    .trace_output = {SQ_COMBINE_ONE, {"s_w", NULL, "s_x", NULL}},
     .check = check,
     .product = product,
 };
