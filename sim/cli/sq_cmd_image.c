@@ -350,6 +350,11 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
     if (!v->format->routes || !v->format->routes->chip)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "--format = %s: the chip does not run its layers",
                        v->format->name);
+    struct sq_error inner;
+    const enum sq_status checked =
+        v->format->routes->check ? v->format->routes->check(&v->r, &inner) : SQ_OK;
+    if (checked != SQ_OK)
+        return SQ_FAIL(err, checked, "--%.220s", inner.text);
     SQ_TRY(sq_checkpoint_open(&ck, model, err));
     v->ck = &ck;
     const enum sq_status status = run(v, model, is_real, err);

@@ -273,7 +273,7 @@ static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *e
                        r->format->name);
     if (r->operand != SQ_OPERAND_BOTH)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "operand = %s: no block multiplies binary32, need both with --layers",
+                       "operand = %s: no block multiplies binary32, need both in RTL",
                        sq_bs_operand_choice[r->operand]);
     return SQ_OK;
 }

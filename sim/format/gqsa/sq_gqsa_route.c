@@ -433,7 +433,7 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     if (r->is_act_f16)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "act-bits = 16: no block multiplies binary16, need 8 with --layers");
+                       "act-bits = 16: no block multiplies binary16, need 8 in RTL");
     return SQ_OK;
 }
 

@@ -16,19 +16,18 @@ enum sq_status sq_grid_check_routes(const struct sq_recipe *r, struct sq_error *
     const struct sq_grid_recipe *o = sq_grid_recipe(r);
     if (r->is_act_f16)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "act-bits = 16: no block multiplies binary16, need 4..8 with --layers");
+                       "act-bits = 16: no block multiplies binary16, need 4..8 in RTL");
     if (r->operand != SQ_OPERAND_BOTH || o->rotation)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "operand, rotate: no block multiplies binary32 or rotates, need both and "
-                       "none with --layers");
+                       "none in RTL");
     if (r->act.kind == SQ_GRID_SHIFT || r->act.high_bits > 8)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "variant = shift, high-bits = 12: no block multiplies them yet, need own, "
-                       "tied or split of 8 or 4 bits with --layers");
+                       "tied or split of 8 or 4 bits in RTL");
     if (o->weight.kind == SQ_GRID_FP || r->act.kind == SQ_GRID_FP)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "variant = fp: no block multiplies FP8, need own, tied or split with "
-                       "--layers");
+                       "variant = fp: no block multiplies FP8, need own, tied or split in RTL");
     return SQ_OK;
 }
 

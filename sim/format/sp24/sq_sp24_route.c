@@ -155,7 +155,7 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
     if (o->dense_fraction > 0)
         return SQ_FAIL(
             err, SQ_ERR_UNSUPPORTED,
-            "dense-layers = %g: a layer that stays dense has no 2:4, need 0 with --layers",
+            "dense-layers = %g: a layer that stays dense has no 2:4, need 0 in RTL",
             o->dense_fraction);
     return SQ_OK;
 }
