@@ -249,7 +249,8 @@ static void write_view_connections(FILE *out, const struct sq_ports *p)
     write_view_streams(out, p->stream, SQ_STREAMS_MAX, p->in, true);
     write_view_streams(out, p->ask, SQ_ASKS_MAX, p->ask_field, false);
     write_view_streams(out, p->reply, SQ_REPLIES_MAX, p->reply_field, true);
-    fprintf(out, ", .out_valid_o, .out_ready_i");
+    if (p->n_out > 0)
+        fprintf(out, ", .out_valid_o, .out_ready_i");
     for (size_t f = 0; f < p->n_out; f++)
         fprintf(out, ", .out_%s_o", p->out[f].name);
     for (size_t f = 0; f < p->n_status; f++)

@@ -151,6 +151,7 @@ mutant scales_of_one_group sq_w rtl/top/sq_sequencer.sv \
   's/16.d1 : load_groups;/16'"'d1 : 16'"'d1;/' --block top --free-streams
 mutant response_not_awaited w4a8 rtl/top/sq_sequencer.sv \
   "s/assign all_done = .*/assign all_done = !load_active;/" --block top --free-streams
+ok "... with a waveform" [ -s "$W/response_not_awaited/w4a8-top-tile0/wave.fst" ]
 
 # ---- refusals
 altered() { # NAME SYSTEM SED_SCRIPT: a copy with its header edited, the length kept
