@@ -111,9 +111,8 @@ module sq_top #(
   localparam int unsigned SumW = PortLen * 32;
   localparam int unsigned Slots = Pairs * Rows * Cols / PortLen;  // beats of sums of a tile
   localparam int unsigned SumAddrW = $clog2(SumTiles * Slots);
-  if (ActBits % 8 != 0 || WeightBits % 8 != 0 || TileW % DataW != 0 || DataW % WordW != 0 ||
-      SumTiles * Slots < 2) begin : gen_bad
-    $error("operands in whole bytes, tiles of outputs in whole beats, beats of whole words, two beats of sums");
+  if (TileW % DataW != 0 || DataW % WordW != 0 || SumTiles * Slots < 2) begin : gen_bad
+    $error("tiles of outputs in whole beats, beats of whole words, two beats of sums");
   end
 
   // ---- registers ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 // one is padding), into a buffer that jobs read.
 module sq_top_operand #(
   parameter  int unsigned DataW = 64,
-  parameter  int unsigned Width = 64,  // bits of a beat of the operand, whole bytes
+  parameter  int unsigned Width = 64,  // bits of a beat of the operand; kept in whole bytes
   parameter  int unsigned Depth = 256,
   parameter  int unsigned Macro = 0,
   localparam int unsigned AddrW = $clog2(Depth)
@@ -34,24 +34,31 @@ module sq_top_operand #(
 );
 
   localparam int unsigned Ratio = sq_pkg::ceil_div(Width, DataW);
+  localparam int unsigned KeptW = 8 * sq_pkg::ceil_div(Width, 8);
   logic wide_valid, wide_ready, wide_poison, wide_last, unused_last;
   logic [Ratio*DataW-1:0] wide;
+  logic [KeptW-1:0] kept;
 
   sq_widen #(.WordW(DataW), .Ratio(Ratio)) u_widen (
     .clk_i, .rst_ni, .in_valid_i, .in_ready_o, .in_data_i, .in_poison_i, .in_last_i,
     .out_valid_o(wide_valid), .out_ready_i(wide_ready), .out_data_o(wide), .out_poison_o(wide_poison),
     .out_last_o(wide_last)
   );
-  sq_operand_buffer #(.Width(Width), .Depth(Depth), .CountW(16), .Macro(Macro)) u_buffer (
+  sq_operand_buffer #(.Width(KeptW), .Depth(Depth), .CountW(16), .Macro(Macro)) u_buffer (
     .clk_i, .rst_ni, .job_valid_i, .job_ready_o, .job_base_i({AddrW{1'b0}}), .job_rows_i, .job_cols_i,
     .job_beats_i, .job_row_stride_i, .job_col_stride_i, .job_beat_stride_i, .job_keep_i,
-    .in_valid_i(wide_valid), .in_ready_o(wide_ready), .in_data_i(wide[Width-1:0]),
+    .in_valid_i(wide_valid), .in_ready_o(wide_ready), .in_data_i(wide[KeptW-1:0]),
     .in_poison_i(wide_poison), .in_last_i(wide_last),
-    .out_valid_o, .out_ready_i, .out_data_o, .out_error_o, .out_last_o(unused_last)
+    .out_valid_o, .out_ready_i, .out_data_o(kept), .out_error_o, .out_last_o(unused_last)
   );
-  if (Ratio * DataW > Width) begin : gen_padding
+  assign out_data_o = kept[Width-1:0];
+  if (KeptW > Width) begin : gen_bits
+    logic unused_kept;
+    assign unused_kept = ^kept[KeptW-1:Width];
+  end
+  if (Ratio * DataW > KeptW) begin : gen_padding
     logic unused_padding;
-    assign unused_padding = ^wide[Ratio*DataW-1:Width];
+    assign unused_padding = ^wide[Ratio*DataW-1:KeptW];
   end
 
 endmodule

@@ -145,11 +145,6 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
                            "most %d and %d on the chip",
                            w->array_rows, w->array_cols, bits, sums, 32 * SQ_TOP_WORDS_MAX,
                            SQ_TOP_PES_MAX);
-        if (bits % 8 != 0)
-            return SQ_FAIL(
-                err, SQ_ERR_RANGE,
-                "array %ux%u: %u bits of an operand a beat, need whole bytes on the chip",
-                w->array_rows, w->array_cols, bits);
     }
     if (w->array_rows * w->array_cols * 32 % data_w != 0)
         return SQ_FAIL(err, SQ_ERR_RANGE,
