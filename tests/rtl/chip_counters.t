@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What `run --machine` says of a chip is what the verilated chip counts: the cycles of each layer, and in how many of them the engine
+# works, waits for operands, or cannot take them. The host reads these counters behind the layer, behind an ideal memory.
+# Exhausted: the layers of the embedded model's first block on 1x2 PEs, in eight formats, and on the chip of
+# sim/machines/chip.yaml, 2x4 PEs, in three of them (SQ_CHIP=all: both blocks, and eight formats on 2x4 PEs). A memory a cycle further away is found.
+. "$(dirname "$0")/lib.sh"
+cd "$W" || exit 1
+LAYERS='model.layers.0.*' N_LAYERS=7
+[ "${SQ_CHIP:-}" = all ] && LAYERS='*' N_LAYERS=14
+
+counters() { # of the lines of cosim or run: a layer, and its four counters
+  python3 -c '
+import fnmatch, json, sys
+for line in open(sys.argv[1]):
+    o = json.loads(line)
+    if "layer" not in o or not fnmatch.fnmatch(o["layer"], sys.argv[2]):
+        continue
+    low = o["causes"]["low"] if "causes" in o else None
+    n = [o["cycles"], low["busy"], low["memory"], low["blocked_output"]] if low else \
+        [o["chip_" + c] for c in ("cycles", "busy", "wait", "blocked")]
+    assert n[0] == sum(n[1:])
+    print(o["layer"], *n)' "$1" "$LAYERS"
+}
+alike() { # of both, so many lines that are the same
+  counters "$W.out" >run.counters && [ "$(wc -l <rtl.counters)" = $N_LAYERS ] && diff rtl.counters run.counters
+}
+chip() { # MACHINE OPTION...
+  local machine=$1; shift
+  sq cosim --block top --layers --free-streams --machine "$machine" --layer "$LAYERS" "$@" --json
+  ok "$(basename "$machine"), $*: $N_LAYERS layers on the RTL" clean 20000
+  counters "$W.out" >rtl.counters
+  sq run --machine "$machine" --m 8 "$@" --json
+  ok "... the four counters of each are those of run" alike
+}
+small() { # BUFFER OPTION...: 1x2 PEs, half a buffer of activations of so much is 256 beats
+  local buffer=$1; shift
+  sed "s/rows: 2/rows: 1/; s/cols: 4/cols: 2/; s/activation: .*/activation: $buffer/; s/weight: .*/weight: 1 MiB/" \
+    "$ROOT/sim/machines/chip.yaml" >small.yaml
+  chip small.yaml "$@"
+}
+small "8 KiB" --format dense --weight-bits 8
+small "8 KiB" --format dense --weight-bits 4
+small "16 KiB" --format sq_w
+small "8 KiB" --format sp24
+small "12 KiB" --format sq_a_static
+small "12 KiB" --format sq_a_dynamic
+small "8 KiB" --format nvfp4
+small "12 KiB" --format sq_b
+cp "$ROOT/sim/machines/chip.yaml" .
+more=""
+[ "${SQ_CHIP:-}" = all ] && more="dense:--weight-bits=4 sp24 sq_a_static sq_a_dynamic sq_b"
+for options in $more dense:--weight-bits=8 sq_w nvfp4; do
+  IFS=: read -ra words <<<"$options"
+  chip chip.yaml --format "${words[@]}"
+done
+
+# ---- the check itself: a memory that is a cycle further away takes other cycles
+sed 's/latency: 40 ns/latency: 41 ns/' chip.yaml >far.yaml
+sq run --machine far.yaml --m 8 --format nvfp4 --json
+differs() { ! alike >/dev/null; }
+ok "a cycle more of latency is found in the counters" differs
+finish
