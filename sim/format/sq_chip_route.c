@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "sim/block/top/sq_top_host.h"
+#include "sim/format/sq_chip_plan.h"
 #include "sim/format/sq_tile_route.h"
 
 enum { DEPTH = 256, SUM_TILES = 64, PAGE = 4096, ROWS = 0, COLS = 1 };
-enum { BLOCK_CYCLES = 512 }; // of the engine in a block, at least
 
 static const struct sq_chip usual;
 
@@ -154,40 +154,12 @@ static enum sq_status set_point(struct sq_route_work *w, const struct tiles *t,
     return set_buffers(chip, v, err);
 }
 
-static uint32_t ceil_div(size_t n, size_t by)
+// An ideal DRAM as fast as the bus, 40 cycles away.
+static struct sq_env_choice memory_of(const struct sq_route_work *w)
 {
-    return (uint32_t)((n + by - 1) / by);
-}
-
-static uint32_t smaller(uint64_t a, uint64_t b)
-{
-    return (uint32_t)(a < b ? a : b);
-}
-
-// All of K at once: the operand with fewer tiles stays, as much of it as half a buffer takes.
-static void block_whole(struct sq_top_layer *l, uint32_t depth)
-{
-    const uint32_t tile = l->groups * l->beats, most = depth / tile;
-    const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
-    l->chunk = l->groups;
-    l->block[outer] = smaller(l->tiles[outer], most);
-    // The engine waits for the first block: no larger than covers what lies between two of them.
-    l->block[inner] = smaller(ceil_div(BLOCK_CYCLES, (size_t)l->block[outer] * tile), most);
-}
-
-// K in chunks: as many tiles as there is room for sums, so that each chunk serves many; then as much of K
-// as half a buffer takes.
-static void block_chunks(struct sq_top_layer *l, uint32_t depth, uint32_t sum_tiles)
-{
-    const uint32_t most = depth / l->beats;
-    const unsigned outer = l->cols_outer ? COLS : ROWS, inner = !outer;
-    uint32_t side = 1;
-    while ((side + 1) * (side + 1) <= sum_tiles)
-        side++;
-    l->block[outer] = smaller(l->tiles[outer], smaller(side, most));
-    l->block[inner] = smaller(l->tiles[inner], smaller(sum_tiles / l->block[outer], most));
-    const uint32_t wide = l->block[0] > l->block[1] ? l->block[0] : l->block[1];
-    l->chunk = smaller(most / wide, l->groups - 1);
+    const struct sq_env_choice as_usual = {
+        .kind = 1, .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64}, .end = 1};
+    return chip_of(w)->memory.kind ? chip_of(w)->memory : as_usual;
 }
 
 // Its regions behind the descriptor, which is at address 0, on pages of their own.
@@ -239,20 +211,9 @@ static enum sq_status shape_of(const struct sq_route_work *w, const struct tiles
     l->beats = (uint32_t)t->beats;
     l->tiles[ROWS] = (uint32_t)tiles[ROWS];
     l->tiles[COLS] = (uint32_t)tiles[COLS];
-    l->cols_outer = l->tiles[ROWS] >= l->tiles[COLS];
-    if (t->groups * t->beats <= depth)
-        block_whole(l, depth);
-    else
-        block_chunks(l, depth, v[SQ_TOP_SUM_TILES]);
+    const struct sq_env_choice memory = memory_of(w);
+    sq_chip_plan(v, &memory, l);
     return SQ_OK;
-}
-
-// An ideal DRAM as fast as the bus, 40 cycles away.
-static struct sq_env_choice memory_of(const struct sq_route_work *w)
-{
-    const struct sq_env_choice as_usual = {
-        .kind = 1, .n = {40, 64 / (w->point->value[SQ_TOP_DATA_W] / 8), 1, 64}, .end = 1};
-    return chip_of(w)->memory.kind ? chip_of(w)->memory : as_usual;
 }
 
 // Where a field of an operand stands in a record of the engine: both operands of sq_engine_scaled have

@@ -301,6 +301,8 @@ run --m 8 --n 64 --k 512 --machine chip.yaml --format dense
 ok "... and smaller buffers: K in chunks" less "$whole" "$(cycles)"
 run --workload "$T/llama-3-70b_prefill_2048.csv" --machine "$M/chip.yaml" --format dense
 ok "a model of 70 G weights" [ "$RC,$(low busy)" = "0,$(($(number macs) / 128))" ]
+run --machine "$M/chip.yaml" --m 2048 --n 4096 --k 4096 --format dense --weight-bits 8
+ok "K that fills half a buffer goes in chunks: the engine is busy in 60 % of the cycles" less "$(cycles)" $((2048 * 4096 / 8 * 256 * 10 / 6))
 run --machine "$M/chip.yaml" --format sp24
 ok "the embedded model" grep -q '"layer":"model.layers.0' "$W.out"
 printf '%s\n' 'name: s' 'axes:' '  format: [dense]' '  weight_bits: [8]' '  act_bits: [8]' '  m: [8]' '  n: [64]' '  k: [512]' \
