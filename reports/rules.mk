@@ -66,7 +66,7 @@ BOARDS := $(if $(SQ_DATA),$(SQ_DATA)/gpu_measured/gpu_energy_per_mac.csv)
 energy_of = $(BUILD)/energy/$$(reports/revision.sh)
 energy_head = printf '\# make energy; revision %s; %s\n' "$$(reports/revision.sh)" "$$($(YOSYS) -V)"
 energy: $(BUILD)/sqsim
-	$(Q)reports/accuracy/smollm2.sh $(BUILD)/smollm2 $(SMOLLM2)
+	$(Q)reports/accuracy/model.sh smollm2 $(BUILD)/smollm2 $(SMOLLM2)
 	$(Q)$(ENERGY)/measure.sh $< $(energy_of) $(BUILD)/smollm2/model.gguf $(LIBERTIES) $(wildcard $(OSU018))
 	$(Q){ $(energy_head) && $(ENERGY)/rows.sh $(energy_of); } > $(ENERGY)/energy.csv.new
 	$(Q){ $(energy_head) && $(ENERGY)/tokens.sh $< $(energy_of); } > $(ENERGY)/tokens.csv.new

@@ -30,9 +30,15 @@ SMOLLM2_DIR       := $(BUILD)/smollm2
 SMOLLM2_SEQUENCES ?= 4
 .PHONY: smollm2
 smollm2: $(BUILD)/sqsim
-	$(Q)$(ACCURACY)/smollm2.sh $(SMOLLM2_DIR) $(SMOLLM2) || [ $$? = 3 ]
+	$(Q)$(ACCURACY)/model.sh smollm2 $(SMOLLM2_DIR) $(SMOLLM2) || [ $$? = 3 ]
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(BUILD)/sqsim eval $(SMOLLM2_DIR)/model.gguf --format dense --weight-bits 16 --act-bits 16; fi
+
+## gemma3 (reports): fetch Gemma-3-270M into build/gemma3; GEMMA3=FILE: a copy
+GEMMA3_DIR := $(BUILD)/gemma3
+.PHONY: gemma3
+gemma3:
+	$(Q)$(ACCURACY)/model.sh gemma3 $(GEMMA3_DIR) $(GEMMA3) || [ $$? = 3 ]
 
 # $(call kl,MODEL,TOKENS,SEQUENCES,LISTS,CSV): what CSV lacks of the variants LISTS.txt.
 kl = $(BUILD)/kl_grid $(1) $(2)/tokens_eval.safetensors $(2)/tokens_calib.safetensors $(3) $(4).txt $(5) \

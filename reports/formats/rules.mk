@@ -69,7 +69,7 @@ SEQ := 32
 VERDICT := $(FORMATS)/verdict
 VERDICT_LIBRARIES = $(filter %nangate45_typ.lib.gz %sg13g2_stdcell_typ_1p20V_25C.lib,$(LIBERTIES)) osu018
 .PHONY: verdict verdict-page
-verdict: smollm2 $(BUILD)/kl_grid $(BUILD)/sqsim
+verdict: smollm2 gemma3 $(BUILD)/kl_grid $(BUILD)/sqsim
 	$(Q)$(BUILD)/kl_grid traces/tiny-llama traces/tiny-llama/tokens_eval.safetensors traces/tiny-llama/tokens_calib.safetensors 64 \
 	  $(VERDICT)_kl.txt $(VERDICT)_tiny.csv "$$(reports/revision.sh)"
 	$(Q)$(VERDICT).sh areas $(BUILD)/sqsim $(VERDICT)_area.csv $(VERDICT_LIBRARIES)
@@ -78,6 +78,8 @@ verdict: smollm2 $(BUILD)/kl_grid $(BUILD)/sqsim
 	$(Q)if [ -f $(SMOLLM2_DIR)/model.gguf ]; then \
 	  $(BUILD)/kl_grid $(SMOLLM2_DIR)/model.gguf $(SMOLLM2_DIR)/tokens_eval_32.safetensors $(SMOLLM2_DIR)/tokens_calib.safetensors $(SEQ) \
 	  $(VERDICT)_kl.txt $(VERDICT)_smollm2.csv "$$(reports/revision.sh)"; fi
+	$(Q)awk -F' *[|] *' 'NR == FNR {if (!/^#/) wanted[$$2]; next} $$2 in wanted' $(VERDICT).txt $(VERDICT)_kl.txt > $(BUILD)/verdict_gemma3.txt
+	$(Q)if [ -f $(GEMMA3_DIR)/model.gguf ]; then $(call kl,$(GEMMA3_DIR)/model.gguf,$(GEMMA3_DIR),8,$(BUILD)/verdict_gemma3,$(VERDICT)_gemma3.csv); fi
 	$(Q)$(MAKE) --no-print-directory verdict-page
 
 # The page and its picture from what is measured.

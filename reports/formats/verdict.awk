@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# awk -f verdict.awk -v library=NAME [-v clocks=CSV] [-v energy=CSV] [-v points=HEIGHT] [-v side=1] AREAS MORE_AREAS ROWS SMOLLM2 TINY: the page of
+# awk -f verdict.awk -v library=NAME [-v clocks=CSV] [-v energy=CSV] [-v points=HEIGHT] [-v side=1] AREAS MORE_AREAS ROWS SMOLLM2 TINY [GEMMA]: the page of
 # RULE.md for one library. clocks: netlists at periods, verdict_clock.csv; energy: reports/energy/energy.csv, if it is there. With points what the picture draws, lines "label|um2 a product|KL|low|high"; with side the KL of weights alone and of both sides. AREAS are
-# scaled.csv and verdict_area.csv, which goes before; the last two are CSV files of kl_grid. What is not measured has no verdict.
+# scaled.csv and verdict_area.csv, which goes before; the last ones are CSV files of kl_grid. What is not measured has no verdict.
 function trim(s) { gsub(/^ +| +$/, "", s); return s }
 # t of a two-sided 95 % interval with n - 1 degrees of freedom.
 function student(n,   t, k) {
@@ -49,7 +49,7 @@ file == 3 && !/^#/ && NF {
 }
 file >= 4 && FNR > 2 {
   split($0, c, ",")
-  model = file == 4 ? "smollm2" : "tiny"
+  model = file == 4 ? "smollm2" : file == 5 ? "tiny" : "gemma"
   bits[c[1]] = c[2]; kl[model, c[1]] = c[7]; kl_low[model, c[1]] = c[8]; kl_high[model, c[1]] = c[9]
   by_sequence[model, c[1]] = c[15]
 }
@@ -141,10 +141,10 @@ function figure(i, height) {
 # 1: a is better than b; 0: they tie; -1: worse; "?": not known.
 function by_kl(a, b,   m, sign, models, s) {
   if ((a, b) in known) return known[a, b]
-  models = split("smollm2 tiny", m, " ")
+  models = split("smollm2 tiny gemma", m, " ")
   s = ""
   for (k = 1; k <= models && s != "?"; k++) {
-    if (!ratio(m[k], variant[a], variant[b])) s = "?"
+    if (!ratio(m[k], variant[a], variant[b])) { if (k <= 2) s = "?" }
     else { sign = high < 1 ? 1 : low > 1 ? -1 : 0; s = k == 1 || s == sign ? sign : 0 }
   }
   return known[a, b] = s
@@ -247,15 +247,15 @@ END {
     exit
   }
   heights = split("32 16 8", height, " ")
-  print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | fJ a MAC | line | encoder | output | 32 rows | 16 rows | 8 rows | KL, tiny-llama, to NVFP4 | constant scale, to token2 |"
-  print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+  print "\n| activations in | bits | KL | to NVFP4 | PE, um2 | fJ a MAC | line | encoder | output | 32 rows | 16 rows | 8 rows | KL, tiny-llama, to NVFP4 | KL, Gemma-3-270M, to NVFP4 | constant scale, to token2 |"
+  print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
   for (i = 1; i <= rows; i++) {
     v = variant[i]; constant = v
     sub(/act-scale=token2/, "act-scale=static", constant)
-    printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", label[i], bits[v],
+    printf "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", label[i], bits[v],
       (("smollm2", v) in kl) ? sprintf("%.4f [%.4f, %.4f]", kl["smollm2", v], kl_low["smollm2", v], kl_high["smollm2", v]) : "",
       shown("smollm2", v, variant[base]), cell(pes(i)), burnt(i), cell(line(i, 32)), cell(encode(i, 32)), cell(output(i)),
-      most(i, 32), most(i, 16), most(i, 8), shown("tiny", v, variant[base]), constant == v ? "" : shown("smollm2", constant, v)
+      most(i, 32), most(i, 16), most(i, 8), shown("tiny", v, variant[base]), shown("gemma", v, variant[base]), constant == v ? "" : shown("smollm2", constant, v)
     slow("PE", pe[i]); slow("output", lane[i])
     if (!(("smollm2", v) in kl) || !(("tiny", v) in kl)) no_kl = add(no_kl, label[i])
     if (!array(i, 32)) no_area = add(no_area, label[i])

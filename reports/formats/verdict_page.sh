@@ -5,13 +5,14 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "$0")")/../.."
 f=reports/formats energy=reports/energy/energy.csv
 [ -f $energy ] || energy=
-printf '# The verdict\n\nBy the rule of [RULE.md](RULE.md). Areas: %s; KL: %s (SmolLM2), %s (tiny-llama).\n' \
+printf '# The verdict\n\nBy the rule of [RULE.md](RULE.md). Areas: %s; KL: %s (SmolLM2), %s (tiny-llama), %s (Gemma-3-270M).\n' \
   "$(head -1 reports/area/scaled.csv | sed 's/^# //')" "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_smollm2.csv)" \
-  "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_tiny.csv)"
+  "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_tiny.csv)" \
+  "$(sed -n '1s/^# kl_grid: \(.*\), inputs.*/\1/p' $f/verdict_gemma3.csv)"
 printf '\n![KL against um2 a product](verdict.svg)\n'
 for library in $(sed -n 's/^array_nvint4_a_1x2,\([^,]*\),.*/\1/p' $f/verdict_area.csv); do
   printf '\n## %s\n' "$library"
-  awk -v library="$library" -v clocks=$f/verdict_clock.csv -v energy=$energy -f $f/verdict.awk reports/area/scaled.csv $f/verdict_area.csv $f/verdict.txt $f/verdict_smollm2.csv $f/verdict_tiny.csv
+  awk -v library="$library" -v clocks=$f/verdict_clock.csv -v energy=$energy -f $f/verdict.awk reports/area/scaled.csv $f/verdict_area.csv $f/verdict.txt $f/verdict_smollm2.csv $f/verdict_tiny.csv $f/verdict_gemma3.csv
 done
 printf '\n## Weights, and both sides\n\nKL of the weights in the format, and of weights and activations, round to nearest. No verdict: the areas above are of PEs whose weights are INT4.\n'
 awk -v side=1 -f $f/verdict.awk reports/area/scaled.csv $f/verdict_area.csv $f/verdict.txt $f/verdict_smollm2.csv $f/verdict_tiny.csv

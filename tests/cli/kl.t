@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # reports/accuracy: kl_grid measures a list, goes on where it stopped and tells inputs apart;
-# kl_table's verdicts follow from the numbers alone; smollm2.sh says what it could not do.
+# kl_table's verdicts follow from the numbers alone; model.sh says what it could not do.
 . tests/cli/lib.sh
 BUILD_DIR=$(dirname "$SQSIM")
 cat >"$W/list.txt" <<'E'
@@ -55,12 +55,12 @@ ok "the page begins with it" out_has '^<!-- make this: kl_table of kl_grid: 4 se
 
 # ---- the subject --------------------------------------------------------------------------------
 PIP_INDEX_URL=http://127.0.0.1:9/ PIP_RETRIES=0 PIP_NO_CACHE_DIR=1 PIP_CONFIG_FILE=/dev/null \
-  reports/accuracy/smollm2.sh "$W/s" >"$W.out" 2>"$W.err"
+  reports/accuracy/model.sh smollm2 "$W/s" >"$W.out" 2>"$W.err"
 ok "without network: exit 3, one line" [ $? = 3 -a "$(cat "$W.out" "$W.err" | wc -l)" = 1 ]
 ok "that says what to do" out_has "skipped: .*SMOLLM2=FILE\|skipped: no python3"
 ok "and leaves no half file" [ -z "$(find "$W/s" -name '*.new' -o -name 'pip-*' -o -name '*.gguf')" ]
 echo x >"$W/copy.gguf"
-reports/accuracy/smollm2.sh "$W/s" "$W/copy.gguf"
+reports/accuracy/model.sh smollm2 "$W/s" "$W/copy.gguf"
 ok "a copy is taken, its tokens beside it" cmp -s "$W/s/model.gguf" "$W/copy.gguf"
 ok "token files are there" [ -f "$W/s/tokens_eval.safetensors" -a -f "$W/s/tokens_calib.safetensors" ]
 finish

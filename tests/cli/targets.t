@@ -14,7 +14,7 @@ declare -A elsewhere=([sysc]=tests/rtl/sysc.t [install]=tests/cli/install.t [uni
 long=" demo setup clean lint quick test test-all test-unit test-cli test-rtl test-san test-gpu t \
  cosim cosim-all banks-rtl kill-test flip-test bitflip-test element-check coverage formal mutation mutants \
  fuzz fuzz-afl fuzz-corpus bench bench-check bench-peers analyze gpu gpu-measure area area-clock area-scaled area-flow \
- doc-pictures energy sweep accuracy smollm2 formats verdict verification verification-coverage verification-mutants verification-cosim "
+ doc-pictures energy sweep accuracy smollm2 gemma3 formats verdict verification verification-coverage verification-mutants verification-cosim "
 # What is built by the compilers of libFuzzer, AFL++ and GPUs, whole, takes minutes: tests/fuzz and test-gpu have it.
 OTHERS='^build/(fuzz|gpu|emu|ptx|tests/gpu)'
 
@@ -24,7 +24,7 @@ git ls-files -z 2>/dev/null | xargs -0 sh -c 'for f; do [ ! -e "$f" ] || echo "$
   tr '\n' '\0' | xargs -0 cp -a --parents -t "$C"
 [ -f "$C/Makefile" ] || { skip "targets of make help" "no git checkout"; finish; }
 mkdir "$C/build"
-(cd build && tar c --exclude=./san --exclude=./fuzz* --exclude=./smollm2 --exclude=./peers --exclude=./emu --exclude=./ptx \
+(cd build && tar c --exclude=./san --exclude=./fuzz* --exclude=./smollm2 --exclude=./gemma3 --exclude=./peers --exclude=./emu --exclude=./ptx \
   --exclude=./gpu --exclude=*.db --exclude=*.db-* .) 2>/dev/null | tar x -C "$C/build"
 # Targets ask git for the revision.
 git -C "$C" init -q && git -C "$C" add -A &&

@@ -39,6 +39,7 @@ bounded | half | pe_p array_p | enc_small ? | lane 8
 not built | half | ? ? | ? | lane 8
 half a PE | half | pe_b32 array_b32 | 2*enc_small -enc_small | lane 16
 one model | single | pe_p array_p | enc_small | lane 8
+third model | third | pe_p array_p | enc_small | lane 8
 TXT
 for model in smollm2 tiny; do printf '# kl\nvariant,act_bits\n' >"$W/$model"; done
 row() { # VARIANT BITS "KL ..." ["KL ..."]: of either model
@@ -49,8 +50,17 @@ row base 4.5 ".20 .21 .19 .20"
 row half 4.5 ".10 .11 .09 .10"
 row fat 5 ".10 .11 .09 .10"
 row single 4.5 ".10 .11 .09 .10" ".20 .22 .18 .20"
-page() { awk "$@" -v library=lib -f "$ROOT/reports/formats/verdict.awk" "$W/area" "$W/more" "$W/rows" "$W/smollm2" "$W/tiny"; }
+row third 4.5 ".10 .11 .09 .10"
+page() { awk "$@" -v library=lib -f "$ROOT/reports/formats/verdict.awk" "$W/area" "$W/more" "$W/rows" "$W/smollm2" "$W/tiny" ${third:+"$third"}; }
+# A third model judges the rows that it has.
+printf '# kl\nvariant,act_bits\nbase,4.5,,,,,.1,.1,.1,,,,,,.20 .21 .19 .20\nthird,4.5,,,,,.1,.1,.1,,,,,,.20 .22 .18 .20\n' >"$W/gemma"
+third="$W/gemma" page >"$W.out"
+at() { awk -v h="| $1 rows |" -v l="| $2 |" -F' *[|] *' 'index($0, h) == 1 {on = 1} on && index($0, l) == 1 {print $'"$3"'; exit}' "$W.out"; }
+has() { [[ "; $(at "$1" "$2" "$3");" == *"; $4;"* ]]; }
+ok "a third model that does not agree: a tie in KL" has 32 "third model" 5 NVFP4
+ok "it takes nothing from rows that it lacks" has 32 better 3 NVFP4
 page >"$W.out"
+ok "without it, two models decide" has 32 "third model" 3 NVFP4
 ok "the page is made" [ $? = 0 ]
 cells() { ok "$1, $2: $3" test "$(grep "^| $1 |" "$W.out" | head -1 | cut -d'|' -f"$2" | tr -d ' ')" = "$3"; }
 cells NVFP4 6 1000
@@ -63,8 +73,6 @@ cells NVFP4 13 1037 # 8 rows: 192 / 128, 128 / 8, 320 / 128, 17
 cells turned 11 1087
 cells "half a PE" 11 1043 # 384 / 32, 128 / 32, 320 / 32, 17
 cells better 5 "0.499[0.467,0.533]"
-at() { awk -v h="| $1 rows |" -v l="| $2 |" -F' *[|] *' 'index($0, h) == 1 {on = 1} on && index($0, l) == 1 {print $'"$3"'; exit}' "$W.out"; }
-has() { [[ "; $(at "$1" "$2" "$3");" == *"; $4;"* ]]; }
 ok "half the KL, no more bits, no more area: beats" has 32 better 3 NVFP4
 ok "the other side says so" has 32 NVFP4 4 better
 ok "equal in all is a tie" has 32 better 5 "half a PE"
