@@ -147,9 +147,11 @@ for e in "ActScale=1 WeightScale=0" "ActScale=0 WeightScale=0" "ActScale=2 Weigh
 for s in 0 1; do lint sq_scaled_ctl Sums=$s; done
 for s in 0 1; do lint sq_acc_binary32 Sums=$s; done
 lint sq_acc_binary32 SigW=1 ExpW=10 "IsWide=1'b1"
-for s in 1 4; do lint sq_acc_fixed SigW=$s; done
+for s in 1 4; do lint sq_acc_fixed SigW=$s; lint sq_acc_fixed SigW=$s TwoBlocks=1; done
 lint sq_pe_scaled HighLanes=2 ActElement=0
 lint sq_pe_scaled Acc=1 AccW=41
+lint sq_pe_scaled Acc=1 AccW=41 TwoBlocks=1
+lint sq_pe_scaled ActElement=0 WeightScale=1 Acc=1 AccW=58 TwoBlocks=1
 lint sq_pe_scaled BankLen=32 HighLanes=1 ActElement=0 Acc=1 AccW=40 OwnHigh=1 HighAccW=21
 lint sq_pe_scaled ActElement=0 ActScale=0 Acc=1 AccW=22
 for t in 4 6 7 15 119; do lint sq_block_scale Top=$t; done

@@ -3,7 +3,8 @@
 // cycle: MX formats and MX+, NVFP4, NVINT4, NVINT5, and activations of split codes with a step per bank
 // (HighPerBank > 0; Q.5), or of high elements at a scale of the row (OwnHigh), against INT4 weights.
 // The scale of a block is worked in by the PE; a scale above the blocks is left to what takes the
-// outputs, once for all of K.
+// outputs, once for all of K. With TwoBlocks a beat has two blocks of every line, and a PE adds both to
+// one accumulator; a row of K that has an odd number of blocks ends with one of zeros.
 //
 //   stage 1        decoded elements and scales (split: low nibbles, ranks of the high ones)
 //   [stage 2]      split: select controls
@@ -28,6 +29,8 @@ module sq_array_scaled #(
   parameter  int unsigned OwnHigh = 0,  // 1: high codes INT8 at the row's own scale, sentinel codes
   parameter  int unsigned HighAccW = 32,
   parameter  int unsigned Sums = 0,  // totals may begin with those that come on carry; BINARY32
+  parameter  int unsigned TwoBlocks = 0,  // 1: FIXED, no high elements, no PLUS
+  localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
   localparam int unsigned ActCodeW = sq_pkg::element_code_w(ActElement),
   localparam int unsigned WeightCodeW = sq_pkg::element_code_w(WeightElement),
   localparam int unsigned HighW = (OwnHigh != 0) ? 8 : 4,
@@ -36,32 +39,32 @@ module sq_array_scaled #(
   localparam int unsigned PlaceW = sq_pkg::index_w(BankLen),
   localparam int unsigned Pes = Rows * Cols
 ) (
-  input  logic                                clk_i,
-  input  logic                                rst_ni,
-  // a block of every row and column, line after line; last: of all of K
-  input  logic                                in_valid_i,
-  output logic                                in_ready_o,
-  input  logic                                in_last_i,
-  input  logic                                in_carry_i,  // with the first beat of a tile; Sums
-  input  logic [Rows*BankLen*ActCodeW-1:0]    in_act_i,
-  input  logic [Rows*Lanes*HighW-1:0]         in_high_i,  // upper nibbles or INT8, compact
-  input  logic [Rows*MaskW-1:0]               in_mask_i,
-  input  logic [Rows*8-1:0]                   in_act_scale_i,
-  input  logic [Rows*PlaceW-1:0]              in_act_place_i,  // PLUS: of the largest
-  input  logic [Cols*BankLen*WeightCodeW-1:0] in_weight_i,
-  input  logic [Cols*8-1:0]                   in_weight_scale_i,
-  input  logic [Cols*PlaceW-1:0]              in_weight_place_i,
+  input  logic                                       clk_i,
+  input  logic                                       rst_ni,
+  // a block of every row and column, or two, line after line; last: of all of K
+  input  logic                                       in_valid_i,
+  output logic                                       in_ready_o,
+  input  logic                                       in_last_i,
+  input  logic                                       in_carry_i,  // with the first beat of a tile; Sums
+  input  logic [Rows*Blocks*BankLen*ActCodeW-1:0]    in_act_i,
+  input  logic [Rows*Lanes*HighW-1:0]                in_high_i,  // upper nibbles or INT8, compact
+  input  logic [Rows*MaskW-1:0]                      in_mask_i,
+  input  logic [Rows*Blocks*8-1:0]                   in_act_scale_i,
+  input  logic [Rows*PlaceW-1:0]                     in_act_place_i,  // PLUS: of the largest
+  input  logic [Cols*Blocks*BankLen*WeightCodeW-1:0] in_weight_i,
+  input  logic [Cols*Blocks*8-1:0]                   in_weight_scale_i,
+  input  logic [Cols*PlaceW-1:0]                     in_weight_place_i,
   // totals to begin with, as a tile; Sums
-  input  logic                                carry_valid_i,
-  output logic                                carry_ready_o,
-  input  logic [Pes*32-1:0]                   carry_y_i,
+  input  logic                                       carry_valid_i,
+  output logic                                       carry_ready_o,
+  input  logic [Pes*32-1:0]                          carry_y_i,
   // a tile, PE after PE: binary32, or AccW bits as two words
-  output logic                                out_valid_o,
-  input  logic                                out_ready_i,
-  output logic [Pes*32-1:0]                   out_y_o,
-  output logic [Pes*32-1:0]                   out_y_top_o,
-  output logic [Pes*32-1:0]                   out_y_high_o,  // OwnHigh: integers
-  output logic [sq_pkg::N_ERRORS-1:0]         out_error_o
+  output logic                                       out_valid_o,
+  input  logic                                       out_ready_i,
+  output logic [Pes*32-1:0]                          out_y_o,
+  output logic [Pes*32-1:0]                          out_y_top_o,
+  output logic [Pes*32-1:0]                          out_y_high_o,  // OwnHigh: integers
+  output logic [sq_pkg::N_ERRORS-1:0]                out_error_o
 );
 
   if (AccW > 64 || (Acc == sq_pkg::ACC_BINARY32 && AccW != 32)) begin : gen_bad_acc
@@ -69,6 +72,10 @@ module sq_array_scaled #(
   end
   if (HighPerBank > 0 && ActElement != sq_pkg::ELEMENT_INT4) begin : gen_bad_high
     $error("split codes have low nibbles of INT4");
+  end
+  if (TwoBlocks != 0 && (HighPerBank > 0 || ActElement == sq_pkg::ELEMENT_PLUS ||
+                         Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_two
+    $error("TwoBlocks needs exact sums, no high elements, no PLUS");
   end
 
   localparam int unsigned Layout =
@@ -78,8 +85,11 @@ module sq_array_scaled #(
   localparam int unsigned WeightW = sq_pkg::element_w(WeightElement);
   localparam int unsigned ActSigW = sq_pkg::scale_sig_w(ActScale);
   localparam int unsigned WeightSigW = sq_pkg::scale_sig_w(WeightScale);
-  localparam int unsigned ActLineW = BankLen * ActW;
-  localparam int unsigned WeightLineW = BankLen * WeightW;
+  localparam int unsigned ActLineW = Blocks * BankLen * ActW;
+  localparam int unsigned WeightLineW = Blocks * BankLen * WeightW;
+  localparam int unsigned ActSigsW = Blocks * ActSigW;
+  localparam int unsigned WeightSigsW = Blocks * WeightSigW;
+  localparam int unsigned ExpsW = Blocks * 8;
   localparam int unsigned CtlW =
       sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes);
   localparam int unsigned Stages = sq_pkg::scaled_stages(Acc, HighPerBank);
@@ -109,14 +119,14 @@ module sq_array_scaled #(
   logic [Rows*ActLineW-1:0] act;
   logic [Rows*HighLineW-1:0] high;
   logic [Rows*CtlW-1:0] high_ctl;
-  logic [Rows*ActSigW-1:0] act_sig;
-  logic [Rows*8-1:0] act_exp;
+  logic [Rows*ActSigsW-1:0] act_sig;
+  logic [Rows*ExpsW-1:0] act_exp;
 
   for (genvar r = 0; r < Rows; r++) begin : gen_row
     logic [ActLineW-1:0] element;
-    logic [ActSigW-1:0] sig, sig_q;
-    logic [7:0] exp, exp_q;
-    logic code_error;
+    logic [ActSigsW-1:0] sig, sig_q;
+    logic [ExpsW-1:0] exp, exp_q;
+    logic [Blocks-1:0] scale_error, code_error, place_error;
     logic [BankLen-1:0] skip;  // low nibbles are any; 1000 is the mask code
     if (OwnHigh != 0) begin : gen_skip_all
       assign skip = '1;
@@ -125,20 +135,26 @@ module sq_array_scaled #(
     end else begin : gen_skip_none
       assign skip = '0;
     end
-    sq_block_line #(.BankLen(BankLen), .Element(ActElement), .Scale(ActScale)) u_line (
-      .code_i(in_act_i[r*BankLen*ActCodeW +: BankLen*ActCodeW]), .skip_i(skip),
-      .scale_i(in_act_scale_i[r*8 +: 8]), .place_i(in_act_place_i[r*PlaceW +: PlaceW]),
-      .element_o(element), .sig_o(sig), .exp_o(exp), .error_o(act_error[r]),
-      .code_error_o(code_error), .place_error_o(act_place_error[r])
-    );
+    for (genvar b = 0; b < Blocks; b++) begin : gen_block
+      localparam int unsigned Block = r * Blocks + b;
+      sq_block_line #(.BankLen(BankLen), .Element(ActElement), .Scale(ActScale)) u_line (
+        .code_i(in_act_i[Block*BankLen*ActCodeW +: BankLen*ActCodeW]), .skip_i(skip),
+        .scale_i(in_act_scale_i[Block*8 +: 8]), .place_i(in_act_place_i[r*PlaceW +: PlaceW]),
+        .element_o(element[b*BankLen*ActW +: BankLen*ActW]),
+        .sig_o(sig[b*ActSigW +: ActSigW]), .exp_o(exp[b*8 +: 8]), .error_o(scale_error[b]),
+        .code_error_o(code_error[b]), .place_error_o(place_error[b])
+      );
+    end
+    assign act_error[r] = |scale_error;
+    assign act_place_error[r] = |place_error;
     if (OwnHigh != 0) begin : gen_high_code
       logic [Lanes-1:0] is_lowest;
       for (genvar t = 0; t < Lanes; t++) begin : gen_lane
         assign is_lowest[t] = in_high_i[r*HighLineW+t*HighW +: HighW] == {1'b1, {(HighW - 1){1'b0}}};
       end
-      assign act_code_error[r] = code_error || |is_lowest;
+      assign act_code_error[r] = |code_error || |is_lowest;
     end else begin : gen_no_high_code
-      assign act_code_error[r] = code_error;
+      assign act_code_error[r] = |code_error;
     end
     always_ff @(posedge clk_i) begin
       if (advance) begin
@@ -148,8 +164,8 @@ module sq_array_scaled #(
     end
 
     if (HighPerBank > 0) begin : gen_split
-      logic [ActSigW-1:0] sig_q2;
-      logic [7:0] exp_q2;
+      logic [ActSigsW-1:0] sig_q2;
+      logic [ExpsW-1:0] exp_q2;
       logic unused_low_ctl;
       sq_array_code #(
         .BankLen(BankLen), .HighPerBank(Lanes), .Layout(Layout), .HighW(HighW)
@@ -166,8 +182,8 @@ module sq_array_scaled #(
           exp_q2 <= exp_q;
         end
       end
-      assign act_sig[r*ActSigW +: ActSigW] = sig_q2;
-      assign act_exp[r*8 +: 8] = exp_q2;
+      assign act_sig[r*ActSigsW +: ActSigsW] = sig_q2;
+      assign act_exp[r*ExpsW +: ExpsW] = exp_q2;
     end else begin : gen_dense
       logic [ActLineW-1:0] element_q;
       logic unused_high;
@@ -176,8 +192,8 @@ module sq_array_scaled #(
         if (advance) element_q <= element;
       end
       assign act[r*ActLineW +: ActLineW] = element_q;
-      assign act_sig[r*ActSigW +: ActSigW] = sig_q;
-      assign act_exp[r*8 +: 8] = exp_q;
+      assign act_sig[r*ActSigsW +: ActSigsW] = sig_q;
+      assign act_exp[r*ExpsW +: ExpsW] = exp_q;
       assign high[r*HighLineW +: HighLineW] = '0;
       assign high_ctl[r*CtlW +: CtlW] = '0;
       assign mask_error[r] = 1'b0;
@@ -186,31 +202,38 @@ module sq_array_scaled #(
 
   // ---- columns ----------------------------------------------------------------------------------
   logic [Cols*WeightLineW-1:0] weight;
-  logic [Cols*WeightSigW-1:0] weight_sig;
-  logic [Cols*8-1:0] weight_exp;
-  logic [Cols*(WeightLineW+WeightSigW+8)-1:0] column, column_q;
+  localparam int unsigned ColumnW = WeightLineW + WeightSigsW + ExpsW;
+  logic [Cols*WeightSigsW-1:0] weight_sig;
+  logic [Cols*ExpsW-1:0] weight_exp;
+  logic [Cols*ColumnW-1:0] column, column_q;
 
   for (genvar c = 0; c < Cols; c++) begin : gen_col
-    localparam int unsigned ColumnW = WeightLineW + WeightSigW + 8;
-    sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale)) u_line (
-      .code_i(in_weight_i[c*BankLen*WeightCodeW +: BankLen*WeightCodeW]),
-      .skip_i({BankLen{1'b0}}),
-      .scale_i(in_weight_scale_i[c*8 +: 8]), .place_i(in_weight_place_i[c*PlaceW +: PlaceW]),
-      .element_o(column[c*ColumnW +: WeightLineW]),
-      .sig_o(column[c*ColumnW+WeightLineW +: WeightSigW]),
-      .exp_o(column[c*ColumnW+WeightLineW+WeightSigW +: 8]), .error_o(weight_error[c]),
-      .code_error_o(weight_code_error[c]), .place_error_o(weight_place_error[c])
-    );
+    logic [Blocks-1:0] scale_error, code_error, place_error;
+    for (genvar b = 0; b < Blocks; b++) begin : gen_block
+      localparam int unsigned Block = c * Blocks + b;
+      sq_block_line #(.BankLen(BankLen), .Element(WeightElement), .Scale(WeightScale)) u_line (
+        .code_i(in_weight_i[Block*BankLen*WeightCodeW +: BankLen*WeightCodeW]),
+        .skip_i({BankLen{1'b0}}),
+        .scale_i(in_weight_scale_i[Block*8 +: 8]), .place_i(in_weight_place_i[c*PlaceW +: PlaceW]),
+        .element_o(column[c*ColumnW+b*BankLen*WeightW +: BankLen*WeightW]),
+        .sig_o(column[c*ColumnW+WeightLineW+b*WeightSigW +: WeightSigW]),
+        .exp_o(column[c*ColumnW+WeightLineW+WeightSigsW+b*8 +: 8]), .error_o(scale_error[b]),
+        .code_error_o(code_error[b]), .place_error_o(place_error[b])
+      );
+    end
+    assign weight_error[c] = |scale_error;
+    assign weight_code_error[c] = |code_error;
+    assign weight_place_error[c] = |place_error;
     assign weight[c*WeightLineW +: WeightLineW] = column_q[c*ColumnW +: WeightLineW];
-    assign weight_sig[c*WeightSigW +: WeightSigW] = column_q[c*ColumnW+WeightLineW +: WeightSigW];
-    assign weight_exp[c*8 +: 8] = column_q[c*ColumnW+WeightLineW+WeightSigW +: 8];
+    assign weight_sig[c*WeightSigsW +: WeightSigsW] = column_q[c*ColumnW+WeightLineW +: WeightSigsW];
+    assign weight_exp[c*ExpsW +: ExpsW] = column_q[c*ColumnW+WeightLineW+WeightSigsW +: ExpsW];
   end
-  logic [Cols*(WeightLineW+WeightSigW+8)-1:0] column_q1;
+  logic [Cols*ColumnW-1:0] column_q1;
   always_ff @(posedge clk_i) begin
     if (advance) column_q1 <= column;
   end
   if (HighPerBank > 0) begin : gen_column_two
-    logic [Cols*(WeightLineW+WeightSigW+8)-1:0] column_q2;
+    logic [Cols*ColumnW-1:0] column_q2;
     always_ff @(posedge clk_i) begin
       if (advance) column_q2 <= column_q1;
     end
@@ -228,15 +251,16 @@ module sq_array_scaled #(
     sq_pe_scaled #(
       .BankLen(BankLen), .HighLanes(HighPerBank), .ActElement(ActElement),
       .WeightElement(WeightElement), .ActScale(ActScale), .WeightScale(WeightScale), .Acc(Acc),
-      .AccW(AccW), .OwnHigh(OwnHigh), .HighAccW(OwnHigh != 0 ? HighAccW : 32), .Sums(Sums)
+      .AccW(AccW), .OwnHigh(OwnHigh), .HighAccW(OwnHigh != 0 ? HighAccW : 32), .Sums(Sums),
+      .TwoBlocks(TwoBlocks)
     ) u_pe (
       .clk_i, .en_i(advance),
       .act_i(act[Row*ActLineW +: ActLineW]), .high_i(high[Row*HighLineW +: HighLineW]),
       .high_ctl_i(high_ctl[Row*CtlW +: CtlW]),
-      .act_sig_i(act_sig[Row*ActSigW +: ActSigW]), .act_exp_i(act_exp[Row*8 +: 8]),
+      .act_sig_i(act_sig[Row*ActSigsW +: ActSigsW]), .act_exp_i(act_exp[Row*ExpsW +: ExpsW]),
       .weight_i(weight[Col*WeightLineW +: WeightLineW]),
-      .weight_sig_i(weight_sig[Col*WeightSigW +: WeightSigW]),
-      .weight_exp_i(weight_exp[Col*8 +: 8]),
+      .weight_sig_i(weight_sig[Col*WeightSigsW +: WeightSigsW]),
+      .weight_exp_i(weight_exp[Col*ExpsW +: ExpsW]),
       .acc_i(acc), .first_i(first), .last_i(last), .begin_i(start[p*32 +: 32]), .y_o(y),
       .y_high_o(out_y_high_o[p*32 +: 32])
     );

@@ -7,6 +7,8 @@
 // controls pick, P = sum of low products + 16 * sum of high ones. OwnHigh: high codes are INT8 at one
 // scale of the row, and their products have an accumulator of their own (Acc = FIXED).
 // Sums (Acc = BINARY32): totals begin with begin_i in place of 0.
+// TwoBlocks: two blocks of either side a cycle, the earlier one in the low bits, with one accumulator;
+// exact sums, no high lanes.
 module sq_pe_scaled #(
   parameter  int unsigned BankLen = 16,
   parameter  int unsigned HighLanes = 0,
@@ -19,6 +21,8 @@ module sq_pe_scaled #(
   parameter  int unsigned OwnHigh = 0,
   parameter  int unsigned HighAccW = 32,
   parameter  int unsigned Sums = 0,
+  parameter  int unsigned TwoBlocks = 0,
+  localparam int unsigned Blocks = (TwoBlocks != 0) ? 2 : 1,
   localparam int unsigned ActW = sq_pkg::element_w(ActElement),
   localparam int unsigned WeightW = sq_pkg::element_w(WeightElement),
   localparam int unsigned ActSigW = sq_pkg::scale_sig_w(ActScale),
@@ -27,28 +31,31 @@ module sq_pe_scaled #(
   localparam int unsigned Lanes = (HighLanes > 0) ? HighLanes : 1,  // one unused lane without
   localparam int unsigned CtlW = sq_pkg::gather_ctl_w(sq_pkg::GATHER_CROSSBAR, BankLen, Lanes)
 ) (
-  input  logic                       clk_i,
-  input  logic                       en_i,
+  input  logic                              clk_i,
+  input  logic                              en_i,
   // blocks of the row and of the column
-  input  logic [BankLen*ActW-1:0]    act_i,
-  input  logic [Lanes*HighW-1:0]     high_i,
-  input  logic [CtlW-1:0]            high_ctl_i,
-  input  logic [ActSigW-1:0]         act_sig_i,
-  input  logic [7:0]                 act_exp_i,
-  input  logic [BankLen*WeightW-1:0] weight_i,
-  input  logic [WeightSigW-1:0]      weight_sig_i,
-  input  logic [7:0]                 weight_exp_i,
+  input  logic [Blocks*BankLen*ActW-1:0]    act_i,
+  input  logic [Lanes*HighW-1:0]            high_i,
+  input  logic [CtlW-1:0]                   high_ctl_i,
+  input  logic [Blocks*ActSigW-1:0]         act_sig_i,
+  input  logic [Blocks*8-1:0]               act_exp_i,
+  input  logic [Blocks*BankLen*WeightW-1:0] weight_i,
+  input  logic [Blocks*WeightSigW-1:0]      weight_sig_i,
+  input  logic [Blocks*8-1:0]               weight_exp_i,
   // one stage before the accumulator, as in its tail
-  input  logic                       acc_i,
-  input  logic                       first_i,
-  input  logic                       last_i,
-  input  logic [31:0]                begin_i,
-  output logic [AccW-1:0]            y_o,
-  output logic [31:0]                y_high_o  // OwnHigh
+  input  logic                              acc_i,
+  input  logic                              first_i,
+  input  logic                              last_i,
+  input  logic [31:0]                       begin_i,
+  output logic [AccW-1:0]                   y_o,
+  output logic [31:0]                       y_high_o  // OwnHigh
 );
 
   if (OwnHigh != 0 && (HighLanes == 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad
     $error("OwnHigh needs high lanes and exact sums");
+  end
+  if (TwoBlocks != 0 && (HighLanes > 0 || Acc != sq_pkg::ACC_FIXED)) begin : gen_bad_two
+    $error("TwoBlocks needs exact sums and no high lanes");
   end
 
   localparam int unsigned LowSumW =
@@ -63,14 +70,35 @@ module sq_pe_scaled #(
       (sq_pkg::element_max(ActElement) * (BankLen - Split) + 136 * Split);
   localparam int unsigned SumW = IsFloat ? LowSumW : $clog2(SumMax + 1) + 1;
 
-  // ---- P
-  logic signed [LowSumW-1:0] low_sum;
-  logic signed [SumW-1:0] sum;
-  sq_dot_element #(
-    .Lanes(BankLen), .AElement(ActElement), .BElement(WeightElement)
-  ) u_low (
-    .a_i(act_i), .b_i(weight_i), .sum_o(low_sum)
-  );
+  // ---- P of each block, and the scale of its pair of blocks
+  localparam int unsigned SigW = sq_pkg::pair_sig_w(ActScale, WeightScale);
+  localparam int unsigned ExpW = sq_pkg::pair_exp_w(ActScale, WeightScale);
+  localparam int unsigned ShiftW =  // FIXED
+      ((ActScale == sq_pkg::SCALE_NONE || WeightScale == sq_pkg::SCALE_NONE) ? 4 : 5);
+  logic [Blocks*LowSumW-1:0] low_sum;
+  logic [Blocks*SumW-1:0] sum;
+  logic [Blocks*SigW-1:0] sig;
+  logic [Blocks*ExpW-1:0] exp;
+  logic [Blocks*ShiftW-1:0] shift;
+  for (genvar b = 0; b < Blocks; b++) begin : gen_block
+    sq_dot_element #(
+      .Lanes(BankLen), .AElement(ActElement), .BElement(WeightElement)
+    ) u_low (
+      .a_i(act_i[b*BankLen*ActW +: BankLen*ActW]),
+      .b_i(weight_i[b*BankLen*WeightW +: BankLen*WeightW]), .sum_o(low_sum[b*LowSumW +: LowSumW])
+    );
+    sq_scale_pair #(
+      .ActScale(ActScale), .WeightScale(WeightScale),
+      .Fraction(sq_pkg::element_fraction(ActElement) + sq_pkg::element_fraction(WeightElement))
+    ) u_pair (
+      .act_sig_i(act_sig_i[b*ActSigW +: ActSigW]), .act_exp_i(act_exp_i[b*8 +: 8]),
+      .weight_sig_i(weight_sig_i[b*WeightSigW +: WeightSigW]),
+      .weight_exp_i(weight_exp_i[b*8 +: 8]),
+      .sig_o(sig[b*SigW +: SigW]), .exp_o(exp[b*ExpW +: ExpW])
+    );
+    assign shift[b*ShiftW +: ShiftW] =
+        ShiftW'(act_exp_i[b*8 +: 4]) + ShiftW'(weight_exp_i[b*8 +: 4]);
+  end
   if (HighLanes > 0) begin : gen_high
     logic [Lanes*WeightW-1:0] picked;
     logic signed [HighSumW-1:0] high_sum;
@@ -89,43 +117,33 @@ module sq_pe_scaled #(
       assign sum = low_sum[SumW-1:0];
     end else begin : gen_split
       assign y_high_o = '0;
-      assign sum = SumW'(low_sum) + (SumW'(high_sum) <<< 4);
+      assign sum = SumW'($signed(low_sum)) + (SumW'(high_sum) <<< 4);
     end
   end else begin : gen_low
     logic unused_high;
     assign unused_high = ^{high_i, high_ctl_i};
     assign y_high_o = '0;
-    assign sum = low_sum[SumW-1:0];
-    if (SumW < LowSumW) begin : gen_unused
-      logic unused_top;  // a copy of the sign
-      assign unused_top = ^low_sum[LowSumW-1:SumW];
+    for (genvar b = 0; b < Blocks; b++) begin : gen_sum
+      assign sum[b*SumW +: SumW] = low_sum[b*LowSumW +: SumW];
+      if (SumW < LowSumW) begin : gen_unused
+        logic unused_top;  // a copy of the sign
+        assign unused_top = ^low_sum[b*LowSumW+SumW +: LowSumW-SumW];
+      end
     end
   end
 
-  // ---- the scale of the pair of blocks
-  localparam int unsigned SigW = sq_pkg::pair_sig_w(ActScale, WeightScale);
-  localparam int unsigned ExpW = sq_pkg::pair_exp_w(ActScale, WeightScale);
-  logic [SigW-1:0] sig;
-  logic signed [ExpW-1:0] exp;
-  sq_scale_pair #(
-    .ActScale(ActScale), .WeightScale(WeightScale),
-    .Fraction(sq_pkg::element_fraction(ActElement) + sq_pkg::element_fraction(WeightElement))
-  ) u_pair (
-    .act_sig_i, .act_exp_i, .weight_sig_i, .weight_exp_i, .sig_o(sig), .exp_o(exp)
-  );
-
   // ---- the tail
   if (Acc == sq_pkg::ACC_FIXED) begin : gen_fixed
-    localparam int unsigned ShiftW =
-        ((ActScale == sq_pkg::SCALE_NONE || WeightScale == sq_pkg::SCALE_NONE) ? 4 : 5);
     logic unused_exp;
     assign unused_exp = ^{exp, begin_i};
-    sq_acc_fixed #(.SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .AccW(AccW)) u_acc (
-      .clk_i, .en_i, .sum_i(sum), .sig_i(sig),
-      .shift_i(ShiftW'(act_exp_i[3:0]) + ShiftW'(weight_exp_i[3:0])),
-      .acc_i, .first_i, .last_i, .y_o
+    sq_acc_fixed #(
+      .SumW(SumW), .SigW(SigW), .ShiftW(ShiftW), .AccW(AccW), .TwoBlocks(TwoBlocks)
+    ) u_acc (
+      .clk_i, .en_i, .sum_i(sum), .sig_i(sig), .shift_i(shift), .acc_i, .first_i, .last_i, .y_o
     );
   end else begin : gen_binary32
+    logic unused_shift;
+    assign unused_shift = ^shift;
     localparam bit IsWide = ActScale == sq_pkg::SCALE_E8M0 || WeightScale == sq_pkg::SCALE_E8M0;
     sq_acc_binary32 #(
       .SumW(SumW), .SigW(SigW), .ExpW(ExpW), .IsWide(IsWide), .Sums(Sums)

@@ -14,6 +14,9 @@
 #define INT4 SQ_SCALED_INT4
 #define INT5 SQ_SCALED_INT5
 #define E2M1 SQ_SCALED_E2M1
+#define E2M3 SQ_SCALED_E2M3
+#define FP8 SQ_SCALED_E4M3_ELEMENT
+#define MXINT8 SQ_SCALED_MXINT8
 #define IF4 SQ_SCALED_IF4
 #define RAZER SQ_SCALED_RAZER
 #define NONE SQ_SCALED_NONE
@@ -24,7 +27,7 @@
 #define FLOAT SQ_SCALED_BINARY32, 32
 #define FIXED(bits) SQ_SCALED_FIXED, bits
 // rows, cols, bank, k of split codes, elements, scales, accumulator and its bits, high codes at
-// an own scale and bits of their accumulator
+// an own scale and bits of their accumulator, two blocks a beat
 static const struct sq_point points[] = {
     {"nvfp4", true, {2, 2, 16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT}},
     {"mxfp4", true, {1, 2, 32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT}},
@@ -54,6 +57,9 @@ static const struct sq_point points[] = {
     {"if4_a_fixed", true, {2, 1, 16, 0, IF4, INT4, E4M3, NONE, FIXED(41)}},
     {"razer", true, {2, 1, 16, 0, RAZER, RAZER, E4M3, E4M3, FLOAT}},
     {"razer_a_fixed", false, {1, 2, 16, 0, RAZER, INT4, E4M3, NONE, FIXED(41)}},
+    {"nvfp4_a_two", true, {1, 2, 16, 0, E2M1, INT4, E4M3, NONE, FIXED(41), 0, 0, 1}},
+    {"nvint4_a_two", false, {2, 1, 16, 0, INT4, INT4, E4M3, NONE, FIXED(40), 0, 0, 1}},
+    {"razer_two", false, {1, 2, 16, 0, RAZER, RAZER, E4M3, E4M3, FIXED(59), 0, 0, 1}},
     {"split_a_b32", false, {1, 2, 32, 8, INT4, INT4, POW4, NONE, FIXED(40)}},
 };
 
@@ -199,6 +205,7 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
     struct sq_ports p;
     sq_array_scaled_ports(v, &p);
     const size_t len = sq_field_offset(p.in, p.n_in), bank = v[BANK];
+    const size_t blocks = sq_array_scaled_blocks(v);
     size_t at[SQ_FIELDS_MAX];
     int32_t all[SQ_BANK_MAX];
     for (size_t i = 0; i < SQ_BANK_MAX; i++)
@@ -209,11 +216,13 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
         const int32_t *beat = in->record + j * len;
         for (size_t r = 0; r < v[ROWS]; r++) {
             const size_t e = (r * in->len[0] + j) * bank;
-            const int32_t *scale = beat + at[4] + r;
-            load_block(v, x, v[ACT_SCALE], r, j, beat + at[1] + r * bank, scale,
-                       v[OWN]                        ? all
-                       : sq_array_scaled_has_mask(v) ? beat + at[3] + r * bank
-                                                     : NULL);
+            const int32_t *scale = beat + at[4] + r * blocks;
+            for (size_t b = 0; b < blocks; b++)
+                load_block(v, x, v[ACT_SCALE], r, j * blocks + b,
+                           beat + at[1] + (r * blocks + b) * bank, scale + b,
+                           v[OWN]                        ? all
+                           : sq_array_scaled_has_mask(v) ? beat + at[3] + r * bank
+                                                         : NULL);
             if (sq_array_scaled_has_place(v))
                 load_place(v, x, r, j, *scale, beat[at[SQ_ARRAY_SCALED_ACT_PLACE] + r]);
             if (v[HIGH] == 0)
@@ -231,8 +240,10 @@ static void load(const unsigned *v, const struct sq_group *in, struct side *x, s
                 x, place_high(v, high, beat + at[3] + r * bank, x->c.high + e, x->c.is_high + e));
         }
         for (size_t c = 0; c < v[COLS]; c++) {
-            const int32_t *scale = beat + at[6] + c;
-            load_block(v, w, v[WEIGHT_SCALE], c, j, beat + at[5] + c * bank, scale, NULL);
+            const int32_t *scale = beat + at[6] + c * blocks;
+            for (size_t b = 0; b < blocks; b++)
+                load_block(v, w, v[WEIGHT_SCALE], c, j * blocks + b,
+                           beat + at[5] + (c * blocks + b) * bank, scale + b, NULL);
             if (sq_array_scaled_has_place(v))
                 load_place(v, w, c, j, *scale, beat[at[SQ_ARRAY_SCALED_WEIGHT_PLACE] + c]);
         }
@@ -289,8 +300,9 @@ static void product_fixed(const unsigned *v, const struct side *x, const struct 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     struct side x, w;
-    if (!alloc_side(&x, format_of(v, true), v[ROWS], in->len[0]) ||
-        !alloc_side(&w, format_of(v, false), v[COLS], in->len[0]))
+    const size_t blocks = in->len[0] * sq_array_scaled_blocks(v);
+    if (!alloc_side(&x, format_of(v, true), v[ROWS], blocks) ||
+        !alloc_side(&w, format_of(v, false), v[COLS], blocks))
         abort();
     for (size_t r = 0; r < v[ROWS]; r++)
         x.c.global[0][r] = 1;
@@ -337,11 +349,19 @@ static void init(const unsigned *v, void *state)
     {name, "sq_array_scaled", bank, true,                                                           \
      {{"BankLen", bank}, {"HighPerBank", k}, {"ActElement", act}, {"WeightElement", INT4},          \
       {"ActScale", scale}, {"WeightScale", NONE}, acc, {"OwnHigh", own}, {"HighAccW", own_bits}}}
+// Two blocks of 16 a beat.
+#define ARRAY_TWO(name, act, bits)                                                                  \
+    {name, "sq_array_scaled", 32, true,                                                             \
+     {{"BankLen", 16}, {"HighPerBank", 0}, {"ActElement", act}, {"WeightElement", INT4},            \
+      {"ActScale", E4M3}, {"WeightScale", NONE}, ACC_FIXED(bits), {"TwoBlocks", 1}}}
 static const struct sq_area_unit area[] = {
     {"pe_nvfp4", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FLOAT)}},
     {"pe_nvfp4_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, E2M1, E4M3, E4M3, FIXED(59))}},
     {"pe_mxfp4", "sq_pe_scaled", 32, false, {PE(32, 0, E2M1, E2M1, E8M0, E8M0, FLOAT)}},
     {"pe_mxfp4_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, E2M1, INT4, E8M0, NONE, FLOAT)}},
+    {"pe_mxfp6_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, E2M3, INT4, E8M0, NONE, FLOAT)}},
+    {"pe_mxfp8_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, FP8, INT4, E8M0, NONE, FLOAT)}},
+    {"pe_mxint8_a_b32", "sq_pe_scaled", 32, false, {PE(32, 0, MXINT8, INT4, E8M0, NONE, FLOAT)}},
     {"pe_nvint4", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, E4M3, FLOAT)}},
     {"pe_nvfp4_a", "sq_pe_scaled", 16, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FLOAT)}},
     {"pe_nvint4_a", "sq_pe_scaled", 16, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FLOAT)}},
@@ -359,13 +379,20 @@ static const struct sq_area_unit area[] = {
     {"pe_own_e4m3_a_b32k1_fixed", "sq_pe_scaled", 32, false, {PE(32, 1, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 21}}},
     {"pe_own_e4m3_a_b32k2_fixed", "sq_pe_scaled", 32, false, {PE(32, 2, INT4, INT4, E4M3, NONE, FIXED(40)), {"OwnHigh", 1}, {"HighAccW", 22}}},
     {"pe_split_e4m3_a_b32k4_fixed", "sq_pe_scaled", 32, false, {PE(32, 4, INT4, INT4, E4M3, NONE, FIXED(42))}},
+    {"pe_nvfp4_a_two_fixed", "sq_pe_scaled", 32, false, {PE(16, 0, E2M1, INT4, E4M3, NONE, FIXED(41)), {"TwoBlocks", 1}}},
+    {"pe_nvint4_a_two_fixed", "sq_pe_scaled", 32, false, {PE(16, 0, INT4, INT4, E4M3, NONE, FIXED(40)), {"TwoBlocks", 1}}},
     {"pe_if4_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, IF4, INT4, E4M3, NONE, FIXED(41))}},
     {"pe_razer_a_fixed", "sq_pe_scaled", 16, false, {PE(16, 0, RAZER, INT4, E4M3, NONE, FIXED(41))}},
     ARRAY("array_if4_a", 16, 0, IF4, E4M3, 41, 0, 32),
     ARRAY("array_razer_a", 16, 0, RAZER, E4M3, 41, 0, 32),
     ARRAY("array_nvfp4_a", 16, 0, E2M1, E4M3, 41, 0, 32),
     ARRAY_OF("array_mxfp4_a_b32", 32, 0, E2M1, E8M0, ACC_FLOAT, 0, 32),
+    ARRAY_OF("array_mxfp6_a_b32", 32, 0, E2M3, E8M0, ACC_FLOAT, 0, 32),
+    ARRAY_OF("array_mxfp8_a_b32", 32, 0, FP8, E8M0, ACC_FLOAT, 0, 32),
+    ARRAY_OF("array_mxint8_a_b32", 32, 0, MXINT8, E8M0, ACC_FLOAT, 0, 32),
     ARRAY("array_nvint4_a", 16, 0, INT4, E4M3, 40, 0, 32),
+    ARRAY_TWO("array_nvfp4_a_two", E2M1, 41),
+    ARRAY_TWO("array_nvint4_a_two", INT4, 40),
     ARRAY("array_nvint5_a", 16, 0, INT5, E4M3, 41, 0, 32),
     ARRAY("array_split_e4m3_a_k1", 16, 1, INT4, E4M3, 41, 0, 32),
     ARRAY("array_split_e4m3_a_k2", 16, 2, INT4, E4M3, 42, 0, 32),
@@ -393,7 +420,10 @@ static unsigned signed_bits(uint64_t limit)
 static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, struct sq_error *err)
 {
     (void)given;
-    (void)err;
+    if (v[TWO] && v[HIGH] > 0)
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "HighPerBank = %u, need 0: two blocks a beat have no high elements",
+                       v[HIGH]);
     if (v[BANK] == old[BANK] && v[HIGH] == old[HIGH])
         return SQ_OK;
     if (v[ACC] == SQ_SCALED_FIXED)
@@ -417,7 +447,7 @@ const struct sq_block sq_array_scaled_block = {
     .top = "sq_array_scaled",
     .group = "tile",
     .param = {"Rows", "Cols", "BankLen", "HighPerBank", "ActElement", "WeightElement", "ActScale",
-              "WeightScale", "Acc", "AccW", "OwnHigh", "HighAccW", NULL},
+              "WeightScale", "Acc", "AccW", "OwnHigh", "HighAccW", "TwoBlocks", NULL},
     .free = array_scaled_free,
     .settle = settle,
     .points = points,

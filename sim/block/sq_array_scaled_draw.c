@@ -13,6 +13,11 @@ static unsigned lanes(const unsigned *v)
     return v[HIGH] > 0 ? v[HIGH] : 1;
 }
 
+unsigned sq_array_scaled_blocks(const unsigned *v)
+{
+    return v[TWO] ? 2 : 1;
+}
+
 bool sq_array_scaled_has_mask(const unsigned *v)
 {
     return v[HIGH] > 0 && !v[OWN];
@@ -31,19 +36,20 @@ static unsigned place_bits(const unsigned *v)
 void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p)
 {
     const size_t rows = v[ROWS], cols = v[COLS], bank = v[BANK], pes = rows * cols;
+    const size_t blocks = sq_array_scaled_blocks(v);
     *p = (struct sq_ports){
         .stream = {{"in", 7}},
         .has_last = true,
-        .macs = (double)pes * (double)bank,
+        .macs = (double)(pes * bank * blocks),
         .n_in = 7,
         .n_out = 4,
         .in = {{"last", 1, 1, true},
-               {"act", rows * bank, sq_scaled_code_bits(v[ACT_ELEMENT]), true},
+               {"act", rows * blocks * bank, sq_scaled_code_bits(v[ACT_ELEMENT]), true},
                {"high", rows * lanes(v), v[OWN] ? 8 : 4, true},
                {"mask", rows * (sq_array_scaled_has_mask(v) ? bank : 1), 1, true},
-               {"act_scale", rows, 8, true},
-               {"weight", cols * bank, sq_scaled_code_bits(v[WEIGHT_ELEMENT]), true},
-               {"weight_scale", cols, 8, true}},
+               {"act_scale", rows * blocks, 8, true},
+               {"weight", cols * blocks * bank, sq_scaled_code_bits(v[WEIGHT_ELEMENT]), true},
+               {"weight_scale", cols * blocks, 8, true}},
         .out = {{"y", pes, 32, true},
                 {"y_top", pes, 32, true},
                 {"y_high", pes, 32, true},
@@ -187,8 +193,8 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
     sq_scaled_draw_elements(v[WEIGHT_ELEMENT], rng, kind, p.in[5].count, field[5]);
     for (size_t i = 0; i < p.in[6].count; i++)
         field[6][i] = sq_scaled_draw_scale(v[WEIGHT_SCALE], rng, kind);
-    draw_signs(v, rng, kind, v[ACT_ELEMENT], v[ROWS], field[4], field[1]);
-    draw_signs(v, rng, kind, v[WEIGHT_ELEMENT], v[COLS], field[6], field[5]);
+    draw_signs(v, rng, kind, v[ACT_ELEMENT], p.in[4].count, field[4], field[1]);
+    draw_signs(v, rng, kind, v[WEIGHT_ELEMENT], p.in[6].count, field[6], field[5]);
     if (!sq_array_scaled_has_place(v))
         return;
     draw_places(v, rng, kind, v[ROWS], field[4], field[SQ_ARRAY_SCALED_ACT_PLACE]);
@@ -266,5 +272,5 @@ enum sq_status sq_array_scaled_directed(struct sq_case *c, unsigned number, stru
         assert(sq_scaled_limit(v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE],
                                v[BANK], sq_array_scaled_has_mask(v) ? v[HIGH] : 0,
                                SQ_K_MAX) < INT64_C(1) << (v[ACC_W] - 1));
-    return sq_case_sums(c, SQ_K_MAX / v[BANK], fill, err);
+    return sq_case_sums(c, SQ_K_MAX / (v[BANK] * sq_array_scaled_blocks(v)), fill, err);
 }

@@ -18,10 +18,13 @@ enum {
     ACC,
     ACC_W,
     OWN,
-    HIGH_ACC_W
+    HIGH_ACC_W,
+    TWO
 };
 enum { MASK_CODE = 8 };
 
+// Blocks of a line in a beat.
+unsigned sq_array_scaled_blocks(const unsigned *v);
 // Whether activations have mask bits; those with own scales have mask codes.
 bool sq_array_scaled_has_mask(const unsigned *v);
 // Fields of its ports from the places of MX+ on, which are there with PLUS alone.

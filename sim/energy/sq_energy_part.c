@@ -31,6 +31,9 @@ static const struct {
 } rules[] = {
     {"gen_pair.", SQ_PART_SCALE},
     {"u_acc.gen_product.", SQ_PART_SCALE},
+    {"u_acc.gen_block", SQ_PART_SCALE},
+    {"u_acc.gen_two.first", SQ_PART_SCALE},
+    {"u_acc.gen_two.second", SQ_PART_SCALE},
     {"u_acc.sig_q", SQ_PART_SCALE},
     {"u_acc.exp_q", SQ_PART_SCALE},
     {"u_acc.shift_q", SQ_PART_SCALE},

@@ -11,7 +11,7 @@
 if [ -n "$SQ_BS_CASES" ]; then
   sq cosim --block array_scaled --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "arrays at every point" clean 60000
-  ok "twenty-nine points ran" [ "$(number points)" = 29 ]
+  ok "thirty-two points ran" [ "$(number points)" = 32 ]
   sq cosim --block act_scale --cases "$SQ_BS_CASES" --seed "$SEED" --json
   ok "encoder at every point" clean 25000
 fi
@@ -77,6 +77,11 @@ mutate exponent_one_bit_short array_scaled mxfp4 value rtl/sq_scale_pair.sv \
 mutate high_sum_one_bit_short array_scaled own_b32 value rtl/sq_acc.sv \
   "s/sum_q <= sum_i;/sum_q <= {sum_i[SumW-2] || (sum_i[SumW-1] \&\& $F), sum_i[SumW-2:0]};/"
 mutate shift_of_two_scales_one_bit_short array_scaled nvfp4_fixed value rtl/sq_pe_scaled.sv "s/SCALE_NONE) ? 4 : 5);/SCALE_NONE) ? 4 : 4);/"
+mutate second_block_at_the_scale_of_the_first array_scaled nvfp4_a_two value rtl/sq_acc_fixed.sv "s/<< shift_q\[ShiftW +: ShiftW\]/<< shift_q[0 +: ShiftW]/"
+mutate sum_of_two_blocks_two_bits_short array_scaled nvfp4_a_two value rtl/sq_acc_fixed.sv "s/= ProdW + 2 \*\* ShiftW;/= ProdW + 2 ** ShiftW - 2;/"
+mutate second_block_only_with_the_last array_scaled nvint4_a_two value rtl/sq_acc_fixed.sv "s/assign pair = first + second;/assign pair = first + (last_i ? second : '0);/"
+mutate blocks_of_a_row_swapped array_scaled nvint4_a_two value rtl/sq_array_scaled.sv "s/Block = r \* Blocks + b;/Block = r * Blocks + Blocks - 1 - b;/"
+mutate error_of_the_second_block_lost array_scaled nvfp4_a_two value rtl/sq_array_scaled.sv "s/assign act_error\[r\] = |scale_error;/assign act_error[r] = scale_error[0];/"
 mutate tile_overwritten array_scaled split cycle rtl/sq_scaled_ctl.sv "s/assign in_ready_o = .*/assign in_ready_o = $T;/"
 mutate sum_of_fp8_not_rounded_first array_scaled mxfp8 value rtl/sq_acc_binary32.sv "s/top\[SumW-25\] \&\& is_odd/$F \&\& is_odd/"
 mutate largest_like_the_others array_scaled mxplus value rtl/sq_block_line.sv "s/if (is_largest) magnitude/if (is_largest \&\& $F) magnitude/"
