@@ -55,7 +55,9 @@ file >= 4 && FNR > 2 {
 }
 
 # Parts of what 16 weights a cycle share in an array of 16384 products a cycle; 0 where something is not measured or not built.
-function wide(i) { return pe[i] ~ /b32/ ? 2 : 1 } # in 16 weights
+function wide(i) { return pe[i] ~ /b32|_two/ ? 2 : 1 } # in 16 weights
+function times(u) { return u ~ /^[0-9]+\*/ ? u + 0 : 1 } # N*unit
+function name_of(u) { sub(/^[0-9]+\*/, "", u); return u }
 function pes(i) { return (pe[i] in area) ? area[pe[i]] / wide(i) : 0 }
 function column() { return area["array_nvint4_a_1x2"] - area["array_nvint4_a"] - area["pe_nvint4_a_fixed"] }
 function line(i, height,   all) {
@@ -71,7 +73,7 @@ function encode(i, height,   n, u, k, m, sum) {
     m = 1
     if (u[k] == "?") { bound[i] = 1; continue }
     if (u[k] ~ /^-/) { m = -1; u[k] = substr(u[k], 2) }
-    if (u[k] ~ /^[0-9]+\*/) { m = u[k] + 0; sub(/^[0-9]+\*/, "", u[k]) }
+    m *= times(u[k]); u[k] = name_of(u[k])
     if (!(u[k] in area)) return 0
     slow("encoder", u[k])
     sum += m * area[u[k]] * height / 1024
@@ -99,18 +101,19 @@ function quickest(u,   k, least) {
   return least + 0
 }
 # Of a unit in front of a row, one that meets the period, or two that take turns and meet twice the period. Those have registers, six
-# NAND2 a bit, that hold the 16 bits of each element.
-function front(i, u, period,   one_of, pair) {
+# NAND2 a bit, that hold the 16 bits of each element. N*unit: N of them share the elements of a row.
+function front(i, u, period,   one_of, pair, n) {
+  n = times(u); u = name_of(u)
   one_of = at(u, period); pair = at(u, 2 * period)
-  if (pair) pair = 2 * (pair + 6 * area["nand2"] * 16 * 16 * wide(i))
-  return one_of && (!pair || one_of < pair) ? one_of : pair
+  if (pair) pair = 2 * (pair + 6 * area["nand2"] * 16 * 16 * wide(i) / n)
+  return n * (one_of && (!pair || one_of < pair) ? one_of : pair)
 }
 # The shortest period of the PE and of all that stands in front of a row; 0: not measured or not built.
 function reach(i,   n, u, k, one_of, slowest_of) {
   slowest_of = quickest(pe[i])
   n = slowest_of ? split(encoder[i], u, " ") : 0
   for (k = 1; k <= n; k++) {
-    one_of = u[k] ~ /^[a-z]/ ? quickest(u[k]) / 2 : 0
+    one_of = name_of(u[k]) ~ /^[a-z]/ ? quickest(name_of(u[k])) / 2 : 0
     if (!one_of) return 0
     if (one_of > slowest_of) slowest_of = one_of
   }
@@ -178,11 +181,13 @@ function sides(operand, i,   v) {
   if (operand == "weights") sub(/ act-scale=token2/, "", v)
   return v
 }
-function table_of_sides(   i, k, s, v, w, any, text) {
+function table_of_sides(   i, k, s, v, w, any, text, told) {
   print "\n| format | weights: KL | to NVFP4 | tiny-llama, to NVFP4 | both: KL | to NVFP4 | tiny-llama, to NVFP4 |\n|---|---|---|---|---|---|---|"
   split("weights both", s, " ")
   for (i = 1; i <= rows; i++) {
     any = 0; text = "| " label[i] " |"
+    if (variant[i] in told) continue # another PE of the same format
+    told[variant[i]]
     for (k = 1; k <= 2; k++) {
       v = sides(s[k], i); w = sides(s[k], base)
       any = any || (("smollm2", v) in kl) || (("tiny", v) in kl)

@@ -19,6 +19,8 @@ pe_q,lib,1000,2,.5
 pe_nvint4_a_fixed,lib,700,2,.5
 pe_b32,lib,2000,2,.5
 array_b32,lib,2640,,.5
+pe_p_two,lib,2000,2,.5
+array_p_two,lib,2640,,.5
 array_nvint4_a,lib,1,,.5
 CSV
 cat >"$W/more" <<'CSV'
@@ -38,6 +40,8 @@ unknown | absent | pe_p array_p | enc_small | lane 8
 bounded | half | pe_p array_p | enc_small ? | lane 8
 not built | half | ? ? | ? | lane 8
 half a PE | half | pe_b32 array_b32 | 2*enc_small -enc_small | lane 16
+two blocks | half | pe_p_two array_p_two | 2*enc_small | lane 16
+two turned | half | pe_p_two array_p_two | 2*turn | lane 16
 one model | single | pe_p array_p | enc_small | lane 8
 third model | third | pe_p array_p | enc_small | lane 8
 TXT
@@ -72,6 +76,7 @@ cells NVFP4 12 1033 # 16 rows: 192 / 64, 128 / 16, 320 / 64, 17
 cells NVFP4 13 1037 # 8 rows: 192 / 128, 128 / 8, 320 / 128, 17
 cells turned 11 1087
 cells "half a PE" 11 1043 # 384 / 32, 128 / 32, 320 / 32, 17
+cells "two blocks" 11 1053 # 1000, 384 / 32, 128 / 32, 2 * 320 / 32, 1, 16
 cells better 5 "0.499[0.467,0.533]"
 ok "half the KL, no more bits, no more area: beats" has 32 better 3 NVFP4
 ok "the other side says so" has 32 NVFP4 4 better
@@ -96,6 +101,7 @@ pe_p,lib,1.5,1200,1.4
 pe_p,other,1,1,.1
 pe_q,lib,1,1500,2.4
 enc_small,lib,1,640,1.2
+pe_p_two,lib,1,2600,1.2
 turn,lib,2,1700,2.2
 CSV
 page -v clocks="$W/clocks" >"$W.out"
@@ -104,6 +110,9 @@ ok "the common clock is that of the rows which set it" grep -q 'the common one h
 ok "areas at the common clock, and at the fastest of a row" grep -qx '| NVFP4 | 1549 | 1540 | 1542 | 1.20 | 1859 | 1848 | 1850 |' "$W.out"
 # Two of 1600 in turn that hold 16 elements each, 6272 / 32 more.
 ok "two slower units in front of a row" grep -qx '| turned | 1745 | 1638 | 1590 | 1.20 | 2094 | 1966 | 1909 |' "$W.out"
+# Half of 2600, 16 of line, two of 640 / 32, three lanes in turn, 16; two times two of 1600 that hold 16 elements each.
+ok "two units in front of a row" grep -qx '| two blocks | 1375 | 1353 | 1348 | 1.20 | 1650 | 1624 | 1618 |' "$W.out"
+ok "two pairs that take turns" grep -qx '| two turned | 1727 | 1529 | 1436 | 1.20 | 2072 | 1835 | 1723 |' "$W.out"
 ok "who does not reach the clock has no figure there" grep -qx '| slow |  |  |  | 2.00 | 2076 | 2068 | 2076 |' "$W.out"
 ok "a unit without netlists at periods: no line" [ -z "$(sed -n '/^At clocks/,/first against/p' "$W.out" | grep '^| larger |')" ]
 ok "verdicts at every clock" grep -qx '| NVFP4 against better | loses | loses | loses | loses | loses | loses | loses | loses | loses |' "$W.out"

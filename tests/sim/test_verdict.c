@@ -7,6 +7,7 @@
 // them, with outliers. Rows whose encoder is not built say so with a `?`.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/sq_scaled.h"
@@ -18,6 +19,7 @@ enum { WORDS = 8, CELLS = 5, LINE = 512, TOKENS = 2000, BLOCKS = 4 };
 
 struct line {
     char text[LINE], *label, *variant, *pe, *array, *encoder[WORDS];
+    unsigned times[WORDS]; // N of "N*unit", 1 without
     size_t n_encoders;
     bool is_bound; // a part of the encoder is not built
 };
@@ -51,8 +53,11 @@ static bool read_line(FILE *f, struct line *r)
     for (char *word; (word = strsep(&cell[3], " "));)
         if (strcmp(word, "?") == 0)
             r->is_bound = true;
-        else
-            r->encoder[r->n_encoders++] = word;
+        else {
+            char *unit = strchr(word, '*');
+            r->times[r->n_encoders] = unit ? (unsigned)strtoul(word, NULL, 10) : 1;
+            r->encoder[r->n_encoders++] = unit ? unit + 1 : word;
+        }
     return true;
 }
 
@@ -257,12 +262,20 @@ SQ_TEST(every_row_is_of_one_thing)
         if (strcmp(r.pe, "?") == 0)
             continue;
         const struct sq_area_unit *unit[] = {unit_named(r.pe), unit_named(r.array)};
+        // What stands in front of a row gives it as many blocks a cycle as its PEs take.
+        for (size_t i = 0; i < r.n_encoders; i++)
+            if (!strstr(r.encoder[i], "line_"))
+                CHECK_EQ(r.times[i], 1 + param(unit[0], "TwoBlocks"), "%s, %s\n", r.label,
+                         r.encoder[i]);
         check_common(r.label, &act, unit[0], "ActElement", "ActScale", "HighLanes");
         check_common(r.label, &act, unit[1], "ActElement", "ActScale", "HighPerBank");
         for (size_t i = 0; i < 2; i++) {
             CHECK_EQ(param(unit[i], "WeightElement"), SQ_SCALED_INT4, "%s\n", r.label);
             CHECK_EQ(param(unit[i], "WeightScale"), SQ_SCALED_NONE, "%s\n", r.label);
             CHECK_EQ(param(unit[i], "AccW"), param(unit[0], "AccW"), "%s\n", r.label);
+            CHECK_EQ(param(unit[i], "TwoBlocks"), param(unit[0], "TwoBlocks"), "%s\n", r.label);
+            CHECK_EQ(unit[i]->weights, (unsigned)act.block * (1 + param(unit[0], "TwoBlocks")),
+                     "%s\n", r.label);
             CHECK_EQ(param(unit[i], "Acc"),
                      sq_bs_is_e8m0(&act) ? SQ_SCALED_BINARY32 : SQ_SCALED_FIXED, "%s\n", r.label);
         }
