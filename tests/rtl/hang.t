@@ -16,9 +16,7 @@ tie() {
 
 hang() { # BLOCK POINT
   local dir=$W/$1
-  mkdir -p "$dir/build" "$dir/sim/cosim"
-  cp -r "$ROOT/rtl" "$dir/"
-  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$dir/sim/cosim/"
+  sources "$dir"
   tie "$(find "$dir/rtl" -name "sq_$1.sv")"
   (cd "$W" && SQSIM_HOME=$dir timeout $HANG "$SQSIM" cosim --block "$1" --point "$2" --cases 2 \
     --seed "$SEED" --output "$dir/waves" >"$W.out" 2>"$W.err" </dev/null)

@@ -28,6 +28,13 @@ ok "netlist of an array" clean 500
 sq cosim --netlist --block topk --point all4x3r --cases 5 --seed "$SEED" --json
 ok "netlist of the radix TopK, every bank" clean 8192
 
+# A row whose line has gone is told, also where only one of its commands has nothing to change.
+stale() { ! edited stale rtl/sq_topk_rank.sv "$1" >/dev/null; }
+ok "an edit of a line that is not there" stale 's/no such line//'
+ok "... behind one that is" stale 's/ >= in_mag_i/ > in_mag_i/; s/no such line//'
+ok "... before it" stale 's/no such line//; s/ >= in_mag_i/ > in_mag_i/'
+ok "... and one of lines that are" edited stale rtl/sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/; s/^endmodule/\n&/'
+
 # Mutants: a copy of the sources with one edit, the program is the same.
 mutate() { # NAME BLOCK POINT PATTERN FILE SED_SCRIPT
   FAULTS=1 mutant "$1" "$5" "$6"
