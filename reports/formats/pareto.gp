@@ -27,12 +27,13 @@ plot front("$17 + $18", "g") using 1:2 with steps lc "gray" dt 2 title "no other
      for [i = 1:8] measured(i) using ($17 + $18):21:1 with labels left offset 0.6,0.2 font ",8" notitle
 set title "KL against speed in prefill, accelerator (the paper's Figure 5)"
 set xlabel "times as fast as W4A8, Llama-3-8B, 2048 tokens, machine server64"
-set xrange [0.4:2.4]
+set logscale x
+set xrange [0.08:2.6]
 unset key
 plot front(sprintf("%g / $24", base), "gr") using 1:2 with fsteps lc "gray" dt 2 notitle, \
      for [i = 1:8] measured(i) using (base / $24):21:22:23 with yerrorbars pt 6 + i ps 0.6 lc i title word(names, i), \
      for [i = 1:8] measured(i) using (base / $24):21:1 with labels left offset 0.6,0.2 font ",8" notitle
-unset logscale y
+unset logscale xy
 set key top left
 set title "the paper's own Figure 5 (its Tables 1, 10 and 7.1, static masks, banks of 32)"
 set xlabel "times as fast as W4A8 (GPU, end to end)"

@@ -15,8 +15,8 @@ enum sq_cause {
     SQ_CAUSE_BLOCKED_OUTPUT = 6, // results not taken
     SQ_CAUSE_DRAINING = 7,       // all steps of the job were accepted
     SQ_N_CAUSES = 8,
-    SQ_CAUSE_IMBALANCE = 8,  // a tile waits for the column with the most work
-    SQ_CAUSE_WAIT_INDEX = 9, // which columns are active is not known yet
+    SQ_CAUSE_IMBALANCE = 8,  // only the engine with most to do has a step
+    SQ_CAUSE_WAIT_INDEX = 9, // what says which products come next is taken
     SQ_N_UNIT_CAUSES = 10,
 };
 

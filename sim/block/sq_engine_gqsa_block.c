@@ -13,6 +13,7 @@
 #include "sim/block/sq_case.h"
 #include "sim/block/sq_combine_draw.h"
 #include "sim/block/sq_engine.h"
+#include "sim/block/sq_engine_cause.h"
 #include "sim/block/sq_gqsa_walk_sim.h"
 #include "sim/block/sq_line.h"
 #include "sim/block/sq_pipeline.h"
@@ -475,6 +476,23 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+
+enum sq_cause sq_engine_gqsa_cause(const void *state, const struct sq_offer *in, bool out_ready)
+{
+    const struct state *const s = state;
+    struct sq_handshake h;
+    comb(s, in, out_ready, &h);
+    if (s->is_loading || (!s->is_walking && in[JOB].valid))
+        return SQ_CAUSE_FILLING;
+    if (!s->is_walking || (!s->walk.has_row && !takes_offsets(s)))
+        return SQ_CAUSE_DRAINING;
+    if (!s->walk.has_row || (s->walk.left == 0 && h.in_ready[OFFSET]))
+        return SQ_CAUSE_WAIT_INDEX;
+    if (s->walk.left > 0 && h.in_ready[KEPT])
+        return in[KEPT].valid ? SQ_CAUSE_BUSY : SQ_CAUSE_WAIT_WEIGHT;
+    const struct sq_line_seen step = sq_line_see(&s->line, in, out_ready, WALK_PART);
+    return step.out.valid && !step.ready ? SQ_CAUSE_BLOCKED_OUTPUT : SQ_CAUSE_WAIT_INDEX;
+}
 
 // ---- the table ------------------------------------------------------------------------------
 

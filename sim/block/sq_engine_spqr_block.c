@@ -12,6 +12,7 @@
 #include "models/sq_spqr.h"
 #include "sim/block/sq_case.h"
 #include "sim/block/sq_engine.h"
+#include "sim/block/sq_engine_cause.h"
 #include "sim/block/sq_line.h"
 #include "sim/block/sq_pipeline.h"
 #include "sim/block/sq_spqr_dec_sim.h"
@@ -626,6 +627,30 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 }
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
+
+enum sq_cause sq_engine_spqr_cause(const void *state, const struct sq_offer *in, bool out_ready)
+{
+    const struct state *const s = state;
+    const struct seen c = see(s, in, out_ready);
+    switch (s->phase) {
+    case IDLE:
+        return in[JOB].valid ? SQ_CAUSE_FILLING : SQ_CAUSE_DRAINING;
+    case LOADING:
+        return SQ_CAUSE_FILLING;
+    case OFFSETS:
+    case ENTRIES:
+        return SQ_CAUSE_WAIT_INDEX;
+    case DENSE:
+        return !c.moves           ? SQ_CAUSE_BLOCKED_OUTPUT
+               : c.line.out_valid ? SQ_CAUSE_BUSY
+                                  : SQ_CAUSE_WAIT_WEIGHT;
+    case SPARSE:
+        break;
+    }
+    if (s->row < T && s->scan >= s->end[s->row])
+        return SQ_CAUSE_WAIT_INDEX;
+    return !c.moves ? SQ_CAUSE_BLOCKED_OUTPUT : s->row < T ? SQ_CAUSE_BUSY : SQ_CAUSE_WAIT_INDEX;
+}
 
 // ---- the table ------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@
 #include "models/sq_spqt_idx.h"
 #include "sim/block/sq_case.h"
 #include "sim/block/sq_engine.h"
+#include "sim/block/sq_engine_cause.h"
 #include "sim/block/sq_line.h"
 #include "sim/block/sq_pipeline.h"
 #include "sim/block/sq_q4k_dec_sim.h"
@@ -487,12 +488,31 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};
 
+enum sq_cause sq_engine_spqt_cause(const void *state, const struct sq_offer *in, bool out_ready)
+{
+    const struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    struct sq_handshake h;
+    between(s, in, line);
+    sq_line_comb(&s->line, line, out_ready, &h);
+    if (!s->is_busy)
+        return in[JOB].valid ? SQ_CAUSE_FILLING : SQ_CAUSE_DRAINING;
+    if (!s->is_walking || s->columns == 0)
+        return SQ_CAUSE_WAIT_INDEX;
+    if (!h.in_ready[BLOCK])
+        return SQ_CAUSE_BLOCKED_OUTPUT;
+    return in[BLOCK].valid && s->place >= s->superblocks.dec.head ? SQ_CAUSE_BUSY
+                                                                  : SQ_CAUSE_WAIT_WEIGHT;
+}
+
 // ---- the table ------------------------------------------------------------------------------
 
 // elements of a segment, columns found in a cycle, bits of a column, bytes of a beat
 static const struct sq_point points[] = {
     {"b4", true, {8, 3, 5, 4}},
-    {"b16", true, {16, 8, 6, 16}},
+    {SQ_ENGINE_SPQT_POINT,
+     true,
+     {SQ_ENGINE_SPQT_SEG, SQ_ENGINE_SPQT_LANES, 6, SQ_ENGINE_SPQT_BYTES}},
     {"b8", false, {32, 4, 6, 8}},
 };
 

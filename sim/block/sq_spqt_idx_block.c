@@ -266,15 +266,14 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
 
 static const struct sq_timing timing = {sizeof(struct sq_spqt_idx_sim), comb, clock};
 
-uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active)
+uint64_t sq_spqt_idx_scan(unsigned lanes, uint64_t segments, uint64_t n_active)
 {
-    const uint64_t segments = (k + priced[SEG] - 1) / priced[SEG];
-    struct sq_spqt_idx_sim unit;
+    struct sq_spqt_idx_sim unit = {.lanes = lanes};
     uint64_t cycles = 0, segment = 0;
-    assert(n_active < UINT64_C(1) << 32 && segments < UINT64_C(1) << 31);
-    init(priced, &unit);
+    assert(n_active < UINT64_C(1) << 32 && segments >= 1 && segments < UINT64_C(1) << 31);
     for (bool is_done = false; !is_done; cycles++) {
-        const uint64_t n = (segment + 1) * n_active / segments - segment * n_active / segments;
+        const uint64_t n = sq_spqt_idx_before(segment + 1, segments, n_active) -
+                           sq_spqt_idx_before(segment, segments, n_active);
         const struct sq_offer in = {
             .valid = segment < segments, .last = segment + 1 == segments, .n = (uint32_t)n};
         struct sq_handshake out;
@@ -284,6 +283,11 @@ uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active)
         clock(&unit, &in, true);
     }
     return cycles;
+}
+
+uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active)
+{
+    return sq_spqt_idx_scan(priced[LANES], (k + priced[SEG] - 1) / priced[SEG], n_active);
 }
 
 // clang-format off

@@ -17,8 +17,15 @@ struct sq_spqt_idx_sim {
 // `show` of a part (sq_line.h): last: the beat offered is the last of its vector.
 void sq_spqt_idx_show(const void *state, struct sq_offer *out);
 
-// Cycles in which the point that `sqsim area --block spqt_idx` prices scans a vector of k columns,
-// n_active of them spread evenly: from the first segment in to the last indices out.
+// Cycles in which a unit of `lanes` scans a vector of `segments`, n_active of whose columns are active
+// and spread evenly: from the first segment in to the last indices out.
+uint64_t sq_spqt_idx_scan(unsigned lanes, uint64_t segments, uint64_t n_active);
+// Of that vector, the columns that are active before a segment.
+static inline uint64_t sq_spqt_idx_before(uint64_t segment, uint64_t segments, uint64_t n_active)
+{
+    return segment * n_active / segments;
+}
+// The same of a vector of k columns in the point that `sqsim area --block spqt_idx` prices.
 uint64_t sq_spqt_idx_cycles(uint64_t k, uint64_t n_active);
 
 #endif

@@ -8,16 +8,20 @@
 //             and used for every tile of channels
 //   stored    sq_array_stored: the same in front of an array of split codes
 //   dynamic   sq_array_dynamic: the mask unit in front of the array, for every tile again
-//   array     sq_array, sq_array_static: a beat a cycle, for tiles of equal or of different length;
-//             before a tile of tokens may come a scan that finds its columns, one tile ahead
+//   array     sq_array, sq_array_static: a beat a cycle
 //
-// Behind it stands the output stage (sq_output_sim.h): the tile of each scale group is read through
+// Behind these stands the output stage (sq_output_sim.h): the tile of each scale group is read through
 // `lanes` combine units, and the last group's outputs wait for the port in a queue.
+//
+//   engine_gqsa, engine_spqt, engine_spqr
+//             engines side by side, each with its share of the channels and, of the last two, of the
+//             tokens. Their time is that of the one that has most to do. Each gives a beat of outputs
+//             at a time; the beats wait in the output buffer, which has room for all of a job, and leave
+//             through the port, `words` cycles for a beat of all engines
 //
 // A job: `tiles` of rows (tokens), each with `passes` tiles of columns (channels) of `flushes` scale
 // groups. It ends when the last word of the last tile has left. An engine (rtl/sq_engine_*.sv) takes
-// its job in a cycle, and is a unit in the next ones: tests/sim/test_machine_units.c. Not so with lists of
-// tiles, whose formats (gqsa, spqt, spqr) have engines of another shape: sim/machine/README.md.
+// its job in a cycle, and is a unit in the next ones: tests/sim/test_machine_units.c.
 #ifndef SQ_UNIT_H
 #define SQ_UNIT_H
 
@@ -31,14 +35,20 @@ enum sq_unit_kind {
     SQ_UNIT_STORED,
     SQ_UNIT_DYNAMIC,
     SQ_UNIT_ARRAY,
+    SQ_UNIT_GQSA,
+    SQ_UNIT_SPQT,
+    SQ_UNIT_SPQR,
     SQ_UNIT_KINDS
 };
-const char *sq_unit_name(enum sq_unit_kind kind); // "core", ...
+const char *sq_unit_name(enum sq_unit_kind kind);    // "core", ...
+bool sq_unit_is_engines(enum sq_unit_kind kind);     // side by side
+uint32_t sq_unit_least_work(enum sq_unit_kind kind); // a tile takes as long as for so much
+bool sq_unit_is_of_tokens(enum sq_unit_kind kind); // lists say the work of tokens, not of channels
 
 // The output stage of a unit.
 struct sq_unit_output {
     uint32_t pes;   // outputs of a tile, 1..SQ_OUTPUT_TILE_MAX; 0: no stage, tiles leave at once
-    uint32_t lanes; // combine units
+    uint32_t lanes; // combine units; engines: outputs of a beat of those of a tile
     uint32_t form;  // enum sq_combine_form
     uint32_t depth; // beats of outputs that the queue holds, >= 2
     uint32_t hold;  // 1: it has registers for a tile
@@ -50,28 +60,29 @@ struct sq_unit {
     uint32_t kind;
     uint32_t topk;              // core_act, stored, dynamic: enum sq_topk_arch
     uint32_t stages;            // array: of sq_stages.h
-    uint32_t lead;              // array: cycles before the first beat, of decoders in front
     struct sq_core_config core; // core, core_act
     struct sq_unit_output output;
 };
 
 struct sq_unit_job {
     uint32_t tiles, passes; // >= 1 each, tiles * passes * flushes < 2^31
-    uint32_t flushes;       // scale groups of a tile; with a list, and of stored: 1
-    uint32_t beats;         // core, core_act: banks of a group, <= SQ_JOB_GROUP_BANKS_MAX; else
-                            // beats of a group, where no list says those of a tile
+    uint32_t flushes;       // scale groups of a tile; of stored and of engines: 1
+    uint32_t beats;         // core, core_act: banks of a group, <= SQ_JOB_GROUP_BANKS_MAX; array:
+                            // beats of a group; engines: work of a tile, where no list says it
     uint32_t words;         // cycles of the port for `lanes` outputs; 0: tiles stay inside, as
                             // partial sums
-    uint32_t scan;          // array: cycles; 0: nothing to be found
+    uint32_t loads;         // engines: beats of activations before the first tile, >= 1
 };
 
-// One tile of columns: its beats, >= 1, and how many of them only its fullest column needs. For
-// each tile of rows, the tiles of columns take the entries of the list in turn, from its beginning.
+// What the engine with most to do has in one tile: kept groups in a row (gqsa), outliers in 16 rows
+// (spqr), active columns of a token (spqt); and how much of it is more than the engines have on average.
+// The tiles take the entries of the list in turn, from its beginning: for each tile of rows those of
+// columns; of spqt the tiles of rows, in all of whose columns an entry holds.
 struct sq_tile_work {
-    uint32_t beats, idle;
+    uint32_t work, idle; // idle <= work
 };
 struct sq_tile_list {
-    uint32_t n; // 0: all tiles take job->beats
+    uint32_t n; // 0: all tiles have job->beats
     const struct sq_tile_work *tile;
 };
 
@@ -85,7 +96,7 @@ struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct s
                                       const struct sq_tile_list *list);
 
 // The same result in every counter, faster: when the state of the block comes back to an earlier
-// one, whole periods are skipped.
+// one, whole periods are skipped; engines, which nothing stops, have closed forms.
 struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct sq_unit_job *job,
                                       const struct sq_tile_list *list);
 

@@ -5,7 +5,7 @@
 #include "models/sq_topk.h"
 #include "sim/block/sq_output_port.h"
 #include "sim/block/sq_split_act.h"
-#include "sim/block/sq_unit.h"
+#include "sim/block/sq_unit_world.h"
 #include "sim/io/sq_checked.h"
 
 // ---- bounds ---------------------------------------------------------------------------------
@@ -18,19 +18,9 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 // Cycles of the parts of a job, each alone.
 struct parts {
     uint64_t low, high;    // the paths; arrays: both
-    uint64_t front;        // masks or scans
+    uint64_t front;        // masks
     uint64_t reads, drain; // the output stage: its reads of tiles; the port
 };
-
-static uint64_t list_beats(const struct sq_unit_job *job, const struct sq_tile_list *list)
-{
-    uint64_t all = 0, sum = 0;
-    for (uint32_t i = 0; i < list->n; i++) {
-        all += list->tile[i].beats;
-        sum += i < job->passes % list->n ? list->tile[i].beats : 0;
-    }
-    return job->passes / list->n * all + sum;
-}
 
 // Cycles between two banks out of the mask unit.
 static unsigned mask_interval(const struct sq_unit *u)
@@ -41,8 +31,7 @@ static unsigned mask_interval(const struct sq_unit *u)
     return topk.kind == SQ_TIMING_SERIAL ? topk.depth + 1 : 1;
 }
 
-static struct parts parts_of(const struct sq_unit *u, const struct sq_unit_job *j,
-                             const struct sq_tile_list *list)
+static struct parts parts_of(const struct sq_unit *u, const struct sq_unit_job *j)
 {
     const uint64_t tiles = (uint64_t)j->tiles * j->passes;
     const uint64_t beats = (uint64_t)j->flushes * j->beats;
@@ -56,23 +45,22 @@ static struct parts parts_of(const struct sq_unit *u, const struct sq_unit_job *
         p.low = sq_sat_mul(tiles * beats, sq_core_low_steps(&u->core));
         p.high = sq_sat_mul(tiles * beats, sq_core_high_steps(&u->core));
     } else {
-        p.low = list && list->n > 0 ? sq_sat_mul(j->tiles, list_beats(j, list))
-                                    : sq_sat_mul(tiles, beats);
+        p.low = sq_sat_mul(tiles, beats);
         p.high = p.low;
     }
     if (u->kind == SQ_UNIT_CORE_ACT || u->kind == SQ_UNIT_STORED)
         p.front = sq_sat_mul(j->tiles * beats, mask_interval(u));
     else if (u->kind == SQ_UNIT_DYNAMIC)
         p.front = sq_sat_mul(p.low, mask_interval(u));
-    else
-        p.front = (uint64_t)j->tiles * j->scan;
     return p;
 }
 
 uint64_t sq_unit_bound(const struct sq_unit *unit, const struct sq_unit_job *job,
                        const struct sq_tile_list *list)
 {
-    const struct parts p = parts_of(unit, job, list);
+    if (sq_unit_is_engines(unit->kind))
+        return sq_unit_engines_bound(unit, job, list);
+    const struct parts p = parts_of(unit, job);
     const uint64_t paths = max_u64(max_u64(p.low, p.high), p.front);
     return max_u64(paths, max_u64(p.reads, p.drain));
 }
@@ -82,12 +70,14 @@ uint64_t sq_unit_limit(const struct sq_unit *unit, const struct sq_unit_job *job
 {
     // The first bank's 128 low steps, the last one's 64 high steps, and registers between.
     enum { PIPELINES = 512 };
-    const struct parts p = parts_of(unit, job, list);
+    if (sq_unit_is_engines(unit->kind))
+        return sq_unit_engines_limit(unit, job, list);
+    const struct parts p = parts_of(unit, job);
     const uint64_t paths = unit->kind == SQ_UNIT_CORE || unit->kind == SQ_UNIT_CORE_ACT
                                ? max_u64(p.low, p.high)
                                : p.low;
     return sq_sat_add(sq_sat_add(paths, sq_sat_add(p.front, p.reads)),
-                      sq_sat_add(p.drain, PIPELINES + unit->lead));
+                      sq_sat_add(p.drain, PIPELINES));
 }
 
 // ---- jobs that were run -----------------------------------------------------------------------

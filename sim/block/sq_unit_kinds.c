@@ -8,26 +8,22 @@
 
 const char *sq_unit_name(enum sq_unit_kind kind)
 {
-    static const char *const name[SQ_UNIT_KINDS] = {"core", "core_act", "stored", "dynamic",
-                                                    "array"};
+    static const char *const name[SQ_UNIT_KINDS] = {"core",        "core_act",   "stored",
+                                                    "dynamic",     "array",      "engine_gqsa",
+                                                    "engine_spqt", "engine_spqr"};
     return name[kind];
 }
 
-static uint32_t beats_of(const struct sq_unit_job_run *r, uint32_t pass)
+bool sq_unit_is_engines(enum sq_unit_kind kind)
 {
-    return r->list.n ? r->list.tile[pass % r->list.n].beats : r->job->beats;
+    return kind >= SQ_UNIT_GQSA;
 }
 
-static uint32_t idle_of(const struct sq_unit_job_run *r, uint32_t pass)
+void sq_unit_count(struct sq_unit_stats *stats, enum sq_cause cause)
 {
-    return r->list.n ? r->list.tile[pass % r->list.n].idle : 0;
-}
-
-void sq_unit_count(struct sq_unit_job_run *r, enum sq_cause cause)
-{
-    r->stats.cycles++;
-    r->stats.low[cause]++;
-    r->stats.high[cause]++;
+    stats->cycles++;
+    stats->low[cause]++;
+    stats->high[cause]++;
 }
 
 // ---- the output stage -----------------------------------------------------------------------
@@ -158,7 +154,7 @@ static void step_core(struct sq_unit_job_run *r, bool is_new)
     if (is_new)
         in.job = core_job(r);
     else if (!sq_core_active(core))
-        sq_unit_count(r, SQ_CAUSE_DRAINING);
+        sq_unit_count(&r->stats, SQ_CAUSE_DRAINING);
     sq_core_comb(core, &in, &out);
     stage_clock(r, out.out_valid);
     sq_core_clock(core, &in);
@@ -240,7 +236,7 @@ static void step_act(struct sq_unit_job_run *r, bool is_new)
     if (is_new)
         in.job = core_job(r);
     else if (!sq_core_active(&s->core))
-        sq_unit_count(r, SQ_CAUSE_DRAINING);
+        sq_unit_count(&r->stats, SQ_CAUSE_DRAINING);
     sq_core_act_comb(s, &in, &out);
     stage_clock(r, out.out_valid);
     source_clock(r, in.act_valid && out.act_ready, r->job->beats * r->job->flushes);
@@ -312,10 +308,10 @@ static void stored_clock(struct sq_unit_job_run *r)
     struct sq_handshake out;
     timing->comb(s, in, ready, &out);
     const enum sq_array_stored_wait wait = sq_array_stored_wait(s, in, ready);
-    sq_unit_count(r, r->w.to_give == 0                   ? SQ_CAUSE_DRAINING
-                     : wait == SQ_ARRAY_STORED_BUSY      ? SQ_CAUSE_BUSY
-                     : wait == SQ_ARRAY_STORED_WAIT_MASK ? SQ_CAUSE_WAIT_MASK
-                                                         : SQ_CAUSE_BLOCKED_OUTPUT);
+    sq_unit_count(&r->stats, r->w.to_give == 0                   ? SQ_CAUSE_DRAINING
+                             : wait == SQ_ARRAY_STORED_BUSY      ? SQ_CAUSE_BUSY
+                             : wait == SQ_ARRAY_STORED_WAIT_MASK ? SQ_CAUSE_WAIT_MASK
+                                                                 : SQ_CAUSE_BLOCKED_OUTPUT);
     r->w.to_give -= wait == SQ_ARRAY_STORED_BUSY && sq_buffer_ends_pass(&s->store);
     stage_clock(r, out.out_valid);
     source_clock(r, in[0].valid && out.in_ready[0], r->job->beats);
@@ -336,14 +332,6 @@ static size_t stored_counters(struct sq_unit_job_run *r, enum sq_unit_level leve
 
 // ---- array, dynamic -------------------------------------------------------------------------
 
-// A scale group of a pass; lists have one.
-static void begin_group(struct sq_unit_job_run *r)
-{
-    r->w.beats = beats_of(r, r->w.pass);
-    r->w.idle = idle_of(r, r->w.pass);
-    r->w.is_idle = r->w.beats <= r->w.idle;
-}
-
 static void array_start(struct sq_unit_job_run *r)
 {
     struct sq_chain *c = &r->w.block.chain;
@@ -355,23 +343,7 @@ static void array_start(struct sq_unit_job_run *r)
     r->w.tiles = r->job->tiles;
     r->w.to_give = r->job->tiles * r->job->passes * r->job->flushes;
     stage_start(r);
-    r->w.lead = r->unit->lead;
-    r->w.scans = r->job->scan ? r->job->tiles : 0;
-    r->w.scan = r->job->scan;
-    begin_group(r);
-}
-
-// The unit that finds columns, from the first cycle on: two tiles ahead of the array at most, one of
-// them at work.
-static void scan_clock(struct sq_unit_job_run *r, bool tile_ends)
-{
-    struct sq_unit_world *w = &r->w;
-    if (w->scans > 0 && w->found < 2 && --w->scan == 0) {
-        w->found++;
-        w->scans--;
-        w->scan = r->job->scan;
-    }
-    w->found -= tile_ends && r->job->scan > 0;
+    r->w.beats = r->job->beats;
 }
 
 // The cause of a cycle in which the array took no beat, or one.
@@ -381,12 +353,10 @@ static enum sq_cause array_cause(const struct sq_unit_job_run *r, bool offers, b
     if (w->to_give == 0)
         return SQ_CAUSE_DRAINING;
     if (takes)
-        return w->block.chain.has_front || !w->is_idle ? SQ_CAUSE_BUSY : SQ_CAUSE_IMBALANCE;
+        return SQ_CAUSE_BUSY;
     if (offers)
         return SQ_CAUSE_BLOCKED_OUTPUT;
-    return w->lead > 0                ? SQ_CAUSE_FILLING
-           : w->block.chain.has_front ? SQ_CAUSE_WAIT_MASK
-                                      : SQ_CAUSE_WAIT_INDEX;
+    return w->block.chain.has_front ? SQ_CAUSE_WAIT_MASK : SQ_CAUSE_FILLING;
 }
 
 static void array_clock(struct sq_unit_job_run *r)
@@ -394,7 +364,7 @@ static void array_clock(struct sq_unit_job_run *r)
     struct sq_unit_world *w = &r->w;
     struct sq_chain *c = &w->block.chain;
     const bool ready = stage_ready(r), is_serial = c->front.kind == SQ_TIMING_SERIAL;
-    const bool valid = w->tiles > 0 && w->lead == 0 && (r->job->scan == 0 || w->found > 0);
+    const bool valid = w->tiles > 0;
     const bool last = w->beats == 1;
     struct sq_pipeline_out out, back, front = {.out_valid = valid};
     sq_chain_comb(c, ready, &out);
@@ -405,14 +375,13 @@ static void array_clock(struct sq_unit_job_run *r)
     const bool ends = !c->has_front ? last
                       : is_serial   ? c->front.held_last
                                     : c->front.last[c->front.depth - 1];
-    sq_unit_count(r, array_cause(r, offers, offers && back.in_ready));
+    sq_unit_count(&r->stats, array_cause(r, offers, offers && back.in_ready));
     w->to_give -= offers && back.in_ready && ends;
     stage_clock(r, out.out_valid);
     const bool fired = valid && out.in_ready;
     sq_chain_clock(c, valid, last, ready);
     r->level = SQ_LEVEL_CYCLE;
     w->beats -= fired;
-    w->is_idle = w->beats <= w->idle;
     if (fired && last) {
         w->group = w->group + 1 < r->job->flushes ? w->group + 1 : 0;
         r->level = w->group > 0                   ? SQ_LEVEL_FLUSH
@@ -420,10 +389,8 @@ static void array_clock(struct sq_unit_job_run *r)
                                                   : SQ_LEVEL_TILE;
         w->pass = r->level == SQ_LEVEL_TILE ? 0 : w->pass + (r->level == SQ_LEVEL_PASS);
         w->tiles -= r->level == SQ_LEVEL_TILE;
-        begin_group(r);
+        w->beats = r->job->beats;
     }
-    scan_clock(r, r->level == SQ_LEVEL_TILE);
-    w->lead -= w->lead > 0;
 }
 
 static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level,
@@ -432,26 +399,20 @@ static size_t array_counters(struct sq_unit_job_run *r, enum sq_unit_level level
     struct sq_unit_world *w = &r->w;
     size_t n = stage_counters(r, level, c);
     if (level == SQ_LEVEL_CYCLE) {
-        c[n++] = (struct sq_unit_counter){&w->beats, w->is_idle ? 0 : w->idle, true};
-        c[n++] = down(&w->lead);
-        c[n++] = down(&w->scan);
+        c[n++] = down(&w->beats);
         return n;
     }
-    if (level == SQ_LEVEL_FLUSH) {
+    if (level == SQ_LEVEL_FLUSH)
         c[n++] = up(&w->group, r->job->flushes);
-        c[n++] = down(&w->scan);
-    } else if (level == SQ_LEVEL_PASS && r->list.n == 0) {
+    else if (level == SQ_LEVEL_PASS)
         c[n++] = up(&w->pass, r->job->passes);
-        c[n++] = down(&w->scan);
-    } else if (level == SQ_LEVEL_TILE) {
+    else if (level == SQ_LEVEL_TILE)
         c[n++] = down(&w->tiles);
-        c[n++] = down(&w->scans);
-    }
     c[n++] = down(&w->to_give);
     return n;
 }
 
-const struct sq_unit_ops sq_unit_ops[SQ_UNIT_KINDS] = {
+const struct sq_unit_ops sq_unit_ops[SQ_UNIT_GQSA] = {
     [SQ_UNIT_CORE] = {core_start, core_clock, outputs_done, core_counters, core_stats},
     [SQ_UNIT_CORE_ACT] = {act_start, act_clock, outputs_done, act_counters, act_stats},
     [SQ_UNIT_STORED] = {stored_start, stored_clock, outputs_done, stored_counters, NULL},

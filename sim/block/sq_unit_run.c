@@ -10,13 +10,11 @@ enum { NEAR = 2 }; // of the end of a counter
 // ---- stepping -------------------------------------------------------------------------------
 
 static void start(struct sq_unit_job_run *r, const struct sq_unit *unit,
-                  const struct sq_unit_job *job, const struct sq_tile_list *list)
+                  const struct sq_unit_job *job)
 {
     memset(r, 0, sizeof *r);
     r->unit = unit;
     r->job = job;
-    if (list)
-        r->list = *list;
     assert(job->tiles >= 1 && job->passes >= 1 && job->flushes >= 1);
     sq_unit_ops[unit->kind].start(r);
 }
@@ -43,7 +41,9 @@ struct sq_unit_stats sq_unit_run_step(const struct sq_unit *unit, const struct s
                                       const struct sq_tile_list *list)
 {
     struct sq_unit_job_run r;
-    start(&r, unit, job, list);
+    if (sq_unit_is_engines(unit->kind))
+        return sq_unit_engines_step(unit, job, list);
+    start(&r, unit, job);
     while (!sq_unit_ops[unit->kind].done(&r))
         sq_unit_ops[unit->kind].clock(&r);
     return finish(&r);
@@ -154,7 +154,9 @@ struct sq_unit_stats sq_unit_run_fast(const struct sq_unit *unit, const struct s
     struct mark mark[SQ_N_LEVELS];
     for (unsigned i = 0; i < SQ_N_LEVELS; i++)
         mark[i].valid = false;
-    start(&r, unit, job, list);
+    if (sq_unit_is_engines(unit->kind))
+        return sq_unit_engines_run(unit, job, list);
+    start(&r, unit, job);
     while (!sq_unit_ops[unit->kind].done(&r)) {
         sq_unit_ops[unit->kind].clock(&r);
         for (unsigned i = 0; i < (unsigned)r.level; i++)

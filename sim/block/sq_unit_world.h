@@ -20,9 +20,8 @@ struct sq_unit_world {
     } block;
     struct sq_output_sim stage;
     // In front: tiles of rows not yet in, beats left of the one that goes in; dynamic and array:
-    // beats of the scale group, groups and passes done, and what comes before the first beat.
-    uint32_t tiles, beats, group, pass, idle, is_idle; // is_idle: only idle beats are left
-    uint32_t lead, scans, scan, found; // scans to do, cycles left of the one at work, tiles found
+    // beats of the scale group, groups and passes done.
+    uint32_t tiles, beats, group, pass;
     uint32_t to_give; // dynamic, array: groups, stored: tiles that the array has not taken all of
     // Behind: pairs read of the tile that is offered, reads of the tile in the stage that are done,
     // beats of outputs of the tile that leaves; tiles that have not left.
@@ -35,7 +34,6 @@ enum sq_unit_level { SQ_LEVEL_CYCLE, SQ_LEVEL_FLUSH, SQ_LEVEL_PASS, SQ_LEVEL_TIL
 struct sq_unit_job_run {
     const struct sq_unit *unit;
     const struct sq_unit_job *job;
-    struct sq_tile_list list;
     struct sq_unit_world w;
     struct sq_unit_stats stats; // core, core_act: of the cycles after the core's own
     enum sq_unit_level level;   // of the last edge
@@ -60,9 +58,20 @@ struct sq_unit_ops {
         struct sq_unit_world *w); // NULL: causes are counted in stats
 };
 
-extern const struct sq_unit_ops sq_unit_ops[SQ_UNIT_KINDS];
+extern const struct sq_unit_ops sq_unit_ops[SQ_UNIT_GQSA]; // all but engines side by side
 
 // A cycle of a path that has no causes of its own.
-void sq_unit_count(struct sq_unit_job_run *r, enum sq_cause cause);
+void sq_unit_count(struct sq_unit_stats *stats, enum sq_cause cause);
+
+// Engines side by side: sq_unit_engines.c. The first two as those of sq_unit.h.
+struct sq_unit_stats sq_unit_engines_step(const struct sq_unit *unit, const struct sq_unit_job *job,
+                                          const struct sq_tile_list *list);
+struct sq_unit_stats sq_unit_engines_run(const struct sq_unit *unit, const struct sq_unit_job *job,
+                                         const struct sq_tile_list *list);
+// No less, and no more: without stepping anything.
+uint64_t sq_unit_engines_bound(const struct sq_unit *unit, const struct sq_unit_job *job,
+                               const struct sq_tile_list *list);
+uint64_t sq_unit_engines_limit(const struct sq_unit *unit, const struct sq_unit_job *job,
+                               const struct sq_tile_list *list);
 
 #endif

@@ -54,14 +54,14 @@ struct sq_run_layer {
     struct sq_recipe recipe; // with the shares that its rows have
 };
 // The layers of an encoded file: the request's model, or its `weights`, whose layers then see the
-// first gemm.m tokens of the model, in tiles of `rows`. Into the workload and, in the same order,
+// first gemm.m tokens of the model. Into the workload and, in the same order,
 // *layer, whose recipes point to what they own; the request's recipe gets the file's group and the
 // shares of all layers together; *data says what they are, NULL: the model is no such file. A file
 // of another format than the request's is refused. Free the layers when the workload is done; after
 // a failure there are none.
-enum sq_status sq_run_read_own(struct sq_run_request *request, unsigned rows,
-                               struct sq_workload *workload, struct sq_run_layer **layer,
-                               const char **data, struct sq_error *err);
+enum sq_status sq_run_read_own(struct sq_run_request *request, struct sq_workload *workload,
+                               struct sq_run_layer **layer, const char **data,
+                               struct sq_error *err);
 void sq_run_free_own(struct sq_run_layer *layer, size_t n);
 
 // The PEs that the format gets (sq_cmd_run_fair.c).

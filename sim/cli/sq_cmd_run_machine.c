@@ -82,7 +82,7 @@ static enum sq_status time_gemm(const struct run *r, const struct sq_run_layer *
     out->use = sq_mapping_used(hw, p, out->cycles);
     if (r->request->energy) {
         struct sq_machine_accesses a;
-        sq_machine_count(hw, recipe, p, &s, &a);
+        sq_machine_count(hw, p, &s, &a);
         sq_machine_energy(hw, &r->energy.mac, &r->energy.memory, p, &a, out->cycles, &out->energy);
     }
     out->weights = (double)gemm->n * (double)gemm->k;
@@ -328,7 +328,7 @@ static void print_head(const struct run *r)
         sq_run_energy_text(r->request, &r->energy);
     if (own_text(r))
         printf("own: %s of the %s\n", own_text(r),
-               sq_cost_is_own_of_tokens(recipe) ? "model's tokens" : "file's rows");
+               recipe->format->cost->own->tokens ? "model's tokens" : "file's rows");
     else if (sq_cost_law(recipe))
         printf("drawn: %s\n", sq_cost_law(recipe));
 }
@@ -504,8 +504,7 @@ enum sq_status sq_run_on_machine(const struct sq_run_request *in, struct sq_erro
     if (status == SQ_OK && r.is_gpu && in->weights)
         status = SQ_FAIL(err, SQ_ERR_ARG, "--weights has no use on a GPU");
     if (status == SQ_OK && !r.is_gpu)
-        status =
-            sq_run_read_own(&of_file, r.machine.core.rows, &r.workload, &r.layer, &r.data, err);
+        status = sq_run_read_own(&of_file, &r.workload, &r.layer, &r.data, err);
     if (r.data)
         r.request = &of_file;
     if (status == SQ_OK && !r.data)

@@ -11,11 +11,11 @@
 // What the layer has of what is drawn elsewhere: by its weights, or by tokens x[m][k]; NULL: none
 // are known.
 static enum sq_status count_own(struct sq_run_layer *layer, const void *state, const float *x,
-                                size_t m, unsigned rows, struct sq_error *err)
+                                size_t m, struct sq_error *err)
 {
     const struct sq_format_own *own = layer->recipe.format->cost->own;
     if (own && own->tokens && x)
-        SQ_TRY(own->tokens(state, x, m, rows, &layer->own, &layer->recipe, err));
+        SQ_TRY(own->tokens(state, x, m, &layer->own, &layer->recipe, err));
     else if (own && own->weights)
         SQ_TRY(own->weights(state, &layer->own, &layer->recipe, err));
     return SQ_OK;
@@ -30,7 +30,7 @@ static enum sq_status read_layer(const struct sq_weight_file *f, size_t i,
     layer->recipe = *asked;
     SQ_TRY(sq_weight_file_load(f, i, &q, err));
     layer->nbits = sq_quant_layer_nbits(&q);
-    const enum sq_status status = count_own(layer, q.state, NULL, 0, 0, err);
+    const enum sq_status status = count_own(layer, q.state, NULL, 0, err);
     sq_quant_layer_free(&q);
     return status == SQ_OK ? sq_cost_check(&layer->recipe, err) : status;
 }
@@ -75,7 +75,6 @@ static void sum_up(const struct sq_workload *w, struct sq_run_layer *layer, stru
 
 struct seen {
     const struct sq_run_request *in;
-    unsigned rows;
     struct sq_workload *w;
     struct sq_run_layer *layer;
 };
@@ -87,7 +86,7 @@ static enum sq_status see_layer(void *context, size_t index, const struct sq_qua
     struct sq_run_layer *const layer = &v->layer[index];
     layer->recipe = v->in->recipe;
     layer->nbits = sq_quant_layer_nbits(q);
-    SQ_TRY(count_own(layer, q->state, x, m, v->rows, err));
+    SQ_TRY(count_own(layer, q->state, x, m, err));
     if (layer->own.before)
         layer->recipe.rows = &layer->own;
     return sq_cost_check(&layer->recipe, err);
@@ -120,13 +119,13 @@ static enum sq_status see_layers(struct seen *v, const struct sq_checkpoint *ck,
     return status;
 }
 
-static enum sq_status read_seen(const struct sq_run_request *in, unsigned rows,
-                                struct sq_workload *w, struct sq_run_layer **layer,
-                                const char **data, struct sq_error *err)
+static enum sq_status read_seen(const struct sq_run_request *in, struct sq_workload *w,
+                                struct sq_run_layer **layer, const char **data,
+                                struct sq_error *err)
 {
     struct sq_layer_file f;
     struct sq_checkpoint ck;
-    struct seen v = {in, rows, w, NULL};
+    struct seen v = {in, w, NULL};
     bool is_real = true;
     SQ_TRY(sq_layer_file_open(&f, in->weights, NULL, err));
     const char *model = sq_cli_model(in->model);
@@ -170,14 +169,14 @@ static enum sq_status read_file(const struct sq_run_request *in, struct sq_workl
     return status;
 }
 
-enum sq_status sq_run_read_own(struct sq_run_request *in, unsigned rows, struct sq_workload *w,
+enum sq_status sq_run_read_own(struct sq_run_request *in, struct sq_workload *w,
                                struct sq_run_layer **layer, const char **data, struct sq_error *err)
 {
     *layer = NULL;
     *data = NULL;
     memset(w, 0, sizeof *w);
     const enum sq_status status =
-        in->weights ? read_seen(in, rows, w, layer, data, err) : read_file(in, w, layer, data, err);
+        in->weights ? read_seen(in, w, layer, data, err) : read_file(in, w, layer, data, err);
     if (status == SQ_OK && w->n > 0 && (*layer)[0].own.before)
         sum_up(w, *layer, &in->recipe);
     if (status != SQ_OK) {

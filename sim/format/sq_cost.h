@@ -20,21 +20,21 @@
 //                 each its b-k low and k high codes; else an even part of one bank
 //   dense         array: products(w, a) elements
 //   sp24          array: the two values of each four                                         E.8
-//   gqsa          array behind a walker in each column: a group a beat. A tile of columns takes
-//                 as long as its fullest one (slice_k), or columns share its groups (stream_k)  F.8
-//   spqt          array: active columns of a tile of tokens, found by a scan one tile ahead;
-//                 static: as many as the busiest multiplier has in its slice of K             G.7
-//   spqr          array behind a decoder: words of 16, then the outliers of the fullest column  H.7
 //   mx*, nv*, sq_b  array: whole blocks
 //
-// How many groups, outliers or active columns a tile has depends on weights and activations. Where
+// Three formats run on engines side by side, as many as there are multipliers for, each with its own
+// channels; the unit takes as long as the one that has most to do:
+//
+//   gqsa          sq_engine_gqsa: the tokens of a tile times a group of one channel in a cycle. The
+//                 channels are shared out evenly (slice_k), or the kept groups are (stream_k)  F.8
+//   spqt          sq_engine_spqt: a token, 256 channels; multipliers of 24 x 11 bits (a weight of
+//                 binary32, an activation of binary16)                                        G.7
+//   spqr          sq_engine_spqr: a token, 16 channels; of 11 x 11 bits (binary16)             H.7
+//
+// How many groups, outliers or active columns an engine has depends on weights and activations. Where
 // only shapes are known these numbers are random: binomial, a tile at a time, by a fixed seed
 // (sq_cost_law). The index unit of SpQt also goes ahead of everything: nothing can be fetched
-// before the columns of the first tile are known (G.8, C_idx).
-//
-// Decoders of gqsa and spqr stand between buffer and array, those of SpQt between DRAM and buffer:
-// headers of superblocks take the time of their own bytes on the DRAM, a job waits for one
-// superblock (`lead`), and the buffer holds codes and steps (sim/machine/README.md).
+// before the columns of the first token are known (G.8, C_idx).
 //
 // Bytes of SpQt (G.3, P10): of what is stored, (8 + 1) 16 K per 256 output channels as codes and
 // scales, the share that its layout fetches in whole bursts (sq_spqt_cost.h). zigzag rounds the
@@ -88,41 +88,64 @@ struct sq_cost_unit {
     unsigned span_beats; //
     unsigned low_lanes, high_lanes; // multipliers of a PE on either path
     double low, high;               // products for an element of K on either
-    unsigned lines;                 // columns of the array: channels of a tile
+    unsigned rows, lines;           // tokens and channels of a tile: rows and columns of the array
+    unsigned abreast;               // tiles of channels that are multiplied at the same time
+    // Engines side by side; 0: none.
+    unsigned
+        engines;    // that differ in what they have to do: abreast, with `lines` channels each, or
+                    // (sq_unit_is_of_tokens) those of the tokens of a tile
+    unsigned load;  // elements of a token in a beat of activations
+    unsigned depth; // elements of K that a job may have
+    unsigned multipliers; // of one engine
+    unsigned reads;       // channels for which it reads an activation once from its own memory
+    unsigned weight_rows; // tokens for which weights are read once from the buffer
+    double weight_share;  // of the bytes in the buffer that these reads take
 };
 // `has` is the core of the machine, m and k are of the GEMM; the recipe has passed sq_cost_check.
 void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                   uint64_t k, struct sq_cost_unit *u);
 
-// flushes and beats of the job of a tile over `elements` of K; their mean where they are random.
+// flushes, beats and loads of the job of a tile over `elements` of K; their mean where they are random.
 void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                  uint64_t elements, struct sq_unit_job *job);
 
-// Cycles in which the columns of a tile of tokens are found over `elements` of K; 0: there is
-// nothing to find.
-uint32_t sq_cost_scan(const struct sq_recipe *r, uint64_t elements);
-
-// Random work of `n` tiles of columns over `elements` of K; kept: the share of the products of each
-// tile that is made. False where every tile is the same, and nothing is drawn.
-bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
-                  uint64_t elements, uint64_t seed, uint32_t n, struct sq_tile_work *tile,
-                  double *kept);
+// The work of engines side by side in some of the tiles of a job, which has `all`: of n <=
+// SQ_TILES_DRAWN entries, in each the work of every engine; of more than SQ_LINES_MAX engines that of as
+// many. The tiles take the entries in turn, and where entries come again each engine takes the work of
+// its neighbour: a sample does not make the same engine the slowest each time.
+#define SQ_TILES_DRAWN 16u
+#define SQ_LINES_MAX 64u
+struct sq_cost_counts {
+    uint32_t n;
+    uint64_t all;
+    uint32_t count[SQ_TILES_DRAWN][SQ_LINES_MAX];
+};
+// Of engines that have work of their own: how many of them are counted.
+static inline unsigned sq_cost_counted(const struct sq_cost_unit *u)
+{
+    return u->engines < SQ_LINES_MAX ? u->engines : SQ_LINES_MAX;
+}
+// Random work over `elements` of K, of c->n entries. False where every tile is the same.
+bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                  uint64_t seed, struct sq_cost_counts *c);
+// What the engine does that has most to do; kept: the share of the products of each entry, of all
+// engines, that is made.
+void sq_cost_tiles(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                   const struct sq_cost_counts *c, struct sq_tile_work tile[SQ_TILES_DRAWN],
+                   double kept[SQ_TILES_DRAWN]);
 // The real work of an encoded layer, in place of random work: how many groups or outliers each row
 // of weights has, in pieces of K. Of formats in which tokens decide (active columns), a row is a
-// tile of tokens, and it counts what any token of the tile needs.
+// token.
 struct sq_own {
     size_t n, n_pieces;
     unsigned piece;   // elements
     uint32_t *before; // [n][n_pieces + 1]: number in the first 0, 1, ... pieces of a row
 };
-// sq_cost_has_own: whether the recipe has such rows; sq_cost_is_own_of_tokens: whether they are
-// tiles of tokens. sq_cost_own: the work of the tile of channels from `row` on, over `elements` of
-// K from `first` on, as sq_cost_draw gives random work.
+// sq_cost_has_own: whether the recipe has such rows. sq_cost_own: the work of the engines in the tile
+// from `row` on, over `elements` of K from `first` on.
 bool sq_cost_has_own(const struct sq_recipe *r);
-bool sq_cost_is_own_of_tokens(const struct sq_recipe *r);
-void sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
-                 uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
-                 double *kept);
+void sq_cost_own(const struct sq_cost_unit *u, const struct sq_own *own, uint64_t row,
+                 uint64_t first, uint64_t elements, uint32_t count[SQ_LINES_MAX]);
 // For formats: sq_cost_own_new makes counts of 0 (SQ_ERR_MEMORY), sq_cost_own_count adds one in a
 // piece, and sq_cost_own_sum ends the counting and returns the number of all.
 enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,
@@ -149,8 +172,8 @@ double sq_cost_act_nbits(const struct sq_recipe *r);
 void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t m_all,
                     const struct sq_stretch *stretch, uint64_t nbytes[SQ_N_STREAMS]);
 
-// Bytes of weights in a buffer, of those that sq_cost_nbytes says.
-uint64_t sq_cost_held_nbytes(const struct sq_recipe *r, const uint64_t nbytes[SQ_N_STREAMS]);
+// Of those that sq_cost_nbytes says, the bytes of weights.
+uint64_t sq_cost_weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS]);
 
 // ---- for the formats ------------------------------------------------------------------------
 
@@ -171,12 +194,17 @@ struct sq_cost_pe {
 void sq_cost_pe_add(struct sq_cost_pe *pe, unsigned count, const struct sq_synth_block *part);
 // A dot product of as many products of a x b bits, and its sum; nothing where one has more than 8.
 void sq_cost_pe_dense(struct sq_cost_pe *pe, unsigned lanes, unsigned a, unsigned b);
+// As many lanes of sq_fp_mac, of binary16 numbers or of binary32.
+void sq_cost_pe_fp_mac(struct sq_cost_pe *pe, unsigned lanes, bool is_half);
 // Both paths of a core.
 void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core);
 uint64_t sq_cost_beats(const struct sq_cost_unit *u, uint64_t elements);
 // Successes of n trials; rng = NULL: their mean. From 16 trials on about a normal distribution.
 uint32_t sq_cost_binomial(struct sq_rng *rng, uint64_t n, double p);
-enum { SQ_LINES_MAX = 64 }; // columns of an array
+// Engines of u->multipliers each, of the PEs' multipliers of a x b bits (u->low_lanes): how many; 0: there
+// are fewer multipliers.
+unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *has, unsigned a,
+                         unsigned b);
 // Whole bytes of some bits.
 uint64_t sq_cost_bytes(double nbits);
 // SQ_ERR_RANGE unless act-bits are 4, 8 or, with has_16, 16.

@@ -41,7 +41,10 @@ void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, u
     u->flush = r->group;
     u->span_beats = 1;
     u->low = 1;
+    u->rows = u->weight_rows = has->rows;
     u->lines = has->cols;
+    u->abreast = 1;
+    u->weight_share = 1;
     r->format->cost->unit(r, has, m, k, u);
     if (u->step == 0)
         u->step = u->flush ? u->flush : SQ_BANK_MAX;
@@ -52,36 +55,108 @@ uint64_t sq_cost_beats(const struct sq_cost_unit *u, uint64_t elements)
     return (elements + u->span - 1) / u->span * u->span_beats;
 }
 
+unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *has, unsigned a,
+                         unsigned b)
+{
+    u->low_lanes = sq_cost_products(has, a, b);
+    return has->rows * has->cols * u->low_lanes / u->multipliers;
+}
+
 void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
                  uint64_t elements, struct sq_unit_job *job)
 {
     const uint64_t flush = u->flush ? u->flush : elements;
+    (void)m;
     job->flushes = (uint32_t)((elements + flush - 1) / flush);
-    job->beats = (uint32_t)sq_cost_beats(u, flush);
-    if (r->format->cost->draw) {
-        struct sq_tile_work tile;
-        double kept;
-        r->format->cost->draw(r, u, m, elements, NULL, &tile, &kept);
+    if (u->multipliers > 0) {
         job->flushes = 1;
-        job->beats = tile.beats;
+        job->beats = r->format->cost->draw(r, u, elements, NULL);
+        job->loads = (uint32_t)((elements + u->load - 1) / u->load);
+        return;
     }
+    job->beats = (uint32_t)sq_cost_beats(u, flush);
 }
 
-uint32_t sq_cost_scan(const struct sq_recipe *r, uint64_t elements)
-{
-    return r->format->cost->scan ? (uint32_t)r->format->cost->scan(r, elements) : 0;
-}
+// ---- engines side by side -------------------------------------------------------------------
 
-bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
-                  uint64_t elements, uint64_t seed, uint32_t n, struct sq_tile_work *tile,
-                  double *kept)
+bool sq_cost_draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                  uint64_t seed, struct sq_cost_counts *c)
 {
     struct sq_rng rng = {seed};
     if (!r->format->cost->draw)
         return false;
-    for (uint32_t i = 0; i < n; i++)
-        r->format->cost->draw(r, u, m, elements, &rng, &tile[i], &kept[i]);
+    for (uint32_t i = 0; i < c->n; i++)
+        for (unsigned e = 0; e < sq_cost_counted(u); e++)
+            c->count[i][e] = r->format->cost->draw(r, u, elements, &rng);
     return true;
+}
+
+// Work of an engine in an entry of the list: where it has none it may have to do as much as for one.
+static uint64_t effort(const struct sq_cost_unit *u, uint32_t work)
+{
+    const uint32_t least = sq_unit_least_work((enum sq_unit_kind)u->unit.kind);
+    return work > least ? work : least;
+}
+
+// How often an entry is taken.
+static uint64_t times_of(const struct sq_cost_counts *c, uint32_t i)
+{
+    return c->all / c->n + (i < c->all % c->n);
+}
+
+// What engine e has in so many turns, in each of which it takes the work of the next engine.
+static uint64_t turns_of(const uint64_t *work, unsigned engines, unsigned e, uint64_t times)
+{
+    uint64_t round = 0, rest = 0;
+    for (unsigned t = 0; t < engines; t++)
+        round += work[t];
+    for (unsigned t = 0; t < times % engines; t++)
+        rest += work[(e + t) % engines];
+    return times / engines * round + rest;
+}
+
+static unsigned slowest(const struct sq_cost_unit *u, const struct sq_cost_counts *c)
+{
+    const unsigned engines = sq_cost_counted(u);
+    uint64_t sum[2][SQ_LINES_MAX] = {{0}}; // of entries that are taken once more, of the others
+    uint64_t most = 0;
+    unsigned at = 0;
+    for (uint32_t i = 0; i < c->n; i++)
+        for (unsigned e = 0; e < engines; e++)
+            sum[i >= c->all % c->n][e] += effort(u, c->count[i][e]);
+    for (unsigned e = 0; e < engines; e++) {
+        const uint64_t all = turns_of(sum[0], engines, e, c->all / c->n + 1) +
+                             turns_of(sum[1], engines, e, c->all / c->n);
+        at = all > most ? e : at;
+        most = all > most ? all : most;
+    }
+    return at;
+}
+
+void sq_cost_tiles(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                   const struct sq_cost_counts *c, struct sq_tile_work tile[SQ_TILES_DRAWN],
+                   double kept[SQ_TILES_DRAWN])
+{
+    const struct sq_format_cost *const cost = r->format->cost;
+    const bool is_even = cost->is_even && cost->is_even(r);
+    const unsigned engines = sq_cost_counted(u), e = is_even ? 0 : slowest(u, c);
+    uint64_t ahead = 0, behind = 0; // of the mean, `engines` times
+    for (uint32_t i = 0; i < c->n; i++) {
+        const uint64_t times = times_of(c, i);
+        uint64_t all = 0, of[SQ_LINES_MAX];
+        for (unsigned j = 0; j < engines; j++)
+            all += of[j] = c->count[i][j];
+        const double mean = (double)all / engines;
+        const uint64_t work = is_even ? (all + engines - 1) / engines
+                                      : (turns_of(of, engines, e, times) + times / 2) / times;
+        ahead += is_even ? all : work * engines;
+        behind += all;
+        uint64_t idle = ahead > behind ? (ahead - behind) / engines : 0;
+        idle = idle < work ? idle : work;
+        behind += idle * engines;
+        tile[i] = (struct sq_tile_work){(uint32_t)work, (uint32_t)idle};
+        kept[i] = cost->kept ? cost->kept(r, elements, mean) : 1;
+    }
 }
 
 enum sq_status sq_cost_own_new(struct sq_own *own, size_t n, size_t n_pieces, unsigned piece,
@@ -103,36 +178,27 @@ double sq_cost_own_sum(struct sq_own *own)
     return sum;
 }
 
-bool sq_cost_is_own_of_tokens(const struct sq_recipe *r)
-{
-    return r->format->cost->own->tokens != NULL;
-}
-
 bool sq_cost_has_own(const struct sq_recipe *r)
 {
     return r->rows && r->format->cost->own;
 }
 
-void sq_cost_own(const struct sq_recipe *r, const struct sq_cost_unit *u, const struct sq_own *own,
-                 uint64_t row, uint64_t first, uint64_t elements, struct sq_tile_work *tile,
-                 double *kept)
+void sq_cost_own(const struct sq_cost_unit *u, const struct sq_own *own, uint64_t row,
+                 uint64_t first, uint64_t elements, uint32_t count[SQ_LINES_MAX])
 {
-    const struct sq_format_own *layer = r->format->cost->own;
-    if (layer->tokens) {
-        first = first < own->n_pieces ? first : own->n_pieces;
-        elements = elements < own->n_pieces - first ? elements : own->n_pieces - first;
-        layer->tokens_tile(r, u, own, row, first, elements, tile, kept);
-        return;
-    }
-    uint32_t count[SQ_LINES_MAX];
+    const unsigned engines = sq_cost_counted(u);
+    const unsigned height = sq_unit_is_of_tokens((enum sq_unit_kind)u->unit.kind) ? 1 : u->lines;
     uint64_t from = first / own->piece, to = (first + elements + own->piece - 1) / own->piece;
     to = to < own->n_pieces ? to : own->n_pieces; // padding has none
     from = from < to ? from : to;
-    for (unsigned c = 0; c < u->lines; c++) {
-        const uint32_t *before = own->before + (row + c) * (own->n_pieces + 1);
-        count[c] = row + c < own->n ? before[to] - before[from] : 0;
+    for (unsigned e = 0; e < engines; e++) {
+        const uint64_t at = row + (uint64_t)e * u->engines / engines * height;
+        count[e] = 0;
+        for (uint64_t i = at; i < at + height && i < own->n; i++) {
+            const uint32_t *const before = own->before + i * (own->n_pieces + 1);
+            count[e] += before[to] - before[from];
+        }
     }
-    layer->tile(r, u, elements, count, tile, kept);
 }
 
 const char *sq_cost_law(const struct sq_recipe *r)
@@ -164,10 +230,8 @@ void sq_cost_nbytes(const struct sq_recipe *r, uint64_t m, uint64_t n, uint64_t 
     nbytes[SQ_STREAM_ACT_SCALE] = 4 * n_scales * m;
 }
 
-uint64_t sq_cost_held_nbytes(const struct sq_recipe *r, const uint64_t nbytes[SQ_N_STREAMS])
+uint64_t sq_cost_weight_nbytes(const uint64_t nbytes[SQ_N_STREAMS])
 {
-    if (r->format->cost->held_nbytes)
-        return r->format->cost->held_nbytes(nbytes);
     return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_HI] + nbytes[SQ_STREAM_INDEX] +
            nbytes[SQ_STREAM_SCALE];
 }
@@ -212,6 +276,13 @@ void sq_cost_pe_dense(struct sq_cost_pe *pe, unsigned lanes, unsigned a, unsigne
         .top = "sq_pe_dense", .n_params = 3, .param = {{"Lanes", lanes}, {"AW", a}, {"BW", b}}};
     if (a <= 8 && b <= 8)
         sq_cost_pe_add(pe, 1, &dense);
+}
+
+void sq_cost_pe_fp_mac(struct sq_cost_pe *pe, unsigned lanes, bool is_half)
+{
+    const struct sq_synth_block lane = {
+        .top = "sq_fp_mac", .n_params = 2, .param = {{"Lanes", 1}, {"IsHalf", is_half}}};
+    sq_cost_pe_add(pe, lanes, &lane);
 }
 
 void sq_cost_pe_core(struct sq_cost_pe *pe, const struct sq_core_config *core)

@@ -122,7 +122,11 @@ static void fill_plan(const struct sq_machine *m, const struct sq_gemm *g,
                                     .step = c->value[SQ_TOP_BANK_LEN],
                                     .low_lanes = c->value[SQ_TOP_BANK_LEN],
                                     .low = 1,
-                                    .high = 0};
+                                    .high = 0,
+                                    .rows = m->core.rows,
+                                    .lines = m->core.cols,
+                                    .weight_rows = m->core.rows,
+                                    .weight_share = 1};
     p->n_slices = (uint64_t)l->groups * l->beats;
     p->latency = m->dram_latency;
     p->cores_m = p->cores_n = p->cores_k = 1;

@@ -30,8 +30,7 @@ static double tiles_of(uint64_t n, unsigned lines)
 
 // One kind of step: every tile reads its activations and its weights from the buffers, and adds its
 // outputs to the sums in the output buffer.
-static void count_step(const struct sq_machine *machine, const struct sq_recipe *recipe,
-                       const struct sq_mapping *p, unsigned index, double kept,
+static void count_step(const struct sq_mapping *p, unsigned index, double kept,
                        struct sq_machine_accesses *a)
 {
     const struct sq_step_class *s = &p->step[index];
@@ -41,18 +40,17 @@ static void count_step(const struct sq_machine *machine, const struct sq_recipe 
                          (double)sq_mapping_count(p->count_n, index & 2) *
                          (double)sq_mapping_count(p->count_k, index & 4);
     const double act = 8 * (double)s->nbytes[SQ_STREAM_ACT] * steps;
-    const double once = act * tiles_of(n, machine->core.cols);
-    const bool is_own = recipe->format->cost->has_own_columns;
+    const struct sq_cost_unit *const u = &p->cost;
+    const double once = u->reads ? act : act * tiles_of(n, u->lines); // an engine keeps them
     a->act_nbits[SQ_LOW] += once;
-    a->act_nbits[SQ_HIGH] += is_own ? act * (double)n * kept : once;
-    a->weight_nbits += 8 * (double)sq_cost_held_nbytes(recipe, s->nbytes) * steps *
-                       tiles_of(m, machine->core.rows);
+    a->act_nbits[SQ_HIGH] += u->reads ? act * tiles_of(n, u->reads) * kept : once;
+    a->weight_nbits += 8 * (double)sq_cost_weight_nbytes(s->nbytes) * u->weight_share * steps *
+                       tiles_of(m, u->weight_rows);
     a->out_nbits += 32 * (double)m * (double)n * p->cores_k * steps;
 }
 
-void sq_machine_count(const struct sq_machine *machine, const struct sq_recipe *recipe,
-                      const struct sq_mapping *plan, const struct sq_machine_stats *stats,
-                      struct sq_machine_accesses *a)
+void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping *plan,
+                      const struct sq_machine_stats *stats, struct sq_machine_accesses *a)
 {
     const struct sq_mapping_use use = sq_mapping_used(machine, plan, (double)stats->cycles);
     const double macs = (double)plan->gemm.m * (double)plan->gemm.n * (double)plan->gemm.k;
@@ -62,10 +60,10 @@ void sq_machine_count(const struct sq_machine *machine, const struct sq_recipe *
     a->busy = 1 - ((double)stats->memory + (double)stats->index) / (double)stats->cycles;
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
         if (plan->step[i].job.tiles > 0)
-            count_step(machine, recipe, plan, i, a->macs / macs, a);
+            count_step(plan, i, a->macs / macs, a);
     a->load_nbits =
         8 * ((double)stats->nbytes[SQ_STREAM_ACT] + (double)stats->nbytes[SQ_STREAM_ACT_SCALE] +
-             (double)sq_cost_held_nbytes(recipe, stats->nbytes));
+             (double)sq_cost_weight_nbytes(stats->nbytes));
     for (unsigned i = 0; i < SQ_N_STREAMS; i++)
         a->dram_nbits += 8 * (double)stats->nbytes[i];
 }

@@ -42,7 +42,8 @@ enum sq_machine_part {
 };
 const char *sq_machine_part_name(enum sq_machine_part part);
 
-// What is counted. Bits of activations: read once for all columns, and for each column.
+// What is counted. Bits of activations: read for all columns of an array together; engines read them once
+// and keep them, and at most (SQ_HIGH) each read from what it keeps counts like one of the buffer.
 struct sq_machine_accesses {
     double macs;                               // that are made
     double slots;                              // MACs that the PEs had room for in all cycles
@@ -52,9 +53,8 @@ struct sq_machine_accesses {
     double dram_nbits;
     double busy; // share of the cycles in which the array has a job
 };
-void sq_machine_count(const struct sq_machine *machine, const struct sq_recipe *recipe,
-                      const struct sq_mapping *plan, const struct sq_machine_stats *stats,
-                      struct sq_machine_accesses *a);
+void sq_machine_count(const struct sq_machine *machine, const struct sq_mapping *plan,
+                      const struct sq_machine_stats *stats, struct sq_machine_accesses *a);
 
 // The ends of the range, and high with gated clocks.
 enum { SQ_CASE_LOW = SQ_LOW, SQ_CASE_HIGH = SQ_HIGH, SQ_CASE_GATED, SQ_N_CASES };

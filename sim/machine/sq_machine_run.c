@@ -203,6 +203,8 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
                                             const struct sq_mapping *plan)
 {
     struct sq_machine_stats stats = {.cycles = 0};
+    struct sq_unit_stats core[SQ_STEP_CLASSES]; // the same job takes the same
+    bool known[SQ_STEP_CLASSES] = {false};
     struct world w;
     start(&w, machine, plan);
     for (;; w.now++) {
@@ -213,11 +215,13 @@ struct sq_machine_stats sq_machine_run_step(const struct sq_machine *machine,
         if (finished(&w))
             break;
         if (take_job(&w)) {
-            const struct sq_tile_list list = sq_mapping_list(plan, w.core_class);
-            const struct sq_unit_stats job =
-                sq_unit_run_step(&plan->cost.unit, &plan->step[w.core_class].job, &list);
-            w.core_end = w.now + 1 + job.cycles;
-            add_causes(&stats, &job, 1);
+            const unsigned c = w.core_class;
+            const struct sq_tile_list list = sq_mapping_list(plan, c);
+            if (!known[c])
+                core[c] = sq_unit_run_step(&plan->cost.unit, &plan->step[c].job, &list);
+            known[c] = true;
+            w.core_end = w.now + 1 + core[c].cycles;
+            add_causes(&stats, &core[c], 1);
         }
         if (!w.core_busy)
             ++*(w.now < plan->index_cycles ? &stats.index : &stats.memory);

@@ -56,9 +56,8 @@ struct sq_mapping_sums {
     uint64_t compute, dram, paced, limit;
 };
 
-// The work of a tile of columns may depend on data (kept groups, outliers). For each kind of step
-// this many tiles are drawn, or taken evenly from the layer's own; further tiles repeat them.
-#define SQ_TILES_DRAWN 16u
+// The work of a tile may depend on data (kept groups, outliers, active columns). For each kind of step
+// SQ_TILES_DRAWN tiles are drawn, or taken evenly from the layer's own; further tiles repeat them.
 
 struct sq_mapping {
     struct sq_gemm gemm;

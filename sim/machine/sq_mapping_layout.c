@@ -62,9 +62,17 @@ enum sq_status sq_mapping_settle(struct sq_mapping_context *c, struct sq_error *
     if (sq_cost_is_core(c->recipe))
         SQ_TRY(sq_machine_core(c->machine, &banks, sq_recipe_act_bits(c->recipe), &core, err));
     sq_cost_unit(c->recipe, has, c->gemm.m, c->gemm.k, &c->cost);
-    c->rows = has->rows;
-    c->cols = has->cols;
-    size_output(c, group_cycles(&c->cost), &c->cost.unit.output);
+    if (c->cost.multipliers > 0 && c->cost.engines == 0)
+        return SQ_FAIL(
+            err, SQ_ERR_RANGE,
+            "a core of machine %.40s has %u multipliers of the width that %s needs, need "
+            "%u for one engine",
+            c->machine->name, has->rows * has->cols * c->cost.low_lanes, c->recipe->format->name,
+            c->cost.multipliers);
+    c->rows = c->cost.rows;
+    c->cols = c->cost.lines;
+    if (c->cost.multipliers == 0)
+        size_output(c, group_cycles(&c->cost), &c->cost.unit.output);
     c->n_slices = ceil_div(c->cost.stored, c->cost.step);
     c->index_cycles = sq_cost_lead_in(c->recipe, c->gemm.k);
     return SQ_OK;
@@ -159,13 +167,15 @@ static void operand_nbytes(const struct sq_mapping_context *c,
     count_nbytes(c, block->m * c->rows, block->n * c->cols, 0, min_u64(block->k, c->n_slices), 1,
                  nbytes);
     *act = nbytes[SQ_STREAM_ACT] + nbytes[SQ_STREAM_ACT_SCALE];
-    *weight = sq_cost_held_nbytes(c->recipe, nbytes);
+    *weight = sq_cost_weight_nbytes(nbytes);
 }
 
 bool sq_mapping_operands_fit(const struct sq_mapping_context *c,
                              const struct sq_mapping_extent *block)
 {
     uint64_t act, weight;
+    if (c->cost.depth > 0 && elements(c, 0, min_u64(block->k, c->n_slices)) > c->cost.depth)
+        return false;
     operand_nbytes(c, block, &act, &weight);
     return act <= c->machine->act_nbytes / 2 && weight <= c->machine->weight_nbytes / 2;
 }
@@ -178,7 +188,8 @@ bool sq_mapping_outputs_fit(const struct sq_mapping_context *c,
     struct sq_unit_job job;
     sq_cost_job(c->recipe, &c->cost, c->gemm.m, e, &job);
     return 4 * rows * cols <= c->machine->out_nbytes / 2 && job.beats <= SQ_JOB_GROUP_BANKS_MAX &&
-           block->m * block->n < (UINT64_C(1) << 31) / job.flushes;
+           block->m * block->n < (UINT64_C(1) << 31) / job.flushes &&
+           (c->cost.depth == 0 || block->n < UINT64_C(1) << 16); // rows that an engine counts
 }
 
 struct sq_mapping_residents sq_mapping_find_residents(const struct sq_mapping_context *c,
@@ -197,11 +208,12 @@ struct sq_mapping_extent sq_mapping_all(const struct sq_mapping_context *c, cons
                                       ceil_div(c->n_slices, cores[2])};
 }
 
-// Cycles of the port for as many outputs as there are combine units: a partial sum in binary32, or an
-// output in 16 bits.
-static uint32_t word_cycles(const struct sq_mapping_context *c, const struct sq_mapping *p)
+// Cycles of the port for as many outputs as there are combine units, or engines of `abreast` tiles give at
+// a time: a partial sum in binary32, or an output in 16 bits.
+static uint32_t word_cycles(const struct sq_mapping_context *c, const struct sq_mapping *p,
+                            uint64_t abreast)
 {
-    const uint64_t nbits = (uint64_t)c->cost.unit.output.lanes * (p->cores_k > 1 ? 32 : 16);
+    const uint64_t nbits = abreast * c->cost.unit.output.lanes * (p->cores_k > 1 ? 32 : 16);
     return c->machine->port_nbits ? (uint32_t)ceil_div(nbits, c->machine->port_nbits) : 1;
 }
 
@@ -217,14 +229,15 @@ static uint64_t core_elements(const struct sq_mapping_context *c, const struct s
 // The jobs of a core, for blocks that are laid out.
 static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
 {
-    uint64_t rows[2], cols[2]; // [is_last]: tiles of a core
+    uint64_t rows[2], cols[2], abreast[2]; // [is_last]: tiles of a core
     struct sq_unit_job tile[2];
     for (unsigned is_last = 0; is_last < 2; is_last++) {
         const uint64_t m = size_of(p->gemm.m, p->block_m, p->count_m, is_last);
         const uint64_t n = size_of(p->gemm.n, p->block_n, p->count_n, is_last);
         rows[is_last] = ceil_div(ceil_div(m, c->rows), p->cores_m);
         cols[is_last] = ceil_div(ceil_div(n, c->cols), p->cores_n);
-        tile[is_last] = (struct sq_unit_job){.words = is_last ? word_cycles(c, p) : 0};
+        abreast[is_last] = min_u64(cols[is_last], c->cost.abreast);
+        tile[is_last] = (struct sq_unit_job){.words = 0};
         sq_cost_job(c->recipe, &c->cost, p->gemm.m, core_elements(c, p, is_last), &tile[is_last]);
     }
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
@@ -232,53 +245,65 @@ static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
             sq_mapping_count(p->count_k, i & 4)) {
             p->step[i].job = tile[i >> 2];
             p->step[i].job.tiles = (uint32_t)rows[i & 1];
-            p->step[i].job.passes = (uint32_t)cols[i >> 1 & 1];
+            p->step[i].job.passes = (uint32_t)ceil_div(cols[i >> 1 & 1], c->cost.abreast);
+            p->step[i].job.words = i & 4 ? word_cycles(c, p, abreast[i >> 1 & 1]) : 0;
         }
 }
 
 // Tiles of the layer's own, evenly over those of steps of a kind: all of them, where they are one
 // step's. i as in `drawn`; e: elements of the busiest core.
 static void take_own(const struct sq_mapping_context *c, struct sq_mapping *p, unsigned i,
-                     uint64_t e, uint32_t n, double *kept)
+                     uint64_t e, struct sq_cost_counts *counts)
 {
     const bool is_last_n = i & 1, is_last_k = i & 2;
-    const bool is_tokens = sq_cost_is_own_of_tokens(c->recipe);
-    const uint64_t row = is_last_n ? (p->count_n - 1) * p->block_n : 0;
-    const uint64_t rows = (is_last_n ? c->gemm.n : (p->count_n - 1) * p->block_n) - row;
-    const uint64_t tiles = ceil_div(rows, c->cols);
+    const bool is_tokens = sq_unit_is_of_tokens((enum sq_unit_kind)c->cost.unit.kind);
+    const uint64_t row = is_last_n && !is_tokens ? (p->count_n - 1) * p->block_n : 0;
+    const uint64_t rows = is_tokens   ? c->recipe->rows->n
+                          : is_last_n ? c->gemm.n - row
+                                      : (p->count_n - 1) * p->block_n;
+    const unsigned lines = is_tokens ? c->rows : c->cols * c->cost.abreast;
+    const uint64_t tiles = ceil_div(rows, lines);
     const uint64_t slices = size_of(p->n_slices, p->block_k, p->count_k, is_last_k);
     const uint64_t chunk = is_last_k ? p->count_k - 1 : 0; // the first of them
     const uint64_t parts = sq_mapping_count(p->count_k, is_last_k) * p->cores_k;
-    for (uint64_t t = 0; t < n; t++) {
+    for (uint64_t t = 0; t < counts->n; t++) {
         const uint64_t part = t * (parts * 5 / 8 + 1) % parts; // any of them, in no step with tiles
         const uint64_t first = (chunk + part / p->cores_k) * p->block_k +
                                part % p->cores_k * ceil_div(slices, p->cores_k);
-        const uint64_t at = is_tokens ? (2 * t + 1) * c->recipe->rows->n / (2 * n)
-                                      : row + (2 * t + 1) * tiles / (2 * n) * c->cols;
-        sq_cost_own(c->recipe, &c->cost, c->recipe->rows, at, first * c->cost.step, e,
-                    &p->drawn[i][t], &kept[t]);
+        const uint64_t at = row + (2 * t + 1) * tiles / (2 * counts->n) * lines;
+        sq_cost_own(&c->cost, c->recipe->rows, at, first * c->cost.step, e, counts->count[t]);
     }
+}
+
+// The job of steps of a kind whose tiles are those of `drawn`: of channels, or, in the larger ones of
+// both kinds of rows, of tokens.
+static uint64_t tiles_drawn(const struct sq_mapping_context *c, const struct sq_mapping *p,
+                            unsigned i)
+{
+    if (!sq_unit_is_of_tokens((enum sq_unit_kind)c->cost.unit.kind))
+        return p->step[2 * i + 1].job.passes; // the last row of blocks has it
+    const uint32_t tiles = p->step[2 * i].job.tiles;
+    return tiles ? tiles : p->step[2 * i + 1].job.tiles;
 }
 
 void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping *p)
 {
     for (unsigned i = 0; i < SQ_STEP_CLASSES / 2; i++) {
-        const struct sq_unit_job *job = &p->step[2 * i + 1].job; // the last row of blocks has it
+        struct sq_cost_counts counts = {.all = tiles_drawn(c, p, i)};
         double kept[SQ_TILES_DRAWN], sum = 0;
-        const uint64_t e = job->tiles > 0 ? core_elements(c, p, i & 2) : 0;
-        const uint32_t n = job->passes < SQ_TILES_DRAWN ? job->passes : SQ_TILES_DRAWN;
-        const bool is_own = sq_cost_has_own(c->recipe);
-        if (job->tiles == 0)
+        if (p->step[2 * i + 1].job.tiles == 0)
             continue;
-        if (is_own)
-            take_own(c, p, i, e, n, kept);
-        else if (!sq_cost_draw(c->recipe, &c->cost, p->gemm.m, e, 1, n, p->drawn[i], kept))
+        const uint64_t e = core_elements(c, p, i & 2);
+        counts.n = counts.all < SQ_TILES_DRAWN ? (uint32_t)counts.all : SQ_TILES_DRAWN;
+        if (sq_cost_has_own(c->recipe))
+            take_own(c, p, i, e, &counts);
+        else if (!sq_cost_draw(c->recipe, &c->cost, e, 1, &counts))
             continue;
-        p->step[2 * i].job.scan = p->step[2 * i + 1].job.scan = sq_cost_scan(c->recipe, e);
-        p->n_drawn[i] = n;
-        for (uint32_t t = 0; t < n; t++)
-            sum += kept[t] * (job->passes / n + (t < job->passes % n));
-        p->kept[i] = sum / job->passes;
+        sq_cost_tiles(c->recipe, &c->cost, e, &counts, p->drawn[i], kept);
+        p->n_drawn[i] = counts.n;
+        for (uint32_t t = 0; t < counts.n; t++)
+            sum += kept[t] * (double)(counts.all / counts.n + (t < counts.all % counts.n));
+        p->kept[i] = sum / (double)counts.all;
     }
 }
 

@@ -154,6 +154,8 @@ SQ_TEST(test_limits_together)
     m.core.rows = m.core.cols = m.core.low_lanes = m.core.high_lanes = 1;
     for (size_t i = 0; sq_formats[i]; i++) {
         const struct sq_recipe s = default_of(sq_formats[i]);
+        m.core.rows = m.core.cols = s.format->cost->draw ? 3 : 1; // multipliers of one engine
+        m.core.low_lanes = s.format->cost->draw ? 128 : 1;
         assert_int_equal(sq_mapping_make(&m, &s, &huge, &p, &err), SQ_ERR_RANGE);
         assert_non_null(strstr(err.text, "more than 9223372036854775807"));
     }

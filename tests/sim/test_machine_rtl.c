@@ -6,8 +6,7 @@
 // and array_dynamic, which no format takes by default, jobs of their own. Then the bank sweep of
 // activation SQ: every bank, sparsity and mask of sim/sweeps/act_banks.yaml, on PEs of its machine
 // and on narrow ones that take less than a bank a cycle; of these 126, six here, those of
-// a bank with SQ_BANKS=16, all with SQ_BANKS=all (`make banks-rtl`). Formats with a decoder in
-// front of the array: test_machine_decoders.c.
+// a bank with SQ_BANKS=16, all with SQ_BANKS=all (`make banks-rtl`).
 #include "models/sq_topk.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/cosim/sq_lockstep.h"
@@ -210,7 +209,7 @@ static void check_job(const struct sq_block *block, const struct sq_point *point
     CHECK_EQ(result.mismatch.kind, SQ_MISMATCH_NONE, "%s: %s\n", block->name, result.mismatch.what);
     // A core takes its job in the first cycle; sq_core_act takes activations with it, its engine after it.
     const bool is_core = unit->kind == SQ_UNIT_CORE;
-    const uint64_t model = sq_unit_run_fast(unit, job, NULL).cycles + is_core - unit->lead;
+    const uint64_t model = sq_unit_run_fast(unit, job, NULL).cycles + is_core;
     CHECK_EQ(result.end, model, "%s %s, %u x %u tiles of %u x %u: the RTL, the machine\n",
              block->name, point->name, job->tiles, job->passes, job->flushes, job->beats);
     sq_case_free(&c);

@@ -46,33 +46,51 @@ static struct sq_machine machine_of(struct sq_rng *rng, unsigned cores, uint64_t
     return m;
 }
 
-// Tile `t` of columns, and the parts of K that cores have: one of them.
-static bool is_own_tile(const struct sq_recipe *r, const struct sq_mapping *p,
-                        const struct sq_tile_work *got, uint64_t t)
+// What engine `e` has in tile `t` of columns, of one of the parts of K that cores have.
+static uint32_t count_of(const struct sq_mapping *p, const struct sq_own *own, uint64_t t,
+                         unsigned e, unsigned part)
 {
-    const struct sq_own *own = r->rows;
     const uint64_t slices = (p->n_slices + p->cores_k - 1) / p->cores_k;
-    const uint64_t e =
-        slices * p->cost.step < p->cost.stored ? slices * p->cost.step : p->cost.stored;
-    for (unsigned part = 0; part < p->cores_k; part++) {
-        struct sq_tile_work want;
-        uint32_t count[SQ_LINES_MAX] = {0};
-        double kept;
-        for (uint64_t c = 0; c < p->cost.lines && t * p->cost.lines + c < own->n; c++)
-            for (uint64_t i = part * e / PIECE; i < (part + 1) * e / PIECE && i < own->n_pieces;
-                 i++)
-                count[c] += own->before[(t * p->cost.lines + c) * (own->n_pieces + 1) + i + 1] -
-                            own->before[(t * p->cost.lines + c) * (own->n_pieces + 1) + i];
-        r->format->cost->own->tile(r, &p->cost, e, count, &want, &kept);
-        if (memcmp(&want, got, sizeof want) == 0)
-            return true;
+    const uint64_t all = p->cost.stored / PIECE, of_core = slices * p->cost.step / PIECE;
+    uint32_t count = 0;
+    for (uint64_t c = 0; c < p->cost.lines; c++) {
+        const uint64_t row = (t * p->cost.abreast + e) * p->cost.lines + c;
+        for (uint64_t i = part * of_core; row < own->n && i < (part + 1) * of_core && i < all; i++)
+            count += own->before[row * (own->n_pieces + 1) + i + 1] -
+                     own->before[row * (own->n_pieces + 1) + i];
     }
-    return false;
+    return count;
+}
+
+// Whether the tiles that were taken are those of the slowest engine: it is there, and none has more.
+static bool is_slowest(const struct sq_mapping *p, const struct sq_own *own, bool is_even)
+{
+    uint64_t got = 0, most = 0, sum = 0;
+    bool is_one = false;
+    for (uint32_t t = 0; t < p->n_drawn[3]; t++)
+        got += p->drawn[3][t].work;
+    for (unsigned e = 0; e < p->cost.abreast; e++) {
+        uint64_t of_engine = 0, effort = 0, same = 0;
+        for (uint32_t t = 0; t < p->n_drawn[3]; t++) {
+            const uint32_t n = count_of(p, own, t, e, 0);
+            of_engine += n;
+            effort += n > 0 || p->cost.unit.kind == SQ_UNIT_SPQR ? n : 1;
+            same += p->drawn[3][t].work == n;
+        }
+        most = effort > most ? effort : most;
+        sum += of_engine;
+        is_one = is_one || (same == p->n_drawn[3] && of_engine == got);
+    }
+    if (is_even)
+        return got * p->cost.abreast >= sum &&
+               got * p->cost.abreast < sum + (uint64_t)p->n_drawn[3] * p->cost.abreast;
+    return is_one && got <= most;
 }
 
 SQ_TEST(test_tiles)
 {
     struct sq_rng rng = {11};
+    unsigned checked = 0;
     for (unsigned i = 0; i < 200; i++) {
         const bool is_gqsa = i % 2;
         const unsigned cores = 1 + sq_rng_below(&rng, 3);
@@ -93,12 +111,14 @@ SQ_TEST(test_tiles)
         const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
         const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
         assert_memory_equal(&a, &b, sizeof a);
-        if (p.count_n == 1 && p.count_k == 1 && p.cores_n == 1) {
-            const uint64_t tiles = (g.n + m.core.cols - 1) / m.core.cols;
+        const uint64_t lines = p.cost.lines * p.cost.abreast, tiles = (g.n + lines - 1) / lines;
+        if (p.count_n == 1 && p.count_k == 1 && p.cores_n == 1 && tiles <= SQ_TILES_DRAWN) {
             assert_int_equal(p.n_drawn[3], tiles);
-            for (uint64_t t = 0; t < tiles; t++)
-                assert_true(is_own_tile(&r, &p, &p.drawn[3][t], t));
-            if (is_gqsa && cores == 1 && g.n % m.core.cols == 0)
+            if (p.cores_k == 1 && p.cost.abreast <= SQ_LINES_MAX) {
+                assert_true(is_slowest(&p, &own, is_gqsa && !sq_gqsa_recipe(&r)->is_slice_k));
+                checked++;
+            }
+            if (is_gqsa && cores == 1 && g.n % lines == 0)
                 assert_true(sq_mapping_used(&m, &p, (double)a.cycles).low >
                                 0.999 * sum * PIECE * (double)g.m &&
                             sq_mapping_used(&m, &p, (double)a.cycles).low <
@@ -106,15 +126,19 @@ SQ_TEST(test_tiles)
         }
         free(own.before);
     }
+    assert_true(checked > 25);
 }
 
-// One full row decides what its tile takes where each column takes its own groups.
+// An engine whose rows are full decides what the job takes where each has its own channels.
 SQ_TEST(test_fullest)
 {
     struct sq_rng rng = {12};
     struct sq_machine m = machine_of(&rng, 1, 1 << 16);
     struct sq_recipe r = default_of(&sq_format_gqsa);
-    const struct sq_gemm g = {64, 16 * m.core.cols, 4096};
+    struct sq_cost_unit unit;
+    sq_cost_unit(&r, &m.core, 64, 4096, &unit);
+    const unsigned lines = unit.abreast;
+    const struct sq_gemm g = {64, SQ_TILES_DRAWN * lines, 4096};
     struct sq_own own;
     struct sq_mapping p;
     struct sq_machine_stats even, uneven;
@@ -123,7 +147,7 @@ SQ_TEST(test_fullest)
         assert_int_equal(sq_cost_own_new(&own, g.n, g.k / PIECE, PIECE, NULL), SQ_OK);
         for (size_t row = 0; row < g.n; row++)
             for (size_t i = 0; i < own.n_pieces; i++)
-                if (is_uneven && row % m.core.cols < 2 ? row % m.core.cols == 0 : i % 2 == 1)
+                if (is_uneven && row % lines < 2 ? row % lines == 0 : i % 2 == 1)
                     sq_cost_own_count(&own, row, i);
         assert_true(sq_cost_own_sum(&own) == (double)(g.n * own.n_pieces / 2));
         r.rows = &own;
@@ -136,8 +160,8 @@ SQ_TEST(test_fullest)
     assert_true(uneven.cycles > even.cycles);
 }
 
-// SpQt: the columns that a tile of tokens has, counted anew, in all and in the busiest of the
-// slices of K that multipliers have; in one tile they are what every tile of channels takes.
+// SpQt: the columns that each token has, counted anew; in a tile of tokens the engines take theirs, and the
+// slowest of them is the unit.
 SQ_TEST(test_tokens)
 {
     struct sq_rng rng = {14};
@@ -150,7 +174,7 @@ SQ_TEST(test_tokens)
         struct sq_recipe r = default_of(&sq_format_spqt), coded = r;
         struct sq_own own = {.before = NULL};
         void *layer;
-        uint32_t active = 0, all = 0;
+        uint32_t active = 0;
         sq_spqt_set(&coded)->sparsity = 0;
         assert_true(w && x);
         for (size_t e = 0; e < tokens * k; e++)
@@ -159,48 +183,30 @@ SQ_TEST(test_tokens)
             sq_format_spqt.values->init(&layer, &coded, w, n, k, &(struct sq_quant_input){0}, NULL),
             SQ_OK);
         sq_format_spqt.values->set_threshold(layer, theta);
-        sq_spqt_set(&r)->schedule = i % 2 ? SQ_SPQT_STATIC : SQ_SPQT_BALANCED;
-        assert_int_equal(
-            sq_format_spqt.cost->own->tokens(layer, x, tokens, m.core.rows, &own, &r, NULL), SQ_OK);
-        assert_int_equal(own.n, (tokens + m.core.rows - 1) / m.core.rows);
+        assert_int_equal(sq_format_spqt.cost->own->tokens(layer, x, tokens, &own, &r, NULL), SQ_OK);
+        assert_int_equal(own.n, tokens);
         r.rows = &own;
         const struct sq_gemm g = {tokens, n, k};
         struct sq_mapping p;
         assert_int_equal(sq_mapping_make(&m, &r, &g, &p, NULL), SQ_OK);
-        const uint32_t lanes = p.cost.low_lanes;
-        for (size_t tile = 0; tile < own.n; tile++) {
-            uint32_t has = 0, busiest = 0;
-            for (uint32_t lane = 0; lane < lanes; lane++) {
-                uint32_t of_lane = 0;
-                for (size_t c = lane * k / lanes; c < (lane + 1) * k / lanes; c++) {
-                    bool is_active = false;
-                    for (size_t t = tile * m.core.rows; t < tokens && t < (tile + 1) * m.core.rows;
-                         t++) {
-                        const bool is_there = fabsf(x[t * k + c]) >= theta;
-                        active += is_there;
-                        is_active = is_active || is_there;
-                    }
-                    of_lane += is_active;
-                }
-                has += of_lane;
-                busiest = of_lane > busiest ? of_lane : busiest;
-            }
-            all += has;
-            struct sq_tile_work work;
-            double kept;
-            const uint32_t even = has > 0 ? (has + lanes - 1) / lanes : 1;
-            sq_cost_own(&r, &p.cost, &own, tile, 0, k, &work, &kept);
-            assert_int_equal(work.beats, i % 2 && busiest > even ? busiest : even);
-            assert_int_equal(work.beats - work.idle, even);
-            uint32_t n_drawn = 0;
-            for (uint32_t t = 0; t < p.n_drawn[3]; t++)
-                n_drawn += memcmp(&p.drawn[3][t], &work, sizeof work) == 0;
-            if (p.count_n == 1 && p.count_k == 1 && p.n_drawn[3] >= own.n)
-                assert_true(own.n > 1 ? n_drawn > 0 : n_drawn == p.n_drawn[3]);
+        uint64_t most = 0, got = 0, sum[SQ_LINES_MAX] = {0};
+        for (size_t t = 0; t < tokens; t++) {
+            uint32_t has = 0;
+            for (size_t c = 0; c < k; c++)
+                has += fabsf(x[t * k + c]) >= theta;
+            assert_int_equal(own.before[(t + 1) * (own.n_pieces + 1) - 1], has);
+            active += has;
+            sum[t % p.cost.rows] += has > 0 ? has : 1;
         }
+        for (unsigned e = 0; e < p.cost.rows; e++)
+            most = sum[e] > most ? sum[e] : most;
+        for (uint32_t t = 0; t < p.n_drawn[3]; t++)
+            got += p.drawn[3][t].work > 0 ? p.drawn[3][t].work : 1;
+        if (p.count_m == 1 && p.count_k == 1 &&
+            (tokens + p.cost.rows - 1) / p.cost.rows == p.n_drawn[3])
+            assert_int_equal(got, most);
         assert_true(fabs(1 - sq_spqt_recipe(&r)->sparsity - (double)active / (double)(tokens * k)) <
                     1e-12);
-        assert_true(fabs(p.cost.low - (double)all / (double)(own.n * k)) < 1e-12);
         const struct sq_machine_stats a = sq_machine_run_step(&m, &p);
         const struct sq_machine_stats b = sq_machine_run_fast(&m, &p);
         assert_memory_equal(&a, &b, sizeof a);

@@ -2,7 +2,7 @@
 // Jobs of the units that machines are made of: the engine that skips equals the one that steps, in
 // every counter; causes sum; bound <= cycles <= limit; a core with a free port is sq_core_run_step;
 // and closed forms by hand. State space: kind of unit x its parameters x its output stage x job (tiles,
-// passes, flushes, beats, words, scan) x lists of tiles. Sampled at random, 10,000 jobs of all kinds, small
+// passes, flushes, beats, words, loads) x lists of tiles, of engines side by side. Sampled at random, 10,000 jobs of all kinds, small
 // ones where the ends of counters meet and long ones where periods are skipped.
 #include <stddef.h>
 #include <stdint.h>
@@ -65,9 +65,8 @@ static struct sq_unit random_unit(struct sq_rng *r)
     u.kind = sq_rng_below(r, SQ_UNIT_KINDS);
     u.topk = sq_rng_below(r, 2) ? SQ_TOPK_RANK : SQ_TOPK_RADIX;
     u.stages = sq_rng_below(r, 2) ? SQ_ARRAY_STAGES_PLAIN : SQ_ARRAY_STAGES_MIXED;
-    u.lead = u.kind == SQ_UNIT_ARRAY ? sq_rng_below(r, 6) : 0;
     u.core = random_core(r);
-    if (sq_rng_below(r, 4) > 0)
+    if (!sq_unit_is_engines(u.kind) && sq_rng_below(r, 4) > 0)
         u.output = random_output(r);
     return u;
 }
@@ -78,19 +77,21 @@ static struct sq_unit_job random_job(struct sq_rng *r, const struct sq_unit *u,
                                      struct sq_tile_work tile[TILES_MAX], struct sq_tile_list *list)
 {
     const bool is_core = u->kind == SQ_UNIT_CORE || u->kind == SQ_UNIT_CORE_ACT;
-    const bool is_array = u->kind == SQ_UNIT_ARRAY;
-    struct sq_unit_job j = {.tiles = some(r, 12),
-                            .passes = some(r, 30),
-                            .flushes = u->kind == SQ_UNIT_STORED ? 1 : some(r, 8),
-                            .beats = some(r, is_core ? 24 : 60),
+    const bool is_engines = sq_unit_is_engines(u->kind);
+    struct sq_unit_job j = {.tiles = some(r, is_engines ? 4 : 12), // their models take time
+                            .passes = some(r, is_engines ? 12 : 30),
+                            .flushes = u->kind == SQ_UNIT_STORED || is_engines ? 1 : some(r, 8),
+                            .beats = some(r, is_core || is_engines ? 24 : 60),
                             .words = sq_rng_below(r, 4) ? some(r, 12) : 0,
-                            .scan = is_array && sq_rng_below(r, 2) ? some(r, 300) : 0};
-    *list = (struct sq_tile_list){is_array ? sq_rng_below(r, TILES_MAX + 1) : 0, tile};
-    if (list->n > 0)
-        j.flushes = 1;
+                            .loads = is_engines ? some(r, 20) : 0};
+    *list = (struct sq_tile_list){is_engines ? sq_rng_below(r, TILES_MAX + 1) : 0, tile};
+    if (is_engines && sq_rng_below(r, 4) == 0)
+        j.words = some(r, 2000); // a port that they all wait for
+    if (u->kind == SQ_UNIT_SPQT) // a token has its columns
+        j.loads++;
     for (uint32_t i = 0; i < list->n; i++) {
-        tile[i].beats = some(r, 60);
-        tile[i].idle = sq_rng_below(r, tile[i].beats);
+        tile[i].work = some(r, 25) - 1;
+        tile[i].idle = sq_rng_below(r, tile[i].work + 1);
     }
     return j;
 }
@@ -116,10 +117,10 @@ SQ_TEST(test_random)
         const struct sq_unit_stats b = sq_unit_run_fast(&u, &j, &list);
         const struct sq_unit_stats c = sq_unit_run(&u, &j, &list, &memo);
         if (memcmp(&a, &b, sizeof a) != 0)
-            fail_msg("seed %llu case %u: %s, %u x %u tiles of %u x %u, words %u, scan %u, list "
+            fail_msg("seed %llu case %u: %s, %u x %u tiles of %u x %u, words %u, loads %u, list "
                      "of %u: stepping %llu cycles, fast %llu",
                      (unsigned long long)test_seed(), i, sq_unit_name(u.kind), j.tiles, j.passes,
-                     j.flushes, j.beats, j.words, j.scan, list.n, (unsigned long long)a.cycles,
+                     j.flushes, j.beats, j.words, j.loads, list.n, (unsigned long long)a.cycles,
                      (unsigned long long)b.cycles);
         assert_memory_equal(&a, &c, sizeof a);
         assert_int_equal(sum(a.low), a.cycles);
@@ -150,25 +151,14 @@ SQ_TEST(test_core)
 // An array without stalls: all beats, its stages, and the register that its results leave from.
 SQ_TEST(test_array)
 {
-    const struct sq_tile_work tile[2] = {{7, 3}, {2, 0}};
-    const struct sq_tile_list list = {2, tile};
     struct sq_unit u;
     memset(&u, 0, sizeof u);
     u.kind = SQ_UNIT_ARRAY;
     u.stages = SQ_ARRAY_STAGES_MIXED;
-    u.lead = 2;
     struct sq_unit_job j = {.tiles = 5, .passes = 4, .flushes = 1, .beats = 6};
     struct sq_unit_stats s = sq_unit_run_fast(&u, &j, NULL);
-    assert_int_equal(s.cycles, 2 + 5 * 4 * 6 + 3 + 1);
+    assert_int_equal(s.cycles, 5 * 4 * 6 + 3 + 1);
     assert_int_equal(s.low[SQ_CAUSE_BUSY], 5 * 4 * 6);
-    assert_int_equal(s.low[SQ_CAUSE_FILLING], 2);
-    s = sq_unit_run_fast(&u, &j, &list);
-    assert_int_equal(s.cycles, 2 + 5 * 2 * 9 + 3 + 1);
-    assert_int_equal(s.low[SQ_CAUSE_IMBALANCE], 5 * 2 * 3);
-    j.scan = 100; // longer than the 36 cycles of a tile: one after the other
-    s = sq_unit_run_fast(&u, &j, &list);
-    assert_int_equal(s.cycles, 5 * 100 + 2 * 9 + 3 + 1); // the first one over the lead
-    j.scan = 0;
     // A port that is longer at a tile, 5 slots of 4 words, than 6 beats take: the closed form.
     u.output = (struct sq_unit_output){
         .pes = 10, .lanes = 2, .form = SQ_COMBINE_TWO, .depth = 5, .pairs = 1};
@@ -176,17 +166,17 @@ SQ_TEST(test_array)
     const struct sq_output_port p = {
         .rows = 1, .cols = 10, .lanes = 2, .form = SQ_COMBINE_TWO, .out_bits = 16, .port_bits = 8};
     s = sq_unit_run_fast(&u, &j, NULL);
-    assert_int_equal(s.cycles, sq_output_job_cycles(&p, 2 + 6 + 3, 20, 1, 6));
+    assert_int_equal(s.cycles, sq_output_job_cycles(&p, 6 + 3, 20, 1, 6));
     assert_true(s.low[SQ_CAUSE_BLOCKED_OUTPUT] > 200);
     // Partial sums stay inside: a tile goes when its slots are read.
     j.words = 0;
     s = sq_unit_run_fast(&u, &j, NULL);
-    assert_int_equal(s.cycles, 2 + 5 * 4 * 6 + 3 + 5);
+    assert_int_equal(s.cycles, 5 * 4 * 6 + 3 + 5);
     // Scale groups shorter than their slots, read twice: what the stage takes.
     u.output.pairs = 2;
     j.flushes = 3;
     s = sq_unit_run_fast(&u, &j, NULL);
-    assert_int_equal(s.cycles, 2 + 6 + 3 + 20 * 3 * 2 * 5);
+    assert_int_equal(s.cycles, 6 + 3 + 20 * 3 * 2 * 5);
 }
 
 // Jobs as long as whole layers take as long as short ones: what is compared is the sum.
@@ -200,7 +190,9 @@ SQ_TEST(test_long)
                                 .flushes = 1,
                                 .beats = between(&r, 8, 2000),
                                 .words = sq_rng_below(&r, 9)};
-        if (u.kind != SQ_UNIT_STORED)
+        if (sq_unit_is_engines(u.kind))
+            j.loads = between(&r, 1, 300);
+        else if (u.kind != SQ_UNIT_STORED)
             j.flushes = between(&r, 1, 60);
         const struct sq_unit_stats s = sq_unit_run_fast(&u, &j, NULL);
         assert_int_equal(sum(s.low), s.cycles);

@@ -211,8 +211,9 @@ SQ_TEST(test_schemes)
         unsigned act_bits, weight_bits, group;
         double sparsity, outliers;
         unsigned lanes, groups, beats; // products a cycle of a PE; groups of a tile over 4096
-                                       // elements of K, beats of a group
-        double weight, act;            // bits, scales of tokens left out
+            // elements of K, beats of a group; of engines: kept groups of a
+            // row, active columns, outliers of 16 rows
+        double weight, act; // bits, scales of tokens left out
     } row[] = {
         {&sq_format_dense, 8, 8, 128, 0, 0, 12, 32, 11, 8 + 32. / 128, 8},
         {&sq_format_dense, 16, 16, 0, 0, 0, 3, 1, 1366, 16 + 32. / 4096, 16},
@@ -220,8 +221,9 @@ SQ_TEST(test_schemes)
         {&sq_format_sq_a_dynamic, 8, 4, 128, 0, 0, 32, 32, 4, 4 + 32. / 128, 6},
         {&sq_format_sp24, 8, 0, 0, 0, 0, 12, 1, 171, 5 + 32. / 4096, 8},
         {&sq_format_gqsa, 8, 0, 16, 0.5, 0, 24, 1, 128, 3.125 + 32. / 4096, 8},
-        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 24, 1, 86, 4.5 / 2, 8},
-        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 32, 1, 128 + 6, 4 + 32. / 128 + 32. / 4096, 8},
+        {&sq_format_spqt, 8, 0, 0, 0.5, 0, 2, 1, 2048, 4.5 / 2, 8}, // 24 x 11 bits
+        {&sq_format_spqr, 8, 0, 0, 0, 1. / 128, 6, 1, 512, 4 + 32. / 128 + 32. / 4096,
+         8}, // 11 x 11
     };
     const struct sq_core_config core = sq_core_config_default();
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -245,16 +247,26 @@ SQ_TEST(test_schemes)
         assert_true(fabs(8. * (double)sum / (R * 4096.) - row[i].weight) < 1e-12);
         assert_true(8. * (double)nbytes[SQ_STREAM_ACT] / 4096 == row[i].act);
     }
-    // A batch keeps a column of SpQt that any token has; a full tile keeps nearly all.
-    const struct sq_recipe half = timed(&sq_format_spqt, 8, 0, 0, 0.5, 0);
-    struct sq_cost_unit unit;
-    struct sq_unit_job job;
-    sq_cost_unit(&half, &core, 2, 4096, &unit);
-    sq_cost_job(&half, &unit, 2, 4096, &job);
-    assert_int_equal(job.beats, 3072 / 24);
-    sq_cost_unit(&half, &core, 4096, 4096, &unit);
-    sq_cost_job(&half, &unit, 4096, 4096, &job);
-    assert_int_equal(job.beats, (4096 + 23) / 24);
+    // Engines of one token: as many tokens side by side as there are, the rest in the direction of the
+    // channels. Engines of gqsa take as many tokens as the array has rows.
+    static const struct {
+        const struct sq_format_ops *format;
+        unsigned m, rows, lines, abreast, multipliers;
+    } side[] = {{&sq_format_spqt, 1, 1, 256, 64, 32},  {&sq_format_spqt, 3, 3, 256, 21, 32},
+                {&sq_format_spqt, 99, 32, 256, 2, 32}, {&sq_format_spqr, 1, 1, 16, 384, 16},
+                {&sq_format_spqr, 99, 32, 16, 12, 16}, {&sq_format_gqsa, 1, 32, 1, 48, 512},
+                {&sq_format_gqsa, 99, 32, 1, 48, 512}};
+    struct sq_core_config large = core;
+    large.rows = large.cols = 32;
+    for (size_t i = 0; i < sizeof side / sizeof side[0]; i++) {
+        const struct sq_recipe s = timed(side[i].format, 8, 0, 16, 0.5, 0.01);
+        struct sq_cost_unit u;
+        sq_cost_unit(&s, &large, side[i].m, 4096, &u);
+        assert_int_equal(u.rows, side[i].rows);
+        assert_int_equal(u.lines, side[i].lines);
+        assert_int_equal(u.abreast, side[i].abreast);
+        assert_int_equal(u.multipliers, side[i].multipliers);
+    }
 }
 
 SQ_TEST(test_scheme_refusals)
@@ -285,22 +297,26 @@ SQ_TEST(test_scheme_refusals)
     assert_int_equal(sq_cost_check(&w9, &err), SQ_ERR_RANGE);
 }
 
-// Buffers hold superblocks decoded: 128 bytes of codes, D and Mn of eight blocks in binary32. Half a
-// buffer holds those of a bank of 128 columns, or the machine is refused.
+// Buffers hold superblocks as they are stored. Half a buffer holds those of 16 columns, or the
+// machine is refused; so is one that has not the multipliers of one engine.
 SQ_TEST(test_spqt_buffer)
 {
-    enum { DECODED = 128 + 8 * (4 + 4) };
+    enum { SUPERBLOCK = 144 };
     const struct sq_recipe s = timed(&sq_format_spqt, 8, 0, 0, 0, 0);
     const struct sq_gemm g = {16, 256, 1024};
     struct sq_machine m;
     struct sq_mapping p;
     struct sq_error err = {.text = ""};
     assert_int_equal(parse(good, &m, NULL), SQ_OK);
-    m.weight_nbytes = 2 * 128 * DECODED;
+    m.weight_nbytes = 2 * 16 * SUPERBLOCK;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, NULL), SQ_OK);
     m.weight_nbytes--;
     assert_int_equal(sq_mapping_make(&m, &s, &g, &p, &err), SQ_ERR_RANGE);
     assert_non_null(strstr(err.text, "does not hold one tile"));
+    m.weight_nbytes++;
+    m.core.rows = m.core.cols = 3; // 18 multipliers of 24 x 11 bits
+    assert_int_equal(sq_mapping_make(&m, &s, &g, &p, &err), SQ_ERR_RANGE);
+    assert_non_null(strstr(err.text, "18 multipliers of the width that spqt needs, need 32"));
 }
 
 // SPEC P10 and G.8. By hand, half of the columns active and bursts of 64: four superblocks of 144

@@ -102,7 +102,7 @@ static const struct sq_format_option options[] = {
     SQ_WORD("scope", TIMED & ~SQ_IN_SWEEP, TIMED, scope_choice, 0, 0, OWN(is_row_balanced),
             "groups compete in the whole matrix or in their row"),
     SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, schedule_choice, 0, 0, OWN(is_slice_k),
-            "columns of a tile share its groups, or each takes its own"),
+            "engines share the groups evenly, or each has its own channels"),
     SQ_REAL("percdamp", CODED, 0, 0, 1, 0.01, SQ_FIELD(percdamp), "damping of the Hessian"),
     SQ_WORD("score", CODED, 0, score_choice, 0, 0, OWN(score), "sparsegpt: importance of a weight"),
     SQ_NUMBER("act-bits", SQ_IN_EVAL | SQ_IN_FILE, 0, act_choice, 8, SQ_FIELD(act.low_bits),
@@ -455,7 +455,7 @@ static enum sq_status own(const void *state, struct sq_own *out, struct sq_recip
     return SQ_OK;
 }
 
-// Behind the walker of a column, which is not in it.
+// Of the array of an engine; its walker and its scales are not in it.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
     sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
@@ -492,16 +492,16 @@ static double *share_of(struct sq_recipe *r)
 static const struct sq_format_own of_layer = {
     .share = share_of,
     .weights = own,
-    .tile = sq_gqsa_own_tile,
     .text = "kept groups",
 };
 
 static const struct sq_format_cost timed = {
     .check = sq_gqsa_check_cost,
-    .has_own_columns = true,
     .unit = sq_gqsa_unit,
     .pe = make_pe,
     .draw = sq_gqsa_draw,
+    .kept = sq_gqsa_kept,
+    .is_even = sq_gqsa_is_even,
     .law = "groups of a row binomial (scope row: the same in all), tiles of columns drawn by seed",
     .weight_nbytes = sq_gqsa_weight_nbytes,
     .equivalent_bits = sq_gqsa_equivalent_bits,

@@ -12,7 +12,7 @@
 
 #include "models/quant/sq_spqr_quant.h"
 #include "models/sq_spqr_dec.h"
-#include "sim/block/sq_block.h"
+#include "sim/block/sq_engine_cause.h"
 #include "sim/format/spqr/sq_spqr_recipe.h"
 #include "sim/format/sq_format_ops.h"
 
@@ -377,43 +377,31 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
+// Tokens side by side, as many as there are and the machine has rows, all with the same channels.
 static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                  uint64_t k, struct sq_cost_unit *u)
 {
-    const unsigned act_bits = sq_recipe_act_bits(r);
-    (void)m, (void)k;
-    u->low_lanes = sq_cost_products(has, 3, act_bits);
-    u->high_lanes = sq_cost_products(has, 16, act_bits); // of outliers, by the same multipliers
-    u->unit.lead = sq_block_lead(&sq_spqr_dec_block, (const unsigned[]){SQ_SPQR_TILE});
+    enum { BITS = 11 }; // of what binary16 multiplies
+    (void)r, (void)k;
+    u->multipliers = T;
+    const unsigned engines = sq_cost_engines(u, has, BITS, BITS);
+    u->unit.kind = SQ_UNIT_SPQR;
+    u->rows = m < has->rows ? (unsigned)m : has->rows;
+    u->rows = engines < u->rows ? engines : u->rows;
+    u->engines = u->rows ? engines / u->rows : 0;
+    u->abreast = u->engines;
+    u->lines = u->reads = u->load = u->step = T;
+    u->weight_rows = 1;
+    u->depth = (1 << SQ_ENGINE_SPQR_OUTLIER_W) / T; // whatever its 16 rows have
     u->flush = 0;
-    sq_cost_pieces(u, T, u->low_lanes);
+    u->unit.output.lanes = u->rows * T;
 }
 
-// Words of all columns together, then the outliers of each.
-static void own_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                     const uint32_t *count, struct sq_tile_work *tile, double *kept)
+static uint32_t draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                     struct sq_rng *rng)
 {
-    uint64_t all = 0, most = 0;
-    (void)r;
-    for (unsigned c = 0; c < u->lines; c++) {
-        all += count[c];
-        most = count[c] > most ? count[c] : most;
-    }
-    const uint64_t at_once = u->high_lanes, even = (all + u->lines - 1) / u->lines;
-    const uint64_t least = (even + at_once - 1) / at_once, beats = (most + at_once - 1) / at_once;
-    tile->beats = (uint32_t)(sq_cost_beats(u, elements) + beats);
-    tile->idle = (uint32_t)(beats - least);
-    *kept = 1;
-}
-
-static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
-                 uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept)
-{
-    uint32_t count[SQ_LINES_MAX];
-    (void)m;
-    for (unsigned c = 0; c < u->lines; c++)
-        count[c] = sq_cost_binomial(rng, elements, sq_spqr_recipe(r)->outlier_share);
-    own_tile(r, u, elements, count, tile, kept);
+    (void)u;
+    return sq_cost_binomial(rng, T * elements, sq_spqr_recipe(r)->outlier_share);
 }
 
 static enum sq_status own(const void *state, struct sq_own *out, struct sq_recipe *r,
@@ -446,10 +434,11 @@ static double equivalent_bits(const struct sq_recipe *r)
 
 extern const struct sq_format_routes sq_spqr_routes;
 
-// Behind the decoder of a column, which is not in it.
+// The sums of an engine; decoder and outliers are not in it.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
-    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 3);
+    (void)r;
+    sq_cost_pe_fp_mac(pe, u->low_lanes, true);
 }
 
 static const struct sq_format_values coded = {
@@ -485,7 +474,6 @@ static double *share_of(struct sq_recipe *r)
 static const struct sq_format_own of_layer = {
     .share = share_of,
     .weights = own,
-    .tile = own_tile,
     .text = "outliers",
 };
 
@@ -494,7 +482,7 @@ static const struct sq_format_cost timed = {
     .unit = unit,
     .pe = make_pe,
     .draw = draw,
-    .law = "outliers of a row binomial, tiles of columns drawn by seed",
+    .law = "outliers of 16 rows binomial, tiles of columns drawn by seed",
     .weight_nbytes = weight_nbytes,
     .equivalent_bits = equivalent_bits,
     .own = &of_layer,

@@ -7,7 +7,6 @@
 #include "sim/block/sq_spqt_idx_block.h"
 
 const char *const sq_spqt_layout_names[SQ_SPQT_LAYOUTS + 1] = {"zigzag", "row"};
-const char *const sq_spqt_schedule_names[] = {"balanced", "static", NULL};
 
 // ---- bytes ----------------------------------------------------------------------------------
 

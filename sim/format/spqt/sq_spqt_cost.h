@@ -9,8 +9,7 @@
 
 #include "models/sq_spqt.h"
 
-extern const char *const sq_spqt_layout_names[];   // of --layout; a NULL follows
-extern const char *const sq_spqt_schedule_names[]; // of --schedule, as enum sq_spqt_schedule
+extern const char *const sq_spqt_layout_names[]; // of --layout; a NULL follows
 
 // Expected bytes fetched over bytes stored. The DRAM moves whole bursts of `burst` bytes, and a
 // burst is fetched iff a column with bytes in it is active: its superblock (zigzag); its nibble, or

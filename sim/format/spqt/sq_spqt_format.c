@@ -14,7 +14,7 @@
 
 #include "models/quant/sq_spqt_calib.h"
 #include "models/sq_spqt.h"
-#include "sim/block/sq_block.h"
+#include "sim/block/sq_engine_cause.h"
 #include "sim/format/spqt/sq_spqt_cost.h"
 #include "sim/format/spqt/sq_spqt_recipe.h"
 #include "sim/format/sq_format_ops.h"
@@ -81,8 +81,6 @@ static const struct sq_format_option options[] = {
             "fraction of the activations that is skipped"),
     SQ_WORD("layout", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_layout_names, 0, 0, OWN(layout),
             "superblocks down the columns (zigzag) or along the rows"),
-    SQ_WORD("schedule", SQ_IN_RUN, SQ_IN_RUN, sq_spqt_schedule_names, 0, 0, OWN(schedule),
-            "active columns balanced, or static: a slice of K for each multiplier"),
     SQ_NUMBER("act-bits", TIMED, SQ_IN_RUN, timed_act_choice, 8, SQ_FIELD(act.low_bits),
               "bits of an activation"),
     SQ_REFUSED("act-bits", SQ_IN_EVAL, "spqt multiplies binary32 activations"),
@@ -112,9 +110,8 @@ static enum sq_status settle(struct sq_recipe *r, unsigned scope, const struct s
 static void text(const struct sq_recipe *r, char out[96])
 {
     const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
-    snprintf(out, 96, "spqt A%u, %g of the activations skipped, %s layout, %s",
-             sq_recipe_act_bits(r), o->sparsity, sq_spqt_layout_names[o->layout],
-             sq_spqt_schedule_names[o->schedule]);
+    snprintf(out, 96, "spqt A%u, %g of the activations skipped, %s layout", sq_recipe_act_bits(r),
+             o->sparsity, sq_spqt_layout_names[o->layout]);
 }
 
 static enum sq_status no_memory(size_t n, size_t k, struct sq_error *err)
@@ -315,110 +312,80 @@ static enum sq_status check_cost(const struct sq_recipe *r, struct sq_error *err
     return SQ_OK;
 }
 
-enum { DECODER_NBYTES = 16 }; // that sq_q4k_dec takes in a cycle
-
 // Share of the columns that at least one of m tokens has.
 static double active(const struct sq_recipe *r, uint64_t m)
 {
     return 1 - pow(sq_spqt_recipe(r)->sparsity, (double)m);
 }
 
-// Cycles until the buffer has the codes of a superblock whose bytes are all there (sq_cost.h): the
-// first ones leave the decoder, and then one beat a cycle.
-static uint32_t lead(void)
+// Of all tokens together.
+static double active_of_all(const struct sq_recipe *r, uint64_t m)
 {
-    static const unsigned point[] = {DECODER_NBYTES};
-    return sq_block_lead(&sq_q4k_dec_block, point) +
-           (uint32_t)sq_ports_of(&sq_q4k_dec_block, point).outputs;
+    return r->rows ? sq_spqt_recipe(r)->of_all : active(r, m);
 }
 
+// Tokens side by side, as many as there are and the machine has rows; each has engines of its own.
 static void unit(const struct sq_recipe *r, const struct sq_core_config *has, uint64_t m,
                  uint64_t k, struct sq_cost_unit *u)
 {
+    enum { WEIGHT = 24, ACT = 11 }; // bits of what binary32 and binary16 multiply
     (void)k;
-    u->low_lanes = sq_cost_products(has, 4, sq_recipe_act_bits(r));
-    u->unit.lead = lead();
+    u->multipliers = 2 * SQ_ENGINE_SPQT_BYTES;
+    const unsigned engines = sq_cost_engines(u, has, WEIGHT, ACT), of_tokens = has->rows;
+    u->unit.kind = SQ_UNIT_SPQT;
+    u->rows = m < of_tokens ? (unsigned)m : of_tokens;
+    u->rows = engines < u->rows ? engines : u->rows;
+    u->engines = u->rows;
+    u->abreast = u->rows ? engines / u->rows : 0;
+    u->weight_rows = 1;
+    u->lines = u->reads = SQ_Q4K_LEN;
+    u->load = u->step = SQ_ENGINE_SPQT_SEG;
+    u->depth = 1 << 16;
     u->flush = 0;
-    u->low = r->rows ? sq_spqt_recipe(r)->of_tile : active(r, m < has->rows ? m : has->rows);
-    sq_cost_pieces(u, 1, u->low_lanes);
+    u->low = active(r, 1);
+    const double all = active_of_all(r, m);
+    u->weight_share = all > 0 ? u->low / all : 1;
+    u->unit.output.lanes = u->rows * u->multipliers;
 }
 
-// The active columns of a tile of tokens, and of the busiest multiplier, which is asked for where
-// each has a slice of K.
-static void fill_tile(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
-                      uint64_t all, uint64_t busiest, struct sq_tile_work *tile, double *kept)
+static uint32_t draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                     struct sq_rng *rng)
 {
-    const uint64_t lanes = u->low_lanes, least = all < lanes ? 1 : (all + lanes - 1) / lanes;
-    const bool is_static = sq_spqt_recipe(r)->schedule == SQ_SPQT_STATIC;
-    tile->beats = (uint32_t)(is_static && busiest > least ? busiest : least);
-    tile->idle = (uint32_t)(tile->beats - least);
-    *kept = u->low > 0 ? (double)all / ((double)elements * u->low) : 0;
+    (void)r;
+    return sq_cost_binomial(rng, elements, u->low);
 }
 
-static void draw(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
-                 uint64_t elements, struct sq_rng *rng, struct sq_tile_work *tile, double *kept)
+static double kept(const struct sq_recipe *r, uint64_t elements, double mean)
 {
-    const uint64_t lanes = u->low_lanes;
-    uint64_t all = 0, busiest = 0;
-    (void)m;
-    for (uint64_t i = 0, at = 0; rng && i < lanes; i++) {
-        const uint64_t end = (i + 1) * elements / lanes;
-        const uint32_t n = sq_cost_binomial(rng, end - at, u->low);
-        all += n;
-        busiest = n > busiest ? n : busiest;
-        at = end;
-    }
-    if (!rng) {
-        all = sq_cost_binomial(NULL, elements, u->low);
-        busiest = sq_spqt_recipe(r)->schedule == SQ_SPQT_STATIC
-                      ? (uint64_t)ceil(sq_spqt_busiest(elements, lanes, u->low))
-                      : 0;
-    }
-    fill_tile(r, u, elements, all, busiest, tile, kept);
+    const double one = active(r, 1);
+    return one > 0 ? mean / ((double)elements * one) : 0;
 }
 
-static void own_tokens_tile(const struct sq_recipe *r, const struct sq_cost_unit *u,
-                            const struct sq_own *own, uint64_t row, uint64_t first,
-                            uint64_t elements, struct sq_tile_work *tile, double *kept)
+static enum sq_status own_tokens(const void *state, const float *x, size_t m, struct sq_own *out,
+                                 struct sq_recipe *r, struct sq_error *err)
 {
-    const uint32_t *before = own->before + row * (own->n_pieces + 1) + first;
-    const uint64_t lanes = u->low_lanes, all = before[elements] - before[0];
-    uint64_t busiest = 0;
-    for (uint64_t i = 0; i < lanes; i++) {
-        const uint64_t n =
-            before[(i + 1) * elements / lanes] - (uint64_t)before[i * elements / lanes];
-        busiest = n > busiest ? n : busiest;
-    }
-    fill_tile(r, u, elements > 0 ? elements : 1, all, busiest, tile, kept);
-}
-
-// For the index unit tokens have as many columns as all of them have on average.
-static enum sq_status own_tokens(const void *state, const float *x, size_t m, unsigned rows,
-                                 struct sq_own *out, struct sq_recipe *r, struct sq_error *err)
-{
+    enum { PIECE = SQ_ENGINE_SPQT_SEG };
     const struct state *s = state;
-    const size_t k = s->m.k, tiles = (m + rows - 1) / rows;
+    const size_t k = s->m.k;
     uint32_t *idx = malloc(k * sizeof *idx);
     bool *any = calloc(k, sizeof *any);
-    double active_sum = 0, all = 0;
+    double all = 0;
     enum sq_status status = idx && any ? SQ_OK : no_memory(s->m.n, k, err);
     if (status == SQ_OK)
-        status = sq_cost_own_new(out, tiles, k, 1, err);
+        status = sq_cost_own_new(out, m, (k + PIECE - 1) / PIECE, PIECE, err);
     for (size_t t = 0; status == SQ_OK && t < m; t++) {
         status = sq_spqt_check(x + t * k, k, s->theta, err);
         const size_t n =
             status == SQ_OK ? sq_spqt_active(x + t * k, k, s->theta, SQ_SPQT_SEGMENT, idx) : 0;
-        active_sum += (double)n;
         for (size_t i = 0; i < n; i++) {
-            out->before[t / rows * (k + 1) + idx[i] + 1] = 1;
+            sq_cost_own_count(out, t, idx[i] / PIECE);
             any[idx[i]] = true;
         }
     }
     for (size_t i = 0; status == SQ_OK && i < k; i++)
         all += any[i];
     if (status == SQ_OK) {
-        sq_spqt_set(r)->sparsity = 1 - active_sum / (double)(m * k);
-        sq_spqt_set(r)->of_tile = sq_cost_own_sum(out) / (double)(tiles * k);
+        sq_spqt_set(r)->sparsity = 1 - sq_cost_own_sum(out) / (double)(m * k);
         sq_spqt_set(r)->of_all = all / (double)k;
     }
     free(idx);
@@ -426,15 +393,9 @@ static enum sq_status own_tokens(const void *state, const float *x, size_t m, un
     return status;
 }
 
-// One index unit for each row of the array: of one token.
-static uint64_t scan(const struct sq_recipe *r, uint64_t elements)
-{
-    return sq_spqt_index_cycles(elements, active(r, 1));
-}
-
 static uint64_t lead_in(const struct sq_recipe *r, uint64_t k)
 {
-    return scan(r, k);
+    return sq_spqt_index_cycles(k, active(r, 1));
 }
 
 // 4 + 0.5 bits a weight, of the columns any token has, in whole superblocks (G.3); zigzag has 256
@@ -444,18 +405,11 @@ static void weight_nbytes(const struct sq_recipe *r, uint64_t n, uint64_t m_all,
 {
     const struct sq_spqt_recipe *o = sq_spqt_recipe(r);
     const uint64_t rows = o->layout == SQ_SPQT_ZIGZAG ? (n + 255) / 256 * 256 : n;
-    const double share = r->rows ? o->of_all : active(r, m_all);
-    const double kept =
+    const double share = active_of_all(r, m_all);
+    const double fetched =
         sq_spqt_fetched(o->layout, t->burst_nbytes, share) * (double)t->elements * (double)rows;
-    nbytes[SQ_STREAM_LO] = sq_cost_bytes(4 * kept);
-    nbytes[SQ_STREAM_SCALE] = sq_cost_bytes(0.5 * kept);
-}
-
-// In place of the header of a superblock, D and Mn of its blocks.
-static uint64_t held_nbytes(const uint64_t nbytes[SQ_N_STREAMS])
-{
-    enum { STEPS_NBYTES = SQ_Q4K_BLOCKS * 2 * sizeof(float) };
-    return nbytes[SQ_STREAM_LO] + nbytes[SQ_STREAM_SCALE] * STEPS_NBYTES / SQ_Q4K_HEAD_NBYTES;
+    nbytes[SQ_STREAM_LO] = sq_cost_bytes(4 * fetched);
+    nbytes[SQ_STREAM_SCALE] = sq_cost_bytes(0.5 * fetched);
 }
 
 static double equivalent_bits(const struct sq_recipe *r)
@@ -472,10 +426,11 @@ static bool is_record(const struct sq_recipe *r, const struct sq_gpu_sample *s)
 
 extern const struct sq_format_routes sq_spqt_routes;
 
-// The decoders in front of the buffer are not in it.
+// The sums of an engine; what finds columns and decodes superblocks is not in it.
 static void make_pe(const struct sq_recipe *r, const struct sq_cost_unit *u, struct sq_cost_pe *pe)
 {
-    sq_cost_pe_dense(pe, u->low_lanes, sq_recipe_act_bits(r), 4);
+    (void)r;
+    sq_cost_pe_fp_mac(pe, u->low_lanes, false);
 }
 
 static enum sq_scan scan_of(const struct sq_recipe *r, double *share)
@@ -517,7 +472,6 @@ static double *share_of(struct sq_recipe *r)
 static const struct sq_format_own of_layer = {
     .share = share_of,
     .tokens = own_tokens,
-    .tokens_tile = own_tokens_tile,
     .text = "active columns",
 };
 
@@ -526,11 +480,10 @@ static const struct sq_format_cost timed = {
     .unit = unit,
     .pe = make_pe,
     .draw = draw,
-    .law = "active columns of a tile of tokens binomial, tokens independent, tiles drawn by seed",
-    .scan = scan,
+    .kept = kept,
+    .law = "active columns of a token binomial, tokens independent, drawn by seed",
     .lead_in = lead_in,
     .weight_nbytes = weight_nbytes,
-    .held_nbytes = held_nbytes,
     .equivalent_bits = equivalent_bits,
     .own = &of_layer,
 };

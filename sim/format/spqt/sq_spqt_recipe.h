@@ -9,14 +9,13 @@
 extern const struct sq_format_ops sq_format_spqt;
 
 struct sq_spqt_recipe {
-    double sparsity;                // share of activations below the threshold
-    unsigned workers;               // of a superblock row, 0: 64
-    bool is_prefill_dense;          // every token as in prefill: no column is skipped
-    bool is_greedy;                 // a sparsity per layer (sq_sparsity_scan.h), of mean `sparsity`
-    enum sq_spqt_layout layout;     // on a machine
-    enum sq_spqt_schedule schedule; // on a machine: how active columns go to the lanes of a PE
-    double of_tile, of_all;         // on a machine, of given rows: share of the columns that any
-                                    // token of a tile has, that any token at all has
+    double sparsity;            // share of activations below the threshold
+    unsigned workers;           // of a superblock row, 0: 64
+    bool is_prefill_dense;      // every token as in prefill: no column is skipped
+    bool is_greedy;             // a sparsity per layer (sq_sparsity_scan.h), of mean `sparsity`
+    enum sq_spqt_layout layout; // on a machine
+    double of_all;              // on a machine, of given rows: share of the columns that any
+                                // token has
 };
 SQ_RECIPE_OPTIONS(sq_spqt)
 
