@@ -191,6 +191,7 @@ for h in 0 1 2; do lint sq_top_scaled Rows=1 HighPerBank=2 High=$h Element=0; do
 lint sq_top_scaled Cols=1 BankLen=32 Element=9 Scale=2
 lint sq_top_operand
 lint sq_top_operand DataW=32 Width=40 Depth=3
+lint sq_top_operand DataW=32 Width=141 Depth=3
 lint sq_sram
 lint sq_sram Width=8 Depth=3
 lint sq_engine_count

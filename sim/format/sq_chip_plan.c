@@ -2,8 +2,9 @@
 #include "sim/format/sq_chip_plan.h"
 
 enum { ROWS, COLS, AXES };
-// Cycles: what lies between two steps; between a burst and its first beat, beside the latency of the memory.
-enum { STEP_CYCLES = 20, BURST_CYCLES = 4 };
+// Cycles between two steps where the engine is what takes long, and where the loads are; between a burst and its
+// first beat, beside the latency of the memory.
+enum { WORK_CYCLES = 1, LOAD_CYCLES = 20, BURST_CYCLES = 4 };
 
 struct costs {
     uint32_t depth, sum_tiles;
@@ -92,8 +93,8 @@ static uint64_t step_cycles(const struct costs *c, const struct sq_top_layer *l,
             memory +=
                 memory_cycles(c, s->tiles[axis] * beats, axis == ROWS ? SQ_TOP_ACT : SQ_TOP_WEIGHT);
         }
-    return STEP_CYCLES +
-           larger(tiles * (s->is_whole ? beats : larger(beats, c->sums)), larger(load, memory));
+    const uint64_t work = tiles * (s->is_whole ? beats : larger(beats, c->sums));
+    return larger(work + WORK_CYCLES, larger(load, memory) + LOAD_CYCLES);
 }
 
 // ---- a layer ----------------------------------------------------------------------------------------

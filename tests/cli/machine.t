@@ -291,7 +291,7 @@ if [ -f "$SQSIM_HOME/traces/tiny-llama/config.json" ]; then
   refuse "bad.sq.safetensors" run --format gqsa bad.sq.safetensors
 fi
 
-# ---- a machine that is a chip: tests/rtl/top.t holds its cycles to the RTL -----------------------
+# ---- a machine that is a chip: tests/rtl/chip_counters.t holds its cycles to the RTL ----------------
 chip() { sed "$1" "$M/chip.yaml" >"$W/chip.yaml"; }
 run --m 8 --n 64 --k 512 --machine "$M/chip.yaml" --format dense; whole=$(cycles)
 ok "it says what its cycles are" grep -q '"basis":"modelled (cycle model of the chip, equal to RTL; DRAM modelled)"' "$W.out"
