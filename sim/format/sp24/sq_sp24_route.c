@@ -153,10 +153,9 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_sp24_recipe *o = sq_sp24_recipe(r);
     if (o->dense_fraction > 0)
-        return SQ_FAIL(
-            err, SQ_ERR_UNSUPPORTED,
-            "dense-layers = %g: a layer that stays dense has no 2:4, need 0 in RTL",
-            o->dense_fraction);
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "dense-layers = %g: a layer that stays dense has no 2:4, need 0 in RTL",
+                       o->dense_fraction);
     return SQ_OK;
 }
 
