@@ -34,6 +34,7 @@ verilator_list() {
   for top in sq_core sq_core_act sq_array_stored sq_spqr_dec; do
     verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f --top-module $top || return 1
   done
+  verilator --lint-only -Wall rtl/lint.vlt -f sqsim.f rtl/cocotb/sq_top_bus.sv --top-module sq_top_bus
 }
 tool "Verilator reads the list" verilator_list
 tool "slang finds nothing" "$PYTHON" rtl/slang.py
