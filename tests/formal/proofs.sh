@@ -154,3 +154,54 @@ fault AwHeld top/sq_dma.sv "s/else if (axi_aw_ready_i) axi_aw_valid_o <= 1'b0;/e
 fault DataOfWrite top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_valid;/"
 proof full dma sq_dma_check "MaxBurst 1" "the same; bursts of one beat"
 proof full dma sq_dma_check "MaxBurst 4 CountW 3" "the same; transfers of up to seven"
+
+# At the widths of the chip.
+proof quick dma_burst sq_dma_burst_check "DataW 64 MaxBurst 256" \
+  "a burst keeps to its page, its beats and its transfer, and is as long as it can be" sat
+fault InPage top/sq_dma_burst.sv "s/- RoomW'(addr_i\[11:SizeW\])/\& + RoomW'(addr_i[11:SizeW] != '0)/"
+fault Short top/sq_dma_burst.sv "s/assign n = .*/assign n = limit;/"
+fault Longest top/sq_dma_burst.sv "s/: RoomW'(MaxBurst);/: RoomW'(MaxBurst - 1);/"
+fault Follows top/sq_dma_burst.sv "s/addr_i + (AddrW'(n) << SizeW)/addr_i + AddrW'(n)/"
+fault Last top/sq_dma_burst.sv "s/assign last_o = .*/assign last_o = LeftW'(left_i) < LeftW'(limit);/"
+proof full dma_burst sq_dma_burst_check "DataW 64 MaxBurst 16" "the same; bursts of at most 16 beats" sat
+proof full dma_burst sq_dma_burst_check "DataW 1024 MaxBurst 256" "the same; the widest bus, whose page holds fewer beats than a burst" sat
+
+# Any host, one that keeps the rules or not.
+proof quick top_regs sq_top_regs_check "Depth 16" \
+  "AXI4-Lite: one response for each address, and for each pair of address and data; OKAY or SLVERR, the same until it is taken"
+tight AddressKept "Depth 16 Ahead 0"
+tight u_writes.NothingHoarded "Depth 16 WriteInside 1"
+tight u_writes.NothingLost "Depth 16 WriteWait 1"
+tight u_writes.Live "Depth 16 WriteLive 1"
+fault u_writes.NothingInvented top/sq_top_regs.sv "s/assign write = .*/assign write = aw_q \&\& !lite_b_valid_o;/"
+fault u_writes.OfferHeld top/sq_top_regs.sv "s/else if (lite_b_ready_i) lite_b_valid_o <= 1'b0;/else lite_b_valid_o <= 1'b0;/"
+fault u_reads.NothingHoarded top/sq_top_regs.sv "s/assign lite_ar_ready_o = .*/assign lite_ar_ready_o = 1'b1;/"
+fault u_reads.NothingLost top/sq_top_regs.sv "s/else if (lite_ar_ready_o) lite_r_valid_o <= lite_ar_valid_i;/else if (lite_ar_ready_o) lite_r_valid_o <= lite_ar_valid_i \&\& read_ok;/"
+fault u_reads.NothingInvented top/sq_top_regs.sv "s/else if (lite_ar_ready_o) lite_r_valid_o <= lite_ar_valid_i;/else if (lite_ar_ready_o) lite_r_valid_o <= lite_ar_valid_i || done_i;/"
+fault u_reads.OfferHeld top/sq_top_regs.sv "s/else if (lite_r_ready_i) lite_r_valid_o <= 1'b0;/else lite_r_valid_o <= 1'b0;/"
+fault u_reads.Live top/sq_top_regs.sv "s/assign lite_ar_ready_o = .*/assign lite_ar_ready_o = !lite_r_valid_o \&\& !busy_q;/"
+fault Answered top/sq_top_regs.sv "s/lite_b_resp_o <= write_ok ? 2'b00 : Slverr/lite_b_resp_o <= write_ok ? 2'b00 : 2'b11/"
+fault PartsRefused top/sq_top_regs.sv "s/if (w_strb_q != 4'hf) write_ok = 1'b0;/if (w_strb_q == 4'h0) write_ok = 1'b0;/"
+fault IdRead top/sq_top_regs.sv "s/if (ar_fire) begin/if (lite_ar_valid_i) begin/"
+fault RHeld top/sq_top_regs.sv "s/if (ar_fire) begin/if (lite_ar_valid_i) begin/"
+fault BHeld top/sq_top_regs.sv "s/if (write) lite_b_resp_o/if (aw_q) lite_b_resp_o/"
+
+# A memory that keeps the rules but takes its time.
+M="MaxBurst 2"
+proof quick dma sq_dma_memory_check "$M" \
+  "as many beats move as transfers have, each within 12 cycles; none is taken without a request; beats and responses are taken in time"
+tight OpenBound "$M Open 1"
+fault u_reads.NothingHoarded top/sq_dma.sv "s/assign job_ready_o = .*/assign job_ready_o = 1'b1;/"
+fault u_writes.NothingHoarded top/sq_dma.sv "s/assign job_ready_o = .*/assign job_ready_o = 1'b1;/"
+fault u_reads.NothingLost top/sq_dma.sv "s/(issue \&\& last_burst)) cur_q <= 1'b0;/issue) cur_q <= 1'b0;/"
+fault u_writes.NothingLost top/sq_dma.sv "s/else if (b_fire \&\& to_left_q == '0) busy_q <= 1'b0;/else if (b_fire) busy_q <= 1'b0;/"
+fault u_reads.Live top/sq_dma.sv "s/assign axi_b_ready_o = .*/assign axi_b_ready_o = 1'b0;/"
+fault u_writes.Live top/sq_dma.sv "s/assign axi_b_ready_o = .*/assign axi_b_ready_o = 1'b0;/"
+fault ReadOfRequest top/sq_dma.sv "s/assign axi_r_ready_o = .*/assign axi_r_ready_o = broken_q || beat_ready;/"
+fault ReadTaken top/sq_dma.sv "s/assign axi_r_ready_o = .*/assign axi_r_ready_o = broken_q || (slot_valid \&\& beat_ready \&\& !job_valid_i);/"
+fault AnswerTaken top/sq_dma.sv "s/assign axi_b_ready_o = .*/assign axi_b_ready_o = owed_q \&\& !data_q \&\& !axi_aw_valid_o \&\& !in_valid_i;/"
+fault LastUnderstood top/sq_dma.sv "s/axi_ar_len_o <= len;/axi_ar_len_o <= last_burst ? len : 8'd0;/"
+fault u_reads.NothingInvented top/sq_dma_burst.sv "s/assign next_left_o = .*/assign next_left_o = left_i;/"
+fault u_reads.OfferHeld sq_pipe_reg.sv "s/assign out_valid_o = .*/assign out_valid_o = head_valid_q \&\& in_valid_i;/"
+fault u_writes.NothingInvented top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_valid;/"
+fault u_writes.OfferHeld top/sq_dma.sv "s/assign axi_w_valid_o = .*/assign axi_w_valid_o = data_q \&\& data_valid \&\& !job_valid_i;/"
