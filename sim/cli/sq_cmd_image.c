@@ -70,7 +70,7 @@ static const char doc[] =
 
 struct visit {
     const struct arguments *in;
-    const struct sq_checkpoint *ck;
+    struct sq_checkpoint ck;
     struct sq_recipe r;
     const struct sq_format_ops *format;
     size_t n, n_wrong; // layers; words of outputs that differ
@@ -225,7 +225,7 @@ static enum sq_status visit_layer(void *context, size_t index, const struct sq_q
                                   const float *x, size_t m, struct sq_error *err)
 {
     struct visit *const v = context;
-    const char *const name = v->ck->layer[index].name;
+    const char *const name = v->ck.layer[index].name;
     struct sq_product p = {.source = name};
     enum sq_status status = sq_route_product(q, &v->r, x, m, &p, err);
     if (status == SQ_OK)
@@ -238,14 +238,14 @@ static enum sq_status choose(struct visit *v, uint8_t *is_wanted, struct sq_erro
 {
     const char *const pattern = v->in->layer;
     size_t n = 0;
-    for (size_t i = 0; i < v->ck->n_layers; i++) {
-        is_wanted[i] = !pattern || fnmatch(pattern, v->ck->layer[i].name, 0) == 0;
+    for (size_t i = 0; i < v->ck.n_layers; i++) {
+        is_wanted[i] = !pattern || fnmatch(pattern, v->ck.layer[i].name, 0) == 0;
         n += is_wanted[i];
     }
     if (n == 0)
         return SQ_FAIL(err, SQ_ERR_ARG, "--layer = %.80s, none of %zu layers, such as %.80s",
-                       pattern ? pattern : "", v->ck->n_layers,
-                       v->ck->n_layers ? v->ck->layer[0].name : "");
+                       pattern ? pattern : "", v->ck.n_layers,
+                       v->ck.n_layers ? v->ck.layer[0].name : "");
     if (v->in->check && n != 1)
         return SQ_FAIL(err, SQ_ERR_ARG, "--check of %zu layers, need one (--layer)", n);
     return SQ_OK;
@@ -253,7 +253,7 @@ static enum sq_status choose(struct visit *v, uint8_t *is_wanted, struct sq_erro
 
 static enum sq_status run(struct visit *v, const char *model, bool *is_real, struct sq_error *err)
 {
-    uint8_t *const is_wanted = calloc(v->ck->n_layers + 1, 1);
+    uint8_t *const is_wanted = calloc(v->ck.n_layers + 1, 1);
     const struct sq_encoded_options o = {.recipe = &v->r,
                                          .model = model,
                                          .source = &v->in->source,
@@ -262,9 +262,9 @@ static enum sq_status run(struct visit *v, const char *model, bool *is_real, str
                                          .seed = v->in->seed,
                                          .is_wanted = is_wanted};
     enum sq_status status =
-        is_wanted ? choose(v, is_wanted, err) : SQ_NO_MEMORY(err, "%zu layers", v->ck->n_layers);
+        is_wanted ? choose(v, is_wanted, err) : SQ_NO_MEMORY(err, "%zu layers", v->ck.n_layers);
     if (status == SQ_OK)
-        status = sq_encoded_layers(v->ck, &o, visit_layer, v, is_real, err);
+        status = sq_encoded_layers(&v->ck, &o, visit_layer, v, is_real, err);
     free(is_wanted);
     return status;
 }
@@ -344,7 +344,6 @@ static enum sq_status run_trace(struct visit *v, bool *is_real, struct sq_error 
 static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error *err)
 {
     const char *const model = sq_cli_model(v->in->model);
-    struct sq_checkpoint ck;
     SQ_TRY(sq_cli_recipe(&v->in->options, &v->r, err));
     v->format = v->r.format;
     if (!v->format->routes || !v->format->routes->chip)
@@ -355,10 +354,9 @@ static enum sq_status run_model(struct visit *v, bool *is_real, struct sq_error 
         v->format->routes->check ? v->format->routes->check(&v->r, &inner) : SQ_OK;
     if (checked != SQ_OK)
         return SQ_FAIL(err, checked, "--%.220s", inner.text);
-    SQ_TRY(sq_checkpoint_open(&ck, model, err));
-    v->ck = &ck;
+    SQ_TRY(sq_checkpoint_open(&v->ck, model, err));
     const enum sq_status status = run(v, model, is_real, err);
-    sq_checkpoint_close(&ck);
+    sq_checkpoint_close(&v->ck);
     return status;
 }
 
