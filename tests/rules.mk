@@ -56,6 +56,7 @@ test-run:
 .PHONY: test-all san-build
 test-all: test
 	$(Q)$(PROVE) $(LONG_TEST)
+	$(Q)SQ_CHIP=all $(PROVE) tests/rtl/chip_counters.t
 	$(Q)$(MAKE) --no-print-directory analyze
 	$(Q)$(MAKE) --no-print-directory SAN=1 -j$(JOBS) san-build
 	$(Q)$(MAKE) --no-print-directory SAN=1 test-san
