@@ -52,8 +52,6 @@
     X(engine_scaled)
 // clang-format on
 
-enum { SQ_LEAD_NBYTES = 64 }; // states of decoders
-
 #define DECLARE(name) extern const struct sq_block sq_##name##_block;
 #define ENTRY(name) &sq_##name##_block,
 BLOCKS(DECLARE)
@@ -66,27 +64,6 @@ const struct sq_area_unit *sq_area_unit(size_t i)
         if (i < sq_blocks[b]->n_area)
             return &sq_blocks[b]->area[i];
     return NULL;
-}
-
-uint32_t sq_block_lead(const struct sq_block *block, const unsigned *value)
-{
-    struct sq_offer in[SQ_STREAMS_MAX];
-    union {
-        uint8_t bytes[SQ_LEAD_NBYTES];
-        uint64_t aligned;
-    } state = {{0}};
-    uint32_t cycles = 0;
-    assert(block->timing->nbytes <= sizeof state);
-    for (unsigned i = 0; i < SQ_STREAMS_MAX; i++)
-        in[i] = (struct sq_offer){.valid = true, .n = 1};
-    block->init(value, &state);
-    for (;; cycles++) {
-        struct sq_handshake out = {.out_valid = false};
-        block->timing->comb(&state, in, true, &out);
-        if (out.out_valid)
-            return cycles;
-        block->timing->clock(&state, in, true);
-    }
 }
 
 struct sq_ports sq_ports_of(const struct sq_block *block, const unsigned *value)

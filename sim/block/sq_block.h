@@ -252,10 +252,6 @@ enum sq_status sq_point_own(const struct sq_block *block, const struct sq_point 
 // Of the parameters of a block: the number of this one, SQ_PARAMS_MAX where it has none.
 size_t sq_param_find(const struct sq_block *block, const char *name);
 
-// Cycles from a free start to the first output of `block`, all streams offered, as its cycle model
-// has it: what a decoder lets the array behind it wait.
-uint32_t sq_block_lead(const struct sq_block *block, const unsigned *value);
-
 // ports() with the defaults of records and outputs.
 struct sq_ports sq_ports_of(const struct sq_block *block, const unsigned *value);
 

@@ -25,7 +25,7 @@ struct run {
     uint32_t load, offset;              // of its activations, of its row offsets: the next one
     uint32_t at;                        // what was before the pass of that offset
     int32_t x[SQ_ENGINE_SPQT_SEG];      // of the segment that is offered
-    struct sq_offer in[SQ_STREAMS_MAX]; //
+    struct sq_offer in[SQ_STREAMS_MAX]; // what the streams offer
     uint64_t waiting, leaving, word;    // beats of outputs: in the queue; to leave; words gone
 };
 

@@ -104,8 +104,7 @@ static const struct sq_cli_row rows[] = {
         "in place of random wait states, a run with a fault of the bus, and resets"),
     SQ_CLI_UINT("depth", "N", 8, SQ_TOP_DEPTH_MAX, AT(depth),
                 "--block top with --layers or TRACE: beats of half a buffer of the chip; a longer "
-                "K goes in "
-                "chunks",
+                "K goes in chunks",
                 .usual = "256"),
     SQ_CLI_TEXT("machine", "FILE", AT(machine),
                 "the same: the chip of this YAML (sim/machines/chip.yaml), so that with "

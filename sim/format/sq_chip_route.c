@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_host.h"
 #include "sim/format/sq_chip_plan.h"
 #include "sim/format/sq_tile_route.h"
 
-enum { DEPTH = 256, SUM_TILES = 64, PAGE = 4096, ROWS = 0, COLS = 1 };
+enum { DEPTH = 256, SUM_TILES = 64, ROWS = 0, COLS = 1 };
 
 static const struct sq_chip usual;
 
@@ -168,13 +169,13 @@ static enum sq_status place(const struct sq_route_work *w, const unsigned *v,
 {
     struct sq_top_layer tile = *l;
     tile.tiles[ROWS] = tile.tiles[COLS] = 1;
-    *end = PAGE;
+    *end = SQ_AXI_PAGE;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
         const uint64_t rows = i < SQ_TOP_WEIGHT || i == SQ_TOP_STORE ? l->tiles[ROWS] : 1;
         const uint64_t cols = i >= SQ_TOP_WEIGHT ? l->tiles[COLS] : 1;
         const uint64_t nbytes = rows * cols * sq_top_nbytes(v, &tile, (enum sq_top_part)i);
         l->addr[i] = (uint32_t)*end;
-        *end += (nbytes + PAGE - 1) / PAGE * PAGE;
+        *end += (nbytes + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE * SQ_AXI_PAGE;
         if (*end > UINT32_MAX)
             return SQ_FAIL(err, SQ_ERR_RANGE,
                            "%s: %u x %u tiles of %u banks, need operands and outputs of less than "

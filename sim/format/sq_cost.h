@@ -106,8 +106,8 @@ void sq_cost_unit(const struct sq_recipe *r, const struct sq_core_config *has, u
                   uint64_t k, struct sq_cost_unit *u);
 
 // flushes, beats and loads of the job of a tile over `elements` of K; their mean where they are random.
-void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
-                 uint64_t elements, struct sq_unit_job *job);
+void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                 struct sq_unit_job *job);
 
 // The work of engines side by side in some of the tiles of a job, which has `all`: of n <=
 // SQ_TILES_DRAWN entries, in each the work of every engine; of more than SQ_LINES_MAX engines that of as
@@ -120,6 +120,11 @@ struct sq_cost_counts {
     uint64_t all;
     uint32_t count[SQ_TILES_DRAWN][SQ_LINES_MAX];
 };
+// How many tiles take entry i.
+static inline uint64_t sq_cost_times(const struct sq_cost_counts *c, uint32_t i)
+{
+    return c->all / c->n + (i < c->all % c->n);
+}
 // Of engines that have work of their own: how many of them are counted.
 static inline unsigned sq_cost_counted(const struct sq_cost_unit *u)
 {

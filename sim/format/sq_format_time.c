@@ -62,11 +62,10 @@ unsigned sq_cost_engines(struct sq_cost_unit *u, const struct sq_core_config *ha
     return has->rows * has->cols * u->low_lanes / u->multipliers;
 }
 
-void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t m,
-                 uint64_t elements, struct sq_unit_job *job)
+void sq_cost_job(const struct sq_recipe *r, const struct sq_cost_unit *u, uint64_t elements,
+                 struct sq_unit_job *job)
 {
     const uint64_t flush = u->flush ? u->flush : elements;
-    (void)m;
     job->flushes = (uint32_t)((elements + flush - 1) / flush);
     if (u->multipliers > 0) {
         job->flushes = 1;
@@ -96,12 +95,6 @@ static uint64_t effort(const struct sq_cost_unit *u, uint32_t work)
 {
     const uint32_t least = sq_unit_least_work((enum sq_unit_kind)u->unit.kind);
     return work > least ? work : least;
-}
-
-// How often an entry is taken.
-static uint64_t times_of(const struct sq_cost_counts *c, uint32_t i)
-{
-    return c->all / c->n + (i < c->all % c->n);
 }
 
 // What engine e has in so many turns, in each of which it takes the work of the next engine.
@@ -142,7 +135,7 @@ void sq_cost_tiles(const struct sq_recipe *r, const struct sq_cost_unit *u, uint
     const unsigned engines = sq_cost_counted(u), e = is_even ? 0 : slowest(u, c);
     uint64_t ahead = 0, behind = 0; // of the mean, `engines` times
     for (uint32_t i = 0; i < c->n; i++) {
-        const uint64_t times = times_of(c, i);
+        const uint64_t times = sq_cost_times(c, i);
         uint64_t all = 0, of[SQ_LINES_MAX];
         for (unsigned j = 0; j < engines; j++)
             all += of[j] = c->count[i][j];

@@ -186,7 +186,7 @@ bool sq_mapping_outputs_fit(const struct sq_mapping_context *c,
     const uint64_t rows = block->m * c->rows, cols = block->n * c->cols;
     const uint64_t e = elements(c, 0, min_u64(block->k, c->n_slices));
     struct sq_unit_job job;
-    sq_cost_job(c->recipe, &c->cost, c->gemm.m, e, &job);
+    sq_cost_job(c->recipe, &c->cost, e, &job);
     return 4 * rows * cols <= c->machine->out_nbytes / 2 && job.beats <= SQ_JOB_GROUP_BANKS_MAX &&
            block->m * block->n < (UINT64_C(1) << 31) / job.flushes &&
            (c->cost.depth == 0 || block->n < UINT64_C(1) << 16); // rows that an engine counts
@@ -237,8 +237,8 @@ static void fill_jobs(const struct sq_mapping_context *c, struct sq_mapping *p)
         rows[is_last] = ceil_div(ceil_div(m, c->rows), p->cores_m);
         cols[is_last] = ceil_div(ceil_div(n, c->cols), p->cores_n);
         abreast[is_last] = min_u64(cols[is_last], c->cost.abreast);
-        tile[is_last] = (struct sq_unit_job){.words = 0};
-        sq_cost_job(c->recipe, &c->cost, p->gemm.m, core_elements(c, p, is_last), &tile[is_last]);
+        tile[is_last] = (struct sq_unit_job){.tiles = 0};
+        sq_cost_job(c->recipe, &c->cost, core_elements(c, p, is_last), &tile[is_last]);
     }
     for (unsigned i = 0; i < SQ_STEP_CLASSES; i++)
         if (sq_mapping_count(p->count_m, i & 1) && sq_mapping_count(p->count_n, i & 2) &&
@@ -302,7 +302,7 @@ void sq_mapping_draw_tiles(const struct sq_mapping_context *c, struct sq_mapping
         sq_cost_tiles(c->recipe, &c->cost, e, &counts, p->drawn[i], kept);
         p->n_drawn[i] = counts.n;
         for (uint32_t t = 0; t < counts.n; t++)
-            sum += kept[t] * (double)(counts.all / counts.n + (t < counts.all % counts.n));
+            sum += kept[t] * (double)sq_cost_times(&counts, t);
         p->kept[i] = sum / (double)counts.all;
     }
 }

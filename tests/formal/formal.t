@@ -49,9 +49,7 @@ broken() { # RTL_DIR PARAMETERS PROPERTY
 wanted() { [ -n "$TOP" ] && { [ "$FORMAL" = all ] || [ -z "$BROKEN" ]; }; }
 # Whether its edit finds its lines is asked of every wrong copy, also of those that are not run.
 fault() { # PROPERTY FILE SED
-  local differs=0
-  edited wrong "rtl/$2" "$3" && differs=1
-  [ $differs = 1 ] || ok "$1: a wrong $2 differs" false
+  edited wrong "rtl/$2" "$3" || ok "$1: a wrong $2 differs" false
   wanted || return
   rm -rf "$W/rtl"
   cp -r "$ROOT/rtl" "$W/rtl"

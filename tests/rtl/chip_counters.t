@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `run --machine` says of a chip is what the verilated chip counts: the cycles of each layer, and in how many of them the engine
 # works, waits for operands, or cannot take them. The host reads these counters behind the layer, behind an ideal memory.
-# Exhausted: the layers of the embedded model's first block on 1x2 PEs in W8A8, sq_w and sq_a_dynamic, and on the chip of
+# Exhausted: the layers of the embedded model's first block on 1x2 PEs, in eight formats, and on the chip of
 # sim/machines/chip.yaml, 2x4 PEs, in nvfp4 (SQ_CHIP=all: both blocks, eight formats on either chip). A memory a cycle further away is found.
 . "$(dirname "$0")/lib.sh"
 cd "$W" || exit 1
@@ -40,17 +40,15 @@ small() { # BUFFER OPTION...: 1x2 PEs, half a buffer of activations of so much i
   chip small.yaml "$@"
 }
 small "8 KiB" --format dense --weight-bits 8
+small "8 KiB" --format dense --weight-bits 4
 small "16 KiB" --format sq_w
+small "8 KiB" --format sp24
+small "12 KiB" --format sq_a_static
 small "12 KiB" --format sq_a_dynamic
+small "8 KiB" --format nvfp4
+small "12 KiB" --format sq_b
 more=""
-if [ "${SQ_CHIP:-}" = all ]; then
-  small "8 KiB" --format dense --weight-bits 4
-  small "8 KiB" --format sp24
-  small "12 KiB" --format sq_a_static
-  small "8 KiB" --format nvfp4
-  small "12 KiB" --format sq_b
-  more="dense:--weight-bits=4 dense:--weight-bits=8 sq_w sp24 sq_a_static sq_a_dynamic sq_b"
-fi
+[ "${SQ_CHIP:-}" = all ] && more="dense:--weight-bits=4 dense:--weight-bits=8 sq_w sp24 sq_a_static sq_a_dynamic sq_b"
 cp "$ROOT/sim/machines/chip.yaml" .
 for options in $more nvfp4; do
   IFS=: read -ra words <<<"$options"

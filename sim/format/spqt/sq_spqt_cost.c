@@ -45,22 +45,6 @@ double sq_spqt_fetched(enum sq_spqt_layout layout, unsigned burst, double active
 
 // ---- cycles ---------------------------------------------------------------------------------
 
-double sq_spqt_busiest(uint64_t k, uint64_t workers, double active)
-{
-    const uint64_t slice = (k + workers - 1) / workers;
-    if (active <= 0 || active >= 1)
-        return active <= 0 ? 0 : (double)slice;
-    // P(count = t) by its ratio to the one before, in logarithms: the first ones are tiny.
-    const double odds = log(active) - log1p(-active);
-    double log_p = (double)slice * log1p(-active), cumulative = 0, sum = 0;
-    for (uint64_t t = 0; t < slice; t++) {
-        cumulative += exp(log_p);
-        sum += 1 - pow(fmin(cumulative, 1), (double)workers);
-        log_p += odds + log((double)(slice - t) / (double)(t + 1));
-    }
-    return sum;
-}
-
 uint64_t sq_spqt_index_cycles(uint64_t k, double active)
 {
     return sq_spqt_idx_cycles(k, (uint64_t)llround((double)k * active));

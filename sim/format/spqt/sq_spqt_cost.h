@@ -18,10 +18,6 @@ extern const char *const sq_spqt_layout_names[]; // of --layout; a NULL follows
 // burst = 0: superblocks are fetched alone and whole, c = 1 or 256: P10's 1 - p^256.
 double sq_spqt_fetched(enum sq_spqt_layout layout, unsigned burst, double active);
 
-// Expected active columns of the busiest of `workers` >= 1 that own fixed slices of ceil(k /
-// workers) columns (G.8, B2): sum over t of 1 - P(Binomial(slice, active) <= t)^workers.
-double sq_spqt_busiest(uint64_t k, uint64_t workers, double active);
-
 // Cycles in which sq_spqt_idx, of the point that `sqsim area --block spqt_idx` prices, scans a
 // vector of k columns with round(k active) of them spread evenly: from the first segment in to the
 // last indices out, by its cycle model (sq_spqt_idx_block.h), which equals the RTL.
