@@ -9,7 +9,7 @@
 #
 # Directed: every system. Every tensor is altered in tests/gpu/test_golden.cpp, five places of each
 # file here, with the digest of the whole file out of the way.
-. "$(dirname "$0")/../cli/lib.sh"
+. "$(dirname "$0")/../rtl/lib.sh"
 MAKE_TRACES=${MAKE_TRACES:-$(dirname "$SQSIM")/tests/gpu/make_traces}
 SYSTEMS="sq_w sq_a_static sq_a_static_s4 sq_a_dynamic w8a8 w4a8 w4a4 w4a4_s4 sp24 gqsa spqt spqr"
 
@@ -129,27 +129,22 @@ refuse "hi\[8191\] = 0x.*, the golden model gives 0x" image t/sq_w.safetensors
 flip "$W/t/sq_w.safetensors" $(($(stat -c %s "$W/t/sq_w.safetensors") - 1)) 0
 
 # ---- RTL with one wrong line: the blocks are really asked
-mutant() { # NAME SYSTEM FILE SED_SCRIPT OPTION...
-  local name=$1 system=$2 file=$3 script=$4; shift 4
-  mkdir -p "$W/$name/build" "$W/$name/sim/cosim"
-  cp -r "$ROOT/rtl" "$W/$name/"
-  cp "$ROOT"/sim/cosim/sq_{bridge,rtl}.h "$W/$name/sim/cosim/"
-  sed -i "$script" "$W/$name/$file"
-  ok "$name: the mutant differs" bash -c "! cmp -s '$ROOT/$file' '$W/$name/$file'"
+wrong_rtl() { # NAME SYSTEM FILE SED_SCRIPT OPTION...
+  local name=$1 system=$2; FAULTS=1 mutant "$name" "$3" "$4"; shift 4
   (cd "$W" && SQSIM_HOME=$W/$name timeout $HANG "$SQSIM" cosim "t/$system.safetensors" "$@" -o "$W/$name" \
-    >"$W.out" 2>"$W.err" </dev/null)
+     >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
   ok "$name: found" bash -c "[ $RC = 1 ] && grep -q '^MISMATCH $system-' '$W.out'"
 }
-mutant threshold_excludes_equal spqt rtl/sq_spqt_idx.sv \
+wrong_rtl threshold_excludes_equal spqt rtl/sq_spqt_idx.sv \
   's/magnitude >= in_theta_i/magnitude > in_theta_i/'
-mutant order_kept_across_rows gqsa rtl/sq_gqsa_walk.sv \
+wrong_rtl order_kept_across_rows gqsa rtl/sq_gqsa_walk.sv \
   's/!empty && !first_q && group/!empty \&\& group/'
-mutant words_in_the_wrong_order w8a8 rtl/top/sq_widen.sv \
+wrong_rtl words_in_the_wrong_order w8a8 rtl/top/sq_widen.sv \
   's/({in_data_i, out_data_o} >> WordW)/({out_data_o, in_data_i})/' --block top
-mutant scales_of_one_group sq_w rtl/top/sq_sequencer.sv \
+wrong_rtl scales_of_one_group sq_w rtl/top/sq_sequencer.sv \
   's/16.d1 : load_groups;/16'"'d1 : 16'"'d1;/' --block top --free-streams
-mutant response_not_awaited w4a8 rtl/top/sq_sequencer.sv \
+wrong_rtl response_not_awaited w4a8 rtl/top/sq_sequencer.sv \
   "s/assign all_done = .*/assign all_done = !load_active;/" --block top --free-streams
 ok "... with a waveform" [ -s "$W/response_not_awaited/w4a8-top-tile0/wave.fst" ]
 
