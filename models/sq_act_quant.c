@@ -7,6 +7,14 @@
 #include "models/sq_requant.h"
 #include "models/sq_topk.h"
 
+struct sq_act_quant sq_act_quant_of(float s8, float s_lo, unsigned low_bits, unsigned high_bits)
+{
+    struct sq_act_quant q = {.low_bits = low_bits, .high_bits = high_bits};
+    if (!sq_requant_choose((double)s8 / (double)s_lo, &q.mul, &q.shift))
+        return (struct sq_act_quant){.low_bits = low_bits, .high_bits = high_bits};
+    return q;
+}
+
 void sq_act_quant_bank(const struct sq_act_quant *q, const int8_t *code, unsigned bank, unsigned k,
                        int8_t *lo, int8_t *hi)
 {

@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_act_quant.h"
 #include "models/sq_bits.h"
+#include "models/sq_requant.h"
 #include "models/sq_transpose.h"
 
 #if defined(__x86_64__)
@@ -519,26 +521,41 @@ enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, float *sc
 // ---- activations ----------------------------------------------------------------------------
 
 // The token as INT8 codes and back: what a pipeline that only has those sees. Selection by |code|
-// and by |code * s| agree, and the high codes come out as the INT8 codes themselves.
-static void through_int8(const float *x, size_t n, float *out)
+// and by |code * s| agree, and the high codes come out as the INT8 codes themselves. Returns s.
+static float through_int8(const float *x, size_t n, float *out)
 {
     float amax[2];
     sq_grid_amax(x, NULL, n, amax);
     const float s = sq_scale_from_amax(amax[0], 8);
     for (size_t i = 0; i < n; i++)
         out[i] = (float)sq_quantize(x[i], s, 8) * s;
+    return s;
+}
+
+// Low codes of row `row` anew, of the INT8 codes of x with scale s8: what sq_act_quant.sv makes.
+static void multiply_low(struct sq_codes *c, size_t row, const float *x, float s8)
+{
+    const struct sq_act_quant q = sq_act_quant_of(s8, c->s_lo[row], c->grid.low_bits, 8);
+    for (size_t i = 0; i < c->k_orig; i++)
+        if (!c->is_high[row * c->k + i])
+            c->code[row * c->k + i] =
+                sq_requant(sq_quantize(x[i], s8, 8), q.mul, q.shift, q.low_bits);
 }
 
 enum sq_status sq_codes_encode_act(struct sq_codes *c, const float *x, enum sq_select select,
                                    const uint8_t *mask, float *score, struct sq_error *err)
 {
     float *const token = score + c->k; // second half of the scratch
-    assert(c->group == c->k);
+    const bool is_mul = c->is_high && select == SQ_SELECT_DYNAMIC_INT8_MUL;
+    const bool is_int8 = is_mul || (c->is_high && select == SQ_SELECT_DYNAMIC_INT8);
+    assert(c->group == c->k &&
+           (!is_mul || (c->grid.kind == SQ_GRID_OWN && c->grid.high_bits == 8)));
     for (size_t row = 0; row < c->n; row++) {
         const float *in = x + row * c->k_orig;
         SQ_TRY(check_finite("x", in, row, c->k_orig, err));
-        if (c->is_high && select == SQ_SELECT_DYNAMIC_INT8) {
-            through_int8(in, c->k_orig, token);
+        float s8 = 1;
+        if (is_int8) {
+            s8 = through_int8(in, c->k_orig, token);
             in = token;
         }
         if (c->is_high && select == SQ_SELECT_STATIC)
@@ -546,6 +563,8 @@ enum sq_status sq_codes_encode_act(struct sq_codes *c, const float *x, enum sq_s
         else if (c->is_high)
             mask_by_magnitude(c, row, in);
         sq_codes_encode_row(c, row, in);
+        if (is_mul)
+            multiply_low(c, row, x + row * c->k_orig, s8);
     }
     return SQ_OK;
 }

@@ -55,14 +55,15 @@ enum sq_status sq_codes_encode_rtn(struct sq_codes *c, const float *w, float *sc
 // ---- activations ----------------------------------------------------------------------------
 
 enum sq_select {
-    SQ_SELECT_STATIC,       // one mask of channels for all tokens (SPEC B.5)
-    SQ_SELECT_DYNAMIC_FP,   // per token, the k largest |x| of a bank (SPEC C.1, SEL_SRC = FP)
-    SQ_SELECT_DYNAMIC_INT8, // the same on INT8 codes; low codes requantized from them (C.1)
+    SQ_SELECT_STATIC,           // one mask of channels for all tokens (SPEC B.5)
+    SQ_SELECT_DYNAMIC_FP,       // per token, the k largest |x| of a bank (SPEC C.1, SEL_SRC = FP)
+    SQ_SELECT_DYNAMIC_INT8,     // the same on INT8 codes; low codes requantized from them (C.1)
+    SQ_SELECT_DYNAMIC_INT8_MUL, // as INT8, requantized by a 16-bit integer and a shift (C.1)
 };
 
 // x[m][k_orig] into *c (n = m, group = k): one pair of scales per token. `mask`[k] is the static
 // channel mask, NULL otherwise and for grids that are not mixed. `score` is scratch of 2k floats.
-// SQ_ERR_NON_FINITE names token and channel.
+// INT8_MUL is for grid `own` with high codes of 8 bits. SQ_ERR_NON_FINITE names token and channel.
 enum sq_status sq_codes_encode_act(struct sq_codes *c, const float *x, enum sq_select select,
                                    const uint8_t *mask, float *score, struct sq_error *err);
 

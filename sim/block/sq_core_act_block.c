@@ -2,6 +2,7 @@
 // sq_core_act: activation SQ with a dynamic mask from INT8 codes on sq_core. A
 // group is a job over a few tiles of tokens.
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "models/sq_act_quant.h"
@@ -27,7 +28,6 @@ enum {
     PASS_W
 };
 enum { SHIFT_W = 6, TILES_MAX = 3, PASSES_MAX = 12 };
-enum { CODES_MAX = 288 }; // of a tile: lines x b x banks
 
 // rows, cols, L, H, b, k, bits of weights, low codes, codes, multipliers, TopK, log gather, banks
 // of a tile, bits of passes. radix: a bank occupies the MACs for 8 cycles, so that masks are hidden
@@ -192,8 +192,17 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 // ---- values ---------------------------------------------------------------------------------
 
 struct operands {
-    int8_t weight[CODES_MAX], lo[CODES_MAX], hi[CODES_MAX];
+    int8_t *weight, *lo, *hi;
 };
+
+// Of a tile of `banks` banks; free weight.
+static struct operands operands_of(const unsigned *v, size_t banks)
+{
+    const size_t weights = v[ROWS] * v[BANK] * banks, codes = v[COLS] * v[BANK] * banks;
+    int8_t *const all = malloc(weights + 2 * codes);
+    assert(all);
+    return (struct operands){all, all + weights, all + weights + codes};
+}
 
 // Codes of the `banks` records of a tile.
 static void quantize_tile(const unsigned *v, const int32_t *record, uint32_t banks,
@@ -231,7 +240,7 @@ static uint64_t golden_bank(const unsigned *v, const struct sq_group *in, int32_
     const struct sq_core_config config = core_config(v);
     const uint32_t depth = in->wrap[0];
     const size_t tile = (size_t)v[ROWS] * v[COLS];
-    struct operands o;
+    struct operands o = operands_of(v, depth);
     const struct sq_core_operands operands = {depth, o.weight, o.lo, o.hi};
     quantize_tile(v, in->record, depth, &o);
     take_weights(v, in->record, depth, &o);
@@ -243,6 +252,7 @@ static uint64_t golden_bank(const unsigned *v, const struct sq_group *in, int32_
         for (size_t j = 0; is_whole && j < 2 * tile; j++)
             out[j] = (int32_t)((int64_t)out[j] * (banks / depth));
     }
+    free(o.weight);
     return (uint32_t)in->record[job_at(v) + 1];
 }
 
@@ -256,12 +266,12 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     const uint32_t group = (uint32_t)record[job_at(v)];
     const size_t n = record_len(v), tile = (size_t)v[ROWS] * v[COLS];
     const int32_t *const first_out = out, *weights = record;
-    struct operands o;
-    assert(v[BANK] <= SQ_BANK_MAX && v[ROWS] * v[BANK] * v[DEPTH] <= CODES_MAX &&
-           v[COLS] * v[BANK] * v[DEPTH] <= CODES_MAX);
+    struct operands o = operands_of(v, v[DEPTH]);
+    assert(v[BANK] <= SQ_BANK_MAX);
     for (uint32_t first = 0, banks = 1; first < len[0]; first += banks, banks = 1) {
         while (!record[(first + banks - 1) * n])
             banks++;
+        assert(banks <= v[DEPTH]);
         const uint32_t passes = (uint32_t)record[(first + banks - 1) * n + 1];
         const struct sq_core_operands operands = {banks, o.weight, o.lo, o.hi};
         quantize_tile(v, record + first * n, banks, &o);
@@ -275,6 +285,7 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
             }
         }
     }
+    free(o.weight);
     return (uint64_t)(out - first_out) / (2 * tile);
 }
 

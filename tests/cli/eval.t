@@ -56,6 +56,7 @@ g --score c0; ok "--score c0 is the default" [ "$(loss)" = "$base" ]
 g --jobs 3; ok "--jobs changes nothing" [ "$(loss)" = "$base" ]
 e --format sq_a_dynamic --algorithm rtn; base=$(loss)
 e --format sq_a_dynamic --algorithm rtn --select int8; ok "--select int8" differs
+e --format sq_a_dynamic --algorithm rtn --select int8_mul; ok "--select int8_mul" differs
 g --format sq_a_static --algorithm rtn; base=$(loss)
 g --format sq_a_static --algorithm rtn --mask-score act; ok "--mask-score act" differs
 

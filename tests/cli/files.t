@@ -40,6 +40,7 @@ holds dense --operand weights --weight-bits 3 --group row
 holds dense --rotate 32 --algorithm rtn
 holds sq_a_static --mask-score act
 holds sq_a_dynamic --select int8
+holds sq_a_dynamic --select int8_mul
 holds sq_a_dynamic --variant split --high-bits 12 --rotate 16 --algorithm rtn
 
 # ---- SmoothQuant: the vector is in the file ------------------------------------------------------------
@@ -102,7 +103,7 @@ edit '"system":"sq_a_static"' '"system":"sq_a_statik"'
 refuse "system = sq_a_statik" eval --weights lie
 lies "version = 2, need 1" '"version":"1"' '"version":"2"'
 q --format sq_a_dynamic --algorithm rtn
-lies "metadata select of '' is no number in 1..2" '"select":"1"' '"select":"0"'
+lies "metadata select of '' is no number in 1..3" '"select":"1"' '"select":"0"'
 q --variant split --algorithm rtn
 lies "of activations only" '"grid":"3"' '"grid":"4"'
 lies "is missing\|need\|not valid" '"grid":"3"' '"grid":"5"'

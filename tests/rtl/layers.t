@@ -31,6 +31,8 @@ done <<'END'
 --format sq_w --variant tied --bank 4 --sparsity 0.5 --act-bits 4:engine_array:4000
 --format sq_a_static --variant split --bank 4 --weight-bits 2:engine_array:4000
 --format sq_a_dynamic --variant tied --select int8 --bank 4 --weight-bits 2:engine_dynamic:4000
+--format sq_a_dynamic --select int8_mul --bank 4 --weight-bits 2:engine_dynamic,engine_core_act:8000
+--format sq_a_dynamic --select int8_mul --bank 16 --weight-bits 8 --low-lanes 5 --high-lanes 3:engine_dynamic,engine_core_act:8000
 --format spqr --outlier-layout ptcsr:engine_spqr:4000
 --format mxplus:engine_scaled:4000
 --format sq_b --bank 16 --high-per-bank 1 --act-scale token2:engine_scaled:8000
@@ -109,6 +111,9 @@ fault sq_a_static cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_array.sv "
 fault sq_a_static value "--bank 4 --weight-bits 2 --algorithm rtn" sq_engine_static.sv 's/{Mask}/{Mask >> 1}/'
 fault sq_a_dynamic cycle "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_rank.sv 's/assign in_ready_o = \(.*\);/assign in_ready_o = (\1) \&\& !out_valid_o;/'
 fault sq_a_dynamic value "--bank 4 --weight-bits 2 --algorithm rtn" sq_topk_rank.sv 's/ >= in_mag_i/ > in_mag_i/'
+fault sq_a_dynamic cycle "--select int8_mul --bank 4 --algorithm rtn" sq_core_act.sv \
+  's/in_valid_i(high_valid), .in_ready_o(high_taken)/in_valid_i(high_valid \&\& !next_valid), .in_ready_o(high_taken)/'
+fault sq_a_dynamic value "--select int8_mul --bank 4 --algorithm rtn" sq_act_quant.sv 's/in_shift_i(lane_shift)/in_shift_i(lane_shift ^ 1)/'
 fault sp24 both "--algorithm rtn" sq_meta24.sv 's/taken_q2 <= taken;/taken_q2 <= taken ^ 1;/' sq_array.sv "$LATE"
 fault gqsa value "--group 4 --algorithm rtn" sq_engine_gqsa.sv 's/mem\[kept_index_i\]/mem[kept_index_i ^ 1]/'
 fault gqsa cycle "--group 4 --algorithm rtn" sq_array.sv "$LATE"
@@ -170,6 +175,8 @@ refuse "--act-bits = 16: no block" cosim --layers --format gqsa --act-bits 16
 refuse "--variant = fp: no block" cosim --layers --variant fp
 refuse "--operand = act: no block" cosim --layers --format nvfp4 --operand act
 refuse "--operand = weights: no block" cosim --layers --format sq_b --operand weights
+refuse "select = int8_mul: variant = tied, high-bits = 8, need own and 8" cosim --layers --format sq_a_dynamic --select int8_mul --variant tied
+refuse "select = int8_mul: variant = own, high-bits = 4, need own and 8" cosim --layers --format sq_a_dynamic --select int8_mul --high-bits 4 --low-bits 2
 refuse "--dense-layers = 0.5: a layer that stays dense" cosim --layers --format sp24 --dense-layers 0.5
 refuse "--bank" cosim --layers --format gqsa --bank 8
 refuse "--format = gqsa needs --layers" cosim --format gqsa

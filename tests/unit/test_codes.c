@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "models/quant/sq_codes_alloc.h"
+#include "models/sq_act_quant.h"
 #include "models/sq_codes.h"
 #include "models/sq_gemm_kernels.h"
 #include "models/sq_mac.h"
@@ -386,6 +387,44 @@ SQ_TEST(static_and_int8_selection)
                      "token %zu channel %zu\n", t, i);
     }
     sq_codes_free(&c);
+    free(x);
+}
+
+// As by INT8, but low codes are those of sq_act_quant_bank, with one ratio for a token: masks, scales and
+// high codes stay, and a low code differs where its quotient is near a tie. A token of zeros has no ratio.
+SQ_TEST(int8_selection_multiplied)
+{
+    struct sq_rng r = {fixture_seed()};
+    const size_t m = 200, k = 64;
+    float *x = random_x(&r, m * k);
+    size_t others = 0;
+    memset(x, 0, k * sizeof *x);
+    struct sq_codes c = codes_new((struct sq_grid){SQ_GRID_OWN, 8, 4}, m, k, k, k, 8, 2);
+    struct sq_codes divided = codes_new((struct sq_grid){SQ_GRID_OWN, 8, 4}, m, k, k, k, 8, 2);
+    encode_act(&c, x, SQ_SELECT_DYNAMIC_INT8_MUL, NULL);
+    encode_act(&divided, x, SQ_SELECT_DYNAMIC_INT8, NULL);
+    assert_memory_equal(c.is_high, divided.is_high, m * k);
+    assert_memory_equal(c.s_lo, divided.s_lo, m * sizeof *c.s_lo);
+    assert_memory_equal(c.s_hi, divided.s_hi, m * sizeof *c.s_hi);
+    for (size_t t = 0; t < m; t++) {
+        int8_t code[64], lo[8], hi[2];
+        float s8;
+        assert_int_equal(sq_act_quantize(x + t * k, 1, k, k, 8, code, &s8, NULL), SQ_OK);
+        const struct sq_act_quant q = sq_act_quant_of(s8, c.s_lo[t], 4, 8);
+        for (size_t b = 0; b < k; b += 8) {
+            const int8_t *next = hi;
+            sq_act_quant_bank(&q, code + b, 8, 2, lo, hi);
+            for (size_t i = 0; i < 8; i++) {
+                const size_t at = t * k + b + i;
+                CHECK_EQ(c.code[at], c.is_high[at] ? *next++ : lo[i], "%zu %zu\n", t, b + i);
+                others += c.code[at] != divided.code[at];
+                assert_true(abs(c.code[at] - divided.code[at]) <= 1);
+            }
+        }
+    }
+    assert_in_range(others, 1, m * k / 50);
+    sq_codes_free(&c);
+    sq_codes_free(&divided);
     free(x);
 }
 

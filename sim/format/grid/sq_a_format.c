@@ -10,7 +10,7 @@
 
 enum { ALL = SQ_GRID_CODED | SQ_IN_RUN | SQ_IN_SWEEP };
 
-static const char *const select_choice[] = {"fp", "int8", NULL};
+static const char *const select_choice[] = {"fp", "int8", "int8_mul", NULL};
 const char *const sq_topk_choice[] = {"radix", "rank", NULL};
 static const char *const mask_score_choice[] = {"product", "act", NULL};
 
@@ -31,8 +31,10 @@ static const struct sq_format_option static_options[] = {
 
 static const struct sq_format_option dynamic_options[] = {
     OPTIONS,
-    SQ_WORD("select", SQ_GRID_CODED, 0, select_choice, SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_FP,
-            SQ_GRID_FIELD(select), "masks by the fp or the int8 magnitude"),
+    SQ_WORD(
+        "select", SQ_GRID_CODED, 0, select_choice, SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_FP,
+        SQ_GRID_FIELD(select),
+        "masks by the fp or the int8 magnitude; int8_mul: low codes by an integer multiplier, too"),
     SQ_WORD("topk", SQ_IN_RUN | SQ_IN_SWEEP, SQ_IN_RUN, sq_topk_choice, 0, 0, SQ_GRID_FIELD(topk),
             "unit that makes masks: a cycle for each bit of a magnitude, or a bank a cycle (rank)"),
     {0}};

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware of sq_a_*. Routes: static, the array whose weights are stored in the order of the
 // codes; dynamic, the mask by topk and the compact array; split codes, the array for them. Layers
-// go through the engines of these arrays, dynamic ones with their masks from topk.
+// go through the engines of these arrays, dynamic ones with their masks from topk; and through the
+// engine that makes codes and masks of INT8 codes (sq_a_core_route.c), where the encoder does the same.
 #include <string.h>
 
+#include "models/sq_act_quant.h"
 #include "models/sq_codes.h"
 #include "models/sq_combine.h"
 #include "models/sq_mac.h"
 #include "models/sq_topk.h"
+#include "sim/format/grid/sq_a_route.h"
 #include "sim/format/grid/sq_grid_product.h"
 #include "sim/format/sq_chip_route.h"
 #include "sim/format/sq_tile_route.h"
@@ -290,6 +293,7 @@ static const struct sq_route dynamic_routes[] = {
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
     {&sq_engine_dynamic_block, make_dynamic_compact, sq_tiles_check, is_layer},
     {&sq_engine_dynamic_block, make_dynamic_split, sq_tiles_check, is_split_layer},
+    {&sq_engine_core_act_block, sq_a_make_core_act, sq_a_check_core_act, sq_a_has_ratios},
 };
 
 // Static masks, too, with the bits of the mask beside the codes: the engine in the chip is that of both.
@@ -309,6 +313,26 @@ static float bf16_round(float x)
     bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u; // ties to even; x is finite
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+// By what each token's INT8 codes become low codes, where the encoder multiplied.
+static enum sq_status put_ratios(struct sq_product *p, const float *s8, struct sq_error *err)
+{
+    int32_t *mul, *shift;
+    const float *s_lo;
+    size_t low_bits;
+    SQ_TRY(sq_product_number(p, "low_bits", 2, 4, &low_bits, err));
+    SQ_PRODUCT_TENSOR(p, "row_lo", SQ_F32, p->m, s_lo);
+    SQ_PRODUCT_KEEP(p, mul, p->m);
+    SQ_PRODUCT_KEEP(p, shift, p->m);
+    for (size_t t = 0; t < p->m; t++) {
+        const struct sq_act_quant q = sq_act_quant_of(s8[t], s_lo[t], (unsigned)low_bits, 8);
+        mul[t] = q.mul;
+        shift[t] = (int32_t)q.shift;
+    }
+    sq_product_put(p, "mul", SQ_I32, p->m, mul);
+    sq_product_put(p, "shift", SQ_I32, p->m, shift);
+    return SQ_OK;
 }
 
 // What topk reads of the tokens: BF16 numbers, or INT8 codes.
@@ -333,7 +357,7 @@ static enum sq_status dynamic_product(const struct sq_quant_layer *q, const stru
     SQ_PRODUCT_KEEP(p, scale, m);
     SQ_TRY(sq_act_quantize(x, m, q->k_orig, q->k, 8, code, scale, err));
     sq_product_put(p, "x8", SQ_I8, n, code);
-    return SQ_OK;
+    return o->select == SQ_SELECT_DYNAMIC_INT8_MUL ? put_ratios(p, scale, err) : SQ_OK;
 }
 
 const struct sq_format_routes sq_a_static_routes = {

@@ -91,6 +91,11 @@ static enum sq_status check(const struct sq_recipe *r, struct sq_error *err)
     if (o->rotation && is_mixed_act(r) && o->select == SQ_SELECT_STATIC)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "rotate: static masks are of channels that it mixes");
+    if (o->select == SQ_SELECT_DYNAMIC_INT8_MUL && is_mixed_act(r) &&
+        (r->act.kind != SQ_GRID_OWN || r->act.high_bits != 8))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "select = int8_mul: variant = %s, high-bits = %u, need own and 8",
+                       sq_grid_name(r->act.kind), r->act.high_bits);
     if (sq_grid_is_mixed(&o->weight) || is_mixed_act(r)) {
         const struct sq_format f = {8, 4, r->bank, r->high_per_bank,
                                     is_mixed_act(r) ? 0 : r->group};
@@ -423,7 +428,7 @@ static size_t numbers(struct sq_recipe *r, struct sq_metadata_value value[SQ_VAL
     }
     if (variant_of(r)->is_by_token)
         value[n++] = (struct sq_metadata_value){"select", (unsigned *)&sq_grid_set(r)->select,
-                                                SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_INT8};
+                                                SQ_SELECT_DYNAMIC_FP, SQ_SELECT_DYNAMIC_INT8_MUL};
     return n;
 }
 
