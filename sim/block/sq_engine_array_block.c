@@ -219,8 +219,10 @@ static void draw_beat(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
         heal(s, record);
 }
 
+// is_aimed: at sums that cancel, at times with a scale below 0.
 static void draw_tile(const struct parts *s, struct sq_rng *rng, enum sq_stimulus kind,
-                      uint32_t beats, uint32_t groups, int32_t *operands, int32_t *scales)
+                      bool is_aimed, uint32_t beats, uint32_t groups, int32_t *operands,
+                      int32_t *scales)
 {
     const size_t pes = (size_t)s->c.rows * s->c.cols;
     const struct sums sums = alloc_sums(s);
@@ -229,7 +231,8 @@ static void draw_tile(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
             draw_beat(s, rng, kind, operands + b * s->len);
         sums_of(s, operands, beats, sums.tile);
         sq_output_draw_scale(&s->c, rng, kind, g + 1 == groups, sums.scale);
-        sq_output_aim_scale(&s->c, rng, sums.tile, sums.tile + pes, sums.y, sums.scale);
+        if (is_aimed)
+            sq_output_aim_scale(&s->c, rng, sums.tile, sums.tile + pes, sums.y, sums.scale);
         sq_output_add(&s->c, sums.tile, sums.tile + pes, sums.scale, sums.y);
         memcpy(scales + s->scale, sums.scale + 1, (s->len - s->scale) * sizeof *scales);
     }
@@ -241,14 +244,16 @@ static void draw_tile(const struct parts *s, struct sq_rng *rng, enum sq_stimulu
 static bool spoil(const struct parts *s, struct sq_rng *rng, enum sq_scaled_error kind,
                   int32_t *operands, int32_t *scales, bool is_last)
 {
-    static const int32_t wrong_scale[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
+    static const int32_t wrong_scale[] = {0, INT32_MIN, INT32_MIN | 0x3f800000, 0x7f800000,
+                                          0x7fc00000};
     const bool has_sentinel = s->has_mask && s->v[LAYOUT] == SQ_ARRAY_SENTINEL;
     if (kind == SQ_SCALED_ERROR_SCALE) {
-        const bool is_scaled = s->c.form == SQ_COMBINE_SCALED;
-        const size_t at = sq_rng_below(rng, 2) && (is_scaled || is_last)
-                              ? 2 * (size_t)s->c.cols + sq_rng_below(rng, s->c.rows)
-                              : sq_rng_below(rng, s->c.cols);
-        scales[s->scale + at] = wrong_scale[sq_rng_below(rng, 4)];
+        const bool is_scaled = s->c.form == SQ_COMBINE_SCALED, two = s->c.form == SQ_COMBINE_TWO;
+        const size_t at =
+            sq_rng_below(rng, 2) && (is_scaled || is_last)
+                ? 2 * (size_t)s->c.cols + sq_rng_below(rng, (1 + is_scaled) * s->c.rows)
+                : sq_rng_below(rng, (1 + two) * s->c.cols);
+        scales[s->scale + at] = wrong_scale[sq_rng_below(rng, SQ_LEN(wrong_scale))];
         return true;
     }
     if (kind == SQ_SCALED_ERROR_MASK && (!s->has_mask || s->v[LAYOUT] == SQ_ARRAY_DENSE))
@@ -281,7 +286,7 @@ static void draw_job(const struct parts *s, struct sq_rng *rng, enum sq_stimulus
     const bool has_one = kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 4);
     put_job(s, beats, groups, tiles, record, len);
     for (uint32_t t = 0; t < tiles; t++)
-        draw_tile(s, rng, has_one ? SQ_STIMULUS_UNIFORM : kind, beats, groups,
+        draw_tile(s, rng, has_one ? SQ_STIMULUS_UNIFORM : kind, !has_one, beats, groups,
                   record + t * groups * beats * s->len, record + t * groups * s->len);
     if (has_one) {
         const uint32_t group = sq_rng_below(rng, groups * tiles), beat = sq_rng_below(rng, beats);
@@ -343,12 +348,32 @@ static enum sq_status draw_errors(const struct parts *s, struct sq_case *c, stru
         const uint32_t group = (uint32_t)(g / 2 % PLACES);
         put_job(s, BEATS_OF, GROUPS_OF, TILES_OF, record, c->len[g]);
         for (uint32_t t = 0; t < TILES_OF; t++)
-            draw_tile(s, rng, SQ_STIMULUS_UNIFORM, BEATS_OF, GROUPS_OF,
+            draw_tile(s, rng, SQ_STIMULUS_UNIFORM, false, BEATS_OF, GROUPS_OF,
                       record + t * GROUPS_OF * BEATS_OF * s->len, record + t * GROUPS_OF * s->len);
         if (g % 2 == 0)
             (void)spoil(s, rng, kinds[g / 2 / PLACES % SQ_LEN(kinds)],
                         record + (group * BEATS_OF + g / 4 % BEATS_OF) * s->len,
                         record + group * s->len, group % GROUPS_OF == 1);
+    }
+    return SQ_OK;
+}
+
+// More scale groups of a tile, and more tiles, than one byte counts; a job of one between them.
+static enum sq_status draw_counts(const struct parts *s, struct sq_case *c, struct sq_rng *rng,
+                                  struct sq_error *err)
+{
+    enum { MANY = 300, JOBS = 4 };
+    const uint32_t groups[JOBS] = {MANY, 1, 1, 1}, tiles[JOBS] = {1, 1, MANY, 1};
+    c->n_groups = JOBS;
+    c->n_beats = JOBS * MANY;
+    c->max_outputs = MANY * (size_t)s->c.rows * s->c.cols / s->c.port_len;
+    SQ_TRY(sq_case_alloc(c, err));
+    int32_t *record = c->beats;
+    for (size_t i = 0; i < JOBS; record += sq_case_records(c, i++) * s->len) {
+        put_job(s, 1, groups[i], tiles[i], record, c->len[i]);
+        for (uint32_t t = 0; t < tiles[i]; t++)
+            draw_tile(s, rng, SQ_STIMULUS_UNIFORM, true, 1, groups[i],
+                      record + t * groups[i] * s->len, record + t * groups[i] * s->len);
     }
     return SQ_OK;
 }
@@ -461,7 +486,9 @@ static const struct sq_timing timing = {sizeof(struct sq_engine_array_sim), comb
 
 // ---- the two --------------------------------------------------------------------------------
 
-enum { N_DIRECTED = 2 };
+typedef enum sq_status draw_fn(const struct parts *s, struct sq_case *c, struct sq_rng *rng,
+                               struct sq_error *err);
+static draw_fn *const directed[] = {draw_errors, draw_ends, draw_counts};
 
 #define TWO_OF(name, array)                                                                        \
     static void name##_ports(const unsigned *v, struct sq_ports *p)                                \
@@ -480,7 +507,7 @@ enum { N_DIRECTED = 2 };
                                           struct sq_error *err)                                    \
     {                                                                                              \
         const struct parts s = parts_of(&(array), c->point->value);                                \
-        return number == 0 ? draw_errors(&s, c, rng, err) : draw_ends(&s, c, rng, err);            \
+        return directed[number](&s, c, rng, err);                                                  \
     }                                                                                              \
     static bool name##_cut(const unsigned *v, unsigned way, int32_t *record, uint32_t *len)        \
     {                                                                                              \
@@ -518,14 +545,14 @@ TWO_OF(fixed, sq_array_static_block)
 static const struct sq_point any_points[] = {
     {"sp24", true, {2, 2, 1, 8, 1, 1, SQ_ARRAY_SP24, 0, 1, 8, 8, 4, 0, 2, ONE, BF16, 2, 2, 0}},
     {"dense", true, {2, 1, 1, 4, 1, 1, SQ_ARRAY_DENSE, 0, 1, 8, 4, 4, 0, 1, ONE, 0, 1, 2, 1}},
-    {"compact", true, {1, 2, 1, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, 0, 1, SCALED, 0, 1, 2, 0}},
+    {"compact", true, {2, 3, 2, 8, 2, 2, SQ_ARRAY_COMPACT, 1, 0, 4, 4, 8, 0, 3, SCALED, 0, 1, 2, 0}},
     {"sentinel", false, {2, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 0, 8, 4, 8, 0, 4, TWO, 0, 2, 2, 1}},
     {"split", false, {1, 2, 2, 8, 2, 2, SQ_ARRAY_SPLIT, 1, 1, 4, 4, 4, 0, 1, ONE, SQ_OUTPUT_INT8, 1, 3, 0}},
     {"tied", false, {1, 2, 1, 8, 2, 2, SQ_ARRAY_SENTINEL, 0, 1, 8, 4, 8, 1, 2, ONE, BF16, 1, 2, 0}},
 };
 
 static const struct sq_point fixed_points[] = {
-    {"b8", true, {2, 2, 1, 8, 2, 0, 4, 4, 8, 2, SCALED, 0, 2, 2, 0}},
+    {"b8", true, {2, 2, 2, 8, 2, 0, 4, 4, 8, 2, SCALED, 0, 2, 2, 0}},
     {"b4_tied", true, {1, 2, 1, 4, 1, 1, 4, 4, 8, 1, ONE, BF16, 1, 2, 1}},
     {"b16", false, {1, 2, 2, 16, 4, 0, 8, 4, 8, 2, SCALED, SQ_OUTPUT_INT8, 1, 3, 0}},
 };
@@ -584,7 +611,7 @@ const struct sq_block sq_engine_array_block = {
     .n_faults = SQ_LEN(any_faults),
     .ports = any_ports,
     .draw_group = any_draw,
-    .n_directed = N_DIRECTED,
+    .n_directed = SQ_LEN(directed),
     .draw_directed = any_directed,
     .cut = any_cut,
     .golden = any_golden,
@@ -611,7 +638,7 @@ const struct sq_block sq_engine_static_block = {
     .n_faults = SQ_LEN(fixed_faults),
     .ports = fixed_ports,
     .draw_group = fixed_draw,
-    .n_directed = N_DIRECTED,
+    .n_directed = SQ_LEN(directed),
     .draw_directed = fixed_directed,
     .cut = fixed_cut,
     .golden = fixed_golden,

@@ -347,15 +347,18 @@ static enum sq_status draw_errors(struct sq_case *c, const struct parts *s, stru
     return SQ_OK;
 }
 
-// As many passes as a job can say, more tiles than one byte counts; jobs of one bank between them, and
-// more of those in a row than wait in the engine.
+// As many passes as a job can say, more tiles than one byte counts, where a tile is a single bank more sums
+// than two bytes count; jobs of one bank between them, and more of those in a row than wait in the engine.
 static enum sq_status draw_counts(struct sq_case *c, const struct parts *s, struct sq_rng *rng,
                                   struct sq_error *err)
 {
-    enum { LARGE = 4, JOBS = 2 * LARGE + 8 };
+    enum { LARGE = 5, JOBS = 2 * LARGE + 8 };
     const uint32_t most = (1u << s->v[PASS_W]) - 1, banks = s->v[TILE_BANKS];
-    const uint32_t large[LARGE][SUMS] = {
-        {1, 1, most, 1}, {1, 1, 1, 300}, {banks, 1, 1, 2}, {1, banks, 1, 2}};
+    const uint32_t large[LARGE][SUMS] = {{1, 1, most, 1},
+                                         {1, 1, 1, 300},
+                                         {banks, 1, 1, 2},
+                                         {1, banks, 1, 2},
+                                         {1, 1, most, banks == 1 ? (1u << 16) / most + 1 : 2}};
     const uint32_t small[SUMS] = {1, 1, 1, 1};
     uint32_t n[JOBS][SUMS];
     for (size_t i = 0; i < JOBS; i++)

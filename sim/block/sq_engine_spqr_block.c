@@ -393,6 +393,41 @@ static enum sq_status draw_waiting(struct sq_case *c, struct sq_rng *rng, struct
     return SQ_OK;
 }
 
+// A token as long as it can be, 16 workers, and as many outliers as 16 rows can have, none of them wrong; then
+// the same with a column that the token does not have, of each power of two.
+static enum sq_status draw_widest(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { WIDE = 2, COLUMN_BITS = 16 };
+    const unsigned *const v = c->point->value;
+    const uint32_t tiles = UINT32_C(1) << v[TILE_W], most = UINT32_C(1) << v[OUTLIER_W];
+    c->n_groups = WIDE;
+    c->n_beats = WIDE * (size_t)(tiles * T > most ? tiles * T : most);
+    SQ_TRY(sq_case_alloc(c, err));
+    int32_t *record = c->beats;
+    for (uint32_t g = 0; g < WIDE; record += sq_case_records(c, g++) * LEN) {
+        record[TILES] = (int32_t)tiles;
+        record[WORKERS] = tiles < T ? (int32_t)tiles : T;
+        record[ROWS] = 1;
+        for (size_t i = 0; i < tiles * (size_t)T; i++)
+            record[i / T * LEN + X + i % T] = draw_x(rng, SQ_STIMULUS_UNIFORM);
+        draw_tiles(rng, SQ_STIMULUS_UNIFORM, record, c->len[g]);
+        for (uint32_t r = 0; r <= T; r++)
+            record[r * LEN + AT] = (int32_t)(r * most / T);
+        for (uint32_t e = 0; e < most; e++) {
+            const uint32_t of_row = most / T, place = e % of_row;
+            record[e * LEN + COLUMN] = (int32_t)((place + 1) * (tiles * T / of_row) - 1);
+            record[e * LEN + VALUE] = 1 + (int32_t)sq_rng_below(rng, 0x3fff);
+            if (g > 0 && place + 1 == of_row)
+                record[e * LEN + COLUMN] = 1 << e / of_row % COLUMN_BITS;
+        }
+        c->len[g][JOB] = 1;
+        c->len[g][ACT] = tiles;
+        c->len[g][OFFSET] = T + 1;
+        c->len[g][ENTRY] = most;
+    }
+    return SQ_OK;
+}
+
 // Each kind of error alone in a job, a right one behind it.
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
@@ -400,7 +435,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
     const unsigned *const v = c->point->value;
     const size_t most = (size_t)1 << v[OUTLIER_W], usual = WRONG_ROWS * WRONG_TILES * T;
     if (number > 0)
-        return draw_waiting(c, rng, err);
+        return number == 1 ? draw_waiting(c, rng, err) : draw_widest(c, rng, err);
     c->n_groups = 2 * TIMES * WRONGS;
     c->n_beats = c->n_groups * (most > usual ? most : usual);
     SQ_TRY(sq_case_alloc(c, err));
@@ -657,7 +692,7 @@ enum sq_cause sq_engine_spqr_cause(const void *state, const struct sq_offer *in,
 // bits of a tile, of an outlier
 static const struct sq_point points[] = {
     {"t4", true, {2, 6}},
-    {"t8", true, {3, 7}},
+    {"t16", true, {4, 7}},
 };
 
 // 16 weights a cycle.
@@ -696,7 +731,7 @@ const struct sq_block sq_engine_spqr_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_group = draw_group,
-    .n_directed = 2,
+    .n_directed = 3,
     .draw_directed = draw_directed,
     .cut = cut,
     .golden = golden,
