@@ -329,6 +329,9 @@ SQ_TEST(every_scale_in_every_block)
 // legal, by every factor, and whole superblocks of any bits.
 SQ_TEST(hardware_decoder)
 {
+    enum { ENDS = 8 };
+    static const uint16_t end[ENDS] = {0x0000, 0x8000, 0x0001, 0x8001,
+                                       0x7bff, 0xfbff, 0x7c00, 0x7e00};
     struct sq_rng r = {fixture_seed()};
     for (uint32_t pattern = 0; pattern < 1u << 16; pattern++)
         for (unsigned factor = 0; factor < 64 && (pattern & 0x7c00) != 0x7c00; factor++) {
@@ -344,6 +347,10 @@ SQ_TEST(hardware_decoder)
         float want[SQ_Q4K_LEN];
         for (unsigned i = 0; i < sizeof bytes; i++)
             bytes[i] = (uint8_t)sq_rng_next(&r);
+        for (unsigned i = 0; i < 2 && n < ENDS * ENDS; i++) { // d and dmin at every pair of ends
+            bytes[2 * i] = (uint8_t)end[i ? n / ENDS : n % ENDS];
+            bytes[2 * i + 1] = (uint8_t)(end[i ? n / ENDS : n % ENDS] >> 8);
+        }
         sq_q4k_unpack(bytes, &s);
         sq_q4k_dec(bytes, &d);
         assert_int_equal(d.is_refused, sq_q4k_check(&s, NULL) != SQ_OK);
