@@ -9,6 +9,9 @@ enum { AR, AW, W };              // asks
 enum { R, B };                   // replies
 enum { ADDR, LEN, SIZE, BURST }; // fields of an address
 enum { N_ADDR = 4, READS_MAX = SQ_AXI_READS_MAX };
+enum {
+    LONG_WAIT = 160
+}; // cycles: of an address, longer than the silence that a manager may wait for
 
 static unsigned log2_of(unsigned n)
 {
@@ -45,8 +48,10 @@ void sq_axi_ports(unsigned data_bits, struct sq_ports *p)
 
 enum sq_axi_fault sq_axi_fault_at(uint32_t addr, unsigned nbytes)
 {
-    const uint32_t kind = addr >> 28;
-    const uint32_t behind = (addr / nbytes - (addr >> 20)) & 0xff;
+    const uint32_t kind = addr >> 28, bad = addr >> 20 & 0xff;
+    const uint32_t behind = (addr / nbytes - bad) & 0xff;
+    if (kind == SQ_AXI_EARLY && bad % 2 && behind == 0xff)
+        return SQ_AXI_SLVERR; // another error in the beat before
     if (kind == SQ_AXI_TWO)
         return behind == 0 ? SQ_AXI_SLVERR : behind == 1 ? SQ_AXI_DECERR : SQ_AXI_GOOD;
     return behind == 0 && kind < SQ_AXI_FAULTS ? (enum sq_axi_fault)kind : SQ_AXI_GOOD;
@@ -140,7 +145,8 @@ static void set_ready(struct sq_axi_memory *m)
 {
     for (unsigned i = 0; i < SQ_AXI_ASKS; i++)
         m->ready[i] = !waits(m);
-    m->ready[AR] = m->ready[AR] && m->n_reads < READS_MAX;
+    m->ready[AR] = m->ready[AR] && m->n_reads < READS_MAX && m->ar_wait == 0;
+    m->ar_wait -= m->ar_wait > 0;
     m->ready[AW] = m->ready[AW] && !m->has_aw && !m->b_valid;
     m->ready[W] = m->ready[W] && !m->w_ended && !m->b_valid;
 }
@@ -209,6 +215,10 @@ static void show_beat(struct sq_axi_memory *m)
         m->extra = 1 + (addr / m->nbytes & 3);
     m->r_ends = is_extra ? m->beat + 1 == r->beats + m->extra
                          : fault == SQ_AXI_EARLY || (is_last && m->extra == 0);
+    const bool is_lost = !is_extra && (is_last ? fault == SQ_AXI_LATE || fault == SQ_AXI_MISSING
+                                               : fault == SQ_AXI_EARLY);
+    if (is_lost && addr / m->nbytes % 2) // two errors in one beat
+        m->r[m->words] = 2 + (int32_t)(addr / m->nbytes / 2 % 2);
     m->r[m->words + 1] = m->r_ends && !(is_last && fault == SQ_AXI_MISSING);
     m->r_valid = true;
 }
@@ -219,6 +229,17 @@ static bool is_due(const struct sq_axi_memory *m)
         return true;
     const uint32_t beats = m->beat < m->read[0].beats ? m->beat + 1 : m->read[0].beats;
     return m->now >= cycle_of(m, m->read[0].start + occupies(m, beats)) + m->choice.n[0];
+}
+
+// A beat of it, or its end, comes with the wrong LAST.
+static bool is_spoilt(const struct sq_axi_memory *m, uint32_t addr, uint32_t beats)
+{
+    for (uint32_t i = 0; i < beats; i++) {
+        const enum sq_axi_fault fault = m->content->fault(m->ctx, addr + i * m->nbytes, m->nbytes);
+        if (fault == SQ_AXI_EARLY || fault == SQ_AXI_LATE || fault == SQ_AXI_MISSING)
+            return true;
+    }
+    return false;
 }
 
 static void clock_reads(struct sq_axi_memory *m, const struct sq_pins *p)
@@ -237,6 +258,9 @@ static void clock_reads(struct sq_axi_memory *m, const struct sq_pins *p)
         const uint32_t beats = (uint32_t)p->ask[LEN] + 1;
         m->read[m->n_reads++] = (struct sq_axi_read){
             (uint32_t)p->ask[ADDR], beats, m->choice.kind == IDEAL ? reserve(m, beats) : 0};
+        if (m->choice.kind == RANDOM && is_spoilt(m, (uint32_t)p->ask[ADDR], beats) &&
+            sq_rng_below(&m->rng, 2))
+            m->ar_wait = LONG_WAIT; // the next address stands there while beats are lost
     }
 }
 

@@ -58,10 +58,10 @@ struct sq_axi_memory {
         uint64_t start; // ideal: as dram_free
     } read[SQ_AXI_READS_MAX];
     unsigned n_reads;
-    uint32_t beat;  // of the first of them
-    uint32_t extra; // beats behind its end
-    uint32_t r_wait;
-    bool r_valid, r_ends; // offered; the burst ends with it
+    uint32_t beat;            // of the first of them
+    uint32_t extra;           // beats behind its end
+    uint32_t r_wait, ar_wait; // cycles before the next beat; before an address is taken again
+    bool r_valid, r_ends;     // offered; the burst ends with it
     int32_t r[SQ_AXI_WORDS_MAX + 2];
 
     bool has_aw;

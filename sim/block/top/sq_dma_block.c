@@ -93,6 +93,9 @@ static uint32_t draw_beats(const unsigned *v, struct sq_rng *rng, enum sq_stimul
 static uint32_t draw_addr(const unsigned *v, struct sq_rng *rng, uint32_t beats, uint32_t fault)
 {
     const uint32_t size = nbytes(v);
+    if (fault == 0 &&
+        sq_rng_below(rng, 8) == 0) // up to the end of memory: of a kind that is no fault
+        return 0u - (beats + sq_rng_below(rng, 4)) * size;
     uint32_t place = sq_rng_below(rng, PLACES / size) * size;
     if (sq_rng_below(rng, 2)) // near the end of a page
         place = place / SQ_AXI_PAGE * SQ_AXI_PAGE + SQ_AXI_PAGE -
@@ -143,18 +146,21 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
 
 // Every fault in every beat of a short piece of work, each followed by a good one: a transfer across
 // a page, then another one, so that there are bursts behind the one that fails. Case by case another
-// memory.
-enum { SHORT = 7, DIRECTED = 4 };
+// memory; behind them a read of more beats than 12 bits count, or as many as there can be.
+enum { SHORT = 7, DIRECTED = 4, LONG = 4200 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
     const uint32_t size = nbytes(v), place = 5 * SQ_AXI_PAGE - 3 * size;
-    c->n_groups = 2 * SHORT * (SQ_AXI_FAULTS - 1);
+    const uint32_t most = (UINT32_C(1) << v[COUNT_W]) - 1;
+    const size_t n_faults = 2 * SHORT * (SQ_AXI_FAULTS - 1);
+    c->n_groups = n_faults + 1;
     c->n_beats = c->n_groups * SHORT; // an upper bound
+    c->max_outputs = LONG;
     SQ_TRY(sq_case_alloc(c, err));
     c->n_beats = 0;
-    for (size_t g = 0; g < c->n_groups; g++) {
+    for (size_t g = 0; g < n_faults; g++) {
         int32_t *const record = c->beats + c->n_beats * record_len(v);
         const uint32_t fault = g % 2 ? 0 : 1 + (uint32_t)(g / 2 / SHORT);
         const uint32_t bad = (place / size + (uint32_t)(g / 2 % SHORT)) & 0xff;
@@ -165,6 +171,9 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         fill_data(v, record, c->len[g]);
         c->n_beats += sq_case_records(c, g);
     }
+    put_job(c->beats + c->n_beats++ * record_len(v), true, false, place, most < LONG ? most : LONG,
+            1);
+    c->len[n_faults][0] = 1;
     c->env = (struct sq_env_choice){.kind = number == 1  ? 1
                                             : number > 0 ? 2
                                                          : 0,
