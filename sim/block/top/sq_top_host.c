@@ -13,13 +13,27 @@ enum { PATIENCE = 200000, SURELY_RUNS = 3 }; // cycles: in which no beat moves; 
 enum { OKAY = 0, SLVERR = 2, ALL_BYTES = 15 };
 
 // What the host does next; an access each, but for RUN.
-enum step { DESCRIPTOR, ENABLE, START, RUN, STATUS, COUNTER, CLEAR, QUIET, NEXT };
+enum step {
+    DESCRIPTOR,
+    ENABLE,
+    START,
+    RUN,
+    STATUS,
+    COUNTER,
+    READ,
+    WRITTEN,
+    SPARE,
+    CLEAR,
+    QUIET,
+    NEXT
+};
 
 // The layer at hand.
 struct work {
     struct sq_top_given image;
     enum sq_axi_fault fault;
     uint32_t fault_at;          // address of the beat
+    uint32_t n_read;            // beats that a layer without faults reads; 0: not known
     bool is_refused;            // the descriptor is wrong
     uint32_t n_written;         // words of outputs
     bool has_wrong, is_outside; // a word differed; was written elsewhere
@@ -35,6 +49,7 @@ struct access {
 
 struct host {
     struct sq_axi_memory memory;
+    uint32_t base; // address of word 0 of the image
     const unsigned *value;
     struct sq_env_choice choice;
     struct sq_rng rng;
@@ -125,6 +140,29 @@ static uint32_t all_beats(const struct host *h, const struct sq_top_layer *l)
     return n;
 }
 
+static uint32_t blocks_of(uint32_t n, uint32_t block)
+{
+    return (n + block - 1) / block;
+}
+
+// Beats of the bus that a layer reads (rtl/top/README.md): the outer operand once for each of its blocks, the inner
+// one for every block unless it has only one; in chunks of K both for every step, scales that serve all of them once.
+static uint32_t beats_to_read(const struct host *h, const struct sq_top_layer *l)
+{
+    const bool has_chunks = l->chunk < l->groups, scale_once = sq_top_is_scaled(h->value);
+    uint32_t n = region_beats(h, l, 0);
+    for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++) {
+        const unsigned axis = p >= SQ_TOP_WEIGHT ? COLS : ROWS, other = axis == COLS ? ROWS : COLS;
+        const bool is_outer = l->cols_outer == (axis == COLS);
+        const bool is_for_all = p == SQ_TOP_ROW_SCALE || (p == SQ_TOP_COL_SCALE && scale_once);
+        const bool is_once = (is_outer || blocks_of(l->tiles[axis], l->block[axis]) == 1) &&
+                             (is_for_all || !has_chunks);
+        n +=
+            region_beats(h, l, p + 1) * (is_once ? 1 : blocks_of(l->tiles[other], l->block[other]));
+    }
+    return n;
+}
+
 static const struct sq_top_layer short_layer = {
     .tiles = {1, 2}, .block = {1, 1}, .beats = 1, .groups = 2, .chunk = 1, .cols_outer = false};
 
@@ -160,16 +198,34 @@ static struct sq_top_layer given_layer(const unsigned *value, const struct sq_to
     return l;
 }
 
-static void begin_layer(struct host *h)
+// The image lies at address 0, across 2 GiB, or ends at 4 GiB.
+static void move_image(struct host *h, uint32_t way)
+{
+    static const unsigned address[] = {SQ_DESC_ACT, SQ_DESC_ROW_SCALE, SQ_DESC_WEIGHT,
+                                       SQ_DESC_COL_SCALE, SQ_DESC_OUT};
+    struct sq_top_given *const image = &h->work.image;
+    const uint32_t pages = (4 * (uint32_t)image->n_words + SQ_AXI_PAGE - 1) / SQ_AXI_PAGE + 1;
+    const uint32_t base[] = {0, 0x80000000u - pages / 2 * SQ_AXI_PAGE, 0u - pages * SQ_AXI_PAGE};
+    int32_t *const word = h->drawn.word + image->descriptor / 4;
+    h->base = base[way];
+    for (unsigned i = 0; i < sizeof address / sizeof *address; i++)
+        word[address[i]] = (int32_t)((uint32_t)word[address[i]] + h->base);
+    image->descriptor += h->base;
+    image->out += h->base;
+    h->work.fault_at += h->base;
+}
+
+static void draw_layer(struct host *h)
 {
     struct sq_rng rng = {(h->choice.seed + h->number) * UINT64_C(0x9e3779b97f4a7c15)};
     struct sq_top_layer l = short_layer;
     const uint32_t what = h->choice.what, half = h->number / 2;
     const bool is_bad = what != SQ_HOST_ANY && what != SQ_HOST_LATE && h->number % 2 == 0;
+    const bool was_bad = h->work.fault != SQ_AXI_GOOD; // beats of that one may still come
     (void)sq_rng_next(&rng);
     memset(&h->work, 0, sizeof h->work);
     h->step = DESCRIPTOR;
-    h->n_cycles = 0;
+    h->n_cycles = h->base = 0;
     if (h->choice.given) {
         h->work.image = *(const struct sq_top_given *)h->choice.given;
         if (is_bad) {
@@ -186,6 +242,7 @@ static void begin_layer(struct host *h)
     const bool is_illegal = is_bad && what == SQ_HOST_WRONG && way == 0;
     memset(h->written, 0, sizeof h->written);
     h->work.image = sq_top_draw_image(h->value, &rng, &l, is_illegal, &h->drawn);
+    h->work.n_read = is_bad || was_bad ? 0 : beats_to_read(h, &l);
     if (!is_bad)
         return;
     const uint32_t n = all_beats(h, &l);
@@ -199,12 +256,19 @@ static void begin_layer(struct host *h)
     }
 }
 
+static void begin_layer(struct host *h)
+{
+    draw_layer(h);
+    if (!h->choice.given)
+        move_image(h, h->number / 2 % 3);
+}
+
 // ---- memory -------------------------------------------------------------------------------------------
 
 static int32_t read_word(void *ctx, uint32_t addr, unsigned i)
 {
     const struct host *const h = ctx;
-    const uint32_t at = addr / 4 + i;
+    const uint32_t at = (addr - h->base) / 4 + i;
     return at < h->work.image.n_words ? h->work.image.word[at] : (int32_t)(at * 0x9e3779b9u);
 }
 
@@ -299,15 +363,28 @@ static void begin_access(struct host *h, bool is_write, uint32_t addr, uint32_t 
                                 .w_wait = pause(h)};
 }
 
-// An access beside the steps, which changes nothing.
+// All bits of a register but the one that means something.
+#define OTHERS 0xfffffffeu
+
+// An access beside the steps, which changes nothing: it is refused, or writes bits that mean nothing, or the
+// address of the next descriptor.
 static void begin_extra(struct host *h)
 {
+    enum { BEFORE = 1, WHILE = 2, REFUSED = 7 };
     static const struct {
-        uint32_t addr, data, strb;
-    } refused[] = {{SQ_REG_STATUS, 0xffffffffu, 15}, {SQ_REG_ID, 0, 15}, {SQ_REG_END, 1, 15},
-                   {SQ_REG_IRQ_ENABLE, 0, 7},        {0xfc, 1, 15},      {SQ_REG_IRQ_STATE, 1, 0},
-                   {SQ_REG_DESCRIPTOR, 4, 14}};
-    const uint32_t i = sq_rng_below(&h->rng, 12), n = sizeof refused / sizeof *refused;
+        uint32_t addr, data, strb, resp, when;
+    } extra[] = {{SQ_REG_STATUS, 0xffffffffu, 15, SLVERR, BEFORE | WHILE},
+                 {SQ_REG_ID, 0, 15, SLVERR, BEFORE | WHILE},
+                 {SQ_REG_END, 1, 15, SLVERR, BEFORE | WHILE},
+                 {SQ_REG_IRQ_ENABLE, 0, 7, SLVERR, BEFORE | WHILE},
+                 {0xfc, 1, 15, SLVERR, BEFORE | WHILE},
+                 {SQ_REG_IRQ_STATE, 1, 0, SLVERR, BEFORE | WHILE},
+                 {SQ_REG_DESCRIPTOR, 4, 14, SLVERR, BEFORE | WHILE},
+                 {SQ_REG_CONTROL, OTHERS, 15, OKAY, BEFORE},
+                 {SQ_REG_IRQ_STATE, OTHERS, 15, OKAY, BEFORE | WHILE},
+                 {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, OKAY, WHILE}};
+    const uint32_t i = sq_rng_below(&h->rng, 12);
+    uint32_t j = sq_rng_below(&h->rng, sizeof extra / sizeof *extra);
     const bool has_begun = h->step == RUN && h->waited < SURELY_RUNS;
     if (i < 4 && !has_begun) {
         begin_access(h, false, 4 * sq_rng_below(&h->rng, 64), 0);
@@ -317,9 +394,11 @@ static void begin_extra(struct host *h)
         h->access.aw_wait = h->access.w_wait = 0;
         h->access.want_resp = SLVERR;
     } else {
-        begin_access(h, true, refused[i % n].addr, refused[i % n].data);
-        h->access.strb = refused[i % n].strb;
-        h->access.want_resp = SLVERR;
+        if (!(extra[j].when & (h->step == RUN ? WHILE : BEFORE)))
+            j %= REFUSED;
+        begin_access(h, true, extra[j].addr, extra[j].data);
+        h->access.strb = extra[j].strb;
+        h->access.want_resp = extra[j].resp;
     }
     h->access.is_extra = true;
 }
@@ -342,7 +421,7 @@ static void begin_step(struct host *h)
         break;
     case ENABLE:
         h->has_irq = h->choice.kind != 2 || sq_rng_below(&h->rng, 4) > 0;
-        begin_access(h, true, SQ_REG_IRQ_ENABLE, h->has_irq);
+        begin_access(h, true, SQ_REG_IRQ_ENABLE, h->has_irq | (is_random ? OTHERS : 0));
         break;
     case START:
         begin_access(h, true, SQ_REG_CONTROL, 1);
@@ -357,6 +436,15 @@ static void begin_step(struct host *h)
         break;
     case COUNTER:
         begin_access(h, false, counters[h->n_cycles], 0);
+        break;
+    case READ:
+        begin_access(h, false, SQ_REG_READ_BEATS, 0);
+        break;
+    case WRITTEN:
+        begin_access(h, false, SQ_REG_WRITE_BEATS, 0);
+        break;
+    case SPARE:
+        begin_access(h, true, SQ_REG_IRQ_STATE, OTHERS);
         break;
     case CLEAR:
         begin_access(h, true, SQ_REG_IRQ_STATE, 1);
@@ -398,9 +486,17 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
         h->cycles[h->n_cycles++] = data;
         if (h->n_cycles < SQ_HOST_COUNTERS)
             return NULL;
-        h->step = CLEAR;
+        h->step = h->choice.kind == 2 ? READ : CLEAR;
         put_counters(h);
         return h->cycles[0] == h->cycles[1] + h->cycles[2] + h->cycles[3] ? NULL : "host.counters";
+    case READ:
+        h->step = WRITTEN;
+        return h->work.n_read == 0 || data == h->work.n_read ? NULL : "host.beats_read";
+    case WRITTEN:
+        h->step = SPARE;
+        return h->work.n_read == 0 || data == 4 * h->work.image.n_want / nbytes(h)
+                   ? NULL
+                   : "host.beats_written";
     case QUIET:
         h->step = NEXT;
         return data == 0 ? NULL : "host.interrupt_stays";
@@ -507,7 +603,7 @@ static const char *clock_steps(struct host *h, bool irq)
         h->step = STATUS;
     if (irq && (h->step < RUN || h->step == NEXT || (h->step == RUN && !h->has_irq)))
         return "host.interrupt";
-    if (!irq && h->has_irq && (h->step == STATUS || h->step == COUNTER))
+    if (!irq && h->has_irq && h->step >= STATUS && h->step <= SPARE)
         return "host.interrupt_withdrawn";
     if (h->step == NEXT && h->number < h->choice.end) {
         if (++h->number < h->choice.end)
