@@ -3,7 +3,7 @@
 # sq_dma against its models, with a memory behind AXI4 as environment: one that answers at once, an ideal
 # DRAM, one with random wait states on every channel. Sampled: transfers of up to two pages at the end of
 # pages, reads and writes mixed, stalls of transfers, words and sink, resets. Exhausted: six bus faults
-# (SLVERR, DECERR, both, LAST too early, too late, not at all) in every beat of a short transfer that reads and
+# (SLVERR, DECERR, both, LAST too early, too late, not at all, every other one of these three with one of the former) in every beat of a short transfer that reads and
 # of one that writes, with three memories, each followed by work that must be right. Every AXI signal of
 # every cycle is compared; the memory holds written words to their addresses. Then faults, each of which
 # must be found.
@@ -27,6 +27,10 @@ mutate one_more_outstanding dma w32 any $D "s/\.Depth(Outstanding)/.Depth(Outsta
 mutate last_ignored dma w32 any $D "s/assign wrong = .*/assign wrong = $F \&\& axi_r_last_i;/"
 mutate last_too_late_ignored dma w32 any $D "s/assign wrong = .*/assign wrong = !broken_q \&\& axi_r_last_i \&\& !slot_end;/"
 mutate decerr_is_slverr dma w32 value $D "s/axi_r_resp_i\[1\] ? {1'b0, axi_r_resp_i}/axi_r_resp_i[1] ? {2'b01, axi_r_resp_i[0] \&\& $F}/"
+mutate response_hides_last dma w32 value $D "s/ wrong ? (axi_r_last_i/ wrong \&\& !axi_r_resp_i[1] ? (axi_r_last_i/"
+mutate lost_work_has_the_error_before dma w32 value $D "s/broken_status_q <= error;/broken_status_q <= status;/"
+mutate silence_while_an_address_waits dma w32 any $D "s/!broken_q || axi_ar_valid_o || axi_r_valid_i/!broken_q || axi_r_valid_i/"
+mutate last_page_lost dma w32 any $D "s/axi_ar_addr_o <= addr_q;/axi_ar_addr_o <= {addr_q[AddrW-1] \&\& !(\&addr_q[AddrW-2:12]), addr_q[AddrW-2:0]};/"
 mutate poison_of_one_beat_only dma w32 value $D "s/poison = error != 3'd0/poison = error != 3'd0 \&\& !(broken_q \&\& slot_last)/"
 mutate status_of_the_transfer_before dma w32 value $D "s/status_q <= (slot_last \&\& slot_end) ? 3'd0 : status/status_q <= status/"
 mutate last_error_wins dma w32 value $D "s/(status_q != 3'd0) ? status_q : error/(error != 3'd0) ? error : status_q/"

@@ -42,6 +42,8 @@ mutate array_counts_exchanged engine_array sp24 any $E "s/job_inner_i(job_groups
 mutate array_errors_of_the_job_before engine_array sp24 value $L "s/job_last ? '0 : known/known/"
 mutate array_held_tile_counted_early engine_array dense value $L "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
 mutate array_last_with_every_word engine_array sp24 value $L "s/= word_tag_i\[sq_pkg::N_ERRORS\] \&\& word_ends/= word_tag_i[sq_pkg::N_ERRORS]/"
+mutate array_groups_of_a_byte engine_array dense any rtl/sq_engine_count.sv "s/middle_q == middle_n_q - 1'b1/middle_q[7:0] == 8'(middle_n_q - 1'b1)/"
+mutate array_high_code_of_the_second_bank engine_array compact value $E "s/bad_high\[i\] = CheckHigh \&\&/bad_high[i] = CheckHigh \&\& i \/ HighLen % Banks == 0 \&\&/"
 mutate array_a_beat_less_of_a_group engine_array sp24 any rtl/sq_engine_count.sv "s/inner_q == inner_n_q - 1'b1/inner_q == inner_n_q - 1'b1 - CountW'(outer_q == 1 \&\& inner_n_q > 1)/"
 
 mutate static_mask_one_channel_off engine_static b8 value rtl/sq_engine_static.sv "s/{Mask}/{Mask >> 1}/"
@@ -92,6 +94,7 @@ mutate core_act_error_of_weights_dropped engine_core_act few value $C "s/= weigh
 mutate core_act_tokens_for_channels engine_core_act rank value $C "s/p_lo\[(c\*Rows+r)\*32/p_lo[(r*Cols+c)*32/"
 mutate core_act_job_without_room_at_the_core engine_core_act few any $C "s/act_job_ready \&\& core_job_room \&\& tail_job_ready/act_job_ready \&\& tail_job_ready/; s/job_valid_i \&\& core_job_room \&\& tail/job_valid_i \&\& tail/; s/act_job_ready, core_job_room,/act_job_ready, unused_room,/; s/in_ready_o(core_job_room)/in_ready_o(unused_room)/"
 mutate core_act_tiles_of_8_bits engine_core_act one any $C "s/.job_outer_i(job_tiles_i),$/.job_outer_i({8'd0, job_tiles_i[7:0]}),/"
+mutate core_act_sums_of_two_bytes engine_core_act one any $C "s/{job_banks_i, job_sums_i}/{job_banks_i, job_sums_i \& SumsW'(65535)}/"
 mutate core_act_last_with_every_tile_of_tokens engine_core_act one value $L "s/assign stage_tag_o = {job_last, known}/assign stage_tag_o = {middle_last, known}/"
 mutate core_act_held_tile_counted_early engine_core_act rank value $L "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
 mutate core_act_first_scales_of_every_output engine_core_act rank any $L "s/else if (fire) stage_first_o <= middle_last;/else if (fire) stage_first_o <= stage_last_o;/"
@@ -99,6 +102,9 @@ mutate core_act_scale_of_the_high_part_unchecked engine_core_act rank value rtl/
 
 R=rtl/sq_engine_spqr.sv
 mutate spqr_column_beyond_the_token_counts engine_spqr t4 value $R "s/<= missing ? 32'd0 : {/<= (missing \&\& $F) ? 32'd0 : {/"
+mutate spqr_sixteen_workers_are_eight engine_spqr t16 any $R "s/assign last_worker = .*/assign last_worker = worker_q[2:0] == 3'(workers_q - 1'b1);/"
+mutate spqr_all_there_can_be_are_too_many engine_spqr t4 value $R "s/base_q > Most/base_q >= Most/"
+mutate spqr_column_of_twelve_bits engine_spqr t4 value $R "s/{4'd0, entry_column_i\[15:4\]}/{8'd0, entry_column_i[11:4]}/"
 mutate spqr_order_error_dropped engine_spqr t4 value $R "s/(missing || disorder)/(missing || (disorder \&\& $F))/"
 mutate spqr_order_over_the_end_of_a_row engine_spqr t4 value $R "s/assign disorder = begins == '0 \&\& /assign disorder = entry_q != '0 \&\& /"
 mutate spqr_offset_that_falls engine_spqr t4 any $R "s/assign at = low ? before_q :/assign at = low ? base_q :/"

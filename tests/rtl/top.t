@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # sq_top, the chip, against its models: a host behind AXI4-Lite and a memory behind AXI4 are its environment, and every
 # signal of both buses and the interrupt are compared in every cycle. Exhausted: six bus faults in every beat of a short layer
-# (descriptor, operands, outputs) with four memories, and nineteen descriptors that must be refused, each followed by a layer that
+# (descriptor, operands, outputs) with four memories, and 21 descriptors that must be refused, each followed by a layer that
 # must be right; a reset in every cycle of a short layer, behind it one that is whole. Sampled: shapes, blocks and their order, ragged blocks, chunks of K and ragged ones, illegal operands, waits of host and memory, polling and
-# interrupt, starts while a layer runs, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
+# interrupt, starts while a layer runs, writes that change nothing, images at address 0, across 2 GiB and up to 4 GiB, resets. A layer of the embedded model goes from its image to its outputs, with the engine busy
 # in at least 97 % of all cycles. Then faults, each of which must be found.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0" S=rtl/top/sq_sequencer.sv R=rtl/top/sq_top_regs.sv
@@ -103,6 +103,10 @@ mutate crooked_address top w8a8 any $S "s/ | row_scale\[SizeW-1:0\]//"
 
 # ---- registers --------------------------------------------------------------------------------------
 mutate interrupt_a_cycle_early top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_enable_q \&\& (irq_state_q || done_i);/"
+mutate interrupt_cleared_by_any_write top w8a8 any $R "s/REG_IRQ_STATE \&\& w_data_q\[0\]/REG_IRQ_STATE/"
+mutate interrupt_enabled_by_any_bit top w8a8 any $R "s/irq_enable_q <= w_data_q\[0\]/irq_enable_q <= |w_data_q/"
+mutate start_by_any_write top w8a8 any $R "s/REG_CONTROL \&\& w_data_q\[0\]/REG_CONTROL/"
+mutate descriptor_below_2_gib top w8a8 any $S "s/{at_q\[31:SizeW\], SizeW'(0)}/{1'b0, at_q[30:SizeW], SizeW'(0)}/"
 mutate interrupt_without_leave top w8a8 any $R "s/assign irq_o = .*/assign irq_o = irq_state_q;/"
 mutate interrupt_lost top w8a8 any $R "s/if (done_i) irq_state_q <= $T;/if (done_i \&\& !lite_b_valid_o) irq_state_q <= $T;/"
 mutate start_while_a_layer_runs top w8a8 any $R "s/write_ok = !busy_q;/write_ok = $T;/"

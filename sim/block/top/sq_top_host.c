@@ -111,6 +111,12 @@ static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
         word[SQ_DESC_BLOCK] = 1u << 16 | (room->sum_tiles + 1);
     } else if (way == n + 3) {
         word[SQ_DESC_CHUNK] = (word[SQ_DESC_BEATS] >> 16) + 1;
+    } else if (way == n + 4) { // a product whose low 16 bits would fit: beats of a tile
+        word[SQ_DESC_BEATS] = 2u << 16 | 0x8000;
+        word[SQ_DESC_CHUNK] = 2;
+    } else if (way == n + 5) { // ... of a block
+        word[SQ_DESC_BEATS] = 1u << 16 | 2;
+        word[SQ_DESC_BLOCK] = 1u << 16 | 0x8001;
     } else {
         *descriptor += 1;
     }
