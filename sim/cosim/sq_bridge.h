@@ -26,6 +26,13 @@
 
 #include "sq_rtl.h"
 
+// Verilator's mark of what runs once, before cycle 0: a third of a model, and not worth the time of
+// an optimiser. The bridge comes first in the file of a model (sq_rtl_build.c).
+#ifdef __GNUC__
+#undef VL_ATTR_COLD
+#define VL_ATTR_COLD __attribute__((cold, optimize("O0")))
+#endif
+
 namespace sq_bridge
 {
 

@@ -67,6 +67,52 @@ static enum sq_status write_sources(FILE *out, const char *home, const char *bef
     return SQ_OK;
 }
 
+// Whether the file RTL/sub/NAME.sv has a module NAME, so that Verilator finds it by its name.
+static bool is_found(const char *home, const char *line)
+{
+    char path[PATH_NBYTES], module[300];
+    const char *slash = strrchr(line, '/'), *at;
+    struct sq_file_view map;
+    snprintf(path, sizeof path, "%s/rtl/%s", home, line);
+    snprintf(module, sizeof module, "\nmodule %s", slash ? slash + 1 : line);
+    char *dot = strrchr(module, '.');
+    if (!dot || sq_file_map(path, &map, NULL) != SQ_OK)
+        return false;
+    *dot = '\0';
+    at = memmem(map.data, map.nbytes, module, strlen(module));
+    const char *const end = (const char *)map.data + map.nbytes;
+    const bool is = at && at + strlen(module) < end && strchr(" #(;\n", at[strlen(module)]);
+    sq_file_unmap(&map);
+    return is;
+}
+
+// What Verilator is to read of files.f: the top and what holds no module of its own name, such as a
+// package. The others it looks for in their folders as it needs them (reading all of them takes half
+// a second of each build).
+static enum sq_status write_tops(FILE *out, const struct sq_rtl_point *p, const char *home,
+                                 struct sq_error *err)
+{
+    char path[PATH_NBYTES], line[256], top[PATH_NBYTES], folder[256] = "";
+    snprintf(path, sizeof path, "%s/rtl/files.f", home);
+    snprintf(top, sizeof top, "%s.sv", p->block->top);
+    FILE *list = fopen(path, "re");
+    if (!list)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot read %s: %s", sq_path_tail(path), strerror(errno));
+    while (fgets(line, sizeof line, list)) {
+        line[strcspn(line, "\n")] = '\0';
+        const char *const slash = strrchr(line, '/');
+        const size_t n = slash ? (size_t)(slash - line) : 0;
+        if (strcmp(slash ? slash + 1 : line, top) == 0 || !is_found(home, line))
+            fprintf(out, "rtl/%s\n", line);
+        if (n > 0 && (strlen(folder) != n || strncmp(folder, line, n) != 0)) {
+            snprintf(folder, sizeof folder, "%.*s", (int)n, line);
+            fprintf(out, "-y\nrtl/%s\n", folder);
+        }
+    }
+    fclose(list);
+    return SQ_OK;
+}
+
 // The Yosys script that makes netlist.v: gates of synth, or one word-level module in which input
 // mutsel = i turns on mutation i of mutants.txt. For proofs that one is kept without the mutations.
 static enum sq_status write_script(FILE *out, const struct sq_rtl_point *p, const char *home,
@@ -120,8 +166,8 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
     if (has_netlist(p)) {
         fprintf(out, "netlist.v\n");
     } else {
-        fprintf(out, "rtl/lint.vlt\nrtl/verilate.vlt\n");
-        SQ_TRY(write_sources(out, home, "", "\n", err));
+        fprintf(out, "-y\nrtl\nrtl/lint.vlt\nrtl/verilate.vlt\n");
+        SQ_TRY(write_tops(out, p, home, err));
     }
     if (p->trace)
         fprintf(out, SQ_RTL_VIEW ".sv\n");
@@ -132,14 +178,19 @@ static enum sq_status write_verilator(FILE *out, const struct sq_rtl_point *p, c
 }
 
 // The arguments of make. Its files have only relative names, so that the check of verilated.mk
-// against blanks in the current directory is told of another one. One translation unit: where
-// Verilator splits one file it would compile all of them apart, half a second of headers each.
+// against blanks in the current directory is told of another one. One translation unit, the bridge
+// among what Verilator wrote: another one would read a second of headers once more. A model runs for
+// seconds: of -O1 without the passes that take a third of its time, on code of Verilator's kind, for
+// a fifth of the speed. A netlist is a few cases and a minute of -O1: not optimised, but for one with
+// faults. Neither is what runs once, before cycle 0 (sq_bridge.h).
 static void write_make(FILE *out, const struct sq_rtl_point *p)
 {
     fprintf(out,
-            "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\nVM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-"
-            "O0\nOPT_GLOBAL=-O1\n",
-            p->block->top, p->coverage ? "-O0" : "-O1");
+            "-s\n-C\nobj\n-f\nV%s.mk\nCURDIR=.\n--eval=VM_FAST+=bridge\nVM_USER_CLASSES=\n"
+            "VM_PARALLEL_BUILDS=0\nOPT_FAST=%s\nOPT_SLOW=-O0\nOPT_GLOBAL=-O1\n",
+            p->block->top,
+            p->coverage || p->netlist ? "-O0"
+                                      : "-O1 -fno-tree-dominator-opts -fno-tree-dse -fno-tree-pta");
 }
 
 struct job {
