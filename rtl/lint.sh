@@ -27,18 +27,17 @@ lint() { echo "$*" >>"$LOG.list"; }
 # path MODULE: its file, which may lie in a folder.
 path() { grep -xE "(.*/)?$1\\.sv" files.f; }
 
-# needs MODULE: its file and those of all modules below it, in the order of files.f. Reading all files
-# for each run is nearly all of Yosys' time.
-needs() {
-  local known=" sq_pkg " next=$1 all file
-  while [ -n "$next" ]; do
-    known+="$next " all=$next next=
-    for file in $(grep -ohwE 'sq_[a-z0-9_]+' $(for file in $all; do path "$file"; done) | sort -u); do
-      [[ $known = *" $file "* ]] || { path "$file" >/dev/null && next+="$file "; }
-    done
-  done
-  for file in $(<files.f); do [[ $known = *" $(basename "$file" .sv) "* ]] && printf '%s ' "$file"; done
-}
+# For each module its file and those of all modules below it, in the order of files.f: a line of $NEEDS.
+# Reading all files for each run is nearly all of Yosys' time.
+NEEDS=$LOG.needs
+awk 'NR == FNR { file[++n] = $0; sub(".*/", ""); sub("[.]sv$", ""); name[n] = $0; number[$0] = n; next }
+  FNR == 1 { at = FILENAME; sub(".*/", "", at); sub("[.]sv$", "", at); at = number[at] }
+  { count = split($0, word, "[^A-Za-z0-9_]+"); for (i = 1; i <= count; i++) if (word[i] in number) uses[at, number[word[i]]] }
+  function take(i, j) { if (i in taken) return; taken[i]; for (j = 1; j <= n; j++) if ((i, j) in uses) take(j) }
+  END { for (i = 1; i <= n; i++) {
+      split("", taken); taken[number["sq_pkg"]]; take(i); printf "%s", name[i]
+      for (j = 1; j <= n; j++) if (j in taken) printf " %s", file[j]
+      print "" } }' files.f $(<files.f) >"$NEEDS"
 
 # both MODULE [NAME=VALUE...]: through both tools
 both() {
@@ -48,7 +47,7 @@ both() {
   "$VERILATOR" --lint-only -Wall -y . -y top -I. lint.vlt sq_pkg.sv top/sq_regs_pkg.sv "$(path "$top")" --top-module "$top" \
     "${g[@]}" >"$LOG" 2>&1 && [ ! -s "$LOG" ] || fail "verilator: $top $*"
   "$YOSYS" -q -e . -w 'Replacing memory' -p "
-    read_verilog -nodpi -sv -I. $(needs "$top")
+    read_verilog -nodpi -sv -I. $(sed -n "s/^$top //p" "$NEEDS")
     ${set:+chparam $set $top}
     hierarchy -check -top $top
     proc
@@ -229,8 +228,8 @@ while read -r file; do
     { : >"$LOG"; fail "$file is in files.f, but not linted here"; }
 done <files.f
 
-export LOG VERILATOR YOSYS FAILED
-export -f both fail needs path
+export LOG NEEDS VERILATOR YOSYS FAILED
+export -f both fail path
 # Parameters such as OneAcc=1'b1 are words as they stand.
 xargs -r -d '\n' -P "${JOBS:-$(nproc)}" -I{} bash -c 'both $1' lint {} <"$LOG.list" || FAILED=1
 
