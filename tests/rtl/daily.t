@@ -4,7 +4,6 @@
 # Only equality is asked for. Bounds on how much was compared, and which faults are tried, keep the seed of
 # the other tests: with a new one they would hold or not by luck. SEED=n repeats a day.
 . "$(dirname "$0")/lib.sh"
-DAY=${SQ_DAILY:-$SEED}
 
 same() { # no mismatch; else what differs, and the commands that repeat it
   [ "$RC" = 0 ] && [ "$(number value_mismatches)" = 0 ] && [ "$(number cycle_mismatches)" = 0 ] && return

@@ -10,8 +10,10 @@ T="1'b1" F="1'b0"
 
 sq cosim --block engine_scaled --point quick --cases 90 --seed "$SEED" --json
 ok "engine_scaled at its quick points" clean 15000
-sq cosim --netlist --block engine_scaled --point mxplus --cases 4 --seed "$SEED" --json
-ok "netlist of engine_scaled" clean 500
+if todays "netlist of engine_scaled" 5; then
+  sq cosim --netlist --block engine_scaled --point mxplus --cases 4 --seed "$SEED" --json
+  ok "netlist of engine_scaled" clean 500
+fi
 
 E=rtl/sq_engine_scaled.sv C=rtl/sq_engine_ctl.sv J=rtl/sq_engine_tail.sv P=rtl/sq_pe_parts.sv L=rtl/sq_parts_line.sv A=rtl/sq_act_blocks.sv
 mutate scaled_pairs_exchanged engine_scaled own value $P "s/y_o\[Row\*32 +: 32\]/y_o[other]/; s/y_o\[32 +: 32\]/y_o[Row*32 +: 32]/; s/y_o\[other\]/y_o[32 +: 32]/"
