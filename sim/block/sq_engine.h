@@ -66,4 +66,16 @@ enum { SQ_ENGINE_CARRY = 4 };
 bool sq_engine_array_keeps(const void *state);
 bool sq_engine_scaled_keeps(const void *state);
 
+// ---- for who runs very many cycles (sim/machine/sq_chip_world.h) -----------------------------
+
+// comb and clock of the engine's model at once.
+void sq_engine_array_cycle(void *state, const struct sq_offer *in, bool out_ready,
+                           struct sq_handshake *out);
+void sq_engine_scaled_cycle(void *state, const struct sq_offer *in, bool out_ready,
+                            struct sq_handshake *out);
+// What counts the beats of operands, of scales of the jobs at hand.
+enum { SQ_ENGINE_COUNTS = 2 };
+void sq_engine_array_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS]);
+void sq_engine_scaled_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS]);
+
 #endif

@@ -442,28 +442,30 @@ static void find_wires(const struct sq_engine_array_sim *s, const struct sq_offe
     w->in_ready = array.in_ready;
 }
 
+static void answer(const struct sq_engine_array_sim *s, const struct sq_offer *in,
+                   const struct wires *w, struct sq_handshake *out)
+{
+    out->in_ready[JOB] =
+        sq_engine_count_ready(&s->in, w->in_valid && w->in_ready) && s->next.n < SQ_ENGINE_JOBS;
+    out->in_ready[ONE_SIDE] = s->in.is_busy && in[OTHER].valid && w->in_ready;
+    out->in_ready[OTHER] = s->in.is_busy && in[ONE_SIDE].valid && w->in_ready;
+    out->in_ready[SCALE] = s->scale.is_busy && w->out.scale_ready;
+    out->in_ready[SQ_ENGINE_CARRY] = w->out.carry_ready;
+    out->out_valid = w->out.out_valid;
+}
+
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
                  struct sq_handshake *out)
 {
-    const struct sq_engine_array_sim *const s = state;
     struct wires w;
-    find_wires(s, in, out_ready, &w);
-    out->in_ready[JOB] =
-        sq_engine_count_ready(&s->in, w.in_valid && w.in_ready) && s->next.n < SQ_ENGINE_JOBS;
-    out->in_ready[ONE_SIDE] = s->in.is_busy && in[OTHER].valid && w.in_ready;
-    out->in_ready[OTHER] = s->in.is_busy && in[ONE_SIDE].valid && w.in_ready;
-    out->in_ready[SCALE] = s->scale.is_busy && w.out.scale_ready;
-    out->in_ready[SQ_ENGINE_CARRY] = w.out.carry_ready;
-    out->out_valid = w.out.out_valid;
+    find_wires(state, in, out_ready, &w);
+    answer(state, in, &w, out);
 }
 
-static void clock(void *state, const struct sq_offer *in, bool out_ready)
+static void edge(struct sq_engine_array_sim *s, const struct sq_offer *in, const struct wires *w)
 {
-    struct sq_engine_array_sim *const s = state;
-    struct wires w;
-    find_wires(s, in, out_ready, &w);
-    const bool in_step = w.in_valid && w.in_ready, in_last = sq_engine_count_last(&s->in, 0),
-               scale_step = w.stage.scale_valid && w.out.scale_ready;
+    const bool in_step = w->in_valid && w->in_ready, in_last = sq_engine_count_last(&s->in, 0),
+               scale_step = w->stage.scale_valid && w->out.scale_ready;
     const bool takes =
         in[JOB].valid && sq_engine_count_ready(&s->in, in_step) && s->next.n < SQ_ENGINE_JOBS;
     const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
@@ -478,8 +480,31 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     }
     sq_engine_jobs_clock(&s->next_sums, takes ? sums : NULL, passes);
     sq_engine_count_clock(&s->in, takes ? job : NULL, in_step);
-    sq_output_clock(&s->output, &w.stage);
-    sq_chain_clock(&s->array, w.in_valid, in_last, w.out.tile_ready);
+    sq_output_clock(&s->output, &w->stage);
+    sq_chain_clock(&s->array, w->in_valid, in_last, w->out.tile_ready);
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct wires w;
+    find_wires(state, in, out_ready, &w);
+    edge(state, in, &w);
+}
+
+void sq_engine_array_cycle(void *state, const struct sq_offer *in, bool out_ready,
+                           struct sq_handshake *out)
+{
+    struct wires w;
+    find_wires(state, in, out_ready, &w);
+    answer(state, in, &w, out);
+    edge(state, in, &w);
+}
+
+void sq_engine_array_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS])
+{
+    struct sq_engine_array_sim *const s = state;
+    count[0] = &s->in;
+    count[1] = &s->scale;
 }
 
 static const struct sq_timing timing = {sizeof(struct sq_engine_array_sim), comb, clock};

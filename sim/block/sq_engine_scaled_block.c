@@ -388,16 +388,23 @@ bool sq_engine_scaled_keeps(const void *state)
     return sq_output_keeps(&((const struct state *)state)->output);
 }
 
-// What the parts are offered, and what they answer.
-static void between(const struct state *s, const struct sq_offer *in, bool out_ready,
-                    struct sq_offer line[SQ_STREAMS_MAX], struct sq_handshake *h)
+// What the parts are offered.
+static void offer_line(const struct state *s, const struct sq_offer *in,
+                       struct sq_offer line[SQ_STREAMS_MAX])
 {
     memcpy(line, in, SQ_STREAMS_MAX * sizeof *line);
     line[SQ_ES_JOB].valid = in[SQ_ES_JOB].valid && s->next.n < SQ_ENGINE_JOBS;
     line[SQ_ES_SCALE] = (struct sq_offer){.valid = s->scale.is_busy && in[SQ_ES_SCALE].valid,
                                           .last = s->keeps || is_last_pair(s),
                                           .keep = s->keeps};
-    sq_line_comb(&s->line, line, out_ready, h);
+}
+
+// h: what they answer.
+static void answer(const struct state *s, const struct sq_handshake *h, struct sq_handshake *out)
+{
+    *out = *h;
+    out->in_ready[SQ_ES_JOB] = h->in_ready[SQ_ES_JOB] && s->next.n < SQ_ENGINE_JOBS;
+    out->in_ready[SQ_ES_SCALE] = s->scale.is_busy && h->in_ready[SQ_ES_SCALE] && is_last_pair(s);
 }
 
 static void comb(const void *state, const struct sq_offer *in, bool out_ready,
@@ -405,20 +412,19 @@ static void comb(const void *state, const struct sq_offer *in, bool out_ready,
 {
     const struct state *const s = state;
     struct sq_offer line[SQ_STREAMS_MAX];
-    between(s, in, out_ready, line, out);
-    out->in_ready[SQ_ES_JOB] = out->in_ready[SQ_ES_JOB] && s->next.n < SQ_ENGINE_JOBS;
-    out->in_ready[SQ_ES_SCALE] = s->scale.is_busy && out->in_ready[SQ_ES_SCALE] && is_last_pair(s);
+    struct sq_handshake h;
+    offer_line(s, in, line);
+    sq_line_comb(&s->line, line, out_ready, &h);
+    answer(s, &h, out);
 }
 
-static void clock(void *state, const struct sq_offer *in, bool out_ready)
+// Of what stands beside the parts.
+static void edge(struct state *s, const struct sq_offer *in, const struct sq_offer *line,
+                 const struct sq_handshake *h)
 {
-    struct state *const s = state;
-    struct sq_offer line[SQ_STREAMS_MAX];
-    struct sq_handshake h;
-    between(s, in, out_ready, line, &h);
-    const bool pair_step = line[SQ_ES_SCALE].valid && h.in_ready[SQ_ES_SCALE];
+    const bool pair_step = line[SQ_ES_SCALE].valid && h->in_ready[SQ_ES_SCALE];
     const bool scale_step = pair_step && is_last_pair(s);
-    const bool takes = line[SQ_ES_JOB].valid && h.in_ready[SQ_ES_JOB];
+    const bool takes = line[SQ_ES_JOB].valid && h->in_ready[SQ_ES_JOB];
     const bool passes = s->next.n > 0 && sq_engine_count_ready(&s->scale, scale_step);
     const uint32_t job[3] = {in[SQ_ES_JOB].job.groups, 1, 1}, keep[3] = {in[SQ_ES_JOB].keep};
     sq_engine_count_clock(&s->scale, passes ? s->next.job[0] : NULL, scale_step);
@@ -428,7 +434,31 @@ static void clock(void *state, const struct sq_offer *in, bool out_ready)
     sq_engine_jobs_clock(&s->next_keep, takes ? keep : NULL, passes);
     if (pair_step)
         s->scale_pair.at = scale_step ? 0 : s->scale_pair.at + 1;
-    sq_line_clock(&s->line, line, out_ready);
+}
+
+static void clock(void *state, const struct sq_offer *in, bool out_ready)
+{
+    struct sq_handshake unused;
+    sq_engine_scaled_cycle(state, in, out_ready, &unused);
+}
+
+void sq_engine_scaled_cycle(void *state, const struct sq_offer *in, bool out_ready,
+                            struct sq_handshake *out)
+{
+    struct state *const s = state;
+    struct sq_offer line[SQ_STREAMS_MAX];
+    struct sq_handshake h;
+    offer_line(s, in, line);
+    sq_line_cycle(&s->line, line, out_ready, &h);
+    answer(s, &h, out);
+    edge(s, in, line, &h);
+}
+
+void sq_engine_scaled_counts(void *state, struct sq_engine_count *count[SQ_ENGINE_COUNTS])
+{
+    struct state *const s = state;
+    count[0] = &s->in.count;
+    count[1] = &s->scale;
 }
 
 static const struct sq_timing timing = {sizeof(struct state), comb, clock};

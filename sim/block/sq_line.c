@@ -28,13 +28,13 @@ static void offer_from_front(const struct sq_line *l, const struct sq_offer *in,
     for (unsigned p = 0; p < l->n; p++) {
         const struct sq_line_part *const part = &l->part[p];
         struct sq_handshake shake = {.out_valid = false};
-        for (unsigned s = 0; s < SQ_STREAMS_MAX; s++) {
+        for (unsigned s = 0; s < part->n_in; s++) {
             const unsigned from = part->from[s];
-            assert(s >= part->n_in || from < SQ_LINE_FRONT + p);
-            w->in[p][s] = (struct sq_offer){.valid = false};
-            if (s < part->n_in)
-                w->in[p][s] = from < SQ_LINE_FRONT ? in[from] : w->out[from - SQ_LINE_FRONT];
+            assert(from < SQ_LINE_FRONT + p);
+            w->in[p][s] = from < SQ_LINE_FRONT ? in[from] : w->out[from - SQ_LINE_FRONT];
         }
+        for (unsigned s = part->n_in; s < SQ_STREAMS_MAX; s++)
+            w->in[p][s].valid = false;
         part->timing->comb(state_of(l, p), w->in[p], false, &shake);
         w->out[p] = (struct sq_offer){.valid = false};
         if (shake.out_valid && part->show)
@@ -65,24 +65,39 @@ static struct wires wires_of(const struct sq_line *l, const struct sq_offer *in,
     return w;
 }
 
-void sq_line_comb(const void *state, const struct sq_offer *in, bool out_ready,
-                  struct sq_handshake *out)
+static void answer(const struct sq_line *l, const struct wires *w, struct sq_handshake *out)
 {
-    const struct sq_line *const l = state;
-    const struct wires w = wires_of(l, in, out_ready);
-    *out = (struct sq_handshake){.out_valid = w.shake[l->n - 1].out_valid};
+    *out = (struct sq_handshake){.out_valid = w->shake[l->n - 1].out_valid};
     for (unsigned p = 0; p < l->n; p++)
         for (unsigned s = 0; s < l->part[p].n_in; s++)
             if (l->part[p].from[s] < SQ_LINE_FRONT)
-                out->in_ready[l->part[p].from[s]] = w.shake[p].in_ready[s];
+                out->in_ready[l->part[p].from[s]] = w->shake[p].in_ready[s];
+}
+
+static void edge(struct sq_line *l, const struct wires *w)
+{
+    for (unsigned p = 0; p < l->n; p++)
+        l->part[p].timing->clock((char *)l + l->part[p].at, w->in[p], w->ready[p]);
+}
+
+void sq_line_comb(const void *state, const struct sq_offer *in, bool out_ready,
+                  struct sq_handshake *out)
+{
+    const struct wires w = wires_of(state, in, out_ready);
+    answer(state, &w, out);
 }
 
 void sq_line_clock(void *state, const struct sq_offer *in, bool out_ready)
 {
-    struct sq_line *const l = state;
-    const struct wires w = wires_of(l, in, out_ready);
-    for (unsigned p = 0; p < l->n; p++)
-        l->part[p].timing->clock((char *)l + l->part[p].at, w.in[p], w.ready[p]);
+    const struct wires w = wires_of(state, in, out_ready);
+    edge(state, &w);
+}
+
+void sq_line_cycle(void *state, const struct sq_offer *in, bool out_ready, struct sq_handshake *out)
+{
+    const struct wires w = wires_of(state, in, out_ready);
+    answer(state, &w, out);
+    edge(state, &w);
 }
 
 struct sq_line_seen sq_line_see(const void *state, const struct sq_offer *in, bool out_ready,

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fast run. Three ideas, each exact:
+// The fast run. Four ideas, each exact:
 //   - a world of time alone (sq_chip_world.h);
 //   - a *stretch* is what happens from one posted job to the next. It follows from the state of the world,
 //     the job, and what the steps that are loaded meanwhile load. Each of these is kept once and has a
 //     number, so a stretch that was run before is looked up;
+//   - within a stretch, tiles and bursts are alike but for the counters of the job and of the transfers at
+//     hand. So what happens from one tile or burst to the next is kept once for each world without counters that
+//     are far from their end; and where such a world comes again, whole laps are added at once;
 //   - blocks of a loop are alike but for the first and the last ones. When a block begins with the state, the
-//     steps and the places within a page of an earlier one, whole periods are added at once.
+//     steps and the places within a page of an earlier one, whole periods are added at once. A place may be another one
+//     while no transfer crosses a page.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +18,14 @@
 #include "sim/machine/sq_chip_run.h"
 
 enum { ROWS = 0, COLS = 1, PAGE = 4096, NONE = UINT32_MAX };
+enum { STATES_NBYTES = 1 << 26 }; // of worlds that are kept
 
 // ---- things kept once -------------------------------------------------------------------------------
 
 struct pool {
     size_t nbytes; // of a thing
     unsigned char *thing;
+    uint32_t *hash; // of each
     uint32_t n, room;
     uint32_t *slot, n_slots; // NONE: empty; a power of two
 };
@@ -27,6 +33,7 @@ struct pool {
 static void pool_free(struct pool *p)
 {
     free(p->thing);
+    free(p->hash);
     free(p->slot);
 }
 
@@ -40,10 +47,11 @@ static uint32_t hash_of(const void *thing, size_t nbytes)
     return (uint32_t)sq_digest_of(thing, nbytes).low;
 }
 
-static uint32_t find_slot(const struct pool *p, const void *thing)
+static uint32_t find_slot(const struct pool *p, const void *thing, uint32_t hash)
 {
-    uint32_t i = hash_of(thing, p->nbytes) & (p->n_slots - 1);
-    while (p->slot[i] != NONE && memcmp(thing_of(p, p->slot[i]), thing, p->nbytes) != 0)
+    uint32_t i = hash & (p->n_slots - 1);
+    while (p->slot[i] != NONE &&
+           (p->hash[p->slot[i]] != hash || memcmp(thing_of(p, p->slot[i]), thing, p->nbytes) != 0))
         i = (i + 1) & (p->n_slots - 1);
     return i;
 }
@@ -59,11 +67,15 @@ static bool grow(struct pool *p)
     if (!thing)
         return false;
     p->thing = thing;
+    uint32_t *const hash = realloc(p->hash, room * sizeof *hash);
+    if (!hash)
+        return false;
+    p->hash = hash;
     p->room = room;
     p->n_slots = 2 * room;
     memset(slot, 0xff, p->n_slots * sizeof *slot);
     for (uint32_t i = 0; i < p->n; i++)
-        slot[find_slot(p, thing_of(p, i))] = i;
+        slot[find_slot(p, thing_of(p, i), hash[i])] = i;
     return true;
 }
 
@@ -72,8 +84,9 @@ static uint32_t number_of(struct pool *p, const void *thing)
 {
     if (p->n == p->room && !grow(p))
         return NONE;
-    const uint32_t at = find_slot(p, thing);
+    const uint32_t hash = hash_of(thing, p->nbytes), at = find_slot(p, thing, hash);
     if (p->slot[at] == NONE) {
+        p->hash[p->n] = hash;
         memcpy(p->thing + p->n * p->nbytes, thing, p->nbytes);
         p->slot[at] = p->n++;
     }
@@ -88,7 +101,45 @@ static void pool_forget(struct pool *p)
         memset(p->slot, 0xff, p->n_slots * sizeof *p->slot);
 }
 
+// Makes room for one thing more.
+static bool room_for(uint32_t n, uint32_t *room, size_t nbytes, void **things)
+{
+    if (n < *room)
+        return true;
+    const uint32_t want = *room ? 2 * *room : 64;
+    void *const more = realloc(*things, want * nbytes);
+    if (!more)
+        return false;
+    *things = more;
+    *room = want;
+    return true;
+}
+
+struct key {
+    uint32_t state, job, load;
+};
+
+// Things of a key, each of which knows the next one.
+struct chains {
+    struct pool key;
+    uint32_t *first; // [first_room]: the number of the first thing, or NONE
+    uint32_t first_room;
+};
+
+// Where that number is. NULL: no memory.
+static uint32_t *first_of(struct chains *c, const struct key *key)
+{
+    const uint32_t n = c->key.n, number = number_of(&c->key, key);
+    if (number == NONE || !room_for(number, &c->first_room, sizeof *c->first, (void **)&c->first))
+        return NULL;
+    if (c->key.n > n)
+        c->first[number] = NONE;
+    return &c->first[number];
+}
+
 // ---- the steps of a layer ---------------------------------------------------------------------------
+
+enum level { INNER, OUTER, N_LEVELS };
 
 // The sequencer's own model, asked for one step after the other.
 struct cursor {
@@ -97,6 +148,8 @@ struct cursor {
     struct sq_chip_load load;  // of it, in a cursor of loads
     struct sq_chip_job job;    // ... of jobs
     uint32_t number;           // of that; NONE: behind the last step
+    // Of a cursor of loads: where the transfers of a kind since the mark end at most, from the begin of a page.
+    uint32_t end[N_LEVELS][SQ_TOP_OPERANDS + 1];
 };
 
 static void start_cursor(const unsigned *v, const struct sq_top_layer *layer, uint32_t *checks,
@@ -125,11 +178,39 @@ struct stretch {
     struct sq_chip_stats stats;
 };
 
-struct key {
-    uint32_t state, job, load;
+// The number of the world without its counters, and those.
+struct turn {
+    uint32_t world;
+    struct sq_chip_far far;
 };
 
-enum level { INNER, OUTER, N_LEVELS };
+// From one turn (feed.turned) of a stretch to the next. It was run with counters as far as `from` and ended with
+// `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
+struct piece {
+    uint32_t to, other; // the world at its end; another piece from its turn, or NONE
+    uint32_t exact;     // a bit for each counter
+    struct sq_chip_far from, left;
+    struct sq_chip_stats stats;
+};
+
+// The turn from where the world is run.
+struct record {
+    bool valid;
+    struct turn at;
+    struct key key;
+    struct sq_chip_stats stats;
+    struct sq_chip_moves moves;
+    bool has_come; // sq_chip_world_has_come
+};
+
+// A turn, and what came behind it up to here.
+struct lap {
+    bool valid;
+    uint32_t exact;       // counters that came near their end
+    uint32_t until, seen; // as of a mark
+    struct turn at;
+    struct sq_chip_stats stats;
+};
 
 // A block that begins.
 struct mark {
@@ -144,17 +225,32 @@ struct mark {
 struct run {
     struct sq_chip_setup setup;
     bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
-    struct pool load, job, state, key;
-    uint32_t *first; // [key.room]: stretch of a key, or NONE
-    uint32_t first_room;
+    struct pool load, job, state;
+    struct chains stretches; // of a state
     struct stretch *stretch;
     uint32_t n_stretches, stretch_room;
+    struct pool cut;     // worlds at turns, without their counters
+    struct chains turns; // of such a world
+    struct piece *piece;
+    uint32_t n_pieces, piece_room;
+    struct record record;
+    struct lap lap;
     struct cursor loads, jobs; // the step that is loaded; whose job comes next
     struct cursor posted;      // whose job was posted
     struct sq_chip_stats stats;
     struct mark mark[N_LEVELS];
     struct sq_chip_world world;
 };
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint32_t larger(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
 
 static bool next_load(struct run *r, struct cursor *c)
 {
@@ -166,7 +262,7 @@ static bool next_load(struct run *r, struct cursor *c)
     if (!q->load.is_active)
         return true;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
-        sq_sequencer_clock(q, &in);
+        sq_sequencer_clock_transfers(q, &in);
         if (!q->has_transfer)
             continue;
         const uint32_t addr = (uint32_t)q->transfer[SQ_DMA_ADDR];
@@ -174,6 +270,8 @@ static bool next_load(struct run *r, struct cursor *c)
         t->kind = i;
         t->beats = (uint32_t)q->transfer[SQ_DMA_BEATS];
         t->room = sq_chip_room(&r->setup, t->beats, (PAGE - addr % PAGE) / r->setup.nbytes);
+        for (unsigned level = 0; level < N_LEVELS; level++)
+            c->end[level][i] = larger(c->end[level][i], addr % PAGE + t->beats * r->setup.nbytes);
     }
     c->number = number_of(&r->load, &c->load);
     return c->number != NONE;
@@ -190,7 +288,7 @@ static bool next_job(struct run *r)
     c->number = NONE;
     if (!q->job.is_active)
         return true;
-    sq_sequencer_clock(q, &in);
+    sq_sequencer_clock_jobs(q, &in);
     const uint32_t beats = q->of.groups * q->layer.beats;
     c->job.tiles = q->of.tiles[ROWS] * q->of.tiles[COLS];
     c->job.groups = r->setup.is_scaled ? 1 : q->of.groups; // the whole tile is a group
@@ -229,6 +327,161 @@ static void add(struct sq_chip_stats *to, const struct sq_chip_stats *s, uint64_
     to->write_beats += n * s->write_beats;
 }
 
+// ---- pieces -----------------------------------------------------------------------------------------
+
+static bool is_exact(const struct piece *p, unsigned counter)
+{
+    return p->exact >> counter & 1;
+}
+
+static bool fits(const struct piece *p, const struct sq_chip_far *far)
+{
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
+        if (is_exact(p, i) ? far->by[i] != p->from.by[i] : far->by[i] < p->from.by[i])
+            return false;
+    return true;
+}
+
+static void go(const struct piece *p, struct turn *at)
+{
+    at->world = p->to;
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
+        at->far.by[i] = is_exact(p, i) ? p->left.by[i] : at->far.by[i] - p->from.by[i];
+}
+
+// A counter that cannot have come near its end went down in a way that does not depend on it.
+static struct piece piece_of(const struct run *r, const struct turn *to,
+                             const struct sq_chip_feed *f)
+{
+    const struct record *const rec = &r->record;
+    struct piece p = {.to = to->world, .other = NONE, .stats = since(&f->stats, &rec->stats)};
+    const struct sq_chip_moves moves = {
+        f->moves.reads - rec->moves.reads, f->moves.writes - rec->moves.writes,
+        f->moves.handed - rec->moves.handed, f->moves.scales - rec->moves.scales};
+    struct sq_chip_far most;
+    const bool came = sq_chip_world_has_come(&r->setup, &r->world) != rec->has_come;
+    sq_chip_most(&r->setup, &p.stats, &moves, came, &most);
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
+        const uint32_t from = rec->at.far.by[i], left = to->far.by[i];
+        if (from < most.by[i] || from == 0)
+            p.exact |= 1u << i;
+        p.from.by[i] = is_exact(&p, i) ? from : from - left;
+        p.left.by[i] = left;
+    }
+    return p;
+}
+
+// ---- laps -------------------------------------------------------------------------------------------
+
+// Laps that are left until a counter is near its end.
+static uint32_t laps_left(const struct lap *l, const struct sq_chip_far *now)
+{
+    uint32_t n = UINT32_MAX;
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
+        const uint32_t by = l->at.far.by[i] - now->by[i];
+        n = by > 0 ? smaller(n, now->by[i] / by) : n;
+    }
+    assert(n < UINT32_MAX); // the chip does not stand still
+    return n;
+}
+
+// At the world of the mark; counters that came near their end meanwhile have their values of then.
+static bool is_lap(const struct lap *l, const struct turn *at)
+{
+    bool is = l->valid && at->world == l->at.world;
+    for (unsigned i = 0; is && i < SQ_CHIP_COUNTERS; i++)
+        is = !(l->exact >> i & 1) || at->far.by[i] == l->at.far.by[i];
+    return is;
+}
+
+static void visit_turn(struct lap *l, struct turn *at, struct sq_chip_stats *stats)
+{
+    if (is_lap(l, at)) {
+        const struct sq_chip_stats one = since(stats, &l->stats);
+        const uint32_t n = laps_left(l, &at->far);
+        add(stats, &one, n);
+        for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
+            at->far.by[i] -= n * (l->at.far.by[i] - at->far.by[i]);
+        l->valid = false;
+    } else if (!l->valid || ++l->seen >= l->until) {
+        *l = (struct lap){
+            .valid = true, .until = l->valid ? 2 * l->until : 1, .at = *at, .stats = *stats};
+    }
+}
+
+// ---- turns ------------------------------------------------------------------------------------------
+
+static uint32_t find_piece(const struct run *r, uint32_t first, const struct sq_chip_far *far)
+{
+    while (first != NONE && !fits(&r->piece[first], far))
+        first = r->piece[first].other;
+    return first;
+}
+
+static bool keep_piece(struct run *r, const struct piece *p)
+{
+    uint32_t *const first = first_of(&r->turns, &r->record.key);
+    if (!first || !room_for(r->n_pieces, &r->piece_room, sizeof *p, (void **)&r->piece))
+        return false;
+    r->piece[r->n_pieces] = *p;
+    r->piece[r->n_pieces].other = *first;
+    *first = r->n_pieces++;
+    return true;
+}
+
+static void forget_turns(struct run *r)
+{
+    pool_forget(&r->cut);
+    pool_forget(&r->turns.key);
+    r->n_pieces = 0;
+}
+
+// Goes on from a turn along pieces that were run before, and leaves the world at the turn behind them. In none of them is
+// a job posted, so it does not matter whether one waits.
+static bool turn(struct run *r, struct sq_chip_feed *f)
+{
+    struct record *const rec = &r->record;
+    struct turn at;
+    sq_chip_world_settle(&r->setup, &r->world);
+    sq_chip_world_cut(&r->setup, &r->world, &at.far);
+    if (r->cut.n * r->cut.nbytes > STATES_NBYTES) {
+        forget_turns(r);
+        rec->valid = r->lap.valid = false;
+    }
+    at.world = number_of(&r->cut, &r->world);
+    const uint32_t here = at.world;
+    if (here == NONE)
+        return false;
+    if (rec->valid) {
+        const struct piece p = piece_of(r, &at, f);
+        r->lap.exact |= p.exact;
+        if (!keep_piece(r, &p))
+            return false;
+    }
+    for (uint32_t i;;) {
+        visit_turn(&r->lap, &at, &f->stats);
+        const struct key key = {at.world, r->posted.number, r->loads.number};
+        const uint32_t *const first = first_of(&r->turns, &key);
+        rec->key = key;
+        if (!first)
+            return false;
+        if ((i = find_piece(r, *first, &at.far)) == NONE)
+            break;
+        go(&r->piece[i], &at);
+        add(&f->stats, &r->piece[i].stats, 1);
+        r->lap.exact |= r->piece[i].exact;
+    }
+    if (at.world != here)
+        memcpy(&r->world, thing_of(&r->cut, at.world), r->cut.nbytes);
+    sq_chip_world_uncut(&r->setup, &r->world, &at.far);
+    rec->valid = true;
+    rec->at = at;
+    rec->stats = f->stats;
+    rec->moves = f->moves;
+    rec->has_come = sq_chip_world_has_come(&r->setup, &r->world);
+    return true;
+}
+
 // ---- stretches --------------------------------------------------------------------------------------
 
 // Cycles until a job is posted or the layer ends. The steps that begin to be loaded go into *s, as far as
@@ -239,10 +492,15 @@ static bool simulate(struct run *r, struct stretch *s)
                              .job = &r->posted.job,
                              .ahead = r->jobs.number == NONE ? NULL : &r->jobs.job};
     s->n_loads = 0;
+    r->lap.valid = r->record.valid = false;
     do {
         sq_chip_world_cycle(&r->setup, &r->world, &f);
-        if (!f.loaded)
+        if (!f.loaded) {
+            if (f.turned && !f.posted && !turn(r, &f))
+                return false;
             continue;
+        }
+        r->lap.valid = r->record.valid = false;
         if (!next_load(r, &r->loads))
             return false;
         f.load = r->loads.number == NONE ? NULL : &r->loads.load;
@@ -289,34 +547,10 @@ static void restore(struct run *r, uint32_t state)
         r->world.pending[i] = i != SQ_TOP_SUMS || r->posted.job.carries;
 }
 
-// The number of the first stretch with this key. NULL: no memory.
-static uint32_t *first_of(struct run *r, const struct key *key)
-{
-    const uint32_t n = r->key.n, number = number_of(&r->key, key);
-    if (r->key.room > r->first_room) {
-        uint32_t *const more = realloc(r->first, r->key.room * sizeof *more);
-        if (!more)
-            return NULL;
-        r->first = more;
-        r->first_room = r->key.room;
-    }
-    if (number == NONE)
-        return NULL;
-    if (r->key.n > n)
-        r->first[number] = NONE;
-    return &r->first[number];
-}
-
 static bool keep_stretch(struct run *r, const struct stretch *s)
 {
-    if (r->n_stretches == r->stretch_room) {
-        const uint32_t room = r->stretch_room ? 2 * r->stretch_room : 64;
-        struct stretch *const more = realloc(r->stretch, room * sizeof *more);
-        if (!more)
-            return false;
-        r->stretch = more;
-        r->stretch_room = room;
-    }
+    if (!room_for(r->n_stretches, &r->stretch_room, sizeof *s, (void **)&r->stretch))
+        return false;
     r->stretch[r->n_stretches++] = *s;
     return true;
 }
@@ -324,7 +558,7 @@ static bool keep_stretch(struct run *r, const struct stretch *s)
 // From *state to the next posted job and its state.
 static bool pass(struct run *r, const struct key *key, uint32_t *state)
 {
-    uint32_t *const first = first_of(r, key), last = NONE;
+    uint32_t *const first = first_of(&r->stretches, key), last = NONE;
     if (!first)
         return false;
     for (uint32_t i = *first; i != NONE; last = i, i = r->stretch[i].other)
@@ -363,9 +597,28 @@ static bool is_within(const struct run *r, unsigned axis, enum level level)
            (level == OUTER || r->loads.at.done[outer] == r->posted.at.done[outer]);
 }
 
-static bool is_same_place(const struct run *r, uint32_t a, uint32_t b, unsigned kind)
+static uint32_t shift_of(const struct run *r, const struct mark *m, unsigned kind)
 {
-    return r->is_even[kind] || (a - b) % PAGE == 0;
+    return r->loads.q.next[kind] - m->next[kind];
+}
+
+// Periods in which transfers of a kind are cut into bursts as they were since the mark.
+static uint32_t periods_of(const struct run *r, const struct mark *m, enum level level,
+                           unsigned kind)
+{
+    const uint32_t by = shift_of(r, m, kind), end = r->loads.end[level][kind];
+    const uint32_t start_by = kind == SQ_TOP_STORE ? by : r->loads.q.start[kind] - m->start[kind];
+    if (r->is_even[kind] || (by % PAGE == 0 && start_by % PAGE == 0))
+        return UINT32_MAX;
+    return by == start_by && end <= PAGE ? (PAGE - end) / by : 0;
+}
+
+static uint32_t periods_alike(const struct run *r, const struct mark *m, enum level level)
+{
+    uint32_t n = UINT32_MAX;
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
+        n = smaller(n, periods_of(r, m, level, i));
+    return n;
 }
 
 // Whether what comes is what came behind the mark, apart from the position on the axis.
@@ -373,20 +626,16 @@ static bool is_alike(const struct run *r, const struct mark *m, const struct key
                      unsigned axis)
 {
     const struct sq_block_walk *const load = &r->loads.at, *const job = &r->posted.at;
-    bool same = memcmp(key, &m->key, sizeof *key) == 0 &&
-                load->done[axis] - job->done[axis] == m->load.done[axis] - m->job.done[axis] &&
-                load->done[!axis] == m->load.done[!axis] && load->groups == m->load.groups &&
-                load->is_new[ROWS] == m->load.is_new[ROWS] &&
-                load->is_new[COLS] == m->load.is_new[COLS];
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        same = same && is_same_place(r, r->loads.q.next[i], m->next[i], i);
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        same = same && is_same_place(r, r->loads.q.start[i], m->start[i], i);
-    return same;
+    return memcmp(key, &m->key, sizeof *key) == 0 &&
+           load->done[axis] - job->done[axis] == m->load.done[axis] - m->job.done[axis] &&
+           load->done[!axis] == m->load.done[!axis] && load->groups == m->load.groups &&
+           load->is_new[ROWS] == m->load.is_new[ROWS] && load->is_new[COLS] == m->load.is_new[COLS];
 }
 
-static void set_mark(const struct run *r, struct mark *m, const struct key *key)
+static void set_mark(struct run *r, enum level level, const struct key *key)
 {
+    struct mark *const m = &r->mark[level];
+    memset(r->loads.end[level], 0, sizeof r->loads.end[level]);
     m->until = m->valid ? 2 * m->until : 1;
     m->seen = 0;
     m->valid = true;
@@ -398,13 +647,15 @@ static void set_mark(const struct run *r, struct mark *m, const struct key *key)
     m->stats = r->stats;
 }
 
-// As many of the periods since the mark as lie within the loop.
-static void skip(struct run *r, const struct mark *m, unsigned axis)
+// Periods like that since the mark: as many as lie within the loop, at most `most`.
+static void skip(struct run *r, enum level level, uint32_t most)
 {
+    const struct mark *const m = &r->mark[level];
+    const unsigned axis = axis_of(r, level);
     const uint32_t job = r->posted.at.done[axis], load = r->loads.at.done[axis];
     const uint32_t block = r->loads.q.layer.block[axis], length = job - m->job.done[axis];
     const uint32_t ahead = (load > job ? load : job) + block;
-    const uint32_t n = (r->loads.q.layer.tiles[axis] - ahead - 2 * block) / length;
+    const uint32_t n = smaller((r->loads.q.layer.tiles[axis] - ahead - 2 * block) / length, most);
     const struct sq_chip_stats period = since(&r->stats, &m->stats);
     struct sq_sequencer_sim *const q = &r->loads.q;
     add(&r->stats, &period, n);
@@ -413,8 +664,11 @@ static void skip(struct run *r, const struct mark *m, unsigned axis)
     r->jobs.q.job.done[axis] += n * length;
     r->loads.at.done[axis] += n * length;
     q->load.done[axis] += n * length;
-    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++)
-        q->next[i] += n * (q->next[i] - m->next[i]);
+    for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
+        uint32_t *const end = &r->loads.end[OUTER][i];
+        *end = larger(*end, r->loads.end[level][i] + n * (shift_of(r, m, i) % PAGE));
+        q->next[i] += n * shift_of(r, m, i);
+    }
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         q->start[i] += n * (q->start[i] - m->start[i]);
 }
@@ -426,11 +680,14 @@ static void visit(struct run *r, const struct key *key, enum level level)
     const unsigned axis = axis_of(r, level);
     if (!is_within(r, axis, level)) {
         m->valid = false;
-    } else if (m->valid && is_alike(r, m, key, axis)) {
-        skip(r, m, axis);
+        return;
+    }
+    const uint32_t most = m->valid && is_alike(r, m, key, axis) ? periods_alike(r, m, level) : 0;
+    if (most > 0) {
+        skip(r, level, most);
         m->valid = false;
     } else if (!m->valid || ++m->seen >= m->until) {
-        set_mark(r, m, key);
+        set_mark(r, level, key);
     }
 }
 
@@ -473,7 +730,9 @@ static bool begin(struct run *r, const unsigned *value, const struct sq_env_choi
     r->load.nbytes = sizeof(struct sq_chip_load);
     r->job.nbytes = sizeof(struct sq_chip_job);
     r->state.nbytes = sq_chip_world_nbytes(&r->setup);
-    r->key.nbytes = sizeof(struct key);
+    r->cut.nbytes = r->state.nbytes;
+    r->stretches.key.nbytes = r->turns.key.nbytes = sizeof(struct key);
+    r->posted.number = NONE;
     sq_chip_world_init(value, &r->world);
     return next_load(r, &r->loads) && next_job(r);
 }
@@ -483,14 +742,12 @@ static bool forget(struct run *r, uint32_t *state)
 {
     restore(r, *state);
     pool_forget(&r->state);
-    pool_forget(&r->key);
+    pool_forget(&r->stretches.key);
     r->n_stretches = 0;
     for (unsigned i = 0; i < N_LEVELS; i++)
         r->mark[i].valid = false;
     return intern(r, state);
 }
-
-enum { STATES_NBYTES = 1 << 26 };
 
 static bool run_layer(struct run *r)
 {
@@ -529,9 +786,13 @@ enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choic
         pool_free(&r->load);
         pool_free(&r->job);
         pool_free(&r->state);
-        pool_free(&r->key);
-        free(r->first);
+        pool_free(&r->cut);
+        pool_free(&r->stretches.key);
+        pool_free(&r->turns.key);
+        free(r->stretches.first);
+        free(r->turns.first);
         free(r->stretch);
+        free(r->piece);
     }
     free(r);
     return SQ_HAVE(ok, err, "the states of a chip of %zu bytes", sizeof *r);

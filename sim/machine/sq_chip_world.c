@@ -5,10 +5,13 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "sim/block/sq_engine.h"
-
 enum { PAGE = 4096 };
 enum { JOB, ACT, WEIGHT, SCALE }; // streams of the engine
+
+static uint32_t gcd(uint32_t a, uint32_t b)
+{
+    return b ? gcd(b, a % b) : a;
+}
 
 void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct sq_chip_setup *c)
 {
@@ -24,11 +27,12 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
                                 .fetch = 4 * SQ_DESC_WORDS / nbytes,
                                 .nbytes = nbytes,
                                 .latency = memory->n[0],
-                                .num = memory->n[1],
                                 .den = memory->n[2],
-                                .burst = memory->n[3],
                                 .is_scaled = sq_top_is_scaled(v),
                                 .engine = sq_top_engine_block(v)->timing};
+    for (unsigned i = 0; i <= SQ_CHIP_BURST_MAX; i++)
+        c->occupies[i] = (int64_t)((i * nbytes + memory->n[3] - 1) / memory->n[3]) * memory->n[1];
+    c->unit = memory->n[3] / gcd(memory->n[3], nbytes);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         c->ratio[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
 }
@@ -49,7 +53,7 @@ size_t sq_chip_world_nbytes(const struct sq_chip_setup *c)
 
 static int64_t occupies(const struct sq_chip_setup *c, uint32_t beats)
 {
-    return ((int64_t)beats * c->nbytes + c->burst - 1) / c->burst * c->num;
+    return c->occupies[beats];
 }
 
 static int64_t reserve(const struct sq_chip_setup *c, struct sq_chip_world *w, uint32_t beats)
@@ -63,6 +67,8 @@ static int64_t reserve(const struct sq_chip_setup *c, struct sq_chip_world *w, u
 // Rounded up; parts may be negative.
 static int64_t cycle_of(const struct sq_chip_setup *c, int64_t parts)
 {
+    if (c->den == 1)
+        return parts;
     return parts > 0 ? (parts + c->den - 1) / c->den : -(-parts / c->den);
 }
 
@@ -331,9 +337,9 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
         has_load &&
         (is_fetch || widen_takes(&w->widen[kind], sq_operand_buffer_has_room(&w->buffer[kind])));
     offer_engine(c, w, job, in);
-    c->engine->comb(w->engine, in, y_ready, &h);
     const bool keeps =
         c->is_scaled ? sq_engine_scaled_keeps(w->engine) : sq_engine_array_keeps(w->engine);
+    (c->is_scaled ? sq_engine_scaled_cycle : sq_engine_array_cycle)(w->engine, in, y_ready, &h);
     const bool scale_fires = in[SCALE].valid && h.in_ready[SCALE];
     const bool ready[SQ_TOP_OPERANDS] = {h.in_ready[ACT], scale_fires, h.in_ready[WEIGHT],
                                          scale_fires};
@@ -358,6 +364,11 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     job_ready[SQ_TOP_ENGINE] = h.in_ready[JOB];
     job_ready[SQ_TOP_SUMS] = sq_operand_buffer_takes_job(&w->sums);
     count(&f->stats, in, &h, read_fires, word_fires);
+    f->turned = scale_fires || (read_fires && !in[ACT].valid && (w->beat + 1) % c->unit == 0);
+    f->moves.reads += d.notes;
+    f->moves.writes += d.begins;
+    f->moves.handed += d.hands;
+    f->moves.scales += scale_fires;
 
     // The edge.
     const uint32_t read = w->ar, write = w->aw, word_ends = w->data_left == 1, done = w->done;
@@ -367,7 +378,6 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
         assert(w->n_kept < SQ_LEN(w->kept));
         w->kept[w->n_kept++] = job->tiles * c->tile_slots;
     }
-    c->engine->clock(w->engine, in, y_ready);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         clock_operand(c, w, i, job, has_load && kind == i && !is_fetch, last, ready[i]);
     const struct sq_chip_transfer taken = *offered;
@@ -377,6 +387,12 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     widen_clock(&w->wide, c->out_ratio, h.out_valid && y_ready, false, wide_ready);
     clock_memory(c, w, ar_fires, read, aw_fires, write, read_fires, word_fires, word_ends,
                  response_fires);
+}
+
+// The outermost loop of a job that is one.
+static unsigned outermost(const struct sq_engine_count *count)
+{
+    return count->n[2] > 1 ? 2 : count->n[1] > 1 ? 1 : 0;
 }
 
 // Which half is which does not matter.
@@ -391,22 +407,59 @@ static void settle_buffer(struct sq_operand_buffer_sim *b)
     b->full[1] = full;
 }
 
+// The start of a read, all of whose beats have come.
+static int64_t long_ago(const struct sq_chip_setup *c)
+{
+    return -occupies(c, SQ_CHIP_BURST_MAX) - c->latency * c->den;
+}
+
+// The reads are those of cycle `now`.
+static void settle_reads(const struct sq_chip_setup *c, struct sq_chip_world *w, int64_t now)
+{
+    for (unsigned i = 0; i < w->n_reads; i++) {
+        w->start[i] -= now * c->den;
+        if (due_of(c, w, i, w->beats[i]) <= 1) // all its beats have come
+            w->start[i] = long_ago(c);
+    }
+    memset(w->start + w->n_reads, 0, (SQ_AXI_READS_MAX - w->n_reads) * sizeof *w->start);
+    memset(w->beats + w->n_reads, 0, (SQ_AXI_READS_MAX - w->n_reads) * sizeof *w->beats);
+    // Of the first one the beats that have gone: all, or whole bursts of the memory.
+    const uint32_t gone = w->start[0] == long_ago(c) ? w->beat : w->beat / c->unit * c->unit;
+    w->beat -= gone;
+    if (w->n_reads > 0) {
+        w->beats[0] -= gone;
+        w->start[0] += w->start[0] == long_ago(c) ? 0 : occupies(c, gone);
+        w->due = w->r_valid ? 0 : due_of(c, w, 0, w->beat + 1);
+    }
+    if (w->n_reads == 0 || w->due < 0)
+        w->due = 0;
+}
+
+// What comes is that of a job whose outermost loop has just begun its second turn.
+static void settle_count(struct sq_engine_count *count)
+{
+    const unsigned i = outermost(count);
+    if (count->at[i] > 1) {
+        count->n[i] -= count->at[i] - 1;
+        count->at[i] = 1;
+    }
+}
+
+static void find_counts(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                        struct sq_engine_count *count[SQ_ENGINE_COUNTS])
+{
+    (c->is_scaled ? sq_engine_scaled_counts : sq_engine_array_counts)(w->engine, count);
+}
+
 void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w)
 {
+    struct sq_engine_count *counts[SQ_ENGINE_COUNTS];
     const int64_t now = w->now;
     w->dram_free = w->dram_free > (now + 1) * c->den ? w->dram_free - now * c->den : 0;
     if (w->b_due > 0)
         w->b_due = w->b_due > now ? w->b_due - now : 1;
     w->now = 0;
-    for (unsigned i = 0; i < SQ_AXI_READS_MAX; i++) {
-        const bool is_there = i < w->n_reads;
-        w->beats[i] = is_there ? w->beats[i] : 0;
-        w->start[i] = is_there ? w->start[i] - now * c->den : 0;
-        // All its beats have come: as if since now.
-        if (is_there && due_of(c, w, i, w->beats[i]) <= 1)
-            w->start[i] = -occupies(c, w->beats[i]) - c->latency * c->den;
-    }
-    w->due = w->n_reads > 0 ? due_of(c, w, 0, w->beat + 1) : 0;
+    settle_reads(c, w, now);
     for (unsigned i = w->n_used; i < SQ_DMA_SLOTS_MAX; i++)
         memset(&w->slot[i], 0, sizeof w->slot[i]);
     for (unsigned i = w->n_out; i < 2; i++)
@@ -423,4 +476,82 @@ void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w
         w->widen[i].last = w->widen[i].full && w->widen[i].last;
         settle_buffer(&w->buffer[i]);
     }
+    find_counts(c, w, counts);
+    for (unsigned i = 0; i < SQ_ENGINE_COUNTS; i++)
+        settle_count(counts[i]);
+}
+
+// ---- counters that are far from their end -----------------------------------------------------------
+
+struct counter {
+    uint32_t *left, near; // left counts as near up to that
+};
+
+// A burst may be the last one of its transfer, or end with a page. The rest of a transfer is longer than that of its
+// page until there.
+static uint32_t near_of(const struct sq_chip_setup *c, const struct sq_chip_transfer *t)
+{
+    return c->max_burst + 1 + (t->room > 0 ? c->page : 0);
+}
+
+static void find_counters(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                          struct counter counter[SQ_CHIP_COUNTERS])
+{
+    struct sq_engine_count *count[SQ_ENGINE_COUNTS];
+    *counter++ = (struct counter){&w->next.beats, near_of(c, &w->next)};
+    *counter++ = (struct counter){&w->next.room, c->max_burst + 1};
+    *counter++ = (struct counter){&w->to.beats, near_of(c, &w->to)};
+    *counter++ = (struct counter){&w->to.room, c->max_burst + 1};
+    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
+        *counter++ = (struct counter){&w->buffer[i].left, 2};
+    *counter++ = (struct counter){&w->sums.left, 2};
+    *counter++ = (struct counter){&w->kept[0], 2};
+    find_counts(c, w, count);
+    for (unsigned i = 0; i < SQ_ENGINE_COUNTS; i++) {
+        const unsigned k = outermost(count[i]);
+        // One turn is over, the one at hand is not the last. The first one may differ.
+        *counter++ = (struct counter){&count[i]->n[k], count[i]->at[k] > 0 ? 3 : UINT32_MAX};
+    }
+    *counter++ = (struct counter){&w->slot[0].left, 2};
+    *counter++ = (struct counter){&w->beats[0], c->unit + 2};
+    *counter++ = (struct counter){&w->data_left, 2};
+}
+
+bool sq_chip_world_has_come(const struct sq_chip_setup *c, const struct sq_chip_world *w)
+{
+    return w->start[0] == long_ago(c);
+}
+
+// In the order of find_counters. A buffer is read up to two places ahead. Whether a read has come depends on how
+// long it is.
+void sq_chip_most(const struct sq_chip_setup *c, const struct sq_chip_stats *stats,
+                  const struct sq_chip_moves *moves, bool came, struct sq_chip_far *most)
+{
+    const uint32_t read = moves->handed ? UINT32_MAX : moves->reads * c->max_burst;
+    const uint32_t written = moves->writes * c->max_burst, taken = (uint32_t)stats->busy;
+    const uint32_t cycles = (uint32_t)stats->cycles, beats = (uint32_t)stats->read_beats;
+    *most =
+        (struct sq_chip_far){{read, read, written, written, taken + 2, moves->scales + 2, taken + 2,
+                              moves->scales + 2, cycles, cycles, taken, moves->scales, beats,
+                              came ? UINT32_MAX : beats, (uint32_t)stats->write_beats}};
+}
+
+void sq_chip_world_cut(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                       struct sq_chip_far *far)
+{
+    struct counter counter[SQ_CHIP_COUNTERS];
+    find_counters(c, w, counter);
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++) {
+        far->by[i] = *counter[i].left > counter[i].near ? *counter[i].left - counter[i].near : 0;
+        *counter[i].left -= far->by[i];
+    }
+}
+
+void sq_chip_world_uncut(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                         const struct sq_chip_far *far)
+{
+    struct counter counter[SQ_CHIP_COUNTERS];
+    find_counters(c, w, counter);
+    for (unsigned i = 0; i < SQ_CHIP_COUNTERS; i++)
+        *counter[i].left += far->by[i];
 }

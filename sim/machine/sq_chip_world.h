@@ -5,7 +5,7 @@
 #ifndef SQ_CHIP_WORLD_H
 #define SQ_CHIP_WORLD_H
 
-#include "sim/block/sq_block.h"
+#include "sim/block/sq_engine.h"
 #include "sim/block/top/sq_axi_memory.h"
 #include "sim/block/top/sq_top_sim.h"
 
@@ -34,6 +34,8 @@ struct sq_chip_job {
     uint32_t tiles, groups, beats, carries, keeps;       // of the engine; beats of a group
 };
 
+enum { SQ_CHIP_BURST_MAX = 256 }; // beats
+
 // What never changes in a run.
 struct sq_chip_setup {
     uint32_t n_slots, max_burst, page; // of the DMA; beats of a page
@@ -42,8 +44,10 @@ struct sq_chip_setup {
     uint32_t tile_slots;               // beats of sums of a tile
     uint32_t fetch, checks;            // beats of a descriptor; cycles in which it is looked at
     uint32_t nbytes;                   // of a beat
-    int64_t latency, num, den, burst;  // of the memory (sq_axi_memory.h)
-    bool is_scaled;                    // the engine (sq_top_image.h)
+    int64_t latency, den;              // of the memory (sq_axi_memory.h)
+    int64_t occupies[SQ_CHIP_BURST_MAX + 1]; // it so many parts of a cycle, of beats of a burst
+    uint32_t unit;                           // beats that are whole bursts of the memory
+    bool is_scaled;                          // the engine (sq_top_image.h)
     const struct sq_timing *engine;
 };
 // Arguments: sq_chip_run.h. checks is left out.
@@ -87,12 +91,21 @@ struct sq_chip_world {
 void sq_chip_world_init(const unsigned *value, struct sq_chip_world *w);
 size_t sq_chip_world_nbytes(const struct sq_chip_setup *c); // that count
 
+// What has moved, as counters go down with it.
+struct sq_chip_moves {
+    uint32_t reads, writes; // bursts that transfers were cut into
+    uint32_t handed;        // transfers, on to the writes
+    uint32_t scales;        // of tiles
+};
+
 // What the world is given from outside, and what it says. Before the
 // first job is posted, `job` is one of zeros.
 struct sq_chip_feed {
     const struct sq_chip_load *load;       // of the step at hand; NULL: behind the last
     const struct sq_chip_job *job, *ahead; // that is posted; that comes next, NULL: none
     bool loaded, posted; // in this cycle: the next `load` is due; `ahead` was posted, and is `job`
+    bool turned;         // ... scales went, or data of the memory for which the engine waits
+    struct sq_chip_moves moves; // since the begin
     struct sq_chip_stats stats;
 };
 void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
@@ -100,6 +113,24 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
 
 // As of cycle 0, and times that no longer matter alike.
 void sq_chip_world_settle(const struct sq_chip_setup *c, struct sq_chip_world *w);
+
+// Counters that go down to the end of a job, of a transfer, of the bursts at hand: what happens does not
+// depend on one before it is near its end. cut: each that is far from its end, of a settled world, becomes one that
+// is near, *far says by how much; uncut: the other way round.
+enum { SQ_CHIP_COUNTERS = SQ_TOP_OPERANDS + SQ_ENGINE_COUNTS + 9 };
+struct sq_chip_far {
+    uint32_t by[SQ_CHIP_COUNTERS];
+};
+// Whether the memory has all beats of the first read, of a settled world.
+bool sq_chip_world_has_come(const struct sq_chip_setup *c, const struct sq_chip_world *w);
+// most: as far as counters can have gone down with those counts and moves; without end where what happened may
+// depend on the counter. came: that changed meanwhile.
+void sq_chip_most(const struct sq_chip_setup *c, const struct sq_chip_stats *stats,
+                  const struct sq_chip_moves *moves, bool came, struct sq_chip_far *most);
+void sq_chip_world_cut(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                       struct sq_chip_far *far);
+void sq_chip_world_uncut(const struct sq_chip_setup *c, struct sq_chip_world *w,
+                         const struct sq_chip_far *far);
 
 // room as sq_chip_transfer has it, of a transfer that begins so many beats before the end of a page.
 uint32_t sq_chip_room(const struct sq_chip_setup *c, uint32_t beats, uint32_t room);

@@ -219,7 +219,7 @@ static bool make_transfer(struct sq_sequencer_sim *s, int32_t transfer[SQ_DMA_JO
     return true;
 }
 
-static void clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
+void sq_sequencer_clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
 {
     const bool is_store = s->kind == SQ_TOP_STORE;
     s->owed -= in->write_done;
@@ -233,7 +233,7 @@ static void clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequence
     sq_block_walk_next(&s->load);
 }
 
-static void clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
+void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in)
 {
     bool any = false;
     for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
@@ -297,7 +297,7 @@ void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in
             s->state = SQ_SEQ_IDLE;
             break;
         }
-        clock_transfers(s, in);
-        clock_jobs(s, in);
+        sq_sequencer_clock_transfers(s, in);
+        sq_sequencer_clock_jobs(s, in);
     }
 }

@@ -96,5 +96,8 @@ struct sq_sequencer_in {
     bool job_ready[SQ_TOP_JOBS];
 };
 void sq_sequencer_clock(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in);
+// Its two halves in SQ_SEQ_RUN.
+void sq_sequencer_clock_transfers(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in);
+void sq_sequencer_clock_jobs(struct sq_sequencer_sim *s, const struct sq_sequencer_in *in);
 
 #endif
