@@ -83,6 +83,7 @@ static void spoil_descriptor(uint32_t *word, uint32_t *descriptor, uint32_t way,
     } change[] = {
         {SQ_DESC_KIND, 0xffff, SQ_DESC_KIND_VALUE + 1},
         {SQ_DESC_KIND, 0x80000000u, 0x80000000u},
+        {SQ_DESC_KIND, 0x00020000u, 0x00020000u}, // beside COLS_OUTER
         {SQ_DESC_TILES, 0xffff, 0},
         {SQ_DESC_TILES, 0xffff0000u, 0},
         {SQ_DESC_BLOCK, 0xffff, 0},
@@ -313,11 +314,10 @@ static bool is_one_of(uint32_t status, enum sq_axi_fault fault)
 {
     switch (fault) {
     case SQ_AXI_SLVERR:
+    case SQ_AXI_TWO: // the first one counts
         return status == SQ_DMA_SLVERR;
     case SQ_AXI_DECERR:
         return status == SQ_DMA_DECERR;
-    case SQ_AXI_TWO:
-        return status == SQ_DMA_SLVERR || status == SQ_DMA_DECERR;
     case SQ_AXI_EARLY:
         return status == SQ_DMA_EARLY;
     case SQ_AXI_LATE:
