@@ -98,15 +98,16 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("block", "B", add_block,
                "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, "
                "gather_select, gather_mux, pe, core, or a unit: pe_*, line_*, mask_*, array_*, "
-               "topk_*, meta24; may repeat",
+               "topk_*, engine_*, meta24; may repeat",
                .usual = "all but core and units"),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells, plain or .gz",
                 .usual = "qflow-tech-osu018"),
     SQ_CLI_UINT("a-bits", "N", 2, 16, AT(a_bits), "first factor of mul, mul_star and dot"),
     SQ_CLI_UINT("b-bits", "N", 2, 16, AT(b_bits), "second factor of them"),
     SQ_CLI_FLAG("keep-parts", AT(keeps_parts),
-                "array_* and core: synthesize each PE, line and mask unit once and count it as "
-                "often as it is there, no delays; for arrays beyond 4x4"),
+                "core and units: synthesize each PE, line and mask unit once, of engines each "
+                "operator of the stages as well, and count it as often as it is there; area of "
+                "every part, no delays; for engines and arrays beyond 4x4"),
     SQ_CLI_OWN("period", "NS,...", add_periods,
                "clock periods, 0.01..1000 ns: the smallest netlist of a fixed search that meets "
                "each by OpenSTA, sums and sizes for speed where needed; prints which recipe, and "
@@ -279,8 +280,8 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
                        in->a_bits ? 'a' : 'b');
     for (size_t i = 0; in->keeps_parts && i < (in->n_blocks ? in->n_blocks : 1); i++) {
         const struct sq_area_item *b = &in->block[i];
-        if (in->n_blocks == 0 || (b->kind != SQ_AREA_CORE && !(b->unit && b->unit->is_array)))
-            return SQ_FAIL(err, SQ_ERR_ARG, "--keep-parts needs --block array_* or core, not %.40s",
+        if (in->n_blocks == 0 || (b->kind != SQ_AREA_CORE && !b->unit))
+            return SQ_FAIL(err, SQ_ERR_ARG, "--keep-parts needs --block core or a unit, not %.40s",
                            in->n_blocks ? sq_area_title(b) : "the whole table");
     }
     if (in->keeps_parts && in->n_periods > 0)

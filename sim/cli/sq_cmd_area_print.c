@@ -56,7 +56,7 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
     const double weights = sq_area_weights_per_cycle(&row->block);
     const char *recipe = sq_synth_recipe_name(row->synth.recipe);
     const bool has = t->has_periods;
-    json_t *parameters = json_object(), *cells = json_object();
+    json_t *parameters = json_object(), *cells = json_object(), *parts = json_object();
     char text[256];
     parameters_text(&row->synth, text, sizeof text);
     for (size_t i = 0; i < row->synth.n_params; i++)
@@ -64,6 +64,10 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
                             json_integer(row->synth.param[i].value));
     for (size_t i = 0; i < r->n_types; i++)
         json_object_set_new(cells, r->cell[i].name, json_integer(r->cell[i].count));
+    for (size_t i = 0; i < r->n_parts; i++)
+        json_object_set_new(
+            parts, r->part[i].name,
+            json_pack("{s:i, s:f}", "count", r->part[i].count, "um2", r->part[i].area));
     const struct sq_cli_column columns[] = {
         SQ_COLUMN(NULL, row->period_ns, "period", 9, .unit = "ns", .as = "%.3f", .is_absent = !has),
         SQ_COLUMN(NULL, meets(row), "met", -3, .is_absent = !has),
@@ -71,6 +75,7 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
         SQ_KEYS("module", row->synth.top, "parameters", parameters),
         SQ_KEY_IF(row->synth.is_foreign, "clock", *r->clock ? r->clock : NULL),
         SQ_KEYS("keep_parts", t->keeps_parts),
+        SQ_KEY_IF(t->keeps_parts, "parts", parts),
         SQ_COLUMN("area_um2", r->area, "area", 12, .unit = "um2", .as = "%.2f"),
         SQ_COLUMN("nand2_equivalents", r->nand2_equivalents, "NAND2", 10, .as = "%.1f"),
         SQ_COLUMN(NULL, r->n_cells, "cells", 7),

@@ -86,6 +86,7 @@ static void add_unit(struct sq_synth_block *b, const struct sq_area_unit *unit,
                      const struct sq_core_config *c)
 {
     b->top = unit->top;
+    b->keeps_stages = !unit->is_array;
     if (unit->is_array) {
         add(b, "Rows", c->rows);
         add(b, "Cols", c->cols);

@@ -23,7 +23,7 @@
 #include "sim/io/sq_digest.h"
 #include "sim/synth/sq_liberty.h"
 
-enum { SQ_SYNTH_MAX_PARAMS = 20 };
+enum { SQ_SYNTH_MAX_PARAMS = 20, SQ_SYNTH_PART_LEN = 48 };
 
 struct sq_synth_param {
     const char *name; // as the module declares it, e.g. "BankLen"
@@ -51,11 +51,21 @@ struct sq_synth_block {
     // stay modules of the netlist; cells are counted over all instances, no delay. For arrays too
     // large otherwise.
     bool keeps_parts;
+    // With keeps_parts, those of the stages around an array as well: floating-point operators,
+    // requantization, top-k, encoders, decoders, the tail of an engine.
+    bool keeps_stages;
     // Of the sources that sq_synth_add_source added, with the modules of ours that they name.
     bool is_foreign;
     const char *clock; // of such a module: the input port; NULL: the only one there is
     enum sq_synth_recipe recipe;
     unsigned target_ps; // what ABC is asked for, from SQ_SYNTH_NF on; 0 before
+};
+
+// A module that stayed one, with the cells of its own: not of the parts below it.
+struct sq_synth_part {
+    char name[SQ_SYNTH_PART_LEN];
+    unsigned count; // instances in the block
+    double area;    // of all of them; square micrometres
 };
 
 // What is common to all blocks of a run.
@@ -96,7 +106,9 @@ struct sq_synth_cells {
 struct sq_synth_result {
     double area; // sum over cells; square micrometres (sq_liberty.h)
     double sequential_area;
-    double nand2_equivalents;    // area / area of the smallest 2-input NAND
+    size_t n_parts;             // of a block that keeps its parts, which add up to the area; else 0
+    struct sq_synth_part *part; // by name, the block itself is one of them; owned
+    double nand2_equivalents;   // area / area of the smallest 2-input NAND
     char clock[SQ_LIB_NAME_LEN]; // port of the clock; of a foreign module without flip-flops ""
     bool has_delay;
     double critical_path_ns; // longest path, clock-to-clock or port-to-port, with setup time

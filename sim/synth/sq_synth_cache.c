@@ -156,6 +156,23 @@ static enum sq_status sum_cells(const struct sq_synth *s, const json_t *cells,
     return SQ_OK;
 }
 
+static enum sq_status load_parts(const json_t *parts, struct sq_synth_result *r,
+                                 struct sq_error *err)
+{
+    const char *name;
+    const json_t *part;
+    r->part = calloc(json_object_size(parts) + 1, sizeof *r->part);
+    SQ_NEED(r->part, err, "the parts");
+    json_object_foreach((json_t *)(uintptr_t)parts, name, part)
+    {
+        struct sq_synth_part *p = &r->part[r->n_parts++];
+        snprintf(p->name, sizeof p->name, "%s", name);
+        p->count = (unsigned)json_integer_value(json_object_get(part, "count"));
+        p->area = json_number_value(json_object_get(part, "area"));
+    }
+    return SQ_OK;
+}
+
 static enum sq_status load_result(const struct sq_synth *s, const char *entry,
                                   struct sq_synth_result *r, struct sq_error *err)
 {
@@ -178,6 +195,8 @@ static enum sq_status load_result(const struct sq_synth *s, const char *entry,
         r->critical_path_ns = r->has_delay ? json_real_value(delay) : NAN;
         status = sum_cells(s, cells, r, err);
     }
+    if (status == SQ_OK)
+        status = load_parts(json_object_get(root, "parts"), r, err);
     json_decref(root);
     return status;
 }
@@ -206,6 +225,7 @@ enum sq_status sq_synth_area(const struct sq_synth *s, const struct sq_synth_blo
 void sq_synth_result_free(struct sq_synth_result *result)
 {
     free(result->cell);
+    free(result->part);
     *result = (struct sq_synth_result){0};
 }
 

@@ -84,6 +84,7 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
                                 {"TOP", b->top},
                                 {"TREE", only_if(recipe->has_tree)},
                                 {"PARTS", only_if(b->keeps_parts)},
+                                {"STAGES", only_if(b->keeps_parts && b->keeps_stages)},
                                 {"PREFIX", only_if(recipe->max_ripple > 0)},
                                 {"RIPPLE", ripple}};
     enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);

@@ -184,45 +184,13 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
 
 // ---- cache entries ----------------------------------------------------------------------------
 
-// The cells of one netlist and their area.
-static enum sq_status read_cells(const struct sq_synth *s, const char *top, const char *work,
-                                 const char *mapper, json_t **cells, double *area,
-                                 struct sq_error *err)
+static enum sq_status write_result(const char *work, json_t *cells, json_t *parts,
+                                   const char *mapper, const double *ns, const char *clock,
+                                   struct sq_error *err)
 {
-    char path[SQ_SYNTH_PATH_LEN + 32];
-    const char *name;
-    json_t *root, *count;
-    snprintf(path, sizeof path, "%s/%s.json", work, mapper);
-    // Of a module without cells Yosys 0.23 writes no valid JSON.
-    if (sq_json_load(path, 1 << 24, &root, NULL) != SQ_OK)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
-                       top);
-    *cells = json_incref(
-        json_object_get(json_object_get(root, "design"), "num_cells_by_type")); // NULL stays NULL
-    json_decref(root);
-    if (!json_is_object(*cells))
-        return SQ_FAIL(err, SQ_ERR_INTERNAL, "yosys counts no cells in %s", mapper);
-    *area = 0;
-    json_object_foreach(*cells, name, count)
-    {
-        const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
-        if (!cell || cell->area < 0) {
-            enum sq_status status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                                            "the library has no cell, or no area, for %.60s", name);
-            json_decref(*cells);
-            *cells = NULL;
-            return status;
-        }
-        *area += cell->area * (double)json_integer_value(count);
-    }
-    return SQ_OK;
-}
-
-static enum sq_status write_result(const char *work, json_t *cells, const char *mapper,
-                                   const double *ns, const char *clock, struct sq_error *err)
-{
-    json_t *root = json_pack("{s:s, s:o, s:s, s:O}", "mapper", mapper, "critical_path_ns",
-                             ns ? json_real(*ns) : json_null(), "clock", clock, "cells", cells);
+    json_t *root = json_pack("{s:s, s:o, s:s, s:O, s:O*}", "mapper", mapper, "critical_path_ns",
+                             ns ? json_real(*ns) : json_null(), "clock", clock, "cells", cells,
+                             "parts", parts);
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
     json_decref(root);
     SQ_NEED(text, err, "a synthesis");
@@ -259,29 +227,31 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     static const char *const both[] = {"nf", "amap"}, *const one[] = {"net"};
     const bool has_two = b->recipe == SQ_SYNTH_AREA;
     const char *const *made = has_two ? both : one;
-    json_t *cells[2] = {NULL, NULL};
+    struct sq_synth_count count[2] = {{0}, {0}};
     char clock[SQ_LIB_NAME_LEN] = "clk_i";
-    double area[2], ns = 0;
+    double ns = 0;
     (void)entry;
     SQ_TRY(write_liberty(s, work, err));
     SQ_TRY(synthesize(s, b, work, err));
-    enum sq_status status = read_cells(s, b->top, work, made[0], &cells[0], &area[0], err);
+    enum sq_status status = sq_synth_count(s, b->top, work, made[0], &count[0], err);
     if (status == SQ_OK && has_two)
-        status = read_cells(s, b->top, work, made[1], &cells[1], &area[1], err);
-    const int best = status == SQ_OK && has_two && area[1] < area[0];
+        status = sq_synth_count(s, b->top, work, made[1], &count[1], err);
+    const int best = status == SQ_OK && has_two && count[1].area < count[0].area;
     const bool is_timed = s->sta_version[0] && !b->keeps_parts;
     if (status == SQ_OK && b->is_foreign)
         status = sq_synth_find_clock(b, work, clock, err);
     if (status == SQ_OK && is_timed)
         status = find_delay(s, b, work, made[best], clock, &ns, err);
     if (status == SQ_OK)
-        status =
-            write_result(work, cells[best], has_two ? made[best] : sq_synth_recipe_name(b->recipe),
-                         is_timed ? &ns : NULL, clock, err);
+        status = write_result(work, count[best].cells, b->keeps_parts ? count[best].parts : NULL,
+                              has_two ? made[best] : sq_synth_recipe_name(b->recipe),
+                              is_timed ? &ns : NULL, clock, err);
     if (status == SQ_OK)
         tidy(work, made[best]);
-    json_decref(cells[0]);
-    json_decref(cells[1]);
+    for (int i = 0; i < 2; i++) {
+        json_decref(count[i].cells);
+        json_decref(count[i].parts);
+    }
     return status;
 }
 

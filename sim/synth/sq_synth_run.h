@@ -3,6 +3,7 @@
 #ifndef SQ_SYNTH_RUN_H
 #define SQ_SYNTH_RUN_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "sim/synth/sq_synth.h"
@@ -98,6 +99,18 @@ void sq_synth_print_clocks(FILE *out);
 // are none. SQ_ERR_ARG where there is no such port, or another clock as well.
 enum sq_status sq_synth_find_clock(const struct sq_synth_block *block, const char *work,
                                    char clock[SQ_LIB_NAME_LEN], struct sq_error *err);
+
+// ---- counts (sq_synth_count.c) ------------------------------------------------------------------
+
+struct sq_synth_count {
+    json_t *cells; // {cell of the library: how often}, over all instances of all modules
+    json_t *parts; // {module: {"count": instances, "area": of all of them}}, of their own cells
+    double area;   // of the cells, and the sum of the parts
+};
+// What Yosys printed of one netlist in `work`; the caller drops both references, after a failure too.
+enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const char *work,
+                              const char *mapper, struct sq_synth_count *count,
+                              struct sq_error *err);
 
 // ---- cache entries (sq_synth_run.c) ------------------------------------------------------------
 

@@ -99,6 +99,10 @@ change "--cols" "${finish_core[@]}" -- --cols 2
 sq area --json "${finish_core[@]}" --rows 1 --cols 2 --keep-parts
 ok "--keep-parts: said so, no delay" \
   [ "$RC" = 0 -a "$(value keep_parts)" = true -a "$(value critical_path_ns)" = null ]
+sq area --json --block engine_gqsa --keep-parts
+parts=$(grep -o '"sq_[a-z0-9_]*":{"count":[0-9]*,"um2":[0-9.]*' "$W.out")
+ok "... of an engine: a part in parts, counted in each" grep -q '"sq_fp_round":{"count":[2-9]' <<<"$parts"
+ok "... that add up to its area" awk -F: -v all="$(value area_um2)" '{ sum += $4 } END { exit !(NR > 5 && sum > all - .01 && sum < all + .01) }' <<<"$parts"
 sq area --json "${small[@]}" --block gather_mux; before=$(value area_um2)
 sq area --json "${small[@]}" --block gather_mux --group 32
 ok "--group does not change the hardware" [ "$before" = "$(value area_um2)" ]
@@ -133,8 +137,8 @@ refuse "a period is empty" area --block mul --period ''
 refuse "more than 32 periods" area --block mul --period "$(seq -s, 1 33)"
 refuse "keep-parts has none" area --block core --keep-parts --period 2
 refuse "jobs = 0, need 1..64" area --jobs 0
-refuse "keep-parts needs --block array" area --keep-parts
-refuse "keep-parts needs --block array.* not mul" area --block core --block mul --keep-parts
+refuse "keep-parts needs --block core or a unit" area --keep-parts
+refuse "keep-parts needs --block core or a unit, not mul" area --block core --block mul --keep-parts
 refuse "bank = 12" area --block pe --bank 12
 refuse "lanes = 0" area --block pe --low-lanes 0
 refuse "sparsity" area --block pe --bank 4 --sparsity 0.9375

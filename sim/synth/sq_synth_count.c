@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cells and parts of a netlist, from what `stat -json` of Yosys prints of its modules.
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/io/sq_file.h"
+#include "sim/io/sq_json.h"
+#include "sim/synth/sq_synth_run.h"
+
+// A new reference, NULL where there is nothing to read: of a module without cells Yosys 0.23 writes
+// no valid JSON. Nor does it after the modules, where some stand in modules that stand in the top:
+// that, the sum, is left out and made here.
+static json_t *load_modules(const char *work, const char *mapper)
+{
+    static const char last[] = "\n   },\n"; // closes the modules
+    char path[SQ_SYNTH_PATH_LEN + 32];
+    struct sq_file_view map;
+    json_t *root = NULL, *modules = NULL;
+    snprintf(path, sizeof path, "%s/%s.json", work, mapper);
+    if (sq_file_map(path, &map, NULL) != SQ_OK)
+        return NULL;
+    const char *start = (const char *)map.data;
+    const char *end = map.nbytes ? memmem(start, map.nbytes, last, strlen(last)) : NULL;
+    char *text = NULL;
+    if (end && asprintf(&text, "%.*s}}", (int)(end - start), start) >= 0) {
+        if (sq_json_parse(mapper, text, strlen(text), &root, NULL) == SQ_OK)
+            modules = json_incref(json_object_get(root, "modules"));
+        free(text);
+    }
+    sq_file_unmap(&map);
+    json_decref(root);
+    return modules;
+}
+
+// A name that Yosys did not make is "\\sq_pe" where a module is, "sq_pe" where one is used.
+static const char *as_used(const char *module)
+{
+    return module + (module[0] == '\\');
+}
+
+static const json_t *cells_of(const json_t *module)
+{
+    return json_object_get(module, "num_cells_by_type");
+}
+
+static bool is_module(json_t *modules, const char *used)
+{
+    const char *key;
+    const json_t *module;
+    json_object_foreach(modules, key, module)
+    {
+        if (strcmp(as_used(key), used) == 0)
+            return true;
+    }
+    return false;
+}
+
+// Instances of a module in the whole block: one of the module that stands in no other.
+static json_int_t instances(json_t *modules, const char *name)
+{
+    const char *above;
+    const json_t *module;
+    json_int_t n = 0;
+    bool is_top = true;
+    json_object_foreach(modules, above, module)
+    {
+        const json_t *count = json_object_get(cells_of(module), as_used(name));
+        is_top = is_top && !count;
+        if (count)
+            n += json_integer_value(count) * instances(modules, above);
+    }
+    return is_top ? 1 : n;
+}
+
+// "$paramod$<digest>\\sq_pe", "$paramod\\sq_pe\\W=8" and "\\sq_pe" -> "sq_pe"
+static void part_name(const char *module, char name[SQ_SYNTH_PART_LEN])
+{
+    const char *from = strchr(module, '\\');
+    from = from ? from + 1 : module;
+    snprintf(name, SQ_SYNTH_PART_LEN, "%.*s", (int)strcspn(from, "\\"), from);
+}
+
+// Modules of one name and other parameters are one part.
+static void add_part(json_t *parts, const char *module, json_int_t n, double area)
+{
+    char name[SQ_SYNTH_PART_LEN];
+    part_name(module, name);
+    const json_t *same = json_object_get(parts, name);
+    n += json_integer_value(json_object_get(same, "count"));
+    area += json_number_value(json_object_get(same, "area"));
+    json_object_set_new(parts, name, json_pack("{s:I, s:f}", "count", n, "area", area));
+}
+
+// The cells of one module, as often as it is there.
+static enum sq_status add_module(const struct sq_synth *s, json_t *modules, const char *key,
+                                 struct sq_synth_count *c, struct sq_error *err)
+{
+    const json_int_t n = instances(modules, key);
+    const char *name;
+    const json_t *count;
+    double area = 0;
+    json_object_foreach((json_t *)(uintptr_t)cells_of(json_object_get(modules, key)), name, count)
+    {
+        if (is_module(modules, name))
+            continue;
+        const struct sq_lib_cell *cell = sq_liberty_find(&s->lib, name);
+        if (!cell || cell->area < 0)
+            return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                           "the library has no cell, or no area, for %.60s", name);
+        const json_int_t all = n * json_integer_value(count);
+        const json_int_t before = json_integer_value(json_object_get(c->cells, name));
+        json_object_set_new(c->cells, name, json_integer(before + all));
+        area += cell->area * (double)all;
+    }
+    c->area += area;
+    add_part(c->parts, key, n, area);
+    return SQ_OK;
+}
+
+enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const char *work,
+                              const char *mapper, struct sq_synth_count *c, struct sq_error *err)
+{
+    const char *key;
+    const json_t *module;
+    json_t *modules = load_modules(work, mapper);
+    if (!modules)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
+                       top);
+    *c = (struct sq_synth_count){json_object(), json_object(), 0};
+    enum sq_status status = SQ_OK;
+    json_object_foreach(modules, key, module)
+    {
+        if (status == SQ_OK)
+            status = add_module(s, modules, key, c, err);
+    }
+    json_decref(modules);
+    if (status == SQ_OK && json_object_size(c->cells) == 0)
+        status = SQ_FAIL(err, SQ_ERR_INTERNAL, "yosys counts no cells in %s", mapper);
+    return status;
+}
