@@ -8,6 +8,7 @@
 #include "models/sq_array.h"
 #include "models/sq_topk.h"
 #include "sim/block/sq_case.h"
+#include "sim/block/sq_engine.h"
 #include "sim/block/sq_engine_array_sim.h"
 #include "sim/block/sq_output_port.h"
 
@@ -240,25 +241,13 @@ static const struct sq_wave waves[] = {
 const struct sq_block sq_engine_dynamic_block = {
     .name = "engine_dynamic",
     .top = "sq_engine_dynamic",
-    .group = "job",
+    SQ_ENGINE_TABLES,
     .param = {"Rows", "Cols", "Banks", "BankLen", "HighPerBank", "HighLen", "Layout", "OnActs",
               "OneAcc", "PlainW", "LowW", "HighW", "Gather", SQ_OUTPUT_PARAM_NAMES, "MagW", "Topk",
               NULL},
-    .points = points,
-    .n_points = SQ_LEN(points),
-    .area = area,
-    .n_area = SQ_LEN(area),
     .coverage_cases = 60,
-    .faults = faults,
-    .n_faults = SQ_LEN(faults),
-    .ports = ports,
-    .draw_group = draw_group,
     .n_directed = 1,
-    .draw_directed = draw_directed,
-    .cut = cut,
-    .golden = golden,
     .timing = &timing,
     .init = init,
     .offer = offer,
-    .waves = waves,
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/block/sq_split_act.h"
+#include "sim/block/sq_unit_engine.h"
 #include "sim/block/sq_unit_world.h"
 
 const char *sq_unit_name(enum sq_unit_kind kind)
@@ -17,6 +18,26 @@ const char *sq_unit_name(enum sq_unit_kind kind)
 bool sq_unit_is_engines(enum sq_unit_kind kind)
 {
     return kind >= SQ_UNIT_GQSA;
+}
+
+const struct sq_unit_engine *sq_unit_engine_of(enum sq_unit_kind kind)
+{
+    static const struct sq_unit_engine *const engine[] = {
+        [SQ_UNIT_GQSA - SQ_UNIT_GQSA] = &sq_engine_gqsa_unit,
+        [SQ_UNIT_SPQT - SQ_UNIT_GQSA] = &sq_engine_spqt_unit,
+        [SQ_UNIT_SPQR - SQ_UNIT_GQSA] = &sq_engine_spqr_unit,
+    };
+    return engine[kind - SQ_UNIT_GQSA];
+}
+
+uint32_t sq_unit_least_work(enum sq_unit_kind kind)
+{
+    return sq_unit_is_engines(kind) ? sq_unit_engine_of(kind)->least : 0;
+}
+
+bool sq_unit_is_of_tokens(enum sq_unit_kind kind)
+{
+    return sq_unit_is_engines(kind) && sq_unit_engine_of(kind)->is_of_tokens;
 }
 
 void sq_unit_count(struct sq_unit_stats *stats, enum sq_cause cause)
