@@ -7,6 +7,7 @@
 set -e -o pipefail
 sqsim=$1 jobs=$2
 shift 2
+here=$(dirname "$(readlink -f "$0")")
 units=${UNITS:-pe_int4x4_acc22 pe_int4x6_acc24 pe_int4x8_acc26 pe_nvfp4_a_fixed pe_nvint4_a_fixed pe_nvint5_a_fixed
   pe_split_e4m3_a_k1_fixed pe_split_e4m3_a_k2_fixed pe_split_e4m3_a_k4_fixed pe_split_pow2_a_k1_fixed
   pe_split_pow2_a_k2_fixed pe_split_pow2_a_k4_fixed pe_own_e4m3_a_b32k1_fixed pe_own_e4m3_a_b32k2_fixed pe_own_a_b32k2 pe_own_a_b32k4
@@ -22,12 +23,12 @@ units=${UNITS:-pe_int4x4_acc22 pe_int4x6_acc24 pe_int4x8_acc26 pe_nvfp4_a_fixed 
   pe_nvfp4 pe_nvint4 pe_nvfp4_a pe_split_e4m3_a_k2 pe_nvfp4_fixed}
 # measure LIBRARY FILE PATTERN OPTION...: the units that match
 measure() {
-  local blocks name=$1 file=$2
+  local blocks lines name=$1 file=$2
   blocks=$(printf -- '--block %s\n' $list | grep -E "$3") || return 0
   shift 3
-  "$sqsim" area --jobs "$jobs" $blocks "$@" --json --liberty "$file" | sed -n \
-    -e "s/^{\"block\":\"\([^\"]*\)\".*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"sequential_share\":\([^,]*\),.*/\1,$name,\2,\3,\4/" \
-    -e "s/,null,/,,/;/^[a-z]/p" -e "s/^{\"summary\".*\"nand2_um2\":\([^,]*\),.*/nand2,$name,\1,,/p"
+  lines=$("$sqsim" area --jobs "$jobs" $blocks "$@" --json --liberty "$file")
+  awk -v keys="block,=$name,area_um2,critical_path_ns,sequential_share" -f "$here/fields.awk" <<<"$lines"
+  awk -v keys="=nand2,=$name,nand2_um2,=,=" -f "$here/fields.awk" <<<"$lines"
 }
 for file; do
   name=$(basename "$file") name=${name%%[_.]*}

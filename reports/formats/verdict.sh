@@ -22,13 +22,13 @@ pe_mxfp6_a_b32;array_mxfp6_a_b32 $one;pe_mxfp8_a_b32;array_mxfp8_a_b32 $one;pe_m
 act_scale_nvint4_searched;act_scale_nvfp4_searched;act_scale_nvfp4_46;act_scale_if4;act_scale_razer
 pe_if4_a_fixed;array_if4_a $one;pe_razer_a_fixed;array_razer_a $one"
 
-# The first line of `sqsim area --json OPTION...`, as s/// makes it a line of CSV.
-measured() { # UNIT SED OPTION...
-  local unit=$1 edit=$2 status=0 out; shift 2
+# Keys (fields.awk) of the row of `sqsim area --json OPTION...`: a line of CSV.
+measured() { # UNIT KEYS OPTION...
+  local unit=$1 keys=$2 status=0 out; shift 2
   out=$(${LIMIT:+timeout "$LIMIT"} "$sqsim" area "$@" --json </dev/null) || status=$?
   [ $status != 124 ] || echo "verdict.sh: $unit is left out ($*): more than $LIMIT s" >&2
   [ $status = 0 ] || [ $status = 124 ] || exit $status
-  sed -n "$edit" <<<"$out"
+  awk -v keys="$keys" -f "$here/../area/fields.awk" <<<"$out"
 }
 is_wanted() { [[ -z ${UNITS:-} || " $UNITS " == *" $1 "* ]]; } # UNIT
 
@@ -41,7 +41,7 @@ areas() { # CSV LIBERTY...; osu018 stands for the library of the program
       is_wanted "$unit" && ! grep -q "^$unit,$name," "$csv" || continue
       [[ $options == *--block* ]] || options="--block $unit $options"
       [ "$name" = osu018 ] || options+=" --liberty $file"
-      measured "$unit" "s/^{\"block\":.*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"sequential_share\":\([^,]*\),.*/$unit,$name,\1,\2,\3/;s/,null/,/;/^[a-z]/p" \
+      measured "$unit" "=$unit,=$name,area_um2,critical_path_ns,sequential_share" \
         $options >>"$csv"
     done
   done
@@ -65,7 +65,7 @@ clocks() { # CSV LIBERTY...
       is_wanted "$unit" || continue
       for period in $([[ $unit == pe_* ]] && echo "${periods% *}" || echo "${periods##* }"); do
         grep -q "^$unit,$name,$period," "$csv" && continue
-        measured "$unit" "s/^{\"block\":.*\"area_um2\":\([^,]*\),.*\"critical_path_ns\":\([^,]*\),\"period_ns\".*/$unit,$name,$period,\1,\2/p" \
+        measured "$unit" "=$unit,=$name,=$period,area_um2,critical_path_ns" \
           --block "$unit" --period "$period" "${library[@]}" >>"$csv"
       done
     done

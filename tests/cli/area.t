@@ -112,6 +112,11 @@ cp "$W.out" "$W/jobs1"
 sq area --json --block gather --bank 4 --sparsity 0.5 --act-bits 4 --jobs 3
 ok "--jobs changes nothing but the command line" \
   diff <(sed 's/"command":"[^"]*"//' "$W/jobs1") <(sed 's/"command":"[^"]*"//' "$W.out")
+fields() { awk -v keys="$1" -f "$ROOT/reports/area/fields.awk" "$W/jobs1"; } # by which reports read it
+ok "fields.awk: a line for each row, with a word between its values" \
+  [ "$(fields block,=word,area_um2 | grep -c "^gather[a-z_]*,word,[0-9.]*$")" = "$(grep -c "^{.block" "$W/jobs1")" ]
+ok "... of no row: the library" [ "$(fields =nand2,nand2_um2,=)" = "nand2,24.0," ]
+ok "... null is empty" [ "$(awk -v keys=a,b,c -f "$ROOT/reports/area/fields.awk" <<<'{"a":"x","d":{"e":2},"b":null,"c":1.5}')" = "x,,1.5" ]
 accept "--output" area --block mul --a-bits 2 --b-bits 2 --output "$W/file"
 ok "... is what standard output gets" diff <(tail -n +2 "$W/text") <(tail -n +2 "$W/file")
 ok "... and standard output is empty" [ ! -s "$W.out" ]
