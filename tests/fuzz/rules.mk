@@ -30,7 +30,8 @@ TARGET   ?= $(FUZZ_NAMES)
 FUZZ_DIR := build/fuzz
 FUZZ_LIB := $(MODELS_SRC) $(SIM_LIB_SRC) $(wildcard lib/*.c) $(FUZZ_CLI) $(FUZZ_PARTS)
 # Without OpenMP: one thread, and nothing of libomp's among the edges; of gcc's headers only omp.h.
-FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -ffp-contract=off -O2 -g -fno-omit-frame-pointer \
+FUZZ_OPT ?= -O2 -g
+FUZZ_CFLAGS := -std=c11 -D_GNU_SOURCE -ffp-contract=off $(FUZZ_OPT) -fno-omit-frame-pointer \
   -Wno-unknown-pragmas -Wno-ignored-attributes -fsanitize=address,undefined -fno-sanitize-recover=undefined \
   -idirafter $(FUZZ_DIR)/include -I. -MMD -MP -DSQ_REVISION='"fuzz"'
 $(FUZZ_DIR)/include/omp.h:
