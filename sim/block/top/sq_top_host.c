@@ -14,6 +14,7 @@ enum { OKAY = 0, SLVERR = 2, ALL_BYTES = 15 };
 
 // What the host does next; an access each, but for RUN.
 enum step {
+    AFTER_RESET,
     DESCRIPTOR,
     ENABLE,
     START,
@@ -412,6 +413,10 @@ static void begin_extra(struct host *h)
 static const uint32_t counters[] = {SQ_REG_CYCLES, SQ_REG_BUSY_CYCLES, SQ_REG_WAIT_CYCLES,
                                     SQ_REG_BLOCKED_CYCLES};
 
+// What a reset clears.
+static const uint32_t cleared[] = {SQ_REG_STATUS, SQ_REG_IRQ_ENABLE, SQ_REG_IRQ_STATE,
+                                   SQ_REG_DESCRIPTOR, SQ_REG_CYCLES};
+
 // The access of the next step, or none.
 static void begin_step(struct host *h)
 {
@@ -422,6 +427,9 @@ static void begin_step(struct host *h)
         return;
     }
     switch (h->step) {
+    case AFTER_RESET:
+        begin_access(h, false, cleared[h->n_cycles], 0);
+        break;
     case DESCRIPTOR:
         begin_access(h, true, SQ_REG_DESCRIPTOR, h->work.image.descriptor);
         break;
@@ -480,6 +488,12 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
     if (a.is_extra)
         return NULL;
     switch (h->step) {
+    case AFTER_RESET:
+        if (++h->n_cycles == sizeof cleared / sizeof *cleared) {
+            h->n_cycles = 0;
+            h->step = DESCRIPTOR;
+        }
+        return data == 0 ? NULL : "host.not_reset";
     case RUN: // it asked
         if (data & 1u << SQ_STATUS_BUSY)
             return NULL;
@@ -549,6 +563,8 @@ static void init(const unsigned *value, const struct sq_env_choice *choice, void
     h->idle = choice->what == SQ_HOST_LATE ? choice->begin : 0;
     if (h->number < choice->end)
         begin_layer(h);
+    if (h->step == DESCRIPTOR && choice->kind == 2)
+        h->step = AFTER_RESET;
 }
 
 static void drive(const void *env, struct sq_pins *pins)
