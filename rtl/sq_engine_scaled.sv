@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine of block-scaled formats (SPEC Q): MX formats and MX+, NVFP4, NVINT4, NVINT5, and banks
+// The engine of block-scaled formats (SPEC Q): MX formats and MX+, NVFP4, NVINT4, NVINT5, IF4, RaZeR, and banks
 // with high elements, on the side of the activations or (WeightHigh) on both. Stored bits in, outputs
 // out:
 //

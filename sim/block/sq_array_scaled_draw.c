@@ -158,14 +158,13 @@ static void draw_places(const unsigned *v, struct sq_rng *rng, enum sq_stimulus 
             scale[i] == 0 && kind != SQ_STIMULUS_ILLEGAL ? 0 : (int32_t)sq_rng_below(rng, v[BANK]);
 }
 
-// A sign to some scales that have one; of a block of INT4 1000 is no code.
-static void draw_signs(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
-                       enum sq_scaled_element e, size_t n, int32_t *scale, int32_t *code)
+void sq_scaled_draw_signs(enum sq_scaled_element e, unsigned bank, struct sq_rng *rng,
+                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *code)
 {
     for (size_t i = 0; i < n && sq_scaled_has_sign(e); i++) {
         scale[i] ^= sq_rng_below(rng, 2) ? SQ_BS_SCALE_SIGN : 0;
         const bool is_int4 = e == SQ_SCALED_IF4 && scale[i] & SQ_BS_SCALE_SIGN;
-        for (size_t j = i * v[BANK]; j < (i + 1) * v[BANK]; j++)
+        for (size_t j = i * bank; j < (i + 1) * bank; j++)
             code[j] = is_int4 && code[j] == MASK_CODE && kind != SQ_STIMULUS_ILLEGAL ? 7 : code[j];
     }
 }
@@ -193,8 +192,8 @@ void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
     sq_scaled_draw_elements(v[WEIGHT_ELEMENT], rng, kind, p.in[5].count, field[5]);
     for (size_t i = 0; i < p.in[6].count; i++)
         field[6][i] = sq_scaled_draw_scale(v[WEIGHT_SCALE], rng, kind);
-    draw_signs(v, rng, kind, v[ACT_ELEMENT], p.in[4].count, field[4], field[1]);
-    draw_signs(v, rng, kind, v[WEIGHT_ELEMENT], p.in[6].count, field[6], field[5]);
+    sq_scaled_draw_signs(v[ACT_ELEMENT], v[BANK], rng, kind, p.in[4].count, field[4], field[1]);
+    sq_scaled_draw_signs(v[WEIGHT_ELEMENT], v[BANK], rng, kind, p.in[6].count, field[6], field[5]);
     if (!sq_array_scaled_has_place(v))
         return;
     draw_places(v, rng, kind, v[ROWS], field[4], field[SQ_ARRAY_SCALED_ACT_PLACE]);

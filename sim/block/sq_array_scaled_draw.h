@@ -36,6 +36,9 @@ int32_t sq_scaled_draw_element(enum sq_scaled_element e, struct sq_rng *rng, enu
 int32_t *sq_scaled_draw_elements(enum sq_scaled_element e, struct sq_rng *rng,
                                  enum sq_stimulus kind, size_t n, int32_t *x);
 int32_t sq_scaled_draw_scale(enum sq_scaled_scale s, struct sq_rng *rng, enum sq_stimulus kind);
+// A sign to some of n scales that have one, each of a block of codes; of a block of INT4 1000 is none.
+void sq_scaled_draw_signs(enum sq_scaled_element e, unsigned bank, struct sq_rng *rng,
+                          enum sq_stimulus kind, size_t n, int32_t *scale, int32_t *code);
 void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p);
 // struct sq_block: draw_beat, draw_directed.
 void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,

@@ -193,6 +193,8 @@ void sq_es_draw_side(const unsigned *v, const struct sq_es_side *s, struct sq_rn
     }
     if (s->k > 0)
         draw_high(s, rng, kind, record + s->high);
+    sq_scaled_draw_signs(s->element, s->bank, rng, kind, s->lines, record + s->scale,
+                         record + s->code);
 }
 
 void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large, int32_t *record)
@@ -220,7 +222,8 @@ void sq_es_fill_side(const struct sq_es_side *s, bool is_negative, bool is_large
         const int32_t scale = s->scale_kind == SQ_SCALED_E8M0 ? 127 + 7 * is_large
                               : is_large                      ? 0x7e
                                                               : 0x38;
-        record[s->scale + (int)r] = scale;
+        // The end of IF4 is one of INT4.
+        record[s->scale + (int)r] = s->element == SQ_SCALED_IF4 ? scale | SQ_BS_SCALE_SIGN : scale;
         if (s->high_scale != SQ_ES_NONE)
             record[s->high_scale + (int)r] = scale;
         if (s->place != SQ_ES_NONE)
@@ -245,6 +248,7 @@ static int32_t no_code(enum sq_scaled_element e, struct sq_rng *rng, bool has_mi
     case SQ_SCALED_PLUS:
     case SQ_SCALED_E2M3:
     case SQ_SCALED_E3M2:
+    case SQ_SCALED_RAZER:
         return -1;
     default:
         return 1 << (sq_scaled_code_bits(e) - 1);
@@ -265,6 +269,8 @@ static bool spoil_code(const struct sq_es_side *s, struct sq_rng *rng, int32_t *
         i = sq_rng_below(rng, s->lines * s->bank);
     if (code >= 0)
         record[s->code + (int)i] = code;
+    if (s->element == SQ_SCALED_IF4) // of INT4 alone
+        record[s->scale + (int)(i / s->bank)] |= SQ_BS_SCALE_SIGN;
     return code >= 0;
 }
 
@@ -293,6 +299,8 @@ static bool spoil_scale(const struct sq_es_side *s, struct sq_rng *rng, int32_t 
     const int at = s->high_scale != SQ_ES_NONE && sq_rng_below(rng, 2) ? s->high_scale : s->scale;
     if (s->scale_kind == SQ_SCALED_E8M0)
         record[at + r] = 0xff;
+    else if (sq_scaled_has_sign(s->element))
+        record[at + r] = sq_rng_below(rng, 2) ? 0x7f : 0xff;
     else if (s->scale_kind == SQ_SCALED_E4M3)
         record[at + r] = (int32_t[]){0x7f, 0x80, 0xff, 0xb8}[sq_rng_below(rng, 4)];
     return s->scale_kind != SQ_SCALED_NONE;

@@ -22,11 +22,13 @@ static struct sq_bs_format format_of(const struct sq_es_layout *l, const struct 
 {
     const bool is_e8m0 = s->scale_kind == SQ_SCALED_E8M0;
     const bool is_split = s->k > 0 && s->high_kind == SQ_SCALED_SPLIT;
-    return (struct sq_bs_format){.kind = l->pairs > 1                   ? SQ_BS_SQ
-                                         : is_split                     ? SQ_BS_SPLIT
-                                         : s->element == SQ_SCALED_PLUS ? SQ_BS_PLUS
-                                         : is_e8m0                      ? SQ_BS_MX
-                                                                        : SQ_BS_NV,
+    return (struct sq_bs_format){.kind = l->pairs > 1                    ? SQ_BS_SQ
+                                         : is_split                      ? SQ_BS_SPLIT
+                                         : s->element == SQ_SCALED_PLUS  ? SQ_BS_PLUS
+                                         : s->element == SQ_SCALED_IF4   ? SQ_BS_IF4
+                                         : s->element == SQ_SCALED_RAZER ? SQ_BS_RAZER
+                                         : is_e8m0                       ? SQ_BS_MX
+                                                                         : SQ_BS_NV,
                                  .element = sq_scaled_element_of(s->element),
                                  .block = s->bank,
                                  .high_per_block = l->act.k,
@@ -125,7 +127,7 @@ static void raise(struct operand *o, enum sq_scaled_error kind, bool is_wrong)
     o->errors |= (unsigned)is_wrong << kind;
 }
 
-// What a code counts as: of no number 0, but for the lowest integer.
+// What a code counts as: of no number 0, but for the lowest integer of elements that are all integers.
 static uint8_t load_code(struct operand *o, enum sq_element e, bool is_skipped, int32_t code)
 {
     const bool is_number = sq_element_is_number(e, (uint8_t)code);
@@ -178,13 +180,19 @@ static void load_high(struct operand *o, const struct sq_es_side *s, const struc
 static void load_block(struct operand *o, const struct sq_es_side *s, const struct stored *b,
                        size_t at)
 {
+    // IF4, RAZER: the sign of the scale says what codes stand for.
+    const int32_t sign = sq_scaled_has_sign(s->element) ? b->scale & SQ_BS_SCALE_SIGN : 0;
+    const bool is_int4 = s->element == SQ_SCALED_IF4 && sign;
     bool is_scale;
-    o->c.scale[0][at / s->bank] = load_scale(o, s->scale_kind, b->scale, &is_scale);
+    const uint8_t scale = load_scale(o, s->scale_kind, b->scale ^ sign, &is_scale);
+    o->c.scale[0][at / s->bank] = is_scale ? (uint8_t)(scale | sign) : scale;
     for (unsigned i = 0; i < s->bank; i++) {
         const bool is_skipped =
             s->k > 0 && (b->mask ? b->mask[i] != 0 : b->code[i] == SQ_ES_MASK_CODE);
-        const uint8_t code = load_code(o, o->c.f.element, is_skipped, b->code[i]);
-        o->c.code[at + i] = is_scale ? code : 0;
+        const uint8_t code =
+            load_code(o, is_int4 ? SQ_ELEMENT_INT4 : o->c.f.element, is_skipped, b->code[i]);
+        const bool is_none = is_int4 && code == SQ_ES_MASK_CODE;
+        o->c.code[at + i] = is_scale && !is_none ? code : 0;
     }
     if (s->k > 0)
         load_high(o, s, b, at, is_scale);

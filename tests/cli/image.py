@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a chip would do with an image, without anything of ours: LAYER.json LAYER.bin -> the memory after
-# the run. Layers of dense, of sq_w with two scales of a channel, of nvfp4 and sq_b. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
+# the run. Layers of dense, of sq_w with two scales of a channel, of nvfp4, if4, razer and sq_b. Sums of two binary32 in binary64, rounded to binary32, are rounded once (53 >= 2 * 24 + 2).
 import json
 import struct
 import sys
@@ -76,12 +76,20 @@ def marked(name, axis, lines, width):  # the same of low codes, and of high ones
     return low, high
 
 
+IF4, RAZER = 10, 11  # numbers of Element
 E2M1 = [0, .5, 1, 1.5, 2, 3, 4, 6]
 
 
 def e4m3(v):
     assert v < 0x7f
     return (v & 7 | 8) * 2.0 ** ((v >> 3) - 10) if v >> 3 else (v & 7) * 2.0 ** -9
+
+
+def elements(codes, sign):  # of a block; sign: of its scale, which says what codes stand for in IF4 and RaZeR
+    if d["Element"] == IF4 and sign:
+        assert 8 not in codes
+        return signed(codes, 4)
+    return [(-5 if sign else 5) if d["Element"] == RAZER and v == 8 else E2M1[v & 7] * (1 - 2 * (v >> 3)) for v in codes]
 
 
 def blocks_of(name, axis, lines):  # [lines of all tiles][blocks]: a part each, low and high: scale, elements
@@ -91,9 +99,10 @@ def blocks_of(name, axis, lines):  # [lines of all tiles][blocks]: a part each, 
         for i in range(lines):
             out.append([])
             for parts in tile:
-                x, scale = parts[0][i * bank:(i + 1) * bank], e4m3(parts[-1][i])
+                x, sign = parts[0][i * bank:(i + 1) * bank], parts[-1][i] >> 7 if d["Element"] in (IF4, RAZER) else 0
+                scale = e4m3(parts[-1][i] - (sign << 7))
                 if not has_high:
-                    out[-1].append([(scale, [E2M1[v & 7] * (1 - 2 * (v >> 3)) for v in x])])
+                    out[-1].append([(scale, elements(x, sign))])
                     continue
                 rest = iter(signed(parts[1][i * n:(i + 1) * n], 8))
                 high = [next(rest) if v == 8 else 0 for v in x]  # 1000b marks one
@@ -114,7 +123,7 @@ order_of_axis = order_of(0), order_of(1)
 step = d["beats"] * bank
 if d["Form"] == BLOCKS:
     parts = 2 if d["HighPerBank"] else 1  # E2M1; INT4 with INT8 at a scale of the line: scales are E4M3
-    assert (d["Element"], d["Scale"], d["High"]) == ((2, 1, 0), (0, 1, 1))[parts - 1]
+    assert (d["Element"], d["Scale"], d["High"]) in ([(e, 1, 0) for e in (2, IF4, RAZER)], [(0, 1, 1)])[parts - 1]
     act, weight = blocks_of("act", 0, rows), blocks_of("weight", 1, cols)
     col = scales("col_scale", tiles[1], cols, parts)
 else:

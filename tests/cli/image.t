@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # sqsim image: what it writes is judged by image.py, which reads LAYER.json and LAYER.bin and computes the outputs from the bits in
-# memory alone; --check must take that memory and no other. Sampled: seven layers, W8A8, W4A8, sq_w, nvfp4 and sq_b, two tiles; ragged tokens; K in chunks.
+# memory alone; --check must take that memory and no other. Sampled: nine layers, W8A8, W4A8, sq_w, nvfp4, if4, razer and sq_b, two tiles; ragged tokens; K in chunks.
 . "$(dirname "$0")/lib.sh"
 cd "$W" || exit 1
 mkdir images
@@ -26,6 +26,8 @@ open("wrong.bin", "wb").write(memory)' $name.json
 judged dense mlp.down_proj --m 1 --rows 1 --cols 4
 judged sq_w self_attn.k_proj --m 5 --depth 10
 judged nvfp4 self_attn.k_proj --m 5
+judged if4 self_attn.v_proj --m 5
+judged razer self_attn.v_proj --m 5
 judged dense self_attn.k_proj --weight-bits 8 --m 5
 judged nvfp4 mlp.down_proj --m 1 --rows 1 --cols 4 --depth 10
 judged sq_b self_attn.v_proj --m 3 --bank 16 --depth 10
@@ -42,6 +44,6 @@ refuse "check of 14 layers, need one" image --format dense --algorithm rtn --che
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
 refuse "cannot write model.layers.0.self_attn.q_proj.bin in nowhere" image --format dense --algorithm rtn -o nowhere
 refuse "a scale group is 256 elements of K, 16 beats of 16, need at most 8 beats (half a buffer, --depth) on the chip" image --format dense --algorithm rtn --group row --depth 8
-refuse "need 8..2048" image --format dense --depth 7
+refuse "need 8..4096" image --format dense --depth 7
 refuse "need at most" image --format dense --algorithm rtn --rows 16 --cols 16
 finish

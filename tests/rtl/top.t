@@ -20,7 +20,7 @@ sq cosim --block top --layers --format dense --group 32 --layer '*.0.self_attn.k
 ok "a layer in eight chunks of K, with wait states, a fault of the bus and resets" clean 12000
 ok "... two of these" [ "$(number resets)" = 2 ]
 refuse "--depth needs --block top --layers" cosim --depth 10 --layers
-for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 mxplus sq_b; do
+for format in sq_w sp24 sq_a_static sq_a_dynamic nvfp4 if4 mxplus sq_b; do
   sq cosim --block top --layers --format $format --layer '*.0.self_attn.k_proj' --json
   ok "a layer of $format on the chip" clean 2500
 done

@@ -26,10 +26,13 @@ static const char *const global_name[2] = {"x_global", "w_global"};
 
 // ---- points ---------------------------------------------------------------------------------
 
-// How the engine multiplies an element.
+// How the engine multiplies an element. A kind whose blocks say by a sign what codes stand for is an
+// element of its own.
 static enum sq_scaled_element engine_element(const struct sq_bs_format *f, bool has_place)
 {
     unsigned e = SQ_SCALED_INT4;
+    if (sq_bs_has_scale_sign(f))
+        return f->kind == SQ_BS_IF4 ? SQ_SCALED_IF4 : SQ_SCALED_RAZER;
     while (sq_scaled_element_of((enum sq_scaled_element)e) != f->element)
         e++;
     return has_place ? SQ_SCALED_PLUS : (enum sq_scaled_element)e;
@@ -268,7 +271,7 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, NU
 static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *err)
 {
     const struct sq_bs_format f = sq_bs_of(r);
-    if (sq_bs_has_scale_sign(&f))
+    if (sq_bs_has_scale_sign(&f) && f.kind != SQ_BS_IF4 && f.kind != SQ_BS_RAZER)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format = %s: no block takes its layers",
                        r->format->name);
     if (r->operand != SQ_OPERAND_BOTH)
