@@ -52,7 +52,7 @@ enum {
     SQ_TOP_HIGH_KIND,
     SQ_TOP_PARAMS
 };
-enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 32, SQ_TOP_DEPTH_MAX = 2048 };
+enum { SQ_TOP_PES_MAX = 64, SQ_TOP_WORDS_MAX = 40, SQ_TOP_DEPTH_MAX = 4096 };
 enum { SQ_TOP_BEAT_MAX = 32 * SQ_TOP_WORDS_MAX }; // integers of a beat, of a bit at least
 
 unsigned sq_top_out_bits(const unsigned *value);
