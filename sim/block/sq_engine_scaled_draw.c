@@ -300,7 +300,7 @@ static bool spoil_scale(const struct sq_es_side *s, struct sq_rng *rng, int32_t 
     if (s->scale_kind == SQ_SCALED_E8M0)
         record[at + r] = 0xff;
     else if (sq_scaled_has_sign(s->element))
-        record[at + r] = sq_rng_below(rng, 2) ? 0x7f : 0xff;
+        record[at + r] |= 0x7f; // with its sign, which says what the codes stand for
     else if (s->scale_kind == SQ_SCALED_E4M3)
         record[at + r] = (int32_t[]){0x7f, 0x80, 0xff, 0xb8}[sq_rng_below(rng, 4)];
     return s->scale_kind != SQ_SCALED_NONE;
