@@ -339,7 +339,10 @@ void sq_chip_world_cycle(const struct sq_chip_setup *c, struct sq_chip_world *w,
     offer_engine(c, w, job, in);
     const bool keeps =
         c->is_scaled ? sq_engine_scaled_keeps(w->engine) : sq_engine_array_keeps(w->engine);
-    (c->is_scaled ? sq_engine_scaled_cycle : sq_engine_array_cycle)(w->engine, in, y_ready, &h);
+    if (c->is_scaled)
+        sq_engine_scaled_cycle(w->engine, in, y_ready, &h);
+    else
+        sq_engine_array_cycle(w->engine, in, y_ready, &h);
     const bool scale_fires = in[SCALE].valid && h.in_ready[SCALE];
     const bool ready[SQ_TOP_OPERANDS] = {h.in_ready[ACT], scale_fires, h.in_ready[WEIGHT],
                                          scale_fires};

@@ -125,9 +125,6 @@ enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const c
     const char *key;
     const json_t *module;
     json_t *modules = load_modules(work, mapper);
-    if (!modules)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
-                       top);
     *c = (struct sq_synth_count){json_object(), json_object(), 0};
     enum sq_status status = SQ_OK;
     json_object_foreach(modules, key, module)
@@ -137,6 +134,7 @@ enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const c
     }
     json_decref(modules);
     if (status == SQ_OK && json_object_size(c->cells) == 0)
-        status = SQ_FAIL(err, SQ_ERR_INTERNAL, "yosys counts no cells in %s", mapper);
+        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "%.40s has no cells: nothing in it does anything",
+                         top);
     return status;
 }
