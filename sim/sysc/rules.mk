@@ -20,7 +20,7 @@ $(SYSC_DIR)/%/lib.a: $(SYSC_RTL) sim/sysc/rules.mk
 
 $(SYSC_DIR)/sq_sc_lockstep: sim/sysc/sq_sc_lockstep.cpp $(wildcard sim/sysc/*.h) \
     $(SYSC_DIR)/core/lib.a $(SYSC_DIR)/gather/lib.a $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a
-	$(Q)$(SYSC_CXX) -I$(SYSC_DIR)/core/obj -I$(SYSC_DIR)/gather/obj -isystem $(VERILATOR_ROOT)/include \
+	$(Q)$(SYSC_CXX) -I$(SYSC_DIR)/core/obj -I$(SYSC_DIR)/gather/obj -isystem $(VERILATOR_ROOT)/include -isystem $(VERILATOR_ROOT)/include/vltstd \
 	  $< $(SYSC_DIR)/core/lib.a $(SYSC_DIR)/gather/lib.a $(SYSC_DIR)/core/obj/verilated.o $(SYSC_DIR)/core/obj/verilated_threads.o \
 	  $(BUILD)/libsqsim.a $(BUILD)/libsqmodels.a -lsystemc $(LDLIBS) -o $@
 
