@@ -106,8 +106,8 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_UINT("b-bits", "N", 2, 16, AT(b_bits), "second factor of them"),
     SQ_CLI_FLAG("keep-parts", AT(keeps_parts),
                 "core and units: synthesize each PE, line and mask unit once, of engines each "
-                "operator of the stages as well, and count it as often as it is there; area of "
-                "every part, no delays; for engines and arrays beyond 4x4"),
+                "operator of the stages as well, and count it as often as it is there; no "
+                "delays, with --json the area of every part; for engines and arrays beyond 4x4"),
     SQ_CLI_OWN("period", "NS,...", add_periods,
                "clock periods, 0.01..1000 ns: the smallest netlist of a fixed search that meets "
                "each by OpenSTA, sums and sizes for speed where needed; prints which recipe, and "

@@ -26,6 +26,17 @@ static inline uint64_t sq_sat_mul(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? SQ_COUNT_OVER : product;
 }
 
+// The greatest common divisor; of 0 and a: a.
+static inline uint64_t sq_gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        const uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 // *sum += n * x.
 static inline void sq_sat_sum(uint64_t *sum, uint64_t n, uint64_t x)
 {

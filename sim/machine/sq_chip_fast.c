@@ -14,128 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/io/sq_digest.h"
+#include "sim/io/sq_checked.h"
 #include "sim/machine/sq_chip_run.h"
+#include "sim/machine/sq_pool.h"
 
-enum { ROWS = 0, COLS = 1, PAGE = 4096, NONE = UINT32_MAX };
+enum { ROWS = 0, COLS = 1, PAGE = 4096 };
 enum { STATES_NBYTES = 1 << 26 }; // of worlds that are kept
-
-// ---- things kept once -------------------------------------------------------------------------------
-
-struct pool {
-    size_t nbytes; // of a thing
-    unsigned char *thing;
-    uint32_t *hash; // of each
-    uint32_t n, room;
-    uint32_t *slot, n_slots; // NONE: empty; a power of two
-};
-
-static void pool_free(struct pool *p)
-{
-    free(p->thing);
-    free(p->hash);
-    free(p->slot);
-}
-
-static const void *thing_of(const struct pool *p, uint32_t number)
-{
-    return p->thing + number * p->nbytes;
-}
-
-static uint32_t hash_of(const void *thing, size_t nbytes)
-{
-    return (uint32_t)sq_digest_of(thing, nbytes).low;
-}
-
-static uint32_t find_slot(const struct pool *p, const void *thing, uint32_t hash)
-{
-    uint32_t i = hash & (p->n_slots - 1);
-    while (p->slot[i] != NONE &&
-           (p->hash[p->slot[i]] != hash || memcmp(thing_of(p, p->slot[i]), thing, p->nbytes) != 0))
-        i = (i + 1) & (p->n_slots - 1);
-    return i;
-}
-
-static bool grow(struct pool *p)
-{
-    const uint32_t room = p->room ? 2 * p->room : 64;
-    uint32_t *const slot = realloc(p->slot, 2 * room * sizeof *slot);
-    if (!slot)
-        return false;
-    p->slot = slot;
-    unsigned char *const thing = realloc(p->thing, room * p->nbytes);
-    if (!thing)
-        return false;
-    p->thing = thing;
-    uint32_t *const hash = realloc(p->hash, room * sizeof *hash);
-    if (!hash)
-        return false;
-    p->hash = hash;
-    p->room = room;
-    p->n_slots = 2 * room;
-    memset(slot, 0xff, p->n_slots * sizeof *slot);
-    for (uint32_t i = 0; i < p->n; i++)
-        slot[find_slot(p, thing_of(p, i), hash[i])] = i;
-    return true;
-}
-
-// Its number, or NONE: no memory.
-static uint32_t number_of(struct pool *p, const void *thing)
-{
-    if (p->n == p->room && !grow(p))
-        return NONE;
-    const uint32_t hash = hash_of(thing, p->nbytes), at = find_slot(p, thing, hash);
-    if (p->slot[at] == NONE) {
-        p->hash[p->n] = hash;
-        memcpy(p->thing + p->n * p->nbytes, thing, p->nbytes);
-        p->slot[at] = p->n++;
-    }
-    return p->slot[at];
-}
-
-// Only the room stays.
-static void pool_forget(struct pool *p)
-{
-    p->n = 0;
-    if (p->slot)
-        memset(p->slot, 0xff, p->n_slots * sizeof *p->slot);
-}
-
-// Makes room for one thing more.
-static bool room_for(uint32_t n, uint32_t *room, size_t nbytes, void **things)
-{
-    if (n < *room)
-        return true;
-    const uint32_t want = *room ? 2 * *room : 64;
-    void *const more = realloc(*things, want * nbytes);
-    if (!more)
-        return false;
-    *things = more;
-    *room = want;
-    return true;
-}
-
-struct key {
-    uint32_t state, job, load;
-};
-
-// Things of a key, each of which knows the next one.
-struct chains {
-    struct pool key;
-    uint32_t *first; // [first_room]: the number of the first thing, or NONE
-    uint32_t first_room;
-};
-
-// Where that number is. NULL: no memory.
-static uint32_t *first_of(struct chains *c, const struct key *key)
-{
-    const uint32_t n = c->key.n, number = number_of(&c->key, key);
-    if (number == NONE || !room_for(number, &c->first_room, sizeof *c->first, (void **)&c->first))
-        return NULL;
-    if (c->key.n > n)
-        c->first[number] = NONE;
-    return &c->first[number];
-}
 
 // ---- the steps of a layer ---------------------------------------------------------------------------
 
@@ -147,7 +31,7 @@ struct cursor {
     struct sq_block_walk at;   // the step
     struct sq_chip_load load;  // of it, in a cursor of loads
     struct sq_chip_job job;    // ... of jobs
-    uint32_t number;           // of that; NONE: behind the last step
+    uint32_t number;           // of that; SQ_POOL_NONE: behind the last step
     // Of a cursor of loads: where the transfers of a kind since the mark end at most, from the begin of a page.
     uint32_t end[N_LEVELS][SQ_TOP_OPERANDS + 1];
 };
@@ -174,7 +58,7 @@ enum { STRETCH_LOADS = 8 };
 // From one posted job to the next.
 struct stretch {
     uint32_t load[STRETCH_LOADS], n_loads; // steps that begin to be loaded meanwhile
-    uint32_t to, other; // state at its end; another stretch with its key, or NONE
+    uint32_t to, other; // state at its end; another stretch with its key, or SQ_POOL_NONE
     struct sq_chip_stats stats;
 };
 
@@ -187,7 +71,7 @@ struct turn {
 // From one turn (feed.turned) of a stretch to the next. It was run with counters as far as `from` and ended with
 // `left`: those of `exact` must be so again, any other must be at least `from` far, and goes down by that.
 struct piece {
-    uint32_t to, other; // the world at its end; another piece from its turn, or NONE
+    uint32_t to, other; // the world at its end; another piece from its turn, or SQ_POOL_NONE
     uint32_t exact;     // a bit for each counter
     struct sq_chip_far from, left;
     struct sq_chip_stats stats;
@@ -197,7 +81,7 @@ struct piece {
 struct record {
     bool valid;
     struct turn at;
-    struct key key;
+    struct sq_chain_key key;
     struct sq_chip_stats stats;
     struct sq_chip_moves moves;
     bool has_come; // sq_chip_world_has_come
@@ -215,7 +99,7 @@ struct lap {
 // A block that begins.
 struct mark {
     bool valid;
-    struct key key;
+    struct sq_chain_key key;
     struct sq_block_walk job, load;
     uint32_t next[SQ_TOP_OPERANDS + 1], start[SQ_TOP_OPERANDS];
     struct sq_chip_stats stats;
@@ -225,12 +109,12 @@ struct mark {
 struct run {
     struct sq_chip_setup setup;
     bool is_even[SQ_TOP_OPERANDS + 1]; // no burst of this kind is cut short by a page
-    struct pool load, job, state;
-    struct chains stretches; // of a state
+    struct sq_pool load, job, state;
+    struct sq_chains stretches; // of a state
     struct stretch *stretch;
     uint32_t n_stretches, stretch_room;
-    struct pool cut;     // worlds at turns, without their counters
-    struct chains turns; // of such a world
+    struct sq_pool cut;     // worlds at turns, without their counters
+    struct sq_chains turns; // of such a world
     struct piece *piece;
     uint32_t n_pieces, piece_room;
     struct record record;
@@ -258,7 +142,7 @@ static bool next_load(struct run *r, struct cursor *c)
     const struct sq_sequencer_in in = {.dma_ready = true};
     memset(&c->load, 0, sizeof c->load);
     c->at = q->load;
-    c->number = NONE;
+    c->number = SQ_POOL_NONE;
     if (!q->load.is_active)
         return true;
     for (unsigned i = 0; i <= SQ_TOP_OPERANDS; i++) {
@@ -273,8 +157,8 @@ static bool next_load(struct run *r, struct cursor *c)
         for (unsigned level = 0; level < N_LEVELS; level++)
             c->end[level][i] = larger(c->end[level][i], addr % PAGE + t->beats * r->setup.nbytes);
     }
-    c->number = number_of(&r->load, &c->load);
-    return c->number != NONE;
+    c->number = sq_pool_number(&r->load, &c->load);
+    return c->number != SQ_POOL_NONE;
 }
 
 static bool next_job(struct run *r)
@@ -285,7 +169,7 @@ static bool next_job(struct run *r)
     memset(&c->job, 0, sizeof c->job);
     memset(q->pending, 0, sizeof q->pending);
     c->at = q->job;
-    c->number = NONE;
+    c->number = SQ_POOL_NONE;
     if (!q->job.is_active)
         return true;
     sq_sequencer_clock_jobs(q, &in);
@@ -301,8 +185,8 @@ static bool next_job(struct run *r)
         c->job.keep[i] = q->of.keep[i];
     }
     c->job.places[SQ_TOP_SUMS] = c->job.tiles * r->setup.tile_slots;
-    c->number = number_of(&r->job, &c->job);
-    return c->number != NONE;
+    c->number = sq_pool_number(&r->job, &c->job);
+    return c->number != SQ_POOL_NONE;
 }
 
 // ---- counters ---------------------------------------------------------------------------------------
@@ -354,7 +238,8 @@ static struct piece piece_of(const struct run *r, const struct turn *to,
                              const struct sq_chip_feed *f)
 {
     const struct record *const rec = &r->record;
-    struct piece p = {.to = to->world, .other = NONE, .stats = since(&f->stats, &rec->stats)};
+    struct piece p = {
+        .to = to->world, .other = SQ_POOL_NONE, .stats = since(&f->stats, &rec->stats)};
     const struct sq_chip_moves moves = {
         f->moves.reads - rec->moves.reads, f->moves.writes - rec->moves.writes,
         f->moves.handed - rec->moves.handed, f->moves.scales - rec->moves.scales};
@@ -413,15 +298,15 @@ static void visit_turn(struct lap *l, struct turn *at, struct sq_chip_stats *sta
 
 static uint32_t find_piece(const struct run *r, uint32_t first, const struct sq_chip_far *far)
 {
-    while (first != NONE && !fits(&r->piece[first], far))
+    while (first != SQ_POOL_NONE && !fits(&r->piece[first], far))
         first = r->piece[first].other;
     return first;
 }
 
 static bool keep_piece(struct run *r, const struct piece *p)
 {
-    uint32_t *const first = first_of(&r->turns, &r->record.key);
-    if (!first || !room_for(r->n_pieces, &r->piece_room, sizeof *p, (void **)&r->piece))
+    uint32_t *const first = sq_chains_first(&r->turns, &r->record.key);
+    if (!first || !sq_pool_room_for(r->n_pieces, &r->piece_room, sizeof *p, (void **)&r->piece))
         return false;
     r->piece[r->n_pieces] = *p;
     r->piece[r->n_pieces].other = *first;
@@ -431,8 +316,8 @@ static bool keep_piece(struct run *r, const struct piece *p)
 
 static void forget_turns(struct run *r)
 {
-    pool_forget(&r->cut);
-    pool_forget(&r->turns.key);
+    sq_pool_forget(&r->cut);
+    sq_pool_forget(&r->turns.key);
     r->n_pieces = 0;
 }
 
@@ -448,9 +333,9 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
         forget_turns(r);
         rec->valid = r->lap.valid = false;
     }
-    at.world = number_of(&r->cut, &r->world);
+    at.world = sq_pool_number(&r->cut, &r->world);
     const uint32_t here = at.world;
-    if (here == NONE)
+    if (here == SQ_POOL_NONE)
         return false;
     if (rec->valid) {
         const struct piece p = piece_of(r, &at, f);
@@ -460,19 +345,19 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
     }
     for (uint32_t i;;) {
         visit_turn(&r->lap, &at, &f->stats);
-        const struct key key = {at.world, r->posted.number, r->loads.number};
-        const uint32_t *const first = first_of(&r->turns, &key);
+        const struct sq_chain_key key = {at.world, r->posted.number, r->loads.number};
+        const uint32_t *const first = sq_chains_first(&r->turns, &key);
         rec->key = key;
         if (!first)
             return false;
-        if ((i = find_piece(r, *first, &at.far)) == NONE)
+        if ((i = find_piece(r, *first, &at.far)) == SQ_POOL_NONE)
             break;
         go(&r->piece[i], &at);
         add(&f->stats, &r->piece[i].stats, 1);
         r->lap.exact |= r->piece[i].exact;
     }
     if (at.world != here)
-        memcpy(&r->world, thing_of(&r->cut, at.world), r->cut.nbytes);
+        memcpy(&r->world, sq_pool_at(&r->cut, at.world), r->cut.nbytes);
     sq_chip_world_uncut(&r->setup, &r->world, &at.far);
     rec->valid = true;
     rec->at = at;
@@ -488,9 +373,9 @@ static bool turn(struct run *r, struct sq_chip_feed *f)
 // there is room. False: no memory.
 static bool simulate(struct run *r, struct stretch *s)
 {
-    struct sq_chip_feed f = {.load = r->loads.number == NONE ? NULL : &r->loads.load,
+    struct sq_chip_feed f = {.load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load,
                              .job = &r->posted.job,
-                             .ahead = r->jobs.number == NONE ? NULL : &r->jobs.job};
+                             .ahead = r->jobs.number == SQ_POOL_NONE ? NULL : &r->jobs.job};
     s->n_loads = 0;
     r->lap.valid = r->record.valid = false;
     do {
@@ -503,7 +388,7 @@ static bool simulate(struct run *r, struct stretch *s)
         r->lap.valid = r->record.valid = false;
         if (!next_load(r, &r->loads))
             return false;
-        f.load = r->loads.number == NONE ? NULL : &r->loads.load;
+        f.load = r->loads.number == SQ_POOL_NONE ? NULL : &r->loads.load;
         if (s->n_loads < STRETCH_LOADS)
             s->load[s->n_loads] = r->loads.number;
         s->n_loads++;
@@ -523,8 +408,8 @@ static bool intern(struct run *r, uint32_t *state)
 {
     sq_chip_world_settle(&r->setup, &r->world);
     memset(r->world.pending, 0, sizeof r->world.pending); // follows from the job
-    *state = number_of(&r->state, &r->world);
-    return *state != NONE;
+    *state = sq_pool_number(&r->state, &r->world);
+    return *state != SQ_POOL_NONE;
 }
 
 // Goes along *s, if the steps that are loaded are those.
@@ -542,38 +427,38 @@ static bool follow(struct run *r, const struct stretch *s)
 // The world of a state, with the posted job.
 static void restore(struct run *r, uint32_t state)
 {
-    memcpy(&r->world, thing_of(&r->state, state), r->state.nbytes);
+    memcpy(&r->world, sq_pool_at(&r->state, state), r->state.nbytes);
     for (unsigned i = 0; i < SQ_TOP_JOBS; i++)
         r->world.pending[i] = i != SQ_TOP_SUMS || r->posted.job.carries;
 }
 
 static bool keep_stretch(struct run *r, const struct stretch *s)
 {
-    if (!room_for(r->n_stretches, &r->stretch_room, sizeof *s, (void **)&r->stretch))
+    if (!sq_pool_room_for(r->n_stretches, &r->stretch_room, sizeof *s, (void **)&r->stretch))
         return false;
     r->stretch[r->n_stretches++] = *s;
     return true;
 }
 
 // From *state to the next posted job and its state.
-static bool pass(struct run *r, const struct key *key, uint32_t *state)
+static bool pass(struct run *r, const struct sq_chain_key *key, uint32_t *state)
 {
-    uint32_t *const first = first_of(&r->stretches, key), last = NONE;
+    uint32_t *const first = sq_chains_first(&r->stretches, key), last = SQ_POOL_NONE;
     if (!first)
         return false;
-    for (uint32_t i = *first; i != NONE; last = i, i = r->stretch[i].other)
+    for (uint32_t i = *first; i != SQ_POOL_NONE; last = i, i = r->stretch[i].other)
         if (follow(r, &r->stretch[i])) {
             *state = r->stretch[i].to;
             return true;
         }
-    struct stretch s = {.other = NONE};
+    struct stretch s = {.other = SQ_POOL_NONE};
     restore(r, *state);
     if (!simulate(r, &s) || !intern(r, state))
         return false;
     s.to = *state;
     if (s.n_loads > STRETCH_LOADS)
         return true;
-    *(last == NONE ? first : &r->stretch[last].other) = r->n_stretches;
+    *(last == SQ_POOL_NONE ? first : &r->stretch[last].other) = r->n_stretches;
     return keep_stretch(r, &s);
 }
 
@@ -592,7 +477,7 @@ static bool is_within(const struct run *r, unsigned axis, enum level level)
     const uint32_t job = r->posted.at.done[axis], load = r->loads.at.done[axis];
     const uint32_t ahead = (load > job ? load : job) + l->block[axis];
     const unsigned outer = axis_of(r, OUTER);
-    return r->loads.number != NONE && job > 0 && load > 0 &&
+    return r->loads.number != SQ_POOL_NONE && job > 0 && load > 0 &&
            ahead + 2 * l->block[axis] < l->tiles[axis] &&
            (level == OUTER || r->loads.at.done[outer] == r->posted.at.done[outer]);
 }
@@ -622,7 +507,7 @@ static uint32_t periods_alike(const struct run *r, const struct mark *m, enum le
 }
 
 // Whether what comes is what came behind the mark, apart from the position on the axis.
-static bool is_alike(const struct run *r, const struct mark *m, const struct key *key,
+static bool is_alike(const struct run *r, const struct mark *m, const struct sq_chain_key *key,
                      unsigned axis)
 {
     const struct sq_block_walk *const load = &r->loads.at, *const job = &r->posted.at;
@@ -632,7 +517,7 @@ static bool is_alike(const struct run *r, const struct mark *m, const struct key
            load->is_new[ROWS] == m->load.is_new[ROWS] && load->is_new[COLS] == m->load.is_new[COLS];
 }
 
-static void set_mark(struct run *r, enum level level, const struct key *key)
+static void set_mark(struct run *r, enum level level, const struct sq_chain_key *key)
 {
     struct mark *const m = &r->mark[level];
     memset(r->loads.end[level], 0, sizeof r->loads.end[level]);
@@ -674,7 +559,7 @@ static void skip(struct run *r, enum level level, uint32_t most)
 }
 
 // A block begins (OUTER: the first of a row of blocks).
-static void visit(struct run *r, const struct key *key, enum level level)
+static void visit(struct run *r, const struct sq_chain_key *key, enum level level)
 {
     struct mark *const m = &r->mark[level];
     const unsigned axis = axis_of(r, level);
@@ -693,11 +578,6 @@ static void visit(struct run *r, const struct key *key, enum level level)
 
 // ---- a layer ----------------------------------------------------------------------------------------
 
-static uint32_t gcd(uint32_t a, uint32_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
-
 // Beats of the bus of the transfers of a kind: of all the largest, and what divides them and their addresses.
 static bool is_even(const struct run *r, unsigned kind)
 {
@@ -712,10 +592,10 @@ static bool is_even(const struct run *r, unsigned kind)
         const uint32_t scales = r->setup.is_scaled ? cols : cols * groups;
         const uint32_t n[] = {rows * beats, rows, cols * beats, scales, rows * cols};
         const uint32_t all = n[kind] * q->bus_beats[kind];
-        unit = gcd(unit, all);
+        unit = (uint32_t)sq_gcd(unit, all);
         longest = all > longest ? all : longest;
     }
-    unit = gcd(unit, page);
+    unit = (uint32_t)sq_gcd(unit, page);
     return page % most == 0 && (unit % most == 0 || longest == unit);
 }
 
@@ -731,8 +611,8 @@ static bool begin(struct run *r, const unsigned *value, const struct sq_env_choi
     r->job.nbytes = sizeof(struct sq_chip_job);
     r->state.nbytes = sq_chip_world_nbytes(&r->setup);
     r->cut.nbytes = r->state.nbytes;
-    r->stretches.key.nbytes = r->turns.key.nbytes = sizeof(struct key);
-    r->posted.number = NONE;
+    r->stretches.key.nbytes = r->turns.key.nbytes = sizeof(struct sq_chain_key);
+    r->posted.number = SQ_POOL_NONE;
     sq_chip_world_init(value, &r->world);
     return next_load(r, &r->loads) && next_job(r);
 }
@@ -741,8 +621,8 @@ static bool begin(struct run *r, const unsigned *value, const struct sq_env_choi
 static bool forget(struct run *r, uint32_t *state)
 {
     restore(r, *state);
-    pool_forget(&r->state);
-    pool_forget(&r->stretches.key);
+    sq_pool_forget(&r->state);
+    sq_pool_forget(&r->stretches.key);
     r->n_stretches = 0;
     for (unsigned i = 0; i < N_LEVELS; i++)
         r->mark[i].valid = false;
@@ -754,10 +634,10 @@ static bool run_layer(struct run *r)
     struct stretch s;
     uint32_t state;
     bool ok = simulate(r, &s) && intern(r, &state) && post(r);
-    while (ok && r->jobs.number != NONE) {
+    while (ok && r->jobs.number != SQ_POOL_NONE) {
         if (r->state.n * r->state.nbytes > STATES_NBYTES && !forget(r, &state))
             return false;
-        const struct key key = {state, r->posted.number, r->loads.number};
+        const struct sq_chain_key key = {state, r->posted.number, r->loads.number};
         const struct sq_block_walk *const at = &r->posted.at;
         const unsigned inner = axis_of(r, INNER);
         if (at->groups == 0 && at->done[inner] == 0) {
@@ -783,14 +663,12 @@ enum sq_status sq_chip_run_fast(const unsigned *value, const struct sq_env_choic
     if (ok)
         *stats = r->stats;
     if (r) {
-        pool_free(&r->load);
-        pool_free(&r->job);
-        pool_free(&r->state);
-        pool_free(&r->cut);
-        pool_free(&r->stretches.key);
-        pool_free(&r->turns.key);
-        free(r->stretches.first);
-        free(r->turns.first);
+        sq_pool_free(&r->load);
+        sq_pool_free(&r->job);
+        sq_pool_free(&r->state);
+        sq_pool_free(&r->cut);
+        sq_chains_free(&r->stretches);
+        sq_chains_free(&r->turns);
         free(r->stretch);
         free(r->piece);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/sq_chip_world.h"
+#include "sim/io/sq_checked.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -7,11 +8,6 @@
 
 enum { PAGE = 4096 };
 enum { JOB, ACT, WEIGHT, SCALE }; // streams of the engine
-
-static uint32_t gcd(uint32_t a, uint32_t b)
-{
-    return b ? gcd(b, a % b) : a;
-}
 
 void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct sq_chip_setup *c)
 {
@@ -32,7 +28,7 @@ void sq_chip_setup(const unsigned *v, const struct sq_env_choice *memory, struct
                                 .engine = sq_top_engine_block(v)->timing};
     for (unsigned i = 0; i <= SQ_CHIP_BURST_MAX; i++)
         c->occupies[i] = (int64_t)((i * nbytes + memory->n[3] - 1) / memory->n[3]) * memory->n[1];
-    c->unit = memory->n[3] / gcd(memory->n[3], nbytes);
+    c->unit = memory->n[3] / (uint32_t)sq_gcd(memory->n[3], nbytes);
     for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
         c->ratio[i] = sq_top_bus_beats(v, (enum sq_top_part)i);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/sq_machine.h"
+#include "sim/io/sq_checked.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -174,23 +175,13 @@ static enum sq_status read_all(const struct raw_machine *raw, struct sq_machine 
     return SQ_OK;
 }
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        const uint64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 // Cycles per burst as a fraction in whole kHz and kB/s: num below 2^36.
 void sq_machine_derive(struct sq_machine *m)
 {
     const double kilo = 1e3;
     const uint64_t num = (uint64_t)m->burst_nbytes * (uint64_t)llround(m->clock_hz / kilo);
     const uint64_t den = (uint64_t)llround(m->dram_bytes_per_s / kilo);
-    const uint64_t common = gcd(num, den);
+    const uint64_t common = sq_gcd(num, den);
     m->burst_num = num / common;
     m->burst_den = den / common;
 }

@@ -9,29 +9,32 @@
 #include "sim/io/sq_json.h"
 #include "sim/synth/sq_synth_run.h"
 
-// A new reference, NULL where there is nothing to read: of a module without cells Yosys 0.23 writes
+// A new reference; NULL where there is nothing to read: of a module without cells Yosys 0.23 writes
 // no valid JSON. Nor does it after the modules, where some stand in modules that stand in the top:
 // that, the sum, is left out and made here.
-static json_t *load_modules(const char *work, const char *mapper)
+static enum sq_status load_modules(const char *work, const char *mapper, json_t **modules,
+                                   struct sq_error *err)
 {
     static const char last[] = "\n   },\n"; // closes the modules
-    char path[SQ_SYNTH_PATH_LEN + 32];
+    char path[SQ_SYNTH_PATH_LEN + 32], *text = NULL;
     struct sq_file_view map;
-    json_t *root = NULL, *modules = NULL;
+    json_t *root = NULL;
+    *modules = NULL;
     snprintf(path, sizeof path, "%s/%s.json", work, mapper);
-    if (sq_file_map(path, &map, NULL) != SQ_OK)
-        return NULL;
+    SQ_TRY(sq_file_map(path, &map, err));
     const char *start = (const char *)map.data;
     const char *end = map.nbytes ? memmem(start, map.nbytes, last, strlen(last)) : NULL;
-    char *text = NULL;
-    if (end && asprintf(&text, "%.*s}}", (int)(end - start), start) >= 0) {
-        if (sq_json_parse(mapper, text, strlen(text), &root, NULL) == SQ_OK)
-            modules = json_incref(json_object_get(root, "modules"));
-        free(text);
-    }
+    if (end && asprintf(&text, "%.*s}}", (int)(end - start), start) < 0)
+        text = NULL;
     sq_file_unmap(&map);
+    if (!end)
+        return SQ_OK;
+    SQ_NEED(text, err, "a synthesis");
+    const enum sq_status status = sq_json_parse(mapper, text, strlen(text), &root, err);
+    free(text);
+    *modules = json_incref(json_object_get(root, "modules"));
     json_decref(root);
-    return modules;
+    return status == SQ_ERR_DAMAGED ? SQ_OK : status;
 }
 
 // A name that Yosys did not make is "\\sq_pe" where a module is, "sq_pe" where one is used.
@@ -124,7 +127,8 @@ enum sq_status sq_synth_count(const struct sq_synth *s, const char *top, const c
 {
     const char *key;
     const json_t *module;
-    json_t *modules = load_modules(work, mapper);
+    json_t *modules;
+    SQ_TRY(load_modules(work, mapper, &modules, err));
     *c = (struct sq_synth_count){json_object(), json_object(), 0};
     enum sq_status status = SQ_OK;
     json_object_foreach(modules, key, module)

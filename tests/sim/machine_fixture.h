@@ -19,15 +19,6 @@ static inline struct sq_machine small_machine(struct sq_rng *r, const struct sq_
     return m;
 }
 
-static inline struct sq_point point_named(const struct sq_block *block, const char *name)
-{
-    for (size_t i = 0; i < block->n_points; i++)
-        if (strcmp(block->points[i].name, name) == 0)
-            return block->points[i];
-    fail_msg("no point %s of %s", name, block->name);
-    return block->points[0];
-}
-
 // False where no Verilator is.
 static inline bool load_rtl(struct sq_rtl *rtl, const struct sq_block *block,
                             const struct sq_point *point)

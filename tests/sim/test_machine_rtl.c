@@ -16,6 +16,7 @@
 #include "sim/format/sq_format_ops.h"
 #include "sim/machine/sq_machine_run.h"
 #include "sim/sweep/sq_sweep.h"
+#include "tests/sim/block_fixture.h"
 #include "tests/sim/machine_fixture.h"
 #include "tests/skip.h"
 
@@ -48,15 +49,6 @@ static const struct {
     {"array_dynamic", "rank", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RANK, 8, 2, 9, 8, 0, 0, 0, 0, 0},
     {"array_dynamic", "radix", NULL, SQ_UNIT_DYNAMIC, SQ_TOPK_RADIX, 8, 1, 9, 8, 0, 0, 0, 0, 0},
 };
-
-static const struct sq_block *block_named(const char *name)
-{
-    for (size_t i = 0; i < sq_n_blocks; i++)
-        if (strcmp(sq_blocks[i]->name, name) == 0)
-            return sq_blocks[i];
-    fail_msg("no block %s", name);
-    return NULL;
-}
 
 // The unit and the job of a core of a random machine.
 static void plan(struct sq_rng *r, size_t row, unsigned tile_rows, unsigned tile_cols,
@@ -222,7 +214,7 @@ static void run_jobs(struct sq_rng *r, size_t row)
     struct sq_rtl rtl = {.api = NULL};
     struct sq_point point;
     if (rows[row].kind != SQ_UNIT_CORE)
-        point = point_named(block, rows[row].point);
+        point = *point_named(block, rows[row].point);
     for (unsigned i = 0; i < MACHINES; i++) {
         struct sq_unit unit;
         struct sq_unit_job job;
@@ -282,7 +274,7 @@ static struct sq_point act_point(const struct sq_block *block, const struct sq_r
     const struct sq_core_config *core = &u->unit.core;
     const bool is_core = u->unit.kind == SQ_UNIT_CORE_ACT;
     const unsigned banks = u->span_beats == 1 ? u->span / s->bank : 1; // else a part of one
-    struct sq_point p = point_named(block, is_core ? "rank" : "b8");
+    struct sq_point p = *point_named(block, is_core ? "rank" : "b8");
     p.name = "banks";
     set_param(block, &p, "Rows", 1);
     set_param(block, &p, "Cols", 1);

@@ -15,6 +15,7 @@
 #include "sim/energy/sq_measure.h"
 #include "sim/io/sq_process.h"
 #include "tests/data.h"
+#include "tests/sim/block_fixture.h"
 #include "tests/skip.h"
 #include "tests/unit/tmpdir.h"
 
@@ -227,8 +228,8 @@ static void check(const char *name, const char *block, const char *point)
     struct sq_error err;
     char path[512], label[128], *mapped;
     const struct sq_netlist_edge edge = {50e-12, 0};
-    const struct sq_block *b = NULL;
-    const struct sq_point *p = NULL;
+    const struct sq_block *const b = block_named(block);
+    const struct sq_point *const p = point_named(b, point);
     if (name[0] != '/')
         (void)test_data(name, path);
     else
@@ -236,11 +237,6 @@ static void check(const char *name, const char *block, const char *point)
     if (!has_sta || access(path, R_OK) != 0)
         SQ_SKIP("no OpenSTA (sta) or %s here", name);
     snprintf(label, sizeof label, "%s in %s", block, strrchr(path, '/') + 1);
-    for (size_t i = 0; i < sq_n_blocks; i++)
-        b = strcmp(sq_blocks[i]->name, block) == 0 ? sq_blocks[i] : b;
-    for (size_t i = 0; b && i < b->n_points; i++)
-        p = strcmp(b->points[i].name, point) == 0 ? &b->points[i] : p;
-    assert_true(b && p);
     if (sq_synth_open(&synth, "rtl", path, "build/synth", &err) != SQ_OK)
         SQ_SKIP("%s", err.text);
     const struct sq_synth_block s = sq_measure_block(b, p);

@@ -14,6 +14,7 @@
 #include "models/sq_rng.h"
 #include "sim/energy/sq_measure.h"
 #include "sim/io/sq_process.h"
+#include "tests/sim/block_fixture.h"
 #include "tests/skip.h"
 #include "tests/unit/tmpdir.h"
 
@@ -327,15 +328,6 @@ static void run_netlist(const char *name, const long *load)
 // ---- PEs
 // --------------------------------------------------------------------------------------------
 
-static const struct sq_block *block_of(const char *name)
-{
-    for (size_t i = 0; i < sq_n_blocks; i++)
-        if (strcmp(sq_blocks[i]->name, name) == 0)
-            return sq_blocks[i];
-    fail_msg("no block %s", name);
-    return NULL;
-}
-
 static struct sq_point one_pe(const struct sq_block *b, const char *name, unsigned banks,
                               unsigned bank)
 {
@@ -372,7 +364,7 @@ static void check(const char *block, const char *point, unsigned banks, unsigned
     char label[64];
     if (!synth.n_sources)
         SQ_SKIP("%s, no Icarus Verilog (iverilog), Yosys or osu018 here", block);
-    const struct sq_block *b = block_of(block);
+    const struct sq_block *b = block_named(block);
     const struct sq_point p = one_pe(b, point, banks, bank);
     const struct sq_synth_block s = sq_measure_block(b, &p);
     const struct sq_netlist_edge edge = {50e-12, 50e-15};

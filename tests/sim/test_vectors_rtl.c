@@ -14,6 +14,7 @@
 #include "sim/cosim/sq_lockstep.h"
 #include "sim/cosim/sq_port.h"
 #include "sim/cosim/sq_rtl_build.h"
+#include "tests/sim/block_fixture.h"
 #include "tests/skip.h"
 #include "tests/unit/fixture.h"
 
@@ -33,15 +34,6 @@ static bool build(const struct sq_rtl_point *point, struct sq_rtl *rtl)
 }
 
 // ---- stream blocks --------------------------------------------------------------------------
-
-static const struct sq_block *block_named(const char *name)
-{
-    for (size_t i = 0; i < sq_n_blocks; i++)
-        if (strcmp(sq_blocks[i]->name, name) == 0)
-            return sq_blocks[i];
-    fail_msg("no block %s", name);
-    return NULL;
-}
 
 // Offers one beat until it is taken and waits for the answer; returns the cycles from one to the
 // other. `out` holds the elements of all output fields.

@@ -13,6 +13,7 @@
 #include "models/sq_scaled.h"
 #include "sim/block/sq_block.h"
 #include "sim/format/bs/sq_bs_format.h"
+#include "tests/sim/block_fixture.h"
 #include "tests/unit/fixture.h"
 
 enum { WORDS = 8, CELLS = 5, LINE = 512, TOKENS = 2000, BLOCKS = 4 };
@@ -157,14 +158,6 @@ static void globals_of_token(const struct sq_bs_format *f, const float *x, float
     sq_bs_globals_of(f, amax, global);
 }
 
-static const struct sq_block *encoder_block(void)
-{
-    for (size_t i = 0; i < sq_n_blocks; i++)
-        if (strcmp(sq_blocks[i]->name, "act_scale") == 0)
-            return sq_blocks[i];
-    return NULL;
-}
-
 // A block by the golden model of sq_act_scale, at the parameters of the unit.
 static void compare_block(const char *label, const struct sq_bs_format *f, const unsigned *v,
                           const float *x, const float global[2])
@@ -182,7 +175,7 @@ static void compare_block(const char *label, const struct sq_bs_format *f, const
         record[i] = (int32_t)(bits >> 16);
     }
     const struct sq_group group = {.record = record, .len = len};
-    encoder_block()->golden(v, &group, out);
+    block_named("act_scale")->golden(v, &group, out);
     CHECK_EQ(out[0], b.scale[0], "%s: scale\n", label);
     for (size_t i = 0, at = 1 + f->block; i < f->block; i++) {
         const struct sq_bs_code c = sq_bs_encode(f, &b, i, x[i]);
@@ -198,8 +191,9 @@ static void compare_encoder(const char *label, const struct sq_bs_format *f,
 {
     struct sq_rng rng = {fixture_seed()};
     unsigned v[SQ_PARAMS_MAX] = {0};
-    for (size_t i = 0; encoder_block()->param[i]; i++)
-        v[i] = param(u, encoder_block()->param[i]);
+    const struct sq_block *const encoder = block_named("act_scale");
+    for (size_t i = 0; encoder->param[i]; i++)
+        v[i] = param(u, encoder->param[i]);
     for (unsigned t = 0; t < TOKENS; t++) {
         float x[BLOCKS * SQ_BS_BLOCK_MAX], global[2];
         draw_token(&rng, x, BLOCKS * f->block);

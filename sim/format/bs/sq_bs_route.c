@@ -6,6 +6,7 @@
 // Of the product: streams of rows as they are stored (sq_bs_pack.h), bytes of scales, [lines][..] as
 // "w_codes" and so on, `x_` of activations; "w_global" F32 [2][n], "x_global" F32 [2][m], by part;
 // "x" F32 [m][k], activations over what stands above their blocks, where the engine encodes them.
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -31,8 +32,11 @@ static const char *const global_name[2] = {"x_global", "w_global"};
 static enum sq_scaled_element engine_element(const struct sq_bs_format *f, bool has_place)
 {
     unsigned e = SQ_SCALED_INT4;
-    if (sq_bs_has_scale_sign(f))
-        return f->kind == SQ_BS_IF4 ? SQ_SCALED_IF4 : SQ_SCALED_RAZER;
+    if (f->kind == SQ_BS_IF4)
+        return SQ_SCALED_IF4;
+    if (f->kind == SQ_BS_RAZER)
+        return SQ_SCALED_RAZER;
+    assert(!sq_bs_has_scale_sign(f));
     while (sq_scaled_element_of((enum sq_scaled_element)e) != f->element)
         e++;
     return has_place ? SQ_SCALED_PLUS : (enum sq_scaled_element)e;
@@ -270,10 +274,6 @@ static const struct sq_route chip = {&sq_top_block, make_chip, sq_chip_check, NU
 
 static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *err)
 {
-    const struct sq_bs_format f = sq_bs_of(r);
-    if (sq_bs_has_scale_sign(&f) && f.kind != SQ_BS_IF4 && f.kind != SQ_BS_RAZER)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "format = %s: no block takes its layers",
-                       r->format->name);
     if (r->operand != SQ_OPERAND_BOTH)
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "operand = %s: no block multiplies binary32, need both in RTL",

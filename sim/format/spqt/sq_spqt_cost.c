@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/format/spqt/sq_spqt_cost.h"
+#include "sim/io/sq_checked.h"
 
 #include <math.h>
 
@@ -11,11 +12,6 @@ const char *const sq_spqt_layout_names[SQ_SPQT_LAYOUTS + 1] = {"zigzag", "row"};
 // ---- bytes ----------------------------------------------------------------------------------
 
 enum { BLOCK = SQ_Q4K_NBYTES, COLUMNS = SQ_Q4K_LEN, SCALES = BLOCK - COLUMNS / 2 };
-
-static unsigned gcd(unsigned a, unsigned b)
-{
-    return b ? gcd(b, a % b) : a;
-}
 
 // Columns of one superblock that have bytes in [begin, end) of it.
 static unsigned columns_in(enum sq_spqt_layout layout, unsigned begin, unsigned end)
@@ -29,7 +25,7 @@ double sq_spqt_fetched(enum sq_spqt_layout layout, unsigned burst, double active
 {
     if (burst == 0)
         return 1 - pow(1 - active, columns_in(layout, 0, BLOCK));
-    const unsigned n = BLOCK / gcd(BLOCK, burst); // bursts until the pattern repeats
+    const unsigned n = BLOCK / (unsigned)sq_gcd(BLOCK, burst); // bursts until the pattern repeats
     double fetched = 0;
     for (unsigned i = 0; i < n; i++) {
         unsigned columns = 0;
