@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_combine.h"
 #include "models/sq_dot.h"
 #include "models/sq_fp.h"
 #include "models/sq_half.h"
@@ -59,14 +60,14 @@ static void fp_block(const struct sq_gemm_codes *g, size_t token, size_t m, size
         for (size_t t = 0; t < m; t++)
             for (size_t c = 0; c < n; c++) {
                 const size_t s = (c0 + c) * n_groups + group;
-                const float t1 = (float)p_lo[t][c] * w->s_lo[s];
-                const float t2 = (float)p_hi[t][c] * w->s_hi[s];
-                y[t][c] = y[t][c] + (t1 + t2);
+                y[t][c] = sq_combine_sums(SQ_COMBINE_TWO, y[t][c], (float)p_lo[t][c],
+                                          (float)p_hi[t][c], w->s_lo[s], w->s_hi[s], 1.0f);
             }
     }
     for (size_t t = 0; t < m; t++)
         for (size_t c = 0; c < n; c++)
-            g->y[(token + t) * w->n + c0 + c] = y[t][c] * g->x->s_lo[token + t] + 0.0f;
+            g->y[(token + t) * w->n + c0 + c] =
+                sq_combine_end(SQ_COMBINE_TWO, y[t][c], g->x->s_lo[token + t]);
 }
 
 void sq_gemm_fp(const struct sq_gemm_codes *g, size_t m0, size_t m1, void *scratch)

@@ -42,26 +42,39 @@ static inline float sq_combine_add_scaled(float y, float a, float g_w, float g_x
     return y + (float)((double)a * ldexp((double)(float)g, e));
 }
 
-static inline float sq_combine_float(float y, int32_t a, float s_lo, float s_g)
+static inline float sq_combine_float(float y, float a, float s_lo, float s_g)
 {
     const bool are_scales = s_lo > 0 && s_g > 0 && isfinite(s_lo) && isfinite(s_g);
-    float sum;
-    memcpy(&sum, &a, sizeof sum);
-    return sq_combine_add_scaled(y, sum, are_scales ? s_lo : 0.0f, are_scales ? s_g : 0.0f);
+    return sq_combine_add_scaled(y, a, are_scales ? s_lo : 0.0f, are_scales ? s_g : 0.0f);
 }
 
-// Y after one group. s_hi, p_hi are not read by ONE and FLOAT, s_g by ONE and TWO; p_lo of FLOAT is
-// the bits of A.
+// Y after one group, whose sums are rounded to binary32: (float)P. s_hi, hi are not read by ONE and
+// FLOAT, s_g by ONE and TWO; lo of FLOAT is A.
+static inline float sq_combine_sums(enum sq_combine_form form, float y, float lo, float hi,
+                                    float s_lo, float s_hi, float s_g)
+{
+    if (form == SQ_COMBINE_FLOAT)
+        return sq_combine_float(y, lo, s_lo, s_g);
+    const float t1 = lo * s_lo;
+    if (form == SQ_COMBINE_ONE)
+        return y + t1;
+    const float t2 = hi * s_hi, t = t1 + t2;
+    return y + (form == SQ_COMBINE_TWO ? t : t * s_g);
+}
+
+// A sum as it stands in 32 bits: an integer; of FLOAT the bits of A.
+static inline float sq_combine_sum(enum sq_combine_form form, int32_t p)
+{
+    float sum;
+    memcpy(&sum, &p, sizeof sum);
+    return form == SQ_COMBINE_FLOAT ? sum : (float)p;
+}
+
 static inline float sq_combine_group(enum sq_combine_form form, float y, int32_t p_lo, int32_t p_hi,
                                      float s_lo, float s_hi, float s_g)
 {
-    if (form == SQ_COMBINE_FLOAT)
-        return sq_combine_float(y, p_lo, s_lo, s_g);
-    const float t1 = (float)p_lo * s_lo;
-    if (form == SQ_COMBINE_ONE)
-        return y + t1;
-    const float t2 = (float)p_hi * s_hi, t = t1 + t2;
-    return y + (form == SQ_COMBINE_TWO ? t : t * s_g);
+    return sq_combine_sums(form, y, sq_combine_sum(form, p_lo), sq_combine_sum(form, p_hi), s_lo,
+                           s_hi, s_g);
 }
 
 // The output, after the last group. SCALED and FLOAT do not read s_a.

@@ -72,6 +72,8 @@ for l in 1 3 16; do
   lint sq_dot Lanes=$l AW=8 BW=4
   lint sq_mac_low Lanes=$l ActW=8 LowW=3
   lint sq_mac_high Lanes=$l ActW=4 HighW=8
+  lint sq_mac_low Lanes=$l ActW=9 LowW=5 IsFp=1
+  lint sq_mac_high Lanes=$l ActW=9 HighW=9 IsFp=1
 done
 for b in "Lanes=16 BankLen=32" "Lanes=5 BankLen=8" "Lanes=16 BankLen=4" "Lanes=1 BankLen=4"; do
   lint sq_bank_buf $b Width=8
@@ -90,6 +92,7 @@ for g in 0 1; do
   lint sq_gather BankLen=4 HighPerBank=1 LowW=2 ActW=4 Gather=$g
   lint sq_pe BankLen=16 LowLanes=16 HighLanes=4 Gather=$g
   lint sq_pe BankLen=8 LowLanes=3 HighLanes=1 ActW=4 LowW=2 HighW=4 AccW=24 Gather=$g
+  lint sq_pe BankLen=8 LowLanes=3 HighLanes=1 ActW=9 LowW=5 HighW=9 AccW=48 IsFp=1 Gather=$g
   lint sq_core Rows=1 Cols=3 LowLanes=5 HighLanes=3 BankLen=16 HighPerBank=8 ActW=4 Gather=$g
   lint sq_core Rows=1 Cols=1 LowLanes=16 HighLanes=2 BankLen=8 HighPerBank=1 Counters=0 Gather=$g
 done
@@ -130,6 +133,7 @@ lint sq_gqsa_walk
 lint sq_requant Lanes=1 OutW=2
 for w in 28 32 48; do lint sq_fp_round SigW=$w; done
 lint sq_fp_from_int
+lint sq_fp_from_int Width=48 Fraction=18
 lint sq_fp_mul
 lint sq_fp_mul_wide
 lint sq_fp_scale
@@ -140,6 +144,9 @@ lint sq_fp_half_ops
 for d in 2 5; do lint sq_fifo Depth=$d; done
 for f in 0 1 2 3; do lint sq_output Rows=2 Cols=3 Lanes=2 Form=$f OutKind=$((f % 3)) Hold=1 TagW=3 Sums=$((f % 2)); done
 for f in 0 1 2 3; do lint sq_combine Lanes=1 Slots=3 Form=$f IsBf16=1 Sums=1; done
+lint sq_output SumW=48 LoFraction=10 HiFraction=18
+for h in 0 1; do lint sq_output Rows=2 Cols=3 Lanes=3 Form=2 SumW=40 HiFraction=9 Hold=$h; done
+lint sq_combine Slots=2 SumW=48 LoFraction=10 HiFraction=18
 for e in "Element=0 Scale=0" "Element=1 Scale=3" "Element=2 Scale=2"; do lint sq_block_line $e; done
 for e in 3 4 5 6 8 9; do lint sq_block_line BankLen=32 Element=$e Scale=2; done
 for e in "AElement=0 BElement=4" "AElement=2 BElement=5" "AElement=6 BElement=6"; do lint sq_dot_element Lanes=3 $e; done
@@ -203,6 +210,7 @@ for t in "TwoCols=1'b0 TwoRows=1'b1" "TwoCols=1'b1 TwoRows=1'b0" "TwoCols=1'b1 T
 done
 lint sq_engine_scales Cols=1
 lint sq_core Rows=2 Cols=1 LowLanes=3 HighLanes=3 BankLen=8 HighPerBank=4 "CheckAct=1'b1" "CheckHigh=1'b1"
+for c in 0 1; do lint sq_core Rows=2 Cols=1 LowLanes=3 HighLanes=3 BankLen=8 HighPerBank=4 AccW=48 IsFp=1 "CheckAct=1'b$c"; done
 for p in 1 4; do lint sq_engine_ctl Pairs=$p Words=3 Hold=1 Sums=$((p % 4)); done
 for h in "High=0" "High=1" "High=2 Element=2"; do
   lint sq_parts_line HighPerBank=1 $h

@@ -11,6 +11,7 @@
 //   FLOAT: s_lo s_a      | p_lo times it |                             Y = Y + t | out
 // Sums = 1: the sums begin with in_sum_i, which stands with the beats of the first group, in place of 0;
 // beside each output out_sum_o is its sum before the end, so that another group may go on from it.
+// The integers have SumW bits, in units of 2^-LoFraction and 2^-HiFraction.
 // Latency combine_stages + 1, a beat per cycle. Stages move together; they stop while
 // an output waits for a place. A tag of TagW bits stands with a beat and leaves with its output.
 `include "sq_assert.svh"
@@ -21,6 +22,9 @@ module sq_combine #(
   parameter  int unsigned Form = sq_pkg::COMBINE_TWO,
   parameter  int unsigned IsBf16 = 0,  // 1: bfloat16 out
   parameter  int unsigned Sums = 0,  // 1: sums go in and out
+  parameter  int unsigned SumW = 32,  // FLOAT: 32
+  parameter  int unsigned LoFraction = 0,
+  parameter  int unsigned HiFraction = 0,
   parameter  int unsigned TagW = 1,
   localparam int unsigned OutW = IsBf16 != 0 ? 16 : 32
 ) (
@@ -30,8 +34,8 @@ module sq_combine #(
   input  logic                  in_valid_i,
   output logic                  in_ready_o,
   input  logic                  in_last_i,
-  input  logic [Lanes*32-1:0]   in_p_lo_i,  // FLOAT: binary32
-  input  logic [Lanes*32-1:0]   in_p_hi_i,  // TWO, SCALED
+  input  logic [Lanes*SumW-1:0] in_p_lo_i,  // FLOAT: binary32
+  input  logic [Lanes*SumW-1:0] in_p_hi_i,  // TWO, SCALED
   input  logic [Lanes*32-1:0]   in_s_lo_i,  // binary32, like the others
   input  logic [Lanes*32-1:0]   in_s_hi_i,  // TWO, SCALED
   input  logic [Lanes*32-1:0]   in_s_a_i,   // of the token, with in_last_i; SCALED: s_g; FLOAT: all
@@ -45,8 +49,8 @@ module sq_combine #(
   output logic [TagW-1:0]       out_tag_o
 );
 
-  if (Slots < 1 || Form > sq_pkg::COMBINE_FLOAT) begin : gen_bad
-    $error("Slots >= 1, Form 0..3");
+  if (Slots < 1 || Form > sq_pkg::COMBINE_FLOAT || (Form == sq_pkg::COMBINE_FLOAT && SumW != 32)) begin : gen_bad
+    $error("Slots >= 1, Form 0..3, sums of FLOAT of 32 bits");
   end
 
   localparam int unsigned Stages = sq_pkg::combine_stages(Form);
@@ -107,7 +111,7 @@ module sq_combine #(
     if (Form == sq_pkg::COMBINE_FLOAT) begin : gen_pair
       logic [23:0] sig, sig_q;
       logic signed [9:0] exp, exp_q;
-      assign lo = in_p_lo_i[l*32 +: 32];
+      assign lo = in_p_lo_i[l*SumW +: 32];
       sq_fp_mul_wide u_pair (
         .a_i(in_s_lo_i[l*32 +: 32]), .b_i(in_s_a_i[l*32 +: 32]), .sig_o(sig), .exp_o(exp)
       );
@@ -121,7 +125,9 @@ module sq_combine #(
       assign s_a_q2 = '0;  // not read
     end else begin : gen_single
       logic [31:0] s_lo_q, s_a_q, s_a;
-      sq_fp_from_int u_lo (.a_i(in_p_lo_i[l*32 +: 32]), .y_o(lo));
+      sq_fp_from_int #(.Width(SumW), .Fraction(LoFraction)) u_lo (
+        .a_i(in_p_lo_i[l*SumW +: SumW]), .y_o(lo)
+      );
       sq_fp_mul u_t_lo (.a_i(lo_q), .b_i(s_lo_q), .y_o(t_lo));
       always_ff @(posedge clk_i) begin
         if (advance) begin
@@ -136,12 +142,14 @@ module sq_combine #(
     logic [31:0] t, s_a;  // what is added, and the scale that travels with it
     if (Form == sq_pkg::COMBINE_ONE || Form == sq_pkg::COMBINE_FLOAT) begin : gen_one
       logic unused_hi;
-      assign unused_hi = ^{in_p_hi_i[l*32 +: 32], in_s_hi_i[l*32 +: 32]};
+      assign unused_hi = ^{in_p_hi_i[l*SumW +: SumW], in_s_hi_i[l*32 +: 32]};
       assign t = t_lo_q;
       assign s_a = s_a_q2;
     end else begin : gen_two
       logic [31:0] hi, hi_q, s_hi_q, t_hi, t_hi_q, both, both_q, s_a_q3;
-      sq_fp_from_int u_hi (.a_i(in_p_hi_i[l*32 +: 32]), .y_o(hi));
+      sq_fp_from_int #(.Width(SumW), .Fraction(HiFraction)) u_hi (
+        .a_i(in_p_hi_i[l*SumW +: SumW]), .y_o(hi)
+      );
       sq_fp_mul u_t_hi (.a_i(hi_q), .b_i(s_hi_q), .y_o(t_hi));
       sq_fp_add u_both (.a_i(t_lo_q), .b_i(t_hi_q), .y_o(both));
       always_ff @(posedge clk_i) begin

@@ -11,6 +11,10 @@
 // path ceil(k/H), one bank apart; with free streams a group takes the larger of both, times its
 // banks.
 //
+// IsFp = 1: the low codes are E2M1, whose -0 is the mask code, the high ones and the activations E4M3
+// (SPEC A.9). sq_block_line makes elements of them where they come in, and totals are fixed-point
+// numbers, P_lo in units of 2^-10, P_hi of 2^-18. Nothing else, and no cycle, differs.
+//
 // Double buffer: the steps of a bank collect in `fill`; its last step moves the whole bank to
 // `bank`, where the high path gathers from it. Ranks are counted while the steps arrive, so the
 // select logic (one per column, shared by the rows) starts from finished ranks.
@@ -32,6 +36,7 @@ module sq_core #(
   parameter  int unsigned CountStart = 0,   // where they start: other than 0 in tests of their carries
   parameter  bit          CheckAct = 1'b0,   // out_code_error_o is of the activations
   parameter  bit          CheckHigh = 1'b0,  // ... of the high codes
+  parameter  int unsigned IsFp = 0,  // ActW = HighW = 8, LowW = 4
   localparam int unsigned CountsW = sq_pkg::N_CAUSES * sq_pkg::COUNT_W
 ) (
   input  logic                             clk_i,
@@ -59,7 +64,7 @@ module sq_core #(
   output logic [Rows*Cols*AccW-1:0]        out_p_lo_o,
   output logic [Rows*Cols*AccW-1:0]        out_p_hi_o,
   output logic                             out_error_o,  // a bank of the group without exactly k mask codes
-  output logic                             out_code_error_o,  // -2^(w-1) among those of its codes that are checked
+  output logic                             out_code_error_o,  // a code of no value among those that are checked
   // status
   output logic [Cols-1:0]                  mask_error_o,  // sticky: a bank without exactly k mask codes
   output logic [CountsW-1:0]               low_counts_o,  // cycles of the job per cause
@@ -71,6 +76,9 @@ module sq_core #(
   end
   if (HighPerBank < 1 || HighPerBank >= BankLen || HighLanes > BankLen) begin : gen_bad_bank
     $error("1 <= HighPerBank < BankLen, HighLanes <= BankLen");
+  end
+  if (IsFp != 0 && (ActW != 8 || LowW != 4 || HighW != 8)) begin : gen_bad_fp
+    $error("codes of floating point have ActW = 8, LowW = 4, HighW = 8");
   end
 
   localparam int unsigned LowSteps = sq_pkg::ceil_div(BankLen, LowLanes);
@@ -136,29 +144,75 @@ module sq_core #(
     assign lane_used[i] = InLast || !low_bank_last;
   end
 
+  // ---- what is multiplied -----------------------------------------------------------------------
+  // A code of no value (SPEC 0.3): the lowest integer; NaN and -0 of E4M3, as zeros.
+  localparam int unsigned ActElementW = IsFp != 0 ? sq_pkg::element_w(sq_pkg::ELEMENT_E4M3) : ActW;
+  localparam int unsigned LowElementW = IsFp != 0 ? sq_pkg::element_w(sq_pkg::ELEMENT_E2M1) : LowW;
+  localparam int unsigned HighElementW = IsFp != 0 ? sq_pkg::element_w(sq_pkg::ELEMENT_E4M3) : HighW;
+  logic [Rows*LowLanes*ActElementW-1:0] act_element;
+  logic [Cols*HighLanes*HighElementW-1:0] hi_element;
+  logic act_bad, hi_bad;  // one among the codes of a step
+
+  if (IsFp != 0) begin : gen_fp
+    logic [Cols*HighLanes-1:0] hi_surplus;
+    for (genvar i = 0; i < Cols * HighLanes; i++) begin : gen_surplus
+      assign hi_surplus[i] = 32'(high_step) * HighLanes + i % HighLanes >= HighPerBank;
+    end
+    sq_block_line #(
+      .BankLen(Rows * LowLanes), .Element(sq_pkg::ELEMENT_E4M3), .Scale(sq_pkg::SCALE_NONE),
+      .HasMinusZero(1'b0)
+    ) u_act_line (
+      .code_i(act), .skip_i(~{Rows{lane_used}}), .scale_i(8'd0),
+      .place_i({sq_pkg::index_w(Rows * LowLanes){1'b0}}), .element_o(act_element),
+      .sig_o(), .exp_o(), .error_o(), .code_error_o(act_bad), .place_error_o()
+    );
+    sq_block_line #(
+      .BankLen(Cols * HighLanes), .Element(sq_pkg::ELEMENT_E4M3), .Scale(sq_pkg::SCALE_NONE),
+      .HasMinusZero(1'b0)
+    ) u_hi_line (
+      .code_i(hi), .skip_i(hi_surplus), .scale_i(8'd0),
+      .place_i({sq_pkg::index_w(Cols * HighLanes){1'b0}}), .element_o(hi_element),
+      .sig_o(), .exp_o(), .error_o(), .code_error_o(hi_bad), .place_error_o()
+    );
+  end else begin : gen_integer
+    logic [Rows*LowLanes-1:0] bad;
+    logic [Cols*HighLanes-1:0] high_bad;
+    for (genvar i = 0; i < Rows * LowLanes; i++) begin : gen_act
+      assign bad[i] = lane_used[i%LowLanes] && act[i*ActW +: ActW] == ActW'(1 << (ActW - 1));
+    end
+    for (genvar i = 0; i < Cols * HighLanes; i++) begin : gen_high
+      assign high_bad[i] = 32'(high_step) * HighLanes + i % HighLanes < HighPerBank &&
+                           hi[i*HighW +: HighW] == HighW'(1 << (HighW - 1));
+    end
+    assign act_element = act;
+    assign hi_element = hi;
+    assign act_bad = |bad;
+    assign hi_bad = |high_bad;
+  end
+
   // ---- rows: activations ------------------------------------------------------------------------
-  localparam int unsigned ActStepW = LowLanes * ActW;
-  localparam int unsigned ActBankW = BankLen * ActW;
+  localparam int unsigned ActStepW = LowLanes * ActElementW;
+  localparam int unsigned ActBankW = BankLen * ActElementW;
   logic [Rows*ActStepW-1:0] act_l1_q, act_l2_q;  // low operands
   logic [Rows*ActBankW-1:0] bank_act;  // the bank the high path works on
 
   for (genvar r = 0; r < Rows; r++) begin : gen_row
-    sq_bank_buf #(.Lanes(LowLanes), .BankLen(BankLen), .Width(ActW)) u_buf (
+    sq_bank_buf #(.Lanes(LowLanes), .BankLen(BankLen), .Width(ActElementW)) u_buf (
       .clk_i, .step_valid_i(low_fire), .step_i(low_step), .step_last_i(low_bank_last),
-      .data_i(act[r*ActStepW +: ActStepW]), .bank_o(bank_act[r*ActBankW +: ActBankW])
+      .data_i(act_element[r*ActStepW +: ActStepW]), .bank_o(bank_act[r*ActBankW +: ActBankW])
     );
 
     always_ff @(posedge clk_i) begin
       if (low_en) begin
-        act_l1_q[r*ActStepW +: ActStepW] <= act[r*ActStepW +: ActStepW];
+        act_l1_q[r*ActStepW +: ActStepW] <= act_element[r*ActStepW +: ActStepW];
         act_l2_q[r*ActStepW +: ActStepW] <= act_l1_q[r*ActStepW +: ActStepW];
       end
     end
   end
 
   // ---- columns: codes and select controls -------------------------------------------------------
-  localparam int unsigned LowStepCodeW = LowLanes * LowW;
-  localparam int unsigned HighStepCodeW = HighLanes * HighW;
+  localparam int unsigned LowStepCodeW = LowLanes * LowElementW;
+  localparam int unsigned HighStepCodeW = HighLanes * HighElementW;
   logic [Cols*LowStepCodeW-1:0] code_l1_q, code_l2_q;  // cleaned low codes
   logic [Cols*HighStepCodeW-1:0] high_code_q;
   logic [Cols*CtlW-1:0] gather_ctl;
@@ -167,6 +221,7 @@ module sq_core #(
 
   for (genvar c = 0; c < Cols; c++) begin : gen_col
     logic [LowLanes*LowW-1:0] clean;
+    logic [LowStepCodeW-1:0] low_element;
     logic [LowLanes-1:0] slot;
     logic [LowLanes*RankW-1:0] rank;
     logic [LowLanes*(RankW+1)-1:0] tag;  // per lane: owns a slot, which
@@ -179,10 +234,21 @@ module sq_core #(
     sq_gather_rank #(
       .Lanes(LowLanes), .LowW(LowW), .BankLen(BankLen), .HighPerBank(HighPerBank)
     ) u_rank (
-      .code_i(lo[c*LowStepCodeW +: LowStepCodeW]), .lane_i(lane_used), .count_i(count_q),
+      .code_i(lo[c*LowLanes*LowW +: LowLanes*LowW]), .lane_i(lane_used), .count_i(count_q),
       .clean_o(clean), .slot_o(slot), .rank_o(rank), .count_o(count)
     );
 
+    if (IsFp != 0) begin : gen_low_fp
+      sq_block_line #(
+        .BankLen(LowLanes), .Element(sq_pkg::ELEMENT_E2M1), .Scale(sq_pkg::SCALE_NONE)
+      ) u_line (
+        .code_i(clean), .skip_i({LowLanes{1'b0}}), .scale_i(8'd0),
+        .place_i({sq_pkg::index_w(LowLanes){1'b0}}), .element_o(low_element),
+        .sig_o(), .exp_o(), .error_o(), .code_error_o(), .place_error_o()
+      );
+    end else begin : gen_low_integer
+      assign low_element = clean;
+    end
     for (genvar i = 0; i < LowLanes; i++) begin : gen_tag
       assign tag[i*(RankW+1) +: RankW+1] = {slot[i], rank[i*RankW +: RankW]};
     end
@@ -215,11 +281,12 @@ module sq_core #(
 
     always_ff @(posedge clk_i) begin
       if (low_en) begin
-        code_l1_q[c*LowStepCodeW +: LowStepCodeW] <= clean;
+        code_l1_q[c*LowStepCodeW +: LowStepCodeW] <= low_element;
         code_l2_q[c*LowStepCodeW +: LowStepCodeW] <= code_l1_q[c*LowStepCodeW +: LowStepCodeW];
       end
       if (high_en) begin
-        high_code_q[c*HighStepCodeW +: HighStepCodeW] <= hi[c*HighStepCodeW +: HighStepCodeW];
+        high_code_q[c*HighStepCodeW +: HighStepCodeW] <=
+            hi_element[c*HighStepCodeW +: HighStepCodeW];
       end
     end
   end
@@ -241,15 +308,11 @@ module sq_core #(
   logic act_error, high_error;
   assign out_code_error_o = act_error || high_error;
   if (CheckAct) begin : gen_check_act
-    logic [Rows*LowLanes-1:0] bad;
     logic bad_l1_q, bad_l2_q, bad_ls_q, group_q, group, result_q;
-    for (genvar i = 0; i < Rows * LowLanes; i++) begin : gen_code
-      assign bad[i] = lane_used[i%LowLanes] && act[i*ActW +: ActW] == ActW'(1 << (ActW - 1));
-    end
     assign group = bad_ls_q || (group_q && !low_first);
     always_ff @(posedge clk_i) begin
       if (low_en) begin
-        bad_l1_q <= |bad;
+        bad_l1_q <= act_bad;
         bad_l2_q <= bad_l1_q;
         bad_ls_q <= bad_l2_q;
         if (low_acc) group_q <= group;
@@ -258,24 +321,23 @@ module sq_core #(
     end
     assign act_error = result_q;
   end else begin : gen_any_act
+    logic unused_act_bad;
+    assign unused_act_bad = act_bad;
     assign act_error = 1'b0;
   end
   if (CheckHigh) begin : gen_check_high
-    logic [Cols*HighLanes-1:0] bad;
     logic bad_h1_q, bad_hs_q, group_q;
-    for (genvar i = 0; i < Cols * HighLanes; i++) begin : gen_code
-      assign bad[i] = 32'(high_step) * HighLanes + i % HighLanes < HighPerBank &&
-                      hi[i*HighW +: HighW] == HighW'(1 << (HighW - 1));
-    end
     always_ff @(posedge clk_i) begin
       if (high_en) begin
-        bad_h1_q <= |bad;
+        bad_h1_q <= hi_bad;
         bad_hs_q <= bad_h1_q;
         if (high_acc) group_q <= bad_hs_q || (group_q && !high_first);
       end
     end
     assign high_error = group_q;
   end else begin : gen_any_high
+    logic unused_hi_bad;
+    assign unused_hi_bad = hi_bad;
     assign high_error = 1'b0;
   end
 
@@ -284,7 +346,8 @@ module sq_core #(
     for (genvar c = 0; c < Cols; c++) begin : gen_pe
       sq_pe #(
         .LowLanes(LowLanes), .HighLanes(HighLanes), .BankLen(BankLen),
-        .ActW(ActW), .LowW(LowW), .HighW(HighW), .AccW(AccW), .Gather(Gather)
+        .ActW(ActElementW), .LowW(LowElementW), .HighW(HighElementW), .AccW(AccW),
+        .Gather(Gather), .IsFp(IsFp)
       ) u_pe (
         .clk_i,
         .low_en_i(low_en),

@@ -11,6 +11,10 @@
 // What is malformed counts as it stands; its kind comes out with the outputs of its scale group and all
 // later ones of the job: MASK (a bank without exactly k mask codes), CODE (an activation or a high
 // code of -2^(w-1)), SCALE (not a positive number).
+//
+// IsFp = 1: codes of floating point (SPEC A.9), low ones E2M1, the others E4M3, of which NaN and -0 are
+// of no value: CODE, taken as zeros. Totals are fixed-point numbers of 48 bits, exact in scale groups of
+// up to 2674 high codes (448 * 448 each) and of any length a job can have.
 `include "sq_assert.svh"
 
 module sq_core_out #(
@@ -24,6 +28,7 @@ module sq_core_out #(
   parameter  int unsigned LowW = 4,
   parameter  int unsigned HighW = 8,
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
+  parameter  int unsigned IsFp = 0,  // ActW = HighW = 8, LowW = 4
   // output stage
   parameter  int unsigned Lanes = 2,
   parameter  int unsigned Form = sq_pkg::COMBINE_TWO,
@@ -74,13 +79,21 @@ module sq_core_out #(
   output logic [CountsW-1:0]               high_counts_o
 );
 
+  // Products of E2M1 and of E4M3 with E4M3 are multiples of 2^-10 and of 2^-18.
+  localparam int unsigned AccW = IsFp != 0 ? 48 : 32;
+  localparam int unsigned ActFraction = sq_pkg::element_fraction(sq_pkg::ELEMENT_E4M3);
+  localparam int unsigned LoFraction =
+      IsFp != 0 ? ActFraction + sq_pkg::element_fraction(sq_pkg::ELEMENT_E2M1) : 0;
+  localparam int unsigned HiFraction = IsFp != 0 ? 2 * ActFraction : 0;
+
   logic tile_valid, tile_ready, mask_error, code_error;
-  logic [Rows*Cols*32-1:0] p_lo, p_hi;
+  logic [Rows*Cols*AccW-1:0] p_lo, p_hi;
   logic [Cols-1:0] unused_mask_error;
 
   sq_core #(
     .Rows(Rows), .Cols(Cols), .LowLanes(LowLanes), .HighLanes(HighLanes), .BankLen(BankLen),
-    .HighPerBank(HighPerBank), .ActW(ActW), .LowW(LowW), .HighW(HighW), .Gather(Gather),
+    .HighPerBank(HighPerBank), .ActW(ActW), .LowW(LowW), .HighW(HighW), .AccW(AccW),
+    .Gather(Gather), .IsFp(IsFp),
     .Counters(Counters), .CountStart(CountStart), .CheckAct(1'b1), .CheckHigh(1'b1)
   ) u_core (
     .clk_i, .rst_ni,
@@ -130,7 +143,8 @@ module sq_core_out #(
 
   sq_output #(
     .Rows(Rows), .Cols(Cols), .Lanes(Lanes), .Form(Form), .OutKind(OutKind), .PortLen(PortLen),
-    .Depth(Depth), .Hold(Hold), .TagW(sq_pkg::N_ERRORS + 1)
+    .Depth(Depth), .Hold(Hold), .TagW(sq_pkg::N_ERRORS + 1), .SumW(AccW), .LoFraction(LoFraction),
+    .HiFraction(HiFraction)
   ) u_output (
     .clk_i, .rst_ni,
     .in_valid_i(tile_valid), .in_ready_o(tile_ready), .in_p_lo_i(p_lo), .in_p_hi_i(p_hi),

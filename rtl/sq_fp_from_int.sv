@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A signed 32-bit integer as the nearest binary32, ties to even (SPEC A.7: (float)P).
-module sq_fp_from_int (
-  input  logic [31:0] a_i,
-  output logic [31:0] y_o
+// A signed integer in units of 2^-Fraction as the nearest binary32, ties to even (SPEC A.7, A.9: (float)P).
+module sq_fp_from_int #(
+  parameter int unsigned Width = 32,  // 27..64
+  parameter int unsigned Fraction = 0
+) (
+  input  logic [Width-1:0] a_i,
+  output logic [31:0]      y_o
 );
 
-  logic [31:0] magnitude;
-  assign magnitude = a_i[31] ? 32'd0 - a_i : a_i;
-  sq_fp_round #(.SigW(32)) u_round (
-    .sign_i(a_i[31]), .exp_i(11'sd158), .sig_i(magnitude), .y_o
+  logic [Width-1:0] magnitude;
+  assign magnitude = a_i[Width-1] ? Width'(0) - a_i : a_i;
+  sq_fp_round #(.SigW(Width)) u_round (
+    .sign_i(a_i[Width-1]), .exp_i(11'(126 + Width - Fraction)), .sig_i(magnitude), .y_o
   );
 
 endmodule

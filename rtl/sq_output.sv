@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Output stage behind a core or an array (SPEC R.1): tiles of integer sums, one per scale group, and
+// Output stage behind a core or an array (SPEC R.1): tiles of sums, integers of SumW bits (in units of
+// 2^-LoFraction and 2^-HiFraction), one per scale group, and
 // their scales become outputs on a port of PortLen outputs a word.
 //
 //   in     [Rows][Cols] sums of a scale group, a tile per beat
@@ -34,39 +35,42 @@ module sq_output #(
   parameter  int unsigned Hold = 0,
   parameter  int unsigned Sums = 0,
   parameter  int unsigned TagW = 1,
+  parameter  int unsigned SumW = 32,
+  parameter  int unsigned LoFraction = 0,
+  parameter  int unsigned HiFraction = 0,
   localparam int unsigned OutW = sq_pkg::out_w(OutKind)
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
+  input  logic                      clk_i,
+  input  logic                      rst_ni,
   // tiles of sums
-  input  logic                    in_valid_i,
-  output logic                    in_ready_o,
-  input  logic [Rows*Cols*32-1:0] in_p_lo_i,
-  input  logic [Rows*Cols*32-1:0] in_p_hi_i,  // TWO, SCALED
-  input  logic [TagW-1:0]         in_tag_i,
+  input  logic                      in_valid_i,
+  output logic                      in_ready_o,
+  input  logic [Rows*Cols*SumW-1:0] in_p_lo_i,
+  input  logic [Rows*Cols*SumW-1:0] in_p_hi_i,  // TWO, SCALED
+  input  logic [TagW-1:0]           in_tag_i,
   // scales of a tile, binary32
-  input  logic                    scale_valid_i,
-  output logic                    scale_ready_o,
-  input  logic                    scale_last_i,
-  input  logic [Cols*32-1:0]      scale_col_lo_i,
-  input  logic [Cols*32-1:0]      scale_col_hi_i,  // TWO
-  input  logic [Rows*32-1:0]      scale_row_lo_i,
-  input  logic [Rows*32-1:0]      scale_row_hi_i,  // SCALED
-  input  logic [TagW-1:0]         scale_tag_i,  // or'ed to that of the tile
-  input  logic                    scale_carry_i,  // with the first group; Sums
-  input  logic                    scale_keep_i,  // with the last group; Sums
+  input  logic                      scale_valid_i,
+  output logic                      scale_ready_o,
+  input  logic                      scale_last_i,
+  input  logic [Cols*32-1:0]        scale_col_lo_i,
+  input  logic [Cols*32-1:0]        scale_col_hi_i,  // TWO
+  input  logic [Rows*32-1:0]        scale_row_lo_i,
+  input  logic [Rows*32-1:0]        scale_row_hi_i,  // SCALED
+  input  logic [TagW-1:0]           scale_tag_i,  // or'ed to that of the tile
+  input  logic                      scale_carry_i,  // with the first group; Sums
+  input  logic                      scale_keep_i,  // with the last group; Sums
   // sums in, out: binary32; Sums
-  input  logic                    carry_valid_i,
-  output logic                    carry_ready_o,
-  input  logic [Lanes*32-1:0]     carry_sum_i,
-  output logic                    keep_valid_o,
-  output logic [Lanes*32-1:0]     keep_sum_o,
-  output logic [TagW-1:0]         keep_tag_o,
+  input  logic                      carry_valid_i,
+  output logic                      carry_ready_o,
+  input  logic [Lanes*32-1:0]       carry_sum_i,
+  output logic                      keep_valid_o,
+  output logic [Lanes*32-1:0]       keep_sum_o,
+  output logic [TagW-1:0]           keep_tag_o,
   // outputs
-  output logic                    out_valid_o,
-  input  logic                    out_ready_i,
-  output logic [PortLen*OutW-1:0] out_y_o,
-  output logic [TagW-1:0]         out_tag_o
+  output logic                      out_valid_o,
+  input  logic                      out_ready_i,
+  output logic [PortLen*OutW-1:0]   out_y_o,
+  output logic [TagW-1:0]           out_tag_o
 );
 
   localparam int unsigned Tile = Rows * Cols;
@@ -96,11 +100,11 @@ module sq_output #(
     assign at[s] = slot_q == SlotW'(s);
   end
 
-  logic [Lanes*32-1:0] p_lo, p_hi;
+  logic [Lanes*SumW-1:0] p_lo, p_hi;
   logic [TagW-1:0] tag;
   if (Hold != 0) begin : gen_hold
     logic held_q, take;
-    logic [Tile*32-1:0] p_lo_q, p_hi_q;  // the next slot in the low bits
+    logic [Tile*SumW-1:0] p_lo_q, p_hi_q;  // the next slot in the low bits
     logic [TagW-1:0] tag_q;
     assign in_ready_o = !held_q || (slot_fire && is_end);
     assign take = in_valid_i && in_ready_o;
@@ -115,12 +119,12 @@ module sq_output #(
         p_hi_q <= in_p_hi_i;
         tag_q <= in_tag_i;
       end else if (slot_fire) begin
-        p_lo_q <= p_lo_q >> (Lanes * 32);
-        p_hi_q <= p_hi_q >> (Lanes * 32);
+        p_lo_q <= p_lo_q >> (Lanes * SumW);
+        p_hi_q <= p_hi_q >> (Lanes * SumW);
       end
     end
-    assign p_lo = p_lo_q[Lanes*32-1:0];
-    assign p_hi = p_hi_q[Lanes*32-1:0];
+    assign p_lo = p_lo_q[Lanes*SumW-1:0];
+    assign p_hi = p_hi_q[Lanes*SumW-1:0];
     assign tag = tag_q | scale_tag_i;
   end else begin : gen_pass
     assign in_ready_o = slot_ready && scale_valid_i && has_carry && is_end;
@@ -130,8 +134,8 @@ module sq_output #(
       p_lo = '0;
       p_hi = '0;
       for (int unsigned s = 0; s < Slots; s++) begin
-        p_lo = p_lo | (in_p_lo_i[s*Lanes*32 +: Lanes*32] & {(Lanes * 32){at[s]}});
-        p_hi = p_hi | (in_p_hi_i[s*Lanes*32 +: Lanes*32] & {(Lanes * 32){at[s]}});
+        p_lo = p_lo | (in_p_lo_i[s*Lanes*SumW +: Lanes*SumW] & {(Lanes * SumW){at[s]}});
+        p_hi = p_hi | (in_p_hi_i[s*Lanes*SumW +: Lanes*SumW] & {(Lanes * SumW){at[s]}});
       end
     end
   end
@@ -198,7 +202,8 @@ module sq_output #(
 
   sq_combine #(
     .Lanes(Lanes), .Slots(Slots), .Form(Form),
-    .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .Sums(Sums), .TagW(TagW + 1)
+    .IsBf16(OutKind == sq_pkg::OUT_BFLOAT16 ? 1 : 0), .Sums(Sums), .SumW(SumW),
+    .LoFraction(LoFraction), .HiFraction(HiFraction), .TagW(TagW + 1)
   ) u_combine (
     .clk_i, .rst_ni,
     .in_valid_i(slot_valid), .in_ready_o(slot_ready), .in_last_i(scale_last_i),

@@ -15,6 +15,7 @@ module sq_pe #(
   parameter  int unsigned HighW = 8,
   parameter  int unsigned AccW = 32,
   parameter  int unsigned Gather = sq_pkg::GATHER_CROSSBAR,
+  parameter  int unsigned IsFp = 0,  // sq_mac_low, sq_mac_high
   localparam int unsigned CtlW = sq_pkg::gather_ctl_w(Gather, BankLen, HighLanes)
 ) (
   input  logic                        clk_i,
@@ -37,14 +38,18 @@ module sq_pe #(
   output logic [AccW-1:0]             p_hi_o
 );
 
-  localparam int unsigned LowSumW = ActW + LowW + $clog2(LowLanes);
-  localparam int unsigned HighSumW = ActW + HighW + $clog2(HighLanes);
+  localparam int unsigned LowSumW = IsFp != 0 ?
+      sq_pkg::element_dot_w(sq_pkg::ELEMENT_E4M3, sq_pkg::ELEMENT_E2M1, LowLanes) :
+      ActW + LowW + $clog2(LowLanes);
+  localparam int unsigned HighSumW = IsFp != 0 ?
+      sq_pkg::element_dot_w(sq_pkg::ELEMENT_E4M3, sq_pkg::ELEMENT_E4M3, HighLanes) :
+      ActW + HighW + $clog2(HighLanes);
 
   // Low path.
   logic signed [LowSumW-1:0] low_sum, low_sum_q;
   logic signed [AccW-1:0] low_acc_d, low_acc_q, low_result_q;
 
-  sq_mac_low #(.Lanes(LowLanes), .ActW(ActW), .LowW(LowW)) u_mac_low (
+  sq_mac_low #(.Lanes(LowLanes), .ActW(ActW), .LowW(LowW), .IsFp(IsFp)) u_mac_low (
     .act_i(low_act_i), .code_i(low_code_i), .sum_o(low_sum)
   );
 
@@ -69,7 +74,7 @@ module sq_pe #(
     .ctl_i(gather_ctl_i), .act_i(bank_act_i), .act_o(gathered)
   );
 
-  sq_mac_high #(.Lanes(HighLanes), .ActW(ActW), .HighW(HighW)) u_mac_high (
+  sq_mac_high #(.Lanes(HighLanes), .ActW(ActW), .HighW(HighW), .IsFp(IsFp)) u_mac_high (
     .act_i(gathered_q), .code_i(high_code_i), .sum_o(high_sum)
   );
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "models/sq_format.h"
+#include "models/sq_fp.h"
 #include "models/sq_gather.h"
 
 enum { JOB, ACT, LO, HI }; // streams
@@ -263,6 +264,60 @@ static uint64_t add_banks(const struct layout *l, const struct sq_group *in, uin
     for (uint64_t j = first; j < first + n; j++) {
         get_banks(l, in, j, act, lo, hi);
         illegal |= add_bank(&l->g, act, lo, hi, p_lo, p_hi);
+    }
+    return illegal;
+}
+
+// Values of all codes.
+struct values {
+    double e2m1[16], e4m3[256];
+};
+
+static struct values values_of(void)
+{
+    struct values v;
+    for (unsigned i = 0; i < 16; i++)
+        v.e2m1[i] = (double)sq_e2m1_decode((uint8_t)i);
+    for (unsigned i = 0; i < 256; i++)
+        v.e4m3[i] =
+            sq_fp_is_number(SQ_FP_E4M3, (uint8_t)i) ? (double)sq_e4m3_decode((uint8_t)i) : 0.0;
+    return v;
+}
+
+// add_bank of codes of floating point.
+static uint64_t add_bank_fp(const struct sq_core_config *g, const struct values *v,
+                            const int8_t *act, const int8_t *lo, const int8_t *hi, double *p_lo,
+                            double *p_hi)
+{
+    const unsigned b = g->bank, k = g->high_per_bank;
+    uint64_t illegal = 0;
+    for (unsigned pe = 0; pe < g->rows * g->cols; pe++) {
+        const unsigned c = pe % g->cols;
+        const int8_t *const x = act + pe / g->cols * b;
+        int8_t clean[SQ_BANK_MAX], gathered[SQ_BANK_MAX];
+        if (!sq_gather_bank(lo + c * b, x, b, k, g->low_bits, clean, gathered))
+            illegal |= UINT64_C(1) << c;
+        for (unsigned i = 0; i < b; i++)
+            p_lo[pe] += v->e2m1[clean[i] & 15] * v->e4m3[(uint8_t)x[i]];
+        for (unsigned t = 0; t < k; t++)
+            p_hi[pe] += v->e4m3[(uint8_t)hi[c * k + t]] * v->e4m3[(uint8_t)gathered[t]];
+    }
+    return illegal;
+}
+
+uint64_t sq_core_golden_fp(const unsigned *value, const struct sq_group *in, uint64_t scale_group,
+                           double *p_lo, double *p_hi)
+{
+    const struct layout l = layout_of(value);
+    const struct values v = values_of();
+    const uint64_t banks = (uint32_t)in->record[0];
+    int8_t act[LINES_MAX * SQ_BANK_MAX], lo[LINES_MAX * SQ_BANK_MAX], hi[LINES_MAX * SQ_BANK_MAX];
+    uint64_t illegal = 0;
+    memset(p_lo, 0, (size_t)l.g.rows * l.g.cols * sizeof *p_lo);
+    memset(p_hi, 0, (size_t)l.g.rows * l.g.cols * sizeof *p_hi);
+    for (uint64_t j = scale_group * banks; j < (scale_group + 1) * banks; j++) {
+        get_banks(&l, in, j, act, lo, hi);
+        illegal |= add_bank_fp(&l.g, &v, act, lo, hi, p_lo, p_hi);
     }
     return illegal;
 }

@@ -24,6 +24,14 @@ uint64_t sq_core_golden_tile(const struct sq_core_config *config,
                              const struct sq_core_operands *operands, uint64_t first, uint32_t n,
                              int32_t *p_lo, int32_t *p_hi);
 
+// A scale group of codes of floating point (SPEC A.9): the sums of its products, p_lo, p_hi
+// [rows][cols]; E4M3 that is no number counts as 0. Of a job as a group of the block; returns the same.
+// They are exact in binary64, and in the 48 bits of the RTL with up to SQ_CORE_FP_HIGH_MAX high codes, of
+// which 448 * 448 * 2^18 is the largest product: 2^47 - 1 over that.
+enum { SQ_CORE_FP_HIGH_MAX = 2674 };
+uint64_t sq_core_golden_fp(const unsigned *value, const struct sq_group *in, uint64_t scale_group,
+                           double *p_lo, double *p_hi);
+
 // The point of a core, without a name.
 struct sq_point sq_core_point(const struct sq_core_config *config);
 
@@ -63,6 +71,12 @@ enum sq_status sq_core_draw(const struct sq_core_config *config, struct sq_rng *
 enum sq_status sq_core_draw_banks(const struct sq_core_config *config, uint64_t n,
                                   struct sq_rng *rng, struct sq_core_stimulus *s,
                                   struct sq_error *err);
+// Room for n banks, zeros; bank j: activations `act`, low codes `lo` with mask codes spread over the bank,
+// high codes `hi`.
+enum sq_status sq_core_alloc_banks(const struct sq_core_config *config, uint64_t n,
+                                   struct sq_core_stimulus *s, struct sq_error *err);
+void sq_core_put_bank(const struct sq_core_config *config, const struct sq_core_stimulus *s,
+                      size_t j, int act, int lo, int hi);
 void sq_core_stimulus_free(struct sq_core_stimulus *s);
 
 // The ends of the ranges of sq_core: `limit` and `draw_directed` of struct sq_block.

@@ -15,8 +15,8 @@ int64_t sq_core_limit(const unsigned *v, size_t f)
            sq_qmax(v[f == 0 ? SQ_CORE_LOW_W : SQ_CORE_HIGH_W]);
 }
 
-static enum sq_status alloc(const struct sq_core_config *g, uint64_t n_banks,
-                            struct sq_core_stimulus *s, struct sq_error *err)
+enum sq_status sq_core_alloc_banks(const struct sq_core_config *g, uint64_t n_banks,
+                                   struct sq_core_stimulus *s, struct sq_error *err)
 {
     *s = (struct sq_core_stimulus){.n_banks = n_banks,
                                    .act = calloc(n_banks, (size_t)g->rows * g->bank),
@@ -28,9 +28,8 @@ static enum sq_status alloc(const struct sq_core_config *g, uint64_t n_banks,
     return SQ_NO_MEMORY(err, "%llu banks", (unsigned long long)n_banks);
 }
 
-// Bank j: activations `act`, low codes `lo` with mask codes spread over the bank, high codes `hi`.
-static void put_bank(const struct sq_core_config *g, const struct sq_core_stimulus *s, size_t j,
-                     int act, int lo, int hi)
+void sq_core_put_bank(const struct sq_core_config *g, const struct sq_core_stimulus *s, size_t j,
+                      int act, int lo, int hi)
 {
     const size_t b = g->bank, k = g->high_per_bank;
     for (size_t i = 0; i < g->rows * b; i++)
@@ -64,11 +63,11 @@ static enum sq_status draw_sums(struct sq_case *c, const struct sq_core_config *
     const uint32_t high = banks_of(g->high_per_bank, (int64_t)hi * -act);
     const struct sq_job job[4] = {{low, 1}, {low, 1}, {high, 1}, {high, 1}};
     struct sq_core_stimulus s;
-    SQ_TRY(alloc(g, 4, &s, err));
-    put_bank(g, &s, 0, act, -lo, 1);
-    put_bank(g, &s, 1, act, lo, -1);
-    put_bank(g, &s, 2, act, 1, -hi);
-    put_bank(g, &s, 3, act, -1, hi);
+    SQ_TRY(sq_core_alloc_banks(g, 4, &s, err));
+    sq_core_put_bank(g, &s, 0, act, -lo, 1);
+    sq_core_put_bank(g, &s, 1, act, lo, -1);
+    sq_core_put_bank(g, &s, 2, act, 1, -hi);
+    sq_core_put_bank(g, &s, 3, act, -1, hi);
     const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
     const enum sq_status status = sq_core_jobs(c, job, 4, &o, 1, err);
     sq_core_stimulus_free(&s);
@@ -83,14 +82,14 @@ static enum sq_status draw_sizes(struct sq_case *c, const struct sq_core_config 
     const int act = sq_mask_code(g->act_bits);
     struct sq_job job[JOBS];
     struct sq_core_stimulus s;
-    SQ_TRY(alloc(g, JOBS, &s, err));
+    SQ_TRY(sq_core_alloc_banks(g, JOBS, &s, err));
     for (unsigned j = 0; j < JOBS; j++) {
         const uint32_t most = UINT32_C(2) << sq_rng_below(rng, BITS);
         const int lo = (int)sq_rng_below(rng, (uint32_t)sq_qmax(g->low_bits)) + 1;
         const int hi = (int)sq_rng_below(rng, (uint32_t)sq_qmax(g->high_bits)) + 1;
         job[j] = (struct sq_job){1 + sq_rng_below(rng, most), 1};
-        put_bank(g, &s, j, act + (int)sq_rng_below(rng, (uint32_t)-act),
-                 sq_rng_below(rng, 2) ? lo : -lo, sq_rng_below(rng, 2) ? hi : -hi);
+        sq_core_put_bank(g, &s, j, act + (int)sq_rng_below(rng, (uint32_t)-act),
+                         sq_rng_below(rng, 2) ? lo : -lo, sq_rng_below(rng, 2) ? hi : -hi);
     }
     const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
     const enum sq_status status = sq_core_jobs(c, job, JOBS, &o, 1, err);
@@ -106,9 +105,9 @@ static enum sq_status draw_jobs(struct sq_case *c, const struct sq_core_config *
                                 struct sq_error *err)
 {
     struct sq_core_stimulus s;
-    SQ_TRY(alloc(g, BANKS, &s, err));
+    SQ_TRY(sq_core_alloc_banks(g, BANKS, &s, err));
     for (size_t j = 0; j < BANKS; j++) {
-        put_bank(g, &s, j, 0, 0, 0);
+        sq_core_put_bank(g, &s, j, 0, 0, 0);
         for (size_t i = j * g->rows * g->bank; i < (j + 1) * g->rows * g->bank; i++)
             s.act[i] = (int8_t)((int)sq_rng_below(rng, 7) - 3);
         for (size_t i = j * g->cols * g->bank; i < (j + 1) * g->cols * g->bank; i++)
@@ -167,12 +166,12 @@ static enum sq_status draw_masks(struct sq_case *c, const struct sq_core_config 
     const uint32_t n_jobs = TIMES * g->bank;
     struct sq_job job[TIMES * SQ_BANK_MAX];
     struct sq_core_stimulus s;
-    SQ_TRY(alloc(g, n_jobs, &s, err));
+    SQ_TRY(sq_core_alloc_banks(g, n_jobs, &s, err));
     for (uint32_t j = 0; j < n_jobs; j++) {
         unsigned n = g->bank - j / TIMES; // all codes first
         n -= n <= g->high_per_bank;
         job[j] = (struct sq_job){1, 1};
-        put_bank(g, &s, j, 1, 1, 1);
+        sq_core_put_bank(g, &s, j, 1, 1, 1);
         const unsigned from = j % TIMES == 0 ? g->bank - n : 0; // at either end
         for (size_t i = 0; i < (size_t)g->cols * g->bank; i++)
             s.lo[(size_t)j * g->cols * g->bank + i] =
@@ -194,10 +193,10 @@ enum sq_status sq_core_draw_tiles(struct sq_case *c, struct sq_rng *rng, struct 
     struct sq_core_config g;
     struct sq_core_stimulus s;
     sq_core_get(c->point->value, &g);
-    SQ_TRY(alloc(&g, BANKS_OF_ALL, &s, err));
+    SQ_TRY(sq_core_alloc_banks(&g, BANKS_OF_ALL, &s, err));
     for (size_t j = 0; j < BANKS_OF_ALL; j++)
-        put_bank(&g, &s, j, (int)sq_rng_below(rng, 7) - 3, (int)sq_rng_below(rng, 3) - 1,
-                 (int)sq_rng_below(rng, 7) - 3);
+        sq_core_put_bank(&g, &s, j, (int)sq_rng_below(rng, 7) - 3, (int)sq_rng_below(rng, 3) - 1,
+                         (int)sq_rng_below(rng, 7) - 3);
     const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
     const enum sq_status status = sq_core_jobs(c, job, SQ_LEN(job), &o, 0, err);
     sq_core_stimulus_free(&s);

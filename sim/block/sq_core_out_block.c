@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // sq_core_out: the core with its output stage, the engine of SQ on weights. Jobs and operands are those of
-// sq_core; a group is a job, whose scale groups make one or several tiles of outputs.
+// sq_core; a group is a job, whose scale groups make one or several tiles of outputs. IsFp = 1: codes of
+// floating point (SPEC A.9), which are drawn as the integers of sq_core and then renamed.
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "models/sq_format.h"
+#include "models/sq_fp.h"
 #include "sim/block/sq_core_block.h"
 #include "sim/block/sq_engine.h"
 #include "sim/block/sq_output_sim.h"
 
 enum { JOB, ACT, LO, HI, SCALE }; // streams
-// Parameters: those of the core, those of the stage, where the counters start.
-enum { ROWS, COLS, OUTPUT = 10, COUNT_START = OUTPUT + SQ_OUTPUT_PARAMS };
+// Parameters: those of the core, those of the stage, where the counters start, what the codes are.
+enum { ROWS, COLS, OUTPUT = 10, COUNT_START = OUTPUT + SQ_OUTPUT_PARAMS, IS_FP };
 
 static struct sq_output_config config_of(const unsigned *v)
 {
@@ -46,6 +48,7 @@ static void ports(const unsigned *v, struct sq_ports *p)
 struct codes {
     size_t at, lines, lanes, len;
     unsigned steps, width;
+    bool is_fp; // E4M3
 };
 
 static struct codes codes_of(const unsigned *v, unsigned stream)
@@ -54,13 +57,25 @@ static struct codes codes_of(const unsigned *v, unsigned stream)
     sq_core_get(v, &g);
     const size_t low = 2 + (size_t)g.rows * g.low_lanes;
     if (stream == ACT)
-        return (struct codes){2, g.rows, g.low_lanes, g.bank, sq_core_low_steps(&g), g.act_bits};
+        return (struct codes){2,          g.rows,  g.low_lanes, g.bank, sq_core_low_steps(&g),
+                              g.act_bits, v[IS_FP]};
     return (struct codes){low + (size_t)g.cols * g.low_lanes,
                           g.cols,
                           g.high_lanes,
                           g.high_per_bank,
                           sq_core_high_steps(&g),
-                          g.high_bits};
+                          g.high_bits,
+                          v[IS_FP]};
+}
+
+// The codes of no value (SPEC 0.3, A.9): -0 and the two NaN of E4M3; the lowest integer.
+static const int32_t no_e4m3[3] = {INT8_MIN, INT8_MAX, -1};
+
+static bool is_illegal(const struct codes *k, int32_t code)
+{
+    if (!k->is_fp)
+        return code == sq_mask_code(k->width);
+    return code == no_e4m3[0] || code == no_e4m3[1] || code == no_e4m3[2];
 }
 
 // Code i of line `line` in step number `step` of the stream; NULL: noise.
@@ -70,21 +85,20 @@ static int32_t *code_in(const struct codes *k, int32_t *record, uint64_t step, s
     return step % k->steps * k->lanes + i < k->len ? record + k->at + line * k->lanes + i : NULL;
 }
 
-// Codes of -2^(w-1) in a step become the next legal ones.
+// Codes of no value in a step become the next legal ones: the next integer; 0 or 448 of the same sign.
 static void heal(const struct codes *k, int32_t *record, uint64_t step)
 {
     for (size_t i = 0; i < k->lines * k->lanes; i++) {
         int32_t *const code = code_in(k, record, step, i / k->lanes, i % k->lanes);
-        if (code)
-            *code += *code == sq_mask_code(k->width);
+        if (code && is_illegal(k, *code))
+            *code = !k->is_fp ? *code + 1 : *code == no_e4m3[0] ? 0 : *code - 1;
     }
 }
 
 static bool has_illegal(const struct codes *k, const int32_t *record, uint64_t step)
 {
     for (size_t i = 0; i < k->lines * k->lanes; i++)
-        if (step % k->steps * k->lanes + i % k->lanes < k->len &&
-            record[k->at + i] == sq_mask_code(k->width))
+        if (step % k->steps * k->lanes + i % k->lanes < k->len && is_illegal(k, record[k->at + i]))
             return true;
     return false;
 }
@@ -137,7 +151,8 @@ enum sq_status sq_core_out_case(struct sq_case *c, const struct sq_case *core, u
 struct sums {
     struct sq_group job;
     int32_t *beats, *tile; // tile: both planes, error
-    float *y;
+    double *exact;         // IsFp: both planes
+    float *p, *y;          // p: both planes, rounded
 };
 
 static uint32_t stored(const struct sq_group *in, unsigned stream)
@@ -154,9 +169,11 @@ static struct sums alloc_sums(const unsigned *v, const struct sq_group *in)
     const size_t lo = stored(in, LO), hi = stored(in, HI), n = lo > hi ? lo : hi;
     const struct sums s = {.beats = malloc(n * len * sizeof *s.beats),
                            .tile = malloc((2 * pes + 1) * sizeof *s.tile),
+                           .exact = malloc(2 * pes * sizeof *s.exact),
+                           .p = malloc(2 * pes * sizeof *s.p),
                            .y = calloc(pes, sizeof *s.y),
                            .job = {.len = in->len, .wrap = in->wrap}};
-    assert(s.beats && s.tile && s.y);
+    assert(s.beats && s.tile && s.exact && s.p && s.y);
     for (size_t i = 0; i < n; i++)
         memcpy(s.beats + i * len, in->record + i * stride, len * sizeof *s.beats);
     return s;
@@ -166,15 +183,28 @@ static void free_sums(const struct sums *s)
 {
     free(s->beats);
     free(s->tile);
+    free(s->exact);
+    free(s->p);
     free(s->y);
 }
 
-static void sum_group(const unsigned *v, struct sums *s, uint32_t g)
+// Whether a mask of the scale group is malformed.
+static bool sum_group(const unsigned *v, struct sums *s, uint32_t g)
 {
+    const size_t pes = (size_t)v[ROWS] * v[COLS];
     s->job.record = s->beats;
     s->job.from = g;
-    memset(s->tile, 0, (2 * (size_t)v[ROWS] * v[COLS] + 1) * sizeof *s->tile);
+    if (v[IS_FP]) {
+        const bool is_malformed = sq_core_golden_fp(v, &s->job, g, s->exact, s->exact + pes) != 0;
+        for (size_t i = 0; i < 2 * pes; i++)
+            s->p[i] = (float)s->exact[i];
+        return is_malformed;
+    }
+    memset(s->tile, 0, (2 * pes + 1) * sizeof *s->tile);
     (void)sq_core_block.golden(v, &s->job, s->tile);
+    for (size_t i = 0; i < 2 * pes; i++)
+        s->p[i] = sq_combine_sum(SQ_COMBINE_TWO, s->tile[i]);
+    return s->tile[2 * pes];
 }
 
 // Scales of the job at `record`; tiles of outputs are of one or several scale groups.
@@ -193,25 +223,138 @@ static void draw_scales(const struct sq_case *c, size_t job, struct sq_rng *rng,
         sq_output_draw_scale(&config, rng, kind, is_last, scale);
         if (without < 2)
             sq_output_drop_plane(&config, without, scale);
-        sum_group(v, &s, g);
-        sq_output_aim_scale(&config, rng, s.tile, s.tile + pes, s.y, scale);
-        sq_output_add(&config, s.tile, s.tile + pes, scale, s.y);
+        (void)sum_group(v, &s, g);
+        sq_output_aim_sums(&config, rng, s.p, s.p + pes, s.y, scale);
+        sq_output_add_sums(&config, s.p, s.p + pes, scale, s.y);
         if (is_last)
             memset(s.y, 0, pes * sizeof *s.y);
     }
     free_sums(&s);
 }
 
+// ---- codes of floating point ----------------------------------------------------------------
+
+// The code with the sign and the magnitude of an integer, of E2M1 or E4M3: the largest is +-448, the lowest
+// integer, the mask code of E2M1, is -448 of E4M3, or one of no value.
+static int32_t fp_code(int32_t code, unsigned width, bool has_illegal, struct sq_rng *rng)
+{
+    const int32_t sign = sq_mask_code(width);
+    if (width == 8 && code == sign)
+        return has_illegal ? no_e4m3[sq_rng_below(rng, SQ_LEN(no_e4m3))] : -2;
+    if (width == 8 && (code == INT8_MAX || code == -INT8_MAX))
+        return code < 0 ? -2 : INT8_MAX - 1;
+    return code < 0 && code != sign ? sign - code : code;
+}
+
+// The codes of a case of integers; one case in four has codes of no value.
+static void rename_codes(struct sq_case *c, struct sq_rng *rng)
+{
+    const unsigned *const v = c->point->value;
+    const struct sq_output_config config = config_of(v);
+    const size_t len = core_len(v), stride = len + sq_output_scale_len(&config);
+    const bool has_illegal = sq_rng_below(rng, 4) == 0;
+    const struct codes act = codes_of(v, ACT), high = codes_of(v, HI);
+    const size_t low = act.at + act.lines * act.lanes; // the low codes lie between
+    struct sq_core_config g;
+    sq_core_get(v, &g);
+    for (size_t i = 0; i < c->n_beats; i++)
+        for (size_t j = act.at; j < len; j++) {
+            int32_t *const code = c->beats + i * stride + j;
+            *code =
+                fp_code(*code, j >= low && j < high.at ? g.low_bits : act.width, has_illegal, rng);
+        }
+}
+
+// Case *core as one of the block, without scales; frees it. is_integer: of codes that are to be renamed.
+static enum sq_status take_core(struct sq_case *c, struct sq_case *core, bool is_integer,
+                                struct sq_rng *rng, struct sq_error *err)
+{
+    const enum sq_status status = sq_core_out_case(c, core, 1, err);
+    sq_case_free(core);
+    if (status == SQ_OK && is_integer && c->point->value[IS_FP])
+        rename_codes(c, rng);
+    return status;
+}
+
+// Codes: +-448, +-6, the smallest of E4M3 and of E2M1.
+enum { TOP = 0x7e, NEG_TOP = TOP - 128, LOW_TOP = 7, LOW_NEG_TOP = LOW_TOP - 8 };
+enum { ONE = 1, NEG_ONE = ONE - 128, LOW_NEG_ONE = ONE - 8 };
+
+// Scale groups of `each` banks in turn, as many as the sums are exact for; at most `most`.
+static struct sq_job exact_job(const struct sq_core_config *g, uint32_t each, uint32_t most)
+{
+    const uint32_t banks = SQ_CORE_FP_HIGH_MAX / g->high_per_bank / each * each;
+    return (struct sq_job){banks < most ? banks : most / each * each, 1};
+}
+
+// Both sums at both ends of their range, the high ones as far as they are exact; the same with the smallest
+// codes; and sums of which only the smallest products are left.
+static enum sq_status draw_fp_sums(struct sq_case *core, struct sq_error *err)
+{
+    enum { EACH = 3, JOBS = 6 }; // banks of a job
+    static const int code[JOBS][EACH][3] = {
+        {{TOP, LOW_TOP, TOP}, {TOP, LOW_TOP, TOP}, {NEG_TOP, LOW_NEG_TOP, NEG_TOP}},
+        {{NEG_TOP, LOW_TOP, TOP}, {TOP, LOW_NEG_TOP, NEG_TOP}, {NEG_TOP, LOW_TOP, TOP}},
+        {{ONE, ONE, ONE}, {NEG_ONE, LOW_NEG_ONE, NEG_ONE}, {ONE, ONE, ONE}},
+        {{NEG_ONE, ONE, ONE}, {ONE, LOW_NEG_ONE, NEG_ONE}, {NEG_ONE, ONE, ONE}},
+        {{TOP, LOW_TOP, TOP}, {TOP, LOW_NEG_TOP, NEG_TOP}, {ONE, ONE, ONE}},
+        {{TOP, LOW_NEG_TOP, NEG_TOP}, {TOP, LOW_TOP, TOP}, {NEG_ONE, ONE, ONE}},
+    };
+    struct sq_job job[JOBS];
+    struct sq_core_config g;
+    struct sq_core_stimulus s;
+    sq_core_get(core->point->value, &g);
+    SQ_TRY(sq_core_alloc_banks(&g, JOBS * EACH, &s, err));
+    for (size_t j = 0; j < JOBS; j++) {
+        const bool is_largest = j < 2; // of the others a few are as good
+        job[j] = exact_job(&g, is_largest ? 1 : EACH, is_largest ? SQ_CORE_FP_HIGH_MAX : EACH);
+        for (size_t i = 0; i < EACH; i++)
+            sq_core_put_bank(&g, &s, j * EACH + i, code[j][i][0], code[j][i][1], code[j][i][2]);
+    }
+    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
+    const enum sq_status status = sq_core_jobs(core, job, JOBS, &o, EACH, err);
+    sq_core_stimulus_free(&s);
+    return status;
+}
+
+// Sums of every size: groups of up to 2^12 banks of the same products, as long as the sum is exact; the last
+// ones as long as a group can be, of low products alone.
+static enum sq_status draw_fp_sizes(struct sq_case *core, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    enum { JOBS = 12, BITS = 12 };
+    struct sq_job job[JOBS];
+    struct sq_core_config g;
+    struct sq_core_stimulus s;
+    sq_core_get(core->point->value, &g);
+    SQ_TRY(sq_core_alloc_banks(&g, JOBS, &s, err));
+    for (size_t j = 0; j < JOBS; j++) {
+        const int act = 1 + (int)sq_rng_below(rng, TOP), lo = 1 + (int)sq_rng_below(rng, LOW_TOP);
+        const int hi = 1 + (int)sq_rng_below(rng, TOP);
+        job[j] = exact_job(&g, 1, 1 + sq_rng_below(rng, UINT32_C(2) << sq_rng_below(rng, BITS)));
+        sq_core_put_bank(&g, &s, j, act - (sq_rng_below(rng, 2) ? 128 : 0),
+                         lo - (sq_rng_below(rng, 2) ? 8 : 0),
+                         hi - (sq_rng_below(rng, 2) ? 128 : 0));
+    }
+    if (number == 0) {
+        job[JOBS - 1] = (struct sq_job){SQ_JOB_GROUP_BANKS_MAX, 1};
+        sq_core_put_bank(&g, &s, JOBS - 1, TOP, LOW_NEG_TOP, 0);
+    }
+    const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
+    const enum sq_status status = sq_core_jobs(core, job, JOBS, &o, 1, err);
+    sq_core_stimulus_free(&s);
+    return status;
+}
+
+// ---- cases ----------------------------------------------------------------------------------
+
 // A case of the core, which is freed, with scales for each job, of one of the first n_kinds kinds.
-static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, uint32_t n_kinds,
-                               struct sq_rng *rng, struct sq_error *err)
+static enum sq_status draw_out(struct sq_case *c, struct sq_case *core, bool is_integer,
+                               uint32_t n_kinds, struct sq_rng *rng, struct sq_error *err)
 {
     const struct sq_output_config config = config_of(c->point->value);
     const size_t stride = core_len(c->point->value) + sq_output_scale_len(&config);
-    const enum sq_status status = sq_core_out_case(c, core, 1, err);
-    sq_case_free(core);
-    if (status != SQ_OK)
-        return status;
+    SQ_TRY(take_core(c, core, is_integer, rng, err));
     int32_t *record = c->beats;
     for (size_t g = 0; g < c->n_groups; record += sq_case_records(c, g++) * stride)
         draw_scales(c, g, rng, (enum sq_stimulus)sq_rng_below(rng, n_kinds), record);
@@ -247,7 +390,7 @@ static void clean(struct sq_case *c, struct sq_rng *rng)
 enum wrong { WRONG_MASK, WRONG_ACT, WRONG_HIGH, WRONG_SCALE, N_WRONG };
 
 // One thing wrong in scale group `group` of the job at `record`: a mask code too many or too few, a code
-// of -2^(w-1), a scale that is no positive number.
+// of no value, a scale that is no positive number.
 static void spoil(const unsigned *v, struct sq_rng *rng, enum wrong kind, uint32_t group,
                   int32_t *record)
 {
@@ -276,7 +419,10 @@ static void spoil(const unsigned *v, struct sq_rng *rng, enum wrong kind, uint32
         ((uint64_t)group * banks + sq_rng_below(rng, banks)) * k.steps + i / k.lanes;
     int32_t *const code = code_in(&k, record + step * stride, step, line, i % k.lanes);
     assert(code);
-    *code = kind == WRONG_MASK && *code == sq_mask_code(k.width) ? 0 : sq_mask_code(k.width);
+    if (kind == WRONG_MASK)
+        *code = *code == sq_mask_code(k.width) ? 0 : sq_mask_code(k.width);
+    else
+        *code = k.is_fp ? no_e4m3[sq_rng_below(rng, SQ_LEN(no_e4m3))] : sq_mask_code(k.width);
 }
 
 // Every kind alone in each scale group of a job of four, whose outputs are of two of them; behind each job
@@ -297,12 +443,10 @@ static enum sq_status draw_errors(struct sq_case *c, struct sq_rng *rng, struct 
     for (size_t i = 0; i < JOBS; i++)
         job[i] = (struct sq_job){BANKS, GROUPS};
     const struct sq_core_operands o = {s.n_banks, s.act, s.lo, s.hi};
-    enum sq_status status = sq_core_jobs(&core, job, JOBS, &o, 0, err);
+    const enum sq_status status = sq_core_jobs(&core, job, JOBS, &o, 0, err);
     sq_core_stimulus_free(&s);
     SQ_TRY(status);
-    status = sq_core_out_case(c, &core, 1, err);
-    sq_case_free(&core);
-    SQ_TRY(status);
+    SQ_TRY(take_core(c, &core, true, rng, err));
     int32_t *record = c->beats;
     for (size_t i = 0; i < JOBS * sq_case_records(c, 0); i++) // records are as many in each job
         record[i * stride + len] = i % sq_case_records(c, 0) % OF == OF - 1;
@@ -339,7 +483,7 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
         if (core.max_cycles > 0)
             sq_case_free(&core);
     } while (core.max_cycles > 0);
-    SQ_TRY(draw_out(c, &core, SQ_STIMULUS_RANDOM, rng, err));
+    SQ_TRY(draw_out(c, &core, true, SQ_STIMULUS_RANDOM, rng, err));
     if (sq_rng_below(rng, CLEAN_ONE_IN) == 0)
         draw_wrong(c, rng);
     c->stall[SCALE] = c->stall[sq_rng_below(rng, 2) ? LO : ACT];
@@ -355,7 +499,7 @@ static enum sq_status draw_uniform(struct sq_case *c, size_t n_groups, struct sq
     struct sq_case core = *c;
     core.block = &sq_core_block;
     SQ_TRY(sq_core_block.draw_uniform(&core, n_groups, rng, err));
-    return draw_out(c, &core, SQ_STIMULUS_UNIFORM + 1, rng, err);
+    return draw_out(c, &core, true, SQ_STIMULUS_UNIFORM + 1, rng, err);
 }
 
 // The core's sums at both ends of their range, and of every size, which binary32 has to round: with
@@ -378,10 +522,14 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         SQ_TRY(sq_core_draw_tiles(&core, rng, err));
         core.stall[(const unsigned[]){SQ_SINK, ACT, HI}[number - TILES]] =
             (struct sq_stall){SQ_STALL_INTERVAL, LONG_STALL};
+    } else if (c->point->value[IS_FP]) {
+        SQ_TRY(number < SUMS ? draw_fp_sums(&core, err)
+                             : draw_fp_sizes(&core, number - SUMS, rng, err));
     } else {
         SQ_TRY(sq_core_draw_directed(&core, number >= SUMS, rng, err));
     }
-    return draw_out(c, &core, SQ_STIMULUS_UNIFORM + 1, rng, err);
+    const bool is_integer = number >= TILES;
+    return draw_out(c, &core, is_integer, SQ_STIMULUS_UNIFORM + 1, rng, err);
 }
 
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
@@ -394,9 +542,8 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     int32_t error = 0;
     for (uint32_t g = 0; g < in->len[SCALE]; g++) {
         const int32_t *const scale = in->record + g * stride + len;
-        sum_group(v, &s, g);
-        sq_output_add(&c, s.tile, s.tile + pes, scale, s.y);
-        error |= s.tile[2 * pes] << SQ_SCALED_ERROR_MASK;
+        error |= sum_group(v, &s, g) << SQ_SCALED_ERROR_MASK;
+        sq_output_add_sums(&c, s.p, s.p + pes, scale, s.y);
         error |= (group_has_illegal(v, in, ACT, g) || group_has_illegal(v, in, HI, g))
                  << SQ_SCALED_ERROR_CODE;
         error |= sq_engine_wrong_scale(&c, scale + 1, scale[0]) << SQ_SCALED_ERROR_SCALE;
@@ -485,7 +632,7 @@ static const char *status_name(size_t f, size_t i)
 }
 
 // The core as in sq_core_stimulus.c | lanes, form, what leaves, outputs a word, queue, tiles held,
-// start of the counters.
+// start of the counters, floating point.
 // slow: four words a beat on the port; pass: the high path waits while a tile is read.
 // clang-format off
 #define X SQ_GATHER_CROSSBAR
@@ -495,6 +642,8 @@ static const struct sq_point points[] = {
     {"pass", true, {2, 2, 8, 2, 8, 8, 3, 4, 2, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BFLOAT16, 1, 4, 0}},
     {"int8", false, {1, 2, 5, 3, 4, 8, 2, 16, 8, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_INT8, 1, 2, 1}},
     {"one", true, {1, 1, 1, 1, 8, 8, 4, 4, 1, X, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 2, 1, SQ_CORE_COUNT_HIGH}},
+    {"fp", true, {2, 2, 8, 3, 8, 8, 4, 8, 2, X, 2, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 2, 2, 1, 0, 1}},
+    {"fp_odd", false, {1, 3, 5, 1, 8, 8, 4, 16, 4, SQ_GATHER_LOG, 1, SQ_COMBINE_TWO, SQ_OUTPUT_BINARY32, 1, 3, 0, 0, 1}},
 };
 #undef X
 
@@ -502,10 +651,12 @@ static const struct sq_point points[] = {
 static const struct sq_area_unit area[] = {
     {"core_out", "sq_core_out", 16 * 64, false,
      {{"Rows", 8}, {"Cols", 8}, {"Lanes", 8}, {"OutKind", 1}, {"PortLen", 8}, {"Depth", 8}, {"Counters", 0}}},
+    {"core_out_fp", "sq_core_out", 16 * 64, false,
+     {{"Rows", 8}, {"Cols", 8}, {"Lanes", 8}, {"OutKind", 1}, {"PortLen", 8}, {"Depth", 8}, {"Counters", 0}, {"IsFp", 1}}},
 };
 // clang-format on
 
-static const struct sq_faults faults[] = {{"one", 20, 2000}};
+static const struct sq_faults faults[] = {{"one", 20, 2000}, {"fp", 20, 2000}};
 
 // ---- points of one's own --------------------------------------------------------------------
 
@@ -516,6 +667,10 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
         v[SQ_CORE_HIGH_LANES] = v[SQ_CORE_BANK];
     sq_core_get(v, &core);
     SQ_TRY(sq_core_config_check(&core, err));
+    if (v[IS_FP] && (core.act_bits != 8 || core.high_bits != 8 || core.low_bits != 4))
+        return SQ_FAIL(err, SQ_ERR_RANGE,
+                       "ActW = %u, HighW = %u, LowW = %u, need 8, 8, 4 with IsFp = 1",
+                       core.act_bits, core.high_bits, core.low_bits);
     return sq_output_settle(v[ROWS], v[COLS], v + OUTPUT, old + OUTPUT, given >> OUTPUT, err);
 }
 
@@ -537,7 +692,7 @@ const struct sq_block sq_core_out_block = {
     .top = "sq_core_out",
     .group = "job",
     .param = {"Rows", "Cols", "LowLanes", "HighLanes", "ActW", "HighW", "LowW", "BankLen",
-              "HighPerBank", "Gather", SQ_OUTPUT_PARAM_NAMES, "CountStart", NULL},
+              "HighPerBank", "Gather", SQ_OUTPUT_PARAM_NAMES, "CountStart", "IsFp", NULL},
     .free = core_out_free,
     .settle = settle,
     .points = points,

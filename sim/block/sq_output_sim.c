@@ -107,6 +107,15 @@ void sq_output_add(const struct sq_output_config *c, const int32_t *p_lo, const 
     }
 }
 
+void sq_output_add_sums(const struct sq_output_config *c, const float *lo, const float *hi,
+                        const int32_t *scale, float *y)
+{
+    for (size_t i = 0; i < (size_t)c->rows * c->cols; i++) {
+        const struct scales s = scales_of(c, scale, i);
+        y[i] = sq_combine_sums(c->form, y[i], lo[i], hi[i], s.lo, s.hi, s.a);
+    }
+}
+
 size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, float *y, int32_t *out)
 {
     const size_t n = (size_t)c->rows * c->cols;
@@ -175,15 +184,15 @@ static int32_t steps_from(double x, int ulps, int32_t scale)
     return (int32_t)sq_combine_bits((float)x) + ulps;
 }
 
-void sq_output_aim_scale(const struct sq_output_config *c, struct sq_rng *rng, const int32_t *p_lo,
-                         const int32_t *p_hi, const float *y, int32_t *beat)
+// Of output `pe`, whose sums are lo and hi.
+static void aim(const struct sq_output_config *c, struct sq_rng *rng, size_t pe, float lo, float hi,
+                const float *y, int32_t *beat)
 {
     enum { ULPS = 3 };
-    const size_t pe = sq_rng_below(rng, c->rows * c->cols);
     int32_t *const col = beat + 1 + pe % c->cols;
     int32_t *const row = beat + 1 + 2 * (size_t)c->cols + pe / c->cols;
     struct scales s = scales_of(c, beat, pe);
-    const double t = sq_combine_group(c->form, 0, p_lo[pe], p_hi[pe], s.lo, s.hi, s.a);
+    const double t = sq_combine_sums(c->form, 0, lo, hi, s.lo, s.hi, s.a);
     if (sq_rng_below(rng, 2)) { // the columns' scale that takes the sum to about 0
         const int ulps = (int)sq_rng_below(rng, 2 * ULPS + 1) - ULPS;
         if (c->form == SQ_COMBINE_TWO)
@@ -193,11 +202,25 @@ void sq_output_aim_scale(const struct sq_output_config *c, struct sq_rng *rng, c
     if (beat[0] && c->kind == SQ_OUTPUT_BFLOAT16 && c->form != SQ_COMBINE_SCALED &&
         sq_rng_below(rng, 2)) {
         s = scales_of(c, beat, pe); // the rows' scale that takes the output to a tie of bfloat16
-        const float sum = sq_combine_group(c->form, y[pe], p_lo[pe], p_hi[pe], s.lo, s.hi, s.a);
+        const float sum = sq_combine_sums(c->form, y[pe], lo, hi, s.lo, s.hi, s.a);
         const uint32_t out = sq_combine_bits(sq_combine_end(c->form, sum, s.a));
         const double tie = as_float((int32_t)((out & 0xffff0000) | 0x8000));
         row[0] = steps_from(tie / sum, (int)sq_rng_below(rng, 3) - 1, row[0]);
     }
+}
+
+void sq_output_aim_scale(const struct sq_output_config *c, struct sq_rng *rng, const int32_t *p_lo,
+                         const int32_t *p_hi, const float *y, int32_t *beat)
+{
+    const size_t pe = sq_rng_below(rng, c->rows * c->cols);
+    aim(c, rng, pe, sq_combine_sum(c->form, p_lo[pe]), sq_combine_sum(c->form, p_hi[pe]), y, beat);
+}
+
+void sq_output_aim_sums(const struct sq_output_config *c, struct sq_rng *rng, const float *lo,
+                        const float *hi, const float *y, int32_t *beat)
+{
+    const size_t pe = sq_rng_below(rng, c->rows * c->cols);
+    aim(c, rng, pe, lo[pe], hi[pe], y, beat);
 }
 
 // ---- time -----------------------------------------------------------------------------------

@@ -53,6 +53,9 @@ struct sq_field sq_output_field(const struct sq_output_config *c); // of the out
 // A tile of a scale group into the sums y [rows * cols], which begin as zeros.
 void sq_output_add(const struct sq_output_config *c, const int32_t *p_lo, const int32_t *p_hi,
                    const int32_t *scale, float *y);
+// The same of sums that are rounded to binary32 already.
+void sq_output_add_sums(const struct sq_output_config *c, const float *lo, const float *hi,
+                        const int32_t *scale, float *y);
 // After the last one: beats of outputs, out [rows * cols / port_len][port_len]; y is zeros again.
 size_t sq_output_end(const struct sq_output_config *c, const int32_t *scale, float *y,
                      int32_t *out);
@@ -69,6 +72,8 @@ void sq_output_drop_plane(const struct sq_output_config *c, unsigned plane, int3
 // nearly cancels, and the last product lies at the middle between two bfloat16 or next to it.
 void sq_output_aim_scale(const struct sq_output_config *c, struct sq_rng *rng, const int32_t *p_lo,
                          const int32_t *p_hi, const float *y, int32_t *beat);
+void sq_output_aim_sums(const struct sq_output_config *c, struct sq_rng *rng, const float *lo,
+                        const float *hi, const float *y, int32_t *beat);
 int32_t sq_output_draw_sum(const struct sq_output_config *c, struct sq_rng *rng,
                            enum sq_stimulus kind);
 

@@ -6,7 +6,8 @@
 # rounds, and products of significands of nothing but ones; a core, with and without its stage, of
 # more rows and columns than the tables have. Then faults that passed before: a P one bit short, one
 # side's scale, a queue that wraps at another depth, ends that are no ends, status of the other path,
-# errors that are dropped or stand with another beat.
+# errors that are dropped or stand with another beat. The core with codes of floating point ends in its own faults: a bit of its
+# sums, the largest shift of a product, codes of no value; one day in six its netlist runs, too.
 . "$(dirname "$0")/lib.sh"
 T="1'b1" F="1'b0"
 
@@ -63,6 +64,17 @@ mutate mask_error_of_the_group_before core_out slow value rtl/sq_core.sv "s/erro
 mutate mask_error_a_stage_early core_out slow value rtl/sq_core.sv "s/error_ls_q <= error_l2_q;/error_ls_q <= error_l1_q;/"
 mutate error_a_beat_late q4k_weight b4 value rtl/sq_q4k_weight.sv "s/logic valid_q, valid_q2,/logic late_q; always_ff @(posedge clk_i) if (moves) late_q <= error_q2;\n  &/; s/= error_q2;\$/= late_q;/"
 mutate error_kinds_exchanged spqr_scale w1 value rtl/sq_spqr_scale.sv "s/in_error_i};/in_error_i[0], in_error_i[2:1]};/"
+
+# ---- codes of floating point (SPEC A.9): sums as long as they are exact, codes of no value ---------
+mutate fp_sum_of_47_bits core_out fp value rtl/sq_core_out.sv "s/IsFp != 0 ? 48 : 32/IsFp != 0 ? 47 : 32/"
+mutate fp_largest_shift core_out fp value rtl/sq_dot_element.sv "s/<< (a_exp + b_exp)/<< (a_exp + b_exp - 6'(a_exp + b_exp == 6'd28))/"
+mutate fp_minus_zero_is_a_code core_out fp value rtl/sq_core.sv "s/HasMinusZero(1'b0)/HasMinusZero(1'b1)/"
+mutate fp_code_error_of_a_lane_beyond_the_bank core_out fp value rtl/sq_core.sv "s/HighLanes >= HighPerBank;/HighLanes >= BankLen;/"
+mutate fp_sums_a_place_off core_out fp_odd value rtl/sq_combine.sv "s/Fraction(HiFraction)/Fraction(LoFraction)/"
+if tried "core_out, codes of floating point: netlist"; then
+  sq cosim --netlist --block core_out --point fp --cases 14 --seed "$SEED" --json
+  ok "netlist of core_out, codes of floating point" clean 200000
+fi
 
 # ---- times, status ------------------------------------------------------------------------------
 mutate queue_that_wraps_at_another_depth output scaled any rtl/sq_fifo.sv "s/(write_q == Last) ? '0 : write_q/(write_q == Last \&\& Depth != 3) ? '0 : write_q/"

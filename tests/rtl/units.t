@@ -79,6 +79,7 @@ refuse "rows = 65, need 1..64" cosim --block array_out --rows 65
 refuse "BankLen = 12, need one of 4, 8, 16, 32, 64, 128" cosim --block core_out --bank 12
 refuse "HighPerBank = 8, need less than BankLen = 8" cosim --block array --point split_a --bank 8 --high-per-bank 8
 refuse "Lanes = 4, need a divisor of Rows \\* Cols = 15" cosim --block core_out --rows 3 --cols 5 --parameter Lanes=4
+refuse "ActW = 4, HighW = 8, LowW = 4, need 8, 8, 4 with IsFp = 1" cosim --block core_out --point fp --parameter ActW=4
 refuse "Depth = 1, need 2..64" cosim --block output --parameter Depth=1
 refuse "did you mean Lanes" cosim --block fp_mac --parameter Lanez=3
 refuse "fp_mac has no parameter Rows" cosim --block fp_mac --rows 3
