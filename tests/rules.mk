@@ -56,7 +56,7 @@ test-run:
 .PHONY: test-all san-build
 test-all: test
 	$(Q)$(PROVE) $(LONG_TEST)
-	$(Q)SQ_CHIP=all $(PROVE) tests/rtl/chip_counters.t
+	$(Q)SQ_CHIP=all SQ_FAULTS=1 $(PROVE) tests/rtl/chip_counters.t tests/cli/energy.t tests/fuzz/build.t
 	$(Q)$(MAKE) --no-print-directory analyze
 	$(Q)$(MAKE) --no-print-directory SAN=1 -j$(JOBS) san-build
 	$(Q)$(MAKE) --no-print-directory SAN=1 test-san
@@ -157,7 +157,7 @@ FLIPS ?= 500
 bitflip-test: $(BUILD)/sqsim
 	$(Q)FLIPS=$(FLIPS) $(PROVE) -v tests/cli/bitflip.t
 
-## mutation (verify): sources with one wrong cycle or bit, or that hang, must fail the co-simulation (a sixth of them in test)
+## mutation (verify): sources with one wrong cycle or bit, or that hang, must fail the co-simulation (a twelfth of them in test)
 .PHONY: mutation
 mutation: $(BUILD)/sqsim
 	$(Q)SQ_FAULTS=1 SQ_BS_CASES=600 $(PROVE) $(addprefix tests/rtl/,$(addsuffix .t,\

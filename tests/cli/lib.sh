@@ -30,6 +30,13 @@ skip() { # DESCRIPTION REASON
   echo "ok $N - $1 # SKIP $2"
 }
 
+# What takes minutes and changes rarely, such as the netlists of engines by Yosys, is done one of OF a day, by its
+# seed; `make test-all` does all of it.
+DAY=${SQ_DAILY:-${SQ_SEED:-1}}
+todays() { # NAME NUMBER OF: whether NUMBER is the one of this day
+  [ "$SQ_FAULTS" = 1 ] || [ $((DAY % $3)) = "$2" ] || { skip "$1" "one of $3 a day; make test-all takes all"; return 1; }
+}
+
 # sq ARGS...: runs the program in $W; $RC, $W.out, $W.err hold what came back, without the line that
 # says that tools are not confined, on machines where they cannot be. sq_all: with it.
 sq_all() {

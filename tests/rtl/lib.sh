@@ -4,19 +4,11 @@
 . "$(dirname "${BASH_SOURCE[0]}")/../cli/lib.sh"
 SEED=${SQ_SEED:-1}
 # Of the faults put in by hand one in so many is tried, by the seed which; `make mutation` tries all (1).
-FAULTS=${SQ_FAULTS:-6}
+FAULTS=${SQ_FAULTS:-12}
 FAULT=0
 tried() { # NAME: whether the next fault is, else a skipped test says so
   FAULT=$((FAULT + 1))
   [ $(((FAULT + SEED) % FAULTS)) = 0 ] || { skip "$1" "make mutation tries every fault"; return 1; }
-}
-
-# Netlists of engines take Yosys minutes: each day one of six, by its seed, is simulated (lint reads all engines by Yosys,
-# and cli/energy.t multiplies with those of three); `make mutation` simulates all.
-DAY=${SQ_DAILY:-$SEED}
-ENGINE_NETLISTS=6
-todays() { # NAME NUMBER: whether engine netlist NUMBER is of this day
-  [ "$FAULTS" = 1 ] || [ $((DAY % ENGINE_NETLISTS)) = "$2" ] || { skip "$1" "one of six a day; make mutation takes all"; return 1; }
 }
 
 clean() { # MIN_BEATS: no mismatch, exit 0, and at least that many transfers were compared
