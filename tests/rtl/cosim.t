@@ -19,8 +19,10 @@ ok "six points ran" [ "$(number points)" -ge 6 ]
 ok "all cases ran" [ "$(number cases)" = 180 ]
 ok "the seed is reported" [ "$(number seed)" = "$SEED" ]
 cp "$W.out" "$W/first"
-sq cosim --point quick --cases 180 --seed "$SEED" --jobs 1 --json
-ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/first"
+sq cosim --point p01 --point p03 --cases 60 --seed "$SEED" --jobs 2 --json
+cp "$W.out" "$W/two"
+sq cosim --point p01 --point p03 --cases 60 --seed "$SEED" --jobs 1 --json
+ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/two"
 sq cosim --point p01 --cases 5 --seed 99 --json
 beats=$(number beats)
 sq cosim --point p01 --cases 5 --seed 100 --json

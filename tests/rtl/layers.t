@@ -86,6 +86,7 @@ hidden "a register that outlives a reset" sq_array.sv \
 fault() { # FORMAT value|cycle|both OPTIONS FILE SED_SCRIPT [FILE SED_SCRIPT]
   local home=$W/$1_$2 what="$1, a $2" command="cosim --layers $ONE --format $1 $3 --json"
   [ "$2" = both ] && what="$1, a cycle and a value"
+  [ "$2" = any ] && what="$1, a cycle or a value"
   [ "$2" != both ] || ok "$what: $6 differs" edited second "rtl/$6" "$7"
   mutant "$1_$2" "rtl/$4" "$5" || return
   [ "$2" != both ] || mv "$W/second.edited" "$home/rtl/$6"

@@ -10,8 +10,9 @@ exhausted() { [ "$(grep -c '"exhausted":true' "$W.out")" -ge "$1" ]; }
 sq cosim --block topk --point quick --cases 70 --seed "$SEED" --json
 ok "TopK, rank and radix" clean 150000
 ok "every bank of five small points" exhausted 5
+sq cosim --block topk --point quick --cases 10 --seed "$SEED" --jobs 2 --json
 cp "$W.out" "$W/first"
-sq cosim --block topk --point quick --cases 70 --seed "$SEED" --jobs 1 --json
+sq cosim --block topk --point quick --cases 10 --seed "$SEED" --jobs 1 --json
 ok "the result does not depend on --jobs" cmp -s "$W.out" "$W/first"
 sq cosim --block meta24 --point quick --cases 60 --seed "$SEED" --json
 ok "2:4 select" clean 3000

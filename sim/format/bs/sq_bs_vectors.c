@@ -41,6 +41,7 @@ struct maker {
     const struct sq_bs_format *f;
     struct sq_vectors *v;
     struct sq_rng rng;
+    bool is_code[2][2][CODES]; // [is high][sign of the scale]; most of what is drawn is none
     bool failed;
 };
 
@@ -328,7 +329,7 @@ static uint8_t draw_code(struct maker *m, bool is_high, uint8_t sign)
     unsigned code;
     do
         code = sq_rng_below(&m->rng, CODES);
-    while (!is_code(m->f, is_high, sign, code));
+    while (!m->is_code[is_high][sign != 0][code]);
     return (uint8_t)code;
 }
 
@@ -483,6 +484,9 @@ enum sq_status sq_bs_vectors(const struct sq_recipe *recipe, uint64_t seed, stru
 {
     const struct sq_bs_format format = sq_bs_of(recipe), *f = &format;
     struct maker m = {.f = f, .v = v, .rng = {seed}};
+    for (unsigned c = 0; c < CODES; c++)
+        for (unsigned i = 0; i < 4; i++)
+            m.is_code[i / 2][i % 2][c] = is_code(f, i / 2, (uint8_t)(i % 2 * SQ_BS_SCALE_SIGN), c);
     memset(v, 0, sizeof *v);
     element_rules(&m, false);
     if (sq_bs_n_parts(f) == 2 && !m.failed)
