@@ -36,7 +36,7 @@ static const struct sq_point points[] = {
     {"mxfp8", true, {1, 2, 32, 0, E8(E4M3_ELEMENT), FLOAT}},
     {"mxfp8_e5m2", true, {1, 1, 32, 0, E8(E5M2), FLOAT}},
     {"mxint8", true, {1, 2, 32, 0, E8(MXINT8), FLOAT}},
-    {"mxplus", true, {2, 2, 32, 0, E8(PLUS), FLOAT}},
+    {"mxplus", true, {2, 3, 32, 0, E8(PLUS), FLOAT}},
     {"nvint4", true, {2, 1, 16, 0, INT4, INT4, E4M3, E4M3, FLOAT}},
     {"nvint5", false, {1, 2, 16, 0, INT5, INT5, E4M3, E4M3, FLOAT}},
     {"split", true, {2, 2, 16, 2, INT4, INT4, E4M3, E4M3, FLOAT}},

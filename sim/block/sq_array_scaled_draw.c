@@ -261,12 +261,124 @@ static enum sq_status draw_cancel(struct sq_case *c, struct sq_rng *rng, struct 
     return SQ_OK;
 }
 
+// ---- one thing wrong ------------------------------------------------------------------------
+
+// Fields of a beat of the array: of the rows, of the columns.
+struct line_fields {
+    int32_t *code, *high, *mask, *scale, *place; // of the line; NULL: there is none
+    enum sq_scaled_element element;
+    enum sq_scaled_scale kind;
+};
+
+static struct line_fields fields_of(const unsigned *v, unsigned line, int32_t *beat)
+{
+    struct sq_ports p;
+    sq_array_scaled_ports(v, &p);
+    const bool is_row = line < v[ROWS];
+    const size_t i = is_row ? line : line - v[ROWS], blocks = sq_array_scaled_blocks(v);
+    const size_t place = is_row ? SQ_ARRAY_SCALED_ACT_PLACE : SQ_ARRAY_SCALED_WEIGHT_PLACE;
+    int32_t *at[SQ_FIELDS_MAX];
+    for (size_t f = 0; f < p.n_in; f++)
+        at[f] = beat + sq_field_offset(p.in, f);
+    return (struct line_fields){.code = at[is_row ? 1 : 5] + i * blocks * v[BANK],
+                                .high = is_row && v[OWN] ? at[2] + i * v[HIGH] : NULL,
+                                .mask = is_row && sq_array_scaled_has_mask(v) ? at[3] + i * v[BANK]
+                                                                              : NULL,
+                                .scale = at[is_row ? 4 : 6] + i * blocks,
+                                .place = sq_array_scaled_has_place(v) ? at[place] + i : NULL,
+                                .element = v[is_row ? ACT_ELEMENT : WEIGHT_ELEMENT],
+                                .kind = v[is_row ? ACT_SCALE : WEIGHT_SCALE]};
+}
+
+// A code that stands for no number, in place of a random one; false where the element has none.
+static bool spoil_code(const unsigned *v, struct sq_rng *rng, const struct line_fields *l)
+{
+    const uint32_t b = sq_rng_below(rng, sq_array_scaled_blocks(v));
+    const uint32_t n = 1u << sq_scaled_code_bits(l->element);
+    uint32_t i = sq_rng_below(rng, v[BANK]);
+    while (l->mask && l->mask[i]) // a low element
+        i = (i + 1) % v[BANK];
+    if (l->high) { // low codes are mask codes or numbers
+        l->high[sq_rng_below(rng, v[HIGH])] = 0x80;
+        return true;
+    }
+    if (l->element == SQ_SCALED_IF4)
+        l->scale[b] |= SQ_BS_SCALE_SIGN;
+    const enum sq_element e =
+        l->element == SQ_SCALED_IF4 ? SQ_ELEMENT_INT4 : sq_scaled_element_of(l->element);
+    for (uint32_t t = 0, code = sq_rng_below(rng, n); t < n; t++, code = (code + 1) % n)
+        if (!sq_element_is_number(e, (uint8_t)code)) {
+            l->code[b * v[BANK] + i] = (int32_t)code;
+            return true;
+        }
+    return false;
+}
+
+static bool spoil_scale(const unsigned *v, struct sq_rng *rng, const struct line_fields *l)
+{
+    const uint32_t b = sq_rng_below(rng, sq_array_scaled_blocks(v));
+    const uint32_t sign = sq_scaled_has_sign(l->element) ? SQ_BS_SCALE_SIGN : 0;
+    for (uint32_t t = 0, code = sq_rng_below(rng, 256); t < 256; t++, code = (code + 1) % 256)
+        if (!sq_scaled_is_scale(l->kind, (uint8_t)(code & ~sign))) {
+            l->scale[b] = (int32_t)code;
+            return true;
+        }
+    return false;
+}
+
+// One mark too many or too few of high elements; the place of a largest element of zeros.
+static bool spoil_mask(const unsigned *v, struct sq_rng *rng, const struct line_fields *l)
+{
+    const uint32_t i = sq_rng_below(rng, v[BANK]);
+    if (l->place) {
+        *l->scale = 0;
+        *l->place = 1 + (int32_t)sq_rng_below(rng, v[BANK] - 1);
+        return true;
+    }
+    if (l->high)
+        l->code[i] = l->code[i] == MASK_CODE ? 1 : MASK_CODE;
+    else if (l->mask && !(l->mask[i] ^= 1))
+        l->code[i] = 1; // an element that is now low
+    return l->high || l->mask;
+}
+
+// Groups of two beats. In every second one a single line has one thing wrong, of each kind in each beat;
+// the group behind it has nothing wrong.
+static enum sq_status draw_errors(struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+{
+    enum { BEATS = 2 };
+    static bool (*const spoil[])(const unsigned *, struct sq_rng *, const struct line_fields *) = {
+        spoil_code, spoil_scale, spoil_mask};
+    const unsigned *const v = c->point->value;
+    const unsigned lines = v[ROWS] + v[COLS];
+    struct sq_ports p;
+    sq_array_scaled_ports(v, &p);
+    const size_t len = sq_field_offset(p.in, p.n_in);
+    c->n_groups = 2 * SQ_LEN(spoil) * BEATS * lines;
+    c->n_beats = BEATS * c->n_groups;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const first = c->beats + BEATS * g * len;
+        for (size_t b = 0; b < BEATS; b++) {
+            sq_array_scaled_draw(v, rng, SQ_STIMULUS_UNIFORM, g, first + b * len);
+            first[b * len] = b + 1 == BEATS;
+        }
+        const size_t way = g / 2;
+        const struct line_fields l =
+            fields_of(v, (unsigned)(way % lines), first + way / lines % BEATS * len);
+        if (g % 2 == 0)
+            (void)spoil[way / lines / BEATS](v, rng, &l);
+        c->len[g][0] = BEATS;
+    }
+    return SQ_OK;
+}
+
 enum sq_status sq_array_scaled_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                         struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
-    if (number == 1)
-        return draw_cancel(c, rng, err);
+    if (number > 0)
+        return number == 1 ? draw_cancel(c, rng, err) : draw_errors(c, rng, err);
     if (v[ACC] == SQ_SCALED_FIXED)
         assert(sq_scaled_limit(v[ACT_ELEMENT], v[WEIGHT_ELEMENT], v[ACT_SCALE], v[WEIGHT_SCALE],
                                v[BANK], sq_array_scaled_has_mask(v) ? v[HIGH] : 0,

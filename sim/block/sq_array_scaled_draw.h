@@ -43,7 +43,7 @@ void sq_array_scaled_ports(const unsigned *v, struct sq_ports *p);
 // struct sq_block: draw_beat, draw_directed.
 void sq_array_scaled_draw(const unsigned *v, struct sq_rng *rng, enum sq_stimulus kind,
                           uint64_t number, int32_t *beat);
-enum { SQ_ARRAY_SCALED_N_DIRECTED = 2 };
+enum { SQ_ARRAY_SCALED_N_DIRECTED = 3 };
 enum sq_status sq_array_scaled_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                         struct sq_error *err);
 

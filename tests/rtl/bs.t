@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Block-scaled formats in hardware: sq_array_scaled against the formats' own product (SPEC Q.7) and
-# exact sums, sq_act_scale against their encoder. Sampled, with scales that are zero, subnormal and
+# exact sums, sq_act_scale against their encoder. Directed: every kind of error alone in every line. Sampled, with scales that are zero, subnormal and
 # no number, ties, sums beyond both ends of binary32, and K of the largest layer at the ends of the
 # exact accumulators. Then mutants, the faults that people plant and find in such units: each must be
 # found. SQ_BS_CASES: so many cases of each block at every point as well, not at the quick ones alone (10^7
@@ -81,6 +81,8 @@ mutate second_block_at_the_scale_of_the_first array_scaled nvfp4_a_two value rtl
 mutate sum_of_two_blocks_two_bits_short array_scaled nvfp4_a_two value rtl/sq_acc_fixed.sv "s/= ProdW + 2 \*\* ShiftW;/= ProdW + 2 ** ShiftW - 2;/"
 mutate second_block_only_with_the_last array_scaled nvint4_a_two value rtl/sq_acc_fixed.sv "s/assign pair = first + second;/assign pair = first + (last_i ? second : '0);/"
 mutate blocks_of_a_row_swapped array_scaled nvint4_a_two value rtl/sq_array_scaled.sv "s/Block = r \* Blocks + b;/Block = r * Blocks + Blocks - 1 - b;/"
+mutate second_weight_scale_is_the_first array_scaled razer_two value rtl/sq_array_scaled.sv "s/\.scale_i(in_weight_scale_i\[Block\*8 +: 8\])/.scale_i(in_weight_scale_i[c*Blocks*8 +: 8])/"
+mutate error_of_the_third_column_lost array_scaled mxplus value rtl/sq_array_scaled.sv "s/assign weight_error\[c\] = |scale_error;/assign weight_error[c] = |scale_error \&\& c != 2;/"
 mutate error_of_the_second_block_lost array_scaled nvfp4_a_two value rtl/sq_array_scaled.sv "s/assign act_error\[r\] = |scale_error;/assign act_error[r] = scale_error[0];/"
 mutate tile_overwritten array_scaled split cycle rtl/sq_scaled_ctl.sv "s/assign in_ready_o = .*/assign in_ready_o = $T;/"
 mutate sum_of_fp8_not_rounded_first array_scaled mxfp8 value rtl/sq_acc_binary32.sv "s/top\[SumW-25\] \&\& is_odd/$F \&\& is_odd/"

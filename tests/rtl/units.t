@@ -72,6 +72,7 @@ while read -r block more; do
 done <<'END'
 core_out --rows 3 --cols 5 --bank 16 --low-lanes 5 --parameter Depth=3
 array_scaled --point split_a_fixed --rows 1 --cols 3 --bank 32
+array_scaled --point razer_two --rows 2 --cols 3
 topk --bank 64 --high-per-bank 3 --parameter MagW=5
 array_out --point split --rows 3 --cols 5 --bank 16 --sparsity 0.5
 END
