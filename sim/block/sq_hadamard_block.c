@@ -4,6 +4,7 @@
 
 #include "models/sq_bs.h"
 #include "models/sq_combine.h"
+#include "sim/block/sq_case.h"
 #include "sim/block/sq_pipeline.h"
 
 enum { LEN, IS_BF16, BITS };
@@ -24,6 +25,17 @@ static void ports(const unsigned *v, struct sq_ports *p)
                            .n_out = 1,
                            .in = {{"x", v[LEN], 16, true}},
                            .out = {{"y", v[LEN], v[IS_BF16] ? 16 : 32, true}}};
+}
+
+static unsigned halvings(unsigned len)
+{
+    return len > 1 ? 1 + halvings(len / 2) : 0;
+}
+
+// Whether an odd number of bits is set.
+static bool is_odd(size_t bits)
+{
+    return bits > 0 && (bits % 2) != is_odd(bits / 2);
 }
 
 // A finite bfloat16 with the exponent field e, 0..254.
@@ -57,6 +69,44 @@ static void draw_beat(const unsigned *v, struct sq_rng *rng, enum sq_stimulus ki
             draw_number(rng, first + sq_rng_below(rng, MOST - first > 40 ? 40 : MOST - first));
 }
 
+// Sums of integers that a single bit rounds up: the last bit that stays is even, a half follows, and behind
+// it one bit, in each place in turn, of each sum in turn. That sum has all elements with the same sign, one of
+// them with steps of 1. Floating point: the same numbers.
+static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
+                                    struct sq_error *err)
+{
+    enum { EXPONENT = 140, KEPT = 8, FROM = 128 }; // of the largest; significand bits of a bfloat16
+    const unsigned *const v = c->point->value;
+    const unsigned len = v[LEN], bits = v[BITS] ? v[BITS] : SQ_BS_ROTATE_BITS;
+    const unsigned below = bits - 1 + halvings(len) - KEPT; // bits of a sum that are rounded away
+    const unsigned places = below > 1 ? below - 1 : 1;
+    const uint32_t modulus = UINT32_C(2) << below;
+    (void)number;
+    c->n_groups = c->n_beats = (size_t)places * len;
+    SQ_TRY(sq_case_alloc(c, err));
+    for (size_t g = 0; g < c->n_groups; g++) {
+        int32_t *const x = c->beats + g * len;
+        const uint32_t want = (UINT32_C(1) << below) / 2 + (UINT32_C(1) << g / len);
+        uint32_t rest;
+        do {
+            uint32_t sum = 0;
+            for (unsigned i = 1; i < len; i++) {
+                const uint32_t fraction = 96 + sq_rng_below(rng, 32);
+                x[i] = (int32_t)(EXPONENT << 7 | fraction);
+                sum += (FROM + fraction) << (bits - 9);
+            }
+            rest = (want - sum) % modulus;
+            while (rest < FROM)
+                rest += modulus;
+        } while (rest >= 2 * FROM);
+        x[0] = (int32_t)((EXPONENT - (bits - 9)) << 7 | (rest - FROM));
+        for (size_t i = 0; i < len; i++)
+            x[i] |= is_odd(i & (g % len)) ? 0x8000 : 0;
+        c->len[g][0] = 1;
+    }
+    return SQ_OK;
+}
+
 static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *out)
 {
     float x[LEN_MAX];
@@ -72,11 +122,6 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
     for (size_t i = 0; i < v[LEN]; i++)
         out[i] = v[IS_BF16] ? sq_combine_bf16(bits[i]) : (int32_t)bits[i];
     return 1;
-}
-
-static unsigned halvings(unsigned len)
-{
-    return len > 1 ? 1 + halvings(len / 2) : 0;
 }
 
 static void init(const unsigned *v, void *state)
@@ -122,6 +167,8 @@ const struct sq_block sq_hadamard_block = {
     .n_faults = SQ_LEN(faults),
     .ports = ports,
     .draw_beat = draw_beat,
+    .n_directed = 1,
+    .draw_directed = draw_directed,
     .golden = golden,
     .timing = &sq_timing_chain,
     .init = init,

@@ -56,6 +56,8 @@ mutate weights_not_awaited array_stored radix any rtl/sq_array_stored.sv \
   's/in_valid_i(store_valid && weight_valid_i)/in_valid_i(store_valid)/'
 mutate parts_swapped array_static b8 value rtl/sq_array_static.sv \
   's/{{HighPerBank{1.b1}}, {LowLen{1.b0}}}/{{LowLen{1'"'"'b0}}, {HighPerBank{1'"'"'b1}}}/'
+mutate lowest_bit_of_a_sum_is_not_sticky hadamard integer10 value rtl/sq_hadamard_integer.sv \
+  's/|leading\[MagW-10:0\]/|leading[MagW-10:1]/'
 mutate int_ties_up combine one value rtl/sq_fp_round.sv \
   's/sticky || moved\[1\]/sticky || moved[1] || 1'"'"'b1/'
 mutate sticky_of_subnormals_lost combine two value rtl/sq_fp_round.sv \
