@@ -148,7 +148,9 @@ static void set_ready(struct sq_axi_memory *m)
     m->ready[AR] = m->ready[AR] && m->n_reads < READS_MAX && m->ar_wait == 0;
     m->ar_wait -= m->ar_wait > 0;
     m->ready[AW] = m->ready[AW] && !m->has_aw && !m->b_valid;
-    m->ready[W] = m->ready[W] && !m->w_ended && !m->b_valid;
+    m->ready[W] = m->ready[W] && !m->w_ended && !m->b_valid && m->w_wait == 0 &&
+                  (m->choice.kind != SQ_AXI_LAZY || m->has_aw);
+    m->w_wait -= m->w_wait > 0;
 }
 
 void sq_axi_memory_init(struct sq_axi_memory *m, unsigned data_bits,
@@ -291,6 +293,9 @@ static const char *clock_writes(struct sq_axi_memory *m, const struct sq_pins *p
         m->b_valid = m->has_aw = m->w_ended = false;
         m->w_beats = 0;
     }
+    if (m->choice.kind == SQ_AXI_LAZY &&
+        ((p->ask_valid[AW] && m->ready[AW]) || (p->ask_valid[W] && m->ready[W])))
+        m->w_wait = m->choice.n[0];
     if (p->ask_valid[W] && m->ready[W]) {
         complaint = check_write(m, p);
         m->w_beats++;

@@ -8,6 +8,7 @@
 //           n[0] latency, n[1] num, n[2] den, n[3] burst in bytes
 //   kind 2  random: any wait states on every channel, n[0] = 0 few .. 3 many; between two beats that
 //           are read at most SQ_AXI_WAIT_MAX
+//   kind SQ_AXI_LAZY  as kind 0, but of a write it takes a beat only every n[0] cycles; in directed cases alone
 //
 // What memory holds, and how it fails, is said by its content (struct sq_axi_content). The block sq_dma has a
 // map for it: what a beat holds, and how it fails, follows from its address alone, so that a golden model
@@ -22,7 +23,8 @@
 #include "sim/block/sq_block.h"
 
 enum { SQ_AXI_WAIT_MAX = 32, SQ_AXI_WORDS_MAX = 16 }; // cycles; words of 32 bits in a beat
-enum { SQ_AXI_PAGE = 4096 };                          // bytes; no burst goes over the end of one
+enum { SQ_AXI_LAZY = 3 };
+enum { SQ_AXI_PAGE = 4096 }; // bytes; no burst goes over the end of one
 enum { SQ_AXI_ASKS = 3, SQ_AXI_REPLIES = 2, SQ_AXI_READS_MAX = 32 };
 
 enum sq_axi_fault {
@@ -60,6 +62,7 @@ struct sq_axi_memory {
     unsigned n_reads;
     uint32_t beat;            // of the first of them
     uint32_t extra;           // beats behind its end
+    uint32_t w_wait;          // cycles before a beat of a write is taken again
     uint32_t r_wait, ar_wait; // cycles before the next beat; before an address is taken again
     bool r_valid, r_ends;     // offered; the burst ends with it
     int32_t r[SQ_AXI_WORDS_MAX + 2];

@@ -16,7 +16,7 @@
 // clang-format off
 static const struct sq_point points[] = {
     {"w8a8", true, {64, 2, 2, 4, 8, 8, DENSE, B32, 1, 32, 9, 16, 4, 400, 0}},
-    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 16, 4, 4, 2, 400, 0}},
+    {"w4a8", true, {32, 2, 1, 4, 8, 4, DENSE, BF16, 2, 4096, 8, 4, 2, 400, 0}},
     {"own", true, {64, 2, 2, 8, 8, 4, SQ_ARRAY_SENTINEL, 2, 8, 0, 0, SQ_COMBINE_TWO, B32, 2, 32, 9, 16, 4, 400, 0}},
     {"nvfp4", true, {64, 2, 2, 16, 4, 4, SCALED(0), B32, 2, 32, 9, 16, 4, 400, 0, SQ_SCALED_E2M1, SQ_SCALED_E4M3}},
     {"sq_b", true, {32, 1, 2, 16, 4, 4, SCALED(2), BF16, 2, 32, 9, 8, 2, 400, 0, SQ_SCALED_INT4, SQ_SCALED_E4M3, SQ_SCALED_OWN}},
@@ -54,25 +54,30 @@ static enum sq_status draw_case(struct sq_case *c, struct sq_rng *rng, struct sq
     return sq_case_alloc(c, err); // the environment brings the work
 }
 
-// Every fault in every beat of a short layer, with four memories; every wrong descriptor; a reset in every
-// cycle of a layer, behind one that was whole.
-enum { MEMORIES = 4, REFUSED = MEMORIES, RESETS, DIRECTED };
-enum { RESET_EVERY = 600, N_RESETS = 400 };
+// Every fault in every beat of a short layer, with four memories; every wrong descriptor; an error of sums that
+// are kept while outputs wait for a memory that is slow to take them; a tile as long as half a buffer; a reset in every cycle of a layer, behind one
+// that was whole.
+enum { MEMORIES = 4, REFUSED = MEMORIES, KEPT, DEEP, RESETS, DIRECTED };
+enum { RESET_EVERY = 600, N_RESETS = 400, EVERY = 80 };
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
-    const bool is_faults = number < MEMORIES;
-    c->env = (struct sq_env_choice){.kind = number == 1               ? 1
-                                            : number > 1 && is_faults ? 2
-                                                                      : 0,
-                                    .n = {number == 1 ? 40 : number - 1, 1, 2, 64},
-                                    .seed = sq_rng_next(rng),
-                                    .what = is_faults           ? SQ_HOST_FAULTS
-                                            : number == REFUSED ? SQ_HOST_REFUSED
-                                                                : SQ_HOST_LATE,
-                                    .end = is_faults           ? sq_host_n_faults(c->point->value)
-                                           : number == REFUSED ? SQ_HOST_N_REFUSED
-                                                               : N_RESETS};
+    const struct sq_env_choice memory[MEMORIES] = {
+        {.n = {0}}, {.kind = 1, .n = {40, 1, 2, 64}}, {.kind = 2, .n = {1}}, {.kind = 2, .n = {2}}};
+    const struct sq_env_choice work[DIRECTED - MEMORIES] = {
+        [REFUSED - MEMORIES] = {.what = SQ_HOST_REFUSED, .end = SQ_HOST_N_REFUSED},
+        [KEPT - MEMORIES] = {.kind = SQ_AXI_LAZY,
+                             .n = {EVERY},
+                             .what = SQ_HOST_KEPT,
+                             .end = SQ_HOST_N_KEPT},
+        [DEEP - MEMORIES] = {.what = SQ_HOST_DEEP, .end = 1},
+        [RESETS - MEMORIES] = {.what = SQ_HOST_LATE, .end = N_RESETS}};
+    c->env = number < MEMORIES ? memory[number] : work[number - MEMORIES];
+    c->env.seed = sq_rng_next(rng);
+    if (number < MEMORIES) {
+        c->env.what = SQ_HOST_FAULTS;
+        c->env.end = sq_host_n_faults(c->point->value);
+    }
     c->reset_every = number == RESETS ? RESET_EVERY : 0;
     return sq_case_alloc(c, err);
 }

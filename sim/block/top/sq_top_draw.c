@@ -102,7 +102,7 @@ static void draw_side(const unsigned *value, struct sq_rng *rng, const struct sq
 }
 
 static void draw_operands(const unsigned *value, struct sq_rng *rng, const struct sq_top_layer *l,
-                          bool is_illegal, struct sq_top_drawn *to)
+                          int32_t wrong, struct sq_top_drawn *to)
 {
     const struct sq_top_shape s = sq_top_shape(value);
     const enum sq_stimulus kind = (enum sq_stimulus)sq_rng_below(rng, 3);
@@ -118,7 +118,7 @@ static void draw_operands(const unsigned *value, struct sq_rng *rng, const struc
             else
                 draw_side(value, rng, &s, (enum sq_top_part)p, kind, to->beat[p] + i * len);
     }
-    if (!is_illegal)
+    if (wrong != SQ_DRAWN_ANY_WRONG)
         return;
     const unsigned p = sq_rng_below(rng, SQ_TOP_OPERANDS), len = s.part[p].len;
     const uint32_t i = sq_rng_below(rng, n[p]);
@@ -139,8 +139,28 @@ static uint32_t place(const unsigned *value, struct sq_rng *rng, uint32_t *at, u
     return addr;
 }
 
+// The golden outputs and status, of a beat of weights drawn again until it is wrong.
+static uint32_t draw_want(const unsigned *value, struct sq_rng *rng, const struct sq_top_layer *l,
+                          const struct sq_top_operands *x, int32_t wrong, struct sq_top_drawn *to)
+{
+    enum { TRIES = 400 };
+    const struct sq_top_shape s = sq_top_shape(value);
+    uint32_t status = 0;
+    for (unsigned i = 0; i < (wrong >= 0 ? TRIES : 1) && status == 0; i++) {
+        if (wrong >= 0)
+            draw_side(value, rng, &s, SQ_TOP_WEIGHT, SQ_STIMULUS_ILLEGAL,
+                      x->beat[SQ_TOP_WEIGHT] + (size_t)wrong * s.part[SQ_TOP_WEIGHT].len);
+        for (unsigned p = 0; p < SQ_TOP_OPERANDS; p++)
+            sq_top_put_operand(value, l, x, (enum sq_top_part)p, to->word + l->addr[p] / 4);
+        memset(to->want, 0, sizeof to->want);
+        status = sq_top_golden(value, l, x, to->want);
+    }
+    assert(status != 0 || wrong < 0);
+    return status;
+}
+
 struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
-                                      struct sq_top_layer *l, bool is_illegal,
+                                      struct sq_top_layer *l, int32_t wrong,
                                       struct sq_top_drawn *to)
 {
     const struct sq_top_operands x = {{to->beat[0], to->beat[1], to->beat[2], to->beat[3]}};
@@ -152,16 +172,13 @@ struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
     assert(at <= 4 * SQ_DRAWN_WORDS);
     for (uint32_t i = 0; i < at / 4; i++)
         to->word[i] = (int32_t)(uint32_t)sq_rng_next(rng); // also padding
-    draw_operands(value, rng, l, is_illegal, to);
-    for (unsigned i = 0; i < SQ_TOP_OPERANDS; i++)
-        sq_top_put_operand(value, l, &x, (enum sq_top_part)i, to->word + l->addr[i] / 4);
+    draw_operands(value, rng, l, wrong, to);
     sq_top_layer_encode(l, word);
     memcpy(to->word + image.descriptor / 4, word, sizeof word);
     image.n_words = at / 4;
     image.out = l->addr[SQ_TOP_STORE];
     image.n_want = sq_top_nbytes(value, l, SQ_TOP_STORE) / 4;
     assert(image.n_want <= SQ_DRAWN_OUT_WORDS);
-    memset(to->want, 0, sizeof to->want);
-    image.status = sq_top_golden(value, l, &x, to->want);
+    image.status = draw_want(value, rng, l, &x, wrong, to);
     return image;
 }

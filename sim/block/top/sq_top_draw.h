@@ -23,10 +23,12 @@ struct sq_top_drawn {
 // Tiles, blocks, beats, groups, chunks and order of *l.
 void sq_top_draw_shape(const unsigned *value, struct sq_rng *rng, struct sq_top_layer *l);
 
-// Addresses of *l, its operands, the words around them, and the golden outputs. Illegal: one number of
-// an operand is one that no encoder writes. What is returned points into *to.
+// Addresses of *l, its operands, the words around them, and the golden outputs. wrong: a beat of the weights
+// of which a number is one that no encoder writes, so that the engine tells an error; or of any operand, which may
+// have no such number; or of none. What is returned points into *to.
+enum { SQ_DRAWN_RIGHT = -1, SQ_DRAWN_ANY_WRONG = -2 };
 struct sq_top_given sq_top_draw_image(const unsigned *value, struct sq_rng *rng,
-                                      struct sq_top_layer *l, bool is_illegal,
+                                      struct sq_top_layer *l, int32_t wrong,
                                       struct sq_top_drawn *to);
 
 #endif

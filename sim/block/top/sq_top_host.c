@@ -46,6 +46,12 @@ struct access {
     uint32_t aw_wait, w_wait; // cycles before it is offered; gone: UINT32_MAX
     bool is_extra;            // of no step: what must not disturb
     uint32_t want_resp;
+    // A write may have one behind it, which is offered before the first is answered.
+    struct follower {
+        bool is_there, has_turn; // has_turn: the first is answered
+        uint32_t addr, data, strb, want_resp, first_resp;
+        uint32_t aw_wait, w_wait;
+    } next;
 };
 
 struct host {
@@ -180,6 +186,25 @@ uint32_t sq_host_n_faults(const unsigned *value)
     return 2 * (SQ_AXI_FAULTS - 1) * all_beats(&h, &short_layer);
 }
 
+// One or two blocks of as many tiles as sums have room for, and one behind them. Returns the beat of the weights
+// that is wrong: the first one of the last block.
+static int32_t kept_layer(const unsigned *value, uint32_t number, struct sq_top_layer *l)
+{
+    const uint32_t most = SQ_DRAWN_LINES / value[SQ_TOP_COLS], before = 1 + number % 2;
+    const uint32_t fit = most / (before + 1), room = value[SQ_TOP_SUM_TILES];
+    l->block[COLS] = room < fit ? room : fit;
+    l->tiles[COLS] = l->block[COLS] * (before + 1);
+    return (int32_t)(l->block[COLS] * before * l->groups * l->beats);
+}
+
+static struct sq_top_layer deep_layer(const unsigned *value)
+{
+    struct sq_top_layer l = short_layer;
+    l.tiles[COLS] = l.groups = 1;
+    l.beats = value[SQ_TOP_DEPTH];
+    return l;
+}
+
 static void spoil(struct host *h, uint32_t way)
 {
     const struct sq_top_room room = sq_top_room(h->value);
@@ -228,7 +253,9 @@ static void draw_layer(struct host *h)
     struct sq_rng rng = {(h->choice.seed + h->number) * UINT64_C(0x9e3779b97f4a7c15)};
     struct sq_top_layer l = short_layer;
     const uint32_t what = h->choice.what, half = h->number / 2;
-    const bool is_bad = what != SQ_HOST_ANY && what != SQ_HOST_LATE && h->number % 2 == 0;
+    const bool may_be_bad =
+        what == SQ_HOST_WRONG || what == SQ_HOST_FAULTS || what == SQ_HOST_REFUSED;
+    const bool is_bad = may_be_bad && h->number % 2 == 0;
     const bool was_bad = h->work.fault != SQ_AXI_GOOD; // beats of that one may still come
     (void)sq_rng_next(&rng);
     memset(&h->work, 0, sizeof h->work);
@@ -236,20 +263,25 @@ static void draw_layer(struct host *h)
     h->n_cycles = h->base = 0;
     if (h->choice.given) {
         h->work.image = *(const struct sq_top_given *)h->choice.given;
-        if (is_bad) {
-            l = given_layer(h->value, h->choice.given);
+        l = given_layer(h->value, h->choice.given);
+        h->work.n_read = is_bad || was_bad ? 0 : beats_to_read(h, &l);
+        if (is_bad)
             draw_fault(h, &rng, &l);
-        }
         return;
     }
     if (what == SQ_HOST_ANY || what == SQ_HOST_WRONG)
         sq_top_draw_shape(h->value, &rng, &l);
+    if (what == SQ_HOST_DEEP)
+        l = deep_layer(h->value);
     if (what == SQ_HOST_REFUSED)
         l.groups = 1; // tiles of a beat: a block may be too large by one
     const uint32_t way = sq_rng_below(&rng, 4);
     const bool is_illegal = is_bad && what == SQ_HOST_WRONG && way == 0;
     memset(h->written, 0, sizeof h->written);
-    h->work.image = sq_top_draw_image(h->value, &rng, &l, is_illegal, &h->drawn);
+    const int32_t wrong = what == SQ_HOST_KEPT ? kept_layer(h->value, h->number, &l)
+                          : is_illegal         ? SQ_DRAWN_ANY_WRONG
+                                               : SQ_DRAWN_RIGHT;
+    h->work.image = sq_top_draw_image(h->value, &rng, &l, wrong, &h->drawn);
     h->work.n_read = is_bad || was_bad ? 0 : beats_to_read(h, &l);
     if (!is_bad)
         return;
@@ -373,23 +405,25 @@ static void begin_access(struct host *h, bool is_write, uint32_t addr, uint32_t 
 // All bits of a register but the one that means something.
 #define OTHERS 0xfffffffeu
 
-// An access beside the steps, which changes nothing: it is refused, or writes bits that mean nothing, or the
-// address of the next descriptor.
+// What changes nothing, and when: it is refused, or writes bits that mean nothing, or the address of the next
+// descriptor. The first ones are refused at any time.
+enum { BEFORE = 1, WHILE = 2, N_REFUSED = 7 };
+static const struct {
+    uint32_t addr, data, strb, resp, when;
+} extra[] = {{SQ_REG_STATUS, 0xffffffffu, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_ID, 0, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_END, 1, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_IRQ_ENABLE, 0, 7, SLVERR, BEFORE | WHILE},
+             {0xfc, 1, 15, SLVERR, BEFORE | WHILE},
+             {SQ_REG_IRQ_STATE, 1, 0, SLVERR, BEFORE | WHILE},
+             {SQ_REG_DESCRIPTOR, 4, 14, SLVERR, BEFORE | WHILE},
+             {SQ_REG_CONTROL, OTHERS, 15, OKAY, BEFORE},
+             {SQ_REG_IRQ_STATE, OTHERS, 15, OKAY, BEFORE | WHILE},
+             {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, OKAY, WHILE}};
+
+// An access beside the steps.
 static void begin_extra(struct host *h)
 {
-    enum { BEFORE = 1, WHILE = 2, REFUSED = 7 };
-    static const struct {
-        uint32_t addr, data, strb, resp, when;
-    } extra[] = {{SQ_REG_STATUS, 0xffffffffu, 15, SLVERR, BEFORE | WHILE},
-                 {SQ_REG_ID, 0, 15, SLVERR, BEFORE | WHILE},
-                 {SQ_REG_END, 1, 15, SLVERR, BEFORE | WHILE},
-                 {SQ_REG_IRQ_ENABLE, 0, 7, SLVERR, BEFORE | WHILE},
-                 {0xfc, 1, 15, SLVERR, BEFORE | WHILE},
-                 {SQ_REG_IRQ_STATE, 1, 0, SLVERR, BEFORE | WHILE},
-                 {SQ_REG_DESCRIPTOR, 4, 14, SLVERR, BEFORE | WHILE},
-                 {SQ_REG_CONTROL, OTHERS, 15, OKAY, BEFORE},
-                 {SQ_REG_IRQ_STATE, OTHERS, 15, OKAY, BEFORE | WHILE},
-                 {SQ_REG_DESCRIPTOR, 0xa5a5a5a4u, 15, OKAY, WHILE}};
     const uint32_t i = sq_rng_below(&h->rng, 12);
     uint32_t j = sq_rng_below(&h->rng, sizeof extra / sizeof *extra);
     const bool has_begun = h->step == RUN && h->waited < SURELY_RUNS;
@@ -402,12 +436,30 @@ static void begin_extra(struct host *h)
         h->access.want_resp = SLVERR;
     } else {
         if (!(extra[j].when & (h->step == RUN ? WHILE : BEFORE)))
-            j %= REFUSED;
+            j %= N_REFUSED;
         begin_access(h, true, extra[j].addr, extra[j].data);
         h->access.strb = extra[j].strb;
         h->access.want_resp = extra[j].resp;
     }
     h->access.is_extra = true;
+}
+
+// Now and then a write of a random host has a refused one close behind it. Not the start: its layer may end
+// before that one is answered.
+static void begin_follower(struct host *h)
+{
+    struct access *const a = &h->access;
+    if (h->choice.kind != 2 || !a->is_there || !a->is_write || h->step == START ||
+        sq_rng_below(&h->rng, 3) > 0)
+        return;
+    const uint32_t j = sq_rng_below(&h->rng, N_REFUSED);
+    a->next = (struct follower){.is_there = true,
+                                .addr = extra[j].addr,
+                                .data = extra[j].data,
+                                .strb = extra[j].strb,
+                                .want_resp = extra[j].resp,
+                                .aw_wait = pause(h),
+                                .w_wait = pause(h)};
 }
 
 static const uint32_t counters[] = {SQ_REG_CYCLES, SQ_REG_BUSY_CYCLES, SQ_REG_WAIT_CYCLES,
@@ -506,7 +558,7 @@ static const char *end_access(struct host *h, uint32_t resp, uint32_t data)
         h->cycles[h->n_cycles++] = data;
         if (h->n_cycles < SQ_HOST_COUNTERS)
             return NULL;
-        h->step = h->choice.kind == 2 ? READ : CLEAR;
+        h->step = READ;
         put_counters(h);
         return h->cycles[0] == h->cycles[1] + h->cycles[2] + h->cycles[3] ? NULL : "host.counters";
     case READ:
@@ -578,11 +630,18 @@ static void drive(const void *env, struct sq_pins *pins)
     pins->reply_valid[LITE_AW] = a->is_there && a->is_write && a->aw_wait == 0;
     pins->reply_valid[LITE_W] = a->is_there && a->is_write && a->w_wait == 0;
     pins->reply_valid[LITE_AR] = a->is_there && !a->is_write && a->aw_wait == 0;
+    const struct follower *const n = &a->next;
+    const bool is_next_aw = n->is_there && a->aw_wait == UINT32_MAX,
+               is_next_w = n->is_there && a->w_wait == UINT32_MAX;
+    if (is_next_aw)
+        pins->reply_valid[LITE_AW] = n->aw_wait == 0;
+    if (is_next_w)
+        pins->reply_valid[LITE_W] = n->w_wait == 0;
     if (pins->reply_valid[LITE_AW])
-        reply[0] = (int32_t)a->addr;
+        reply[0] = (int32_t)(is_next_aw ? n->addr : a->addr);
     if (pins->reply_valid[LITE_W]) {
-        reply[1] = (int32_t)a->data;
-        reply[2] = (int32_t)a->strb;
+        reply[1] = (int32_t)(is_next_w ? n->data : a->data);
+        reply[2] = (int32_t)(is_next_w ? n->strb : a->strb);
     }
     if (pins->reply_valid[LITE_AR])
         reply[3] = (int32_t)a->addr;
@@ -596,24 +655,53 @@ static void pass_time(uint32_t *wait, bool is_valid, bool is_ready)
         --*wait;
 }
 
+// The write behind the first: its address and data, and the answers to both, which come in order.
+static void pass_follower(struct follower *n, bool is_aw, bool is_w, const struct sq_pins *p)
+{
+    if (n->is_there && is_aw)
+        pass_time(&n->aw_wait, p->reply_valid[LITE_AW], p->reply_ready[LITE_AW]);
+    if (n->is_there && is_w)
+        pass_time(&n->w_wait, p->reply_valid[LITE_W], p->reply_ready[LITE_W]);
+}
+
+static const char *end_write(struct host *h, uint32_t resp)
+{
+    struct follower *const n = &h->access.next;
+    if (!n->is_there)
+        return end_access(h, resp, 0);
+    if (!n->has_turn) {
+        n->has_turn = true;
+        n->first_resp = resp;
+        return NULL;
+    }
+    if (resp != n->want_resp)
+        return "host.response_to_second";
+    return end_access(h, n->first_resp, 0);
+}
+
 static const char *clock_access(struct host *h, const struct sq_pins *p)
 {
     const int32_t *const ask = p->ask + 8 + 2 * h->value[SQ_TOP_DATA_W] / 32 + 1;
     struct access *const a = &h->access;
+    struct follower *const n = &a->next;
     const bool b_fire = p->ask_valid[LITE_B] && h->b_ready,
                r_fire = p->ask_valid[LITE_R] && h->r_ready;
-    const bool has_gone =
-        a->is_there && a->aw_wait == UINT32_MAX && (!a->is_write || a->w_wait == UINT32_MAX);
+    const bool has_aw = a->aw_wait == UINT32_MAX, has_w = a->w_wait == UINT32_MAX;
+    const bool has_gone = a->is_there && has_aw && (!a->is_write || has_w) &&
+                          (!n->has_turn || (n->aw_wait == UINT32_MAX && n->w_wait == UINT32_MAX));
     if ((p->ask_valid[LITE_B] && !(has_gone && a->is_write)) ||
         (p->ask_valid[LITE_R] && !(has_gone && !a->is_write)))
         return "host.answer_before_question";
     if (a->is_there) {
-        pass_time(&a->aw_wait, p->reply_valid[a->is_write ? LITE_AW : LITE_AR],
-                  p->reply_ready[a->is_write ? LITE_AW : LITE_AR]);
-        pass_time(&a->w_wait, p->reply_valid[LITE_W], p->reply_ready[LITE_W]);
+        pass_follower(n, has_aw, has_w, p);
+        if (!has_aw)
+            pass_time(&a->aw_wait, p->reply_valid[a->is_write ? LITE_AW : LITE_AR],
+                      p->reply_ready[a->is_write ? LITE_AW : LITE_AR]);
+        if (!has_w)
+            pass_time(&a->w_wait, p->reply_valid[LITE_W], p->reply_ready[LITE_W]);
     }
     if (b_fire)
-        return end_access(h, (uint32_t)ask[0], 0);
+        return end_write(h, (uint32_t)ask[0]);
     return r_fire ? end_access(h, (uint32_t)ask[2], (uint32_t)ask[1]) : NULL;
 }
 
@@ -634,8 +722,10 @@ static const char *clock_steps(struct host *h, bool irq)
     }
     if (h->idle > 0)
         h->idle--;
-    else if (!h->access.is_there && h->step != NEXT)
+    else if (!h->access.is_there && h->step != NEXT) {
         begin_step(h);
+        begin_follower(h);
+    }
     return NULL;
 }
 

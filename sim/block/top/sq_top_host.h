@@ -26,11 +26,14 @@ enum sq_host_what {
     SQ_HOST_REFUSED, // every way in which a descriptor can be wrong, a good one behind each
     SQ_HOST_LATE, // a short layer again and again; behind reset number n the host waits n cycles, so
                   // that resets at equal distances come in every cycle of a layer
+    SQ_HOST_KEPT, // blocks of as many tiles as sums have room for, in two chunks; the first chunk of the last
+                  // block, whose sums are kept, has an error
+    SQ_HOST_DEEP, // a tile of as many beats as half a buffer holds
     SQ_HOST_WHATS,
 };
 // Layers of FAULTS and of REFUSED.
 uint32_t sq_host_n_faults(const unsigned *value);
-enum { SQ_HOST_N_REFUSED = 2 * 22 };
+enum { SQ_HOST_N_REFUSED = 2 * 22, SQ_HOST_N_KEPT = 12 };
 
 enum { SQ_HOST_COUNTERS = 4 }; // CYCLES, BUSY_CYCLES, WAIT_CYCLES, BLOCKED_CYCLES
 
