@@ -38,7 +38,7 @@ sq image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --weight-
 ok "the digest is that of the file" grep -q "\"digest\":$(sed -n 's/.*"digest": \(.*\),/\1/p' images/model.layers.0.self_attn.k_proj.json)" "$W.out"
 refuse "the chip does not run its layers" image --format gqsa
 refuse "--act-bits = 16: no block multiplies binary16, need 4..8 in RTL" image --format dense --act-bits 16
-refuse "--variant = fp: no block" image --format sq_w --variant fp
+refuse "variant = fp: the chip multiplies integers, need own, tied or split" image --format sq_w --variant fp --algorithm rtn
 refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --format dense --algorithm rtn --layer x
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json

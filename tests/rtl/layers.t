@@ -21,6 +21,7 @@ while IFS=: read -r options blocks beats; do
 done <<'END'
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1:core,gather,core_out:20000
 --format sq_w --bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 8 --high-lanes 3:core,gather,core_out:20000
+--format sq_w --variant fp --algorithm rtn --bank 4 --sparsity 0.5 --low-lanes 2 --high-lanes 1:core_out:100000
 --format dense --weight-bits 2 --act-bits 4:engine_array:4000
 --format sq_a_static --bank 4 --weight-bits 2:engine_static:8000
 --format sq_a_dynamic --bank 4 --weight-bits 2:engine_dynamic:8000
@@ -49,6 +50,12 @@ sq cosim bag.safetensors --format gqsa --group 4 --algorithm rtn --m 1 --rows 1 
 ok "gqsa, a job of 384 groups of activations" clean 30000
 sq cosim bag.safetensors --format spqt --sparsity 0 --m 1 --json
 ok "spqt, 1536 columns" clean 20000
+# ---- codes of floating point: a scale group of more high codes than 48 bits are exact for
+perl -e '
+  my $k = 11264;
+  my $h = sprintf q({"w":{"dtype":"F32","shape":[1,%d],"data_offsets":[0,%d]}}), $k, 4 * $k;
+  print pack("Q<", length $h), $h, map { pack "f<", $_ % 7 - 3 } 1 .. $k' >"$W/long.safetensors"
+refuse "group = 11264 has 2816 high codes, need at most 2674 with variant fp" cosim long.safetensors --format sq_w --variant fp --group row --algorithm rtn --m 1
 refuse "calibration needs a model directory" cosim bag.safetensors --format spqr
 
 # ---- stalls and resets: on without a word; they cost cycles and nothing else
@@ -105,6 +112,8 @@ LATE='s/in_ready_o = advance;/in_ready_o = advance \&\& !result_valid_q;/'
 fault sq_w both "--bank 4 --sparsity 0.5 --act-bits 4 --low-lanes 2 --high-lanes 1 --algorithm rtn" \
   sq_core_ctl.sv 's/ && !(high_fire_o && high_bank_last);/;/' \
   sq_gather.sv 's/out_act_o = gathered_q3;/out_act_o = gathered_q3 ^ 1;/'
+fault sq_w value "--variant fp --bank 4 --sparsity 0.5 --low-lanes 2 --high-lanes 1 --algorithm rtn" sq_core_out.sv \
+  's/LoFraction(LoFraction)/LoFraction(HiFraction)/'
 fault dense cycle "--weight-bits 2 --act-bits 4 --algorithm rtn" sq_array.sv "$LATE"
 fault dense value "--weight-bits 2 --act-bits 4 --algorithm rtn" sq_array.sv \
   's/plain_q <= in_plain_i;/plain_q <= in_plain_i ^ 1;/'
@@ -144,7 +153,7 @@ fault sq_b value "--bank 16 --high-per-bank 1 --algorithm rtn" sq_engine_scaled.
 fault sq_b cycle "--bank 16 --high-per-bank 1 --algorithm rtn" sq_scaled_ctl.sv 's/in_ready_o = !(acc_o/in_ready_o = !(result_valid_q) \&\& !(acc_o/'
 
 # ---- from a file: the same layer, the same beats and cycles
-for f in sq_w "sq_w --variant tied" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
+for f in sq_w "sq_w --variant tied" "sq_w --variant fp --algorithm rtn" dense "sq_a_static --smooth 0.5" "sq_a_dynamic --algorithm rtn" sp24 mxplus "sq_b --codes split --bank 16"; do
   sq quantize --format $f -o f.st
   sq cosim --layers $ONE --format $f --json
   sed 's/"provenance".*//' "$W.out" >"$W/encoded"
@@ -157,8 +166,6 @@ refuse "--weights FILE says the format" cosim --layers --weights f.st --bank 8
 tensor "$W/w.st" '{"w":{"dtype":"F32","shape":[16,32],"data_offsets":[0,2048]}}' 2048
 refuse "the file of weights does not hold w" cosim --layers w.st --weights f.st
 refuse "--weights needs --layers" cosim --weights f.st
-sq quantize --variant fp --algorithm rtn -o f.st
-refuse "fp: no block" cosim --layers --weights f.st
 
 # ---- selection and refusals
 sq cosim --layers --format spqt --layer 'model.layers.?.self_attn.[qk]_proj' --m 3 --json
@@ -174,7 +181,7 @@ sq cosim --layers $ONE --algorithm rtn --calib x
 ok "tokens that nothing needs: said, and not read" bash -c "[ $RC = 0 ] && grep -q 'note: calibration tokens are not used' '$W.err'"
 refuse "--act-bits = 16: no block" cosim --layers --format dense --act-bits 16
 refuse "--act-bits = 16: no block" cosim --layers --format gqsa --act-bits 16
-refuse "--variant = fp: no block" cosim --layers --variant fp
+refuse "variant = fp: the chip multiplies integers" cosim --block top --layers --variant fp --algorithm rtn --layer '*.0.self_attn.k_proj'
 refuse "--operand = act: no block" cosim --layers --format nvfp4 --operand act
 refuse "--operand = weights: no block" cosim --layers --format sq_b --operand weights
 refuse "select = int8_mul: variant = tied, high-bits = 8, need own and 8" cosim --layers --format sq_a_dynamic --select int8_mul --variant tied

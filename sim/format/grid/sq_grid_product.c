@@ -25,9 +25,6 @@ enum sq_status sq_grid_check_routes(const struct sq_recipe *r, struct sq_error *
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "variant = shift, high-bits = 12: no block multiplies them yet, need own, "
                        "tied or split of 8 or 4 bits in RTL");
-    if (o->weight.kind == SQ_GRID_FP || r->act.kind == SQ_GRID_FP)
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                       "variant = fp: no block multiplies FP8, need own, tied or split in RTL");
     return SQ_OK;
 }
 
@@ -87,7 +84,7 @@ static enum sq_status put_scales(struct sq_product *p, const struct sq_codes *a,
         row[i] = sq_grid_is_single(&a->grid)
                      ? sq_grid_single_scale(&a->grid, a->s_lo[i], a->s_hi[i])
                      : a->s_lo[i];
-    if (w->grid.kind == SQ_GRID_OWN)
+    if (w->grid.kind == SQ_GRID_OWN || w->grid.kind == SQ_GRID_FP)
         return sq_tiles_put_scales(p, SQ_COMBINE_TWO, col, w->s_hi, row, NULL, err);
     if (a->grid.kind == SQ_GRID_OWN)
         return sq_tiles_put_scales(p, SQ_COMBINE_SCALED, col, NULL, row, a->s_hi, err);
@@ -99,19 +96,25 @@ static enum sq_status multiply(struct sq_product *p, const struct sq_codes *a,
 {
     struct sq_gemm_codes g = {.x = a, .w = w};
     const size_t n_p = p->m * p->n * (w->k / w->group);
+    const bool is_fp = w->grid.kind == SQ_GRID_FP; // its sums are no integers
     const bool is_two = !sq_grid_is_single(&a->grid) || !sq_grid_is_single(&w->grid);
     uint8_t *scratch;
     SQ_PRODUCT_KEEP(p, g.y, p->m * p->n);
-    SQ_PRODUCT_KEEP(p, g.p_lo, n_p);
-    SQ_PRODUCT_KEEP(p, g.p_hi, n_p);
+    if (!is_fp) {
+        SQ_PRODUCT_KEEP(p, g.p_lo, n_p);
+        SQ_PRODUCT_KEEP(p, g.p_hi, n_p);
+    }
     SQ_TRY(sq_gemm_codes_check(&g, err));
     SQ_PRODUCT_KEEP(p, scratch, sq_gemm_codes_scratch(&g));
     sq_gemm_codes(&g, 0, p->m, scratch);
-    sq_product_put(p, "p_lo", SQ_I32, n_p, g.p_lo);
-    if (is_two)
+    if (!is_fp)
+        sq_product_put(p, "p_lo", SQ_I32, n_p, g.p_lo);
+    if (!is_fp && is_two)
         sq_product_put(p, "p_hi", SQ_I32, n_p, g.p_hi);
     sq_product_put(p, "y", SQ_F32, p->m * p->n, g.y);
-    if (w->group != w->k)
+    if (is_fp)
+        sq_product_put_number(p, "is_fp", 1);
+    if (is_fp || w->group != w->k)
         sq_product_put_number(p, "group", w->group);
     return put_scales(p, a, w, err);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layers of sq_w through the core with its output stage: codes and scales to binary32.
+// Layers of sq_w through the core with its output stage: codes and scales to binary32. Own scales, integers as
+// they are packed or codes of floating point (SPEC A.9).
 #include <string.h>
 
 #include "models/sq_mac.h"
@@ -47,20 +48,61 @@ static void put_column(const struct core_banks *b, size_t t, unsigned c, const i
     }
 }
 
-static void put_tile(const struct core_banks *b, const struct sq_matrix *m, const int8_t *x,
+// The codes of the weights: packed, or where code is not NULL codes and masks [n][k].
+struct weights {
+    size_t n, k;
+    struct sq_operand packed;
+    const int8_t *code;
+    const uint8_t *mask;
+};
+
+static enum sq_status get_weights(struct sq_product *p, struct weights *w, struct sq_error *err)
+{
+    *w = (struct weights){.n = p->n, .k = p->k};
+    if (!sq_w_is_fp(p))
+        return sq_w_operand(p, &w->packed, err);
+    SQ_PRODUCT_TENSOR(p, "code", SQ_I8, p->n * p->k, w->code);
+    SQ_PRODUCT_TENSOR(p, "mask", SQ_U8, p->n * p->k, w->mask);
+    return SQ_OK;
+}
+
+static void free_weights(struct weights *w)
+{
+    if (!w->code)
+        sq_operand_free(&w->packed);
+}
+
+// A row as the core reads it: low codes with mask codes lo[k], the high codes.
+static void get_row(const struct core_banks *b, const struct weights *w, size_t row, int8_t *lo,
+                    int8_t *hi)
+{
+    const size_t at = row * w->k;
+    if (!w->code) {
+        sq_row_codes(&w->packed.m, row, lo, hi);
+        return;
+    }
+    for (size_t i = 0; i < w->k; i++) {
+        lo[i] = w->mask[at + i] ? (int8_t)sq_mask_code(b->g.low_bits)
+                                : (int8_t)sq_sign_extend((uint8_t)w->code[at + i], b->g.low_bits);
+        if (w->mask[at + i])
+            *hi++ = w->code[at + i];
+    }
+}
+
+static void put_tile(const struct core_banks *b, const struct weights *w, const int8_t *x,
                      size_t n_x, size_t t, int8_t *lo, int8_t *hi)
 {
     const size_t token = t % b->tiles_m * b->g.rows, channel = t / b->tiles_m * b->g.cols;
     for (unsigned c = 0; c < b->g.cols; c++) {
-        const bool is_there = channel + c < m->n;
+        const bool is_there = channel + c < w->n;
         if (is_there)
-            sq_row_codes(m, channel + c, lo, hi);
+            get_row(b, w, channel + c, lo, hi);
         put_column(b, t, c, is_there ? lo : NULL, hi);
     }
     for (size_t r = 0; r < b->g.rows && token + r < n_x; r++)
         for (size_t j = 0; j < tile_banks(b); j++)
             memcpy(b->act + ((t * tile_banks(b) + j) * b->g.rows + r) * b->g.bank,
-                   x + (token + r) * m->k + j * b->g.bank, b->g.bank);
+                   x + (token + r) * w->k + j * b->g.bank, b->g.bank);
 }
 
 // The case: one job over all tiles, then the scales of each of its groups.
@@ -98,10 +140,27 @@ static struct core_banks banks_of(const struct sq_route_work *w, const struct sq
                                .tiles_n = (w->p->n + g->cols - 1) / g->cols};
 }
 
+// Codes of floating point: groups whose sums are exact.
+static enum sq_status set_fp(struct sq_route_work *w, const struct core_banks *b,
+                             struct sq_error *err)
+{
+    const size_t high = b->group_banks * b->g.high_per_bank;
+    if (!sq_w_is_fp(w->p))
+        return SQ_OK;
+    sq_route_set(w, "IsFp", 1);
+    if (high > SQ_CORE_FP_HIGH_MAX)
+        return SQ_FAIL(
+            err, SQ_ERR_RANGE,
+            "%s: group = %zu has %zu high codes, need at most %d with variant fp, of which "
+            "the sum is exact",
+            sq_path_tail(w->p->source), b->group_banks * b->g.bank, high, SQ_CORE_FP_HIGH_MAX);
+    return SQ_OK;
+}
+
 enum sq_status sq_w_make_core_out(struct sq_route_work *w, struct sq_error *err)
 {
     struct sq_core_config config;
-    struct sq_operand operand;
+    struct weights weights;
     const int8_t *x;
     int8_t *lo, *hi;
     size_t groups;
@@ -110,6 +169,7 @@ enum sq_status sq_w_make_core_out(struct sq_route_work *w, struct sq_error *err)
     sq_core_set(w->point->value, &config);
     SQ_TRY(sq_route_set_output(w, config.rows, config.cols, 1, err));
     struct core_banks b = banks_of(w, &config, groups);
+    SQ_TRY(set_fp(w, &b, err));
     const unsigned low = sq_core_low_steps(&config), high = sq_core_high_steps(&config);
     const size_t tiles = b.tiles_m * b.tiles_n;
     w->stream->max_outputs = tiles * config.rows;
@@ -118,10 +178,10 @@ enum sq_status sq_w_make_core_out(struct sq_route_work *w, struct sq_error *err)
     SQ_PRODUCT_TENSOR(w->p, "x", SQ_I8, w->p->m * w->p->k, x);
     SQ_PRODUCT_KEEP(w->p, lo, w->p->k);
     SQ_PRODUCT_KEEP(w->p, hi, w->p->k);
-    SQ_TRY(sq_w_operand(w->p, &operand, err));
+    SQ_TRY(get_weights(w->p, &weights, err));
     for (size_t t = 0; t < tiles; t++)
-        put_tile(&b, &operand.m, x, w->p->m, t, lo, hi);
-    sq_operand_free(&operand);
+        put_tile(&b, &weights, x, w->p->m, t, lo, hi);
+    free_weights(&weights);
     return fill_core_out(w, &b, err);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hardware of sq_w. Routes: own scales, the core, the gather unit in it, and for layers the
-// core with its output stage (sq_w_core_route.c); tied scales and split codes, the arrays for them, and for
+// core with its output stage (sq_w_core_route.c), which is also for codes of floating point; tied scales and split codes, the arrays for them, and for
 // layers their engine.
 #include "sim/format/grid/sq_w_route.h"
 
@@ -93,6 +93,12 @@ enum sq_status sq_w_config(const struct sq_product *p, const struct sq_core_conf
     SQ_TRY(sq_core_config_check(config, err));
     *config = sq_gemm_core(config, &f, p->k);
     return SQ_OK;
+}
+
+bool sq_w_is_fp(const struct sq_product *p)
+{
+    size_t is_fp;
+    return sq_product_option(p, "is_fp", 0, 1, 0, &is_fp, NULL) == SQ_OK && is_fp;
 }
 
 static bool is_own(const struct sq_product *p)
@@ -216,7 +222,12 @@ static enum sq_status check_gather(struct sq_route_work *w, struct sq_error *err
 
 static bool is_tied(const struct sq_product *p)
 {
-    return !is_own(p) && sq_product_count(p, "code") != SIZE_MAX;
+    return !is_own(p) && !sq_w_is_fp(p) && sq_product_count(p, "code") != SIZE_MAX;
+}
+
+static bool is_split(const struct sq_product *p)
+{
+    return !is_own(p) && !sq_w_is_fp(p) && !is_tied(p);
 }
 
 static bool is_tied_trace(const struct sq_product *p)
@@ -231,12 +242,12 @@ static bool is_tied_layer(const struct sq_product *p)
 
 static bool is_split_trace(const struct sq_product *p)
 {
-    return !is_own(p) && !is_tied(p) && sq_tiles_has_no_scales(p);
+    return is_split(p) && sq_tiles_has_no_scales(p);
 }
 
 static bool is_split_layer(const struct sq_product *p)
 {
-    return !is_own(p) && !is_tied(p) && sq_tiles_has_scales(p);
+    return is_split(p) && sq_tiles_has_scales(p);
 }
 
 static enum sq_status make_tied(struct sq_route_work *w, struct sq_error *err)
@@ -281,6 +292,9 @@ static enum sq_status make_own(struct sq_route_work *w, struct sq_error *err)
 
 static enum sq_status make_chip(struct sq_route_work *w, struct sq_error *err)
 {
+    if (sq_w_is_fp(w->p))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "variant = fp: the chip multiplies integers, need own, tied or split");
     return sq_chip_make(w, &sq_engine_array_block,
                         is_own(w->p)    ? make_own
                         : is_tied(w->p) ? make_tied
@@ -294,6 +308,7 @@ static const struct sq_route routes[] = {
     {NULL, NULL, NULL, is_own},
     {&sq_gather_block, make_gather, check_gather, is_own_layer},
     {&sq_core_out_block, sq_w_make_core_out, sq_w_check_core_out, is_own_layer},
+    {&sq_core_out_block, sq_w_make_core_out, sq_w_check_core_out, sq_w_is_fp},
     {&sq_array_block, make_tied, sq_tiles_check, is_tied_trace},
     {&sq_array_block, make_split, sq_tiles_check, is_split_trace},
     {&sq_engine_array_block, make_tied, sq_tiles_check, is_tied_layer},
