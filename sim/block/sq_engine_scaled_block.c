@@ -104,24 +104,25 @@ static void draw_group(const unsigned *v, struct sq_rng *rng, enum sq_stimulus k
     }
 }
 
-// Every kind of error alone, in each beat of a job of two tiles of two blocks; behind each job one
-// without any.
+// Every kind of error alone, or with the next kind, in each beat of a job of two tiles of two blocks;
+// behind each job one without any. Two errors are in one line often enough that none may hide the other.
 static enum sq_status draw_errors(const unsigned *v, const struct sq_es_layout *l,
-                                  struct sq_case *c, struct sq_rng *rng, struct sq_error *err)
+                                  struct sq_case *c, struct sq_rng *rng, bool has_two,
+                                  struct sq_error *err)
 {
-    enum { BLOCKS = 2, TILES = 2, RECORDS = BLOCKS * TILES, TIMES = 4 };
-    c->n_groups = (size_t)2 * TIMES * SQ_SCALED_ERRORS * RECORDS;
+    enum { BLOCKS = 2, TILES = 2, RECORDS = BLOCKS * TILES, TIMES = 4, TIMES_TWO = 16 };
+    c->n_groups = (size_t)2 * (has_two ? TIMES_TWO : TIMES) * SQ_SCALED_ERRORS * RECORDS;
     c->n_beats = c->n_groups * RECORDS;
     SQ_TRY(sq_case_alloc(c, err));
     for (size_t g = 0; g < c->n_groups; g++) {
         int32_t *const record = c->beats + g * RECORDS * l->len;
-        const size_t beat = g / 2 % RECORDS;
+        const size_t beat = g / 2 % RECORDS, way = g / 2 / RECORDS;
         put_job(BLOCKS, TILES, record, c->len[g]);
         for (uint32_t t = 0; t < TILES; t++)
             draw_tile(v, l, rng, SQ_STIMULUS_UNIFORM, BLOCKS, record + t * BLOCKS * l->len,
                       record + t * l->len);
-        if (g % 2 == 0)
-            (void)spoil(l, rng, kinds[g / 2 / RECORDS % SQ_SCALED_ERRORS], record + beat * l->len,
+        for (size_t i = 0; g % 2 == 0 && i <= has_two; i++)
+            (void)spoil(l, rng, kinds[(way + i) % SQ_SCALED_ERRORS], record + beat * l->len,
                         record + beat / BLOCKS * l->len);
     }
     return SQ_OK;
@@ -186,16 +187,16 @@ static enum sq_status draw_cancel(const unsigned *v, const struct sq_es_layout *
     return SQ_OK;
 }
 
-enum { N_DIRECTED = 3 };
+enum { N_DIRECTED = 4 };
 
 static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct sq_rng *rng,
                                     struct sq_error *err)
 {
     const unsigned *const v = c->point->value;
     const struct sq_es_layout l = sq_es_layout_of(v);
-    return number == 0   ? draw_errors(v, &l, c, rng, err)
-           : number == 1 ? draw_ends(&l, c, rng, err)
-                         : draw_cancel(v, &l, c, rng, err);
+    return number % 3 == 0 ? draw_errors(v, &l, c, rng, number == 3, err)
+           : number == 1   ? draw_ends(&l, c, rng, err)
+                           : draw_cancel(v, &l, c, rng, err);
 }
 
 // Half as many tiles, or one less; of one tile so with its blocks.

@@ -19,6 +19,7 @@ E=rtl/sq_engine_scaled.sv C=rtl/sq_engine_ctl.sv J=rtl/sq_engine_tail.sv P=rtl/s
 mutate scaled_pairs_exchanged engine_scaled own value $P "s/y_o\[Row\*32 +: 32\]/y_o[other]/; s/y_o\[32 +: 32\]/y_o[Row*32 +: 32]/; s/y_o\[other\]/y_o[32 +: 32]/"
 mutate scaled_scale_of_the_low_part_for_the_high_one engine_scaled own value $E "s/pair\[1\] ? scale_row_hi_i/pair[0] ? scale_row_hi_i/"
 mutate scaled_mask_error_of_weights_dropped engine_scaled block_fp value $L "s/= mask_error;/= mask_error \&\& Element != 2;/"
+mutate scaled_mask_error_hidden_by_a_scale engine_scaled own value $L "s/= mask_error;/= mask_error \&\& !scale_error;/"
 mutate scaled_code_error_of_high_codes_dropped engine_scaled own value $L "s/= code_error || high_code_error;/= code_error || (high_code_error \&\& $F);/"
 mutate scaled_errors_of_the_job_before engine_scaled nvfp4 value $J "s/job_last ? '0 : known/known/"
 mutate scaled_held_tile_counted_early engine_scaled block_fp value $J "s/scale_error_i | ((Hold != 0) ? '0 : tile_error_i)/scale_error_i | tile_error_i/"
