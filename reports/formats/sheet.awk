@@ -34,6 +34,7 @@ function area(c, kind,   v) {
   reason = field("area_from") ~ /^-/ ? substr(field("area_from"), 3) : "not synthesized in that library, or the array not for that PE"
   row = row " " area("pe_nangate45", "area: " reason) " | " area("array_nangate45", "area: " reason) " | " area("pe_sg13g2", "area: " reason) " |"
   row = row " " area("array_sg13g2", "area: " reason) " |"
+  row = row " " number("engine_nangate45", "%.0f", 1) " | " number("engine_sg13g2", "%.0f", 1) " |"
   row = row " " text("joined") " | " text("joined_gpu") " | " number("joined_paper", "%.2f", 1, "paper") " | " number("paper_more", "+%.3f", 1) " |"
   rows[++n] = row
 }
@@ -41,7 +42,7 @@ END {
   head = "| format |"
   for (i = 1; i <= n_subjects; i++) head = head " " name[i] ": bits | loss | KL |"
   head = head " activation, bits | prefill, 10^6 cycles | decode | prefill, ms on an H200 | decode | PE, um2 in Nangate45 | array, a PE |" \
-    " PE, um2 in sg13g2 | array, a PE | accelerator: times as fast as its base | GPUs, predicted | paper | paper: loss more |"
+    " PE, um2 in sg13g2 | array, a PE | engine, um2 in Nangate45 | in sg13g2 | accelerator: times as fast as its base | GPUs, predicted | paper | paper: loss more |"
   print head
   gsub(/[^|]+/, "---", head)
   print head

@@ -39,6 +39,9 @@ area() { # LIBRARY KIND NAME: um2 of a PE, um2 a PE of its 32 x 32 array
   *) echo "," ;;
   esac
 }
+engine() { # LIBRARY NAME: um2 of a whole engine
+  awk -F, -v l="$1" -v n="$2" '$1 == n && $2 == l {printf "%.0f", $3}' reports/area/engines.csv
+}
 joined() { # ROW: speedups of the accelerator, of GPUs as predicted, of the paper; a range is "LOWEST to HIGHEST"
   awk -F' *[|] *' -v n="$1" '/^<!-- joined/ {on = 1} /^<!-- .joined/ {on = 0} on && n != "" && $2 == n {print $3 "," $5 "," $7; found = 1}
     END {if (!found) print ",,"}' README.md
@@ -50,14 +53,16 @@ subject="weight_bits act_bits loss more kl kl_low kl_high"
 printf 'format,run'
 for s in tiny stories smollm2; do for c in $subject; do printf ',%s_%s' $s "$c"; done; done
 printf ',prefill_cycles,decode_cycles,prefill_gpu_s,decode_gpu_s'
+for l in $LIBRARIES; do printf ',engine_%s' "$l"; done
 for l in $LIBRARIES; do printf ',pe_%s,array_%s' "$l" "$l"; done
 printf ',joined,joined_gpu,joined_paper,paper_more,area_from\n'
-grep -v '^#' "$HERE/sheet.txt" | sed 's/ *| */|/g' | while IFS='|' read -r label variant small run from row paper; do
+grep -v '^#' "$HERE/sheet.txt" | sed 's/ *| */|/g' | while IFS='|' read -r label variant small run from row paper engine; do
   printf '%s,%s' "$label" "$run"
   printf ',%s' "$(loss "$HERE/kl-tiny-llama.csv" "$variant${small:+ $small}")" \
     "$(loss "$HERE/kl-stories260k.csv" "$variant${small:+ $small}")" "$(loss reports/accuracy/smollm2.csv "$variant")" \
     "$(seconds $MACHINE prefill_2048 "$run" cycles)" "$(seconds $MACHINE decode_1 "$run" cycles)" \
     "$(seconds $GPU prefill_2048 "$run" seconds)" "$(seconds $GPU decode_1 "$run" seconds)"
+  for l in $LIBRARIES; do printf ',%s' "$(engine "$l" "$engine")"; done
   for l in $LIBRARIES; do printf ',%s' "$(area "$l" "${from%% *}" "${from#* }")"; done
   printf ',%s' "$(joined "$row")" "$(paper "$paper")" "${from//,/;}"
   printf '\n'

@@ -13,7 +13,7 @@ toy() { # COLUMN=VALUE...: a row
     for (i = 1; i <= NF; i++) printf("%s%s", (i > 1 ? "," : ""), v[$i]); print ""}' <<<"$head"
 }
 { echo "# test"; echo "$head"
-  toy "format=whole;tiny_weight_bits=4.5;tiny_loss=1.25;tiny_kl=.1;tiny_kl_low=.05;tiny_kl_high=.2;tiny_act_bits=8;prefill_cycles=2500000;decode_cycles=100000;prefill_gpu_s=.0125;decode_gpu_s=.001;pe_nangate45=3000;array_nangate45=>4000;joined=1.5;joined_gpu=1.25 to 1.75;joined_paper=1.75;paper_more=.1"
+  toy "format=whole;tiny_weight_bits=4.5;tiny_loss=1.25;tiny_kl=.1;tiny_kl_low=.05;tiny_kl_high=.2;tiny_act_bits=8;prefill_cycles=2500000;decode_cycles=100000;prefill_gpu_s=.0125;decode_gpu_s=.001;pe_nangate45=3000;array_nangate45=>4000;engine_nangate45=500.4;joined=1.5;joined_gpu=1.25 to 1.75;joined_paper=1.75;paper_more=.1"
   toy "format=bare;prefill_cycles=1;decode_cycles=1;prefill_gpu_s=1;decode_gpu_s=1;area_from=- nobody built it"; } >"$W/toy.csv"
 awk -f "$F/sheet.awk" "$W/toy.csv" >"$W.out"
 ok "the page is made" [ $? = 0 ]
@@ -28,8 +28,10 @@ is whole 13 2.50
 is whole 15 12.5
 is whole 18 "at least 4000"
 is whole 19 -
-is whole 22 "1.25 to 1.75"
-is whole 23 1.75
+is whole 21 500
+is whole 22 -
+is whole 24 "1.25 to 1.75"
+is whole 25 1.75
 is bare 4 -
 is bare 17 -
 ok "a loss that is missing is named" grep -q '^\* tiny-llama: not measured for bare\.$' "$W.out"
@@ -42,9 +44,10 @@ grep -v '^#' "$F/sheet.txt" | sed 's/ *| */|/g' >"$W/rows"
 ok "every format of the program has a row" diff <(cut -d'|' -f4 "$W/rows" | cut -d' ' -f1 | sort -u) \
   <("$SQSIM" run --complete | awk -F '\t' '$1 == "--format" {print $3}' | tr ' ' '\n' | sort)
 lost=
-while IFS='|' read -r label variant small run from row paper; do
+while IFS='|' read -r label variant small run from row paper engine; do
   [ "$variant" = reference ] || grep -qF "$variant${small:+ $small}," "$F/kl-tiny-llama.csv" || lost+=" $label: variant;"
   [ "${from%% *}" = - ] || awk -F, -v l="$label" '$1 == l && $(NF - 8) $(NF - 6) == "" {exit 1}' <(grep -v '^#' "$F/sheet.csv") || lost+=" $label: area;"
+  [ -z "$engine" ] || grep -q "^$engine,nangate45," reports/area/engines.csv || lost+=" $label: $engine;"
   [ -z "$row" ] || grep -qF "| $row |" README.md || lost+=" $label: $row;"
   [ -z "$paper" ] || grep -qF "Llama-3-8B,$paper," "$F/paper.csv" || lost+=" $label: $paper;"
 done <"$W/rows"
