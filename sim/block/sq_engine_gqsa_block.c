@@ -269,14 +269,19 @@ static void put_matrix(const struct layout *l, struct sq_rng *rng, int32_t *reco
     len[KEPT] = WRONG_KEPT;
 }
 
-static void spoil(const struct layout *l, struct sq_rng *rng, unsigned wrong, int32_t *record)
+// time: of a group of activations the last code, the first one, then any.
+static void spoil(const struct layout *l, struct sq_rng *rng, unsigned wrong, unsigned time,
+                  int32_t *record)
 {
+    const uint32_t codes = l->rows * l->group, any = sq_rng_below(rng, codes);
     static const int32_t half[4] = {0, 0x8000 | 15 << 10, 0x7c00, 0x7e00};
     static const int32_t single[4] = {0, INT32_MIN | 0x3f800000, 0x7f800000, 0x7fc00000};
     const unsigned one = sq_rng_below(rng, 4), kept = sq_rng_below(rng, WRONG_KEPT);
     if (wrong == WRONG_ACT)
         record[sq_rng_below(rng, WRONG_GROUPS) * l->len + l->act +
-               sq_rng_below(rng, l->rows * l->group)] = sq_mask_code(8);
+               (time == 0   ? codes - 1
+                : time == 1 ? 0
+                            : any)] = sq_mask_code(8);
     else if (wrong == WRONG_S_A)
         record[S_A + sq_rng_below(rng, l->rows)] = single[one];
     else if (wrong == WRONG_SCALE)
@@ -306,7 +311,7 @@ static enum sq_status draw_directed(struct sq_case *c, unsigned number, struct s
         int32_t *const record = c->beats + g * WRONG_GROUPS * l.len;
         put_matrix(&l, rng, record, c->len[g]);
         if (g % 2 == 0)
-            spoil(&l, rng, (unsigned)(g / 2 % WRONGS), record);
+            spoil(&l, rng, (unsigned)(g / 2 % WRONGS), (unsigned)(g / 2 / WRONGS), record);
     }
     return SQ_OK;
 }

@@ -261,7 +261,7 @@ static void draw_outliers(const unsigned *v, struct sq_rng *rng, enum sq_stimulu
                 column = 0;
             to[COLUMN] = (int32_t)(column + sq_rng_below(rng, column + 4 < k ? k - column - 3 : 1));
             to[VALUE] = draw_half(rng, kind);
-            to[VALUE] += to[VALUE] == 0;
+            to[VALUE] += to[VALUE] == 0 && to[COLUMN] == 0; // both are 0 of none
             if (kind == SQ_STIMULUS_ILLEGAL && sq_rng_below(rng, 16) == 0)
                 to[COLUMN] = (int32_t)sq_rng_below(rng, 1u << (1 + sq_rng_below(rng, 16)));
             column = (uint32_t)to[COLUMN] + 1;
