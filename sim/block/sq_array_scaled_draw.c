@@ -277,7 +277,7 @@ static struct line_fields fields_of(const unsigned *v, unsigned line, int32_t *b
     const bool is_row = line < v[ROWS];
     const size_t i = is_row ? line : line - v[ROWS], blocks = sq_array_scaled_blocks(v);
     const size_t place = is_row ? SQ_ARRAY_SCALED_ACT_PLACE : SQ_ARRAY_SCALED_WEIGHT_PLACE;
-    int32_t *at[SQ_FIELDS_MAX];
+    int32_t *at[SQ_FIELDS_MAX] = {NULL};
     for (size_t f = 0; f < p.n_in; f++)
         at[f] = beat + sq_field_offset(p.in, f);
     return (struct line_fields){.code = at[is_row ? 1 : 5] + i * blocks * v[BANK],

@@ -121,7 +121,7 @@ static enum sq_status draw_errors(const unsigned *v, const struct sq_es_layout *
         for (uint32_t t = 0; t < TILES; t++)
             draw_tile(v, l, rng, SQ_STIMULUS_UNIFORM, BLOCKS, record + t * BLOCKS * l->len,
                       record + t * l->len);
-        for (size_t i = 0; g % 2 == 0 && i <= has_two; i++)
+        for (size_t i = 0; g % 2 == 0 && i < (has_two ? 2 : 1); i++)
             (void)spoil(l, rng, kinds[(way + i) % SQ_SCALED_ERRORS], record + beat * l->len,
                         record + beat / BLOCKS * l->len);
     }
