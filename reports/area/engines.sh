@@ -8,7 +8,7 @@ here=$(dirname "$(readlink -f "$0")")
 engines=${ENGINES:-engine_dense core_out engine_sq_a_static engine_sq_a_compact engine_sp24 engine_gqsa engine_nvfp4_x engine_mxfp4_x engine_sq_b_own_x
   engine_sq_a_dynamic engine_sq_a_stored engine_spqr engine_spqt}
 limit=${LIMIT:-900}
-flat="engine_gqsa engine_spqr engine_spqt" # of few operators: in one piece, since kept apart they would not lose what their operands do not need
+flat=engine_gqsa # in one piece: kept apart, its few operators would not lose what their operands do not need. Those of SpQt and SpQR take hours so.
 [ -f "$csv" ] || echo "# make area-engines: engine,library,um2,nand2,revision,part:instances:um2 ..." >"$csv"
 for file; do
   name=$(basename "$file") name=${name%%[_.]*} library=(--liberty "$file")
