@@ -69,14 +69,14 @@ gpu: $(GPU_BUILD)/sq_gpu_measure $(BUILD)/tests/gpu/machine_code
 	  "sm_90a, 0 warnings, 0 spills, lint clean: $<"
 endif
 
-## gpu-measure (gpu): on a GPU: check, time, write reports/gpu and traces/gpu (BUDGET=seconds); else check what is stored
+## gpu-measure (gpu): on a GPU: check, time, write reports/gpu and traces/gpu (BUDGET=seconds; MORE=1: what a budget left over); else check what is stored
 GPU_PROGRAM := $(if $(NVCC),sq_gpu_measure,sq_gpu_verify)
 # The traces then go through cycle model and RTL; sqsim says so where Verilator is missing (exit 3).
 .PHONY: gpu-measure
 gpu-measure: $(GPU_BUILD)/$(GPU_PROGRAM) $(BUILD)/sqsim
 	$(Q)mkdir -p reports/gpu traces/gpu/operand
 	$(Q)rc=0; $(if $(CUSPARSELT),CUSPARSELT_LIB=$(CUSPARSELT)/lib/libcusparseLt.so.0) \
-	  $(GPU_BUILD)/$(GPU_PROGRAM) $(if $(NVCC),$(BUDGET)) || rc=$$?; \
+	  $(GPU_BUILD)/$(GPU_PROGRAM) $(if $(NVCC),$(if $(MORE),$(or $(BUDGET),400) more,$(BUDGET))) || rc=$$?; \
 	traces=$$(find traces/gpu -maxdepth 1 -name '*.safetensors' | sort); \
 	if [ -n "$$traces" ] && [ $$rc != 1 ]; then \
 	  cosim=0; $(BUILD)/sqsim cosim $$traces || cosim=$$?; [ $$cosim = 0 ] || [ $$cosim = 3 ] || rc=$$cosim; fi; \

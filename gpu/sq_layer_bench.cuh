@@ -25,6 +25,7 @@ struct SqBench {
     void *workspace; // of cuBLASLt
     size_t workspace_nbytes;
     bool is_golden; // the golden model agreed with the traces of this run
+    bool is_more;   // shapes of which records are stored are left out
     // Kernels of ours that are checked and timed: those of this family, NULL: all.
     const char *family;
     int n_wrong; // kernels of ours that failed their check

@@ -14,13 +14,15 @@
 // for compute-sanitizer. «sq_gpu_measure profile» launches the decode kernels on one large layer,
 // each three times, checked: for a profiler.
 //
-// Records go to reports/gpu/DEVICE.jsonl (replaced), a summary to stdout. Clocks and the reasons
+// Records go to reports/gpu/DEVICE.jsonl (replaced, but for `more`), a summary to stdout. Clocks and the reasons
 // why they were lowered are read, never set.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <ctime>
+#include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <unistd.h>
 
@@ -145,6 +147,8 @@ std::vector<Work> plan(const char *family)
         add(kLayers[i], kPrefill, SQ_BENCH_ENCODE);
     if (is_encode)
         return work;
+    if (strcmp(family, "sp24") == 0) // has no encoder of its own
+        work.resize(kProductLayers);
     for (int i : kSomeLayers)
         for (int m : kSmallTokens)
             add(kLayers[i], m, SQ_BENCH_GEMM);
@@ -158,10 +162,40 @@ const char *name_of(SqBenchWhat what)
     return what == SQ_BENCH_DECODE ? "decode" : what == SQ_BENCH_ENCODE ? "encode" : "product";
 }
 
-enum sq_status time_shapes(SqBench *b, double deadline, FILE *out, struct sq_error *err)
+// The work of plan() that the file has no records of yet. A record with an encoder in its time stands
+// for the encoding of its shape, any other for the product.
+std::vector<Work> left_over(const char *family, const char *path)
+{
+    std::set<std::string> stored;
+    std::ifstream in(path);
+    for (std::string line; std::getline(in, line);) {
+        const char *kernel, *model, *layer, *includes;
+        int m;
+        json_t *record = json_loads(line.c_str(), 0, nullptr);
+        if (record &&
+            json_unpack(record, "{s:{s:s},s:{s:s,s:s,s:i},s:{s:s}}", "kernel", "name", &kernel,
+                        "problem", "model", &model, "layer", &layer, "M", &m, "timing", "includes",
+                        &includes) == 0 &&
+            strncmp(kernel, "cu", 2) != 0 && strcmp(sq_family_of(kernel), family) == 0)
+            stored.insert(std::string(strstr(includes, "encode") ? "encode " : "") + model + " " +
+                          layer + " " + std::to_string(m));
+        json_decref(record);
+    }
+    std::vector<Work> work = plan(family);
+    const auto is_stored = [&](const Work &w) {
+        return stored.count(std::string(w.what == SQ_BENCH_ENCODE ? "encode " : "") +
+                            w.shape.model + " " + w.shape.layer + " " + std::to_string(w.shape.m)) >
+               0;
+    };
+    work.erase(std::remove_if(work.begin(), work.end(), is_stored), work.end());
+    return work;
+}
+
+enum sq_status time_shapes(SqBench *b, const std::vector<Work> &work, double deadline, FILE *out,
+                           struct sq_error *err)
 {
     int n_checks = 0;
-    for (const Work &w : plan(b->family)) {
+    for (const Work &w : work) {
         const double begin = seconds_now();
         const SqLayerShape &s = w.shape;
         const std::string name = std::string(name_of(w.what)) + " " + s.model + " " + s.layer +
@@ -229,6 +263,7 @@ void read_state(SqBench *b, const SqFacts &f)
     FILE *in = fopen(state_path(f).c_str(), "r");
     while (in && fscanf(in, "%63s %lf", name, &value) == 2) {
         b->is_golden |= strcmp(name, "golden") == 0 && value > 0;
+        b->is_more |= strcmp(name, "more") == 0 && value > 0;
         for (const Shared &s : shared_of(&b->run))
             if (strcmp(name, s.name) == 0)
                 *s.value = value;
@@ -294,6 +329,12 @@ enum sq_status measure_family(SqBench *b, const SqFacts &facts, double deadline,
     }
     if (strcmp(b->family, "ceilings") == 0)
         return measure_ceilings(b, facts, err);
+    const std::vector<Work> work =
+        b->is_more ? left_over(b->family, path.c_str()) : plan(b->family);
+    if (work.empty()) {
+        printf("stored    %-8s all %zu shapes\n", b->family, plan(b->family).size());
+        return SQ_OK;
+    }
     SQ_TRY(check_shapes(b, err));
     FILE *out = fopen(path.c_str(), "a");
     if (!out)
@@ -301,7 +342,7 @@ enum sq_status measure_family(SqBench *b, const SqFacts &facts, double deadline,
     setvbuf(out, nullptr, _IOFBF, 1 << 20); // a line is one write
     fseek(out, 0, SEEK_END);
     const size_t before = static_cast<size_t>(ftell(out));
-    const enum sq_status status = time_shapes(b, deadline, out, err);
+    const enum sq_status status = time_shapes(b, work, deadline, out, err);
     fclose(out);
     SQ_TRY(status);
     SQ_TRY(rewrite_decode(b, path, before, err));
@@ -353,7 +394,7 @@ int run_family(const char *self, const Family &f, double seconds)
     return code;
 }
 
-int measure_all(const SqFacts &facts, double budget)
+int measure_all(const SqFacts &facts, double budget, bool is_more)
 {
     const double begin = seconds_now();
     const std::string path = "reports/gpu/" + facts.slug + ".jsonl";
@@ -361,13 +402,14 @@ int measure_all(const SqFacts &facts, double budget)
     size_t n_records = 0;
     int n_failed = 0;
     struct sq_error err = {};
-    FILE *out = fopen(path.c_str(), "w");
+    FILE *out = fopen(path.c_str(), is_more ? "a" : "w");
     if (!out || readlink("/proc/self/exe", self, sizeof self - 1) < 0) {
         fprintf(stderr, "gpu-measure: '%s' cannot be written\n", path.c_str());
         return 1;
     }
     fclose(out);
     remove(state_path(facts).c_str());
+    add_state(facts, "more", is_more);
     for (const Family &f : kFamilies) {
         const double left = begin + budget - seconds_now();
         if (left < kLeast) {
@@ -447,10 +489,11 @@ int main(int argc, char **argv)
     int n_devices = 0;
     const std::string what = argc > 1 ? argv[1] : "400";
     const bool is_family = what == "family" && argc == 4;
+    const bool is_more = argc == 3 && strcmp(argv[2], "more") == 0;
     const bool is_one = is_family || ((what == "check" || what == "profile") && argc == 2);
     const double seconds = atof(is_family ? argv[3] : what.c_str());
-    if (!is_one && (argc > 2 || !(seconds > 0))) {
-        fprintf(stderr, "gpu-measure: usage: sq_gpu_measure [SECONDS | check | profile]\n");
+    if (!is_one && (argc > 2 + is_more || !(seconds > 0))) {
+        fprintf(stderr, "gpu-measure: usage: sq_gpu_measure [SECONDS [more] | check | profile]\n");
         return 2;
     }
     const cudaError_t found = cudaGetDeviceCount(&n_devices);
@@ -463,7 +506,7 @@ int main(int argc, char **argv)
     if (!is_one) {
         printf("device    %s, %d SMs, driver %s, revision %s\n", facts.device.c_str(),
                properties.multiProcessorCount, facts.driver.c_str(), facts.revision.c_str());
-        return measure_all(facts, seconds);
+        return measure_all(facts, seconds, is_more);
     }
     struct sq_error err = {};
     auto bench = std::make_unique<SqBench>();

@@ -10,8 +10,8 @@ mkdir -p "$W/reports/gpu" "$W/traces/gpu/operand"
 ln -s "$ROOT/traces/tiny-llama" "$W/traces/tiny-llama"
 R=$W/reports/gpu/emulator.jsonl
 
-measure() { # SECONDS FAULT: $RC, $W.out
-  (cd "$W" && SQ_FAKE_FAULT=$2 timeout $HANG "$MEASURE" "$1" >"$W.out" 2>"$W.err" </dev/null)
+measure() { # SECONDS FAULT [more]: $RC, $W.out
+  (cd "$W" && SQ_FAKE_FAULT=$2 timeout $HANG "$MEASURE" "$1" ${3+"$3"} >"$W.out" 2>"$W.err" </dev/null)
   RC=$?
 }
 records() { grep -c "\"name\":\"$1" "$R"; }
@@ -48,6 +48,10 @@ ok "what failed is named" says sp24 failed
 ok "what crashed is named" says decode "ended by a signal"
 ok "all others have their records" same_but "sq_gemm_sp24 sq_gemv"
 ok "which are valid" valid
+measure 1500 "" more
+ok "more: what was left over is measured, exit 0" [ "$RC" = 0 ]
+ok "every family has its records once" same_but ""
+ok "what was there is not measured again" grep -q '^stored *encode' "$W.out"
 measure 150 imma:hang:open
 ok "a family that hangs: exit 1" [ "$RC" = 1 ]
 ok "its time was up" says imma "ended: its time was up"
