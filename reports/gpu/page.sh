@@ -21,7 +21,9 @@ section() { # MACHINE
   "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --plot "$to/$name.svg"
   printf '```\n\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
   if [ -n "$records" ]; then
-    printf '\nEvery GEMM of the vendors'"'"' libraries and of the SQ split:\n\n```text\n'
+    printf '\nEvery kernel, ours and those of the libraries:\n\n```text\n'
+    "$SQSIM" compare --gpu "$records"
+    printf '```\n\nThe machine file was not fitted to these times. Every GEMM of the libraries and of the SQ split:\n\n```text\n'
     "$SQSIM" compare --machine "$1" --gpu "$records" 2>&1 || true # its refusal says what is missing
     printf '```\n'
   fi
@@ -36,7 +38,7 @@ the times of the kernels in [gpu](../../gpu/README.md), if `make gpu-measure` ha
 `sqsim compare`. A ceiling (the highest rate of large products or copies) is `measured` on such a GPU, `fitted` to measured times,
 `published`, or `expected` by a law from the data sheet. No library has a kernel for 2:4 with one token.
 TEXT
-section sim/machines/h200.yaml
+section sim/machines/h100_sxm.yaml
 cat <<'TEXT'
 
 ## Measured by others
@@ -101,6 +103,6 @@ TEXT
 cat <<'TEXT'
 ```
 TEXT
-for machine in sim/machines/{a100_pcie_80g,h100_pcie,rtx4090}.yaml; do
+for machine in sim/machines/{a100_pcie_80g,h100_pcie,h200,rtx4090}.yaml; do
   [ -z "$("$HERE/records.sh" "$SQSIM" "$machine")" ] || section "$machine"
 done

@@ -28,7 +28,7 @@ struct arguments {
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("gpu", "RECORDS", LIST(records, n_records),
                 "measured times: CSV (also aiconfigurator's), or JSON records one per line; with "
-                "--machine, up to 16 pairs"),
+                "--machine, up to 16 pairs; one without: what it measured"),
     SQ_CLI_TEXT("workload", "FILE", LIST(predict.workload, predict.n_workloads),
                 "predict: a model's config.json at each --m, or a CSV of GEMMs as it is; up to 4",
                 .usual = "Llama-2-7B, Llama-3-8B and 70B"),
@@ -59,13 +59,15 @@ static const struct sq_cli_row rows[] = {
 static const char doc[] =
     "Predicts every measured GEMM from the machine file and prints the errors: latencies, speedups "
     "of 2:4 against dense and of INT8 and FP8 against BF16, their rank correlation, and the worst "
-    "rows with what decided the prediction. Rows the machine was calibrated on are left out.\v"
+    "rows with what decided the prediction. Rows the machine was calibrated on are left out. "
+    "Records without a machine: a table of what was measured.\v"
     "Examples:\n"
     "  sqsim compare --gpu A100.csv --machine sim/machines/a100_pcie_80g.yaml\n"
     "  sqsim compare\n"
     "  sqsim compare --machine sim/machines/h100_pcie.yaml --workload my-model/config.json --m 16\n"
-    "  sqsim compare --gpu reports/gpu/h200.jsonl --machine sim/machines/h200.yaml --plot "
-    "h200.svg\n"
+    "  sqsim compare --gpu reports/gpu/nvidia_h100_80gb_hbm3.jsonl\n"
+    "  sqsim compare --gpu reports/gpu/nvidia_h100_80gb_hbm3.jsonl --machine "
+    "sim/machines/h100_sxm.yaml --plot h100.svg\n"
     "  sqsim compare --gpu A100.csv --machine a100.yaml --calibrate a100_new.yaml\n"
     "  sqsim compare --cross\n"
     "  sqsim compare --joined\n";
@@ -73,6 +75,12 @@ static const char doc[] =
 static bool is_predict(const struct arguments *in)
 {
     return in->n_records == 0 || in->predict.n_workloads > 0 || in->predict.n_m > 0;
+}
+
+// Records of one GPU, and no machine whose predictions could stand beside them.
+static bool is_measured(const struct arguments *in)
+{
+    return in->n_records == 1 && in->n_machines == 0 && !is_predict(in);
 }
 
 static enum sq_status check_predict(const struct arguments *in, struct sq_error *err)
@@ -115,8 +123,15 @@ static enum sq_status check(const struct arguments *in, struct sq_error *err)
         return check_files(in, err);
     if (is_predict(in))
         return check_predict(in, err);
-    if (in->n_machines == 0)
-        return SQ_FAIL(err, SQ_ERR_ARG, "no --machine given, need one");
+    if (is_measured(in)) {
+        const char *unused = in->calibrate     ? "calibrate"
+                             : in->min_given   ? "min-m"
+                             : in->worst_given ? "worst"
+                             : in->plot        ? "plot"
+                                               : NULL;
+        return unused ? SQ_FAIL(err, SQ_ERR_ARG, "--%s: no --machine given, need one", unused)
+                      : SQ_OK;
+    }
     if (in->n_records != in->n_machines)
         return SQ_FAIL(err, SQ_ERR_ARG, "%zu --gpu and %zu --machine given, need pairs",
                        in->n_records, in->n_machines);
@@ -463,6 +478,10 @@ int sq_cmd_compare(int argc, char **argv)
         in.predict.plot = in.plot;
         in.predict.is_json = in.is_json;
         status = sq_compare_predict(&in.predict, &err);
+        return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
+    }
+    if (status == SQ_OK && is_measured(&in)) {
+        status = sq_compare_measured(in.records[0], in.is_json, &err);
         return status == SQ_OK ? SQ_EXIT_OK : sq_cli_fail("compare", &err);
     }
     for (size_t i = 0; i < in.n_records && status == SQ_OK; i++)

@@ -49,6 +49,11 @@ struct sq_compare_predict {
 // Prints the table, or one JSON object per cell and the summary.
 enum sq_status sq_compare_predict(const struct sq_compare_predict *p, struct sq_error *err);
 
+// ---- measured times alone -------------------------------------------------------------------
+
+// JSON records, one a line (reports/gpu): a row for each kernel and number of tokens.
+enum sq_status sq_compare_measured(const char *path, bool is_json, struct sq_error *err);
+
 // ---- several files --------------------------------------------------------------------------
 
 struct sq_compare_input {

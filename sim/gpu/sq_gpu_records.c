@@ -469,37 +469,13 @@ static enum sq_status read_csv(struct reader *r, const char *text, size_t nbytes
     return status;
 }
 
-static enum sq_status read_json_line(struct reader *r, const char *line, size_t n)
+static enum sq_status read_json_line(const json_t *o, unsigned line, void *user,
+                                     struct sq_error *err)
 {
-    struct sq_error inner;
-    json_t *o;
-    if (sq_json_parse("record", line, n, &o, &inner) != SQ_OK)
-        REFUSE(r, "%s", inner.text);
-    const enum sq_status status = json_row(r, o);
-    json_decref(o);
-    return status;
-}
-
-static bool is_blank(const char *text, size_t n)
-{
-    while (n > 0 && strchr(" \t\r\n", text[n - 1]) && text[n - 1])
-        n--;
-    return n == 0;
-}
-
-static enum sq_status read_json(struct reader *r, const char *text, size_t nbytes)
-{
-    for (const char *end = text + nbytes; text < end;) {
-        const char *stop = memchr(text, '\n', (size_t)(end - text));
-        const size_t n = (size_t)((stop ? stop : end) - text);
-        r->line++;
-        if (n >= MAX_LINE || memchr(text, '\0', n))
-            REFUSE(r, n >= MAX_LINE ? "longer than 65535 characters" : "holds a zero byte");
-        if (!is_blank(text, n))
-            SQ_TRY(read_json_line(r, text, n));
-        text += n + (stop ? 1 : 0);
-    }
-    return SQ_OK;
+    struct reader *r = user;
+    (void)err; // is r->err
+    r->line = line;
+    return json_row(r, o);
 }
 
 // The first line that holds something decides.
@@ -511,7 +487,8 @@ static enum sq_status read_all(struct reader *r, const char *text, size_t nbytes
     while (first > 0 && text[first - 1] != '\n')
         first--;
     const bool is_json = first < nbytes && text[first] == '{';
-    SQ_TRY(is_json ? read_json(r, text, nbytes) : read_csv(r, text, nbytes));
+    SQ_TRY(is_json ? sq_json_lines(r->what, text, nbytes, read_json_line, r, r->err)
+                   : read_csv(r, text, nbytes));
     if (r->g->n > 0 || r->g->n_formats > 0)
         return sq_gpu_records_number(r->g, r->err);
     return SQ_FAIL(r->err, SQ_ERR_DAMAGED,

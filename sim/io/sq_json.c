@@ -162,3 +162,46 @@ enum sq_status sq_json_string(const json_t *object, const char *what, const char
         return SQ_FAIL(err, SQ_ERR_RANGE, "%s: %s is no string", what, key);
     return SQ_OK;
 }
+
+static bool is_blank(const char *text, size_t n)
+{
+    while (n > 0 && strchr(" \t\r\n", text[n - 1]) && text[n - 1])
+        n--;
+    return n == 0;
+}
+
+static enum sq_status parse_line(const char *path, unsigned number, const char *line, size_t n,
+                                 json_t **o, struct sq_error *err)
+{
+    struct sq_error inner;
+    enum sq_status status =
+        n >= 65536              ? SQ_FAIL(&inner, SQ_ERR_DAMAGED, "longer than 65535 characters")
+        : memchr(line, '\0', n) ? SQ_FAIL(&inner, SQ_ERR_DAMAGED, "holds a zero byte")
+                                : sq_json_parse("record", line, n, o, &inner);
+    if (status == SQ_OK)
+        return SQ_OK;
+    return SQ_FAIL(err, SQ_ERR_DAMAGED, "'%s' line %u: %.120s", sq_path_tail(path), number,
+                   inner.text);
+}
+
+enum sq_status sq_json_lines(const char *path, const char *text, size_t nbytes,
+                             enum sq_status (*each)(const json_t *object, unsigned line, void *user,
+                                                    struct sq_error *err),
+                             void *user, struct sq_error *err)
+{
+    unsigned line = 0;
+    for (const char *end = text + nbytes; text < end;) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        const size_t n = (size_t)((stop ? stop : end) - text);
+        line++;
+        if (!is_blank(text, n)) {
+            json_t *o = NULL;
+            SQ_TRY(parse_line(path, line, text, n, &o, err));
+            const enum sq_status status = each(o, line, user, err);
+            json_decref(o);
+            SQ_TRY(status);
+        }
+        text += n + (stop ? 1 : 0);
+    }
+    return SQ_OK;
+}

@@ -54,6 +54,14 @@ enum sq_status sq_json_decode(const char *what, struct sq_json_text text, char *
 enum sq_status sq_json_load(const char *path, size_t max_nbytes, json_t **root,
                             struct sq_error *err);
 
+// One object a line; blank lines are passed over. Calls `each` with the number of the line, counted
+// from 1, until it fails. Refuses a line that is no object, holds a zero byte or has more than 65,535
+// characters: "'PATH' line N: ...".
+enum sq_status sq_json_lines(const char *path, const char *text, size_t nbytes,
+                             enum sq_status (*each)(const json_t *object, unsigned line, void *user,
+                                                    struct sq_error *err),
+                             void *user, struct sq_error *err);
+
 // Fields of `object`; a missing or null field gives `fallback`, and is refused where that is no
 // legal value (outside [min, max]). Wrong type or range: "WHAT: KEY = 0, need 1..64".
 enum sq_status sq_json_uint(const json_t *object, const char *what, const char *key, uint64_t min,

@@ -59,7 +59,7 @@ sed 's/^sms/smss/' "$M/a100_pcie_80g.yaml" >"$W/typo.yaml"
 sed 's/dtype: BF16, sparsity: "dense"/dtype: INT8, sparsity: "dense"/' "$M/a100_pcie_80g.yaml" >"$W/twice.yaml"
 A="$M/a100_pcie_80g.yaml"
 refuse "--worst compares times: no --gpu given" compare --machine "$A" --worst 3
-refuse "no --machine given" compare --gpu a.csv
+refuse "no --machine given" compare --gpu a.csv --worst 3
 refuse "need pairs" compare --gpu a.csv --gpu a.csv --machine "$A"
 refuse "takes one GPU" compare --gpu a.csv --gpu a.csv --machine "$A" --machine "$A" --calibrate x.yaml
 refuse "M = 0" compare --gpu zero.csv --machine "$A"
@@ -175,6 +175,20 @@ ok "the copy bandwidth explains nothing" [ "$(grep -c '"dram_us":0.0' "$W.out")"
 accept "in words" compare --machine "$H200" --workload "$L7" --gpu r.jsonl
 ok "the label follows the records" out_has "^h200, modelled, against measured times"
 ok "a line of differences each" [ "$(grep -c '4096x.*x.* 600.0 ' "$W.out")" = 3 ]
+# Measured times alone: three layers of a kernel, whose medians are the middle one's; others stay out.
+for us in 10 40 20; do
+  echo '{"schema_version":1,"source":"measured","device":{"name":"T"},"kernel":{"name":"k","variant":"v"},"problem":{"M":4,"N":8,"K":8,"dtype_a":"s8","dtype_w":"s4"},"timing":{"median_us":'$us',"includes":"gemm"},"derived":{"tops_dense_equiv":'$us',"pct_of_read":'$us',"speedup_vs":{"bf16_cublaslt":'$us'}}}'
+done >"$W/m.jsonl"
+sed -n '1s/"M":4/"M":1/p' "$W/m.jsonl" >"$W/one.jsonl"
+sed -n '1s/measured/published/p' "$W/m.jsonl" >"$W/quoted.jsonl"
+cat "$W/one.jsonl" "$W/quoted.jsonl" >>"$W/m.jsonl"
+accept "what was measured" compare --gpu m.jsonl --json
+ok "a row for each kernel and number of tokens" [ "$(grep -c '"kernel":"k v"' "$W.out")" = 2 ]
+ok "the most tokens first, with medians and range" grep -q '^{"m":4,"kernel":"k v","operands":"s8 x s4","rows":3,"tops":20\(.0\)*,"read_percent":20\(.0\)*,"speedup":20\(.0\)*,"speedup_min":10\(.0\)*,"speedup_max":40' "$W.out"
+refuse "no measured record" compare --gpu quoted.jsonl
+refuse "line 1: record" compare --gpu a.csv
+sed 's/"M":4/"M":0/' "$W/m.jsonl" >"$W/zero.jsonl"
+refuse "line 1: M = 0" compare --gpu zero.jsonl
 accept "records alone" compare --machine "$H200" --gpu r.jsonl
 ok "the split is a kind of its own" out_has "^BF16  split .* 3 "
 accept "a format on a GPU" run --machine "$H200" --workload "$SQSIM_HOME/traces/workloads/llama-2-7b_decode_1.csv" \
