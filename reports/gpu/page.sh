@@ -18,7 +18,7 @@ section() { # MACHINE
     printf 'No GPU of this kind has run the kernels yet: every time below is modelled.\n'
   fi
   printf '\n```text\n'
-  "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --plot "$to/$name.svg"
+  "$SQSIM" compare --machine "$1" ${records:+--gpu "$records"} --m 4096 --m 1 --plot "$to/$name.svg"
   printf '```\n\n![predicted speedups of %s](%s.svg)\n' "$name" "$name"
   if [ -n "$records" ]; then
     printf '\nEvery kernel, ours and those of the libraries:\n\n```text\n'
