@@ -24,7 +24,17 @@ static double per_weight(const struct sq_area_row *row)
 
 static bool meets(const struct sq_area_row *row)
 {
-    return row->result.has_delay && row->result.critical_path_ns <= row->period_ns;
+    return row->result.has_delay && row->result.min_period_ns <= row->period_ns;
+}
+
+// Whether a row has a path between opposite edges of its clock that decides the period.
+static bool has_half_paths(const struct sq_area_table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->row[i].result.has_delay &&
+            t->row[i].result.min_period_ns > t->row[i].result.critical_path_ns)
+            return true;
+    return false;
 }
 
 // "BankLen=32 Gather=1 ..."
@@ -82,6 +92,8 @@ static void put_row(struct sq_cli_table *out, const struct sq_area_table *t,
         SQ_COLUMN(NULL, sequential_share(r), "flops", 7, .as = "%.1f%%", .scale = 100),
         SQ_COLUMN("critical_path_ns", r->has_delay ? r->critical_path_ns : NAN, "path", 8,
                   .unit = "ns", .as = "%.2f"),
+        SQ_COLUMN("min_period_ns", r->has_delay ? r->min_period_ns : NAN, "clock", 8, .unit = "ns",
+                  .as = "%.2f", .is_absent = !out->is_json && !has_half_paths(t)),
         SQ_KEY_IF(has, "period_ns", row->period_ns),
         SQ_KEY_IF(has, "is_met", meets(row)),
         SQ_KEY_IF(has, "recipe", recipe),

@@ -111,7 +111,10 @@ struct sq_synth_result {
     double nand2_equivalents;   // area / area of the smallest 2-input NAND
     char clock[SQ_LIB_NAME_LEN]; // port of the clock; of a foreign module without flip-flops ""
     bool has_delay;
-    double critical_path_ns; // longest path, clock-to-clock or port-to-port, with setup time
+    // Longest path, clock-to-clock or port-to-port, with setup time; and the shortest period of the
+    // clock that leaves time for all paths: twice a path between opposite edges, as half the time
+    // is left for it.
+    double critical_path_ns, min_period_ns;
     char mapper[8]; // "nf" or "amap": which netlist is the smaller one; else sq_synth_recipe_name
     unsigned n_cells;
     size_t n_types;
@@ -136,7 +139,7 @@ const char *sq_synth_recipe_name(enum sq_synth_recipe recipe); // "area", "tree"
 //      once with the target shortened by the slack violation; the first that meets the period;
 //   3. if none does: the fastest netlist of all.
 //
-// *block gets the recipe and the target of the result. The period is met where critical_path_ns <=
+// *block gets the recipe and the target of the result. The period is met where min_period_ns <=
 // period_ns. The search is deterministic, whatever the cache holds.
 // period_ns in SQ_SYNTH_MIN_PERIOD..SQ_SYNTH_MAX_PERIOD. Errors: SQ_ERR_TOOL without OpenSTA, those
 // of sq_synth_area.

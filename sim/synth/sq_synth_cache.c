@@ -183,6 +183,7 @@ static enum sq_status load_result(const struct sq_synth *s, const char *entry,
     const json_t *cells = json_object_get(root, "cells");
     const char *mapper = json_string_value(json_object_get(root, "mapper"));
     const json_t *delay = json_object_get(root, "critical_path_ns");
+    const json_t *period = json_object_get(root, "min_period_ns");
     const char *clock = json_string_value(json_object_get(root, "clock"));
     enum sq_status status = SQ_OK;
     if (!json_is_object(cells) || !mapper || strlen(mapper) >= sizeof r->mapper || !clock ||
@@ -191,8 +192,9 @@ static enum sq_status load_result(const struct sq_synth *s, const char *entry,
     if (status == SQ_OK) {
         memcpy(r->mapper, mapper, strlen(mapper) + 1);
         memcpy(r->clock, clock, strlen(clock) + 1);
-        r->has_delay = json_is_real(delay);
+        r->has_delay = json_is_real(delay) && json_is_real(period);
         r->critical_path_ns = r->has_delay ? json_real_value(delay) : NAN;
+        r->min_period_ns = r->has_delay ? json_real_value(period) : NAN;
         status = sum_cells(s, cells, r, err);
     }
     if (status == SQ_OK)

@@ -2,9 +2,9 @@
 // Which port clocks a module of somebody else (sq_synth_run.h). A path that is found with another
 // port as the clock, or none, is a number without a meaning: the flip-flops' own paths are not in it.
 //
-// Yosys lists, before mapping, the nets at the clock pins of the flip-flops and the inputs of one
-// bit. What is behind gates or flip-flops is left to OpenSTA, which says what the clock does not
-// reach.
+// Yosys lists, before mapping, the nets at the clock pins of the flip-flops, in front of inverters,
+// and the inputs of one bit. What is behind other gates or flip-flops is left to OpenSTA, which says
+// what the clock does not reach.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,15 +15,14 @@
 #include "sim/io/sq_suggest.h"
 #include "sim/synth/sq_synth_run.h"
 
-#define RISING "clock_rise.txt"
-#define FALLING "clock_fall.txt"
+#define CLOCKS "clocks.txt"
 #define INPUTS "inputs.txt"
 
 void sq_synth_print_clocks(FILE *out)
 {
-    // The types of Yosys: $_DFF_P_, $_DFFE_NP_, $_SDFFCE_PN0P_ and so on, the edge first.
-    fprintf(out, "tee -q -o " RISING " select -list t:$_*DFF*_P* %%x:+[C] w:* %%i\n"
-                 "tee -q -o " FALLING " select -list t:$_*DFF*_N* %%x:+[C] w:* %%i\n"
+    // The types of Yosys: $_DFF_P_, $_DFFE_NP_, $_SDFFCE_PN0P_ and so on.
+    fprintf(out, "tee -q -o " CLOCKS " select -list t:$_*DFF*_* %%x:+[C] w:* %%i %%ci*:+$_NOT_ "
+                 "w:* %%i t:$_NOT_ %%x:+[Y] w:* %%i %%d\n"
                  "tee -q -o " INPUTS " select -list i:* s:1 %%i\n");
 }
 
@@ -123,21 +122,13 @@ static enum sq_status choose(const struct sq_synth_block *b, const struct names 
 enum sq_status sq_synth_find_clock(const struct sq_synth_block *b, const char *work,
                                    char clock[SQ_LIB_NAME_LEN], struct sq_error *err)
 {
-    struct names rising = {0}, falling = {0}, inputs = {0};
+    struct names clocks = {0}, inputs = {0};
     const char *chosen = NULL;
-    enum sq_status status = read_names(&rising, work, RISING, b->top, err);
-    if (status == SQ_OK)
-        status = read_names(&falling, work, FALLING, b->top, err);
+    enum sq_status status = read_names(&clocks, work, CLOCKS, b->top, err);
     if (status == SQ_OK)
         status = read_names(&inputs, work, INPUTS, b->top, err);
-    if (status == SQ_OK && rising.n > 0 && falling.n > 0)
-        status = SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
-                         "%.40s has flip-flops at the rising and others at the falling edge of a "
-                         "clock: a path from one to the other has no single period",
-                         b->top);
-    const struct names *clocks = rising.n > 0 ? &rising : &falling;
-    if (status == SQ_OK && clocks->n > 0)
-        status = choose(b, clocks, &inputs, &chosen, err);
+    if (status == SQ_OK && clocks.n > 0)
+        status = choose(b, &clocks, &inputs, &chosen, err);
     else if (status == SQ_OK && b->clock)
         status = check_given(b, &inputs, err); // no flip-flops: the name is wrong or not needed
     if (status == SQ_OK && chosen &&
@@ -146,8 +137,7 @@ enum sq_status sq_synth_find_clock(const struct sq_synth_block *b, const char *w
             SQ_FAIL(err, SQ_ERR_ARG, "the clock port '%.60s', need letters, digits and _", chosen);
     if (status == SQ_OK)
         snprintf(clock, SQ_LIB_NAME_LEN, "%s", chosen ? chosen : "");
-    free_names(&rising);
-    free_names(&falling);
+    free_names(&clocks);
     free_names(&inputs);
     return status;
 }

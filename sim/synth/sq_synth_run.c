@@ -111,10 +111,14 @@ static enum sq_status save(const char *work, const char *name, char *text, size_
 
 // ---- OpenSTA ----------------------------------------------------------------------------------
 
-// path.txt shows the path.
+struct delay {
+    double path_ns, period_ns;
+};
+
+// path.txt shows the paths.
 static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth_block *b,
                                  const char *work, const char *mapper, const char *clock,
-                                 double *ns, struct sq_error *err)
+                                 struct delay *d, struct sq_error *err)
 {
     char *tcl = NULL, text[160], log[SQ_SYNTH_PATH_LEN + 32], netlist[32];
     size_t n = 0;
@@ -133,8 +137,7 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
     const struct sq_confine confine = {.dir = work};
     SQ_TRY(sq_confine_run(&confine, argv, log, &code, err));
     find_line(work, SQ_SYNTH_DELAY, "", text, sizeof text);
-    char *end;
-    *ns = strtod(text, &end);
+    const bool is_known = sscanf(text, "%lf %lf", &d->path_ns, &d->period_ns) == 2;
     if (code == 0 && strcmp(text, "unclocked") == 0)
         return SQ_FAIL(err, SQ_ERR_ARG,
                        *clock ? "%.40s has flip-flops that the clock %.60s does not reach: no path "
@@ -142,7 +145,7 @@ static enum sq_status find_delay(const struct sq_synth *s, const struct sq_synth
                               : "%.40s has cells with a clock, but no flip-flop of its own%s: no "
                                 "path is known",
                        b->top, clock);
-    if (code == 0 && end != text && *ns > 0 && *ns < 1e6)
+    if (code == 0 && is_known && d->path_ns > 0 && d->period_ns < 1e6)
         return SQ_OK;
     find_line(work, "path.txt", "Error: ", text, sizeof text);
     return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "OpenSTA finds no delay of %.40s: %s", b->top,
@@ -185,12 +188,13 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
 // ---- cache entries ----------------------------------------------------------------------------
 
 static enum sq_status write_result(const char *work, json_t *cells, json_t *parts,
-                                   const char *mapper, const double *ns, const char *clock,
+                                   const char *mapper, const struct delay *d, const char *clock,
                                    struct sq_error *err)
 {
-    json_t *root = json_pack("{s:s, s:o, s:s, s:O, s:O*}", "mapper", mapper, "critical_path_ns",
-                             ns ? json_real(*ns) : json_null(), "clock", clock, "cells", cells,
-                             "parts", parts);
+    json_t *root = json_pack("{s:s, s:o, s:o, s:s, s:O, s:O*}", "mapper", mapper,
+                             "critical_path_ns", d ? json_real(d->path_ns) : json_null(),
+                             "min_period_ns", d ? json_real(d->period_ns) : json_null(), "clock",
+                             clock, "cells", cells, "parts", parts);
     char *text = root ? json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS) : NULL;
     json_decref(root);
     SQ_NEED(text, err, "a synthesis");
@@ -210,8 +214,7 @@ static void tidy(const char *work, const char *mapper)
         snprintf(to, sizeof to, "%s%s", made[i / 3], kind[i % 3]);
         remove_in(work, to);
     }
-    remove_in(work, "clock_rise.txt");
-    remove_in(work, "clock_fall.txt");
+    remove_in(work, "clocks.txt");
     remove_in(work, "inputs.txt");
     remove_in(work, SQ_SYNTH_DELAY);
     remove_in(work, "yosys.log");
@@ -229,7 +232,7 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     const char *const *made = has_two ? both : one;
     struct sq_synth_count count[2] = {{0}, {0}};
     char clock[SQ_LIB_NAME_LEN] = "clk_i";
-    double ns = 0;
+    struct delay delay = {0};
     (void)entry;
     SQ_TRY(write_liberty(s, work, err));
     SQ_TRY(synthesize(s, b, work, err));
@@ -241,11 +244,11 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
     if (status == SQ_OK && b->is_foreign)
         status = sq_synth_find_clock(b, work, clock, err);
     if (status == SQ_OK && is_timed)
-        status = find_delay(s, b, work, made[best], clock, &ns, err);
+        status = find_delay(s, b, work, made[best], clock, &delay, err);
     if (status == SQ_OK)
         status = write_result(work, count[best].cells, b->keeps_parts ? count[best].parts : NULL,
                               has_two ? made[best] : sq_synth_recipe_name(b->recipe),
-                              is_timed ? &ns : NULL, clock, err);
+                              is_timed ? &delay : NULL, clock, err);
     if (status == SQ_OK)
         tidy(work, made[best]);
     for (int i = 0; i < 2; i++) {

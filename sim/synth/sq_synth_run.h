@@ -78,10 +78,11 @@ enum sq_status sq_synth_print_script(FILE *out, const struct sq_synth *s,
 void sq_synth_print_flatten(FILE *out, const struct sq_synth_block *block, const char *entry);
 // ... or as it is, flat, into mapped.json.
 void sq_synth_print_mapped(FILE *out, const struct sq_synth_block *block, const char *entry);
-// The script of OpenSTA that writes the longest path of a netlist in ns to SQ_SYNTH_DELAY, or, where
-// the clock (an input port; where there is none, no clock) does not reach all flip-flops, how many.
-// Inputs arrive at 0 with a slew of 50 ps, outputs drive four NAND2 inputs, a path into a flip-flop
-// includes its setup time.
+// The script of OpenSTA that writes the longest path of a netlist and the shortest period of its
+// clock to SQ_SYNTH_DELAY, in ns; or "unclocked" where the clock (an input port; where there is none,
+// no clock) does not reach all flip-flops. Inputs arrive with a slew of 50 ps at the edge at which
+// what they reach takes them, outputs drive four NAND2 inputs, a path into a flip-flop includes its
+// setup time. Both halves of a period are equally long.
 #define SQ_SYNTH_DELAY "delay.txt"
 void sq_synth_print_sta(FILE *out, const struct sq_synth *s, const struct sq_synth_block *block,
                         const char *netlist, const char *clock);

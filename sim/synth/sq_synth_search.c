@@ -21,13 +21,13 @@ static enum sq_status try_one(struct search *f, struct sq_synth_block block,
     block.recipe = recipe;
     block.target_ps = target_ps;
     SQ_TRY(sq_synth_area(f->synth, &block, &r, err));
-    *ns = r.critical_path_ns;
+    *ns = r.min_period_ns;
     const bool meets = *ns <= f->period_ns;
     bool is_better = !f->has_any || (meets && !f->meets);
     if (f->has_any && meets && f->meets)
         is_better = r.area < f->result.area;
     if (f->has_any && !meets && !f->meets)
-        is_better = *ns < f->result.critical_path_ns;
+        is_better = *ns < f->result.min_period_ns;
     if (!is_better) {
         sq_synth_result_free(&r);
         return SQ_OK;
