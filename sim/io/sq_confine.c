@@ -2,6 +2,7 @@
 #include "sim/io/sq_confine.h"
 
 #include <errno.h>
+#include <fts.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -248,6 +249,32 @@ static enum sq_status run_in_bubble(const struct sq_confine *c, char *const argv
     return status;
 }
 
+// A link that the caller made, to what the tool was to read.
+static bool is_given(const struct sq_confine *c, const char *path)
+{
+    for (size_t i = 0; c->reads && c->reads[i]; i++)
+        if (strcmp(c->reads[i], path) == 0)
+            return true;
+    return false;
+}
+
+// The tool is gone. What it left is opened later, by us and by other tools.
+static enum sq_status check_left(const struct sq_confine *c, const char *program,
+                                 struct sq_error *err)
+{
+    char *const roots[] = {(char *)(uintptr_t)c->dir, NULL}; // fts changes none of them
+    FTS *tree = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    SQ_NEED(tree, err, "'%s'", sq_path_tail(c->dir));
+    enum sq_status status = SQ_OK;
+    for (FTSENT *e; status == SQ_OK && (e = fts_read(tree));)
+        if (e->fts_info != FTS_F && e->fts_info != FTS_D && e->fts_info != FTS_DP &&
+            !is_given(c, e->fts_path))
+            status = SQ_FAIL(err, SQ_ERR_TOOL, "%.60s left '%s', which is no regular file", program,
+                             sq_path_tail(e->fts_path));
+    fts_close(tree);
+    return status;
+}
+
 enum sq_status sq_confine_run(const struct sq_confine *c, char *const argv[], const char *log,
                               int *code, struct sq_error *err)
 {
@@ -256,9 +283,10 @@ enum sq_status sq_confine_run(const struct sq_confine *c, char *const argv[], co
     char *program = find_program(argv[0]);
     if (!program)
         return SQ_FAIL(err, SQ_ERR_TOOL, "%.60s is not installed", argv[0]);
-    const enum sq_status status = has_bwrap
-                                      ? run_in_bubble(c, argv, program, log, code, err)
+    enum sq_status status = has_bwrap ? run_in_bubble(c, argv, program, log, code, err)
                                       : sq_process_run_limited(c->dir, argv, log, &l, code, err);
+    if (status == SQ_OK)
+        status = check_left(c, argv[0], err);
     free(program);
     return status;
 }

@@ -25,7 +25,9 @@ struct sq_confine {
     const char *variable;     // and the environment variable that names it to the tool
 };
 
-// As sq_process_run, in c->dir. SQ_ERR_RANGE where the time of the limits was over.
+// As sq_process_run, in c->dir. SQ_ERR_RANGE where the time of the limits was over; SQ_ERR_TOOL where
+// the tool left a link (none of c->reads), a FIFO or the like in c->dir: after SQ_OK what lies there
+// can be opened.
 enum sq_status sq_confine_run(const struct sq_confine *c, char *const argv[], const char *log,
                               int *code, struct sq_error *err);
 

@@ -303,7 +303,7 @@ enum sq_status sq_process_run_limited(const char *dir, char *const argv[], const
                                       const struct sq_process_limits *limits, int *code,
                                       struct sq_error *err)
 {
-    const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    const int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%.80s': %s", log, strerror(errno));
     const enum sq_status status = run_with(dir, argv, -1, fd, fd, limits, code, err);

@@ -10,7 +10,7 @@
 #include "models/sq_status.h"
 
 // Runs argv[0] (looked up in PATH; argv ends with NULL) in directory `dir` (NULL: this one) with
-// empty input, its output and errors in the file `log`, and with a dir TMPDIR = ".", so that a tool
+// empty input, its output and errors in the file `log` (never one that a link leads to), and with a dir TMPDIR = ".", so that a tool
 // that dies leaves its files there. Waits. *code is the exit status, or 128 + signal. Thread-safe.
 // SQ_ERR_TOOL where there is no such program, SQ_ERR_IO or SQ_ERR_MEMORY where it cannot be
 // started. Tools never see MAKEFLAGS: a `make` around the program is none of their business.

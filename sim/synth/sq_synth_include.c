@@ -13,18 +13,35 @@
 #include "sim/io/sq_quote.h"
 #include "sim/synth/sq_synth_run.h"
 
+// What a file becomes with all that it includes; Yosys needs 40 us for a file that it includes.
+enum { MAX_INCLUDED = 20000, MAX_NBYTES = 64 << 20 };
+
 struct visit {
     struct sq_synth *synth;
     const char *folder; // of the source
     char real[PATH_MAX];
-    size_t open[SQ_SYNTH_MAX_SOURCES]; // the files that include one another down to here
-    size_t n_open;
+    // Of each source, as it was found below this folder.
+    struct file {
+        enum { NOT_SEEN, IS_OPEN, IS_DONE } state; // open: includes what is read now
+        bool has_guard;
+        size_t n_included, nbytes; // with all below
+    } file[SQ_SYNTH_MAX_SOURCES];
     struct sq_error *err;
 };
 
 static enum sq_status visit(struct visit *v, size_t i);
 
-// Past the comment or string that begins at c; c itself where none does.
+void sq_synth_drop_returns(char *text)
+{
+    char *to = text;
+    for (const char *c = text; *c; c++)
+        if (*c != '\r')
+            *to++ = *c;
+    *to = '\0';
+}
+
+// Past the comment or string that begins at c, as the preprocessor of Yosys sees them; c itself where
+// none does. It knows no escaped identifiers: a quote in one begins a string.
 static const char *skip_quoted(const char *c)
 {
     if (c[0] == '/' && c[1] == '/')
@@ -33,6 +50,10 @@ static const char *skip_quoted(const char *c)
         const char *end = strstr(c + 2, "*/");
         return end ? end + 2 : c + strlen(c);
     }
+    if (c[0] == '`' && (c[1] == '"' || c[1] == '`'))
+        return c + 2;
+    if (strncmp(c, "\"\"\"", 3) == 0)
+        return c + 3;
     if (c[0] != '"')
         return c;
     for (c++; *c && *c != '"'; c++)
@@ -105,6 +126,8 @@ static enum sq_status read_file(struct visit *v, const char *name, size_t *index
     sq_file_unmap(&map);
     const size_t known = find(s, name);
     enum sq_status status = SQ_OK;
+    if (text)
+        sq_synth_drop_returns(text);
     if (!text)
         status = SQ_NO_MEMORY(v->err, "'%s'", sq_path_tail(path));
     else if (!is_text)
@@ -126,6 +149,29 @@ static enum sq_status read_file(struct visit *v, const char *name, size_t *index
     return SQ_HAVE(f->path, v->err, "a synthesis");
 }
 
+// What was found below this folder before is the same again.
+static enum sq_status find_or_read(struct visit *v, const char *name, size_t *index)
+{
+    const size_t known = find(v->synth, name);
+    if (known == v->synth->n_sources || v->file[known].state == NOT_SEEN)
+        return read_file(v, name, index);
+    *index = known;
+    return SQ_OK;
+}
+
+// To those of a file that includes file i.
+static enum sq_status add_sizes(struct visit *v, size_t to, size_t i)
+{
+    v->file[to].n_included += 1 + v->file[i].n_included;
+    v->file[to].nbytes += v->file[i].nbytes;
+    if (v->file[to].n_included <= MAX_INCLUDED && v->file[to].nbytes <= MAX_NBYTES)
+        return SQ_OK;
+    return SQ_FAIL(v->err, SQ_ERR_RANGE,
+                   "%.60s includes %zu files of %zu bytes in all, need <= %d files and <= %d bytes",
+                   v->synth->source[to].name, v->file[to].n_included, v->file[to].nbytes,
+                   MAX_INCLUDED, MAX_NBYTES);
+}
+
 // As Yosys looks for it: beside the file that includes it, then below the folder of the source. A
 // file of ours, or none, is left to Yosys.
 static enum sq_status follow(struct visit *v, size_t from, const char *name)
@@ -144,18 +190,43 @@ static enum sq_status follow(struct visit *v, size_t from, const char *name)
     if (strlen(beside) >= sizeof v->synth->source[0].name)
         return SQ_FAIL(v->err, SQ_ERR_ARG, "`include \"%.80s\": more than %zu characters", name,
                        sizeof v->synth->source[0].name - 1);
-    bool is_new = true;
-    SQ_TRY(read_file(v, beside, &i));
+    SQ_TRY(find_or_read(v, beside, &i));
     if (i >= v->synth->n_sources && slash)
-        SQ_TRY(read_file(v, name, &i));
-    is_new = v->synth->n_sources > n_sources;
+        SQ_TRY(find_or_read(v, name, &i));
+    const bool is_new = v->synth->n_sources > n_sources;
     if (i >= v->synth->n_sources || (!is_new && !v->synth->source[i].is_foreign))
         return SQ_OK;
-    for (size_t k = 0; k < v->n_open; k++)
-        if (v->open[k] == i)
-            return SQ_FAIL(v->err, SQ_ERR_ARG, "%.60s includes itself, by way of %.60s",
-                           v->synth->source[i].name, of);
-    return visit(v, i);
+    if (v->file[i].state == IS_OPEN)
+        return SQ_FAIL(v->err, SQ_ERR_ARG, "%.60s includes itself, by way of %.60s",
+                       v->synth->source[i].name, of);
+    const bool is_empty = v->file[i].state == IS_DONE && v->file[i].has_guard;
+    SQ_TRY(visit(v, i));
+    return is_empty ? SQ_OK : add_sizes(v, from, i);
+}
+
+// The next word of a text that is neither blank nor comment; *n = 0 at its end.
+static const char *next_word(const char *c, size_t *n)
+{
+    for (;;) {
+        const char *next = *c == '/' ? skip_quoted(c) : c + strspn(c, " \t\n");
+        if (next == c)
+            break;
+        c = next;
+    }
+    *n = strcspn(c, " \t\n");
+    return c;
+}
+
+// Whether the text begins with `ifndef NAME `define NAME: it is empty when it is included again.
+static bool has_guard(const char *text)
+{
+    size_t n[4];
+    const char *word[4];
+    for (size_t i = 0; i < 4; i++)
+        word[i] = next_word(i ? word[i - 1] + n[i - 1] : text, &n[i]);
+    return n[0] == 7 && strncmp(word[0], "`ifndef", n[0]) == 0 && n[2] == 7 &&
+           strncmp(word[2], "`define", n[2]) == 0 && n[1] == n[3] && n[1] > 0 &&
+           strncmp(word[1], word[3], n[1]) == 0;
 }
 
 // Behind the word `include.
@@ -176,9 +247,62 @@ static enum sq_status read_directive(struct visit *v, size_t i, const char *c)
                          v->synth->source[i].name);
 }
 
+// ---- without bubblewrap: what could name any other file -----------------------------------------
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$';
+}
+
+// Whether c begins with `word`, or with a part of it to which a macro can add the rest: one that ends
+// where the body or an argument of a macro does, or where another macro begins.
+static bool is_word_or_piece(const char *c, const char *word)
+{
+    size_t n = 0;
+    while (word[n] && c[n] == word[n])
+        n++;
+    if (!word[n])
+        return true;
+    if (n == 0 || is_word(c[n]))
+        return false;
+    const char next = c[n + strspn(c + n, " \t")];
+    return c[n] == '`' || c[n] == '\n' || !c[n] || next == ')' || next == ',';
+}
+
+// Looks at all of the text, strings and comments too: what is one for the preprocessor of Yosys need
+// be none for the parser (an escaped identifier may hold the quote), or behind a macro. What slips
+// through, sq_synth_run.c finds in the list of what Yosys has read.
+static enum sq_status check_text(const struct visit *v, const char *text, const char *name)
+{
+    for (const char *c = text; *c; c++) {
+        if (is_word_or_piece(c, "$readmem"))
+            return SQ_FAIL(v->err, SQ_ERR_ARG,
+                           "%.60s: $readmem can read any file, which needs bubblewrap (bwrap)",
+                           name);
+        if (starts_with(c, "`file_push"))
+            return SQ_FAIL(v->err, SQ_ERR_ARG,
+                           "%.60s: `file_push makes `include read any file, which needs bubblewrap "
+                           "(bwrap)",
+                           name);
+        if (c[0] != '`' || !is_word(c[1]) || !is_word_or_piece(c, "`include"))
+            continue;
+        const char *what = c + (starts_with(c, "`include") ? strlen("`include") : 0);
+        if (what == c || what[strspn(what, " \t")] == '`')
+            return SQ_FAIL(v->err, SQ_ERR_ARG, "%.60s: `include needs a name in quotes", name);
+    }
+    return SQ_OK;
+}
+
 static enum sq_status visit(struct visit *v, size_t i)
 {
-    v->open[v->n_open++] = i;
+    if (v->file[i].state == IS_DONE)
+        return SQ_OK;
+    v->file[i] = (struct file){.state = IS_OPEN,
+                               .has_guard = has_guard(v->synth->source[i].text),
+                               .nbytes = strlen(v->synth->source[i].text)};
+    if (!sq_confine_is_whole())
+        SQ_TRY(check_text(v, v->synth->source[i].text, v->synth->source[i].name));
     for (const char *c = v->synth->source[i].text; *c;) {
         const char *next = skip_quoted(c);
         if (next != c) {
@@ -187,13 +311,9 @@ static enum sq_status visit(struct visit *v, size_t i)
         }
         if (starts_with(c, "`include"))
             SQ_TRY(read_directive(v, i, c + strlen("`include")));
-        if (starts_with(c, "$readmem") && !sq_confine_is_whole())
-            return SQ_FAIL(v->err, SQ_ERR_ARG,
-                           "%.60s: $readmem can read any file, which needs bubblewrap (bwrap)",
-                           v->synth->source[i].name);
         c++;
     }
-    v->n_open--;
+    v->file[i].state = IS_DONE;
     return SQ_OK;
 }
 

@@ -2,7 +2,9 @@
 // Runs Yosys and OpenSTA in the working directory of a cache entry.
 #include "sim/synth/sq_synth_run.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -38,13 +40,6 @@ static enum sq_status write_liberty(const struct sq_synth *s, const char *work,
     return write_text(work, SQ_SYNTH_LIBERTY, s->lib.text, s->lib.nbytes, err);
 }
 
-static void remove_in(const char *dir, const char *name)
-{
-    char path[SQ_SYNTH_PATH_LEN + 64];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    sq_cache_remove(path);
-}
-
 // What follows `mark` in the first line of a log that has it, behind "file:line: " if that is
 // before.
 static void find_line(const char *dir, const char *log, const char *mark, char *text, size_t size)
@@ -67,6 +62,45 @@ static void find_line(const char *dir, const char *log, const char *mark, char *
 
 // ---- yosys ------------------------------------------------------------------------------------
 
+#define INPUTS "inputs.d" // what Yosys read, as a rule for make
+
+static bool leads_up(const char *name)
+{
+    return strncmp(name, "../", 3) == 0 || strstr(name, "/../");
+}
+
+// Whatever a source made Yosys read is a file that it got, or one of Yosys itself: all of that is in
+// the digest. Maps of Yosys have absolute paths, in the folder of techmap.v, which every script reads.
+static enum sq_status check_inputs(const struct sq_synth *s, const char *top, const char *work,
+                                   struct sq_error *err)
+{
+    char path[SQ_SYNTH_PATH_LEN + 32], *save = NULL, *text = NULL;
+    struct sq_file_view map;
+    snprintf(path, sizeof path, "%s/" INPUTS, work);
+    SQ_TRY(sq_file_map(path, &map, err));
+    text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
+    sq_file_unmap(&map);
+    SQ_NEED(text, err, "a synthesis");
+    const char *techmap = strstr(text, "/techmap.v"), *own = techmap;
+    while (own && own > text && own[-1] != ' ')
+        own--;
+    const size_t n_own = own ? (size_t)(techmap + 1 - own) : 0;
+    enum sq_status status = SQ_OK;
+    char *list = strstr(text, ": "); // behind what Yosys wrote
+    for (char *name = list ? strtok_r(list + 1, " \n", &save) : NULL; name && status == SQ_OK;
+         name = strtok_r(NULL, " \n", &save)) {
+        const bool is_own = n_own > 0 && strncmp(name, own, n_own) == 0;
+        if (strcmp(name, s->liberty_path) == 0)
+            continue;
+        if (leads_up(is_own ? name + n_own : name) || (name[0] == '/' && !is_own))
+            status = SQ_FAIL(err, SQ_ERR_ARG,
+                             "%.40s makes yosys read '%s', which is none of its sources", top,
+                             sq_path_tail(name));
+    }
+    free(text);
+    return status;
+}
+
 // `reads`: what it sees beside its own folder, NULL at the end; NULL: nothing.
 static enum sq_status run_yosys(const struct sq_synth *s, const char *top, const char *work,
                                 const char *script, const char *const *reads, struct sq_error *err)
@@ -77,7 +111,8 @@ static enum sq_status run_yosys(const struct sq_synth *s, const char *top, const
     snprintf(name, sizeof name, "%s", script);
     snprintf(yosys, sizeof yosys, "%s", sq_process_tool("YOSYS", "yosys"));
     char quiet[] = "-q", refuse[] = "-e", what[] = "implicitly declared", from[] = "-s";
-    char *const argv[] = {yosys, quiet, refuse, what, from, name, NULL};
+    char list[] = "-E", inputs[] = INPUTS;
+    char *const argv[] = {yosys, quiet, refuse, what, list, inputs, from, name, NULL};
     const struct sq_confine confine = {.dir = work, .reads = reads};
     SQ_TRY(sq_confine_run(&confine, argv, log, &code, err));
     if (code == 0)
@@ -182,7 +217,8 @@ static enum sq_status synthesize(const struct sq_synth *s, const struct sq_synth
     enum sq_status status = sq_synth_print_script(out, s, b, err);
     fclose(out);
     SQ_TRY(save(work, "synth.ys", text, n, status, err));
-    return run_yosys(s, b->top, work, "synth.ys", NULL, err);
+    SQ_TRY(run_yosys(s, b->top, work, "synth.ys", NULL, err));
+    return check_inputs(s, b->top, work, err);
 }
 
 // ---- cache entries ----------------------------------------------------------------------------
@@ -201,27 +237,37 @@ static enum sq_status write_result(const char *work, json_t *cells, json_t *part
     return save(work, "result.json", text, strlen(text), SQ_OK, err);
 }
 
-// Keeps one netlist as netlist.v and what explains it, removes the rest.
-static void tidy(const char *work, const char *mapper)
+// Removes all but these files, NULL at the end.
+static enum sq_status keep_only(const char *work, const char *const *names, struct sq_error *err)
 {
-    static const char *const made[] = {"nf", "amap", "net"}, *const kind[] = {".v", "_sta.v",
-                                                                              ".json"};
+    char path[SQ_SYNTH_PATH_LEN + 300];
+    DIR *dir = opendir(work);
+    if (!dir)
+        return SQ_FAIL(err, SQ_ERR_IO, "cannot read '%s': %s", sq_path_tail(work), strerror(errno));
+    bool is_clean = true;
+    for (struct dirent *e; (e = readdir(dir));) {
+        size_t i = 0;
+        while (names[i] && strcmp(names[i], e->d_name) != 0)
+            i++;
+        if (names[i] || strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%.255s", work, e->d_name);
+        sq_cache_remove(path);
+        is_clean = is_clean && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) != 0;
+    }
+    closedir(dir);
+    return is_clean ? SQ_OK : SQ_FAIL(err, SQ_ERR_IO, "cannot empty '%s'", sq_path_tail(work));
+}
+
+// Keeps one netlist as netlist.v and what explains it, removes the rest.
+static enum sq_status tidy(const char *work, const char *mapper, struct sq_error *err)
+{
+    static const char *const kept[] = {"result.json", "netlist.v", "path.txt", "synth.ys", NULL};
     char from[SQ_SYNTH_PATH_LEN + 32], to[SQ_SYNTH_PATH_LEN + 32];
     snprintf(from, sizeof from, "%s/%s.v", work, mapper);
     snprintf(to, sizeof to, "%s/netlist.v", work);
     (void)rename(from, to);
-    for (size_t i = 0; i < 9; i++) {
-        snprintf(to, sizeof to, "%s%s", made[i / 3], kind[i % 3]);
-        remove_in(work, to);
-    }
-    remove_in(work, "clocks.txt");
-    remove_in(work, "inputs.txt");
-    remove_in(work, SQ_SYNTH_DELAY);
-    remove_in(work, "yosys.log");
-    remove_in(work, "adder.v");
-    remove_in(work, "sta.tcl");
-    remove_in(work, "rtl");
-    remove_in(work, SQ_SYNTH_LIBERTY);
+    return keep_only(work, kept, err);
 }
 
 enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synth_block *b,
@@ -250,7 +296,7 @@ enum sq_status sq_synth_make_area(const struct sq_synth *s, const struct sq_synt
                               has_two ? made[best] : sq_synth_recipe_name(b->recipe),
                               is_timed ? &delay : NULL, clock, err);
     if (status == SQ_OK)
-        tidy(work, made[best]);
+        status = tidy(work, made[best], err);
     for (int i = 0; i < 2; i++) {
         json_decref(count[i].cells);
         json_decref(count[i].parts);
@@ -270,8 +316,8 @@ enum sq_status sq_synth_make_mapped(const struct sq_synth *s, const struct sq_sy
     SQ_TRY(save(work, "mapped.ys", text, n, SQ_OK, err));
     const char *const reads[] = {area, NULL};
     SQ_TRY(run_yosys(s, b->top, work, "mapped.ys", reads, err));
-    remove_in(work, "yosys.log");
-    return SQ_OK;
+    const char *const kept[] = {"mapped.json", "mapped.ys", NULL};
+    return keep_only(work, kept, err);
 }
 
 enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_synth_block *b,
@@ -293,8 +339,8 @@ enum sq_status sq_synth_make_netlist(const struct sq_synth *s, const struct sq_s
     SQ_TRY(save(work, "netlist.ys", text, n, status, err));
     const char *const reads[] = {s->lib.nand2 ? area : NULL, NULL};
     SQ_TRY(run_yosys(s, b->top, work, "netlist.ys", reads, err));
-    remove_in(work, "yosys.log");
-    remove_in(work, "rtl");
-    remove_in(work, SQ_SYNTH_LIBERTY);
-    return SQ_OK;
+    char netlist[64];
+    snprintf(netlist, sizeof netlist, "%s.v", b->top);
+    const char *const kept[] = {netlist, "netlist.ys", NULL};
+    return keep_only(work, kept, err);
 }

@@ -30,8 +30,11 @@ void sq_synth_free_sources(struct sq_synth *s);
 // What Yosys says of foreign sources, for their user: the own path in place of rtl/NAME. Where it
 // names no line but a word (of something not declared), the first line that has the word.
 void sq_synth_own_place(const struct sq_synth *s, char *text, size_t size);
+// Takes out what Yosys skips even inside a word.
+void sq_synth_drop_returns(char *text);
 // Adds what source number `source`, read from `path`, includes from below its folder, and what that
-// includes. SQ_ERR_ARG for a name that leads elsewhere and for files that include themselves.
+// includes. SQ_ERR_ARG for a name that leads elsewhere and for files that include themselves; SQ_ERR_RANGE
+// where the files become too many or too large, each counted as often as it is included.
 enum sq_status sq_synth_add_includes(struct sq_synth *s, size_t source, const char *path,
                                      struct sq_error *err);
 

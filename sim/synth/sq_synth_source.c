@@ -106,6 +106,8 @@ enum sq_status sq_synth_add_source(struct sq_synth *s, const char *path, struct 
     f->text = map.nbytes ? strndup((const char *)map.data, map.nbytes) : strdup("");
     const bool is_text = f->text && strlen(f->text) == map.nbytes;
     sq_file_unmap(&map);
+    if (f->text)
+        sq_synth_drop_returns(f->text);
     s->n_sources++; // owns both
     SQ_NEED(f->text && f->path, err, "'%s'", sq_path_tail(path));
     if (!is_text)

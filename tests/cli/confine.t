@@ -45,6 +45,7 @@ ok "no command ran" [ ! -e "$W/RAN" ]
 
 
 # ---- files: a source reads below its own folder and ours, whatever it says
+good() { printf '%s\nmodule good %s; %s logic [7:0] y; always_ff @(posedge clk_i) y <= ~a_i; assign y_o = y; endmodule\n' "$1" "$ports" "$2"; }
 evil() { printf '%s\nmodule evil %s; %s assign y_o = a_i; endmodule\n' "$1" "$ports" "$2"; }
 EVIL=(area --json --source)
 nothing() { printf '12\n34\n56\n78\n' >"$W/secret.hex"; echo 'localparam int X = 1;' >"$W/secret.svh"; }
@@ -78,6 +79,34 @@ evil '' "reg [7:0] m [0:3]; initial \$readmemh(\"$W/secret.hex\", m);" | src rom
 refuse_source 'Can not open file|which needs bubblewrap' rom.sv
 evil '' "integer f; initial begin f = \$fopen(\"$W/RAN\"); \$fwrite(f, \"x\"); end" | src fopen.sv
 refuse_source "resolve function name" fopen.sv
+# The same in pieces, behind quotes that are none, and by what says which folder a file is in. With
+# bubblewrap there is no such file; without it none is opened, as the one named here would not end.
+mkfifo "$W/endless"
+for f in secret.hex endless; do
+  load="(\"$W/$f\", m);" mem='reg [7:0] m [0:3];'
+  evil '`define P(a) $re``admem``a' "$mem initial \`P(h) $load" | src paste.sv
+  evil '`define P memh' "$mem initial \$read\`P $load" | src beside.sv
+  evil '`define P $readm
+`define Q(a) a' "$mem initial \`P\`Q(emh) $load" | src two.sv
+  evil '`define Q(a) a' "$mem initial \`Q( \$read )memb $load" | src argument.sv
+  evil '' "wire \\q\" ; $mem initial \$readmemh $load wire \\r\" ;" | src escaped.sv
+  evil '' "wire \\q/* ; $mem initial \$readmemh $load // */" | src comment.sv
+  evil '' "$mem initial \\\$readmemh $load" | src task.sv
+  evil '' "$mem initial \$read$(printf '\r')memh $load" | src return.sv
+  for name in paste beside two argument escaped comment task return; do
+    refuse_source 'Can not open file|which needs bubblewrap|ERROR|refuses evil' $name.sv
+  done
+done
+evil '' 'reg [7:0] m [0:3]; initial $readmemh("/dev/null", m);' | src null.sv
+refuse_source "yosys read '/dev/null', which is none of its sources|which needs bubblewrap" null.sv
+evil "$(printf '`define P(a) `inc\n`P(1)lude "%s"' "$W/secret.svh")" | src pieces.sv
+refuse_source 'name in quotes|open include file|none of its sources' pieces.sv
+evil "$(printf '`define P(a) `\n`P(1)include "%s"' "$W/secret.svh")" | src tick.sv
+refuse_source 'open include file|none of its sources' tick.sv
+evil "$(printf '`file_push "%s/x"\n`include "secret.svh"' "$W")" | src push.sv
+refuse_source 'file_push makes|open include file|none of its sources' push.sv
+good '// `include is a word, and so are $re and `inc in this line' 'localparam [0:$clog2(8)] X = 0;' | src words.sv
+BWRAP=/nonexistent accept "words that name no file, without bubblewrap" "${EVIL[@]}" src/words.sv --top good --clock clk_i
 mkfifo "$W/src/fifo.sv" "$W/src/fifo.svh"
 refuse_source 'no regular file' fifo.sv
 evil '`include "fifo.svh"' | src by_fifo.sv
@@ -126,6 +155,21 @@ echo '`include "b.svh"' >"$W/src/a.svh"
 echo '`include "a.svh"' >"$W/src/b.svh"
 evil '`include "a.svh"' | src ring.sv
 refuse_source 'a.svh includes itself, by way of b.svh' ring.sv
+# levels N GUARD: N headers, each of which includes the next one twice.
+levels() {
+  for ((i = 0; i < $1; i++)); do
+    printf "$2"'`include "l%d.svh"\n`include "l%d.svh"\n'"$3" $((i + 1)) $((i + 1)) | sed "s/NAME/N$i/" >"$W/src/l$i.svh"
+  done
+  echo "// $2" >"$W/src/l$1.svh"
+  evil '`include "l0.svh"' | src levels.sv
+}
+levels 24
+SECONDS=0
+refuse_source 'includes [0-9]* files of [0-9]* bytes in all, need <= 20000 files' levels.sv
+ok "... at once" [ $SECONDS -lt 20 ]
+levels 24 '`ifndef NAME\n`define NAME\n' '`endif\n'
+good '`include "l0.svh"' | src levels.sv
+accept "with guards: each of them once" "${EVIL[@]}" src/levels.sv --top good --clock clk_i
 few=(--tool-seconds 1800 --tool-memory 200)
 ended='yosys (needs more than 200 MiB|was ended by signal)|ERROR: |refuses evil'
 evil '`define A `A `A' '`A' | src macro.sv
@@ -164,6 +208,19 @@ if bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
 else
   skip "what a confined tool sees" "bwrap does not run here"
 fi
+# What it leaves in its folder is no way out of it for us: the log of the next tool is not written, nor a
+# result read, through a link. The entry can be made afterwards.
+for what in "ln -s $W/victim path.txt" "ln -s $W/victim nf_sta.v" "mkfifo sta.tcl" "mkfifo delay.txt" "mkdir d && ln -s / d/x"; do
+  rm -rf "$W/home/build"
+  echo precious >"$W/victim"
+  printf '%s\n' '#!/bin/sh' 'case $1 in -V) exec yosys -V ;; esac' 'yosys "$@"; code=$?' "rm -f ${what##* }" "$what" 'exit $code' >"$W/tools/yosys"
+  for bwrap in bwrap /nonexistent; do
+    BWRAP=$bwrap YOSYS=$W/tools/yosys sq area --block mul --a-bits 2 --b-bits 2
+    ok "a tool that leaves '${what/$W/..}' ($bwrap): refused" [ "$RC" = 3 -a "$(grep -c "left '.*', which is no regular file" "$W.err")" = 1 ]
+    ok "... nothing was written" [ "$(cat "$W/victim")" = precious ]
+  done
+  accept "... and the next run makes the entry" area --block mul --a-bits 2 --b-bits 2
+done
 rm -rf "$W/home/build"
 BWRAP=/nonexistent sq_all area --block mul --a-bits 2 --b-bits 2 --block mul --a-bits 3
 ok "without bubblewrap: works, and says so once" [ "$RC" = 0 -a "$(grep -c bubblewrap "$W.err")" = 1 -a "$(wc -l <"$W.err")" = 1 ]
