@@ -10,6 +10,7 @@
 #include "sim/cli/sq_cli_tools.h"
 #include "sim/cli/sq_cmd_area.h"
 #include "sim/io/sq_quote.h"
+#include "sim/io/sq_suggest.h"
 
 // Both gather architectures, until --gather names one.
 #define GATHER_BOTH ((enum sq_gather_arch)2)
@@ -30,6 +31,7 @@ struct arguments {
     double period_ns[MAX_PERIODS];
     unsigned jobs;
     bool keeps_parts;
+    bool is_list;
     bool is_json;
 };
 
@@ -62,8 +64,15 @@ static enum sq_status add_block(void *context, const struct sq_cli_row *option, 
         assert(SQ_AREA_UNIT + n_units < MAX_NAMES);
         names[SQ_AREA_UNIT + n_units] = u->name;
     }
-    SQ_TRY(sq_cli_name("--block", text, names, SQ_AREA_UNIT + n_units, &index, err));
     (void)option;
+    const size_t n = SQ_AREA_UNIT + n_units;
+    for (index = 0; index < n && strcmp(text, names[index]) != 0;)
+        index++;
+    const char *nearest = index == n ? sq_suggest(text, names, n) : NULL;
+    if (index == n)
+        return SQ_FAIL(
+            err, SQ_ERR_ARG, "--block = %.40s, need one of %zu names of area --list%s%s%s", text, n,
+            nearest ? " (did you mean " : "", nearest ? nearest : "", nearest ? "?)" : "");
     if (in->n_blocks == MAX_BLOCKS)
         return SQ_FAIL(err, SQ_ERR_RANGE, "--block given more than %d times", MAX_BLOCKS);
     struct sq_area_item *b = &in->block[in->n_blocks++];
@@ -95,11 +104,15 @@ static enum sq_status add_periods(void *context, const struct sq_cli_row *option
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
-    SQ_CLI_OWN("block", "B", add_block,
-               "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, "
-               "gather_select, gather_mux, pe, core, or a unit: pe_*, line_*, mask_*, array_*, "
-               "topk_*, engine_*, meta24; may repeat",
-               .usual = "all but core and units"),
+    SQ_CLI_OWN(
+        "block", "B", add_block,
+        "one block: mul, mul_star, dot, mac_low, mac_high, gather, gather_rank, "
+        "gather_select, gather_mux, pe, core, or a unit of --list: pe_*, line_*, mask_*, "
+        "array_*, topk_*, engine_*, meta24, of the chip dma, sequencer and others; may repeat",
+        .usual = "all but core and units"),
+    SQ_CLI_FLAG("list", AT(is_list),
+                "list the names that --block takes, by group; with --json one "
+                "object for each"),
     SQ_CLI_TEXT("liberty", "FILE", AT(liberty), "standard cells, plain or .gz",
                 .usual = "qflow-tech-osu018"),
     SQ_CLI_UINT("a-bits", "N", 2, 16, AT(a_bits), "first factor of mul, mul_star and dot"),
@@ -272,6 +285,13 @@ static enum sq_status check_arguments(const struct arguments *in, struct sq_core
                                       struct sq_error *err)
 {
     bool has_product = false;
+    const char *more = in->n_blocks        ? "--block"
+                       : in->files.n > 0   ? "--source"
+                       : in->n_periods > 0 ? "--period"
+                       : in->keeps_parts   ? "--keep-parts"
+                                           : NULL;
+    if (in->is_list && more)
+        return SQ_FAIL(err, SQ_ERR_ARG, "--list and %s: leave one out", more);
     SQ_TRY(sq_area_files_check(&in->files, err));
     for (size_t i = 0; i < in->n_blocks; i++)
         has_product = has_product || is_product(in->block[i].kind);
@@ -316,7 +336,9 @@ static enum sq_status write_table(const struct arguments *in, const struct sq_ar
     struct sq_outfile out = {.stream = stdout};
     if (in->output)
         SQ_TRY(sq_outfile_open(&out, in->output, err));
-    if (in->is_json)
+    if (in->is_list)
+        sq_area_print_list(out.stream, in->is_json);
+    else if (in->is_json)
         sq_area_print_json(out.stream, t);
     else
         sq_area_print_text(out.stream, t);
@@ -355,6 +377,8 @@ static enum sq_status run(struct arguments *in, struct sq_area_table *t, struct 
     struct sq_core_config config;
     struct sq_synth synth;
     SQ_TRY(check_arguments(in, &config, err));
+    if (in->is_list)
+        return write_table(in, t, err);
     t->keeps_parts = in->keeps_parts;
     SQ_TRY(list_rows(t, in, &config, err));
     SQ_TRY(repeat_rows(t, in, err));

@@ -46,6 +46,9 @@ void sq_area_files_free(struct sq_area_files *f);
 void sq_area_print_text(FILE *out, const struct sq_area_table *t);
 void sq_area_print_json(FILE *out, const struct sq_area_table *t);
 
+// All names of --block, by group: a line, or an object, for each.
+void sq_area_print_list(FILE *out, bool is_json);
+
 // The results of all rows of t->synth, by `jobs` threads (sq_cmd_area_work.c). A terminal is told
 // which rows are at work. The error is that of a row that failed.
 enum sq_status sq_area_synthesize(struct sq_area_table *t, unsigned jobs, struct sq_error *err);

@@ -47,6 +47,43 @@ static void parameters_text(const struct sq_synth_block *b, char *text, size_t s
                                b->param[i].value);
 }
 
+// ---- names ----------------------------------------------------------------------------------
+
+static void put_name(struct sq_cli_table *out, const char *group, const struct sq_area_item *block)
+{
+    const struct sq_synth_block synth = sq_area_synth(block);
+    const bool is_unit = block->kind == SQ_AREA_UNIT; // others take theirs from options
+    json_t *parameters = json_object();
+    char text[256];
+    parameters_text(&synth, text, sizeof text);
+    for (size_t i = 0; i < synth.n_params; i++)
+        json_object_set_new(parameters, synth.param[i].name, json_integer(synth.param[i].value));
+    const struct sq_cli_column columns[] = {
+        SQ_COLUMN("group", group, "group", -18),
+        SQ_COLUMN("block", sq_area_title(block), "block", -32),
+        SQ_COLUMN("module", synth.top, "module", -24),
+        SQ_COLUMN(NULL, is_unit ? text : "by options", "parameters", 0),
+        SQ_KEY_IF(is_unit, "parameters", parameters),
+        SQ_COLUMNS_END};
+    sq_cli_put(out, columns);
+}
+
+void sq_area_print_list(FILE *out, bool is_json)
+{
+    struct sq_cli_table table = {.out = out, .is_json = is_json};
+    struct sq_area_item block = {.config = sq_core_config_default()};
+    for (int kind = 0; kind < SQ_AREA_UNIT; kind++) {
+        block.kind = (enum sq_area_kind)kind;
+        put_name(&table, "parts", &block);
+    }
+    block.kind = SQ_AREA_UNIT;
+    for (size_t b = 0; b < sq_n_blocks; b++)
+        for (size_t i = 0; i < sq_blocks[b]->n_area; i++) {
+            block.unit = &sq_blocks[b]->area[i];
+            put_name(&table, sq_blocks[b]->name, &block);
+        }
+}
+
 // ---- rows -------------------------------------------------------------------------------------
 
 // Numbers of ten digits: sums of the library's areas.

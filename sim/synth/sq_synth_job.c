@@ -78,15 +78,17 @@ static enum sq_status expand_front(FILE *out, const struct sq_synth *s,
     sq_synth_print_files(s, used, list);
     fclose(list);
     chparam_line(b, chparam, sizeof chparam);
-    const struct fill fill[] = {{"RTL", "rtl"},
-                                {"FILES", files},
-                                {"CHPARAM", chparam},
-                                {"TOP", b->top},
-                                {"TREE", only_if(recipe->has_tree)},
-                                {"PARTS", only_if(b->keeps_parts)},
-                                {"STAGES", only_if(b->keeps_parts && b->keeps_stages)},
-                                {"PREFIX", only_if(recipe->max_ripple > 0)},
-                                {"RIPPLE", ripple}};
+    const struct fill fill[] = {
+        {"RTL", "rtl"},
+        {"FILES", files},
+        {"CHPARAM", chparam},
+        {"TOP", b->top},
+        {"TREE",
+         only_if(recipe->has_tree && !(b->is_foreign && sq_synth_is_replaced(s, "sq_dot")))},
+        {"PARTS", only_if(b->keeps_parts)},
+        {"STAGES", only_if(b->keeps_parts && b->keeps_stages)},
+        {"PREFIX", only_if(recipe->max_ripple > 0)},
+        {"RIPPLE", ripple}};
     enum sq_status status = expand(out, s->script_front, fill, sizeof fill / sizeof fill[0], err);
     free(files);
     return status;

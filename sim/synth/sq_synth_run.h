@@ -38,6 +38,8 @@ void sq_synth_drop_returns(char *text);
 enum sq_status sq_synth_add_includes(struct sq_synth *s, size_t source, const char *path,
                                      struct sq_error *err);
 
+// Whether a foreign source declares this module or package: then ours of that name is not read.
+bool sq_synth_is_replaced(const struct sq_synth *s, const char *module);
 // Marks the sources that the block is built of; SQ_ERR_ARG where there is no such module.
 enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_block *block,
                                bool used[SQ_SYNTH_MAX_SOURCES], struct sq_error *err);

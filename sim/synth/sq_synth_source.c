@@ -131,19 +131,51 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-// The first place of this word outside a // comment; NULL where there is none.
-static const char *mention(const char *text, const char *word, size_t n)
+// The first place of this word outside a // comment, from `text`, a place of `whole`, on; NULL where
+// there is none.
+static const char *next_mention(const char *whole, const char *text, const char *word, size_t n)
 {
     for (const char *at = text; (at = memmem(at, strlen(at), word, n)) != NULL; at += n) {
-        if (is_word(at[n]) || (at > text && is_word(at[-1])))
+        if (is_word(at[n]) || (at > whole && is_word(at[-1])))
             continue;
         const char *line = at;
-        while (line > text && line[-1] != '\n' && !(line[0] == '/' && line[1] == '/'))
+        while (line > whole && line[-1] != '\n' && !(line[0] == '/' && line[1] == '/'))
             line--;
         if (line[0] != '/' || line[1] != '/')
             return at;
     }
     return NULL;
+}
+
+static const char *mention(const char *text, const char *word, size_t n)
+{
+    return next_mention(text, text, word, n);
+}
+
+// Whether the text has "module NAME" or "package NAME".
+static bool declares(const char *text, const char *name, size_t n)
+{
+    static const char *const kinds[] = {"module", "macromodule", "package", "interface"};
+    for (const char *at = text; (at = next_mention(text, at, name, n)) != NULL; at += n) {
+        const char *end = at;
+        while (end > text && isspace((unsigned char)end[-1]))
+            end--;
+        for (size_t i = 0; end < at && i < sizeof kinds / sizeof kinds[0]; i++) {
+            const size_t len = strlen(kinds[i]);
+            if ((size_t)(end - text) >= len && memcmp(end - len, kinds[i], len) == 0 &&
+                (end - len == text || !is_word(end[-(ptrdiff_t)len - 1])))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool sq_synth_is_replaced(const struct sq_synth *s, const char *module)
+{
+    for (size_t i = 0; i < s->n_sources; i++)
+        if (s->source[i].is_foreign && declares(s->source[i].text, module, strlen(module)))
+            return true;
+    return false;
 }
 
 static void put_place(const char *path, size_t line, char *text, size_t size)
@@ -181,15 +213,20 @@ void sq_synth_own_place(const struct sq_synth *s, char *text, size_t size)
     }
 }
 
-// A module lies in the file of its name, so a file uses those files whose names it mentions.
-static void mark(const struct sq_synth *s, size_t i, bool used[SQ_SYNTH_MAX_SOURCES])
+// A module lies in the file of its name, so a file uses those files whose names it mentions; with
+// foreign sources those alone that are in none of them.
+static void mark(const struct sq_synth *s, size_t i, bool is_foreign,
+                 bool used[SQ_SYNTH_MAX_SOURCES])
 {
     used[i] = true;
     for (size_t j = 0; j < s->n_sources; j++) {
-        const char *name = file_of(s->source[j].name);
+        char name[sizeof s->source[j].name];
+        snprintf(name, sizeof name, "%s", file_of(s->source[j].name));
+        name[strcspn(name, ".")] = '\0';
         if (!used[j] && !s->source[j].is_foreign &&
-            mention(s->source[i].text, name, strcspn(name, ".")))
-            mark(s, j, used);
+            mention(s->source[i].text, name, strlen(name)) &&
+            !(is_foreign && sq_synth_is_replaced(s, name)))
+            mark(s, j, is_foreign, used);
     }
 }
 
@@ -202,13 +239,13 @@ enum sq_status sq_synth_select(const struct sq_synth *s, const struct sq_synth_b
     snprintf(name, sizeof name, "%.50s.sv", top);
     for (size_t i = 0; b->is_foreign && i < s->n_sources; i++)
         if (s->source[i].is_foreign)
-            mark(s, i, used);
+            mark(s, i, true, used);
     if (b->is_foreign)
         return SQ_OK;
     for (size_t i = 0; i < s->n_sources; i++)
         if (s->source[i].is_module && !s->source[i].is_foreign &&
             strcmp(file_of(s->source[i].name), name) == 0) {
-            mark(s, i, used);
+            mark(s, i, false, used);
             return SQ_OK;
         }
     return SQ_FAIL(err, SQ_ERR_ARG, "there is no module %.50s in rtl/files.f", top);

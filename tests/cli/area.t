@@ -127,9 +127,35 @@ sed 's/^area : 24/area : 12/' $LIB >"$W/half.lib"
 sq area --json --block mul --a-bits 2 --b-bits 2 --liberty "$W/half.lib"
 ok "--liberty: other areas, other result" [ "$RC" = 0 -a "$(value area_um2)" != "$area" ]
 
+# ---- all names
+accept "--list" area --list
+ok "every name, by group" [ "$(wc -l <"$W.out")" -gt 200 ]
+ok "... a unit with its group, module and parameters" grep -Eq '^dma +dma +sq_dma +DataW=64 ' "$W.out"
+accept "... as JSON" area --list --json
+names=$(grep -o '"block":"[a-z0-9_]*"' "$W.out" | cut -d'"' -f4)
+ok "... no name twice" [ -z "$(sort <<<"$names" | uniq -d)" ]
+
+# ---- parts of the chip
+accept "parts of the chip" area --json --block dma --block sequencer --block block_walk --block widen --block fifo
+ok "... take no weights" [ "$(grep -c '"weights_per_cycle":null' "$W.out")" = 5 ]
+ok "... have modules of rtl/top" out_has '"block":"sequencer","module":"sq_sequencer"'
+dma=$(value area_um2)
+accept "a source that is ours: read once" area --json --source "$ROOT/rtl/top/sq_dma.sv" --top sq_dma --clock clk_i \
+  --param CountW=32 --param MaxBurst=16 --param Quiet=400
+ok "... the same area" awk "BEGIN{d=$(value area_um2)/$dma-1; exit !(d*d<1e-4)}"
+cp "$ROOT/rtl/sq_fifo.sv" "$W/mine_fifo.sv"
+accept "a module of ours in a file of another name" area --json --source mine_fifo.sv --top sq_fifo --clock clk_i
+echo 'module use_fifo (input clk_i, rst_ni, v, r, input [7:0] d, output [7:0] q, output o, i);
+  sq_fifo u (.clk_i, .rst_ni, .in_valid_i(v), .in_ready_o(i), .in_data_i(d), .out_valid_o(o), .out_ready_i(r), .out_data_o(q));
+endmodule' >"$W/use.sv"
+accept "... used by another source" area --json --source use.sv --source mine_fifo.sv --top use_fifo --clock clk_i
+
 # ---- refusals
 refuse "did you mean gather_mux" area --block gather_mix
-refuse "need mul, mul_star" area --block frobnicate
+refuse "need one of [0-9]* names of area --list" area --block frobnicate
+refuse "did you mean sequencer" area --block seqencer
+refuse "list and --block: leave one out" area --list --block mul
+refuse "list and --period: leave one out" area --list --period 2
 refuse "bits = 1, need 2..16" area --block mul --a-bits 1
 refuse "bits = 17, need 2..16" area --block mul --b-bits 17
 refuse "bits = x, need 2..16" area --block mul --b-bits x

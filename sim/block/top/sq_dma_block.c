@@ -272,6 +272,14 @@ static const struct sq_timing timing = {sizeof(struct sq_dma_sim), sq_dma_comb, 
 
 static const struct sq_faults faults[] = {{"w32", 100, 120}};
 
+// As in the chip of the defaults of sq_top. It takes no weights.
+static const struct sq_area_unit area[] = {
+    {"dma",
+     "sq_dma",
+     0,
+     false,
+     {{"DataW", 64}, {"CountW", 32}, {"MaxBurst", 16}, {"Outstanding", 4}, {"Quiet", 400}}}};
+
 const struct sq_block sq_dma_block = {
     .name = "dma",
     .top = "sq_dma",
@@ -279,6 +287,8 @@ const struct sq_block sq_dma_block = {
     .param = {"DataW", "AddrW", "CountW", "DestW", "MaxBurst", "Outstanding", "Quiet", NULL},
     .points = points,
     .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
     .coverage_cases = 60,
     .faults = faults,
     .n_faults = SQ_LEN(faults),

@@ -209,6 +209,11 @@ static enum sq_status settle(unsigned *v, const unsigned *old, uint32_t given, s
     return SQ_FAIL(err, SQ_ERR_ARG, "Macro = %u, need 0, 64, 256, 512, 1024 or 2048 words", n);
 }
 
+// A memory of flip-flops; it takes no weights.
+static const struct sq_area_unit area[] = {
+    {"operand_buffer", "sq_operand_buffer", 0, false, {{"Width", 64}, {"Depth", 16}}},
+    {"sram", "sq_sram", 0, false, {{"Width", 64}, {"Depth", 16}}}};
+
 const struct sq_block sq_operand_buffer_block = {
     .name = "operand_buffer",
     .top = "sq_operand_buffer",
@@ -218,6 +223,8 @@ const struct sq_block sq_operand_buffer_block = {
     .settle = settle,
     .points = points,
     .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
     .coverage_cases = 60,
     .faults = faults,
     .n_faults = SQ_LEN(faults),

@@ -115,6 +115,18 @@ static uint64_t golden(const unsigned *v, const struct sq_group *in, int32_t *ou
 
 static const struct sq_timing timing = {sizeof(struct sq_top_sim), comb, sq_top_clock};
 
+// clang-format off
+// Parts of the chip of the defaults of sq_top, a part of a line; they take no weights.
+static const struct sq_area_unit area[] = {
+    {"sequencer", "sq_sequencer", 0, false, {{"DataW", 64}, {"Depth", 64}}},
+    {"block_walk", "sq_block_walk", 0, false, {{0}}},
+    {"top_regs", "sq_top_regs", 0, false, {{"BankLen", 4}, {"Depth", 64}}},
+    {"top_operand", "sq_top_operand", 0, false, {{"DataW", 64}, {"Width", 64}, {"Depth", 16}}},
+    {"widen", "sq_widen", 0, false, {{"WordW", 32}, {"Ratio", 2}}},
+    {"fifo", "sq_fifo", 0, false, {{"Width", 64}, {"Depth", 16}}},
+};
+// clang-format on
+
 const struct sq_block sq_top_block = {
     .name = "top",
     .top = "sq_top",
@@ -125,6 +137,8 @@ const struct sq_block sq_top_block = {
               "Quiet",   "Macro",       "Element", "Scale",    "High",     NULL},
     .points = points,
     .n_points = SQ_LEN(points),
+    .area = area,
+    .n_area = SQ_LEN(area),
     .coverage_cases = 20,
     .ports = ports,
     .draw_case = draw_case,
