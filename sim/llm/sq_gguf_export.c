@@ -47,6 +47,10 @@ static json_t *model_type(const json_t *config)
 static enum sq_status check_export(const struct sq_model_config *c, const char *what,
                                    struct sq_error *err)
 {
+    if (c->rope.attention_factor != 1)
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "%s: rope.scaling.attn_factor = %g, need 1: no field of config.json has it",
+                       what, c->rope.attention_factor);
     return c->has_post_norm
                ? SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                          "%s: its norms hold the gain, those of Hugging Face's Gemma 3 gain - 1; "

@@ -64,8 +64,8 @@ static void fill_rotation(const struct sq_rope *r, size_t head_dim, size_t n_pos
     for (size_t i = 0; i < half; i++) {
         const double f = frequency(r, head_dim, i) / (double)rotation[i];
         for (size_t p = 0; p < n_positions; p++) {
-            rotation[p * head_dim + i] = (float)cos((double)p * f);
-            rotation[p * head_dim + half + i] = (float)sin((double)p * f);
+            rotation[p * head_dim + i] = (float)(r->attention_factor * cos((double)p * f));
+            rotation[p * head_dim + half + i] = (float)(r->attention_factor * sin((double)p * f));
         }
     }
 }
@@ -73,13 +73,12 @@ static void fill_rotation(const struct sq_rope *r, size_t head_dim, size_t n_pos
 static enum sq_status fill_rotations(struct sq_llama *s, size_t n_positions, struct sq_error *err)
 {
     const struct sq_model_config *c = &s->ck->config;
-    const struct sq_rope local = {.theta = c->local_theta, .linear = 1};
     SQ_TRY(read_divisors(s->ck, s->rotation, c->head_dim / 2, err));
     fill_rotation(&c->rope, c->head_dim, n_positions, s->rotation);
     for (size_t i = 0; s->local && i < c->head_dim / 2; i++)
         s->local[i] = 1;
     if (s->local)
-        fill_rotation(&local, c->head_dim, n_positions, s->local);
+        fill_rotation(&c->local_rope, c->head_dim, n_positions, s->local);
     return SQ_OK;
 }
 
@@ -432,7 +431,7 @@ static enum sq_status attention_half(const struct pass *p, struct sq_error *err)
     struct sq_llama *s = p->s;
     const struct sq_model_config *c = &s->ck->config;
     const size_t n = sq_tokens_count(s->tokens);
-    const bool is_local = sq_model_config_is_local(c, p->block);
+    const bool is_local = c->is_local[p->block];
     SQ_TRY(norm(p, "input_layernorm", s->h, n, c->hidden_size, s->x, err));
     SQ_TRY(linear(p, Q, s->x, s->q, err));
     SQ_TRY(linear(p, K, s->x, s->k, err));

@@ -37,15 +37,24 @@ static const struct {
     {"MixtralForCausalLM", "experts"},
 };
 
-// What is read here: names in architectures and in model_type.
+// What is read here: names in architectures and in model_type, and what a field that is missing
+// means: the defaults of the configuration classes of transformers 4 and 5.
 enum decoder { LLAMA, MISTRAL, QWEN2, QWEN3, GEMMA3, N_DECODERS };
 static const struct {
     const char *name, *type;
-} decoders[N_DECODERS] = {{"LlamaForCausalLM", "llama"},
-                          {"MistralForCausalLM", "mistral"},
-                          {"Qwen2ForCausalLM", "qwen2"},
-                          {"Qwen3ForCausalLM", "qwen3"},
-                          {"Gemma3ForCausalLM", "gemma3_text"}};
+    size_t hidden_size, intermediate_size, n_layers, n_heads;
+    size_t n_kv_heads; // 0: n_heads
+    size_t head_dim;   // 0: hidden_size / n_heads
+    size_t vocab_size, max_position;
+    double theta;
+    bool is_tied;
+} decoders[N_DECODERS] = {
+    {"LlamaForCausalLM", "llama", 4096, 11008, 32, 32, 0, 0, 32000, 2048, 1e4, false},
+    {"MistralForCausalLM", "mistral", 4096, 14336, 32, 32, 8, 0, 32000, 131072, 1e4, false},
+    {"Qwen2ForCausalLM", "qwen2", 4096, 22016, 32, 32, 32, 0, 151936, 32768, 1e4, false},
+    {"Qwen3ForCausalLM", "qwen3", 4096, 22016, 32, 32, 32, 128, 151936, 32768, 1e4, false},
+    {"Gemma3ForCausalLM", "gemma3_text", 2304, 9216, 26, 8, 4, 256, 262208, 131072, 1e6, true}};
+enum { DEFAULT_WINDOW = 4096, DEFAULT_WHOLE_LAYERS = 28, DEFAULT_PATTERN = 6 };
 
 static enum sq_status find_decoder(const struct reader *r, enum decoder *decoder,
                                    struct sq_error *err)
@@ -74,6 +83,77 @@ static enum sq_status find_decoder(const struct reader *r, enum decoder *decoder
                        r->what, name);
 }
 
+// The field, NULL where it is missing or null.
+static const json_t *get(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    return json_is_null(v) ? NULL : v;
+}
+
+// Fields that change the forward pass of these architectures, or of their descendants, and what each
+// must be where it is there; NAN: no value will do.
+static const struct {
+    const char *key;
+    double plain; // false is 0, true is 1, an empty list or object 0
+    bool is_of_gemma;
+} plain_fields[] = {
+    {"attention_bias", 0, false},
+    {"mlp_bias", 0, false},
+    {"partial_rotary_factor", 1, false},
+    {"rotary_pct", 1, false},
+    {"is_causal", 1, false},
+    {"use_bidirectional_attention", 0, false},
+    {"is_encoder_decoder", 0, false},
+    {"add_cross_attention", 0, false},
+    {"pruned_heads", 0, false},
+    {"num_local_experts", 0, false},
+    {"num_experts", 0, false},
+    {"n_routed_experts", 0, false},
+    {"use_qk_norm", 0, false},
+    {"clip_qkv", NAN, false},
+    {"no_rope_layers", 0, false},
+    {"attn_temperature_tuning", 0, false},
+    {"embedding_multiplier", 1, false},
+    {"residual_multiplier", 1, false},
+    {"attention_multiplier", NAN, false},
+    {"logits_scaling", 1, false},
+    {"logit_scale", 1, false},
+    {"scale_emb", 1, false},
+    {"scale_depth", NAN, false},
+    {"dim_model_base", NAN, false},
+    {"query_pre_attn_scalar", NAN, true},
+    {"attn_logit_softcapping", NAN, true},
+    {"final_logit_softcapping", NAN, true},
+};
+
+static bool is_plain(const json_t *v, double plain)
+{
+    if (json_is_number(v))
+        return json_number_value(v) == plain;
+    if (json_is_boolean(v))
+        return (double)json_is_true(v) == plain;
+    const bool is_list = json_is_array(v) || json_is_object(v);
+    return is_list && plain == 0 && json_array_size(v) + json_object_size(v) == 0;
+}
+
+static enum sq_status check_field(const struct reader *r, const json_t *object, const char *key,
+                                  double plain, struct sq_error *err)
+{
+    static const char *const truth[] = {"false", "true"};
+    const json_t *v = get(object, key);
+    if (!v || is_plain(v, plain))
+        return SQ_OK;
+    if (isnan(plain))
+        return UNSUPPORTED("%s: %s is set, which this architecture does not have, need null",
+                           r->what, key);
+    if (json_is_boolean(v))
+        return UNSUPPORTED("%s: %s = %s, need %s", r->what, key, truth[json_is_true(v)],
+                           truth[plain != 0]);
+    if (json_is_number(v))
+        return UNSUPPORTED("%s: %s = %g, need %g", r->what, key, json_number_value(v), plain);
+    return UNSUPPORTED("%s: %s is set, need %g or null", r->what, key, plain);
+}
+
 // Fields that change the forward pass and must have their plain value.
 static enum sq_status check_plain(const struct reader *r, enum decoder decoder,
                                   struct sq_error *err)
@@ -81,50 +161,39 @@ static enum sq_status check_plain(const struct reader *r, enum decoder decoder,
     const bool is_gemma = decoder == GEMMA3;
     const char *const key = is_gemma ? "hidden_activation" : "hidden_act";
     const char *const plain = is_gemma ? "gelu_pytorch_tanh" : "silu";
-    static const char *const biases[] = {"attention_bias", "mlp_bias"};
-    for (size_t i = 0; i < 2; i++) {
-        bool on;
-        SQ_TRY(sq_json_bool(r->root, r->what, biases[i], false, &on, err));
-        if (on)
-            return UNSUPPORTED("%s: %s = true, need false", r->what, biases[i]);
-    }
+    for (size_t i = 0; i < sizeof plain_fields / sizeof plain_fields[0]; i++)
+        if (!is_gemma || !plain_fields[i].is_of_gemma)
+            SQ_TRY(check_field(r, r->root, plain_fields[i].key, plain_fields[i].plain, err));
     const char *act;
     SQ_TRY(sq_json_string(r->root, r->what, key, &act, err));
     if (act && strcmp(act, plain) != 0)
         return UNSUPPORTED("%s: %s = %.40s, need %s", r->what, key, act, plain);
-    const json_t *quantization = json_object_get(r->root, "quantization_config");
-    if (quantization && !json_is_null(quantization))
+    if (get(r->root, "quantization_config"))
         return UNSUPPORTED("%s: quantization_config is set, need unquantised weights", r->what);
     return SQ_OK;
 }
 
-// rope_theta and rope_scaling, or the newer rope_parameters that holds both, for Gemma 3 those of
-// the blocks that look back over everything.
-static enum sq_status read_rope(const struct reader *r, struct sq_rope *rope, struct sq_error *err)
+// ---- rotary embedding -------------------------------------------------------------------------
+
+// Where Llama 3's scaling begins: in the scaling or beside it, else at the model's maximum.
+static enum sq_status read_original(const struct reader *r, const json_t *scaling,
+                                    size_t max_position, size_t *original, struct sq_error *err)
 {
-    const json_t *scaling = json_object_get(r->root, "rope_scaling");
-    const json_t *newer = json_object_get(r->root, "rope_parameters");
-    const json_t *full = json_object_get(newer, "full_attention");
-    newer = full ? full : newer;
-    const json_t *of_theta = json_object_get(newer, "rope_theta") ? newer : r->root;
-    *rope = (struct sq_rope){.linear = 1};
-    SQ_TRY(sq_json_double(of_theta, r->what, "rope_theta", 1.0, 1e12, 10000.0, &rope->theta, err));
-    if (!scaling || json_is_null(scaling))
-        scaling = newer;
-    if (!scaling || json_is_null(scaling))
-        return SQ_OK;
-    if (!json_is_object(scaling))
-        return UNSUPPORTED("%s: rope_scaling is no object", r->what);
-    const char *key = json_object_get(scaling, "rope_type") ? "rope_type" : "type", *type;
-    SQ_TRY(sq_json_string(scaling, r->what, key, &type, err));
-    if (!type || strcmp(type, "default") == 0)
-        return SQ_OK;
-    if (strcmp(type, "linear") == 0)
-        return sq_json_double(scaling, r->what, "factor", 1.0, 1e6, 0.0, &rope->linear, err);
-    if (strcmp(type, "llama3") != 0)
-        return UNSUPPORTED("%s: rope_type = %.40s, need default, linear or llama3", r->what, type);
+    static const char key[] = "original_max_position_embeddings";
+    const struct reader inner = {scaling, r->what};
+    size_t outer;
+    SQ_TRY(get_size(r, key, 1, UINT64_C(1) << 31, max_position, &outer, err));
+    SQ_TRY(get_size(&inner, key, 1, UINT64_C(1) << 31, outer, original, err));
+    return !get(r->root, key) || *original == outer
+               ? SQ_OK
+               : UNSUPPORTED("%s: %s = %zu, and %zu in rope_scaling: need one of them", r->what,
+                             key, outer, *original);
+}
+
+static enum sq_status read_llama3(const struct reader *r, const json_t *scaling,
+                                  size_t max_position, struct sq_rope *rope, struct sq_error *err)
+{
     rope->is_llama3 = true;
-    struct reader s = {scaling, r->what};
     SQ_TRY(sq_json_double(scaling, r->what, "factor", 1.0, 1e6, 0.0, &rope->factor, err));
     SQ_TRY(sq_json_double(scaling, r->what, "low_freq_factor", 1e-6, 1e6, 0.0,
                           &rope->low_freq_factor, err));
@@ -133,22 +202,83 @@ static enum sq_status read_rope(const struct reader *r, struct sq_rope *rope, st
     if (rope->high_freq_factor <= rope->low_freq_factor)
         return UNSUPPORTED("%s: high_freq_factor = %g, need more than low_freq_factor = %g",
                            r->what, rope->high_freq_factor, rope->low_freq_factor);
-    return get_size(&s, "original_max_position_embeddings", 1, UINT64_C(1) << 31, 0,
-                    &rope->original_max_position, err);
+    return read_original(r, scaling, max_position, &rope->original_max_position, err);
 }
 
-static enum sq_status read_heads(const struct reader *r, struct sq_model_config *c,
-                                 struct sq_error *err)
+// `scaling` is rope_scaling or rope_parameters, or NULL; its own rope_theta comes before `theta`.
+static enum sq_status read_rope(const struct reader *r, const json_t *scaling, double theta,
+                                size_t max_position, struct sq_rope *rope, struct sq_error *err)
 {
-    SQ_TRY(get_size(r, "num_attention_heads", 1, 4096, 0, &c->n_heads, err));
-    SQ_TRY(get_size(r, "num_key_value_heads", 1, 4096, c->n_heads, &c->n_kv_heads, err));
+    *rope = (struct sq_rope){.linear = 1, .attention_factor = 1};
+    if (scaling && !json_is_object(scaling))
+        return UNSUPPORTED("%s: rope_scaling or rope_parameters is no object", r->what);
+    SQ_TRY(sq_json_double(scaling, r->what, "rope_theta", 1.0, 1e12, theta, &rope->theta, err));
+    SQ_TRY(check_field(r, scaling, "partial_rotary_factor", 1, err));
+    const char *key = json_object_get(scaling, "rope_type") ? "rope_type" : "type", *type;
+    SQ_TRY(sq_json_string(scaling, r->what, key, &type, err));
+    if (!type && get(scaling, "factor"))
+        return UNSUPPORTED("%s: rope_type is missing beside factor, need default, linear or llama3",
+                           r->what);
+    if (!type || strcmp(type, "default") == 0)
+        return SQ_OK;
+    if (strcmp(type, "linear") == 0)
+        return sq_json_double(scaling, r->what, "factor", 1.0, 1e6, 0.0, &rope->linear, err);
+    if (strcmp(type, "llama3") == 0)
+        return read_llama3(r, scaling, max_position, rope, err);
+    return UNSUPPORTED("%s: rope_type = %.40s, need default, linear or llama3", r->what, type);
+}
+
+// rope_theta and rope_scaling, or the newer rope_parameters that holds both; where it holds them by
+// kind of block, those of the blocks that look back over everything. With both, transformers takes
+// rope_scaling.
+static enum sq_status read_whole_rope(const struct reader *r, enum decoder decoder,
+                                      struct sq_model_config *c, struct sq_error *err)
+{
+    const json_t *older = get(r->root, "rope_scaling");
+    const json_t *newer = get(r->root, "rope_parameters");
+    const json_t *full = get(newer, "full_attention"), *local = get(newer, "sliding_attention");
+    const json_t *scaling = json_is_object(older) && json_object_size(older) == 0 ? NULL : older;
+    double theta;
+    if (!scaling)
+        scaling = full || local ? full : newer;
+    if (decoder == GEMMA3 && json_object_size(newer) > 0 && !full && !local)
+        return UNSUPPORTED("%s: rope_parameters has neither full_attention nor sliding_attention, "
+                           "need those of Gemma 3",
+                           r->what);
+    if (decoder == GEMMA3 && older && full && json_object_size(full) > 0 &&
+        !json_equal(older, full))
+        return UNSUPPORTED("%s: rope_scaling and rope_parameters.full_attention differ, need one "
+                           "of them",
+                           r->what);
+    if (decoder != GEMMA3 && local && !(full && json_equal(full, local)))
+        return UNSUPPORTED("%s: rope_parameters.sliding_attention is set, need one rotary "
+                           "embedding of all blocks but for Gemma 3",
+                           r->what);
+    SQ_TRY(sq_json_double(r->root, r->what, "rope_theta", 1.0, 1e12, decoders[decoder].theta,
+                          &theta, err));
+    return read_rope(r, scaling, theta, c->max_position, &c->rope, err);
+}
+
+static enum sq_status read_heads(const struct reader *r, enum decoder decoder,
+                                 struct sq_model_config *c, struct sq_error *err)
+{
+    const json_t *kv = json_object_get(r->root, "num_key_value_heads");
+    const json_t *head = json_object_get(r->root, "head_dim");
+    SQ_TRY(
+        get_size(r, "num_attention_heads", 1, 4096, decoders[decoder].n_heads, &c->n_heads, err));
+    const size_t n_kv = decoders[decoder].n_kv_heads;
+    SQ_TRY(get_size(r, "num_key_value_heads", 1, 4096, kv || !n_kv ? c->n_heads : n_kv,
+                    &c->n_kv_heads, err));
     if (c->n_heads % c->n_kv_heads != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE,
                        "%s: num_key_value_heads = %zu, need a divisor of num_attention_heads = %zu",
                        r->what, c->n_kv_heads, c->n_heads);
-    SQ_TRY(get_size(r, "head_dim", 2, 4096, c->hidden_size / c->n_heads, &c->head_dim, err));
-    const json_t *given = json_object_get(r->root, "head_dim");
-    if ((!given || json_is_null(given)) && c->hidden_size % c->n_heads != 0)
+    const size_t own = decoders[decoder].head_dim;
+    if (own && json_is_null(head))
+        return UNSUPPORTED("%s: head_dim = null, need 2..4096", r->what);
+    SQ_TRY(get_size(r, "head_dim", 2, 4096, own ? own : c->hidden_size / c->n_heads, &c->head_dim,
+                    err));
+    if (!own && (!head || json_is_null(head)) && c->hidden_size % c->n_heads != 0)
         return SQ_FAIL(err, SQ_ERR_SHAPE,
                        "%s: hidden_size = %zu is no multiple of num_attention_heads = %zu", r->what,
                        c->hidden_size, c->n_heads);
@@ -158,36 +288,71 @@ static enum sq_status read_heads(const struct reader *r, struct sq_model_config 
     return SQ_OK;
 }
 
-// Which blocks look back over the window: by a word a block, or by a period.
-static enum sq_status read_pattern(const struct reader *r, struct sq_model_config *c,
-                                   struct sq_error *err)
+// ---- windows ----------------------------------------------------------------------------------
+
+// A word a block into `is_local`; nothing where there are no words.
+static enum sq_status read_layer_types(const struct reader *r, size_t n_layers, bool *is_local,
+                                       struct sq_error *err)
 {
-    const json_t *types = json_object_get(r->root, "layer_types");
-    SQ_TRY(get_size(r, "sliding_window_pattern", 1, 1024, 6, &c->global_every, err));
-    if (!types || json_is_null(types))
-        return SQ_OK;
-    if (json_array_size(types) != c->n_layers)
+    const json_t *types = get(r->root, "layer_types");
+    if (types && json_array_size(types) != n_layers)
         return SQ_FAIL(err, SQ_ERR_SHAPE, "%s: layer_types has %zu words, need %zu, one a block",
-                       r->what, json_array_size(types), c->n_layers);
-    c->global_every = c->n_layers + 1; // none, until one comes
-    for (size_t i = c->n_layers; i-- > 0;) {
+                       r->what, json_array_size(types), n_layers);
+    for (size_t i = 0; types && i < n_layers; i++) {
         const char *word = json_string_value(json_array_get(types, i));
-        if (!word ||
-            (strcmp(word, "full_attention") != 0 && strcmp(word, "sliding_attention") != 0))
+        is_local[i] = word && strcmp(word, "sliding_attention") == 0;
+        if (!word || (!is_local[i] && strcmp(word, "full_attention") != 0))
             return UNSUPPORTED("%s: layer_types of block %zu = %.40s, need full_attention or "
                                "sliding_attention",
                                r->what, i, word ? word : "no word");
-        if (word[0] == 'f')
-            c->global_every = i + 1;
     }
-    for (size_t i = 0; i < c->n_layers; i++) {
-        const bool is_full = json_string_value(json_array_get(types, i))[0] == 'f';
-        if (is_full == sq_model_config_is_local(c, i))
-            return UNSUPPORTED("%s: layer_types of block %zu = %s, need full_attention for every "
-                               "%zu-th block and no other",
-                               r->what, i, is_full ? "full_attention" : "sliding_attention",
-                               c->global_every);
-    }
+    return SQ_OK;
+}
+
+static bool has_local(const struct sq_model_config *c)
+{
+    for (size_t i = 0; i < c->n_layers; i++)
+        if (c->is_local[i])
+            return true;
+    return false;
+}
+
+// The window of some block or of all of them, as c->is_local says; null is no window.
+static enum sq_status read_window(const struct reader *r, const struct sq_model_config *c,
+                                  size_t *window, struct sq_error *err)
+{
+    const bool is_null = json_is_null(json_object_get(r->root, "sliding_window"));
+    SQ_TRY(get_size(r, "sliding_window", 1, UINT64_C(1) << 31, DEFAULT_WINDOW, window, err));
+    if (is_null && has_local(c))
+        return UNSUPPORTED("%s: sliding_window = null, but some blocks look back over a window, "
+                           "need its size",
+                           r->what);
+    if (is_null || !has_local(c))
+        *window = 0;
+    return SQ_OK;
+}
+
+// All but Gemma 3: c->window is the shortest window of a block; c->is_local serves as scratch.
+static enum sq_status read_bound(const struct reader *r, enum decoder decoder,
+                                 struct sq_model_config *c, struct sq_error *err)
+{
+    const bool is_qwen = decoder == QWEN2 || decoder == QWEN3;
+    const bool is_null = json_is_null(json_object_get(r->root, "sliding_window"));
+    bool is_used;
+    size_t n_whole, window; // the first n_whole blocks look back over everything
+    SQ_TRY(sq_json_bool(r->root, r->what, "use_sliding_window", false, &is_used, err));
+    SQ_TRY(get_size(r, "max_window_layers", 0, UINT64_C(1) << 31,
+                    is_qwen ? DEFAULT_WHOLE_LAYERS : 0, &n_whole, err));
+    for (size_t i = is_qwen ? n_whole : 0; i < c->n_layers; i++)
+        c->is_local[i] = (is_used || decoder == MISTRAL) && !is_null;
+    if (is_qwen)
+        SQ_TRY(read_layer_types(r, c->n_layers, c->is_local, err));
+    if (is_qwen && !is_used && has_local(c))
+        return UNSUPPORTED(
+            "%s: layer_types names sliding_attention, need use_sliding_window = true", r->what);
+    SQ_TRY(read_window(r, c, &window, err));
+    c->window = window && window < c->max_position ? window : c->max_position;
+    memset(c->is_local, 0, sizeof c->is_local);
     return SQ_OK;
 }
 
@@ -206,63 +371,52 @@ static enum sq_status read_cap(const struct reader *r, const char *key, double *
 static enum sq_status read_gemma3(const struct reader *r, struct sq_model_config *c,
                                   struct sq_error *err)
 {
-    const json_t *sliding =
-        json_object_get(json_object_get(r->root, "rope_parameters"), "sliding_attention");
-    bool is_both;
+    size_t pattern;
+    double theta;
     c->has_qk_norm = c->has_post_norm = c->has_offset_gain = c->is_geglu = true;
     c->embedding_scale = sqrt((double)c->hidden_size);
-    SQ_TRY(sq_json_bool(r->root, r->what, "use_bidirectional_attention", false, &is_both, err));
-    if (is_both)
-        return UNSUPPORTED("%s: use_bidirectional_attention = true, need false", r->what);
-    SQ_TRY(sq_json_double(r->root, r->what, "query_pre_attn_scalar", 1e-3, 1e6, c->query_scale,
+    SQ_TRY(sq_json_double(r->root, r->what, "query_pre_attn_scalar", 1e-3, 1e6, 256,
                           &c->query_scale, err));
     SQ_TRY(read_cap(r, "attn_logit_softcapping", &c->attention_cap, err));
     SQ_TRY(read_cap(r, "final_logit_softcapping", &c->logit_cap, err));
-    SQ_TRY(get_size(r, "sliding_window", 1, UINT64_C(1) << 31, 4096, &c->local_window, err));
-    SQ_TRY(sq_json_double(sliding ? sliding : r->root, r->what,
-                          sliding ? "rope_theta" : "rope_local_base_freq", 1.0, 1e12, 10000.0,
-                          &c->local_theta, err));
-    return read_pattern(r, c, err);
-}
-
-bool sq_model_config_is_local(const struct sq_model_config *c, size_t block)
-{
-    return c->local_window > 0 && (block + 1) % c->global_every != 0;
+    SQ_TRY(get_size(r, "sliding_window_pattern", 1, 1024, DEFAULT_PATTERN, &pattern, err));
+    for (size_t i = 0; i < c->n_layers; i++)
+        c->is_local[i] = (i + 1) % pattern != 0;
+    SQ_TRY(read_layer_types(r, c->n_layers, c->is_local, err));
+    SQ_TRY(read_window(r, c, &c->local_window, err));
+    SQ_TRY(
+        sq_json_double(r->root, r->what, "rope_local_base_freq", 1.0, 1e12, 10000.0, &theta, err));
+    return read_rope(r, get(get(r->root, "rope_parameters"), "sliding_attention"), theta,
+                     c->max_position, &c->local_rope, err);
 }
 
 static enum sq_status read_all(const struct reader *r, struct sq_model_config *c,
                                struct sq_error *err)
 {
-    bool is_windowed;
-    enum decoder decoder = LLAMA;
+    enum decoder d = LLAMA;
     *c = (struct sq_model_config){0};
-    SQ_TRY(find_decoder(r, &decoder, err));
-    c->has_qkv_bias = decoder == QWEN2;
-    c->has_qk_norm = decoder == QWEN3;
+    SQ_TRY(find_decoder(r, &d, err));
+    c->has_qkv_bias = d == QWEN2;
+    c->has_qk_norm = d == QWEN3;
     c->embedding_scale = 1;
-    SQ_TRY(check_plain(r, decoder, err));
-    SQ_TRY(get_size(r, "hidden_size", 1, 1u << 20, 0, &c->hidden_size, err));
-    SQ_TRY(get_size(r, "intermediate_size", 1, 1u << 22, 0, &c->intermediate_size, err));
-    SQ_TRY(get_size(r, "num_hidden_layers", 1, 1024, 0, &c->n_layers, err));
-    SQ_TRY(read_heads(r, c, err));
-    SQ_TRY(get_size(r, "vocab_size", 1, 1u << 24, 0, &c->vocab_size, err));
-    SQ_TRY(
-        get_size(r, "max_position_embeddings", 1, UINT64_C(1) << 31, 2048, &c->max_position, err));
+    SQ_TRY(check_plain(r, d, err));
+    SQ_TRY(get_size(r, "hidden_size", 1, 1u << 20, decoders[d].hidden_size, &c->hidden_size, err));
+    SQ_TRY(get_size(r, "intermediate_size", 1, 1u << 22, decoders[d].intermediate_size,
+                    &c->intermediate_size, err));
+    SQ_TRY(get_size(r, "num_hidden_layers", 1, SQ_MAX_BLOCKS, decoders[d].n_layers, &c->n_layers,
+                    err));
+    SQ_TRY(read_heads(r, d, c, err));
+    SQ_TRY(get_size(r, "vocab_size", 1, 1u << 24, decoders[d].vocab_size, &c->vocab_size, err));
+    SQ_TRY(get_size(r, "max_position_embeddings", 1, UINT64_C(1) << 31, decoders[d].max_position,
+                    &c->max_position, err));
     SQ_TRY(
         sq_json_double(r->root, r->what, "rms_norm_eps", 1e-12, 1.0, 1e-6, &c->rms_norm_eps, err));
-    SQ_TRY(sq_json_bool(r->root, r->what, "tie_word_embeddings", decoder == GEMMA3,
+    SQ_TRY(sq_json_bool(r->root, r->what, "tie_word_embeddings", decoders[d].is_tied,
                         &c->tie_word_embeddings, err));
-    SQ_TRY(read_rope(r, &c->rope, err));
+    SQ_TRY(read_whole_rope(r, d, c, err));
     c->query_scale = (double)c->head_dim;
     c->window = c->max_position;
-    if (decoder == GEMMA3)
-        return read_gemma3(r, c, err);
-    SQ_TRY(sq_json_bool(r->root, r->what, "use_sliding_window", decoder == MISTRAL, &is_windowed,
-                        err));
-    SQ_TRY(get_size(r, "sliding_window", 1, UINT64_C(1) << 31, c->max_position, &c->window, err));
-    if (!is_windowed || c->window > c->max_position)
-        c->window = c->max_position;
-    return SQ_OK;
+    return d == GEMMA3 ? read_gemma3(r, c, err) : read_bound(r, d, c, err);
 }
 
 enum sq_status sq_model_config_of(const json_t *root, const char *what, struct sq_model_config *c,

@@ -18,26 +18,29 @@
 
 // Rotary frequencies: plain, or with the wavelength-dependent scaling of Llama 3.1 and later.
 struct sq_rope {
-    double theta;  // base, >= 1
-    double linear; // every frequency is divided by it, >= 1; 1: none
+    double theta;            // base, >= 1
+    double linear;           // every frequency is divided by it, >= 1; 1: none
+    double attention_factor; // of what is rotated, as llama.cpp has it; 1: none
     bool is_llama3;
     double factor, low_freq_factor, high_freq_factor; // only where is_llama3
     size_t original_max_position;                     //
 };
 
+enum { SQ_MAX_BLOCKS = 1024 };
+
 // Every field was checked against its range; heads is a multiple of kv_heads, head_dim is even.
 struct sq_model_config {
     size_t hidden_size;       // 1..2^20
     size_t intermediate_size; // 1..2^22
-    size_t n_layers;          // 1..1024
+    size_t n_layers;          // 1..SQ_MAX_BLOCKS
     size_t n_heads;           // 1..4096
-    size_t n_kv_heads;        // default: n_heads
-    size_t head_dim;          // 2..4096, default: hidden_size / n_heads
+    size_t n_kv_heads;        // 1..4096
+    size_t head_dim;          // 2..4096
     size_t vocab_size;        // 1..2^24
-    size_t max_position;      // max_position_embeddings, 1..2^31, default 2048
-    double rms_norm_eps;      // 1e-12..1, default 1e-6
-    struct sq_rope rope;      // theta default 10000
-    bool tie_word_embeddings; // default false: lm_head.weight is a tensor of its own
+    size_t max_position;      // max_position_embeddings, 1..2^31
+    double rms_norm_eps;      // 1e-12..1
+    struct sq_rope rope;
+    bool tie_word_embeddings; // false: lm_head.weight is a tensor of its own
     bool has_qkv_bias;        // Qwen2
     // Tokens that attention looks back over, itself among them; longer sequences are refused.
     size_t window; // 1..max_position
@@ -47,21 +50,22 @@ struct sq_model_config {
     bool has_offset_gain;            // norms are stored as gain - 1; a GGUF file holds the gain
     bool is_geglu;                   // gate by GELU in its tanh form; else by SiLU
     double embedding_scale;          // factor of the embedding, 1 or sqrt(hidden_size)
-    double query_scale;              // scores are q k / sqrt(query_scale); default: head_dim
+    double query_scale;              // scores are q k / sqrt(query_scale)
     double attention_cap, logit_cap; // c: x becomes c tanh(x / c); 0: none
-    // Blocks whose attention looks back over `local_window` tokens, itself among them: all but every
-    // global_every-th one. 0: no block does.
-    size_t local_window, global_every;
-    double local_theta; // the base of their rotary embedding, never scaled
+    // Gemma 3: the blocks whose attention looks back over `local_window` tokens only, itself among
+    // them, and the rotary embedding of these blocks. local_window = 0: there are none.
+    size_t local_window;
+    bool is_local[SQ_MAX_BLOCKS];
+    struct sq_rope local_rope;
 };
-
-// Whether block `block` (0..n_layers-1) looks back over local_window only.
-bool sq_model_config_is_local(const struct sq_model_config *c, size_t block);
 
 // Reads and checks the file. Accepted are LlamaForCausalLM, MistralForCausalLM, Qwen2ForCausalLM,
 // Qwen3ForCausalLM and Gemma3ForCausalLM; the sliding window of the first four bounds the sequences.
+// A missing field has the default of the architecture's own class in transformers (Gemma 3:
+// rope_theta 1000000), not one of all architectures.
 // What would need another forward pass (other biases, other activations, other rotary scalings,
-// quantised weights) is SQ_ERR_UNSUPPORTED with one sentence that names the field.
+// partial rotation, factors of embeddings or logits, quantised weights) is SQ_ERR_UNSUPPORTED with
+// one sentence that names the field.
 enum sq_status sq_model_config_read(const char *path, struct sq_model_config *c,
                                     struct sq_error *err);
 // The same on an object in memory, which stays the caller's; `what` names it in sentences.

@@ -58,6 +58,15 @@ static void add_number(struct sq_digest *d, double v)
     sq_digest_add(d, &v, sizeof v);
 }
 
+static void add_rope(struct sq_digest *d, const struct sq_rope *r)
+{
+    const double number[] = {
+        r->theta,  r->linear,          r->attention_factor, r->is_llama3,
+        r->factor, r->low_freq_factor, r->high_freq_factor, (double)r->original_max_position};
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
+        add_number(d, number[i]);
+}
+
 // Of all that decides on a bit of the states.
 static struct sq_digest key_of(const struct sq_checkpoint *ck, const struct sq_tokens *tokens)
 {
@@ -75,14 +84,7 @@ static struct sq_digest key_of(const struct sq_checkpoint *ck, const struct sq_t
                              (double)c->head_dim,
                              (double)c->vocab_size,
                              c->rms_norm_eps,
-                             c->rope.theta,
-                             c->rope.is_llama3,
-                             c->rope.factor,
-                             c->rope.low_freq_factor,
-                             c->rope.high_freq_factor,
-                             (double)c->rope.original_max_position,
                              c->has_qkv_bias,
-                             c->rope.linear,
                              c->has_qk_norm,
                              c->has_post_norm,
                              c->has_offset_gain,
@@ -91,11 +93,12 @@ static struct sq_digest key_of(const struct sq_checkpoint *ck, const struct sq_t
                              c->query_scale,
                              c->attention_cap,
                              (double)c->local_window,
-                             (double)c->global_every,
-                             c->local_theta,
                              ck->n_layers ? (double)ck->layer[0].n_interleaved_heads : 0};
     for (size_t i = 0; i < sizeof number / sizeof number[0]; i++)
         add_number(&d, number[i]);
+    add_rope(&d, &c->rope);
+    add_rope(&d, &c->local_rope);
+    sq_digest_add(&d, c->is_local, sizeof c->is_local);
     sq_digest_add(&d, tokens->offset, (tokens->n_sequences + 1) * sizeof *tokens->offset);
     sq_digest_add(&d, tokens->id, sq_tokens_count(tokens) * sizeof *tokens->id);
     for (size_t i = 0; ck->tensor && i < ck->gguf.n_tensors; i++)

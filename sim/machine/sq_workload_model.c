@@ -11,12 +11,16 @@ enum { CONFIG_MAX_NBYTES = 16 << 20, MAX_EXPERTS = 4096 };
 
 enum kind { LLAMA, MOE, DEEPSEEK, OPT };
 
-static const struct {
+// With the defaults of the classes in transformers; 0: as many KV heads as heads, heads that share
+// hidden_size.
+static const struct known {
     const char *model_type;
     enum kind kind;
+    uint64_t kv_heads, head_dim;
 } known[] = {
-    {"llama", LLAMA}, {"mistral", LLAMA}, {"qwen2", LLAMA},          {"qwen3", LLAMA},
-    {"mixtral", MOE}, {"qwen3_moe", MOE}, {"deepseek_v3", DEEPSEEK}, {"opt", OPT},
+    {"llama", LLAMA, 0, 0},          {"mistral", LLAMA, 8, 0}, {"qwen2", LLAMA, 32, 0},
+    {"qwen3", LLAMA, 32, 128},       {"mixtral", MOE, 8, 0},   {"qwen3_moe", MOE, 4, 0},
+    {"deepseek_v3", DEEPSEEK, 0, 0}, {"opt", OPT, 0, 0},
 };
 enum { N_KNOWN = sizeof known / sizeof known[0] };
 
@@ -48,14 +52,14 @@ static enum sq_status get(const struct source *s, const char *key, uint64_t min,
     return sq_json_uint(s->root, s->what, key, min, max, fallback, value, s->err);
 }
 
-static enum sq_status read_kind(const struct source *s, enum kind *kind)
+static enum sq_status read_kind(const struct source *s, const struct known **found)
 {
     const char *type;
     char names[160] = "";
     SQ_TRY(sq_json_string(s->root, s->what, "model_type", &type, s->err));
     for (size_t i = 0; i < N_KNOWN; i++) {
         if (type && strcmp(type, known[i].model_type) == 0) {
-            *kind = known[i].kind;
+            *found = &known[i];
             return SQ_OK;
         }
         const size_t at = strlen(names);
@@ -87,8 +91,9 @@ static enum sq_status read_experts(const struct source *s, struct shape *c)
     return SQ_OK;
 }
 
-static enum sq_status read_attention(const struct source *s, struct shape *c)
+static enum sq_status read_attention(const struct source *s, const struct known *k, struct shape *c)
 {
+    const bool has_kv = json_object_get(s->root, "num_key_value_heads"); // null: one of each head
     SQ_TRY(get(s, "num_attention_heads", 1, 4096, 0, &c->heads));
     if (c->kind == DEEPSEEK) {
         SQ_TRY(get(s, "q_lora_rank", 1, 1u << 20, 0, &c->q_rank));
@@ -97,24 +102,28 @@ static enum sq_status read_attention(const struct source *s, struct shape *c)
         SQ_TRY(get(s, "qk_rope_head_dim", 1, 4096, 0, &c->rope));
         return get(s, "v_head_dim", 1, 4096, 0, &c->v_dim);
     }
-    SQ_TRY(get(s, "num_key_value_heads", 1, c->heads, c->heads, &c->kv_heads));
+    SQ_TRY(get(s, "num_key_value_heads", 1, c->heads,
+               has_kv || !k->kv_heads ? c->heads : k->kv_heads, &c->kv_heads));
     if (c->heads % c->kv_heads != 0)
         return SQ_FAIL(s->err, SQ_ERR_SHAPE,
                        "%s: num_key_value_heads = %llu, need a divisor of num_attention_heads = "
                        "%llu",
                        s->what, (unsigned long long)c->kv_heads, (unsigned long long)c->heads);
-    return get(s, "head_dim", 1, 4096, c->hidden / c->heads, &c->head_dim);
+    return get(s, "head_dim", 1, 4096, k->head_dim ? k->head_dim : c->hidden / c->heads,
+               &c->head_dim);
 }
 
 static enum sq_status read_shape(const struct source *s, struct shape *c)
 {
+    const struct known *k = NULL;
     memset(c, 0, sizeof *c);
-    SQ_TRY(read_kind(s, &c->kind));
+    SQ_TRY(read_kind(s, &k));
+    c->kind = k->kind;
     SQ_TRY(get(s, "hidden_size", 1, 1u << 20, 0, &c->hidden));
     SQ_TRY(get(s, "num_hidden_layers", 1, 1024, 0, &c->layers));
     SQ_TRY(
         get(s, c->kind == OPT ? "ffn_dim" : "intermediate_size", 1, 1u << 22, 0, &c->intermediate));
-    SQ_TRY(read_attention(s, c));
+    SQ_TRY(read_attention(s, k, c));
     return c->kind == MOE || c->kind == DEEPSEEK ? read_experts(s, c) : SQ_OK;
 }
 

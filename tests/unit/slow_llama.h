@@ -75,25 +75,16 @@ static double slow_cap(double x, double cap)
     return cap > 0 ? cap * tanh(x / cap) : x;
 }
 
-// Every sixth block of Gemma 3 sees everything, by its paper; here by the config's number.
-static bool slow_is_local(const struct sq_model_config *c, size_t block)
-{
-    return c->local_window && block % c->global_every != c->global_every - 1;
-}
-
 // The angle as the Llama 3 paper's reference code computes it.
-static double slow_angle(const struct sq_model_config *c, bool is_local, size_t position, size_t i)
+static double slow_angle(const struct sq_rope *r, size_t head_dim, size_t position, size_t i)
 {
-    double f =
-        1 / pow(is_local ? c->local_theta : c->rope.theta, (double)(2 * i) / (double)c->head_dim);
-    if (!is_local)
-        f /= c->rope.linear;
-    if (c->rope.is_llama3) {
-        const double turns = (double)c->rope.original_max_position * f / (2 * acos(-1.0));
-        const double low = c->rope.low_freq_factor, high = c->rope.high_freq_factor;
+    double f = 1 / pow(r->theta, (double)(2 * i) / (double)head_dim) / r->linear;
+    if (r->is_llama3) {
+        const double turns = (double)r->original_max_position * f / (2 * acos(-1.0));
+        const double low = r->low_freq_factor, high = r->high_freq_factor;
         double share = (turns - low) / (high - low); // of the unscaled frequency
         share = share < 0 ? 0 : share > 1 ? 1 : share;
-        f = share * f + (1 - share) * f / c->rope.factor;
+        f = share * f + (1 - share) * f / r->factor;
     }
     return (double)position * f;
 }
@@ -105,9 +96,10 @@ static void slow_rotate(const struct sq_model_config *c, bool is_local, double *
     for (size_t head = 0; head < n_heads; head++)
         for (size_t i = 0; i < c->head_dim / 2; i++) {
             double *re = v + head * c->head_dim + i, *im = re + c->head_dim / 2;
-            const double angle = slow_angle(c, is_local, position, i), a = *re, b = *im;
-            *re = a * cos(angle) - b * sin(angle);
-            *im = a * sin(angle) + b * cos(angle);
+            const struct sq_rope *r = is_local ? &c->local_rope : &c->rope;
+            const double angle = slow_angle(r, c->head_dim, position, i), a = *re, b = *im;
+            *re = r->attention_factor * (a * cos(angle) - b * sin(angle));
+            *im = r->attention_factor * (a * sin(angle) + b * cos(angle));
         }
 }
 
@@ -143,7 +135,7 @@ static void slow_block(const struct slow *s, size_t block, double h[][WIDTH], si
     const size_t q_dim = c->n_heads * c->head_dim, kv = c->n_kv_heads * c->head_dim;
     double *k = fixture_exact(2 * length * kv * sizeof *k), *v = k + length * kv;
     double x[WIDTH], q[WIDTH], y[WIDTH], gate[WIDTH], up[WIDTH];
-    const bool is_local = slow_is_local(c, block);
+    const bool is_local = c->is_local[block];
     char name[80];
 #define NAME(part) (snprintf(name, sizeof name, "model.layers.%zu." part ".weight", block), name)
     for (size_t t = 0; t < length; t++) {

@@ -133,7 +133,7 @@ static const struct shape shapes[] = {
      NULL}, // more than one block of the vocabulary
     {8, 20, 1, 1, 1, 32, 3, true, true, false, 0, NULL, NULL},
     {24, 40, 2, 4, 2, 6, 37, true, false, true, POSITIONS - 60, NULL,
-     NULL}, // no longer than the window
+     ",\"max_window_layers\":0"}, // no longer than the window
     {24, 40, 2, 4, 2, 6, 37, false, false, false, 0, "Qwen3", NULL},
     {24, 40, 3, 4, 1, 6, 37, true, false, false, 17, "Gemma3",
      ",\"sliding_window_pattern\":2,\"query_pre_attn_scalar\":9"},
@@ -240,7 +240,8 @@ SQ_TEST(batched_equals_one_at_a_time)
 SQ_TEST(windows_bound_sequences)
 {
     struct sq_rng r = {fixture_seed()};
-    const struct shape shape = {24, 40, 1, 4, 2, 6, 37, true, false, true, 16, NULL, NULL};
+    const struct shape shape = {
+        24, 40, 1, 4, 2, 6, 37, true, false, true, 16, NULL, ",\"max_window_layers\":0"};
     size_t offset[] = {0, 5, 21};
     int32_t id[22] = {0};
     struct sq_tokens t = {2, offset, id, 0};

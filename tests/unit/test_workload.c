@@ -255,7 +255,8 @@ SQ_TEST(test_many_tokens)
 {
     static const char config[] =
         "{\"model_type\":\"mixtral\",\"hidden_size\":64,\"intermediate_size\":128,"
-        "\"num_hidden_layers\":1,\"num_attention_heads\":4,\"num_local_experts\":4096,"
+        "\"num_hidden_layers\":1,\"num_attention_heads\":4,\"num_key_value_heads\":4,"
+        "\"num_local_experts\":4096,"
         "\"num_experts_per_tok\":4000}";
     const struct sq_workload_options o = {false, 1, SQ_GEMM_MAX, SQ_ROUTING_SKEWED};
     char path[] = "/tmp/sq-config-XXXXXX";
@@ -294,6 +295,39 @@ SQ_TEST(test_real_configs)
             fail_msg("%s: %.4g linear parameters, want %.4g", names[i], got, want[i]);
         sq_workload_free(&w);
     }
+}
+
+// What a config leaves out is what the class of its model_type has in transformers.
+SQ_TEST(test_defaults)
+{
+    static const struct {
+        const char *type, *more;
+        uint64_t q, kv; // outputs
+    } c[] = {{"llama", "", 640, 640},
+             {"mistral", "", 640, 128}, // 8 KV heads
+             {"mistral", ",\"num_key_value_heads\":null", 640, 640},
+             {"qwen2", ",\"num_key_value_heads\":10", 640, 160},
+             {"qwen3", ",\"num_key_value_heads\":10", 5120, 1280}, // heads of 128
+             {"qwen3", ",\"num_key_value_heads\":10,\"head_dim\":32", 1280, 320}};
+    const struct sq_workload_options o = {false, 1, 16, SQ_ROUTING_BALANCED};
+    char path[] = "/tmp/sq-config-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof c / sizeof c[0]; i++) {
+        struct sq_workload w;
+        FILE *f = fopen(path, "w");
+        fprintf(f,
+                "{\"model_type\":\"%s\",\"hidden_size\":640,\"num_hidden_layers\":2,"
+                "\"intermediate_size\":8,\"num_attention_heads\":40%s}",
+                c[i].type, c[i].more);
+        fclose(f);
+        assert_int_equal(sq_workload_from_config(path, &o, &w, NULL), SQ_OK);
+        expect(&w, 0, "q_proj", 16, c[i].q, 640, 2);
+        expect(&w, 1, "k_proj", 16, c[i].kv, 640, 2);
+        sq_workload_free(&w);
+    }
+    close(fd);
+    unlink(path);
 }
 
 SQ_TEST(test_bad_configs)
