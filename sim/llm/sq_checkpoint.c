@@ -26,7 +26,9 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct sq_tensor *)a)->name, ((const struct sq_tensor *)b)->name);
 }
 
-const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name)
+static const char embedding[] = "model.embed_tokens.weight", head[] = "lm_head.weight";
+
+static const struct sq_tensor *find_stored(const struct sq_checkpoint *ck, const char *name)
 {
     const struct sq_tensor wanted = {.name = name};
     if (ck->tensor)
@@ -37,6 +39,15 @@ const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const
             return t;
     }
     return NULL;
+}
+
+// Of two names of one tensor safetensors stores the first by the alphabet, which is the head.
+const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name)
+{
+    const struct sq_tensor *t = find_stored(ck, name);
+    return !t && ck->config.tie_word_embeddings && strcmp(name, embedding) == 0
+               ? find_stored(ck, head)
+               : t;
 }
 
 // DIR/NAME in memory the caller frees, NULL without memory.
@@ -186,7 +197,7 @@ static enum sq_status need(const struct sq_checkpoint *ck, const char *name, siz
     if (!t)
         return DAMAGED("tensor '%s' is missing", name);
     if (!sq_dtype_is_float(t->dtype))
-        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "tensor '%s' is %s, need F32, F16 or BF16", name,
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED, "tensor '%s' is %s, need F32, F16 or BF16", t->name,
                        sq_dtype_name(t->dtype));
     bool fits =
         k ? t->n_dims == 2 && t->dim[0] == n && t->dim[1] == k : t->n_dims == 1 && t->dim[0] == n;
@@ -194,7 +205,7 @@ static enum sq_status need(const struct sq_checkpoint *ck, const char *name, siz
         return SQ_FAIL(err, SQ_ERR_SHAPE,
                        "tensor '%s' does not have the shape %zu%s%zu%s of the "
                        "config",
-                       name, n, k ? "x" : " (", k ? k : 1, k ? "" : " dimension)");
+                       t->name, n, k ? "x" : " (", k ? k : 1, k ? "" : " dimension)");
     if (found)
         *found = t;
     return SQ_OK;
@@ -263,17 +274,18 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
 // A head of its own beside a config that ties it: one of the two is wrong.
 static enum sq_status check_tied(const struct sq_checkpoint *ck, struct sq_error *err)
 {
-    const struct sq_tensor *head = sq_checkpoint_find(ck, "lm_head.weight");
-    const struct sq_tensor *embed = sq_checkpoint_find(ck, "model.embed_tokens.weight");
-    if (!head)
+    const struct sq_tensor *a = sq_checkpoint_find(ck, head);
+    const struct sq_tensor *b = sq_checkpoint_find(ck, embedding);
+    if (!a || a == b)
         return SQ_OK;
-    const bool same = head->dtype == embed->dtype && head->nbytes == embed->nbytes &&
-                      memcmp(head->data, embed->data, head->nbytes) == 0;
-    sq_checkpoint_forget(ck, head);
-    sq_checkpoint_forget(ck, embed);
+    const bool same =
+        a->dtype == b->dtype && a->nbytes == b->nbytes && memcmp(a->data, b->data, a->nbytes) == 0;
+    sq_checkpoint_forget(ck, a);
+    sq_checkpoint_forget(ck, b);
     return same ? SQ_OK
-                : DAMAGED("tie_word_embeddings is true, but lm_head.weight is not "
-                          "model.embed_tokens.weight: set it to false, or leave the head out");
+                : DAMAGED("tie_word_embeddings is true, but %s is not %s: set it to false, or "
+                          "leave the head out",
+                          head, embedding);
 }
 
 // A tensor that is left out without a word makes another model of it.
@@ -294,11 +306,10 @@ static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
     ck->names = calloc(c->n_layers * 7, LAYER_NAME_MAX);
     if (!ck->layer || !ck->names)
         return no_memory(err);
-    SQ_TRY(need(ck, "model.embed_tokens.weight", c->vocab_size, c->hidden_size, NULL, err));
+    SQ_TRY(need(ck, embedding, c->vocab_size, c->hidden_size, NULL, err));
     SQ_TRY(need(ck, "model.norm.weight", c->hidden_size, 0, NULL, err));
-    SQ_TRY(c->tie_word_embeddings
-               ? check_tied(ck, err)
-               : need(ck, "lm_head.weight", c->vocab_size, c->hidden_size, NULL, err));
+    SQ_TRY(c->tie_word_embeddings ? check_tied(ck, err)
+                                  : need(ck, head, c->vocab_size, c->hidden_size, NULL, err));
     for (size_t i = 0; i < c->n_layers; i++)
         SQ_TRY(add_block(ck, i, err));
     return check_names(ck, err);

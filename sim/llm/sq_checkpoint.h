@@ -52,7 +52,8 @@ struct sq_checkpoint {
 enum sq_status sq_checkpoint_open(struct sq_checkpoint *ck, const char *path, struct sq_error *err);
 void sq_checkpoint_close(struct sq_checkpoint *ck);
 
-// Any tensor by its full name ("model.norm.weight"), NULL where there is none.
+// Any tensor by its full name ("model.norm.weight"), NULL where there is none. The embedding of a
+// tied model whose file holds lm_head.weight only is that.
 const struct sq_tensor *sq_checkpoint_find(const struct sq_checkpoint *ck, const char *name);
 
 // Layer i as binary32 into out[n][k]; refuses NaN and infinity. The pages read are given back.

@@ -173,6 +173,25 @@ static void write_index(const struct model *m, const char *only, const char *whe
     json_decref(root);
 }
 
+// safetensors writes of two shared tensors the first by name.
+SQ_TEST(tied_model_with_a_head_only)
+{
+    struct model *m = model_new();
+    struct sq_checkpoint ck;
+    const char *const stored = "lm_head.weight";
+    strcpy(m->name[0], stored);
+    write_tensors(m, "model.safetensors", 0, m->n);
+    check_model(m->dir);
+    assert_int_equal(sq_checkpoint_open(&ck, m->dir, NULL), SQ_OK);
+    assert_string_equal(sq_checkpoint_find(&ck, "model.embed_tokens.weight")->name, stored);
+    sq_checkpoint_close(&ck);
+    write_changed(m, "tie_word_embeddings", "false");
+    refused(m, SQ_ERR_DAMAGED, "'model.embed_tokens.weight' is missing");
+    write_changed(m, "vocab_size", "17");
+    refused(m, SQ_ERR_SHAPE, "'lm_head.weight' does not have the shape 17x8");
+    model_free(m);
+}
+
 SQ_TEST(shards)
 {
     struct model *m = model_new();
