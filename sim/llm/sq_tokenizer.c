@@ -17,6 +17,13 @@ static int by_bytes(const void *a, const void *b)
     return order ? order : (s->n > t->n) - (s->n < t->n);
 }
 
+static int by_bytes_and_id(const void *a, const void *b)
+{
+    const int order = by_bytes(a, b);
+    const struct sq_token *s = a, *t = b;
+    return order ? order : (s->id > t->id) - (s->id < t->id);
+}
+
 int32_t sq_tokenizer_find(const struct sq_tokenizer *t, const char *at, size_t n)
 {
     const struct sq_token wanted = {at, n, 0}, *hit = NULL;
@@ -52,7 +59,7 @@ static void sort_added(struct sq_tokenizer *t, int pass)
     struct sq_token *a = t->added[pass];
     size_t n = 0;
     if (t->n_added[pass] > 0)
-        qsort(a, t->n_added[pass], sizeof *a, by_bytes);
+        qsort(a, t->n_added[pass], sizeof *a, by_bytes_and_id);
     for (size_t i = 0; i < t->n_added[pass]; i++)
         if (n == 0 || by_bytes(&a[n - 1], &a[i]) != 0)
             a[n++] = a[i];
@@ -66,12 +73,24 @@ static void sort_added(struct sq_tokenizer *t, int pass)
 
 void sq_tokenizer_sort(struct sq_tokenizer *t)
 {
+    size_t n = 0;
     if (t->n_tokens > 0)
-        qsort(t->token, t->n_tokens, sizeof *t->token, by_bytes);
+        qsort(t->token, t->n_tokens, sizeof *t->token, by_bytes_and_id);
+    for (size_t i = 0; i < t->n_tokens; i++) { // the last of two is the token, as in a map
+        n -= n > 0 && by_bytes(&t->token[n - 1], &t->token[i]) == 0;
+        t->token[n++] = t->token[i];
+    }
+    t->n_tokens = n;
     for (int i = 0; i < 2; i++)
         sort_added(t, i);
-    for (unsigned byte = 0; byte < 256 && !t->rank; byte++)
-        t->of_byte[byte] = sq_tokenizer_find(t, &(const char){(char)byte}, 1);
+    for (unsigned byte = 0; byte < 256; byte++) {
+        char name[7];
+        snprintf(name, sizeof name, "<0x%02X>", byte);
+        const int32_t id = t->rank ? sq_tokenizer_find(t, name, 6)
+                                   : sq_tokenizer_find(t, &(const char){(char)byte}, 1);
+        if (id != SQ_TOKEN_NONE || !t->rank)
+            t->of_byte[byte] = id;
+    }
 }
 
 void sq_tokenizer_sort_merges(struct sq_tokenizer *t)
@@ -92,6 +111,7 @@ void sq_tokenizer_free(struct sq_tokenizer *t)
     free(t->merge);
     free(t->rank);
     free(t->text);
+    free(t->nfc_text);
     sq_pretokenizer_free(&t->pretokenizer);
     *t = (struct sq_tokenizer){.bos = SQ_TOKEN_NONE};
 }
@@ -286,8 +306,6 @@ static enum sq_status encode_spaced(struct encoder *e, const char *text, size_t 
 static enum sq_status encode_plain(struct encoder *e, const char *text, size_t n,
                                    struct sq_error *err)
 {
-    if (e->t->rank)
-        return encode_spaced(e, text, n, err);
     return sq_pretokenizer_cut(&e->t->pretokenizer, text, n, &e->time, encode_piece, e, err);
 }
 
@@ -323,20 +341,55 @@ static size_t lower_bound(const struct sq_token *added, size_t from, size_t to, 
     return from;
 }
 
-// The added token of this pass that begins here, the longest; NULL where there is none. Byte by
-// byte, the range of those that begin as the text does.
-static const struct sq_token *added_at(struct encoder *e, unsigned pass, const char *text, size_t n)
+// An added token at a place of the text.
+struct match {
+    size_t at;
+    const struct sq_token *token;
+};
+
+struct matches {
+    struct match *match;
+    size_t n, room;
+    size_t at; // of what is found next
+    bool is_out_of_memory;
+};
+
+// `all` may be NULL.
+static void note_match(struct matches *all, const struct sq_token *token)
+{
+    if (all && all->n == all->room) {
+        const size_t room = 2 * all->room + 64;
+        struct match *more = realloc(all->match, room * sizeof *more);
+        all->is_out_of_memory = all->is_out_of_memory || !more;
+        if (!more)
+            return;
+        all->match = more;
+        all->room = room;
+    }
+    if (all)
+        all->match[all->n++] = (struct match){all->at, token};
+}
+
+// The added token of this pass that begins here, the longest; NULL where there is none; all of them
+// go to `all`. Byte by byte, the range of those that begin as the text does.
+static const struct sq_token *added_at(struct encoder *e, unsigned pass, const char *text, size_t n,
+                                       struct matches *all)
 {
     const struct sq_token *added = e->t->added[pass], *longest = NULL;
     const unsigned first = (unsigned char)text[0];
     size_t from = e->t->first[pass][first], to = e->t->first[pass][first + 1];
     for (size_t at = 1; from < to; at++) {
-        if (added[from].n == at)
+        if (added[from].n == at) {
             longest = &added[from++]; // the others are longer
+            note_match(all, longest);
+        }
         if (to - from == 1) {
             const struct sq_token *last = &added[from];
             e->n_looks += 1 + last->n / 64;
-            return last->n <= n && memcmp(last->at, text, last->n) == 0 ? last : longest;
+            if (last->n > n || memcmp(last->at, text, last->n) != 0)
+                return longest;
+            note_match(all, last);
+            return last;
         }
         if (at == n)
             break;
@@ -348,18 +401,31 @@ static const struct sq_token *added_at(struct encoder *e, unsigned pass, const c
     return longest;
 }
 
+static enum sq_status check_looks(const struct encoder *e, struct sq_error *err)
+{
+    return e->n_looks <= e->most_looks
+               ? SQ_OK
+               : SQ_FAIL(err, SQ_ERR_RANGE,
+                         "the added tokens of the tokenizer are too many and too alike for the "
+                         "text: more than %d comparisons a byte",
+                         LOOKS_A_BYTE);
+}
+
+static enum sq_status put_id(struct encoder *e, int32_t id, struct sq_error *err)
+{
+    SQ_TRY(make_room(e, 1, err));
+    e->id[e->n++] = id;
+    return SQ_OK;
+}
+
 // Pass 0: added tokens of the text as it is, then NFC; pass 1: those of the normalized text.
 static enum sq_status encode_from(struct encoder *e, unsigned pass, const char *text, size_t n,
                                   struct sq_error *err)
 {
     size_t done = 0;
     for (size_t at = 0; at <= n; at++) {
-        const struct sq_token *a = at < n ? added_at(e, pass, text + at, n - at) : NULL;
-        if (e->n_looks > e->most_looks)
-            return SQ_FAIL(err, SQ_ERR_RANGE,
-                           "the added tokens of the tokenizer are too many and too alike for the "
-                           "text: more than %d comparisons a byte",
-                           LOOKS_A_BYTE);
+        const struct sq_token *a = at < n ? added_at(e, pass, text + at, n - at, NULL) : NULL;
+        SQ_TRY(check_looks(e, err));
         if (!a && at < n)
             continue;
         if (pass == 0 && e->t->is_nfc && at > done)
@@ -369,12 +435,84 @@ static enum sq_status encode_from(struct encoder *e, unsigned pass, const char *
                              : encode_plain(e, text + done, at - done, err));
         if (!a)
             break;
-        SQ_TRY(make_room(e, 1, err));
-        e->id[e->n++] = a->id;
+        SQ_TRY(put_id(e, a->id, err));
         done = at + a->n;
         at = done - 1;
     }
     return SQ_OK;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const struct match *s = a, *t = b;
+    if (s->token->n != t->token->n)
+        return s->token->n > t->token->n ? -1 : 1;
+    if (s->token->id != t->token->id)
+        return s->token->id < t->token->id ? -1 : 1;
+    return (s->at > t->at) - (s->at < t->at);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct match *s = a, *t = b;
+    return (s->at > t->at) - (s->at < t->at);
+}
+
+// Keeps what llama.cpp finds, which looks for the longest added token in the whole text, then for
+// the next one in what is left; by ascending place.
+static enum sq_status choose(struct matches *all, size_t n, struct sq_error *err)
+{
+    size_t kept = 0;
+    bool *is_taken = calloc(n + 1, sizeof *is_taken);
+    SQ_NEED(is_taken, err, "a text of %zu bytes", n);
+    if (all->n > 0)
+        qsort(all->match, all->n, sizeof *all->match, by_length);
+    for (size_t i = 0; i < all->n; i++) {
+        const struct match m = all->match[i];
+        // What was taken is no shorter, so that it covers an end of whatever it meets.
+        if (is_taken[m.at] || is_taken[m.at + m.token->n - 1])
+            continue;
+        memset(is_taken + m.at, true, m.token->n);
+        all->match[kept++] = m;
+    }
+    all->n = kept;
+    if (kept > 0)
+        qsort(all->match, kept, sizeof *all->match, by_place);
+    free(is_taken);
+    return SQ_OK;
+}
+
+static enum sq_status encode_between(struct encoder *e, const struct matches *all, const char *text,
+                                     size_t n, struct sq_error *err)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        const struct match *m = &all->match[i];
+        if (m->at > done)
+            SQ_TRY(encode_spaced(e, text + done, m->at - done, err));
+        SQ_TRY(put_id(e, m->token->id, err));
+        done = m->at + m->token->n;
+    }
+    return done < n ? encode_spaced(e, text + done, n - done, err) : SQ_OK;
+}
+
+// SentencePiece.
+static enum sq_status encode_longest_first(struct encoder *e, const char *text, size_t n,
+                                           struct sq_error *err)
+{
+    struct matches all = {0};
+    enum sq_status status = SQ_OK;
+    for (; status == SQ_OK && all.at < n; all.at++) {
+        added_at(e, 0, text + all.at, n - all.at, &all);
+        status = all.is_out_of_memory ? SQ_NO_MEMORY(err, "a text of %zu bytes", n)
+                                      : check_looks(e, err);
+    }
+    if (status == SQ_OK)
+        status = choose(&all, n, err);
+    if (status == SQ_OK)
+        status = encode_between(e, &all, text, n, err);
+    free(all.match);
+    return status;
 }
 
 static enum sq_status check_utf8(const char *text, size_t nbytes, struct sq_error *err)
@@ -399,7 +537,8 @@ enum sq_status sq_tokenizer_encode(const struct sq_tokenizer *t, const char *tex
     SQ_TRY(check_utf8(text, nbytes, err));
     enum sq_status status = make_room(&e, 1, err);
     if (status == SQ_OK)
-        status = encode_from(&e, 0, text, nbytes, err);
+        status = t->rank ? encode_longest_first(&e, text, nbytes, err)
+                         : encode_from(&e, 0, text, nbytes, err);
     free(e.symbol);
     free(e.heap);
     if (status != SQ_OK) {

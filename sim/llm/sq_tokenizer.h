@@ -12,8 +12,9 @@
 //
 // SentencePiece BPE is the tokenizer of Llama 2 and Gemma: from a GGUF file, ids of llama.cpp. A space
 // becomes U+2581, the whole text between added tokens is one piece of characters, and the neighbours
-// whose joined text is the token of the highest score are joined. A character that is no token
-// becomes the tokens of its bytes.
+// whose joined text is the token of the highest score are joined, whatever the type of that token. A
+// character that is no token becomes the tokens of its bytes. Of added tokens that overlap in the
+// text the longest is found, wherever it begins.
 #ifndef SQ_TOKENIZER_H
 #define SQ_TOKENIZER_H
 
@@ -51,7 +52,8 @@ struct sq_tokenizer {
     struct sq_merge *merge;    // by ascending left, right
     int32_t of_byte[256];      // SQ_TOKEN_NONE: dropped, as tokenizers does
     struct sq_pretokenizer pretokenizer;
-    char *text; // of the tokens
+    char *text;     // of the tokens
+    char *nfc_text; // of added tokens, brought to NFC as the text is where they are looked for
 };
 
 // DIR/tokenizer.json. SQ_ERR_UNSUPPORTED for a tokenizer of another kind, one sentence that says

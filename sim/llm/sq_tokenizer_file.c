@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Readers of sq_tokenizer.h: tokenizer.json, and the vocabulary of a GGUF file.
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -246,6 +247,34 @@ static enum sq_status add_json_added(struct reader *r, const json_t *list, struc
     return SQ_OK;
 }
 
+// Where the text is brought to NFC before a token is looked for, the token is, too.
+static enum sq_status normalize_added(struct reader *r, struct sq_error *err)
+{
+    struct sq_token *a = r->t->added[1];
+    const size_t n = r->t->is_nfc ? r->t->n_added[1] : 0;
+    size_t room = 1, used = 0;
+    for (size_t i = 0; i < n; i++)
+        room += 3 * a[i].n; // the most that NFC makes of UTF-8 (Unicode, UAX 15)
+    r->t->nfc_text = malloc(room);
+    SQ_NEED(r->t->nfc_text, err, "%s", r->what);
+    for (size_t i = 0; i < n; i++) {
+        utf8proc_uint8_t *nfc;
+        const utf8proc_ssize_t length =
+            utf8proc_map((const utf8proc_uint8_t *)a[i].at, (utf8proc_ssize_t)a[i].n, &nfc,
+                         UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+        if (length < 0)
+            return SQ_FAIL(err, SQ_ERR_MEMORY, "%s: NFC of an added token: %s", r->what,
+                           utf8proc_errmsg(length));
+        assert(used + (size_t)length <= room);
+        memcpy(r->t->nfc_text + used, nfc, (size_t)length);
+        free(nfc);
+        a[i].at = r->t->nfc_text + used;
+        a[i].n = (size_t)length;
+        used += (size_t)length;
+    }
+    return SQ_OK;
+}
+
 static enum sq_status visit_root(void *context, struct sq_json_text key, struct sq_json_text value,
                                  struct sq_error *err)
 {
@@ -278,6 +307,7 @@ static enum sq_status read_json(struct reader *r, struct sq_json_text file, stru
         return UNSUPPORTED("%s: no vocab with merges: only byte-level BPE is supported", r->what);
     if (r->t->pretokenizer.n == 0)
         return UNSUPPORTED("%s: no pre_tokenizer: only byte-level BPE is supported", r->what);
+    SQ_TRY(normalize_added(r, err));
     sq_tokenizer_sort(r->t);
     SQ_TRY(add_json_merges(r, err));
     sq_tokenizer_sort_merges(r->t);
@@ -379,13 +409,13 @@ enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
 
 enum sq_token_class sq_tokenizer_class(const struct sq_tokenizer_source *s, size_t token)
 {
-    enum { NORMAL = 1, CONTROL = 3, USER = 4, BYTE = 6 }; // of llama.cpp
+    enum { NORMAL = 1, UNKNOWN = 2, CONTROL = 3, USER = 4, BYTE = 6 }; // of llama.cpp
     const int64_t kind = s->type ? sq_gguf_integer(s->type, token) : NORMAL;
-    return kind == NORMAL    ? SQ_TOKEN_NORMAL
-           : kind == CONTROL ? SQ_TOKEN_CONTROL
-           : kind == USER    ? SQ_TOKEN_USER
-           : kind == BYTE    ? SQ_TOKEN_BYTE
-                             : SQ_TOKEN_UNUSED;
+    return kind == NORMAL                       ? SQ_TOKEN_NORMAL
+           : kind == CONTROL || kind == UNKNOWN ? SQ_TOKEN_CONTROL
+           : kind == USER                       ? SQ_TOKEN_USER
+           : kind == BYTE                       ? SQ_TOKEN_BYTE
+                                                : SQ_TOKEN_UNUSED;
 }
 
 // "<0x0A>"
@@ -446,7 +476,7 @@ static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_tokenize
     const uint8_t *at = s->tokens->at;
     for (size_t i = 0; i < s->tokens->n; i++)
         nbytes += sq_gguf_next(&at).n;
-    r->t->text = malloc(nbytes);
+    r->t->text = malloc(2 * nbytes); // added tokens are in both lists
     SQ_NEED(r->t->text, err, "%s", r->what);
     at = s->tokens->at;
     for (size_t i = 0; i < s->tokens->n; i++) {
@@ -456,8 +486,8 @@ static enum sq_status add_gguf_tokens(struct reader *r, const struct sq_tokenize
             SQ_TRY(add_added(r, 0, text.at, text.n, (int64_t)i, err));
         else if (class == SQ_TOKEN_BYTE && r->t->rank)
             SQ_TRY(add_byte(r, text, (int64_t)i, err));
-        else if (class == SQ_TOKEN_NORMAL)
-            SQ_TRY(add_token(r, text.at, text.n, (int64_t)i, err));
+        // Merges reach tokens of every type.
+        SQ_TRY(add_token(r, text.at, text.n, (int64_t)i, err));
     }
     return SQ_OK;
 }

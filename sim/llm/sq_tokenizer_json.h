@@ -38,11 +38,11 @@ struct sq_tokenizer_source {
 enum sq_status sq_tokenizer_source(const struct sq_gguf *g, const char *what,
                                    struct sq_tokenizer_source *s, struct sq_error *err);
 
-// Control and user tokens are found in the text as they are; unused ones no text becomes. "<0x0A>" is
-// the byte 10 where a character is no token (SentencePiece).
+// Control and user tokens are found in the text as they are. "<0x0A>" is the byte 10 where a character
+// is no token (SentencePiece).
 enum sq_token_class {
     SQ_TOKEN_NORMAL,
-    SQ_TOKEN_CONTROL,
+    SQ_TOKEN_CONTROL, // or the unknown token
     SQ_TOKEN_USER,
     SQ_TOKEN_BYTE,
     SQ_TOKEN_UNUSED,

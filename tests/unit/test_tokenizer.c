@@ -351,7 +351,7 @@ SQ_TEST(gguf_that_is_refused)
 
 // ---- SentencePiece --------------------------------------------------------------------------
 
-enum { UNKNOWN = 2, CONTROL = 3, USER = 4, BYTE = 6 }; // types of llama.cpp; 1: normal
+enum { UNKNOWN = 2, CONTROL = 3, USER = 4, UNUSED = 5, BYTE = 6 }; // types of llama.cpp; 1: normal
 static const struct {
     const char *text;
     uint32_t type;
@@ -374,6 +374,19 @@ static const struct {
      "a",
      1, -3},
     {"<0x0a>", BYTE, 0},
+    {"e", 1, -9},
+    {"\xe2\x96\x81"
+     "e",
+     USER, -3}, // merges reach tokens of every type
+    {"ee", UNUSED, -1},
+    {"f\xe2\x96\x81", CONTROL, -1},
+    {"f", 1, -9},
+    {"g", 1, -9},
+    {"g", 1, -9}, // the last one counts
+    {"hi", USER, 0},
+    {"ijk", CONTROL, 0}, // longer than what begins before it
+    {"ij", USER, 0},
+    {"<0x68>", 1, -9}, // a byte by its text
 };
 
 static void open_spm(struct sq_tokenizer *t, bool is_space_first)
@@ -405,7 +418,34 @@ static void open_spm(struct sq_tokenizer *t, bool is_space_first)
 // Ids by hand; those of Gemma's own vocabulary were compared with llama.cpp's.
 SQ_TEST(sentence_piece)
 {
-    enum { UNK, S, C3, A9, A, B, C, AB, BC, ABC, BA, SPACE, TWO, SPACE_A, NEWLINE };
+    enum {
+        UNK,
+        S,
+        C3,
+        A9,
+        A,
+        B,
+        C,
+        AB,
+        BC,
+        ABC,
+        BA,
+        SPACE,
+        TWO,
+        SPACE_A,
+        NEWLINE,
+        E,
+        SPACE_E,
+        EE,
+        F_SPACE,
+        F,
+        G_BEFORE,
+        G,
+        HI,
+        IJK,
+        IJ,
+        H68
+    };
     static const struct {
         const char *text;
         bool is_space_first;
@@ -423,6 +463,13 @@ SQ_TEST(sentence_piece)
         {"\n", false, 1, {NEWLINE}},          //
         {"c", true, 2, {SPACE, C}},           //
         {"<s>a  c", true, 5, {S, SPACE_A, TWO, SPACE, C}}, // behind added tokens as well
+        {"a e", false, 2, {A, SPACE_E}},                   // user
+        {"eee", false, 2, {EE, E}},                        // unused
+        {"f e", false, 2, {F_SPACE, E}},                   // control, of the higher score
+        {"<unk>e", false, 2, {UNK, E}}, // found in the text, as control tokens are
+        {"g", false, 1, {G}},           //
+        {"hijk", false, 2, {H68, IJK}}, // the longest first, not the leftmost
+        {"hij", false, 2, {HI, UNK}},   // of two bytes the first; j is no token
     };
     for (size_t i = 0; i < LEN(good); i++) {
         struct sq_tokenizer t;
@@ -437,6 +484,46 @@ SQ_TEST(sentence_piece)
             CHECK_EQ(id[k], good[i].id[k], "text %zu, token %zu\n", i, k);
         free(id);
         sq_tokenizer_free(&t);
+    }
+}
+
+// Under NFC a token that is itself not NFC is found where the text has either form; without a
+// normalizer only its own. Ids of tokenizers 0.23.
+SQ_TEST(added_token_that_is_no_nfc)
+{
+    static const char nfd[] = "e\xcc\x81"
+                              "e\xcc\x81",
+                      nfc[] = "\xc3\xa9\xc3\xa9";
+    for (size_t k = 0; k < json_array_size(kinds); k++) {
+        const bool is_nfc = !json_is_null(get(json_array_get(kinds, k), "normalizer"));
+        json_t *file = tokenizer_of(json_array_get(kinds, k));
+        json_t *added = json_deep_copy(get(file, "added_tokens"));
+        // The second one has two characters in NFC where its own is one.
+        json_array_append_new(
+            added, json_pack("{s:i, s:s, s:b}", "id", 423, "content", nfd, "normalized", 1));
+        json_array_append_new(added, json_pack("{s:i, s:s, s:b}", "id", 424, "content",
+                                               "\xe0\xa5\x98", "normalized", 1));
+        json_object_set_new(file, "added_tokens", added);
+        static const struct {
+            const char *text;
+            int32_t id, is_in_both;
+        } c[] = {{nfd, 423, 1},
+                 {nfc, 423, 0},
+                 {"\xe0\xa5\x98", 424, 1},
+                 {"\xe0\xa4\x95\xe0\xa4\xbc", 424, 0}};
+        struct sq_tokenizer t;
+        struct sq_error err;
+        CHECK_EQ(sq_tokenizer_read(&t, write_json(file, 0), &err), SQ_OK, "%s\n", err.text);
+        for (size_t i = 0; i < LEN(c); i++) {
+            int32_t *id;
+            size_t n;
+            CHECK_EQ(sq_tokenizer_encode(&t, c[i].text, strlen(c[i].text), &id, &n, &err), SQ_OK,
+                     "%s\n", err.text);
+            assert_true((n == 1 && id[0] == c[i].id) == (is_nfc || c[i].is_in_both));
+            free(id);
+        }
+        sq_tokenizer_free(&t);
+        json_decref(file);
     }
 }
 
