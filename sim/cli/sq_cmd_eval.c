@@ -10,7 +10,10 @@
 #include "sim/cli/sq_cmd_eval.h"
 #include "sim/format/sq_layer_file.h"
 
-enum { FEW_TOKENS = 100 }; // below which a loss says little
+enum {
+    FEW_TOKENS = 100,   // below which a loss says little
+    FEW_SEQUENCES = 16, // below which a bootstrap's intervals are too narrow
+};
 // A pass of fewer products takes less than a second: it is not worth a file.
 #define CACHE_PRODUCTS 1e11
 
@@ -21,7 +24,9 @@ static const char doc[] =
     "token), "
     "perplexity, and each layer's relative output error, SQNR, stored bits and mask recall; beside "
     "them the model as it is over the same tokens: difference of loss, KL, top-1 agreement, with "
-    "95 % intervals by a bootstrap over sequences. "
+    "95 % intervals by a bootstrap over sequences: none of one sequence, and a note where there "
+    "are "
+    "less than 16. "
     "Default: the "
     "embedded "
     "traces/tiny-llama.\v"
@@ -173,6 +178,19 @@ static void note_few(size_t n_tokens)
             n_tokens, n_tokens == 1 ? "" : "s");
 }
 
+static void note_intervals(size_t n_sequences)
+{
+    sq_cli_settle();
+    if (n_sequences < 2)
+        fprintf(stderr, "sqsim eval: note: no 95 %% intervals of one sequence, need %d or more\n",
+                FEW_SEQUENCES);
+    else
+        fprintf(stderr,
+                "sqsim eval: note: 95 %% intervals of %zu sequences are too narrow, need %d or "
+                "more\n",
+                n_sequences, FEW_SEQUENCES);
+}
+
 static bool is_calibrated(const struct sq_eval_format *f)
 {
     return sq_eval_recipe(f) && !f->weights && sq_recipe_needs_calibration(&f->r);
@@ -272,6 +290,11 @@ static enum sq_status evaluate(struct sq_eval_args *in, const char *model, struc
     close_outputs(in, status == SQ_OK);
     if (status == SQ_OK && job[0].result.n_tokens < FEW_TOKENS)
         note_few(job[0].result.n_tokens);
+    bool is_compared = false;
+    for (size_t i = 0; i < in->n_formats; i++)
+        is_compared = is_compared || sq_eval_recipe(&in->format[i]);
+    if (status == SQ_OK && is_compared && tokens->n_sequences < FEW_SEQUENCES)
+        note_intervals(tokens->n_sequences);
     return status;
 }
 

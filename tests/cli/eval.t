@@ -26,7 +26,16 @@ ok "beside the model as it is: the difference" \
 ok "KL: 0 < median < mean < 99 %, most tops agree" awk "BEGIN{exit !(0 < $(number kl_median) && \
   $(number kl_median) < $(number kl_mean) && $(number kl_mean) < $(number kl_p99) && \
   0.5 < $(number top1_agreement) && $(number top1_agreement) < 1)}"
-ok "one sequence has no interval" out_has '"loss_difference_se":null,"loss_difference_95":null'
+ok "one sequence has no interval" out_has '"loss_difference_se":null,"loss_difference_95":null,"kl_mean":[^,]*,"kl_mean_95":null'
+note() { sq_all eval --format dense --algorithm rtn --summary --json "$@"; grep '95 %' "$W.err"; }
+ok "and a note says so" [ "$(note --sequences 1)" = "sqsim eval: note: no 95 % intervals of one sequence, need 16 or more" ]
+for n in 2 15; do
+  ok "$n sequences: a note" [ "$(note --sequences $n)" = "sqsim eval: note: 95 % intervals of $n sequences are too narrow, need 16 or more" ]
+done
+ok "16 sequences: no note" [ -z "$(note --sequences 16)" ]
+ok "16 sequences: an interval" out_has '"kl_mean_95":\[0'
+ok "the model as it is: no note" [ -z "$(note --sequences 2 --weight-bits 16 --act-bits 16)" ]
+e --algorithm rtn
 ok "perplexity is the exponential" \
   awk "BEGIN{d = $(number perplexity) - exp($base); exit !(d < 1e-9 && d > -1e-9)}"
 
@@ -134,7 +143,7 @@ if command -v script >/dev/null; then
   tr '\r' '\n' <"$W/raw" | sed 's/\x1b\[K//g' | grep . >"$W/said"
   ok "a terminal: from the start" [ "$(head -1 "$W/said")" = "eval: reading tokens" ]
   ok "a terminal: with what is left" grep -q '^eval: products, blocks 1/2 (.*ETA' "$W/said"
-  ok "a terminal: the output behind it" [ "$(tail -3 "$W/said")" = "$(cat "$W/plain")" ]
+  ok "a terminal: the output behind it, then the note" [ "$(tail -4 "$W/said")" = "$(cat "$W/plain"; sed '/note/!d' "$W/said")" ]
 else
   skip "a terminal" "no script program"
 fi
