@@ -272,10 +272,10 @@ static enum sq_status add_block(struct sq_checkpoint *ck, size_t block, struct s
 }
 
 // A head of its own beside a config that ties it: one of the two is wrong.
-static enum sq_status check_tied(const struct sq_checkpoint *ck, struct sq_error *err)
+static enum sq_status check_tied(const struct sq_checkpoint *ck, const struct sq_tensor *b,
+                                 struct sq_error *err)
 {
     const struct sq_tensor *a = sq_checkpoint_find(ck, head);
-    const struct sq_tensor *b = sq_checkpoint_find(ck, embedding);
     if (!a || a == b)
         return SQ_OK;
     const bool same =
@@ -301,14 +301,15 @@ static enum sq_status check_names(const struct sq_checkpoint *ck, struct sq_erro
 
 static enum sq_status list_model(struct sq_checkpoint *ck, struct sq_error *err)
 {
+    const struct sq_tensor *embed = NULL;
     const struct sq_model_config *c = &ck->config;
     ck->layer = calloc(c->n_layers * 7, sizeof *ck->layer);
     ck->names = calloc(c->n_layers * 7, LAYER_NAME_MAX);
     if (!ck->layer || !ck->names)
         return no_memory(err);
-    SQ_TRY(need(ck, embedding, c->vocab_size, c->hidden_size, NULL, err));
+    SQ_TRY(need(ck, embedding, c->vocab_size, c->hidden_size, &embed, err));
     SQ_TRY(need(ck, "model.norm.weight", c->hidden_size, 0, NULL, err));
-    SQ_TRY(c->tie_word_embeddings ? check_tied(ck, err)
+    SQ_TRY(c->tie_word_embeddings ? check_tied(ck, embed, err)
                                   : need(ck, head, c->vocab_size, c->hidden_size, NULL, err));
     for (size_t i = 0; i < c->n_layers; i++)
         SQ_TRY(add_block(ck, i, err));
