@@ -95,20 +95,74 @@ static enum sq_status check_kind(struct sq_sweep_db *db, bool *is_new, struct sq
     return SQ_OK;
 }
 
-// A page that lost or repeats a row: digests of rows cannot tell.
-static enum sq_status check_pages(struct sq_sweep_db *db, struct sq_error *err)
+static bool says_ok(struct sq_sweep_db *db, const char *text)
 {
     sqlite3_stmt *s;
-    if (sqlite3_prepare_v2(db->handle, "PRAGMA quick_check(1)", -1, &s, NULL) != SQLITE_OK)
-        return fail(db, "read", err);
-    const bool is_sound = sqlite3_step(s) == SQLITE_ROW && strcmp(column(s, 0), "ok") == 0;
+    if (sqlite3_prepare_v2(db->handle, text, -1, &s, NULL) != SQLITE_OK)
+        return false;
+    const bool is_ok = sqlite3_step(s) == SQLITE_ROW && strcmp(column(s, 0), "ok") == 0;
     sqlite3_finalize(s);
-    if (!is_sound)
+    return is_ok;
+}
+
+// A page that lost or repeats a row, two tables in one page, an index that is not its table's: the
+// digests of rows cannot tell. Of our tables only provenance has an index beside it.
+static enum sq_status check_pages(struct sq_sweep_db *db, struct sq_error *err)
+{
+    if (!says_ok(db, "PRAGMA quick_check(1)") || !says_ok(db, "PRAGMA integrity_check(provenance)"))
         return SQ_FAIL(err, SQ_ERR_DAMAGED,
                        "'%s' is damaged: its pages contradict each other; delete it and run its "
                        "sweeps again",
                        sq_path_tail(db->path));
     return SQ_OK;
+}
+
+// What a database holds beside rows, object by object.
+static const char objects[] =
+    "SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master ORDER BY name, type";
+
+// Steps through the objects of both as long as they are the same; `name`: the first that is not.
+static bool has_objects(sqlite3_stmt *have, sqlite3_stmt *want, char name[64])
+{
+    for (;;) {
+        const bool is_row = sqlite3_step(have) == SQLITE_ROW;
+        if ((sqlite3_step(want) == SQLITE_ROW) != is_row) {
+            snprintf(name, 64, "%.60s", column(is_row ? have : want, 1));
+            return false;
+        }
+        for (int i = 0; is_row && i < 4; i++)
+            if (sqlite3_column_bytes(have, i) != sqlite3_column_bytes(want, i) ||
+                strcmp(column(have, i), column(want, i)) != 0) {
+                snprintf(name, 64, "%.60s", column(have, 1));
+                return false;
+            }
+        if (!is_row)
+            return true;
+    }
+}
+
+// The schema is ours byte by byte: an index, a constraint or a trigger of somebody else would drop
+// rows that we write.
+static enum sq_status check_schema(struct sq_sweep_db *db, struct sq_error *err)
+{
+    struct sq_sweep_db ours = {.path = db->path};
+    sqlite3_stmt *have = NULL, *want = NULL;
+    enum sq_status status = SQ_OK;
+    char name[64];
+    if (sqlite3_open(":memory:", &ours.handle) != SQLITE_OK || !is_done(&ours, schema) ||
+        sqlite3_prepare_v2(ours.handle, objects, -1, &want, NULL) != SQLITE_OK)
+        status = fail(&ours, "compare", err);
+    else if (sqlite3_prepare_v2(db->handle, objects, -1, &have, NULL) != SQLITE_OK)
+        status = fail(db, "read", err);
+    else if (!has_objects(have, want, name))
+        status = SQ_FAIL(err, SQ_ERR_IO,
+                         "'%s' has another schema than sqsim writes: %s; run the sweep into a new "
+                         "database",
+                         sq_path_tail(db->path), name);
+    sqlite3_finalize(have);
+    sqlite3_finalize(want);
+    sqlite3_close(ours.handle);
+    return status;
 }
 
 static enum sq_status set_up(struct sq_sweep_db *db, bool create, struct sq_error *err)
@@ -117,8 +171,10 @@ static enum sq_status set_up(struct sq_sweep_db *db, bool create, struct sq_erro
     SQ_TRY(check_kind(db, &is_new, err));
     if (is_new && !create)
         return SQ_FAIL(err, SQ_ERR_IO, "'%s' is an empty database", sq_path_tail(db->path));
-    if (!create)
+    if (!is_new) {
+        SQ_TRY(check_schema(db, err));
         SQ_TRY(check_pages(db, err));
+    }
     if (create) {
         // Another process may be switching the same new file to WAL: the busy timeout does not
         // cover that.
@@ -133,6 +189,7 @@ static enum sq_status set_up(struct sq_sweep_db *db, bool create, struct sq_erro
             return fail(db, "write", err);
         if (!is_done(db, "BEGIN IMMEDIATE") || !is_done(db, schema) || !is_done(db, "COMMIT"))
             return fail(db, "write", err);
+        SQ_TRY(check_schema(db, err)); // what another process may have made meanwhile as well
     }
     for (unsigned i = 0; i < N_STATEMENTS; i++)
         if (sqlite3_prepare_v2(db->handle, sql[i], -1, &db->statement[i], NULL) != SQLITE_OK)
