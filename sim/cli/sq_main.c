@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `sqsim COMMAND ...`: the table of commands.
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sim/cli/sq_cli.h"
 #include "sim/cli/sq_cli_tools.h"
@@ -64,9 +66,23 @@ static int unknown(const char *name)
     return sq_cli_fail("", &err);
 }
 
+// Whoever starts us with one of descriptors 0 to 2 closed does not mean the next file that is opened,
+// into which our text would then go. What takes its place cannot be read or written, so that output
+// that is lost is said (sq_cli_finish).
+static void reserve_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_PATH);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     struct sq_error err;
+    reserve_descriptors();
     sq_cli_fit_memory(argv);
     // Full files and closed pipes are answered by write(), not by a signal that leaves things
     // behind.

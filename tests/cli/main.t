@@ -104,4 +104,20 @@ if ! san; then
 fi
 cd "$W" && "$SQSIM" --help >/dev/full 2>"$W.err"; RC=$?; cd "$ROOT" || exit
 ok "help on a full disk" refused_well "cannot write standard output" "" ""
+# ---- closed descriptors -----------------------------------------------------------------------------
+# What is printed never goes into the file that is opened next, and lost output is an error.
+quantize=(quantize --algorithm rtn -o)
+accept "a file" "${quantize[@]}" want.st
+for closed in '>&-' '2>&-' '<&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+  echo precious >"$W/keep.st"
+  (cd "$W" && eval "\"$SQSIM\" quantize --algorithm rtn -o keep.st >/dev/null 2>/dev/null $closed"); RC=$?
+  case $closed in
+  *'>&- 2'* | '>&-') ok "$closed: refused, and the old file stays" [ "$RC$(cat "$W/keep.st")" = 2precious ] ;;
+  *) ok "$closed: the file is whole" [ "$RC$(cmp "$W/keep.st" "$W/want.st")" = 0 ] ;;
+  esac
+done
+(cd "$W" && "$SQSIM" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --m 1 -o . >&- 2>"$W.err"); RC=$?
+ok "image without standard output says so" [ "$RC$(grep -c 'cannot write standard output' "$W.err")" = 21 ]
+ok "... and prints into no file" [ "$(head -c1 "$W"/model.*.json)" = "{" ]
+
 finish
