@@ -90,8 +90,11 @@ static enum sq_status set(const struct sq_cli_item *item, const char *text, stru
     uint64_t v;
     if (r->given)
         *(bool *)(item->in + r->given) = true;
-    if (r->kind == SQ_CLI_IS_OWN)
+    if (r->kind == SQ_CLI_IS_OWN) {
+        if (!r->name || strcmp(r->arg, "FILE") == 0)
+            sq_file_protect(text);
         return r->set(item->in, r, text, err);
+    }
     snprintf(option, sizeof option, "%s%s", r->name ? "--" : "", r->name ? r->name : r->arg);
     SQ_TRY(place(item, option, &field, err));
     switch (r->kind) {
@@ -244,6 +247,34 @@ static enum sq_status take_words(struct reading *r)
     return SQ_OK;
 }
 
+// ---- inputs -------------------------------------------------------------------------------------
+
+// Whether the row's text is the name of a file or folder that is read.
+static bool is_input(const struct sq_cli_row *r)
+{
+    static const char *const texts[] = {"PATTERN", "NAME", "NAME=N", "P", "TYPE"};
+    if (r->is_output || !r->arg)
+        return false;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(r->arg, texts[i]) == 0)
+            return false;
+    return true;
+}
+
+static void protect_inputs(const struct sq_cli_rows *all)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        const struct sq_cli_item *const item = &all->item[i];
+        const struct sq_cli_row *const r = item->row;
+        if (r->kind != SQ_CLI_IS_TEXT || !is_input(r))
+            continue;
+        const size_t n = r->count ? *(const size_t *)(const void *)(item->in + r->count) : 1;
+        for (size_t k = 0; k < n; k++)
+            sq_file_protect(
+                *(const char *const *)(const void *)(item->in + r->offset + k * r->nbytes));
+    }
+}
+
 static enum sq_status end_parts(const struct sq_cli_row *row, char *in, struct sq_error *err)
 {
     for (; row->kind != SQ_CLI_IS_END; row++)
@@ -260,5 +291,6 @@ enum sq_status sq_cli_parse(const struct sq_cli_line *line, int argc, char **arg
     SQ_TRY(take_words(&r));
     r.is_setting = true;
     SQ_TRY(take_words(&r));
+    protect_inputs(&r.all);
     return end_parts(line->rows, in, err);
 }

@@ -37,7 +37,8 @@ struct sq_cli_row {
     const char *help; // a phrase, to which range and default are added
     enum sq_cli_kind kind;
     enum sq_cli_group group;
-    char letter; // 'o': -o as well; 0: none
+    char letter;    // 'o': -o as well; 0: none
+    bool is_output; // names what is written: every other file of a command is protected from it
     uint64_t min, max;
     double least, most;
     const char *unit;          // of range and value; NULL: none
@@ -123,7 +124,8 @@ struct sq_cli_line {
 // silently means another option; an unknown one is refused with the nearest that there is. --help
 // (-h) prints on stdout and exits 0; --complete prints what completion scripts want, a line each:
 // "--name", argument or nothing, words it may be; separated by tabs. Refusals are one sentence with
-// option, value and range.
+// option, value and range. Every file that a row names, given or default, is then protected from
+// outputs (sq_file_protect) unless the row says .is_output.
 enum sq_status sq_cli_parse(const struct sq_cli_line *line, int argc, char **argv, void *in,
                             struct sq_error *err);
 

@@ -133,7 +133,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per block, the summary last",
                 .group = SQ_CLI_COMMON),
     SQ_CLI_TEXT("output", "FILE", AT(output), "write there instead of standard output",
-                .letter = 'o', .group = SQ_CLI_COMMON),
+                .letter = 'o', .group = SQ_CLI_COMMON, .is_output = true),
     SQ_CLI_END};
 
 // ---- the table --------------------------------------------------------------------------------

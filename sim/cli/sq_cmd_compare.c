@@ -40,9 +40,11 @@ static const struct sq_cli_row rows[] = {
                 "rows with fewer tokens are left out; 1: none is", GIVEN(min_given)),
     SQ_CLI_UINT("worst", "N", 0, 1000, AT(worst), "how many of the worst rows are listed",
                 GIVEN(worst_given)),
-    SQ_CLI_TEXT("plot", "FILE", AT(plot), "scatter plot of latencies and speedups, .svg or .png"),
+    SQ_CLI_TEXT("plot", "FILE", AT(plot), "scatter plot of latencies and speedups, .svg or .png",
+                .is_output = true),
     SQ_CLI_TEXT("calibrate", "FILE", AT(calibrate),
-                "fit the machine's constants to one shape in ten and write the machine here"),
+                "fit the machine's constants to one shape in ten and write the machine here",
+                .is_output = true),
     SQ_CLI_FLAG("cross", AT(is_cross),
                 "leave one GPU out: fit model and roofline to all others, print both errors on it; "
                 "without --gpu the measured times of the repository"),

@@ -110,13 +110,15 @@ static const struct sq_cli_row rows[] = {
                 "the same: the chip of this YAML (sim/machines/chip.yaml), so that with "
                 "--free-streams `chip_cycles` are those that `run --machine` has"),
     SQ_CLI_TEXT("output", "DIR", AT(output), "where a failing case leaves its waveform",
-                .letter = 'o', .usual = "build/cosim"),
+                .letter = 'o', .usual = "build/cosim", .is_output = true),
     SQ_CLI_TEXT("waves", "DIR", AT(waves),
                 "leave a waveform of case 0 of the first point there, whatever it shows, and "
-                "stop"),
+                "stop",
+                .is_output = true),
     SQ_CLI_TEXT("coverage", "DIR", AT(coverage),
                 "compile with line and toggle counters; each point leaves DIR/<point>.dat for "
-                "verilator_coverage"),
+                "verilator_coverage",
+                .is_output = true),
     SQ_CLI_UINT("mutants", "N", 1, SQ_RTL_MUTANTS_MAX, AT(n_mutants),
                 "faults that Yosys puts into the netlist of the one --point, each run until the "
                 "co-simulation finds it or for --cases cases; lists the survivors"),

@@ -91,7 +91,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_OWN("layer-format", "RULES", set_layer_format,
                "layers in other formats, by name: PATTERN=FORMAT[:OPTION=VALUE]...,..."),
     SQ_CLI_TEXT("output", "FILE", AT(output), "sq_a_static: write the channel masks of Algorithm 2",
-                .letter = 'o'),
+                .letter = 'o', .is_output = true),
     SQ_CLI_UINT("sequences", "N", 1, INT32_MAX, AT(n_sequences),
                 "the first N sequences of the token file only"),
     SQ_CLI_UINT("calib-sequences", "N", 1, INT32_MAX, AT(n_calib_sequences),

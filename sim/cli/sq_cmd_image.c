@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim image: layers of a model, or what a CUDA kernel left, as the chip (rtl/top/sq_top.sv) reads them
 // from memory; and a memory that the chip has written, judged by the layer's outputs.
-#include <errno.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "sim/format/sq_trace.h"
 #include "sim/io/sq_digest.h"
 #include "sim/io/sq_file.h"
+#include "sim/io/sq_quote.h"
 #include "sim/llm/sq_encoded_visit.h"
 
 struct arguments {
@@ -41,7 +41,7 @@ static const struct sq_cli_row rows[] = {
                 .usual = "MODEL/tokens_calib.safetensors"),
     SQ_CLI_TEXT("output", "DIR", AT(output),
                 "write LAYER.bin, the memory from address 0 on, and LAYER.json there",
-                .letter = 'o'),
+                .letter = 'o', .is_output = true),
     SQ_CLI_TEXT("check", "FILE", AT(check),
                 "the memory after the run, of the one layer: are these its outputs?"),
     SQ_CLI_FORMATS(SQ_IN_EVAL, AT(options)),
@@ -130,31 +130,40 @@ static json_t *describe(const struct visit *v, const char *name, const struct sq
 
 // ---- files --------------------------------------------------------------------------------------
 
-static enum sq_status write_file(const char *dir, const char *name, const char *ending,
-                                 const void *data, size_t nbytes, struct sq_error *err)
+// DIR/LAYER.ending in path[PATH_MAX].
+static enum sq_status path_of(const char *dir, const char *layer, const char *ending, char *path,
+                              struct sq_error *err)
 {
-    char path[PATH_MAX];
-    const int n = snprintf(path, sizeof path, "%s/%s%s", dir, name, ending);
-    FILE *const f = n > 0 && (size_t)n < sizeof path ? fopen(path, "wb") : NULL;
-    if (!f)
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot write %.200s%s in %.200s: %s", name, ending, dir,
-                       strerror(errno));
-    const bool is_written = fwrite(data, 1, nbytes, f) == nbytes;
-    if (fclose(f) != 0 || !is_written)
-        return SQ_FAIL(err, SQ_ERR_IO, "cannot write %.400s: %s", path, strerror(errno));
+    char name[SQ_FILE_NAME_MAX + 1];
+    sq_quote_file(name, layer);
+    if (snprintf(path, PATH_MAX, "%s/%s%s", dir, name, ending) >= PATH_MAX)
+        return SQ_FAIL(err, SQ_ERR_RANGE, "--output has %zu bytes, need less than %d", strlen(dir),
+                       PATH_MAX - (int)sizeof name);
     return SQ_OK;
 }
 
 static enum sq_status write_image(const struct visit *v, const char *name,
                                   const struct sq_top_given *image, struct sq_error *err)
 {
+    char path[PATH_MAX];
+    struct sq_outfile memory = {0};
     if (!v->in->output)
         return SQ_OK;
-    SQ_TRY(write_file(v->in->output, name, ".bin", image->word, 4 * (size_t)image->n_words, err));
+    SQ_TRY(path_of(v->in->output, name, ".bin", path, err));
+    SQ_TRY(sq_outfile_open(&memory, path, err));
+    fwrite(image->word, 4, image->n_words, memory.stream);
+    enum sq_status status =
+        sq_outfile_flush(&memory, err); // both fit before the first has its name
     char *const text = json_dumps(v->json, JSON_INDENT(2));
-    const enum sq_status status =
-        text ? write_file(v->in->output, name, ".json", text, strlen(text), err)
-             : SQ_NO_MEMORY(err, "%.80s.json", name);
+    if (status == SQ_OK)
+        status = SQ_HAVE(text, err, "%.80s.json", name);
+    if (status == SQ_OK)
+        status = path_of(v->in->output, name, ".json", path, err);
+    if (status == SQ_OK)
+        status = sq_outfile_write(path, text, strlen(text), err);
+    if (status == SQ_OK)
+        status = sq_outfile_commit(&memory, err);
+    sq_outfile_abort(&memory);
     free(text);
     return status;
 }

@@ -32,7 +32,8 @@ struct arguments {
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
     SQ_CLI_TEXT("output", "FILE", AT(output),
-                "write the encoded layers (safetensors); without it, report only", .letter = 'o'),
+                "write the encoded layers (safetensors); without it, report only", .letter = 'o',
+                .is_output = true),
     SQ_CLI_TEXT("calib", "FILE", AT(calib.tokens), "where calibrated: calibration tokens",
                 .usual = "MODEL/tokens_calib.safetensors"),
     SQ_CLI_TEXT("calib-text", "FILE", AT(calib.text),

@@ -22,7 +22,8 @@ struct arguments {
 static const struct sq_cli_row report_rows[] = {
     SQ_CLI_TEXT("db", "FILE", AT(db), "database of sqsim sweep", .usual = "sweep.db"),
     SQ_CLI_TEXT("output", "DIR", AT(output),
-                "write index.html, results.json and a CSV per sweep there", .letter = 'o'),
+                "write index.html, results.json and a CSV per sweep there", .letter = 'o',
+                .is_output = true),
     SQ_CLI_TEXT("sweep", "NAME", AT(sweep), "only this sweep of the database", .usual = "all"),
     SQ_CLI_FLAG("json", AT(is_json), "one JSON object per sweep, the summary last",
                 .group = SQ_CLI_COMMON),

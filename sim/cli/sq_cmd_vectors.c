@@ -17,7 +17,8 @@ struct arguments {
 
 #define AT(field) SQ_CLI_AT(struct arguments, field)
 static const struct sq_cli_row rows[] = {
-    SQ_CLI_TEXT("out", "DIR", AT(out), "write FORMAT.jsonl and FORMAT.safetensors there"),
+    SQ_CLI_TEXT("out", "DIR", AT(out), "write FORMAT.jsonl and FORMAT.safetensors there",
+                .is_output = true),
     SQ_CLI_TEXT("check", "ANSWERS", AT(check),
                 "judge what a unit answered: JSON lines, or a file NAME.safetensors"),
     SQ_CLI_FORMATS(SQ_IN_QUANTIZE, AT(options)),

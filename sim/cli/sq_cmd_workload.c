@@ -26,7 +26,7 @@ static const struct sq_cli_row rows[] = {
     SQ_CLI_WORD("routing", "R", routings, AT(options.routing),
                 "tokens of experts: balanced, or skewed (expert r proportional to 1/(r+1))"),
     SQ_CLI_TEXT("output", "FILE", AT(output), "write the table here", .letter = 'o',
-                .usual = "standard output", .group = SQ_CLI_COMMON),
+                .usual = "standard output", .group = SQ_CLI_COMMON, .is_output = true),
     SQ_CLI_FLAG("json", AT(is_json),
                 "one JSON object per row, the summary last, in place of the table",
                 .group = SQ_CLI_COMMON),

@@ -205,11 +205,12 @@ static void leave_wave(const struct sq_cosim_args *in, const struct sq_case *c,
                        const struct sq_result *r, const char *label)
 {
     struct sq_result traced = *r;
-    char dir[1200];
+    char dir[1200], name[SQ_FILE_NAME_MAX + 1];
     struct sq_error err;
     const char *base = in->output ? in->output : sq_cli_cache_path("cosim");
-    (void)mkdir(base, 0777); // sq_wave_dump reports what is wrong with it
-    snprintf(dir, sizeof dir, "%.1000s/%s", base, label);
+    (void)mkdir(base, 0777);    // sq_wave_dump reports what is wrong with it
+    sq_quote_file(name, label); // it begins with a layer's name
+    snprintf(dir, sizeof dir, "%.900s/%s", base, name);
     if (sq_wave_dump(c, in->is_netlist, &traced, sq_cli_home(), dir, &err) == SQ_OK)
         printf("  waveform: cd %s && gtkwave wave.gtkw\n", dir);
     else

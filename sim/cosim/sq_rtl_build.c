@@ -483,6 +483,7 @@ enum sq_status sq_rtl_write_coverage(const struct sq_rtl *rtl, const struct sq_r
     char name[96], path[PATH_NBYTES + 160];
     sq_rtl_name(point, name);
     snprintf(path, sizeof path, "%.1023s/%s.dat.new", dir, name);
+    (void)unlink(path); // a link would be followed
     if (access(dir, W_OK) != 0 || rtl->api->write_coverage(path) != 0)
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write coverage to %s", sq_path_tail(dir));
     char done[PATH_NBYTES + 160];

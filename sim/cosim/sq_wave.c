@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "sim/cosim/sq_rtl_bridge.h"
 #include "sim/io/sq_file.h"
@@ -278,14 +279,22 @@ enum sq_status sq_wave_dump(const struct sq_case *c, bool netlist, struct sq_res
         .block = c->block, .point = c->point, .netlist = netlist, .trace = true};
     struct sq_rtl rtl;
     bool built;
-    char path[1200];
+    char path[1200], unfinished[1204];
 
     if (strlen(dir) > 1000 || (mkdir(dir, 0777) != 0 && errno != EEXIST))
         return SQ_FAIL(err, SQ_ERR_IO, "cannot make %s: %s", sq_path_tail(dir), strerror(errno));
     SQ_TRY(sq_rtl_load(&rtl, &point, home, &built, err));
+    // Verilator opens files by their name, so that a link would be followed: it gets a new one.
     snprintf(path, sizeof path, "%s/wave.fst", dir);
-    const enum sq_status status = run(c, rtl.api, path, result, err);
+    snprintf(unfinished, sizeof unfinished, "%s.new", path);
+    (void)unlink(unfinished);
+    enum sq_status status = run(c, rtl.api, unfinished, result, err);
     sq_rtl_unload(&rtl);
+    if (status == SQ_OK && rename(unfinished, path) != 0)
+        status =
+            SQ_FAIL(err, SQ_ERR_IO, "cannot write %s: %s", sq_path_tail(path), strerror(errno));
+    if (status != SQ_OK)
+        (void)unlink(unfinished);
     SQ_TRY(status);
     snprintf(path, sizeof path, "%s/wave.gtkw", dir);
     return write_gtkw(c, path, result, err);

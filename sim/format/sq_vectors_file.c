@@ -26,22 +26,18 @@ static void put_fields(FILE *out, const struct sq_vector_rule *r, size_t from, s
     fputc('}', out);
 }
 
-static enum sq_status write_lines(const struct sq_vectors *v, const char *path,
-                                  struct sq_error *err)
+static void put_lines(FILE *out, const struct sq_vectors *v)
 {
-    struct sq_outfile out;
-    SQ_TRY(sq_outfile_open(&out, path, err));
     for (size_t i = 0; i < v->n_rules; i++) {
         const struct sq_vector_rule *r = &v->rule[i];
         for (size_t at = 0; at < r->n; at++) {
-            fprintf(out.stream, "{\"rule\":\"%s\",\"case\":%zu,\"in\":", r->name, at);
-            put_fields(out.stream, r, 0, r->n_in, at);
-            fputs(",\"out\":", out.stream);
-            put_fields(out.stream, r, r->n_in, r->n_fields, at);
-            fputs("}\n", out.stream);
+            fprintf(out, "{\"rule\":\"%s\",\"case\":%zu,\"in\":", r->name, at);
+            put_fields(out, r, 0, r->n_in, at);
+            fputs(",\"out\":", out);
+            put_fields(out, r, r->n_in, r->n_fields, at);
+            fputs("}\n", out);
         }
     }
-    return sq_outfile_commit(&out, err);
 }
 
 // Those of one dtype, so that the wider ones come first and all are aligned.
@@ -75,9 +71,27 @@ enum sq_status sq_vectors_write(const struct sq_vectors *v, const char *dir, con
         return SQ_FAIL(err, SQ_ERR_RANGE, "--out: a path of %d bytes at most", PATH_LEN);
     size_t n = tensors_of(v, SQ_F32, tensor, names);
     n += tensors_of(v, SQ_U8, tensor + n, names + n);
-    SQ_TRY(sq_safetensors_write(path, tensor, n, metadata, 2, err));
+    struct sq_safetensors_writer w;
+    struct sq_outfile lines = {0};
+    SQ_TRY(sq_safetensors_begin(&w, path, tensor, n, metadata, 2, err));
+    enum sq_status status = SQ_OK;
+    for (size_t i = 0; i < n && status == SQ_OK; i++)
+        status = sq_safetensors_put(&w, i, tensor[i].data, err);
     snprintf(path, sizeof path, "%s/%s.jsonl", dir, name);
-    return write_lines(v, path, err);
+    if (status == SQ_OK)
+        status = sq_outfile_open(&lines, path, err);
+    if (status == SQ_OK) {
+        put_lines(lines.stream, v);
+        status = sq_outfile_flush(&lines, err); // both fit before the first has its name
+    }
+    if (status == SQ_OK)
+        status = sq_safetensors_commit(&w, err);
+    else
+        sq_safetensors_abort(&w);
+    if (status == SQ_OK)
+        return sq_outfile_commit(&lines, err);
+    sq_outfile_abort(&lines);
+    return status;
 }
 
 // ---- answers --------------------------------------------------------------------------------

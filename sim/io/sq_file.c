@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/sq_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <search.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -26,6 +30,145 @@ static enum sq_status fail_io(struct sq_error *err, const char *verb, const char
 static const char *kind_of(mode_t mode)
 {
     return S_ISDIR(mode) ? "a directory" : "no regular file";
+}
+
+// The directory of `path`; the caller frees it. NULL without memory.
+static char *directory_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
+// ---- inputs that no output replaces -----------------------------------------------------------
+
+// A file, by its inode; or a name in a folder, of a file that may not be there yet.
+struct input {
+    dev_t dev;
+    ino_t ino;               // of the file, or of the folder
+    char name[NAME_MAX + 1]; // "" for a file
+};
+
+static struct {
+    pthread_mutex_t lock;
+    atomic_bool is_on;
+    void *root; // of a tree of struct input (search.h)
+} protected = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct input *const x = a, *const y = b;
+    if (x->dev != y->dev)
+        return x->dev < y->dev ? -1 : 1;
+    if (x->ino != y->ino)
+        return x->ino < y->ino ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+// Without memory an input is not remembered, and whatever runs next says so.
+static void remember(const struct input *in)
+{
+    struct input *const copy = malloc(sizeof *copy);
+    if (!copy)
+        return;
+    *copy = *in;
+    pthread_mutex_lock(&protected.lock);
+    void *const *const node = tsearch(copy, &protected.root, by_identity);
+    if (!node || *node != copy)
+        free(copy); // it is there already
+    pthread_mutex_unlock(&protected.lock);
+}
+
+static bool is_remembered(const struct input *in)
+{
+    pthread_mutex_lock(&protected.lock);
+    const bool found = tfind(in, &protected.root, by_identity) != NULL;
+    pthread_mutex_unlock(&protected.lock);
+    return found;
+}
+
+// `path` followed by `tail` as a name in its folder; false where there is no such folder.
+static bool name_of(const char *path, const char *tail, struct input *in)
+{
+    char *const folder = directory_of(path);
+    struct stat st;
+    const char *const slash = strrchr(path, '/');
+    const bool is_found = folder && stat(folder, &st) == 0;
+    *in = (struct input){0};
+    if (is_found) {
+        in->dev = st.st_dev;
+        in->ino = st.st_ino;
+        snprintf(in->name, sizeof in->name, "%s%s", slash ? slash + 1 : path, tail);
+    }
+    free(folder);
+    return is_found && in->name[0];
+}
+
+static void remember_name(const char *path, const char *tail)
+{
+    struct input in;
+    if (name_of(path, tail, &in))
+        remember(&in);
+}
+
+static void remember_file(const struct stat *st)
+{
+    remember(&(struct input){.dev = st->st_dev, .ino = st->st_ino});
+}
+
+// The files of a folder and of the folders in it, through links.
+static void remember_folder(int fd, int depth)
+{
+    DIR *const dir = fd < 0 ? NULL : fdopendir(fd);
+    struct stat st;
+    if (!dir) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            fstatat(dirfd(dir), e->d_name, &st, 0) != 0)
+            continue;
+        if (S_ISREG(st.st_mode))
+            remember_file(&st);
+        else if (S_ISDIR(st.st_mode) && depth > 0)
+            remember_folder(openat(dirfd(dir), e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+                            depth - 1);
+    }
+    closedir(dir);
+}
+
+void sq_file_protect(const char *path)
+{
+    static const char *const tails[] = {"", "-wal", "-shm", "-journal"}; // those of SQLite
+    struct stat st;
+    protected.is_on = true;
+    if (!path)
+        return;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        remember_folder(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), 1);
+        return;
+    }
+    if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+        remember_file(&st);
+    for (size_t i = 0; i < sizeof tails / sizeof tails[0]; i++)
+        remember_name(path, tails[i]);
+}
+
+static enum sq_status refuse_input(const char *path, struct sq_error *err)
+{
+    struct stat st;
+    struct input in;
+    if (!protected.is_on)
+        return SQ_OK;
+    const bool is_file =
+        stat(path, &st) == 0 && is_remembered(&(struct input){.dev = st.st_dev, .ino = st.st_ino});
+    if (is_file || (name_of(path, "", &in) && is_remembered(&in)))
+        return SQ_FAIL(err, SQ_ERR_ARG,
+                       "cannot write '%s': it is an input of this command, or a file in a folder "
+                       "that is one; need another name",
+                       sq_path_tail(path));
+    return SQ_OK;
 }
 
 // ---- in -------------------------------------------------------------------------------------
@@ -84,7 +227,10 @@ enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq
     } else if (!S_ISREG(st.st_mode)) {
         status = SQ_FAIL(err, SQ_ERR_IO, "cannot read '%s': it is %s", sq_path_tail(path),
                          kind_of(st.st_mode));
-    } else if (st.st_size > 0) {
+    } else if (protected.is_on) {
+        remember_file(&st);
+    }
+    if (status == SQ_OK && st.st_size > 0) {
         void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED)
             status = fail_io(err, "map", path, errno);
@@ -121,13 +267,6 @@ void sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nb
 
 // ---- out ------------------------------------------------------------------------------------
 
-// The directory of `path`; the caller frees it. NULL without memory.
-static char *directory_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
-}
-
 // File systems that cannot say that something is on a disk, as some of networks, have no better.
 static int sync_fd(int fd)
 {
@@ -158,6 +297,12 @@ static int open_beside(const char *path, const char *temp)
     int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
         fd = open(temp, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    // Never one of the standard three: what a program or a library prints there would go into it.
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        const int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        close(fd);
+        fd = high;
+    }
     int code = errno;
     free(dir);
     errno = code;
@@ -187,7 +332,7 @@ static enum sq_status refuse_target(const char *path, struct sq_error *err)
     if (path[n - 1] == '/')
         return SQ_FAIL(err, SQ_ERR_IO, "cannot write '%s': it names a directory",
                        sq_path_tail(path));
-    return SQ_OK;
+    return refuse_input(path, err);
 }
 
 enum sq_status sq_outfile_open(struct sq_outfile *out, const char *path, struct sq_error *err)
@@ -223,7 +368,9 @@ enum sq_status sq_outfile_flush(struct sq_outfile *out, struct sq_error *err)
 
 enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err)
 {
-    const enum sq_status flushed = sq_outfile_flush(out, err);
+    enum sq_status flushed = refuse_input(out->path, err); // it may have been read since
+    if (flushed == SQ_OK)
+        flushed = sq_outfile_flush(out, err);
     if (flushed != SQ_OK) {
         sq_outfile_abort(out);
         return flushed;
@@ -256,4 +403,13 @@ void sq_outfile_abort(struct sq_outfile *out)
     free(out->temp);
     free(out->path);
     *out = (struct sq_outfile){0};
+}
+
+enum sq_status sq_outfile_write(const char *path, const void *data, size_t nbytes,
+                                struct sq_error *err)
+{
+    struct sq_outfile out;
+    SQ_TRY(sq_outfile_open(&out, path, err));
+    fwrite(data, 1, nbytes, out.stream);
+    return sq_outfile_commit(&out, err);
 }

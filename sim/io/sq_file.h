@@ -32,11 +32,19 @@ const char *sq_file_at(const void *address);
 // stay out of memory; reading them again is allowed.
 void sq_file_forget(const struct sq_file_view *map, const uint8_t *at, size_t nbytes);
 
+// From the first call on, no sq_outfile replaces a file that this process was given or has read:
+// `path` (by its inode, or by its folder and name where it does not exist yet; with the files that
+// SQLite keeps beside it; of a folder the files in it and in its folders), and every file that
+// sq_file_map reads from then on. NULL only begins. For programs, which call it before they read;
+// a library does not, as its caller may well replace what was once read.
+void sq_file_protect(const char *path);
+
 // Output beside `path` under no name, or a temporary one where the file system cannot do without;
 // commit gives it its name in one step (an existing file is replaced), abort removes it. Refuses
 // what is no regular file, a missing parent, no permission, with one sentence; after a failure, and
 // after a kill, nothing is left behind. Write to `stream`; write errors may be left to commit. What
 // is committed is on the disk (fsync of the file before it gets its name, of the directory after).
+// Its descriptor is above 2, whether or not 0 to 2 are open. A link is replaced, never followed.
 struct sq_outfile {
     FILE *stream;
     char *path; // owned
@@ -49,5 +57,8 @@ enum sq_status sq_outfile_flush(struct sq_outfile *out, struct sq_error *err);
 // Both end the life of *out, whatever they return; abort after a failed open is harmless.
 enum sq_status sq_outfile_commit(struct sq_outfile *out, struct sq_error *err);
 void sq_outfile_abort(struct sq_outfile *out);
+// A whole file of data[0..nbytes) in one call.
+enum sq_status sq_outfile_write(const char *path, const void *data, size_t nbytes,
+                                struct sq_error *err);
 
 #endif

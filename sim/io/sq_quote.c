@@ -2,7 +2,10 @@
 #include "sim/io/sq_quote.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+#include "sim/io/sq_digest.h"
 
 // ---- names ------------------------------------------------------------------------------------
 
@@ -46,6 +49,25 @@ bool sq_name_is_stem(const char *name)
 bool sq_name_is_file(const char *name)
 {
     return *name && *name != '.' && name[strspn(name, LETTERS DIGITS "_-.")] == '\0';
+}
+
+void sq_quote_file(char out[SQ_FILE_NAME_MAX + 1], const char *text)
+{
+    enum { CUT = SQ_FILE_NAME_MAX - 2 - (SQ_DIGEST_SIZE - 1) };
+    size_t n = 0, n_cut = 0;
+    const char *at = text;
+    for (; *at && n <= SQ_FILE_NAME_MAX - 3; at++) {
+        const bool is_plain = strchr(LETTERS DIGITS "_-.", *at) && (*at != '.' || n > 0);
+        n += (size_t)sprintf(out + n, is_plain ? "%c" : "%%%02X", (unsigned char)*at);
+        if (n <= CUT)
+            n_cut = n;
+    }
+    out[n] = '\0';
+    if (!*at && n > 0)
+        return;
+    out[n_cut] = '%';
+    out[n_cut + 1] = '-';
+    sq_digest_hex(sq_digest_of(text, strlen(text)), out + n_cut + 2);
 }
 
 // ---- characters ---------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 //   YAML          sq_put_yaml          a string
 //   HTML          sq_put_script_json   JSON inside a script element; the page's own script puts
 //                                      texts into the document as text nodes, never as markup
+//   file name     sq_quote_file        a name in one folder, a different one for each text
 //   terminal, TAP sq_put_text, sq_quote_text, sq_quote_stream   visible characters
 //   SQL           bound parameters of SQLite, never part of a statement
 //   shell         none is used: tools are started by argument lists (sq_process.h); sq_put_argument
@@ -40,6 +41,13 @@ bool sq_name_is_stem(const char *name);
 
 // Letters, digits, _, - and ., the first one no dot: a file name in one directory.
 bool sq_name_is_file(const char *name);
+
+// Any text as a file name in one folder, of at most SQ_FILE_NAME_MAX bytes, so that an ending fits
+// behind it. Letters, digits, _, - and . stand for themselves, everything else and a leading . as
+// %XX; what would be longer is cut, and its digest stands behind "%-". Different texts get different
+// names. No path is made from a foreign text in another way.
+enum { SQ_FILE_NAME_MAX = 200 };
+void sq_quote_file(char out[SQ_FILE_NAME_MAX + 1], const char *text);
 
 // What the tests above ask for, for error sentences.
 #define SQ_NAME_STEM_RULE "need letters, digits, _ and -, 1 to 60 of them"

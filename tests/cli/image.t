@@ -42,8 +42,59 @@ refuse "variant = fp: the chip multiplies integers, need own, tied or split" ima
 refuse "none of 14 layers, such as model.layers.0.self_attn.q_proj" image --format dense --algorithm rtn --layer x
 refuse "check of 14 layers, need one" image --format dense --algorithm rtn --check after.bin
 refuse "bytes, the outputs end at" image --format dense --algorithm rtn --layer '*.0.mlp.up_proj' --check images/model.layers.0.self_attn.k_proj.json
-refuse "cannot write model.layers.0.self_attn.q_proj.bin in nowhere" image --format dense --algorithm rtn -o nowhere
+refuse "cannot write 'nowhere/model.layers.0.self_attn.q_proj.bin': No such file" image --format dense --algorithm rtn -o nowhere
 refuse "a scale group is 256 elements of K, 16 beats of 16, need at most 8 beats (half a buffer, --depth) on the chip" image --format dense --algorithm rtn --group row --depth 8
 refuse "need 8..4096" image --format dense --depth 7
 refuse "need at most" image --format dense --algorithm rtn --rows 16 --cols 16
+
+# ---- a tensor's name is no path --------------------------------------------------------------------------------------------
+# Every odd name gives two files of its own inside the folder, and nothing outside changes.
+mkdir -p victim/up evil out
+names=(../../victim/pwn ../victim/pwn "$W/victim/pwn" .. . .hidden a/b 'a%2Fb' up/../../victim/pwn 'back\slash' "$(printf 'n%.0s' {1..240})a" "$(printf 'n%.0s' {1..240})b"
+  "$(printf '/%.0s' {1..70})")
+python3 - evil/model.safetensors "${names[@]}" <<'PY'
+import json, struct, sys
+data, header = b"", {}
+for name in sys.argv[2:]:
+    header[name + ".weight"] = {"dtype": "F32", "shape": [16, 256], "data_offsets": [len(data), len(data) + 16384]}
+    data += struct.pack("<4096f", *((i * 37 % 101 - 50) / 64 for i in range(4096)))
+text = json.dumps(header).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+PY
+outside() { find . -path ./out -prune -o -type f -print | sort | xargs -d '\n' md5sum; }
+before=$(outside)
+accept "layers with names like paths" image evil/model.safetensors --format dense --algorithm rtn --m 1 -o out
+ok "nothing outside of the folder changed" [ "$(outside)" = "$before" ]
+ok "two files a layer, none hidden, no folder" [ "$(ls out | wc -l)/$(find out -mindepth 1 -type d | wc -l)" = $((2 * ${#names[@]}))/0 ]
+ok "and each says its whole name" [ "$(cat out/*.json | grep -c '"layer"')" = ${#names[@]} ]
+
+# ---- files appear whole, under their own name or not at all -------------------------------------------------------------------
+one=(image --format dense --algorithm rtn --layer '*.0.self_attn.k_proj' --m 1)
+name=model.layers.0.self_attn.k_proj
+for ending in bin json; do
+  rm -rf out; mkdir out
+  mkfifo out/$name.$ending
+  sq "${one[@]}" -o out
+  ok "a FIFO in place of .$ending is refused" [ "$RC$(grep -c 'it is no regular file' "$W.err")" = 21 ]
+  ok "... and no other file is left" [ "$(ls out)" = $name.$ending ]
+  rm out/$name.$ending
+  echo precious >victim/file
+  ln -s "$W/victim/file" out/$name.$ending
+  accept "a link in place of .$ending" "${one[@]}" -o out
+  ok "... is replaced, not followed" [ "$(cat victim/file)$(stat -c %F out/$name.$ending)" = "preciousregular file" ]
+done
+cp out/$name.bin old.bin
+(ulimit -f 1; sq "${one[@]}" --rows 4 -o out; exit "$RC"); RC=$?
+ok "without room it is refused" [ "$RC" = 2 ]
+ok "... and the old file stays whole" cmp old.bin out/$name.bin
+ok "... with nothing beside it" [ "$(ls -A out | wc -l)" = 2 ]
+cp -r "$SQSIM_HOME/traces/tiny-llama" own; chmod u+w own
+python3 - own/config.safetensors <<'PY'
+import json, struct, sys
+text = json.dumps({"config.weight": {"dtype": "F32", "shape": [16, 256], "data_offsets": [0, 16384]}}).encode()
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + bytes(16384))
+PY
+cp own/config.json config.before
+sq image own/config.safetensors --format dense --algorithm rtn --m 1 --tokens own/config.json -o own
+ok "a layer called config does not replace an input config.json" cmp own/config.json config.before
 finish

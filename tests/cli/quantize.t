@@ -53,6 +53,18 @@ accept "inspect validates it" inspect a.safetensors --json
 ok "stored bits agree" [ "$(number stored_bits_per_weight)" = 6.5 ]
 ok "without -o nothing is written" [ "$(ls "$W" | wc -l)" = 3 ]
 
+# An output is none of the inputs, by whatever name, and no file of a folder that is one.
+cp -r "$SQSIM_HOME/traces/tiny-llama" "$W/own"; chmod -R u+w "$W/own"
+ln "$W/own/model.safetensors" "$W/hard"
+ln -s own/model.safetensors "$W/soft"
+for file in "$W"/own/*; do refuse "it is an input" quantize own --algorithm rtn -o "own/${file##*/}"; done
+for file in hard soft ./own/../own/model.safetensors; do refuse "'$file': it is an input" quantize own --algorithm rtn -o $file; done
+refuse "'own/model.safetensors': it is an input" quantize own/model.safetensors --algorithm rtn -o own/model.safetensors
+refuse "it is an input" workload own/config.json -o own/config.json
+refuse "it is an input" workload own -o own/config.json
+accept "a new file in that folder" quantize own --algorithm rtn -o own/encoded
+rm -r "$W/own" "$W/hard" "$W/soft"
+
 refuse "option -o needs a value" quantize good.safetensors -o
 refuse "cannot write '': the file name is empty" quantize good.safetensors -o ""
 refuse "cannot write '.': it is a directory" quantize good.safetensors -o .

@@ -18,7 +18,7 @@ ORDER="io block synth format cosim energy machine llm gpu sweep cli"
 SOURCES=$(find models sim lib tests reports -name '*.[ch]' -o -name '*.cpp' | sort)
 
 T=$(mktemp) || exit 1
-trap 'rm -f "$T"' EXIT
+trap 'rm -f "$T" "$T".*' EXIT
 
 none "sim/ holds its eleven folders" \
   "$(ls sim | grep -vxE "${ORDER// /|}|machines|sweeps|sysc|rules.mk|README.md")"
@@ -55,6 +55,58 @@ none "shared code names no format" "$(grep -nE "\"($NAMES)\"|\<sq_format_($NAMES
 none "shared code includes no room of a format" "$(awk '
   function room(f, part, k) { k = split(f, part, "/"); return part[1] "/" part[2] == "sim/format" && k > 3 }
   $1 ~ /^(sim|lib)\// && !room($1) && room($2) && $1 " " $2 != "sim/cosim/sq_route_cosim.c sim/format/grid/sq_w_route.h" { print }' "$T")"
+
+# A text of others never becomes a path: each name that is put behind a folder stands here, with what makes it safe.
+#   our own words: blocks, formats, shipped files, digests, names of files that we have written
+#   listed: what readdir() gave; tested: sq_name_is_* or is_plain_file_name refused others; quoted: sq_quote_file
+# sq_synth_include.c reads what a source includes, by design.
+cat >"$T.allowed" <<'END'
+sim/cli/sq_cli.c relative              our own words
+sim/cli/sq_cmd_compare_input.c machine our own words
+sim/cli/sq_cmd_compare_input.c records our own words
+sim/cli/sq_cmd_image.c ending          quoted
+sim/cli/sq_compare_formats.c name      our own words
+sim/cli/sq_cosim_report.c name         quoted
+sim/cosim/sq_rtl_build.c after         our own words
+sim/cosim/sq_rtl_build.c depends       our own words
+sim/cosim/sq_rtl_build.c folder        our own words
+sim/cosim/sq_rtl_build.c hex           our own words
+sim/cosim/sq_rtl_build.c line          our own words
+sim/cosim/sq_rtl_build.c name          our own words
+sim/cosim/sq_rtl_build.c passing       our own words
+sim/format/sq_vectors_file.c name      our own words
+sim/io/sq_cache.c d_name               listed
+sim/io/sq_cache.c name                 listed
+sim/io/sq_confine.c name               our own words
+sim/io/sq_confine.c part               our own words
+sim/io/sq_owner.c d_name               listed
+sim/llm/sq_checkpoint.c name           tested
+sim/llm/sq_reference.c d_name          listed
+sim/llm/sq_reference.c files           our own words
+sim/llm/sq_reference.c hex             our own words
+sim/llm/sq_tokens.c name               our own words
+sim/sweep/sq_report_write.c name       tested
+sim/sweep/sq_sweep_machine.c SQ_SWEEP_PATH_SIZE the user's own specification
+sim/synth/sq_synth_cache.c name        our own words
+sim/synth/sq_synth_cache.c suffix      tested
+sim/synth/sq_synth_clock.c file        our own words
+sim/synth/sq_synth_count.c mapper      our own words
+sim/synth/sq_synth_include.c name      an include
+sim/synth/sq_synth_run.c log           our own words
+sim/synth/sq_synth_run.c mapper        our own words
+sim/synth/sq_synth_run.c name          our own words
+sim/synth/sq_synth_source.c name       tested
+END
+for f in $(grep -E '^(sim|lib)/.*\.c$' <<<"$SOURCES"); do
+  tr '\n' ' ' <"$f" | grep -oE 'printf\([^;]*"[^";]*/%[-.0-9*]*s[^;]*' | grep -oE '/%[-.0-9*]*s[^"]*",.*' |
+    sed -E 's/\) (>=|<|==) .*//; s/\[[^]]*\]//g; s/[^A-Za-z0-9_]*$//; s/.*[^A-Za-z0-9_]//' | sed "s#^#$f #"
+done | sort -u >"$T.made"
+none "no path is made of a name that is not known to be safe" \
+  "$(awk '{ print $1, $2 }' "$T.allowed" | sort | comm -13 - "$T.made")"
+none "... and the list holds no others" "$(awk '{ print $1, $2 }' "$T.allowed" | sort | comm -23 - "$T.made")"
+# Outputs have one writer (sq_outfile); other files are those of tools in a work folder that is new.
+none "files are written by sq_outfile" "$(grep -nE '\<fopen\([^)]*"[wa]|\<creat\(|O_CREAT' $(grep -E '^(sim|lib)/' <<<"$SOURCES") |
+  grep -vE '^sim/io/sq_(file|cache)\.c|^sim/cosim/sq_rtl_build\.c:[0-9]*: *FILE \*out = fopen\(path, "we"\)|^sim/synth/sq_synth_source\.c|^sim/io/sq_process\.c|^sim/sweep/sq_sweep_db\.c')"
 
 # A module is x.c, x.h and the like; tsort names the modules of a circle.
 none "no circle of includes" "$(sed -E 's/\.(c|h|cu|cuh|cpp)( |$)/ /g' "$T" |

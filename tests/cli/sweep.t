@@ -66,22 +66,57 @@ accept "run" run --m 8 --n 1000 --k 512 --bank 32 --sparsity 0.875 --low-lanes 1
 ok "sweep = run" [ "$(grep '^8,1000,512,sq_w,8/4,32,0.875,128,8,rtn,crossbar,32,32,16,2,' "$W/a.csv" |
   cut -d, -f16)" = "$(number cycles)" ]
 
-# A database of somebody else: its triggers do not run, its views are no tables.
+# A database of somebody else: whatever its schema has beside ours could drop rows, so that nothing is written to it.
 if python3 -c 'import sqlite3' 2>/dev/null; then
   change() { python3 -c 'import sqlite3, sys; d = sqlite3.connect(sys.argv[1]); d.executescript(sys.argv[2]); d.close()' "$W/$1" "$2"; }
-  cp "$W/small.db" "$W/trigger.db"
-  change trigger.db 'CREATE TRIGGER evil AFTER INSERT ON sweep BEGIN DELETE FROM point; END;
-    CREATE TRIGGER worse AFTER INSERT ON point BEGIN UPDATE point SET measures = 0 WHERE sweep <> new.sweep; END;'
-  sed 's/name: small/name: other/' "$W/small.yaml" >"$W/other.yaml"
-  accept "a database with triggers" sweep other.yaml --db trigger.db
-  accept "... keeps what it had" sweep small.yaml --db trigger.db --json
-  ok "... all of it" [ "$(number computed),$(number cached)" = 0,360 ]
+  text_of() { echo "PRAGMA writable_schema = ON; UPDATE sqlite_master SET $1 WHERE name = '$2'; PRAGMA writable_schema = OFF;"; }
+  other_schema() { # WHAT SQL NAME: the sentence names NAME
+    cp "$W/small.db" "$W/foreign.db"
+    change foreign.db "$2"
+    rm -f "$W"/foreign.db-*
+    for c in "sweep small.yaml --db foreign.db" "report --db foreign.db" "compare-runs small.db foreign.db"; do
+      sq $c
+      ok "a database with $1: $c" [ "$RC$(wc -l <"$W.err")$(grep -cE "another schema than sqsim writes: $3;|$3" "$W.err")" = 211 ]
+    done
+    ok "... is left as it was" [ "$(python3 -c 'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM sqlite_master").fetchone()[0] > 0)' "$W/foreign.db")" = True ]
+  }
+  other_schema "a unique index" 'DELETE FROM point; CREATE UNIQUE INDEX evil ON point(sweep)' evil
+  other_schema "a partial index" 'DELETE FROM point; CREATE UNIQUE INDEX evil ON point(provenance) WHERE parameters > 0' evil
+  other_schema "an index on an expression" "CREATE INDEX evil ON point(parameters || 'x')" evil
+  other_schema "a trigger" 'CREATE TRIGGER evil AFTER INSERT ON point BEGIN DELETE FROM point; END;' evil
+  other_schema "a view" 'CREATE VIEW evil AS SELECT * FROM point' evil
+  other_schema "another table" 'CREATE TABLE zzz(a)' zzz
+  other_schema "a constraint" 'DROP TABLE point; CREATE TABLE point(sweep TEXT NOT NULL, parameters TEXT NOT NULL, key TEXT NOT NULL, measures TEXT NOT NULL,
+    provenance INTEGER NOT NULL REFERENCES provenance(id), digest TEXT NOT NULL, PRIMARY KEY(sweep)) WITHOUT ROWID' point
+  other_schema "a default on conflict" "$(text_of "sql = replace(sql, 'PRIMARY KEY(sweep, parameters)', 'PRIMARY KEY(sweep, parameters) ON CONFLICT IGNORE')" point)" point
+  other_schema "two tables in one page" "$(text_of "rootpage = (SELECT rootpage FROM sqlite_master WHERE name = 'sweep')" point)" "its pages contradict each other"
+  other_schema "a table without a page" "$(text_of "rootpage = 0" point)" "its pages contradict each other"
   cp "$W/small.db" "$W/view.db"
   change view.db 'ALTER TABLE point RENAME TO kept; CREATE VIEW point AS SELECT * FROM kept;'
   refuse "view.db" report --db view.db
+  refuse "view.db" sweep small.yaml --db view.db
 else
   skip "a database of somebody else" "python3 without sqlite3"
 fi
+
+# ---- an output is none of the inputs --------------------------------------------------------------
+cp "$W/small.yaml" "$W/in.yaml"
+cp "$W/small.db" "$W/in.db"
+ln "$W/in.db" "$W/hard.db"
+ln -s in.db "$W/soft.db"
+cp "$W/small.yaml" "$W/spec.json"
+cp "$SQSIM_HOME/sim/machines/default.yaml" "$W/own.yaml"
+sed 's/^axes:/axes:\n  machine: [own.yaml]/; /lanes/d; s/causes/dram_bytes/' "$W/small.yaml" >"$W/machine.yaml"
+for output in in.db ./in.db hard.db soft.db in.db-wal in.db-shm in.db-journal; do
+  refuse "'$output': it is an input" sweep in.yaml --db in.db -o "$output"
+done
+refuse "'new.db': it is an input" sweep in.yaml --db new.db -o new.db
+refuse "'new.db-wal': it is an input" sweep in.yaml --db new.db -o new.db-wal
+refuse "'in.yaml': it is an input" sweep in.yaml --db in.db -o in.yaml
+refuse "'spec.json': it is an input" sweep spec.json --db in.db -o spec
+refuse "'new.json': it is an input" sweep in.yaml --db new.json -o new
+refuse "'own.yaml': it is an input" sweep machine.yaml --db machine.db -o own.yaml
+accept "a new name" sweep in.yaml --db in.db -o in.csv
 
 # ---- shards and merge -------------------------------------------------------------------------
 for i in 1 2 3; do

@@ -80,4 +80,20 @@ done
 refuse "lie" vectors --format nvfp4 --check no/lie.jsonl
 refuse "tensor decode.value needs" vectors --format mxfp6 --check nvfp4.safetensors
 refuse "nowhere" vectors --format nvfp4 --out nowhere
+# ---- both files or none ------------------------------------------------------------------------------
+for ending in jsonl safetensors; do
+  mkdir "$W/pair"; mkfifo "$W/pair/nvfp4.$ending"
+  sq vectors --format nvfp4 --out pair
+  ok "a FIFO in place of .$ending is refused" [ "$RC$(grep -c 'it is no regular file' "$W.err")" = 21 ]
+  ok "... and no other file is left" [ "$(ls -A "$W/pair")" = nvfp4.$ending ]
+  rm -r "$W/pair"
+done
+mkdir "$W/pair"
+(ulimit -f 150; sq vectors --format nvfp4 --out pair; exit "$RC"); RC=$?
+ok "without room for the second there is no first" [ "$RC$(ls -A "$W/pair")" = 2 ]
+accept "the suite" vectors --format nvfp4 --out pair
+ok "... is two files" [ "$(ls "$W/pair")" = $'nvfp4.jsonl\nnvfp4.safetensors' ]
+cp "$W/pair/nvfp4.jsonl" "$W/answers"
+refuse "it is an input" vectors --format nvfp4 --check pair/nvfp4.jsonl --out pair
+
 finish

@@ -147,6 +147,43 @@ SQ_TEST(test_languages)
     check_put(sq_put_text, "a\tb\n\xe2\x80\xae\xe2", "a\\u0009b\\u000a\\u202e\\xe2");
 }
 
+// A name in one folder for every text, and another one for another text.
+SQ_TEST(test_file)
+{
+    static char text[12][400] = {"model.layers.0.mlp.up_proj",
+                                 "../../victim/pwn",
+                                 "",
+                                 ".",
+                                 "..",
+                                 "a/b",
+                                 "a%2Fb",
+                                 "a\xff\n",
+                                 ".hidden"};
+    static const char *const want[] = {"model.layers.0.mlp.up_proj",
+                                       "%2E.%2F..%2Fvictim%2Fpwn",
+                                       NULL,
+                                       "%2E",
+                                       "%2E.",
+                                       "a%2Fb",
+                                       "a%252Fb",
+                                       "a%FF%0A",
+                                       "%2Ehidden"};
+    char name[LEN(text)][SQ_FILE_NAME_MAX + 1];
+    memset(text[9], 'n', 300);
+    memset(text[10], 'n', 301);
+    memset(text[11], '/', 201);
+    for (size_t i = 0; i < LEN(text); i++) {
+        sq_quote_file(name[i], text[i]);
+        if (i < LEN(want) && want[i])
+            assert_string_equal(name[i], want[i]);
+        assert_in_range(strlen(name[i]), 1, SQ_FILE_NAME_MAX);
+        assert_null(strchr(name[i], '/'));
+        assert_true(name[i][0] != '.');
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(name[i], name[k]);
+    }
+}
+
 // A machine that calibration writes reads back with the same names, whatever they are.
 SQ_TEST(test_yaml)
 {
