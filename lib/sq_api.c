@@ -3,6 +3,8 @@
 #include "lib/sq_api.h"
 
 #include <math.h>
+#include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,20 @@ enum sqsim_status sq_api_status(enum sq_status status, const struct sq_error *fr
         snprintf(to->text, sizeof to->text, "%s", from->text);
     }
     return (enum sqsim_status)status;
+}
+
+// ---- fork -----------------------------------------------------------------------------------
+
+// A child has no thread but the one that forked. OpenMP would wait for the others for ever, so they
+// are sent home before; parent and child make new ones where they need them.
+static void send_threads_home(void)
+{
+    (void)omp_pause_resource_all(omp_pause_hard); // not inside a parallel region, where none waits
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    (void)pthread_atfork(send_threads_home, NULL, NULL);
 }
 
 // ---- formats --------------------------------------------------------------------------------

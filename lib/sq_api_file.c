@@ -208,3 +208,13 @@ enum sqsim_status sqsim_validate(const char *path, struct sqsim_error *err)
     sqsim_file_close(file);
     return status;
 }
+
+enum sqsim_status sqsim_safetensors_check(const char *path, struct sqsim_error *err)
+{
+    struct sq_error inner;
+    struct sq_safetensors st;
+    const enum sq_status status = sq_safetensors_open(&st, path, &inner);
+    if (status == SQ_OK)
+        sq_safetensors_close(&st);
+    return sq_api_status(status, &inner, err);
+}

@@ -160,6 +160,9 @@ enum sqsim_status sqsim_file_load(const sqsim_file *file, size_t i, sqsim_layer 
 
 /* Every check of SPEC O.2 on every layer of a file: SQSIM_OK or what is wrong first. */
 enum sqsim_status sqsim_validate(const char *path, struct sqsim_error *err);
+/* Whether any safetensors file is sound: its header, each tensor's shape, type and bytes, no gap, no
+ * overlap, no byte behind the last. SQSIM_ERR_DAMAGED and a sentence where it is not. */
+enum sqsim_status sqsim_safetensors_check(const char *path, struct sqsim_error *err);
 
 /* ---- figures -------------------------------------------------------------------------------- */
 

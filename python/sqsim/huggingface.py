@@ -71,12 +71,10 @@ class _Writer:
 
 
 def _read_header(path):
+    _lib.safetensors_check(_lib.path(path, "model"))  # what is sound is read without doubts
     with open(path, "rb") as file:
         length = int.from_bytes(file.read(8), "little")
-        if length > os.path.getsize(path):
-            raise ValueError(f"{path} is no safetensors file: its header has {length} bytes")
-        header = json.loads(file.read(length))
-    return header, 8 + length
+        return json.loads(file.read(length)), 8 + length
 
 
 def _export_file(source, target, weights, dtype):
@@ -123,6 +121,15 @@ def _is_kept(name):
     return name in _KEPT or any(fnmatch.fnmatchcase(name.lower(), pattern) for pattern in _LICENCES)
 
 
+def _is_own(model, source):
+    """Whether a file is none of a link's making: no link, or one into the store that huggingface_hub keeps its files in."""
+    if not os.path.islink(source):
+        return True
+    snapshots = os.path.dirname(os.path.realpath(model))
+    store = os.path.join(os.path.dirname(snapshots), "blobs")
+    return os.path.basename(snapshots) == "snapshots" and os.path.dirname(os.path.realpath(source)) == store
+
+
 def _export_directory(model, work, weights, dtype):
     replaced, total = set(), 0
     for name in _shards(model):
@@ -131,8 +138,14 @@ def _export_directory(model, work, weights, dtype):
         total += nbytes
     for name in sorted(os.listdir(model)):
         source = os.path.join(model, name)
-        if os.path.isfile(source) and (_is_kept(name) or name == _INDEX):
-            shutil.copyfile(source, os.path.join(work, name))
+        if not os.path.isfile(source) or not (_is_kept(name) or name == _INDEX):
+            continue
+        if not _is_own(model, source):
+            if name in ("config.json", _INDEX):
+                raise ValueError(f"{name} is a link, need a file")
+            warnings.warn(f"{name} is a link: it is not followed, and the checkpoint has none", stacklevel=4)
+            continue
+        shutil.copyfile(source, os.path.join(work, name))
     if os.path.exists(os.path.join(work, _INDEX)):
         _edit(os.path.join(work, _INDEX), lambda i: i.setdefault("metadata", {}).update(total_size=total))
     return replaced
@@ -204,7 +217,8 @@ def export_huggingface(model, weights, target, dtype="float32"):
     in no weight. `target` must not exist; it appears complete or not at all.
 
     Of a directory come along config, tokenizer, generation_config and licence, and the other tensors as
-    they are. Of a GGUF file the other tensors are in `dtype`, too, and config and tokenizer are made
+    they are. A link among these files is not followed, unless it leads into the cache of huggingface_hub,
+    and a warning says so. Of a GGUF file the other tensors are in `dtype`, too, and config and tokenizer are made
     from its metadata; a warning says which of them it does not hold (no SentencePiece tokenizer)."""
     from . import WeightFile
 

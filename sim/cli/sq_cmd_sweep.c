@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sqsim sweep: a grid of points into a database, resumable, in shards; and databases into one.
 #include <errno.h>
+#include <omp.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,6 +347,8 @@ int sq_cmd_sweep(int argc, char **argv)
     enum sq_status status = SQ_HAVE(file, &err, "the arguments");
     if (status == SQ_OK)
         status = sq_cli_parse(&line, argc, argv, &in, &err);
+    if (in.jobs > (unsigned)omp_get_thread_limit())
+        in.jobs = (unsigned)omp_get_thread_limit(); // what a limit of memory lets in
     if (status == SQ_OK)
         status = check(&in);
     if (status == SQ_OK && in.is_merge)

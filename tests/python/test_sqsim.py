@@ -482,6 +482,83 @@ def test_export_takes_what_a_checkpoint_has(weights_alone, tmp_path):
     assert not (tmp_path / "f").exists()
 
 
+def test_export_follows_no_links(weights_alone, tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    for folder in ("plain", "hub/snapshots/1"):  # copied, and as huggingface_hub keeps them
+        model = tmp_path / folder
+        model.mkdir(parents=True)
+        store = tmp_path / "hub" / "blobs"
+        store.mkdir(exist_ok=True, parents=True)
+        for name in ("config.json", "model.safetensors"):
+            shutil.copy(MODEL / name, store / name if "hub" in folder else model / name)
+            if "hub" in folder:
+                (model / name).symlink_to(f"../../blobs/{name}")
+        for name, aim in {"LICENSE": secret, "NOTICE.txt": "../../secret", "tokenizer.json": "../secret", "vocab.txt": ".env"}.items():
+            (model / name).symlink_to(aim)
+        (model / ".env").write_text("secret")
+        with pytest.warns(UserWarning, match="is a link"):
+            sqsim.export_huggingface(model, weights_alone, tmp_path / "e")
+        assert sorted(p.name for p in (tmp_path / "e").iterdir()) == ["config.json", "model.safetensors"]
+        shutil.rmtree(tmp_path / "e")
+    (tmp_path / "plain" / "config.json").unlink()
+    (tmp_path / "plain" / "config.json").symlink_to(MODEL / "config.json")
+    with pytest.warns(UserWarning), pytest.raises(ValueError, match="config.json is a link"):
+        sqsim.export_huggingface(tmp_path / "plain", weights_alone, tmp_path / "e")
+
+
+def test_export_reads_with_the_checks_of_the_library(weights_alone, tmp_path):
+    model = tmp_path / "model"
+    shutil.copytree(MODEL, model)
+    good = (MODEL / "model.safetensors").read_bytes()
+    start = 8 + int.from_bytes(good[:8], "little")
+    header = json.loads(good[8:start])
+    names = [n for n in header if n != "__metadata__"]
+    header.get("__metadata__", {}).pop("sq_digest", None)
+
+    def file(change):
+        h = json.loads(json.dumps(header))
+        change(h)
+        text = json.dumps(h).encode()
+        return len(text).to_bytes(8, "little") + text + good[start:]
+
+    def overlap(h):
+        h[names[1]]["data_offsets"] = h[names[0]]["data_offsets"]
+        h[names[1]]["shape"], h[names[1]]["dtype"] = h[names[0]]["shape"], h[names[0]]["dtype"]
+
+    for bad in (good[:-100], good + b"x", good[:start], good[:4], b"", file(overlap),
+                file(lambda h: h[names[0]].update(shape=[1])), file(lambda h: h[names[0]].update(dtype="F99")),
+                file(lambda h: h[names[0]].update(data_offsets=[-4, 4])), file(lambda h: h.pop(names[0]))):
+        (model / "model.safetensors").write_bytes(bad)
+        with pytest.raises(sqsim.Error):
+            sqsim.export_huggingface(model, weights_alone, tmp_path / "e")
+    assert sorted(os.listdir(tmp_path)) == ["model"]
+
+
+FORKED = """
+import os, sys, threading, numpy, sqsim
+w = numpy.random.default_rng(1).standard_normal((64, 256)).astype("f4")
+def work():
+    layer = sqsim.encode(w, "sq_w", calibration=w)
+    return float(layer.product(w).sum())
+want = work()
+threading.Thread(target=work).start()
+def check(depth):
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if work() == want and (depth == 0 or check(depth - 1) == 0) else 1)
+    return os.waitpid(child, 0)[1]
+assert [check(2) for _ in range(3)] == [0, 0, 0] and work() == want
+import multiprocessing
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert [r.get() for r in [pool.apply_async(work) for _ in range(4)]] == [want] * 4
+"""
+
+
+def test_a_forked_child_computes():
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=600, env={**os.environ, "OMP_NUM_THREADS": "4"})
+
+
 @pytest.mark.parametrize("name", sqsim.formats())
 def test_layers_have_their_arrays(name, tmp_path):
     layer = sqsim.encode(W, name, calibration=X)
