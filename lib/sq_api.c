@@ -31,7 +31,19 @@ enum sqsim_status sq_api_status(enum sq_status status, const struct sq_error *fr
     return (enum sqsim_status)status;
 }
 
-// ---- fork -----------------------------------------------------------------------------------
+// ---- what callers have: locales, forks ----------------------------------------------------------
+
+static locale_t plain; // numbers as in C; 0 without memory
+
+locale_t sq_api_enter(void)
+{
+    return uselocale(plain); // 0 only asks
+}
+
+void sq_api_leave(const locale_t *caller)
+{
+    uselocale(*caller);
+}
 
 // A child has no thread but the one that forked. OpenMP would wait for the others for ever, so they
 // are sent home before; parent and child make new ones where they need them.
@@ -40,9 +52,16 @@ static void send_threads_home(void)
     (void)omp_pause_resource_all(omp_pause_hard); // not inside a parallel region, where none waits
 }
 
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor)) static void load(void)
 {
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     (void)pthread_atfork(send_threads_home, NULL, NULL);
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+    if (plain)
+        freelocale(plain);
 }
 
 // ---- formats --------------------------------------------------------------------------------
@@ -88,6 +107,7 @@ enum sqsim_status sqsim_format_new(const char *name, enum sqsim_purpose purpose,
                                    const char *const *option, sqsim_format **format,
                                    struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sqsim_format *f = *format = calloc(1, sizeof *f);
     enum sq_status status = f ? make_format(name, purpose, option, f, &inner)

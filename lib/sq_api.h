@@ -8,6 +8,8 @@
 #include "lib/sqsim.h"
 #pragma GCC visibility pop
 
+#include <locale.h>
+
 #include "sim/format/sq_format_ops.h"
 #include "sim/format/sq_layer_file.h"
 
@@ -35,6 +37,14 @@ struct sqsim_figures {
         double value;
     } * figure;
 };
+
+// First in each function that may fail: until it returns, numbers of this thread are read and written
+// with a decimal point, whatever locale the caller has. No other thread sees it.
+#define SQ_API_ENTER()                                                                             \
+    __attribute__((cleanup(sq_api_leave))) const locale_t caller_locale = sq_api_enter();          \
+    (void)caller_locale
+locale_t sq_api_enter(void);
+void sq_api_leave(const locale_t *caller);
 
 // Fills *to (may be NULL) from our error and returns its code; SQ_OK touches nothing.
 enum sqsim_status sq_api_status(enum sq_status status, const struct sq_error *from,

@@ -106,6 +106,7 @@ enum sqsim_status sqsim_file_write(const char *path, const char *const *name,
                                    const sqsim_layer *const *layer, size_t n_layers,
                                    struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     return sq_api_status(write_file(path, name, layer, n_layers, &inner), &inner, err);
 }
@@ -136,6 +137,7 @@ static enum sq_status open_file(struct sqsim_file *f, const char *path, const ch
 enum sqsim_status sqsim_file_open(const char *path, const char *const *option, sqsim_file **file,
                                   struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sqsim_file *f = *file = calloc(1, sizeof *f);
     enum sq_status status = f ? open_file(f, path, option, &inner) : SQ_NO_MEMORY(&inner, "a file");
@@ -186,6 +188,7 @@ static enum sq_status load(const struct sqsim_file *f, size_t i, struct sqsim_la
 enum sqsim_status sqsim_file_load(const sqsim_file *file, size_t i, sqsim_layer **layer,
                                   struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
     enum sq_status status = l ? load(file, i, l, &inner) : SQ_NO_MEMORY(&inner, "a layer");
@@ -198,6 +201,7 @@ enum sqsim_status sqsim_file_load(const sqsim_file *file, size_t i, sqsim_layer 
 
 enum sqsim_status sqsim_validate(const char *path, struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     sqsim_file *file;
     enum sqsim_status status = sqsim_file_open(path, NULL, &file, err);
     for (size_t i = 0; status == SQSIM_OK && i < sqsim_file_n_layers(file); i++) {
@@ -211,6 +215,7 @@ enum sqsim_status sqsim_validate(const char *path, struct sqsim_error *err)
 
 enum sqsim_status sqsim_safetensors_check(const char *path, struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sq_safetensors st;
     const enum sq_status status = sq_safetensors_open(&st, path, &inner);

@@ -99,6 +99,7 @@ enum sqsim_status sqsim_encode(const sqsim_format *format, const float *w, size_
                                const float *x, size_t m, sqsim_layer **layer,
                                struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sqsim_layer *l = *layer = calloc(1, sizeof *l);
     enum sq_status status =
@@ -138,6 +139,7 @@ double sqsim_layer_bits(const sqsim_layer *layer)
 enum sqsim_status sqsim_product(const sqsim_layer *layer, const float *x, size_t m, float *y,
                                 struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     enum sq_status status = check_size("m", m, &inner);
     if (status == SQ_OK)
@@ -147,6 +149,7 @@ enum sqsim_status sqsim_product(const sqsim_layer *layer, const float *x, size_t
 
 enum sqsim_status sqsim_decode(const sqsim_layer *layer, float *w, struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     const struct sq_quant_layer *q = &layer->quant;
     (void)err; // a layer that exists decodes
     for (size_t row = 0; row < q->n; row++) {

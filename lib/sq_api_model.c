@@ -28,6 +28,7 @@ static enum sq_status open_model(struct sqsim_model *m, const char *path, struct
 
 enum sqsim_status sqsim_model_open(const char *path, sqsim_model **model, struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sqsim_model *m = *model = calloc(1, sizeof *m);
     enum sq_status status = m ? open_model(m, path, &inner) : SQ_NO_MEMORY(&inner, "a model");
@@ -84,6 +85,7 @@ static enum sq_status read_tensor(const struct sqsim_model *m, size_t i, float *
 enum sqsim_status sqsim_model_tensor_read(const sqsim_model *model, size_t i, float *out,
                                           struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     return sq_api_status(read_tensor(model, i, out, &inner), &inner, err);
 }
@@ -101,6 +103,7 @@ static enum sq_status make_file(struct sqsim_model *m, const char *name, struct 
 enum sqsim_status sqsim_model_file(sqsim_model *model, const char *name, const char **text,
                                    struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     const enum sq_status status = make_file(model, name, &inner);
     *text = status == SQ_OK ? model->file : NULL;
@@ -154,6 +157,7 @@ static enum sq_status tokenize(const char *model, const char *text, size_t windo
 enum sqsim_status sqsim_tokenize(const char *model, const char *text, size_t window,
                                  const char *path, struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     return sq_api_status(tokenize(model, text, window, path, &inner), &inner, err);
 }

@@ -106,6 +106,7 @@ enum sqsim_status sqsim_cycles(const sqsim_format *format, const char *machine, 
                                uint64_t n, uint64_t k, sqsim_figures **figures,
                                struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sqsim_figures *f = calloc(1, sizeof *f);
     const enum sq_status status =
@@ -187,6 +188,7 @@ enum sqsim_status sqsim_evaluate(const char *model, const sqsim_format *format, 
                                  const char *calib, size_t sequences, sqsim_figures **figures,
                                  struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct evaluation e = {
         .model = model, .tokens = tokens, .calib = calib, .sequences = sequences};
     struct sq_error inner;
@@ -204,6 +206,7 @@ enum sqsim_status sqsim_evaluate_file(const char *model, const sqsim_file *file,
                                       size_t sequences, sqsim_figures **figures,
                                       struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     const struct evaluation e = {.model = model,
                                  .tokens = tokens,
                                  .sequences = sequences,

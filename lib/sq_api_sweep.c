@@ -73,6 +73,7 @@ static enum sq_status read_points(const char *path, struct sqsim_points *p, stru
 enum sqsim_status sqsim_points_read(const char *path, sqsim_points **points,
                                     struct sqsim_error *err)
 {
+    SQ_API_ENTER();
     struct sq_error inner;
     struct sqsim_points *p = *points = calloc(1, sizeof *p);
     enum sq_status status = p ? read_points(path, p, &inner) : SQ_NO_MEMORY(&inner, "points");

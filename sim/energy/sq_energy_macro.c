@@ -29,6 +29,19 @@ static enum sq_status refuse(const struct macro *m, const char *what)
                    m->what, what);
 }
 
+// Far above every macro: what is beyond was written in other units, or is no number.
+#define JOULES_MAX 1e-3
+#define WATTS_MAX 1e3
+
+static enum sq_status check_range(const struct macro *m, const char *what, double value, double max,
+                                  const char *unit)
+{
+    if (value >= 0 && value <= max)
+        return SQ_OK;
+    return SQ_FAIL(m->err, SQ_ERR_RANGE, "'%s': %s %g %s, need 0..%g", m->what, what, value, unit,
+                   max);
+}
+
 // The value of a table without axes; 0 where there is none.
 static double scalar(const struct macro *m, const struct sq_lib_node *power, const char *name)
 {
@@ -146,12 +159,9 @@ static enum sq_status read_macro(const char *path, struct macro *m, struct sq_er
 {
     struct sq_file_view file;
     *m = (struct macro){.what = sq_path_tail(path), .err = err};
-    SQ_TRY(sq_file_map(path, &file, err));
-    char *text = file.nbytes <= MACRO_MAX_NBYTES ? malloc(file.nbytes + 1) : NULL;
-    enum sq_status status = file.nbytes > MACRO_MAX_NBYTES
-                                ? SQ_FAIL(err, SQ_ERR_RANGE, "'%s' has %zu bytes, need at most %d",
-                                          m->what, file.nbytes, MACRO_MAX_NBYTES)
-                                : SQ_HAVE(text, err, "'%s'", m->what);
+    SQ_TRY(sq_file_map_text(path, MACRO_MAX_NBYTES, &file, err));
+    char *text = malloc(file.nbytes + 1);
+    enum sq_status status = SQ_HAVE(text, err, "'%s'", m->what);
     if (status == SQ_OK) {
         if (file.nbytes)
             memcpy(text, file.data, file.nbytes);
@@ -180,8 +190,10 @@ enum sq_status sq_energy_memory_macros(const char *const *path, size_t n,
         struct macro m;
         const size_t used = strlen(memory->sram_source);
         SQ_TRY(read_macro(path[i], &m, err));
-        if (!(m.read >= 0 && m.write >= 0 && m.leak >= 0 && m.data >= 0))
-            return refuse(&m, "an energy of it is below 0");
+        SQ_TRY(check_range(&m, "a read takes", m.read, JOULES_MAX, "J"));
+        SQ_TRY(check_range(&m, "a write takes", m.write, JOULES_MAX, "J"));
+        SQ_TRY(check_range(&m, "its data bus takes", m.data, JOULES_MAX, "J"));
+        SQ_TRY(check_range(&m, "it leaks", m.leak, WATTS_MAX, "W"));
         widen(&memory->read, m.read / m.word, m.read / m.word, i == 0);
         widen(&memory->write, m.write / m.word, (m.write + m.data) / m.word, i == 0);
         widen(&memory->leak, m.leak / m.nbits, m.leak / m.nbits, i == 0);

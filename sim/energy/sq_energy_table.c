@@ -148,13 +148,15 @@ static enum sq_status add_text(struct sums *s, const char *at, const char *end)
     return SQ_OK;
 }
 
+enum { TABLE_MAX_NBYTES = 256 << 20 }; // a line of it has some hundred
+
 enum sq_status sq_energy_table_read(const char *path, const json_t *recipe,
                                     struct sq_mac_energy *out, struct sq_error *err)
 {
     struct sq_file_view file;
     struct sums s = {.what = sq_path_tail(path), .recipe = recipe, .out = out, .err = err};
     *out = (struct sq_mac_energy){0};
-    SQ_TRY(sq_file_map(path, &file, err));
+    SQ_TRY(sq_file_map_text(path, TABLE_MAX_NBYTES, &file, err));
     const char *text = (const char *)file.data;
     enum sq_status status = file.nbytes ? add_text(&s, text, text + file.nbytes) : SQ_OK;
     sq_file_unmap(&file);

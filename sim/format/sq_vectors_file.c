@@ -173,6 +173,8 @@ static enum sq_status read_line(struct sq_answers *a, const struct sq_vectors *v
     return SQ_OK;
 }
 
+enum { ANSWERS_MAX_NBYTES = 1 << 30 }; // a thousand times those of the largest suite
+
 static enum sq_status read_lines(struct sq_answers *a, const struct sq_vectors *v, const char *path,
                                  struct sq_error *err)
 {
@@ -180,8 +182,8 @@ static enum sq_status read_lines(struct sq_answers *a, const struct sq_vectors *
     enum sq_status status = SQ_OK;
     char what[64];
     size_t number = 0;
-    SQ_TRY(sq_file_map(path, &map, err));
-    const char *at = (const char *)map.data, *const end = at + map.nbytes;
+    SQ_TRY(sq_file_map_text(path, ANSWERS_MAX_NBYTES, &map, err));
+    const char *at = map.data ? (const char *)map.data : "", *const end = at + map.nbytes;
     while (at < end && status == SQ_OK) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         const size_t n = (size_t)((stop ? stop : end) - at);

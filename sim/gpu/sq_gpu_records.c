@@ -511,12 +511,14 @@ enum sq_status sq_gpu_records_parse(const char *text, size_t nbytes, const char 
     return status;
 }
 
+enum { RECORDS_MAX_NBYTES = 256 << 20 }; // five thousand times a measured device
+
 enum sq_status sq_gpu_records_read(const char *path, const char *device, struct sq_gpu_records *g,
                                    struct sq_error *err)
 {
     struct sq_file_view map;
     memset(g, 0, sizeof *g);
-    SQ_TRY(sq_file_map(path, &map, err));
+    SQ_TRY(sq_file_map_text(path, RECORDS_MAX_NBYTES, &map, err));
     const char *text = map.data ? (const char *)map.data : "";
     const enum sq_status status = sq_gpu_records_parse(text, map.nbytes, path, device, g, err);
     sq_file_unmap(&map);

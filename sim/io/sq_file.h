@@ -24,6 +24,20 @@ struct sq_file_view {
 enum sq_status sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err);
 void sq_file_unmap(struct sq_file_view *map);
 
+// The same of a text that a program or a person has written: a file beyond `most` bytes is none, and
+// is refused (SQ_ERR_RANGE) before it is read.
+static inline enum sq_status sq_file_map_text(const char *path, size_t most,
+                                              struct sq_file_view *map, struct sq_error *err)
+{
+    SQ_TRY(sq_file_map(path, map, err));
+    const size_t nbytes = map->nbytes;
+    if (nbytes <= most)
+        return SQ_OK;
+    sq_file_unmap(map);
+    return SQ_FAIL(err, SQ_ERR_RANGE, "'%s' has %zu bytes, need at most %zu", sq_path_tail(path),
+                   nbytes, most);
+}
+
 // The tail of the path of the mapped file that holds this address; NULL where none does, or more
 // than 256 were mapped. Async-signal-safe, for a handler of SIGBUS.
 const char *sq_file_at(const void *address);

@@ -217,6 +217,7 @@ static size_t count(const struct sq_lib_tree *t, const struct sq_lib_node *in, c
 static bool next_related(const char **list, char name[SQ_LIB_NAME_LEN])
 {
     *list += strspn(*list, " \t,");
+    name[0] = '\0';
     const size_t n = strcspn(*list, " \t,");
     if (n == 0 || n >= SQ_LIB_NAME_LEN)
         return false;
@@ -254,17 +255,18 @@ static enum sq_status read_powers(const struct reader *r, const struct sq_lib_no
         (void)sq_lib_string(r->t, g, "related_pin", list, sizeof list);
         while ((next_related(&at, related) || is_first) && pin->n_power < most) {
             struct sq_lib_power *p = &pin->power[pin->n_power++];
-            p->related = *list ? sq_lib_model_pin(r->c, related) : -1;
+            p->related = *related ? sq_lib_model_pin(r->c, related) : -1;
             is_first = false;
             SQ_TRY(read_power(r, g, p));
         }
     }
+    bool has_states[SQ_LIB_MODEL_PINS + 1][SQ_LIB_SUPPLIES] = {{false}}; // by related pin, -1 first
     for (size_t i = 0; i < pin->n_power; i++)
-        for (size_t j = 0; j < pin->n_power; j++)
-            if (!pin->power[i].has_when && pin->power[j].has_when &&
-                pin->power[i].related == pin->power[j].related &&
-                pin->power[i].supply == pin->power[j].supply)
-                pin->power[i].is_default = true;
+        if (pin->power[i].has_when)
+            has_states[pin->power[i].related + 1][pin->power[i].supply] = true;
+    for (size_t i = 0; i < pin->n_power; i++)
+        pin->power[i].is_default =
+            !pin->power[i].has_when && has_states[pin->power[i].related + 1][pin->power[i].supply];
     return SQ_OK;
 }
 
@@ -322,11 +324,12 @@ static enum sq_status read_leaks(const struct reader *r, const struct sq_lib_nod
         l->supply = supply_of(r, g);
         l->watts = sq_lib_number(r->t, g, "value", 0) * r->m->power;
     }
+    bool has_states[SQ_LIB_SUPPLIES] = {false};
     for (size_t i = 0; i < c->n_leak; i++)
-        for (size_t j = 0; j < c->n_leak; j++)
-            if (!c->leak[i].has_when && c->leak[j].has_when &&
-                c->leak[i].supply == c->leak[j].supply)
-                c->leak[i].is_default = true;
+        if (c->leak[i].has_when)
+            has_states[c->leak[i].supply] = true;
+    for (size_t i = 0; i < c->n_leak; i++)
+        c->leak[i].is_default = !c->leak[i].has_when && has_states[c->leak[i].supply];
     c->has_leakage = sq_lib_child(r->t, cell, "cell_leakage_power") != NULL;
     c->leakage = sq_lib_number(r->t, cell, "cell_leakage_power", 0) * r->m->power;
     return SQ_OK;

@@ -4,7 +4,9 @@
 // what was encoded, and, through what it prints, by `sqsim` itself (install.t).
 //
 //   api_check MODEL MACHINE SCRATCH WEIGHTS
+#include <locale.h>
 #include <math.h>
+#include <pthread.h>
 #include <sqsim.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,14 +253,9 @@ static void print_evaluation(const char *model, const char *weights)
           "nowhere");
 }
 
-int main(int argc, char **argv)
+static void *check_all(void *arguments)
 {
-    if (argc != 5)
-        return 2;
-    for (size_t i = 0; i < N * K; i++)
-        w[i] = noise();
-    for (size_t i = 0; i < 512 * K; i++)
-        x[i] = noise();
+    char **const argv = arguments;
     for (size_t i = 0; sqsim_format_name(i); i++)
         check_format(sqsim_format_name(i), argv[3]);
     check_smooth_file(argv[3]);
@@ -268,5 +265,27 @@ int main(int argc, char **argv)
         print_cycles(sqsim_format_name(i), argv[2]);
     print_evaluation(argv[1], argv[4]);
     printf("version %s\n", sqsim_version());
+    return NULL;
+}
+
+// Once as a program is by itself, and once more as callers can be: a small stack, and the locale that
+// the environment names, say one with a decimal comma.
+int main(int argc, char **argv)
+{
+    pthread_attr_t small;
+    pthread_t thread;
+    if (argc != 5)
+        return 2;
+    for (size_t i = 0; i < N * K; i++)
+        w[i] = noise();
+    for (size_t i = 0; i < 512 * K; i++)
+        x[i] = noise();
+    if (!setlocale(LC_ALL, ""))
+        return 3;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 512 << 10);
+    if (pthread_create(&thread, getenv("API_CHECK_SMALL") ? &small : NULL, check_all, argv) != 0)
+        return 4;
+    pthread_join(thread, NULL);
     return 0;
 }

@@ -34,7 +34,7 @@ ok "and C++" g++ -std=c++11 -Wall -Wextra -pedantic -Werror -fsyntax-only -x c++
 
 export PKG_CONFIG_LIBDIR=$LIB/pkgconfig PKG_CONFIG_SYSROOT_DIR=$R LD_LIBRARY_PATH=$LIB
 ok "version of pkg-config" [ "sqsim $(pkg-config --modversion sqsim)" = "$("$SQSIM" --version | head -1)" ]
-compile() { gcc -std=c11 -O1 -Wall -Wextra -Werror "tests/cli/$1.c" -o "$W/$1" $(pkg-config --cflags --libs sqsim) -lm; }
+compile() { gcc -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror "tests/cli/$1.c" -o "$W/$1" $(pkg-config --cflags --libs sqsim) -lm; }
 ok "main() of ten lines" [ "$(sed -n '/^int main/,$p' tests/cli/mine.c | wc -l)" -le 11 ]
 ok "compiles" compile mine
 ok "encodes and multiplies" [ "$("$W/mine")" = "6.5000 bits a weight, y = 3.99614 ... 86.8086" ]
@@ -45,6 +45,16 @@ ok "a check of everything compiles" compile api_check
 model=$R$PREFIX/share/sqsim/traces/tiny-llama machine=$R$PREFIX/share/sqsim/sim/machines/edge4.yaml
 if "$W/api_check" "$model" "$machine" "$W/s" "$W/w.st" >"$W/api"; then ok "and runs" true; else
   ok "and runs" false; grep '^# ' "$W/api"; fi
+# Callers may have small stacks, and a locale with a decimal comma.
+if localedef -i de_DE -f UTF-8 "$W/comma" 2>/dev/null; then
+  mkdir "$W/s2"
+  LOCPATH=$W LC_ALL=comma API_CHECK_SMALL=1 "$W/api_check" "$model" "$machine" "$W/s2" "$W/w.st" >"$W/api2"
+  ok "a decimal comma and a stack of 512 KiB" [ $? = 0 ]
+  ok "... which printf has" grep -q '[0-9],[0-9]' "$W/api2"
+  ok "... change no value" cmp <(tr , . <"$W/api2") <(tr , . <"$W/api")
+else
+  skip "a decimal comma" "no localedef with de_DE"
+fi
 says() { awk -v w="$1" -v k="$2" '$1 == w && $2 == k {print $3}' "$W/api"; }
 same() { awk -v a="$1" -v b="$2" 'BEGIN {exit !(a != "" && b != "" && (a - b) ^ 2 <= 1e-20 * (a * a))}'; }
 sq run --m 40 --n 300 --k 1000 --timing-only --json

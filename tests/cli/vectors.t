@@ -80,6 +80,16 @@ done
 refuse "lie" vectors --format nvfp4 --check no/lie.jsonl
 refuse "tensor decode.value needs" vectors --format mxfp6 --check nvfp4.safetensors
 refuse "nowhere" vectors --format nvfp4 --out nowhere
+# ---- answers of no size, and of too much ----------------------------------------------------------------
+: >"$W/empty"
+sq vectors --format nvfp4 --check empty
+ok "an empty file answers nothing" [ "$RC" = 1 ]
+truncate -s 1100M "$W/large"
+refuse "'large' has [0-9]* bytes, need at most" vectors --format nvfp4 --check large
+refuse "'large' has [0-9]* bytes, need at most" compare --gpu large --machine "$SQSIM_HOME/sim/machines/h200.yaml"
+refuse "'large' has [0-9]* bytes, need at most" run --machine "$SQSIM_HOME/sim/machines/server64.yaml" --m 4 --n 64 --k 64 --energy large
+rm "$W/empty" "$W/large"
+
 # ---- both files or none ------------------------------------------------------------------------------
 for ending in jsonl safetensors; do
   mkdir "$W/pair"; mkfifo "$W/pair/nvfp4.$ending"

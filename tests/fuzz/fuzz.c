@@ -81,6 +81,7 @@ enum sq_status __wrap_sq_outfile_open(struct sq_outfile *out, const char *path,
                                       struct sq_error *err);
 enum sq_status __wrap_sq_outfile_commit(struct sq_outfile *out, struct sq_error *err);
 void __wrap_sq_outfile_abort(struct sq_outfile *out);
+void __wrap_sq_file_protect(const char *path);
 
 enum sq_status __wrap_sq_file_map(const char *path, struct sq_file_view *map, struct sq_error *err)
 {
@@ -110,6 +111,12 @@ void __wrap_sq_file_forget(const struct sq_file_view *map, const uint8_t *at, si
 }
 
 // On a file of the kernel's memory: a stream of open_memstream ends where it was written last.
+// Nothing is written here.
+void __wrap_sq_file_protect(const char *path)
+{
+    (void)path;
+}
+
 enum sq_status __wrap_sq_outfile_open(struct sq_outfile *out, const char *path,
                                       struct sq_error *err)
 {

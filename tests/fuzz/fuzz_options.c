@@ -36,13 +36,14 @@ static void use(const struct input *in)
         FUZZ_CHECK(sq_recipe_check(&recipe, &err) == SQ_OK);
 }
 
-// --help, what argp takes for it (--he), and the letters of it, alone or among others.
-static bool asks_for_help(const char *word)
+// What prints and ends the program: --complete, --help, what argp takes for it (--he), and the letters
+// of it, alone or among others.
+static bool ends_the_program(const char *word)
 {
     const size_t n = strlen(word);
     if (word[0] == '-' && word[1] != '-')
         return strpbrk(word, "h?") != NULL;
-    return n > 2 && strncmp(word, "--help", n) == 0;
+    return strcmp(word, "--complete") == 0 || (n > 2 && strncmp(word, "--help", n) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
@@ -62,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     char *text = fuzz_text(&r), *words[WORDS_MAX + 1] = {"command"}, *next = text;
     int n_words = 1;
     for (char *word; n_words < WORDS_MAX && (word = strsep(&next, "\n"));)
-        if (!asks_for_help(word)) // which prints and ends the program
+        if (!ends_the_program(word))
             words[n_words++] = word;
     struct input in = {.options = sq_cli_options_default(scopes[mode & 3]),
                        .banks = sq_cli_banks_default(),

@@ -4,7 +4,7 @@ FUZZ_NAMES := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PARTS := $(filter-out tests/fuzz/replay.c tests/fuzz/alter.c tests/fuzz/fuzz_%,$(wildcard tests/fuzz/*.c))
 FUZZ_CLI   := $(wildcard sim/cli/sq_cli*.c) # option parsing; the rest of the program is blackbox.t's
 FUZZ_WRAP  := $(addprefix -Wl$(,)--wrap=,sq_file_map sq_file_unmap sq_file_forget sq_outfile_open \
-              sq_outfile_commit sq_outfile_abort sq_trace_compare stat access mkdir unlink \
+              sq_outfile_commit sq_outfile_abort sq_file_protect sq_trace_compare stat access mkdir unlink \
               sqlite3_open_v2 sqlite3_close)
 
 # ---- the corpus, under the compiler of the product ------------------------------------------------

@@ -386,12 +386,14 @@ static void draw_scales(struct maker *m, struct row *r, size_t j, bool is_one, s
 
 static float product(const struct row *w, const struct row *x)
 {
-    static _Thread_local _Alignas(64) uint8_t scratch[1 << 19];
     float y = 0;
     const struct sq_bs_product g = {.w = &w->c, .x = &x->c, .y = &y};
-    if (sq_bs_gemm_scratch(&g) > sizeof scratch)
+    // Not of the thread: what each thread of a caller would have to hold on its stack.
+    void *const scratch = aligned_alloc(64, (sq_bs_gemm_scratch(&g) + 63) / 64 * 64);
+    if (!scratch)
         abort();
     sq_bs_gemm(&g, scratch);
+    free(scratch);
     return y;
 }
 
