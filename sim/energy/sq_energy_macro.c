@@ -42,13 +42,13 @@ static enum sq_status check_range(const struct macro *m, const char *what, doubl
                    max);
 }
 
-// The value of a table without axes; 0 where there is none.
+// The value of a table without axes; 0 where there is none, NaN where it is no number.
 static double scalar(const struct macro *m, const struct sq_lib_node *power, const char *name)
 {
     const struct sq_lib_node *table = sq_lib_child(&m->tree, power, name);
     const struct sq_lib_node *values = table ? sq_lib_child(&m->tree, table, "values") : NULL;
     double value = 0;
-    return values && sq_lib_numbers(values->text, &value, 1) == 1 ? value : 0;
+    return !values || sq_lib_numbers(values->text, &value, 1) == 1 ? value : (double)NAN;
 }
 
 // Whether the literal of the enable that ends with `enable` stands in `when` with this sign. A state is
@@ -129,7 +129,9 @@ static enum sq_status read_cell(struct macro *m)
         return refuse(m, "it gives no word_width and address_width");
     m->word = word;
     m->nbits = word * exp2(address);
-    m->leak = m->units.power * sq_lib_number(&m->tree, cell, "cell_leakage_power", 0);
+    const bool has_leak = sq_lib_child(&m->tree, cell, "cell_leakage_power") != NULL;
+    m->leak = m->units.power *
+              sq_lib_number(&m->tree, cell, "cell_leakage_power", has_leak ? (double)NAN : 0);
     m->data = data_energy(m, cell);
     for (const struct sq_lib_node *pin = sq_lib_child(&m->tree, cell, "pin"); pin;
          pin = sq_lib_next(&m->tree, pin, "pin"))

@@ -37,6 +37,11 @@ enum sq_status sq_fields_read(struct sq_fields *f, const char *json, struct sq_e
     }
     json_object_foreach(f->owner, name, value)
     {
+        if (strncmp(name, "__", 2) == 0) { // none of ours; JavaScript has its own of these names
+            sq_fields_free(f);
+            return SQ_FAIL(err, SQ_ERR_DAMAGED, "a row has a field that begins with __: %.100s",
+                           json);
+        }
         struct sq_field *field = &f->field[f->n++];
         *field = (struct sq_field){name, field->digits, !json_is_string(value), NAN, ""};
         if (json_is_string(value))
@@ -113,16 +118,25 @@ void sq_put_row_json(FILE *out, const struct sq_sweep_row *row)
     fprintf(out, "\"provenance\":%s}\n", row->provenance);
 }
 
+// Whether a spreadsheet would take the text for a formula, and no number begins so.
+static bool is_formula(const char *text)
+{
+    char *end;
+    if (!*text || !strchr("=+-@\t\r", *text))
+        return false;
+    (void)strtod(text, &end);
+    return end == text || *end;
+}
+
+// Behind an apostrophe a text is a text in every spreadsheet.
 static void put_cell(FILE *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\r\n")) {
-        fputs(text, out);
-        return;
-    }
-    fputc('"', out);
+    const bool is_quoted = strpbrk(text, ",\"\r\n") != NULL;
+    fprintf(out, "%s%s", is_quoted ? "\"" : "", is_formula(text) ? "'" : "");
     for (; *text; text++)
         fprintf(out, *text == '"' ? "\"%c" : "%c", *text);
-    fputc('"', out);
+    if (is_quoted)
+        fputc('"', out);
 }
 
 static char *head_of(const struct sq_fields *a, const struct sq_fields *b)

@@ -78,6 +78,25 @@ sed 's/"recipe":{[^}]*}/"recipe":{"format":"gqsa","group":16,"sparsity":0.5,"sco
 accept "columns with their own elements" run --m 1 --n 64 --k 256 --format gqsa --energy g.jsonl --memory m.yaml --json
 ok "... read activations more often" [ "$(value 'part("sram_read", "high") > 2 * part("sram_read", "low")')" = 1 ]
 
+# A macro of our own, with energies that are none.
+macro() { # READ LEAKAGE
+  cat <<END
+library (m) { nom_voltage : 1.2; time_unit : "1ns"; voltage_unit : "1V"; current_unit : "1uA"; leakage_power_unit : "1pW"; capacitive_load_unit (1, pf);
+  cell (m) { memory () { type : ram; address_width : 6; word_width : 64; } cell_leakage_power : $2;
+    pin (A_CLK) { clock : true; direction : input;
+      internal_power () { when : "A_MEN & A_REN & !A_WEN"; rise_power (scalar) { values ("$1"); } fall_power (scalar) { values ("0"); } }
+      internal_power () { when : "A_MEN & !A_REN & A_WEN"; rise_power (scalar) { values ("1"); } fall_power (scalar) { values ("0"); } } } } }
+END
+}
+macro 1 1 >"$W/macro.lib"
+accept "a macro of our own" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram macro.lib
+for value in +inf inf 1e400 1e30 -1 nan; do
+  macro $value 1 >"$W/macro.lib"
+  refuse "macro.lib" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram macro.lib
+  macro 1 $value >"$W/macro.lib"
+  refuse "macro.lib" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram macro.lib
+done
+
 if [ -d "$DATA/liberty/sram_sg13g2" ]; then
   S=$DATA/liberty/sram_sg13g2/RM_IHPSG13_1P_
   accept "a macro" "${gemm[@]}" --energy t.jsonl --memory m.yaml --sram "${S}64x64_c2_bm_bist_typ_1p20V_25C.lib"

@@ -211,6 +211,28 @@ SQ_TEST(test_fields)
     sq_fields_free(&f);
     check_refused(sq_fields_read(&f, "[1]", &err), SQ_ERR_DAMAGED, &err, "no flat object");
     check_refused(sq_fields_read(&f, "{\"a\":", &err), SQ_ERR_DAMAGED, &err, "no flat object");
+    check_refused(sq_fields_read(&f, "{\"__proto__\":1}", &err), SQ_ERR_DAMAGED, &err,
+                  "begins with __");
+}
+
+// No cell is a formula of a spreadsheet; numbers stay.
+SQ_TEST(test_cells)
+{
+    static const struct sq_sweep_row row = {
+        "s",
+        "{\"=a\":\"=1+1\",\"b\":\"@x,y\",\"c\":\"-2\",\"d\":\"-x\",\"e\":\"+\\\"q\"}",
+        {0, 0},
+        "{\"f\":-1.5,\"g\":\"\\tx\"}",
+        "{}"};
+    struct sq_error err;
+    char *text = NULL;
+    size_t n;
+    struct sq_csv csv = {.out = open_memstream(&text, &n)};
+    assert_int_equal(sq_csv_row(&csv, &row, &err), SQ_OK);
+    fclose(csv.out);
+    sq_csv_free(&csv);
+    assert_string_equal(text, "'=a,b,c,d,e,f,g\n'=1+1,\"'@x,y\",-2,'-x,\"'+\"\"q\",-1.5,'\tx\n");
+    free(text);
 }
 
 // ---- running ----------------------------------------------------------------------------------
