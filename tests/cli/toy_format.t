@@ -3,7 +3,7 @@
 # A format costs one line: toy_format.c beside a list of formats with one name more, linked with the
 # objects of the program as they are, is a format of quantize, inspect, eval, run, compare's GPUs and
 # sweep, with its own options, refusals and help. A block-scaled format of a kind that models/ has
-# costs two: its table and its name.
+# costs two: its table and its name. One of a kind of its own costs the file of the kind, too; no RTL has it.
 . "$(dirname "$0")/lib.sh"
 
 BUILD=$(dirname "$SQSIM")
@@ -11,14 +11,20 @@ SAN=
 case $BUILD in *san) SAN="-fsanitize=address,undefined -fno-sanitize-recover=all" ;; esac
 
 # ---- the lines
-sed 's/^    FORMAT(sq_b) .*/&\n    FORMAT(toy) \\/; s/^    FORMAT(nvint5) .*/&\n    FORMAT(nvfp6) \\/' "$ROOT/sim/format/sq_formats.c" >"$W/sq_formats.c"
-ok "one line more for each" [ "$(diff "$ROOT/sim/format/sq_formats.c" "$W/sq_formats.c" | grep -c '^[<>]')" = 2 ]
-{ cat "$ROOT/sim/format/bs/sq_nv_format.c"; echo 'NV(nvfp6, SQ_ELEMENT_E2M3);'; } >"$W/sq_nv_format.c"
+sed 's/^    FORMAT(sq_b) .*/&\n    FORMAT(toy) \\/; s/^    FORMAT(nvint5) .*/&\n    FORMAT(nvfp6) \\\n    FORMAT(mine) \\/' "$ROOT/sim/format/sq_formats.c" >"$W/sq_formats.c"
+ok "one line more for each" [ "$(diff "$ROOT/sim/format/sq_formats.c" "$W/sq_formats.c" | grep -c '^[<>]')" = 3 ]
+{ cat "$ROOT/sim/format/bs/sq_nv_format.c"; echo 'NV(nvfp6, SQ_ELEMENT_E2M3);'
+  echo 'extern const struct sq_bs_kind sq_bs_mine; CHOSEN(mine, &sq_bs_mine);'; } >"$W/sq_nv_format.c"
+# the kind of tests/unit/test_bs_kind.c: a sign in the scale of a block says what a code stands for
+{ printf '#include "%s"\n' math.h models/sq_bs_kind.h models/sq_codes.h
+  sed -n '/^enum { FIFTH/,/is_scale};$/p' "$ROOT/tests/unit/test_bs_kind.c" |
+    sed 's/^static const struct sq_bs_kind razer_kind = {.name = "razer"/const struct sq_bs_kind sq_bs_mine = {.name = "mine"/'
+} >"$W/mine.c"
 link() {
   local objects=
   for c in "$ROOT"/sim/cli/*.c; do objects="$objects $BUILD/obj/sim/cli/$(basename "$c" .c).o"; done
   gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror $SAN -fopenmp -O1 \
-    -I"$ROOT" "$ROOT/tests/cli/toy_format.c" "$W/sq_formats.c" "$W/sq_nv_format.c" $objects \
+    -I"$ROOT" "$ROOT/tests/cli/toy_format.c" "$W/sq_formats.c" "$W/sq_nv_format.c" "$W/mine.c" $objects \
     "$BUILD/libsqsim.a" "$BUILD/libsqmodels.a" \
     $(sed -n 's/^LDLIBS *[:+]*= *//p' "$ROOT/Makefile") -o "$W/sqsim" >"$W.out" 2>&1 || ! sed 's/^/# /' "$W.out"
 }
@@ -49,6 +55,11 @@ ok "two bits more of a fraction" awk "BEGIN { exit !($(value sqnr_db) > $nvfp4 +
 accept "inspect of nvfp6" inspect "$W/r.st" --json
 ok "inspect knows nvfp6" [ "$(value format)" = '"nvfp6"' ]
 accept "vectors of nvfp6" vectors --format nvfp6 --json
+
+accept "eval of a kind of one's own" eval --format mine --sequences 1
+for command in "cosim --layers" "cosim --layers --block top" image "run --m 1 --n 16 --k 16 --machine $SQSIM_HOME/sim/machines/chip.yaml"; do
+  refuse "format = mine: no block multiplies codes of kind mine, need one of the kinds mx, plus, nv" $command --format mine
+done
 
 # ---- time: 768 bit products of the default core make 96 elements of 1 x 8 bits a cycle
 sq run --format toy --m 32 --n 4096 --k 4096 --json

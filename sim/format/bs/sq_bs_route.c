@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "models/sq_bs_kind.h"
 #include "models/sq_combine.h"
 #include "models/sq_scaled.h"
 #include "models/sq_topk.h"
@@ -26,6 +27,19 @@ static const char *const plane_name[2][PLANES] = {
 static const char *const global_name[2] = {"x_global", "w_global"};
 
 // ---- points ---------------------------------------------------------------------------------
+
+// The kinds whose codes and scales the engine reads. What codes of another kind stand for, only its table
+// says.
+static const struct sq_bs_kind *const engine_kinds[] = {
+    SQ_BS_MX, SQ_BS_PLUS, SQ_BS_NV, SQ_BS_FOUR_SIX, SQ_BS_SQ, SQ_BS_SPLIT, SQ_BS_IF4, SQ_BS_RAZER};
+
+static bool has_engine(const struct sq_bs_kind *kind)
+{
+    size_t i = 0;
+    while (i < SQ_LEN(engine_kinds) && engine_kinds[i] != kind)
+        i++;
+    return i < SQ_LEN(engine_kinds);
+}
 
 // How the engine multiplies an element. A kind whose blocks say by a sign what codes stand for is an
 // element of its own.
@@ -278,6 +292,11 @@ static enum sq_status check_recipe(const struct sq_recipe *r, struct sq_error *e
         return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
                        "operand = %s: no block multiplies binary32, need both in RTL",
                        sq_bs_operand_choice[r->operand]);
+    if (!has_engine(sq_bs_of(r).kind))
+        return SQ_FAIL(err, SQ_ERR_UNSUPPORTED,
+                       "format = %s: no block multiplies codes of kind %s, need one of the kinds "
+                       "mx, plus, nv, four_six, sq, split, if4, razer",
+                       r->format->name, sq_bs_of(r).kind->name);
     return SQ_OK;
 }
 
